@@ -1,0 +1,161 @@
+# Trefoil. `make list` names the targets.
+#
+#   make demo                  install what is missing, build, run the demonstration
+#   make test                  the same for the tests
+#   make SANITIZE=address test tests under a sanitizer (address, undefined or thread)
+#   make CC=clang V=1          another compiler; V=1 shows commands
+#
+# Each set of flags has its own tree of objects under build/.
+
+SHELL := /bin/bash
+V ?= 0
+SANITIZE ?=
+WERROR ?= 0
+COVERAGE ?= 0
+PREFIX ?= /usr/local
+DESTDIR ?=
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+
+VERSION := 0.1.0
+PACKAGES := libzmq libsodium libcrypto gmp openblas sqlite3 jansson yaml-0.1
+TEST_PACKAGES := cmocka
+FOLDERS := base netio mpc protocols aim parties
+
+MODE := $(notdir $(CC))$(if $(SANITIZE),-$(SANITIZE))$(if $(filter 1,$(COVERAGE)),-cov)
+OUT := build/$(MODE)
+
+WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla \
+	-Wundef -Wformat=2 -Wcast-qual -Wnull-dereference -Werror=format -Werror=unused-result \
+	-Werror=implicit-function-declaration
+CFLAGS ?= -O2 -g
+FLAGS := -std=c11 -D_GNU_SOURCE -DTREFOIL_VERSION='"$(VERSION)"' -I. -pthread $(WARNINGS) \
+	-fstack-protector-strong -fno-strict-overflow -ffp-contract=off
+ifeq ($(WERROR),1)
+FLAGS += -Werror
+endif
+ifneq ($(SANITIZE),)
+FLAGS += -fsanitize=$(SANITIZE) -fno-omit-frame-pointer
+ifeq ($(SANITIZE),undefined)
+FLAGS += -fno-sanitize-recover=all
+endif
+endif
+ifeq ($(COVERAGE),1)
+FLAGS += --coverage
+endif
+
+SOURCES := $(foreach d,$(FOLDERS),$(wildcard $(d)/*.c))
+MAIN := parties/main.c
+OBJECTS := $(patsubst %.c,$(OUT)/%.o,$(filter-out $(MAIN),$(SOURCES)))
+MAIN_OBJECT := $(patsubst %.c,$(OUT)/%.o,$(MAIN))
+TEST_SOURCES := $(wildcard tests/test_*.c)
+TEST_SUPPORT := $(patsubst %.c,$(OUT)/%.o,$(wildcard tests/support_*.c))
+TESTS := $(patsubst tests/%.c,$(OUT)/tests/%,$(TEST_SOURCES))
+BENCH_SOURCES := $(wildcard bench/bench_*.c)
+BENCHES := $(patsubst bench/%.c,$(OUT)/bench/%,$(BENCH_SOURCES))
+FUZZ_SOURCES := $(wildcard tests/fuzz_*.c)
+FUZZERS := $(patsubst tests/%.c,build/fuzz/%,$(FUZZ_SOURCES))
+
+# Evaluated when a recipe runs, so that `make demo` may install the packages first.
+PKG_CFLAGS = $(shell pkg-config --cflags $(PACKAGES) $(TEST_PACKAGES) 2>/dev/null)
+PKG_LIBS = $(shell pkg-config --libs $(PACKAGES)) -lcsv -lm
+TEST_LIBS = $(shell pkg-config --libs $(TEST_PACKAGES))
+
+ifeq ($(V),1)
+Q :=
+say = @:
+else
+Q := @
+say = @printf '  %-6s %s\n'
+endif
+
+.PHONY: all demo test test-long bench lint fuzz cov install uninstall list clean deps programs
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+all: $(OUT)/trefoil
+
+list:
+	@echo 'all        build $(OUT)/trefoil'
+	@echo 'demo       install what is missing, build, run three servers and five hospitals'
+	@echo 'test       install what is missing, build, run the tests (fixed seeds, under ten minutes)'
+	@echo 'test-long  the long statistics, sanitizers and memcheck'
+	@echo 'bench      the measurements of bench/'
+	@echo 'lint       include order, format, warnings as errors under gcc and clang'
+	@echo 'fuzz       fuzz the parsers (FUZZ_SECONDS=60 each)'
+	@echo 'cov        line coverage of the tests'
+	@echo 'install    into $$(DESTDIR)$$(PREFIX); uninstall removes it'
+	@echo 'clean      remove build/'
+
+deps:
+	@tools/deps.sh
+
+# The packages must be there before anything compiles, also under -j: hence the second make.
+demo: deps
+	@$(MAKE) --no-print-directory $(OUT)/trefoil
+	@$(OUT)/trefoil demo --folder build/demo
+
+programs: $(OUT)/trefoil $(TESTS) $(BENCHES)
+
+test: deps
+	@$(MAKE) --no-print-directory programs
+	@TREFOIL=$(OUT)/trefoil CC='$(CC)' tests/run.sh $(OUT)
+
+test-long: deps
+	@tests/long.sh
+
+bench: deps
+	@$(MAKE) --no-print-directory programs
+	@bench/run.sh $(OUT)
+
+lint: deps
+	@tools/lint.sh
+
+FUZZ_SECONDS ?= 60
+fuzz: deps
+	@$(MAKE) --no-print-directory fuzzers
+	@for f in $(FUZZERS); do tests/fuzz.sh $$f $(FUZZ_SECONDS) || exit 1; done
+.PHONY: fuzzers
+fuzzers: $(FUZZERS)
+
+cov: deps
+	@$(MAKE) --no-print-directory COVERAGE=1 CC=gcc test
+	@tools/cov.sh build/gcc-cov
+
+install: all
+	install -D -m 0755 $(OUT)/trefoil $(DESTDIR)$(PREFIX)/bin/trefoil
+	install -D -m 0644 README.md $(DESTDIR)$(PREFIX)/share/doc/trefoil/README.md
+
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/trefoil
+	rm -rf $(DESTDIR)$(PREFIX)/share/doc/trefoil
+
+clean:
+	rm -rf build
+
+# A changed Makefile rebuilds: it carries the flags.
+$(OUT)/%.o: %.c Makefile
+	$(say) CC $<
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(PKG_CFLAGS) -MMD -MP -c $< -o $@
+
+$(OUT)/trefoil: $(OBJECTS) $(MAIN_OBJECT)
+	$(say) LINK $@
+	$(Q)$(CC) $(FLAGS) $(CFLAGS) $^ -o $@ $(PKG_LIBS)
+
+$(OUT)/tests/%: $(OUT)/tests/%.o $(TEST_SUPPORT) $(OBJECTS)
+	$(say) LINK $@
+	$(Q)$(CC) $(FLAGS) $(CFLAGS) $^ -o $@ $(PKG_LIBS) $(TEST_LIBS)
+
+$(OUT)/bench/%: $(OUT)/bench/%.o $(TEST_SUPPORT) $(OBJECTS)
+	$(say) LINK $@
+	$(Q)$(CC) $(FLAGS) $(CFLAGS) $^ -o $@ $(PKG_LIBS) $(TEST_LIBS)
+
+build/fuzz/%: tests/%.c $(filter-out $(MAIN),$(SOURCES)) Makefile
+	$(say) FUZZ $@
+	@mkdir -p $(@D)
+	$(Q)clang $(FLAGS) -O1 -g -fsanitize=fuzzer,address,undefined $(PKG_CFLAGS) $< \
+		$(filter-out $(MAIN),$(SOURCES)) -o $@ $(PKG_LIBS)
+
+-include $(shell find $(OUT) -name '*.d' 2>/dev/null)

@@ -1,0 +1,14 @@
+/* base/clock.h - monotonic time for deadlines and durations. */
+#ifndef TREFOIL_BASE_CLOCK_H
+#define TREFOIL_BASE_CLOCK_H
+
+#include <stdint.h>
+
+/* Milliseconds from an arbitrary start that never jumps. */
+int64_t clock_now_ms(void);
+double clock_now_s(void);
+
+/* Milliseconds from now to `deadline` (a clock_now_ms() value), never below 0. */
+int64_t clock_left_ms(int64_t deadline);
+
+#endif

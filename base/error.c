@@ -1,0 +1,29 @@
+#include "base/error.h"
+
+static const char *const texts[ERR_COUNT] = {
+    [ERR_OK] = "success",
+    [ERR_AGAIN] = "not ready yet; try again",
+    [ERR_NOMEM] =
+        "out of memory; free some, or make the study smaller (trefoil check tells its size)",
+    [ERR_SYSTEM] = "the system refused; see the message above for the file or address",
+    [ERR_USAGE] = "wrong command line; see trefoil help",
+    [ERR_STUDY] = "the study or key file is not valid; mend the line named above",
+    [ERR_MISMATCH] = "two sides disagree; compare the study files with trefoil check",
+    [ERR_DATA] = "the data do not fit the study; mend the rows named above or the study's domain",
+    [ERR_FORMAT] = "malformed bytes from outside; check that both sides run the same version",
+    [ERR_AUTH] = "authentication failed; check keys against the study file",
+    [ERR_PEER] = "a peer was lost; see that all three servers are up, then start the run again",
+    [ERR_TIMEOUT] = "a peer did not answer in time; see that it is up and reachable",
+    [ERR_BUDGET] = "the privacy budget does not allow this; nothing was opened",
+    [ERR_REFUSED] = "the request is outside what the study permits; nothing was opened",
+    [ERR_RANGE] = "a size or bound of the study is exceeded; see the message above",
+    [ERR_STATE] = "used out of order, or after a failure; start a new session",
+    [ERR_CRYPTO] = "a cryptographic operation failed; check the OpenSSL and libsodium installation",
+};
+
+const char *error_text(enum err e)
+{
+    if ((unsigned)e >= ERR_COUNT || texts[e] == 0)
+        return "unknown error";
+    return texts[e];
+}

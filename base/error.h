@@ -1,0 +1,45 @@
+/*
+ * base/error.h - the closed list of ways in which Trefoil can fail.
+ *
+ * Every function that can fail returns `enum err` and is marked MUST_CHECK. The place that notices
+ * a failure logs the particulars (which file, line, field, peer); the code that travels upward
+ * says only what kind it was. error_text() gives the kind in words and what to do about it.
+ */
+#ifndef TREFOIL_BASE_ERROR_H
+#define TREFOIL_BASE_ERROR_H
+
+#define MUST_CHECK __attribute__((warn_unused_result))
+
+enum err {
+    ERR_OK = 0,
+    ERR_AGAIN,    /* not now: nothing to read, or no room to write; only transports return it */
+    ERR_NOMEM,    /* an allocation failed or would exceed a stated bound */
+    ERR_SYSTEM,   /* the operating system refused: file, socket, disk */
+    ERR_USAGE,    /* a command line that cannot be understood */
+    ERR_STUDY,    /* a study file or key file that is wrong in itself */
+    ERR_MISMATCH, /* two sides that should agree do not: terms, version, index, uploads */
+    ERR_DATA,     /* rows or uploads that do not fit the study */
+    ERR_FORMAT,   /* bytes from outside that do not parse */
+    ERR_AUTH,     /* wrong key, bad signature, frame that does not authenticate */
+    ERR_PEER,     /* a peer is gone, or told us that it gave up */
+    ERR_TIMEOUT,  /* a peer did not answer within its deadline */
+    ERR_BUDGET,   /* the privacy budget does not allow it */
+    ERR_REFUSED,  /* a request outside what the study permits */
+    ERR_RANGE,    /* a public bound would be exceeded: sizes, widths, no-wrap conditions */
+    ERR_STATE,    /* called in the wrong order; a used-up or dead object */
+    ERR_CRYPTO,   /* a cryptographic library failed */
+    ERR_COUNT
+};
+
+/* Cause and next step in one line; never NULL. */
+const char *error_text(enum err e);
+
+/* Returns from the calling function on failure; for functions with nothing to undo. */
+#define TRY(expression)                                                                            \
+    do {                                                                                           \
+        enum err try_error = (expression);                                                         \
+        if (try_error != ERR_OK)                                                                   \
+            return try_error;                                                                      \
+    } while (0)
+
+#endif

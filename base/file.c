@@ -1,0 +1,112 @@
+#include "base/file.h"
+
+#include "base/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum err file_read(const char *path, size_t limit, struct bytes *out, struct log *log)
+{
+    FILE *f = fopen(path, "rb");
+    enum err e = ERR_OK;
+    bytes_clear(out);
+    if (f == NULL) {
+        log_error(log, "cannot open %s: %s", path, strerror(errno));
+        return ERR_SYSTEM;
+    }
+    while (e == ERR_OK) {
+        uint8_t block[16384];
+        size_t n = fread(block, 1, sizeof block, f);
+        if (n == 0)
+            break;
+        if (n > limit - out->size) {
+            log_error(log, "%s is larger than the %zu bytes allowed here", path, limit);
+            e = ERR_RANGE;
+        } else {
+            bytes_put(out, block, n);
+            e = bytes_ok(out);
+        }
+        explicit_bzero(block, n);
+    }
+    if (e == ERR_OK && ferror(f)) {
+        log_error(log, "cannot read %s: %s", path, strerror(errno));
+        e = ERR_SYSTEM;
+    }
+    fclose(f);
+    if (e != ERR_OK)
+        bytes_clear(out);
+    return e;
+}
+
+static int write_all(int fd, const uint8_t *p, size_t n)
+{
+    while (n > 0) {
+        ssize_t k = write(fd, p, n);
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k <= 0)
+            return -1;
+        p += k;
+        n -= (size_t)k;
+    }
+    return 0;
+}
+
+static int sync_folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char folder[4096] = ".";
+    int fd, result;
+    if (slash != NULL && (size_t)(slash - path) < sizeof folder) {
+        size_t n = slash == path ? 1 : (size_t)(slash - path);
+        memcpy(folder, path, n);
+        folder[n] = '\0';
+    }
+    fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    result = fsync(fd);
+    close(fd);
+    return result;
+}
+
+enum err file_write(const char *path, unsigned mode, const void *p, size_t n, struct log *log)
+{
+    char name[4096];
+    int fd;
+    if (snprintf(name, sizeof name, "%s.XXXXXX", path) >= (int)sizeof name) {
+        log_error(log, "path too long: %s", path);
+        return ERR_SYSTEM;
+    }
+    fd = mkstemp(name);
+    if (fd < 0) {
+        log_error(log, "cannot create a file beside %s: %s", path, strerror(errno));
+        return ERR_SYSTEM;
+    }
+    if (fchmod(fd, (mode_t)mode) != 0 || write_all(fd, p, n) != 0 || fsync(fd) != 0) {
+        log_error(log, "cannot write %s: %s", path, strerror(errno));
+        close(fd);
+        unlink(name);
+        return ERR_SYSTEM;
+    }
+    if (close(fd) != 0 || rename(name, path) != 0 || sync_folder_of(path) != 0) {
+        log_error(log, "cannot put %s in place: %s", path, strerror(errno));
+        unlink(name);
+        return ERR_SYSTEM;
+    }
+    return ERR_OK;
+}
+
+enum err file_folder(const char *path, struct log *log)
+{
+    if (mkdir(path, 0700) != 0 && errno != EEXIST) {
+        log_error(log, "cannot make the folder %s: %s", path, strerror(errno));
+        return ERR_SYSTEM;
+    }
+    return ERR_OK;
+}

@@ -1,0 +1,23 @@
+/* base/file.h - whole files: read with a bound, written so that a crash leaves the old or the new.
+ */
+#ifndef TREFOIL_BASE_FILE_H
+#define TREFOIL_BASE_FILE_H
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/log.h"
+
+/* Reads all of `path` into `out` (cleared first); a file above `limit` bytes is ERR_RANGE. */
+enum err file_read(const char *path, size_t limit, struct bytes *out, struct log *log) MUST_CHECK;
+
+/*
+ * Writes to a new file beside `path`, syncs it, renames it over `path` and syncs the folder.
+ * `mode` is the permission of the new file, such as 0600.
+ */
+enum err file_write(const char *path, unsigned mode, const void *p, size_t n,
+                    struct log *log) MUST_CHECK;
+
+/* Makes one folder of mode 0700 unless it is there. */
+enum err file_folder(const char *path, struct log *log) MUST_CHECK;
+
+#endif

@@ -1,0 +1,41 @@
+#include "base/log.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+static void emit(struct log *log, enum log_level level, const char *format, va_list args)
+{
+    static const char *const names[] = {"error: ", "warning: ", "", "debug: "};
+    char line[1024];
+    int n;
+
+    if (log == NULL || level > log->level)
+        return;
+    n = vsnprintf(line, sizeof line, format, args);
+    if (n < 0)
+        return;
+    if (log->file != NULL) {
+        flockfile(log->file);
+        fprintf(log->file, "%s%s%s\n", log->prefix != NULL ? log->prefix : "", names[level], line);
+        fflush(log->file);
+        funlockfile(log->file);
+    }
+    if (log->buffer != NULL && log->buffer_size > 0) {
+        size_t used = strlen(log->buffer);
+        snprintf(log->buffer + used, log->buffer_size - used, "%s%s\n", names[level], line);
+    }
+}
+
+#define DEFINE(name, level)                                                                        \
+    void name(struct log *log, const char *format, ...)                                            \
+    {                                                                                              \
+        va_list args;                                                                              \
+        va_start(args, format);                                                                    \
+        emit(log, level, format, args);                                                            \
+        va_end(args);                                                                              \
+    }
+
+DEFINE(log_error, LOG_ERROR)
+DEFINE(log_warn, LOG_WARN)
+DEFINE(log_info, LOG_INFO)
+DEFINE(log_debug, LOG_DEBUG)

@@ -1,0 +1,57 @@
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void *memory_array(size_t count, size_t size)
+{
+    return calloc(count ? count : 1, size ? size : 1);
+}
+
+void *memory_grow(void *old, size_t count, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes))
+        return NULL;
+    return realloc(old, bytes ? bytes : 1);
+}
+
+char *memory_string(const char *s)
+{
+    size_t n = strlen(s) + 1;
+    char *copy = malloc(n);
+    if (copy != NULL)
+        memcpy(copy, s, n);
+    return copy;
+}
+
+void *memory_words(size_t count, size_t size)
+{
+    size_t bytes;
+    void *p;
+    if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX - 64)
+        return NULL;
+    bytes = (bytes + 63) & ~(size_t)63;
+    p = aligned_alloc(64, bytes ? bytes : 64);
+    if (p != NULL)
+        memset(p, 0, bytes ? bytes : 64);
+    return p;
+}
+
+void memory_release(void *address_of_pointer)
+{
+    void *p;
+    memcpy(&p, address_of_pointer, sizeof p);
+    free(p);
+    p = NULL;
+    memcpy(address_of_pointer, &p, sizeof p);
+}
+
+void memory_wipe_release(void *address_of_pointer, size_t bytes)
+{
+    void *p;
+    memcpy(&p, address_of_pointer, sizeof p);
+    if (p != NULL)
+        explicit_bzero(p, bytes);
+    memory_release(address_of_pointer);
+}

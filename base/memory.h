@@ -1,0 +1,34 @@
+/*
+ * base/memory.h - allocation whose size cannot overflow.
+ *
+ * All return zeroed memory, or NULL when count * size overflows or memory is short; a count of 0
+ * gives a valid pointer. Free with memory_free(), which takes the address and nulls it.
+ */
+#ifndef TREFOIL_BASE_MEMORY_H
+#define TREFOIL_BASE_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define MEMORY_OWNED __attribute__((warn_unused_result, malloc))
+
+void *memory_array(size_t count, size_t size) MEMORY_OWNED;
+
+/* Grows to `count` elements; the old block stays valid on NULL. New bytes are not zeroed. */
+void *memory_grow(void *old, size_t count, size_t size) __attribute__((warn_unused_result));
+
+/* A copy of a string, or NULL. */
+char *memory_string(const char *s) MEMORY_OWNED;
+
+/* 64-byte aligned words for share vectors, zeroed; free with memory_wipe_free(). */
+void *memory_words(size_t count, size_t size) MEMORY_OWNED;
+
+#define memory_free(address_of_pointer) memory_release((void *)(address_of_pointer))
+void memory_release(void *address_of_pointer);
+
+/* Overwrites `bytes` bytes in a way that the compiler keeps, then frees and nulls. */
+#define memory_wipe_free(address_of_pointer, bytes)                                                \
+    memory_wipe_release((void *)(address_of_pointer), (bytes))
+void memory_wipe_release(void *address_of_pointer, size_t bytes);
+
+#endif

@@ -1,0 +1,30 @@
+/*
+ * base/secret.h - memory for keys: locked against swapping, left out of core dumps, between guard
+ * pages, wiped when freed. Small objects only; each costs at least three pages.
+ */
+#ifndef TREFOIL_BASE_SECRET_H
+#define TREFOIL_BASE_SECRET_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+
+/* Call once in a process before anything else here; safe to repeat, from several threads. */
+enum err secret_start(void) MUST_CHECK;
+
+/* For programs that hold shares: no core dumps, no ptrace by other processes of the user. */
+enum err secret_harden_process(void) MUST_CHECK;
+
+/* Zeroed, or NULL. Where the lock limit (ulimit -l) is too low the lock is skipped, nothing else.
+ */
+void *secret_new(size_t bytes) __attribute__((warn_unused_result));
+#define secret_free(address_of_pointer) secret_release((void *)(address_of_pointer))
+void secret_release(void *address_of_pointer);
+
+/* Overwrites in a way that the compiler keeps. */
+void secret_wipe(void *p, size_t bytes);
+
+/* Fresh bytes from the operating system's generator. */
+void secret_random(void *p, size_t bytes);
+
+#endif

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Runs every test program under OUT/tests and every tests/*.test.sh script, each with a time limit,
+# and counts their TAP lines. The last line is "N passed, N failed"; the line before it counts skips.
+set -u
+out=$1
+limit=${TEST_LIMIT:-300}
+only=${ONLY:-}
+passed=0 failed=0 skipped=0
+reasons=()
+failures=()
+
+export CMOCKA_MESSAGE_OUTPUT=TAP
+export OPENBLAS_NUM_THREADS=1
+export TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp ${TSAN_OPTIONS:-}"
+
+run() { # name command...
+    local name=$1 log status begin seconds ok not_ok
+    shift
+    [ -n "$only" ] && [[ $name != *$only* ]] && return
+    log="$out/tests/$name.log"
+    begin=$(date +%s.%N)
+    timeout -k 10 "$limit" "$@" >"$log" 2>&1 </dev/null
+    status=$?
+    seconds=$(awk -v a="$begin" -v b="$(date +%s.%N)" 'BEGIN { printf "%.1f", b - a }')
+    ok=$(grep -c '^ok ' "$log")
+    not_ok=$(grep -c '^not ok ' "$log")
+    local skips
+    skips=$(grep -c '^ok .*# SKIP' "$log")
+    while read -r line; do
+        reasons+=("$name: ${line#*# SKIP}")
+    done < <(grep '^ok .*# SKIP' "$log")
+    ok=$((ok - skips))
+    # a program that dies or times out has failed, whatever it printed before
+    if [ "$status" -ne 0 ] && [ "$not_ok" -eq 0 ]; then
+        not_ok=1
+    fi
+    if [ "$ok" -eq 0 ] && [ "$skips" -eq 0 ] && [ "$not_ok" -eq 0 ]; then
+        not_ok=1
+        echo "# no test ran" >>"$log"
+    fi
+    passed=$((passed + ok)) failed=$((failed + not_ok)) skipped=$((skipped + skips))
+    printf '%-28s %4d passed %3d failed %3d skipped %7s s\n' "$name" "$ok" "$not_ok" "$skips" "$seconds"
+    if [ "$not_ok" -ne 0 ]; then
+        failures+=("$name")
+        echo "---- $name: exit status $status; the end of $log:"
+        tail -n 40 "$log"
+        echo "----"
+    fi
+}
+
+for t in "$out"/tests/test_*; do
+    if [ -f "$t" ] && [ -x "$t" ] && [ -f "tests/$(basename "$t").c" ]; then
+        run "$(basename "$t")" "$t"
+    fi
+done
+for t in tests/*.test.sh; do
+    [ -f "$t" ] && run "$(basename "$t" .test.sh)" bash "$t"
+done
+
+[ ${#failures[@]} -gt 0 ] && echo "failed: ${failures[*]}"
+if [ "$skipped" -gt 0 ]; then
+    printf '%d skipped:' "$skipped"
+    printf ' [%s]' "${reasons[@]}"
+    echo
+else
+    echo "0 skipped"
+fi
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,163 @@
+/* base/: readers and writers at every bound, errors, logs, files, memory. */
+#include "tests/support_cmocka.h"
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/secret.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void every_error_has_words(void **state)
+{
+    (void)state;
+    for (int e = 0; e < ERR_COUNT; e++) {
+        assert_string_not_equal(error_text((enum err)e), "unknown error");
+        for (int other = 0; other < e; other++)
+            assert_string_not_equal(error_text((enum err)e), error_text((enum err)other));
+    }
+    assert_string_equal(error_text(ERR_COUNT), "unknown error");
+}
+
+static void bytes_round_trip(void **state)
+{
+    struct bytes b = {0};
+    struct reader r;
+    char text[8];
+    (void)state;
+    bytes_put_u8(&b, 0xfe);
+    bytes_put_u16(&b, 0xfedc);
+    bytes_put_u32(&b, 0xfedcba98);
+    bytes_put_u64(&b, 0xfedcba9876543210);
+    bytes_put_double(&b, -0.1);
+    bytes_put_string(&b, "trefoil");
+    assert_int_equal(bytes_ok(&b), ERR_OK);
+    assert_int_equal(b.size, 1 + 2 + 4 + 8 + 8 + 4 + 7);
+    assert_int_equal(b.data[1], 0xdc); /* little-endian */
+    r = reader_of(b.data, b.size);
+    assert_int_equal(reader_u8(&r), 0xfe);
+    assert_int_equal(reader_u16(&r), 0xfedc);
+    assert_int_equal(reader_u32(&r), 0xfedcba98);
+    assert_true(reader_u64(&r) == 0xfedcba9876543210);
+    assert_true(reader_double(&r) == -0.1);
+    reader_string(&r, text, sizeof text);
+    assert_string_equal(text, "trefoil");
+    assert_int_equal(reader_done(&r), ERR_OK);
+    bytes_clear(&b);
+}
+
+static void reader_never_passes_the_end(void **state)
+{
+    static const uint8_t block[] = {5, 0, 0, 0, 'a', 'b', 'c', 'd'};
+    (void)state;
+    for (size_t n = 0; n <= sizeof block; n++) {
+        struct reader r = reader_of(block, n);
+        size_t size;
+        assert_null(reader_block(&r, &size));
+        assert_int_equal(reader_done(&r), ERR_FORMAT);
+        assert_int_equal(reader_u64(&r), 0); /* stays failed */
+    }
+    {
+        static const uint8_t with_nul[] = {2, 0, 0, 0, 'a', 0};
+        struct reader r = reader_of(with_nul, sizeof with_nul);
+        char text[8];
+        reader_string(&r, text, sizeof text);
+        assert_int_equal(reader_done(&r), ERR_FORMAT);
+    }
+    {
+        static const uint8_t left_over[] = {1, 2};
+        struct reader r = reader_of(left_over, sizeof left_over);
+        reader_u8(&r);
+        assert_int_equal(reader_done(&r), ERR_FORMAT);
+    }
+}
+
+static void a_log_keeps_its_level_and_its_bound(void **state)
+{
+    char sink[32] = "";
+    struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_WARN};
+    (void)state;
+    log_info(&log, "dropped");
+    assert_string_equal(sink, "");
+    log_warn(&log, "%d", 7);
+    assert_string_equal(sink, "warning: 7\n");
+    log_error(&log, "a line far longer than the sink that holds it");
+    assert_int_equal(strlen(sink), sizeof sink - 1);
+    log_error(NULL, "nothing happens");
+}
+
+static void sizes_do_not_overflow(void **state)
+{
+    (void)state;
+    assert_null(memory_array(SIZE_MAX / 2, 3));
+    assert_null(memory_words(SIZE_MAX / 2, 3));
+    assert_null(memory_grow(NULL, SIZE_MAX / 2, 3));
+}
+
+static void secrets_are_zeroed_and_freed(void **state)
+{
+    uint8_t *p;
+    (void)state;
+    assert_int_equal(secret_start(), ERR_OK);
+    p = secret_new(33);
+    assert_non_null(p);
+    for (int i = 0; i < 33; i++)
+        assert_int_equal(p[i], 0);
+    secret_free(&p);
+    assert_null(p);
+}
+
+static void files_are_whole_or_untouched(void **state)
+{
+    char folder[] = "/tmp/trefoil-test-XXXXXX";
+    char path[64];
+    struct bytes b = {0};
+    struct stat s;
+    char sink[256] = "";
+    struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/file", folder);
+    assert_int_equal(file_write(path, 0600, "first", 5, NULL), ERR_OK);
+    assert_int_equal(file_write(path, 0600, "second", 6, NULL), ERR_OK);
+    assert_int_equal(stat(path, &s), 0);
+    assert_int_equal(s.st_mode & 0777, 0600);
+    assert_int_equal(file_read(path, 100, &b, NULL), ERR_OK);
+    assert_int_equal(b.size, 6);
+    assert_memory_equal(b.data, "second", 6);
+    assert_int_equal(file_read(path, 5, &b, &log), ERR_RANGE);
+    assert_non_null(strstr(sink, path));
+    unlink(path);
+    assert_int_equal(file_read(path, 5, &b, &log), ERR_SYSTEM);
+    rmdir(folder);
+    assert_int_equal(file_write(path, 0600, "x", 1, &log), ERR_SYSTEM);
+    bytes_clear(&b);
+}
+
+static void deadlines_do_not_go_negative(void **state)
+{
+    (void)state;
+    assert_int_equal(clock_left_ms(clock_now_ms() - 1000), 0);
+    assert_in_range(clock_left_ms(clock_now_ms() + 1000), 900, 1000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_error_has_words),
+        cmocka_unit_test(bytes_round_trip),
+        cmocka_unit_test(reader_never_passes_the_end),
+        cmocka_unit_test(a_log_keeps_its_level_and_its_bound),
+        cmocka_unit_test(sizes_do_not_overflow),
+        cmocka_unit_test(secrets_are_zeroed_and_freed),
+        cmocka_unit_test(files_are_whole_or_untouched),
+        cmocka_unit_test(deadlines_do_not_go_negative),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
