@@ -1,0 +1,66 @@
+/*
+ * aim/backend.h - where the public mathematics meets the data.
+ *
+ * The AIM loop (aim/loop.h) never sees a record. It asks a backend to measure marginals with noise,
+ * and to select the candidate that the model fits worst. Two backends exist: plaintext
+ * (aim/plaintext.h: central AIM, which trusts its curator and is the reference in tests) and MPC
+ * (parties/: the product). Given the same noise they return the same integers, bit for bit, because
+ * everything here is integer arithmetic on a stated grid:
+ *
+ *   measure  sigma asks for m = measure_multiplier(sigma) = floor(2^20 / sigma); the backend opens
+ * the integers  value_j = m x_j + z_j,  z_j unit Gaussians on the lattice 2^-20 (an integer
+ *            multiple of 2^-20, given as that integer); the noisy count is value_j / m. Cost
+ *            m^2 / 2^41 zCDP a marginal. m < 2^8 is refused.
+ *   select   estimates c_j are integers on the grid 2^-10; score_q is the integer
+ *                s_q = 2^10 sum_j |x_j - c_j 2^-10|  -  penalty_q     as select_score() computes
+ * it, and the index opened is the lowest argmax of  m_q s_q + 2^(f - 24) g_q,  g_q a Gumbel sample
+ * on the grid 2^-24, with f, m_q and penalty_q from select_plan(). Cost (eps + slack)^2 / 8 zCDP,
+ * the backend's slack covering the error of its Gumbel circuit.
+ */
+#ifndef TREFOIL_AIM_BACKEND_H
+#define TREFOIL_AIM_BACKEND_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define AIM_GAUSS_BITS 20    /* lattice of unit Gaussians: 2^-20 */
+#define AIM_GUMBEL_BITS 24   /* lattice of Gumbels: 2^-24 */
+#define AIM_ESTIMATE_BITS 10 /* grid of estimates: 2^-10 */
+
+/* Marginals are named by their index in the closure of the workload (aim/workload.h). */
+
+struct aim_measure {
+    unsigned round; /* 0: the one-ways */
+    size_t queries;
+    const uint32_t *query;  /* `queries` closure indices */
+    uint64_t multiplier;    /* m: the same for all of the batch */
+    int64_t *const *values; /* out: for each query its cells, row-major */
+};
+
+struct aim_candidate {
+    uint32_t query;
+    uint64_t multiplier;      /* m_q */
+    uint64_t penalty;         /* penalty_q, on the grid 2^-10 */
+    const uint64_t *estimate; /* c_j of each cell, on the grid 2^-10 */
+};
+
+struct aim_select {
+    unsigned round;
+    double epsilon; /* eps_t: charged (with the slack) to the ledger */
+    double sigma;   /* sigma_t, from which servers recompute the penalties */
+    unsigned shift; /* f, 24 .. 40 */
+    size_t candidates;
+    const struct aim_candidate *candidate;
+    size_t selected; /* out: index into candidate[] */
+};
+
+struct aim_backend {
+    void *self;
+    enum err (*measure)(void *self, const struct aim_measure *request);
+    enum err (*select)(void *self, struct aim_select *request);
+};
+
+#endif

@@ -1,0 +1,85 @@
+/*
+ * netio/gate.h - where owners, analysts and neighbours knock, and the knocking side.
+ *
+ * The gate is a CURVE ROUTER socket owned by one thread, the front. Only keys admitted to the
+ * domain "gate" (netio_allow) get through; every message carries the `user` number of its key, so
+ * that a sender cannot claim to be another. A message is one frame; requests and replies are
+ * matched by the programs above. A second thread, the worker, has the gate's port: the front passes
+ * messages to it, and its replies go out through the front.
+ */
+#ifndef TREFOIL_NETIO_GATE_H
+#define TREFOIL_NETIO_GATE_H
+
+#include "base/bytes.h"
+#include "netio/context.h"
+
+#include <stdbool.h>
+
+#define GATE_ROUTE_SIZE 32
+
+/* Who sent a message: enough to answer. A plain value. */
+struct gate_client {
+    uint32_t user;
+    uint8_t route_size;
+    uint8_t route[GATE_ROUTE_SIZE];
+};
+
+struct gate;
+struct gate_port;
+
+struct gate_options {
+    struct netio *netio;
+    const char *listen; /* "tcp://0.0.0.0:7100" */
+    const uint8_t *curve_public, *curve_secret;
+    size_t max_message;
+    struct log *log;
+};
+
+enum err gate_new(struct gate **gate, const struct gate_options *o) MUST_CHECK;
+void gate_free(struct gate **gate);
+
+/* The worker's end; make it before the worker starts, use it in that thread alone. Free it there.
+ */
+struct gate_port *gate_port(struct gate *gate);
+
+/* Front: the next message from a client; meanwhile forwards the worker's replies. ERR_TIMEOUT:
+ * none. */
+enum err gate_receive(struct gate *gate, struct gate_client *from, struct bytes *message,
+                      int64_t deadline) MUST_CHECK;
+/* Front: answers a client. A client that has gone, or that does not read, loses the answer: not an
+ * error. */
+enum err gate_reply(struct gate *gate, const struct gate_client *to, const void *p,
+                    size_t n) MUST_CHECK;
+/* Front: hands a client's message to the worker. */
+enum err gate_pass(struct gate *gate, const struct gate_client *from, const void *p,
+                   size_t n) MUST_CHECK;
+
+enum err gate_port_receive(struct gate_port *port, struct gate_client *from, struct bytes *message,
+                           int64_t deadline) MUST_CHECK;
+enum err gate_port_reply(struct gate_port *port, const struct gate_client *to, const void *p,
+                         size_t n) MUST_CHECK;
+
+/* --- the knocking side -------------------------------------------------------------------------
+ */
+
+struct dial;
+
+struct dial_options {
+    struct netio *netio;
+    const char *endpoint;
+    const uint8_t *server_public; /* CURVE key that the server must hold */
+    const uint8_t *curve_public, *curve_secret;
+    size_t max_message;
+    struct log *log;
+};
+
+enum err dial_new(struct dial **dial, const struct dial_options *o) MUST_CHECK;
+void dial_free(struct dial **dial);
+/* ERR_TIMEOUT where the server does not answer, is unreachable or refuses our key. */
+enum err dial_send(struct dial *dial, const void *p, size_t n, int64_t deadline) MUST_CHECK;
+enum err dial_receive(struct dial *dial, struct bytes *message, int64_t deadline) MUST_CHECK;
+/* Bytes of messages sent and received so far (without the transport's own framing). */
+uint64_t dial_sent(const struct dial *dial);
+uint64_t dial_received(const struct dial *dial);
+
+#endif

@@ -1,0 +1,84 @@
+/*
+ * netio/net.h - sealed rounds between the three servers: the one exchange function.
+ *
+ * A round is one net_exchange() at each of the three: every server sends at most one payload to
+ * each neighbour and receives at most one from each. All lengths are public and known beforehand.
+ * Payloads travel in frames of at most 1 MiB of body:
+ *
+ *   clear header: magic, version, session id, sender, receiver, lane, sequence, kind, round, length
+ *   body:         AES-128-GCM, key of session_bulk_key(), nonce = sequence, associated data = the
+ * header tag:          16 bytes
+ *
+ * Keys are replaced by HKDF every 2^30 blocks. A frame of another session is dropped and counted. A
+ * frame of this session that is altered, replayed, out of order, of the wrong round, kind or length
+ * ends the session: the error is logged, both neighbours are told (an ABORT frame), and every later
+ * call fails with ERR_STATE. The same holds when a neighbour is silent past the deadline, or
+ * aborts.
+ *
+ * Sending and receiving are interleaved, so that bounded queues cannot deadlock.
+ */
+#ifndef TREFOIL_NETIO_NET_H
+#define TREFOIL_NETIO_NET_H
+
+#include "netio/session.h"
+#include "netio/transport.h"
+
+#define NET_FRAME_BODY ((size_t)1 << 20)
+#define NET_FRAME_OVERHEAD 96 /* header and tag: the bytes that a frame adds, exactly */
+
+enum net_phase {
+    NET_OTHER,
+    NET_NOISE,
+    NET_COLLECT,
+    NET_COMPUTE,
+    NET_SELECT,
+    NET_MEASURE,
+    NET_PHASES
+};
+const char *net_phase_name(enum net_phase phase);
+
+struct net_counters {
+    uint64_t rounds;
+    uint64_t payload_sent, payload_received; /* what protocols ask to move */
+    uint64_t wire_sent, wire_received;       /* with headers and tags */
+    uint64_t frames_sent, frames_received;
+    double seconds; /* spent between net_enter() calls */
+};
+
+struct net;
+
+struct net_options {
+    struct transport *transport;   /* borrowed */
+    const struct session *session; /* borrowed during the call; keys are derived once */
+    uint32_t lane;
+    int64_t deadline_ms; /* longest silence of a neighbour within a round; 0 means 60 seconds */
+    struct log *log;
+};
+
+enum err net_new(struct net **net, const struct net_options *o) MUST_CHECK;
+void net_free(struct net **net);
+
+struct net_round {
+    const void *send[2];
+    size_t send_size[2];
+    void *receive[2];
+    size_t receive_size[2];
+};
+
+/*
+ * One round. Sizes of 0 move nothing; a round in which a server has nothing to move is still
+ * counted, so that all three stay aligned.
+ */
+enum err net_exchange(struct net *net, const struct net_round *round) MUST_CHECK;
+
+unsigned net_index(const struct net *net);
+uint64_t net_rounds(const struct net *net);
+
+/* Charges what follows to a phase. */
+void net_enter(struct net *net, enum net_phase phase);
+const struct net_counters *net_counters(const struct net *net, enum net_phase phase);
+struct net_counters net_total(const struct net *net);
+/* Frames of other sessions that were dropped. */
+uint64_t net_strangers(const struct net *net);
+
+#endif

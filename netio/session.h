@@ -1,0 +1,72 @@
+/*
+ * netio/session.h - one agreed session between the three servers, and the keys that hang off it.
+ *
+ *   0 -> 1, 2   PROPOSE  attempt (16 random bytes)                        } server 0 starts
+ *   all -> all  HELLO    attempt, version, index, terms digest (with a digest for each part), nonce
+ *   all -> all  SECRET   session id = SHA-256("trefoil-session-1", nonce_0, nonce_1, nonce_2), 32
+ * random bytes
+ *
+ * over CURVE control links. Messages with another attempt or session id are left over from an
+ * earlier try and are skipped. Two servers' shared secret is r_low || r_high by server index; every
+ * key is
+ *
+ *   HKDF-SHA256(ikm = r_low || r_high, salt = empty, info = label and fields, each
+ * length-prefixed).
+ *
+ * key_i of the secret sharing is known to servers i-1 and i: it comes from that pair's secret.
+ */
+#ifndef TREFOIL_NETIO_SESSION_H
+#define TREFOIL_NETIO_SESSION_H
+
+#include "netio/transport.h"
+
+#define SESSION_ID_SIZE 32
+#define SESSION_PARTS_MAX 16
+
+/* What the three must agree on: a digest for each named part, and one over them all. */
+struct session_terms {
+    uint8_t digest[32];
+    size_t parts;
+    struct {
+        char name[32];
+        uint8_t digest[32];
+    } part[SESSION_PARTS_MAX];
+};
+
+struct session {
+    unsigned index;
+    uint8_t id[SESSION_ID_SIZE];
+    uint8_t terms[32];
+    uint8_t *pair_secret[2]; /* secret memory, 64 bytes: shared with NET_PREV, with NET_NEXT */
+};
+
+/*
+ * Runs the handshake as server `index`. Server 0 starts it; servers 1 and 2 call this when they
+ * have received a PROPOSE, whose whole message they pass as `propose` (NULL at server 0).
+ * ERR_MISMATCH names the peer and what differs: version, index, or the part of the terms.
+ */
+enum err session_open(struct session **session, struct transport *control, unsigned index,
+                      const struct session_terms *terms, const struct bytes *propose,
+                      int64_t deadline, struct log *log) MUST_CHECK;
+
+/* Whether a control message is a PROPOSE. */
+bool session_is_propose(const struct bytes *message);
+
+/* A session with given secrets, without a handshake: tests and fuzzing. `seed` is common to the
+ * three. */
+enum err session_for_test(struct session **session, unsigned index, uint64_t seed) MUST_CHECK;
+
+void session_free(struct session **session);
+
+/* The AES-128 key of bulk frames on one lane in one direction; `sending` tells which. */
+enum err session_bulk_key(const struct session *s, enum net_peer peer, bool sending, uint32_t lane,
+                          uint8_t key[16]) MUST_CHECK;
+
+/*
+ * The AES-128 PRG key for shares: key_index is the server's own index (shared with NET_PREV) or the
+ * next (shared with NET_NEXT); any other is ERR_STATE, since this server must not know it.
+ */
+enum err session_prg_key(const struct session *s, unsigned key_index, uint32_t lane,
+                         const char *purpose, uint8_t key[16]) MUST_CHECK;
+
+#endif
