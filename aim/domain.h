@@ -1,0 +1,76 @@
+/*
+ * aim/domain.h - what values each attribute may take, and their codes 0 .. size-1.
+ *
+ * A domain is public and is written by people; it is never derived from data. Codes:
+ *   categorical  the index in the list of labels
+ *   integer      value - min, for min <= value <= max
+ *   numeric      bin of edges e_0 < e_1 < ... < e_k: bin i holds e_i <= x < e_(i+1), the last also
+ * e_k An attribute that may be missing has one code more, the last one.
+ */
+#ifndef TREFOIL_AIM_DOMAIN_H
+#define TREFOIL_AIM_DOMAIN_H
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/log.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define DOMAIN_ATTRIBUTES_MAX 256
+#define DOMAIN_SIZE_MAX 65535
+#define DOMAIN_NO_CODE UINT32_MAX
+
+enum domain_kind { DOMAIN_CATEGORICAL, DOMAIN_INTEGER, DOMAIN_NUMERIC };
+
+/* What share and aim do with a value outside of an attribute's range or list. */
+enum domain_policy { DOMAIN_REJECT, DOMAIN_CLIP, DOMAIN_AS_MISSING };
+
+struct domain_attribute {
+    char *name;
+    enum domain_kind kind;
+    enum domain_policy policy; /* clip: integer and numeric only; as missing: `missing` only */
+    uint32_t size;             /* number of codes, the missing one counted */
+    char **labels;             /* categorical: the labels of codes 0 .. (missing left out) */
+    int64_t min, max;          /* integer */
+    double *edges;             /* numeric: bins + 1 of them, ascending */
+    uint32_t values;           /* size without the missing code: labels, integers or bins */
+    char *missing;             /* the text of a missing value ("" is an empty cell), or NULL */
+};
+
+struct domain {
+    size_t attributes;
+    struct domain_attribute *attribute;
+};
+
+enum err domain_new(struct domain **domain) MUST_CHECK;
+void domain_free(struct domain **domain);
+
+/*
+ * Add one attribute; everything is copied; `missing` may be NULL. ERR_STUDY, logged, for an empty
+ * or repeated name or label, a label equal to the missing text, min > max, edges not ascending or
+ * not finite, more than DOMAIN_SIZE_MAX codes, no code at all, or a policy that does not go with
+ * the kind.
+ */
+enum err domain_add_categorical(struct domain *d, const char *name, const char *const *labels,
+                                size_t count, const char *missing, enum domain_policy policy,
+                                struct log *log) MUST_CHECK;
+enum err domain_add_integer(struct domain *d, const char *name, int64_t min, int64_t max,
+                            const char *missing, enum domain_policy policy,
+                            struct log *log) MUST_CHECK;
+enum err domain_add_numeric(struct domain *d, const char *name, const double *edges, size_t count,
+                            const char *missing, enum domain_policy policy,
+                            struct log *log) MUST_CHECK;
+
+/* The attribute of this name, or DOMAIN_NO_CODE. */
+uint32_t domain_find(const struct domain *d, const char *name);
+
+/* The code of a cell's text (surrounding spaces already taken off), policy applied; or
+ * DOMAIN_NO_CODE. */
+uint32_t domain_code(const struct domain_attribute *a, const char *text);
+
+/* Canonical bytes: equal exactly when two domains mean the same. For digests. */
+void domain_write(const struct domain *d, struct bytes *out);
+
+#endif
