@@ -17,7 +17,7 @@ static const char *const texts[ERR_COUNT] = {
     [ERR_BUDGET] = "the privacy budget does not allow this; nothing was opened",
     [ERR_REFUSED] = "the request is outside what the study permits; nothing was opened",
     [ERR_RANGE] = "a size or bound of the study is exceeded; see the message above",
-    [ERR_STATE] = "used out of order, or after a failure; start a new session",
+    [ERR_MISUSE] = "used out of order, or after a failure; start a new session",
     [ERR_CRYPTO] = "a cryptographic operation failed; check the OpenSSL and libsodium installation",
 };
 

@@ -12,7 +12,7 @@
  * Keys are replaced by HKDF every 2^30 blocks. A frame of another session is dropped and counted. A
  * frame of this session that is altered, replayed, out of order, of the wrong round, kind or length
  * ends the session: the error is logged, both neighbours are told (an ABORT frame), and every later
- * call fails with ERR_STATE. The same holds when a neighbour is silent past the deadline, or
+ * call fails with ERR_MISUSE. The same holds when a neighbour is silent past the deadline, or
  * aborts.
  *
  * Sending and receiving are interleaved, so that bounded queues cannot deadlock.

@@ -64,7 +64,7 @@ enum err session_bulk_key(const struct session *s, enum net_peer peer, bool send
 
 /*
  * The AES-128 PRG key for shares: key_index is the server's own index (shared with NET_PREV) or the
- * next (shared with NET_NEXT); any other is ERR_STATE, since this server must not know it.
+ * next (shared with NET_NEXT); any other is ERR_MISUSE, since this server must not know it.
  */
 enum err session_prg_key(const struct session *s, unsigned key_index, uint32_t lane,
                          const char *purpose, uint8_t key[16]) MUST_CHECK;

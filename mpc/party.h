@@ -1,0 +1,80 @@
+/*
+ * mpc/party.h - one server's context for secret computation, and the moves that all protocols
+ * share.
+ *
+ *   server i knows key_i (with server i-1) and key_(i+1) (with server i+1)
+ *
+ * There are four ways in which data moves, and nothing in mpc/ or protocols/ uses any other:
+ *   reshare   server i sends a masked z_i to i-1                       (multiplication, AND)
+ *   input     server j sends v - F(key_j) to j+1                       (a value that j alone knows)
+ *   reveal    a masked component goes to a server that lacks it        (conversions)
+ *   open      mpc/open.h, the only way by which a value becomes public
+ *
+ * Invariants: the three parties call the same functions with the same public arguments in the same
+ * order; a PRG position masks one word once; a failed call ends the session.
+ */
+#ifndef TREFOIL_MPC_PARTY_H
+#define TREFOIL_MPC_PARTY_H
+
+#include "base/log.h"
+#include "mpc/prg.h"
+#include "mpc/share.h"
+#include "netio/net.h"
+
+/* Why a value is opened. Only the first two carry data-dependent values that are not masked. */
+enum open_reason {
+    OPEN_SELECTED_INDEX,
+    OPEN_NOISY_MARGINAL,
+    OPEN_REJECT_BIT,
+    OPEN_CHECK_ZERO,
+    OPEN_MASKED,
+    OPEN_REASONS
+};
+const char *open_reason_name(enum open_reason reason);
+
+/* Separate streams of each key, so that no two uses can meet. */
+enum prg_purpose { PRG_ZERO, PRG_RANDOM, PRG_INPUT, PRG_PURPOSES };
+
+struct party {
+    unsigned index;
+    struct net *net;                  /* borrowed */
+    struct prg *prg[2][PRG_PURPOSES]; /* [0]: key_i, [1]: key_(i+1) */
+    struct log *log;
+    struct {
+        uint64_t calls, values;
+    } opened[OPEN_REASONS];
+    /* Called before each opening, if set; an error stops it. */
+    enum err (*audit)(void *self, enum open_reason reason, size_t values);
+    void *audit_self;
+};
+
+enum err party_new(struct party **party, struct net *net, const struct session *session,
+                   uint32_t lane, struct log *log) MUST_CHECK;
+void party_free(struct party **party);
+
+/* One round. `to` and `from` may be the same or differ; sizes may be 0. */
+enum err party_exchange(struct party *p, enum net_peer to, const void *send, size_t send_size,
+                        enum net_peer from, void *receive, size_t receive_size) MUST_CHECK;
+
+/* alpha_i with alpha_0 + alpha_1 + alpha_2 = 0 (or XOR 0): fills `mask` and adds nothing else. */
+enum err party_zero64(struct party *p, uint64_t *mask, size_t n) MUST_CHECK;
+enum err party_zero128(struct party *p, word128 *mask, size_t n) MUST_CHECK;
+enum err party_zero_bits(struct party *p, uint64_t *mask, size_t words) MUST_CHECK;
+
+/* Random shares that nobody knows; no communication. */
+enum err party_random64(struct party *p, struct share64 *x) MUST_CHECK;
+enum err party_random_bits(struct party *p, struct bits *x) MUST_CHECK;
+
+/*
+ * Lanes are divided in three contiguous parts, and part j is handled by server j in the role that
+ * is heavier, so that all three send the same. For words: [begin, end) of part j.
+ */
+struct part {
+    size_t begin, end;
+};
+static inline struct part party_part(size_t n, unsigned j)
+{
+    return (struct part){n / 3 * j + (n % 3) * j / 3, n / 3 * (j + 1) + (n % 3) * (j + 1) / 3};
+}
+
+#endif

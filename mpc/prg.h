@@ -1,0 +1,24 @@
+/*
+ * mpc/prg.h - a keyed stream of pseudorandom bytes: AES-128-CTR.
+ *
+ * Each stream belongs to one (session, key index, lane, purpose) and only moves forward, so that no
+ * position is ever used twice. Both holders of the key must draw the same amounts in the same
+ * order.
+ */
+#ifndef TREFOIL_MPC_PRG_H
+#define TREFOIL_MPC_PRG_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct prg;
+
+enum err prg_new(struct prg **prg, const uint8_t key[16]) MUST_CHECK;
+void prg_free(struct prg **prg);
+
+/* The next n bytes of the stream. */
+enum err prg_fill(struct prg *prg, void *p, size_t n) MUST_CHECK;
+
+#endif
