@@ -1,0 +1,302 @@
+#include "parties/keys.h"
+
+#include "base/bytes.h"
+#include "base/file.h"
+#include "base/secret.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define BASE64 sodium_base64_VARIANT_URLSAFE_NO_PADDING
+#define SECRET_SIZE 64      /* Ed25519 seed || X25519 secret */
+#define SECRET_TEXT_SIZE 87 /* its base64url, with the NUL */
+#define FILE_LIMIT 4096
+
+static const char text_prefix[] = "trefoil1-";
+static const char curve_label[] = "trefoil-curve-1";
+
+/* What an identity signs to vouch for its CURVE key. */
+static void curve_statement(const uint8_t curve[32], uint8_t message[sizeof curve_label - 1 + 32])
+{
+    memcpy(message, curve_label, sizeof curve_label - 1);
+    memcpy(message + sizeof curve_label - 1, curve, 32);
+}
+
+/* Fills in everything that follows from the two private keys. */
+static enum err derive(struct identity *id, const uint8_t seed[32], const uint8_t curve_secret[32])
+{
+    uint8_t message[sizeof curve_label - 1 + 32];
+    memcpy(id->curve_secret, curve_secret, 32);
+    if (crypto_sign_seed_keypair(id->public.sign, id->sign_secret, seed) != 0 ||
+        crypto_scalarmult_base(id->public.curve, id->curve_secret) != 0)
+        return ERR_CRYPTO;
+    curve_statement(id->public.curve, message);
+    if (crypto_sign_detached(id->public.signature, NULL, message, sizeof message,
+                             id->sign_secret) != 0)
+        return ERR_CRYPTO;
+    return ERR_OK;
+}
+
+enum err identity_new(struct identity **identity, struct log *log)
+{
+    uint8_t *seeds = secret_new(SECRET_SIZE);
+    struct identity *id = secret_new(sizeof *id);
+    enum err e = seeds == NULL || id == NULL ? ERR_NOMEM : ERR_OK;
+    *identity = NULL;
+    if (e == ERR_OK) {
+        secret_random(seeds, SECRET_SIZE);
+        e = derive(id, seeds, seeds + 32);
+    }
+    secret_free(&seeds);
+    if (e != ERR_OK) {
+        log_error(log, "cannot make a key: %s", error_text(e));
+        secret_free(&id);
+        return e;
+    }
+    *identity = id;
+    return ERR_OK;
+}
+
+void identity_free(struct identity **identity)
+{
+    secret_free(identity);
+}
+
+/* --- private key files -------------------------------------------------------------------------
+ */
+
+static enum err check_mode(const char *path, struct log *log)
+{
+    struct stat st;
+    if (stat(path, &st) != 0) {
+        log_error(log, "cannot open the key %s: %s", path, strerror(errno));
+        return ERR_SYSTEM;
+    }
+    if (!S_ISREG(st.st_mode)) {
+        log_error(log, "%s is not a file; name a key made by trefoil keygen", path);
+        return ERR_STUDY;
+    }
+    if ((st.st_mode & 077) != 0) {
+        log_error(log,
+                  "the key %s may be read or written by others (mode %04o); if nobody did, "
+                  "run: chmod 600 %s; otherwise make a new key",
+                  path, (unsigned)st.st_mode & 07777U, path);
+        return ERR_STUDY;
+    }
+    return ERR_OK;
+}
+
+/* Where the value of the line that begins with `word` and a space starts, or NULL. */
+static char *value_of(char *text, const char *word)
+{
+    size_t n = strlen(word);
+    for (char *line = text; line != NULL;) {
+        char *end = strchr(line, '\n');
+        if (strncmp(line, word, n) == 0 && line[n] == ' ')
+            return line + n + 1;
+        line = end == NULL ? NULL : end + 1;
+    }
+    return NULL;
+}
+
+static enum err parse_private(struct identity *id, char *text, uint8_t seeds[SECRET_SIZE])
+{
+    struct public_identity stated;
+    size_t n = 0;
+    const char *end;
+    char *public_text = value_of(text, "public");
+    char *secret_text = value_of(text, "secret");
+    if (public_text == NULL || secret_text == NULL)
+        return ERR_STUDY;
+    public_text[strcspn(public_text, "\r\n")] = '\0';
+    secret_text[strcspn(secret_text, "\r\n")] = '\0';
+    if (public_identity_parse(&stated, public_text) != ERR_OK ||
+        sodium_base642bin(seeds, SECRET_SIZE, secret_text, strlen(secret_text), NULL, &n, &end,
+                          BASE64) != 0 ||
+        *end != '\0' || n != SECRET_SIZE)
+        return ERR_STUDY;
+    TRY(derive(id, seeds, seeds + 32));
+    return public_identity_equal(&id->public, &stated) ? ERR_OK : ERR_STUDY;
+}
+
+enum err identity_load(struct identity **identity, const char *path, struct log *log)
+{
+    struct bytes file = {0};
+    uint8_t *seeds = NULL;
+    struct identity *id = NULL;
+    enum err e;
+    *identity = NULL;
+    TRY(check_mode(path, log));
+    TRY(file_read(path, FILE_LIMIT, &file, log));
+    seeds = secret_new(SECRET_SIZE);
+    id = secret_new(sizeof *id);
+    bytes_put_u8(&file, 0);
+    e = seeds == NULL || id == NULL ? ERR_NOMEM : bytes_ok(&file);
+    if (e == ERR_OK) {
+        e = parse_private(id, (char *)file.data, seeds);
+        if (e != ERR_OK)
+            log_error(log, "%s is not an intact private key; name a file made by trefoil keygen",
+                      path);
+    }
+    bytes_clear(&file);
+    secret_free(&seeds);
+    if (e != ERR_OK)
+        secret_free(&id);
+    *identity = id;
+    return e;
+}
+
+static void put_text(struct bytes *b, const char *s)
+{
+    bytes_put(b, s, strlen(s));
+}
+
+enum err identity_save(const struct identity *identity, const char *path, bool force,
+                       struct log *log)
+{
+    struct bytes file = {0};
+    struct stat st;
+    char public_text[KEYS_TEXT_SIZE];
+    char secret_text[SECRET_TEXT_SIZE];
+    uint8_t seeds[SECRET_SIZE];
+    enum err e;
+    if (!force && lstat(path, &st) == 0) {
+        log_error(log,
+                  "%s is there already and was left alone; a lost key cannot be made again, so "
+                  "choose another name (or --force)",
+                  path);
+        return ERR_REFUSED;
+    }
+    crypto_sign_ed25519_sk_to_seed(seeds, identity->sign_secret);
+    memcpy(seeds + 32, identity->curve_secret, 32);
+    sodium_bin2base64(secret_text, sizeof secret_text, seeds, sizeof seeds, BASE64);
+    public_identity_text(&identity->public, public_text);
+    put_text(&file, "# Trefoil private key: whoever reads the line `secret` can act as you.\n"
+                    "# The line `public` is for the study file.\nsecret ");
+    put_text(&file, secret_text);
+    put_text(&file, "\npublic ");
+    put_text(&file, public_text);
+    put_text(&file, "\n");
+    e = bytes_ok(&file);
+    if (e == ERR_OK)
+        e = file_write(path, 0600, file.data, file.size, log);
+    secret_wipe(seeds, sizeof seeds);
+    secret_wipe(secret_text, sizeof secret_text);
+    bytes_clear(&file);
+    return e;
+}
+
+/* --- signatures --------------------------------------------------------------------------------
+ */
+
+static enum err labelled(struct bytes *b, const char *label, const void *message, size_t n)
+{
+    bytes_put_string(b, label);
+    bytes_put(b, message, n);
+    return bytes_ok(b);
+}
+
+enum err identity_sign(const struct identity *identity, const char *label, const void *message,
+                       size_t n, uint8_t signature[64])
+{
+    struct bytes b = {0};
+    enum err e = labelled(&b, label, message, n);
+    if (e == ERR_OK &&
+        crypto_sign_detached(signature, NULL, b.data, b.size, identity->sign_secret) != 0)
+        e = ERR_CRYPTO;
+    bytes_clear(&b);
+    return e;
+}
+
+enum err public_identity_verify(const struct public_identity *who, const char *label,
+                                const void *message, size_t n, const uint8_t signature[64])
+{
+    struct bytes b = {0};
+    enum err e = labelled(&b, label, message, n);
+    if (e == ERR_OK && crypto_sign_verify_detached(signature, b.data, b.size, who->sign) != 0)
+        e = ERR_AUTH;
+    bytes_clear(&b);
+    return e;
+}
+
+/* --- public identities -------------------------------------------------------------------------
+ */
+
+static void pack(const struct public_identity *who, uint8_t raw[128])
+{
+    memcpy(raw, who->sign, 32);
+    memcpy(raw + 32, who->curve, 32);
+    memcpy(raw + 64, who->signature, 64);
+}
+
+void public_identity_text(const struct public_identity *who, char text[KEYS_TEXT_SIZE])
+{
+    const size_t n = sizeof text_prefix - 1;
+    uint8_t raw[128];
+    pack(who, raw);
+    memcpy(text, text_prefix, n);
+    sodium_bin2base64(text + n, KEYS_TEXT_SIZE - n, raw, sizeof raw, BASE64);
+}
+
+enum err public_identity_parse(struct public_identity *who, const char *text)
+{
+    const size_t prefix = sizeof text_prefix - 1;
+    uint8_t raw[128];
+    uint8_t message[sizeof curve_label - 1 + 32];
+    size_t n = 0;
+    const char *end;
+    if (strlen(text) != KEYS_TEXT_SIZE - 1 || strncmp(text, text_prefix, prefix) != 0)
+        return ERR_FORMAT;
+    if (sodium_base642bin(raw, sizeof raw, text + prefix, KEYS_TEXT_SIZE - 1 - prefix, NULL, &n,
+                          &end, BASE64) != 0 ||
+        *end != '\0' || n != sizeof raw)
+        return ERR_FORMAT;
+    memcpy(who->sign, raw, 32);
+    memcpy(who->curve, raw + 32, 32);
+    memcpy(who->signature, raw + 64, 64);
+    curve_statement(who->curve, message);
+    return crypto_sign_verify_detached(who->signature, message, sizeof message, who->sign) == 0
+               ? ERR_OK
+               : ERR_AUTH;
+}
+
+const char *keys_parse_hint(enum err e)
+{
+    return e == ERR_AUTH ? "the public key is damaged (its signature fails); copy the whole line "
+                           "that trefoil keygen printed"
+                         : "this is not a public key; paste the line trefoil1-... that trefoil "
+                           "keygen printed";
+}
+
+bool public_identity_equal(const struct public_identity *a, const struct public_identity *b)
+{
+    uint8_t raw_a[128], raw_b[128];
+    pack(a, raw_a);
+    pack(b, raw_b);
+    return memcmp(raw_a, raw_b, sizeof raw_a) == 0;
+}
+
+void keys_groups(const uint8_t digest[32], unsigned groups, char *text)
+{
+    static const char alphabet[] = "0123456789abcdefghjkmnpqrstvwxyz";
+    for (unsigned i = 0; i < 5 * groups; i++) {
+        unsigned bit = 5 * i;
+        unsigned two = (unsigned)digest[bit / 8] << 8;
+        if (bit / 8 + 1 < 32)
+            two |= digest[bit / 8 + 1];
+        if (i > 0 && i % 5 == 0)
+            *text++ = '-';
+        *text++ = alphabet[two >> (11 - bit % 8) & 31];
+    }
+    *text = '\0';
+}
+
+void public_identity_fingerprint(const struct public_identity *who,
+                                 char text[KEYS_FINGERPRINT_SIZE])
+{
+    uint8_t digest[32];
+    crypto_hash_sha256(digest, who->sign, sizeof who->sign);
+    keys_groups(digest, 4, text);
+}
