@@ -33,6 +33,7 @@ struct domain_attribute {
     enum domain_policy policy; /* clip: integer and numeric only; as missing: `missing` only */
     uint32_t size;             /* number of codes, the missing one counted */
     char **labels;             /* categorical: the labels of codes 0 .. (missing left out) */
+    uint32_t *order;           /* categorical: codes in strcmp() order of their labels */
     int64_t min, max;          /* integer */
     double *edges;             /* numeric: bins + 1 of them, ascending */
     uint32_t values;           /* size without the missing code: labels, integers or bins */

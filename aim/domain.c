@@ -1,0 +1,304 @@
+#include "aim/domain.h"
+
+#include "aim/number.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum err domain_new(struct domain **domain)
+{
+    *domain = memory_array(1, sizeof **domain);
+    return *domain != NULL ? ERR_OK : ERR_NOMEM;
+}
+
+static void attribute_clear(struct domain_attribute *a)
+{
+    for (uint32_t i = 0; a->labels != NULL && i < a->values; i++)
+        memory_free(&a->labels[i]);
+    memory_free(&a->labels);
+    memory_free(&a->order);
+    memory_free(&a->edges);
+    memory_free(&a->missing);
+    memory_free(&a->name);
+}
+
+void domain_free(struct domain **domain)
+{
+    if (*domain == NULL)
+        return;
+    for (size_t i = 0; i < (*domain)->attributes; i++)
+        attribute_clear(&(*domain)->attribute[i]);
+    memory_free(&(*domain)->attribute);
+    memory_free(domain);
+}
+
+static enum err check_common(const struct domain *d, const struct domain_attribute *a,
+                             const char *name, const char *missing, struct log *log)
+{
+    if (name == NULL || *name == '\0') {
+        log_error(log, "attribute %zu has no name; give it one", d->attributes + 1);
+        return ERR_STUDY;
+    }
+    if (domain_find(d, name) != DOMAIN_NO_CODE) {
+        log_error(log, "attribute %s is listed twice; remove or rename one", name);
+        return ERR_STUDY;
+    }
+    if (d->attributes >= DOMAIN_ATTRIBUTES_MAX) {
+        log_error(log, "attribute %s is one too many: at most %d are allowed", name,
+                  DOMAIN_ATTRIBUTES_MAX);
+        return ERR_STUDY;
+    }
+    if (a->policy == DOMAIN_AS_MISSING && missing == NULL) {
+        log_error(log,
+                  "attribute %s: the policy 'missing' needs the text of a missing value; set it, "
+                  "or choose another policy",
+                  name);
+        return ERR_STUDY;
+    }
+    if (a->policy == DOMAIN_CLIP && a->kind == DOMAIN_CATEGORICAL) {
+        log_error(log, "attribute %s: labels cannot be clipped; choose the policy error or missing",
+                  name);
+        return ERR_STUDY;
+    }
+    return ERR_OK;
+}
+
+/* Makes room, names the attribute and sets its size; `a` is consumed, also on failure. */
+static enum err append(struct domain *d, struct domain_attribute *a, uint64_t values,
+                       const char *name, const char *missing, struct log *log)
+{
+    uint64_t size = values + (missing != NULL ? 1 : 0);
+    struct domain_attribute *grown;
+    if (values == 0 || size > DOMAIN_SIZE_MAX) {
+        log_error(log, "attribute %s has %llu values; 1 to %d are allowed: use fewer, wider bins",
+                  name, (unsigned long long)size, DOMAIN_SIZE_MAX);
+        attribute_clear(a);
+        return ERR_STUDY;
+    }
+    a->values = (uint32_t)values;
+    a->size = (uint32_t)size;
+    a->name = memory_string(name);
+    a->missing = missing != NULL ? memory_string(missing) : NULL;
+    grown = memory_grow(d->attribute, d->attributes + 1, sizeof *grown);
+    if (grown != NULL)
+        d->attribute = grown;
+    if (grown == NULL || a->name == NULL || (missing != NULL && a->missing == NULL)) {
+        attribute_clear(a);
+        return ERR_NOMEM;
+    }
+    d->attribute[d->attributes++] = *a;
+    return ERR_OK;
+}
+
+static int by_label(const void *a, const void *b, void *labels)
+{
+    char *const *l = labels;
+    uint32_t i, j;
+    memcpy(&i, a, sizeof i);
+    memcpy(&j, b, sizeof j);
+    return strcmp(l[i], l[j]);
+}
+
+static enum err copy_labels(struct domain_attribute *a, const char *const *labels, size_t count)
+{
+    a->labels = memory_array(count, sizeof *a->labels);
+    a->order = memory_array(count, sizeof *a->order);
+    if (a->labels == NULL || a->order == NULL)
+        return ERR_NOMEM;
+    for (size_t i = 0; i < count; i++) {
+        a->values = (uint32_t)(i + 1);
+        a->order[i] = (uint32_t)i;
+        a->labels[i] = memory_string(labels[i]);
+        if (a->labels[i] == NULL)
+            return ERR_NOMEM;
+    }
+    qsort_r(a->order, count, sizeof *a->order, by_label, a->labels);
+    return ERR_OK;
+}
+
+static enum err check_labels(const struct domain_attribute *a, const char *name,
+                             const char *missing, struct log *log)
+{
+    for (uint32_t i = 0; i < a->values; i++) {
+        const char *label = a->labels[a->order[i]];
+        if (*label == '\0') {
+            log_error(log, "attribute %s: label %u is empty; an empty cell is written as 'missing'",
+                      name, a->order[i] + 1);
+            return ERR_STUDY;
+        }
+        if (i > 0 && strcmp(label, a->labels[a->order[i - 1]]) == 0) {
+            log_error(log, "attribute %s: label '%s' is listed twice", name, label);
+            return ERR_STUDY;
+        }
+        if (missing != NULL && strcmp(label, missing) == 0) {
+            log_error(log, "attribute %s: '%s' is both a label and the missing value", name, label);
+            return ERR_STUDY;
+        }
+    }
+    return ERR_OK;
+}
+
+enum err domain_add_categorical(struct domain *d, const char *name, const char *const *labels,
+                                size_t count, const char *missing, enum domain_policy policy,
+                                struct log *log)
+{
+    struct domain_attribute a = {.kind = DOMAIN_CATEGORICAL, .policy = policy};
+    enum err e;
+    TRY(check_common(d, &a, name, missing, log));
+    if (count == 0 || count > DOMAIN_SIZE_MAX)
+        return append(d, &a, count, name, missing, log);
+    e = copy_labels(&a, labels, count);
+    if (e == ERR_OK)
+        e = check_labels(&a, name, missing, log);
+    if (e != ERR_OK) {
+        attribute_clear(&a);
+        return e;
+    }
+    return append(d, &a, count, name, missing, log);
+}
+
+enum err domain_add_integer(struct domain *d, const char *name, int64_t min, int64_t max,
+                            const char *missing, enum domain_policy policy, struct log *log)
+{
+    struct domain_attribute a = {.kind = DOMAIN_INTEGER, .policy = policy, .min = min, .max = max};
+    uint64_t span = (uint64_t)max - (uint64_t)min;
+    TRY(check_common(d, &a, name, missing, log));
+    if (min > max) {
+        log_error(log, "attribute %s: min %lld is above max %lld", name, (long long)min,
+                  (long long)max);
+        return ERR_STUDY;
+    }
+    return append(d, &a, span < DOMAIN_SIZE_MAX ? span + 1 : UINT64_C(1) + DOMAIN_SIZE_MAX, name,
+                  missing, log);
+}
+
+enum err domain_add_numeric(struct domain *d, const char *name, const double *edges, size_t count,
+                            const char *missing, enum domain_policy policy, struct log *log)
+{
+    struct domain_attribute a = {.kind = DOMAIN_NUMERIC, .policy = policy};
+    TRY(check_common(d, &a, name, missing, log));
+    for (size_t i = 0; i < count; i++) {
+        if (!isfinite(edges[i]) || (i > 0 && edges[i] <= edges[i - 1])) {
+            log_error(log, "attribute %s: edge %zu (%g) is not a number above the one before", name,
+                      i + 1, edges[i]);
+            return ERR_STUDY;
+        }
+    }
+    if (count >= 2 && count <= DOMAIN_SIZE_MAX + 1) {
+        a.edges = memory_array(count, sizeof *a.edges);
+        if (a.edges == NULL)
+            return ERR_NOMEM;
+        for (size_t i = 0; i < count; i++)
+            a.edges[i] = edges[i] + 0.0; /* -0 and 0 mean the same */
+    }
+    return append(d, &a, count > 0 ? count - 1 : 0, name, missing, log);
+}
+
+uint32_t domain_find(const struct domain *d, const char *name)
+{
+    for (size_t i = 0; i < d->attributes; i++)
+        if (strcmp(d->attribute[i].name, name) == 0)
+            return (uint32_t)i;
+    return DOMAIN_NO_CODE;
+}
+
+static uint32_t categorical_code(const struct domain_attribute *a, const char *text)
+{
+    uint32_t low = 0, high = a->values;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        int c = strcmp(text, a->labels[a->order[middle]]);
+        if (c == 0)
+            return a->order[middle];
+        if (c < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return DOMAIN_NO_CODE;
+}
+
+static uint32_t integer_code(const struct domain_attribute *a, const char *text)
+{
+    int64_t v;
+    if (!number_integer(text, &v))
+        return DOMAIN_NO_CODE;
+    if (a->policy == DOMAIN_CLIP)
+        v = v < a->min ? a->min : v > a->max ? a->max : v;
+    if (v < a->min || v > a->max)
+        return DOMAIN_NO_CODE;
+    return (uint32_t)((uint64_t)v - (uint64_t)a->min);
+}
+
+static uint32_t numeric_code(const struct domain_attribute *a, const char *text)
+{
+    uint32_t low = 0, high = a->values;
+    double v;
+    if (!number_double(text, &v))
+        return DOMAIN_NO_CODE;
+    if (a->policy == DOMAIN_CLIP)
+        v = v < a->edges[0] ? a->edges[0] : v > a->edges[high] ? a->edges[high] : v;
+    if (!(v >= a->edges[0] && v <= a->edges[high]))
+        return DOMAIN_NO_CODE;
+    while (high - low > 1) { /* edges[low] <= v, and v < edges[high] or v is the very last edge */
+        uint32_t middle = low + (high - low) / 2;
+        if (a->edges[middle] <= v)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+uint32_t domain_code(const struct domain_attribute *a, const char *text)
+{
+    uint32_t code = DOMAIN_NO_CODE;
+    if (a->missing != NULL && strcmp(text, a->missing) == 0)
+        return a->values;
+    switch (a->kind) {
+    case DOMAIN_CATEGORICAL:
+        code = categorical_code(a, text);
+        break;
+    case DOMAIN_INTEGER:
+        code = integer_code(a, text);
+        break;
+    case DOMAIN_NUMERIC:
+        code = numeric_code(a, text);
+        break;
+    }
+    return code == DOMAIN_NO_CODE && a->policy == DOMAIN_AS_MISSING ? a->values : code;
+}
+
+static void attribute_write(const struct domain_attribute *a, struct bytes *out)
+{
+    bytes_put_string(out, a->name);
+    bytes_put_u8(out, (uint8_t)a->kind);
+    bytes_put_u8(out, (uint8_t)a->policy);
+    bytes_put_u8(out, a->missing != NULL);
+    if (a->missing != NULL)
+        bytes_put_string(out, a->missing);
+    bytes_put_u32(out, a->values);
+    switch (a->kind) {
+    case DOMAIN_CATEGORICAL:
+        for (uint32_t i = 0; i < a->values; i++)
+            bytes_put_string(out, a->labels[i]);
+        break;
+    case DOMAIN_INTEGER:
+        bytes_put_u64(out, (uint64_t)a->min);
+        bytes_put_u64(out, (uint64_t)a->max);
+        break;
+    case DOMAIN_NUMERIC:
+        for (uint32_t i = 0; i <= a->values; i++)
+            bytes_put_double(out, a->edges[i]);
+        break;
+    }
+}
+
+void domain_write(const struct domain *d, struct bytes *out)
+{
+    bytes_put_u32(out, (uint32_t)d->attributes);
+    for (size_t i = 0; i < d->attributes; i++)
+        attribute_write(&d->attribute[i], out);
+}

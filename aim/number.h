@@ -1,0 +1,26 @@
+/*
+ * aim/number.h - numbers as text, the same in every locale.
+ *
+ * A number is [+-] digits [. digits] [e [+-] digits], with at least one digit before the exponent;
+ * nothing may follow. Names such as "nan" and "inf" are not numbers here.
+ */
+#ifndef TREFOIL_AIM_NUMBER_H
+#define TREFOIL_AIM_NUMBER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The nearest double; false if the text is no number or too large for a double. */
+bool number_double(const char *text, double *value);
+
+/*
+ * A whole number, also as "39.0" or "1e3"; false if the text is none. One beyond int64_t gives
+ * INT64_MIN or INT64_MAX, which is what clipping wants and no range holds by accident.
+ */
+bool number_integer(const char *text, int64_t *value);
+
+/* Writes `value` with `decimals` digits after the point, always a '.'. */
+void number_print(char *text, size_t size, double value, int decimals);
+
+#endif

@@ -1,0 +1,407 @@
+#include "aim/workload.h"
+
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CLIQUES_MAX (UINT64_C(1) << 22)
+#define CELLS_MAX (UINT64_C(1) << 32)
+#define SUBSETS_MAX ((1u << CLIQUE_MAX) - 1)
+
+bool clique_equal(const struct clique *a, const struct clique *b)
+{
+    return a->n == b->n && memcmp(a->attribute, b->attribute, a->n * sizeof a->attribute[0]) == 0;
+}
+
+bool clique_contains(const struct clique *whole, const struct clique *part)
+{
+    unsigned i = 0;
+    for (unsigned j = 0; j < part->n; j++) {
+        while (i < whole->n && whole->attribute[i] < part->attribute[j])
+            i++;
+        if (i == whole->n || whole->attribute[i] != part->attribute[j])
+            return false;
+    }
+    return true;
+}
+
+uint64_t clique_cells(const struct clique *c, const struct domain *d)
+{
+    uint64_t cells = 1;
+    for (unsigned i = 0; i < c->n; i++)
+        if (__builtin_mul_overflow(cells, (uint64_t)d->attribute[c->attribute[i]].size, &cells))
+            return UINT64_MAX;
+    return cells;
+}
+
+void clique_name(const struct clique *c, const struct domain *d, char *text, size_t size)
+{
+    size_t used = 0;
+    if (size > 0)
+        text[0] = '\0';
+    for (unsigned i = 0; i < c->n && used < size; i++) {
+        int n = snprintf(text + used, size - used, "%s%s", i > 0 ? " x " : "",
+                         d->attribute[c->attribute[i]].name);
+        used += n > 0 ? (size_t)n : 0;
+    }
+}
+
+static int clique_compare(const struct clique *a, const struct clique *b)
+{
+    if (a->n != b->n)
+        return a->n < b->n ? -1 : 1;
+    for (unsigned i = 0; i < a->n; i++)
+        if (a->attribute[i] != b->attribute[i])
+            return a->attribute[i] < b->attribute[i] ? -1 : 1;
+    return 0;
+}
+
+static int by_clique(const void *a, const void *b)
+{
+    return clique_compare(a, b);
+}
+
+/* The subset of c that has the attributes at the set bits of `mask`. */
+static struct clique clique_subset(const struct clique *c, unsigned mask)
+{
+    struct clique s = {0};
+    for (unsigned i = 0; i < c->n; i++)
+        if (mask >> i & 1)
+            s.attribute[s.n++] = c->attribute[i];
+    return s;
+}
+
+static unsigned clique_subsets(const struct clique *c)
+{
+    return (1u << c->n) - 1;
+}
+
+static enum err check_clique(const struct domain *d, const struct clique *c, double weight,
+                             size_t number, struct log *log)
+{
+    char name[256];
+    if (c->n == 0 || c->n > CLIQUE_MAX) {
+        log_error(log, "workload marginal %zu has %u attributes; 1 to %d are allowed", number, c->n,
+                  CLIQUE_MAX);
+        return ERR_STUDY;
+    }
+    for (unsigned i = 0; i < c->n; i++) {
+        if (c->attribute[i] >= d->attributes || (i > 0 && c->attribute[i] <= c->attribute[i - 1])) {
+            log_error(log, "workload marginal %zu names an attribute twice, or one that is unknown",
+                      number);
+            return ERR_STUDY;
+        }
+    }
+    if (!isfinite(weight) || weight <= 0) {
+        clique_name(c, d, name, sizeof name);
+        log_error(log, "the weight of marginal %s is %g; it must be a number above 0", name,
+                  weight);
+        return ERR_STUDY;
+    }
+    return ERR_OK;
+}
+
+/* Sorted copies of what was given: order in the study must not change a digest or a sum. */
+struct given {
+    struct clique clique;
+    double weight;
+};
+
+static int by_given(const void *a, const void *b)
+{
+    const struct given *x = a, *y = b;
+    return clique_compare(&x->clique, &y->clique);
+}
+
+static struct given *given_sorted(const struct workload *w)
+{
+    struct given *g = memory_array(w->cliques, sizeof *g);
+    if (g == NULL)
+        return NULL;
+    for (size_t i = 0; i < w->cliques; i++)
+        g[i] = (struct given){w->clique[i], w->clique_weight[i]};
+    qsort(g, w->cliques, sizeof *g, by_given);
+    return g;
+}
+
+static enum err check_repeats(const struct domain *d, const struct given *g, size_t count,
+                              struct log *log)
+{
+    char name[256];
+    for (size_t i = 1; i < count; i++) {
+        if (clique_equal(&g[i].clique, &g[i - 1].clique)) {
+            clique_name(&g[i].clique, d, name, sizeof name);
+            log_error(log, "marginal %s is in the workload twice; give it a weight instead", name);
+            return ERR_STUDY;
+        }
+    }
+    return ERR_OK;
+}
+
+/* W_a = sum of the weights of the cliques with a, so that w_q = sum of W_a over q. */
+static enum err attribute_weights(const struct domain *d, const struct given *g, size_t count,
+                                  double *weight, struct log *log)
+{
+    for (size_t i = 0; i < count; i++)
+        for (unsigned k = 0; k < g[i].clique.n; k++)
+            weight[g[i].clique.attribute[k]] += g[i].weight;
+    for (size_t a = 0; a < d->attributes; a++) {
+        if (weight[a] <= 0) {
+            log_error(log,
+                      "attribute %s is in no marginal of the workload; add one, or remove the "
+                      "attribute",
+                      d->attribute[a].name);
+            return ERR_STUDY;
+        }
+    }
+    return ERR_OK;
+}
+
+static enum err enumerate(struct workload *w)
+{
+    size_t all = 0, n = 0, kept = 0;
+    struct clique *s;
+    for (size_t i = 0; i < w->cliques; i++)
+        all += clique_subsets(&w->clique[i]);
+    s = memory_array(all, sizeof *s);
+    if (s == NULL)
+        return ERR_NOMEM;
+    for (size_t i = 0; i < w->cliques; i++)
+        for (unsigned m = 1; m <= clique_subsets(&w->clique[i]); m++)
+            s[n++] = clique_subset(&w->clique[i], m);
+    qsort(s, n, sizeof *s, by_clique);
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || !clique_equal(&s[i], &s[kept - 1]))
+            s[kept++] = s[i];
+    w->query = memory_array(kept, sizeof *w->query);
+    if (w->query != NULL) {
+        w->queries = kept;
+        for (size_t i = 0; i < kept; i++)
+            w->query[i].clique = s[i];
+    }
+    memory_free(&s);
+    return w->query != NULL ? ERR_OK : ERR_NOMEM;
+}
+
+static enum err count_cells(struct workload *w, const struct domain *d, const double *weight,
+                            struct log *log)
+{
+    for (size_t i = 0; i < w->queries; i++) {
+        struct workload_query *q = &w->query[i];
+        q->cells = clique_cells(&q->clique, d);
+        q->offset = w->cells;
+        q->maximal = true;
+        q->parent = UINT32_MAX;
+        w->one_ways += q->clique.n == 1;
+        for (unsigned k = 0; k < q->clique.n; k++)
+            q->weight += weight[q->clique.attribute[k]];
+        if (q->cells > CELLS_MAX || w->cells + q->cells > CELLS_MAX) {
+            char name[256];
+            clique_name(&q->clique, d, name, sizeof name);
+            log_error(log,
+                      "the workload needs more than 2^32 cells (reached at %s); use fewer or "
+                      "smaller marginals, or coarser bins",
+                      name);
+            return ERR_STUDY;
+        }
+        w->cells += q->cells;
+    }
+    return ERR_OK;
+}
+
+/* Only a clique as given can be maximal; a proper subset of one is not. */
+static void find_maximal(struct workload *w)
+{
+    for (size_t i = 0; i < w->cliques; i++)
+        for (unsigned m = 1; m < clique_subsets(&w->clique[i]); m++) {
+            struct clique s = clique_subset(&w->clique[i], m);
+            w->query[workload_find(w, &s)].maximal = false;
+        }
+    for (uint32_t i = 0; i < w->queries; i++) {
+        struct workload_query *q = &w->query[i];
+        if (!q->maximal)
+            continue;
+        w->maximal_cells += q->cells;
+        for (unsigned m = 1; m <= clique_subsets(&q->clique); m++) {
+            struct clique s = clique_subset(&q->clique, m);
+            struct workload_query *child = &w->query[workload_find(w, &s)];
+            if (child->parent == UINT32_MAX || q->cells < w->query[child->parent].cells)
+                child->parent = i;
+        }
+    }
+}
+
+static enum err build(struct workload *w, const struct domain *d, struct log *log)
+{
+    double *weight = memory_array(d->attributes, sizeof *weight);
+    struct given *g = given_sorted(w);
+    enum err e = weight != NULL && g != NULL ? ERR_OK : ERR_NOMEM;
+    if (e == ERR_OK)
+        e = check_repeats(d, g, w->cliques, log);
+    if (e == ERR_OK)
+        e = attribute_weights(d, g, w->cliques, weight, log);
+    if (e == ERR_OK)
+        e = enumerate(w);
+    if (e == ERR_OK)
+        e = count_cells(w, d, weight, log);
+    if (e == ERR_OK)
+        find_maximal(w);
+    memory_free(&weight);
+    memory_free(&g);
+    return e;
+}
+
+enum err workload_new(struct workload **out, const struct domain *d, const struct clique *cliques,
+                      const double *weights, size_t count, struct log *log)
+{
+    struct workload *w;
+    enum err e;
+    *out = NULL;
+    if (count == 0 || count > CLIQUES_MAX) {
+        log_error(log, "the workload has %zu marginals; 1 to %llu are allowed", count,
+                  (unsigned long long)CLIQUES_MAX);
+        return ERR_STUDY;
+    }
+    for (size_t i = 0; i < count; i++)
+        TRY(check_clique(d, &cliques[i], weights != NULL ? weights[i] : 1.0, i + 1, log));
+    w = memory_array(1, sizeof *w);
+    if (w == NULL)
+        return ERR_NOMEM;
+    w->cliques = count;
+    w->clique = memory_array(count, sizeof *w->clique);
+    w->clique_weight = memory_array(count, sizeof *w->clique_weight);
+    if (w->clique == NULL || w->clique_weight == NULL) {
+        workload_free(&w);
+        return ERR_NOMEM;
+    }
+    for (size_t i = 0; i < count; i++) {
+        w->clique[i] = cliques[i];
+        w->clique_weight[i] = weights != NULL ? weights[i] : 1.0;
+    }
+    e = build(w, d, log);
+    if (e != ERR_OK)
+        workload_free(&w);
+    *out = w;
+    return e;
+}
+
+/* The next k-subset of 0 .. n-1 in lexicographic order. */
+static bool next_clique(struct clique *c, size_t n)
+{
+    unsigned i = c->n;
+    while (i > 0 && c->attribute[i - 1] == n - c->n + i - 1)
+        i--;
+    if (i == 0)
+        return false;
+    c->attribute[i - 1]++;
+    for (; i < c->n; i++)
+        c->attribute[i] = (uint16_t)(c->attribute[i - 1] + 1);
+    return true;
+}
+
+enum err workload_all(struct workload **w, const struct domain *d, unsigned k, struct log *log)
+{
+    struct clique c = {.n = (uint16_t)k};
+    struct clique *all;
+    uint64_t count = 1;
+    enum err e;
+    size_t i = 0;
+    *w = NULL;
+    if (k == 0 || k > CLIQUE_MAX || k > d->attributes) {
+        log_error(log, "all %u-way marginals: 1 to %zu are possible here", k,
+                  d->attributes < CLIQUE_MAX ? d->attributes : (size_t)CLIQUE_MAX);
+        return ERR_STUDY;
+    }
+    for (unsigned j = 0; j < k; j++) /* exact: a product of j+1 consecutive numbers over (j+1)! */
+        count = count * (d->attributes - j) / (j + 1);
+    if (count > CLIQUES_MAX) {
+        log_error(log, "all %u-way marginals of %zu attributes are %llu; at most %llu are allowed",
+                  k, d->attributes, (unsigned long long)count, (unsigned long long)CLIQUES_MAX);
+        return ERR_STUDY;
+    }
+    all = memory_array((size_t)count, sizeof *all);
+    if (all == NULL)
+        return ERR_NOMEM;
+    for (unsigned j = 0; j < k; j++)
+        c.attribute[j] = (uint16_t)j;
+    do
+        all[i++] = c;
+    while (next_clique(&c, d->attributes));
+    e = workload_new(w, d, all, NULL, i, log);
+    memory_free(&all);
+    return e;
+}
+
+void workload_free(struct workload **w)
+{
+    if (*w == NULL)
+        return;
+    memory_free(&(*w)->clique);
+    memory_free(&(*w)->clique_weight);
+    memory_free(&(*w)->query);
+    memory_free(w);
+}
+
+uint32_t workload_find(const struct workload *w, const struct clique *c)
+{
+    size_t low = 0, high = w->queries;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = clique_compare(c, &w->query[middle].clique);
+        if (order == 0)
+            return (uint32_t)middle;
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return UINT32_MAX;
+}
+
+void workload_write(const struct workload *w, struct bytes *out)
+{
+    struct given *g = given_sorted(w);
+    if (g == NULL) {
+        out->failed = true;
+        return;
+    }
+    bytes_put_u64(out, w->cliques);
+    for (size_t i = 0; i < w->cliques; i++) {
+        bytes_put_u16(out, g[i].clique.n);
+        for (unsigned k = 0; k < g[i].clique.n; k++)
+            bytes_put_u16(out, g[i].clique.attribute[k]);
+        bytes_put_double(out, g[i].weight);
+    }
+    memory_free(&g);
+}
+
+void clique_project(const struct clique *parent, const struct clique *child, const struct domain *d,
+                    uint32_t *index)
+{
+    uint32_t size[CLIQUE_MAX], step[CLIQUE_MAX], at[CLIQUE_MAX] = {0};
+    uint64_t cells = clique_cells(parent, d);
+    uint32_t place = 0, stride = 1;
+    unsigned j = child->n;
+    for (unsigned i = parent->n; i-- > 0;) {
+        size[i] = d->attribute[parent->attribute[i]].size;
+        step[i] = 0;
+        if (j > 0 && child->attribute[j - 1] == parent->attribute[i]) {
+            step[i] = stride;
+            stride *= size[i];
+            j--;
+        }
+    }
+    for (uint64_t cell = 0; cell < cells; cell++) {
+        index[cell] = place;
+        for (unsigned i = parent->n; i-- > 0;) {
+            place += step[i];
+            if (++at[i] < size[i])
+                break;
+            at[i] = 0;
+            place -= step[i] * size[i];
+        }
+    }
+}

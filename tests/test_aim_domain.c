@@ -1,0 +1,309 @@
+/* aim/domain, aim/workload, aim/number: codes, refusals, closure against brute force. */
+#include "tests/support_cmocka.h"
+
+#include "aim/domain.h"
+#include "aim/number.h"
+#include "aim/workload.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void numbers_parse_strictly(void **state)
+{
+    static const char *const bad[] = {"",    "+",  ".",  "e5",  "1e",    "nan", "inf", "0x10",
+                                      "1,5", "1 ", " 1", "--1", "1.2.3", "1e+", "12a"};
+    static const char *const good[] = {"0",
+                                       "-0",
+                                       "1.5",
+                                       ".5",
+                                       "5.",
+                                       "1e3",
+                                       "-1.25E-2",
+                                       "0.1",
+                                       "123456789012345678901234567890",
+                                       "17.28125",
+                                       "2.2250738585072014e-308",
+                                       "1e22",
+                                       "1e23"};
+    double v;
+    int64_t i;
+    (void)state;
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        assert_false(number_double(bad[k], &v));
+        assert_false(number_integer(bad[k], &i));
+    }
+    for (size_t k = 0; k < sizeof good / sizeof *good; k++) {
+        assert_true(number_double(good[k], &v));
+        assert_true(v == strtod(good[k], NULL));
+    }
+    assert_false(number_double("1e999", &v));
+    assert_true(number_integer("39.0", &i) && i == 39);
+    assert_true(number_integer("-1e3", &i) && i == -1000);
+    assert_true(number_integer("0e9", &i) && i == 0);
+    assert_true(number_integer("0.000", &i) && i == 0);
+    assert_true(number_integer("123456789012345678", &i) && i == 123456789012345678);
+    assert_true(number_integer("99999999999999999999", &i) && i == INT64_MAX);
+    assert_true(number_integer("-1e999", &i) && i == INT64_MIN);
+    assert_false(number_integer("1.5", &i));
+    assert_false(number_integer("1e-3", &i));
+}
+
+static struct domain *four_attributes(void)
+{
+    static const char *const colours[] = {"red", "green", "blue"};
+    static const double edges[] = {0, 1, 2.5, 10};
+    struct domain *d;
+    assert_int_equal(domain_new(&d), ERR_OK);
+    assert_int_equal(domain_add_categorical(d, "colour", colours, 3, "?", DOMAIN_AS_MISSING, NULL),
+                     ERR_OK);
+    assert_int_equal(domain_add_integer(d, "age", -2, 2, "", DOMAIN_REJECT, NULL), ERR_OK);
+    assert_int_equal(domain_add_numeric(d, "dose", edges, 4, NULL, DOMAIN_CLIP, NULL), ERR_OK);
+    assert_int_equal(domain_add_integer(d, "year", 2000, 2001, NULL, DOMAIN_CLIP, NULL), ERR_OK);
+    return d;
+}
+
+static void codes_follow_the_manual(void **state)
+{
+    struct domain *d = four_attributes();
+    const struct domain_attribute *a = d->attribute;
+    (void)state;
+    assert_int_equal(domain_find(d, "dose"), 2);
+    assert_int_equal(domain_find(d, "none"), DOMAIN_NO_CODE);
+    assert_int_equal(domain_code(&a[0], "green"), 1);
+    assert_int_equal(domain_code(&a[0], "?"), 3);
+    assert_int_equal(domain_code(&a[0], "pink"), 3);
+    assert_int_equal(domain_code(&a[1], "-2"), 0);
+    assert_int_equal(domain_code(&a[1], "2.0"), 4);
+    assert_int_equal(domain_code(&a[1], ""), 5);
+    assert_int_equal(domain_code(&a[1], "3"), DOMAIN_NO_CODE);
+    assert_int_equal(domain_code(&a[2], "0"), 0);
+    assert_int_equal(domain_code(&a[2], "0.999"), 0);
+    assert_int_equal(domain_code(&a[2], "1"), 1);
+    assert_int_equal(domain_code(&a[2], "2.5"), 2);
+    assert_int_equal(domain_code(&a[2], "10"), 2);
+    assert_int_equal(domain_code(&a[2], "11"), 2);
+    assert_int_equal(domain_code(&a[2], "-1"), 0);
+    assert_int_equal(domain_code(&a[2], "x"), DOMAIN_NO_CODE);
+    assert_int_equal(domain_code(&a[3], "1e30"), 1);
+    assert_int_equal(a[0].size, 4);
+    assert_int_equal(a[2].size, 3);
+    domain_free(&d);
+    assert_null(d);
+    domain_free(&d);
+}
+
+static void mistakes_in_a_domain_are_refused(void **state)
+{
+    static const char *const twice[] = {"a", "b", "a"};
+    static const char *const empty[] = {"a", ""};
+    static const double flat[] = {0, 1, 1};
+    static const double nan_edge[] = {0, NAN};
+    struct domain *d = four_attributes();
+    (void)state;
+#define REFUSED(call) assert_int_equal(call, ERR_STUDY)
+    REFUSED(domain_add_integer(d, "age", 0, 1, NULL, DOMAIN_REJECT, NULL));
+    REFUSED(domain_add_integer(d, "", 0, 1, NULL, DOMAIN_REJECT, NULL));
+    REFUSED(domain_add_integer(d, "x", 2, 1, NULL, DOMAIN_REJECT, NULL));
+    REFUSED(domain_add_integer(d, "x", 0, 65535, NULL, DOMAIN_REJECT, NULL));
+    REFUSED(domain_add_integer(d, "x", INT64_MIN, INT64_MAX, NULL, DOMAIN_REJECT, NULL));
+    REFUSED(domain_add_integer(d, "x", 1, 65535, "", DOMAIN_REJECT, NULL));
+    REFUSED(domain_add_integer(d, "x", 0, 1, NULL, DOMAIN_AS_MISSING, NULL));
+    REFUSED(domain_add_categorical(d, "x", twice, 3, NULL, DOMAIN_REJECT, NULL));
+    REFUSED(domain_add_categorical(d, "x", empty, 2, NULL, DOMAIN_REJECT, NULL));
+    REFUSED(domain_add_categorical(d, "x", twice, 2, "b", DOMAIN_REJECT, NULL));
+    REFUSED(domain_add_categorical(d, "x", twice, 2, NULL, DOMAIN_CLIP, NULL));
+    REFUSED(domain_add_categorical(d, "x", twice, 0, NULL, DOMAIN_REJECT, NULL));
+    REFUSED(domain_add_numeric(d, "x", flat, 3, NULL, DOMAIN_REJECT, NULL));
+    REFUSED(domain_add_numeric(d, "x", nan_edge, 2, NULL, DOMAIN_REJECT, NULL));
+    REFUSED(domain_add_numeric(d, "x", flat, 1, NULL, DOMAIN_REJECT, NULL));
+    REFUSED(domain_add_numeric(d, "x", flat, 0, NULL, DOMAIN_REJECT, NULL));
+    assert_int_equal(d->attributes, 4);
+    assert_int_equal(domain_add_integer(d, "x", 1, 65535, NULL, DOMAIN_REJECT, NULL), ERR_OK);
+    domain_free(&d);
+}
+
+static void canonical_bytes_tell_domains_apart(void **state)
+{
+    struct domain *a = four_attributes(), *b = four_attributes();
+    struct bytes x = {0}, y = {0};
+    (void)state;
+    domain_write(a, &x);
+    domain_write(b, &y);
+    assert_int_equal(x.size, y.size);
+    assert_memory_equal(x.data, y.data, x.size);
+    b->attribute[3].policy = DOMAIN_REJECT;
+    bytes_clear(&y);
+    domain_write(b, &y);
+    assert_true(x.size != y.size || memcmp(x.data, y.data, x.size) != 0);
+    bytes_clear(&x);
+    bytes_clear(&y);
+    domain_free(&a);
+    domain_free(&b);
+}
+
+static struct domain *sized(const uint32_t *size, size_t n)
+{
+    struct domain *d;
+    assert_int_equal(domain_new(&d), ERR_OK);
+    for (size_t i = 0; i < n; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "a%zu", i);
+        assert_int_equal(domain_add_integer(d, name, 0, size[i] - 1, NULL, DOMAIN_REJECT, NULL),
+                         ERR_OK);
+    }
+    return d;
+}
+
+static unsigned mask_of(const struct clique *c)
+{
+    unsigned m = 0;
+    for (unsigned i = 0; i < c->n; i++)
+        m |= 1u << c->attribute[i];
+    return m;
+}
+
+/* Every subset of 6 attributes, asked against the definition. */
+static void the_closure_matches_its_definition(void **state)
+{
+    static const uint32_t size[] = {2, 3, 4, 5, 2, 3};
+    static const struct clique given[] = {
+        {3, {0, 1, 2}}, {2, {1, 3}}, {2, {0, 1}}, {3, {1, 2, 3}}, {2, {4, 5}}};
+    static const double weight[] = {1, 0.5, 2, 1, 3};
+    struct domain *d = sized(size, 6);
+    struct workload *w;
+    size_t seen = 0;
+    uint64_t offset = 0;
+    (void)state;
+    assert_int_equal(workload_new(&w, d, given, weight, 5, NULL), ERR_OK);
+    for (size_t i = 0; i < w->queries; i++) {
+        assert_int_equal(w->query[i].offset, offset);
+        offset += w->query[i].cells;
+        assert_int_equal(workload_find(w, &w->query[i].clique), i);
+    }
+    assert_int_equal(offset, w->cells);
+    assert_int_equal(w->one_ways, 6);
+    for (unsigned m = 1; m < 64; m++) {
+        struct clique c = {0};
+        bool in = false, maximal = true;
+        double total = 0;
+        uint32_t found;
+        for (unsigned a = 0; a < 6; a++)
+            if (m >> a & 1)
+                c.attribute[c.n++] = (uint16_t)a;
+        for (size_t g = 0; g < 5; g++) {
+            unsigned r = mask_of(&given[g]);
+            in |= (m & r) == m;
+            maximal &= !((m & r) == m && m != r);
+            total += weight[g] * __builtin_popcount(m & r);
+        }
+        found = workload_find(w, &c);
+        assert_int_equal(found != UINT32_MAX, in);
+        if (!in)
+            continue;
+        seen++;
+        assert_true(fabs(w->query[found].weight - total) < 1e-12);
+        assert_int_equal(w->query[found].maximal, maximal);
+        assert_true(clique_contains(&w->query[w->query[found].parent].clique, &c));
+        assert_true(w->query[w->query[found].parent].maximal);
+    }
+    assert_int_equal(seen, w->queries);
+    assert_int_equal(w->maximal_cells, 24 + 60 + 6);
+    workload_free(&w);
+    domain_free(&d);
+}
+
+static void order_does_not_change_the_digest(void **state)
+{
+    static const uint32_t size[] = {2, 3, 4};
+    static const struct clique one[] = {{2, {0, 1}}, {2, {1, 2}}};
+    static const struct clique two[] = {{2, {1, 2}}, {2, {0, 1}}};
+    struct domain *d = sized(size, 3);
+    struct workload *a, *b;
+    struct bytes x = {0}, y = {0};
+    (void)state;
+    assert_int_equal(workload_new(&a, d, one, NULL, 2, NULL), ERR_OK);
+    assert_int_equal(workload_new(&b, d, two, NULL, 2, NULL), ERR_OK);
+    workload_write(a, &x);
+    workload_write(b, &y);
+    assert_int_equal(x.size, y.size);
+    assert_memory_equal(x.data, y.data, x.size);
+    bytes_clear(&x);
+    bytes_clear(&y);
+    workload_free(&a);
+    workload_free(&b);
+    domain_free(&d);
+}
+
+static void mistakes_in_a_workload_are_refused(void **state)
+{
+    static const uint32_t size[] = {60000, 60000, 4};
+    static const struct clique huge[] = {{2, {0, 1}}, {1, {2}}};
+    static const struct clique lacks[] = {{2, {0, 2}}};
+    static const struct clique twice[] = {{2, {0, 2}}, {1, {1}}, {2, {0, 2}}};
+    static const struct clique back[] = {{3, {0, 2, 1}}};
+    static const double weight[] = {1, -1};
+    struct domain *d = sized(size, 3);
+    struct workload *w;
+    char sink[400] = "";
+    struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
+    (void)state;
+    REFUSED(workload_new(&w, d, lacks, NULL, 1, &log));
+    assert_non_null(strstr(sink, "attribute a1 is in no marginal"));
+    REFUSED(workload_new(&w, d, twice, NULL, 3, NULL));
+    REFUSED(workload_new(&w, d, back, NULL, 1, NULL));
+    REFUSED(workload_new(&w, d, huge, weight, 2, NULL));
+    REFUSED(workload_new(&w, d, huge, NULL, 0, NULL));
+    assert_int_equal(workload_new(&w, d, huge, NULL, 2, NULL), ERR_OK); /* 3.6e9 < 2^32 */
+    workload_free(&w);
+    REFUSED(workload_all(&w, d, 3, NULL)); /* 1.4e10 cells */
+    REFUSED(workload_all(&w, d, 4, NULL));
+    REFUSED(workload_all(&w, d, 0, NULL));
+    assert_null(w);
+    domain_free(&d);
+}
+
+static void all_k_ways_are_all_there(void **state)
+{
+    static const uint32_t size[] = {2, 3, 2, 2, 3};
+    struct domain *d = sized(size, 5);
+    (void)state;
+    for (unsigned k = 1; k <= 5; k++) {
+        static const size_t expected[] = {0, 5, 10, 10, 5, 1};
+        struct workload *w;
+        assert_int_equal(workload_all(&w, d, k, NULL), ERR_OK);
+        assert_int_equal(w->cliques, expected[k]);
+        workload_free(&w);
+    }
+    domain_free(&d);
+}
+
+static void projection_agrees_with_arithmetic(void **state)
+{
+    static const uint32_t size[] = {3, 4, 5};
+    static const struct clique whole = {3, {0, 1, 2}};
+    static const struct clique part = {2, {0, 2}};
+    struct domain *d = sized(size, 3);
+    uint32_t index[60];
+    (void)state;
+    clique_project(&whole, &part, d, index);
+    for (uint32_t i = 0; i < 60; i++)
+        assert_int_equal(index[i], i / 20 * 5 + i % 5);
+    domain_free(&d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_parse_strictly),
+        cmocka_unit_test(codes_follow_the_manual),
+        cmocka_unit_test(mistakes_in_a_domain_are_refused),
+        cmocka_unit_test(canonical_bytes_tell_domains_apart),
+        cmocka_unit_test(the_closure_matches_its_definition),
+        cmocka_unit_test(order_does_not_change_the_digest),
+        cmocka_unit_test(mistakes_in_a_workload_are_refused),
+        cmocka_unit_test(all_k_ways_are_all_there),
+        cmocka_unit_test(projection_agrees_with_arithmetic),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
