@@ -51,7 +51,8 @@ struct net_options {
     struct transport *transport;   /* borrowed */
     const struct session *session; /* borrowed during the call; keys are derived once */
     uint32_t lane;
-    int64_t deadline_ms; /* longest silence of a neighbour within a round; 0 means 60 seconds */
+    int64_t deadline_ms;   /* longest silence of a neighbour within a round; 0 means 60 seconds */
+    uint64_t rekey_blocks; /* 16-byte blocks before a key is replaced; 0 means 2^30 */
     struct log *log;
 };
 

@@ -21,6 +21,7 @@
 #include "netio/transport.h"
 
 #define SESSION_ID_SIZE 32
+#define SESSION_SECRET_SIZE 64 /* r_low || r_high */
 #define SESSION_PARTS_MAX 16
 
 /* What the three must agree on: a digest for each named part, and one over them all. */
@@ -55,6 +56,11 @@ bool session_is_propose(const struct bytes *message);
 /* A session with given secrets, without a handshake: tests and fuzzing. `seed` is common to the
  * three. */
 enum err session_for_test(struct session **session, unsigned index, uint64_t seed) MUST_CHECK;
+
+/* What the handshake ends with; copies the two secrets (with NET_PREV, with NET_NEXT). */
+enum err session_make(struct session **session, unsigned index, const uint8_t id[SESSION_ID_SIZE],
+                      const uint8_t terms[32],
+                      const uint8_t secret[2][SESSION_SECRET_SIZE]) MUST_CHECK;
 
 void session_free(struct session **session);
 

@@ -1,0 +1,148 @@
+#include "netio/seal.h"
+
+#include "base/memory.h"
+#include "base/secret.h"
+#include "netio/hkdf.h"
+
+#include <limits.h>
+#include <openssl/evp.h>
+#include <string.h>
+
+struct seal {
+    uint8_t *key; /* secret memory, kept for the next replacement */
+    EVP_CIPHER_CTX *cipher;
+    enum seal_side side;
+    uint64_t limit, used; /* blocks of the present key */
+    uint64_t next;        /* the lowest sequence number that may follow */
+    uint64_t generation;
+};
+
+static enum err use_key(struct seal *s)
+{
+    int code = s->side == SEAL_SENDER
+                   ? EVP_EncryptInit_ex(s->cipher, EVP_aes_128_gcm(), NULL, s->key, NULL)
+                   : EVP_DecryptInit_ex(s->cipher, EVP_aes_128_gcm(), NULL, s->key, NULL);
+    return code == 1 ? ERR_OK : ERR_CRYPTO;
+}
+
+enum err seal_new(struct seal **seal, enum seal_side side, const uint8_t key[SEAL_KEY],
+                  uint64_t blocks)
+{
+    struct seal *s = memory_array(1, sizeof *s);
+    enum err e = ERR_NOMEM;
+
+    *seal = NULL;
+    if (s == NULL)
+        return ERR_NOMEM;
+    s->side = side;
+    s->limit = blocks != 0 ? blocks : SEAL_BLOCKS;
+    s->key = secret_new(SEAL_KEY);
+    s->cipher = EVP_CIPHER_CTX_new();
+    if (s->key != NULL && s->cipher != NULL) {
+        memcpy(s->key, key, SEAL_KEY);
+        e = use_key(s);
+    }
+    if (e != ERR_OK)
+        seal_free(&s);
+    *seal = s;
+    return e;
+}
+
+void seal_free(struct seal **seal)
+{
+    if (*seal == NULL)
+        return;
+    secret_free(&(*seal)->key);
+    EVP_CIPHER_CTX_free((*seal)->cipher); /* OpenSSL wipes the expanded key */
+    memory_free(seal);
+}
+
+static enum err replace_key(struct seal *s)
+{
+    static const char label[] = "trefoil-rekey-1";
+    struct bytes info = {0};
+    uint8_t fresh[SEAL_KEY];
+    enum err e;
+
+    s->generation++;
+    bytes_put_string(&info, label);
+    bytes_put_u32(&info, 8);
+    bytes_put_u64(&info, s->generation);
+    e = hkdf_sha256(s->key, SEAL_KEY, &info, fresh, sizeof fresh);
+    bytes_clear(&info);
+    if (e == ERR_OK) {
+        memcpy(s->key, fresh, SEAL_KEY);
+        e = use_key(s);
+    }
+    secret_wipe(fresh, sizeof fresh);
+    s->used = 0;
+    return e;
+}
+
+/* Counts the frame's blocks, replaces the key when it is time, sets the nonce. */
+static enum err begin(struct seal *s, uint64_t sequence, size_t ad_size, size_t n)
+{
+    /* one block masks the tag */
+    uint64_t blocks = 1 + ((uint64_t)n + 15) / 16 + ((uint64_t)ad_size + 15) / 16;
+    uint8_t nonce[12] = {0};
+
+    if (n > INT_MAX || ad_size > INT_MAX)
+        return ERR_RANGE;
+    if (sequence < s->next || sequence == UINT64_MAX)
+        return ERR_MISUSE;
+    s->next = sequence + 1;
+    if (s->used != 0 && s->used + blocks > s->limit)
+        TRY(replace_key(s));
+    s->used += blocks;
+    for (int i = 0; i < 8; i++)
+        nonce[i] = (uint8_t)(sequence >> (8 * i));
+    return EVP_CipherInit_ex(s->cipher, NULL, NULL, NULL, nonce, -1) == 1 ? ERR_OK : ERR_CRYPTO;
+}
+
+enum err seal_frame(struct seal *s, uint64_t sequence, const void *ad, size_t ad_size,
+                    const void *plain, size_t n, uint8_t *out)
+{
+    int size;
+
+    if (s->side != SEAL_SENDER)
+        return ERR_MISUSE;
+    TRY(begin(s, sequence, ad_size, n));
+    if (ad_size > 0 && EVP_EncryptUpdate(s->cipher, NULL, &size, ad, (int)ad_size) != 1)
+        return ERR_CRYPTO;
+    if (n > 0 && EVP_EncryptUpdate(s->cipher, out, &size, plain, (int)n) != 1)
+        return ERR_CRYPTO;
+    if (EVP_EncryptFinal_ex(s->cipher, out + n, &size) != 1 ||
+        EVP_CIPHER_CTX_ctrl(s->cipher, EVP_CTRL_GCM_GET_TAG, SEAL_TAG, out + n) != 1)
+        return ERR_CRYPTO;
+    return ERR_OK;
+}
+
+enum err seal_open(struct seal *s, uint64_t sequence, const void *ad, size_t ad_size,
+                   const uint8_t *sealed, size_t n, void *plain)
+{
+    uint8_t tag[SEAL_TAG];
+    uint8_t nothing;
+    int size;
+
+    if (s->side != SEAL_RECEIVER)
+        return ERR_MISUSE;
+    TRY(begin(s, sequence, ad_size, n));
+    memcpy(tag, sealed + n, SEAL_TAG);
+    if (ad_size > 0 && EVP_DecryptUpdate(s->cipher, NULL, &size, ad, (int)ad_size) != 1)
+        return ERR_CRYPTO;
+    if (n > 0 && EVP_DecryptUpdate(s->cipher, plain, &size, sealed, (int)n) != 1)
+        return ERR_CRYPTO;
+    if (EVP_CIPHER_CTX_ctrl(s->cipher, EVP_CTRL_GCM_SET_TAG, SEAL_TAG, tag) != 1)
+        return ERR_CRYPTO;
+    if (EVP_DecryptFinal_ex(s->cipher, &nothing, &size) != 1) {
+        if (n > 0)
+            secret_wipe(plain, n); /* unauthenticated bytes must not be used */
+        return ERR_AUTH;
+    }
+    return ERR_OK;
+}
+
+uint64_t seal_generation(const struct seal *s)
+{
+    return s->generation;
+}

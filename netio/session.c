@@ -1,0 +1,123 @@
+#include "netio/session.h"
+
+#include "base/memory.h"
+#include "base/secret.h"
+#include "netio/hkdf.h"
+
+#include <string.h>
+
+enum err session_make(struct session **session, unsigned index, const uint8_t id[SESSION_ID_SIZE],
+                      const uint8_t terms[32], const uint8_t secret[2][SESSION_SECRET_SIZE])
+{
+    struct session *s;
+
+    *session = NULL;
+    TRY(secret_start());
+    s = memory_array(1, sizeof *s);
+    if (s == NULL)
+        return ERR_NOMEM;
+    s->index = index;
+    memcpy(s->id, id, SESSION_ID_SIZE);
+    memcpy(s->terms, terms, sizeof s->terms);
+    for (int p = 0; p < 2; p++) {
+        s->pair_secret[p] = secret_new(SESSION_SECRET_SIZE);
+        if (s->pair_secret[p] == NULL) {
+            session_free(&s);
+            return ERR_NOMEM;
+        }
+        memcpy(s->pair_secret[p], secret[p], SESSION_SECRET_SIZE);
+    }
+    *session = s;
+    return ERR_OK;
+}
+
+void session_free(struct session **session)
+{
+    if (*session == NULL)
+        return;
+    secret_free(&(*session)->pair_secret[NET_PREV]);
+    secret_free(&(*session)->pair_secret[NET_NEXT]);
+    memory_free(session);
+}
+
+/* A digest of the label, the seed and two numbers: what a test session has in place of fresh bytes.
+ */
+static enum err test_bytes(const char *label, uint64_t seed, unsigned a, unsigned b,
+                           uint8_t out[32])
+{
+    struct bytes in = {0};
+    enum err e;
+    bytes_put_string(&in, label);
+    bytes_put_u64(&in, seed);
+    bytes_put_u32(&in, a);
+    bytes_put_u32(&in, b);
+    e = hkdf_digest(&in, out);
+    bytes_clear(&in);
+    return e;
+}
+
+enum err session_for_test(struct session **session, unsigned index, uint64_t seed)
+{
+    uint8_t id[SESSION_ID_SIZE], terms[32];
+    uint8_t secret[2][SESSION_SECRET_SIZE];
+
+    *session = NULL;
+    if (index > 2)
+        return ERR_RANGE;
+    TRY(test_bytes("trefoil-test-session", seed, 0, 0, id));
+    TRY(test_bytes("trefoil-test-terms", seed, 0, 0, terms));
+    for (unsigned p = 0; p < 2; p++) {
+        unsigned other = net_index_of(index, (enum net_peer)p);
+        unsigned low = index < other ? index : other;
+        unsigned high = index < other ? other : index;
+        TRY(test_bytes("trefoil-test-secret", seed, low, high, secret[p]));
+        TRY(test_bytes("trefoil-test-secret", seed, high, low, secret[p] + 32));
+    }
+    return session_make(session, index, id, terms, (const uint8_t(*)[SESSION_SECRET_SIZE])secret);
+}
+
+/* Label, terms and session id stand first in the info of every key. */
+static void begin_info(const struct session *s, const char *label, struct bytes *info)
+{
+    bytes_put_string(info, label);
+    bytes_put_block(info, s->terms, sizeof s->terms);
+    bytes_put_block(info, s->id, sizeof s->id);
+}
+
+enum err session_bulk_key(const struct session *s, enum net_peer peer, bool sending, uint32_t lane,
+                          uint8_t key[16])
+{
+    unsigned other = net_index_of(s->index, peer);
+    struct bytes info = {0};
+    enum err e;
+
+    begin_info(s, "trefoil-bulk-1", &info);
+    hkdf_put_u32(&info, sending ? s->index : other);
+    hkdf_put_u32(&info, sending ? other : s->index);
+    hkdf_put_u32(&info, lane);
+    e = hkdf_sha256(s->pair_secret[peer], SESSION_SECRET_SIZE, &info, key, 16);
+    bytes_clear(&info);
+    return e;
+}
+
+enum err session_prg_key(const struct session *s, unsigned key_index, uint32_t lane,
+                         const char *purpose, uint8_t key[16])
+{
+    struct bytes info = {0};
+    enum net_peer peer;
+    enum err e;
+
+    if (key_index == s->index)
+        peer = NET_PREV;
+    else if (key_index == net_index_of(s->index, NET_NEXT))
+        peer = NET_NEXT;
+    else
+        return ERR_MISUSE;
+    begin_info(s, "trefoil-prg-1", &info);
+    hkdf_put_u32(&info, key_index);
+    hkdf_put_u32(&info, lane);
+    bytes_put_string(&info, purpose);
+    e = hkdf_sha256(s->pair_secret[peer], SESSION_SECRET_SIZE, &info, key, 16);
+    bytes_clear(&info);
+    return e;
+}
