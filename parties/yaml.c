@@ -262,7 +262,7 @@ void yaml_entry(const struct yaml_file *file, const yaml_node_t *node, size_t in
 static enum err unknown_key(const struct yaml_file *file, const yaml_node_t *node, const char *what,
                             const char *text, const struct yaml_key *key, size_t keys)
 {
-    const char *names[YAML_KEYS_MAX];
+    const char *names[YAML_KEYS_MAX] = {0};
     char list[384] = "";
     size_t used = 0, hit;
     for (size_t i = 0; i < keys; i++) {

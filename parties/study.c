@@ -1,0 +1,850 @@
+#include "parties/study.h"
+
+#include "base/memory.h"
+#include "parties/nearest.h"
+#include "parties/study_terms.h"
+#include "parties/yaml.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CLIQUES_MAX 100000
+#define LABEL_SIZE 128 /* an attribute's name, with its NUL */
+#define INTEGER_MAX 1000000000000000LL
+
+/* What every parser below works on. */
+struct reading {
+    struct yaml_file *file;
+    struct study *study;
+    char note[768]; /* what aim/ said about a part, to be told again with its place */
+    struct log quiet;
+};
+
+static void begin_note(struct reading *r)
+{
+    r->note[0] = '\0';
+    r->quiet = (struct log){.buffer = r->note, .buffer_size = sizeof r->note, .level = LOG_ERROR};
+}
+
+/* Tells an error of aim/ again, at its place in the file. */
+static enum err end_note(struct reading *r, enum err e, const yaml_node_t *node)
+{
+    const char *text = r->note;
+    if (e == ERR_OK || e == ERR_NOMEM)
+        return e;
+    if (strncmp(text, "error: ", 7) == 0)
+        text += 7;
+    r->note[strcspn(r->note, "\n")] = '\0';
+    return yaml_error(r->file, node, "%s", *text != '\0' ? text : error_text(e));
+}
+
+/* --- small parts -------------------------------------------------------------------------------
+ */
+
+static bool good_name(const char *text)
+{
+    size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_-");
+    return n > 0 && n < STUDY_NAME_SIZE && text[n] == '\0';
+}
+
+static enum err read_name(struct reading *r, const yaml_node_t *node, const char *what,
+                          char name[STUDY_NAME_SIZE])
+{
+    const char *text;
+    TRY(yaml_text(r->file, node, what, &text));
+    if (!good_name(text))
+        return yaml_error(r->file, node, "%s is \"%.64s\"; it should be 1 to %d of a-z 0-9 _ -",
+                          what, text, STUDY_NAME_SIZE - 1);
+    memcpy(name, text, strlen(text) + 1);
+    return ERR_OK;
+}
+
+static enum err read_key(struct reading *r, const yaml_node_t *node, struct public_identity *key)
+{
+    const char *text;
+    enum err e;
+    TRY(yaml_text(r->file, node, "key", &text));
+    e = public_identity_parse(key, text);
+    return e == ERR_OK ? ERR_OK : yaml_error(r->file, node, "%s", keys_parse_hint(e));
+}
+
+static enum err read_unsigned(struct reading *r, const yaml_node_t *node, const char *what,
+                              unsigned least, unsigned most, unsigned *v)
+{
+    int64_t n;
+    if (node == NULL)
+        return ERR_OK; /* optional: the default stays */
+    TRY(yaml_integer(r->file, node, what, least, most, &n));
+    *v = (unsigned)n;
+    return ERR_OK;
+}
+
+/* --- domain ------------------------------------------------------------------------------------
+ */
+
+enum {
+    ATTR_NAME,
+    ATTR_KIND,
+    ATTR_MISSING,
+    ATTR_OUTSIDE,
+    ATTR_VALUES,
+    ATTR_EDGES,
+    ATTR_MIN,
+    ATTR_MAX,
+    ATTR_BINS,
+    ATTR_KEYS
+};
+static const struct yaml_key attribute_keys[ATTR_KEYS] = {
+    [ATTR_NAME] = {"name", false},       [ATTR_KIND] = {"kind", true},
+    [ATTR_MISSING] = {"missing", false}, [ATTR_OUTSIDE] = {"outside", false},
+    [ATTR_VALUES] = {"values", false},   [ATTR_EDGES] = {"edges", false},
+    [ATTR_MIN] = {"min", false},         [ATTR_MAX] = {"max", false},
+    [ATTR_BINS] = {"bins", false},
+};
+
+struct attribute {
+    const char *name;
+    const char *missing;
+    enum domain_policy policy;
+    const yaml_node_t *node, *part[ATTR_KEYS];
+};
+
+static enum err need(struct reading *r, const struct attribute *a, int part, const char *kind)
+{
+    if (a->part[part] != NULL)
+        return ERR_OK;
+    return yaml_error(r->file, a->node, "%s attribute %.64s lacks the key \"%s\"; add it", kind,
+                      a->name, attribute_keys[part].name);
+}
+
+static enum err refuse(struct reading *r, const struct attribute *a, int part, const char *kind)
+{
+    if (a->part[part] == NULL)
+        return ERR_OK;
+    return yaml_error(r->file, a->part[part],
+                      "%s attribute %.64s takes no \"%s\" here; leave it out", kind, a->name,
+                      attribute_keys[part].name);
+}
+
+static enum err add_categorical(struct reading *r, const struct attribute *a)
+{
+    static const int others[] = {ATTR_EDGES, ATTR_MIN, ATTR_MAX, ATTR_BINS};
+    const yaml_node_t *node = a->part[ATTR_VALUES];
+    const char **labels;
+    size_t count;
+    enum err e = ERR_OK;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        TRY(refuse(r, a, others[i], "the categorical"));
+    TRY(need(r, a, ATTR_VALUES, "the categorical"));
+    TRY(yaml_list(r->file, node, "values", 1, DOMAIN_SIZE_MAX, &count));
+    labels = memory_array(count, sizeof *labels);
+    if (labels == NULL)
+        return ERR_NOMEM;
+    for (size_t i = 0; e == ERR_OK && i < count; i++)
+        e = yaml_text(r->file, yaml_item(r->file, node, i), "a value", &labels[i]);
+    if (e == ERR_OK) {
+        begin_note(r);
+        e = domain_add_categorical(r->study->domain, a->name, labels, count, a->missing, a->policy,
+                                   &r->quiet);
+        e = end_note(r, e, node);
+    }
+    memory_free(&labels);
+    return e;
+}
+
+static enum err add_integer(struct reading *r, const struct attribute *a)
+{
+    static const int others[] = {ATTR_VALUES, ATTR_EDGES, ATTR_BINS};
+    int64_t min, max;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        TRY(refuse(r, a, others[i], "the integer"));
+    TRY(need(r, a, ATTR_MIN, "the integer"));
+    TRY(need(r, a, ATTR_MAX, "the integer"));
+    TRY(yaml_integer(r->file, a->part[ATTR_MIN], "min", -INTEGER_MAX, INTEGER_MAX, &min));
+    TRY(yaml_integer(r->file, a->part[ATTR_MAX], "max", min, INTEGER_MAX, &max));
+    begin_note(r);
+    return end_note(
+        r,
+        domain_add_integer(r->study->domain, a->name, min, max, a->missing, a->policy, &r->quiet),
+        a->node);
+}
+
+static enum err read_edges(struct reading *r, const struct attribute *a, double *edges,
+                           size_t count)
+{
+    const yaml_node_t *node = a->part[ATTR_EDGES];
+    for (size_t i = 0; i < count; i++) {
+        const yaml_node_t *item = yaml_item(r->file, node, i);
+        TRY(yaml_number(r->file, item, "an edge", -1e300, 1e300, &edges[i]));
+        if (i > 0 && !(edges[i] > edges[i - 1]))
+            return yaml_error(r->file, item,
+                              "the edge %g does not exceed the one before, %g; "
+                              "edges ascend",
+                              edges[i], edges[i - 1]);
+    }
+    return ERR_OK;
+}
+
+static enum err even_edges(struct reading *r, const struct attribute *a, double *edges, size_t bins)
+{
+    double min, max;
+    TRY(yaml_number(r->file, a->part[ATTR_MIN], "min", -1e300, 1e300, &min));
+    TRY(yaml_number(r->file, a->part[ATTR_MAX], "max", -1e300, 1e300, &max));
+    if (!(max > min))
+        return yaml_error(r->file, a->part[ATTR_MAX], "max is %g; it should exceed min, %g", max,
+                          min);
+    for (size_t i = 0; i < bins; i++)
+        edges[i] = min + (max - min) * ((double)i / (double)bins);
+    edges[bins] = max;
+    return ERR_OK;
+}
+
+/* How many edges; checks which keys are there. */
+static enum err count_edges(struct reading *r, const struct attribute *a, size_t *count)
+{
+    int64_t bins;
+    TRY(refuse(r, a, ATTR_VALUES, "the numeric"));
+    if (a->part[ATTR_EDGES] != NULL) {
+        TRY(refuse(r, a, ATTR_MIN, "the numeric"));
+        TRY(refuse(r, a, ATTR_MAX, "the numeric"));
+        TRY(refuse(r, a, ATTR_BINS, "the numeric"));
+        return yaml_list(r->file, a->part[ATTR_EDGES], "edges", 2, DOMAIN_SIZE_MAX, count);
+    }
+    if (a->part[ATTR_MIN] == NULL && a->part[ATTR_MAX] == NULL && a->part[ATTR_BINS] == NULL)
+        return yaml_error(r->file, a->node,
+                          "the numeric attribute %.64s needs \"edges\", or \"min\", \"max\" and "
+                          "\"bins\"; add them",
+                          a->name);
+    TRY(need(r, a, ATTR_MIN, "the numeric"));
+    TRY(need(r, a, ATTR_MAX, "the numeric"));
+    TRY(need(r, a, ATTR_BINS, "the numeric"));
+    TRY(yaml_integer(r->file, a->part[ATTR_BINS], "bins", 1, DOMAIN_SIZE_MAX - 1, &bins));
+    *count = (size_t)bins + 1;
+    return ERR_OK;
+}
+
+static enum err add_numeric(struct reading *r, const struct attribute *a)
+{
+    double *edges;
+    size_t count;
+    enum err e;
+    TRY(count_edges(r, a, &count));
+    edges = memory_array(count, sizeof *edges);
+    if (edges == NULL)
+        return ERR_NOMEM;
+    e = a->part[ATTR_EDGES] != NULL ? read_edges(r, a, edges, count)
+                                    : even_edges(r, a, edges, count - 1);
+    if (e == ERR_OK) {
+        begin_note(r);
+        e = domain_add_numeric(r->study->domain, a->name, edges, count, a->missing, a->policy,
+                               &r->quiet);
+        e = end_note(r, e, a->node);
+    }
+    memory_free(&edges);
+    return e;
+}
+
+static enum err read_missing(struct reading *r, struct attribute *a, size_t kind)
+{
+    static const char *const policies[] = {"error", "clip", "missing"};
+    const yaml_node_t *missing = a->part[ATTR_MISSING], *outside = a->part[ATTR_OUTSIDE];
+    size_t policy = 0;
+    if (missing != NULL)
+        TRY(yaml_text(r->file, missing, "missing", &a->missing));
+    if (outside != NULL)
+        TRY(yaml_choice(r->file, outside, "outside", policies, 3, &policy));
+    a->policy = policy == 1 ? DOMAIN_CLIP : policy == 2 ? DOMAIN_AS_MISSING : DOMAIN_REJECT;
+    if (a->policy == DOMAIN_AS_MISSING && missing == NULL)
+        return yaml_error(r->file, outside,
+                          "outside: missing needs \"missing\" beside it, the text of a missing "
+                          "value; add it");
+    if (a->policy == DOMAIN_CLIP && kind == 0)
+        return yaml_error(r->file, outside,
+                          "texts have no order to clip to; use outside: error or missing");
+    return ERR_OK;
+}
+
+/* `name` is the key of a mapping of attributes, or NULL in a list. */
+static enum err read_attribute(struct reading *r, const yaml_node_t *node, const yaml_node_t *name)
+{
+    static const char *const kinds[] = {"categorical", "integer", "numeric"};
+    struct attribute a = {.node = node};
+    size_t kind;
+    TRY(yaml_mapping(r->file, node, "an attribute", attribute_keys, ATTR_KEYS, a.part));
+    if (name != NULL && a.part[ATTR_NAME] != NULL)
+        return yaml_error(r->file, a.part[ATTR_NAME],
+                          "the attribute has its name already, as key; leave this one out");
+    if (name == NULL)
+        name = a.part[ATTR_NAME];
+    if (name == NULL)
+        return yaml_error(r->file, node, "an attribute lacks the key \"name\"; add it");
+    TRY(yaml_text(r->file, name, "name", &a.name));
+    if (*a.name == '\0' || strlen(a.name) >= LABEL_SIZE)
+        return yaml_error(r->file, name, "an attribute's name has 1 to %d bytes; shorten it",
+                          LABEL_SIZE - 1);
+    if (domain_find(r->study->domain, a.name) != DOMAIN_NO_CODE)
+        return yaml_error(r->file, name, "there is an attribute %s already; rename one", a.name);
+    TRY(yaml_choice(r->file, a.part[ATTR_KIND], "kind", kinds, 3, &kind));
+    TRY(read_missing(r, &a, kind));
+    return kind == 0 ? add_categorical(r, &a) : kind == 1 ? add_integer(r, &a) : add_numeric(r, &a);
+}
+
+struct entry {
+    const char *text;
+    const yaml_node_t *key, *value;
+};
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(((const struct entry *)a)->text, ((const struct entry *)b)->text);
+}
+
+/* A mapping of attributes has no order in YAML, so that of the names is taken. */
+static enum err read_domain_mapping(struct reading *r, const yaml_node_t *node)
+{
+    struct entry entries[DOMAIN_ATTRIBUTES_MAX];
+    size_t count;
+    TRY(yaml_entries(r->file, node, "domain", DOMAIN_ATTRIBUTES_MAX, &count));
+    if (count == 0)
+        return yaml_error(r->file, node, "the domain has no attribute; add one");
+    for (size_t i = 0; i < count; i++) {
+        yaml_entry(r->file, node, i, &entries[i].key, &entries[i].value);
+        TRY(yaml_text(r->file, entries[i].key, "name", &entries[i].text));
+    }
+    qsort(entries, count, sizeof entries[0], by_text);
+    for (size_t i = 0; i < count; i++)
+        TRY(read_attribute(r, entries[i].value, entries[i].key));
+    return ERR_OK;
+}
+
+static enum err read_domain(struct reading *r, const yaml_node_t *node)
+{
+    size_t count;
+    TRY(domain_new(&r->study->domain));
+    if (yaml_is_mapping(node))
+        return read_domain_mapping(r, node);
+    TRY(yaml_list(r->file, node, "domain", 1, DOMAIN_ATTRIBUTES_MAX, &count));
+    for (size_t i = 0; i < count; i++)
+        TRY(read_attribute(r, yaml_item(r->file, node, i), NULL));
+    return ERR_OK;
+}
+
+/* --- workload ----------------------------------------------------------------------------------
+ */
+
+/* n over k, or `most` + 1 if it is more. */
+static uint64_t choose(uint64_t n, uint64_t k, uint64_t most)
+{
+    uint64_t c = 1;
+    for (uint64_t i = 1; i <= k && c <= most; i++)
+        c = c * (n - k + i) / i;
+    return c <= most ? c : most + 1;
+}
+
+static enum err read_workload_all(struct reading *r, const yaml_node_t *node)
+{
+    static const struct yaml_key keys[] = {{"all", true}};
+    const struct domain *d = r->study->domain;
+    size_t most = d->attributes < CLIQUE_MAX ? d->attributes : CLIQUE_MAX;
+    const yaml_node_t *all;
+    int64_t k;
+    TRY(yaml_mapping(r->file, node, "workload", keys, 1, &all));
+    TRY(yaml_integer(r->file, all, "all", 1, (int64_t)most, &k));
+    if (choose(d->attributes, (uint64_t)k, CLIQUES_MAX) > CLIQUES_MAX)
+        return yaml_error(r->file, all,
+                          "all marginals of %d among %zu attributes are more than %d; lower it, or "
+                          "list those that matter",
+                          (int)k, d->attributes, CLIQUES_MAX);
+    begin_note(r);
+    return end_note(r, workload_all(&r->study->workload, d, (unsigned)k, &r->quiet), all);
+}
+
+static enum err unknown_attribute(struct reading *r, const yaml_node_t *node, const char *text)
+{
+    const struct domain *d = r->study->domain;
+    const char *names[DOMAIN_ATTRIBUTES_MAX] = {0};
+    size_t hit;
+    for (size_t i = 0; i < d->attributes; i++)
+        names[i] = d->attribute[i].name;
+    hit = nearest(text, names, d->attributes);
+    if (hit < d->attributes)
+        return yaml_error(r->file, node,
+                          "the domain has no attribute \"%.64s\"; did you mean \"%.64s\"?", text,
+                          names[hit]);
+    return yaml_error(r->file, node,
+                      "the domain has no attribute \"%.64s\"; name one of its attributes", text);
+}
+
+static enum err read_clique(struct reading *r, const yaml_node_t *node, struct clique *clique)
+{
+    size_t count;
+    TRY(yaml_list(r->file, node, "attributes", 1, CLIQUE_MAX, &count));
+    *clique = (struct clique){0};
+    for (size_t i = 0; i < count; i++) {
+        const yaml_node_t *item = yaml_item(r->file, node, i);
+        const char *text;
+        uint32_t index;
+        uint16_t at = clique->n;
+        TRY(yaml_text(r->file, item, "an attribute", &text));
+        index = domain_find(r->study->domain, text);
+        if (index == DOMAIN_NO_CODE)
+            return unknown_attribute(r, item, text);
+        for (; at > 0 && clique->attribute[at - 1] >= index; at--) {
+            if (clique->attribute[at - 1] == index)
+                return yaml_error(r->file, item, "the attribute %.64s comes twice; leave one out",
+                                  text);
+            clique->attribute[at] = clique->attribute[at - 1];
+        }
+        clique->attribute[at] = (uint16_t)index;
+        clique->n++;
+    }
+    return ERR_OK;
+}
+
+static enum err read_cliques(struct reading *r, const yaml_node_t *node, struct clique *cliques,
+                             double *weights, size_t count)
+{
+    static const struct yaml_key keys[] = {{"attributes", true}, {"weight", false}};
+    for (size_t i = 0; i < count; i++) {
+        const yaml_node_t *part[2];
+        const yaml_node_t *item = yaml_item(r->file, node, i);
+        TRY(yaml_mapping(r->file, item, "a marginal of the workload", keys, 2, part));
+        TRY(read_clique(r, part[0], &cliques[i]));
+        weights[i] = 1;
+        if (part[1] != NULL)
+            TRY(yaml_number(r->file, part[1], "weight", 1e-6, 1e6, &weights[i]));
+    }
+    begin_note(r);
+    return end_note(
+        r, workload_new(&r->study->workload, r->study->domain, cliques, weights, count, &r->quiet),
+        node);
+}
+
+static enum err read_workload(struct reading *r, const yaml_node_t *node)
+{
+    struct clique *cliques;
+    double *weights;
+    size_t count;
+    enum err e;
+    if (yaml_is_mapping(node))
+        return read_workload_all(r, node);
+    TRY(yaml_list(r->file, node, "workload", 1, CLIQUES_MAX, &count));
+    cliques = memory_array(count, sizeof *cliques);
+    weights = memory_array(count, sizeof *weights);
+    e = cliques == NULL || weights == NULL ? ERR_NOMEM
+                                           : read_cliques(r, node, cliques, weights, count);
+    memory_free(&cliques);
+    memory_free(&weights);
+    return e;
+}
+
+/* --- budget, noise, deadlines, model -----------------------------------------------------------
+ */
+
+static enum err read_budget(struct reading *r, const yaml_node_t *node)
+{
+    static const struct yaml_key keys[] = {
+        {"epsilon", true}, {"delta", true}, {"rows_per_person", false}};
+    const yaml_node_t *part[3];
+    TRY(yaml_mapping(r->file, node, "budget", keys, 3, part));
+    TRY(yaml_number(r->file, part[0], "epsilon", 1e-4, 100, &r->study->epsilon));
+    TRY(yaml_number(r->file, part[1], "delta", 1e-15, 0.01, &r->study->delta));
+    return read_unsigned(r, part[2], "rows_per_person", 1, 10000, &r->study->rows_per_person);
+}
+
+static enum err read_noise(struct reading *r, const yaml_node_t *node)
+{
+    static const char *const kinds[] = {"box-muller", "discrete"};
+    size_t kind = 0;
+    if (node == NULL)
+        return ERR_OK;
+    TRY(yaml_choice(r->file, node, "noise", kinds, 2, &kind));
+    if (kind == 1)
+        return yaml_error(r->file, node,
+                          "noise: discrete is not available yet; use noise: box-muller");
+    r->study->noise = STUDY_BOX_MULLER;
+    return ERR_OK;
+}
+
+static enum err read_deadlines(struct reading *r, const yaml_node_t *node)
+{
+    static const struct yaml_key keys[] = {{"connect", false}, {"round", false}};
+    const yaml_node_t *part[2];
+    if (node == NULL)
+        return ERR_OK;
+    TRY(yaml_mapping(r->file, node, "deadlines", keys, 2, part));
+    TRY(read_unsigned(r, part[0], "connect", 1, 3600, &r->study->connect_s));
+    return read_unsigned(r, part[1], "round", 1, 86400, &r->study->round_s);
+}
+
+static enum err read_model(struct reading *r, const yaml_node_t *node)
+{
+    static const struct yaml_key keys[] = {
+        {"max_mib", false}, {"iterations", false}, {"final_iterations", false}};
+    const yaml_node_t *part[3];
+    if (node == NULL)
+        return ERR_OK;
+    TRY(yaml_mapping(r->file, node, "model", keys, 3, part));
+    TRY(read_unsigned(r, part[0], "max_mib", 1, 65536, &r->study->max_mib));
+    TRY(read_unsigned(r, part[1], "iterations", 1, 1000000, &r->study->iterations));
+    return read_unsigned(r, part[2], "final_iterations", 1, 1000000, &r->study->final_iterations);
+}
+
+/* --- who takes part ----------------------------------------------------------------------------
+ */
+
+static bool good_host(const char *host)
+{
+    size_t n = strlen(host);
+    if (host[0] == '[')
+        return n > 3 && host[n - 1] == ']' && strspn(host + 1, "0123456789abcdefABCDEF:.") == n - 2;
+    return n > 0 && host[0] != '-' && host[0] != '.' &&
+           strspn(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") == n;
+}
+
+static bool parse_endpoint(const char *text, struct study_server *server)
+{
+    const char *host = text + 6, *colon = strrchr(text, ':');
+    const char *digits;
+    size_t n, m;
+    unsigned long port;
+    if (strncmp(text, "tcp://", 6) != 0 || colon < host)
+        return false;
+    n = (size_t)(colon - host);
+    digits = colon + 1;
+    m = strspn(digits, "0123456789");
+    if (n >= STUDY_HOST_SIZE || m == 0 || m > 5 || digits[m] != '\0' || digits[0] == '0')
+        return false;
+    memcpy(server->host, host, n);
+    server->host[n] = '\0';
+    port = strtoul(digits, NULL, 10);
+    server->port = (uint16_t)port;
+    return good_host(server->host) && port <= 65535 - (STUDY_PORTS - 1);
+}
+
+static enum err read_endpoint(struct reading *r, const yaml_node_t *node, size_t index)
+{
+    struct study_server *server = r->study->server;
+    const char *text;
+    TRY(yaml_text(r->file, node, "endpoint", &text));
+    if (!parse_endpoint(text, &server[index]))
+        return yaml_error(r->file, node,
+                          "endpoint is \"%.64s\"; it should be tcp://host:port with a port from 1 "
+                          "to %d",
+                          text, 65535 - (STUDY_PORTS - 1));
+    for (size_t i = 0; i < index; i++)
+        if (strcmp(server[i].host, server[index].host) == 0 &&
+            abs((int)server[i].port - (int)server[index].port) < STUDY_PORTS)
+            return yaml_error(r->file, node,
+                              "ports %d to %d overlap those of server %s; each server uses %d "
+                              "ports from its own on",
+                              server[index].port, server[index].port + STUDY_PORTS - 1,
+                              server[i].name, STUDY_PORTS);
+    return ERR_OK;
+}
+
+/* Everybody, for the search for repeated names and keys. */
+struct person {
+    const char *name;
+    const struct public_identity *key;
+    const yaml_node_t *name_node, *key_node;
+};
+
+struct people {
+    struct person *person;
+    size_t count;
+};
+
+static enum err read_servers(struct reading *r, const yaml_node_t *node, struct people *people)
+{
+    static const struct yaml_key keys[] = {{"name", true}, {"endpoint", true}, {"key", true}};
+    size_t count;
+    TRY(yaml_list(r->file, node, "servers", STUDY_SERVERS, STUDY_SERVERS, &count));
+    for (size_t i = 0; i < count; i++) {
+        struct study_server *s = &r->study->server[i];
+        const yaml_node_t *part[3];
+        TRY(yaml_mapping(r->file, yaml_item(r->file, node, i), "a server", keys, 3, part));
+        TRY(read_name(r, part[0], "name", s->name));
+        TRY(read_endpoint(r, part[1], i));
+        TRY(read_key(r, part[2], &s->key));
+        people->person[people->count++] = (struct person){s->name, &s->key, part[0], part[2]};
+    }
+    return ERR_OK;
+}
+
+static enum err read_owners(struct reading *r, const yaml_node_t *node, struct people *people)
+{
+    static const struct yaml_key keys[] = {{"name", true}, {"key", true}, {"max_rows", true}};
+    for (size_t i = 0; i < r->study->owners; i++) {
+        struct study_owner *o = &r->study->owner[i];
+        const yaml_node_t *part[3];
+        int64_t rows;
+        TRY(yaml_mapping(r->file, yaml_item(r->file, node, i), "an owner", keys, 3, part));
+        TRY(read_name(r, part[0], "name", o->name));
+        TRY(read_key(r, part[1], &o->key));
+        TRY(yaml_integer(r->file, part[2], "max_rows", 1, INT32_MAX, &rows));
+        o->max_rows = (uint32_t)rows;
+        while ((o->max_rows >> o->bits) != 0)
+            o->bits++;
+        people->person[people->count++] = (struct person){o->name, &o->key, part[0], part[1]};
+    }
+    return ERR_OK;
+}
+
+static enum err read_analysts(struct reading *r, const yaml_node_t *node, struct people *people)
+{
+    static const struct yaml_key keys[] = {{"name", true}, {"key", true}};
+    for (size_t i = 0; i < r->study->analysts; i++) {
+        struct study_analyst *a = &r->study->analyst[i];
+        const yaml_node_t *part[2];
+        TRY(yaml_mapping(r->file, yaml_item(r->file, node, i), "an analyst", keys, 2, part));
+        TRY(read_name(r, part[0], "name", a->name));
+        TRY(read_key(r, part[1], &a->key));
+        people->person[people->count++] = (struct person){a->name, &a->key, part[0], part[1]};
+    }
+    return ERR_OK;
+}
+
+static int later(const struct person *a, const struct person *b)
+{
+    size_t x = a->name_node->start_mark.index, y = b->name_node->start_mark.index;
+    return (x > y) - (x < y);
+}
+
+static int by_name(const void *x, const void *y)
+{
+    const struct person *a = x, *b = y;
+    int order = strcmp(a->name, b->name);
+    return order != 0 ? order : later(a, b);
+}
+
+static int by_sign(const void *x, const void *y)
+{
+    const struct person *a = x, *b = y;
+    int order = memcmp(a->key->sign, b->key->sign, sizeof a->key->sign);
+    return order != 0 ? order : later(a, b);
+}
+
+static int by_curve(const void *x, const void *y)
+{
+    const struct person *a = x, *b = y;
+    int order = memcmp(a->key->curve, b->key->curve, sizeof a->key->curve);
+    return order != 0 ? order : later(a, b);
+}
+
+static enum err check_unique(struct reading *r, struct people *people)
+{
+    struct person *p = people->person;
+    qsort(p, people->count, sizeof *p, by_name);
+    for (size_t i = 1; i < people->count; i++)
+        if (strcmp(p[i].name, p[i - 1].name) == 0)
+            return yaml_error(r->file, p[i].name_node,
+                              "the name %s is taken (line %zu); names occur once", p[i].name,
+                              p[i - 1].name_node->start_mark.line + 1);
+    for (int curve = 0; curve < 2; curve++) {
+        qsort(p, people->count, sizeof *p, curve ? by_curve : by_sign);
+        for (size_t i = 1; i < people->count; i++) {
+            const struct public_identity *a = p[i].key, *b = p[i - 1].key;
+            if (memcmp(curve ? a->curve : a->sign, curve ? b->curve : b->sign, 32) == 0)
+                return yaml_error(r->file, p[i].key_node,
+                                  "%s has the key of %s (line %zu); a key has one role, so make "
+                                  "another with trefoil keygen",
+                                  p[i].name, p[i - 1].name, p[i - 1].key_node->start_mark.line + 1);
+        }
+    }
+    return ERR_OK;
+}
+
+/* The least l with sum over owners of (2^b - 1) below 2^l: no count can wrap in l bits. */
+static enum err find_count_bits(struct reading *r, const yaml_node_t *node)
+{
+    struct study *s = r->study;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < s->owners; i++)
+        sum += ((uint64_t)1 << s->owner[i].bits) - 1;
+    while ((sum >> s->count_bits) != 0)
+        s->count_bits++;
+    if (s->count_bits > STUDY_COUNT_BITS_MAX)
+        return yaml_error(r->file, node,
+                          "all owners' bounds together need %u bits; at most %d are allowed: lower "
+                          "some max_rows (each counts as the next power of two)",
+                          s->count_bits, STUDY_COUNT_BITS_MAX);
+    return ERR_OK;
+}
+
+static enum err read_people(struct reading *r, const yaml_node_t *servers,
+                            const yaml_node_t *owners, const yaml_node_t *analysts)
+{
+    struct study *s = r->study;
+    struct people people = {0};
+    size_t n_owners, n_analysts;
+    enum err e;
+    TRY(yaml_list(r->file, owners, "owners", 1, STUDY_OWNERS_MAX, &n_owners));
+    TRY(yaml_list(r->file, analysts, "analysts", 1, STUDY_ANALYSTS_MAX, &n_analysts));
+    s->owner = memory_array(n_owners, sizeof *s->owner);
+    s->analyst = memory_array(n_analysts, sizeof *s->analyst);
+    people.person = memory_array(STUDY_SERVERS + n_owners + n_analysts, sizeof *people.person);
+    if (s->owner == NULL || s->analyst == NULL || people.person == NULL) {
+        memory_free(&people.person);
+        return ERR_NOMEM;
+    }
+    s->owners = n_owners;
+    s->analysts = n_analysts;
+    e = read_servers(r, servers, &people);
+    if (e == ERR_OK)
+        e = read_owners(r, owners, &people);
+    if (e == ERR_OK)
+        e = read_analysts(r, analysts, &people);
+    if (e == ERR_OK)
+        e = check_unique(r, &people);
+    memory_free(&people.person);
+    return e == ERR_OK ? find_count_bits(r, owners) : e;
+}
+
+/* --- the whole ---------------------------------------------------------------------------------
+ */
+
+enum {
+    TOP_STUDY,
+    TOP_DOMAIN,
+    TOP_WORKLOAD,
+    TOP_BUDGET,
+    TOP_NOISE,
+    TOP_ROUNDS,
+    TOP_SERVERS,
+    TOP_OWNERS,
+    TOP_ANALYSTS,
+    TOP_DEADLINES,
+    TOP_MODEL,
+    TOP_KEYS
+};
+static const struct yaml_key top_keys[TOP_KEYS] = {
+    [TOP_STUDY] = {"study", true},       [TOP_DOMAIN] = {"domain", true},
+    [TOP_WORKLOAD] = {"workload", true}, [TOP_BUDGET] = {"budget", true},
+    [TOP_NOISE] = {"noise", false},      [TOP_ROUNDS] = {"rounds", true},
+    [TOP_SERVERS] = {"servers", true},   [TOP_OWNERS] = {"owners", true},
+    [TOP_ANALYSTS] = {"analysts", true}, [TOP_DEADLINES] = {"deadlines", false},
+    [TOP_MODEL] = {"model", false},
+};
+
+static enum err read_study(struct reading *r)
+{
+    const yaml_node_t *part[TOP_KEYS];
+    TRY(yaml_mapping(r->file, yaml_root(r->file), "the study file", top_keys, TOP_KEYS, part));
+    TRY(read_name(r, part[TOP_STUDY], "study", r->study->name));
+    TRY(read_domain(r, part[TOP_DOMAIN]));
+    TRY(read_workload(r, part[TOP_WORKLOAD]));
+    TRY(read_budget(r, part[TOP_BUDGET]));
+    TRY(read_noise(r, part[TOP_NOISE]));
+    TRY(read_unsigned(r, part[TOP_ROUNDS], "rounds", 1, STUDY_ROUNDS_MAX, &r->study->rounds));
+    TRY(read_people(r, part[TOP_SERVERS], part[TOP_OWNERS], part[TOP_ANALYSTS]));
+    TRY(read_deadlines(r, part[TOP_DEADLINES]));
+    TRY(read_model(r, part[TOP_MODEL]));
+    return study_digest(r->study);
+}
+
+static enum err study_read(struct study **study, struct yaml_file *file, struct log *log)
+{
+    struct reading r = {.file = file};
+    enum err e;
+    r.study = memory_array(1, sizeof *r.study);
+    if (r.study == NULL)
+        return ERR_NOMEM;
+    *r.study = (struct study){
+        .rows_per_person = 1,
+        .noise = STUDY_BOX_MULLER,
+        .connect_s = 30,
+        .round_s = 120,
+        .max_mib = 80,
+        .iterations = 100,
+        .final_iterations = 1000,
+    };
+    e = read_study(&r);
+    if (e == ERR_NOMEM)
+        log_error(log, "not enough memory for the study: %s", error_text(e));
+    if (e == ERR_OK)
+        *study = r.study;
+    else
+        study_free(&r.study);
+    return e;
+}
+
+enum err study_parse(struct study **study, const char *path, const void *text, size_t n,
+                     struct log *log)
+{
+    struct yaml_file *file;
+    enum err e;
+    *study = NULL;
+    TRY(yaml_parse(&file, path, text, n, log));
+    e = study_read(study, file, log);
+    yaml_close(&file);
+    return e;
+}
+
+enum err study_load(struct study **study, const char *path, struct log *log)
+{
+    struct yaml_file *file;
+    enum err e;
+    *study = NULL;
+    TRY(yaml_open(&file, path, log));
+    e = study_read(study, file, log);
+    yaml_close(&file);
+    return e;
+}
+
+void study_free(struct study **study)
+{
+    struct study *s = *study;
+    if (s == NULL)
+        return;
+    workload_free(&s->workload);
+    domain_free(&s->domain);
+    memory_free(&s->owner);
+    memory_free(&s->analyst);
+    memory_free(study);
+}
+
+/* --- questions ---------------------------------------------------------------------------------
+ */
+
+size_t study_find_server(const struct study *study, const struct public_identity *who)
+{
+    for (size_t i = 0; i < STUDY_SERVERS; i++)
+        if (public_identity_equal(&study->server[i].key, who))
+            return i;
+    return SIZE_MAX;
+}
+
+size_t study_find_owner(const struct study *study, const struct public_identity *who)
+{
+    for (size_t i = 0; i < study->owners; i++)
+        if (public_identity_equal(&study->owner[i].key, who))
+            return i;
+    return SIZE_MAX;
+}
+
+size_t study_find_analyst(const struct study *study, const struct public_identity *who)
+{
+    for (size_t i = 0; i < study->analysts; i++)
+        if (public_identity_equal(&study->analyst[i].key, who))
+            return i;
+    return SIZE_MAX;
+}
+
+void study_endpoint(const struct study *study, size_t server, enum study_port port,
+                    char text[STUDY_ENDPOINT_SIZE])
+{
+    study_listen(study, server, port, study->server[server].host, text);
+}
+
+void study_listen(const struct study *study, size_t server, enum study_port port, const char *host,
+                  char text[STUDY_ENDPOINT_SIZE])
+{
+    snprintf(text, STUDY_ENDPOINT_SIZE, "tcp://%.253s:%u", host != NULL ? host : "0.0.0.0",
+             (unsigned)study->server[server].port + (unsigned)port);
+}
+
+uint64_t study_upload_bytes(const struct study *study, size_t owner)
+{
+    return (study->workload->maximal_cells * study->owner[owner].bits + 7) / 8;
+}

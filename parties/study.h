@@ -1,0 +1,167 @@
+/*
+ * parties/study.h - the one public file on which everybody of a study agrees.
+ *
+ *   study: NAME                          what messages call it
+ *   domain:                              a list (its order is the order of the columns), or a
+ * mapping
+ *     - name: age                        name: {...} (whose order means nothing: columns by name)
+ *       kind: integer                    whole numbers from min to max, one cell each
+ *       min: 0
+ *       max: 99
+ *       outside: clip                    optional: error (default), clip (integer, numeric), or
+ *     - name: ward                       missing (only together with `missing`)
+ *       kind: categorical
+ *       values: [surgery, cardiology]    at least one text
+ *       missing: "?"                     optional: the text of a missing value; "" is an empty cell
+ *     - {name: bmi, kind: numeric, edges: [10, 18.5, 25, 30, 60]}
+ *     - {name: dose, kind: numeric, min: 0, max: 10, bins: 20}
+ *   workload: {all: 2}                   all marginals of so many attributes, or a list:
+ *     - {attributes: [age, ward], weight: 1}        weight is optional: 1
+ *   budget:
+ *     epsilon: 1                         above 0, at most 100
+ *     delta: 1e-6                        1e-15 to 0.01
+ *     rows_per_person: 1                 optional; the guarantee holds for a person with so many
+ * rows noise: box-muller                    optional; the only one so far rounds: 10 marginals that
+ * AIM selects, 1 to 1000 servers:                             exactly three; the first is server 0
+ *     - name: north
+ *       endpoint: tcp://north.example.org:7100      five ports, from this one: see enum study_port
+ *       key: trefoil1-...                what `trefoil keygen` prints
+ *   owners:
+ *     - {name: hospital-a, key: trefoil1-..., max_rows: 6000}      never more rows than this
+ *   analysts:
+ *     - {name: office, key: trefoil1-...}
+ *   deadlines: {connect: 30, round: 120} optional; seconds
+ *   model:                               optional
+ *     max_mib: 80                        largest model, in MiB
+ *     iterations: 100                    of the estimator between rounds
+ *     final_iterations: 1000             and at the end
+ *
+ * Names of people are 1 to 31 of a-z 0-9 _ - and occur once, keys too: a key has one role. Unknown
+ * keys are errors. Every error names path, line and column, and what to do.
+ *
+ * Two digests over the parsed content. Comments, line ends, quotes, the order of a mapping's keys
+ * and defaults written out change neither; any value changes one (a server's whole key: both).
+ *   terms   study, domain, workload, budget, noise, rounds, bounds (owners' names and max_rows),
+ *           servers (names and signing keys): frozen once data are in. A digest for each part, so
+ *           that a mismatch can be named.
+ *   roster  the rest: owners' and analysts' keys, endpoints, servers' CURVE keys, deadlines, model.
+ */
+#ifndef TREFOIL_PARTIES_STUDY_H
+#define TREFOIL_PARTIES_STUDY_H
+
+#include "aim/domain.h"
+#include "aim/workload.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "netio/session.h"
+#include "parties/keys.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define STUDY_SERVERS 3
+#define STUDY_NAME_SIZE 32
+#define STUDY_HOST_SIZE 254
+#define STUDY_ENDPOINT_SIZE 280 /* "tcp://" host ":" port, with the NUL */
+#define STUDY_OWNERS_MAX 10000
+#define STUDY_ANALYSTS_MAX 1000
+#define STUDY_ROUNDS_MAX 1000
+#define STUDY_COUNT_BITS_MAX 31 /* of l: counts of all owners together stay below 2^31 */
+#define STUDY_FINGERPRINT_SIZE 36
+
+/* What waits at endpoint's port + the number. PREV and NEXT are who dials in. */
+enum study_port {
+    STUDY_GATE = 0,         /* owners, analysts, neighbours: CURVE */
+    STUDY_CONTROL_PREV = 1, /* server i-1's control link: CURVE */
+    STUDY_CONTROL_NEXT = 2, /* server i+1's */
+    STUDY_BULK_PREV = 3,    /* server i-1's bulk link: bare, sealed by netio/net.h */
+    STUDY_BULK_NEXT = 4,
+    STUDY_PORTS = 5
+};
+
+enum study_noise { STUDY_BOX_MULLER };
+
+struct study_server {
+    char name[STUDY_NAME_SIZE];
+    struct public_identity key;
+    char host[STUDY_HOST_SIZE]; /* as written; IPv6 with its brackets */
+    uint16_t port;              /* of the gate */
+};
+
+struct study_owner {
+    char name[STUDY_NAME_SIZE];
+    struct public_identity key;
+    uint32_t max_rows;
+    unsigned bits; /* b: max_rows < 2^b; what this owner uploads for a cell */
+};
+
+struct study_analyst {
+    char name[STUDY_NAME_SIZE];
+    struct public_identity key;
+};
+
+struct study {
+    char name[STUDY_NAME_SIZE];
+    struct domain *domain;
+    struct workload *workload;
+    double epsilon, delta;
+    unsigned rows_per_person;
+    enum study_noise noise;
+    unsigned rounds;
+    struct study_server server[STUDY_SERVERS];
+    size_t owners;
+    struct study_owner *owner;
+    size_t analysts;
+    struct study_analyst *analyst;
+    unsigned connect_s, round_s;
+    unsigned max_mib, iterations, final_iterations;
+
+    unsigned count_bits; /* l: the sum of 2^b - 1 over owners is below 2^l, and l the least such */
+    struct session_terms terms;
+    uint8_t roster[32];
+};
+
+/* ERR_STUDY, logged, for anything wrong in it; ERR_SYSTEM where the file cannot be read. */
+enum err study_load(struct study **study, const char *path, struct log *log) MUST_CHECK;
+/* The same from memory; `path` is for messages. */
+enum err study_parse(struct study **study, const char *path, const void *text, size_t n,
+                     struct log *log) MUST_CHECK;
+void study_free(struct study **study);
+
+/* Index by public identity, whole and exact; SIZE_MAX where there is none. */
+size_t study_find_server(const struct study *study, const struct public_identity *who);
+size_t study_find_owner(const struct study *study, const struct public_identity *who);
+size_t study_find_analyst(const struct study *study, const struct public_identity *who);
+
+/*
+ * Where others reach a server's port: "tcp://host:port". A server dials its next neighbour at
+ * (next, STUDY_CONTROL_PREV) and its previous one at (previous, STUDY_CONTROL_NEXT).
+ */
+void study_endpoint(const struct study *study, size_t server, enum study_port port,
+                    char text[STUDY_ENDPOINT_SIZE]);
+/* Where the server itself listens: the same ports on `host`, or on all addresses if NULL. */
+void study_listen(const struct study *study, size_t server, enum study_port port, const char *host,
+                  char text[STUDY_ENDPOINT_SIZE]);
+
+/* Bytes of an owner's upload as answers: its bits a cell, the maximal marginals' cells, packed. */
+uint64_t study_upload_bytes(const struct study *study, size_t owner);
+
+/* The terms in six groups of five characters, for people to compare. */
+void study_fingerprint(const struct study *study, char text[STUDY_FINGERPRINT_SIZE]);
+
+/*
+ * The study in words: who takes part and sees what, the guarantee and its unit, what it costs, the
+ * fingerprint, what is not protected. `me`, where not NULL, is the reader, who is told their part.
+ */
+void study_describe(FILE *out, const struct study *study, const struct public_identity *me);
+
+/*
+ * A commented example, valid once REPLACE-WITH-KEY-OF-<name> is a public key everywhere.
+ * Refuses to replace a file (ERR_REFUSED) unless `force`.
+ */
+enum err study_write_template(const char *path, bool force, struct log *log) MUST_CHECK;
+const char *study_template(void);
+
+#endif
