@@ -132,7 +132,10 @@ void number_print(char *text, size_t size, double value, int decimals)
 {
     const char *point = localeconv()->decimal_point;
     char *at;
-    snprintf(text, size, "%.*f", decimals, value);
+    if (decimals < 0)
+        snprintf(text, size, "%.17g", value);
+    else
+        snprintf(text, size, "%.*f", decimals, value);
     at = strcmp(point, ".") != 0 ? strstr(text, point) : NULL;
     if (at != NULL) {
         *at = '.';

@@ -20,7 +20,7 @@ bool number_double(const char *text, double *value);
  */
 bool number_integer(const char *text, int64_t *value);
 
-/* Writes `value` with `decimals` digits after the point, always a '.'. */
+/* Writes `value` with so many digits after the point, always a '.'; -1: all that matter. */
 void number_print(char *text, size_t size, double value, int decimals);
 
 #endif

@@ -1,0 +1,114 @@
+#include "aim/random.h"
+
+#include "aim/backend.h"
+#include "base/secret.h"
+
+#include <math.h>
+#include <sodium.h>
+#include <string.h>
+
+void random_seed(struct random *r, const uint8_t seed[RANDOM_SEED_BYTES])
+{
+    *r = (struct random){.used = sizeof r->stream};
+    memcpy(r->key, seed, sizeof r->key);
+}
+
+void random_seed_u64(struct random *r, uint64_t seed)
+{
+    uint8_t bytes[RANDOM_SEED_BYTES] = {0};
+    for (unsigned i = 0; i < 8; i++)
+        bytes[i] = (uint8_t)(seed >> (8 * i));
+    random_seed(r, bytes);
+}
+
+void random_fresh(struct random *r)
+{
+    uint8_t bytes[RANDOM_SEED_BYTES];
+    secret_random(bytes, sizeof bytes);
+    random_seed(r, bytes);
+    secret_wipe(bytes, sizeof bytes);
+}
+
+void random_wipe(struct random *r)
+{
+    secret_wipe(r, sizeof *r);
+    r->used = sizeof r->stream;
+}
+
+static void refill(struct random *r)
+{
+    uint8_t nonce[crypto_stream_chacha20_NONCEBYTES];
+    for (unsigned i = 0; i < sizeof nonce; i++)
+        nonce[i] = (uint8_t)(r->block >> (8 * i));
+    crypto_stream_chacha20(r->stream, sizeof r->stream, nonce, r->key);
+    r->block++;
+    r->used = 0;
+}
+
+uint64_t random_u64(struct random *r)
+{
+    uint64_t v = 0;
+    if (r->used + 8 > sizeof r->stream)
+        refill(r);
+    for (unsigned i = 0; i < 8; i++)
+        v |= (uint64_t)r->stream[r->used + i] << (8 * i);
+    r->used += 8;
+    return v;
+}
+
+uint64_t random_below(struct random *r, uint64_t n)
+{
+    uint64_t skip = -n % n; /* 2^64 mod n: dropping so many of the lowest leaves whole turns */
+    uint64_t v;
+    do
+        v = random_u64(r);
+    while (v < skip);
+    return v % n;
+}
+
+double random_double(struct random *r)
+{
+    return (double)(random_u64(r) >> 11) * 0x1p-53;
+}
+
+/*
+ * Uniform on (0, 1) with 64 significant bits however small it is, so that tails are not cut where a
+ * fixed grid would end.
+ */
+static long double uniform(struct random *r)
+{
+    int exponent = -64;
+    uint64_t word = random_u64(r);
+    while (word == 0 && exponent > -1024) {
+        exponent -= 64;
+        word = random_u64(r);
+    }
+    if (word >> 63 == 0) {
+        int shift = word != 0 ? __builtin_clzll(word) : 63;
+        word = (word << shift) | (shift > 0 ? random_u64(r) >> (64 - shift) : 0);
+        exponent -= shift;
+    }
+    return ldexpl((long double)word, exponent) * (1 - 0x1p-64L) + 0x1p-1100L;
+}
+
+int64_t random_gauss(struct random *r)
+{
+    static const long double pi = 3.141592653589793238462643383279502884L;
+    long double radius, angle;
+    if (r->has_spare) {
+        r->has_spare = false;
+        return r->spare;
+    }
+    radius = sqrtl(-2 * logl(uniform(r))) * (1 << AIM_GAUSS_BITS);
+    angle = 2 * pi * ((long double)random_u64(r) * 0x1p-64L);
+    r->spare = llrintl(radius * sinl(angle));
+    r->has_spare = true;
+    return llrintl(radius * cosl(angle));
+}
+
+int64_t random_gumbel(struct random *r)
+{
+    /* An exponential that is exact relative to its size near 0, where Gumbel's long tail is. */
+    long double exponential = -log1pl(-uniform(r));
+    return llrintl(-logl(exponential) * (1 << AIM_GUMBEL_BITS));
+}

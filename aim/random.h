@@ -1,0 +1,42 @@
+/*
+ * aim/random.h - a seeded generator: ChaCha20 (libsodium) run as a stream.
+ *
+ * The same seed gives the same numbers on every machine, up to the last bit of logl() and cosl() in
+ * the two lattice samplers. With random_fresh() it is a cryptographic generator; with a seed from a
+ * person it is for synthetic rows and tests, never for noise that has to protect anyone.
+ */
+#ifndef TREFOIL_AIM_RANDOM_H
+#define TREFOIL_AIM_RANDOM_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RANDOM_SEED_BYTES 32
+
+struct random {
+    uint8_t key[RANDOM_SEED_BYTES];
+    uint64_t block; /* the nonce of the next block of the stream */
+    uint8_t stream[1024];
+    size_t used; /* of `stream` */
+    bool has_spare;
+    int64_t spare; /* Box-Muller makes two */
+};
+
+void random_seed(struct random *r, const uint8_t seed[RANDOM_SEED_BYTES]);
+void random_seed_u64(struct random *r, uint64_t seed);
+void random_fresh(struct random *r); /* seeded by the operating system */
+void random_wipe(struct random *r);
+
+uint64_t random_u64(struct random *r);
+uint64_t random_below(struct random *r, uint64_t n); /* 0 .. n-1, unbiased; n > 0 */
+double random_double(struct random *r);              /* [0, 1), a multiple of 2^-53 */
+
+/* A unit Gaussian rounded to the lattice 2^-20, as the multiple of 2^-20. */
+int64_t random_gauss(struct random *r);
+/* A standard Gumbel rounded to the lattice 2^-24, as the multiple of 2^-24. */
+int64_t random_gumbel(struct random *r);
+
+#endif

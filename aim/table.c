@@ -1,0 +1,433 @@
+#include "aim/table.h"
+
+#include "aim/number.h"
+#include "aim/random.h"
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <csv.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_ROWS 100000000
+#define FIELDS_MAX 65536
+
+static enum err reserve(struct table *t, size_t capacity)
+{
+    for (size_t a = 0; a < t->domain->attributes; a++) {
+        uint16_t *grown = memory_grow(t->column[a], capacity, sizeof *grown);
+        if (grown == NULL)
+            return ERR_NOMEM;
+        t->column[a] = grown;
+    }
+    t->capacity = capacity;
+    return ERR_OK;
+}
+
+enum err table_new(struct table **out, const struct domain *d, size_t capacity)
+{
+    struct table *t = memory_array(1, sizeof *t);
+    enum err e = ERR_NOMEM;
+    *out = NULL;
+    if (t == NULL)
+        return ERR_NOMEM;
+    t->domain = d;
+    t->column = memory_array(d->attributes, sizeof *t->column);
+    if (t->column != NULL)
+        e = reserve(t, capacity);
+    if (e != ERR_OK)
+        table_free(&t);
+    *out = t;
+    return e;
+}
+
+void table_free(struct table **t)
+{
+    if (*t == NULL)
+        return;
+    for (size_t a = 0; (*t)->column != NULL && a < (*t)->domain->attributes; a++)
+        memory_free(&(*t)->column[a]);
+    memory_free(&(*t)->column);
+    memory_free(t);
+}
+
+enum err table_append(struct table *t, const uint16_t *codes)
+{
+    for (size_t a = 0; a < t->domain->attributes; a++)
+        if (codes[a] >= t->domain->attribute[a].size)
+            return ERR_DATA;
+    if (t->rows == t->capacity)
+        TRY(reserve(t, t->capacity < 64 ? 128 : t->capacity + t->capacity / 2));
+    for (size_t a = 0; a < t->domain->attributes; a++)
+        t->column[a][t->rows] = codes[a];
+    t->rows++;
+    return ERR_OK;
+}
+
+/* --- reading -----------------------------------------------------------------------------------
+ */
+
+struct csv_reading {
+    struct table *table;
+    const struct domain *domain;
+    const char *path;
+    struct log *log;
+    size_t max_rows;
+    size_t line;   /* of the bytes being parsed, from 1 */
+    size_t field;  /* of the row being parsed, from 0 */
+    size_t fields; /* in the header; 0 until it is read */
+    size_t problems;
+    bool row_bad;
+    uint32_t *attribute_of; /* header field -> attribute or DOMAIN_NO_CODE */
+    size_t attribute_of_capacity;
+    uint16_t *codes;
+    struct bytes ignored; /* names of columns that the domain does not know */
+    enum err fatal;
+};
+
+/* Whether one more problem is still to be printed. */
+static bool problem(struct csv_reading *r)
+{
+    r->row_bad = true;
+    return ++r->problems <= TABLE_ERRORS_SHOWN;
+}
+
+static void describe_allowed(const struct domain_attribute *a, char *text, size_t size)
+{
+    int n = 0;
+    if (a->kind == DOMAIN_INTEGER)
+        n = snprintf(text, size, "a whole number from %lld to %lld", (long long)a->min,
+                     (long long)a->max);
+    else if (a->kind == DOMAIN_NUMERIC)
+        n = snprintf(text, size, "a number from %g to %g", a->edges[0], a->edges[a->values]);
+    else if (a->values <= 8) {
+        n = snprintf(text, size, "one of");
+        for (uint32_t i = 0; i < a->values && n >= 0 && (size_t)n < size; i++)
+            n += snprintf(text + n, size - (size_t)n, "%s '%s'", i > 0 ? "," : "", a->labels[i]);
+    } else {
+        n = snprintf(text, size, "one of %u labels: '%s', '%s', '%s', ...", a->values, a->labels[0],
+                     a->labels[1], a->labels[2]);
+    }
+    if (a->missing != NULL && n >= 0 && (size_t)n < size)
+        snprintf(text + n, size - (size_t)n, ", or '%s' if missing", a->missing);
+}
+
+static void header_field(struct csv_reading *r, const char *text)
+{
+    uint32_t a = domain_find(r->domain, text);
+    if (r->field >= FIELDS_MAX) {
+        log_error(r->log, "%s: the header has more than %d columns; is the delimiter right?",
+                  r->path, FIELDS_MAX);
+        r->fatal = ERR_DATA;
+        return;
+    }
+    if (r->field >= r->attribute_of_capacity) {
+        size_t capacity = r->attribute_of_capacity * 2 + 16;
+        uint32_t *grown = memory_grow(r->attribute_of, capacity, sizeof *grown);
+        if (grown == NULL) {
+            r->fatal = ERR_NOMEM;
+            return;
+        }
+        r->attribute_of = grown;
+        r->attribute_of_capacity = capacity;
+    }
+    for (size_t i = 0; a != DOMAIN_NO_CODE && i < r->field; i++)
+        if (r->attribute_of[i] == a && problem(r))
+            log_error(r->log, "%s:%zu:%zu: column %s stands twice in the header; remove one",
+                      r->path, r->line, r->field + 1, text);
+    if (a == DOMAIN_NO_CODE) {
+        if (r->ignored.size > 0)
+            bytes_put(&r->ignored, ", ", 2);
+        bytes_put(&r->ignored, text, strlen(text));
+    }
+    r->attribute_of[r->field++] = a;
+}
+
+static void header_end(struct csv_reading *r)
+{
+    for (uint32_t a = 0; a < r->domain->attributes; a++) {
+        bool found = false;
+        for (size_t i = 0; i < r->field; i++)
+            found |= r->attribute_of[i] == a;
+        if (!found && problem(r))
+            log_error(r->log,
+                      "%s:%zu: no column is named %s; add it, or correct the header or delimiter",
+                      r->path, r->line, r->domain->attribute[a].name);
+    }
+    if (r->ignored.size > 0) {
+        bytes_put_u8(&r->ignored, 0);
+        if (bytes_ok(&r->ignored) == ERR_OK)
+            log_info(r->log, "%s: columns not in the study are ignored: %s", r->path,
+                     (const char *)r->ignored.data);
+    }
+    r->fields = r->field;
+    if (r->row_bad) /* without a sound header every row would only repeat it */
+        r->fatal = ERR_DATA;
+}
+
+static void data_field(struct csv_reading *r, const char *text, size_t length)
+{
+    size_t field = r->field++;
+    const struct domain_attribute *a;
+    uint32_t code = DOMAIN_NO_CODE;
+    if (field >= r->fields || r->attribute_of[field] == DOMAIN_NO_CODE)
+        return;
+    a = &r->domain->attribute[r->attribute_of[field]];
+    if (strlen(text) == length) /* a NUL inside is no value */
+        code = domain_code(a, text);
+    if (code == DOMAIN_NO_CODE) {
+        char allowed[300];
+        describe_allowed(a, allowed, sizeof allowed);
+        if (problem(r))
+            log_error(r->log, "%s:%zu:%zu: %s is '%.80s'; it must be %s", r->path, r->line,
+                      field + 1, a->name, text, allowed);
+        return;
+    }
+    r->codes[r->attribute_of[field]] = (uint16_t)code;
+}
+
+static void data_end(struct csv_reading *r)
+{
+    if (r->field != r->fields && problem(r))
+        log_error(r->log, "%s:%zu: the row has %zu fields, the header %zu", r->path, r->line,
+                  r->field, r->fields);
+    if (r->table->rows >= r->max_rows) {
+        log_error(r->log, "%s:%zu: more than the %zu rows allowed", r->path, r->line, r->max_rows);
+        r->fatal = ERR_RANGE;
+    } else if (!r->row_bad) {
+        r->fatal = table_append(r->table, r->codes);
+    }
+}
+
+static void on_field(void *text, size_t length, void *reading)
+{
+    struct csv_reading *r = reading;
+    char *start = text;
+    if (r->fatal != ERR_OK)
+        return;
+    /* libcsv takes spaces off unquoted fields only. */
+    while (length > 0 && (start[length - 1] == ' ' || start[length - 1] == '\t'))
+        start[--length] = '\0';
+    while (length > 0 && (*start == ' ' || *start == '\t')) {
+        start++;
+        length--;
+    }
+    if (r->fields == 0)
+        header_field(r, start);
+    else
+        data_field(r, start, length);
+}
+
+static void on_row(int terminator, void *reading)
+{
+    struct csv_reading *r = reading;
+    (void)terminator;
+    if (r->fatal != ERR_OK)
+        return;
+    if (r->fields == 0)
+        header_end(r);
+    else
+        data_end(r);
+    r->field = 0;
+    r->row_bad = false;
+}
+
+static enum err parse_failed(struct csv_reading *r, struct csv_parser *parser)
+{
+    if (csv_error(parser) != CSV_EPARSE)
+        return ERR_NOMEM;
+    log_error(r->log,
+              "%s:%zu:%zu: a quote stands where none may be; put the field in quotes and double "
+              "those inside",
+              r->path, r->line, r->field + 1);
+    return ERR_DATA;
+}
+
+/* libcsv does not say where it is, so it is fed one line at a time. */
+static enum err parse_block(struct csv_reading *r, struct csv_parser *parser, const char *p,
+                            size_t n)
+{
+    while (n > 0 && r->fatal == ERR_OK) {
+        const char *end = memchr(p, '\n', n);
+        size_t part = end != NULL ? (size_t)(end - p) + 1 : n;
+        if (csv_parse(parser, p, part, on_field, on_row, r) != part)
+            return parse_failed(r, parser);
+        r->line += end != NULL;
+        p += part;
+        n -= part;
+    }
+    return r->fatal;
+}
+
+/* Bytes to leave out at the start, or an error for encodings that are not UTF-8. */
+static enum err check_mark(struct csv_reading *r, const char *p, size_t n, size_t *skip)
+{
+    *skip = n >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    if (n >= 2 && (memcmp(p, "\xff\xfe", 2) == 0 || memcmp(p, "\xfe\xff", 2) == 0)) {
+        log_error(r->log, "%s is in UTF-16; save it as UTF-8", r->path);
+        return ERR_DATA;
+    }
+    return ERR_OK;
+}
+
+static enum err read_stream(struct csv_reading *r, struct csv_parser *parser, FILE *f)
+{
+    char block[65536];
+    size_t n = fread(block, 1, sizeof block, f), skip;
+    enum err e = check_mark(r, block, n, &skip);
+    while (e == ERR_OK && n > 0) {
+        e = parse_block(r, parser, block + skip, n - skip);
+        skip = 0;
+        n = fread(block, 1, sizeof block, f);
+    }
+    explicit_bzero(block, sizeof block);
+    if (e == ERR_OK && ferror(f)) {
+        log_error(r->log, "cannot read %s: %s", r->path, strerror(errno));
+        return ERR_SYSTEM;
+    }
+    if (e == ERR_OK && csv_fini(parser, on_field, on_row, r) != 0)
+        e = parse_failed(r, parser);
+    return e == ERR_OK ? r->fatal : e;
+}
+
+static enum err read_file(struct csv_reading *r, char delimiter)
+{
+    struct csv_parser parser;
+    FILE *f = fopen(r->path, "rb");
+    enum err e;
+    if (f == NULL) {
+        log_error(r->log, "cannot open %s: %s", r->path, strerror(errno));
+        return ERR_SYSTEM;
+    }
+    if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_APPEND_NULL) != 0) {
+        fclose(f);
+        return ERR_NOMEM;
+    }
+    csv_set_delim(&parser, (unsigned char)delimiter);
+    e = read_stream(r, &parser, f);
+    csv_free(&parser);
+    fclose(f);
+    if (e == ERR_OK && r->fields == 0) {
+        log_error(r->log, "%s is empty; it needs a header line", r->path);
+        e = ERR_DATA;
+    }
+    if (r->problems > TABLE_ERRORS_SHOWN)
+        log_error(r->log, "%s: %zu more problems like these", r->path,
+                  r->problems - TABLE_ERRORS_SHOWN);
+    return e == ERR_OK && r->problems > 0 ? ERR_DATA : e;
+}
+
+enum err table_read_csv(struct table **t, const struct domain *d, const char *path,
+                        const struct table_csv_options *options, struct log *log)
+{
+    struct csv_reading r = {.domain = d, .path = path, .log = log, .line = 1};
+    char delimiter = options != NULL && options->delimiter != 0 ? options->delimiter : ',';
+    enum err e;
+    r.max_rows = options != NULL && options->max_rows != 0 ? options->max_rows : DEFAULT_ROWS;
+    *t = NULL;
+    TRY(table_new(&r.table, d, 0));
+    r.codes = memory_array(d->attributes, sizeof *r.codes);
+    e = r.codes != NULL ? read_file(&r, delimiter) : ERR_NOMEM;
+    if (e != ERR_OK)
+        table_free(&r.table);
+    *t = r.table;
+    memory_free(&r.codes);
+    memory_free(&r.attribute_of);
+    bytes_clear(&r.ignored);
+    return e;
+}
+
+/* --- writing -----------------------------------------------------------------------------------
+ */
+
+static void put_text(struct bytes *out, const char *text, bool quote)
+{
+    size_t n = strlen(text);
+    if (!quote && strpbrk(text, ",\"\r\n") == NULL && (n == 0 || *text != ' ') &&
+        (n == 0 || text[n - 1] != ' ')) {
+        bytes_put(out, text, n);
+        return;
+    }
+    bytes_put_u8(out, '"');
+    for (; *text != '\0'; text++) {
+        if (*text == '"')
+            bytes_put_u8(out, '"');
+        bytes_put_u8(out, (uint8_t)*text);
+    }
+    bytes_put_u8(out, '"');
+}
+
+/* Two digits finer than the bin is wide, and never in another bin. */
+static void put_numeric(struct bytes *out, const struct domain_attribute *a, uint16_t code,
+                        struct random *r)
+{
+    double low = a->edges[code], width = a->edges[code + 1] - low;
+    double digits = ceil(-log10(width)) + 2;
+    int decimals = digits < 0 ? 0 : digits > 30 ? -1 : (int)digits;
+    char text[400];
+    for (int trial = 0; trial < 8; trial++) {
+        number_print(text, sizeof text, low + width * random_double(r), decimals);
+        if (domain_code(a, text) == code)
+            break;
+        if (trial == 6)
+            low = a->edges[code], width = 0, decimals = -1;
+    }
+    bytes_put(out, text, strlen(text));
+}
+
+static void put_cell(struct bytes *out, const struct table *t, size_t row, size_t attribute,
+                     struct random *r)
+{
+    const struct domain_attribute *a = &t->domain->attribute[attribute];
+    uint16_t code = t->column[attribute][row];
+    bool alone = t->domain->attributes == 1; /* a line of an empty field alone would be blank */
+    char text[32];
+    if (code >= a->values) {
+        put_text(out, a->missing, alone);
+    } else if (a->kind == DOMAIN_CATEGORICAL) {
+        put_text(out, a->labels[code], false);
+    } else if (a->kind == DOMAIN_NUMERIC) {
+        put_numeric(out, a, code, r);
+    } else {
+        snprintf(text, sizeof text, "%lld", (long long)a->min + code);
+        bytes_put(out, text, strlen(text));
+    }
+}
+
+enum err table_write_csv(const char *path, const struct table *t, uint64_t seed, struct log *log)
+{
+    struct bytes out = {0};
+    struct random r;
+    enum err e;
+    random_seed_u64(&r, seed);
+    for (size_t a = 0; a < t->domain->attributes; a++) {
+        put_text(&out, t->domain->attribute[a].name, false);
+        bytes_put_u8(&out, a + 1 < t->domain->attributes ? ',' : '\n');
+    }
+    for (size_t row = 0; row < t->rows; row++)
+        for (size_t a = 0; a < t->domain->attributes; a++) {
+            put_cell(&out, t, row, a, &r);
+            bytes_put_u8(&out, a + 1 < t->domain->attributes ? ',' : '\n');
+        }
+    e = bytes_ok(&out);
+    if (e == ERR_OK)
+        e = file_write(path, 0644, out.data, out.size, log);
+    bytes_clear(&out);
+    return e;
+}
+
+void table_marginal(const struct table *t, const struct clique *c, int64_t *cells)
+{
+    uint64_t n = clique_cells(c, t->domain);
+    memset(cells, 0, (size_t)n * sizeof *cells);
+    for (size_t row = 0; row < t->rows; row++) {
+        size_t cell = 0;
+        for (unsigned i = 0; i < c->n; i++)
+            cell = cell * t->domain->attribute[c->attribute[i]].size +
+                   t->column[c->attribute[i]][row];
+        cells[cell]++;
+    }
+}

@@ -1,0 +1,238 @@
+/* aim/table: CSV as people write it, its errors, and the way back. */
+#include "tests/support_cmocka.h"
+
+#include "aim/random.h"
+#include "aim/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct place {
+    char folder[32];
+    char path[64];
+};
+
+static struct place place_new(const char *text, size_t n)
+{
+    struct place p = {.folder = "/tmp/trefoil-test-XXXXXX"};
+    FILE *f;
+    assert_non_null(mkdtemp(p.folder));
+    snprintf(p.path, sizeof p.path, "%s/t.csv", p.folder);
+    f = fopen(p.path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(text, 1, n, f), n);
+    assert_int_equal(fclose(f), 0);
+    return p;
+}
+
+static void place_free(const struct place *p)
+{
+    unlink(p->path);
+    rmdir(p->folder);
+}
+
+static struct domain *three(void)
+{
+    static const char *const labels[] = {"red", "a, b", "say \"x\"", " wide "};
+    static const double edges[] = {0, 0.001, 1, 1e6};
+    struct domain *d;
+    assert_int_equal(domain_new(&d), ERR_OK);
+    assert_int_equal(domain_add_categorical(d, "colour", labels, 3, NULL, DOMAIN_REJECT, NULL), 0);
+    assert_int_equal(domain_add_integer(d, "age", -1, 3, "", DOMAIN_REJECT, NULL), 0);
+    assert_int_equal(domain_add_numeric(d, "dose", edges, 4, "NA", DOMAIN_REJECT, NULL), 0);
+    return d;
+}
+
+static enum err read_text(struct table **t, const struct domain *d, const char *text, size_t n,
+                          const struct table_csv_options *o, char *sink, size_t size)
+{
+    struct log log = {.buffer = sink, .buffer_size = size, .level = LOG_INFO};
+    struct place p = place_new(text, n);
+    enum err e;
+    sink[0] = '\0';
+    e = table_read_csv(t, d, p.path, o, &log);
+    place_free(&p);
+    return e;
+}
+
+static void files_as_people_write_them(void **state)
+{
+    static const char text[] = "\xef\xbb\xbf"
+                               "dose,  age ,name,\"colour\",x\r\n"
+                               "0.5 , -1,bob,red,1\r\n"
+                               "NA,,\"Eve, the\nsecond\",\"a, b\",2\r\n"
+                               "1000000,3,,\"say \"\"x\"\"\",3\r\n"
+                               "\r\n\r\n\n";
+    struct domain *d = three();
+    struct table *t;
+    char sink[2000];
+    (void)state;
+    assert_int_equal(read_text(&t, d, text, sizeof text - 1, NULL, sink, sizeof sink), ERR_OK);
+    assert_int_equal(t->rows, 3);
+    assert_non_null(strstr(sink, "ignored: name, x"));
+    assert_int_equal(t->column[0][0], 0);
+    assert_int_equal(t->column[1][0], 0);
+    assert_int_equal(t->column[2][0], 1);
+    assert_int_equal(t->column[0][1], 1);
+    assert_int_equal(t->column[1][1], 5);
+    assert_int_equal(t->column[2][1], 3);
+    assert_int_equal(t->column[0][2], 2);
+    assert_int_equal(t->column[1][2], 4);
+    assert_int_equal(t->column[2][2], 2);
+    table_free(&t);
+    domain_free(&d);
+}
+
+#define SAYS(text, error, expected)                                                                \
+    do {                                                                                           \
+        assert_int_equal(read_text(&t, d, text, sizeof text - 1, NULL, sink, sizeof sink), error); \
+        assert_null(t);                                                                            \
+        if (strstr(sink, expected) == NULL)                                                        \
+            fail_msg("'%s' is not in: %s", expected, sink);                                        \
+    } while (0)
+
+static void errors_say_where_and_what(void **state)
+{
+    struct domain *d = three();
+    struct table *t;
+    char sink[8000];
+    (void)state;
+    SAYS("", ERR_DATA, "is empty");
+    SAYS("colour,age\nred,1\n", ERR_DATA, "t.csv:1: no column is named dose");
+    SAYS("colour,age,dose,age\n", ERR_DATA, "t.csv:1:4: column age stands twice");
+    SAYS("colour,age,dose\nred,1,0.5\nred,1\n", ERR_DATA, "t.csv:3: the row has 2 fields");
+    SAYS("colour,age,dose\nred,1,0.5,9\n", ERR_DATA, "t.csv:2: the row has 4 fields");
+    SAYS("colour,age,dose\n\npink,1,0.5\n", ERR_DATA,
+         "t.csv:3:1: colour is 'pink'; it must be one of 'red', 'a, b'");
+    SAYS("colour,age,dose\nred,4,0.5\n", ERR_DATA,
+         "t.csv:2:2: age is '4'; it must be a whole number from -1 to 3, or '' if missing");
+    SAYS("colour,age,dose\nred,3,-0.5\n", ERR_DATA,
+         "t.csv:2:3: dose is '-0.5'; it must be a number from 0 to 1e+06, or 'NA' if missing");
+    SAYS("colour,age,dose\nred,3,1,5\nred,1.5,1\n", ERR_DATA, "t.csv:3:2: age is '1.5'");
+    SAYS("colour,age,dose\nred,3,0\"5\n", ERR_DATA, "t.csv:2:3: a quote stands where");
+    SAYS("colour,age,dose\nred,3,\"0.5", ERR_DATA, "t.csv:2:3: a quote stands where");
+    SAYS("\xff\xfe"
+         "c\0o\0",
+         ERR_DATA, "UTF-16");
+    SAYS("colour;age;dose\nred;3;0.5\n", ERR_DATA, "correct the header or delimiter");
+    SAYS("colour,age,dose\nred\0x,3,0.5\n", ERR_DATA, "t.csv:2:1: colour");
+    domain_free(&d);
+}
+
+static void only_the_first_problems_are_printed(void **state)
+{
+    struct domain *d = three();
+    struct table *t;
+    char text[2000] = "colour,age,dose\n";
+    char sink[8000];
+    size_t lines = 0;
+    (void)state;
+    for (int i = 0; i < 50; i++)
+        strcat(text, "red,x,0.5\n");
+    assert_int_equal(read_text(&t, d, text, strlen(text), NULL, sink, sizeof sink), ERR_DATA);
+    for (const char *p = sink; (p = strchr(p, '\n')) != NULL; p++)
+        lines++;
+    assert_int_equal(lines, TABLE_ERRORS_SHOWN + 1);
+    assert_non_null(strstr(sink, "30 more problems"));
+    domain_free(&d);
+}
+
+static void options_are_followed(void **state)
+{
+    static const char text[] = "colour\tage\tdose\nred\t\t1\nred\t1\t1";
+    struct table_csv_options o = {.delimiter = '\t', .max_rows = 2};
+    struct domain *d = three();
+    struct table *t;
+    char sink[2000];
+    (void)state;
+    assert_int_equal(read_text(&t, d, text, sizeof text - 1, &o, sink, sizeof sink), ERR_OK);
+    assert_int_equal(t->rows, 2);
+    assert_int_equal(t->column[1][0], 5);
+    table_free(&t);
+    o.max_rows = 1;
+    assert_int_equal(read_text(&t, d, text, sizeof text - 1, &o, sink, sizeof sink), ERR_RANGE);
+    assert_null(t);
+    domain_free(&d);
+}
+
+static void what_is_written_reads_back(void **state)
+{
+    struct domain *d = three();
+    struct place p = place_new("", 0);
+    struct table *t, *back;
+    struct random r;
+    (void)state;
+    assert_int_equal(domain_add_integer(d, "a \"b\", c", 5, 5, NULL, DOMAIN_REJECT, NULL), ERR_OK);
+    random_seed_u64(&r, 1);
+    assert_int_equal(table_new(&t, d, 0), ERR_OK);
+    for (int i = 0; i < 3000; i++) {
+        uint16_t codes[4];
+        for (int a = 0; a < 4; a++)
+            codes[a] = (uint16_t)random_below(&r, d->attribute[a].size);
+        assert_int_equal(table_append(t, codes), ERR_OK);
+    }
+    assert_int_equal(table_append(t, (uint16_t[]){3, 0, 0, 0}), ERR_DATA);
+    assert_int_equal(table_write_csv(p.path, t, 7, NULL), ERR_OK);
+    assert_int_equal(table_read_csv(&back, d, p.path, NULL, NULL), ERR_OK);
+    assert_int_equal(back->rows, t->rows);
+    for (int a = 0; a < 4; a++)
+        assert_memory_equal(t->column[a], back->column[a], t->rows * sizeof(uint16_t));
+    table_free(&t);
+    table_free(&back);
+    place_free(&p);
+    domain_free(&d);
+}
+
+static void a_lone_missing_value_is_not_a_blank_line(void **state)
+{
+    struct place p = place_new("", 0);
+    struct domain *d;
+    struct table *t, *back;
+    (void)state;
+    assert_int_equal(domain_new(&d), ERR_OK);
+    assert_int_equal(domain_add_integer(d, "age", 0, 3, "", DOMAIN_REJECT, NULL), ERR_OK);
+    assert_int_equal(table_new(&t, d, 3), ERR_OK);
+    assert_int_equal(table_append(t, (uint16_t[]){4}), ERR_OK);
+    assert_int_equal(table_append(t, (uint16_t[]){0}), ERR_OK);
+    assert_int_equal(table_write_csv(p.path, t, 7, NULL), ERR_OK);
+    assert_int_equal(table_read_csv(&back, d, p.path, NULL, NULL), ERR_OK);
+    assert_int_equal(back->rows, 2);
+    assert_int_equal(back->column[0][0], 4);
+    table_free(&t);
+    table_free(&back);
+    place_free(&p);
+    domain_free(&d);
+}
+
+static void marginals_count_rows(void **state)
+{
+    static const struct clique c = {2, {0, 2}};
+    struct domain *d = three();
+    struct table *t;
+    int64_t cells[12];
+    (void)state;
+    assert_int_equal(table_new(&t, d, 0), ERR_OK);
+    assert_int_equal(table_append(t, (uint16_t[]){1, 0, 3}), ERR_OK);
+    assert_int_equal(table_append(t, (uint16_t[]){1, 5, 3}), ERR_OK);
+    assert_int_equal(table_append(t, (uint16_t[]){2, 5, 0}), ERR_OK);
+    table_marginal(t, &c, cells);
+    for (int i = 0; i < 12; i++)
+        assert_int_equal(cells[i], i == 7 ? 2 : i == 8 ? 1 : 0);
+    table_free(&t);
+    domain_free(&d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_as_people_write_them),
+        cmocka_unit_test(errors_say_where_and_what),
+        cmocka_unit_test(only_the_first_problems_are_printed),
+        cmocka_unit_test(options_are_followed),
+        cmocka_unit_test(what_is_written_reads_back),
+        cmocka_unit_test(a_lone_missing_value_is_not_a_blank_line),
+        cmocka_unit_test(marginals_count_rows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
