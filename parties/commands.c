@@ -1,0 +1,10 @@
+/* The commands of trefoil, in the order of a study's life: the one list of them. */
+#include "parties/command.h"
+
+const struct command *const commands[] = {
+    &cmd_keygen,
+    &cmd_init,
+    &cmd_check,
+};
+
+const size_t command_count = sizeof commands / sizeof commands[0];
