@@ -1,0 +1,31 @@
+/*
+ * mpc/argmax.h - the index of the largest of m shared values, and nothing else.
+ *
+ * All pairs a < b are compared in one layer: a loses iff v_a < v_b, b loses otherwise; so the
+ * lowest index wins a tie, and exactly one value never loses. The losses of q are packed into W_q
+ * in GF(2^64) by public random coefficients (local), and W_q R_q is opened for a shared random R_q:
+ *   each i -> both   summand of W_q R_q, masked               2 m elements a server
+ * It is 0 for the winner and uniform for the others. Wrong with probability at most 2 m 2^-64: a
+ * loser's W_q or R_q is 0 by chance. Then ERR_RANGE, if no index or several are left, never another
+ * index unless the winner is among them: a winner's product is always 0.
+ *
+ * Rounds: 2 + ceil(log2 (width-1)) for the comparisons, 1 to open. LEAKS: the index.
+ */
+#ifndef TREFOIL_MPC_ARGMAX_H
+#define TREFOIL_MPC_ARGMAX_H
+
+#include "mpc/party.h"
+
+#define ARGMAX_SEED_SIZE 32
+
+/*
+ * Differences of any two values must fit in `width` bits, signed; width <= 64. `seed` is common to
+ * the three, from fresh bytes of each server that were fixed after everything else was.
+ */
+enum err argmax_open(struct party *p, struct share64 values, unsigned width,
+                     const uint8_t seed[ARGMAX_SEED_SIZE], size_t *index) MUST_CHECK;
+
+/* Product in GF(2^64) modulo x^64 + x^4 + x^3 + x + 1; constant time. */
+uint64_t argmax_field_product(uint64_t x, uint64_t y);
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * mpc/bits.h - Boolean shares: XOR is local, AND costs one bit a server.
+ *
+ *   AND, by server i:  z_i = x_i (y_i ^ y_(i+1)) ^ x_(i+1) y_i ^ alpha_i
+ *     i -> i-1   z_i                                          1 bit a server, 1 round
+ *
+ * Many gates of one layer share a round. LEAKS: nothing.
+ */
+#ifndef TREFOIL_MPC_BITS_H
+#define TREFOIL_MPC_BITS_H
+
+#include "mpc/party.h"
+
+struct bits_gate {
+    struct bits out, x, y;
+};
+
+/* Local. Outputs may be inputs. */
+void bits_copy(struct bits out, struct bits x);
+void bits_xor(struct bits out, struct bits x, struct bits y);
+void bits_not(const struct party *p, struct bits out, struct bits x);
+/* x ^= c, c public and packed like a plane. */
+void bits_xor_public(const struct party *p, struct bits x, const uint64_t *c);
+/* out = x & c, c public. */
+void bits_and_public(struct bits out, struct bits x, const uint64_t *c);
+void bits_zero(struct bits x);
+
+/* One layer of AND gates in one round. An output may be an input of any gate of the layer. */
+enum err bits_and_layer(struct party *p, const struct bits_gate *gates, size_t count) MUST_CHECK;
+enum err bits_and(struct party *p, struct bits out, struct bits x, struct bits y) MUST_CHECK;
+
+/* out = AND of `width` planes, destroying them; ceil(log2 width) rounds. */
+enum err bits_and_all(struct party *p, struct bits out, struct planes *x) MUST_CHECK;
+
+/* Bit k of values[i] goes to plane k at lane i, for k < width, and back (other bits zero). Public
+ * and local. */
+void bits_slice64(const uint64_t *values, size_t n, unsigned width, uint64_t *planes);
+void bits_unslice64(const uint64_t *planes, size_t n, unsigned width, uint64_t *values);
+void bits_slice128(const word128 *values, size_t n, unsigned width, uint64_t *planes);
+void bits_unslice128(const uint64_t *planes, size_t n, unsigned width, word128 *values);
+
+#endif

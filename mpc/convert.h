@@ -1,0 +1,41 @@
+/*
+ * mpc/convert.h - between numbers in the ring and numbers as bits.
+ *
+ * Lanes are in three parts; in part j server j has the role that knows x_j + x_(j+1).
+ * LEAKS: nothing; every word sent is masked by a PRG that the receiver lacks.
+ */
+#ifndef TREFOIL_MPC_CONVERT_H
+#define TREFOIL_MPC_CONVERT_H
+
+#include "mpc/adder.h"
+
+/*
+ * Boolean shares of the low bits of u and t, x = u + t: u = x_j + x_(j+1) is known to j, who inputs
+ * it; t = x_(j+2) is known to the two others and costs nothing. j -> j+1   bits of u ^ F(key_j)
+ * width bits a lane over all, 1 round
+ */
+enum err convert_split(struct party *p, struct planes *u, struct planes *t,
+                       struct share64 x) MUST_CHECK;
+
+/* out = the low out.width bits of x. A split, then an adder: 2 + ceil(log2 width) rounds. */
+enum err convert_to_bits(struct party *p, struct planes *out, struct share64 x) MUST_CHECK;
+
+/*
+ * out = the number whose bits are x (x.width at most the ring's width).
+ *   components 0 and 1 are drawn from the PRGs; y = x - F_0 - F_1 is computed on bits
+ *   0 -> 1   y_0        0 -> 2   y_1                          so that 1 and 2 know y = component 2
+ * One carry-save round, an adder over the ring's width, one round.
+ */
+enum err convert_to_ring64(struct party *p, struct share64 out, const struct planes *x) MUST_CHECK;
+enum err convert_to_ring128(struct party *p, struct share128 out,
+                            const struct planes *x) MUST_CHECK;
+
+/*
+ * out = the bit as a number, 0 or 1. With t = b_j ^ b_(j+1) known to j and u = b_(j+2) known to the
+ * others, b = t + u - 2 t u; see mpc/known.h for the product. 3 elements over all servers, 2
+ * rounds.
+ */
+enum err convert_bit64(struct party *p, struct share64 out, struct bits x) MUST_CHECK;
+enum err convert_bit128(struct party *p, struct share128 out, struct bits x) MUST_CHECK;
+
+#endif

@@ -1,0 +1,53 @@
+/*
+ * mpc/ring.h - arithmetic on shares in Z_2^64 and Z_2^128.
+ *
+ *   multiply, by server i:  z_i = x_i (y_i + y_(i+1)) + x_(i+1) y_i + alpha_i      (alpha: zero
+ * share) i -> i-1   z_i                                          1 element a server, 1 round server
+ * i then holds (z_i, z_(i+1)).
+ *
+ *   An inner product sums before it sends: it costs its output size, whatever its length.
+ *
+ * Local functions cannot fail and send nothing. All vectors of a call have the same length; outputs
+ * may be inputs. LEAKS: nothing; every word sent is masked by a fresh zero share.
+ */
+#ifndef TREFOIL_MPC_RING_H
+#define TREFOIL_MPC_RING_H
+
+#include "mpc/party.h"
+
+#define RING_DECLARE(bits, word)                                                                   \
+    void ring##bits##_copy(struct share##bits out, struct share##bits x);                          \
+    void ring##bits##_add(struct share##bits out, struct share##bits x, struct share##bits y);     \
+    void ring##bits##_sub(struct share##bits out, struct share##bits x, struct share##bits y);     \
+    /* out = x * c */                                                                              \
+    void ring##bits##_scale(struct share##bits out, struct share##bits x, word c);                 \
+    /* out = out + x * c */                                                                        \
+    void ring##bits##_add_scaled(struct share##bits out, struct share##bits x, word c);            \
+    /* x = x + c, c public: component 0 carries it */                                              \
+    void ring##bits##_add_public(const struct party *p, struct share##bits x, word c);             \
+    enum err ring##bits##_multiply(struct party *p, struct share##bits out, struct share##bits x,  \
+                                   struct share##bits y) MUST_CHECK;                               \
+    /* out[s] = sum of x[k] y[k] over start[s] <= k < start[s+1]; out.n segments */                \
+    enum err ring##bits##_inner(struct party *p, struct share##bits out, struct share##bits x,     \
+                                struct share##bits y, const size_t *start) MUST_CHECK;
+
+RING_DECLARE(64, uint64_t)
+RING_DECLARE(128, word128)
+
+/* The low 64 bits of each value: reduction of Z_2^128 is local. */
+void ring64_from128(struct share64 out, struct share128 x);
+
+/* out[s] = sum of x[k] over start[s] <= k < start[s+1]. Local. */
+void ring64_sum(struct share64 out, struct share64 x, const size_t *start);
+/* The same weighted by public c[k]. */
+void ring64_sum_public(struct share64 out, struct share64 x, const uint64_t *c,
+                       const size_t *start);
+
+/*
+ * Shares v of a value vector that server `owner` knows; others pass NULL.
+ *   owner -> owner+1   v - F(key_owner)                       1 element from the owner, 1 round
+ */
+enum err ring64_input(struct party *p, struct share64 out, unsigned owner,
+                      const uint64_t *v) MUST_CHECK;
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * mpc/truncate.h - division by a power of two, exact in the sense that matters: it never wraps.
+ *
+ * For v < 2^(k-1) write v = u + t - 2^k w with u = v_j + v_(j+1) known to j and t = v_(j+2) known
+ * to the others. Since v's top bit is 0, the wrap w is the OR of the top bits of u and t: v >> s  =
+ * (u >> s) + (t >> s) - 2^(k-s) (u_top + t_top - u_top t_top)  + 1 The first two terms give
+ * floor((v - t mod 2^s) / 2^s): one floor, with an offset that is uniform and independent of v.
+ * With the 1 added, the result lies in (v/2^s - 1, v/2^s + 1] and its mean is v/2^s. 4 elements
+ * over all servers, 2 rounds. LEAKS: nothing.
+ */
+#ifndef TREFOIL_MPC_TRUNCATE_H
+#define TREFOIL_MPC_TRUNCATE_H
+
+#include "mpc/party.h"
+
+/* Requires 0 <= v < 2^63 (2^127) and 1 <= shift < 64 (128); out may be v. */
+enum err truncate64(struct party *p, struct share64 out, struct share64 v,
+                    unsigned shift) MUST_CHECK;
+enum err truncate128(struct party *p, struct share128 out, struct share128 v,
+                     unsigned shift) MUST_CHECK;
+
+/* The same for -2^62 <= v < 2^62 (2^126): an offset is added before and taken off after. */
+enum err truncate_signed128(struct party *p, struct share128 out, struct share128 v,
+                            unsigned shift) MUST_CHECK;
+enum err truncate_signed64(struct party *p, struct share64 out, struct share64 v,
+                           unsigned shift) MUST_CHECK;
+
+#endif

@@ -1,0 +1,214 @@
+#include "tests/support_three.h"
+
+#include "base/memory.h"
+#include "base/secret.h"
+#include "mpc/bits.h"
+
+#include <pthread.h>
+#include <stdio.h>
+
+struct seat {
+    unsigned index;
+    uint64_t seed;
+    struct transport *transport;
+    three_job job;
+    void *shared;
+    struct three_costs *costs;
+    enum err result;
+};
+
+uint64_t three_random(uint64_t *state)
+{
+    uint64_t z = (*state += 0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+}
+
+static void *sit(void *arg)
+{
+    struct seat *s = arg;
+    struct session *session = NULL;
+    struct net *net = NULL;
+    struct party *party = NULL;
+    struct log log = {.file = stderr, .level = LOG_ERROR, .prefix = "# "};
+    struct net_options options = {.transport = s->transport, .deadline_ms = 20000, .log = &log};
+    enum err e = session_for_test(&session, s->index, s->seed);
+    options.session = session;
+    if (e == ERR_OK)
+        e = net_new(&net, &options);
+    if (e == ERR_OK)
+        e = party_new(&party, net, session, 0, &log);
+    if (e == ERR_OK)
+        e = s->job(party, s->shared);
+    if (e == ERR_OK && s->costs != NULL) {
+        struct net_counters total = net_total(net);
+        s->costs->sent[s->index] = total.payload_sent;
+        if (s->index == 0) {
+            s->costs->rounds = net_rounds(net);
+            for (unsigned r = 0; r < OPEN_REASONS; r++) {
+                s->costs->opened_calls[r] = party->opened[r].calls;
+                s->costs->opened_values[r] = party->opened[r].values;
+            }
+        }
+    }
+    party_free(&party);
+    net_free(&net);
+    session_free(&session);
+    s->result = e;
+    return NULL;
+}
+
+enum err three_run(uint64_t seed, three_job job, void *shared, struct three_costs *costs)
+{
+    struct transport *transports[3] = {NULL, NULL, NULL};
+    struct seat seats[3];
+    pthread_t threads[3];
+    enum err e = secret_start();
+    if (e == ERR_OK)
+        e = transport_memory_new(transports, 64);
+    if (e != ERR_OK)
+        return e;
+    for (unsigned i = 0; i < 3; i++) {
+        seats[i] = (struct seat){.index = i,
+                                 .seed = seed,
+                                 .transport = transports[i],
+                                 .job = job,
+                                 .shared = shared,
+                                 .costs = costs};
+        if (pthread_create(&threads[i], NULL, sit, &seats[i]) != 0)
+            return ERR_SYSTEM;
+    }
+    for (unsigned i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    for (unsigned i = 0; i < 3; i++) {
+        transport_free(&transports[i]);
+        if (e == ERR_OK)
+            e = seats[i].result;
+    }
+    return e;
+}
+
+/* component c of lane i, c < 2, common to all; component 2 makes the sum right */
+static uint64_t component(uint64_t seed, size_t i, unsigned c)
+{
+    uint64_t state = seed * 3 + c + 0x100000001 * i;
+    return three_random(&state);
+}
+
+enum err three_share64(const struct party *p, struct share64 *x, const uint64_t *values, size_t n,
+                       uint64_t seed)
+{
+    TRY(share64_new(x, n));
+    for (size_t i = 0; i < n; i++) {
+        uint64_t c[3] = {component(seed, i, 0), component(seed, i, 1), 0};
+        c[2] = values[i] - c[0] - c[1];
+        x->a[i] = c[p->index];
+        x->b[i] = c[(p->index + 1) % 3];
+    }
+    return ERR_OK;
+}
+
+enum err three_share128(const struct party *p, struct share128 *x, const word128 *values, size_t n,
+                        uint64_t seed)
+{
+    TRY(share128_new(x, n));
+    for (size_t i = 0; i < n; i++) {
+        word128 c[3];
+        for (unsigned k = 0; k < 2; k++)
+            c[k] = (word128)component(seed, i, k) << 64 | component(seed + 77, i, k);
+        c[2] = values[i] - c[0] - c[1];
+        x->a[i] = c[p->index];
+        x->b[i] = c[(p->index + 1) % 3];
+    }
+    return ERR_OK;
+}
+
+enum err three_share_planes(const struct party *p, struct planes *x, const uint64_t *values,
+                            size_t n, unsigned width, uint64_t seed)
+{
+    uint64_t *c[3] = {NULL, NULL, NULL};
+    enum err e = planes_new(x, width, n);
+    for (unsigned k = 0; k < 3; k++) {
+        c[k] = memory_array(n, sizeof *c[k]);
+        if (c[k] == NULL)
+            e = ERR_NOMEM;
+    }
+    for (size_t i = 0; e == ERR_OK && i < n; i++) {
+        c[0][i] = component(seed, i, 0);
+        c[1][i] = component(seed, i, 1);
+        c[2][i] = values[i] ^ c[0][i] ^ c[1][i];
+    }
+    if (e == ERR_OK) {
+        bits_slice64(c[p->index], n, width, x->a);
+        bits_slice64(c[(p->index + 1) % 3], n, width, x->b);
+    }
+    for (unsigned k = 0; k < 3; k++)
+        memory_free(&c[k]);
+    return e;
+}
+
+enum err three_result_new(struct three_result *r, size_t n)
+{
+    r->n = n;
+    for (unsigned i = 0; i < 3; i++)
+        if ((r->component[i] = memory_words(n, sizeof(word128))) == NULL ||
+            (r->copy[i] = memory_words(n, sizeof(word128))) == NULL)
+            return ERR_NOMEM;
+    return ERR_OK;
+}
+
+void three_result_free(struct three_result *r)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        memory_free(&r->component[i]);
+        memory_free(&r->copy[i]);
+    }
+}
+
+bool three_replicated(const struct three_result *r, unsigned width)
+{
+    word128 mask = width < 128 ? ((word128)1 << width) - 1 : ~(word128)0;
+    for (unsigned s = 0; s < 3; s++)
+        for (size_t i = 0; i < r->n; i++)
+            if ((r->copy[s][i] & mask) != (r->component[(s + 1) % 3][i] & mask))
+                return false;
+    return true;
+}
+
+void three_put64(struct three_result *r, const struct party *p, struct share64 x)
+{
+    for (size_t i = 0; i < x.n; i++) {
+        r->component[p->index][i] = x.a[i];
+        r->copy[p->index][i] = x.b[i];
+    }
+}
+
+void three_put128(struct three_result *r, const struct party *p, struct share128 x)
+{
+    for (size_t i = 0; i < x.n; i++) {
+        r->component[p->index][i] = x.a[i];
+        r->copy[p->index][i] = x.b[i];
+    }
+}
+
+void three_put_planes(struct three_result *r, const struct party *p, const struct planes *x)
+{
+    bits_unslice128(x->a, x->n, x->width, r->component[p->index]);
+    bits_unslice128(x->b, x->n, x->width, r->copy[p->index]);
+}
+
+uint64_t three_sum64(const struct three_result *r, size_t i)
+{
+    return (uint64_t)three_sum128(r, i);
+}
+
+word128 three_sum128(const struct three_result *r, size_t i)
+{
+    return r->component[0][i] + r->component[1][i] + r->component[2][i];
+}
+
+word128 three_xor(const struct three_result *r, size_t i)
+{
+    return r->component[0][i] ^ r->component[1][i] ^ r->component[2][i];
+}

@@ -1,0 +1,51 @@
+/*
+ * tests/support_three.h - three parties as threads of one process, over in-process queues, with
+ * sealed frames and keys from a seed. A job runs at each; the first error of any is returned.
+ */
+#ifndef TREFOIL_TESTS_SUPPORT_THREE_H
+#define TREFOIL_TESTS_SUPPORT_THREE_H
+
+#include "mpc/party.h"
+
+struct three_costs {
+    uint64_t rounds;
+    uint64_t sent[3];                                                 /* payload bytes by server */
+    uint64_t opened_calls[OPEN_REASONS], opened_values[OPEN_REASONS]; /* at server 0 */
+};
+
+typedef enum err (*three_job)(struct party *p, void *shared);
+
+/* `shared` is what all three see: inputs in the clear, outputs by server. `costs` may be NULL. */
+enum err three_run(uint64_t seed, three_job job, void *shared, struct three_costs *costs);
+
+/* Shares made in the harness: server i's part of the sharing of values that everyone knows. */
+enum err three_share64(const struct party *p, struct share64 *x, const uint64_t *values, size_t n,
+                       uint64_t seed);
+enum err three_share128(const struct party *p, struct share128 *x, const word128 *values, size_t n,
+                        uint64_t seed);
+enum err three_share_planes(const struct party *p, struct planes *x, const uint64_t *values,
+                            size_t n, unsigned width, uint64_t seed);
+
+/*
+ * Collects results outside of any protocol: each server stores its component a, and the harness
+ * adds (or XORs) the three. The buffers are shared by the three threads.
+ */
+struct three_result {
+    word128 *component[3], *copy[3]; /* copy: component b, which must equal the next server's a */
+    size_t n;
+};
+/* Whether each server's b is the next one's a, in the low `width` bits of every lane. */
+bool three_replicated(const struct three_result *r, unsigned width);
+enum err three_result_new(struct three_result *r, size_t n);
+void three_result_free(struct three_result *r);
+void three_put64(struct three_result *r, const struct party *p, struct share64 x);
+void three_put128(struct three_result *r, const struct party *p, struct share128 x);
+void three_put_planes(struct three_result *r, const struct party *p, const struct planes *x);
+uint64_t three_sum64(const struct three_result *r, size_t i);
+word128 three_sum128(const struct three_result *r, size_t i);
+word128 three_xor(const struct three_result *r, size_t i);
+
+/* Deterministic test numbers. */
+uint64_t three_random(uint64_t *state);
+
+#endif
