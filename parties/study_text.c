@@ -216,8 +216,9 @@ static void describe_people(FILE *out, const struct study *s)
           out);
     for (size_t i = 0; i < STUDY_SERVERS; i++) {
         public_identity_fingerprint(&s->server[i].key, print);
-        fprintf(out, "  %zu %-20s tcp://%s:%u-%u  key %s\n", i, s->server[i].name,
-                s->server[i].host, s->server[i].port, s->server[i].port + STUDY_PORTS - 1, print);
+        fprintf(out, "  %zu %-18s tcp://%s, ports %u to %u\n  %-20s key %s\n", i, s->server[i].name,
+                s->server[i].host, s->server[i].port, s->server[i].port + STUDY_PORTS - 1, "",
+                print);
     }
     fputs(
         "  Any two servers that collude can read everything. The guarantee against servers holds\n"
@@ -226,9 +227,11 @@ static void describe_people(FILE *out, const struct study *s)
         out);
     for (size_t i = 0; i < s->owners; i++) {
         public_identity_fingerprint(&s->owner[i].key, print);
-        fprintf(out, "  %-20s at most %u rows, uploads %s (%u bits a cell)  key %s\n",
+        fprintf(out,
+                "  %-20s %u rows at most, uploads %s (%u bits a cell)\n"
+                "  %-20s key %s\n",
                 s->owner[i].name, s->owner[i].max_rows,
-                bytes_in_words(study_upload_bytes(s, i)).text, s->owner[i].bits, print);
+                bytes_in_words(study_upload_bytes(s, i)).text, s->owner[i].bits, "", print);
     }
     fputs(
         "\nAnalysts: each may start the run; they see which marginals were chosen and their noisy\n"
