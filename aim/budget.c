@@ -1,0 +1,422 @@
+#include "aim/budget.h"
+
+#include "base/bytes.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT_MAX 65536
+#define RHO_GRID 0x1p40L
+#define RHO_MAX 4096.0L
+
+enum sum { SUM_RHO, SUM_EPSILON, SUM_DELTA, SUMS };
+
+struct ledger {
+    unsigned rows_per_person;
+    mpq_t limit[SUMS];
+    mpq_t spent[SUMS];
+};
+
+static bool sensible(double v)
+{
+    return isfinite(v) && v >= 0;
+}
+
+static enum err ledger_empty(struct ledger **out, unsigned rows_per_person)
+{
+    struct ledger *l = memory_array(1, sizeof *l);
+    *out = l;
+    if (l == NULL)
+        return ERR_NOMEM;
+    l->rows_per_person = rows_per_person;
+    for (int i = 0; i < SUMS; i++) {
+        mpq_init(l->limit[i]);
+        mpq_init(l->spent[i]);
+    }
+    return ERR_OK;
+}
+
+enum err ledger_new(struct ledger **out, const struct ledger_limits *limits, struct log *log)
+{
+    unsigned k = limits->rows_per_person != 0 ? limits->rows_per_person : 1;
+    *out = NULL;
+    if (!sensible(limits->rho) || !sensible(limits->epsilon_slack) ||
+        !sensible(limits->delta_slack) || k > BUDGET_ROWS_PER_PERSON_MAX) {
+        log_error(log,
+                  "a budget needs finite limits that are not negative, and at most %d rows a "
+                  "person",
+                  BUDGET_ROWS_PER_PERSON_MAX);
+        return ERR_STUDY;
+    }
+    TRY(ledger_empty(out, k));
+    mpq_set_d((*out)->limit[SUM_RHO], limits->rho);
+    mpq_set_d((*out)->limit[SUM_EPSILON], limits->epsilon_slack);
+    mpq_set_d((*out)->limit[SUM_DELTA], limits->delta_slack);
+    return ERR_OK;
+}
+
+void ledger_free(struct ledger **l)
+{
+    if (*l == NULL)
+        return;
+    for (int i = 0; i < SUMS; i++) {
+        mpq_clear((*l)->limit[i]);
+        mpq_clear((*l)->spent[i]);
+    }
+    memory_free(l);
+}
+
+/* GMP takes unsigned long, which need not hold 64 bits. */
+static void set_u64(mpz_ptr z, uint64_t v)
+{
+    mpz_import(z, 1, -1, sizeof v, 0, 0, &v);
+}
+
+void ledger_measure_cost(mpq_ptr cost, uint64_t multiplier, uint64_t marginals)
+{
+    mpz_t n;
+    mpz_init(n);
+    set_u64(n, multiplier);
+    mpz_mul(n, n, n);
+    set_u64(mpq_numref(cost), marginals);
+    mpz_mul(mpq_numref(cost), mpq_numref(cost), n);
+    mpz_set_ui(mpq_denref(cost), 1);
+    mpq_div_2exp(cost, cost, 41);
+    mpz_clear(n);
+}
+
+enum err ledger_select_cost(mpq_ptr cost, double epsilon, double slack)
+{
+    mpq_t s;
+    if (!sensible(epsilon) || !sensible(slack))
+        return ERR_RANGE;
+    mpq_init(s);
+    mpq_set_d(cost, epsilon);
+    mpq_set_d(s, slack);
+    mpq_add(cost, cost, s);
+    mpq_mul(cost, cost, cost);
+    mpq_div_2exp(cost, cost, 3);
+    mpq_clear(s);
+    return ERR_OK;
+}
+
+/* sum = spent + factor * cost; whether it stays within the limit. */
+static bool fits(const struct ledger *l, enum sum which, mpq_srcptr cost, unsigned long factor,
+                 mpq_ptr sum)
+{
+    if (mpq_sgn(cost) < 0)
+        return false;
+    mpq_set_ui(sum, factor, 1);
+    mpq_mul(sum, sum, cost);
+    mpq_add(sum, sum, l->spent[which]);
+    return mpq_cmp(sum, l->limit[which]) <= 0;
+}
+
+static unsigned long squared(unsigned k)
+{
+    return (unsigned long)k * k; /* k < 2^16: within 32 bits */
+}
+
+bool ledger_can(const struct ledger *l, mpq_srcptr cost)
+{
+    mpq_t sum;
+    bool can;
+    mpq_init(sum);
+    can = fits(l, SUM_RHO, cost, squared(l->rows_per_person), sum);
+    mpq_clear(sum);
+    return can;
+}
+
+enum err ledger_debit(struct ledger *l, mpq_srcptr cost, struct log *log)
+{
+    mpq_t sum;
+    enum err e = ERR_OK;
+    mpq_init(sum);
+    if (fits(l, SUM_RHO, cost, squared(l->rows_per_person), sum)) {
+        mpq_swap(l->spent[SUM_RHO], sum);
+    } else {
+        log_error(
+            log,
+            "privacy budget: a cost of %.9g zCDP (times %lu for rows per person) is more than "
+            "the %.9g that remain; use more noise or fewer rounds",
+            mpq_get_d(cost), squared(l->rows_per_person), ledger_remaining(l));
+        e = ERR_BUDGET;
+    }
+    mpq_clear(sum);
+    return e;
+}
+
+enum err ledger_slack(struct ledger *l, double epsilon, double delta, struct log *log)
+{
+    mpq_t cost, sum[2];
+    enum err e = ERR_OK;
+    if (!sensible(epsilon) || !sensible(delta))
+        return ERR_RANGE;
+    mpq_inits(cost, sum[0], sum[1], (mpq_ptr)NULL);
+    mpq_set_d(cost, epsilon);
+    if (!fits(l, SUM_EPSILON, cost, l->rows_per_person, sum[0]))
+        e = ERR_BUDGET;
+    mpq_set_d(cost, delta);
+    if (!fits(l, SUM_DELTA, cost, l->rows_per_person, sum[1]))
+        e = ERR_BUDGET;
+    if (e == ERR_OK) {
+        mpq_swap(l->spent[SUM_EPSILON], sum[0]);
+        mpq_swap(l->spent[SUM_DELTA], sum[1]);
+    } else {
+        log_error(log,
+                  "privacy budget: slack of epsilon %.3g and delta %.3g does not fit what was set "
+                  "aside; the study measures more marginals than it was planned for",
+                  epsilon, delta);
+    }
+    mpq_clears(cost, sum[0], sum[1], (mpq_ptr)NULL);
+    return e;
+}
+
+double ledger_remaining(const struct ledger *l)
+{
+    mpq_t left;
+    double v;
+    mpq_init(left);
+    mpq_sub(left, l->limit[SUM_RHO], l->spent[SUM_RHO]);
+    v = mpq_get_d(left); /* towards zero, and it is never negative */
+    mpq_clear(left);
+    return v;
+}
+
+double ledger_spent(const struct ledger *l)
+{
+    return mpq_get_d(l->spent[SUM_RHO]);
+}
+
+unsigned ledger_rows_per_person(const struct ledger *l)
+{
+    return l->rows_per_person;
+}
+
+/* --- as text -----------------------------------------------------------------------------------
+ */
+
+static void put_fraction(struct bytes *out, mpq_srcptr q)
+{
+    /* digits of each, a sign, a slash, the end */
+    size_t n = mpz_sizeinbase(mpq_numref(q), 10) + mpz_sizeinbase(mpq_denref(q), 10) + 3;
+    char *text = memory_array(n + 2, 1);
+    if (text == NULL) {
+        out->failed = true;
+        return;
+    }
+    gmp_snprintf(text, n + 2, " %Zd/%Zd", mpq_numref(q), mpq_denref(q));
+    bytes_put(out, text, strlen(text));
+    memory_free(&text);
+}
+
+enum err ledger_text(const struct ledger *l, char **text)
+{
+    struct bytes out = {0};
+    char k[16];
+    snprintf(k, sizeof k, "%u", l->rows_per_person);
+    bytes_put(&out, k, strlen(k));
+    for (int i = 0; i < SUMS; i++) {
+        put_fraction(&out, l->limit[i]);
+        put_fraction(&out, l->spent[i]);
+    }
+    bytes_put_u8(&out, 0);
+    *text = NULL;
+    if (bytes_ok(&out) == ERR_OK)
+        *text = memory_string((const char *)out.data);
+    bytes_clear(&out);
+    return *text != NULL ? ERR_OK : ERR_NOMEM;
+}
+
+/* " digits/digits" in lowest terms; moves `p` behind it. */
+static bool parse_fraction(char **p, mpq_ptr q)
+{
+    size_t a, b;
+    char after;
+    bool ok;
+    if (**p != ' ')
+        return false;
+    ++*p;
+    a = strspn(*p, "0123456789");
+    if (a == 0 || (*p)[a] != '/')
+        return false;
+    b = strspn(*p + a + 1, "0123456789");
+    if (b == 0)
+        return false;
+    after = (*p)[a + 1 + b];
+    (*p)[a] = '\0';
+    (*p)[a + 1 + b] = '\0';
+    ok = mpz_set_str(mpq_numref(q), *p, 10) == 0 && mpz_set_str(mpq_denref(q), *p + a + 1, 10) == 0;
+    (*p)[a] = '/';
+    (*p)[a + 1 + b] = after;
+    *p += a + 1 + b;
+    if (!ok || mpz_sgn(mpq_denref(q)) == 0) {
+        mpq_set_ui(q, 0, 1);
+        return false;
+    }
+    mpq_canonicalize(q);
+    return true;
+}
+
+static bool parse_all(struct ledger *l, char *copy)
+{
+    char *p = copy;
+    unsigned long k = strtoul(copy, &p, 10);
+    if (p == copy || k == 0 || k > BUDGET_ROWS_PER_PERSON_MAX)
+        return false;
+    l->rows_per_person = (unsigned)k;
+    for (int i = 0; i < SUMS; i++) {
+        if (!parse_fraction(&p, l->limit[i]) || !parse_fraction(&p, l->spent[i]))
+            return false;
+        if (mpq_cmp(l->spent[i], l->limit[i]) > 0)
+            return false;
+    }
+    return *p == '\0';
+}
+
+enum err ledger_parse(struct ledger **out, const char *text, struct log *log)
+{
+    char *copy, *again = NULL;
+    bool same = false;
+    enum err e = ERR_OK;
+    *out = NULL;
+    if (strnlen(text, TEXT_MAX) == TEXT_MAX)
+        return ERR_FORMAT;
+    copy = memory_string(text);
+    if (copy == NULL)
+        return ERR_NOMEM;
+    e = ledger_empty(out, 1);
+    if (e == ERR_OK && parse_all(*out, copy)) {
+        e = ledger_text(*out, &again);
+        same = e == ERR_OK && strcmp(text, again) == 0;
+    }
+    if (e == ERR_OK && !same) {
+        log_error(log, "a stored privacy ledger is damaged; restore it from a neighbour");
+        e = ERR_FORMAT;
+    }
+    if (e != ERR_OK)
+        ledger_free(out);
+    memory_free(&again);
+    memory_free(&copy);
+    return e;
+}
+
+/* --- (eps, delta) ------------------------------------------------------------------------------
+ */
+
+/* ln of the delta at one alpha. Every alpha > 1 gives a valid bound, so only its value matters. */
+static long double log_delta_at(long double rho, long double epsilon, long double alpha)
+{
+    return (alpha - 1) * (alpha * rho - epsilon) - logl(alpha - 1) + alpha * log1pl(-1 / alpha);
+}
+
+/*
+ * The derivative in alpha is (2 alpha - 1) rho - eps + ln(1 - 1/alpha), which grows: bisect for its
+ * root, in ln(alpha - 1) since alpha ranges over many orders of magnitude.
+ */
+static long double log_delta(long double rho, long double epsilon)
+{
+    long double low = -60, high = logl((epsilon + 2) / rho + 2);
+    for (int i = 0; i < 100; i++) {
+        long double middle = (low + high) / 2, alpha = 1 + expl(middle);
+        if ((2 * alpha - 1) * rho - epsilon + log1pl(-1 / alpha) > 0)
+            high = middle;
+        else
+            low = middle;
+    }
+    return log_delta_at(rho, epsilon, 1 + expl(low));
+}
+
+/* Whether rho-zCDP gives (eps, delta), with room for the error of the evaluation itself. */
+static bool gives(long double rho, long double epsilon, long double log_of_delta)
+{
+    long double margin = 1e-16L * (1 + fabsl(log_of_delta));
+    return log_delta(rho, epsilon) <= log_of_delta - margin;
+}
+
+double budget_rho(double epsilon, double delta)
+{
+    uint64_t low = 0, high = (uint64_t)(RHO_MAX * RHO_GRID);
+    if (!isfinite(epsilon) || epsilon <= 0 || !(delta > 0 && delta < 1))
+        return 0;
+    while (high - low > 1) {
+        uint64_t middle = low + (high - low) / 2;
+        if (gives((long double)middle / RHO_GRID, epsilon, logl(delta)))
+            low = middle;
+        else
+            high = middle;
+    }
+    return (double)((long double)low / RHO_GRID); /* at most 52 bits: exact */
+}
+
+double budget_epsilon(double rho, double delta)
+{
+    long double log_of_delta, low = 0, high;
+    if (!sensible(rho) || !(delta > 0 && delta < 1))
+        return INFINITY;
+    if (rho <= 0)
+        return 0;
+    log_of_delta = logl(delta);
+    high = rho + 2 * sqrtl(-rho * log_of_delta) + 1e-9L; /* the older, weaker conversion */
+    for (int i = 0; i < 100; i++) {
+        long double middle = (low + high) / 2;
+        if (gives(rho, middle, log_of_delta))
+            high = middle;
+        else
+            low = middle;
+    }
+    return nextafter((double)high, INFINITY);
+}
+
+static enum err check_terms(const struct budget_terms *t, double epsilon_slack, struct log *log)
+{
+    if (!(t->epsilon > 0 && t->epsilon <= 1000) || !(t->delta > 0 && t->delta < 1)) {
+        log_error(log, "epsilon %g must be above 0 and at most 1000, delta %g between 0 and 1",
+                  t->epsilon, t->delta);
+        return ERR_STUDY;
+    }
+    if (t->rows_per_person > BUDGET_ROWS_PER_PERSON_MAX || !sensible(epsilon_slack) ||
+        !sensible(t->delta_slack)) {
+        log_error(log, "rows per person must be at most %d, and slack finite and not negative",
+                  BUDGET_ROWS_PER_PERSON_MAX);
+        return ERR_STUDY;
+    }
+    if (t->delta_slack > 0.01 * t->delta) {
+        log_error(log,
+                  "the noise circuits need a delta of %.3g, more than 1 %% of the study's %.3g; "
+                  "raise delta or measure fewer marginals",
+                  t->delta_slack, t->delta);
+        return ERR_STUDY;
+    }
+    if (epsilon_slack > 0.01 * t->epsilon) {
+        log_error(log,
+                  "the noise circuits need an epsilon of %.3g, more than 1 %% of the study's %.3g; "
+                  "raise epsilon or measure fewer marginals",
+                  epsilon_slack, t->epsilon);
+        return ERR_STUDY;
+    }
+    return ERR_OK;
+}
+
+enum err budget_plan(const struct budget_terms *t, struct budget_plan *plan, struct log *log)
+{
+    unsigned k = t->rows_per_person != 0 ? t->rows_per_person : 1;
+    /* Rounded up, and what is left of the promise down, by far more than any rounding here. */
+    double slack = (double)t->marginals * k * t->marginal_epsilon_slack * (1 + 0x1p-40);
+    TRY(check_terms(t, slack, log));
+    *plan = (struct budget_plan){
+        .limits = {.rows_per_person = k, .epsilon_slack = slack, .delta_slack = t->delta_slack},
+        .epsilon = nextafter(t->epsilon - slack, 0),
+        .delta = (t->delta - t->delta_slack) * exp(-slack / 2) * (1 - 0x1p-50),
+    };
+    plan->limits.rho = budget_rho(plan->epsilon, plan->delta);
+    if (plan->limits.rho <= 0) {
+        log_error(log, "epsilon %g with delta %g leaves no budget; raise one of them", t->epsilon,
+                  t->delta);
+        return ERR_STUDY;
+    }
+    return ERR_OK;
+}
