@@ -4,7 +4,8 @@
  * The gate is a CURVE ROUTER socket owned by one thread, the front. Only keys admitted to the
  * domain "gate" (netio_allow) get through; every message carries the `user` number of its key, so
  * that a sender cannot claim to be another. A message is one frame; requests and replies are
- * matched by the programs above. A second thread, the worker, has the gate's port: the front passes
+ * matched by the programs above; an empty message, one in parts or one longer than max_message is
+ * dropped. A second thread, the worker, has the gate's port: the front passes
  * messages to it, and its replies go out through the front.
  */
 #ifndef TREFOIL_NETIO_GATE_H
@@ -16,6 +17,7 @@
 #include <stdbool.h>
 
 #define GATE_ROUTE_SIZE 32
+#define GATE_BACKLOG 1000 /* messages between front and worker, each way */
 
 /* Who sent a message: enough to answer. A plain value. */
 struct gate_client {
@@ -38,9 +40,12 @@ struct gate_options {
 enum err gate_new(struct gate **gate, const struct gate_options *o) MUST_CHECK;
 void gate_free(struct gate **gate);
 
-/* The worker's end; make it before the worker starts, use it in that thread alone. Free it there.
+/*
+ * The worker's end, or NULL when memory is short. Make it once, before the worker starts; use and
+ * free it in the worker's thread alone.
  */
 struct gate_port *gate_port(struct gate *gate);
+void gate_port_free(struct gate_port **port);
 
 /* Front: the next message from a client; meanwhile forwards the worker's replies. ERR_TIMEOUT:
  * none. */
@@ -50,10 +55,15 @@ enum err gate_receive(struct gate *gate, struct gate_client *from, struct bytes 
  * error. */
 enum err gate_reply(struct gate *gate, const struct gate_client *to, const void *p,
                     size_t n) MUST_CHECK;
-/* Front: hands a client's message to the worker. */
+/*
+ * Front: hands a client's message to the worker. ERR_NOMEM: GATE_BACKLOG messages wait already, or
+ * there is no worker; the client should be told to try later.
+ */
 enum err gate_pass(struct gate *gate, const struct gate_client *from, const void *p,
                    size_t n) MUST_CHECK;
 
+/* As their namesakes of the front. A reply that the front does not take within ten seconds is
+ * ERR_TIMEOUT. */
 enum err gate_port_receive(struct gate_port *port, struct gate_client *from, struct bytes *message,
                            int64_t deadline) MUST_CHECK;
 enum err gate_port_reply(struct gate_port *port, const struct gate_client *to, const void *p,

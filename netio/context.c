@@ -1,0 +1,269 @@
+/*
+ * The admission thread answers ZAP (ZeroMQ RFC 27) requests of this context's sockets on
+ * inproc://zeromq.zap. libzmq asks it for each CURVE connection before anything reaches a socket.
+ */
+#include "netio/context.h"
+
+#include "base/memory.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+#include <zmq.h>
+
+#define DOMAIN_SIZE 64
+#define KEY_SIZE 32
+#define KEY_TEXT 41 /* Z85 and NUL */
+
+struct admitted {
+    char domain[DOMAIN_SIZE];
+    uint8_t key[KEY_SIZE];
+    uint32_t user;
+};
+
+struct netio {
+    void *zmq;
+    void *zap; /* REP socket, of the admission thread once that runs */
+    pthread_t thread;
+    struct log *log;
+    pthread_mutex_t mutex; /* over what follows */
+    struct admitted *list;
+    size_t count, capacity;
+    /* of the thread alone: the last key turned away, so that a client that dials again and again is
+     * reported once */
+    struct admitted turned_away;
+};
+
+/* --- the lists ---------------------------------------------------------------------------------
+ */
+
+static struct admitted *find(struct netio *n, const char *domain, const uint8_t key[KEY_SIZE])
+{
+    for (size_t i = 0; i < n->count; i++)
+        if (memcmp(n->list[i].key, key, KEY_SIZE) == 0 && strcmp(n->list[i].domain, domain) == 0)
+            return &n->list[i];
+    return NULL;
+}
+
+static struct admitted *append(struct netio *n)
+{
+    if (n->count == n->capacity) {
+        size_t capacity = 2 * n->capacity + 16;
+        struct admitted *grown = memory_grow(n->list, capacity, sizeof *grown);
+        if (grown == NULL)
+            return NULL;
+        n->list = grown;
+        n->capacity = capacity;
+    }
+    return &n->list[n->count++];
+}
+
+enum err netio_allow(struct netio *n, const char *domain, const uint8_t public_key[32],
+                     uint32_t user)
+{
+    struct admitted *a;
+
+    if (strlen(domain) >= DOMAIN_SIZE)
+        return ERR_RANGE;
+    pthread_mutex_lock(&n->mutex);
+    a = find(n, domain, public_key);
+    if (a == NULL && (a = append(n)) != NULL) {
+        memset(a, 0, sizeof *a);
+        memcpy(a->domain, domain, strlen(domain));
+        memcpy(a->key, public_key, KEY_SIZE);
+    }
+    if (a != NULL)
+        a->user = user;
+    pthread_mutex_unlock(&n->mutex);
+    return a != NULL ? ERR_OK : ERR_NOMEM;
+}
+
+void netio_disallow(struct netio *n, const char *domain, const uint8_t public_key[32])
+{
+    struct admitted *a;
+
+    pthread_mutex_lock(&n->mutex);
+    a = find(n, domain, public_key);
+    if (a != NULL)
+        *a = n->list[--n->count];
+    pthread_mutex_unlock(&n->mutex);
+}
+
+/* --- the admission thread ----------------------------------------------------------------------
+ */
+
+/* The frames of a request. Longer ones are cut, which no value that is admitted survives. */
+enum {
+    ZAP_VERSION,
+    ZAP_ID,
+    ZAP_DOMAIN,
+    ZAP_ADDRESS,
+    ZAP_IDENTITY,
+    ZAP_MECHANISM,
+    ZAP_KEY,
+    ZAP_MAX
+};
+
+struct zap_request {
+    size_t frames;
+    size_t size[ZAP_MAX];
+    char data[ZAP_MAX][256];
+};
+
+static int zap_read(void *socket, struct zap_request *r)
+{
+    int more = 1;
+    size_t size = sizeof more;
+
+    memset(r, 0, sizeof *r);
+    for (r->frames = 0; more; r->frames++) {
+        char rest[256];
+        bool known = r->frames < ZAP_MAX;
+        /* one byte less than there is room for: every text ends with NUL */
+        int n = zmq_recv(socket, known ? r->data[r->frames] : rest, sizeof rest - 1, 0);
+        if (n < 0)
+            return -1;
+        if (known) /* n is the frame's size, also where it was cut */
+            r->size[r->frames] = (size_t)n < sizeof rest ? (size_t)n : sizeof rest - 1;
+        if (zmq_getsockopt(socket, ZMQ_RCVMORE, &more, &size) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static bool zap_admits(struct netio *n, const struct zap_request *r, uint32_t *user)
+{
+    const struct admitted *a;
+
+    if (r->frames != ZAP_MAX || strcmp(r->data[ZAP_VERSION], "1.0") != 0 ||
+        strcmp(r->data[ZAP_MECHANISM], "CURVE") != 0 || r->size[ZAP_KEY] != KEY_SIZE)
+        return false;
+    pthread_mutex_lock(&n->mutex);
+    a = find(n, r->data[ZAP_DOMAIN], (const uint8_t *)r->data[ZAP_KEY]);
+    if (a != NULL)
+        *user = a->user;
+    pthread_mutex_unlock(&n->mutex);
+    return a != NULL;
+}
+
+static void report_denial(struct netio *n, const struct zap_request *r)
+{
+    char text[KEY_TEXT] = "none";
+    struct admitted *last = &n->turned_away;
+
+    if (r->size[ZAP_KEY] == KEY_SIZE) {
+        if (memcmp(last->key, r->data[ZAP_KEY], KEY_SIZE) == 0 &&
+            strncmp(last->domain, r->data[ZAP_DOMAIN], DOMAIN_SIZE - 1) == 0)
+            return;
+        memcpy(last->key, r->data[ZAP_KEY], KEY_SIZE);
+        snprintf(last->domain, sizeof last->domain, "%.*s", DOMAIN_SIZE - 1, r->data[ZAP_DOMAIN]);
+        zmq_z85_encode(text, last->key, KEY_SIZE);
+    }
+    log_warn(n->log,
+             "turned away a connection from %s to \"%s\": its key %s is not in the study; if it "
+             "should be, amend the study's roster",
+             r->data[ZAP_ADDRESS], r->data[ZAP_DOMAIN], text);
+}
+
+static int zap_answer(void *socket, const struct zap_request *r, bool admitted, uint32_t user)
+{
+    char name[16] = "";
+    if (admitted)
+        snprintf(name, sizeof name, "%" PRIu32, user);
+    if (zmq_send(socket, "1.0", 3, ZMQ_SNDMORE) < 0 ||
+        zmq_send(socket, r->data[ZAP_ID], r->size[ZAP_ID], ZMQ_SNDMORE) < 0 ||
+        zmq_send(socket, admitted ? "200" : "400", 3, ZMQ_SNDMORE) < 0 ||
+        zmq_send(socket, admitted ? "OK" : "no", 2, ZMQ_SNDMORE) < 0 ||
+        zmq_send(socket, name, strlen(name), ZMQ_SNDMORE) < 0)
+        return -1;
+    return zmq_send(socket, "", 0, 0);
+}
+
+static void *admission(void *argument)
+{
+    struct netio *n = argument;
+    struct zap_request r;
+
+    for (;;) {
+        uint32_t user = 0;
+        bool admitted;
+        int code = zap_read(n->zap, &r);
+        if (code == 0) {
+            admitted = zap_admits(n, &r, &user);
+            if (!admitted)
+                report_denial(n, &r);
+            code = zap_answer(n->zap, &r, admitted, user);
+        }
+        if (code < 0 && errno == ETERM)
+            break;
+    }
+    zmq_close(n->zap);
+    return NULL;
+}
+
+/* --- life --------------------------------------------------------------------------------------
+ */
+
+static enum err start(struct netio *n)
+{
+    const int no_linger = 0;
+
+    n->zmq = zmq_ctx_new();
+    if (n->zmq == NULL)
+        return ERR_NOMEM;
+    n->zap = zmq_socket(n->zmq, ZMQ_REP);
+    if (n->zap == NULL)
+        return ERR_SYSTEM;
+    /* bound before any other socket can exist, so that none is ever open without admission */
+    if (zmq_setsockopt(n->zap, ZMQ_LINGER, &no_linger, sizeof no_linger) != 0 ||
+        zmq_bind(n->zap, "inproc://zeromq.zap") != 0 ||
+        pthread_create(&n->thread, NULL, admission, n) != 0) {
+        zmq_close(n->zap);
+        return ERR_SYSTEM;
+    }
+    return ERR_OK;
+}
+
+enum err netio_new(struct netio **netio, struct log *log)
+{
+    struct netio *n = memory_array(1, sizeof *n);
+    enum err e;
+
+    *netio = NULL;
+    if (n == NULL)
+        return ERR_NOMEM;
+    n->log = log;
+    pthread_mutex_init(&n->mutex, NULL);
+    e = start(n);
+    if (e != ERR_OK) {
+        log_error(log, "cannot start ZeroMQ: %s", zmq_strerror(errno));
+        if (n->zmq != NULL)
+            zmq_ctx_term(n->zmq);
+        pthread_mutex_destroy(&n->mutex);
+        memory_free(&n);
+        return e;
+    }
+    *netio = n;
+    return ERR_OK;
+}
+
+void netio_free(struct netio **netio)
+{
+    struct netio *n = *netio;
+    if (n == NULL)
+        return;
+    zmq_ctx_shutdown(n->zmq); /* wakes the admission thread */
+    pthread_join(n->thread, NULL);
+    while (zmq_ctx_term(n->zmq) != 0 && errno == EINTR)
+        ;
+    pthread_mutex_destroy(&n->mutex);
+    memory_free(&n->list);
+    memory_free(netio);
+}
+
+void *netio_zmq(struct netio *netio)
+{
+    return netio->zmq;
+}

@@ -1,0 +1,340 @@
+/*
+ * A client is known by the key that CURVE proved, never by what it writes. Routes are the ones that
+ * the ROUTER makes (five bytes, the first zero): a client that chose its own could take the place
+ * of one that has gone and get its answers.
+ */
+#include "netio/gate.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "netio/socket.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zmq.h>
+
+#define ROUTE_MADE 5
+#define RECEIVE_DEPTH 16 /* messages of one client that wait; each may be max_message long */
+#define REPLY_MS 10000
+
+struct gate {
+    struct netio *netio;
+    struct log *log;
+    void *router;
+    void *hub; /* PAIR: the front's end of the port */
+    char hub_name[40];
+};
+
+struct gate_port {
+    struct log *log;
+    void *pair;
+};
+
+/* --- messages of several frames --------------------------------------------------------------- */
+
+/* Reads what is left of a message; true if there was nothing. */
+static bool is_last(void *socket, zmq_msg_t *m)
+{
+    bool last = !zmq_msg_more(m);
+    while (zmq_msg_more(m) && zmq_msg_recv(m, socket, ZMQ_DONTWAIT) >= 0)
+        ;
+    return last;
+}
+
+static enum err fill(struct bytes *message, zmq_msg_t *m)
+{
+    message->size = 0;
+    message->failed = false;
+    bytes_put(message, zmq_msg_data(m), zmq_msg_size(m));
+    return bytes_ok(message);
+}
+
+/* The user number that admission gave to the connection. */
+static bool user_of(zmq_msg_t *m, uint32_t *user)
+{
+    const char *text = zmq_msg_gets(m, "User-Id");
+    char *end;
+    unsigned long v;
+
+    if (text == NULL || text[0] < '0' || text[0] > '9')
+        return false;
+    errno = 0;
+    v = strtoul(text, &end, 10);
+    *user = (uint32_t)v;
+    return errno == 0 && *end == '\0' && v <= UINT32_MAX;
+}
+
+static bool take_route(struct gate_client *from, zmq_msg_t *m)
+{
+    const uint8_t *route = zmq_msg_data(m);
+    if (zmq_msg_size(m) != ROUTE_MADE || route[0] != 0 || !zmq_msg_more(m))
+        return false;
+    memset(from, 0, sizeof *from);
+    from->route_size = ROUTE_MADE;
+    memcpy(from->route, route, ROUTE_MADE);
+    return true;
+}
+
+/* Between front and worker: the client, then the message. */
+static enum err pair_send(void *pair, const struct gate_client *client, const void *p, size_t n)
+{
+    struct bytes head = {0};
+    enum err e;
+
+    /* written out field by field: padding bytes do not travel */
+    bytes_put_u32(&head, client->user);
+    bytes_put_block(&head, client->route, client->route_size);
+    e = bytes_ok(&head);
+    if (e == ERR_OK)
+        e = socket_send(pair, head.data, head.size, NULL, 0, true);
+    if (e == ERR_OK)
+        e = socket_send(pair, p, n, NULL, 0, false);
+    bytes_clear(&head);
+    return e;
+}
+
+static bool pair_take_client(struct gate_client *client, zmq_msg_t *m)
+{
+    struct reader r = reader_of(zmq_msg_data(m), zmq_msg_size(m));
+    const uint8_t *route;
+    size_t n;
+
+    memset(client, 0, sizeof *client);
+    client->user = reader_u32(&r);
+    route = reader_block(&r, &n);
+    if (reader_done(&r) != ERR_OK || route == NULL || n > GATE_ROUTE_SIZE)
+        return false;
+    client->route_size = (uint8_t)n;
+    memcpy(client->route, route, n);
+    return true;
+}
+
+/* One message in `m`, its client in `client`; ERR_AGAIN: none. */
+static enum err pair_receive(void *pair, struct gate_client *client, zmq_msg_t *m)
+{
+    if (zmq_msg_recv(m, pair, ZMQ_DONTWAIT) < 0)
+        return errno == EAGAIN || errno == EINTR ? ERR_AGAIN : ERR_SYSTEM;
+    if (!pair_take_client(client, m) || !zmq_msg_more(m))
+        return ERR_FORMAT;
+    return zmq_msg_recv(m, pair, ZMQ_DONTWAIT) >= 0 ? ERR_OK : ERR_SYSTEM;
+}
+
+/* --- the front ---------------------------------------------------------------------------------
+ */
+
+static enum err open_router(struct gate *g, const struct gate_options *o)
+{
+    struct socket_options so = {
+        .type = ZMQ_ROUTER,
+        .receive_depth = RECEIVE_DEPTH,
+        .send_depth = GATE_BACKLOG,
+        .max_message = o->max_message,
+        .own_public = o->curve_public,
+        .own_secret = o->curve_secret,
+        .zap_domain = "gate",
+    };
+    enum err e;
+
+    g->router = socket_new(netio_zmq(o->netio), &so, o->log, &e);
+    TRY(e);
+    TRY(socket_option(g->router, ZMQ_ROUTER_HANDOVER, 0, o->log));
+    TRY(socket_option(g->router, ZMQ_ROUTER_MANDATORY, 0, o->log));
+    return socket_bind(g->router, o->listen, o->log);
+}
+
+static enum err open_hub(struct gate *g)
+{
+    struct socket_options so = {
+        .type = ZMQ_PAIR, .send_depth = GATE_BACKLOG, .receive_depth = GATE_BACKLOG};
+    enum err e;
+
+    g->hub = socket_new(netio_zmq(g->netio), &so, g->log, &e);
+    TRY(e);
+    snprintf(g->hub_name, sizeof g->hub_name, "inproc://gate-%p", (void *)g);
+    return socket_bind(g->hub, g->hub_name, g->log);
+}
+
+enum err gate_new(struct gate **gate, const struct gate_options *o)
+{
+    struct gate *g = memory_array(1, sizeof *g);
+    enum err e;
+
+    *gate = NULL;
+    if (g == NULL)
+        return ERR_NOMEM;
+    g->netio = o->netio;
+    g->log = o->log;
+    e = open_hub(g);
+    if (e == ERR_OK)
+        e = open_router(g, o);
+    if (e != ERR_OK)
+        gate_free(&g);
+    *gate = g;
+    return e;
+}
+
+void gate_free(struct gate **gate)
+{
+    if (*gate == NULL)
+        return;
+    if ((*gate)->router != NULL)
+        zmq_close((*gate)->router);
+    if ((*gate)->hub != NULL)
+        zmq_close((*gate)->hub);
+    memory_free(gate);
+}
+
+/* One message of a client; ERR_AGAIN: none, or one that was dropped. */
+static enum err take_message(struct gate *g, struct gate_client *from, struct bytes *message)
+{
+    zmq_msg_t m;
+    enum err e = ERR_AGAIN;
+
+    zmq_msg_init(&m);
+    if (zmq_msg_recv(&m, g->router, ZMQ_DONTWAIT) < 0) {
+        e = errno == EAGAIN || errno == EINTR ? ERR_AGAIN : ERR_SYSTEM;
+    } else if (!take_route(from, &m)) {
+        (void)is_last(g->router, &m);
+        log_debug(g->log, "dropped a message of a client that names its own route");
+    } else if (zmq_msg_recv(&m, g->router, ZMQ_DONTWAIT) < 0) {
+        e = ERR_SYSTEM;
+    } else if (!user_of(&m, &from->user)) {
+        (void)is_last(g->router, &m);
+        log_debug(g->log, "dropped a message without a user number");
+    } else if (zmq_msg_more(&m) || zmq_msg_size(&m) == 0) {
+        (void)is_last(g->router, &m);
+        log_debug(g->log, "dropped a message of user %u that is empty or in parts", from->user);
+    } else {
+        e = fill(message, &m);
+    }
+    zmq_msg_close(&m);
+    return e;
+}
+
+/* Sends the worker's replies that wait, a bounded number so that clients are heard too. */
+static enum err forward_replies(struct gate *g)
+{
+    enum err e = ERR_OK;
+
+    for (int i = 0; i < 64 && e == ERR_OK; i++) {
+        struct gate_client to;
+        zmq_msg_t m;
+        zmq_msg_init(&m);
+        e = pair_receive(g->hub, &to, &m);
+        if (e == ERR_OK)
+            e = gate_reply(g, &to, zmq_msg_data(&m), zmq_msg_size(&m));
+        zmq_msg_close(&m);
+    }
+    return e == ERR_AGAIN ? ERR_OK : e;
+}
+
+enum err gate_receive(struct gate *g, struct gate_client *from, struct bytes *message,
+                      int64_t deadline)
+{
+    const struct socket_wait w[] = {{.socket = g->router, .readable = true},
+                                    {.socket = g->hub, .readable = true}};
+    for (;;) {
+        enum err e;
+        TRY(forward_replies(g));
+        e = take_message(g, from, message);
+        if (e != ERR_AGAIN)
+            return e;
+        /* checked here too, since dropped messages could keep the sockets ready for ever */
+        e = clock_left_ms(deadline) > 0 ? socket_wait(w, 2, deadline) : ERR_TIMEOUT;
+        if (e == ERR_TIMEOUT) {
+            TRY(forward_replies(g));
+            return ERR_TIMEOUT;
+        }
+        TRY(e);
+    }
+}
+
+enum err gate_reply(struct gate *g, const struct gate_client *to, const void *p, size_t n)
+{
+    /* not mandatory: the ROUTER drops what has no route or no room, and never waits */
+    enum err e = socket_send(g->router, to->route, to->route_size, NULL, 0, true);
+    if (e == ERR_OK)
+        e = socket_send(g->router, p, n, NULL, 0, false);
+    if (e != ERR_OK && e != ERR_AGAIN) {
+        log_error(g->log, "cannot answer user %u: %s", to->user, error_text(e));
+        return e;
+    }
+    return ERR_OK;
+}
+
+enum err gate_pass(struct gate *g, const struct gate_client *from, const void *p, size_t n)
+{
+    enum err e = pair_send(g->hub, from, p, n);
+    if (e != ERR_AGAIN)
+        return e;
+    log_warn(g->log, "a message of user %u was not passed on: the worker is busy or has gone",
+             from->user);
+    return ERR_NOMEM;
+}
+
+/* --- the worker's end --------------------------------------------------------------------------
+ */
+
+struct gate_port *gate_port(struct gate *g)
+{
+    struct socket_options so = {
+        .type = ZMQ_PAIR, .send_depth = GATE_BACKLOG, .receive_depth = GATE_BACKLOG};
+    struct gate_port *port = memory_array(1, sizeof *port);
+    enum err e;
+
+    if (port == NULL)
+        return NULL;
+    port->log = g->log;
+    port->pair = socket_new(netio_zmq(g->netio), &so, g->log, &e);
+    if (port->pair == NULL || socket_dial(port->pair, g->hub_name, g->log) != ERR_OK)
+        gate_port_free(&port);
+    return port;
+}
+
+void gate_port_free(struct gate_port **port)
+{
+    if (*port == NULL)
+        return;
+    if ((*port)->pair != NULL)
+        zmq_close((*port)->pair);
+    memory_free(port);
+}
+
+enum err gate_port_receive(struct gate_port *port, struct gate_client *from, struct bytes *message,
+                           int64_t deadline)
+{
+    const struct socket_wait w = {.socket = port->pair, .readable = true};
+    zmq_msg_t m;
+    enum err e;
+
+    zmq_msg_init(&m);
+    while ((e = pair_receive(port->pair, from, &m)) == ERR_AGAIN) {
+        e = socket_wait(&w, 1, deadline);
+        if (e != ERR_OK)
+            break;
+    }
+    if (e == ERR_OK)
+        e = fill(message, &m);
+    zmq_msg_close(&m);
+    return e;
+}
+
+enum err gate_port_reply(struct gate_port *port, const struct gate_client *to, const void *p,
+                         size_t n)
+{
+    const struct socket_wait w = {.socket = port->pair, .writable = true};
+    int64_t deadline = clock_now_ms() + REPLY_MS;
+    enum err e;
+
+    while ((e = pair_send(port->pair, to, p, n)) == ERR_AGAIN) {
+        e = socket_wait(&w, 1, deadline);
+        if (e != ERR_OK)
+            break;
+    }
+    if (e != ERR_OK)
+        log_error(port->log, "the gate's front did not take an answer to user %u: %s", to->user,
+                  error_text(e));
+    return e;
+}

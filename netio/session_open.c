@@ -1,0 +1,497 @@
+/*
+ * The handshake. Every message opens with the same fields in every version of the protocol, so that
+ * two versions can at least name each other:
+ *
+ *   magic "TFS1" u32, type u8, protocol version u16, attempt 16 bytes
+ *   HELLO:  program version (string), index u8                       as long as these fields can be
+ *           then nonce 32, terms 32, parts u8, (name, digest 32)*    of the same protocol version
+ *   SECRET: session id 32, secret 32
+ *
+ * Each link keeps its order, so a neighbour's HELLO precedes its SECRET. A server reads from a
+ * neighbour until that neighbour's SECRET: what follows belongs to the session and stays in the
+ * queue. Server 0 starts again with a new PROPOSE; servers 1 and 2 that find one in the middle of
+ * an attempt follow it, since it is newer than all they know.
+ *
+ * HELLOs are sent before any is judged, and judged when both are there: so a mismatch is reported
+ * at all three servers, and each names every difference that it sees.
+ */
+#include "netio/session.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/secret.h"
+#include "netio/hkdf.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define MAGIC 0x31534654u /* "TFS1" */
+#define PROTOCOL SESSION_PROTOCOL
+#define ATTEMPT 16
+#define NONCE 32
+#define SECRET 32
+#define MESSAGE_MAX 4096
+#define MISMATCH_MS 2000 /* after a mismatch: how long the other neighbour's HELLO is waited for   \
+                          */
+
+enum type { PROPOSE = 1, HELLO = 2, SECRETS = 3 };
+
+struct handshake {
+    struct transport *control;
+    const struct session_terms *terms;
+    struct log *log;
+    unsigned index;
+    int64_t deadline;
+    uint8_t attempt[ATTEMPT];
+    uint8_t nonce[3][NONCE];
+    uint8_t id[SESSION_ID_SIZE];
+    struct bytes message;                 /* the last one received */
+    struct bytes early[2];                /* a HELLO of an attempt that we have not heard of yet */
+    uint8_t their_id[2][SESSION_ID_SIZE]; /* what their SECRETs name */
+    bool hello[2], secret[2], sent, mismatch;
+    uint8_t *mine[2], *theirs[2]; /* secret memory: what we send to a neighbour, what it sends */
+};
+
+struct prefix {
+    uint8_t type;
+    uint16_t protocol;
+    uint8_t attempt[ATTEMPT];
+};
+
+/* False for bytes that are no handshake message. */
+static bool take_prefix(struct reader *r, struct prefix *p)
+{
+    uint32_t magic = reader_u32(r);
+    p->type = reader_u8(r);
+    p->protocol = reader_u16(r);
+    reader_copy(r, p->attempt, ATTEMPT);
+    return !r->failed && magic == MAGIC && p->type >= PROPOSE && p->type <= SECRETS;
+}
+
+bool session_is_propose(const struct bytes *message)
+{
+    struct reader r = reader_of(message->data, message->size);
+    struct prefix p;
+    return take_prefix(&r, &p) && p.type == PROPOSE;
+}
+
+static void put_prefix(struct bytes *b, const struct handshake *h, enum type type)
+{
+    bytes_put_u32(b, MAGIC);
+    bytes_put_u8(b, (uint8_t)type);
+    bytes_put_u16(b, PROTOCOL);
+    bytes_put(b, h->attempt, ATTEMPT);
+}
+
+/* --- sending -----------------------------------------------------------------------------------
+ */
+
+static enum err tell(struct handshake *h, enum net_peer peer, struct bytes *b, const char *what)
+{
+    enum err e = bytes_ok(b);
+    if (e == ERR_OK)
+        e = transport_send_by(h->control, peer, b->data, b->size, h->deadline);
+    bytes_clear(b);
+    if (e != ERR_OK)
+        log_error(h->log, "cannot send %s to server %u: %s", what, net_index_of(h->index, peer),
+                  error_text(e));
+    return e;
+}
+
+static enum err send_propose(struct handshake *h)
+{
+    for (unsigned p = 0; p < 2; p++) {
+        struct bytes b = {0};
+        put_prefix(&b, h, PROPOSE);
+        TRY(tell(h, (enum net_peer)p, &b, "PROPOSE"));
+    }
+    return ERR_OK;
+}
+
+static enum err send_hello(struct handshake *h)
+{
+    secret_random(h->nonce[h->index], NONCE);
+    for (unsigned p = 0; p < 2; p++) {
+        struct bytes b = {0};
+        put_prefix(&b, h, HELLO);
+        bytes_put_string(&b, TREFOIL_VERSION);
+        bytes_put_u8(&b, (uint8_t)h->index);
+        bytes_put(&b, h->nonce[h->index], NONCE);
+        bytes_put(&b, h->terms->digest, sizeof h->terms->digest);
+        bytes_put_u8(&b, (uint8_t)h->terms->parts);
+        for (size_t i = 0; i < h->terms->parts; i++) {
+            bytes_put_string(&b, h->terms->part[i].name);
+            bytes_put(&b, h->terms->part[i].digest, sizeof h->terms->part[i].digest);
+        }
+        TRY(tell(h, (enum net_peer)p, &b, "HELLO"));
+    }
+    return ERR_OK;
+}
+
+static enum err send_secrets(struct handshake *h)
+{
+    for (unsigned p = 0; p < 2; p++) {
+        struct bytes b = {0};
+        secret_random(h->mine[p], SECRET);
+        put_prefix(&b, h, SECRETS);
+        bytes_put(&b, h->id, SESSION_ID_SIZE);
+        bytes_put(&b, h->mine[p], SECRET);
+        TRY(tell(h, (enum net_peer)p, &b, "SECRET"));
+    }
+    return ERR_OK;
+}
+
+/* --- judging a HELLO ---------------------------------------------------------------------------
+ */
+
+static const uint8_t *part_of(const struct session_terms *terms, const char *name)
+{
+    for (size_t i = 0; i < terms->parts; i++)
+        if (strcmp(terms->part[i].name, name) == 0)
+            return terms->part[i].digest;
+    return NULL;
+}
+
+static size_t name_missing(struct handshake *h, unsigned who, const struct session_terms *a,
+                           const struct session_terms *b, const char *whose)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < a->parts; i++) {
+        if (part_of(b, a->part[i].name) != NULL)
+            continue;
+        log_error(h->log, "server %u: only %s study has \"%s\"; all servers need the same study",
+                  who, whose, a->part[i].name);
+        found++;
+    }
+    return found;
+}
+
+static void name_differences(struct handshake *h, unsigned who, const struct session_terms *theirs)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < h->terms->parts; i++) {
+        const char *name = h->terms->part[i].name;
+        const uint8_t *digest = part_of(theirs, name);
+        if (digest == NULL || memcmp(digest, h->terms->part[i].digest, 32) == 0)
+            continue;
+        log_error(h->log,
+                  "server %u has other terms than we: \"%s\" differs; compare that part of the "
+                  "study files",
+                  who, name);
+        found++;
+    }
+    found += name_missing(h, who, h->terms, theirs, "our");
+    found += name_missing(h, who, theirs, h->terms, "its");
+    if (found == 0)
+        log_error(h->log,
+                  "server %u has other terms than we, though no named part differs; compare the "
+                  "study files",
+                  who);
+}
+
+static void read_terms(struct reader *r, struct session_terms *terms)
+{
+    memset(terms, 0, sizeof *terms);
+    reader_copy(r, terms->digest, sizeof terms->digest);
+    terms->parts = reader_u8(r);
+    if (terms->parts > SESSION_PARTS_MAX) {
+        terms->parts = 0;
+        r->failed = true;
+    }
+    for (size_t i = 0; i < terms->parts; i++) {
+        reader_string(r, terms->part[i].name, sizeof terms->part[i].name);
+        reader_copy(r, terms->part[i].digest, sizeof terms->part[i].digest);
+    }
+}
+
+/* `r` stands behind the prefix. Differences are logged and noted in h->mismatch. */
+static enum err judge_hello(struct handshake *h, unsigned who, uint16_t protocol, struct reader *r)
+{
+    struct session_terms terms;
+    char version[64];
+    unsigned claimed;
+
+    reader_string(r, version, sizeof version);
+    claimed = reader_u8(r);
+    if (r->failed)
+        version[0] = '\0';
+    if (protocol != PROTOCOL || strcmp(version, TREFOIL_VERSION) != 0) {
+        log_error(h->log,
+                  "server %u runs trefoil %s (protocol %u), we run %s (protocol %u): install the "
+                  "same version at all three",
+                  who, version[0] != '\0' ? version : "of another time", protocol, TREFOIL_VERSION,
+                  PROTOCOL);
+        h->mismatch = true;
+    }
+    if (protocol != PROTOCOL)
+        return ERR_OK; /* what follows may look different there */
+    if (!r->failed && claimed != who) {
+        log_error(h->log,
+                  "the neighbour that we know as server %u says that it is server %u: compare the "
+                  "order of the servers in the study, and the index that each was started with",
+                  who, claimed);
+        h->mismatch = true;
+    }
+    reader_copy(r, h->nonce[who], NONCE);
+    read_terms(r, &terms);
+    TRY(reader_done(r));
+    if (memcmp(terms.digest, h->terms->digest, sizeof terms.digest) != 0) {
+        name_differences(h, who, &terms);
+        h->mismatch = true;
+    }
+    return ERR_OK;
+}
+
+/* --- receiving ---------------------------------------------------------------------------------
+ */
+
+static enum err take_hello(struct handshake *h, enum net_peer peer, const struct bytes *message)
+{
+    struct reader r = reader_of(message->data, message->size);
+    unsigned who = net_index_of(h->index, peer);
+    struct prefix prefix;
+    enum err e = ERR_FORMAT;
+
+    if (take_prefix(&r, &prefix))
+        e = judge_hello(h, who, prefix.protocol, &r);
+    if (e != ERR_OK)
+        log_error(h->log, "server %u sent a HELLO that does not parse: %s", who, error_text(e));
+    h->hello[peer] = true;
+    return e;
+}
+
+static enum err take_secret(struct handshake *h, enum net_peer peer, struct reader *r)
+{
+    reader_copy(r, h->their_id[peer], SESSION_ID_SIZE);
+    reader_copy(r, h->theirs[peer], SECRET);
+    h->secret[peer] = reader_done(r) == ERR_OK;
+    if (!h->secret[peer]) {
+        log_error(h->log, "server %u sent a SECRET that does not parse: %s",
+                  net_index_of(h->index, peer), error_text(ERR_FORMAT));
+        return ERR_FORMAT;
+    }
+    return ERR_OK;
+}
+
+/* A HELLO of another attempt may belong to a PROPOSE that is still under way to us. */
+static enum err keep_early(struct handshake *h, enum net_peer peer)
+{
+    bytes_clear(&h->early[peer]);
+    bytes_put(&h->early[peer], h->message.data, h->message.size);
+    return bytes_ok(&h->early[peer]);
+}
+
+static bool is_hello_of(const struct bytes *message, const uint8_t attempt[ATTEMPT])
+{
+    struct reader r = reader_of(message->data, message->size);
+    struct prefix p;
+    return take_prefix(&r, &p) && p.type == HELLO && memcmp(p.attempt, attempt, ATTEMPT) == 0;
+}
+
+/* Sets h->attempt and starts afresh with our HELLO. */
+static enum err begin_attempt(struct handshake *h, const uint8_t attempt[ATTEMPT])
+{
+    memcpy(h->attempt, attempt, ATTEMPT);
+    memset(h->hello, 0, sizeof h->hello);
+    memset(h->secret, 0, sizeof h->secret);
+    h->sent = h->mismatch = false;
+    if (h->index == 0)
+        TRY(send_propose(h));
+    TRY(send_hello(h));
+    for (unsigned p = 0; p < 2; p++)
+        if (is_hello_of(&h->early[p], attempt))
+            TRY(take_hello(h, (enum net_peer)p, &h->early[p]));
+    return ERR_OK;
+}
+
+/* One message in h->message; anything left over from before is skipped. */
+static enum err take(struct handshake *h, enum net_peer peer)
+{
+    struct reader r = reader_of(h->message.data, h->message.size);
+    unsigned who = net_index_of(h->index, peer);
+    struct prefix p;
+    bool current;
+
+    if (h->message.size > MESSAGE_MAX || !take_prefix(&r, &p)) {
+        log_debug(h->log, "skipped a message of server %u that is no handshake", who);
+        return ERR_OK;
+    }
+    current = memcmp(p.attempt, h->attempt, ATTEMPT) == 0;
+    if (p.type == PROPOSE && who == 0 && !current)
+        return begin_attempt(h, p.attempt);
+    if (p.type == HELLO && !current)
+        return keep_early(h, peer);
+    if (p.type == HELLO && !h->hello[peer])
+        return take_hello(h, peer, &h->message);
+    if (p.type == SECRETS && current && h->hello[peer])
+        return take_secret(h, peer, &r);
+    log_debug(h->log, "skipped a handshake message of server %u from before", who);
+    return ERR_OK;
+}
+
+static void name_silent(struct handshake *h, enum err e)
+{
+    bool both = h->hello[NET_PREV] && h->hello[NET_NEXT];
+    for (unsigned p = 0; p < 2; p++)
+        if (both ? !h->secret[p] : !h->hello[p])
+            log_error(h->log,
+                      "no %s from server %u: %s; see that it runs, that both studies have the "
+                      "other's key and address, and that the network lets them through",
+                      both ? "SECRET" : "HELLO", net_index_of(h->index, (enum net_peer)p),
+                      error_text(e));
+}
+
+/* Receives what has come from the neighbours whose SECRET is missing, one message each. */
+static enum err receive_some(struct handshake *h)
+{
+    int64_t deadline = h->deadline;
+    unsigned readable = 0;
+    enum err e;
+
+    for (unsigned p = 0; p < 2; p++)
+        readable |= h->secret[p] ? 0 : 1u << p;
+    if (h->mismatch && clock_now_ms() + MISMATCH_MS < deadline)
+        deadline = clock_now_ms() + MISMATCH_MS;
+    /* messages that are skipped for ever must not hold us for ever */
+    e = clock_left_ms(deadline) > 0 ? transport_wait(h->control, readable, 0, deadline)
+                                    : ERR_TIMEOUT;
+    if (e != ERR_OK) {
+        name_silent(h, e);
+        return h->mismatch ? ERR_MISMATCH : e;
+    }
+    for (unsigned p = 0; p < 2; p++) {
+        if (!(readable >> p & 1))
+            continue;
+        e = transport_receive(h->control, (enum net_peer)p, &h->message);
+        if (e == ERR_OK)
+            e = take(h, (enum net_peer)p);
+        if (e != ERR_OK && e != ERR_AGAIN)
+            return e;
+    }
+    return ERR_OK;
+}
+
+/* --- the whole ---------------------------------------------------------------------------------
+ */
+
+static enum err make_id(struct handshake *h)
+{
+    struct bytes b = {0};
+    enum err e;
+    bytes_put_string(&b, "trefoil-session-1");
+    for (int i = 0; i < 3; i++)
+        bytes_put_block(&b, h->nonce[i], NONCE);
+    e = hkdf_digest(&b, h->id);
+    bytes_clear(&b);
+    return e;
+}
+
+static enum err answer_hellos(struct handshake *h)
+{
+    if (h->mismatch)
+        return ERR_MISMATCH;
+    if (h->sent)
+        return ERR_OK;
+    TRY(make_id(h));
+    TRY(send_secrets(h));
+    h->sent = true;
+    return ERR_OK;
+}
+
+static enum err run(struct handshake *h)
+{
+    for (;;) {
+        if (h->hello[NET_PREV] && h->hello[NET_NEXT]) {
+            TRY(answer_hellos(h));
+            for (unsigned p = 0; p < 2; p++)
+                if (memcmp(h->their_id[p], h->id, sizeof h->id) != 0)
+                    h->secret[p] = false; /* of a try with other nonces: skipped */
+            if (h->secret[NET_PREV] && h->secret[NET_NEXT])
+                return ERR_OK;
+        }
+        TRY(receive_some(h));
+    }
+}
+
+static enum err finish(struct handshake *h, struct session **session)
+{
+    uint8_t(*both)[SESSION_SECRET_SIZE] = secret_new(2 * SESSION_SECRET_SIZE);
+    enum err e;
+
+    if (both == NULL)
+        return ERR_NOMEM;
+    for (unsigned p = 0; p < 2; p++) {
+        bool low = h->index < net_index_of(h->index, (enum net_peer)p);
+        memcpy(both[p], low ? h->mine[p] : h->theirs[p], SECRET);
+        memcpy(both[p] + SECRET, low ? h->theirs[p] : h->mine[p], SECRET);
+    }
+    e = session_make(session, h->index, h->id, h->terms->digest,
+                     (const uint8_t(*)[SESSION_SECRET_SIZE])both);
+    secret_free(&both);
+    return e;
+}
+
+static enum err first_attempt(struct handshake *h, const struct bytes *propose)
+{
+    struct reader r;
+    struct prefix p = {0};
+
+    if (h->index == 0) {
+        secret_random(p.attempt, ATTEMPT);
+        return begin_attempt(h, p.attempt);
+    }
+    r = reader_of(propose->data, propose->size);
+    if (!take_prefix(&r, &p) || p.type != PROPOSE) {
+        log_error(h->log, "what server 0 sent is no PROPOSE of a session");
+        return ERR_FORMAT;
+    }
+    return begin_attempt(h, p.attempt);
+}
+
+static enum err prepare(struct handshake *h)
+{
+    TRY(secret_start());
+    for (int p = 0; p < 2; p++) {
+        h->mine[p] = secret_new(SECRET);
+        h->theirs[p] = secret_new(SECRET);
+        if (h->mine[p] == NULL || h->theirs[p] == NULL)
+            return ERR_NOMEM;
+    }
+    return ERR_OK;
+}
+
+static void clear(struct handshake *h)
+{
+    for (int p = 0; p < 2; p++) {
+        secret_free(&h->mine[p]);
+        secret_free(&h->theirs[p]);
+        bytes_clear(&h->early[p]);
+    }
+    if (h->message.data != NULL)
+        secret_wipe(h->message.data, h->message.capacity); /* it held secrets */
+    bytes_clear(&h->message);
+}
+
+enum err session_open(struct session **session, struct transport *control, unsigned index,
+                      const struct session_terms *terms, const struct bytes *propose,
+                      int64_t deadline, struct log *log)
+{
+    struct handshake h = {
+        .control = control, .terms = terms, .log = log, .index = index, .deadline = deadline};
+    enum err e;
+
+    *session = NULL;
+    if (index > 2 || terms->parts > SESSION_PARTS_MAX || (index == 0) != (propose == NULL)) {
+        log_error(log, "session_open: wrong arguments at server %u", index);
+        return ERR_MISUSE;
+    }
+    e = prepare(&h);
+    if (e == ERR_OK)
+        e = first_attempt(&h, propose);
+    if (e == ERR_OK)
+        e = run(&h);
+    if (e == ERR_OK)
+        e = finish(&h, session);
+    clear(&h);
+    return e;
+}

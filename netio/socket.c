@@ -1,0 +1,223 @@
+#include "netio/socket.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <zmq.h>
+
+enum err socket_option(void *socket, int option, int value, struct log *log)
+{
+    if (zmq_setsockopt(socket, option, &value, sizeof value) == 0)
+        return ERR_OK;
+    log_error(log, "ZeroMQ refused option %d: %s", option, zmq_strerror(errno));
+    return ERR_SYSTEM;
+}
+
+static enum err set_key(void *socket, int option, const uint8_t key[32], struct log *log)
+{
+    if (zmq_setsockopt(socket, option, key, 32) == 0)
+        return ERR_OK;
+    log_error(log, "ZeroMQ refused a CURVE key: %s; is libzmq built with CURVE?",
+              zmq_strerror(errno));
+    return ERR_CRYPTO;
+}
+
+static enum err set_curve(void *socket, const struct socket_options *o, struct log *log)
+{
+    if (o->own_public == NULL)
+        return ERR_OK;
+    TRY(set_key(socket, ZMQ_CURVE_PUBLICKEY, o->own_public, log));
+    TRY(set_key(socket, ZMQ_CURVE_SECRETKEY, o->own_secret, log));
+    if (o->server_public != NULL)
+        return set_key(socket, ZMQ_CURVE_SERVERKEY, o->server_public, log);
+    TRY(socket_option(socket, ZMQ_CURVE_SERVER, 1, log));
+    if (zmq_setsockopt(socket, ZMQ_ZAP_DOMAIN, o->zap_domain, strlen(o->zap_domain)) == 0)
+        return ERR_OK;
+    log_error(log, "ZeroMQ refused the domain %s: %s", o->zap_domain, zmq_strerror(errno));
+    return ERR_SYSTEM;
+}
+
+static enum err set_common(void *socket, const struct socket_options *o, struct log *log)
+{
+    int64_t max_message = o->max_message > 0 ? (int64_t)o->max_message : -1;
+
+    TRY(socket_option(socket, ZMQ_LINGER, SOCKET_LINGER_MS, log));
+    if (o->send_depth > 0)
+        TRY(socket_option(socket, ZMQ_SNDHWM, o->send_depth, log));
+    if (o->receive_depth > 0)
+        TRY(socket_option(socket, ZMQ_RCVHWM, o->receive_depth, log));
+    /* not ZeroMQ's own heartbeats: they cut a link whose reader computes while its queue is full */
+    TRY(socket_option(socket, ZMQ_TCP_KEEPALIVE, 1, log));
+    TRY(socket_option(socket, ZMQ_TCP_KEEPALIVE_IDLE, 30, log));
+    TRY(socket_option(socket, ZMQ_TCP_KEEPALIVE_INTVL, 10, log));
+    TRY(socket_option(socket, ZMQ_TCP_KEEPALIVE_CNT, 3, log));
+    TRY(socket_option(socket, ZMQ_RECONNECT_IVL, 50, log));
+    TRY(socket_option(socket, ZMQ_RECONNECT_IVL_MAX, 1000, log));
+    if (zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &max_message, sizeof max_message) != 0) {
+        log_error(log, "ZeroMQ refused a bound on messages: %s", zmq_strerror(errno));
+        return ERR_SYSTEM;
+    }
+    return set_curve(socket, o, log);
+}
+
+void *socket_new(void *context, const struct socket_options *o, struct log *log, enum err *e)
+{
+    void *socket = zmq_socket(context, o->type);
+    if (socket == NULL) {
+        log_error(log, "no ZeroMQ socket: %s", zmq_strerror(errno));
+        *e = errno == EMFILE ? ERR_SYSTEM : ERR_MISUSE;
+        return NULL;
+    }
+    *e = set_common(socket, o, log);
+    if (*e != ERR_OK) {
+        zmq_close(socket);
+        return NULL;
+    }
+    return socket;
+}
+
+/*
+ * A name that has both kinds of address means IPv4 unless the endpoint is an IPv6 literal: with
+ * IPv6 on, "localhost" dials ::1 where the other side most often listens on 127.0.0.1.
+ */
+static enum err set_family(void *socket, const char *endpoint, struct log *log)
+{
+    return strchr(endpoint, '[') != NULL ? socket_option(socket, ZMQ_IPV6, 1, log) : ERR_OK;
+}
+
+static const char *endpoint_advice(int code)
+{
+    switch (code) {
+    case EADDRINUSE:
+        return "another program, or another trefoil, has this port: stop it or choose another";
+    case EADDRNOTAVAIL:
+    case ENODEV:
+        return "this machine has no such address: use one of its own, or 0.0.0.0 for all";
+    case EACCES:
+        return "ports below 1024 need privileges: choose a higher one";
+    case EINVAL:
+    case EPROTONOSUPPORT:
+        return "write endpoints as tcp://host:port";
+    default:
+        return "see that the endpoint is right";
+    }
+}
+
+enum err socket_bind(void *socket, const char *endpoint, struct log *log)
+{
+    TRY(set_family(socket, endpoint, log));
+    if (zmq_bind(socket, endpoint) == 0)
+        return ERR_OK;
+    log_error(log, "cannot listen on %s: %s (%s)", endpoint, zmq_strerror(errno),
+              endpoint_advice(errno));
+    return ERR_SYSTEM;
+}
+
+enum err socket_dial(void *socket, const char *endpoint, struct log *log)
+{
+    TRY(set_family(socket, endpoint, log));
+    if (zmq_connect(socket, endpoint) == 0)
+        return ERR_OK;
+    log_error(log, "cannot dial %s: %s (%s)", endpoint, zmq_strerror(errno),
+              endpoint_advice(errno));
+    return ERR_SYSTEM;
+}
+
+/* What a failed call means to those above. */
+static enum err meaning(int code)
+{
+    switch (code) {
+    case EAGAIN:
+    case EINTR:
+        return ERR_AGAIN;
+    case ETERM:
+        return ERR_MISUSE;
+    case ENOMEM:
+        return ERR_NOMEM;
+    default:
+        return ERR_SYSTEM;
+    }
+}
+
+enum err socket_send(void *socket, const void *head, size_t head_size, const void *body,
+                     size_t body_size, bool more)
+{
+    zmq_msg_t m;
+    if (zmq_msg_init_size(&m, head_size + body_size) != 0)
+        return ERR_NOMEM;
+    if (head_size > 0)
+        memcpy(zmq_msg_data(&m), head, head_size);
+    if (body_size > 0)
+        memcpy((uint8_t *)zmq_msg_data(&m) + head_size, body, body_size);
+    if (zmq_msg_send(&m, socket, ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0)) >= 0)
+        return ERR_OK;
+    enum err e = meaning(errno);
+    zmq_msg_close(&m);
+    return e;
+}
+
+enum err socket_receive(void *socket, struct bytes *message, const char *link, struct log *log)
+{
+    zmq_msg_t m;
+    enum err e;
+
+    zmq_msg_init(&m);
+    if (zmq_msg_recv(&m, socket, ZMQ_DONTWAIT) < 0) {
+        e = meaning(errno);
+    } else if (zmq_msg_more(&m)) {
+        while (zmq_msg_more(&m) && zmq_msg_recv(&m, socket, ZMQ_DONTWAIT) >= 0)
+            ;
+        log_warn(log, "dropped a message in parts on %s: trefoil sends none; what is connected?",
+                 link);
+        e = ERR_AGAIN;
+    } else {
+        message->size = 0;
+        message->failed = false;
+        bytes_put(message, zmq_msg_data(&m), zmq_msg_size(&m));
+        e = bytes_ok(message);
+    }
+    zmq_msg_close(&m);
+    return e;
+}
+
+static bool has_event(void *socket, int event)
+{
+    int events = 0;
+    size_t size = sizeof events;
+    return zmq_getsockopt(socket, ZMQ_EVENTS, &events, &size) == 0 && (events & event) != 0;
+}
+
+bool socket_readable(void *socket)
+{
+    return has_event(socket, ZMQ_POLLIN);
+}
+
+bool socket_writable(void *socket)
+{
+    return has_event(socket, ZMQ_POLLOUT);
+}
+
+enum err socket_wait(const struct socket_wait *w, size_t count, int64_t deadline)
+{
+    zmq_pollitem_t items[SOCKET_WAIT_MAX];
+
+    if (count > SOCKET_WAIT_MAX)
+        return ERR_RANGE;
+    for (size_t i = 0; i < count; i++)
+        items[i] = (zmq_pollitem_t){
+            .socket = w[i].socket,
+            .events = (short)((w[i].readable ? ZMQ_POLLIN : 0) | (w[i].writable ? ZMQ_POLLOUT : 0)),
+        };
+    for (;;) {
+        int64_t left = clock_left_ms(deadline);
+        int ready = zmq_poll(items, (int)count, left < INT_MAX ? (long)left : INT_MAX);
+        if (ready > 0)
+            return ERR_OK;
+        if (ready < 0 && errno != EINTR)
+            return meaning(errno);
+        if (clock_left_ms(deadline) == 0)
+            return ERR_TIMEOUT;
+    }
+}

@@ -1,0 +1,63 @@
+/*
+ * netio/socket.h - what every ZeroMQ socket of netio/ has in common: options, CURVE, binding and
+ * dialling with errors that say what to do, and whole messages of one frame.
+ */
+#ifndef TREFOIL_NETIO_SOCKET_H
+#define TREFOIL_NETIO_SOCKET_H
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/log.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* How long a last message, such as an ABORT, may take to leave after a socket is closed. */
+#define SOCKET_LINGER_MS 200
+
+struct socket_options {
+    int type;       /* ZMQ_PUSH, ... */
+    int send_depth; /* messages; 0 means ZeroMQ's default */
+    int receive_depth;
+    size_t max_message; /* 0: no bound */
+    /* CURVE, unless own_public is NULL: a server names its allow-list, a client the server's key */
+    const uint8_t *own_public, *own_secret;
+    const char *zap_domain;
+    const uint8_t *server_public;
+};
+
+/* NULL with *e set and the reason logged. Close it with zmq_close(). */
+void *socket_new(void *context, const struct socket_options *o, struct log *log, enum err *e);
+
+enum err socket_bind(void *socket, const char *endpoint, struct log *log) MUST_CHECK;
+enum err socket_dial(void *socket, const char *endpoint, struct log *log) MUST_CHECK;
+enum err socket_option(void *socket, int option, int value, struct log *log) MUST_CHECK;
+
+/* Queues one frame without waiting. ERR_AGAIN: no room. */
+enum err socket_send(void *socket, const void *head, size_t head_size, const void *body,
+                     size_t body_size, bool more) MUST_CHECK;
+
+/*
+ * The next message, replacing what `message` held. One in parts is not ours: it is dropped with a
+ * warning that names the link. ERR_AGAIN: none, or one that was dropped.
+ */
+enum err socket_receive(void *socket, struct bytes *message, const char *link,
+                        struct log *log) MUST_CHECK;
+
+/* Whether the socket can be read or written now, without a system call in most cases. */
+bool socket_readable(void *socket);
+bool socket_writable(void *socket);
+
+/*
+ * Waits until one of up to SOCKET_WAIT_MAX sockets is ready; ERR_TIMEOUT at the deadline,
+ * ERR_MISUSE once the context is being freed.
+ */
+#define SOCKET_WAIT_MAX 4
+struct socket_wait {
+    void *socket;
+    bool readable, writable;
+};
+enum err socket_wait(const struct socket_wait *w, size_t count, int64_t deadline) MUST_CHECK;
+
+#endif
