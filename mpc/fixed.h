@@ -1,0 +1,38 @@
+/*
+ * mpc/fixed.h - fixed-point numbers on shares: x stands for x / 2^f.
+ *
+ * A product of two numbers of f fraction bits is truncated back (mpc/truncate.h): the result is off
+ * by less than one unit of 2^-f, whatever the masks. LEAKS: nothing.
+ */
+#ifndef TREFOIL_MPC_FIXED_H
+#define TREFOIL_MPC_FIXED_H
+
+#include "mpc/party.h"
+
+#define FIXED_DEGREE_MAX 16
+
+/* out = x y, truncated by f; needs |x y| < 2^62 (2^126). A multiplication and a truncation: 3
+ * rounds. */
+enum err fixed_multiply64(struct party *p, struct share64 out, struct share64 x, struct share64 y,
+                          unsigned f) MUST_CHECK;
+enum err fixed_multiply128(struct party *p, struct share128 out, struct share128 x,
+                           struct share128 y, unsigned f) MUST_CHECK;
+
+/*
+ * out = sum over k = 0 .. degree of c[k] x^k, NOT truncated: it has f more fraction bits than the
+ * coefficients. Powers come from x^(m+j) = x^m x^j, so ceil(log2 degree) layers of 3 rounds; the
+ * power k is off by less than k units of 2^-f for 0 <= x <= 1, the result by less than sum k |c[k]|
+ * units times the coefficients' scale.
+ */
+enum err fixed_polynomial64(struct party *p, struct share64 out, struct share64 x, unsigned f,
+                            const int64_t *c, unsigned degree) MUST_CHECK;
+enum err fixed_polynomial128(struct party *p, struct share128 out, struct share128 x, unsigned f,
+                             const int64_t *c, unsigned degree) MUST_CHECK;
+
+/*
+ * Two polynomials of the same argument: the powers are made once. */
+enum err fixed_two_polynomials128(struct party *p, struct share128 out, struct share128 out2,
+                                  struct share128 x, unsigned f, const int64_t *c,
+                                  const int64_t *c2, unsigned degree) MUST_CHECK;
+
+#endif

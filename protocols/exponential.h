@@ -1,0 +1,32 @@
+/*
+ * protocols/exponential.h - a shared Exp(1) variable, digit by digit.
+ *
+ * The binary digits of an Exp(1) variable are independent, P(digit of weight 2^i is 1) = 1/(1 +
+ * e^(2^i)), for i of either sign. Digits 2^5 .. 2^-62 are biased coins [u < p 2^64] on 64 shared
+ * random bits each, digits 2^-63 .. 2^-92 fair random bits (for those p differs from 1/2 by less
+ * than 2^-64).
+ *
+ * No server knows any of it. Costs: EXPONENTIAL_COINS * 121 ANDs a sample, 6 rounds. LEAKS:
+ * nothing. ERROR, in total variation a sample: rounding of the 68 coin constants at most 68 *
+ * 2^-65; the 30 fair digits together below 2^-64; digits above 2^5 left out, P(E >= 64) = e^-64 <
+ * 2^-92. Together below 2^-58. What the missing digits below 2^-92 add is an error of the value,
+ * not of the distribution: users bound it.
+ */
+#ifndef TREFOIL_PROTOCOLS_EXPONENTIAL_H
+#define TREFOIL_PROTOCOLS_EXPONENTIAL_H
+
+#include "mpc/bits.h"
+
+#define EXPONENTIAL_TOP 5     /* weight of the highest digit: 2^5 */
+#define EXPONENTIAL_COINS 68  /* 2^5 .. 2^-62 */
+#define EXPONENTIAL_LOWEST 92 /* the lowest digit weighs 2^-92 */
+#define EXPONENTIAL_DIGITS 98
+#define EXPONENTIAL_TAU 0x1p-58
+
+/* out: EXPONENTIAL_DIGITS planes; plane k is the digit of weight 2^(k - EXPONENTIAL_LOWEST). */
+enum err exponential_sample(struct party *p, struct planes *out) MUST_CHECK;
+
+/* round(2^64 / (1 + e^(2^(5 - c)))) for coin c. */
+extern const uint64_t exponential_coin[EXPONENTIAL_COINS];
+
+#endif

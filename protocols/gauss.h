@@ -1,0 +1,48 @@
+/*
+ * protocols/gauss.h - unit Gaussians by Box-Muller, on the lattice 2^-20.
+ *
+ *   r = sqrt(2E), E ~ Exp(1) (protocols/exponential.h);  angle pi U / 2, U of 52 random bits; signs
+ * b, b' z = (-1)^b r cos(pi U / 2),   z' = (-1)^b' r sin(pi U / 2)
+ *
+ *   r         floor of the root of 2E at 45 fraction bits, exact on bits (mpc/root.h), then to the
+ * ring cos, sin  polynomials of degree 8 in U^2 (sin: times U), 52 fraction bits, in Z_2^128 z the
+ * product is exact at 97 fraction bits, the sign is applied, and one truncation rounds to 2^-20: a
+ * floor whose offset is uniform and independent of z (mpc/truncate.h)
+ *
+ * ERROR of the value before rounding, the worst over all coins and masks:
+ *   r    2^-45 (floor) + 2^-45 (digits of E below 2^-91: sqrt(2 * 2^-91))                = 2^-44
+ *   cos  2^-52 (polynomial) + 2.4 * 2^-52 (coefficients) + 1.9 * 2^-52 (powers) + 2^-52
+ * (truncation)
+ *        + 1.6 * 2^-52 (digits of U below 2^-52)   < 8 * 2^-52; sin likewise with one truncation
+ * more z    2^-44 + 11.4 * 9 * 2^-52                                                          <
+ * 2^-43 GAUSS_ERROR states twice that. In total variation a pair differs from this by
+ * EXPONENTIAL_TAU. LEAKS: nothing. Rounds: about 320, whatever the number of pairs.
+ */
+#ifndef TREFOIL_PROTOCOLS_GAUSS_H
+#define TREFOIL_PROTOCOLS_GAUSS_H
+
+#include "protocols/exponential.h"
+
+#define GAUSS_BITS 20
+#define GAUSS_ERROR 0x1p-42
+#define GAUSS_RADIUS_BITS 45
+#define GAUSS_ANGLE_BITS 52
+#define GAUSS_PRODUCT_BITS (GAUSS_RADIUS_BITS + GAUSS_ANGLE_BITS)
+
+/* out.n = 2 pairs: lanes i and pairs + i are a pair. The number of pairs is out.n / 2. */
+enum err gauss_sample(struct party *p, struct share64 out) MUST_CHECK;
+
+/* The steps of gauss_sample, apart so that tests can see each. */
+struct gauss_coins {
+    struct planes e;    /* EXPONENTIAL_DIGITS planes of `pairs` lanes */
+    struct planes u;    /* GAUSS_ANGLE_BITS planes */
+    struct planes sign; /* one plane of 2 * pairs lanes */
+};
+enum err gauss_coins_new(struct party *p, struct gauss_coins *coins, size_t pairs) MUST_CHECK;
+void gauss_coins_free(struct gauss_coins *coins);
+/* out: 2 * pairs lanes at GAUSS_PRODUCT_BITS fraction bits. */
+enum err gauss_evaluate(struct party *p, struct share128 out,
+                        const struct gauss_coins *coins) MUST_CHECK;
+enum err gauss_round(struct party *p, struct share64 out, struct share128 z) MUST_CHECK;
+
+#endif

@@ -1,0 +1,113 @@
+#include "protocols/gumbel.h"
+
+#include "mpc/convert.h"
+#include "mpc/fixed.h"
+#include "mpc/ring.h"
+#include "mpc/truncate.h"
+
+#define DEGREE 12
+#define T_BITS 30     /* fraction bits of t and its powers */
+#define C_BITS 32     /* of the coefficients */
+#define INNER_BITS 36 /* of g before the last rounding */
+#define STEPS 7
+
+/* ln(1 + t) on [0, 1], by interpolation at Chebyshev nodes */
+static const int64_t logarithm[DEGREE + 1] = {
+    0,         4294967262, -2147481691, 1431611617, -1073217530, 855225047, -698040161,
+    555418896, -400037967, 237429866,   -104081716, 29059607,    -3808758};
+
+/* round(ln 2 * 2^40) */
+#define LN2_40 UINT64_C(762123384786)
+
+/* zero = whether the top `s` planes are all 0 */
+static enum err top_is_zero(struct party *p, struct bits zero, const struct planes *e, unsigned s)
+{
+    const struct planes top = planes_view(e, e->width - s, s);
+    struct planes complement = {0};
+    TRY(planes_new(&complement, s, e->n));
+    bits_not(p, planes_flat(&complement), planes_flat(&top));
+    enum err result = bits_and_all(p, zero, &complement);
+    planes_free(&complement);
+    return result;
+}
+
+/* e = zero ? e << s : e, with zeros coming in; in one layer */
+static enum err shift_if(struct party *p, struct planes *e, struct bits zero, unsigned s)
+{
+    struct bits_gate gates[EXPONENTIAL_DIGITS];
+    struct planes change = {0};
+    enum err result;
+    TRY(planes_new(&change, e->width, e->n));
+    for (unsigned k = 0; k < e->width; k++) {
+        struct bits d = planes_plane(&change, k);
+        bits_copy(d, planes_plane(e, k));
+        if (k >= s)
+            bits_xor(d, d, planes_plane(e, k - s));
+        gates[k] = (struct bits_gate){d, d, zero};
+    }
+    result = bits_and_layer(p, gates, e->width);
+    bits_xor(planes_flat(e), planes_flat(e), planes_flat(&change));
+    planes_free(&change);
+    return result;
+}
+
+/* out = k ln 2 at INNER_BITS, from the bits of k: places[i] has weight 2^i */
+static enum err shift_times_ln2(struct party *p, struct share64 out, const struct planes *places)
+{
+    struct share64 bit = {0};
+    enum err e = share64_new(&bit, STEPS * out.n);
+    for (unsigned i = 0; e == ERR_OK && i < STEPS; i++) {
+        struct share64 b = share64_view(bit, i * out.n, out.n);
+        e = convert_bit64(p, b, planes_plane(places, i));
+        if (e == ERR_OK)
+            ring64_add_scaled(out, b, ((LN2_40 << i) + 8) >> (40 - INNER_BITS));
+    }
+    share64_free(&bit);
+    return e;
+}
+
+static enum err evaluate(struct party *p, struct share64 out, struct planes *e,
+                         struct planes *places, struct share64 t, struct share64 ln)
+{
+    const struct planes mantissa = planes_view(e, e->width - 1 - T_BITS, T_BITS);
+    for (unsigned i = STEPS; i-- > 0;) {
+        TRY(top_is_zero(p, planes_plane(places, i), e, 1u << i));
+        TRY(shift_if(p, e, planes_plane(places, i), 1u << i));
+    }
+    TRY(convert_to_ring64(p, t, &mantissa));
+    TRY(fixed_polynomial64(p, ln, t, T_BITS, logarithm, DEGREE));
+    TRY(truncate_signed64(p, ln, ln, T_BITS + C_BITS - INNER_BITS));
+    ring64_scale(out, ln, (uint64_t)0 - 1);
+    TRY(shift_times_ln2(p, out, places));
+    ring64_add_public(p, out, (uint64_t)0 - ((EXPONENTIAL_TOP * LN2_40 + 8) >> (40 - INNER_BITS)));
+    return truncate_signed64(p, out, out, INNER_BITS - GUMBEL_BITS);
+}
+
+enum err gumbel_evaluate(struct party *p, struct share64 out, struct planes *e)
+{
+    struct planes places = {0};
+    struct share64 t = {0}, ln = {0};
+    enum err result = planes_new(&places, STEPS, out.n);
+    if (result == ERR_OK)
+        result = share64_new(&t, out.n);
+    if (result == ERR_OK)
+        result = share64_new(&ln, out.n);
+    if (result == ERR_OK)
+        result = evaluate(p, out, e, &places, t, ln);
+    planes_free(&places);
+    share64_free(&t);
+    share64_free(&ln);
+    return result;
+}
+
+enum err gumbel_sample(struct party *p, struct share64 out)
+{
+    struct planes e = {0};
+    enum err result = planes_new(&e, EXPONENTIAL_DIGITS, out.n);
+    if (result == ERR_OK)
+        result = exponential_sample(p, &e);
+    if (result == ERR_OK)
+        result = gumbel_evaluate(p, out, &e);
+    planes_free(&e);
+    return result;
+}

@@ -1,0 +1,326 @@
+/*
+ * protocols/: exponential, Gaussian and Gumbel samples. The coins are reconstructed in the harness,
+ * so that the circuits' error is checked against long double on every sample, and the distributions
+ * by chi-square, moments and tails. TREFOIL_LONG=1 takes a hundred times the samples.
+ */
+#include "tests/support_cmocka.h"
+
+#include "base/memory.h"
+#include "mpc/ring.h"
+#include "protocols/exponential.h"
+#include "protocols/gauss.h"
+#include "protocols/gumbel.h"
+#include "tests/support_three.h"
+
+#include <gmp.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- coin constants ----------------------------------------------------------------------------
+ */
+
+/* e^(2^i) by its series, at 256 bits; for i > 0 by squaring. */
+static void exp_of_power(mpf_t out, int i)
+{
+    mpf_t term, x;
+    mpf_inits(term, x, NULL);
+    mpf_set_ui(x, 1);
+    if (i < 0)
+        mpf_div_2exp(x, x, (mp_bitcnt_t)-i);
+    mpf_set_ui(out, 1);
+    mpf_set_ui(term, 1);
+    for (unsigned k = 1; k < 80; k++) {
+        mpf_mul(term, term, x);
+        mpf_div_ui(term, term, k);
+        mpf_add(out, out, term);
+    }
+    for (int k = 0; k < i; k++)
+        mpf_mul(out, out, out);
+    mpf_clears(term, x, NULL);
+}
+
+static void coin_constants_are_rounded_to_nearest(void **state)
+{
+    mpf_t e, p, error, half;
+    (void)state;
+    mpf_set_default_prec(320);
+    mpf_inits(e, p, error, half, NULL);
+    mpf_set_d(half, 0.5);
+    for (int c = 0; c < EXPONENTIAL_COINS; c++) {
+        exp_of_power(e, EXPONENTIAL_TOP - c);
+        mpf_add_ui(e, e, 1);
+        mpf_set_ui(p, 1);
+        mpf_mul_2exp(p, p, 64);
+        mpf_div(p, p, e);
+        mpf_set_ui(error, (unsigned long)exponential_coin[c]);
+        mpf_sub(error, error, p);
+        mpf_abs(error, error);
+        assert_true(mpf_cmp(error, half) <= 0);
+    }
+    mpf_clears(e, p, error, half, NULL);
+}
+
+/* --- running -----------------------------------------------------------------------------------
+ */
+
+struct batch {
+    size_t pairs;
+    struct three_result low, high, u, sign, z, rounded, gumbel;
+};
+
+static enum err make_gauss(struct party *p, void *shared)
+{
+    struct batch *b = shared;
+    struct gauss_coins coins;
+    struct share128 z;
+    struct share64 rounded;
+    struct planes low, high;
+    TRY(gauss_coins_new(p, &coins, b->pairs));
+    low = planes_view(&coins.e, 0, 64);
+    high = planes_view(&coins.e, 64, EXPONENTIAL_DIGITS - 64);
+    three_put_planes(&b->low, p, &low);
+    three_put_planes(&b->high, p, &high);
+    three_put_planes(&b->u, p, &coins.u);
+    three_put_planes(&b->sign, p, &coins.sign);
+    TRY(share128_new(&z, 2 * b->pairs));
+    TRY(share64_new(&rounded, 2 * b->pairs));
+    TRY(gauss_evaluate(p, z, &coins));
+    three_put128(&b->z, p, z);
+    TRY(gauss_round(p, rounded, z));
+    three_put64(&b->rounded, p, rounded);
+    gauss_coins_free(&coins);
+    share128_free(&z);
+    share64_free(&rounded);
+    return ERR_OK;
+}
+
+static enum err make_gumbel(struct party *p, void *shared)
+{
+    struct batch *b = shared;
+    struct planes e, low, high;
+    struct share64 g;
+    TRY(planes_new(&e, EXPONENTIAL_DIGITS, b->pairs));
+    TRY(share64_new(&g, b->pairs));
+    TRY(exponential_sample(p, &e));
+    low = planes_view(&e, 0, 64);
+    high = planes_view(&e, 64, EXPONENTIAL_DIGITS - 64);
+    three_put_planes(&b->low, p, &low);
+    three_put_planes(&b->high, p, &high);
+    TRY(gumbel_evaluate(p, g, &e));
+    three_put64(&b->gumbel, p, g);
+    planes_free(&e);
+    share64_free(&g);
+    return ERR_OK;
+}
+
+static void batch_new(struct batch *b, size_t pairs)
+{
+    memset(b, 0, sizeof *b);
+    b->pairs = pairs;
+    assert_int_equal(three_result_new(&b->low, pairs), ERR_OK);
+    assert_int_equal(three_result_new(&b->high, pairs), ERR_OK);
+    assert_int_equal(three_result_new(&b->u, pairs), ERR_OK);
+    assert_int_equal(three_result_new(&b->sign, 2 * pairs), ERR_OK);
+    assert_int_equal(three_result_new(&b->z, 2 * pairs), ERR_OK);
+    assert_int_equal(three_result_new(&b->rounded, 2 * pairs), ERR_OK);
+    assert_int_equal(three_result_new(&b->gumbel, pairs), ERR_OK);
+}
+
+static void batch_free(struct batch *b)
+{
+    struct three_result *all[] = {&b->low, &b->high,    &b->u,     &b->sign,
+                                  &b->z,   &b->rounded, &b->gumbel};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        three_result_free(all[i]);
+}
+
+static size_t batches(void)
+{
+    const char *wanted = getenv("TREFOIL_LONG");
+    return wanted != NULL && strcmp(wanted, "1") == 0 ? 400 : 4;
+}
+
+#define PAIRS 4096
+
+/* E from its digits; 64 of the 98 digits fit in a long double, the leading ones by construction */
+static long double exponential_of(const struct batch *b, size_t i)
+{
+    word128 digits = three_xor(&b->high, i) << 64 | three_xor(&b->low, i);
+    return ldexpl((long double)(uint64_t)(digits >> 64), 64 - EXPONENTIAL_LOWEST) +
+           ldexpl((long double)(uint64_t)digits, -EXPONENTIAL_LOWEST);
+}
+
+struct moments {
+    double n, sum[5];
+    double cells[64];
+    double beyond[6];
+};
+
+static void observe(struct moments *m, double x)
+{
+    double power = 1;
+    m->n++;
+    for (int k = 1; k <= 4; k++)
+        m->sum[k] += power *= x;
+    for (int k = 1; k <= 5; k++)
+        m->beyond[k] += fabs(x) > k;
+}
+
+/* a statistic within 5 of its standard deviations */
+static void assert_close(double observed, double expected, double deviation)
+{
+    if (!(fabs(observed - expected) <= 5 * deviation))
+        print_error("observed %g, expected %g +- %g\n", observed, expected, deviation);
+    assert_true(fabs(observed - expected) <= 5 * deviation);
+}
+
+/* --- Gaussians ---------------------------------------------------------------------------------
+ */
+
+static void gaussians_are_right_to_their_stated_error(void **state)
+{
+    struct moments z = {0}, e_moments = {0};
+    double cells[64] = {0}, chi = 0, cross = 0, cross_squares = 0, worst = 0;
+    const long double unit = ldexpl(1, -GAUSS_PRODUCT_BITS), half_pi = acosl(0.0L);
+    (void)state;
+    for (size_t round = 0; round < batches(); round++) {
+        struct batch b;
+        batch_new(&b, PAIRS);
+        assert_int_equal(three_run(1000 + round, make_gauss, &b, NULL), ERR_OK);
+        assert_true(three_replicated(&b.z, 128) && three_replicated(&b.rounded, 64));
+        for (size_t i = 0; i < PAIRS; i++) {
+            long double e = exponential_of(&b, i), r = sqrtl(2 * e), got[2];
+            long double angle = half_pi * ldexpl((long double)(uint64_t)three_xor(&b.u, i), -52);
+            double lattice[2];
+            for (unsigned k = 0; k < 2; k++) {
+                size_t at = i + k * PAIRS;
+                long double exact = r * (k == 0 ? cosl(angle) : sinl(angle));
+                if (three_xor(&b.sign, at) & 1)
+                    exact = -exact;
+                got[k] = (long double)(__int128)three_sum128(&b.z, at) * unit;
+                worst = fmax(worst, (double)fabsl(got[k] - exact));
+                lattice[k] = (double)(int64_t)three_sum64(&b.rounded, at) * 0x1p-20;
+                assert_true(fabsl(lattice[k] - got[k]) <= 0x1p-20L); /* one floor, one unit */
+                observe(&z, lattice[k]);
+                cells[(int)fmin(63, 64 * 0.5 * erfc(-lattice[k] / sqrt(2.0)))]++;
+            }
+            observe(&e_moments, (double)e);
+            cross += lattice[0] * lattice[1];
+            cross_squares += (lattice[0] * lattice[0] - 1) * (lattice[1] * lattice[1] - 1);
+        }
+        batch_free(&b);
+    }
+    print_message("# worst error of %g Gaussians: 2^%.2f (stated 2^%.0f)\n", z.n, log2(worst),
+                  log2(GAUSS_ERROR));
+    assert_true(worst < GAUSS_ERROR);
+    assert_close(z.sum[1] / z.n, 0, sqrt(1 / z.n));
+    assert_close(z.sum[2] / z.n, 1, sqrt(2 / z.n));
+    assert_close(z.sum[3] / z.n, 0, sqrt(15 / z.n));
+    assert_close(z.sum[4] / z.n, 3, sqrt(96 / z.n));
+    for (int k = 1; k <= 5; k++) {
+        double p = erfc(k / sqrt(2.0));
+        /* with few samples the far tails are a Poisson count: at least the bound stays honest */
+        assert_close(z.beyond[k], z.n * p, fmax(sqrt(z.n * p), 1));
+    }
+    for (int k = 0; k < 64; k++)
+        chi += (cells[k] - z.n / 64) * (cells[k] - z.n / 64) / (z.n / 64);
+    assert_close(chi, 63, sqrt(2 * 63.0));
+    assert_close(cross / (z.n / 2), 0, sqrt(2 / z.n));
+    assert_close(cross_squares / (z.n / 2), 0, sqrt(8 / z.n));
+    assert_close(e_moments.sum[1] / e_moments.n, 1, sqrt(1 / e_moments.n));
+    assert_close(e_moments.sum[2] / e_moments.n, 2, sqrt(20 / e_moments.n));
+}
+
+/* --- Gumbel ------------------------------------------------------------------------------------
+ */
+
+static void gumbels_are_right_to_their_stated_error(void **state)
+{
+    double n = 0, sum = 0, squares = 0, cells[64] = {0}, chi = 0, worst = 0;
+    (void)state;
+    for (size_t round = 0; round < batches(); round++) {
+        struct batch b;
+        batch_new(&b, PAIRS);
+        assert_int_equal(three_run(2000 + round, make_gumbel, &b, NULL), ERR_OK);
+        assert_true(three_replicated(&b.gumbel, 64));
+        for (size_t i = 0; i < PAIRS; i++) {
+            long double exact = -logl(exponential_of(&b, i));
+            double g = (double)(int64_t)three_sum64(&b.gumbel, i) * 0x1p-24;
+            worst = fmax(worst, (double)fabsl(g - exact));
+            n++;
+            sum += g;
+            squares += g * g;
+            cells[(int)fmin(63, 64 * exp(-exp(-g)))]++;
+        }
+        batch_free(&b);
+    }
+    print_message("# worst error of %g Gumbels: %.3f of the stated bound\n", n,
+                  worst / GUMBEL_ERROR);
+    assert_true(worst < GUMBEL_ERROR);
+    assert_close(sum / n, 0.57721566, sqrt(1.6449341 / n));
+    /* E g^2 = pi^2/6 + gamma^2; its deviation from the fourth moment is below 5.5 */
+    assert_close(squares / n, 1.6449341 + 0.3331779, 5.5 / sqrt(n));
+    for (int k = 0; k < 64; k++)
+        chi += (cells[k] - n / 64) * (cells[k] - n / 64) / (n / 64);
+    assert_close(chi, 63, sqrt(2 * 63.0));
+}
+
+/* Chosen exponentials: the ends of the range, powers of two, all digits set. */
+static enum err edge_gumbels(struct party *p, void *shared)
+{
+    struct batch *b = shared;
+    struct planes e;
+    struct share64 g;
+    TRY(planes_new(&e, EXPONENTIAL_DIGITS, b->pairs));
+    TRY(share64_new(&g, b->pairs));
+    for (size_t i = 0; i < b->pairs; i++)
+        for (unsigned k = 0; k < EXPONENTIAL_DIGITS; k++) {
+            /* lane i: the leading one at digit i + 24 (2^-68), then none, all, or alternating */
+            unsigned lead = (unsigned)(i / 3) + EXPONENTIAL_LOWEST - 68;
+            uint64_t digit = k == lead || (k < lead && (i % 3 == 1 || (i % 3 == 2 && k % 2)));
+            struct planes lane = planes_view(&e, k, 1);
+            if (p->index == 0)
+                lane.a[i / 64] |= digit << (i % 64);
+            if (p->index == 2)
+                lane.b[i / 64] |= digit << (i % 64);
+        }
+    if (p->index == 0) {
+        struct planes low = planes_view(&e, 0, 64),
+                      high = planes_view(&e, 64, EXPONENTIAL_DIGITS - 64);
+        three_put_planes(&b->low, p, &low);
+        three_put_planes(&b->high, p, &high);
+    }
+    TRY(gumbel_evaluate(p, g, &e));
+    three_put64(&b->gumbel, p, g);
+    planes_free(&e);
+    share64_free(&g);
+    return ERR_OK;
+}
+
+static void gumbels_hold_over_the_whole_range(void **state)
+{
+    struct batch b;
+    double worst = 0;
+    (void)state;
+    batch_new(&b, 3 * (68 + EXPONENTIAL_TOP + 1));
+    assert_int_equal(three_run(1, edge_gumbels, &b, NULL), ERR_OK);
+    for (size_t i = 0; i < b.pairs; i++) {
+        double g = (double)(int64_t)three_sum64(&b.gumbel, i) * 0x1p-24;
+        worst = fmax(worst, (double)fabsl(g + logl(exponential_of(&b, i))));
+        assert_true(fabs(g) < GUMBEL_MAX);
+    }
+    assert_true(worst < GUMBEL_ERROR);
+    batch_free(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(coin_constants_are_rounded_to_nearest),
+        cmocka_unit_test(gaussians_are_right_to_their_stated_error),
+        cmocka_unit_test(gumbels_are_right_to_their_stated_error),
+        cmocka_unit_test(gumbels_hold_over_the_whole_range),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
