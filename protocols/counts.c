@@ -1,0 +1,75 @@
+#include "protocols/counts.h"
+
+#include "base/memory.h"
+#include "mpc/convert.h"
+
+#include <string.h>
+
+#define TILE ((size_t)65536) /* lanes converted at a time; a multiple of 64 */
+
+enum err counts_new(struct counts **counts, const uint64_t *cells, size_t queries, unsigned bits)
+{
+    struct counts *c = memory_array(1, sizeof *c);
+    enum err e = ERR_OK;
+    *counts = c;
+    if (c == NULL)
+        return ERR_NOMEM;
+    c->queries = queries;
+    c->start = memory_array(queries + 1, sizeof *c->start);
+    c->cells = memory_array(queries, sizeof *c->cells);
+    if (c->start == NULL || c->cells == NULL)
+        e = ERR_NOMEM;
+    for (size_t q = 0; e == ERR_OK && q < queries; q++) {
+        if (cells[q] > UINT32_MAX)
+            e = ERR_RANGE;
+        c->cells[q] = (size_t)cells[q];
+        c->start[q + 1] = c->start[q] + 64 * bits_words(c->cells[q]);
+    }
+    if (e == ERR_OK)
+        e = share64_new(&c->x, c->start[queries]);
+    if (e == ERR_OK)
+        e = bits >= 62 ? ERR_RANGE : planes_new(&c->bits, bits, c->start[queries]);
+    if (e != ERR_OK)
+        counts_free(counts);
+    return e;
+}
+
+void counts_free(struct counts **counts)
+{
+    struct counts *c = *counts;
+    if (c == NULL)
+        return;
+    share64_free(&c->x);
+    planes_free(&c->bits);
+    memory_free(&c->start);
+    memory_free(&c->cells);
+    memory_free(counts);
+}
+
+void counts_sum_down(struct counts *c, size_t parent, size_t child, const uint32_t *index)
+{
+    struct share64 from = counts_query(c, parent), to = counts_query(c, child);
+    for (size_t i = 0; i < from.n; i++) {
+        to.a[index[i]] += from.a[i];
+        to.b[index[i]] += from.b[i];
+    }
+}
+
+enum err counts_finish(struct party *p, struct counts *c)
+{
+    size_t words = bits_words(c->x.n);
+    for (size_t from = 0; from < c->x.n; from += TILE) {
+        size_t n = c->x.n - from < TILE ? c->x.n - from : TILE, k = bits_words(n);
+        struct planes tile;
+        enum err e = planes_new(&tile, c->bits.width, n);
+        if (e == ERR_OK)
+            e = convert_to_bits(p, &tile, share64_view(c->x, from, n));
+        for (unsigned b = 0; e == ERR_OK && b < tile.width; b++) {
+            memcpy(c->bits.a + b * words + from / 64, tile.a + b * k, k * sizeof *tile.a);
+            memcpy(c->bits.b + b * words + from / 64, tile.b + b * k, k * sizeof *tile.b);
+        }
+        planes_free(&tile);
+        TRY(e);
+    }
+    return ERR_OK;
+}

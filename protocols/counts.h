@@ -1,0 +1,37 @@
+/*
+ * protocols/counts.h - the shared counts of every marginal of a study, ready for rounds.
+ *
+ * Counts of all queries stand in one vector, each query from a multiple of 64 on (`start`), so that
+ * bit planes can be gathered by words; the lanes between are zero. For each count: the ring share,
+ * and its `bits` bits, made once when the counts are complete. LEAKS: nothing.
+ */
+#ifndef TREFOIL_PROTOCOLS_COUNTS_H
+#define TREFOIL_PROTOCOLS_COUNTS_H
+
+#include "mpc/bits.h"
+
+struct counts {
+    size_t queries;
+    size_t *start; /* queries + 1 */
+    size_t *cells;
+    struct share64 x;
+    struct planes bits; /* width: every count is below 2^width */
+};
+
+/* Zero counts; `bits` < 62. */
+enum err counts_new(struct counts **counts, const uint64_t *cells, size_t queries,
+                    unsigned bits) MUST_CHECK;
+void counts_free(struct counts **counts);
+
+static inline struct share64 counts_query(const struct counts *c, size_t query)
+{
+    return share64_view(c->x, c->start[query], c->cells[query]);
+}
+
+/* child's counts = sums of parent's: parent cell i adds to child cell index[i]. Local. */
+void counts_sum_down(struct counts *c, size_t parent, size_t child, const uint32_t *index);
+
+/* Makes the bits from the ring shares. 2 + ceil(log2 width) rounds a tile. */
+enum err counts_finish(struct party *p, struct counts *c) MUST_CHECK;
+
+#endif

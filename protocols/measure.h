@@ -1,0 +1,22 @@
+/*
+ * protocols/measure.h - noisy marginals: open m x_j + z_j, z_j unit Gaussians of the lattice 2^-20.
+ *
+ * No multiplication of shares and no truncation: the deviation sigma is asked for as the integer
+ * m = floor(2^20 / sigma), and the reader divides by m. LEAKS: the noisy counts, with reason
+ * NOISY_MARGINAL. 1 element a server and cell, 1 round for a whole batch.
+ */
+#ifndef TREFOIL_PROTOCOLS_MEASURE_H
+#define TREFOIL_PROTOCOLS_MEASURE_H
+
+#include "protocols/counts.h"
+#include "protocols/tape.h"
+
+/*
+ * values receives the cells of all queries, one after another (no padding). The Gaussians (one a
+ * cell) must have been reserved. ERR_REFUSED for m < 2^8, or where m 2^bits could leave 63 bits.
+ */
+enum err measure_open(struct party *p, const struct counts *counts, struct tape *tape,
+                      const uint32_t *queries, size_t count, uint64_t m,
+                      int64_t *values) MUST_CHECK;
+
+#endif

@@ -1,0 +1,31 @@
+/*
+ * protocols/score.h - how badly the model fits each candidate: the L1 norm, on shares.
+ *
+ * With integer counts 0 <= x_j < 2^l and public estimates c_j on the grid 2^-10, C_j = ceil(c_j),
+ * s_j = [x_j < C_j]: sum |x_j - c_j| = sum x_j - sum c_j - 2 sum s_j x_j + 2 sum s_j c_j. Only
+ * integers are compared, so the sensitivity to one row is exactly 1 in the arithmetic that runs.
+ * Everything but s_j is local or one inner product a candidate, in Z_2^64, at 10 fraction bits.
+ *
+ * Cost a cell: 2l - ceil(log2 (l+1)) ANDs, 3 elements over all servers for s_j as a number; then
+ * one element a candidate. Rounds: ceil(log2 (l+1)) + 2 + 1. LEAKS: nothing.
+ */
+#ifndef TREFOIL_PROTOCOLS_SCORE_H
+#define TREFOIL_PROTOCOLS_SCORE_H
+
+#include "protocols/counts.h"
+
+#define SCORE_BITS 10 /* fraction bits of estimates and scores */
+
+struct score_candidate {
+    size_t query;
+    const uint64_t *estimate; /* c_j 2^10 of each cell */
+};
+
+/*
+ * out[k] = 2^10 times candidate k's norm. ERR_REFUSED, logged, for an estimate above 2^l or a
+ * candidate whose estimates sum above 2^(l+1): what keeps the sums from wrapping.
+ */
+enum err score_l1(struct party *p, struct share64 out, const struct counts *counts,
+                  const struct score_candidate *candidates) MUST_CHECK;
+
+#endif

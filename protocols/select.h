@@ -1,0 +1,31 @@
+/*
+ * protocols/select.h - the secure exponential mechanism: report-noisy-max with Gumbel noise.
+ *
+ *   index = lowest argmax over q of  m_q (score_q - penalty_q) + 2^(f-24) g_q
+ *
+ * score_q from protocols/score.h, g_q the next Gumbels of the tape (one a candidate, in their
+ * order), m_q and penalty_q public integers. LEAKS: the index, through mpc/argmax.h, with reason
+ * SELECTED_INDEX. Rounds: those of the score, then 2 + ceil(log2 (width-1)) and 1.
+ */
+#ifndef TREFOIL_PROTOCOLS_SELECT_H
+#define TREFOIL_PROTOCOLS_SELECT_H
+
+#include "mpc/argmax.h"
+#include "protocols/score.h"
+#include "protocols/tape.h"
+
+struct select_request {
+    size_t candidates;
+    const struct score_candidate *candidate;
+    const uint64_t *multiplier; /* m_q */
+    const uint64_t *penalty;    /* on the grid 2^-10 */
+    unsigned shift;             /* f, 24 .. 40 */
+    unsigned width;      /* bits that any difference of two values needs, signed; at most 64 */
+    const uint8_t *seed; /* ARGMAX_SEED_SIZE bytes; see mpc/argmax.h */
+};
+
+/* The Gumbels must have been reserved. */
+enum err select_index(struct party *p, const struct counts *counts, struct tape *tape,
+                      const struct select_request *request, size_t *index) MUST_CHECK;
+
+#endif

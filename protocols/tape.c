@@ -1,0 +1,67 @@
+#include "protocols/tape.h"
+
+#include "base/secret.h"
+#include "mpc/ring.h"
+#include "protocols/gauss.h"
+#include "protocols/gumbel.h"
+
+#include <string.h>
+
+/* Samples made at a time: bounds the memory of the circuits (about 4 KiB a sample). */
+#define TILE ((size_t)8192)
+
+void tape_start(struct tape *tape, const uint8_t id[TAPE_ID_SIZE])
+{
+    *tape = (struct tape){0};
+    memcpy(tape->id, id, TAPE_ID_SIZE);
+}
+
+void tape_free(struct tape *tape)
+{
+    for (unsigned k = 0; k < TAPE_KINDS; k++)
+        share64_free(&tape->reel[k].samples);
+    *tape = (struct tape){0};
+}
+
+static enum err grow(struct tape *tape, enum tape_kind kind, size_t n)
+{
+    struct share64 longer;
+    TRY(share64_new(&longer, n));
+    ring64_copy(share64_view(longer, 0, tape->reel[kind].made), tape->reel[kind].samples);
+    share64_free(&tape->reel[kind].samples);
+    tape->reel[kind].samples = longer;
+    return ERR_OK;
+}
+
+enum err tape_reserve(struct party *p, struct tape *tape, enum tape_kind kind, size_t count)
+{
+    size_t left = tape->reel[kind].made - tape->reel[kind].next, wanted;
+    if (count <= left)
+        return ERR_OK;
+    if (count > SIZE_MAX / 64)
+        return ERR_RANGE;
+    /* whole words of pairs, so that tiles have no odd ends */
+    wanted = tape->reel[kind].next + (count + 127) / 128 * 128;
+    wanted = (wanted + 127) / 128 * 128;
+    TRY(grow(tape, kind, wanted));
+    while (tape->reel[kind].made < wanted) {
+        size_t n = wanted - tape->reel[kind].made < TILE ? wanted - tape->reel[kind].made : TILE;
+        struct share64 out = share64_view(tape->reel[kind].samples, tape->reel[kind].made, n);
+        TRY(kind == TAPE_GAUSS ? gauss_sample(p, out) : gumbel_sample(p, out));
+        tape->reel[kind].made += n;
+    }
+    return ERR_OK;
+}
+
+enum err tape_take(struct tape *tape, enum tape_kind kind, struct share64 out)
+{
+    struct share64 from;
+    if (out.n > tape->reel[kind].made - tape->reel[kind].next)
+        return ERR_MISUSE;
+    from = share64_view(tape->reel[kind].samples, tape->reel[kind].next, out.n);
+    ring64_copy(out, from);
+    secret_wipe(from.a, out.n * sizeof *from.a);
+    secret_wipe(from.b, out.n * sizeof *from.b);
+    tape->reel[kind].next += out.n;
+    return ERR_OK;
+}

@@ -1,0 +1,38 @@
+/*
+ * protocols/tape.h - noise made ahead of time and used once.
+ *
+ * A tape holds shared unit Gaussians (lattice 2^-20) and Gumbels (grid 2^-24) in order. A range is
+ * named by (tape id, kind, offset, length); the servers take ranges in the same order, so that all
+ * three hold shares of the same samples. What was taken cannot be taken again: its place on the
+ * tape is wiped. LEAKS: nothing but how many samples are made.
+ */
+#ifndef TREFOIL_PROTOCOLS_TAPE_H
+#define TREFOIL_PROTOCOLS_TAPE_H
+
+#include "mpc/party.h"
+
+#define TAPE_ID_SIZE 32
+
+enum tape_kind { TAPE_GAUSS, TAPE_GUMBEL, TAPE_KINDS };
+
+struct tape {
+    uint8_t id[TAPE_ID_SIZE];
+    struct {
+        struct share64 samples;
+        size_t made, next; /* samples[0..made) exist; [0..next) are taken and wiped */
+    } reel[TAPE_KINDS];
+};
+
+void tape_start(struct tape *tape, const uint8_t id[TAPE_ID_SIZE]);
+void tape_free(struct tape *tape);
+
+/* Makes what is missing for `count` more samples to be there. A protocol: all three call it alike.
+ */
+enum err tape_reserve(struct party *p, struct tape *tape, enum tape_kind kind,
+                      size_t count) MUST_CHECK;
+
+/* Moves the next samples to `out` (out.n of them) and wipes them on the tape. ERR_MISUSE if too
+ * few. */
+enum err tape_take(struct tape *tape, enum tape_kind kind, struct share64 out) MUST_CHECK;
+
+#endif

@@ -1,0 +1,284 @@
+/* protocols/: answers, counts, score, select and measure against plain arithmetic; what is opened
+ * and what it costs. */
+#include "tests/support_cmocka.h"
+
+#include "base/memory.h"
+#include "mpc/bits.h"
+#include "mpc/open.h"
+#include "mpc/ring.h"
+#include "protocols/answers.h"
+#include "protocols/measure.h"
+#include "protocols/select.h"
+#include "tests/support_three.h"
+
+#include <string.h>
+
+/* --- answers -----------------------------------------------------------------------------------
+ */
+
+#define OWNERS 7
+#define CELLS 133
+
+struct answers {
+    size_t owners;
+    unsigned bits[OWNERS];
+    int64_t counts[OWNERS][CELLS];
+    uint8_t seed[OWNERS][2][ANSWERS_SEED_SIZE];
+    uint8_t vector[OWNERS][CELLS * 8];
+    unsigned sum_bits;
+    struct three_result out;
+};
+
+static enum err sum_answers(struct party *p, void *shared)
+{
+    struct answers *a = shared;
+    struct answers_upload uploads[OWNERS];
+    struct share64 out;
+    for (size_t i = 0; i < a->owners; i++) {
+        uploads[i] = (struct answers_upload){.bits = a->bits[i], .vector = a->vector[i]};
+        for (unsigned c = 0; c < 2; c++)
+            if ((p->index + c) % 3 < 2)
+                uploads[i].seed[c] = a->seed[i][(p->index + c) % 3];
+    }
+    TRY(share64_new(&out, CELLS));
+    enum err e = answers_sum(p, out, uploads, a->owners, a->sum_bits);
+    if (e == ERR_OK)
+        three_put64(&a->out, p, out);
+    share64_free(&out);
+    return e;
+}
+
+static void answers_add_up(void **state)
+{
+    (void)state;
+    for (size_t owners = 1; owners <= OWNERS; owners++) {
+        struct answers *a = memory_array(1, sizeof *a);
+        uint64_t s = owners, largest = 0;
+        a->owners = owners;
+        for (size_t i = 0; i < owners; i++) {
+            a->bits[i] = 1 + (unsigned)i * 2;
+            largest += ((uint64_t)1 << a->bits[i]) - 1;
+            for (size_t k = 0; k < CELLS; k++) {
+                uint64_t r = three_random(&s), max = ((uint64_t)1 << a->bits[i]) - 1;
+                a->counts[i][k] = (int64_t)(k == 0 ? max : r & max);
+            }
+            assert_int_equal(
+                answers_split(a->counts[i], CELLS, a->bits[i], a->seed[i], a->vector[i]), ERR_OK);
+        }
+        while (largest >> a->sum_bits != 0)
+            a->sum_bits++;
+        assert_int_equal(three_result_new(&a->out, CELLS), ERR_OK);
+        assert_int_equal(three_run(owners, sum_answers, a, NULL), ERR_OK);
+        assert_true(three_replicated(&a->out, 64));
+        for (size_t k = 0; k < CELLS; k++) {
+            int64_t sum = 0;
+            for (size_t i = 0; i < owners; i++)
+                sum += a->counts[i][k];
+            assert_int_equal(three_sum64(&a->out, k), sum);
+        }
+        a->sum_bits--;
+        assert_int_equal(three_run(owners, sum_answers, a, NULL), ERR_RANGE);
+        three_result_free(&a->out);
+        memory_free(&a);
+    }
+}
+
+static void an_owner_cannot_share_what_does_not_fit(void **state)
+{
+    int64_t counts[3] = {0, 7, 8};
+    uint8_t seed[2][ANSWERS_SEED_SIZE], vector[4] = {1, 1, 1, 1};
+    (void)state;
+    assert_int_equal(answers_bytes(3, 3), 2);
+    assert_int_equal(answers_split(counts, 3, 3, seed, vector), ERR_DATA);
+    assert_int_equal(vector[0], 0);
+    counts[2] = -1;
+    assert_int_equal(answers_split(counts, 3, 3, seed, vector), ERR_DATA);
+}
+
+/* --- rounds ------------------------------------------------------------------------------------
+ */
+
+#define QUERIES 5
+static const uint64_t cells[QUERIES] = {1, 63, 64, 65, 200};
+#define BITS 9
+
+struct round {
+    int64_t counts[QUERIES][200];
+    uint64_t estimate[QUERIES][200];
+    uint64_t multiplier[QUERIES], penalty[QUERIES];
+    int64_t gumbel[QUERIES];
+    int64_t scores[QUERIES];
+    size_t index[3];
+    int64_t noisy[3][400];
+    int64_t gauss[400];
+    struct three_result gumbels, gausses;
+    struct three_costs costs;
+};
+
+static enum err load_counts(struct party *p, const struct round *r, struct counts **counts)
+{
+    TRY(counts_new(counts, cells, QUERIES, BITS));
+    for (size_t q = 0; q < QUERIES; q++) {
+        struct share64 x;
+        TRY(three_share64(p, &x, (const uint64_t *)r->counts[q], cells[q], q));
+        ring64_copy(counts_query(*counts, q), x);
+        share64_free(&x);
+    }
+    return counts_finish(p, *counts);
+}
+
+static enum err play(struct party *p, void *shared)
+{
+    struct round *r = shared;
+    static const uint8_t id[TAPE_ID_SIZE], seed[ARGMAX_SEED_SIZE];
+    static const uint32_t measured[] = {4, 0, 3};
+    struct counts *counts = NULL;
+    struct tape tape;
+    struct share64 scores;
+    struct score_candidate candidates[QUERIES];
+    const struct select_request request = {.candidates = QUERIES,
+                                           .candidate = candidates,
+                                           .multiplier = r->multiplier,
+                                           .penalty = r->penalty,
+                                           .shift = 30,
+                                           .width = 60,
+                                           .seed = seed};
+    for (size_t q = 0; q < QUERIES; q++)
+        candidates[q] = (struct score_candidate){QUERIES - 1 - q, r->estimate[QUERIES - 1 - q]};
+    TRY(load_counts(p, r, &counts));
+    tape_start(&tape, id);
+    TRY(tape_reserve(p, &tape, TAPE_GUMBEL, QUERIES));
+    TRY(tape_reserve(p, &tape, TAPE_GAUSS, 266));
+    three_put64(&r->gumbels, p, share64_view(tape.reel[TAPE_GUMBEL].samples, 0, QUERIES));
+    three_put64(&r->gausses, p, share64_view(tape.reel[TAPE_GAUSS].samples, 0, 266));
+    TRY(share64_new(&scores, QUERIES));
+    TRY(score_l1(p, scores, counts, candidates));
+    TRY(open64(p, OPEN_MASKED, scores, (uint64_t *)r->scores));
+    TRY(select_index(p, counts, &tape, &request, &r->index[p->index]));
+    TRY(measure_open(p, counts, &tape, measured, 3, 1000, r->noisy[p->index]));
+    /* wiped where taken, and gone */
+    if (tape.reel[TAPE_GAUSS].samples.a[265] != 0 || tape.reel[TAPE_GAUSS].next != 266)
+        return ERR_MISUSE;
+    if (tape_take(&tape, TAPE_GUMBEL, (struct share64){NULL, NULL, 1000}) != ERR_MISUSE)
+        return ERR_MISUSE;
+    tape_free(&tape);
+    counts_free(&counts);
+    share64_free(&scores);
+    return ERR_OK;
+}
+
+static int64_t plain_score(const struct round *r, size_t q)
+{
+    int64_t sum = 0;
+    for (size_t j = 0; j < cells[q]; j++) {
+        int64_t d = (r->counts[q][j] << SCORE_BITS) - (int64_t)r->estimate[q][j];
+        sum += d < 0 ? -d : d;
+    }
+    return sum;
+}
+
+static void select_and_measure_equal_plain_arithmetic(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 10; seed++) {
+        struct round *r = memory_array(1, sizeof *r);
+        uint64_t s = seed;
+        int64_t best = INT64_MIN;
+        size_t winner = 0, at = 0;
+        static const size_t measured[] = {4, 0, 3};
+        for (size_t q = 0; q < QUERIES; q++) {
+            uint64_t left = (uint64_t)1 << (BITS + 1 + SCORE_BITS);
+            r->multiplier[q] = 1000 + three_random(&s) % 100000;
+            r->penalty[q] = three_random(&s) % 100000;
+            for (size_t j = 0; j < cells[q]; j++) {
+                uint64_t whole = (uint64_t)r->counts[q][j], c;
+                r->counts[q][j] = (int64_t)(three_random(&s) >> (55 + three_random(&s) % 9));
+                c = three_random(&s) >> (54 - SCORE_BITS + three_random(&s) % 16);
+                c = j % 3 == 0 ? whole << SCORE_BITS : c;
+                if (c > (uint64_t)1 << (BITS + SCORE_BITS))
+                    c = (uint64_t)1 << (BITS + SCORE_BITS);
+                r->estimate[q][j] = c < left ? c : left;
+                left -= r->estimate[q][j];
+            }
+        }
+        r->estimate[0][0] = (uint64_t)1 << (BITS + SCORE_BITS); /* the bound itself */
+        assert_int_equal(three_result_new(&r->gumbels, QUERIES), ERR_OK);
+        assert_int_equal(three_result_new(&r->gausses, 266), ERR_OK);
+        assert_int_equal(three_run(seed, play, r, &r->costs), ERR_OK);
+        for (size_t k = 0; k < QUERIES; k++) {
+            size_t q = QUERIES - 1 - k;
+            int64_t score = plain_score(r, q);
+            int64_t g = (int64_t)three_sum64(&r->gumbels, k);
+            int64_t v = (int64_t)(r->multiplier[k]) * (score - (int64_t)r->penalty[k]) + g * 64;
+            assert_int_equal(r->scores[k], score);
+            if (v > best) {
+                best = v;
+                winner = k;
+            }
+        }
+        for (int party = 0; party < 3; party++)
+            assert_int_equal(r->index[party], winner);
+        for (size_t k = 0; k < 3; k++)
+            for (size_t j = 0; j < cells[measured[k]]; j++, at++) {
+                int64_t z = (int64_t)three_sum64(&r->gausses, at);
+                for (int party = 0; party < 3; party++)
+                    assert_int_equal(r->noisy[party][at], 1000 * r->counts[measured[k]][j] + z);
+            }
+        assert_int_equal(r->costs.opened_calls[OPEN_SELECTED_INDEX], 1);
+        assert_int_equal(r->costs.opened_calls[OPEN_NOISY_MARGINAL], 1);
+        assert_int_equal(r->costs.opened_values[OPEN_NOISY_MARGINAL], 266);
+        assert_int_equal(r->costs.opened_calls[OPEN_REJECT_BIT], 0);
+        assert_int_equal(r->costs.opened_calls[OPEN_CHECK_ZERO], 0);
+        assert_int_equal(r->costs.opened_calls[OPEN_MASKED],
+                         1); /* this test's own look at scores */
+        three_result_free(&r->gumbels);
+        three_result_free(&r->gausses);
+        memory_free(&r);
+    }
+}
+
+static enum err over_the_bound(struct party *p, void *shared)
+{
+    struct round *r = shared;
+    struct counts *counts = NULL;
+    struct share64 score;
+    const struct score_candidate one = {2, r->estimate[2]}, none = {QUERIES, r->estimate[2]};
+    enum err cell, sum, unknown;
+    struct log *log = p->log;
+    TRY(load_counts(p, r, &counts));
+    TRY(share64_new(&score, 1));
+    p->log = NULL; /* the refusals below are expected */
+    r->noisy[p->index][0] = 0;
+    uint64_t estimate[64] = {((uint64_t)1 << (BITS + SCORE_BITS)) + 1};
+    struct score_candidate bad = {2, estimate};
+    cell = score_l1(p, score, counts, &bad);
+    for (int j = 0; j < 3; j++)
+        estimate[j] = (uint64_t)1 << (BITS + SCORE_BITS);
+    sum = score_l1(p, score, counts, &bad);
+    unknown = score_l1(p, score, counts, &none);
+    p->log = log;
+    TRY(score_l1(p, score, counts, &one));
+    share64_free(&score);
+    counts_free(&counts);
+    return cell == ERR_REFUSED && sum == ERR_REFUSED && unknown == ERR_REFUSED ? ERR_OK
+                                                                               : ERR_MISUSE;
+}
+
+static void estimates_out_of_bounds_are_refused(void **state)
+{
+    struct round *r = memory_array(1, sizeof *r);
+    (void)state;
+    assert_int_equal(three_run(1, over_the_bound, r, NULL), ERR_OK);
+    memory_free(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answers_add_up),
+        cmocka_unit_test(an_owner_cannot_share_what_does_not_fit),
+        cmocka_unit_test(select_and_measure_equal_plain_arithmetic),
+        cmocka_unit_test(estimates_out_of_bounds_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
