@@ -1,0 +1,243 @@
+#include "aim/score.h"
+
+#include <gmp.h>
+#include <math.h>
+
+typedef unsigned __int128 u128;
+
+uint64_t score_total(const struct score_bounds *b, uint32_t query)
+{
+    return b->total != NULL ? b->total[query] : UINT64_C(1) << b->bits;
+}
+
+static void set_u64(mpz_ptr z, uint64_t v)
+{
+    mpz_import(z, 1, -1, sizeof v, 0, 0, &v);
+}
+
+/* False if it needs more than 64 bits; z is not negative. */
+static bool get_u64(mpz_srcptr z, uint64_t *v)
+{
+    *v = 0;
+    if (mpz_sizeinbase(z, 2) > 64)
+        return false;
+    mpz_export(v, NULL, -1, sizeof *v, 0, 0, z);
+    return true;
+}
+
+/* floor of a fraction that is not negative */
+static bool floor_u64(mpq_srcptr q, uint64_t *v)
+{
+    mpz_t z;
+    bool fits;
+    mpz_init(z);
+    mpz_fdiv_q(z, mpq_numref(q), mpq_denref(q));
+    fits = get_u64(z, v);
+    mpz_clear(z);
+    return fits;
+}
+
+enum err measure_multiplier(double sigma, uint64_t *multiplier, struct log *log)
+{
+    mpq_t q, s;
+    bool fits;
+    *multiplier = 0;
+    if (!isfinite(sigma) || sigma < 0x1p-10 || sigma > 0x1p13) {
+        log_error(log, "a noise of sigma %g is outside 1/1024 .. 4096; %s", sigma,
+                  sigma < 1 ? "the budget is far larger than any study needs, lower epsilon"
+                            : "raise epsilon, or measure less");
+        return ERR_RANGE;
+    }
+    mpq_inits(q, s, (mpq_ptr)NULL);
+    mpq_set_ui(q, 1u << AIM_GAUSS_BITS, 1);
+    mpq_set_d(s, sigma);
+    mpq_div(q, q, s);
+    fits = floor_u64(q, multiplier);
+    mpq_clears(q, s, (mpq_ptr)NULL);
+    if (!fits || *multiplier < SCORE_MULTIPLIER_MIN) {
+        log_error(log, "a noise of sigma %g is above 4096; raise epsilon, or measure less", sigma);
+        return ERR_RANGE;
+    }
+    return ERR_OK;
+}
+
+double measure_sigma(uint64_t multiplier)
+{
+    return (double)(1 << AIM_GAUSS_BITS) / (double)multiplier;
+}
+
+static double sensitivity(const struct select_terms *t)
+{
+    double most = 0;
+    for (size_t i = 0; i < t->candidates; i++)
+        most = fmax(most, t->workload->query[t->query[i]].weight);
+    return most;
+}
+
+/* round(sqrt(2/pi) sigma cells 2^10); the constant to 128 bits. */
+static bool penalty_of(double sigma, uint64_t cells, uint64_t *penalty)
+{
+    mpq_t q, s;
+    bool fits;
+    mpq_inits(q, s, (mpq_ptr)NULL);
+    mpz_set_str(mpq_numref(q), "cc42299ea1b284687e59e2805d5c7180", 16);
+    mpq_div_2exp(q, q, 128);
+    mpq_set_d(s, sigma);
+    mpq_mul(q, q, s);
+    set_u64(mpq_numref(s), cells);
+    mpz_set_ui(mpq_denref(s), 1);
+    mpq_mul(q, q, s);
+    mpq_mul_2exp(q, q, AIM_ESTIMATE_BITS);
+    mpq_set_ui(s, 1, 2);
+    mpq_add(q, q, s);
+    fits = floor_u64(q, penalty) && *penalty < SCORE_TOTAL_MAX;
+    mpq_clears(q, s, (mpq_ptr)NULL);
+    return fits;
+}
+
+/* floor(2^(shift-10) eps w / (2 Delta)) */
+static bool multiplier_of(double epsilon, double weight, double most, unsigned shift,
+                          uint64_t *multiplier)
+{
+    mpq_t q, s;
+    bool fits;
+    mpq_inits(q, s, (mpq_ptr)NULL);
+    mpq_set_d(q, epsilon);
+    mpq_set_d(s, weight);
+    mpq_mul(q, q, s);
+    mpq_set_d(s, most);
+    mpq_div(q, q, s);
+    mpq_mul_2exp(q, q, shift - AIM_ESTIMATE_BITS);
+    mpq_div_2exp(q, q, 1);
+    fits = floor_u64(q, multiplier) && *multiplier < UINT64_C(1) << 60;
+    mpq_clears(q, s, (mpq_ptr)NULL);
+    return fits;
+}
+
+/* 1 + ceil(log2(max_q(...) + 2^f 96)), with the multipliers of f = 40 shifted down to f. */
+static unsigned width_of(const struct select_terms *t, const uint64_t *top, const uint64_t *penalty,
+                         unsigned shift)
+{
+    u128 most = 0;
+    unsigned width = 1;
+    for (size_t i = 0; i < t->candidates; i++) {
+        u128 range = (u128)score_total(&t->bounds, t->query[i]) + (UINT64_C(2) << t->bounds.bits);
+        u128 value = (top[i] >> (SCORE_SHIFT_MAX - shift)) *
+                     ((range << AIM_ESTIMATE_BITS) + penalty[i]);
+        most = value > most ? value : most;
+    }
+    most += (u128)96 << shift;
+    while (width < 128 && ((u128)1 << (width - 1)) < most)
+        width++;
+    return width;
+}
+
+static enum err check_terms(const struct select_terms *t, struct log *log)
+{
+    bool bounded = t->bounds.bits >= 1 && t->bounds.bits <= SCORE_BITS_MAX;
+    for (size_t i = 0; i < t->candidates; i++)
+        if (t->query[i] >= t->workload->queries) {
+            log_error(log, "select: candidate %zu is no marginal of the workload's closure", i);
+            return ERR_REFUSED;
+        } else if (bounded && score_total(&t->bounds, t->query[i]) > SCORE_TOTAL_MAX) {
+            bounded = false;
+        }
+    if (t->candidates == 0) {
+        log_error(log, "select: there is no candidate; allow a larger model");
+        return ERR_RANGE;
+    }
+    if (!bounded) {
+        log_error(log, "select: counts of up to 2^%u are more than this program handles (2^%d)",
+                  t->bounds.bits, SCORE_BITS_MAX);
+        return ERR_RANGE;
+    }
+    if (!isfinite(t->epsilon) || t->epsilon <= 0 || t->epsilon > 0x1p20 || !isfinite(t->sigma) ||
+        t->sigma <= 0) {
+        log_error(log, "select: epsilon %g or sigma %g of the round is out of range", t->epsilon,
+                  t->sigma);
+        return ERR_RANGE;
+    }
+    return ERR_OK;
+}
+
+static enum err too_small(const struct select_terms *t, size_t candidate, struct log *log)
+{
+    char name[256];
+    clique_name(&t->workload->query[t->query[candidate]].clique, t->domain, name, sizeof name);
+    log_error(
+        log,
+        "select: an epsilon of %g a round is too small to weigh %s with counts of up to 2^%u; "
+        "raise epsilon, use fewer rounds, lower the bound on rows, or make weights more even",
+        t->epsilon, name, t->bounds.bits);
+    return ERR_RANGE;
+}
+
+enum err select_plan(const struct select_terms *t, uint64_t *multiplier, uint64_t *penalty,
+                     struct select_plan *plan, struct log *log)
+{
+    *plan = (struct select_plan){.shift = SCORE_SHIFT_MAX};
+    TRY(check_terms(t, log));
+    plan->sensitivity = sensitivity(t);
+    for (size_t i = 0; i < t->candidates; i++) {
+        const struct workload_query *q = &t->workload->query[t->query[i]];
+        if (!multiplier_of(t->epsilon, q->weight, plan->sensitivity, SCORE_SHIFT_MAX,
+                           &multiplier[i]) ||
+            !penalty_of(t->sigma, q->cells, &penalty[i])) {
+            log_error(log, "select: epsilon %g or sigma %g of the round is out of range",
+                      t->epsilon, t->sigma);
+            return ERR_RANGE;
+        }
+    }
+    for (; plan->shift >= SCORE_SHIFT_MIN; plan->shift--) {
+        plan->width = width_of(t, multiplier, penalty, plan->shift);
+        if (plan->width <= SCORE_WIDTH_MAX)
+            break;
+    }
+    if (plan->shift < SCORE_SHIFT_MIN) {
+        log_error(log,
+                  "select: scores need %u bits even at the coarsest grid; lower the bound on rows "
+                  "(2^%u) or the number of cells",
+                  plan->width, t->bounds.bits);
+        return ERR_RANGE;
+    }
+    for (size_t i = 0; i < t->candidates; i++) {
+        multiplier[i] >>= SCORE_SHIFT_MAX - plan->shift; /* floors compose */
+        if (multiplier[i] < SCORE_MULTIPLIER_MIN)
+            return too_small(t, i, log);
+    }
+    return ERR_OK;
+}
+
+enum err select_check_estimates(const struct domain *d, const struct workload *w, uint32_t query,
+                                const struct score_bounds *bounds, const uint64_t *estimate,
+                                struct log *log)
+{
+    uint64_t one = UINT64_C(1) << (bounds->bits + AIM_ESTIMATE_BITS);
+    uint64_t cells, sum = 0, cell = 0;
+    char name[256];
+    if (query >= w->queries) {
+        log_error(log, "select: query %u is no marginal of the workload's closure", query);
+        return ERR_REFUSED;
+    }
+    cells = w->query[query].cells;
+    while (cell < cells && estimate[cell] <= one && sum <= 2 * one)
+        sum += estimate[cell++];
+    if (cell == cells && sum <= 2 * one)
+        return ERR_OK;
+    clique_name(&w->query[query].clique, d, name, sizeof name);
+    log_error(log,
+              "select: the estimates of %s are out of bounds at cell %llu (each at most 2^%u, in "
+              "sum at most 2^%u)",
+              name, (unsigned long long)cell, bounds->bits, bounds->bits + 1);
+    return ERR_REFUSED;
+}
+
+uint64_t select_score(size_t cells, const int64_t *counts, const uint64_t *estimate)
+{
+    uint64_t sum = 0;
+    for (size_t j = 0; j < cells; j++) {
+        uint64_t x = (uint64_t)counts[j] << AIM_ESTIMATE_BITS;
+        sum += x > estimate[j] ? x - estimate[j] : estimate[j] - x;
+    }
+    return sum;
+}

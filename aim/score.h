@@ -1,0 +1,80 @@
+/*
+ * aim/score.h - the public integers of measure and select, the same on every machine.
+ *
+ * The analyst puts them into a request, the servers compute them again and refuse another value,
+ * and both backends use them: so nothing here rounds in floating point where a floor or a round
+ * decides an integer. Doubles count as the exact binary fractions that they are.
+ *
+ * No-wrap conditions, for counts 0 <= x < 2^l (public): estimates c_j on the grid 2^-10 are at most
+ * 2^l, and at most 2^(l+1) in sum over a marginal; S_q is the largest possible sum of q's counts.
+ * Then 0 <= L1_q <= S_q + 2^(l+1), and the score m_q (2^10 L1_q - penalty_q) + 2^(f-24) g_q with
+ * |g| <= 96 * 2^24 is a signed number of `width` bits. The difference of two scores takes one bit
+ * more: this is why width is at most 63, so that a comparison by subtraction fits a word.
+ */
+#ifndef TREFOIL_AIM_SCORE_H
+#define TREFOIL_AIM_SCORE_H
+
+#include "aim/backend.h"
+#include "aim/workload.h"
+
+#define SCORE_WIDTH_MAX 63
+#define SCORE_SHIFT_MIN 24
+#define SCORE_SHIFT_MAX 40
+#define SCORE_MULTIPLIER_MIN 256 /* below, flooring would cost more than 0.4 % of the budget */
+#define SCORE_BITS_MAX 40
+#define SCORE_TOTAL_MAX (UINT64_C(1) << 50)
+
+struct score_bounds {
+    unsigned bits;         /* l: every count is below 2^l */
+    const uint64_t *total; /* S_q by closure index; NULL: 2^l for all (records) */
+};
+
+uint64_t score_total(const struct score_bounds *b, uint32_t query);
+
+/*
+ * m = floor(2^20 / sigma); ERR_RANGE, logged, if it is below 2^8 (sigma above 4096: the budget is
+ * too small for this domain) or above 2^30 (sigma below 2^-10).
+ */
+enum err measure_multiplier(double sigma, uint64_t *multiplier, struct log *log) MUST_CHECK;
+
+/* The standard deviation that m gives, 2^20 / m, never below the sigma asked for. */
+double measure_sigma(uint64_t multiplier);
+
+struct select_terms {
+    const struct domain *domain;
+    const struct workload *workload;
+    const uint32_t *query; /* `candidates` closure indices */
+    size_t candidates;
+    double epsilon; /* eps_t, without the slack of the Gumbel circuit */
+    double sigma;   /* sigma_t, of the measurement that follows */
+    struct score_bounds bounds;
+};
+
+struct select_plan {
+    unsigned shift;     /* f */
+    unsigned width;     /* w */
+    double sensitivity; /* Delta = max of w_q over the candidates */
+};
+
+/*
+ * With m_q = floor(2^(f-10) eps w_q / (2 Delta)) and penalty_q = round(sqrt(2/pi) sigma cells_q
+ * 2^10), f is the largest in 24 .. 40 for which
+ *   w = 1 + ceil(log2(max_q(m_q (2^10 (S_q + 2^(l+1)) + penalty_q)) + 2^f 96)) <= 63.
+ * The caller provides room for `candidates` multipliers and penalties. ERR_RANGE, logged with what
+ * to change, if there is no such f or a multiplier is below 2^8.
+ */
+enum err select_plan(const struct select_terms *terms, uint64_t *multiplier, uint64_t *penalty,
+                     struct select_plan *plan, struct log *log) MUST_CHECK;
+
+/* ERR_REFUSED, logged with the query's name, if estimates leave the bounds above. */
+enum err select_check_estimates(const struct domain *d, const struct workload *w, uint32_t query,
+                                const struct score_bounds *bounds, const uint64_t *estimate,
+                                struct log *log) MUST_CHECK;
+
+/*
+ * 2^10 times the L1 distance: sum over cells of |2^10 x_j - c_j|. Servers compute the same integer
+ * as  2^10 sum x - sum c - 2^11 sum s x + 2 sum s c  with s_j = [x_j < ceil(c_j 2^-10)].
+ */
+uint64_t select_score(size_t cells, const int64_t *counts, const uint64_t *estimate);
+
+#endif

@@ -1,0 +1,233 @@
+/* aim/score: integers against wider arithmetic, and widths against the extremes. */
+#include "tests/support_cmocka.h"
+
+#include "aim/random.h"
+#include "aim/score.h"
+
+#include <math.h>
+#include <string.h>
+
+static struct domain *sized(const uint32_t *size, size_t n)
+{
+    struct domain *d;
+    assert_int_equal(domain_new(&d), ERR_OK);
+    for (size_t i = 0; i < n; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "a%zu", i);
+        assert_int_equal(domain_add_integer(d, name, 0, size[i] - 1, NULL, DOMAIN_REJECT, NULL),
+                         ERR_OK);
+    }
+    return d;
+}
+
+static void multipliers_are_floors(void **state)
+{
+    uint64_t m;
+    (void)state;
+    assert_int_equal(measure_multiplier(20.889, &m, NULL), ERR_OK);
+    assert_int_equal(m, 50197);
+    assert_int_equal(measure_multiplier(4096, &m, NULL), ERR_OK);
+    assert_int_equal(m, 256);
+    assert_int_equal(measure_multiplier(nextafter(4096, 5000), &m, NULL), ERR_RANGE);
+    assert_int_equal(measure_multiplier(0x1p-10, &m, NULL), ERR_OK);
+    assert_int_equal(m, 1 << 30);
+    assert_int_equal(measure_multiplier(0, &m, NULL), ERR_RANGE);
+    assert_int_equal(measure_multiplier(NAN, &m, NULL), ERR_RANGE);
+    assert_int_equal(measure_multiplier(-1, &m, NULL), ERR_RANGE);
+    /* 2^20 / sigma rounds up to a whole number in doubles, yet is below it */
+    for (uint64_t whole = 300; whole < 100000; whole += 77) {
+        double sigma = nextafter(1048576.0 / (double)whole, INFINITY);
+        assert_int_equal(measure_multiplier(sigma, &m, NULL), ERR_OK);
+        assert_true((long double)sigma * (long double)m <= 1048576.0L);
+        assert_true((long double)sigma * (long double)(m + 1) > 1048576.0L);
+        assert_true(measure_sigma(m) >= sigma);
+    }
+}
+
+static void plans_cover_their_extremes(void **state)
+{
+    static const uint32_t size[] = {2, 7, 32, 100};
+    struct domain *d = sized(size, 4);
+    struct workload *w;
+    struct random r;
+    unsigned planned = 0;
+    (void)state;
+    random_seed_u64(&r, 11);
+    assert_int_equal(workload_all(&w, d, 3, NULL), ERR_OK);
+    for (int run = 0; run < 2000; run++) {
+        uint32_t query[14];
+        uint64_t m[14], p[14], total[14];
+        struct select_plan plan;
+        struct select_terms t = {.domain = d, .workload = w, .query = query, .candidates = 0};
+        __int128 most = 0, least = 0, room;
+        t.bounds.bits = 4 + (unsigned)random_below(&r, 33);
+        t.bounds.total = random_u64(&r) & 1 ? total : NULL;
+        t.epsilon = exp(-8 + 10 * random_double(&r));
+        t.sigma = exp(10 * random_double(&r));
+        for (uint32_t q = 0; q < w->queries; q++) {
+            total[q] = random_below(&r, w->query[q].cells << t.bounds.bits) % SCORE_TOTAL_MAX;
+            if (random_u64(&r) & 1)
+                query[t.candidates++] = q;
+        }
+        if (select_plan(&t, m, p, &plan, NULL) != ERR_OK)
+            continue;
+        planned++;
+        assert_in_range(plan.shift, SCORE_SHIFT_MIN, SCORE_SHIFT_MAX);
+        assert_true(plan.width <= SCORE_WIDTH_MAX);
+        for (size_t i = 0; i < t.candidates; i++) {
+            const struct workload_query *q = &w->query[query[i]];
+            __int128 l1 = (__int128)score_total(&t.bounds, query[i]) +
+                          ((__int128)2 << t.bounds.bits);
+            __int128 noise = (__int128)96 << plan.shift;
+            __int128 high = (__int128)m[i] * (1024 * l1 - (__int128)p[i]) + noise;
+            __int128 low = -(__int128)m[i] * p[i] - noise;
+            long double exact = ldexpl((long double)t.epsilon * (long double)q->weight /
+                                           (2 * (long double)plan.sensitivity),
+                                       (int)plan.shift - 10);
+            long double pen = 0.79788456080286535588L * t.sigma * (long double)q->cells * 1024;
+            most = high > most ? high : most;
+            least = low < least ? low : least;
+            assert_true(m[i] >= 256 && fabsl((long double)m[i] + 0.5L - exact) <= 0.5001L);
+            assert_true(fabsl((long double)p[i] - pen) <= 0.5001L);
+        }
+        room = (__int128)1 << (plan.width - 1);
+        assert_true(most < room && least >= -room);
+        assert_true(most - least < (__int128)1 << 63); /* a difference fits a word */
+        if (plan.shift < SCORE_SHIFT_MAX) {            /* and f is the largest possible */
+            __int128 bound = 0;
+            for (size_t i = 0; i < t.candidates; i++) {
+                __int128 l1 = (__int128)score_total(&t.bounds, query[i]) +
+                              ((__int128)2 << t.bounds.bits);
+                __int128 v = 2 * (__int128)m[i] * (1024 * l1 + p[i]);
+                bound = v > bound ? v : bound;
+            }
+            for (size_t i = 0; i < t.candidates; i++) /* m may be one more at the finer grid */
+                bound += 1024 * ((__int128)score_total(&t.bounds, query[i]) +
+                                 ((__int128)2 << t.bounds.bits)) +
+                         p[i];
+            assert_true(bound + ((__int128)192 << plan.shift) > (__int128)1 << 62);
+        }
+    }
+    assert_true(planned > 500);
+    workload_free(&w);
+    domain_free(&d);
+}
+
+static void hopeless_plans_are_refused(void **state)
+{
+    static const uint32_t size[] = {2, 3};
+    static const struct clique given[] = {{1, {0}}, {1, {1}}};
+    static const double weight[] = {1, 1e-9};
+    struct domain *d = sized(size, 2);
+    struct workload *w;
+    uint32_t query[] = {0, 1};
+    uint64_t m[2], p[2];
+    struct select_plan plan;
+    char sink[600] = "";
+    struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
+    struct select_terms t;
+    (void)state;
+    assert_int_equal(workload_new(&w, d, given, weight, 2, NULL), ERR_OK);
+    t = (struct select_terms){.domain = d,
+                              .workload = w,
+                              .query = query,
+                              .candidates = 2,
+                              .epsilon = 0.05,
+                              .sigma = 20,
+                              .bounds = {.bits = 17}};
+    assert_int_equal(select_plan(&t, m, p, &plan, &log), ERR_RANGE);
+    assert_non_null(strstr(sink, "too small to weigh a1"));
+    t.candidates = 1;
+    assert_int_equal(select_plan(&t, m, p, &plan, NULL), ERR_OK);
+    assert_int_equal(plan.shift, 40);
+    t.bounds.bits = 41;
+    assert_int_equal(select_plan(&t, m, p, &plan, NULL), ERR_RANGE);
+    t.bounds.bits = 40;
+    t.epsilon = 1e5;
+    assert_int_equal(select_plan(&t, m, p, &plan, NULL), ERR_RANGE);
+    t.epsilon = NAN;
+    assert_int_equal(select_plan(&t, m, p, &plan, NULL), ERR_RANGE);
+    t.epsilon = 1;
+    query[0] = 2;
+    assert_int_equal(select_plan(&t, m, p, &plan, NULL), ERR_REFUSED);
+    t.candidates = 0;
+    assert_int_equal(select_plan(&t, m, p, &plan, NULL), ERR_RANGE);
+    workload_free(&w);
+    domain_free(&d);
+}
+
+static void estimates_are_held_to_their_bounds(void **state)
+{
+    static const uint32_t size[] = {2, 2};
+    struct domain *d = sized(size, 2);
+    struct workload *w;
+    struct score_bounds b = {.bits = 5};
+    char sink[300] = "";
+    struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
+    uint64_t c[4] = {32 << 10, 32 << 10, 0, 0};
+    (void)state;
+    assert_int_equal(workload_all(&w, d, 2, NULL), ERR_OK);
+    assert_int_equal(select_check_estimates(d, w, 2, &b, c, &log), ERR_OK);
+    c[3] = 1;
+    assert_int_equal(select_check_estimates(d, w, 2, &b, c, &log), ERR_REFUSED);
+    assert_non_null(strstr(sink, "a0 x a1"));
+    c[0] = (32 << 10) + 1;
+    c[1] = 0;
+    assert_int_equal(select_check_estimates(d, w, 2, &b, c, NULL), ERR_REFUSED);
+    c[0] = UINT64_MAX;
+    assert_int_equal(select_check_estimates(d, w, 2, &b, c, NULL), ERR_REFUSED);
+    assert_int_equal(select_check_estimates(d, w, 3, &b, c, NULL), ERR_REFUSED);
+    workload_free(&w);
+    domain_free(&d);
+}
+
+/* The servers' formula in Z_2^64. */
+static uint64_t shared_score(size_t n, const int64_t *x, const uint64_t *c)
+{
+    uint64_t sx = 0, sc = 0, ssx = 0, ssc = 0;
+    for (size_t j = 0; j < n; j++) {
+        uint64_t s = (uint64_t)x[j] < (c[j] + 1023) >> 10;
+        sx += (uint64_t)x[j];
+        sc += c[j];
+        ssx += s * (uint64_t)x[j];
+        ssc += s * c[j];
+    }
+    return 1024 * sx - sc - 2048 * ssx + 2 * ssc;
+}
+
+static void both_formulas_of_the_score_agree(void **state)
+{
+    struct random r;
+    (void)state;
+    random_seed_u64(&r, 2);
+    for (int run = 0; run < 5000; run++) {
+        int64_t x[16];
+        uint64_t c[16];
+        for (int j = 0; j < 16; j++) {
+            x[j] = (int64_t)random_below(&r, 1u << random_below(&r, 18));
+            switch (random_below(&r, 3)) {
+            case 0:
+                c[j] = (uint64_t)x[j] << 10;
+                break;
+            case 1:
+                c[j] = ((uint64_t)x[j] << 10) + random_below(&r, 3);
+                break;
+            default:
+                c[j] = random_below(&r, UINT64_C(1) << random_below(&r, 28));
+            }
+        }
+        assert_true(select_score(16, x, c) == shared_score(16, x, c));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(multipliers_are_floors),
+        cmocka_unit_test(plans_cover_their_extremes),
+        cmocka_unit_test(hopeless_plans_are_refused),
+        cmocka_unit_test(estimates_are_held_to_their_bounds),
+        cmocka_unit_test(both_formulas_of_the_score_agree),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
