@@ -178,6 +178,8 @@ enum err yaml_parse(struct yaml_file **file, const char *path, const void *text,
         log_error(log, "%s is larger than the %zu bytes allowed here", path, YAML_FILE_MAX);
         return ERR_STUDY;
     }
+    if (n == 0)
+        text = ""; /* libyaml asserts that there is a pointer */
     TRY(scan_text(path, text, n, log));
     f = memory_array(1, sizeof *f);
     if (f == NULL)
