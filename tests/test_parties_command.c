@@ -1,0 +1,477 @@
+/* parties/command and the commands keygen, init, check: each as a process of its own. */
+#include "tests/support_cmocka.h"
+
+#include "base/bytes.h"
+#include "base/file.h"
+#include "base/secret.h"
+#include "parties/command.h"
+#include "parties/keys.h"
+#include "parties/study.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ARGS_MAX 12
+
+struct fixture {
+    char folder[64];
+    char was[4096];
+};
+
+/* What one call of trefoil left behind. */
+struct outcome {
+    int code;
+    char out[16384], err[4096];
+};
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    if (f == NULL || secret_start() != ERR_OK)
+        return 1;
+    strcpy(f->folder, "/tmp/trefoil-command-XXXXXX");
+    if (getcwd(f->was, sizeof f->was) == NULL || mkdtemp(f->folder) == NULL ||
+        chdir(f->folder) != 0)
+        return 1;
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    static const char *const made[] = {"out",    "err",  "study.yaml", "other.yaml", "my.key",
+                                       "north",  "east", "west",       "hospital-a", "hospital-b",
+                                       "office", "a",    "-b"};
+    struct fixture *f = *state;
+    for (size_t i = 0; i < sizeof made / sizeof made[0]; i++)
+        unlink(made[i]);
+    if (chdir(f->was) != 0 || rmdir(f->folder) != 0)
+        return 1;
+    free(f);
+    return 0;
+}
+
+static void slurp(const char *path, char *to, size_t size)
+{
+    struct bytes b = {0};
+    assert_int_equal(file_read(path, size - 1, &b, NULL), ERR_OK);
+    if (b.size > 0)
+        memcpy(to, b.data, b.size);
+    to[b.size] = '\0';
+    bytes_clear(&b);
+}
+
+static void redirect(const char *path, int to)
+{
+    int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY, 0600);
+    if (fd < 0 || dup2(fd, to) < 0)
+        _exit(99);
+    close(fd);
+}
+
+/* Runs `trefoil arguments...` in a child, since commands write to the process's own output. */
+static void trefoil(struct outcome *o, const char *const *arguments)
+{
+    pid_t child;
+    int status;
+    fflush(NULL);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct log log = {.file = stderr, .level = LOG_INFO};
+        char *argv[ARGS_MAX + 2] = {0};
+        int argc = 0;
+        argv[argc++] = strdup("trefoil");
+        for (; argc <= ARGS_MAX && arguments[argc - 1] != NULL; argc++)
+            argv[argc] = strdup(arguments[argc - 1]);
+        redirect("out", STDOUT_FILENO);
+        redirect("err", STDERR_FILENO);
+        status = command_main(commands, command_count, argc, argv, &log);
+        fflush(NULL);
+        _exit(status);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    o->code = WEXITSTATUS(status);
+    slurp("out", o->out, sizeof o->out);
+    slurp("err", o->err, sizeof o->err);
+}
+
+#define TREFOIL(outcome, ...) trefoil(outcome, (const char *const[]){__VA_ARGS__, NULL})
+
+static void assert_says(const char *text, const char *words)
+{
+    if (strstr(text, words) == NULL)
+        fail_msg("does not say \"%s\": %s", words, text);
+}
+
+/* --- dispatch ----------------------------------------------------------------------------------
+ */
+
+static void help_is_on_standard_output(void **state)
+{
+    static const char *const ways[] = {"--help", "-h", "help"};
+    struct outcome o;
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        TREFOIL(&o, ways[i]);
+        assert_int_equal(o.code, EXIT_OK);
+        assert_string_equal(o.err, "");
+        for (size_t k = 0; k < command_count; k++) {
+            assert_says(o.out, commands[k]->name);
+            assert_says(o.out, commands[k]->summary);
+        }
+    }
+}
+
+static void without_a_command_it_is_a_mistake(void **state)
+{
+    static const char *const nothing[] = {NULL};
+    struct outcome o;
+    (void)state;
+    trefoil(&o, nothing);
+    assert_int_equal(o.code, EXIT_USAGE);
+    assert_string_equal(o.out, "");
+    assert_says(o.err, "usage: trefoil COMMAND");
+}
+
+static void every_command_has_help_with_an_example(void **state)
+{
+    struct outcome a, b;
+    (void)state;
+    for (size_t k = 0; k < command_count; k++) {
+        const struct command *c = commands[k];
+        char example[64];
+        assert_in_range(strlen(c->summary), 10, 66);
+        assert_in_range(strlen(c->name), 2, 8);
+        TREFOIL(&a, "help", c->name);
+        TREFOIL(&b, c->name, "x", "--help");
+        assert_int_equal(a.code, EXIT_OK);
+        assert_int_equal(b.code, EXIT_OK);
+        assert_string_equal(a.out, b.out);
+        assert_says(a.out, "usage: trefoil ");
+        assert_says(a.out, "\nexample:\n  trefoil ");
+        snprintf(example, sizeof example, "\n  trefoil %s", c->name);
+        assert_says(a.out, example);
+        assert_int_equal(a.out[strlen(a.out) - 1], '\n');
+    }
+}
+
+static void the_version_is_told(void **state)
+{
+    struct outcome o;
+    (void)state;
+    TREFOIL(&o, "--version");
+    assert_int_equal(o.code, EXIT_OK);
+    assert_says(o.out, "trefoil " TREFOIL_VERSION "\n");
+    assert_says(o.out, "built by ");
+    assert_says(o.out, "libsodium ");
+}
+
+static void an_unknown_command_has_a_suggestion(void **state)
+{
+    struct outcome o;
+    (void)state;
+    TREFOIL(&o, "keygne");
+    assert_int_equal(o.code, EXIT_USAGE);
+    assert_says(o.err, "did you mean trefoil keygen?");
+    TREFOIL(&o, "help", "chekc");
+    assert_int_equal(o.code, EXIT_USAGE);
+    assert_says(o.err, "did you mean trefoil check?");
+    TREFOIL(&o, "elephant");
+    assert_int_equal(o.code, EXIT_USAGE);
+    assert_says(o.err, "trefoil --help lists them");
+}
+
+static void a_full_disk_is_an_error(void **state)
+{
+    (void)state;
+    if (access("/dev/full", W_OK) != 0)
+        skip();
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        char name[] = "trefoil", option[] = "--help";
+        char *argv[] = {name, option, NULL};
+        if (freopen("/dev/full", "w", stdout) == NULL)
+            _exit(99);
+        _exit(command_main(commands, command_count, 2, argv, NULL));
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(WEXITSTATUS(status), EXIT_RUNTIME);
+}
+
+static void every_error_has_its_exit_code(void **state)
+{
+    static const struct {
+        enum err e;
+        int code;
+    } cases[] = {
+        {ERR_OK, 0},     {ERR_NOMEM, 1},   {ERR_SYSTEM, 1},   {ERR_CRYPTO, 1},
+        {ERR_MISUSE, 1}, {ERR_USAGE, 2},   {ERR_STUDY, 3},    {ERR_AUTH, 3},
+        {ERR_PEER, 4},   {ERR_TIMEOUT, 4}, {ERR_MISMATCH, 3}, {ERR_REFUSED, 5},
+        {ERR_BUDGET, 5}, {ERR_DATA, 6},    {ERR_FORMAT, 6},   {ERR_RANGE, 6},
+    };
+    char sink[256] = "";
+    struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_int_equal(command_exit_code(cases[i].e), cases[i].code);
+    assert_int_equal(command_end(ERR_OK, &log), 0);
+    assert_string_equal(sink, "");
+    assert_int_equal(command_end(ERR_BUDGET, &log), 5);
+    assert_says(sink, error_text(ERR_BUDGET));
+}
+
+/* --- options -----------------------------------------------------------------------------------
+ */
+
+struct parsed {
+    const char *text, *other;
+    bool flag;
+    const char *rest[2];
+    size_t given;
+    char sink[512];
+    char copy[ARGS_MAX][64]; /* what the pointers above point into */
+};
+
+static enum err parse(struct parsed *p, int argc, const char *const *arguments)
+{
+    char *argv[ARGS_MAX + 1] = {0};
+    struct log log = {.buffer = p->sink, .buffer_size = sizeof p->sink, .level = LOG_INFO};
+    const struct command_option options[] = {
+        {.name = "text", .value = &p->text},
+        {.name = "other", .value = &p->other},
+        {.name = "flag", .flag = &p->flag},
+    };
+    for (int i = 0; i < argc; i++) {
+        snprintf(p->copy[i], sizeof p->copy[i], "%s", arguments[i]);
+        argv[i] = p->copy[i];
+    }
+    p->sink[0] = '\0';
+    return command_options(argc, argv, options, 3, p->rest, 1, 2, &p->given, &log);
+}
+
+#define PARSE(p, ...)                                                                              \
+    parse(p, (int)(sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *)),             \
+          (const char *const[]){__VA_ARGS__})
+
+static void options_in_every_form(void **state)
+{
+    struct parsed p = {0};
+    (void)state;
+    assert_int_equal(PARSE(&p, "cmd", "--text", "a", "one", "--other=b=c", "--flag", "two"),
+                     ERR_OK);
+    assert_string_equal(p.text, "a");
+    assert_string_equal(p.other, "b=c");
+    assert_true(p.flag);
+    assert_int_equal(p.given, 2);
+    assert_string_equal(p.rest[0], "one");
+    assert_string_equal(p.rest[1], "two");
+
+    p = (struct parsed){.text = "default"};
+    assert_int_equal(PARSE(&p, "cmd", "--", "--flag", "-x"), ERR_OK);
+    assert_string_equal(p.text, "default");
+    assert_false(p.flag);
+    assert_string_equal(p.rest[0], "--flag");
+
+    p = (struct parsed){0};
+    assert_int_equal(PARSE(&p, "cmd", "-", "--text="), ERR_OK);
+    assert_string_equal(p.rest[0], "-");
+    assert_string_equal(p.text, "");
+}
+
+static void mistakes_in_options(void **state)
+{
+    struct parsed p = {0};
+    (void)state;
+    assert_int_equal(PARSE(&p, "cmd", "--txt", "a", "one"), ERR_USAGE);
+    assert_says(p.sink, "there is no option --txt; did you mean --text?");
+    assert_int_equal(PARSE(&p, "cmd", "--elephant=3", "one"), ERR_USAGE);
+    assert_says(p.sink, "there is no option --elephant; --help lists them");
+    assert_int_equal(PARSE(&p, "cmd", "--tex", "a"), ERR_USAGE); /* no abbreviations */
+    assert_int_equal(PARSE(&p, "cmd", "one", "--text"), ERR_USAGE);
+    assert_says(p.sink, "--text needs a value");
+    assert_int_equal(PARSE(&p, "cmd", "one", "--flag=yes"), ERR_USAGE);
+    assert_says(p.sink, "--flag takes no value");
+    assert_int_equal(PARSE(&p, "cmd", "one", "--text", "a", "--text=b"), ERR_USAGE);
+    assert_says(p.sink, "--text comes twice");
+    assert_int_equal(PARSE(&p, "cmd", "-t", "one"), ERR_USAGE);
+    assert_says(p.sink, "there is no option -t");
+    assert_int_equal(PARSE(&p, "cmd", "one", "two", "three"), ERR_USAGE);
+    assert_says(p.sink, "do not know what to do with \"three\"; see trefoil help cmd");
+    assert_int_equal(PARSE(&p, "cmd"), ERR_USAGE);
+    assert_says(p.sink, "left out");
+}
+
+static void numbers_in_options(void **state)
+{
+    static const char *const wrong[] = {"", "x", "3x", "0", "11", "1.5", "99999999999999999999"};
+    char sink[256];
+    struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};
+    int64_t n;
+    double x;
+    (void)state;
+    assert_int_equal(command_integer("rows", "10", 1, 10, &n, &log), ERR_OK);
+    assert_int_equal(n, 10);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        sink[0] = '\0';
+        assert_int_equal(command_integer("rows", wrong[i], 1, 10, &n, &log), ERR_USAGE);
+        assert_says(sink, "it should be a whole number from 1 to 10");
+    }
+    assert_int_equal(command_number("eps", "0.5", 0, 1, &x, &log), ERR_OK);
+    assert_true(x == 0.5);
+    assert_int_equal(command_number("eps", "nan", 0, 1, &x, &log), ERR_USAGE);
+    assert_int_equal(command_number("eps", "2", 0, 1, &x, &log), ERR_USAGE);
+    assert_int_equal(command_number("eps", "0.5e", 0, 1, &x, &log), ERR_USAGE);
+}
+
+/* --- the commands ------------------------------------------------------------------------------
+ */
+
+static void keygen_makes_a_key_and_shows_it(void **state)
+{
+    struct outcome made, shown, again;
+    struct stat st;
+    (void)state;
+    TREFOIL(&made, "keygen", "my.key");
+    assert_int_equal(made.code, EXIT_OK);
+    assert_memory_equal(made.out, "trefoil1-", 9);
+    assert_says(made.err, "keep it secret");
+    assert_int_equal(stat("my.key", &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    TREFOIL(&shown, "keygen", "--show", "my.key");
+    assert_int_equal(shown.code, EXIT_OK);
+    assert_string_equal(shown.out, made.out);
+    TREFOIL(&again, "keygen", "my.key");
+    assert_int_not_equal(again.code, EXIT_OK);
+    assert_string_equal(again.out, "");
+    assert_says(again.err, "left alone");
+    TREFOIL(&again, "keygen", "my.key", "--force", "--name", "office");
+    assert_int_equal(again.code, EXIT_OK);
+    assert_says(again.out, "  - name: office\n    key: trefoil1-");
+}
+
+static void keygen_explains_mistakes(void **state)
+{
+    struct outcome o;
+    (void)state;
+    TREFOIL(&o, "keygen");
+    assert_int_equal(o.code, EXIT_USAGE);
+    TREFOIL(&o, "keygen", "a", "--show", "my.key");
+    assert_int_equal(o.code, EXIT_USAGE);
+    TREFOIL(&o, "keygen", "--show", "nowhere.key");
+    assert_int_equal(o.code, EXIT_RUNTIME);
+    assert_says(o.err, "nowhere.key");
+    TREFOIL(&o, "keygen", "/nonexistent/folder/key");
+    assert_int_equal(o.code, EXIT_RUNTIME);
+    assert_says(o.err, "/nonexistent/folder/key");
+}
+
+/* init, a key for everybody, keys put in, check: as the example tells people to. */
+static void from_nothing_to_a_checked_study(void **state)
+{
+    static const char *const names[] = {"north",      "east",       "west",
+                                        "hospital-a", "hospital-b", "office"};
+    struct outcome o;
+    struct bytes text = {0};
+    (void)state;
+    TREFOIL(&o, "init");
+    assert_int_equal(o.code, EXIT_OK);
+    assert_says(o.err, "wrote study.yaml");
+    TREFOIL(&o, "check", "study.yaml");
+    assert_int_equal(o.code, EXIT_CONFIG);
+    assert_says(o.err, "error: study.yaml:");
+    assert_says(o.err, "not a public key");
+    bytes_put(&text, study_template(), strlen(study_template()) + 1);
+    for (size_t i = 0; i < 6; i++) {
+        struct bytes next = {0};
+        char find[64];
+        char *at;
+        TREFOIL(&o, "keygen", names[i]);
+        assert_int_equal(o.code, EXIT_OK);
+        snprintf(find, sizeof find, "REPLACE-WITH-KEY-OF-%s\n", names[i]);
+        at = strstr((char *)text.data, find);
+        assert_non_null(at);
+        bytes_put(&next, text.data, (size_t)(at - (char *)text.data));
+        bytes_put(&next, o.out, KEYS_TEXT_SIZE - 1);
+        at += strlen(find) - 1;
+        bytes_put(&next, at, strlen(at) + 1);
+        bytes_clear(&text);
+        text = next;
+    }
+    assert_int_equal(file_write("study.yaml", 0644, text.data, text.size - 1, NULL), ERR_OK);
+    bytes_clear(&text);
+    TREFOIL(&o, "check", "study.yaml", "--key", "hospital-b");
+    assert_int_equal(o.code, EXIT_OK);
+    assert_string_equal(o.err, "");
+    assert_says(o.out, "differential privacy");
+    assert_says(o.out, "You are the owner hospital-b");
+    TREFOIL(&o, "check", "--fingerprint", "study.yaml");
+    assert_int_equal(o.code, EXIT_OK);
+    assert_int_equal(strlen(o.out), STUDY_FINGERPRINT_SIZE);
+}
+
+static void init_replaces_nothing(void **state)
+{
+    struct outcome o;
+    char text[64];
+    (void)state;
+    assert_int_equal(file_write("other.yaml", 0644, "mine", 4, NULL), ERR_OK);
+    TREFOIL(&o, "init", "other.yaml");
+    assert_int_not_equal(o.code, EXIT_OK);
+    assert_says(o.err, "left alone");
+    slurp("other.yaml", text, sizeof text);
+    assert_string_equal(text, "mine");
+    TREFOIL(&o, "init", "--force", "other.yaml");
+    assert_int_equal(o.code, EXIT_OK);
+    TREFOIL(&o, "init", "a", "-b");
+    assert_int_equal(o.code, EXIT_USAGE);
+    TREFOIL(&o, "init", "--", "-b");
+    assert_int_equal(o.code, EXIT_OK);
+}
+
+static void check_explains_mistakes(void **state)
+{
+    struct outcome o;
+    (void)state;
+    TREFOIL(&o, "check");
+    assert_int_equal(o.code, EXIT_USAGE);
+    TREFOIL(&o, "check", "nowhere.yaml");
+    assert_int_equal(o.code, EXIT_RUNTIME);
+    assert_says(o.err, "nowhere.yaml");
+    assert_int_equal(file_write("other.yaml", 0644, "study: x\nfoo: 1\n", 16, NULL), ERR_OK);
+    TREFOIL(&o, "check", "other.yaml");
+    assert_int_equal(o.code, EXIT_CONFIG);
+    assert_says(o.err, "error: other.yaml:2:1: ");
+    assert_string_equal(o.out, "");
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(help_is_on_standard_output),
+        TEST(without_a_command_it_is_a_mistake),
+        TEST(every_command_has_help_with_an_example),
+        TEST(the_version_is_told),
+        TEST(an_unknown_command_has_a_suggestion),
+        TEST(a_full_disk_is_an_error),
+        TEST(every_error_has_its_exit_code),
+        TEST(options_in_every_form),
+        TEST(mistakes_in_options),
+        TEST(numbers_in_options),
+        TEST(keygen_makes_a_key_and_shows_it),
+        TEST(keygen_explains_mistakes),
+        TEST(from_nothing_to_a_checked_study),
+        TEST(init_replaces_nothing),
+        TEST(check_explains_mistakes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
