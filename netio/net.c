@@ -331,10 +331,6 @@ static enum err unexpected(struct net *net, enum net_peer peer, const struct fra
     uint8_t *body = net->message.data + FRAME_HEADER;
     enum err e;
 
-    if (h->sender != expected->sender || h->receiver != expected->receiver)
-        return bad_frame(net, peer, ERR_AUTH, "of another pair of servers");
-    if (h->lane != expected->lane)
-        return bad_frame(net, peer, ERR_AUTH, "of another lane");
     if (h->sequence != expected->sequence)
         return bad_frame(net, peer, ERR_AUTH,
                          h->sequence < expected->sequence ? "that came before (a replay)"
@@ -364,6 +360,10 @@ static enum err take_frame(struct net *net, enum net_peer peer, const struct net
     e = frame_parse(&h, p, net->message.size, SEAL_TAG);
     if (e != ERR_OK)
         return bad_frame(net, peer, e, "that does not parse");
+    if (h.sender != expected.sender || h.receiver != expected.receiver)
+        return bad_frame(net, peer, ERR_AUTH, "of another pair of servers");
+    if (h.lane != expected.lane)
+        return bad_frame(net, peer, ERR_AUTH, "of another lane");
     if (h.kind == FRAME_ABORT)
         return take_abort(net, peer);
     expected.sequence = link->in_sequence;

@@ -28,10 +28,12 @@ static enum err use_key(struct seal *s)
 enum err seal_new(struct seal **seal, enum seal_side side, const uint8_t key[SEAL_KEY],
                   uint64_t blocks)
 {
-    struct seal *s = memory_array(1, sizeof *s);
+    struct seal *s;
     enum err e = ERR_NOMEM;
 
     *seal = NULL;
+    TRY(secret_start());
+    s = memory_array(1, sizeof *s);
     if (s == NULL)
         return ERR_NOMEM;
     s->side = side;

@@ -1,0 +1,113 @@
+/* tests/test_netio.h - what the tests of netio/ share: three threads, keys, ports, patterns. */
+#ifndef TREFOIL_TESTS_TEST_NETIO_H
+#define TREFOIL_TESTS_TEST_NETIO_H
+
+#include "netio/context.h"
+#include "netio/transport.h"
+
+#include <arpa/inet.h>
+#include <pthread.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Runs f on three elements of `size` bytes, each in a thread of its own, and waits for them. */
+static inline void run_three(void *(*f)(void *), void *elements, size_t size)
+{
+    pthread_t thread[3];
+    for (size_t i = 0; i < 3; i++)
+        if (pthread_create(&thread[i], NULL, f, (char *)elements + i * size) != 0)
+            abort();
+    for (size_t i = 0; i < 3; i++)
+        pthread_join(thread[i], NULL);
+}
+
+/* Endpoints on loopback that were free a moment ago: all bound at once, so that they differ. */
+#define ENDPOINT_SIZE 32
+static inline void free_endpoints(char (*endpoint)[ENDPOINT_SIZE], size_t count)
+{
+    int fd[16];
+    for (size_t i = 0; i < count; i++) {
+        struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+        socklen_t n = sizeof a;
+        fd[i] = socket(AF_INET, SOCK_STREAM, 0);
+        if (fd[i] < 0 || bind(fd[i], (struct sockaddr *)&a, sizeof a) != 0 ||
+            getsockname(fd[i], (struct sockaddr *)&a, &n) != 0)
+            abort();
+        snprintf(endpoint[i], ENDPOINT_SIZE, "tcp://127.0.0.1:%u", (unsigned)ntohs(a.sin_port));
+    }
+    for (size_t i = 0; i < count; i++)
+        close(fd[i]);
+}
+
+struct key_pair {
+    uint8_t public[32], secret[32];
+};
+
+static inline struct key_pair new_key_pair(void)
+{
+    struct key_pair k;
+    if (sodium_init() < 0)
+        abort();
+    crypto_box_keypair(k.public, k.secret);
+    return k;
+}
+
+/*
+ * Three servers' ZeroMQ links on loopback. With keys: CURVE, and server i expects key[j] of server
+ * j but shows shown[i].
+ */
+static inline enum err three_zmq(struct transport *t[3], struct netio *netio, int depth,
+                                 const struct key_pair *key, const struct key_pair *shown,
+                                 struct log *log)
+{
+    char endpoint[6][ENDPOINT_SIZE];
+    free_endpoints(endpoint, 6);
+    for (unsigned i = 0; i < 3; i++) {
+        unsigned prev = net_index_of(i, NET_PREV), next = net_index_of(i, NET_NEXT);
+        /* endpoint[2 i + p]: where server i listens for its neighbour p */
+        struct transport_zmq_options o = {
+            .netio = netio,
+            .index = i,
+            .listen = {endpoint[2 * i + NET_PREV], endpoint[2 * i + NET_NEXT]},
+            .dial = {endpoint[2 * prev + NET_NEXT], endpoint[2 * next + NET_PREV]},
+            .max_message = (size_t)2 << 20,
+            .depth = depth,
+            .log = log,
+        };
+        if (key != NULL) {
+            o.curve_public = shown[i].public;
+            o.curve_secret = shown[i].secret;
+            o.peer_public[NET_PREV] = key[prev].public;
+            o.peer_public[NET_NEXT] = key[next].public;
+        }
+        TRY(transport_zmq_new(&t[i], &o));
+    }
+    return ERR_OK;
+}
+
+/* Bytes that depend on a tag, and whether a buffer still holds them. */
+static inline uint64_t pattern_word(uint64_t *state)
+{
+    uint64_t x = *state += 0x9e3779b97f4a7c15;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+    return x ^ (x >> 27);
+}
+
+static inline void pattern_fill(uint8_t *p, size_t n, uint64_t tag)
+{
+    for (size_t i = 0; i < n; i++)
+        p[i] = (uint8_t)(i % 8 == 0 ? pattern_word(&tag) : p[i - 1] * 5u + 1u);
+}
+
+static inline bool pattern_holds(const uint8_t *p, size_t n, uint64_t tag)
+{
+    for (size_t i = 0; i < n; i++)
+        if (p[i] != (uint8_t)(i % 8 == 0 ? pattern_word(&tag) : p[i - 1] * 5u + 1u))
+            return false;
+    return true;
+}
+
+#endif

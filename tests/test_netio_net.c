@@ -1,0 +1,694 @@
+/*
+ * netio/: rounds between three parties as threads, over in-process queues and over ZeroMQ, with
+ * frames damaged on their way by a relay of this test. Threads collect results; the main thread
+ * asserts.
+ */
+#include "tests/support_cmocka.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "netio/frame.h"
+#include "netio/net.h"
+#include "tests/test_netio.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MIB ((size_t)1 << 20)
+#define OVERHEAD ((uint64_t)NET_FRAME_OVERHEAD)
+
+/* --- the relay: a transport that damages what one server sends to one neighbour -----------------
+ */
+
+enum damage {
+    NONE,
+    FLIP,      /* a bit of byte `at` */
+    CUT,       /* to `at` bytes */
+    GROW,      /* by a byte */
+    DROP,      /* the frame is lost */
+    DUPLICATE, /* it comes twice */
+    REPLAY,    /* the first frame comes again before it */
+    SWAP,      /* it comes after its successor */
+    UNSEAL,    /* the body is other bytes, with a plausible header */
+    GARBAGE,   /* random bytes come before it */
+    FORGED_ABORT,
+    STRANGER /* frames of another session come before each frame */
+};
+
+struct relay {
+    struct transport *inner;
+    struct transport outer;
+    enum net_peer to;
+    enum damage damage;
+    size_t which, at; /* the frame that suffers, counted from 0 */
+    size_t count;
+    uint8_t first[400], held[400];
+    size_t first_size, held_size;
+};
+
+static enum err pass(struct relay *r, const uint8_t *p, size_t n)
+{
+    return transport_send(r->inner, r->to, p, n, NULL, 0);
+}
+
+/* The queue of these tests is deep enough for every frame, so a send that adds some never waits. */
+static enum err damaged_send(struct relay *r, uint8_t *p, size_t n)
+{
+    uint8_t other[400];
+    switch (r->damage) {
+    case FLIP:
+        p[r->at] ^= (uint8_t)(1u << r->at % 8);
+        break;
+    case CUT:
+        n = r->at;
+        break;
+    case GROW:
+        p[n++] = 0;
+        break;
+    case DROP:
+        return ERR_OK;
+    case DUPLICATE:
+        TRY(pass(r, p, n));
+        break;
+    case REPLAY:
+        TRY(pass(r, r->first, r->first_size));
+        break;
+    case SWAP:
+        memcpy(r->held, p, n);
+        r->held_size = n;
+        return ERR_OK;
+    case UNSEAL:
+        pattern_fill(p + FRAME_HEADER, n - FRAME_HEADER, 99);
+        break;
+    case GARBAGE: /* too short to name a session: it cannot pass for a stranger's */
+        pattern_fill(other, 39, 7);
+        TRY(pass(r, other, 39));
+        break;
+    case FORGED_ABORT:
+        p[6] = FRAME_ABORT;
+        memset(p + 72, 0, 4);
+        n = FRAME_HEADER + 16;
+        break;
+    default:
+        break;
+    }
+    return pass(r, p, n);
+}
+
+static enum err relay_send(void *self, enum net_peer to, const void *head, size_t head_size,
+                           const void *body, size_t body_size)
+{
+    struct relay *r = self;
+    uint8_t whole[400 + 1];
+    size_t n = head_size + body_size, number;
+
+    if (to != r->to || n >= sizeof whole)
+        return transport_send(r->inner, to, head, head_size, body, body_size);
+    memcpy(whole, head, head_size);
+    if (body_size > 0)
+        memcpy(whole + head_size, body, body_size);
+    number = r->count++;
+    if (number == 0) {
+        memcpy(r->first, whole, n);
+        r->first_size = n;
+    }
+    if (r->damage == STRANGER) {
+        uint8_t other[sizeof whole];
+        memcpy(other, whole, n);
+        other[8] ^= 0x40;
+        TRY(pass(r, other, n));
+        other[20] ^= 0x40;
+        TRY(pass(r, other, 77));
+    }
+    if (number == r->which)
+        return damaged_send(r, whole, n);
+    TRY(pass(r, whole, n));
+    if (r->held_size > 0) {
+        n = r->held_size;
+        r->held_size = 0;
+        return pass(r, r->held, n);
+    }
+    return ERR_OK;
+}
+
+static enum err relay_receive(void *self, enum net_peer from, struct bytes *message)
+{
+    struct relay *r = self;
+    return transport_receive(r->inner, from, message);
+}
+
+static enum err relay_wait(void *self, unsigned readable, unsigned writable, int64_t deadline)
+{
+    struct relay *r = self;
+    return transport_wait(r->inner, readable, writable, deadline);
+}
+
+static const struct transport_ops relay_ops = {
+    .send = relay_send, .receive = relay_receive, .wait = relay_wait};
+
+/* --- a party: some rounds of payloads that both sides know -------------------------------------
+ */
+
+struct plan {
+    size_t rounds;
+    /* bytes that server `from` sends to its previous and next neighbour in a round */
+    size_t (*size)(size_t round, unsigned from, enum net_peer to);
+    int64_t deadline_ms;
+    uint64_t rekey_blocks;
+};
+
+struct party {
+    unsigned index;
+    struct transport *transport;
+    const struct plan *plan;
+    uint32_t lane;
+    size_t extra;      /* bytes that this party wrongly adds to what it sends */
+    size_t stop_after; /* rounds after which it leaves without a word; 0: never */
+    /* results */
+    enum err e, after;
+    size_t done;
+    bool intact;
+    double seconds;
+    uint64_t strangers, rounds;
+    struct net_counters total, select;
+    char sink[2048];
+};
+
+static uint64_t tag_of(size_t round, unsigned from, unsigned to)
+{
+    return round * 16 + from * 4 + to + 1;
+}
+
+static enum err one_round(struct party *p, struct net *net, size_t round)
+{
+    struct net_round r = {0};
+    uint8_t *out[2] = {0}, *in[2] = {0};
+    enum err e;
+
+    for (unsigned n = 0; n < 2; n++) {
+        enum net_peer peer = (enum net_peer)n;
+        unsigned other = net_index_of(p->index, peer);
+        r.send_size[n] = p->plan->size(round, p->index, peer);
+        r.receive_size[n] = p->plan->size(round, other, peer == NET_PREV ? NET_NEXT : NET_PREV);
+        r.send_size[n] += r.send_size[n] > 0 ? p->extra : 0;
+        r.send[n] = out[n] = malloc(r.send_size[n] + 1);
+        r.receive[n] = in[n] = malloc(r.receive_size[n] + 1);
+        if (out[n] == NULL || in[n] == NULL)
+            abort();
+        pattern_fill(out[n], r.send_size[n], tag_of(round, p->index, other));
+        in[n][r.receive_size[n]] = 0x5a;
+    }
+    e = net_exchange(net, &r);
+    for (unsigned n = 0; n < 2; n++) {
+        unsigned other = net_index_of(p->index, (enum net_peer)n);
+        if (e == ERR_OK && !pattern_holds(in[n], r.receive_size[n], tag_of(round, other, p->index)))
+            p->intact = false;
+        if (in[n][r.receive_size[n]] != 0x5a)
+            p->intact = false;
+        free(out[n]);
+        free(in[n]);
+    }
+    return e;
+}
+
+static void *run_party(void *argument)
+{
+    struct party *p = argument;
+    struct log log = {.buffer = p->sink, .buffer_size = sizeof p->sink, .level = LOG_WARN};
+    struct session *session = NULL;
+    struct net *net = NULL;
+    double begin = clock_now_s();
+
+    p->intact = true;
+    p->e = session_for_test(&session, p->index, 11);
+    if (p->e == ERR_OK)
+        p->e = net_new(&net, &(struct net_options){.transport = p->transport,
+                                                   .session = session,
+                                                   .lane = p->lane,
+                                                   .deadline_ms = p->plan->deadline_ms,
+                                                   .rekey_blocks = p->plan->rekey_blocks,
+                                                   .log = &log});
+    session_free(&session); /* keys are derived once */
+    for (p->done = 0; p->e == ERR_OK && p->done < p->plan->rounds; p->done++) {
+        if (p->stop_after != 0 && p->done == p->stop_after)
+            break;
+        net_enter(net, p->done % 2 == 0 ? NET_SELECT : NET_OTHER);
+        p->e = one_round(p, net, p->done);
+    }
+    p->seconds = clock_now_s() - begin;
+    if (net != NULL) {
+        p->total = net_total(net);
+        p->select = *net_counters(net, NET_SELECT);
+        p->strangers = net_strangers(net);
+        p->rounds = net_rounds(net);
+        p->after = p->e != ERR_OK ? net_exchange(net, &(struct net_round){0}) : ERR_OK;
+    }
+    net_free(&net);
+    return NULL;
+}
+
+static void start(struct party party[3], struct transport *t[3], const struct plan *plan)
+{
+    memset(party, 0, 3 * sizeof *party);
+    for (unsigned i = 0; i < 3; i++) {
+        party[i].index = i;
+        party[i].transport = t[i];
+        party[i].plan = plan;
+    }
+}
+
+/* Runs a plan with a relay on what server `from` sends to its neighbour `to`. */
+static void run_damaged(struct party party[3], const struct plan *plan, unsigned from,
+                        const struct relay *damage)
+{
+    struct transport *t[3];
+    struct relay relay = *damage;
+    assert_int_equal(transport_memory_new(t, 64), ERR_OK);
+    start(party, t, plan);
+    relay.inner = t[from];
+    relay.outer = (struct transport){.ops = &relay_ops, .self = &relay};
+    party[from].transport = &relay.outer;
+    run_three(run_party, party, sizeof *party);
+    for (unsigned i = 0; i < 3; i++)
+        transport_free(&t[i]);
+}
+
+static size_t hundred(size_t round, unsigned from, enum net_peer to)
+{
+    (void)round, (void)from, (void)to;
+    return 100;
+}
+
+static const struct plan small_rounds = {.rounds = 4, .size = hundred, .deadline_ms = 1500};
+
+/* --- tests -------------------------------------------------------------------------------------
+ */
+
+/* Server 0 sends to 1; frame 1, of round 1, suffers. 1 must see it, 0 and 2 must hear of it. */
+static void expect_end(const struct relay *damage, enum err seen, enum err or_seen)
+{
+    struct party p[3];
+    run_damaged(p, &small_rounds, 0, damage);
+    if (p[1].e != seen && p[1].e != or_seen)
+        fail_msg("damage %d at %zu: server 1 says %s\n%s", damage->damage, damage->at,
+                 error_text(p[1].e), p[1].sink);
+    for (unsigned i = 0; i < 3; i += 2)
+        if (p[i].e != ERR_PEER || strstr(p[i].sink, "gave up") == NULL)
+            fail_msg("damage %d at %zu: server %u says %s\n%s", damage->damage, damage->at, i,
+                     error_text(p[i].e), p[i].sink);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(p[i].after, ERR_MISUSE);
+        assert_true(p[i].intact);
+        assert_true(p[i].seconds < 1.0); /* nobody needed the deadline */
+    }
+    if (seen != ERR_TIMEOUT)
+        assert_non_null(strstr(p[1].sink, "server 0 sent"));
+}
+
+static void altered_frames_end_the_session(void **state)
+{
+    (void)state;
+    for (size_t at = 0; at < FRAME_HEADER + 100 + 16; at++)
+        expect_end(&(struct relay){.to = NET_NEXT, .damage = FLIP, .which = 1, .at = at}, ERR_AUTH,
+                   ERR_FORMAT);
+}
+
+static void short_and_long_frames_end_the_session(void **state)
+{
+    (void)state;
+    for (size_t at = 0; at < FRAME_HEADER + 100 + 16; at += at < 100 ? 1 : 13)
+        expect_end(&(struct relay){.to = NET_NEXT, .damage = CUT, .which = 1, .at = at}, ERR_FORMAT,
+                   ERR_FORMAT);
+    expect_end(&(struct relay){.to = NET_NEXT, .damage = GROW, .which = 1}, ERR_FORMAT, ERR_FORMAT);
+}
+
+static void lost_moved_and_foreign_frames_end_the_session(void **state)
+{
+    static const enum damage all[] = {DROP, DUPLICATE, REPLAY, SWAP, UNSEAL, FORGED_ABORT};
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        expect_end(&(struct relay){.to = NET_NEXT, .damage = all[i], .which = 1}, ERR_AUTH,
+                   ERR_AUTH);
+    expect_end(&(struct relay){.to = NET_NEXT, .damage = GARBAGE, .which = 1}, ERR_FORMAT,
+               ERR_FORMAT);
+}
+
+static void frames_of_other_sessions_are_dropped_and_counted(void **state)
+{
+    struct party p[3];
+    (void)state;
+    run_damaged(p, &small_rounds, 0,
+                &(struct relay){.to = NET_NEXT, .damage = STRANGER, .which = SIZE_MAX});
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(p[i].e, ERR_OK);
+        assert_true(p[i].intact);
+        assert_int_equal(p[i].strangers, i == 1 ? 8 : 0);
+        assert_int_equal(p[i].total.frames_received, 8);
+        assert_int_equal(p[i].total.wire_received, 8 * (100 + OVERHEAD));
+    }
+}
+
+static void another_lane_ends_the_session(void **state)
+{
+    struct party p[3];
+    struct transport *t[3];
+    (void)state;
+    assert_int_equal(transport_memory_new(t, 8), ERR_OK);
+    start(p, t, &small_rounds);
+    p[0].lane = 1;
+    run_three(run_party, p, sizeof *p);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_not_equal(p[i].e, ERR_OK);
+        assert_true(p[i].seconds < 1.0);
+        transport_free(&t[i]);
+    }
+    assert_true(strstr(p[0].sink, "another lane") != NULL ||
+                strstr(p[1].sink, "another lane") != NULL ||
+                strstr(p[2].sink, "another lane") != NULL);
+}
+
+/* An honest program that does something else: told apart from an altered frame. */
+static void another_size_is_a_mismatch(void **state)
+{
+    struct party p[3];
+    struct transport *t[3];
+    (void)state;
+    assert_int_equal(transport_memory_new(t, 8), ERR_OK);
+    start(p, t, &small_rounds);
+    p[0].extra = 1;
+    run_three(run_party, p, sizeof *p);
+    assert_true(p[1].e == ERR_MISMATCH || p[2].e == ERR_MISMATCH);
+    assert_true(p[1].e == ERR_MISMATCH || p[1].e == ERR_PEER);
+    assert_true(p[2].e == ERR_MISMATCH || p[2].e == ERR_PEER);
+    assert_int_equal(p[0].e, ERR_PEER);
+    if (p[1].e == ERR_MISMATCH)
+        assert_non_null(
+            strstr(p[1].sink, "server 0 sent 101 bytes for round 0 where we expect 100"));
+    for (unsigned i = 0; i < 3; i++)
+        transport_free(&t[i]);
+}
+
+/* Each sends to its next neighbour only, so the news must be passed on: 0 sees it, 1 hears it of 0,
+ * 2 hears it of 1. */
+static size_t ring(size_t round, unsigned from, enum net_peer to)
+{
+    (void)round, (void)from;
+    return to == NET_NEXT ? 100 : 0;
+}
+
+static void an_abort_is_passed_on(void **state)
+{
+    static const struct plan plan = {.rounds = 4, .size = ring, .deadline_ms = 1500};
+    struct party p[3];
+    (void)state;
+    run_damaged(p, &plan, 2, &(struct relay){.to = NET_NEXT, .damage = FLIP, .which = 1, .at = 90});
+    assert_int_equal(p[0].e, ERR_AUTH);
+    assert_int_equal(p[1].e, ERR_PEER);
+    assert_int_equal(p[2].e, ERR_PEER);
+    assert_non_null(strstr(p[1].sink, "server 0 gave up"));
+    assert_non_null(strstr(p[2].sink, "server 1 gave up"));
+    for (unsigned i = 0; i < 3; i++)
+        assert_true(p[i].seconds < 1.0);
+}
+
+/* Every pair of sizes meets in one of the rounds, and both directions differ. */
+static const size_t sizes[] = {0, 1, 63, MIB - 1, MIB, MIB + 1, 5 * MIB};
+#define SIZES (sizeof sizes / sizeof *sizes)
+
+static size_t varied(size_t round, unsigned from, enum net_peer to)
+{
+    return sizes[(round + 2 * from + 3 * (size_t)to * (round / SIZES + 1)) % SIZES];
+}
+
+static void expect_varied(struct party p[3], const struct plan *plan)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        uint64_t sent = 0, received = 0, out = 0, in = 0;
+        for (size_t r = 0; r < plan->rounds; r++) {
+            for (unsigned n = 0; n < 2; n++) {
+                enum net_peer peer = (enum net_peer)n;
+                size_t a = plan->size(r, i, peer);
+                size_t b = plan->size(r, net_index_of(i, peer),
+                                      peer == NET_PREV ? NET_NEXT : NET_PREV);
+                sent += a, received += b;
+                out += (a + MIB - 1) / MIB, in += (b + MIB - 1) / MIB;
+            }
+        }
+        if (p[i].e != ERR_OK)
+            fail_msg("server %u: %s\n%s", i, error_text(p[i].e), p[i].sink);
+        assert_true(p[i].intact);
+        assert_int_equal(p[i].rounds, plan->rounds);
+        assert_int_equal(p[i].total.rounds, plan->rounds);
+        assert_int_equal(p[i].total.payload_sent, sent);
+        assert_int_equal(p[i].total.payload_received, received);
+        assert_int_equal(p[i].total.frames_sent, out);
+        assert_int_equal(p[i].total.frames_received, in);
+        assert_int_equal(p[i].total.wire_sent, sent + OVERHEAD * out);
+        assert_int_equal(p[i].total.wire_received, received + OVERHEAD * in);
+    }
+}
+
+static void all_sizes_go_through_one_slot(void **state)
+{
+    static const struct plan plan = {
+        .rounds = 2 * SIZES, .size = varied, .deadline_ms = 20000, .rekey_blocks = 70000};
+    struct transport *t[3];
+    struct party p[3];
+    (void)state;
+    assert_int_equal(transport_memory_new(t, 1), ERR_OK);
+    start(p, t, &plan);
+    run_three(run_party, p, sizeof *p);
+    expect_varied(p, &plan);
+    for (unsigned i = 0; i < 3; i++)
+        transport_free(&t[i]);
+}
+
+static void all_sizes_go_over_zeromq(void **state)
+{
+    static const struct plan plan = {.rounds = SIZES, .size = varied, .deadline_ms = 20000};
+    struct log log = {.file = stderr, .level = LOG_WARN};
+    struct transport *t[3];
+    struct netio *netio;
+    struct party p[3];
+    (void)state;
+    assert_int_equal(netio_new(&netio, &log), ERR_OK);
+    /* bare links while admission runs: it must not be asked about them */
+    assert_int_equal(three_zmq(t, netio, 1, NULL, NULL, &log), ERR_OK);
+    start(p, t, &plan);
+    run_three(run_party, p, sizeof *p);
+    expect_varied(p, &plan);
+    for (unsigned i = 0; i < 3; i++)
+        transport_free(&t[i]);
+    netio_free(&netio);
+}
+
+static void counters_are_exact(void **state)
+{
+    struct party p[3];
+    struct transport *t[3];
+    (void)state;
+    assert_int_equal(transport_memory_new(t, 8), ERR_OK);
+    start(p, t, &small_rounds);
+    run_three(run_party, p, sizeof *p);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(p[i].e, ERR_OK);
+        assert_int_equal(p[i].total.rounds, 4);
+        assert_int_equal(p[i].select.rounds, 2);
+        assert_int_equal(p[i].total.payload_sent, 800);
+        assert_int_equal(p[i].total.payload_received, 800);
+        assert_int_equal(p[i].total.wire_sent, 800 + 8 * 96);
+        assert_int_equal(p[i].total.wire_received, 800 + 8 * 96);
+        assert_int_equal(p[i].select.payload_sent, 400);
+        assert_int_equal(p[i].select.wire_received, 400 + 4 * 96);
+        assert_int_equal(p[i].select.frames_sent, 4);
+        assert_true(p[i].total.seconds >= p[i].select.seconds && p[i].select.seconds >= 0);
+        assert_true(p[i].total.seconds <= p[i].seconds);
+        transport_free(&t[i]);
+    }
+}
+
+/* Rounds that move nothing, or only for some, count for all. */
+static size_t sparse(size_t round, unsigned from, enum net_peer to)
+{
+    return round == 1 && from == 2 && to == NET_PREV ? 10 : 0;
+}
+
+static void empty_rounds_count(void **state)
+{
+    static const struct plan plan = {.rounds = 5, .size = sparse, .deadline_ms = 1000};
+    struct party p[3];
+    struct transport *t[3];
+    (void)state;
+    assert_int_equal(transport_memory_new(t, 1), ERR_OK);
+    start(p, t, &plan);
+    run_three(run_party, p, sizeof *p);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(p[i].e, ERR_OK);
+        assert_int_equal(p[i].rounds, 5);
+        assert_int_equal(p[i].total.frames_sent, i == 2 ? 1 : 0);
+        assert_int_equal(p[i].total.frames_received, i == 1 ? 1 : 0);
+        transport_free(&t[i]);
+    }
+}
+
+static void expect_death(struct party p[3], double deadline)
+{
+    bool timeout = false;
+    for (unsigned i = 0; i < 2; i++) {
+        assert_true(p[i].e == ERR_TIMEOUT || p[i].e == ERR_PEER);
+        timeout = timeout || p[i].e == ERR_TIMEOUT;
+        if (p[i].e == ERR_TIMEOUT)
+            assert_non_null(strstr(p[i].sink, "server 2 was silent for"));
+        assert_int_equal(p[i].done, 3); /* the failed round is counted as tried */
+        assert_int_equal(p[i].after, ERR_MISUSE);
+        assert_true(p[i].seconds >= 0.9 * deadline);
+        assert_true(p[i].seconds < 2.5 * deadline);
+    }
+    assert_true(timeout);
+}
+
+static void a_dead_neighbour_is_noticed(void **state)
+{
+    static const struct plan plan = {.rounds = 4, .size = hundred, .deadline_ms = 400};
+    struct log log = {.file = stderr, .level = LOG_WARN};
+    struct transport *t[3];
+    struct netio *netio;
+    struct party p[3];
+    (void)state;
+    assert_int_equal(transport_memory_new(t, 4), ERR_OK);
+    start(p, t, &plan);
+    p[2].stop_after = 2;
+    run_three(run_party, p, sizeof *p);
+    expect_death(p, 0.4);
+    for (unsigned i = 0; i < 3; i++)
+        transport_free(&t[i]);
+
+    assert_int_equal(netio_new(&netio, &log), ERR_OK);
+    assert_int_equal(three_zmq(t, netio, 4, NULL, NULL, &log), ERR_OK);
+    start(p, t, &plan);
+    p[2].stop_after = 2;
+    run_three(run_party, p, sizeof *p);
+    expect_death(p, 0.4);
+    for (unsigned i = 0; i < 3; i++)
+        transport_free(&t[i]);
+    netio_free(&netio);
+}
+
+/* Nothing to receive: only a full queue can tell. */
+static size_t one_way(size_t round, unsigned from, enum net_peer to)
+{
+    (void)round;
+    return from == 0 && to == NET_PREV ? 4 * MIB : 0;
+}
+
+static void a_neighbour_that_takes_nothing_is_noticed(void **state)
+{
+    static const struct plan plan = {.rounds = 3, .size = one_way, .deadline_ms = 300};
+    struct transport *t[3];
+    struct party p[3];
+    (void)state;
+    assert_int_equal(transport_memory_new(t, 1), ERR_OK);
+    start(p, t, &plan);
+    p[2].stop_after = 1;
+    run_three(run_party, p, sizeof *p);
+    assert_int_equal(p[0].e, ERR_TIMEOUT);
+    assert_non_null(strstr(p[0].sink, "server 2 took nothing"));
+    assert_true(p[0].seconds < 1.0);
+    for (unsigned i = 0; i < 3; i++)
+        transport_free(&t[i]);
+}
+
+static void queues_keep_order_and_bounds(void **state)
+{
+    struct transport *t[3];
+    struct bytes b = {0};
+    int64_t now;
+    (void)state;
+    assert_int_equal(transport_memory_new(t, 0), ERR_RANGE);
+    assert_int_equal(transport_memory_new(t, 2), ERR_OK);
+    assert_int_equal(transport_receive(t[1], NET_PREV, &b), ERR_AGAIN);
+    assert_int_equal(transport_send(t[0], NET_NEXT, "a", 1, "bc", 2), ERR_OK);
+    assert_int_equal(transport_send(t[0], NET_NEXT, "d", 1, NULL, 0), ERR_OK);
+    assert_int_equal(transport_send(t[0], NET_NEXT, "e", 1, NULL, 0), ERR_AGAIN);
+    assert_int_equal(transport_wait(t[0], 0, 1u << NET_NEXT, clock_now_ms()), ERR_TIMEOUT);
+    assert_int_equal(transport_wait(t[0], 0, 1u << NET_PREV, clock_now_ms()), ERR_OK);
+    assert_int_equal(transport_wait(t[1], 1u << NET_PREV, 0, clock_now_ms()), ERR_OK);
+    assert_int_equal(transport_receive(t[1], NET_PREV, &b), ERR_OK);
+    assert_int_equal(b.size, 3);
+    assert_memory_equal(b.data, "abc", 3);
+    assert_int_equal(transport_send(t[0], NET_NEXT, NULL, 0, NULL, 0), ERR_OK);
+    assert_int_equal(transport_receive(t[1], NET_PREV, &b), ERR_OK);
+    assert_memory_equal(b.data, "d", 1);
+    assert_int_equal(transport_receive(t[1], NET_PREV, &b), ERR_OK);
+    assert_int_equal(b.size, 0);
+    assert_int_equal(transport_receive(t[2], NET_NEXT, &b), ERR_AGAIN);
+    now = clock_now_ms();
+    assert_int_equal(transport_receive_by(t[1], NET_PREV, &b, now + 60), ERR_TIMEOUT);
+    assert_in_range(clock_now_ms() - now, 55, 500);
+    bytes_clear(&b);
+    for (unsigned i = 0; i < 3; i++)
+        transport_free(&t[i]);
+}
+
+static void phases_have_names(void **state)
+{
+    (void)state;
+    assert_string_equal(net_phase_name(NET_OTHER), "other");
+    assert_string_equal(net_phase_name(NET_MEASURE), "measure");
+    assert_string_equal(net_phase_name(NET_PHASES), "unknown");
+}
+
+static void an_address_in_use_is_named(void **state)
+{
+    char endpoint[6][ENDPOINT_SIZE], sink[2048] = "";
+    struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_WARN};
+    struct transport *t, *again;
+    struct netio *netio;
+    (void)state;
+    free_endpoints(endpoint, 4);
+    struct transport_zmq_options o = {.listen = {endpoint[0], endpoint[1]},
+                                      .dial = {endpoint[2], endpoint[3]},
+                                      .max_message = 1000,
+                                      .depth = 1,
+                                      .log = &log};
+    assert_int_equal(netio_new(&netio, NULL), ERR_OK);
+    o.netio = netio;
+    assert_int_equal(transport_zmq_new(&t, &o), ERR_OK);
+    assert_int_equal(transport_zmq_new(&again, &o), ERR_SYSTEM);
+    assert_null(again);
+    assert_non_null(strstr(sink, endpoint[0]));
+    assert_non_null(strstr(sink, "choose another"));
+    sink[0] = '\0';
+    o.listen[0] = "tcp://192.0.2.1:1";
+    assert_int_equal(transport_zmq_new(&again, &o), ERR_SYSTEM);
+    assert_non_null(strstr(sink, "no such address"));
+    sink[0] = '\0';
+    o.listen[0] = "localhost";
+    assert_int_equal(transport_zmq_new(&again, &o), ERR_SYSTEM);
+    assert_non_null(strstr(sink, "tcp://host:port"));
+    transport_free(&t);
+    netio_free(&netio);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(queues_keep_order_and_bounds),
+        cmocka_unit_test(counters_are_exact),
+        cmocka_unit_test(empty_rounds_count),
+        cmocka_unit_test(all_sizes_go_through_one_slot),
+        cmocka_unit_test(all_sizes_go_over_zeromq),
+        cmocka_unit_test(altered_frames_end_the_session),
+        cmocka_unit_test(short_and_long_frames_end_the_session),
+        cmocka_unit_test(lost_moved_and_foreign_frames_end_the_session),
+        cmocka_unit_test(frames_of_other_sessions_are_dropped_and_counted),
+        cmocka_unit_test(another_lane_ends_the_session),
+        cmocka_unit_test(another_size_is_a_mismatch),
+        cmocka_unit_test(an_abort_is_passed_on),
+        cmocka_unit_test(a_dead_neighbour_is_noticed),
+        cmocka_unit_test(a_neighbour_that_takes_nothing_is_noticed),
+        cmocka_unit_test(an_address_in_use_is_named),
+        cmocka_unit_test(phases_have_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

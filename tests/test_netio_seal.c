@@ -1,0 +1,285 @@
+/* netio/: key derivation, sealing and the frame header. */
+#include "tests/support_cmocka.h"
+
+#include "netio/frame.h"
+#include "netio/hkdf.h"
+#include "netio/seal.h"
+#include "netio/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* RFC 5869, test case 3: empty salt, empty info. */
+static void hkdf_known_answer(void **state)
+{
+    static const uint8_t expected[42] = {
+        0x8d, 0xa4, 0xe7, 0x75, 0xa5, 0x63, 0xc1, 0x8f, 0x71, 0x5f, 0x80, 0x2a, 0x06, 0x3c,
+        0x5a, 0x31, 0xb8, 0xa1, 0x1f, 0x5c, 0x5e, 0xe1, 0x87, 0x9e, 0xc3, 0x45, 0x4e, 0x5f,
+        0x3c, 0x73, 0x8d, 0x2d, 0x9d, 0x20, 0x13, 0x95, 0xfa, 0xa4, 0xb6, 0x1a, 0x96, 0xc8};
+    uint8_t secret[22], out[42];
+    struct bytes info = {0};
+    (void)state;
+    memset(secret, 0x0b, sizeof secret);
+    assert_int_equal(hkdf_sha256(secret, sizeof secret, &info, out, sizeof out), ERR_OK);
+    assert_memory_equal(out, expected, sizeof out);
+}
+
+/* The GCM specification, test case 2: key, nonce and plain text of zeros. */
+static void seal_known_answer(void **state)
+{
+    static const uint8_t expected[32] = {0x03, 0x88, 0xda, 0xce, 0x60, 0xb6, 0xa3, 0x92,
+                                         0xf3, 0x28, 0xc2, 0xb9, 0x71, 0xb2, 0xfe, 0x78,
+                                         0xab, 0x6e, 0x47, 0xd4, 0x2c, 0xec, 0x13, 0xbd,
+                                         0xf5, 0x3a, 0x67, 0xb2, 0x12, 0x57, 0xbd, 0xdf};
+    static const uint8_t zero[16];
+    uint8_t out[32];
+    struct seal *s;
+    (void)state;
+    assert_int_equal(seal_new(&s, SEAL_SENDER, zero, 0), ERR_OK);
+    assert_int_equal(seal_frame(s, 0, NULL, 0, zero, sizeof zero, out), ERR_OK);
+    assert_memory_equal(out, expected, sizeof out);
+    seal_free(&s);
+}
+
+static void pair_of_seals(struct seal **out, struct seal **in, uint64_t blocks)
+{
+    static const uint8_t key[SEAL_KEY] = "a key of a test";
+    assert_int_equal(seal_new(out, SEAL_SENDER, key, blocks), ERR_OK);
+    assert_int_equal(seal_new(in, SEAL_RECEIVER, key, blocks), ERR_OK);
+}
+
+static void every_altered_byte_is_noticed(void **state)
+{
+    uint8_t ad[20] = "associated", plain[37] = "plain", sealed[37 + SEAL_TAG];
+    uint8_t zero[37] = {0};
+    (void)state;
+    for (size_t at = 0; at < sizeof ad + sizeof sealed; at++) {
+        uint8_t *byte = at < sizeof ad ? &ad[at] : &sealed[at - sizeof ad];
+        uint8_t back[37];
+        struct seal *out, *in;
+        pair_of_seals(&out, &in, 0);
+        assert_int_equal(seal_frame(out, 5, ad, sizeof ad, plain, sizeof plain, sealed), ERR_OK);
+        *byte ^= (uint8_t)(1u << at % 8);
+        assert_int_equal(seal_open(in, 5, ad, sizeof ad, sealed, sizeof plain, back), ERR_AUTH);
+        assert_memory_equal(back, zero, sizeof back);
+        *byte ^= (uint8_t)(1u << at % 8);
+        seal_free(&in);
+        seal_free(&out);
+    }
+}
+
+static void a_sequence_number_serves_once(void **state)
+{
+    uint8_t b[16 + SEAL_TAG] = {0}, c[16 + SEAL_TAG];
+    struct seal *out, *in;
+    (void)state;
+    pair_of_seals(&out, &in, 0);
+    assert_int_equal(seal_frame(out, 3, NULL, 0, b, 16, c), ERR_OK);
+    assert_int_equal(seal_frame(out, 3, NULL, 0, b, 16, c), ERR_MISUSE);
+    assert_int_equal(seal_frame(out, 2, NULL, 0, b, 16, c), ERR_MISUSE);
+    assert_int_equal(seal_open(out, 4, NULL, 0, c, 16, b), ERR_MISUSE);
+    assert_int_equal(seal_frame(in, 4, NULL, 0, b, 16, c), ERR_MISUSE);
+    assert_int_equal(seal_open(in, 2, NULL, 0, c, 16, b), ERR_AUTH); /* another nonce */
+    assert_int_equal(seal_open(in, 3, NULL, 0, c, 16, b), ERR_OK);
+    assert_int_equal(seal_open(in, 3, NULL, 0, c, 16, b), ERR_MISUSE); /* a replay */
+    seal_free(&in);
+    seal_free(&out);
+}
+
+/* 4 blocks of body and one for the tag: two frames fit into 10 blocks, the third needs a new key.
+ */
+static void keys_are_replaced_at_the_bound(void **state)
+{
+    uint8_t plain[64], sealed[64 + SEAL_TAG], first[64 + SEAL_TAG];
+    struct seal *out, *in, *never;
+    (void)state;
+    memset(plain, 7, sizeof plain);
+    pair_of_seals(&out, &in, 10);
+    pair_of_seals(&never, &in, 10);
+    seal_free(&never);
+    {
+        static const uint8_t key[SEAL_KEY] = "a key of a test";
+        assert_int_equal(seal_new(&never, SEAL_SENDER, key, 0), ERR_OK);
+    }
+    for (uint64_t i = 0; i < 9; i++) {
+        assert_int_equal(seal_frame(out, i, NULL, 0, plain, 64, sealed), ERR_OK);
+        assert_int_equal(seal_frame(never, i, NULL, 0, plain, 64, first), ERR_OK);
+        assert_int_equal(seal_generation(out), i / 2);
+        assert_int_equal(memcmp(first, sealed, sizeof sealed) == 0, i < 2);
+        /* in place */
+        assert_int_equal(seal_open(in, i, NULL, 0, sealed, 64, sealed), ERR_OK);
+        assert_memory_equal(sealed, plain, 64);
+        assert_int_equal(seal_generation(in), i / 2);
+    }
+    /* one frame longer than the bound still goes, with a key of its own */
+    {
+        uint8_t *big = calloc(1, 1000 + SEAL_TAG);
+        assert_non_null(big);
+        assert_int_equal(seal_frame(out, 9, NULL, 0, big, 1000, big), ERR_OK);
+        assert_int_equal(seal_open(in, 9, NULL, 0, big, 1000, big), ERR_OK);
+        assert_int_equal(seal_generation(out), 5);
+        free(big);
+    }
+    seal_free(&never);
+    seal_free(&in);
+    seal_free(&out);
+}
+
+static struct frame_header some_header(void)
+{
+    struct frame_header h = {.kind = FRAME_DATA,
+                             .sender = 1,
+                             .receiver = 2,
+                             .lane = 3,
+                             .sequence = 0x0102030405060708,
+                             .round = 0x1112131415161718,
+                             .total = 0x2122232425262728,
+                             .length = 5};
+    memset(h.session, 0xab, sizeof h.session);
+    return h;
+}
+
+static void headers_round_trip(void **state)
+{
+    struct frame_header h = some_header(), back;
+    uint8_t message[FRAME_HEADER + 5 + SEAL_TAG] = {0};
+    (void)state;
+    frame_encode(&h, message);
+    assert_int_equal(frame_parse(&back, message, sizeof message, SEAL_TAG), ERR_OK);
+    assert_int_equal(back.kind, h.kind);
+    assert_memory_equal(back.session, h.session, sizeof h.session);
+    assert_int_equal(back.sender, 1);
+    assert_int_equal(back.receiver, 2);
+    assert_int_equal(back.lane, 3);
+    assert_true(back.sequence == h.sequence && back.round == h.round && back.total == h.total);
+    assert_int_equal(back.length, 5);
+    assert_false(frame_is_foreign(message, sizeof message, h.session));
+    message[20] ^= 1;
+    assert_true(frame_is_foreign(message, sizeof message, h.session));
+    assert_false(frame_is_foreign(message, 39, h.session));
+}
+
+static void malformed_headers_are_refused(void **state)
+{
+    /* magic, version, kind, length, zero: what the parser itself holds to a value */
+    static const size_t fixed[] = {0, 1, 2, 3, 4, 5, 6, 7, 72, 73, 74, 75, 76, 77, 78, 79};
+    struct frame_header h = some_header(), back;
+    uint8_t message[FRAME_HEADER + 6 + SEAL_TAG] = {0};
+    const size_t n = FRAME_HEADER + 5 + SEAL_TAG;
+    (void)state;
+    frame_encode(&h, message);
+    for (size_t size = 0; size <= sizeof message; size++)
+        assert_int_equal(frame_parse(&back, message, size, SEAL_TAG),
+                         size == n ? ERR_OK : ERR_FORMAT);
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
+        message[fixed[i]] ^= 0x80;
+        assert_int_equal(frame_parse(&back, message, n, SEAL_TAG), ERR_FORMAT);
+        message[fixed[i]] ^= 0x80;
+    }
+}
+
+/* --- session keys ------------------------------------------------------------------------------
+ */
+
+static void bulk_keys_agree_and_differ(void **state)
+{
+    struct session *s[3];
+    uint8_t seen[12][16];
+    size_t count = 0;
+    (void)state;
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(session_for_test(&s[i], i, 1), ERR_OK);
+    for (unsigned i = 0; i < 3; i++) {
+        for (unsigned p = 0; p < 2; p++) {
+            unsigned j = net_index_of(i, (enum net_peer)p);
+            for (uint32_t lane = 0; lane < 2; lane++) {
+                uint8_t there[16];
+                assert_int_equal(
+                    session_bulk_key(s[i], (enum net_peer)p, true, lane, seen[count++]), ERR_OK);
+                assert_int_equal(
+                    session_bulk_key(s[j], p == NET_PREV ? NET_NEXT : NET_PREV, false, lane, there),
+                    ERR_OK);
+                assert_memory_equal(seen[count - 1], there, 16);
+            }
+        }
+    }
+    for (size_t a = 0; a < count; a++)
+        for (size_t b = 0; b < a; b++)
+            assert_memory_not_equal(seen[a], seen[b], 16);
+    for (unsigned i = 0; i < 3; i++)
+        session_free(&s[i]);
+}
+
+static void prg_keys_belong_to_pairs(void **state)
+{
+    struct session *s[3];
+    uint8_t a[16], b[16];
+    (void)state;
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(session_for_test(&s[i], i, 1), ERR_OK);
+    for (unsigned key = 0; key < 3; key++) {
+        unsigned before = net_index_of(key, NET_PREV), after = net_index_of(key, NET_NEXT);
+        assert_int_equal(session_prg_key(s[key], key, 0, "mask", a), ERR_OK);
+        assert_int_equal(session_prg_key(s[before], key, 0, "mask", b), ERR_OK);
+        assert_memory_equal(a, b, 16);
+        assert_int_equal(session_prg_key(s[after], key, 0, "mask", b), ERR_MISUSE);
+    }
+    assert_int_equal(session_prg_key(s[0], 3, 0, "mask", b), ERR_MISUSE);
+    for (unsigned i = 0; i < 3; i++)
+        session_free(&s[i]);
+}
+
+/* Changes one thing after another; each must give another key. */
+static void every_field_matters(void **state)
+{
+    struct session *s, *other;
+    uint8_t base[16], bulk[16], key[16];
+    (void)state;
+    assert_int_equal(session_for_test(&s, 0, 1), ERR_OK);
+    assert_int_equal(session_prg_key(s, 0, 0, "mask", base), ERR_OK);
+    assert_int_equal(session_bulk_key(s, NET_PREV, true, 0, bulk), ERR_OK);
+    assert_memory_not_equal(base, bulk, 16);
+    assert_int_equal(session_prg_key(s, 0, 1, "mask", key), ERR_OK);
+    assert_memory_not_equal(base, key, 16);
+    assert_int_equal(session_prg_key(s, 1, 0, "mask", key), ERR_OK);
+    assert_memory_not_equal(base, key, 16);
+    assert_int_equal(session_prg_key(s, 0, 0, "mas", key), ERR_OK);
+    assert_memory_not_equal(base, key, 16);
+    for (int field = 0; field < 3; field++) {
+        uint8_t *at = field == 0 ? s->id : field == 1 ? s->terms : s->pair_secret[NET_PREV];
+        size_t n = field == 2 ? SESSION_SECRET_SIZE : 32;
+        for (size_t i = 0; i < n; i++) {
+            at[i] ^= 1;
+            assert_int_equal(session_prg_key(s, 0, 0, "mask", key), ERR_OK);
+            assert_memory_not_equal(base, key, 16);
+            assert_int_equal(session_bulk_key(s, NET_PREV, true, 0, key), ERR_OK);
+            assert_memory_not_equal(bulk, key, 16);
+            at[i] ^= 1;
+        }
+    }
+    assert_int_equal(session_for_test(&other, 0, 2), ERR_OK);
+    assert_int_equal(session_prg_key(other, 0, 0, "mask", key), ERR_OK);
+    assert_memory_not_equal(base, key, 16);
+    assert_int_equal(session_prg_key(s, 0, 0, "mask", key), ERR_OK);
+    assert_memory_equal(base, key, 16); /* and all is as it was */
+    session_free(&other);
+    session_free(&s);
+    assert_int_equal(session_for_test(&s, 3, 1), ERR_RANGE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hkdf_known_answer),
+        cmocka_unit_test(seal_known_answer),
+        cmocka_unit_test(every_altered_byte_is_noticed),
+        cmocka_unit_test(a_sequence_number_serves_once),
+        cmocka_unit_test(keys_are_replaced_at_the_bound),
+        cmocka_unit_test(headers_round_trip),
+        cmocka_unit_test(malformed_headers_are_refused),
+        cmocka_unit_test(bulk_keys_agree_and_differ),
+        cmocka_unit_test(prg_keys_belong_to_pairs),
+        cmocka_unit_test(every_field_matters),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
