@@ -16,7 +16,7 @@ size_t answers_bytes(uint64_t cells, unsigned bits)
 }
 
 enum err answers_split(const int64_t *counts, uint64_t cells, unsigned bits,
-                       uint8_t seed[2][ANSWERS_SEED_SIZE], uint8_t *vector)
+                       const uint8_t seed[2][ANSWERS_SEED_SIZE], uint8_t *vector)
 {
     size_t bytes = answers_bytes(cells, bits);
     uint8_t *stream = memory_array(bytes, 1);
@@ -30,7 +30,6 @@ enum err answers_split(const int64_t *counts, uint64_t cells, unsigned bits,
     }
     for (unsigned c = 0; e == ERR_OK && c < 2; c++) {
         struct prg *prg = NULL;
-        secret_random(seed[c], ANSWERS_SEED_SIZE);
         e = prg_new(&prg, seed[c]);
         if (e == ERR_OK)
             e = prg_fill(prg, stream, bytes);

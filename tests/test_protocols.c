@@ -3,6 +3,7 @@
 #include "tests/support_cmocka.h"
 
 #include "base/memory.h"
+#include "base/secret.h"
 #include "mpc/bits.h"
 #include "mpc/open.h"
 #include "mpc/ring.h"
@@ -86,7 +87,8 @@ static void answers_add_up(void **state)
 static void an_owner_cannot_share_what_does_not_fit(void **state)
 {
     int64_t counts[3] = {0, 7, 8};
-    uint8_t seed[2][ANSWERS_SEED_SIZE], vector[4] = {1, 1, 1, 1};
+    const uint8_t seed[2][ANSWERS_SEED_SIZE] = {{1}, {2}};
+    uint8_t vector[4] = {1, 1, 1, 1};
     (void)state;
     assert_int_equal(answers_bytes(3, 3), 2);
     assert_int_equal(answers_split(counts, 3, 3, seed, vector), ERR_DATA);
