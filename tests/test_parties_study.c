@@ -96,7 +96,8 @@ static struct bytes edited(const char *text, const char *find, const char *repla
     const char *at = strstr(text, find);
     assert_non_null(at);
     assert_null(strstr(at + 1, find));
-    bytes_put(&b, text, (size_t)(at - text));
+    if (at > text)
+        bytes_put(&b, text, (size_t)(at - text));
     bytes_put(&b, replace, strlen(replace));
     bytes_put(&b, at + strlen(find), strlen(at + strlen(find)) + 1);
     assert_int_equal(bytes_ok(&b), ERR_OK);
