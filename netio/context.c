@@ -1,6 +1,7 @@
 /*
  * The admission thread answers ZAP (ZeroMQ RFC 27) requests of this context's sockets on
- * inproc://zeromq.zap. libzmq asks it for each CURVE connection before anything reaches a socket.
+ * inproc://zeromq.zap.01. libzmq asks it for each CURVE connection before anything reaches a socket.
+ * Without that endpoint libzmq would admit every key: socket.c closes that door (fail_closed()).
  */
 #include "netio/context.h"
 
@@ -218,7 +219,7 @@ static enum err start(struct netio *n)
         return ERR_SYSTEM;
     /* bound before any other socket can exist, so that none is ever open without admission */
     if (zmq_setsockopt(n->zap, ZMQ_LINGER, &no_linger, sizeof no_linger) != 0 ||
-        zmq_bind(n->zap, "inproc://zeromq.zap") != 0 ||
+        zmq_bind(n->zap, "inproc://zeromq.zap.01") != 0 ||
         pthread_create(&n->thread, NULL, admission, n) != 0) {
         zmq_close(n->zap);
         return ERR_SYSTEM;

@@ -31,7 +31,8 @@
 #define NONCE 32
 #define SECRET 32
 #define MESSAGE_MAX 4096
-#define MISMATCH_MS 2000 /* after a mismatch: how long the other neighbour's HELLO is waited for   \
+#define MISMATCH_MS                                                                                \
+    2000 /* after a mismatch: how long the other neighbour's HELLO is waited for   \
                           */
 
 enum type { PROPOSE = 1, HELLO = 2, SECRETS = 3 };

@@ -1,0 +1,467 @@
+/* netio/: the handshake, over in-process queues and over CURVE links. */
+#include "tests/support_cmocka.h"
+
+#include "base/clock.h"
+#include "netio/session.h"
+#include "tests/test_netio.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct server {
+    unsigned index;   /* where it stands */
+    unsigned claimed; /* what it believes to be */
+    struct transport *transport;
+    struct session_terms terms;
+    int64_t patience;  /* ms for its whole part */
+    int64_t delay;     /* ms before it begins */
+    unsigned attempts; /* of server 0 */
+    int64_t per_try;   /* ms for each of server 0's attempts; 0: patience */
+    enum err e;
+    struct session *session;
+    double seconds;
+    char sink[4096];
+};
+
+static void sleep_ms(int64_t ms)
+{
+    struct timespec t = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
+    nanosleep(&t, NULL);
+}
+
+static enum err lead(struct server *s, struct log *log, int64_t deadline)
+{
+    enum err e = ERR_TIMEOUT;
+    for (unsigned i = 0; i < s->attempts && e == ERR_TIMEOUT; i++) {
+        int64_t until = s->per_try > 0 ? clock_now_ms() + s->per_try : deadline;
+        if (i + 1 == s->attempts)
+            until = deadline;
+        e = session_open(&s->session, s->transport, s->claimed, &s->terms, NULL, until, log);
+    }
+    return e;
+}
+
+/* What servers 1 and 2 do: wait for a PROPOSE of server 0, then join. */
+static enum err follow(struct server *s, struct log *log, int64_t deadline)
+{
+    enum net_peer zero = s->index == 1 ? NET_PREV : NET_NEXT;
+    struct bytes message = {0};
+    enum err e;
+    do {
+        e = transport_receive_by(s->transport, zero, &message, deadline);
+    } while (e == ERR_OK && !session_is_propose(&message));
+    if (e == ERR_OK)
+        e = session_open(&s->session, s->transport, s->claimed, &s->terms, &message, deadline, log);
+    bytes_clear(&message);
+    return e;
+}
+
+static void *run_server(void *argument)
+{
+    struct server *s = argument;
+    struct log log = {.buffer = s->sink, .buffer_size = sizeof s->sink, .level = LOG_INFO};
+    int64_t deadline = clock_now_ms() + s->patience;
+    double begin = clock_now_s();
+
+    sleep_ms(s->delay);
+    s->e = s->index == 0 ? lead(s, &log, deadline) : follow(s, &log, deadline);
+    s->seconds = clock_now_s() - begin;
+    return NULL;
+}
+
+static struct session_terms some_terms(void)
+{
+    struct session_terms t = {.parts = 3};
+    memset(t.digest, 1, sizeof t.digest);
+    snprintf(t.part[0].name, sizeof t.part[0].name, "domain");
+    snprintf(t.part[1].name, sizeof t.part[1].name, "budget");
+    snprintf(t.part[2].name, sizeof t.part[2].name, "servers");
+    for (size_t i = 0; i < t.parts; i++)
+        memset(t.part[i].digest, (int)(10 + i), sizeof t.part[i].digest);
+    return t;
+}
+
+static void stand_up(struct server s[3], struct transport *t[3])
+{
+    memset(s, 0, 3 * sizeof *s);
+    for (unsigned i = 0; i < 3; i++)
+        s[i] = (struct server){.index = i,
+                               .claimed = i,
+                               .transport = t[i],
+                               .terms = some_terms(),
+                               .patience = 5000,
+                               .attempts = 1};
+}
+
+static void sit_down(struct server s[3])
+{
+    for (unsigned i = 0; i < 3; i++) {
+        session_free(&s[i].session);
+        transport_free(&s[i].transport);
+    }
+}
+
+static void expect_agreement(struct server s[3])
+{
+    for (unsigned i = 0; i < 3; i++) {
+        if (s[i].e != ERR_OK)
+            fail_msg("server %u: %s\n%s", i, error_text(s[i].e), s[i].sink);
+        assert_memory_equal(s[i].session->id, s[0].session->id, SESSION_ID_SIZE);
+        assert_memory_equal(s[i].session->terms, s[0].terms.digest, 32);
+        assert_int_equal(s[i].session->index, i);
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        unsigned next = net_index_of(i, NET_NEXT);
+        uint8_t a[16], b[16];
+        assert_memory_equal(s[i].session->pair_secret[NET_NEXT],
+                            s[next].session->pair_secret[NET_PREV], SESSION_SECRET_SIZE);
+        assert_memory_not_equal(s[i].session->pair_secret[NET_NEXT],
+                                s[i].session->pair_secret[NET_PREV], SESSION_SECRET_SIZE);
+        assert_int_equal(session_bulk_key(s[i].session, NET_NEXT, true, 0, a), ERR_OK);
+        assert_int_equal(session_bulk_key(s[next].session, NET_PREV, false, 0, b), ERR_OK);
+        assert_memory_equal(a, b, 16);
+        assert_int_equal(session_prg_key(s[i].session, next, 0, "zero", a), ERR_OK);
+        assert_int_equal(session_prg_key(s[next].session, next, 0, "zero", b), ERR_OK);
+        assert_memory_equal(a, b, 16);
+    }
+}
+
+static void in_memory(struct server s[3])
+{
+    struct transport *t[3];
+    assert_int_equal(transport_memory_new(t, 16), ERR_OK);
+    stand_up(s, t);
+}
+
+static void three_agree(void **state)
+{
+    struct server s[3];
+    uint8_t first[SESSION_ID_SIZE];
+    (void)state;
+    in_memory(s);
+    run_three(run_server, s, sizeof *s);
+    expect_agreement(s);
+    memcpy(first, s[0].session->id, sizeof first);
+    /* the next session over the same links is another one */
+    for (unsigned i = 0; i < 3; i++)
+        session_free(&s[i].session);
+    run_three(run_server, s, sizeof *s);
+    expect_agreement(s);
+    assert_memory_not_equal(first, s[0].session->id, sizeof first);
+    /* and nothing is left in the queues */
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(transport_wait(s[i].transport, 3, 0, clock_now_ms()), ERR_TIMEOUT);
+    sit_down(s);
+}
+
+static void other_terms_are_named(void **state)
+{
+    struct server s[3];
+    (void)state;
+    for (unsigned odd = 0; odd < 3; odd++) {
+        in_memory(s);
+        s[odd].terms.digest[31] ^= 1;
+        s[odd].terms.part[1].digest[0] ^= 1;
+        run_three(run_server, s, sizeof *s);
+        for (unsigned i = 0; i < 3; i++) {
+            char words[80];
+            assert_int_equal(s[i].e, ERR_MISMATCH);
+            assert_null(s[i].session);
+            assert_true(s[i].seconds < 1.0);
+            snprintf(words, sizeof words, "server %u has other terms than we: \"budget\" differs",
+                     i == odd ? net_index_of(i, NET_NEXT) : odd);
+            assert_non_null(strstr(s[i].sink, words));
+            assert_null(strstr(s[i].sink, "\"domain\""));
+        }
+        sit_down(s);
+    }
+}
+
+static void missing_and_nameless_differences_are_named(void **state)
+{
+    struct server s[3];
+    (void)state;
+    in_memory(s);
+    s[1].terms.digest[0] ^= 1;
+    snprintf(s[1].terms.part[2].name, sizeof s[1].terms.part[2].name, "workload");
+    s[2].terms.digest[0] ^= 2;
+    run_three(run_server, s, sizeof *s);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(s[i].e, ERR_MISMATCH);
+    assert_non_null(strstr(s[0].sink, "server 1: only our study has \"servers\""));
+    assert_non_null(strstr(s[0].sink, "server 1: only its study has \"workload\""));
+    assert_non_null(strstr(s[0].sink, "server 2 has other terms than we, though no named part"));
+    sit_down(s);
+}
+
+static void another_index_is_named(void **state)
+{
+    struct server s[3];
+    (void)state;
+    in_memory(s);
+    s[1].claimed = 2;
+    run_three(run_server, s, sizeof *s);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(s[i].e, ERR_MISMATCH);
+    assert_non_null(strstr(s[0].sink, "know as server 1 says that it is server 2"));
+    assert_non_null(strstr(s[2].sink, "know as server 1 says that it is server 2"));
+    sit_down(s);
+}
+
+/* --- raw messages ------------------------------------------------------------------------------
+ */
+
+static void raw_prefix(struct bytes *b, uint8_t type, uint16_t protocol, const uint8_t attempt[16])
+{
+    bytes_put_u32(b, 0x31534654);
+    bytes_put_u8(b, type);
+    bytes_put_u16(b, protocol);
+    bytes_put(b, attempt, 16);
+}
+
+static void raw_hello(struct bytes *b, uint16_t protocol, const char *version, unsigned index,
+                      const uint8_t attempt[16])
+{
+    struct session_terms t = some_terms();
+    uint8_t nonce[32] = {9};
+    raw_prefix(b, 2, protocol, attempt);
+    bytes_put_string(b, version);
+    bytes_put_u8(b, (uint8_t)index);
+    bytes_put(b, nonce, sizeof nonce);
+    bytes_put(b, t.digest, sizeof t.digest);
+    bytes_put_u8(b, (uint8_t)t.parts);
+    for (size_t i = 0; i < t.parts; i++) {
+        bytes_put_string(b, t.part[i].name);
+        bytes_put(b, t.part[i].digest, 32);
+    }
+}
+
+/* Server 2 as a script: answers the PROPOSE with a HELLO of the test's making. */
+struct script {
+    struct server s; /* must be first: run_three() steps over servers */
+    uint16_t protocol;
+    const char *version;
+    size_t cut; /* bytes of the HELLO that are sent; 0: all */
+};
+
+static void *run_script(void *argument)
+{
+    struct script *x = argument;
+    struct bytes m = {0}, hello = {0};
+    int64_t deadline = clock_now_ms() + 3000;
+
+    if (x->s.index != 2)
+        return run_server(&x->s);
+    x->s.e = transport_receive_by(x->s.transport, NET_NEXT, &m, deadline);
+    if (x->s.e != ERR_OK || m.size != 4 + 1 + 2 + 16)
+        return NULL;
+    raw_hello(&hello, x->protocol, x->version, 2, m.data + 7);
+    if (x->cut != 0)
+        hello.size = x->cut;
+    for (unsigned p = 0; p < 2 && x->s.e == ERR_OK; p++)
+        x->s.e = transport_send_by(x->s.transport, (enum net_peer)p, hello.data, hello.size,
+                                   deadline);
+    bytes_clear(&hello);
+    bytes_clear(&m);
+    return NULL;
+}
+
+static void play(struct script x[3], uint16_t protocol, const char *version, size_t cut)
+{
+    struct server s[3];
+    in_memory(s);
+    memset(x, 0, 3 * sizeof *x);
+    for (unsigned i = 0; i < 3; i++)
+        x[i] = (struct script){.s = s[i], .protocol = protocol, .version = version, .cut = cut};
+    run_three(run_script, x, sizeof *x);
+    for (unsigned i = 0; i < 3; i++) {
+        session_free(&x[i].s.session);
+        transport_free(&x[i].s.transport);
+    }
+}
+
+static void another_version_is_named(void **state)
+{
+    struct script x[3];
+    (void)state;
+    play(x, SESSION_PROTOCOL + 8, "9.9.9", 0);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(x[i].s.e, ERR_MISMATCH);
+        assert_non_null(strstr(x[i].s.sink, "server 2 runs trefoil 9.9.9 (protocol 9), we run"));
+    }
+    play(x, SESSION_PROTOCOL, "0.0.9", 0);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(x[i].s.e, ERR_MISMATCH);
+        assert_non_null(strstr(x[i].s.sink, "server 2 runs trefoil 0.0.9 (protocol 1), we run"));
+    }
+    /* a protocol of which we can read nothing but the number */
+    play(x, SESSION_PROTOCOL + 8, "9.9.9", 4 + 1 + 2 + 16);
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(x[i].s.e, ERR_MISMATCH);
+}
+
+static void a_cut_hello_is_refused(void **state)
+{
+    struct script x[3];
+    (void)state;
+    for (size_t cut = 4 + 1 + 2 + 16; cut < 200; cut += 29) {
+        play(x, SESSION_PROTOCOL, TREFOIL_VERSION, cut);
+        /* at a cut inside the version string that is missing too */
+        assert_true(x[0].s.e == ERR_FORMAT || x[0].s.e == ERR_MISMATCH);
+        assert_non_null(strstr(x[0].s.sink, "server 2"));
+    }
+}
+
+static void leftovers_are_skipped(void **state)
+{
+    struct server s[3];
+    struct bytes old = {0}, secret = {0};
+    static const uint8_t attempt[16] = "an older attempt";
+    static const uint8_t body[64] = {1};
+    (void)state;
+    in_memory(s);
+    raw_hello(&old, SESSION_PROTOCOL, "0.0.0", 1, attempt);
+    raw_prefix(&secret, 3, SESSION_PROTOCOL, attempt);
+    bytes_put(&secret, body, sizeof body);
+    for (unsigned i = 0; i < 3; i++) {
+        for (unsigned p = 0; p < 2; p++) {
+            struct transport *t = s[i].transport;
+            enum net_peer to = (enum net_peer)p;
+            assert_int_equal(transport_send(t, to, old.data, old.size, NULL, 0), ERR_OK);
+            assert_int_equal(transport_send(t, to, secret.data, secret.size, NULL, 0), ERR_OK);
+            assert_int_equal(transport_send(t, to, "what?", 5, NULL, 0), ERR_OK);
+            assert_int_equal(transport_send(t, to, NULL, 0, NULL, 0), ERR_OK);
+        }
+    }
+    run_three(run_server, s, sizeof *s);
+    expect_agreement(s);
+    sit_down(s);
+    bytes_clear(&old);
+    bytes_clear(&secret);
+}
+
+/* Server 2 comes late: server 0 gives up its first attempts; 1 and 2 follow it to the last. */
+static void a_second_attempt_takes_over(void **state)
+{
+    struct server s[3];
+    (void)state;
+    in_memory(s);
+    s[2].delay = 250;
+    s[0].attempts = 3;
+    s[0].per_try = 100;
+    run_three(run_server, s, sizeof *s);
+    expect_agreement(s);
+    sit_down(s);
+}
+
+static void a_missing_server_is_named(void **state)
+{
+    struct server s[3];
+    (void)state;
+    in_memory(s);
+    for (unsigned i = 0; i < 3; i++)
+        s[i].patience = 300;
+    s[2].delay = 400;
+    run_three(run_server, s, sizeof *s);
+    assert_int_equal(s[0].e, ERR_TIMEOUT);
+    assert_int_equal(s[1].e, ERR_TIMEOUT);
+    assert_non_null(strstr(s[0].sink, "no HELLO from server 2"));
+    assert_null(strstr(s[0].sink, "from server 1"));
+    assert_true(s[0].seconds < 0.8);
+    sit_down(s);
+}
+
+static void proposals_are_recognised(void **state)
+{
+    static const uint8_t attempt[16] = "some attempt";
+    struct bytes b = {0};
+    struct server s[3];
+    (void)state;
+    assert_false(session_is_propose(&b));
+    raw_prefix(&b, 1, SESSION_PROTOCOL + 1, attempt); /* of any version: the HELLO will tell */
+    assert_true(session_is_propose(&b));
+    b.data[4] = 2;
+    assert_false(session_is_propose(&b));
+    in_memory(s);
+    assert_int_equal(session_open(&s[1].session, s[1].transport, 1, &s[1].terms, &b, 0, NULL),
+                     ERR_FORMAT);
+    assert_int_equal(session_open(&s[1].session, s[1].transport, 1, &s[1].terms, NULL, 0, NULL),
+                     ERR_MISUSE);
+    s[0].terms.parts = SESSION_PARTS_MAX + 1;
+    assert_int_equal(session_open(&s[0].session, s[0].transport, 0, &s[0].terms, NULL, 0, NULL),
+                     ERR_MISUSE);
+    b.data[4] = 1;
+    b.size--;
+    assert_false(session_is_propose(&b));
+    sit_down(s);
+    bytes_clear(&b);
+}
+
+/* --- over CURVE --------------------------------------------------------------------------------
+ */
+
+static void over_curve(struct server s[3], bool impostor, struct netio **netio, struct log *log)
+{
+    struct key_pair key[3], shown[3];
+    struct transport *t[3];
+    for (unsigned i = 0; i < 3; i++)
+        shown[i] = key[i] = new_key_pair();
+    if (impostor)
+        shown[2] = new_key_pair();
+    assert_int_equal(netio_new(netio, log), ERR_OK);
+    assert_int_equal(three_zmq(t, *netio, 16, key, shown, log), ERR_OK);
+    stand_up(s, t);
+}
+
+static void three_agree_over_curve(void **state)
+{
+    struct log log = {.file = stderr, .level = LOG_WARN};
+    struct netio *netio;
+    struct server s[3];
+    (void)state;
+    over_curve(s, false, &netio, &log);
+    run_three(run_server, s, sizeof *s);
+    expect_agreement(s);
+    sit_down(s);
+    netio_free(&netio);
+}
+
+static void a_wrong_key_is_not_admitted(void **state)
+{
+    char sink[4096] = "";
+    struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_WARN};
+    struct netio *netio;
+    struct server s[3];
+    (void)state;
+    over_curve(s, true, &netio, &log);
+    for (unsigned i = 0; i < 3; i++)
+        s[i].patience = 700;
+    run_three(run_server, s, sizeof *s);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(s[i].e, ERR_TIMEOUT);
+    assert_non_null(strstr(s[0].sink, "no HELLO from server 2"));
+    assert_non_null(strstr(s[1].sink, "no HELLO from server 2"));
+    assert_null(strstr(s[0].sink, "from server 1"));
+    sit_down(s);
+    netio_free(&netio);
+    assert_non_null(strstr(sink, "turned away a connection from 127.0.0.1"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(three_agree),
+        cmocka_unit_test(other_terms_are_named),
+        cmocka_unit_test(missing_and_nameless_differences_are_named),
+        cmocka_unit_test(another_index_is_named),
+        cmocka_unit_test(another_version_is_named),
+        cmocka_unit_test(a_cut_hello_is_refused),
+        cmocka_unit_test(leftovers_are_skipped),
+        cmocka_unit_test(a_second_attempt_takes_over),
+        cmocka_unit_test(a_missing_server_is_named),
+        cmocka_unit_test(proposals_are_recognised),
+        cmocka_unit_test(three_agree_over_curve),
+        cmocka_unit_test(a_wrong_key_is_not_admitted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
