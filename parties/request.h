@@ -1,0 +1,68 @@
+/*
+ * parties/request.h - what an analyst asks of the servers, as bytes.
+ *
+ *   REQUEST_OPEN     start a session over the complete uploads; answer: struct request_ready
+ *   REQUEST_MEASURE  noisy marginals of some queries at one multiplier m
+ *   REQUEST_SELECT   the candidate that the model fits worst
+ *   REQUEST_CLOSE    end the session
+ *
+ * The analyst sends the request to server 0, which relays it, and its SHA-256 to all. Weights,
+ * penalties and sensitivity are not in it: servers compute them from the study. Formats are versioned and
+ * bounded; a reader refuses what is too long, out of order or left over.
+ */
+#ifndef TREFOIL_PARTIES_REQUEST_H
+#define TREFOIL_PARTIES_REQUEST_H
+
+#include "aim/workload.h"
+#include "base/bytes.h"
+
+#define REQUEST_RUN_SIZE 16
+#define REQUEST_DIGEST_SIZE 32
+
+enum request_kind { REQUEST_OPEN = 1, REQUEST_MEASURE, REQUEST_SELECT, REQUEST_CLOSE };
+
+struct request {
+    enum request_kind kind;
+    uint8_t run[REQUEST_RUN_SIZE]; /* chosen by the analyst, the same for all of a run */
+    uint32_t sequence;             /* 0, 1, 2 .. within a run */
+    uint32_t queries;
+    uint32_t *query;       /* measure: what to measure; select: the candidates */
+    uint64_t multiplier;   /* measure: m */
+    double epsilon, sigma; /* select */
+    uint64_t *estimate;    /* select: the candidates' estimates, one after another */
+    size_t estimates;
+};
+
+/* Appends the bytes of a request. */
+enum err request_write(const struct request *r, struct bytes *out) MUST_CHECK;
+/* ERR_FORMAT for anything malformed; query indices and sizes are checked against the workload. */
+enum err request_read(struct request *r, const struct workload *w, const void *p,
+                      size_t n) MUST_CHECK;
+void request_clear(struct request *r);
+
+void request_digest(const void *p, size_t n, uint8_t digest[REQUEST_DIGEST_SIZE]);
+
+/* --- messages between programs and gates --------------------------------------------------------- */
+
+/* The first byte of every message to a gate. */
+enum message_kind {
+    MESSAGE_UPLOAD = 1, /* owner: parties/upload.h */
+    MESSAGE_FORWARD,    /* server 1 to server 2: the vector of an upload */
+    MESSAGE_STATUS,     /* anybody admitted: answer in words */
+    MESSAGE_REQUEST,    /* analyst to server 0: a request */
+    MESSAGE_DIGEST      /* analyst to servers 1 and 2: its digest */
+};
+
+/* Every answer of a gate: how it went, words for people, then a payload. */
+struct reply {
+    uint8_t kind; /* of the message that it answers */
+    enum err status;
+    char text[512];
+    const uint8_t *payload; /* within the message read */
+    size_t size;
+};
+enum err reply_write(uint8_t kind, enum err status, const char *text, const void *payload, size_t n,
+                     struct bytes *out) MUST_CHECK;
+enum err reply_read(struct reply *r, const struct bytes *message) MUST_CHECK;
+
+#endif

@@ -1,0 +1,58 @@
+/*
+ * parties/upload.h - what an owner sends, and what a server keeps of it.
+ *
+ *   owner -> server 0   id, bits, commitments, salts 0 and 1, seed 0, seed 1
+ *   owner -> server 1   id, bits, commitments, salts 1 and 2, seed 1, the vector (component 2)
+ *   owner -> server 2   id, bits, commitments, salts 2 and 0, seed 0
+ *   server 1 -> 2       id, the vector
+ *
+ * Component c is committed to by SHA-256("trefoil-c" || terms digest || id || c || salt_c || component),
+ * each field length-prefixed, and salt_c is known to the two holders of c alone: each server checks its two
+ * components against the commitments, and the servers compare commitments before they compute. So a client that
+ * sent different words to two servers is found and named.
+ *
+ * Seeds, salts and id are derived from the owner's secret key, the terms and the counts (HMAC-SHA-512-256):
+ * sharing the same table again gives the same upload, which is how a cut upload is resumed; other counts give
+ * other masks.
+ */
+#ifndef TREFOIL_PARTIES_UPLOAD_H
+#define TREFOIL_PARTIES_UPLOAD_H
+
+#include "base/bytes.h"
+#include "parties/keys.h"
+#include "protocols/answers.h"
+
+#define UPLOAD_ID_SIZE 16
+#define UPLOAD_SALT_SIZE 32
+#define UPLOAD_COMMITMENT_SIZE 32
+
+struct upload {
+    uint8_t id[UPLOAD_ID_SIZE];
+    uint32_t owner; /* index in the study; set by the server from the key that sent it */
+    uint8_t bits;
+    uint8_t commitment[3][UPLOAD_COMMITMENT_SIZE];
+    uint8_t salt[2][UPLOAD_SALT_SIZE]; /* of components index and index + 1 */
+    bool has[2]; /* component present: server 2 gets its vector from server 1 */
+    uint8_t seed[2][ANSWERS_SEED_SIZE]; /* where the component is a seed */
+    struct bytes vector;                /* where it is component 2 */
+};
+
+/* The owner's side: the three servers' parts of the sharing of `counts`. */
+enum err upload_make(struct upload parts[3], const struct identity *owner, const uint8_t terms[32],
+                     const int64_t *counts, uint64_t cells, unsigned bits) MUST_CHECK;
+void upload_clear(struct upload *u);
+
+/* As bytes, for server `index`; the vector goes along only to server 1, unless `whole` (for the store). */
+enum err upload_write(const struct upload *u, unsigned index, bool whole,
+                      struct bytes *out) MUST_CHECK;
+/* ERR_FORMAT for anything malformed, or of other sizes than `cells` and `bits` say. */
+enum err upload_read(struct upload *u, unsigned index, uint64_t cells, unsigned bits, const void *p,
+                     size_t n) MUST_CHECK;
+
+/* ERR_DATA if a component that is present does not fit its commitment. */
+enum err upload_check(const struct upload *u, unsigned index, const uint8_t terms[32]) MUST_CHECK;
+
+/* What servers compare: everything public about an upload. */
+void upload_digest(const struct upload *u, const uint8_t terms[32], uint8_t digest[32]);
+
+#endif
