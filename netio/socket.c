@@ -7,6 +7,10 @@
 #include <string.h>
 #include <zmq.h>
 
+/* What CURVE's MESSAGE command adds to a message: ZeroMQ's bound counts it. Name, nonce, tag, flags.
+ */
+#define CURVE_OVERHEAD (8 + 8 + 16 + 1)
+
 enum err socket_option(void *socket, int option, int value, struct log *log)
 {
     if (zmq_setsockopt(socket, option, &value, sizeof value) == 0)
@@ -55,6 +59,8 @@ static enum err set_curve(void *socket, const struct socket_options *o, struct l
 static enum err set_common(void *socket, const struct socket_options *o, struct log *log)
 {
     int64_t max_message = o->max_message > 0 ? (int64_t)o->max_message : -1;
+    if (max_message > 0 && o->own_public != NULL)
+        max_message += CURVE_OVERHEAD;
 
     TRY(socket_option(socket, ZMQ_LINGER, SOCKET_LINGER_MS, log));
     if (o->send_depth > 0)

@@ -1,0 +1,476 @@
+/* netio/: the gate and those who knock, over real CURVE sockets. */
+#include "tests/support_cmocka.h"
+
+#include "base/clock.h"
+#include "netio/gate.h"
+#include "tests/test_netio.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zmq.h>
+
+#define MAX_MESSAGE 4096
+
+struct house {
+    struct netio *inside, *outside; /* the server's process and the clients' */
+    struct gate *gate;
+    char endpoint[1][ENDPOINT_SIZE];
+    struct key_pair server, client[3]; /* client i is user 100 + i */
+    struct log log, outside_log;
+    char sink[32768], outside_sink[4096];
+};
+
+static int64_t in_ms(int64_t ms)
+{
+    return clock_now_ms() + ms;
+}
+
+static void build(struct house *h)
+{
+    memset(h, 0, sizeof *h);
+    h->log = (struct log){.buffer = h->sink, .buffer_size = sizeof h->sink, .level = LOG_DEBUG};
+    h->outside_log = (struct log){
+        .buffer = h->outside_sink, .buffer_size = sizeof h->outside_sink, .level = LOG_DEBUG};
+    h->server = new_key_pair();
+    assert_int_equal(netio_new(&h->inside, NULL), ERR_OK);
+    assert_int_equal(netio_new(&h->outside, NULL), ERR_OK);
+    for (uint32_t i = 0; i < 3; i++) {
+        h->client[i] = new_key_pair();
+        assert_int_equal(netio_allow(h->inside, "gate", h->client[i].public, 100 + i), ERR_OK);
+    }
+    free_endpoints(h->endpoint, 1);
+    assert_int_equal(gate_new(&h->gate, &(struct gate_options){.netio = h->inside,
+                                                               .listen = h->endpoint[0],
+                                                               .curve_public = h->server.public,
+                                                               .curve_secret = h->server.secret,
+                                                               .max_message = MAX_MESSAGE,
+                                                               .log = &h->log}),
+                     ERR_OK);
+}
+
+static void pull_down(struct house *h)
+{
+    gate_free(&h->gate);
+    netio_free(&h->outside);
+    netio_free(&h->inside);
+}
+
+static struct dial *knock(struct house *h, const struct key_pair *key, const uint8_t *server)
+{
+    struct dial *d;
+    assert_int_equal(dial_new(&d, &(struct dial_options){.netio = h->outside,
+                                                         .endpoint = h->endpoint[0],
+                                                         .server_public = server,
+                                                         .curve_public = key->public,
+                                                         .curve_secret = key->secret,
+                                                         .max_message = MAX_MESSAGE,
+                                                         .log = &h->outside_log}),
+                     ERR_OK);
+    return d;
+}
+
+static void expect_message(const struct bytes *b, const char *text)
+{
+    assert_int_equal(b->size, strlen(text));
+    assert_memory_equal(b->data, text, b->size);
+}
+
+static void users_are_known_by_their_keys(void **state)
+{
+    struct house h;
+    struct dial *d[3];
+    struct gate_client from[3];
+    struct bytes b = {0};
+    char text[16];
+    (void)state;
+    build(&h);
+    for (uint32_t i = 0; i < 3; i++) {
+        d[i] = knock(&h, &h.client[i], h.server.public);
+        snprintf(text, sizeof text, "I am %u", i);
+        assert_int_equal(dial_send(d[i], text, strlen(text), in_ms(3000)), ERR_OK);
+        assert_int_equal(gate_receive(h.gate, &from[i], &b, in_ms(3000)), ERR_OK);
+        expect_message(&b, text);
+        assert_int_equal(from[i].user, 100 + i);
+    }
+    /* answers find their way, in whatever order */
+    for (uint32_t i = 3; i-- > 0;) {
+        snprintf(text, sizeof text, "you are %u", i);
+        assert_int_equal(gate_reply(h.gate, &from[i], text, strlen(text)), ERR_OK);
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        snprintf(text, sizeof text, "you are %u", i);
+        assert_int_equal(dial_receive(d[i], &b, in_ms(3000)), ERR_OK);
+        expect_message(&b, text);
+        assert_int_equal(dial_sent(d[i]), 6);
+        assert_int_equal(dial_received(d[i]), 9);
+        assert_int_equal(dial_receive(d[i], &b, in_ms(20)), ERR_TIMEOUT);
+        dial_free(&d[i]);
+    }
+    bytes_clear(&b);
+    pull_down(&h);
+}
+
+static void strangers_get_nothing(void **state)
+{
+    struct house h;
+    struct key_pair stranger = new_key_pair(), other_server = new_key_pair();
+    struct gate_client from;
+    struct bytes b = {0};
+    struct dial *d;
+    int64_t begin;
+    (void)state;
+    build(&h);
+    begin = clock_now_ms();
+    d = knock(&h, &stranger, h.server.public);
+    assert_int_equal(dial_send(d, "let me in", 9, in_ms(200)), ERR_TIMEOUT);
+    dial_free(&d);
+    d = knock(&h, &h.client[0], other_server.public); /* not the server that we expect */
+    assert_int_equal(dial_send(d, "hello", 5, in_ms(200)), ERR_TIMEOUT);
+    assert_non_null(strstr(h.outside_sink, h.endpoint[0]));
+    dial_free(&d);
+    assert_in_range(clock_now_ms() - begin, 400, 1500);
+    assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(20)), ERR_TIMEOUT);
+
+    /* admitted later, and dismissed again: the list may change while the gate stands */
+    assert_int_equal(netio_allow(h.inside, "gate", stranger.public, 7), ERR_OK);
+    d = knock(&h, &stranger, h.server.public);
+    assert_int_equal(dial_send(d, "now?", 4, in_ms(3000)), ERR_OK);
+    assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(3000)), ERR_OK);
+    assert_int_equal(from.user, 7);
+    dial_free(&d);
+    netio_disallow(h.inside, "gate", stranger.public);
+    d = knock(&h, &stranger, h.server.public);
+    assert_int_equal(dial_send(d, "still?", 6, in_ms(200)), ERR_TIMEOUT);
+    dial_free(&d);
+    /* and a key of another domain is not a key of the gate */
+    assert_int_equal(netio_allow(h.inside, "cellar", stranger.public, 7), ERR_OK);
+    d = knock(&h, &stranger, h.server.public);
+    assert_int_equal(dial_send(d, "and now?", 8, in_ms(200)), ERR_TIMEOUT);
+    dial_free(&d);
+    bytes_clear(&b);
+    pull_down(&h);
+}
+
+static void nobody_there_is_a_timeout(void **state)
+{
+    struct house h;
+    struct dial *d;
+    (void)state;
+    build(&h);
+    gate_free(&h.gate);
+    d = knock(&h, &h.client[0], h.server.public);
+    assert_int_equal(dial_send(d, "hello", 5, in_ms(150)), ERR_TIMEOUT);
+    assert_int_equal(dial_sent(d), 0);
+    dial_free(&d);
+    pull_down(&h);
+}
+
+/* --- front and worker -------------------------------------------------------------------------- */
+
+struct worker {
+    struct gate_port *port;
+    enum err e;
+    size_t seen;
+};
+
+/* Answers each message with "user: message", until one says "stop". */
+static void *work(void *argument)
+{
+    struct worker *w = argument;
+    struct bytes b = {0};
+    bool stop = false;
+    while (w->e == ERR_OK && !stop) {
+        struct gate_client from;
+        char text[64];
+        int n;
+        w->e = gate_port_receive(w->port, &from, &b, in_ms(5000));
+        if (w->e != ERR_OK)
+            break;
+        stop = b.size == 4 && memcmp(b.data, "stop", 4) == 0;
+        n = snprintf(text, sizeof text, "%u: %.*s", from.user, (int)b.size, (const char *)b.data);
+        w->e = gate_port_reply(w->port, &from, text, (size_t)n);
+        w->seen++;
+    }
+    bytes_clear(&b);
+    gate_port_free(&w->port);
+    return NULL;
+}
+
+struct customer {
+    struct dial *dial;
+    unsigned user;
+    size_t count;
+    enum err e;
+    bool right;
+};
+
+static void *buy(void *argument)
+{
+    struct customer *c = argument;
+    struct bytes b = {0};
+    c->right = true;
+    for (size_t i = 0; i < c->count && c->e == ERR_OK; i++) {
+        char text[32], answer[64];
+        snprintf(text, sizeof text, "order %zu", i);
+        snprintf(answer, sizeof answer, "%u: order %zu", c->user, i);
+        c->e = dial_send(c->dial, text, strlen(text), in_ms(5000));
+        if (c->e == ERR_OK)
+            c->e = dial_receive(c->dial, &b, in_ms(5000));
+        if (c->e == ERR_OK)
+            c->right = c->right && b.size == strlen(answer) && memcmp(b.data, answer, b.size) == 0;
+    }
+    bytes_clear(&b);
+    return NULL;
+}
+
+/* Three clients of 400 orders each; every second one goes through the worker. */
+static void many_clients_are_served(void **state)
+{
+    struct house h;
+    struct worker w = {0};
+    struct customer c[3] = {{0}};
+    struct gate_client from = {0};
+    struct bytes b = {0};
+    pthread_t worker, customer[3];
+    size_t got = 0;
+    enum err e = ERR_OK;
+    (void)state;
+    build(&h);
+    w.port = gate_port(h.gate);
+    assert_non_null(w.port);
+    for (unsigned i = 0; i < 3; i++)
+        c[i] = (struct customer){
+            .dial = knock(&h, &h.client[i], h.server.public), .user = 100 + i, .count = 400};
+    assert_int_equal(pthread_create(&worker, NULL, work, &w), 0);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(pthread_create(&customer[i], NULL, buy, &c[i]), 0);
+    for (; got < 1200 && e == ERR_OK; got++) {
+        char text[64];
+        int n;
+        e = gate_receive(h.gate, &from, &b, in_ms(5000));
+        if (e == ERR_OK && got % 2 == 0) {
+            e = gate_pass(h.gate, &from, b.data, b.size);
+        } else if (e == ERR_OK) {
+            n = snprintf(text, sizeof text, "%u: %.*s", from.user, (int)b.size,
+                         (const char *)b.data);
+            e = gate_reply(h.gate, &from, text, (size_t)n);
+        }
+    }
+    if (e == ERR_OK)
+        e = gate_pass(h.gate, &from, "stop", 4);
+    /* the last answers of the worker still go through the front */
+    assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(300)), ERR_TIMEOUT);
+    for (unsigned i = 0; i < 3; i++)
+        pthread_join(customer[i], NULL);
+    pthread_join(worker, NULL);
+    assert_int_equal(e, ERR_OK);
+    assert_int_equal(w.e, ERR_OK);
+    assert_int_equal(w.seen, 601);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(c[i].e, ERR_OK);
+        assert_true(c[i].right);
+        dial_free(&c[i].dial);
+    }
+    bytes_clear(&b);
+    pull_down(&h);
+}
+
+/* A client that asks a thousand times before it reads. */
+static void a_thousand_messages_wait_for_their_reader(void **state)
+{
+    struct house h;
+    struct gate_client from;
+    struct bytes b = {0};
+    struct dial *d;
+    (void)state;
+    build(&h);
+    d = knock(&h, &h.client[1], h.server.public);
+    for (uint32_t i = 0; i < 1000; i++) {
+        assert_int_equal(dial_send(d, &i, sizeof i, in_ms(3000)), ERR_OK);
+        assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(3000)), ERR_OK);
+        assert_int_equal(b.size, sizeof i);
+        assert_memory_equal(b.data, &i, sizeof i);
+        assert_int_equal(gate_reply(h.gate, &from, &i, sizeof i), ERR_OK);
+    }
+    for (uint32_t i = 0; i < 1000; i++) {
+        assert_int_equal(dial_receive(d, &b, in_ms(3000)), ERR_OK);
+        assert_memory_equal(b.data, &i, sizeof i);
+    }
+    dial_free(&d);
+    bytes_clear(&b);
+    pull_down(&h);
+}
+
+static void a_client_that_never_reads_holds_nobody(void **state)
+{
+    static const uint8_t big[MAX_MESSAGE];
+    struct house h;
+    struct gate_client lazy, keen;
+    struct bytes b = {0};
+    struct dial *d, *other;
+    int64_t begin;
+    (void)state;
+    build(&h);
+    d = knock(&h, &h.client[0], h.server.public);
+    assert_int_equal(dial_send(d, "x", 1, in_ms(3000)), ERR_OK);
+    assert_int_equal(gate_receive(h.gate, &lazy, &b, in_ms(3000)), ERR_OK);
+    begin = clock_now_ms();
+    for (int i = 0; i < 20000; i++) /* 80 MB: far beyond what any queue on the way holds */
+        assert_int_equal(gate_reply(h.gate, &lazy, big, sizeof big), ERR_OK);
+    assert_true(clock_now_ms() - begin < 5000);
+    other = knock(&h, &h.client[1], h.server.public);
+    assert_int_equal(dial_send(other, "y", 1, in_ms(3000)), ERR_OK);
+    assert_int_equal(gate_receive(h.gate, &keen, &b, in_ms(3000)), ERR_OK);
+    assert_int_equal(gate_reply(h.gate, &keen, "z", 1), ERR_OK);
+    assert_int_equal(dial_receive(other, &b, in_ms(3000)), ERR_OK);
+    expect_message(&b, "z");
+    dial_free(&other);
+    dial_free(&d);
+    /* nor does one that has gone */
+    assert_int_equal(gate_reply(h.gate, &lazy, "z", 1), ERR_OK);
+    bytes_clear(&b);
+    pull_down(&h);
+}
+
+static void the_worker_may_be_busy_or_gone(void **state)
+{
+    struct house h;
+    struct gate_client from = {.user = 1, .route_size = 5};
+    struct gate_port *port;
+    struct bytes b = {0};
+    enum err e = ERR_OK;
+    size_t passed = 0;
+    (void)state;
+    build(&h);
+    assert_int_equal(gate_pass(h.gate, &from, "x", 1), ERR_NOMEM); /* there was never one */
+    port = gate_port(h.gate);
+    assert_non_null(port);
+    assert_int_equal(gate_port_receive(port, &from, &b, in_ms(20)), ERR_TIMEOUT);
+    while (e == ERR_OK && passed < 10 * GATE_BACKLOG) {
+        e = gate_pass(h.gate, &from, "x", 1);
+        passed += e == ERR_OK;
+    }
+    assert_int_equal(e, ERR_NOMEM);
+    assert_in_range(passed, GATE_BACKLOG, 3 * GATE_BACKLOG);
+    for (size_t i = 0; i < passed; i++)
+        assert_int_equal(gate_port_receive(port, &from, &b, in_ms(1000)), ERR_OK);
+    gate_port_free(&port);
+    bytes_clear(&b);
+    pull_down(&h);
+}
+
+/* --- clients that do not behave ---------------------------------------------------------------- */
+
+static void *raw_client(struct house *h, const char *route)
+{
+    void *s = zmq_socket(netio_zmq(h->outside), ZMQ_DEALER);
+    const int linger = 0;
+    assert_non_null(s);
+    if (route != NULL)
+        zmq_setsockopt(s, ZMQ_ROUTING_ID, route, strlen(route));
+    zmq_setsockopt(s, ZMQ_LINGER, &linger, sizeof linger);
+    zmq_setsockopt(s, ZMQ_CURVE_PUBLICKEY, h->client[2].public, 32);
+    zmq_setsockopt(s, ZMQ_CURVE_SECRETKEY, h->client[2].secret, 32);
+    zmq_setsockopt(s, ZMQ_CURVE_SERVERKEY, h->server.public, 32);
+    assert_int_equal(zmq_connect(s, h->endpoint[0]), 0);
+    return s;
+}
+
+static void garbage_is_dropped(void **state)
+{
+    static const char name[] = "a route far longer than any that the gate would make or keep";
+    struct house h;
+    struct gate_client from;
+    struct bytes b = {0};
+    void *s, *named;
+    (void)state;
+    build(&h);
+    s = raw_client(&h, NULL);
+    named = raw_client(&h, name);
+    for (int i = 0; i < 50; i++) {
+        zmq_send(s, "", 0, 0);
+        zmq_send(s, "", 0, ZMQ_SNDMORE);
+        zmq_send(s, "in parts", 8, 0);
+        for (int part = 0; part < 20; part++)
+            zmq_send(s, "part", 4, part < 19 ? ZMQ_SNDMORE : 0);
+        zmq_send(named, "who", 3, 0);
+    }
+    zmq_send(s, "sense", 5, 0);
+    assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(3000)), ERR_OK);
+    expect_message(&b, "sense");
+    assert_int_equal(from.user, 102);
+    assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(100)), ERR_TIMEOUT);
+    assert_non_null(strstr(h.sink, "names its own route"));
+    assert_non_null(strstr(h.sink, "empty or in parts"));
+    zmq_close(named);
+    zmq_close(s);
+    bytes_clear(&b);
+    pull_down(&h);
+}
+
+static void what_is_too_long_does_not_arrive(void **state)
+{
+    static const uint8_t big[MAX_MESSAGE + 1];
+    struct house h;
+    struct gate_client from;
+    struct bytes b = {0};
+    struct dial *d;
+    (void)state;
+    build(&h);
+    d = knock(&h, &h.client[0], h.server.public);
+    assert_int_equal(dial_send(d, big, MAX_MESSAGE, in_ms(3000)), ERR_OK);
+    assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(3000)), ERR_OK);
+    assert_int_equal(b.size, MAX_MESSAGE);
+    assert_int_equal(dial_send(d, big, MAX_MESSAGE + 1, in_ms(3000)), ERR_OK);
+    assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(200)), ERR_TIMEOUT);
+    /* the library cut that connection; a new one is made, and the gate stands */
+    assert_int_equal(dial_send(d, "short", 5, in_ms(3000)), ERR_OK);
+    assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(3000)), ERR_OK);
+    expect_message(&b, "short");
+    dial_free(&d);
+    bytes_clear(&b);
+    pull_down(&h);
+}
+
+/* Plain TCP bytes and a client without CURVE at all. */
+static void other_protocols_get_nothing(void **state)
+{
+    struct house h;
+    struct gate_client from;
+    struct bytes b = {0};
+    void *plain;
+    const int linger = 0;
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    (void)state;
+    build(&h);
+    a.sin_port = htons((uint16_t)atoi(strrchr(h.endpoint[0], ':') + 1));
+    assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
+    assert_int_equal(write(fd, "GET / HTTP/1.0\r\n\r\n", 18), 18);
+    plain = zmq_socket(netio_zmq(h.outside), ZMQ_DEALER);
+    zmq_setsockopt(plain, ZMQ_LINGER, &linger, sizeof linger);
+    zmq_connect(plain, h.endpoint[0]);
+    zmq_send(plain, "hello", 5, 0);
+    assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(200)), ERR_TIMEOUT);
+    zmq_close(plain);
+    close(fd);
+    bytes_clear(&b);
+    pull_down(&h);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(users_are_known_by_their_keys),
+        cmocka_unit_test(strangers_get_nothing),
+        cmocka_unit_test(nobody_there_is_a_timeout),
+        cmocka_unit_test(many_clients_are_served),
+        cmocka_unit_test(a_thousand_messages_wait_for_their_reader),
+        cmocka_unit_test(a_client_that_never_reads_holds_nobody),
+        cmocka_unit_test(the_worker_may_be_busy_or_gone),
+        cmocka_unit_test(garbage_is_dropped),
+        cmocka_unit_test(what_is_too_long_does_not_arrive),
+        cmocka_unit_test(other_protocols_get_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
