@@ -1,0 +1,40 @@
+/*
+ * aim/junction.h - the junction tree of a set of marginals.
+ *
+ * Attributes that stand together in a marginal are joined; eliminating them one by one, the one
+ * whose clique then has the fewest cells first, gives the tree's cliques. Every attribute of the
+ * domain is in some clique, and the cliques with any one attribute are connected (running
+ * intersection). Parts that share nothing are joined by an empty separator, so that there is always
+ * one tree.
+ */
+#ifndef TREFOIL_AIM_JUNCTION_H
+#define TREFOIL_AIM_JUNCTION_H
+
+#include "aim/scope.h"
+
+#define JUNCTION_ROOT UINT32_MAX
+
+struct junction_clique {
+    struct scope scope;
+    struct scope separator; /* what it shares with its parent */
+    uint32_t parent;        /* an earlier clique; JUNCTION_ROOT for the first */
+};
+
+struct junction {
+    size_t cliques;
+    struct junction_clique *clique; /* parents before children */
+    uint64_t cells;                 /* of all cliques; UINT64_MAX on overflow */
+};
+
+enum err junction_new(struct junction **j, const struct domain *d, const struct clique *cliques,
+                      size_t count) MUST_CHECK;
+void junction_free(struct junction **j);
+
+/* The cells that junction_new() would give with `extra` (or NULL) added, without building it. */
+uint64_t junction_cells(const struct domain *d, const struct clique *cliques, size_t count,
+                        const struct clique *extra);
+
+/* The clique of fewest cells that holds all of `s`, or UINT32_MAX. */
+uint32_t junction_find(const struct junction *j, const struct domain *d, const struct scope *s);
+
+#endif

@@ -1,0 +1,86 @@
+/*
+ * aim/model.h - Private-PGM: the distribution of largest entropy that fits noisy marginals best.
+ *
+ * A model is p(x) = exp(sum over measured cliques of theta_c(x_c)) / Z. Its parameters live on the
+ * measured cliques, its inference on their junction tree. The cost of everything is known before it
+ * is paid: model_new() refuses a tree above `limit_cells`, model_marginal() an answer that would
+ * need a larger table than that, both with the name of the clique.
+ *
+ *   model_new()       theta = 0: all cells of a clique equally likely
+ *   model_warm()      takes over what an earlier model learned
+ *   model_fit()       mirror descent on  L = sum over measurements 1/2 ||(mu - y) / sigma||^2
+ *   model_marginal()  counts of any clique, inside the tree or not
+ */
+#ifndef TREFOIL_AIM_MODEL_H
+#define TREFOIL_AIM_MODEL_H
+
+#include "aim/junction.h"
+
+struct measurement {
+    struct clique clique;
+    double sigma;
+    double *y; /* noisy counts, row-major */
+    /*
+     * Noisy number of rows in the population that was measured, if it is another than the model's
+     * (people join between rounds): y and sigma are then scaled by the model's total / total. 0:
+     * the same population.
+     */
+    double total;
+};
+
+struct model;
+
+enum err model_new(struct model **m, const struct domain *d, const struct clique *cliques,
+                   size_t count, uint64_t limit_cells, struct log *log) MUST_CHECK;
+void model_free(struct model **m);
+
+/*
+ * Copies theta of equal cliques; where the old clique is now part of a larger one, it is spread
+ * over that. The total is copied too.
+ */
+void model_warm(struct model *m, const struct model *old);
+
+/* Number of rows from the sums of the measurements, weighted by inverse variance; at least 1. */
+double model_estimate_total(const struct domain *d, const struct measurement *measurements,
+                            size_t count);
+void model_set_total(struct model *m, double total);
+double model_total(const struct model *m);
+
+const struct domain *model_domain(const struct model *m);
+const struct junction *model_junction(const struct model *m);
+uint64_t model_cells(const struct model *m); /* of all junction tree cliques */
+/* Of the tree that a model with `extra` would have; UINT64_MAX on overflow. */
+uint64_t model_cells_with(const struct model *m, const struct clique *extra);
+bool model_covers(const struct model *m, const struct clique *c); /* within one tree clique */
+
+/* Probabilities of a tree clique's cells. */
+const double *model_belief(const struct model *m, size_t clique);
+/* Cells of the largest table that model_marginal() would make. */
+uint64_t model_marginal_cells(const struct model *m, const struct clique *c);
+/* Expected counts (they add up to the total); ERR_RANGE, logged, if too large. */
+enum err model_marginal(const struct model *m, const struct clique *c, double *counts,
+                        struct log *log) MUST_CHECK;
+
+struct fit_options {
+    unsigned iterations;
+    /* Called now and then with the iteration and the loss; may be NULL. */
+    void (*progress)(void *self, unsigned iteration, double loss);
+    void *self;
+};
+
+struct fit_result {
+    double loss;
+    unsigned iterations; /* fewer than asked for when no step lowers the loss any more */
+    unsigned trials;     /* belief propagations */
+};
+
+/*
+ * Mirror descent as in the reference: the step starts at 1 / total^2, each iteration tries twice
+ * the last accepted one, and halves it (25 times at most) until the loss falls by at least step/2
+ * <dL, mu_old - mu_new>. Every measured clique must be one of the model's: ERR_MISMATCH.
+ */
+enum err model_fit(struct model *m, const struct measurement *measurements, size_t count,
+                   const struct fit_options *options, struct fit_result *result,
+                   struct log *log) MUST_CHECK;
+
+#endif

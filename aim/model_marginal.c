@@ -1,0 +1,181 @@
+/*
+ * Marginals that lie in no tree clique. Beliefs are calibrated, so p is the top clique's marginal
+ * times, for every clique below it, p(its attributes | its separator). Only the subtree that holds
+ * asked attributes takes part, and each clique is first summed onto what matters: its separators in
+ * that subtree and the asked attributes.
+ */
+#include "aim/model.h"
+
+#include "aim/model_private.h"
+#include "base/memory.h"
+
+struct question {
+    const struct model *model;
+    const struct scope *asked;
+    struct scope *below; /* for each clique: the asked attributes in its subtree */
+    bool *needed;        /* its subtree holds one that its separator does not */
+    uint64_t largest;    /* cells of the largest table met */
+};
+
+static enum err question_new(struct question *q, const struct model *m, const struct scope *asked)
+{
+    const struct junction *j = m->junction;
+    *q = (struct question){.model = m, .asked = asked};
+    q->below = memory_array(j->cliques, sizeof *q->below);
+    q->needed = memory_array(j->cliques, sizeof *q->needed);
+    if (q->below == NULL || q->needed == NULL) {
+        memory_free(&q->below);
+        memory_free(&q->needed);
+        return ERR_NOMEM;
+    }
+    for (size_t i = 0; i < j->cliques; i++)
+        q->below[i] = scope_intersect(&j->clique[i].scope, asked);
+    for (size_t i = j->cliques; i-- > 1;) {
+        uint32_t parent = j->clique[i].parent;
+        q->needed[i] = !scope_contains(&j->clique[i].separator, &q->below[i]);
+        q->below[parent] = scope_union(&q->below[parent], &q->below[i]);
+    }
+    return ERR_OK;
+}
+
+static void question_clear(struct question *q)
+{
+    memory_free(&q->below);
+    memory_free(&q->needed);
+}
+
+/* The lowest clique whose subtree holds everything that is asked. */
+static size_t top_of(const struct question *q)
+{
+    size_t top = 0;
+    for (size_t i = 1; i < q->model->junction->cliques; i++) /* parents come before children */
+        if (q->model->junction->clique[i].parent == top && q->below[i].n == q->asked->n)
+            top = i;
+    return top;
+}
+
+/* What must be kept at clique i once its children before `child` are in. */
+static struct scope kept(const struct question *q, size_t i, bool top, size_t child)
+{
+    const struct junction *j = q->model->junction;
+    struct scope s = *q->asked;
+    if (!top)
+        s = scope_union(&s, &j->clique[i].separator);
+    for (size_t c = child; c < j->cliques; c++)
+        if (q->needed[c] && j->clique[c].parent == i)
+            s = scope_union(&s, &j->clique[c].separator);
+    return s;
+}
+
+static void note_size(struct question *q, const struct scope *s)
+{
+    uint64_t cells = scope_cells(s, q->model->domain);
+    q->largest = cells > q->largest ? cells : q->largest;
+}
+
+/* The scope of answer() below, with the sizes on the way noted; nothing is computed. */
+static struct scope rehearse(struct question *q, size_t i, bool top)
+{
+    const struct junction *j = q->model->junction;
+    struct scope keep = kept(q, i, top, i + 1);
+    struct scope s = scope_intersect(&j->clique[i].scope, &keep);
+    note_size(q, &s);
+    for (size_t c = i + 1; c < j->cliques; c++) {
+        struct scope message;
+        if (!q->needed[c] || j->clique[c].parent != i)
+            continue;
+        message = rehearse(q, c, false);
+        s = scope_union(&s, &message);
+        note_size(q, &s);
+        keep = kept(q, i, top, c + 1);
+        s = scope_intersect(&s, &keep);
+    }
+    return s;
+}
+
+/* p(asked attributes below i | separator of i), or p(asked) at the top. */
+static enum err answer(const struct question *q, size_t i, bool top, struct factor *f)
+{
+    const struct domain *d = q->model->domain;
+    const struct junction *j = q->model->junction;
+    struct scope keep = kept(q, i, top, i + 1);
+    struct scope s = scope_intersect(&j->clique[i].scope, &keep);
+    enum err e = factor_new(f, &s, d);
+    if (e == ERR_OK)
+        factor_sum(&j->clique[i].scope, q->model->node[i].belief, &s, d, f->value);
+    if (e == ERR_OK && !top)
+        e = factor_condition(f, &j->clique[i].separator, d);
+    for (size_t c = i + 1; e == ERR_OK && c < j->cliques; c++) {
+        struct factor message;
+        if (!q->needed[c] || j->clique[c].parent != i)
+            continue;
+        e = answer(q, c, false, &message);
+        if (e != ERR_OK)
+            break;
+        e = factor_multiply(f, &message, d);
+        factor_clear(&message);
+        keep = kept(q, i, top, c + 1);
+        if (e == ERR_OK)
+            e = factor_reduce(f, &keep, d);
+    }
+    if (e != ERR_OK)
+        factor_clear(f);
+    return e;
+}
+
+uint64_t model_marginal_cells(const struct model *m, const struct clique *c)
+{
+    struct scope asked = scope_of(c);
+    struct question q;
+    if (model_covers(m, c))
+        return clique_cells(c, m->domain);
+    if (question_new(&q, m, &asked) != ERR_OK)
+        return UINT64_MAX;
+    rehearse(&q, top_of(&q), true);
+    question_clear(&q);
+    return q.largest;
+}
+
+static enum err outside(const struct model *m, const struct scope *asked, double *counts)
+{
+    struct question q;
+    struct factor f;
+    enum err e;
+    TRY(question_new(&q, m, asked));
+    e = answer(&q, top_of(&q), true, &f);
+    if (e == ERR_OK) {
+        for (uint64_t i = 0; i < f.cells; i++)
+            counts[i] = f.value[i];
+        factor_clear(&f);
+    }
+    question_clear(&q);
+    return e;
+}
+
+enum err model_marginal(const struct model *m, const struct clique *c, double *counts,
+                        struct log *log)
+{
+    struct scope asked = scope_of(c);
+    uint32_t home = junction_find(m->junction, m->domain, &asked);
+    uint64_t cells = clique_cells(c, m->domain);
+    if (home != UINT32_MAX) {
+        factor_sum(&m->junction->clique[home].scope, m->node[home].belief, &asked, m->domain,
+                   counts);
+    } else {
+        uint64_t largest = model_marginal_cells(m, c);
+        if (largest > m->limit_cells) {
+            char name[256];
+            clique_name(c, m->domain, name, sizeof name);
+            log_error(
+                log,
+                "the marginal of %s needs a table of %llu cells where %llu are allowed; allow "
+                "more memory",
+                name, (unsigned long long)largest, (unsigned long long)m->limit_cells);
+            return ERR_RANGE;
+        }
+        TRY(outside(m, &asked, counts));
+    }
+    for (uint64_t i = 0; i < cells; i++)
+        counts[i] *= m->total;
+    return ERR_OK;
+}

@@ -1,0 +1,74 @@
+/*
+ * aim/scope.h - sets of attributes of any size, and walking the cells of a table over them.
+ *
+ * A clique (aim/workload.h) is what a study names, at most eight attributes; a scope is what the
+ * estimator meets inside, at most all of them. Cells are row-major, the last attribute fastest.
+ */
+#ifndef TREFOIL_AIM_SCOPE_H
+#define TREFOIL_AIM_SCOPE_H
+
+#include "aim/workload.h"
+
+struct scope {
+    uint16_t n;
+    uint16_t attribute[DOMAIN_ATTRIBUTES_MAX]; /* ascending, no repeats */
+};
+
+struct scope scope_of(const struct clique *c);
+bool scope_has(const struct scope *s, uint16_t attribute);
+bool scope_contains(const struct scope *whole, const struct scope *part);
+struct scope scope_union(const struct scope *a, const struct scope *b);
+struct scope scope_intersect(const struct scope *a, const struct scope *b);
+uint64_t scope_cells(const struct scope *s, const struct domain *d); /* UINT64_MAX on overflow */
+void scope_name(const struct scope *s, const struct domain *d, char *text, size_t size);
+
+/* For each cell of `whole` in turn, `place` is the cell of `part` to which it sums. */
+struct scope_walk {
+    uint64_t place;
+    unsigned n;
+    uint32_t size[DOMAIN_ATTRIBUTES_MAX];
+    uint32_t at[DOMAIN_ATTRIBUTES_MAX];
+    uint64_t step[DOMAIN_ATTRIBUTES_MAX];
+};
+
+/* Attributes of `part` that are not in `whole` must not exist. */
+void scope_walk_start(struct scope_walk *w, const struct scope *whole, const struct scope *part,
+                      const struct domain *d);
+
+static inline void scope_walk_next(struct scope_walk *w)
+{
+    for (unsigned i = w->n; i-- > 0;) {
+        w->place += w->step[i];
+        if (++w->at[i] < w->size[i])
+            return;
+        w->at[i] = 0;
+        w->place -= w->step[i] * w->size[i];
+    }
+}
+
+/* A table of numbers over a scope. */
+struct factor {
+    struct scope scope;
+    uint64_t cells;
+    double *value;
+};
+
+enum err factor_new(struct factor *f, const struct scope *scope,
+                    const struct domain *d) MUST_CHECK; /* zeros */
+void factor_clear(struct factor *f);
+/* out = sum of `cells` over all attributes of `scope` that are not in `keep`; `out` is zeroed
+ * first.
+ */
+void factor_sum(const struct scope *scope, const double *cells, const struct scope *keep,
+                const struct domain *d, double *out);
+/* f summed onto `keep`, in place. */
+enum err factor_reduce(struct factor *f, const struct scope *keep,
+                       const struct domain *d) MUST_CHECK;
+/* f times g, over the union of their scopes, in place of f. */
+enum err factor_multiply(struct factor *f, const struct factor *g,
+                         const struct domain *d) MUST_CHECK;
+/* Divides f by its own sums onto `given`: p(rest | given); 0 where the sum is 0. */
+enum err factor_condition(struct factor *f, const struct scope *given,
+                          const struct domain *d) MUST_CHECK;
+
+#endif

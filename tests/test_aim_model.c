@@ -1,0 +1,416 @@
+/*
+ * aim/junction, aim/model: every answer against the full joint distribution of a small domain, and
+ * mirror descent against a twin that works on that joint.
+ */
+#include "tests/support_cmocka.h"
+
+#include "aim/model.h"
+#include "aim/model_private.h"
+#include "aim/random.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+#define ATTRIBUTES 6
+#define JOINT_MAX 4096
+#define CLIQUES 7
+
+struct world {
+    struct domain *domain;
+    struct clique all;
+    size_t joint; /* cells of the full table */
+    size_t cliques;
+    struct clique clique[CLIQUES];
+    uint32_t index[CLIQUES][JOINT_MAX]; /* joint cell -> clique cell */
+};
+
+static struct clique random_clique(struct random *r, unsigned n)
+{
+    struct clique c = {0};
+    while (c.n != n) {
+        unsigned mask = (unsigned)random_below(r, 1u << ATTRIBUTES);
+        c.n = 0;
+        for (unsigned a = 0; a < ATTRIBUTES; a++)
+            if (mask >> a & 1 && c.n < CLIQUE_MAX)
+                c.attribute[c.n++] = (uint16_t)a;
+    }
+    return c;
+}
+
+/* Different cliques of one to three attributes over attributes of two to four values. */
+static void world_new(struct world *w, struct random *r)
+{
+    *w = (struct world){.joint = 1, .all = {.n = ATTRIBUTES}};
+    assert_int_equal(domain_new(&w->domain), ERR_OK);
+    for (unsigned a = 0; a < ATTRIBUTES; a++) {
+        char name[8];
+        int64_t top = 1 + (int64_t)random_below(r, 3);
+        snprintf(name, sizeof name, "a%u", a);
+        assert_int_equal(domain_add_integer(w->domain, name, 0, top, NULL, DOMAIN_REJECT, NULL), 0);
+        w->joint *= (size_t)top + 1;
+        w->all.attribute[a] = (uint16_t)a;
+    }
+    while (w->cliques < CLIQUES) {
+        struct clique c = random_clique(r, 1 + (unsigned)random_below(r, 3));
+        bool again = false;
+        for (size_t i = 0; i < w->cliques; i++)
+            again |= clique_equal(&c, &w->clique[i]);
+        if (again)
+            continue;
+        clique_project(&w->all, &c, w->domain, w->index[w->cliques]);
+        w->clique[w->cliques++] = c;
+    }
+}
+
+static void world_free(struct world *w)
+{
+    domain_free(&w->domain);
+}
+
+static struct model *model_of(const struct world *w)
+{
+    struct model *m;
+    assert_int_equal(model_new(&m, w->domain, w->clique, w->cliques, 1 << 20, NULL), ERR_OK);
+    return m;
+}
+
+/* p over the joint from the model's theta. */
+static void joint_of(const struct world *w, const struct model *m, double *p)
+{
+    double most = -INFINITY, sum = 0;
+    for (size_t i = 0; i < w->joint; i++) {
+        p[i] = 0;
+        for (size_t k = 0; k < w->cliques; k++)
+            p[i] += m->theta[m->potential[k].offset + w->index[k][i]];
+        most = fmax(most, p[i]);
+    }
+    for (size_t i = 0; i < w->joint; i++)
+        sum += p[i] = exp(p[i] - most);
+    for (size_t i = 0; i < w->joint; i++)
+        p[i] /= sum;
+}
+
+static void running_intersection_holds(void **state)
+{
+    struct random r;
+    (void)state;
+    random_seed_u64(&r, 1);
+    for (int run = 0; run < 200; run++) {
+        struct world w;
+        struct junction *j;
+        world_new(&w, &r);
+        assert_int_equal(junction_new(&j, w.domain, w.clique, w.cliques), ERR_OK);
+        assert_true(j->cells == junction_cells(w.domain, w.clique, w.cliques, NULL));
+        for (size_t k = 0; k < w.cliques; k++) {
+            struct scope s = scope_of(&w.clique[k]);
+            assert_true(junction_find(j, w.domain, &s) != UINT32_MAX);
+        }
+        for (uint16_t a = 0; a < ATTRIBUTES; a++) {
+            /* connected: all cliques with a but one have it in their separator */
+            int with = 0, separators = 0;
+            for (size_t i = 0; i < j->cliques; i++) {
+                with += scope_has(&j->clique[i].scope, a);
+                separators += scope_has(&j->clique[i].separator, a);
+                assert_true(i == 0 || j->clique[i].parent < i);
+            }
+            assert_int_equal(with, separators + 1);
+        }
+        junction_free(&j);
+        world_free(&w);
+    }
+}
+
+static void beliefs_and_marginals_match_the_joint(void **state)
+{
+    static double p[JOINT_MAX], expected[JOINT_MAX], counts[JOINT_MAX];
+    static uint32_t index[JOINT_MAX];
+    struct random r;
+    (void)state;
+    random_seed_u64(&r, 2);
+    for (int run = 0; run < 60; run++) {
+        struct world w;
+        struct model *m;
+        world_new(&w, &r);
+        m = model_of(&w);
+        model_set_total(m, 1000);
+        for (size_t i = 0; i < m->parameters; i++) /* some runs with very sharp potentials */
+            m->theta[i] = (run % 3 == 0 ? 400 : 3) * (random_double(&r) - 0.5);
+        model_propagate(m);
+        joint_of(&w, m, p);
+        for (int ask = 0; ask < 30; ask++) {
+            struct clique c = random_clique(&r, 1 + (unsigned)random_below(&r, ATTRIBUTES));
+            uint64_t cells = clique_cells(&c, w.domain);
+            clique_project(&w.all, &c, w.domain, index);
+            memset(expected, 0, sizeof expected);
+            for (size_t i = 0; i < w.joint; i++)
+                expected[index[i]] += 1000 * p[i];
+            assert_true(model_marginal_cells(m, &c) >= cells);
+            assert_int_equal(model_marginal(m, &c, counts, NULL), ERR_OK);
+            for (uint64_t i = 0; i < cells; i++)
+                assert_true(fabs(counts[i] - expected[i]) < 1e-8);
+        }
+        model_free(&m);
+        world_free(&w);
+    }
+}
+
+struct case_of_fit {
+    struct measurement measurement[CLIQUES];
+    double y[CLIQUES][64];
+};
+
+static void measure(struct case_of_fit *f, const struct world *w, struct random *r)
+{
+    for (size_t k = 0; k < w->cliques; k++) {
+        uint64_t cells = clique_cells(&w->clique[k], w->domain);
+        f->measurement[k] = (struct measurement){
+            .clique = w->clique[k], .sigma = 1 + 5 * random_double(r), .y = f->y[k]};
+        for (uint64_t i = 0; i < cells; i++)
+            f->y[k][i] = 500.0 / (double)cells * 2 * random_double(r);
+    }
+}
+
+/* The joint's own mirror descent: the gradient of a cell is the sum over cliques; no tree at all. */
+struct twin {
+    const struct world *world;
+    const struct case_of_fit *fit;
+    double total;
+    double theta[JOINT_MAX], trial[JOINT_MAX], p[JOINT_MAX], new_p[JOINT_MAX];
+    double gradient[JOINT_MAX], new_gradient[JOINT_MAX];
+};
+
+static double twin_loss(struct twin *t, const double *theta, double *p, double *gradient)
+{
+    double most = -INFINITY, sum = 0, loss = 0;
+    size_t n = t->world->joint;
+    for (size_t i = 0; i < n; i++)
+        most = fmax(most, theta[i]);
+    for (size_t i = 0; i < n; i++)
+        sum += p[i] = exp(theta[i] - most);
+    memset(gradient, 0, n * sizeof *gradient);
+    for (size_t i = 0; i < n; i++)
+        p[i] *= t->total / sum;
+    for (size_t k = 0; k < t->world->cliques; k++) {
+        const struct measurement *x = &t->fit->measurement[k];
+        double mu[64] = {0};
+        for (size_t i = 0; i < n; i++)
+            mu[t->world->index[k][i]] += p[i];
+        for (size_t i = 0; i < clique_cells(&x->clique, t->world->domain); i++)
+            loss += 0.5 * (mu[i] - x->y[i]) * (mu[i] - x->y[i]) / (x->sigma * x->sigma);
+        for (size_t i = 0; i < n; i++) {
+            uint32_t c = t->world->index[k][i];
+            gradient[i] += (mu[c] - x->y[c]) / (x->sigma * x->sigma);
+        }
+    }
+    return loss;
+}
+
+static double twin_fit(struct twin *t, unsigned iterations)
+{
+    size_t n = t->world->joint;
+    double step = 1 / (t->total * t->total), loss;
+    memset(t->theta, 0, sizeof t->theta);
+    loss = twin_loss(t, t->theta, t->p, t->gradient);
+    for (unsigned k = 0; k < iterations; k++) {
+        step *= 2;
+        for (int halvings = 0; halvings < 25; halvings++, step *= 0.5) {
+            double decrease = 0, trial;
+            for (size_t i = 0; i < n; i++)
+                t->trial[i] = t->theta[i] - step * t->gradient[i];
+            trial = twin_loss(t, t->trial, t->new_p, t->new_gradient);
+            for (size_t i = 0; i < n; i++)
+                decrease += t->gradient[i] * (t->p[i] - t->new_p[i]);
+            if (loss - trial >= 0.5 * step * decrease) {
+                loss = trial;
+                break;
+            }
+        }
+        memcpy(t->theta, t->trial, n * sizeof(double));
+        memcpy(t->p, t->new_p, n * sizeof(double));
+        memcpy(t->gradient, t->new_gradient, n * sizeof(double));
+    }
+    return loss;
+}
+
+static void mirror_descent_follows_its_twin(void **state)
+{
+    static struct twin t;
+    static struct case_of_fit f;
+    struct random r;
+    (void)state;
+    random_seed_u64(&r, 3);
+    for (int run = 0; run < 6; run++) {
+        struct fit_options o = {.iterations = 60};
+        struct fit_result result;
+        struct world w;
+        struct model *m;
+        double loss;
+        world_new(&w, &r);
+        measure(&f, &w, &r);
+        m = model_of(&w);
+        model_set_total(m, model_estimate_total(w.domain, f.measurement, w.cliques));
+        t.world = &w;
+        t.fit = &f;
+        t.total = model_total(m);
+        loss = twin_fit(&t, 60);
+        assert_int_equal(model_fit(m, f.measurement, w.cliques, &o, &result, NULL), ERR_OK);
+        assert_int_equal(result.iterations, 60);
+        assert_true(fabs(result.loss - loss) < 1e-6 * loss);
+        for (size_t k = 0; k < w.cliques; k++) {
+            double mu[64] = {0};
+            for (size_t i = 0; i < w.joint; i++)
+                mu[w.index[k][i]] += t.p[i];
+            for (size_t i = 0; i < m->potential[k].cells; i++)
+                assert_true(fabs(mu[i] - m->mu[m->potential[k].offset + i]) < 1e-3);
+        }
+        model_free(&m);
+        world_free(&w);
+    }
+}
+
+static void a_perfect_fit_stops_without_harm(void **state)
+{
+    static const struct clique c = {1, {0}};
+    double y[2] = {50, 50};
+    struct measurement x = {.clique = c, .sigma = 1, .y = y};
+    struct fit_options o = {.iterations = 1000};
+    struct fit_result result;
+    struct domain *d;
+    struct model *m;
+    (void)state;
+    assert_int_equal(domain_new(&d), ERR_OK);
+    assert_int_equal(domain_add_integer(d, "a", 0, 1, NULL, DOMAIN_REJECT, NULL), ERR_OK);
+    assert_int_equal(model_new(&m, d, &c, 1, 100, NULL), ERR_OK);
+    model_set_total(m, 100);
+    assert_int_equal(model_fit(m, &x, 1, &o, &result, NULL), ERR_OK);
+    assert_true(result.loss < 1e-20);
+    y[0] = 120;
+    y[1] = -20;
+    assert_int_equal(model_fit(m, &x, 1, &o, &result, NULL), ERR_OK);
+    assert_true(fabs(result.loss - 400) < 4); /* the boundary: (100, 0) */
+    x.sigma = 0;
+    assert_int_equal(model_fit(m, &x, 1, &o, &result, NULL), ERR_RANGE);
+    model_free(&m);
+    domain_free(&d);
+}
+
+static void a_warm_start_keeps_the_distribution(void **state)
+{
+    static double before[JOINT_MAX], after[JOINT_MAX];
+    struct random r;
+    (void)state;
+    random_seed_u64(&r, 4);
+    for (int run = 0; run < 30; run++) {
+        struct world w;
+        struct clique larger[CLIQUES];
+        struct model *m, *next;
+        uint64_t cells;
+        world_new(&w, &r);
+        m = model_of(&w);
+        for (size_t i = 0; i < m->parameters; i++)
+            m->theta[i] = random_double(&r);
+        model_propagate(m);
+        memcpy(larger, w.clique, sizeof larger);
+        if (larger[0].n == 1) { /* grow the first clique by an attribute */
+            larger[0].n = 2;
+            larger[0].attribute[1] = larger[0].attribute[0] > 0 ? larger[0].attribute[0] : 1;
+            larger[0].attribute[0] = larger[0].attribute[0] > 0 ? 0 : larger[0].attribute[0];
+        }
+        assert_int_equal(model_new(&next, w.domain, larger, CLIQUES, 1 << 20, NULL), ERR_OK);
+        model_warm(next, m);
+        cells = clique_cells(&w.all, w.domain);
+        assert_int_equal(model_marginal(m, &w.all, before, NULL), ERR_OK);
+        assert_int_equal(model_marginal(next, &w.all, after, NULL), ERR_OK);
+        for (uint64_t i = 0; i < cells; i++)
+            assert_true(fabs(before[i] - after[i]) < 1e-9);
+        model_free(&m);
+        model_free(&next);
+        world_free(&w);
+    }
+}
+
+static void totals_weigh_by_inverse_variance(void **state)
+{
+    static const uint32_t size[] = {2, 4};
+    struct domain *d;
+    double y[2][4] = {{60, 40}, {30, 30, 30, 40}};
+    struct measurement x[] = {{.clique = {1, {0}}, .sigma = 1, .y = y[0]},
+                              {.clique = {1, {1}}, .sigma = 2, .y = y[1]}};
+    struct model *m;
+    struct fit_options o = {.iterations = 300};
+    struct fit_result result;
+    static const struct clique c[] = {{1, {0}}, {1, {1}}};
+    (void)state;
+    assert_int_equal(domain_new(&d), ERR_OK);
+    assert_int_equal(domain_add_integer(d, "a", 0, size[0] - 1, NULL, DOMAIN_REJECT, NULL), 0);
+    assert_int_equal(domain_add_integer(d, "b", 0, size[1] - 1, NULL, DOMAIN_REJECT, NULL), 0);
+    /* variances 2 and 16: (100 / 2 + 130 / 16) / (1 / 2 + 1 / 16) */
+    assert_true(fabs(model_estimate_total(d, x, 2) - (50 + 8.125) / 0.5625) < 1e-9);
+    y[0][0] = -1000;
+    assert_true(fabs(model_estimate_total(d, x, 2) - 1) < 1e-12);
+    /* the second was measured when the population was 65: half of the model's 130 */
+    y[0][0] = 90;
+    x[1].total = 65;
+    assert_true(fabs(model_estimate_total(d, x, 2) - 130) < 1e-9);
+    y[1][0] = y[1][1] = y[1][2] = 15;
+    y[1][3] = 20;
+    assert_int_equal(model_new(&m, d, c, 2, 100, NULL), ERR_OK);
+    model_set_total(m, 130);
+    assert_int_equal(model_fit(m, x, 2, &o, &result, NULL), ERR_OK);
+    assert_true(result.loss < 1e-6);
+    assert_true(fabs(m->mu[m->potential[1].offset + 3] - 40) < 1e-2);
+    model_free(&m);
+    domain_free(&d);
+}
+
+static void sizes_are_refused_by_name(void **state)
+{
+    static const struct clique pairs[] = {{2, {0, 1}}, {2, {1, 2}}, {2, {2, 3}}};
+    static const struct clique ends = {2, {0, 3}}, across = {3, {0, 1, 3}}, inside = {2, {1, 2}};
+    char sink[600] = "";
+    struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
+    struct fit_options o = {.iterations = 1};
+    struct fit_result result;
+    struct measurement x = {.clique = ends, .sigma = 1};
+    struct domain *d;
+    struct model *m;
+    double counts[10000];
+    (void)state;
+    assert_int_equal(domain_new(&d), ERR_OK);
+    for (unsigned a = 0; a < 4; a++) {
+        char name[8];
+        snprintf(name, sizeof name, "x%u", a);
+        assert_int_equal(domain_add_integer(d, name, 1, 10, NULL, DOMAIN_REJECT, NULL), ERR_OK);
+    }
+    assert_int_equal(model_new(&m, d, pairs, 3, 299, &log), ERR_RANGE);
+    assert_null(m);
+    assert_non_null(strstr(sink, "x0 x x1"));
+    assert_int_equal(model_new(&m, d, pairs, 3, 300, NULL), ERR_OK);
+    assert_int_equal(model_cells(m), 300);
+    assert_int_equal(model_cells_with(m, &inside), 300);
+    assert_int_equal(model_cells_with(m, &ends), 2000); /* a ring of four: two triangles */
+    assert_true(model_covers(m, &inside) && !model_covers(m, &ends));
+    assert_int_equal(model_marginal(m, &ends, counts, NULL),
+                     model_marginal_cells(m, &ends) > 300 ? ERR_RANGE : ERR_OK);
+    sink[0] = '\0';
+    assert_int_equal(model_marginal(m, &across, counts, &log), ERR_RANGE);
+    assert_non_null(strstr(sink, "x0 x x1 x x3"));
+    assert_int_equal(model_fit(m, &x, 1, &o, &result, NULL), ERR_MISMATCH);
+    model_free(&m);
+    domain_free(&d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(running_intersection_holds),
+        cmocka_unit_test(beliefs_and_marginals_match_the_joint),
+        cmocka_unit_test(mirror_descent_follows_its_twin),
+        cmocka_unit_test(a_perfect_fit_stops_without_harm),
+        cmocka_unit_test(a_warm_start_keeps_the_distribution),
+        cmocka_unit_test(totals_weigh_by_inverse_variance),
+        cmocka_unit_test(sizes_are_refused_by_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
