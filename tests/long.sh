@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# The tests that take long: all tests under the address, undefined and thread sanitizers, the unit
+# tests under valgrind memcheck, and the long statistics (TREFOIL_LONG=1). Everything runs whatever
+# fails; the last lines say what did, and the status is 1 if anything did.
+#
+#   STAGES="address memcheck" tests/long.sh    only some of: address undefined thread memcheck long
+set -u
+cd "$(dirname "$0")/.." || exit 1
+
+stages=${STAGES:-address undefined thread memcheck long}
+# Under valgrind one thread runs at a time and everything is some 30 times slower: programs that
+# time out for that reason alone are named here.
+memcheck_skip=${MEMCHECK_SKIP:-}
+mkdir -p build
+summary=()
+failed=0
+
+record() { # stage status words
+    local verdict=ok
+    if [ "$2" -ne 0 ]; then
+        verdict=FAILED
+        failed=$((failed + 1))
+    fi
+    summary+=("$(printf '%-10s %-7s %s' "$1" "$verdict" "$3")")
+}
+
+run_suite() { # stage make-arguments...
+    local stage=$1 log=build/long-$1.log status
+    shift
+    echo "==== $stage: make $* test"
+    make --no-print-directory "$@" test 2>&1 | tee "$log"
+    status=${PIPESTATUS[0]}
+    record "$stage" "$status" "$(tail -n 1 "$log")"
+}
+
+run_memcheck() {
+    local t name log status passed=0 bad=()
+    echo "==== memcheck"
+    if ! command -v valgrind >/dev/null; then
+        record memcheck 1 "valgrind is absent; install it"
+        return
+    fi
+    make --no-print-directory programs >build/long-memcheck.log 2>&1 ||
+        { record memcheck 1 "does not build; see build/long-memcheck.log"; return; }
+    for t in build/gcc/tests/test_*; do
+        name=$(basename "$t")
+        [ -x "$t" ] && [ -f "tests/$name.c" ] || continue
+        [[ " $memcheck_skip " == *" $name "* ]] && continue
+        log=build/long-memcheck-$name.log
+        CMOCKA_MESSAGE_OUTPUT=TAP OPENBLAS_NUM_THREADS=1 TREFOIL=build/gcc/trefoil \
+            timeout -k 10 "${TEST_LIMIT:-3600}" valgrind -q --error-exitcode=99 --leak-check=full \
+            --errors-for-leak-kinds=definite,indirect --trace-children=no "$t" >"$log" 2>&1 </dev/null
+        status=$?
+        if [ "$status" -eq 0 ]; then
+            passed=$((passed + 1))
+        else
+            bad+=("$name")
+            echo "---- $name: status $status; the end of $log:"
+            tail -n 30 "$log"
+        fi
+    done
+    record memcheck ${#bad[@]} "$passed programs clean, ${#bad[@]} not${bad[*]:+: ${bad[*]}}"
+}
+
+for stage in $stages; do
+    case $stage in
+    address | undefined | thread) TEST_LIMIT=${TEST_LIMIT:-3600} run_suite "$stage" SANITIZE="$stage" ;;
+    memcheck) run_memcheck ;;
+    long) TREFOIL_LONG=1 TEST_LIMIT=${TEST_LIMIT:-3600} run_suite long ;;
+    *)
+        echo "there is no stage $stage" >&2
+        exit 2
+        ;;
+    esac
+done
+
+echo "==== summary"
+printf '%s\n' "${summary[@]}"
+if [ "$failed" -ne 0 ]; then
+    echo "$failed of ${#summary[@]} stages failed"
+    exit 1
+fi
+echo "all ${#summary[@]} stages passed"

@@ -1,0 +1,190 @@
+#!/usr/bin/env bash
+# Everything that can be checked without running the program. Each check prints one line; problems
+# are printed below it. Ends with status 1 if any check failed, and says which were skipped.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+
+failures=() skips=()
+folders=(base netio mpc protocols aim parties)
+
+# What a folder may include, itself aside: the dependency order of the design. bench and tests see all.
+declare -A allowed=(
+    [base]=""
+    [netio]="base"
+    [mpc]="netio base"
+    [protocols]="mpc netio base"
+    [aim]="base"
+    [parties]="protocols mpc netio aim base"
+)
+
+check() { # name command...: the command prints problems, or nothing
+    local name=$1 problems
+    shift
+    problems=$("$@")
+    if [ -z "$problems" ]; then
+        printf '%-42s ok\n' "$name"
+    else
+        printf '%-42s FAILED\n%s\n' "$name" "$problems"
+        failures+=("$name")
+    fi
+}
+
+skip() { # name reason
+    printf '%-42s skipped: %s\n' "$1" "$2"
+    skips+=("$1")
+}
+
+# Finds a program, or installs its package where apt-get and the rights are there.
+have() { # program package
+    command -v "$1" >/dev/null && return 0
+    command -v apt-get >/dev/null || return 1
+    local as_root=()
+    if [ "$(id -u)" -ne 0 ]; then
+        command -v sudo >/dev/null || return 1
+        as_root=(sudo)
+    fi
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+        --no-install-recommends "$2" >/dev/null 2>&1
+    command -v "$1" >/dev/null
+}
+
+sources() { # of folders...
+    find "$@" -name '*.[ch]' 2>/dev/null | LC_ALL=C sort
+}
+
+make_variable() { # name
+    # shellcheck disable=SC2016
+    make -s --no-print-directory -f Makefile -f <(printf 'print-it:\n\t@echo $(%s)\n' "$1") print-it
+}
+
+include_order() {
+    local folder file line included
+    for folder in "${folders[@]}"; do
+        while IFS=: read -r file line included; do
+            [[ " $folder ${allowed[$folder]} " == *" $included "* ]] ||
+                echo "$file:$line: $folder/ may not include $included/"
+        done < <(sources "$folder" | xargs -r grep -nHE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' |
+            sed -E 's|^([^:]+:[0-9]+):[^"]*"([^/"]*)/?[^"]*".*|\1:\2|')
+    done
+}
+
+only_main_exits() {
+    sources "${folders[@]}" | grep -v '^parties/main\.c$' |
+        xargs -r grep -nHE '(^|[^_[:alnum:]])(exit|abort|quick_exit)[[:space:]]*\(' |
+        grep -vE ':[[:space:]]*(\*|/\*|//)'
+}
+
+# A name in .data or .bss of an object is state outside of any context. Constant tables are in
+# .rodata or, where they hold pointers, in .data.rel.ro.
+no_mutable_globals() { # tree of objects
+    local object
+    for object in $(cd "$1" && find "${folders[@]}" -name '*.o' 2>/dev/null); do
+        objdump -t "$1/$object" |
+            awk -v o="$object" -F'\t' 'NF == 2 {
+                n = split($1, word, " ")
+                split($2, rest, " ")
+                if (rest[2] !~ /^\./ && word[n] ~ /^(\.data|\.bss|\.tdata|\.tbss|\*COM\*)/ && word[n] !~ /^\.data\.rel\.ro/)
+                    print o ": " rest[2] " is mutable and outside of any context"
+            }'
+    done
+}
+
+guards() {
+    local header guard
+    for header in $(sources "${folders[@]}" tests bench | grep '\.h$'); do
+        guard=TREFOIL_$(tr 'a-z/.' 'A-Z__' <<<"$header")
+        grep -q "^#ifndef $guard\$" "$header" || echo "$header: no include guard $guard"
+    done
+}
+
+headers_alone() {
+    local header
+    for header in $(sources "${folders[@]}" | grep '\.h$'); do
+        # shellcheck disable=SC2086
+        echo "#include \"$header\"" | gcc $flags $package_flags -fsyntax-only -x c - 2>&1 |
+            grep -E 'error|warning' | sed "s|^|$header alone: |"
+    done
+}
+
+full_build() { # compiler
+    local log=build/lint-$1.log
+    mkdir -p build
+    make -k --no-print-directory CC="$1" WERROR=1 OUT="build/lint-$1" programs >"$log" 2>&1 ||
+        { grep -E 'error|warning|\*\*\*' "$log" | head -n 40; echo "(all of it: $log)"; }
+}
+
+# Each file must fail to compile, for the reason that it names; with FINE defined it must compile.
+no_compile() { # compiler
+    local file reason output
+    for file in tests/nocompile/*.c; do
+        reason=$(sed -n 's/^ \* expect: //p' "$file" | head -n 1)
+        # shellcheck disable=SC2086
+        output=$("$1" $flags $package_flags -DFINE -c "$file" -o /dev/null 2>&1) ||
+            printf '%s: does not compile with FINE defined:\n%s\n' "$file" "$output"
+        # shellcheck disable=SC2086
+        if output=$("$1" $flags $package_flags -c "$file" -o /dev/null 2>&1); then
+            echo "$file: compiles under $1, and must not"
+        elif [ -z "$reason" ] || ! grep -q -- "$reason" <<<"$output"; then
+            printf '%s: fails for another reason than "%s":\n%s\n' "$file" "$reason" "$output"
+        fi
+    done
+}
+
+scripts() {
+    find tools tests bench .ci -type f \( -name '*.sh' -o -path '.ci/run' \) 2>/dev/null | sort
+}
+
+script_syntax() {
+    local script
+    for script in $(scripts); do
+        bash -n "$script" 2>&1
+        [ -x "$script" ] || [[ $script == *.test.sh ]] || echo "$script: not executable"
+    done
+}
+
+white_space() {
+    # shellcheck disable=SC2046
+    grep -nHE '[[:space:]]+$' $(sources "${folders[@]}" tests bench) $(scripts) Makefile 2>/dev/null
+}
+
+formatted() {
+    sources "${folders[@]}" tests bench | xargs -r clang-format --dry-run -Werror 2>&1 |
+        grep -E 'error|warning'
+}
+
+flags=$(make_variable FLAGS)
+package_flags=$(make_variable PKG_CFLAGS)
+
+check "include order" include_order
+check "only parties/main.c exits" only_main_exits
+check "include guards" guards
+check "no space at line ends" white_space
+check "shell scripts parse" script_syntax
+
+if have clang-format clang-format; then
+    check "format (clang-format)" formatted
+else
+    skip "format (clang-format)" "clang-format is absent and cannot be installed"
+fi
+
+check "each header compiles alone" headers_alone
+compilers=(gcc)
+if have clang clang; then
+    compilers+=(clang)
+else
+    skip "everything under clang" "clang is absent and cannot be installed"
+fi
+for compiler in "${compilers[@]}"; do
+    check "what must not compile ($compiler)" no_compile "$compiler"
+    check "no warnings ($compiler)" full_build "$compiler"
+done
+check "no mutable globals" no_mutable_globals build/lint-gcc
+
+[ ${#skips[@]} -eq 0 ] || echo "skipped: ${skips[*]}"
+if [ ${#failures[@]} -gt 0 ]; then
+    printf 'lint: %d failed:' "${#failures[@]}"
+    printf ' [%s]' "${failures[@]}"
+    echo
+    exit 1
+fi
+echo "lint: clean"
