@@ -1,0 +1,165 @@
+#include "aim/plaintext.h"
+
+#include "aim/score.h"
+#include "base/memory.h"
+
+#include <string.h>
+
+struct plaintext {
+    const struct workload *workload;
+    struct log *log;
+    int64_t *counts;
+    struct noise_source noise;
+    struct random random; /* behind `noise` where none was given */
+};
+
+static enum err draw_gauss(void *self, size_t n, int64_t *out)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = random_gauss(self);
+    return ERR_OK;
+}
+
+static enum err draw_gumbel(void *self, size_t n, int64_t *out)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = random_gumbel(self);
+    return ERR_OK;
+}
+
+struct noise_source noise_from_random(struct random *r)
+{
+    return (struct noise_source){.self = r, .gauss = draw_gauss, .gumbel = draw_gumbel};
+}
+
+static enum err project(const struct workload *w, const struct domain *d, uint32_t query,
+                        int64_t *counts)
+{
+    const struct workload_query *q = &w->query[query];
+    const struct workload_query *parent = &w->query[q->parent];
+    uint32_t *index = memory_array(parent->cells, sizeof *index);
+    if (index == NULL)
+        return ERR_NOMEM;
+    clique_project(&parent->clique, &q->clique, d, index);
+    memset(counts + q->offset, 0, q->cells * sizeof *counts);
+    for (uint64_t i = 0; i < parent->cells; i++)
+        counts[q->offset + index[i]] += counts[parent->offset + i];
+    memory_free(&index);
+    return ERR_OK;
+}
+
+enum err table_closure(const struct table *t, const struct workload *w, int64_t *counts)
+{
+    for (size_t i = 0; i < w->queries; i++)
+        if (w->query[i].maximal)
+            table_marginal(t, &w->query[i].clique, counts + w->query[i].offset);
+    for (uint32_t i = 0; i < w->queries; i++)
+        if (!w->query[i].maximal)
+            TRY(project(w, t->domain, i, counts));
+    return ERR_OK;
+}
+
+static enum err empty(struct plaintext **out, const struct workload *w,
+                      const struct noise_source *noise, struct log *log)
+{
+    struct plaintext *p = memory_array(1, sizeof *p);
+    *out = p;
+    if (p == NULL)
+        return ERR_NOMEM;
+    p->workload = w;
+    p->log = log;
+    if (noise != NULL) {
+        p->noise = *noise;
+    } else {
+        random_fresh(&p->random);
+        p->noise = noise_from_random(&p->random);
+    }
+    p->counts = memory_array(w->cells, sizeof *p->counts);
+    if (p->counts == NULL)
+        plaintext_free(out);
+    return *out != NULL ? ERR_OK : ERR_NOMEM;
+}
+
+enum err plaintext_new(struct plaintext **p, const struct workload *w, const struct table *t,
+                       const struct noise_source *noise, struct log *log)
+{
+    enum err e;
+    TRY(empty(p, w, noise, log));
+    e = table_closure(t, w, (*p)->counts);
+    if (e != ERR_OK)
+        plaintext_free(p);
+    return e;
+}
+
+enum err plaintext_new_counts(struct plaintext **p, const struct workload *w, const int64_t *counts,
+                              const struct noise_source *noise, struct log *log)
+{
+    TRY(empty(p, w, noise, log));
+    memcpy((*p)->counts, counts, w->cells * sizeof *counts);
+    return ERR_OK;
+}
+
+void plaintext_free(struct plaintext **p)
+{
+    if (*p == NULL)
+        return;
+    random_wipe(&(*p)->random);
+    memory_free(&(*p)->counts);
+    memory_free(p);
+}
+
+static enum err check_query(const struct plaintext *p, uint32_t query)
+{
+    if (query < p->workload->queries)
+        return ERR_OK;
+    log_error(p->log, "query %u is no marginal of the workload's closure", query);
+    return ERR_REFUSED;
+}
+
+static enum err measure(void *self, const struct aim_measure *request)
+{
+    struct plaintext *p = self;
+    for (size_t k = 0; k < request->queries; k++) {
+        const struct workload_query *q;
+        int64_t *values = request->values[k];
+        TRY(check_query(p, request->query[k]));
+        q = &p->workload->query[request->query[k]];
+        TRY(p->noise.gauss(p->noise.self, q->cells, values));
+        for (uint64_t i = 0; i < q->cells; i++)
+            values[i] += (int64_t)request->multiplier * p->counts[q->offset + i];
+    }
+    return ERR_OK;
+}
+
+static enum err select_one(void *self, struct aim_select *request)
+{
+    struct plaintext *p = self;
+    int64_t *noise = memory_array(request->candidates, sizeof *noise);
+    int64_t best = 0;
+    enum err e = noise != NULL ? p->noise.gumbel(p->noise.self, request->candidates, noise)
+                               : ERR_NOMEM;
+    for (size_t k = 0; e == ERR_OK && k < request->candidates; k++) {
+        const struct aim_candidate *c = &request->candidate[k];
+        const struct workload_query *q;
+        int64_t score;
+        e = check_query(p, c->query);
+        if (e != ERR_OK)
+            break;
+        q = &p->workload->query[c->query];
+        score = (int64_t)select_score(q->cells, p->counts + q->offset, c->estimate) -
+                (int64_t)c->penalty;
+        score = (int64_t)c->multiplier * score +
+                noise[k] * (INT64_C(1) << (request->shift - AIM_GUMBEL_BITS));
+        if (k == 0 || score > best) {
+            best = score;
+            request->selected = k;
+        }
+    }
+    memory_free(&noise);
+    return e;
+}
+
+struct aim_backend plaintext_backend(struct plaintext *p)
+{
+    return (struct aim_backend){.self = p, .measure = measure, .select = select_one};
+}

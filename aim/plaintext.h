@@ -1,0 +1,44 @@
+/*
+ * aim/plaintext.h - a backend of the AIM loop that holds the counts in the clear: central AIM.
+ *
+ * It trusts its curator, and it is what the MPC backend is tested against: given the same noise both
+ * return the same integers. Noise is consumed in a fixed order, so that it can be replayed:
+ *   select   one Gumbel a candidate, in the order of the request
+ *   measure  one Gaussian a cell, queries in the order of the request, cells row-major
+ * and a round selects before it measures. Round 0 (the one-ways) only measures.
+ */
+#ifndef TREFOIL_AIM_PLAINTEXT_H
+#define TREFOIL_AIM_PLAINTEXT_H
+
+#include "aim/backend.h"
+#include "aim/random.h"
+#include "aim/table.h"
+#include "aim/workload.h"
+
+/* Unit samples on the lattices of aim/backend.h, as integers. */
+struct noise_source {
+    void *self;
+    enum err (*gauss)(void *self, size_t n, int64_t *out);
+    enum err (*gumbel)(void *self, size_t n, int64_t *out);
+};
+
+/* Draws from `r`, which must outlive it. */
+struct noise_source noise_from_random(struct random *r);
+
+struct plaintext;
+
+/* Counts the table once. A NULL `noise` means fresh noise from the operating system's generator. */
+enum err plaintext_new(struct plaintext **p, const struct workload *w, const struct table *t,
+                       const struct noise_source *noise, struct log *log) MUST_CHECK;
+/* From given counts of the whole closure: w->cells of them, each query at its offset. Copied. */
+enum err plaintext_new_counts(struct plaintext **p, const struct workload *w, const int64_t *counts,
+                              const struct noise_source *noise, struct log *log) MUST_CHECK;
+void plaintext_free(struct plaintext **p);
+
+/* Valid until `p` is freed. */
+struct aim_backend plaintext_backend(struct plaintext *p);
+
+/* Counts of the whole closure of a table: `counts` has w->cells entries. */
+enum err table_closure(const struct table *t, const struct workload *w, int64_t *counts) MUST_CHECK;
+
+#endif

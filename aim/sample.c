@@ -1,0 +1,200 @@
+#include "aim/sample.h"
+
+#include "aim/random.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+struct sampling {
+    const struct model *model;
+    const struct domain *domain;
+    struct table *table;
+    struct random random;
+    size_t *order;    /* rows, those of one group together */
+    double *fraction; /* of each value: what rounding down cut off */
+    uint16_t *values; /* to give out in a group */
+};
+
+/* --- one group --------------------------------------------------------------------------------- */
+
+/* An index drawn by weight, or `n` if nothing has any. */
+static size_t draw(struct random *r, const double *weight, size_t n)
+{
+    double sum = 0, at;
+    size_t last = n;
+    for (size_t i = 0; i < n; i++)
+        sum += weight[i];
+    at = random_double(r) * sum;
+    for (size_t i = 0; i < n; i++) {
+        if (!(weight[i] > 0))
+            continue;
+        last = i;
+        if (at < weight[i])
+            return i;
+        at -= weight[i];
+    }
+    return last;
+}
+
+/* Fills s->values with `rows` codes distributed as `weight` (any positive sum), in random order. */
+static void round_off(struct sampling *s, const double *weight, uint32_t size, size_t rows)
+{
+    double sum = 0;
+    size_t n = 0;
+    for (uint32_t v = 0; v < size; v++)
+        sum += weight[v];
+    for (uint32_t v = 0; v < size; v++) {
+        double count = weight[v] * ((double)rows / sum), whole = floor(count);
+        s->fraction[v] = count - whole;
+        for (size_t i = 0; i < (size_t)whole && n < rows; i++)
+            s->values[n++] = (uint16_t)v;
+    }
+    while (n < rows) {
+        size_t v = draw(&s->random, s->fraction, size);
+        if (v == size) /* only where rounding errors ate all fractions */
+            v = draw(&s->random, weight, size);
+        s->fraction[v] = 0;
+        s->values[n++] = (uint16_t)v;
+    }
+    for (size_t i = n; i > 1; i--) {
+        size_t k = (size_t)random_below(&s->random, i);
+        uint16_t swap = s->values[i - 1];
+        s->values[i - 1] = s->values[k];
+        s->values[k] = swap;
+    }
+}
+
+/* --- one attribute ----------------------------------------------------------------------------- */
+
+/* weight[g * size + v]: the joint distribution of group g of `given` and value v of `attribute`. */
+static enum err joint_weights(const struct sampling *s, size_t clique, const struct scope *given,
+                              uint16_t attribute, double *weight)
+{
+    const struct junction_clique *c = &model_junction(s->model)->clique[clique];
+    struct scope one = {.n = 1, .attribute = {attribute}};
+    struct scope both = scope_union(given, &one);
+    struct scope_walk group, value;
+    struct factor joint;
+    uint32_t size = s->domain->attribute[attribute].size;
+    TRY(factor_new(&joint, &both, s->domain));
+    factor_sum(&c->scope, model_belief(s->model, clique), &both, s->domain, joint.value);
+    scope_walk_start(&group, &both, given, s->domain);
+    scope_walk_start(&value, &both, &one, s->domain);
+    for (uint64_t i = 0; i < joint.cells; i++) {
+        weight[group.place * size + value.place] = joint.value[i];
+        scope_walk_next(&group);
+        scope_walk_next(&value);
+    }
+    factor_clear(&joint);
+    return ERR_OK;
+}
+
+static uint64_t group_of(const struct sampling *s, const struct scope *given, size_t row)
+{
+    uint64_t g = 0;
+    for (unsigned i = 0; i < given->n; i++)
+        g = g * s->domain->attribute[given->attribute[i]].size +
+            s->table->column[given->attribute[i]][row];
+    return g;
+}
+
+/* Sorts rows by group: group g's are order[start[g] .. start[g+1]-1]. */
+static void sort_rows(struct sampling *s, const struct scope *given, uint64_t groups, size_t *start)
+{
+    memset(start, 0, (groups + 2) * sizeof *start);
+    for (size_t row = 0; row < s->table->rows; row++)
+        start[group_of(s, given, row) + 2]++;
+    for (uint64_t g = 2; g < groups + 2; g++)
+        start[g] += start[g - 1];
+    for (size_t row = 0; row < s->table->rows; row++)
+        s->order[start[group_of(s, given, row) + 1]++] = row;
+}
+
+/*
+ * Rounding can put a row where the model has no mass at all (a belief that underflows); it then
+ * follows the attribute's distribution over all groups.
+ */
+static void mend(double *weight, uint64_t groups, uint32_t size, double *overall)
+{
+    memset(overall, 0, size * sizeof *overall);
+    for (uint64_t g = 0; g < groups; g++)
+        for (uint32_t v = 0; v < size; v++)
+            overall[v] += weight[g * size + v];
+    for (uint64_t g = 0; g < groups; g++) {
+        double sum = 0;
+        for (uint32_t v = 0; v < size; v++)
+            sum += weight[g * size + v];
+        if (!(sum > 1e-290)) /* so small that dividing by it would overflow */
+            memcpy(weight + g * size, overall, size * sizeof *overall);
+    }
+}
+
+static enum err sample_attribute(struct sampling *s, size_t clique, const struct scope *given,
+                                 uint16_t attribute)
+{
+    uint32_t size = s->domain->attribute[attribute].size;
+    uint64_t groups = scope_cells(given, s->domain);
+    double *weight = memory_array(groups * size, sizeof *weight);
+    size_t *start = memory_array(groups + 2, sizeof *start);
+    enum err e = weight != NULL && start != NULL ? ERR_OK : ERR_NOMEM;
+    if (e == ERR_OK)
+        e = joint_weights(s, clique, given, attribute, weight);
+    if (e == ERR_OK) {
+        mend(weight, groups, size, s->fraction);
+        sort_rows(s, given, groups, start);
+        for (uint64_t g = 0; g < groups; g++) {
+            size_t rows = start[g + 1] - start[g];
+            if (rows == 0)
+                continue;
+            round_off(s, weight + g * size, size, rows);
+            for (size_t i = 0; i < rows; i++)
+                s->table->column[attribute][s->order[start[g] + i]] = s->values[i];
+        }
+    }
+    memory_free(&weight);
+    memory_free(&start);
+    return e;
+}
+
+/* --- all --------------------------------------------------------------------------------------- */
+
+static enum err sample_all(struct sampling *s)
+{
+    const struct junction *j = model_junction(s->model);
+    for (size_t i = 0; i < j->cliques; i++) {
+        struct scope given = j->clique[i].separator;
+        for (unsigned k = 0; k < j->clique[i].scope.n; k++) {
+            struct scope one = {.n = 1, .attribute = {j->clique[i].scope.attribute[k]}};
+            if (scope_has(&given, one.attribute[0]))
+                continue;
+            TRY(sample_attribute(s, i, &given, one.attribute[0]));
+            given = scope_union(&given, &one);
+        }
+    }
+    return ERR_OK;
+}
+
+enum err sample_rows(struct table **t, const struct model *m, size_t rows, uint64_t seed,
+                     struct log *log)
+{
+    struct sampling s = {.model = m, .domain = model_domain(m)};
+    enum err e;
+    *t = NULL;
+    TRY(table_new(&s.table, s.domain, rows));
+    s.table->rows = rows;
+    random_seed_u64(&s.random, seed);
+    s.order = memory_array(rows, sizeof *s.order);
+    s.values = memory_array(rows, sizeof *s.values);
+    s.fraction = memory_array(DOMAIN_SIZE_MAX, sizeof *s.fraction);
+    e = s.order != NULL && s.values != NULL && s.fraction != NULL ? sample_all(&s) : ERR_NOMEM;
+    if (e != ERR_OK) {
+        log_error(log, "no memory to sample %zu rows; ask for fewer", rows);
+        table_free(&s.table);
+    }
+    *t = s.table;
+    memory_free(&s.order);
+    memory_free(&s.values);
+    memory_free(&s.fraction);
+    return e;
+}
