@@ -183,7 +183,7 @@ enum err identity_save(const struct identity *identity, const char *path, bool f
                   "%s is there already and was left alone; a lost key cannot be made again, so "
                   "choose another name (or --force)",
                   path);
-        return ERR_REFUSED;
+        return ERR_SYSTEM;
     }
     crypto_sign_ed25519_sk_to_seed(seeds, identity->sign_secret);
     memcpy(seeds + 32, identity->curve_secret, 32);
@@ -288,10 +288,9 @@ const char *keys_parse_hint(enum err e)
 
 bool public_identity_equal(const struct public_identity *a, const struct public_identity *b)
 {
-    uint8_t raw_a[128], raw_b[128];
-    pack(a, raw_a);
-    pack(b, raw_b);
-    return memcmp(raw_a, raw_b, sizeof raw_a) == 0;
+    return memcmp(a->sign, b->sign, sizeof a->sign) == 0 &&
+           memcmp(a->curve, b->curve, sizeof a->curve) == 0 &&
+           memcmp(a->signature, b->signature, sizeof a->signature) == 0;
 }
 
 void keys_groups(const uint8_t digest[32], unsigned groups, char *text)

@@ -45,7 +45,7 @@ void identity_free(struct identity **identity);
 /* ERR_STUDY for a file that is no key, is damaged, or that group or others may read. */
 enum err identity_load(struct identity **identity, const char *path, struct log *log) MUST_CHECK;
 
-/* Writes the private key file. Refuses to replace a file (ERR_REFUSED) unless `force`. */
+/* Writes the private key file. Refuses to replace a file (ERR_SYSTEM) unless `force`. */
 enum err identity_save(const struct identity *identity, const char *path, bool force,
                        struct log *log) MUST_CHECK;
 

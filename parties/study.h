@@ -159,7 +159,7 @@ void study_describe(FILE *out, const struct study *study, const struct public_id
 
 /*
  * A commented example, valid once REPLACE-WITH-KEY-OF-<name> is a public key everywhere.
- * Refuses to replace a file (ERR_REFUSED) unless `force`.
+ * Refuses to replace a file (ERR_SYSTEM) unless `force`.
  */
 enum err study_write_template(const char *path, bool force, struct log *log) MUST_CHECK;
 const char *study_template(void);

@@ -3,8 +3,6 @@
 
 #include "base/file.h"
 
-#include <errno.h>
-#include <string.h>
 #include <sys/stat.h>
 
 static const char template_text[] =
@@ -115,7 +113,7 @@ enum err study_write_template(const char *path, bool force, struct log *log)
     if (!force && lstat(path, &st) == 0) {
         log_error(log, "%s is there already and was left alone; choose another name (or --force)",
                   path);
-        return ERR_REFUSED;
+        return ERR_SYSTEM;
     }
     return file_write(path, 0644, template_text, sizeof template_text - 1, log);
 }

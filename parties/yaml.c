@@ -6,7 +6,6 @@
 #include "parties/nearest.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,12 +34,6 @@ enum err yaml_error(const struct yaml_file *file, const yaml_node_t *node, const
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     return error_at(file->path, file->log, node->start_mark, text);
-}
-
-void yaml_place(const struct yaml_file *file, const yaml_node_t *node, char *text, size_t size)
-{
-    snprintf(text, size, "%s:%zu:%zu: ", file->path, node->start_mark.line + 1,
-             node->start_mark.column + 1);
 }
 
 /* Where byte `offset` of the text is; libyaml gives no mark for bytes that are not characters. */
@@ -216,10 +209,7 @@ void yaml_close(struct yaml_file **file)
     memory_free(file);
 }
 
-/*
- * libyaml's accessors want a document that they may change; these do not change it. Its own macro
- * does the same cast.
- */
+/* As yaml_document_get_node(), which wants a document that it may change. */
 static const yaml_node_t *node_at(const struct yaml_file *f, int index)
 {
     return f->document.nodes.start + (index - 1);

@@ -37,8 +37,6 @@ const yaml_node_t *yaml_root(const struct yaml_file *file);
 /* Logs a message at a node's place and returns ERR_STUDY. */
 enum err yaml_error(const struct yaml_file *file, const yaml_node_t *node, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* "path:line:column: " of a node, for the prefix of messages that others log; cut to fit. */
-void yaml_place(const struct yaml_file *file, const yaml_node_t *node, char *text, size_t size);
 
 struct yaml_key {
     const char *name;

@@ -157,7 +157,7 @@ static void a_key_is_never_replaced_by_accident(void **state)
     struct identity *other, *back;
     assert_int_equal(identity_new(&other, NULL), ERR_OK);
     assert_int_equal(identity_save(f->id, f->path, false, &f->log), ERR_OK);
-    assert_int_equal(identity_save(other, f->path, false, &f->log), ERR_REFUSED);
+    assert_int_equal(identity_save(other, f->path, false, &f->log), ERR_SYSTEM);
     assert_non_null(strstr(f->sink, "left alone"));
     assert_int_equal(identity_load(&back, f->path, &f->log), ERR_OK);
     assert_true(public_identity_equal(&back->public, &f->id->public));

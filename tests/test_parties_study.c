@@ -12,6 +12,7 @@
 #include "parties/keys.h"
 #include "parties/nearest.h"
 #include "parties/study.h"
+#include "parties/yaml.h"
 
 #include "aim/table.h"
 
@@ -919,6 +920,34 @@ static void the_demos_data_hang_on_their_seed_alone(void **state)
     rmdir(folder);
 }
 
+/* What the study does not use so far. */
+static void the_rest_of_yaml(void **state)
+{
+    static const char text[] = "[true, false, yes, {a: 1, b: 2}]";
+    struct fixture *f = *state;
+    struct yaml_file *file;
+    size_t count;
+    bool v;
+    f->sink[0] = '\0';
+    assert_int_equal(yaml_parse(&file, "t.yaml", text, strlen(text), &f->log), ERR_OK);
+    assert_int_equal(yaml_boolean(file, yaml_item(file, yaml_root(file), 0), "x", &v), ERR_OK);
+    assert_true(v);
+    assert_int_equal(yaml_boolean(file, yaml_item(file, yaml_root(file), 1), "x", &v), ERR_OK);
+    assert_false(v);
+    assert_int_equal(yaml_boolean(file, yaml_item(file, yaml_root(file), 2), "x", &v), ERR_STUDY);
+    assert_true(message_is(f->sink, "1:15", "should be true or false"));
+    f->sink[0] = '\0';
+    assert_int_equal(yaml_entries(file, yaml_item(file, yaml_root(file), 3), "x", 1, &count),
+                     ERR_STUDY);
+    assert_true(message_is(f->sink, "1:20", "has 2 entries; at most 1"));
+    f->sink[0] = '\0';
+    assert_int_equal(yaml_entries(file, yaml_item(file, yaml_root(file), 0), "x", 1, &count),
+                     ERR_STUDY);
+    assert_true(message_is(f->sink, "1:2", "should be a mapping"));
+    yaml_close(&file);
+    assert_null(file);
+}
+
 static void the_nearest_word_is_suggested(void **state)
 {
     static const char *const words[] = {"domain", "rounds", "budget", "noise"};
@@ -960,6 +989,7 @@ int main(void)
         cmocka_unit_test(the_template_loads_once_keys_are_in),
         cmocka_unit_test(the_demos_data_fit_its_domain),
         cmocka_unit_test(the_demos_data_hang_on_their_seed_alone),
+        cmocka_unit_test(the_rest_of_yaml),
         cmocka_unit_test(the_nearest_word_is_suggested),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
