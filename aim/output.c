@@ -1,0 +1,139 @@
+#include "aim/output.h"
+
+#include "base/file.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* jansson takes NULL values (no memory, no UTF-8, no finite number) and answers with a failure. */
+
+static json_t *strings(char *const *text, size_t n)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; list != NULL && i < n; i++)
+        if (json_array_append_new(list, json_string(text[i])) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    return list;
+}
+
+static json_t *numbers(const double *value, size_t n)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; list != NULL && i < n; i++)
+        if (json_array_append_new(list, json_real(value[i])) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    return list;
+}
+
+static json_t *attribute_json(const struct domain_attribute *a)
+{
+    static const char *const kinds[] = {"categorical", "integer", "numeric"};
+    json_t *o = json_object();
+    int failed = json_object_set_new(o, "name", json_string(a->name)) |
+                 json_object_set_new(o, "kind", json_string(kinds[a->kind])) |
+                 json_object_set_new(o, "size", json_integer(a->size));
+    switch (a->kind) {
+    case DOMAIN_CATEGORICAL:
+        failed |= json_object_set_new(o, "labels", strings(a->labels, a->values));
+        break;
+    case DOMAIN_INTEGER:
+        failed |= json_object_set_new(o, "min", json_integer(a->min));
+        failed |= json_object_set_new(o, "max", json_integer(a->max));
+        break;
+    case DOMAIN_NUMERIC:
+        failed |= json_object_set_new(o, "edges", numbers(a->edges, (size_t)a->values + 1));
+        break;
+    }
+    if (a->missing != NULL)
+        failed |= json_object_set_new(o, "missing", json_string(a->missing));
+    if (failed != 0) {
+        json_decref(o);
+        return NULL;
+    }
+    return o;
+}
+
+static json_t *measurement_json(const struct domain *d, const struct measurement *x)
+{
+    json_t *o = json_object(), *names = json_array();
+    int failed = 0;
+    for (unsigned i = 0; i < x->clique.n; i++)
+        failed |= json_array_append_new(names,
+                                        json_string(d->attribute[x->clique.attribute[i]].name));
+    failed |= json_object_set_new(o, "attributes", names);
+    failed |= json_object_set_new(o, "sigma", json_real(x->sigma));
+    failed |= json_object_set_new(o, "values", numbers(x->y, clique_cells(&x->clique, d)));
+    if (x->total > 0)
+        failed |= json_object_set_new(o, "total", json_real(x->total));
+    if (failed != 0) {
+        json_decref(o);
+        return NULL;
+    }
+    return o;
+}
+
+static json_t *document(const struct output_terms *o)
+{
+    json_t *root = json_object(), *sizes = json_object(), *attributes = json_array(),
+           *measurements = json_array();
+    int failed = json_object_set_new(root, "format", json_string("trefoil-measurements-1")) |
+                 json_object_set_new(root, "epsilon", json_real(o->epsilon)) |
+                 json_object_set_new(root, "delta", json_real(o->delta)) |
+                 json_object_set_new(root, "rho", json_real(o->rho)) |
+                 json_object_set_new(
+                     root, "rows_per_person",
+                     json_integer(o->rows_per_person != 0 ? o->rows_per_person : 1)) |
+                 json_object_set_new(root, "total", json_real(o->total));
+    for (size_t i = 0; i < o->domain->attributes; i++) {
+        const struct domain_attribute *a = &o->domain->attribute[i];
+        failed |= json_object_set_new(sizes, a->name, json_integer(a->size));
+        failed |= json_array_append_new(attributes, attribute_json(a));
+    }
+    for (size_t i = 0; i < o->measurements; i++)
+        failed |= json_array_append_new(measurements,
+                                        measurement_json(o->domain, &o->measurement[i]));
+    failed |= json_object_set_new(root, "domain", sizes);
+    failed |= json_object_set_new(root, "attributes", attributes);
+    failed |= json_object_set_new(root, "measurements", measurements);
+    if (failed != 0) {
+        json_decref(root);
+        return NULL;
+    }
+    return root;
+}
+
+static int append(const char *text, size_t n, void *bytes)
+{
+    bytes_put(bytes, text, n);
+    return 0;
+}
+
+enum err output_measurements(const char *path, const struct output_terms *o, struct log *log)
+{
+    json_t *root = document(o);
+    struct bytes out = {0};
+    enum err e;
+    if (root == NULL) {
+        log_error(log,
+                  "cannot write %s: a name or label is not UTF-8, a number is not finite, or "
+                  "memory is short",
+                  path);
+        return ERR_DATA;
+    }
+    e = json_dump_callback(root, append, &out, JSON_COMPACT | JSON_REAL_PRECISION(17)) == 0
+            ? ERR_OK
+            : ERR_NOMEM;
+    json_decref(root);
+    bytes_put_u8(&out, '\n');
+    if (e == ERR_OK)
+        e = bytes_ok(&out);
+    if (e == ERR_OK)
+        e = file_write(path, 0644, out.data, out.size, log);
+    bytes_clear(&out);
+    return e;
+}

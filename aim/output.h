@@ -1,0 +1,40 @@
+/*
+ * aim/output.h - measurements.json: everything that was released, for people and other programs.
+ *
+ *   { "format": "trefoil-measurements-1",
+ *     "epsilon": 1.0, "delta": 1e-05, "rho": 0.03, "rows_per_person": 1,
+ *     "total": 48820.1,                            estimated number of rows
+ *     "domain": { "age": 32, "sex": 2, ... },      sizes, as Python's private-pgm reads them
+ *     "attributes": [ { "name": "age", "kind": "numeric", "size": 32, "edges": [17, ...] },
+ *                     { "name": "sex", "kind": "categorical", "size": 2, "labels": ["F", "M"] },
+ *                     { "name": "n", "kind": "integer", "size": 4, "min": 0, "max": 2,
+ *                       "missing": "" } ],         a missing value is the last code
+ *     "measurements": [ { "attributes": ["age", "sex"], "sigma": 20.9, "values": [...] } ] }
+ *
+ * values are noisy counts, row-major over "attributes" (the last one fastest), each with independent
+ * Gaussian noise of standard deviation sigma; "total" stands in a measurement only if it was taken
+ * over another population, and is then its noisy number of rows. In Python, with private-pgm:
+ *
+ *   doc = json.load(open("measurements.json"))
+ *   domain = Domain.fromdict(doc["domain"])
+ *   [LinearMeasurement(m["values"], m["attributes"], m["sigma"]) for m in doc["measurements"]]
+ */
+#ifndef TREFOIL_AIM_OUTPUT_H
+#define TREFOIL_AIM_OUTPUT_H
+
+#include "aim/model.h"
+
+struct output_terms {
+    const struct domain *domain;
+    double epsilon, delta, rho;
+    unsigned rows_per_person;
+    double total;
+    const struct measurement *measurement;
+    size_t measurements;
+};
+
+/* Written whole or not at all. ERR_DATA, logged, for a name or label that is not UTF-8. */
+enum err output_measurements(const char *path, const struct output_terms *o,
+                             struct log *log) MUST_CHECK;
+
+#endif

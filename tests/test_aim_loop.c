@@ -1,0 +1,472 @@
+/* aim/plaintext, aim/loop, aim/sample, aim/evaluate, aim/output: whole runs on a made-up table. */
+#include "tests/support_cmocka.h"
+
+#include "aim/evaluate.h"
+#include "aim/loop.h"
+#include "aim/output.h"
+#include "aim/plaintext.h"
+#include "aim/sample.h"
+#include "base/bytes.h"
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ROWS 4000
+
+struct stage {
+    struct domain *domain;
+    struct workload *workload;
+    struct table *table;
+};
+
+/* Five attributes: b follows a, d follows c, e is the two together with noise. */
+static struct stage stage_new(size_t rows)
+{
+    static const int64_t size[] = {4, 4, 3, 3, 6};
+    struct stage s;
+    struct random r;
+    random_seed_u64(&r, 1);
+    assert_int_equal(domain_new(&s.domain), ERR_OK);
+    for (int a = 0; a < 5; a++) {
+        char name[] = {(char)('a' + a), 0};
+        assert_int_equal(
+            domain_add_integer(s.domain, name, 0, size[a] - 1, NULL, DOMAIN_REJECT, NULL), ERR_OK);
+    }
+    assert_int_equal(workload_all(&s.workload, s.domain, 3, NULL), ERR_OK);
+    assert_int_equal(table_new(&s.table, s.domain, rows), ERR_OK);
+    for (size_t i = 0; i < rows; i++) {
+        uint16_t c[5];
+        c[0] = (uint16_t)(random_below(&r, 4) & random_below(&r, 4));
+        c[1] = random_below(&r, 10) < 8 ? c[0] : (uint16_t)random_below(&r, 4);
+        c[2] = (uint16_t)random_below(&r, 3);
+        c[3] = random_below(&r, 10) < 7 ? (uint16_t)(2 - c[2]) : (uint16_t)random_below(&r, 3);
+        c[4] = (uint16_t)((c[1] + c[3] + random_below(&r, 2)) % 6);
+        assert_int_equal(table_append(s.table, c), ERR_OK);
+    }
+    return s;
+}
+
+static void stage_free(struct stage *s)
+{
+    table_free(&s->table);
+    workload_free(&s->workload);
+    domain_free(&s->domain);
+}
+
+static struct aim_options options_of(const struct stage *s, double rho, unsigned rounds)
+{
+    return (struct aim_options){.domain = s->domain,
+                                .workload = s->workload,
+                                .limits = {.rho = rho, .epsilon_slack = 1e-3},
+                                .rounds = rounds,
+                                .bounds = {.bits = 13},
+                                .select_slack = 1e-6,
+                                .measure_slack = 7.7e-6,
+                                .fit_final = 200};
+}
+
+static struct aim_result *run_seeded(const struct stage *s, const struct aim_options *o,
+                                     uint64_t seed)
+{
+    struct random r;
+    struct noise_source noise = noise_from_random(&r);
+    struct plaintext *p;
+    struct aim_backend backend;
+    struct aim_result *result;
+    random_seed_u64(&r, seed);
+    assert_int_equal(plaintext_new(&p, s->workload, s->table, &noise, NULL), ERR_OK);
+    backend = plaintext_backend(p);
+    assert_int_equal(aim_run(&result, o, &backend, NULL), ERR_OK);
+    plaintext_free(&p);
+    return result;
+}
+
+static void closure_counts_are_the_tables(void **state)
+{
+    struct stage s = stage_new(500);
+    int64_t *counts = memory_array(s.workload->cells, sizeof *counts);
+    int64_t direct[64];
+    (void)state;
+    assert_int_equal(table_closure(s.table, s.workload, counts), ERR_OK);
+    for (size_t i = 0; i < s.workload->queries; i++) {
+        const struct workload_query *q = &s.workload->query[i];
+        if (q->cells > 64)
+            continue;
+        table_marginal(s.table, &q->clique, direct);
+        assert_memory_equal(direct, counts + q->offset, q->cells * sizeof *direct);
+    }
+    memory_free(&counts);
+    stage_free(&s);
+}
+
+static void more_rounds_beat_independence(void **state)
+{
+    struct stage s = stage_new(ROWS);
+    struct aim_options o = options_of(&s, 0.2, 6);
+    struct aim_options none = options_of(&s, 0.2, 0);
+    double with, without;
+    (void)state;
+    for (uint64_t seed = 0; seed < 3; seed++) {
+        struct aim_result *a = run_seeded(&s, &o, seed), *b = run_seeded(&s, &none, seed);
+        assert_int_equal(a->rounds, 7);
+        assert_int_equal(a->measurements, 11);
+        assert_int_equal(b->measurements, 5);
+        assert_true(a->round[6].spent <= 0.2 && a->round[6].spent > 0.19);
+        assert_int_equal(evaluate_model(s.workload, a->model, s.table, NULL, &with, NULL), 0);
+        assert_int_equal(evaluate_model(s.workload, b->model, s.table, NULL, &without, NULL), 0);
+        assert_true(with < 0.35 * without);
+        assert_true(fabs(model_total(a->model) - ROWS) < 60);
+        aim_result_free(&a);
+        aim_result_free(&b);
+    }
+    stage_free(&s);
+}
+
+static void the_same_noise_gives_the_same_run(void **state)
+{
+    struct stage s = stage_new(ROWS);
+    struct aim_options o = options_of(&s, 0.05, 4);
+    struct aim_result *a = run_seeded(&s, &o, 3), *b = run_seeded(&s, &o, 3);
+    struct aim_result *c = run_seeded(&s, &o, 4);
+    (void)state;
+    assert_memory_equal(a->query, b->query, a->measurements * sizeof *a->query);
+    for (size_t i = 0; i < a->measurements; i++) {
+        uint64_t cells = clique_cells(&a->measurement[i].clique, s.domain);
+        assert_memory_equal(a->measurement[i].y, b->measurement[i].y, cells * sizeof(double));
+    }
+    assert_true(a->loss == b->loss);
+    assert_true(a->loss != c->loss);
+    aim_result_free(&a);
+    aim_result_free(&b);
+    aim_result_free(&c);
+    stage_free(&s);
+}
+
+/* A backend that does what servers do before they answer, and keeps the order of the noise. */
+struct strict {
+    struct stage *stage;
+    struct aim_options *options;
+    struct plaintext *inner;
+    struct random random;
+    struct ledger *ledger;
+    char order[4096]; /* g: Gaussians of one query, u: Gumbels of one select */
+    unsigned last_round;
+};
+
+static enum err strict_gauss(void *self, size_t n, int64_t *out)
+{
+    struct strict *s = self;
+    strcat(s->order, "g");
+    for (size_t i = 0; i < n; i++)
+        out[i] = random_gauss(&s->random);
+    return ERR_OK;
+}
+
+static enum err strict_gumbel(void *self, size_t n, int64_t *out)
+{
+    struct strict *s = self;
+    strcat(s->order, "u");
+    for (size_t i = 0; i < n; i++)
+        out[i] = random_gumbel(&s->random);
+    return ERR_OK;
+}
+
+static enum err strict_measure(void *self, const struct aim_measure *request)
+{
+    struct strict *s = self;
+    struct aim_backend inner = plaintext_backend(s->inner);
+    mpq_t cost;
+    mpq_init(cost);
+    assert_int_equal(request->round, s->last_round == UINT32_MAX ? 0 : s->last_round);
+    ledger_measure_cost(cost, request->multiplier, request->queries);
+    assert_int_equal(ledger_debit(s->ledger, cost, NULL), ERR_OK);
+    mpq_clear(cost);
+    return inner.measure(inner.self, request);
+}
+
+static enum err strict_select(void *self, struct aim_select *request)
+{
+    struct strict *s = self;
+    struct aim_backend inner = plaintext_backend(s->inner);
+    uint32_t query[64];
+    uint64_t multiplier[64], penalty[64];
+    struct select_terms terms = {.domain = s->stage->domain,
+                                 .workload = s->stage->workload,
+                                 .query = query,
+                                 .candidates = request->candidates,
+                                 .epsilon = request->epsilon,
+                                 .sigma = request->sigma,
+                                 .bounds = s->options->bounds};
+    struct select_plan plan;
+    mpq_t cost;
+    mpq_init(cost);
+    s->last_round = request->round;
+    assert_in_range(request->candidates, 1, 64);
+    for (size_t i = 0; i < request->candidates; i++)
+        query[i] = request->candidate[i].query;
+    assert_int_equal(select_plan(&terms, multiplier, penalty, &plan, NULL), ERR_OK);
+    assert_int_equal(plan.shift, request->shift);
+    for (size_t i = 0; i < request->candidates; i++) {
+        const struct aim_candidate *c = &request->candidate[i];
+        assert_true(c->multiplier == multiplier[i] && c->penalty == penalty[i]);
+        assert_int_equal(select_check_estimates(s->stage->domain, s->stage->workload, c->query,
+                                                &s->options->bounds, c->estimate, NULL),
+                         ERR_OK);
+    }
+    assert_int_equal(ledger_select_cost(cost, request->epsilon, s->options->select_slack), ERR_OK);
+    assert_int_equal(ledger_debit(s->ledger, cost, NULL), ERR_OK);
+    mpq_clear(cost);
+    return inner.select(inner.self, request);
+}
+
+static void servers_would_accept_every_request(void **state)
+{
+    struct stage s = stage_new(ROWS);
+    (void)state;
+    for (unsigned k = 1; k <= 3; k++) {
+        struct aim_options o = options_of(&s, 0.03 * k * k, 1 + 3 * k);
+        struct strict strict = {.stage = &s, .options = &o, .last_round = UINT32_MAX};
+        struct noise_source noise = {&strict, strict_gauss, strict_gumbel};
+        struct aim_backend backend = {&strict, strict_measure, strict_select};
+        struct aim_result *result;
+        o.limits.rows_per_person = k;
+        o.bounds.bits = k == 1 ? 12 : 13; /* 12: the sum of estimates is all but at its bound */
+        random_seed_u64(&strict.random, k);
+        assert_int_equal(ledger_new(&strict.ledger, &o.limits, NULL), ERR_OK);
+        assert_int_equal(plaintext_new(&strict.inner, s.workload, s.table, &noise, NULL), ERR_OK);
+        assert_int_equal(aim_run(&result, &o, &backend, NULL), ERR_OK);
+        assert_true(ledger_spent(strict.ledger) == result->round[o.rounds].spent);
+        assert_true(ledger_remaining(strict.ledger) < 0.01 * o.limits.rho);
+        assert_int_equal(strlen(strict.order), 5 + 2 * o.rounds);
+        assert_memory_equal(strict.order, "gggggugug", 9);
+        aim_result_free(&result);
+        plaintext_free(&strict.inner);
+        ledger_free(&strict.ledger);
+    }
+    stage_free(&s);
+}
+
+static void budgets_that_cannot_work_are_refused(void **state)
+{
+    struct stage s = stage_new(50);
+    struct plaintext *p;
+    struct aim_backend backend;
+    struct aim_result *result;
+    struct aim_options o = options_of(&s, 1e-9, 4);
+    (void)state;
+    assert_int_equal(plaintext_new(&p, s.workload, s.table, NULL, NULL), ERR_OK);
+    backend = plaintext_backend(p);
+    assert_int_equal(aim_run(&result, &o, &backend, NULL), ERR_RANGE); /* sigma above 4096 */
+    assert_null(result);
+    o.limits.rho = 0.01;
+    o.select_slack = 1;
+    assert_int_equal(aim_run(&result, &o, &backend, NULL), ERR_RANGE);
+    o.select_slack = 0;
+    o.limits.epsilon_slack = 8 * 7.7e-6; /* one marginal too few */
+    assert_int_equal(aim_run(&result, &o, &backend, NULL), ERR_BUDGET);
+    o.limits.epsilon_slack = 1;
+    o.model_bytes = 8 * 19; /* the one-ways alone take 20 cells */
+    assert_int_equal(aim_run(&result, &o, &backend, NULL), ERR_RANGE);
+    o.model_bytes = 8 * 22; /* the smallest pair makes it 23: the one-ways stay candidates */
+    assert_int_equal(aim_run(&result, &o, &backend, NULL), ERR_OK);
+    assert_int_equal(result->round[4].candidates, 5);
+    assert_int_equal(result->round[4].model_cells, 20);
+    aim_result_free(&result);
+    plaintext_free(&p);
+    stage_free(&s);
+}
+
+static enum err no_noise(void *self, size_t n, int64_t *out)
+{
+    (void)self;
+    memset(out, 0, n * sizeof *out);
+    return ERR_OK;
+}
+
+static void the_lowest_index_wins_ties(void **state)
+{
+    struct stage s = stage_new(100);
+    struct noise_source noise = {NULL, no_noise, no_noise};
+    uint64_t estimate[4] = {0};
+    struct aim_candidate c[3];
+    struct aim_select request = {.shift = 24, .candidates = 3, .candidate = c};
+    struct plaintext *p;
+    struct aim_backend backend;
+    (void)state;
+    assert_int_equal(plaintext_new(&p, s.workload, s.table, &noise, NULL), ERR_OK);
+    backend = plaintext_backend(p);
+    for (int i = 0; i < 3; i++)
+        c[i] = (struct aim_candidate){0, 1 << 14, i == 0 ? 1 : 0, estimate};
+    assert_int_equal(backend.select(backend.self, &request), ERR_OK);
+    assert_int_equal(request.selected, 1);
+    c[0].penalty = 0;
+    assert_int_equal(backend.select(backend.self, &request), ERR_OK);
+    assert_int_equal(request.selected, 0);
+    c[1].query = 9999;
+    assert_int_equal(backend.select(backend.self, &request), ERR_REFUSED);
+    plaintext_free(&p);
+    stage_free(&s);
+}
+
+/* Selection frequencies against the exact softmax of the scores. */
+static void selection_follows_the_softmax(void **state)
+{
+    enum { TRIALS = 20000 };
+    struct stage s = stage_new(100);
+    int64_t *counts = memory_array(s.workload->cells, sizeof *counts);
+    uint64_t estimate[4] = {0};
+    static const uint64_t penalty[3] = {0, 1024, 3 * 512};
+    struct aim_candidate c[3];
+    struct aim_select request = {.shift = 24, .candidates = 3, .candidate = c};
+    struct random r;
+    struct noise_source noise = noise_from_random(&r);
+    struct plaintext *p;
+    struct aim_backend backend;
+    int seen[3] = {0};
+    double weight[3], sum = 0, chi = 0;
+    (void)state;
+    random_seed_u64(&r, 8);
+    for (int i = 0; i < 3; i++) { /* multiplier 2^14 at shift 24: one a count */
+        c[i] = (struct aim_candidate){0, 1 << 14, penalty[i], estimate};
+        weight[i] = exp(-(double)penalty[i] / 1024);
+        sum += weight[i];
+    }
+    assert_int_equal(plaintext_new_counts(&p, s.workload, counts, &noise, NULL), ERR_OK);
+    backend = plaintext_backend(p);
+    for (int i = 0; i < TRIALS; i++) {
+        assert_int_equal(backend.select(backend.self, &request), ERR_OK);
+        seen[request.selected]++;
+    }
+    for (int i = 0; i < 3; i++) {
+        double expected = TRIALS * weight[i] / sum;
+        chi += (seen[i] - expected) * (seen[i] - expected) / expected;
+    }
+    assert_true(chi < 13.8); /* 0.1 % with 2 degrees */
+    memory_free(&counts);
+    plaintext_free(&p);
+    stage_free(&s);
+}
+
+static void samples_follow_the_model(void **state)
+{
+    struct stage s = stage_new(ROWS);
+    struct aim_options o = options_of(&s, 5, 8);
+    struct aim_result *a = run_seeded(&s, &o, 1);
+    struct table *rows, *again, *other;
+    double error, small;
+    (void)state;
+    assert_int_equal(sample_rows(&rows, a->model, 20000, 1, NULL), ERR_OK);
+    assert_int_equal(rows->rows, 20000);
+    assert_int_equal(evaluate_model(s.workload, a->model, rows, NULL, &error, NULL), ERR_OK);
+    assert_true(error < 0.03); /* independent draws would give about 0.04 */
+    assert_int_equal(sample_rows(&again, a->model, 20000, 1, NULL), ERR_OK);
+    assert_int_equal(sample_rows(&other, a->model, 20000, 2, NULL), ERR_OK);
+    assert_int_equal(evaluate_tables(s.workload, rows, again, NULL, &error), ERR_OK);
+    assert_true(error <= 0);
+    assert_int_equal(evaluate_tables(s.workload, rows, other, NULL, &small), ERR_OK);
+    assert_true(small > 0 && small < 0.05);
+    table_free(&again);
+    table_free(&other);
+    table_free(&rows);
+    assert_int_equal(sample_rows(&rows, a->model, 0, 1, NULL), ERR_OK);
+    assert_int_equal(rows->rows, 0);
+    table_free(&rows);
+    /* one row after another many times: unbiased */
+    {
+        double mean[4] = {0}, truth[4];
+        static const struct clique first = {1, {0}};
+        for (uint64_t seed = 0; seed < 4000; seed++) {
+            assert_int_equal(sample_rows(&rows, a->model, 1, seed, NULL), ERR_OK);
+            mean[rows->column[0][0]] += 1.0 / 4000;
+            table_free(&rows);
+        }
+        assert_int_equal(model_marginal(a->model, &first, truth, NULL), ERR_OK);
+        for (int i = 0; i < 4; i++)
+            assert_true(fabs(mean[i] - truth[i] / model_total(a->model)) < 0.036);
+    }
+    aim_result_free(&a);
+    stage_free(&s);
+}
+
+static void errors_of_tables_are_sums_of_differences(void **state)
+{
+    struct stage s = stage_new(0);
+    struct table *t;
+    double each[10], mean;
+    (void)state;
+    assert_int_equal(table_append(s.table, (uint16_t[]){0, 0, 0, 0, 0}), ERR_OK);
+    assert_int_equal(table_append(s.table, (uint16_t[]){0, 0, 0, 0, 0}), ERR_OK);
+    assert_int_equal(table_new(&t, s.domain, 0), ERR_OK);
+    assert_int_equal(table_append(t, (uint16_t[]){0, 0, 0, 0, 0}), ERR_OK);
+    assert_int_equal(evaluate_tables(s.workload, s.table, t, each, &mean), ERR_OK);
+    assert_true(mean <= 0);
+    assert_int_equal(table_append(t, (uint16_t[]){1, 0, 0, 0, 0}), ERR_OK);
+    assert_int_equal(evaluate_tables(s.workload, s.table, t, each, &mean), ERR_OK);
+    for (int i = 0; i < 10; i++) /* six of the ten three-ways hold attribute a */
+        assert_true(fabs(each[i] - (s.workload->clique[i].attribute[0] == 0 ? 1 : 0)) < 1e-15);
+    assert_true(fabs(mean - 0.6) < 1e-15);
+    table_free(&t);
+    stage_free(&s);
+}
+
+static void measurements_are_written_as_documented(void **state)
+{
+    struct stage s = stage_new(300);
+    struct aim_options o = options_of(&s, 0.1, 2);
+    struct aim_result *a = run_seeded(&s, &o, 1);
+    struct output_terms terms = {.domain = s.domain,
+                                 .epsilon = 1,
+                                 .delta = 1e-5,
+                                 .rho = 0.1,
+                                 .total = model_total(a->model),
+                                 .measurement = a->measurement,
+                                 .measurements = a->measurements};
+    char folder[] = "/tmp/trefoil-test-XXXXXX", path[64];
+    json_error_t error;
+    json_t *root, *m;
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/m.json", folder);
+    assert_int_equal(output_measurements(path, &terms, NULL), ERR_OK);
+    root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    assert_non_null(root);
+    assert_string_equal(json_string_value(json_object_get(root, "format")),
+                        "trefoil-measurements-1");
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(root, "domain"), "e")), 6);
+    assert_int_equal(json_array_size(json_object_get(root, "attributes")), 5);
+    m = json_array_get(json_object_get(root, "measurements"), 5);
+    assert_int_equal(json_array_size(json_object_get(m, "values")),
+                     clique_cells(&a->measurement[5].clique, s.domain));
+    assert_true(json_real_value(json_array_get(json_object_get(m, "values"), 0)) ==
+                a->measurement[5].y[0]);
+    assert_true(json_real_value(json_object_get(m, "sigma")) == a->measurement[5].sigma);
+    json_decref(root);
+    s.domain->attribute[0].name[0] = (char)0xff;
+    assert_int_equal(output_measurements(path, &terms, NULL), ERR_DATA);
+    unlink(path);
+    rmdir(folder);
+    aim_result_free(&a);
+    stage_free(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(closure_counts_are_the_tables),
+        cmocka_unit_test(more_rounds_beat_independence),
+        cmocka_unit_test(the_same_noise_gives_the_same_run),
+        cmocka_unit_test(servers_would_accept_every_request),
+        cmocka_unit_test(budgets_that_cannot_work_are_refused),
+        cmocka_unit_test(the_lowest_index_wins_ties),
+        cmocka_unit_test(selection_follows_the_softmax),
+        cmocka_unit_test(samples_follow_the_model),
+        cmocka_unit_test(errors_of_tables_are_sums_of_differences),
+        cmocka_unit_test(measurements_are_written_as_documented),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
