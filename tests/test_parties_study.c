@@ -99,7 +99,8 @@ static struct bytes edited(const char *text, const char *find, const char *repla
     assert_null(strstr(at + 1, find));
     if (at > text)
         bytes_put(&b, text, (size_t)(at - text));
-    bytes_put(&b, replace, strlen(replace));
+    if (*replace != '\0')
+        bytes_put(&b, replace, strlen(replace));
     bytes_put(&b, at + strlen(find), strlen(at + strlen(find)) + 1);
     assert_int_equal(bytes_ok(&b), ERR_OK);
     return b;
