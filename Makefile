@@ -120,6 +120,7 @@ fuzz: deps
 fuzzers: $(FUZZERS)
 
 cov: deps
+	@find build/gcc-cov -name '*.gcda' -delete 2>/dev/null || true
 	@$(MAKE) --no-print-directory COVERAGE=1 CC=gcc test
 	@tools/cov.sh build/gcc-cov
 
@@ -155,7 +156,8 @@ $(OUT)/bench/%: $(OUT)/bench/%.o $(TEST_SUPPORT) $(OBJECTS)
 build/fuzz/%: tests/%.c $(filter-out $(MAIN),$(SOURCES)) Makefile
 	$(say) FUZZ $@
 	@mkdir -p $(@D)
-	$(Q)clang $(FLAGS) -O1 -g -fsanitize=fuzzer,address,undefined $(PKG_CFLAGS) $< \
+	$(Q)clang $(FLAGS) -O1 -g -fsanitize=fuzzer,address,undefined \
+		-fno-sanitize-recover=undefined $(PKG_CFLAGS) $< \
 		$(filter-out $(MAIN),$(SOURCES)) -o $@ $(PKG_LIBS)
 
 -include $(shell find $(OUT) -name '*.d' 2>/dev/null)

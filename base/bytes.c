@@ -32,8 +32,8 @@ uint8_t *bytes_extend(struct bytes *b, size_t n)
 
 void bytes_put(struct bytes *b, const void *p, size_t n)
 {
-    uint8_t *at = bytes_extend(b, n);
-    if (at != NULL && n > 0)
+    uint8_t *at = n > 0 ? bytes_extend(b, n) : NULL;
+    if (at != NULL)
         memcpy(at, p, n);
 }
 

@@ -26,7 +26,7 @@ enum err {
     ERR_BUDGET,   /* the privacy budget does not allow it */
     ERR_REFUSED,  /* a request outside what the study permits */
     ERR_RANGE,    /* a public bound would be exceeded: sizes, widths, no-wrap conditions */
-    ERR_MISUSE,    /* called in the wrong order; a used-up or dead object */
+    ERR_MISUSE,   /* called in the wrong order; a used-up or dead object */
     ERR_CRYPTO,   /* a cryptographic library failed */
     ERR_COUNT
 };

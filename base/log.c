@@ -4,6 +4,9 @@
 #include <string.h>
 
 static void emit(struct log *log, enum log_level level, const char *format, va_list args)
+    __attribute__((format(printf, 3, 0)));
+
+static void emit(struct log *log, enum log_level level, const char *format, va_list args)
 {
     static const char *const names[] = {"error: ", "warning: ", "", "debug: "};
     char line[1024];

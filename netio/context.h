@@ -14,7 +14,7 @@ struct netio;
 
 /* Starts the context and its admission thread. */
 enum err netio_new(struct netio **netio, struct log *log) MUST_CHECK;
-/* All sockets must be closed first. Does not linger. */
+/* All sockets must be closed first. Waits at most 200 ms for their last messages to leave. */
 void netio_free(struct netio **netio);
 
 /* The library's context, for the files of netio/ alone. */
@@ -26,6 +26,7 @@ void *netio_zmq(struct netio *netio);
  */
 enum err netio_allow(struct netio *netio, const char *domain, const uint8_t public_key[32],
                      uint32_t user) MUST_CHECK;
+/* Connections that stand already are not cut. */
 void netio_disallow(struct netio *netio, const char *domain, const uint8_t public_key[32]);
 
 #endif

@@ -528,6 +528,15 @@ static enum err give_up(struct net *net, enum err e)
     return e;
 }
 
+void net_abort(struct net *net)
+{
+    enum err e;
+    if (net == NULL || net->dead)
+        return;
+    e = give_up(net, ERR_OK);
+    (void)e;
+}
+
 enum err net_exchange(struct net *net, const struct net_round *round)
 {
     enum err e;

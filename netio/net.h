@@ -5,15 +5,23 @@
  * each neighbour and receives at most one from each. All lengths are public and known beforehand.
  * Payloads travel in frames of at most 1 MiB of body:
  *
- *   clear header: magic, version, session id, sender, receiver, lane, sequence, kind, round, length
- *   body:         AES-128-GCM, key of session_bulk_key(), nonce = sequence, associated data = the
- * header tag:          16 bytes
+ *   header  80 bytes in clear: session id, sender, receiver, lane, sequence, round, sizes (frame.h)
+ *   body    AES-128-GCM: key of session_bulk_key(), nonce = sequence, associated data = header
+ *   tag     16 bytes
  *
  * Keys are replaced by HKDF every 2^30 blocks. A frame of another session is dropped and counted. A
  * frame of this session that is altered, replayed, out of order, of the wrong round, kind or length
- * ends the session: the error is logged, both neighbours are told (an ABORT frame), and every later
- * call fails with ERR_MISUSE. The same holds when a neighbour is silent past the deadline, or
- * aborts.
+ * ends the session: the error is logged, both neighbours are told (an ABORT frame, under a key of
+ * its own), and every later call fails with ERR_MISUSE. The same holds when a neighbour is silent
+ * past the deadline, or aborts. Errors:
+ *
+ *   ERR_AUTH, ERR_FORMAT  a frame that was altered, moved or made by somebody else
+ *   ERR_MISMATCH          an authentic frame of another round or size: the programs differ
+ *   ERR_TIMEOUT           a neighbour was silent, or took nothing, for the deadline
+ *   ERR_PEER              a neighbour gave up; its own log says why
+ *
+ * After a failure the receive buffers hold nothing to be used: unauthenticated bytes are wiped, but
+ * a part of a payload may stand there.
  *
  * Sending and receiving are interleaved, so that bounded queues cannot deadlock.
  */
@@ -71,6 +79,9 @@ struct net_round {
  * counted, so that all three stay aligned.
  */
 enum err net_exchange(struct net *net, const struct net_round *round) MUST_CHECK;
+
+/* Ends the session and tells both neighbours, as a failed exchange does. Again: nothing happens. */
+void net_abort(struct net *net);
 
 unsigned net_index(const struct net *net);
 uint64_t net_rounds(const struct net *net);

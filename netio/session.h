@@ -1,17 +1,18 @@
 /*
  * netio/session.h - one agreed session between the three servers, and the keys that hang off it.
  *
- *   0 -> 1, 2   PROPOSE  attempt (16 random bytes)                        } server 0 starts
- *   all -> all  HELLO    attempt, version, index, terms digest (with a digest for each part), nonce
- *   all -> all  SECRET   session id = SHA-256("trefoil-session-1", nonce_0, nonce_1, nonce_2), 32
- * random bytes
+ *   0 -> 1, 2   PROPOSE  attempt (16 random bytes); server 0 starts
+ *   all -> all  HELLO    attempt, version, index, nonce, terms digest with a digest for each part
+ *   all -> all  SECRET   session id, 32 random bytes
  *
- * over CURVE control links. Messages with another attempt or session id are left over from an
- * earlier try and are skipped. Two servers' shared secret is r_low || r_high by server index; every
- * key is
+ *   session id = SHA-256("trefoil-session-1", nonce_0, nonce_1, nonce_2), each length-prefixed
  *
- *   HKDF-SHA256(ikm = r_low || r_high, salt = empty, info = label and fields, each
- * length-prefixed).
+ * over CURVE control links. Messages of another attempt or session are left over from an earlier
+ * try and are skipped. Nothing is read beyond a neighbour's SECRET. Before a session, servers 1 and
+ * 2 wait for a PROPOSE on server 0's link alone, so that an early HELLO stays in its queue. Two
+ * servers' shared secret is r_low || r_high by server index; every key is
+ *
+ *   HKDF-SHA256(ikm = r_low || r_high, salt = empty, info = label and fields, each with its length)
  *
  * key_i of the secret sharing is known to servers i-1 and i: it comes from that pair's secret.
  */
@@ -45,8 +46,10 @@ struct session {
 
 /*
  * Runs the handshake as server `index`. Server 0 starts it; servers 1 and 2 call this when they
- * have received a PROPOSE, whose whole message they pass as `propose` (NULL at server 0).
- * ERR_MISMATCH names the peer and what differs: version, index, or the part of the terms.
+ * have received a PROPOSE, whose whole message they pass as `propose` (NULL at server 0). They
+ * follow server 0 to a newer PROPOSE if one comes meanwhile.
+ * ERR_MISMATCH names the peer and what differs: version, index, or the part of the terms; all three
+ * servers report it.
  */
 enum err session_open(struct session **session, struct transport *control, unsigned index,
                       const struct session_terms *terms, const struct bytes *propose,

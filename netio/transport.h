@@ -58,7 +58,10 @@ enum err transport_receive_by(struct transport *t, enum net_peer from, struct by
                               int64_t deadline) MUST_CHECK;
 void transport_free(struct transport **t);
 
-/* Three connected transports, one for each server of one process; `depth` messages a queue. */
+/*
+ * Three connected transports, one for each server of one process; `depth` messages a queue. A freed
+ * one is a silent neighbour to the others, as a dead server is over a network.
+ */
 enum err transport_memory_new(struct transport *three[3], size_t depth) MUST_CHECK;
 
 /* --- ZeroMQ ------------------------------------------------------------------------------------

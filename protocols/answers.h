@@ -21,12 +21,12 @@
 size_t answers_bytes(uint64_t cells, unsigned bits);
 
 /*
- * The owner's side: makes two fresh seeds' components and the third, so that the three XOR to the
- * packed counts. ERR_DATA if a count is negative or needs more than `bits` bits. `vector` has
- * answers_bytes().
+ * The owner's side: component 2 of the packed counts, given the seeds of components 0 and 1,
+ * which must be used for no other counts. `vector` has answers_bytes(). ERR_DATA if a count is
+ * negative or needs more than `bits` bits.
  */
 enum err answers_split(const int64_t *counts, uint64_t cells, unsigned bits,
-                       uint8_t seed[2][ANSWERS_SEED_SIZE], uint8_t *vector) MUST_CHECK;
+                       const uint8_t seed[2][ANSWERS_SEED_SIZE], uint8_t *vector) MUST_CHECK;
 
 /* One upload as a server holds it: its two components, a seed where that component is one, else the
  * vector. */

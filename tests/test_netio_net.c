@@ -164,6 +164,7 @@ struct party {
     uint32_t lane;
     size_t extra;      /* bytes that this party wrongly adds to what it sends */
     size_t stop_after; /* rounds after which it leaves without a word; 0: never */
+    bool says_so;      /* it does not leave without a word */
     /* results */
     enum err e, after;
     size_t done;
@@ -241,7 +242,10 @@ static void *run_party(void *argument)
         p->select = *net_counters(net, NET_SELECT);
         p->strangers = net_strangers(net);
         p->rounds = net_rounds(net);
-        p->after = p->e != ERR_OK ? net_exchange(net, &(struct net_round){0}) : ERR_OK;
+        if (p->says_so)
+            net_abort(net);
+        p->after = p->e != ERR_OK || p->says_so ? net_exchange(net, &(struct net_round){0})
+                                                : ERR_OK;
     }
     net_free(&net);
     return NULL;
@@ -574,6 +578,24 @@ static void a_dead_neighbour_is_noticed(void **state)
     netio_free(&netio);
 }
 
+static void a_party_may_give_up_by_itself(void **state)
+{
+    struct transport *t[3];
+    struct party p[3];
+    (void)state;
+    assert_int_equal(transport_memory_new(t, 4), ERR_OK);
+    start(p, t, &small_rounds);
+    p[2].stop_after = 2;
+    p[2].says_so = true;
+    run_three(run_party, p, sizeof *p);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(p[i].e, i == 2 ? ERR_OK : ERR_PEER);
+        assert_int_equal(p[i].after, ERR_MISUSE);
+        assert_true(p[i].seconds < 1.0);
+        transport_free(&t[i]);
+    }
+}
+
 /* Nothing to receive: only a full queue can tell. */
 static size_t one_way(size_t round, unsigned from, enum net_peer to)
 {
@@ -686,6 +708,7 @@ int main(void)
         cmocka_unit_test(another_size_is_a_mismatch),
         cmocka_unit_test(an_abort_is_passed_on),
         cmocka_unit_test(a_dead_neighbour_is_noticed),
+        cmocka_unit_test(a_party_may_give_up_by_itself),
         cmocka_unit_test(a_neighbour_that_takes_nothing_is_noticed),
         cmocka_unit_test(an_address_in_use_is_named),
         cmocka_unit_test(phases_have_names),

@@ -1,0 +1,270 @@
+#include "parties/engine.h"
+
+#include "base/memory.h"
+#include "mpc/ring.h"
+#include "protocols/gauss.h"
+#include "protocols/gumbel.h"
+#include "protocols/measure.h"
+#include "protocols/select.h"
+
+#include <math.h>
+
+/* --- what the circuits' imprecision costs -------------------------------------------------------- */
+
+double engine_marginal_epsilon_slack(void)
+{
+    /* 2 ln((1 + d) / (1 - d)) with d = (2 e / h)(1 + 2^-15), bounded from above */
+    const double d = 2 * GAUSS_ERROR * 0x1p20 * (1 + 0x1p-15);
+    return 4 * d * (1 + 0x1p-10);
+}
+
+double engine_select_slack(void)
+{
+    return GUMBEL_SLACK;
+}
+
+/* A total-variation term tau enters as (1 + e^eps) tau. */
+static double measure_delta(const struct study *study, double marginals)
+{
+    return (1 + exp(study->epsilon)) * marginals * EXPONENTIAL_TAU;
+}
+
+static double select_delta(const struct study *study, double candidates)
+{
+    /* the argmax of m candidates goes wrong with probability 2 m 2^-64 */
+    return (1 + exp(study->epsilon)) * candidates * (GUMBEL_TAU + 2 * 0x1p-64);
+}
+
+double engine_delta_slack(const struct study *study)
+{
+    const struct workload *w = study->workload;
+    double all = measure_delta(study, (double)w->one_ways + study->rounds) +
+                 select_delta(study, (double)study->rounds * (double)w->queries);
+    return all * 1.001; /* the ledger adds the terms one by one, each rounded */
+}
+
+enum err engine_limits(const struct study *study, struct ledger_limits *limits, struct log *log)
+{
+    const struct budget_terms terms = {
+        .epsilon = study->epsilon,
+        .delta = study->delta,
+        .rows_per_person = study->rows_per_person,
+        .marginals = study->workload->one_ways + study->rounds,
+        .marginal_epsilon_slack = engine_marginal_epsilon_slack(),
+        .delta_slack = engine_delta_slack(study) * study->rows_per_person,
+    };
+    struct budget_plan plan;
+    TRY(budget_plan(&terms, &plan, log));
+    *limits = plan.limits;
+    return ERR_OK;
+}
+
+/* --- counts -------------------------------------------------------------------------------------- */
+
+enum err engine_new(struct engine **engine, struct party *party, const struct study *study,
+                    const struct bounds *bounds, const uint8_t tape_id[TAPE_ID_SIZE],
+                    struct log *log)
+{
+    const struct workload *w = study->workload;
+    struct engine *g = memory_array(1, sizeof *g);
+    uint64_t *cells = memory_array(w->queries, sizeof *cells);
+    enum err e = g == NULL || cells == NULL ? ERR_NOMEM : ERR_OK;
+    *engine = g;
+    if (e == ERR_OK) {
+        for (size_t q = 0; q < w->queries; q++)
+            cells[q] = w->query[q].cells;
+        g->party = party;
+        g->study = study;
+        g->bounds = bounds;
+        g->log = log;
+        tape_start(&g->tape, tape_id);
+        e = counts_new(&g->counts, cells, w->queries, bounds->counts.bits);
+    }
+    memory_free(&cells);
+    if (e != ERR_OK)
+        engine_free(engine);
+    return e;
+}
+
+void engine_free(struct engine **engine)
+{
+    if (*engine == NULL)
+        return;
+    counts_free(&(*engine)->counts);
+    tape_free(&(*engine)->tape);
+    memory_free(engine);
+}
+
+/* Copies the sums into the maximal marginals, then sums the lower ones from their parents. */
+static enum err spread(struct engine *g, struct share64 sums)
+{
+    const struct workload *w = g->study->workload;
+    uint64_t at = 0, largest = 0;
+    uint32_t *index;
+    for (size_t q = 0; q < w->queries; q++) {
+        if (!w->query[q].maximal)
+            continue;
+        ring64_copy(counts_query(g->counts, q), share64_view(sums, at, w->query[q].cells));
+        at += w->query[q].cells;
+        largest = w->query[q].cells > largest ? w->query[q].cells : largest;
+    }
+    index = memory_array(largest, sizeof *index);
+    if (index == NULL)
+        return ERR_NOMEM;
+    for (size_t q = 0; q < w->queries; q++) {
+        uint32_t parent = w->query[q].parent;
+        if (w->query[q].maximal)
+            continue;
+        clique_project(&w->query[parent].clique, &w->query[q].clique, g->study->domain, index);
+        counts_sum_down(g->counts, parent, q, index);
+    }
+    memory_free(&index);
+    return ERR_OK;
+}
+
+enum err engine_load(struct engine *g, const struct answers_upload *uploads, size_t count)
+{
+    struct share64 sums = {0};
+    enum err e = share64_new(&sums, g->study->workload->maximal_cells);
+    if (e == ERR_OK)
+        e = answers_sum(g->party, sums, uploads, count, g->bounds->answer_bits);
+    if (e == ERR_OK)
+        e = spread(g, sums);
+    if (e == ERR_OK)
+        e = counts_finish(g->party, g->counts);
+    share64_free(&sums);
+    return e;
+}
+
+/* --- requests ------------------------------------------------------------------------------------ */
+
+static enum err prepare_measure(struct engine *g, struct engine_step *s)
+{
+    const struct request *r = s->request;
+    for (uint32_t k = 0; k < r->queries; k++)
+        s->cells += g->counts->cells[r->query[k]];
+    if (r->queries == 0 || r->multiplier < 256 || r->multiplier > UINT64_C(1) << 30 ||
+        r->multiplier >> (62 - g->counts->bits.width) != 0) {
+        log_error(g->log,
+                  "measure: a multiplier of %llu over %u marginals is outside what servers permit",
+                  (unsigned long long)r->multiplier, r->queries);
+        return ERR_REFUSED;
+    }
+    ledger_measure_cost(s->cost, r->multiplier, r->queries);
+    s->epsilon_slack = r->queries * engine_marginal_epsilon_slack();
+    s->delta_slack = measure_delta(g->study, r->queries);
+    s->gauss = s->cells;
+    return ERR_OK;
+}
+
+static enum err prepare_select(struct engine *g, struct engine_step *s)
+{
+    const struct request *r = s->request;
+    const struct select_terms terms = {
+        .domain = g->study->domain,
+        .workload = g->study->workload,
+        .query = r->query,
+        .candidates = r->queries,
+        .epsilon = r->epsilon,
+        .sigma = r->sigma,
+        .bounds = g->bounds->counts,
+    };
+    struct select_plan plan;
+    size_t at = 0;
+    if (r->queries == 0 || !(r->epsilon > 0 && r->epsilon < 100) ||
+        !(r->sigma > 0 && r->sigma < 1e6)) {
+        log_error(g->log,
+                  "select: the request has no candidates, or an epsilon or sigma out of range");
+        return ERR_REFUSED;
+    }
+    for (uint32_t k = 0; k < r->queries; k++) {
+        TRY(select_check_estimates(g->study->domain, g->study->workload, r->query[k],
+                                   &g->bounds->counts, r->estimate + at, g->log));
+        at += g->counts->cells[r->query[k]];
+        if (s->gauss < g->counts->cells[r->query[k]])
+            s->gauss = g->counts->cells[r->query[k]]; /* so that what is selected can be measured */
+    }
+    s->multiplier = memory_array(r->queries, sizeof *s->multiplier);
+    s->penalty = memory_array(r->queries, sizeof *s->penalty);
+    if (s->multiplier == NULL || s->penalty == NULL)
+        return ERR_NOMEM;
+    TRY(select_plan(&terms, s->multiplier, s->penalty, &plan, g->log));
+    s->shift = plan.shift;
+    s->width = plan.width + 1; /* of differences */
+    TRY(ledger_select_cost(s->cost, r->epsilon, engine_select_slack()));
+    s->delta_slack = select_delta(g->study, r->queries);
+    s->gumbel = r->queries;
+    return ERR_OK;
+}
+
+enum err engine_prepare(struct engine *g, struct request *request, struct engine_step *step)
+{
+    enum err e;
+    *step = (struct engine_step){.request = request};
+    mpq_init(step->cost);
+    switch (request->kind) {
+    case REQUEST_MEASURE:
+        e = prepare_measure(g, step);
+        break;
+    case REQUEST_SELECT:
+        e = prepare_select(g, step);
+        break;
+    default:
+        e = ERR_REFUSED;
+    }
+    if (e != ERR_OK)
+        engine_step_clear(step);
+    return e;
+}
+
+enum err engine_reserve(struct engine *g, const struct engine_step *step)
+{
+    TRY(tape_reserve(g->party, &g->tape, TAPE_GUMBEL, step->gumbel));
+    return tape_reserve(g->party, &g->tape, TAPE_GAUSS, step->gauss);
+}
+
+void engine_step_clear(struct engine_step *step)
+{
+    if (step->request == NULL)
+        return;
+    mpq_clear(step->cost);
+    memory_free(&step->multiplier);
+    memory_free(&step->penalty);
+    *step = (struct engine_step){0};
+}
+
+static enum err perform_select(struct engine *g, const struct engine_step *s, const uint8_t *seed,
+                               size_t *selected)
+{
+    const struct request *r = s->request;
+    struct score_candidate *candidates = memory_array(r->queries, sizeof *candidates);
+    struct select_request select = {
+        .candidates = r->queries,
+        .candidate = candidates,
+        .multiplier = s->multiplier,
+        .penalty = s->penalty,
+        .shift = s->shift,
+        .width = s->width,
+        .seed = seed,
+    };
+    size_t at = 0;
+    enum err e;
+    if (candidates == NULL)
+        return ERR_NOMEM;
+    for (uint32_t k = 0; k < r->queries; k++) {
+        candidates[k] = (struct score_candidate){r->query[k], r->estimate + at};
+        at += g->counts->cells[r->query[k]];
+    }
+    e = select_index(g->party, g->counts, &g->tape, &select, selected);
+    memory_free(&candidates);
+    return e;
+}
+
+enum err engine_perform(struct engine *g, struct engine_step *step, const uint8_t *seed,
+                        size_t *selected, int64_t *values)
+{
+    const struct request *r = step->request;
+    if (r->kind == REQUEST_SELECT)
+        return perform_select(g, step, seed, selected);
+    return measure_open(g->party, g->counts, &g->tape, r->query, r->queries, r->multiplier, values);
+}

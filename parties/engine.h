@@ -1,0 +1,77 @@
+/*
+ * parties/engine.h - a server's secret state within a session, and what an honest server does with a request.
+ *
+ * From three engines with the same study and uploads and one request come the same public integers. The order
+ * within a round (DESIGN, section 6):
+ *   engine_prepare   checks the request against the study and prices it; local
+ *   (the caller agrees with the other two)
+ *   engine_reserve   makes the noise that is missing; nothing depends on data
+ *   (the caller debits, and confirms)
+ *   engine_perform   select or measure; opens its result
+ *
+ * Used by the server (parties/worker.c) and, without network and disk, by tests.
+ */
+#ifndef TREFOIL_PARTIES_ENGINE_H
+#define TREFOIL_PARTIES_ENGINE_H
+
+#include "aim/budget.h"
+#include "parties/bounds.h"
+#include "parties/request.h"
+#include "parties/study.h"
+#include "protocols/answers.h"
+#include "protocols/counts.h"
+#include "protocols/tape.h"
+
+/* Slack of the noise circuits, in the ledger's units; from protocols/gauss.h, gumbel.h, argmax.h. */
+double engine_marginal_epsilon_slack(void);
+double engine_select_slack(void);
+/* delta of a whole study: all its measured marginals and selections. */
+double engine_delta_slack(const struct study *study);
+/* The ledger that the study's promise allows. */
+enum err engine_limits(const struct study *study, struct ledger_limits *limits,
+                       struct log *log) MUST_CHECK;
+
+struct engine {
+    struct party *party;         /* borrowed */
+    const struct study *study;   /* borrowed */
+    const struct bounds *bounds; /* borrowed */
+    struct counts *counts;
+    struct tape tape;
+    struct log *log;
+};
+
+enum err engine_new(struct engine **engine, struct party *party, const struct study *study,
+                    const struct bounds *bounds, const uint8_t tape_id[TAPE_ID_SIZE],
+                    struct log *log) MUST_CHECK;
+void engine_free(struct engine **engine);
+
+/* Sums the uploads and makes all counts of the closure, with their bits. */
+enum err engine_load(struct engine *engine, const struct answers_upload *uploads,
+                     size_t count) MUST_CHECK;
+
+/* A request that has been found permissible, and what it takes. */
+struct engine_step {
+    struct request *request; /* borrowed */
+    mpq_t cost;
+    double epsilon_slack,
+        delta_slack;      /* for ledger_slack(); the marginals' share at measurements */
+    size_t gauss, gumbel; /* noise that it takes from the tape */
+    /* select */
+    uint64_t *multiplier, *penalty;
+    unsigned shift, width;
+    /* measure */
+    size_t cells;
+};
+
+/* ERR_REFUSED or ERR_RANGE, logged, for what the study does not permit. */
+enum err engine_prepare(struct engine *engine, struct request *request,
+                        struct engine_step *step) MUST_CHECK;
+void engine_step_clear(struct engine_step *step);
+
+enum err engine_reserve(struct engine *engine, const struct engine_step *step) MUST_CHECK;
+
+/* `seed`: ARGMAX_SEED_SIZE common bytes, for a selection. `values`: step->cells, for a measurement. */
+enum err engine_perform(struct engine *engine, struct engine_step *step, const uint8_t *seed,
+                        size_t *selected, int64_t *values) MUST_CHECK;
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * parties/round.h - what the three servers say to each other around each request, over sealed links.
+ *
+ *   round_agree    all -> all   verdict, digests of request, uploads, tape position, ledger head
+ *   round_confirm  all -> all   verdict, 32 fresh bytes            after the debit is on disk
+ *   round_uploads  all -> all   the complete uploads that each holds
+ *
+ * A verdict other than ERR_OK of anybody ends the request at all three with nothing opened. The fresh bytes
+ * seed public randomness that nobody could know before the request was bound. LEAKS: nothing secret; the
+ * digests are of public or salted values.
+ */
+#ifndef TREFOIL_PARTIES_ROUND_H
+#define TREFOIL_PARTIES_ROUND_H
+
+#include "base/log.h"
+#include "netio/net.h"
+#include "parties/upload.h"
+
+struct round_statement {
+    uint8_t verdict; /* enum err */
+    uint8_t request[32], uploads[32], tape[32], ledger[32];
+};
+
+/* ERR_MISMATCH, logged, names the server and the part that differs; else the worst verdict of the three. */
+enum err round_agree(struct net *net, const struct round_statement *own,
+                     struct log *log) MUST_CHECK;
+
+/* seed = SHA-256 of the three servers' fresh bytes in order of their indices. */
+enum err round_confirm(struct net *net, enum err verdict, uint8_t seed[32],
+                       struct log *log) MUST_CHECK;
+
+/*
+ * Keeps in uploads[0 .. *count) those that all three hold alike, ordered by id, and clears the others, which are
+ * logged: `names` are the owners' names. `digest` is of what is left.
+ */
+enum err round_uploads(struct net *net, const uint8_t terms[32], struct upload *uploads,
+                       size_t *count, const char *(*name)(const void *self, uint32_t owner),
+                       const void *self, uint8_t digest[32], struct log *log) MUST_CHECK;
+
+#endif

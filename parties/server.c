@@ -1,0 +1,348 @@
+#include "parties/server.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "netio/gate.h"
+#include "parties/bounds.h"
+#include "parties/forward.h"
+#include "parties/request.h"
+#include "parties/worker.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#define POLL_MS 200
+#define WAITING 256 /* owners whose answer waits for server 1's vector */
+
+struct waiting {
+    uint8_t id[UPLOAD_ID_SIZE];
+    struct gate_client client;
+    bool used;
+};
+
+struct server {
+    struct server_options o;
+    unsigned index;
+    struct bounds *bounds;
+    struct store *store;
+    struct audit *audit;
+    struct netio *netio;
+    struct transport *control, *bulk;
+    struct gate *gate;
+    struct forward *forward;
+    struct worker_options worker;
+    pthread_t thread;
+    bool thread_started;
+    enum err worker_result;
+    struct waiting waiting[WAITING];
+    unsigned next_waiting;
+};
+
+/* --- links --------------------------------------------------------------------------------------- */
+
+static enum err make_links(struct server *s, bool bulk, struct transport **t)
+{
+    const struct study *study = s->o.study;
+    unsigned prev = (s->index + 2) % 3, next = (s->index + 1) % 3;
+    enum study_port from_prev = bulk ? STUDY_BULK_PREV : STUDY_CONTROL_PREV;
+    enum study_port from_next = bulk ? STUDY_BULK_NEXT : STUDY_CONTROL_NEXT;
+    char listen[2][STUDY_ENDPOINT_SIZE], dial[2][STUDY_ENDPOINT_SIZE];
+    struct transport_zmq_options o = {
+        .netio = s->netio,
+        .index = s->index,
+        .listen = {listen[0], listen[1]},
+        .dial = {dial[0], dial[1]},
+        .max_message = bulk ? (size_t)2 << 20 : (size_t)1 << 30,
+        .depth = bulk ? 32 : 64,
+        .log = s->o.log,
+    };
+    study_listen(study, s->index, from_prev, s->o.listen, listen[NET_PREV]);
+    study_listen(study, s->index, from_next, s->o.listen, listen[NET_NEXT]);
+    /* to the previous server we are its next one, and the other way round */
+    study_endpoint(study, prev, from_next, dial[NET_PREV]);
+    study_endpoint(study, next, from_prev, dial[NET_NEXT]);
+    if (!bulk) {
+        o.curve_public = s->o.me->public.curve;
+        o.curve_secret = s->o.me->curve_secret;
+        o.peer_public[NET_PREV] = study->server[prev].key.curve;
+        o.peer_public[NET_NEXT] = study->server[next].key.curve;
+    }
+    return transport_zmq_new(t, &o);
+}
+
+static enum err admit(struct server *s)
+{
+    const struct study *study = s->o.study;
+    for (size_t i = 0; i < STUDY_SERVERS; i++)
+        if (i != s->index)
+            TRY(netio_allow(s->netio, "gate", study->server[i].key.curve,
+                            role_user(ROLE_SERVER, i)));
+    for (size_t i = 0; i < study->owners; i++)
+        TRY(netio_allow(s->netio, "gate", study->owner[i].key.curve, role_user(ROLE_OWNER, i)));
+    for (size_t i = 0; i < study->analysts; i++)
+        TRY(netio_allow(s->netio, "gate", study->analyst[i].key.curve, role_user(ROLE_ANALYST, i)));
+    return ERR_OK;
+}
+
+/* The longest message that anybody may send: an upload, or a request with all estimates. */
+static size_t longest_message(const struct study *study)
+{
+    size_t longest = (size_t)study->workload->cells * 8 + (size_t)study->workload->queries * 4;
+    for (size_t i = 0; i < study->owners; i++) {
+        size_t n = (size_t)study_upload_bytes(study, i);
+        longest = n > longest ? n : longest;
+    }
+    return longest + 4096;
+}
+
+/* --- answers ------------------------------------------------------------------------------------- */
+
+static enum err tell(struct server *s, const struct gate_client *to, uint8_t kind, enum err status,
+                     const char *text, const void *payload, size_t n)
+{
+    struct bytes out = {0};
+    enum err e = reply_write(kind, status, text, payload, n, &out);
+    if (e == ERR_OK)
+        e = gate_reply(s->gate, to, out.data, out.size);
+    bytes_clear(&out);
+    return e;
+}
+
+static void remember(struct server *s, const uint8_t id[UPLOAD_ID_SIZE],
+                     const struct gate_client *client)
+{
+    struct waiting *w = &s->waiting[s->next_waiting++ % WAITING];
+    memcpy(w->id, id, UPLOAD_ID_SIZE);
+    w->client = *client;
+    w->used = true;
+}
+
+static const char acknowledged[] = "stored";
+
+static enum err answer_waiting(struct server *s, const uint8_t id[UPLOAD_ID_SIZE], enum err status)
+{
+    for (unsigned i = 0; i < WAITING; i++) {
+        struct waiting *w = &s->waiting[i];
+        if (!w->used || memcmp(w->id, id, UPLOAD_ID_SIZE) != 0)
+            continue;
+        w->used = false;
+        TRY(tell(s, &w->client, MESSAGE_UPLOAD, status,
+                 status == ERR_OK ? acknowledged : "the vector from server 1 does not fit", id,
+                 UPLOAD_ID_SIZE));
+    }
+    return ERR_OK;
+}
+
+/* --- messages ------------------------------------------------------------------------------------ */
+
+static const char *upload_words(enum err e)
+{
+    switch (e) {
+    case ERR_OK:
+        return acknowledged;
+    case ERR_FORMAT:
+        return "the upload does not have the form that the study asks for; compare study files";
+    case ERR_DATA:
+        return "the upload does not fit its commitments";
+    case ERR_REFUSED:
+        return "this owner has already uploaded other data for this study";
+    default:
+        return "the server could not store the upload; its operator should see its log";
+    }
+}
+
+static enum err take_upload(struct server *s, const struct gate_client *from, uint32_t owner,
+                            const uint8_t *p, size_t n)
+{
+    const struct study *study = s->o.study;
+    struct upload u;
+    bool complete = false;
+    enum err e = n < 32 ? ERR_FORMAT : ERR_OK;
+    if (e == ERR_OK && memcmp(p, study->terms.digest, 32) != 0)
+        return tell(s, from, MESSAGE_UPLOAD, ERR_MISMATCH,
+                    "the owner's study file has other terms than this server's; compare "
+                    "fingerprints with trefoil check",
+                    NULL, 0);
+    if (e == ERR_OK)
+        e = upload_read(&u, s->index, study->workload->maximal_cells, study->owner[owner].bits,
+                        p + 32, n - 32);
+    if (e != ERR_OK)
+        return tell(s, from, MESSAGE_UPLOAD, e, upload_words(e), NULL, 0);
+    u.owner = owner;
+    e = upload_check(&u, s->index, study->terms.digest);
+    if (e == ERR_OK)
+        e = store_put(s->store, &u, &complete);
+    if (e == ERR_OK && !complete)
+        remember(s, u.id, from);
+    else {
+        log_info(s->o.log, "upload of %s: %s", study->owner[owner].name, upload_words(e));
+        e = tell(s, from, MESSAGE_UPLOAD, e, upload_words(e), u.id, UPLOAD_ID_SIZE);
+    }
+    upload_clear(&u);
+    return e;
+}
+
+static enum err take_forward(struct server *s, const struct gate_client *from, const uint8_t *p,
+                             size_t n)
+{
+    bool complete = false;
+    enum err e = n < UPLOAD_ID_SIZE ? ERR_FORMAT
+                                    : store_put_vector(s->store, p, p + UPLOAD_ID_SIZE,
+                                                       n - UPLOAD_ID_SIZE, &complete);
+    if (e != ERR_FORMAT && e != ERR_AGAIN) {
+        if (complete)
+            log_info(s->o.log, "an upload is complete: its vector has come from server 1");
+        else
+            log_error(s->o.log, "a vector from server 1 was not accepted: %s", error_text(e));
+        TRY(answer_waiting(s, p, e));
+    }
+    return tell(s, from, MESSAGE_FORWARD, e, "", NULL, 0);
+}
+
+static enum err tell_status(struct server *s, const struct gate_client *from)
+{
+    const struct study *study = s->o.study;
+    struct bytes text = {0};
+    bool *has = memory_array(study->owners, sizeof *has);
+    enum err e = has == NULL ? ERR_NOMEM : store_owners(s->store, has);
+    for (size_t i = 0; e == ERR_OK && i < study->owners; i++) {
+        bytes_put(&text, study->owner[i].name, strlen(study->owner[i].name));
+        bytes_put(&text, has[i] ? ": uploaded\n" : ": waiting\n", has[i] ? 11 : 10);
+    }
+    if (e == ERR_OK)
+        e = bytes_ok(&text);
+    e = tell(s, from, MESSAGE_STATUS, e, "", text.data, e == ERR_OK ? text.size : 0);
+    memory_free(&has);
+    bytes_clear(&text);
+    return e;
+}
+
+static enum err take(struct server *s, const struct gate_client *from, const struct bytes *message)
+{
+    enum role role = (enum role)(from->user >> 24);
+    uint32_t who = from->user & 0xffffff;
+    uint8_t kind = message->size > 0 ? message->data[0] : 0;
+    bool to_worker = kind == MESSAGE_REQUEST || kind == MESSAGE_DIGEST;
+    if (kind == MESSAGE_STATUS)
+        return tell_status(s, from);
+    if (kind == MESSAGE_UPLOAD && role == ROLE_OWNER)
+        return take_upload(s, from, who, message->data + 1, message->size - 1);
+    if (kind == MESSAGE_FORWARD && role == ROLE_SERVER && who == 1 && s->index == 2)
+        return take_forward(s, from, message->data + 1, message->size - 1);
+    if (to_worker && role == ROLE_ANALYST)
+        return gate_pass(s->gate, from, message->data, message->size);
+    log_warn(s->o.log, "a message of kind %u from user %u:%u is not for this server", kind,
+             (unsigned)role, who);
+    return tell(s, from, kind, ERR_REFUSED, "this key may not ask that of this server", NULL, 0);
+}
+
+/* --- running ------------------------------------------------------------------------------------- */
+
+static void *work(void *arg)
+{
+    struct server *s = arg;
+    s->worker_result = worker_run(&s->worker);
+    atomic_store(s->o.stop, true);
+    return NULL;
+}
+
+static enum err start(struct server *s)
+{
+    char listen[STUDY_ENDPOINT_SIZE];
+    struct gate_options gate = {
+        .listen = listen,
+        .curve_public = s->o.me->public.curve,
+        .curve_secret = s->o.me->curve_secret,
+        .max_message = longest_message(s->o.study),
+        .log = s->o.log,
+    };
+    TRY(bounds_new(&s->bounds, s->o.study, s->o.log));
+    TRY(store_open(&s->store, s->o.folder, s->o.study, s->o.me, s->index, s->o.log));
+    TRY(audit_open(&s->audit, s->o.folder, s->o.log));
+    TRY(netio_new(&s->netio, s->o.log));
+    TRY(admit(s));
+    TRY(make_links(s, false, &s->control));
+    TRY(make_links(s, true, &s->bulk));
+    study_listen(s->o.study, s->index, STUDY_GATE, s->o.listen, listen);
+    gate.netio = s->netio;
+    TRY(gate_new(&s->gate, &gate));
+    if (s->index == 1)
+        TRY(forward_start(&s->forward, s->netio, s->store, s->o.study, s->o.me, s->o.log));
+    s->worker = (struct worker_options){
+        .study = s->o.study,
+        .bounds = s->bounds,
+        .index = s->index,
+        .store = s->store,
+        .audit = s->audit,
+        .control = s->control,
+        .bulk = s->bulk,
+        .port = gate_port(s->gate),
+        .stop = s->o.stop,
+        .log = s->o.log,
+    };
+    if (pthread_create(&s->thread, NULL, work, s) != 0)
+        return ERR_SYSTEM;
+    s->thread_started = true;
+    return ERR_OK;
+}
+
+static void end(struct server *s)
+{
+    atomic_store(s->o.stop, true);
+    if (s->thread_started)
+        pthread_join(s->thread, NULL);
+    forward_stop(&s->forward);
+    gate_free(&s->gate);
+    transport_free(&s->control);
+    transport_free(&s->bulk);
+    netio_free(&s->netio);
+    audit_close(&s->audit);
+    store_close(&s->store);
+    bounds_free(&s->bounds);
+}
+
+static enum err serve(struct server *s)
+{
+    struct bytes message = {0};
+    enum err e = ERR_OK;
+    while (e == ERR_OK && !atomic_load(s->o.stop)) {
+        struct gate_client from;
+        e = gate_receive(s->gate, &from, &message, clock_now_ms() + POLL_MS);
+        if (e == ERR_OK)
+            e = take(s, &from, &message);
+        else if (e == ERR_TIMEOUT)
+            e = ERR_OK;
+    }
+    bytes_clear(&message);
+    return e;
+}
+
+enum err server_run(const struct server_options *options)
+{
+    struct server *s = memory_array(1, sizeof *s);
+    size_t index = study_find_server(options->study, &options->me->public);
+    enum err e;
+    if (s == NULL)
+        return ERR_NOMEM;
+    s->o = *options;
+    s->index = (unsigned)index;
+    if (index >= STUDY_SERVERS) {
+        log_error(options->log,
+                  "this key is not one of the study's three servers; use the key whose public half "
+                  "stands in the study file");
+        e = ERR_AUTH;
+    } else {
+        e = start(s);
+        if (e == ERR_OK) {
+            log_info(options->log, "server %u (%s) of study %s is ready", s->index,
+                     options->study->server[index].name, options->study->name);
+            e = serve(s);
+        }
+        end(s);
+        if (e == ERR_OK)
+            e = s->worker_result;
+    }
+    memory_free(&s);
+    return e;
+}

@@ -1,0 +1,49 @@
+/*
+ * parties/worker.h - the thread of a server that computes: sessions with the two others, rounds for an analyst.
+ *
+ * Server 0's worker takes requests from the gate's port, opens sessions and relays; the workers of 1 and 2
+ * follow what server 0 relays, once the analyst's own digest of it has come to their gate. Any failure ends the
+ * session at all three; what was debited stays debited.
+ */
+#ifndef TREFOIL_PARTIES_WORKER_H
+#define TREFOIL_PARTIES_WORKER_H
+
+#include "netio/gate.h"
+#include "netio/transport.h"
+#include "parties/audit.h"
+#include "parties/bounds.h"
+#include "parties/store.h"
+
+#include <stdatomic.h>
+
+/* Who a gate's message comes from: its `user` number is role << 24 | index in the study. */
+enum role { ROLE_SERVER = 1, ROLE_OWNER, ROLE_ANALYST };
+static inline uint32_t role_user(enum role role, size_t index)
+{
+    return (uint32_t)role << 24 | (uint32_t)index;
+}
+
+struct worker_options {
+    const struct study *study;
+    const struct bounds *bounds;
+    unsigned index;
+    struct store *store;
+    struct audit *audit;
+    struct transport *control, *bulk;
+    struct gate_port *port;
+    atomic_bool *stop; /* set by another thread: return soon */
+    struct log *log;
+};
+
+/* Runs until *stop, or until the store fails. */
+enum err worker_run(const struct worker_options *options) MUST_CHECK;
+
+/* What a server tells at the end of a run, and the analyst reads: NET_PHASES of these. */
+struct worker_stats {
+    uint64_t rounds, payload_sent, payload_received, wire_sent, wire_received;
+    double seconds;
+};
+enum err worker_stats_read(struct worker_stats stats[NET_PHASES], const void *p,
+                           size_t n) MUST_CHECK;
+
+#endif
