@@ -1,0 +1,283 @@
+#include "parties/client.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/secret.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct client {
+    const struct study *study;
+    struct dial *dial[STUDY_SERVERS];
+    struct request request; /* run and sequence live on between requests */
+    struct log *log;
+};
+
+enum err client_dial(struct dial **dial, struct netio *netio, const struct study *study,
+                     const struct identity *me, unsigned server, struct log *log)
+{
+    char endpoint[STUDY_ENDPOINT_SIZE];
+    const struct dial_options o = {
+        .netio = netio,
+        .endpoint = endpoint,
+        .server_public = study->server[server].key.curve,
+        .curve_public = me->public.curve,
+        .curve_secret = me->curve_secret,
+        .max_message = (size_t)study->workload->cells * 8 + 65536,
+        .log = log,
+    };
+    study_endpoint(study, server, STUDY_GATE, endpoint);
+    return dial_new(dial, &o);
+}
+
+enum err client_ask(struct dial *dial, struct bytes *message, struct reply *reply, int64_t deadline)
+{
+    TRY(dial_send(dial, message->data, message->size, deadline));
+    TRY(dial_receive(dial, message, deadline));
+    return reply_read(reply, message);
+}
+
+enum err client_new(struct client **client, struct netio *netio, const struct study *study,
+                    const struct identity *me, struct log *log)
+{
+    struct client *c = memory_array(1, sizeof *c);
+    enum err e = ERR_OK;
+    *client = c;
+    if (c == NULL)
+        return ERR_NOMEM;
+    c->study = study;
+    c->log = log;
+    secret_random(c->request.run, sizeof c->request.run);
+    if (study_find_analyst(study, &me->public) == SIZE_MAX) {
+        log_error(log, "this key is not one of the study's analysts; use the key whose public half "
+                       "stands under analysts in the study file");
+        e = ERR_AUTH;
+    }
+    for (unsigned i = 0; e == ERR_OK && i < STUDY_SERVERS; i++)
+        e = client_dial(&c->dial[i], netio, study, me, i, log);
+    if (e != ERR_OK)
+        client_free(client);
+    return e;
+}
+
+void client_free(struct client **client)
+{
+    if (*client == NULL)
+        return;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        dial_free(&(*client)->dial[i]);
+    memory_free(client);
+}
+
+/* --- one request --------------------------------------------------------------------------------- */
+
+static enum err send_all(struct client *c, int64_t deadline)
+{
+    struct bytes message = {0};
+    uint8_t note[1 + REQUEST_DIGEST_SIZE] = {MESSAGE_DIGEST};
+    enum err e;
+    bytes_put_u8(&message, MESSAGE_REQUEST);
+    e = request_write(&c->request, &message);
+    if (e == ERR_OK)
+        request_digest(message.data + 1, message.size - 1, note + 1);
+    for (unsigned i = STUDY_SERVERS; e == ERR_OK && i-- > 0;) {
+        e = i == 0 ? dial_send(c->dial[i], message.data, message.size, deadline)
+                   : dial_send(c->dial[i], note, sizeof note, deadline);
+        if (e == ERR_TIMEOUT)
+            log_error(c->log, "server %u (%s) is not reachable, or does not know this key", i,
+                      c->study->server[i].name);
+    }
+    bytes_clear(&message);
+    return e;
+}
+
+/* Of several failures the one that says most: a lost peer is often the consequence of another's. */
+static bool says_more(enum err e, enum err than)
+{
+    return than == ERR_OK || than == ERR_PEER || (than == ERR_TIMEOUT && e != ERR_PEER);
+}
+
+/* Gathers the three answers; a failure's words are logged with the server's name. */
+static enum err receive_all(struct client *c, struct bytes message[STUDY_SERVERS],
+                            struct reply reply[STUDY_SERVERS], int64_t deadline)
+{
+    enum err worst = ERR_OK;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        enum err e = dial_receive(c->dial[i], &message[i], deadline);
+        if (e == ERR_OK)
+            e = reply_read(&reply[i], &message[i]);
+        if (e == ERR_OK)
+            e = reply[i].status;
+        else
+            reply[i].text[0] = '\0';
+        if (e == ERR_OK)
+            continue;
+        log_error(c->log, "server %u (%s): %s%s%s", i, c->study->server[i].name, error_text(e),
+                  reply[i].text[0] != '\0' ? "\n  it says: " : "", reply[i].text);
+        if (says_more(e, worst))
+            worst = e;
+        /* the others fail too, and soon: do not wait for the whole deadline */
+        if (deadline > clock_now_ms() + 5000)
+            deadline = clock_now_ms() + 5000;
+    }
+    return worst;
+}
+
+static int64_t answer_deadline(const struct client *c)
+{
+    return clock_now_ms() + 1000 * ((int64_t)c->study->connect_s + 10 * (int64_t)c->study->round_s);
+}
+
+static enum err ask_all(struct client *c, struct bytes message[STUDY_SERVERS],
+                        struct reply reply[STUDY_SERVERS])
+{
+    enum err e = send_all(c, clock_now_ms() + 1000 * (int64_t)c->study->connect_s);
+    if (e == ERR_OK)
+        e = receive_all(c, message, reply, answer_deadline(c));
+    c->request.sequence++;
+    return e;
+}
+
+/* The result of server 0, which the two others have to have seen too. `result` borrows from `message`. */
+static enum err ask_for_result(struct client *c, struct bytes message[STUDY_SERVERS],
+                               struct reader *result)
+{
+    struct reply reply[STUDY_SERVERS];
+    uint8_t digest[REQUEST_DIGEST_SIZE];
+    TRY(ask_all(c, message, reply));
+    request_digest(reply[0].payload, reply[0].size, digest);
+    for (unsigned i = 1; i < STUDY_SERVERS; i++)
+        if (reply[i].size != sizeof digest ||
+            memcmp(reply[i].payload, digest, sizeof digest) != 0) {
+            log_error(c->log, "servers 0 and %u opened different results: one of them is lying", i);
+            return ERR_MISMATCH;
+        }
+    *result = reader_of(reply[0].payload, reply[0].size);
+    return ERR_OK;
+}
+
+static void clear_all(struct bytes message[STUDY_SERVERS])
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        bytes_clear(&message[i]);
+}
+
+enum err client_open(struct client *c)
+{
+    struct bytes message[STUDY_SERVERS] = {{0}};
+    struct reader result;
+    enum err e;
+    c->request.kind = REQUEST_OPEN;
+    e = ask_for_result(c, message, &result);
+    clear_all(message);
+    return e;
+}
+
+enum err client_close(struct client *c, struct worker_stats stats[STUDY_SERVERS][NET_PHASES])
+{
+    struct bytes message[STUDY_SERVERS] = {{0}};
+    struct reply reply[STUDY_SERVERS];
+    enum err e;
+    c->request.kind = REQUEST_CLOSE;
+    e = ask_all(c, message, reply);
+    for (unsigned i = 0; e == ERR_OK && i < STUDY_SERVERS; i++)
+        e = worker_stats_read(stats[i], reply[i].payload, reply[i].size);
+    clear_all(message);
+    return e;
+}
+
+/* --- the backend --------------------------------------------------------------------------------- */
+
+static enum err measure(void *self, const struct aim_measure *m)
+{
+    struct client *c = self;
+    struct bytes message[STUDY_SERVERS] = {{0}};
+    struct reader result;
+    enum err e = ERR_OK;
+    c->request.kind = REQUEST_MEASURE;
+    c->request.queries = (uint32_t)m->queries;
+    c->request.multiplier = m->multiplier;
+    c->request.query = memory_array(m->queries, sizeof *c->request.query);
+    if (c->request.query == NULL)
+        return ERR_NOMEM;
+    memcpy(c->request.query, m->query, m->queries * sizeof *m->query);
+    e = ask_for_result(c, message, &result);
+    for (size_t k = 0; e == ERR_OK && k < m->queries; k++)
+        for (uint64_t j = 0; j < c->study->workload->query[m->query[k]].cells; j++)
+            m->values[k][j] = (int64_t)reader_u64(&result);
+    if (e == ERR_OK)
+        e = reader_done(&result);
+    clear_all(message);
+    memory_free(&c->request.query);
+    c->request.queries = 0;
+    c->request.multiplier = 0;
+    return e;
+}
+
+static enum err fill_candidates(struct client *c, const struct aim_select *s)
+{
+    const struct workload_query *query = c->study->workload->query;
+    size_t cells = 0, at = 0;
+    for (size_t k = 0; k < s->candidates; k++)
+        cells += query[s->candidate[k].query].cells;
+    c->request.query = memory_array(s->candidates, sizeof *c->request.query);
+    c->request.estimate = memory_array(cells, sizeof *c->request.estimate);
+    if (c->request.query == NULL || c->request.estimate == NULL)
+        return ERR_NOMEM;
+    for (size_t k = 0; k < s->candidates; k++) {
+        size_t n = query[s->candidate[k].query].cells;
+        c->request.query[k] = s->candidate[k].query;
+        memcpy(c->request.estimate + at, s->candidate[k].estimate, n * sizeof(uint64_t));
+        at += n;
+    }
+    c->request.queries = (uint32_t)s->candidates;
+    c->request.estimates = cells;
+    return ERR_OK;
+}
+
+static enum err select_worst(void *self, struct aim_select *s)
+{
+    struct client *c = self;
+    struct bytes message[STUDY_SERVERS] = {{0}};
+    struct reader result;
+    enum err e;
+    c->request.kind = REQUEST_SELECT;
+    c->request.epsilon = s->epsilon;
+    c->request.sigma = s->sigma;
+    e = fill_candidates(c, s);
+    if (e == ERR_OK)
+        e = ask_for_result(c, message, &result);
+    if (e == ERR_OK) {
+        s->selected = (size_t)reader_u64(&result);
+        e = reader_done(&result) != ERR_OK || s->selected >= s->candidates ? ERR_FORMAT : ERR_OK;
+    }
+    clear_all(message);
+    memory_free(&c->request.query);
+    memory_free(&c->request.estimate);
+    c->request.queries = 0;
+    c->request.estimates = 0;
+    c->request.epsilon = c->request.sigma = 0;
+    return e;
+}
+
+struct aim_backend client_backend(struct client *client)
+{
+    return (struct aim_backend){.self = client, .measure = measure, .select = select_worst};
+}
+
+uint64_t client_sent(const struct client *c)
+{
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        sum += dial_sent(c->dial[i]);
+    return sum;
+}
+
+uint64_t client_received(const struct client *c)
+{
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        sum += dial_received(c->dial[i]);
+    return sum;
+}
