@@ -7,15 +7,15 @@
  * (parties/: the product). Given the same noise they return the same integers, bit for bit, because
  * everything here is integer arithmetic on a stated grid:
  *
- *   measure  sigma asks for m = measure_multiplier(sigma) = floor(2^20 / sigma); the backend opens
- * the integers  value_j = m x_j + z_j,  z_j unit Gaussians on the lattice 2^-20 (an integer
- *            multiple of 2^-20, given as that integer); the noisy count is value_j / m. Cost
- *            m^2 / 2^41 zCDP a marginal. m < 2^8 is refused.
- *   select   estimates c_j are integers on the grid 2^-10; score_q is the integer
- *                s_q = 2^10 sum_j |x_j - c_j 2^-10|  -  penalty_q     as select_score() computes
- * it, and the index opened is the lowest argmax of  m_q s_q + 2^(f - 24) g_q,  g_q a Gumbel sample
- * on the grid 2^-24, with f, m_q and penalty_q from select_plan(). Cost (eps + slack)^2 / 8 zCDP,
- * the backend's slack covering the error of its Gumbel circuit.
+ *   measure  sigma asks for m = measure_multiplier(sigma) = floor(2^20 / sigma). The backend opens
+ *            value_j = m x_j + z_j, z_j unit Gaussians on the lattice 2^-20, each given as its
+ *            integer multiple of 2^-20. The noisy count is value_j / m. A marginal costs m^2 / 2^41
+ *            zCDP. m < 2^8 is refused.
+ *   select   Estimates c_j are integers on the grid 2^-10, and the score of q is the integer
+ *            s_q = sum_j |2^10 x_j - c_j| - penalty_q, see select_score(). What is opened is the
+ *            lowest argmax of m_q s_q + 2^(f-24) g_q, with g_q a Gumbel sample on the grid 2^-24
+ *            and f, m_q and penalty_q from select_plan(). It costs (eps + slack)^2 / 8 zCDP, the
+ *            slack covering the error of the backend's Gumbel circuit.
  */
 #ifndef TREFOIL_AIM_BACKEND_H
 #define TREFOIL_AIM_BACKEND_H

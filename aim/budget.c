@@ -391,11 +391,12 @@ static enum err check_terms(const struct budget_terms *t, double epsilon_slack, 
                   t->delta_slack, t->delta);
         return ERR_STUDY;
     }
-    if (epsilon_slack > 0.01 * t->epsilon) {
-        log_error(log,
-                  "the noise circuits need an epsilon of %.3g, more than 1 %% of the study's %.3g; "
-                  "raise epsilon or measure fewer marginals",
-                  epsilon_slack, t->epsilon);
+    if (epsilon_slack > 0.1 * t->epsilon) {
+        log_error(
+            log,
+            "the noise circuits need an epsilon of %.3g, more than 10 %% of the study's %.3g; "
+            "raise epsilon or measure fewer marginals",
+            epsilon_slack, t->epsilon);
         return ERR_STUDY;
     }
     return ERR_OK;

@@ -85,7 +85,7 @@ struct budget_plan {
 /*
  * With E = k * marginals * marginal_epsilon_slack and the noise tape's theorem (DESIGN.md 4): an
  * ideal (eps - E, (delta - delta_slack) e^(-E/2)) becomes (eps, delta). ERR_STUDY, logged, if the
- * slack exceeds 1 % of delta or 1 % of eps, or the promise makes no sense.
+ * slack exceeds 1 % of delta or 10 % of eps, or the promise makes no sense.
  */
 enum err budget_plan(const struct budget_terms *terms, struct budget_plan *plan,
                      struct log *log) MUST_CHECK;

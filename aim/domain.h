@@ -4,8 +4,9 @@
  * A domain is public and is written by people; it is never derived from data. Codes:
  *   categorical  the index in the list of labels
  *   integer      value - min, for min <= value <= max
- *   numeric      bin of edges e_0 < e_1 < ... < e_k: bin i holds e_i <= x < e_(i+1), the last also
- * e_k An attribute that may be missing has one code more, the last one.
+ *   numeric      i, for e_i <= x < e_(i+1), of edges e_0 < e_1 < ... < e_k; x = e_k is in bin k-1
+ *
+ * An attribute that may be missing has one code more, the last one.
  */
 #ifndef TREFOIL_AIM_DOMAIN_H
 #define TREFOIL_AIM_DOMAIN_H

@@ -1,8 +1,8 @@
 /*
  * aim/evaluate.h - how far two tables, or a model and a table, are apart on the workload.
  *
- * The error of a marginal is sum |p - q| over its cells, p and q the two tables' shares of rows in
- * the cell: 0 if they agree, 2 if they never meet. The mean is over the workload's cliques as given.
+ * The error of a marginal is sum |p - q| over its cells, p and q being the shares of rows in the
+ * cell: 0 if they agree, 2 if they never meet. The mean is over the workload's cliques as given.
  * Computed from real rows, it is not private.
  */
 #ifndef TREFOIL_AIM_EVALUATE_H

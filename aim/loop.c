@@ -53,7 +53,7 @@ static uint64_t model_limit(const struct aim_options *o)
     return (o->model_bytes != 0 ? o->model_bytes : AIM_MODEL_BYTES) / sizeof(double);
 }
 
-/* --- the ledger -------------------------------------------------------------------------------- */
+/* --- the ledger ------------------------------------------------------------------------------ */
 
 /* What a request costs, selection (if any) and measurement, debited together before either. */
 static enum err debit(struct loop *l, size_t marginals, bool selects)
@@ -73,7 +73,7 @@ static enum err debit(struct loop *l, size_t marginals, bool selects)
     return e;
 }
 
-/* --- measuring --------------------------------------------------------------------------------- */
+/* --- measuring ------------------------------------------------------------------------------- */
 
 /* Noisy counts from opened integers; `x` gets its own y. */
 static enum err record(struct loop *l, uint32_t query, const int64_t *values)
@@ -123,7 +123,7 @@ static enum err measure(struct loop *l, unsigned round, const uint32_t *query, s
     return e;
 }
 
-/* --- the model --------------------------------------------------------------------------------- */
+/* --- the model ------------------------------------------------------------------------------- */
 
 /* A model over everything measured, warm from the last one, fitted. */
 static enum err fit(struct loop *l, unsigned iterations, double *loss)
@@ -157,7 +157,7 @@ static enum err fit(struct loop *l, unsigned iterations, double *loss)
     return e;
 }
 
-/* --- selecting --------------------------------------------------------------------------------- */
+/* --- selecting ------------------------------------------------------------------------------- */
 
 static void find_candidates(struct loop *l, double share)
 {
@@ -256,7 +256,7 @@ static enum err choose(struct loop *l, unsigned round, uint32_t *query)
     return ERR_OK;
 }
 
-/* --- the run ----------------------------------------------------------------------------------- */
+/* --- the run --------------------------------------------------------------------------------- */
 
 static void report(struct loop *l, struct aim_round *r, double spent_before)
 {

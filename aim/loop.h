@@ -5,9 +5,10 @@
  *   round 1..T   estimate every candidate from the model, select the one that the model fits worst,
  *                measure it, fit the model again
  *
- * All measurements have sigma = sqrt((T + d) / (2 * 0.9 rho)), every selection eps = sqrt(8 * 0.1 rho
- * / T) less the slack of the backend's selection, rho already divided by k^2 for k rows a person. The
- * loop keeps a ledger of its own and debits it as servers do theirs, before it asks.
+ * All measurements have sigma = sqrt((T + d) / (2 * 0.9 rho)), every selection has
+ * eps = sqrt(8 * 0.1 rho / T) less the slack of the backend's selection, rho already divided by
+ * k^2 for k rows a person. The loop keeps a ledger of its own and debits it as servers do theirs,
+ * before it asks.
  *
  * A candidate is any query of the workload's closure (one-ways included) that lies in the model's
  * tree, or with which the tree would take at most (rho used / rho) of `model_bytes`. Queries whose

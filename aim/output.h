@@ -11,7 +11,7 @@
  *                       "missing": "" } ],         a missing value is the last code
  *     "measurements": [ { "attributes": ["age", "sex"], "sigma": 20.9, "values": [...] } ] }
  *
- * values are noisy counts, row-major over "attributes" (the last one fastest), each with independent
+ * values are noisy counts, row-major over "attributes" (the last fastest), each with independent
  * Gaussian noise of standard deviation sigma; "total" stands in a measurement only if it was taken
  * over another population, and is then its noisy number of rows. In Python, with private-pgm:
  *

@@ -16,7 +16,7 @@ struct sampling {
     uint16_t *values; /* to give out in a group */
 };
 
-/* --- one group --------------------------------------------------------------------------------- */
+/* --- one group ------------------------------------------------------------------------------- */
 
 /* An index drawn by weight, or `n` if nothing has any. */
 static size_t draw(struct random *r, const double *weight, size_t n)
@@ -65,7 +65,7 @@ static void round_off(struct sampling *s, const double *weight, uint32_t size, s
     }
 }
 
-/* --- one attribute ----------------------------------------------------------------------------- */
+/* --- one attribute --------------------------------------------------------------------------- */
 
 /* weight[g * size + v]: the joint distribution of group g of `given` and value v of `attribute`. */
 static enum err joint_weights(const struct sampling *s, size_t clique, const struct scope *given,
@@ -157,7 +157,7 @@ static enum err sample_attribute(struct sampling *s, size_t clique, const struct
     return e;
 }
 
-/* --- all --------------------------------------------------------------------------------------- */
+/* --- all ------------------------------------------------------------------------------------- */
 
 static enum err sample_all(struct sampling *s)
 {

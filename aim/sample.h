@@ -1,8 +1,8 @@
 /*
  * aim/sample.h - synthetic rows from a model.
  *
- * Private-PGM's rounding method: attribute by attribute down the junction tree, the rows are grouped
- * by what is already set in the attribute's clique, and each group gets its conditional
+ * Private-PGM's rounding method: attribute by attribute down the tree, the rows are grouped by
+ * what is already set in the attribute's clique, and each group gets its conditional
  * distribution's expected counts rounded down; the rows left over go to different values, drawn by
  * the fractions that were cut off. So n rows are as close to the model as n rows can be, which
  * independent draws are not. The same seed gives the same rows.

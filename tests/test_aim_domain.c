@@ -148,7 +148,7 @@ static struct domain *sized(const uint32_t *size, size_t n)
     assert_int_equal(domain_new(&d), ERR_OK);
     for (size_t i = 0; i < n; i++) {
         char name[16];
-        snprintf(name, sizeof name, "a%zu", i);
+        snprintf(name, sizeof name, "a%u", (unsigned)i);
         assert_int_equal(domain_add_integer(d, name, 0, size[i] - 1, NULL, DOMAIN_REJECT, NULL),
                          ERR_OK);
     }

@@ -171,7 +171,7 @@ static void measure(struct case_of_fit *f, const struct world *w, struct random 
     }
 }
 
-/* The joint's own mirror descent: the gradient of a cell is the sum over cliques; no tree at all. */
+/* The joint's own mirror descent: a cell's gradient is the sum over cliques; no tree at all. */
 struct twin {
     const struct world *world;
     const struct case_of_fit *fit;
