@@ -34,11 +34,26 @@ void domain_free(struct domain **domain)
     memory_free(domain);
 }
 
+/* Reading a CSV file takes spaces off, so text with spaces around it would match nothing. */
+static bool spaced(const char *text)
+{
+    size_t n = strlen(text);
+    return n > 0 && (strchr(" \t", text[0]) != NULL || strchr(" \t", text[n - 1]) != NULL);
+}
+
 static enum err check_common(const struct domain *d, const struct domain_attribute *a,
                              const char *name, const char *missing, struct log *log)
 {
     if (name == NULL || *name == '\0') {
         log_error(log, "attribute %zu has no name; give it one", d->attributes + 1);
+        return ERR_STUDY;
+    }
+    if (spaced(name) || (missing != NULL && spaced(missing))) {
+        log_error(
+            log,
+            "attribute %s: its name or missing text has spaces around it, which are taken off "
+            "when files are read; remove them",
+            name);
         return ERR_STUDY;
     }
     if (domain_find(d, name) != DOMAIN_NO_CODE) {
@@ -65,6 +80,15 @@ static enum err check_common(const struct domain *d, const struct domain_attribu
     return ERR_OK;
 }
 
+/* Whether a text is a value in itself, not only after clipping. */
+static bool is_value(const struct domain_attribute *a, const char *text)
+{
+    struct domain_attribute strict = *a;
+    strict.policy = DOMAIN_REJECT;
+    strict.missing = NULL;
+    return domain_code(&strict, text) != DOMAIN_NO_CODE;
+}
+
 /* Makes room, names the attribute and sets its size; `a` is consumed, also on failure. */
 static enum err append(struct domain *d, struct domain_attribute *a, uint64_t values,
                        const char *name, const char *missing, struct log *log)
@@ -79,6 +103,11 @@ static enum err append(struct domain *d, struct domain_attribute *a, uint64_t va
     }
     a->values = (uint32_t)values;
     a->size = (uint32_t)size;
+    if (missing != NULL && is_value(a, missing)) {
+        log_error(log, "attribute %s: '%s' is both a value and the missing one", name, missing);
+        attribute_clear(a);
+        return ERR_STUDY;
+    }
     a->name = memory_string(name);
     a->missing = missing != NULL ? memory_string(missing) : NULL;
     grown = memory_grow(d->attribute, d->attributes + 1, sizeof *grown);
@@ -118,8 +147,7 @@ static enum err copy_labels(struct domain_attribute *a, const char *const *label
     return ERR_OK;
 }
 
-static enum err check_labels(const struct domain_attribute *a, const char *name,
-                             const char *missing, struct log *log)
+static enum err check_labels(const struct domain_attribute *a, const char *name, struct log *log)
 {
     for (uint32_t i = 0; i < a->values; i++) {
         const char *label = a->labels[a->order[i]];
@@ -128,12 +156,16 @@ static enum err check_labels(const struct domain_attribute *a, const char *name,
                       name, a->order[i] + 1);
             return ERR_STUDY;
         }
-        if (i > 0 && strcmp(label, a->labels[a->order[i - 1]]) == 0) {
-            log_error(log, "attribute %s: label '%s' is listed twice", name, label);
+        if (spaced(label)) {
+            log_error(
+                log,
+                "attribute %s: label '%s' has spaces around it, which are taken off when files "
+                "are read; remove them",
+                name, label);
             return ERR_STUDY;
         }
-        if (missing != NULL && strcmp(label, missing) == 0) {
-            log_error(log, "attribute %s: '%s' is both a label and the missing value", name, label);
+        if (i > 0 && strcmp(label, a->labels[a->order[i - 1]]) == 0) {
+            log_error(log, "attribute %s: label '%s' is listed twice", name, label);
             return ERR_STUDY;
         }
     }
@@ -151,7 +183,7 @@ enum err domain_add_categorical(struct domain *d, const char *name, const char *
         return append(d, &a, count, name, missing, log);
     e = copy_labels(&a, labels, count);
     if (e == ERR_OK)
-        e = check_labels(&a, name, missing, log);
+        e = check_labels(&a, name, log);
     if (e != ERR_OK) {
         attribute_clear(&a);
         return e;

@@ -51,9 +51,9 @@ void domain_free(struct domain **domain);
 
 /*
  * Add one attribute; everything is copied; `missing` may be NULL. ERR_STUDY, logged, for an empty
- * or repeated name or label, a label equal to the missing text, min > max, edges not ascending or
- * not finite, more than DOMAIN_SIZE_MAX codes, no code at all, or a policy that does not go with
- * the kind.
+ * or repeated name or label, spaces around one, a value equal to the missing text, min > max, edges
+ * not ascending or not finite, more than DOMAIN_SIZE_MAX codes, no code at all, or a policy that
+ * does not go with the kind.
  */
 enum err domain_add_categorical(struct domain *d, const char *name, const char *const *labels,
                                 size_t count, const char *missing, enum domain_policy policy,

@@ -88,6 +88,43 @@ struct csv_reading {
     enum err fatal;
 };
 
+/* Bytes of the UTF-8 character at `p`, or 0 if there is none. */
+static size_t character(const char *p)
+{
+    unsigned char first = (unsigned char)*p;
+    size_t n = first < 0x80 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 0;
+    if (first > 0xf4)
+        return 0;
+    for (size_t i = 1; i < n; i++)
+        if (((unsigned char)p[i] & 0xc0) != 0x80)
+            return 0;
+    return n;
+}
+
+/*
+ * A value from outside for a message: cut, and without control characters, which could steer the
+ * terminal. False if it is not UTF-8.
+ */
+static bool printable(const char *text, char *out, size_t size)
+{
+    bool utf8 = true;
+    size_t used = 0;
+    while (*text != '\0' && used + 8 < size) {
+        size_t n = character(text);
+        utf8 &= n > 0;
+        if (n == 0 || (unsigned char)*text < 0x20 || *text == 0x7f) {
+            out[used++] = '?';
+            text++;
+        } else {
+            memcpy(out + used, text, n);
+            used += n;
+            text += n;
+        }
+    }
+    strcpy(out + used, *text != '\0' ? "..." : "");
+    return utf8;
+}
+
 /* Whether one more problem is still to be printed. */
 static bool problem(struct csv_reading *r)
 {
@@ -139,9 +176,11 @@ static void header_field(struct csv_reading *r, const char *text)
             log_error(r->log, "%s:%zu:%zu: column %s stands twice in the header; remove one",
                       r->path, r->line, r->field + 1, text);
     if (a == DOMAIN_NO_CODE) {
+        char shown[100];
+        printable(text, shown, sizeof shown);
         if (r->ignored.size > 0)
             bytes_put(&r->ignored, ", ", 2);
-        bytes_put(&r->ignored, text, strlen(text));
+        bytes_put(&r->ignored, shown, strlen(shown));
     }
     r->attribute_of[r->field++] = a;
 }
@@ -168,6 +207,18 @@ static void header_end(struct csv_reading *r)
         r->fatal = ERR_DATA;
 }
 
+static void wrong_value(struct csv_reading *r, const struct domain_attribute *a, size_t field,
+                        const char *text)
+{
+    char allowed[300], shown[100];
+    bool utf8 = printable(text, shown, sizeof shown);
+    if (!problem(r))
+        return;
+    describe_allowed(a, allowed, sizeof allowed);
+    log_error(r->log, "%s:%zu:%zu: %s is '%s'%s; it must be %s", r->path, r->line, field + 1,
+              a->name, shown, utf8 ? "" : " (not UTF-8: save the file in that encoding)", allowed);
+}
+
 static void data_field(struct csv_reading *r, const char *text, size_t length)
 {
     size_t field = r->field++;
@@ -179,11 +230,7 @@ static void data_field(struct csv_reading *r, const char *text, size_t length)
     if (strlen(text) == length) /* a NUL inside is no value */
         code = domain_code(a, text);
     if (code == DOMAIN_NO_CODE) {
-        char allowed[300];
-        describe_allowed(a, allowed, sizeof allowed);
-        if (problem(r))
-            log_error(r->log, "%s:%zu:%zu: %s is '%.80s'; it must be %s", r->path, r->line,
-                      field + 1, a->name, text, allowed);
+        wrong_value(r, a, field, text);
         return;
     }
     r->codes[r->attribute_of[field]] = (uint16_t)code;

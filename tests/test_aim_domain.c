@@ -96,6 +96,7 @@ static void codes_follow_the_manual(void **state)
 static void mistakes_in_a_domain_are_refused(void **state)
 {
     static const char *const twice[] = {"a", "b", "a"};
+    static const char *const spaced[] = {"a", "b "};
     static const char *const empty[] = {"a", ""};
     static const double flat[] = {0, 1, 1};
     static const double nan_edge[] = {0, NAN};
@@ -118,7 +119,15 @@ static void mistakes_in_a_domain_are_refused(void **state)
     REFUSED(domain_add_numeric(d, "x", nan_edge, 2, NULL, DOMAIN_REJECT, NULL));
     REFUSED(domain_add_numeric(d, "x", flat, 1, NULL, DOMAIN_REJECT, NULL));
     REFUSED(domain_add_numeric(d, "x", flat, 0, NULL, DOMAIN_REJECT, NULL));
+    REFUSED(domain_add_categorical(d, "x", spaced, 2, NULL, DOMAIN_REJECT, NULL));
+    REFUSED(domain_add_integer(d, " x", 0, 1, NULL, DOMAIN_REJECT, NULL));
+    REFUSED(domain_add_integer(d, "x", 0, 1, "?\t", DOMAIN_REJECT, NULL));
+    REFUSED(domain_add_integer(d, "x", 0, 9, "9.0", DOMAIN_CLIP, NULL));
+    REFUSED(domain_add_numeric(d, "x", flat, 2, "0.5", DOMAIN_REJECT, NULL));
     assert_int_equal(d->attributes, 4);
+    assert_int_equal(domain_add_integer(d, "y", 0, 9, "99", DOMAIN_CLIP, NULL), ERR_OK);
+    assert_int_equal(domain_code(&d->attribute[4], "99"), 10);
+    assert_int_equal(domain_code(&d->attribute[4], "98"), 9);
     assert_int_equal(domain_add_integer(d, "x", 1, 65535, NULL, DOMAIN_REJECT, NULL), ERR_OK);
     domain_free(&d);
 }

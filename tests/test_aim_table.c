@@ -34,7 +34,7 @@ static void place_free(const struct place *p)
 
 static struct domain *three(void)
 {
-    static const char *const labels[] = {"red", "a, b", "say \"x\"", " wide "};
+    static const char *const labels[] = {"red", "a, b", "say \"x\""};
     static const double edges[] = {0, 0.001, 1, 1e6};
     struct domain *d;
     assert_int_equal(domain_new(&d), ERR_OK);
@@ -117,6 +117,13 @@ static void errors_say_where_and_what(void **state)
          ERR_DATA, "UTF-16");
     SAYS("colour;age;dose\nred;3;0.5\n", ERR_DATA, "correct the header or delimiter");
     SAYS("colour,age,dose\nred\0x,3,0.5\n", ERR_DATA, "t.csv:2:1: colour");
+    SAYS("colour,age,dose\nr\xf6t,3,0.5\n", ERR_DATA, "colour is 'r?t' (not UTF-8: save");
+    SAYS("colour,age,dose\nr\xc3\xb6t,3,0.5\n", ERR_DATA, "colour is 'r\xc3\xb6t'; it must");
+    SAYS("colour,age,dose\n\033[2Jred,3,0.5\n", ERR_DATA, "colour is '?[2Jred'; it must");
+    SAYS("colour,age,dose\n"
+         "0123456789012345678901234567890123456789012345678901234567890123456789"
+         "0123456789012345678901234567890123456789,3,0.5\n",
+         ERR_DATA, "8901...'; it must");
     domain_free(&d);
 }
 
