@@ -8,7 +8,7 @@
                                    struct share##width x, struct share##width y, unsigned f)       \
     {                                                                                              \
         TRY(ring##width##_multiply(p, out, x, y));                                                 \
-        return truncate_signed##width(p, out, out, f);                                             \
+        return truncate_signed_ring##width(p, out, out, f);                                        \
     }                                                                                              \
     static struct share##width slice##width(struct share##width x, size_t from, size_t n)          \
     {                                                                                              \

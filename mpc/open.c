@@ -18,7 +18,7 @@ static enum err third_component(struct party *p, const uint64_t *a, uint64_t *ou
     return party_exchange(p, NET_NEXT, a, bytes, NET_PREV, out, bytes);
 }
 
-enum err open64(struct party *p, enum open_reason reason, struct share64 x, uint64_t *out)
+enum err open_ring64(struct party *p, enum open_reason reason, struct share64 x, uint64_t *out)
 {
     TRY(record(p, reason, x.n));
     TRY(third_component(p, x.a, out, x.n));

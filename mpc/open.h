@@ -11,8 +11,8 @@
 
 #include "mpc/party.h"
 
-enum err open64(struct party *p, enum open_reason reason, struct share64 x,
-                uint64_t *out) MUST_CHECK;
+enum err open_ring64(struct party *p, enum open_reason reason, struct share64 x,
+                     uint64_t *out) MUST_CHECK;
 /* out: bits_words(x.n) words; bits past x.n are zero. */
 enum err open_bits(struct party *p, enum open_reason reason, struct bits x,
                    uint64_t *out) MUST_CHECK;

@@ -32,8 +32,8 @@
         ring##bits##_add_public(p, out, 1);                                                        \
         return ERR_OK;                                                                             \
     }                                                                                              \
-    enum err truncate##bits(struct party *p, struct share##bits out, struct share##bits v,         \
-                            unsigned shift)                                                        \
+    enum err truncate_ring##bits(struct party *p, struct share##bits out, struct share##bits v,    \
+                                 unsigned shift)                                                   \
     {                                                                                              \
         struct share##bits product = {0}, top = {0};                                               \
         size_t bytes = v.n * sizeof(word);                                                         \
@@ -53,14 +53,14 @@
         memory_wipe_free(&rest, bytes);                                                            \
         return e;                                                                                  \
     }                                                                                              \
-    enum err truncate_signed##bits(struct party *p, struct share##bits out, struct share##bits v,  \
-                                   unsigned shift)                                                 \
+    enum err truncate_signed_ring##bits(struct party *p, struct share##bits out,                   \
+                                        struct share##bits v, unsigned shift)                      \
     {                                                                                              \
         const word offset = (word)1 << (bits - 2);                                                 \
         if (out.a != v.a)                                                                          \
             ring##bits##_copy(out, v);                                                             \
         ring##bits##_add_public(p, out, offset);                                                   \
-        TRY(truncate##bits(p, out, out, shift));                                                   \
+        TRY(truncate_ring##bits(p, out, out, shift));                                              \
         ring##bits##_add_public(p, out, (word)0 - (offset >> shift));                              \
         return ERR_OK;                                                                             \
     }

@@ -14,15 +14,15 @@
 #include "mpc/party.h"
 
 /* Requires 0 <= v < 2^63 (2^127) and 1 <= shift < 64 (128); out may be v. */
-enum err truncate64(struct party *p, struct share64 out, struct share64 v,
-                    unsigned shift) MUST_CHECK;
-enum err truncate128(struct party *p, struct share128 out, struct share128 v,
-                     unsigned shift) MUST_CHECK;
+enum err truncate_ring64(struct party *p, struct share64 out, struct share64 v,
+                         unsigned shift) MUST_CHECK;
+enum err truncate_ring128(struct party *p, struct share128 out, struct share128 v,
+                          unsigned shift) MUST_CHECK;
 
 /* The same for -2^62 <= v < 2^62 (2^126): an offset is added before and taken off after. */
-enum err truncate_signed128(struct party *p, struct share128 out, struct share128 v,
-                            unsigned shift) MUST_CHECK;
-enum err truncate_signed64(struct party *p, struct share64 out, struct share64 v,
-                           unsigned shift) MUST_CHECK;
+enum err truncate_signed_ring128(struct party *p, struct share128 out, struct share128 v,
+                                 unsigned shift) MUST_CHECK;
+enum err truncate_signed_ring64(struct party *p, struct share64 out, struct share64 v,
+                                unsigned shift) MUST_CHECK;
 
 #endif

@@ -75,6 +75,7 @@ enum err command_number(const char *name, const char *text, double least, double
 void command_version(FILE *out);
 
 /* The commands themselves. */
-extern const struct command cmd_keygen, cmd_init, cmd_check;
+extern const struct command cmd_keygen, cmd_init, cmd_check, cmd_serve, cmd_share, cmd_run, cmd_aim,
+    cmd_demo;
 
 #endif

@@ -2,9 +2,7 @@
 #include "parties/command.h"
 
 const struct command *const commands[] = {
-    &cmd_keygen,
-    &cmd_init,
-    &cmd_check,
+    &cmd_keygen, &cmd_init, &cmd_check, &cmd_serve, &cmd_share, &cmd_run, &cmd_aim, &cmd_demo,
 };
 
 const size_t command_count = sizeof commands / sizeof commands[0];

@@ -521,6 +521,7 @@ enum err worker_run(const struct worker_options *options)
         }
     }
     close_session(w);
+    gate_port_free(&w->o.port);
     ledger_free(&w->ledger);
     bytes_clear(&message);
     secret_wipe(w, sizeof *w);

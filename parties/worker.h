@@ -30,8 +30,8 @@ struct worker_options {
     struct store *store;
     struct audit *audit;
     struct transport *control, *bulk;
-    struct gate_port *port;
-    atomic_bool *stop; /* set by another thread: return soon */
+    struct gate_port *port; /* freed by the worker, in its thread */
+    atomic_bool *stop;      /* set by another thread: return soon */
     struct log *log;
 };
 

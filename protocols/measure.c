@@ -28,7 +28,7 @@ enum err measure_open(struct party *p, const struct counts *counts, struct tape 
         at += x.n;
     }
     if (e == ERR_OK)
-        e = open64(p, OPEN_NOISY_MARGINAL, noisy, (uint64_t *)values);
+        e = open_ring64(p, OPEN_NOISY_MARGINAL, noisy, (uint64_t *)values);
     share64_free(&noisy);
     return e;
 }

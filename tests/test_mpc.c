@@ -198,7 +198,7 @@ static enum err run_open(struct party *p, struct call *c)
     struct planes b;
     TRY(three_share64(p, &x, c->x, c->n, 1));
     TRY(three_share_planes(p, &b, c->y, c->n, 1, 2));
-    TRY(open64(p, OPEN_NOISY_MARGINAL, x, c->opened[p->index]));
+    TRY(open_ring64(p, OPEN_NOISY_MARGINAL, x, c->opened[p->index]));
     TRY(open_bits(p, OPEN_REJECT_BIT, planes_plane(&b, 0), c->opened[p->index] + c->n));
     share64_free(&x);
     planes_free(&b);
@@ -236,7 +236,7 @@ static enum err run_refused(struct party *p, struct call *c)
     struct share64 x;
     TRY(three_share64(p, &x, c->x, c->n, 1));
     p->audit = refuse;
-    enum err e = open64(p, OPEN_NOISY_MARGINAL, x, c->opened[p->index]);
+    enum err e = open_ring64(p, OPEN_NOISY_MARGINAL, x, c->opened[p->index]);
     share64_free(&x);
     return e == ERR_BUDGET && c->opened[p->index][0] == 0 ? ERR_OK : ERR_MISUSE;
 }
@@ -565,7 +565,7 @@ static enum err run_truncate(struct party *p, struct call *c)
 {
     struct share64 x;
     TRY(three_share64(p, &x, c->x, c->n, c->start[0]));
-    TRY(truncate64(p, x, x, c->width));
+    TRY(truncate_ring64(p, x, x, c->width));
     three_put64(&c->out, p, x);
     share64_free(&x);
     return ERR_OK;
@@ -575,7 +575,7 @@ static enum err run_truncate128(struct party *p, struct call *c)
 {
     struct share128 x;
     TRY(three_share128(p, &x, c->wide, c->n, c->start[0]));
-    TRY(truncate_signed128(p, x, x, c->width));
+    TRY(truncate_signed_ring128(p, x, x, c->width));
     three_put128(&c->out, p, x);
     share128_free(&x);
     return ERR_OK;

@@ -155,7 +155,7 @@ static enum err play(struct party *p, void *shared)
     three_put64(&r->gausses, p, share64_view(tape.reel[TAPE_GAUSS].samples, 0, 266));
     TRY(share64_new(&scores, QUERIES));
     TRY(score_l1(p, scores, counts, candidates));
-    TRY(open64(p, OPEN_MASKED, scores, (uint64_t *)r->scores));
+    TRY(open_ring64(p, OPEN_MASKED, scores, (uint64_t *)r->scores));
     TRY(select_index(p, counts, &tape, &request, &r->index[p->index]));
     TRY(measure_open(p, counts, &tape, measured, 3, 1000, r->noisy[p->index]));
     /* wiped where taken, and gone */

@@ -1,0 +1,190 @@
+#include "aim/loop.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "parties/bounds.h"
+#include "parties/client.h"
+#include "parties/command.h"
+#include "parties/release.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: trefoil run STUDY --key FILE --out DIR [--rows N] [--seed N]\n"
+    "\n"
+    "Runs the study: the servers select and measure marginals, this program fits the model to "
+    "what\n"
+    "they open and writes synthetic data. Spends the study's whole privacy budget.\n"
+    "Writes DIR/measurements.json, DIR/synthetic.csv and DIR/stats.json.\n"
+    "\n"
+    "  --key FILE   an analyst's private key; its public half stands in the study\n"
+    "  --out DIR    made if it is not there\n"
+    "  --rows N     synthetic rows, instead of the noisy total\n"
+    "  --seed N     of the sampling (not of the noise, which nobody can know); default 1\n"
+    "\n"
+    "example:\n"
+    "  trefoil run study.yaml --key analyst.key --out result\n";
+
+struct run {
+    struct study *study;
+    struct identity *me;
+    struct bounds *bounds;
+    struct netio *netio;
+    struct client *client;
+    struct aim_result *result;
+    struct aim_options options;
+    struct worker_stats stats[STUDY_SERVERS][NET_PHASES];
+    double mpc_s, total_s;
+    struct log *log;
+};
+
+/* Times what the servers take, apart from the estimator. */
+struct timed {
+    struct aim_backend inner;
+    double *seconds;
+};
+
+static enum err timed_measure(void *self, const struct aim_measure *m)
+{
+    struct timed *t = self;
+    double begin = clock_now_s();
+    enum err e = t->inner.measure(t->inner.self, m);
+    *t->seconds += clock_now_s() - begin;
+    return e;
+}
+
+static enum err timed_select(void *self, struct aim_select *s)
+{
+    struct timed *t = self;
+    double begin = clock_now_s();
+    enum err e = t->inner.select(t->inner.self, s);
+    *t->seconds += clock_now_s() - begin;
+    return e;
+}
+
+static enum err play(struct run *r)
+{
+    double begin = clock_now_s();
+    struct timed timed = {.seconds = &r->mpc_s};
+    const struct aim_backend backend = {&timed, timed_measure, timed_select};
+    TRY(netio_new(&r->netio, r->log));
+    TRY(client_new(&r->client, r->netio, r->study, r->me, r->log));
+    puts("waiting for the servers to add up the uploads");
+    fflush(stdout);
+    TRY(client_open(r->client));
+    r->mpc_s = clock_now_s() - begin;
+    timed.inner = client_backend(r->client);
+    TRY(aim_run(&r->result, &r->options, &backend, r->log));
+    TRY(client_close(r->client, r->stats));
+    r->total_s = clock_now_s() - begin;
+    return ERR_OK;
+}
+
+static json_t *server_stats(const struct worker_stats stats[NET_PHASES])
+{
+    json_t *phases = json_object();
+    for (unsigned k = 0; k < NET_PHASES; k++)
+        json_object_set_new(
+            phases, net_phase_name((enum net_phase)k),
+            json_pack("{s:I, s:I, s:I, s:I, s:I, s:f}", "rounds", (json_int_t)stats[k].rounds,
+                      "payload_sent", (json_int_t)stats[k].payload_sent, "payload_received",
+                      (json_int_t)stats[k].payload_received, "wire_sent",
+                      (json_int_t)stats[k].wire_sent, "wire_received",
+                      (json_int_t)stats[k].wire_received, "seconds", stats[k].seconds));
+    return phases;
+}
+
+static enum err write_stats(const struct run *r, const char *folder)
+{
+    char path[4096];
+    json_t *servers = json_array(), *rounds = json_array();
+    json_t *all;
+    char *text;
+    enum err e = ERR_NOMEM;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        json_array_append_new(servers, server_stats(r->stats[i]));
+    for (size_t i = 0; i < r->result->rounds; i++) {
+        const struct aim_round *round = &r->result->round[i];
+        char name[256] = "all one-ways";
+        if (round->query != AIM_NO_QUERY)
+            clique_name(&r->study->workload->query[round->query].clique, r->study->domain, name,
+                        sizeof name);
+        json_array_append_new(rounds, json_pack("{s:i, s:s, s:f, s:f, s:i, s:f, s:f}", "round",
+                                                (int)round->round, "marginal", name, "sigma",
+                                                round->sigma, "epsilon", round->epsilon,
+                                                "candidates", (int)round->candidates, "cost",
+                                                round->cost, "spent", round->spent));
+    }
+    all = json_pack("{s:s, s:{s:I, s:I}, s:o, s:o, s:f, s:f, s:f}", "study", r->study->name,
+                    "analyst", "bytes_sent", (json_int_t)client_sent(r->client), "bytes_received",
+                    (json_int_t)client_received(r->client), "servers", servers, "rounds", rounds,
+                    "mpc_s", r->mpc_s, "estimate_s", r->total_s - r->mpc_s, "total_s", r->total_s);
+    text = all != NULL ? json_dumps(all, JSON_INDENT(2)) : NULL;
+    if (snprintf(path, sizeof path, "%s/stats.json", folder) >= (int)sizeof path)
+        e = ERR_USAGE;
+    else if (text != NULL)
+        e = file_write(path, 0644, text, strlen(text), r->log);
+    free(text);
+    json_decref(all);
+    return e;
+}
+
+static enum err execute(struct run *r, const char *study, const char *key, const char *folder,
+                        size_t rows, uint64_t seed)
+{
+    TRY(study_load(&r->study, study, r->log));
+    TRY(identity_load(&r->me, key, r->log));
+    TRY(bounds_new(&r->bounds, r->study, r->log));
+    TRY(release_loop_options(r->study, r->bounds, &r->options, r->log));
+    r->options.progress = release_progress;
+    r->options.self = stdout;
+    TRY(file_folder(folder, r->log)); /* before the budget is spent */
+    TRY(play(r));
+    TRY(release_write(folder, r->study, r->result, r->options.limits.rho, rows, seed, r->log));
+    TRY(write_stats(r, folder));
+    printf("wrote measurements.json, synthetic.csv and stats.json to %s\n", folder);
+    printf("servers %.1f s, estimator %.1f s\n", r->mpc_s, r->total_s - r->mpc_s);
+    printf("guarantee: (epsilon %g, delta %g) differential privacy for %s\n", r->study->epsilon,
+           r->study->delta, r->study->rows_per_person == 1 ? "one row" : "all rows of one person");
+    return ERR_OK;
+}
+
+static int run(int argc, char **argv, struct log *log)
+{
+    const char *file = NULL, *key = NULL, *out = NULL, *rows = "0", *seed = "1";
+    int64_t row_count = 0, seed_number = 0;
+    size_t given;
+    struct run r = {.log = log};
+    const struct command_option options[] = {
+        {.name = "key", .value = &key},
+        {.name = "out", .value = &out},
+        {.name = "rows", .value = &rows},
+        {.name = "seed", .value = &seed},
+    };
+    enum err e = command_options(argc, argv, options, 4, &file, 1, 1, &given, log);
+    if (e == ERR_OK && (key == NULL || out == NULL)) {
+        log_error(log, "run needs --key FILE and --out DIR");
+        e = ERR_USAGE;
+    }
+    if (e == ERR_OK)
+        e = command_integer("rows", rows, 0, 1000000000, &row_count, log);
+    if (e == ERR_OK)
+        e = command_integer("seed", seed, 0, INT64_MAX, &seed_number, log);
+    if (e == ERR_OK)
+        e = execute(&r, file, key, out, (size_t)row_count, (uint64_t)seed_number);
+    aim_result_free(&r.result);
+    client_free(&r.client);
+    netio_free(&r.netio);
+    bounds_free(&r.bounds);
+    identity_free(&r.me);
+    study_free(&r.study);
+    return command_end(e, log);
+}
+
+const struct command cmd_run = {
+    .name = "run",
+    .summary = "run the study and write synthetic data",
+    .help = help,
+    .run = run,
+};

@@ -1,0 +1,99 @@
+#include "base/secret.h"
+#include "parties/command.h"
+#include "parties/server.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+static const char help[] =
+    "usage: trefoil serve STUDY --key FILE --folder DIR [--listen ADDRESS]\n"
+    "\n"
+    "Runs one of the study's three compute servers until it gets SIGTERM or SIGINT: takes owners'\n"
+    "uploads, and computes with the two other servers when an analyst runs the study. Listens on "
+    "five\n"
+    "ports from the one of its endpoint on.\n"
+    "\n"
+    "  --key FILE         this server's private key; its public half stands in the study\n"
+    "  --folder DIR       its uploads, ledger and audit log; of this study and server alone\n"
+    "  --listen ADDRESS   listen on this address instead of all\n"
+    "\n"
+    "example:\n"
+    "  trefoil serve study.yaml --key north.key --folder /var/lib/trefoil/north\n";
+
+/* Turns the signals that end the process into the flag that every loop looks at. */
+static void *wait_for_signal(void *arg)
+{
+    atomic_bool *stop = arg;
+    const struct timespec poll = {.tv_nsec = 200000000};
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    while (!atomic_load(stop))
+        if (sigtimedwait(&signals, NULL, &poll) > 0)
+            atomic_store(stop, true);
+    return NULL;
+}
+
+static enum err serve(const char *path, const char *key, const char *folder, const char *listen,
+                      struct log *log)
+{
+    struct study *study = NULL;
+    struct identity *me = NULL;
+    atomic_bool stop;
+    pthread_t waiter;
+    sigset_t signals;
+    enum err e = secret_harden_process();
+    atomic_init(&stop, false);
+    if (e == ERR_OK)
+        e = study_load(&study, path, log);
+    if (e == ERR_OK)
+        e = identity_load(&me, key, log);
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before any thread: all inherit it */
+    if (e == ERR_OK && pthread_create(&waiter, NULL, wait_for_signal, &stop) != 0)
+        e = ERR_SYSTEM;
+    if (e == ERR_OK) {
+        const struct server_options options = {.study = study,
+                                               .me = me,
+                                               .folder = folder,
+                                               .listen = listen,
+                                               .stop = &stop,
+                                               .log = log};
+        e = server_run(&options);
+        atomic_store(&stop, true);
+        pthread_join(waiter, NULL);
+        log_info(log, "server stopped");
+    }
+    identity_free(&me);
+    study_free(&study);
+    return e;
+}
+
+static int run(int argc, char **argv, struct log *log)
+{
+    const char *file = NULL, *key = NULL, *folder = NULL, *listen = NULL;
+    size_t given;
+    const struct command_option options[] = {
+        {.name = "key", .value = &key},
+        {.name = "folder", .value = &folder},
+        {.name = "listen", .value = &listen},
+    };
+    enum err e = command_options(argc, argv, options, 3, &file, 1, 1, &given, log);
+    if (e == ERR_OK && (key == NULL || folder == NULL)) {
+        log_error(log, "serve needs --key FILE and --folder DIR");
+        e = ERR_USAGE;
+    }
+    if (e == ERR_OK)
+        e = serve(file, key, folder, listen, log);
+    return command_end(e, log);
+}
+
+const struct command cmd_serve = {
+    .name = "serve",
+    .summary = "run one of the three compute servers",
+    .help = help,
+    .run = run,
+};

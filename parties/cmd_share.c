@@ -1,0 +1,203 @@
+#include "aim/table.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "parties/client.h"
+#include "parties/command.h"
+#include "parties/upload.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: trefoil share STUDY DATA.csv --key FILE [--dry-run] [--delimiter C] [--stats FILE]\n"
+    "\n"
+    "Counts an owner's rows into the study's marginals and sends the counts, secret-shared, to "
+    "the\n"
+    "three servers: none of them learns anything of the data. Running it again with the same data "
+    "is\n"
+    "safe: it sends the same upload, which counts once, so a cut upload is resumed by repeating "
+    "the "
+    "command.\n"
+    "\n"
+    "  --key FILE       this owner's private key; its public half stands in the study\n"
+    "  --dry-run        say what would be sent to whom, and send nothing\n"
+    "  --delimiter C    of the CSV file, instead of a comma\n"
+    "  --stats FILE     write rows, cells and bytes as JSON\n"
+    "\n"
+    "example:\n"
+    "  trefoil share study.yaml patients.csv --key hospital-a.key\n";
+
+struct share {
+    struct study *study;
+    struct identity *me;
+    size_t owner;
+    struct table *table;
+    int64_t *counts; /* of the maximal marginals, one after another */
+    struct upload parts[STUDY_SERVERS];
+    uint64_t sent, received;
+    struct log *log;
+};
+
+static enum err load(struct share *s, const char *study, const char *data, const char *key,
+                     char delimiter)
+{
+    struct table_csv_options options = {.delimiter = delimiter};
+    TRY(study_load(&s->study, study, s->log));
+    TRY(identity_load(&s->me, key, s->log));
+    s->owner = study_find_owner(s->study, &s->me->public);
+    if (s->owner == SIZE_MAX) {
+        log_error(s->log,
+                  "%s is not the key of an owner of this study; ask whoever keeps the study "
+                  "file to list its public half under owners",
+                  key);
+        return ERR_AUTH;
+    }
+    options.max_rows = s->study->owner[s->owner].max_rows;
+    return table_read_csv(&s->table, s->study->domain, data, &options, s->log);
+}
+
+static enum err count(struct share *s)
+{
+    const struct workload *w = s->study->workload;
+    uint64_t at = 0;
+    s->counts = memory_array(w->maximal_cells, sizeof *s->counts);
+    if (s->counts == NULL)
+        return ERR_NOMEM;
+    for (size_t q = 0; q < w->queries; q++)
+        if (w->query[q].maximal) {
+            table_marginal(s->table, &w->query[q].clique, s->counts + at);
+            at += w->query[q].cells;
+        }
+    return upload_make(s->parts, s->me, s->study->terms.digest, s->counts, w->maximal_cells,
+                       s->study->owner[s->owner].bits);
+}
+
+static void say(const struct share *s)
+{
+    const struct study_owner *owner = &s->study->owner[s->owner];
+    char terms[STUDY_FINGERPRINT_SIZE];
+    study_fingerprint(s->study, terms);
+    printf("%s: %zu rows (at most %u are allowed) become counts in %" PRIu64 " cells of %u bits.\n",
+           owner->name, s->table->rows, owner->max_rows, s->study->workload->maximal_cells,
+           owner->bits);
+    printf(
+        "server 0 (%s) gets two random seeds, server 1 (%s) a seed and %" PRIu64
+        " masked bytes,\nserver 2 (%s) a seed, and the masked bytes from server 1. No server can "
+        "read the counts;\ntwo servers together could. The size depends on max_rows, not on the "
+        "data.\nterms: %s\n",
+        s->study->server[0].name, s->study->server[1].name, study_upload_bytes(s->study, s->owner),
+        s->study->server[2].name, terms);
+}
+
+static enum err message_for(const struct share *s, unsigned server, struct bytes *message)
+{
+    bytes_put_u8(message, MESSAGE_UPLOAD);
+    bytes_put(message, s->study->terms.digest, 32);
+    return upload_write(&s->parts[server], server, false, message);
+}
+
+static enum err send_to(struct share *s, struct netio *netio, unsigned server)
+{
+    int64_t deadline = clock_now_ms() +
+                       1000 * ((int64_t)s->study->connect_s + (int64_t)s->study->round_s);
+    struct dial *dial = NULL;
+    struct bytes message = {0};
+    struct reply reply = {0};
+    enum err e = client_dial(&dial, netio, s->study, s->me, server, s->log);
+    if (e == ERR_OK)
+        e = message_for(s, server, &message);
+    if (e == ERR_OK)
+        e = client_ask(dial, &message, &reply, deadline);
+    if (e == ERR_OK)
+        e = reply.status;
+    if (e != ERR_OK)
+        log_error(s->log,
+                  "server %u (%s): %s; what has been stored so far stays: run the command again",
+                  server, s->study->server[server].name,
+                  reply.text[0] != '\0' ? reply.text : error_text(e));
+    if (dial != NULL) {
+        s->sent += dial_sent(dial);
+        s->received += dial_received(dial);
+    }
+    dial_free(&dial);
+    bytes_clear(&message);
+    return e;
+}
+
+/* Server 2 answers when server 1's forwarder has reached it, so server 1 comes before it. */
+static enum err send_all(struct share *s)
+{
+    struct netio *netio = NULL;
+    enum err e = netio_new(&netio, s->log);
+    for (unsigned i = 0; e == ERR_OK && i < STUDY_SERVERS; i++)
+        e = send_to(s, netio, i);
+    netio_free(&netio);
+    if (e == ERR_OK)
+        printf("all three servers have stored the upload: %" PRIu64 " bytes sent, %" PRIu64
+               " received\n",
+               s->sent, s->received);
+    return e;
+}
+
+static enum err write_stats(const struct share *s, const char *path)
+{
+    char text[256];
+    int n = snprintf(text, sizeof text,
+                     "{\"rows\": %zu, \"cells\": %" PRIu64
+                     ", \"bits\": %u, \"bytes_sent\": %" PRIu64 ", \"bytes_received\": %" PRIu64
+                     "}\n",
+                     s->table->rows, s->study->workload->maximal_cells,
+                     s->study->owner[s->owner].bits, s->sent, s->received);
+    return file_write(path, 0600, text, (size_t)n, s->log);
+}
+
+static void clear(struct share *s)
+{
+    size_t bytes = s->counts != NULL ? s->study->workload->maximal_cells * sizeof *s->counts : 0;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        upload_clear(&s->parts[i]);
+    memory_wipe_free(&s->counts, bytes);
+    table_free(&s->table);
+    identity_free(&s->me);
+    study_free(&s->study);
+}
+
+static int run(int argc, char **argv, struct log *log)
+{
+    const char *files[2] = {NULL, NULL}, *key = NULL, *delimiter = ",", *stats = NULL;
+    bool dry_run = false;
+    size_t given;
+    struct share s = {.log = log};
+    const struct command_option options[] = {
+        {.name = "key", .value = &key},
+        {.name = "dry-run", .flag = &dry_run},
+        {.name = "delimiter", .value = &delimiter},
+        {.name = "stats", .value = &stats},
+    };
+    enum err e = command_options(argc, argv, options, 4, files, 2, 2, &given, log);
+    if (e == ERR_OK && (key == NULL || strlen(delimiter) != 1)) {
+        log_error(log, "share needs --key FILE; a --delimiter is one character");
+        e = ERR_USAGE;
+    }
+    if (e == ERR_OK)
+        e = load(&s, files[0], files[1], key, delimiter[0]);
+    if (e == ERR_OK)
+        e = count(&s);
+    if (e == ERR_OK)
+        say(&s);
+    if (e == ERR_OK && !dry_run)
+        e = send_all(&s);
+    if (e == ERR_OK && stats != NULL)
+        e = write_stats(&s, stats);
+    clear(&s);
+    return command_end(e, log);
+}
+
+const struct command cmd_share = {
+    .name = "share",
+    .summary = "send an owner's counts, secret-shared, to the servers",
+    .help = help,
+    .run = run,
+};
