@@ -89,7 +89,7 @@ static enum err circle(struct party *p, struct share128 out, const struct planes
     if (e == ERR_OK)
         e = fixed_two_polynomials128(p, c, s, w, GAUSS_ANGLE_BITS, cosine, sine, DEGREE);
     if (e == ERR_OK)
-        e = truncate_signed128(p, out, out, GAUSS_ANGLE_BITS);
+        e = truncate_signed_ring128(p, out, out, GAUSS_ANGLE_BITS);
     if (e == ERR_OK)
         e = fixed_multiply128(p, s, s, u, GAUSS_ANGLE_BITS);
     share128_free(&u);
@@ -133,7 +133,7 @@ enum err gauss_evaluate(struct party *p, struct share128 out, const struct gauss
 
 enum err gauss_round(struct party *p, struct share64 out, struct share128 z)
 {
-    TRY(truncate_signed128(p, z, z, GAUSS_PRODUCT_BITS - GAUSS_BITS));
+    TRY(truncate_signed_ring128(p, z, z, GAUSS_PRODUCT_BITS - GAUSS_BITS));
     ring64_from128(out, z);
     return ERR_OK;
 }

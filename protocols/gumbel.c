@@ -76,11 +76,11 @@ static enum err evaluate(struct party *p, struct share64 out, struct planes *e,
     }
     TRY(convert_to_ring64(p, t, &mantissa));
     TRY(fixed_polynomial64(p, ln, t, T_BITS, logarithm, DEGREE));
-    TRY(truncate_signed64(p, ln, ln, T_BITS + C_BITS - INNER_BITS));
+    TRY(truncate_signed_ring64(p, ln, ln, T_BITS + C_BITS - INNER_BITS));
     ring64_scale(out, ln, (uint64_t)0 - 1);
     TRY(shift_times_ln2(p, out, places));
     ring64_add_public(p, out, (uint64_t)0 - ((EXPONENTIAL_TOP * LN2_40 + 8) >> (40 - INNER_BITS)));
-    return truncate_signed64(p, out, out, INNER_BITS - GUMBEL_BITS);
+    return truncate_signed_ring64(p, out, out, INNER_BITS - GUMBEL_BITS);
 }
 
 enum err gumbel_evaluate(struct party *p, struct share64 out, struct planes *e)
