@@ -80,6 +80,26 @@ struct net_round {
  */
 enum err net_exchange(struct net *net, const struct net_round *round) MUST_CHECK;
 
+/*
+ * One round, streamed: payloads are made and used tile by tile, so that neither side holds them whole and
+ * computing overlaps sending. A flow is what this server sends to one neighbour and what it receives from
+ * one; a round has one flow, or two with different `to` and different `from`.
+ *
+ * produce fills `out` with the bytes at `offset` of what is sent; it is called once for each tile, in order.
+ * consume is given the bytes at `offset` of what is received, in order; the pointer is valid during the call.
+ * Tiles have `tile` bytes but for the last. Both ends of a link must use the same tile. A failure of either
+ * callback ends the session.
+ */
+struct net_flow {
+    enum net_peer to, from;
+    size_t send_size, receive_size;
+    size_t tile; /* at most NET_FRAME_BODY; 0 means that */
+    enum err (*produce)(void *self, size_t offset, uint8_t *out, size_t n);
+    enum err (*consume)(void *self, size_t offset, const uint8_t *in, size_t n);
+    void *self;
+};
+enum err net_stream(struct net *net, const struct net_flow *flows, size_t count) MUST_CHECK;
+
 /* Ends the session and tells both neighbours, as a failed exchange does. Again: nothing happens. */
 void net_abort(struct net *net);
 
