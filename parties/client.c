@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#define LOOK_MS 50
+#define GRACE_MS 5000 /* for the others, after one has failed */
+
 struct client {
     const struct study *study;
     struct dial *dial[STUDY_SERVERS];
@@ -98,29 +101,57 @@ static bool says_more(enum err e, enum err than)
     return than == ERR_OK || than == ERR_PEER || (than == ERR_TIMEOUT && e != ERR_PEER);
 }
 
-/* Gathers the three answers; a failure's words are logged with the server's name. */
+/* Takes server i's answer if it comes in time; logs a failure with that server's words. */
+static enum err receive_one(struct client *c, unsigned i, struct bytes *message,
+                            struct reply *reply, int64_t deadline)
+{
+    enum err e = dial_receive(c->dial[i], message, deadline);
+    if (e == ERR_TIMEOUT)
+        return ERR_AGAIN;
+    if (e == ERR_OK)
+        e = reply_read(reply, message);
+    if (e == ERR_OK)
+        e = reply->status;
+    else
+        reply->text[0] = '\0';
+    if (e != ERR_OK)
+        log_error(c->log, "server %u (%s): %s%s%s", i, c->study->server[i].name, error_text(e),
+                  reply->text[0] != '\0' ? "\n  it says: " : "", reply->text);
+    return e;
+}
+
+/* Gathers the three answers, whichever comes first: one that fails cuts the waiting for the others short. */
 static enum err receive_all(struct client *c, struct bytes message[STUDY_SERVERS],
                             struct reply reply[STUDY_SERVERS], int64_t deadline)
 {
     enum err worst = ERR_OK;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        enum err e = dial_receive(c->dial[i], &message[i], deadline);
-        if (e == ERR_OK)
-            e = reply_read(&reply[i], &message[i]);
-        if (e == ERR_OK)
-            e = reply[i].status;
-        else
-            reply[i].text[0] = '\0';
-        if (e == ERR_OK)
-            continue;
-        log_error(c->log, "server %u (%s): %s%s%s", i, c->study->server[i].name, error_text(e),
-                  reply[i].text[0] != '\0' ? "\n  it says: " : "", reply[i].text);
-        if (says_more(e, worst))
-            worst = e;
-        /* the others fail too, and soon: do not wait for the whole deadline */
-        if (deadline > clock_now_ms() + 5000)
-            deadline = clock_now_ms() + 5000;
+    unsigned missing = (1u << STUDY_SERVERS) - 1;
+    while (missing != 0 && clock_left_ms(deadline) > 0) {
+        int64_t slice = LOOK_MS; /* at the first that is missing; the others are only looked at */
+        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+            enum err e;
+            if ((missing >> i & 1) == 0)
+                continue;
+            e = receive_one(c, i, &message[i], &reply[i], clock_now_ms() + slice);
+            slice = 0;
+            if (e == ERR_AGAIN)
+                continue;
+            missing &= ~(1u << i);
+            if (e == ERR_OK)
+                continue;
+            if (says_more(e, worst))
+                worst = e;
+            if (deadline > clock_now_ms() + GRACE_MS)
+                deadline = clock_now_ms() + GRACE_MS;
+        }
     }
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        if (missing >> i & 1) {
+            log_error(c->log, "server %u (%s) did not answer; see that it is up", i,
+                      c->study->server[i].name);
+            if (worst == ERR_OK)
+                worst = ERR_TIMEOUT;
+        }
     return worst;
 }
 

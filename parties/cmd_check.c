@@ -1,4 +1,6 @@
+#include "parties/bounds.h"
 #include "parties/command.h"
+#include "parties/engine.h"
 #include "parties/keys.h"
 #include "parties/study.h"
 
@@ -16,11 +18,28 @@ static const char help[] =
     "example:\n"
     "  trefoil check study.yaml --key hospital-a.key\n";
 
+/* What only the servers' arithmetic knows: that counts and noise fit, and the budget in their units. */
+static enum err check_arithmetic(const struct study *study, double *rho, struct log *log)
+{
+    struct bounds *bounds = NULL;
+    struct ledger_limits limits;
+    enum err e = bounds_new(&bounds, study, log);
+    if (e == ERR_OK)
+        e = engine_limits(study, &limits, log);
+    if (e == ERR_OK)
+        *rho = limits.rho;
+    bounds_free(&bounds);
+    return e;
+}
+
 static enum err check(const char *path, const char *key, bool fingerprint, struct log *log)
 {
     struct study *study = NULL;
     struct identity *me = NULL;
+    double rho = 0;
     enum err e = study_load(&study, path, log);
+    if (e == ERR_OK)
+        e = check_arithmetic(study, &rho, log);
     if (e == ERR_OK && key != NULL)
         e = identity_load(&me, key, log);
     if (e == ERR_OK && fingerprint) {
@@ -29,6 +48,9 @@ static enum err check(const char *path, const char *key, bool fingerprint, struc
         puts(text);
     } else if (e == ERR_OK) {
         study_describe(stdout, study, me != NULL ? &me->public : NULL);
+        printf("\nEach server enforces this as rho = %.9g of zero-concentrated differential "
+               "privacy.\n",
+               rho);
     }
     identity_free(&me);
     study_free(&study);

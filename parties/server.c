@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "netio/gate.h"
 #include "parties/bounds.h"
+#include "parties/engine.h"
 #include "parties/forward.h"
 #include "parties/request.h"
 #include "parties/worker.h"
@@ -257,7 +258,9 @@ static enum err start(struct server *s)
         .max_message = longest_message(s->o.study),
         .log = s->o.log,
     };
+    struct ledger_limits limits;
     TRY(bounds_new(&s->bounds, s->o.study, s->o.log));
+    TRY(engine_limits(s->o.study, &limits, s->o.log)); /* a study that cannot run takes no data */
     TRY(store_open(&s->store, s->o.folder, s->o.study, s->o.me, s->index, s->o.log));
     TRY(audit_open(&s->audit, s->o.folder, s->o.log));
     TRY(netio_new(&s->netio, s->o.log));

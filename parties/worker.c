@@ -19,6 +19,7 @@
 struct digest_note { /* an analyst's digest that has come, and whom to answer */
     uint8_t digest[REQUEST_DIGEST_SIZE];
     struct gate_client client;
+    int64_t since;
     bool used;
 };
 
@@ -400,7 +401,7 @@ static enum err lead_once(struct worker *w, struct bytes *message)
 static enum err take_notes(struct worker *w, int64_t deadline)
 {
     struct bytes message = {0};
-    struct digest_note note = {.used = true};
+    struct digest_note note = {.since = clock_now_ms(), .used = true};
     enum err e = gate_port_receive(w->o.port, &note.client, &message, deadline);
     if (e == ERR_OK && message.size == 1 + REQUEST_DIGEST_SIZE &&
         message.data[0] == MESSAGE_DIGEST) {
@@ -453,11 +454,11 @@ static void follow(struct worker *w, const uint8_t *p, size_t n)
     bytes_clear(&result);
 }
 
-/* Before a session nobody waits for an answer: a failure of the handshake is told to whoever asked last. */
-static void tell_waiting(struct worker *w, enum err e)
+/* Answers analysts whose digest has waited for `age` ms for a request that does not come. */
+static void tell_waiting(struct worker *w, enum err e, int64_t age)
 {
     for (unsigned i = 0; i < DIGESTS; i++)
-        if (w->notes[i].used) {
+        if (w->notes[i].used && clock_now_ms() - w->notes[i].since >= age) {
             answer(w, &w->notes[i].client, MESSAGE_DIGEST, e, NULL, 0);
             w->notes[i].used = false;
         }
@@ -473,8 +474,11 @@ static enum err follow_once(struct worker *w, struct bytes *message)
     if (e != ERR_OK && e != ERR_TIMEOUT)
         return e;
     e = transport_receive_by(w->o.control, leader, message, clock_now_ms() + POLL_MS);
-    if (e == ERR_TIMEOUT)
+    if (e == ERR_TIMEOUT) {
+        snprintf(w->words, sizeof w->words, "server 0 has not passed the request on");
+        tell_waiting(w, ERR_TIMEOUT, (int64_t)w->o.study->connect_s * 1000);
         return ERR_OK;
+    }
     TRY(e);
     w->words[0] = '\0';
     if (session_is_propose(message)) {
@@ -482,7 +486,7 @@ static enum err follow_once(struct worker *w, struct bytes *message)
         if (e != ERR_OK) {
             while (take_notes(w, clock_now_ms()) == ERR_OK)
                 ;
-            tell_waiting(w, e);
+            tell_waiting(w, e, 0);
         }
         return ERR_OK;
     }

@@ -1,0 +1,100 @@
+#include "tests/support_process.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+pid_t support_start(const char *output, const char *const *arguments)
+{
+    const char *program = getenv("TREFOIL");
+    char *argv[32] = {NULL}, name[] = "trefoil";
+    pid_t pid = fork();
+    if (pid != 0)
+        return pid;
+    int fd = open(output, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    argv[0] = name;
+    for (size_t i = 0; i < 30 && arguments[i] != NULL; i++)
+        memcpy(&argv[i + 1], &arguments[i], sizeof argv[i]);
+    if (program == NULL || fd < 0 || dup2(fd, 1) < 0 || dup2(fd, 2) < 0 ||
+        prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+        _exit(126);
+    execv(program, argv);
+    _exit(127);
+}
+
+static void pause_briefly(void)
+{
+    const struct timespec t = {.tv_nsec = 5000000};
+    nanosleep(&t, NULL);
+}
+
+int support_wait(pid_t pid, double seconds)
+{
+    double end = clock_now_s() + seconds;
+    int status;
+    while (waitpid(pid, &status, WNOHANG) != pid) {
+        if (clock_now_s() > end) {
+            kill(pid, SIGKILL);
+            waitpid(pid, &status, 0);
+            return -2;
+        }
+        pause_briefly();
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+int support_run(const char *output, double seconds, const char *const *arguments)
+{
+    return support_wait(support_start(output, arguments), seconds);
+}
+
+int support_stop(pid_t *pid)
+{
+    int code = 0;
+    if (*pid > 0) {
+        kill(*pid, SIGTERM);
+        code = support_wait(*pid, 10);
+    }
+    *pid = 0;
+    return code;
+}
+
+void support_kill(pid_t *pid)
+{
+    if (*pid > 0) {
+        kill(*pid, SIGKILL);
+        support_wait(*pid, 5);
+    }
+    *pid = 0;
+}
+
+bool support_contains(const char *path, const char *text)
+{
+    struct bytes b = {0};
+    bool found = false;
+    if (file_read(path, (size_t)64 << 20, &b, NULL) == ERR_OK) {
+        bytes_put_u8(&b, 0);
+        found = bytes_ok(&b) == ERR_OK && strstr((const char *)b.data, text) != NULL;
+    }
+    bytes_clear(&b);
+    return found;
+}
+
+bool support_wait_for(const char *path, const char *text, double seconds)
+{
+    double end = clock_now_s() + seconds;
+    while (!support_contains(path, text)) {
+        if (clock_now_s() > end)
+            return false;
+        pause_briefly();
+    }
+    return true;
+}

@@ -1,0 +1,23 @@
+/* tests/support_process.h - the real trefoil program (named by $TREFOIL) as child processes. */
+#ifndef TREFOIL_TESTS_SUPPORT_PROCESS_H
+#define TREFOIL_TESTS_SUPPORT_PROCESS_H
+
+#include "tests/support_study.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Starts it with NULL-ended arguments; output and errors are appended to `output`. */
+pid_t support_start(const char *output, const char *const *arguments);
+/* Its exit code; -1 if it died of a signal, -2 if it does not end in `seconds` (it is then killed). */
+int support_wait(pid_t pid, double seconds);
+int support_run(const char *output, double seconds, const char *const *arguments);
+/* SIGTERM, and its exit code. */
+int support_stop(pid_t *pid);
+void support_kill(pid_t *pid);
+
+/* Whether a file contains a text; and waiting for that. */
+bool support_contains(const char *path, const char *text);
+bool support_wait_for(const char *path, const char *text, double seconds);
+
+#endif

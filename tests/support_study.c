@@ -1,0 +1,147 @@
+#include "tests/support_study.h"
+
+#include "base/file.h"
+#include "base/secret.h"
+#include "tests/support_three.h"
+
+#include <arpa/inet.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char default_domain[] =
+    "domain:\n"
+    "  - {name: age, kind: integer, min: 0, max: 8}\n"
+    "  - {name: sex, kind: categorical, values: [f, m]}\n"
+    "  - {name: ward, kind: categorical, values: [a, b, c, d], missing: \"?\"}\n"
+    "  - {name: bmi, kind: numeric, edges: [10, 18.5, 25, 30, 60]}\n"
+    "  - {name: died, kind: categorical, values: [no, yes]}\n";
+
+static bool free_port(uint16_t port)
+{
+    const struct sockaddr_in a = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool ok = fd >= 0 && bind(fd, (const struct sockaddr *)&a, sizeof a) == 0;
+    if (fd >= 0)
+        close(fd);
+    return ok;
+}
+
+uint16_t support_ports(unsigned count)
+{
+    for (;;) {
+        uint16_t base;
+        unsigned k = 0;
+        secret_random(&base, sizeof base);
+        base = (uint16_t)(10000 + base % 20000);
+        while (k < count && free_port((uint16_t)(base + k)))
+            k++;
+        if (k == count)
+            return base;
+    }
+}
+
+void support_study_file(const struct support_study *s, const char *name, char path[SUPPORT_PATH])
+{
+    snprintf(path, SUPPORT_PATH, "%s/%s", s->folder, name);
+}
+
+static enum err key(const struct support_study *s, const char *name, FILE *f, struct log *log)
+{
+    struct identity *identity = NULL;
+    char path[SUPPORT_PATH], file[64], text[KEYS_TEXT_SIZE];
+    enum err e = identity_new(&identity, log);
+    snprintf(file, sizeof file, "%s.key", name);
+    support_study_file(s, file, path);
+    if (e == ERR_OK)
+        e = identity_save(identity, path, false, log);
+    if (e == ERR_OK) {
+        public_identity_text(&identity->public, text);
+        fprintf(f, "    key: %s\n", text);
+    }
+    identity_free(&identity);
+    return e;
+}
+
+static enum err write_study(struct support_study *s, const struct support_options *o, FILE *f,
+                            struct log *log)
+{
+    fprintf(f, "study: test\n%s", o->domain != NULL ? o->domain : default_domain);
+    fprintf(f, "workload: %s\n", o->workload != NULL ? o->workload : "{all: 2}");
+    fprintf(f, "budget: {epsilon: %g, delta: 1e-6}\nrounds: %u\n",
+            o->epsilon > 0 ? o->epsilon : 1.0, o->rounds > 0 ? o->rounds : 3);
+    fprintf(f, "deadlines: {connect: 3, round: %u}\n", o->round_s > 0 ? o->round_s : 20);
+    fprintf(f, "servers:\n");
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "s%u", i);
+        fprintf(f, "  - name: %s\n    endpoint: tcp://127.0.0.1:%u\n", name,
+                s->port + i * STUDY_PORTS);
+        TRY(key(s, name, f, log));
+    }
+    fprintf(f, "owners:\n");
+    for (unsigned i = 0; i < s->owners; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "o%u", i);
+        fprintf(f, "  - name: %s\n    max_rows: %u\n", name, 1000 << i);
+        TRY(key(s, name, f, log));
+    }
+    fprintf(f, "analysts:\n  - name: a\n");
+    return key(s, "a", f, log);
+}
+
+enum err support_study_new(struct support_study *s, const struct support_options *o,
+                           struct log *log)
+{
+    FILE *f;
+    enum err e;
+    *s = (struct support_study){.owners = o->owners > 0 ? o->owners : 3};
+    TRY(secret_start());
+    snprintf(s->folder, sizeof s->folder, "/tmp/trefoil-study-XXXXXX");
+    if (mkdtemp(s->folder) == NULL)
+        return ERR_SYSTEM;
+    s->port = support_ports(STUDY_SERVERS * STUDY_PORTS);
+    support_study_file(s, "study.yaml", s->path);
+    f = fopen(s->path, "w");
+    if (f == NULL)
+        return ERR_SYSTEM;
+    e = write_study(s, o, f, log);
+    if (fclose(f) != 0)
+        e = ERR_SYSTEM;
+    return e == ERR_OK ? study_load(&s->study, s->path, log) : e;
+}
+
+static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *where)
+{
+    (void)st;
+    (void)kind;
+    (void)where;
+    return remove(path);
+}
+
+void support_study_free(struct support_study *s)
+{
+    study_free(&s->study);
+    if (s->folder[0] != '\0')
+        nftw(s->folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+enum err support_table(struct table **t, const struct domain *d, size_t rows, uint64_t seed)
+{
+    uint16_t codes[DOMAIN_ATTRIBUTES_MAX];
+    TRY(table_new(t, d, rows));
+    for (size_t i = 0; i < rows; i++) {
+        uint64_t common = three_random(&seed);
+        for (size_t a = 0; a < d->attributes; a++) {
+            /* half of the time a column follows the row's common number */
+            uint64_t r = three_random(&seed);
+            uint64_t v = r >> 63 ? common % 1000 : (r & 0xffff) * (r >> 16 & 0xffff) >> 20;
+            codes[a] = (uint16_t)(v % d->attribute[a].size);
+        }
+        TRY(table_append(*t, codes));
+    }
+    return ERR_OK;
+}

@@ -1,0 +1,41 @@
+/* tests/support_study.h - a small study with fresh keys, and a table that fits it, in a temporary folder. */
+#ifndef TREFOIL_TESTS_SUPPORT_STUDY_H
+#define TREFOIL_TESTS_SUPPORT_STUDY_H
+
+#include "aim/table.h"
+#include "parties/study.h"
+
+#define SUPPORT_PATH 512
+
+struct support_study {
+    char folder[SUPPORT_PATH / 2];
+    struct study *study;
+    unsigned owners;
+    uint16_t port;           /* first of fifteen, free when asked */
+    char path[SUPPORT_PATH]; /* of the study file */
+};
+
+struct support_options {
+    unsigned owners;    /* default 3 */
+    const char *domain; /* yaml; default: five attributes */
+    const char *workload;
+    unsigned rounds;
+    double epsilon;
+    unsigned round_s; /* deadline */
+};
+
+/* Makes folder, keys (s0.key .. s2.key, o0.key .., a.key), study.yaml, and loads it. */
+enum err support_study_new(struct support_study *s, const struct support_options *o,
+                           struct log *log) MUST_CHECK;
+/* Removes the folder. */
+void support_study_free(struct support_study *s);
+void support_study_file(const struct support_study *s, const char *name, char path[SUPPORT_PATH]);
+
+/* n rows with dependent columns, the same for a seed. */
+enum err support_table(struct table **t, const struct domain *d, size_t rows,
+                       uint64_t seed) MUST_CHECK;
+
+/* The first of `count` consecutive ports that are free on 127.0.0.1. */
+uint16_t support_ports(unsigned count);
+
+#endif

@@ -1,0 +1,468 @@
+/*
+ * parties/engine.c under the AIM loop: a whole run of the MPC backend on three parties equals a run of
+ * the plaintext backend that replays the same noise, reconstructed here from the three tapes. What is opened in
+ * a run is exactly the selected indices and the noisy marginals. Requests that a study does not permit.
+ */
+#include "tests/support_cmocka.h"
+
+#include "aim/loop.h"
+#include "aim/plaintext.h"
+#include "base/memory.h"
+#include "parties/engine.h"
+#include "parties/release.h"
+#include "parties/upload.h"
+#include "tests/support_study.h"
+#include "tests/support_three.h"
+
+#include <string.h>
+
+#define OWNERS 3
+#define NOISE_MAX 200000
+
+/* What all three parties and the harness see. */
+struct whole {
+    struct support_study s;
+    struct bounds *bounds;
+    struct table *all;
+    struct upload parts[OWNERS][3];
+    uint64_t *noise[2][3]; /* kind, component: samples in the order in which they were used */
+    size_t used[2][3];
+    struct aim_result *result[3];
+    uint32_t selected[3][64];
+    size_t selections[3];
+};
+
+/* --- owners' side -------------------------------------------------------------------------------- */
+
+static enum err share_all(struct whole *w, struct log *log)
+{
+    const struct workload *load = w->s.study->workload;
+    int64_t *counts = memory_array(load->maximal_cells, sizeof *counts);
+    enum err e = counts == NULL ? ERR_NOMEM : table_new(&w->all, w->s.study->domain, 0);
+    for (unsigned o = 0; e == ERR_OK && o < OWNERS; o++) {
+        struct table *t = NULL;
+        struct identity *me = NULL;
+        char path[SUPPORT_PATH], name[16];
+        uint64_t at = 0;
+        snprintf(name, sizeof name, "o%u.key", o);
+        support_study_file(&w->s, name, path);
+        e = identity_load(&me, path, log);
+        if (e == ERR_OK)
+            e = support_table(&t, w->s.study->domain, 300 + 500 * o, o);
+        for (size_t q = 0; e == ERR_OK && q < load->queries; q++)
+            if (load->query[q].maximal) {
+                table_marginal(t, &load->query[q].clique, counts + at);
+                at += load->query[q].cells;
+            }
+        if (e == ERR_OK)
+            e = upload_make(w->parts[o], me, w->s.study->terms.digest, counts, load->maximal_cells,
+                            w->s.study->owner[o].bits);
+        for (size_t i = 0; e == ERR_OK && i < t->rows; i++) {
+            uint16_t codes[16];
+            for (size_t a = 0; a < t->domain->attributes; a++)
+                codes[a] = t->column[a][i];
+            e = table_append(w->all, codes);
+        }
+        table_free(&t);
+        identity_free(&me);
+    }
+    memory_free(&counts);
+    return e;
+}
+
+/* --- a party's backend --------------------------------------------------------------------------- */
+
+struct seat {
+    struct whole *w;
+    struct engine *engine;
+    unsigned index;
+};
+
+/* Remembers what the next n samples of a reel are, before they are used and wiped. */
+static enum err remember(struct seat *s, enum tape_kind kind, size_t n)
+{
+    size_t *used = &s->w->used[kind][s->index];
+    size_t next = s->engine->tape.reel[kind].next;
+    if (*used + n > NOISE_MAX)
+        return ERR_RANGE;
+    memcpy(s->w->noise[kind][s->index] + *used, s->engine->tape.reel[kind].samples.a + next,
+           n * sizeof(uint64_t));
+    *used += n;
+    return ERR_OK;
+}
+
+static enum err perform(struct seat *s, struct request *r, size_t *selected, int64_t *values)
+{
+    static const uint8_t seed[32] = {5};
+    struct engine_step step;
+    enum err e;
+    TRY(engine_prepare(s->engine, r, &step));
+    e = engine_reserve(s->engine, &step);
+    if (e == ERR_OK)
+        e = r->kind == REQUEST_SELECT ? remember(s, TAPE_GUMBEL, r->queries)
+                                      : remember(s, TAPE_GAUSS, step.cells);
+    if (e == ERR_OK)
+        e = engine_perform(s->engine, &step, seed, selected, values);
+    engine_step_clear(&step);
+    return e;
+}
+
+static enum err measure(void *self, const struct aim_measure *m)
+{
+    struct seat *s = self;
+    const struct workload_query *query = s->engine->study->workload->query;
+    struct request r = {.kind = REQUEST_MEASURE,
+                        .queries = (uint32_t)m->queries,
+                        .query = memory_array(m->queries, sizeof *r.query),
+                        .multiplier = m->multiplier};
+    size_t cells = 0, at = 0;
+    int64_t *values;
+    enum err e;
+    for (size_t k = 0; k < m->queries; k++) {
+        r.query[k] = m->query[k];
+        cells += query[m->query[k]].cells;
+    }
+    values = memory_array(cells, sizeof *values);
+    e = perform(s, &r, NULL, values);
+    for (size_t k = 0; k < m->queries; k++) {
+        memcpy(m->values[k], values + at, query[m->query[k]].cells * sizeof *values);
+        at += query[m->query[k]].cells;
+    }
+    memory_free(&values);
+    request_clear(&r);
+    return e;
+}
+
+static enum err select_worst(void *self, struct aim_select *a)
+{
+    struct seat *s = self;
+    const struct workload_query *query = s->engine->study->workload->query;
+    struct request r = {.kind = REQUEST_SELECT,
+                        .queries = (uint32_t)a->candidates,
+                        .query = memory_array(a->candidates, sizeof *r.query),
+                        .estimate = memory_array(s->engine->study->workload->cells, 8),
+                        .epsilon = a->epsilon,
+                        .sigma = a->sigma};
+    enum err e;
+    for (size_t k = 0; k < a->candidates; k++) {
+        size_t n = query[a->candidate[k].query].cells;
+        r.query[k] = a->candidate[k].query;
+        memcpy(r.estimate + r.estimates, a->candidate[k].estimate, n * sizeof *r.estimate);
+        r.estimates += n;
+    }
+    e = perform(s, &r, &a->selected, NULL);
+    if (e == ERR_OK)
+        s->w->selected[s->index][s->w->selections[s->index]++] = r.query[a->selected];
+    request_clear(&r);
+    return e;
+}
+
+static enum err load_engine(struct whole *w, struct party *p, struct engine **engine)
+{
+    static const uint8_t id[TAPE_ID_SIZE] = {1};
+    struct answers_upload uploads[OWNERS];
+    TRY(engine_new(engine, p, w->s.study, w->bounds, id, p->log));
+    for (unsigned o = 0; o < OWNERS; o++) {
+        const struct upload *u = &w->parts[o][p->index];
+        uploads[o] = (struct answers_upload){.bits = u->bits};
+        for (unsigned slot = 0; slot < 2; slot++)
+            if ((p->index + slot) % 3 == 2)
+                uploads[o].vector = u->vector.data;
+            else
+                uploads[o].seed[slot] = u->seed[slot];
+    }
+    return engine_load(*engine, uploads, OWNERS);
+}
+
+static enum err run_mpc(struct party *p, void *shared)
+{
+    struct whole *w = shared;
+    struct seat seat = {.w = w, .index = p->index};
+    const struct aim_backend backend = {&seat, measure, select_worst};
+    struct aim_options options;
+    enum err e = load_engine(w, p, &seat.engine);
+    if (e == ERR_OK)
+        e = release_loop_options(w->s.study, w->bounds, &options, p->log);
+    if (e == ERR_OK)
+        e = aim_run(&w->result[p->index], &options, &backend, p->log);
+    engine_free(&seat.engine);
+    return e;
+}
+
+/* --- the plaintext twin -------------------------------------------------------------------------- */
+
+struct replay {
+    struct whole *w;
+    size_t next[2];
+};
+
+static enum err next_samples(struct replay *r, enum tape_kind kind, size_t n, int64_t *out)
+{
+    if (r->next[kind] + n > r->w->used[kind][0])
+        return ERR_RANGE;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t sum = 0;
+        for (unsigned c = 0; c < 3; c++)
+            sum += r->w->noise[kind][c][r->next[kind] + i];
+        out[i] = (int64_t)sum;
+    }
+    r->next[kind] += n;
+    return ERR_OK;
+}
+
+static enum err replay_gauss(void *self, size_t n, int64_t *out)
+{
+    return next_samples(self, TAPE_GAUSS, n, out);
+}
+
+static enum err replay_gumbel(void *self, size_t n, int64_t *out)
+{
+    return next_samples(self, TAPE_GUMBEL, n, out);
+}
+
+static enum err run_plain(struct whole *w, struct aim_result **result, struct replay *replay,
+                          struct log *log)
+{
+    const struct noise_source noise = {replay, replay_gauss, replay_gumbel};
+    struct plaintext *plain = NULL;
+    struct aim_options options;
+    struct aim_backend backend;
+    enum err e = release_loop_options(w->s.study, w->bounds, &options, log);
+    if (e == ERR_OK)
+        e = plaintext_new(&plain, w->s.study->workload, w->all, &noise, log);
+    if (e == ERR_OK) {
+        backend = plaintext_backend(plain);
+        e = aim_run(result, &options, &backend, log);
+    }
+    plaintext_free(&plain);
+    return e;
+}
+
+/* --- tests --------------------------------------------------------------------------------------- */
+
+static void whole_new(struct whole *w, const struct support_options *o)
+{
+    struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
+    memset(w, 0, sizeof *w);
+    assert_int_equal(support_study_new(&w->s, o, &log), ERR_OK);
+    assert_int_equal(bounds_new(&w->bounds, w->s.study, &log), ERR_OK);
+    assert_int_equal(share_all(w, &log), ERR_OK);
+    for (unsigned kind = 0; kind < 2; kind++)
+        for (unsigned i = 0; i < 3; i++) {
+            w->noise[kind][i] = memory_array(NOISE_MAX, sizeof(uint64_t));
+            assert_non_null(w->noise[kind][i]);
+        }
+}
+
+static void whole_free(struct whole *w)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        aim_result_free(&w->result[i]);
+        memory_free(&w->noise[0][i]);
+        memory_free(&w->noise[1][i]);
+        for (unsigned o = 0; o < OWNERS; o++)
+            upload_clear(&w->parts[o][i]);
+    }
+    table_free(&w->all);
+    bounds_free(&w->bounds);
+    support_study_free(&w->s);
+}
+
+static void same_release(const struct aim_result *a, const struct aim_result *b,
+                         const struct domain *d)
+{
+    assert_int_equal(a->measurements, b->measurements);
+    for (size_t k = 0; k < a->measurements; k++) {
+        size_t cells = clique_cells(&a->measurement[k].clique, d);
+        assert_int_equal(a->query[k], b->query[k]);
+        assert_true(a->measurement[k].sigma == b->measurement[k].sigma);
+        assert_memory_equal(a->measurement[k].y, b->measurement[k].y, cells * sizeof(double));
+    }
+    assert_true(a->loss == b->loss);
+}
+
+static void mpc_equals_plaintext(const struct support_options *o)
+{
+    struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
+    struct whole *w = memory_array(1, sizeof *w);
+    struct three_costs costs;
+    struct aim_result *plain = NULL;
+    struct replay replay = {.w = w};
+    size_t cells = 0;
+    whole_new(w, o);
+    assert_int_equal(three_run(77, run_mpc, w, &costs), ERR_OK);
+    assert_int_equal(run_plain(w, &plain, &replay, &log), ERR_OK);
+    for (unsigned i = 0; i < 3; i++)
+        same_release(w->result[i], plain, w->s.study->domain);
+    /* every sample was used on both sides */
+    assert_int_equal(replay.next[TAPE_GAUSS], w->used[TAPE_GAUSS][0]);
+    assert_int_equal(replay.next[TAPE_GUMBEL], w->used[TAPE_GUMBEL][0]);
+    /* and nothing else was opened than indices and noisy marginals */
+    for (size_t k = 0; k < plain->measurements; k++)
+        cells += clique_cells(&plain->measurement[k].clique, w->s.study->domain);
+    assert_int_equal(costs.opened_calls[OPEN_SELECTED_INDEX], w->s.study->rounds);
+    assert_int_equal(costs.opened_calls[OPEN_NOISY_MARGINAL], 1 + w->s.study->rounds);
+    assert_int_equal(costs.opened_values[OPEN_NOISY_MARGINAL], cells);
+    assert_int_equal(costs.opened_values[OPEN_SELECTED_INDEX], w->used[TAPE_GUMBEL][0]);
+    assert_int_equal(costs.opened_calls[OPEN_REJECT_BIT], 0);
+    assert_int_equal(costs.opened_calls[OPEN_CHECK_ZERO], 0);
+    assert_int_equal(costs.opened_calls[OPEN_MASKED], 0);
+    aim_result_free(&plain);
+    whole_free(w);
+    memory_free(&w);
+}
+
+static void a_whole_run_equals_the_plaintext_run(void **state)
+{
+    const struct support_options two_ways = {.owners = OWNERS, .rounds = 5, .epsilon = 2};
+    (void)state;
+    mpc_equals_plaintext(&two_ways);
+}
+
+static void a_run_over_three_ways_and_lists_equals_too(void **state)
+{
+    const struct support_options lists = {
+        .owners = OWNERS,
+        .rounds = 4,
+        .epsilon = 0.5,
+        .workload = "\n  - {attributes: [age, ward, bmi], weight: 2}\n"
+                    "  - {attributes: [sex, died]}\n  - {attributes: [age, died], weight: 0.5}"};
+    (void)state;
+    mpc_equals_plaintext(&lists);
+}
+
+static enum err refuse_bad_requests(struct party *p, void *shared)
+{
+    struct whole *w = shared;
+    struct engine *g = NULL;
+    struct engine_step step;
+    uint32_t query = 5;
+    uint64_t *estimate = memory_array(w->s.study->workload->cells, sizeof *estimate);
+    struct request r = {.kind = REQUEST_MEASURE, .queries = 1, .query = &query, .multiplier = 255};
+    bool right = true;
+    p->log = NULL; /* what follows is refused, and says so */
+    TRY(load_engine(w, p, &g));
+    g->log = NULL;
+    right = right && engine_prepare(g, &r, &step) == ERR_REFUSED;
+    r.multiplier = UINT64_C(1) << 31;
+    right = right && engine_prepare(g, &r, &step) == ERR_REFUSED;
+    r.multiplier = 1000;
+    r.queries = 0;
+    right = right && engine_prepare(g, &r, &step) == ERR_REFUSED;
+    r = (struct request){.kind = REQUEST_SELECT,
+                         .queries = 1,
+                         .query = &query,
+                         .estimate = estimate,
+                         .epsilon = 0.1,
+                         .sigma = 10};
+    right = right && engine_prepare(g, &r, &step) == ERR_OK;
+    engine_step_clear(&step);
+    estimate[0] = UINT64_C(1) << 60;
+    right = right && engine_prepare(g, &r, &step) == ERR_REFUSED;
+    estimate[0] = 0;
+    r.epsilon = -1;
+    right = right && engine_prepare(g, &r, &step) == ERR_REFUSED;
+    r.epsilon = 1e-9; /* the multiplier would round to nothing */
+    right = right && engine_prepare(g, &r, &step) == ERR_RANGE;
+    engine_free(&g);
+    memory_free(&estimate);
+    return right ? ERR_OK : ERR_MISUSE;
+}
+
+static void requests_outside_the_study_are_refused(void **state)
+{
+    const struct support_options o = {.owners = OWNERS};
+    struct whole *w = memory_array(1, sizeof *w);
+    struct three_costs costs;
+    (void)state;
+    whole_new(w, &o);
+    assert_int_equal(three_run(3, refuse_bad_requests, w, &costs), ERR_OK);
+    for (unsigned r = 0; r < OPEN_REASONS; r++)
+        assert_int_equal(costs.opened_calls[r], 0);
+    whole_free(w);
+    memory_free(&w);
+}
+
+static void an_upload_is_the_same_again_and_cannot_be_altered(void **state)
+{
+    struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
+    const struct support_options o = {.owners = OWNERS};
+    struct whole *w = memory_array(1, sizeof *w);
+    struct upload again[3];
+    struct identity *me = NULL;
+    const struct workload *load;
+    int64_t *counts;
+    char path[SUPPORT_PATH];
+    (void)state;
+    whole_new(w, &o);
+    load = w->s.study->workload;
+    counts = memory_array(load->maximal_cells, sizeof *counts);
+    support_study_file(&w->s, "o0.key", path);
+    assert_int_equal(identity_load(&me, path, &log), ERR_OK);
+    for (int changed = 0; changed < 2; changed++) {
+        struct table *t = NULL;
+        uint64_t at = 0;
+        assert_int_equal(support_table(&t, w->s.study->domain, 300, 0), ERR_OK);
+        for (size_t q = 0; q < load->queries; q++)
+            if (load->query[q].maximal) {
+                table_marginal(t, &load->query[q].clique, counts + at);
+                at += load->query[q].cells;
+            }
+        counts[0] += changed;
+        assert_int_equal(upload_make(again, me, w->s.study->terms.digest, counts,
+                                     load->maximal_cells, w->s.study->owner[0].bits),
+                         ERR_OK);
+        for (unsigned i = 0; i < 3; i++) {
+            struct upload back;
+            struct bytes b = {0};
+            const struct upload *first = &w->parts[0][i];
+            assert_int_equal(memcmp(again[i].id, first->id, UPLOAD_ID_SIZE) == 0, !changed);
+            assert_int_equal(
+                memcmp(again[i].commitment, first->commitment, sizeof first->commitment) == 0,
+                !changed);
+            if (changed) /* other counts have other masks */
+                for (unsigned slot = 0; slot < 2; slot++)
+                    assert_true((i + slot) % 3 == 2 ||
+                                memcmp(again[i].seed[slot], first->seed[slot], ANSWERS_SEED_SIZE) !=
+                                    0);
+            assert_int_equal(upload_check(&again[i], i, w->s.study->terms.digest), ERR_OK);
+            assert_int_equal(upload_write(&again[i], i, true, &b), ERR_OK);
+            for (size_t k = 0; k < b.size; k += k < 300 ? 1 : 37) { /* any altered byte is found */
+                b.data[k] ^= 1;
+                enum err e = upload_read(&back, i, load->maximal_cells, w->s.study->owner[0].bits,
+                                         b.data, b.size);
+                if (e == ERR_OK) {
+                    uint8_t d1[32], d2[32];
+                    enum err check = upload_check(&back, i, w->s.study->terms.digest);
+                    upload_digest(&back, w->s.study->terms.digest, d1);
+                    upload_digest(&again[i], w->s.study->terms.digest, d2);
+                    assert_true(check == ERR_DATA || memcmp(d1, d2, 32) != 0);
+                    upload_clear(&back);
+                }
+                b.data[k] ^= 1;
+            }
+            for (size_t n = 0; n < b.size; n += 13) /* cut short */
+                assert_int_equal(upload_read(&back, i, load->maximal_cells,
+                                             w->s.study->owner[0].bits, b.data, n),
+                                 ERR_FORMAT);
+            bytes_clear(&b);
+            upload_clear(&again[i]);
+        }
+        table_free(&t);
+    }
+    identity_free(&me);
+    memory_free(&counts);
+    whole_free(w);
+    memory_free(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_whole_run_equals_the_plaintext_run),
+        cmocka_unit_test(a_run_over_three_ways_and_lists_equals_too),
+        cmocka_unit_test(requests_outside_the_study_are_refused),
+        cmocka_unit_test(an_upload_is_the_same_again_and_cannot_be_altered),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

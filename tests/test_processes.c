@@ -1,0 +1,349 @@
+/*
+ * Whole studies with real processes over loopback: what is released against plain counts, what is opened,
+ * what is refused, and what happens when somebody is missing, wrong or dead.
+ */
+#include "tests/support_cmocka.h"
+
+#include "aim/plaintext.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "parties/central.h"
+#include "tests/support_process.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define OWNERS 3
+
+struct scene {
+    struct support_study s;
+    pid_t server[STUDY_SERVERS];
+    struct table *all;
+};
+
+static struct log quiet = {.file = NULL, .level = LOG_ERROR};
+
+static const char *file(const struct scene *c, const char *format, unsigned i)
+{
+    static __thread char paths[8][SUPPORT_PATH];
+    static __thread unsigned next;
+    char name[64];
+    char *path = paths[next++ % 8];
+    snprintf(name, sizeof name, format, i);
+    support_study_file(&c->s, name, path);
+    return path;
+}
+
+static void start_server(struct scene *c, unsigned i, const char *study)
+{
+    const char *const a[] = {
+        "serve",    study,       "--key", file(c, "s%u.key", i), "--folder", file(c, "server%u", i),
+        "--listen", "127.0.0.1", NULL};
+    c->server[i] = support_start(file(c, "server%u.log", i), a);
+    assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 10));
+}
+
+static int share(struct scene *c, unsigned owner, const char *study, const char *data)
+{
+    const char *const a[] = {"share", study, data, "--key", file(c, "o%u.key", owner), NULL};
+    return support_run(file(c, "share%u.log", owner), 30, a);
+}
+
+static int share_own(struct scene *c, unsigned owner)
+{
+    return share(c, owner, c->s.path, file(c, "o%u.csv", owner));
+}
+
+static int run_study(struct scene *c, const char *key, unsigned number)
+{
+    const char *const a[] = {
+        "run", c->s.path, "--key", file(c, key, 0), "--out", file(c, "out%u", number), NULL};
+    return support_run(file(c, "run%u.log", number), 60, a);
+}
+
+/* An exit code; where it is another, what the program said. */
+static void expect_code(int code, int expected, const char *output)
+{
+    struct bytes b = {0};
+    if (code != expected && file_read(output, 1 << 20, &b, NULL) == ERR_OK)
+        print_error("exit code %d instead of %d; %s:\n%.*s\n", code, expected, output, (int)b.size,
+                    (const char *)b.data);
+    bytes_clear(&b);
+    assert_int_equal(code, expected);
+}
+
+static void scene_new(struct scene *c, const struct support_options *o)
+{
+    memset(c, 0, sizeof *c);
+    assert_int_equal(support_study_new(&c->s, o, &quiet), ERR_OK);
+    assert_int_equal(table_new(&c->all, c->s.study->domain, 0), ERR_OK);
+    for (unsigned i = 0; i < c->s.owners; i++) {
+        struct table *t = NULL;
+        assert_int_equal(support_table(&t, c->s.study->domain, 400 + 500 * i, 10 + i), ERR_OK);
+        assert_int_equal(table_write_csv(file(c, "o%u.csv", i), t, 1, &quiet), ERR_OK);
+        assert_int_equal(central_append(c->all, t), ERR_OK);
+        table_free(&t);
+    }
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        start_server(c, i, c->s.path);
+}
+
+static void scene_free(struct scene *c)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(support_stop(&c->server[i]), 0);
+    table_free(&c->all);
+    support_study_free(&c->s);
+}
+
+/* --- the released measurements against plain arithmetic ------------------------------------------ */
+
+static uint32_t query_of(const struct study *study, const json_t *attributes)
+{
+    struct clique clique = {.n = (uint16_t)json_array_size(attributes)};
+    for (size_t i = 0; i < clique.n; i++)
+        clique.attribute[i] = (uint16_t)domain_find(
+            study->domain, json_string_value(json_array_get(attributes, i)));
+    return workload_find(study->workload, &clique);
+}
+
+static void check_measurements(struct scene *c, const char *path, size_t expected)
+{
+    const struct workload *w = c->s.study->workload;
+    int64_t *counts = memory_array(w->cells, sizeof *counts);
+    json_t *doc = json_load_file(path, JSON_REJECT_DUPLICATES, NULL), *m;
+    double n = 0, sum = 0, squares = 0;
+    size_t k, j;
+    assert_non_null(doc);
+    assert_int_equal(table_closure(c->all, w, counts), ERR_OK);
+    assert_int_equal(json_array_size(json_object_get(doc, "measurements")), expected);
+    json_array_foreach(json_object_get(doc, "measurements"), k, m)
+    {
+        uint32_t q = query_of(c->s.study, json_object_get(m, "attributes"));
+        double sigma = json_number_value(json_object_get(m, "sigma"));
+        json_t *value;
+        assert_true(q < w->queries);
+        assert_int_equal(json_array_size(json_object_get(m, "values")), w->query[q].cells);
+        json_array_foreach(json_object_get(m, "values"), j, value)
+        {
+            double z = (json_number_value(value) - (double)counts[w->query[q].offset + j]) / sigma;
+            assert_true(fabs(z) < 6.5);
+            n++;
+            sum += z;
+            squares += z * z;
+        }
+    }
+    /* fresh noise at each run: bounds that a right program misses once in 10^8 runs */
+    assert_true(fabs(sum / n) < 5.8 / sqrt(n));
+    assert_true(fabs(squares / n - 1) < 5.8 * sqrt(2 / n) + 34 / n);
+    json_decref(doc);
+    memory_free(&counts);
+}
+
+/* The reasons in an audit log, each with how often, and the same at all servers but for the time. */
+static void check_audit(struct scene *c, unsigned selections, unsigned measurements)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        FILE *f = fopen(file(c, "server%u/audit.log", i), "r");
+        char line[512], reason[64];
+        unsigned count[2] = {0, 0}, round;
+        assert_non_null(f);
+        while (fgets(line, sizeof line, f) != NULL) {
+            assert_int_equal(sscanf(line, "%*s round %u reason %63s", &round, reason), 2);
+            if (strcmp(reason, "SELECTED_INDEX") == 0)
+                count[0]++;
+            else {
+                assert_string_equal(reason, "NOISY_MARGINAL");
+                count[1]++;
+            }
+        }
+        fclose(f);
+        assert_int_equal(count[0], selections);
+        assert_int_equal(count[1], measurements);
+    }
+}
+
+static void a_study_over_real_processes(void **state)
+{
+    const struct support_options o = {.owners = OWNERS, .rounds = 3};
+    struct scene c;
+    (void)state;
+    scene_new(&c, &o);
+    /* the run needs everybody; it says who is missing, and costs nothing */
+    assert_int_equal(share_own(&c, 0), 0);
+    assert_int_equal(share_own(&c, 2), 0);
+    assert_int_equal(run_study(&c, "a.key", 0), 6);
+    assert_true(support_contains(file(&c, "run%u.log", 0), "o1 has not uploaded yet"));
+    assert_int_equal(share_own(&c, 1), 0);
+    /* again is the same upload; other data of the same owner are refused */
+    assert_int_equal(share_own(&c, 1), 0);
+    assert_int_equal(share(&c, 1, c.s.path, file(&c, "o%u.csv", 0)), 5);
+    assert_true(support_contains(file(&c, "share%u.log", 1), "already uploaded other data"));
+    /* more rows than the owner declared never leave it */
+    assert_int_equal(share(&c, 0, c.s.path, file(&c, "o%u.csv", 2)), 6);
+    /* only an analyst may run */
+    assert_int_equal(run_study(&c, "o0.key", 1), 3);
+
+    assert_int_equal(run_study(&c, "a.key", 2), 0);
+    check_measurements(&c, file(&c, "out%u/measurements.json", 2),
+                       c.s.study->workload->one_ways + 3);
+    check_audit(&c, 3, 4);
+    {
+        struct table *synthetic = NULL;
+        assert_int_equal(table_read_csv(&synthetic, c.s.study->domain,
+                                        file(&c, "out%u/synthetic.csv", 2), NULL, &quiet),
+                         ERR_OK);
+        assert_in_range(synthetic->rows, c.all->rows - 500, c.all->rows + 500);
+        table_free(&synthetic);
+    }
+    /* the budget is spent, and stays spent over a restart of all servers */
+    assert_int_equal(run_study(&c, "a.key", 3), 5);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        assert_int_equal(support_stop(&c.server[i]), 0);
+        unlink(file(&c, "server%u.log", i));
+        start_server(&c, i, c.s.path);
+    }
+    assert_int_equal(run_study(&c, "a.key", 4), 5);
+    check_audit(&c, 3, 4);
+    scene_free(&c);
+}
+
+/* --- the dead ------------------------------------------------------------------------------------ */
+
+static void share_everything(struct scene *c)
+{
+    for (unsigned i = 0; i < c->s.owners; i++)
+        expect_code(share_own(c, i), 0, file(c, "share%u.log", i));
+}
+
+static void a_dead_server_is_an_error_in_time_and_can_come_back(void **state)
+{
+    const struct support_options o = {.owners = OWNERS, .rounds = 3, .round_s = 3};
+    struct scene c;
+    double begin;
+    (void)state;
+    scene_new(&c, &o);
+    share_everything(&c);
+    support_kill(&c.server[2]);
+    begin = clock_now_s();
+    assert_int_equal(run_study(&c, "a.key", 0), 4);
+    assert_true(clock_now_s() - begin < 15);
+    /* what was on disk is still there */
+    unlink(file(&c, "server%u.log", 2));
+    start_server(&c, 2, c.s.path);
+    assert_int_equal(run_study(&c, "a.key", 1), 0);
+    check_measurements(&c, file(&c, "out%u/measurements.json", 1),
+                       c.s.study->workload->one_ways + 3);
+    check_audit(&c, 3, 4);
+    scene_free(&c);
+}
+
+static void a_server_killed_in_the_middle_of_a_run(void **state)
+{
+    const struct support_options o = {.owners = OWNERS, .rounds = 400, .round_s = 3, .epsilon = 8};
+    struct scene c;
+    (void)state;
+    for (unsigned victim = 0; victim < STUDY_SERVERS; victim++) {
+        const char *arguments[] = {"run", NULL, "--key", NULL, "--out", NULL, NULL};
+        double begin;
+        pid_t run;
+        scene_new(&c, &o);
+        share_everything(&c);
+        arguments[1] = c.s.path;
+        arguments[3] = file(&c, "a.key", 0);
+        arguments[5] = file(&c, "out", 0);
+        run = support_start(file(&c, "run.log", 0), arguments);
+        assert_true(support_wait_for(file(&c, "run.log", 0), "round  5", 20));
+        support_kill(&c.server[victim]);
+        begin = clock_now_s();
+        assert_int_equal(support_wait(run, 60), 4);
+        print_message("# run ended %.1f s after server %u was killed\n", clock_now_s() - begin,
+                      victim);
+        /* nothing half-written, and the two others live on */
+        assert_int_not_equal(access(file(&c, "out/synthetic.csv", 0), F_OK), 0);
+        /* back again, but what was debited stays debited: the whole run no longer fits */
+        unlink(file(&c, "server%u.log", victim));
+        start_server(&c, victim, c.s.path);
+        {
+            int code = run_study(&c, "a.key", 1);
+            /* a kill between two servers' debits leaves ledgers that differ: refused, and said so */
+            assert_true(code == 5 || (code == 3 && support_contains(file(&c, "run%u.log", 1),
+                                                                    "privacy ledger")));
+        }
+        scene_free(&c);
+    }
+}
+
+/* --- the wrong ----------------------------------------------------------------------------------- */
+
+/* A copy of the study file with one text replaced. */
+static void altered_study(const struct scene *c, const char *from, const char *to, char *path)
+{
+    struct bytes b = {0}, out = {0};
+    const char *at;
+    support_study_file(&c->s, "altered.yaml", path);
+    assert_int_equal(file_read(c->s.path, 1 << 20, &b, NULL), ERR_OK);
+    bytes_put_u8(&b, 0);
+    at = strstr((const char *)b.data, from);
+    assert_non_null(at);
+    bytes_put(&out, b.data, (size_t)(at - (const char *)b.data));
+    bytes_put(&out, to, strlen(to));
+    bytes_put(&out, at + strlen(from), strlen(at + strlen(from)));
+    assert_int_equal(file_write(path, 0644, out.data, out.size, NULL), ERR_OK);
+    bytes_clear(&b);
+    bytes_clear(&out);
+}
+
+static void other_terms_are_named(void **state)
+{
+    const struct support_options o = {.owners = OWNERS, .round_s = 5};
+    struct scene c;
+    char altered[SUPPORT_PATH];
+    (void)state;
+    scene_new(&c, &o);
+    altered_study(&c, "rounds: 3", "rounds: 4", altered);
+    /* an owner whose study differs by one value */
+    assert_int_equal(share(&c, 0, altered, file(&c, "o%u.csv", 0)), 3);
+    assert_true(support_contains(file(&c, "share%u.log", 0), "other terms"));
+    share_everything(&c);
+    /* a server whose study differs */
+    assert_int_equal(support_stop(&c.server[1]), 0);
+    unlink(file(&c, "server%u.log", 1));
+    {
+        const char *const a[] = {
+            "serve", altered, "--key", file(&c, "s%u.key", 1), "--folder", file(&c, "server%u", 1),
+            NULL};
+        /* its own folder holds another study's data */
+        assert_int_equal(support_run(file(&c, "server%u.log", 1), 10, a), 3);
+        assert_true(support_contains(file(&c, "server%u.log", 1), "another study (its terms)"));
+    }
+    {
+        const char *const a[] = {"serve",    altered,
+                                 "--key",    file(&c, "s%u.key", 1),
+                                 "--folder", file(&c, "elsewhere", 0),
+                                 "--listen", "127.0.0.1",
+                                 NULL};
+        c.server[1] = support_start(file(&c, "server%u.log", 1), a);
+        assert_true(support_wait_for(file(&c, "server%u.log", 1), "is ready", 10));
+    }
+    assert_int_equal(run_study(&c, "a.key", 0), 3);
+    assert_true(support_contains(file(&c, "run%u.log", 0), "rounds"));
+    scene_free(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_study_over_real_processes),
+        cmocka_unit_test(a_dead_server_is_an_error_in_time_and_can_come_back),
+        cmocka_unit_test(a_server_killed_in_the_middle_of_a_run),
+        cmocka_unit_test(other_terms_are_named),
+    };
+    if (getenv("TREFOIL") == NULL)
+        setenv("TREFOIL", "build/gcc/trefoil", 1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
