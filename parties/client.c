@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define LOOK_MS 50
-#define GRACE_MS 5000 /* for the others, after one has failed */
+#define GRACE_MS 2000 /* for the others, after one has failed */
 
 struct client {
     const struct study *study;

@@ -19,6 +19,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -55,12 +56,17 @@ struct demo {
 
 static const char *const server_names[STUDY_SERVERS] = {"alder", "birch", "cedar"};
 
-static void path_of(const struct demo *d, char path[PATH], const char *format, const char *name)
+/* A file in the demo's folder, whose name's length was checked. */
+__attribute__((format(printf, 3, 4))) static void path_of(const struct demo *d, char path[PATH],
+                                                          const char *format, ...)
 {
     char tail[256];
-    snprintf(tail, sizeof tail, format, name);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(tail, sizeof tail, format, args);
+    va_end(args);
     if (snprintf(path, PATH, "%s/%s", d->folder, tail) >= PATH)
-        path[0] = '\0'; /* the folder's length was checked */
+        path[0] = '\0';
 }
 
 /* --- preparing ----------------------------------------------------------------------------------- */

@@ -27,13 +27,18 @@ struct scene {
 
 static struct log quiet = {.file = NULL, .level = LOG_ERROR};
 
-static const char *file(const struct scene *c, const char *format, unsigned i)
+/* A path in the study's folder; good until eight more have been asked for. */
+__attribute__((format(printf, 2, 3))) static const char *file(const struct scene *c,
+                                                              const char *format, ...)
 {
-    static __thread char paths[8][SUPPORT_PATH];
-    static __thread unsigned next;
+    static char paths[8][SUPPORT_PATH];
+    static unsigned next;
     char name[64];
     char *path = paths[next++ % 8];
-    snprintf(name, sizeof name, format, i);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(name, sizeof name, format, args);
+    va_end(args);
     support_study_file(&c->s, name, path);
     return path;
 }
@@ -61,7 +66,7 @@ static int share_own(struct scene *c, unsigned owner)
 static int run_study(struct scene *c, const char *key, unsigned number)
 {
     const char *const a[] = {
-        "run", c->s.path, "--key", file(c, key, 0), "--out", file(c, "out%u", number), NULL};
+        "run", c->s.path, "--key", file(c, "%s", key), "--out", file(c, "out%u", number), NULL};
     return support_run(file(c, "run%u.log", number), 60, a);
 }
 
@@ -254,17 +259,19 @@ static void a_server_killed_in_the_middle_of_a_run(void **state)
         scene_new(&c, &o);
         share_everything(&c);
         arguments[1] = c.s.path;
-        arguments[3] = file(&c, "a.key", 0);
-        arguments[5] = file(&c, "out", 0);
-        run = support_start(file(&c, "run.log", 0), arguments);
-        assert_true(support_wait_for(file(&c, "run.log", 0), "round  5", 20));
+        arguments[3] = file(&c, "a.key");
+        arguments[5] = file(&c, "out");
+        run = support_start(file(&c, "run.log"), arguments);
+        assert_true(support_wait_for(file(&c, "run.log"), "round  5", 20));
         support_kill(&c.server[victim]);
         begin = clock_now_s();
         assert_int_equal(support_wait(run, 60), 4);
         print_message("# run ended %.1f s after server %u was killed\n", clock_now_s() - begin,
                       victim);
-        /* nothing half-written, and the two others live on */
-        assert_int_not_equal(access(file(&c, "out/synthetic.csv", 0), F_OK), 0);
+        /* both others noticed, live on, and nothing half-written is left */
+        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+            assert_true(i == victim || support_contains(file(&c, "server%u.log", i), "error: "));
+        assert_int_not_equal(access(file(&c, "out/synthetic.csv"), F_OK), 0);
         /* back again, but what was debited stays debited: the whole run no longer fits */
         unlink(file(&c, "server%u.log", victim));
         start_server(&c, victim, c.s.path);
@@ -324,7 +331,7 @@ static void other_terms_are_named(void **state)
     {
         const char *const a[] = {"serve",    altered,
                                  "--key",    file(&c, "s%u.key", 1),
-                                 "--folder", file(&c, "elsewhere", 0),
+                                 "--folder", file(&c, "elsewhere"),
                                  "--listen", "127.0.0.1",
                                  NULL};
         c.server[1] = support_start(file(&c, "server%u.log", 1), a);

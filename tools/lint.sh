@@ -89,6 +89,18 @@ no_mutable_globals() { # tree of objects
     done
 }
 
+# A function of ours with the name of a library's takes its place inside that library too: open64()
+# once broke SQLite. The same name twice among our own folders fails at the link.
+no_name_of_a_library() { # tree of objects
+    local library
+    for library in $(ldd "$1/trefoil" | awk '/=>/ { print $3 }'); do
+        nm -D --defined-only "$library" | awk '{ sub(/@.*/, "", $3); print $3 }'
+    done | LC_ALL=C sort -u >"$1/names-of-libraries"
+    find "${folders[@]/#/$1/}" -name '*.o' -exec nm -g --defined-only {} + | awk 'NF == 3 { print $3 }' |
+        LC_ALL=C sort -u | LC_ALL=C comm -12 - "$1/names-of-libraries" |
+        sed 's/$/: is the name of something in a library that we link/'
+}
+
 guards() {
     local header guard
     for header in $(sources "${folders[@]}" tests bench | grep '\.h$'); do
@@ -179,6 +191,7 @@ for compiler in "${compilers[@]}"; do
     check "no warnings ($compiler)" full_build "$compiler"
 done
 check "no mutable globals" no_mutable_globals build/lint-gcc
+check "no names of libraries" no_name_of_a_library build/lint-gcc
 
 [ ${#skips[@]} -eq 0 ] || echo "skipped: ${skips[*]}"
 if [ ${#failures[@]} -gt 0 ]; then
