@@ -1,0 +1,157 @@
+#include "mpc/kernel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+static bool runs_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("pclmul");
+}
+
+static bool runs_avx512(void)
+{
+    return runs_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("gfni");
+}
+#endif
+
+const struct kernel *kernel_by_name(const char *name)
+{
+#if defined(__x86_64__)
+    if (strcmp(name, "avx512") == 0)
+        return runs_avx512() ? &kernel_avx512 : NULL;
+    if (strcmp(name, "avx2") == 0)
+        return runs_avx2() ? &kernel_avx2 : NULL;
+#endif
+    return strcmp(name, "portable") == 0 ? &kernel_portable : NULL;
+}
+
+const struct kernel *kernel_best(const char **problem)
+{
+    static const char *const names[] = {"avx512", "avx2", "portable"};
+    const char *forced = getenv("TREFOIL_KERNEL");
+    if (problem != NULL)
+        *problem = NULL;
+    if (forced != NULL && *forced != '\0') {
+        const struct kernel *k = kernel_by_name(forced);
+        if (k != NULL)
+            return k;
+        if (problem != NULL)
+            *problem =
+                "TREFOIL_KERNEL names no instruction set that this processor runs (portable, "
+                "avx2 or avx512); the fastest that it does run is used";
+    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct kernel *k = kernel_by_name(names[i]);
+        if (k != NULL)
+            return k;
+    }
+    return &kernel_portable;
+}
+
+const char *kernel_name(void)
+{
+    return kernel_best(NULL)->name;
+}
+
+/* --- slices: 8 matrices at a time, so that each plane is written by whole cache lines -----------
+ */
+
+#define GROUP 8
+
+/* Planes `from` to `to` of a group of matrices: rows of the transposed, `stride` words apart. */
+static void store_group(const uint64_t *m, size_t matrices, unsigned planes, uint64_t *out,
+                        size_t stride)
+{
+    for (unsigned k = 0; k < planes; k++)
+        for (size_t g = 0; g < matrices; g++)
+            out[k * stride + g] = m[64 * g + k];
+}
+
+static void load_group(uint64_t *m, size_t matrices, unsigned planes, const uint64_t *in,
+                       size_t stride)
+{
+    memset(m, 0, GROUP * 64 * sizeof *m);
+    for (unsigned k = 0; k < planes; k++)
+        for (size_t g = 0; g < matrices; g++)
+            m[64 * g + k] = in[k * stride + g];
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+#define DEFINE_SLICE(bits, word, load)                                                             \
+    void kernel_slice##bits(const struct kernel *k, const word *values, size_t n, unsigned width,  \
+                            uint64_t *planes)                                                      \
+    {                                                                                              \
+        size_t words = bits_words(n);                                                              \
+        uint64_t m[GROUP * 64];                                                                    \
+        for (size_t w = 0; w < words; w += GROUP) {                                                \
+            size_t lanes = least(n - 64 * w, 64 * GROUP), matrices = bits_words(lanes);            \
+            for (unsigned half = 0; half < width; half += 64) {                                    \
+                if (lanes < 64 * GROUP)                                                            \
+                    memset(m, 0, sizeof m);                                                        \
+                load(m, values + 64 * w, lanes, half);                                             \
+                k->transpose(m, matrices);                                                         \
+                store_group(m, matrices, (unsigned)least(width - half, 64),                        \
+                            planes + half * words + w, words);                                     \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+static void load64(uint64_t *m, const uint64_t *v, size_t n, unsigned half)
+{
+    (void)half;
+    memcpy(m, v, n * sizeof *v);
+}
+
+static void load32(uint64_t *m, const uint32_t *v, size_t n, unsigned half)
+{
+    (void)half;
+    for (size_t i = 0; i < n; i++)
+        m[i] = v[i];
+}
+
+static void load128(uint64_t *m, const word128 *v, size_t n, unsigned half)
+{
+    for (size_t i = 0; i < n; i++)
+        m[i] = (uint64_t)(v[i] >> half);
+}
+
+DEFINE_SLICE(64, uint64_t, load64)
+DEFINE_SLICE(32, uint32_t, load32)
+DEFINE_SLICE(128, word128, load128)
+
+void kernel_unslice64(const struct kernel *k, const uint64_t *planes, size_t n, unsigned width,
+                      uint64_t *values)
+{
+    size_t words = bits_words(n);
+    uint64_t m[GROUP * 64];
+    for (size_t w = 0; w < words; w += GROUP) {
+        size_t lanes = least(n - 64 * w, 64 * GROUP), matrices = bits_words(lanes);
+        load_group(m, matrices, width, planes + w, words);
+        k->transpose(m, matrices);
+        memcpy(values + 64 * w, m, lanes * sizeof *values);
+    }
+}
+
+void kernel_unslice128(const struct kernel *k, const uint64_t *planes, size_t n, unsigned width,
+                       word128 *values)
+{
+    size_t words = bits_words(n);
+    uint64_t low[GROUP * 64], high[GROUP * 64];
+    for (size_t w = 0; w < words; w += GROUP) {
+        size_t lanes = least(n - 64 * w, 64 * GROUP), matrices = bits_words(lanes);
+        load_group(low, matrices, width < 64 ? width : 64, planes + w, words);
+        load_group(high, matrices, width > 64 ? width - 64 : 0, planes + 64 * words + w, words);
+        k->transpose(low, matrices);
+        if (width > 64)
+            k->transpose(high, matrices);
+        for (size_t i = 0; i < lanes; i++)
+            values[64 * w + i] = (word128)high[i] << 64 | low[i];
+    }
+}

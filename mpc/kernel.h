@@ -1,0 +1,104 @@
+/*
+ * mpc/kernel.h - the local share algebra: what a server computes between two messages.
+ *
+ * Pure functions on words, in one table for each instruction set; all tables give identical bytes.
+ * A table is chosen once, by kernel_best(), and hangs off `struct party`; nothing is compiled for
+ * more than the baseline but the functions of a table, each with its own target attribute.
+ *
+ *   portable   any processor
+ *   avx2       AVX2, PCLMULQDQ
+ *   avx512     AVX-512 F, BW, DQ, VL, VBMI; GFNI; PCLMULQDQ (Ice Lake, Zen 4 and later)
+ *
+ * All functions take any length, zero included; all but transpose and matrix* take any
+ * alignment. An output may be an input at the same position, nothing else may overlap. No branch or index depends on a word's value.
+ */
+#ifndef TREFOIL_MPC_KERNEL_H
+#define TREFOIL_MPC_KERNEL_H
+
+#include "mpc/share.h"
+
+#include <stdbool.h>
+
+/* Words of one width: what the three arithmetic rings have in common. */
+#define KERNEL_RING(bits)                                                                          \
+    /* z = z - f + x_a (y_a + y_b) + x_b y_a: a multiplication's summand, z - f being its mask */  \
+    void (*multiply##bits)(uint##bits##_t * z, const uint##bits##_t *f, const uint##bits##_t *xa,  \
+                           const uint##bits##_t *xb, const uint##bits##_t *ya,                     \
+                           const uint##bits##_t *yb, size_t n);                                    \
+    /* the sum of x_a (y_a + y_b) + x_b y_a */                                                     \
+    uint##bits##_t (*inner##bits)(const uint##bits##_t *xa, const uint##bits##_t *xb,              \
+                                  const uint##bits##_t *ya, const uint##bits##_t *yb, size_t n);   \
+    /* the sum of x y, and of x */                                                                 \
+    uint##bits##_t (*dot##bits)(const uint##bits##_t *x, const uint##bits##_t *y, size_t n);       \
+    uint##bits##_t (*sum##bits)(const uint##bits##_t *x, size_t n);                                \
+    /* out += x + y: the third component joins the two of an opening */                            \
+    void (*join##bits)(uint##bits##_t * out, const uint##bits##_t *x, const uint##bits##_t *y,     \
+                       size_t n);                                                                  \
+    /* with b the bits as numbers: out = b - f;  out = (1 - 2 b) v - g;  out = b + g + h */        \
+    void (*bit_less##bits)(uint##bits##_t * out, const uint64_t *b, const uint##bits##_t *f,       \
+                           size_t n);                                                              \
+    void (*bit_sign##bits)(uint##bits##_t * out, const uint64_t *b, const uint##bits##_t *v,       \
+                           const uint##bits##_t *g, size_t n);                                     \
+    void (*bit_plus##bits)(uint##bits##_t * out, const uint64_t *b, const uint##bits##_t *g,       \
+                           const uint##bits##_t *h, size_t n);
+
+struct kernel {
+    const char *name;
+    /* z = x_a (y_a ^ y_b) ^ x_b y_a; ^ c if c is not NULL */
+    void (*gate)(uint64_t *z, const uint64_t *xa, const uint64_t *xb, const uint64_t *ya,
+                 const uint64_t *yb, const uint64_t *c, size_t words);
+    void (*exclusive)(uint64_t *out, const uint64_t *x, const uint64_t *y, size_t words);
+    KERNEL_RING(16)
+    KERNEL_RING(32)
+    KERNEL_RING(64)
+    /*
+     * Bit k of row i goes to bit i of row k, in `count` matrices of 64 rows of 64 bits, in place.
+     * They stand one after the other.
+     */
+    void (*transpose)(uint64_t *m, size_t count);
+    /* z ^= x y in GF(2^64) modulo x^64 + x^4 + x^3 + x + 1 */
+    void (*field)(uint64_t *z, const uint64_t *x, const uint64_t *y, size_t n);
+    /* c += a b, row by row: a is m x k, b is k x n. */
+    void (*matrix16)(uint16_t *c, const uint16_t *a, const uint16_t *b, size_t m, size_t k,
+                     size_t n);
+    void (*matrix32)(uint32_t *c, const uint32_t *a, const uint32_t *b, size_t m, size_t k,
+                     size_t n);
+};
+
+extern const struct kernel kernel_portable;
+#if defined(__x86_64__)
+extern const struct kernel kernel_avx2, kernel_avx512;
+#endif
+
+/* The table of a name if this processor can run it, or NULL. */
+const struct kernel *kernel_by_name(const char *name);
+
+/*
+ * What the environment variable TREFOIL_KERNEL names, else the fastest that this processor runs.
+ * Where the variable is unknown or cannot run here: the fastest, and *problem is set to a sentence
+ * for the caller to print (NULL otherwise; problem may be NULL).
+ */
+const struct kernel *kernel_best(const char **problem);
+
+/* "avx512", "avx2" or "portable": the name of kernel_best(). */
+const char *kernel_name(void);
+
+/*
+ * Bit k of values[i] goes to plane k at lane i, for k < width, and back (other bits zero). Planes
+ * have bits_words(n) words each; lanes past n are zero.
+ */
+void kernel_slice64(const struct kernel *k, const uint64_t *values, size_t n, unsigned width,
+                    uint64_t *planes);
+void kernel_slice32(const struct kernel *k, const uint32_t *values, size_t n, unsigned width,
+                    uint64_t *planes);
+void kernel_unslice64(const struct kernel *k, const uint64_t *planes, size_t n, unsigned width,
+                      uint64_t *values);
+void kernel_slice128(const struct kernel *k, const word128 *values, size_t n, unsigned width,
+                     uint64_t *planes);
+void kernel_unslice128(const struct kernel *k, const uint64_t *planes, size_t n, unsigned width,
+                       word128 *values);
+
+/* One product in GF(2^64), portable and constant in time. */
+uint64_t kernel_field_product(uint64_t x, uint64_t y);
+
+#endif

@@ -1,0 +1,85 @@
+#include "mpc/kernel.h"
+
+#if defined(__x86_64__)
+
+#define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,gfni,pclmul")))
+#define VECTOR 64
+#define MATRIX_VECTORS 4
+
+#include <immintrin.h>
+
+#define ONES16(mask) _mm512_maskz_set1_epi16((__mmask32)(mask), 1)
+#define ONES32(mask) _mm512_maskz_set1_epi32((__mmask16)(mask), 1)
+#define ONES64(mask) _mm512_maskz_set1_epi64((__mmask8)(mask), 1)
+#define SPREAD(bits, out, b, i)                                                                    \
+    ((out) = (vector##bits)ONES##bits(WORD_AT(64, b, (i) / 64) >> (i) % 64))
+
+#include "mpc/kernel_body.h"
+
+/* Qword c of vector r changes places with qword r of vector c. */
+TARGET static inline void swap_qwords(__m512i z[8])
+{
+    __m512i t[8], u[8];
+    for (unsigned i = 0; i < 4; i++) {
+        t[2 * i] = _mm512_unpacklo_epi64(z[2 * i], z[2 * i + 1]);
+        t[2 * i + 1] = _mm512_unpackhi_epi64(z[2 * i], z[2 * i + 1]);
+    }
+    /* t[2i + k] holds rows 2i and 2i + 1 of columns k, 2 + k, 4 + k, 6 + k */
+    for (unsigned i = 0; i < 2; i++)
+        for (unsigned k = 0; k < 2; k++) {
+            u[4 * i + k] = _mm512_shuffle_i64x2(t[4 * i + k], t[4 * i + 2 + k], 0x88);
+            u[4 * i + 2 + k] = _mm512_shuffle_i64x2(t[4 * i + k], t[4 * i + 2 + k], 0xdd);
+        }
+    for (unsigned k = 0; k < 2; k++) {
+        z[k] = _mm512_shuffle_i64x2(u[k], u[4 + k], 0x88);
+        z[4 + k] = _mm512_shuffle_i64x2(u[k], u[4 + k], 0xdd);
+        z[2 + k] = _mm512_shuffle_i64x2(u[2 + k], u[6 + k], 0x88);
+        z[6 + k] = _mm512_shuffle_i64x2(u[2 + k], u[6 + k], 0xdd);
+    }
+}
+
+/*
+ * Bytes first: within the 8 rows of a vector, qword c becomes column c's bytes, last row first, as
+ * the affine instruction wants its matrix. That instruction transposes the 8 x 8 bits of each
+ * qword; then qwords change places between vectors and bytes within them.
+ */
+TARGET static void transpose(uint64_t *rows, size_t count)
+{
+    const __m512i one_bits = _mm512_set1_epi64((long long)0x8040201008040201);
+    uint8_t forward[64], reversed[64];
+    __m512i bytes, bytes_reversed;
+    for (unsigned i = 0; i < 64; i++) {
+        forward[i] = (uint8_t)(i % 8 * 8 + i / 8);
+        reversed[i] = (uint8_t)((7 - i % 8) * 8 + i / 8);
+    }
+    memcpy(&bytes, forward, sizeof bytes);
+    memcpy(&bytes_reversed, reversed, sizeof bytes);
+    for (; count > 0; count--, rows += 64) {
+        __m512i z[8];
+        for (unsigned r = 0; r < 8; r++) {
+            z[r] = _mm512_permutexvar_epi8(bytes_reversed, _mm512_loadu_si512(rows + 8 * r));
+            z[r] = _mm512_gf2p8affine_epi64_epi8(one_bits, z[r], 0);
+        }
+        swap_qwords(z);
+        for (unsigned r = 0; r < 8; r++)
+            _mm512_storeu_si512(rows + 8 * r, _mm512_permutexvar_epi8(bytes, z[r]));
+    }
+}
+
+/* x^64 = x^4 + x^3 + x + 1: the high half is folded twice, since the first fold leaves 4 bits. */
+TARGET static void field(uint64_t *z, const uint64_t *x, const uint64_t *y, size_t n)
+{
+    const __m128i low_terms = _mm_cvtsi32_si128(0x1b);
+    for (size_t i = 0; i < n; i++) {
+        __m128i product = _mm_clmulepi64_si128(_mm_cvtsi64_si128((long long)WORD_AT(64, x, i)),
+                                               _mm_cvtsi64_si128((long long)WORD_AT(64, y, i)), 0);
+        __m128i once = _mm_clmulepi64_si128(product, low_terms, 0x01);
+        __m128i twice = _mm_clmulepi64_si128(once, low_terms, 0x01);
+        WORD_PUT(64, z, i) ^= (uint64_t)_mm_cvtsi128_si64(
+            _mm_xor_si128(product, _mm_xor_si128(once, twice)));
+    }
+}
+
+const struct kernel kernel_avx512 = KERNEL_TABLE("avx512");
+
+#endif

@@ -1,0 +1,39 @@
+/* The baseline: vectors of 16 bytes, which every x86-64 has and any other compiler target lowers. */
+#define TARGET
+#define VECTOR 16
+#define MATRIX_VECTORS 2
+
+#include "mpc/kernel_body.h"
+
+/* Halves change places: j = 32 swaps the off-diagonal 32 x 32 blocks, then 16 within each, .. */
+static void transpose(uint64_t *m, size_t count)
+{
+    for (; count > 0; count--, m += 64) {
+        uint64_t mask = 0x00000000ffffffff;
+        for (unsigned j = 32; j != 0; j >>= 1, mask ^= mask << j)
+            for (unsigned k = 0; k < 64; k = ((k | j) + 1) & ~j) {
+                uint64_t t = ((m[k] >> j) ^ m[k | j]) & mask;
+                m[k] ^= t << j;
+                m[k | j] ^= t;
+            }
+    }
+}
+
+uint64_t kernel_field_product(uint64_t x, uint64_t y)
+{
+    uint64_t z = 0;
+    for (unsigned i = 0; i < 64; i++) {
+        z ^= x & (0 - (y & 1));
+        y >>= 1;
+        x = (x << 1) ^ (0x1b & (0 - (x >> 63)));
+    }
+    return z;
+}
+
+static void field(uint64_t *z, const uint64_t *x, const uint64_t *y, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        WORD_PUT(64, z, i) ^= kernel_field_product(WORD_AT(64, x, i), WORD_AT(64, y, i));
+}
+
+const struct kernel kernel_portable = KERNEL_TABLE("portable");

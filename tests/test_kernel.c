@@ -1,0 +1,322 @@
+/* mpc/kernel.h: every function of every table against its naive twin, at awkward lengths. */
+#include "tests/support_cmocka.h"
+
+#include "base/memory.h"
+#include "mpc/kernel.h"
+#include "tests/support_three.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ROOM 4500 /* words of each input */
+
+static const size_t lengths[] = {0,  1,  2,  3,  7,   8,   9,   15,  16,   17,   31,   32,
+                                 33, 63, 64, 65, 127, 128, 129, 511, 1000, 1023, 1024, 4099};
+#define LENGTHS (sizeof lengths / sizeof *lengths)
+
+static const struct kernel *table(size_t i)
+{
+    static const char *const names[] = {"portable", "avx2", "avx512"};
+    return kernel_by_name(names[i]);
+}
+
+/* Five inputs and two outputs, each starting at an odd byte when `odd`. */
+struct room {
+    uint8_t *memory;
+    void *in[5], *out, *twin;
+};
+
+static struct room room_new(uint64_t seed, bool odd)
+{
+    const size_t bytes = 8 * ROOM;
+    struct room r = {.memory = memory_array(7 * (bytes + 64), 1)};
+    assert_non_null(r.memory);
+    for (size_t i = 0; i < 7; i++) {
+        uint8_t *p = r.memory + i * (bytes + 64) + (odd ? 1 + i : 0);
+        for (size_t k = 0; k < ROOM; k++) {
+            uint64_t w = three_random(&seed);
+            memcpy(p + 8 * k, &w, 8);
+        }
+        if (i < 5)
+            r.in[i] = p;
+        else if (i == 5)
+            r.out = p;
+        else
+            r.twin = p;
+    }
+    memcpy(r.twin, r.out, bytes);
+    return r;
+}
+
+#define EACH_CASE(...)                                                                             \
+    for (size_t t = 0; t < 3; t++)                                                                 \
+        for (size_t l = 0; l < LENGTHS && table(t) != NULL; l++)                                   \
+            for (int odd = 0; odd < 2; odd++) {                                                    \
+                const struct kernel *k = table(t);                                                 \
+                const size_t n = lengths[l];                                                       \
+                struct room r = room_new(l + 100 * t, odd != 0);                                   \
+                __VA_ARGS__ assert_memory_equal(r.out, r.twin, 8 * (size_t)ROOM);                  \
+                memory_free(&r.memory);                                                            \
+            }
+
+#define GET(word, p, i)                                                                            \
+    ({                                                                                             \
+        word got;                                                                                  \
+        memcpy(&got, (const char *)(p) + (i) * sizeof(word), sizeof got);                          \
+        got;                                                                                       \
+    })
+#define SET(word, p, i, value)                                                                     \
+    do {                                                                                           \
+        word put = (word)(value);                                                                  \
+        memcpy((char *)(p) + (i) * sizeof(word), &put, sizeof put);                                \
+    } while (0)
+#define IN(word, k) GET(word, r.in[k], i)
+
+static void gates(void **state)
+{
+    (void)state;
+    EACH_CASE({
+        for (size_t i = 0; i < n; i++) {
+            uint64_t x = IN(uint64_t, 0), y = IN(uint64_t, 2);
+            uint64_t z = (x & (y ^ IN(uint64_t, 3))) ^ (IN(uint64_t, 1) & y);
+            SET(uint64_t, r.twin, i, odd ? z ^ IN(uint64_t, 4) : z);
+        }
+        k->gate(r.out, r.in[0], r.in[1], r.in[2], r.in[3], odd ? r.in[4] : NULL, n);
+    })
+    EACH_CASE({
+        for (size_t i = 0; i < n; i++)
+            SET(uint64_t, r.twin, i, IN(uint64_t, 0) ^ IN(uint64_t, 1));
+        k->exclusive(r.out, r.in[0], r.in[1], n);
+    })
+}
+
+#define BIT(p, i) (GET(uint64_t, p, (i) / 64) >> (i) % 64 & 1)
+
+#define RING_TESTS(bits)                                                                           \
+    static void ring##bits##_steps(void **state)                                                   \
+    {                                                                                              \
+        (void)state;                                                                               \
+        EACH_CASE({                                                                                \
+            for (size_t i = 0; i < n; i++) {                                                       \
+                uint64_t a = IN(uint##bits##_t, 0), b = IN(uint##bits##_t, 1);                     \
+                uint64_t c = IN(uint##bits##_t, 2), d = IN(uint##bits##_t, 3);                     \
+                SET(uint##bits##_t, r.twin, i,                                                     \
+                    (uint64_t)GET(uint##bits##_t, r.twin, i) - IN(uint##bits##_t, 4) +             \
+                        a * (c + d) + b * c);                                                      \
+            }                                                                                      \
+            k->multiply##bits(r.out, r.in[4], r.in[0], r.in[1], r.in[2], r.in[3], n);              \
+        })                                                                                         \
+        EACH_CASE({                                                                                \
+            uint64_t inner = 0, dot = 0, sum = 0;                                                  \
+            for (size_t i = 0; i < n; i++) {                                                       \
+                uint64_t a = IN(uint##bits##_t, 0), b = IN(uint##bits##_t, 1);                     \
+                uint64_t c = IN(uint##bits##_t, 2), d = IN(uint##bits##_t, 3);                     \
+                inner += a * (c + d) + b * c;                                                      \
+                dot += a * b;                                                                      \
+                sum += a;                                                                          \
+            }                                                                                      \
+            SET(uint##bits##_t, r.twin, 0, inner);                                                 \
+            SET(uint##bits##_t, r.twin, 1, dot);                                                   \
+            SET(uint##bits##_t, r.twin, 2, sum);                                                   \
+            SET(uint##bits##_t, r.out, 0, k->inner##bits(r.in[0], r.in[1], r.in[2], r.in[3], n));  \
+            SET(uint##bits##_t, r.out, 1, k->dot##bits(r.in[0], r.in[1], n));                      \
+            SET(uint##bits##_t, r.out, 2, k->sum##bits(r.in[0], n));                               \
+        })                                                                                         \
+        EACH_CASE({                                                                                \
+            for (size_t i = 0; i < n; i++)                                                         \
+                SET(uint##bits##_t, r.twin, i,                                                     \
+                    (uint64_t)GET(uint##bits##_t, r.twin, i) + IN(uint##bits##_t, 0) +             \
+                        IN(uint##bits##_t, 1));                                                    \
+            k->join##bits(r.out, r.in[0], r.in[1], n);                                             \
+        })                                                                                         \
+    }                                                                                              \
+    static void ring##bits##_bits(void **state)                                                    \
+    {                                                                                              \
+        (void)state;                                                                               \
+        EACH_CASE({                                                                                \
+            for (size_t i = 0; i < n; i++)                                                         \
+                SET(uint##bits##_t, r.twin, i, BIT(r.in[0], i) - IN(uint##bits##_t, 1));           \
+            k->bit_less##bits(r.out, r.in[0], r.in[1], n);                                         \
+        })                                                                                         \
+        EACH_CASE({                                                                                \
+            for (size_t i = 0; i < n; i++)                                                         \
+                SET(uint##bits##_t, r.twin, i,                                                     \
+                    BIT(r.in[0], i) + IN(uint##bits##_t, 1) + IN(uint##bits##_t, 2));              \
+            k->bit_plus##bits(r.out, r.in[0], r.in[1], r.in[2], n);                                \
+        })                                                                                         \
+        EACH_CASE({                                                                                \
+            for (size_t i = 0; i < n; i++)                                                         \
+                SET(uint##bits##_t, r.twin, i,                                                     \
+                    (BIT(r.in[0], i) ? 0 - (uint64_t)IN(uint##bits##_t, 1)                         \
+                                     : (uint64_t)IN(uint##bits##_t, 1)) -                          \
+                        IN(uint##bits##_t, 2));                                                    \
+            k->bit_sign##bits(r.out, r.in[0], r.in[1], r.in[2], n);                                \
+        })                                                                                         \
+    }
+
+RING_TESTS(16)
+RING_TESTS(32)
+RING_TESTS(64)
+
+static void transposition(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < 3; t++)
+        for (size_t count = 0; count < 12 && table(t) != NULL; count++) {
+            struct room r = room_new(count, false);
+            for (size_t g = 0; g < count; g++)
+                for (size_t i = 0; i < 64; i++) {
+                    uint64_t row = 0;
+                    for (size_t j = 0; j < 64; j++)
+                        row |= (GET(uint64_t, r.out, 64 * g + j) >> i & 1) << j;
+                    SET(uint64_t, r.twin, 64 * g + i, row);
+                }
+            table(t)->transpose(r.out, count);
+            assert_memory_equal(r.out, r.twin, 8 * (size_t)ROOM);
+            memory_free(&r.memory);
+        }
+}
+
+static void field_products(void **state)
+{
+    (void)state;
+    EACH_CASE({
+        for (size_t i = 0; i < n; i++)
+            SET(uint64_t, r.twin, i,
+                GET(uint64_t, r.twin, i) ^ kernel_field_product(IN(uint64_t, 0), IN(uint64_t, 1)));
+        k->field(r.out, r.in[0], r.in[1], n);
+    })
+}
+
+static const size_t sides[][3] = {{0, 3, 4},     {1, 1, 1},     {3, 0, 2},    {4, 256, 128},
+                                  {5, 257, 129}, {7, 300, 3},   {9, 17, 33},  {4, 1, 64},
+                                  {3, 255, 127}, {6, 513, 260}, {64, 64, 64}, {65, 63, 31}};
+
+#define MATRIX_TESTS(bits)                                                                         \
+    static void matrix##bits##_products(void **state)                                              \
+    {                                                                                              \
+        (void)state;                                                                               \
+        for (size_t t = 0; t < 3; t++)                                                             \
+            for (size_t s = 0; s < sizeof sides / sizeof *sides && table(t) != NULL; s++) {        \
+                const size_t m = sides[s][0], k = sides[s][1], n = sides[s][2];                    \
+                uint##bits##_t *a = memory_array(m * k, sizeof *a);                                \
+                uint##bits##_t *b = memory_array(k * n, sizeof *b);                                \
+                uint##bits##_t *c = memory_array(2 * m * n, sizeof *c), *twin = c + m * n;         \
+                uint64_t seed = s;                                                                 \
+                for (size_t i = 0; i < m * k; i++)                                                 \
+                    a[i] = (uint##bits##_t)three_random(&seed);                                    \
+                for (size_t i = 0; i < k * n; i++)                                                 \
+                    b[i] = (uint##bits##_t)three_random(&seed);                                    \
+                for (size_t i = 0; i < m * n; i++) {                                               \
+                    uint64_t sum = c[i] = (uint##bits##_t)three_random(&seed);                     \
+                    for (size_t d = 0; d < k; d++)                                                 \
+                        sum += (uint64_t)a[i / n * k + d] * b[d * n + i % n];                      \
+                    twin[i] = (uint##bits##_t)sum;                                                 \
+                }                                                                                  \
+                table(t)->matrix##bits(c, a, b, m, k, n);                                          \
+                assert_memory_equal(c, twin, m *n * sizeof *c);                                    \
+                memory_free(&a);                                                                   \
+                memory_free(&b);                                                                   \
+                memory_free(&c);                                                                   \
+            }                                                                                      \
+    }
+
+MATRIX_TESTS(16)
+MATRIX_TESTS(32)
+
+static void slices(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < 3; t++)
+        for (size_t l = 0; l < LENGTHS - 1 && table(t) != NULL; l++)
+            for (unsigned width = 1; width <= 128; width += width < 4 ? 1 : 15) {
+                const size_t n = lengths[l], words = bits_words(n);
+                struct room r = room_new(l, false);
+                uint64_t *planes = memory_words(words * 128, 8), *v = r.in[0], *back = r.in[1];
+                uint32_t *narrow = r.in[2];
+                word128 *wide = memory_words(n, 16), *wide_back = memory_words(n, 16);
+                for (size_t i = 0; i < n; i++)
+                    wide[i] = (word128)v[i] << 64 | v[i + 1];
+                if (width <= 64) {
+                    kernel_slice64(table(t), v, n, width, planes);
+                    for (size_t i = 0; i < 64 * words * width; i++) {
+                        size_t lane = i % (64 * words), plane = i / (64 * words);
+                        assert_int_equal(BIT(planes, i), lane < n ? v[lane] >> plane & 1 : 0);
+                    }
+                    kernel_unslice64(table(t), planes, n, width, back);
+                    for (size_t i = 0; i < n; i++)
+                        assert_true(back[i] == v[i] << (64 - width) >> (64 - width));
+                }
+                if (width <= 32) {
+                    kernel_slice32(table(t), narrow, n, width, planes);
+                    kernel_unslice64(table(t), planes, n, width, back);
+                    for (size_t i = 0; i < n; i++)
+                        assert_true(back[i] == (uint64_t)narrow[i] << (64 - width) >> (64 - width));
+                }
+                kernel_slice128(table(t), wide, n, width, planes);
+                kernel_unslice128(table(t), planes, n, width, wide_back);
+                for (size_t i = 0; i < n; i++)
+                    assert_true(wide_back[i] == wide[i] << (128 - width) >> (128 - width));
+                memory_free(&planes);
+                memory_free(&wide);
+                memory_free(&wide_back);
+                memory_free(&r.memory);
+            }
+}
+
+static void the_environment_chooses(void **state)
+{
+    const char *problem = "";
+    const char *before = getenv("TREFOIL_KERNEL");
+    char kept[64] = "";
+    (void)state;
+    if (before != NULL)
+        snprintf(kept, sizeof kept, "%s", before);
+    unsetenv("TREFOIL_KERNEL");
+    assert_string_equal(kernel_best(&problem)->name, kernel_name());
+    assert_null(problem);
+    for (size_t t = 0; t < 3; t++)
+        if (table(t) != NULL) {
+            setenv("TREFOIL_KERNEL", table(t)->name, 1);
+            assert_ptr_equal(kernel_best(&problem), table(t));
+            assert_null(problem);
+        }
+    setenv("TREFOIL_KERNEL", "abacus", 1);
+    assert_non_null(kernel_best(&problem));
+    assert_non_null(problem);
+    if (before != NULL)
+        setenv("TREFOIL_KERNEL", kept, 1);
+    else
+        unsetenv("TREFOIL_KERNEL");
+    assert_null(kernel_by_name("abacus"));
+}
+
+static void which_tables_ran(void **state)
+{
+    (void)state;
+    if (table(1) == NULL || table(2) == NULL) {
+        print_message("this processor runs %s alone\n", kernel_name());
+        skip();
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gates),
+        cmocka_unit_test(ring16_steps),
+        cmocka_unit_test(ring32_steps),
+        cmocka_unit_test(ring64_steps),
+        cmocka_unit_test(ring16_bits),
+        cmocka_unit_test(ring32_bits),
+        cmocka_unit_test(ring64_bits),
+        cmocka_unit_test(transposition),
+        cmocka_unit_test(field_products),
+        cmocka_unit_test(matrix16_products),
+        cmocka_unit_test(matrix32_products),
+        cmocka_unit_test(slices),
+        cmocka_unit_test(the_environment_chooses),
+        cmocka_unit_test(which_tables_ran),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
