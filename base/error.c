@@ -2,7 +2,7 @@
 
 static const char *const texts[ERR_COUNT] = {
     [ERR_OK] = "success",
-    [ERR_AGAIN] = "not ready yet; try again",
+    [ERR_AGAIN] = "not ready yet; see the message above, and try again later",
     [ERR_NOMEM] =
         "out of memory; free some, or make the study smaller (trefoil check tells its size)",
     [ERR_SYSTEM] = "the system refused; see the message above for the file or address",

@@ -101,13 +101,14 @@ static bool says_more(enum err e, enum err than)
     return than == ERR_OK || than == ERR_PEER || (than == ERR_TIMEOUT && e != ERR_PEER);
 }
 
-/* Takes server i's answer if it comes in time; logs a failure with that server's words. */
+/* Takes server i's answer if it comes in time (`came`); logs a failure with that server's words. */
 static enum err receive_one(struct client *c, unsigned i, struct bytes *message,
-                            struct reply *reply, int64_t deadline)
+                            struct reply *reply, int64_t deadline, bool *came)
 {
     enum err e = dial_receive(c->dial[i], message, deadline);
-    if (e == ERR_TIMEOUT)
-        return ERR_AGAIN;
+    *came = e != ERR_TIMEOUT;
+    if (!*came)
+        return ERR_OK;
     if (e == ERR_OK)
         e = reply_read(reply, message);
     if (e == ERR_OK)
@@ -129,12 +130,13 @@ static enum err receive_all(struct client *c, struct bytes message[STUDY_SERVERS
     while (missing != 0 && clock_left_ms(deadline) > 0) {
         int64_t slice = LOOK_MS; /* at the first that is missing; the others are only looked at */
         for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+            bool came;
             enum err e;
             if ((missing >> i & 1) == 0)
                 continue;
-            e = receive_one(c, i, &message[i], &reply[i], clock_now_ms() + slice);
+            e = receive_one(c, i, &message[i], &reply[i], clock_now_ms() + slice, &came);
             slice = 0;
-            if (e == ERR_AGAIN)
+            if (!came)
                 continue;
             missing &= ~(1u << i);
             if (e == ERR_OK)
@@ -194,13 +196,17 @@ static void clear_all(struct bytes message[STUDY_SERVERS])
         bytes_clear(&message[i]);
 }
 
-enum err client_open(struct client *c)
+enum err client_open(struct client *c, double *remaining)
 {
     struct bytes message[STUDY_SERVERS] = {{0}};
     struct reader result;
     enum err e;
     c->request.kind = REQUEST_OPEN;
     e = ask_for_result(c, message, &result);
+    if (e == ERR_OK) {
+        *remaining = reader_double(&result);
+        e = reader_done(&result);
+    }
     clear_all(message);
     return e;
 }

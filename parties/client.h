@@ -20,8 +20,11 @@ enum err client_new(struct client **client, struct netio *netio, const struct st
                     const struct identity *me, struct log *log) MUST_CHECK;
 void client_free(struct client **client);
 
-/* Starts a session at the servers: they check that all owners' uploads are there, and add them up. */
-enum err client_open(struct client *client) MUST_CHECK;
+/*
+ * Starts a session at the servers: they check that all owners' uploads are there, and add them up.
+ * `remaining` is what their ledgers have left of rho.
+ */
+enum err client_open(struct client *client, double *remaining) MUST_CHECK;
 /* Ends it and brings each server's counters. */
 enum err client_close(struct client *client,
                       struct worker_stats stats[STUDY_SERVERS][NET_PHASES]) MUST_CHECK;

@@ -65,15 +65,22 @@ static enum err timed_select(void *self, struct aim_select *s)
 
 static enum err play(struct run *r)
 {
-    double begin = clock_now_s();
+    double begin = clock_now_s(), remaining;
     struct timed timed = {.seconds = &r->mpc_s};
     const struct aim_backend backend = {&timed, timed_measure, timed_select};
     TRY(netio_new(&r->netio, r->log));
     TRY(client_new(&r->client, r->netio, r->study, r->me, r->log));
     puts("waiting for the servers to add up the uploads");
     fflush(stdout);
-    TRY(client_open(r->client));
+    TRY(client_open(r->client, &remaining));
     r->mpc_s = clock_now_s() - begin;
+    if (remaining < r->options.limits.rho * (1 - 0x1p-40)) {
+        log_error(r->log,
+                  "of the study's budget rho = %g only %g is left: an earlier run spent the rest. "
+                  "Nothing more was spent now",
+                  r->options.limits.rho, remaining);
+        return ERR_BUDGET;
+    }
     timed.inner = client_backend(r->client);
     TRY(aim_run(&r->result, &r->options, &backend, r->log));
     TRY(client_close(r->client, r->stats));

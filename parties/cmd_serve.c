@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/stat.h>
 
 static const char help[] =
     "usage: trefoil serve STUDY --key FILE --folder DIR [--listen ADDRESS]\n"
@@ -44,6 +45,7 @@ static enum err serve(const char *path, const char *key, const char *folder, con
     pthread_t waiter;
     sigset_t signals;
     enum err e = secret_harden_process();
+    umask(077); /* whatever is made in the folder is the operator's alone */
     atomic_init(&stop, false);
     if (e == ERR_OK)
         e = study_load(&study, path, log);

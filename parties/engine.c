@@ -181,8 +181,8 @@ static enum err prepare_select(struct engine *g, struct engine_step *s)
         TRY(select_check_estimates(g->study->domain, g->study->workload, r->query[k],
                                    &g->bounds->counts, r->estimate + at, g->log));
         at += g->counts->cells[r->query[k]];
-        if (s->gauss < g->counts->cells[r->query[k]])
-            s->gauss = g->counts->cells[r->query[k]]; /* so that what is selected can be measured */
+        if (s->gauss_ahead < g->counts->cells[r->query[k]])
+            s->gauss_ahead = g->counts->cells[r->query[k]];
     }
     s->multiplier = memory_array(r->queries, sizeof *s->multiplier);
     s->penalty = memory_array(r->queries, sizeof *s->penalty);
@@ -220,7 +220,7 @@ enum err engine_prepare(struct engine *g, struct request *request, struct engine
 enum err engine_reserve(struct engine *g, const struct engine_step *step)
 {
     TRY(tape_reserve(g->party, &g->tape, TAPE_GUMBEL, step->gumbel));
-    return tape_reserve(g->party, &g->tape, TAPE_GAUSS, step->gauss);
+    return tape_reserve(g->party, &g->tape, TAPE_GAUSS, step->gauss + step->gauss_ahead);
 }
 
 void engine_step_clear(struct engine_step *step)

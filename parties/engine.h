@@ -56,6 +56,7 @@ struct engine_step {
     double epsilon_slack,
         delta_slack;      /* for ledger_slack(); the marginals' share at measurements */
     size_t gauss, gumbel; /* noise that it takes from the tape */
+    size_t gauss_ahead;   /* and that must be there for what is measured next */
     /* select */
     uint64_t *multiplier, *penalty;
     unsigned shift, width;

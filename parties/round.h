@@ -1,7 +1,7 @@
 /*
  * parties/round.h - what the three servers say to each other around each request, over sealed links.
  *
- *   round_agree    all -> all   verdict, digests of request, uploads, tape position, ledger head
+ *   round_agree    all -> all   verdict, digests of request, uploads, roster, tape position, ledger head
  *   round_confirm  all -> all   verdict, 32 fresh bytes            after the debit is on disk
  *   round_uploads  all -> all   the complete uploads that each holds
  *
@@ -18,7 +18,7 @@
 
 struct round_statement {
     uint8_t verdict; /* enum err */
-    uint8_t request[32], uploads[32], tape[32], ledger[32];
+    uint8_t request[32], uploads[32], roster[32], tape[32], ledger[32];
 };
 
 /* ERR_MISMATCH, logged, names the server and the part that differs; else the worst verdict of the three. */

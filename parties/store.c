@@ -157,8 +157,22 @@ void store_close(struct store **store)
 
 /* --- uploads ------------------------------------------------------------------------------------- */
 
+/* What a sealed upload is bound to: its row's id and owner. */
+struct binding {
+    uint8_t id[UPLOAD_ID_SIZE];
+    uint32_t owner;
+};
+
+static struct binding bind_to(const void *id, uint32_t owner)
+{
+    struct binding b = {.owner = owner};
+    memcpy(b.id, id, sizeof b.id);
+    return b;
+}
+
 static enum err seal(struct store *s, const struct upload *u, struct bytes *out)
 {
+    const struct binding binding = bind_to(u->id, u->owner);
     struct bytes plain = {0};
     enum err e = upload_write(u, s->index, true, &plain);
     uint8_t *at = e == ERR_OK ? bytes_extend(out, NONCE + plain.size + TAG) : NULL;
@@ -167,30 +181,36 @@ static enum err seal(struct store *s, const struct upload *u, struct bytes *out)
     else {
         secret_random(at, NONCE);
         crypto_aead_xchacha20poly1305_ietf_encrypt(at + NONCE, NULL, plain.data, plain.size,
-                                                   (const uint8_t *)&u->owner, sizeof u->owner,
-                                                   NULL, at, s->key);
+                                                   (const uint8_t *)&binding, sizeof binding, NULL,
+                                                   at, s->key);
     }
     bytes_clear(&plain);
     return e;
 }
 
-static enum err unseal(struct store *s, uint32_t owner, const uint8_t *p, size_t n,
-                       struct upload *u)
+/* The upload of a row whose columns are id, owner, sealed. */
+static enum err unseal(struct store *s, sqlite3_stmt *row, struct upload *u)
 {
+    const uint8_t *p = sqlite3_column_blob(row, 2);
+    size_t n = (size_t)sqlite3_column_bytes(row, 2);
+    sqlite3_int64 owner = sqlite3_column_int64(row, 1);
     struct bytes plain = {0};
     enum err e = ERR_AUTH;
-    if (n >= NONCE + TAG && owner < s->study->owners &&
-        bytes_extend(&plain, n - NONCE - TAG) != NULL &&
-        crypto_aead_xchacha20poly1305_ietf_decrypt(plain.data, NULL, NULL, p + NONCE, n - NONCE,
-                                                   (const uint8_t *)&owner, sizeof owner, p,
-                                                   s->key) == 0)
-        e = upload_read(u, s->index, s->study->workload->maximal_cells, s->study->owner[owner].bits,
-                        plain.data, plain.size);
+    if (sqlite3_column_bytes(row, 0) == UPLOAD_ID_SIZE && n >= NONCE + TAG && owner >= 0 &&
+        (size_t)owner < s->study->owners && bytes_extend(&plain, n - NONCE - TAG) != NULL) {
+        const struct binding binding = bind_to(sqlite3_column_blob(row, 0), (uint32_t)owner);
+        if (crypto_aead_xchacha20poly1305_ietf_decrypt(plain.data, NULL, NULL, p + NONCE, n - NONCE,
+                                                       (const uint8_t *)&binding, sizeof binding, p,
+                                                       s->key) == 0)
+            e = upload_read(u, s->index, s->study->workload->maximal_cells,
+                            s->study->owner[owner].bits, plain.data, plain.size);
+    }
     if (e == ERR_OK)
-        u->owner = owner;
+        u->owner = (uint32_t)owner;
     else
-        log_error(s->log, "store: the upload of owner %u on disk does not unseal; restore a backup",
-                  owner);
+        log_error(s->log,
+                  "store: the upload of owner %lld on disk does not unseal; restore a backup",
+                  (long long)owner);
     bytes_clear(&plain);
     return e;
 }
@@ -203,13 +223,11 @@ static enum err find(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], struct u
     enum err e = ERR_OK;
     int result;
     *found = false;
-    TRY(prepare(s, "SELECT owner, sealed FROM uploads WHERE id = ?", &statement));
+    TRY(prepare(s, "SELECT id, owner, sealed FROM uploads WHERE id = ?", &statement));
     sqlite3_bind_blob(statement, 1, id, UPLOAD_ID_SIZE, SQLITE_STATIC);
     result = sqlite3_step(statement);
     if (result == SQLITE_ROW) {
-        e = unseal(s, (uint32_t)sqlite3_column_int64(statement, 0),
-                   sqlite3_column_blob(statement, 1), (size_t)sqlite3_column_bytes(statement, 1),
-                   u);
+        e = unseal(s, statement, u);
         *found = e == ERR_OK;
     } else if (result != SQLITE_DONE)
         e = failed(s, "read");
@@ -285,6 +303,8 @@ static enum err put_vector(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], co
     bool found;
     unsigned slot = 2 - s->index; /* server 1's second component, server 2's first */
     enum err e;
+    if (s->index == 0)
+        return ERR_REFUSED;
     TRY(find(s, id, &u, &found));
     if (!found)
         return ERR_AGAIN;
@@ -314,7 +334,7 @@ enum err store_put_vector(struct store *store, const uint8_t id[UPLOAD_ID_SIZE],
     return e;
 }
 
-/* Unseals all rows of a statement that gives owner and sealed. */
+/* Unseals all rows of a statement that gives id, owner and sealed. */
 static enum err collect(struct store *s, const char *sql, struct upload **uploads, size_t *count)
 {
     sqlite3_stmt *statement;
@@ -330,9 +350,7 @@ static enum err collect(struct store *s, const char *sql, struct upload **upload
             break;
         }
         *uploads = more;
-        e = unseal(s, (uint32_t)sqlite3_column_int64(statement, 0),
-                   sqlite3_column_blob(statement, 1), (size_t)sqlite3_column_bytes(statement, 1),
-                   &more[*count]);
+        e = unseal(s, statement, &more[*count]);
         *count += e == ERR_OK;
     }
     if (e == ERR_OK && result != SQLITE_DONE)
@@ -349,7 +367,7 @@ enum err store_uploads(struct store *store, struct upload **uploads, size_t *cou
 {
     enum err e;
     pthread_mutex_lock(&store->lock);
-    e = collect(store, "SELECT owner, sealed FROM uploads WHERE complete ORDER BY id", uploads,
+    e = collect(store, "SELECT id, owner, sealed FROM uploads WHERE complete ORDER BY id", uploads,
                 count);
     pthread_mutex_unlock(&store->lock);
     return e;
@@ -361,7 +379,8 @@ enum err store_unforwarded(struct store *store, struct upload *u, bool *found)
     size_t count = 0;
     enum err e;
     pthread_mutex_lock(&store->lock);
-    e = collect(store, "SELECT owner, sealed FROM uploads WHERE complete AND NOT forwarded LIMIT 1",
+    e = collect(store,
+                "SELECT id, owner, sealed FROM uploads WHERE complete AND NOT forwarded LIMIT 1",
                 &one, &count);
     pthread_mutex_unlock(&store->lock);
     *found = e == ERR_OK && count == 1;

@@ -2,17 +2,16 @@
  * parties/study.h - the one public file on which everybody of a study agrees.
  *
  *   study: NAME                          what messages call it
- *   domain:                              a list (its order is the order of the columns), or a
- * mapping
- *     - name: age                        name: {...} (whose order means nothing: columns by name)
- *       kind: integer                    whole numbers from min to max, one cell each
+ *   domain:                              a list (its order is the order of the columns),
+ *     - name: age                          or a mapping name: {...} (columns by name)
+ *       kind: integer                      whole numbers from min to max, one cell each
  *       min: 0
  *       max: 99
- *       outside: clip                    optional: error (default), clip (integer, numeric), or
- *     - name: ward                       missing (only together with `missing`)
+ *       outside: clip                      optional: error (default), clip (integer, numeric),
+ *     - name: ward                         or missing (only together with `missing`)
  *       kind: categorical
- *       values: [surgery, cardiology]    at least one text
- *       missing: "?"                     optional: the text of a missing value; "" is an empty cell
+ *       values: [surgery, cardiology]      at least one text
+ *       missing: "?"                       optional: the text of a missing value; "": empty cell
  *     - {name: bmi, kind: numeric, edges: [10, 18.5, 25, 30, 60]}
  *     - {name: dose, kind: numeric, min: 0, max: 10, bins: 20}
  *   workload: {all: 2}                   all marginals of so many attributes, or a list:
@@ -20,9 +19,10 @@
  *   budget:
  *     epsilon: 1                         above 0, at most 100
  *     delta: 1e-6                        1e-15 to 0.01
- *     rows_per_person: 1                 optional; the guarantee holds for a person with so many
- * rows noise: box-muller                    optional; the only one so far rounds: 10 marginals that
- * AIM selects, 1 to 1000 servers:                             exactly three; the first is server 0
+ *     rows_per_person: 1                 optional; the guarantee holds for so many rows of one
+ *   noise: box-muller                    optional; the only one so far
+ *   rounds: 10                           marginals that AIM selects, 1 to 1000
+ *   servers:                             exactly three; the first is server 0
  *     - name: north
  *       endpoint: tcp://north.example.org:7100      five ports, from this one: see enum study_port
  *       key: trefoil1-...                what `trefoil keygen` prints

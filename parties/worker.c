@@ -106,7 +106,7 @@ static enum err everybody_has_uploaded(struct worker *w, const struct upload *up
         if (!here) {
             log_error(&w->log, "%s has not uploaded yet; it should run trefoil share",
                       study->owner[i].name);
-            e = ERR_DATA;
+            e = ERR_AGAIN;
         }
     }
     return e;
@@ -162,14 +162,19 @@ static enum err handle_open(struct worker *w)
     crypto_hash_sha256_update(&hash, (const uint8_t *)label, sizeof label);
     crypto_hash_sha256_update(&hash, w->session->id, SESSION_ID_SIZE);
     crypto_hash_sha256_final(&hash, id);
+    if (w->engine != NULL) {
+        log_error(&w->log, "this session is open already");
+        return ERR_MISUSE;
+    }
     TRY(engine_new(&w->engine, w->party, w->o.study, w->o.bounds, id, &w->log));
     return load_uploads(w);
 }
 
 static void tape_digest(const struct worker *w, const struct engine_step *step, uint8_t out[32])
 {
-    uint64_t position[4] = {w->engine->tape.reel[TAPE_GAUSS].next, step->gauss,
-                            w->engine->tape.reel[TAPE_GUMBEL].next, step->gumbel};
+    const struct tape *tape = &w->engine->tape;
+    uint64_t position[4] = {tape_position(tape, TAPE_GAUSS), step->gauss,
+                            tape_position(tape, TAPE_GUMBEL), step->gumbel};
     crypto_hash_sha256_state hash;
     crypto_hash_sha256_init(&hash);
     crypto_hash_sha256_update(&hash, w->engine->tape.id, TAPE_ID_SIZE);
@@ -177,24 +182,44 @@ static void tape_digest(const struct worker *w, const struct engine_step *step, 
     crypto_hash_sha256_final(&hash, out);
 }
 
-static enum err debit(struct worker *w, const struct engine_step *step)
+/* The ledger as it would be after this step; ERR_BUDGET, logged, if that is not allowed. */
+static enum err ledger_after(struct worker *w, const struct engine_step *step,
+                             struct ledger **after)
 {
+    char *text = NULL;
+    enum err e = ledger_text(w->ledger, &text);
+    if (e == ERR_OK)
+        e = ledger_parse(after, text, &w->log);
+    if (e == ERR_OK)
+        e = ledger_debit(*after, step->cost, &w->log);
+    if (e == ERR_OK)
+        e = ledger_slack(*after, step->epsilon_slack, step->delta_slack, &w->log);
+    memory_free(&text);
+    return e;
+}
+
+/* On disk first, then in memory. */
+static enum err debit(struct worker *w, const struct engine_step *step, struct ledger **after)
+{
+    const struct tape *tape = &w->engine->tape;
     struct store_debit d = {
-        .gauss_from = w->engine->tape.reel[TAPE_GAUSS].next,
+        .gauss_from = tape_position(tape, TAPE_GAUSS),
         .gauss_count = step->gauss,
-        .gumbel_from = w->engine->tape.reel[TAPE_GUMBEL].next,
+        .gumbel_from = tape_position(tape, TAPE_GUMBEL),
         .gumbel_count = step->gumbel,
     };
     memcpy(d.request, w->request, sizeof d.request);
-    memcpy(d.tape, w->engine->tape.id, sizeof d.tape);
-    TRY(ledger_debit(w->ledger, step->cost, &w->log));
-    TRY(ledger_slack(w->ledger, step->epsilon_slack, step->delta_slack, &w->log));
-    return store_debit(w->o.store, &d, w->ledger, w->head);
+    memcpy(d.tape, tape->id, sizeof d.tape);
+    TRY(store_debit(w->o.store, &d, *after, w->head));
+    ledger_free(&w->ledger);
+    w->ledger = *after;
+    *after = NULL;
+    return ERR_OK;
 }
 
 /* The four steps of a round: agree, reserve, debit and confirm, perform. */
 static enum err play_round(struct worker *w, struct engine_step *step, enum err verdict,
-                           size_t *selected, int64_t *values)
+                           struct ledger **after, size_t *selected, int64_t *values)
 {
     struct round_statement own = {.verdict = (uint8_t)verdict};
     uint8_t seed[32];
@@ -204,6 +229,7 @@ static enum err play_round(struct worker *w, struct engine_step *step, enum err 
     enum err e;
     memcpy(own.request, w->request, 32);
     memcpy(own.uploads, w->uploads_digest, 32);
+    memcpy(own.roster, w->o.study->roster, 32);
     memcpy(own.ledger, w->head, 32);
     if (verdict == ERR_OK)
         tape_digest(w, step, own.tape);
@@ -212,7 +238,7 @@ static enum err play_round(struct worker *w, struct engine_step *step, enum err 
     net_enter(w->net, NET_NOISE);
     TRY(engine_reserve(w->engine, step));
     net_enter(w->net, phase);
-    e = debit(w, step);
+    e = debit(w, step, after);
     TRY(round_confirm(w->net, e, seed, &w->log));
     TRY(engine_perform(w->engine, step, seed, selected, values));
     net_enter(w->net, NET_OTHER);
@@ -224,20 +250,19 @@ static enum err handle_round(struct worker *w, struct request *r, struct bytes *
     struct engine_step step = {0};
     size_t selected = 0;
     int64_t *values = NULL;
+    struct ledger *after = NULL;
     enum err e = w->engine == NULL ? ERR_MISUSE : engine_prepare(w->engine, r, &step);
-    if (e == ERR_OK && !ledger_can(w->ledger, step.cost)) {
-        log_error(&w->log, "the privacy budget is used up: this request costs more than what is "
-                           "left; nothing was opened");
-        e = ERR_BUDGET;
-    }
+    if (e == ERR_OK)
+        e = ledger_after(w, &step, &after);
     if (e == ERR_OK && (values = memory_array(step.cells, sizeof *values)) == NULL)
         e = ERR_NOMEM;
-    e = play_round(w, &step, e, &selected, values);
+    e = play_round(w, &step, e, &after, &selected, values);
     if (e == ERR_OK && r->kind == REQUEST_SELECT)
         bytes_put_u64(result, selected);
     for (size_t i = 0; e == ERR_OK && i < step.cells; i++)
         bytes_put_u64(result, (uint64_t)values[i]);
     memory_free(&values);
+    ledger_free(&after);
     engine_step_clear(&step);
     return e == ERR_OK ? bytes_ok(result) : e;
 }
@@ -276,7 +301,9 @@ static enum err dispatch(struct worker *w, struct request *r, struct bytes *resu
     case REQUEST_OPEN:
         memcpy(w->run, r->run, sizeof w->run);
         w->next_sequence = 1;
-        return handle_open(w);
+        TRY(handle_open(w));
+        bytes_put_double(result, ledger_remaining(w->ledger));
+        return bytes_ok(result);
     case REQUEST_MEASURE:
     case REQUEST_SELECT:
         return handle_round(w, r, result);

@@ -138,18 +138,35 @@ enum err gauss_round(struct party *p, struct share64 out, struct share128 z)
     return ERR_OK;
 }
 
+/* Brings partners side by side. */
+static void interleave(struct share64 out, struct share64 halves)
+{
+    size_t pairs = out.n / 2;
+    for (size_t i = 0; i < pairs; i++)
+        for (size_t k = 0; k < 2; k++) {
+            out.a[2 * i + k] = halves.a[k * pairs + i];
+            out.b[2 * i + k] = halves.b[k * pairs + i];
+        }
+}
+
 enum err gauss_sample(struct party *p, struct share64 out)
 {
     struct gauss_coins coins = {0};
     struct share128 z = {0};
+    struct share64 halves = {0};
     enum err e = out.n % 2 != 0 ? ERR_RANGE : share128_new(&z, out.n);
+    if (e == ERR_OK)
+        e = share64_new(&halves, out.n);
     if (e == ERR_OK)
         e = gauss_coins_new(p, &coins, out.n / 2);
     if (e == ERR_OK)
         e = gauss_evaluate(p, z, &coins);
     if (e == ERR_OK)
-        e = gauss_round(p, out, z);
+        e = gauss_round(p, halves, z);
+    if (e == ERR_OK)
+        interleave(out, halves);
     gauss_coins_free(&coins);
     share128_free(&z);
+    share64_free(&halves);
     return e;
 }

@@ -16,7 +16,7 @@
  *        + 1.6 * 2^-52 (digits of U below 2^-52)   < 8 * 2^-52; sin likewise with one truncation
  * more z    2^-44 + 11.4 * 9 * 2^-52                                                          <
  * 2^-43 GAUSS_ERROR states twice that. In total variation a pair differs from this by
- * EXPONENTIAL_TAU. LEAKS: nothing. Rounds: about 320, whatever the number of pairs.
+ * EXPONENTIAL_TAU. LEAKS: nothing. Rounds: 335, whatever the number of pairs.
  */
 #ifndef TREFOIL_PROTOCOLS_GAUSS_H
 #define TREFOIL_PROTOCOLS_GAUSS_H
@@ -29,10 +29,10 @@
 #define GAUSS_ANGLE_BITS 52
 #define GAUSS_PRODUCT_BITS (GAUSS_RADIUS_BITS + GAUSS_ANGLE_BITS)
 
-/* out.n = 2 pairs: lanes i and pairs + i are a pair. The number of pairs is out.n / 2. */
+/* out.n is even; lanes 2i and 2i + 1 are a pair. */
 enum err gauss_sample(struct party *p, struct share64 out) MUST_CHECK;
 
-/* The steps of gauss_sample, apart so that tests can see each. */
+/* The steps of gauss_sample, apart so that tests can see each; here lanes i and pairs + i are a pair. */
 struct gauss_coins {
     struct planes e;    /* EXPONENTIAL_DIGITS planes of `pairs` lanes */
     struct planes u;    /* GAUSS_ANGLE_BITS planes */

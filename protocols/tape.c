@@ -35,14 +35,13 @@ static enum err grow(struct tape *tape, enum tape_kind kind, size_t n)
 
 enum err tape_reserve(struct party *p, struct tape *tape, enum tape_kind kind, size_t count)
 {
-    size_t left = tape->reel[kind].made - tape->reel[kind].next, wanted;
-    if (count <= left)
-        return ERR_OK;
+    size_t position = tape_position(tape, kind), wanted;
     if (count > SIZE_MAX / 64)
         return ERR_RANGE;
+    if (position + count <= tape->reel[kind].made)
+        return ERR_OK;
     /* whole words of pairs, so that tiles have no odd ends */
-    wanted = tape->reel[kind].next + (count + 127) / 128 * 128;
-    wanted = (wanted + 127) / 128 * 128;
+    wanted = (position + count + 127) / 128 * 128;
     TRY(grow(tape, kind, wanted));
     while (tape->reel[kind].made < wanted) {
         size_t n = wanted - tape->reel[kind].made < TILE ? wanted - tape->reel[kind].made : TILE;
@@ -53,15 +52,24 @@ enum err tape_reserve(struct party *p, struct tape *tape, enum tape_kind kind, s
     return ERR_OK;
 }
 
+size_t tape_position(const struct tape *tape, enum tape_kind kind)
+{
+    size_t next = tape->reel[kind].next;
+    return kind == TAPE_GAUSS ? next + next % 2 : next;
+}
+
 enum err tape_take(struct tape *tape, enum tape_kind kind, struct share64 out)
 {
-    struct share64 from;
-    if (out.n > tape->reel[kind].made - tape->reel[kind].next)
+    size_t position = tape_position(tape, kind), end = position + out.n;
+    struct share64 used;
+    if (position > tape->reel[kind].made || out.n > tape->reel[kind].made - position)
         return ERR_MISUSE;
-    from = share64_view(tape->reel[kind].samples, tape->reel[kind].next, out.n);
-    ring64_copy(out, from);
-    secret_wipe(from.a, out.n * sizeof *from.a);
-    secret_wipe(from.b, out.n * sizeof *from.b);
-    tape->reel[kind].next += out.n;
+    ring64_copy(out, share64_view(tape->reel[kind].samples, position, out.n));
+    /* with the partner that an odd end leaves behind, and never uses */
+    used = share64_view(tape->reel[kind].samples, tape->reel[kind].next,
+                        end - tape->reel[kind].next);
+    secret_wipe(used.a, used.n * sizeof *used.a);
+    secret_wipe(used.b, used.n * sizeof *used.b);
+    tape->reel[kind].next = end;
     return ERR_OK;
 }

@@ -26,6 +26,9 @@ struct tape {
 void tape_start(struct tape *tape, const uint8_t id[TAPE_ID_SIZE]);
 void tape_free(struct tape *tape);
 
+/* Where the next range begins. */
+size_t tape_position(const struct tape *tape, enum tape_kind kind);
+
 /* Makes what is missing for `count` more samples to be there. A protocol: all three call it alike.
  */
 enum err tape_reserve(struct party *p, struct tape *tape, enum tape_kind kind,

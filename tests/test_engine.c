@@ -82,7 +82,7 @@ struct seat {
 static enum err remember(struct seat *s, enum tape_kind kind, size_t n)
 {
     size_t *used = &s->w->used[kind][s->index];
-    size_t next = s->engine->tape.reel[kind].next;
+    size_t next = tape_position(&s->engine->tape, kind);
     if (*used + n > NOISE_MAX)
         return ERR_RANGE;
     memcpy(s->w->noise[kind][s->index] + *used, s->engine->tape.reel[kind].samples.a + next,

@@ -232,6 +232,31 @@ static void gaussians_are_right_to_their_stated_error(void **state)
     assert_close(e_moments.sum[2] / e_moments.n, 2, sqrt(20 / e_moments.n));
 }
 
+/* The same streams through gauss_sample: partners stand side by side. */
+static enum err make_sample(struct party *p, void *shared)
+{
+    struct batch *b = shared;
+    struct share64 out;
+    TRY(share64_new(&out, 2 * b->pairs));
+    TRY(gauss_sample(p, out));
+    three_put64(&b->z, p, out);
+    share64_free(&out);
+    return ERR_OK;
+}
+
+static void partners_stand_side_by_side(void **state)
+{
+    struct batch b;
+    (void)state;
+    batch_new(&b, 100);
+    assert_int_equal(three_run(5, make_gauss, &b, NULL), ERR_OK);
+    assert_int_equal(three_run(5, make_sample, &b, NULL), ERR_OK);
+    for (size_t i = 0; i < b.pairs; i++)
+        for (size_t k = 0; k < 2; k++)
+            assert_true(three_sum64(&b.z, 2 * i + k) == three_sum64(&b.rounded, k * b.pairs + i));
+    batch_free(&b);
+}
+
 /* --- Gumbel ------------------------------------------------------------------------------------
  */
 
@@ -319,6 +344,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(coin_constants_are_rounded_to_nearest),
         cmocka_unit_test(gaussians_are_right_to_their_stated_error),
+        cmocka_unit_test(partners_stand_side_by_side),
         cmocka_unit_test(gumbels_are_right_to_their_stated_error),
         cmocka_unit_test(gumbels_hold_over_the_whole_range),
     };

@@ -181,7 +181,7 @@ static void a_study_over_real_processes(void **state)
     /* the run needs everybody; it says who is missing, and costs nothing */
     assert_int_equal(share_own(&c, 0), 0);
     assert_int_equal(share_own(&c, 2), 0);
-    assert_int_equal(run_study(&c, "a.key", 0), 6);
+    assert_int_equal(run_study(&c, "a.key", 0), 1);
     assert_true(support_contains(file(&c, "run%u.log", 0), "o1 has not uploaded yet"));
     assert_int_equal(share_own(&c, 1), 0);
     /* again is the same upload; other data of the same owner are refused */
@@ -268,12 +268,11 @@ static void a_server_killed_in_the_middle_of_a_run(void **state)
         expect_code(support_wait(run, 60), 4, file(&c, "run.log"));
         print_message("# run ended %.1f s after server %u was killed\n", clock_now_s() - begin,
                       victim);
-        /* Both others noticed, unless it died between two requests and the analyst did first; they
-         * live on, and nothing half-written is left. */
-        if (!support_contains(file(&c, "run.log"), "is not reachable"))
-            for (unsigned i = 0; i < STUDY_SERVERS; i++)
-                assert_true(i == victim ||
-                            support_contains(file(&c, "server%u.log", i), "error: "));
+        /* A server that waited for it noticed (one that had all it needed of the round need not; between
+         * two requests the analyst does); both live on, and nothing half-written is left. */
+        assert_true(support_contains(file(&c, "run.log"), "is not reachable") ||
+                    support_contains(file(&c, "server%u.log", (victim + 1) % 3), "error: ") ||
+                    support_contains(file(&c, "server%u.log", (victim + 2) % 3), "error: "));
         assert_int_not_equal(access(file(&c, "out/synthetic.csv"), F_OK), 0);
         /* back again, but what was debited stays debited: the whole run no longer fits */
         unlink(file(&c, "server%u.log", victim));

@@ -136,7 +136,7 @@ static enum err play(struct party *p, void *shared)
     static const uint32_t measured[] = {4, 0, 3};
     struct counts *counts = NULL;
     struct tape tape;
-    struct share64 scores;
+    struct share64 scores, odd;
     struct score_candidate candidates[QUERIES];
     const struct select_request request = {.candidates = QUERIES,
                                            .candidate = candidates,
@@ -163,6 +163,15 @@ static enum err play(struct party *p, void *shared)
         return ERR_MISUSE;
     if (tape_take(&tape, TAPE_GUMBEL, (struct share64){NULL, NULL, 1000}) != ERR_MISUSE)
         return ERR_MISUSE;
+    /* a range after an odd end begins at the next pair */
+    TRY(share64_new(&odd, 3));
+    TRY(tape_take(&tape, TAPE_GAUSS, odd));
+    if (tape.reel[TAPE_GAUSS].next != 269 || tape_position(&tape, TAPE_GAUSS) != 270)
+        return ERR_MISUSE;
+    TRY(tape_take(&tape, TAPE_GAUSS, odd));
+    if (tape.reel[TAPE_GAUSS].next != 273 || tape.reel[TAPE_GAUSS].samples.a[269] != 0)
+        return ERR_MISUSE;
+    share64_free(&odd);
     tape_free(&tape);
     counts_free(&counts);
     share64_free(&scores);
