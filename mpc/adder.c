@@ -2,101 +2,145 @@
 
 #define WIDTH_MAX 128
 
+/*
+ * Groups of positions as views of planes: a layer writes new planes and moves the views, so that
+ * nothing is copied; the planes that it replaced are free for the next layer but one.
+ */
+struct groups {
+    unsigned count;
+    struct bits g[WIDTH_MAX], p[WIDTH_MAX];
+};
+
+static void groups_of(struct groups *s, const struct planes *g, const struct planes *propagate)
+{
+    s->count = g->width;
+    for (unsigned i = 0; i < g->width; i++) {
+        s->g[i] = planes_plane(g, i);
+        s->p[i] = planes_plane(propagate, i);
+    }
+}
+
+/* Neighbours are combined in pairs into `fresh` planes; the number of groups halves. */
+static enum err combine_pairs(struct party *p, struct groups *s, const struct planes *fresh)
+{
+    struct bits_term terms[WIDTH_MAX];
+    size_t count = 0;
+    unsigned pairs = s->count / 2;
+    for (unsigned i = 0; i < pairs; i++) {
+        struct bits g = planes_plane(fresh, 2 * i), propagate = planes_plane(fresh, 2 * i + 1);
+        terms[count++] = (struct bits_term){g, s->p[2 * i + 1], s->g[2 * i], s->g[2 * i + 1]};
+        if (i > 0)
+            terms[count++] = (struct bits_term){propagate, s->p[2 * i + 1], s->p[2 * i], {0}};
+    }
+    TRY(bits_terms(p, terms, count));
+    for (unsigned i = 0, t = 0; i < pairs; i++) {
+        s->g[i] = terms[t++].out;
+        if (i > 0)
+            s->p[i] = terms[t++].out;
+    }
+    if (s->count % 2 != 0) {
+        s->g[pairs] = s->g[s->count - 1];
+        s->p[pairs] = s->p[s->count - 1];
+    }
+    s->count = (s->count + 1) / 2;
+    return ERR_OK;
+}
+
 enum err adder_carry(struct party *p, struct bits out, struct planes *g, struct planes *propagate)
 {
-    struct bits_gate gates[WIDTH_MAX];
-    for (unsigned left = g->width; left > 1; left = (left + 1) / 2) {
-        size_t count = 0;
-        /* the gates write over the high halves, which are read first */
-        for (unsigned i = 0; i < left / 2; i++) {
-            struct bits high = planes_plane(propagate, 2 * i + 1);
-            struct bits low = planes_plane(g, 2 * i);
-            gates[count++] = (struct bits_gate){low, high, low};
-            if (i > 0) {
-                low = planes_plane(propagate, 2 * i);
-                gates[count++] = (struct bits_gate){low, high, low};
-            }
-        }
-        TRY(bits_and_layer(p, gates, count));
-        for (unsigned i = 0; i < left / 2; i++) {
-            bits_xor(planes_plane(g, i), planes_plane(g, 2 * i), planes_plane(g, 2 * i + 1));
-            bits_copy(planes_plane(propagate, i), planes_plane(propagate, 2 * i));
-        }
-        if (left % 2 != 0) {
-            bits_copy(planes_plane(g, left / 2), planes_plane(g, left - 1));
-            bits_copy(planes_plane(propagate, left / 2), planes_plane(propagate, left - 1));
-        }
+    struct scratch_mark mark = scratch_mark(p->scratch);
+    struct groups s;
+    struct planes fresh[2];
+    enum err e = g->width > WIDTH_MAX ? ERR_RANGE : ERR_OK;
+    if (e == ERR_OK) {
+        groups_of(&s, g, propagate);
+        e = party_planes(p, &fresh[0], g->width, g->n);
     }
-    bits_copy(out, planes_plane(g, 0));
-    return ERR_OK;
+    if (e == ERR_OK)
+        e = party_planes(p, &fresh[1], (g->width + 1) / 2, g->n);
+    for (unsigned layer = 0; e == ERR_OK && s.count > 1; layer++)
+        e = combine_pairs(p, &s, &fresh[layer % 2]);
+    if (e == ERR_OK)
+        bits_copy(out, s.g[0]);
+    scratch_release(p->scratch, mark);
+    return e;
 }
 
-/* Turns g, p of positions into g of everything from position 0 up to each. Sklansky's tree. */
-static enum err prefix(struct party *p, struct planes *g, struct planes *propagate,
-                       struct planes *scratch)
+/*
+ * Turns g, p of positions into g of everything from position 0 up to each. Sklansky's tree: `spare`
+ * planes take a layer's results, and the planes that they replace become spare.
+ */
+static enum err prefix(struct party *p, struct groups *s, struct bits *spare)
 {
-    struct bits_gate gates[2 * WIDTH_MAX];
-    for (unsigned d = 1; d < g->width; d *= 2) {
-        size_t count = 0;
-        for (unsigned i = 0; i < g->width; i++) {
+    for (unsigned d = 1; d < s->count; d *= 2) {
+        struct bits_term terms[2 * WIDTH_MAX];
+        size_t count = 0, used = 0;
+        for (unsigned i = 0; i < s->count; i++) {
             unsigned group = i / d, j = group * d - 1;
-            struct bits own;
             if (group % 2 == 0)
                 continue;
-            own = planes_plane(propagate, i);
-            gates[count++] = (struct bits_gate){planes_plane(scratch, i), own, planes_plane(g, j)};
+            terms[count++] = (struct bits_term){spare[used++], s->p[i], s->g[j], s->g[i]};
             if (group > 1)
-                gates[count++] = (struct bits_gate){own, own, planes_plane(propagate, j)};
+                terms[count++] = (struct bits_term){spare[used++], s->p[i], s->p[j], {0}};
         }
-        TRY(bits_and_layer(p, gates, count));
-        for (unsigned i = 0; i < g->width; i++)
-            if (i / d % 2 != 0)
-                bits_xor(planes_plane(g, i), planes_plane(g, i), planes_plane(scratch, i));
+        TRY(bits_terms(p, terms, count));
+        used = count = 0;
+        for (unsigned i = 0; i < s->count; i++) {
+            if (i / d % 2 == 0)
+                continue;
+            spare[used++] = s->g[i];
+            s->g[i] = terms[count++].out;
+            if (i / d > 1) {
+                spare[used++] = s->p[i];
+                s->p[i] = terms[count++].out;
+            }
+        }
     }
     return ERR_OK;
 }
 
-static enum err add(struct party *p, struct planes out, const struct planes *x,
-                    const struct planes *y, bool carry_in, struct planes *g, struct planes *t,
-                    struct planes *scratch)
+/* out = x ^ y ^ the carries into each position; `t` holds x ^ y, g and t are used up. */
+static enum err add(struct party *p, struct planes out, const struct planes *g,
+                    const struct planes *t, bool carry_in)
 {
-    unsigned w = out.width;
-    const struct bits all_x = planes_flat(x), all_y = planes_flat(y);
-    if (w > 1) {
-        struct planes low_x = planes_view(x, 0, w - 1), low_y = planes_view(y, 0, w - 1);
-        TRY(bits_and(p, planes_flat(g), planes_flat(&low_x), planes_flat(&low_y)));
-    }
-    bits_xor(planes_flat(t), all_x, all_y);
+    struct groups s;
+    struct planes room, low = planes_view(t, 0, out.width - 1);
+    struct bits spare[WIDTH_MAX];
     bits_copy(planes_flat(&out), planes_flat(t));
-    if (carry_in) {
-        if (w > 1)
-            bits_xor(planes_plane(g, 0), planes_plane(g, 0), planes_plane(t, 0));
+    if (carry_in)
         bits_not(p, planes_plane(&out, 0), planes_plane(&out, 0));
-    }
-    if (w > 1)
-        TRY(prefix(p, g, t, scratch));
-    for (unsigned i = 1; i < w; i++)
-        bits_xor(planes_plane(&out, i), planes_plane(&out, i), planes_plane(g, i - 1));
+    if (out.width == 1)
+        return ERR_OK;
+    if (carry_in)
+        bits_xor(planes_plane(g, 0), planes_plane(g, 0), planes_plane(t, 0));
+    TRY(party_planes(p, &room, out.width, out.n));
+    for (unsigned i = 0; i < out.width; i++)
+        spare[i] = planes_plane(&room, i);
+    groups_of(&s, g, &low);
+    TRY(prefix(p, &s, spare));
+    for (unsigned i = 1; i < out.width; i++)
+        bits_xor(planes_plane(&out, i), planes_plane(&out, i), s.g[i - 1]);
     return ERR_OK;
 }
 
 enum err adder_add(struct party *p, struct planes out, const struct planes *x,
                    const struct planes *y, bool carry_in)
 {
-    struct planes g = {0}, t = {0}, scratch = {0};
-    enum err e;
-    if (out.width > WIDTH_MAX)
-        return ERR_RANGE;
-    e = planes_new(&g, out.width - 1, out.n);
+    struct scratch_mark mark = scratch_mark(p->scratch);
+    struct planes g = {0}, t = {0};
+    unsigned w = out.width;
+    enum err e = w > WIDTH_MAX ? ERR_RANGE : party_planes(p, &t, w, out.n);
     if (e == ERR_OK)
-        e = planes_new(&t, out.width, out.n);
-    if (e == ERR_OK)
-        e = planes_new(&scratch, out.width - 1, out.n);
-    if (e == ERR_OK)
-        e = add(p, out, x, y, carry_in, &g, &t, &scratch);
-    planes_free(&g);
-    planes_free(&t);
-    planes_free(&scratch);
+        e = party_planes(p, &g, w - 1, out.n);
+    if (e == ERR_OK && w > 1) {
+        struct planes low_x = planes_view(x, 0, w - 1), low_y = planes_view(y, 0, w - 1);
+        e = bits_and(p, planes_flat(&g), planes_flat(&low_x), planes_flat(&low_y));
+    }
+    if (e == ERR_OK) {
+        bits_xor(planes_flat(&t), planes_flat(x), planes_flat(y));
+        e = add(p, out, &g, &t, carry_in);
+    }
+    scratch_release(p->scratch, mark);
     return e;
 }
 
@@ -105,14 +149,20 @@ enum err adder_save(struct party *p, struct planes *sum, struct planes *carry,
 {
     /* the majority of x, y, z is x ^ (x ^ y)(x ^ z) */
     unsigned w = sum->width;
-    struct bits x_y = planes_flat(sum);
+    struct scratch_mark mark = scratch_mark(p->scratch);
     struct planes majority = planes_view(carry, 1, w - 1), low = planes_view(sum, 0, w - 1);
-    struct planes low_x = planes_view(x, 0, w - 1), low_z = planes_view(z, 0, w - 1);
-    bits_xor(x_y, planes_flat(x), planes_flat(y));
-    bits_xor(planes_flat(&majority), planes_flat(&low_x), planes_flat(&low_z));
-    TRY(bits_and(p, planes_flat(&majority), planes_flat(&majority), planes_flat(&low)));
-    bits_xor(planes_flat(&majority), planes_flat(&majority), planes_flat(&low_x));
+    struct planes low_x = planes_view(x, 0, w - 1), low_z = planes_view(z, 0, w - 1), x_z;
+    struct bits_term term;
+    enum err e = party_planes(p, &x_z, w - 1, x->n);
+    bits_xor(planes_flat(sum), planes_flat(x), planes_flat(y));
+    if (e == ERR_OK) {
+        bits_xor(planes_flat(&x_z), planes_flat(&low_x), planes_flat(&low_z));
+        term = (struct bits_term){planes_flat(&majority), planes_flat(&x_z), planes_flat(&low),
+                                  planes_flat(&low_x)};
+        e = bits_terms(p, &term, 1);
+    }
     bits_zero(planes_plane(carry, 0));
-    bits_xor(x_y, x_y, planes_flat(z));
-    return ERR_OK;
+    bits_xor(planes_flat(sum), planes_flat(sum), planes_flat(z));
+    scratch_release(p->scratch, mark);
+    return e;
 }

@@ -1,115 +1,156 @@
 #include "mpc/argmax.h"
 
-#include "base/memory.h"
 #include "mpc/compare.h"
 #include "mpc/open.h"
 #include "mpc/ring.h"
 
+#include <string.h>
+
+#define TILE ((size_t)1 << 20) /* pairs compared at a time: 26 bytes a pair on the wire */
+
 uint64_t argmax_field_product(uint64_t x, uint64_t y)
 {
-    uint64_t z = 0;
-    for (unsigned i = 0; i < 64; i++) {
-        z ^= x & (0 - (y & 1));
-        y >>= 1;
-        x = (x << 1) ^ (0x1b & (0 - (x >> 63)));
+    return kernel_field_product(x, y);
+}
+
+/* Walks all pairs a < b in the order (0,1), (0,2) .. (1,2) .. */
+struct pairs {
+    size_t m, a, b;
+};
+
+/* The next pairs with the same a, at most *n; moves past them. */
+static struct pairs next_pairs(struct pairs *s, size_t *n)
+{
+    struct pairs run;
+    if (s->b == s->m)
+        *s = (struct pairs){s->m, s->a + 1, s->a + 2};
+    run = *s;
+    *n = s->m - s->b < *n ? s->m - s->b : *n;
+    s->b += *n;
+    return run;
+}
+
+static void differences(struct pairs s, struct share64 out, struct share64 v)
+{
+    for (size_t k = 0, n; k < out.n; k += n) {
+        struct pairs run = next_pairs(&s, (n = out.n - k, &n));
+        for (size_t i = 0; i < n; i++) {
+            out.a[k + i] = v.a[run.a] - v.a[run.b + i];
+            out.b[k + i] = v.b[run.a] - v.b[run.b + i];
+        }
     }
-    return z;
 }
 
-/* v_a - v_b for all pairs a < b, in the order (0,1), (0,2) .. (1,2) .. */
-static void differences(struct share64 out, struct share64 v)
-{
-    size_t k = 0;
-    for (size_t a = 0; a < v.n; a++)
-        for (size_t b = a + 1; b < v.n; b++, k++) {
-            out.a[k] = v.a[a] - v.a[b];
-            out.b[k] = v.b[a] - v.b[b];
-        }
-}
+#define COEFFICIENTS 512 /* drawn at a time, for half as many pairs */
 
-/* W_q as XOR shares: the coefficients of the comparisons that q lost. */
-static enum err pack_losses(struct party *p, struct bits less, struct share64 w, struct prg *public)
+/*
+ * W_q as XOR shares: the coefficients of the comparisons that q lost. b loses where "less" is 0:
+ * the complement is carried by component 0.
+ */
+static enum err pack_losses(struct party *p, struct pairs s, struct bits less, struct share64 w,
+                            struct prg *public)
 {
-    size_t k = 0;
-    for (size_t a = 0; a < w.n; a++)
-        for (size_t b = a + 1; b < w.n; b++, k++) {
-            uint64_t c[2];
-            TRY(prg_fill(public, c, sizeof c));
-            uint64_t in_a = 0 - (less.a[k / 64] >> (k % 64) & 1);
-            uint64_t in_b = 0 - (less.b[k / 64] >> (k % 64) & 1);
-            w.a[a] ^= in_a & c[0];
-            w.b[a] ^= in_b & c[0];
-            /* b loses where "less" is 0: the complement is carried by component 0 */
-            w.a[b] ^= (p->index == 0 ? ~in_a : in_a) & c[1];
-            w.b[b] ^= (p->index == 2 ? ~in_b : in_b) & c[1];
+    const uint64_t not_a = p->index == 0 ? UINT64_MAX : 0, not_b = p->index == 2 ? UINT64_MAX : 0;
+    for (size_t k = 0, n; k < less.n; k += n) {
+        uint64_t c[COEFFICIENTS], sum_a = 0, sum_b = 0;
+        struct pairs run;
+        n = less.n - k < COEFFICIENTS / 2 ? less.n - k : COEFFICIENTS / 2;
+        run = next_pairs(&s, &n);
+        TRY(prg_fill(public, c, 2 * n * sizeof *c));
+        for (size_t i = 0; i < n; i++) {
+            uint64_t in_a = 0 - (less.a[(k + i) / 64] >> ((k + i) % 64) & 1);
+            uint64_t in_b = 0 - (less.b[(k + i) / 64] >> ((k + i) % 64) & 1);
+            sum_a ^= in_a & c[2 * i];
+            sum_b ^= in_b & c[2 * i];
+            w.a[run.b + i] ^= (in_a ^ not_a) & c[2 * i + 1];
+            w.b[run.b + i] ^= (in_b ^ not_b) & c[2 * i + 1];
         }
+        w.a[run.a] ^= sum_a;
+        w.b[run.a] ^= sum_b;
+    }
     return ERR_OK;
 }
 
-static enum err open_zero(struct party *p, struct share64 w, uint64_t *z, uint64_t *opened,
-                          size_t *index)
+static enum err open_zero(struct party *p, struct share64 w, size_t *index)
 {
-    struct share64 r = {0};
+    struct share64 r;
+    uint64_t *z = scratch_take(p->scratch, w.n, sizeof *z);
+    uint64_t *opened = scratch_take(p->scratch, w.n, sizeof *opened);
     size_t zeros = 0;
-    enum err e = share64_new(&r, w.n);
-    if (e == ERR_OK)
-        e = party_random64(p, &r);
-    if (e == ERR_OK)
-        e = party_zero_bits(p, z, w.n);
-    for (size_t q = 0; e == ERR_OK && q < w.n; q++)
-        z[q] ^= argmax_field_product(w.a[q], r.a[q] ^ r.b[q]) ^
-                argmax_field_product(w.b[q], r.a[q]);
-    if (e == ERR_OK)
-        e = open_summands(p, OPEN_SELECTED_INDEX, z, w.n, opened);
-    for (size_t q = 0; e == ERR_OK && q < w.n; q++)
+    TRY(party_share64(p, &r, w.n));
+    if (z == NULL || opened == NULL)
+        return ERR_NOMEM;
+    TRY(party_random64(p, &r));
+    TRY(party_zero_bits(p, z, w.n));
+    /* w_a (r_a ^ r_b) ^ w_b r_a */
+    p->kernel->exclusive(r.b, r.b, r.a, w.n);
+    p->kernel->field(z, w.a, r.b, w.n);
+    p->kernel->field(z, w.b, r.a, w.n);
+    TRY(open_summands(p, OPEN_SELECTED_INDEX, z, w.n, opened));
+    for (size_t q = 0; q < w.n; q++)
         if (opened[q] == 0) {
             *index = q;
             zeros++;
         }
-    if (e == ERR_OK && zeros != 1) {
-        log_error(p->log,
-                  "selection: %zu indices look largest instead of one (this happens with "
-                  "probability below 2^-52); run the round again",
-                  zeros);
-        e = ERR_RANGE;
+    if (zeros == 1)
+        return ERR_OK;
+    log_error(p->log,
+              "selection: %zu indices look largest instead of one (this happens with "
+              "probability below 2^-52); run the round again",
+              zeros);
+    return ERR_RANGE;
+}
+
+/* Compares all pairs, a tile at a time, and adds up who lost. */
+static enum err lose(struct party *p, struct share64 values, unsigned width, struct share64 w,
+                     struct prg *public)
+{
+    size_t pairs = values.n * (values.n - 1) / 2;
+    struct pairs at = {values.n, 0, 1};
+    for (size_t done = 0; done < pairs;) {
+        struct scratch_mark mark = scratch_mark(p->scratch);
+        size_t n = pairs - done < TILE ? pairs - done : TILE;
+        struct share64 d;
+        struct bits less;
+        enum err e = party_share64(p, &d, n);
+        if (e == ERR_OK)
+            e = party_bits(p, &less, n);
+        if (e == ERR_OK) {
+            differences(at, d, values);
+            e = compare_top_bit(p, less, d, width);
+        }
+        if (e == ERR_OK)
+            e = pack_losses(p, at, less, w, public);
+        scratch_release(p->scratch, mark);
+        TRY(e);
+        done += n;
+        for (size_t left = n, k; left > 0; left -= k)
+            next_pairs(&at, (k = left, &k));
     }
-    share64_free(&r);
-    return e;
+    return ERR_OK;
 }
 
 enum err argmax_open(struct party *p, struct share64 values, unsigned width,
                      const uint8_t seed[ARGMAX_SEED_SIZE], size_t *index)
 {
-    size_t m = values.n, pairs;
-    struct share64 d = {0}, w = {0};
-    struct bits less = {0};
+    struct scratch_mark mark = scratch_mark(p->scratch);
+    struct share64 w;
     struct prg *public = NULL;
-    uint64_t *z = memory_words(m, sizeof *z), *opened = memory_words(m, sizeof *opened);
-    enum err e = z == NULL || opened == NULL ? ERR_NOMEM : ERR_OK;
-    if (m == 0 || m > 65536 || width < 2 || width > 64)
+    enum err e = ERR_OK;
+    if (values.n == 0 || values.n > 65536 || width < 2 || width > 64)
         e = ERR_RANGE;
-    pairs = m * (m - 1) / 2;
-    if (e == ERR_OK)
-        e = share64_new(&d, pairs);
-    if (e == ERR_OK)
-        e = share64_new(&w, m);
-    if (e == ERR_OK)
-        e = bits_new(&less, pairs);
     if (e == ERR_OK)
         e = prg_new(&public, seed);
+    if (e == ERR_OK)
+        e = party_share64(p, &w, values.n);
     if (e == ERR_OK) {
-        differences(d, values);
-        e = compare_top_bit(p, less, d, width);
+        memset(w.a, 0, w.n * sizeof *w.a);
+        memset(w.b, 0, w.n * sizeof *w.b);
+        e = lose(p, values, width, w, public);
     }
     if (e == ERR_OK)
-        e = pack_losses(p, less, w, public);
-    if (e == ERR_OK)
-        e = open_zero(p, w, z, opened, index);
-    share64_free(&d);
-    share64_free(&w);
-    bits_free(&less);
+        e = open_zero(p, w, index);
     prg_free(&public);
-    memory_wipe_free(&z, m * sizeof *z);
-    memory_free(&opened);
+    scratch_release(p->scratch, mark);
     return e;
 }

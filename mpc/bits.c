@@ -1,7 +1,5 @@
 #include "mpc/bits.h"
 
-#include "base/memory.h"
-
 #include <string.h>
 
 void bits_copy(struct bits out, struct bits x)
@@ -13,10 +11,9 @@ void bits_copy(struct bits out, struct bits x)
 
 void bits_xor(struct bits out, struct bits x, struct bits y)
 {
-    for (size_t i = 0; i < bits_words(out.n); i++) {
-        out.a[i] = x.a[i] ^ y.a[i];
-        out.b[i] = x.b[i] ^ y.b[i];
-    }
+    size_t words = bits_words(out.n);
+    kernel_portable.exclusive(out.a, x.a, y.a, words);
+    kernel_portable.exclusive(out.b, x.b, y.b, words);
 }
 
 /* the component 0 of a share, which carries public constants, where this server holds it */
@@ -55,35 +52,132 @@ void bits_zero(struct bits x)
     memset(x.b, 0, bits_words(x.n) * sizeof *x.b);
 }
 
+/* --- gates -------------------------------------------------------------------------------------
+ */
+
+/* Walks the words of a layer's gates, in order. */
+struct cursor {
+    size_t term, at;
+};
+
+struct layer {
+    struct party *p;
+    const struct bits_term *terms;
+    struct cursor make, keep, take;
+};
+
+/* The longest run of words, up to *words, within one gate; moves past it. */
+static const struct bits_term *next_run(const struct layer *l, struct cursor *c, size_t *words,
+                                        size_t *at)
+{
+    size_t all;
+    while ((all = bits_words(l->terms[c->term].out.n)) == c->at)
+        *c = (struct cursor){c->term + 1, 0};
+    *words = all - c->at < *words ? all - c->at : *words;
+    *at = c->at;
+    c->at += *words;
+    return &l->terms[c->term];
+}
+
+static enum err layer_make(void *self, size_t offset, uint8_t *out, size_t n)
+{
+    struct layer *l = self;
+    (void)offset;
+    for (size_t left = n / 8, k, at; left > 0; left -= k) {
+        const struct bits_term *t = next_run(l, &l->make, (k = left, &k), &at);
+        l->p->kernel->gate((uint64_t *)(void *)(out + n - 8 * left), t->x.a + at, t->x.b + at,
+                           t->y.a + at, t->y.b + at, t->c.a != NULL ? t->c.a + at : NULL, k);
+    }
+    TRY(prg_xor(l->p->prg[0][PRG_ZERO], out, n));
+    return prg_xor(l->p->prg[1][PRG_ZERO], out, n);
+}
+
+static void layer_keep(void *self, size_t offset, const uint8_t *z, size_t n)
+{
+    struct layer *l = self;
+    (void)offset;
+    for (size_t left = n / 8, k, at; left > 0; left -= k) {
+        const struct bits_term *t = next_run(l, &l->keep, (k = left, &k), &at);
+        memcpy(t->out.a + at, z + n - 8 * left, 8 * k);
+    }
+}
+
+static void layer_take(void *self, size_t offset, const uint8_t *in, size_t n)
+{
+    struct layer *l = self;
+    (void)offset;
+    for (size_t left = n / 8, k, at; left > 0; left -= k) {
+        const struct bits_term *t = next_run(l, &l->take, (k = left, &k), &at);
+        memcpy(t->out.b + at, in + n - 8 * left, 8 * k);
+    }
+}
+
+static enum err run_layer(struct party *p, const struct bits_term *terms, size_t count, bool apart)
+{
+    struct layer l = {.p = p, .terms = terms};
+    struct party_reshare r = {
+        .p = p,
+        .apart = apart,
+        .make = layer_make,
+        .keep = layer_keep,
+        .take = layer_take,
+        .self = &l,
+    };
+    for (size_t t = 0; t < count; t++)
+        r.bytes += bits_words(terms[t].out.n) * sizeof(uint64_t);
+    return party_reshare(&r);
+}
+
+enum err bits_terms(struct party *p, const struct bits_term *terms, size_t count)
+{
+    return run_layer(p, terms, count, true);
+}
+
+/* Addresses from the lowest to the highest that a set of vectors spans. */
+struct span {
+    uintptr_t low, high;
+};
+
+static void span_add(struct span *s, const uint64_t *v, size_t n)
+{
+    uintptr_t from = (uintptr_t)v, to = from + bits_words(n) * sizeof *v;
+    s->low = from < s->low ? from : s->low;
+    s->high = to > s->high ? to : s->high;
+}
+
+static bool span_meets(const struct span *s, const uint64_t *v, size_t n)
+{
+    uintptr_t from = (uintptr_t)v, to = from + bits_words(n) * sizeof *v;
+    return from < s->high && s->low < to;
+}
+
+/* Whether no output can overlap an input: a quick answer, which errs towards no. */
+static bool are_apart(const struct bits_term *terms, size_t count)
+{
+    struct span a = {UINTPTR_MAX, 0}, b = {UINTPTR_MAX, 0};
+    for (size_t t = 0; t < count; t++) {
+        span_add(&a, terms[t].out.a, terms[t].out.n);
+        span_add(&b, terms[t].out.b, terms[t].out.n);
+    }
+    for (size_t t = 0; t < count; t++) {
+        const uint64_t *in[] = {terms[t].x.a, terms[t].x.b, terms[t].y.a, terms[t].y.b};
+        for (size_t k = 0; k < 4; k++)
+            if (span_meets(&a, in[k], terms[t].out.n) || span_meets(&b, in[k], terms[t].out.n))
+                return false;
+    }
+    return true;
+}
+
 enum err bits_and_layer(struct party *p, const struct bits_gate *gates, size_t count)
 {
-    size_t words = 0, at = 0;
-    uint64_t *z, *received;
-    enum err e;
-    for (size_t g = 0; g < count; g++)
-        words += bits_words(gates[g].out.n);
-    z = memory_words(words, sizeof *z);
-    received = memory_words(words, sizeof *received);
-    e = z == NULL || received == NULL ? ERR_NOMEM : party_zero_bits(p, z, words);
-    for (size_t g = 0; e == ERR_OK && g < count; g++) {
-        const struct bits x = gates[g].x, y = gates[g].y;
-        size_t k = bits_words(gates[g].out.n);
-        for (size_t i = 0; i < k; i++)
-            z[at + i] ^= (x.a[i] & (y.a[i] ^ y.b[i])) ^ (x.b[i] & y.a[i]);
-        at += k;
-    }
+    struct scratch_mark mark = scratch_mark(p->scratch);
+    struct bits_term *terms = scratch_take(p->scratch, count, sizeof *terms);
+    enum err e = terms == NULL ? ERR_NOMEM : ERR_OK;
+    for (size_t g = 0; e == ERR_OK && g < count; g++)
+        terms[g] = (struct bits_term){gates[g].out, gates[g].x, gates[g].y, {0}};
     if (e == ERR_OK)
-        e = party_exchange(p, NET_PREV, z, words * sizeof *z, NET_NEXT, received,
-                           words * sizeof *received);
-    at = 0;
-    for (size_t g = 0; e == ERR_OK && g < count; g++) {
-        size_t k = bits_words(gates[g].out.n);
-        memcpy(gates[g].out.a, z + at, k * sizeof *z);
-        memcpy(gates[g].out.b, received + at, k * sizeof *z);
-        at += k;
-    }
-    memory_wipe_free(&z, words * sizeof *z);
-    memory_wipe_free(&received, words * sizeof *received);
+        e = run_layer(p, terms, count, are_apart(terms, count));
+    scratch_release(p->scratch, mark);
     return e;
 }
 
@@ -104,84 +198,22 @@ enum err bits_and_all(struct party *p, struct bits out, struct planes *x)
     return ERR_OK;
 }
 
-/* Transposes a 64 x 64 matrix of bits in place: bit j of row i goes to bit i of row j. */
-static void transpose(uint64_t m[64])
-{
-    uint64_t mask = 0x00000000ffffffff;
-    for (unsigned j = 32; j != 0; j >>= 1, mask ^= mask << j)
-        for (unsigned k = 0; k < 64; k = ((k | j) + 1) & ~j) {
-            uint64_t t = ((m[k] >> j) ^ m[k | j]) & mask;
-            m[k] ^= t << j;
-            m[k | j] ^= t;
-        }
-}
-
-/* One block of up to 64 values of a plane group: `width` planes, `stride` words apart. */
-static void store_block(uint64_t m[64], unsigned width, uint64_t *planes, size_t stride)
-{
-    transpose(m);
-    for (unsigned k = 0; k < width; k++)
-        planes[k * stride] = m[k];
-}
-
-static void load_block(uint64_t m[64], unsigned width, const uint64_t *planes, size_t stride)
-{
-    memset(m, 0, 64 * sizeof *m);
-    for (unsigned k = 0; k < width; k++)
-        m[k] = planes[k * stride];
-    transpose(m);
-}
-
 void bits_slice64(const uint64_t *values, size_t n, unsigned width, uint64_t *planes)
 {
-    size_t words = bits_words(n);
-    uint64_t m[64];
-    for (size_t w = 0; w < words; w++) {
-        size_t k = n - 64 * w < 64 ? n - 64 * w : 64;
-        memset(m, 0, sizeof m);
-        memcpy(m, values + 64 * w, k * sizeof *m);
-        store_block(m, width, planes + w, words);
-    }
+    kernel_slice64(&kernel_portable, values, n, width, planes, bits_words(n));
 }
 
 void bits_unslice64(const uint64_t *planes, size_t n, unsigned width, uint64_t *values)
 {
-    size_t words = bits_words(n);
-    uint64_t m[64];
-    for (size_t w = 0; w < words; w++) {
-        size_t k = n - 64 * w < 64 ? n - 64 * w : 64;
-        load_block(m, width, planes + w, words);
-        memcpy(values + 64 * w, m, k * sizeof *m);
-    }
+    kernel_unslice64(&kernel_portable, planes, bits_words(n), n, width, values);
 }
 
 void bits_slice128(const word128 *values, size_t n, unsigned width, uint64_t *planes)
 {
-    size_t words = bits_words(n);
-    uint64_t low[64], high[64];
-    for (size_t w = 0; w < words; w++) {
-        size_t k = n - 64 * w < 64 ? n - 64 * w : 64;
-        memset(low, 0, sizeof low);
-        memset(high, 0, sizeof high);
-        for (size_t i = 0; i < k; i++) {
-            low[i] = (uint64_t)values[64 * w + i];
-            high[i] = (uint64_t)(values[64 * w + i] >> 64);
-        }
-        store_block(low, width < 64 ? width : 64, planes + w, words);
-        if (width > 64)
-            store_block(high, width - 64, planes + 64 * words + w, words);
-    }
+    kernel_slice128(&kernel_portable, values, n, width, planes, bits_words(n));
 }
 
 void bits_unslice128(const uint64_t *planes, size_t n, unsigned width, word128 *values)
 {
-    size_t words = bits_words(n);
-    uint64_t low[64], high[64];
-    for (size_t w = 0; w < words; w++) {
-        size_t k = n - 64 * w < 64 ? n - 64 * w : 64;
-        load_block(low, width < 64 ? width : 64, planes + w, words);
-        load_block(high, width > 64 ? width - 64 : 0, planes + 64 * words + w, words);
-        for (size_t i = 0; i < k; i++)
-            values[64 * w + i] = (word128)high[i] << 64 | low[i];
-    }
+    kernel_unslice128(&kernel_portable, planes, bits_words(n), n, width, values);
 }

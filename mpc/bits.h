@@ -27,6 +27,17 @@ void bits_zero(struct bits x);
 
 /* One layer of AND gates in one round. An output may be an input of any gate of the layer. */
 enum err bits_and_layer(struct party *p, const struct bits_gate *gates, size_t count) MUST_CHECK;
+
+/*
+ * One layer of out = (x & y) ^ c in one round, at the cost of the ANDs: each server adds its own
+ * component of c before it sends. c.a may be NULL: nothing is added. No output may overlap any
+ * input of the layer.
+ */
+struct bits_term {
+    struct bits out, x, y, c;
+};
+enum err bits_terms(struct party *p, const struct bits_term *terms, size_t count) MUST_CHECK;
+
 enum err bits_and(struct party *p, struct bits out, struct bits x, struct bits y) MUST_CHECK;
 
 /* out = AND of `width` planes, destroying them; ceil(log2 width) rounds. */

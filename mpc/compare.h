@@ -23,4 +23,23 @@ enum err compare_public(struct party *p, struct bits out, const struct planes *x
 enum err compare_top_bit(struct party *p, struct bits out, struct share64 x,
                          unsigned width) MUST_CHECK;
 
+/*
+ * out = [x < y] for shared bits of the same width, unsigned. w + 2(w-1) - ceil(log2 w) ANDs a lane,
+ * 1 + ceil(log2 w) rounds.
+ */
+enum err compare_planes(struct party *p, struct bits out, const struct planes *x,
+                        const struct planes *y) MUST_CHECK;
+
+/*
+ * out = [x < y] for shared numbers whose difference fits in `width` bits, signed: its top bit, at
+ * the cost of compare_top_bit(). Lower words of a sum do not depend on higher ones, so the narrow
+ * rings are extended with zeros for it.
+ */
+enum err compare_less16(struct party *p, struct bits out, struct share16 x, struct share16 y,
+                        unsigned width) MUST_CHECK;
+enum err compare_less32(struct party *p, struct bits out, struct share32 x, struct share32 y,
+                        unsigned width) MUST_CHECK;
+enum err compare_less64(struct party *p, struct bits out, struct share64 x, struct share64 y,
+                        unsigned width) MUST_CHECK;
+
 #endif

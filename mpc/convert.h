@@ -31,11 +31,22 @@ enum err convert_to_ring128(struct party *p, struct share128 out,
                             const struct planes *x) MUST_CHECK;
 
 /*
- * out = the bit as a number, 0 or 1. With t = b_j ^ b_(j+1) known to j and u = b_(j+2) known to the
- * others, b = t + u - 2 t u; see mpc/known.h for the product. 3 elements over all servers, 2
- * rounds.
+ * out = the bit as a number, 0 or 1. With t = b_j ^ b_(j+1) known to j, u = b_(j+2) known to the
+ * others and F = F(key_j), G and H of key_(j+2): b = t + u - 2 t u = (1 - 2u) (F + (t - F)) + u, so
+ *   round 1   j   -> j+1   t - F
+ *             j+2 -> j     (1 - 2u) F - G                      component j
+ *   round 2   j+1 -> j     (1 - 2u) (t - F) - H                component j+1
+ * and u + G + H is component j+2. 3 elements over all servers, 2 rounds.
  */
+enum err convert_bit16(struct party *p, struct share16 out, struct bits x) MUST_CHECK;
+enum err convert_bit32(struct party *p, struct share32 out, struct bits x) MUST_CHECK;
 enum err convert_bit64(struct party *p, struct share64 out, struct bits x) MUST_CHECK;
 enum err convert_bit128(struct party *p, struct share128 out, struct bits x) MUST_CHECK;
+
+/* out = b v: the bit as a number, then a multiplication. 6 elements over all servers, 3 rounds. */
+enum err convert_bit_times32(struct party *p, struct share32 out, struct bits b,
+                             struct share32 v) MUST_CHECK;
+enum err convert_bit_times64(struct party *p, struct share64 out, struct bits b,
+                             struct share64 v) MUST_CHECK;
 
 #endif

@@ -86,19 +86,18 @@ static size_t least(size_t a, size_t b)
 
 #define DEFINE_SLICE(bits, word, load)                                                             \
     void kernel_slice##bits(const struct kernel *k, const word *values, size_t n, unsigned width,  \
-                            uint64_t *planes)                                                      \
+                            uint64_t *planes, size_t stride)                                       \
     {                                                                                              \
-        size_t words = bits_words(n);                                                              \
         uint64_t m[GROUP * 64];                                                                    \
-        for (size_t w = 0; w < words; w += GROUP) {                                                \
-            size_t lanes = least(n - 64 * w, 64 * GROUP), matrices = bits_words(lanes);            \
+        for (size_t from = 0; from < n; from += 64 * GROUP) {                                      \
+            size_t lanes = least(n - from, 64 * GROUP), matrices = bits_words(lanes);              \
             for (unsigned half = 0; half < width; half += 64) {                                    \
                 if (lanes < 64 * GROUP)                                                            \
                     memset(m, 0, sizeof m);                                                        \
-                load(m, values + 64 * w, lanes, half);                                             \
+                load(m, values + from, lanes, half);                                               \
                 k->transpose(m, matrices);                                                         \
                 store_group(m, matrices, (unsigned)least(width - half, 64),                        \
-                            planes + half * words + w, words);                                     \
+                            planes + half * stride + from / 64, stride);                           \
             }                                                                                      \
         }                                                                                          \
     }
@@ -126,32 +125,31 @@ DEFINE_SLICE(64, uint64_t, load64)
 DEFINE_SLICE(32, uint32_t, load32)
 DEFINE_SLICE(128, word128, load128)
 
-void kernel_unslice64(const struct kernel *k, const uint64_t *planes, size_t n, unsigned width,
-                      uint64_t *values)
+void kernel_unslice64(const struct kernel *k, const uint64_t *planes, size_t stride, size_t n,
+                      unsigned width, uint64_t *values)
 {
-    size_t words = bits_words(n);
     uint64_t m[GROUP * 64];
-    for (size_t w = 0; w < words; w += GROUP) {
-        size_t lanes = least(n - 64 * w, 64 * GROUP), matrices = bits_words(lanes);
-        load_group(m, matrices, width, planes + w, words);
+    for (size_t from = 0; from < n; from += 64 * GROUP) {
+        size_t lanes = least(n - from, 64 * GROUP), matrices = bits_words(lanes);
+        load_group(m, matrices, width, planes + from / 64, stride);
         k->transpose(m, matrices);
-        memcpy(values + 64 * w, m, lanes * sizeof *values);
+        memcpy(values + from, m, lanes * sizeof *values);
     }
 }
 
-void kernel_unslice128(const struct kernel *k, const uint64_t *planes, size_t n, unsigned width,
-                       word128 *values)
+void kernel_unslice128(const struct kernel *k, const uint64_t *planes, size_t stride, size_t n,
+                       unsigned width, word128 *values)
 {
-    size_t words = bits_words(n);
     uint64_t low[GROUP * 64], high[GROUP * 64];
-    for (size_t w = 0; w < words; w += GROUP) {
-        size_t lanes = least(n - 64 * w, 64 * GROUP), matrices = bits_words(lanes);
-        load_group(low, matrices, width < 64 ? width : 64, planes + w, words);
-        load_group(high, matrices, width > 64 ? width - 64 : 0, planes + 64 * words + w, words);
+    for (size_t from = 0; from < n; from += 64 * GROUP) {
+        size_t lanes = least(n - from, 64 * GROUP), matrices = bits_words(lanes);
+        load_group(low, matrices, width < 64 ? width : 64, planes + from / 64, stride);
+        load_group(high, matrices, width > 64 ? width - 64 : 0, planes + 64 * stride + from / 64,
+                   stride);
         k->transpose(low, matrices);
         if (width > 64)
             k->transpose(high, matrices);
         for (size_t i = 0; i < lanes; i++)
-            values[64 * w + i] = (word128)high[i] << 64 | low[i];
+            values[from + i] = (word128)high[i] << 64 | low[i];
     }
 }

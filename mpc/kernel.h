@@ -84,19 +84,20 @@ const struct kernel *kernel_best(const char **problem);
 const char *kernel_name(void);
 
 /*
- * Bit k of values[i] goes to plane k at lane i, for k < width, and back (other bits zero). Planes
- * have bits_words(n) words each; lanes past n are zero.
+ * Bit k of values[i] goes to plane k at lane i, for k < width, and back (other bits zero). A plane
+ * has bits_words(n) words, whose lanes past n become zero, and starts `stride` words after the one
+ * before.
  */
 void kernel_slice64(const struct kernel *k, const uint64_t *values, size_t n, unsigned width,
-                    uint64_t *planes);
+                    uint64_t *planes, size_t stride);
 void kernel_slice32(const struct kernel *k, const uint32_t *values, size_t n, unsigned width,
-                    uint64_t *planes);
-void kernel_unslice64(const struct kernel *k, const uint64_t *planes, size_t n, unsigned width,
-                      uint64_t *values);
+                    uint64_t *planes, size_t stride);
 void kernel_slice128(const struct kernel *k, const word128 *values, size_t n, unsigned width,
-                     uint64_t *planes);
-void kernel_unslice128(const struct kernel *k, const uint64_t *planes, size_t n, unsigned width,
-                       word128 *values);
+                     uint64_t *planes, size_t stride);
+void kernel_unslice64(const struct kernel *k, const uint64_t *planes, size_t stride, size_t n,
+                      unsigned width, uint64_t *values);
+void kernel_unslice128(const struct kernel *k, const uint64_t *planes, size_t stride, size_t n,
+                       unsigned width, word128 *values);
 
 /* One product in GF(2^64), portable and constant in time. */
 uint64_t kernel_field_product(uint64_t x, uint64_t y);

@@ -1,7 +1,5 @@
 #include "mpc/known.h"
 
-#include "base/memory.h"
-
 /*
  * From server i's place: in part i it is j, in part i+1 it is j+2, in part i+2 it is j+1. All of
  * round 1 goes to the next server, all of round 2 to the previous one.
@@ -84,15 +82,17 @@
                                  const word *extra, struct share##bits shared_extra)               \
     {                                                                                              \
         size_t room = product.n + 3; /* up to three parts of a third, rounded up, each way */      \
-        word *out = memory_words(room, sizeof *out), *in = memory_words(room, sizeof *in);         \
+        struct scratch_mark mark = scratch_mark(p->scratch);                                       \
+        word *out = scratch_take(p->scratch, room, sizeof *out);                                   \
+        word *in = scratch_take(p->scratch, room, sizeof *in);                                     \
         enum err e = out == NULL || in == NULL                                                     \
                          ? ERR_NOMEM                                                               \
                          : product_rounds##bits(p, product, shared_a, one, two, extra,             \
                                                 shared_extra, out, in);                            \
-        memory_wipe_free(&out, room * sizeof *out);                                                \
-        memory_wipe_free(&in, room * sizeof *in);                                                  \
+        scratch_release(p->scratch, mark);                                                         \
         return e;                                                                                  \
     }
 
+DEFINE(32, uint32_t)
 DEFINE(64, uint64_t)
 DEFINE(128, word128)

@@ -26,6 +26,7 @@
                                  struct share##bits shared_a, const word *one, const word *two,    \
                                  const word *extra, struct share##bits shared_extra) MUST_CHECK;
 
+KNOWN_DECLARE(32, uint32_t)
 KNOWN_DECLARE(64, uint64_t)
 KNOWN_DECLARE(128, word128)
 

@@ -1,6 +1,6 @@
 #include "mpc/open.h"
 
-#include "base/memory.h"
+#include <string.h>
 
 static enum err record(struct party *p, enum open_reason reason, size_t values)
 {
@@ -11,29 +11,85 @@ static enum err record(struct party *p, enum open_reason reason, size_t values)
     return ERR_OK;
 }
 
-/* out is the component that this server lacks, for the caller to combine with its own two */
-static enum err third_component(struct party *p, const uint64_t *a, uint64_t *out, size_t words)
+static void made_public(const struct party *p, const void *words, size_t bytes)
 {
-    size_t bytes = words * sizeof *a;
-    return party_exchange(p, NET_NEXT, a, bytes, NET_PREV, out, bytes);
+    if (p->watch != NULL)
+        p->watch->public(words, bytes);
 }
 
-enum err open_ring64(struct party *p, enum open_reason reason, struct share64 x, uint64_t *out)
+/* Component a goes to the next server; the one that is lacking comes and joins the two at hand. */
+struct opening {
+    struct party *p;
+    const uint8_t *a, *b;
+    uint8_t *out;
+    unsigned width; /* of a word, in bits; 0: XOR */
+};
+
+static enum err opening_produce(void *self, size_t offset, uint8_t *out, size_t n)
 {
-    TRY(record(p, reason, x.n));
-    TRY(third_component(p, x.a, out, x.n));
-    for (size_t i = 0; i < x.n; i++)
-        out[i] += x.a[i] + x.b[i];
+    const struct opening *o = self;
+    memcpy(out, o->a + offset, n);
     return ERR_OK;
 }
+
+static enum err opening_consume(void *self, size_t offset, const uint8_t *in, size_t n)
+{
+    const struct opening *o = self;
+    const struct kernel *k = o->p->kernel;
+    const size_t step = (size_t)8 << 10;
+    for (size_t at = offset; at < offset + n; at += step) {
+        size_t bytes = offset + n - at < step ? offset + n - at : step;
+        void *out = o->out + at;
+        const void *a = o->a + at, *b = o->b + at;
+        memcpy(out, in + (at - offset), bytes);
+        if (o->width == 16)
+            k->join16(out, a, b, bytes / 2);
+        else if (o->width == 32)
+            k->join32(out, a, b, bytes / 4);
+        else if (o->width == 64)
+            k->join64(out, a, b, bytes / 8);
+        else {
+            k->exclusive(out, out, a, bytes / 8);
+            k->exclusive(out, out, b, bytes / 8);
+        }
+    }
+    return ERR_OK;
+}
+
+static enum err run(struct party *p, enum open_reason reason, const void *a, const void *b,
+                    void *out, size_t values, size_t bytes, unsigned width)
+{
+    struct opening o = {p, a, b, out, width};
+    const struct net_flow flow = {
+        .to = NET_NEXT,
+        .from = NET_PREV,
+        .send_size = bytes,
+        .receive_size = bytes,
+        .produce = opening_produce,
+        .consume = opening_consume,
+        .self = &o,
+    };
+    TRY(record(p, reason, values));
+    TRY(party_stream(p, &flow));
+    made_public(p, out, bytes);
+    return ERR_OK;
+}
+
+#define DEFINE(bits)                                                                               \
+    enum err open_ring##bits(struct party *p, enum open_reason reason, struct share##bits x,       \
+                             uint##bits##_t *out)                                                  \
+    {                                                                                              \
+        return run(p, reason, x.a, x.b, out, x.n, x.n * sizeof *out, bits);                        \
+    }
+
+DEFINE(16)
+DEFINE(32)
+DEFINE(64)
 
 enum err open_bits(struct party *p, enum open_reason reason, struct bits x, uint64_t *out)
 {
     size_t words = bits_words(x.n);
-    TRY(record(p, reason, x.n));
-    TRY(third_component(p, x.a, out, words));
-    for (size_t i = 0; i < words; i++)
-        out[i] ^= x.a[i] ^ x.b[i];
+    TRY(run(p, reason, x.a, x.b, out, x.n, words * sizeof *out, 0));
     if (x.n % 64 != 0)
         out[words - 1] &= ((uint64_t)1 << (x.n % 64)) - 1;
     return ERR_OK;
@@ -43,7 +99,8 @@ enum err open_summands(struct party *p, enum open_reason reason, const uint64_t 
                        uint64_t *out)
 {
     size_t bytes = n * sizeof *z;
-    uint64_t *other = memory_words(n, sizeof *other);
+    struct scratch_mark mark = scratch_mark(p->scratch);
+    uint64_t *other = scratch_take(p->scratch, n, sizeof *other);
     enum err e = other == NULL ? ERR_NOMEM : record(p, reason, n);
     if (e == ERR_OK) {
         struct net_round r = {
@@ -54,8 +111,11 @@ enum err open_summands(struct party *p, enum open_reason reason, const uint64_t 
         };
         e = net_exchange(p->net, &r);
     }
-    for (size_t i = 0; e == ERR_OK && i < n; i++)
-        out[i] ^= other[i] ^ z[i];
-    memory_free(&other);
+    if (e == ERR_OK) {
+        p->kernel->exclusive(out, out, other, n);
+        p->kernel->exclusive(out, out, z, n);
+        made_public(p, out, bytes);
+    }
+    scratch_release(p->scratch, mark);
     return e;
 }

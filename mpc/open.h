@@ -4,13 +4,17 @@
  *   i -> i+1   x_i                                            1 element a server, 1 round
  *
  * Every call states its reason and is counted, and reported to the party's audit hook before
- * anything is sent. LEAKS: exactly the values opened.
+ * anything is sent. `out` must not overlap x. LEAKS: exactly the values opened.
  */
 #ifndef TREFOIL_MPC_OPEN_H
 #define TREFOIL_MPC_OPEN_H
 
 #include "mpc/party.h"
 
+enum err open_ring16(struct party *p, enum open_reason reason, struct share16 x,
+                     uint16_t *out) MUST_CHECK;
+enum err open_ring32(struct party *p, enum open_reason reason, struct share32 x,
+                     uint32_t *out) MUST_CHECK;
 enum err open_ring64(struct party *p, enum open_reason reason, struct share64 x,
                      uint64_t *out) MUST_CHECK;
 /* out: bits_words(x.n) words; bits past x.n are zero. */

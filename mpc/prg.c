@@ -3,7 +3,6 @@
 #include "base/memory.h"
 
 #include <openssl/evp.h>
-#include <string.h>
 
 struct prg {
     EVP_CIPHER_CTX *cipher;
@@ -32,18 +31,35 @@ void prg_free(struct prg **prg)
     memory_free(prg);
 }
 
+static enum err encrypt(struct prg *prg, uint8_t *out, const uint8_t *in, size_t n)
+{
+    int written;
+    if (EVP_EncryptUpdate(prg->cipher, out, &written, in, (int)n) != 1 || written != (int)n)
+        return ERR_CRYPTO;
+    return ERR_OK;
+}
+
 enum err prg_fill(struct prg *prg, void *p, size_t n)
 {
+    static const uint8_t zeros[16384]; /* read from the first-level cache: no pass to clear p */
     uint8_t *at = p;
-    if (n > 0)
-        memset(p, 0, n);
     while (n > 0) {
-        int chunk = n > ((size_t)1 << 30) ? 1 << 30 : (int)n;
-        int written;
-        if (EVP_EncryptUpdate(prg->cipher, at, &written, at, chunk) != 1 || written != chunk)
-            return ERR_CRYPTO;
+        size_t chunk = n < sizeof zeros ? n : sizeof zeros;
+        TRY(encrypt(prg, at, zeros, chunk));
         at += chunk;
-        n -= (size_t)chunk;
+        n -= chunk;
+    }
+    return ERR_OK;
+}
+
+enum err prg_xor(struct prg *prg, void *p, size_t n)
+{
+    uint8_t *at = p;
+    while (n > 0) {
+        size_t chunk = n < (size_t)1 << 30 ? n : (size_t)1 << 30;
+        TRY(encrypt(prg, at, at, chunk));
+        at += chunk;
+        n -= chunk;
     }
     return ERR_OK;
 }

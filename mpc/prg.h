@@ -20,5 +20,7 @@ void prg_free(struct prg **prg);
 
 /* The next n bytes of the stream. */
 enum err prg_fill(struct prg *prg, void *p, size_t n) MUST_CHECK;
+/* The same, XORed to what p holds. */
+enum err prg_xor(struct prg *prg, void *p, size_t n) MUST_CHECK;
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * mpc/ring.h - arithmetic on shares in Z_2^64 and Z_2^128.
+ * mpc/ring.h - arithmetic on shares in Z_2^16, Z_2^32, Z_2^64 and Z_2^128.
  *
- *   multiply, by server i:  z_i = x_i (y_i + y_(i+1)) + x_(i+1) y_i + alpha_i      (alpha: zero
- * share) i -> i-1   z_i                                          1 element a server, 1 round server
- * i then holds (z_i, z_(i+1)).
+ *   multiply, by server i:  z_i = x_i (y_i + y_(i+1)) + x_(i+1) y_i + alpha_i    (a zero share)
+ *     i -> i-1   z_i                                          1 element a server, 1 round
+ *   server i then holds (z_i, z_(i+1)).
  *
- *   An inner product sums before it sends: it costs its output size, whatever its length.
+ *   An inner or matrix product sums before it sends: it costs its output size, whatever its length.
  *
  * Local functions cannot fail and send nothing. All vectors of a call have the same length; outputs
  * may be inputs. LEAKS: nothing; every word sent is masked by a fresh zero share.
@@ -31,17 +31,30 @@
     enum err ring##bits##_inner(struct party *p, struct share##bits out, struct share##bits x,     \
                                 struct share##bits y, const size_t *start) MUST_CHECK;
 
+RING_DECLARE(16, uint16_t)
+RING_DECLARE(32, uint32_t)
 RING_DECLARE(64, uint64_t)
 RING_DECLARE(128, word128)
 
-/* The low 64 bits of each value: reduction of Z_2^128 is local. */
+/* The low bits of each value: reduction to a narrower ring is local. */
 void ring64_from128(struct share64 out, struct share128 x);
+void ring32_from64(struct share32 out, struct share64 x);
+void ring16_from32(struct share16 out, struct share32 x);
 
 /* out[s] = sum of x[k] over start[s] <= k < start[s+1]. Local. */
 void ring64_sum(struct share64 out, struct share64 x, const size_t *start);
 /* The same weighted by public c[k]. */
 void ring64_sum_public(struct share64 out, struct share64 x, const uint64_t *c,
                        const size_t *start);
+
+/*
+ * out = x y, row by row: x is m x k, y is k x n.
+ *   i -> i-1   z_i                                          m n elements a server, 1 round
+ */
+enum err ring16_matrix(struct party *p, struct share16 out, struct share16 x, struct share16 y,
+                       size_t m, size_t k, size_t n) MUST_CHECK;
+enum err ring32_matrix(struct party *p, struct share32 out, struct share32 x, struct share32 y,
+                       size_t m, size_t k, size_t n) MUST_CHECK;
 
 /*
  * Shares v of a value vector that server `owner` knows; others pass NULL.

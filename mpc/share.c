@@ -18,6 +18,8 @@
         x->n = 0;                                                                                  \
     }
 
+DEFINE(share16, uint16_t)
+DEFINE(share32, uint32_t)
 DEFINE(share64, uint64_t)
 DEFINE(share128, word128)
 

@@ -20,6 +20,16 @@
 
 typedef unsigned __int128 word128;
 
+struct share16 {
+    uint16_t *a, *b;
+    size_t n;
+};
+
+struct share32 {
+    uint32_t *a, *b;
+    size_t n;
+};
+
 struct share64 {
     uint64_t *a, *b;
     size_t n;
@@ -42,10 +52,14 @@ struct planes {
 };
 
 /* All zero shares; ERR_NOMEM. A zero-initialised struct may be freed. */
+enum err share16_new(struct share16 *x, size_t n) MUST_CHECK;
+enum err share32_new(struct share32 *x, size_t n) MUST_CHECK;
 enum err share64_new(struct share64 *x, size_t n) MUST_CHECK;
 enum err share128_new(struct share128 *x, size_t n) MUST_CHECK;
 enum err bits_new(struct bits *x, size_t n) MUST_CHECK;
 enum err planes_new(struct planes *x, unsigned width, size_t n) MUST_CHECK;
+void share16_free(struct share16 *x);
+void share32_free(struct share32 *x);
 void share64_free(struct share64 *x);
 void share128_free(struct share128 *x);
 void bits_free(struct bits *x);
@@ -59,6 +73,11 @@ static inline size_t bits_words(size_t n)
 static inline struct share64 share64_view(struct share64 x, size_t from, size_t n)
 {
     return (struct share64){x.a + from, x.b + from, n};
+}
+
+static inline struct share32 share32_view(struct share32 x, size_t from, size_t n)
+{
+    return (struct share32){x.a + from, x.b + from, n};
 }
 
 static inline struct bits planes_plane(const struct planes *x, unsigned k)

@@ -25,4 +25,12 @@ enum err truncate_signed_ring128(struct party *p, struct share128 out, struct sh
 enum err truncate_signed_ring64(struct party *p, struct share64 out, struct share64 v,
                                 unsigned shift) MUST_CHECK;
 
+/*
+ * The same number in the ring of twice the width, exact: v = u + t - 2^k (u_top + t_top - u_top
+ * t_top) there. Requires 0 <= v < 2^15 (2^31). 4 elements of the wide ring over all servers, 2
+ * rounds.
+ */
+enum err truncate_widen16(struct party *p, struct share32 out, struct share16 v) MUST_CHECK;
+enum err truncate_widen32(struct party *p, struct share64 out, struct share32 v) MUST_CHECK;
+
 #endif

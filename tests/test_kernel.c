@@ -238,23 +238,23 @@ static void slices(void **state)
                 for (size_t i = 0; i < n; i++)
                     wide[i] = (word128)v[i] << 64 | v[i + 1];
                 if (width <= 64) {
-                    kernel_slice64(table(t), v, n, width, planes);
+                    kernel_slice64(table(t), v, n, width, planes, words);
                     for (size_t i = 0; i < 64 * words * width; i++) {
                         size_t lane = i % (64 * words), plane = i / (64 * words);
                         assert_int_equal(BIT(planes, i), lane < n ? v[lane] >> plane & 1 : 0);
                     }
-                    kernel_unslice64(table(t), planes, n, width, back);
+                    kernel_unslice64(table(t), planes, words, n, width, back);
                     for (size_t i = 0; i < n; i++)
                         assert_true(back[i] == v[i] << (64 - width) >> (64 - width));
                 }
                 if (width <= 32) {
-                    kernel_slice32(table(t), narrow, n, width, planes);
-                    kernel_unslice64(table(t), planes, n, width, back);
+                    kernel_slice32(table(t), narrow, n, width, planes, words);
+                    kernel_unslice64(table(t), planes, words, n, width, back);
                     for (size_t i = 0; i < n; i++)
                         assert_true(back[i] == (uint64_t)narrow[i] << (64 - width) >> (64 - width));
                 }
-                kernel_slice128(table(t), wide, n, width, planes);
-                kernel_unslice128(table(t), planes, n, width, wide_back);
+                kernel_slice128(table(t), wide, n, width, planes, words);
+                kernel_unslice128(table(t), planes, words, n, width, wide_back);
                 for (size_t i = 0; i < n; i++)
                     assert_true(wide_back[i] == wide[i] << (128 - width) >> (128 - width));
                 memory_free(&planes);

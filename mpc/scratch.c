@@ -1,0 +1,125 @@
+#include "mpc/scratch.h"
+
+#include "base/memory.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define POISONED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define POISONED 1
+#endif
+#endif
+#ifdef POISONED
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
+#define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
+#endif
+
+#define BLOCKS 48
+#define FIRST ((size_t)1 << 20)
+#define KEEP ((size_t)256 << 20)
+#define HUGE_PAGE ((size_t)2 << 20)
+#define GAP 64 /* between two vectors: a red zone, and no two share a cache line */
+
+struct scratch {
+    struct {
+        uint8_t *memory;
+        size_t size, used;
+    } block[BLOCKS];
+    size_t blocks, total; /* total: bytes of all blocks */
+    size_t current;       /* the blocks after it are empty */
+    size_t next;          /* size of the first block to come */
+};
+
+struct scratch *scratch_new(void)
+{
+    struct scratch *s = memory_array(1, sizeof *s);
+    if (s != NULL)
+        s->next = FIRST;
+    return s;
+}
+
+static void free_blocks(struct scratch *s)
+{
+    for (size_t i = 0; i < s->blocks; i++) {
+        ASAN_UNPOISON_MEMORY_REGION(s->block[i].memory, s->block[i].size);
+        memory_wipe_free(&s->block[i].memory, s->block[i].size);
+    }
+    s->blocks = s->total = s->current = 0;
+}
+
+void scratch_free(struct scratch **s)
+{
+    if (*s != NULL)
+        free_blocks(*s);
+    memory_free(s);
+}
+
+static bool add_block(struct scratch *s, size_t bytes)
+{
+    size_t size = s->blocks == 0 ? s->next : s->total;
+    uint8_t *p;
+    if (s->blocks == BLOCKS || bytes > SIZE_MAX / 2)
+        return false;
+    if (size < bytes)
+        size = bytes;
+    size = (size + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+    p = aligned_alloc(HUGE_PAGE, size);
+    if (p == NULL)
+        return false;
+    madvise(p, size, MADV_HUGEPAGE); /* a hint: failing is harmless */
+    ASAN_POISON_MEMORY_REGION(p, size);
+    s->block[s->blocks].memory = p;
+    s->block[s->blocks].size = size;
+    s->block[s->blocks].used = 0;
+    s->blocks++;
+    s->total += size;
+    return true;
+}
+
+void *scratch_take(struct scratch *s, size_t count, size_t size)
+{
+    size_t bytes;
+    uint8_t *p;
+    if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 2)
+        return NULL;
+    bytes = ((bytes + 63) & ~(size_t)63) + GAP;
+    for (;; s->current++) {
+        if (s->current == s->blocks && !add_block(s, bytes)) {
+            s->current -= s->blocks > 0;
+            return NULL;
+        }
+        if (s->block[s->current].size - s->block[s->current].used >= bytes)
+            break;
+    }
+    p = s->block[s->current].memory + s->block[s->current].used;
+    s->block[s->current].used += bytes;
+    ASAN_UNPOISON_MEMORY_REGION(p, bytes - GAP);
+    return p;
+}
+
+struct scratch_mark scratch_mark(const struct scratch *s)
+{
+    return (struct scratch_mark){s->current, s->blocks > 0 ? s->block[s->current].used : 0};
+}
+
+void scratch_release(struct scratch *s, struct scratch_mark mark)
+{
+    for (size_t i = mark.block; i < s->blocks; i++) {
+        size_t from = i == mark.block ? mark.used : 0;
+        ASAN_POISON_MEMORY_REGION(s->block[i].memory + from, s->block[i].size - from);
+        s->block[i].used = from;
+    }
+    s->current = mark.block;
+    if (mark.block != 0 || mark.used != 0)
+        return;
+    /* empty: the next time it is one block of the size that this time took */
+    s->next = s->total > KEEP ? FIRST : s->total > s->next ? s->total : s->next;
+    if (s->blocks > 1 || s->total > KEEP)
+        free_blocks(s);
+}

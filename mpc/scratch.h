@@ -1,0 +1,30 @@
+/*
+ * mpc/scratch.h - working memory of the protocols: a stack that keeps its pages between calls.
+ *
+ * Vectors that live during one call come from here, so that hot paths neither map nor clear pages.
+ * What is given is not zeroed. A call takes a mark, allocates, and releases to the mark on every
+ * way out. Above 256 MiB memory goes back to the system when the stack is empty. Everything is
+ * wiped before it is freed.
+ */
+#ifndef TREFOIL_MPC_SCRATCH_H
+#define TREFOIL_MPC_SCRATCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct scratch;
+
+struct scratch_mark {
+    size_t block, used;
+};
+
+struct scratch *scratch_new(void) __attribute__((warn_unused_result));
+void scratch_free(struct scratch **s);
+
+/* count * size bytes on a 64-byte boundary, or NULL. */
+void *scratch_take(struct scratch *s, size_t count, size_t size)
+    __attribute__((warn_unused_result));
+struct scratch_mark scratch_mark(const struct scratch *s);
+void scratch_release(struct scratch *s, struct scratch_mark mark);
+
+#endif
