@@ -130,7 +130,7 @@ static enum err fit(struct loop *l, unsigned iterations, double *loss)
 {
     struct aim_result *r = l->result;
     struct clique *cliques = memory_array(r->measurements, sizeof *cliques);
-    struct fit_options o = {.iterations = iterations};
+    struct fit_options o = {.method = l->options->fit, .iterations = iterations};
     struct fit_result fitted = {0};
     struct model *m = NULL;
     enum err e = cliques != NULL ? ERR_OK : ERR_NOMEM;

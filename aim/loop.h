@@ -54,6 +54,7 @@ struct aim_options {
     uint64_t model_bytes; /* 0: AIM_MODEL_BYTES */
     unsigned fit_round;   /* iterations after each round; 0: AIM_FIT_ROUND */
     unsigned fit_final;   /* iterations at the end; 0: AIM_FIT_FINAL */
+    enum fit_method fit;  /* 0: FIT_FAST */
     void (*progress)(void *self, const struct aim_round *round); /* may be NULL */
     void *self;
 };

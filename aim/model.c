@@ -6,19 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-static uint32_t *index_of(const struct scope *whole, const struct scope *part, size_t cells,
-                          const struct domain *d)
-{
-    uint32_t *index = memory_array(cells, sizeof *index);
-    struct scope_walk w;
-    if (index == NULL)
-        return NULL;
-    scope_walk_start(&w, whole, part, d);
-    for (size_t i = 0; i < cells; i++, scope_walk_next(&w))
-        index[i] = (uint32_t)w.place;
-    return index;
-}
-
 static enum err check_size(const struct model *m, struct log *log)
 {
     const struct junction_clique *largest = &m->junction->clique[0];
@@ -42,90 +29,172 @@ static enum err node_build(struct model *m, size_t i)
     const struct junction_clique *c = &m->junction->clique[i];
     struct node *n = &m->node[i];
     n->cells = scope_cells(&c->scope, m->domain);
+    n->chunk = projection_chunk(&c->scope, m->domain);
     n->separator_cells = scope_cells(&c->separator, m->domain);
     n->belief = memory_array(n->cells, sizeof *n->belief);
-    n->most = memory_array(n->separator_cells, sizeof *n->most);
+    n->shift = memory_array(n->separator_cells, sizeof *n->shift);
     n->sum = memory_array(n->separator_cells, sizeof *n->sum);
     n->message = memory_array(n->separator_cells, sizeof *n->message);
-    if (n->belief == NULL || n->most == NULL || n->sum == NULL || n->message == NULL)
+    if (n->belief == NULL || n->shift == NULL || n->sum == NULL || n->message == NULL)
         return ERR_NOMEM;
+    TRY(projection_new(&n->up, &c->scope, n->chunk, &c->separator, m->domain));
     if (c->parent == JUNCTION_ROOT)
         return ERR_OK;
-    n->up = index_of(&c->scope, &c->separator, n->cells, m->domain);
-    n->down = index_of(&m->junction->clique[c->parent].scope, &c->separator,
-                       m->node[c->parent].cells, m->domain);
-    return n->up != NULL && n->down != NULL ? ERR_OK : ERR_NOMEM;
+    return projection_new(&n->down, &m->junction->clique[c->parent].scope, m->node[c->parent].chunk,
+                          &c->separator, m->domain);
+}
+
+static enum err home_of(const struct model *m, const struct clique *c, uint32_t *home,
+                        struct projection *from_home)
+{
+    struct scope s = scope_of(c);
+    *home = junction_find(m->junction, m->domain, &s);
+    return projection_new(from_home, &m->junction->clique[*home].scope, m->node[*home].chunk, &s,
+                          m->domain);
 }
 
 static enum err potential_add(struct model *m, const struct clique *c)
 {
     struct potential *p = &m->potential[m->potentials];
-    struct scope s = scope_of(c);
     for (size_t i = 0; i < m->potentials; i++)
         if (clique_equal(&m->potential[i].clique, c))
             return ERR_OK;
+    m->potentials++;
     p->clique = *c;
-    p->home = junction_find(m->junction, m->domain, &s);
     p->cells = clique_cells(c, m->domain);
     p->offset = m->parameters;
-    if (p->cells != m->node[p->home].cells) {
-        p->index = index_of(&m->junction->clique[p->home].scope, &s, m->node[p->home].cells,
-                            m->domain);
-        if (p->index == NULL)
-            return ERR_NOMEM;
-    }
-    m->cliques[m->potentials++] = *c;
+    m->clique[m->cliques++] = *c;
     m->parameters += p->cells;
+    TRY(home_of(m, c, &p->home, &p->from_home));
+    p->whole = p->cells == m->node[p->home].cells;
+    p->mu = p->whole ? m->node[p->home].belief : memory_array(p->cells, sizeof *p->mu);
+    return p->mu != NULL ? ERR_OK : ERR_NOMEM;
+}
+
+static enum err mask_add(struct model *m, const struct zeros *z, struct log *log)
+{
+    struct mask *mask = &m->mask[m->masks++];
+    uint64_t cells = clique_cells(&z->clique, m->domain);
+    char name[256];
+    m->clique[m->cliques++] = z->clique;
+    mask->value = memory_array(cells, sizeof *mask->value);
+    if (mask->value == NULL)
+        return ERR_NOMEM;
+    for (size_t i = 0; i < z->cells; i++) {
+        if (z->cell[i] >= cells) {
+            clique_name(&z->clique, m->domain, name, sizeof name);
+            log_error(log, "structural zeros of %s: there is no cell %u, only %llu", name,
+                      z->cell[i], (unsigned long long)cells);
+            return ERR_RANGE;
+        }
+        mask->value[z->cell[i]] = MODEL_ZERO;
+    }
+    return home_of(m, &z->clique, &mask->home, &mask->from_home);
+}
+
+static enum err add_flow(struct flow **list, size_t *count, const struct projection *by,
+                         double *value)
+{
+    struct flow *grown = memory_grow(*list, *count + 1, sizeof *grown);
+    if (grown == NULL)
+        return ERR_NOMEM;
+    grown[(*count)++] = (struct flow){by, value};
+    *list = grown;
     return ERR_OK;
 }
 
-static enum err build(struct model *m, const struct clique *cliques, size_t count, struct log *log)
+/* What flows into and out of each node, once all else stands. */
+static enum err connect(struct model *m)
 {
-    TRY(junction_new(&m->junction, m->domain, cliques, count));
+    for (size_t k = 0; k < m->potentials; k++) {
+        struct potential *p = &m->potential[k];
+        struct node *n = &m->node[p->home];
+        TRY(add_flow(&n->inflow, &n->inflows, &p->from_home, m->theta + p->offset));
+        if (!p->whole)
+            TRY(add_flow(&n->outflow, &n->outflows, &p->from_home, p->mu));
+    }
+    for (size_t k = 0; k < m->masks; k++) {
+        struct node *n = &m->node[m->mask[k].home];
+        TRY(add_flow(&n->inflow, &n->inflows, &m->mask[k].from_home, m->mask[k].value));
+    }
+    for (size_t k = 1; k < m->junction->cliques; k++) {
+        struct node *child = &m->node[k], *n = &m->node[m->junction->clique[k].parent];
+        TRY(add_flow(&n->inflow, &n->inflows, &child->down, child->message));
+        TRY(add_flow(&n->outflow, &n->outflows, &child->down, child->message));
+    }
+    return ERR_OK;
+}
+
+/* The tree also holds the cliques of structural zeros, each within one of its cliques. */
+static enum err build(struct model *m, const struct model_terms *t, struct log *log)
+{
+    size_t count = t->cliques + t->zeros;
+    m->clique = memory_array(count, sizeof *m->clique);
+    m->potential = memory_array(t->cliques, sizeof *m->potential);
+    m->mask = memory_array(t->zeros, sizeof *m->mask);
+    if (m->clique == NULL || m->potential == NULL || m->mask == NULL)
+        return ERR_NOMEM;
+    for (size_t i = 0; i < count; i++)
+        m->clique[i] = i < t->cliques ? t->clique[i] : t->zero[i - t->cliques].clique;
+    TRY(junction_new(&m->junction, m->domain, m->clique, count));
     TRY(check_size(m, log));
     m->node = memory_array(m->junction->cliques, sizeof *m->node);
-    m->potential = memory_array(count, sizeof *m->potential);
-    m->cliques = memory_array(count, sizeof *m->cliques);
-    if (m->node == NULL || m->potential == NULL || m->cliques == NULL)
+    if (m->node == NULL)
         return ERR_NOMEM;
     for (size_t i = 0; i < m->junction->cliques; i++)
         TRY(node_build(m, i));
-    for (size_t i = 0; i < count; i++)
-        TRY(potential_add(m, &cliques[i]));
+    for (size_t i = 0; i < t->cliques; i++)
+        TRY(potential_add(m, &t->clique[i]));
+    for (size_t i = 0; i < t->zeros; i++)
+        TRY(mask_add(m, &t->zero[i], log));
     m->theta = memory_array(m->parameters, sizeof *m->theta);
-    m->mu = memory_array(m->parameters, sizeof *m->mu);
-    if (m->theta == NULL || m->mu == NULL)
+    if (m->theta == NULL)
         return ERR_NOMEM;
-    model_propagate(m);
+    TRY(connect(m));
+    model_propagate(m, true);
+    if (m->log_z < MODEL_ZERO / 2) {
+        log_error(log, "the structural zeros leave no cell at all; take some back");
+        return ERR_RANGE;
+    }
     return ERR_OK;
 }
 
-enum err model_new(struct model **out, const struct domain *d, const struct clique *cliques,
-                   size_t count, uint64_t limit_cells, struct log *log)
+enum err model_new_terms(struct model **out, const struct model_terms *t, struct log *log)
 {
     struct model *m = memory_array(1, sizeof *m);
     enum err e;
     *out = NULL;
     if (m == NULL)
         return ERR_NOMEM;
-    m->domain = d;
+    m->domain = t->domain;
+    m->sweep = sweep_best();
     m->total = 1;
-    m->limit_cells = limit_cells;
-    e = build(m, cliques, count, log);
+    m->limit_cells = t->limit_cells;
+    e = build(m, t, log);
     if (e != ERR_OK)
         model_free(&m);
     *out = m;
     return e;
 }
 
+enum err model_new(struct model **m, const struct domain *d, const struct clique *cliques,
+                   size_t count, uint64_t limit_cells, struct log *log)
+{
+    const struct model_terms t = {
+        .domain = d, .clique = cliques, .cliques = count, .limit_cells = limit_cells};
+    return model_new_terms(m, &t, log);
+}
+
 static void node_clear(struct node *n)
 {
-    memory_free(&n->up);
-    memory_free(&n->down);
+    projection_clear(&n->up);
+    projection_clear(&n->down);
     memory_free(&n->belief);
-    memory_free(&n->most);
+    memory_free(&n->shift);
     memory_free(&n->sum);
     memory_free(&n->message);
+    memory_free(&n->inflow);
+    memory_free(&n->outflow);
 }
 
 void model_free(struct model **out)
@@ -133,104 +202,24 @@ void model_free(struct model **out)
     struct model *m = *out;
     if (m == NULL)
         return;
+    for (size_t i = 0; i < m->potentials; i++) {
+        projection_clear(&m->potential[i].from_home);
+        if (!m->potential[i].whole)
+            memory_free(&m->potential[i].mu);
+    }
+    for (size_t i = 0; i < m->masks; i++) {
+        projection_clear(&m->mask[i].from_home);
+        memory_free(&m->mask[i].value);
+    }
     for (size_t i = 0; m->node != NULL && i < m->junction->cliques; i++)
         node_clear(&m->node[i]);
-    for (size_t i = 0; m->potential != NULL && i < m->potentials; i++)
-        memory_free(&m->potential[i].index);
     junction_free(&m->junction);
     memory_free(&m->node);
     memory_free(&m->potential);
-    memory_free(&m->cliques);
+    memory_free(&m->mask);
+    memory_free(&m->clique);
     memory_free(&m->theta);
-    memory_free(&m->mu);
     memory_free(out);
-}
-
-/* --- belief propagation ------------------------------------------------------------------------
- */
-
-static void add_potentials(struct model *m)
-{
-    for (size_t i = 0; i < m->junction->cliques; i++)
-        memset(m->node[i].belief, 0, m->node[i].cells * sizeof(double));
-    for (size_t k = 0; k < m->potentials; k++) {
-        const struct potential *p = &m->potential[k];
-        const double *theta = m->theta + p->offset;
-        struct node *n = &m->node[p->home];
-        for (size_t i = 0; i < n->cells; i++)
-            n->belief[i] += theta[p->index != NULL ? p->index[i] : i];
-    }
-}
-
-static void go_up_root(struct node *n)
-{
-    double most = -INFINITY, sum = 0;
-    for (size_t i = 0; i < n->cells; i++)
-        most = n->belief[i] > most ? n->belief[i] : most;
-    for (size_t i = 0; i < n->cells; i++) {
-        n->belief[i] = exp(n->belief[i] - most);
-        sum += n->belief[i];
-    }
-    n->sum[0] = sum;
-}
-
-static void go_up(struct node *n, struct node *parent)
-{
-    for (size_t s = 0; s < n->separator_cells; s++) {
-        n->most[s] = -INFINITY;
-        n->sum[s] = 0;
-    }
-    for (size_t i = 0; i < n->cells; i++)
-        if (n->belief[i] > n->most[n->up[i]])
-            n->most[n->up[i]] = n->belief[i];
-    for (size_t i = 0; i < n->cells; i++) {
-        n->belief[i] = exp(n->belief[i] - n->most[n->up[i]]);
-        n->sum[n->up[i]] += n->belief[i];
-    }
-    for (size_t s = 0; s < n->separator_cells; s++)
-        n->message[s] = n->most[s] + log(n->sum[s]);
-    for (size_t i = 0; i < parent->cells; i++)
-        parent->belief[i] += n->message[n->down[i]];
-}
-
-static void go_down(struct node *n, const struct node *parent)
-{
-    double *marginal = n->message;
-    memset(marginal, 0, n->separator_cells * sizeof *marginal);
-    for (size_t i = 0; i < parent->cells; i++)
-        marginal[n->down[i]] += parent->belief[i];
-    for (size_t s = 0; s < n->separator_cells; s++)
-        marginal[s] /= n->sum[s];
-    for (size_t i = 0; i < n->cells; i++)
-        n->belief[i] *= marginal[n->up[i]];
-}
-
-static void read_mu(struct model *m)
-{
-    memset(m->mu, 0, m->parameters * sizeof *m->mu);
-    for (size_t k = 0; k < m->potentials; k++) {
-        const struct potential *p = &m->potential[k];
-        const struct node *n = &m->node[p->home];
-        double *mu = m->mu + p->offset;
-        for (size_t i = 0; i < n->cells; i++)
-            mu[p->index != NULL ? p->index[i] : i] += n->belief[i];
-        for (size_t i = 0; i < p->cells; i++)
-            mu[i] *= m->total;
-    }
-}
-
-void model_propagate(struct model *m)
-{
-    const struct junction_clique *c = m->junction->clique;
-    add_potentials(m);
-    for (size_t i = m->junction->cliques; i-- > 1;)
-        go_up(&m->node[i], &m->node[c[i].parent]);
-    go_up_root(&m->node[0]);
-    for (size_t i = 0; i < m->node[0].cells; i++)
-        m->node[0].belief[i] /= m->node[0].sum[0];
-    for (size_t i = 1; i < m->junction->cliques; i++)
-        go_down(&m->node[i], &m->node[c[i].parent]);
-    read_mu(m);
 }
 
 /* --- small things ------------------------------------------------------------------------------
@@ -264,7 +253,7 @@ void model_warm(struct model *m, const struct model *old)
             m->theta[to->offset + i] += old->theta[from->offset + w.place];
     }
     m->total = old->total;
-    model_propagate(m);
+    model_propagate(m, true);
 }
 
 double model_estimate_total(const struct domain *d, const struct measurement *measurements,
@@ -287,8 +276,6 @@ double model_estimate_total(const struct domain *d, const struct measurement *me
 
 void model_set_total(struct model *m, double total)
 {
-    for (size_t i = 0; i < m->parameters; i++)
-        m->mu[i] *= total / m->total;
     m->total = total;
 }
 
@@ -322,7 +309,7 @@ uint64_t model_cells_with(const struct model *m, const struct clique *extra)
 {
     if (model_covers(m, extra)) /* a clique of a chordal graph adds no edge */
         return m->junction->cells;
-    return junction_cells(m->domain, m->cliques, m->potentials, extra);
+    return junction_cells(m->domain, m->clique, m->cliques, extra);
 }
 
 const double *model_belief(const struct model *m, size_t clique)

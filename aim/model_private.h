@@ -1,48 +1,93 @@
 /*
- * aim/model_private.h - the inside of a model, shared by model.c, model_fit.c and model_marginal.c.
+ * aim/model_private.h - the inside of a model, shared by model.c, propagate.c, model_fit.c,
+ * model_marginal.c and model_file.c.
  *
- * One belief propagation costs one exp() a cell. Upward, a node's log-cells (potentials plus the
- * children's messages) become e = exp(b - most[s]), most[s] the largest over the cells of separator
- * cell s, and the message is most[s] + log(sum[s]). Downward, e is scaled by the parent's marginal
- * of the separator over sum[s]: the belief, without a second exp and without ever leaving range.
+ * One belief propagation costs one exp() a cell and passes twice over each table. Upward, a node's
+ * log-cells b (potentials plus the children's messages) become e = exp(b - most[s]) and sum[s], s
+ * the cell of the separator; the message to the parent is most[s] + log(sum[s]). Downward, e is
+ * scaled by the parent's marginal of the separator over sum[s]: the belief.
+ *
+ * most[s] need not be the largest b exactly, only near: within a fit the one of the propagation
+ * before serves, which saves a pass. Where a sum then leaves 1e-150 .. 1e150 the node is done again
+ * with the true one. `exact` asks for the true one everywhere: beliefs are then a function of theta
+ * alone, to the last bit, which resuming a run relies on; model_fit() ends with it.
  */
 #ifndef TREFOIL_AIM_MODEL_PRIVATE_H
 #define TREFOIL_AIM_MODEL_PRIVATE_H
 
 #include "aim/model.h"
+#include "aim/sweep.h"
+
+/* Log-value of a structural zero: far below what any potential makes up for. */
+#define MODEL_ZERO (-1e9)
+
+/* Where the cells of a table fall in a table over fewer attributes. */
+struct projection {
+    struct strip strip; /* within a chunk */
+    uint32_t *offset;   /* of each chunk of the larger table, in the smaller */
+};
+
+/* Numbers that flow into a node's cells, or out of them. */
+struct flow {
+    const struct projection *by;
+    double *value;
+};
 
 struct potential {
     struct clique clique;
-    uint32_t home;   /* the tree clique that carries it */
-    size_t cells;    /* of the clique */
-    size_t offset;   /* in the vectors theta and mu */
-    uint32_t *index; /* cell of home -> cell of the clique; NULL where they are the same */
+    uint32_t home; /* the tree clique that carries it */
+    size_t cells;  /* of the clique */
+    size_t offset; /* in theta */
+    double *mu;    /* probabilities after model_propagate(); the home's belief itself if `whole` */
+    bool whole;    /* the clique is all of its home */
+    struct projection from_home;
+};
+
+/* A table of 0 and MODEL_ZERO, added like a potential but never fitted. */
+struct mask {
+    uint32_t home;
+    struct projection from_home;
+    double *value;
 };
 
 struct node {
-    size_t cells;
+    size_t cells, chunk; /* chunk divides cells */
     size_t separator_cells;
-    uint32_t *up;   /* own cell -> separator cell; NULL at the root, which has one */
-    uint32_t *down; /* parent's cell -> separator cell */
+    struct projection up;   /* own cells -> separator */
+    struct projection down; /* parent's cells -> separator */
     double *belief;
-    double *most, *sum, *message; /* one for each separator cell */
+    double *shift, *sum, *message; /* one for each separator cell; shift = -most */
+    size_t inflows, outflows;
+    struct flow *inflow;  /* potentials, masks, children's messages */
+    struct flow *outflow; /* children's separators, potentials' mu */
 };
 
 struct model {
     const struct domain *domain;
+    const struct sweep *sweep;
     struct junction *junction;
     struct node *node; /* of each tree clique */
     size_t potentials;
     struct potential *potential;
-    struct clique *cliques; /* the measured ones, for model_cells_with() */
-    size_t parameters;      /* length of theta and mu */
+    size_t masks;
+    struct mask *mask;
+    size_t cliques;
+    struct clique *clique; /* potentials' and masks', for model_cells_with() */
+    size_t parameters;     /* length of theta */
     double *theta;
-    double *mu; /* expected counts on the measured cliques, after model_propagate() */
     double total;
+    double log_z; /* after model_propagate() */
     uint64_t limit_cells;
 };
 
-/* Beliefs and mu from theta. */
-void model_propagate(struct model *m);
+/* Beliefs, mu and log_z from theta. */
+void model_propagate(struct model *m, bool exact);
+
+/* `offset` is allocated; the chunk is the whole table's. */
+enum err projection_new(struct projection *p, const struct scope *whole, size_t chunk,
+                        const struct scope *part, const struct domain *d) MUST_CHECK;
+void projection_clear(struct projection *p);
+/* Cells of a chunk of a table: those of its last attributes. */
+size_t projection_chunk(const struct scope *whole, const struct domain *d);
 
 #endif

@@ -1,0 +1,180 @@
+/* Belief propagation, and the projections that it runs on. */
+#include "aim/model_private.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+#define CHUNK_LEAST 256  /* so that a walk over chunks costs nothing */
+#define CHUNK_MOST 16384 /* so that a chunk stays in cache */
+#define SUM_LEAST 1e-150
+#define SUM_MOST 1e150
+
+/* --- projections ----------------------------------------------------------------------------- */
+
+/* First attribute of the chunk: the last ones whose cells are enough, but not too many. */
+static unsigned chunk_start(const struct scope *whole, const struct domain *d, size_t *cells)
+{
+    unsigned i = whole->n;
+    *cells = 1;
+    while (i > 0) {
+        size_t size = d->attribute[whole->attribute[i - 1]].size;
+        if (*cells >= CHUNK_LEAST && *cells * size > CHUNK_MOST)
+            break;
+        *cells *= size;
+        i--;
+    }
+    return i;
+}
+
+size_t projection_chunk(const struct scope *whole, const struct domain *d)
+{
+    size_t cells;
+    (void)chunk_start(whole, d, &cells);
+    return cells;
+}
+
+static void strip_make(struct strip *s, const struct scope *whole, unsigned start,
+                       const struct scope *part, const struct domain *d)
+{
+    *s = (struct strip){0};
+    for (unsigned i = whole->n; i-- > start;) {
+        size_t size = d->attribute[whole->attribute[i]].size;
+        bool kept = scope_has(part, whole->attribute[i]);
+        if (size == 1)
+            continue;
+        if (s->runs == 0)
+            s->kept = kept;
+        if (s->runs > 0 && kept == (s->runs % 2 == 1 ? s->kept : !s->kept))
+            s->length[s->runs - 1] *= size;
+        else
+            s->length[s->runs++] = size;
+    }
+    while (s->runs < 2)
+        s->length[s->runs++] = 1;
+}
+
+enum err projection_new(struct projection *p, const struct scope *whole, size_t chunk,
+                        const struct scope *part, const struct domain *d)
+{
+    size_t cells, inner = 1, chunks = scope_cells(whole, d) / chunk;
+    unsigned start = chunk_start(whole, d, &cells);
+    struct scope outer = *whole, rest;
+    struct scope_walk w;
+    strip_make(&p->strip, whole, start, part, d);
+    for (unsigned i = start; i < whole->n; i++)
+        if (scope_has(part, whole->attribute[i]))
+            inner *= d->attribute[whole->attribute[i]].size;
+    p->offset = memory_array(chunks, sizeof *p->offset);
+    if (p->offset == NULL)
+        return ERR_NOMEM;
+    outer.n = (uint16_t)start;
+    rest = scope_intersect(&outer, part);
+    scope_walk_start(&w, &outer, &rest, d);
+    for (size_t i = 0; i < chunks; i++, scope_walk_next(&w))
+        p->offset[i] = (uint32_t)(w.place * inner);
+    return ERR_OK;
+}
+
+void projection_clear(struct projection *p)
+{
+    memory_free(&p->offset);
+}
+
+/* --- up -------------------------------------------------------------------------------------- */
+
+/* b of one chunk: what flows in, added to what stands there or in its place. */
+static void gather(const struct model *m, const struct node *n, size_t chunk, double *b, bool add)
+{
+    if (!add && n->inflows == 0)
+        memset(b, 0, n->chunk * sizeof *b);
+    for (size_t k = 0; k < n->inflows; k++) {
+        const struct flow *f = &n->inflow[k];
+        const double *from = f->value + f->by->offset[chunk];
+        if (add || k > 0)
+            m->sweep->spread_add(b, from, &f->by->strip);
+        else
+            m->sweep->spread(b, from, &f->by->strip);
+    }
+}
+
+static void find_most(const struct model *m, struct node *n)
+{
+    for (size_t s = 0; s < n->separator_cells; s++)
+        n->shift[s] = -INFINITY;
+    for (size_t c = 0; c < n->cells / n->chunk; c++) {
+        double *b = n->belief + c * n->chunk;
+        gather(m, n, c, b, false);
+        m->sweep->collect_most(n->shift + n->up.offset[c], b, &n->up.strip);
+    }
+    for (size_t s = 0; s < n->separator_cells; s++)
+        n->shift[s] = -n->shift[s];
+}
+
+static void exponentiate(const struct model *m, struct node *n)
+{
+    memset(n->sum, 0, n->separator_cells * sizeof *n->sum);
+    for (size_t c = 0; c < n->cells / n->chunk; c++) {
+        double *b = n->belief + c * n->chunk;
+        m->sweep->spread(b, n->shift + n->up.offset[c], &n->up.strip);
+        gather(m, n, c, b, true);
+        m->sweep->exp(b, n->chunk);
+        m->sweep->collect(n->sum + n->up.offset[c], b, &n->up.strip);
+    }
+}
+
+static bool in_range(const struct node *n)
+{
+    bool fine = true;
+    for (size_t s = 0; s < n->separator_cells; s++)
+        fine &= n->sum[s] > SUM_LEAST && n->sum[s] < SUM_MOST;
+    return fine;
+}
+
+static void go_up(const struct model *m, struct node *n, bool exact)
+{
+    if (exact)
+        find_most(m, n);
+    exponentiate(m, n);
+    if (!exact && !in_range(n)) {
+        find_most(m, n);
+        exponentiate(m, n);
+    }
+    memcpy(n->message, n->sum, n->separator_cells * sizeof *n->message);
+    m->sweep->log(n->message, n->separator_cells);
+    for (size_t s = 0; s < n->separator_cells; s++)
+        n->message[s] -= n->shift[s];
+}
+
+/* --- down ------------------------------------------------------------------------------------ */
+
+/* `message` holds the parent's marginal of the separator (1 at the root); it becomes the scale. */
+static void go_down(const struct model *m, struct node *n)
+{
+    for (size_t s = 0; s < n->separator_cells; s++)
+        n->message[s] /= n->sum[s];
+    for (size_t c = 0; c < n->cells / n->chunk; c++) {
+        double *b = n->belief + c * n->chunk;
+        m->sweep->spread_multiply(b, n->message + n->up.offset[c], &n->up.strip);
+        for (size_t k = 0; k < n->outflows; k++) {
+            const struct flow *f = &n->outflow[k];
+            m->sweep->collect(f->value + f->by->offset[c], b, &f->by->strip);
+        }
+    }
+}
+
+void model_propagate(struct model *m, bool exact)
+{
+    struct node *root = &m->node[0];
+    for (size_t i = m->junction->cliques; i-- > 0;)
+        go_up(m, &m->node[i], exact);
+    m->log_z = root->message[0];
+    for (size_t i = 1; i < m->junction->cliques; i++)
+        memset(m->node[i].message, 0, m->node[i].separator_cells * sizeof(double));
+    for (size_t k = 0; k < m->potentials; k++)
+        if (!m->potential[k].whole)
+            memset(m->potential[k].mu, 0, m->potential[k].cells * sizeof(double));
+    root->message[0] = 1;
+    for (size_t i = 0; i < m->junction->cliques; i++)
+        go_down(m, &m->node[i]);
+}

@@ -1,0 +1,68 @@
+#include "aim/sweep.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#define LANES 8
+#define ROUNDER 0x1.8p52
+
+typedef double vector __attribute__((vector_size(LANES * sizeof(double)), aligned(8), may_alias));
+typedef int64_t whole __attribute__((vector_size(LANES * sizeof(double)), aligned(8), may_alias));
+
+typedef float narrow __attribute__((vector_size(LANES * sizeof(float)), aligned(4), may_alias));
+
+/* vectors never cross a call: helpers are inlined */
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+#define SWEEP(name) name##_plain
+#define SWEEP_NAME "portable"
+#define SWEEP_TARGET
+#include "aim/sweep_body.inc"
+
+#if defined(__x86_64__)
+#define SWEEP(name) name##_avx2
+#define SWEEP_NAME "AVX2"
+#define SWEEP_TARGET __attribute__((target("avx2")))
+#include "aim/sweep_body.inc"
+
+#define SWEEP(name) name##_avx512
+#define SWEEP_NAME "AVX-512"
+#define SWEEP_TARGET __attribute__((target("avx512f,avx512dq")))
+#include "aim/sweep_body.inc"
+#endif
+
+const struct sweep *sweep_plain(void)
+{
+    return &table_plain;
+}
+
+#if defined(__x86_64__)
+const struct sweep *sweep_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") ? &table_avx2 : NULL;
+}
+
+const struct sweep *sweep_avx512(void)
+{
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") ? &table_avx512
+                                                                                   : NULL;
+}
+#else
+const struct sweep *sweep_avx2(void)
+{
+    return NULL;
+}
+
+const struct sweep *sweep_avx512(void)
+{
+    return NULL;
+}
+#endif
+
+const struct sweep *sweep_best(void)
+{
+    const struct sweep *k = sweep_avx512();
+    if (k == NULL)
+        k = sweep_avx2();
+    return k != NULL ? k : sweep_plain();
+}

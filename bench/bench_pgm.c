@@ -1,0 +1,615 @@
+/*
+ * The estimator and central AIM, measured. Two uses:
+ *
+ *   bench_pgm [--json FILE] [--only PART]
+ *       PART: nursery, bp, aim or wide. Reference figures stand beside in reference/baselines.md.
+ *   bench_pgm --case FILE [--iterations N] [--plain] [--marginal a,b]...
+ *       Fits one case and prints loss, CPU seconds and the marginals asked for. A case is
+ *         { "domain": { "age": 32, "sex": 2 },  attributes in order, and their sizes
+ *           "total": 1000,                      optional: else estimated from the measurements
+ *           "measurements": [ { "clique": ["sex", "age"], "sigma": 5.0, "y": [...] } ] }
+ *       y row-major in the order of "clique", which need not be the domain's; other keys are left
+ *       out.
+ *
+ * Tables come from $TREFOIL_DATA, or ../shared/data; the nursery case from the folder `reference`
+ * beside it. What is absent is said and left out. Times are CPU seconds; each AIM run is a process
+ * of its own, so that its peak memory can be told.
+ */
+#include "aim/evaluate.h"
+#include "aim/loop.h"
+#include "aim/model_private.h"
+#include "aim/plaintext.h"
+#include "aim/sample.h"
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CASE_BYTES (1u << 30)
+#define MARGINALS_MAX 64
+
+static double cpu_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* --- cases ----------------------------------------------------------------------------------- */
+
+struct pgm_case {
+    struct domain *domain;
+    size_t measurements;
+    struct measurement *measurement;
+    struct clique *clique; /* of each measurement */
+    double total;
+};
+
+static enum err sizes_read(struct domain **d, const json_t *sizes, struct log *log)
+{
+    const char *name;
+    json_t *size;
+    TRY(domain_new(d));
+    json_object_foreach((json_t *)(uintptr_t)sizes, name, size)
+    {
+        TRY(domain_add_integer(*d, name, 0, json_integer_value(size) - 1, NULL, DOMAIN_REJECT,
+                               log));
+    }
+    return (*d)->attributes > 0 ? ERR_OK : ERR_FORMAT;
+}
+
+/* The clique of names in any order; place[i] is the position among `names` of its attribute i. */
+static enum err clique_of(const struct domain *d, const char *const *names, size_t count,
+                          struct clique *c, size_t *place, struct log *log)
+{
+    *c = (struct clique){0};
+    for (uint16_t a = 0; a < d->attributes; a++)
+        for (size_t k = 0; k < count && c->n < CLIQUE_MAX; k++)
+            if (strcmp(names[k], d->attribute[a].name) == 0) {
+                place[c->n] = k;
+                c->attribute[c->n++] = a;
+            }
+    if (c->n == count && count > 0)
+        return ERR_OK;
+    log_error(log, "a clique of %zu names has an unknown, repeated or ninth one (%s, ...)", count,
+              count > 0 ? names[0] : "none");
+    return ERR_FORMAT;
+}
+
+static enum err measurement_read(struct pgm_case *c, const json_t *m, struct log *log)
+{
+    const json_t *list = json_object_get(m, "clique"), *y = json_object_get(m, "y");
+    struct measurement *x = &c->measurement[c->measurements];
+    const char *names[CLIQUE_MAX + 1] = {NULL};
+    size_t place[CLIQUE_MAX], stride[CLIQUE_MAX] = {0}, step = 1, n = json_array_size(list);
+    uint64_t cells;
+    for (size_t k = 0; k < n && k <= CLIQUE_MAX; k++) {
+        names[k] = json_string_value(json_array_get(list, k));
+        if (names[k] == NULL)
+            return ERR_FORMAT;
+    }
+    TRY(clique_of(c->domain, names, n, &x->clique, place, log));
+    cells = clique_cells(&x->clique, c->domain);
+    x->sigma = json_number_value(json_object_get(m, "sigma"));
+    x->y = memory_array(cells, sizeof *x->y);
+    c->clique[c->measurements++] = x->clique;
+    if (x->y == NULL)
+        return ERR_NOMEM;
+    if (json_array_size(y) != cells) {
+        log_error(log, "measurement %zu has %zu numbers in y; its clique has %llu cells",
+                  c->measurements, json_array_size(y), (unsigned long long)cells);
+        return ERR_FORMAT;
+    }
+    for (size_t k = n; k-- > 0;)
+        for (unsigned i = 0; i < x->clique.n; i++)
+            if (place[i] == k) {
+                stride[i] = step;
+                step *= c->domain->attribute[x->clique.attribute[i]].size;
+            }
+    for (uint64_t i = 0; i < cells; i++) {
+        uint64_t left = i, at = 0;
+        for (unsigned k = x->clique.n; k-- > 0;) {
+            uint32_t size = c->domain->attribute[x->clique.attribute[k]].size;
+            at += left % size * stride[k];
+            left /= size;
+        }
+        x->y[i] = json_number_value(json_array_get(y, at));
+    }
+    return ERR_OK;
+}
+
+static enum err case_fill(struct pgm_case *c, const json_t *root, struct log *log)
+{
+    const json_t *list = json_object_get(root, "measurements");
+    size_t n = json_array_size(list);
+    TRY(sizes_read(&c->domain, json_object_get(root, "domain"), log));
+    c->measurement = memory_array(n, sizeof *c->measurement);
+    c->clique = memory_array(n, sizeof *c->clique);
+    if (c->measurement == NULL || c->clique == NULL)
+        return ERR_NOMEM;
+    for (size_t i = 0; i < n; i++)
+        TRY(measurement_read(c, json_array_get(list, i), log));
+    c->total = json_number_value(json_object_get(root, "total"));
+    if (!(c->total > 0))
+        c->total = model_estimate_total(c->domain, c->measurement, c->measurements);
+    return n > 0 ? ERR_OK : ERR_FORMAT;
+}
+
+static void case_clear(struct pgm_case *c)
+{
+    for (size_t i = 0; i < c->measurements; i++)
+        memory_free(&c->measurement[i].y);
+    memory_free(&c->measurement);
+    memory_free(&c->clique);
+    domain_free(&c->domain);
+}
+
+static json_t *json_read(const char *path, struct log *log)
+{
+    struct bytes text = {0};
+    json_error_t error;
+    json_t *root = NULL;
+    if (file_read(path, CASE_BYTES, &text, log) == ERR_OK) {
+        root = json_loadb((const char *)text.data, text.size, JSON_REJECT_DUPLICATES, &error);
+        if (root == NULL)
+            log_error(log, "%s:%d:%d: %s", path, error.line, error.column, error.text);
+    }
+    bytes_clear(&text);
+    return root;
+}
+
+static enum err case_read(struct pgm_case *c, const char *path, struct log *log)
+{
+    json_t *root = json_read(path, log);
+    enum err e = root != NULL ? ERR_OK : ERR_FORMAT;
+    *c = (struct pgm_case){0};
+    if (e == ERR_OK) {
+        e = case_fill(c, root, log);
+        if (e != ERR_OK)
+            log_error(log, "%s is no case: see the head of bench/bench_pgm.c", path);
+    }
+    json_decref(root);
+    if (e != ERR_OK)
+        case_clear(c);
+    return e;
+}
+
+static enum err case_fit(const struct pgm_case *c, enum fit_method method, unsigned iterations,
+                         struct model **m, struct fit_result *fitted, double *seconds,
+                         struct log *log)
+{
+    const struct fit_options o = {.method = method, .iterations = iterations};
+    double start = cpu_s();
+    TRY(model_new(m, c->domain, c->clique, c->measurements, UINT32_MAX, log));
+    model_set_total(*m, c->total);
+    TRY(model_fit(*m, c->measurement, c->measurements, &o, fitted, log));
+    *seconds = cpu_s() - start;
+    return ERR_OK;
+}
+
+static enum err print_marginal(const struct model *m, char *text, struct log *log)
+{
+    const struct domain *d = model_domain(m);
+    const char *names[CLIQUE_MAX + 1];
+    size_t place[CLIQUE_MAX], n = 0;
+    struct clique c;
+    double *counts;
+    enum err e;
+    printf("%s:", text);
+    for (char *name = strtok(text, ","); name != NULL && n <= CLIQUE_MAX; name = strtok(NULL, ","))
+        names[n++] = name;
+    TRY(clique_of(d, names, n, &c, place, log));
+    counts = memory_array(clique_cells(&c, d), sizeof *counts);
+    e = counts != NULL ? model_marginal(m, &c, counts, log) : ERR_NOMEM;
+    for (uint64_t i = 0; e == ERR_OK && i < clique_cells(&c, d); i++)
+        printf(" %.3f", counts[i]); /* in the domain's order of attributes */
+    printf("\n");
+    memory_free(&counts);
+    return e;
+}
+
+static enum err run_case(const char *path, enum fit_method method, unsigned iterations,
+                         char *const *marginal, size_t marginals, struct log *log)
+{
+    struct pgm_case c;
+    struct model *m = NULL;
+    struct fit_result fitted;
+    double seconds;
+    enum err e;
+    TRY(case_read(&c, path, log));
+    e = case_fit(&c, method, iterations, &m, &fitted, &seconds, log);
+    if (e == ERR_OK)
+        printf("loss %.10g  seconds %.4f  iterations %u  propagations %u  model cells %llu\n",
+               fitted.loss, seconds, fitted.iterations, fitted.trials,
+               (unsigned long long)model_cells(m));
+    for (size_t i = 0; e == ERR_OK && i < marginals; i++)
+        e = print_marginal(m, marginal[i], log);
+    model_free(&m);
+    case_clear(&c);
+    return e;
+}
+
+/* --- nursery --------------------------------------------------------------------------------- */
+
+static const char *data_folder(void)
+{
+    const char *folder = getenv("TREFOIL_DATA");
+    return folder != NULL ? folder : "../shared/data";
+}
+
+static json_t *bench_nursery(struct log *log)
+{
+    static const unsigned iterations[] = {100, 1000, 10000};
+    char path[4096];
+    struct pgm_case c;
+    struct model *m = NULL;
+    struct fit_result fitted;
+    double seconds;
+    json_t *out = json_object(), *losses = json_object();
+    json_object_set_new(out, "nursery_plain_loss", losses);
+    snprintf(path, sizeof path, "%s/../reference/pgm_nursery.json", data_folder());
+    if (case_read(&c, path, log) != ERR_OK)
+        return out;
+    for (int i = 0; i < 3; i++) {
+        char key[16];
+        if (case_fit(&c, FIT_PLAIN, iterations[i], &m, &fitted, &seconds, log) == ERR_OK) {
+            snprintf(key, sizeof key, "%u", iterations[i]);
+            json_object_set_new(losses, key, json_real(fitted.loss));
+            printf("nursery, plain, %5u iterations: loss %.7g, %.4f s\n", iterations[i],
+                   fitted.loss, seconds);
+        }
+        model_free(&m);
+    }
+    for (unsigned n = 100; n <= 100000; n += n / 10) {
+        bool done = case_fit(&c, FIT_FAST, n, &m, &fitted, &seconds, log) == ERR_OK &&
+                    fitted.loss <= 41.72;
+        model_free(&m);
+        if (!done)
+            continue;
+        json_object_set_new(out, "nursery_seconds_to_41_72", json_real(seconds));
+        json_object_set_new(out, "nursery_propagations_to_41_72", json_integer(fitted.trials));
+        printf("nursery, default: loss %.7g after %u propagations, %.5f s\n", fitted.loss,
+               fitted.trials, seconds);
+        break;
+    }
+    case_clear(&c);
+    return out;
+}
+
+/* --- belief propagation ---------------------------------------------------------------------- */
+
+static long peak_mib(void)
+{
+    struct rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    return u.ru_maxrss / 1024;
+}
+
+/* A chain of three-ways over attributes of `size` values, two shared with the next. */
+static enum err chain_new(struct domain **d, struct model **m, unsigned cliques, uint32_t size,
+                          struct log *log)
+{
+    struct clique *c = memory_array(cliques, sizeof *c);
+    enum err e = c != NULL ? domain_new(d) : ERR_NOMEM;
+    for (unsigned a = 0; e == ERR_OK && a < cliques + 2; a++) {
+        char name[16];
+        snprintf(name, sizeof name, "a%u", a);
+        e = domain_add_integer(*d, name, 0, size - 1, NULL, DOMAIN_REJECT, log);
+    }
+    for (unsigned k = 0; e == ERR_OK && k < cliques; k++)
+        c[k] = (struct clique){3, {(uint16_t)k, (uint16_t)(k + 1), (uint16_t)(k + 2)}};
+    if (e == ERR_OK)
+        e = model_new(m, *d, c, cliques, UINT32_MAX, log);
+    memory_free(&c);
+    return e;
+}
+
+static json_t *bench_bp_one(unsigned cliques, uint32_t size, struct log *log)
+{
+    struct domain *d = NULL;
+    struct model *m = NULL;
+    json_t *out = NULL;
+    if (chain_new(&d, &m, cliques, size, log) == ERR_OK) {
+        unsigned times = (unsigned)(30000000 / model_cells(m)) + 3;
+        double start, ms;
+        for (size_t i = 0; i < m->parameters; i++)
+            m->theta[i] = (double)((i * 2654435761u) % 1000) * 0.003;
+        model_propagate(m, true);
+        start = cpu_s();
+        for (unsigned k = 0; k < times; k++)
+            model_propagate(m, false);
+        ms = 1e3 * (cpu_s() - start) / times;
+        start = cpu_s();
+        for (unsigned k = 0; k < times; k++)
+            model_propagate(m, true);
+        printf("propagation, %8llu cells: %9.4f ms (exact %9.4f), %ld MiB\n",
+               (unsigned long long)model_cells(m), ms, 1e3 * (cpu_s() - start) / times, peak_mib());
+        out = json_pack("{sIsfsi}", "cells", (json_int_t)model_cells(m), "ms", ms, "peak_mib",
+                        (int)peak_mib());
+    }
+    model_free(&m);
+    domain_free(&d);
+    return out;
+}
+
+static json_t *bench_bp(struct log *log)
+{
+    static const struct {
+        unsigned cliques;
+        uint32_t size;
+    } shape[] = {{8, 5}, {10, 10}, {12, 20}, {11, 30}, {8, 50}, {14, 60}, {9, 100}};
+    json_t *list = json_array(), *out = json_object();
+    for (size_t i = 0; i < sizeof shape / sizeof shape[0]; i++)
+        json_array_append_new(list, bench_bp_one(shape[i].cliques, shape[i].size, log));
+    printf("(kernel: %s)\n", sweep_best()->name);
+    json_object_set_new(out, "bp_ms", list);
+    json_object_set_new(out, "kernel", json_string(sweep_best()->name));
+    return out;
+}
+
+/* --- AIM on tables --------------------------------------------------------------------------- */
+
+struct aim_case {
+    struct domain *domain;
+    struct workload *workload;
+    struct table *table;
+};
+
+static void aim_case_clear(struct aim_case *c)
+{
+    table_free(&c->table);
+    workload_free(&c->workload);
+    domain_free(&c->domain);
+}
+
+static enum err workload_read(struct aim_case *c, const char *path, struct log *log)
+{
+    json_t *root = json_read(path, log), *list = json_object_get(root, "cliques"), *entry;
+    struct clique *cliques;
+    size_t i, n;
+    enum err e = ERR_FORMAT;
+    n = json_array_size(list);
+    cliques = memory_array(n, sizeof *cliques);
+    json_array_foreach(list, i, entry)
+    {
+        const char *names[CLIQUE_MAX + 1] = {NULL};
+        size_t place[CLIQUE_MAX], k = json_array_size(entry);
+        for (size_t j = 0; j < k && j < CLIQUE_MAX; j++)
+            names[j] = json_string_value(json_array_get(entry, j));
+        e = clique_of(c->domain, names, k, &cliques[i], place, log);
+        if (e != ERR_OK)
+            break;
+    }
+    if (e == ERR_OK)
+        e = workload_new(&c->workload, c->domain, cliques, NULL, n, log);
+    memory_free(&cliques);
+    json_decref(root);
+    return e;
+}
+
+static enum err aim_case_read(struct aim_case *c, const char *name, struct log *log)
+{
+    char path[4096];
+    json_t *sizes;
+    enum err e;
+    *c = (struct aim_case){0};
+    snprintf(path, sizeof path, "%s/%s.domain.json", data_folder(), name);
+    sizes = json_read(path, log);
+    e = sizes != NULL ? sizes_read(&c->domain, sizes, log) : ERR_SYSTEM;
+    json_decref(sizes);
+    snprintf(path, sizeof path, "%s/%s.workload.json", data_folder(), name);
+    if (e == ERR_OK)
+        e = workload_read(c, path, log);
+    snprintf(path, sizeof path, "%s/%s.csv", data_folder(), name);
+    if (e == ERR_OK)
+        e = table_read_csv(&c->table, c->domain, path, NULL, log);
+    if (e != ERR_OK)
+        aim_case_clear(c);
+    return e;
+}
+
+struct aim_figures {
+    double l1, l1_model, cpu, loss, rounds, peak;
+};
+
+static struct aim_options bench_options(const struct aim_case *c, unsigned rounds, bool annealed)
+{
+    struct aim_options o = {.domain = c->domain,
+                            .workload = c->workload,
+                            .limits = {.rho = budget_rho(1, 1e-5), .epsilon_slack = 1},
+                            .rounds = rounds,
+                            .bounds = {.bits = 17}};
+    const char *final = getenv("BENCH_FIT_FINAL"), *fit = getenv("BENCH_FIT_ROUND");
+    (void)annealed;
+    o.fit = getenv("BENCH_PLAIN") != NULL ? FIT_PLAIN : FIT_FAST;
+    o.fit_final = final != NULL ? (unsigned)atoi(final) : 0;
+    o.fit_round = fit != NULL ? (unsigned)atoi(fit) : 0;
+    return o;
+}
+
+static enum err aim_once(const struct aim_case *c, const struct aim_options *o, uint64_t seed,
+                         struct aim_figures *f, struct log *log)
+{
+    struct random r;
+    struct noise_source noise = noise_from_random(&r);
+    struct plaintext *p = NULL;
+    struct aim_result *result = NULL;
+    struct table *rows = NULL;
+    double start = cpu_s();
+    enum err e;
+    random_seed_u64(&r, seed);
+    e = plaintext_new(&p, c->workload, c->table, &noise, log);
+    if (e == ERR_OK) {
+        struct aim_backend backend = plaintext_backend(p);
+        e = aim_run(&result, o, &backend, log);
+    }
+    f->cpu = cpu_s() - start;
+    if (e == ERR_OK)
+        e = evaluate_model(c->workload, result->model, c->table, NULL, &f->l1_model, log);
+    if (e == ERR_OK)
+        e = sample_rows(&rows, result->model, c->table->rows, seed, log);
+    if (e == ERR_OK)
+        e = evaluate_tables(c->workload, c->table, rows, NULL, &f->l1);
+    if (e == ERR_OK) {
+        f->loss = result->loss;
+        f->rounds = (double)result->rounds - 1;
+    }
+    table_free(&rows);
+    aim_result_free(&result);
+    plaintext_free(&p);
+    return e;
+}
+
+/* In a process of its own, for its peak memory. */
+static enum err aim_apart(const char *name, unsigned rounds, bool annealed, uint64_t seed,
+                          struct aim_figures *f, struct log *log)
+{
+    int ends[2], status = 1;
+    struct rusage usage;
+    pid_t child;
+    bool got;
+    if (pipe(ends) != 0)
+        return ERR_SYSTEM;
+    child = fork();
+    if (child == 0) {
+        struct aim_case c;
+        enum err e = aim_case_read(&c, name, log);
+        if (e == ERR_OK) {
+            struct aim_options o = bench_options(&c, rounds, annealed);
+            e = aim_once(&c, &o, seed, f, log);
+        }
+        _exit(e == ERR_OK && write(ends[1], f, sizeof *f) == sizeof *f ? 0 : 1);
+    }
+    close(ends[1]);
+    got = child > 0 && read(ends[0], f, sizeof *f) == sizeof *f;
+    close(ends[0]);
+    if (child > 0)
+        wait4(child, &status, 0, &usage);
+    f->peak = child > 0 ? (double)usage.ru_maxrss / 1024 : 0;
+    return got && status == 0 ? ERR_OK : ERR_SYSTEM;
+}
+
+static json_t *bench_aim_one(const char *name, unsigned rounds, bool annealed, unsigned seeds,
+                             struct log *log)
+{
+    struct aim_figures sum = {0}, f = {0};
+    double square = 0, n = seeds;
+    for (uint64_t seed = 1; seed <= seeds; seed++) {
+        if (aim_apart(name, rounds, annealed, seed, &f, log) != ERR_OK)
+            return NULL;
+        sum.l1 += f.l1 / n;
+        square += f.l1 * f.l1 / n;
+        sum.l1_model += f.l1_model / n;
+        sum.cpu += f.cpu / n;
+        sum.loss += f.loss / n;
+        sum.rounds += f.rounds / n;
+        sum.peak = fmax(sum.peak, f.peak);
+    }
+    printf("%-14s %-8s rounds %5.1f  L1 %.4f +- %.4f  of model %.4f  %7.3f CPU s  %5.0f MiB  loss "
+           "%.5g\n",
+           name, annealed ? "annealed" : "fixed", sum.rounds, sum.l1,
+           sqrt(fmax(0, square - sum.l1 * sum.l1) / fmax(1, n - 1)), sum.l1_model, sum.cpu,
+           sum.peak, sum.loss);
+    fflush(stdout);
+    return json_pack("{sssbsfsfsfsfsf}", "table", name, "annealed", annealed, "l1", sum.l1,
+                     "l1_model", sum.l1_model, "cpu_s", sum.cpu, "peak_mib", sum.peak, "rounds",
+                     sum.rounds);
+}
+
+static json_t *bench_aim(struct log *log)
+{
+    static const char *const tables[] = {"adult",    "adult_pgm",     "nursery",
+                                         "mushroom", "breast_cancer", "compas_caps"};
+    const char *seeds = getenv("BENCH_SEEDS"), *only = getenv("BENCH_TABLE");
+    json_t *list = json_array(), *out = json_object();
+    unsigned n = seeds != NULL ? (unsigned)atoi(seeds) : 5;
+    json_object_set_new(out, "aim", list);
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        char path[4096];
+        struct stat s;
+        if (only != NULL && strcmp(only, tables[i]) != 0)
+            continue;
+        snprintf(path, sizeof path, "%s/%s.csv", data_folder(), tables[i]);
+        if (stat(path, &s) != 0) {
+            printf("%s is absent: %s is left out (set TREFOIL_DATA)\n", path, tables[i]);
+            continue;
+        }
+        json_array_append_new(list, bench_aim_one(tables[i], 10, false, n, log));
+        if (getenv("BENCH_FIXED") == NULL)
+            json_array_append_new(list, bench_aim_one(tables[i], 0, true, n, log));
+        if (strcmp(tables[i], "adult") == 0)
+            json_array_append_new(list, bench_aim_one(tables[i], 32, false, 1, log));
+    }
+    return out;
+}
+
+/* --- command line ---------------------------------------------------------------------------- */
+
+static int all(const char *json, const char *only, struct log *log)
+{
+    static const struct {
+        const char *name;
+        json_t *(*run)(struct log *log);
+    } part[] = {{"nursery", bench_nursery}, {"bp", bench_bp}, {"aim", bench_aim}};
+    json_t *root = json_object();
+    int status = 0;
+    for (size_t i = 0; i < sizeof part / sizeof part[0]; i++)
+        if (only == NULL || strcmp(only, part[i].name) == 0) {
+            json_t *figures = part[i].run(log);
+            json_object_update(root, figures);
+            json_decref(figures);
+        }
+    if (json != NULL && json_dump_file(root, json, JSON_INDENT(2)) != 0) {
+        log_error(log, "cannot write %s", json);
+        status = 1;
+    }
+    json_decref(root);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct log log = {.file = stderr, .level = LOG_WARN};
+    const char *json = NULL, *only = NULL, *file = NULL;
+    char *marginal[MARGINALS_MAX];
+    enum fit_method method = FIT_FAST;
+    unsigned iterations = AIM_FIT_FINAL;
+    size_t marginals = 0;
+    for (int i = 1; i < argc; i++) {
+        const char *option = argv[i];
+        if (strcmp(option, "--plain") == 0) {
+            method = FIT_PLAIN;
+            continue;
+        }
+        if (++i == argc) {
+            log_error(&log, "%s needs a value; see the head of bench/bench_pgm.c", option);
+            return 2;
+        }
+        if (strcmp(option, "--json") == 0)
+            json = argv[i];
+        else if (strcmp(option, "--only") == 0)
+            only = argv[i];
+        else if (strcmp(option, "--case") == 0)
+            file = argv[i];
+        else if (strcmp(option, "--iterations") == 0)
+            iterations = (unsigned)strtoul(argv[i], NULL, 10);
+        else if (strcmp(option, "--marginal") == 0 && marginals < MARGINALS_MAX)
+            marginal[marginals++] = argv[i];
+        else {
+            log_error(&log, "unknown option %s; see the head of bench/bench_pgm.c", option);
+            return 2;
+        }
+    }
+    if (file == NULL)
+        return all(json, only, &log);
+    return run_case(file, method, iterations, marginal, marginals, &log) == ERR_OK ? 0 : 1;
+}
