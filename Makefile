@@ -59,7 +59,7 @@ FUZZERS := $(patsubst tests/%.c,build/fuzz/%,$(FUZZ_SOURCES))
 
 # Evaluated when a recipe runs, so that `make demo` may install the packages first.
 PKG_CFLAGS = $(shell pkg-config --cflags $(PACKAGES) $(TEST_PACKAGES) 2>/dev/null)
-PKG_LIBS = $(shell pkg-config --libs $(PACKAGES)) -lcsv -lm
+PKG_LIBS = -Wl,--as-needed $(shell pkg-config --libs $(PACKAGES)) -lcsv -lm
 TEST_LIBS = $(shell pkg-config --libs $(TEST_PACKAGES))
 
 ifeq ($(V),1)

@@ -2,7 +2,6 @@
 #include "parties/command.h"
 #include "parties/server.h"
 
-#include <pthread.h>
 #include <signal.h>
 #include <sys/stat.h>
 
@@ -21,19 +20,22 @@ static const char help[] =
     "example:\n"
     "  trefoil serve study.yaml --key north.key --folder /var/lib/trefoil/north\n";
 
-/* Turns the signals that end the process into the flag that every loop looks at. */
-static void *wait_for_signal(void *arg)
+/* The one mutable global: a signal handler is told nothing else to write to. */
+static atomic_bool stop_requested;
+
+static void request_stop(int signal_number)
 {
-    atomic_bool *stop = arg;
-    const struct timespec poll = {.tv_nsec = 200000000};
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGINT);
-    while (!atomic_load(stop))
-        if (sigtimedwait(&signals, NULL, &poll) > 0)
-            atomic_store(stop, true);
-    return NULL;
+    (void)signal_number;
+    atomic_store(&stop_requested, true);
+}
+
+static enum err stop_on_signals(void)
+{
+    struct sigaction action = {.sa_handler = request_stop, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    if (sigaction(SIGTERM, &action, NULL) != 0 || sigaction(SIGINT, &action, NULL) != 0)
+        return ERR_SYSTEM;
+    return ERR_OK;
 }
 
 static enum err serve(const char *path, const char *key, const char *folder, const char *listen,
@@ -41,32 +43,22 @@ static enum err serve(const char *path, const char *key, const char *folder, con
 {
     struct study *study = NULL;
     struct identity *me = NULL;
-    atomic_bool stop;
-    pthread_t waiter;
-    sigset_t signals;
     enum err e = secret_harden_process();
     umask(077); /* whatever is made in the folder is the operator's alone */
-    atomic_init(&stop, false);
     if (e == ERR_OK)
         e = study_load(&study, path, log);
     if (e == ERR_OK)
         e = identity_load(&me, key, log);
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGINT);
-    pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before any thread: all inherit it */
-    if (e == ERR_OK && pthread_create(&waiter, NULL, wait_for_signal, &stop) != 0)
-        e = ERR_SYSTEM;
+    if (e == ERR_OK)
+        e = stop_on_signals();
     if (e == ERR_OK) {
         const struct server_options options = {.study = study,
                                                .me = me,
                                                .folder = folder,
                                                .listen = listen,
-                                               .stop = &stop,
+                                               .stop = &stop_requested,
                                                .log = log};
         e = server_run(&options);
-        atomic_store(&stop, true);
-        pthread_join(waiter, NULL);
         log_info(log, "server stopped");
     }
     identity_free(&me);
