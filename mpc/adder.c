@@ -20,50 +20,100 @@ static void groups_of(struct groups *s, const struct planes *g, const struct pla
     }
 }
 
-/* Neighbours are combined in pairs into `fresh` planes; the number of groups halves. */
-static enum err combine_pairs(struct party *p, struct groups *s, const struct planes *fresh)
+/* The terms that combine neighbours in pairs into `fresh` planes. */
+static size_t pair_terms(const struct groups *s, const struct planes *fresh,
+                         struct bits_term *terms)
 {
-    struct bits_term terms[WIDTH_MAX];
     size_t count = 0;
-    unsigned pairs = s->count / 2;
-    for (unsigned i = 0; i < pairs; i++) {
+    for (unsigned i = 0; i < s->count / 2; i++) {
         struct bits g = planes_plane(fresh, 2 * i), propagate = planes_plane(fresh, 2 * i + 1);
         terms[count++] = (struct bits_term){g, s->p[2 * i + 1], s->g[2 * i], s->g[2 * i + 1]};
         if (i > 0)
             terms[count++] = (struct bits_term){propagate, s->p[2 * i + 1], s->p[2 * i], {0}};
     }
-    TRY(bits_terms(p, terms, count));
-    for (unsigned i = 0, t = 0; i < pairs; i++) {
-        s->g[i] = terms[t++].out;
+    return count;
+}
+
+/* Moves the views to the terms' results; the number of groups halves. */
+static void take_pairs(struct groups *s, const struct bits_term *terms)
+{
+    unsigned pairs = s->count / 2;
+    for (unsigned i = 0; i < pairs; i++) {
+        s->g[i] = (terms++)->out;
         if (i > 0)
-            s->p[i] = terms[t++].out;
+            s->p[i] = (terms++)->out;
     }
     if (s->count % 2 != 0) {
         s->g[pairs] = s->g[s->count - 1];
         s->p[pairs] = s->p[s->count - 1];
     }
     s->count = (s->count + 1) / 2;
+}
+
+/* A tree on its way: odd layers write one room, even layers the other. */
+struct climbing {
+    struct groups groups;
+    struct planes fresh[2];
+    size_t terms; /* of the layer at hand */
+};
+
+static enum err climb(struct party *p, struct climbing *c, size_t count)
+{
+    size_t all = 0;
+    for (size_t t = 0; t < count; t++)
+        all += c[t].groups.count;
+    struct bits_term *terms = scratch_take(p->scratch, all, sizeof *terms);
+    if (terms == NULL)
+        return ERR_NOMEM;
+    for (unsigned layer = 0;; layer++) {
+        size_t n = 0;
+        for (size_t t = 0; t < count; t++) {
+            c[t].terms = pair_terms(&c[t].groups, &c[t].fresh[layer % 2], terms + n);
+            n += c[t].terms;
+        }
+        if (n == 0)
+            return ERR_OK;
+        TRY(bits_terms(p, terms, n));
+        n = 0;
+        for (size_t t = 0; t < count; t++) {
+            if (c[t].terms > 0)
+                take_pairs(&c[t].groups, terms + n);
+            n += c[t].terms;
+        }
+    }
+}
+
+static enum err carries(struct party *p, const struct adder_tree *trees, size_t count)
+{
+    struct climbing *c = scratch_take(p->scratch, count, sizeof *c);
+    if (c == NULL)
+        return ERR_NOMEM;
+    for (size_t t = 0; t < count; t++) {
+        const struct planes *g = trees[t].g;
+        if (g->width == 0 || g->width > WIDTH_MAX)
+            return ERR_RANGE;
+        groups_of(&c[t].groups, g, trees[t].propagate);
+        TRY(party_planes(p, &c[t].fresh[0], g->width, g->n));
+        TRY(party_planes(p, &c[t].fresh[1], (g->width + 1) / 2, g->n));
+    }
+    TRY(climb(p, c, count));
+    for (size_t t = 0; t < count; t++)
+        bits_copy(trees[t].out, c[t].groups.g[0]);
     return ERR_OK;
+}
+
+enum err adder_carries(struct party *p, const struct adder_tree *trees, size_t count)
+{
+    struct scratch_mark mark = scratch_mark(p->scratch);
+    enum err e = carries(p, trees, count);
+    scratch_release(p->scratch, mark);
+    return e;
 }
 
 enum err adder_carry(struct party *p, struct bits out, struct planes *g, struct planes *propagate)
 {
-    struct scratch_mark mark = scratch_mark(p->scratch);
-    struct groups s;
-    struct planes fresh[2];
-    enum err e = g->width > WIDTH_MAX ? ERR_RANGE : ERR_OK;
-    if (e == ERR_OK) {
-        groups_of(&s, g, propagate);
-        e = party_planes(p, &fresh[0], g->width, g->n);
-    }
-    if (e == ERR_OK)
-        e = party_planes(p, &fresh[1], (g->width + 1) / 2, g->n);
-    for (unsigned layer = 0; e == ERR_OK && s.count > 1; layer++)
-        e = combine_pairs(p, &s, &fresh[layer % 2]);
-    if (e == ERR_OK)
-        bits_copy(out, s.g[0]);
-    scratch_release(p->scratch, mark);
-    return e;
+    const struct adder_tree tree = {out, g, propagate};
+    return adder_carries(p, &tree, 1);
 }
 
 /*

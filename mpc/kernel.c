@@ -6,7 +6,8 @@
 #if defined(__x86_64__)
 static bool runs_avx2(void)
 {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("pclmul");
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
+           __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("pclmul");
 }
 
 static bool runs_avx512(void)

@@ -6,8 +6,8 @@
  * more than the baseline but the functions of a table, each with its own target attribute.
  *
  *   portable   any processor
- *   avx2       AVX2, PCLMULQDQ
- *   avx512     AVX-512 F, BW, DQ, VL, VBMI; GFNI; PCLMULQDQ (Ice Lake, Zen 4 and later)
+ *   avx2       AVX2, BMI2, PCLMULQDQ
+ *   avx512     AVX-512 F, BW, DQ, VL, VBMI; GFNI; BMI2; PCLMULQDQ (Ice Lake, Zen 4 and later)
  *
  * All functions take any length, zero included; all but transpose and matrix* take any
  * alignment. An output may be an input at the same position, nothing else may overlap. No branch or index depends on a word's value.
@@ -42,6 +42,8 @@
     void (*bit_plus##bits)(uint##bits##_t * out, const uint64_t *b, const uint##bits##_t *g,       \
                            const uint##bits##_t *h, size_t n);
 
+#define KERNEL_BLOCK 8
+
 struct kernel {
     const char *name;
     /* z = x_a (y_a ^ y_b) ^ x_b y_a; ^ c if c is not NULL */
@@ -51,6 +53,25 @@ struct kernel {
     KERNEL_RING(16)
     KERNEL_RING(32)
     KERNEL_RING(64)
+    /* out[i] = the next word of `in` for each set bit i of mask, the others as they were; returns
+     * how many. The mask is public. */
+    unsigned (*expand32)(uint32_t *out, const uint32_t *in, uint64_t mask);
+    unsigned (*expand64)(uint64_t *out, const uint64_t *in, uint64_t mask);
+    /*
+     * The bits that a public mask chooses of one word of each of `planes` planes, `in_stride` words
+     * apart, follow one another from lane `at` of planes `stride` words apart. Lanes from `at` on
+     * in its word must be zero, or `at` a multiple of 64.
+     */
+    void (*append)(uint64_t *out, size_t stride, size_t at, const uint64_t *in, size_t in_stride,
+                   unsigned planes, uint64_t mask);
+    /*
+     * Of one component, `words` words (at most KERNEL_BLOCK) of each plane: what a carry tree needs
+     * for [x < c], see mpc/cached.c. c has width + 1 planes, x and below have width; g and p get
+     * width planes of KERNEL_BLOCK words. `first` is set for the component that carries constants.
+     */
+    void (*threshold)(uint64_t *g, uint64_t *p, const uint64_t *x, const uint64_t *below,
+                      size_t stride, const uint64_t *c, size_t c_stride, unsigned width,
+                      size_t words, bool first);
     /*
      * Bit k of row i goes to bit i of row k, in `count` matrices of 64 rows of 64 bits, in place.
      * They stand one after the other.

@@ -2,13 +2,15 @@
 
 #if defined(__x86_64__)
 
-#define TARGET __attribute__((target("avx2,pclmul")))
+#define TARGET __attribute__((target("avx2,bmi2,popcnt,pclmul")))
 #define VECTOR 32
 #define MATRIX_VECTORS 2
 
-#include "mpc/kernel_body.h"
-
 #include <immintrin.h>
+
+#define COMPRESS _pext_u64
+
+#include "mpc/kernel_body.h"
 
 /* One step between whole vectors: rows k and k + j, j a multiple of the 4 rows of a vector. */
 TARGET static inline void swap_rows(__m256i *m, unsigned j, uint64_t mask_word)

@@ -2,7 +2,9 @@
 
 #if defined(__x86_64__)
 
-#define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,gfni,pclmul")))
+#define TARGET                                                                                     \
+    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,gfni,bmi2,popcnt,"        \
+                          "pclmul")))
 #define VECTOR 64
 #define MATRIX_VECTORS 4
 
@@ -13,6 +15,26 @@
 #define ONES64(mask) _mm512_maskz_set1_epi64((__mmask8)(mask), 1)
 #define SPREAD(bits, out, b, i)                                                                    \
     ((out) = (vector##bits)ONES##bits(WORD_AT(64, b, (i) / 64) >> (i) % 64))
+
+#define COMPRESS _pext_u64
+#define EXPAND(bits)                                                                               \
+    TARGET static unsigned expand##bits(uint##bits##_t *out, const uint##bits##_t *in,             \
+                                        uint64_t mask)                                             \
+    {                                                                                              \
+        unsigned count = 0;                                                                        \
+        for (unsigned i = 0; i < 64; i += LANES(bits)) {                                           \
+            const MASK##bits chosen = (MASK##bits)(mask >> i);                                     \
+            EXPAND##bits(out + i, chosen, in + count);                                             \
+            count += (unsigned)__builtin_popcount(chosen);                                         \
+        }                                                                                          \
+        return count;                                                                              \
+    }
+#define MASK32 __mmask16
+#define MASK64 __mmask8
+#define EXPAND32(out, mask, in)                                                                    \
+    _mm512_mask_storeu_epi32(out, mask, _mm512_maskz_expandloadu_epi32(mask, in))
+#define EXPAND64(out, mask, in)                                                                    \
+    _mm512_mask_storeu_epi64(out, mask, _mm512_maskz_expandloadu_epi64(mask, in))
 
 #include "mpc/kernel_body.h"
 

@@ -198,6 +198,89 @@ RING(32)
 RING(64)
 
 /*
+ * With B the highest bit of c: t = [c >= 2^(k+1)] = [k < B] going down from the top; d = the bits of
+ * c below its highest; b = [B = k]. Position k < width - 1 generates where d is 1 and x 0, and
+ * propagates where they agree or k >= B. The top position generates Z_B and propagates Z_(B+1) ^
+ * Z_B, Z being 1 from `width` on.
+ */
+#define THRESHOLD(type, get, put)                                                                  \
+    {                                                                                              \
+        type t = get(c, width * c_stride + i), one = first ? ~(t ^ t) : (t ^ t);                   \
+        type top = t & one, next = t & one, above = one;                                           \
+        for (unsigned k = width; k-- > 0;) {                                                       \
+            type bit = get(c, k * c_stride + i), z = get(below, k * stride + i);                   \
+            type v = get(x, k * stride + i), d = bit & t, b = bit & ~t;                            \
+            if (k > 0) {                                                                           \
+                top ^= b & z;                                                                      \
+                next ^= b & above;                                                                 \
+            }                                                                                      \
+            if (k < width - 1) {                                                                   \
+                put(g, k *KERNEL_BLOCK + i) = (v & d) ^ (d & one);                                 \
+                put(p, k *KERNEL_BLOCK + i) = (v & t) ^ (~d & one);                                \
+            }                                                                                      \
+            above = z;                                                                             \
+            t |= bit;                                                                              \
+        }                                                                                          \
+        put(g, (width - 1) * KERNEL_BLOCK + i) = top;                                              \
+        put(p, (width - 1) * KERNEL_BLOCK + i) = top ^ next;                                       \
+    }
+#define GET_VECTOR(p, i) AT(64, p, i)
+#define PUT_VECTOR(p, i) PUT(64, p, i)
+#define GET_WORD(p, i) WORD_AT(64, p, i)
+#define PUT_WORD(p, i) WORD_PUT(64, p, i)
+
+TARGET static void threshold(uint64_t *g, uint64_t *p, const uint64_t *x, const uint64_t *below,
+                             size_t stride, const uint64_t *c, size_t c_stride, unsigned width,
+                             size_t words, bool first)
+{
+    size_t i = 0;
+    for (; i + LANES(64) <= words; i += LANES(64))
+        THRESHOLD(vector64, GET_VECTOR, PUT_VECTOR)
+    for (; i < words; i++)
+        THRESHOLD(uint64_t, GET_WORD, PUT_WORD)
+}
+
+#ifndef COMPRESS
+TARGET static inline uint64_t compress_bits(uint64_t word, uint64_t mask)
+{
+    uint64_t out = 0;
+    for (unsigned at = 0; mask != 0; mask &= mask - 1, at++)
+        out |= (word >> __builtin_ctzll(mask) & 1) << at;
+    return out;
+}
+#define COMPRESS compress_bits
+#endif
+
+TARGET static void append(uint64_t *out, size_t stride, size_t at, const uint64_t *in,
+                          size_t in_stride, unsigned planes, uint64_t mask)
+{
+    const unsigned count = (unsigned)__builtin_popcountll(mask), shift = at % 64;
+    out += at / 64;
+    if (count == 0)
+        return;
+    for (unsigned k = 0; k < planes; k++, out += stride) {
+        uint64_t bits = mask == UINT64_MAX ? in[k * in_stride] : COMPRESS(in[k * in_stride], mask);
+        out[0] = shift == 0 ? bits : out[0] | bits << shift;
+        if (shift + count > 64)
+            out[1] = bits >> (64 - shift);
+    }
+}
+
+#ifndef EXPAND
+#define EXPAND(bits)                                                                               \
+    TARGET static unsigned expand##bits(uint##bits##_t *out, const uint##bits##_t *in,             \
+                                        uint64_t mask)                                             \
+    {                                                                                              \
+        unsigned count = 0;                                                                        \
+        for (; mask != 0; mask &= mask - 1)                                                        \
+            out[__builtin_ctzll(mask)] = in[count++];                                              \
+        return count;                                                                              \
+    }
+#endif
+EXPAND(32)
+EXPAND(64)
+
+/*
  * Matrix products by blocks: DEPTH rows of b, COLUMNS of them at a time, packed so that they stay
  * in the cache; against them ROWS rows of a, with all sums in registers.
  */
@@ -297,7 +380,8 @@ MATRIX(32)
 #define KERNEL_TABLE(table_name)                                                                   \
     {                                                                                              \
         .name = table_name, .gate = gate, .exclusive = exclusive, KERNEL_RING_TABLE(16),           \
-        KERNEL_RING_TABLE(32), KERNEL_RING_TABLE(64), .transpose = transpose, .field = field,      \
+        KERNEL_RING_TABLE(32), KERNEL_RING_TABLE(64), .expand32 = expand32, .expand64 = expand64,  \
+        .append = append, .threshold = threshold, .transpose = transpose, .field = field,          \
         .matrix16 = matrix16, .matrix32 = matrix32,                                                \
     }
 

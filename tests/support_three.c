@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 struct seat {
     unsigned index;
@@ -16,6 +17,16 @@ struct seat {
     struct three_costs *costs;
     enum err result;
 };
+
+bool three_kernel(unsigned i)
+{
+    static const char *const names[] = {"portable", "avx2", "avx512"};
+    if (kernel_by_name(names[i]) == NULL)
+        return false;
+    setenv("TREFOIL_KERNEL", names[i], 1);
+    printf("# kernel %s\n", names[i]);
+    return true;
+}
 
 uint64_t three_random(uint64_t *state)
 {

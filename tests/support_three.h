@@ -45,6 +45,22 @@ uint64_t three_sum64(const struct three_result *r, size_t i);
 word128 three_sum128(const struct three_result *r, size_t i);
 word128 three_xor(const struct three_result *r, size_t i);
 
+/*
+ * Makes all parties to come use kernel table i (0 portable, 1 avx2, 2 avx512), by the environment;
+ * false where this processor cannot run it.
+ */
+bool three_kernel(unsigned i);
+
+/* Runs a cmocka group under every table; for main(). */
+#define THREE_EACH_KERNEL(tests)                                                                   \
+    ({                                                                                             \
+        int failed = 0;                                                                            \
+        for (unsigned table = 0; table < 3; table++)                                               \
+            if (three_kernel(table))                                                               \
+                failed += cmocka_run_group_tests(tests, NULL, NULL);                               \
+        failed;                                                                                    \
+    })
+
 /* Deterministic test numbers. */
 uint64_t three_random(uint64_t *state);
 

@@ -224,6 +224,83 @@ static const size_t sides[][3] = {{0, 3, 4},     {1, 1, 1},     {3, 0, 2},    {4
 MATRIX_TESTS(16)
 MATRIX_TESTS(32)
 
+static void expansions_and_appendices(void **state)
+{
+    static const uint64_t masks[] = {0, 1, UINT64_MAX, (uint64_t)1 << 63, 0xff00ff00ff00ff01};
+    (void)state;
+    for (size_t t = 0; t < 3; t++)
+        for (uint64_t round = 0; round < 40 && table(t) != NULL; round++) {
+            uint64_t seed = round, mask = round < 5 ? masks[round] : three_random(&seed);
+            uint64_t in[64], wide[64], wide_twin[64], planes[3 * 4] = {0}, row[3];
+            uint32_t narrow_in[64], narrow[64], narrow_twin[64];
+            unsigned used = 0, at = (unsigned)round % 64;
+            for (size_t i = 0; i < 64; i++) {
+                in[i] = three_random(&seed);
+                narrow_in[i] = (uint32_t)in[i];
+                wide[i] = wide_twin[i] = i;
+                narrow[i] = narrow_twin[i] = (uint32_t)i;
+            }
+            for (size_t i = 0; i < 64; i++)
+                if (mask >> i & 1) {
+                    wide_twin[i] = in[used];
+                    narrow_twin[i] = narrow_in[used++];
+                }
+            assert_int_equal(table(t)->expand64(wide, in, mask), used);
+            assert_int_equal(table(t)->expand32(narrow, narrow_in, mask), used);
+            assert_memory_equal(wide, wide_twin, sizeof wide);
+            assert_memory_equal(narrow, narrow_twin, sizeof narrow);
+            for (size_t k = 0; k < 3; k++)
+                row[k] = in[k];
+            table(t)->append(planes, 4, at, row, 1, 3, mask);
+            table(t)->append(planes, 4, at + used, row, 1, 3, UINT64_MAX);
+            for (size_t k = 0; k < 3; k++)
+                for (unsigned i = 0, chosen = at; i < 128; i++)
+                    if (i >= 64 || mask >> i & 1) {
+                        assert_int_equal(planes[4 * k + chosen / 64] >> chosen % 64 & 1,
+                                         row[k] >> i % 64 & 1);
+                        chosen++;
+                    }
+        }
+}
+
+/* The values that the tree combines, component by component, lane by lane. */
+static void thresholds(void **state)
+{
+    const unsigned l = 9;
+    (void)state;
+    for (size_t t = 0; t < 3; t++)
+        for (size_t words = 1; words <= KERNEL_BLOCK && table(t) != NULL; words++)
+            for (int first = 0; first < 2; first++) {
+                const size_t stride = 13;
+                struct room r = room_new(words, false);
+                const uint64_t *x = r.in[0], *below = r.in[1];
+                uint64_t *c = r.in[2], *g = r.in[3], *p = r.in[4];
+                for (size_t i = 0; i < stride; i++) /* c <= 2^l */
+                    for (unsigned k = 0; k < l; k++)
+                        c[k * stride + i] &= ~c[l * stride + i];
+                table(t)->threshold(g, p, x, below, stride, c, stride, l, words, first != 0);
+                for (size_t i = 0; i < 64 * words; i++) {
+                    unsigned b = l + 1, one = (unsigned)first;
+                    for (unsigned k = l + 1; k-- > 0 && b > l;)
+                        if (BIT(c + k * stride, i))
+                            b = k;
+                    if (b == 0 || b > l) /* not compared */
+                        continue;
+                    for (unsigned k = 0; k + 1 < l; k++) {
+                        uint64_t d = k < b && BIT(c + k * stride, i), v = BIT(x + k * stride, i);
+                        assert_int_equal(BIT(g + k * KERNEL_BLOCK, i), d & (v ^ one));
+                        assert_int_equal(BIT(p + k * KERNEL_BLOCK, i),
+                                         (k < b ? v : 0) ^ (one & !d));
+                    }
+                    uint64_t z = b < l ? BIT(below + b * stride, i) : one;
+                    uint64_t next = b + 1 < l ? BIT(below + (b + 1) * stride, i) : one;
+                    assert_int_equal(BIT(g + (l - 1) * KERNEL_BLOCK, i), z);
+                    assert_int_equal(BIT(p + (l - 1) * KERNEL_BLOCK, i), z ^ next);
+                }
+                memory_free(&r.memory);
+            }
+}
+
 static void slices(void **state)
 {
     (void)state;
@@ -314,6 +391,8 @@ int main(void)
         cmocka_unit_test(field_products),
         cmocka_unit_test(matrix16_products),
         cmocka_unit_test(matrix32_products),
+        cmocka_unit_test(expansions_and_appendices),
+        cmocka_unit_test(thresholds),
         cmocka_unit_test(slices),
         cmocka_unit_test(the_environment_chooses),
         cmocka_unit_test(which_tables_ran),

@@ -739,5 +739,5 @@ int main(void)
         cmocka_unit_test(argmax_opens_the_lowest_largest_index_alone),
         cmocka_unit_test(the_field_is_a_field),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return THREE_EACH_KERNEL(tests);
 }

@@ -1,0 +1,256 @@
+/* mpc/cached.h: distances to public numbers, against plain arithmetic, with their exact costs. */
+#include "tests/support_cmocka.h"
+
+#include "base/memory.h"
+#include "mpc/cached.h"
+#include "tests/support_three.h"
+
+#include <string.h>
+
+#define SPANS 3
+
+struct call {
+    unsigned l;
+    enum cached_ring ring;
+    size_t lanes;
+    uint64_t *x, *c; /* of all lanes */
+    struct cached_span spans[SPANS];
+    struct three_result out;
+    struct net_counters before[3], after[3]; /* of cached_distance() alone */
+    uint64_t cache_sent[3], cache_rounds;
+};
+
+static enum err job(struct party *p, void *shared)
+{
+    struct call *c = shared;
+    struct share64 x, out;
+    struct planes bits;
+    struct cached *cached;
+    struct net_counters start;
+    TRY(three_share64(p, &x, c->x, c->lanes, 1));
+    TRY(three_share_planes(p, &bits, c->x, c->lanes, c->l, 2));
+    TRY(share64_new(&out, SPANS));
+    start = net_total(p->net);
+    TRY(cached_new(p, &cached, c->ring, x, &bits));
+    c->before[p->index] = net_total(p->net);
+    c->cache_sent[p->index] = c->before[p->index].payload_sent - start.payload_sent;
+    if (p->index == 0)
+        c->cache_rounds = c->before[0].rounds - start.rounds;
+    TRY(cached_distance(p, out, cached, c->spans));
+    c->after[p->index] = net_total(p->net);
+    three_put64(&c->out, p, out);
+    cached_free(&cached);
+    share64_free(&x);
+    share64_free(&out);
+    planes_free(&bits);
+    return ERR_OK;
+}
+
+/* The widest span holds `cells`; the others are short and elsewhere. */
+static struct call *fresh(unsigned l, enum cached_ring ring, size_t cells)
+{
+    struct call *c = memory_array(1, sizeof *c);
+    uint64_t seed = l + cells;
+    const uint64_t limit = (uint64_t)1 << l;
+    assert_non_null(c);
+    c->l = l;
+    c->ring = ring;
+    c->lanes = 64 * bits_words(cells) + 128;
+    c->x = memory_array(c->lanes, sizeof *c->x);
+    c->c = memory_array(c->lanes, sizeof *c->c);
+    for (size_t i = 0; i < c->lanes; i++) {
+        uint64_t r = three_random(&seed), s = three_random(&seed);
+        c->x[i] = (r % limit) >> s % (l + 1) >> (l > 17 ? l - 17 : 0);
+        c->c[i] = (three_random(&seed) % (limit << CACHED_GRID)) >> (s >> 32) % (l + CACHED_GRID);
+        if (l > 17)
+            c->c[i] >>= l - 17;
+    }
+    for (size_t i = 0; i < c->lanes && i < 64; i++) { /* every power of two and its neighbours */
+        uint64_t power = (uint64_t)1 << i % (l + 1);
+        if (l > 17)
+            break;
+        c->c[i] = (power << CACHED_GRID) - (i / 18 == 1);
+        c->x[i] = i / 18 == 2 ? 0 : power - (i / 18 == 3 ? 1 : 0);
+        c->x[i] = c->x[i] < limit ? c->x[i] : limit - 1;
+    }
+    c->spans[0] = (struct cached_span){64, cells, c->c + 64};
+    c->spans[1] = (struct cached_span){0, c->lanes < 64 ? c->lanes : 64, c->c};
+    c->spans[2] = (struct cached_span){c->lanes - 64, 1, c->c + c->lanes - 64};
+    return c;
+}
+
+static void finish(struct call *c)
+{
+    three_result_free(&c->out);
+    memory_free(&c->x);
+    memory_free(&c->c);
+    memory_free(&c);
+}
+
+static void run(struct call *c)
+{
+    assert_int_equal(three_result_new(&c->out, SPANS), ERR_OK);
+    assert_int_equal(three_run(c->lanes, job, c, NULL), ERR_OK);
+    assert_true(three_replicated(&c->out, 64));
+    for (size_t k = 0; k < SPANS; k++) {
+        uint64_t sum = 0;
+        for (size_t i = 0; i < c->spans[k].cells; i++) {
+            uint64_t x = c->x[c->spans[k].from + i] << CACHED_GRID, y = c->spans[k].c[i];
+            sum += x > y ? x - y : y - x;
+        }
+        assert_true(three_sum64(&c->out, k) == sum);
+    }
+}
+
+static uint64_t sent(const struct call *c, int server)
+{
+    return c->after[server].payload_sent - c->before[server].payload_sent;
+}
+
+static unsigned log2_ceil(unsigned n)
+{
+    unsigned k = 0;
+    while ((1u << k) < n)
+        k++;
+    return k;
+}
+
+static void distances_are_exact(void **state)
+{
+    static const size_t cells[] = {1, 63, 64, 65, 511, 512, 513, 1000};
+    static const unsigned widths[] = {1, 2, 3, 4, 5, 8, 9, 16, 17};
+    (void)state;
+    for (size_t w = 0; w < 9; w++)
+        for (size_t n = 0; n < 8; n++) {
+            struct call *c = fresh(widths[w], CACHED_64, cells[n]);
+            run(c);
+            assert_true(c->after[0].rounds - c->before[0].rounds <= log2_ceil(widths[w]) + 3);
+            finish(c);
+        }
+}
+
+static void small_sums_fit_the_narrow_ring(void **state)
+{
+    (void)state;
+    for (size_t cells = 1; cells < 1100; cells = 2 * cells + 5) {
+        struct call *c = fresh(17, CACHED_32, cells);
+        for (size_t i = 0; i < c->lanes; i++) { /* sums below 2^31 */
+            c->x[i] %= 1 + ((1 << 17) / c->lanes);
+            c->c[i] %= 1 + ((1 << 28) / c->lanes);
+        }
+        run(c);
+        assert_true(c->after[0].rounds - c->before[0].rounds <= log2_ceil(17) + 5);
+        finish(c);
+    }
+}
+
+static void wide_counts(void **state)
+{
+    static const unsigned widths[] = {18, 31, 33, 52};
+    (void)state;
+    for (size_t w = 0; w < 4; w++) {
+        struct call *c = fresh(widths[w], CACHED_64, 300);
+        run(c);
+        finish(c);
+    }
+}
+
+/* Dense: every C needs the full width. */
+static void a_dense_cell_costs_at_most_twelve_bytes(void **state)
+{
+    (void)state;
+    for (int ring = 0; ring < 2; ring++) {
+        const size_t cells = 64 * 512;
+        const uint64_t ands = 2 * 16 - 5, element = ring == CACHED_32 ? 4 : 8;
+        uint64_t all = 0;
+        struct call *c = fresh(17, (enum cached_ring)ring, cells);
+        for (size_t i = 0; i < c->lanes; i++) {
+            c->c[i] = (uint64_t)(2 + i % 500) << CACHED_GRID;
+            c->x[i] = i % 3;
+        }
+        for (size_t i = 0; i < cells; i++)
+            c->c[64 + i] = ((uint64_t)256 << CACHED_GRID) + i; /* B = 8: of the widest class */
+        c->spans[1].cells = c->spans[2].cells = 0;
+        if (ring == CACHED_32)
+            c->l = 17;
+        assert_int_equal(three_result_new(&c->out, SPANS), ERR_OK);
+        assert_int_equal(three_run(c->lanes, job, c, NULL), ERR_OK);
+        for (int s = 0; s < 3; s++) {
+            all += sent(c, s);
+            assert_true(sent(c, s) <= 12 * cells);
+        }
+        assert_int_equal(all, 3 * cells * ands / 8 + 3 * cells * element + 3 * SPANS * element +
+                                  (ring == CACHED_32 ? 4 * 8 * SPANS : 0));
+        assert_int_equal(c->after[0].rounds - c->before[0].rounds, ring == CACHED_32 ? 10 : 8);
+        /* flags: 33 ANDs, 5 rounds; [x = 0]: an element a server, 2 rounds */
+        assert_int_equal(c->cache_sent[0] + c->cache_sent[1] + c->cache_sent[2],
+                         3 * c->lanes * 33 / 8 + 3 * c->lanes * element);
+        assert_int_equal(c->cache_rounds, 7);
+        finish(c);
+    }
+}
+
+static void cells_up_to_one_cost_nothing(void **state)
+{
+    struct call *c = fresh(17, CACHED_64, 1000);
+    (void)state;
+    for (size_t i = 0; i < c->lanes; i++)
+        c->c[i] = i % 1025;
+    run(c);
+    for (int s = 0; s < 3; s++)
+        assert_int_equal(sent(c, s), 8 * SPANS);
+    assert_int_equal(c->after[0].rounds - c->before[0].rounds, 1);
+    finish(c);
+    /* and one cell among them costs one lane of the narrowest width */
+    c = fresh(17, CACHED_64, 1000);
+    for (size_t i = 0; i < c->lanes; i++)
+        c->c[i] = i == 100 ? 3 << CACHED_GRID : i % 1025;
+    run(c);
+    assert_int_equal(sent(c, 0) + sent(c, 1) + sent(c, 2), 3 * 8 * SPANS + 3 * 8 + 3 * 64 * 8);
+    assert_int_equal(c->after[0].rounds - c->before[0].rounds, 1 + 2 + 1);
+    finish(c);
+}
+
+static enum err out_of_range(struct party *p, void *shared)
+{
+    struct call *c = shared;
+    struct share64 x, out;
+    struct planes bits;
+    struct cached *cached, *none;
+    TRY(three_share64(p, &x, c->x, c->lanes, 1));
+    TRY(three_share_planes(p, &bits, c->x, c->lanes, c->l, 2));
+    TRY(share64_new(&out, SPANS));
+    TRY(cached_new(p, &cached, c->ring, x, &bits));
+    p->log = NULL;
+    enum err e = cached_distance(p, out, cached, c->spans);
+    bits.width = 21;
+    enum err wide = cached_new(p, &none, CACHED_32, x, &bits);
+    bits.width = c->l;
+    cached_free(&cached);
+    share64_free(&x);
+    share64_free(&out);
+    planes_free(&bits);
+    return e == ERR_RANGE && wide == ERR_RANGE && none == NULL ? ERR_OK : ERR_MISUSE;
+}
+
+static void what_could_wrap_is_refused(void **state)
+{
+    struct call *c = fresh(5, CACHED_32, 100);
+    (void)state;
+    c->c[70] = ((uint64_t)32 << CACHED_GRID) + 1;
+    assert_int_equal(three_run(1, out_of_range, c, NULL), ERR_OK);
+    finish(c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(distances_are_exact),
+        cmocka_unit_test(small_sums_fit_the_narrow_ring),
+        cmocka_unit_test(wide_counts),
+        cmocka_unit_test(a_dense_cell_costs_at_most_twelve_bytes),
+        cmocka_unit_test(cells_up_to_one_cost_nothing),
+        cmocka_unit_test(what_could_wrap_is_refused),
+    };
+    return THREE_EACH_KERNEL(tests);
+}
