@@ -38,6 +38,7 @@ struct aim_measure {
     const uint32_t *query;  /* `queries` closure indices */
     uint64_t multiplier;    /* m: the same for all of the batch */
     int64_t *const *values; /* out: for each query its cells, row-major */
+    uint64_t *population;   /* out, 0 before: names the set of rows, if it grows between rounds */
 };
 
 struct aim_candidate {

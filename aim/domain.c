@@ -334,3 +334,109 @@ void domain_write(const struct domain *d, struct bytes *out)
     for (size_t i = 0; i < d->attributes; i++)
         attribute_write(&d->attribute[i], out);
 }
+
+/* --- reading back ---------------------------------------------------------------------------- */
+
+/* A string of any length, on the heap; NULL, with the reader marked, if there is none. */
+static char *read_text(struct reader *r)
+{
+    size_t n = 0;
+    const uint8_t *p = reader_block(r, &n);
+    char *text = p != NULL && memchr(p, 0, n) == NULL ? memory_array(n + 1, 1) : NULL;
+    if (text != NULL)
+        memcpy(text, p, n);
+    else
+        r->failed = true;
+    return text;
+}
+
+/* What is common to all kinds, from the bytes of one attribute. */
+struct header {
+    char *name;
+    char *missing;
+    uint8_t kind;
+    enum domain_policy policy;
+    uint32_t values;
+};
+
+static enum err read_categorical(struct domain *d, const struct header *h, struct reader *r,
+                                 struct log *log)
+{
+    char **labels = memory_array(h->values, sizeof *labels);
+    enum err e = labels != NULL ? ERR_OK : ERR_NOMEM;
+    for (uint32_t i = 0; e == ERR_OK && i < h->values; i++) {
+        labels[i] = read_text(r);
+        e = labels[i] != NULL ? ERR_OK : ERR_FORMAT;
+    }
+    if (e == ERR_OK)
+        e = domain_add_categorical(d, h->name, (const char *const *)labels, h->values, h->missing,
+                                   h->policy, log);
+    for (uint32_t i = 0; labels != NULL && i < h->values; i++)
+        memory_free(&labels[i]);
+    memory_free(&labels);
+    return e;
+}
+
+static enum err read_integer(struct domain *d, const struct header *h, struct reader *r,
+                             struct log *log)
+{
+    int64_t min = (int64_t)reader_u64(r), max = (int64_t)reader_u64(r);
+    if (r->failed || (uint64_t)max - (uint64_t)min != (uint64_t)h->values - 1)
+        return ERR_FORMAT;
+    return domain_add_integer(d, h->name, min, max, h->missing, h->policy, log);
+}
+
+static enum err read_numeric(struct domain *d, const struct header *h, struct reader *r,
+                             struct log *log)
+{
+    double *edges = memory_array((size_t)h->values + 1, sizeof *edges);
+    enum err e = edges != NULL ? ERR_OK : ERR_NOMEM;
+    for (uint32_t i = 0; e == ERR_OK && i <= h->values; i++)
+        edges[i] = reader_double(r);
+    if (e == ERR_OK && r->failed)
+        e = ERR_FORMAT;
+    if (e == ERR_OK)
+        e = domain_add_numeric(d, h->name, edges, (size_t)h->values + 1, h->missing, h->policy,
+                               log);
+    memory_free(&edges);
+    return e;
+}
+
+static enum err attribute_read(struct domain *d, struct reader *r, struct log *log)
+{
+    struct header h = {.name = read_text(r)};
+    uint8_t policy, missing;
+    enum err e = ERR_FORMAT;
+    h.kind = reader_u8(r);
+    policy = reader_u8(r);
+    missing = reader_u8(r);
+    if (missing == 1)
+        h.missing = read_text(r);
+    h.values = reader_u32(r);
+    if (!r->failed && missing <= 1 && policy <= DOMAIN_AS_MISSING && h.values > 0 &&
+        h.values <= DOMAIN_SIZE_MAX) {
+        h.policy = (enum domain_policy)policy;
+        if (h.kind == DOMAIN_CATEGORICAL)
+            e = read_categorical(d, &h, r, log);
+        else if (h.kind == DOMAIN_INTEGER)
+            e = read_integer(d, &h, r, log);
+        else if (h.kind == DOMAIN_NUMERIC)
+            e = read_numeric(d, &h, r, log);
+    }
+    memory_free(&h.name);
+    memory_free(&h.missing);
+    return e;
+}
+
+enum err domain_read(struct domain **out, struct reader *r, struct log *log)
+{
+    struct domain *d = NULL;
+    uint32_t attributes = reader_u32(r);
+    enum err e = r->failed || attributes > DOMAIN_ATTRIBUTES_MAX ? ERR_FORMAT : domain_new(&d);
+    for (uint32_t i = 0; e == ERR_OK && i < attributes; i++)
+        e = attribute_read(d, r, log);
+    if (e != ERR_OK)
+        domain_free(&d);
+    *out = d;
+    return e;
+}

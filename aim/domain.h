@@ -72,7 +72,9 @@ uint32_t domain_find(const struct domain *d, const char *name);
  * DOMAIN_NO_CODE. */
 uint32_t domain_code(const struct domain_attribute *a, const char *text);
 
-/* Canonical bytes: equal exactly when two domains mean the same. For digests. */
+/* Canonical bytes: equal exactly when two domains mean the same. For digests and files. */
 void domain_write(const struct domain *d, struct bytes *out);
+/* The domain that domain_write() wrote. ERR_FORMAT, or ERR_STUDY, logged, for anything else. */
+enum err domain_read(struct domain **domain, struct reader *r, struct log *log) MUST_CHECK;
 
 #endif

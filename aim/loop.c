@@ -1,31 +1,13 @@
 #include "aim/loop.h"
 
+#include "aim/loop_private.h"
 #include "base/memory.h"
 
 #include <math.h>
 #include <string.h>
 
-#define MEASURE_SHARE 0.9
-/* Taken off sigma and epsilon so that rounding here cannot end above rho by a unit. */
+/* Taken off estimates so that rounding cannot take their sum above the bound. */
 #define GUARD 0x1p-48
-
-struct loop {
-    const struct aim_options *options;
-    const struct aim_backend *backend;
-    struct log *log;
-    struct ledger *ledger;
-    struct aim_result *result;
-    double epsilon;
-    uint64_t multiplier;
-    size_t candidates;
-    struct aim_candidate *candidate;
-    uint32_t *query;       /* of each candidate */
-    uint64_t *multipliers; /* room for select_plan() */
-    uint64_t *penalties;
-    uint64_t *estimate; /* cells of all candidates, one after the other */
-    uint64_t estimates; /* room there */
-    char name[256];
-};
 
 static double usable_rho(const struct aim_options *o)
 {
@@ -33,22 +15,23 @@ static double usable_rho(const struct aim_options *o)
     return o->limits.rho / (k * k);
 }
 
+static struct schedule start_of(const struct aim_options *o)
+{
+    return schedule_start(o->workload->one_ways, o->rounds, o->annealed, usable_rho(o));
+}
+
 double aim_sigma(const struct aim_options *o)
 {
-    double share = o->rounds > 0 ? MEASURE_SHARE : 1;
-    double marginals = (double)o->rounds + (double)o->workload->one_ways;
-    return sqrt(marginals / (2 * share * usable_rho(o))) * (1 + GUARD);
+    return start_of(o).sigma;
 }
 
 double aim_epsilon(const struct aim_options *o)
 {
-    if (o->rounds == 0)
-        return 0;
-    return sqrt(8 * (1 - MEASURE_SHARE) * usable_rho(o) / o->rounds) * (1 - GUARD) -
-           o->select_slack;
+    struct schedule s = start_of(o);
+    return s.finished ? 0 : s.epsilon - o->select_slack;
 }
 
-static uint64_t model_limit(const struct aim_options *o)
+uint64_t loop_model_limit(const struct aim_options *o)
 {
     return (o->model_bytes != 0 ? o->model_bytes : AIM_MODEL_BYTES) / sizeof(double);
 }
@@ -76,7 +59,7 @@ static enum err debit(struct loop *l, size_t marginals, bool selects)
 /* --- measuring ------------------------------------------------------------------------------- */
 
 /* Noisy counts from opened integers; `x` gets its own y. */
-static enum err record(struct loop *l, uint32_t query, const int64_t *values)
+static enum err record(struct loop *l, uint32_t query, uint64_t population, const int64_t *values)
 {
     struct aim_result *r = l->result;
     const struct workload_query *q = &l->options->workload->query[query];
@@ -88,6 +71,7 @@ static enum err record(struct loop *l, uint32_t query, const int64_t *values)
     x->sigma = measure_sigma(l->multiplier);
     for (uint64_t i = 0; i < q->cells; i++)
         x->y[i] = (double)values[i] / (double)l->multiplier;
+    r->population[r->measurements] = population;
     r->query[r->measurements++] = query;
     return ERR_OK;
 }
@@ -109,15 +93,17 @@ static enum err measure(struct loop *l, unsigned round, const uint32_t *query, s
         cells += all[query[i]].cells;
     }
     if (e == ERR_OK) {
+        uint64_t population = 0;
         struct aim_measure request = {.round = round,
                                       .queries = count,
                                       .query = query,
                                       .multiplier = l->multiplier,
-                                      .values = values};
+                                      .values = values,
+                                      .population = &population};
         e = l->backend->measure(l->backend->self, &request);
+        for (size_t i = 0; e == ERR_OK && i < count; i++)
+            e = record(l, query[i], population, values[i]);
     }
-    for (size_t i = 0; e == ERR_OK && i < count; i++)
-        e = record(l, query[i], values[i]);
     memory_free(&values);
     memory_free(&block);
     return e;
@@ -125,36 +111,86 @@ static enum err measure(struct loop *l, unsigned round, const uint32_t *query, s
 
 /* --- the model ------------------------------------------------------------------------------- */
 
-/* A model over everything measured, warm from the last one, fitted. */
-static enum err fit(struct loop *l, unsigned iterations, double *loss)
+/*
+ * The number of rows of the latest population. Measurements of others get their own population's,
+ * by which they are scaled; those of the latest get 0.
+ */
+static double settle_totals(struct loop *l)
 {
     struct aim_result *r = l->result;
+    const struct domain *d = l->options->domain;
+    uint64_t latest = r->population[r->measurements - 1];
+    for (size_t i = 0; i < r->measurements; i++)
+        r->measurement[i].total = 1; /* left out of estimates */
+    for (size_t i = 0; i < r->measurements; i++) {
+        uint64_t population = r->population[i];
+        bool seen = population == latest;
+        double total;
+        for (size_t k = 0; k < i && !seen; k++)
+            seen = r->population[k] == population;
+        if (seen)
+            continue;
+        for (size_t k = i; k < r->measurements; k++)
+            if (r->population[k] == population)
+                r->measurement[k].total = 0;
+        total = model_estimate_total(d, r->measurement, r->measurements);
+        for (size_t k = i; k < r->measurements; k++)
+            if (r->population[k] == population)
+                r->measurement[k].total = total;
+    }
+    for (size_t i = 0; i < r->measurements; i++)
+        if (r->population[i] == latest)
+            r->measurement[i].total = 0;
+    return model_estimate_total(d, r->measurement, r->measurements);
+}
+
+static enum err new_model(struct loop *l, struct model **m)
+{
+    const struct aim_options *o = l->options;
+    struct aim_result *r = l->result;
     struct clique *cliques = memory_array(r->measurements, sizeof *cliques);
-    struct fit_options o = {.method = l->options->fit, .iterations = iterations};
-    struct fit_result fitted = {0};
-    struct model *m = NULL;
+    struct model_terms t = {.domain = o->domain,
+                            .clique = cliques,
+                            .cliques = r->measurements,
+                            .zero = o->zero,
+                            .zeros = o->zeros,
+                            .limit_cells = loop_model_limit(o)};
     enum err e = cliques != NULL ? ERR_OK : ERR_NOMEM;
     for (size_t i = 0; e == ERR_OK && i < r->measurements; i++)
         cliques[i] = r->measurement[i].clique;
     if (e == ERR_OK)
-        e = model_new(&m, l->options->domain, cliques, r->measurements, model_limit(l->options),
-                      l->log);
+        e = model_new_terms(m, &t, l->log);
+    memory_free(&cliques);
+    return e;
+}
+
+/* A model over everything measured, warm from the last one, fitted. */
+static enum err fit(struct loop *l, unsigned iterations, double *loss)
+{
+    struct aim_result *r = l->result;
+    struct fit_options o = {.method = l->options->fit, .iterations = iterations};
+    struct fit_result fitted = {0};
+    struct model *m = NULL;
+    enum err e = new_model(l, &m);
     if (e == ERR_OK) {
         if (r->model != NULL)
             model_warm(m, r->model);
-        model_set_total(m,
-                        model_estimate_total(l->options->domain, r->measurement, r->measurements));
+        model_set_total(m, settle_totals(l));
         e = model_fit(m, r->measurement, r->measurements, &o, &fitted, l->log);
     }
-    if (e == ERR_OK) {
-        model_free(&r->model);
-        r->model = m;
-        *loss = fitted.loss;
-    } else {
+    if (e != ERR_OK) {
         model_free(&m);
+        return e;
     }
-    memory_free(&cliques);
-    return e;
+    model_free(&r->model);
+    r->model = m;
+    *loss = fitted.loss;
+    return ERR_OK;
+}
+
+static enum err fit_round(struct loop *l, double *loss)
+{
+    return fit(l, l->options->fit_round != 0 ? l->options->fit_round : AIM_FIT_ROUND, loss);
 }
 
 /* --- selecting ------------------------------------------------------------------------------- */
@@ -163,12 +199,12 @@ static void find_candidates(struct loop *l, double share)
 {
     const struct workload *w = l->options->workload;
     const struct model *m = l->result->model;
-    uint64_t limit = (uint64_t)(fmin(share, 1) * (double)model_limit(l->options));
+    uint64_t limit = (uint64_t)(fmin(share, 1) * (double)loop_model_limit(l->options));
     l->candidates = 0;
     for (uint32_t i = 0; i < w->queries; i++) {
         const struct clique *c = &w->query[i].clique;
         if (!model_covers(m, c) && (model_cells_with(m, c) > limit ||
-                                    model_marginal_cells(m, c) > model_limit(l->options)))
+                                    model_marginal_cells(m, c) > loop_model_limit(l->options)))
             continue;
         l->query[l->candidates++] = i;
     }
@@ -258,69 +294,109 @@ static enum err choose(struct loop *l, unsigned round, uint32_t *query)
 
 /* --- the run --------------------------------------------------------------------------------- */
 
-static void report(struct loop *l, struct aim_round *r, double spent_before)
+/* sigma and epsilon of the round that comes. */
+static enum err enter(struct loop *l)
+{
+    const struct schedule *s = &l->schedule;
+    l->epsilon = s->finished ? 0 : s->epsilon - l->options->select_slack;
+    if (!s->finished && !(l->epsilon > 0)) {
+        log_error(l->log,
+                  "%u rounds leave each selection an epsilon of %g, less than the slack of its "
+                  "noise; use fewer rounds or a larger budget",
+                  s->most, l->epsilon);
+        return ERR_RANGE;
+    }
+    return measure_multiplier(s->sigma, &l->multiplier, l->log);
+}
+
+/* Ends a round: its record, the state file, progress. */
+static enum err leave(struct loop *l, struct aim_round *r, double spent_before)
 {
     const struct aim_options *o = l->options;
+    l->result->rounds++;
     r->sigma = measure_sigma(l->multiplier);
     r->spent = ledger_spent(l->ledger);
     r->cost = r->spent - spent_before;
     r->total = model_total(l->result->model);
     r->model_cells = model_cells(l->result->model);
+    r->last = l->schedule.finished;
+    if (o->state_file != NULL)
+        TRY(loop_save(l));
     if (o->progress != NULL) {
         r->name = l->name;
         o->progress(o->self, r);
         r->name = NULL;
     }
+    return ERR_OK;
 }
 
 static enum err round_zero(struct loop *l)
 {
     const struct aim_options *o = l->options;
-    struct aim_round *r = &l->result->round[l->result->rounds];
+    struct aim_round *r = &l->result->round[0];
     *r = (struct aim_round){.query = AIM_NO_QUERY};
     snprintf(l->name, sizeof l->name, "all one-ways");
+    TRY(enter(l));
     for (uint32_t i = 0; i < o->workload->one_ways; i++)
         l->query[i] = i; /* the closure begins with them */
     TRY(debit(l, o->workload->one_ways, false));
     TRY(measure(l, 0, l->query, o->workload->one_ways));
-    TRY(fit(l, o->fit_round != 0 ? o->fit_round : AIM_FIT_ROUND, &r->loss));
-    l->result->rounds++;
-    report(l, r, 0);
-    return ERR_OK;
+    TRY(fit_round(l, &r->loss));
+    return leave(l, r, 0);
 }
 
-static enum err round_select(struct loop *l, unsigned round)
+static enum err marginal_of(struct loop *l, uint32_t query, double **counts)
+{
+    const struct workload_query *q = &l->options->workload->query[query];
+    *counts = memory_array(q->cells, sizeof **counts);
+    return *counts != NULL ? model_marginal(l->result->model, &q->clique, *counts, l->log)
+                           : ERR_NOMEM;
+}
+
+/* Measures the query, fits, and tells how far its marginal moved. */
+static enum err measure_and_fit(struct loop *l, struct aim_round *r)
+{
+    uint64_t cells = l->options->workload->query[r->query].cells;
+    double *before = NULL, *after = NULL;
+    enum err e = marginal_of(l, r->query, &before);
+    if (e == ERR_OK)
+        e = measure(l, r->round, &r->query, 1);
+    if (e == ERR_OK)
+        e = fit_round(l, &r->loss);
+    if (e == ERR_OK)
+        e = marginal_of(l, r->query, &after);
+    for (uint64_t i = 0; e == ERR_OK && i < cells; i++)
+        r->moved += fabs(after[i] - before[i]);
+    memory_free(&before);
+    memory_free(&after);
+    return e;
+}
+
+static enum err round_select(struct loop *l)
 {
     const struct aim_options *o = l->options;
     struct aim_round *r = &l->result->round[l->result->rounds];
-    double spent = ledger_spent(l->ledger);
-    *r = (struct aim_round){.round = round, .epsilon = l->epsilon};
+    double spent = ledger_spent(l->ledger), k = ledger_rows_per_person(l->ledger);
+    TRY(enter(l));
+    *r = (struct aim_round){.round = l->schedule.done + 1, .epsilon = l->epsilon};
     TRY(debit(l, 1, true));
     find_candidates(l, ledger_spent(l->ledger) / o->limits.rho);
     r->candidates = l->candidates;
-    TRY(choose(l, round, &r->query));
+    TRY(choose(l, r->round, &r->query));
     clique_name(&o->workload->query[r->query].clique, o->domain, l->name, sizeof l->name);
-    TRY(measure(l, round, &r->query, 1));
-    TRY(fit(l, o->fit_round != 0 ? o->fit_round : AIM_FIT_ROUND, &r->loss));
-    l->result->rounds++;
-    report(l, r, spent);
-    return ERR_OK;
+    TRY(measure_and_fit(l, r));
+    schedule_next(&l->schedule, r->moved, o->workload->query[r->query].cells,
+                  ledger_remaining(l->ledger) / (k * k));
+    return leave(l, r, spent);
 }
 
 static enum err prepare(struct loop *l)
 {
     const struct aim_options *o = l->options;
-    size_t queries = o->workload->queries, measured = o->workload->one_ways + o->rounds;
+    size_t queries = o->workload->queries, measured;
     struct aim_result *r = l->result;
-    l->epsilon = aim_epsilon(o);
-    TRY(measure_multiplier(aim_sigma(o), &l->multiplier, l->log));
-    if (o->rounds > 0 && !(l->epsilon > 0)) {
-        log_error(l->log,
-                  "%u rounds leave each selection an epsilon of %g, less than the slack of its "
-                  "noise; use fewer rounds or a larger budget",
-                  o->rounds, l->epsilon);
-        return ERR_RANGE;
-    }
+    l->schedule = start_of(o);
+    measured = o->workload->one_ways + l->schedule.most;
     TRY(ledger_new(&l->ledger, &o->limits, l->log));
     l->candidate = memory_array(queries, sizeof *l->candidate);
     l->query = memory_array(queries, sizeof *l->query);
@@ -328,10 +404,11 @@ static enum err prepare(struct loop *l)
     l->penalties = memory_array(queries, sizeof *l->penalties);
     r->measurement = memory_array(measured, sizeof *r->measurement);
     r->query = memory_array(measured, sizeof *r->query);
-    r->round = memory_array((size_t)o->rounds + 1, sizeof *r->round);
+    r->population = memory_array(measured, sizeof *r->population);
+    r->round = memory_array((size_t)l->schedule.most + 1, sizeof *r->round);
     return l->candidate != NULL && l->query != NULL && l->multipliers != NULL &&
                    l->penalties != NULL && r->measurement != NULL && r->query != NULL &&
-                   r->round != NULL
+                   r->population != NULL && r->round != NULL
                ? ERR_OK
                : ERR_NOMEM;
 }
@@ -339,10 +416,14 @@ static enum err prepare(struct loop *l)
 static enum err run(struct loop *l)
 {
     const struct aim_options *o = l->options;
+    bool found = false;
     TRY(prepare(l));
-    TRY(round_zero(l));
-    for (unsigned round = 1; round <= o->rounds; round++)
-        TRY(round_select(l, round));
+    if (o->resume && o->state_file != NULL)
+        TRY(loop_load(l, &found));
+    if (!found)
+        TRY(round_zero(l));
+    while (!l->schedule.finished)
+        TRY(round_select(l));
     return fit(l, o->fit_final != 0 ? o->fit_final : AIM_FIT_FINAL, &l->result->loss);
 }
 
@@ -377,6 +458,7 @@ void aim_result_free(struct aim_result **result)
         memory_free(&r->measurement[i].y);
     memory_free(&r->measurement);
     memory_free(&r->query);
+    memory_free(&r->population);
     memory_free(&r->round);
     model_free(&r->model);
     memory_free(result);

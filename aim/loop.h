@@ -1,21 +1,30 @@
 /*
- * aim/loop.h - AIM with a fixed number of rounds (McKenna et al. 2022), over any backend.
+ * aim/loop.h - AIM (McKenna et al. 2022) over any backend.
  *
  *   round 0      measure all one-ways
- *   round 1..T   estimate every candidate from the model, select the one that the model fits worst,
+ *   round 1 ...  estimate every candidate from the model, select the one that the model fits worst,
  *                measure it, fit the model again
  *
- * All measurements have sigma = sqrt((T + d) / (2 * 0.9 rho)), every selection has
- * eps = sqrt(8 * 0.1 rho / T) less the slack of the backend's selection, rho already divided by
- * k^2 for k rows a person. The loop keeps a ledger of its own and debits it as servers do theirs,
- * before it asks.
+ * aim/schedule.h says how many rounds there are and what sigma and epsilon each has; the slack of
+ * the backend's selection comes off epsilon. The loop keeps a ledger of its own and debits it as
+ * servers do theirs, before it asks.
  *
  * A candidate is any query of the workload's closure (one-ways included) that lies in the model's
  * tree, or with which the tree would take at most (rho used / rho) of `model_bytes`. Queries whose
  * estimate would need a larger table than that are left out as well.
  *
  * Everything here follows from public values and what the backend opened: the same opened values
- * give the same requests.
+ * give the same requests. So a run can stop after any round and go on later from `state_file`,
+ * which is written when a round has ended and holds nothing but public values:
+ *
+ *   "trefoil-loop-1\n"; 32 bytes, BLAKE2b-256 of the options that matter; block ledger_text();
+ *   the schedule: u32 done, u8 last, u8 finished, f64 sigma, f64 epsilon; u32 measurements, for
+ *   each u32 query, u64 population, f64 sigma, f64 each noisy count; u32 rounds, for each all of
+ *   struct aim_round but name; the model (aim/model_file.h); 32 bytes, BLAKE2b-256 of all before.
+ *
+ * Where people join between rounds, the backend numbers the populations that it measured. Each has
+ * its own noisy total, pooled over its measurements by inverse variance; those of the latest count
+ * as they are, those of earlier ones are scaled to it (aim/model.h).
  */
 #ifndef TREFOIL_AIM_LOOP_H
 #define TREFOIL_AIM_LOOP_H
@@ -23,6 +32,7 @@
 #include "aim/backend.h"
 #include "aim/budget.h"
 #include "aim/model.h"
+#include "aim/schedule.h"
 #include "aim/score.h"
 
 #define AIM_MODEL_BYTES (UINT64_C(80) << 20)
@@ -36,25 +46,32 @@ struct aim_round {
     const char *name;      /* of the query; "all one-ways" in round 0. Valid during the callback */
     double sigma, epsilon; /* epsilon 0 in round 0 */
     size_t candidates;
+    double moved;         /* L1 change of the query's marginal by this round, in rows */
     double loss;          /* after the fit */
     double cost;          /* zCDP of this round, k^2 included */
     double spent;         /* of rho, after this round */
     double total;         /* estimated rows */
     uint64_t model_cells; /* after the fit */
+    bool last;            /* no round follows */
 };
 
 struct aim_options {
     const struct domain *domain;
     const struct workload *workload;
     struct ledger_limits limits; /* from budget_plan() */
-    unsigned rounds;             /* T */
+    bool annealed;               /* aim/schedule.h */
+    unsigned rounds;             /* T; not used if annealed */
     struct score_bounds bounds;
-    double select_slack;  /* epsilon of one selection: 8 eta of the backend's Gumbel circuit */
-    double measure_slack; /* epsilon of one measured marginal, debited to the slack ledger */
-    uint64_t model_bytes; /* 0: AIM_MODEL_BYTES */
-    unsigned fit_round;   /* iterations after each round; 0: AIM_FIT_ROUND */
-    unsigned fit_final;   /* iterations at the end; 0: AIM_FIT_FINAL */
-    enum fit_method fit;  /* 0: FIT_FAST */
+    double select_slack;      /* epsilon of one selection: 8 eta of the backend's Gumbel circuit */
+    double measure_slack;     /* epsilon of one measured marginal, debited to the slack ledger */
+    uint64_t model_bytes;     /* 0: AIM_MODEL_BYTES */
+    unsigned fit_round;       /* iterations after each round; 0: AIM_FIT_ROUND */
+    unsigned fit_final;       /* iterations at the end; 0: AIM_FIT_FINAL */
+    enum fit_method fit;      /* 0: FIT_FAST */
+    const struct zeros *zero; /* what cannot occur: public knowledge */
+    size_t zeros;
+    const char *state_file; /* NULL: nothing is kept. Written after each round */
+    bool resume;            /* go on from state_file if it is there */
     void (*progress)(void *self, const struct aim_round *round); /* may be NULL */
     void *self;
 };
@@ -62,17 +79,21 @@ struct aim_options {
 struct aim_result {
     size_t measurements; /* the d one-ways, then one a round */
     struct measurement *measurement;
-    uint32_t *query; /* closure index of each measurement */
-    size_t rounds;   /* T + 1 records */
+    uint32_t *query;      /* closure index of each measurement */
+    uint64_t *population; /* and which population it is of */
+    size_t rounds;        /* records: round 0, and those that followed */
     struct aim_round *round;
     double loss; /* after the final fit */
     struct model *model;
 };
 
-/* The values that a run with these options uses: for `trefoil plan` and for servers' tests. */
+/* What a run with these options begins with: for `trefoil plan` and for servers' tests. */
 double aim_sigma(const struct aim_options *o);
 double aim_epsilon(const struct aim_options *o); /* slack already taken off; 0 if T is 0 */
 
+/*
+ * ERR_MISMATCH, logged, if state_file is of other options, ERR_FORMAT if it is cut or altered.
+ */
 /* The result borrows options->domain and options->workload. */
 enum err aim_run(struct aim_result **result, const struct aim_options *options,
                  const struct aim_backend *backend, struct log *log) MUST_CHECK;

@@ -76,7 +76,7 @@ static enum err mask_add(struct model *m, const struct zeros *z, struct log *log
     struct mask *mask = &m->mask[m->masks++];
     uint64_t cells = clique_cells(&z->clique, m->domain);
     char name[256];
-    m->clique[m->cliques++] = z->clique;
+    mask->clique = m->clique[m->cliques++] = z->clique;
     mask->value = memory_array(cells, sizeof *mask->value);
     if (mask->value == NULL)
         return ERR_NOMEM;

@@ -45,6 +45,7 @@ struct potential {
 
 /* A table of 0 and MODEL_ZERO, added like a potential but never fitted. */
 struct mask {
+    struct clique clique;
     uint32_t home;
     struct projection from_home;
     double *value;

@@ -429,7 +429,7 @@ static struct aim_options bench_options(const struct aim_case *c, unsigned round
                             .rounds = rounds,
                             .bounds = {.bits = 17}};
     const char *final = getenv("BENCH_FIT_FINAL"), *fit = getenv("BENCH_FIT_ROUND");
-    (void)annealed;
+    o.annealed = annealed;
     o.fit = getenv("BENCH_PLAIN") != NULL ? FIT_PLAIN : FIT_FAST;
     o.fit_final = final != NULL ? (unsigned)atoi(final) : 0;
     o.fit_round = fit != NULL ? (unsigned)atoi(fit) : 0;

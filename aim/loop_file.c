@@ -1,0 +1,253 @@
+/* The state of a run as a file; aim/loop.h has the format. */
+#include "aim/loop_private.h"
+#include "aim/model_file.h"
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <sodium.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DIGEST 32
+
+static const char magic[] = "trefoil-loop-1\n";
+
+/* --- options --------------------------------------------------------------------------------- */
+
+static void write_zeros(const struct aim_options *o, struct bytes *out)
+{
+    bytes_put_u64(out, o->zeros);
+    for (size_t k = 0; k < o->zeros; k++) {
+        const struct zeros *z = &o->zero[k];
+        bytes_put_block(out, z->clique.attribute, z->clique.n * sizeof z->clique.attribute[0]);
+        bytes_put_u64(out, z->cells);
+        for (size_t i = 0; i < z->cells; i++)
+            bytes_put_u32(out, z->cell[i]);
+    }
+}
+
+/* Everything that a request depends on, so that a state is never taken into another run. */
+static enum err digest_options(const struct aim_options *o, uint8_t digest[DIGEST])
+{
+    struct bytes b = {0};
+    enum err e;
+    domain_write(o->domain, &b);
+    workload_write(o->workload, &b);
+    bytes_put_double(&b, o->limits.rho);
+    bytes_put_double(&b, o->limits.epsilon_slack);
+    bytes_put_double(&b, o->limits.delta_slack);
+    bytes_put_u32(&b, o->limits.rows_per_person);
+    bytes_put_u8(&b, o->annealed);
+    bytes_put_u32(&b, o->annealed ? 0 : o->rounds);
+    bytes_put_u32(&b, o->bounds.bits);
+    for (uint32_t q = 0; q < o->workload->queries; q++)
+        bytes_put_u64(&b, score_total(&o->bounds, q));
+    bytes_put_double(&b, o->select_slack);
+    bytes_put_double(&b, o->measure_slack);
+    bytes_put_u64(&b, loop_model_limit(o));
+    bytes_put_u32(&b, o->fit_round != 0 ? o->fit_round : AIM_FIT_ROUND);
+    bytes_put_u8(&b, (uint8_t)o->fit);
+    write_zeros(o, &b);
+    e = bytes_ok(&b);
+    if (e == ERR_OK)
+        crypto_generichash(digest, DIGEST, b.data, b.size, NULL, 0);
+    bytes_clear(&b);
+    return e;
+}
+
+/* --- writing --------------------------------------------------------------------------------- */
+
+static void write_round(const struct aim_round *r, struct bytes *out)
+{
+    bytes_put_u32(out, r->round);
+    bytes_put_u32(out, r->query);
+    bytes_put_double(out, r->sigma);
+    bytes_put_double(out, r->epsilon);
+    bytes_put_u64(out, r->candidates);
+    bytes_put_double(out, r->moved);
+    bytes_put_double(out, r->loss);
+    bytes_put_double(out, r->cost);
+    bytes_put_double(out, r->spent);
+    bytes_put_double(out, r->total);
+    bytes_put_u64(out, r->model_cells);
+    bytes_put_u8(out, r->last);
+}
+
+static void write_measurements(const struct loop *l, struct bytes *out)
+{
+    const struct aim_result *r = l->result;
+    bytes_put_u32(out, (uint32_t)r->measurements);
+    for (size_t i = 0; i < r->measurements; i++) {
+        bytes_put_u32(out, r->query[i]);
+        bytes_put_u64(out, r->population[i]);
+        bytes_put_double(out, r->measurement[i].sigma);
+        for (uint64_t k = 0; k < l->options->workload->query[r->query[i]].cells; k++)
+            bytes_put_double(out, r->measurement[i].y[k]);
+    }
+}
+
+enum err loop_save(const struct loop *l)
+{
+    struct bytes out = {0};
+    uint8_t digest[DIGEST];
+    char *ledger = NULL;
+    enum err e = digest_options(l->options, digest);
+    if (e == ERR_OK)
+        e = ledger_text(l->ledger, &ledger);
+    if (e == ERR_OK) {
+        bytes_put(&out, magic, sizeof magic - 1);
+        bytes_put(&out, digest, sizeof digest);
+        bytes_put_string(&out, ledger);
+        bytes_put_u32(&out, l->schedule.done);
+        bytes_put_u8(&out, l->schedule.last);
+        bytes_put_u8(&out, l->schedule.finished);
+        bytes_put_double(&out, l->schedule.sigma);
+        bytes_put_double(&out, l->schedule.epsilon);
+        write_measurements(l, &out);
+        bytes_put_u32(&out, (uint32_t)l->result->rounds);
+        for (size_t i = 0; i < l->result->rounds; i++)
+            write_round(&l->result->round[i], &out);
+        model_write(l->result->model, &out);
+        digest_append(&out);
+        e = bytes_ok(&out);
+    }
+    if (e == ERR_OK)
+        e = file_write(l->options->state_file, 0644, out.data, out.size, l->log);
+    memory_free(&ledger);
+    bytes_clear(&out);
+    return e;
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+static void read_round(struct reader *r, struct aim_round *round)
+{
+    *round = (struct aim_round){.round = reader_u32(r)};
+    round->query = reader_u32(r);
+    round->sigma = reader_double(r);
+    round->epsilon = reader_double(r);
+    round->candidates = (size_t)reader_u64(r);
+    round->moved = reader_double(r);
+    round->loss = reader_double(r);
+    round->cost = reader_double(r);
+    round->spent = reader_double(r);
+    round->total = reader_double(r);
+    round->model_cells = reader_u64(r);
+    round->last = reader_u8(r) != 0;
+}
+
+static enum err read_measurement(struct loop *l, struct reader *r)
+{
+    const struct workload *w = l->options->workload;
+    struct aim_result *result = l->result;
+    size_t i = result->measurements;
+    uint32_t query = reader_u32(r);
+    uint64_t population = reader_u64(r), cells;
+    struct measurement *x = &result->measurement[i];
+    double sigma = reader_double(r);
+    if (r->failed || query >= w->queries || !(sigma > 0 && isfinite(sigma)))
+        return ERR_FORMAT;
+    cells = w->query[query].cells;
+    if (cells > r->left / sizeof *x->y)
+        return ERR_FORMAT;
+    *x = (struct measurement){.clique = w->query[query].clique, .sigma = sigma};
+    x->y = memory_array(cells, sizeof *x->y);
+    if (x->y == NULL)
+        return ERR_NOMEM;
+    for (uint64_t k = 0; k < cells; k++)
+        x->y[k] = reader_double(r);
+    result->query[i] = query;
+    result->population[i] = population;
+    result->measurements++;
+    return ERR_OK;
+}
+
+static enum err read_ledger(struct loop *l, struct reader *r)
+{
+    size_t n = 0;
+    const uint8_t *p = reader_block(r, &n);
+    char *text = p != NULL ? memory_array(n + 1, 1) : NULL;
+    struct ledger *ledger = NULL;
+    enum err e = p != NULL ? ERR_NOMEM : ERR_FORMAT;
+    if (text != NULL) {
+        memcpy(text, p, n);
+        e = ledger_parse(&ledger, text, l->log);
+    }
+    memory_free(&text);
+    if (e != ERR_OK)
+        return e;
+    ledger_free(&l->ledger);
+    l->ledger = ledger;
+    return ERR_OK;
+}
+
+static enum err read_schedule(struct loop *l, struct reader *r)
+{
+    struct schedule *s = &l->schedule;
+    s->done = reader_u32(r);
+    s->last = reader_u8(r) != 0;
+    s->finished = reader_u8(r) != 0;
+    s->sigma = reader_double(r);
+    s->epsilon = reader_double(r);
+    return r->failed || s->done > s->most ? ERR_FORMAT : ERR_OK;
+}
+
+static enum err read_state(struct loop *l, struct reader *r)
+{
+    const struct aim_options *o = l->options;
+    struct aim_result *result = l->result;
+    uint32_t measurements, rounds;
+    TRY(read_ledger(l, r));
+    TRY(read_schedule(l, r));
+    measurements = reader_u32(r);
+    if (measurements != o->workload->one_ways + l->schedule.done)
+        return ERR_FORMAT;
+    while (result->measurements < measurements)
+        TRY(read_measurement(l, r));
+    rounds = reader_u32(r);
+    if (rounds != l->schedule.done + 1)
+        return ERR_FORMAT;
+    while (result->rounds < rounds)
+        read_round(r, &result->round[result->rounds++]);
+    TRY(model_read(&result->model, o->domain, r, loop_model_limit(o), l->log));
+    return reader_done(r);
+}
+
+static enum err read_file(struct loop *l, const struct bytes *text)
+{
+    struct reader r = reader_of(text->data, text->size);
+    uint8_t expected[DIGEST];
+    const uint8_t *head, *digest;
+    TRY(digest_check(&r));
+    TRY(digest_options(l->options, expected));
+    head = reader_bytes(&r, sizeof magic - 1);
+    digest = reader_bytes(&r, DIGEST);
+    if (head == NULL || digest == NULL || memcmp(head, magic, sizeof magic - 1) != 0)
+        return ERR_FORMAT;
+    if (memcmp(digest, expected, DIGEST) != 0)
+        return ERR_MISMATCH;
+    return read_state(l, &r);
+}
+
+enum err loop_load(struct loop *l, bool *found)
+{
+    const char *path = l->options->state_file;
+    struct bytes text = {0};
+    enum err e;
+    *found = access(path, F_OK) == 0;
+    if (!*found)
+        return ERR_OK;
+    e = file_read(path, MODEL_FILE_MAX, &text, l->log);
+    if (e == ERR_OK)
+        e = read_file(l, &text);
+    if (e == ERR_MISMATCH)
+        log_error(l->log,
+                  "%s was kept by a run of another study or with other options; give the same, or "
+                  "take the file away to begin anew (what was spent stays spent)",
+                  path);
+    else if (e == ERR_FORMAT)
+        log_error(l->log, "%s is cut, altered or no state of this version of trefoil", path);
+    bytes_clear(&text);
+    return e;
+}

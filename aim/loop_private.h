@@ -1,0 +1,33 @@
+/* aim/loop_private.h - a run while it lasts, shared by loop.c and loop_file.c. */
+#ifndef TREFOIL_AIM_LOOP_PRIVATE_H
+#define TREFOIL_AIM_LOOP_PRIVATE_H
+
+#include "aim/loop.h"
+
+struct loop {
+    const struct aim_options *options;
+    const struct aim_backend *backend;
+    struct log *log;
+    struct ledger *ledger;
+    struct aim_result *result;
+    struct schedule schedule;
+    double epsilon;      /* of this round, slack taken off */
+    uint64_t multiplier; /* of this round's measurement */
+    size_t candidates;
+    struct aim_candidate *candidate;
+    uint32_t *query;       /* of each candidate */
+    uint64_t *multipliers; /* room for select_plan() */
+    uint64_t *penalties;
+    uint64_t *estimate; /* cells of all candidates, one after the other */
+    uint64_t estimates; /* room there */
+    char name[256];
+};
+
+uint64_t loop_model_limit(const struct aim_options *o); /* cells */
+
+/* The state after a round, to and from options->state_file. */
+enum err loop_save(const struct loop *l) MUST_CHECK;
+/* *found is false, and nothing changed, where there is no such file. */
+enum err loop_load(struct loop *l, bool *found) MUST_CHECK;
+
+#endif

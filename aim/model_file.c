@@ -1,0 +1,231 @@
+#include "aim/model_file.h"
+
+#include "aim/model_private.h"
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <sodium.h>
+#include <string.h>
+
+#define DIGEST 32
+
+static const char magic[] = "trefoil-model-1\n";
+
+void digest_append(struct bytes *out)
+{
+    uint8_t digest[DIGEST];
+    crypto_generichash(digest, sizeof digest, out->data, out->size, NULL, 0);
+    bytes_put(out, digest, sizeof digest);
+}
+
+enum err digest_check(struct reader *r)
+{
+    uint8_t digest[DIGEST];
+    if (r->failed || r->left < sizeof digest)
+        return ERR_FORMAT;
+    r->left -= sizeof digest;
+    crypto_generichash(digest, sizeof digest, r->p, r->left, NULL, 0);
+    return memcmp(digest, r->p + r->left, sizeof digest) == 0 ? ERR_OK : ERR_FORMAT;
+}
+
+/* --- writing --------------------------------------------------------------------------------- */
+
+static void write_clique(const struct clique *c, struct bytes *out)
+{
+    bytes_put_u16(out, c->n);
+    for (unsigned i = 0; i < c->n; i++)
+        bytes_put_u16(out, c->attribute[i]);
+}
+
+static void write_zeros(const struct mask *mask, const struct domain *d, struct bytes *out)
+{
+    uint64_t cells = clique_cells(&mask->clique, d), zeros = 0;
+    for (uint64_t i = 0; i < cells; i++)
+        zeros += mask->value[i] < 0;
+    write_clique(&mask->clique, out);
+    bytes_put_u64(out, zeros);
+    for (uint64_t i = 0; i < cells; i++)
+        if (mask->value[i] < 0)
+            bytes_put_u32(out, (uint32_t)i);
+}
+
+void model_write(const struct model *m, struct bytes *out)
+{
+    bytes_put_double(out, m->total);
+    bytes_put_u32(out, (uint32_t)m->potentials);
+    for (size_t k = 0; k < m->potentials; k++)
+        write_clique(&m->potential[k].clique, out);
+    bytes_put_u32(out, (uint32_t)m->masks);
+    for (size_t k = 0; k < m->masks; k++)
+        write_zeros(&m->mask[k], m->domain, out);
+    bytes_put_u64(out, m->parameters);
+    for (size_t i = 0; i < m->parameters; i++)
+        bytes_put_double(out, m->theta[i]);
+}
+
+enum err model_save(const char *path, const struct model *m, struct log *log)
+{
+    struct bytes out = {0};
+    enum err e;
+    bytes_put(&out, magic, sizeof magic - 1);
+    domain_write(m->domain, &out);
+    model_write(m, &out);
+    digest_append(&out);
+    e = bytes_ok(&out);
+    if (e == ERR_OK)
+        e = file_write(path, 0644, out.data, out.size, log);
+    bytes_clear(&out);
+    return e;
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+struct parts {
+    struct clique *clique;
+    size_t cliques;
+    struct zeros *zero;
+    size_t zeros;
+};
+
+static enum err read_clique(struct reader *r, const struct domain *d, struct clique *c)
+{
+    *c = (struct clique){.n = reader_u16(r)};
+    if (r->failed || c->n == 0 || c->n > CLIQUE_MAX)
+        return ERR_FORMAT;
+    for (unsigned i = 0; i < c->n; i++) {
+        c->attribute[i] = reader_u16(r);
+        if (c->attribute[i] >= d->attributes || (i > 0 && c->attribute[i] <= c->attribute[i - 1]))
+            return ERR_FORMAT;
+    }
+    return r->failed ? ERR_FORMAT : ERR_OK;
+}
+
+static enum err read_zeros(struct reader *r, const struct domain *d, struct zeros *z)
+{
+    uint32_t *cell;
+    TRY(read_clique(r, d, &z->clique));
+    z->cells = (size_t)reader_u64(r);
+    if (r->failed || z->cells > r->left / sizeof *cell)
+        return ERR_FORMAT;
+    z->cell = cell = memory_array(z->cells, sizeof *cell);
+    if (cell == NULL)
+        return ERR_NOMEM;
+    for (size_t i = 0; i < z->cells; i++)
+        cell[i] = reader_u32(r);
+    return ERR_OK;
+}
+
+/* Counts are held against the bytes that are left before anything is allocated by them. */
+static enum err read_parts(struct parts *p, struct reader *r, const struct domain *d)
+{
+    size_t zeros, cliques = reader_u32(r);
+    if (r->failed || cliques == 0 || cliques > r->left / 4)
+        return ERR_FORMAT;
+    p->clique = memory_array(cliques, sizeof *p->clique);
+    if (p->clique == NULL)
+        return ERR_NOMEM;
+    for (; p->cliques < cliques; p->cliques++)
+        TRY(read_clique(r, d, &p->clique[p->cliques]));
+    zeros = reader_u32(r);
+    if (r->failed || zeros > r->left / 12)
+        return ERR_FORMAT;
+    p->zero = memory_array(zeros, sizeof *p->zero);
+    if (p->zero == NULL)
+        return ERR_NOMEM;
+    while (p->zeros < zeros)
+        TRY(read_zeros(r, d, &p->zero[p->zeros++]));
+    return ERR_OK;
+}
+
+static void parts_clear(struct parts *p)
+{
+    for (size_t i = 0; i < p->zeros; i++) {
+        uint32_t *cell = (uint32_t *)(uintptr_t)p->zero[i].cell;
+        memory_free(&cell);
+    }
+    memory_free(&p->clique);
+    memory_free(&p->zero);
+}
+
+static enum err read_theta(struct model *m, struct reader *r)
+{
+    if (reader_u64(r) != m->parameters || r->left / sizeof(double) < m->parameters)
+        return ERR_FORMAT;
+    for (size_t i = 0; i < m->parameters; i++) {
+        m->theta[i] = reader_double(r);
+        if (!isfinite(m->theta[i]))
+            return ERR_FORMAT;
+    }
+    model_propagate(m, true);
+    return isfinite(m->log_z) ? ERR_OK : ERR_FORMAT;
+}
+
+enum err model_read(struct model **out, const struct domain *d, struct reader *r,
+                    uint64_t limit_cells, struct log *log)
+{
+    struct parts p = {0};
+    struct model *m = NULL;
+    double total = reader_double(r);
+    enum err e = read_parts(&p, r, d);
+    if (e == ERR_OK && !(isfinite(total) && total > 0))
+        e = ERR_FORMAT;
+    if (e == ERR_OK) {
+        const struct model_terms t = {.domain = d,
+                                      .clique = p.clique,
+                                      .cliques = p.cliques,
+                                      .zero = p.zero,
+                                      .zeros = p.zeros,
+                                      .limit_cells = limit_cells};
+        e = model_new_terms(&m, &t, log);
+    }
+    if (e == ERR_OK)
+        e = read_theta(m, r);
+    if (e == ERR_OK)
+        m->total = total;
+    else
+        model_free(&m);
+    parts_clear(&p);
+    *out = m;
+    return e;
+}
+
+static enum err load(struct model **m, struct domain **d, const struct bytes *text,
+                     uint64_t limit_cells, struct log *log)
+{
+    struct reader r = reader_of(text->data, text->size);
+    const uint8_t *head;
+    TRY(digest_check(&r));
+    head = reader_bytes(&r, sizeof magic - 1);
+    if (head == NULL || memcmp(head, magic, sizeof magic - 1) != 0)
+        return ERR_FORMAT;
+    TRY(domain_read(d, &r, log));
+    TRY(model_read(m, *d, &r, limit_cells, log));
+    return reader_done(&r);
+}
+
+enum err model_load(struct model **m, struct domain **d, const char *path, uint64_t limit_cells,
+                    struct log *log)
+{
+    struct bytes text = {0};
+    enum err e;
+    *m = NULL;
+    *d = NULL;
+    e = file_read(path, MODEL_FILE_MAX, &text, log);
+    if (e == ERR_OK) {
+        e = load(m, d, &text, limit_cells, log);
+        if (e == ERR_FORMAT || e == ERR_STUDY) {
+            log_error(log,
+                      "%s is no model of this version of trefoil, or it is cut or altered; write "
+                      "it again with trefoil run or trefoil aim",
+                      path);
+            e = ERR_FORMAT;
+        }
+    }
+    bytes_clear(&text);
+    if (e != ERR_OK) {
+        model_free(m);
+        domain_free(d);
+    }
+    return e;
+}

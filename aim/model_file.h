@@ -1,0 +1,42 @@
+/*
+ * aim/model_file.h - a model as bytes and as a file, to sample from later.
+ *
+ * All integers are little-endian, doubles are their IEEE bits. A file is
+ *
+ *   "trefoil-model-1\n"
+ *   domain        as domain_write() has it: u32 attributes, for each
+ *                   block name; u8 kind (0 categorical, 1 integer, 2 numeric); u8 policy (0 error,
+ *                   1 clip, 2 missing); u8 1 if it may be missing, then block missing text;
+ *                   u32 values; and blocks of labels, or i64 min and max, or f64 edges (values + 1)
+ *   model         f64 total
+ *                 u32 cliques, for each u16 attributes, u16 each attribute's index
+ *                 u32 structural zeros' cliques, for each the clique, u64 cells, u32 each cell
+ *                 u64 parameters, f64 each: theta of the cliques in turn, row-major
+ *   digest        32 bytes: BLAKE2b-256 of all before
+ *
+ * where a block is its length as u32, then its bytes. p(x) is exp(the sum over cliques of theta at
+ * x's cell) over its sum, 0 where a structural zero is; counts are total * p(x). What is read back
+ * has the same beliefs to the last bit.
+ */
+#ifndef TREFOIL_AIM_MODEL_FILE_H
+#define TREFOIL_AIM_MODEL_FILE_H
+
+#include "aim/model.h"
+
+#define MODEL_FILE_MAX (UINT64_C(4) << 30)
+
+enum err model_save(const char *path, const struct model *m, struct log *log) MUST_CHECK;
+/* ERR_FORMAT, logged, for a file that is cut, altered or no model. The model borrows the domain. */
+enum err model_load(struct model **m, struct domain **d, const char *path, uint64_t limit_cells,
+                    struct log *log) MUST_CHECK;
+
+/* The section "model" alone, for files that hold more. */
+void model_write(const struct model *m, struct bytes *out);
+enum err model_read(struct model **m, const struct domain *d, struct reader *r,
+                    uint64_t limit_cells, struct log *log) MUST_CHECK;
+
+/* The digest at the end of files: appended; checked and taken off. ERR_FORMAT if it does not fit. */
+void digest_append(struct bytes *out);
+enum err digest_check(struct reader *r) MUST_CHECK;
+
+#endif

@@ -1,0 +1,62 @@
+#include "aim/schedule.h"
+
+#include <math.h>
+
+#define MEASURE_SHARE 0.9
+#define ANNEALED_START 16 /* T0 = 16 d */
+/* Taken off sigma and epsilon so that rounding here cannot end above rho by a unit. */
+#define GUARD 0x1p-48
+
+static double sigma_of(double shares, double measure_share, double rho)
+{
+    return sqrt(shares / (2 * measure_share * rho)) * (1 + GUARD);
+}
+
+static double epsilon_of(double rounds, double rho)
+{
+    return sqrt(8 * (1 - MEASURE_SHARE) * rho / rounds) * (1 - GUARD);
+}
+
+unsigned schedule_rounds_most(size_t one_ways, unsigned rounds, bool annealed)
+{
+    return annealed ? ANNEALED_START * (unsigned)one_ways : rounds;
+}
+
+struct schedule schedule_start(size_t one_ways, unsigned rounds, bool annealed, double rho)
+{
+    unsigned most = schedule_rounds_most(one_ways, rounds, annealed);
+    double shares = annealed ? most : (double)rounds + (double)one_ways;
+    struct schedule s = {.annealed = annealed, .most = most, .finished = most == 0};
+    s.last = most == 1;
+    s.sigma = sigma_of(shares, most > 0 ? MEASURE_SHARE : 1, rho);
+    s.epsilon = most > 0 ? epsilon_of(most, rho) : 0;
+    return s;
+}
+
+bool schedule_is_noise(double moved, double sigma, uint64_t cells)
+{
+    return moved <= 0.797884560802865356 * sigma * (double)cells; /* sqrt(2/pi) */
+}
+
+void schedule_next(struct schedule *s, double moved, uint64_t cells, double remaining)
+{
+    s->done++;
+    if (s->last || s->done >= s->most) {
+        s->finished = true;
+        return;
+    }
+    if (!s->annealed) {
+        s->last = s->done + 1 == s->most;
+        return;
+    }
+    if (schedule_is_noise(moved, s->sigma, cells)) {
+        s->sigma /= 2;
+        s->epsilon *= 2;
+    }
+    if (s->done + 1 == s->most ||
+        remaining <= 2 * (1 / (2 * s->sigma * s->sigma) + s->epsilon * s->epsilon / 8)) {
+        s->last = true;
+        s->sigma = sigma_of(1, MEASURE_SHARE, remaining);
+        s->epsilon = epsilon_of(1, remaining);
+    }
+}

@@ -1,0 +1,46 @@
+/*
+ * aim/schedule.h - how AIM spends its budget: sigma and epsilon of each round.
+ *
+ *   fixed     T rounds, all alike: sigma = sqrt((T + d) / (2 * 0.9 rho)), eps = sqrt(8 * 0.1 rho /
+ *             T), the d one-ways with the same sigma.
+ *   annealed  (McKenna et al. 2022) begins with T0 = 16 d: sigma = sqrt(T0 / (2 * 0.9 rho)), eps =
+ *             sqrt(8 * 0.1 rho / T0), the one-ways with that sigma. Where a measurement moved the
+ *             model's marginal by no more than the noise's expected sqrt(2/pi) sigma n_q, sigma is
+ *             halved and eps doubled. Then, in either case, if what remains is at most twice the
+ *             next round's 1/(2 sigma^2) + eps^2/8, the next round is the last and takes it all:
+ *             sigma = sqrt(1 / (2 * 0.9 remaining)), eps = sqrt(8 * 0.1 remaining).
+ *
+ * rho here is the budget of one row: that of the study over k^2, k rows a person.
+ */
+#ifndef TREFOIL_AIM_SCHEDULE_H
+#define TREFOIL_AIM_SCHEDULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct schedule {
+    bool annealed;
+    unsigned done;         /* rounds that have ended, the one-ways left out */
+    unsigned most;         /* rounds at most: schedule_rounds_most() */
+    bool last;             /* the next round is the last */
+    bool finished;         /* there is no next round */
+    double sigma, epsilon; /* of the next round */
+};
+
+/*
+ * Rounds of a run at most, from public values: T, or 16 d if annealed (each costs at least rho /
+ * T0). A run measures at most so many marginals and the one-ways: what ledgers must provide for.
+ */
+unsigned schedule_rounds_most(size_t one_ways, unsigned rounds, bool annealed);
+
+/* `rounds` counts only without annealing; 0 measures the one-ways alone, with all of rho. */
+struct schedule schedule_start(size_t one_ways, unsigned rounds, bool annealed, double rho);
+
+/* After a round: `moved` is the L1 change of the measured marginal's n_q = `cells` counts. */
+void schedule_next(struct schedule *s, double moved, uint64_t cells, double remaining);
+
+/* Whether `moved` is no more than noise: what halves sigma. */
+bool schedule_is_noise(double moved, double sigma, uint64_t cells);
+
+#endif
