@@ -9,6 +9,9 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
@@ -17,6 +20,11 @@
 #define DOMAIN_SIZE 64
 #define KEY_SIZE 32
 #define KEY_TEXT 41 /* Z85 and NUL */
+/*
+ * With two, a round in which each server sends to both others takes 68 us in place of 88 (three
+ * processes on two cores); rounds in one direction and streams are the same. Three and four are slower.
+ */
+#define IO_THREADS 2
 
 struct admitted {
     char domain[DOMAIN_SIZE];
@@ -204,6 +212,19 @@ static void *admission(void *argument)
     return NULL;
 }
 
+/*
+ * Long frames come and go in ZeroMQ's threads. By default the C library returns their pages to the
+ * kernel each time and has them cleared again: a fifth to a quarter of a stream's CPU time. These are
+ * the bounds that the library's own adaptation would reach.
+ */
+static void keep_pages(void)
+{
+#ifdef __GLIBC__
+    (void)mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    (void)mallopt(M_TRIM_THRESHOLD, 64 << 20);
+#endif
+}
+
 /* --- life --------------------------------------------------------------------------------------
  */
 
@@ -211,9 +232,12 @@ static enum err start(struct netio *n)
 {
     const int no_linger = 0;
 
+    keep_pages();
     n->zmq = zmq_ctx_new();
     if (n->zmq == NULL)
         return ERR_NOMEM;
+    if (zmq_ctx_set(n->zmq, ZMQ_IO_THREADS, IO_THREADS) != 0)
+        return ERR_SYSTEM;
     n->zap = zmq_socket(n->zmq, ZMQ_REP);
     if (n->zap == NULL)
         return ERR_SYSTEM;

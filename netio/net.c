@@ -2,12 +2,17 @@
  * Sealed rounds. Invariants:
  *
  *   1. A sequence number is sealed once: a frame that the transport has no room for stays sealed in
- *      its buffer and is offered again as it is.
- *   2. Nothing is read from a neighbour beyond the payload that this round expects of it: a
- *      neighbour that is a round ahead waits in the transport's queue.
+ *      its message and is offered again as it is.
+ *   2. Nothing is opened of a neighbour beyond the payload that this round expects of it: a
+ *      neighbour that is a round ahead waits in the transport's queue. While another one is silent,
+ *      the first message of that queue is held to see whether it is an ABORT; nothing can stand
+ *      before an ABORT of this round, since all that the neighbour sent for the round has been taken.
  *   3. What a frame's header must say is known before it comes; it is compared, never believed.
  *   4. The ABORT frame has a key of its own, used for one frame. It may overtake a frame that is
  *      sealed and not sent yet without touching the order of the others.
+ *   5. A transport's message holds cipher text: payloads are sealed from where they lie into the
+ *      message, and opened from it to where they shall lie. A streamed tile lies in `tile`, which
+ *      stays in the cache and is wiped in the end.
  */
 #include "netio/net.h"
 
@@ -23,19 +28,33 @@
 
 #define DEADLINE_MS 60000
 #define ABORT_MS 200 /* how long giving up may wait for room to say so */
+#define WATCH_MS 20  /* silence after which the other neighbour is watched for an ABORT */
 
 _Static_assert(FRAME_HEADER + SEAL_TAG == NET_FRAME_OVERHEAD, "the overhead is public");
 _Static_assert(FRAME_SESSION == SESSION_ID_SIZE, "the header holds a session id");
+
+/* One payload of a round, in memory or made and used by a flow tile by tile; `done` bytes moved. */
+struct outgoing {
+    const uint8_t *from;
+    const struct net_flow *flow;
+    size_t size, done, tile;
+};
+
+struct incoming {
+    uint8_t *to;
+    const struct net_flow *flow;
+    size_t size, done, tile;
+};
 
 struct link {
     unsigned index; /* the neighbour's */
     struct seal *out, *in;
     uint64_t out_sequence, in_sequence;
-    uint8_t head[FRAME_HEADER];
-    uint8_t *body;  /* cipher text and tag of the frame that is being sent */
-    size_t pending; /* bytes in it; 0: none */
+    struct transport_message sealed; /* a frame that the transport had no room for */
+    struct transport_message ahead;  /* what came while we watched for an ABORT; read next */
     /* of this round */
-    size_t sent, received;
+    struct outgoing outgoing;
+    struct incoming incoming;
     int64_t send_by, receive_by; /* when its silence is too long */
     bool gave_up;                /* it sent an ABORT */
 };
@@ -49,7 +68,9 @@ struct net {
     int64_t deadline_ms;
     struct link link[2];
     uint8_t *abort_key[2][2]; /* [peer][0: to send, 1: to receive] */
-    struct bytes message;
+    struct transport_message message;
+    uint8_t *tile; /* plain text of the tile that a callback makes or uses */
+    size_t tile_size;
     bool dead;
     uint64_t round, strangers;
     enum net_phase phase;
@@ -166,9 +187,6 @@ static enum err open_direction(struct net *net, const struct net_options *o, enu
 static enum err open_link(struct net *net, const struct net_options *o, enum net_peer peer)
 {
     net->link[peer].index = net_index_of(net->index, peer);
-    net->link[peer].body = memory_array(NET_FRAME_BODY + SEAL_TAG, 1);
-    if (net->link[peer].body == NULL)
-        return ERR_NOMEM;
     TRY(open_direction(net, o, peer, SEAL_SENDER));
     return open_direction(net, o, peer, SEAL_RECEIVER);
 }
@@ -208,11 +226,13 @@ void net_free(struct net **net)
     for (int p = 0; p < 2; p++) {
         seal_free(&(*net)->link[p].out);
         seal_free(&(*net)->link[p].in);
-        memory_free(&(*net)->link[p].body);
+        transport_drop((*net)->transport, &(*net)->link[p].sealed);
+        transport_drop((*net)->transport, &(*net)->link[p].ahead);
         secret_free(&(*net)->abort_key[p][SEAL_SENDER]);
         secret_free(&(*net)->abort_key[p][SEAL_RECEIVER]);
     }
-    bytes_clear(&(*net)->message);
+    transport_drop((*net)->transport, &(*net)->message);
+    memory_wipe_free(&(*net)->tile, (*net)->tile_size);
     memory_free(net);
 }
 
@@ -233,45 +253,53 @@ static struct frame_header header(const struct net *net, enum net_peer peer, enu
     return h;
 }
 
-static size_t frame_body(size_t total, size_t done)
+static size_t frame_body(size_t total, size_t done, size_t tile)
 {
-    return total - done < NET_FRAME_BODY ? total - done : NET_FRAME_BODY;
+    return total - done < tile ? total - done : tile;
 }
 
-static enum err seal_next(struct net *net, enum net_peer peer, const struct net_round *round)
+/* Makes the next frame of a payload, sealed where the transport will send it from. */
+static enum err seal_next(struct net *net, enum net_peer peer)
 {
     struct link *link = &net->link[peer];
-    const uint8_t *payload = round->send[peer];
-    size_t n = frame_body(round->send_size[peer], link->sent);
+    const struct outgoing *o = &link->outgoing;
+    size_t n = frame_body(o->size, o->done, o->tile);
     struct frame_header h = header(net, peer, SEAL_SENDER);
+    const uint8_t *plain = net->tile;
+    uint8_t *frame;
     enum err e;
 
+    if (o->flow == NULL)
+        plain = o->from + o->done;
+    else
+        TRY(o->flow->produce(o->flow->self, o->done, net->tile, n));
+    TRY(transport_make(net->transport, FRAME_HEADER + n + SEAL_TAG, &link->sealed));
+    frame = link->sealed.data;
     h.sequence = link->out_sequence;
-    h.total = round->send_size[peer];
+    h.total = o->size;
     h.length = (uint32_t)n;
-    frame_encode(&h, link->head);
-    e = seal_frame(link->out, h.sequence, link->head, FRAME_HEADER, payload + link->sent, n,
-                   link->body);
+    frame_encode(&h, frame);
+    e = seal_frame(link->out, h.sequence, frame, FRAME_HEADER, plain, n, frame + FRAME_HEADER);
     if (e != ERR_OK) {
         log_error(net->log, "cannot seal a frame for server %u: %s", link->index, error_text(e));
         return e;
     }
     link->out_sequence++;
-    link->pending = n + SEAL_TAG;
     return ERR_OK;
 }
 
-static enum err push(struct net *net, enum net_peer peer, const struct net_round *round,
-                     bool *moved)
+static enum err push(struct net *net, enum net_peer peer, bool *moved)
 {
     struct link *link = &net->link[peer];
+    size_t n;
     enum err e;
 
-    if (link->sent == round->send_size[peer])
+    if (link->outgoing.done == link->outgoing.size)
         return ERR_OK;
-    if (link->pending == 0)
-        TRY(seal_next(net, peer, round));
-    e = transport_send(net->transport, peer, link->head, FRAME_HEADER, link->body, link->pending);
+    if (!link->sealed.held)
+        TRY(seal_next(net, peer));
+    n = link->sealed.size - NET_FRAME_OVERHEAD;
+    e = transport_push(net->transport, peer, &link->sealed);
     if (e == ERR_AGAIN)
         return ERR_OK;
     if (e != ERR_OK) {
@@ -279,9 +307,8 @@ static enum err push(struct net *net, enum net_peer peer, const struct net_round
                   link->index, net->round, net_phase_name(net->phase), error_text(e));
         return e;
     }
-    link->sent += link->pending - SEAL_TAG;
-    count_sent(net, link->pending - SEAL_TAG);
-    link->pending = 0;
+    link->outgoing.done += n;
+    count_sent(net, n);
     link->send_by = clock_now_ms() + net->deadline_ms;
     *moved = true;
     return ERR_OK;
@@ -297,17 +324,17 @@ static enum err bad_frame(struct net *net, enum net_peer peer, enum err e, const
     return e;
 }
 
-static enum err take_abort(struct net *net, enum net_peer peer)
+static enum err take_abort(struct net *net, enum net_peer peer, const struct transport_message *m)
 {
     struct link *link = &net->link[peer];
     struct seal *seal;
+    uint8_t nothing;
     enum err e;
 
-    if (net->message.size != FRAME_HEADER + SEAL_TAG)
+    if (m->size != FRAME_HEADER + SEAL_TAG)
         return bad_frame(net, peer, ERR_AUTH, "that says ABORT and has a body");
     TRY(seal_new(&seal, SEAL_RECEIVER, net->abort_key[peer][SEAL_RECEIVER], 0));
-    e = seal_open(seal, 0, net->message.data, FRAME_HEADER, net->message.data + FRAME_HEADER, 0,
-                  link->body);
+    e = seal_open(seal, 0, m->data, FRAME_HEADER, m->data + FRAME_HEADER, 0, &nothing);
     seal_free(&seal);
     if (e != ERR_OK)
         return bad_frame(net, peer, e, "that says ABORT and does not authenticate");
@@ -324,100 +351,142 @@ static enum err take_abort(struct net *net, enum net_peer peer)
  * same comes from a neighbour whose program does something else than ours; any other was altered,
  * replayed or moved on its way.
  */
-static enum err unexpected(struct net *net, enum net_peer peer, const struct frame_header *h,
-                           const struct frame_header *expected)
+static enum err unexpected(struct net *net, enum net_peer peer, struct transport_message *m,
+                           const struct frame_header *h, const struct frame_header *expected)
 {
     struct link *link = &net->link[peer];
-    uint8_t *body = net->message.data + FRAME_HEADER;
+    uint8_t *body = m->data + FRAME_HEADER;
     enum err e;
 
     if (h->sequence != expected->sequence)
         return bad_frame(net, peer, ERR_AUTH,
                          h->sequence < expected->sequence ? "that came before (a replay)"
                                                           : "out of order (frames are missing)");
-    e = seal_open(link->in, h->sequence, net->message.data, FRAME_HEADER, body, h->length, body);
+    e = seal_open(link->in, h->sequence, m->data, FRAME_HEADER, body, h->length, body);
+    secret_wipe(body, h->length);
     if (e != ERR_OK)
         return bad_frame(net, peer, e, "that does not authenticate");
     log_error(net->log,
               "server %u sent %" PRIu64 " bytes for round %" PRIu64 " where we expect %" PRIu64
-              " bytes for round %" PRIu64 " (%s), lane %u: the servers do not run the same "
-              "protocol; compare their versions and studies",
-              link->index, h->total, h->round, expected->total, expected->round,
-              net_phase_name(net->phase), net->lane);
+              " bytes for round %" PRIu64 " (tiles of %u and %u; %s), lane %u: the servers do not "
+              "run the same protocol; compare their versions and studies",
+              link->index, h->total, h->round, expected->total, expected->round, h->length,
+              expected->length, net_phase_name(net->phase), net->lane);
     return ERR_MISMATCH;
 }
 
-/* One frame in net->message. */
-static enum err take_frame(struct net *net, enum net_peer peer, const struct net_round *round)
+/* What no frame of this link may have otherwise. */
+static enum err check_path(struct net *net, enum net_peer peer, const struct frame_header *h)
+{
+    if (h->sender != net->link[peer].index || h->receiver != net->index)
+        return bad_frame(net, peer, ERR_AUTH, "of another pair of servers");
+    if (h->lane != net->lane)
+        return bad_frame(net, peer, ERR_AUTH, "of another lane");
+    return ERR_OK;
+}
+
+static enum err take_frame(struct net *net, enum net_peer peer, struct transport_message *m)
 {
     struct link *link = &net->link[peer];
-    uint8_t *payload = round->receive[peer];
-    const uint8_t *p = net->message.data;
+    struct incoming *in = &link->incoming;
     struct frame_header h, expected = header(net, peer, SEAL_RECEIVER);
     uint8_t expected_bytes[FRAME_HEADER];
+    uint8_t *plain = in->flow != NULL ? net->tile : in->to + in->done;
     enum err e;
 
-    e = frame_parse(&h, p, net->message.size, SEAL_TAG);
+    e = frame_parse(&h, m->data, m->size, SEAL_TAG);
     if (e != ERR_OK)
         return bad_frame(net, peer, e, "that does not parse");
-    if (h.sender != expected.sender || h.receiver != expected.receiver)
-        return bad_frame(net, peer, ERR_AUTH, "of another pair of servers");
-    if (h.lane != expected.lane)
-        return bad_frame(net, peer, ERR_AUTH, "of another lane");
+    TRY(check_path(net, peer, &h));
     if (h.kind == FRAME_ABORT)
-        return take_abort(net, peer);
+        return take_abort(net, peer, m);
     expected.sequence = link->in_sequence;
-    expected.total = round->receive_size[peer];
-    expected.length = (uint32_t)frame_body(round->receive_size[peer], link->received);
+    expected.total = in->size;
+    expected.length = (uint32_t)frame_body(in->size, in->done, in->tile);
     frame_encode(&expected, expected_bytes);
-    if (memcmp(expected_bytes, p, FRAME_HEADER) != 0)
-        return unexpected(net, peer, &h, &expected);
-    e = seal_open(link->in, h.sequence, p, FRAME_HEADER, p + FRAME_HEADER, h.length,
-                  payload + link->received);
+    if (memcmp(expected_bytes, m->data, FRAME_HEADER) != 0)
+        return unexpected(net, peer, m, &h, &expected);
+    e = seal_open(link->in, h.sequence, m->data, FRAME_HEADER, m->data + FRAME_HEADER, h.length,
+                  plain);
     if (e != ERR_OK)
         return bad_frame(net, peer, e, "that does not authenticate");
+    transport_drop(net->transport, m); /* before the callback: the sender may want the room */
     link->in_sequence++;
-    link->received += h.length;
+    if (in->flow != NULL)
+        TRY(in->flow->consume(in->flow->self, in->done, plain, h.length));
+    in->done += h.length;
     count_received(net, h.length);
     link->receive_by = clock_now_ms() + net->deadline_ms;
     return ERR_OK;
 }
 
-static enum err pull(struct net *net, enum net_peer peer, const struct net_round *round,
-                     bool *moved)
+/* The next message of a neighbour, into `m`. */
+static enum err next_message(struct net *net, enum net_peer peer, struct transport_message *m)
 {
-    struct link *link = &net->link[peer];
-    enum err e;
+    const struct link *link = &net->link[peer];
+    enum err e = transport_pull(net->transport, peer, m);
 
-    if (link->received == round->receive_size[peer])
-        return ERR_OK;
-    e = transport_receive(net->transport, peer, &net->message);
-    if (e == ERR_AGAIN)
-        return ERR_OK;
-    if (e != ERR_OK) {
+    if (e != ERR_OK && e != ERR_AGAIN)
         log_error(net->log, "the link from server %u failed in round %" PRIu64 " (%s): %s",
                   link->index, net->round, net_phase_name(net->phase), error_text(e));
-        return e;
-    }
-    *moved = true;
-    if (frame_is_foreign(net->message.data, net->message.size, net->session)) {
-        net->strangers++;
+    return e;
+}
+
+/* Drops a message of another session. */
+static bool is_stranger(struct net *net, struct transport_message *m)
+{
+    if (!frame_is_foreign(m->data, m->size, net->session))
+        return false;
+    net->strangers++;
+    transport_drop(net->transport, m);
+    return true;
+}
+
+static enum err pull(struct net *net, enum net_peer peer, bool *moved)
+{
+    struct link *link = &net->link[peer];
+    struct transport_message *m = link->ahead.held ? &link->ahead : &net->message;
+    enum err e = ERR_OK;
+
+    if (link->incoming.done == link->incoming.size)
         return ERR_OK;
+    if (!m->held)
+        e = next_message(net, peer, m);
+    if (e != ERR_OK)
+        return e == ERR_AGAIN ? ERR_OK : e;
+    *moved = true;
+    if (is_stranger(net, m))
+        return ERR_OK;
+    e = take_frame(net, peer, m);
+    transport_drop(net->transport, m);
+    return e;
+}
+
+/*
+ * Holds the first message of a neighbour of which this round expects nothing more. Only an ABORT of
+ * this round or an earlier one is heeded: a neighbour that gives up in a later round has done its
+ * part in this one.
+ */
+static enum err look_ahead(struct net *net, enum net_peer peer)
+{
+    struct transport_message *m = &net->link[peer].ahead;
+    struct frame_header h;
+
+    while (!m->held) {
+        enum err e = next_message(net, peer, m);
+        if (e != ERR_OK)
+            return e == ERR_AGAIN ? ERR_OK : e;
+        (void)is_stranger(net, m);
     }
-    return take_frame(net, peer, round);
+    if (frame_parse(&h, m->data, m->size, SEAL_TAG) != ERR_OK || h.kind != FRAME_ABORT ||
+        h.round > net->round)
+        return ERR_OK;
+    TRY(check_path(net, peer, &h));
+    return take_abort(net, peer, m);
 }
 
 /* --- rounds ------------------------------------------------------------------------------------
  */
-
-static void begin_round(struct net *net)
-{
-    for (int p = 0; p < 2; p++) {
-        struct link *link = &net->link[p];
-        link->sent = link->received = 0;
-        link->send_by = link->receive_by = clock_now_ms() + net->deadline_ms;
-    }
-}
 
 /* What is still to be moved, as masks for transport_wait(), and when the first patience ends. */
 struct outstanding {
@@ -425,16 +494,16 @@ struct outstanding {
     int64_t until;
 };
 
-static struct outstanding outstanding(const struct net *net, const struct net_round *round)
+static struct outstanding outstanding(const struct net *net)
 {
     struct outstanding o = {.until = INT64_MAX};
     for (unsigned p = 0; p < 2; p++) {
         const struct link *link = &net->link[p];
-        if (link->received < round->receive_size[p]) {
+        if (link->incoming.done < link->incoming.size) {
             o.readable |= 1u << p;
             o.until = link->receive_by < o.until ? link->receive_by : o.until;
         }
-        if (link->sent < round->send_size[p]) {
+        if (link->outgoing.done < link->outgoing.size) {
             o.writable |= 1u << p;
             o.until = link->send_by < o.until ? link->send_by : o.until;
         }
@@ -442,13 +511,12 @@ static struct outstanding outstanding(const struct net *net, const struct net_ro
     return o;
 }
 
-static enum err too_late(struct net *net, const struct net_round *round)
+static enum err too_late(struct net *net, int64_t now)
 {
-    int64_t now = clock_now_ms();
     for (int p = 0; p < 2; p++) {
         const struct link *link = &net->link[p];
-        bool silent = link->received < round->receive_size[p] && now >= link->receive_by;
-        bool full = link->sent < round->send_size[p] && now >= link->send_by;
+        bool silent = link->incoming.done < link->incoming.size && now >= link->receive_by;
+        bool full = link->outgoing.done < link->outgoing.size && now >= link->send_by;
         if (silent || full)
             log_error(net->log,
                       "server %u %s for %" PRId64 " ms in round %" PRIu64
@@ -460,32 +528,58 @@ static enum err too_late(struct net *net, const struct net_round *round)
     return ERR_TIMEOUT;
 }
 
-static enum err move_all(struct net *net, const struct net_round *round)
+/*
+ * Waits for what is outstanding. After a while also for a word of a neighbour that has done its part
+ * of the round: it may give up over the silence of the other, or over a bad frame.
+ */
+static enum err wait_for(struct net *net, const struct outstanding *left)
+{
+    int64_t first = clock_now_ms() + WATCH_MS;
+    unsigned watched = 0;
+    enum err e;
+
+    for (unsigned p = 0; p < 2; p++)
+        if (!(left->readable >> p & 1) && !net->link[p].ahead.held)
+            watched |= 1u << p;
+    if (watched == 0 || first > left->until)
+        first = left->until;
+    e = transport_wait(net->transport, left->readable, left->writable, first);
+    if (e == ERR_TIMEOUT && first < left->until)
+        e = transport_wait(net->transport, left->readable | watched, left->writable, left->until);
+    else
+        watched = 0;
+    for (unsigned p = 0; p < 2 && e == ERR_OK; p++)
+        if (watched >> p & 1)
+            TRY(look_ahead(net, (enum net_peer)p));
+    if (e == ERR_OK || e == ERR_TIMEOUT)
+        return ERR_OK;
+    log_error(net->log, "waiting for the neighbours failed in round %" PRIu64 ": %s", net->round,
+              error_text(e));
+    return e;
+}
+
+/*
+ * A pass tries all that is outstanding once. Patience is judged by the time before the pass: a
+ * neighbour whose frames came while a callback computed has not been silent.
+ */
+static enum err move_all(struct net *net)
 {
     for (;;) {
-        struct outstanding left = outstanding(net, round);
+        int64_t now = clock_now_ms();
+        struct outstanding left;
         bool moved = false;
-        enum err e;
 
-        if (left.readable == 0 && left.writable == 0)
-            return ERR_OK;
         for (unsigned p = 0; p < 2; p++) {
-            TRY(push(net, (enum net_peer)p, round, &moved));
-            TRY(pull(net, (enum net_peer)p, round, &moved));
+            TRY(push(net, (enum net_peer)p, &moved));
+            TRY(pull(net, (enum net_peer)p, &moved));
         }
-        if (moved && clock_now_ms() < left.until)
-            continue;
-        left = outstanding(net, round);
+        left = outstanding(net);
         if (left.readable == 0 && left.writable == 0)
             return ERR_OK;
-        e = transport_wait(net->transport, left.readable, left.writable, left.until);
-        if (e == ERR_TIMEOUT || (e == ERR_OK && clock_now_ms() >= left.until))
-            return too_late(net, round);
-        if (e != ERR_OK) {
-            log_error(net->log, "waiting for the neighbours failed in round %" PRIu64 ": %s",
-                      net->round, error_text(e));
-            return e;
-        }
+        if (now >= left.until)
+            return too_late(net, now);
+        if (!moved)
+            TRY(wait_for(net, &left));
     }
 }
 
@@ -519,6 +613,7 @@ static enum err give_up(struct net *net, enum err e)
     net->dead = true;
     for (unsigned p = 0; p < 2; p++) {
         enum err told = ERR_OK;
+        transport_drop(net->transport, &net->link[p].sealed);
         if (!net->link[p].gave_up)
             told = send_abort(net, (enum net_peer)p, deadline);
         (void)told; /* best effort; the neighbour's own deadline does the rest */
@@ -537,60 +632,98 @@ void net_abort(struct net *net)
     (void)e;
 }
 
-enum err net_exchange(struct net *net, const struct net_round *round)
+/* One round of what the links have been given to move. */
+static enum err run_round(struct net *net)
 {
+    int64_t by = clock_now_ms() + net->deadline_ms;
     enum err e;
 
-    if (net->dead) {
-        log_error(net->log, "this session has ended: start a new one");
-        return ERR_MISUSE;
-    }
-    begin_round(net);
-    e = move_all(net, round);
-    if (e != ERR_OK)
-        e = give_up(net, e);
-    else {
+    for (int p = 0; p < 2; p++)
+        net->link[p].send_by = net->link[p].receive_by = by;
+    e = move_all(net);
+    if (e == ERR_OK) {
         net->round++;
         net->counters[net->phase].rounds++;
+    } else {
+        e = give_up(net, e);
     }
     charge_time(net);
     return e;
 }
 
-/* Whole payloads for now: the same bytes on the wire for the default tile. */
-static enum err stream_whole(struct net *net, const struct net_flow *flows, size_t count,
-                             uint8_t *out[2], uint8_t *in[2])
+static enum err check_alive(const struct net *net)
 {
-    struct net_round r = {0};
-    for (size_t k = 0; k < count; k++) {
-        const struct net_flow *f = &flows[k];
-        out[k] = memory_words(f->send_size, 1);
-        in[k] = memory_words(f->receive_size, 1);
-        if (out[k] == NULL || in[k] == NULL)
-            return ERR_NOMEM;
-        if (f->send_size > 0)
-            TRY(f->produce(f->self, 0, out[k], f->send_size));
-        r.send[f->to] = out[k];
-        r.send_size[f->to] = f->send_size;
-        r.receive[f->from] = in[k];
-        r.receive_size[f->from] = f->receive_size;
+    if (!net->dead)
+        return ERR_OK;
+    log_error(net->log, "this session has ended: start a new one");
+    return ERR_MISUSE;
+}
+
+enum err net_exchange(struct net *net, const struct net_round *round)
+{
+    TRY(check_alive(net));
+    for (int p = 0; p < 2; p++) {
+        net->link[p].outgoing = (struct outgoing){
+            .from = round->send[p], .size = round->send_size[p], .tile = NET_FRAME_BODY};
+        net->link[p].incoming = (struct incoming){
+            .to = round->receive[p], .size = round->receive_size[p], .tile = NET_FRAME_BODY};
     }
-    TRY(net_exchange(net, &r));
+    return run_round(net);
+}
+
+static enum err check_flows(const struct net_flow *flows, size_t count)
+{
+    if (count > 2 || (count == 2 && (flows[0].to == flows[1].to || flows[0].from == flows[1].from)))
+        return ERR_MISUSE;
     for (size_t k = 0; k < count; k++)
-        if (flows[k].receive_size > 0)
-            TRY(flows[k].consume(flows[k].self, 0, in[k], flows[k].receive_size));
+        if (flows[k].tile > NET_FRAME_BODY)
+            return ERR_RANGE;
     return ERR_OK;
+}
+
+/* Room for the longest tile of the flows. */
+static enum err fit_tile(struct net *net, const struct net_flow *flows, size_t count)
+{
+    size_t need = 0;
+
+    for (size_t k = 0; k < count; k++) {
+        size_t tile = flows[k].tile > 0 ? flows[k].tile : NET_TILE;
+        size_t most = flows[k].send_size > flows[k].receive_size ? flows[k].send_size
+                                                                 : flows[k].receive_size;
+        tile = tile < most ? tile : most;
+        need = need > tile ? need : tile;
+    }
+    if (need <= net->tile_size)
+        return ERR_OK;
+    memory_wipe_free(&net->tile, net->tile_size);
+    net->tile = memory_words(need, 1);
+    net->tile_size = net->tile != NULL ? need : 0;
+    return net->tile != NULL ? ERR_OK : ERR_NOMEM;
 }
 
 enum err net_stream(struct net *net, const struct net_flow *flows, size_t count)
 {
-    uint8_t *out[2] = {NULL, NULL}, *in[2] = {NULL, NULL};
-    enum err e = count > 2 ? ERR_MISUSE : stream_whole(net, flows, count, out, in);
-    if (e != ERR_OK)
-        net_abort(net);
-    for (size_t k = 0; k < count && k < 2; k++) {
-        memory_wipe_free(&out[k], flows[k].send_size);
-        memory_wipe_free(&in[k], flows[k].receive_size);
+    enum err e;
+
+    TRY(check_alive(net));
+    e = check_flows(flows, count);
+    if (e == ERR_OK)
+        e = fit_tile(net, flows, count);
+    if (e != ERR_OK) {
+        log_error(net->log, "cannot stream round %" PRIu64 ": %s", net->round, error_text(e));
+        return give_up(net, e);
     }
-    return e;
+    for (int p = 0; p < 2; p++) {
+        net->link[p].outgoing = (struct outgoing){0};
+        net->link[p].incoming = (struct incoming){0};
+    }
+    for (size_t k = 0; k < count; k++) {
+        const struct net_flow *f = &flows[k];
+        size_t tile = f->tile > 0 ? f->tile : NET_TILE;
+        net->link[f->to].outgoing = (struct outgoing){
+            .flow = f, .size = f->send_size, .tile = tile};
+        net->link[f->from].incoming = (struct incoming){
+            .flow = f, .size = f->receive_size, .tile = tile};
+    }
+    return run_round(net);
 }

@@ -177,28 +177,42 @@ enum err socket_send(void *socket, const void *head, size_t head_size, const voi
     return e;
 }
 
-enum err socket_receive(void *socket, struct bytes *message, const char *link, struct log *log)
+enum err socket_push(void *socket, void *zmq_message)
 {
-    zmq_msg_t m;
+    return zmq_msg_send(zmq_message, socket, ZMQ_DONTWAIT) >= 0 ? ERR_OK : meaning(errno);
+}
+
+enum err socket_pull(void *socket, void *zmq_message, const char *link, struct log *log)
+{
+    zmq_msg_t *m = zmq_message;
     enum err e;
 
-    zmq_msg_init(&m);
-    if (zmq_msg_recv(&m, socket, ZMQ_DONTWAIT) < 0) {
+    zmq_msg_init(m);
+    if (zmq_msg_recv(m, socket, ZMQ_DONTWAIT) < 0) {
         e = meaning(errno);
-    } else if (zmq_msg_more(&m)) {
-        while (zmq_msg_more(&m) && zmq_msg_recv(&m, socket, ZMQ_DONTWAIT) >= 0)
+    } else if (zmq_msg_more(m)) {
+        while (zmq_msg_more(m) && zmq_msg_recv(m, socket, ZMQ_DONTWAIT) >= 0)
             ;
         log_warn(log, "dropped a message in parts on %s: trefoil sends none; what is connected?",
                  link);
         e = ERR_AGAIN;
     } else {
-        message->size = 0;
-        message->failed = false;
-        bytes_put(message, zmq_msg_data(&m), zmq_msg_size(&m));
-        e = bytes_ok(message);
+        return ERR_OK;
     }
-    zmq_msg_close(&m);
+    zmq_msg_close(m);
     return e;
+}
+
+enum err socket_receive(void *socket, struct bytes *message, const char *link, struct log *log)
+{
+    zmq_msg_t m;
+
+    TRY(socket_pull(socket, &m, link, log));
+    message->size = 0;
+    message->failed = false;
+    bytes_put(message, zmq_msg_data(&m), zmq_msg_size(&m));
+    zmq_msg_close(&m);
+    return bytes_ok(message);
 }
 
 static bool has_event(void *socket, int event)

@@ -45,6 +45,13 @@ enum err socket_send(void *socket, const void *head, size_t head_size, const voi
 enum err socket_receive(void *socket, struct bytes *message, const char *link,
                         struct log *log) MUST_CHECK;
 
+/*
+ * The same for a zmq_msg_t, without a copy. socket_push() leaves the message with its caller unless
+ * it succeeds; socket_pull() initialises it, and leaves nothing to close unless it succeeds.
+ */
+enum err socket_push(void *socket, void *zmq_message) MUST_CHECK;
+enum err socket_pull(void *socket, void *zmq_message, const char *link, struct log *log) MUST_CHECK;
+
 /* Whether the socket can be read or written now, without a system call in most cases. */
 bool socket_readable(void *socket);
 bool socket_writable(void *socket);

@@ -3,15 +3,57 @@
 #include "base/clock.h"
 #include "base/memory.h"
 
+#include <string.h>
+
+enum err transport_make(struct transport *t, size_t size, struct transport_message *m)
+{
+    return t->ops->make(t->self, size, m);
+}
+
+enum err transport_push(struct transport *t, enum net_peer to, struct transport_message *m)
+{
+    return t->ops->send(t->self, to, m);
+}
+
+enum err transport_pull(struct transport *t, enum net_peer from, struct transport_message *m)
+{
+    return t->ops->receive(t->self, from, m);
+}
+
+void transport_drop(struct transport *t, struct transport_message *m)
+{
+    if (m->held)
+        t->ops->drop(t->self, m);
+}
+
 enum err transport_send(struct transport *t, enum net_peer to, const void *head, size_t head_size,
                         const void *body, size_t body_size)
 {
-    return t->ops->send(t->self, to, head, head_size, body, body_size);
+    struct transport_message m = {0};
+    enum err e;
+
+    if (head_size > SIZE_MAX - body_size)
+        return ERR_RANGE;
+    TRY(transport_make(t, head_size + body_size, &m));
+    if (head_size > 0)
+        memcpy(m.data, head, head_size);
+    if (body_size > 0)
+        memcpy(m.data + head_size, body, body_size);
+    e = transport_push(t, to, &m);
+    transport_drop(t, &m);
+    return e;
 }
 
 enum err transport_receive(struct transport *t, enum net_peer from, struct bytes *message)
 {
-    return t->ops->receive(t->self, from, message);
+    struct transport_message m = {0};
+
+    TRY(transport_pull(t, from, &m));
+    message->size = 0;
+    message->failed = false;
+    bytes_put(message, m.data, m.size);
+    transport_drop(t, &m);
+    return bytes_ok(message);
 }
 
 enum err transport_wait(struct transport *t, unsigned readable, unsigned writable, int64_t deadline)

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/log.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,12 +32,28 @@ struct transport {
     void *self;
 };
 
+/*
+ * A message in a buffer of the transport, so that a frame is sealed where ZeroMQ sends it from and
+ * opened where ZeroMQ received it. Whoever holds one sends it or drops it, with the transport that it
+ * came from; it stays at its address meanwhile. All zeros is none.
+ */
+struct transport_message {
+    uint8_t *data; /* may be written; aligned to 16 bytes where it is long */
+    size_t size;
+    bool held;
+    union {
+        void *pointer[8]; /* the transport's own */
+    } own;
+};
+
 struct transport_ops {
-    /* Queues a copy of head followed by body as one message. ERR_AGAIN: the queue is full. */
-    enum err (*send)(void *self, enum net_peer to, const void *head, size_t head_size,
-                     const void *body, size_t body_size);
-    /* The next whole message from a neighbour, replacing what `message` held. ERR_AGAIN: none. */
-    enum err (*receive)(void *self, enum net_peer from, struct bytes *message);
+    /* A message of `size` bytes to be filled; they hold anything. */
+    enum err (*make)(void *self, size_t size, struct transport_message *m);
+    /* Queues a message, which is none then. ERR_AGAIN: the queue is full; m stays as it is. */
+    enum err (*send)(void *self, enum net_peer to, struct transport_message *m);
+    /* The next message from a neighbour, for a `m` that holds none. ERR_AGAIN: nothing came. */
+    enum err (*receive)(void *self, enum net_peer from, struct transport_message *m);
+    void (*drop)(void *self, struct transport_message *m);
     /*
      * Waits until one of `readable` (bit 1 << peer) has a message or one of `writable` has room, or
      * until the deadline (clock_now_ms() time): then ERR_TIMEOUT.
@@ -45,12 +62,21 @@ struct transport_ops {
     void (*free)(void *self);
 };
 
+enum err transport_make(struct transport *t, size_t size, struct transport_message *m) MUST_CHECK;
+enum err transport_push(struct transport *t, enum net_peer to,
+                        struct transport_message *m) MUST_CHECK;
+enum err transport_pull(struct transport *t, enum net_peer from,
+                        struct transport_message *m) MUST_CHECK;
+/* Of a message that holds none: nothing happens. */
+void transport_drop(struct transport *t, struct transport_message *m);
+enum err transport_wait(struct transport *t, unsigned readable, unsigned writable,
+                        int64_t deadline) MUST_CHECK;
+
+/* With copies, for what is short: head followed by body as one message; a message into bytes. */
 enum err transport_send(struct transport *t, enum net_peer to, const void *head, size_t head_size,
                         const void *body, size_t body_size) MUST_CHECK;
 enum err transport_receive(struct transport *t, enum net_peer from,
                            struct bytes *message) MUST_CHECK;
-enum err transport_wait(struct transport *t, unsigned readable, unsigned writable,
-                        int64_t deadline) MUST_CHECK;
 /* Send and receive that wait until the deadline: for handshakes and tests. */
 enum err transport_send_by(struct transport *t, enum net_peer to, const void *p, size_t n,
                            int64_t deadline) MUST_CHECK;

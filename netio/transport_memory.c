@@ -1,21 +1,27 @@
 /*
  * In-process queues: six of them, one for each direction of each link, under one mutex.
  *
- * Each queue has one writer and one reader, so the slot past the last message belongs to the writer
- * until it raises `count`: bytes are copied in outside the lock. A reader swaps its old buffer for
- * the full one, so that buffers circulate and nothing is allocated once the sizes have settled.
+ * What is queued is buffers of one pool: nothing is copied from sender to receiver.
  */
 #include "netio/transport.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "netio/pool.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <time.h>
 
+#define SPARE 24 /* unused buffers that are kept: four for each direction of each link */
+
+struct slot {
+    void *buffer;
+    size_t size;
+};
+
 struct queue {
-    struct bytes *slot;
+    struct slot *slot;
     size_t first, count;
 };
 
@@ -24,6 +30,7 @@ struct hub {
     pthread_cond_t changed;
     unsigned users;
     size_t depth;
+    struct pool *pool;
     struct queue queue[3][2]; /* [sender][which neighbour of the sender] */
 };
 
@@ -42,34 +49,44 @@ static struct queue *incoming(struct end *end, enum net_peer from)
     return &end->hub->queue[net_index_of(end->index, from)][from == NET_PREV ? NET_NEXT : NET_PREV];
 }
 
-static enum err memory_send(void *self, enum net_peer to, const void *head, size_t head_size,
-                            const void *body, size_t body_size)
+static enum err memory_make(void *self, size_t size, struct transport_message *m)
+{
+    struct end *end = self;
+    void *buffer = pool_get(end->hub->pool, size);
+
+    if (buffer == NULL)
+        return ERR_NOMEM;
+    *m = (struct transport_message){.data = buffer, .size = size, .held = true};
+    return ERR_OK;
+}
+
+static void memory_drop(void *self, struct transport_message *m)
+{
+    (void)self;
+    pool_put(m->data);
+    *m = (struct transport_message){0};
+}
+
+static enum err memory_send(void *self, enum net_peer to, struct transport_message *m)
 {
     struct end *end = self;
     struct hub *hub = end->hub;
     struct queue *q = outgoing(end, to);
-    struct bytes *slot;
+    enum err e = ERR_AGAIN;
 
     pthread_mutex_lock(&hub->mutex);
-    slot = q->count < hub->depth ? &q->slot[(q->first + q->count) % hub->depth] : NULL;
+    if (q->count < hub->depth) {
+        q->slot[(q->first + q->count) % hub->depth] = (struct slot){m->data, m->size};
+        if (q->count++ == 0) /* else its reader does not wait for it */
+            pthread_cond_broadcast(&hub->changed);
+        *m = (struct transport_message){0};
+        e = ERR_OK;
+    }
     pthread_mutex_unlock(&hub->mutex);
-    if (slot == NULL)
-        return ERR_AGAIN;
-
-    slot->size = 0;
-    slot->failed = false;
-    bytes_put(slot, head, head_size);
-    bytes_put(slot, body, body_size);
-    TRY(bytes_ok(slot));
-
-    pthread_mutex_lock(&hub->mutex);
-    q->count++;
-    pthread_cond_broadcast(&hub->changed);
-    pthread_mutex_unlock(&hub->mutex);
-    return ERR_OK;
+    return e;
 }
 
-static enum err memory_receive(void *self, enum net_peer from, struct bytes *message)
+static enum err memory_receive(void *self, enum net_peer from, struct transport_message *m)
 {
     struct end *end = self;
     struct hub *hub = end->hub;
@@ -78,12 +95,11 @@ static enum err memory_receive(void *self, enum net_peer from, struct bytes *mes
 
     pthread_mutex_lock(&hub->mutex);
     if (q->count > 0) {
-        struct bytes full = q->slot[q->first];
-        q->slot[q->first] = *message;
-        *message = full;
+        struct slot slot = q->slot[q->first];
+        *m = (struct transport_message){.data = slot.buffer, .size = slot.size, .held = true};
         q->first = (q->first + 1) % hub->depth;
-        q->count--;
-        pthread_cond_broadcast(&hub->changed);
+        if (q->count-- == hub->depth) /* else its writer does not wait for room */
+            pthread_cond_broadcast(&hub->changed);
         e = ERR_OK;
     }
     pthread_mutex_unlock(&hub->mutex);
@@ -123,10 +139,11 @@ static void hub_free(struct hub *hub)
 {
     for (unsigned i = 0; i < 6; i++) {
         struct queue *q = &hub->queue[i / 2][i % 2];
-        for (size_t j = 0; q->slot != NULL && j < hub->depth; j++)
-            bytes_clear(&q->slot[j]);
+        for (size_t j = 0; j < q->count; j++)
+            pool_put(q->slot[(q->first + j) % hub->depth].buffer);
         memory_free(&q->slot);
     }
+    pool_close(&hub->pool);
     pthread_cond_destroy(&hub->changed);
     pthread_mutex_destroy(&hub->mutex);
     memory_free(&hub);
@@ -147,8 +164,10 @@ static void memory_end(void *self)
 }
 
 static const struct transport_ops memory_ops = {
+    .make = memory_make,
     .send = memory_send,
     .receive = memory_receive,
+    .drop = memory_drop,
     .wait = memory_wait,
     .free = memory_end,
 };
@@ -157,18 +176,20 @@ static struct hub *hub_new(size_t depth)
 {
     struct hub *hub = memory_array(1, sizeof *hub);
     pthread_condattr_t monotonic;
-    bool complete = true;
+    bool complete;
 
     if (hub == NULL)
         return NULL;
     hub->depth = depth;
+    hub->pool = pool_new(SPARE);
+    complete = hub->pool != NULL;
     pthread_mutex_init(&hub->mutex, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&hub->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
     for (unsigned i = 0; i < 6; i++) {
-        hub->queue[i / 2][i % 2].slot = memory_array(depth, sizeof(struct bytes));
+        hub->queue[i / 2][i % 2].slot = memory_array(depth, sizeof(struct slot));
         complete = complete && hub->queue[i / 2][i % 2].slot != NULL;
     }
     if (!complete) {

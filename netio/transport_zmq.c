@@ -2,36 +2,95 @@
 
 #include "base/memory.h"
 #include "netio/context.h"
+#include "netio/pool.h"
 #include "netio/socket.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <zmq.h>
 
+/*
+ * Messages from this size on are sent from buffers of a pool: allocated by ZeroMQ, they came from
+ * cold or new pages, and a stream of 1 MiB frames cost 0.82 CPU seconds a GB in place of 0.64.
+ */
+#define POOLED ((size_t)16 << 10)
+#define SPARE 12 /* unused buffers that are kept */
+
 struct links {
     struct netio *netio;
     struct log *log;
     unsigned index;
+    struct pool *pool; /* of long messages to be sent */
     void *pull[2], *push[2];
     bool admitted[2];
     char domain[2][40]; /* allow-list and name of each PULL socket */
     uint8_t peer_public[2][32];
 };
 
-static enum err zmq_transport_send(void *self, enum net_peer to, const void *head, size_t head_size,
-                                   const void *body, size_t body_size)
+/* ZeroMQ's message, inside ours: it may lie within the message itself, so it is never moved. */
+static zmq_msg_t *inner(struct transport_message *m)
 {
-    struct links *l = self;
-    /* asked first, so that a full queue costs no copy */
-    if (!socket_writable(l->push[to]))
-        return ERR_AGAIN;
-    return socket_send(l->push[to], head, head_size, body, body_size, false);
+    return (zmq_msg_t *)(void *)&m->own;
 }
 
-static enum err zmq_transport_receive(void *self, enum net_peer from, struct bytes *message)
+_Static_assert(sizeof(zmq_msg_t) <= sizeof((struct transport_message *)0)->own,
+               "a transport's message holds a message of ZeroMQ");
+
+static void show(struct transport_message *m)
+{
+    m->data = zmq_msg_data(inner(m));
+    m->size = zmq_msg_size(inner(m));
+    m->held = true;
+}
+
+static void give_back(void *data, void *hint)
+{
+    (void)hint;
+    pool_put(data);
+}
+
+static enum err zmq_transport_make(void *self, size_t size, struct transport_message *m)
 {
     struct links *l = self;
-    return socket_receive(l->pull[from], message, l->domain[from], l->log);
+    void *buffer;
+
+    if (size < POOLED) {
+        if (zmq_msg_init_size(inner(m), size) != 0)
+            return ERR_NOMEM;
+    } else {
+        buffer = pool_get(l->pool, size);
+        if (buffer == NULL)
+            return ERR_NOMEM;
+        if (zmq_msg_init_data(inner(m), buffer, size, give_back, NULL) != 0) {
+            pool_put(buffer);
+            return ERR_NOMEM;
+        }
+    }
+    show(m);
+    return ERR_OK;
+}
+
+static void zmq_transport_drop(void *self, struct transport_message *m)
+{
+    (void)self;
+    zmq_msg_close(inner(m));
+    *m = (struct transport_message){0};
+}
+
+static enum err zmq_transport_send(void *self, enum net_peer to, struct transport_message *m)
+{
+    struct links *l = self;
+    TRY(socket_push(l->push[to], inner(m)));
+    *m = (struct transport_message){0};
+    return ERR_OK;
+}
+
+static enum err zmq_transport_receive(void *self, enum net_peer from, struct transport_message *m)
+{
+    struct links *l = self;
+    TRY(socket_pull(l->pull[from], inner(m), l->domain[from], l->log));
+    show(m);
+    return ERR_OK;
 }
 
 static enum err zmq_transport_wait(void *self, unsigned readable, unsigned writable,
@@ -61,12 +120,15 @@ static void zmq_transport_free(void *self)
         if (l->admitted[p])
             netio_disallow(l->netio, l->domain[p], l->peer_public[p]);
     }
+    pool_close(&l->pool);
     memory_free(&l);
 }
 
 static const struct transport_ops zmq_ops = {
+    .make = zmq_transport_make,
     .send = zmq_transport_send,
     .receive = zmq_transport_receive,
+    .drop = zmq_transport_drop,
     .wait = zmq_transport_wait,
     .free = zmq_transport_free,
 };
@@ -122,6 +184,11 @@ enum err transport_zmq_new(struct transport **t, const struct transport_zmq_opti
         return ERR_NOMEM;
     }
     **t = (struct transport){.ops = &zmq_ops, .self = l};
+    l->pool = pool_new(SPARE);
+    if (l->pool == NULL) {
+        transport_free(t);
+        return ERR_NOMEM;
+    }
     l->netio = o->netio;
     l->log = o->log;
     l->index = o->index;

@@ -151,6 +151,22 @@ static void strangers_get_nothing(void **state)
     pull_down(&h);
 }
 
+/* ZeroMQ closes a socket's port in its own thread: until then a client may still be let in. */
+static void wait_until_closed(const char *endpoint)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int64_t deadline = in_ms(2000);
+    bool open = true;
+
+    a.sin_port = htons((uint16_t)atoi(strrchr(endpoint, ':') + 1));
+    while (open && clock_now_ms() < deadline) {
+        int fd = socket(AF_INET, SOCK_STREAM, 0);
+        open = connect(fd, (struct sockaddr *)&a, sizeof a) == 0;
+        close(fd);
+    }
+    assert_false(open);
+}
+
 static void nobody_there_is_a_timeout(void **state)
 {
     struct house h;
@@ -158,6 +174,7 @@ static void nobody_there_is_a_timeout(void **state)
     (void)state;
     build(&h);
     gate_free(&h.gate);
+    wait_until_closed(h.endpoint[0]);
     d = knock(&h, &h.client[0], h.server.public);
     assert_int_equal(dial_send(d, "hello", 5, in_ms(150)), ERR_TIMEOUT);
     assert_int_equal(dial_sent(d), 0);

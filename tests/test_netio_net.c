@@ -95,19 +95,12 @@ static enum err damaged_send(struct relay *r, uint8_t *p, size_t n)
     return pass(r, p, n);
 }
 
-static enum err relay_send(void *self, enum net_peer to, const void *head, size_t head_size,
-                           const void *body, size_t body_size)
+static enum err relay_bytes(struct relay *r, const uint8_t *p, size_t n)
 {
-    struct relay *r = self;
     uint8_t whole[400 + 1];
-    size_t n = head_size + body_size, number;
+    size_t number = r->count++;
 
-    if (to != r->to || n >= sizeof whole)
-        return transport_send(r->inner, to, head, head_size, body, body_size);
-    memcpy(whole, head, head_size);
-    if (body_size > 0)
-        memcpy(whole + head_size, body, body_size);
-    number = r->count++;
+    memcpy(whole, p, n);
     if (number == 0) {
         memcpy(r->first, whole, n);
         r->first_size = n;
@@ -131,10 +124,35 @@ static enum err relay_send(void *self, enum net_peer to, const void *head, size_
     return ERR_OK;
 }
 
-static enum err relay_receive(void *self, enum net_peer from, struct bytes *message)
+static enum err relay_make(void *self, size_t size, struct transport_message *m)
 {
     struct relay *r = self;
-    return transport_receive(r->inner, from, message);
+    return transport_make(r->inner, size, m);
+}
+
+static enum err relay_send(void *self, enum net_peer to, struct transport_message *m)
+{
+    struct relay *r = self;
+    enum err e;
+
+    if (to != r->to || m->size > 400)
+        return transport_push(r->inner, to, m);
+    e = relay_bytes(r, m->data, m->size);
+    if (e == ERR_OK)
+        transport_drop(r->inner, m);
+    return e;
+}
+
+static enum err relay_receive(void *self, enum net_peer from, struct transport_message *m)
+{
+    struct relay *r = self;
+    return transport_pull(r->inner, from, m);
+}
+
+static void relay_drop(void *self, struct transport_message *m)
+{
+    struct relay *r = self;
+    transport_drop(r->inner, m);
 }
 
 static enum err relay_wait(void *self, unsigned readable, unsigned writable, int64_t deadline)
@@ -144,7 +162,12 @@ static enum err relay_wait(void *self, unsigned readable, unsigned writable, int
 }
 
 static const struct transport_ops relay_ops = {
-    .send = relay_send, .receive = relay_receive, .wait = relay_wait};
+    .make = relay_make,
+    .send = relay_send,
+    .receive = relay_receive,
+    .drop = relay_drop,
+    .wait = relay_wait,
+};
 
 /* --- a party: some rounds of payloads that both sides know -------------------------------------
  */
