@@ -9,12 +9,15 @@
 #include "aim/model_private.h"
 #include "base/memory.h"
 
+/* Products are summed without being held; so many cells of one count like one of a table. */
+#define WORK 32
+
 struct question {
     const struct model *model;
     const struct scope *asked;
     struct scope *below; /* for each clique: the asked attributes in its subtree */
     bool *needed;        /* its subtree holds one that its separator does not */
-    uint64_t largest;    /* cells of the largest table met */
+    uint64_t largest;    /* cells of the largest table met, or of a product over WORK */
 };
 
 static enum err question_new(struct question *q, const struct model *m, const struct scope *asked)
@@ -67,9 +70,9 @@ static struct scope kept(const struct question *q, size_t i, bool top, size_t ch
     return s;
 }
 
-static void note_size(struct question *q, const struct scope *s)
+static void note_size(struct question *q, const struct scope *s, uint64_t share)
 {
-    uint64_t cells = scope_cells(s, q->model->domain);
+    uint64_t cells = scope_cells(s, q->model->domain) / share;
     q->largest = cells > q->largest ? cells : q->largest;
 }
 
@@ -79,16 +82,17 @@ static struct scope rehearse(struct question *q, size_t i, bool top)
     const struct junction *j = q->model->junction;
     struct scope keep = kept(q, i, top, i + 1);
     struct scope s = scope_intersect(&j->clique[i].scope, &keep);
-    note_size(q, &s);
+    note_size(q, &s, 1);
     for (size_t c = i + 1; c < j->cliques; c++) {
         struct scope message;
         if (!q->needed[c] || j->clique[c].parent != i)
             continue;
         message = rehearse(q, c, false);
         s = scope_union(&s, &message);
-        note_size(q, &s);
+        note_size(q, &s, WORK);
         keep = kept(q, i, top, c + 1);
         s = scope_intersect(&s, &keep);
+        note_size(q, &s, 1);
     }
     return s;
 }
@@ -112,11 +116,9 @@ static enum err answer(const struct question *q, size_t i, bool top, struct fact
         e = answer(q, c, false, &message);
         if (e != ERR_OK)
             break;
-        e = factor_multiply(f, &message, d);
-        factor_clear(&message);
         keep = kept(q, i, top, c + 1);
-        if (e == ERR_OK)
-            e = factor_reduce(f, &keep, d);
+        e = factor_contract(f, &message, &keep, d);
+        factor_clear(&message);
     }
     if (e != ERR_OK)
         factor_clear(f);

@@ -119,39 +119,52 @@ void factor_sum(const struct scope *scope, const double *cells, const struct sco
         out[w.place] += cells[i];
 }
 
-/* Puts g in f's place. */
-static enum err replace(struct factor *f, struct factor *g)
+/* One run of the last attribute: step_ are how its values move in each table. */
+static void contract_run(double *out, const double *f, const double *g, uint32_t size,
+                         const uint64_t step[3])
 {
-    factor_clear(f);
-    *f = *g;
-    return ERR_OK;
+    if (step[0] == 0) {
+        double sum = 0;
+        for (uint32_t i = 0; i < size; i++)
+            sum += f[i * step[1]] * g[i * step[2]];
+        *out += sum;
+    } else {
+        for (uint32_t i = 0; i < size; i++)
+            out[i * step[0]] += f[i * step[1]] * g[i * step[2]];
+    }
 }
 
-enum err factor_reduce(struct factor *f, const struct scope *keep, const struct domain *d)
+/* The last attribute of a walk as a run of its own: its step, with the walk going past it. */
+static uint64_t take_last(struct scope_walk *w)
 {
-    struct scope kept = scope_intersect(&f->scope, keep);
-    struct factor g;
-    if (kept.n == f->scope.n)
-        return ERR_OK;
-    TRY(factor_new(&g, &kept, d));
-    factor_sum(&f->scope, f->value, &kept, d, g.value);
-    return replace(f, &g);
+    return w->n > 0 ? w->step[--w->n] : 0;
 }
 
-enum err factor_multiply(struct factor *f, const struct factor *g, const struct domain *d)
+enum err factor_contract(struct factor *f, const struct factor *g, const struct scope *keep,
+                         const struct domain *d)
 {
-    struct scope both = scope_union(&f->scope, &g->scope);
-    struct scope_walk in_f, in_g;
-    struct factor product;
-    TRY(factor_new(&product, &both, d));
+    struct scope both = scope_union(&f->scope, &g->scope), kept = scope_intersect(&both, keep);
+    uint32_t size = both.n > 0 ? d->attribute[both.attribute[both.n - 1]].size : 1;
+    uint64_t cells = scope_cells(&both, d), step[3];
+    struct scope_walk in_out, in_f, in_g;
+    struct factor out;
+    TRY(factor_new(&out, &kept, d));
+    scope_walk_start(&in_out, &both, &kept, d);
     scope_walk_start(&in_f, &both, &f->scope, d);
     scope_walk_start(&in_g, &both, &g->scope, d);
-    for (uint64_t i = 0; i < product.cells; i++) {
-        product.value[i] = f->value[in_f.place] * g->value[in_g.place];
+    step[0] = take_last(&in_out);
+    step[1] = take_last(&in_f);
+    step[2] = take_last(&in_g);
+    for (uint64_t i = 0; i < cells; i += size) {
+        contract_run(out.value + in_out.place, f->value + in_f.place, g->value + in_g.place, size,
+                     step);
+        scope_walk_next(&in_out);
         scope_walk_next(&in_f);
         scope_walk_next(&in_g);
     }
-    return replace(f, &product);
+    factor_clear(f);
+    *f = out;
+    return ERR_OK;
 }
 
 enum err factor_condition(struct factor *f, const struct scope *given, const struct domain *d)

@@ -61,11 +61,9 @@ void factor_clear(struct factor *f);
  */
 void factor_sum(const struct scope *scope, const double *cells, const struct scope *keep,
                 const struct domain *d, double *out);
-/* f summed onto `keep`, in place. */
-enum err factor_reduce(struct factor *f, const struct scope *keep,
-                       const struct domain *d) MUST_CHECK;
-/* f times g, over the union of their scopes, in place of f. */
-enum err factor_multiply(struct factor *f, const struct factor *g,
+/* f times g, summed onto what `keep` has of their scopes, in place of f; the product is never held.
+ */
+enum err factor_contract(struct factor *f, const struct factor *g, const struct scope *keep,
                          const struct domain *d) MUST_CHECK;
 /* Divides f by its own sums onto `given`: p(rest | given); 0 where the sum is 0. */
 enum err factor_condition(struct factor *f, const struct scope *given,

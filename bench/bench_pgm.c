@@ -552,6 +552,69 @@ static json_t *bench_aim(struct log *log)
     return out;
 }
 
+/* --- a wide table ---------------------------------------------------------------------------- */
+
+#define WIDE_ATTRIBUTES 100
+#define WIDE_ROWS 1000000
+
+/* Chains of attributes of 2 to 12 values, each following the one before three times in four. */
+static enum err wide_new(struct aim_case *c, size_t rows, struct log *log)
+{
+    uint16_t codes[WIDE_ATTRIBUTES];
+    struct random r;
+    enum err e = domain_new(&c->domain);
+    random_seed_u64(&r, 1);
+    for (unsigned a = 0; e == ERR_OK && a < WIDE_ATTRIBUTES; a++) {
+        char name[16];
+        snprintf(name, sizeof name, "a%u", a);
+        e = domain_add_integer(c->domain, name, 0, 1 + (a * 7) % 11, NULL, DOMAIN_REJECT, log);
+    }
+    if (e == ERR_OK)
+        e = workload_all(&c->workload, c->domain, 2, log);
+    if (e == ERR_OK)
+        e = table_new(&c->table, c->domain, rows);
+    for (size_t i = 0; e == ERR_OK && i < rows; i++) {
+        for (unsigned a = 0; a < WIDE_ATTRIBUTES; a++) {
+            uint64_t word = random_u64(&r), size = c->domain->attribute[a].size;
+            codes[a] = (uint16_t)(a > 0 && (word & 3) != 0 ? codes[a - 1] % size
+                                                           : (word >> 32) * size >> 32);
+        }
+        e = table_append(c->table, codes);
+    }
+    return e;
+}
+
+static json_t *bench_wide_one(size_t rows, unsigned rounds, struct log *log)
+{
+    struct aim_case c = {0};
+    struct aim_figures f = {0};
+    json_t *out = NULL;
+    if (wide_new(&c, rows, log) == ERR_OK) {
+        struct aim_options o = bench_options(&c, rounds, false);
+        o.bounds.bits = 21;
+        if (aim_once(&c, &o, 1, &f, log) == ERR_OK) {
+            printf("wide: %d attributes, %zu rows, %zu queries, %u rounds: L1 %.4f of model %.4f, "
+                   "%.2f CPU s, %ld MiB\n",
+                   WIDE_ATTRIBUTES, rows, c.workload->queries, rounds, f.l1, f.l1_model, f.cpu,
+                   peak_mib());
+            out = json_pack("{sIsisfsfsi}", "rows", (json_int_t)rows, "rounds", (int)rounds,
+                            "cpu_s", f.cpu, "l1", f.l1, "peak_mib", (int)peak_mib());
+        }
+    }
+    aim_case_clear(&c);
+    return out;
+}
+
+static json_t *bench_wide(struct log *log)
+{
+    json_t *list = json_array(), *out = json_object();
+    json_array_append_new(list, bench_wide_one(WIDE_ROWS / 10, 10, log));
+    json_array_append_new(list, bench_wide_one(WIDE_ROWS, 10, log));
+    json_array_append_new(list, bench_wide_one(WIDE_ROWS, 40, log));
+    json_object_set_new(out, "wide", list);
+    return out;
+}
+
 /* --- command line ---------------------------------------------------------------------------- */
 
 static int all(const char *json, const char *only, struct log *log)
@@ -559,7 +622,8 @@ static int all(const char *json, const char *only, struct log *log)
     static const struct {
         const char *name;
         json_t *(*run)(struct log *log);
-    } part[] = {{"nursery", bench_nursery}, {"bp", bench_bp}, {"aim", bench_aim}};
+    } part[] = {
+        {"nursery", bench_nursery}, {"bp", bench_bp}, {"aim", bench_aim}, {"wide", bench_wide}};
     json_t *root = json_object();
     int status = 0;
     for (size_t i = 0; i < sizeof part / sizeof part[0]; i++)

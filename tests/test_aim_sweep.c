@@ -1,0 +1,226 @@
+/* aim/sweep: every kernel against plain loops, and the three of them against each other. */
+#include "tests/support_cmocka.h"
+
+#include "aim/model_private.h"
+#include "aim/random.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+#define CELLS 20000
+
+static const struct sweep *kernels(int i)
+{
+    return i == 0 ? sweep_plain() : i == 1 ? sweep_avx2() : sweep_avx512();
+}
+
+static void exp_and_log_are_within_their_bound(void **state)
+{
+    static double in[CELLS], out[CELLS], first[CELLS];
+    static const double edges[] = {0, -708, 709, -1e-300, 1e-17, -0.34657, 0.34658, 1};
+    struct random r;
+    (void)state;
+    random_seed_u64(&r, 1);
+    for (int run = 0; run < 12; run++) {
+        double width = run < 4 ? 708 : run < 8 ? 2 : 1e-3;
+        for (int i = 0; i < CELLS; i++)
+            in[i] = i < 8 ? edges[i] : (2 * random_double(&r) - 1) * width;
+        for (int k = 0; k < 3; k++) {
+            size_t n = CELLS - (size_t)run; /* tails of all lengths */
+            if (kernels(k) == NULL)
+                continue;
+            memcpy(out, in, sizeof in);
+            kernels(k)->exp(out, n);
+            for (size_t i = 0; i < n; i++)
+                assert_true(fabsl((long double)out[i] / expl(in[i]) - 1) <= 0x1p-51L);
+            if (k == 0)
+                memcpy(first, out, sizeof out);
+            assert_memory_equal(first, out, n * sizeof *out);
+            memcpy(out, first, sizeof out);
+            kernels(k)->log(out, n);
+            for (size_t i = 0; i < n; i++) {
+                long double exact = logl(first[i]);
+                assert_true(fabsl((long double)out[i] - exact) <= 0x1p-51L * fabsl(exact));
+            }
+        }
+    }
+    in[0] = -708.5;
+    in[1] = -INFINITY;
+    in[2] = -1e9;
+    in[3] = 1000;
+    sweep_best()->exp(in, 4);
+    assert_true(in[0] == 0 && in[1] == 0 && in[2] == 0);
+    assert_true(in[3] > 8e307 && isfinite(in[3]));
+}
+
+struct shape {
+    struct domain *domain;
+    struct scope whole, part;
+};
+
+static void shape_new(struct shape *s, struct random *r, unsigned attributes, unsigned largest)
+{
+    *s = (struct shape){.whole.n = (uint16_t)attributes};
+    assert_int_equal(domain_new(&s->domain), ERR_OK);
+    for (unsigned a = 0; a < attributes; a++) {
+        char name[8];
+        snprintf(name, sizeof name, "a%u", a);
+        assert_int_equal(domain_add_integer(s->domain, name, 0, (int64_t)random_below(r, largest),
+                                            NULL, DOMAIN_REJECT, NULL),
+                         ERR_OK);
+        s->whole.attribute[a] = (uint16_t)a;
+        if (random_u64(r) & 1)
+            s->part.attribute[s->part.n++] = (uint16_t)a;
+    }
+}
+
+/* All chunks of one shape, on one kernel, against the walk. */
+static void check_shape(const struct shape *s, const struct sweep *k, struct random *r)
+{
+    size_t cells = scope_cells(&s->whole, s->domain), parts = scope_cells(&s->part, s->domain);
+    size_t chunk = projection_chunk(&s->whole, s->domain);
+    double *cell = memory_array(cells, sizeof *cell), *part = memory_array(parts, sizeof *part);
+    double *sum = memory_array(parts, sizeof *sum), *most = memory_array(parts, sizeof *most);
+    double *out = memory_array(cells, sizeof *out), *top = memory_array(parts, sizeof *top);
+    struct projection p;
+    struct scope_walk w;
+    assert_true(cell && part && sum && most && out && top && cells % chunk == 0);
+    assert_int_equal(projection_new(&p, &s->whole, chunk, &s->part, s->domain), ERR_OK);
+    for (size_t i = 0; i < cells; i++)
+        cell[i] = (double)random_below(r, 1000); /* whole numbers: sums are exact */
+    for (size_t i = 0; i < parts; i++)
+        part[i] = (double)random_below(r, 1000);
+    for (size_t c = 0; c < cells / chunk; c++) {
+        double *at = out + c * chunk;
+        k->spread(at, part + p.offset[c], &p.strip);
+        k->spread_add(at, part + p.offset[c], &p.strip);
+        k->spread_multiply(at, part + p.offset[c], &p.strip);
+        k->collect(sum + p.offset[c], cell + c * chunk, &p.strip);
+        k->collect_most(most + p.offset[c], cell + c * chunk, &p.strip);
+    }
+    scope_walk_start(&w, &s->whole, &s->part, s->domain);
+    for (size_t i = 0; i < cells; i++, scope_walk_next(&w)) {
+        assert_true(out[i] == 2 * part[w.place] * part[w.place]);
+        sum[w.place] -= cell[i];
+        top[w.place] = fmax(top[w.place], cell[i]);
+    }
+    for (size_t i = 0; i < parts; i++)
+        assert_true(sum[i] == 0 && most[i] == top[i]);
+    projection_clear(&p);
+    memory_free(&cell);
+    memory_free(&part);
+    memory_free(&sum);
+    memory_free(&most);
+    memory_free(&out);
+    memory_free(&top);
+}
+
+static void strips_follow_the_walk(void **state)
+{
+    struct random r;
+    (void)state;
+    random_seed_u64(&r, 2);
+    for (int run = 0; run < 400; run++) {
+        struct shape s;
+        if (run % 3 == 0)
+            shape_new(&s, &r, 1 + (unsigned)random_below(&r, 3), 60);
+        else if (run % 3 == 1)
+            shape_new(&s, &r, 3 + (unsigned)random_below(&r, 4), 8);
+        else
+            shape_new(&s, &r, 14, 2);
+        for (int k = 0; k < 3; k++)
+            if (kernels(k) != NULL)
+                check_shape(&s, kernels(k), &r);
+        domain_free(&s.domain);
+    }
+}
+
+static void sums_are_the_same_on_all(void **state)
+{
+    static float a[CELLS], b[CELLS];
+    static double x[CELLS], y[CELLS], z[CELLS];
+    struct random r;
+    double dot[3], off[3], square[3];
+    (void)state;
+    random_seed_u64(&r, 3);
+    for (int i = 0; i < CELLS; i++) {
+        a[i] = (float)random_double(&r);
+        b[i] = (float)random_double(&r);
+        x[i] = random_double(&r);
+        y[i] = random_double(&r);
+    }
+    for (size_t n = CELLS - 9; n < CELLS; n++)
+        for (int k = 0; k < 3; k++) {
+            long double exact[3] = {0};
+            const struct sweep *s = kernels(k) != NULL ? kernels(k) : sweep_plain();
+            dot[k] = s->dot(a, b, n);
+            off[k] = s->dot_off(a, x, y, n);
+            square[k] = s->square_off(x, 3, y, n);
+            for (size_t i = 0; i < n; i++) {
+                exact[0] += (long double)a[i] * (long double)b[i];
+                exact[1] += (long double)a[i] * ((long double)x[i] - (long double)y[i]);
+                exact[2] += (3 * (long double)x[i] - (long double)y[i]) *
+                            (3 * (long double)x[i] - (long double)y[i]);
+            }
+            assert_true(fabsl(dot[k] - exact[0]) < 1e-10L && dot[k] == dot[0]);
+            assert_true(fabsl(off[k] - exact[1]) < 1e-10L && off[k] == off[0]);
+            assert_true(fabsl(square[k] - exact[2]) < 1e-10L && square[k] == square[0]);
+            memcpy(z, x, sizeof z);
+            s->add(z, 2, a, n);
+            for (size_t i = 0; i < n; i++)
+                assert_true(z[i] == x[i] + 2 * (double)a[i]);
+        }
+}
+
+/* A chain of three-ways: beliefs must be the same to the last bit on every kernel. */
+static void beliefs_are_the_same_on_all(void **state)
+{
+    static const struct clique c[] = {{3, {0, 1, 2}}, {3, {1, 2, 3}}, {2, {3, 4}}, {1, {2}}};
+    struct domain *d;
+    struct model *m;
+    double *first;
+    size_t cells;
+    (void)state;
+    assert_int_equal(domain_new(&d), ERR_OK);
+    for (unsigned a = 0; a < 5; a++) {
+        char name[8];
+        snprintf(name, sizeof name, "a%u", a);
+        assert_int_equal(domain_add_integer(d, name, 0, 6 + 5 * a, NULL, DOMAIN_REJECT, NULL), 0);
+    }
+    assert_int_equal(model_new(&m, d, c, 4, 1 << 20, NULL), ERR_OK);
+    for (size_t i = 0; i < m->parameters; i++)
+        m->theta[i] = (double)(i * 7919 % 1000) * 0.01;
+    cells = m->node[0].cells;
+    first = memory_array(cells, sizeof *first);
+    assert_non_null(first);
+    for (int k = 0; k < 3; k++) {
+        m->sweep = kernels(k) != NULL ? kernels(k) : sweep_plain();
+        model_propagate(m, true);
+        if (k == 0)
+            memcpy(first, m->node[0].belief, cells * sizeof *first);
+        assert_memory_equal(first, m->node[0].belief, cells * sizeof *first);
+    }
+    /* with the shifts of the propagation before, far off and near */
+    for (int k = 0; k < 2; k++) {
+        for (size_t s = 0; s < m->node[1].separator_cells; s++)
+            m->node[1].shift[s] += k == 0 ? 3 : -900;
+        model_propagate(m, false);
+        for (size_t i = 0; i < cells; i++)
+            assert_true(fabs(first[i] - m->node[0].belief[i]) <= 1e-12 * first[i]);
+    }
+    memory_free(&first);
+    model_free(&m);
+    domain_free(&d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exp_and_log_are_within_their_bound),
+        cmocka_unit_test(strips_follow_the_walk),
+        cmocka_unit_test(sums_are_the_same_on_all),
+        cmocka_unit_test(beliefs_are_the_same_on_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
