@@ -1,0 +1,383 @@
+/*
+ * aim/schedule, aim/loop: annealing against the paper's rules, budgets under random schedules,
+ * runs cut after any round, populations that grow.
+ */
+#include "tests/support_cmocka.h"
+
+#include "aim/loop.h"
+#include "aim/plaintext.h"
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ATTRIBUTES 4
+
+struct stage {
+    struct domain *domain;
+    struct workload *workload;
+    struct table *table;
+    char folder[32], path[64];
+};
+
+static struct stage stage_new(size_t rows)
+{
+    static const int64_t size[ATTRIBUTES] = {3, 4, 2, 5};
+    struct stage s = {.folder = "/tmp/trefoil-test-XXXXXX"};
+    struct random r;
+    random_seed_u64(&r, 1);
+    assert_int_equal(domain_new(&s.domain), ERR_OK);
+    for (int a = 0; a < ATTRIBUTES; a++) {
+        char name[] = {(char)('a' + a), 0};
+        assert_int_equal(
+            domain_add_integer(s.domain, name, 0, size[a] - 1, NULL, DOMAIN_REJECT, NULL), ERR_OK);
+    }
+    assert_int_equal(workload_all(&s.workload, s.domain, 2, NULL), ERR_OK);
+    assert_int_equal(table_new(&s.table, s.domain, rows), ERR_OK);
+    for (size_t i = 0; i < rows; i++) {
+        uint16_t c[ATTRIBUTES];
+        c[0] = (uint16_t)random_below(&r, 3);
+        c[1] = random_below(&r, 4) > 0 ? c[0] : (uint16_t)random_below(&r, 4);
+        c[2] = (uint16_t)(c[0] > 0 && random_below(&r, 5) > 0);
+        c[3] = (uint16_t)((c[1] + c[2]) % 5);
+        assert_int_equal(table_append(s.table, c), ERR_OK);
+    }
+    assert_non_null(mkdtemp(s.folder));
+    snprintf(s.path, sizeof s.path, "%s/state", s.folder);
+    return s;
+}
+
+static void stage_free(struct stage *s)
+{
+    unlink(s->path);
+    rmdir(s->folder);
+    table_free(&s->table);
+    workload_free(&s->workload);
+    domain_free(&s->domain);
+}
+
+static struct aim_options options_of(const struct stage *s, double rho)
+{
+    return (struct aim_options){.domain = s->domain,
+                                .workload = s->workload,
+                                .limits = {.rho = rho, .epsilon_slack = 1},
+                                .annealed = true,
+                                .bounds = {.bits = 14},
+                                .select_slack = 1e-6,
+                                .measure_slack = 7.7e-6,
+                                .fit_final = 100};
+}
+
+/* Noise that depends on the round alone, so that a cut run meets the same; may fail on purpose. */
+struct rounds {
+    struct aim_backend inner;
+    struct random random;
+    uint64_t seed;
+    unsigned calls, fail_at;
+};
+
+static enum err reseed(struct rounds *r, unsigned round, unsigned kind)
+{
+    random_seed_u64(&r->random, r->seed * 1000003 + round * 2 + kind);
+    return ++r->calls == r->fail_at ? ERR_PEER : ERR_OK;
+}
+
+static enum err rounds_measure(void *self, const struct aim_measure *request)
+{
+    struct rounds *r = self;
+    TRY(reseed(r, request->round, 0));
+    return r->inner.measure(r->inner.self, request);
+}
+
+static enum err rounds_select(void *self, struct aim_select *request)
+{
+    struct rounds *r = self;
+    TRY(reseed(r, request->round, 1));
+    return r->inner.select(r->inner.self, request);
+}
+
+static enum err run(const struct stage *s, const struct aim_options *o, uint64_t seed,
+                    unsigned fail_at, struct aim_result **result)
+{
+    struct rounds rounds = {.seed = seed, .fail_at = fail_at};
+    struct noise_source noise = noise_from_random(&rounds.random);
+    struct aim_backend backend = {&rounds, rounds_measure, rounds_select};
+    struct plaintext *p;
+    enum err e;
+    assert_int_equal(plaintext_new(&p, s->workload, s->table, &noise, NULL), ERR_OK);
+    rounds.inner = plaintext_backend(p);
+    e = aim_run(result, o, &backend, NULL);
+    plaintext_free(&p);
+    return e;
+}
+
+static void annealing_follows_the_paper(void **state)
+{
+    struct stage s = stage_new(3000);
+    struct aim_options o = options_of(&s, 0.05);
+    double first = sqrt(16 * ATTRIBUTES / (2 * 0.9 * 0.05));
+    unsigned halved = 0;
+    (void)state;
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        struct aim_result *a;
+        double sigma = first, epsilon = sqrt(8 * 0.1 * 0.05 / (16 * ATTRIBUTES));
+        bool last = false;
+        assert_int_equal(run(&s, &o, seed, 0, &a), ERR_OK);
+        assert_true(fabs(a->round[0].sigma / first - 1) < 1e-4);
+        assert_true(fabs(a->round[0].cost / (ATTRIBUTES / (2 * first * first)) - 1) < 1e-4);
+        for (size_t i = 1; i < a->rounds; i++) {
+            const struct aim_round *r = &a->round[i];
+            uint64_t cells = s.workload->query[r->query].cells;
+            double left = 0.05 - r->spent;
+            assert_true(fabs(r->sigma / sigma - 1) < 1e-4);
+            assert_true(fabs((r->epsilon + 1e-6) / epsilon - 1) < 1e-9);
+            assert_int_equal(r->last, last);
+            assert_int_equal(r->last, i + 1 == a->rounds);
+            if (r->moved <= sqrt(2 / M_PI) * sigma * (double)cells) {
+                sigma /= 2;
+                epsilon *= 2;
+                halved++;
+            }
+            last = left <= 2 * (1 / (2 * sigma * sigma) + epsilon * epsilon / 8);
+            if (last) {
+                sigma = 1 / sqrt(2 * 0.9 * left);
+                epsilon = sqrt(8 * 0.1 * left);
+            }
+        }
+        assert_true(a->round[a->rounds - 1].spent <= 0.05);
+        assert_true(a->round[a->rounds - 1].spent > 0.05 * (1 - 1e-3));
+        assert_true(a->rounds <= 1 + schedule_rounds_most(ATTRIBUTES, 0, true));
+        aim_result_free(&a);
+    }
+    assert_true(halved > 3);
+    stage_free(&s);
+}
+
+/* The schedule alone, driven by dice instead of data: exact sums stay within any budget. */
+static void random_schedules_never_exceed_the_budget(void **state)
+{
+    struct random r;
+    unsigned longest = 0;
+    (void)state;
+    random_seed_u64(&r, 5);
+    for (int trial = 0; trial < 3000; trial++) {
+        size_t d = 1 + (size_t)random_below(&r, 30);
+        bool annealed = random_below(&r, 4) > 0;
+        unsigned k = 1 + (unsigned)random_below(&r, 3);
+        struct ledger_limits limits = {.rho = exp(-6 + 8 * random_double(&r)),
+                                       .rows_per_person = k};
+        unsigned rounds = (unsigned)random_below(&r, 40), fire = (unsigned)random_below(&r, 4);
+        double rho = limits.rho / (k * k), slack = 1e-9;
+        struct schedule s = schedule_start(d, rounds, annealed, rho);
+        struct ledger *l;
+        mpq_t cost, more;
+        uint64_t m;
+        assert_int_equal(ledger_new(&l, &limits, NULL), ERR_OK);
+        mpq_inits(cost, more, (mpq_ptr)NULL);
+        if (measure_multiplier(s.sigma, &m, NULL) == ERR_OK) {
+            ledger_measure_cost(cost, m, d);
+            assert_int_equal(ledger_debit(l, cost, NULL), ERR_OK);
+        } else {
+            s.finished = true;
+        }
+        while (!s.finished) {
+            if (measure_multiplier(s.sigma, &m, NULL) != ERR_OK)
+                break;
+            ledger_measure_cost(cost, m, 1);
+            assert_int_equal(ledger_select_cost(more, s.epsilon - slack, slack), ERR_OK);
+            mpq_add(cost, cost, more);
+            assert_int_equal(ledger_debit(l, cost, NULL), ERR_OK);
+            schedule_next(&s, random_below(&r, 4) < fire ? 0 : 1e30, 10,
+                          ledger_remaining(l) / (k * k));
+            longest = s.done > longest && annealed ? s.done : longest;
+            assert_true(s.done <= schedule_rounds_most(d, rounds, annealed));
+        }
+        if (s.finished && s.done > 0)
+            assert_true(ledger_remaining(l) < 0.02 * limits.rho);
+        mpq_clears(cost, more, (mpq_ptr)NULL);
+        ledger_free(&l);
+    }
+    assert_true(longest > 300);
+}
+
+static void check_same(const struct aim_result *a, const struct aim_result *b,
+                       const struct stage *s)
+{
+    struct clique all = {ATTRIBUTES, {0, 1, 2, 3}};
+    double x[120], y[120];
+    assert_int_equal(a->measurements, b->measurements);
+    assert_int_equal(a->rounds, b->rounds);
+    assert_memory_equal(a->query, b->query, a->measurements * sizeof *a->query);
+    for (size_t i = 0; i < a->measurements; i++)
+        assert_memory_equal(a->measurement[i].y, b->measurement[i].y,
+                            clique_cells(&a->measurement[i].clique, s->domain) * sizeof(double));
+    for (size_t i = 0; i < a->rounds; i++) {
+        const struct aim_round *p = &a->round[i], *q = &b->round[i];
+        assert_true(p->loss == q->loss && p->moved == q->moved && p->spent == q->spent);
+        assert_true(p->sigma == q->sigma && p->epsilon == q->epsilon && p->last == q->last);
+        assert_true(p->candidates == q->candidates && p->model_cells == q->model_cells);
+    }
+    assert_true(a->loss == b->loss);
+    assert_int_equal(model_marginal(a->model, &all, x, NULL), ERR_OK);
+    assert_int_equal(model_marginal(b->model, &all, y, NULL), ERR_OK);
+    assert_memory_equal(x, y, sizeof x);
+}
+
+static void a_cut_run_goes_on_as_if_nothing_had_been(void **state)
+{
+    struct stage s = stage_new(2000);
+    (void)state;
+    for (int annealed = 0; annealed < 2; annealed++) {
+        struct aim_options o = options_of(&s, 0.05);
+        struct aim_result *whole, *part;
+        unsigned calls;
+        o.annealed = annealed == 1;
+        o.rounds = 5;
+        assert_int_equal(run(&s, &o, 7, 0, &whole), ERR_OK);
+        calls = 2 * (unsigned)whole->rounds - 1;
+        o.state_file = s.path;
+        o.resume = true;
+        for (unsigned fail = 1; fail <= calls; fail += fail < 6 ? 1 : 3) {
+            unlink(s.path);
+            assert_int_equal(run(&s, &o, 7, fail, &part), ERR_PEER);
+            assert_null(part);
+            if (fail > 4) /* cut again, one round later */
+                assert_int_equal(run(&s, &o, 7, 2, &part), ERR_PEER);
+            assert_int_equal(run(&s, &o, 7, 0, &part), ERR_OK);
+            check_same(whole, part, &s);
+            aim_result_free(&part);
+        }
+        assert_int_equal(run(&s, &o, 7, 1, &part), ERR_OK); /* all done: the backend is not asked */
+        check_same(whole, part, &s);
+        aim_result_free(&part);
+        o.limits.rho = 0.06;
+        assert_int_equal(run(&s, &o, 7, 0, &part), ERR_MISMATCH);
+        aim_result_free(&whole);
+        unlink(s.path);
+    }
+    stage_free(&s);
+}
+
+static void altered_states_are_refused(void **state)
+{
+    struct stage s = stage_new(500);
+    struct aim_options o = options_of(&s, 0.05);
+    struct aim_result *a;
+    struct bytes text = {0};
+    (void)state;
+    o.annealed = false;
+    o.rounds = 2;
+    o.state_file = s.path;
+    o.resume = true;
+    assert_int_equal(run(&s, &o, 1, 0, &a), ERR_OK);
+    aim_result_free(&a);
+    assert_int_equal(file_read(s.path, 1 << 20, &text, NULL), ERR_OK);
+    for (size_t i = 0; i < text.size; i += 1 + text.size / 60) {
+        text.data[i] ^= 4;
+        assert_int_equal(file_write(s.path, 0600, text.data, text.size, NULL), ERR_OK);
+        assert_int_equal(run(&s, &o, 1, 0, &a), ERR_FORMAT);
+        text.data[i] ^= 4;
+    }
+    assert_int_equal(file_write(s.path, 0600, text.data, text.size / 2, NULL), ERR_OK);
+    assert_int_equal(run(&s, &o, 1, 0, &a), ERR_FORMAT);
+    bytes_clear(&text);
+    stage_free(&s);
+}
+
+/* --- people join ----------------------------------------------------------------------------- */
+
+/* The counts grow tenfold, from the same distribution, before the rounds' measurements. */
+struct growing {
+    struct plaintext *small, *large;
+    unsigned grows_at;
+    bool tells;
+};
+
+static enum err growing_measure(void *self, const struct aim_measure *request)
+{
+    struct growing *g = self;
+    bool grown = request->round >= g->grows_at;
+    struct aim_backend inner = plaintext_backend(grown ? g->large : g->small);
+    if (g->tells)
+        *request->population = grown;
+    return inner.measure(inner.self, request);
+}
+
+static enum err growing_select(void *self, struct aim_select *request)
+{
+    struct growing *g = self;
+    struct aim_backend inner = plaintext_backend(request->round >= g->grows_at ? g->large
+                                                                               : g->small);
+    return inner.select(inner.self, request);
+}
+
+/* Mean over seeds of the first attribute's share of code 0, and of its pair's with the second. */
+static void grow(const struct stage *s, bool tells, double *share, double *pair, double *total)
+{
+    enum { SEEDS = 60 };
+    static const struct clique one = {1, {0}}, two = {2, {0, 1}};
+    struct aim_options o = options_of(s, 0.5);
+    int64_t *counts = memory_array(s->workload->cells, sizeof *counts);
+    struct random r;
+    struct noise_source noise = noise_from_random(&r);
+    struct growing g = {.grows_at = 3, .tells = tells};
+    assert_non_null(counts);
+    *share = *pair = *total = 0;
+    assert_int_equal(table_closure(s->table, s->workload, counts), ERR_OK);
+    assert_int_equal(plaintext_new_counts(&g.small, s->workload, counts, &noise, NULL), ERR_OK);
+    for (uint64_t i = 0; i < s->workload->cells; i++)
+        counts[i] *= 10;
+    assert_int_equal(plaintext_new_counts(&g.large, s->workload, counts, &noise, NULL), ERR_OK);
+    o.annealed = false;
+    o.rounds = 5;
+    o.bounds.bits = 16;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct aim_backend backend = {&g, growing_measure, growing_select};
+        struct aim_result *a;
+        double x[12];
+        random_seed_u64(&r, seed);
+        assert_int_equal(aim_run(&a, &o, &backend, NULL), ERR_OK);
+        *total += model_total(a->model) / SEEDS;
+        assert_int_equal(model_marginal(a->model, &one, x, NULL), ERR_OK);
+        *share += x[0] / model_total(a->model) / SEEDS;
+        assert_int_equal(model_marginal(a->model, &two, x, NULL), ERR_OK);
+        *pair += x[0] / model_total(a->model) / SEEDS;
+        aim_result_free(&a);
+    }
+    plaintext_free(&g.small);
+    plaintext_free(&g.large);
+    memory_free(&counts);
+}
+
+static void growing_populations_leave_no_bias(void **state)
+{
+    struct stage s = stage_new(1000);
+    int64_t counts[12];
+    static const struct clique two = {2, {0, 1}};
+    double share, pair, total, exact;
+    (void)state;
+    table_marginal(s.table, &two, counts);
+    exact = (double)(counts[0] + counts[1] + counts[2] + counts[3]) / 1000;
+    grow(&s, true, &share, &pair, &total);
+    assert_true(fabs(total - 10000) < 20);
+    assert_true(fabs(share - exact) < 0.002);
+    assert_true(fabs(pair - (double)counts[0] / 1000) < 0.002);
+    grow(&s, false, &share, &pair, &total); /* and the test would see it: totals mixed up */
+    assert_true(fabs(total - 10000) > 1000);
+    stage_free(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(annealing_follows_the_paper),
+        cmocka_unit_test(random_schedules_never_exceed_the_budget),
+        cmocka_unit_test(a_cut_run_goes_on_as_if_nothing_had_been),
+        cmocka_unit_test(altered_states_are_refused),
+        cmocka_unit_test(growing_populations_leave_no_bias),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
