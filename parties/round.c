@@ -81,6 +81,66 @@ enum err round_confirm(struct net *net, enum err verdict, uint8_t seed[32], stru
     return ERR_OK;
 }
 
+/* --- the ledger ---------------------------------------------------------------------------------- */
+
+struct ledger_card {
+    struct round_ledger ledger;
+    uint64_t entry_size;
+};
+
+#define ENTRY_MAX 8192
+
+static bool same_ledger(const struct round_ledger *a, const struct round_ledger *b)
+{
+    return a->number == b->number && memcmp(a->head, b->head, sizeof a->head) == 0;
+}
+
+/* ERR_OK: equal; ERR_AGAIN: one lacks the last debit of the other; ERR_MISMATCH: neither. */
+static enum err compare_ledgers(const struct round_ledger *a, const struct round_ledger *b)
+{
+    if (same_ledger(a, b))
+        return ERR_OK;
+    return a->number + 1 == b->number || b->number + 1 == a->number ? ERR_AGAIN : ERR_MISMATCH;
+}
+
+enum err round_ledger(struct net *net, const struct round_ledger *own, const struct bytes *last,
+                      bool *lacking, struct bytes *entry, uint8_t next[32], struct log *log)
+{
+    const struct ledger_card card = {.ledger = *own, .entry_size = last->size};
+    struct ledger_card other[2];
+    uint8_t received[2][ENTRY_MAX];
+    struct net_round r = {0};
+    *lacking = false;
+    TRY(broadcast(net, &card, sizeof card, &other[NET_PREV], &other[NET_NEXT]));
+    for (unsigned p = 0; p < 2; p++) {
+        unsigned server = net_index_of(net_index(net), (enum net_peer)p);
+        if (compare_ledgers(own, &other[p].ledger) == ERR_MISMATCH ||
+            other[p].entry_size > ENTRY_MAX) {
+            log_error(log,
+                      "server %u has another privacy ledger (%llu debits there, %llu here): was a "
+                      "server restored from a backup?",
+                      server, (unsigned long long)other[p].ledger.number,
+                      (unsigned long long)own->number);
+            return ERR_MISMATCH;
+        }
+        if (other[p].ledger.number < own->number) {
+            r.send[p] = last->data;
+            r.send_size[p] = last->size;
+        } else if (other[p].ledger.number > own->number) {
+            r.receive[p] = received[p];
+            r.receive_size[p] = (size_t)other[p].entry_size;
+        }
+    }
+    TRY(net_exchange(net, &r));
+    for (unsigned p = 0; p < 2 && !*lacking; p++)
+        if (r.receive_size[p] > 0) { /* where both neighbours have it, either will do */
+            *lacking = true;
+            memcpy(next, other[p].ledger.head, 32);
+            bytes_put(entry, received[p], r.receive_size[p]);
+        }
+    return bytes_ok(entry);
+}
+
 /* --- uploads ------------------------------------------------------------------------------------- */
 
 struct entry {

@@ -5,6 +5,8 @@
  *   round_confirm  all -> all   verdict, 32 fresh bytes            after the debit is on disk
  *   round_uploads  all -> all   the complete uploads that each holds
  *
+ *   round_ledger   all -> all   length and head of the ledger; its last debit to who lacks just that
+ *
  * A verdict other than ERR_OK of anybody ends the request at all three with nothing opened. The fresh bytes
  * seed public randomness that nobody could know before the request was bound. LEAKS: nothing secret; the
  * digests are of public or salted values.
@@ -15,6 +17,8 @@
 #include "base/log.h"
 #include "netio/net.h"
 #include "parties/upload.h"
+
+#include <stdbool.h>
 
 struct round_statement {
     uint8_t verdict; /* enum err */
@@ -28,6 +32,20 @@ enum err round_agree(struct net *net, const struct round_statement *own,
 /* seed = SHA-256 of the three servers' fresh bytes in order of their indices. */
 enum err round_confirm(struct net *net, enum err verdict, uint8_t seed[32],
                        struct log *log) MUST_CHECK;
+
+/*
+ * Compares ledgers. A server that crashed while a round was debited may lack the last debit: it gets it from
+ * a neighbour, who cannot give it another than the one that follows its own head. `lacking` is set and
+ * `entry` and `next` are filled where this server has to adopt one. ERR_MISMATCH, logged, if ledgers
+ * differ by more: a server was restored from a backup, or its store was tampered with.
+ */
+struct round_ledger {
+    uint64_t number;
+    uint8_t head[32];
+};
+enum err round_ledger(struct net *net, const struct round_ledger *own, const struct bytes *last,
+                      bool *lacking, struct bytes *entry, uint8_t next[32],
+                      struct log *log) MUST_CHECK;
 
 /*
  * Keeps in uploads[0 .. *count) those that all three hold alike, ordered by id, and clears the others, which are

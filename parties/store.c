@@ -105,11 +105,12 @@ static enum err open_database(struct store *s, const char *folder, const struct 
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
                         NULL) != SQLITE_OK)
         return failed(s, "open");
-    sqlite3_busy_timeout(s->db, 5000);
+    sqlite3_busy_timeout(s->db, 1000);
+    /* one process a folder, since two would both debit; the lock is taken by the first write */
+    TRY(execute(s, "PRAGMA locking_mode = EXCLUSIVE"));
     TRY(execute(s, "PRAGMA journal_mode = WAL"));
     TRY(execute(s, "PRAGMA synchronous = FULL"));
-    /* one process a folder: two would both debit */
-    TRY(execute(s, "PRAGMA locking_mode = EXCLUSIVE"));
+    TRY(execute(s, "BEGIN IMMEDIATE; COMMIT"));
     TRY(execute(s, schema));
     TRY(about(s, "format version", STORE_VERSION, 1));
     TRY(about(s, "study (its terms)", s->study->terms.digest, 32));
@@ -458,19 +459,41 @@ enum err store_ledger(struct store *store, const struct ledger_limits *fresh,
     return e;
 }
 
-static enum err chain(const struct store_debit *d, const char *text, uint8_t head[32])
+/* One link of the chain as bytes. */
+static enum err write_entry(const struct store_debit *d, const char *text, struct bytes *out)
+{
+    bytes_put(out, d->request, 32);
+    bytes_put(out, d->tape, 32);
+    bytes_put_u64(out, d->gauss_from);
+    bytes_put_u64(out, d->gauss_count);
+    bytes_put_u64(out, d->gumbel_from);
+    bytes_put_u64(out, d->gumbel_count);
+    bytes_put_string(out, text);
+    return bytes_ok(out);
+}
+
+static enum err read_entry(const struct bytes *entry, struct store_debit *d, char *text,
+                           size_t size)
+{
+    struct reader in = reader_of(entry->data, entry->size);
+    reader_copy(&in, d->request, 32);
+    reader_copy(&in, d->tape, 32);
+    d->gauss_from = reader_u64(&in);
+    d->gauss_count = reader_u64(&in);
+    d->gumbel_from = reader_u64(&in);
+    d->gumbel_count = reader_u64(&in);
+    reader_string(&in, text, size);
+    return reader_done(&in);
+}
+
+/* head = SHA-256(label, head, entry) */
+static enum err chain(const struct bytes *entry, uint8_t head[32])
 {
     struct bytes b = {0};
     enum err e;
     bytes_put_string(&b, "trefoil-ledger");
     bytes_put(&b, head, 32);
-    bytes_put(&b, d->request, 32);
-    bytes_put(&b, d->tape, 32);
-    bytes_put_u64(&b, d->gauss_from);
-    bytes_put_u64(&b, d->gauss_count);
-    bytes_put_u64(&b, d->gumbel_from);
-    bytes_put_u64(&b, d->gumbel_count);
-    bytes_put_string(&b, text);
+    bytes_put(&b, entry->data, entry->size);
     e = bytes_ok(&b);
     if (e == ERR_OK)
         crypto_hash_sha256(head, b.data, b.size);
@@ -502,16 +525,84 @@ enum err store_debit(struct store *store, const struct store_debit *debit,
 {
     char *text = NULL;
     uint8_t next[32];
+    struct bytes entry = {0};
     enum err e = ledger_text(after, &text);
     memcpy(next, head, sizeof next);
     if (e == ERR_OK)
-        e = chain(debit, text, next);
+        e = write_entry(debit, text, &entry);
+    if (e == ERR_OK)
+        e = chain(&entry, next);
     pthread_mutex_lock(&store->lock);
     if (e == ERR_OK)
         e = append_debit(store, debit, text, next);
     pthread_mutex_unlock(&store->lock);
     if (e == ERR_OK)
         memcpy(head, next, sizeof next);
+    bytes_clear(&entry);
     memory_free(&text);
+    return e;
+}
+
+static enum err column_digest(sqlite3_stmt *row, int column, uint8_t out[32])
+{
+    if (sqlite3_column_bytes(row, column) != 32)
+        return ERR_FORMAT;
+    memcpy(out, sqlite3_column_blob(row, column), 32);
+    return ERR_OK;
+}
+
+static enum err last_debit(struct store *s, uint64_t *number, struct bytes *entry)
+{
+    sqlite3_stmt *row;
+    struct store_debit d;
+    enum err e = ERR_OK;
+    int result;
+    *number = 0;
+    TRY(prepare(s,
+                "SELECT (SELECT COUNT(*) FROM ledger), request, tape, gauss_from, gauss_count,"
+                " gumbel_from, gumbel_count, ledger FROM ledger ORDER BY number DESC LIMIT 1",
+                &row));
+    result = sqlite3_step(row);
+    if (result == SQLITE_ROW) {
+        *number = (uint64_t)sqlite3_column_int64(row, 0);
+        d.gauss_from = (uint64_t)sqlite3_column_int64(row, 3);
+        d.gauss_count = (uint64_t)sqlite3_column_int64(row, 4);
+        d.gumbel_from = (uint64_t)sqlite3_column_int64(row, 5);
+        d.gumbel_count = (uint64_t)sqlite3_column_int64(row, 6);
+        e = column_digest(row, 1, d.request);
+        if (e == ERR_OK)
+            e = column_digest(row, 2, d.tape);
+        if (e == ERR_OK)
+            e = write_entry(&d, (const char *)sqlite3_column_text(row, 7), entry);
+    } else if (result != SQLITE_DONE)
+        e = failed(s, "read the ledger");
+    sqlite3_finalize(row);
+    return e;
+}
+
+enum err store_last_debit(struct store *store, uint64_t *number, struct bytes *entry)
+{
+    enum err e;
+    pthread_mutex_lock(&store->lock);
+    e = last_debit(store, number, entry);
+    pthread_mutex_unlock(&store->lock);
+    return e;
+}
+
+enum err store_adopt(struct store *store, const struct bytes *entry, const uint8_t head[32],
+                     const uint8_t next[32])
+{
+    struct store_debit d;
+    char text[4096];
+    uint8_t computed[32];
+    enum err e;
+    memcpy(computed, head, sizeof computed);
+    TRY(chain(entry, computed));
+    if (memcmp(computed, next, sizeof computed) != 0)
+        return ERR_MISMATCH;
+    TRY(read_entry(entry, &d, text, sizeof text));
+    pthread_mutex_lock(&store->lock);
+    e = append_debit(store, &d, text, next);
+    pthread_mutex_unlock(&store->lock);
     return e;
 }

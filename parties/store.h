@@ -53,4 +53,13 @@ struct store_debit {
 enum err store_debit(struct store *store, const struct store_debit *debit,
                      const struct ledger *after, uint8_t head[32]) MUST_CHECK;
 
+/*
+ * How many debits the chain has, and the last one as bytes for a neighbour that has not got it: a server that
+ * crashed in the middle of a round may lack one.
+ */
+enum err store_last_debit(struct store *store, uint64_t *number, struct bytes *entry) MUST_CHECK;
+/* Takes over a neighbour's last debit. ERR_MISMATCH unless it follows `head` and gives `next`. */
+enum err store_adopt(struct store *store, const struct bytes *entry, const uint8_t head[32],
+                     const uint8_t next[32]) MUST_CHECK;
+
 #endif

@@ -153,6 +153,33 @@ static enum err load_uploads(struct worker *w)
     return e;
 }
 
+/* A round that one server debited is debited at all: takes over the debit that this server lacks. */
+static enum err agree_on_ledger(struct worker *w)
+{
+    struct round_ledger own;
+    struct bytes last = {0}, entry = {0};
+    struct ledger *ledger = NULL;
+    struct ledger_limits none = {0};
+    uint8_t next[32];
+    bool lacking = false;
+    enum err e = store_last_debit(w->o.store, &own.number, &last);
+    memcpy(own.head, w->head, sizeof own.head);
+    if (e == ERR_OK)
+        e = round_ledger(w->net, &own, &last, &lacking, &entry, next, &w->log);
+    if (e == ERR_OK && lacking)
+        e = store_adopt(w->o.store, &entry, w->head, next);
+    if (e == ERR_OK && lacking)
+        e = store_ledger(w->o.store, &none, &ledger, w->head);
+    if (e == ERR_OK && lacking) {
+        log_warn(w->o.log, "took over a debit that the others made when this server was stopped");
+        ledger_free(&w->ledger);
+        w->ledger = ledger;
+    }
+    bytes_clear(&last);
+    bytes_clear(&entry);
+    return e;
+}
+
 static enum err handle_open(struct worker *w)
 {
     static const char label[] = "trefoil-tape-1";
@@ -166,6 +193,7 @@ static enum err handle_open(struct worker *w)
         log_error(&w->log, "this session is open already");
         return ERR_MISUSE;
     }
+    TRY(agree_on_ledger(w));
     TRY(engine_new(&w->engine, w->party, w->o.study, w->o.bounds, id, &w->log));
     return load_uploads(w);
 }

@@ -1,0 +1,266 @@
+/*
+ * parties/store.c and round.c: what is on disk comes back, sealed, bound to study and server; ledgers that a crash
+ * left one debit apart agree again, and ledgers that differ otherwise do not.
+ */
+#include "tests/support_cmocka.h"
+
+#include "base/memory.h"
+#include "parties/engine.h"
+#include "parties/round.h"
+#include "parties/store.h"
+#include "tests/support_study.h"
+#include "tests/support_three.h"
+
+#include <string.h>
+
+struct bench {
+    struct support_study s;
+    struct identity *server[STUDY_SERVERS], *owner;
+    struct store *store[STUDY_SERVERS];
+    struct upload parts[3];
+};
+
+static struct log quiet = {.level = LOG_ERROR};
+
+static enum err open_store(struct bench *b, unsigned i)
+{
+    char name[16], path[SUPPORT_PATH];
+    snprintf(name, sizeof name, "server%u", i);
+    support_study_file(&b->s, name, path);
+    return store_open(&b->store[i], path, b->s.study, b->server[i], i, &quiet);
+}
+
+static void bench_new(struct bench *b)
+{
+    const struct support_options o = {.owners = 2};
+    const struct workload *w;
+    int64_t *counts;
+    char name[16], path[SUPPORT_PATH];
+    memset(b, 0, sizeof *b);
+    assert_int_equal(support_study_new(&b->s, &o, &quiet), ERR_OK);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        snprintf(name, sizeof name, "s%u.key", i);
+        support_study_file(&b->s, name, path);
+        assert_int_equal(identity_load(&b->server[i], path, &quiet), ERR_OK);
+        assert_int_equal(open_store(b, i), ERR_OK);
+    }
+    support_study_file(&b->s, "o1.key", path);
+    assert_int_equal(identity_load(&b->owner, path, &quiet), ERR_OK);
+    w = b->s.study->workload;
+    counts = memory_array(w->maximal_cells, sizeof *counts);
+    counts[3] = 7;
+    assert_int_equal(upload_make(b->parts, b->owner, b->s.study->terms.digest, counts,
+                                 w->maximal_cells, b->s.study->owner[1].bits),
+                     ERR_OK);
+    for (unsigned i = 0; i < 3; i++)
+        b->parts[i].owner = 1;
+    memory_free(&counts);
+}
+
+static void bench_free(struct bench *b)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        store_close(&b->store[i]);
+        identity_free(&b->server[i]);
+        upload_clear(&b->parts[i]);
+    }
+    identity_free(&b->owner);
+    support_study_free(&b->s);
+}
+
+static void uploads_come_back(void **state)
+{
+    struct bench b;
+    struct upload *list = NULL;
+    size_t count;
+    bool complete, has[2];
+    (void)state;
+    bench_new(&b);
+    for (unsigned i = 0; i < 3; i++) {
+        struct upload first = b.parts[i];
+        if (i == 2)
+            first.has[0] = false; /* the vector comes from server 1 */
+        if (i == 2)
+            assert_int_equal(store_put_vector(b.store[i], first.id, "x", 1, &complete), ERR_AGAIN);
+        assert_int_equal(store_put(b.store[i], &first, &complete), ERR_OK);
+        assert_int_equal(complete, i != 2);
+        assert_int_equal(store_put(b.store[i], &first, &complete), ERR_OK); /* again */
+        if (i == 2) {
+            struct bytes wrong = {0};
+            assert_int_equal(store_owners(b.store[i], has), ERR_OK);
+            assert_false(has[1]);
+            bytes_put(&wrong, b.parts[2].vector.data, b.parts[2].vector.size);
+            wrong.data[0] ^= 1;
+            assert_int_equal(
+                store_put_vector(b.store[i], first.id, wrong.data, wrong.size, &complete),
+                ERR_DATA);
+            assert_false(complete);
+            assert_int_equal(store_put_vector(b.store[i], first.id, wrong.data, 3, &complete),
+                             ERR_FORMAT);
+            wrong.data[0] ^= 1;
+            assert_int_equal(
+                store_put_vector(b.store[i], first.id, wrong.data, wrong.size, &complete), ERR_OK);
+            assert_true(complete);
+            bytes_clear(&wrong);
+        }
+        /* over a restart */
+        store_close(&b.store[i]);
+        assert_int_equal(open_store(&b, i), ERR_OK);
+        assert_int_equal(store_owners(b.store[i], has), ERR_OK);
+        assert_true(has[1] && !has[0]);
+        assert_int_equal(store_uploads(b.store[i], &list, &count), ERR_OK);
+        assert_int_equal(count, 1);
+        assert_memory_equal(list[0].salt, b.parts[i].salt, sizeof list[0].salt);
+        assert_memory_equal(list[0].seed, b.parts[i].seed, sizeof list[0].seed);
+        assert_int_equal(list[0].vector.size, b.parts[i].vector.size);
+        upload_clear(&list[0]);
+        memory_free(&list);
+    }
+    bench_free(&b);
+}
+
+static void one_upload_an_owner_and_no_other_words(void **state)
+{
+    struct bench b;
+    struct upload other;
+    bool complete;
+    (void)state;
+    bench_new(&b);
+    assert_int_equal(store_put(b.store[0], &b.parts[0], &complete), ERR_OK);
+    other = b.parts[0];
+    other.id[0] ^= 1;
+    assert_int_equal(store_put(b.store[0], &other, &complete), ERR_REFUSED);
+    other.id[0] ^= 1;
+    other.commitment[2][0] ^= 1;
+    assert_int_equal(store_put(b.store[0], &other, &complete), ERR_DATA);
+    bench_free(&b);
+}
+
+static void a_folder_belongs_to_one_server_and_study(void **state)
+{
+    struct bench b;
+    struct store *store = NULL;
+    char path[SUPPORT_PATH];
+    (void)state;
+    bench_new(&b);
+    support_study_file(&b.s, "server0", path);
+    store_close(&b.store[0]);
+    assert_int_equal(store_open(&store, path, b.s.study, b.server[1], 1, &quiet), ERR_MISMATCH);
+    assert_null(store);
+    b.s.study->terms.digest[5] ^= 1;
+    assert_int_equal(open_store(&b, 0), ERR_MISMATCH);
+    b.s.study->terms.digest[5] ^= 1;
+    assert_int_equal(open_store(&b, 0), ERR_OK);
+    /* and to one process at a time */
+    assert_int_equal(store_open(&store, path, b.s.study, b.server[0], 0, &quiet), ERR_SYSTEM);
+    bench_free(&b);
+}
+
+/* --- the ledger ---------------------------------------------------------------------------------- */
+
+/* Debits a store n times: the i-th costs i. */
+static void debit_times(struct bench *b, unsigned server, unsigned from, unsigned to)
+{
+    const struct ledger_limits limits = {.rho = 100, .rows_per_person = 1};
+    struct ledger *ledger = NULL;
+    uint8_t head[32];
+    assert_int_equal(store_ledger(b->store[server], &limits, &ledger, head), ERR_OK);
+    for (unsigned i = from; i < to; i++) {
+        struct store_debit d = {.gauss_from = i, .gauss_count = 1};
+        mpq_t cost;
+        mpq_init(cost);
+        mpq_set_ui(cost, i + 1, 1);
+        memset(d.request, (int)i, 32);
+        assert_int_equal(ledger_debit(ledger, cost, &quiet), ERR_OK);
+        assert_int_equal(store_debit(b->store[server], &d, ledger, head), ERR_OK);
+        mpq_clear(cost);
+    }
+    ledger_free(&ledger);
+}
+
+struct meeting {
+    struct bench *b;
+    enum err result[3];
+    double spent[3];
+    uint8_t head[3][32];
+};
+
+static enum err meet(struct party *p, void *shared)
+{
+    struct meeting *m = shared;
+    struct store *store = m->b->store[p->index];
+    const struct ledger_limits limits = {.rho = 100, .rows_per_person = 1};
+    struct ledger *ledger = NULL;
+    struct round_ledger own;
+    struct bytes last = {0}, entry = {0};
+    uint8_t next[32];
+    bool lacking;
+    enum err e;
+    TRY(store_ledger(store, &limits, &ledger, own.head));
+    ledger_free(&ledger);
+    TRY(store_last_debit(store, &own.number, &last));
+    e = round_ledger(p->net, &own, &last, &lacking, &entry, next, NULL);
+    if (e == ERR_OK && lacking)
+        e = store_adopt(store, &entry, own.head, next);
+    m->result[p->index] = e;
+    TRY(store_ledger(store, &limits, &ledger, m->head[p->index]));
+    m->spent[p->index] = ledger_spent(ledger);
+    ledger_free(&ledger);
+    bytes_clear(&last);
+    bytes_clear(&entry);
+    return ERR_OK;
+}
+
+static void a_debit_that_one_server_made_is_made_at_all(void **state)
+{
+    (void)state;
+    for (unsigned have = 1; have < 8; have++) { /* who has the third debit, as bits */
+        struct bench b;
+        struct meeting m = {.b = &b};
+        bench_new(&b);
+        for (unsigned i = 0; i < 3; i++)
+            debit_times(&b, i, 0, have >> i & 1 ? 3 : 2);
+        assert_int_equal(three_run(have, meet, &m, NULL), ERR_OK);
+        for (unsigned i = 0; i < 3; i++) {
+            assert_int_equal(m.result[i], ERR_OK);
+            assert_true(m.spent[i] == 6);
+            assert_memory_equal(m.head[i], m.head[0], 32);
+        }
+        bench_free(&b);
+    }
+}
+
+static void ledgers_that_differ_by_more_are_refused(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < 3; kind++) {
+        struct bench b;
+        struct meeting m = {.b = &b};
+        bench_new(&b);
+        debit_times(&b, 0, 0, 3);
+        debit_times(&b, 1, 0, 3);
+        if (kind == 0) /* two behind: an old backup */
+            debit_times(&b, 2, 0, 1);
+        else if (kind == 1) /* as long, but another past */
+            debit_times(&b, 2, 1, 4);
+        else /* one behind, of another past: the neighbours' debit does not follow */
+            debit_times(&b, 2, 1, 3);
+        assert_int_equal(three_run(kind, meet, &m, NULL), ERR_OK);
+        assert_int_equal(m.result[2], ERR_MISMATCH);
+        assert_true(m.spent[0] == 6 && m.spent[1] == 6);
+        assert_true(m.spent[2] == (kind == 0 ? 1 : kind == 1 ? 9 : 5));
+        bench_free(&b);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(uploads_come_back),
+        cmocka_unit_test(one_upload_an_owner_and_no_other_words),
+        cmocka_unit_test(a_folder_belongs_to_one_server_and_study),
+        cmocka_unit_test(a_debit_that_one_server_made_is_made_at_all),
+        cmocka_unit_test(ledgers_that_differ_by_more_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
