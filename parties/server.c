@@ -231,8 +231,10 @@ static enum err take(struct server *s, const struct gate_client *from, const str
         return take_upload(s, from, who, message->data + 1, message->size - 1);
     if (kind == MESSAGE_FORWARD && role == ROLE_SERVER && who == 1 && s->index == 2)
         return take_forward(s, from, message->data + 1, message->size - 1);
-    if (to_worker && role == ROLE_ANALYST)
-        return gate_pass(s->gate, from, message->data, message->size);
+    if (to_worker && role == ROLE_ANALYST) {
+        enum err e = gate_pass(s->gate, from, message->data, message->size);
+        return e != ERR_NOMEM ? e : tell(s, from, kind, ERR_AGAIN, "this server is busy", NULL, 0);
+    }
     log_warn(s->o.log, "a message of kind %u from user %u:%u is not for this server", kind,
              (unsigned)role, who);
     return tell(s, from, kind, ERR_REFUSED, "this key may not ask that of this server", NULL, 0);
