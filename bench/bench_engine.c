@@ -1,0 +1,686 @@
+/*
+ * bench/bench_engine.c - the engine's speed: three processes over loopback TCP with sealed links.
+ *
+ *   bench_engine [--json FILE] [--only NAME] [--largest N] [--seconds S]
+ *
+ * Each line is one operation at one size, repeated for about S seconds (0.4) at server 0 between
+ * two barriers: wall time, and the CPU time of the three processes with their ZeroMQ threads. The
+ * calibrators run first, in this process: what one core does alone.
+ */
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/secret.h"
+#include "mpc/argmax.h"
+#include "mpc/cached.h"
+#include "mpc/compare.h"
+#include "mpc/convert.h"
+#include "mpc/open.h"
+#include "mpc/ring.h"
+#include "tests/test_netio.h"
+
+#include <cblas.h>
+#include <openssl/evp.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <zmq.h>
+
+#define L1_BITS 17
+#define L1_CELLS 4096              /* of a marginal */
+#define L1_BATCH ((size_t)1 << 22) /* cells of one call */
+#define RESULTS 64
+
+/* --- what is measured --------------------------------------------------------------------------
+ */
+
+struct work {
+    size_t n;
+    struct bits bits[3];
+    struct share64 x, y, z;
+    struct share16 a, b, c;
+    struct planes planes;
+    struct cached *cached;
+    struct cached_span *spans;
+    uint64_t *estimates, *opened;
+    size_t index;
+};
+
+struct result {
+    double per_s, cpu_s_per_million, bytes_per_item;
+    uint64_t rounds;
+    double ms;
+    double cpu_s[3]; /* filled in by each server */
+};
+
+struct measurement {
+    const char *name, *unit;
+    size_t sizes[6];
+    enum err (*prepare)(struct party *p, struct work *w);
+    enum err (*run)(struct party *p, struct work *w);
+    size_t (*items)(size_t n); /* of one run; NULL: n */
+    size_t most;               /* the most runs in one measurement; 0: any number */
+};
+
+static enum err random_bits(struct party *p, struct bits *x, size_t n)
+{
+    TRY(bits_new(x, n));
+    return party_random_bits(p, x);
+}
+
+static enum err random_words(struct party *p, struct share64 *x, size_t n)
+{
+    TRY(share64_new(x, n));
+    return party_random64(p, x);
+}
+
+static enum err random_words16(struct party *p, struct share16 *x, size_t n)
+{
+    struct share64 whole;
+    TRY(share16_new(x, n));
+    whole = (struct share64){(uint64_t *)(void *)x->a, (uint64_t *)(void *)x->b, n / 4};
+    return party_random64(p, &whole);
+}
+
+static enum err prepare_and(struct party *p, struct work *w)
+{
+    TRY(random_bits(p, &w->bits[0], w->n));
+    TRY(random_bits(p, &w->bits[1], w->n));
+    return bits_new(&w->bits[2], w->n);
+}
+
+static enum err run_and(struct party *p, struct work *w)
+{
+    return bits_and(p, w->bits[2], w->bits[0], w->bits[1]);
+}
+
+static enum err prepare_words(struct party *p, struct work *w)
+{
+    TRY(random_words(p, &w->x, w->n));
+    TRY(random_words(p, &w->y, w->n));
+    TRY(share64_new(&w->z, w->n));
+    TRY(bits_new(&w->bits[0], w->n));
+    w->opened = memory_words(w->n, sizeof *w->opened);
+    return w->opened == NULL ? ERR_NOMEM : ERR_OK;
+}
+
+static enum err run_multiply(struct party *p, struct work *w)
+{
+    return ring64_multiply(p, w->z, w->x, w->y);
+}
+
+static enum err run_open(struct party *p, struct work *w)
+{
+    return open_ring64(p, OPEN_MASKED, w->x, w->opened);
+}
+
+static enum err run_less(struct party *p, struct work *w)
+{
+    return compare_less64(p, w->bits[0], w->x, w->y, 64);
+}
+
+static enum err run_bit_to_ring(struct party *p, struct work *w)
+{
+    return convert_bit64(p, w->z, w->bits[0]);
+}
+
+static enum err prepare_matrix(struct party *p, struct work *w)
+{
+    TRY(random_words16(p, &w->a, w->n * w->n));
+    TRY(random_words16(p, &w->b, w->n * w->n));
+    return share16_new(&w->c, w->n * w->n);
+}
+
+static enum err run_matrix(struct party *p, struct work *w)
+{
+    return ring16_matrix(p, w->c, w->a, w->b, w->n, w->n, w->n);
+}
+
+static size_t cubed(size_t n)
+{
+    return n * n * n;
+}
+
+/* Dense cells: every C above 1, uniform up to 2^17. The flags are made outside of the timing. */
+static enum err prepare_counts(struct party *p, struct work *w)
+{
+    uint64_t state = 7;
+    size_t spans = (w->n + L1_CELLS - 1) / L1_CELLS;
+    TRY(random_words(p, &w->x, w->n));
+    TRY(share64_new(&w->z, spans));
+    TRY(planes_new(&w->planes, L1_BITS, w->n));
+    struct bits all = planes_flat(&w->planes);
+    TRY(party_random_bits(p, &all));
+    w->estimates = memory_words(w->n, sizeof *w->estimates);
+    w->spans = memory_array(spans, sizeof *w->spans);
+    if (w->estimates == NULL || w->spans == NULL)
+        return ERR_NOMEM;
+    for (size_t i = 0; i < w->n; i++)
+        w->estimates[i] = (2 << CACHED_GRID) +
+                          pattern_word(&state) % (((1 << 17) - 2) << CACHED_GRID);
+    for (size_t k = 0; k < spans; k++) {
+        size_t from = k * L1_CELLS, cells = w->n - from < L1_CELLS ? w->n - from : L1_CELLS;
+        w->spans[k] = (struct cached_span){from, cells, w->estimates + from};
+    }
+    return ERR_OK;
+}
+
+static enum err prepare_cached(struct party *p, struct work *w)
+{
+    TRY(prepare_counts(p, w));
+    TRY(cached_new(p, &w->cached, CACHED_32, w->x, &w->planes));
+    share64_free(&w->x);
+    return ERR_OK;
+}
+
+static enum err distances(struct party *p, struct work *w)
+{
+    for (size_t k = 0, batch; k < w->z.n; k += batch) {
+        batch = w->z.n - k < L1_BATCH / L1_CELLS ? w->z.n - k : L1_BATCH / L1_CELLS;
+        TRY(cached_distance(p, share64_view(w->z, k, batch), w->cached, w->spans + k));
+    }
+    return ERR_OK;
+}
+
+static enum err run_caching_and_distances(struct party *p, struct work *w)
+{
+    cached_free(&w->cached);
+    TRY(cached_new(p, &w->cached, CACHED_32, w->x, &w->planes));
+    return distances(p, w);
+}
+
+/* Signed differences must fit in 64 bits. */
+static enum err prepare_values(struct party *p, struct work *w)
+{
+    uint64_t state = 3;
+    TRY(share64_new(&w->x, w->n));
+    for (size_t i = 0; i < w->n; i++)
+        ring64_add_public(p, share64_view(w->x, i, 1), pattern_word(&state) >> 2);
+    return ERR_OK;
+}
+
+static enum err run_argmax(struct party *p, struct work *w)
+{
+    static const uint8_t seed[ARGMAX_SEED_SIZE] = {1};
+    return argmax_open(p, w->x, 64, seed, &w->index);
+}
+
+static void work_free(struct work *w)
+{
+    for (int i = 0; i < 3; i++)
+        bits_free(&w->bits[i]);
+    share64_free(&w->x);
+    share64_free(&w->y);
+    share64_free(&w->z);
+    share16_free(&w->a);
+    share16_free(&w->b);
+    share16_free(&w->c);
+    cached_free(&w->cached);
+    planes_free(&w->planes);
+    memory_free(&w->spans);
+    memory_free(&w->estimates);
+    memory_free(&w->opened);
+}
+
+static const struct measurement measurements[] = {
+    {"and", "gates", {10000, 1000000, 100000000, 1000000000}, prepare_and, run_and, NULL, 0},
+    {"mul64",
+     "words",
+     {10000, 100000, 1000000, 10000000, 100000000},
+     prepare_words,
+     run_multiply,
+     NULL,
+     0},
+    {"open64",
+     "words",
+     {10000, 100000, 1000000, 10000000, 100000000},
+     prepare_words,
+     run_open,
+     NULL,
+     0},
+    {"lt64", "pairs", {10000, 100000, 1000000, 10000000}, prepare_words, run_less, NULL, 0},
+    {"bit_to_ring64",
+     "bits",
+     {10000, 100000, 1000000, 10000000},
+     prepare_words,
+     run_bit_to_ring,
+     NULL,
+     0},
+    {"l1",
+     "cells",
+     {10000, 100000, 1000000, 10000000, 100000000},
+     prepare_cached,
+     distances,
+     NULL,
+     0},
+    {"l1_with_caching",
+     "cells",
+     {100000, 1000000, 10000000},
+     prepare_counts,
+     run_caching_and_distances,
+     NULL,
+     0},
+    {"matmul", "16-bit multiply-adds", {128, 512, 1024}, prepare_matrix, run_matrix, cubed, 0},
+    {"argmax", "values", {100, 1000}, prepare_values, run_argmax, NULL, 0},
+};
+#define MEASUREMENTS (sizeof measurements / sizeof *measurements)
+
+/* --- three processes ---------------------------------------------------------------------------
+ */
+
+struct options {
+    const char *json, *only;
+    size_t largest;
+    double seconds;
+};
+
+/* In memory that the processes share. */
+struct board {
+    struct result result[MEASUREMENTS][6];
+    double peak_rss_mib[3];
+    size_t runs; /* agreed by server 0 */
+};
+
+static double cpu_seconds(void)
+{
+    struct rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    return (double)u.ru_utime.tv_sec + (double)u.ru_stime.tv_sec +
+           1e-6 * ((double)u.ru_utime.tv_usec + (double)u.ru_stime.tv_usec);
+}
+
+/* Two rounds in a ring: nobody leaves before all have come. The value is server 0's. */
+static enum err barrier(struct party *p, uint64_t *from_0)
+{
+    uint64_t value = *from_0, got = 0;
+    for (int round = 0; round < 2; round++) {
+        TRY(party_exchange(p, NET_NEXT, &value, sizeof value, NET_PREV, &got, sizeof got));
+        if (p->index != 0)
+            value = got;
+    }
+    *from_0 = value;
+    return ERR_OK;
+}
+
+static enum err timed(struct party *p, const struct measurement *m, struct work *w, uint64_t runs,
+                      double *seconds)
+{
+    uint64_t zero = 0;
+    TRY(barrier(p, &zero));
+    double begin = clock_now_s();
+    for (uint64_t i = 0; i < runs; i++)
+        TRY(m->run(p, w));
+    TRY(barrier(p, &zero));
+    *seconds = clock_now_s() - begin;
+    return ERR_OK;
+}
+
+static enum err measure(struct party *p, const struct options *o, const struct measurement *m,
+                        size_t n, struct result *r)
+{
+    struct work w = {.n = n};
+    double seconds = 0, cpu;
+    uint64_t runs;
+    const double items = (double)(m->items == NULL ? n : m->items(n));
+    enum err e = m->prepare(p, &w);
+    if (e == ERR_OK)
+        e = timed(p, m, &w, 1, &seconds); /* once to warm up, and to know how often */
+    runs = 1 + (uint64_t)(o->seconds / (seconds > 1e-6 ? seconds : 1e-6));
+    if (e == ERR_OK)
+        e = barrier(p, &runs);
+    struct net_counters before = net_total(p->net);
+    cpu = cpu_seconds();
+    if (e == ERR_OK)
+        e = timed(p, m, &w, runs, &seconds);
+    r->cpu_s[p->index] = (cpu_seconds() - cpu) / (double)runs;
+    if (p->index == 0 && e == ERR_OK) {
+        struct net_counters after = net_total(p->net);
+        r->per_s = items * (double)runs / seconds;
+        r->ms = 1e3 * seconds / (double)runs;
+        r->rounds = (after.rounds - before.rounds - 4) / runs;
+        r->bytes_per_item = (double)(after.payload_sent - before.payload_sent - 32) / items /
+                            (double)runs;
+    }
+    work_free(&w);
+    return e;
+}
+
+static enum err all_measurements(struct party *p, const struct options *o, struct board *board)
+{
+    for (size_t k = 0; k < MEASUREMENTS; k++) {
+        const struct measurement *m = &measurements[k];
+        if (o->only != NULL && strcmp(o->only, m->name) != 0)
+            continue;
+        for (size_t s = 0; s < 6 && m->sizes[s] != 0; s++) {
+            struct result *r = &board->result[k][s];
+            uint64_t zero = 0;
+            if (m->sizes[s] > o->largest)
+                continue;
+            TRY(measure(p, o, m, m->sizes[s], r));
+            TRY(barrier(p, &zero));
+            if (p->index == 0) {
+                printf("%-16s %10zu  %12.4g %s/s  %9.3f ms  %3lu rounds  %8.3f bytes each, CPU "
+                       "%.3g ns each\n",
+                       m->name, m->sizes[s], r->per_s, m->unit, r->ms, (unsigned long)r->rounds,
+                       r->bytes_per_item,
+                       1e9 * (r->cpu_s[0] + r->cpu_s[1] + r->cpu_s[2]) /
+                           (double)(m->items == NULL ? m->sizes[s] : m->items(m->sizes[s])));
+                fflush(stdout);
+            }
+        }
+    }
+    return ERR_OK;
+}
+
+static enum err serve(unsigned index, char (*endpoint)[ENDPOINT_SIZE], const struct options *o,
+                      struct board *board)
+{
+    struct log log = {.file = stderr, .level = LOG_ERROR};
+    unsigned prev = net_index_of(index, NET_PREV), next = net_index_of(index, NET_NEXT);
+    struct netio *netio = NULL;
+    struct transport *transport = NULL;
+    struct session *session = NULL;
+    struct net *net = NULL;
+    struct party *party = NULL;
+    struct rusage usage;
+    enum err e = netio_new(&netio, &log);
+    struct transport_zmq_options zo = {
+        .netio = netio,
+        .index = index,
+        .listen = {endpoint[2 * index + NET_PREV], endpoint[2 * index + NET_NEXT]},
+        .dial = {endpoint[2 * prev + NET_NEXT], endpoint[2 * next + NET_PREV]},
+        .max_message = (size_t)2 << 20,
+        .depth = 8,
+        .log = &log,
+    };
+    if (e == ERR_OK)
+        e = transport_zmq_new(&transport, &zo);
+    if (e == ERR_OK)
+        e = session_for_test(&session, index, 1);
+    struct net_options no = {.transport = transport, .session = session, .log = &log};
+    if (e == ERR_OK)
+        e = net_new(&net, &no);
+    if (e == ERR_OK)
+        e = party_new(&party, net, session, 0, &log);
+    if (e == ERR_OK)
+        e = all_measurements(party, o, board);
+    getrusage(RUSAGE_SELF, &usage);
+    board->peak_rss_mib[index] = (double)usage.ru_maxrss / 1024;
+    party_free(&party);
+    net_free(&net);
+    session_free(&session);
+    transport_free(&transport);
+    netio_free(&netio);
+    return e;
+}
+
+/* --- calibrators -------------------------------------------------------------------------------
+ */
+
+struct calibration {
+    double aes_gcm, aes_ctr, memory_copy, zmq, dgemm, matrix16;
+};
+
+#define FRAME ((size_t)256 << 10)
+
+static double cipher_speed(const EVP_CIPHER *cipher, double seconds)
+{
+    static const uint8_t key[16] = {1}, nonce[16] = {2};
+    uint8_t *frame = memory_words(FRAME, 1), tag[16];
+    EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
+    double begin = clock_now_s(), bytes = 0;
+    int n;
+    while (frame != NULL && c != NULL && clock_now_s() - begin < seconds) {
+        EVP_EncryptInit_ex(c, cipher, NULL, key, nonce);
+        EVP_EncryptUpdate(c, frame, &n, frame, (int)FRAME);
+        EVP_EncryptFinal_ex(c, tag, &n);
+        bytes += (double)FRAME;
+    }
+    EVP_CIPHER_CTX_free(c);
+    memory_free(&frame);
+    return bytes / (clock_now_s() - begin) / 1e9;
+}
+
+static double copy_speed(double seconds)
+{
+    const size_t size = (size_t)64 << 20;
+    uint8_t *from = memory_words(size, 1), *to = memory_words(size, 1);
+    double begin = clock_now_s(), bytes = 0;
+    while (from != NULL && to != NULL && clock_now_s() - begin < seconds) {
+        memcpy(to, from, size);
+        __asm__ volatile("" ::"r"(to) : "memory");
+        bytes += (double)size;
+    }
+    memory_free(&from);
+    memory_free(&to);
+    return bytes / (clock_now_s() - begin) / 1e9;
+}
+
+struct pusher {
+    void *socket;
+    double seconds;
+};
+
+static void *push_frames(void *arg)
+{
+    struct pusher *p = arg;
+    uint8_t *frame = memory_words(FRAME, 1);
+    double begin = clock_now_s();
+    while (frame != NULL && clock_now_s() - begin < p->seconds)
+        zmq_send(p->socket, frame, FRAME, 0);
+    zmq_send(p->socket, "", 0, 0);
+    memory_free(&frame);
+    return NULL;
+}
+
+static double zmq_speed(double seconds)
+{
+    char endpoint[1][ENDPOINT_SIZE];
+    void *context = zmq_ctx_new(), *push = zmq_socket(context, ZMQ_PUSH);
+    void *pull = zmq_socket(context, ZMQ_PULL);
+    struct pusher p = {push, seconds};
+    pthread_t thread;
+    double bytes = 0, begin;
+    free_endpoints(endpoint, 1);
+    zmq_bind(pull, endpoint[0]);
+    zmq_connect(push, endpoint[0]);
+    begin = clock_now_s();
+    pthread_create(&thread, NULL, push_frames, &p);
+    for (size_t size = 1; size > 0; bytes += (double)size) {
+        zmq_msg_t m;
+        zmq_msg_init(&m);
+        zmq_msg_recv(&m, pull, 0);
+        size = zmq_msg_size(&m);
+        zmq_msg_close(&m);
+    }
+    begin = clock_now_s() - begin;
+    pthread_join(thread, NULL);
+    zmq_close(push);
+    zmq_close(pull);
+    zmq_ctx_term(context);
+    return bytes / begin / 1e9;
+}
+
+/* Multiply-adds a second of the 16-bit kernel and of OpenBLAS on doubles, both exact here. */
+static void matrix_speed(size_t n, double seconds, double *own, double *blas)
+{
+    uint16_t *a = memory_words(n * n, sizeof *a), *c = memory_words(n * n, sizeof *c);
+    double *x = memory_words(n * n, sizeof *x), *z = memory_words(n * n, sizeof *z);
+    const struct kernel *k = kernel_best(NULL);
+    double begin = clock_now_s(), runs = 0;
+    for (size_t i = 0; i < n * n; i++)
+        x[i] = a[i] = (uint16_t)(i * 40503);
+    for (; clock_now_s() - begin < seconds; runs++)
+        k->matrix16(c, a, a, n, n, n);
+    *own = runs * (double)cubed(n) / (clock_now_s() - begin);
+    begin = clock_now_s();
+    for (runs = 0; clock_now_s() - begin < seconds; runs++)
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)n, (int)n, (int)n, 1, x, (int)n,
+                    x, (int)n, 0, z, (int)n);
+    *blas = runs * (double)cubed(n) / (clock_now_s() - begin);
+    memory_free(&a);
+    memory_free(&c);
+    memory_free(&x);
+    memory_free(&z);
+}
+
+static struct calibration calibrate(double seconds)
+{
+    static const size_t sides[] = {16, 64, 512};
+    struct calibration c = {
+        .aes_gcm = cipher_speed(EVP_aes_128_gcm(), seconds),
+        .aes_ctr = cipher_speed(EVP_aes_128_ctr(), seconds),
+        .memory_copy = copy_speed(seconds),
+        .zmq = zmq_speed(seconds),
+    };
+    printf("one core: AES-128-GCM %.2f, AES-128-CTR %.2f, memory copy %.2f, ZeroMQ %.2f GB/s; "
+           "kernel %s\n",
+           c.aes_gcm, c.aes_ctr, c.memory_copy, c.zmq, kernel_name());
+    for (int i = 0; i < 3; i++) {
+        matrix_speed(sides[i], seconds, &c.matrix16, &c.dgemm);
+        printf("%zu x %zu matrices, 10^9 multiply-adds a second of one core: 16-bit kernel %.1f, "
+               "OpenBLAS dgemm %.1f\n",
+               sides[i], sides[i], c.matrix16 / 1e9, c.dgemm / 1e9);
+    }
+    return c;
+}
+
+/* --- the report --------------------------------------------------------------------------------
+ */
+
+static const struct result *find(const struct board *b, const char *name, size_t n)
+{
+    for (size_t k = 0; k < MEASUREMENTS; k++)
+        for (size_t s = 0; s < 6 && strcmp(measurements[k].name, name) == 0; s++)
+            if (measurements[k].sizes[s] == n)
+                return &b->result[k][s];
+    return NULL;
+}
+
+static void write_curves(FILE *f, const struct board *b)
+{
+    for (size_t k = 0; k < MEASUREMENTS; k++) {
+        fprintf(f, ",\n  \"%s\": [", measurements[k].name);
+        for (size_t s = 0, written = 0; s < 6; s++) {
+            const struct result *r = &b->result[k][s];
+            if (measurements[k].sizes[s] == 0 || r->per_s <= 0)
+                continue;
+            fprintf(f,
+                    "%s\n    {\"n\": %zu, \"per_s\": %.6g, \"ms\": %.6g, \"rounds\": %lu, "
+                    "\"bytes\": %.6g, \"cpu_s\": [%.6g, %.6g, %.6g]}",
+                    written++ > 0 ? "," : "", measurements[k].sizes[s], r->per_s, r->ms,
+                    (unsigned long)r->rounds, r->bytes_per_item, r->cpu_s[0], r->cpu_s[1],
+                    r->cpu_s[2]);
+        }
+        fprintf(f, "]");
+    }
+}
+
+static int write_json(const char *path, const struct board *b, const struct calibration *c)
+{
+    FILE *f = fopen(path, "w");
+    double peak = 0;
+    if (f == NULL) {
+        fprintf(stderr, "bench_engine: cannot write %s\n", path);
+        return 1;
+    }
+    for (int i = 0; i < 3; i++)
+        peak = b->peak_rss_mib[i] > peak ? b->peak_rss_mib[i] : peak;
+    fprintf(f, "{\n  \"kernel\": \"%s\",\n", kernel_name());
+    fprintf(f, "  \"and_per_s\": %.6g,\n", find(b, "and", 1000000000)->per_s);
+    fprintf(f, "  \"mul64_per_s\": %.6g,\n", find(b, "mul64", 10000000)->per_s);
+    fprintf(f, "  \"open64_per_s\": %.6g,\n", find(b, "open64", 10000000)->per_s);
+    fprintf(f, "  \"lt64_per_s\": %.6g,\n", find(b, "lt64", 1000000)->per_s);
+    fprintf(f, "  \"l1_cells_per_s\": %.6g,\n", find(b, "l1", 10000000)->per_s);
+    fprintf(f, "  \"l1_cells_per_s_with_caching\": %.6g,\n",
+            find(b, "l1_with_caching", 10000000)->per_s);
+    fprintf(f, "  \"l1_bytes_per_cell\": %.6g,\n", find(b, "l1", 10000000)->bytes_per_item);
+    fprintf(f, "  \"matmul_mac_per_s\": %.6g,\n", find(b, "matmul", 512)->per_s);
+    fprintf(f, "  \"argmax1000_rounds\": %lu,\n", (unsigned long)find(b, "argmax", 1000)->rounds);
+    fprintf(f, "  \"argmax1000_ms\": %.6g,\n", find(b, "argmax", 1000)->ms);
+    fprintf(f, "  \"peak_rss_mib\": %.6g,\n", peak);
+    fprintf(f, "  \"aes_gcm_gb_s\": %.6g,\n  \"aes_ctr_gb_s\": %.6g,\n", c->aes_gcm, c->aes_ctr);
+    fprintf(f, "  \"memcpy_gb_s\": %.6g,\n  \"zmq_gb_s\": %.6g,\n", c->memory_copy, c->zmq);
+    fprintf(f, "  \"matrix16_mac_per_s\": %.6g,\n  \"dgemm_mac_per_s\": %.6g", c->matrix16,
+            c->dgemm);
+    write_curves(f, b);
+    fprintf(f, "\n}\n");
+    return fclose(f) == 0 ? 0 : 1;
+}
+
+static int parse(int argc, char **argv, struct options *o)
+{
+    *o = (struct options){.largest = SIZE_MAX, .seconds = 0.4};
+    for (int i = 1; i < argc; i += 2) {
+        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+        if (value != NULL && strcmp(argv[i], "--json") == 0)
+            o->json = value;
+        else if (value != NULL && strcmp(argv[i], "--only") == 0)
+            o->only = value;
+        else if (value != NULL && strcmp(argv[i], "--largest") == 0)
+            o->largest = (size_t)strtod(value, NULL);
+        else if (value != NULL && strcmp(argv[i], "--seconds") == 0)
+            o->seconds = strtod(value, NULL);
+        else {
+            fprintf(stderr, "usage: bench_engine [--json FILE] [--only NAME] [--largest N] "
+                            "[--seconds S]\n");
+            return 2;
+        }
+    }
+    return 0;
+}
+
+/* The largest sizes need memory: 3 servers of some 35 bytes a cell. */
+static void fit_memory(struct options *o)
+{
+    double available = 0;
+    char line[200];
+    FILE *f = fopen("/proc/meminfo", "r");
+    while (f != NULL && fgets(line, sizeof line, f) != NULL)
+        if (sscanf(line, "MemAvailable: %lf", &available) == 1)
+            break;
+    if (f != NULL)
+        fclose(f);
+    if (available < 20e6 && o->largest >= 100000000 && o->largest == SIZE_MAX) {
+        printf("%.1f GB of memory are free: sizes of 10^8 words are left out\n", available / 1e6);
+        o->largest = 10000000;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct options o;
+    char endpoint[6][ENDPOINT_SIZE];
+    struct calibration c;
+    struct board *board = mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE,
+                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid_t child[3];
+    int failed = parse(argc, argv, &o);
+    if (failed != 0 || board == MAP_FAILED || secret_start() != ERR_OK)
+        return failed != 0 ? failed : 1;
+    setenv("OPENBLAS_NUM_THREADS", "1", 1);
+    fit_memory(&o);
+    free_endpoints(endpoint, 6);
+    fflush(stdout);
+    for (unsigned i = 0; i < 3; i++) {
+        child[i] = fork();
+        if (child[i] == 0) {
+            enum err e = serve(i, endpoint, &o, board);
+            if (e != ERR_OK)
+                fprintf(stderr, "bench_engine: server %u: %s\n", i, error_text(e));
+            fflush(stdout);
+            _exit(e == ERR_OK ? 0 : 1);
+        }
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        int status = 0;
+        if (child[i] < 0 || waitpid(child[i], &status, 0) < 0 || status != 0)
+            failed = 1;
+    }
+    c = calibrate(o.seconds);
+    printf("peak memory: %.0f, %.0f, %.0f MiB\n", board->peak_rss_mib[0], board->peak_rss_mib[1],
+           board->peak_rss_mib[2]);
+    if (failed == 0 && o.json != NULL)
+        failed = write_json(o.json, board, &c);
+    return failed;
+}

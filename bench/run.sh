@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Runs every bench program under OUT/bench, one after the other: its table on the terminal, its JSON
+# in build/bench/NAME.json (engine.json for bench_engine, and so on). Each has BENCH_LIMIT seconds
+# (150). Ends with status 1 if one failed.
+#
+#   bench/run.sh OUT        ONLY=engine bench/run.sh OUT   one of them
+set -u
+out=${1:?usage: bench/run.sh OUT, such as build/gcc}
+limit=${BENCH_LIMIT:-150}
+only=${ONLY:-}
+failed=()
+
+export OPENBLAS_NUM_THREADS=1
+mkdir -p build/bench
+for program in "$out"/bench/bench_*; do
+    [ -f "$program" ] && [ -x "$program" ] || continue
+    [ -f "bench/$(basename "$program").c" ] || continue
+    name=$(basename "$program")
+    name=${name#bench_}
+    [ -n "$only" ] && [ "$name" != "$only" ] && continue
+    echo "==== $name"
+    if timeout -k 10 "$limit" "$program" --json "build/bench/$name.json.new"; then
+        mv "build/bench/$name.json.new" "build/bench/$name.json"
+        echo "(build/bench/$name.json)"
+    else
+        failed+=("$name")
+        echo "bench/run.sh: $name ended with status $?" >&2
+    fi
+done
+if [ ${#failed[@]} -gt 0 ]; then
+    echo "failed: ${failed[*]}"
+    exit 1
+fi
