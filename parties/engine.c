@@ -125,13 +125,17 @@ static enum err spread(struct engine *g, struct share64 sums)
 enum err engine_load(struct engine *g, const struct answers_upload *uploads, size_t count)
 {
     struct share64 sums = {0};
+    uint64_t largest = 0;
     enum err e = share64_new(&sums, g->study->workload->maximal_cells);
     if (e == ERR_OK)
         e = answers_sum(g->party, sums, uploads, count, g->bounds->answer_bits);
     if (e == ERR_OK)
         e = spread(g, sums);
+    for (size_t q = 0; q < g->counts->queries; q++)
+        if (g->bounds->counts.total[q] > largest)
+            largest = g->bounds->counts.total[q];
     if (e == ERR_OK)
-        e = counts_finish(g->party, g->counts);
+        e = counts_finish(g->party, g->counts, largest);
     share64_free(&sums);
     return e;
 }

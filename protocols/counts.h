@@ -8,14 +8,15 @@
 #ifndef TREFOIL_PROTOCOLS_COUNTS_H
 #define TREFOIL_PROTOCOLS_COUNTS_H
 
-#include "mpc/bits.h"
+#include "mpc/cached.h"
 
 struct counts {
     size_t queries;
     size_t *start; /* queries + 1 */
     size_t *cells;
     struct share64 x;
-    struct planes bits; /* width: every count is below 2^width */
+    struct planes bits;  /* width: every count is below 2^width */
+    struct cached *kept; /* for scores; see mpc/cached.h */
 };
 
 /* Zero counts; `bits` < 62. */
@@ -31,7 +32,11 @@ static inline struct share64 counts_query(const struct counts *c, size_t query)
 /* child's counts = sums of parent's: parent cell i adds to child cell index[i]. Local. */
 void counts_sum_down(struct counts *c, size_t parent, size_t child, const uint32_t *index);
 
-/* Makes the bits from the ring shares. 2 + ceil(log2 width) rounds a tile. */
-enum err counts_finish(struct party *p, struct counts *c) MUST_CHECK;
+/*
+ * Makes the bits from the ring shares and what scores keep of them. `largest` is a bound on the sum of a query's
+ * counts, whatever owners sent: from it follows whether scores fit 32 bits or take 64.
+ * 2 + ceil(log2 width) rounds a tile, then those of cached_new().
+ */
+enum err counts_finish(struct party *p, struct counts *c, uint64_t largest) MUST_CHECK;
 
 #endif

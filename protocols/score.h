@@ -6,15 +6,14 @@
  * integers are compared, so the sensitivity to one row is exactly 1 in the arithmetic that runs.
  * Everything but s_j is local or one inner product a candidate, in Z_2^64, at 10 fraction bits.
  *
- * Cost a cell: 2l - ceil(log2 (l+1)) ANDs, 3 elements over all servers for s_j as a number; then
- * one element a candidate. Rounds: ceil(log2 (l+1)) + 2 + 1. LEAKS: nothing.
+ * Cost and rounds: those of cached_distance() in mpc/cached.h. LEAKS: nothing.
  */
 #ifndef TREFOIL_PROTOCOLS_SCORE_H
 #define TREFOIL_PROTOCOLS_SCORE_H
 
 #include "protocols/counts.h"
 
-#define SCORE_BITS 10 /* fraction bits of estimates and scores */
+#define SCORE_BITS CACHED_GRID /* fraction bits of estimates and scores */
 
 struct score_candidate {
     size_t query;
