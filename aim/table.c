@@ -6,6 +6,7 @@
 #include "base/memory.h"
 
 #include <csv.h>
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -76,6 +77,8 @@ struct csv_reading {
     const char *path;
     struct log *log;
     size_t max_rows;
+    char delimiter;
+    char decimal;
     size_t line;   /* of the bytes being parsed, from 1 */
     size_t field;  /* of the row being parsed, from 0 */
     size_t fields; /* in the header; 0 until it is read */
@@ -123,6 +126,15 @@ static bool printable(const char *text, char *out, size_t size)
     }
     strcpy(out + used, *text != '\0' ? "..." : "");
     return utf8;
+}
+
+/* What text that is not UTF-8 most likely is. */
+static const char *encoding_of(const char *text)
+{
+    for (; *text != '\0'; text++)
+        if ((unsigned char)*text >= 0x80 && (unsigned char)*text <= 0x9f)
+            return "Windows-1252";
+    return "Latin-1 (ISO 8859-1) or Windows-1252";
 }
 
 /* Whether one more problem is still to be printed. */
@@ -185,6 +197,19 @@ static void header_field(struct csv_reading *r, const char *text)
     r->attribute_of[r->field++] = a;
 }
 
+/* Where the header is one field, and that holds another delimiter. */
+static const char *delimiter_hint(const struct csv_reading *r)
+{
+    const char *name = (const char *)r->ignored.data;
+    if (r->field != 1 || r->ignored.size == 0)
+        return "";
+    if (memchr(name, ';', r->ignored.size) != NULL)
+        return " (it seems to be ';')";
+    if (memchr(name, ',', r->ignored.size) != NULL)
+        return " (it seems to be ',')";
+    return memchr(name, '?', r->ignored.size) != NULL ? " (it seems to be a tab)" : "";
+}
+
 static void header_end(struct csv_reading *r)
 {
     for (uint32_t a = 0; a < r->domain->attributes; a++) {
@@ -193,8 +218,8 @@ static void header_end(struct csv_reading *r)
             found |= r->attribute_of[i] == a;
         if (!found && problem(r))
             log_error(r->log,
-                      "%s:%zu: no column is named %s; add it, or correct the header or delimiter",
-                      r->path, r->line, r->domain->attribute[a].name);
+                      "%s:%zu: no column is named %s; add it, or correct the header or delimiter%s",
+                      r->path, r->line, r->domain->attribute[a].name, delimiter_hint(r));
     }
     if (r->ignored.size > 0) {
         bytes_put_u8(&r->ignored, 0);
@@ -210,16 +235,37 @@ static void header_end(struct csv_reading *r)
 static void wrong_value(struct csv_reading *r, const struct domain_attribute *a, size_t field,
                         const char *text)
 {
-    char allowed[300], shown[100];
+    char allowed[300], shown[100], hint[128] = "";
     bool utf8 = printable(text, shown, sizeof shown);
     if (!problem(r))
         return;
     describe_allowed(a, allowed, sizeof allowed);
+    if (!utf8)
+        snprintf(hint, sizeof hint, " (not UTF-8 but %s, it seems: save the file as UTF-8)",
+                 encoding_of(text));
+    else if (a->kind != DOMAIN_CATEGORICAL && strchr(text, r->decimal == ',' ? '.' : ',') != NULL)
+        snprintf(hint, sizeof hint, " (numbers have a decimal %s here)",
+                 r->decimal == ',' ? "comma" : "point");
     log_error(r->log, "%s:%zu:%zu: %s is '%s'%s; it must be %s", r->path, r->line, field + 1,
-              a->name, shown, utf8 ? "" : " (not UTF-8: save the file in that encoding)", allowed);
+              a->name, shown, hint, allowed);
 }
 
-static void data_field(struct csv_reading *r, const char *text, size_t length)
+/* The code of a field that may have a decimal comma; `text` is changed. */
+static uint32_t code_of(const struct csv_reading *r, const struct domain_attribute *a, char *text)
+{
+    char *comma;
+    if (r->decimal != ',' || a->kind == DOMAIN_CATEGORICAL ||
+        (a->missing != NULL && strcmp(text, a->missing) == 0))
+        return domain_code(a, text);
+    comma = strchr(text, ',');
+    if (strchr(text, '.') != NULL)
+        *strchr(text, '.') = ','; /* no number at all: the policy decides */
+    else if (comma != NULL)
+        *comma = '.';
+    return domain_code(a, text);
+}
+
+static void data_field(struct csv_reading *r, char *text, size_t length)
 {
     size_t field = r->field++;
     const struct domain_attribute *a;
@@ -228,7 +274,7 @@ static void data_field(struct csv_reading *r, const char *text, size_t length)
         return;
     a = &r->domain->attribute[r->attribute_of[field]];
     if (strlen(text) == length) /* a NUL inside is no value */
-        code = domain_code(a, text);
+        code = code_of(r, a, text);
     if (code == DOMAIN_NO_CODE) {
         wrong_value(r, a, field, text);
         return;
@@ -309,15 +355,45 @@ static enum err parse_block(struct csv_reading *r, struct csv_parser *parser, co
     return r->fatal;
 }
 
-/* Bytes to leave out at the start, or an error for encodings that are not UTF-8. */
+/* What a file that cannot be UTF-8 text is, by its first bytes; NULL if nothing speaks against it. */
+static const char *foreign(const char *p, size_t n)
+{
+    static const struct {
+        const char *bytes;
+        size_t size;
+        const char *name;
+    } mark[] = {
+        {"\xff\xfe\0\0", 4, "in UTF-32"},
+        {"\0\0\xfe\xff", 4, "in UTF-32"},
+        {"\xff\xfe", 2, "in UTF-16"},
+        {"\xfe\xff", 2, "in UTF-16"},
+        {"PK\x03\x04", 4, "a spreadsheet or zip archive"},
+        {"\x1f\x8b", 2, "compressed by gzip"},
+        {"(\xb5/\xfd", 4, "compressed by zstd"},
+    };
+    size_t nuls = 0, odd = 0;
+    for (size_t i = 0; i < sizeof mark / sizeof mark[0]; i++)
+        if (n >= mark[i].size && memcmp(p, mark[i].bytes, mark[i].size) == 0)
+            return mark[i].name;
+    n = n < 512 ? n : 512;
+    for (size_t i = 0; i < n; i++) {
+        nuls += p[i] == 0;
+        odd += p[i] == 0 && i % 2 == 1;
+    }
+    if (nuls < 4 || nuls * 3 < n)
+        return NULL;
+    return odd == nuls || odd == 0 ? "in UTF-16" : "no text";
+}
+
+/* Bytes to leave out at the start, or an error for what is not UTF-8 text. */
 static enum err check_mark(struct csv_reading *r, const char *p, size_t n, size_t *skip)
 {
+    const char *name = foreign(p, n);
     *skip = n >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-    if (n >= 2 && (memcmp(p, "\xff\xfe", 2) == 0 || memcmp(p, "\xfe\xff", 2) == 0)) {
-        log_error(r->log, "%s is in UTF-16; save it as UTF-8", r->path);
-        return ERR_DATA;
-    }
-    return ERR_OK;
+    if (name == NULL)
+        return ERR_OK;
+    log_error(r->log, "%s is %s; save it as CSV in UTF-8", r->path, name);
+    return ERR_DATA;
 }
 
 static enum err read_stream(struct csv_reading *r, struct csv_parser *parser, FILE *f)
@@ -340,7 +416,7 @@ static enum err read_stream(struct csv_reading *r, struct csv_parser *parser, FI
     return e == ERR_OK ? r->fatal : e;
 }
 
-static enum err read_file(struct csv_reading *r, char delimiter)
+static enum err read_file(struct csv_reading *r)
 {
     struct csv_parser parser;
     FILE *f = fopen(r->path, "rb");
@@ -353,7 +429,7 @@ static enum err read_file(struct csv_reading *r, char delimiter)
         fclose(f);
         return ERR_NOMEM;
     }
-    csv_set_delim(&parser, (unsigned char)delimiter);
+    csv_set_delim(&parser, (unsigned char)r->delimiter);
     e = read_stream(r, &parser, f);
     csv_free(&parser);
     fclose(f);
@@ -367,17 +443,33 @@ static enum err read_file(struct csv_reading *r, char delimiter)
     return e == ERR_OK && r->problems > 0 ? ERR_DATA : e;
 }
 
+static enum err check_options(const struct csv_reading *r)
+{
+    if (strchr("\"'\r\n.+-_", r->delimiter) != NULL || isalnum((unsigned char)r->delimiter)) {
+        log_error(r->log, "%s: '%c' cannot be the delimiter of a CSV file", r->path,
+                  isprint((unsigned char)r->delimiter) ? r->delimiter : '?');
+        return ERR_USAGE;
+    }
+    if (r->decimal != '.' && r->decimal != ',') {
+        log_error(r->log, "%s: decimals begin with a point or a comma, nothing else", r->path);
+        return ERR_USAGE;
+    }
+    return ERR_OK;
+}
+
 enum err table_read_csv(struct table **t, const struct domain *d, const char *path,
                         const struct table_csv_options *options, struct log *log)
 {
     struct csv_reading r = {.domain = d, .path = path, .log = log, .line = 1};
-    char delimiter = options != NULL && options->delimiter != 0 ? options->delimiter : ',';
     enum err e;
+    r.delimiter = options != NULL && options->delimiter != 0 ? options->delimiter : ',';
+    r.decimal = options != NULL && options->decimal != 0 ? options->decimal : '.';
     r.max_rows = options != NULL && options->max_rows != 0 ? options->max_rows : DEFAULT_ROWS;
     *t = NULL;
+    TRY(check_options(&r));
     TRY(table_new(&r.table, d, 0));
     r.codes = memory_array(d->attributes, sizeof *r.codes);
-    e = r.codes != NULL ? read_file(&r, delimiter) : ERR_NOMEM;
+    e = r.codes != NULL ? read_file(&r) : ERR_NOMEM;
     if (e != ERR_OK)
         table_free(&r.table);
     *t = r.table;

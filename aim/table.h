@@ -3,7 +3,8 @@
  *
  * Reading a CSV file: the header names columns in any order; columns that the domain does not know
  * are left out and listed once; a UTF-8 byte order mark, CRLF, quoted fields, spaces around fields
- * and blank lines are all fine. Every problem is reported as path:line:field with the attribute,
+ * and blank lines are all fine. Text is UTF-8; other encodings, and files that are no text, are
+ * refused by name. Every problem is reported as path:line:field with the attribute,
  * the value and what is allowed, the first TABLE_ERRORS_SHOWN of them one by one, then a count; any
  * problem makes the whole read fail, since rows that are silently dropped would be a wrong count.
  */
@@ -22,7 +23,8 @@ struct table {
 };
 
 struct table_csv_options {
-    char delimiter;  /* 0: a comma */
+    char delimiter;  /* 0: a comma; any byte but quotes, ends of line, letters and digits */
+    char decimal;    /* 0: a point. With ',' numbers are 1,5 and may have no point at all */
     size_t max_rows; /* 0: 100 million; one more is ERR_RANGE */
 };
 

@@ -57,6 +57,13 @@ enum err workload_new(struct workload **w, const struct domain *d, const struct 
 /* All k-way marginals with weight 1; k at most the number of attributes and CLIQUE_MAX. */
 enum err workload_all(struct workload **w, const struct domain *d, unsigned k,
                       struct log *log) MUST_CHECK;
+/*
+ * `count` different k-way marginals with weight 1, drawn evenly from all such choices that leave no
+ * attribute out. The same seed gives the same workload on every machine. ERR_STUDY, logged, if
+ * there are not so many, or a thousand draws in a row left an attribute out: then ask for more.
+ */
+enum err workload_random(struct workload **w, const struct domain *d, unsigned k, size_t count,
+                         uint64_t seed, struct log *log) MUST_CHECK;
 void workload_free(struct workload **w);
 
 /* Closure index of a clique, or UINT32_MAX. */

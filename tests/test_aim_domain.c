@@ -173,6 +173,37 @@ static unsigned mask_of(const struct clique *c)
 }
 
 /* Every subset of 6 attributes, asked against the definition. */
+static void canonical_bytes_read_back(void **state)
+{
+    struct domain *d = four_attributes(), *again;
+    struct bytes first = {0}, second = {0};
+    struct reader r;
+    (void)state;
+    domain_write(d, &first);
+    r = reader_of(first.data, first.size);
+    assert_int_equal(domain_read(&again, &r, NULL), ERR_OK);
+    assert_int_equal(reader_done(&r), ERR_OK);
+    domain_write(again, &second);
+    assert_int_equal(first.size, second.size);
+    assert_memory_equal(first.data, second.data, first.size);
+    domain_free(&again);
+    for (size_t n = 0; n < first.size; n++) { /* cut anywhere, then altered anywhere */
+        r = reader_of(first.data, n);
+        assert_int_not_equal(domain_read(&again, &r, NULL), ERR_OK);
+        assert_null(again);
+        for (unsigned flip = 1; flip < 256; flip *= 4) {
+            first.data[n] ^= (uint8_t)flip;
+            r = reader_of(first.data, first.size);
+            if (domain_read(&again, &r, NULL) == ERR_OK)
+                domain_free(&again);
+            first.data[n] ^= (uint8_t)flip;
+        }
+    }
+    bytes_clear(&first);
+    bytes_clear(&second);
+    domain_free(&d);
+}
+
 static void the_closure_matches_its_definition(void **state)
 {
     static const uint32_t size[] = {2, 3, 4, 5, 2, 3};
@@ -287,6 +318,48 @@ static void all_k_ways_are_all_there(void **state)
     domain_free(&d);
 }
 
+static void random_workloads_cover_and_repeat(void **state)
+{
+    struct domain *d;
+    struct workload *w, *again;
+    unsigned seen[20] = {0};
+    (void)state;
+    assert_int_equal(domain_new(&d), ERR_OK);
+    for (unsigned a = 0; a < 6; a++) {
+        char name[8];
+        snprintf(name, sizeof name, "a%u", a);
+        assert_int_equal(domain_add_integer(d, name, 0, 1, NULL, DOMAIN_REJECT, NULL), ERR_OK);
+    }
+    for (uint64_t seed = 0; seed < 2000; seed++) {
+        assert_int_equal(workload_random(&w, d, 3, 5, seed, NULL), ERR_OK);
+        assert_int_equal(w->cliques, 5);
+        assert_int_equal(w->one_ways, 6);
+        for (size_t i = 0; i < 5; i++) { /* which of the 20: by its place among all */
+            const uint16_t *a = w->clique[i].attribute;
+            unsigned at = 0;
+            assert_int_equal(w->clique[i].n, 3);
+            for (unsigned x = 0; x < 6; x++)
+                for (unsigned y = x + 1; y < 6; y++)
+                    for (unsigned z = y + 1; z < 6; z++, at++)
+                        seen[at] += x == a[0] && y == a[1] && z == a[2];
+        }
+        assert_int_equal(workload_random(&again, d, 3, 5, seed, NULL), ERR_OK);
+        for (size_t i = 0; i < 5; i++)
+            assert_true(clique_equal(&w->clique[i], &again->clique[i]));
+        workload_free(&again);
+        workload_free(&w);
+    }
+    for (int i = 0; i < 20; i++) /* 500 each, by symmetry; deviation below 20 */
+        assert_in_range(seen[i], 400, 600);
+    assert_int_equal(workload_random(&w, d, 3, 20, 1, NULL), ERR_OK);
+    workload_free(&w);
+    assert_int_equal(workload_random(&w, d, 3, 21, 1, NULL), ERR_STUDY);
+    assert_int_equal(workload_random(&w, d, 3, 1, 1, NULL), ERR_STUDY); /* cannot cover */
+    assert_int_equal(workload_random(&w, d, 3, 0, 1, NULL), ERR_STUDY);
+    assert_int_equal(workload_random(&w, d, 7, 1, 1, NULL), ERR_STUDY);
+    domain_free(&d);
+}
+
 static void projection_agrees_with_arithmetic(void **state)
 {
     static const uint32_t size[] = {3, 4, 5};
@@ -308,10 +381,12 @@ int main(void)
         cmocka_unit_test(codes_follow_the_manual),
         cmocka_unit_test(mistakes_in_a_domain_are_refused),
         cmocka_unit_test(canonical_bytes_tell_domains_apart),
+        cmocka_unit_test(canonical_bytes_read_back),
         cmocka_unit_test(the_closure_matches_its_definition),
         cmocka_unit_test(order_does_not_change_the_digest),
         cmocka_unit_test(mistakes_in_a_workload_are_refused),
         cmocka_unit_test(all_k_ways_are_all_there),
+        cmocka_unit_test(random_workloads_cover_and_repeat),
         cmocka_unit_test(projection_agrees_with_arithmetic),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,12 +5,16 @@
 #include "tests/support_cmocka.h"
 
 #include "aim/model.h"
+#include "aim/model_file.h"
 #include "aim/model_private.h"
 #include "aim/random.h"
+#include "base/file.h"
 #include "base/memory.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define ATTRIBUTES 6
 #define JOINT_MAX 4096
@@ -401,6 +405,161 @@ static void sizes_are_refused_by_name(void **state)
     domain_free(&d);
 }
 
+static void structural_zeros_are_exact(void **state)
+{
+    static double p[JOINT_MAX], expected[JOINT_MAX], counts[JOINT_MAX];
+    static uint32_t index[JOINT_MAX], zero_index[JOINT_MAX];
+    struct random r;
+    (void)state;
+    random_seed_u64(&r, 6);
+    for (int run = 0; run < 40; run++) {
+        struct world w;
+        struct model *m;
+        uint32_t cell[2];
+        struct zeros zeros = {.cells = 2, .cell = cell};
+        struct model_terms t = {.zero = &zeros, .zeros = 1, .limit_cells = 1 << 20};
+        double sum = 0;
+        world_new(&w, &r);
+        zeros.clique = random_clique(&r, 2); /* of the measured ones or not */
+        cell[0] = (uint32_t)random_below(&r, clique_cells(&zeros.clique, w.domain));
+        cell[1] = (uint32_t)random_below(&r, clique_cells(&zeros.clique, w.domain));
+        t.domain = w.domain;
+        t.clique = w.clique;
+        t.cliques = w.cliques;
+        assert_int_equal(model_new_terms(&m, &t, NULL), ERR_OK);
+        for (size_t i = 0; i < m->parameters; i++)
+            m->theta[i] = (run % 3 == 0 ? 400 : 3) * (random_double(&r) - 0.5);
+        model_propagate(m, run % 2 == 0);
+        joint_of(&w, m, p);
+        clique_project(&w.all, &zeros.clique, w.domain, zero_index);
+        for (size_t i = 0; i < w.joint; i++) {
+            p[i] *= zero_index[i] != cell[0] && zero_index[i] != cell[1];
+            sum += p[i];
+        }
+        for (int ask = 0; ask < 20 && sum > 1e-6; ask++) {
+            struct clique c = random_clique(&r, 1 + (unsigned)random_below(&r, ATTRIBUTES));
+            uint64_t cells = clique_cells(&c, w.domain);
+            clique_project(&w.all, &c, w.domain, index);
+            memset(expected, 0, sizeof expected);
+            for (size_t i = 0; i < w.joint; i++)
+                expected[index[i]] += p[i] / sum;
+            assert_int_equal(model_marginal(m, &c, counts, NULL), ERR_OK);
+            for (uint64_t i = 0; i < cells; i++)
+                assert_true(fabs(counts[i] - expected[i]) < 1e-9);
+        }
+        assert_int_equal(model_marginal(m, &zeros.clique, counts, NULL), ERR_OK);
+        assert_true(counts[cell[0]] == 0 && counts[cell[1]] == 0);
+        model_free(&m);
+        world_free(&w);
+    }
+}
+
+static void impossible_zeros_are_refused(void **state)
+{
+    static const uint32_t both[] = {0, 1}, outside[] = {2};
+    struct zeros zeros = {.clique = {1, {0}}, .cells = 2, .cell = both};
+    static const struct clique c = {1, {0}};
+    struct model_terms t = {
+        .clique = &c, .cliques = 1, .zero = &zeros, .zeros = 1, .limit_cells = 100};
+    struct domain *d;
+    struct model *m;
+    (void)state;
+    assert_int_equal(domain_new(&d), ERR_OK);
+    assert_int_equal(domain_add_integer(d, "a", 0, 1, NULL, DOMAIN_REJECT, NULL), ERR_OK);
+    t.domain = d;
+    assert_int_equal(model_new_terms(&m, &t, NULL), ERR_RANGE);
+    zeros = (struct zeros){.clique = {1, {0}}, .cells = 1, .cell = outside};
+    assert_int_equal(model_new_terms(&m, &t, NULL), ERR_RANGE);
+    domain_free(&d);
+}
+
+/* Both ways end in the same distribution, on the measured cliques and everywhere else. */
+static void both_ways_of_fitting_agree(void **state)
+{
+    static struct case_of_fit f;
+    static double x[JOINT_MAX], y[JOINT_MAX];
+    struct random r;
+    (void)state;
+    random_seed_u64(&r, 7);
+    for (int run = 0; run < 12; run++) {
+        struct fit_options plain = {.method = FIT_PLAIN, .iterations = 20000};
+        struct fit_options fast = {.iterations = 10000};
+        struct fit_result a, b;
+        struct world w;
+        struct model *m, *n;
+        world_new(&w, &r);
+        measure(&f, &w, &r);
+        m = model_of(&w);
+        n = model_of(&w);
+        model_set_total(m, model_estimate_total(w.domain, f.measurement, w.cliques));
+        model_set_total(n, model_total(m));
+        assert_int_equal(model_fit(m, f.measurement, w.cliques, &plain, &a, NULL), ERR_OK);
+        assert_int_equal(model_fit(n, f.measurement, w.cliques, &fast, &b, NULL), ERR_OK);
+        assert_true(b.loss < a.loss * (1 + 1e-6) && b.trials < a.trials / 4);
+        assert_int_equal(model_marginal(m, &w.all, x, NULL), ERR_OK);
+        assert_int_equal(model_marginal(n, &w.all, y, NULL), ERR_OK);
+        for (size_t i = 0; i < w.joint; i++)
+            assert_true(fabs(x[i] - y[i]) < 1e-3 * model_total(m));
+        model_free(&m);
+        model_free(&n);
+        world_free(&w);
+    }
+}
+
+static void files_keep_models_to_the_last_bit(void **state)
+{
+    static const uint32_t cell[] = {1};
+    struct zeros zeros = {.clique = {1, {2}}, .cells = 1, .cell = cell};
+    char folder[] = "/tmp/trefoil-test-XXXXXX", path[64];
+    struct random r;
+    struct bytes text = {0};
+    (void)state;
+    random_seed_u64(&r, 8);
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/model", folder);
+    for (int run = 0; run < 10; run++) {
+        static double x[JOINT_MAX], y[JOINT_MAX];
+        struct model_terms t = {.zero = &zeros, .zeros = run % 2 == 1, .limit_cells = 1 << 20};
+        struct world w;
+        struct domain *d;
+        struct model *m, *again;
+        world_new(&w, &r);
+        t.domain = w.domain;
+        t.clique = w.clique;
+        t.cliques = w.cliques;
+        assert_int_equal(model_new_terms(&m, &t, NULL), ERR_OK);
+        for (size_t i = 0; i < m->parameters; i++)
+            m->theta[i] = random_double(&r);
+        model_propagate(m, true);
+        model_set_total(m, 123.25);
+        assert_int_equal(model_save(path, m, NULL), ERR_OK);
+        assert_int_equal(model_load(&again, &d, path, 1 << 20, NULL), ERR_OK);
+        assert_true(model_total(again) == 123.25);
+        assert_int_equal(model_marginal(m, &w.all, x, NULL), ERR_OK);
+        assert_int_equal(model_marginal(again, &w.all, y, NULL), ERR_OK);
+        assert_memory_equal(x, y, w.joint * sizeof *x);
+        model_free(&again);
+        domain_free(&d);
+        assert_int_equal(model_load(&again, &d, path, 3, NULL), ERR_RANGE);
+        assert_null(again);
+        assert_null(d);
+        model_free(&m);
+        world_free(&w);
+    }
+    assert_int_equal(file_read(path, 1 << 20, &text, NULL), ERR_OK);
+    for (size_t i = 0; i < text.size; i += 7) {
+        struct domain *d;
+        struct model *m;
+        text.data[i] ^= 1;
+        assert_int_equal(file_write(path, 0600, text.data, i % 2 ? i : text.size, NULL), ERR_OK);
+        assert_int_equal(model_load(&m, &d, path, 1 << 20, NULL), ERR_FORMAT);
+        text.data[i] ^= 1;
+    }
+    bytes_clear(&text);
+    unlink(path);
+    rmdir(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -411,6 +570,10 @@ int main(void)
         cmocka_unit_test(a_warm_start_keeps_the_distribution),
         cmocka_unit_test(totals_weigh_by_inverse_variance),
         cmocka_unit_test(sizes_are_refused_by_name),
+        cmocka_unit_test(structural_zeros_are_exact),
+        cmocka_unit_test(impossible_zeros_are_refused),
+        cmocka_unit_test(both_ways_of_fitting_agree),
+        cmocka_unit_test(files_keep_models_to_the_last_bit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

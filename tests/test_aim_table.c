@@ -117,7 +117,14 @@ static void errors_say_where_and_what(void **state)
          ERR_DATA, "UTF-16");
     SAYS("colour;age;dose\nred;3;0.5\n", ERR_DATA, "correct the header or delimiter");
     SAYS("colour,age,dose\nred\0x,3,0.5\n", ERR_DATA, "t.csv:2:1: colour");
-    SAYS("colour,age,dose\nr\xf6t,3,0.5\n", ERR_DATA, "colour is 'r?t' (not UTF-8: save");
+    SAYS("colour,age,dose\nr\xf6t,3,0.5\n", ERR_DATA, "colour is 'r?t' (not UTF-8 but Latin-1");
+    SAYS("colour,age,dose\nr\x80t,3,0.5\n", ERR_DATA, "not UTF-8 but Windows-1252");
+    SAYS("c\0o\0l\0o\0u\0r\0,\0", ERR_DATA, "is in UTF-16; save");
+    SAYS("\xff\xfe\0\0c\0\0\0", ERR_DATA, "is in UTF-32; save");
+    SAYS("PK\x03\x04rest", ERR_DATA, "is a spreadsheet or zip archive; save");
+    SAYS("\x1f\x8b\x08rest", ERR_DATA, "is compressed by gzip; save");
+    SAYS("colour;age;dose\n", ERR_DATA, "(it seems to be ';')");
+    SAYS("colour,age,dose\nred,3,\"0,5\"\n", ERR_DATA, "(numbers have a decimal point here)");
     SAYS("colour,age,dose\nr\xc3\xb6t,3,0.5\n", ERR_DATA, "colour is 'r\xc3\xb6t'; it must");
     SAYS("colour,age,dose\n\033[2Jred,3,0.5\n", ERR_DATA, "colour is '?[2Jred'; it must");
     SAYS("colour,age,dose\n"
@@ -160,6 +167,36 @@ static void options_are_followed(void **state)
     o.max_rows = 1;
     assert_int_equal(read_text(&t, d, text, sizeof text - 1, &o, sink, sizeof sink), ERR_RANGE);
     assert_null(t);
+    domain_free(&d);
+}
+
+static void decimals_may_begin_with_a_comma(void **state)
+{
+    static const struct table_csv_options comma = {.delimiter = ';', .decimal = ','};
+    static const struct table_csv_options odd[] = {
+        {.delimiter = 'a'}, {.delimiter = '.'}, {.delimiter = '"'}, {.decimal = ';'}};
+    static const char text[] = "colour;age;dose\na, b;3,0;0,0005\nred;;NA\nred;2;1e1\n";
+    struct domain *d = three();
+    struct table *t;
+    char sink[1000];
+    (void)state;
+    assert_int_equal(read_text(&t, d, text, sizeof text - 1, &comma, sink, sizeof sink), ERR_OK);
+    assert_int_equal(t->rows, 3);
+    assert_int_equal(t->column[0][0], 1);
+    assert_int_equal(t->column[1][0], 4);
+    assert_int_equal(t->column[2][0], 0);
+    assert_int_equal(t->column[1][1], 5);
+    assert_int_equal(t->column[2][1], 3);
+    assert_int_equal(t->column[2][2], 2);
+    table_free(&t);
+    assert_int_equal(
+        read_text(&t, d, "colour;age;dose\nred;3;0.5\n", 27, &comma, sink, sizeof sink), ERR_DATA);
+    assert_int_equal(
+        read_text(&t, d, "colour;age;dose\nred;3;1,000,5\n", 31, &comma, sink, sizeof sink),
+        ERR_DATA);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(read_text(&t, d, text, sizeof text - 1, &odd[i], sink, sizeof sink),
+                         ERR_USAGE);
     domain_free(&d);
 }
 
@@ -237,6 +274,7 @@ int main(void)
         cmocka_unit_test(errors_say_where_and_what),
         cmocka_unit_test(only_the_first_problems_are_printed),
         cmocka_unit_test(options_are_followed),
+        cmocka_unit_test(decimals_may_begin_with_a_comma),
         cmocka_unit_test(what_is_written_reads_back),
         cmocka_unit_test(a_lone_missing_value_is_not_a_blank_line),
         cmocka_unit_test(marginals_count_rows),
