@@ -10,9 +10,10 @@ struct sampling {
     const struct model *model;
     const struct domain *domain;
     struct table *table;
+    bool independent;
     struct random random;
     size_t *order;    /* rows, those of one group together */
-    double *fraction; /* of each value: what rounding down cut off */
+    double *fraction; /* room for a number of each value */
     uint16_t *values; /* to give out in a group */
 };
 
@@ -37,31 +38,56 @@ static size_t draw(struct random *r, const double *weight, size_t n)
     return last;
 }
 
-/* Fills s->values with `rows` codes distributed as `weight` (any positive sum), in random order. */
+/*
+ * Fills s->values with `rows` codes distributed as `weight` (any positive sum), in random order. The
+ * rows left over by rounding down are drawn systematically: the fractions laid end to end, one row
+ * for each whole number plus one uniform offset. So a value is met with exactly its fraction.
+ */
 static void round_off(struct sampling *s, const double *weight, uint32_t size, size_t rows)
 {
-    double sum = 0;
+    double sum = 0, reach = 0, next = random_double(&s->random);
     size_t n = 0;
     for (uint32_t v = 0; v < size; v++)
         sum += weight[v];
     for (uint32_t v = 0; v < size; v++) {
         double count = weight[v] * ((double)rows / sum), whole = floor(count);
-        s->fraction[v] = count - whole;
         for (size_t i = 0; i < (size_t)whole && n < rows; i++)
             s->values[n++] = (uint16_t)v;
+        reach += count - whole;
+        if (reach > next && n < rows) {
+            s->values[n++] = (uint16_t)v;
+            next += 1;
+        }
     }
-    while (n < rows) {
-        size_t v = draw(&s->random, s->fraction, size);
-        if (v == size) /* only where rounding errors ate all fractions */
-            v = draw(&s->random, weight, size);
-        s->fraction[v] = 0;
-        s->values[n++] = (uint16_t)v;
-    }
+    while (n < rows) /* only where rounding errors ate a row */
+        s->values[n++] = (uint16_t)draw(&s->random, weight, size);
     for (size_t i = n; i > 1; i--) {
         size_t k = (size_t)random_below(&s->random, i);
         uint16_t swap = s->values[i - 1];
         s->values[i - 1] = s->values[k];
         s->values[k] = swap;
+    }
+}
+
+/* Fills s->values with `rows` independent draws by `weight`. */
+static void draw_each(struct sampling *s, const double *weight, uint32_t size, size_t rows)
+{
+    double sum = 0;
+    for (uint32_t v = 0; v < size; v++)
+        s->fraction[v] = sum += weight[v];
+    for (size_t i = 0; i < rows; i++) {
+        double at = random_double(&s->random) * sum;
+        uint32_t low = 0, high = size - 1;
+        while (low < high) { /* the first value whose sum is above `at` */
+            uint32_t middle = low + (high - low) / 2;
+            if (s->fraction[middle] > at)
+                high = middle;
+            else
+                low = middle + 1;
+        }
+        while (low > 0 && !(weight[low] > 0)) /* where rounding put `at` on the very end */
+            low--;
+        s->values[i] = (uint16_t)low;
     }
 }
 
@@ -147,7 +173,10 @@ static enum err sample_attribute(struct sampling *s, size_t clique, const struct
             size_t rows = start[g + 1] - start[g];
             if (rows == 0)
                 continue;
-            round_off(s, weight + g * size, size, rows);
+            if (s->independent)
+                draw_each(s, weight + g * size, size, rows);
+            else
+                round_off(s, weight + g * size, size, rows);
             for (size_t i = 0; i < rows; i++)
                 s->table->column[attribute][s->order[start[g] + i]] = s->values[i];
         }
@@ -175,10 +204,10 @@ static enum err sample_all(struct sampling *s)
     return ERR_OK;
 }
 
-enum err sample_rows(struct table **t, const struct model *m, size_t rows, uint64_t seed,
-                     struct log *log)
+static enum err sample(struct table **t, const struct model *m, size_t rows, uint64_t seed,
+                       bool independent, struct log *log)
 {
-    struct sampling s = {.model = m, .domain = model_domain(m)};
+    struct sampling s = {.model = m, .domain = model_domain(m), .independent = independent};
     enum err e;
     *t = NULL;
     TRY(table_new(&s.table, s.domain, rows));
@@ -197,4 +226,16 @@ enum err sample_rows(struct table **t, const struct model *m, size_t rows, uint6
     memory_free(&s.values);
     memory_free(&s.fraction);
     return e;
+}
+
+enum err sample_rows(struct table **t, const struct model *m, size_t rows, uint64_t seed,
+                     struct log *log)
+{
+    return sample(t, m, rows, seed, false, log);
+}
+
+enum err sample_independent(struct table **t, const struct model *m, size_t rows, uint64_t seed,
+                            struct log *log)
+{
+    return sample(t, m, rows, seed, true, log);
 }

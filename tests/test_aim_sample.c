@@ -1,0 +1,307 @@
+/*
+ * aim/sample, aim/random, and what is drawn by them: frequencies by chi-square, moments and tails.
+ * Each statistic is also run on a sampler that is wrong on purpose, which it must find.
+ * TREFOIL_LONG=1 draws fifty times as many.
+ */
+#include "tests/support_cmocka.h"
+
+#include "aim/backend.h"
+#include "aim/model_private.h"
+#include "aim/plaintext.h"
+#include "aim/sample.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static size_t draws(size_t n)
+{
+    const char *is_long = getenv("TREFOIL_LONG");
+    return is_long != NULL && strcmp(is_long, "1") == 0 ? 50 * n : n;
+}
+
+/* Chi-square as standard deviations above its mean (Wilson and Hilferty). */
+static double surprise(double chi, double degrees)
+{
+    double a = 2 / (9 * degrees);
+    return (cbrt(chi / degrees) - (1 - a)) / sqrt(a);
+}
+
+/* --- Gaussians and Gumbels ------------------------------------------------------------------- */
+
+enum wrong { RIGHT, WIDER, SHIFTED, CUT, TWELVE };
+
+static double draw_gauss(struct random *r, enum wrong wrong)
+{
+    double x = ldexp((double)random_gauss(r), -AIM_GAUSS_BITS);
+    if (wrong == TWELVE) { /* a sum of uniforms: right moments, no tails */
+        x = -6;
+        for (int i = 0; i < 12; i++)
+            x += random_double(r);
+    }
+    if (wrong == CUT && fabs(x) > 3.5)
+        x = copysign(3.5, x);
+    return wrong == WIDER ? 1.02 * x : wrong == SHIFTED ? x + 0.02 : x;
+}
+
+static double draw_gumbel(struct random *r, enum wrong wrong)
+{
+    double x = ldexp((double)random_gumbel(r), -AIM_GUMBEL_BITS);
+    if (wrong == CUT && x > 9)
+        x = 9;
+    return wrong == WIDER ? 1.02 * x : wrong == SHIFTED ? x + 0.02 : x;
+}
+
+static double gauss_below(double x)
+{
+    return 0.5 * erfc(-x / sqrt(2));
+}
+
+static double gumbel_below(double x)
+{
+    return exp(-exp(-x));
+}
+
+/* The largest of: chi-square over 64 even bins, and each tail's count, in standard deviations. */
+static double judge(double (*draw)(struct random *, enum wrong), double (*below)(double),
+                    const double *tail, size_t tails, enum wrong wrong, size_t n)
+{
+    enum { BINS = 64 };
+    double count[BINS] = {0}, beyond[8] = {0}, chi = 0, worst;
+    struct random r;
+    random_seed_u64(&r, 11 + wrong);
+    for (size_t i = 0; i < n; i++) {
+        double x = draw(&r, wrong);
+        count[(size_t)fmin(BINS - 1, below(x) * BINS)]++;
+        for (size_t t = 0; t < tails; t++)
+            beyond[t] += tail[t] > 0 ? x > tail[t] : x < tail[t];
+    }
+    for (int b = 0; b < BINS; b++) {
+        double expected = (double)n / BINS;
+        chi += (count[b] - expected) * (count[b] - expected) / expected;
+    }
+    worst = fabs(surprise(chi, BINS - 1));
+    for (size_t t = 0; t < tails; t++) {
+        double p = tail[t] > 0 ? 1 - below(tail[t]) : below(tail[t]), expected = p * (double)n;
+        worst = fmax(worst, fabs(beyond[t] - expected) / sqrt(expected));
+    }
+    return worst;
+}
+
+static void gaussians_are_gaussian(void **state)
+{
+    static const double tail[] = {-4, -3.6, -3, 3, 3.6, 4};
+    size_t n = draws(1000000);
+    (void)state;
+    assert_true(judge(draw_gauss, gauss_below, tail, 6, RIGHT, n) < 4.5);
+    for (enum wrong wrong = WIDER; wrong <= TWELVE; wrong++)
+        assert_true(judge(draw_gauss, gauss_below, tail, 6, wrong, n) > 5.5);
+}
+
+static void gumbels_are_gumbel(void **state)
+{
+    static const double tail[] = {-2.2, -1.9, 6, 8, 9.5, 10};
+    size_t n = draws(1000000);
+    (void)state;
+    assert_true(judge(draw_gumbel, gumbel_below, tail, 6, RIGHT, n) < 4.5);
+    for (enum wrong wrong = WIDER; wrong <= CUT; wrong++)
+        assert_true(judge(draw_gumbel, gumbel_below, tail, 6, wrong, n) > 5.5);
+}
+
+static void gaussians_have_their_moments(void **state)
+{
+    double power[5] = {0}, n = (double)draws(1000000), pairs = 0, last = 0;
+    struct random r;
+    (void)state;
+    random_seed_u64(&r, 3);
+    for (size_t i = 0; i < (size_t)n; i++) {
+        double x = draw_gauss(&r, RIGHT);
+        for (int k = 1; k <= 4; k++)
+            power[k] += pow(x, k) / n;
+        pairs += x * last / n; /* sine and cosine of the same pair */
+        last = x;
+    }
+    assert_true(fabs(power[1]) < 4.5 / sqrt(n));
+    assert_true(fabs(power[2] - 1) < 4.5 * sqrt(2 / n));
+    assert_true(fabs(power[3]) < 4.5 * sqrt(15 / n));
+    assert_true(fabs(power[4] - 3) < 4.5 * sqrt(96 / n));
+    assert_true(fabs(pairs) < 4.5 / sqrt(n));
+}
+
+/* --- selection ------------------------------------------------------------------------------- */
+
+/* chi-square of selections among m candidates against the exact softmax of their scores. */
+static double selection_chi(size_t m, size_t trials, double error)
+{
+    static const int64_t counts[64] = {0};
+    static const uint64_t estimate[64] = {0};
+    struct random r;
+    struct noise_source noise = noise_from_random(&r);
+    struct workload_query query = {.cells = 2};
+    struct workload w = {.queries = 1, .query = &query, .cells = 2};
+    struct aim_candidate c[16];
+    struct aim_select request = {.shift = 26, .candidates = m, .candidate = c};
+    struct plaintext *p;
+    struct aim_backend backend;
+    double weight[16], sum = 0, seen[16] = {0}, chi = 0;
+    random_seed_u64(&r, 21);
+    for (size_t i = 0; i < m; i++) { /* the multiplier makes 1/1024 of a score 2^-10 of a unit */
+        c[i] = (struct aim_candidate){
+            .query = 0, .multiplier = 1 << 16, .penalty = 300 * i, .estimate = estimate};
+        weight[i] = exp(-(double)c[i].penalty / 1024 * error);
+        sum += weight[i];
+    }
+    assert_int_equal(plaintext_new_counts(&p, &w, counts, &noise, NULL), ERR_OK);
+    backend = plaintext_backend(p);
+    for (size_t i = 0; i < trials; i++) {
+        assert_int_equal(backend.select(backend.self, &request), ERR_OK);
+        seen[request.selected]++;
+    }
+    for (size_t i = 0; i < m; i++) {
+        double expected = (double)trials * weight[i] / sum;
+        chi += (seen[i] - expected) * (seen[i] - expected) / expected;
+    }
+    plaintext_free(&p);
+    return surprise(chi, (double)m - 1);
+}
+
+static void selections_follow_the_softmax(void **state)
+{
+    size_t trials = draws(200000);
+    (void)state;
+    assert_true(selection_chi(2, trials, 1) < 4.5);
+    assert_true(selection_chi(12, trials, 1) < 4.5);
+    assert_true(selection_chi(12, trials, 1.05) > 5.5); /* epsilon off by 5 % is found */
+}
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+struct world {
+    struct domain *domain;
+    struct model *model;
+    size_t cells;
+    struct clique all;
+    double expected[256];
+};
+
+static struct world world_new(void)
+{
+    static const struct clique c[] = {{2, {0, 1}}, {2, {1, 2}}, {2, {2, 3}}, {1, {4}}};
+    struct world w = {.cells = 1, .all = {5, {0, 1, 2, 3, 4}}};
+    struct random r;
+    random_seed_u64(&r, 9);
+    assert_int_equal(domain_new(&w.domain), ERR_OK);
+    for (unsigned a = 0; a < 5; a++) {
+        char name[8];
+        snprintf(name, sizeof name, "a%u", a);
+        assert_int_equal(
+            domain_add_integer(w.domain, name, 0, 1 + a % 3, NULL, DOMAIN_REJECT, NULL), ERR_OK);
+        w.cells *= 2 + a % 3;
+    }
+    assert_int_equal(model_new(&w.model, w.domain, c, 4, 1000, NULL), ERR_OK);
+    for (size_t i = 0; i < w.model->parameters; i++)
+        w.model->theta[i] = 2 * random_double(&r);
+    model_propagate(w.model, true);
+    model_set_total(w.model, 1);
+    assert_int_equal(model_marginal(w.model, &w.all, w.expected, NULL), ERR_OK);
+    return w;
+}
+
+static void world_free(struct world *w)
+{
+    model_free(&w->model);
+    domain_free(&w->domain);
+}
+
+/* Over all joint cells, from tables of `rows` rows each. */
+static double rows_chi(const struct world *w, bool independent, size_t rows, size_t tables)
+{
+    int64_t counts[256];
+    double sum[256] = {0}, chi = 0, n = (double)(rows * tables);
+    for (uint64_t seed = 0; seed < tables; seed++) {
+        struct table *t;
+        assert_int_equal(independent ? sample_independent(&t, w->model, rows, seed, NULL)
+                                     : sample_rows(&t, w->model, rows, seed, NULL),
+                         ERR_OK);
+        table_marginal(t, &w->all, counts);
+        for (size_t i = 0; i < w->cells; i++)
+            sum[i] += (double)counts[i];
+        table_free(&t);
+    }
+    for (size_t i = 0; i < w->cells; i++)
+        chi += (sum[i] - n * w->expected[i]) * (sum[i] - n * w->expected[i]) / (n * w->expected[i]);
+    return surprise(chi, (double)w->cells - 1);
+}
+
+/* Measured marginals come out to a row or so, whatever the number of rows. */
+static void check_rounding(const struct world *w)
+{
+    static const struct clique c[] = {{2, {0, 1}}, {2, {1, 2}}, {2, {2, 3}}, {1, {4}}};
+    struct table *t;
+    assert_int_equal(sample_rows(&t, w->model, 50000, 1, NULL), ERR_OK);
+    for (int k = 0; k < 4; k++) {
+        double expected[12];
+        int64_t counts[12];
+        assert_int_equal(model_marginal(w->model, &c[k], expected, NULL), ERR_OK);
+        table_marginal(t, &c[k], counts);
+        for (uint64_t i = 0; i < clique_cells(&c[k], w->domain); i++)
+            assert_true(fabs((double)counts[i] - 50000 * expected[i]) < 3);
+    }
+    table_free(&t);
+}
+
+static void rows_follow_the_model(void **state)
+{
+    struct world w = world_new();
+    double sum = 0;
+    (void)state;
+    assert_true(fabs(rows_chi(&w, true, draws(200000), 1)) < 4.5);
+    assert_true(fabs(rows_chi(&w, true, 3, draws(20000))) < 4.5);
+    /* rounding: few rows of many tables are unbiased, and scatter less */
+    assert_true(fabs(rows_chi(&w, false, 1, draws(40000))) < 4.5);
+    assert_true(rows_chi(&w, false, 5, draws(20000)) < 4.5);
+    assert_true(rows_chi(&w, false, 200000, 1) < 4.5);
+    check_rounding(&w);
+    for (size_t i = 0; i < w.cells; i++) /* the test would see a bias of 5 % */
+        w.expected[i] *= i % 2 == 0 ? 1.05 : 0.95;
+    for (size_t i = 0; i < w.cells; i++)
+        sum += w.expected[i];
+    for (size_t i = 0; i < w.cells; i++)
+        w.expected[i] /= sum;
+    assert_true(rows_chi(&w, true, draws(200000), 1) > 5.5);
+    assert_true(rows_chi(&w, false, 5, draws(40000)) > 5.5);
+    world_free(&w);
+}
+
+static void the_same_seed_gives_the_same_rows(void **state)
+{
+    struct world w = world_new();
+    (void)state;
+    for (int independent = 0; independent < 2; independent++) {
+        struct table *t[3];
+        for (int i = 0; i < 3; i++)
+            assert_int_equal(independent ? sample_independent(&t[i], w.model, 500, i == 2, NULL)
+                                         : sample_rows(&t[i], w.model, 500, i == 2, NULL),
+                             ERR_OK);
+        for (int a = 0; a < 5; a++)
+            assert_memory_equal(t[0]->column[a], t[1]->column[a], 500 * sizeof(uint16_t));
+        assert_memory_not_equal(t[0]->column[3], t[2]->column[3], 500 * sizeof(uint16_t));
+        for (int i = 0; i < 3; i++)
+            table_free(&t[i]);
+    }
+    world_free(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gaussians_are_gaussian),
+        cmocka_unit_test(gumbels_are_gumbel),
+        cmocka_unit_test(gaussians_have_their_moments),
+        cmocka_unit_test(selections_follow_the_softmax),
+        cmocka_unit_test(rows_follow_the_model),
+        cmocka_unit_test(the_same_seed_gives_the_same_rows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
