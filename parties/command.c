@@ -1,8 +1,7 @@
 #include "parties/command.h"
 
-#include "mpc/kernel.h"
-
 #include "base/memory.h"
+#include "mpc/kernel.h"
 #include "parties/nearest.h"
 
 #include <errno.h>

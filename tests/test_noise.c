@@ -48,7 +48,7 @@ static void coin_constants_are_rounded_to_nearest(void **state)
     mpf_inits(e, p, error, half, NULL);
     mpf_set_d(half, 0.5);
     for (int c = 0; c < EXPONENTIAL_COINS; c++) {
-        exp_of_power(e, EXPONENTIAL_TOP - c);
+        exp_of_power(e, EXPONENTIAL_TOP + 1 - EXPONENTIAL_COINS + c);
         mpf_add_ui(e, e, 1);
         mpf_set_ui(p, 1);
         mpf_mul_2exp(p, p, 64);
