@@ -1,6 +1,7 @@
 #include "parties/command.h"
 
 #include "base/memory.h"
+#include "mpc/kernel.h"
 #include "parties/nearest.h"
 
 #include <errno.h>
@@ -264,8 +265,12 @@ int command_main(const struct command *const *table, size_t count, int argc, cha
 
 void command_version(FILE *out)
 {
+    const char *problem = NULL;
+    const char *kernel = kernel_best(&problem)->name;
     int major, minor, patch;
     yaml_get_version(&major, &minor, &patch);
     fprintf(out, "trefoil %s\nbuilt by %s%s\nlibsodium %s, libyaml %d.%d.%d\n", TREFOIL_VERSION,
             COMPILER, CHECKED, sodium_version_string(), major, minor, patch);
+    fprintf(out, "share arithmetic: %s%s%s\n", kernel, problem != NULL ? "; " : "",
+            problem != NULL ? problem : "");
 }

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "mpc/ring.h"
+#include "protocols/discrete.h"
 #include "protocols/gauss.h"
 #include "protocols/gumbel.h"
 #include "protocols/measure.h"
@@ -11,8 +12,10 @@
 
 /* --- what the circuits' imprecision costs -------------------------------------------------------- */
 
-double engine_marginal_epsilon_slack(void)
+double engine_marginal_epsilon_slack(const struct study *study)
 {
+    if (study->noise == STUDY_DISCRETE) /* coins alone: nothing is evaluated */
+        return 0;
     /* 2 ln((1 + d) / (1 - d)) with d = (2 e / h)(1 + 2^-15), bounded from above */
     const double d = 2 * GAUSS_ERROR * 0x1p20 * (1 + 0x1p-15);
     return 4 * d * (1 + 0x1p-10);
@@ -26,7 +29,8 @@ double engine_select_slack(void)
 /* A total-variation term tau enters as (1 + e^eps) tau. */
 static double measure_delta(const struct study *study, double marginals)
 {
-    return (1 + exp(study->epsilon)) * marginals * EXPONENTIAL_TAU;
+    double tau = study->noise == STUDY_DISCRETE ? DISCRETE_TAU : EXPONENTIAL_TAU;
+    return (1 + exp(study->epsilon)) * marginals * tau;
 }
 
 static double select_delta(const struct study *study, double candidates)
@@ -50,7 +54,7 @@ enum err engine_limits(const struct study *study, struct ledger_limits *limits, 
         .delta = study->delta,
         .rows_per_person = study->rows_per_person,
         .marginals = study->workload->one_ways + study->rounds,
-        .marginal_epsilon_slack = engine_marginal_epsilon_slack(),
+        .marginal_epsilon_slack = engine_marginal_epsilon_slack(study),
         .delta_slack = engine_delta_slack(study) * study->rows_per_person,
     };
     struct budget_plan plan;
@@ -77,7 +81,8 @@ enum err engine_new(struct engine **engine, struct party *party, const struct st
         g->study = study;
         g->bounds = bounds;
         g->log = log;
-        tape_start(&g->tape, tape_id);
+        tape_start(&g->tape, tape_id,
+                   study->noise == STUDY_DISCRETE ? TAPE_DISCRETE : TAPE_BOX_MULLER);
         e = counts_new(&g->counts, cells, w->queries, bounds->counts.bits);
     }
     memory_free(&cells);
@@ -155,7 +160,7 @@ static enum err prepare_measure(struct engine *g, struct engine_step *s)
         return ERR_REFUSED;
     }
     ledger_measure_cost(s->cost, r->multiplier, r->queries);
-    s->epsilon_slack = r->queries * engine_marginal_epsilon_slack();
+    s->epsilon_slack = r->queries * engine_marginal_epsilon_slack(g->study);
     s->delta_slack = measure_delta(g->study, r->queries);
     s->gauss = s->cells;
     return ERR_OK;

@@ -22,8 +22,8 @@
 #include "protocols/counts.h"
 #include "protocols/tape.h"
 
-/* Slack of the noise circuits, in the ledger's units; from protocols/gauss.h, gumbel.h, argmax.h. */
-double engine_marginal_epsilon_slack(void);
+/* Slack of the noise circuits, in the ledger's units; from protocols/gauss.h, discrete.h, gumbel.h, argmax.h. */
+double engine_marginal_epsilon_slack(const struct study *study);
 double engine_select_slack(void);
 /* delta of a whole study: all its measured marginals and selections. */
 double engine_delta_slack(const struct study *study);

@@ -17,7 +17,7 @@ enum err release_loop_options(const struct study *study, const struct bounds *bo
         .rounds = study->rounds,
         .bounds = bounds->counts,
         .select_slack = engine_select_slack(),
-        .measure_slack = engine_marginal_epsilon_slack(),
+        .measure_slack = engine_marginal_epsilon_slack(study),
         .model_bytes = (uint64_t)study->max_mib << 20,
         .fit_round = study->iterations,
         .fit_final = study->final_iterations,

@@ -459,10 +459,7 @@ static enum err read_noise(struct reading *r, const yaml_node_t *node)
     if (node == NULL)
         return ERR_OK;
     TRY(yaml_choice(r->file, node, "noise", kinds, 2, &kind));
-    if (kind == 1)
-        return yaml_error(r->file, node,
-                          "noise: discrete is not available yet; use noise: box-muller");
-    r->study->noise = STUDY_BOX_MULLER;
+    r->study->noise = kind == 1 ? STUDY_DISCRETE : STUDY_BOX_MULLER;
     return ERR_OK;
 }
 

@@ -20,7 +20,7 @@
  *     epsilon: 1                         above 0, at most 100
  *     delta: 1e-6                        1e-15 to 0.01
  *     rows_per_person: 1                 optional; the guarantee holds for so many rows of one
- *   noise: box-muller                    optional; the only one so far
+ *   noise: box-muller                    optional; or discrete: exact, and slower to make
  *   rounds: 10                           marginals that AIM selects, 1 to 1000
  *   servers:                             exactly three; the first is server 0
  *     - name: north
@@ -81,7 +81,7 @@ enum study_port {
     STUDY_PORTS = 5
 };
 
-enum study_noise { STUDY_BOX_MULLER };
+enum study_noise { STUDY_BOX_MULLER, STUDY_DISCRETE };
 
 struct study_server {
     char name[STUDY_NAME_SIZE];

@@ -41,7 +41,7 @@ static void put_budget(const struct study *s, struct bytes *b)
 
 static void put_noise(const struct study *s, struct bytes *b)
 {
-    bytes_put_string(b, s->noise == STUDY_BOX_MULLER ? "box-muller" : "unknown");
+    bytes_put_string(b, s->noise == STUDY_BOX_MULLER ? "box-muller" : "discrete");
 }
 
 static void put_rounds(const struct study *s, struct bytes *b)

@@ -1,70 +1,35 @@
 #include "protocols/exponential.h"
 
-#include "base/memory.h"
-#include "mpc/compare.h"
-
-#include <string.h>
-
-#define COIN_BITS 64
+#include "protocols/coin.h"
 
 const uint64_t exponential_coin[EXPONENTIAL_COINS] = {
-    0x000000000003908d, 0x000001e355b81e5c, 0x0015fa3dd7d2f7a6, 0x049abe8790f0b0b3,
-    0x1e84152bac31aeaa, 0x44d9585152ea1936, 0x60a6815965e37a0f, 0x7015336a1da3e582,
-    0x7802a99a07f3ca3f, 0x7c00554ccda9c43b, 0x7e000aaa66682077, 0x7f000155533336a7,
-    0x7f80002aaa9999a1, 0x7fc000055554cccd, 0x7fe00000aaaaa666, 0x7ff0000015555533,
-    0x7ff8000002aaaaaa, 0x7ffc000000555555, 0x7ffe0000000aaaab, 0x7fff000000015555,
-    0x7fff800000002aab, 0x7fffc00000000555, 0x7fffe000000000ab, 0x7ffff00000000015,
-    0x7ffff80000000003, 0x7ffffc0000000000, 0x7ffffe0000000000, 0x7fffff0000000000,
-    0x7fffff8000000000, 0x7fffffc000000000, 0x7fffffe000000000, 0x7ffffff000000000,
-    0x7ffffff800000000, 0x7ffffffc00000000, 0x7ffffffe00000000, 0x7fffffff00000000,
-    0x7fffffff80000000, 0x7fffffffc0000000, 0x7fffffffe0000000, 0x7ffffffff0000000,
-    0x7ffffffff8000000, 0x7ffffffffc000000, 0x7ffffffffe000000, 0x7fffffffff000000,
-    0x7fffffffff800000, 0x7fffffffffc00000, 0x7fffffffffe00000, 0x7ffffffffff00000,
-    0x7ffffffffff80000, 0x7ffffffffffc0000, 0x7ffffffffffe0000, 0x7fffffffffff0000,
-    0x7fffffffffff8000, 0x7fffffffffffc000, 0x7fffffffffffe000, 0x7ffffffffffff000,
-    0x7ffffffffffff800, 0x7ffffffffffffc00, 0x7ffffffffffffe00, 0x7fffffffffffff00,
-    0x7fffffffffffff80, 0x7fffffffffffffc0, 0x7fffffffffffffe0, 0x7ffffffffffffff0,
-    0x7ffffffffffffff8, 0x7ffffffffffffffc, 0x7ffffffffffffffe, 0x7fffffffffffffff,
+    0x7fffffffffffffff, 0x7ffffffffffffffe, 0x7ffffffffffffffc, 0x7ffffffffffffff8,
+    0x7ffffffffffffff0, 0x7fffffffffffffe0, 0x7fffffffffffffc0, 0x7fffffffffffff80,
+    0x7fffffffffffff00, 0x7ffffffffffffe00, 0x7ffffffffffffc00, 0x7ffffffffffff800,
+    0x7ffffffffffff000, 0x7fffffffffffe000, 0x7fffffffffffc000, 0x7fffffffffff8000,
+    0x7fffffffffff0000, 0x7ffffffffffe0000, 0x7ffffffffffc0000, 0x7ffffffffff80000,
+    0x7ffffffffff00000, 0x7fffffffffe00000, 0x7fffffffffc00000, 0x7fffffffff800000,
+    0x7fffffffff000000, 0x7ffffffffe000000, 0x7ffffffffc000000, 0x7ffffffff8000000,
+    0x7ffffffff0000000, 0x7fffffffe0000000, 0x7fffffffc0000000, 0x7fffffff80000000,
+    0x7fffffff00000000, 0x7ffffffe00000000, 0x7ffffffc00000000, 0x7ffffff800000000,
+    0x7ffffff000000000, 0x7fffffe000000000, 0x7fffffc000000000, 0x7fffff8000000000,
+    0x7fffff0000000000, 0x7ffffe0000000000, 0x7ffffc0000000000, 0x7ffff80000000003,
+    0x7ffff00000000015, 0x7fffe000000000ab, 0x7fffc00000000555, 0x7fff800000002aab,
+    0x7fff000000015555, 0x7ffe0000000aaaab, 0x7ffc000000555555, 0x7ff8000002aaaaaa,
+    0x7ff0000015555533, 0x7fe00000aaaaa666, 0x7fc000055554cccd, 0x7f80002aaa9999a1,
+    0x7f000155533336a7, 0x7e000aaa66682077, 0x7c00554ccda9c43b, 0x7802a99a07f3ca3f,
+    0x7015336a1da3e582, 0x60a6815965e37a0f, 0x44d9585152ea1936, 0x1e84152bac31aeaa,
+    0x049abe8790f0b0b3, 0x0015fa3dd7d2f7a6, 0x000001e355b81e5c, 0x000000000003908d,
 };
-
-/* Lanes are coin-major: coin c of sample i is lane 64 words c + i, so every coin starts at a word.
- */
-static enum err flip(struct party *p, struct planes *out, struct planes *u, struct bits heads,
-                     uint64_t *thresholds, size_t words)
-{
-    size_t lane_words = EXPONENTIAL_COINS * words;
-    for (unsigned k = 0; k < COIN_BITS; k++)
-        for (unsigned c = 0; c < EXPONENTIAL_COINS; c++)
-            memset(thresholds + k * lane_words + c * words, exponential_coin[c] >> k & 1 ? 0xff : 0,
-                   words * sizeof *thresholds);
-    TRY(party_random_bits(p, &(struct bits){u->a, u->b, 64 * COIN_BITS * lane_words}));
-    TRY(compare_public(p, heads, u, thresholds));
-    for (unsigned c = 0; c < EXPONENTIAL_COINS; c++) {
-        struct bits coin = {heads.a + c * words, heads.b + c * words, out->n};
-        bits_copy(planes_plane(out, EXPONENTIAL_DIGITS - 1 - c), coin);
-    }
-    return ERR_OK;
-}
 
 enum err exponential_sample(struct party *p, struct planes *out)
 {
-    size_t words = bits_words(out->n), lanes = 64 * words * EXPONENTIAL_COINS;
-    struct planes fair = planes_view(out, 0, EXPONENTIAL_DIGITS - EXPONENTIAL_COINS);
+    const unsigned fair_digits = EXPONENTIAL_DIGITS - EXPONENTIAL_COINS;
+    struct planes fair = planes_view(out, 0, fair_digits);
+    struct planes biased = planes_view(out, fair_digits, EXPONENTIAL_COINS);
     struct bits all_fair = planes_flat(&fair);
-    struct planes u = {0};
-    struct bits heads = {0};
-    uint64_t *thresholds = memory_words(COIN_BITS * bits_words(lanes), sizeof *thresholds);
-    enum err e = thresholds == NULL ? ERR_NOMEM : planes_new(&u, COIN_BITS, lanes);
     if (out->width != EXPONENTIAL_DIGITS)
-        e = ERR_RANGE;
-    if (e == ERR_OK)
-        e = bits_new(&heads, lanes);
-    if (e == ERR_OK)
-        e = flip(p, out, &u, heads, thresholds, words);
-    if (e == ERR_OK)
-        e = party_random_bits(p, &all_fair);
-    planes_free(&u);
-    bits_free(&heads);
-    memory_free(&thresholds);
-    return e;
+        return ERR_RANGE;
+    TRY(coin_flip(p, &biased, exponential_coin));
+    return party_random_bits(p, &all_fair);
 }

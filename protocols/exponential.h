@@ -26,7 +26,7 @@
 /* out: EXPONENTIAL_DIGITS planes; plane k is the digit of weight 2^(k - EXPONENTIAL_LOWEST). */
 enum err exponential_sample(struct party *p, struct planes *out) MUST_CHECK;
 
-/* round(2^64 / (1 + e^(2^(5 - c)))) for coin c. */
+/* round(2^64 / (1 + e^(2^i))) for the digits of weight 2^i, i = -62 .. 5 in this order. */
 extern const uint64_t exponential_coin[EXPONENTIAL_COINS];
 
 #endif

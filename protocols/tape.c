@@ -2,6 +2,7 @@
 
 #include "base/secret.h"
 #include "mpc/ring.h"
+#include "protocols/discrete.h"
 #include "protocols/gauss.h"
 #include "protocols/gumbel.h"
 
@@ -10,9 +11,9 @@
 /* Samples made at a time: bounds the memory of the circuits (about 4 KiB a sample). */
 #define TILE ((size_t)8192)
 
-void tape_start(struct tape *tape, const uint8_t id[TAPE_ID_SIZE])
+void tape_start(struct tape *tape, const uint8_t id[TAPE_ID_SIZE], enum tape_noise noise)
 {
-    *tape = (struct tape){0};
+    *tape = (struct tape){.noise = noise};
     memcpy(tape->id, id, TAPE_ID_SIZE);
 }
 
@@ -21,6 +22,14 @@ void tape_free(struct tape *tape)
     for (unsigned k = 0; k < TAPE_KINDS; k++)
         share64_free(&tape->reel[k].samples);
     *tape = (struct tape){0};
+}
+
+static enum err sample(struct party *p, const struct tape *tape, enum tape_kind kind,
+                       struct share64 out)
+{
+    if (kind == TAPE_GUMBEL)
+        return gumbel_sample(p, out);
+    return tape->noise == TAPE_DISCRETE ? discrete_sample(p, out) : gauss_sample(p, out);
 }
 
 static enum err grow(struct tape *tape, enum tape_kind kind, size_t n)
@@ -46,7 +55,7 @@ enum err tape_reserve(struct party *p, struct tape *tape, enum tape_kind kind, s
     while (tape->reel[kind].made < wanted) {
         size_t n = wanted - tape->reel[kind].made < TILE ? wanted - tape->reel[kind].made : TILE;
         struct share64 out = share64_view(tape->reel[kind].samples, tape->reel[kind].made, n);
-        TRY(kind == TAPE_GAUSS ? gauss_sample(p, out) : gumbel_sample(p, out));
+        TRY(sample(p, tape, kind, out));
         tape->reel[kind].made += n;
     }
     return ERR_OK;

@@ -15,15 +15,19 @@
 
 enum tape_kind { TAPE_GAUSS, TAPE_GUMBEL, TAPE_KINDS };
 
+/* What the Gaussians are: both have deviation 2^20 in units of the lattice. */
+enum tape_noise { TAPE_BOX_MULLER, TAPE_DISCRETE };
+
 struct tape {
     uint8_t id[TAPE_ID_SIZE];
+    enum tape_noise noise;
     struct {
         struct share64 samples;
         size_t made, next; /* samples[0..made) exist; [0..next) are taken and wiped */
     } reel[TAPE_KINDS];
 };
 
-void tape_start(struct tape *tape, const uint8_t id[TAPE_ID_SIZE]);
+void tape_start(struct tape *tape, const uint8_t id[TAPE_ID_SIZE], enum tape_noise noise);
 void tape_free(struct tape *tape);
 
 /* Where the next range begins. */

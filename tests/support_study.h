@@ -22,6 +22,7 @@ struct support_options {
     unsigned rounds;
     double epsilon;
     unsigned round_s; /* deadline */
+    const char *noise;
 };
 
 /* Makes folder, keys (s0.key .. s2.key, o0.key .., a.key), study.yaml, and loads it. */

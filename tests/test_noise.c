@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "mpc/ring.h"
+#include "protocols/discrete.h"
 #include "protocols/exponential.h"
 #include "protocols/gauss.h"
 #include "protocols/gumbel.h"
@@ -48,12 +49,33 @@ static void coin_constants_are_rounded_to_nearest(void **state)
     mpf_inits(e, p, error, half, NULL);
     mpf_set_d(half, 0.5);
     for (int c = 0; c < EXPONENTIAL_COINS; c++) {
-        exp_of_power(e, EXPONENTIAL_TOP - c);
+        exp_of_power(e, EXPONENTIAL_TOP + 1 - EXPONENTIAL_COINS + c);
         mpf_add_ui(e, e, 1);
         mpf_set_ui(p, 1);
         mpf_mul_2exp(p, p, 64);
         mpf_div(p, p, e);
         mpf_set_ui(error, (unsigned long)exponential_coin[c]);
+        mpf_sub(error, error, p);
+        mpf_abs(error, error);
+        assert_true(mpf_cmp(error, half) <= 0);
+    }
+    mpf_clears(e, p, error, half, NULL);
+}
+
+/* exp(-2^(i-41)) = 1 / e^(2^(i-41)) */
+static void discrete_constants_are_rounded_to_nearest(void **state)
+{
+    mpf_t e, p, error, half;
+    (void)state;
+    mpf_set_default_prec(320);
+    mpf_inits(e, p, error, half, NULL);
+    mpf_set_d(half, 0.5);
+    for (int i = 0; i < DISCRETE_SQUARE_BITS; i++) {
+        exp_of_power(e, i - 41);
+        mpf_set_ui(p, 1);
+        mpf_mul_2exp(p, p, 64);
+        mpf_div(p, p, e);
+        mpf_set_ui(error, (unsigned long)discrete_coin[i]);
         mpf_sub(error, error, p);
         mpf_abs(error, error);
         assert_true(mpf_cmp(error, half) <= 0);
@@ -257,6 +279,57 @@ static void partners_stand_side_by_side(void **state)
     batch_free(&b);
 }
 
+/* --- discrete Gaussians -------------------------------------------------------------------------- */
+
+static enum err make_discrete(struct party *p, void *shared)
+{
+    struct batch *b = shared;
+    struct share64 out;
+    enum err e;
+    TRY(share64_new(&out, 2 * b->pairs));
+    e = discrete_sample(p, out);
+    three_put64(&b->rounded, p, out);
+    share64_free(&out);
+    return e;
+}
+
+static void discrete_gaussians_have_their_distribution(void **state)
+{
+    struct moments z = {0};
+    double cells[64] = {0}, chi = 0, candidates = 0, lowest_bits = 0;
+    (void)state;
+    for (size_t round = 0; round < batches(); round++) {
+        struct batch b;
+        struct three_costs costs;
+        batch_new(&b, PAIRS);
+        assert_int_equal(three_run(3000 + round, make_discrete, &b, &costs), ERR_OK);
+        assert_true(three_replicated(&b.rounded, 64));
+        candidates += (double)costs.opened_values[OPEN_REJECT_BIT];
+        for (size_t i = 0; i < 2 * PAIRS; i++) {
+            int64_t y = (int64_t)three_sum64(&b.rounded, i);
+            double x = (double)y * 0x1p-20;
+            observe(&z, x);
+            lowest_bits += (double)(y & 1);
+            cells[(int)fmin(63, 64 * 0.5 * erfc(-x / sqrt(2.0)))]++;
+        }
+        batch_free(&b);
+    }
+    assert_true(candidates < z.n / 0.70 && candidates > z.n / 0.80);
+    assert_close(lowest_bits / z.n, 0.5,
+                 0.5 / sqrt(z.n)); /* every integer, not a coarser lattice */
+    assert_close(z.sum[1] / z.n, 0, sqrt(1 / z.n));
+    assert_close(z.sum[2] / z.n, 1, sqrt(2 / z.n));
+    assert_close(z.sum[3] / z.n, 0, sqrt(15 / z.n));
+    assert_close(z.sum[4] / z.n, 3, sqrt(96 / z.n));
+    for (int k = 1; k <= 5; k++) {
+        double p = erfc(k / sqrt(2.0));
+        assert_close(z.beyond[k], z.n * p, fmax(sqrt(z.n * p), 1));
+    }
+    for (int k = 0; k < 64; k++)
+        chi += (cells[k] - z.n / 64) * (cells[k] - z.n / 64) / (z.n / 64);
+    assert_close(chi, 63, sqrt(2 * 63.0));
+}
+
 /* --- Gumbel ------------------------------------------------------------------------------------
  */
 
@@ -344,6 +417,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(coin_constants_are_rounded_to_nearest),
         cmocka_unit_test(gaussians_are_right_to_their_stated_error),
+        cmocka_unit_test(discrete_constants_are_rounded_to_nearest),
+        cmocka_unit_test(discrete_gaussians_have_their_distribution),
         cmocka_unit_test(partners_stand_side_by_side),
         cmocka_unit_test(gumbels_are_right_to_their_stated_error),
         cmocka_unit_test(gumbels_hold_over_the_whole_range),

@@ -1,0 +1,134 @@
+#include "protocols/discrete.h"
+
+#include "base/memory.h"
+#include "mpc/convert.h"
+#include "mpc/open.h"
+#include "mpc/ring.h"
+#include "protocols/coin.h"
+#include "protocols/exponential.h"
+
+#define DEVIATION ((uint64_t)1 << 20)
+#define LOWEST_DIGIT 42 /* of weight 2^-20 among the coins of an exponential variable */
+
+const uint64_t discrete_coin[DISCRETE_SQUARE_BITS] = {
+    0xffffffffff800000, 0xffffffffff000000, 0xfffffffffe000000, 0xfffffffffc000000,
+    0xfffffffff8000000, 0xfffffffff0000000, 0xffffffffe0000000, 0xffffffffc0000000,
+    0xffffffff80000000, 0xffffffff00000000, 0xfffffffe00000002, 0xfffffffc00000008,
+    0xfffffff800000020, 0xfffffff000000080, 0xffffffe000000200, 0xffffffc000000800,
+    0xffffff8000002000, 0xffffff0000008000, 0xfffffe0000020000, 0xfffffc0000080000,
+    0xfffff80000200000, 0xfffff000007ffffd, 0xffffe00001ffffeb, 0xffffc00007ffff55,
+    0xffff80001ffffaab, 0xffff00007fffd555, 0xfffe0001fffeaaab, 0xfffc0007fff55560,
+    0xfff8001fffaaab55, 0xfff0007ffd556000, 0xffe001ffeaab5551, 0xffc007ff555fff77,
+    0xff801ffaab554446, 0xff007fd55ffdde39, 0xfe01feab551127cc, 0xfc07f55ff77d2494,
+    0xf81fab5445aebc8a, 0xf07d5fde38151e73, 0xe1eb51276c110c3c, 0xc75f7cf564105743,
+    0x9b4597e37cb04ff4, 0x5e2d58d8b3bcdf1b, 0x22a555477f039740, 0x04b0556e084f3d1e,
+    0x0015fc21041027ad, 0x000001e355bbaee8, 0x000000000003908d, 0x0000000000000000,
+    0x0000000000000000, 0x0000000000000000, 0x0000000000000000, 0x0000000000000000,
+};
+
+/* Candidates: their values, and whether each is accepted. */
+struct candidates {
+    struct planes digits, sign, square, keep;
+    struct share64 value, squared, bit;
+};
+
+static void candidates_free(struct candidates *c)
+{
+    planes_free(&c->digits);
+    planes_free(&c->sign);
+    planes_free(&c->square);
+    planes_free(&c->keep);
+    share64_free(&c->value);
+    share64_free(&c->squared);
+    share64_free(&c->bit);
+}
+
+static enum err candidates_new(struct candidates *c, size_t n)
+{
+    *c = (struct candidates){0};
+    TRY(planes_new(&c->digits, DISCRETE_DIGITS, n));
+    TRY(planes_new(&c->sign, 1, n));
+    TRY(planes_new(&c->square, DISCRETE_SQUARE_BITS, n));
+    /* a plane for each bit of the square, then one against a second zero */
+    TRY(planes_new(&c->keep, DISCRETE_SQUARE_BITS + 1, n));
+    TRY(share64_new(&c->value, n));
+    TRY(share64_new(&c->squared, n));
+    return share64_new(&c->bit, n);
+}
+
+/* value = |Y|, square = the bits of (|Y| - s)^2, sign = a fair bit */
+static enum err draw(struct party *p, struct candidates *c)
+{
+    struct bits sign = planes_flat(&c->sign);
+    TRY(coin_flip(p, &c->digits, exponential_coin + LOWEST_DIGIT));
+    TRY(party_random_bits(p, &sign));
+    TRY(convert_to_ring64(p, c->value, &c->digits));
+    ring64_copy(c->squared, c->value);
+    ring64_add_public(p, c->squared, 0 - DEVIATION);
+    TRY(ring64_multiply(p, c->squared, c->squared, c->squared));
+    return convert_to_bits(p, &c->square, c->squared);
+}
+
+/* keep = for all bits of the square: not the bit, or its coin; and not (sign and |Y| = 0) */
+static enum err judge(struct party *p, struct candidates *c, struct bits accept)
+{
+    struct planes coins = planes_view(&c->keep, 0, DISCRETE_SQUARE_BITS);
+    struct bits fails = planes_flat(&coins), second_zero = planes_plane(&c->keep, coins.width);
+    TRY(coin_flip(p, &coins, discrete_coin));
+    bits_not(p, fails, fails);
+    TRY(bits_and(p, fails, fails, planes_flat(&c->square)));
+    bits_not(p, planes_flat(&c->digits), planes_flat(&c->digits));
+    TRY(bits_and_all(p, second_zero, &c->digits));
+    TRY(bits_and(p, second_zero, second_zero, planes_plane(&c->sign, 0)));
+    bits_not(p, planes_flat(&c->keep), planes_flat(&c->keep));
+    return bits_and_all(p, accept, &c->keep);
+}
+
+static enum err apply_signs(struct party *p, struct candidates *c)
+{
+    TRY(convert_bit64(p, c->bit, planes_plane(&c->sign, 0)));
+    ring64_scale(c->bit, c->bit, (uint64_t)0 - 2);
+    ring64_add_public(p, c->bit, 1);
+    return ring64_multiply(p, c->value, c->value, c->bit);
+}
+
+/* Appends accepted candidates to out from *made on, until it is full. */
+static enum err sample_some(struct party *p, struct share64 out, size_t *made, size_t n)
+{
+    struct candidates c;
+    struct bits accept = {0};
+    uint64_t *accepted = memory_words(bits_words(n), sizeof *accepted);
+    enum err e = candidates_new(&c, n);
+    if (e == ERR_OK && accepted == NULL)
+        e = ERR_NOMEM;
+    if (e == ERR_OK)
+        e = bits_new(&accept, n);
+    if (e == ERR_OK)
+        e = draw(p, &c);
+    if (e == ERR_OK)
+        e = judge(p, &c, accept);
+    if (e == ERR_OK)
+        e = apply_signs(p, &c);
+    if (e == ERR_OK)
+        e = open_bits(p, OPEN_REJECT_BIT, accept, accepted);
+    for (size_t i = 0; e == ERR_OK && i < n && *made < out.n; i++)
+        if (accepted[i / 64] >> (i % 64) & 1) {
+            ring64_copy(share64_view(out, *made, 1), share64_view(c.value, i, 1));
+            ++*made;
+        }
+    candidates_free(&c);
+    bits_free(&accept);
+    memory_free(&accepted);
+    return e;
+}
+
+enum err discrete_sample(struct party *p, struct share64 out)
+{
+    size_t made = 0;
+    while (made < out.n) {
+        /* 4/3 of what is missing, and some: most often enough */
+        size_t missing = out.n - made, n = missing + missing / 3 + 64;
+        TRY(sample_some(p, out, &made, (n + 63) / 64 * 64));
+    }
+    return ERR_OK;
+}
