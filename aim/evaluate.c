@@ -74,3 +74,48 @@ enum err evaluate_model(const struct workload *w, const struct model *m, const s
     struct side left = {.model = m}, right = {.table = t};
     return evaluate(w, t->domain, &left, &right, each, mean, log);
 }
+
+/* --- likelihood ------------------------------------------------------------------------------ */
+
+static size_t cell_of(const struct table *t, const struct scope *s, size_t row)
+{
+    size_t cell = 0;
+    for (unsigned i = 0; i < s->n; i++)
+        cell = cell * t->domain->attribute[s->attribute[i]].size + t->column[s->attribute[i]][row];
+    return cell;
+}
+
+/* Adds ln p(clique | separator) of each row; -INFINITY where the model has nothing. */
+static enum err add_clique(const struct model *m, size_t clique, const struct table *t, double *sum)
+{
+    const struct junction_clique *c = &model_junction(m)->clique[clique];
+    const double *belief = model_belief(m, clique);
+    struct factor separator;
+    TRY(factor_new(&separator, &c->separator, t->domain));
+    factor_sum(&c->scope, belief, &c->separator, t->domain, separator.value);
+    for (size_t row = 0; row < t->rows; row++)
+        sum[row] += log(belief[cell_of(t, &c->scope, row)]) -
+                    log(fmax(separator.value[cell_of(t, &c->separator, row)], 0x1p-1074));
+    factor_clear(&separator);
+    return ERR_OK;
+}
+
+enum err evaluate_likelihood(const struct model *m, const struct table *t, double *mean,
+                             size_t *impossible)
+{
+    double *sum = memory_array(t->rows, sizeof *sum), all = 0;
+    enum err e = sum != NULL ? ERR_OK : ERR_NOMEM;
+    size_t none = 0;
+    for (size_t i = 0; e == ERR_OK && i < model_junction(m)->cliques; i++)
+        e = add_clique(m, i, t, sum);
+    for (size_t row = 0; e == ERR_OK && row < t->rows; row++) {
+        bool possible = sum[row] > -EVALUATE_IMPOSSIBLE;
+        none += !possible;
+        all -= possible ? sum[row] : -EVALUATE_IMPOSSIBLE;
+    }
+    memory_free(&sum);
+    *mean = t->rows > 0 ? all / (double)t->rows : 0;
+    if (impossible != NULL)
+        *impossible = none;
+    return e;
+}

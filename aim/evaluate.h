@@ -17,4 +17,13 @@ enum err evaluate_tables(const struct workload *w, const struct table *a, const 
 enum err evaluate_model(const struct workload *w, const struct model *m, const struct table *t,
                         double *each, double *mean, struct log *log) MUST_CHECK;
 
+/*
+ * Mean over the table's rows of -ln p(row) under the model: with rows that the model has not seen,
+ * how well it describes the population. A row that the model holds impossible counts as
+ * EVALUATE_IMPOSSIBLE and is counted in *impossible (may be NULL). An empty table gives 0.
+ */
+#define EVALUATE_IMPOSSIBLE 745.0 /* -ln of the least positive double */
+enum err evaluate_likelihood(const struct model *m, const struct table *t, double *mean,
+                             size_t *impossible) MUST_CHECK;
+
 #endif

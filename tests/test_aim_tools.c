@@ -1,0 +1,254 @@
+/* aim/evaluate's likelihood, and the commands synth, eval and plan, each as a process of its own. */
+#include "tests/support_cmocka.h"
+
+#include "aim/evaluate.h"
+#include "aim/model_file.h"
+#include "aim/model_private.h"
+#include "aim/random.h"
+#include "aim/sample.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "parties/command.h"
+#include "tests/support_study.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ARGS_MAX 12
+
+struct outcome {
+    int code;
+    char out[8192], err[4096];
+};
+
+struct stage {
+    struct support_study s;
+    char real[SUPPORT_PATH], rows[SUPPORT_PATH], model[SUPPORT_PATH], out[SUPPORT_PATH],
+        err[SUPPORT_PATH];
+};
+
+static void slurp(const char *path, char *to, size_t size)
+{
+    struct bytes b = {0};
+    assert_int_equal(file_read(path, size - 1, &b, NULL), ERR_OK);
+    if (b.size > 0)
+        memcpy(to, b.data, b.size);
+    to[b.size] = '\0';
+    bytes_clear(&b);
+}
+
+static void redirect(const char *path, int to)
+{
+    int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY, 0600);
+    if (fd < 0 || dup2(fd, to) < 0)
+        _exit(99);
+    close(fd);
+}
+
+static void trefoil(struct outcome *o, const struct stage *g, const char *const *arguments)
+{
+    pid_t child;
+    int status;
+    fflush(NULL);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct log log = {.file = stderr, .level = LOG_INFO};
+        char *argv[ARGS_MAX + 2] = {0};
+        int argc = 0;
+        argv[argc++] = strdup("trefoil");
+        for (; argc <= ARGS_MAX && arguments[argc - 1] != NULL; argc++)
+            argv[argc] = strdup(arguments[argc - 1]);
+        redirect(g->out, STDOUT_FILENO);
+        redirect(g->err, STDERR_FILENO);
+        status = command_main(commands, command_count, argc, argv, &log);
+        for (int i = 0; i < argc; i++)
+            free(argv[i]);
+        exit(status);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    o->code = WEXITSTATUS(status);
+    slurp(g->out, o->out, sizeof o->out);
+    slurp(g->err, o->err, sizeof o->err);
+}
+
+#define TREFOIL(outcome, stage, ...)                                                               \
+    trefoil(outcome, stage, (const char *const[]){__VA_ARGS__, NULL})
+
+static void assert_says(const char *text, const char *words)
+{
+    if (strstr(text, words) == NULL)
+        fail_msg("does not say \"%s\": %s", words, text);
+}
+
+/* A study, 400 rows, and the model of independent attributes with a little on top. */
+static void stage_new(struct stage *g, const struct support_options *o)
+{
+    struct table *t;
+    struct model *m;
+    assert_int_equal(support_study_new(&g->s, o, NULL), ERR_OK);
+    support_study_file(&g->s, "real.csv", g->real);
+    support_study_file(&g->s, "rows.csv", g->rows);
+    support_study_file(&g->s, "model", g->model);
+    support_study_file(&g->s, "out", g->out);
+    support_study_file(&g->s, "err", g->err);
+    assert_int_equal(support_table(&t, g->s.study->domain, 400, 1), ERR_OK);
+    assert_int_equal(table_write_csv(g->real, t, 1, NULL), ERR_OK);
+    assert_int_equal(model_new(&m, g->s.study->domain, g->s.study->workload->clique,
+                               g->s.study->workload->cliques > 2 ? 2 : 1, 1 << 20, NULL),
+                     ERR_OK);
+    for (size_t i = 0; i < m->parameters; i++)
+        m->theta[i] = (double)(i % 5) * 0.3;
+    model_propagate(m, true);
+    model_set_total(m, 321.4);
+    assert_int_equal(model_save(g->model, m, NULL), ERR_OK);
+    model_free(&m);
+    table_free(&t);
+}
+
+static void stage_free(struct stage *g)
+{
+    support_study_free(&g->s);
+}
+
+static void rows_are_made_from_a_file(void **state)
+{
+    static const struct support_options o = {.owners = 2};
+    struct outcome a;
+    struct stage g;
+    struct table *t;
+    struct bytes first = {0}, second = {0};
+    (void)state;
+    stage_new(&g, &o);
+    TREFOIL(&a, &g, "synth", g.model, "--out", g.rows);
+    assert_int_equal(a.code, EXIT_OK);
+    assert_says(a.out, "wrote 321 rows");
+    assert_int_equal(table_read_csv(&t, g.s.study->domain, g.rows, NULL, NULL), ERR_OK);
+    assert_int_equal(t->rows, 321);
+    table_free(&t);
+    TREFOIL(&a, &g, "synth", g.model, "--out", g.rows, "--rows", "50", "--seed", "7", "--sampling",
+            "independent");
+    assert_int_equal(a.code, EXIT_OK);
+    assert_int_equal(file_read(g.rows, 1 << 20, &first, NULL), ERR_OK);
+    TREFOIL(&a, &g, "synth", g.model, "--out", g.rows, "--rows", "50", "--seed", "7", "--sampling",
+            "independent");
+    assert_int_equal(file_read(g.rows, 1 << 20, &second, NULL), ERR_OK);
+    assert_int_equal(first.size, second.size);
+    assert_memory_equal(first.data, second.data, first.size);
+    TREFOIL(&a, &g, "synth", g.real, "--out", g.rows);
+    assert_int_equal(a.code, EXIT_BAD_DATA);
+    assert_says(a.err, "is no model of this version");
+    TREFOIL(&a, &g, "synth", g.model);
+    assert_int_equal(a.code, EXIT_USAGE);
+    TREFOIL(&a, &g, "synth", g.model, "--out", g.rows, "--sampling", "other");
+    assert_int_equal(a.code, EXIT_USAGE);
+    assert_says(a.err, "rounded or independent");
+    bytes_clear(&first);
+    bytes_clear(&second);
+    stage_free(&g);
+}
+
+static void evaluation_warns_and_compares(void **state)
+{
+    static const struct support_options o = {.owners = 2};
+    struct outcome a;
+    struct stage g;
+    (void)state;
+    stage_new(&g, &o);
+    TREFOIL(&a, &g, "eval", g.s.path, g.real, g.real);
+    assert_int_equal(a.code, EXIT_OK);
+    assert_says(a.err, "NOT PRIVATE");
+    assert_says(a.out, "400 real rows, 400 synthetic rows");
+    assert_says(a.out, "mean L1 error of a marginal: 0.0000");
+    TREFOIL(&a, &g, "synth", g.model, "--out", g.rows);
+    TREFOIL(&a, &g, "eval", g.s.path, g.real, g.rows, "--model", g.model, "--worst", "1");
+    assert_int_equal(a.code, EXIT_OK);
+    assert_says(a.out, "negative log-likelihood of a real row under the model: ");
+    assert_says(a.out, "more (--worst 0 for all)");
+    TREFOIL(&a, &g, "eval", g.s.path, g.real, g.rows, "--model", g.real);
+    assert_int_equal(a.code, EXIT_BAD_DATA);
+    TREFOIL(&a, &g, "eval", g.s.path, g.real);
+    assert_int_equal(a.code, EXIT_USAGE);
+    stage_free(&g);
+}
+
+static void plans_say_what_a_study_takes(void **state)
+{
+    static const struct support_options o = {.owners = 2, .rounds = 3, .epsilon = 3};
+    static const struct support_options poor = {.owners = 2, .rounds = 900, .epsilon = 0.0005};
+    static const char *const words[] = {
+        "attributes, at most", "cells together", "then 3; each 20",     "model: at most",
+        "as answers (",        "as records (",   "noise tape: at most", "disk of a server",
+        "first sigma",         "study's own"};
+    struct outcome a;
+    struct stage g;
+    (void)state;
+    stage_new(&g, &o);
+    TREFOIL(&a, &g, "plan", g.s.path);
+    assert_int_equal(a.code, EXIT_OK);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        assert_says(a.out, words[i]);
+    TREFOIL(&a, &g, "plan", g.real);
+    assert_int_equal(a.code, EXIT_CONFIG);
+    stage_free(&g);
+    stage_new(&g, &poor);
+    TREFOIL(&a, &g, "plan", g.s.path);
+    assert_true(a.code != EXIT_OK);
+    assert_string_equal(a.out, "");
+    stage_free(&g);
+}
+
+/* -ln p against the full joint. */
+static void likelihoods_match_the_joint(void **state)
+{
+    static const struct clique c[] = {{2, {0, 1}}, {2, {1, 2}}, {1, {3}}};
+    static const struct clique all = {4, {0, 1, 2, 3}};
+    double p[120], sum = 0, mean;
+    size_t impossible;
+    struct domain *d;
+    struct model *m;
+    struct table *t;
+    (void)state;
+    assert_int_equal(domain_new(&d), ERR_OK);
+    for (unsigned a = 0; a < 4; a++) {
+        char name[8];
+        snprintf(name, sizeof name, "a%u", a);
+        assert_int_equal(domain_add_integer(d, name, 0, 1 + a, NULL, DOMAIN_REJECT, NULL), ERR_OK);
+    }
+    assert_int_equal(model_new(&m, d, c, 3, 1000, NULL), ERR_OK);
+    for (size_t i = 0; i < m->parameters; i++)
+        m->theta[i] = (double)(i * 7 % 5) * 0.5;
+    model_propagate(m, true);
+    model_set_total(m, 1);
+    assert_int_equal(model_marginal(m, &all, p, NULL), ERR_OK);
+    assert_int_equal(sample_independent(&t, m, 300, 1, NULL), ERR_OK);
+    for (size_t row = 0; row < 300; row++)
+        sum -= log(p[((t->column[0][row] * 3u + t->column[1][row]) * 4u + t->column[2][row]) * 5u +
+                     t->column[3][row]]);
+    assert_int_equal(evaluate_likelihood(m, t, &mean, &impossible), ERR_OK);
+    assert_true(fabs(mean - sum / 300) < 1e-9);
+    assert_int_equal(impossible, 0);
+    m->theta[m->potential[2].offset] = -2000; /* the first value of the last attribute */
+    model_propagate(m, true);
+    assert_int_equal(evaluate_likelihood(m, t, &mean, &impossible), ERR_OK);
+    assert_true(impossible > 10 && isfinite(mean));
+    table_free(&t);
+    model_free(&m);
+    domain_free(&d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(likelihoods_match_the_joint),
+        cmocka_unit_test(rows_are_made_from_a_file),
+        cmocka_unit_test(evaluation_warns_and_compares),
+        cmocka_unit_test(plans_say_what_a_study_takes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
