@@ -10,7 +10,7 @@
 
 #define COMPRESS _pext_u64
 
-#include "mpc/kernel_body.h"
+#include "mpc/kernel_body.inc"
 
 /* One step between whole vectors: rows k and k + j, j a multiple of the 4 rows of a vector. */
 TARGET static inline void swap_rows(__m256i *m, unsigned j, uint64_t mask_word)

@@ -36,7 +36,7 @@
 #define EXPAND64(out, mask, in)                                                                    \
     _mm512_mask_storeu_epi64(out, mask, _mm512_maskz_expandloadu_epi64(mask, in))
 
-#include "mpc/kernel_body.h"
+#include "mpc/kernel_body.inc"
 
 /* Qword c of vector r changes places with qword r of vector c. */
 TARGET static inline void swap_qwords(__m512i z[8])

@@ -3,7 +3,7 @@
 #define VECTOR 16
 #define MATRIX_VECTORS 2
 
-#include "mpc/kernel_body.h"
+#include "mpc/kernel_body.inc"
 
 /* Halves change places: j = 32 swaps the off-diagonal 32 x 32 blocks, then 16 within each, .. */
 static void transpose(uint64_t *m, size_t count)

@@ -11,10 +11,10 @@ static enum err record(struct party *p, enum open_reason reason, size_t values)
     return ERR_OK;
 }
 
-static void made_public(const struct party *p, const void *words, size_t bytes)
+static void have_opened(const struct party *p, const void *words, size_t bytes)
 {
     if (p->watch != NULL)
-        p->watch->public(words, bytes);
+        p->watch->opened(p->watch->self, words, bytes);
 }
 
 /* Component a goes to the next server; the one that is lacking comes and joins the two at hand. */
@@ -71,7 +71,7 @@ static enum err run(struct party *p, enum open_reason reason, const void *a, con
     };
     TRY(record(p, reason, values));
     TRY(party_stream(p, &flow));
-    made_public(p, out, bytes);
+    have_opened(p, out, bytes);
     return ERR_OK;
 }
 
@@ -114,7 +114,7 @@ enum err open_summands(struct party *p, enum open_reason reason, const uint64_t 
     if (e == ERR_OK) {
         p->kernel->exclusive(out, out, other, n);
         p->kernel->exclusive(out, out, z, n);
-        made_public(p, out, bytes);
+        have_opened(p, out, bytes);
     }
     scratch_release(p->scratch, mark);
     return e;

@@ -38,12 +38,13 @@ const char *open_reason_name(enum open_reason reason);
 enum prg_purpose { PRG_ZERO, PRG_RANDOM, PRG_INPUT, PRG_MASK, PRG_PURPOSES };
 
 /*
- * For tests of obliviousness: told of words that have become secret (they came in and are masked
- * shares) and of words that have become public (opened).
+ * For tests: told of words that came in and are secret (masked shares), and of words that have been
+ * opened. Both are called where the words stand, before they are used.
  */
 struct party_watch {
-    void (*secret)(const void *p, size_t n);
-    void (*public)(const void *p, size_t n);
+    void (*secret)(void *self, const void *p, size_t n);
+    void (*opened)(void *self, const void *p, size_t n);
+    void *self;
 };
 
 struct party {
@@ -70,7 +71,7 @@ void party_free(struct party **party);
 static inline void party_secret(const struct party *p, const void *words, size_t n)
 {
     if (p->watch != NULL)
-        p->watch->secret(words, n);
+        p->watch->secret(p->watch->self, words, n);
 }
 
 /* One round. `to` and `from` may be the same or differ; sizes may be 0. */

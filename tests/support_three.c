@@ -72,6 +72,13 @@ static void *sit(void *arg)
 
 enum err three_run(uint64_t seed, three_job job, void *shared, struct three_costs *costs)
 {
+    return three_run_wrapped(seed, job, shared, costs, NULL);
+}
+
+enum err three_run_wrapped(uint64_t seed, three_job job, void *shared, struct three_costs *costs,
+                           struct transport (*wrap)(struct transport *inner))
+{
+    struct transport wrapped[3];
     struct transport *transports[3] = {NULL, NULL, NULL};
     struct seat seats[3];
     pthread_t threads[3];
@@ -81,9 +88,11 @@ enum err three_run(uint64_t seed, three_job job, void *shared, struct three_cost
     if (e != ERR_OK)
         return e;
     for (unsigned i = 0; i < 3; i++) {
+        if (wrap != NULL)
+            wrapped[i] = wrap(transports[i]);
         seats[i] = (struct seat){.index = i,
                                  .seed = seed,
-                                 .transport = transports[i],
+                                 .transport = wrap != NULL ? &wrapped[i] : transports[i],
                                  .job = job,
                                  .shared = shared,
                                  .costs = costs};

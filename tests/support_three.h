@@ -18,6 +18,10 @@ typedef enum err (*three_job)(struct party *p, void *shared);
 /* `shared` is what all three see: inputs in the clear, outputs by server. `costs` may be NULL. */
 enum err three_run(uint64_t seed, three_job job, void *shared, struct three_costs *costs);
 
+/* The same over transports that `wrap` puts on top of the in-process ones. */
+enum err three_run_wrapped(uint64_t seed, three_job job, void *shared, struct three_costs *costs,
+                           struct transport (*wrap)(struct transport *inner));
+
 /* Shares made in the harness: server i's part of the sharing of values that everyone knows. */
 enum err three_share64(const struct party *p, struct share64 *x, const uint64_t *values, size_t n,
                        uint64_t seed);

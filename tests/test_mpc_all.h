@@ -1,0 +1,217 @@
+/*
+ * tests/test_mpc_all.h - every protocol of mpc/ once, on the same secrets: for tests of what the
+ * servers receive and of what their control flow depends on.
+ */
+#ifndef TREFOIL_TESTS_TEST_MPC_ALL_H
+#define TREFOIL_TESTS_TEST_MPC_ALL_H
+
+#include "mpc/argmax.h"
+#include "mpc/cached.h"
+#include "mpc/compare.h"
+#include "mpc/convert.h"
+#include "mpc/fixed.h"
+#include "mpc/open.h"
+#include "mpc/ring.h"
+#include "mpc/root.h"
+#include "mpc/truncate.h"
+#include "tests/support_three.h"
+
+#include "base/memory.h"
+
+#define ALL_BITS 12 /* of the secrets' planes */
+
+struct secrets {
+    size_t n;
+    struct share64 x, y, out;
+    struct share128 wide;
+    struct share32 x32, y32, out32;
+    struct share16 x16, y16, out16;
+    struct planes bits, more; /* x and y modulo 2^ALL_BITS */
+    uint64_t *values;
+};
+
+static inline void secrets_free(struct secrets *s)
+{
+    share64_free(&s->x);
+    share64_free(&s->y);
+    share64_free(&s->out);
+    share128_free(&s->wide);
+    share32_free(&s->x32);
+    share32_free(&s->y32);
+    share32_free(&s->out32);
+    share16_free(&s->x16);
+    share16_free(&s->y16);
+    share16_free(&s->out16);
+    planes_free(&s->bits);
+    planes_free(&s->more);
+    memory_free(&s->values);
+}
+
+/* Shares of values[] and of their complements; what needs a bound takes the low ALL_BITS bits. */
+static inline enum err secrets_new(const struct party *p, struct secrets *s, const uint64_t *values,
+                                   size_t n, uint64_t seed)
+{
+    s->n = n;
+    s->values = memory_array(n, sizeof *s->values);
+    if (s->values == NULL)
+        return ERR_NOMEM;
+    for (size_t i = 0; i < n; i++)
+        s->values[i] = ~values[i] % (1 << ALL_BITS);
+    TRY(three_share64(p, &s->y, s->values, n, seed + 1));
+    TRY(three_share_planes(p, &s->more, s->values, n, ALL_BITS, seed + 2));
+    for (size_t i = 0; i < n; i++)
+        s->values[i] = values[i] % (1 << ALL_BITS);
+    TRY(three_share64(p, &s->x, s->values, n, seed + 3));
+    TRY(three_share_planes(p, &s->bits, s->values, n, ALL_BITS, seed + 4));
+    TRY(share64_new(&s->out, n));
+    TRY(share128_new(&s->wide, n));
+    TRY(share32_new(&s->x32, n));
+    TRY(share32_new(&s->y32, n));
+    TRY(share32_new(&s->out32, n));
+    TRY(share16_new(&s->x16, n));
+    TRY(share16_new(&s->y16, n));
+    TRY(share16_new(&s->out16, n));
+    ring32_from64(s->x32, s->x);
+    ring32_from64(s->y32, s->y);
+    ring16_from32(s->x16, s->x32);
+    ring16_from32(s->y16, s->y32);
+    for (size_t i = 0; i < n; i++) {
+        s->wide.a[i] = s->x.a[i];
+        s->wide.b[i] = s->x.b[i];
+    }
+    return ERR_OK;
+}
+
+static inline enum err all_multiply(struct party *p, struct secrets *s)
+{
+    TRY(ring16_multiply(p, s->out16, s->x16, s->y16));
+    TRY(ring32_multiply(p, s->out32, s->x32, s->y32));
+    TRY(ring64_multiply(p, s->out, s->x, s->y));
+    TRY(ring128_multiply(p, s->wide, s->wide, s->wide));
+    return ring64_multiply(p, s->x, s->x, s->y); /* in place */
+}
+
+static inline enum err all_inner(struct party *p, struct secrets *s)
+{
+    size_t *start = memory_array(s->n + 1, sizeof *start);
+    enum err e = start == NULL ? ERR_NOMEM : ERR_OK;
+    for (size_t i = 0; e == ERR_OK && i <= s->n; i++)
+        start[i] = i;
+    if (e == ERR_OK)
+        e = ring64_inner(p, s->out, s->x, s->y, start);
+    if (e == ERR_OK)
+        e = ring32_inner(p, s->out32, s->x32, s->y32, start);
+    if (e == ERR_OK)
+        e = ring16_matrix(p, s->out16, s->x16, s->y16, s->n / 8, 8, 8);
+    memory_free(&start);
+    return e;
+}
+
+static inline enum err all_input(struct party *p, struct secrets *s)
+{
+    for (unsigned owner = 0; owner < 3; owner++)
+        TRY(ring64_input(p, s->out, owner, s->values));
+    return ERR_OK;
+}
+
+static inline enum err all_and(struct party *p, struct secrets *s)
+{
+    struct planes half = planes_view(&s->bits, 0, ALL_BITS / 2);
+    TRY(bits_and(p, planes_flat(&s->more), planes_flat(&s->more), planes_flat(&s->bits)));
+    TRY(bits_and_all(p, planes_plane(&s->more, 0), &half));
+    return adder_add(p, s->more, &s->bits, &s->more, false);
+}
+
+static inline enum err all_compare(struct party *p, struct secrets *s)
+{
+    struct bits out = planes_plane(&s->more, 0);
+    uint64_t *c = memory_words(bits_words(s->n) * ALL_BITS, sizeof *c);
+    enum err e = c == NULL ? ERR_NOMEM : compare_public(p, out, &s->bits, c);
+    memory_free(&c);
+    TRY(e);
+    TRY(compare_planes(p, out, &s->bits, &s->more));
+    TRY(compare_less16(p, out, s->x16, s->y16, 14));
+    TRY(compare_less32(p, out, s->x32, s->y32, 32));
+    return compare_less64(p, out, s->x, s->y, 64);
+}
+
+static inline enum err all_convert(struct party *p, struct secrets *s)
+{
+    TRY(convert_to_bits(p, &s->more, s->x));
+    TRY(convert_to_ring64(p, s->out, &s->bits));
+    return convert_to_ring128(p, s->wide, &s->bits);
+}
+
+static inline enum err all_bits_to_numbers(struct party *p, struct secrets *s)
+{
+    struct bits bit = planes_plane(&s->bits, 0);
+    TRY(convert_bit16(p, s->out16, bit));
+    TRY(convert_bit32(p, s->out32, bit));
+    TRY(convert_bit64(p, s->out, bit));
+    TRY(convert_bit128(p, s->wide, bit));
+    TRY(convert_bit_times32(p, s->out32, bit, s->x32));
+    return convert_bit_times64(p, s->out, bit, s->x);
+}
+
+static inline enum err all_truncate(struct party *p, struct secrets *s)
+{
+    static const int64_t c[] = {1, 2, 3};
+    TRY(truncate_ring64(p, s->out, s->x, 5));
+    TRY(truncate_signed_ring128(p, s->wide, s->wide, 7));
+    TRY(truncate_widen16(p, s->out32, s->x16));
+    TRY(truncate_widen32(p, s->out, s->x32));
+    return fixed_polynomial64(p, s->out, s->x, 12, c, 2);
+}
+
+static inline enum err all_root(struct party *p, struct secrets *s)
+{
+    struct planes out = planes_view(&s->more, 0, ALL_BITS / 2);
+    return root_floor(p, &out, &s->bits);
+}
+
+static inline enum err all_cached(struct party *p, struct secrets *s)
+{
+    for (int ring = 0; ring < 2; ring++) {
+        struct cached *cached = NULL;
+        uint64_t *c = memory_array(s->n, sizeof *c);
+        enum err e = c == NULL ? ERR_NOMEM
+                               : cached_new(p, &cached, (enum cached_ring)ring, s->x, &s->bits);
+        for (size_t i = 0; e == ERR_OK && i < s->n; i++)
+            c[i] = i % 4000 << CACHED_GRID;
+        if (e == ERR_OK) {
+            const struct cached_span span = {0, s->n, c};
+            e = cached_distance(p, share64_view(s->out, 0, 1), cached, &span);
+        }
+        cached_free(&cached);
+        memory_free(&c);
+        TRY(e);
+    }
+    return ERR_OK;
+}
+
+static inline enum err all_argmax(struct party *p, struct secrets *s)
+{
+    static const uint8_t seed[ARGMAX_SEED_SIZE] = {1, 2, 3};
+    size_t index;
+    return argmax_open(p, share64_view(s->x, 0, 50), 40, seed, &index);
+}
+
+static const struct {
+    const char *name;
+    enum err (*run)(struct party *p, struct secrets *s);
+} all_protocols[] = {
+    {"multiply", all_multiply},
+    {"inner and matrix products", all_inner},
+    {"input", all_input},
+    {"AND, adder", all_and},
+    {"comparisons", all_compare},
+    {"numbers and bits", all_convert},
+    {"bits to numbers", all_bits_to_numbers},
+    {"truncation, widening, polynomial", all_truncate},
+    {"root", all_root},
+    {"kept bits", all_cached},
+    {"argmax", all_argmax},
+};
+#define ALL_PROTOCOLS (sizeof all_protocols / sizeof *all_protocols)
+
+#endif

@@ -1,0 +1,481 @@
+/* mpc/: the narrow rings, widening, products of matrices, comparisons, and tile boundaries. */
+#include "tests/support_cmocka.h"
+
+#include "base/memory.h"
+#include "mpc/argmax.h"
+#include "mpc/compare.h"
+#include "mpc/convert.h"
+#include "mpc/open.h"
+#include "mpc/ring.h"
+#include "mpc/truncate.h"
+#include "tests/support_three.h"
+
+#include <string.h>
+
+/* Inputs in the clear; each server's components of the results, as words of 64 bits. */
+struct call {
+    enum err (*run)(struct party *p, struct call *c);
+    size_t n, side[3];
+    unsigned width;
+    uint64_t *x, *y;
+    uint64_t *out[3][2]; /* [server][component a, b] */
+    uint64_t *opened[3];
+    size_t index[3];
+    struct three_costs costs;
+};
+
+static enum err job(struct party *p, void *shared)
+{
+    struct call *c = shared;
+    return c->run(p, c);
+}
+
+static struct call *fresh(size_t n, uint64_t seed)
+{
+    static const uint64_t edges[] = {0,      1,      UINT64_MAX, (uint64_t)1 << 63,
+                                     0x8000, 0x7fff, 0x80000000, 0x7fffffff};
+    struct call *c = memory_array(1, sizeof *c);
+    assert_non_null(c);
+    c->n = n;
+    c->x = memory_array(n, 8);
+    c->y = memory_array(n, 8);
+    for (size_t i = 0; i < n; i++) {
+        c->x[i] = i < 8 ? edges[i] : three_random(&seed);
+        c->y[i] = i < 64 ? edges[i / 8] : three_random(&seed);
+    }
+    for (int s = 0; s < 3; s++) {
+        c->out[s][0] = memory_array(n, 8);
+        c->out[s][1] = memory_array(n, 8);
+        c->opened[s] = memory_array(n, 8);
+    }
+    return c;
+}
+
+static void finish(struct call *c)
+{
+    for (int s = 0; s < 3; s++) {
+        memory_free(&c->out[s][0]);
+        memory_free(&c->out[s][1]);
+        memory_free(&c->opened[s]);
+    }
+    memory_free(&c->x);
+    memory_free(&c->y);
+    memory_free(&c);
+}
+
+static void execute(struct call *c, enum err (*run)(struct party *, struct call *))
+{
+    c->run = run;
+    assert_int_equal(three_run(c->n + 1, job, c, &c->costs), ERR_OK);
+    for (unsigned s = 0; s < 3; s++)
+        assert_memory_equal(c->out[s][1], c->out[(s + 1) % 3][0], 8 * c->n);
+}
+
+static uint64_t sum(const struct call *c, size_t i)
+{
+    return c->out[0][0][i] + c->out[1][0][i] + c->out[2][0][i];
+}
+
+static uint64_t xor_of(const struct call *c, size_t i)
+{
+    return (c->out[0][0][i / 64] ^ c->out[1][0][i / 64] ^ c->out[2][0][i / 64]) >> i % 64 & 1;
+}
+
+static uint64_t sent(const struct call *c)
+{
+    return c->costs.sent[0] + c->costs.sent[1] + c->costs.sent[2];
+}
+
+/* Shares of the low words of v, and the way back. */
+#define DEFINE_NARROW(w)                                                                           \
+    static enum err share##w##_of(const struct party *p, struct share##w *x, const uint64_t *v,    \
+                                  size_t n, uint64_t seed)                                         \
+    {                                                                                              \
+        struct share64 wide;                                                                       \
+        TRY(three_share64(p, &wide, v, n, seed));                                                  \
+        TRY(share##w##_new(x, n));                                                                 \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            x->a[i] = (uint##w##_t)wide.a[i];                                                      \
+            x->b[i] = (uint##w##_t)wide.b[i];                                                      \
+        }                                                                                          \
+        share64_free(&wide);                                                                       \
+        return ERR_OK;                                                                             \
+    }                                                                                              \
+    static void put##w(struct call *c, const struct party *p, struct share##w x)                   \
+    {                                                                                              \
+        for (size_t i = 0; i < x.n; i++) {                                                         \
+            c->out[p->index][0][i] = x.a[i];                                                       \
+            c->out[p->index][1][i] = x.b[i];                                                       \
+        }                                                                                          \
+    }                                                                                              \
+    static enum err run_multiply##w(struct party *p, struct call *c)                               \
+    {                                                                                              \
+        struct share##w x, y, z;                                                                   \
+        TRY(share##w##_of(p, &x, c->x, c->n, 1));                                                  \
+        TRY(share##w##_of(p, &y, c->y, c->n, 2));                                                  \
+        TRY(share##w##_new(&z, c->n));                                                             \
+        TRY(ring##w##_multiply(p, z, x, y));                                                       \
+        TRY(ring##w##_multiply(p, x, x, y)); /* in place, the same */                              \
+        ring##w##_sub(y, z, x);                                                                    \
+        TRY(open_ring##w(p, OPEN_MASKED, y, (uint##w##_t *)c->opened[p->index]));                  \
+        put##w(c, p, z);                                                                           \
+        share##w##_free(&x);                                                                       \
+        share##w##_free(&y);                                                                       \
+        share##w##_free(&z);                                                                       \
+        return ERR_OK;                                                                             \
+    }                                                                                              \
+    static void multiply##w##_at_tile_boundaries(void **state)                                     \
+    {                                                                                              \
+        const size_t tile = PARTY_TILE * 8 / w;                                                    \
+        const size_t lengths[] = {0, 1, 63, 64, 65, tile - 1, tile, tile + 1, 3 * tile + 7};       \
+        (void)state;                                                                               \
+        for (size_t l = 0; l < 9; l++) {                                                           \
+            struct call *c = fresh(lengths[l], l);                                                 \
+            execute(c, run_multiply##w);                                                           \
+            for (size_t i = 0; i < c->n; i++) {                                                    \
+                assert_true((uint##w##_t)sum(c, i) == (uint##w##_t)(c->x[i] * c->y[i]));           \
+                assert_int_equal(((uint##w##_t *)c->opened[1])[i], 0);                             \
+            }                                                                                      \
+            assert_int_equal(c->costs.rounds, 3);                                                  \
+            for (int s = 0; s < 3; s++)                                                            \
+                assert_int_equal(c->costs.sent[s], 3 * w / 8 * c->n);                              \
+            finish(c);                                                                             \
+        }                                                                                          \
+    }                                                                                              \
+    static enum err run_bit##w(struct party *p, struct call *c)                                    \
+    {                                                                                              \
+        struct planes b;                                                                           \
+        struct share##w out;                                                                       \
+        TRY(three_share_planes(p, &b, c->x, c->n, 1, 3));                                          \
+        TRY(share##w##_new(&out, c->n));                                                           \
+        TRY(convert_bit##w(p, out, planes_plane(&b, 0)));                                          \
+        put##w(c, p, out);                                                                         \
+        planes_free(&b);                                                                           \
+        share##w##_free(&out);                                                                     \
+        return ERR_OK;                                                                             \
+    }                                                                                              \
+    static void bits_become_numbers##w(void **state)                                               \
+    {                                                                                              \
+        const size_t tile = PARTY_TILE * 8 / w;                                                    \
+        const size_t lengths[] = {0, 1, 2, 63, 64, 65, 191, 193, 1000, 3 * tile, 4 * tile + 77};   \
+        (void)state;                                                                               \
+        for (size_t l = 0; l < 11; l++) {                                                          \
+            struct call *c = fresh(lengths[l], l);                                                 \
+            execute(c, run_bit##w);                                                                \
+            for (size_t i = 0; i < c->n; i++)                                                      \
+                assert_int_equal((uint##w##_t)sum(c, i), c->x[i] & 1);                             \
+            assert_int_equal(c->costs.rounds, 2);                                                  \
+            assert_int_equal(sent(c), 3 * w / 8 * c->n);                                           \
+            finish(c);                                                                             \
+        }                                                                                          \
+    }                                                                                              \
+    static enum err run_less##w(struct party *p, struct call *c)                                   \
+    {                                                                                              \
+        struct share##w x, y;                                                                      \
+        struct bits out;                                                                           \
+        TRY(share##w##_of(p, &x, c->x, c->n, 1));                                                  \
+        TRY(share##w##_of(p, &y, c->y, c->n, 2));                                                  \
+        TRY(bits_new(&out, c->n));                                                                 \
+        TRY(compare_less##w(p, out, x, y, c->width));                                              \
+        memcpy(c->out[p->index][0], out.a, 8 * bits_words(c->n));                                  \
+        memcpy(c->out[p->index][1], out.b, 8 * bits_words(c->n));                                  \
+        share##w##_free(&x);                                                                       \
+        share##w##_free(&y);                                                                       \
+        bits_free(&out);                                                                           \
+        return ERR_OK;                                                                             \
+    }                                                                                              \
+    static void shared_numbers_compare##w(void **state)                                            \
+    {                                                                                              \
+        (void)state;                                                                               \
+        for (unsigned width = 2; width <= w; width += width < 5 ? 1 : 3) {                         \
+            struct call *c = fresh(320, width);                                                    \
+            c->width = width;                                                                      \
+            for (size_t i = 0; i < c->n; i++) { /* unsigned, below half the width's range */       \
+                c->x[i] = c->x[i] << (65 - width) >> (65 - width);                                 \
+                c->y[i] = i % 5 == 0 ? c->x[i] : c->y[i] << (65 - width) >> (65 - width);          \
+            }                                                                                      \
+            execute(c, run_less##w);                                                               \
+            for (size_t i = 0; i < c->n; i++)                                                      \
+                assert_int_equal(xor_of(c, i), c->x[i] < c->y[i]);                                 \
+            finish(c);                                                                             \
+        }                                                                                          \
+    }
+
+DEFINE_NARROW(16)
+DEFINE_NARROW(32)
+DEFINE_NARROW(64)
+
+static enum err run_less_planes(struct party *p, struct call *c)
+{
+    struct planes x, y;
+    struct bits out;
+    TRY(three_share_planes(p, &x, c->x, c->n, c->width, 1));
+    TRY(three_share_planes(p, &y, c->y, c->n, c->width, 2));
+    TRY(bits_new(&out, c->n));
+    TRY(compare_planes(p, out, &x, &y));
+    memcpy(c->out[p->index][0], out.a, 8 * bits_words(c->n));
+    memcpy(c->out[p->index][1], out.b, 8 * bits_words(c->n));
+    planes_free(&x);
+    planes_free(&y);
+    bits_free(&out);
+    return ERR_OK;
+}
+
+static void shared_bits_compare_unsigned(void **state)
+{
+    (void)state;
+    for (unsigned width = 1; width <= 64; width += width < 4 ? 1 : 6) {
+        struct call *c = fresh(320, width);
+        unsigned layers = 0;
+        c->width = width;
+        for (size_t i = 0; i < c->n; i++) {
+            c->x[i] = c->x[i] << (64 - width) >> (64 - width);
+            c->y[i] = i % 5 == 0 ? c->x[i] : c->y[i] << (64 - width) >> (64 - width);
+        }
+        execute(c, run_less_planes);
+        for (size_t i = 0; i < c->n; i++)
+            assert_int_equal(xor_of(c, i), c->x[i] < c->y[i]);
+        while ((1u << layers) < width)
+            layers++;
+        assert_int_equal(c->costs.rounds, 1 + layers);
+        assert_int_equal(c->costs.sent[0],
+                         8 * bits_words(c->n) * (width + 2 * (width - 1) - layers));
+        finish(c);
+    }
+}
+
+static enum err run_widen16(struct party *p, struct call *c)
+{
+    struct share16 x;
+    struct share32 out;
+    TRY(share16_of(p, &x, c->x, c->n, c->width));
+    TRY(share32_new(&out, c->n));
+    TRY(truncate_widen16(p, out, x));
+    put32(c, p, out);
+    share16_free(&x);
+    share32_free(&out);
+    return ERR_OK;
+}
+
+static enum err run_widen32(struct party *p, struct call *c)
+{
+    struct share32 x;
+    struct share64 out;
+    TRY(share32_of(p, &x, c->x, c->n, c->width));
+    TRY(share64_new(&out, c->n));
+    TRY(truncate_widen32(p, out, x));
+    put64(c, p, out);
+    share32_free(&x);
+    share64_free(&out);
+    return ERR_OK;
+}
+
+static void widening_is_exact(void **state)
+{
+    (void)state;
+    for (unsigned seed = 0; seed < 4; seed++) {
+        struct call *c = fresh(5000, seed);
+        c->width = seed;
+        for (size_t i = 0; i < c->n; i++)
+            c->x[i] = i == 0 ? 0x7fff : c->x[i] & 0x7fff;
+        execute(c, run_widen16);
+        for (size_t i = 0; i < c->n; i++)
+            assert_true((uint32_t)sum(c, i) == c->x[i]);
+        assert_int_equal(c->costs.rounds, 2);
+        assert_int_equal(sent(c), 4 * 4 * c->n);
+        for (size_t i = 0; i < c->n; i++)
+            c->x[i] = i == 0 ? 0x7fffffff : (c->y[i] >> i % 32) & 0x7fffffff;
+        execute(c, run_widen32);
+        for (size_t i = 0; i < c->n; i++)
+            assert_true(sum(c, i) == c->x[i]);
+        assert_int_equal(c->costs.rounds, 2);
+        assert_int_equal(sent(c), 4 * 8 * c->n);
+        finish(c);
+    }
+}
+
+/* x is side[0] x side[1], y is side[1] x side[2]; n is room enough for each of the three. */
+#define DEFINE_MATRIX(w)                                                                           \
+    static enum err run_matrix##w(struct party *p, struct call *c)                                 \
+    {                                                                                              \
+        const size_t m = c->side[0], k = c->side[1], n = c->side[2];                               \
+        struct share##w x, y, out;                                                                 \
+        TRY(share##w##_of(p, &x, c->x, m *k, 1));                                                  \
+        TRY(share##w##_of(p, &y, c->y, k *n, 2));                                                  \
+        TRY(share##w##_new(&out, m *n));                                                           \
+        TRY(ring##w##_matrix(p, out, x, y, m, k, n));                                              \
+        put##w(c, p, out);                                                                         \
+        share##w##_free(&x);                                                                       \
+        share##w##_free(&y);                                                                       \
+        share##w##_free(&out);                                                                     \
+        return ERR_OK;                                                                             \
+    }                                                                                              \
+    static void matrix##w##_costs_its_output(void **state)                                         \
+    {                                                                                              \
+        static const size_t sides[][3] = {{1, 1, 1},    {3, 5, 2}, {17, 300, 9},                   \
+                                          {4, 33, 130}, {0, 3, 3}, {65, 7, 64}};                   \
+        (void)state;                                                                               \
+        for (size_t s = 0; s < 6; s++) {                                                           \
+            const size_t m = sides[s][0], k = sides[s][1], n = sides[s][2];                        \
+            struct call *c = fresh(m * k + k * n + m * n, s);                                      \
+            memcpy(c->side, sides[s], sizeof sides[s]);                                            \
+            execute(c, run_matrix##w);                                                             \
+            for (size_t i = 0; i < m * n; i++) {                                                   \
+                uint64_t all = 0;                                                                  \
+                for (size_t d = 0; d < k; d++)                                                     \
+                    all += c->x[i / n * k + d] * c->y[d * n + i % n];                              \
+                assert_true((uint##w##_t)sum(c, i) == (uint##w##_t)all);                           \
+            }                                                                                      \
+            assert_int_equal(c->costs.rounds, 1);                                                  \
+            for (int i = 0; i < 3; i++)                                                            \
+                assert_int_equal(c->costs.sent[i], w / 8 * m * n);                                 \
+            finish(c);                                                                             \
+        }                                                                                          \
+    }
+
+DEFINE_MATRIX(16)
+DEFINE_MATRIX(32)
+
+static enum err run_times(struct party *p, struct call *c)
+{
+    struct planes b;
+    struct share64 v;
+    TRY(three_share_planes(p, &b, c->x, c->n, 1, 3));
+    TRY(three_share64(p, &v, c->y, c->n, 4));
+    TRY(convert_bit_times64(p, v, planes_plane(&b, 0), v));
+    put64(c, p, v);
+    planes_free(&b);
+    share64_free(&v);
+    return ERR_OK;
+}
+
+static void a_bit_times_a_value(void **state)
+{
+    struct call *c = fresh(1000, 6);
+    (void)state;
+    execute(c, run_times);
+    for (size_t i = 0; i < c->n; i++)
+        assert_true(sum(c, i) == (c->x[i] & 1) * c->y[i]);
+    assert_int_equal(c->costs.rounds, 3);
+    assert_int_equal(sent(c), 6 * 8 * c->n);
+    finish(c);
+}
+
+/* Gates of different lengths in one layer, across tiles; outputs that are inputs of other gates. */
+static enum err run_layer(struct party *p, struct call *c)
+{
+    struct planes x, y;
+    TRY(three_share_planes(p, &x, c->x, c->n, 3, 1));
+    TRY(three_share_planes(p, &y, c->y, c->n, 3, 2));
+    struct bits x0 = planes_plane(&x, 0), x1 = planes_plane(&x, 1), x2 = planes_plane(&x, 2);
+    struct bits y0 = planes_plane(&y, 0), y1 = planes_plane(&y, 1), y2 = planes_plane(&y, 2);
+    struct bits short_0 = {y0.a, y0.b, c->n / 2};
+    const struct bits_gate gates[] = {{x0, x0, x1}, {x1, x0, x2}, {short_0, x0, x1}, {y1, y1, x1}};
+    const struct bits_term term = {y2, x0, x1, y1};
+    TRY(bits_and_layer(p, gates, 4)); /* all of them read the old values */
+    TRY(bits_terms(p, &term, 1));
+    for (size_t w = 0; w < bits_words(c->n) && 5 * w + 4 < c->n; w++)
+        for (int side = 0; side < 2; side++) {
+            struct bits all[] = {x0, x1, y0, y1, y2};
+            for (size_t k = 0; k < 5; k++)
+                c->out[p->index][side][5 * w + k] = (side == 0 ? all[k].a : all[k].b)[w];
+        }
+    planes_free(&x);
+    planes_free(&y);
+    return ERR_OK;
+}
+
+static void gates_of_a_layer_read_before_any_writes(void **state)
+{
+    const size_t n = 64 * (PARTY_TILE / 8 / 3 + 5);
+    struct call *c = fresh(n, 11);
+    (void)state;
+    execute(c, run_layer);
+    for (size_t i = 0; i < n && 5 * (i / 64) + 4 < n; i++) {
+        uint64_t got[5], x0 = c->x[i] & 1, x1 = c->x[i] >> 1 & 1, x2 = c->x[i] >> 2 & 1;
+        uint64_t y0 = c->y[i] & 1, y1 = c->y[i] >> 1 & 1;
+        for (size_t k = 0; k < 5; k++)
+            got[k] = (c->out[0][0][5 * (i / 64) + k] ^ c->out[1][0][5 * (i / 64) + k] ^
+                      c->out[2][0][5 * (i / 64) + k]) >>
+                         i % 64 &
+                     1;
+        assert_int_equal(got[0], x0 & x1);
+        assert_int_equal(got[1], x0 & x2);
+        if (i / 64 < bits_words(n / 2))
+            assert_int_equal(got[2], i < n / 2 ? x0 & x1 : got[2]);
+        else
+            assert_int_equal(got[2], y0);
+        assert_int_equal(got[3], y1 & x1);
+        assert_int_equal(got[4], (x0 & x1 & x2) ^ (y1 & x1)); /* (x0 x1)(x0 x2) + y1 */
+    }
+    assert_int_equal(c->costs.rounds, 2);
+    finish(c);
+}
+
+static enum err run_argmax(struct party *p, struct call *c)
+{
+    static const uint8_t seed[ARGMAX_SEED_SIZE] = {1, 2, 3};
+    struct share64 x;
+    TRY(three_share64(p, &x, c->x, c->n, 1));
+    TRY(argmax_open(p, x, c->width, seed, &c->index[p->index]));
+    share64_free(&x);
+    return ERR_OK;
+}
+
+static void argmax_of_a_thousand_takes_at_most_ten_rounds(void **state)
+{
+    struct call *c = fresh(1000, 3);
+    size_t best = 0;
+    (void)state;
+    c->width = 64;
+    for (size_t i = 0; i < c->n; i++) {
+        c->x[i] = (uint64_t)((int64_t)c->x[i] >> 1);
+        if ((int64_t)c->x[i] > (int64_t)c->x[best])
+            best = i;
+    }
+    execute(c, run_argmax);
+    for (int s = 0; s < 3; s++)
+        assert_int_equal(c->index[s], best);
+    assert_int_equal(c->costs.rounds, 9);
+    assert_int_equal(c->costs.opened_values[OPEN_SELECTED_INDEX], 1000);
+    finish(c);
+}
+
+/* More pairs than are compared at a time. */
+static void argmax_of_many_is_tiled(void **state)
+{
+    struct call *c = fresh(1500, 4);
+    (void)state;
+    c->width = 12;
+    for (size_t i = 0; i < c->n; i++)
+        c->x[i] = i == 1234 || i == 1400 ? 1023 : c->x[i] % 1023;
+    execute(c, run_argmax);
+    for (int s = 0; s < 3; s++)
+        assert_int_equal(c->index[s], 1234);
+    assert_int_equal(c->costs.rounds, 2 * 6 + 1);
+    finish(c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(multiply16_at_tile_boundaries),
+        cmocka_unit_test(multiply32_at_tile_boundaries),
+        cmocka_unit_test(multiply64_at_tile_boundaries),
+        cmocka_unit_test(bits_become_numbers16),
+        cmocka_unit_test(bits_become_numbers32),
+        cmocka_unit_test(bits_become_numbers64),
+        cmocka_unit_test(shared_numbers_compare16),
+        cmocka_unit_test(shared_numbers_compare32),
+        cmocka_unit_test(shared_numbers_compare64),
+        cmocka_unit_test(shared_bits_compare_unsigned),
+        cmocka_unit_test(widening_is_exact),
+        cmocka_unit_test(matrix16_costs_its_output),
+        cmocka_unit_test(matrix32_costs_its_output),
+        cmocka_unit_test(a_bit_times_a_value),
+        cmocka_unit_test(gates_of_a_layer_read_before_any_writes),
+        cmocka_unit_test(argmax_of_a_thousand_takes_at_most_ten_rounds),
+        cmocka_unit_test(argmax_of_many_is_tiled),
+    };
+    return THREE_EACH_KERNEL(tests);
+}
