@@ -1,8 +1,10 @@
 /*
  * The estimator and central AIM, measured. Two uses:
  *
- *   bench_pgm [--json FILE] [--only PART]
+ *   bench_pgm [--json FILE] [--only PART] [--table NAME] [--seeds N] [--rounds N] [--plain]
  *       PART: nursery, bp, aim or wide. Reference figures stand beside in reference/baselines.md.
+ *       AIM runs on six tables with 5 seeds and T = 10 at (1, 1e-5), and annealed; adult also with
+ *       T = 32. --plain fits by the reference's mirror descent.
  *   bench_pgm --case FILE [--iterations N] [--plain] [--marginal a,b]...
  *       Fits one case and prints loss, CPU seconds and the marginals asked for. A case is
  *         { "domain": { "age": 32, "sex": 2 },  attributes in order, and their sizes
@@ -36,6 +38,13 @@
 
 #define CASE_BYTES (1u << 30)
 #define MARGINALS_MAX 64
+
+struct bench {
+    struct log *log;
+    const char *table; /* NULL: all */
+    unsigned seeds, rounds;
+    enum fit_method method;
+};
 
 static double cpu_s(void)
 {
@@ -246,8 +255,9 @@ static const char *data_folder(void)
     return folder != NULL ? folder : "../shared/data";
 }
 
-static json_t *bench_nursery(struct log *log)
+static json_t *bench_nursery(const struct bench *b)
 {
+    struct log *log = b->log;
     static const unsigned iterations[] = {100, 1000, 10000};
     char path[4096];
     struct pgm_case c;
@@ -341,7 +351,7 @@ static json_t *bench_bp_one(unsigned cliques, uint32_t size, struct log *log)
     return out;
 }
 
-static json_t *bench_bp(struct log *log)
+static json_t *bench_bp(const struct bench *b)
 {
     static const struct {
         unsigned cliques;
@@ -349,7 +359,7 @@ static json_t *bench_bp(struct log *log)
     } shape[] = {{8, 5}, {10, 10}, {12, 20}, {11, 30}, {8, 50}, {14, 60}, {9, 100}};
     json_t *list = json_array(), *out = json_object();
     for (size_t i = 0; i < sizeof shape / sizeof shape[0]; i++)
-        json_array_append_new(list, bench_bp_one(shape[i].cliques, shape[i].size, log));
+        json_array_append_new(list, bench_bp_one(shape[i].cliques, shape[i].size, b->log));
     printf("(kernel: %s)\n", sweep_best()->name);
     json_object_set_new(out, "bp_ms", list);
     json_object_set_new(out, "kernel", json_string(sweep_best()->name));
@@ -421,19 +431,16 @@ struct aim_figures {
     double l1, l1_model, cpu, loss, rounds, peak;
 };
 
-static struct aim_options bench_options(const struct aim_case *c, unsigned rounds, bool annealed)
+static struct aim_options aim_terms(const struct bench *b, const struct aim_case *c,
+                                    unsigned rounds)
 {
-    struct aim_options o = {.domain = c->domain,
-                            .workload = c->workload,
-                            .limits = {.rho = budget_rho(1, 1e-5), .epsilon_slack = 1},
-                            .rounds = rounds,
-                            .bounds = {.bits = 17}};
-    const char *final = getenv("BENCH_FIT_FINAL"), *fit = getenv("BENCH_FIT_ROUND");
-    o.annealed = annealed;
-    o.fit = getenv("BENCH_PLAIN") != NULL ? FIT_PLAIN : FIT_FAST;
-    o.fit_final = final != NULL ? (unsigned)atoi(final) : 0;
-    o.fit_round = fit != NULL ? (unsigned)atoi(fit) : 0;
-    return o;
+    return (struct aim_options){.domain = c->domain,
+                                .workload = c->workload,
+                                .limits = {.rho = budget_rho(1, 1e-5), .epsilon_slack = 1},
+                                .annealed = rounds == 0,
+                                .rounds = rounds,
+                                .bounds = {.bits = 21},
+                                .fit = b->method};
 }
 
 static enum err aim_once(const struct aim_case *c, const struct aim_options *o, uint64_t seed,
@@ -469,12 +476,12 @@ static enum err aim_once(const struct aim_case *c, const struct aim_options *o, 
     return e;
 }
 
-/* In a process of its own, for its peak memory. */
-static enum err aim_apart(const char *name, unsigned rounds, bool annealed, uint64_t seed,
-                          struct aim_figures *f, struct log *log)
+/* In a process of its own, for its peak memory. Annealed where rounds is 0. */
+static enum err aim_apart(const struct bench *b, const char *name, unsigned rounds, uint64_t seed,
+                          struct aim_figures *f)
 {
     int ends[2], status = 1;
-    struct rusage usage;
+    struct rusage usage = {0};
     pid_t child;
     bool got;
     if (pipe(ends) != 0)
@@ -482,10 +489,10 @@ static enum err aim_apart(const char *name, unsigned rounds, bool annealed, uint
     child = fork();
     if (child == 0) {
         struct aim_case c;
-        enum err e = aim_case_read(&c, name, log);
+        enum err e = aim_case_read(&c, name, b->log);
         if (e == ERR_OK) {
-            struct aim_options o = bench_options(&c, rounds, annealed);
-            e = aim_once(&c, &o, seed, f, log);
+            struct aim_options o = aim_terms(b, &c, rounds);
+            e = aim_once(&c, &o, seed, f, b->log);
         }
         _exit(e == ERR_OK && write(ends[1], f, sizeof *f) == sizeof *f ? 0 : 1);
     }
@@ -494,18 +501,20 @@ static enum err aim_apart(const char *name, unsigned rounds, bool annealed, uint
     close(ends[0]);
     if (child > 0)
         wait4(child, &status, 0, &usage);
-    f->peak = child > 0 ? (double)usage.ru_maxrss / 1024 : 0;
+    f->peak = (double)usage.ru_maxrss / 1024;
     return got && status == 0 ? ERR_OK : ERR_SYSTEM;
 }
 
-static json_t *bench_aim_one(const char *name, unsigned rounds, bool annealed, unsigned seeds,
-                             struct log *log)
+static void bench_aim_one(const struct bench *b, const char *name, unsigned rounds, json_t *list)
 {
     struct aim_figures sum = {0}, f = {0};
-    double square = 0, n = seeds;
-    for (uint64_t seed = 1; seed <= seeds; seed++) {
-        if (aim_apart(name, rounds, annealed, seed, &f, log) != ERR_OK)
-            return NULL;
+    double square = 0, n = b->seeds, scatter;
+    fflush(NULL);
+    for (uint64_t seed = 1; seed <= b->seeds; seed++) {
+        if (aim_apart(b, name, rounds, seed, &f) != ERR_OK) {
+            log_error(b->log, "%s: the run with seed %llu failed", name, (unsigned long long)seed);
+            return;
+        }
         sum.l1 += f.l1 / n;
         square += f.l1 * f.l1 / n;
         sum.l1_model += f.l1_model / n;
@@ -514,40 +523,40 @@ static json_t *bench_aim_one(const char *name, unsigned rounds, bool annealed, u
         sum.rounds += f.rounds / n;
         sum.peak = fmax(sum.peak, f.peak);
     }
+    scatter = sqrt(fmax(0, square - sum.l1 * sum.l1) / fmax(1, n - 1));
     printf("%-14s %-8s rounds %5.1f  L1 %.4f +- %.4f  of model %.4f  %7.3f CPU s  %5.0f MiB  loss "
            "%.5g\n",
-           name, annealed ? "annealed" : "fixed", sum.rounds, sum.l1,
-           sqrt(fmax(0, square - sum.l1 * sum.l1) / fmax(1, n - 1)), sum.l1_model, sum.cpu,
-           sum.peak, sum.loss);
-    fflush(stdout);
-    return json_pack("{sssbsfsfsfsfsf}", "table", name, "annealed", annealed, "l1", sum.l1,
-                     "l1_model", sum.l1_model, "cpu_s", sum.cpu, "peak_mib", sum.peak, "rounds",
-                     sum.rounds);
+           name, rounds == 0 ? "annealed" : "fixed", sum.rounds, sum.l1, scatter, sum.l1_model,
+           sum.cpu, sum.peak, sum.loss);
+    json_array_append_new(list,
+                          json_pack("{sssbsisfsfsfsfsfsf}", "table", name, "annealed", rounds == 0,
+                                    "seeds", (int)b->seeds, "l1", sum.l1, "l1_standard_error",
+                                    scatter, "l1_model", sum.l1_model, "cpu_s", sum.cpu, "peak_mib",
+                                    sum.peak, "rounds", sum.rounds));
 }
 
-static json_t *bench_aim(struct log *log)
+static json_t *bench_aim(const struct bench *b)
 {
     static const char *const tables[] = {"adult",    "adult_pgm",     "nursery",
                                          "mushroom", "breast_cancer", "compas_caps"};
-    const char *seeds = getenv("BENCH_SEEDS"), *only = getenv("BENCH_TABLE");
     json_t *list = json_array(), *out = json_object();
-    unsigned n = seeds != NULL ? (unsigned)atoi(seeds) : 5;
     json_object_set_new(out, "aim", list);
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         char path[4096];
         struct stat s;
-        if (only != NULL && strcmp(only, tables[i]) != 0)
+        if (b->table != NULL && strcmp(b->table, tables[i]) != 0)
             continue;
         snprintf(path, sizeof path, "%s/%s.csv", data_folder(), tables[i]);
         if (stat(path, &s) != 0) {
             printf("%s is absent: %s is left out (set TREFOIL_DATA)\n", path, tables[i]);
             continue;
         }
-        json_array_append_new(list, bench_aim_one(tables[i], 10, false, n, log));
-        if (getenv("BENCH_FIXED") == NULL)
-            json_array_append_new(list, bench_aim_one(tables[i], 0, true, n, log));
+        bench_aim_one(b, tables[i], b->rounds, list);
+        if (b->rounds != 10)
+            continue;
+        bench_aim_one(b, tables[i], 0, list);
         if (strcmp(tables[i], "adult") == 0)
-            json_array_append_new(list, bench_aim_one(tables[i], 32, false, 1, log));
+            bench_aim_one(b, tables[i], 32, list);
     }
     return out;
 }
@@ -584,15 +593,14 @@ static enum err wide_new(struct aim_case *c, size_t rows, struct log *log)
     return e;
 }
 
-static json_t *bench_wide_one(size_t rows, unsigned rounds, struct log *log)
+static json_t *bench_wide_one(const struct bench *b, size_t rows, unsigned rounds)
 {
     struct aim_case c = {0};
     struct aim_figures f = {0};
     json_t *out = NULL;
-    if (wide_new(&c, rows, log) == ERR_OK) {
-        struct aim_options o = bench_options(&c, rounds, false);
-        o.bounds.bits = 21;
-        if (aim_once(&c, &o, 1, &f, log) == ERR_OK) {
+    if (wide_new(&c, rows, b->log) == ERR_OK) {
+        struct aim_options o = aim_terms(b, &c, rounds);
+        if (aim_once(&c, &o, 1, &f, b->log) == ERR_OK) {
             printf("wide: %d attributes, %zu rows, %zu queries, %u rounds: L1 %.4f of model %.4f, "
                    "%.2f CPU s, %ld MiB\n",
                    WIDE_ATTRIBUTES, rows, c.workload->queries, rounds, f.l1, f.l1_model, f.cpu,
@@ -605,75 +613,92 @@ static json_t *bench_wide_one(size_t rows, unsigned rounds, struct log *log)
     return out;
 }
 
-static json_t *bench_wide(struct log *log)
+static json_t *bench_wide(const struct bench *b)
 {
     json_t *list = json_array(), *out = json_object();
-    json_array_append_new(list, bench_wide_one(WIDE_ROWS / 10, 10, log));
-    json_array_append_new(list, bench_wide_one(WIDE_ROWS, 10, log));
-    json_array_append_new(list, bench_wide_one(WIDE_ROWS, 40, log));
+    json_array_append_new(list, bench_wide_one(b, WIDE_ROWS / 10, 10));
+    json_array_append_new(list, bench_wide_one(b, WIDE_ROWS, 10));
+    json_array_append_new(list, bench_wide_one(b, WIDE_ROWS, 40));
     json_object_set_new(out, "wide", list);
     return out;
 }
 
 /* --- command line ---------------------------------------------------------------------------- */
 
-static int all(const char *json, const char *only, struct log *log)
+static int all(const struct bench *b, const char *json, const char *only)
 {
     static const struct {
         const char *name;
-        json_t *(*run)(struct log *log);
+        json_t *(*run)(const struct bench *b);
     } part[] = {
         {"nursery", bench_nursery}, {"bp", bench_bp}, {"aim", bench_aim}, {"wide", bench_wide}};
     json_t *root = json_object();
     int status = 0;
     for (size_t i = 0; i < sizeof part / sizeof part[0]; i++)
         if (only == NULL || strcmp(only, part[i].name) == 0) {
-            json_t *figures = part[i].run(log);
+            json_t *figures = part[i].run(b);
             json_object_update(root, figures);
             json_decref(figures);
         }
     if (json != NULL && json_dump_file(root, json, JSON_INDENT(2)) != 0) {
-        log_error(log, "cannot write %s", json);
+        log_error(b->log, "cannot write %s", json);
         status = 1;
     }
     json_decref(root);
     return status;
 }
 
+struct arguments {
+    struct bench bench;
+    const char *json, *only, *file;
+    char *marginal[MARGINALS_MAX];
+    size_t marginals;
+    unsigned iterations;
+};
+
+static bool take(struct arguments *a, const char *option, char *value)
+{
+    if (strcmp(option, "--json") == 0)
+        a->json = value;
+    else if (strcmp(option, "--only") == 0)
+        a->only = value;
+    else if (strcmp(option, "--table") == 0)
+        a->bench.table = value;
+    else if (strcmp(option, "--seeds") == 0)
+        a->bench.seeds = (unsigned)strtoul(value, NULL, 10);
+    else if (strcmp(option, "--rounds") == 0)
+        a->bench.rounds = (unsigned)strtoul(value, NULL, 10);
+    else if (strcmp(option, "--case") == 0)
+        a->file = value;
+    else if (strcmp(option, "--iterations") == 0)
+        a->iterations = (unsigned)strtoul(value, NULL, 10);
+    else if (strcmp(option, "--marginal") == 0 && a->marginals < MARGINALS_MAX)
+        a->marginal[a->marginals++] = value;
+    else
+        return false;
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     struct log log = {.file = stderr, .level = LOG_WARN};
-    const char *json = NULL, *only = NULL, *file = NULL;
-    char *marginal[MARGINALS_MAX];
-    enum fit_method method = FIT_FAST;
-    unsigned iterations = AIM_FIT_FINAL;
-    size_t marginals = 0;
+    struct arguments a = {.bench = {.log = &log, .seeds = 5, .rounds = 10},
+                          .iterations = AIM_FIT_FINAL};
     for (int i = 1; i < argc; i++) {
-        const char *option = argv[i];
-        if (strcmp(option, "--plain") == 0) {
-            method = FIT_PLAIN;
-            continue;
-        }
-        if (++i == argc) {
-            log_error(&log, "%s needs a value; see the head of bench/bench_pgm.c", option);
+        if (strcmp(argv[i], "--plain") == 0) {
+            a.bench.method = FIT_PLAIN;
+        } else if (i + 1 == argc || !take(&a, argv[i], argv[i + 1])) {
+            log_error(&log, "%s is unknown or lacks its value; see the head of bench/bench_pgm.c",
+                      argv[i]);
             return 2;
-        }
-        if (strcmp(option, "--json") == 0)
-            json = argv[i];
-        else if (strcmp(option, "--only") == 0)
-            only = argv[i];
-        else if (strcmp(option, "--case") == 0)
-            file = argv[i];
-        else if (strcmp(option, "--iterations") == 0)
-            iterations = (unsigned)strtoul(argv[i], NULL, 10);
-        else if (strcmp(option, "--marginal") == 0 && marginals < MARGINALS_MAX)
-            marginal[marginals++] = argv[i];
-        else {
-            log_error(&log, "unknown option %s; see the head of bench/bench_pgm.c", option);
-            return 2;
+        } else {
+            i++;
         }
     }
-    if (file == NULL)
-        return all(json, only, &log);
-    return run_case(file, method, iterations, marginal, marginals, &log) == ERR_OK ? 0 : 1;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (a.file == NULL)
+        return all(&a.bench, a.json, a.only);
+    return run_case(a.file, a.bench.method, a.iterations, a.marginal, a.marginals, &log) == ERR_OK
+               ? 0
+               : 1;
 }

@@ -64,7 +64,7 @@ static void shape_new(struct shape *s, struct random *r, unsigned attributes, un
     *s = (struct shape){.whole.n = (uint16_t)attributes};
     assert_int_equal(domain_new(&s->domain), ERR_OK);
     for (unsigned a = 0; a < attributes; a++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof name, "a%u", a);
         assert_int_equal(domain_add_integer(s->domain, name, 0, (int64_t)random_below(r, largest),
                                             NULL, DOMAIN_REJECT, NULL),
