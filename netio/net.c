@@ -531,6 +531,10 @@ static enum err too_late(struct net *net, int64_t now)
 /*
  * Waits for what is outstanding. After a while also for a word of a neighbour that has done its part
  * of the round: it may give up over the silence of the other, or over a bad frame.
+ *
+ * Not preceded by trying again with sched_yield() between: with three processes on two cores that
+ * left a small round in one direction at 40 - 50 us, gained a twentieth in two, and cost 15 to 60 %
+ * more CPU, which the neighbours need.
  */
 static enum err wait_for(struct net *net, const struct outstanding *left)
 {

@@ -106,7 +106,12 @@ struct transport_zmq_options {
     const uint8_t *curve_public, *curve_secret;
     const uint8_t *peer_public[2];
     size_t max_message; /* bytes; a longer message is refused by the library */
-    int depth;          /* messages a queue (high-water mark) */
+    /*
+     * Messages a queue (high-water mark). On a stream 2 to 8 long frames are as fast as more; 16 of
+     * 512 KiB fall out of the cache (0.88 CPU seconds a GB in place of 0.67). The kernel's own socket
+     * buffers stay: 128 KiB to 4 MiB made no difference beyond noise, and a fixed size cannot grow with delay.
+     */
+    int depth;
     struct log *log;
 };
 
