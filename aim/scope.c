@@ -119,7 +119,7 @@ void factor_sum(const struct scope *scope, const double *cells, const struct sco
         out[w.place] += cells[i];
 }
 
-/* One run of the last attribute: step_ are how its values move in each table. */
+/* One run of one attribute's values: `step` says how they move in each table. */
 static void contract_run(double *out, const double *f, const double *g, uint32_t size,
                          const uint64_t step[3])
 {
@@ -134,17 +134,37 @@ static void contract_run(double *out, const double *f, const double *g, uint32_t
     }
 }
 
-/* The last attribute of a walk as a run of its own: its step, with the walk going past it. */
-static uint64_t take_last(struct scope_walk *w)
+/* Takes an attribute out of a walk, to be a run of its own: returns its step. */
+static uint64_t take_out(struct scope_walk *w, unsigned attribute)
 {
-    return w->n > 0 ? w->step[--w->n] : 0;
+    uint64_t step = w->n > 0 ? w->step[attribute] : 0;
+    for (unsigned i = attribute; i + 1 < w->n; i++) {
+        w->size[i] = w->size[i + 1];
+        w->step[i] = w->step[i + 1];
+    }
+    w->n -= w->n > 0;
+    return step;
+}
+
+/* The attribute of most values: its runs are the longest. */
+static unsigned longest_run(const struct scope *s, const struct domain *d, uint32_t *size)
+{
+    unsigned best = 0;
+    *size = 1;
+    for (unsigned i = 0; i < s->n; i++)
+        if (d->attribute[s->attribute[i]].size >= *size) {
+            *size = d->attribute[s->attribute[i]].size;
+            best = i;
+        }
+    return best;
 }
 
 enum err factor_contract(struct factor *f, const struct factor *g, const struct scope *keep,
                          const struct domain *d)
 {
     struct scope both = scope_union(&f->scope, &g->scope), kept = scope_intersect(&both, keep);
-    uint32_t size = both.n > 0 ? d->attribute[both.attribute[both.n - 1]].size : 1;
+    uint32_t size;
+    unsigned inner = longest_run(&both, d, &size);
     uint64_t cells = scope_cells(&both, d), step[3];
     struct scope_walk in_out, in_f, in_g;
     struct factor out;
@@ -152,9 +172,9 @@ enum err factor_contract(struct factor *f, const struct factor *g, const struct 
     scope_walk_start(&in_out, &both, &kept, d);
     scope_walk_start(&in_f, &both, &f->scope, d);
     scope_walk_start(&in_g, &both, &g->scope, d);
-    step[0] = take_last(&in_out);
-    step[1] = take_last(&in_f);
-    step[2] = take_last(&in_g);
+    step[0] = take_out(&in_out, inner);
+    step[1] = take_out(&in_f, inner);
+    step[2] = take_out(&in_g, inner);
     for (uint64_t i = 0; i < cells; i += size) {
         contract_run(out.value + in_out.place, f->value + in_f.place, g->value + in_g.place, size,
                      step);

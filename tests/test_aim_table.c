@@ -170,6 +170,85 @@ static void options_are_followed(void **state)
     domain_free(&d);
 }
 
+/* --- files written at random, whose meaning is known */
+
+static void put(char *text, size_t *n, const char *s)
+{
+    size_t size = strlen(s);
+    memcpy(text + *n, s, size);
+    *n += size;
+}
+
+/* One field: quoted or not, with spaces around it. */
+static void put_field(char *text, size_t *n, const char *s, bool must, struct random *r)
+{
+    static const char *const space[] = {"", "", "", " ", "  ", "\t"};
+    bool quoted = must || random_below(r, 4) == 0;
+    put(text, n, space[random_below(r, 6)]);
+    if (quoted)
+        put(text, n, "\"");
+    for (; *s != '\0'; s++) {
+        char c[3] = {*s, *s == '"' ? '"' : '\0', '\0'};
+        put(text, n, c);
+    }
+    if (quoted)
+        put(text, n, "\"");
+    put(text, n, space[random_below(r, 6)]);
+}
+
+static void random_files_read_as_they_were_meant(void **state)
+{
+    static const char *const colour[] = {"red", "a, b", "say \"x\""};
+    static const char *const age[] = {"-1", "0", "1", "+2", "3.0", ""};
+    static const char *const dose[] = {"0.0005", "0.5", "1e6", "NA"};
+    static const char *const junk[] = {"", "x", "1,2", "two\nlines", "\"", "\xc3\xa9"};
+    static const char *const name[] = {"colour", "age", "dose", "other"};
+    static char text[200000];
+    struct random r;
+    (void)state;
+    random_seed_u64(&r, 4);
+    for (int run = 0; run < 100; run++) {
+        struct domain *d = three();
+        unsigned order[4] = {0, 1, 2, 3}, rows = (unsigned)random_below(&r, 200);
+        const char *end = random_u64(&r) & 1 ? "\r\n" : "\n";
+        uint16_t code[200][4];
+        struct table *t;
+        char sink[4000];
+        size_t n = 0;
+        for (unsigned i = 4; i > 1; i--) {
+            unsigned k = (unsigned)random_below(&r, i), swap = order[i - 1];
+            order[i - 1] = order[k];
+            order[k] = swap;
+        }
+        if (random_u64(&r) & 1)
+            put(text, &n, "\xef\xbb\xbf");
+        for (unsigned i = 0; i < 4; i++) {
+            put_field(text, &n, name[order[i]], false, &r);
+            put(text, &n, i < 3 ? "," : end);
+        }
+        for (unsigned row = 0; row < rows; row++) {
+            for (unsigned i = 0; i < 4; i++) {
+                static const unsigned sizes[] = {3, 6, 4, 6};
+                unsigned a = order[i], v = (unsigned)random_below(&r, sizes[a]);
+                const char *s = a == 0 ? colour[v] : a == 1 ? age[v] : a == 2 ? dose[v] : junk[v];
+                code[row][a] = (uint16_t)v;
+                put_field(text, &n, s, strpbrk(s, ",\"\n") != NULL, &r);
+                put(text, &n, i < 3 ? "," : row + 1 == rows && run % 3 == 0 ? "" : end);
+            }
+            if (random_below(&r, 20) == 0 && row + 1 < rows)
+                put(text, &n, end); /* a blank line */
+        }
+        if (read_text(&t, d, text, n, NULL, sink, sizeof sink) != ERR_OK)
+            fail_msg("run %d: %s", run, sink);
+        assert_int_equal(t->rows, rows);
+        for (unsigned row = 0; row < rows; row++)
+            for (unsigned a = 0; a < 3; a++)
+                assert_int_equal(t->column[a][row], code[row][a]);
+        table_free(&t);
+        domain_free(&d);
+    }
+}
+
 static void decimals_may_begin_with_a_comma(void **state)
 {
     static const struct table_csv_options comma = {.delimiter = ';', .decimal = ','};
@@ -274,6 +353,7 @@ int main(void)
         cmocka_unit_test(errors_say_where_and_what),
         cmocka_unit_test(only_the_first_problems_are_printed),
         cmocka_unit_test(options_are_followed),
+        cmocka_unit_test(random_files_read_as_they_were_meant),
         cmocka_unit_test(decimals_may_begin_with_a_comma),
         cmocka_unit_test(what_is_written_reads_back),
         cmocka_unit_test(a_lone_missing_value_is_not_a_blank_line),
