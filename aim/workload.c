@@ -10,7 +10,7 @@
 
 #define CLIQUES_MAX (UINT64_C(1) << 22)
 #define CELLS_MAX (UINT64_C(1) << 32)
-#define SUBSETS_MAX ((1u << CLIQUE_MAX) - 1)
+#define SUBSETS_ALL (UINT64_C(1) << 26)
 
 bool clique_equal(const struct clique *a, const struct clique *b)
 {
@@ -161,6 +161,36 @@ static enum err attribute_weights(const struct domain *d, const struct given *g,
     return ERR_OK;
 }
 
+static enum err too_many_cells(const struct domain *d, const struct clique *c, struct log *log)
+{
+    char name[256];
+    clique_name(c, d, name, sizeof name);
+    log_error(log,
+              "the workload needs more than 2^32 cells (reached at %s); use fewer or smaller "
+              "marginals, or coarser bins",
+              name);
+    return ERR_STUDY;
+}
+
+/* What the marginals as given take alone, before anything is allocated by their subsets. */
+static enum err check_given(const struct workload *w, const struct domain *d, struct log *log)
+{
+    uint64_t cells = 0, subsets = 0;
+    for (size_t i = 0; i < w->cliques; i++) {
+        uint64_t more = clique_cells(&w->clique[i], d);
+        if (more > CELLS_MAX || cells + more > CELLS_MAX)
+            return too_many_cells(d, &w->clique[i], log);
+        cells += more;
+        subsets += clique_subsets(&w->clique[i]);
+    }
+    if (subsets > SUBSETS_ALL) {
+        log_error(log, "the workload's %zu marginals have %llu subsets; at most %llu are handled",
+                  w->cliques, (unsigned long long)subsets, (unsigned long long)SUBSETS_ALL);
+        return ERR_STUDY;
+    }
+    return ERR_OK;
+}
+
 static enum err enumerate(struct workload *w)
 {
     size_t all = 0, n = 0, kept = 0;
@@ -199,15 +229,8 @@ static enum err count_cells(struct workload *w, const struct domain *d, const do
         w->one_ways += q->clique.n == 1;
         for (unsigned k = 0; k < q->clique.n; k++)
             q->weight += weight[q->clique.attribute[k]];
-        if (q->cells > CELLS_MAX || w->cells + q->cells > CELLS_MAX) {
-            char name[256];
-            clique_name(&q->clique, d, name, sizeof name);
-            log_error(log,
-                      "the workload needs more than 2^32 cells (reached at %s); use fewer or "
-                      "smaller marginals, or coarser bins",
-                      name);
-            return ERR_STUDY;
-        }
+        if (q->cells > CELLS_MAX || w->cells + q->cells > CELLS_MAX)
+            return too_many_cells(d, &q->clique, log);
         w->cells += q->cells;
     }
     return ERR_OK;
@@ -244,6 +267,8 @@ static enum err build(struct workload *w, const struct domain *d, struct log *lo
         e = check_repeats(d, g, w->cliques, log);
     if (e == ERR_OK)
         e = attribute_weights(d, g, w->cliques, weight, log);
+    if (e == ERR_OK)
+        e = check_given(w, d, log);
     if (e == ERR_OK)
         e = enumerate(w);
     if (e == ERR_OK)
