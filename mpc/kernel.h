@@ -31,9 +31,9 @@
     /* the sum of x y, and of x */                                                                 \
     uint##bits##_t (*dot##bits)(const uint##bits##_t *x, const uint##bits##_t *y, size_t n);       \
     uint##bits##_t (*sum##bits)(const uint##bits##_t *x, size_t n);                                \
-    /* out += x + y: the third component joins the two of an opening */                            \
-    void (*join##bits)(uint##bits##_t * out, const uint##bits##_t *x, const uint##bits##_t *y,     \
-                       size_t n);                                                                  \
+    /* out = in + x + y: the third component joins the two of an opening */                        \
+    void (*join##bits)(uint##bits##_t * out, const uint##bits##_t *in, const uint##bits##_t *x,    \
+                       const uint##bits##_t *y, size_t n);                                         \
     /* with b the bits as numbers: out = b - f;  out = (1 - 2 b) v - g;  out = b + g + h */        \
     void (*bit_less##bits)(uint##bits##_t * out, const uint64_t *b, const uint##bits##_t *f,       \
                            size_t n);                                                              \
@@ -50,6 +50,9 @@ struct kernel {
     void (*gate)(uint64_t *z, const uint64_t *xa, const uint64_t *xb, const uint64_t *ya,
                  const uint64_t *yb, const uint64_t *c, size_t words);
     void (*exclusive)(uint64_t *out, const uint64_t *x, const uint64_t *y, size_t words);
+    /* out = in ^ x ^ y */
+    void (*join_bits)(uint64_t *out, const uint64_t *in, const uint64_t *x, const uint64_t *y,
+                      size_t words);
     KERNEL_RING(16)
     KERNEL_RING(32)
     KERNEL_RING(64)

@@ -36,23 +36,16 @@ static enum err opening_consume(void *self, size_t offset, const uint8_t *in, si
 {
     const struct opening *o = self;
     const struct kernel *k = o->p->kernel;
-    const size_t step = (size_t)8 << 10;
-    for (size_t at = offset; at < offset + n; at += step) {
-        size_t bytes = offset + n - at < step ? offset + n - at : step;
-        void *out = o->out + at;
-        const void *a = o->a + at, *b = o->b + at;
-        memcpy(out, in + (at - offset), bytes);
-        if (o->width == 16)
-            k->join16(out, a, b, bytes / 2);
-        else if (o->width == 32)
-            k->join32(out, a, b, bytes / 4);
-        else if (o->width == 64)
-            k->join64(out, a, b, bytes / 8);
-        else {
-            k->exclusive(out, out, a, bytes / 8);
-            k->exclusive(out, out, b, bytes / 8);
-        }
-    }
+    void *out = o->out + offset;
+    const void *words = in, *a = o->a + offset, *b = o->b + offset;
+    if (o->width == 16)
+        k->join16(out, words, a, b, n / 2);
+    else if (o->width == 32)
+        k->join32(out, words, a, b, n / 4);
+    else if (o->width == 64)
+        k->join64(out, words, a, b, n / 8);
+    else
+        k->join_bits(out, words, a, b, n / 8);
     return ERR_OK;
 }
 

@@ -88,6 +88,11 @@ static void gates(void **state)
             SET(uint64_t, r.twin, i, IN(uint64_t, 0) ^ IN(uint64_t, 1));
         k->exclusive(r.out, r.in[0], r.in[1], n);
     })
+    EACH_CASE({
+        for (size_t i = 0; i < n; i++)
+            SET(uint64_t, r.twin, i, IN(uint64_t, 0) ^ IN(uint64_t, 1) ^ IN(uint64_t, 2));
+        k->join_bits(r.out, r.in[2], r.in[0], r.in[1], n);
+    })
 }
 
 #define BIT(p, i) (GET(uint64_t, p, (i) / 64) >> (i) % 64 & 1)
@@ -125,9 +130,9 @@ static void gates(void **state)
         EACH_CASE({                                                                                \
             for (size_t i = 0; i < n; i++)                                                         \
                 SET(uint##bits##_t, r.twin, i,                                                     \
-                    (uint64_t)GET(uint##bits##_t, r.twin, i) + IN(uint##bits##_t, 0) +             \
+                    (uint64_t)IN(uint##bits##_t, 2) + IN(uint##bits##_t, 0) +                      \
                         IN(uint##bits##_t, 1));                                                    \
-            k->join##bits(r.out, r.in[0], r.in[1], n);                                             \
+            k->join##bits(r.out, r.in[2], r.in[0], r.in[1], n);                                    \
         })                                                                                         \
     }                                                                                              \
     static void ring##bits##_bits(void **state)                                                    \
