@@ -28,6 +28,10 @@ size_t answers_bytes(uint64_t cells, unsigned bits);
 enum err answers_split(const int64_t *counts, uint64_t cells, unsigned bits,
                        const uint8_t seed[2][ANSWERS_SEED_SIZE], uint8_t *vector) MUST_CHECK;
 
+/* vector ^= the streams of both seeds: the last step of every owner's side. */
+enum err answers_mask(const uint8_t seed[2][ANSWERS_SEED_SIZE], uint8_t *vector,
+                      size_t bytes) MUST_CHECK;
+
 /* One upload as a server holds it: its two components, a seed where that component is one, else the
  * vector. */
 struct answers_upload {
