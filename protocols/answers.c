@@ -1,7 +1,6 @@
 #include "protocols/answers.h"
 
 #include "base/memory.h"
-#include "base/secret.h"
 #include "mpc/adder.h"
 #include "mpc/convert.h"
 
@@ -32,23 +31,16 @@ enum err answers_mask(const uint8_t seed[2][ANSWERS_SEED_SIZE], uint8_t *vector,
     return e;
 }
 
-enum err answers_split(const int64_t *counts, uint64_t cells, unsigned bits,
-                       const uint8_t seed[2][ANSWERS_SEED_SIZE], uint8_t *vector)
+enum err answers_pack(const int64_t *counts, uint64_t cells, unsigned bits, uint8_t *vector)
 {
-    size_t bytes = answers_bytes(cells, bits);
-    enum err e = ERR_OK;
-    memset(vector, 0, bytes);
-    for (uint64_t i = 0; e == ERR_OK && i < cells; i++) {
+    memset(vector, 0, answers_bytes(cells, bits));
+    for (uint64_t i = 0; i < cells; i++) {
         if (counts[i] < 0 || counts[i] >> bits != 0)
-            e = ERR_DATA;
-        for (unsigned k = 0; e == ERR_OK && k < bits; k++)
+            return ERR_DATA;
+        for (unsigned k = 0; k < bits; k++)
             vector[(i * bits + k) / 8] |= (uint8_t)((counts[i] >> k & 1) << ((i * bits + k) % 8));
     }
-    if (e == ERR_OK)
-        e = answers_mask(seed, vector, bytes);
-    if (e != ERR_OK) /* what was packed so far is not masked by both seeds */
-        secret_wipe(vector, bytes);
-    return e;
+    return ERR_OK;
 }
 
 /* Cells [from, from + n) of a packed vector as planes. */

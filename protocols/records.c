@@ -1,7 +1,6 @@
 #include "protocols/records.h"
 
 #include "base/memory.h"
-#include "base/secret.h"
 #include "mpc/bits.h"
 #include "mpc/convert.h"
 #include "mpc/ring.h"
@@ -39,10 +38,13 @@ size_t records_bytes(const struct records_shape *shape, size_t records)
 /* --- the owner's side ------------------------------------------------------------------------------ */
 
 /* Planes in order: validity, then each attribute's code from the highest bit down. */
-static enum err pack(const struct records_shape *shape, uint16_t *const *column, size_t rows,
-                     size_t records, uint8_t *vector)
+enum err records_pack(const struct records_shape *shape, uint16_t *const *column, size_t rows,
+                      size_t records, uint8_t *vector)
 {
     size_t plane_bytes = records / 8 + (records % 8 != 0), plane = 1;
+    memset(vector, 0, records_bytes(shape, records));
+    if (rows > records)
+        return ERR_DATA;
     for (size_t i = 0; i < rows; i++)
         vector[i / 8] |= (uint8_t)(1u << (i % 8));
     for (size_t a = 0; a < shape->attributes; a++) {
@@ -57,21 +59,6 @@ static enum err pack(const struct records_shape *shape, uint16_t *const *column,
         plane += bits;
     }
     return ERR_OK;
-}
-
-enum err records_split(const struct records_shape *shape, uint16_t *const *column, size_t rows,
-                       size_t records, const uint8_t seed[2][ANSWERS_SEED_SIZE], uint8_t *vector)
-{
-    size_t bytes = records_bytes(shape, records);
-    enum err e = rows > records ? ERR_DATA : ERR_OK;
-    memset(vector, 0, bytes);
-    if (e == ERR_OK)
-        e = pack(shape, column, rows, records, vector);
-    if (e == ERR_OK)
-        e = answers_mask(seed, vector, bytes);
-    if (e != ERR_OK) /* not masked by both seeds */
-        secret_wipe(vector, bytes);
-    return e;
 }
 
 /* --- one-hot matrices ------------------------------------------------------------------------------ */

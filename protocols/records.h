@@ -34,12 +34,11 @@ unsigned records_bits(const struct records_shape *shape);
 size_t records_bytes(const struct records_shape *shape, size_t records);
 
 /*
- * The owner's side: component 2 of `rows` rows padded to `records`, given the seeds of components 0 and 1. ERR_DATA if
- * there are more rows than that, or a code outside its attribute.
+ * The owner's side: `rows` rows, padded to `records`, packed into records_bytes(); to be masked by
+ * answers_mask(). ERR_DATA if there are more rows than that, or a code outside its attribute.
  */
-enum err records_split(const struct records_shape *shape, uint16_t *const *column, size_t rows,
-                       size_t records, const uint8_t seed[2][ANSWERS_SEED_SIZE],
-                       uint8_t *vector) MUST_CHECK;
+enum err records_pack(const struct records_shape *shape, uint16_t *const *column, size_t rows,
+                      size_t records, uint8_t *vector) MUST_CHECK;
 
 /* One upload as a server holds it; as struct answers_upload. */
 struct records_upload {

@@ -65,6 +65,15 @@ static enum err count_them(struct party *p, void *shared)
     return e;
 }
 
+static void share_rows(struct scene *s, size_t i)
+{
+    assert_int_equal(records_pack(&shape, s->column[i], s->rows[i], s->records[i], s->vector[i]),
+                     ERR_OK);
+    assert_int_equal(answers_mask((const uint8_t(*)[ANSWERS_SEED_SIZE])s->seed[i], s->vector[i],
+                                  records_bytes(&shape, s->records[i])),
+                     ERR_OK);
+}
+
 static void scene_new(struct scene *s, const size_t rows[UPLOADS], const size_t records[UPLOADS])
 {
     uint64_t state = rows[0];
@@ -79,10 +88,7 @@ static void scene_new(struct scene *s, const size_t rows[UPLOADS], const size_t 
                 s->column[i][a][r] = (uint16_t)(three_random(&state) % sizes[a]);
         }
         secret_random(s->seed[i], sizeof s->seed[i]);
-        assert_int_equal(records_split(&shape, s->column[i], rows[i], records[i],
-                                       (const uint8_t(*)[ANSWERS_SEED_SIZE])s->seed[i],
-                                       s->vector[i]),
-                         ERR_OK);
+        share_rows(s, i);
     }
     for (size_t q = 0; q < QUERIES; q++)
         assert_int_equal(three_result_new(&s->out[q], cells_of(q)), ERR_OK);
@@ -143,9 +149,7 @@ static void large_counts_do_not_wrap(void **state)
         for (size_t a = 0; a < ATTRIBUTES; a++)
             for (size_t r = 0; r < rows[i]; r++)
                 s.column[i][a][r] = (uint16_t)(sizes[a] - 1);
-        assert_int_equal(records_split(&shape, s.column[i], rows[i], records[i],
-                                       (const uint8_t(*)[ANSWERS_SEED_SIZE])s.seed[i], s.vector[i]),
-                         ERR_OK);
+        share_rows(&s, i);
     }
     assert_int_equal(three_run(9, count_them, &s, NULL), ERR_OK);
     for (size_t q = 0; q < QUERIES; q++)
@@ -196,16 +200,14 @@ static void an_owner_cannot_share_what_does_not_fit(void **state)
 {
     uint16_t codes[1] = {5}, zero[1] = {0};
     uint16_t *column[ATTRIBUTES] = {codes, zero, zero, zero, zero};
-    const uint8_t seed[2][ANSWERS_SEED_SIZE] = {{1}, {2}};
-    uint8_t vector[64] = {1};
+    uint8_t vector[64];
     (void)state;
     assert_int_equal(records_bits(&shape), 1 + 3 + 0 + 3 + 2 + 1);
     assert_int_equal(records_bytes(&shape, 9), 20);
-    assert_int_equal(records_split(&shape, column, 1, 9, seed, vector), ERR_DATA);
-    assert_int_equal(vector[0], 0); /* nothing unmasked is left */
+    assert_int_equal(records_pack(&shape, column, 1, 9, vector), ERR_DATA);
     codes[0] = 4;
-    assert_int_equal(records_split(&shape, column, 1, 0, seed, vector), ERR_DATA);
-    assert_int_equal(records_split(&shape, column, 1, 1, seed, vector), ERR_OK);
+    assert_int_equal(records_pack(&shape, column, 1, 0, vector), ERR_DATA);
+    assert_int_equal(records_pack(&shape, column, 1, 1, vector), ERR_OK);
 }
 
 int main(void)
