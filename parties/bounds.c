@@ -7,7 +7,7 @@ enum err bounds_new(struct bounds **bounds, const struct study *study, struct lo
     const struct workload *w = study->workload;
     struct bounds *b = memory_array(1, sizeof *b);
     uint64_t *total = memory_array(w->queries, sizeof *total);
-    uint64_t cell = 0, largest = 0;
+    uint64_t cell = 0, rows = 0, largest = 0;
     *bounds = b;
     if (b == NULL || total == NULL) {
         memory_free(&total);
@@ -15,24 +15,31 @@ enum err bounds_new(struct bounds **bounds, const struct study *study, struct lo
         return ERR_NOMEM;
     }
     b->counts.total = total;
-    b->answer_bits = study->count_bits;
     for (size_t i = 0; i < study->owners; i++)
-        cell += ((uint64_t)1 << study->owner[i].bits) - 1;
+        if (study->owner[i].records)
+            rows += study->owner[i].max_rows;
+        else
+            cell += ((uint64_t)1 << study->owner[i].bits) - 1;
+    while (cell >> b->answer_bits != 0)
+        b->answer_bits++;
     for (size_t q = 0; q < w->queries; q++) {
-        uint64_t parent_cells = w->query[w->query[q].parent].cells, folded;
-        if (__builtin_mul_overflow(parent_cells, cell, &total[q]) || total[q] > SCORE_TOTAL_MAX) {
+        uint64_t parent_cells = w->query[w->query[q].parent].cells, answers;
+        bool wraps = __builtin_mul_overflow(parent_cells, cell, &answers);
+        total[q] = answers + rows;
+        if (wraps || answers > SCORE_TOTAL_MAX || total[q] > SCORE_TOTAL_MAX) {
             char name[128];
             clique_name(&w->query[q].clique, study->domain, name, sizeof name);
             log_error(
                 log,
                 "the marginal %s could count up to %llu in each of %llu cells, which is more than "
                 "the arithmetic carries; lower the owners' max_rows or coarsen its attributes",
-                name, (unsigned long long)cell, (unsigned long long)parent_cells);
+                name, (unsigned long long)(cell + rows), (unsigned long long)parent_cells);
             bounds_free(bounds);
             return ERR_RANGE;
         }
-        folded = total[q] / w->query[q].cells;
-        largest = folded > largest ? folded : largest;
+        /* of one cell of this marginal */
+        answers = answers / w->query[q].cells + rows;
+        largest = answers > largest ? answers : largest;
     }
     while (largest >> b->counts.bits != 0)
         b->counts.bits++;

@@ -5,6 +5,7 @@
 #include "parties/client.h"
 #include "parties/command.h"
 #include "parties/upload.h"
+#include "protocols/records.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,18 +14,17 @@
 static const char help[] =
     "usage: trefoil share STUDY DATA.csv --key FILE [--dry-run] [--delimiter C] [--stats FILE]\n"
     "\n"
-    "Counts an owner's rows into the study's marginals and sends the counts, secret-shared, to "
+    "Sends an owner's rows, secret-shared, to the three servers: none of them learns anything of "
     "the\n"
-    "three servers: none of them learns anything of the data. Running it again with the same data "
-    "is\n"
-    "safe: it sends the same upload, which counts once, so a cut upload is resumed by repeating "
-    "the "
-    "command.\n"
+    "data. They go as counts in the study's marginals or as padded records, whichever is smaller.\n"
+    "Running it again with the same data is safe: it sends the same upload, which counts once, so "
+    "a\n"
+    "cut upload is resumed by repeating the command.\n"
     "\n"
     "  --key FILE       this owner's private key; its public half stands in the study\n"
     "  --dry-run        say what would be sent to whom, and send nothing\n"
     "  --delimiter C    of the CSV file, instead of a comma\n"
-    "  --stats FILE     write rows, cells and bytes as JSON\n"
+    "  --stats FILE     write what was sent as JSON\n"
     "\n"
     "example:\n"
     "  trefoil share study.yaml patients.csv --key hospital-a.key\n";
@@ -34,7 +34,7 @@ struct share {
     struct identity *me;
     size_t owner;
     struct table *table;
-    int64_t *counts; /* of the maximal marginals, one after another */
+    struct bytes packed; /* counts or records */
     struct upload parts[STUDY_SERVERS];
     uint64_t sent, received;
     struct log *log;
@@ -58,37 +58,70 @@ static enum err load(struct share *s, const char *study, const char *data, const
     return table_read_csv(&s->table, s->study->domain, data, &options, s->log);
 }
 
-static enum err count(struct share *s)
+static enum err pack_answers(struct share *s)
 {
     const struct workload *w = s->study->workload;
+    int64_t *counts = memory_array(w->maximal_cells, sizeof *counts);
     uint64_t at = 0;
-    s->counts = memory_array(w->maximal_cells, sizeof *s->counts);
-    if (s->counts == NULL)
-        return ERR_NOMEM;
-    for (size_t q = 0; q < w->queries; q++)
+    enum err e = counts == NULL ? ERR_NOMEM : ERR_OK;
+    for (size_t q = 0; e == ERR_OK && q < w->queries; q++)
         if (w->query[q].maximal) {
-            table_marginal(s->table, &w->query[q].clique, s->counts + at);
+            table_marginal(s->table, &w->query[q].clique, counts + at);
             at += w->query[q].cells;
         }
-    return upload_make(s->parts, s->me, s->study->terms.digest, s->counts, w->maximal_cells,
-                       s->study->owner[s->owner].bits);
+    if (e == ERR_OK)
+        e = answers_pack(counts, w->maximal_cells, s->study->owner[s->owner].bits, s->packed.data);
+    memory_wipe_free(&counts, w->maximal_cells * sizeof *counts);
+    return e;
+}
+
+static enum err pack_records(struct share *s)
+{
+    const struct domain *d = s->study->domain;
+    uint32_t *size = memory_array(d->attributes, sizeof *size);
+    const struct records_shape shape = {d->attributes, size};
+    enum err e = size == NULL ? ERR_NOMEM : ERR_OK;
+    for (size_t a = 0; e == ERR_OK && a < d->attributes; a++)
+        size[a] = d->attribute[a].size;
+    if (e == ERR_OK)
+        e = records_pack(&shape, s->table->column, s->table->rows,
+                         s->study->owner[s->owner].max_rows, s->packed.data);
+    memory_free(&size);
+    return e;
+}
+
+static enum err make_parts(struct share *s)
+{
+    bytes_extend(&s->packed, (size_t)study_upload_bytes(s->study, s->owner));
+    TRY(bytes_ok(&s->packed));
+    TRY(s->study->owner[s->owner].records ? pack_records(s) : pack_answers(s));
+    return upload_make(s->parts, s->me, s->study->terms.digest,
+                       study_upload_form(s->study, s->owner), &s->packed);
 }
 
 static void say(const struct share *s)
 {
     const struct study_owner *owner = &s->study->owner[s->owner];
+    const struct study_server *server = s->study->server;
+    uint64_t answers = study_answers_bytes(s->study, s->owner),
+             records = study_records_bytes(s->study, s->owner);
     char terms[STUDY_FINGERPRINT_SIZE];
     study_fingerprint(s->study, terms);
-    printf("%s: %zu rows (at most %u are allowed) become counts in %" PRIu64 " cells of %u bits.\n",
-           owner->name, s->table->rows, owner->max_rows, s->study->workload->maximal_cells,
-           owner->bits);
-    printf(
-        "server 0 (%s) gets two random seeds, server 1 (%s) a seed and %" PRIu64
-        " masked bytes,\nserver 2 (%s) a seed, and the masked bytes from server 1. No server can "
-        "read the counts;\ntwo servers together could. The size depends on max_rows, not on the "
-        "data.\nterms: %s\n",
-        s->study->server[0].name, s->study->server[1].name, study_upload_bytes(s->study, s->owner),
-        s->study->server[2].name, terms);
+    if (owner->records)
+        printf("%s: %zu rows, padded to %u, are sent as records: %" PRIu64
+               " bytes, where counts in %" PRIu64 " cells would take %" PRIu64 ".\n",
+               owner->name, s->table->rows, owner->max_rows, records,
+               s->study->workload->maximal_cells, answers);
+    else
+        printf("%s: %zu rows (at most %u are allowed) are sent as counts in %" PRIu64
+               " cells of %u bits: %" PRIu64 " bytes, where records would take more.\n",
+               owner->name, s->table->rows, owner->max_rows, s->study->workload->maximal_cells,
+               owner->bits, answers);
+    printf("server 0 (%s) gets two random seeds, server 1 (%s) a seed and the masked bytes,\n"
+           "server 2 (%s) a seed, and the masked bytes from server 1. No server can read any of\n"
+           "it; two servers together could. The size depends on max_rows, not on the data.\n"
+           "terms: %s\n",
+           server[0].name, server[1].name, server[2].name, terms);
 }
 
 static enum err message_for(const struct share *s, unsigned server, struct bytes *message)
@@ -145,20 +178,18 @@ static enum err write_stats(const struct share *s, const char *path)
 {
     char text[256];
     int n = snprintf(text, sizeof text,
-                     "{\"rows\": %zu, \"cells\": %" PRIu64
-                     ", \"bits\": %u, \"bytes_sent\": %" PRIu64 ", \"bytes_received\": %" PRIu64
-                     "}\n",
-                     s->table->rows, s->study->workload->maximal_cells,
-                     s->study->owner[s->owner].bits, s->sent, s->received);
+                     "{\"rows\": %zu, \"as\": \"%s\", \"bytes\": %" PRIu64
+                     ", \"bytes_sent\": %" PRIu64 ", \"bytes_received\": %" PRIu64 "}\n",
+                     s->table->rows, s->study->owner[s->owner].records ? "records" : "answers",
+                     study_upload_bytes(s->study, s->owner), s->sent, s->received);
     return file_write(path, 0600, text, (size_t)n, s->log);
 }
 
 static void clear(struct share *s)
 {
-    size_t bytes = s->counts != NULL ? s->study->workload->maximal_cells * sizeof *s->counts : 0;
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         upload_clear(&s->parts[i]);
-    memory_wipe_free(&s->counts, bytes);
+    bytes_clear(&s->packed);
     table_free(&s->table);
     identity_free(&s->me);
     study_free(&s->study);
@@ -184,7 +215,7 @@ static int run(int argc, char **argv, struct log *log)
     if (e == ERR_OK)
         e = load(&s, files[0], files[1], key, delimiter[0]);
     if (e == ERR_OK)
-        e = count(&s);
+        e = make_parts(&s);
     if (e == ERR_OK)
         say(&s);
     if (e == ERR_OK && !dry_run)
@@ -197,7 +228,7 @@ static int run(int argc, char **argv, struct log *log)
 
 const struct command cmd_share = {
     .name = "share",
-    .summary = "send an owner's counts, secret-shared, to the servers",
+    .summary = "send an owner's data, secret-shared, to the servers",
     .help = help,
     .run = run,
 };

@@ -9,6 +9,7 @@
 #include "protocols/select.h"
 
 #include <math.h>
+#include <string.h>
 
 /* --- what the circuits' imprecision costs -------------------------------------------------------- */
 
@@ -127,13 +128,78 @@ static enum err spread(struct engine *g, struct share64 sums)
     return ERR_OK;
 }
 
-enum err engine_load(struct engine *g, const struct answers_upload *uploads, size_t count)
+enum err engine_uploads_new(struct engine_uploads *out, const struct study *study, unsigned index,
+                            const struct upload *uploads, size_t count)
+{
+    *out = (struct engine_uploads){
+        .answer = memory_array(count, sizeof *out->answer),
+        .record = memory_array(count, sizeof *out->record),
+    };
+    if (out->answer == NULL || out->record == NULL) {
+        engine_uploads_free(out);
+        return ERR_NOMEM;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct upload *u = &uploads[i];
+        const uint8_t *seed[2];
+        for (unsigned slot = 0; slot < 2; slot++)
+            seed[slot] = (index + slot) % 3 == 2 ? NULL : u->seed[slot];
+        if (u->form == UPLOAD_RECORDS)
+            out->record[out->records++] = (struct records_upload){
+                .records = study->owner[u->owner].max_rows,
+                .seed = {seed[0], seed[1]},
+                .vector = u->vector.data};
+        else
+            out->answer[out->answers++] = (struct answers_upload){
+                .bits = u->form, .seed = {seed[0], seed[1]}, .vector = u->vector.data};
+    }
+    return ERR_OK;
+}
+
+void engine_uploads_free(struct engine_uploads *u)
+{
+    memory_free(&u->answer);
+    memory_free(&u->record);
+}
+
+/* Adds the records' counts to the maximal marginals' sums. */
+static enum err add_records(struct engine *g, struct share64 sums, const struct engine_uploads *u)
+{
+    const struct workload *w = g->study->workload;
+    const struct domain *d = g->study->domain;
+    struct records_query *queries = memory_array(w->queries, sizeof *queries);
+    uint32_t *size = memory_array(d->attributes, sizeof *size);
+    const struct records_shape shape = {d->attributes, size};
+    size_t count = 0, at = 0;
+    enum err e = queries == NULL || size == NULL ? ERR_NOMEM : ERR_OK;
+    for (size_t a = 0; e == ERR_OK && a < d->attributes; a++)
+        size[a] = d->attribute[a].size;
+    for (size_t q = 0; e == ERR_OK && q < w->queries; q++) {
+        const struct workload_query *query = &w->query[q];
+        if (!query->maximal)
+            continue;
+        queries[count] = (struct records_query){.n = query->clique.n,
+                                                .out = share64_view(sums, at, query->cells)};
+        memcpy(queries[count++].attribute, query->clique.attribute,
+               query->clique.n * sizeof query->clique.attribute[0]);
+        at += query->cells;
+    }
+    if (e == ERR_OK)
+        e = records_count(g->party, &shape, u->record, u->records, queries, count);
+    memory_free(&queries);
+    memory_free(&size);
+    return e;
+}
+
+enum err engine_load(struct engine *g, const struct engine_uploads *u)
 {
     struct share64 sums = {0};
     uint64_t largest = 0;
     enum err e = share64_new(&sums, g->study->workload->maximal_cells);
-    if (e == ERR_OK)
-        e = answers_sum(g->party, sums, uploads, count, g->bounds->answer_bits);
+    if (e == ERR_OK && u->answers > 0)
+        e = answers_sum(g->party, sums, u->answer, u->answers, g->bounds->answer_bits);
+    if (e == ERR_OK && u->records > 0)
+        e = add_records(g, sums, u);
     if (e == ERR_OK)
         e = spread(g, sums);
     for (size_t q = 0; q < g->counts->queries; q++)

@@ -18,8 +18,10 @@
 #include "parties/bounds.h"
 #include "parties/request.h"
 #include "parties/study.h"
+#include "parties/upload.h"
 #include "protocols/answers.h"
 #include "protocols/counts.h"
+#include "protocols/records.h"
 #include "protocols/tape.h"
 
 /* Slack of the noise circuits, in the ledger's units; from protocols/gauss.h, discrete.h, gumbel.h, argmax.h. */
@@ -45,9 +47,19 @@ enum err engine_new(struct engine **engine, struct party *party, const struct st
                     struct log *log) MUST_CHECK;
 void engine_free(struct engine **engine);
 
+/* Owners' uploads as protocols take them, in the order of their ids. */
+struct engine_uploads {
+    struct answers_upload *answer;
+    struct records_upload *record;
+    size_t answers, records;
+};
+/* `uploads` as server `index` holds them; what is made borrows from them. */
+enum err engine_uploads_new(struct engine_uploads *out, const struct study *study, unsigned index,
+                            const struct upload *uploads, size_t count) MUST_CHECK;
+void engine_uploads_free(struct engine_uploads *u);
+
 /* Sums the uploads and makes all counts of the closure, with their bits. */
-enum err engine_load(struct engine *engine, const struct answers_upload *uploads,
-                     size_t count) MUST_CHECK;
+enum err engine_load(struct engine *engine, const struct engine_uploads *uploads) MUST_CHECK;
 
 /* A request that has been found permissible, and what it takes. */
 struct engine_step {

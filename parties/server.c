@@ -55,7 +55,7 @@ static enum err make_links(struct server *s, bool bulk, struct transport **t)
         .listen = {listen[0], listen[1]},
         .dial = {dial[0], dial[1]},
         .max_message = bulk ? (size_t)2 << 20 : (size_t)1 << 30,
-        .depth = bulk ? 32 : 64,
+        .depth = bulk ? 8 : 64,
         .log = s->o.log,
     };
     study_listen(study, s->index, from_prev, s->o.listen, listen[NET_PREV]);
@@ -166,8 +166,8 @@ static enum err take_upload(struct server *s, const struct gate_client *from, ui
                     "fingerprints with trefoil check",
                     NULL, 0);
     if (e == ERR_OK)
-        e = upload_read(&u, s->index, study->workload->maximal_cells, study->owner[owner].bits,
-                        p + 32, n - 32);
+        e = upload_read(&u, s->index, study_upload_form(study, owner),
+                        (size_t)study_upload_bytes(study, owner), p + 32, n - 32);
     if (e != ERR_OK)
         return tell(s, from, MESSAGE_UPLOAD, e, upload_words(e), NULL, 0);
     u.owner = owner;

@@ -203,8 +203,9 @@ static enum err unseal(struct store *s, sqlite3_stmt *row, struct upload *u)
         if (crypto_aead_xchacha20poly1305_ietf_decrypt(plain.data, NULL, NULL, p + NONCE, n - NONCE,
                                                        (const uint8_t *)&binding, sizeof binding, p,
                                                        s->key) == 0)
-            e = upload_read(u, s->index, s->study->workload->maximal_cells,
-                            s->study->owner[owner].bits, plain.data, plain.size);
+            e = upload_read(u, s->index, study_upload_form(s->study, (size_t)owner),
+                            (size_t)study_upload_bytes(s->study, (size_t)owner), plain.data,
+                            plain.size);
     }
     if (e == ERR_OK)
         u->owner = (uint32_t)owner;
@@ -309,7 +310,7 @@ static enum err put_vector(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], co
     TRY(find(s, id, &u, &found));
     if (!found)
         return ERR_AGAIN;
-    e = n == answers_bytes(s->study->workload->maximal_cells, u.bits) ? ERR_OK : ERR_FORMAT;
+    e = n == study_upload_bytes(s->study, u.owner) ? ERR_OK : ERR_FORMAT;
     if (e == ERR_OK && !u.has[slot]) {
         u.has[slot] = true;
         bytes_put(&u.vector, p, n);

@@ -4,6 +4,7 @@
 #include "parties/nearest.h"
 #include "parties/study_terms.h"
 #include "parties/yaml.h"
+#include "protocols/records.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -652,6 +653,13 @@ static enum err check_unique(struct reading *r, struct people *people)
     return ERR_OK;
 }
 
+/* Answers or records, whichever makes the smaller upload; public values alone decide. */
+static void choose_forms(struct study *s)
+{
+    for (size_t i = 0; i < s->owners; i++)
+        s->owner[i].records = study_records_bytes(s, i) < study_answers_bytes(s, i);
+}
+
 /* The least l with sum over owners of (2^b - 1) below 2^l: no count can wrap in l bits. */
 static enum err find_count_bits(struct reading *r, const yaml_node_t *node)
 {
@@ -737,6 +745,7 @@ static enum err read_study(struct reading *r)
     TRY(read_people(r, part[TOP_SERVERS], part[TOP_OWNERS], part[TOP_ANALYSTS]));
     TRY(read_deadlines(r, part[TOP_DEADLINES]));
     TRY(read_model(r, part[TOP_MODEL]));
+    choose_forms(r->study);
     return study_digest(r->study);
 }
 
@@ -841,7 +850,31 @@ void study_listen(const struct study *study, size_t server, enum study_port port
              (unsigned)study->server[server].port + (unsigned)port);
 }
 
-uint64_t study_upload_bytes(const struct study *study, size_t owner)
+uint64_t study_answers_bytes(const struct study *study, size_t owner)
 {
     return (study->workload->maximal_cells * study->owner[owner].bits + 7) / 8;
+}
+
+uint64_t study_records_bytes(const struct study *study, size_t owner)
+{
+    const struct workload *w = study->workload;
+    uint64_t bits = 1; /* validity */
+    for (size_t q = 0; q < w->queries; q++)
+        if (w->query[q].clique.n > RECORDS_ORDER_MAX)
+            return UINT64_MAX;
+    for (size_t a = 0; a < study->domain->attributes; a++)
+        for (uint32_t k = 1; k < study->domain->attribute[a].size; k *= 2)
+            bits++;
+    return bits * (((uint64_t)study->owner[owner].max_rows + 7) / 8);
+}
+
+uint64_t study_upload_bytes(const struct study *study, size_t owner)
+{
+    return study->owner[owner].records ? study_records_bytes(study, owner)
+                                       : study_answers_bytes(study, owner);
+}
+
+unsigned study_upload_form(const struct study *study, size_t owner)
+{
+    return study->owner[owner].records ? 0 : study->owner[owner].bits;
 }

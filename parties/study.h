@@ -94,7 +94,8 @@ struct study_owner {
     char name[STUDY_NAME_SIZE];
     struct public_identity key;
     uint32_t max_rows;
-    unsigned bits; /* b: max_rows < 2^b; what this owner uploads for a cell */
+    unsigned bits; /* b: max_rows < 2^b; what this owner uploads for a cell, as answers */
+    bool records;  /* uploads records, padded to max_rows: that is the smaller of the two */
 };
 
 struct study_analyst {
@@ -145,8 +146,16 @@ void study_endpoint(const struct study *study, size_t server, enum study_port po
 void study_listen(const struct study *study, size_t server, enum study_port port, const char *host,
                   char text[STUDY_ENDPOINT_SIZE]);
 
-/* Bytes of an owner's upload as answers: its bits a cell, the maximal marginals' cells, packed. */
+/*
+ * Bytes of what an owner uploads: as answers (its bits for each cell of the maximal marginals) or as records
+ * (protocols/records.h), whichever is less: `records` tells. Both follow from public values.
+ */
+uint64_t study_answers_bytes(const struct study *study, size_t owner);
+uint64_t study_records_bytes(const struct study *study,
+                             size_t owner); /* UINT64_MAX: not possible */
 uint64_t study_upload_bytes(const struct study *study, size_t owner);
+/* The upload's form: see parties/upload.h. */
+unsigned study_upload_form(const struct study *study, size_t owner);
 
 /* The terms in six groups of five characters, for people to compare. */
 void study_fingerprint(const struct study *study, char text[STUDY_FINGERPRINT_SIZE]);

@@ -180,7 +180,7 @@ static void describe_workload(FILE *out, const struct study *s)
     fprintf(
         out,
         "\nMarginals: %zu with all those that they contain (%llu cells), %zu of one attribute.\n"
-        "  The %zu largest (%llu cells) are what owners upload; the others are sums of them.\n"
+        "  The %zu largest (%llu cells) are what is counted; the others are sums of them.\n"
         "  A run measures each attribute once, then %u more that it chooses.\n",
         w->queries, (unsigned long long)w->cells, w->one_ways, maximal,
         (unsigned long long)w->maximal_cells, s->rounds);
@@ -226,10 +226,11 @@ static void describe_people(FILE *out, const struct study *s)
     for (size_t i = 0; i < s->owners; i++) {
         public_identity_fingerprint(&s->owner[i].key, print);
         fprintf(out,
-                "  %-20s %u rows at most, uploads %s (%u bits a cell)\n"
+                "  %-20s %u rows at most, uploads %s (as %s)\n"
                 "  %-20s key %s\n",
                 s->owner[i].name, s->owner[i].max_rows,
-                bytes_in_words(study_upload_bytes(s, i)).text, s->owner[i].bits, "", print);
+                bytes_in_words(study_upload_bytes(s, i)).text,
+                s->owner[i].records ? "records" : "counts", "", print);
     }
     fputs(
         "\nAnalysts: each may start the run; they see which marginals were chosen and their noisy\n"

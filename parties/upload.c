@@ -5,7 +5,7 @@
 #include <sodium.h>
 #include <string.h>
 
-#define UPLOAD_VERSION 1
+#define UPLOAD_VERSION 2
 
 static void hash_block(crypto_hash_sha256_state *s, const void *p, size_t n)
 {
@@ -48,13 +48,13 @@ static void derive(const struct identity *owner, const uint8_t terms[32], const 
     secret_wipe(&s, sizeof s);
 }
 
-static void digest_counts(const int64_t *counts, uint64_t cells, unsigned bits, uint8_t out[32])
+static void digest_packed(unsigned form, const struct bytes *packed, uint8_t out[32])
 {
     crypto_hash_sha256_state s;
-    uint8_t b = (uint8_t)bits;
+    uint8_t f = (uint8_t)form;
     crypto_hash_sha256_init(&s);
-    hash_block(&s, &b, 1);
-    hash_block(&s, counts, (size_t)cells * sizeof *counts);
+    hash_block(&s, &f, 1);
+    hash_block(&s, packed->data, packed->size);
     crypto_hash_sha256_final(&s, out);
     secret_wipe(&s, sizeof s);
 }
@@ -74,7 +74,7 @@ static enum err place(struct upload *part, unsigned slot, unsigned c, const uint
 }
 
 enum err upload_make(struct upload parts[3], const struct identity *owner, const uint8_t terms[32],
-                     const int64_t *counts, uint64_t cells, unsigned bits)
+                     unsigned form, const struct bytes *packed)
 {
     uint8_t data[32], id[32], material[32], salt[3][UPLOAD_SALT_SIZE], commitment[3][32];
     uint8_t seed[2][ANSWERS_SEED_SIZE];
@@ -82,7 +82,7 @@ enum err upload_make(struct upload parts[3], const struct identity *owner, const
     enum err e;
 
     memset(parts, 0, 3 * sizeof *parts);
-    digest_counts(counts, cells, bits, data);
+    digest_packed(form, packed, data);
     derive(owner, terms, data, "id", 0, id);
     for (unsigned c = 0; c < 3; c++)
         derive(owner, terms, data, "salt", c, salt[c]);
@@ -90,18 +90,17 @@ enum err upload_make(struct upload parts[3], const struct identity *owner, const
         derive(owner, terms, data, "seed", c, material);
         memcpy(seed[c], material, ANSWERS_SEED_SIZE);
     }
-    bytes_extend(&vector, answers_bytes(cells, bits));
+    bytes_put(&vector, packed->data, packed->size);
     e = bytes_ok(&vector);
     if (e == ERR_OK)
-        e = answers_split(counts, cells, bits, (const uint8_t(*)[ANSWERS_SEED_SIZE])seed,
-                          vector.data);
+        e = answers_mask((const uint8_t(*)[ANSWERS_SEED_SIZE])seed, vector.data, vector.size);
     for (unsigned c = 0; e == ERR_OK && c < 3; c++)
         commit(terms, id, c, salt[c], c < 2 ? seed[c] : vector.data,
                c < 2 ? ANSWERS_SEED_SIZE : vector.size, commitment[c]);
     for (unsigned i = 0; e == ERR_OK && i < 3; i++) {
         memcpy(parts[i].id, id, UPLOAD_ID_SIZE);
         memcpy(parts[i].commitment, commitment, sizeof commitment);
-        parts[i].bits = (uint8_t)bits;
+        parts[i].form = (uint8_t)form;
         for (unsigned slot = 0; e == ERR_OK && slot < 2; slot++) {
             unsigned c = (i + slot) % 3;
             e = place(&parts[i], slot, c, salt[c], (const uint8_t(*)[ANSWERS_SEED_SIZE])seed,
@@ -134,7 +133,7 @@ enum err upload_write(const struct upload *u, unsigned index, bool whole, struct
 {
     bytes_put_u8(out, UPLOAD_VERSION);
     bytes_put(out, u->id, sizeof u->id);
-    bytes_put_u8(out, u->bits);
+    bytes_put_u8(out, u->form);
     bytes_put(out, u->commitment, sizeof u->commitment);
     bytes_put(out, u->salt, sizeof u->salt);
     for (unsigned slot = 0; slot < 2; slot++) {
@@ -172,20 +171,20 @@ static enum err read_component(struct upload *u, unsigned index, unsigned slot, 
     return bytes_ok(&u->vector);
 }
 
-enum err upload_read(struct upload *u, unsigned index, uint64_t cells, unsigned bits, const void *p,
+enum err upload_read(struct upload *u, unsigned index, unsigned form, size_t bytes, const void *p,
                      size_t n)
 {
     struct reader in = reader_of(p, n);
     enum err e = reader_u8(&in) == UPLOAD_VERSION ? ERR_OK : ERR_FORMAT;
     *u = (struct upload){0};
     reader_copy(&in, u->id, sizeof u->id);
-    u->bits = reader_u8(&in);
+    u->form = reader_u8(&in);
     reader_copy(&in, u->commitment, sizeof u->commitment);
     reader_copy(&in, u->salt, sizeof u->salt);
-    if (u->bits != bits)
+    if (u->form != form)
         e = ERR_FORMAT;
     for (unsigned slot = 0; e == ERR_OK && slot < 2; slot++)
-        e = read_component(u, index, slot, answers_bytes(cells, bits), &in);
+        e = read_component(u, index, slot, bytes, &in);
     if (e == ERR_OK)
         e = reader_done(&in);
     if (e != ERR_OK)
@@ -219,7 +218,7 @@ void upload_digest(const struct upload *u, const uint8_t terms[32], uint8_t dige
     hash_block(&s, terms, 32);
     hash_block(&s, u->id, sizeof u->id);
     hash_block(&s, owner, sizeof owner);
-    hash_block(&s, &u->bits, 1);
+    hash_block(&s, &u->form, 1);
     hash_block(&s, u->commitment, sizeof u->commitment);
     crypto_hash_sha256_final(&s, digest);
 }

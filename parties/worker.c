@@ -112,24 +112,10 @@ static enum err everybody_has_uploaded(struct worker *w, const struct upload *up
     return e;
 }
 
-/* The two components of each upload, where they are seeds and where vectors. */
-static void point_to(const struct worker *w, const struct upload *uploads, size_t count,
-                     struct answers_upload *answers)
-{
-    for (size_t i = 0; i < count; i++) {
-        answers[i] = (struct answers_upload){.bits = uploads[i].bits};
-        for (unsigned slot = 0; slot < 2; slot++)
-            if ((w->o.index + slot) % 3 == 2)
-                answers[i].vector = uploads[i].vector.data;
-            else
-                answers[i].seed[slot] = uploads[i].seed[slot];
-    }
-}
-
 static enum err load_uploads(struct worker *w)
 {
     struct upload *uploads = NULL;
-    struct answers_upload *answers = NULL;
+    struct engine_uploads list = {0};
     size_t count = 0, held;
     enum err e = store_uploads(w->o.store, &uploads, &count);
     held = count;
@@ -138,18 +124,17 @@ static enum err load_uploads(struct worker *w)
                           w->uploads_digest, &w->log);
     if (e == ERR_OK)
         e = everybody_has_uploaded(w, uploads, count);
-    if (e == ERR_OK && (answers = memory_array(count, sizeof *answers)) == NULL)
-        e = ERR_NOMEM;
+    if (e == ERR_OK)
+        e = engine_uploads_new(&list, w->o.study, w->o.index, uploads, count);
     if (e == ERR_OK) {
-        point_to(w, uploads, count, answers);
         net_enter(w->net, NET_COMPUTE);
-        e = engine_load(w->engine, answers, count);
+        e = engine_load(w->engine, &list);
         net_enter(w->net, NET_OTHER);
     }
     for (size_t i = 0; i < held; i++)
         upload_clear(&uploads[i]);
     memory_free(&uploads);
-    memory_free(&answers);
+    engine_uploads_free(&list);
     return e;
 }
 

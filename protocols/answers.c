@@ -1,7 +1,6 @@
 #include "protocols/answers.h"
 
 #include "base/memory.h"
-#include "base/secret.h"
 #include "mpc/adder.h"
 #include "mpc/convert.h"
 
@@ -15,19 +14,10 @@ size_t answers_bytes(uint64_t cells, unsigned bits)
     return (size_t)((cells * bits + 7) / 8);
 }
 
-enum err answers_split(const int64_t *counts, uint64_t cells, unsigned bits,
-                       const uint8_t seed[2][ANSWERS_SEED_SIZE], uint8_t *vector)
+enum err answers_mask(const uint8_t seed[2][ANSWERS_SEED_SIZE], uint8_t *vector, size_t bytes)
 {
-    size_t bytes = answers_bytes(cells, bits);
     uint8_t *stream = memory_array(bytes, 1);
     enum err e = stream == NULL ? ERR_NOMEM : ERR_OK;
-    memset(vector, 0, bytes);
-    for (uint64_t i = 0; e == ERR_OK && i < cells; i++) {
-        if (counts[i] < 0 || counts[i] >> bits != 0)
-            e = ERR_DATA;
-        for (unsigned k = 0; e == ERR_OK && k < bits; k++)
-            vector[(i * bits + k) / 8] |= (uint8_t)((counts[i] >> k & 1) << ((i * bits + k) % 8));
-    }
     for (unsigned c = 0; e == ERR_OK && c < 2; c++) {
         struct prg *prg = NULL;
         e = prg_new(&prg, seed[c]);
@@ -37,10 +27,20 @@ enum err answers_split(const int64_t *counts, uint64_t cells, unsigned bits,
             vector[i] ^= stream[i];
         prg_free(&prg);
     }
-    if (e != ERR_OK) /* what was packed so far is not masked by both seeds */
-        secret_wipe(vector, bytes);
     memory_wipe_free(&stream, bytes);
     return e;
+}
+
+enum err answers_pack(const int64_t *counts, uint64_t cells, unsigned bits, uint8_t *vector)
+{
+    memset(vector, 0, answers_bytes(cells, bits));
+    for (uint64_t i = 0; i < cells; i++) {
+        if (counts[i] < 0 || counts[i] >> bits != 0)
+            return ERR_DATA;
+        for (unsigned k = 0; k < bits; k++)
+            vector[(i * bits + k) / 8] |= (uint8_t)((counts[i] >> k & 1) << ((i * bits + k) % 8));
+    }
+    return ERR_OK;
 }
 
 /* Cells [from, from + n) of a packed vector as planes. */

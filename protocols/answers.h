@@ -21,12 +21,14 @@
 size_t answers_bytes(uint64_t cells, unsigned bits);
 
 /*
- * The owner's side: component 2 of the packed counts, given the seeds of components 0 and 1,
- * which must be used for no other counts. `vector` has answers_bytes(). ERR_DATA if a count is
- * negative or needs more than `bits` bits.
+ * The owner's side. answers_pack: the packed counts, in answers_bytes(); ERR_DATA if a count is negative or
+ * needs more than `bits` bits. answers_mask: vector ^= the streams of the seeds of components 0 and 1, which
+ * makes it component 2; the seeds must be used for nothing else.
  */
-enum err answers_split(const int64_t *counts, uint64_t cells, unsigned bits,
-                       const uint8_t seed[2][ANSWERS_SEED_SIZE], uint8_t *vector) MUST_CHECK;
+enum err answers_pack(const int64_t *counts, uint64_t cells, unsigned bits,
+                      uint8_t *vector) MUST_CHECK;
+enum err answers_mask(const uint8_t seed[2][ANSWERS_SEED_SIZE], uint8_t *vector,
+                      size_t bytes) MUST_CHECK;
 
 /* One upload as a server holds it: its two components, a seed where that component is one, else the
  * vector. */

@@ -184,7 +184,7 @@ static void beliefs_are_the_same_on_all(void **state)
     (void)state;
     assert_int_equal(domain_new(&d), ERR_OK);
     for (unsigned a = 0; a < 5; a++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof name, "a%u", a);
         assert_int_equal(domain_add_integer(d, name, 0, 6 + 5 * a, NULL, DOMAIN_REJECT, NULL), 0);
     }

@@ -8,6 +8,7 @@
 #include "aim/loop.h"
 #include "aim/plaintext.h"
 #include "base/memory.h"
+#include "parties/central.h"
 #include "parties/engine.h"
 #include "parties/release.h"
 #include "parties/upload.h"
@@ -34,39 +35,68 @@ struct whole {
 
 /* --- owners' side -------------------------------------------------------------------------------- */
 
+/* What owner o sends of a table; `changed` is added to the first cell's count, or drops the last row. */
+static enum err pack(const struct study *study, unsigned o, const struct table *t, int changed,
+                     struct bytes *packed)
+{
+    const struct workload *load = study->workload;
+    const struct domain *d = study->domain;
+    int64_t *counts = memory_array(load->maximal_cells, sizeof *counts);
+    uint32_t size[16];
+    const struct records_shape shape = {d->attributes, size};
+    uint64_t at = 0;
+    enum err e;
+    bytes_extend(packed, study_upload_bytes(study, o));
+    for (size_t a = 0; a < d->attributes; a++)
+        size[a] = d->attribute[a].size;
+    for (size_t q = 0; q < load->queries; q++)
+        if (load->query[q].maximal) {
+            table_marginal(t, &load->query[q].clique, counts + at);
+            at += load->query[q].cells;
+        }
+    counts[0] += changed;
+    if (study->owner[o].records)
+        e = records_pack(&shape, t->column, t->rows - (size_t)changed, study->owner[o].max_rows,
+                         packed->data);
+    else
+        e = answers_pack(counts, load->maximal_cells, study->owner[o].bits, packed->data);
+    memory_free(&counts);
+    return e;
+}
+
+static enum err share_one(struct whole *w, unsigned o, int changed, struct upload parts[3],
+                          struct log *log)
+{
+    struct table *t = NULL;
+    struct identity *me = NULL;
+    struct bytes packed = {0};
+    char path[SUPPORT_PATH], name[16];
+    enum err e;
+    snprintf(name, sizeof name, "o%u.key", o);
+    support_study_file(&w->s, name, path);
+    e = identity_load(&me, path, log);
+    if (e == ERR_OK)
+        e = support_table(&t, w->s.study->domain, 300 + 500 * o, o);
+    if (e == ERR_OK)
+        e = pack(w->s.study, o, t, changed, &packed);
+    if (e == ERR_OK)
+        e = upload_make(parts, me, w->s.study->terms.digest, study_upload_form(w->s.study, o),
+                        &packed);
+    for (unsigned i = 0; e == ERR_OK && i < 3; i++)
+        parts[i].owner = o;
+    if (e == ERR_OK && !changed)
+        e = central_append(w->all, t);
+    table_free(&t);
+    identity_free(&me);
+    bytes_clear(&packed);
+    return e;
+}
+
 static enum err share_all(struct whole *w, struct log *log)
 {
-    const struct workload *load = w->s.study->workload;
-    int64_t *counts = memory_array(load->maximal_cells, sizeof *counts);
-    enum err e = counts == NULL ? ERR_NOMEM : table_new(&w->all, w->s.study->domain, 0);
-    for (unsigned o = 0; e == ERR_OK && o < OWNERS; o++) {
-        struct table *t = NULL;
-        struct identity *me = NULL;
-        char path[SUPPORT_PATH], name[16];
-        uint64_t at = 0;
-        snprintf(name, sizeof name, "o%u.key", o);
-        support_study_file(&w->s, name, path);
-        e = identity_load(&me, path, log);
-        if (e == ERR_OK)
-            e = support_table(&t, w->s.study->domain, 300 + 500 * o, o);
-        for (size_t q = 0; e == ERR_OK && q < load->queries; q++)
-            if (load->query[q].maximal) {
-                table_marginal(t, &load->query[q].clique, counts + at);
-                at += load->query[q].cells;
-            }
-        if (e == ERR_OK)
-            e = upload_make(w->parts[o], me, w->s.study->terms.digest, counts, load->maximal_cells,
-                            w->s.study->owner[o].bits);
-        for (size_t i = 0; e == ERR_OK && i < t->rows; i++) {
-            uint16_t codes[16];
-            for (size_t a = 0; a < t->domain->attributes; a++)
-                codes[a] = t->column[a][i];
-            e = table_append(w->all, codes);
-        }
-        table_free(&t);
-        identity_free(&me);
-    }
-    memory_free(&counts);
+    enum err e = table_new(&w->all, w->s.study->domain, 0);
+    for (unsigned o = 0; e == ERR_OK && o < OWNERS; o++)
+        e = share_one(w, o, 0, w->parts[o], log);
     return e;
 }
 
@@ -160,18 +190,17 @@ static enum err select_worst(void *self, struct aim_select *a)
 static enum err load_engine(struct whole *w, struct party *p, struct engine **engine)
 {
     static const uint8_t id[TAPE_ID_SIZE] = {1};
-    struct answers_upload uploads[OWNERS];
-    TRY(engine_new(engine, p, w->s.study, w->bounds, id, p->log));
-    for (unsigned o = 0; o < OWNERS; o++) {
-        const struct upload *u = &w->parts[o][p->index];
-        uploads[o] = (struct answers_upload){.bits = u->bits};
-        for (unsigned slot = 0; slot < 2; slot++)
-            if ((p->index + slot) % 3 == 2)
-                uploads[o].vector = u->vector.data;
-            else
-                uploads[o].seed[slot] = u->seed[slot];
-    }
-    return engine_load(*engine, uploads, OWNERS);
+    struct upload held[OWNERS];
+    struct engine_uploads uploads = {0};
+    enum err e = engine_new(engine, p, w->s.study, w->bounds, id, p->log);
+    for (unsigned o = 0; o < OWNERS; o++)
+        held[o] = w->parts[o][p->index];
+    if (e == ERR_OK)
+        e = engine_uploads_new(&uploads, w->s.study, p->index, held, OWNERS);
+    if (e == ERR_OK)
+        e = engine_load(*engine, &uploads);
+    engine_uploads_free(&uploads);
+    return e;
 }
 
 static enum err run_mpc(struct party *p, void *shared)
@@ -339,6 +368,27 @@ static void a_run_with_discrete_noise_equals_too(void **state)
     mpc_equals_plaintext(&discrete);
 }
 
+/* A wide domain, so that small owners send records and large ones answers, in one study. */
+static void a_run_over_records_and_answers_equals_too(void **state)
+{
+    const struct support_options mixed = {
+        .owners = OWNERS,
+        .rounds = 4,
+        .domain = "domain:\n"
+                  "  - {name: age, kind: integer, min: 0, max: 62}\n"
+                  "  - {name: sex, kind: categorical, values: [f, m]}\n"
+                  "  - {name: ward, kind: integer, min: 1, max: 19}\n"
+                  "  - {name: dose, kind: numeric, min: 0, max: 1, bins: 6}\n",
+        .workload = "\n  - {attributes: [age, sex, ward]}\n  - {attributes: [age, dose]}\n"};
+    struct whole *w = memory_array(1, sizeof *w);
+    (void)state;
+    whole_new(w, &mixed);
+    assert_true(w->s.study->owner[0].records && !w->s.study->owner[2].records);
+    whole_free(w);
+    memory_free(&w);
+    mpc_equals_plaintext(&mixed);
+}
+
 static enum err refuse_bad_requests(struct party *p, void *shared)
 {
     struct whole *w = shared;
@@ -396,30 +446,17 @@ static void an_upload_is_the_same_again_and_cannot_be_altered(void **state)
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
     const struct support_options o = {.owners = OWNERS};
     struct whole *w = memory_array(1, sizeof *w);
-    struct upload again[3];
-    struct identity *me = NULL;
-    const struct workload *load;
-    int64_t *counts;
-    char path[SUPPORT_PATH];
+    const uint8_t *terms;
+    unsigned form;
+    size_t bytes;
     (void)state;
     whole_new(w, &o);
-    load = w->s.study->workload;
-    counts = memory_array(load->maximal_cells, sizeof *counts);
-    support_study_file(&w->s, "o0.key", path);
-    assert_int_equal(identity_load(&me, path, &log), ERR_OK);
+    terms = w->s.study->terms.digest;
+    form = study_upload_form(w->s.study, 0);
+    bytes = study_upload_bytes(w->s.study, 0);
     for (int changed = 0; changed < 2; changed++) {
-        struct table *t = NULL;
-        uint64_t at = 0;
-        assert_int_equal(support_table(&t, w->s.study->domain, 300, 0), ERR_OK);
-        for (size_t q = 0; q < load->queries; q++)
-            if (load->query[q].maximal) {
-                table_marginal(t, &load->query[q].clique, counts + at);
-                at += load->query[q].cells;
-            }
-        counts[0] += changed;
-        assert_int_equal(upload_make(again, me, w->s.study->terms.digest, counts,
-                                     load->maximal_cells, w->s.study->owner[0].bits),
-                         ERR_OK);
+        struct upload again[3];
+        assert_int_equal(share_one(w, 0, changed, again, &log), ERR_OK);
         for (unsigned i = 0; i < 3; i++) {
             struct upload back;
             struct bytes b = {0};
@@ -428,38 +465,34 @@ static void an_upload_is_the_same_again_and_cannot_be_altered(void **state)
             assert_int_equal(
                 memcmp(again[i].commitment, first->commitment, sizeof first->commitment) == 0,
                 !changed);
-            if (changed) /* other counts have other masks */
+            if (changed) /* other data have other masks */
                 for (unsigned slot = 0; slot < 2; slot++)
                     assert_true((i + slot) % 3 == 2 ||
                                 memcmp(again[i].seed[slot], first->seed[slot], ANSWERS_SEED_SIZE) !=
                                     0);
-            assert_int_equal(upload_check(&again[i], i, w->s.study->terms.digest), ERR_OK);
+            assert_int_equal(upload_check(&again[i], i, terms), ERR_OK);
             assert_int_equal(upload_write(&again[i], i, true, &b), ERR_OK);
             for (size_t k = 0; k < b.size; k += k < 300 ? 1 : 37) { /* any altered byte is found */
+                enum err e;
                 b.data[k] ^= 1;
-                enum err e = upload_read(&back, i, load->maximal_cells, w->s.study->owner[0].bits,
-                                         b.data, b.size);
+                e = upload_read(&back, i, form, bytes, b.data, b.size);
                 if (e == ERR_OK) {
                     uint8_t d1[32], d2[32];
-                    enum err check = upload_check(&back, i, w->s.study->terms.digest);
-                    upload_digest(&back, w->s.study->terms.digest, d1);
-                    upload_digest(&again[i], w->s.study->terms.digest, d2);
+                    enum err check = upload_check(&back, i, terms);
+                    back.owner = 0;
+                    upload_digest(&back, terms, d1);
+                    upload_digest(&again[i], terms, d2);
                     assert_true(check == ERR_DATA || memcmp(d1, d2, 32) != 0);
                     upload_clear(&back);
                 }
                 b.data[k] ^= 1;
             }
             for (size_t n = 0; n < b.size; n += 13) /* cut short */
-                assert_int_equal(upload_read(&back, i, load->maximal_cells,
-                                             w->s.study->owner[0].bits, b.data, n),
-                                 ERR_FORMAT);
+                assert_int_equal(upload_read(&back, i, form, bytes, b.data, n), ERR_FORMAT);
             bytes_clear(&b);
             upload_clear(&again[i]);
         }
-        table_free(&t);
     }
-    identity_free(&me);
-    memory_free(&counts);
     whole_free(w);
     memory_free(&w);
 }
@@ -470,6 +503,7 @@ int main(void)
         cmocka_unit_test(a_whole_run_equals_the_plaintext_run),
         cmocka_unit_test(a_run_over_three_ways_and_lists_equals_too),
         cmocka_unit_test(a_run_with_discrete_noise_equals_too),
+        cmocka_unit_test(a_run_over_records_and_answers_equals_too),
         cmocka_unit_test(requests_outside_the_study_are_refused),
         cmocka_unit_test(an_upload_is_the_same_again_and_cannot_be_altered),
     };

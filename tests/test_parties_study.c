@@ -795,7 +795,7 @@ static void the_description_says_what_matters(void **state)
         "add up",
         "50 cells",
         "at most 2 rows",
-        "9 bits a cell",
+        "as counts",
         "uploads 57 bytes",
     };
     struct fixture *f = *state;

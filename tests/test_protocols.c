@@ -63,8 +63,10 @@ static void answers_add_up(void **state)
                 uint64_t r = three_random(&s), max = ((uint64_t)1 << a->bits[i]) - 1;
                 a->counts[i][k] = (int64_t)(k == 0 ? max : r & max);
             }
-            assert_int_equal(
-                answers_split(a->counts[i], CELLS, a->bits[i], a->seed[i], a->vector[i]), ERR_OK);
+            assert_int_equal(answers_pack(a->counts[i], CELLS, a->bits[i], a->vector[i]), ERR_OK);
+            assert_int_equal(answers_mask((const uint8_t(*)[ANSWERS_SEED_SIZE])a->seed[i],
+                                          a->vector[i], answers_bytes(CELLS, a->bits[i])),
+                             ERR_OK);
         }
         while (largest >> a->sum_bits != 0)
             a->sum_bits++;
@@ -87,14 +89,14 @@ static void answers_add_up(void **state)
 static void an_owner_cannot_share_what_does_not_fit(void **state)
 {
     int64_t counts[3] = {0, 7, 8};
-    const uint8_t seed[2][ANSWERS_SEED_SIZE] = {{1}, {2}};
-    uint8_t vector[4] = {1, 1, 1, 1};
+    uint8_t vector[4];
     (void)state;
     assert_int_equal(answers_bytes(3, 3), 2);
-    assert_int_equal(answers_split(counts, 3, 3, seed, vector), ERR_DATA);
-    assert_int_equal(vector[0], 0);
+    assert_int_equal(answers_pack(counts, 3, 3, vector), ERR_DATA);
     counts[2] = -1;
-    assert_int_equal(answers_split(counts, 3, 3, seed, vector), ERR_DATA);
+    assert_int_equal(answers_pack(counts, 3, 3, vector), ERR_DATA);
+    counts[2] = 7;
+    assert_int_equal(answers_pack(counts, 3, 3, vector), ERR_OK);
 }
 
 /* --- rounds ------------------------------------------------------------------------------------

@@ -33,8 +33,7 @@ static enum err open_store(struct bench *b, unsigned i)
 static void bench_new(struct bench *b)
 {
     const struct support_options o = {.owners = 2};
-    const struct workload *w;
-    int64_t *counts;
+    struct bytes packed = {0};
     char name[16], path[SUPPORT_PATH];
     memset(b, 0, sizeof *b);
     assert_int_equal(support_study_new(&b->s, &o, &quiet), ERR_OK);
@@ -46,15 +45,14 @@ static void bench_new(struct bench *b)
     }
     support_study_file(&b->s, "o1.key", path);
     assert_int_equal(identity_load(&b->owner, path, &quiet), ERR_OK);
-    w = b->s.study->workload;
-    counts = memory_array(w->maximal_cells, sizeof *counts);
-    counts[3] = 7;
-    assert_int_equal(upload_make(b->parts, b->owner, b->s.study->terms.digest, counts,
-                                 w->maximal_cells, b->s.study->owner[1].bits),
+    bytes_extend(&packed, study_upload_bytes(b->s.study, 1));
+    packed.data[3] = 7;
+    assert_int_equal(upload_make(b->parts, b->owner, b->s.study->terms.digest,
+                                 study_upload_form(b->s.study, 1), &packed),
                      ERR_OK);
     for (unsigned i = 0; i < 3; i++)
         b->parts[i].owner = 1;
-    memory_free(&counts);
+    bytes_clear(&packed);
 }
 
 static void bench_free(struct bench *b)

@@ -1,0 +1,527 @@
+#include "protocols/records.h"
+
+#include "base/memory.h"
+#include "mpc/bits.h"
+#include "mpc/convert.h"
+#include "mpc/ring.h"
+#include "mpc/truncate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Records handled at a time: bounds memory, and keeps a one-hot matrix near the caches. */
+#define TILE ((size_t)2048)
+/* Sums of so many records stay below 2^15, so that widening is exact. */
+#define GROUP (32767 / TILE * TILE)
+
+static unsigned code_bits(uint32_t size)
+{
+    unsigned k = 0;
+    while ((uint32_t)1 << k < size)
+        k++;
+    return k;
+}
+
+unsigned records_bits(const struct records_shape *shape)
+{
+    unsigned bits = 1;
+    for (size_t a = 0; a < shape->attributes; a++)
+        bits += code_bits(shape->size[a]);
+    return bits;
+}
+
+size_t records_bytes(const struct records_shape *shape, size_t records)
+{
+    return records_bits(shape) * (records / 8 + (records % 8 != 0));
+}
+
+/* --- the owner's side ------------------------------------------------------------------------------ */
+
+/* Planes in order: validity, then each attribute's code from the highest bit down. */
+enum err records_pack(const struct records_shape *shape, uint16_t *const *column, size_t rows,
+                      size_t records, uint8_t *vector)
+{
+    size_t plane_bytes = records / 8 + (records % 8 != 0), plane = 1;
+    memset(vector, 0, records_bytes(shape, records));
+    if (rows > records)
+        return ERR_DATA;
+    for (size_t i = 0; i < rows; i++)
+        vector[i / 8] |= (uint8_t)(1u << (i % 8));
+    for (size_t a = 0; a < shape->attributes; a++) {
+        unsigned bits = code_bits(shape->size[a]);
+        for (size_t i = 0; i < rows; i++) {
+            if (column[a][i] >= shape->size[a])
+                return ERR_DATA;
+            for (unsigned k = 0; k < bits; k++)
+                vector[(plane + k) * plane_bytes + i / 8] |=
+                    (uint8_t)((column[a][i] >> (bits - 1 - k) & 1u) << (i % 8));
+        }
+        plane += bits;
+    }
+    return ERR_OK;
+}
+
+/* --- one-hot matrices ------------------------------------------------------------------------------ */
+
+/* A tile's state. Row v of attribute a's matrix stands at row[a] + v in `hot`. */
+struct tile {
+    const struct records_shape *shape;
+    size_t n; /* records, a multiple of 64 */
+    size_t *row, rows;
+    struct planes *node; /* of each attribute: the tree's nodes of one level */
+    struct planes *next; /* and the ANDs of the level below */
+    struct planes code;  /* validity and code planes */
+    struct planes hot;
+    struct share16 number;
+};
+
+static void tile_free(struct tile *t)
+{
+    for (size_t a = 0; a < t->shape->attributes; a++) {
+        if (t->node != NULL)
+            planes_free(&t->node[a]);
+        if (t->next != NULL)
+            planes_free(&t->next[a]);
+    }
+    memory_free(&t->row);
+    memory_free(&t->node);
+    memory_free(&t->next);
+    planes_free(&t->code);
+    planes_free(&t->hot);
+    share16_free(&t->number);
+}
+
+static enum err tile_new(struct tile *t, const struct records_shape *shape, size_t n)
+{
+    *t = (struct tile){.shape = shape, .n = n};
+    t->row = memory_array(shape->attributes, sizeof *t->row);
+    t->node = memory_array(shape->attributes, sizeof *t->node);
+    t->next = memory_array(shape->attributes, sizeof *t->next);
+    if (t->row == NULL || t->node == NULL || t->next == NULL)
+        return ERR_NOMEM;
+    for (size_t a = 0; a < shape->attributes; a++) {
+        t->row[a] = t->rows;
+        t->rows += shape->size[a];
+        TRY(planes_new(&t->node[a], shape->size[a], n));
+        TRY(planes_new(&t->next[a], shape->size[a], n));
+    }
+    TRY(planes_new(&t->code, records_bits(shape), n));
+    TRY(planes_new(&t->hot, (unsigned)t->rows, n));
+    return share16_new(&t->number, t->rows * n);
+}
+
+/* How many nodes of a level lead to a code in range; `left` bits are still to come. */
+static uint32_t nodes_at(uint32_t size, unsigned left)
+{
+    return (size + ((uint32_t)1 << left) - 1) >> left;
+}
+
+/* The children of a level's nodes: 2i + 1 is the AND, 2i what is left of the parent. */
+static void step_down(struct planes *node, const struct planes *next, uint32_t parents,
+                      uint32_t children)
+{
+    for (uint32_t i = parents; i-- > 0;) {
+        struct bits parent = planes_plane(node, i), one = planes_plane(next, i);
+        if (2 * i + 1 < children)
+            bits_copy(planes_plane(node, 2 * i + 1), one);
+        bits_xor(planes_plane(node, 2 * i), parent, one);
+    }
+}
+
+/* Level by level, for all attributes at once: one round a level. */
+static enum err grow_trees(struct party *p, struct tile *t, struct bits_gate *gates)
+{
+    const struct records_shape *shape = t->shape;
+    unsigned deepest = 0;
+    for (size_t a = 0; a < shape->attributes; a++) {
+        unsigned k = code_bits(shape->size[a]);
+        deepest = k > deepest ? k : deepest;
+        bits_copy(planes_plane(&t->node[a], 0), planes_plane(&t->code, 0));
+    }
+    for (unsigned level = 0; level < deepest; level++) {
+        size_t count = 0;
+        unsigned plane = 1;
+        for (size_t a = 0; a < shape->attributes; a++) {
+            unsigned k = code_bits(shape->size[a]);
+            for (uint32_t i = 0; level < k && i < nodes_at(shape->size[a], k - level); i++)
+                gates[count++] = (struct bits_gate){planes_plane(&t->next[a], i),
+                                                    planes_plane(&t->node[a], i),
+                                                    planes_plane(&t->code, plane + level)};
+            plane += k;
+        }
+        TRY(bits_and_layer(p, gates, count));
+        for (size_t a = 0; a < shape->attributes; a++) {
+            unsigned k = code_bits(shape->size[a]);
+            if (level < k)
+                step_down(&t->node[a], &t->next[a], nodes_at(shape->size[a], k - level),
+                          nodes_at(shape->size[a], k - level - 1));
+        }
+    }
+    return ERR_OK;
+}
+
+static enum err one_hot(struct party *p, struct tile *t)
+{
+    struct bits_gate *gates = memory_array(t->rows, sizeof *gates);
+    enum err e = gates == NULL ? ERR_NOMEM : grow_trees(p, t, gates);
+    for (size_t a = 0; e == ERR_OK && a < t->shape->attributes; a++) {
+        struct planes rows = planes_view(&t->hot, (unsigned)t->row[a], t->shape->size[a]);
+        bits_copy(planes_flat(&rows), planes_flat(&t->node[a]));
+    }
+    if (e == ERR_OK)
+        e = convert_bit16(p, t->number, planes_flat(&t->hot));
+    memory_free(&gates);
+    return e;
+}
+
+/* --- products -------------------------------------------------------------------------------------- */
+
+/* One or two attributes as a one-hot matrix: rows values (or pairs of them), n columns. */
+struct side {
+    size_t n;
+    uint16_t attribute[2];
+};
+
+/* How a query is computed: the two sides' product, whose order may differ from the query's. */
+struct plan {
+    struct records_query *query;
+    struct side left, right;
+    struct share16 sum; /* of the group of tiles, in the product's order */
+};
+
+static size_t side_rows(const struct records_shape *shape, const struct side *s)
+{
+    size_t rows = 1;
+    for (size_t k = 0; k < s->n; k++)
+        rows *= shape->size[s->attribute[k]];
+    return rows;
+}
+
+static bool same_side(const struct side *a, const struct side *b)
+{
+    return a->n == b->n && memcmp(a->attribute, b->attribute, a->n * sizeof *a->attribute) == 0;
+}
+
+static struct share16 view16(struct share16 x, size_t from, size_t n)
+{
+    return (struct share16){x.a + from, x.b + from, n};
+}
+
+static struct share16 matrix_of(const struct tile *t, uint16_t attribute)
+{
+    return view16(t->number, t->row[attribute] * t->n, t->shape->size[attribute] * t->n);
+}
+
+/* Element by element, all pairs of rows: row (i, j) = row i of a times row j of b. */
+static enum err multiply_rows(struct party *p, const struct tile *t, const struct side *s,
+                              struct share16 out)
+{
+    struct share16 a = matrix_of(t, s->attribute[0]), b = matrix_of(t, s->attribute[1]), x = {0},
+                   y = {0};
+    size_t rows_a = a.n / t->n, rows_b = b.n / t->n;
+    enum err e = share16_new(&x, out.n);
+    if (e == ERR_OK)
+        e = share16_new(&y, out.n);
+    for (size_t i = 0; e == ERR_OK && i < rows_a; i++) {
+        for (size_t j = 0; j < rows_b; j++)
+            ring16_copy(view16(x, (i * rows_b + j) * t->n, t->n), view16(a, i * t->n, t->n));
+        ring16_copy(view16(y, i * b.n, b.n), b);
+    }
+    if (e == ERR_OK)
+        e = ring16_multiply(p, out, x, y);
+    share16_free(&x);
+    share16_free(&y);
+    return e;
+}
+
+/* The matrix of a side; *made is what the caller frees. */
+static enum err side_matrix(struct party *p, const struct tile *t, const struct side *s,
+                            struct share16 *made, struct share16 *matrix)
+{
+    if (s->n == 1) {
+        *matrix = matrix_of(t, s->attribute[0]);
+        return ERR_OK;
+    }
+    TRY(share16_new(made, side_rows(t->shape, s) * t->n));
+    *matrix = *made;
+    return multiply_rows(p, t, s, *made);
+}
+
+static void transpose(struct share16 out, struct share16 in, size_t rows, size_t columns)
+{
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < columns; j++) {
+            out.a[j * rows + i] = in.a[i * columns + j];
+            out.b[j * rows + i] = in.b[i * columns + j];
+        }
+}
+
+static void add_row_sums(struct share16 sum, struct share16 matrix, size_t n)
+{
+    for (size_t i = 0; i < sum.n; i++)
+        for (size_t j = 0; j < n; j++) {
+            sum.a[i] = (uint16_t)(sum.a[i] + matrix.a[i * n + j]);
+            sum.b[i] = (uint16_t)(sum.b[i] + matrix.b[i * n + j]);
+        }
+}
+
+/* sum += left times right, transposed. */
+static enum err add_product(struct party *p, const struct tile *t, const struct plan *plan,
+                            struct share16 left)
+{
+    size_t m = side_rows(t->shape, &plan->left), k = side_rows(t->shape, &plan->right);
+    struct share16 made = {0}, right = {0}, turned = {0}, product = {0};
+    enum err e = side_matrix(p, t, &plan->right, &made, &right);
+    if (e == ERR_OK)
+        e = share16_new(&turned, right.n);
+    if (e == ERR_OK)
+        e = share16_new(&product, m * k);
+    if (e == ERR_OK) {
+        transpose(turned, right, k, t->n);
+        e = ring16_matrix(p, product, left, turned, m, t->n, k);
+    }
+    if (e == ERR_OK)
+        ring16_add(plan->sum, plan->sum, product);
+    share16_free(&made);
+    share16_free(&turned);
+    share16_free(&product);
+    return e;
+}
+
+/* All queries of a tile. Plans stand in order of their left sides, each of which is made once. */
+static enum err count_tile(struct party *p, struct tile *t, struct plan *plans, size_t count)
+{
+    struct share16 made = {0}, left = {0};
+    enum err e = one_hot(p, t);
+    for (size_t k = 0; e == ERR_OK && k < count; k++) {
+        if (k == 0 || !same_side(&plans[k].left, &plans[k - 1].left)) {
+            share16_free(&made);
+            e = side_matrix(p, t, &plans[k].left, &made, &left);
+        }
+        if (e == ERR_OK && plans[k].right.n == 0)
+            add_row_sums(plans[k].sum, left, t->n);
+        else if (e == ERR_OK)
+            e = add_product(p, t, &plans[k], left);
+    }
+    share16_free(&made);
+    return e;
+}
+
+/* --- planning -------------------------------------------------------------------------------------- */
+
+/* How many queries of three or more attributes contain both. */
+static size_t uses_of_pair(const struct records_query *queries, size_t count, uint16_t a,
+                           uint16_t b)
+{
+    size_t uses = 0;
+    for (size_t q = 0; q < count; q++) {
+        bool has_a = false, has_b = false;
+        for (size_t k = 0; k < queries[q].n; k++) {
+            has_a = has_a || queries[q].attribute[k] == a;
+            has_b = has_b || queries[q].attribute[k] == b;
+        }
+        uses += queries[q].n > 2 && has_a && has_b;
+    }
+    return uses;
+}
+
+static void split_query(const struct records_shape *shape, const struct records_query *queries,
+                        size_t count, struct plan *plan)
+{
+    const struct records_query *q = plan->query;
+    size_t best[2] = {0, 1};
+    double cheapest = 0;
+    plan->left = (struct side){1, {q->attribute[0]}};
+    if (q->n == 2)
+        plan->right = (struct side){1, {q->attribute[1]}};
+    if (q->n < 3)
+        return;
+    /* the pair that is cheapest for each marginal that may use it */
+    for (size_t i = 0; i < q->n; i++)
+        for (size_t j = i + 1; j < q->n; j++) {
+            uint16_t a = q->attribute[i], b = q->attribute[j];
+            double cost = (double)shape->size[a] * shape->size[b] /
+                          (double)uses_of_pair(queries, count, a, b);
+            if ((i == 0 && j == 1) || cost < cheapest) {
+                cheapest = cost;
+                best[0] = i;
+                best[1] = j;
+            }
+        }
+    plan->left = (struct side){2, {q->attribute[best[0]], q->attribute[best[1]]}};
+    for (size_t k = 0; k < q->n; k++)
+        if (k != best[0] && k != best[1])
+            plan->right.attribute[plan->right.n++] = q->attribute[k];
+}
+
+static int by_left_side(const void *x, const void *y)
+{
+    const struct plan *a = x, *b = y;
+    if (a->left.n != b->left.n)
+        return a->left.n < b->left.n ? -1 : 1;
+    for (size_t k = 0; k < a->left.n; k++)
+        if (a->left.attribute[k] != b->left.attribute[k])
+            return a->left.attribute[k] < b->left.attribute[k] ? -1 : 1;
+    return a->query < b->query ? -1 : a->query > b->query;
+}
+
+static enum err make_plans(const struct records_shape *shape, struct records_query *queries,
+                           size_t count, struct plan *plans)
+{
+    for (size_t q = 0; q < count; q++) {
+        size_t cells = 1;
+        if (queries[q].n == 0 || queries[q].n > RECORDS_ORDER_MAX)
+            return ERR_RANGE;
+        for (size_t k = 0; k < queries[q].n; k++)
+            cells *= shape->size[queries[q].attribute[k]];
+        if (cells != queries[q].out.n)
+            return ERR_RANGE;
+        plans[q].query = &queries[q];
+        split_query(shape, queries, count, &plans[q]);
+        TRY(share16_new(&plans[q].sum, cells));
+    }
+    qsort(plans, count, sizeof *plans, by_left_side);
+    return ERR_OK;
+}
+
+/* --- groups of tiles ------------------------------------------------------------------------------- */
+
+/* Where cell i of the product's order stands in the query's order. */
+static size_t place(const struct records_shape *shape, const struct plan *plan, size_t i)
+{
+    uint16_t order[RECORDS_ORDER_MAX];
+    size_t code[RECORDS_ORDER_MAX], n = 0, at = 0;
+    for (size_t k = 0; k < plan->left.n; k++)
+        order[n++] = plan->left.attribute[k];
+    for (size_t k = 0; k < plan->right.n; k++)
+        order[n++] = plan->right.attribute[k];
+    for (size_t k = n; k-- > 0;) {
+        code[k] = i % shape->size[order[k]];
+        i /= shape->size[order[k]];
+    }
+    for (size_t k = 0; k < n; k++) { /* the query's attributes, ascending */
+        size_t from = 0;
+        while (order[from] != plan->query->attribute[k])
+            from++;
+        at = at * shape->size[order[from]] + code[from];
+    }
+    return at;
+}
+
+/* Widens the sums of all plans at once, adds them to the results and clears them. */
+static enum err flush(struct party *p, const struct records_shape *shape, struct plan *plans,
+                      size_t count)
+{
+    struct share16 all = {0};
+    struct share32 wide = {0};
+    struct share64 wider = {0};
+    size_t cells = 0, at = 0;
+    enum err e;
+    for (size_t k = 0; k < count; k++)
+        cells += plans[k].sum.n;
+    e = share16_new(&all, cells);
+    if (e == ERR_OK)
+        e = share32_new(&wide, cells);
+    if (e == ERR_OK)
+        e = share64_new(&wider, cells);
+    for (size_t k = 0; e == ERR_OK && k < count; at += plans[k++].sum.n) {
+        ring16_copy(view16(all, at, plans[k].sum.n), plans[k].sum);
+        ring16_sub(plans[k].sum, plans[k].sum, plans[k].sum);
+    }
+    if (e == ERR_OK)
+        e = truncate_widen16(p, wide, all);
+    if (e == ERR_OK)
+        e = truncate_widen32(p, wider, wide);
+    at = 0;
+    for (size_t k = 0; e == ERR_OK && k < count; at += plans[k++].sum.n)
+        for (size_t i = 0; i < plans[k].sum.n; i++) {
+            size_t to = place(shape, &plans[k], i);
+            plans[k].query->out.a[to] += wider.a[at + i];
+            plans[k].query->out.b[to] += wider.b[at + i];
+        }
+    share16_free(&all);
+    share32_free(&wide);
+    share64_free(&wider);
+    return e;
+}
+
+/* --- uploads --------------------------------------------------------------------------------------- */
+
+/* Component `slot` of an upload, expanded: the vector itself, or *made from its seed. */
+static enum err stream_of(const struct records_upload *u, unsigned slot, size_t bytes,
+                          uint8_t **made, const uint8_t **stream)
+{
+    struct prg *prg = NULL;
+    enum err e;
+    if (u->seed[slot] == NULL) {
+        *stream = u->vector;
+        return ERR_OK;
+    }
+    *stream = *made = memory_array(bytes, 1);
+    e = *made == NULL ? ERR_NOMEM : prg_new(&prg, u->seed[slot]);
+    if (e == ERR_OK)
+        e = prg_fill(prg, *made, bytes);
+    prg_free(&prg);
+    return e;
+}
+
+/* Records [from, from + TILE) of a component as planes; past the end they are invalid and zero. */
+static void load(const struct records_shape *shape, const uint8_t *stream, size_t records,
+                 size_t from, size_t n, uint64_t *planes)
+{
+    size_t plane_bytes = records / 8 + (records % 8 != 0), left = records - from;
+    size_t used = left < n ? left : n, bytes = used / 8 + (used % 8 != 0);
+    memset(planes, 0, records_bits(shape) * (n / 8));
+    for (unsigned k = 0; k < records_bits(shape); k++) {
+        uint8_t *to = (uint8_t *)(planes + k * (n / 64));
+        memcpy(to, stream + k * plane_bytes + from / 8, bytes);
+        if (used % 8 != 0)
+            to[bytes - 1] &= (uint8_t)((1u << (used % 8)) - 1);
+    }
+}
+
+static enum err count_upload(struct party *p, struct tile *t, const struct records_upload *u,
+                             struct plan *plans, size_t plan_count, size_t *in_group)
+{
+    size_t bytes = records_bytes(t->shape, u->records);
+    uint8_t *made[2] = {NULL, NULL};
+    const uint8_t *stream[2] = {NULL, NULL};
+    enum err e = stream_of(u, 0, bytes, &made[0], &stream[0]);
+    if (e == ERR_OK)
+        e = stream_of(u, 1, bytes, &made[1], &stream[1]);
+    for (size_t from = 0; e == ERR_OK && from < u->records; from += t->n) {
+        if (*in_group + t->n > GROUP) {
+            e = flush(p, t->shape, plans, plan_count);
+            *in_group = 0;
+        }
+        load(t->shape, stream[0], u->records, from, t->n, t->code.a);
+        load(t->shape, stream[1], u->records, from, t->n, t->code.b);
+        if (e == ERR_OK)
+            e = count_tile(p, t, plans, plan_count);
+        *in_group += t->n;
+    }
+    for (unsigned slot = 0; slot < 2; slot++)
+        memory_wipe_free(&made[slot], bytes);
+    return e;
+}
+
+enum err records_count(struct party *p, const struct records_shape *shape,
+                       const struct records_upload *uploads, size_t count,
+                       struct records_query *queries, size_t query_count)
+{
+    struct plan *plans = memory_array(query_count, sizeof *plans);
+    struct tile t = {.shape = shape};
+    size_t in_group = 0;
+    enum err e = plans == NULL ? ERR_NOMEM : make_plans(shape, queries, query_count, plans);
+    if (e == ERR_OK)
+        e = tile_new(&t, shape, TILE);
+    for (size_t i = 0; e == ERR_OK && i < count; i++)
+        e = count_upload(p, &t, &uploads[i], plans, query_count, &in_group);
+    if (e == ERR_OK && in_group > 0)
+        e = flush(p, shape, plans, query_count);
+    tile_free(&t);
+    for (size_t k = 0; plans != NULL && k < query_count; k++)
+        share16_free(&plans[k].sum);
+    memory_free(&plans);
+    return e;
+}

@@ -1,0 +1,61 @@
+/*
+ * protocols/records.h - marginals from shared records, as in CaPS: owners upload codes, servers count.
+ *
+ * A record is the binary codes of its attributes and one validity bit; an owner pads to a public number of
+ * records with invalid ones. Everything is XOR-shared, plane after plane (each plane padded to whole bytes):
+ * components 0 and 1 are PRG seeds, component 2 a vector.
+ *
+ *   1  one-hot planes of each attribute, by a tree of ANDs from the validity bit down: so an invalid or
+ *      out-of-range code counts nowhere, and a record at most once in a marginal, whatever an owner sends
+ *   2  as numbers in Z_2^16                                      2 bytes a server, plane and record
+ *   3  a marginal of two attributes: the matrix product of their one-hot matrices, for its output size;
+ *      of three or four: products of pairs first, element by element (2 bytes a server and record each), a
+ *      pair that several marginals use made once; of one: sums
+ *   4  sums of at most 2^15 - 1 records are widened exactly to 64 bits and added to the result
+ *
+ * LEAKS: nothing but sizes.
+ */
+#ifndef TREFOIL_PROTOCOLS_RECORDS_H
+#define TREFOIL_PROTOCOLS_RECORDS_H
+
+#include "mpc/party.h"
+#include "protocols/answers.h"
+
+#define RECORDS_ORDER_MAX 4
+
+/* The codes of attribute a are 0 .. size[a] - 1. */
+struct records_shape {
+    size_t attributes;
+    const uint32_t *size;
+};
+
+/* Bits of one record, the validity bit counted; bytes of a packed vector of so many. */
+unsigned records_bits(const struct records_shape *shape);
+size_t records_bytes(const struct records_shape *shape, size_t records);
+
+/*
+ * The owner's side: `rows` rows, padded to `records`, packed into records_bytes(); to be masked by
+ * answers_mask(). ERR_DATA if there are more rows than that, or a code outside its attribute.
+ */
+enum err records_pack(const struct records_shape *shape, uint16_t *const *column, size_t rows,
+                      size_t records, uint8_t *vector) MUST_CHECK;
+
+/* One upload as a server holds it; as struct answers_upload. */
+struct records_upload {
+    size_t records;
+    const uint8_t *seed[2];
+    const uint8_t *vector;
+};
+
+/* What is counted: a marginal's attributes, ascending; its counts are added to `out`. */
+struct records_query {
+    size_t n;
+    uint16_t attribute[RECORDS_ORDER_MAX];
+    struct share64 out;
+};
+
+enum err records_count(struct party *p, const struct records_shape *shape,
+                       const struct records_upload *uploads, size_t count,
+                       struct records_query *queries, size_t query_count) MUST_CHECK;
+
+#endif
