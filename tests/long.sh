@@ -11,6 +11,9 @@ stages=${STAGES:-address undefined thread memcheck long}
 # Under valgrind one thread runs at a time and everything is some 30 times slower: programs that
 # time out for that reason alone are named here.
 memcheck_skip=${MEMCHECK_SKIP:-}
+# Valgrind computes long double in 64 bits, so comparisons with it fail there: of these programs only
+# memory errors count.
+memory_only=" test_aim_score test_aim_sweep "
 mkdir -p build
 summary=()
 failed=0
@@ -51,7 +54,7 @@ run_memcheck() {
             timeout -k 10 "${TEST_LIMIT:-3600}" valgrind -q --error-exitcode=99 --leak-check=full \
             --errors-for-leak-kinds=definite,indirect --trace-children=no "$t" >"$log" 2>&1 </dev/null
         status=$?
-        if [ "$status" -eq 0 ]; then
+        if [ "$status" -eq 0 ] || { [ "$status" -ne 99 ] && [[ $memory_only == *" $name "* ]]; }; then
             passed=$((passed + 1))
         else
             bad+=("$name")
