@@ -15,7 +15,8 @@
  *            s_q = sum_j |2^10 x_j - c_j| - penalty_q, see select_score(). What is opened is the
  *            lowest argmax of m_q s_q + 2^(f-24) g_q, with g_q a Gumbel sample on the grid 2^-24
  *            and f, m_q and penalty_q from select_plan(). It costs (eps + slack)^2 / 8 zCDP, the
- *            slack covering the error of the backend's Gumbel circuit.
+ *            slack covering the error of the backend's Gumbel circuit. What was selected is measured
+ *            in the same request: one exchange with the servers a round.
  */
 #ifndef TREFOIL_AIM_BACKEND_H
 #define TREFOIL_AIM_BACKEND_H
@@ -56,6 +57,10 @@ struct aim_select {
     size_t candidates;
     const struct aim_candidate *candidate;
     size_t selected; /* out: index into candidate[] */
+    /* As in struct aim_measure, of what was selected; room for the largest candidate. 0: not measured. */
+    uint64_t multiplier;
+    int64_t *values;
+    uint64_t *population;
 };
 
 struct aim_backend {

@@ -76,7 +76,7 @@ static enum err record(struct loop *l, uint32_t query, uint64_t population, cons
     return ERR_OK;
 }
 
-static enum err measure(struct loop *l, unsigned round, const uint32_t *query, size_t count)
+static enum err measure(struct loop *l, const uint32_t *query, size_t count)
 {
     const struct workload_query *all = l->options->workload->query;
     int64_t **values = memory_array(count, sizeof *values);
@@ -94,7 +94,7 @@ static enum err measure(struct loop *l, unsigned round, const uint32_t *query, s
     }
     if (e == ERR_OK) {
         uint64_t population = 0;
-        struct aim_measure request = {.round = round,
+        struct aim_measure request = {.round = 0,
                                       .queries = count,
                                       .query = query,
                                       .multiplier = l->multiplier,
@@ -265,7 +265,19 @@ static enum err fill_candidates(struct loop *l)
     return ERR_OK;
 }
 
-static enum err choose(struct loop *l, unsigned round, uint32_t *query)
+/* Cells of the largest candidate: room for what is measured. */
+static uint64_t largest_candidate(const struct loop *l)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < l->candidates; i++) {
+        uint64_t cells = l->options->workload->query[l->query[i]].cells;
+        most = cells > most ? cells : most;
+    }
+    return most;
+}
+
+/* Selects, and has what is selected measured: the marginal's noisy counts are `values`. */
+static enum err choose(struct loop *l, struct aim_round *r, int64_t *values, uint64_t *population)
 {
     const struct aim_options *o = l->options;
     struct select_terms terms = {.domain = o->domain,
@@ -276,7 +288,12 @@ static enum err choose(struct loop *l, unsigned round, uint32_t *query)
                                  .sigma = measure_sigma(l->multiplier),
                                  .bounds = o->bounds};
     struct select_plan plan;
-    struct aim_select request = {.round = round, .epsilon = l->epsilon, .sigma = terms.sigma};
+    struct aim_select request = {.round = r->round,
+                                 .epsilon = l->epsilon,
+                                 .sigma = terms.sigma,
+                                 .multiplier = l->multiplier,
+                                 .values = values,
+                                 .population = population};
     TRY(select_plan(&terms, l->multipliers, l->penalties, &plan, l->log));
     TRY(fill_candidates(l));
     request.shift = plan.shift;
@@ -284,11 +301,11 @@ static enum err choose(struct loop *l, unsigned round, uint32_t *query)
     request.candidate = l->candidate;
     TRY(l->backend->select(l->backend->self, &request));
     if (request.selected >= l->candidates) {
-        log_error(l->log, "round %u: the backend selected candidate %zu of %zu", round,
+        log_error(l->log, "round %u: the backend selected candidate %zu of %zu", r->round,
                   request.selected, l->candidates);
         return ERR_MISMATCH;
     }
-    *query = l->query[request.selected];
+    r->query = l->query[request.selected];
     return ERR_OK;
 }
 
@@ -340,7 +357,7 @@ static enum err round_zero(struct loop *l)
     for (uint32_t i = 0; i < o->workload->one_ways; i++)
         l->query[i] = i; /* the closure begins with them */
     TRY(debit(l, o->workload->one_ways, false));
-    TRY(measure(l, 0, l->query, o->workload->one_ways));
+    TRY(measure(l, l->query, o->workload->one_ways));
     TRY(fit_round(l, &r->loss));
     return leave(l, r, 0);
 }
@@ -353,14 +370,15 @@ static enum err marginal_of(struct loop *l, uint32_t query, double **counts)
                            : ERR_NOMEM;
 }
 
-/* Measures the query, fits, and tells how far its marginal moved. */
-static enum err measure_and_fit(struct loop *l, struct aim_round *r)
+/* Takes in what was measured, fits, and tells how far the marginal moved. */
+static enum err learn(struct loop *l, struct aim_round *r, const int64_t *values,
+                      uint64_t population)
 {
     uint64_t cells = l->options->workload->query[r->query].cells;
     double *before = NULL, *after = NULL;
     enum err e = marginal_of(l, r->query, &before);
     if (e == ERR_OK)
-        e = measure(l, r->round, &r->query, 1);
+        e = record(l, r->query, population, values);
     if (e == ERR_OK)
         e = fit_round(l, &r->loss);
     if (e == ERR_OK)
@@ -369,6 +387,20 @@ static enum err measure_and_fit(struct loop *l, struct aim_round *r)
         r->moved += fabs(after[i] - before[i]);
     memory_free(&before);
     memory_free(&after);
+    return e;
+}
+
+static enum err choose_and_learn(struct loop *l, struct aim_round *r)
+{
+    int64_t *values = memory_array(largest_candidate(l), sizeof *values);
+    uint64_t population = 0;
+    enum err e = values == NULL ? ERR_NOMEM : choose(l, r, values, &population);
+    if (e == ERR_OK) {
+        clique_name(&l->options->workload->query[r->query].clique, l->options->domain, l->name,
+                    sizeof l->name);
+        e = learn(l, r, values, population);
+    }
+    memory_free(&values);
     return e;
 }
 
@@ -382,9 +414,7 @@ static enum err round_select(struct loop *l)
     TRY(debit(l, 1, true));
     find_candidates(l, ledger_spent(l->ledger) / o->limits.rho);
     r->candidates = l->candidates;
-    TRY(choose(l, r->round, &r->query));
-    clique_name(&o->workload->query[r->query].clique, o->domain, l->name, sizeof l->name);
-    TRY(measure_and_fit(l, r));
+    TRY(choose_and_learn(l, r));
     schedule_next(&l->schedule, r->moved, o->workload->query[r->query].cells,
                   ledger_remaining(l->ledger) / (k * k));
     return leave(l, r, spent);

@@ -116,18 +116,23 @@ static enum err check_query(const struct plaintext *p, uint32_t query)
     return ERR_REFUSED;
 }
 
+static enum err measure_one(struct plaintext *p, uint32_t query, uint64_t multiplier,
+                            int64_t *values)
+{
+    const struct workload_query *q;
+    TRY(check_query(p, query));
+    q = &p->workload->query[query];
+    TRY(p->noise.gauss(p->noise.self, q->cells, values));
+    for (uint64_t i = 0; i < q->cells; i++)
+        values[i] += (int64_t)multiplier * p->counts[q->offset + i];
+    return ERR_OK;
+}
+
 static enum err measure(void *self, const struct aim_measure *request)
 {
     struct plaintext *p = self;
-    for (size_t k = 0; k < request->queries; k++) {
-        const struct workload_query *q;
-        int64_t *values = request->values[k];
-        TRY(check_query(p, request->query[k]));
-        q = &p->workload->query[request->query[k]];
-        TRY(p->noise.gauss(p->noise.self, q->cells, values));
-        for (uint64_t i = 0; i < q->cells; i++)
-            values[i] += (int64_t)request->multiplier * p->counts[q->offset + i];
-    }
+    for (size_t k = 0; k < request->queries; k++)
+        TRY(measure_one(p, request->query[k], request->multiplier, request->values[k]));
     return ERR_OK;
 }
 
@@ -156,6 +161,9 @@ static enum err select_one(void *self, struct aim_select *request)
         }
     }
     memory_free(&noise);
+    if (e == ERR_OK && request->multiplier != 0)
+        e = measure_one(p, request->candidate[request->selected].query, request->multiplier,
+                        request->values);
     return e;
 }
 

@@ -282,12 +282,20 @@ static enum err select_worst(void *self, struct aim_select *s)
     c->request.kind = REQUEST_SELECT;
     c->request.epsilon = s->epsilon;
     c->request.sigma = s->sigma;
+    c->request.multiplier = s->multiplier;
     e = fill_candidates(c, s);
     if (e == ERR_OK)
         e = ask_for_result(c, message, &result);
     if (e == ERR_OK) {
         s->selected = (size_t)reader_u64(&result);
-        e = reader_done(&result) != ERR_OK || s->selected >= s->candidates ? ERR_FORMAT : ERR_OK;
+        if (s->selected >= s->candidates)
+            e = ERR_FORMAT;
+    }
+    if (e == ERR_OK) {
+        uint32_t query = s->candidate[s->selected].query;
+        for (uint64_t j = 0; j < c->study->workload->query[query].cells; j++)
+            s->values[j] = (int64_t)reader_u64(&result);
+        e = reader_done(&result);
     }
     clear_all(message);
     memory_free(&c->request.query);
@@ -295,6 +303,7 @@ static enum err select_worst(void *self, struct aim_select *s)
     c->request.queries = 0;
     c->request.estimates = 0;
     c->request.epsilon = c->request.sigma = 0;
+    c->request.multiplier = 0;
     return e;
 }
 

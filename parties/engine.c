@@ -194,7 +194,6 @@ static enum err add_records(struct engine *g, struct share64 sums, const struct 
 enum err engine_load(struct engine *g, const struct engine_uploads *u)
 {
     struct share64 sums = {0};
-    uint64_t largest = 0;
     enum err e = share64_new(&sums, g->study->workload->maximal_cells);
     if (e == ERR_OK && u->answers > 0)
         e = answers_sum(g->party, sums, u->answer, u->answers, g->bounds->answer_bits);
@@ -202,34 +201,51 @@ enum err engine_load(struct engine *g, const struct engine_uploads *u)
         e = add_records(g, sums, u);
     if (e == ERR_OK)
         e = spread(g, sums);
-    for (size_t q = 0; q < g->counts->queries; q++)
-        if (g->bounds->counts.total[q] > largest)
-            largest = g->bounds->counts.total[q];
     if (e == ERR_OK)
-        e = counts_finish(g->party, g->counts, largest);
+        e = counts_finish(g->party, g->counts);
     share64_free(&sums);
     return e;
 }
 
 /* --- requests ------------------------------------------------------------------------------------ */
 
+static enum err check_multiplier(const struct engine *g, const struct request *r)
+{
+    if (r->queries > 0 && r->multiplier >= 256 && r->multiplier <= UINT64_C(1) << 30 &&
+        r->multiplier >> (62 - g->counts->bits.width) == 0)
+        return ERR_OK;
+    log_error(g->log, "a multiplier of %llu over %u marginals is outside what servers permit",
+              (unsigned long long)r->multiplier, r->queries);
+    return ERR_REFUSED;
+}
+
 static enum err prepare_measure(struct engine *g, struct engine_step *s)
 {
     const struct request *r = s->request;
     for (uint32_t k = 0; k < r->queries; k++)
         s->cells += g->counts->cells[r->query[k]];
-    if (r->queries == 0 || r->multiplier < 256 || r->multiplier > UINT64_C(1) << 30 ||
-        r->multiplier >> (62 - g->counts->bits.width) != 0) {
-        log_error(g->log,
-                  "measure: a multiplier of %llu over %u marginals is outside what servers permit",
-                  (unsigned long long)r->multiplier, r->queries);
-        return ERR_REFUSED;
-    }
+    TRY(check_multiplier(g, r));
     ledger_measure_cost(s->cost, r->multiplier, r->queries);
     s->epsilon_slack = r->queries * engine_marginal_epsilon_slack(g->study);
     s->delta_slack = measure_delta(g->study, r->queries);
     s->gauss = s->cells;
     return ERR_OK;
+}
+
+/* A selection and the measurement of what it selects. */
+static enum err price_selection(const struct engine *g, struct engine_step *s)
+{
+    const struct request *r = s->request;
+    mpq_t measure;
+    enum err e;
+    mpq_init(measure);
+    ledger_measure_cost(measure, r->multiplier, 1);
+    e = ledger_select_cost(s->cost, r->epsilon, engine_select_slack());
+    mpq_add(s->cost, s->cost, measure);
+    mpq_clear(measure);
+    s->epsilon_slack = engine_marginal_epsilon_slack(g->study);
+    s->delta_slack = measure_delta(g->study, 1) + select_delta(g->study, r->queries);
+    return e;
 }
 
 static enum err prepare_select(struct engine *g, struct engine_step *s)
@@ -246,18 +262,17 @@ static enum err prepare_select(struct engine *g, struct engine_step *s)
     };
     struct select_plan plan;
     size_t at = 0;
-    if (r->queries == 0 || !(r->epsilon > 0 && r->epsilon < 100) ||
-        !(r->sigma > 0 && r->sigma < 1e6)) {
-        log_error(g->log,
-                  "select: the request has no candidates, or an epsilon or sigma out of range");
+    if (!(r->epsilon > 0 && r->epsilon < 100) || !(r->sigma > 0 && r->sigma < 1e6)) {
+        log_error(g->log, "select: the request has an epsilon or a sigma out of range");
         return ERR_REFUSED;
     }
+    TRY(check_multiplier(g, r));
     for (uint32_t k = 0; k < r->queries; k++) {
         TRY(select_check_estimates(g->study->domain, g->study->workload, r->query[k],
                                    &g->bounds->counts, r->estimate + at, g->log));
         at += g->counts->cells[r->query[k]];
-        if (s->gauss_ahead < g->counts->cells[r->query[k]])
-            s->gauss_ahead = g->counts->cells[r->query[k]];
+        if (s->cells < g->counts->cells[r->query[k]])
+            s->cells = g->counts->cells[r->query[k]];
     }
     s->multiplier = memory_array(r->queries, sizeof *s->multiplier);
     s->penalty = memory_array(r->queries, sizeof *s->penalty);
@@ -266,9 +281,9 @@ static enum err prepare_select(struct engine *g, struct engine_step *s)
     TRY(select_plan(&terms, s->multiplier, s->penalty, &plan, g->log));
     s->shift = plan.shift;
     s->width = plan.width + 1; /* of differences */
-    TRY(ledger_select_cost(s->cost, r->epsilon, engine_select_slack()));
-    s->delta_slack = select_delta(g->study, r->queries);
+    TRY(price_selection(g, s));
     s->gumbel = r->queries;
+    s->gauss = s->cells;
     return ERR_OK;
 }
 
@@ -295,7 +310,7 @@ enum err engine_prepare(struct engine *g, struct request *request, struct engine
 enum err engine_reserve(struct engine *g, const struct engine_step *step)
 {
     TRY(tape_reserve(g->party, &g->tape, TAPE_GUMBEL, step->gumbel));
-    return tape_reserve(g->party, &g->tape, TAPE_GAUSS, step->gauss + step->gauss_ahead);
+    return tape_reserve(g->party, &g->tape, TAPE_GAUSS, step->gauss);
 }
 
 void engine_step_clear(struct engine_step *step)
@@ -335,11 +350,22 @@ static enum err perform_select(struct engine *g, const struct engine_step *s, co
     return e;
 }
 
+static enum err perform_measure(struct engine *g, const uint32_t *query, size_t count,
+                                uint64_t multiplier, int64_t *values, size_t *measured)
+{
+    *measured = 0;
+    for (size_t k = 0; k < count; k++)
+        *measured += g->counts->cells[query[k]];
+    net_enter(g->party->net, NET_MEASURE);
+    return measure_open(g->party, g->counts, &g->tape, query, count, multiplier, values);
+}
+
 enum err engine_perform(struct engine *g, struct engine_step *step, const uint8_t *seed,
-                        size_t *selected, int64_t *values)
+                        size_t *selected, int64_t *values, size_t *measured)
 {
     const struct request *r = step->request;
-    if (r->kind == REQUEST_SELECT)
-        return perform_select(g, step, seed, selected);
-    return measure_open(g->party, g->counts, &g->tape, r->query, r->queries, r->multiplier, values);
+    if (r->kind != REQUEST_SELECT)
+        return perform_measure(g, r->query, r->queries, r->multiplier, values, measured);
+    TRY(perform_select(g, step, seed, selected));
+    return perform_measure(g, &r->query[*selected], 1, r->multiplier, values, measured);
 }

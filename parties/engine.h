@@ -66,14 +66,13 @@ struct engine_step {
     struct request *request; /* borrowed */
     mpq_t cost;
     double epsilon_slack,
-        delta_slack;      /* for ledger_slack(); the marginals' share at measurements */
-    size_t gauss, gumbel; /* noise that it takes from the tape */
-    size_t gauss_ahead;   /* and that must be there for what is measured next */
+        delta_slack; /* for ledger_slack(); the marginals' share at measurements */
+    /* Noise that it may take from the tape; for a selection, Gaussians for the largest candidate. */
+    size_t gauss, gumbel;
     /* select */
     uint64_t *multiplier, *penalty;
     unsigned shift, width;
-    /* measure */
-    size_t cells;
+    size_t cells; /* that are measured; of a selection, the most that may be */
 };
 
 /* ERR_REFUSED or ERR_RANGE, logged, for what the study does not permit. */
@@ -83,8 +82,11 @@ void engine_step_clear(struct engine_step *step);
 
 enum err engine_reserve(struct engine *engine, const struct engine_step *step) MUST_CHECK;
 
-/* `seed`: ARGMAX_SEED_SIZE common bytes, for a selection. `values`: step->cells, for a measurement. */
+/*
+ * `seed`: ARGMAX_SEED_SIZE common bytes, and `selected`, for a selection. `values` has step->cells; *measured of
+ * them are filled.
+ */
 enum err engine_perform(struct engine *engine, struct engine_step *step, const uint8_t *seed,
-                        size_t *selected, int64_t *values) MUST_CHECK;
+                        size_t *selected, int64_t *values, size_t *measured) MUST_CHECK;
 
 #endif

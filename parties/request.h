@@ -3,7 +3,7 @@
  *
  *   REQUEST_OPEN     start a session over the complete uploads; answer: struct request_ready
  *   REQUEST_MEASURE  noisy marginals of some queries at one multiplier m
- *   REQUEST_SELECT   the candidate that the model fits worst
+ *   REQUEST_SELECT   the candidate that the model fits worst, measured at multiplier m at once
  *   REQUEST_CLOSE    end the session
  *
  * The analyst sends the request to server 0, which relays it, and its SHA-256 to all. Weights,

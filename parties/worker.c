@@ -232,7 +232,8 @@ static enum err debit(struct worker *w, const struct engine_step *step, struct l
 
 /* The four steps of a round: agree, reserve, debit and confirm, perform. */
 static enum err play_round(struct worker *w, struct engine_step *step, enum err verdict,
-                           struct ledger **after, size_t *selected, int64_t *values)
+                           struct ledger **after, size_t *selected, int64_t *values,
+                           size_t *measured)
 {
     struct round_statement own = {.verdict = (uint8_t)verdict};
     uint8_t seed[32];
@@ -253,7 +254,7 @@ static enum err play_round(struct worker *w, struct engine_step *step, enum err 
     net_enter(w->net, phase);
     e = debit(w, step, after);
     TRY(round_confirm(w->net, e, seed, &w->log));
-    TRY(engine_perform(w->engine, step, seed, selected, values));
+    TRY(engine_perform(w->engine, step, seed, selected, values, measured));
     net_enter(w->net, NET_OTHER);
     return ERR_OK;
 }
@@ -261,7 +262,7 @@ static enum err play_round(struct worker *w, struct engine_step *step, enum err 
 static enum err handle_round(struct worker *w, struct request *r, struct bytes *result)
 {
     struct engine_step step = {0};
-    size_t selected = 0;
+    size_t selected = 0, measured = 0;
     int64_t *values = NULL;
     struct ledger *after = NULL;
     enum err e = w->engine == NULL ? ERR_MISUSE : engine_prepare(w->engine, r, &step);
@@ -269,10 +270,10 @@ static enum err handle_round(struct worker *w, struct request *r, struct bytes *
         e = ledger_after(w, &step, &after);
     if (e == ERR_OK && (values = memory_array(step.cells, sizeof *values)) == NULL)
         e = ERR_NOMEM;
-    e = play_round(w, &step, e, &after, &selected, values);
+    e = play_round(w, &step, e, &after, &selected, values, &measured);
     if (e == ERR_OK && r->kind == REQUEST_SELECT)
         bytes_put_u64(result, selected);
-    for (size_t i = 0; e == ERR_OK && i < step.cells; i++)
+    for (size_t i = 0; e == ERR_OK && i < measured; i++)
         bytes_put_u64(result, (uint64_t)values[i]);
     memory_free(&values);
     ledger_free(&after);

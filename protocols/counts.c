@@ -56,17 +56,7 @@ void counts_sum_down(struct counts *c, size_t parent, size_t child, const uint32
     }
 }
 
-/* The sums of a score, at 2^CACHED_GRID: below 2^31 for 32 bits. */
-static enum cached_ring ring_for(const struct counts *c, uint64_t largest)
-{
-    unsigned l = c->bits.width;
-    if (l + 2 + CACHED_GRID <= 32 && largest < UINT64_C(1) << 32 &&
-        (largest + (UINT64_C(2) << l)) << CACHED_GRID < UINT64_C(1) << 31)
-        return CACHED_32;
-    return CACHED_64;
-}
-
-enum err counts_finish(struct party *p, struct counts *c, uint64_t largest)
+enum err counts_finish(struct party *p, struct counts *c)
 {
     size_t words = bits_words(c->x.n);
     for (size_t from = 0; from < c->x.n; from += TILE) {
@@ -82,5 +72,5 @@ enum err counts_finish(struct party *p, struct counts *c, uint64_t largest)
         planes_free(&tile);
         TRY(e);
     }
-    return cached_new(p, &c->kept, ring_for(c, largest), c->x, &c->bits);
+    return cached_new(p, &c->kept, CACHED_64, c->x, &c->bits);
 }

@@ -220,6 +220,8 @@ static enum err strict_select(void *self, struct aim_select *request)
     }
     assert_int_equal(ledger_select_cost(cost, request->epsilon, s->options->select_slack), ERR_OK);
     assert_int_equal(ledger_debit(s->ledger, cost, NULL), ERR_OK);
+    ledger_measure_cost(cost, request->multiplier, 1);
+    assert_int_equal(ledger_debit(s->ledger, cost, NULL), ERR_OK);
     mpq_clear(cost);
     return inner.select(inner.self, request);
 }

@@ -125,14 +125,23 @@ static enum err perform(struct seat *s, struct request *r, size_t *selected, int
 {
     static const uint8_t seed[32] = {5};
     struct engine_step step;
+    size_t measured = 0;
+    uint64_t rounds;
     enum err e;
     TRY(engine_prepare(s->engine, r, &step));
     e = engine_reserve(s->engine, &step);
+    rounds = net_rounds(s->engine->party->net);
     if (e == ERR_OK)
-        e = r->kind == REQUEST_SELECT ? remember(s, TAPE_GUMBEL, r->queries)
-                                      : remember(s, TAPE_GAUSS, step.cells);
+        e = remember(s, TAPE_GUMBEL, step.gumbel);
     if (e == ERR_OK)
-        e = engine_perform(s->engine, &step, seed, selected, values);
+        e = remember(s, TAPE_GAUSS, step.gauss);
+    if (e == ERR_OK)
+        e = engine_perform(s->engine, &step, seed, selected, values, &measured);
+    /* of the Gaussians that were ready for the largest candidate only these were used */
+    s->w->used[TAPE_GAUSS][s->index] -= step.gauss - measured;
+    rounds = net_rounds(s->engine->party->net) - rounds;
+    if (e == ERR_OK && r->kind == REQUEST_SELECT && rounds > 18)
+        e = ERR_RANGE; /* 20 with the two around it, see parties/round.h */
     engine_step_clear(&step);
     return e;
 }
@@ -172,7 +181,8 @@ static enum err select_worst(void *self, struct aim_select *a)
                         .query = memory_array(a->candidates, sizeof *r.query),
                         .estimate = memory_array(s->engine->study->workload->cells, 8),
                         .epsilon = a->epsilon,
-                        .sigma = a->sigma};
+                        .sigma = a->sigma,
+                        .multiplier = a->multiplier};
     enum err e;
     for (size_t k = 0; k < a->candidates; k++) {
         size_t n = query[a->candidate[k].query].cells;
@@ -180,7 +190,7 @@ static enum err select_worst(void *self, struct aim_select *a)
         memcpy(r.estimate + r.estimates, a->candidate[k].estimate, n * sizeof *r.estimate);
         r.estimates += n;
     }
-    e = perform(s, &r, &a->selected, NULL);
+    e = perform(s, &r, &a->selected, a->values);
     if (e == ERR_OK)
         s->w->selected[s->index][s->w->selections[s->index]++] = r.query[a->selected];
     request_clear(&r);
@@ -412,7 +422,8 @@ static enum err refuse_bad_requests(struct party *p, void *shared)
                          .query = &query,
                          .estimate = estimate,
                          .epsilon = 0.1,
-                         .sigma = 10};
+                         .sigma = 10,
+                         .multiplier = 1000};
     right = right && engine_prepare(g, &r, &step) == ERR_OK;
     engine_step_clear(&step);
     estimate[0] = UINT64_C(1) << 60;

@@ -117,7 +117,7 @@ struct round {
     int64_t gauss[400];
     struct three_result gumbels, gausses;
     struct three_costs costs;
-    bool wide; /* counts whose bound needs 64-bit scores */
+    bool discrete; /* noise */
 };
 
 static enum err load_counts(struct party *p, const struct round *r, struct counts **counts)
@@ -129,7 +129,7 @@ static enum err load_counts(struct party *p, const struct round *r, struct count
         ring64_copy(counts_query(*counts, q), x);
         share64_free(&x);
     }
-    return counts_finish(p, *counts, r->wide ? UINT64_C(1) << 40 : 200 << BITS);
+    return counts_finish(p, *counts);
 }
 
 static enum err play(struct party *p, void *shared)
@@ -151,7 +151,7 @@ static enum err play(struct party *p, void *shared)
     for (size_t q = 0; q < QUERIES; q++)
         candidates[q] = (struct score_candidate){QUERIES - 1 - q, r->estimate[QUERIES - 1 - q]};
     TRY(load_counts(p, r, &counts));
-    tape_start(&tape, id, r->wide ? TAPE_BOX_MULLER : TAPE_DISCRETE);
+    tape_start(&tape, id, r->discrete ? TAPE_DISCRETE : TAPE_BOX_MULLER);
     TRY(tape_reserve(p, &tape, TAPE_GUMBEL, QUERIES));
     TRY(tape_reserve(p, &tape, TAPE_GAUSS, 266));
     three_put64(&r->gumbels, p, share64_view(tape.reel[TAPE_GUMBEL].samples, 0, QUERIES));
@@ -197,7 +197,7 @@ static void select_and_measure_equal_plain_arithmetic(void **state)
     for (uint64_t seed = 0; seed < 10; seed++) {
         struct round *r = memory_array(1, sizeof *r);
         uint64_t s = seed;
-        r->wide = seed % 2 == 0;
+        r->discrete = seed % 2 == 1;
         int64_t best = INT64_MIN;
         size_t winner = 0, at = 0;
         static const size_t measured[] = {4, 0, 3};
@@ -243,7 +243,7 @@ static void select_and_measure_equal_plain_arithmetic(void **state)
         assert_int_equal(r->costs.opened_calls[OPEN_NOISY_MARGINAL], 1);
         assert_int_equal(r->costs.opened_values[OPEN_NOISY_MARGINAL], 266);
         /* discrete noise: about 0.76 of the candidates are kept */
-        assert_int_equal(r->costs.opened_calls[OPEN_REJECT_BIT] > 0, !r->wide);
+        assert_int_equal(r->costs.opened_calls[OPEN_REJECT_BIT] > 0, r->discrete);
         assert_int_equal(r->costs.opened_calls[OPEN_CHECK_ZERO], 0);
         assert_int_equal(r->costs.opened_calls[OPEN_MASKED],
                          1); /* this test's own look at scores */
