@@ -420,6 +420,15 @@ static enum err round_select(struct loop *l)
     return leave(l, r, spent);
 }
 
+static enum err fit_final(struct loop *l)
+{
+    const struct aim_options *o = l->options;
+    unsigned iterations = o->fit_final != 0 ? o->fit_final : AIM_FIT_FINAL;
+    if (o->fit == FIT_FAST)
+        iterations = iterations / 10 * 3 + iterations % 10;
+    return fit(l, iterations, &l->result->loss);
+}
+
 static enum err prepare(struct loop *l)
 {
     const struct aim_options *o = l->options;
@@ -454,7 +463,7 @@ static enum err run(struct loop *l)
         TRY(round_zero(l));
     while (!l->schedule.finished)
         TRY(round_select(l));
-    return fit(l, o->fit_final != 0 ? o->fit_final : AIM_FIT_FINAL, &l->result->loss);
+    return fit_final(l);
 }
 
 enum err aim_run(struct aim_result **result, const struct aim_options *options,

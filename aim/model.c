@@ -279,6 +279,11 @@ void model_set_total(struct model *m, double total)
     m->total = total;
 }
 
+void model_set_limit(struct model *m, uint64_t limit_cells)
+{
+    m->limit_cells = limit_cells;
+}
+
 double model_total(const struct model *m)
 {
     return m->total;

@@ -75,7 +75,12 @@ bool model_covers(const struct model *m, const struct clique *c); /* within one 
 
 /* Probabilities of a tree clique's cells. */
 const double *model_belief(const struct model *m, size_t clique);
-/* Cells of the largest table that model_marginal() would make. */
+/* Another limit for model_marginal() than the model was made with. */
+void model_set_limit(struct model *m, uint64_t limit_cells);
+/*
+ * Cells of the largest table that model_marginal() would make, or a thirty-second of its largest
+ * product, if that is more: products are summed without being held.
+ */
 uint64_t model_marginal_cells(const struct model *m, const struct clique *c);
 /* Expected counts (they add up to the total); ERR_RANGE, logged, if too large. */
 enum err model_marginal(const struct model *m, const struct clique *c, double *counts,
