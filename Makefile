@@ -81,7 +81,7 @@ list:
 	@echo 'demo       install what is missing, build, run three servers and five hospitals'
 	@echo 'test       install what is missing, build, run the tests (fixed seeds, under ten minutes)'
 	@echo 'test-long  the long statistics, sanitizers and memcheck'
-	@echo 'bench      the measurements of bench/'
+	@echo 'bench      the measurements of bench/; bench-NAME one of them (engine, net, pgm)'
 	@echo 'lint       include order, format, warnings as errors under gcc and clang'
 	@echo 'fuzz       fuzz the parsers (FUZZ_SECONDS=60 each)'
 	@echo 'cov        line coverage of the tests'
@@ -108,6 +108,11 @@ test-long: deps
 bench: deps
 	@$(MAKE) --no-print-directory programs
 	@bench/run.sh $(OUT)
+
+# bench-NAME runs bench/bench_NAME.c alone, for as long as it takes.
+bench-%: deps
+	@$(MAKE) --no-print-directory programs
+	@ONLY=$* BENCH_LIMIT=7200 bench/run.sh $(OUT)
 
 lint: deps
 	@tools/lint.sh
