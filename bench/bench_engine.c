@@ -1,11 +1,12 @@
 /*
  * bench/bench_engine.c - the engine's speed: three processes over loopback TCP with sealed links.
  *
- *   bench_engine [--json FILE] [--only NAME] [--largest N] [--seconds S]
+ *   bench_engine [--json FILE] [--only NAME] [--largest N] [--seconds S] [--budget S]
  *
- * Each line is one operation at one size, repeated for about S seconds (0.4) at server 0 between
+ * Each line is one operation at one size, repeated for about S seconds (0.3) at server 0 between
  * two barriers: wall time, and the CPU time of the three processes with their ZeroMQ threads. The
- * calibrators run first, in this process: what one core does alone.
+ * calibrators run last, in this process: what one core does alone. No size is begun after the budget
+ * (75 seconds); the largest come last.
  */
 #include "base/clock.h"
 #include "base/memory.h"
@@ -29,7 +30,7 @@
 #define L1_BITS 17
 #define L1_CELLS 4096              /* of a marginal */
 #define L1_BATCH ((size_t)1 << 22) /* cells of one call */
-#define RESULTS 64
+#define LARGE ((size_t)400 << 20)  /* bytes of input that are measured last */
 
 /* --- what is measured --------------------------------------------------------------------------
  */
@@ -59,7 +60,7 @@ struct measurement {
     enum err (*prepare)(struct party *p, struct work *w);
     enum err (*run)(struct party *p, struct work *w);
     size_t (*items)(size_t n); /* of one run; NULL: n */
-    size_t most;               /* the most runs in one measurement; 0: any number */
+    size_t item_bytes;         /* of an input, about */
 };
 
 static enum err random_bits(struct party *p, struct bits *x, size_t n)
@@ -230,38 +231,38 @@ static const struct measurement measurements[] = {
      prepare_words,
      run_multiply,
      NULL,
-     0},
+     8},
     {"open64",
      "words",
      {10000, 100000, 1000000, 10000000, 100000000},
      prepare_words,
      run_open,
      NULL,
-     0},
-    {"lt64", "pairs", {10000, 100000, 1000000, 10000000}, prepare_words, run_less, NULL, 0},
+     8},
+    {"lt64", "pairs", {10000, 100000, 1000000, 10000000}, prepare_words, run_less, NULL, 8},
     {"bit_to_ring64",
      "bits",
      {10000, 100000, 1000000, 10000000},
      prepare_words,
      run_bit_to_ring,
      NULL,
-     0},
+     8},
     {"l1",
      "cells",
      {10000, 100000, 1000000, 10000000, 100000000},
      prepare_cached,
      distances,
      NULL,
-     0},
+     8},
     {"l1_with_caching",
      "cells",
      {100000, 1000000, 10000000},
      prepare_counts,
      run_caching_and_distances,
      NULL,
-     0},
-    {"matmul", "16-bit multiply-adds", {128, 512, 1024}, prepare_matrix, run_matrix, cubed, 0},
-    {"argmax", "values", {100, 1000}, prepare_values, run_argmax, NULL, 0},
+     8},
+    {"matmul", "16-bit multiply-adds", {128, 512, 1024}, prepare_matrix, run_matrix, cubed, 2},
+    {"argmax", "values", {100, 1000}, prepare_values, run_argmax, NULL, 8},
 };
 #define MEASUREMENTS (sizeof measurements / sizeof *measurements)
 
@@ -271,7 +272,7 @@ static const struct measurement measurements[] = {
 struct options {
     const char *json, *only;
     size_t largest;
-    double seconds;
+    double seconds, budget;
 };
 
 /* In memory that the processes share. */
@@ -319,55 +320,72 @@ static enum err measure(struct party *p, const struct options *o, const struct m
                         size_t n, struct result *r)
 {
     struct work w = {.n = n};
-    double seconds = 0, cpu;
-    uint64_t runs;
+    double seconds = 0, cpu = cpu_seconds();
+    uint64_t runs = 1, more;
     const double items = (double)(m->items == NULL ? n : m->items(n));
     enum err e = m->prepare(p, &w);
-    if (e == ERR_OK)
-        e = timed(p, m, &w, 1, &seconds); /* once to warm up, and to know how often */
-    runs = 1 + (uint64_t)(o->seconds / (seconds > 1e-6 ? seconds : 1e-6));
-    if (e == ERR_OK)
-        e = barrier(p, &runs);
     struct net_counters before = net_total(p->net);
     cpu = cpu_seconds();
     if (e == ERR_OK)
-        e = timed(p, m, &w, runs, &seconds);
+        e = timed(p, m, &w, 1, &seconds); /* to warm up, and to know how often */
+    more = seconds > 1 && n * m->item_bytes >= LARGE
+               ? 0
+               : 1 + (uint64_t)(o->seconds / (seconds > 1e-6 ? seconds : 1e-6));
+    if (e == ERR_OK)
+        e = barrier(p, &more);
+    if (more > 0) {
+        runs = more;
+        before = net_total(p->net);
+        cpu = cpu_seconds();
+        if (e == ERR_OK)
+            e = timed(p, m, &w, runs, &seconds);
+    }
     r->cpu_s[p->index] = (cpu_seconds() - cpu) / (double)runs;
     if (p->index == 0 && e == ERR_OK) {
         struct net_counters after = net_total(p->net);
         r->per_s = items * (double)runs / seconds;
         r->ms = 1e3 * seconds / (double)runs;
-        r->rounds = (after.rounds - before.rounds - 4) / runs;
-        r->bytes_per_item = (double)(after.payload_sent - before.payload_sent - 32) / items /
-                            (double)runs;
+        r->rounds = (after.rounds - before.rounds - (more > 0 ? 4 : 6)) / runs;
+        r->bytes_per_item = (double)(after.payload_sent - before.payload_sent -
+                                     (more > 0 ? 32 : 48)) /
+                            items / (double)runs;
     }
     work_free(&w);
     return e;
 }
 
+static void print_line(const struct measurement *m, size_t n, const struct result *r)
+{
+    const double items = (double)(m->items == NULL ? n : m->items(n));
+    printf("%-16s %10zu  %12.4g %s/s  %9.3f ms  %3lu rounds  %8.3f bytes each, CPU %.3g ns each\n",
+           m->name, n, r->per_s, m->unit, r->ms, (unsigned long)r->rounds, r->bytes_per_item,
+           1e9 * (r->cpu_s[0] + r->cpu_s[1] + r->cpu_s[2]) / items);
+    fflush(stdout);
+}
+
+/* The largest sizes come last, while there is time: server 0's clock decides. */
 static enum err all_measurements(struct party *p, const struct options *o, struct board *board)
 {
-    for (size_t k = 0; k < MEASUREMENTS; k++) {
+    const double begin = clock_now_s();
+    for (size_t i = 0; i < 2 * 6 * MEASUREMENTS; i++) {
+        const bool large = i >= 6 * MEASUREMENTS;
+        const size_t k = i / 6 % MEASUREMENTS, s = i % 6;
         const struct measurement *m = &measurements[k];
-        if (o->only != NULL && strcmp(o->only, m->name) != 0)
+        const size_t n = m->sizes[s];
+        uint64_t go = clock_now_s() - begin < o->budget;
+        if (n == 0 || n > o->largest || (n * m->item_bytes >= LARGE) != large ||
+            (o->only != NULL && strcmp(o->only, m->name) != 0))
             continue;
-        for (size_t s = 0; s < 6 && m->sizes[s] != 0; s++) {
-            struct result *r = &board->result[k][s];
-            uint64_t zero = 0;
-            if (m->sizes[s] > o->largest)
-                continue;
-            TRY(measure(p, o, m, m->sizes[s], r));
-            TRY(barrier(p, &zero));
-            if (p->index == 0) {
-                printf("%-16s %10zu  %12.4g %s/s  %9.3f ms  %3lu rounds  %8.3f bytes each, CPU "
-                       "%.3g ns each\n",
-                       m->name, m->sizes[s], r->per_s, m->unit, r->ms, (unsigned long)r->rounds,
-                       r->bytes_per_item,
-                       1e9 * (r->cpu_s[0] + r->cpu_s[1] + r->cpu_s[2]) /
-                           (double)(m->items == NULL ? m->sizes[s] : m->items(m->sizes[s])));
-                fflush(stdout);
-            }
+        TRY(barrier(p, &go));
+        if (go == 0) {
+            if (p->index == 0)
+                printf("%-16s %10zu  left out: %.0f seconds have passed\n", m->name, n, o->budget);
+            continue;
         }
+        TRY(measure(p, o, m, n, &board->result[k][s]));
+        TRY(barrier(p, &go)); /* all have written what they measured */
+        if (p->index == 0)
+            print_line(m, n, &board->result[k][s]);
     }
     return ERR_OK;
 }
@@ -610,7 +628,7 @@ static int write_json(const char *path, const struct board *b, const struct cali
 
 static int parse(int argc, char **argv, struct options *o)
 {
-    *o = (struct options){.largest = SIZE_MAX, .seconds = 0.4};
+    *o = (struct options){.largest = SIZE_MAX, .seconds = 0.3, .budget = 75};
     for (int i = 1; i < argc; i += 2) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (value != NULL && strcmp(argv[i], "--json") == 0)
@@ -621,9 +639,11 @@ static int parse(int argc, char **argv, struct options *o)
             o->largest = (size_t)strtod(value, NULL);
         else if (value != NULL && strcmp(argv[i], "--seconds") == 0)
             o->seconds = strtod(value, NULL);
+        else if (value != NULL && strcmp(argv[i], "--budget") == 0)
+            o->budget = strtod(value, NULL);
         else {
             fprintf(stderr, "usage: bench_engine [--json FILE] [--only NAME] [--largest N] "
-                            "[--seconds S]\n");
+                            "[--seconds S] [--budget S]\n");
             return 2;
         }
     }

@@ -19,12 +19,14 @@ for program in "$out"/bench/bench_*; do
     name=${name#bench_}
     [ -n "$only" ] && [ "$name" != "$only" ] && continue
     echo "==== $name"
-    if timeout -k 10 "$limit" "$program" --json "build/bench/$name.json.new"; then
+    timeout -k 10 "$limit" "$program" --json "build/bench/$name.json.new"
+    status=$?
+    if [ "$status" -eq 0 ]; then
         mv "build/bench/$name.json.new" "build/bench/$name.json"
         echo "(build/bench/$name.json)"
     else
         failed+=("$name")
-        echo "bench/run.sh: $name ended with status $?" >&2
+        echo "bench/run.sh: $name ended with status $status" >&2
     fi
 done
 if [ ${#failed[@]} -gt 0 ]; then
