@@ -5,7 +5,10 @@
 
 void *memory_array(size_t count, size_t size)
 {
-    return calloc(count ? count : 1, size ? size : 1);
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes))
+        return NULL;
+    return calloc(1, bytes ? bytes : 1);
 }
 
 void *memory_grow(void *old, size_t count, size_t size)

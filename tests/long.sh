@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # The tests that take long: all tests under the address, undefined and thread sanitizers, the unit
 # tests under valgrind memcheck, and the long statistics (TREFOIL_LONG=1). Everything runs whatever
-# fails; the last lines say what did, and the status is 1 if anything did.
+# fails; the last lines say what did, and the status is 1 if anything did. Stage "onecore" pins the
+# protocols' tests to one core, where nothing may deadlock.
 #
-#   STAGES="address memcheck" tests/long.sh    only some of: address undefined thread memcheck long
+#   STAGES="address memcheck" tests/long.sh    only some of: address undefined thread memcheck onecore long
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
-stages=${STAGES:-address undefined thread memcheck long}
+stages=${STAGES:-address undefined thread memcheck onecore long}
 # Under valgrind one thread runs at a time and everything is some 30 times slower: programs that
 # time out for that reason alone are named here.
 memcheck_skip=${MEMCHECK_SKIP:-}
@@ -16,6 +17,7 @@ memcheck_skip=${MEMCHECK_SKIP:-}
 memory_only=" test_aim_score test_aim_sweep test_netio_stream test_processes "
 mkdir -p build
 summary=()
+pinned=()
 failed=0
 
 record() { # stage status words
@@ -31,7 +33,7 @@ run_suite() { # stage make-arguments...
     local stage=$1 log=build/long-$1.log status
     shift
     echo "==== $stage: make $* test"
-    make --no-print-directory "$@" test 2>&1 | tee "$log"
+    "${pinned[@]}" make --no-print-directory "$@" test 2>&1 | tee "$log"
     status=${PIPESTATUS[0]}
     record "$stage" "$status" "$(tail -n 1 "$log")"
 }
@@ -69,6 +71,11 @@ for stage in $stages; do
     case $stage in
     address | undefined | thread) TEST_LIMIT=${TEST_LIMIT:-3600} run_suite "$stage" SANITIZE="$stage" ;;
     memcheck) run_memcheck ;;
+    onecore)
+        pinned=(taskset -c 0)
+        TEST_LIMIT=${TEST_LIMIT:-3600} run_suite onecore
+        pinned=()
+        ;;
     long) TREFOIL_LONG=1 TEST_LIMIT=${TEST_LIMIT:-3600} run_suite long ;;
     *)
         echo "there is no stage $stage" >&2

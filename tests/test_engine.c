@@ -115,8 +115,9 @@ static enum err remember(struct seat *s, enum tape_kind kind, size_t n)
     size_t next = tape_position(&s->engine->tape, kind);
     if (*used + n > NOISE_MAX)
         return ERR_RANGE;
-    memcpy(s->w->noise[kind][s->index] + *used, s->engine->tape.reel[kind].samples.a + next,
-           n * sizeof(uint64_t));
+    if (n > 0)
+        memcpy(s->w->noise[kind][s->index] + *used, s->engine->tape.reel[kind].samples.a + next,
+               n * sizeof(uint64_t));
     *used += n;
     return ERR_OK;
 }
