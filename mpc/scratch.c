@@ -33,15 +33,11 @@ struct scratch {
     } block[BLOCKS];
     size_t blocks, total; /* total: bytes of all blocks */
     size_t current;       /* the blocks after it are empty */
-    size_t next;          /* size of the first block to come */
 };
 
 struct scratch *scratch_new(void)
 {
-    struct scratch *s = memory_array(1, sizeof *s);
-    if (s != NULL)
-        s->next = FIRST;
-    return s;
+    return memory_array(1, sizeof(struct scratch));
 }
 
 static void free_blocks(struct scratch *s)
@@ -62,7 +58,7 @@ void scratch_free(struct scratch **s)
 
 static bool add_block(struct scratch *s, size_t bytes)
 {
-    size_t size = s->blocks == 0 ? s->next : s->total;
+    size_t size = s->blocks == 0 ? FIRST : s->total; /* so that blocks are few */
     uint8_t *p;
     if (s->blocks == BLOCKS || bytes > SIZE_MAX / 2)
         return false;
@@ -118,8 +114,6 @@ void scratch_release(struct scratch *s, struct scratch_mark mark)
     s->current = mark.block;
     if (mark.block != 0 || mark.used != 0)
         return;
-    /* empty: the next time it is one block of the size that this time took */
-    s->next = s->total > KEEP ? FIRST : s->total > s->next ? s->total : s->next;
-    if (s->blocks > 1 || s->total > KEEP)
+    if (s->total > KEEP)
         free_blocks(s);
 }

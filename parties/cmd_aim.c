@@ -8,16 +8,18 @@
 
 static const char help[] =
     "usage: trefoil aim STUDY DATA.csv [DATA.csv ...] --out DIR [--rows N] [--seed N]\n"
+    "           [--delimiter C] [--decimal C]\n"
     "\n"
     "Central AIM: one program that sees all rows does what the three servers do without seeing "
     "any.\n"
     "Same algorithm, same guarantee for what comes out, but its user has to be trusted with the "
     "data.\n"
-    "Writes DIR/measurements.json and DIR/synthetic.csv. Reads at most 64 files.\n"
+    "Writes measurements.json, model and synthetic.csv into DIR. Reads at most 64 files.\n"
     "\n"
     "  --out DIR    made if it is not there\n"
     "  --rows N     synthetic rows, instead of the noisy total\n"
     "  --seed N     of the sampling (the noise is always fresh); default 1\n"
+    "  --delimiter C, --decimal C    of the CSV files, instead of a comma and a point\n"
     "\n"
     "example:\n"
     "  trefoil aim study.yaml all.csv --out result\n";
@@ -25,12 +27,12 @@ static const char help[] =
 #define FILES_MAX 64
 
 static enum err read_all(const struct study *study, const char *const *files, size_t count,
-                         struct table **all, struct log *log)
+                         const struct table_csv_options *csv, struct table **all, struct log *log)
 {
     TRY(table_new(all, study->domain, 0));
     for (size_t i = 0; i < count; i++) {
         struct table *one = NULL;
-        enum err e = table_read_csv(&one, study->domain, files[i], NULL, log);
+        enum err e = table_read_csv(&one, study->domain, files[i], csv, log);
         if (e == ERR_OK)
             e = central_append(*all, one);
         table_free(&one);
@@ -40,7 +42,7 @@ static enum err read_all(const struct study *study, const char *const *files, si
 }
 
 static enum err execute(const char *const *files, size_t count, const char *folder, size_t rows,
-                        uint64_t seed, struct log *log)
+                        uint64_t seed, const struct table_csv_options *csv, struct log *log)
 {
     struct study *study = NULL;
     struct table *table = NULL;
@@ -49,7 +51,7 @@ static enum err execute(const char *const *files, size_t count, const char *fold
     if (e == ERR_OK) {
         log_warn(log, "this is central AIM: it reads every row in the clear, so whoever runs it is "
                       "the trusted curator that trefoil run does without");
-        e = read_all(study, files + 1, count - 1, &table, log);
+        e = read_all(study, files + 1, count - 1, csv, &table, log);
     }
     if (e == ERR_OK)
         e = file_folder(folder, log);
@@ -62,7 +64,7 @@ static enum err execute(const char *const *files, size_t count, const char *fold
             e = release_write(folder, study, result, limits.rho, rows, seed, log);
     }
     if (e == ERR_OK)
-        printf("wrote measurements.json and synthetic.csv to %s\n", folder);
+        printf("wrote measurements.json, model and synthetic.csv to %s\n", folder);
     aim_result_free(&result);
     table_free(&table);
     study_free(&study);
@@ -71,15 +73,17 @@ static enum err execute(const char *const *files, size_t count, const char *fold
 
 static int run(int argc, char **argv, struct log *log)
 {
-    const char *files[FILES_MAX + 1], *out = NULL, *rows = "0", *seed = "1";
+    const char *files[FILES_MAX + 1], *out = NULL, *rows = "0", *seed = "1", *delimiter = ",",
+                                      *decimal = ".";
     int64_t row_count = 0, seed_number = 0;
     size_t given = 0;
     const struct command_option options[] = {
-        {.name = "out", .value = &out},
-        {.name = "rows", .value = &rows},
-        {.name = "seed", .value = &seed},
+        {.name = "out", .value = &out},         {.name = "rows", .value = &rows},
+        {.name = "seed", .value = &seed},       {.name = "delimiter", .value = &delimiter},
+        {.name = "decimal", .value = &decimal},
     };
-    enum err e = command_options(argc, argv, options, 3, files, 2, FILES_MAX + 1, &given, log);
+    struct table_csv_options csv = {0};
+    enum err e = command_options(argc, argv, options, 5, files, 2, FILES_MAX + 1, &given, log);
     if (e == ERR_OK && out == NULL) {
         log_error(log, "aim needs --out DIR");
         e = ERR_USAGE;
@@ -89,7 +93,9 @@ static int run(int argc, char **argv, struct log *log)
     if (e == ERR_OK)
         e = command_integer("seed", seed, 0, INT64_MAX, &seed_number, log);
     if (e == ERR_OK)
-        e = execute(files, given, out, (size_t)row_count, (uint64_t)seed_number, log);
+        e = command_csv(delimiter, decimal, &csv, log);
+    if (e == ERR_OK)
+        e = execute(files, given, out, (size_t)row_count, (uint64_t)seed_number, &csv, log);
     return command_end(e, log);
 }
 

@@ -16,7 +16,7 @@ static const char help[] =
     "Runs the study: the servers select and measure marginals, this program fits the model to "
     "what\n"
     "they open and writes synthetic data. Spends the study's whole privacy budget.\n"
-    "Writes DIR/measurements.json, DIR/synthetic.csv and DIR/stats.json.\n"
+    "Writes measurements.json, model, synthetic.csv and stats.json into DIR.\n"
     "\n"
     "  --key FILE   an analyst's private key; its public half stands in the study\n"
     "  --out DIR    made if it is not there\n"
@@ -150,7 +150,7 @@ static enum err execute(struct run *r, const char *study, const char *key, const
     TRY(play(r));
     TRY(release_write(folder, r->study, r->result, r->options.limits.rho, rows, seed, r->log));
     TRY(write_stats(r, folder));
-    printf("wrote measurements.json, synthetic.csv and stats.json to %s\n", folder);
+    printf("wrote measurements.json, model, synthetic.csv and stats.json to %s\n", folder);
     printf("servers %.1f s, estimator %.1f s\n", r->mpc_s, r->total_s - r->mpc_s);
     printf("guarantee: (epsilon %g, delta %g) differential privacy for %s\n", r->study->epsilon,
            r->study->delta, r->study->rows_per_person == 1 ? "one row" : "all rows of one person");

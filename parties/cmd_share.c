@@ -12,7 +12,8 @@
 #include <string.h>
 
 static const char help[] =
-    "usage: trefoil share STUDY DATA.csv --key FILE [--dry-run] [--delimiter C] [--stats FILE]\n"
+    "usage: trefoil share STUDY DATA.csv --key FILE [--dry-run] [--delimiter C] [--decimal C] "
+    "[--stats FILE]\n"
     "\n"
     "Sends an owner's rows, secret-shared, to the three servers: none of them learns anything of "
     "the\n"
@@ -23,7 +24,7 @@ static const char help[] =
     "\n"
     "  --key FILE       this owner's private key; its public half stands in the study\n"
     "  --dry-run        say what would be sent to whom, and send nothing\n"
-    "  --delimiter C    of the CSV file, instead of a comma\n"
+    "  --delimiter C, --decimal C    of the CSV file, instead of a comma and a point\n"
     "  --stats FILE     write what was sent as JSON\n"
     "\n"
     "example:\n"
@@ -41,9 +42,8 @@ struct share {
 };
 
 static enum err load(struct share *s, const char *study, const char *data, const char *key,
-                     char delimiter)
+                     struct table_csv_options options)
 {
-    struct table_csv_options options = {.delimiter = delimiter};
     TRY(study_load(&s->study, study, s->log));
     TRY(identity_load(&s->me, key, s->log));
     s->owner = study_find_owner(s->study, &s->me->public);
@@ -197,7 +197,9 @@ static void clear(struct share *s)
 
 static int run(int argc, char **argv, struct log *log)
 {
-    const char *files[2] = {NULL, NULL}, *key = NULL, *delimiter = ",", *stats = NULL;
+    const char *files[2] = {NULL, NULL}, *key = NULL, *delimiter = ",", *decimal = ".",
+               *stats = NULL;
+    struct table_csv_options csv = {0};
     bool dry_run = false;
     size_t given;
     struct share s = {.log = log};
@@ -205,15 +207,18 @@ static int run(int argc, char **argv, struct log *log)
         {.name = "key", .value = &key},
         {.name = "dry-run", .flag = &dry_run},
         {.name = "delimiter", .value = &delimiter},
+        {.name = "decimal", .value = &decimal},
         {.name = "stats", .value = &stats},
     };
-    enum err e = command_options(argc, argv, options, 4, files, 2, 2, &given, log);
-    if (e == ERR_OK && (key == NULL || strlen(delimiter) != 1)) {
-        log_error(log, "share needs --key FILE; a --delimiter is one character");
+    enum err e = command_options(argc, argv, options, 5, files, 2, 2, &given, log);
+    if (e == ERR_OK && key == NULL) {
+        log_error(log, "share needs --key FILE");
         e = ERR_USAGE;
     }
     if (e == ERR_OK)
-        e = load(&s, files[0], files[1], key, delimiter[0]);
+        e = command_csv(delimiter, decimal, &csv, log);
+    if (e == ERR_OK)
+        e = load(&s, files[0], files[1], key, csv);
     if (e == ERR_OK)
         e = make_parts(&s);
     if (e == ERR_OK)

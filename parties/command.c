@@ -1,5 +1,6 @@
 #include "parties/command.h"
 
+#include "aim/table.h"
 #include "base/memory.h"
 #include "mpc/kernel.h"
 #include "parties/nearest.h"
@@ -262,6 +263,20 @@ int command_main(const struct command *const *table, size_t count, int argc, cha
 #else
 #define CHECKED ""
 #endif
+
+enum err command_csv(const char *delimiter, const char *decimal, struct table_csv_options *csv,
+                     struct log *log)
+{
+    if (strlen(delimiter) != 1 || strlen(decimal) != 1 || delimiter[0] == decimal[0] ||
+        strchr(".,", decimal[0]) == NULL) {
+        log_error(log,
+                  "--delimiter is one character, --decimal a point or a comma, and the two differ");
+        return ERR_USAGE;
+    }
+    csv->delimiter = delimiter[0];
+    csv->decimal = decimal[0];
+    return ERR_OK;
+}
 
 void command_version(FILE *out)
 {

@@ -71,6 +71,11 @@ enum err command_integer(const char *name, const char *text, int64_t least, int6
 enum err command_number(const char *name, const char *text, double least, double most, double *v,
                         struct log *log) MUST_CHECK;
 
+/* --delimiter and --decimal: one character each, and not the same. */
+struct table_csv_options;
+enum err command_csv(const char *delimiter, const char *decimal, struct table_csv_options *csv,
+                     struct log *log) MUST_CHECK;
+
 /* Program version, how it was built, libraries. */
 void command_version(FILE *out);
 

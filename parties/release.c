@@ -1,5 +1,6 @@
 #include "parties/release.h"
 
+#include "aim/model_file.h"
 #include "aim/output.h"
 #include "aim/sample.h"
 #include "parties/bounds.h"
@@ -15,6 +16,7 @@ enum err release_loop_options(const struct study *study, const struct bounds *bo
         .domain = study->domain,
         .workload = study->workload,
         .rounds = study->rounds,
+        .annealed = study->annealed,
         .bounds = bounds->counts,
         .select_slack = engine_select_slack(),
         .measure_slack = engine_marginal_epsilon_slack(study),
@@ -52,6 +54,8 @@ enum err release_write(const char *folder, const struct study *study,
     enum err e;
     TRY(path_in(folder, "measurements.json", path, log));
     TRY(output_measurements(path, &terms, log));
+    TRY(path_in(folder, "model", path, log));
+    TRY(model_save(path, result->model, log));
     TRY(path_in(folder, "synthetic.csv", path, log));
     if (rows == 0)
         rows = (size_t)fmax(1, round(model_total(result->model)));

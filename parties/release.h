@@ -1,7 +1,7 @@
 /*
- * parties/release.h - what a run publishes: measurements.json, synthetic.csv.
+ * parties/release.h - what a run publishes: measurements.json, model, synthetic.csv.
  *
- * Both are post-processing of opened values. The number of rows of the synthetic table is the model's noisy
+ * All are post-processing of opened values. The number of rows of the synthetic table is the model's noisy
  * total, rounded, unless it is given.
  */
 #ifndef TREFOIL_PARTIES_RELEASE_H
@@ -16,7 +16,7 @@ struct bounds;
 enum err release_loop_options(const struct study *study, const struct bounds *bounds,
                               struct aim_options *options, struct log *log) MUST_CHECK;
 
-/* Writes both files into the folder, which must exist. rows 0: the model's total. */
+/* Writes the three files into the folder, which must exist. rows 0: the model's total. */
 enum err release_write(const char *folder, const struct study *study,
                        const struct aim_result *result, double rho, size_t rows, uint64_t seed,
                        struct log *log) MUST_CHECK;

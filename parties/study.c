@@ -1,5 +1,6 @@
 #include "parties/study.h"
 
+#include "aim/schedule.h"
 #include "base/memory.h"
 #include "parties/nearest.h"
 #include "parties/study_terms.h"
@@ -342,22 +343,63 @@ static uint64_t choose(uint64_t n, uint64_t k, uint64_t most)
     return c <= most ? c : most + 1;
 }
 
-static enum err read_workload_all(struct reading *r, const yaml_node_t *node)
+/* The k of {all: k} or {random: k, ...}, of which there must not be too many. */
+static enum err read_ways(struct reading *r, const yaml_node_t *node, const char *name, unsigned *k)
 {
-    static const struct yaml_key keys[] = {{"all", true}};
     const struct domain *d = r->study->domain;
     size_t most = d->attributes < CLIQUE_MAX ? d->attributes : CLIQUE_MAX;
-    const yaml_node_t *all;
-    int64_t k;
-    TRY(yaml_mapping(r->file, node, "workload", keys, 1, &all));
-    TRY(yaml_integer(r->file, all, "all", 1, (int64_t)most, &k));
-    if (choose(d->attributes, (uint64_t)k, CLIQUES_MAX) > CLIQUES_MAX)
+    int64_t ways;
+    TRY(yaml_integer(r->file, node, name, 1, (int64_t)most, &ways));
+    *k = (unsigned)ways;
+    return ERR_OK;
+}
+
+static enum err read_workload_all(struct reading *r, const yaml_node_t *all)
+{
+    const struct domain *d = r->study->domain;
+    unsigned k;
+    TRY(read_ways(r, all, "all", &k));
+    if (choose(d->attributes, k, CLIQUES_MAX) > CLIQUES_MAX)
         return yaml_error(r->file, all,
-                          "all marginals of %d among %zu attributes are more than %d; lower it, or "
+                          "all marginals of %u among %zu attributes are more than %d; lower it, or "
                           "list those that matter",
-                          (int)k, d->attributes, CLIQUES_MAX);
+                          k, d->attributes, CLIQUES_MAX);
     begin_note(r);
-    return end_note(r, workload_all(&r->study->workload, d, (unsigned)k, &r->quiet), all);
+    return end_note(r, workload_all(&r->study->workload, d, k, &r->quiet), all);
+}
+
+static enum err read_workload_random(struct reading *r, const yaml_node_t *node,
+                                     const yaml_node_t *part[3])
+{
+    int64_t count, seed;
+    unsigned k;
+    if (part[1] == NULL || part[2] == NULL)
+        return yaml_error(r->file, node,
+                          "a random workload needs a count and a seed: {random: 3, count: 64, "
+                          "seed: 1}");
+    TRY(read_ways(r, part[0], "random", &k));
+    TRY(yaml_integer(r->file, part[1], "count", 1, CLIQUES_MAX, &count));
+    TRY(yaml_integer(r->file, part[2], "seed", 0, INT64_MAX, &seed));
+    begin_note(r);
+    return end_note(r,
+                    workload_random(&r->study->workload, r->study->domain, k, (size_t)count,
+                                    (uint64_t)seed, &r->quiet),
+                    node);
+}
+
+/* {all: k}, or {random: k, count: n, seed: s}. */
+static enum err read_workload_rule(struct reading *r, const yaml_node_t *node)
+{
+    static const struct yaml_key keys[] = {
+        {"all", false}, {"random", false}, {"count", false}, {"seed", false}};
+    const yaml_node_t *part[4];
+    TRY(yaml_mapping(r->file, node, "workload", keys, 4, part));
+    if ((part[0] != NULL) == (part[1] != NULL) ||
+        (part[0] != NULL && (part[2] != NULL || part[3] != NULL)))
+        return yaml_error(r->file, node,
+                          "should be {all: k}, {random: k, count: n, seed: s}, or a list");
+    return part[0] != NULL ? read_workload_all(r, part[0])
+                           : read_workload_random(r, node, &part[1]);
 }
 
 static enum err unknown_attribute(struct reading *r, const yaml_node_t *node, const char *text)
@@ -428,7 +470,7 @@ static enum err read_workload(struct reading *r, const yaml_node_t *node)
     size_t count;
     enum err e;
     if (yaml_is_mapping(node))
-        return read_workload_all(r, node);
+        return read_workload_rule(r, node);
     TRY(yaml_list(r->file, node, "workload", 1, CLIQUES_MAX, &count));
     cliques = memory_array(count, sizeof *cliques);
     weights = memory_array(count, sizeof *weights);
@@ -451,6 +493,18 @@ static enum err read_budget(struct reading *r, const yaml_node_t *node)
     TRY(yaml_number(r->file, part[0], "epsilon", 1e-4, 100, &r->study->epsilon));
     TRY(yaml_number(r->file, part[1], "delta", 1e-15, 0.01, &r->study->delta));
     return read_unsigned(r, part[2], "rows_per_person", 1, 10000, &r->study->rows_per_person);
+}
+
+/* A number of rounds, or "annealed": as many as the budget allows, at most 16 for each column. */
+static enum err read_rounds(struct reading *r, const yaml_node_t *node)
+{
+    const char *text;
+    TRY(yaml_text(r->file, node, "rounds", &text));
+    if (strcmp(text, "annealed") != 0)
+        return read_unsigned(r, node, "rounds", 1, STUDY_ROUNDS_MAX, &r->study->rounds);
+    r->study->annealed = true;
+    r->study->rounds = schedule_rounds_most(r->study->workload->one_ways, 0, true);
+    return ERR_OK;
 }
 
 static enum err read_noise(struct reading *r, const yaml_node_t *node)
@@ -741,7 +795,7 @@ static enum err read_study(struct reading *r)
     TRY(read_workload(r, part[TOP_WORKLOAD]));
     TRY(read_budget(r, part[TOP_BUDGET]));
     TRY(read_noise(r, part[TOP_NOISE]));
-    TRY(read_unsigned(r, part[TOP_ROUNDS], "rounds", 1, STUDY_ROUNDS_MAX, &r->study->rounds));
+    TRY(read_rounds(r, part[TOP_ROUNDS]));
     TRY(read_people(r, part[TOP_SERVERS], part[TOP_OWNERS], part[TOP_ANALYSTS]));
     TRY(read_deadlines(r, part[TOP_DEADLINES]));
     TRY(read_model(r, part[TOP_MODEL]));

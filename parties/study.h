@@ -14,14 +14,16 @@
  *       missing: "?"                       optional: the text of a missing value; "": empty cell
  *     - {name: bmi, kind: numeric, edges: [10, 18.5, 25, 30, 60]}
  *     - {name: dose, kind: numeric, min: 0, max: 10, bins: 20}
- *   workload: {all: 2}                   all marginals of so many attributes, or a list:
+ *   workload: {all: 2}                   all marginals of so many attributes; or
+ *             {random: 3, count: 64, seed: 1}   some of them; or a list:
  *     - {attributes: [age, ward], weight: 1}        weight is optional: 1
  *   budget:
  *     epsilon: 1                         above 0, at most 100
  *     delta: 1e-6                        1e-15 to 0.01
  *     rows_per_person: 1                 optional; the guarantee holds for so many rows of one
  *   noise: box-muller                    optional; or discrete: exact, and slower to make
- *   rounds: 10                           marginals that AIM selects, 1 to 1000
+ *   rounds: 10                           marginals that AIM selects, 1 to 1000; or annealed:
+ *                                        as many as its schedule fits in the budget
  *   servers:                             exactly three; the first is server 0
  *     - name: north
  *       endpoint: tcp://north.example.org:7100      five ports, from this one: see enum study_port
@@ -110,7 +112,8 @@ struct study {
     double epsilon, delta;
     unsigned rows_per_person;
     enum study_noise noise;
-    unsigned rounds;
+    unsigned rounds; /* at most, where annealed */
+    bool annealed;
     struct study_server server[STUDY_SERVERS];
     size_t owners;
     struct study_owner *owner;

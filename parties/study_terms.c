@@ -47,6 +47,7 @@ static void put_noise(const struct study *s, struct bytes *b)
 static void put_rounds(const struct study *s, struct bytes *b)
 {
     bytes_put_u32(b, s->rounds);
+    bytes_put_u8(b, s->annealed);
 }
 
 static void put_bounds(const struct study *s, struct bytes *b)

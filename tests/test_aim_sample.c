@@ -1,7 +1,7 @@
 /*
  * aim/sample, aim/random, and what is drawn by them: frequencies by chi-square, moments and tails.
  * Each statistic is also run on a sampler that is wrong on purpose, which it must find.
- * TREFOIL_LONG=1 draws fifty times as many.
+ * TREFOIL_LONG=1 draws twenty times as many.
  */
 #include "tests/support_cmocka.h"
 
@@ -18,7 +18,7 @@
 static size_t draws(size_t n)
 {
     const char *is_long = getenv("TREFOIL_LONG");
-    return is_long != NULL && strcmp(is_long, "1") == 0 ? 50 * n : n;
+    return is_long != NULL && strcmp(is_long, "1") == 0 ? 20 * n : n;
 }
 
 /* Chi-square as standard deviations above its mean (Wilson and Hilferty). */

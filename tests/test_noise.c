@@ -197,13 +197,42 @@ static void assert_close(double observed, double expected, double deviation)
     assert_true(fabs(observed - expected) <= 5 * deviation);
 }
 
+/* Equal shares in 64 cells of equal probability. */
+static void assert_even(const double cells[64], double n)
+{
+    double chi = 0;
+    for (int k = 0; k < 64; k++)
+        chi += (cells[k] - n / 64) * (cells[k] - n / 64) / (n / 64);
+    assert_close(chi, 63, sqrt(2 * 63.0));
+}
+
+/* Moments to the fourth, tails to five deviations, chi-square. */
+static void assert_unit_gaussian(const struct moments *z)
+{
+    assert_close(z->sum[1] / z->n, 0, sqrt(1 / z->n));
+    assert_close(z->sum[2] / z->n, 1, sqrt(2 / z->n));
+    assert_close(z->sum[3] / z->n, 0, sqrt(15 / z->n));
+    assert_close(z->sum[4] / z->n, 3, sqrt(96 / z->n));
+    for (int k = 1; k <= 5; k++) {
+        double p = erfc(k / sqrt(2.0));
+        /* with few samples the far tails are a Poisson count: at least the bound stays honest */
+        assert_close(z->beyond[k], z->n * p, fmax(sqrt(z->n * p), 1));
+    }
+    assert_even(z->cells, z->n);
+}
+
+static int gaussian_cell(double x)
+{
+    return (int)fmin(63, 64 * 0.5 * erfc(-x / sqrt(2.0)));
+}
+
 /* --- Gaussians ---------------------------------------------------------------------------------
  */
 
 static void gaussians_are_right_to_their_stated_error(void **state)
 {
     struct moments z = {0}, e_moments = {0};
-    double cells[64] = {0}, chi = 0, cross = 0, cross_squares = 0, worst = 0;
+    double cross = 0, cross_squares = 0, worst = 0;
     const long double unit = ldexpl(1, -GAUSS_PRODUCT_BITS), half_pi = acosl(0.0L);
     (void)state;
     for (size_t round = 0; round < batches(); round++) {
@@ -225,7 +254,7 @@ static void gaussians_are_right_to_their_stated_error(void **state)
                 lattice[k] = (double)(int64_t)three_sum64(&b.rounded, at) * 0x1p-20;
                 assert_true(fabsl(lattice[k] - got[k]) <= 0x1p-20L); /* one floor, one unit */
                 observe(&z, lattice[k]);
-                cells[(int)fmin(63, 64 * 0.5 * erfc(-lattice[k] / sqrt(2.0)))]++;
+                z.cells[gaussian_cell(lattice[k])]++;
             }
             observe(&e_moments, (double)e);
             cross += lattice[0] * lattice[1];
@@ -236,18 +265,7 @@ static void gaussians_are_right_to_their_stated_error(void **state)
     print_message("# worst error of %g Gaussians: 2^%.2f (stated 2^%.0f)\n", z.n, log2(worst),
                   log2(GAUSS_ERROR));
     assert_true(worst < GAUSS_ERROR);
-    assert_close(z.sum[1] / z.n, 0, sqrt(1 / z.n));
-    assert_close(z.sum[2] / z.n, 1, sqrt(2 / z.n));
-    assert_close(z.sum[3] / z.n, 0, sqrt(15 / z.n));
-    assert_close(z.sum[4] / z.n, 3, sqrt(96 / z.n));
-    for (int k = 1; k <= 5; k++) {
-        double p = erfc(k / sqrt(2.0));
-        /* with few samples the far tails are a Poisson count: at least the bound stays honest */
-        assert_close(z.beyond[k], z.n * p, fmax(sqrt(z.n * p), 1));
-    }
-    for (int k = 0; k < 64; k++)
-        chi += (cells[k] - z.n / 64) * (cells[k] - z.n / 64) / (z.n / 64);
-    assert_close(chi, 63, sqrt(2 * 63.0));
+    assert_unit_gaussian(&z);
     assert_close(cross / (z.n / 2), 0, sqrt(2 / z.n));
     assert_close(cross_squares / (z.n / 2), 0, sqrt(8 / z.n));
     assert_close(e_moments.sum[1] / e_moments.n, 1, sqrt(1 / e_moments.n));
@@ -296,7 +314,7 @@ static enum err make_discrete(struct party *p, void *shared)
 static void discrete_gaussians_have_their_distribution(void **state)
 {
     struct moments z = {0};
-    double cells[64] = {0}, chi = 0, candidates = 0, lowest_bits = 0;
+    double candidates = 0, lowest_bits = 0;
     (void)state;
     for (size_t round = 0; round < batches(); round++) {
         struct batch b;
@@ -310,24 +328,14 @@ static void discrete_gaussians_have_their_distribution(void **state)
             double x = (double)y * 0x1p-20;
             observe(&z, x);
             lowest_bits += (double)(y & 1);
-            cells[(int)fmin(63, 64 * 0.5 * erfc(-x / sqrt(2.0)))]++;
+            z.cells[gaussian_cell(x)]++;
         }
         batch_free(&b);
     }
     assert_true(candidates < z.n / 0.70 && candidates > z.n / 0.80);
     assert_close(lowest_bits / z.n, 0.5,
                  0.5 / sqrt(z.n)); /* every integer, not a coarser lattice */
-    assert_close(z.sum[1] / z.n, 0, sqrt(1 / z.n));
-    assert_close(z.sum[2] / z.n, 1, sqrt(2 / z.n));
-    assert_close(z.sum[3] / z.n, 0, sqrt(15 / z.n));
-    assert_close(z.sum[4] / z.n, 3, sqrt(96 / z.n));
-    for (int k = 1; k <= 5; k++) {
-        double p = erfc(k / sqrt(2.0));
-        assert_close(z.beyond[k], z.n * p, fmax(sqrt(z.n * p), 1));
-    }
-    for (int k = 0; k < 64; k++)
-        chi += (cells[k] - z.n / 64) * (cells[k] - z.n / 64) / (z.n / 64);
-    assert_close(chi, 63, sqrt(2 * 63.0));
+    assert_unit_gaussian(&z);
 }
 
 /* --- Gumbel ------------------------------------------------------------------------------------
@@ -335,7 +343,7 @@ static void discrete_gaussians_have_their_distribution(void **state)
 
 static void gumbels_are_right_to_their_stated_error(void **state)
 {
-    double n = 0, sum = 0, squares = 0, cells[64] = {0}, chi = 0, worst = 0;
+    double n = 0, sum = 0, squares = 0, cells[64] = {0}, worst = 0;
     (void)state;
     for (size_t round = 0; round < batches(); round++) {
         struct batch b;
@@ -359,9 +367,7 @@ static void gumbels_are_right_to_their_stated_error(void **state)
     assert_close(sum / n, 0.57721566, sqrt(1.6449341 / n));
     /* E g^2 = pi^2/6 + gamma^2; its deviation from the fourth moment is below 5.5 */
     assert_close(squares / n, 1.6449341 + 0.3331779, 5.5 / sqrt(n));
-    for (int k = 0; k < 64; k++)
-        chi += (cells[k] - n / 64) * (cells[k] - n / 64) / (n / 64);
-    assert_close(chi, 63, sqrt(2 * 63.0));
+    assert_even(cells, n);
 }
 
 /* Chosen exponentials: the ends of the range, powers of two, all digits set. */

@@ -582,6 +582,7 @@ static const struct {
     {"delta: 1e-6", "delta: 1.1e-6", "budget"},
     {"rows_per_person: 2", "rows_per_person: 3", "budget"},
     {"noise: box-muller", "noise: discrete", "noise"},
+    {"rounds: 4", "rounds: annealed", "rounds"},
     {"rounds: 4", "rounds: 5", "rounds"},
     {"name: s0", "name: sx", "servers"},
     {"key: @0", "key: @9", "servers roster"},

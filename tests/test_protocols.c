@@ -111,7 +111,7 @@ struct round {
     uint64_t estimate[QUERIES][200];
     uint64_t multiplier[QUERIES], penalty[QUERIES];
     int64_t gumbel[QUERIES];
-    int64_t scores[QUERIES];
+    int64_t scores[3][QUERIES];
     size_t index[3];
     int64_t noisy[3][400];
     int64_t gauss[400];
@@ -158,7 +158,7 @@ static enum err play(struct party *p, void *shared)
     three_put64(&r->gausses, p, share64_view(tape.reel[TAPE_GAUSS].samples, 0, 266));
     TRY(share64_new(&scores, QUERIES));
     TRY(score_l1(p, scores, counts, candidates));
-    TRY(open_ring64(p, OPEN_MASKED, scores, (uint64_t *)r->scores));
+    TRY(open_ring64(p, OPEN_MASKED, scores, (uint64_t *)r->scores[p->index]));
     TRY(select_index(p, counts, &tape, &request, &r->index[p->index]));
     TRY(measure_open(p, counts, &tape, measured, 3, 1000, r->noisy[p->index]));
     /* wiped where taken, and gone */
@@ -225,7 +225,8 @@ static void select_and_measure_equal_plain_arithmetic(void **state)
             int64_t score = plain_score(r, q);
             int64_t g = (int64_t)three_sum64(&r->gumbels, k);
             int64_t v = (int64_t)(r->multiplier[k]) * (score - (int64_t)r->penalty[k]) + g * 64;
-            assert_int_equal(r->scores[k], score);
+            for (int party = 0; party < 3; party++)
+                assert_int_equal(r->scores[party][k], score);
             if (v > best) {
                 best = v;
                 winner = k;
