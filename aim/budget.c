@@ -175,6 +175,18 @@ enum err ledger_slack(struct ledger *l, double epsilon, double delta, struct log
     return e;
 }
 
+bool ledger_follows(const struct ledger *before, const struct ledger *after)
+{
+    if (before->rows_per_person != after->rows_per_person)
+        return false;
+    for (int k = 0; k < SUMS; k++)
+        if (!mpq_equal(before->limit[k], after->limit[k]) ||
+            mpq_cmp(after->spent[k], before->spent[k]) < 0 ||
+            mpq_cmp(after->spent[k], after->limit[k]) > 0)
+            return false;
+    return true;
+}
+
 double ledger_remaining(const struct ledger *l)
 {
     mpq_t left;

@@ -47,6 +47,9 @@ enum err ledger_debit(struct ledger *l, mpq_srcptr cost, struct log *log) MUST_C
 /* Adds k times each to the two slack sums, or ERR_BUDGET and nothing changed. */
 enum err ledger_slack(struct ledger *l, double epsilon, double delta, struct log *log) MUST_CHECK;
 
+/* Whether `after` may come after `before`: the same limits, and no sum is less or above its limit. */
+bool ledger_follows(const struct ledger *before, const struct ledger *after);
+
 double ledger_remaining(const struct ledger *l); /* rounded down */
 double ledger_spent(const struct ledger *l);     /* rounded down; k^2 included */
 unsigned ledger_rows_per_person(const struct ledger *l);

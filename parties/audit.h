@@ -3,7 +3,8 @@
  *
  * One line a opening, on disk before anything of it is sent:
  *   TIME round R reason REASON values N request DIGEST spent RHO
- * "spent" is the ledger's total after this round's debit.
+ * "spent" is the ledger's total at that moment: after the round's debit, but for REJECT_BIT, which is
+ * opened while noise is made before it.
  */
 #ifndef TREFOIL_PARTIES_AUDIT_H
 #define TREFOIL_PARTIES_AUDIT_H

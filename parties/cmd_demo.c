@@ -444,7 +444,7 @@ static enum err play(struct demo *d, const char *folder, uint64_t seed)
     step("starting three servers");
     TRY(start_servers(d));
     TRY(wait_for_servers(d));
-    step("five hospitals share their counts");
+    step("five hospitals share their data");
     TRY(run_owners(d));
     step("the analyst runs the study: one-ways, then four rounds of select and measure");
     TRY(run_analyst(d));

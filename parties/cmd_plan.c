@@ -21,8 +21,6 @@ static const char help[] =
     "example:\n"
     "  trefoil plan study.yaml\n";
 
-#define SHARE_BYTES 16 /* of a shared 64-bit word at one server: two components */
-
 struct plan {
     struct study *study;
     struct bounds *bounds;
@@ -79,7 +77,7 @@ static void print_domain(const struct plan *p)
            " cells together\n",
            w->cliques, w->queries, w->cells);
     printf("largest marginal: %s, %" PRIu64 " cells\n", name, p->largest);
-    printf("rounds: the one-ways, then %u; each 20 or fewer exchanges between the servers\n",
+    printf("rounds: the one-ways, then %u; each about 20 exchanges between the servers\n",
            p->study->rounds);
 }
 
@@ -107,31 +105,27 @@ static void print_uploads(const struct plan *p)
     char answers[32], records[32], disk[32];
     printf("uploads, from public bounds alone (each owner sends the same whatever its data):\n");
     for (size_t i = 0; i < s->owners; i++) {
-        uint64_t bytes = study_upload_bytes(s, i);
-        uint64_t codes = ((uint64_t)s->owner[i].max_rows * p->bits_per_record + 7) / 8;
-        all += bytes;
+        uint64_t codes = study_records_bytes(s, i);
+        all += study_upload_bytes(s, i);
         if (i < 10)
-            printf("  %-31s %12s as answers (%u bits a cell); %s as records (%u bits a row)\n",
-                   s->owner[i].name, bytes_text(bytes, answers), s->owner[i].bits,
-                   bytes_text(codes, records), p->bits_per_record);
+            printf("  %-31s %12s as counts (%u bits a cell); %s as records (%u bits a row): sends "
+                   "%s\n",
+                   s->owner[i].name, bytes_text(study_answers_bytes(s, i), answers),
+                   s->owner[i].bits,
+                   codes == UINT64_MAX ? "not possible" : bytes_text(codes, records),
+                   p->bits_per_record, s->owner[i].records ? "records" : "counts");
     }
     if (s->owners > 10)
         printf("  ...     and %zu owners more\n", s->owners - 10);
-    printf("  this version sends answers; servers 1 and 2 keep %s of them\n",
+    printf("  servers 1 and 2 keep %s of them on disk, server 0 only seeds\n",
            bytes_text(all, disk));
 }
 
 static void print_servers(const struct plan *p)
 {
     const struct study *s = p->study;
-    uint64_t gauss = p->one_way_cells + s->rounds * p->largest;
-    uint64_t gumbel = (uint64_t)s->rounds * s->workload->queries;
-    uint64_t disk = (gauss + gumbel) * SHARE_BYTES;
-    char tape[32];
-    for (size_t i = 0; i < s->owners; i++)
-        disk += study_upload_bytes(s, i);
-    printf("noise tape: at most %" PRIu64 " Gaussians and %" PRIu64 " Gumbels\n", gauss, gumbel);
-    printf("disk of a server: at most %s\n", bytes_text(disk, tape));
+    printf("noise: at most %" PRIu64 " Gaussians and %" PRIu64 " Gumbels\n",
+           p->one_way_cells + s->rounds * p->largest, (uint64_t)s->rounds * s->workload->queries);
 }
 
 /* --- what comes out -------------------------------------------------------------------------- */

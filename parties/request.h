@@ -48,7 +48,7 @@ void request_digest(const void *p, size_t n, uint8_t digest[REQUEST_DIGEST_SIZE]
 enum message_kind {
     MESSAGE_UPLOAD = 1, /* owner: parties/upload.h */
     MESSAGE_FORWARD,    /* server 1 to server 2: the vector of an upload */
-    MESSAGE_STATUS,     /* anybody admitted: answer in words */
+    MESSAGE_STATUS,     /* anybody admitted: who has uploaded, a line for each owner */
     MESSAGE_REQUEST,    /* analyst to server 0: a request */
     MESSAGE_DIGEST      /* analyst to servers 1 and 2: its digest */
 };

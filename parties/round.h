@@ -35,7 +35,7 @@ enum err round_confirm(struct net *net, enum err verdict, uint8_t seed[32],
 
 /*
  * Compares ledgers. A server that crashed while a round was debited may lack the last debit: it gets it from
- * a neighbour, who cannot give it another than the one that follows its own head. `lacking` is set and
+ * a neighbour. What may be adopted is for store_adopt() to judge. `lacking` is set and
  * `entry` and `next` are filled where this server has to adopt one. ERR_MISMATCH, logged, if ledgers
  * differ by more: a server was restored from a backup, or its store was tampered with.
  */

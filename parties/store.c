@@ -591,19 +591,30 @@ enum err store_last_debit(struct store *store, uint64_t *number, struct bytes *e
 }
 
 enum err store_adopt(struct store *store, const struct bytes *entry, const uint8_t head[32],
-                     const uint8_t next[32])
+                     const uint8_t next[32], const struct ledger *before, struct ledger **after)
 {
     struct store_debit d;
     char text[4096];
     uint8_t computed[32];
     enum err e;
+    *after = NULL;
     memcpy(computed, head, sizeof computed);
     TRY(chain(entry, computed));
     if (memcmp(computed, next, sizeof computed) != 0)
         return ERR_MISMATCH;
     TRY(read_entry(entry, &d, text, sizeof text));
+    TRY(ledger_parse(after, text, store->log));
+    if (!ledger_follows(before, *after)) {
+        log_error(store->log,
+                  "the debit that a neighbour passes on would change the budget, or give some "
+                  "of it back; it is refused, and that server should be looked at");
+        ledger_free(after);
+        return ERR_MISMATCH;
+    }
     pthread_mutex_lock(&store->lock);
     e = append_debit(store, &d, text, next);
     pthread_mutex_unlock(&store->lock);
+    if (e != ERR_OK)
+        ledger_free(after);
     return e;
 }

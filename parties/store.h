@@ -58,8 +58,13 @@ enum err store_debit(struct store *store, const struct store_debit *debit,
  * crashed in the middle of a round may lack one.
  */
 enum err store_last_debit(struct store *store, uint64_t *number, struct bytes *entry) MUST_CHECK;
-/* Takes over a neighbour's last debit. ERR_MISMATCH unless it follows `head` and gives `next`. */
+/*
+ * Takes over a neighbour's last debit. ERR_MISMATCH unless it follows `head`, gives `next`, and its ledger may follow
+ * `before`, this server's own: the same limits, no sum less. So a neighbour that lies can use budget up, but
+ * never give any back. `after` is the ledger then.
+ */
 enum err store_adopt(struct store *store, const struct bytes *entry, const uint8_t head[32],
-                     const uint8_t next[32]) MUST_CHECK;
+                     const uint8_t next[32], const struct ledger *before,
+                     struct ledger **after) MUST_CHECK;
 
 #endif

@@ -144,7 +144,6 @@ static enum err agree_on_ledger(struct worker *w)
     struct round_ledger own;
     struct bytes last = {0}, entry = {0};
     struct ledger *ledger = NULL;
-    struct ledger_limits none = {0};
     uint8_t next[32];
     bool lacking = false;
     enum err e = store_last_debit(w->o.store, &own.number, &last);
@@ -152,10 +151,9 @@ static enum err agree_on_ledger(struct worker *w)
     if (e == ERR_OK)
         e = round_ledger(w->net, &own, &last, &lacking, &entry, next, &w->log);
     if (e == ERR_OK && lacking)
-        e = store_adopt(w->o.store, &entry, w->head, next);
-    if (e == ERR_OK && lacking)
-        e = store_ledger(w->o.store, &none, &ledger, w->head);
+        e = store_adopt(w->o.store, &entry, w->head, next, w->ledger, &ledger);
     if (e == ERR_OK && lacking) {
+        memcpy(w->head, next, sizeof w->head);
         log_warn(w->o.log, "took over a debit that the others made when this server was stopped");
         ledger_free(&w->ledger);
         w->ledger = ledger;

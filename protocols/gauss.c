@@ -1,22 +1,10 @@
 #include "protocols/gauss.h"
 
 #include "mpc/convert.h"
-#include "mpc/fixed.h"
+#include "mpc/elementary.h"
 #include "mpc/ring.h"
 #include "mpc/root.h"
 #include "mpc/truncate.h"
-
-#define DEGREE 8
-
-/* At 52 fraction bits, by interpolation at Chebyshev nodes on W in [0, 1]: cos(pi sqrt(W) / 2) ...
- */
-static const int64_t cosine[DEGREE + 1] = {4503599627370496, -5556093337880027, 1142425901258341,
-                                           -93960764190704,  4139980227188,     -113499896972,
-                                           2121569558,       -28743035,         285156};
-/* ... and sin(pi sqrt(W) / 2) / sqrt(W) */
-static const int64_t sine[DEGREE + 1] = {7074237752028440, -2909163668823849, 358903681866408,
-                                         -21084746179197,  722562859689,      -16207748086,
-                                         256351035,        -3010394,          26450};
 
 enum err gauss_coins_new(struct party *p, struct gauss_coins *coins, size_t pairs)
 {
@@ -77,23 +65,13 @@ static struct share128 half(struct share128 x, unsigned which)
 /* cos in the first half of the lanes, sin in the second, at 52 fraction bits */
 static enum err circle(struct party *p, struct share128 out, const struct planes *angle)
 {
-    struct share128 u = {0}, w = {0};
-    struct share128 c = half(out, 0), s = half(out, 1);
-    enum err e = share128_new(&u, c.n);
-    if (e == ERR_OK)
-        e = share128_new(&w, c.n);
+    struct share128 u = {0};
+    enum err e = share128_new(&u, out.n / 2);
     if (e == ERR_OK)
         e = convert_to_ring128(p, u, angle);
     if (e == ERR_OK)
-        e = fixed_multiply128(p, w, u, u, GAUSS_ANGLE_BITS);
-    if (e == ERR_OK)
-        e = fixed_two_polynomials128(p, c, s, w, GAUSS_ANGLE_BITS, cosine, sine, DEGREE);
-    if (e == ERR_OK)
-        e = truncate_signed_ring128(p, out, out, GAUSS_ANGLE_BITS);
-    if (e == ERR_OK)
-        e = fixed_multiply128(p, s, s, u, GAUSS_ANGLE_BITS);
+        e = elementary_circle(p, half(out, 0), half(out, 1), u);
     share128_free(&u);
-    share128_free(&w);
     return e;
 }
 

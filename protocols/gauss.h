@@ -1,32 +1,32 @@
 /*
  * protocols/gauss.h - unit Gaussians by Box-Muller, on the lattice 2^-20.
  *
- *   r = sqrt(2E), E ~ Exp(1) (protocols/exponential.h);  angle pi U / 2, U of 52 random bits; signs
- * b, b' z = (-1)^b r cos(pi U / 2),   z' = (-1)^b' r sin(pi U / 2)
+ *   r = sqrt(2E), E ~ Exp(1) (protocols/exponential.h); U of 52 random bits; signs b, b'
+ *   z = (-1)^b r cos(pi U / 2),   z' = (-1)^b' r sin(pi U / 2)
  *
- *   r         floor of the root of 2E at 45 fraction bits, exact on bits (mpc/root.h), then to the
- * ring cos, sin  polynomials of degree 8 in U^2 (sin: times U), 52 fraction bits, in Z_2^128 z the
- * product is exact at 97 fraction bits, the sign is applied, and one truncation rounds to 2^-20: a
- * floor whose offset is uniform and independent of z (mpc/truncate.h)
+ *   r         floor of the root of 2E at 45 fraction bits, exact on bits (mpc/root.h), then to the ring
+ *   cos, sin  mpc/elementary.h, at 52 fraction bits, in Z_2^128
+ *   z         the product is exact at 97 fraction bits, the sign is applied, and one truncation rounds
+ *             to 2^-20: a floor whose offset is, in each server's view, fixed or uniform and
+ *             independent of z (mpc/truncate.h)
  *
  * ERROR of the value before rounding, the worst over all coins and masks:
- *   r    2^-45 (floor) + 2^-45 (digits of E below 2^-91: sqrt(2 * 2^-91))                = 2^-44
- *   cos  2^-52 (polynomial) + 2.4 * 2^-52 (coefficients) + 1.9 * 2^-52 (powers) + 2^-52
- * (truncation)
- *        + 1.6 * 2^-52 (digits of U below 2^-52)   < 8 * 2^-52; sin likewise with one truncation
- * more z    2^-44 + 11.4 * 9 * 2^-52                                                          <
- * 2^-43 GAUSS_ERROR states twice that. In total variation a pair differs from this by
- * EXPONENTIAL_TAU. LEAKS: nothing. Rounds: 335, whatever the number of pairs.
+ *   r         2^-45 (floor) + 2^-45 (digits of E below 2^-91: sqrt(2 * 2^-91))   = 2^-44
+ *   cos, sin  ELEMENTARY_CIRCLE_ERROR + 1.6 * 2^-52 (digits of U below 2^-52)    < 11 * 2^-52
+ *   z         2^-44 + 11.4 * 11 * 2^-52                                          < 2^-43
+ * GAUSS_ERROR states twice that. In total variation a pair differs from this by EXPONENTIAL_TAU.
+ * LEAKS: nothing. Rounds: 335, whatever the number of pairs.
  */
 #ifndef TREFOIL_PROTOCOLS_GAUSS_H
 #define TREFOIL_PROTOCOLS_GAUSS_H
 
+#include "mpc/elementary.h"
 #include "protocols/exponential.h"
 
 #define GAUSS_BITS 20
 #define GAUSS_ERROR 0x1p-42
 #define GAUSS_RADIUS_BITS 45
-#define GAUSS_ANGLE_BITS 52
+#define GAUSS_ANGLE_BITS ELEMENTARY_ANGLE_BITS
 #define GAUSS_PRODUCT_BITS (GAUSS_RADIUS_BITS + GAUSS_ANGLE_BITS)
 
 /* out.n is even; lanes 2i and 2i + 1 are a pair. */

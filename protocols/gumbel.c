@@ -1,20 +1,12 @@
 #include "protocols/gumbel.h"
 
 #include "mpc/convert.h"
-#include "mpc/fixed.h"
+#include "mpc/elementary.h"
 #include "mpc/ring.h"
 #include "mpc/truncate.h"
 
-#define DEGREE 12
-#define T_BITS 30     /* fraction bits of t and its powers */
-#define C_BITS 32     /* of the coefficients */
-#define INNER_BITS 36 /* of g before the last rounding */
+#define INNER_BITS ELEMENTARY_LOGARITHM_BITS /* of g before the last rounding */
 #define STEPS 7
-
-/* ln(1 + t) on [0, 1], by interpolation at Chebyshev nodes */
-static const int64_t logarithm[DEGREE + 1] = {
-    0,         4294967262, -2147481691, 1431611617, -1073217530, 855225047, -698040161,
-    555418896, -400037967, 237429866,   -104081716, 29059607,    -3808758};
 
 /* round(ln 2 * 2^40) */
 #define LN2_40 UINT64_C(762123384786)
@@ -69,14 +61,14 @@ static enum err shift_times_ln2(struct party *p, struct share64 out, const struc
 static enum err evaluate(struct party *p, struct share64 out, struct planes *e,
                          struct planes *places, struct share64 t, struct share64 ln)
 {
-    const struct planes mantissa = planes_view(e, e->width - 1 - T_BITS, T_BITS);
+    const struct planes mantissa = planes_view(e, e->width - 1 - ELEMENTARY_ARGUMENT_BITS,
+                                               ELEMENTARY_ARGUMENT_BITS);
     for (unsigned i = STEPS; i-- > 0;) {
         TRY(top_is_zero(p, planes_plane(places, i), e, 1u << i));
         TRY(shift_if(p, e, planes_plane(places, i), 1u << i));
     }
     TRY(convert_to_ring64(p, t, &mantissa));
-    TRY(fixed_polynomial64(p, ln, t, T_BITS, logarithm, DEGREE));
-    TRY(truncate_signed_ring64(p, ln, ln, T_BITS + C_BITS - INNER_BITS));
+    TRY(elementary_logarithm(p, ln, t));
     ring64_scale(out, ln, (uint64_t)0 - 1);
     TRY(shift_times_ln2(p, out, places));
     ring64_add_public(p, out, (uint64_t)0 - ((EXPONENTIAL_TOP * LN2_40 + 8) >> (40 - INNER_BITS)));

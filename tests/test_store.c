@@ -188,19 +188,20 @@ static enum err meet(struct party *p, void *shared)
     struct meeting *m = shared;
     struct store *store = m->b->store[p->index];
     const struct ledger_limits limits = {.rho = 100, .rows_per_person = 1};
-    struct ledger *ledger = NULL;
+    struct ledger *ledger = NULL, *after = NULL;
     struct round_ledger own;
     struct bytes last = {0}, entry = {0};
     uint8_t next[32];
     bool lacking;
     enum err e;
     TRY(store_ledger(store, &limits, &ledger, own.head));
-    ledger_free(&ledger);
     TRY(store_last_debit(store, &own.number, &last));
     e = round_ledger(p->net, &own, &last, &lacking, &entry, next, NULL);
     if (e == ERR_OK && lacking)
-        e = store_adopt(store, &entry, own.head, next);
+        e = store_adopt(store, &entry, own.head, next, ledger, &after);
     m->result[p->index] = e;
+    ledger_free(&ledger);
+    ledger_free(&after);
     TRY(store_ledger(store, &limits, &ledger, m->head[p->index]));
     m->spent[p->index] = ledger_spent(ledger);
     ledger_free(&ledger);
@@ -251,6 +252,47 @@ static void ledgers_that_differ_by_more_are_refused(void **state)
     }
 }
 
+/* Debits a store once with a ledger of the harness's own making. */
+static void debit_with(struct bench *b, unsigned server, const struct ledger_limits *limits,
+                       unsigned spent)
+{
+    struct ledger *ledger = NULL, *mine = NULL;
+    struct store_debit d = {.gauss_count = 1};
+    uint8_t head[32];
+    mpq_t cost;
+    mpq_init(cost);
+    mpq_set_ui(cost, spent, 1);
+    assert_int_equal(store_ledger(b->store[server], limits, &ledger, head), ERR_OK);
+    assert_int_equal(ledger_new(&mine, limits, &quiet), ERR_OK);
+    assert_int_equal(ledger_debit(mine, cost, &quiet), ERR_OK);
+    assert_int_equal(store_debit(b->store[server], &d, mine, head), ERR_OK);
+    ledger_free(&ledger);
+    ledger_free(&mine);
+    mpq_clear(cost);
+}
+
+/* A server that passes on a debit which resets the others' budget, or widens it, gets nowhere. */
+static void a_neighbour_cannot_give_budget_back(void **state)
+{
+    static const struct ledger_limits honest = {.rho = 100, .rows_per_person = 1},
+                                      wide = {.rho = 1000, .rows_per_person = 1};
+    (void)state;
+    for (unsigned kind = 0; kind < 2; kind++) {
+        struct bench b;
+        struct meeting m = {.b = &b};
+        bench_new(&b);
+        for (unsigned i = 0; i < 3; i++)
+            debit_times(&b, i, 0, 2);
+        debit_with(&b, 0, kind == 0 ? &honest : &wide, kind == 0 ? 1 : 50);
+        assert_int_equal(three_run(kind, meet, &m, NULL), ERR_OK);
+        for (unsigned i = 1; i < 3; i++) {
+            assert_int_equal(m.result[i], ERR_MISMATCH);
+            assert_true(m.spent[i] == 3);
+        }
+        bench_free(&b);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -259,6 +301,7 @@ int main(void)
         cmocka_unit_test(a_folder_belongs_to_one_server_and_study),
         cmocka_unit_test(a_debit_that_one_server_made_is_made_at_all),
         cmocka_unit_test(ledgers_that_differ_by_more_are_refused),
+        cmocka_unit_test(a_neighbour_cannot_give_budget_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
