@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Runs every bench program under OUT/bench, one after the other: its table on the terminal, its JSON
 # in build/bench/NAME.json (engine.json for bench_engine, and so on). Each has BENCH_LIMIT seconds
-# (150). Ends with status 1 if one failed.
+# (240). Ends with status 1 if one failed.
 #
 #   bench/run.sh OUT        ONLY=engine bench/run.sh OUT   one of them
 set -u
 out=${1:?usage: bench/run.sh OUT, such as build/gcc}
-limit=${BENCH_LIMIT:-150}
+limit=${BENCH_LIMIT:-240}
 only=${ONLY:-}
 failed=()
 
