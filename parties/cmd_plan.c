@@ -117,15 +117,20 @@ static void print_uploads(const struct plan *p)
     }
     if (s->owners > 10)
         printf("  ...     and %zu owners more\n", s->owners - 10);
-    printf("  servers 1 and 2 keep %s of them on disk, server 0 only seeds\n",
+    printf("  disk: servers 1 and 2 keep %s of them, server 0 only seeds; a ledger grows by 1 KiB "
+           "a round\n",
            bytes_text(all, disk));
 }
 
 static void print_servers(const struct plan *p)
 {
     const struct study *s = p->study;
-    printf("noise: at most %" PRIu64 " Gaussians and %" PRIu64 " Gumbels\n",
-           p->one_way_cells + s->rounds * p->largest, (uint64_t)s->rounds * s->workload->queries);
+    uint64_t gauss = p->one_way_cells + s->rounds * p->largest;
+    uint64_t gumbel = (uint64_t)s->rounds * s->workload->queries;
+    printf("noise: at most %" PRIu64 " Gaussians and %" PRIu64
+           " Gumbels, %.0f s to make where 200,000 are made a second (two cores for all three "
+           "servers)\n",
+           gauss, gumbel, ceil((double)(gauss + gumbel) / 200000));
 }
 
 /* --- what comes out -------------------------------------------------------------------------- */

@@ -183,7 +183,7 @@ static void plans_say_what_a_study_takes(void **state)
     static const struct support_options poor = {.owners = 2, .rounds = 900, .epsilon = 0.0005};
     static const char *const words[] = {
         "attributes, at most", "cells together", "then 3; each about 20", "model: at most",
-        "as counts (",         "as records (",   "noise: at most",        "on disk",
+        "as counts (",         "as records (",   "noise: at most",        "disk: servers 1 and 2",
         "first sigma",         "study's own"};
     struct outcome a;
     struct stage g;
