@@ -1,6 +1,7 @@
 #include "aim/workload.h"
 
 #include "aim/random.h"
+#include "aim/scope.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -31,23 +32,14 @@ bool clique_contains(const struct clique *whole, const struct clique *part)
 
 uint64_t clique_cells(const struct clique *c, const struct domain *d)
 {
-    uint64_t cells = 1;
-    for (unsigned i = 0; i < c->n; i++)
-        if (__builtin_mul_overflow(cells, (uint64_t)d->attribute[c->attribute[i]].size, &cells))
-            return UINT64_MAX;
-    return cells;
+    const struct scope s = scope_of(c);
+    return scope_cells(&s, d);
 }
 
 void clique_name(const struct clique *c, const struct domain *d, char *text, size_t size)
 {
-    size_t used = 0;
-    if (size > 0)
-        text[0] = '\0';
-    for (unsigned i = 0; i < c->n && used < size; i++) {
-        int n = snprintf(text + used, size - used, "%s%s", i > 0 ? " x " : "",
-                         d->attribute[c->attribute[i]].name);
-        used += n > 0 ? (size_t)n : 0;
-    }
+    const struct scope s = scope_of(c);
+    scope_name(&s, d, text, size);
 }
 
 static int clique_compare(const struct clique *a, const struct clique *b)
