@@ -15,7 +15,7 @@
  *   cos, sin  ELEMENTARY_CIRCLE_ERROR + 1.6 * 2^-52 (digits of U below 2^-52)    < 11 * 2^-52
  *   z         2^-44 + 11.4 * 11 * 2^-52                                          < 2^-43
  * GAUSS_ERROR states twice that. In total variation a pair differs from this by EXPONENTIAL_TAU.
- * LEAKS: nothing. Rounds: 335, whatever the number of pairs.
+ * LEAKS: nothing. Rounds: 337, whatever the number of pairs.
  */
 #ifndef TREFOIL_PROTOCOLS_GAUSS_H
 #define TREFOIL_PROTOCOLS_GAUSS_H
