@@ -42,46 +42,47 @@ static void exp_of_power(mpf_t out, int i)
     mpf_clears(term, x, NULL);
 }
 
+/* |constant - 2^64 / divisor| <= 1/2 */
+static void assert_nearest(uint64_t constant, const mpf_t divisor)
+{
+    mpf_t error, half;
+    mpf_inits(error, half, NULL);
+    mpf_set_d(half, 0.5);
+    mpf_set_ui(error, 1);
+    mpf_mul_2exp(error, error, 64);
+    mpf_div(error, error, divisor);
+    mpf_ui_sub(error, (unsigned long)constant, error);
+    mpf_abs(error, error);
+    assert_true(mpf_cmp(error, half) <= 0);
+    mpf_clears(error, half, NULL);
+}
+
 static void coin_constants_are_rounded_to_nearest(void **state)
 {
-    mpf_t e, p, error, half;
+    mpf_t e;
     (void)state;
     mpf_set_default_prec(320);
-    mpf_inits(e, p, error, half, NULL);
-    mpf_set_d(half, 0.5);
+    mpf_init(e);
     for (int c = 0; c < EXPONENTIAL_COINS; c++) {
         exp_of_power(e, EXPONENTIAL_TOP + 1 - EXPONENTIAL_COINS + c);
         mpf_add_ui(e, e, 1);
-        mpf_set_ui(p, 1);
-        mpf_mul_2exp(p, p, 64);
-        mpf_div(p, p, e);
-        mpf_set_ui(error, (unsigned long)exponential_coin[c]);
-        mpf_sub(error, error, p);
-        mpf_abs(error, error);
-        assert_true(mpf_cmp(error, half) <= 0);
+        assert_nearest(exponential_coin[c], e);
     }
-    mpf_clears(e, p, error, half, NULL);
+    mpf_clear(e);
 }
 
 /* exp(-2^(i-41)) = 1 / e^(2^(i-41)) */
 static void discrete_constants_are_rounded_to_nearest(void **state)
 {
-    mpf_t e, p, error, half;
+    mpf_t e;
     (void)state;
     mpf_set_default_prec(320);
-    mpf_inits(e, p, error, half, NULL);
-    mpf_set_d(half, 0.5);
+    mpf_init(e);
     for (int i = 0; i < DISCRETE_SQUARE_BITS; i++) {
         exp_of_power(e, i - 41);
-        mpf_set_ui(p, 1);
-        mpf_mul_2exp(p, p, 64);
-        mpf_div(p, p, e);
-        mpf_set_ui(error, (unsigned long)discrete_coin[i]);
-        mpf_sub(error, error, p);
-        mpf_abs(error, error);
-        assert_true(mpf_cmp(error, half) <= 0);
+        assert_nearest(discrete_coin[i], e);
     }
-    mpf_clears(e, p, error, half, NULL);
+    mpf_clear(e);
 }
 
 /* --- running -----------------------------------------------------------------------------------
