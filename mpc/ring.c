@@ -203,32 +203,6 @@ DEFINE_FROM(64, 128)
 DEFINE_FROM(32, 64)
 DEFINE_FROM(16, 32)
 
-void ring64_sum(struct share64 out, struct share64 x, const size_t *start)
-{
-    for (size_t s = 0; s < out.n; s++) {
-        uint64_t a = 0, b = 0;
-        for (size_t k = start[s]; k < start[s + 1]; k++) {
-            a += x.a[k];
-            b += x.b[k];
-        }
-        out.a[s] = a;
-        out.b[s] = b;
-    }
-}
-
-void ring64_sum_public(struct share64 out, struct share64 x, const uint64_t *c, const size_t *start)
-{
-    for (size_t s = 0; s < out.n; s++) {
-        uint64_t a = 0, b = 0;
-        for (size_t k = start[s]; k < start[s + 1]; k++) {
-            a += x.a[k] * c[k];
-            b += x.b[k] * c[k];
-        }
-        out.a[s] = a;
-        out.b[s] = b;
-    }
-}
-
 enum err ring64_input(struct party *p, struct share64 out, unsigned owner, const uint64_t *v)
 {
     size_t bytes = out.n * sizeof *out.a;

@@ -41,12 +41,6 @@ void ring64_from128(struct share64 out, struct share128 x);
 void ring32_from64(struct share32 out, struct share64 x);
 void ring16_from32(struct share16 out, struct share32 x);
 
-/* out[s] = sum of x[k] over start[s] <= k < start[s+1]. Local. */
-void ring64_sum(struct share64 out, struct share64 x, const size_t *start);
-/* The same weighted by public c[k]. */
-void ring64_sum_public(struct share64 out, struct share64 x, const uint64_t *c,
-                       const size_t *start);
-
 /*
  * out = x y, row by row: x is m x k, y is k x n.
  *   i -> i-1   z_i                                          m n elements a server, 1 round

@@ -215,21 +215,11 @@ enum err socket_receive(void *socket, struct bytes *message, const char *link, s
     return bytes_ok(message);
 }
 
-static bool has_event(void *socket, int event)
+bool socket_writable(void *socket)
 {
     int events = 0;
     size_t size = sizeof events;
-    return zmq_getsockopt(socket, ZMQ_EVENTS, &events, &size) == 0 && (events & event) != 0;
-}
-
-bool socket_readable(void *socket)
-{
-    return has_event(socket, ZMQ_POLLIN);
-}
-
-bool socket_writable(void *socket)
-{
-    return has_event(socket, ZMQ_POLLOUT);
+    return zmq_getsockopt(socket, ZMQ_EVENTS, &events, &size) == 0 && (events & ZMQ_POLLOUT) != 0;
 }
 
 enum err socket_wait(const struct socket_wait *w, size_t count, int64_t deadline)

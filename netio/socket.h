@@ -52,8 +52,7 @@ enum err socket_receive(void *socket, struct bytes *message, const char *link,
 enum err socket_push(void *socket, void *zmq_message) MUST_CHECK;
 enum err socket_pull(void *socket, void *zmq_message, const char *link, struct log *log) MUST_CHECK;
 
-/* Whether the socket can be read or written now, without a system call in most cases. */
-bool socket_readable(void *socket);
+/* Whether the socket can be written now, without a system call in most cases. */
 bool socket_writable(void *socket);
 
 /*
