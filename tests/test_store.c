@@ -11,6 +11,7 @@
 #include "tests/support_study.h"
 #include "tests/support_three.h"
 
+#include <sqlite3.h>
 #include <string.h>
 
 struct bench {
@@ -151,6 +152,39 @@ static void a_folder_belongs_to_one_server_and_study(void **state)
     assert_int_equal(open_store(&b, 0), ERR_OK);
     /* and to one process at a time */
     assert_int_equal(store_open(&store, path, b.s.study, b.server[0], 0, &quiet), ERR_SYSTEM);
+    bench_free(&b);
+}
+
+/* Runs SQL on a closed store's file, as another program would. */
+static void execute_on(struct bench *b, const char *server, const char *sql)
+{
+    char path[SUPPORT_PATH], folder[SUPPORT_PATH - 16];
+    sqlite3 *db;
+    support_study_file(&b->s, server, path);
+    memcpy(folder, path, sizeof folder);
+    snprintf(path, sizeof path, "%s/store.sqlite", folder);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+static void a_store_of_a_later_program_is_refused_and_an_older_one_migrated(void **state)
+{
+    struct bench b;
+    bool complete, has[2];
+    (void)state;
+    bench_new(&b);
+    assert_int_equal(store_put(b.store[0], &b.parts[0], &complete), ERR_OK);
+    store_close(&b.store[0]);
+    execute_on(&b, "server0", "PRAGMA user_version = 1000");
+    assert_int_equal(open_store(&b, 0), ERR_MISMATCH);
+    assert_null(b.store[0]);
+    /* before versions were numbered there was a row in `about` */
+    execute_on(&b, "server0",
+               "PRAGMA user_version = 0; INSERT INTO about VALUES('format version', x'31')");
+    assert_int_equal(open_store(&b, 0), ERR_OK);
+    assert_int_equal(store_owners(b.store[0], has), ERR_OK);
+    assert_true(has[1]);
     bench_free(&b);
 }
 
@@ -299,6 +333,7 @@ int main(void)
         cmocka_unit_test(uploads_come_back),
         cmocka_unit_test(one_upload_an_owner_and_no_other_words),
         cmocka_unit_test(a_folder_belongs_to_one_server_and_study),
+        cmocka_unit_test(a_store_of_a_later_program_is_refused_and_an_older_one_migrated),
         cmocka_unit_test(a_debit_that_one_server_made_is_made_at_all),
         cmocka_unit_test(ledgers_that_differ_by_more_are_refused),
         cmocka_unit_test(a_neighbour_cannot_give_budget_back),

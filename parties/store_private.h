@@ -1,0 +1,49 @@
+/*
+ * parties/store_private.h - the open store, shared by store.c and the files of what is in it: store_uploads.c,
+ * store_ledger.c. Statements run under the lock; whoever is exported takes it.
+ */
+#ifndef TREFOIL_PARTIES_STORE_PRIVATE_H
+#define TREFOIL_PARTIES_STORE_PRIVATE_H
+
+#include "base/bytes.h"
+#include "parties/store.h"
+
+#include <pthread.h>
+#include <sqlite3.h>
+
+struct store {
+    sqlite3 *db;
+    pthread_mutex_t lock;
+    const struct study *study; /* borrowed */
+    unsigned index;
+    uint8_t *key; /* secret memory */
+    struct log *log;
+};
+
+/* Logs what SQLite says of its last failure, and is ERR_SYSTEM. */
+enum err store_failed(struct store *s, const char *what) MUST_CHECK;
+/* SQL without parameters and rows. */
+enum err store_execute(struct store *s, const char *sql) MUST_CHECK;
+enum err store_prepare(struct store *s, const char *sql, sqlite3_stmt **statement) MUST_CHECK;
+/* Runs a statement that gives no rows, and ends it. */
+enum err store_finish(struct store *s, sqlite3_stmt *statement) MUST_CHECK;
+/* A column that must have exactly n bytes; ERR_FORMAT else. */
+enum err store_column(sqlite3_stmt *row, int column, void *out, size_t n) MUST_CHECK;
+
+/*
+ * All that is written between begin and end is on disk when end(ERR_OK) returns, or none of it: end takes how the
+ * writing went, and returns that, or its own failure.
+ */
+enum err store_begin(struct store *s) MUST_CHECK;
+enum err store_end(struct store *s, enum err e) MUST_CHECK;
+
+/*
+ * Secrets at rest: 24 bytes of nonce and the plain text under XChaCha20-Poly1305 with the server's own key.
+ * `binding` is what the text belongs to, and must be the same to unseal it: ERR_AUTH else.
+ */
+enum err store_seal(struct store *s, const void *binding, size_t binding_size,
+                    const struct bytes *plain, struct bytes *sealed) MUST_CHECK;
+enum err store_unseal(struct store *s, const void *binding, size_t binding_size, const void *sealed,
+                      size_t n, struct bytes *plain) MUST_CHECK;
+
+#endif
