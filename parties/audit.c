@@ -1,12 +1,12 @@
 #include "parties/audit.h"
 
+#include "base/date.h"
 #include "base/memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 struct audit {
@@ -43,12 +43,9 @@ void audit_close(struct audit **audit)
 enum err audit_write(struct audit *a, uint32_t round, const char *reason, size_t values,
                      const uint8_t request[32], double spent)
 {
-    char line[256], stamp[32], digest[17];
-    time_t now = time(NULL);
-    struct tm utc;
+    char line[256], stamp[DATE_SIZE], digest[17];
     int n;
-    gmtime_r(&now, &utc);
-    strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    date_text(date_now(), stamp);
     for (unsigned i = 0; i < 8; i++)
         snprintf(digest + 2 * i, 3, "%02x", request[i]);
     n = snprintf(line, sizeof line, "%s round %u reason %s values %zu request %s spent %.9g\n",

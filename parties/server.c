@@ -1,6 +1,7 @@
 #include "parties/server.h"
 
 #include "base/clock.h"
+#include "base/date.h"
 #include "base/memory.h"
 #include "netio/gate.h"
 #include "parties/bounds.h"
@@ -153,6 +154,18 @@ static const char *upload_words(enum err e)
     }
 }
 
+/* The one decision of a server that follows the wall clock. */
+static enum err too_late(struct server *s, const struct gate_client *from)
+{
+    char until[DATE_SIZE], text[256];
+    date_text(s->o.study->uploads_until, until);
+    snprintf(text, sizeof text,
+             "uploads were taken until %s; whoever keeps the study file may set another "
+             "deadlines.uploads",
+             until);
+    return tell(s, from, MESSAGE_UPLOAD, ERR_REFUSED, text, NULL, 0);
+}
+
 static enum err take_upload(struct server *s, const struct gate_client *from, uint32_t owner,
                             const uint8_t *p, size_t n)
 {
@@ -165,6 +178,8 @@ static enum err take_upload(struct server *s, const struct gate_client *from, ui
                     "the owner's study file has other terms than this server's; compare "
                     "fingerprints with trefoil check",
                     NULL, 0);
+    if (e == ERR_OK && study->uploads_until != 0 && date_now() > study->uploads_until)
+        return too_late(s, from);
     if (e == ERR_OK)
         e = upload_read(&u, s->index, study_upload_form(study, owner),
                         (size_t)study_upload_bytes(study, owner), p + 32, n - 32);

@@ -1,6 +1,7 @@
 #include "parties/study.h"
 
 #include "aim/schedule.h"
+#include "base/date.h"
 #include "base/memory.h"
 #include "parties/nearest.h"
 #include "parties/study_terms.h"
@@ -518,15 +519,30 @@ static enum err read_noise(struct reading *r, const yaml_node_t *node)
     return ERR_OK;
 }
 
-static enum err read_deadlines(struct reading *r, const yaml_node_t *node)
+static enum err read_date(struct reading *r, const yaml_node_t *node, const char *what,
+                          int64_t *seconds)
 {
-    static const struct yaml_key keys[] = {{"connect", false}, {"round", false}};
-    const yaml_node_t *part[2];
+    const char *text;
     if (node == NULL)
         return ERR_OK;
-    TRY(yaml_mapping(r->file, node, "deadlines", keys, 2, part));
+    TRY(yaml_text(r->file, node, what, &text));
+    if (!date_parse(text, seconds))
+        return yaml_error(r->file, node,
+                          "%s is \"%s\"; write a time in UTC as 2026-12-01T18:00:00Z", what, text);
+    return ERR_OK;
+}
+
+static enum err read_deadlines(struct reading *r, const yaml_node_t *node)
+{
+    static const struct yaml_key keys[] = {
+        {"connect", false}, {"round", false}, {"uploads", false}};
+    const yaml_node_t *part[3];
+    if (node == NULL)
+        return ERR_OK;
+    TRY(yaml_mapping(r->file, node, "deadlines", keys, 3, part));
     TRY(read_unsigned(r, part[0], "connect", 1, 3600, &r->study->connect_s));
-    return read_unsigned(r, part[1], "round", 1, 86400, &r->study->round_s);
+    TRY(read_unsigned(r, part[1], "round", 1, 86400, &r->study->round_s));
+    return read_date(r, part[2], "uploads", &r->study->uploads_until);
 }
 
 static enum err read_model(struct reading *r, const yaml_node_t *node)
@@ -773,17 +789,18 @@ enum {
     TOP_SERVERS,
     TOP_OWNERS,
     TOP_ANALYSTS,
+    TOP_RETAIN_DAYS,
     TOP_DEADLINES,
     TOP_MODEL,
     TOP_KEYS
 };
 static const struct yaml_key top_keys[TOP_KEYS] = {
-    [TOP_STUDY] = {"study", true},       [TOP_DOMAIN] = {"domain", true},
-    [TOP_WORKLOAD] = {"workload", true}, [TOP_BUDGET] = {"budget", true},
-    [TOP_NOISE] = {"noise", false},      [TOP_ROUNDS] = {"rounds", true},
-    [TOP_SERVERS] = {"servers", true},   [TOP_OWNERS] = {"owners", true},
-    [TOP_ANALYSTS] = {"analysts", true}, [TOP_DEADLINES] = {"deadlines", false},
-    [TOP_MODEL] = {"model", false},
+    [TOP_STUDY] = {"study", true},          [TOP_DOMAIN] = {"domain", true},
+    [TOP_WORKLOAD] = {"workload", true},    [TOP_BUDGET] = {"budget", true},
+    [TOP_NOISE] = {"noise", false},         [TOP_ROUNDS] = {"rounds", true},
+    [TOP_SERVERS] = {"servers", true},      [TOP_OWNERS] = {"owners", true},
+    [TOP_ANALYSTS] = {"analysts", true},    [TOP_RETAIN_DAYS] = {"retain_days", false},
+    [TOP_DEADLINES] = {"deadlines", false}, [TOP_MODEL] = {"model", false},
 };
 
 static enum err read_study(struct reading *r)
@@ -797,6 +814,7 @@ static enum err read_study(struct reading *r)
     TRY(read_noise(r, part[TOP_NOISE]));
     TRY(read_rounds(r, part[TOP_ROUNDS]));
     TRY(read_people(r, part[TOP_SERVERS], part[TOP_OWNERS], part[TOP_ANALYSTS]));
+    TRY(read_unsigned(r, part[TOP_RETAIN_DAYS], "retain_days", 1, 3650, &r->study->retain_days));
     TRY(read_deadlines(r, part[TOP_DEADLINES]));
     TRY(read_model(r, part[TOP_MODEL]));
     choose_forms(r->study);

@@ -32,7 +32,12 @@
  *     - {name: hospital-a, key: trefoil1-..., max_rows: 6000}      never more rows than this
  *   analysts:
  *     - {name: office, key: trefoil1-...}
- *   deadlines: {connect: 30, round: 120} optional; seconds
+ *   retain_days: 30                      optional; servers keep uploads for so long after the last
+ *                                        one came, and then are due to purge them
+ *   deadlines:                           optional
+ *     connect: 30                        seconds to reach another server
+ *     round: 120                         seconds that one may take for a round
+ *     uploads: 2026-12-01T18:00:00Z      later ones are refused
  *   model:                               optional
  *     max_mib: 80                        largest model, in MiB
  *     iterations: 100                    of the estimator between rounds
@@ -43,8 +48,8 @@
  *
  * Two digests over the parsed content. Comments, line ends, quotes, the order of a mapping's keys
  * and defaults written out change neither; any value changes one (a server's whole key: both).
- *   terms   study, domain, workload, budget, noise, rounds, bounds (owners' names and max_rows),
- *           servers (names and signing keys): frozen once data are in. A digest for each part, so
+ *   terms   study (its name and retain_days), domain, workload, budget, noise, rounds, bounds (owners'
+ *           names and max_rows), servers (names and signing keys): frozen once data are in. A digest for each part, so
  *           that a mismatch can be named.
  *   roster  the rest: owners' and analysts' keys, endpoints, servers' CURVE keys, deadlines, model.
  */
@@ -120,6 +125,8 @@ struct study {
     size_t analysts;
     struct study_analyst *analyst;
     unsigned connect_s, round_s;
+    unsigned retain_days;
+    int64_t uploads_until; /* seconds since 1970; 0: no deadline */
     unsigned max_mib, iterations, final_iterations;
 
     unsigned count_bits; /* l: the sum of 2^b - 1 over owners is below 2^l, and l the least such */

@@ -20,6 +20,7 @@ static const char roster_label[] = "trefoil-roster-1";
 static void put_study(const struct study *s, struct bytes *b)
 {
     bytes_put_string(b, s->name);
+    bytes_put_u32(b, s->retain_days);
 }
 
 static void put_domain(const struct study *s, struct bytes *b)
@@ -128,6 +129,7 @@ static void put_roster(const struct study *s, struct bytes *b)
     }
     bytes_put_u32(b, s->connect_s);
     bytes_put_u32(b, s->round_s);
+    bytes_put_u64(b, (uint64_t)s->uploads_until);
     bytes_put_u32(b, s->max_mib);
     bytes_put_u32(b, s->iterations);
     bytes_put_u32(b, s->final_iterations);

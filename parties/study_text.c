@@ -1,6 +1,7 @@
 /* What a study says to people: its description, and the example that trefoil init writes. */
 #include "parties/study.h"
 
+#include "base/date.h"
 #include "base/file.h"
 
 #include <sys/stat.h>
@@ -91,10 +92,16 @@ static const char template_text[] =
     "  - name: office\n"
     "    key: REPLACE-WITH-KEY-OF-office\n"
     "\n"
-    "# Seconds to wait for another server.\n"
+    "# How long servers keep the uploads after the last one came; then their operators purge them "
+    "and\n"
+    "# sign what they deleted.\n"
+    "retain_days: 90\n"
+    "\n"
+    "# Seconds to wait for another server, and when it is too late for an upload.\n"
     "deadlines:\n"
     "  connect: 30\n"
     "  round: 120\n"
+    "  # uploads: 2099-12-01T18:00:00Z\n"
     "\n"
     "# The estimator, at the analyst's.\n"
     "model:\n"
@@ -243,6 +250,19 @@ static void describe_people(FILE *out, const struct study *s)
     fputs("\nPublic to all: this file, who uploaded and when, and the results.\n", out);
 }
 
+static void describe_times(FILE *out, const struct study *s)
+{
+    char until[DATE_SIZE];
+    date_text(s->uploads_until, until);
+    if (s->uploads_until != 0)
+        fprintf(out, "Uploads are taken until %s.\n", until);
+    if (s->retain_days != 0)
+        fprintf(out,
+                "Servers keep the uploads for %u days after the last one came, and are then due to "
+                "purge\nthem.\n",
+                s->retain_days);
+}
+
 static void describe_me(FILE *out, const struct study *s, const struct public_identity *me)
 {
     size_t i;
@@ -268,6 +288,7 @@ void study_describe(FILE *out, const struct study *study, const struct public_id
     describe_workload(out, study);
     describe_guarantee(out, study);
     describe_people(out, study);
+    describe_times(out, study);
     if (me != NULL)
         describe_me(out, study, me);
 }

@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "base/date.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -147,6 +148,39 @@ static void deadlines_do_not_go_negative(void **state)
     assert_in_range(clock_left_ms(clock_now_ms() + 1000), 900, 1000);
 }
 
+static void dates_have_one_form(void **state)
+{
+    static const char *const wrong[] = {"",
+                                        "2026-12-01",
+                                        "2026-12-01T18:00:00",
+                                        "2026-12-01T18:00:00z",
+                                        "2026-12-01 18:00:00Z",
+                                        "2026-13-01T18:00:00Z",
+                                        "2026-02-29T18:00:00Z",
+                                        "2026-12-01T24:00:00Z",
+                                        "2026-12-01T18:00:60Z",
+                                        "1969-12-31T23:59:59Z",
+                                        "2026-12-01T+8:00:00Z",
+                                        "2026-12-01T18:00:00ZZ"};
+    char text[DATE_SIZE];
+    int64_t t;
+    (void)state;
+    assert_true(date_parse("1970-01-01T00:00:00Z", &t));
+    assert_int_equal(t, 0);
+    assert_true(date_parse("2028-02-29T12:34:56Z", &t));
+    assert_int_equal(t, 1835440496);
+    for (t = 0; t < INT64_C(253402300800); t += INT64_C(123456789)) {
+        int64_t back;
+        date_text(t, text);
+        assert_true(date_parse(text, &back));
+        assert_int_equal(back, t);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        assert_false(date_parse(wrong[i], &t));
+    date_text(INT64_MAX, text);
+    assert_string_equal(text, "9999-12-31T23:59:59Z");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +192,7 @@ int main(void)
         cmocka_unit_test(secrets_are_zeroed_and_freed),
         cmocka_unit_test(files_are_whole_or_untouched),
         cmocka_unit_test(deadlines_do_not_go_negative),
+        cmocka_unit_test(dates_have_one_form),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -402,6 +402,9 @@ static const struct mistake mistakes[] = {
     /* deadlines, model */
     {"connect: 10", "connect: 0", "39:12", "from 1 to 3600"},
     {"round: 20", "round: 86401", "40:10", "from 1 to 86400"},
+    {"round: 20", "round: 20\n  uploads: 2030-02-30T00:00:00Z", "41:12", "2026-12-01T18:00:00Z"},
+    {"round: 20", "round: 20\n  uploads: 2030-02-03", "41:12", "a time in UTC"},
+    {"rounds: 4", "rounds: 4\nretain_days: 0", "29:14", "from 1 to 3650"},
     {"max_mib: 40", "max_mib: 40.5", "42:12", "whole number"},
     {"iterations: 50", "iterations: true", "43:15", "whole number"},
     {"final_iterations: 60", "final_iterations: 60\n---\na: 1", "45:1", "second document"},
@@ -597,6 +600,8 @@ static const struct {
     {"{name: a0, key: @5}", "{name: a0, key: @5}\n  - {name: a1, key: @9}", "roster"},
     {"connect: 10", "connect: 11", "roster"},
     {"round: 20", "round: 21", "roster"},
+    {"round: 20", "round: 20\n  uploads: 2030-12-01T18:00:00Z", "roster"},
+    {"rounds: 4", "rounds: 4\nretain_days: 30", "study"},
     {"max_mib: 40", "max_mib: 41", "roster"},
     {"  iterations: 50", "  iterations: 51", "roster"},
     {"final_iterations: 60", "final_iterations: 61", "roster"},

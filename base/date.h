@@ -1,0 +1,23 @@
+/*
+ * base/date.h - points in time as people write them, in UTC: 2026-12-01T18:00:00Z.
+ *
+ * Only for what is agreed in days and hours. The wall clock may jump, so whatever waits or measures uses
+ * base/clock.h.
+ */
+#ifndef TREFOIL_BASE_DATE_H
+#define TREFOIL_BASE_DATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define DATE_SIZE 21 /* with the NUL */
+
+/* Seconds since 1970 by the wall clock. */
+int64_t date_now(void);
+
+/* False unless `text` is a date of the years 1970 to 9999 in exactly that form. */
+bool date_parse(const char *text, int64_t *seconds);
+/* Dates outside those years are written as the nearest inside. */
+void date_text(int64_t seconds, char text[DATE_SIZE]);
+
+#endif
