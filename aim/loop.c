@@ -347,6 +347,43 @@ static enum err leave(struct loop *l, struct aim_round *r, double spent_before)
     return ERR_OK;
 }
 
+static enum err marginal_of(struct loop *l, uint32_t query, double **counts)
+{
+    const struct workload_query *q = &l->options->workload->query[query];
+    *counts = memory_array(q->cells, sizeof **counts);
+    return *counts != NULL ? model_marginal(l->result->model, &q->clique, *counts, l->log)
+                           : ERR_NOMEM;
+}
+
+static double distance(const double *a, const double *b, uint64_t cells)
+{
+    double sum = 0;
+    for (uint64_t i = 0; i < cells; i++)
+        sum += fabs(a[i] - b[i]);
+    return sum;
+}
+
+/* Adds to a round's `after` and `noise` those of a measurement, given the model's counts of it. */
+static void compare(struct aim_round *r, const struct measurement *x, const double *counts,
+                    uint64_t cells)
+{
+    r->after += distance(counts, x->y, cells);
+    r->noise += sqrt(2 / M_PI) * x->sigma * (double)cells;
+}
+
+static enum err compare_one_ways(struct loop *l, struct aim_round *r)
+{
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; e == ERR_OK && i < l->options->workload->one_ways; i++) {
+        double *counts = NULL;
+        e = marginal_of(l, i, &counts);
+        if (e == ERR_OK)
+            compare(r, &l->result->measurement[i], counts, l->options->workload->query[i].cells);
+        memory_free(&counts);
+    }
+    return e;
+}
+
 static enum err round_zero(struct loop *l)
 {
     const struct aim_options *o = l->options;
@@ -359,15 +396,8 @@ static enum err round_zero(struct loop *l)
     TRY(debit(l, o->workload->one_ways, false));
     TRY(measure(l, l->query, o->workload->one_ways));
     TRY(fit_round(l, &r->loss));
+    TRY(compare_one_ways(l, r));
     return leave(l, r, 0);
-}
-
-static enum err marginal_of(struct loop *l, uint32_t query, double **counts)
-{
-    const struct workload_query *q = &l->options->workload->query[query];
-    *counts = memory_array(q->cells, sizeof **counts);
-    return *counts != NULL ? model_marginal(l->result->model, &q->clique, *counts, l->log)
-                           : ERR_NOMEM;
 }
 
 /* Takes in what was measured, fits, and tells how far the marginal moved. */
@@ -375,6 +405,7 @@ static enum err learn(struct loop *l, struct aim_round *r, const int64_t *values
                       uint64_t population)
 {
     uint64_t cells = l->options->workload->query[r->query].cells;
+    size_t at = l->result->measurements;
     double *before = NULL, *after = NULL;
     enum err e = marginal_of(l, r->query, &before);
     if (e == ERR_OK)
@@ -383,8 +414,12 @@ static enum err learn(struct loop *l, struct aim_round *r, const int64_t *values
         e = fit_round(l, &r->loss);
     if (e == ERR_OK)
         e = marginal_of(l, r->query, &after);
-    for (uint64_t i = 0; e == ERR_OK && i < cells; i++)
-        r->moved += fabs(after[i] - before[i]);
+    if (e == ERR_OK) {
+        const struct measurement *x = &l->result->measurement[at];
+        r->moved = distance(after, before, cells);
+        r->before = distance(before, x->y, cells);
+        compare(r, x, after, cells);
+    }
     memory_free(&before);
     memory_free(&after);
     return e;

@@ -46,13 +46,16 @@ struct aim_round {
     const char *name;      /* of the query; "all one-ways" in round 0. Valid during the callback */
     double sigma, epsilon; /* epsilon 0 in round 0 */
     size_t candidates;
-    double moved;         /* L1 change of the query's marginal by this round, in rows */
-    double loss;          /* after the fit */
-    double cost;          /* zCDP of this round, k^2 included */
-    double spent;         /* of rho, after this round */
-    double total;         /* estimated rows */
-    uint64_t model_cells; /* after the fit */
-    bool last;            /* no round follows */
+    double moved; /* L1 change of the query's marginal by this round, in rows */
+    double loss;  /* after the fit */
+    /* Sums over the measured cells, in rows: how far the model was before this round and is now from
+     * what was measured; and what noise alone is expected to make, sqrt(2/pi) sigma a cell. */
+    double before, after, noise; /* before is 0 in round 0 */
+    double cost;                 /* zCDP of this round, k^2 included */
+    double spent;                /* of rho, after this round */
+    double total;                /* estimated rows */
+    uint64_t model_cells;        /* after the fit */
+    bool last;                   /* no round follows */
 };
 
 struct aim_options {

@@ -67,6 +67,9 @@ static void write_round(const struct aim_round *r, struct bytes *out)
     bytes_put_u64(out, r->candidates);
     bytes_put_double(out, r->moved);
     bytes_put_double(out, r->loss);
+    bytes_put_double(out, r->before);
+    bytes_put_double(out, r->after);
+    bytes_put_double(out, r->noise);
     bytes_put_double(out, r->cost);
     bytes_put_double(out, r->spent);
     bytes_put_double(out, r->total);
@@ -130,6 +133,9 @@ static void read_round(struct reader *r, struct aim_round *round)
     round->candidates = (size_t)reader_u64(r);
     round->moved = reader_double(r);
     round->loss = reader_double(r);
+    round->before = reader_double(r);
+    round->after = reader_double(r);
+    round->noise = reader_double(r);
     round->cost = reader_double(r);
     round->spent = reader_double(r);
     round->total = reader_double(r);

@@ -18,6 +18,8 @@ static void emit(struct log *log, enum log_level level, const char *format, va_l
     if (n < 0)
         return;
     if (log->file != NULL) {
+        if (log->before != NULL)
+            log->before(log->self);
         flockfile(log->file);
         fprintf(log->file, "%s%s%s\n", log->prefix != NULL ? log->prefix : "", names[level], line);
         fflush(log->file);

@@ -19,6 +19,9 @@ struct log {
     size_t buffer_size;   /* bytes in buffer, the NUL counted */
     enum log_level level; /* lines above this level are dropped */
     const char *prefix;   /* stands before each line, or NULL */
+    /* Called before a line goes to `file`, such as to take away a display there; or NULL. */
+    void (*before)(void *self);
+    void *self;
 };
 
 #define LOG_FORMAT __attribute__((format(printf, 2, 3)))

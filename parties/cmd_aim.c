@@ -2,6 +2,7 @@
 #include "parties/central.h"
 #include "parties/command.h"
 #include "parties/engine.h"
+#include "parties/progress.h"
 #include "parties/release.h"
 
 #include <stdlib.h>
@@ -47,6 +48,8 @@ static enum err execute(const char *const *files, size_t count, const char *fold
     struct study *study = NULL;
     struct table *table = NULL;
     struct aim_result *result = NULL;
+    struct ledger_limits limits = {0};
+    struct progress progress;
     enum err e = study_load(&study, files[0], log);
     if (e == ERR_OK) {
         log_warn(log, "this is central AIM: it reads every row in the clear, so whoever runs it is "
@@ -56,13 +59,13 @@ static enum err execute(const char *const *files, size_t count, const char *fold
     if (e == ERR_OK)
         e = file_folder(folder, log);
     if (e == ERR_OK)
-        e = central_run(&result, study, table, release_progress, stdout, log);
-    if (e == ERR_OK) {
-        struct ledger_limits limits = {0};
         e = engine_limits(study, &limits, log);
-        if (e == ERR_OK)
-            e = release_write(folder, study, result, limits.rho, rows, seed, log);
+    if (e == ERR_OK) {
+        progress = progress_start(stdout, study, limits.rho);
+        e = central_run(&result, study, table, progress_round, &progress, log);
     }
+    if (e == ERR_OK)
+        e = release_write(folder, study, result, limits.rho, rows, seed, log);
     if (e == ERR_OK)
         printf("wrote measurements.json, model and synthetic.csv to %s\n", folder);
     aim_result_free(&result);

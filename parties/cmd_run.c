@@ -4,9 +4,12 @@
 #include "parties/bounds.h"
 #include "parties/client.h"
 #include "parties/command.h"
+#include "parties/progress.h"
 #include "parties/release.h"
 
+#include <inttypes.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,22 +37,27 @@ struct run {
     struct client *client;
     struct aim_result *result;
     struct aim_options options;
+    struct progress progress;
     struct worker_stats stats[STUDY_SERVERS][NET_PHASES];
     double mpc_s, total_s;
     struct log *log;
 };
 
-/* Times what the servers take, apart from the estimator. */
+/* Times what the servers take, apart from the estimator, and shows who is at work. */
 struct timed {
     struct aim_backend inner;
     double *seconds;
+    struct progress *progress;
 };
 
 static enum err timed_measure(void *self, const struct aim_measure *m)
 {
     struct timed *t = self;
     double begin = clock_now_s();
-    enum err e = t->inner.measure(t->inner.self, m);
+    enum err e;
+    progress_wait(t->progress, "the servers make noise and measure all one-ways");
+    e = t->inner.measure(t->inner.self, m);
+    progress_wait(t->progress, "fitting the model");
     *t->seconds += clock_now_s() - begin;
     return e;
 }
@@ -58,7 +66,13 @@ static enum err timed_select(void *self, struct aim_select *s)
 {
     struct timed *t = self;
     double begin = clock_now_s();
-    enum err e = t->inner.select(t->inner.self, s);
+    char what[80];
+    enum err e;
+    snprintf(what, sizeof what, "round %u: the servers choose one of %zu marginals and measure it",
+             s->round, s->candidates);
+    progress_wait(t->progress, what);
+    e = t->inner.select(t->inner.self, s);
+    progress_wait(t->progress, "fitting the model");
     *t->seconds += clock_now_s() - begin;
     return e;
 }
@@ -66,12 +80,11 @@ static enum err timed_select(void *self, struct aim_select *s)
 static enum err play(struct run *r)
 {
     double begin = clock_now_s(), remaining;
-    struct timed timed = {.seconds = &r->mpc_s};
+    struct timed timed = {.seconds = &r->mpc_s, .progress = &r->progress};
     const struct aim_backend backend = {&timed, timed_measure, timed_select};
     TRY(netio_new(&r->netio, r->log));
     TRY(client_new(&r->client, r->netio, r->study, r->me, r->log));
-    puts("waiting for the servers to add up the uploads");
-    fflush(stdout);
+    progress_say(&r->progress, "waiting for the servers to add up the uploads");
     TRY(client_open(r->client, &remaining));
     r->mpc_s = clock_now_s() - begin;
     if (remaining < r->options.limits.rho * (1 - 0x1p-40)) {
@@ -83,6 +96,7 @@ static enum err play(struct run *r)
     }
     timed.inner = client_backend(r->client);
     TRY(aim_run(&r->result, &r->options, &backend, r->log));
+    progress_wait(&r->progress, "closing the session");
     TRY(client_close(r->client, r->stats));
     r->total_s = clock_now_s() - begin;
     return ERR_OK;
@@ -137,6 +151,29 @@ static enum err write_stats(const struct run *r, const char *folder)
     return e;
 }
 
+/* What it cost and what is left. */
+static void say_cost(const struct run *r)
+{
+    const struct aim_round *last = &r->result->round[r->result->rounds - 1];
+    uint64_t bytes = 0, rounds = 0;
+    char servers[32], estimator[32];
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        for (unsigned k = 0; k < NET_PHASES; k++) {
+            bytes += r->stats[i][k].wire_sent;
+            rounds += i == 0 ? r->stats[i][k].rounds : 0;
+        }
+    printf("took: servers %s, estimator %s\n"
+           "      %.1f MB in %" PRIu64
+           " exchanges between the servers; here %.1f kB sent, %.1f kB received\n",
+           progress_time(r->mpc_s, servers), progress_time(r->total_s - r->mpc_s, estimator),
+           (double)bytes / 1e6, rounds, (double)client_sent(r->client) / 1e3,
+           (double)client_received(r->client) / 1e3);
+    printf("guarantee: (epsilon %g, delta %g) differential privacy for %s\n", r->study->epsilon,
+           r->study->delta, r->study->rows_per_person == 1 ? "one row" : "all rows of one person");
+    printf("budget: rho %.4g of %.4g is spent; %.2g is left, too little for another run\n",
+           last->spent, r->options.limits.rho, fmax(0, r->options.limits.rho - last->spent));
+}
+
 static enum err execute(struct run *r, const char *study, const char *key, const char *folder,
                         size_t rows, uint64_t seed)
 {
@@ -144,16 +181,19 @@ static enum err execute(struct run *r, const char *study, const char *key, const
     TRY(identity_load(&r->me, key, r->log));
     TRY(bounds_new(&r->bounds, r->study, r->log));
     TRY(release_loop_options(r->study, r->bounds, &r->options, r->log));
-    r->options.progress = release_progress;
-    r->options.self = stdout;
+    r->progress = progress_start(stdout, r->study, r->options.limits.rho);
+    r->log->before = progress_end;
+    r->log->self = &r->progress;
+    r->options.progress = progress_round;
+    r->options.self = &r->progress;
     TRY(file_folder(folder, r->log)); /* before the budget is spent */
     TRY(play(r));
+    progress_wait(&r->progress, "drawing the synthetic rows");
     TRY(release_write(folder, r->study, r->result, r->options.limits.rho, rows, seed, r->log));
     TRY(write_stats(r, folder));
+    progress_end(&r->progress);
+    say_cost(r);
     printf("wrote measurements.json, model, synthetic.csv and stats.json to %s\n", folder);
-    printf("servers %.1f s, estimator %.1f s\n", r->mpc_s, r->total_s - r->mpc_s);
-    printf("guarantee: (epsilon %g, delta %g) differential privacy for %s\n", r->study->epsilon,
-           r->study->delta, r->study->rows_per_person == 1 ? "one row" : "all rows of one person");
     return ERR_OK;
 }
 
@@ -180,6 +220,8 @@ static int run(int argc, char **argv, struct log *log)
         e = command_integer("seed", seed, 0, INT64_MAX, &seed_number, log);
     if (e == ERR_OK)
         e = execute(&r, file, key, out, (size_t)row_count, (uint64_t)seed_number);
+    progress_end(&r.progress);
+    log->before = NULL;
     aim_result_free(&r.result);
     client_free(&r.client);
     netio_free(&r.netio);

@@ -65,11 +65,3 @@ enum err release_write(const char *folder, const struct study *study,
     table_free(&table);
     return e;
 }
-
-void release_progress(void *self, const struct aim_round *round)
-{
-    FILE *out = self;
-    fprintf(out, "round %2u  %-40s sigma %-8.3g loss %-9.3g budget spent %.4g\n", round->round,
-            round->name, round->sigma, round->loss, round->spent);
-    fflush(out);
-}

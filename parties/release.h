@@ -21,7 +21,4 @@ enum err release_write(const char *folder, const struct study *study,
                        const struct aim_result *result, double rho, size_t rows, uint64_t seed,
                        struct log *log) MUST_CHECK;
 
-/* A line for each round as it ends, to `self`, a FILE. For aim_options.progress. */
-void release_progress(void *self, const struct aim_round *round);
-
 #endif

@@ -218,6 +218,7 @@ static void check_same(const struct aim_result *a, const struct aim_result *b,
         const struct aim_round *p = &a->round[i], *q = &b->round[i];
         assert_true(p->loss == q->loss && p->moved == q->moved && p->spent == q->spent);
         assert_true(p->sigma == q->sigma && p->epsilon == q->epsilon && p->last == q->last);
+        assert_true(p->before == q->before && p->after == q->after && p->noise == q->noise);
         assert_true(p->candidates == q->candidates && p->model_cells == q->model_cells);
     }
     assert_true(a->loss == b->loss);

@@ -263,7 +263,7 @@ static void a_server_killed_in_the_middle_of_a_run(void **state)
         arguments[3] = file(&c, "a.key");
         arguments[5] = file(&c, "out");
         run = support_start(file(&c, "run.log"), arguments);
-        assert_true(support_wait_for(file(&c, "run.log"), "round  5", 20));
+        assert_true(support_wait_for(file(&c, "run.log"), "\n5/400 ", 20));
         support_kill(&c.server[victim]);
         begin = clock_now_s();
         expect_code(support_wait(run, 60), 4, file(&c, "run.log"));

@@ -1,0 +1,151 @@
+/* parties/progress: what a run shows, line by line, on a terminal and off one. */
+#include "tests/support_cmocka.h"
+
+#include "base/log.h"
+#include "parties/progress.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct screen {
+    char *text;
+    size_t size;
+    struct workload workload;
+    struct study study;
+    struct progress progress;
+};
+
+static void screen_new(struct screen *s, unsigned rounds)
+{
+    memset(s, 0, sizeof *s);
+    s->workload.one_ways = 4;
+    s->study.workload = &s->workload;
+    s->study.rounds = rounds;
+    s->study.annealed = rounds == 0;
+    s->progress = progress_start(open_memstream(&s->text, &s->size), &s->study, 0.5);
+    assert_non_null(s->progress.out);
+    assert_int_equal(s->progress.columns, 0);
+}
+
+static void screen_free(struct screen *s)
+{
+    fclose(s->progress.out);
+    free(s->text);
+}
+
+static void play(struct screen *s, unsigned round, const char *name)
+{
+    struct aim_round r = {.round = round,
+                          .query = round == 0 ? AIM_NO_QUERY : 5,
+                          .name = name,
+                          .total = 1000,
+                          .before = 500,
+                          .after = 40,
+                          .noise = 80,
+                          .spent = 0.125 * (round + 1)};
+    progress_round(&s->progress, &r);
+}
+
+static void expect(const struct screen *s, const char *text)
+{
+    if (strstr(s->text, text) == NULL)
+        fail_msg("\"%s\" is not in:\n%s", text, s->text);
+}
+
+static void every_line_fits_80_columns(const char *text)
+{
+    size_t columns = 0;
+    for (; *text != '\0'; text++) {
+        columns = *text == '\n' ? 0 : columns + (((unsigned char)*text & 0xC0) != 0x80);
+        assert_true(columns <= 80);
+    }
+}
+
+static void a_line_a_round_where_there_is_no_terminal(void **state)
+{
+    struct screen s;
+    (void)state;
+    screen_new(&s, 3);
+    progress_wait(&s.progress, "nobody sees this");
+    play(&s, 0, "all one-ways");
+    play(&s, 1, "age x sex");
+    play(&s, 3, "a name that is longer than its column has room for");
+    /* errors are shares of the rows, of round 0 a mean over the four one-ways */
+    expect(&s, "\n0/3     all one-ways                        -  0.010  0.020       75.0 %\n");
+    expect(&s,
+           "\n1/3     age x sex                       0.500  0.040  0.080       50.0 %  0.0 s\n");
+    expect(&s, "\n3/3     a name that is longer than i..  0.500  0.040  0.080        0.0 %\n");
+    assert_null(strchr(s.text, '\033'));
+    assert_null(strchr(s.text, '\r'));
+    assert_null(strstr(s.text, "nobody sees this"));
+    assert_null(strstr(s.text, " \n"));
+    every_line_fits_80_columns(s.text);
+    screen_free(&s);
+}
+
+static void names_are_cut_between_characters(void **state)
+{
+    struct screen s;
+    (void)state;
+    screen_new(&s, 0);
+    play(&s, 1, "größe x länge");
+    play(&s, 2, "ääääääääääääääääääääääääääääääääää");
+    expect(&s, "\n1       größe x länge                   0.500");
+    expect(&s, "\n2       ääääääääääääääääääääääääääää..  0.500");
+    every_line_fits_80_columns(s.text);
+    screen_free(&s);
+}
+
+/* What is drawn over is gone before anything that stays, a message of the log included. */
+static void on_a_terminal_one_line_is_drawn_over(void **state)
+{
+    struct screen s;
+    (void)state;
+    screen_new(&s, 3);
+    s.progress.columns = 40;
+    progress_wait(&s.progress, "the servers are asked something that takes more columns than 40");
+    expect(&s, "the servers are asked something that ta");
+    assert_int_equal(s.size, 39);
+    progress_wait(&s.progress, "fitting");
+    expect(&s, "that ta\r\033[Kfitting");
+    {
+        struct log log = {
+            .file = s.progress.out, .level = LOG_INFO, .before = progress_end, .self = &s.progress};
+        log_error(&log, "no");
+        log_error(&log, "no");
+    }
+    expect(&s, "fitting\r\033[Kerror: no\nerror: no\n");
+    progress_wait(&s.progress, "more");
+    progress_say(&s.progress, "this stays");
+    progress_end(&s.progress);
+    expect(&s, "more\r\033[Kthis stays\n");
+    assert_memory_equal(s.text + s.size - 6, "stays\n", 6);
+    screen_free(&s);
+}
+
+static void times_as_people_say_them(void **state)
+{
+    static const struct {
+        double seconds;
+        const char *text;
+    } cases[] = {
+        {0, "0.0 s"},         {-1, "0.0 s"},          {0.26, "0.3 s"},        {9.96, "10 s"},
+        {99.4, "99 s"},       {99.6, "2 min"},        {3600, "60 min"},       {5969, "99 min"},
+        {5971, "1 h 40 min"}, {36000, "10 h 00 min"}, {7199.6, "2 h 00 min"},
+    };
+    char text[32];
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_string_equal(progress_time(cases[i].seconds, text), cases[i].text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_line_a_round_where_there_is_no_terminal),
+        cmocka_unit_test(names_are_cut_between_characters),
+        cmocka_unit_test(on_a_terminal_one_line_is_drawn_over),
+        cmocka_unit_test(times_as_people_say_them),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
