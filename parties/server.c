@@ -7,6 +7,7 @@
 #include "parties/bounds.h"
 #include "parties/engine.h"
 #include "parties/forward.h"
+#include "parties/outbox.h"
 #include "parties/request.h"
 #include "parties/worker.h"
 
@@ -15,9 +16,11 @@
 #include <string.h>
 
 #define POLL_MS 200
-#define WAITING 256 /* owners whose answer waits for server 1's vector */
+/* Messages that are taken in one transaction, at most. */
+#define BATCH_MESSAGES 256
+#define BATCH_BYTES ((size_t)16 << 20)
 
-struct waiting {
+struct waiting { /* an owner whose answer waits for server 1's vector */
     uint8_t id[UPLOAD_ID_SIZE];
     struct gate_client client;
     bool used;
@@ -37,8 +40,9 @@ struct server {
     pthread_t thread;
     bool thread_started;
     enum err worker_result;
-    struct waiting waiting[WAITING];
-    unsigned next_waiting;
+    struct waiting *waiting; /* one for each owner */
+    struct outbox outbox;
+    enum err store_failure; /* of the batch in hand */
 };
 
 /* --- links --------------------------------------------------------------------------------------- */
@@ -100,22 +104,17 @@ static size_t longest_message(const struct study *study)
 
 /* --- answers ------------------------------------------------------------------------------------- */
 
+/* Nobody is told anything before the batch is on disk. */
 static enum err tell(struct server *s, const struct gate_client *to, uint8_t kind, enum err status,
                      const char *text, const void *payload, size_t n)
 {
-    struct bytes out = {0};
-    enum err e = reply_write(kind, status, text, payload, n, &out);
-    if (e == ERR_OK)
-        e = gate_reply(s->gate, to, out.data, out.size);
-    bytes_clear(&out);
-    return e;
+    return outbox_put(&s->outbox, to, kind, status, text, payload, n);
 }
 
-static void remember(struct server *s, const uint8_t id[UPLOAD_ID_SIZE],
-                     const struct gate_client *client)
+static void remember(struct server *s, const struct upload *u, const struct gate_client *client)
 {
-    struct waiting *w = &s->waiting[s->next_waiting++ % WAITING];
-    memcpy(w->id, id, UPLOAD_ID_SIZE);
+    struct waiting *w = &s->waiting[u->owner];
+    memcpy(w->id, u->id, UPLOAD_ID_SIZE);
     w->client = *client;
     w->used = true;
 }
@@ -124,7 +123,7 @@ static const char acknowledged[] = "stored";
 
 static enum err answer_waiting(struct server *s, const uint8_t id[UPLOAD_ID_SIZE], enum err status)
 {
-    for (unsigned i = 0; i < WAITING; i++) {
+    for (size_t i = 0; i < s->o.study->owners; i++) {
         struct waiting *w = &s->waiting[i];
         if (!w->used || memcmp(w->id, id, UPLOAD_ID_SIZE) != 0)
             continue;
@@ -134,6 +133,30 @@ static enum err answer_waiting(struct server *s, const uint8_t id[UPLOAD_ID_SIZE
                  UPLOAD_ID_SIZE));
     }
     return ERR_OK;
+}
+
+/* The part of one who waits may be among what was lost. */
+static enum err give_up_waiting(struct server *s, enum err status)
+{
+    for (size_t i = 0; i < s->o.study->owners; i++) {
+        struct waiting *w = &s->waiting[i];
+        if (!w->used)
+            continue;
+        w->used = false;
+        TRY(tell(s, &w->client, MESSAGE_UPLOAD, status,
+                 "the server could not store the upload; its operator should see its log. Try "
+                 "again later",
+                 NULL, 0));
+    }
+    return ERR_OK;
+}
+
+/* A failing disk fails the whole batch: SQLite may have undone what came before. */
+static enum err stored(struct server *s, enum err e)
+{
+    if (e == ERR_SYSTEM || e == ERR_NOMEM)
+        s->store_failure = e;
+    return e;
 }
 
 /* --- messages ------------------------------------------------------------------------------------ */
@@ -188,9 +211,9 @@ static enum err take_upload(struct server *s, const struct gate_client *from, ui
     u.owner = owner;
     e = upload_check(&u, s->index, study->terms.digest);
     if (e == ERR_OK)
-        e = store_put(s->store, &u, &complete);
+        e = stored(s, store_put(s->store, &u, &complete));
     if (e == ERR_OK && !complete)
-        remember(s, u.id, from);
+        remember(s, &u, from);
     else {
         log_info(s->o.log, "upload of %s: %s", study->owner[owner].name, upload_words(e));
         e = tell(s, from, MESSAGE_UPLOAD, e, upload_words(e), u.id, UPLOAD_ID_SIZE);
@@ -204,8 +227,8 @@ static enum err take_forward(struct server *s, const struct gate_client *from, c
 {
     bool complete = false;
     enum err e = n < UPLOAD_ID_SIZE ? ERR_FORMAT
-                                    : store_put_vector(s->store, p, p + UPLOAD_ID_SIZE,
-                                                       n - UPLOAD_ID_SIZE, &complete);
+                                    : stored(s, store_put_vector(s->store, p, p + UPLOAD_ID_SIZE,
+                                                                 n - UPLOAD_ID_SIZE, &complete));
     if (e != ERR_FORMAT && e != ERR_AGAIN) {
         if (complete)
             log_info(s->o.log, "an upload is complete: its vector has come from server 1");
@@ -213,7 +236,7 @@ static enum err take_forward(struct server *s, const struct gate_client *from, c
             log_error(s->o.log, "a vector from server 1 was not accepted: %s", error_text(e));
         TRY(answer_waiting(s, p, e));
     }
-    return tell(s, from, MESSAGE_FORWARD, e, "", NULL, 0);
+    return tell(s, from, MESSAGE_FORWARD, e, "", p, n < UPLOAD_ID_SIZE ? 0 : UPLOAD_ID_SIZE);
 }
 
 static enum err tell_status(struct server *s, const struct gate_client *from)
@@ -276,6 +299,9 @@ static enum err start(struct server *s)
         .log = s->o.log,
     };
     struct ledger_limits limits;
+    s->waiting = memory_array(s->o.study->owners, sizeof *s->waiting);
+    if (s->waiting == NULL)
+        return ERR_NOMEM;
     TRY(bounds_new(&s->bounds, s->o.study, s->o.log));
     TRY(engine_limits(s->o.study, &limits, s->o.log)); /* a study that cannot run takes no data */
     TRY(store_open(&s->store, s->o.folder, s->o.study, s->o.me, s->index, s->o.log));
@@ -320,6 +346,39 @@ static void end(struct server *s)
     audit_close(&s->audit);
     store_close(&s->store);
     bounds_free(&s->bounds);
+    outbox_clear(&s->outbox);
+    memory_free(&s->waiting);
+}
+
+/*
+ * Group commit: takes what has come, and what comes at once, in one transaction, and answers when that is on
+ * disk. So a hundred owners who send at the same time cost one wait for the disk.
+ */
+static enum err take_batch(struct server *s, struct gate_client *from, struct bytes *message)
+{
+    size_t bytes = 0;
+    enum err e, stored = store_batch(s->store);
+    if (stored != ERR_OK) {
+        TRY(tell(s, from, message->data[0], ERR_OK, "", NULL, 0));
+        return outbox_send(&s->outbox, s->gate, stored);
+    }
+    s->store_failure = ERR_OK;
+    for (unsigned i = 1;; i++) {
+        bytes += message->size;
+        e = take(s, from, message);
+        if (e != ERR_OK || i == BATCH_MESSAGES || bytes >= BATCH_BYTES)
+            break;
+        e = gate_receive(s->gate, from, message, clock_now_ms());
+        if (e != ERR_OK)
+            break;
+    }
+    if (e == ERR_TIMEOUT)
+        e = ERR_OK;
+    stored = store_batch_end(s->store, e == ERR_OK ? s->store_failure : e);
+    if (e == ERR_OK && stored != ERR_OK)
+        e = give_up_waiting(s, stored);
+    forward_wake(s->forward);
+    return e == ERR_OK ? outbox_send(&s->outbox, s->gate, stored) : e;
 }
 
 static enum err serve(struct server *s)
@@ -330,7 +389,7 @@ static enum err serve(struct server *s)
         struct gate_client from;
         e = gate_receive(s->gate, &from, &message, clock_now_ms() + POLL_MS);
         if (e == ERR_OK)
-            e = take(s, &from, &message);
+            e = take_batch(s, &from, &message);
         else if (e == ERR_TIMEOUT)
             e = ERR_OK;
     }

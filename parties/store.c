@@ -25,6 +25,9 @@ static const char *const migrations[] = {
     "  tape BLOB NOT NULL, gauss_from INTEGER NOT NULL, gauss_count INTEGER NOT NULL,"
     "  gumbel_from INTEGER NOT NULL, gumbel_count INTEGER NOT NULL, ledger TEXT NOT NULL,"
     "  head BLOB NOT NULL) STRICT;",
+    /* looking for what is new must not read all uploads */
+    "CREATE INDEX unforwarded ON uploads(id) WHERE complete AND NOT forwarded;"
+    "CREATE INDEX complete ON uploads(owner) WHERE complete;",
 };
 #define VERSION (sizeof migrations / sizeof *migrations)
 
@@ -77,6 +80,23 @@ enum err store_end(struct store *s, enum err e)
     /* some failures have rolled back already, and then there is nothing to undo */
     if (e != ERR_OK && sqlite3_get_autocommit(s->db) == 0)
         sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+    return e;
+}
+
+enum err store_batch(struct store *s)
+{
+    enum err e;
+    pthread_mutex_lock(&s->lock);
+    e = store_begin(s);
+    if (e != ERR_OK)
+        pthread_mutex_unlock(&s->lock);
+    return e;
+}
+
+enum err store_batch_end(struct store *s, enum err e)
+{
+    e = store_end(s, e);
+    pthread_mutex_unlock(&s->lock);
     return e;
 }
 
@@ -202,6 +222,19 @@ static enum err open_database(struct store *s, const char *folder, const struct 
     return about(s, "server key", me->public.sign, sizeof me->public.sign);
 }
 
+/* Recursive: a batch holds it over the calls that write. */
+static bool lock_new(pthread_mutex_t *lock)
+{
+    pthread_mutexattr_t kind;
+    bool made;
+    if (pthread_mutexattr_init(&kind) != 0)
+        return false;
+    made = pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_RECURSIVE) == 0 &&
+           pthread_mutex_init(lock, &kind) == 0;
+    pthread_mutexattr_destroy(&kind);
+    return made;
+}
+
 enum err store_open(struct store **store, const char *folder, const struct study *study,
                     const struct identity *me, unsigned index, struct log *log)
 {
@@ -213,7 +246,7 @@ enum err store_open(struct store **store, const char *folder, const struct study
     s->study = study;
     s->index = index;
     s->log = log;
-    if (pthread_mutex_init(&s->lock, NULL) != 0) {
+    if (!lock_new(&s->lock)) {
         memory_free(store);
         return ERR_SYSTEM;
     }

@@ -26,6 +26,14 @@ enum err store_open(struct store **store, const char *folder, const struct study
 void store_close(struct store **store);
 
 /*
+ * Group commit: what this thread writes between the two is on disk, all of it, when store_batch_end(ERR_OK)
+ * returns ERR_OK, and none of it otherwise. Other threads wait meanwhile, so let no network into it. After a
+ * write within it has failed with ERR_SYSTEM, what came before may be lost as well: end it with that error.
+ */
+enum err store_batch(struct store *store) MUST_CHECK;
+enum err store_batch_end(struct store *store, enum err e) MUST_CHECK;
+
+/*
  * Adds an upload, or the rest of one. The same id and digest again is fine (ERR_OK). ERR_REFUSED if the owner
  * has another upload, ERR_DATA if the id is known with another digest. `complete`: both components are here.
  */
@@ -38,8 +46,9 @@ enum err store_put_vector(struct store *store, const uint8_t id[UPLOAD_ID_SIZE],
 enum err store_uploads(struct store *store, struct upload **uploads, size_t *count) MUST_CHECK;
 /* has[owner] for each owner of the study: a complete upload is here. */
 enum err store_owners(struct store *store, bool *has) MUST_CHECK;
-/* Owners whose vector has not been passed on yet (server 1); NULL id: none. */
-enum err store_unforwarded(struct store *store, struct upload *u, bool *found) MUST_CHECK;
+/* The upload with the least id above `after` whose vector has not been passed on yet (server 1). */
+enum err store_unforwarded(struct store *store, const uint8_t after[UPLOAD_ID_SIZE],
+                           struct upload *u, bool *found) MUST_CHECK;
 enum err store_forwarded(struct store *store, const uint8_t id[UPLOAD_ID_SIZE]) MUST_CHECK;
 
 /* The ledger as last stored, or `fresh` if there is none yet; and the chain's head. */

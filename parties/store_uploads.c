@@ -53,15 +53,17 @@ static enum err unseal(struct store *s, sqlite3_stmt *row, struct upload *u)
     return e;
 }
 
-/* The upload of this id, if there is one. */
-static enum err find(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], struct upload *u,
-                     bool *found)
+static const char by_id[] = "SELECT id, owner, sealed FROM uploads WHERE id = ?";
+
+/* The upload of a query for one with an id, if there is one. */
+static enum err find(struct store *s, const char *sql, const uint8_t id[UPLOAD_ID_SIZE],
+                     struct upload *u, bool *found)
 {
     sqlite3_stmt *statement;
     enum err e = ERR_OK;
     int result;
     *found = false;
-    TRY(store_prepare(s, "SELECT id, owner, sealed FROM uploads WHERE id = ?", &statement));
+    TRY(store_prepare(s, sql, &statement));
     sqlite3_bind_blob(statement, 1, id, UPLOAD_ID_SIZE, SQLITE_STATIC);
     result = sqlite3_step(statement);
     if (result == SQLITE_ROW) {
@@ -113,7 +115,7 @@ static enum err put(struct store *s, const struct upload *u, bool *complete)
     struct upload known;
     uint8_t old[32], new[32];
     bool found;
-    TRY(find(s, u->id, &known, &found));
+    TRY(find(s, by_id, u->id, &known, &found));
     if (!found) {
         TRY(owner_is_free(s, u->owner));
         *complete = u->has[0] && u->has[1];
@@ -145,7 +147,7 @@ static enum err put_vector(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], co
     enum err e;
     if (s->index == 0)
         return ERR_REFUSED;
-    TRY(find(s, id, &u, &found));
+    TRY(find(s, by_id, id, &u, &found));
     if (!found)
         return ERR_AGAIN;
     e = n == study_upload_bytes(s->study, u.owner) ? ERR_OK : ERR_FORMAT;
@@ -213,20 +215,16 @@ enum err store_uploads(struct store *store, struct upload **uploads, size_t *cou
     return e;
 }
 
-enum err store_unforwarded(struct store *store, struct upload *u, bool *found)
+enum err store_unforwarded(struct store *store, const uint8_t after[UPLOAD_ID_SIZE],
+                           struct upload *u, bool *found)
 {
-    struct upload *one = NULL;
-    size_t count = 0;
     enum err e;
     pthread_mutex_lock(&store->lock);
-    e = collect(store,
-                "SELECT id, owner, sealed FROM uploads WHERE complete AND NOT forwarded LIMIT 1",
-                &one, &count);
+    e = find(store,
+             "SELECT id, owner, sealed FROM uploads WHERE complete AND NOT forwarded AND id > ?"
+             " ORDER BY id LIMIT 1",
+             after, u, found);
     pthread_mutex_unlock(&store->lock);
-    *found = e == ERR_OK && count == 1;
-    if (*found)
-        *u = one[0];
-    memory_free(&one);
     return e;
 }
 

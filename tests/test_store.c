@@ -135,6 +135,34 @@ static void one_upload_an_owner_and_no_other_words(void **state)
     bench_free(&b);
 }
 
+static void a_batch_is_kept_whole_or_not_at_all(void **state)
+{
+    struct bench b;
+    struct upload other, next;
+    bool complete, has[2], found;
+    const uint8_t first[UPLOAD_ID_SIZE] = {0};
+    (void)state;
+    bench_new(&b);
+    other = b.parts[1];
+    other.owner = 0;
+    other.id[0] ^= 1;
+    for (int lost = 1; lost >= 0; lost--) {
+        assert_int_equal(store_batch(b.store[1]), ERR_OK);
+        assert_int_equal(store_put(b.store[1], &b.parts[1], &complete), ERR_OK);
+        assert_int_equal(store_put(b.store[1], &other, &complete), ERR_OK);
+        assert_int_equal(store_batch_end(b.store[1], lost ? ERR_SYSTEM : ERR_OK),
+                         lost ? ERR_SYSTEM : ERR_OK);
+        assert_int_equal(store_owners(b.store[1], has), ERR_OK);
+        assert_int_equal(has[0], !lost);
+        assert_int_equal(has[1], !lost);
+        assert_int_equal(store_unforwarded(b.store[1], first, &next, &found), ERR_OK);
+        assert_int_equal(found, !lost);
+        if (found)
+            upload_clear(&next);
+    }
+    bench_free(&b);
+}
+
 static void a_folder_belongs_to_one_server_and_study(void **state)
 {
     struct bench b;
@@ -181,6 +209,7 @@ static void a_store_of_a_later_program_is_refused_and_an_older_one_migrated(void
     assert_null(b.store[0]);
     /* before versions were numbered there was a row in `about` */
     execute_on(&b, "server0",
+               "DROP INDEX unforwarded; DROP INDEX complete;"
                "PRAGMA user_version = 0; INSERT INTO about VALUES('format version', x'31')");
     assert_int_equal(open_store(&b, 0), ERR_OK);
     assert_int_equal(store_owners(b.store[0], has), ERR_OK);
@@ -332,6 +361,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(uploads_come_back),
         cmocka_unit_test(one_upload_an_owner_and_no_other_words),
+        cmocka_unit_test(a_batch_is_kept_whole_or_not_at_all),
         cmocka_unit_test(a_folder_belongs_to_one_server_and_study),
         cmocka_unit_test(a_store_of_a_later_program_is_refused_and_an_older_one_migrated),
         cmocka_unit_test(a_debit_that_one_server_made_is_made_at_all),
