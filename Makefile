@@ -53,6 +53,8 @@ TEST_SOURCES := $(wildcard tests/test_*.c)
 TEST_SUPPORT := $(patsubst %.c,$(OUT)/%.o,$(wildcard tests/support_*.c))
 TESTS := $(patsubst tests/%.c,$(OUT)/tests/%,$(TEST_SOURCES))
 BENCH_SOURCES := $(wildcard bench/bench_*.c)
+BENCH_SUPPORT := $(patsubst %.c,$(OUT)/%.o,$(wildcard bench/support_*.c))
+RELAY := $(OUT)/tests/relay
 BENCHES := $(patsubst bench/%.c,$(OUT)/bench/%,$(BENCH_SOURCES))
 FUZZ_SOURCES := $(wildcard tests/fuzz_*.c)
 FUZZERS := $(patsubst tests/%.c,build/fuzz/%,$(FUZZ_SOURCES))
@@ -96,7 +98,7 @@ demo: deps
 	@$(MAKE) --no-print-directory $(OUT)/trefoil
 	@$(OUT)/trefoil demo --folder build/demo
 
-programs: $(OUT)/trefoil $(TESTS) $(BENCHES)
+programs: $(OUT)/trefoil $(TESTS) $(RELAY) $(BENCHES)
 
 test: deps
 	@$(MAKE) --no-print-directory programs
@@ -150,11 +152,15 @@ $(OUT)/trefoil: $(OBJECTS) $(MAIN_OBJECT)
 	$(say) LINK $@
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $^ -o $@ $(PKG_LIBS)
 
+$(RELAY): $(OUT)/tests/relay.o
+	$(say) LINK $@
+	$(Q)$(CC) $(FLAGS) $(CFLAGS) $^ -o $@
+
 $(OUT)/tests/%: $(OUT)/tests/%.o $(TEST_SUPPORT) $(OBJECTS)
 	$(say) LINK $@
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $^ -o $@ $(PKG_LIBS) $(TEST_LIBS)
 
-$(OUT)/bench/%: $(OUT)/bench/%.o $(TEST_SUPPORT) $(OBJECTS)
+$(OUT)/bench/%: $(OUT)/bench/%.o $(BENCH_SUPPORT) $(TEST_SUPPORT) $(OBJECTS)
 	$(say) LINK $@
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $^ -o $@ $(PKG_LIBS) $(TEST_LIBS)
 

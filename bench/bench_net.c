@@ -4,11 +4,15 @@
  * written as JSON. Beside them, from the same run: AES-128-GCM and AES-128-CTR of a frame on one core,
  * a memory copy, and the ring over bare ZeroMQ with nothing of ours, frames made and freed by it.
  *
+ * Then whole studies over networks that are slower than loopback (bench/support_studies.h), which need
+ * root and the table Adult; --studies runs only these.
+ *
  * Figures are medians of REPEATS runs. GB is 10^9 bytes of payload sent by the three together; CPU
  * is user and system time of all threads of the three, filling each payload (memset) included.
  */
 #include "base/clock.h"
 #include "base/memory.h"
+#include "bench/support_studies.h"
 #include "netio/net.h"
 #include "netio/seal.h"
 #include "tests/test_netio.h"
@@ -412,36 +416,54 @@ static void ring_rows(struct out *o)
         row(o, "bare ZeroMQ, ring", &(struct job){BARE, 256 * MIB, tile, 1});
 }
 
+static void measure_links(struct out *o)
+{
+    for (size_t frame = 64 * KIB; frame <= MIB; frame *= 4)
+        calibrate(o, frame);
+    printf("\n%-22s %11s %9s %8s %9s %10s %8s %8s\n", "three processes", "payload B", "tile B",
+           "GB/s", "us/round", "rounds/s", "CPU s/GB", "system");
+    if (o->json != NULL)
+        fprintf(o->json, "\n  ],\n  \"links\": [");
+    o->some = false;
+    ring_rows(o);
+}
+
 int main(int argc, char **argv)
 {
     struct out o = {0};
+    const char *path = NULL;
+    bool links = true;
+    int failed;
 
-    if (argc != 1 && (argc != 3 || strcmp(argv[1], "--json") != 0)) {
-        fprintf(stderr, "usage: bench_net [--json FILE]\n");
-        return 2;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--studies") == 0) {
+            links = false;
+        } else if (strcmp(argv[i], "--json") == 0 && i + 1 < argc) {
+            path = argv[++i];
+        } else {
+            fprintf(stderr, "usage: bench_net [--studies] [--json FILE]\n");
+            return 2;
+        }
     }
-    if (argc == 3) {
-        o.json = fopen(argv[2], "w");
+    if (path != NULL) {
+        o.json = fopen(path, "w");
         if (o.json == NULL) {
-            perror(argv[2]);
+            perror(path);
             return 1;
         }
         fprintf(o.json, "{\n  \"one_core\": [");
     }
-    for (size_t frame = 64 * KIB; frame <= MIB; frame *= 4)
-        calibrate(&o, frame);
-    printf("\n%-22s %11s %9s %8s %9s %10s %8s %8s\n", "three processes", "payload B", "tile B",
-           "GB/s", "us/round", "rounds/s", "CPU s/GB", "system");
+    if (links)
+        measure_links(&o);
     if (o.json != NULL)
-        fprintf(o.json, "\n  ],\n  \"links\": [");
-    o.some = false;
-    ring_rows(&o);
+        fprintf(o.json, "\n  ]");
+    failed = studies_run(o.json);
     if (o.json != NULL) {
-        fprintf(o.json, "\n  ]\n}\n");
+        fprintf(o.json, "\n}\n");
         if (fclose(o.json) != 0) {
-            perror(argv[2]);
+            perror(path);
             return 1;
         }
     }
-    return 0;
+    return failed;
 }

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # Runs every bench program under OUT/bench, one after the other: its table on the terminal, its JSON
 # in build/bench/NAME.json (engine.json for bench_engine, and so on). Each has BENCH_LIMIT seconds
-# (240). Ends with status 1 if one failed.
+# (600). Ends with status 1 if one failed.
 #
 #   bench/run.sh OUT        ONLY=engine bench/run.sh OUT   one of them
 set -u
 out=${1:?usage: bench/run.sh OUT, such as build/gcc}
-limit=${BENCH_LIMIT:-240}
+limit=${BENCH_LIMIT:-600}
 only=${ONLY:-}
 failed=()
 
-export OPENBLAS_NUM_THREADS=1
+export OPENBLAS_NUM_THREADS=1 OUT=$out
 mkdir -p build/bench
 for program in "$out"/bench/bench_*; do
     [ -f "$program" ] && [ -x "$program" ] || continue

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Usage: bench/studies.sh OUT FOLDER
+#
+# Adult over a LAN (1 ms each way, 1 Gbit/s) and a WAN (40 ms each way, 100 Mbit/s): three servers,
+# three owners and the analyst in network namespaces; all two-way marginals, (1, 1e-5), annealed AIM
+# and T = 10. Leaves FOLDER/NETWORK-KIND/stats.json, and in `seconds` beside it how long the
+# analyst's command took. Exit code 77, having said why, where there is no root or no data
+# ($TREFOIL_DATA or ../shared/data). NETWORKS and KINDS choose some only.
+set -u
+OUT=${1:?usage: bench/studies.sh OUT FOLDER} folder=${2:?usage: bench/studies.sh OUT FOLDER}
+data=${TREFOIL_DATA:-../shared/data}
+# shellcheck source=tests/network.sh
+. tests/network.sh
+# shellcheck source=tests/network_study.sh
+. tests/network_study.sh
+owners=3
+
+skip() {
+    echo "# SKIP studies over networks: $*"
+    exit 77
+}
+
+[ -r "$data/adult.csv" ] && [ -r "$data/adult.domain.json" ] ||
+    skip "no adult.csv and adult.domain.json in $data (TREFOIL_DATA)"
+reason=$(network_possible) || skip "$reason"
+network_possible
+
+domain() { # { "age": 32, ... } as lines of a study: every value is a code
+    tr -d '{}\n' <"$data/adult.domain.json" | tr ',' '\n' | awk -F'"' '{
+        gsub(/[: ]/, "", $3)
+        printf "  - {name: \"%s\", kind: integer, min: 0, max: %d}\n", $2, $3 - 1 }'
+}
+
+play() { # network kind
+    local rounds=10 k rows
+    study=$folder/$1-$2
+    rm -rf "$study"
+    [ "$2" = annealed ] && rounds=annealed
+    rows=$(($(wc -l <"$data/adult.csv") / owners + 1))
+    study_file "$(domain)" "workload: {all: 2}
+budget: {epsilon: 1, delta: 1e-5}
+rounds: $rounds" "$rows" "$owners" || return
+    for ((k = 0; k < owners; k++)); do
+        awk -v k="$k" -v n="$owners" 'NR == 1 || NR % n == k' "$data/adult.csv" >"$study/o$k.csv"
+    done
+    study_serve 0 1 2 || return
+    for ((k = 0; k < owners; k++)); do
+        study_share "$k" || { cat "$study/o$k.log"; return 1; }
+    done
+    k=$(date +%s.%N)
+    study_run result || { cat "$study/result.log"; return 1; }
+    awk -v a="$k" -v b="$(date +%s.%N)" 'BEGIN { printf "%.2f\n", b - a }' >"$study/seconds"
+    mv "$study/result/stats.json" "$study/stats.json"
+    study_stop && study_ledgers
+}
+
+trap network_down EXIT
+for network in ${NETWORKS:-lan wan}; do
+    case $network in
+    lan) rate=1000 delay=1 ;;
+    *) rate=100 delay=40 ;;
+    esac
+    echo "$network: $delay ms each way, $rate Mbit/s (delay by $network_wire, rate by tbf)"
+    network_up "$delay" "$rate" s0 s1 s2 o0 o1 o2 a || exit 1
+    for kind in ${KINDS:-annealed fixed10}; do
+        play "$network" "$kind" || exit 1
+    done
+    network_down
+done

@@ -1,0 +1,122 @@
+#include "bench/support_studies.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define FOLDER "build/bench/net"
+#define SKIPPED 77
+
+static const char *const networks[] = {"lan", "wan"};
+static const char *const kinds[] = {"annealed", "fixed10"};
+
+static double read_seconds(const char *network, const char *kind)
+{
+    char path[128];
+    double s = -1;
+    FILE *f;
+    snprintf(path, sizeof path, FOLDER "/%s-%s/seconds", network, kind);
+    f = fopen(path, "r");
+    if (f == NULL || fscanf(f, "%lf", &s) != 1)
+        s = -1;
+    if (f != NULL)
+        fclose(f);
+    return s;
+}
+
+/* One run's phases at server 0, told and kept. */
+static json_t *phases_of(const json_t *stats)
+{
+    json_t *run = json_object(), *phase;
+    const char *name;
+    json_object_foreach(json_array_get(json_object_get(stats, "servers"), 0), name, phase)
+    {
+        double seconds = json_number_value(json_object_get(phase, "seconds"));
+        json_int_t rounds = json_integer_value(json_object_get(phase, "rounds"));
+        json_int_t bytes = json_integer_value(json_object_get(phase, "wire_sent"));
+        if (rounds > 0)
+            printf("    %-10s %8.2f s %8lld rounds %12lld bytes\n", name, seconds,
+                   (long long)rounds, (long long)bytes);
+        json_object_set_new(
+            run, name,
+            json_pack("{s:f, s:I, s:I}", "seconds", seconds, "rounds", rounds, "bytes", bytes));
+    }
+    return run;
+}
+
+/* NULL, said, if it left no figures. */
+static json_t *one_run(const char *network, const char *kind, double seconds)
+{
+    char path[128];
+    json_t *stats, *run;
+    snprintf(path, sizeof path, FOLDER "/%s-%s/stats.json", network, kind);
+    stats = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+    if (stats == NULL || seconds < 0) {
+        printf("  %s, %s: no figures\n", network, kind);
+        json_decref(stats);
+        return NULL;
+    }
+    printf("  %s, adult %s: %.1f s, of which the estimator %.1f s\n", network, kind, seconds,
+           json_number_value(json_object_get(stats, "estimate_s")));
+    run = phases_of(stats);
+    json_object_set(run, "mpc_s", json_object_get(stats, "mpc_s"));
+    json_object_set(run, "estimate_s", json_object_get(stats, "estimate_s"));
+    /* the first of its rounds measures the one-ways */
+    json_object_set_new(
+        run, "selections",
+        json_integer((json_int_t)json_array_size(json_object_get(stats, "rounds")) - 1));
+    json_decref(stats);
+    return run;
+}
+
+static void report(FILE *json)
+{
+    for (size_t n = 0; n < sizeof networks / sizeof *networks; n++) {
+        json_t *network = json_object();
+        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+            double seconds = read_seconds(networks[n], kinds[k]);
+            json_t *run = one_run(networks[n], kinds[k], seconds);
+            char key[64];
+            if (run == NULL)
+                continue;
+            snprintf(key, sizeof key, "%s_adult_s", kinds[k]);
+            json_object_set_new(network, key, json_real(seconds));
+            json_object_set_new(network, kinds[k], run);
+        }
+        if (json != NULL) {
+            fprintf(json, ",\n  \"%s\": ", networks[n]);
+            json_dumpf(network, json, JSON_REAL_PRECISION(6));
+        }
+        json_decref(network);
+    }
+}
+
+/* What the script says, and its exit code: 0, SKIPPED, or another. */
+static int run_script(void)
+{
+    const char *out = getenv("OUT");
+    pid_t child;
+    int status = 0;
+    fflush(NULL);
+    child = fork();
+    if (child == 0) {
+        execl("bench/studies.sh", "studies.sh", out != NULL ? out : "build/gcc", FOLDER, NULL);
+        perror("bench/studies.sh");
+        _exit(127);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status))
+        return -1;
+    return WEXITSTATUS(status);
+}
+
+int studies_run(FILE *json)
+{
+    int code;
+    printf("\nstudies over networks (seconds, rounds and bytes of server 0):\n");
+    code = run_script();
+    if (code == 0)
+        report(json);
+    return code == 0 || code == SKIPPED ? 0 : 1;
+}
