@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#define DAY_S 86400
 #define LAST INT64_C(253402300799) /* 9999-12-31T23:59:59Z */
 
 int64_t date_now(void)
@@ -37,4 +38,31 @@ bool date_parse(const char *text, int64_t *seconds)
     /* a 31st of February comes out as another date */
     date_text(*seconds, again);
     return strcmp(again, text) == 0;
+}
+
+uint32_t date_today(void)
+{
+    int64_t now = date_now();
+    return now < 0 ? 0 : (uint32_t)(now / DAY_S);
+}
+
+bool date_parse_day(const char *text, uint32_t *day)
+{
+    char whole[DATE_SIZE];
+    int64_t seconds;
+    if (strlen(text) != DATE_DAY_SIZE - 1)
+        return false;
+    snprintf(whole, sizeof whole, "%.10sT00:00:00Z", text);
+    if (!date_parse(whole, &seconds))
+        return false;
+    *day = (uint32_t)(seconds / DAY_S);
+    return true;
+}
+
+void date_day_text(uint32_t day, char text[DATE_DAY_SIZE])
+{
+    char whole[DATE_SIZE];
+    date_text((int64_t)day * DAY_S, whole);
+    memcpy(text, whole, DATE_DAY_SIZE - 1);
+    text[DATE_DAY_SIZE - 1] = '\0';
 }

@@ -20,4 +20,10 @@ bool date_parse(const char *text, int64_t *seconds);
 /* Dates outside those years are written as the nearest inside. */
 void date_text(int64_t seconds, char text[DATE_SIZE]);
 
+/* Whole days, from 1970-01-01 on, as 2026-12-01: coarse enough that no clock need be right. */
+#define DATE_DAY_SIZE 11 /* with the NUL */
+uint32_t date_today(void);
+bool date_parse_day(const char *text, uint32_t *day);
+void date_day_text(uint32_t day, char text[DATE_DAY_SIZE]);
+
 #endif

@@ -17,7 +17,7 @@ enum err bounds_new(struct bounds **bounds, const struct study *study, struct lo
     b->counts.total = total;
     for (size_t i = 0; i < study->owners; i++)
         if (study->owner[i].records)
-            rows += study->owner[i].max_rows;
+            rows += study->owner[i].pad_to;
         else
             cell += ((uint64_t)1 << study->owner[i].bits) - 1;
     while (cell >> b->answer_bits != 0)
@@ -32,7 +32,8 @@ enum err bounds_new(struct bounds **bounds, const struct study *study, struct lo
             log_error(
                 log,
                 "the marginal %s could count up to %llu in each of %llu cells, which is more than "
-                "the arithmetic carries; lower the owners' max_rows or coarsen its attributes",
+                "the arithmetic carries; lower the owners' max_rows (pad_to) or coarsen its "
+                "attributes",
                 name, (unsigned long long)(cell + rows), (unsigned long long)parent_cells);
             bounds_free(bounds);
             return ERR_RANGE;

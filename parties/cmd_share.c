@@ -12,17 +12,21 @@
 #include <string.h>
 
 static const char help[] =
-    "usage: trefoil share STUDY DATA.csv --key FILE [--dry-run] [--delimiter C] [--decimal C] "
-    "[--stats FILE]\n"
+    "usage: trefoil share STUDY DATA.csv --key FILE [--as FORM] [--dry-run] [--delimiter C]\n"
+    "                     [--decimal C] [--stats FILE]\n"
     "\n"
     "Sends an owner's rows, secret-shared, to the three servers: none of them learns anything of "
     "the\n"
-    "data. They go as counts in the study's marginals or as padded records, whichever is smaller.\n"
+    "data. They go as counts in the study's marginals or as padded records, whichever is smaller,\n"
+    "unless the study or --as says otherwise.\n"
     "Running it again with the same data is safe: it sends the same upload, which counts once, so "
     "a\n"
     "cut upload is resumed by repeating the command.\n"
     "\n"
     "  --key FILE       this owner's private key; its public half stands in the study\n"
+    "  --as FORM        answers (counts), records, or auto, which is the default; records may "
+    "always\n"
+    "                   take the place of answers, answers only where the study says as: answers\n"
     "  --dry-run        say what would be sent to whom, and send nothing\n"
     "  --delimiter C, --decimal C    of the CSV file, instead of a comma and a point\n"
     "  --stats FILE     write what was sent as JSON\n"
@@ -34,6 +38,8 @@ struct share {
     struct study *study;
     struct identity *me;
     size_t owner;
+    unsigned form; /* as parties/upload.h numbers it */
+    uint64_t bytes;
     struct table *table;
     struct bytes packed; /* counts or records */
     struct upload parts[STUDY_SERVERS];
@@ -56,6 +62,35 @@ static enum err load(struct share *s, const char *study, const char *data, const
     }
     options.max_rows = s->study->owner[s->owner].max_rows;
     return table_read_csv(&s->table, s->study->domain, data, &options, s->log);
+}
+
+/* auto: what the study bounds this owner by. */
+static enum err choose_form(struct share *s, const char *as)
+{
+    const struct study_owner *owner = &s->study->owner[s->owner];
+    s->form = study_upload_form(s->study, s->owner);
+    if (as != NULL && strcmp(as, "records") == 0)
+        s->form = UPLOAD_RECORDS;
+    else if (as != NULL && strcmp(as, "answers") == 0)
+        s->form = owner->bits;
+    else if (as != NULL && strcmp(as, "auto") != 0) {
+        log_error(s->log, "--as is \"%s\"; it should be answers, records or auto", as);
+        return ERR_USAGE;
+    }
+    s->bytes = study_form_bytes(s->study, s->owner, s->form);
+    if (s->bytes != 0)
+        return ERR_OK;
+    if (s->form != UPLOAD_RECORDS)
+        log_error(s->log,
+                  "the study bounds %s as an owner of records, and counts could exceed that; leave "
+                  "--as out, or have the study say as: answers for this owner",
+                  owner->name);
+    else
+        log_error(s->log,
+                  "the study cannot take records of %s: a marginal has more than %d attributes, or "
+                  "pad_to is beyond what its counts may be; leave --as out",
+                  owner->name, RECORDS_ORDER_MAX);
+    return ERR_REFUSED;
 }
 
 static enum err pack_answers(struct share *s)
@@ -84,19 +119,18 @@ static enum err pack_records(struct share *s)
     for (size_t a = 0; e == ERR_OK && a < d->attributes; a++)
         size[a] = d->attribute[a].size;
     if (e == ERR_OK)
-        e = records_pack(&shape, s->table->column, s->table->rows,
-                         s->study->owner[s->owner].max_rows, s->packed.data);
+        e = records_pack(&shape, s->table->column, s->table->rows, s->study->owner[s->owner].pad_to,
+                         s->packed.data);
     memory_free(&size);
     return e;
 }
 
 static enum err make_parts(struct share *s)
 {
-    bytes_extend(&s->packed, (size_t)study_upload_bytes(s->study, s->owner));
+    bytes_extend(&s->packed, (size_t)s->bytes);
     TRY(bytes_ok(&s->packed));
-    TRY(s->study->owner[s->owner].records ? pack_records(s) : pack_answers(s));
-    return upload_make(s->parts, s->me, s->study->terms.digest,
-                       study_upload_form(s->study, s->owner), &s->packed);
+    TRY(s->form == UPLOAD_RECORDS ? pack_records(s) : pack_answers(s));
+    return upload_make(s->parts, s->me, s->study->terms.digest, s->form, &s->packed);
 }
 
 static void say(const struct share *s)
@@ -107,14 +141,14 @@ static void say(const struct share *s)
              records = study_records_bytes(s->study, s->owner);
     char terms[STUDY_FINGERPRINT_SIZE];
     study_fingerprint(s->study, terms);
-    if (owner->records)
+    if (s->form == UPLOAD_RECORDS)
         printf("%s: %zu rows, padded to %u, are sent as records: %" PRIu64
-               " bytes, where counts in %" PRIu64 " cells would take %" PRIu64 ".\n",
-               owner->name, s->table->rows, owner->max_rows, records,
+               " bytes (counts in %" PRIu64 " cells would take %" PRIu64 ").\n",
+               owner->name, s->table->rows, owner->pad_to, records,
                s->study->workload->maximal_cells, answers);
     else
         printf("%s: %zu rows (at most %u are allowed) are sent as counts in %" PRIu64
-               " cells of %u bits: %" PRIu64 " bytes, where records would take more.\n",
+               " cells of %u bits: %" PRIu64 " bytes.\n",
                owner->name, s->table->rows, owner->max_rows, s->study->workload->maximal_cells,
                owner->bits, answers);
     printf("server 0 (%s) gets two random seeds, server 1 (%s) a seed and the masked bytes,\n"
@@ -180,8 +214,8 @@ static enum err write_stats(const struct share *s, const char *path)
     int n = snprintf(text, sizeof text,
                      "{\"rows\": %zu, \"as\": \"%s\", \"bytes\": %" PRIu64
                      ", \"bytes_sent\": %" PRIu64 ", \"bytes_received\": %" PRIu64 "}\n",
-                     s->table->rows, s->study->owner[s->owner].records ? "records" : "answers",
-                     study_upload_bytes(s->study, s->owner), s->sent, s->received);
+                     s->table->rows, s->form == UPLOAD_RECORDS ? "records" : "answers", s->bytes,
+                     s->sent, s->received);
     return file_write(path, 0600, text, (size_t)n, s->log);
 }
 
@@ -198,7 +232,7 @@ static void clear(struct share *s)
 static int run(int argc, char **argv, struct log *log)
 {
     const char *files[2] = {NULL, NULL}, *key = NULL, *delimiter = ",", *decimal = ".",
-               *stats = NULL;
+               *stats = NULL, *as = NULL;
     struct table_csv_options csv = {0};
     bool dry_run = false;
     size_t given;
@@ -209,8 +243,9 @@ static int run(int argc, char **argv, struct log *log)
         {.name = "delimiter", .value = &delimiter},
         {.name = "decimal", .value = &decimal},
         {.name = "stats", .value = &stats},
+        {.name = "as", .value = &as},
     };
-    enum err e = command_options(argc, argv, options, 5, files, 2, 2, &given, log);
+    enum err e = command_options(argc, argv, options, 6, files, 2, 2, &given, log);
     if (e == ERR_OK && key == NULL) {
         log_error(log, "share needs --key FILE");
         e = ERR_USAGE;
@@ -219,6 +254,8 @@ static int run(int argc, char **argv, struct log *log)
         e = command_csv(delimiter, decimal, &csv, log);
     if (e == ERR_OK)
         e = load(&s, files[0], files[1], key, csv);
+    if (e == ERR_OK)
+        e = choose_form(&s, as);
     if (e == ERR_OK)
         e = make_parts(&s);
     if (e == ERR_OK)

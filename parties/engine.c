@@ -146,7 +146,7 @@ enum err engine_uploads_new(struct engine_uploads *out, const struct study *stud
             seed[slot] = (index + slot) % 3 == 2 ? NULL : u->seed[slot];
         if (u->form == UPLOAD_RECORDS)
             out->record[out->records++] = (struct records_upload){
-                .records = study->owner[u->owner].max_rows,
+                .records = study->owner[u->owner].pad_to,
                 .seed = {seed[0], seed[1]},
                 .vector = u->vector.data};
         else

@@ -14,14 +14,34 @@
 #define SECRET_TEXT_SIZE 87 /* its base64url, with the NUL */
 #define FILE_LIMIT 4096
 
-static const char text_prefix[] = "trefoil1-";
-static const char curve_label[] = "trefoil-curve-1";
+#define PREFIX_SIZE 9   /* of a public text */
+#define PUBLIC_SIZE 128 /* and 4 more where it expires */
+
+static const char *const text_prefix[2] = {"trefoil1-", "trefoil2-"};
+static const char *const curve_label[2] = {"trefoil-curve-1", "trefoil-curve-2"};
+
+struct statement {
+    uint8_t bytes[15 + 32 + 4];
+    size_t size;
+};
+
+static void put_day(uint8_t out[4], uint32_t day)
+{
+    for (unsigned i = 0; i < 4; i++)
+        out[i] = (uint8_t)(day >> (8 * i));
+}
 
 /* What an identity signs to vouch for its CURVE key. */
-static void curve_statement(const uint8_t curve[32], uint8_t message[sizeof curve_label - 1 + 32])
+static struct statement curve_statement(const struct public_identity *who)
 {
-    memcpy(message, curve_label, sizeof curve_label - 1);
-    memcpy(message + sizeof curve_label - 1, curve, 32);
+    struct statement s = {.size = 15 + 32};
+    memcpy(s.bytes, curve_label[who->last_day != 0], 15);
+    memcpy(s.bytes + 15, who->curve, 32);
+    if (who->last_day != 0) {
+        put_day(s.bytes + s.size, who->last_day);
+        s.size += 4;
+    }
+    return s;
 }
 
 /*
@@ -39,22 +59,26 @@ static bool clamped(const uint8_t secret[32])
     return (secret[0] & 0x07) == 0 && (secret[31] & 0xc0) == 0x40;
 }
 
-/* Fills in everything that follows from the two private keys. */
-static enum err derive(struct identity *id, const uint8_t seed[32], const uint8_t curve_secret[32])
+/* Fills in everything that follows from the two private keys and the last day. */
+static enum err derive(struct identity *id, const uint8_t seed[32], const uint8_t curve_secret[32],
+                       uint32_t last_day)
 {
-    uint8_t message[sizeof curve_label - 1 + 32];
+    struct statement statement;
     memcpy(id->curve_secret, curve_secret, 32);
+    id->public.last_day = last_day;
     if (crypto_sign_seed_keypair(id->public.sign, id->sign_secret, seed) != 0 ||
         crypto_scalarmult_base(id->public.curve, id->curve_secret) != 0)
         return ERR_CRYPTO;
-    curve_statement(id->public.curve, message);
-    if (crypto_sign_detached(id->public.signature, NULL, message, sizeof message,
+    statement = curve_statement(&id->public);
+    if (crypto_sign_detached(id->public.signature, NULL, statement.bytes, statement.size,
                              id->sign_secret) != 0)
         return ERR_CRYPTO;
     return ERR_OK;
 }
 
-enum err identity_new(struct identity **identity, struct log *log)
+/* `old`: whose signing key it keeps, or NULL. */
+static enum err make(struct identity **identity, const struct identity *old, uint32_t last_day,
+                     struct log *log)
 {
     uint8_t *seeds = secret_new(SECRET_SIZE);
     struct identity *id = secret_new(sizeof *id);
@@ -63,7 +87,9 @@ enum err identity_new(struct identity **identity, struct log *log)
     if (e == ERR_OK) {
         secret_random(seeds, SECRET_SIZE);
         clamp(seeds + 32);
-        e = derive(id, seeds, seeds + 32);
+        if (old != NULL)
+            crypto_sign_ed25519_sk_to_seed(seeds, old->sign_secret);
+        e = derive(id, seeds, seeds + 32, last_day);
     }
     secret_free(&seeds);
     if (e != ERR_OK) {
@@ -73,6 +99,17 @@ enum err identity_new(struct identity **identity, struct log *log)
     }
     *identity = id;
     return ERR_OK;
+}
+
+enum err identity_new(struct identity **identity, struct log *log)
+{
+    return make(identity, NULL, 0, log);
+}
+
+enum err identity_renew(struct identity **identity, const struct identity *old, uint32_t last_day,
+                        struct log *log)
+{
+    return make(identity, old, last_day, log);
 }
 
 void identity_free(struct identity **identity)
@@ -133,7 +170,7 @@ static enum err parse_private(struct identity *id, char *text, uint8_t seeds[SEC
                           BASE64) != 0 ||
         *end != '\0' || n != SECRET_SIZE || !clamped(seeds + 32))
         return ERR_STUDY;
-    TRY(derive(id, seeds, seeds + 32));
+    TRY(derive(id, seeds, seeds + 32, stated.last_day));
     return public_identity_equal(&id->public, &stated) ? ERR_OK : ERR_STUDY;
 }
 
@@ -237,60 +274,96 @@ enum err public_identity_verify(const struct public_identity *who, const char *l
     return e;
 }
 
+static const char signature_prefix[] = "trefoil-sig1-";
+#define SIGNATURE_PREFIX_SIZE (sizeof signature_prefix - 1)
+
+void keys_signature_text(const uint8_t signature[KEYS_SIGNATURE_SIZE],
+                         char text[KEYS_SIGNATURE_TEXT_SIZE])
+{
+    memcpy(text, signature_prefix, SIGNATURE_PREFIX_SIZE);
+    sodium_bin2base64(text + SIGNATURE_PREFIX_SIZE,
+                      KEYS_SIGNATURE_TEXT_SIZE - SIGNATURE_PREFIX_SIZE, signature,
+                      KEYS_SIGNATURE_SIZE, BASE64);
+}
+
+enum err keys_signature_parse(uint8_t signature[KEYS_SIGNATURE_SIZE], const char *text)
+{
+    const char *end;
+    size_t n = 0;
+    if (strncmp(text, signature_prefix, SIGNATURE_PREFIX_SIZE) != 0 ||
+        sodium_base642bin(signature, KEYS_SIGNATURE_SIZE, text + SIGNATURE_PREFIX_SIZE,
+                          strlen(text) - SIGNATURE_PREFIX_SIZE, NULL, &n, &end, BASE64) != 0 ||
+        *end != '\0' || n != KEYS_SIGNATURE_SIZE)
+        return ERR_FORMAT;
+    return ERR_OK;
+}
+
 /* --- public identities -------------------------------------------------------------------------
  */
 
-static void pack(const struct public_identity *who, uint8_t raw[128])
+static size_t pack(const struct public_identity *who, uint8_t raw[PUBLIC_SIZE + 4])
 {
     memcpy(raw, who->sign, 32);
     memcpy(raw + 32, who->curve, 32);
     memcpy(raw + 64, who->signature, 64);
+    put_day(raw + PUBLIC_SIZE, who->last_day);
+    return who->last_day != 0 ? PUBLIC_SIZE + 4 : PUBLIC_SIZE;
 }
 
 void public_identity_text(const struct public_identity *who, char text[KEYS_TEXT_SIZE])
 {
-    const size_t n = sizeof text_prefix - 1;
-    uint8_t raw[128];
-    pack(who, raw);
-    memcpy(text, text_prefix, n);
-    sodium_bin2base64(text + n, KEYS_TEXT_SIZE - n, raw, sizeof raw, BASE64);
+    uint8_t raw[PUBLIC_SIZE + 4];
+    size_t n = pack(who, raw);
+    memcpy(text, text_prefix[who->last_day != 0], PREFIX_SIZE);
+    sodium_bin2base64(text + PREFIX_SIZE, KEYS_TEXT_SIZE - PREFIX_SIZE, raw, n, BASE64);
 }
 
 enum err public_identity_parse(struct public_identity *who, const char *text)
 {
-    const size_t prefix = sizeof text_prefix - 1;
-    uint8_t raw[128];
-    uint8_t message[sizeof curve_label - 1 + 32];
-    size_t n = 0;
+    uint8_t raw[PUBLIC_SIZE + 4];
+    struct statement statement;
+    size_t n = 0, length = strlen(text);
     const char *end;
-    if (strlen(text) != KEYS_TEXT_SIZE - 1 || strncmp(text, text_prefix, prefix) != 0)
-        return ERR_FORMAT;
-    if (sodium_base642bin(raw, sizeof raw, text + prefix, KEYS_TEXT_SIZE - 1 - prefix, NULL, &n,
-                          &end, BASE64) != 0 ||
-        *end != '\0' || n != sizeof raw)
+    bool expires = strncmp(text, text_prefix[1], PREFIX_SIZE) == 0;
+    if ((!expires && strncmp(text, text_prefix[0], PREFIX_SIZE) != 0) ||
+        sodium_base642bin(raw, sizeof raw, text + PREFIX_SIZE, length - PREFIX_SIZE, NULL, &n, &end,
+                          BASE64) != 0 ||
+        *end != '\0' || n != (expires ? PUBLIC_SIZE + 4 : PUBLIC_SIZE))
         return ERR_FORMAT;
     memcpy(who->sign, raw, 32);
     memcpy(who->curve, raw + 32, 32);
     memcpy(who->signature, raw + 64, 64);
-    curve_statement(who->curve, message);
-    return crypto_sign_verify_detached(who->signature, message, sizeof message, who->sign) == 0
+    who->last_day = 0;
+    for (unsigned i = 0; expires && i < 4; i++)
+        who->last_day |= (uint32_t)raw[PUBLIC_SIZE + i] << (8 * i);
+    if (expires && who->last_day == 0)
+        return ERR_FORMAT; /* the text of one that never expires is another */
+    statement = curve_statement(who);
+    return crypto_sign_verify_detached(who->signature, statement.bytes, statement.size,
+                                       who->sign) == 0
                ? ERR_OK
                : ERR_AUTH;
 }
 
 const char *keys_parse_hint(enum err e)
 {
-    return e == ERR_AUTH ? "the public key is damaged (its signature fails); copy the whole line "
-                           "that trefoil keygen printed"
-                         : "this is not a public key; paste the line trefoil1-... that trefoil "
-                           "keygen printed";
+    return e == ERR_AUTH
+               ? "the public key is damaged (its signature fails); copy the whole line "
+                 "that trefoil keygen printed"
+               : "this is not a public key; paste the line trefoil1-... (or trefoil2-...) "
+                 "that trefoil keygen printed";
 }
 
 bool public_identity_equal(const struct public_identity *a, const struct public_identity *b)
 {
-    return memcmp(a->sign, b->sign, sizeof a->sign) == 0 &&
+    return a->last_day == b->last_day && memcmp(a->sign, b->sign, sizeof a->sign) == 0 &&
            memcmp(a->curve, b->curve, sizeof a->curve) == 0 &&
            memcmp(a->signature, b->signature, sizeof a->signature) == 0;
+}
+
+bool public_identity_expired(const struct public_identity *who, uint32_t today)
+{
+    return who->last_day != 0 && today > who->last_day;
 }
 
 void keys_groups(const uint8_t digest[32], unsigned groups, char *text)

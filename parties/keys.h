@@ -3,11 +3,14 @@
  *
  * The Ed25519 key is the identity: it signs receipts and amendments. ZeroMQ's CURVE needs a key of
  * another kind (X25519), which the identity vouches for by a signature over
- * "trefoil-curve-1" || curve. Whoever holds a public identity has checked that signature: there is
- * no way to parse one that fails it.
+ * "trefoil-curve-1" || curve, or, until the end of a day (UTC), over "trefoil-curve-2" || curve ||
+ * that day as u32. Whoever holds a public identity has checked that signature: there is no way to
+ * parse one that fails it. That it has not expired is checked where it is used.
  *
- * A public identity as text, for study files: "trefoil1-" and the base64url of its 128 bytes,
- * KEYS_TEXT_SIZE - 1 characters in all. One identity has exactly one text.
+ * An identity may take a new CURVE key (identity_renew()): what it is, seals and has uploaded stays.
+ *
+ * A public identity as text, for study files: "trefoil1-" and the base64url of its 128 bytes, or
+ * "trefoil2-" and that of 132 where it expires. One identity has exactly one text.
  *
  * A private key file is text of mode 0600: comments (#), then `secret` with the two private keys
  * and `public` with the public text, which must belong together, so that a damaged file is noticed.
@@ -22,13 +25,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KEYS_TEXT_SIZE 181       /* with the NUL */
+#define KEYS_TEXT_SIZE 186       /* with the NUL; one that never expires is 5 shorter */
 #define KEYS_FINGERPRINT_SIZE 24 /* four groups of five characters, with the NUL */
 
 struct public_identity {
     uint8_t sign[32];      /* Ed25519 */
     uint8_t curve[32];     /* X25519, as ZeroMQ takes it */
-    uint8_t signature[64]; /* by sign, over curve */
+    uint32_t last_day;     /* on which curve is good (base/date.h); 0: it never expires */
+    uint8_t signature[64]; /* by sign, over curve and last_day */
 };
 
 /* Lives in secret memory as a whole; only identity_new() and identity_load() make one. */
@@ -40,6 +44,9 @@ struct identity {
 
 /* A fresh one. Call secret_start() before. */
 enum err identity_new(struct identity **identity, struct log *log) MUST_CHECK;
+/* The same identity with a fresh CURVE key, good to the end of last_day (0: for ever). */
+enum err identity_renew(struct identity **identity, const struct identity *old, uint32_t last_day,
+                        struct log *log) MUST_CHECK;
 void identity_free(struct identity **identity);
 
 /* ERR_STUDY for a file that is no key, is damaged, or that group or others may read. */
@@ -63,7 +70,15 @@ void public_identity_text(const struct public_identity *who, char text[KEYS_TEXT
 enum err public_identity_parse(struct public_identity *who, const char *text) MUST_CHECK;
 const char *keys_parse_hint(enum err e);
 
+/* A signature as text: "trefoil-sig1-" and base64url. ERR_FORMAT for anything else. */
+#define KEYS_SIGNATURE_SIZE 64
+#define KEYS_SIGNATURE_TEXT_SIZE 100 /* with the NUL */
+void keys_signature_text(const uint8_t signature[KEYS_SIGNATURE_SIZE],
+                         char text[KEYS_SIGNATURE_TEXT_SIZE]);
+enum err keys_signature_parse(uint8_t signature[KEYS_SIGNATURE_SIZE], const char *text) MUST_CHECK;
+
 bool public_identity_equal(const struct public_identity *a, const struct public_identity *b);
+bool public_identity_expired(const struct public_identity *who, uint32_t today);
 
 /* For people to compare over the telephone; of the signing key alone, so it survives a change of
  * the CURVE key. */

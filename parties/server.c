@@ -96,8 +96,10 @@ static size_t longest_message(const struct study *study)
 {
     size_t longest = (size_t)study->workload->cells * 8 + (size_t)study->workload->queries * 4;
     for (size_t i = 0; i < study->owners; i++) {
-        size_t n = (size_t)study_upload_bytes(study, i);
+        size_t n = (size_t)study_upload_bytes(study, i),
+               records = (size_t)study_form_bytes(study, i, UPLOAD_RECORDS);
         longest = n > longest ? n : longest;
+        longest = records > longest ? records : longest;
     }
     return longest + 4096;
 }
@@ -167,7 +169,7 @@ static const char *upload_words(enum err e)
     case ERR_OK:
         return acknowledged;
     case ERR_FORMAT:
-        return "the upload does not have the form that the study asks for; compare study files";
+        return "the upload does not have a form that the study takes; compare study files";
     case ERR_DATA:
         return "the upload does not fit its commitments";
     case ERR_REFUSED:
@@ -189,6 +191,15 @@ static enum err too_late(struct server *s, const struct gate_client *from)
     return tell(s, from, MESSAGE_UPLOAD, ERR_REFUSED, text, NULL, 0);
 }
 
+/* Of any form that the study's bounds carry. */
+static enum err read_upload(const struct server *s, uint32_t owner, const uint8_t *p, size_t n,
+                            struct upload *u)
+{
+    unsigned form = upload_form(p, n);
+    uint64_t bytes = study_form_bytes(s->o.study, owner, form);
+    return bytes == 0 ? ERR_FORMAT : upload_read(u, s->index, form, (size_t)bytes, p, n);
+}
+
 static enum err take_upload(struct server *s, const struct gate_client *from, uint32_t owner,
                             const uint8_t *p, size_t n)
 {
@@ -204,8 +215,7 @@ static enum err take_upload(struct server *s, const struct gate_client *from, ui
     if (e == ERR_OK && study->uploads_until != 0 && date_now() > study->uploads_until)
         return too_late(s, from);
     if (e == ERR_OK)
-        e = upload_read(&u, s->index, study_upload_form(study, owner),
-                        (size_t)study_upload_bytes(study, owner), p + 32, n - 32);
+        e = read_upload(s, owner, p + 32, n - 32, &u);
     if (e != ERR_OK)
         return tell(s, from, MESSAGE_UPLOAD, e, upload_words(e), NULL, 0);
     u.owner = owner;

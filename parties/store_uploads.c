@@ -27,6 +27,14 @@ static enum err seal(struct store *s, const struct upload *u, struct bytes *out)
     return e;
 }
 
+static enum err read_plain(const struct store *s, size_t owner, const struct bytes *plain,
+                           struct upload *u)
+{
+    unsigned form = upload_form(plain->data, plain->size);
+    return upload_read(u, s->index, form, (size_t)study_form_bytes(s->study, owner, form),
+                       plain->data, plain->size);
+}
+
 /* The upload of a row whose columns are id, owner, sealed. */
 static enum err unseal(struct store *s, sqlite3_stmt *row, struct upload *u)
 {
@@ -39,9 +47,7 @@ static enum err unseal(struct store *s, sqlite3_stmt *row, struct upload *u)
         e = store_unseal(s, &binding, sizeof binding, sqlite3_column_blob(row, 2),
                          (size_t)sqlite3_column_bytes(row, 2), &plain);
         if (e == ERR_OK)
-            e = upload_read(u, s->index, study_upload_form(s->study, (size_t)owner),
-                            (size_t)study_upload_bytes(s->study, (size_t)owner), plain.data,
-                            plain.size);
+            e = read_plain(s, (size_t)owner, &plain, u);
     }
     if (e == ERR_OK)
         u->owner = (uint32_t)owner;
@@ -150,7 +156,7 @@ static enum err put_vector(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], co
     TRY(find(s, by_id, id, &u, &found));
     if (!found)
         return ERR_AGAIN;
-    e = n == study_upload_bytes(s->study, u.owner) ? ERR_OK : ERR_FORMAT;
+    e = n == study_form_bytes(s->study, u.owner, u.form) ? ERR_OK : ERR_FORMAT;
     if (e == ERR_OK && !u.has[slot]) {
         u.has[slot] = true;
         bytes_put(&u.vector, p, n);

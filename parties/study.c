@@ -640,20 +640,38 @@ static enum err read_servers(struct reading *r, const yaml_node_t *node, struct 
     return ERR_OK;
 }
 
+/* max_rows, pad_to and the form. */
+static enum err read_bounds(struct reading *r, const yaml_node_t *max_rows,
+                            const yaml_node_t *pad_to, const yaml_node_t *as, struct study_owner *o)
+{
+    static const char *const forms[] = {"auto", "answers", "records"};
+    int64_t rows, padded;
+    size_t form = STUDY_AUTO;
+    TRY(yaml_integer(r->file, max_rows, "max_rows", 1, INT32_MAX, &rows));
+    padded = rows;
+    if (pad_to != NULL)
+        TRY(yaml_integer(r->file, pad_to, "pad_to", rows, INT32_MAX, &padded));
+    if (as != NULL)
+        TRY(yaml_choice(r->file, as, "as", forms, 3, &form));
+    o->max_rows = (uint32_t)rows;
+    o->pad_to = (uint32_t)padded;
+    o->as = (enum study_form)form;
+    while ((o->max_rows >> o->bits) != 0)
+        o->bits++;
+    return ERR_OK;
+}
+
 static enum err read_owners(struct reading *r, const yaml_node_t *node, struct people *people)
 {
-    static const struct yaml_key keys[] = {{"name", true}, {"key", true}, {"max_rows", true}};
+    static const struct yaml_key keys[] = {
+        {"name", true}, {"key", true}, {"max_rows", true}, {"pad_to", false}, {"as", false}};
     for (size_t i = 0; i < r->study->owners; i++) {
         struct study_owner *o = &r->study->owner[i];
-        const yaml_node_t *part[3];
-        int64_t rows;
-        TRY(yaml_mapping(r->file, yaml_item(r->file, node, i), "an owner", keys, 3, part));
+        const yaml_node_t *part[5];
+        TRY(yaml_mapping(r->file, yaml_item(r->file, node, i), "an owner", keys, 5, part));
         TRY(read_name(r, part[0], "name", o->name));
         TRY(read_key(r, part[1], &o->key));
-        TRY(yaml_integer(r->file, part[2], "max_rows", 1, INT32_MAX, &rows));
-        o->max_rows = (uint32_t)rows;
-        while ((o->max_rows >> o->bits) != 0)
-            o->bits++;
+        TRY(read_bounds(r, part[2], part[3], part[4], o));
         people->person[people->count++] = (struct person){o->name, &o->key, part[0], part[1]};
     }
     return ERR_OK;
@@ -723,20 +741,38 @@ static enum err check_unique(struct reading *r, struct people *people)
     return ERR_OK;
 }
 
-/* Answers or records, whichever makes the smaller upload; public values alone decide. */
-static void choose_forms(struct study *s)
+/* Answers or records: what the owner is bounded by. Public values alone decide. */
+static enum err choose_forms(struct reading *r, const yaml_node_t *node)
 {
-    for (size_t i = 0; i < s->owners; i++)
-        s->owner[i].records = study_records_bytes(s, i) < study_answers_bytes(s, i);
+    struct study *s = r->study;
+    for (size_t i = 0; i < s->owners; i++) {
+        struct study_owner *o = &s->owner[i];
+        uint64_t records = study_records_bytes(s, i);
+        if (o->as == STUDY_RECORDS && records == UINT64_MAX)
+            return yaml_error(r->file, yaml_item(r->file, node, i),
+                              "%s cannot send records, since a marginal has more than %d "
+                              "attributes; use as: answers",
+                              o->name, RECORDS_ORDER_MAX);
+        o->records = o->as == STUDY_RECORDS ||
+                     (o->as == STUDY_AUTO && records < study_answers_bytes(s, i));
+    }
+    return ERR_OK;
 }
 
-/* The least l with sum over owners of (2^b - 1) below 2^l: no count can wrap in l bits. */
+/* What one owner can add to a cell, whichever form it sends. */
+static uint64_t largest_count(const struct study_owner *o)
+{
+    uint64_t answers = ((uint64_t)1 << o->bits) - 1;
+    return o->records && o->pad_to > answers ? o->pad_to : answers;
+}
+
+/* The least l with the sum over owners of their largest counts below 2^l: no count wraps in l bits. */
 static enum err find_count_bits(struct reading *r, const yaml_node_t *node)
 {
     struct study *s = r->study;
     uint64_t sum = 0;
     for (size_t i = 0; i < s->owners; i++)
-        sum += ((uint64_t)1 << s->owner[i].bits) - 1;
+        sum += largest_count(&s->owner[i]);
     while ((sum >> s->count_bits) != 0)
         s->count_bits++;
     if (s->count_bits > STUDY_COUNT_BITS_MAX)
@@ -773,7 +809,65 @@ static enum err read_people(struct reading *r, const yaml_node_t *servers,
     if (e == ERR_OK)
         e = check_unique(r, &people);
     memory_free(&people.person);
+    if (e == ERR_OK)
+        e = choose_forms(r, owners);
     return e == ERR_OK ? find_count_bits(r, owners) : e;
+}
+
+/* --- the roster's own parts --------------------------------------------------------------------
+ */
+
+static enum err read_revoked(struct reading *r, const yaml_node_t *node)
+{
+    struct study *s = r->study;
+    size_t count;
+    if (node == NULL)
+        return ERR_OK;
+    TRY(yaml_list(r->file, node, "revoked", 0, STUDY_REVOKED_MAX, &count));
+    s->revoked = memory_array(count, sizeof *s->revoked);
+    if (s->revoked == NULL)
+        return ERR_NOMEM;
+    for (; s->revoked_count < count; s->revoked_count++)
+        TRY(read_key(r, yaml_item(r->file, node, s->revoked_count), &s->revoked[s->revoked_count]));
+    for (size_t i = 0; i < STUDY_SERVERS; i++)
+        if (study_revoked(s, &s->server[i].key))
+            return yaml_error(r->file, node,
+                              "the key of server %s is revoked; put a renewed one (trefoil keygen "
+                              "--renew) in its place",
+                              s->server[i].name);
+    return ERR_OK;
+}
+
+static enum err read_signatures(struct reading *r, const yaml_node_t *node)
+{
+    struct study *s = r->study;
+    struct yaml_key keys[STUDY_SERVERS];
+    const yaml_node_t *part[STUDY_SERVERS];
+    if (node == NULL)
+        return ERR_OK;
+    for (size_t i = 0; i < STUDY_SERVERS; i++)
+        keys[i] = (struct yaml_key){s->server[i].name, false};
+    TRY(yaml_mapping(r->file, node, "signatures", keys, STUDY_SERVERS, part));
+    for (size_t i = 0; i < STUDY_SERVERS; i++) {
+        const char *text;
+        if (part[i] == NULL)
+            continue;
+        TRY(yaml_text(r->file, part[i], "a signature", &text));
+        if (keys_signature_parse(s->signature[i].bytes, text) != ERR_OK)
+            return yaml_error(r->file, part[i],
+                              "this is not a signature; paste the line trefoil-sig1-... that "
+                              "trefoil roster sign printed");
+        s->signature[i].given = true;
+    }
+    return ERR_OK;
+}
+
+static enum err read_roster(struct reading *r, const yaml_node_t *version,
+                            const yaml_node_t *revoked, const yaml_node_t *signatures)
+{
+    TRY(read_unsigned(r, version, "roster", 1, 1000000, &r->study->roster_version));
+    TRY(read_revoked(r, revoked));
+    return read_signatures(r, signatures);
 }
 
 /* --- the whole ---------------------------------------------------------------------------------
@@ -792,15 +886,27 @@ enum {
     TOP_RETAIN_DAYS,
     TOP_DEADLINES,
     TOP_MODEL,
+    TOP_ROSTER,
+    TOP_REVOKED,
+    TOP_SIGNATURES,
     TOP_KEYS
 };
 static const struct yaml_key top_keys[TOP_KEYS] = {
-    [TOP_STUDY] = {"study", true},          [TOP_DOMAIN] = {"domain", true},
-    [TOP_WORKLOAD] = {"workload", true},    [TOP_BUDGET] = {"budget", true},
-    [TOP_NOISE] = {"noise", false},         [TOP_ROUNDS] = {"rounds", true},
-    [TOP_SERVERS] = {"servers", true},      [TOP_OWNERS] = {"owners", true},
-    [TOP_ANALYSTS] = {"analysts", true},    [TOP_RETAIN_DAYS] = {"retain_days", false},
-    [TOP_DEADLINES] = {"deadlines", false}, [TOP_MODEL] = {"model", false},
+    [TOP_STUDY] = {"study", true},
+    [TOP_DOMAIN] = {"domain", true},
+    [TOP_WORKLOAD] = {"workload", true},
+    [TOP_BUDGET] = {"budget", true},
+    [TOP_NOISE] = {"noise", false},
+    [TOP_ROUNDS] = {"rounds", true},
+    [TOP_SERVERS] = {"servers", true},
+    [TOP_OWNERS] = {"owners", true},
+    [TOP_ANALYSTS] = {"analysts", true},
+    [TOP_RETAIN_DAYS] = {"retain_days", false},
+    [TOP_DEADLINES] = {"deadlines", false},
+    [TOP_MODEL] = {"model", false},
+    [TOP_ROSTER] = {"roster", false},
+    [TOP_REVOKED] = {"revoked", false},
+    [TOP_SIGNATURES] = {"signatures", false},
 };
 
 static enum err read_study(struct reading *r)
@@ -817,7 +923,7 @@ static enum err read_study(struct reading *r)
     TRY(read_unsigned(r, part[TOP_RETAIN_DAYS], "retain_days", 1, 3650, &r->study->retain_days));
     TRY(read_deadlines(r, part[TOP_DEADLINES]));
     TRY(read_model(r, part[TOP_MODEL]));
-    choose_forms(r->study);
+    TRY(read_roster(r, part[TOP_ROSTER], part[TOP_REVOKED], part[TOP_SIGNATURES]));
     return study_digest(r->study);
 }
 
@@ -836,6 +942,7 @@ static enum err study_read(struct study **study, struct yaml_file *file, struct 
         .max_mib = 80,
         .iterations = 100,
         .final_iterations = 1000,
+        .roster_version = 1,
     };
     e = read_study(&r);
     if (e == ERR_NOMEM)
@@ -879,11 +986,20 @@ void study_free(struct study **study)
     domain_free(&s->domain);
     memory_free(&s->owner);
     memory_free(&s->analyst);
+    memory_free(&s->revoked);
     memory_free(study);
 }
 
 /* --- questions ---------------------------------------------------------------------------------
  */
+
+bool study_revoked(const struct study *study, const struct public_identity *who)
+{
+    for (size_t i = 0; i < study->revoked_count; i++)
+        if (public_identity_equal(&study->revoked[i], who))
+            return true;
+    return false;
+}
 
 size_t study_find_server(const struct study *study, const struct public_identity *who)
 {
@@ -937,7 +1053,7 @@ uint64_t study_records_bytes(const struct study *study, size_t owner)
     for (size_t a = 0; a < study->domain->attributes; a++)
         for (uint32_t k = 1; k < study->domain->attribute[a].size; k *= 2)
             bits++;
-    return bits * (((uint64_t)study->owner[owner].max_rows + 7) / 8);
+    return bits * (((uint64_t)study->owner[owner].pad_to + 7) / 8);
 }
 
 uint64_t study_upload_bytes(const struct study *study, size_t owner)
@@ -949,4 +1065,14 @@ uint64_t study_upload_bytes(const struct study *study, size_t owner)
 unsigned study_upload_form(const struct study *study, size_t owner)
 {
     return study->owner[owner].records ? 0 : study->owner[owner].bits;
+}
+
+uint64_t study_form_bytes(const struct study *study, size_t owner, unsigned form)
+{
+    const struct study_owner *o = &study->owner[owner];
+    if (form == study_upload_form(study, owner))
+        return study_upload_bytes(study, owner);
+    if (form != 0 || o->pad_to >> o->bits != 0)
+        return 0;
+    return study_records_bytes(study, owner) == UINT64_MAX ? 0 : study_records_bytes(study, owner);
 }

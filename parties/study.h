@@ -30,6 +30,9 @@
  *       key: trefoil1-...                what `trefoil keygen` prints
  *   owners:
  *     - {name: hospital-a, key: trefoil1-..., max_rows: 6000}      never more rows than this
+ *       as: auto                           optional: the form whose size bounds the owner; auto, the
+ *       pad_to: 8000                         smaller one, or answers, or records; how many records
+ *                                            are sent, from max_rows (which is the default) on
  *   analysts:
  *     - {name: office, key: trefoil1-...}
  *   retain_days: 30                      optional; servers keep uploads for so long after the last
@@ -43,15 +46,20 @@
  *     iterations: 100                    of the estimator between rounds
  *     final_iterations: 1000             and at the end
  *
+ *   roster: 1                            optional; the number of an amendment (parties/roster.h)
+ *   revoked: [trefoil1-...]              optional: keys that are turned away, wherever they stand
+ *   signatures: {north: trefoil-sig1-..., ...}     of the servers, which amendments need
+ *
  * Names of people are 1 to 31 of a-z 0-9 _ - and occur once, keys too: a key has one role. Unknown
  * keys are errors. Every error names path, line and column, and what to do.
  *
  * Two digests over the parsed content. Comments, line ends, quotes, the order of a mapping's keys
  * and defaults written out change neither; any value changes one (a server's whole key: both).
  *   terms   study (its name and retain_days), domain, workload, budget, noise, rounds, bounds (owners'
- *           names and max_rows), servers (names and signing keys): frozen once data are in. A digest for each part, so
- *           that a mismatch can be named.
- *   roster  the rest: owners' and analysts' keys, endpoints, servers' CURVE keys, deadlines, model.
+ *           names, max_rows, pad_to, as), servers (names and signing keys): frozen once data are in. A
+ *           digest for each part, so that a mismatch can be named.
+ *   roster  the rest but the signatures: its number, owners' and analysts' keys, endpoints, servers'
+ *           CURVE keys, revoked keys, deadlines, model.
  */
 #ifndef TREFOIL_PARTIES_STUDY_H
 #define TREFOIL_PARTIES_STUDY_H
@@ -74,6 +82,7 @@
 #define STUDY_ENDPOINT_SIZE 280 /* "tcp://" host ":" port, with the NUL */
 #define STUDY_OWNERS_MAX 10000
 #define STUDY_ANALYSTS_MAX 1000
+#define STUDY_REVOKED_MAX 10000
 #define STUDY_ROUNDS_MAX 1000
 #define STUDY_COUNT_BITS_MAX 31 /* of l: counts of all owners together stay below 2^31 */
 #define STUDY_FINGERPRINT_SIZE 36
@@ -89,6 +98,7 @@ enum study_port {
 };
 
 enum study_noise { STUDY_BOX_MULLER, STUDY_DISCRETE };
+enum study_form { STUDY_AUTO, STUDY_ANSWERS, STUDY_RECORDS };
 
 struct study_server {
     char name[STUDY_NAME_SIZE];
@@ -101,8 +111,10 @@ struct study_owner {
     char name[STUDY_NAME_SIZE];
     struct public_identity key;
     uint32_t max_rows;
-    unsigned bits; /* b: max_rows < 2^b; what this owner uploads for a cell, as answers */
-    bool records;  /* uploads records, padded to max_rows: that is the smaller of the two */
+    uint32_t pad_to; /* records that it uploads, as records: at least max_rows */
+    unsigned bits;   /* b: max_rows < 2^b; what this owner uploads for a cell, as answers */
+    enum study_form as;
+    bool records; /* bounded as an owner of records: by `as`, or because they are fewer bytes */
 };
 
 struct study_analyst {
@@ -131,7 +143,14 @@ struct study {
 
     unsigned count_bits; /* l: the sum of 2^b - 1 over owners is below 2^l, and l the least such */
     struct session_terms terms;
+    uint32_t roster_version; /* 1: as first agreed */
     uint8_t roster[32];
+    size_t revoked_count;
+    struct public_identity *revoked;
+    struct {
+        bool given;
+        uint8_t bytes[64];
+    } signature[STUDY_SERVERS]; /* over terms and roster; roster.h says whether they are good */
 };
 
 /* ERR_STUDY, logged, for anything wrong in it; ERR_SYSTEM where the file cannot be read. */
@@ -145,6 +164,8 @@ void study_free(struct study **study);
 size_t study_find_server(const struct study *study, const struct public_identity *who);
 size_t study_find_owner(const struct study *study, const struct public_identity *who);
 size_t study_find_analyst(const struct study *study, const struct public_identity *who);
+/* Whether the roster turns this key away, wherever else it stands. */
+bool study_revoked(const struct study *study, const struct public_identity *who);
 
 /*
  * Where others reach a server's port: "tcp://host:port". A server dials its next neighbour at
@@ -157,16 +178,23 @@ void study_listen(const struct study *study, size_t server, enum study_port port
                   char text[STUDY_ENDPOINT_SIZE]);
 
 /*
- * Bytes of what an owner uploads: as answers (its bits for each cell of the maximal marginals) or as records
- * (protocols/records.h), whichever is less: `records` tells. Both follow from public values.
+ * Bytes of what an owner uploads: as answers (its bits for each cell of the maximal marginals) or as
+ * records (protocols/records.h). Both follow from public values.
  */
 uint64_t study_answers_bytes(const struct study *study, size_t owner);
 uint64_t study_records_bytes(const struct study *study,
                              size_t owner); /* UINT64_MAX: not possible */
-uint64_t study_upload_bytes(const struct study *study, size_t owner);
-/* The upload's form: see parties/upload.h. */
+/* The form that the study bounds the owner by, as parties/upload.h numbers it, and its bytes. */
 unsigned study_upload_form(const struct study *study, size_t owner);
+uint64_t study_upload_bytes(const struct study *study, size_t owner);
+/*
+ * Bytes of an upload of another form; 0 where the study's bounds do not carry that form. Records are
+ * within the bounds of answers; answers are not within those of records.
+ */
+uint64_t study_form_bytes(const struct study *study, size_t owner, unsigned form);
 
+/* What a part of the terms is called in the study file, for messages. */
+const char *study_part_words(const char *part);
 /* The terms in six groups of five characters, for people to compare. */
 void study_fingerprint(const struct study *study, char text[STUDY_FINGERPRINT_SIZE]);
 

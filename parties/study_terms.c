@@ -57,6 +57,8 @@ static void put_bounds(const struct study *s, struct bytes *b)
     for (size_t i = 0; i < s->owners; i++) {
         bytes_put_string(b, s->owner[i].name);
         bytes_put_u64(b, s->owner[i].max_rows);
+        bytes_put_u64(b, s->owner[i].pad_to);
+        bytes_put_u8(b, s->owner[i].records); /* what `as` came to */
     }
 }
 
@@ -71,10 +73,16 @@ static void put_servers(const struct study *s, struct bytes *b)
 static const struct part {
     const char *name;
     void (*put)(const struct study *s, struct bytes *b);
+    const char *words; /* where the name is no key of the file */
 } parts[] = {
-    {"study", put_study},   {"domain", put_domain},   {"workload", put_workload},
-    {"budget", put_budget}, {"noise", put_noise},     {"rounds", put_rounds},
-    {"bounds", put_bounds}, {"servers", put_servers},
+    {"study", put_study, "study, retain_days"},
+    {"domain", put_domain, NULL},
+    {"workload", put_workload, NULL},
+    {"budget", put_budget, NULL},
+    {"noise", put_noise, NULL},
+    {"rounds", put_rounds, NULL},
+    {"bounds", put_bounds, "owners (names, max_rows, pad_to, as)"},
+    {"servers", put_servers, "servers (names, signing keys)"},
 };
 #define PARTS (sizeof parts / sizeof parts[0])
 
@@ -108,14 +116,17 @@ static void put_identity(const struct public_identity *who, struct bytes *b)
     bytes_put(b, who->sign, sizeof who->sign);
     bytes_put(b, who->curve, sizeof who->curve);
     bytes_put(b, who->signature, sizeof who->signature);
+    bytes_put_u32(b, who->last_day);
 }
 
 static void put_roster(const struct study *s, struct bytes *b)
 {
     bytes_put_string(b, roster_label);
+    bytes_put_u32(b, s->roster_version);
     for (size_t i = 0; i < STUDY_SERVERS; i++) {
         /* the signing key is among the terms; what may change under it is here */
         bytes_put(b, s->server[i].key.curve, sizeof s->server[i].key.curve);
+        bytes_put_u32(b, s->server[i].key.last_day);
         bytes_put_string(b, s->server[i].host);
         bytes_put_u16(b, s->server[i].port);
     }
@@ -127,6 +138,9 @@ static void put_roster(const struct study *s, struct bytes *b)
         bytes_put_string(b, s->analyst[i].name);
         put_identity(&s->analyst[i].key, b);
     }
+    bytes_put_u64(b, s->revoked_count);
+    for (size_t i = 0; i < s->revoked_count; i++)
+        put_identity(&s->revoked[i], b);
     bytes_put_u32(b, s->connect_s);
     bytes_put_u32(b, s->round_s);
     bytes_put_u64(b, (uint64_t)s->uploads_until);
@@ -153,6 +167,14 @@ enum err study_digest(struct study *s)
     TRY(finish(&all, s->terms.digest));
     put_roster(s, &roster);
     return finish(&roster, s->roster);
+}
+
+const char *study_part_words(const char *part)
+{
+    for (size_t i = 0; i < PARTS; i++)
+        if (strcmp(parts[i].name, part) == 0 && parts[i].words != NULL)
+            return parts[i].words;
+    return part;
 }
 
 void study_fingerprint(const struct study *study, char text[STUDY_FINGERPRINT_SIZE])

@@ -149,6 +149,13 @@ enum err upload_write(const struct upload *u, unsigned index, bool whole, struct
     return bytes_ok(out);
 }
 
+unsigned upload_form(const void *p, size_t n)
+{
+    struct reader in = reader_of(p, n);
+    (void)reader_bytes(&in, 1 + UPLOAD_ID_SIZE);
+    return reader_u8(&in);
+}
+
 static enum err read_component(struct upload *u, unsigned index, unsigned slot, size_t bytes,
                                struct reader *in)
 {

@@ -46,6 +46,8 @@ void upload_clear(struct upload *u);
 /* As bytes, for server `index`; the vector goes along only to server 1, unless `whole` (for the store). */
 enum err upload_write(const struct upload *u, unsigned index, bool whole,
                       struct bytes *out) MUST_CHECK;
+/* The form that the bytes say; what a reader takes is for it to know (study_form_bytes()). */
+unsigned upload_form(const void *p, size_t n);
 /* ERR_FORMAT for anything malformed, of another form, or whose vector has not `bytes` bytes. */
 enum err upload_read(struct upload *u, unsigned index, unsigned form, size_t bytes, const void *p,
                      size_t n) MUST_CHECK;

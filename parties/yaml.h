@@ -47,7 +47,7 @@ struct yaml_key {
  * Takes a mapping apart: value[i] becomes the node of key[i], or NULL where an optional one is
  * absent. At most YAML_KEYS_MAX keys.
  */
-#define YAML_KEYS_MAX 16
+#define YAML_KEYS_MAX 32
 enum err yaml_mapping(const struct yaml_file *file, const yaml_node_t *node, const char *what,
                       const struct yaml_key *key, size_t keys,
                       const yaml_node_t **value) MUST_CHECK;

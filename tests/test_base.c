@@ -181,6 +181,21 @@ static void dates_have_one_form(void **state)
     assert_string_equal(text, "9999-12-31T23:59:59Z");
 }
 
+static void days_have_one_form(void **state)
+{
+    static const char *const wrong[] = {"", "2026-2-01", "2026-02-29", "2026-12-01 ", "2026/12/01"};
+    char text[DATE_DAY_SIZE];
+    uint32_t day;
+    (void)state;
+    assert_true(date_parse_day("2028-02-29", &day));
+    assert_int_equal(day, 1835440496 / 86400);
+    date_day_text(day, text);
+    assert_string_equal(text, "2028-02-29");
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        assert_false(date_parse_day(wrong[i], &day));
+    assert_true(date_today() >= 20777);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -193,6 +208,7 @@ int main(void)
         cmocka_unit_test(files_are_whole_or_untouched),
         cmocka_unit_test(deadlines_do_not_go_negative),
         cmocka_unit_test(dates_have_one_form),
+        cmocka_unit_test(days_have_one_form),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -398,7 +398,7 @@ static void from_nothing_to_a_checked_study(void **state)
         at = strstr((char *)text.data, find);
         assert_non_null(at);
         bytes_put(&next, text.data, (size_t)(at - (char *)text.data));
-        bytes_put(&next, o.out, KEYS_TEXT_SIZE - 1);
+        bytes_put(&next, o.out, strcspn(o.out, "\n"));
         at += strlen(find) - 1;
         bytes_put(&next, at, strlen(at) + 1);
         bytes_clear(&text);

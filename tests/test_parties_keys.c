@@ -49,7 +49,7 @@ static void text_round_trip(void **state)
     struct public_identity back;
     char text[KEYS_TEXT_SIZE], again[KEYS_TEXT_SIZE];
     public_identity_text(&f->id->public, text);
-    assert_int_equal(strlen(text), KEYS_TEXT_SIZE - 1);
+    assert_int_equal(strlen(text), 180);
     assert_memory_equal(text, "trefoil1-", 9);
     assert_int_equal(public_identity_parse(&back, text), ERR_OK);
     assert_true(public_identity_equal(&back, &f->id->public));
@@ -64,7 +64,7 @@ static void every_altered_character_is_noticed(void **state)
     struct public_identity back;
     char text[KEYS_TEXT_SIZE];
     public_identity_text(&f->id->public, text);
-    for (size_t i = 0; i < KEYS_TEXT_SIZE - 1; i++) {
+    for (size_t i = 0; text[i] != '\0'; i++) {
         char was = text[i];
         text[i] = was == 'A' ? 'B' : 'A';
         assert_int_not_equal(public_identity_parse(&back, text), ERR_OK);
@@ -86,7 +86,7 @@ static void what_is_not_a_key_is_refused(void **state)
     public_identity_text(&f->id->public, text);
     strcat(text, "A");
     assert_int_equal(public_identity_parse(&back, text), ERR_FORMAT);
-    text[KEYS_TEXT_SIZE - 2] = '\0';
+    text[179] = '\0';
     assert_int_equal(public_identity_parse(&back, text), ERR_FORMAT);
     assert_string_not_equal(keys_parse_hint(ERR_AUTH), keys_parse_hint(ERR_FORMAT));
 }
@@ -122,6 +122,51 @@ static void the_statement_is_as_documented(void **state)
                      0);
     assert_int_equal(crypto_scalarmult_base(curve, f->id->curve_secret), 0);
     assert_memory_equal(curve, f->id->public.curve, 32);
+}
+
+/* A renewed key: the same identity and fingerprint, other links; every character of its text counts. */
+static void a_key_may_be_renewed_and_expire(void **state)
+{
+    struct fixture *f = *state;
+    struct identity *renewed, *back;
+    struct public_identity parsed;
+    char text[KEYS_TEXT_SIZE], a[KEYS_FINGERPRINT_SIZE], b[KEYS_FINGERPRINT_SIZE];
+    assert_int_equal(identity_renew(&renewed, f->id, 20800, &f->log), ERR_OK);
+    assert_memory_equal(renewed->public.sign, f->id->public.sign, 32);
+    assert_memory_equal(renewed->sign_secret, f->id->sign_secret, 64);
+    assert_memory_not_equal(renewed->public.curve, f->id->public.curve, 32);
+    assert_false(public_identity_equal(&renewed->public, &f->id->public));
+    public_identity_fingerprint(&renewed->public, a);
+    public_identity_fingerprint(&f->id->public, b);
+    assert_string_equal(a, b);
+    public_identity_text(&renewed->public, text);
+    assert_memory_equal(text, "trefoil2-", 9);
+    assert_int_equal(strlen(text), KEYS_TEXT_SIZE - 1);
+    assert_int_equal(public_identity_parse(&parsed, text), ERR_OK);
+    assert_true(public_identity_equal(&parsed, &renewed->public));
+    for (size_t i = 0; text[i] != '\0'; i++) {
+        char was = text[i];
+        text[i] = was == 'A' ? 'B' : 'A';
+        assert_int_not_equal(public_identity_parse(&parsed, text), ERR_OK);
+        text[i] = was;
+    }
+    /* the end cannot be put off without the signing key, nor be left out */
+    parsed = renewed->public;
+    parsed.last_day++;
+    public_identity_text(&parsed, text);
+    assert_int_equal(public_identity_parse(&parsed, text), ERR_AUTH);
+    parsed = renewed->public;
+    parsed.last_day = 0;
+    public_identity_text(&parsed, text);
+    assert_int_equal(public_identity_parse(&parsed, text), ERR_AUTH);
+    assert_false(public_identity_expired(&renewed->public, 20800));
+    assert_true(public_identity_expired(&renewed->public, 20801));
+    assert_false(public_identity_expired(&f->id->public, UINT32_MAX));
+    assert_int_equal(identity_save(renewed, f->path, false, &f->log), ERR_OK);
+    assert_int_equal(identity_load(&back, f->path, &f->log), ERR_OK);
+    assert_memory_equal(back, renewed, sizeof *back);
+    identity_free(&back);
+    identity_free(&renewed);
 }
 
 static void signatures_keep_to_their_label(void **state)
@@ -282,6 +327,7 @@ int main(void)
         TEST(what_is_not_a_key_is_refused),
         TEST(one_identity_cannot_vouch_for_anothers_curve_key),
         TEST(the_statement_is_as_documented),
+        TEST(a_key_may_be_renewed_and_expire),
         TEST(signatures_keep_to_their_label),
         TEST(file_round_trip),
         TEST(a_key_is_never_replaced_by_accident),

@@ -81,9 +81,10 @@ static struct bytes with_keys(const struct fixture *f, const char *text)
 {
     struct bytes b = {0};
     for (; *text != '\0'; text++) {
-        if (text[0] == '@' && text[1] >= '0' && text[1] <= '9')
-            bytes_put(&b, f->key[*++text - '0'], KEYS_TEXT_SIZE - 1);
-        else
+        if (text[0] == '@' && text[1] >= '0' && text[1] <= '9') {
+            const char *key = f->key[*++text - '0'];
+            bytes_put(&b, key, strlen(key));
+        } else
             bytes_put_u8(&b, (uint8_t)*text);
     }
     assert_int_equal(bytes_ok(&b), ERR_OK);
@@ -399,6 +400,15 @@ static const struct mistake mistakes[] = {
     {"  - {name: o0, max_rows: 500, key: @3}\n  - {name: o1, max_rows: 300, key: @4}\n", "  []\n",
      "34:3", "has 0 items"},
     {"  - {name: a0, key: @5}\n", "  {}\n", "37:3", "analysts is a mapping; it should be a list"},
+    {"max_rows: 500", "max_rows: 500, pad_to: 499", "34:39", "from 500 to"},
+    {"max_rows: 500", "max_rows: 500, pad_to: 2147483647, as: records", "34:3", "at most 31"},
+    {"max_rows: 500", "max_rows: 500, as: record", "34:35", "did you mean"},
+    /* the roster */
+    {"rounds: 4", "rounds: 4\nroster: 0", "29:9", "from 1 to"},
+    {"rounds: 4", "rounds: 4\nrevoked: [trefoil1-xyz]", "29:11", "not a public key"},
+    {"rounds: 4", "rounds: 4\nrevoked: [@1]", "29:10", "the key of server s1 is revoked"},
+    {"rounds: 4", "rounds: 4\nsignatures: {s7: x}", "29:14", "has no key \"s7\""},
+    {"rounds: 4", "rounds: 4\nsignatures: {s1: trefoil-sig1-AA}", "29:18", "not a signature"},
     /* deadlines, model */
     {"connect: 10", "connect: 0", "39:12", "from 1 to 3600"},
     {"round: 20", "round: 86401", "40:10", "from 1 to 86400"},
@@ -593,6 +603,11 @@ static const struct {
     {"tcp://here:7100", "tcp://here:7090", "roster"},
     {"name: o0", "name: ox", "bounds"},
     {"max_rows: 500", "max_rows: 501", "bounds"},
+    {"max_rows: 500", "max_rows: 500, pad_to: 501", "bounds"},
+    {"max_rows: 500", "max_rows: 500, as: records", "bounds"},
+    {"rounds: 4", "rounds: 4\nroster: 2", "roster"},
+    {"rounds: 4", "rounds: 4\nrevoked: [@9]", "roster"},
+    {"rounds: 4", "rounds: 4\nrevoked: [@3]", "roster"},
     {"key: @3", "key: @9", "roster"},
     {"  - {name: o1, max_rows: 300, key: @4}\n", "", "bounds roster"},
     {"name: a0", "name: ax", "roster"},
@@ -626,6 +641,31 @@ static void any_value_changes_its_part(void **state)
         study_free(&s);
     }
     assert_int_equal(wrong, 0);
+}
+
+/* Records fit in what answers are bounded by; answers do not fit in the bounds of records. */
+static void the_forms_that_bounds_carry(void **state)
+{
+    struct fixture *f = *state;
+    struct study *s;
+    const uint64_t answers = (50 * 9 + 7) / 8, records = study_records_bytes(f->base, 0);
+    assert_int_equal(study_upload_form(f->base, 0), 9);
+    assert_int_equal(study_form_bytes(f->base, 0, 9), answers);
+    assert_int_equal(study_form_bytes(f->base, 0, 0), records);
+    assert_int_equal(study_form_bytes(f->base, 0, 8), 0);
+    assert_int_equal(parse_edit(f, "max_rows: 500", "max_rows: 500, as: records", &s), ERR_OK);
+    assert_int_equal(study_upload_form(s, 0), 0);
+    assert_int_equal(study_form_bytes(s, 0, 0), records);
+    assert_int_equal(study_form_bytes(s, 0, 9), 0);
+    study_free(&s);
+    /* more padding than a cell of answers could count */
+    assert_int_equal(parse_edit(f, "max_rows: 500", "max_rows: 500, pad_to: 512", &s), ERR_OK);
+    assert_int_equal(study_form_bytes(s, 0, 0), 0);
+    study_free(&s);
+    assert_int_equal(parse_edit(f, "max_rows: 500", "max_rows: 500, pad_to: 511", &s), ERR_OK);
+    assert_int_equal(study_form_bytes(s, 0, 0), study_records_bytes(s, 0));
+    assert_true(study_form_bytes(s, 0, 0) > records);
+    study_free(&s);
 }
 
 /* A name that occurs twice cannot be edited by one replacement. */
@@ -668,6 +708,11 @@ static void a_new_curve_key_is_a_matter_of_the_roster(void **state)
     bytes_clear(&text);
 }
 
+#define SIGNATURE                                                                                  \
+    "trefoil-sig1-"                                                                                \
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"             \
+    "AAAAAA"
+
 static const struct {
     const char *find, *replace;
 } same[] = {
@@ -694,6 +739,11 @@ static const struct {
     {"name: o0, max_rows: 500, key: @3", "key: @3, max_rows: 500, name: o0"},
     {"tcp://here:7100", "'tcp://here:7100'"},
     {"deadlines:\n  connect: 10\n  round: 20\n", "deadlines: {round: 20, connect: 10}\n"},
+    {"max_rows: 500", "max_rows: 500, pad_to: 500, as: auto"},
+    {"max_rows: 500", "max_rows: 500, as: answers"},
+    {"rounds: 4", "rounds: 4\nroster: 1\nrevoked: []"},
+    {"rounds: 4", "rounds: 4\nsignatures: {}"},
+    {"rounds: 4", "rounds: 4\nsignatures: {s1: " SIGNATURE "}"},
 };
 
 static void writing_it_otherwise_changes_nothing(void **state)
@@ -985,6 +1035,7 @@ int main(void)
         cmocka_unit_test(a_file_that_is_too_large_or_absent_is_refused),
         cmocka_unit_test(the_parts_are_the_documented_ones),
         cmocka_unit_test(any_value_changes_its_part),
+        cmocka_unit_test(the_forms_that_bounds_carry),
         cmocka_unit_test(an_attributes_name_changes_the_domain),
         cmocka_unit_test(a_new_curve_key_is_a_matter_of_the_roster),
         cmocka_unit_test(writing_it_otherwise_changes_nothing),
