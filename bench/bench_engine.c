@@ -17,14 +17,13 @@
 #include "mpc/convert.h"
 #include "mpc/open.h"
 #include "mpc/ring.h"
+#include "tests/support_forked.h"
 #include "tests/test_netio.h"
 
 #include <cblas.h>
 #include <openssl/evp.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <zmq.h>
 
 #define L1_BITS 17
@@ -277,41 +276,21 @@ struct options {
 
 /* In memory that the processes share. */
 struct board {
+    struct options options;
     struct result result[MEASUREMENTS][6];
     double peak_rss_mib[3];
     size_t runs; /* agreed by server 0 */
 };
 
-static double cpu_seconds(void)
-{
-    struct rusage u;
-    getrusage(RUSAGE_SELF, &u);
-    return (double)u.ru_utime.tv_sec + (double)u.ru_stime.tv_sec +
-           1e-6 * ((double)u.ru_utime.tv_usec + (double)u.ru_stime.tv_usec);
-}
-
-/* Two rounds in a ring: nobody leaves before all have come. The value is server 0's. */
-static enum err barrier(struct party *p, uint64_t *from_0)
-{
-    uint64_t value = *from_0, got = 0;
-    for (int round = 0; round < 2; round++) {
-        TRY(party_exchange(p, NET_NEXT, &value, sizeof value, NET_PREV, &got, sizeof got));
-        if (p->index != 0)
-            value = got;
-    }
-    *from_0 = value;
-    return ERR_OK;
-}
-
 static enum err timed(struct party *p, const struct measurement *m, struct work *w, uint64_t runs,
                       double *seconds)
 {
     uint64_t zero = 0;
-    TRY(barrier(p, &zero));
+    TRY(forked_barrier(p, &zero));
     double begin = clock_now_s();
     for (uint64_t i = 0; i < runs; i++)
         TRY(m->run(p, w));
-    TRY(barrier(p, &zero));
+    TRY(forked_barrier(p, &zero));
     *seconds = clock_now_s() - begin;
     return ERR_OK;
 }
@@ -320,27 +299,27 @@ static enum err measure(struct party *p, const struct options *o, const struct m
                         size_t n, struct result *r)
 {
     struct work w = {.n = n};
-    double seconds = 0, cpu = cpu_seconds();
+    double seconds = 0, cpu = forked_cpu_s();
     uint64_t runs = 1, more;
     const double items = (double)(m->items == NULL ? n : m->items(n));
     enum err e = m->prepare(p, &w);
     struct net_counters before = net_total(p->net);
-    cpu = cpu_seconds();
+    cpu = forked_cpu_s();
     if (e == ERR_OK)
         e = timed(p, m, &w, 1, &seconds); /* to warm up, and to know how often */
     more = seconds > 1 && n * m->item_bytes >= LARGE
                ? 0
                : 1 + (uint64_t)(o->seconds / (seconds > 1e-6 ? seconds : 1e-6));
     if (e == ERR_OK)
-        e = barrier(p, &more);
+        e = forked_barrier(p, &more);
     if (more > 0) {
         runs = more;
         before = net_total(p->net);
-        cpu = cpu_seconds();
+        cpu = forked_cpu_s();
         if (e == ERR_OK)
             e = timed(p, m, &w, runs, &seconds);
     }
-    r->cpu_s[p->index] = (cpu_seconds() - cpu) / (double)runs;
+    r->cpu_s[p->index] = (forked_cpu_s() - cpu) / (double)runs;
     if (p->index == 0 && e == ERR_OK) {
         struct net_counters after = net_total(p->net);
         r->per_s = items * (double)runs / seconds;
@@ -364,8 +343,10 @@ static void print_line(const struct measurement *m, size_t n, const struct resul
 }
 
 /* The largest sizes come last, while there is time: server 0's clock decides. */
-static enum err all_measurements(struct party *p, const struct options *o, struct board *board)
+static enum err all_measurements(struct party *p, void *shared)
 {
+    struct board *board = shared;
+    const struct options *o = &board->options;
     const double begin = clock_now_s();
     for (size_t i = 0; i < 2 * 6 * MEASUREMENTS; i++) {
         const bool large = i >= 6 * MEASUREMENTS;
@@ -376,60 +357,18 @@ static enum err all_measurements(struct party *p, const struct options *o, struc
         if (n == 0 || n > o->largest || (n * m->item_bytes >= LARGE) != large ||
             (o->only != NULL && strcmp(o->only, m->name) != 0))
             continue;
-        TRY(barrier(p, &go));
+        TRY(forked_barrier(p, &go));
         if (go == 0) {
             if (p->index == 0)
                 printf("%-16s %10zu  left out: %.0f seconds have passed\n", m->name, n, o->budget);
             continue;
         }
         TRY(measure(p, o, m, n, &board->result[k][s]));
-        TRY(barrier(p, &go)); /* all have written what they measured */
+        TRY(forked_barrier(p, &go)); /* all have written what they measured */
         if (p->index == 0)
             print_line(m, n, &board->result[k][s]);
     }
     return ERR_OK;
-}
-
-static enum err serve(unsigned index, char (*endpoint)[ENDPOINT_SIZE], const struct options *o,
-                      struct board *board)
-{
-    struct log log = {.file = stderr, .level = LOG_ERROR};
-    unsigned prev = net_index_of(index, NET_PREV), next = net_index_of(index, NET_NEXT);
-    struct netio *netio = NULL;
-    struct transport *transport = NULL;
-    struct session *session = NULL;
-    struct net *net = NULL;
-    struct party *party = NULL;
-    struct rusage usage;
-    enum err e = netio_new(&netio, &log);
-    struct transport_zmq_options zo = {
-        .netio = netio,
-        .index = index,
-        .listen = {endpoint[2 * index + NET_PREV], endpoint[2 * index + NET_NEXT]},
-        .dial = {endpoint[2 * prev + NET_NEXT], endpoint[2 * next + NET_PREV]},
-        .max_message = (size_t)2 << 20,
-        .depth = 8,
-        .log = &log,
-    };
-    if (e == ERR_OK)
-        e = transport_zmq_new(&transport, &zo);
-    if (e == ERR_OK)
-        e = session_for_test(&session, index, 1);
-    struct net_options no = {.transport = transport, .session = session, .log = &log};
-    if (e == ERR_OK)
-        e = net_new(&net, &no);
-    if (e == ERR_OK)
-        e = party_new(&party, net, session, 0, &log);
-    if (e == ERR_OK)
-        e = all_measurements(party, o, board);
-    getrusage(RUSAGE_SELF, &usage);
-    board->peak_rss_mib[index] = (double)usage.ru_maxrss / 1024;
-    party_free(&party);
-    net_free(&net);
-    session_free(&session);
-    transport_free(&transport);
-    netio_free(&netio);
-    return e;
 }
 
 /* --- calibrators -------------------------------------------------------------------------------
@@ -670,33 +609,17 @@ static void fit_memory(struct options *o)
 int main(int argc, char **argv)
 {
     struct options o;
-    char endpoint[6][ENDPOINT_SIZE];
     struct calibration c;
     struct board *board = mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE,
                                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    pid_t child[3];
     int failed = parse(argc, argv, &o);
     if (failed != 0 || board == MAP_FAILED || secret_start() != ERR_OK)
         return failed != 0 ? failed : 1;
     setenv("OPENBLAS_NUM_THREADS", "1", 1);
     fit_memory(&o);
-    free_endpoints(endpoint, 6);
-    fflush(stdout);
-    for (unsigned i = 0; i < 3; i++) {
-        child[i] = fork();
-        if (child[i] == 0) {
-            enum err e = serve(i, endpoint, &o, board);
-            if (e != ERR_OK)
-                fprintf(stderr, "bench_engine: server %u: %s\n", i, error_text(e));
-            fflush(stdout);
-            _exit(e == ERR_OK ? 0 : 1);
-        }
-    }
-    for (unsigned i = 0; i < 3; i++) {
-        int status = 0;
-        if (child[i] < 0 || waitpid(child[i], &status, 0) < 0 || status != 0)
-            failed = 1;
-    }
+    board->options = o;
+    if (!forked_run("bench_engine", all_measurements, board, board->peak_rss_mib))
+        failed = 1;
     c = calibrate(o.seconds);
     printf("peak memory: %.0f, %.0f, %.0f MiB\n", board->peak_rss_mib[0], board->peak_rss_mib[1],
            board->peak_rss_mib[2]);

@@ -122,15 +122,27 @@ static void print_uploads(const struct plan *p)
            bytes_text(all, disk));
 }
 
-static void print_servers(const struct plan *p)
+#define SAMPLES_PER_S 200000.0 /* measured, of either kind: see bench/README.md */
+#define FAR_S 0.04             /* a round between servers in different countries */
+
+static void print_noise(const struct plan *p)
 {
     const struct study *s = p->study;
-    uint64_t gauss = p->one_way_cells + s->rounds * p->largest;
-    uint64_t gumbel = (uint64_t)s->rounds * s->workload->queries;
-    printf("noise: at most %" PRIu64 " Gaussians and %" PRIu64
-           " Gumbels, %.0f s to make where 200,000 are made a second (two cores for all three "
-           "servers)\n",
-           gauss, gumbel, ceil((double)(gauss + gumbel) / 200000));
+    const struct engine_noise noise = engine_noise(s);
+    const enum tape_noise kind = s->noise == STUDY_DISCRETE ? TAPE_DISCRETE : TAPE_BOX_MULLER;
+    const struct tape_cost *gauss = tape_cost(kind, TAPE_GAUSS),
+                           *gumbel = tape_cost(kind, TAPE_GUMBEL);
+    uint64_t rounds = (noise.gauss + gauss->batch - 1) / gauss->batch * gauss->rounds +
+                      (noise.gumbel + gumbel->batch - 1) / gumbel->batch * gumbel->rounds;
+    double bytes = (double)noise.gauss * gauss->bytes + (double)noise.gumbel * gumbel->bytes;
+    char text[32];
+    printf("noise: at most %" PRIu64 " Gaussians and %" PRIu64 " Gumbels, in at most %" PRIu64
+           " exchanges between the servers and %s from each\n"
+           "  to the others; %.0f s to make on two cores for all three servers, and %.0f s more of "
+           "waiting\n  where an exchange takes %.0f ms. Smaller selections take less\n",
+           noise.gauss, noise.gumbel, rounds, bytes_text((uint64_t)bytes, text),
+           ceil((double)(noise.gauss + noise.gumbel) / SAMPLES_PER_S), ceil((double)rounds * FAR_S),
+           1e3 * FAR_S);
 }
 
 /* --- what comes out -------------------------------------------------------------------------- */
@@ -235,7 +247,7 @@ static enum err plan(struct plan *p, const char *path)
     print_domain(p);
     print_model(p);
     print_uploads(p);
-    print_servers(p);
+    print_noise(p);
     print_errors(p);
     return ERR_OK;
 }

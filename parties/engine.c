@@ -64,6 +64,30 @@ enum err engine_limits(const struct study *study, struct ledger_limits *limits, 
     return ERR_OK;
 }
 
+/* --- noise ---------------------------------------------------------------------------------------- */
+
+struct engine_noise engine_noise(const struct study *study)
+{
+    const struct workload *w = study->workload;
+    uint64_t one_ways = 0, largest = 0;
+    for (size_t q = 0; q < w->queries; q++) {
+        one_ways += q < w->one_ways ? w->query[q].cells : 0;
+        largest = w->query[q].cells > largest ? w->query[q].cells : largest;
+    }
+    /* every range of Gaussians begins at an even position */
+    return (struct engine_noise){.gauss = one_ways + one_ways % 2 +
+                                          study->rounds * (largest + largest % 2),
+                                 .gumbel = (uint64_t)study->rounds * w->queries};
+}
+
+static void start_tape(struct engine *g, const uint8_t id[TAPE_ID_SIZE])
+{
+    const struct engine_noise noise = engine_noise(g->study);
+    tape_start(&g->tape, id, g->study->noise == STUDY_DISCRETE ? TAPE_DISCRETE : TAPE_BOX_MULLER);
+    tape_plan(&g->tape, TAPE_GAUSS, noise.gauss);
+    tape_plan(&g->tape, TAPE_GUMBEL, noise.gumbel);
+}
+
 /* --- counts -------------------------------------------------------------------------------------- */
 
 enum err engine_new(struct engine **engine, struct party *party, const struct study *study,
@@ -82,8 +106,7 @@ enum err engine_new(struct engine **engine, struct party *party, const struct st
         g->study = study;
         g->bounds = bounds;
         g->log = log;
-        tape_start(&g->tape, tape_id,
-                   study->noise == STUDY_DISCRETE ? TAPE_DISCRETE : TAPE_BOX_MULLER);
+        start_tape(g, tape_id);
         e = counts_new(&g->counts, cells, w->queries, bounds->counts.bits);
     }
     memory_free(&cells);

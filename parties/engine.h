@@ -33,6 +33,15 @@ double engine_delta_slack(const struct study *study);
 enum err engine_limits(const struct study *study, struct ledger_limits *limits,
                        struct log *log) MUST_CHECK;
 
+/*
+ * Noise that a run may take: Gaussians for the one-ways and a largest marginal each round, Gumbels for all candidates.
+ * Of an annealed study for all rounds that it may have.
+ */
+struct engine_noise {
+    uint64_t gauss, gumbel;
+};
+struct engine_noise engine_noise(const struct study *study);
+
 struct engine {
     struct party *party;         /* borrowed */
     const struct study *study;   /* borrowed */

@@ -1,45 +1,29 @@
 #include "protocols/coin.h"
 
 #include "base/memory.h"
-#include "mpc/compare.h"
+#include "mpc/below.h"
 #include "mpc/convert.h"
 #include "mpc/open.h"
 #include "mpc/ring.h"
 
-#include <string.h>
-
 #define BITS 64
-
-/* Lanes are coin-major: coin c of lane i is lane 64 words c + i, so every coin starts at a word. */
-static enum err flip(struct party *p, struct planes *out, struct planes *u, struct bits heads,
-                     uint64_t *bound, const uint64_t *threshold)
-{
-    size_t words = bits_words(out->n), lane_words = out->width * words;
-    const struct bits all_u = planes_flat(u);
-    for (unsigned k = 0; k < BITS; k++)
-        for (unsigned c = 0; c < out->width; c++)
-            memset(bound + k * lane_words + c * words, threshold[c] >> k & 1 ? 0xff : 0,
-                   words * sizeof *bound);
-    TRY(party_random_bits(p, &(struct bits){all_u.a, all_u.b, all_u.n}));
-    TRY(compare_public(p, heads, u, bound));
-    bits_copy(planes_flat(out), heads);
-    return ERR_OK;
-}
 
 enum err coin_flip(struct party *p, struct planes *out, const uint64_t *threshold)
 {
-    size_t lanes = 64 * bits_words(out->n) * out->width;
-    struct planes u = {0};
-    struct bits heads = {0};
-    uint64_t *bound = memory_words(BITS * bits_words(lanes), sizeof *bound);
-    enum err e = bound == NULL ? ERR_NOMEM : planes_new(&u, BITS, lanes);
+    struct scratch_mark mark = scratch_mark(p->scratch);
+    struct planes digits; /* complements of random digits: random digits */
+    struct bits all;
+    unsigned positions = 0;
+    enum err e;
+    for (unsigned c = 0; c < out->width; c++)
+        positions += below_positions(threshold[c], BITS);
+    e = party_planes(p, &digits, positions, out->n);
+    all = planes_flat(&digits);
     if (e == ERR_OK)
-        e = bits_new(&heads, lanes);
+        e = party_random_bits(p, &all);
     if (e == ERR_OK)
-        e = flip(p, out, &u, heads, bound, threshold);
-    planes_free(&u);
-    bits_free(&heads);
-    memory_free(&bound);
+        e = below_constants(p, out, &digits, BITS, threshold);
+    scratch_release(p->scratch, mark);
     return e;
 }
 
@@ -48,29 +32,28 @@ enum err coin_flip(struct party *p, struct planes *out, const uint64_t *threshol
 /* Candidates of one batch. */
 struct candidates {
     struct planes number;
+    struct planes complement;
     struct planes below; /* one plane */
     struct share64 value;
-    uint64_t *limit, *accepted;
+    uint64_t *accepted;
 };
 
 static void candidates_free(struct candidates *c)
 {
     planes_free(&c->number);
+    planes_free(&c->complement);
     planes_free(&c->below);
     share64_free(&c->value);
-    memory_free(&c->limit);
     memory_free(&c->accepted);
 }
 
 static enum err candidates_new(struct candidates *c, unsigned width, size_t n)
 {
-    *c = (struct candidates){
-        .limit = memory_words(width * bits_words(n), sizeof *c->limit),
-        .accepted = memory_words(bits_words(n), sizeof *c->accepted),
-    };
-    if (c->limit == NULL || c->accepted == NULL)
+    *c = (struct candidates){.accepted = memory_words(bits_words(n), sizeof *c->accepted)};
+    if (c->accepted == NULL)
         return ERR_NOMEM;
     TRY(planes_new(&c->number, width, n));
+    TRY(planes_new(&c->complement, width, n));
     TRY(planes_new(&c->below, 1, n));
     return share64_new(&c->value, n);
 }
@@ -78,11 +61,11 @@ static enum err candidates_new(struct candidates *c, unsigned width, size_t n)
 static enum err try_candidates(struct party *p, struct candidates *c, uint64_t bound)
 {
     struct bits all = planes_flat(&c->number);
-    size_t words = bits_words(c->number.n);
+    const unsigned width = c->number.width, unseen = width - below_positions(bound, width);
+    const struct planes seen = planes_view(&c->complement, unseen, width - unseen);
     TRY(party_random_bits(p, &all));
-    for (unsigned k = 0; k < c->number.width; k++)
-        memset(c->limit + k * words, bound >> k & 1 ? 0xff : 0, words * sizeof *c->limit);
-    TRY(compare_public(p, planes_plane(&c->below, 0), &c->number, c->limit));
+    bits_not(p, planes_flat(&c->complement), all);
+    TRY(below_constants(p, &c->below, &seen, width, &bound));
     TRY(convert_to_ring64(p, c->value, &c->number));
     return open_bits(p, OPEN_REJECT_BIT, planes_plane(&c->below, 0), c->accepted);
 }

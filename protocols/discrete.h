@@ -18,7 +18,9 @@
 #include "mpc/bits.h"
 
 #define DISCRETE_DIGITS 26
+#define DISCRETE_ROUNDS 47 /* of a batch of candidates: most often one is enough */
 #define DISCRETE_SQUARE_BITS 52
+#define DISCRETE_ACCEPT_ANDS 2840 /* of the coins against (|Y| - s)^2 */
 #define DISCRETE_TAU 0x1p-57
 
 /* Fills out; as many candidates as it takes. */

@@ -6,7 +6,7 @@
  * random bits each, digits 2^-63 .. 2^-92 fair random bits (for those p differs from 1/2 by less
  * than 2^-64).
  *
- * No server knows any of it. Costs: EXPONENTIAL_COINS * 120 ANDs a sample, 6 rounds. LEAKS:
+ * No server knows any of it. Costs: EXPONENTIAL_ANDS a sample, 6 rounds. LEAKS:
  * nothing. ERROR, in total variation a sample: rounding of the 68 coin constants at most 68 *
  * 2^-65; the 30 fair digits together below 2^-64; digits above 2^5 left out, P(E >= 64) = e^-64 <
  * 2^-92. Together below 2^-58. What the missing digits below 2^-92 add is an error of the value,
@@ -17,8 +17,9 @@
 
 #include "mpc/bits.h"
 
-#define EXPONENTIAL_TOP 5     /* weight of the highest digit: 2^5 */
-#define EXPONENTIAL_COINS 68  /* 2^5 .. 2^-62 */
+#define EXPONENTIAL_TOP 5    /* weight of the highest digit: 2^5 */
+#define EXPONENTIAL_COINS 68 /* 2^5 .. 2^-62 */
+#define EXPONENTIAL_ANDS 3662
 #define EXPONENTIAL_LOWEST 92 /* the lowest digit weighs 2^-92 */
 #define EXPONENTIAL_DIGITS 98
 #define EXPONENTIAL_TAU 0x1p-58

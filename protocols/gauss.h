@@ -15,7 +15,7 @@
  *   cos, sin  ELEMENTARY_CIRCLE_ERROR + 1.6 * 2^-52 (digits of U below 2^-52)    < 11 * 2^-52
  *   z         2^-44 + 11.4 * 11 * 2^-52                                          < 2^-43
  * GAUSS_ERROR states twice that. In total variation a pair differs from this by EXPONENTIAL_TAU.
- * LEAKS: nothing. Rounds: 337, whatever the number of pairs.
+ * LEAKS: nothing. Rounds: GAUSS_ROUNDS, whatever the number of pairs.
  */
 #ifndef TREFOIL_PROTOCOLS_GAUSS_H
 #define TREFOIL_PROTOCOLS_GAUSS_H
@@ -24,6 +24,7 @@
 #include "protocols/exponential.h"
 
 #define GAUSS_BITS 20
+#define GAUSS_ROUNDS 337
 #define GAUSS_ERROR 0x1p-42
 #define GAUSS_RADIUS_BITS 45
 #define GAUSS_ANGLE_BITS ELEMENTARY_ANGLE_BITS

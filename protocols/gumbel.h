@@ -10,7 +10,7 @@
  *   + ELEMENTARY_LOGARITHM_ERROR + 2^-35 (rounding of ln 2)                   < GUMBEL_ERROR
  * In total variation a sample differs by EXPONENTIAL_TAU + P(E < 2^-68) < GUMBEL_TAU. By coupling
  * every selection probability is within e^(+-2 GUMBEL_ERROR) of the exact softmax, so a selection at
- * eps is charged as (eps + GUMBEL_SLACK)^2 / 8. LEAKS: nothing. Rounds: 73.
+ * eps is charged as (eps + GUMBEL_SLACK)^2 / 8. LEAKS: nothing. Rounds: GUMBEL_ROUNDS, whatever their number.
  */
 #ifndef TREFOIL_PROTOCOLS_GUMBEL_H
 #define TREFOIL_PROTOCOLS_GUMBEL_H
@@ -18,6 +18,7 @@
 #include "protocols/exponential.h"
 
 #define GUMBEL_BITS 24
+#define GUMBEL_ROUNDS 73
 #define GUMBEL_ERROR 0x1.2p-23
 #define GUMBEL_SLACK (8 * GUMBEL_ERROR)
 #define GUMBEL_TAU 0x1.1p-58

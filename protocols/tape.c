@@ -8,8 +8,26 @@
 
 #include <string.h>
 
-/* Samples made at a time: bounds the memory of the circuits (about 4 KiB a sample). */
-#define TILE ((size_t)8192)
+/*
+ * Coins take most of the memory: some 2.2 KiB for each exponential variable, of which a Gaussian takes half of one, and
+ * 1.7 KiB for each candidate of a discrete Gaussian, of which it takes 4/3.
+ */
+static const struct maker {
+    enum err (*make)(struct party *p, struct share64 out);
+    struct tape_cost cost;
+} gumbels = {gumbel_sample, {65536, GUMBEL_ROUNDS, 912}},
+  makers[] = {[TAPE_BOX_MULLER] = {gauss_sample, {131072, GAUSS_ROUNDS, 1019}},
+              [TAPE_DISCRETE] = {discrete_sample, {49152, DISCRETE_ROUNDS, 983}}};
+
+static const struct maker *maker_of(enum tape_noise noise, enum tape_kind kind)
+{
+    return kind == TAPE_GUMBEL ? &gumbels : &makers[noise];
+}
+
+const struct tape_cost *tape_cost(enum tape_noise noise, enum tape_kind kind)
+{
+    return &maker_of(noise, kind)->cost;
+}
 
 void tape_start(struct tape *tape, const uint8_t id[TAPE_ID_SIZE], enum tape_noise noise)
 {
@@ -24,14 +42,6 @@ void tape_free(struct tape *tape)
     *tape = (struct tape){0};
 }
 
-static enum err sample(struct party *p, const struct tape *tape, enum tape_kind kind,
-                       struct share64 out)
-{
-    if (kind == TAPE_GUMBEL)
-        return gumbel_sample(p, out);
-    return tape->noise == TAPE_DISCRETE ? discrete_sample(p, out) : gauss_sample(p, out);
-}
-
 static enum err grow(struct tape *tape, enum tape_kind kind, size_t n)
 {
     struct share64 longer;
@@ -42,21 +52,36 @@ static enum err grow(struct tape *tape, enum tape_kind kind, size_t n)
     return ERR_OK;
 }
 
+void tape_plan(struct tape *tape, enum tape_kind kind, size_t samples)
+{
+    tape->reel[kind].planned = samples;
+}
+
+/* How many to make so that there are `end`: whole batches while the plan lasts, whole words of pairs at its end. */
+static size_t missing(const struct tape *tape, enum tape_kind kind, size_t end)
+{
+    const size_t made = tape->reel[kind].made, planned = tape->reel[kind].planned;
+    const size_t batch = tape_cost(tape->noise, kind)->batch, most = planned > end ? planned : end;
+    size_t n = (end - made + batch - 1) / batch * batch;
+    if (n > most - made)
+        n = most - made;
+    return (n + 127) / 128 * 128;
+}
+
 enum err tape_reserve(struct party *p, struct tape *tape, enum tape_kind kind, size_t count)
 {
-    size_t position = tape_position(tape, kind), wanted;
+    const struct maker *maker = maker_of(tape->noise, kind);
+    size_t position = tape_position(tape, kind), *made = &tape->reel[kind].made, n;
     if (count > SIZE_MAX / 64)
         return ERR_RANGE;
-    if (position + count <= tape->reel[kind].made)
+    if (position + count <= *made)
         return ERR_OK;
-    /* whole words of pairs, so that tiles have no odd ends */
-    wanted = (position + count + 127) / 128 * 128;
-    TRY(grow(tape, kind, wanted));
-    while (tape->reel[kind].made < wanted) {
-        size_t n = wanted - tape->reel[kind].made < TILE ? wanted - tape->reel[kind].made : TILE;
-        struct share64 out = share64_view(tape->reel[kind].samples, tape->reel[kind].made, n);
-        TRY(sample(p, tape, kind, out));
-        tape->reel[kind].made += n;
+    n = missing(tape, kind, position + count);
+    TRY(grow(tape, kind, *made + n));
+    for (size_t k; n > 0; n -= k) {
+        k = n < maker->cost.batch ? n : maker->cost.batch;
+        TRY(maker->make(p, share64_view(tape->reel[kind].samples, *made, k)));
+        *made += k;
     }
     return ERR_OK;
 }

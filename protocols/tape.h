@@ -5,6 +5,10 @@
  * named by (tape id, kind, offset, length); the servers take ranges in the same order, so that all
  * three hold shares of the same samples. What was taken cannot be taken again: its place on the
  * tape is wiped. LEAKS: nothing but how many samples are made.
+ *
+ * The rounds of making some do not depend on how many, so samples are made in batches, as large as 256 MiB of
+ * working memory at each server allow: what is missing, or a whole batch where the plan has so many to come.
+ * A plan of n samples takes at most ceil(n / batch) batches, and what is beyond it one for each reservation.
  */
 #ifndef TREFOIL_PROTOCOLS_TAPE_H
 #define TREFOIL_PROTOCOLS_TAPE_H
@@ -18,17 +22,29 @@ enum tape_kind { TAPE_GAUSS, TAPE_GUMBEL, TAPE_KINDS };
 /* What the Gaussians are: both have deviation 2^20 in units of the lattice. */
 enum tape_noise { TAPE_BOX_MULLER, TAPE_DISCRETE };
 
+/* What making samples costs. */
+struct tape_cost {
+    size_t batch;    /* most samples at a time: a multiple of 128 */
+    unsigned rounds; /* of a batch; for discrete noise, of most */
+    double bytes;    /* for each sample, of a whole batch, by the server that sends most */
+};
+
 struct tape {
     uint8_t id[TAPE_ID_SIZE];
     enum tape_noise noise;
     struct {
         struct share64 samples;
         size_t made, next; /* samples[0..made) exist; [0..next) are taken and wiped */
+        size_t planned;    /* how many will be taken in all, at most, as far as is known */
     } reel[TAPE_KINDS];
 };
 
 void tape_start(struct tape *tape, const uint8_t id[TAPE_ID_SIZE], enum tape_noise noise);
 void tape_free(struct tape *tape);
+
+const struct tape_cost *tape_cost(enum tape_noise noise, enum tape_kind kind);
+/* So many samples in all are to be expected; more may be reserved all the same. */
+void tape_plan(struct tape *tape, enum tape_kind kind, size_t samples);
 
 /* Where the next range begins. */
 size_t tape_position(const struct tape *tape, enum tape_kind kind);

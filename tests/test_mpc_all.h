@@ -6,6 +6,7 @@
 #define TREFOIL_TESTS_TEST_MPC_ALL_H
 
 #include "mpc/argmax.h"
+#include "mpc/below.h"
 #include "mpc/cached.h"
 #include "mpc/compare.h"
 #include "mpc/convert.h"
@@ -124,11 +125,14 @@ static inline enum err all_and(struct party *p, struct secrets *s)
 
 static inline enum err all_compare(struct party *p, struct secrets *s)
 {
+    static const uint64_t constant = 0xabd; /* its lowest bit is 1: all positions are looked at */
+    struct planes one = planes_view(&s->more, 0, 1);
     struct bits out = planes_plane(&s->more, 0);
     uint64_t *c = memory_words(bits_words(s->n) * ALL_BITS, sizeof *c);
     enum err e = c == NULL ? ERR_NOMEM : compare_public(p, out, &s->bits, c);
     memory_free(&c);
     TRY(e);
+    TRY(below_constants(p, &one, &s->bits, ALL_BITS, &constant));
     TRY(compare_planes(p, out, &s->bits, &s->more));
     TRY(compare_less16(p, out, s->x16, s->y16, 14));
     TRY(compare_less32(p, out, s->x32, s->y32, 32));
