@@ -440,3 +440,22 @@ enum err domain_read(struct domain **out, struct reader *r, struct log *log)
     *out = d;
     return e;
 }
+
+enum err domain_pick(struct domain **out, const struct domain *d, const uint16_t *attribute,
+                     size_t count)
+{
+    struct bytes b = {0};
+    struct reader r;
+    enum err e = domain_new(out);
+    for (size_t k = 0; k < count; k++)
+        attribute_write(&d->attribute[attribute[k]], &b);
+    if (e == ERR_OK)
+        e = bytes_ok(&b);
+    r = reader_of(b.data, b.size);
+    for (size_t k = 0; e == ERR_OK && k < count; k++)
+        e = attribute_read(*out, &r, NULL);
+    bytes_clear(&b);
+    if (e != ERR_OK)
+        domain_free(out);
+    return e;
+}

@@ -65,6 +65,10 @@ enum err domain_add_numeric(struct domain *d, const char *name, const double *ed
                             const char *missing, enum domain_policy policy,
                             struct log *log) MUST_CHECK;
 
+/* A domain of some attributes of another, in the order given. */
+enum err domain_pick(struct domain **out, const struct domain *d, const uint16_t *attribute,
+                     size_t count) MUST_CHECK;
+
 /* The attribute of this name, or DOMAIN_NO_CODE. */
 uint32_t domain_find(const struct domain *d, const char *name);
 

@@ -17,7 +17,7 @@ enum err bounds_new(struct bounds **bounds, const struct study *study, struct lo
     b->counts.total = total;
     for (size_t i = 0; i < study->owners; i++)
         if (study->owner[i].records)
-            rows += study->owner[i].pad_to;
+            rows += study->owner[i].batch == i ? study->owner[i].pad_to : 0;
         else
             cell += ((uint64_t)1 << study->owner[i].bits) - 1;
     while (cell >> b->answer_bits != 0)

@@ -25,11 +25,10 @@ struct plan {
     struct study *study;
     struct bounds *bounds;
     struct aim_options options;
-    uint64_t rows;            /* at most, of all owners */
-    uint64_t one_way_cells;   /* of all one-ways */
-    uint64_t largest;         /* cells of the closure's largest marginal */
-    uint32_t largest_query;   /* and which it is */
-    unsigned bits_per_record; /* encoded as codes and a validity bit */
+    uint64_t rows;          /* at most, of all owners */
+    uint64_t one_way_cells; /* of all one-ways */
+    uint64_t largest;       /* cells of the closure's largest marginal */
+    uint32_t largest_query; /* and which it is */
     struct log *log;
 };
 
@@ -37,7 +36,7 @@ static void count(struct plan *p)
 {
     const struct workload *w = p->study->workload;
     for (size_t i = 0; i < p->study->owners; i++)
-        p->rows += p->study->owner[i].max_rows;
+        p->rows += p->study->owner[i].batch == i ? p->study->owner[i].max_rows : 0;
     for (uint32_t q = 0; q < w->queries; q++) {
         if (q < w->one_ways)
             p->one_way_cells += w->query[q].cells;
@@ -46,10 +45,6 @@ static void count(struct plan *p)
             p->largest_query = q;
         }
     }
-    p->bits_per_record = 1;
-    for (size_t a = 0; a < p->study->domain->attributes; a++)
-        for (uint32_t most = p->study->domain->attribute[a].size - 1; most != 0; most >>= 1)
-            p->bits_per_record++;
 }
 
 /* A number of bytes as people say it. */
@@ -98,22 +93,31 @@ static void print_model(const struct plan *p)
            bytes_text((UINT64_C(8) << 20) + cells * 56 + (uint64_t)steps + estimates, most));
 }
 
+static void print_upload(const struct study *s, size_t i)
+{
+    uint64_t codes = study_records_bytes(s, i);
+    char answers[32], records[32];
+    bytes_text(codes, records);
+    if (s->owner[i].columns < s->domain->attributes)
+        printf("  %-31s %12s as records (%u bits a row) of its %zu columns\n", s->owner[i].name,
+               records, study_record_bits(s, i), s->owner[i].columns);
+    else
+        printf("  %-31s %12s as counts (%u bits a cell); %s as records (%u bits a row): sends %s\n",
+               s->owner[i].name, bytes_text(study_answers_bytes(s, i), answers), s->owner[i].bits,
+               codes == UINT64_MAX ? "not possible" : records, study_record_bits(s, i),
+               s->owner[i].records ? "records" : "counts");
+}
+
 static void print_uploads(const struct plan *p)
 {
     const struct study *s = p->study;
     uint64_t all = 0;
-    char answers[32], records[32], disk[32];
+    char disk[32];
     printf("uploads, from public bounds alone (each owner sends the same whatever its data):\n");
     for (size_t i = 0; i < s->owners; i++) {
-        uint64_t codes = study_records_bytes(s, i);
         all += study_upload_bytes(s, i);
         if (i < 10)
-            printf("  %-31s %12s as counts (%u bits a cell); %s as records (%u bits a row): sends "
-                   "%s\n",
-                   s->owner[i].name, bytes_text(study_answers_bytes(s, i), answers),
-                   s->owner[i].bits,
-                   codes == UINT64_MAX ? "not possible" : bytes_text(codes, records),
-                   p->bits_per_record, s->owner[i].records ? "records" : "counts");
+            print_upload(s, i);
     }
     if (s->owners > 10)
         printf("  ...     and %zu owners more\n", s->owners - 10);

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "parties/client.h"
 #include "parties/command.h"
+#include "parties/pack.h"
 #include "parties/upload.h"
 #include "protocols/records.h"
 
@@ -40,6 +41,7 @@ struct share {
     size_t owner;
     unsigned form; /* as parties/upload.h numbers it */
     uint64_t bytes;
+    struct domain *columns; /* that this owner holds */
     struct table *table;
     struct bytes packed; /* counts or records */
     struct upload parts[STUDY_SERVERS];
@@ -61,7 +63,8 @@ static enum err load(struct share *s, const char *study, const char *data, const
         return ERR_AUTH;
     }
     options.max_rows = s->study->owner[s->owner].max_rows;
-    return table_read_csv(&s->table, s->study->domain, data, &options, s->log);
+    TRY(pack_domain(&s->columns, s->study, s->owner));
+    return table_read_csv(&s->table, s->columns, data, &options, s->log);
 }
 
 /* auto: what the study bounds this owner by. */
@@ -93,43 +96,9 @@ static enum err choose_form(struct share *s, const char *as)
     return ERR_REFUSED;
 }
 
-static enum err pack_answers(struct share *s)
-{
-    const struct workload *w = s->study->workload;
-    int64_t *counts = memory_array(w->maximal_cells, sizeof *counts);
-    uint64_t at = 0;
-    enum err e = counts == NULL ? ERR_NOMEM : ERR_OK;
-    for (size_t q = 0; e == ERR_OK && q < w->queries; q++)
-        if (w->query[q].maximal) {
-            table_marginal(s->table, &w->query[q].clique, counts + at);
-            at += w->query[q].cells;
-        }
-    if (e == ERR_OK)
-        e = answers_pack(counts, w->maximal_cells, s->study->owner[s->owner].bits, s->packed.data);
-    memory_wipe_free(&counts, w->maximal_cells * sizeof *counts);
-    return e;
-}
-
-static enum err pack_records(struct share *s)
-{
-    const struct domain *d = s->study->domain;
-    uint32_t *size = memory_array(d->attributes, sizeof *size);
-    const struct records_shape shape = {d->attributes, size};
-    enum err e = size == NULL ? ERR_NOMEM : ERR_OK;
-    for (size_t a = 0; e == ERR_OK && a < d->attributes; a++)
-        size[a] = d->attribute[a].size;
-    if (e == ERR_OK)
-        e = records_pack(&shape, s->table->column, s->table->rows, s->study->owner[s->owner].pad_to,
-                         s->packed.data);
-    memory_free(&size);
-    return e;
-}
-
 static enum err make_parts(struct share *s)
 {
-    bytes_extend(&s->packed, (size_t)s->bytes);
-    TRY(bytes_ok(&s->packed));
-    TRY(s->form == UPLOAD_RECORDS ? pack_records(s) : pack_answers(s));
+    TRY(pack_table(s->study, s->owner, s->form, s->table, &s->packed));
     return upload_make(s->parts, s->me, s->study->terms.digest, s->form, &s->packed);
 }
 
@@ -141,7 +110,13 @@ static void say(const struct share *s)
              records = study_records_bytes(s->study, s->owner);
     char terms[STUDY_FINGERPRINT_SIZE];
     study_fingerprint(s->study, terms);
-    if (s->form == UPLOAD_RECORDS)
+    if (owner->columns < s->study->domain->attributes)
+        printf(
+            "%s: %zu rows of %zu columns, padded to %u, are sent as records: %" PRIu64 " bytes.\n"
+            "Row i belongs to row i of the batch's other owners; a row counts if all of them have "
+            "it.\n",
+            owner->name, s->table->rows, owner->columns, owner->pad_to, records);
+    else if (s->form == UPLOAD_RECORDS)
         printf("%s: %zu rows, padded to %u, are sent as records: %" PRIu64
                " bytes (counts in %" PRIu64 " cells would take %" PRIu64 ").\n",
                owner->name, s->table->rows, owner->pad_to, records,
@@ -225,6 +200,7 @@ static void clear(struct share *s)
         upload_clear(&s->parts[i]);
     bytes_clear(&s->packed);
     table_free(&s->table);
+    domain_free(&s->columns);
     identity_free(&s->me);
     study_free(&s->study);
 }

@@ -94,22 +94,17 @@ enum err engine_new(struct engine **engine, struct party *party, const struct st
                     const struct bounds *bounds, const uint8_t tape_id[TAPE_ID_SIZE],
                     struct log *log)
 {
-    const struct workload *w = study->workload;
     struct engine *g = memory_array(1, sizeof *g);
-    uint64_t *cells = memory_array(w->queries, sizeof *cells);
-    enum err e = g == NULL || cells == NULL ? ERR_NOMEM : ERR_OK;
+    enum err e;
     *engine = g;
-    if (e == ERR_OK) {
-        for (size_t q = 0; q < w->queries; q++)
-            cells[q] = w->query[q].cells;
-        g->party = party;
-        g->study = study;
-        g->bounds = bounds;
-        g->log = log;
-        start_tape(g, tape_id);
-        e = counts_new(&g->counts, cells, w->queries, bounds->counts.bits);
-    }
-    memory_free(&cells);
+    if (g == NULL)
+        return ERR_NOMEM;
+    g->party = party;
+    g->study = study;
+    g->bounds = bounds;
+    g->log = log;
+    start_tape(g, tape_id);
+    e = tally_new(&g->tally, study);
     if (e != ERR_OK)
         engine_free(engine);
     return e;
@@ -119,13 +114,29 @@ void engine_free(struct engine **engine)
 {
     if (*engine == NULL)
         return;
+    tally_free(&(*engine)->tally);
     counts_free(&(*engine)->counts);
     tape_free(&(*engine)->tape);
     memory_free(engine);
 }
 
+/* Zero counts of the closure in the place of those that are there. */
+static enum err fresh_counts(struct engine *g)
+{
+    const struct workload *w = g->study->workload;
+    uint64_t *cells = memory_array(w->queries, sizeof *cells);
+    enum err e = cells == NULL ? ERR_NOMEM : ERR_OK;
+    counts_free(&g->counts);
+    for (size_t q = 0; e == ERR_OK && q < w->queries; q++)
+        cells[q] = w->query[q].cells;
+    if (e == ERR_OK)
+        e = counts_new(&g->counts, cells, w->queries, g->bounds->counts.bits);
+    memory_free(&cells);
+    return e;
+}
+
 /* Copies the sums into the maximal marginals, then sums the lower ones from their parents. */
-static enum err spread(struct engine *g, struct share64 sums)
+static enum err spread(struct engine *g)
 {
     const struct workload *w = g->study->workload;
     uint64_t at = 0, largest = 0;
@@ -133,7 +144,7 @@ static enum err spread(struct engine *g, struct share64 sums)
     for (size_t q = 0; q < w->queries; q++) {
         if (!w->query[q].maximal)
             continue;
-        ring64_copy(counts_query(g->counts, q), share64_view(sums, at, w->query[q].cells));
+        ring64_copy(counts_query(g->counts, q), share64_view(g->tally.sums, at, w->query[q].cells));
         at += w->query[q].cells;
         largest = w->query[q].cells > largest ? w->query[q].cells : largest;
     }
@@ -151,83 +162,15 @@ static enum err spread(struct engine *g, struct share64 sums)
     return ERR_OK;
 }
 
-enum err engine_uploads_new(struct engine_uploads *out, const struct study *study, unsigned index,
-                            const struct upload *uploads, size_t count)
+enum err engine_add(struct engine *g, const struct upload *uploads, size_t count)
 {
-    *out = (struct engine_uploads){
-        .answer = memory_array(count, sizeof *out->answer),
-        .record = memory_array(count, sizeof *out->record),
-    };
-    if (out->answer == NULL || out->record == NULL) {
-        engine_uploads_free(out);
-        return ERR_NOMEM;
-    }
-    for (size_t i = 0; i < count; i++) {
-        const struct upload *u = &uploads[i];
-        const uint8_t *seed[2];
-        for (unsigned slot = 0; slot < 2; slot++)
-            seed[slot] = (index + slot) % 3 == 2 ? NULL : u->seed[slot];
-        if (u->form == UPLOAD_RECORDS)
-            out->record[out->records++] = (struct records_upload){
-                .records = study->owner[u->owner].pad_to,
-                .seed = {seed[0], seed[1]},
-                .vector = u->vector.data};
-        else
-            out->answer[out->answers++] = (struct answers_upload){
-                .bits = u->form, .seed = {seed[0], seed[1]}, .vector = u->vector.data};
-    }
-    return ERR_OK;
-}
-
-void engine_uploads_free(struct engine_uploads *u)
-{
-    memory_free(&u->answer);
-    memory_free(&u->record);
-}
-
-/* Adds the records' counts to the maximal marginals' sums. */
-static enum err add_records(struct engine *g, struct share64 sums, const struct engine_uploads *u)
-{
-    const struct workload *w = g->study->workload;
-    const struct domain *d = g->study->domain;
-    struct records_query *queries = memory_array(w->queries, sizeof *queries);
-    uint32_t *size = memory_array(d->attributes, sizeof *size);
-    const struct records_shape shape = {d->attributes, size};
-    size_t count = 0, at = 0;
-    enum err e = queries == NULL || size == NULL ? ERR_NOMEM : ERR_OK;
-    for (size_t a = 0; e == ERR_OK && a < d->attributes; a++)
-        size[a] = d->attribute[a].size;
-    for (size_t q = 0; e == ERR_OK && q < w->queries; q++) {
-        const struct workload_query *query = &w->query[q];
-        if (!query->maximal)
-            continue;
-        queries[count] = (struct records_query){.n = query->clique.n,
-                                                .out = share64_view(sums, at, query->cells)};
-        memcpy(queries[count++].attribute, query->clique.attribute,
-               query->clique.n * sizeof query->clique.attribute[0]);
-        at += query->cells;
-    }
-    if (e == ERR_OK)
-        e = records_count(g->party, &shape, u->record, u->records, queries, count);
-    memory_free(&queries);
-    memory_free(&size);
-    return e;
-}
-
-enum err engine_load(struct engine *g, const struct engine_uploads *u)
-{
-    struct share64 sums = {0};
-    enum err e = share64_new(&sums, g->study->workload->maximal_cells);
-    if (e == ERR_OK && u->answers > 0)
-        e = answers_sum(g->party, sums, u->answer, u->answers, g->bounds->answer_bits);
-    if (e == ERR_OK && u->records > 0)
-        e = add_records(g, sums, u);
-    if (e == ERR_OK)
-        e = spread(g, sums);
-    if (e == ERR_OK)
-        e = counts_finish(g->party, g->counts);
-    share64_free(&sums);
-    return e;
+    size_t added;
+    TRY(tally_add(g->party, &g->tally, g->bounds, uploads, count, &added));
+    if (added == 0 && g->counts != NULL)
+        return ERR_OK;
+    TRY(fresh_counts(g));
+    TRY(spread(g));
+    return counts_finish(g->party, g->counts);
 }
 
 /* --- requests ------------------------------------------------------------------------------------ */

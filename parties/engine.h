@@ -18,10 +18,8 @@
 #include "parties/bounds.h"
 #include "parties/request.h"
 #include "parties/study.h"
-#include "parties/upload.h"
-#include "protocols/answers.h"
+#include "parties/tally.h"
 #include "protocols/counts.h"
-#include "protocols/records.h"
 #include "protocols/tape.h"
 
 /* Slack of the noise circuits, in the ledger's units; from protocols/gauss.h, discrete.h, gumbel.h, argmax.h. */
@@ -46,7 +44,8 @@ struct engine {
     struct party *party;         /* borrowed */
     const struct study *study;   /* borrowed */
     const struct bounds *bounds; /* borrowed */
-    struct counts *counts;
+    struct tally tally;
+    struct counts *counts; /* of the tally; NULL until something is counted */
     struct tape tape;
     struct log *log;
 };
@@ -56,19 +55,11 @@ enum err engine_new(struct engine **engine, struct party *party, const struct st
                     struct log *log) MUST_CHECK;
 void engine_free(struct engine **engine);
 
-/* Owners' uploads as protocols take them, in the order of their ids. */
-struct engine_uploads {
-    struct answers_upload *answer;
-    struct records_upload *record;
-    size_t answers, records;
-};
-/* `uploads` as server `index` holds them; what is made borrows from them. */
-enum err engine_uploads_new(struct engine_uploads *out, const struct study *study, unsigned index,
-                            const struct upload *uploads, size_t count) MUST_CHECK;
-void engine_uploads_free(struct engine_uploads *u);
-
-/* Sums the uploads and makes all counts of the closure, with their bits. */
-enum err engine_load(struct engine *engine, const struct engine_uploads *uploads) MUST_CHECK;
+/*
+ * Counts what is new among the uploads (as tally_add()) and makes all counts of the closure, with their bits. May
+ * be called again with more of them; only they are computed then.
+ */
+enum err engine_add(struct engine *engine, const struct upload *uploads, size_t count) MUST_CHECK;
 
 /* A request that has been found permissible, and what it takes. */
 struct engine_step {

@@ -419,29 +419,37 @@ static enum err unknown_attribute(struct reading *r, const yaml_node_t *node, co
                       "the domain has no attribute \"%.64s\"; name one of its attributes", text);
 }
 
-static enum err read_clique(struct reading *r, const yaml_node_t *node, struct clique *clique)
+/* Names of different attributes, given in any order, as ascending indices. */
+static enum err read_attributes(struct reading *r, const yaml_node_t *node, const char *what,
+                                size_t most, uint16_t *attribute, size_t *count)
 {
-    size_t count;
-    TRY(yaml_list(r->file, node, "attributes", 1, CLIQUE_MAX, &count));
-    *clique = (struct clique){0};
-    for (size_t i = 0; i < count; i++) {
+    TRY(yaml_list(r->file, node, what, 1, most, count));
+    for (size_t i = 0; i < *count; i++) {
         const yaml_node_t *item = yaml_item(r->file, node, i);
         const char *text;
         uint32_t index;
-        uint16_t at = clique->n;
+        size_t at = i;
         TRY(yaml_text(r->file, item, "an attribute", &text));
         index = domain_find(r->study->domain, text);
         if (index == DOMAIN_NO_CODE)
             return unknown_attribute(r, item, text);
-        for (; at > 0 && clique->attribute[at - 1] >= index; at--) {
-            if (clique->attribute[at - 1] == index)
+        for (; at > 0 && attribute[at - 1] >= index; at--) {
+            if (attribute[at - 1] == index)
                 return yaml_error(r->file, item, "the attribute %.64s comes twice; leave one out",
                                   text);
-            clique->attribute[at] = clique->attribute[at - 1];
+            attribute[at] = attribute[at - 1];
         }
-        clique->attribute[at] = (uint16_t)index;
-        clique->n++;
+        attribute[at] = (uint16_t)index;
     }
+    return ERR_OK;
+}
+
+static enum err read_clique(struct reading *r, const yaml_node_t *node, struct clique *clique)
+{
+    size_t count;
+    *clique = (struct clique){0};
+    TRY(read_attributes(r, node, "attributes", CLIQUE_MAX, clique->attribute, &count));
+    clique->n = (uint16_t)count;
     return ERR_OK;
 }
 
@@ -661,20 +669,137 @@ static enum err read_bounds(struct reading *r, const yaml_node_t *max_rows,
     return ERR_OK;
 }
 
-static enum err read_owners(struct reading *r, const yaml_node_t *node, struct people *people)
+/* --- batches: owners that hold different columns of the same rows ---------------------------------
+ */
+
+/* An owner's `batch` and `columns` as they stand in the file; NULL in both: all columns, for itself. */
+struct holding {
+    const yaml_node_t *node, *batch, *columns;
+    const char *name; /* of the batch */
+};
+
+static enum err read_columns(struct reading *r, struct study_owner *o, struct holding *part)
 {
-    static const struct yaml_key keys[] = {
-        {"name", true}, {"key", true}, {"max_rows", true}, {"pad_to", false}, {"as", false}};
-    for (size_t i = 0; i < r->study->owners; i++) {
-        struct study_owner *o = &r->study->owner[i];
-        const yaml_node_t *part[5];
-        TRY(yaml_mapping(r->file, yaml_item(r->file, node, i), "an owner", keys, 5, part));
-        TRY(read_name(r, part[0], "name", o->name));
-        TRY(read_key(r, part[1], &o->key));
-        TRY(read_bounds(r, part[2], part[3], part[4], o));
-        people->person[people->count++] = (struct person){o->name, &o->key, part[0], part[1]};
+    const struct domain *d = r->study->domain;
+    o->columns = d->attributes;
+    o->column = memory_array(d->attributes, sizeof *o->column);
+    if (o->column == NULL)
+        return ERR_NOMEM;
+    for (size_t a = 0; a < d->attributes; a++)
+        o->column[a] = (uint16_t)a;
+    if (part->batch == NULL && part->columns == NULL)
+        return ERR_OK;
+    if (part->batch == NULL || part->columns == NULL)
+        return yaml_error(
+            r->file, part->node,
+            "%s has a key \"%s\" without \"%s\"; an owner of some columns needs both, "
+            "one of whole rows neither",
+            o->name, part->batch != NULL ? "batch" : "columns",
+            part->batch != NULL ? "columns" : "batch");
+    TRY(yaml_text(r->file, part->batch, "batch", &part->name));
+    if (!good_name(part->name))
+        return yaml_error(r->file, part->batch,
+                          "batch is \"%.64s\"; it should be 1 to %d of a-z 0-9 _ -", part->name,
+                          STUDY_NAME_SIZE - 1);
+    return read_attributes(r, part->columns, "columns", d->attributes, o->column, &o->columns);
+}
+
+/* The first owner of the batch; two of a batch hold the same number of rows. */
+static enum err find_batch(struct reading *r, const struct holding *parts, size_t i)
+{
+    struct study_owner *owner = r->study->owner;
+    owner[i].batch = i;
+    for (size_t k = 0; parts[i].name != NULL && k < i; k++) {
+        if (parts[k].name == NULL || strcmp(parts[k].name, parts[i].name) != 0)
+            continue;
+        owner[i].batch = owner[k].batch;
+        if (owner[k].max_rows != owner[i].max_rows || owner[k].pad_to != owner[i].pad_to)
+            return yaml_error(
+                r->file, parts[i].node,
+                "%s and %s hold columns of the same rows (batch %s) but have max_rows "
+                "%u and %u, pad_to %u and %u; make them equal",
+                owner[k].name, owner[i].name, parts[i].name, owner[k].max_rows, owner[i].max_rows,
+                owner[k].pad_to, owner[i].pad_to);
+        break;
     }
     return ERR_OK;
+}
+
+/* Each column of the domain at exactly one of the batch's owners; `i` is the first of them. */
+static enum err check_batch(struct reading *r, const struct holding *parts, size_t i)
+{
+    const struct study *s = r->study;
+    const struct study_owner *holder[DOMAIN_ATTRIBUTES_MAX] = {NULL};
+    for (size_t k = i; k < s->owners; k++)
+        for (size_t c = 0; s->owner[k].batch == i && c < s->owner[k].columns; c++) {
+            uint16_t a = s->owner[k].column[c];
+            if (holder[a] != NULL)
+                return yaml_error(r->file, parts[k].columns,
+                                  "%s and %s both hold the column %.64s of batch %s; leave it out "
+                                  "at one of them",
+                                  holder[a]->name, s->owner[k].name, s->domain->attribute[a].name,
+                                  parts[k].name);
+            holder[a] = &s->owner[k];
+        }
+    for (size_t a = 0; a < s->domain->attributes; a++)
+        if (holder[a] == NULL)
+            return yaml_error(r->file, parts[i].batch,
+                              "no owner of batch %s holds the column %.64s; add it to the columns "
+                              "of one of them",
+                              parts[i].name, s->domain->attribute[a].name);
+    return ERR_OK;
+}
+
+static enum err read_batches(struct reading *r, struct holding *parts)
+{
+    const struct study *s = r->study;
+    unsigned most = 0; /* columns of a marginal */
+    for (size_t q = 0; q < s->workload->queries; q++)
+        most = s->workload->query[q].clique.n > most ? s->workload->query[q].clique.n : most;
+    for (size_t i = 0; i < s->owners; i++)
+        TRY(read_columns(r, &s->owner[i], &parts[i]));
+    for (size_t i = 0; i < s->owners; i++)
+        TRY(find_batch(r, parts, i));
+    for (size_t i = 0; i < s->owners; i++)
+        if (parts[i].name != NULL && s->owner[i].batch == i)
+            TRY(check_batch(r, parts, i));
+    for (size_t i = 0; i < s->owners; i++)
+        if (parts[i].name != NULL && most > RECORDS_ORDER_MAX)
+            return yaml_error(r->file, parts[i].batch,
+                              "rows whose columns are at several owners are counted by the "
+                              "servers, in marginals of at most %d columns; the workload has "
+                              "larger ones: leave those out",
+                              RECORDS_ORDER_MAX);
+    return ERR_OK;
+}
+
+static enum err read_owner(struct reading *r, const yaml_node_t *node, struct study_owner *o,
+                           struct holding *part, struct people *people)
+{
+    static const struct yaml_key keys[] = {{"name", true},    {"key", true}, {"max_rows", true},
+                                           {"pad_to", false}, {"as", false}, {"batch", false},
+                                           {"columns", false}};
+    const yaml_node_t *p[7];
+    TRY(yaml_mapping(r->file, node, "an owner", keys, 7, p));
+    TRY(read_name(r, p[0], "name", o->name));
+    TRY(read_key(r, p[1], &o->key));
+    TRY(read_bounds(r, p[2], p[3], p[4], o));
+    *part = (struct holding){.node = node, .batch = p[5], .columns = p[6]};
+    people->person[people->count++] = (struct person){o->name, &o->key, p[0], p[1]};
+    return ERR_OK;
+}
+
+static enum err read_owners(struct reading *r, const yaml_node_t *node, struct people *people)
+{
+    struct study *s = r->study;
+    struct holding *parts = memory_array(s->owners, sizeof *parts);
+    enum err e = parts == NULL ? ERR_NOMEM : ERR_OK;
+    for (size_t i = 0; e == ERR_OK && i < s->owners; i++)
+        e = read_owner(r, yaml_item(r->file, node, i), &s->owner[i], &parts[i], people);
+    if (e == ERR_OK)
+        e = read_batches(r, parts);
+    memory_free(&parts);
+    return e;
 }
 
 static enum err read_analysts(struct reading *r, const yaml_node_t *node, struct people *people)
@@ -753,7 +878,12 @@ static enum err choose_forms(struct reading *r, const yaml_node_t *node)
                               "%s cannot send records, since a marginal has more than %d "
                               "attributes; use as: answers",
                               o->name, RECORDS_ORDER_MAX);
-        o->records = o->as == STUDY_RECORDS ||
+        if (o->as == STUDY_ANSWERS && o->columns < s->domain->attributes)
+            return yaml_error(r->file, yaml_item(r->file, node, i),
+                              "%s holds some of the columns, and so cannot count marginals; leave "
+                              "out as: answers",
+                              o->name);
+        o->records = o->as == STUDY_RECORDS || o->columns < s->domain->attributes ||
                      (o->as == STUDY_AUTO && records < study_answers_bytes(s, i));
     }
     return ERR_OK;
@@ -772,7 +902,7 @@ static enum err find_count_bits(struct reading *r, const yaml_node_t *node)
     struct study *s = r->study;
     uint64_t sum = 0;
     for (size_t i = 0; i < s->owners; i++)
-        sum += largest_count(&s->owner[i]);
+        sum += s->owner[i].batch == i ? largest_count(&s->owner[i]) : 0;
     while ((sum >> s->count_bits) != 0)
         s->count_bits++;
     if (s->count_bits > STUDY_COUNT_BITS_MAX)
@@ -882,6 +1012,7 @@ enum {
     TOP_ROUNDS,
     TOP_SERVERS,
     TOP_OWNERS,
+    TOP_MIN_OWNERS,
     TOP_ANALYSTS,
     TOP_RETAIN_DAYS,
     TOP_DEADLINES,
@@ -907,6 +1038,7 @@ static const struct yaml_key top_keys[TOP_KEYS] = {
     [TOP_ROSTER] = {"roster", false},
     [TOP_REVOKED] = {"revoked", false},
     [TOP_SIGNATURES] = {"signatures", false},
+    [TOP_MIN_OWNERS] = {"min_owners", false},
 };
 
 static enum err read_study(struct reading *r)
@@ -921,6 +1053,9 @@ static enum err read_study(struct reading *r)
     TRY(read_rounds(r, part[TOP_ROUNDS]));
     TRY(read_people(r, part[TOP_SERVERS], part[TOP_OWNERS], part[TOP_ANALYSTS]));
     TRY(read_unsigned(r, part[TOP_RETAIN_DAYS], "retain_days", 1, 3650, &r->study->retain_days));
+    r->study->min_owners = (unsigned)r->study->owners;
+    TRY(read_unsigned(r, part[TOP_MIN_OWNERS], "min_owners", 1, r->study->min_owners,
+                      &r->study->min_owners));
     TRY(read_deadlines(r, part[TOP_DEADLINES]));
     TRY(read_model(r, part[TOP_MODEL]));
     TRY(read_roster(r, part[TOP_ROSTER], part[TOP_REVOKED], part[TOP_SIGNATURES]));
@@ -982,6 +1117,8 @@ void study_free(struct study **study)
     struct study *s = *study;
     if (s == NULL)
         return;
+    for (size_t i = 0; s->owner != NULL && i < s->owners; i++)
+        memory_free(&s->owner[i].column);
     workload_free(&s->workload);
     domain_free(&s->domain);
     memory_free(&s->owner);
@@ -1043,23 +1180,42 @@ uint64_t study_answers_bytes(const struct study *study, size_t owner)
     return (study->workload->maximal_cells * study->owner[owner].bits + 7) / 8;
 }
 
+unsigned study_record_bits(const struct study *study, size_t owner)
+{
+    const struct study_owner *o = &study->owner[owner];
+    unsigned bits = 1; /* validity */
+    for (size_t c = 0; c < o->columns; c++)
+        for (uint32_t k = 1; k < study->domain->attribute[o->column[c]].size; k *= 2)
+            bits++;
+    return bits;
+}
+
 uint64_t study_records_bytes(const struct study *study, size_t owner)
 {
     const struct workload *w = study->workload;
-    uint64_t bits = 1; /* validity */
     for (size_t q = 0; q < w->queries; q++)
         if (w->query[q].clique.n > RECORDS_ORDER_MAX)
             return UINT64_MAX;
-    for (size_t a = 0; a < study->domain->attributes; a++)
-        for (uint32_t k = 1; k < study->domain->attribute[a].size; k *= 2)
-            bits++;
-    return bits * (((uint64_t)study->owner[owner].pad_to + 7) / 8);
+    return study_record_bits(study, owner) * (((uint64_t)study->owner[owner].pad_to + 7) / 8);
 }
 
 uint64_t study_upload_bytes(const struct study *study, size_t owner)
 {
     return study->owner[owner].records ? study_records_bytes(study, owner)
                                        : study_answers_bytes(study, owner);
+}
+
+size_t study_taking_part(const struct study *study, bool *has)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < study->owners; i++) /* the first of a batch has it if all have */
+        if (!has[i])
+            has[study->owner[i].batch] = false;
+    for (size_t i = 0; i < study->owners; i++) {
+        has[i] = has[study->owner[i].batch];
+        left += has[i];
+    }
+    return left;
 }
 
 unsigned study_upload_form(const struct study *study, size_t owner)

@@ -33,6 +33,11 @@
  *       as: auto                           optional: the form whose size bounds the owner; auto, the
  *       pad_to: 8000                         smaller one, or answers, or records; how many records
  *                                            are sent, from max_rows (which is the default) on
+ *     - {name: clinic, key: trefoil1-..., max_rows: 900, batch: city, columns: [age, ward]}
+ *     - {name: lab, key: trefoil1-..., max_rows: 900, batch: city, columns: [bmi]}
+ *                                        a batch's owners hold other columns of the same rows,
+ *                                        in the same order: together each column once
+ *   min_owners: 2                        optional: all. A run needs the uploads of so many owners
  *   analysts:
  *     - {name: office, key: trefoil1-...}
  *   retain_days: 30                      optional; servers keep uploads for so long after the last
@@ -56,8 +61,8 @@
  * Two digests over the parsed content. Comments, line ends, quotes, the order of a mapping's keys
  * and defaults written out change neither; any value changes one (a server's whole key: both).
  *   terms   study (its name and retain_days), domain, workload, budget, noise, rounds, bounds (owners'
- *           names, max_rows, pad_to, as), servers (names and signing keys): frozen once data are in. A
- *           digest for each part, so that a mismatch can be named.
+ *           names, max_rows, pad_to, as, batches and columns; min_owners), servers (names and signing
+ *           keys): frozen once data are in. A digest for each part, so that a mismatch can be named.
  *   roster  the rest but the signatures: its number, owners' and analysts' keys, endpoints, servers'
  *           CURVE keys, revoked keys, deadlines, model.
  */
@@ -115,6 +120,10 @@ struct study_owner {
     unsigned bits;   /* b: max_rows < 2^b; what this owner uploads for a cell, as answers */
     enum study_form as;
     bool records; /* bounded as an owner of records: by `as`, or because they are fewer bytes */
+    /* The columns that it holds, ascending: of `columns` attributes. All of them, unless it is one of a batch. */
+    size_t columns;
+    uint16_t *column;
+    size_t batch; /* the first owner of the batch; itself where it shares its rows with nobody */
 };
 
 struct study_analyst {
@@ -134,6 +143,7 @@ struct study {
     struct study_server server[STUDY_SERVERS];
     size_t owners;
     struct study_owner *owner;
+    unsigned min_owners; /* whose rows must be there before a run begins */
     size_t analysts;
     struct study_analyst *analyst;
     unsigned connect_s, round_s;
@@ -182,8 +192,14 @@ void study_listen(const struct study *study, size_t server, enum study_port port
  * records (protocols/records.h). Both follow from public values.
  */
 uint64_t study_answers_bytes(const struct study *study, size_t owner);
+unsigned study_record_bits(const struct study *study, size_t owner); /* the validity bit counted */
 uint64_t study_records_bytes(const struct study *study,
                              size_t owner); /* UINT64_MAX: not possible */
+/*
+ * has[i]: owner i's upload is there. Clears it for owners whose batch is not whole, since their rows cannot be
+ * counted; returns how many are left.
+ */
+size_t study_taking_part(const struct study *study, bool *has);
 /* The form that the study bounds the owner by, as parties/upload.h numbers it, and its bytes. */
 unsigned study_upload_form(const struct study *study, size_t owner);
 uint64_t study_upload_bytes(const struct study *study, size_t owner);

@@ -59,7 +59,12 @@ static void put_bounds(const struct study *s, struct bytes *b)
         bytes_put_u64(b, s->owner[i].max_rows);
         bytes_put_u64(b, s->owner[i].pad_to);
         bytes_put_u8(b, s->owner[i].records); /* what `as` came to */
+        bytes_put_u64(b, s->owner[i].batch);
+        bytes_put_u64(b, s->owner[i].columns);
+        for (size_t k = 0; k < s->owner[i].columns; k++)
+            bytes_put_u16(b, s->owner[i].column[k]);
     }
+    bytes_put_u32(b, s->min_owners);
 }
 
 static void put_servers(const struct study *s, struct bytes *b)

@@ -4,6 +4,7 @@
 #include "base/date.h"
 #include "base/file.h"
 
+#include <string.h>
 #include <sys/stat.h>
 
 static const char template_text[] =
@@ -89,6 +90,23 @@ static const char template_text[] =
     "    # as: answers            # counts; or records, padded to max_rows (or more: pad_to); "
     "left\n"
     "                             # out, whichever is the smaller upload\n"
+    "# Owners that hold different columns of the same rows form a batch: each column at one of "
+    "them, "
+    "the\n"
+    "# same max_rows, row i of one belonging to row i of the others.\n"
+    "#  - name: clinic\n"
+    "#    key: REPLACE-WITH-THE-KEY-OF-clinic\n"
+    "#    max_rows: 900\n"
+    "#    batch: city\n"
+    "#    columns: [age, sex, diagnosis]\n"
+    "#  - name: laboratory\n"
+    "#    key: REPLACE-WITH-THE-KEY-OF-laboratory\n"
+    "#    max_rows: 900\n"
+    "#    batch: city\n"
+    "#    columns: [bmi, stay_days]\n"
+    "\n"
+    "# A run waits for all owners, or for so many of them:\n"
+    "# min_owners: 2\n"
     "\n"
     "# Who may start the run and gets its results.\n"
     "analysts:\n"
@@ -216,6 +234,42 @@ static void describe_guarantee(FILE *out, const struct study *s)
           out);
 }
 
+/* Words after one another, in lines that begin under the others' text. */
+static void wrap(FILE *out, size_t *at, const char *word, const char *after)
+{
+    size_t n = strlen(word) + strlen(after) + 1;
+    if (*at + n > 96) {
+        fprintf(out, "\n  %-20s", "");
+        *at = 22;
+    }
+    fprintf(out, " %s%s", word, after);
+    *at += n;
+}
+
+/* What an owner of some columns holds, and who holds the others. */
+static void describe_columns(FILE *out, const struct study *s, size_t i)
+{
+    const struct study_owner *o = &s->owner[i];
+    size_t at = 22 + 8, others = 0;
+    fprintf(out, "  %-20s columns", "");
+    for (size_t c = 0; c < o->columns; c++)
+        wrap(out, &at, s->domain->attribute[o->column[c]].name, c + 1 < o->columns ? "," : ";");
+    wrap(out, &at, "the", "");
+    wrap(out, &at, "others", "");
+    wrap(out, &at, "at", "");
+    for (size_t k = 0; k < s->owners; k++)
+        if (s->owner[k].batch == o->batch && k != i)
+            wrap(out, &at, s->owner[k].name, "");
+    fputs("\n", out);
+    for (size_t k = i + 1; k < s->owners; k++)
+        others += s->owner[k].batch == o->batch;
+    if (others == 0) /* the last of its batch */
+        fputs("  Rows whose columns are at several owners: row i of one belongs to row i of the "
+              "others,\n"
+              "  and counts if all of them have it.\n",
+              out);
+}
+
 static void describe_people(FILE *out, const struct study *s)
 {
     char print[KEYS_FINGERPRINT_SIZE];
@@ -241,7 +295,12 @@ static void describe_people(FILE *out, const struct study *s)
                 s->owner[i].name, s->owner[i].max_rows,
                 bytes_in_words(study_upload_bytes(s, i)).text,
                 s->owner[i].records ? "records" : "counts", "", print);
+        if (s->owner[i].columns < s->domain->attributes)
+            describe_columns(out, s, i);
     }
+    if (s->min_owners < s->owners)
+        fprintf(out, "  A run needs the rows of at least %u of these %zu.\n", s->min_owners,
+                s->owners);
     fputs(
         "\nAnalysts: each may start the run; they see which marginals were chosen and their noisy\n"
         "counts, never a share.\n",

@@ -95,27 +95,40 @@ static const char *owner_name(const void *self, uint32_t owner)
     return study->owner[owner].name;
 }
 
-static enum err everybody_has_uploaded(struct worker *w, const struct upload *uploads, size_t count)
+/* Whether a run may begin with these; says who is missing. */
+static enum err enough_have_uploaded(struct worker *w, const struct upload *uploads, size_t count)
 {
     const struct study *study = w->o.study;
+    bool *has = memory_array(study->owners, sizeof *has);
     enum err e = ERR_OK;
-    for (size_t i = 0; i < study->owners; i++) {
-        bool here = false;
-        for (size_t k = 0; k < count; k++)
-            here = here || uploads[k].owner == i;
-        if (!here) {
-            log_error(&w->log, "%s has not uploaded yet; it should run trefoil share",
-                      study->owner[i].name);
-            e = ERR_AGAIN;
-        }
+    size_t enough;
+    if (has == NULL)
+        return ERR_NOMEM;
+    for (size_t k = 0; k < count; k++)
+        has[uploads[k].owner] = true;
+    enough = study_taking_part(study, has);
+    if (enough < study->min_owners) {
+        log_error(&w->log, "%zu of %zu owners' rows are here; a run needs %u", enough,
+                  study->owners, study->min_owners);
+        e = ERR_AGAIN;
     }
+    for (size_t k = 0; k < count; k++)
+        if (!has[uploads[k].owner])
+            log_warn(&w->log, "the columns of %s wait for those of the others of its batch",
+                     study->owner[uploads[k].owner].name);
+    for (size_t k = 0; k < count; k++)
+        has[uploads[k].owner] = true;
+    for (size_t i = 0; i < study->owners; i++)
+        if (!has[i])
+            log_warn(&w->log, "%s has not uploaded yet; it should run trefoil share",
+                     study->owner[i].name);
+    memory_free(&has);
     return e;
 }
 
 static enum err load_uploads(struct worker *w)
 {
     struct upload *uploads = NULL;
-    struct engine_uploads list = {0};
     size_t count = 0, held;
     enum err e = store_uploads(w->o.store, &uploads, &count);
     held = count;
@@ -123,18 +136,15 @@ static enum err load_uploads(struct worker *w)
         e = round_uploads(w->net, w->o.study->terms.digest, uploads, &count, owner_name, w->o.study,
                           w->uploads_digest, &w->log);
     if (e == ERR_OK)
-        e = everybody_has_uploaded(w, uploads, count);
-    if (e == ERR_OK)
-        e = engine_uploads_new(&list, w->o.study, w->o.index, uploads, count);
+        e = enough_have_uploaded(w, uploads, count);
     if (e == ERR_OK) {
         net_enter(w->net, NET_COMPUTE);
-        e = engine_load(w->engine, &list);
+        e = engine_add(w->engine, uploads, count);
         net_enter(w->net, NET_OTHER);
     }
     for (size_t i = 0; i < held; i++)
         upload_clear(&uploads[i]);
     memory_free(&uploads);
-    engine_uploads_free(&list);
     return e;
 }
 

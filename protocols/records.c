@@ -68,6 +68,7 @@ struct tile {
     const struct records_shape *shape;
     size_t n; /* records, a multiple of 64 */
     size_t *row, rows;
+    unsigned *plane;     /* of each attribute: its first in `code` */
     struct planes *node; /* of each attribute: the tree's nodes of one level */
     struct planes *next; /* and the ANDs of the level below */
     struct planes code;  /* validity and code planes */
@@ -84,6 +85,7 @@ static void tile_free(struct tile *t)
             planes_free(&t->next[a]);
     }
     memory_free(&t->row);
+    memory_free(&t->plane);
     memory_free(&t->node);
     memory_free(&t->next);
     planes_free(&t->code);
@@ -93,19 +95,23 @@ static void tile_free(struct tile *t)
 
 static enum err tile_new(struct tile *t, const struct records_shape *shape, size_t n)
 {
+    unsigned plane = 1; /* the first is validity */
     *t = (struct tile){.shape = shape, .n = n};
     t->row = memory_array(shape->attributes, sizeof *t->row);
+    t->plane = memory_array(shape->attributes, sizeof *t->plane);
     t->node = memory_array(shape->attributes, sizeof *t->node);
     t->next = memory_array(shape->attributes, sizeof *t->next);
-    if (t->row == NULL || t->node == NULL || t->next == NULL)
+    if (t->row == NULL || t->plane == NULL || t->node == NULL || t->next == NULL)
         return ERR_NOMEM;
     for (size_t a = 0; a < shape->attributes; a++) {
         t->row[a] = t->rows;
+        t->plane[a] = plane;
+        plane += code_bits(shape->size[a]);
         t->rows += shape->size[a];
         TRY(planes_new(&t->node[a], shape->size[a], n));
         TRY(planes_new(&t->next[a], shape->size[a], n));
     }
-    TRY(planes_new(&t->code, records_bits(shape), n));
+    TRY(planes_new(&t->code, plane, n));
     TRY(planes_new(&t->hot, (unsigned)t->rows, n));
     return share16_new(&t->number, t->rows * n);
 }
@@ -140,14 +146,12 @@ static enum err grow_trees(struct party *p, struct tile *t, struct bits_gate *ga
     }
     for (unsigned level = 0; level < deepest; level++) {
         size_t count = 0;
-        unsigned plane = 1;
         for (size_t a = 0; a < shape->attributes; a++) {
             unsigned k = code_bits(shape->size[a]);
             for (uint32_t i = 0; level < k && i < nodes_at(shape->size[a], k - level); i++)
                 gates[count++] = (struct bits_gate){planes_plane(&t->next[a], i),
                                                     planes_plane(&t->node[a], i),
-                                                    planes_plane(&t->code, plane + level)};
-            plane += k;
+                                                    planes_plane(&t->code, t->plane[a] + level)};
         }
         TRY(bits_and_layer(p, gates, count));
         for (size_t a = 0; a < shape->attributes; a++) {
@@ -445,68 +449,146 @@ static enum err flush(struct party *p, const struct records_shape *shape, struct
     return e;
 }
 
-/* --- uploads --------------------------------------------------------------------------------------- */
+/* --- batches --------------------------------------------------------------------------------------- */
 
-/* Component `slot` of an upload, expanded: the vector itself, or *made from its seed. */
-static enum err stream_of(const struct records_upload *u, unsigned slot, size_t bytes,
-                          uint8_t **made, const uint8_t **stream)
+static unsigned part_bits(const struct records_shape *shape, const struct records_part *part)
 {
-    struct prg *prg = NULL;
-    enum err e;
-    if (u->seed[slot] == NULL) {
-        *stream = u->vector;
-        return ERR_OK;
-    }
-    *stream = *made = memory_array(bytes, 1);
-    e = *made == NULL ? ERR_NOMEM : prg_new(&prg, u->seed[slot]);
-    if (e == ERR_OK)
-        e = prg_fill(prg, *made, bytes);
-    prg_free(&prg);
-    return e;
+    unsigned bits = 1;
+    for (size_t k = 0; k < part->attributes; k++)
+        bits += code_bits(shape->size[part->attribute[k]]);
+    return bits;
 }
 
-/* Records [from, from + TILE) of a component as planes; past the end they are invalid and zero. */
-static void load(const struct records_shape *shape, const uint8_t *stream, size_t records,
-                 size_t from, size_t n, uint64_t *planes)
+static enum err check_batch(const struct records_shape *shape, const struct records_batch *b)
+{
+    size_t held = 0;
+    for (size_t i = 0; i < b->parts; i++)
+        held += b->part[i].attributes;
+    if (b->parts == 0 || held != shape->attributes)
+        return ERR_RANGE;
+    for (size_t a = 0; a < shape->attributes; a++) {
+        bool found = false;
+        for (size_t i = 0; i < b->parts; i++)
+            for (size_t k = 0; k < b->part[i].attributes; k++)
+                found = found || b->part[i].attribute[k] == a;
+        if (!found)
+            return ERR_RANGE;
+    }
+    return ERR_OK;
+}
+
+/* The two components of a part, expanded. */
+struct stream {
+    uint8_t *made[2]; /* from a seed */
+    const uint8_t *at[2];
+    size_t bytes;
+};
+
+static void stream_free(struct stream *s)
+{
+    for (unsigned slot = 0; slot < 2; slot++)
+        memory_wipe_free(&s->made[slot], s->bytes);
+}
+
+static enum err expand(const struct records_shape *shape, const struct records_part *part,
+                       size_t records, struct stream *s)
+{
+    s->bytes = part_bits(shape, part) * (records / 8 + (records % 8 != 0));
+    for (unsigned slot = 0; slot < 2; slot++) {
+        struct prg *prg = NULL;
+        enum err e;
+        if (part->seed[slot] == NULL) {
+            s->at[slot] = part->vector;
+            continue;
+        }
+        s->at[slot] = s->made[slot] = memory_array(s->bytes, 1);
+        e = s->made[slot] == NULL ? ERR_NOMEM : prg_new(&prg, part->seed[slot]);
+        if (e == ERR_OK)
+            e = prg_fill(prg, s->made[slot], s->bytes);
+        prg_free(&prg);
+        TRY(e);
+    }
+    return ERR_OK;
+}
+
+/* Records [from, from + n) of so many of a component's planes; past the end they are zero. */
+static void load_planes(const uint8_t *stream, size_t first, unsigned count, size_t records,
+                        size_t from, size_t n, uint64_t *planes)
 {
     size_t plane_bytes = records / 8 + (records % 8 != 0), left = records - from;
     size_t used = left < n ? left : n, bytes = used / 8 + (used % 8 != 0);
-    memset(planes, 0, records_bits(shape) * (n / 8));
-    for (unsigned k = 0; k < records_bits(shape); k++) {
+    memset(planes, 0, count * (n / 8));
+    for (unsigned k = 0; k < count; k++) {
         uint8_t *to = (uint8_t *)(planes + k * (n / 64));
-        memcpy(to, stream + k * plane_bytes + from / 8, bytes);
+        memcpy(to, stream + (first + k) * plane_bytes + from / 8, bytes);
         if (used % 8 != 0)
             to[bytes - 1] &= (uint8_t)((1u << (used % 8)) - 1);
     }
 }
 
-static enum err count_upload(struct party *p, struct tile *t, const struct records_upload *u,
-                             struct plan *plans, size_t plan_count, size_t *in_group)
+/* A part's validity to `valid`, its codes to where their attributes stand in the tile. */
+static void load_part(struct tile *t, const struct records_part *part, const struct stream *s,
+                      size_t records, size_t from, struct bits valid)
 {
-    size_t bytes = records_bytes(t->shape, u->records);
-    uint8_t *made[2] = {NULL, NULL};
-    const uint8_t *stream[2] = {NULL, NULL};
-    enum err e = stream_of(u, 0, bytes, &made[0], &stream[0]);
-    if (e == ERR_OK)
-        e = stream_of(u, 1, bytes, &made[1], &stream[1]);
-    for (size_t from = 0; e == ERR_OK && from < u->records; from += t->n) {
+    size_t plane = 1;
+    load_planes(s->at[0], 0, 1, records, from, t->n, valid.a);
+    load_planes(s->at[1], 0, 1, records, from, t->n, valid.b);
+    for (size_t k = 0; k < part->attributes; k++) {
+        unsigned bits = code_bits(t->shape->size[part->attribute[k]]);
+        struct planes code = planes_view(&t->code, t->plane[part->attribute[k]], bits);
+        load_planes(s->at[0], plane, bits, records, from, t->n, code.a);
+        load_planes(s->at[1], plane, bits, records, from, t->n, code.b);
+        plane += bits;
+    }
+}
+
+/* The tile's records from `from` on. `valid` has a plane for each part. */
+static enum err load_tile(struct party *p, struct tile *t, const struct records_batch *b,
+                          const struct stream *streams, size_t from, struct planes *valid)
+{
+    for (size_t i = 0; i < b->parts; i++)
+        load_part(t, &b->part[i], &streams[i], b->records, from, planes_plane(valid, (unsigned)i));
+    return bits_and_all(p, planes_plane(&t->code, 0), valid);
+}
+
+static enum err count_tiles(struct party *p, struct tile *t, const struct records_batch *b,
+                            const struct stream *streams, struct plan *plans, size_t plan_count,
+                            size_t *in_group)
+{
+    struct planes valid;
+    enum err e = planes_new(&valid, (unsigned)b->parts, t->n);
+    for (size_t from = 0; e == ERR_OK && from < b->records; from += t->n) {
         if (*in_group + t->n > GROUP) {
             e = flush(p, t->shape, plans, plan_count);
             *in_group = 0;
         }
-        load(t->shape, stream[0], u->records, from, t->n, t->code.a);
-        load(t->shape, stream[1], u->records, from, t->n, t->code.b);
+        if (e == ERR_OK)
+            e = load_tile(p, t, b, streams, from, &valid);
         if (e == ERR_OK)
             e = count_tile(p, t, plans, plan_count);
         *in_group += t->n;
     }
-    for (unsigned slot = 0; slot < 2; slot++)
-        memory_wipe_free(&made[slot], bytes);
+    planes_free(&valid);
+    return e;
+}
+
+static enum err count_batch(struct party *p, struct tile *t, const struct records_batch *b,
+                            struct plan *plans, size_t plan_count, size_t *in_group)
+{
+    struct stream *streams = memory_array(b->parts, sizeof *streams);
+    enum err e = streams == NULL ? ERR_NOMEM : check_batch(t->shape, b);
+    for (size_t i = 0; e == ERR_OK && i < b->parts; i++)
+        e = expand(t->shape, &b->part[i], b->records, &streams[i]);
+    if (e == ERR_OK)
+        e = count_tiles(p, t, b, streams, plans, plan_count, in_group);
+    for (size_t i = 0; streams != NULL && i < b->parts; i++)
+        stream_free(&streams[i]);
+    memory_free(&streams);
     return e;
 }
 
 enum err records_count(struct party *p, const struct records_shape *shape,
-                       const struct records_upload *uploads, size_t count,
+                       const struct records_batch *batches, size_t count,
                        struct records_query *queries, size_t query_count)
 {
     struct plan *plans = memory_array(query_count, sizeof *plans);
@@ -516,7 +598,7 @@ enum err records_count(struct party *p, const struct records_shape *shape,
     if (e == ERR_OK)
         e = tile_new(&t, shape, TILE);
     for (size_t i = 0; e == ERR_OK && i < count; i++)
-        e = count_upload(p, &t, &uploads[i], plans, query_count, &in_group);
+        e = count_batch(p, &t, &batches[i], plans, query_count, &in_group);
     if (e == ERR_OK && in_group > 0)
         e = flush(p, shape, plans, query_count);
     tile_free(&t);

@@ -5,6 +5,11 @@
  * records with invalid ones. Everything is XOR-shared, plane after plane (each plane padded to whole bytes):
  * components 0 and 1 are PRG seeds, component 2 a vector.
  *
+ * A batch is records that several owners hold together, each some of the attributes, joined by position; most
+ * often one owner holds them all. Each part has a validity bit of its own, and a record of the batch is valid
+ * where all of them are.
+ *
+ *   0  the AND of the parts' validity bits                       parts - 1 bits a server and record
  *   1  one-hot planes of each attribute, by a tree of ANDs from the validity bit down: so an invalid or
  *      out-of-range code counts nowhere, and a record at most once in a marginal, whatever an owner sends
  *   2  as numbers in Z_2^16                                      2 bytes a server, plane and record
@@ -40,11 +45,22 @@ size_t records_bytes(const struct records_shape *shape, size_t records);
 enum err records_pack(const struct records_shape *shape, uint16_t *const *column, size_t rows,
                       size_t records, uint8_t *vector) MUST_CHECK;
 
-/* One upload as a server holds it; as struct answers_upload. */
-struct records_upload {
-    size_t records;
+/*
+ * An owner's part of a batch as a server holds it, as struct answers_upload. What was packed had the shape of these
+ * attributes alone: indices of the whole shape, ascending.
+ */
+struct records_part {
+    size_t attributes;
+    const uint16_t *attribute;
     const uint8_t *seed[2];
     const uint8_t *vector;
+};
+
+/* Each attribute stands in exactly one of the parts. */
+struct records_batch {
+    size_t records;
+    size_t parts;
+    const struct records_part *part;
 };
 
 /* What is counted: a marginal's attributes, ascending; its counts are added to `out`. */
@@ -54,8 +70,9 @@ struct records_query {
     struct share64 out;
 };
 
+/* ERR_RANGE where a batch's parts do not hold each attribute once, or a query does not fit. */
 enum err records_count(struct party *p, const struct records_shape *shape,
-                       const struct records_upload *uploads, size_t count,
+                       const struct records_batch *batches, size_t count,
                        struct records_query *queries, size_t query_count) MUST_CHECK;
 
 #endif

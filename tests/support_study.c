@@ -74,6 +74,8 @@ static enum err write_study(struct support_study *s, const struct support_option
     fprintf(f, "noise: %s\n", o->noise != NULL ? o->noise : "box-muller");
     fprintf(f, "budget: {epsilon: %g, delta: 1e-6}\nrounds: %u\n",
             o->epsilon > 0 ? o->epsilon : 1.0, o->rounds > 0 ? o->rounds : 3);
+    if (o->more != NULL)
+        fprintf(f, "%s", o->more);
     fprintf(f, "deadlines: {connect: 3, round: %u}\n", o->round_s > 0 ? o->round_s : 20);
     fprintf(f, "servers:\n");
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
@@ -87,7 +89,11 @@ static enum err write_study(struct support_study *s, const struct support_option
     for (unsigned i = 0; i < s->owners; i++) {
         char name[16];
         snprintf(name, sizeof name, "o%u", i);
-        fprintf(f, "  - name: %s\n    max_rows: %u\n", name, 1000 << i);
+        fprintf(f, "  - name: %s\n", name);
+        if (o->part != NULL && o->part[i] != NULL)
+            fprintf(f, "%s", o->part[i]);
+        else
+            fprintf(f, "    max_rows: %u\n", 1000 << i);
         TRY(key(s, name, f, log));
     }
     fprintf(f, "analysts:\n  - name: a\n");

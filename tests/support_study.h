@@ -23,6 +23,9 @@ struct support_options {
     double epsilon;
     unsigned round_s; /* deadline */
     const char *noise;
+    const char *more; /* top-level keys more */
+    const char *const
+        *part; /* for each owner its lines after the name, or NULL for max_rows alone */
 };
 
 /* Makes folder, keys (s0.key .. s2.key, o0.key .., a.key), study.yaml, and loads it. */

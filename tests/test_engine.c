@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "parties/central.h"
 #include "parties/engine.h"
+#include "parties/pack.h"
 #include "parties/release.h"
 #include "parties/upload.h"
 #include "tests/support_study.h"
@@ -31,43 +32,43 @@ struct whole {
     struct aim_result *result[3];
     uint32_t selected[3][64];
     size_t selections[3];
+    bool in_steps; /* uploads come one by one */
 };
 
 /* --- owners' side -------------------------------------------------------------------------------- */
 
-/* What owner o sends of a table; `changed` is added to the first cell's count, or drops the last row. */
-static enum err pack(const struct study *study, unsigned o, const struct table *t, int changed,
-                     struct bytes *packed)
+/* Rows of owner o; all owners of a batch have the batch's, and its second one lacks the last of them. */
+static enum err rows_of(const struct whole *w, unsigned o, struct table **t)
 {
-    const struct workload *load = study->workload;
-    const struct domain *d = study->domain;
-    int64_t *counts = memory_array(load->maximal_cells, sizeof *counts);
-    uint32_t size[16];
-    const struct records_shape shape = {d->attributes, size};
-    uint64_t at = 0;
-    enum err e;
-    bytes_extend(packed, study_upload_bytes(study, o));
-    for (size_t a = 0; a < d->attributes; a++)
-        size[a] = d->attribute[a].size;
-    for (size_t q = 0; q < load->queries; q++)
-        if (load->query[q].maximal) {
-            table_marginal(t, &load->query[q].clique, counts + at);
-            at += load->query[q].cells;
-        }
-    counts[0] += changed;
-    if (study->owner[o].records)
-        e = records_pack(&shape, t->column, t->rows - (size_t)changed, study->owner[o].max_rows,
-                         packed->data);
-    else
-        e = answers_pack(counts, load->maximal_cells, study->owner[o].bits, packed->data);
-    memory_free(&counts);
+    unsigned first = (unsigned)w->s.study->owner[o].batch;
+    enum err e = support_table(t, w->s.study->domain, 300 + 500 * first, first);
+    if (e == ERR_OK && first != o)
+        (*t)->rows -= 40;
     return e;
 }
 
+/* The columns of `all` that owner o holds. */
+static enum err columns_of(const struct whole *w, unsigned o, const struct table *all,
+                           struct domain **own, struct table **t)
+{
+    const struct study_owner *owner = &w->s.study->owner[o];
+    uint16_t codes[DOMAIN_ATTRIBUTES_MAX];
+    TRY(pack_domain(own, w->s.study, o));
+    TRY(table_new(t, *own, all->rows));
+    for (size_t i = 0; i < all->rows; i++) {
+        for (size_t c = 0; c < owner->columns; c++)
+            codes[c] = all->column[owner->column[c]][i];
+        TRY(table_append(*t, codes));
+    }
+    return ERR_OK;
+}
+
+/* `changed`: without the last row. */
 static enum err share_one(struct whole *w, unsigned o, int changed, struct upload parts[3],
                           struct log *log)
 {
-    struct table *t = NULL;
+    struct table *all = NULL, *t = NULL;
+    struct domain *own = NULL;
     struct identity *me = NULL;
     struct bytes packed = {0};
     char path[SUPPORT_PATH], name[16];
@@ -76,17 +77,26 @@ static enum err share_one(struct whole *w, unsigned o, int changed, struct uploa
     support_study_file(&w->s, name, path);
     e = identity_load(&me, path, log);
     if (e == ERR_OK)
-        e = support_table(&t, w->s.study->domain, 300 + 500 * o, o);
+        e = rows_of(w, o, &all);
+    if (e == ERR_OK && changed)
+        all->rows--;
     if (e == ERR_OK)
-        e = pack(w->s.study, o, t, changed, &packed);
+        e = columns_of(w, o, all, &own, &t);
+    if (e == ERR_OK)
+        e = pack_table(w->s.study, o, study_upload_form(w->s.study, o), t, &packed);
     if (e == ERR_OK)
         e = upload_make(parts, me, w->s.study->terms.digest, study_upload_form(w->s.study, o),
                         &packed);
     for (unsigned i = 0; e == ERR_OK && i < 3; i++)
         parts[i].owner = o;
-    if (e == ERR_OK && !changed)
-        e = central_append(w->all, t);
+    /* whole rows count once: of a batch, those that its last owner has too */
+    if (e == ERR_OK && !changed && t->domain->attributes == w->s.study->domain->attributes)
+        e = central_append(w->all, all);
+    else if (e == ERR_OK && !changed && w->s.study->owner[o].batch != o)
+        e = central_append(w->all, all);
+    table_free(&all);
     table_free(&t);
+    domain_free(&own);
     identity_free(&me);
     bytes_clear(&packed);
     return e;
@@ -202,15 +212,11 @@ static enum err load_engine(struct whole *w, struct party *p, struct engine **en
 {
     static const uint8_t id[TAPE_ID_SIZE] = {1};
     struct upload held[OWNERS];
-    struct engine_uploads uploads = {0};
     enum err e = engine_new(engine, p, w->s.study, w->bounds, id, p->log);
     for (unsigned o = 0; o < OWNERS; o++)
         held[o] = w->parts[o][p->index];
-    if (e == ERR_OK)
-        e = engine_uploads_new(&uploads, w->s.study, p->index, held, OWNERS);
-    if (e == ERR_OK)
-        e = engine_load(*engine, &uploads);
-    engine_uploads_free(&uploads);
+    for (unsigned from = w->in_steps ? 1 : OWNERS; e == ERR_OK && from <= OWNERS; from++)
+        e = engine_add(*engine, held, from);
     return e;
 }
 
@@ -321,7 +327,7 @@ static void same_release(const struct aim_result *a, const struct aim_result *b,
     assert_true(a->loss == b->loss);
 }
 
-static void mpc_equals_plaintext(const struct support_options *o)
+static void mpc_equals_plaintext_in(const struct support_options *o, bool in_steps)
 {
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
     struct whole *w = memory_array(1, sizeof *w);
@@ -330,6 +336,7 @@ static void mpc_equals_plaintext(const struct support_options *o)
     struct replay replay = {.w = w};
     size_t cells = 0;
     whole_new(w, o);
+    w->in_steps = in_steps;
     assert_int_equal(three_run(77, run_mpc, w, &costs), ERR_OK);
     assert_int_equal(run_plain(w, &plain, &replay, &log), ERR_OK);
     for (unsigned i = 0; i < 3; i++)
@@ -351,6 +358,11 @@ static void mpc_equals_plaintext(const struct support_options *o)
     aim_result_free(&plain);
     whole_free(w);
     memory_free(&w);
+}
+
+static void mpc_equals_plaintext(const struct support_options *o)
+{
+    mpc_equals_plaintext_in(o, false);
 }
 
 static void a_whole_run_equals_the_plaintext_run(void **state)
@@ -379,18 +391,19 @@ static void a_run_with_discrete_noise_equals_too(void **state)
     mpc_equals_plaintext(&discrete);
 }
 
+static const char wide_domain[] = "domain:\n"
+                                  "  - {name: age, kind: integer, min: 0, max: 62}\n"
+                                  "  - {name: sex, kind: categorical, values: [f, m]}\n"
+                                  "  - {name: ward, kind: integer, min: 1, max: 19}\n"
+                                  "  - {name: dose, kind: numeric, min: 0, max: 1, bins: 6}\n";
+static const char wide_workload[] =
+    "\n  - {attributes: [age, sex, ward]}\n  - {attributes: [age, dose]}\n";
+
 /* A wide domain, so that small owners send records and large ones answers, in one study. */
 static void a_run_over_records_and_answers_equals_too(void **state)
 {
     const struct support_options mixed = {
-        .owners = OWNERS,
-        .rounds = 4,
-        .domain = "domain:\n"
-                  "  - {name: age, kind: integer, min: 0, max: 62}\n"
-                  "  - {name: sex, kind: categorical, values: [f, m]}\n"
-                  "  - {name: ward, kind: integer, min: 1, max: 19}\n"
-                  "  - {name: dose, kind: numeric, min: 0, max: 1, bins: 6}\n",
-        .workload = "\n  - {attributes: [age, sex, ward]}\n  - {attributes: [age, dose]}\n"};
+        .owners = OWNERS, .rounds = 4, .domain = wide_domain, .workload = wide_workload};
     struct whole *w = memory_array(1, sizeof *w);
     (void)state;
     whole_new(w, &mixed);
@@ -398,6 +411,92 @@ static void a_run_over_records_and_answers_equals_too(void **state)
     whole_free(w);
     memory_free(&w);
     mpc_equals_plaintext(&mixed);
+}
+
+/*
+ * Rows and columns split: one owner of whole rows, and two that hold different columns of the same rows, of which
+ * one has fewer, so that the last rows of the other count nowhere.
+ */
+static void a_run_over_rows_and_columns_of_several_owners_equals_too(void **state)
+{
+    static const char *const part[] = {
+        "    max_rows: 900\n    batch: city\n    columns: [died, age]\n", NULL,
+        "    max_rows: 900\n    batch: city\n    columns: [bmi, sex, ward]\n"};
+    const struct support_options split = {.owners = OWNERS, .rounds = 4, .part = part};
+    (void)state;
+    mpc_equals_plaintext(&split);
+}
+
+/* What a server has sent, in all phases. */
+static uint64_t bytes_sent(const struct party *p)
+{
+    uint64_t sum = 0;
+    for (unsigned k = 0; k < NET_PHASES; k++)
+        sum += net_counters(p->net, (enum net_phase)k)->payload_sent;
+    return sum;
+}
+
+/* Uploads that are counted cost nothing again, and a new one what it costs by itself. */
+static enum err add_more(struct party *p, void *shared)
+{
+    static const uint8_t id[TAPE_ID_SIZE] = {1};
+    struct whole *w = shared;
+    struct engine *g = NULL, *alone = NULL;
+    struct upload held[OWNERS];
+    uint64_t rounds, bytes, cost[2][2];
+    bool right = true;
+    for (unsigned o = 0; o < OWNERS; o++)
+        held[o] = w->parts[o][p->index];
+    TRY(engine_new(&g, p, w->s.study, w->bounds, id, p->log));
+    TRY(engine_new(&alone, p, w->s.study, w->bounds, id, p->log));
+    TRY(engine_add(g, held, OWNERS - 1));
+    for (unsigned k = 0; k < 2; k++) {
+        rounds = net_rounds(p->net);
+        bytes = bytes_sent(p);
+        TRY(k == 0 ? engine_add(g, held, OWNERS) : engine_add(alone, &held[OWNERS - 1], 1));
+        cost[k][0] = net_rounds(p->net) - rounds;
+        cost[k][1] = bytes_sent(p) - bytes;
+    }
+    right = cost[0][0] > 0 && cost[0][0] == cost[1][0] && cost[0][1] == cost[1][1];
+    rounds = net_rounds(p->net);
+    TRY(engine_add(g, held, OWNERS));
+    right = right && net_rounds(p->net) == rounds && g->tally.owners == OWNERS;
+    engine_free(&g);
+    engine_free(&alone);
+    return right ? ERR_OK : ERR_MISMATCH;
+}
+
+static void what_is_counted_is_not_counted_again(void **state)
+{
+    const struct support_options o = {.owners = OWNERS};
+    const struct support_options wide = {
+        .owners = OWNERS, .domain = wide_domain, .workload = wide_workload};
+    (void)state;
+    for (unsigned k = 0; k < 2; k++) {
+        struct whole *w = memory_array(1, sizeof *w);
+        whole_new(w, k == 0 ? &o : &wide);
+        assert_int_equal(three_run(3, add_more, w, NULL), ERR_OK);
+        whole_free(w);
+        memory_free(&w);
+    }
+}
+
+/* Answers, then records, each upload added to what is counted; a batch's second owner comes last. */
+static void a_run_added_up_in_steps_equals_too(void **state)
+{
+    static const char *const part[] = {
+        "    max_rows: 900\n    batch: city\n    columns: [dose, age]\n", NULL,
+        "    max_rows: 900\n    batch: city\n    columns: [sex, ward]\n"};
+    const struct support_options mixed = {
+        .owners = OWNERS, .rounds = 3, .domain = wide_domain, .workload = wide_workload};
+    const struct support_options split = {.owners = OWNERS,
+                                          .rounds = 3,
+                                          .domain = wide_domain,
+                                          .workload = wide_workload,
+                                          .part = part};
+    (void)state;
+    mpc_equals_plaintext_in(&mixed, true);
+    mpc_equals_plaintext_in(&split, true);
 }
 
 static enum err refuse_bad_requests(struct party *p, void *shared)
@@ -516,6 +615,9 @@ int main(void)
         cmocka_unit_test(a_run_over_three_ways_and_lists_equals_too),
         cmocka_unit_test(a_run_with_discrete_noise_equals_too),
         cmocka_unit_test(a_run_over_records_and_answers_equals_too),
+        cmocka_unit_test(a_run_over_rows_and_columns_of_several_owners_equals_too),
+        cmocka_unit_test(a_run_added_up_in_steps_equals_too),
+        cmocka_unit_test(what_is_counted_is_not_counted_again),
         cmocka_unit_test(requests_outside_the_study_are_refused),
         cmocka_unit_test(an_upload_is_the_same_again_and_cannot_be_altered),
     };

@@ -397,6 +397,16 @@ static const struct mistake mistakes[] = {
     {"max_rows: 500", "max_rows: 5e2", "34:26", "whole number"},
     {"max_rows: 500", "max_rows: 2147483647", "34:3", "need 32 bits; at most 31"},
     {"max_rows: 500, ", "", "34:5", "lacks the key \"max_rows\""},
+    {"max_rows: 500", "max_rows: 500, batch: x", "34:5", "\"batch\" without \"columns\""},
+    {"max_rows: 500", "max_rows: 500, columns: [age]", "34:5", "\"columns\" without \"batch\""},
+    {"max_rows: 500", "max_rows: 500, batch: X, columns: [age]", "34:38", "should be 1 to 31"},
+    {"max_rows: 500", "max_rows: 500, batch: x, columns: []", "34:50", "at least 1"},
+    {"max_rows: 500", "max_rows: 500, batch: x, columns: [agee]", "34:51", "mean \"age\"?"},
+    {"max_rows: 500", "max_rows: 500, batch: x, columns: [age, age]", "34:56", "comes twice"},
+    {"max_rows: 500", "max_rows: 500, batch: x, columns: [age, bmi]", "34:38",
+     "no owner of batch x holds the column ward"},
+    {"rounds: 4", "rounds: 4\nmin_owners: 0", "29:13", "from 1 to 2"},
+    {"rounds: 4", "rounds: 4\nmin_owners: 3", "29:13", "from 1 to 2"},
     {"  - {name: o0, max_rows: 500, key: @3}\n  - {name: o1, max_rows: 300, key: @4}\n", "  []\n",
      "34:3", "has 0 items"},
     {"  - {name: a0, key: @5}\n", "  {}\n", "37:3", "analysts is a mapping; it should be a list"},
@@ -559,6 +569,63 @@ static void differing(const struct study *a, const struct study *b, char *text, 
         snprintf(text + used, size - used, "%sroster", used > 0 ? " " : "");
 }
 
+/* Two owners of a batch: what each lacks or both have, and bounds that differ. */
+static void a_batchs_owners_fit_together(void **state)
+{
+    static const char o0[] = "{name: o0, max_rows: 500, key: @3}";
+    static const char o1[] = "{name: o1, max_rows: 300, key: @4}";
+    static const struct {
+        const char *first, *second, *place, *words;
+    } cases[] = {
+        {"{name: o0, max_rows: 500, key: @3, batch: x, columns: [ward, age]}",
+         "{name: o1, max_rows: 500, key: @4, batch: x, columns: [bmi, dose]}", NULL, NULL},
+        {"{name: o0, max_rows: 500, key: @3, batch: x, columns: [ward, age]}",
+         "{name: o1, max_rows: 300, key: @4, batch: x, columns: [bmi, dose]}", "35:5",
+         "max_rows 500 and 300, pad_to 500 and 300; make"},
+        {"{name: o0, max_rows: 500, key: @3, batch: x, columns: [ward, age]}",
+         "{name: o1, max_rows: 500, key: @4, batch: x, columns: [bmi, dose, age]}",
+         "35:", "o0 and o1 both hold the column age of batch x"},
+        {"{name: o0, max_rows: 500, key: @3, batch: x, columns: [ward, age]}",
+         "{name: o1, max_rows: 500, key: @4, batch: y, columns: [bmi, dose]}", "34",
+         "no owner of batch x holds the column bmi"},
+    };
+    struct fixture *f = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct bytes b = edited(base_text, o0, cases[i].first);
+        struct bytes c = edited((const char *)b.data, o1, cases[i].second);
+        struct study *s;
+        enum err e = parse_text(f, (const char *)c.data, &s);
+        assert_int_equal(e, cases[i].words == NULL ? ERR_OK : ERR_STUDY);
+        if (e == ERR_OK) {
+            bool has[2] = {true, false};
+            char got[256];
+            differing(f->base, s, got, sizeof got);
+            assert_string_equal(got, "bounds");
+            assert_int_equal(s->owner[1].batch, 0);
+            assert_int_equal(s->owner[0].columns, 2);
+            assert_int_equal(s->owner[0].column[0], 0); /* in the domain's order */
+            assert_int_equal(s->owner[1].column[1], 3);
+            assert_true(s->owner[0].records && s->owner[1].records);
+            /* 500 records of a validity bit and two columns: 4 + 2 bits; 1 + 3 bits */
+            assert_int_equal(study_upload_bytes(s, 0), (1 + 4 + 2) * 63);
+            assert_int_equal(study_upload_bytes(s, 1), (1 + 1 + 3) * 63);
+            assert_int_equal(s->count_bits, 9); /* of the batch once */
+            assert_int_equal(study_taking_part(s, has), 0);
+            assert_false(has[0]);
+            has[0] = has[1] = true;
+            assert_int_equal(study_taking_part(s, has), 2);
+        } else {
+            char begin[64];
+            snprintf(begin, sizeof begin, "error: t.yaml:%s", cases[i].place);
+            assert_int_equal(strncmp(f->sink, begin, strlen(begin)), 0);
+            assert_non_null(strstr(f->sink, cases[i].words));
+        }
+        study_free(&s);
+        bytes_clear(&c);
+        bytes_clear(&b);
+    }
+}
+
 static void the_parts_are_the_documented_ones(void **state)
 {
     static const char *const names[] = {"study", "domain", "workload", "budget",
@@ -608,6 +675,9 @@ static const struct {
     {"rounds: 4", "rounds: 4\nroster: 2", "roster"},
     {"rounds: 4", "rounds: 4\nrevoked: [@9]", "roster"},
     {"rounds: 4", "rounds: 4\nrevoked: [@3]", "roster"},
+    {"max_rows: 500", "max_rows: 500, batch: x, columns: [age, ward, bmi, dose]", ""},
+    {"rounds: 4", "rounds: 4\nmin_owners: 2", ""},
+    {"rounds: 4", "rounds: 4\nmin_owners: 1", "bounds"},
     {"key: @3", "key: @9", "roster"},
     {"  - {name: o1, max_rows: 300, key: @4}\n", "", "bounds roster"},
     {"name: a0", "name: ax", "roster"},
@@ -632,7 +702,7 @@ static void any_value_changes_its_part(void **state)
         bool terms;
         assert_int_equal(parse_edit(f, changes[i].find, changes[i].replace, &s), ERR_OK);
         differing(f->base, s, got, sizeof got);
-        terms = strcmp(changes[i].changes, "roster") != 0;
+        terms = changes[i].changes[0] != '\0' && strcmp(changes[i].changes, "roster") != 0;
         if (strcmp(got, changes[i].changes) != 0 || same_terms(f->base, s) == terms) {
             print_error("\"%s\" -> \"%s\": %s differs, not %s\n", changes[i].find,
                         changes[i].replace, got, changes[i].changes);
@@ -868,6 +938,31 @@ static void the_description_says_what_matters(void **state)
     free(text);
 }
 
+static void columns_are_described(void **state)
+{
+    static const char *const said[] = {
+        "columns age, ward; the others at o1", "columns bmi, dose; the others at o0",
+        "row i of one belongs to row i of the others", "at least 1 of these 2"};
+    struct fixture *f = *state;
+    struct bytes b = edited(base_text, "{name: o0, max_rows: 500",
+                            "{name: o0, batch: x, columns: [age, ward], max_rows: 500");
+    struct bytes c = edited((const char *)b.data, "{name: o1, max_rows: 300",
+                            "{name: o1, batch: x, columns: [bmi, dose], max_rows: 500");
+    struct bytes d = edited((const char *)c.data, "rounds: 4", "rounds: 4\nmin_owners: 1");
+    struct study *s;
+    char *text;
+    assert_int_equal(parse_text(f, (const char *)d.data, &s), ERR_OK);
+    text = description(s, NULL);
+    for (size_t i = 0; i < sizeof said / sizeof said[0]; i++)
+        if (strstr(text, said[i]) == NULL)
+            fail_msg("does not say \"%s\":\n%s", said[i], text);
+    free(text);
+    study_free(&s);
+    bytes_clear(&b);
+    bytes_clear(&c);
+    bytes_clear(&d);
+}
+
 static void the_reader_is_told_their_part(void **state)
 {
     static const struct {
@@ -1029,6 +1124,7 @@ int main(void)
         cmocka_unit_test(bounds_give_the_bits_of_counts),
         cmocka_unit_test(defaults_are_the_documented_ones),
         cmocka_unit_test(every_mistake_has_its_place),
+        cmocka_unit_test(a_batchs_owners_fit_together),
         cmocka_unit_test(whole_files_have_their_errors),
         cmocka_unit_test(the_mapping_form_of_a_domain_has_its_errors),
         cmocka_unit_test(all_of_too_many_attributes_is_refused_before_it_is_built),
@@ -1043,6 +1139,7 @@ int main(void)
         cmocka_unit_test(a_domain_as_mapping_is_ordered_by_name),
         cmocka_unit_test(the_fingerprint_is_of_the_terms),
         cmocka_unit_test(the_description_says_what_matters),
+        cmocka_unit_test(columns_are_described),
         cmocka_unit_test(the_reader_is_told_their_part),
         cmocka_unit_test(the_template_loads_once_keys_are_in),
         cmocka_unit_test(the_demos_data_fit_its_domain),

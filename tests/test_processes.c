@@ -87,10 +87,13 @@ static void scene_new(struct scene *c, const struct support_options *o)
     assert_int_equal(support_study_new(&c->s, o, &quiet), ERR_OK);
     assert_int_equal(table_new(&c->all, c->s.study->domain, 0), ERR_OK);
     for (unsigned i = 0; i < c->s.owners; i++) {
+        size_t batch = c->s.study->owner[i].batch; /* its owners have the same rows */
         struct table *t = NULL;
-        assert_int_equal(support_table(&t, c->s.study->domain, 400 + 500 * i, 10 + i), ERR_OK);
+        assert_int_equal(support_table(&t, c->s.study->domain, 400 + 500 * batch, 10 + batch),
+                         ERR_OK);
         assert_int_equal(table_write_csv(file(c, "o%u.csv", i), t, 1, &quiet), ERR_OK);
-        assert_int_equal(central_append(c->all, t), ERR_OK);
+        if (batch == i)
+            assert_int_equal(central_append(c->all, t), ERR_OK);
         table_free(&t);
     }
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
@@ -214,6 +217,57 @@ static void a_study_over_real_processes(void **state)
     }
     assert_int_equal(run_study(&c, "a.key", 4), 5);
     check_audit(&c, 3, 4);
+    scene_free(&c);
+}
+
+/* An owner of whole rows, and two of columns, whose file has the others' as well: those stay where they are. */
+static void rows_and_columns_over_real_processes(void **state)
+{
+    static const char *const part[] = {
+        "    max_rows: 900\n    batch: city\n    columns: [age, died]\n",
+        "    max_rows: 900\n    batch: city\n    columns: [sex, ward, bmi]\n", NULL};
+    const struct support_options o = {
+        .owners = OWNERS, .rounds = 3, .part = part, .more = "min_owners: 2\n"};
+    struct scene c;
+    (void)state;
+    scene_new(&c, &o);
+    assert_int_equal(share_own(&c, 0), 0);
+    assert_true(support_contains(file(&c, "share%u.log", 0), "rows of 2 columns, padded to 900"));
+    /* two of three have uploaded, but one's columns wait for the rest of its rows */
+    assert_int_equal(share_own(&c, 2), 0);
+    assert_int_equal(run_study(&c, "a.key", 0), 1);
+    assert_true(support_contains(file(&c, "run%u.log", 0), "the columns of o0 wait for"));
+    assert_int_equal(share_own(&c, 1), 0);
+    assert_int_equal(run_study(&c, "a.key", 1), 0);
+    check_measurements(&c, file(&c, "out%u/measurements.json", 1),
+                       c.s.study->workload->one_ways + 3);
+    scene_free(&c);
+}
+
+static void a_run_begins_with_fewer_owners_where_the_study_says_so(void **state)
+{
+    const struct support_options o = {.owners = OWNERS, .rounds = 2, .more = "min_owners: 2\n"};
+    struct scene c;
+    struct table *all = NULL;
+    (void)state;
+    scene_new(&c, &o);
+    assert_int_equal(share_own(&c, 2), 0);
+    assert_int_equal(run_study(&c, "a.key", 0), 1);
+    assert_true(support_contains(file(&c, "run%u.log", 0), "1 of 3 owners' rows are here"));
+    assert_int_equal(share_own(&c, 0), 0);
+    assert_int_equal(run_study(&c, "a.key", 1), 0);
+    /* what comes out is of these two */
+    assert_int_equal(table_new(&all, c.s.study->domain, 0), ERR_OK);
+    for (unsigned i = 0; i < OWNERS; i += 2) {
+        struct table *t = NULL;
+        assert_int_equal(support_table(&t, c.s.study->domain, 400 + 500 * i, 10 + i), ERR_OK);
+        assert_int_equal(central_append(all, t), ERR_OK);
+        table_free(&t);
+    }
+    table_free(&c.all);
+    c.all = all;
+    check_measurements(&c, file(&c, "out%u/measurements.json", 1),
+                       c.s.study->workload->one_ways + 2);
     scene_free(&c);
 }
 
@@ -347,6 +401,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_study_over_real_processes),
+        cmocka_unit_test(rows_and_columns_over_real_processes),
+        cmocka_unit_test(a_run_begins_with_fewer_owners_where_the_study_says_so),
         cmocka_unit_test(a_dead_server_is_an_error_in_time_and_can_come_back),
         cmocka_unit_test(a_server_killed_in_the_middle_of_a_run),
         cmocka_unit_test(other_terms_are_named),
