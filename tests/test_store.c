@@ -146,6 +146,7 @@ static void a_batch_is_kept_whole_or_not_at_all(void **state)
     other = b.parts[1];
     other.owner = 0;
     other.id[0] ^= 1;
+    other.vector.size = study_form_bytes(b.s.study, other.owner, other.form);
     for (int lost = 1; lost >= 0; lost--) {
         assert_int_equal(store_batch(b.store[1]), ERR_OK);
         assert_int_equal(store_put(b.store[1], &b.parts[1], &complete), ERR_OK);
