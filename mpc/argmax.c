@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define TILE ((size_t)1 << 20) /* pairs compared at a time: 26 bytes a pair on the wire */
+#define TILE ((size_t)1 << 20) /* pairs compared at a time: some 20 bytes a pair on the wire */
 
 uint64_t argmax_field_product(uint64_t x, uint64_t y)
 {

@@ -63,6 +63,7 @@ struct cursor {
 struct layer {
     struct party *p;
     const struct bits_term *terms;
+    unsigned products; /* terms of an output */
     struct cursor make, keep, take;
 };
 
@@ -72,7 +73,7 @@ static const struct bits_term *next_run(const struct layer *l, struct cursor *c,
 {
     size_t all;
     while ((all = bits_words(l->terms[c->term].out.n)) == c->at)
-        *c = (struct cursor){c->term + 1, 0};
+        *c = (struct cursor){c->term + l->products, 0};
     *words = all - c->at < *words ? all - c->at : *words;
     *at = c->at;
     c->at += *words;
@@ -85,8 +86,11 @@ static enum err layer_make(void *self, size_t offset, uint8_t *out, size_t n)
     (void)offset;
     for (size_t left = n / 8, k, at; left > 0; left -= k) {
         const struct bits_term *t = next_run(l, &l->make, (k = left, &k), &at);
-        l->p->kernel->gate((uint64_t *)(void *)(out + n - 8 * left), t->x.a + at, t->x.b + at,
-                           t->y.a + at, t->y.b + at, t->c.a != NULL ? t->c.a + at : NULL, k);
+        uint64_t *z = (uint64_t *)(void *)(out + n - 8 * left);
+        const uint64_t *sum = t->c.a != NULL ? t->c.a + at : NULL;
+        for (unsigned i = 0; i < l->products && t[i].x.a != NULL; i++, sum = z)
+            l->p->kernel->gate(z, t[i].x.a + at, t[i].x.b + at, t[i].y.a + at, t[i].y.b + at, sum,
+                               k);
     }
     TRY(prg_xor(l->p->prg[0][PRG_ZERO], out, n));
     return prg_xor(l->p->prg[1][PRG_ZERO], out, n);
@@ -112,9 +116,10 @@ static void layer_take(void *self, size_t offset, const uint8_t *in, size_t n)
     }
 }
 
-static enum err run_layer(struct party *p, const struct bits_term *terms, size_t count, bool apart)
+static enum err run_layer(struct party *p, const struct bits_term *terms, size_t count,
+                          unsigned products, bool apart)
 {
-    struct layer l = {.p = p, .terms = terms};
+    struct layer l = {.p = p, .terms = terms, .products = products};
     struct party_reshare r = {
         .p = p,
         .apart = apart,
@@ -124,13 +129,18 @@ static enum err run_layer(struct party *p, const struct bits_term *terms, size_t
         .self = &l,
     };
     for (size_t t = 0; t < count; t++)
-        r.bytes += bits_words(terms[t].out.n) * sizeof(uint64_t);
+        r.bytes += bits_words(terms[products * t].out.n) * sizeof(uint64_t);
     return party_reshare(&r);
 }
 
 enum err bits_terms(struct party *p, const struct bits_term *terms, size_t count)
 {
-    return run_layer(p, terms, count, true);
+    return run_layer(p, terms, count, 1, true);
+}
+
+enum err bits_sums(struct party *p, const struct bits_term *terms, size_t count, unsigned products)
+{
+    return run_layer(p, terms, count, products, true);
 }
 
 /* Addresses from the lowest to the highest that a set of vectors spans. */
@@ -176,7 +186,7 @@ enum err bits_and_layer(struct party *p, const struct bits_gate *gates, size_t c
     for (size_t g = 0; e == ERR_OK && g < count; g++)
         terms[g] = (struct bits_term){gates[g].out, gates[g].x, gates[g].y, {0}};
     if (e == ERR_OK)
-        e = run_layer(p, terms, count, are_apart(terms, count));
+        e = run_layer(p, terms, count, 1, are_apart(terms, count));
     scratch_release(p->scratch, mark);
     return e;
 }

@@ -38,6 +38,13 @@ struct bits_term {
 };
 enum err bits_terms(struct party *p, const struct bits_term *terms, size_t count) MUST_CHECK;
 
+/*
+ * The same where each output is the sum of `products` products, still at the cost of one: terms[products k ..] are
+ * output k's, of which the first names out and c; those with x.a = NULL add nothing.
+ */
+enum err bits_sums(struct party *p, const struct bits_term *terms, size_t count,
+                   unsigned products) MUST_CHECK;
+
 enum err bits_and(struct party *p, struct bits out, struct bits x, struct bits y) MUST_CHECK;
 
 /* out = AND of `width` planes, destroying them; ceil(log2 width) rounds. */

@@ -39,6 +39,7 @@ struct splitting {
     struct party *p;
     struct planes *u, *t;
     struct parts s;
+    unsigned digits; /* planes of digits; those above hold products of two */
 };
 
 /* The stretch of one plane of a part at word `at` of the part's planes one after the other. */
@@ -84,8 +85,20 @@ static void zero_part(uint64_t *planes, size_t n, struct part part, unsigned wid
 static void slice_part(const struct splitting *c, const uint64_t *v, struct part part,
                        uint64_t *planes)
 {
-    kernel_slice64(c->p->kernel, v + 64 * part.begin, part_lanes(&c->s, part), c->u->width,
+    kernel_slice64(c->p->kernel, v + 64 * part.begin, part_lanes(&c->s, part), c->digits,
                    planes + part.begin, bits_words(c->u->n));
+}
+
+/* The products of digits in a part that is known. */
+static void pair_part(const struct splitting *c, struct part part, uint64_t *planes)
+{
+    const size_t stride = bits_words(c->u->n);
+    for (unsigned k = 0; c->digits + k < c->u->width; k++) {
+        const uint64_t *low = planes + 2 * k * stride, *high = low + stride;
+        uint64_t *to = planes + (c->digits + k) * stride;
+        for (size_t w = part.begin; w < part.end; w++)
+            to[w] = low[w] & high[w];
+    }
 }
 
 /* The bits of a + b in part j, a few lanes at a time. */
@@ -97,14 +110,20 @@ static void slice_sum(const struct splitting *c, struct share64 x)
         size_t k = lanes - at < 512 ? lanes - at : 512;
         for (size_t i = 0; i < k; i++)
             sum[i] = x.a[from + at + i] + x.b[from + at + i];
-        kernel_slice64(c->p->kernel, sum, k, c->u->width, c->u->b + (from + at) / 64,
+        kernel_slice64(c->p->kernel, sum, k, c->digits, c->u->b + (from + at) / 64,
                        bits_words(x.n));
     }
 }
 
 enum err convert_split(struct party *p, struct planes *u, struct planes *t, struct share64 x)
 {
-    struct splitting c = {p, u, t, parts_of(p, x.n)};
+    return convert_split_pairs(p, u, t, u->width, x);
+}
+
+enum err convert_split_pairs(struct party *p, struct planes *u, struct planes *t, unsigned digits,
+                             struct share64 x)
+{
+    struct splitting c = {p, u, t, parts_of(p, x.n), digits};
     const unsigned width = u->width;
     const struct net_flow flow = {
         .to = NET_NEXT,
@@ -116,12 +135,14 @@ enum err convert_split(struct party *p, struct planes *u, struct planes *t, stru
         .self = &c,
     };
     slice_sum(&c, x);
+    pair_part(&c, c.s.j, u->b);
     zero_part(t->a, x.n, c.s.j, width);
     zero_part(t->b, x.n, c.s.j, width);
     /* where this is j+2: F is known, t is component a */
     zero_part(u->a, x.n, c.s.j2, width);
     zero_part(t->b, x.n, c.s.j2, width);
     slice_part(&c, x.a, c.s.j2, t->a);
+    pair_part(&c, c.s.j2, t->a);
     for (size_t at = 0, k; at < width * part_words(c.s.j2); at += k) {
         uint64_t *mask = stretch(u->b, x.n, c.s.j2, at, (k = SIZE_MAX, &k));
         TRY(prg_fill(p->prg[1][PRG_INPUT], mask, 8 * k));
@@ -130,6 +151,7 @@ enum err convert_split(struct party *p, struct planes *u, struct planes *t, stru
     zero_part(u->b, x.n, c.s.j1, width);
     zero_part(t->a, x.n, c.s.j1, width);
     slice_part(&c, x.b, c.s.j1, t->b);
+    pair_part(&c, c.s.j1, t->b);
     return party_stream(p, &flow);
 }
 

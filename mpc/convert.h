@@ -16,6 +16,12 @@
  */
 enum err convert_split(struct party *p, struct planes *u, struct planes *t,
                        struct share64 x) MUST_CHECK;
+/*
+ * The same of `digits` bits, and then, plane by plane, of products that who knows u or t makes by himself: plane
+ * digits + k is the product of bits 2k and 2k + 1.
+ */
+enum err convert_split_pairs(struct party *p, struct planes *u, struct planes *t, unsigned digits,
+                             struct share64 x) MUST_CHECK;
 
 /* out = the low out.width bits of x. A split, then an adder: 2 + ceil(log2 width) rounds. */
 enum err convert_to_bits(struct party *p, struct planes *out, struct share64 x) MUST_CHECK;

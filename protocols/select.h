@@ -5,7 +5,7 @@
  *
  * score_q from protocols/score.h, g_q the next Gumbels of the tape (one a candidate, in their
  * order), m_q and penalty_q public integers. LEAKS: the index, through mpc/argmax.h, with reason
- * SELECTED_INDEX. Rounds: those of the score, then 2 + ceil(log2 (width-1)) and 1.
+ * SELECTED_INDEX. Rounds: those of the score, then those of argmax_open().
  */
 #ifndef TREFOIL_PROTOCOLS_SELECT_H
 #define TREFOIL_PROTOCOLS_SELECT_H

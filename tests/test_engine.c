@@ -12,6 +12,7 @@
 #include "parties/engine.h"
 #include "parties/pack.h"
 #include "parties/release.h"
+#include "parties/round.h"
 #include "parties/upload.h"
 #include "tests/support_study.h"
 #include "tests/support_three.h"
@@ -132,16 +133,26 @@ static enum err remember(struct seat *s, enum tape_kind kind, size_t n)
     return ERR_OK;
 }
 
+/* Exchanges of a round, those around it included, but for what is made of the tape. */
+#define ROUNDS_MAX 20
+
 static enum err perform(struct seat *s, struct request *r, size_t *selected, int64_t *values)
 {
-    static const uint8_t seed[32] = {5};
+    const struct round_statement statement = {.verdict = ERR_OK};
+    struct net *net = s->engine->party->net;
+    uint8_t seed[32];
     struct engine_step step;
     size_t measured = 0;
-    uint64_t rounds;
+    uint64_t rounds = net_rounds(net), noise;
     enum err e;
     TRY(engine_prepare(s->engine, r, &step));
-    e = engine_reserve(s->engine, &step);
-    rounds = net_rounds(s->engine->party->net);
+    e = round_agree(net, &statement, s->engine->log);
+    noise = net_rounds(net);
+    if (e == ERR_OK)
+        e = engine_reserve(s->engine, &step);
+    noise = net_rounds(net) - noise;
+    if (e == ERR_OK)
+        e = round_confirm(net, e, seed, s->engine->log);
     if (e == ERR_OK)
         e = remember(s, TAPE_GUMBEL, step.gumbel);
     if (e == ERR_OK)
@@ -150,9 +161,9 @@ static enum err perform(struct seat *s, struct request *r, size_t *selected, int
         e = engine_perform(s->engine, &step, seed, selected, values, &measured);
     /* of the Gaussians that were ready for the largest candidate only these were used */
     s->w->used[TAPE_GAUSS][s->index] -= step.gauss - measured;
-    rounds = net_rounds(s->engine->party->net) - rounds;
-    if (e == ERR_OK && r->kind == REQUEST_SELECT && rounds > 18)
-        e = ERR_RANGE; /* 20 with the two around it, see parties/round.h */
+    rounds = net_rounds(net) - rounds - noise;
+    if (e == ERR_OK && rounds > ROUNDS_MAX)
+        e = ERR_RANGE;
     engine_step_clear(&step);
     return e;
 }

@@ -197,7 +197,7 @@ static inline enum err all_argmax(struct party *p, struct secrets *s)
 {
     static const uint8_t seed[ARGMAX_SEED_SIZE] = {1, 2, 3};
     size_t index;
-    return argmax_open(p, share64_view(s->x, 0, 50), 40, seed, &index);
+    return argmax_open(p, share64_view(s->x, 0, 60), 40, seed, &index);
 }
 
 static const struct {

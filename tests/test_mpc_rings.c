@@ -436,7 +436,7 @@ static void argmax_of_a_thousand_takes_at_most_ten_rounds(void **state)
     execute(c, run_argmax);
     for (int s = 0; s < 3; s++)
         assert_int_equal(c->index[s], best);
-    assert_int_equal(c->costs.rounds, 9);
+    assert_int_equal(c->costs.rounds, 8);
     assert_int_equal(c->costs.opened_values[OPEN_SELECTED_INDEX], 1000);
     finish(c);
 }
@@ -452,7 +452,7 @@ static void argmax_of_many_is_tiled(void **state)
     execute(c, run_argmax);
     for (int s = 0; s < 3; s++)
         assert_int_equal(c->index[s], 1234);
-    assert_int_equal(c->costs.rounds, 2 * 6 + 1);
+    assert_int_equal(c->costs.rounds, 2 * 5 + 1);
     finish(c);
 }
 

@@ -289,6 +289,87 @@ static void estimates_out_of_bounds_are_refused(void **state)
     memory_free(&r);
 }
 
+/* --- the rounds of a round ------------------------------------------------------------------------ */
+
+#define MANY 1000
+
+struct crowd {
+    unsigned bits; /* l */
+    uint64_t counts[MANY];
+    uint64_t estimate[MANY];
+    size_t index[3];
+    uint64_t rounds[3]; /* of a selection and a measurement, by server */
+};
+
+/* MANY marginals of one cell, which all are candidates. */
+static enum err select_of_many(struct party *p, void *shared)
+{
+    struct crowd *c = shared;
+    static const uint8_t id[TAPE_ID_SIZE], seed[ARGMAX_SEED_SIZE];
+    uint64_t ones[MANY], multiplier[MANY], penalty[MANY] = {0};
+    struct score_candidate *candidates = memory_array(MANY, sizeof *candidates);
+    const struct select_request request = {.candidates = MANY,
+                                           .candidate = candidates,
+                                           .multiplier = multiplier,
+                                           .penalty = penalty,
+                                           .shift = 24,
+                                           .width = 64,
+                                           .seed = seed};
+    struct counts *counts = NULL;
+    struct share64 x;
+    struct tape tape;
+    int64_t value;
+    for (size_t q = 0; q < MANY; q++) {
+        candidates[q] = (struct score_candidate){q, &c->estimate[q]};
+        ones[q] = 1;
+        multiplier[q] = 1000;
+    }
+    TRY(counts_new(&counts, ones, MANY, c->bits));
+    TRY(three_share64(p, &x, c->counts, MANY, 1));
+    for (size_t q = 0; q < MANY; q++)
+        ring64_copy(counts_query(counts, q), share64_view(x, q, 1));
+    TRY(counts_finish(p, counts));
+    tape_start(&tape, id, TAPE_BOX_MULLER);
+    TRY(tape_reserve(p, &tape, TAPE_GUMBEL, MANY));
+    TRY(tape_reserve(p, &tape, TAPE_GAUSS, 1));
+    c->rounds[p->index] = net_rounds(p->net);
+    TRY(select_index(p, counts, &tape, &request, &c->index[p->index]));
+    TRY(measure_open(p, counts, &tape, &(uint32_t){(uint32_t)c->index[p->index]}, 1, 1000, &value));
+    c->rounds[p->index] = net_rounds(p->net) - c->rounds[p->index];
+    tape_free(&tape);
+    counts_free(&counts);
+    share64_free(&x);
+    memory_free(&candidates);
+    return ERR_OK;
+}
+
+/* With the two around it (parties/round.h) at most twenty, however wide counts are. */
+static void a_round_of_a_thousand_candidates_takes_at_most_eighteen(void **state)
+{
+    static const struct {
+        unsigned bits, rounds;
+    } widths[] = {{17, 17}, {32, 17}, {33, 18}, {40, 18}};
+    (void)state;
+    for (size_t k = 0; k < sizeof widths / sizeof *widths; k++) {
+        struct crowd *c = memory_array(1, sizeof *c);
+        const uint64_t most = ((uint64_t)1 << widths[k].bits) - 1;
+        uint64_t s = k;
+        c->bits = widths[k].bits;
+        for (size_t q = 0; q < MANY; q++) {
+            c->counts[q] = three_random(&s) & most / 4;
+            c->estimate[q] = (three_random(&s) & most / 2) << SCORE_BITS;
+        }
+        c->counts[700] = most; /* by far the worst, so that noise does not matter */
+        c->estimate[700] = 0;
+        assert_int_equal(three_run(k, select_of_many, c, NULL), ERR_OK);
+        for (unsigned i = 0; i < 3; i++) {
+            assert_int_equal(c->index[i], 700);
+            assert_int_equal(c->rounds[i], widths[k].rounds);
+        }
+        memory_free(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -296,6 +377,7 @@ int main(void)
         cmocka_unit_test(an_owner_cannot_share_what_does_not_fit),
         cmocka_unit_test(select_and_measure_equal_plain_arithmetic),
         cmocka_unit_test(estimates_out_of_bounds_are_refused),
+        cmocka_unit_test(a_round_of_a_thousand_candidates_takes_at_most_eighteen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
