@@ -7,12 +7,14 @@
 #include "aim/sample.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/secret.h"
 #include "parties/central.h"
 #include "parties/client.h"
 #include "parties/command.h"
 #include "parties/demo_data.h"
 #include "parties/process.h"
+#include "parties/report.h"
 
 #include <arpa/inet.h>
 #include <ftw.h>
@@ -313,26 +315,69 @@ static enum err error_of_central(const struct demo *d, const struct table *table
     return e;
 }
 
-static enum err show_errors(const struct demo *d)
+/* Errors against all patients: Trefoil's, central AIM's, each hospital's alone. */
+#define TABLES (2 + DEMO_HOSPITALS)
+struct errors {
+    char name[TABLES][64];
+    double error[TABLES];
+};
+
+static enum err find_errors(const struct demo *d, struct errors *x)
 {
     char path[PATH];
-    double error;
     path_of(d, path, "%s", "result/synthetic.csv");
-    TRY(error_of_csv(d, path, &error));
+    snprintf(x->name[0], sizeof x->name[0], "Trefoil: five hospitals, nobody sees the rows");
+    TRY(error_of_csv(d, path, &x->error[0]));
+    snprintf(x->name[1], sizeof x->name[1], "central AIM: a curator sees all rows");
+    TRY(error_of_central(d, d->all, &x->error[1]));
+    for (unsigned i = 0; i < DEMO_HOSPITALS; i++) {
+        snprintf(x->name[2 + i], sizeof x->name[2 + i], "%s alone (%zu patients)",
+                 demo_hospitals[i].name, d->hospital[i]->rows);
+        TRY(error_of_central(d, d->hospital[i], &x->error[2 + i]));
+    }
+    return ERR_OK;
+}
+
+static void show_errors(const struct demo *d, const struct errors *x)
+{
     printf("\nError against all %zu patients: mean over the %zu two-way marginals of sum |p - q|,\n"
            "from 0 (alike) to 2. Only a demo can compute this.\n\n",
            d->all->rows, d->study->workload->cliques);
-    printf("  %-44s %.3f\n", "Trefoil: five hospitals, nobody sees the rows", error);
-    TRY(error_of_central(d, d->all, &error));
-    printf("  %-44s %.3f\n", "central AIM: a curator sees all rows", error);
-    for (unsigned i = 0; i < DEMO_HOSPITALS; i++) {
-        char what[64];
-        snprintf(what, sizeof what, "%s alone (%zu patients)", demo_hospitals[i].name,
-                 d->hospital[i]->rows);
-        TRY(error_of_central(d, d->hospital[i], &error));
-        printf("  %-44s %.3f\n", what, error);
+    for (unsigned i = 0; i < TABLES; i++)
+        printf("  %-46s %.3f\n", x->name[i], x->error[i]);
+}
+
+/* The run's report once more, now with the truth beside, which no real study has. */
+static enum err write_report(const struct demo *d, const struct errors *x)
+{
+    const struct workload *w = d->study->workload;
+    const char *name[TABLES];
+    int64_t *counts = NULL, **one_way = memory_array(w->one_ways, sizeof *one_way);
+    struct report_truth truth = {.rows = d->all->rows, .comparisons = TABLES, .error = x->error};
+    char folder[PATH];
+    uint64_t cells = 0;
+    enum err e = one_way != NULL ? ERR_OK : ERR_NOMEM;
+    path_of(d, folder, "%s", "result");
+    for (size_t i = 0; i < w->one_ways; i++)
+        cells += w->query[i].cells;
+    counts = memory_array(cells, sizeof *counts);
+    if (counts == NULL)
+        e = ERR_NOMEM;
+    cells = 0;
+    for (size_t i = 0; e == ERR_OK && i < w->one_ways; i++) {
+        one_way[i] = counts + cells;
+        table_marginal(d->all, &w->query[i].clique, one_way[i]);
+        cells += w->query[i].cells;
     }
-    return ERR_OK;
+    for (unsigned i = 0; i < TABLES; i++)
+        name[i] = x->name[i];
+    truth.name = name;
+    truth.one_way = (const int64_t *const *)one_way;
+    if (e == ERR_OK)
+        e = report_write(folder, d->study, &truth, d->log);
+    memory_free(&counts);
+    memory_free(&one_way);
+    return e;
 }
 
 static json_int_t number(const json_t *object, const char *key)
@@ -419,9 +464,10 @@ static void show_guarantee(const struct demo *d)
         "opened value in its audit.log. Two servers that collude could read everything.\n",
         d->study->epsilon, d->study->delta, d->study->epsilon, exp(d->study->epsilon),
         d->study->delta);
-    printf("\nEverything is in %s: the study, the hospitals' tables, the servers' logs and audit\n"
-           "logs, result/synthetic.csv and result/measurements.json.\n",
-           d->folder);
+    printf(
+        "\nEverything is in %s: the study, the hospitals' tables, the\n"
+        "servers' logs and audit logs, and result/, whose report.html shows it all in a browser.\n",
+        d->folder);
 }
 
 /* ------------------------------------------------------------------------------------------------- */
@@ -434,6 +480,7 @@ static void step(const char *what)
 
 static enum err play(struct demo *d, const char *folder, uint64_t seed)
 {
+    struct errors errors;
     TRY(fresh_folder(d, folder));
     TRY(find_ports(d));
     step("inventing five hospitals' patients");
@@ -451,7 +498,9 @@ static enum err play(struct demo *d, const char *folder, uint64_t seed)
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         process_end(&d->server[i]);
     TRY(show_costs(d));
-    TRY(show_errors(d));
+    TRY(find_errors(d, &errors));
+    show_errors(d, &errors);
+    TRY(write_report(d, &errors));
     show_guarantee(d);
     return ERR_OK;
 }

@@ -6,9 +6,11 @@
 #include "parties/command.h"
 #include "parties/progress.h"
 #include "parties/release.h"
+#include "parties/report.h"
+#include "parties/run_stats.h"
+#include "parties/words.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +21,7 @@ static const char help[] =
     "Runs the study: the servers select and measure marginals, this program fits the model to "
     "what\n"
     "they open and writes synthetic data. Spends the study's whole privacy budget.\n"
-    "Writes measurements.json, model, synthetic.csv and stats.json into DIR.\n"
+    "Writes report.html, synthetic.csv, measurements.json, model and stats.json into DIR.\n"
     "\n"
     "  --key FILE   an analyst's private key; its public half stands in the study\n"
     "  --out DIR    made if it is not there\n"
@@ -102,53 +104,19 @@ static enum err play(struct run *r)
     return ERR_OK;
 }
 
-static json_t *server_stats(const struct worker_stats stats[NET_PHASES])
-{
-    json_t *phases = json_object();
-    for (unsigned k = 0; k < NET_PHASES; k++)
-        json_object_set_new(
-            phases, net_phase_name((enum net_phase)k),
-            json_pack("{s:I, s:I, s:I, s:I, s:I, s:f}", "rounds", (json_int_t)stats[k].rounds,
-                      "payload_sent", (json_int_t)stats[k].payload_sent, "payload_received",
-                      (json_int_t)stats[k].payload_received, "wire_sent",
-                      (json_int_t)stats[k].wire_sent, "wire_received",
-                      (json_int_t)stats[k].wire_received, "seconds", stats[k].seconds));
-    return phases;
-}
-
 static enum err write_stats(const struct run *r, const char *folder)
 {
-    char path[4096];
-    json_t *servers = json_array(), *rounds = json_array();
-    json_t *all;
-    char *text;
-    enum err e = ERR_NOMEM;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        json_array_append_new(servers, server_stats(r->stats[i]));
-    for (size_t i = 0; i < r->result->rounds; i++) {
-        const struct aim_round *round = &r->result->round[i];
-        char name[256] = "all one-ways";
-        if (round->query != AIM_NO_QUERY)
-            clique_name(&r->study->workload->query[round->query].clique, r->study->domain, name,
-                        sizeof name);
-        json_array_append_new(rounds, json_pack("{s:i, s:s, s:f, s:f, s:i, s:f, s:f}", "round",
-                                                (int)round->round, "marginal", name, "sigma",
-                                                round->sigma, "epsilon", round->epsilon,
-                                                "candidates", (int)round->candidates, "cost",
-                                                round->cost, "spent", round->spent));
-    }
-    all = json_pack("{s:s, s:{s:I, s:I}, s:o, s:o, s:f, s:f, s:f}", "study", r->study->name,
-                    "analyst", "bytes_sent", (json_int_t)client_sent(r->client), "bytes_received",
-                    (json_int_t)client_received(r->client), "servers", servers, "rounds", rounds,
-                    "mpc_s", r->mpc_s, "estimate_s", r->total_s - r->mpc_s, "total_s", r->total_s);
-    text = all != NULL ? json_dumps(all, JSON_INDENT(2)) : NULL;
-    if (snprintf(path, sizeof path, "%s/stats.json", folder) >= (int)sizeof path)
-        e = ERR_USAGE;
-    else if (text != NULL)
-        e = file_write(path, 0644, text, strlen(text), r->log);
-    free(text);
-    json_decref(all);
-    return e;
+    const struct run_stats stats = {
+        .study = r->study,
+        .result = r->result,
+        .server = r->stats,
+        .rho = r->options.limits.rho,
+        .mpc_s = r->mpc_s,
+        .total_s = r->total_s,
+        .analyst_sent = client_sent(r->client),
+        .analyst_received = client_received(r->client),
+    };
+    return run_stats_write(folder, &stats, r->log);
 }
 
 /* What it cost and what is left. */
@@ -156,7 +124,7 @@ static void say_cost(const struct run *r)
 {
     const struct aim_round *last = &r->result->round[r->result->rounds - 1];
     uint64_t bytes = 0, rounds = 0;
-    char servers[32], estimator[32];
+    char servers[WORDS_SIZE], estimator[WORDS_SIZE];
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         for (unsigned k = 0; k < NET_PHASES; k++) {
             bytes += r->stats[i][k].wire_sent;
@@ -165,7 +133,7 @@ static void say_cost(const struct run *r)
     printf("took: servers %s, estimator %s\n"
            "      %.1f MB in %" PRIu64
            " exchanges between the servers; here %.1f kB sent, %.1f kB received\n",
-           progress_time(r->mpc_s, servers), progress_time(r->total_s - r->mpc_s, estimator),
+           words_time(r->mpc_s, servers), words_time(r->total_s - r->mpc_s, estimator),
            (double)bytes / 1e6, rounds, (double)client_sent(r->client) / 1e3,
            (double)client_received(r->client) / 1e3);
     printf("guarantee: (epsilon %g, delta %g) differential privacy for %s\n", r->study->epsilon,
@@ -191,9 +159,11 @@ static enum err execute(struct run *r, const char *study, const char *key, const
     progress_wait(&r->progress, "drawing the synthetic rows");
     TRY(release_write(folder, r->study, r->result, r->options.limits.rho, rows, seed, r->log));
     TRY(write_stats(r, folder));
+    TRY(report_write(folder, r->study, NULL, r->log));
     progress_end(&r->progress);
     say_cost(r);
-    printf("wrote measurements.json, model, synthetic.csv and stats.json to %s\n", folder);
+    printf("wrote report.html, synthetic.csv, measurements.json, model and stats.json to %s\n",
+           folder);
     return ERR_OK;
 }
 

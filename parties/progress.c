@@ -1,6 +1,7 @@
 #include "parties/progress.h"
 
 #include "base/clock.h"
+#include "parties/words.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -33,20 +34,6 @@ struct progress progress_start(FILE *out, const struct study *study, double rho)
 }
 
 /* --- words --------------------------------------------------------------------------------------- */
-
-const char *progress_time(double seconds, char text[32])
-{
-    unsigned s = seconds > 0 && seconds < 1e9 ? (unsigned)lround(seconds) : 0;
-    if (seconds < 9.95)
-        snprintf(text, 32, "%.1f s", fmax(0, seconds));
-    else if (s < 100)
-        snprintf(text, 32, "%u s", s);
-    else if (s < 5970)
-        snprintf(text, 32, "%u min", (s + 30) / 60);
-    else
-        snprintf(text, 32, "%u h %02u min", (s + 30) / 3600, (s + 30) % 3600 / 60);
-    return text;
-}
 
 /* Columns that UTF-8 takes, one a character. */
 static size_t width(const char *text)
@@ -111,13 +98,13 @@ void progress_say(struct progress *p, const char *format, ...)
 /* Rounds take longer as the model grows, so this is a guess, on the low side. */
 static void time_left(const struct progress *p, const struct aim_round *r, char text[40])
 {
-    char time[32];
+    char time[WORDS_SIZE];
     double each;
     text[0] = '\0';
     if (p->done == 0 || p->rounds <= r->round)
         return;
     each = (clock_now_s() - p->first) / p->done;
-    snprintf(text, 40, "  %s", progress_time(each * (p->rounds - r->round), time));
+    snprintf(text, 40, "  %s", words_time(each * (p->rounds - r->round), time));
 }
 
 static void heading(struct progress *p)

@@ -40,7 +40,4 @@ void progress_round(void *self, const struct aim_round *round);
 /* Takes away what is drawn over, if it is there. Also for struct log's `before`. */
 void progress_end(void *self);
 
-/* A time as people say it: "0.3 s", "48 s", "12 min", "3 h 05 min". */
-const char *progress_time(double seconds, char text[32]);
-
 #endif

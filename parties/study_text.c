@@ -3,6 +3,7 @@
 
 #include "base/date.h"
 #include "base/file.h"
+#include "parties/words.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -149,24 +150,6 @@ enum err study_write_template(const char *path, bool force, struct log *log)
 /* --- description -------------------------------------------------------------------------------
  */
 
-struct amount {
-    char text[32];
-};
-
-static struct amount bytes_in_words(uint64_t bytes)
-{
-    struct amount a;
-    if (bytes < 10000)
-        snprintf(a.text, sizeof a.text, "%llu bytes", (unsigned long long)bytes);
-    else if (bytes < 10000000)
-        snprintf(a.text, sizeof a.text, "%.1f kB", (double)bytes / 1e3);
-    else if (bytes < 10000000000)
-        snprintf(a.text, sizeof a.text, "%.1f MB", (double)bytes / 1e6);
-    else
-        snprintf(a.text, sizeof a.text, "%.1f GB", (double)bytes / 1e9);
-    return a;
-}
-
 static const char *plural(size_t n, const char *one, const char *many)
 {
     return n == 1 ? one : many;
@@ -272,7 +255,7 @@ static void describe_columns(FILE *out, const struct study *s, size_t i)
 
 static void describe_people(FILE *out, const struct study *s)
 {
-    char print[KEYS_FINGERPRINT_SIZE];
+    char print[KEYS_FINGERPRINT_SIZE], bytes[WORDS_SIZE];
     fputs("\nServers: each sees one share of everything, which by itself is random, and the noisy\n"
           "results.\n",
           out);
@@ -293,7 +276,7 @@ static void describe_people(FILE *out, const struct study *s)
                 "  %-20s %u rows at most, uploads %s (as %s)\n"
                 "  %-20s key %s\n",
                 s->owner[i].name, s->owner[i].max_rows,
-                bytes_in_words(study_upload_bytes(s, i)).text,
+                words_bytes(study_upload_bytes(s, i), bytes),
                 s->owner[i].records ? "records" : "counts", "", print);
         if (s->owner[i].columns < s->domain->attributes)
             describe_columns(out, s, i);
@@ -327,13 +310,14 @@ static void describe_times(FILE *out, const struct study *s)
 
 static void describe_me(FILE *out, const struct study *s, const struct public_identity *me)
 {
+    char bytes[WORDS_SIZE];
     size_t i;
     if ((i = study_find_server(s, me)) != SIZE_MAX)
         fprintf(out, "\nYou are server %zu, %s.\n", i, s->server[i].name);
     else if ((i = study_find_owner(s, me)) != SIZE_MAX)
         fprintf(out, "\nYou are the owner %s: at most %u rows, an upload of %s.\n",
                 s->owner[i].name, s->owner[i].max_rows,
-                bytes_in_words(study_upload_bytes(s, i)).text);
+                words_bytes(study_upload_bytes(s, i), bytes));
     else if ((i = study_find_analyst(s, me)) != SIZE_MAX)
         fprintf(out, "\nYou are the analyst %s.\n", s->analyst[i].name);
     else

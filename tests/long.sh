@@ -2,13 +2,13 @@
 # The tests that take long: all tests under the address, undefined and thread sanitizers, the unit
 # tests under valgrind memcheck, and the long statistics (TREFOIL_LONG=1). Everything runs whatever
 # fails; the last lines say what did, and the status is 1 if anything did. Stage "onecore" pins the
-# protocols' tests to one core, where nothing may deadlock.
+# protocols' tests to one core, where nothing may deadlock; stage "browser" looks at a report.
 #
-#   STAGES="address memcheck" tests/long.sh    only some of: address undefined thread memcheck onecore long
+#   STAGES="address memcheck" tests/long.sh    only some of: address undefined thread memcheck onecore long browser
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
-stages=${STAGES:-address undefined thread memcheck onecore long}
+stages=${STAGES:-address undefined thread memcheck onecore long browser}
 # Under valgrind one thread runs at a time and everything is some 30 times slower: programs that
 # time out for that reason alone are named here.
 memcheck_skip=${MEMCHECK_SKIP:-}
@@ -67,10 +67,20 @@ run_memcheck() {
     record memcheck ${#bad[@]} "$passed programs clean, ${#bad[@]} not${bad[*]:+: ${bad[*]}}"
 }
 
+run_browser() {
+    local log=build/long-browser.log status
+    echo "==== browser"
+    make --no-print-directory build/gcc/trefoil >/dev/null
+    tests/browser.sh build/gcc/trefoil 2>&1 | tee "$log"
+    status=${PIPESTATUS[0]}
+    record browser "$status" "$(grep -c '^ok' "$log") passed; pictures in build/browser"
+}
+
 for stage in $stages; do
     case $stage in
     address | undefined | thread) TEST_LIMIT=${TEST_LIMIT:-3600} run_suite "$stage" SANITIZE="$stage" ;;
     memcheck) run_memcheck ;;
+    browser) run_browser ;;
     onecore)
         pinned=(taskset -c 0)
         TEST_LIMIT=${TEST_LIMIT:-3600} run_suite onecore

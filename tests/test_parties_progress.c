@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "parties/progress.h"
+#include "parties/words.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -133,10 +134,34 @@ static void times_as_people_say_them(void **state)
         {99.4, "99 s"},       {99.6, "2 min"},        {3600, "60 min"},       {5969, "99 min"},
         {5971, "1 h 40 min"}, {36000, "10 h 00 min"}, {7199.6, "2 h 00 min"},
     };
-    char text[32];
+    char text[WORDS_SIZE];
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        assert_string_equal(progress_time(cases[i].seconds, text), cases[i].text);
+        assert_string_equal(words_time(cases[i].seconds, text), cases[i].text);
+}
+
+static void sizes_as_people_say_them(void **state)
+{
+    static const struct {
+        uint64_t bytes;
+        const char *text;
+    } cases[] = {
+        {0, "0 bytes"},
+        {9999, "9999 bytes"},
+        {10000, "10.0 kB"},
+        {999940, "999.9 kB"},
+        {999960, "1.0 MB"},
+        {UINT64_C(4100000000), "4.1 GB"},
+        {UINT64_MAX, "18446744.1 TB"},
+    };
+    char text[WORDS_SIZE];
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_string_equal(words_bytes(cases[i].bytes, text), cases[i].text);
+    assert_string_equal(words_number(1e-6, text), "1e-6");
+    assert_string_equal(words_number(1e-12, text), "1e-12");
+    assert_string_equal(words_number(2.5e20, text), "2.5e+20");
+    assert_string_equal(words_number(0.25, text), "0.25");
 }
 
 int main(void)
@@ -146,6 +171,7 @@ int main(void)
         cmocka_unit_test(names_are_cut_between_characters),
         cmocka_unit_test(on_a_terminal_one_line_is_drawn_over),
         cmocka_unit_test(times_as_people_say_them),
+        cmocka_unit_test(sizes_as_people_say_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# The report of a demo in headless Chromium: no width makes it scroll sideways, and on
+# paper it says what it says on a screen. Writes TAP; keeps its pictures in build/browser.
+#
+#   tests/browser.sh build/gcc/trefoil
+set -u
+trefoil=$(readlink -f "$1")
+out=build/browser
+number=0 failed=0
+
+result() { # status description
+    number=$((number + 1))
+    [ "$1" -eq 0 ] && echo "ok $number - $2" || { echo "not ok $number - $2"; failed=1; }
+}
+
+# Chromium and pdftotext, or their packages where apt-get and the rights are there.
+have() { # program package
+    command -v "$1" >/dev/null && return 0
+    command -v apt-get >/dev/null && [ "$(id -u)" -eq 0 ] &&
+        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$2" >/dev/null 2>&1
+    command -v "$1" >/dev/null
+}
+if ! have chromium chromium || ! have pdftotext poppler-utils; then
+    echo "1..0 # SKIP chromium or pdftotext is absent and cannot be installed"
+    exit 0
+fi
+
+rm -rf "$out" && mkdir -p "$out"
+"$trefoil" demo --folder "$out/demo" >"$out/demo.log" 2>&1
+result $? "the demo runs"
+page=$PWD/$out/demo/result/report.html
+profile=$(mktemp -d)
+trap 'rm -rf "$profile"' EXIT
+browser=(timeout 120 chromium --headless --no-sandbox --disable-gpu --disable-dev-shm-usage
+    --hide-scrollbars --allow-file-access-from-files --user-data-dir="$profile")
+
+for width in 320 375 800 1400; do
+    cat >"$out/frame.html" <<X
+<!DOCTYPE html><title>wait</title><iframe src="file://$page" style="border:0;width:${width}px;height:900px"></iframe>
+<script>addEventListener("load", () => { const d = document.querySelector("iframe").contentDocument;
+document.title = "width " + d.documentElement.scrollWidth + " text " + d.body.innerText.length; })</script>
+X
+    "${browser[@]}" --virtual-time-budget=3000 --dump-dom "file://$PWD/$out/frame.html" 2>/dev/null |
+        grep -o '<title>[^<]*' >"$out/width-$width.txt"
+    read -r _ seen _ text <"$out/width-$width.txt"
+    [ "${seen:-0}" -eq "$width" ] && [ "${text:-0}" -gt 2000 ]
+    result $? "$width pixels: as wide as the screen ($(cat "$out/width-$width.txt"))"
+    "${browser[@]}" --window-size="$((width < 500 ? 500 : width)),1500" \
+        --screenshot="$out/width-$width.png" "file://$PWD/$out/frame.html" >/dev/null 2>&1
+done
+
+"${browser[@]}" --no-pdf-header-footer --print-to-pdf="$out/report.pdf" "file://$page" >/dev/null 2>&1
+pdftotext -layout "$out/report.pdf" "$out/report.txt"
+for words in 'Study five-hospitals' 'What is guaranteed' 'Demo only: compared with the truth' \
+    'The model against what was measured' 'Attribute by attribute' 'Where the budget went' \
+    'Time, bytes and rounds' 'blood_pressure' 'central AIM: a curator sees all rows' \
+    'readmitted' 'LinearMeasurement'; do
+    grep -qF "$words" "$out/report.txt"
+    result $? "on paper: $words"
+done
+pages=$(pdfinfo "$out/report.pdf" | awk '/^Pages/ { print $2 }')
+[ "${pages:-0}" -ge 2 ] && [ "$pages" -le 6 ]
+result $? "on paper: $pages pages"
+
+echo "1..$number"
+exit $failed

@@ -1,0 +1,326 @@
+/* parties/report: what the page says, what it is made of, and that nobody's name becomes markup. */
+#include "tests/support_cmocka.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "parties/central.h"
+#include "parties/engine.h"
+#include "parties/release.h"
+#include "parties/report.h"
+#include "parties/run_stats.h"
+#include "tests/support_study.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct stage {
+    struct support_study s;
+    struct table *table;
+    char folder[SUPPORT_PATH];
+    struct bytes page; /* NUL-ended */
+};
+
+static char said[512];
+static struct log quiet = {.buffer = said, .buffer_size = sizeof said};
+
+static void read_page(struct stage *g, const char *folder)
+{
+    char path[SUPPORT_PATH + 16];
+    snprintf(path, sizeof path, "%s/report.html", folder);
+    assert_int_equal(file_read(path, 1 << 24, &g->page, NULL), ERR_OK);
+    bytes_put_u8(&g->page, 0);
+}
+
+static const char *text_of(const struct stage *g)
+{
+    return (const char *)g->page.data;
+}
+
+static void expect(const struct stage *g, const char *text)
+{
+    if (strstr(text_of(g), text) == NULL)
+        fail_msg("the page does not say: %s", text);
+}
+
+static void expect_not(const struct stage *g, const char *text)
+{
+    if (strstr(text_of(g), text) != NULL)
+        fail_msg("the page says: %s", text);
+}
+
+/* A finished run's folder: central AIM in the servers' place, with invented counters. */
+static void write_result(struct stage *g)
+{
+    struct aim_result *result = NULL;
+    struct worker_stats server[STUDY_SERVERS][NET_PHASES];
+    struct run_stats stats = {.study = g->s.study,
+                              .mpc_s = 2,
+                              .total_s = 3.5,
+                              .analyst_sent = 45200,
+                              .analyst_received = 5400};
+    struct ledger_limits limits;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        for (unsigned k = 0; k < NET_PHASES; k++)
+            server[i][k] = (struct worker_stats){
+                .rounds = 3, .wire_sent = 1000000, .seconds = 0.25};
+    assert_int_equal(engine_limits(g->s.study, &limits, &quiet), ERR_OK);
+    assert_int_equal(central_run(&result, g->s.study, g->table, NULL, NULL, &quiet), ERR_OK);
+    stats.result = result;
+    stats.server = (const struct worker_stats(*)[NET_PHASES])server;
+    stats.rho = limits.rho;
+    assert_int_equal(release_write(g->folder, g->s.study, result, limits.rho, 10, 1, &quiet),
+                     ERR_OK);
+    assert_int_equal(run_stats_write(g->folder, &stats, &quiet), ERR_OK);
+    aim_result_free(&result);
+}
+
+static void stage_new(struct stage *g, const struct support_options *o)
+{
+    memset(g, 0, sizeof *g);
+    if (support_study_new(&g->s, o, &quiet) != ERR_OK)
+        fail_msg("%s", said);
+    assert_int_equal(support_table(&g->table, g->s.study->domain, 3000, 5), ERR_OK);
+    support_study_file(&g->s, "result", g->folder);
+    assert_int_equal(file_folder(g->folder, &quiet), ERR_OK);
+    write_result(g);
+}
+
+static void stage_free(struct stage *g)
+{
+    bytes_clear(&g->page);
+    table_free(&g->table);
+    support_study_free(&g->s);
+}
+
+/* --- a checker of markup ------------------------------------------------------------------------- */
+
+/* Every tag is closed by its own; <meta>, <br>, <!DOCTYPE> and what ends in "/>" need not be. */
+static void check_markup(const char *at)
+{
+    char open[64][16];
+    size_t depth = 0;
+    while ((at = strchr(at, '<')) != NULL) {
+        const char *end = strchr(at, '>'), *name = at + 1 + (at[1] == '/');
+        size_t n = 0;
+        assert_non_null(end);
+        while (isalnum((unsigned char)name[n]))
+            n++;
+        if (at[1] == '/') {
+            assert_true(depth > 0);
+            depth--;
+            if (strlen(open[depth]) != n || memcmp(open[depth], name, n) != 0)
+                fail_msg("<%s> is closed by %.*s", open[depth], (int)n + 3, at);
+        } else if (at[1] != '!' && end[-1] != '/' && !(n == 4 && memcmp(name, "meta", 4) == 0) &&
+                   !(n == 2 && memcmp(name, "br", 2) == 0)) {
+            assert_in_range(n, 1, 15);
+            assert_true(depth < 64);
+            snprintf(open[depth++], sizeof open[0], "%.*s", (int)n, name);
+        }
+        at = end;
+    }
+    assert_int_equal(depth, 0);
+}
+
+static size_t count_of(const char *text, const char *what)
+{
+    size_t n = 0;
+    for (; (text = strstr(text, what)) != NULL; text += strlen(what))
+        n++;
+    return n;
+}
+
+/* --- tests --------------------------------------------------------------------------------------- */
+
+static void a_run_in_words_and_pictures(void **state)
+{
+    const struct support_options o = {.rounds = 3};
+    struct stage g;
+    (void)state;
+    stage_new(&g, &o);
+    assert_int_equal(report_write(g.folder, g.s.study, NULL, &quiet), ERR_OK);
+    read_page(&g, g.folder);
+    check_markup(text_of(&g));
+    expect(&g, "<h1>Study test</h1>");
+    expect(&g, "3 owners brought records: o0, o1 and o2. Three servers, s0, s1 and s2,");
+    expect(&g, "measured each of 5 attributes once and then, 3 times, chose");
+    expect(&g, "<b>8 of 15</b>");
+    expect(&g, "(&epsilon; = 1, &delta; = 1e-6)-differentially private for adding or removing any "
+               "one row");
+    expect(&g, "The analyst's program sent 45.2 kB and received 5400 bytes; it waited 2.0 s");
+    expect(&g, "<b>18.0 MB</b>"); /* 3 servers, 6 phases, a megabyte each */
+    assert_int_equal(count_of(text_of(&g), "<figure>"), 5);
+    assert_int_equal(count_of(text_of(&g), "<svg class=\"bar\""), 5 + 3);
+    /* alone: nothing is fetched, nothing runs, and there is no truth in it */
+    expect_not(&g, "://");
+    expect_not(&g, "<script");
+    expect_not(&g, "<link");
+    expect_not(&g, "src=");
+    expect_not(&g, "url(");
+    expect_not(&g, "@import");
+    expect_not(&g, "truth\"");
+    expect_not(&g, "Demo only");
+    stage_free(&g);
+}
+
+static void copy_file(const char *from, const char *to, const char *name)
+{
+    struct bytes b = {0};
+    char path[SUPPORT_PATH + 32];
+    snprintf(path, sizeof path, "%s/%s", from, name);
+    assert_int_equal(file_read(path, 1 << 24, &b, NULL), ERR_OK);
+    snprintf(path, sizeof path, "%s/%s", to, name);
+    assert_int_equal(file_write(path, 0600, b.data, b.size, NULL), ERR_OK);
+    bytes_clear(&b);
+}
+
+/* Three files of opened values are all that it needs: the same ones give the same page elsewhere. */
+static void it_is_made_of_opened_values_alone(void **state)
+{
+    static const char *const inputs[] = {"measurements.json", "model", "stats.json"};
+    const struct support_options o = {.rounds = 2};
+    struct stage g;
+    struct bytes first = {0};
+    char other[SUPPORT_PATH];
+    (void)state;
+    stage_new(&g, &o);
+    assert_int_equal(report_write(g.folder, g.s.study, NULL, &quiet), ERR_OK);
+    read_page(&g, g.folder);
+    bytes_put(&first, g.page.data, g.page.size);
+    table_free(&g.table);
+    support_study_file(&g.s, "other", other);
+    assert_int_equal(file_folder(other, &quiet), ERR_OK);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_not_equal(report_write(other, g.s.study, NULL, &quiet), ERR_OK);
+        copy_file(g.folder, other, inputs[i]);
+    }
+    assert_int_equal(report_write(other, g.s.study, NULL, &quiet), ERR_OK);
+    read_page(&g, other);
+    assert_int_equal(g.page.size, first.size);
+    assert_memory_equal(g.page.data, first.data, first.size);
+    bytes_clear(&first);
+    stage_free(&g);
+}
+
+static void names_stay_text(void **state)
+{
+    const struct support_options o = {
+        .rounds = 2,
+        .domain = "domain:\n"
+                  "  - {name: '<script>alert(1)</script>', kind: categorical, values: "
+                  "['\"><i>&', 'größe der länge nach und noch viel mehr']}\n"
+                  "  - {name: 'a&b', kind: integer, min: -5, max: 5, missing: '<i>'}\n"};
+    struct stage g;
+    (void)state;
+    stage_new(&g, &o);
+    assert_int_equal(report_write(g.folder, g.s.study, NULL, &quiet), ERR_OK);
+    read_page(&g, g.folder);
+    check_markup(text_of(&g));
+    expect_not(&g, "<script");
+    expect_not(&g, "<i>");
+    expect(&g, "&lt;script&gt;alert(1)&lt;/script&gt;");
+    expect(&g, "&quot;&gt;&lt;i&gt;&amp;");
+    expect(&g, ">größe der län..<"); /* 15 characters, none cut in two */
+    expect(&g, ">a&amp;b<");
+    stage_free(&g);
+}
+
+/* 1001 numbers are no thousand columns, 40 labels no forty rows; nothing is lost by adding up. */
+static void large_attributes_are_added_up(void **state)
+{
+    char domain[2048] = "domain:\n  - {name: n, kind: integer, min: 0, max: 1000, missing: ''}\n"
+                        "  - {name: m, kind: numeric, min: 0, max: 1, bins: 64}\n"
+                        "  - {name: l, kind: categorical, values: [";
+    const struct support_options o = {.rounds = 1, .domain = domain, .epsilon = 4};
+    struct stage g;
+    const char *at;
+    double sum = 0;
+    (void)state;
+    for (unsigned i = 0; i < 40; i++)
+        snprintf(domain + strlen(domain), sizeof domain - strlen(domain), "%s%c%u",
+                 i > 0 ? ", " : "", 'a' + (char)(i % 26), i);
+    strcat(domain, "]}\n");
+    stage_new(&g, &o);
+    assert_int_equal(report_write(g.folder, g.s.study, NULL, &quiet), ERR_OK);
+    read_page(&g, g.folder);
+    check_markup(text_of(&g));
+    at = strstr(text_of(&g), "<figcaption>n<");
+    assert_non_null(at);
+    assert_in_range(count_of(at, "class=\"band\""), 63 + 1 + 64 + 16, 64 + 1 + 64 + 16);
+    expect(&g, "25 others");
+    at = strstr(text_of(&g), "<figcaption>l<");
+    assert_non_null(at);
+    for (unsigned i = 0; i < 16; i++) {
+        at = strstr(at, "class=\"t end n\">");
+        assert_non_null(at);
+        at += strlen("class=\"t end n\">");
+        sum += strtod(at, NULL);
+    }
+    assert_true(sum > 2900 && sum < 3100);
+    stage_free(&g);
+}
+
+static void a_demo_marks_the_truth(void **state)
+{
+    static const char *const names[] = {"this", "that & more"};
+    static const double errors[] = {0.125, 1.5};
+    const struct support_options o = {.rounds = 2};
+    struct report_truth truth = {.rows = 3000, .comparisons = 2, .name = names, .error = errors};
+    int64_t counts[5][16], *one_way[5];
+    struct stage g;
+    (void)state;
+    stage_new(&g, &o);
+    for (unsigned a = 0; a < 5; a++) {
+        one_way[a] = counts[a];
+        table_marginal(g.table, &g.s.study->workload->query[a].clique, counts[a]);
+    }
+    truth.one_way = (const int64_t *const *)one_way;
+    assert_int_equal(report_write(g.folder, g.s.study, &truth, &quiet), ERR_OK);
+    read_page(&g, g.folder);
+    check_markup(text_of(&g));
+    expect(&g, "Demo only: compared with the truth");
+    expect(&g, "Not private, and in no real report.");
+    expect(&g, "there are 3000 rows");
+    expect(&g, "that &amp; more");
+    expect(&g, ">0.125<");
+    /* 9 + 2 + 5 + 4 + 2 values, and the one of the key */
+    assert_int_equal(count_of(text_of(&g), "class=\"truth\""), 22 + 1);
+    stage_free(&g);
+}
+
+static void files_that_do_not_go_together_are_refused(void **state)
+{
+    const struct support_options o = {.rounds = 2};
+    const struct support_options two = {
+        .rounds = 2,
+        .domain = "domain:\n  - {name: a, kind: integer, min: 0, max: 3}\n"
+                  "  - {name: b, kind: integer, min: 0, max: 3}\n"};
+    char text[512] = "";
+    struct log log = {.buffer = text, .buffer_size = sizeof text};
+    struct stage g, h;
+    (void)state;
+    stage_new(&g, &o);
+    stage_new(&h, &two);
+    assert_int_equal(report_write(g.folder, h.s.study, NULL, &log), ERR_MISMATCH);
+    assert_non_null(strstr(text, "is not of study test"));
+    copy_file(g.folder, h.folder, "measurements.json");
+    text[0] = '\0';
+    assert_int_equal(report_write(h.folder, h.s.study, NULL, &log), ERR_FORMAT);
+    assert_non_null(strstr(text, "measurements.json does not go with"));
+    stage_free(&g);
+    stage_free(&h);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_in_words_and_pictures),
+        cmocka_unit_test(it_is_made_of_opened_values_alone),
+        cmocka_unit_test(names_stay_text),
+        cmocka_unit_test(large_attributes_are_added_up),
+        cmocka_unit_test(a_demo_marks_the_truth),
+        cmocka_unit_test(files_that_do_not_go_together_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
