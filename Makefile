@@ -58,6 +58,8 @@ RELAY := $(OUT)/tests/relay
 BENCHES := $(patsubst bench/%.c,$(OUT)/bench/%,$(BENCH_SOURCES))
 FUZZ_SOURCES := $(wildcard tests/fuzz_*.c)
 FUZZERS := $(patsubst tests/%.c,build/fuzz/%,$(FUZZ_SOURCES))
+REPLAYS := $(patsubst tests/%.c,$(OUT)/tests/%,$(FUZZ_SOURCES))
+FUZZ_FLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
 # Evaluated when a recipe runs, so that `make demo` may install the packages first.
 PKG_CFLAGS = $(shell pkg-config --cflags $(PACKAGES) $(TEST_PACKAGES) 2>/dev/null)
@@ -98,7 +100,7 @@ demo: deps
 	@$(MAKE) --no-print-directory $(OUT)/trefoil
 	@$(OUT)/trefoil demo --folder build/demo
 
-programs: $(OUT)/trefoil $(TESTS) $(RELAY) $(BENCHES)
+programs: $(OUT)/trefoil $(TESTS) $(REPLAYS) $(RELAY) $(BENCHES)
 
 test: deps
 	@$(MAKE) --no-print-directory programs
@@ -121,8 +123,8 @@ lint: deps
 
 FUZZ_SECONDS ?= 60
 fuzz: deps
-	@$(MAKE) --no-print-directory fuzzers
-	@for f in $(FUZZERS); do tests/fuzz.sh $$f $(FUZZ_SECONDS) || exit 1; done
+	@$(MAKE) --no-print-directory fuzzers $(REPLAYS)
+	@for f in $(notdir $(FUZZERS)); do tests/fuzz.sh $$f $(FUZZ_SECONDS) $(OUT) || exit 1; done
 .PHONY: fuzzers
 fuzzers: $(FUZZERS)
 
@@ -156,6 +158,10 @@ $(RELAY): $(OUT)/tests/relay.o
 	$(say) LINK $@
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $^ -o $@
 
+$(OUT)/tests/fuzz_%: $(OUT)/tests/fuzz_%.o $(OUT)/tests/replay.o $(OBJECTS)
+	$(say) LINK $@
+	$(Q)$(CC) $(FLAGS) $(CFLAGS) $^ -o $@ $(PKG_LIBS)
+
 $(OUT)/tests/%: $(OUT)/tests/%.o $(TEST_SUPPORT) $(OBJECTS)
 	$(say) LINK $@
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $^ -o $@ $(PKG_LIBS) $(TEST_LIBS)
@@ -164,11 +170,13 @@ $(OUT)/bench/%: $(OUT)/bench/%.o $(BENCH_SUPPORT) $(TEST_SUPPORT) $(OBJECTS)
 	$(say) LINK $@
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $^ -o $@ $(PKG_LIBS) $(TEST_LIBS)
 
-build/fuzz/%: tests/%.c $(filter-out $(MAIN),$(SOURCES)) Makefile
-	$(say) FUZZ $@
+build/fuzz/objects/%.o: %.c Makefile
+	$(say) FUZZ $<
 	@mkdir -p $(@D)
-	$(Q)clang $(FLAGS) -O1 -g -fsanitize=fuzzer,address,undefined \
-		-fno-sanitize-recover=undefined $(PKG_CFLAGS) $< \
-		$(filter-out $(MAIN),$(SOURCES)) -o $@ $(PKG_LIBS)
+	$(Q)clang $(FLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link $(PKG_CFLAGS) -MMD -MP -c $< -o $@
 
--include $(shell find $(OUT) -name '*.d' 2>/dev/null)
+build/fuzz/fuzz_%: build/fuzz/objects/tests/fuzz_%.o $(OBJECTS:$(OUT)/%=build/fuzz/objects/%)
+	$(say) LINK $@
+	$(Q)clang $(FLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer $^ -o $@ $(PKG_LIBS)
+
+-include $(shell find $(OUT) build/fuzz -name '*.d' 2>/dev/null)

@@ -1,23 +1,25 @@
 #!/usr/bin/env bash
-# Usage: tests/fuzz.sh TARGET SECONDS
+# Usage: tests/fuzz.sh NAME SECONDS OUT      such as fuzz_study 60 build/gcc
 #
-# Fuzzes one libFuzzer program (build/fuzz/fuzz_study, say) for so long, starting from the seeds in
-# tests/corpus/<name>. What it finds on the way is kept in build/fuzz/corpus/<name>; a crash is kept
-# beside the program, its input printed, and is a failure.
+# Fuzzes with build/fuzz/NAME for so long, starting from the seeds that OUT/tests/NAME writes and from
+# tests/corpus. What it finds on the way is kept in build/fuzz/corpus; a crash is kept beside the
+# program, its input printed, and is a failure.
 set -u
-[ $# -eq 2 ] || { echo "usage: $0 TARGET SECONDS" >&2; exit 2; }
-target=$1 seconds=$2
-name=$(basename "$target")
-name=${name#fuzz_}
+[ $# -eq 3 ] || { echo "usage: $0 NAME SECONDS OUT" >&2; exit 2; }
+target=build/fuzz/$1 replay=$3/tests/$1 seconds=$2
+name=${1#fuzz_}
 seeds=tests/corpus/$name
-work=$(dirname "$target")/corpus/$name
-log=$(dirname "$target")/$name.log
-[ -x "$target" ] || { echo "$target is not there; build it with: make fuzzers" >&2; exit 2; }
-mkdir -p "$work" "$seeds"
+work=build/fuzz/corpus/$name
+log=build/fuzz/$name.log
+[ -x "$target" ] && [ -x "$replay" ] || { echo "$target is not there; try: make fuzz" >&2; exit 2; }
+mkdir -p "$work"
+[ -d "$seeds" ] || seeds=
+"$replay" --seeds "$work"
 
+# shellcheck disable=SC2086
 "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=16384 \
-    -artifact_prefix="$(dirname "$target")/crash-$name-" -print_final_stats=1 \
-    "$work" "$seeds" >"$log" 2>&1
+    -artifact_prefix="build/fuzz/crash-$name-" -print_final_stats=1 \
+    "$work" $seeds >"$log" 2>&1
 status=$?
 runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
 # undefined behaviour is only reported by default

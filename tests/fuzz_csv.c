@@ -3,13 +3,9 @@
  * of the domain, and reads the same after it was written.
  */
 #include "aim/table.h"
+#include "tests/fuzz.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct domain *make_domain(void)
 {
@@ -56,11 +52,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct domain *d = make_domain();
     struct table_csv_options options = {.max_rows = 1000};
     struct table *t;
-    int fd = memfd_create("fuzz", MFD_CLOEXEC);
+    int fd = fuzz_file(data, size, path);
     enum err e;
-    if (fd < 0 || (size > 0 && write(fd, data, size) != (ssize_t)size))
-        abort();
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     if (size % 4 == 1) /* a quarter of the inputs as files from where commas are decimal */
         options = (struct table_csv_options){.delimiter = ';', .decimal = ','};
     e = table_read_csv(&t, d, path, &options, &log);
@@ -80,4 +73,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     domain_free(&d);
     close(fd);
     return 0;
+}
+
+/* The corpus has them. */
+void fuzz_seeds(fuzz_put put, void *self)
+{
+    (void)put;
+    (void)self;
 }

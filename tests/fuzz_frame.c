@@ -1,10 +1,10 @@
 /* The frame header's parser: what it accepts, it writes back byte for byte. */
 #include "netio/frame.h"
+#include "tests/fuzz.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#define TAG 16
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -13,10 +13,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t back[FRAME_HEADER];
 
     (void)frame_is_foreign(data, size, session);
-    if (frame_parse(&h, data, size, 16) != ERR_OK)
+    if (frame_parse(&h, data, size, TAG) != ERR_OK)
         return 0;
     frame_encode(&h, back);
-    if (memcmp(back, data, FRAME_HEADER) != 0 || size != FRAME_HEADER + h.length + 16)
+    if (memcmp(back, data, FRAME_HEADER) != 0 || size != FRAME_HEADER + h.length + TAG)
         abort();
     return 0;
+}
+
+void fuzz_seeds(fuzz_put put, void *self)
+{
+    uint8_t frame[FRAME_HEADER + 8 + TAG] = {0};
+    struct frame_header h = {
+        .kind = FRAME_DATA, .sender = 1, .receiver = 2, .round = 7, .total = 24, .length = 8};
+    frame_encode(&h, frame);
+    put(self, frame, sizeof frame);
+    h = (struct frame_header){.kind = FRAME_ABORT, .receiver = 1};
+    frame_encode(&h, frame);
+    put(self, frame, FRAME_HEADER + TAG);
 }

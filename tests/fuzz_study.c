@@ -6,11 +6,9 @@
 #include "base/bytes.h"
 #include "base/secret.h"
 #include "parties/study.h"
+#include "tests/fuzz.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* The private halves are lost. */
 static const char *const keys[6] = {
@@ -75,4 +73,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     study_free(&s);
     bytes_clear(&text);
     return 0;
+}
+
+/* The corpus has them. */
+void fuzz_seeds(fuzz_put put, void *self)
+{
+    (void)put;
+    (void)self;
 }

@@ -55,6 +55,11 @@ for t in "$out"/tests/test_*; do
         run "$(basename "$t")" "$t"
     fi
 done
+for t in "$out"/tests/fuzz_*; do
+    if [ -f "$t" ] && [ -x "$t" ] && [ -f "tests/$(basename "$t").c" ]; then
+        run "$(basename "$t")" "$t" "tests/corpus/$(basename "${t#*fuzz_}")"
+    fi
+done
 for t in tests/*.test.sh; do
     [ -f "$t" ] && run "$(basename "$t" .test.sh)" bash "$t"
 done

@@ -1,0 +1,117 @@
+/*
+ * What programs and gates say to each other: a request as servers read it, an answer and the
+ * servers' counters as an analyst does. What is accepted is written back byte for byte.
+ */
+#include "base/memory.h"
+#include "parties/request.h"
+#include "parties/worker.h"
+#include "tests/fuzz.h"
+
+#include <string.h>
+
+static struct workload *make_workload(struct domain **d)
+{
+    static const char *const names[] = {"a", "b", "c"};
+    struct workload *w;
+    if (domain_new(d) != ERR_OK)
+        abort();
+    for (int i = 0; i < 3; i++)
+        if (domain_add_integer(*d, names[i], 0, i + 1, NULL, DOMAIN_REJECT, NULL) != ERR_OK)
+            abort();
+    if (workload_all(&w, *d, 2, NULL) != ERR_OK)
+        abort();
+    return w;
+}
+
+static void same(const struct bytes *b, const uint8_t *data, size_t size)
+{
+    if (bytes_ok(b) != ERR_OK || b->size != size || memcmp(b->data, data, size) != 0)
+        abort();
+}
+
+static void as_request(const uint8_t *data, size_t size)
+{
+    struct domain *d;
+    struct workload *w = make_workload(&d);
+    struct request r;
+    struct bytes back = {0};
+    if (request_read(&r, w, data, size) == ERR_OK) {
+        if (request_write(&r, &back) != ERR_OK)
+            abort();
+        same(&back, data, size);
+    }
+    request_clear(&r);
+    bytes_clear(&back);
+    workload_free(&w);
+    domain_free(&d);
+}
+
+static void as_reply(const uint8_t *data, size_t size)
+{
+    struct bytes message = {0}, back = {0};
+    struct reply r;
+    struct worker_stats stats[NET_PHASES];
+    bytes_put(&message, data, size);
+    if (reply_read(&r, &message) == ERR_OK) {
+        (void)!worker_stats_read(stats, r.payload, r.size);
+        if (reply_write(r.kind, r.status, r.text, r.payload, r.size, &back) != ERR_OK)
+            abort();
+        same(&back, data, size);
+    }
+    bytes_clear(&message);
+    bytes_clear(&back);
+}
+
+/* The first byte says as what. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size > 0 && data[0] % 2 == 0)
+        as_request(data + 1, size - 1);
+    else if (size > 0)
+        as_reply(data + 1, size - 1);
+    return 0;
+}
+
+static void put_request(fuzz_put put, void *self, const struct request *r)
+{
+    struct bytes b = {0};
+    bytes_put_u8(&b, 0);
+    if (request_write(r, &b) != ERR_OK)
+        abort();
+    put(self, b.data, b.size);
+    bytes_clear(&b);
+}
+
+void fuzz_seeds(fuzz_put put, void *self)
+{
+    uint32_t query[] = {0, 1, 2, 4}; /* 2 + 3 + 4 + 8 cells */
+    uint64_t estimate[17] = {1024, 5};
+    uint8_t payload[NET_PHASES * 48] = {1};
+    struct bytes b = {0};
+    struct request r = {.kind = REQUEST_OPEN};
+    put_request(put, self, &r);
+    r = (struct request){
+        .kind = REQUEST_MEASURE, .sequence = 1, .queries = 3, .query = query, .multiplier = 4096};
+    put_request(put, self, &r);
+    r = (struct request){.kind = REQUEST_SELECT,
+                         .sequence = 2,
+                         .queries = 4,
+                         .query = query,
+                         .multiplier = 4096,
+                         .epsilon = 0.5,
+                         .sigma = 20,
+                         .estimates = 17,
+                         .estimate = estimate};
+    put_request(put, self, &r);
+    r = (struct request){.kind = REQUEST_CLOSE, .sequence = 3};
+    put_request(put, self, &r);
+    bytes_put_u8(&b, 1);
+    if (reply_write(MESSAGE_REQUEST, ERR_OK, "", payload, sizeof payload, &b) != ERR_OK)
+        abort();
+    put(self, b.data, b.size);
+    b.size = 1;
+    if (reply_write(MESSAGE_STATUS, ERR_REFUSED, "no", NULL, 0, &b) != ERR_OK)
+        abort();
+    put(self, b.data, b.size);
+    bytes_clear(&b);
+}
