@@ -1,6 +1,7 @@
 #include "aim/table.h"
 
 #include "aim/number.h"
+#include "aim/persons.h"
 #include "aim/random.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -88,6 +89,10 @@ struct csv_reading {
     size_t attribute_of_capacity;
     uint16_t *codes;
     struct bytes ignored; /* names of columns that the domain does not know */
+    const char *person;   /* the column that says whose a row is, or NULL */
+    size_t person_field;  /* which it is; SIZE_MAX until it is found */
+    size_t person_rows;
+    struct persons *persons;
     enum err fatal;
 };
 
@@ -187,7 +192,12 @@ static void header_field(struct csv_reading *r, const char *text)
         if (r->attribute_of[i] == a && problem(r))
             log_error(r->log, "%s:%zu:%zu: column %s stands twice in the header; remove one",
                       r->path, r->line, r->field + 1, text);
-    if (a == DOMAIN_NO_CODE) {
+    if (r->person != NULL && strcmp(text, r->person) == 0) {
+        if (r->person_field != SIZE_MAX && problem(r))
+            log_error(r->log, "%s:%zu:%zu: column %s stands twice in the header; remove one",
+                      r->path, r->line, r->field + 1, text);
+        r->person_field = r->field;
+    } else if (a == DOMAIN_NO_CODE) {
         char shown[100];
         printable(text, shown, sizeof shown);
         if (r->ignored.size > 0)
@@ -221,6 +231,9 @@ static void header_end(struct csv_reading *r)
                       "%s:%zu: no column is named %s; add it, or correct the header or delimiter%s",
                       r->path, r->line, r->domain->attribute[a].name, delimiter_hint(r));
     }
+    if (r->person != NULL && r->person_field == SIZE_MAX && problem(r))
+        log_error(r->log, "%s:%zu: no column is named %s, which should say whose a row is", r->path,
+                  r->line, r->person);
     if (r->ignored.size > 0) {
         bytes_put_u8(&r->ignored, 0);
         if (bytes_ok(&r->ignored) == ERR_OK)
@@ -265,11 +278,23 @@ static uint32_t code_of(const struct csv_reading *r, const struct domain_attribu
     return domain_code(a, text);
 }
 
+/* A row that is nobody's cannot be counted. */
+static void person_field(struct csv_reading *r, const char *text, size_t length)
+{
+    if (length == 0 && problem(r))
+        log_error(r->log, "%s:%zu:%zu: %s is empty; every row needs it where persons are counted",
+                  r->path, r->line, r->person_field + 1, r->person);
+    if (length > 0 && r->fatal == ERR_OK)
+        r->fatal = persons_add(r->persons, text, length, r->line);
+}
+
 static void data_field(struct csv_reading *r, char *text, size_t length)
 {
     size_t field = r->field++;
     const struct domain_attribute *a;
     uint32_t code = DOMAIN_NO_CODE;
+    if (field == r->person_field)
+        person_field(r, text, length);
     if (field >= r->fields || r->attribute_of[field] == DOMAIN_NO_CODE)
         return;
     a = &r->domain->attribute[r->attribute_of[field]];
@@ -440,6 +465,8 @@ static enum err read_file(struct csv_reading *r)
     if (r->problems > TABLE_ERRORS_SHOWN)
         log_error(r->log, "%s: %zu more problems like these", r->path,
                   r->problems - TABLE_ERRORS_SHOWN);
+    if (e == ERR_OK && r->person != NULL && r->problems == 0)
+        e = persons_check(r->persons, r->person_rows, r->path, r->log);
     return e == ERR_OK && r->problems > 0 ? ERR_DATA : e;
 }
 
@@ -460,21 +487,29 @@ static enum err check_options(const struct csv_reading *r)
 enum err table_read_csv(struct table **t, const struct domain *d, const char *path,
                         const struct table_csv_options *options, struct log *log)
 {
-    struct csv_reading r = {.domain = d, .path = path, .log = log, .line = 1};
+    struct csv_reading r = {
+        .domain = d, .path = path, .log = log, .line = 1, .person_field = SIZE_MAX};
     enum err e;
     r.delimiter = options != NULL && options->delimiter != 0 ? options->delimiter : ',';
     r.decimal = options != NULL && options->decimal != 0 ? options->decimal : '.';
     r.max_rows = options != NULL && options->max_rows != 0 ? options->max_rows : DEFAULT_ROWS;
+    r.person = options != NULL ? options->person : NULL;
+    r.person_rows = options != NULL ? options->person_rows : 0;
     *t = NULL;
     TRY(check_options(&r));
     TRY(table_new(&r.table, d, 0));
     r.codes = memory_array(d->attributes, sizeof *r.codes);
-    e = r.codes != NULL ? read_file(&r) : ERR_NOMEM;
+    e = r.codes != NULL ? ERR_OK : ERR_NOMEM;
+    if (e == ERR_OK && r.person != NULL)
+        e = persons_new(&r.persons);
+    if (e == ERR_OK)
+        e = read_file(&r);
     if (e != ERR_OK)
         table_free(&r.table);
     *t = r.table;
     memory_free(&r.codes);
     memory_free(&r.attribute_of);
+    persons_free(&r.persons);
     bytes_clear(&r.ignored);
     return e;
 }

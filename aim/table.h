@@ -23,9 +23,11 @@ struct table {
 };
 
 struct table_csv_options {
-    char delimiter;  /* 0: a comma; any byte but quotes, ends of line, letters and digits */
-    char decimal;    /* 0: a point. With ',' numbers are 1,5 and may have no point at all */
-    size_t max_rows; /* 0: 100 million; one more is ERR_RANGE */
+    char delimiter;     /* 0: a comma; any byte but quotes, ends of line, letters and digits */
+    char decimal;       /* 0: a point. With ',' numbers are 1,5 and may have no point at all */
+    size_t max_rows;    /* 0: 100 million; one more is ERR_RANGE */
+    const char *person; /* NULL, or a column that says whose a row is: nobody may have more */
+    size_t person_rows; /* than so many rows. It is read for that alone */
 };
 
 /* An empty table with room for `capacity` rows; it grows as rows are added. */

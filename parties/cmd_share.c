@@ -14,7 +14,7 @@
 
 static const char help[] =
     "usage: trefoil share STUDY DATA.csv --key FILE [--as FORM] [--dry-run] [--delimiter C]\n"
-    "                     [--decimal C] [--stats FILE]\n"
+    "                     [--decimal C] [--person COLUMN] [--stats FILE]\n"
     "\n"
     "Sends an owner's rows, secret-shared, to the three servers: none of them learns anything of "
     "the\n"
@@ -30,6 +30,9 @@ static const char help[] =
     "                   take the place of answers, answers only where the study says as: answers\n"
     "  --dry-run        say what would be sent to whom, and send nothing\n"
     "  --delimiter C, --decimal C    of the CSV file, instead of a comma and a point\n"
+    "  --person COLUMN  says whose a row is: refuse if somebody has more rows than the study's\n"
+    "                   rows_per_person. The column stays here; a person's rows at other owners\n"
+    "                   count too, and cannot be seen\n"
     "  --stats FILE     write what was sent as JSON\n"
     "\n"
     "example:\n"
@@ -63,6 +66,7 @@ static enum err load(struct share *s, const char *study, const char *data, const
         return ERR_AUTH;
     }
     options.max_rows = s->study->owner[s->owner].max_rows;
+    options.person_rows = s->study->rows_per_person;
     TRY(pack_domain(&s->columns, s->study, s->owner));
     return table_read_csv(&s->table, s->columns, data, &options, s->log);
 }
@@ -102,7 +106,22 @@ static enum err make_parts(struct share *s)
     return upload_make(s->parts, s->me, s->study->terms.digest, s->form, &s->packed);
 }
 
-static void say(const struct share *s)
+/* What the guarantee takes for granted about persons, and what of it has been checked. */
+static void say_persons(const struct share *s, const char *person)
+{
+    unsigned most = s->study->rows_per_person;
+    const char *rows = most == 1 ? "row" : "rows";
+    if (person != NULL)
+        printf("Nobody has more than %u %s here, by the column %s, which is not sent.\n", most,
+               rows, person);
+    else
+        printf(
+            "It is taken for granted that nobody has more than %u %s; --person COLUMN checks it.\n",
+            most, rows);
+    puts("Rows that a person has at other owners count too, and no owner can see those.");
+}
+
+static void say(const struct share *s, const char *person)
 {
     const struct study_owner *owner = &s->study->owner[s->owner];
     const struct study_server *server = s->study->server;
@@ -131,6 +150,7 @@ static void say(const struct share *s)
            "it; two servers together could. The size depends on max_rows, not on the data.\n"
            "terms: %s\n",
            server[0].name, server[1].name, server[2].name, terms);
+    say_persons(s, person);
 }
 
 static enum err message_for(const struct share *s, unsigned server, struct bytes *message)
@@ -220,8 +240,9 @@ static int run(int argc, char **argv, struct log *log)
         {.name = "decimal", .value = &decimal},
         {.name = "stats", .value = &stats},
         {.name = "as", .value = &as},
+        {.name = "person", .value = &csv.person},
     };
-    enum err e = command_options(argc, argv, options, 6, files, 2, 2, &given, log);
+    enum err e = command_options(argc, argv, options, 7, files, 2, 2, &given, log);
     if (e == ERR_OK && key == NULL) {
         log_error(log, "share needs --key FILE");
         e = ERR_USAGE;
@@ -235,7 +256,7 @@ static int run(int argc, char **argv, struct log *log)
     if (e == ERR_OK)
         e = make_parts(&s);
     if (e == ERR_OK)
-        say(&s);
+        say(&s, csv.person);
     if (e == ERR_OK && !dry_run)
         e = send_all(&s);
     if (e == ERR_OK && stats != NULL)

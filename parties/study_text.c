@@ -206,11 +206,14 @@ static void describe_guarantee(FILE *out, const struct study *s)
               "  accounted as rho for one row is j^2 rho for them.\n",
               out);
     else
-        fprintf(out,
-                "  A person has at most %u rows, which owners must see to themselves: what is "
-                "accounted\n"
-                "  as rho for one row is charged as %u rho. A person with j rows costs j^2 rho.\n",
-                s->rows_per_person, s->rows_per_person * s->rows_per_person);
+        fprintf(
+            out,
+            "  A person has at most %u rows, at all owners together; share --person checks each "
+            "owner's.\n"
+            "  What is accounted as rho for one row is charged as %u rho. A person with j rows "
+            "costs\n"
+            "  j^2 rho.\n",
+            s->rows_per_person, s->rows_per_person * s->rows_per_person);
     fputs("  Each server checks and debits this budget itself; an honest one refuses beyond it.\n"
           "  Budgets of other studies on the same data add up. Trefoil cannot see them: count "
           "them.\n",

@@ -56,6 +56,60 @@ static enum err read_text(struct table **t, const struct domain *d, const char *
     return e;
 }
 
+static void nobody_has_more_rows_than_agreed(void **state)
+{
+    static const char text[] = "who,colour,age,dose\n" /* 1 */
+                               "ann,red,1,NA\n"        /* 2 */
+                               "bob,red,1,NA\n"        /* 3 */
+                               "\n"                    /* 4 */
+                               " ann ,red,2,NA\n"      /* 5 */
+                               "\"ann\",red,3,NA\n"    /* 6 */
+                               "Ann,red,1,NA\n"        /* 7 */
+                               "bob,\"a, b\",1,NA\n";  /* 8 */
+    static const char nobody[] = "colour,age,dose,who\nred,1,NA,ann\nred,1,NA,\n";
+    static const char twice[] = "who,colour,age,dose,who\n";
+    const struct {
+        const char *person;
+        size_t most;
+        const char *said;
+    } cases[] = {
+        {"who", 3, NULL},
+        {"who", 2, "t.csv: one person has 3 rows: lines 2, 5 and 6\n"},
+        {"who", 2, "1 person has more than 2 rows"},
+        {"who", 1, "one person has 2 rows: lines 3 and 8\n"},
+        {"who", 1, "2 persons have more than 1 row,"},
+        {"whom", 1, "t.csv:1: no column is named whom"},
+        {"colour", 7, NULL},
+        {"colour", 4,
+         "5 rows: lines 2, 3, 5, 6 and 7\n"}, /* a column of the domain may say it too */
+    };
+    struct domain *d = three();
+    struct table *t;
+    char sink[2000];
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct table_csv_options o = {.person = cases[i].person,
+                                            .person_rows = cases[i].most};
+        enum err e = read_text(&t, d, text, sizeof text - 1, &o, sink, sizeof sink);
+        assert_int_equal(e, cases[i].said == NULL ? ERR_OK : ERR_DATA);
+        if (cases[i].said != NULL && strstr(sink, cases[i].said) == NULL)
+            fail_msg("does not say \"%s\": %s", cases[i].said, sink);
+        assert_null(strstr(sink, "ann")); /* nobody is named */
+        assert_true(e != ERR_OK || t->rows == 6);
+        table_free(&t);
+    }
+    {
+        const struct table_csv_options o = {.person = "who", .person_rows = 9};
+        assert_int_equal(read_text(&t, d, nobody, sizeof nobody - 1, &o, sink, sizeof sink),
+                         ERR_DATA);
+        assert_non_null(strstr(sink, "t.csv:3:4: who is empty"));
+        assert_int_equal(read_text(&t, d, twice, sizeof twice - 1, &o, sink, sizeof sink),
+                         ERR_DATA);
+        assert_non_null(strstr(sink, "t.csv:1:5: column who stands twice"));
+    }
+    domain_free(&d);
+}
+
 static void files_as_people_write_them(void **state)
 {
     static const char text[] = "\xef\xbb\xbf"
@@ -358,6 +412,7 @@ int main(void)
         cmocka_unit_test(what_is_written_reads_back),
         cmocka_unit_test(a_lone_missing_value_is_not_a_blank_line),
         cmocka_unit_test(marginals_count_rows),
+        cmocka_unit_test(nobody_has_more_rows_than_agreed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

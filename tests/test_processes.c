@@ -191,6 +191,14 @@ static void a_study_over_real_processes(void **state)
     assert_int_equal(share_own(&c, 1), 0);
     assert_int_equal(share(&c, 1, c.s.path, file(&c, "o%u.csv", 0)), 5);
     assert_true(support_contains(file(&c, "share%u.log", 1), "already uploaded other data"));
+    /* nor does a table in which somebody has more rows than agreed, where a column says whose they are */
+    {
+        const char *const a[] = {
+            "share", c.s.path, file(&c, "o%u.csv", 0), "--key", file(&c, "o%u.key", 0), "--person",
+            "sex",   NULL};
+        assert_int_equal(support_run(file(&c, "person.log"), 30, a), 6);
+        assert_true(support_contains(file(&c, "person.log"), "2 persons have more than 1 row"));
+    }
     /* more rows than the owner declared never leave it */
     assert_int_equal(share(&c, 0, c.s.path, file(&c, "o%u.csv", 2)), 6);
     /* only an analyst may run */

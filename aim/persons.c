@@ -1,0 +1,108 @@
+#include "aim/persons.h"
+
+#include "base/memory.h"
+#include "base/secret.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DIGEST 16 /* two of 10^8 persons are alike with a probability below 2^-74 */
+#define PERSONS_SHOWN 5
+#define LINES_SHOWN 8
+
+struct row {
+    uint8_t person[DIGEST];
+    size_t line;
+};
+
+struct persons {
+    uint8_t key[crypto_generichash_KEYBYTES];
+    struct row *row;
+    size_t rows, capacity;
+};
+
+enum err persons_new(struct persons **p)
+{
+    *p = memory_array(1, sizeof **p);
+    if (*p == NULL)
+        return ERR_NOMEM;
+    secret_random((*p)->key, sizeof(*p)->key);
+    return ERR_OK;
+}
+
+void persons_free(struct persons **p)
+{
+    if (*p == NULL)
+        return;
+    memory_wipe_free(&(*p)->row, (*p)->capacity * sizeof *(*p)->row);
+    secret_wipe(*p, sizeof **p);
+    memory_free(p);
+}
+
+enum err persons_add(struct persons *p, const char *text, size_t n, size_t line)
+{
+    struct row *row;
+    if (p->rows == p->capacity) {
+        size_t capacity = p->capacity < 64 ? 128 : p->capacity + p->capacity / 2;
+        struct row *grown = memory_grow(p->row, capacity, sizeof *grown);
+        if (grown == NULL)
+            return ERR_NOMEM;
+        p->row = grown;
+        p->capacity = capacity;
+    }
+    row = &p->row[p->rows++];
+    row->line = line;
+    return crypto_generichash(row->person, DIGEST, (const uint8_t *)text, n, p->key,
+                              sizeof p->key) == 0
+               ? ERR_OK
+               : ERR_CRYPTO;
+}
+
+static int by_person(const void *x, const void *y)
+{
+    const struct row *a = x, *b = y;
+    int order = memcmp(a->person, b->person, DIGEST);
+    return order != 0 ? order : (a->line > b->line) - (a->line < b->line);
+}
+
+/* "lines 3, 5 and 8". */
+static void put_lines(const struct row *row, size_t rows, char *text, size_t size)
+{
+    size_t shown = rows < LINES_SHOWN ? rows : LINES_SHOWN;
+    int n = snprintf(text, size, "lines");
+    for (size_t i = 0; i < shown && n >= 0 && (size_t)n < size; i++)
+        n += snprintf(text + n, size - (size_t)n, "%s %zu",
+                      i == 0          ? ""
+                      : i + 1 == rows ? " and"
+                                      : ",",
+                      row[i].line);
+    if (rows > shown && n >= 0 && (size_t)n < size)
+        snprintf(text + n, size - (size_t)n, " and %zu more", rows - shown);
+}
+
+enum err persons_check(struct persons *p, size_t most, const char *path, struct log *log)
+{
+    size_t found = 0;
+    if (p->rows > 0)
+        qsort(p->row, p->rows, sizeof *p->row, by_person);
+    for (size_t i = 0, n; i < p->rows; i += n) {
+        char lines[300];
+        n = 1;
+        while (i + n < p->rows && memcmp(p->row[i].person, p->row[i + n].person, DIGEST) == 0)
+            n++;
+        if (n <= most || ++found > PERSONS_SHOWN)
+            continue;
+        put_lines(&p->row[i], n, lines, sizeof lines);
+        log_error(log, "%s: one person has %zu rows: %s", path, n, lines);
+    }
+    if (found == 0)
+        return ERR_OK;
+    log_error(log,
+              "%s: %zu %s more than %zu %s, for which the study's guarantee holds; leave rows out, "
+              "or agree on a study with a larger rows_per_person",
+              path, found, found == 1 ? "person has" : "persons have", most,
+              most == 1 ? "row" : "rows");
+    return ERR_DATA;
+}
