@@ -85,7 +85,7 @@ list:
 	@echo 'demo       install what is missing, build, run three servers and five hospitals'
 	@echo 'test       install what is missing, build, run the tests (fixed seeds, under ten minutes)'
 	@echo 'test-long  the long statistics, sanitizers and memcheck'
-	@echo 'bench      the measurements of bench/; bench-NAME one of them (engine, net, pgm)'
+	@echo 'bench      the measurements of bench/; bench-NAME one of them (engine, net, pgm, e2e)'
 	@echo 'lint       include order, format, warnings as errors under gcc and clang'
 	@echo 'fuzz       fuzz the parsers (FUZZ_SECONDS=60 each)'
 	@echo 'cov        line coverage of the tests'
