@@ -106,6 +106,33 @@ static enum err make_parts(struct share *s)
     return upload_make(s->parts, s->me, s->study->terms.digest, s->form, &s->packed);
 }
 
+/* Says if rows hold what the study calls impossible: the study or the table is wrong. */
+static enum err look_for_the_impossible(const struct share *s)
+{
+    const struct study *study = s->study;
+    for (size_t k = 0; k < study->zeros && s->columns->attributes == study->domain->attributes;
+         k++) {
+        const struct zeros *zero = &study->zero[k];
+        uint64_t cells = clique_cells(&zero->clique, study->domain);
+        int64_t *counts = memory_array(cells, sizeof *counts), rows = 0;
+        char name[128];
+        if (counts == NULL)
+            return ERR_NOMEM;
+        table_marginal(s->table, &zero->clique, counts);
+        for (size_t i = 0; i < zero->cells; i++)
+            rows += counts[zero->cell[i]];
+        memory_wipe_free(&counts, cells * sizeof *counts);
+        clique_name(&zero->clique, study->domain, name, sizeof name);
+        if (rows > 0)
+            log_warn(s->log,
+                     "%" PRId64
+                     " rows hold %s that the study calls impossible: they are sent as they "
+                     "are, but the result will have none; is the table right, and the study?",
+                     rows, name);
+    }
+    return ERR_OK;
+}
+
 /* What the guarantee takes for granted about persons, and what of it has been checked. */
 static void say_persons(const struct share *s, const char *person)
 {
@@ -253,6 +280,8 @@ static int run(int argc, char **argv, struct log *log)
         e = load(&s, files[0], files[1], key, csv);
     if (e == ERR_OK)
         e = choose_form(&s, as);
+    if (e == ERR_OK)
+        e = look_for_the_impossible(&s);
     if (e == ERR_OK)
         e = make_parts(&s);
     if (e == ERR_OK)

@@ -15,6 +15,8 @@ enum err release_loop_options(const struct study *study, const struct bounds *bo
     *options = (struct aim_options){
         .domain = study->domain,
         .workload = study->workload,
+        .zero = study->zero,
+        .zeros = study->zeros,
         .rounds = study->rounds,
         .annealed = study->annealed,
         .bounds = bounds->counts,

@@ -14,6 +14,9 @@
  *       missing: "?"                       optional: the text of a missing value; "": empty cell
  *     - {name: bmi, kind: numeric, edges: [10, 18.5, 25, 30, 60]}
  *     - {name: dose, kind: numeric, min: 0, max: 10, bins: 20}
+ *   impossible:                          optional: combinations of values that cannot occur; public
+ *     - {ward: surgery, age: {from: 0, to: 2}}     knowledge, never from data. Of each column a
+ *     - {bmi: {from: 10, to: 18.5}, ward: [..]}    value, a list, or a range: whole numbers, edges
  *   workload: {all: 2}                   all marginals of so many attributes; or
  *             {random: 3, count: 64, seed: 1}   some of them; or a list:
  *     - {attributes: [age, ward], weight: 1}        weight is optional: 1
@@ -60,7 +63,7 @@
  *
  * Two digests over the parsed content. Comments, line ends, quotes, the order of a mapping's keys
  * and defaults written out change neither; any value changes one (a server's whole key: both).
- *   terms   study (its name and retain_days), domain, workload, budget, noise, rounds, bounds (owners'
+ *   terms   study (its name and retain_days), domain (and what is impossible), workload, budget, noise, rounds, bounds (owners'
  *           names, max_rows, pad_to, as, batches and columns; min_owners), servers (names and signing
  *           keys): frozen once data are in. A digest for each part, so that a mismatch can be named.
  *   roster  the rest but the signatures: its number, owners' and analysts' keys, endpoints, servers'
@@ -70,6 +73,7 @@
 #define TREFOIL_PARTIES_STUDY_H
 
 #include "aim/domain.h"
+#include "aim/model.h"
 #include "aim/workload.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -134,6 +138,8 @@ struct study_analyst {
 struct study {
     char name[STUDY_NAME_SIZE];
     struct domain *domain;
+    size_t zeros; /* impossible combinations, by their columns */
+    struct zeros *zero;
     struct workload *workload;
     double epsilon, delta;
     unsigned rows_per_person;

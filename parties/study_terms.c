@@ -26,6 +26,15 @@ static void put_study(const struct study *s, struct bytes *b)
 static void put_domain(const struct study *s, struct bytes *b)
 {
     domain_write(s->domain, b);
+    bytes_put_u64(b, s->zeros);
+    for (size_t k = 0; k < s->zeros; k++) {
+        bytes_put_u16(b, s->zero[k].clique.n);
+        for (size_t i = 0; i < s->zero[k].clique.n; i++)
+            bytes_put_u16(b, s->zero[k].clique.attribute[i]);
+        bytes_put_u64(b, s->zero[k].cells);
+        for (size_t i = 0; i < s->zero[k].cells; i++)
+            bytes_put_u32(b, s->zero[k].cell[i]);
+    }
 }
 
 static void put_workload(const struct study *s, struct bytes *b)

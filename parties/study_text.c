@@ -48,6 +48,12 @@ static const char template_text[] =
     "    values: [heart, lung, injury, infection, other]\n"
     "    missing: \"?\"\n"
     "\n"
+    "# Combinations that cannot occur, from public knowledge, never looked up in the data: no row "
+    "of the\n"
+    "# result will have them. Of each column a value, a list of them, or a range.\n"
+    "# impossible:\n"
+    "#   - {age: {from: 0, to: 11}, diagnosis: [heart, lung]}\n"
+    "\n"
     "# The marginals (tables of counts) that matter: all of two columns, or a list such as\n"
     "#   - {attributes: [age, diagnosis], weight: 2}\n"
     "#   - {attributes: [sex, bmi, diagnosis]}\n"
@@ -179,6 +185,18 @@ static void describe_domain(FILE *out, const struct study *s)
             fprintf(out, "; any other value %s",
                     a->policy == DOMAIN_CLIP ? "counts as the nearest" : "counts as missing");
         fputc('\n', out);
+    }
+}
+
+static void describe_impossible(FILE *out, const struct study *s)
+{
+    if (s->zeros > 0)
+        fputs("\nImpossible, as everybody knows: no row of the result will have it.\n", out);
+    for (size_t k = 0; k < s->zeros; k++) {
+        char name[128];
+        clique_name(&s->zero[k].clique, s->domain, name, sizeof name);
+        fprintf(out, "  %s: %zu of %llu combinations\n", name, s->zero[k].cells,
+                (unsigned long long)clique_cells(&s->zero[k].clique, s->domain));
     }
 }
 
@@ -334,6 +352,7 @@ void study_describe(FILE *out, const struct study *study, const struct public_id
     fprintf(out, "Study %s\nTerms %s\n  (everybody must see the same; compare by telephone)\n\n",
             study->name, print);
     describe_domain(out, study);
+    describe_impossible(out, study);
     describe_workload(out, study);
     describe_guarantee(out, study);
     describe_people(out, study);

@@ -7,6 +7,7 @@
 
 #include "aim/loop.h"
 #include "aim/plaintext.h"
+#include "aim/sample.h"
 #include "base/memory.h"
 #include "parties/central.h"
 #include "parties/engine.h"
@@ -510,6 +511,38 @@ static void a_run_added_up_in_steps_equals_too(void **state)
     mpc_equals_plaintext_in(&split, true);
 }
 
+/* No model says otherwise, and the two runs still agree. */
+static void what_is_impossible_has_no_part_in_a_run(void **state)
+{
+    const struct support_options o = {
+        .owners = OWNERS,
+        .rounds = 3,
+        .more = "impossible:\n  - {age: {from: 0, to: 3}, died: yes}\n  - {ward: d, sex: [f]}\n"};
+    struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
+    struct whole *w = memory_array(1, sizeof *w);
+    struct table *rows = NULL;
+    (void)state;
+    whole_new(w, &o);
+    assert_int_equal(three_run(77, run_mpc, w, NULL), ERR_OK);
+    assert_int_equal(sample_rows(&rows, w->result[0]->model, 5000, 1, &log), ERR_OK);
+    for (size_t k = 0; k < w->s.study->zeros; k++) {
+        const struct zeros *zero = &w->s.study->zero[k];
+        double counts[64] = {0};
+        int64_t sampled[64] = {0};
+        assert_in_range(clique_cells(&zero->clique, w->s.study->domain), 1, 64);
+        assert_int_equal(model_marginal(w->result[0]->model, &zero->clique, counts, &log), ERR_OK);
+        table_marginal(rows, &zero->clique, sampled);
+        for (size_t i = 0; i < zero->cells; i++) {
+            assert_true(counts[zero->cell[i]] == 0);
+            assert_int_equal(sampled[zero->cell[i]], 0);
+        }
+    }
+    table_free(&rows);
+    whole_free(w);
+    memory_free(&w);
+    mpc_equals_plaintext(&o);
+}
+
 static enum err refuse_bad_requests(struct party *p, void *shared)
 {
     struct whole *w = shared;
@@ -629,6 +662,7 @@ int main(void)
         cmocka_unit_test(a_run_over_rows_and_columns_of_several_owners_equals_too),
         cmocka_unit_test(a_run_added_up_in_steps_equals_too),
         cmocka_unit_test(what_is_counted_is_not_counted_again),
+        cmocka_unit_test(what_is_impossible_has_no_part_in_a_run),
         cmocka_unit_test(requests_outside_the_study_are_refused),
         cmocka_unit_test(an_upload_is_the_same_again_and_cannot_be_altered),
     };

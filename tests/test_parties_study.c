@@ -177,6 +177,38 @@ static void the_domain_is_read(void **state)
     assert_int_equal(f->base->workload->queries, 6);
 }
 
+static void what_is_impossible_is_read(void **state)
+{
+    static const char *const same[] = {
+        "impossible:\n"
+        "  - {ward: [b, \"?\"], age: {from: 7, to: 8}}\n"
+        "  - {bmi: {from: 1.5, to: 3}}\n"
+        "workload:",
+        "impossible: [{bmi: {to: 3, from: 1.5}},  {age: 8, ward: b}, {age: [7, 8], ward: \"?\"},\n"
+        "    {age: {from: 7, to: 7}, ward: b}, {age: 8, ward: [b]}]\n"
+        "workload:",
+    };
+    static const uint32_t cells[] = {7 * 4 + 1, 7 * 4 + 3, 8 * 4 + 1, 8 * 4 + 3};
+    struct fixture *f = *state;
+    for (size_t i = 0; i < 2; i++) {
+        struct study *s;
+        const struct zeros *two, *one;
+        assert_int_equal(parse_edit(f, "workload:", same[i], &s), ERR_OK);
+        assert_int_equal(s->zeros, 2);
+        two = &s->zero[i];
+        one = &s->zero[1 - i];
+        assert_int_equal(two->clique.n, 2);
+        assert_int_equal(two->clique.attribute[0], 0);
+        assert_int_equal(two->clique.attribute[1], 1);
+        assert_int_equal(two->cells, 4);
+        assert_memory_equal(two->cell, cells, sizeof cells);
+        assert_int_equal(one->clique.n, 1);
+        assert_int_equal(one->cells, 1);
+        assert_int_equal(one->cell[0], 1);
+        study_free(&s);
+    }
+}
+
 static void the_rest_is_read(void **state)
 {
     struct fixture *f = *state;
@@ -293,7 +325,7 @@ static const struct mistake mistakes[] = {
     {"study: test\n", "", "1:1", "lacks the key \"study\""},
     {"study: test", "study: test\nstudy: test", "2:1", "comes twice"},
     {"study: test", "study: test\nbudgett: 1", "2:1", "did you mean \"budget\""},
-    {"study: test", "study: test\nxyzzy: 1", "2:1", "its keys: study, domain, workload"},
+    {"study: test", "study: test\nxyzzy: 1", "2:1", "its keys: study, domain, impossible"},
     {"study: test", "study: test\n[a, b]: 1", "2:1", "a key is a list"},
     {"study: test\n", "study: test\n? [a]\n", "2:3", "a key is a list"},
     /* yaml */
@@ -343,6 +375,17 @@ static const struct mistake mistakes[] = {
     {"    bins: 5", "    bins: 0", "19:11", "from 1 to 65534"},
     {"domain:\n", "domain: []\nignored:\n", "3:1", "no key \"ignored\""},
     /* workload */
+    {"workload:", "impossible: {age: 1}\nworkload:", "20:13", "should be a list"},
+    {"workload:", "impossible:\n  - {}\nworkload:", "21:5", "names no column"},
+    {"workload:", "impossible:\n  - {agee: 1}\nworkload:", "21:6", "did you mean \"age\""},
+    {"workload:", "impossible:\n  - {age: 10, ward: a}\nworkload:", "21:11", "no value \"10\""},
+    {"workload:", "impossible:\n  - {age: 1, ward: d}\nworkload:", "21:20", "no value \"d\""},
+    {"workload:", "impossible:\n  - {age: {from: 1}}\nworkload:", "21:11", "lacks the key \"to\""},
+    {"workload:", "impossible:\n  - {age: {from: 5, to: 4}}\nworkload:", "21:25", "from 5 to 9"},
+    {"workload:", "impossible:\n  - {ward: {from: a, to: b}}\nworkload:", "21:12", "list them"},
+    {"workload:", "impossible:\n  - {bmi: 1}\nworkload:", "21:11", "{from: 0, to: 1.5}"},
+    {"workload:", "impossible:\n  - {bmi: {from: 0, to: 1}}\nworkload:", "21:25", "not an edge"},
+    {"workload:", "impossible:\n  - {bmi: {from: 3, to: 0}}\nworkload:", "21:25", "ends where"},
     {"workload:\n", "workload: {all: 2}\nmodell:\n", "21:1", "did you mean \"model\""},
     {"attributes: [age, ward]", "attributes: [age, wrad]", "21:24", "did you mean \"ward\""},
     {"attributes: [age, ward]", "attributes: [age, elephant]", "21:24",
@@ -655,6 +698,7 @@ static const struct {
     {"    min: 10", "    min: 9", "domain"},
     {"    max: 20", "    max: 21", "domain"},
     {"    bins: 5", "    bins: 6", "domain"},
+    {"workload:", "impossible:\n  - {age: 1, ward: a}\nworkload:", "domain"},
     {"[age, ward]", "[age, ward, bmi]", "workload"},
     {"weight: 2", "weight: 2.5", "workload"},
     {"[bmi, dose]", "[bmi, dose], weight: 3", "workload"},
@@ -1118,6 +1162,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_domain_is_read),
+        cmocka_unit_test(what_is_impossible_is_read),
         cmocka_unit_test(the_rest_is_read),
         cmocka_unit_test(everybody_is_found_by_key),
         cmocka_unit_test(endpoints_are_five_ports),
