@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/secret.h"
+#include "parties/roster.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -45,18 +46,19 @@ enum err client_new(struct client **client, struct netio *netio, const struct st
                     const struct identity *me, struct log *log)
 {
     struct client *c = memory_array(1, sizeof *c);
-    enum err e = ERR_OK;
+    size_t index;
+    enum err e;
     *client = c;
     if (c == NULL)
         return ERR_NOMEM;
     c->study = study;
     c->log = log;
     secret_random(c->request.run, sizeof c->request.run);
-    if (study_find_analyst(study, &me->public) == SIZE_MAX) {
-        log_error(log, "this key is not one of the study's analysts; use the key whose public half "
-                       "stands under analysts in the study file");
-        e = ERR_AUTH;
-    }
+    e = roster_find(study, &me->public, ROLE_ANALYST, &index, log);
+    if (e == ERR_OK)
+        e = roster_check(study, log);
+    if (e == ERR_OK)
+        e = roster_servers_current(study, log);
     for (unsigned i = 0; e == ERR_OK && i < STUDY_SERVERS; i++)
         e = client_dial(&c->dial[i], netio, study, me, i, log);
     if (e != ERR_OK)

@@ -5,6 +5,7 @@
 #include "parties/client.h"
 #include "parties/command.h"
 #include "parties/pack.h"
+#include "parties/roster.h"
 #include "parties/upload.h"
 #include "protocols/records.h"
 
@@ -57,14 +58,9 @@ static enum err load(struct share *s, const char *study, const char *data, const
 {
     TRY(study_load(&s->study, study, s->log));
     TRY(identity_load(&s->me, key, s->log));
-    s->owner = study_find_owner(s->study, &s->me->public);
-    if (s->owner == SIZE_MAX) {
-        log_error(s->log,
-                  "%s is not the key of an owner of this study; ask whoever keeps the study "
-                  "file to list its public half under owners",
-                  key);
-        return ERR_AUTH;
-    }
+    TRY(roster_find(s->study, &s->me->public, ROLE_OWNER, &s->owner, s->log));
+    TRY(roster_check(s->study, s->log));
+    TRY(roster_servers_current(s->study, s->log));
     options.max_rows = s->study->owner[s->owner].max_rows;
     options.person_rows = s->study->rows_per_person;
     TRY(pack_domain(&s->columns, s->study, s->owner));

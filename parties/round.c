@@ -37,7 +37,7 @@ static enum err compare(unsigned server, const struct round_statement *own,
     } parts[] = {
         {"request (the analyst or server 0 sent it another)", own->request, other->request},
         {"set of uploads", own->uploads, other->uploads},
-        {"roster (owners' and analysts' keys, endpoints, deadlines, model)", own->roster,
+        {"roster (number, keys, endpoints, deadlines, model; see trefoil roster show)", own->roster,
          other->roster},
         {"position on the noise tape", own->tape, other->tape},
         {"privacy ledger (was a server restored from a backup?)", own->ledger, other->ledger},

@@ -9,6 +9,7 @@
 #include "parties/forward.h"
 #include "parties/outbox.h"
 #include "parties/request.h"
+#include "parties/roster.h"
 #include "parties/worker.h"
 
 #include <pthread.h>
@@ -77,17 +78,20 @@ static enum err make_links(struct server *s, bool bulk, struct transport **t)
     return transport_zmq_new(t, &o);
 }
 
+/* Everybody on the roster whose key is not revoked. One that has expired gets in, to be told so. */
 static enum err admit(struct server *s)
 {
     const struct study *study = s->o.study;
-    for (size_t i = 0; i < STUDY_SERVERS; i++)
-        if (i != s->index)
-            TRY(netio_allow(s->netio, "gate", study->server[i].key.curve,
-                            role_user(ROLE_SERVER, i)));
-    for (size_t i = 0; i < study->owners; i++)
-        TRY(netio_allow(s->netio, "gate", study->owner[i].key.curve, role_user(ROLE_OWNER, i)));
-    for (size_t i = 0; i < study->analysts; i++)
-        TRY(netio_allow(s->netio, "gate", study->analyst[i].key.curve, role_user(ROLE_ANALYST, i)));
+    for (enum role role = ROLE_SERVER; role <= ROLE_ANALYST; role++) {
+        const struct public_identity *key;
+        const char *name;
+        for (size_t i = 0; (key = roster_key(study, role, i, &name)) != NULL; i++) {
+            if (study_revoked(study, key))
+                log_warn(s->o.log, "the key of %s is revoked: it is turned away", name);
+            else if (role != ROLE_SERVER || i != s->index)
+                TRY(netio_allow(s->netio, "gate", key->curve, role_user(role, i)));
+        }
+    }
     return ERR_OK;
 }
 
@@ -267,12 +271,37 @@ static enum err tell_status(struct server *s, const struct gate_client *from)
     return e;
 }
 
+/* Tells one whose key, or a server's, has expired while servers and links went on. */
+static enum err check_dates(struct server *s, const struct gate_client *from, enum role role,
+                            uint32_t who, uint8_t kind, bool *refused)
+{
+    static const char level[] = "error: ";
+    char words[512] = "";
+    const char *text = words;
+    struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
+    enum err e = roster_current(s->o.study, role, who, &log);
+    if (e == ERR_OK)
+        e = roster_servers_current(s->o.study, &log);
+    *refused = e != ERR_OK;
+    if (!*refused)
+        return ERR_OK;
+    words[strcspn(words, "\n")] = '\0';
+    if (strncmp(words, level, sizeof level - 1) == 0)
+        text += sizeof level - 1;
+    log_warn(s->o.log, "refused a message: %s", text);
+    return tell(s, from, kind, e, text, NULL, 0);
+}
+
 static enum err take(struct server *s, const struct gate_client *from, const struct bytes *message)
 {
     enum role role = (enum role)(from->user >> 24);
     uint32_t who = from->user & 0xffffff;
     uint8_t kind = message->size > 0 ? message->data[0] : 0;
     bool to_worker = kind == MESSAGE_REQUEST || kind == MESSAGE_DIGEST;
+    bool refused;
+    enum err e = check_dates(s, from, role, who, kind, &refused);
+    if (e != ERR_OK || refused)
+        return e;
     if (kind == MESSAGE_STATUS)
         return tell_status(s, from);
     if (kind == MESSAGE_UPLOAD && role == ROLE_OWNER)
@@ -280,7 +309,7 @@ static enum err take(struct server *s, const struct gate_client *from, const str
     if (kind == MESSAGE_FORWARD && role == ROLE_SERVER && who == 1 && s->index == 2)
         return take_forward(s, from, message->data + 1, message->size - 1);
     if (to_worker && role == ROLE_ANALYST) {
-        enum err e = gate_pass(s->gate, from, message->data, message->size);
+        e = gate_pass(s->gate, from, message->data, message->size);
         return e != ERR_NOMEM ? e : tell(s, from, kind, ERR_AGAIN, "this server is busy", NULL, 0);
     }
     log_warn(s->o.log, "a message of kind %u from user %u:%u is not for this server", kind,
@@ -407,25 +436,28 @@ static enum err serve(struct server *s)
     return e;
 }
 
+static enum err check_place(struct server *s)
+{
+    size_t index = 0;
+    TRY(roster_find(s->o.study, &s->o.me->public, ROLE_SERVER, &index, s->o.log));
+    s->index = (unsigned)index;
+    return roster_servers_current(s->o.study, s->o.log);
+}
+
 enum err server_run(const struct server_options *options)
 {
     struct server *s = memory_array(1, sizeof *s);
-    size_t index = study_find_server(options->study, &options->me->public);
     enum err e;
     if (s == NULL)
         return ERR_NOMEM;
     s->o = *options;
-    s->index = (unsigned)index;
-    if (index >= STUDY_SERVERS) {
-        log_error(options->log,
-                  "this key is not one of the study's three servers; use the key whose public half "
-                  "stands in the study file");
-        e = ERR_AUTH;
-    } else {
+    e = check_place(s);
+    if (e == ERR_OK) {
         e = start(s);
         if (e == ERR_OK) {
-            log_info(options->log, "server %u (%s) of study %s is ready", s->index,
-                     options->study->server[index].name, options->study->name);
+            log_info(options->log, "server %u (%s) of study %s is ready, with roster %u", s->index,
+                     options->study->server[s->index].name, options->study->name,
+                     options->study->roster_version);
             e = serve(s);
         }
         end(s);

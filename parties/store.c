@@ -168,41 +168,9 @@ static enum err migrate(struct store *s)
     return store_end(s, e);
 }
 
-/* Stores key = value, or compares with what is there. */
-static enum err about(struct store *s, const char *key, const void *value, size_t n)
-{
-    sqlite3_stmt *statement;
-    enum err e = ERR_OK;
-    int result;
-    TRY(store_prepare(s, "SELECT value FROM about WHERE key = ?", &statement));
-    sqlite3_bind_text(statement, 1, key, -1, SQLITE_STATIC);
-    result = sqlite3_step(statement);
-    if (result == SQLITE_ROW) {
-        if ((size_t)sqlite3_column_bytes(statement, 0) != n ||
-            memcmp(sqlite3_column_blob(statement, 0), value, n) != 0) {
-            log_error(
-                s->log,
-                "the server's folder holds another %s; use a folder of its own for each study "
-                "and server, and do not change the terms once it has data",
-                key);
-            e = ERR_MISMATCH;
-        }
-        sqlite3_finalize(statement);
-        return e;
-    }
-    sqlite3_finalize(statement);
-    if (result != SQLITE_DONE)
-        return store_failed(s, "read");
-    TRY(store_prepare(s, "INSERT INTO about VALUES(?, ?)", &statement));
-    sqlite3_bind_text(statement, 1, key, -1, SQLITE_STATIC);
-    sqlite3_bind_blob(statement, 2, value, (int)n, SQLITE_STATIC);
-    return store_finish(s, statement);
-}
-
 static enum err open_database(struct store *s, const char *folder, const struct identity *me)
 {
     char path[4096];
-    const uint8_t index = (uint8_t)s->index;
     if (snprintf(path, sizeof path, "%s/store.sqlite", folder) >= (int)sizeof path)
         return ERR_RANGE;
     TRY(file_folder(folder, s->log));
@@ -217,9 +185,7 @@ static enum err open_database(struct store *s, const char *folder, const struct 
     TRY(store_execute(s, "PRAGMA synchronous = FULL"));
     TRY(store_execute(s, "BEGIN IMMEDIATE; COMMIT"));
     TRY(migrate(s));
-    TRY(about(s, "study (its terms)", s->study->terms.digest, 32));
-    TRY(about(s, "server index", &index, 1));
-    return about(s, "server key", me->public.sign, sizeof me->public.sign);
+    return store_belongs(s, me);
 }
 
 /* Recursive: a batch holds it over the calls that write. */

@@ -4,8 +4,8 @@
  * One SQLite file (write-ahead log, full synchronisation). A change is on disk when the call that made it returns.
  * Components are sealed with a key derived from the server's identity (XChaCha20-Poly1305, the
  * upload's id and owner as associated data), so that a stolen disk without the key file tells
- * nothing but sizes and owners. The file belongs to one study's terms and one server; opened with others it is
- * refused. It has a version: an older one is brought up to date when it is opened, one of a later program refused.
+ * nothing but sizes and owners. The file belongs to one server and, once it holds data, to one study's terms; opened
+ * with others it is refused, and so is a roster that is older than the last, or amended without three signatures. It has a version: an older one is brought up to date when it is opened, one of a later program refused.
  *
  * The ledger is a chain: head_n = SHA-256(head_(n-1), request digest, tape range, ledger text). A debit is stored
  * before anything of its round is opened, so a crash can lose budget but never overspend it.

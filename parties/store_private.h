@@ -1,6 +1,6 @@
 /*
- * parties/store_private.h - the open store, shared by store.c and the files of what is in it: store_uploads.c,
- * store_ledger.c. Statements run under the lock; whoever is exported takes it.
+ * parties/store_private.h - the open store, shared by store.c and the files of what is in it: store_about.c,
+ * store_uploads.c, store_ledger.c. Statements run under the lock; whoever is exported takes it.
  */
 #ifndef TREFOIL_PARTIES_STORE_PRIVATE_H
 #define TREFOIL_PARTIES_STORE_PRIVATE_H
@@ -19,6 +19,13 @@ struct store {
     uint8_t *key; /* secret memory */
     struct log *log;
 };
+
+/*
+ * Whether the folder belongs to the study and the server, once it does to any; takes note of the study's roster.
+ * ERR_MISMATCH, logged, for other terms, an older roster, or another of the same number; ERR_AUTH for a later one that
+ * is not signed (store_about.c).
+ */
+enum err store_belongs(struct store *s, const struct identity *me) MUST_CHECK;
 
 /* Logs what SQLite says of its last failure, and is ERR_SYSTEM. */
 enum err store_failed(struct store *s, const char *what) MUST_CHECK;

@@ -106,6 +106,8 @@ enum study_port {
     STUDY_PORTS = 5
 };
 
+enum role { ROLE_SERVER = 1, ROLE_OWNER, ROLE_ANALYST };
+
 enum study_noise { STUDY_BOX_MULLER, STUDY_DISCRETE };
 enum study_form { STUDY_AUTO, STUDY_ANSWERS, STUDY_RECORDS };
 

@@ -17,7 +17,6 @@
 #include <stdatomic.h>
 
 /* Who a gate's message comes from: its `user` number is role << 24 | index in the study. */
-enum role { ROLE_SERVER = 1, ROLE_OWNER, ROLE_ANALYST };
 static inline uint32_t role_user(enum role role, size_t index)
 {
     return (uint32_t)role << 24 | (uint32_t)index;

@@ -1,0 +1,507 @@
+/*
+ * Amendments of the roster, and keys that are renewed, revoked, expired or another's: what parties/roster.c says of
+ * study files, and what real servers and owners make of them while uploads come in.
+ */
+#include "tests/support_cmocka.h"
+
+#include "base/clock.h"
+#include "base/date.h"
+#include "base/file.h"
+#include "parties/client.h"
+#include "parties/roster.h"
+#include "tests/support_process.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct scene {
+    struct support_study s;
+    pid_t server[STUDY_SERVERS];
+    char words[4096];
+    struct log log;
+};
+
+/* A path in the study's folder; good until eight more have been asked for. */
+__attribute__((format(printf, 2, 3))) static const char *file(const struct scene *c,
+                                                              const char *format, ...)
+{
+    static char paths[8][SUPPORT_PATH];
+    static unsigned next;
+    char name[64];
+    char *path = paths[next++ % 8];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(name, sizeof name, format, args);
+    va_end(args);
+    support_study_file(&c->s, name, path);
+    return path;
+}
+
+static void scene_new(struct scene *c)
+{
+    const struct support_options o = {.owners = 3, .round_s = 4};
+    memset(c, 0, sizeof *c);
+    c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_ERROR};
+    assert_int_equal(support_study_new(&c->s, &o, &c->log), ERR_OK);
+    for (unsigned i = 0; i < c->s.owners; i++) {
+        struct table *t = NULL;
+        assert_int_equal(support_table(&t, c->s.study->domain, 400 + 100 * i, i), ERR_OK);
+        assert_int_equal(table_write_csv(file(c, "o%u.csv", i), t, 1, &c->log), ERR_OK);
+        table_free(&t);
+    }
+}
+
+static void scene_free(struct scene *c)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(support_stop(&c->server[i]), 0);
+    support_study_free(&c->s);
+}
+
+/* A copy of a study file with texts replaced: pairs of what is found (once) and what takes its place, NULL-ended. */
+static void amend(const struct scene *c, const char *from, const char *to, const char *const *pairs)
+{
+    struct bytes text = {0};
+    assert_int_equal(file_read(from, 1 << 20, &text, NULL), ERR_OK);
+    bytes_put_u8(&text, 0);
+    for (; *pairs != NULL; pairs += 2) {
+        struct bytes out = {0};
+        const char *at = strstr((const char *)text.data, pairs[0]);
+        assert_non_null(at);
+        assert_null(strstr(at + 1, pairs[0]));
+        bytes_put(&out, text.data, (size_t)(at - (const char *)text.data));
+        bytes_put(&out, pairs[1], strlen(pairs[1]));
+        at += strlen(pairs[0]);
+        bytes_put(&out, at, strlen(at) + 1);
+        bytes_clear(&text);
+        text = out;
+    }
+    assert_int_equal(file_write(to, 0644, text.data, text.size - 1, NULL), ERR_OK);
+    bytes_clear(&text);
+    (void)c;
+}
+
+static void sign_with(struct scene *c, const char *study, unsigned server)
+{
+    const char *const a[] = {"roster", "sign", study, "--key", file(c, "s%u.key", server), NULL};
+    assert_int_equal(support_run(file(c, "sign.log"), 10, a), 0);
+}
+
+static void key_text(const char *path, char text[KEYS_TEXT_SIZE])
+{
+    struct identity *id = NULL;
+    assert_int_equal(identity_load(&id, path, NULL), ERR_OK);
+    public_identity_text(&id->public, text);
+    identity_free(&id);
+}
+
+/* --- study files --------------------------------------------------------------------------------- */
+
+static struct study *load(struct scene *c, const char *path)
+{
+    struct study *study = NULL;
+    c->words[0] = '\0';
+    assert_int_equal(study_load(&study, path, &c->log), ERR_OK);
+    return study;
+}
+
+static void expect_signatures(struct scene *c, const char *path, enum roster_signature s0,
+                              enum roster_signature s1, enum roster_signature s2)
+{
+    struct study *study = load(c, path);
+    bool good = study->roster_version == 1 ||
+                (s0 == ROSTER_SIGNED && s1 == ROSTER_SIGNED && s2 == ROSTER_SIGNED);
+    assert_int_equal(roster_signature(study, 0), s0);
+    assert_int_equal(roster_signature(study, 1), s1);
+    assert_int_equal(roster_signature(study, 2), s2);
+    assert_int_equal(roster_check(study, &c->log), good ? ERR_OK : ERR_AUTH);
+    study_free(&study);
+}
+
+static void signatures_gather_in_the_file(void **state)
+{
+    struct scene c;
+    const char *second, *third;
+    (void)state;
+    scene_new(&c);
+    second = file(&c, "second.yaml");
+    /* the first roster needs none, and takes none */
+    expect_signatures(&c, c.s.path, ROSTER_UNSIGNED, ROSTER_UNSIGNED, ROSTER_UNSIGNED);
+    {
+        const char *const a[] = {"roster", "sign", c.s.path, "--key", file(&c, "s0.key"), NULL};
+        assert_int_equal(support_run(file(&c, "sign.log"), 10, a), 3);
+        assert_true(support_contains(file(&c, "sign.log"), "roster: 2"));
+    }
+    amend(&c, c.s.path, second,
+          (const char *const[]){"study: test\n", "study: test # kept\nroster: 2\n", NULL});
+    assert_int_equal(chmod(second, 0640), 0);
+    expect_signatures(&c, second, ROSTER_UNSIGNED, ROSTER_UNSIGNED, ROSTER_UNSIGNED);
+    assert_non_null(strstr(c.words, "is not signed by server s0"));
+    sign_with(&c, second, 2);
+    expect_signatures(&c, second, ROSTER_UNSIGNED, ROSTER_UNSIGNED, ROSTER_SIGNED);
+    sign_with(&c, second, 0);
+    sign_with(&c, second, 2); /* again is the same */
+    sign_with(&c, second, 1);
+    expect_signatures(&c, second, ROSTER_SIGNED, ROSTER_SIGNED, ROSTER_SIGNED);
+    assert_true(support_contains(second, "# kept"));
+    {
+        struct stat st;
+        assert_int_equal(stat(second, &st), 0);
+        assert_int_equal(st.st_mode & 0777, 0640);
+    }
+    /* any other value under the same number is not what they signed; a comment is */
+    third = file(&c, "third.yaml");
+    amend(&c, second, third, (const char *const[]){"round: 4", "round: 5", NULL});
+    expect_signatures(&c, third, ROSTER_STALE, ROSTER_STALE, ROSTER_STALE);
+    amend(&c, second, third, (const char *const[]){"# kept", "# a comment\r", NULL});
+    expect_signatures(&c, third, ROSTER_SIGNED, ROSTER_SIGNED, ROSTER_SIGNED);
+    /* nor are the terms of another study */
+    amend(&c, second, third, (const char *const[]){"rounds: 3", "rounds: 4", NULL});
+    expect_signatures(&c, third, ROSTER_STALE, ROSTER_STALE, ROSTER_STALE);
+    /* the next amendment drops what was signed before */
+    amend(&c, second, third, (const char *const[]){"roster: 2", "roster: 3", NULL});
+    sign_with(&c, third, 1);
+    expect_signatures(&c, third, ROSTER_UNSIGNED, ROSTER_SIGNED, ROSTER_UNSIGNED);
+    scene_free(&c);
+}
+
+/* However the block `signatures` is written, and wherever it stands. */
+static void any_form_of_the_block_is_replaced(void **state)
+{
+    static const char *const forms[] = {
+        "signatures: {}\n",
+        "signatures:\n  {s0:\n    \"\"\n  }\n# after\n",
+        "signatures: # none yet\n\n  # or:\n",
+    };
+    struct scene c;
+    (void)state;
+    scene_new(&c);
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        char head[256];
+        struct identity *me = NULL;
+        char text[KEYS_SIGNATURE_TEXT_SIZE];
+        enum err e;
+        snprintf(head, sizeof head, "roster: 2\n%sstudy: test\n", forms[i]);
+        amend(&c, c.s.path, file(&c, "form.yaml"),
+              (const char *const[]){"study: test\n", head, NULL});
+        assert_int_equal(identity_load(&me, file(&c, "s1.key"), NULL), ERR_OK);
+        e = roster_sign_file(file(&c, "form.yaml"), me, text, &c.log);
+        identity_free(&me);
+        if (i == 0) {
+            assert_int_equal(e, ERR_OK);
+            expect_signatures(&c, file(&c, "form.yaml"), ROSTER_UNSIGNED, ROSTER_SIGNED,
+                              ROSTER_UNSIGNED);
+        } else /* no study to begin with: nothing is written */
+            assert_int_equal(e, ERR_STUDY);
+    }
+    scene_free(&c);
+}
+
+static void only_servers_sign(void **state)
+{
+    struct scene c;
+    struct bytes before = {0}, after = {0};
+    (void)state;
+    scene_new(&c);
+    amend(&c, c.s.path, file(&c, "a.yaml"),
+          (const char *const[]){"study: test\n", "study: test\nroster: 2\n", NULL});
+    assert_int_equal(file_read(file(&c, "a.yaml"), 1 << 20, &before, NULL), ERR_OK);
+    {
+        const char *const a[] = {"roster",           "sign", file(&c, "a.yaml"), "--key",
+                                 file(&c, "o0.key"), NULL};
+        assert_int_equal(support_run(file(&c, "sign.log"), 10, a), 3);
+    }
+    assert_int_equal(file_read(file(&c, "a.yaml"), 1 << 20, &after, NULL), ERR_OK);
+    assert_int_equal(before.size, after.size);
+    assert_memory_equal(before.data, after.data, before.size);
+    bytes_clear(&before);
+    bytes_clear(&after);
+    scene_free(&c);
+}
+
+/* What an amendment changes is told, the dangerous in capitals; one that touches the terms is refused. */
+static void amendments_are_told_in_words(void **state)
+{
+    struct scene c;
+    char o0[KEYS_TEXT_SIZE], o1[KEYS_TEXT_SIZE], o1_new[KEYS_TEXT_SIZE], o0_new[KEYS_TEXT_SIZE],
+        revoked[KEYS_TEXT_SIZE + 64];
+    const char *output;
+    (void)state;
+    scene_new(&c);
+    {
+        const char *const renew[] = {
+            "keygen",  file(&c, "o0-new.key"), "--renew", file(&c, "o0.key"),
+            "--until", "2199-12-31",           NULL};
+        const char *const other[] = {"keygen", file(&c, "o1-new.key"), NULL};
+        assert_int_equal(support_run(file(&c, "keygen.log"), 10, renew), 0);
+        assert_int_equal(support_run(file(&c, "keygen.log"), 10, other), 0);
+    }
+    key_text(file(&c, "o0.key"), o0);
+    key_text(file(&c, "o1.key"), o1);
+    key_text(file(&c, "o0-new.key"), o0_new);
+    key_text(file(&c, "o1-new.key"), o1_new);
+    snprintf(revoked, sizeof revoked, "study: test\nroster: 2\nrevoked: [%s]\n", o1);
+    {
+        /* o1's old key last, since it stands in `revoked` too */
+        const char *const pairs[] = {o0,         o0_new,          o1,      o1_new, "round: 4",
+                                     "round: 5", "study: test\n", revoked, NULL};
+        const char *const show[] = {"roster",  "show",   file(&c, "second.yaml"),
+                                    "--since", c.s.path, NULL};
+        amend(&c, c.s.path, file(&c, "second.yaml"), pairs);
+        output = file(&c, "show.log");
+        assert_int_equal(support_run(output, 10, show), 0);
+    }
+    output = file(&c, "show.log");
+    assert_true(support_contains(output, "owner o0: a renewed key of the same identity, good until "
+                                         "2199-12-31"));
+    assert_true(support_contains(output, "owner o1: ANOTHER IDENTITY"));
+    assert_true(support_contains(output, "revoked: a key of"));
+    assert_true(support_contains(output, "deadlines.round: 4 -> 5"));
+    assert_true(support_contains(output, "server 0, s0: has not signed"));
+    {
+        const char *const show[] = {"roster",  "show",   file(&c, "other.yaml"),
+                                    "--since", c.s.path, NULL};
+        amend(&c, c.s.path, file(&c, "other.yaml"),
+              (const char *const[]){"epsilon: 1", "epsilon: 2", NULL});
+        assert_int_equal(support_run(file(&c, "show2.log"), 10, show), 3);
+        assert_true(support_contains(file(&c, "show2.log"), "budget"));
+    }
+    scene_free(&c);
+}
+
+/* --- while a study runs -------------------------------------------------------------------------- */
+
+/* Its exit code where it ends at once; 0 once it serves. */
+static int serve(struct scene *c, unsigned i, const char *study)
+{
+    const char *const a[] = {
+        "serve",    study,       "--key", file(c, "s%u.key", i), "--folder", file(c, "server%u", i),
+        "--listen", "127.0.0.1", NULL};
+    const char *log = file(c, "server%u.log", i);
+    unlink(log);
+    c->server[i] = support_start(log, a);
+    for (unsigned k = 0; k < 2000; k++) {
+        if (support_contains(log, "is ready"))
+            return 0;
+        if (support_contains(log, "server stopped") || support_contains(log, "trefoil: ")) {
+            int code = support_wait(c->server[i], 10);
+            c->server[i] = 0;
+            return code;
+        }
+        usleep(5000);
+    }
+    return -2;
+}
+
+static void restart(struct scene *c, unsigned i, const char *study)
+{
+    assert_int_equal(support_stop(&c->server[i]), 0);
+    assert_int_equal(serve(c, i, study), 0);
+}
+
+static int share(struct scene *c, const char *study, const char *key, unsigned data)
+{
+    const char *const a[] = {"share", study, file(c, "o%u.csv", data), "--key", file(c, "%s", key),
+                             NULL};
+    unlink(file(c, "share.log"));
+    return support_run(file(c, "share.log"), 60, a);
+}
+
+static int run_study(struct scene *c, const char *study)
+{
+    const char *const a[] = {"run",   study,          "--key", file(c, "a.key"),
+                             "--out", file(c, "out"), NULL};
+    unlink(file(c, "run.log"));
+    return support_run(file(c, "run.log"), 60, a);
+}
+
+static void amended_in_the_middle_of_collecting(void **state)
+{
+    struct scene c;
+    char o1[KEYS_TEXT_SIZE], o1_new[KEYS_TEXT_SIZE], o2[KEYS_TEXT_SIZE], o2_new[KEYS_TEXT_SIZE];
+    const char *const renew[] = {"keygen", NULL, "--renew", NULL, NULL};
+    const char *renewal[5], *second;
+    (void)state;
+    scene_new(&c);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(serve(&c, i, c.s.path), 0);
+    assert_int_equal(share(&c, c.s.path, "o0.key", 0), 0);
+    assert_int_equal(share(&c, c.s.path, "o1.key", 1), 0);
+    assert_int_equal(share(&c, c.s.path, "o2.key", 2), 0);
+
+    /* o1 becomes somebody else, o2 renews its key */
+    memcpy(renewal, renew, sizeof renewal);
+    renewal[1] = file(&c, "o2-new.key");
+    renewal[3] = file(&c, "o2.key");
+    assert_int_equal(support_run(file(&c, "keygen.log"), 10, renewal), 0);
+    {
+        const char *const other[] = {"keygen", file(&c, "o1-new.key"), NULL};
+        assert_int_equal(support_run(file(&c, "keygen.log"), 10, other), 0);
+    }
+    key_text(file(&c, "o1.key"), o1);
+    key_text(file(&c, "o2.key"), o2);
+    key_text(file(&c, "o1-new.key"), o1_new);
+    key_text(file(&c, "o2-new.key"), o2_new);
+    amend(&c, c.s.path, file(&c, "second.yaml"),
+          (const char *const[]){o1, o1_new, o2, o2_new, "study: test\n", "study: test\nroster: 2\n",
+                                NULL});
+
+    /* with two signatures nobody takes it; changed without a new number neither */
+    sign_with(&c, file(&c, "second.yaml"), 0);
+    sign_with(&c, file(&c, "second.yaml"), 1);
+    assert_int_equal(support_stop(&c.server[0]), 0);
+    assert_int_equal(serve(&c, 0, file(&c, "second.yaml")), 3);
+    assert_true(support_contains(file(&c, "server0.log"), "not signed by server s2"));
+    assert_int_equal(share(&c, file(&c, "second.yaml"), "o2-new.key", 2), 3);
+    amend(&c, c.s.path, file(&c, "sly.yaml"), (const char *const[]){o1, o1_new, NULL});
+    assert_int_equal(serve(&c, 0, file(&c, "sly.yaml")), 3);
+    assert_true(support_contains(file(&c, "server0.log"), "needs the next number (roster: 2)"));
+
+    /* while it is under way both rosters serve; a run waits */
+    sign_with(&c, file(&c, "second.yaml"), 2);
+    second = file(&c, "second.yaml");
+    assert_int_equal(serve(&c, 0, second), 0);
+    assert_int_equal(share(&c, c.s.path, "o0.key", 0), 0);
+    assert_int_equal(share(&c, file(&c, "second.yaml"), "o0.key", 0), 0);
+    assert_int_equal(run_study(&c, file(&c, "second.yaml")), 3);
+    assert_true(support_contains(file(&c, "run.log"), "roster"));
+
+    restart(&c, 1, file(&c, "second.yaml"));
+    restart(&c, 2, file(&c, "second.yaml"));
+    /* uploads hang on who somebody is, not on the key of the links */
+    assert_int_equal(share(&c, file(&c, "second.yaml"), "o2-new.key", 2), 0);
+    assert_int_equal(share(&c, file(&c, "second.yaml"), "o2.key", 2), 3);
+    assert_true(support_contains(file(&c, "share.log"), "another key for the links of o2"));
+    assert_int_equal(share(&c, file(&c, "second.yaml"), "o1.key", 1), 3);
+    assert_true(support_contains(file(&c, "share.log"), "not one of the study's owners"));
+    assert_int_equal(share(&c, file(&c, "second.yaml"), "a.key", 1), 3);
+    assert_true(support_contains(file(&c, "share.log"), "that of the analyst a"));
+    assert_int_equal(run_study(&c, file(&c, "second.yaml")), 0);
+
+    /* and there is no way back */
+    assert_int_equal(support_stop(&c.server[0]), 0);
+    assert_int_equal(serve(&c, 0, c.s.path), 3);
+    assert_true(support_contains(file(&c, "server0.log"), "has run with roster 2"));
+    scene_free(&c);
+}
+
+/* Before there are data, a folder takes what the study file says. */
+static void terms_and_roster_are_free_until_the_first_upload(void **state)
+{
+    struct scene c;
+    (void)state;
+    scene_new(&c);
+    assert_int_equal(serve(&c, 0, c.s.path), 0);
+    assert_int_equal(support_stop(&c.server[0]), 0);
+    amend(&c, c.s.path, file(&c, "b.yaml"),
+          (const char *const[]){"rounds: 3", "rounds: 4", "round: 4", "round: 5", NULL});
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(serve(&c, i, file(&c, "b.yaml")), 0);
+    assert_int_equal(share(&c, file(&c, "b.yaml"), "o0.key", 0), 0);
+    assert_int_equal(support_stop(&c.server[0]), 0);
+    assert_int_equal(serve(&c, 0, c.s.path), 3);
+    assert_true(support_contains(file(&c, "server0.log"), "they differ in rounds"));
+    scene_free(&c);
+}
+
+/* --- keys at the gate ---------------------------------------------------------------------------- */
+
+/* What a server's gate says to a key, past all checks of the client's own; "" where it does not answer. */
+static void knock(struct scene *c, const char *study_path, const char *key, char text[512])
+{
+    struct study *study = load(c, study_path);
+    struct identity *me = NULL;
+    struct netio *netio = NULL;
+    struct dial *dial = NULL;
+    struct bytes message = {0};
+    struct reply reply = {0};
+    bytes_put_u8(&message, MESSAGE_STATUS);
+    assert_int_equal(identity_load(&me, file(c, "%s", key), NULL), ERR_OK);
+    assert_int_equal(netio_new(&netio, NULL), ERR_OK);
+    assert_int_equal(client_dial(&dial, netio, study, me, 0, NULL), ERR_OK);
+    if (client_ask(dial, &message, &reply, clock_now_ms() + 1500) == ERR_OK)
+        snprintf(text, 512, "%s: %.400s", reply.status == ERR_OK ? "ok" : "refused", reply.text);
+    else
+        text[0] = '\0';
+    dial_free(&dial);
+    netio_free(&netio);
+    bytes_clear(&message);
+    identity_free(&me);
+    study_free(&study);
+}
+
+static void keys_that_were_good_are_turned_away(void **state)
+{
+    struct scene c;
+    struct identity *old = NULL, *expired = NULL;
+    char o0[KEYS_TEXT_SIZE], o1[KEYS_TEXT_SIZE], o1_new[KEYS_TEXT_SIZE], s1[KEYS_TEXT_SIZE],
+        s1_new[KEYS_TEXT_SIZE], head[KEYS_TEXT_SIZE + 64], text[512];
+    (void)state;
+    scene_new(&c);
+    key_text(file(&c, "o0.key"), o0);
+    key_text(file(&c, "o1.key"), o1);
+    key_text(file(&c, "s1.key"), s1);
+    assert_int_equal(identity_load(&old, file(&c, "o1.key"), NULL), ERR_OK);
+    assert_int_equal(identity_renew(&expired, old, date_today() - 1, NULL), ERR_OK);
+    assert_int_equal(identity_save(expired, file(&c, "o1-new.key"), false, NULL), ERR_OK);
+    identity_free(&old);
+    identity_free(&expired);
+    key_text(file(&c, "o1-new.key"), o1_new);
+    snprintf(head, sizeof head, "study: test\nrevoked: [%s]\n", o0);
+    amend(&c, c.s.path, file(&c, "b.yaml"),
+          (const char *const[]){"study: test\n", head, o1, o1_new, NULL});
+    assert_int_equal(serve(&c, 0, file(&c, "b.yaml")), 0);
+
+    knock(&c, c.s.path, "o2.key", text);
+    assert_memory_equal(text, "ok", 2);
+    /* revoked: not even a connection, whatever the client's file says; the operator reads of it */
+    knock(&c, c.s.path, "o0.key", text);
+    assert_string_equal(text, "");
+    assert_true(support_contains(file(&c, "server0.log"), "turned away a connection"));
+    assert_true(support_contains(file(&c, "server0.log"), "the key of o0 is revoked"));
+    /* expired: told when */
+    knock(&c, file(&c, "b.yaml"), "o1-new.key", text);
+    assert_non_null(strstr(text, "refused: the key of o1 was good until"));
+    /* renewed, but not on the roster */
+    knock(&c, c.s.path, "o1.key", text);
+    assert_string_equal(text, "");
+
+    /* the share tool says so by itself */
+    assert_int_equal(share(&c, file(&c, "b.yaml"), "o0.key", 0), 3);
+    assert_true(support_contains(file(&c, "share.log"), "the key of o0 is revoked"));
+    assert_int_equal(share(&c, file(&c, "b.yaml"), "o1-new.key", 0), 3);
+    assert_true(support_contains(file(&c, "share.log"), "the key of o1 was good until"));
+
+    /* a server whose key has expired does not serve, and nobody uses it */
+    assert_int_equal(identity_load(&old, file(&c, "s1.key"), NULL), ERR_OK);
+    assert_int_equal(identity_renew(&expired, old, 20000, NULL), ERR_OK);
+    assert_int_equal(identity_save(expired, file(&c, "s1.key"), true, NULL), ERR_OK);
+    identity_free(&old);
+    identity_free(&expired);
+    key_text(file(&c, "s1.key"), s1_new);
+    amend(&c, c.s.path, file(&c, "d.yaml"), (const char *const[]){s1, s1_new, NULL});
+    assert_int_equal(serve(&c, 1, file(&c, "d.yaml")), 3);
+    assert_true(
+        support_contains(file(&c, "server1.log"), "the key of s1 was good until 2024-10-04"));
+    assert_int_equal(share(&c, file(&c, "d.yaml"), "o2.key", 0), 3);
+    assert_true(support_contains(file(&c, "share.log"), "the key of s1 was good until 2024-10-04"));
+    scene_free(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(signatures_gather_in_the_file),
+        cmocka_unit_test(any_form_of_the_block_is_replaced),
+        cmocka_unit_test(only_servers_sign),
+        cmocka_unit_test(amendments_are_told_in_words),
+        cmocka_unit_test(amended_in_the_middle_of_collecting),
+        cmocka_unit_test(terms_and_roster_are_free_until_the_first_upload),
+        cmocka_unit_test(keys_that_were_good_are_turned_away),
+    };
+    if (getenv("TREFOIL") == NULL)
+        setenv("TREFOIL", "build/gcc/trefoil", 1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
