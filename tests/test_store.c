@@ -169,12 +169,21 @@ static void a_folder_belongs_to_one_server_and_study(void **state)
     struct bench b;
     struct store *store = NULL;
     char path[SUPPORT_PATH];
+    bool complete;
     (void)state;
     bench_new(&b);
     support_study_file(&b.s, "server0", path);
     store_close(&b.store[0]);
     assert_int_equal(store_open(&store, path, b.s.study, b.server[1], 1, &quiet), ERR_MISMATCH);
     assert_null(store);
+    /* terms are frozen with the first upload */
+    b.s.study->terms.digest[6] ^= 1;
+    assert_int_equal(open_store(&b, 0), ERR_OK);
+    store_close(&b.store[0]);
+    b.s.study->terms.digest[6] ^= 1;
+    assert_int_equal(open_store(&b, 0), ERR_OK);
+    assert_int_equal(store_put(b.store[0], &b.parts[0], &complete), ERR_OK);
+    store_close(&b.store[0]);
     b.s.study->terms.digest[5] ^= 1;
     assert_int_equal(open_store(&b, 0), ERR_MISMATCH);
     b.s.study->terms.digest[5] ^= 1;
