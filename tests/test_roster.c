@@ -123,10 +123,11 @@ static void expect_signatures(struct scene *c, const char *path, enum roster_sig
 static void signatures_gather_in_the_file(void **state)
 {
     struct scene c;
-    const char *second, *third;
+    char second[SUPPORT_PATH], third[SUPPORT_PATH];
     (void)state;
     scene_new(&c);
-    second = file(&c, "second.yaml");
+    support_study_file(&c.s, "second.yaml", second);
+    support_study_file(&c.s, "third.yaml", third);
     /* the first roster needs none, and takes none */
     expect_signatures(&c, c.s.path, ROSTER_UNSIGNED, ROSTER_UNSIGNED, ROSTER_UNSIGNED);
     {
@@ -152,7 +153,6 @@ static void signatures_gather_in_the_file(void **state)
         assert_int_equal(st.st_mode & 0777, 0640);
     }
     /* any other value under the same number is not what they signed; a comment is */
-    third = file(&c, "third.yaml");
     amend(&c, second, third, (const char *const[]){"round: 4", "round: 5", NULL});
     expect_signatures(&c, third, ROSTER_STALE, ROSTER_STALE, ROSTER_STALE);
     amend(&c, second, third, (const char *const[]){"# kept", "# a comment\r", NULL});
@@ -322,7 +322,7 @@ static void amended_in_the_middle_of_collecting(void **state)
     struct scene c;
     char o1[KEYS_TEXT_SIZE], o1_new[KEYS_TEXT_SIZE], o2[KEYS_TEXT_SIZE], o2_new[KEYS_TEXT_SIZE];
     const char *const renew[] = {"keygen", NULL, "--renew", NULL, NULL};
-    const char *renewal[5], *second;
+    const char *renewal[5];
     (void)state;
     scene_new(&c);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
@@ -361,8 +361,7 @@ static void amended_in_the_middle_of_collecting(void **state)
 
     /* while it is under way both rosters serve; a run waits */
     sign_with(&c, file(&c, "second.yaml"), 2);
-    second = file(&c, "second.yaml");
-    assert_int_equal(serve(&c, 0, second), 0);
+    assert_int_equal(serve(&c, 0, file(&c, "second.yaml")), 0);
     assert_int_equal(share(&c, c.s.path, "o0.key", 0), 0);
     assert_int_equal(share(&c, file(&c, "second.yaml"), "o0.key", 0), 0);
     assert_int_equal(run_study(&c, file(&c, "second.yaml")), 3);
