@@ -220,8 +220,10 @@ static enum err take_upload(struct server *s, const struct gate_client *from, ui
         return too_late(s, from);
     if (e == ERR_OK)
         e = read_upload(s, owner, p + 32, n - 32, &u);
-    if (e != ERR_OK)
+    if (e != ERR_OK) {
+        log_warn(s->o.log, "upload of %s: %s", study->owner[owner].name, upload_words(e));
         return tell(s, from, MESSAGE_UPLOAD, e, upload_words(e), NULL, 0);
+    }
     u.owner = owner;
     e = upload_check(&u, s->index, study->terms.digest);
     if (e == ERR_OK)

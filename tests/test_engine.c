@@ -543,6 +543,127 @@ static void what_is_impossible_has_no_part_in_a_run(void **state)
     mpc_equals_plaintext(&o);
 }
 
+/* --- owners that send what they should not ------------------------------------------------------ */
+
+struct hostile {
+    struct whole *w;
+    struct three_result sums;
+};
+
+static enum err tally_up(struct party *p, void *shared)
+{
+    struct hostile *h = shared;
+    struct engine *g = NULL;
+    enum err e = load_engine(h->w, p, &g);
+    if (e == ERR_OK)
+        three_put64(&h->sums, p, g->tally.sums);
+    engine_free(&g);
+    return e;
+}
+
+/* Owner o's upload, well formed, but of these bytes: all ones, or noise. */
+static void replace_upload(struct whole *w, unsigned o, bool noise)
+{
+    struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
+    struct identity *me = NULL;
+    struct bytes packed = {0};
+    char path[SUPPORT_PATH], name[16];
+    uint64_t seed = o;
+    size_t n = (size_t)study_upload_bytes(w->s.study, o);
+    uint8_t *at = bytes_extend(&packed, n);
+    for (size_t i = 0; i < n; i++)
+        at[i] = noise ? (uint8_t)three_random(&seed) : 0xff;
+    snprintf(name, sizeof name, "o%u.key", o);
+    support_study_file(&w->s, name, path);
+    assert_int_equal(identity_load(&me, path, &log), ERR_OK);
+    for (unsigned i = 0; i < 3; i++)
+        upload_clear(&w->parts[o][i]);
+    assert_int_equal(upload_make(w->parts[o], me, w->s.study->terms.digest,
+                                 study_upload_form(w->s.study, o), &packed),
+                     ERR_OK);
+    for (unsigned i = 0; i < 3; i++) {
+        w->parts[o][i].owner = o;
+        assert_int_equal(upload_check(&w->parts[o][i], i, w->s.study->terms.digest), ERR_OK);
+    }
+    identity_free(&me);
+    bytes_clear(&packed);
+}
+
+/* What the owners of other batches have in a marginal. */
+static void others_have(const struct whole *w, unsigned hostile, const struct clique *clique,
+                        int64_t *counts)
+{
+    const struct study_owner *owner = w->s.study->owner;
+    size_t cells = clique_cells(clique, w->s.study->domain);
+    int64_t *one = memory_array(cells, sizeof *one);
+    memset(counts, 0, cells * sizeof *counts);
+    for (unsigned o = 0; o < OWNERS; o++) {
+        struct table *t = NULL;
+        if (owner[o].batch == owner[hostile].batch)
+            continue;
+        assert_int_equal(rows_of(w, o, &t), ERR_OK);
+        table_marginal(t, clique, one);
+        for (size_t i = 0; i < cells; i++)
+            counts[i] += one[i];
+        table_free(&t);
+    }
+    memory_free(&one);
+}
+
+/*
+ * One owner sends what no table gives. Everybody else's counts stand, and it adds to a cell, or to a marginal in
+ * all, no more than it is bounded by: 2^b - 1 a cell, pad_to records, or the rows that its batch's others hold.
+ */
+static void moves_no_more_than_its_bound(const struct support_options *o, unsigned hostile,
+                                         uint64_t most_cell, uint64_t most_total)
+{
+    struct hostile h = {.w = memory_array(1, sizeof *h.w)};
+    const struct workload *load;
+    whole_new(h.w, o);
+    load = h.w->s.study->workload;
+    assert_int_equal(three_result_new(&h.sums, load->maximal_cells), ERR_OK);
+    for (unsigned noise = 0; noise < 2; noise++) {
+        size_t at = 0;
+        replace_upload(h.w, hostile, noise);
+        assert_int_equal(three_run(5, tally_up, &h, NULL), ERR_OK);
+        for (size_t q = 0; q < load->queries; q++) {
+            int64_t *others;
+            uint64_t total = 0;
+            if (!load->query[q].maximal)
+                continue;
+            others = memory_array(load->query[q].cells, sizeof *others);
+            others_have(h.w, hostile, &load->query[q].clique, others);
+            for (size_t i = 0; i < load->query[q].cells; i++) {
+                uint64_t more = three_sum64(&h.sums, at + i) - (uint64_t)others[i];
+                assert_in_range(more, 0, most_cell); /* fewer would be a huge number */
+                total += more;
+            }
+            assert_in_range(total, 0, most_total);
+            at += load->query[q].cells;
+            memory_free(&others);
+        }
+    }
+    three_result_free(&h.sums);
+    whole_free(h.w);
+    memory_free(&h.w);
+}
+
+static void hostile_owners_move_no_more_than_their_bounds(void **state)
+{
+    static const char *const part[] = {
+        "    max_rows: 900\n    batch: city\n    columns: [died, age]\n", NULL,
+        "    max_rows: 900\n    batch: city\n    columns: [bmi, sex, ward]\n"};
+    const struct support_options answers = {.owners = OWNERS};
+    const struct support_options records = {
+        .owners = OWNERS, .domain = wide_domain, .workload = wide_workload};
+    const struct support_options columns = {.owners = OWNERS, .part = part};
+    (void)state;
+    moves_no_more_than_its_bound(&answers, 1, (1 << 11) - 1, UINT64_MAX); /* max_rows: 2000 */
+    moves_no_more_than_its_bound(&records, 0, 1000, 1000);
+    moves_no_more_than_its_bound(&columns, 0, 260, 260); /* the other one of the batch has 260 */
+    moves_no_more_than_its_bound(&columns, 2, 300, 300);
+}
+
 static enum err refuse_bad_requests(struct party *p, void *shared)
 {
     struct whole *w = shared;
@@ -663,6 +784,7 @@ int main(void)
         cmocka_unit_test(a_run_added_up_in_steps_equals_too),
         cmocka_unit_test(what_is_counted_is_not_counted_again),
         cmocka_unit_test(what_is_impossible_has_no_part_in_a_run),
+        cmocka_unit_test(hostile_owners_move_no_more_than_their_bounds),
         cmocka_unit_test(requests_outside_the_study_are_refused),
         cmocka_unit_test(an_upload_is_the_same_again_and_cannot_be_altered),
     };

@@ -9,10 +9,13 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "parties/central.h"
+#include "parties/client.h"
+#include "parties/pack.h"
 #include "tests/support_process.h"
 
 #include <jansson.h>
 #include <math.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -228,6 +231,20 @@ static void a_study_over_real_processes(void **state)
     scene_free(&c);
 }
 
+/* `all` without the rows of one owner. */
+static void leave_out(struct scene *c, unsigned owner)
+{
+    table_free(&c->all);
+    assert_int_equal(table_new(&c->all, c->s.study->domain, 0), ERR_OK);
+    for (unsigned i = 0; i < OWNERS; i++) {
+        struct table *t = NULL;
+        assert_int_equal(support_table(&t, c->s.study->domain, 400 + 500 * i, 10 + i), ERR_OK);
+        if (i != owner)
+            assert_int_equal(central_append(c->all, t), ERR_OK);
+        table_free(&t);
+    }
+}
+
 /* An owner of whole rows, and two of columns, whose file has the others' as well: those stay where they are. */
 static void rows_and_columns_over_real_processes(void **state)
 {
@@ -256,7 +273,6 @@ static void a_run_begins_with_fewer_owners_where_the_study_says_so(void **state)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 2, .more = "min_owners: 2\n"};
     struct scene c;
-    struct table *all = NULL;
     (void)state;
     scene_new(&c, &o);
     assert_int_equal(share_own(&c, 2), 0);
@@ -264,16 +280,7 @@ static void a_run_begins_with_fewer_owners_where_the_study_says_so(void **state)
     assert_true(support_contains(file(&c, "run%u.log", 0), "1 of 3 owners' rows are here"));
     assert_int_equal(share_own(&c, 0), 0);
     assert_int_equal(run_study(&c, "a.key", 1), 0);
-    /* what comes out is of these two */
-    assert_int_equal(table_new(&all, c.s.study->domain, 0), ERR_OK);
-    for (unsigned i = 0; i < OWNERS; i += 2) {
-        struct table *t = NULL;
-        assert_int_equal(support_table(&t, c.s.study->domain, 400 + 500 * i, 10 + i), ERR_OK);
-        assert_int_equal(central_append(all, t), ERR_OK);
-        table_free(&t);
-    }
-    table_free(&c.all);
-    c.all = all;
+    leave_out(&c, 1); /* what comes out is of these two */
     check_measurements(&c, file(&c, "out%u/measurements.json", 1),
                        c.s.study->workload->one_ways + 2);
     scene_free(&c);
@@ -348,6 +355,146 @@ static void a_server_killed_in_the_middle_of_a_run(void **state)
     }
 }
 
+/* --- the hostile --------------------------------------------------------------------------------- */
+
+static void put_field(crypto_hash_sha256_state *hash, const void *p, size_t n)
+{
+    uint8_t length[8];
+    for (unsigned i = 0; i < 8; i++)
+        length[i] = (uint8_t)((uint64_t)n >> (8 * i));
+    crypto_hash_sha256_update(hash, length, sizeof length);
+    crypto_hash_sha256_update(hash, p, n);
+}
+
+/* Gives an upload another id, and commitments that fit it: docs/formats.md. */
+static void take_on_id(struct upload parts[3], const uint8_t terms[32], const uint8_t *id)
+{
+    for (unsigned c = 0; c < 3; c++) {
+        const struct upload *holder = &parts[c == 2 ? 1 : 0];
+        unsigned slot = c == 0 ? 0 : 1;
+        uint8_t number = (uint8_t)c, commitment[32];
+        crypto_hash_sha256_state hash;
+        crypto_hash_sha256_init(&hash);
+        put_field(&hash, "trefoil-c", 9);
+        put_field(&hash, terms, 32);
+        put_field(&hash, id, UPLOAD_ID_SIZE);
+        put_field(&hash, &number, 1);
+        put_field(&hash, holder->salt[slot], UPLOAD_SALT_SIZE);
+        if (c == 2)
+            put_field(&hash, holder->vector.data, holder->vector.size);
+        else
+            put_field(&hash, holder->seed[slot], ANSWERS_SEED_SIZE);
+        crypto_hash_sha256_final(&hash, commitment);
+        for (unsigned i = 0; i < 3; i++)
+            memcpy(parts[i].commitment[c], commitment, sizeof commitment);
+    }
+    for (unsigned i = 0; i < 3; i++)
+        memcpy(parts[i].id, id, UPLOAD_ID_SIZE);
+}
+
+/* Owner 1's upload of `rows` rows. */
+static void make_upload(struct scene *c, size_t rows, struct identity **me, struct upload parts[3])
+{
+    const struct study *study = c->s.study;
+    struct table *t = NULL;
+    struct bytes packed = {0};
+    assert_int_equal(identity_load(me, file(c, "o1.key"), &quiet), ERR_OK);
+    assert_int_equal(support_table(&t, study->domain, rows, 77), ERR_OK);
+    assert_int_equal(pack_table(study, 1, study_upload_form(study, 1), t, &packed), ERR_OK);
+    assert_int_equal(
+        upload_make(parts, *me, study->terms.digest, study_upload_form(study, 1), &packed), ERR_OK);
+    table_free(&t);
+    bytes_clear(&packed);
+}
+
+/* What the server answers to an upload; ERR_TIMEOUT where it waits for the vector. */
+static enum err send_upload(struct scene *c, const struct identity *me, unsigned server,
+                            const struct upload *part)
+{
+    struct netio *netio = NULL;
+    struct dial *dial = NULL;
+    struct bytes message = {0};
+    struct reply reply = {0};
+    int64_t deadline = clock_now_ms() + (server == 2 ? 500 : 10000);
+    enum err e;
+    assert_int_equal(netio_new(&netio, &quiet), ERR_OK);
+    assert_int_equal(client_dial(&dial, netio, c->s.study, me, server, &quiet), ERR_OK);
+    bytes_put_u8(&message, MESSAGE_UPLOAD);
+    bytes_put(&message, c->s.study->terms.digest, 32);
+    assert_int_equal(upload_write(part, server, false, &message), ERR_OK);
+    e = client_ask(dial, &message, &reply, deadline);
+    if (e == ERR_OK)
+        e = reply.status;
+    dial_free(&dial);
+    netio_free(&netio);
+    bytes_clear(&message);
+    return e;
+}
+
+static void parts_clear(struct upload parts[3], struct identity **me)
+{
+    for (unsigned i = 0; i < 3; i++)
+        upload_clear(&parts[i]);
+    identity_free(me);
+}
+
+/* Malformed, or not what it was committed to: refused by each server, which names the owner. */
+static void what_an_owner_may_not_send_is_refused_by_name(struct scene *c)
+{
+    struct upload parts[3];
+    struct identity *me = NULL;
+    make_upload(c, 100, &me, parts);
+    bytes_put_u8(&parts[1].vector, 0); /* too long */
+    assert_int_equal(send_upload(c, me, 1, &parts[1]), ERR_FORMAT);
+    parts[1].vector.size -= 2; /* too short */
+    assert_int_equal(send_upload(c, me, 1, &parts[1]), ERR_FORMAT);
+    assert_true(support_contains(file(c, "server1.log"), "upload of o1: the upload does not have"));
+    parts[0].form++; /* as many bits a cell more */
+    assert_int_equal(send_upload(c, me, 0, &parts[0]), ERR_FORMAT);
+    parts[0].form--;
+    parts[0].seed[0][3] ^= 1;
+    assert_int_equal(send_upload(c, me, 0, &parts[0]), ERR_DATA);
+    assert_true(support_contains(file(c, "server0.log"), "upload of o1: the upload does not fit"));
+    parts_clear(parts, &me);
+}
+
+/* Two uploads, each sound, under one id: server 0 holds one of them, servers 1 and 2 the other. */
+static void two_uploads_under_one_id(struct scene *c)
+{
+    struct upload one[3], other[3];
+    struct identity *me = NULL, *again = NULL;
+    make_upload(c, 100, &me, one);
+    make_upload(c, 900, &again, other);
+    take_on_id(other, c->s.study->terms.digest, one[0].id);
+    assert_int_equal(send_upload(c, me, 0, &other[0]), ERR_OK);
+    assert_int_equal(send_upload(c, me, 1, &one[1]), ERR_OK);
+    send_upload(c, me, 2, &one[2]); /* stored; answered when the vector has come */
+    assert_true(support_wait_for(file(c, "server2.log"), "is complete", 10));
+    parts_clear(one, &me);
+    parts_clear(other, &again);
+}
+
+static void a_hostile_owner_is_named_and_left_out(void **state)
+{
+    const struct support_options o = {.owners = OWNERS, .rounds = 2, .more = "min_owners: 2\n"};
+    struct scene c;
+    (void)state;
+    scene_new(&c, &o);
+    what_an_owner_may_not_send_is_refused_by_name(&c);
+    two_uploads_under_one_id(&c);
+    assert_int_equal(share_own(&c, 0), 0);
+    assert_int_equal(share_own(&c, 2), 0);
+    assert_int_equal(run_study(&c, "a.key", 0), 0);
+    assert_true(support_contains(file(&c, "server0.log"),
+                                 "o1 sent server 1 other words than this one; its upload is left"));
+    assert_true(support_contains(file(&c, "server1.log"), "o1 sent server 0 other words"));
+    /* what comes out is the others', whole */
+    leave_out(&c, 1);
+    check_measurements(&c, file(&c, "out%u/measurements.json", 0),
+                       c.s.study->workload->one_ways + 2);
+    scene_free(&c);
+}
+
 /* --- the wrong ----------------------------------------------------------------------------------- */
 
 /* A copy of the study file with one text replaced. */
@@ -411,6 +558,7 @@ int main(void)
         cmocka_unit_test(a_study_over_real_processes),
         cmocka_unit_test(rows_and_columns_over_real_processes),
         cmocka_unit_test(a_run_begins_with_fewer_owners_where_the_study_says_so),
+        cmocka_unit_test(a_hostile_owner_is_named_and_left_out),
         cmocka_unit_test(a_dead_server_is_an_error_in_time_and_can_come_back),
         cmocka_unit_test(a_server_killed_in_the_middle_of_a_run),
         cmocka_unit_test(other_terms_are_named),
