@@ -53,9 +53,10 @@ TEST_SOURCES := $(wildcard tests/test_*.c)
 TEST_SUPPORT := $(patsubst %.c,$(OUT)/%.o,$(wildcard tests/support_*.c))
 TESTS := $(patsubst tests/%.c,$(OUT)/tests/%,$(TEST_SOURCES))
 BENCH_SOURCES := $(wildcard bench/bench_*.c)
-BENCH_SUPPORT := $(patsubst %.c,$(OUT)/%.o,$(wildcard bench/support_*.c))
 RELAY := $(OUT)/tests/relay
 BENCHES := $(patsubst bench/%.c,$(OUT)/bench/%,$(BENCH_SOURCES))
+BENCH_SUPPORT := $(patsubst %.c,$(OUT)/%.o,$(filter-out $(BENCH_SOURCES),$(wildcard bench/*.c)))
+BENCH_LIBRARY := $(OUT)/bench/support.a
 FUZZ_SOURCES := $(wildcard tests/fuzz_*.c)
 FUZZERS := $(patsubst tests/%.c,build/fuzz/%,$(FUZZ_SOURCES))
 REPLAYS := $(patsubst tests/%.c,$(OUT)/tests/%,$(FUZZ_SOURCES))
@@ -162,11 +163,16 @@ $(OUT)/tests/fuzz_%: $(OUT)/tests/fuzz_%.o $(OUT)/tests/replay.o $(OBJECTS)
 	$(say) LINK $@
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $^ -o $@ $(PKG_LIBS)
 
-$(OUT)/tests/%: $(OUT)/tests/%.o $(TEST_SUPPORT) $(OBJECTS)
+# What benchmarks share; tests take from it what they name.
+$(BENCH_LIBRARY): $(BENCH_SUPPORT)
+	$(say) AR $@
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(OUT)/tests/%: $(OUT)/tests/%.o $(TEST_SUPPORT) $(BENCH_LIBRARY) $(OBJECTS)
 	$(say) LINK $@
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $^ -o $@ $(PKG_LIBS) $(TEST_LIBS)
 
-$(OUT)/bench/%: $(OUT)/bench/%.o $(BENCH_SUPPORT) $(TEST_SUPPORT) $(OBJECTS)
+$(OUT)/bench/bench_%: $(OUT)/bench/bench_%.o $(TEST_SUPPORT) $(BENCH_LIBRARY) $(OBJECTS)
 	$(say) LINK $@
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $^ -o $@ $(PKG_LIBS) $(TEST_LIBS)
 

@@ -22,8 +22,8 @@
 #include "aim/model_private.h"
 #include "aim/plaintext.h"
 #include "aim/sample.h"
-#include "base/file.h"
 #include "base/memory.h"
+#include "bench/data.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -31,12 +31,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#define CASE_BYTES (1u << 30)
 #define MARGINALS_MAX 64
 
 struct bench {
@@ -63,37 +61,6 @@ struct pgm_case {
     double total;
 };
 
-static enum err sizes_read(struct domain **d, const json_t *sizes, struct log *log)
-{
-    const char *name;
-    json_t *size;
-    TRY(domain_new(d));
-    json_object_foreach((json_t *)(uintptr_t)sizes, name, size)
-    {
-        TRY(domain_add_integer(*d, name, 0, json_integer_value(size) - 1, NULL, DOMAIN_REJECT,
-                               log));
-    }
-    return (*d)->attributes > 0 ? ERR_OK : ERR_FORMAT;
-}
-
-/* The clique of names in any order; place[i] is the position among `names` of its attribute i. */
-static enum err clique_of(const struct domain *d, const char *const *names, size_t count,
-                          struct clique *c, size_t *place, struct log *log)
-{
-    *c = (struct clique){0};
-    for (uint16_t a = 0; a < d->attributes; a++)
-        for (size_t k = 0; k < count && c->n < CLIQUE_MAX; k++)
-            if (strcmp(names[k], d->attribute[a].name) == 0) {
-                place[c->n] = k;
-                c->attribute[c->n++] = a;
-            }
-    if (c->n == count && count > 0)
-        return ERR_OK;
-    log_error(log, "a clique of %zu names has an unknown, repeated or ninth one (%s, ...)", count,
-              count > 0 ? names[0] : "none");
-    return ERR_FORMAT;
-}
-
 static enum err measurement_read(struct pgm_case *c, const json_t *m, struct log *log)
 {
     const json_t *list = json_object_get(m, "clique"), *y = json_object_get(m, "y");
@@ -106,7 +73,7 @@ static enum err measurement_read(struct pgm_case *c, const json_t *m, struct log
         if (names[k] == NULL)
             return ERR_FORMAT;
     }
-    TRY(clique_of(c->domain, names, n, &x->clique, place, log));
+    TRY(data_clique(c->domain, names, n, &x->clique, place, log));
     cells = clique_cells(&x->clique, c->domain);
     x->sigma = json_number_value(json_object_get(m, "sigma"));
     x->y = memory_array(cells, sizeof *x->y);
@@ -140,7 +107,7 @@ static enum err case_fill(struct pgm_case *c, const json_t *root, struct log *lo
 {
     const json_t *list = json_object_get(root, "measurements");
     size_t n = json_array_size(list);
-    TRY(sizes_read(&c->domain, json_object_get(root, "domain"), log));
+    TRY(data_domain(&c->domain, json_object_get(root, "domain"), log));
     c->measurement = memory_array(n, sizeof *c->measurement);
     c->clique = memory_array(n, sizeof *c->clique);
     if (c->measurement == NULL || c->clique == NULL)
@@ -162,23 +129,9 @@ static void case_clear(struct pgm_case *c)
     domain_free(&c->domain);
 }
 
-static json_t *json_read(const char *path, struct log *log)
-{
-    struct bytes text = {0};
-    json_error_t error;
-    json_t *root = NULL;
-    if (file_read(path, CASE_BYTES, &text, log) == ERR_OK) {
-        root = json_loadb((const char *)text.data, text.size, JSON_REJECT_DUPLICATES, &error);
-        if (root == NULL)
-            log_error(log, "%s:%d:%d: %s", path, error.line, error.column, error.text);
-    }
-    bytes_clear(&text);
-    return root;
-}
-
 static enum err case_read(struct pgm_case *c, const char *path, struct log *log)
 {
-    json_t *root = json_read(path, log);
+    json_t *root = data_json(path, log);
     enum err e = root != NULL ? ERR_OK : ERR_FORMAT;
     *c = (struct pgm_case){0};
     if (e == ERR_OK) {
@@ -216,7 +169,7 @@ static enum err print_marginal(const struct model *m, char *text, struct log *lo
     printf("%s:", text);
     for (char *name = strtok(text, ","); name != NULL && n <= CLIQUE_MAX; name = strtok(NULL, ","))
         names[n++] = name;
-    TRY(clique_of(d, names, n, &c, place, log));
+    TRY(data_clique(d, names, n, &c, place, log));
     counts = memory_array(clique_cells(&c, d), sizeof *counts);
     e = counts != NULL ? model_marginal(m, &c, counts, log) : ERR_NOMEM;
     for (uint64_t i = 0; e == ERR_OK && i < clique_cells(&c, d); i++)
@@ -248,12 +201,6 @@ static enum err run_case(const char *path, enum fit_method method, unsigned iter
 }
 
 /* --- nursery --------------------------------------------------------------------------------- */
-
-static const char *data_folder(void)
-{
-    const char *folder = getenv("TREFOIL_DATA");
-    return folder != NULL ? folder : "../shared/data";
-}
 
 static json_t *bench_nursery(const struct bench *b)
 {
@@ -368,70 +315,11 @@ static json_t *bench_bp(const struct bench *b)
 
 /* --- AIM on tables --------------------------------------------------------------------------- */
 
-struct aim_case {
-    struct domain *domain;
-    struct workload *workload;
-    struct table *table;
-};
-
-static void aim_case_clear(struct aim_case *c)
-{
-    table_free(&c->table);
-    workload_free(&c->workload);
-    domain_free(&c->domain);
-}
-
-static enum err workload_read(struct aim_case *c, const char *path, struct log *log)
-{
-    json_t *root = json_read(path, log), *list = json_object_get(root, "cliques"), *entry;
-    struct clique *cliques;
-    size_t i, n;
-    enum err e = ERR_FORMAT;
-    n = json_array_size(list);
-    cliques = memory_array(n, sizeof *cliques);
-    json_array_foreach(list, i, entry)
-    {
-        const char *names[CLIQUE_MAX + 1] = {NULL};
-        size_t place[CLIQUE_MAX], k = json_array_size(entry);
-        for (size_t j = 0; j < k && j < CLIQUE_MAX; j++)
-            names[j] = json_string_value(json_array_get(entry, j));
-        e = clique_of(c->domain, names, k, &cliques[i], place, log);
-        if (e != ERR_OK)
-            break;
-    }
-    if (e == ERR_OK)
-        e = workload_new(&c->workload, c->domain, cliques, NULL, n, log);
-    memory_free(&cliques);
-    json_decref(root);
-    return e;
-}
-
-static enum err aim_case_read(struct aim_case *c, const char *name, struct log *log)
-{
-    char path[4096];
-    json_t *sizes;
-    enum err e;
-    *c = (struct aim_case){0};
-    snprintf(path, sizeof path, "%s/%s.domain.json", data_folder(), name);
-    sizes = json_read(path, log);
-    e = sizes != NULL ? sizes_read(&c->domain, sizes, log) : ERR_SYSTEM;
-    json_decref(sizes);
-    snprintf(path, sizeof path, "%s/%s.workload.json", data_folder(), name);
-    if (e == ERR_OK)
-        e = workload_read(c, path, log);
-    snprintf(path, sizeof path, "%s/%s.csv", data_folder(), name);
-    if (e == ERR_OK)
-        e = table_read_csv(&c->table, c->domain, path, NULL, log);
-    if (e != ERR_OK)
-        aim_case_clear(c);
-    return e;
-}
-
 struct aim_figures {
     double l1, l1_model, cpu, loss, rounds, peak;
 };
 
-static struct aim_options aim_terms(const struct bench *b, const struct aim_case *c,
+static struct aim_options aim_terms(const struct bench *b, const struct bench_data *c,
                                     unsigned rounds)
 {
     return (struct aim_options){.domain = c->domain,
@@ -443,7 +331,7 @@ static struct aim_options aim_terms(const struct bench *b, const struct aim_case
                                 .fit = b->method};
 }
 
-static enum err aim_once(const struct aim_case *c, const struct aim_options *o, uint64_t seed,
+static enum err aim_once(const struct bench_data *c, const struct aim_options *o, uint64_t seed,
                          struct aim_figures *f, struct log *log)
 {
     struct random r;
@@ -490,8 +378,8 @@ static enum err aim_apart(const struct bench *b, const char *name, unsigned roun
         return ERR_SYSTEM;
     child = fork();
     if (child == 0) {
-        struct aim_case c;
-        enum err e = aim_case_read(&c, name, b->log);
+        struct bench_data c;
+        enum err e = bench_data_read(&c, name, b->log);
         if (e == ERR_OK) {
             struct aim_options o = aim_terms(b, &c, rounds);
             e = aim_once(&c, &o, seed, f, b->log);
@@ -543,13 +431,11 @@ static json_t *bench_aim(const struct bench *b)
     json_t *list = json_array(), *out = json_object();
     json_object_set_new(out, "aim", list);
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
-        char path[4096];
-        struct stat s;
         if (b->table != NULL && strcmp(b->table, tables[i]) != 0)
             continue;
-        snprintf(path, sizeof path, "%s/%s.csv", data_folder(), tables[i]);
-        if (stat(path, &s) != 0) {
-            printf("%s is absent: %s is left out (set TREFOIL_DATA)\n", path, tables[i]);
+        if (!data_present(tables[i])) {
+            printf("%s/%s.csv is absent and left out (set TREFOIL_DATA)\n", data_folder(),
+                   tables[i]);
             continue;
         }
         bench_aim_one(b, tables[i], b->rounds, list);
@@ -568,7 +454,7 @@ static json_t *bench_aim(const struct bench *b)
 #define WIDE_ROWS 1000000
 
 /* Chains of attributes of 2 to 12 values, each following the one before three times in four. */
-static enum err wide_new(struct aim_case *c, size_t rows, struct log *log)
+static enum err wide_new(struct bench_data *c, size_t rows, struct log *log)
 {
     uint16_t codes[WIDE_ATTRIBUTES];
     struct random r;
@@ -596,7 +482,7 @@ static enum err wide_new(struct aim_case *c, size_t rows, struct log *log)
 
 static json_t *bench_wide_one(const struct bench *b, size_t rows, unsigned rounds)
 {
-    struct aim_case c = {0};
+    struct bench_data c = {0};
     struct aim_figures f = {0};
     json_t *out = NULL;
     if (wide_new(&c, rows, b->log) == ERR_OK) {
@@ -610,7 +496,7 @@ static json_t *bench_wide_one(const struct bench *b, size_t rows, unsigned round
                             "cpu_s", f.cpu, "l1", f.l1, "peak_mib", f.peak);
         }
     }
-    aim_case_clear(&c);
+    bench_data_clear(&c);
     return out;
 }
 

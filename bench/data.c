@@ -1,0 +1,121 @@
+#include "bench/data.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define FILE_BYTES (1u << 30)
+
+enum err data_domain(struct domain **d, const json_t *sizes, struct log *log)
+{
+    const char *name;
+    json_t *size;
+    TRY(domain_new(d));
+    json_object_foreach((json_t *)(uintptr_t)sizes, name, size)
+    {
+        TRY(domain_add_integer(*d, name, 0, json_integer_value(size) - 1, NULL, DOMAIN_REJECT,
+                               log));
+    }
+    return (*d)->attributes > 0 ? ERR_OK : ERR_FORMAT;
+}
+
+enum err data_clique(const struct domain *d, const char *const *names, size_t count,
+                     struct clique *c, size_t *place, struct log *log)
+{
+    *c = (struct clique){0};
+    for (uint16_t a = 0; a < d->attributes; a++)
+        for (size_t k = 0; k < count && c->n < CLIQUE_MAX; k++)
+            if (strcmp(names[k], d->attribute[a].name) == 0) {
+                place[c->n] = k;
+                c->attribute[c->n++] = a;
+            }
+    if (c->n == count && count > 0)
+        return ERR_OK;
+    log_error(log, "a clique of %zu names has an unknown, repeated or ninth one (%s, ...)", count,
+              count > 0 ? names[0] : "none");
+    return ERR_FORMAT;
+}
+
+json_t *data_json(const char *path, struct log *log)
+{
+    struct bytes text = {0};
+    json_error_t error;
+    json_t *root = NULL;
+    if (file_read(path, FILE_BYTES, &text, log) == ERR_OK) {
+        root = json_loadb((const char *)text.data, text.size, JSON_REJECT_DUPLICATES, &error);
+        if (root == NULL)
+            log_error(log, "%s:%d:%d: %s", path, error.line, error.column, error.text);
+    }
+    bytes_clear(&text);
+    return root;
+}
+
+const char *data_folder(void)
+{
+    const char *folder = getenv("TREFOIL_DATA");
+    return folder != NULL ? folder : "../shared/data";
+}
+
+bool data_present(const char *name)
+{
+    char path[4096];
+    struct stat s;
+    snprintf(path, sizeof path, "%s/%s.csv", data_folder(), name);
+    return stat(path, &s) == 0;
+}
+
+void bench_data_clear(struct bench_data *c)
+{
+    table_free(&c->table);
+    workload_free(&c->workload);
+    domain_free(&c->domain);
+}
+
+static enum err workload_read(struct bench_data *c, const char *path, struct log *log)
+{
+    json_t *root = data_json(path, log), *list = json_object_get(root, "cliques"), *entry;
+    struct clique *cliques;
+    size_t i, n;
+    enum err e = ERR_FORMAT;
+    n = json_array_size(list);
+    cliques = memory_array(n, sizeof *cliques);
+    json_array_foreach(list, i, entry)
+    {
+        const char *names[CLIQUE_MAX + 1] = {NULL};
+        size_t place[CLIQUE_MAX], k = json_array_size(entry);
+        for (size_t j = 0; j < k && j < CLIQUE_MAX; j++)
+            names[j] = json_string_value(json_array_get(entry, j));
+        e = data_clique(c->domain, names, k, &cliques[i], place, log);
+        if (e != ERR_OK)
+            break;
+    }
+    if (e == ERR_OK)
+        e = workload_new(&c->workload, c->domain, cliques, NULL, n, log);
+    memory_free(&cliques);
+    json_decref(root);
+    return e;
+}
+
+enum err bench_data_read(struct bench_data *c, const char *name, struct log *log)
+{
+    char path[4096];
+    json_t *sizes;
+    enum err e;
+    *c = (struct bench_data){0};
+    snprintf(path, sizeof path, "%s/%s.domain.json", data_folder(), name);
+    sizes = data_json(path, log);
+    e = sizes != NULL ? data_domain(&c->domain, sizes, log) : ERR_SYSTEM;
+    json_decref(sizes);
+    snprintf(path, sizeof path, "%s/%s.workload.json", data_folder(), name);
+    if (e == ERR_OK)
+        e = workload_read(c, path, log);
+    snprintf(path, sizeof path, "%s/%s.csv", data_folder(), name);
+    if (e == ERR_OK)
+        e = table_read_csv(&c->table, c->domain, path, NULL, log);
+    if (e != ERR_OK)
+        bench_data_clear(c);
+    return e;
+}

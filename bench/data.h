@@ -1,0 +1,32 @@
+/*
+ * bench/data.h - the tables that benchmarks run on: NAME.csv, NAME.domain.json ({attribute: size}) and
+ * NAME.workload.json (a list "cliques" of attribute names) in $TREFOIL_DATA, or ../shared/data.
+ */
+#ifndef TREFOIL_BENCH_DATA_H
+#define TREFOIL_BENCH_DATA_H
+
+#include "aim/table.h"
+
+#include <jansson.h>
+
+struct bench_data {
+    struct domain *domain;
+    struct workload *workload;
+    struct table *table;
+};
+
+const char *data_folder(void);
+/* Whether the folder has this table. */
+bool data_present(const char *name);
+
+/* The file's JSON, or NULL, logged. */
+json_t *data_json(const char *path, struct log *log);
+enum err data_domain(struct domain **d, const json_t *sizes, struct log *log) MUST_CHECK;
+/* The clique of names in any order; place[i] is the position among `names` of its attribute i. */
+enum err data_clique(const struct domain *d, const char *const *names, size_t count,
+                     struct clique *c, size_t *place, struct log *log) MUST_CHECK;
+
+enum err bench_data_read(struct bench_data *c, const char *name, struct log *log) MUST_CHECK;
+void bench_data_clear(struct bench_data *c);
+
+#endif
