@@ -1,0 +1,129 @@
+#include "bench/joining.h"
+
+#include "base/memory.h"
+
+#include <string.h>
+
+struct joining {
+    struct joining_terms terms;
+    int64_t *counts, *newcomers; /* of the closure */
+    bool *here;
+    size_t clients;
+    uint64_t population;
+    struct plaintext *now; /* of the present population; NULL: nobody yet */
+    struct log *log;
+};
+
+enum err joining_new(struct joining **out, const struct joining_terms *terms, struct log *log)
+{
+    struct joining *j = memory_array(1, sizeof *j);
+    *out = j;
+    if (j == NULL)
+        return ERR_NOMEM;
+    j->terms = *terms;
+    j->log = log;
+    j->counts = memory_array(terms->workload->cells, sizeof *j->counts);
+    j->newcomers = memory_array(terms->workload->cells, sizeof *j->newcomers);
+    j->here = memory_array(terms->split->clients, sizeof *j->here);
+    if (j->counts == NULL || j->newcomers == NULL || j->here == NULL) {
+        joining_free(out);
+        return ERR_NOMEM;
+    }
+    return ERR_OK;
+}
+
+void joining_free(struct joining **j)
+{
+    if (*j == NULL)
+        return;
+    plaintext_free(&(*j)->now);
+    memory_free(&(*j)->counts);
+    memory_free(&(*j)->newcomers);
+    memory_free(&(*j)->here);
+    memory_free(j);
+}
+
+size_t joining_clients(const struct joining *j)
+{
+    return j->clients;
+}
+
+static enum err append(struct table *to, const struct table *from)
+{
+    uint16_t codes[DOMAIN_ATTRIBUTES_MAX];
+    for (size_t i = 0; i < from->rows; i++) {
+        for (size_t a = 0; a < from->domain->attributes; a++)
+            codes[a] = from->column[a][i];
+        TRY(table_append(to, codes));
+    }
+    return ERR_OK;
+}
+
+/* The rows that come in with this round. */
+static enum err draw(struct joining *j, struct table *rows)
+{
+    const struct split *s = j->terms.split;
+    bool anybody = false;
+    do
+        for (size_t k = 0; k < s->clients; k++) {
+            if (random_double(j->terms.coins) >= j->terms.participation || s->client[k]->rows == 0)
+                continue;
+            anybody = true;
+            j->clients += !j->here[k];
+            if (j->terms.kind == JOINING_ROUND || !j->here[k])
+                TRY(append(rows, s->client[k]));
+            j->here[k] = true;
+        }
+    while (!anybody);
+    return ERR_OK;
+}
+
+static enum err admit(struct joining *j, const struct table *rows)
+{
+    const struct workload *w = j->terms.workload;
+    if (rows->rows == 0)
+        return ERR_OK;
+    TRY(table_closure(rows, w, j->newcomers));
+    for (uint64_t i = 0; i < w->cells; i++)
+        j->counts[i] = (j->terms.kind == JOINING_STAY ? j->counts[i] : 0) + j->newcomers[i];
+    plaintext_free(&j->now);
+    j->population++;
+    return plaintext_new_counts(&j->now, w, j->counts, &j->terms.noise, j->log);
+}
+
+static enum err next_population(struct joining *j)
+{
+    struct table *rows = NULL;
+    enum err e = table_new(&rows, j->terms.split->train->domain, 0);
+    if (e == ERR_OK)
+        e = draw(j, rows);
+    if (e == ERR_OK)
+        e = admit(j, rows);
+    table_free(&rows);
+    return e;
+}
+
+static enum err measure(void *self, const struct aim_measure *request)
+{
+    struct joining *j = self;
+    struct aim_backend now;
+    TRY(next_population(j));
+    now = plaintext_backend(j->now);
+    *request->population = j->population;
+    return now.measure(now.self, request);
+}
+
+static enum err select_one(void *self, struct aim_select *request)
+{
+    struct joining *j = self;
+    struct aim_backend now;
+    TRY(next_population(j));
+    now = plaintext_backend(j->now);
+    *request->population = j->population;
+    return now.select(now.self, request);
+}
+
+struct aim_backend joining_backend(struct joining *j)
+{
+    return (struct aim_backend){.self = j, .measure = measure, .select = select_one};
+}

@@ -1,0 +1,36 @@
+/*
+ * bench/joining.h - the plaintext backend of the AIM loop where clients come in between rounds: DistAIM.
+ *
+ * Before the one-ways and before each selection clients are drawn, each with probability p (again where
+ * nobody was drawn in the first round). JOINING_STAY: who was drawn for the first time uploads then, once,
+ * and its rows count from there on, as in Trefoil: the population grows. JOINING_ROUND: only the round's
+ * clients count, in that round, as the authors' program simulates DistAIM (nobody's shares are kept). Each
+ * set of rows is a population to the loop. Coins are drawn as in bench/flaim.h, noise as in plaintext.h.
+ */
+#ifndef TREFOIL_BENCH_JOINING_H
+#define TREFOIL_BENCH_JOINING_H
+
+#include "aim/plaintext.h"
+#include "bench/split.h"
+
+enum joining_kind { JOINING_STAY, JOINING_ROUND };
+
+struct joining_terms {
+    const struct workload *workload;
+    const struct split *split;
+    enum joining_kind kind;
+    double participation;
+    struct noise_source noise;
+    struct random *coins;
+};
+
+struct joining;
+
+enum err joining_new(struct joining **j, const struct joining_terms *terms,
+                     struct log *log) MUST_CHECK;
+void joining_free(struct joining **j);
+struct aim_backend joining_backend(struct joining *j);
+/* Clients that have uploaded so far (or, with JOINING_ROUND, taken part). */
+size_t joining_clients(const struct joining *j);
+
+#endif
