@@ -75,7 +75,7 @@ Q := @
 say = @printf '  %-6s %s\n'
 endif
 
-.PHONY: all demo test test-long bench lint fuzz cov install uninstall list clean deps programs
+.PHONY: all demo test test-long bench lint fuzz cov install uninstall list clean deps programs man
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -90,6 +90,7 @@ list:
 	@echo 'lint       include order, format, warnings as errors under gcc and clang'
 	@echo 'fuzz       fuzz the parsers (FUZZ_SECONDS=60 each)'
 	@echo 'cov        line coverage of the tests'
+	@echo 'man        the manual pages, in $(OUT)/man'
 	@echo 'install    into $$(DESTDIR)$$(PREFIX); uninstall removes it'
 	@echo 'clean      remove build/'
 
@@ -134,13 +135,34 @@ cov: deps
 	@$(MAKE) --no-print-directory COVERAGE=1 CC=gcc test
 	@tools/cov.sh build/gcc-cov
 
+man:
+	@tools/deps.sh scdoc
+	@$(MAKE) --no-print-directory $(OUT)/trefoil
+	$(say) MAN $(OUT)/man
+	$(Q)rm -rf $(OUT)/man && tools/man.sh $(OUT)/trefoil $(OUT)/man
+
+SHARE = $(DESTDIR)$(PREFIX)/share
+BASH_COMPLETION = $(SHARE)/bash-completion/completions/trefoil
+ZSH_COMPLETION = $(SHARE)/zsh/site-functions/_trefoil
+
+# The manual is left out, aloud, where it has not been made and scdoc is not there to make it.
 install: all
 	install -D -m 0755 $(OUT)/trefoil $(DESTDIR)$(PREFIX)/bin/trefoil
-	install -D -m 0644 README.md $(DESTDIR)$(PREFIX)/share/doc/trefoil/README.md
+	install -d $(SHARE)/doc/trefoil $(SHARE)/man/man1 $(SHARE)/man/man5 $(dir $(BASH_COMPLETION)) \
+		$(dir $(ZSH_COMPLETION))
+	install -m 0644 README.md docs/*.md $(SHARE)/doc/trefoil
+	$(OUT)/trefoil complete bash >$(BASH_COMPLETION)
+	$(OUT)/trefoil complete zsh >$(ZSH_COMPLETION)
+	@if command -v scdoc >/dev/null; then $(MAKE) --no-print-directory man; fi
+	@if [ -d $(OUT)/man ]; then \
+		install -m 0644 $(OUT)/man/*.1 $(SHARE)/man/man1 && \
+		install -m 0644 $(OUT)/man/*.5 $(SHARE)/man/man5; \
+	else echo 'no manual pages: "make man" makes them'; fi
 
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/trefoil
-	rm -rf $(DESTDIR)$(PREFIX)/share/doc/trefoil
+	rm -f $(DESTDIR)$(PREFIX)/bin/trefoil $(BASH_COMPLETION) $(ZSH_COMPLETION)
+	rm -f $(SHARE)/man/man1/trefoil.1 $(SHARE)/man/man1/trefoil-*.1 $(SHARE)/man/man5/trefoil-study.5
+	rm -rf $(SHARE)/doc/trefoil
 
 clean:
 	rm -rf build

@@ -50,20 +50,34 @@ int command_end(enum err e, struct log *log)
 /* --- options -----------------------------------------------------------------------------------
  */
 
+/* "--help", "--a and --help", "--a, --b and --help" .. */
+static void list_options(const struct command_option *option, size_t options, char *text,
+                         size_t size)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < options && n < size; i++)
+        n += (size_t)snprintf(text + n, size - n, "--%s%s", option[i].name,
+                              i + 1 < options ? ", " : " and ");
+    if (n < size)
+        snprintf(text + n, size - n, "--help");
+}
+
 static enum err unknown_option(const char *text, size_t n, const struct command_option *option,
                                size_t options, struct log *log)
 {
     const char *names[OPTIONS_MAX] = {0};
-    char word[64];
+    char word[64], all[512];
     size_t hit;
     snprintf(word, sizeof word, "%.*s", (int)(n < sizeof word ? n : sizeof word - 1), text);
     for (size_t i = 0; i < options; i++)
         names[i] = option[i].name;
     hit = nearest(word, names, options);
-    if (hit < options)
+    if (hit < options) {
         log_error(log, "there is no option --%s; did you mean --%s?", word, names[hit]);
-    else
-        log_error(log, "there is no option --%s; --help lists them", word);
+    } else {
+        list_options(option, options, all, sizeof all);
+        log_error(log, "there is no option --%s; there is %s", word, all);
+    }
     return ERR_USAGE;
 }
 

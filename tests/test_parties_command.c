@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/secret.h"
 #include "parties/command.h"
+#include "parties/help.h"
 #include "parties/keys.h"
 #include "parties/study.h"
 
@@ -25,7 +26,7 @@ struct fixture {
 /* What one call of trefoil left behind. */
 struct outcome {
     int code;
-    char out[16384], err[4096];
+    char out[32768], err[4096];
 };
 
 static int setup(void **state)
@@ -160,6 +161,98 @@ static void every_command_has_help_with_an_example(void **state)
     }
 }
 
+/* What a command's parser takes, as it tells when it is given something else. */
+static size_t parsed_options(const char *name, char option[HELP_OPTIONS_MAX][32])
+{
+    struct outcome o;
+    const char *at;
+    size_t n = 0;
+    TREFOIL(&o, name, "--zzzzzzzzzzzz");
+    assert_int_equal(o.code, EXIT_USAGE);
+    at = strstr(o.err, "there is no option --zzzzzzzzzzzz; there is ");
+    assert_non_null(at);
+    at = strstr(at, "there is --");
+    while ((at = strstr(at, "--")) != NULL && n < HELP_OPTIONS_MAX) {
+        size_t length = strspn(at + 2, "abcdefghijklmnopqrstuvwxyz-");
+        snprintf(option[n], sizeof option[n], "%.*s", (int)length, at + 2);
+        at += 2 + length;
+        n += strcmp(option[n], "help") != 0;
+    }
+    return n;
+}
+
+/* Completion and manual pages are made of the help: so it lists exactly what the parser takes. */
+static void help_lists_what_the_parser_takes(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < command_count; k++) {
+        struct help_option told[HELP_OPTIONS_MAX];
+        char taken[HELP_OPTIONS_MAX][32];
+        size_t n = help_options(commands[k]->help, told);
+        size_t m = parsed_options(commands[k]->name, taken);
+        for (size_t i = 0; i < n; i++) {
+            bool found = false;
+            for (size_t j = 0; j < m; j++)
+                found |= strcmp(told[i].name, taken[j]) == 0;
+            if (!found)
+                fail_msg("%s: the help lists --%s, the parser does not take it", commands[k]->name,
+                         told[i].name);
+            assert_true(told[i].words[0] != '\0');
+        }
+        for (size_t j = 0; j < m; j++) {
+            bool found = false;
+            for (size_t i = 0; i < n; i++)
+                found |= strcmp(told[i].name, taken[j]) == 0;
+            if (!found)
+                fail_msg("%s: the parser takes --%s, the help does not list it", commands[k]->name,
+                         taken[j]);
+        }
+    }
+}
+
+static void options_of_a_help_text(void **state)
+{
+    static const char text[] = "usage: trefoil x [--how one|other] [--out FILE]\n\nWords --not.\n\n"
+                               "  --how HOW   which way\n"
+                               "  --a C, --b C    both of them\n"
+                               "                  and --more of it\n"
+                               "  --flag      nothing\n";
+    struct help_option o[HELP_OPTIONS_MAX];
+    (void)state;
+    assert_int_equal(help_options(text, o), 4);
+    assert_string_equal(o[0].name, "how");
+    assert_string_equal(o[0].value, "HOW");
+    assert_string_equal(o[0].choices, "one|other");
+    assert_string_equal(o[0].words, "which way");
+    assert_string_equal(o[1].name, "a");
+    assert_string_equal(o[2].name, "b");
+    assert_string_equal(o[2].value, "C");
+    assert_string_equal(o[1].words, "both of them");
+    assert_string_equal(o[3].name, "flag");
+    assert_string_equal(o[3].value, "");
+    assert_string_equal(o[3].words, "nothing");
+}
+
+static void completion_names_everything(void **state)
+{
+    struct outcome o;
+    (void)state;
+    for (unsigned shell = 0; shell < 2; shell++) {
+        TREFOIL(&o, "complete", shell == 0 ? "bash" : "zsh");
+        assert_int_equal(o.code, EXIT_OK);
+        for (size_t k = 0; k < command_count; k++) {
+            struct help_option option[HELP_OPTIONS_MAX];
+            size_t n = help_options(commands[k]->help, option);
+            assert_says(o.out, commands[k]->name);
+            for (size_t i = 0; i < n; i++)
+                assert_says(o.out, option[i].name);
+        }
+    }
+    TREFOIL(&o, "complete", "fish");
+    assert_int_equal(o.code, EXIT_USAGE);
+    assert_says(o.err, "bash and zsh");
+}
+
 static void the_version_is_told(void **state)
 {
     struct outcome o;
@@ -292,7 +385,8 @@ static void mistakes_in_options(void **state)
     assert_int_equal(PARSE(&p, "cmd", "--txt", "a", "one"), ERR_USAGE);
     assert_says(p.sink, "there is no option --txt; did you mean --text?");
     assert_int_equal(PARSE(&p, "cmd", "--elephant=3", "one"), ERR_USAGE);
-    assert_says(p.sink, "there is no option --elephant; --help lists them");
+    assert_says(p.sink,
+                "there is no option --elephant; there is --text, --other, --flag and --help");
     assert_int_equal(PARSE(&p, "cmd", "--tex", "a"), ERR_USAGE); /* no abbreviations */
     assert_int_equal(PARSE(&p, "cmd", "one", "--text"), ERR_USAGE);
     assert_says(p.sink, "--text needs a value");
@@ -459,6 +553,9 @@ int main(void)
         TEST(help_is_on_standard_output),
         TEST(without_a_command_it_is_a_mistake),
         TEST(every_command_has_help_with_an_example),
+        TEST(help_lists_what_the_parser_takes),
+        TEST(options_of_a_help_text),
+        TEST(completion_names_everything),
         TEST(the_version_is_told),
         TEST(an_unknown_command_has_a_suggestion),
         TEST(a_full_disk_is_an_error),

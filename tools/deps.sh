@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Installs the packages that Trefoil needs, where they are missing and where apt-get can; elsewhere
-# it says what to install. Quiet when there is nothing to do.
+# it says what to install. Quiet when there is nothing to do. Arguments are more packages, for one target:
+# scdoc makes the manual pages out of a text that people can read.
 set -u
 
 packages=(gcc make pkg-config libzmq3-dev libsodium-dev libssl-dev libgmp-dev libopenblas-dev
-    libsqlite3-dev libjansson-dev libyaml-dev libcsv-dev libcmocka-dev)
+    libsqlite3-dev libjansson-dev libyaml-dev libcsv-dev libcmocka-dev "$@")
 
 missing=()
 if command -v dpkg-query >/dev/null; then

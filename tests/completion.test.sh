@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# What the shells offer: bash's script is run, zsh's parsed where there is a zsh. Writes TAP.
+set -u
+trefoil=${TREFOIL:-build/gcc/trefoil}
+number=0 failed=0
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+result() { # status description
+    number=$((number + 1))
+    [ "$1" -eq 0 ] && echo "ok $number - $2" || { echo "not ok $number - $2"; failed=1; }
+}
+
+"$trefoil" complete bash >"$folder/trefoil.bash"
+"$trefoil" complete zsh >"$folder/_trefoil"
+# shellcheck disable=SC1091
+source "$folder/trefoil.bash"
+
+offers() { # expected words...
+    COMP_WORDS=(trefoil "${@:1:$#-1}") COMP_CWORD=$(($# - 1))
+    local expected=${!#}
+    _trefoil
+    [ "${COMPREPLY[*]}" = "$expected" ] || { echo "# ${COMP_WORDS[*]}: ${COMPREPLY[*]}"; return 1; }
+}
+
+offers ke keygen
+result $? "a command"
+offers syn synth
+result $? "another command"
+offers synth --sam --sampling
+result $? "an option"
+offers synth --sampling '' 'rounded independent'
+result $? "an option's choices"
+offers run study.yaml --ro --rows
+result $? "an option after a file"
+offers help che check
+result $? "a command to be helped with"
+offers complete '' 'bash zsh'
+result $? "shells"
+touch "$folder/study.yaml" "$folder/my.key"
+cd "$folder" || exit 1
+offers check st study.yaml
+result $? "a file"
+offers check study.yaml --key m my.key
+result $? "a file after an option"
+offers run study.yaml --rows '' ''
+result $? "nothing where a number goes"
+
+if command -v zsh >/dev/null; then
+    zsh -n _trefoil
+    result $? "zsh parses its script"
+else
+    number=$((number + 1))
+    echo "# SKIP there is no zsh"
+    echo "ok $number - zsh parses its script # SKIP there is no zsh"
+fi
+echo "1..$number"
+exit $failed

@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# What is written for people against what the program does: keys of the study file, manual pages, links. Writes TAP.
+set -u
+trefoil=$(readlink -f "${TREFOIL:-build/gcc/trefoil}")
+number=0 failed=0
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+result() { # status description
+    number=$((number + 1))
+    [ "$1" -eq 0 ] && echo "ok $number - $2" || { echo "not ok $number - $2"; failed=1; }
+}
+
+skip() { # description reason
+    number=$((number + 1))
+    printf '# SKIP %s\nok %d - %s # SKIP %s\n' "$2" "$number" "$1" "$2"
+}
+
+# --- docs/study.md against the parser's tables of keys
+
+grep -oE '\{"[a-z_]+", (true|false)\}' parties/study.c | grep -oE '[a-z_]+"' | tr -d '"' |
+    sort -u >"$folder/parsed"
+# an item of a list begins with its keys; in the last chapter keys of keys follow in the text
+{
+    sed -n 's/^- \(`[a-z_]*`[^:]*\):.*/\1/p' docs/study.md | grep -oE '`[a-z_]+`'
+    sed -n '/^## Everything else/,$p' docs/study.md | grep -oE '`[a-z_]+`:' | tr -d :
+    sed -n 's/.*`{\(from\): a, \(to\): b}`.*/`\1`\n`\2`/p' docs/study.md
+    sed -n 's/.*with `\([a-z]*\)` and `\([a-z]*\)`.*/`\1`\n`\2`/p' docs/study.md
+} | tr -d '`' | sort -u >"$folder/documented"
+diff "$folder/parsed" "$folder/documented" | sed 's/^</# not in docs\/study.md: /; s/^>/# no key: /; /^[0-9]/d'
+cmp -s "$folder/parsed" "$folder/documented"
+result $? "docs/study.md has every key of the study file and no other"
+
+sed -n '/^## An example/,/^## What/{s/^    //p}' docs/study.md >"$folder/study.yaml"
+for name in north east west hospital-a hospital-b office; do
+    "$trefoil" keygen "$folder/$name.key" 2>/dev/null | head -n 1 >"$folder/public"
+    sed -i "s|KEY-OF-$name}|$(cat "$folder/public")}|; s|KEY-OF-$name,|$(cat "$folder/public"),|" "$folder/study.yaml"
+done
+"$trefoil" check "$folder/study.yaml" >"$folder/check" 2>&1
+code=$?
+[ $code -eq 0 ] || sed 's/^/# /' "$folder/check"
+result $code "its example is a study"
+
+# --- manual pages
+
+if command -v scdoc >/dev/null; then
+    tools/man.sh "$trefoil" "$folder/man" 2>"$folder/errors"
+    result $? "the manual is made"
+    status=0
+    for name in $("$trefoil" --help | awk '/^  [a-z]+ / && $1 != "trefoil" { print $1 }'); do
+        for section in NAME SYNOPSIS DESCRIPTION EXAMPLE 'SEE ALSO'; do
+            grep -qE "^\.SH \"?$section\"?$" "$folder/man/trefoil-$name.1" ||
+                { echo "# trefoil-$name.1 has no $section"; status=1; }
+        done
+        grep -q "trefoil-$name" "$folder/man/trefoil.1" || { echo "# trefoil.1 lacks $name"; status=1; }
+        "$trefoil" help "$name" | grep -oE '^  --[a-z-]+' | while read -r option; do
+            grep -qF -- "${option#  }" "$folder/man/trefoil-$name.1" ||
+                { echo "# trefoil-$name.1 lacks $option"; exit 1; }
+        done || status=1
+    done
+    result $status "each command has a page with all of its options"
+    if command -v groff >/dev/null; then
+        for page in "$folder"/man/*.[15]; do
+            groff -man -Tutf8 -ww -z "$page" 2>&1 | grep -v 'cannot adjust\|break' | head -n 3
+        done >"$folder/warnings"
+        sed 's/^/# /' "$folder/warnings"
+        [ ! -s "$folder/warnings" ]
+        result $? "groff has no complaint"
+    else
+        skip "groff has no complaint" "there is no groff"
+    fi
+else
+    skip "the manual is made" "there is no scdoc"
+fi
+
+# --- links and files that texts name
+
+status=0
+for text in README.md CHANGELOG.md docs/*.md bench/README.md; do
+    while read -r target; do
+        [ -e "$(dirname "$text")/${target%%#*}" ] || { echo "# $text: there is no $target"; status=1; }
+    done < <(grep -oE '\]\([^)#][^)]*\)' "$text" | sed 's/^](//; s/)$//' | grep -v '://')
+    while read -r target; do
+        [ -e "$target" ] || { echo "# $text: there is no $target"; status=1; }
+    done < <(grep -oE '`(aim|base|bench|docs|mpc|netio|parties|protocols|tests|tools)/[a-z0-9_/]+\.(c|h|sh|md|inc)`' "$text" | tr -d '`')
+done
+result $status "links and files that texts name are there"
+
+echo "1..$number"
+exit $failed

@@ -1,0 +1,34 @@
+#!/usr/bin/awk -f
+# The Markdown of docs/study.md as scdoc: headings, paragraphs, lists, indented blocks, `code`, *emphasis*.
+# The page's own title is left out.
+
+function inline(s,    out, part, n, i, code) {
+    gsub(/\\/, "\\\\", s)
+    n = split(s, part, "`")
+    out = ""
+    for (i = 1; i <= n; i++) {
+        code = i % 2 == 0
+        gsub(/_/, "\\_", part[i])
+        if (code)
+            gsub(/[*]/, "\\*", part[i])
+        else
+            gsub(/[*]/, "_", part[i])
+        gsub(/</, "\\<", part[i])
+        gsub(/~/, "\\~", part[i])
+        out = out (code ? "*" part[i] "*" : part[i])
+    }
+    return out
+}
+
+/^    / {
+    if (!block)
+        print "```"
+    block = 1
+    print substr($0, 5)
+    next
+}
+block { print "```"; block = 0 }
+/^# / { next }
+/^## / { print "# " toupper(substr($0, 4)); next }
+/^  / { sub(/^ +/, ""); print "  " inline($0); next }
+{ print inline($0) }
