@@ -196,7 +196,12 @@ static enum err read_schedule(struct loop *l, struct reader *r)
     s->finished = reader_u8(r) != 0;
     s->sigma = reader_double(r);
     s->epsilon = reader_double(r);
-    return r->failed || s->done > s->most ? ERR_FORMAT : ERR_OK;
+    /* a schedule that goes on has a round to come, for which there is room */
+    return r->failed || s->done > s->most || (s->done == s->most && !s->finished) ||
+                   !(s->sigma > 0 && isfinite(s->sigma)) ||
+                   !(s->epsilon >= 0 && isfinite(s->epsilon))
+               ? ERR_FORMAT
+               : ERR_OK;
 }
 
 static enum err read_state(struct loop *l, struct reader *r)
