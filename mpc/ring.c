@@ -168,27 +168,56 @@ DEFINE(64, uint64_t)
 DEFINE(128, word128)
 
 #define DEFINE_MATRIX(bits)                                                                        \
+    /* z += x_i (y_i + y_(i+1)) + x_(i+1) y_i */                                                   \
+    static enum err matrix_part##bits(struct party *p, uint##bits##_t *z, struct share##bits x,    \
+                                      struct share##bits y, size_t m, size_t k, size_t n)          \
+    {                                                                                              \
+        struct scratch_mark mark = scratch_mark(p->scratch);                                       \
+        uint##bits##_t *sum = scratch_take(p->scratch, k * n, sizeof *sum);                        \
+        if (sum != NULL) {                                                                         \
+            for (size_t i = 0; i < k * n; i++)                                                     \
+                sum[i] = (uint##bits##_t)(y.a[i] + y.b[i]);                                        \
+            p->kernel->matrix##bits(z, x.a, sum, m, k, n);                                         \
+            p->kernel->matrix##bits(z, x.b, y.a, m, k, n);                                         \
+        }                                                                                          \
+        scratch_release(p->scratch, mark);                                                         \
+        return sum != NULL ? ERR_OK : ERR_NOMEM;                                                   \
+    }                                                                                              \
     enum err ring##bits##_matrix(struct party *p, struct share##bits out, struct share##bits x,    \
                                  struct share##bits y, size_t m, size_t k, size_t n)               \
     {                                                                                              \
         struct scratch_mark mark = scratch_mark(p->scratch);                                       \
         uint##bits##_t *z = scratch_take(p->scratch, m * n, sizeof *z);                            \
-        uint##bits##_t *sum = scratch_take(p->scratch, k * n, sizeof *sum);                        \
-        enum err e = z == NULL || sum == NULL ? ERR_NOMEM : party_zero##bits(p, z, m * n);         \
-        if (e == ERR_OK) {                                                                         \
-            memcpy(sum, y.a, k *n * sizeof *sum);                                                  \
-            for (size_t i = 0; i < k * n; i++)                                                     \
-                sum[i] = (uint##bits##_t)(sum[i] + y.b[i]);                                        \
-            p->kernel->matrix##bits(z, x.a, sum, m, k, n);                                         \
-            p->kernel->matrix##bits(z, x.b, y.a, m, k, n);                                         \
+        enum err e = z == NULL ? ERR_NOMEM : party_zero##bits(p, z, m * n);                        \
+        if (e == ERR_OK)                                                                           \
+            e = matrix_part##bits(p, z, x, y, m, k, n);                                            \
+        if (e == ERR_OK)                                                                           \
             e = reshare##bits(p, (struct share##bits){out.a, out.b, m * n}, z);                    \
-        }                                                                                          \
         scratch_release(p->scratch, mark);                                                         \
         return e;                                                                                  \
     }
 
 DEFINE_MATRIX(16)
 DEFINE_MATRIX(32)
+
+enum err ring16_matrix_part(struct party *p, uint16_t *z, struct share16 x, struct share16 y,
+                            size_t m, size_t k, size_t n)
+{
+    return matrix_part16(p, z, x, y, m, k, n);
+}
+
+enum err ring16_settle(struct party *p, struct share16 x)
+{
+    struct scratch_mark mark = scratch_mark(p->scratch);
+    uint16_t *z = scratch_take(p->scratch, x.n, sizeof *z);
+    enum err e = z == NULL ? ERR_NOMEM : party_zero16(p, z, x.n);
+    for (size_t i = 0; e == ERR_OK && i < x.n; i++)
+        z[i] = (uint16_t)(z[i] + x.a[i]);
+    if (e == ERR_OK)
+        e = reshare16(p, x, z);
+    scratch_release(p->scratch, mark);
+    return e;
+}
 
 #define DEFINE_FROM(to, from)                                                                      \
     void ring##to##_from##from(struct share##to out, struct share##from x)                         \

@@ -51,6 +51,16 @@ enum err ring32_matrix(struct party *p, struct share32 out, struct share32 x, st
                        size_t m, size_t k, size_t n) MUST_CHECK;
 
 /*
+ * A sum of many products costs what one does: each server adds up its own parts z_i, which no mask
+ * covers yet and nothing sends, and in the end shares their sum, in place.
+ *   ring16_matrix_part   z += this server's part of x y; local
+ *   ring16_settle        x.a holds z, x.b anything;  i -> i-1  z_i + alpha_i    x.n elements, 1 round
+ */
+enum err ring16_matrix_part(struct party *p, uint16_t *z, struct share16 x, struct share16 y,
+                            size_t m, size_t k, size_t n) MUST_CHECK;
+enum err ring16_settle(struct party *p, struct share16 x) MUST_CHECK;
+
+/*
  * Shares v of a value vector that server `owner` knows; others pass NULL.
  *   owner -> owner+1   v - F(key_owner)                       1 element from the owner, 1 round
  */

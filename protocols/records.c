@@ -190,7 +190,8 @@ struct side {
 struct plan {
     struct records_query *query;
     struct side left, right;
-    struct share16 sum; /* of the group of tiles, in the product's order */
+    uint16_t *part; /* this server's part of the group's sum, in the product's order */
+    size_t cells;
 };
 
 static size_t side_rows(const struct records_shape *shape, const struct side *s)
@@ -260,35 +261,28 @@ static void transpose(struct share16 out, struct share16 in, size_t rows, size_t
         }
 }
 
-static void add_row_sums(struct share16 sum, struct share16 matrix, size_t n)
+static void add_row_sums(const struct plan *plan, struct share16 matrix, size_t n)
 {
-    for (size_t i = 0; i < sum.n; i++)
-        for (size_t j = 0; j < n; j++) {
-            sum.a[i] = (uint16_t)(sum.a[i] + matrix.a[i * n + j]);
-            sum.b[i] = (uint16_t)(sum.b[i] + matrix.b[i * n + j]);
-        }
+    for (size_t i = 0; i < plan->cells; i++)
+        for (size_t j = 0; j < n; j++)
+            plan->part[i] = (uint16_t)(plan->part[i] + matrix.a[i * n + j]);
 }
 
-/* sum += left times right, transposed. */
+/* Adds left times right, transposed. */
 static enum err add_product(struct party *p, const struct tile *t, const struct plan *plan,
                             struct share16 left)
 {
     size_t m = side_rows(t->shape, &plan->left), k = side_rows(t->shape, &plan->right);
-    struct share16 made = {0}, right = {0}, turned = {0}, product = {0};
+    struct share16 made = {0}, right = {0}, turned = {0};
     enum err e = side_matrix(p, t, &plan->right, &made, &right);
     if (e == ERR_OK)
         e = share16_new(&turned, right.n);
-    if (e == ERR_OK)
-        e = share16_new(&product, m * k);
     if (e == ERR_OK) {
         transpose(turned, right, k, t->n);
-        e = ring16_matrix(p, product, left, turned, m, t->n, k);
+        e = ring16_matrix_part(p, plan->part, left, turned, m, t->n, k);
     }
-    if (e == ERR_OK)
-        ring16_add(plan->sum, plan->sum, product);
     share16_free(&made);
     share16_free(&turned);
-    share16_free(&product);
     return e;
 }
 
@@ -303,7 +297,7 @@ static enum err count_tile(struct party *p, struct tile *t, struct plan *plans, 
             e = side_matrix(p, t, &plans[k].left, &made, &left);
         }
         if (e == ERR_OK && plans[k].right.n == 0)
-            add_row_sums(plans[k].sum, left, t->n);
+            add_row_sums(&plans[k], left, t->n);
         else if (e == ERR_OK)
             e = add_product(p, t, &plans[k], left);
     }
@@ -369,9 +363,11 @@ static int by_left_side(const void *x, const void *y)
     return a->query < b->query ? -1 : a->query > b->query;
 }
 
+/* `total` is the cells of all plans. */
 static enum err make_plans(const struct records_shape *shape, struct records_query *queries,
-                           size_t count, struct plan *plans)
+                           size_t count, struct plan *plans, size_t *total)
 {
+    *total = 0;
     for (size_t q = 0; q < count; q++) {
         size_t cells = 1;
         if (queries[q].n == 0 || queries[q].n > RECORDS_ORDER_MAX)
@@ -381,8 +377,9 @@ static enum err make_plans(const struct records_shape *shape, struct records_que
         if (cells != queries[q].out.n)
             return ERR_RANGE;
         plans[q].query = &queries[q];
+        plans[q].cells = cells;
         split_query(shape, queries, count, &plans[q]);
-        TRY(share16_new(&plans[q].sum, cells));
+        *total += cells;
     }
     qsort(plans, count, sizeof *plans, by_left_side);
     return ERR_OK;
@@ -412,38 +409,67 @@ static size_t place(const struct records_shape *shape, const struct plan *plan, 
     return at;
 }
 
-/* Widens the sums of all plans at once, adds them to the results and clears them. */
-static enum err flush(struct party *p, const struct records_shape *shape, struct plan *plans,
-                      size_t count)
+/* The sums of a group of tiles, which all plans point into. */
+struct group {
+    struct plan *plan;
+    size_t plans;
+    struct share16 parts; /* a: this server's parts, which flush() makes shares of */
+    size_t records;       /* counted there so far */
+};
+
+static void group_free(struct group *g)
 {
-    struct share16 all = {0};
+    memory_free(&g->plan);
+    share16_free(&g->parts);
+}
+
+static enum err group_new(struct group *g, const struct records_shape *shape,
+                          struct records_query *queries, size_t count)
+{
+    size_t cells = 0;
+    *g = (struct group){.plan = memory_array(count, sizeof *g->plan), .plans = count};
+    if (g->plan == NULL)
+        return ERR_NOMEM;
+    TRY(make_plans(shape, queries, count, g->plan, &cells));
+    TRY(share16_new(&g->parts, cells));
+    cells = 0;
+    for (size_t k = 0; k < count; cells += g->plan[k++].cells)
+        g->plan[k].part = g->parts.a + cells;
+    return ERR_OK;
+}
+
+/* Adds wide sums to the results, each cell where its query has it. */
+static void add_to_queries(const struct records_shape *shape, const struct group *g,
+                           struct share64 sums)
+{
+    size_t at = 0;
+    for (size_t k = 0; k < g->plans; at += g->plan[k++].cells)
+        for (size_t i = 0; i < g->plan[k].cells; i++) {
+            size_t to = place(shape, &g->plan[k], i);
+            g->plan[k].query->out.a[to] += sums.a[at + i];
+            g->plan[k].query->out.b[to] += sums.b[at + i];
+        }
+}
+
+/* Shares the group's sums, widens them, adds them to the results and begins the next group. */
+static enum err flush(struct party *p, const struct records_shape *shape, struct group *g)
+{
+    size_t cells = g->parts.n;
     struct share32 wide = {0};
     struct share64 wider = {0};
-    size_t cells = 0, at = 0;
-    enum err e;
-    for (size_t k = 0; k < count; k++)
-        cells += plans[k].sum.n;
-    e = share16_new(&all, cells);
-    if (e == ERR_OK)
-        e = share32_new(&wide, cells);
+    enum err e = share32_new(&wide, cells);
     if (e == ERR_OK)
         e = share64_new(&wider, cells);
-    for (size_t k = 0; e == ERR_OK && k < count; at += plans[k++].sum.n) {
-        ring16_copy(view16(all, at, plans[k].sum.n), plans[k].sum);
-        ring16_sub(plans[k].sum, plans[k].sum, plans[k].sum);
-    }
     if (e == ERR_OK)
-        e = truncate_widen16(p, wide, all);
+        e = ring16_settle(p, g->parts);
+    if (e == ERR_OK)
+        e = truncate_widen16(p, wide, g->parts);
     if (e == ERR_OK)
         e = truncate_widen32(p, wider, wide);
-    at = 0;
-    for (size_t k = 0; e == ERR_OK && k < count; at += plans[k++].sum.n)
-        for (size_t i = 0; i < plans[k].sum.n; i++) {
-            size_t to = place(shape, &plans[k], i);
-            plans[k].query->out.a[to] += wider.a[at + i];
-            plans[k].query->out.b[to] += wider.b[at + i];
-        }
-    share16_free(&all);
+    if (e == ERR_OK)
+        add_to_queries(shape, g, wider);
+    memset(g->parts.a, 0, cells * sizeof *g->parts.a);
+    g->records = 0;
     share32_free(&wide);
     share64_free(&wider);
     return e;
@@ -552,35 +578,32 @@ static enum err load_tile(struct party *p, struct tile *t, const struct records_
 }
 
 static enum err count_tiles(struct party *p, struct tile *t, const struct records_batch *b,
-                            const struct stream *streams, struct plan *plans, size_t plan_count,
-                            size_t *in_group)
+                            const struct stream *streams, struct group *g)
 {
     struct planes valid;
     enum err e = planes_new(&valid, (unsigned)b->parts, t->n);
     for (size_t from = 0; e == ERR_OK && from < b->records; from += t->n) {
-        if (*in_group + t->n > GROUP) {
-            e = flush(p, t->shape, plans, plan_count);
-            *in_group = 0;
-        }
+        if (g->records + t->n > GROUP)
+            e = flush(p, t->shape, g);
         if (e == ERR_OK)
             e = load_tile(p, t, b, streams, from, &valid);
         if (e == ERR_OK)
-            e = count_tile(p, t, plans, plan_count);
-        *in_group += t->n;
+            e = count_tile(p, t, g->plan, g->plans);
+        g->records += t->n;
     }
     planes_free(&valid);
     return e;
 }
 
 static enum err count_batch(struct party *p, struct tile *t, const struct records_batch *b,
-                            struct plan *plans, size_t plan_count, size_t *in_group)
+                            struct group *g)
 {
     struct stream *streams = memory_array(b->parts, sizeof *streams);
     enum err e = streams == NULL ? ERR_NOMEM : check_batch(t->shape, b);
     for (size_t i = 0; e == ERR_OK && i < b->parts; i++)
         e = expand(t->shape, &b->part[i], b->records, &streams[i]);
     if (e == ERR_OK)
-        e = count_tiles(p, t, b, streams, plans, plan_count, in_group);
+        e = count_tiles(p, t, b, streams, g);
     for (size_t i = 0; streams != NULL && i < b->parts; i++)
         stream_free(&streams[i]);
     memory_free(&streams);
@@ -591,19 +614,16 @@ enum err records_count(struct party *p, const struct records_shape *shape,
                        const struct records_batch *batches, size_t count,
                        struct records_query *queries, size_t query_count)
 {
-    struct plan *plans = memory_array(query_count, sizeof *plans);
     struct tile t = {.shape = shape};
-    size_t in_group = 0;
-    enum err e = plans == NULL ? ERR_NOMEM : make_plans(shape, queries, query_count, plans);
+    struct group g;
+    enum err e = group_new(&g, shape, queries, query_count);
     if (e == ERR_OK)
         e = tile_new(&t, shape, TILE);
     for (size_t i = 0; e == ERR_OK && i < count; i++)
-        e = count_batch(p, &t, &batches[i], plans, query_count, &in_group);
-    if (e == ERR_OK && in_group > 0)
-        e = flush(p, shape, plans, query_count);
+        e = count_batch(p, &t, &batches[i], &g);
+    if (e == ERR_OK && g.records > 0)
+        e = flush(p, shape, &g);
     tile_free(&t);
-    for (size_t k = 0; plans != NULL && k < query_count; k++)
-        share16_free(&plans[k].sum);
-    memory_free(&plans);
+    group_free(&g);
     return e;
 }
