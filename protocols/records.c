@@ -9,10 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Records handled at a time: bounds memory, and keeps a one-hot matrix near the caches. */
-#define TILE ((size_t)2048)
+/*
+ * Records handled at a time. Rounds are a tile's, so long tiles make few; but memory is a tile's too: as many
+ * records as the widest matrix has cells for, within bounds.
+ */
+#define TILE_LEAST ((size_t)2048)
+#define TILE_MOST ((size_t)8192)
+#define TILE_CELLS ((size_t)4 << 20)
 /* Sums of so many records stay below 2^15, so that widening is exact. */
-#define GROUP (32767 / TILE * TILE)
+#define GROUP ((size_t)32767)
 
 static unsigned code_bits(uint32_t size)
 {
@@ -72,6 +77,8 @@ struct tile {
     struct planes *node; /* of each attribute: the tree's nodes of one level */
     struct planes *next; /* and the ANDs of the level below */
     struct planes code;  /* validity and code planes */
+    struct planes valid; /* of each part of a batch */
+    size_t used;         /* records loaded so far, a multiple of 64 */
     struct planes hot;
     struct share16 number;
 };
@@ -89,11 +96,13 @@ static void tile_free(struct tile *t)
     memory_free(&t->node);
     memory_free(&t->next);
     planes_free(&t->code);
+    planes_free(&t->valid);
     planes_free(&t->hot);
     share16_free(&t->number);
 }
 
-static enum err tile_new(struct tile *t, const struct records_shape *shape, size_t n)
+/* `parts`: the most of a batch. */
+static enum err tile_new(struct tile *t, const struct records_shape *shape, size_t n, size_t parts)
 {
     unsigned plane = 1; /* the first is validity */
     *t = (struct tile){.shape = shape, .n = n};
@@ -112,6 +121,7 @@ static enum err tile_new(struct tile *t, const struct records_shape *shape, size
         TRY(planes_new(&t->next[a], shape->size[a], n));
     }
     TRY(planes_new(&t->code, plane, n));
+    TRY(planes_new(&t->valid, (unsigned)parts, n));
     TRY(planes_new(&t->hot, (unsigned)t->rows, n));
     return share16_new(&t->number, t->rows * n);
 }
@@ -537,64 +547,87 @@ static enum err expand(const struct records_shape *shape, const struct records_p
     return ERR_OK;
 }
 
-/* Records [from, from + n) of so many of a component's planes; past the end they are zero. */
+/* Where `n` records of a batch, from `from` on, go in the tile: at its record `at`. */
+struct span {
+    size_t from, n, at;
+};
+
+/* A component's planes, so many from the first on. */
 static void load_planes(const uint8_t *stream, size_t first, unsigned count, size_t records,
-                        size_t from, size_t n, uint64_t *planes)
+                        const struct span *s, uint64_t *planes, size_t plane_words)
 {
-    size_t plane_bytes = records / 8 + (records % 8 != 0), left = records - from;
-    size_t used = left < n ? left : n, bytes = used / 8 + (used % 8 != 0);
-    memset(planes, 0, count * (n / 8));
+    size_t plane_bytes = records / 8 + (records % 8 != 0), bytes = s->n / 8 + (s->n % 8 != 0);
     for (unsigned k = 0; k < count; k++) {
-        uint8_t *to = (uint8_t *)(planes + k * (n / 64));
-        memcpy(to, stream + (first + k) * plane_bytes + from / 8, bytes);
-        if (used % 8 != 0)
-            to[bytes - 1] &= (uint8_t)((1u << (used % 8)) - 1);
+        uint8_t *to = (uint8_t *)(planes + k * plane_words + s->at / 64);
+        memcpy(to, stream + (first + k) * plane_bytes + s->from / 8, bytes);
+        if (s->n % 8 != 0)
+            to[bytes - 1] &= (uint8_t)((1u << (s->n % 8)) - 1);
     }
 }
 
 /* A part's validity to `valid`, its codes to where their attributes stand in the tile. */
-static void load_part(struct tile *t, const struct records_part *part, const struct stream *s,
-                      size_t records, size_t from, struct bits valid)
+static void load_part(struct tile *t, const struct records_part *part, const struct stream *stream,
+                      size_t records, const struct span *s, struct bits valid)
 {
-    size_t plane = 1;
-    load_planes(s->at[0], 0, 1, records, from, t->n, valid.a);
-    load_planes(s->at[1], 0, 1, records, from, t->n, valid.b);
+    size_t plane = 1, words = t->n / 64;
+    load_planes(stream->at[0], 0, 1, records, s, valid.a, words);
+    load_planes(stream->at[1], 0, 1, records, s, valid.b, words);
     for (size_t k = 0; k < part->attributes; k++) {
         unsigned bits = code_bits(t->shape->size[part->attribute[k]]);
         struct planes code = planes_view(&t->code, t->plane[part->attribute[k]], bits);
-        load_planes(s->at[0], plane, bits, records, from, t->n, code.a);
-        load_planes(s->at[1], plane, bits, records, from, t->n, code.b);
+        load_planes(stream->at[0], plane, bits, records, s, code.a, words);
+        load_planes(stream->at[1], plane, bits, records, s, code.b, words);
         plane += bits;
     }
 }
 
-/* The tile's records from `from` on. `valid` has a plane for each part. */
-static enum err load_tile(struct party *p, struct tile *t, const struct records_batch *b,
-                          const struct stream *streams, size_t from, struct planes *valid)
+/* What a batch of fewer parts than another has in place of theirs: valid, component 0 carries it. */
+static void load_ones(const struct party *p, const struct span *s, struct bits valid)
 {
-    for (size_t i = 0; i < b->parts; i++)
-        load_part(t, &b->part[i], &streams[i], b->records, from, planes_plane(valid, (unsigned)i));
-    return bits_and_all(p, planes_plane(&t->code, 0), valid);
+    size_t bytes = (s->n / 64 + (s->n % 64 != 0)) * sizeof *valid.a;
+    if (p->index == 0)
+        memset(valid.a + s->at / 64, 0xff, bytes);
+    if (p->index == 2)
+        memset(valid.b + s->at / 64, 0xff, bytes);
 }
 
-static enum err count_tiles(struct party *p, struct tile *t, const struct records_batch *b,
-                            const struct stream *streams, struct group *g)
+static void load(const struct party *p, struct tile *t, const struct records_batch *b,
+                 const struct stream *streams, const struct span *s)
 {
-    struct planes valid;
-    enum err e = planes_new(&valid, (unsigned)b->parts, t->n);
-    for (size_t from = 0; e == ERR_OK && from < b->records; from += t->n) {
-        if (g->records + t->n > GROUP)
-            e = flush(p, t->shape, g);
-        if (e == ERR_OK)
-            e = load_tile(p, t, b, streams, from, &valid);
-        if (e == ERR_OK)
-            e = count_tile(p, t, g->plan, g->plans);
-        g->records += t->n;
+    for (size_t i = 0; i < t->valid.width; i++) {
+        struct bits valid = planes_plane(&t->valid, (unsigned)i);
+        if (i < b->parts)
+            load_part(t, &b->part[i], &streams[i], b->records, s, valid);
+        else
+            load_ones(p, s, valid);
     }
-    planes_free(&valid);
+}
+
+static void clear(const struct planes *x)
+{
+    bits_xor(planes_flat(x), planes_flat(x), planes_flat(x));
+}
+
+/* Counts what is loaded and empties the tile: what is not loaded is invalid. */
+static enum err count_loaded(struct party *p, struct tile *t, struct group *g)
+{
+    enum err e = ERR_OK;
+    if (t->used == 0)
+        return ERR_OK;
+    if (g->records + t->used > GROUP)
+        e = flush(p, t->shape, g);
+    if (e == ERR_OK)
+        e = bits_and_all(p, planes_plane(&t->code, 0), &t->valid);
+    if (e == ERR_OK)
+        e = count_tile(p, t, g->plan, g->plans);
+    g->records += t->used;
+    t->used = 0;
+    clear(&t->code);
+    clear(&t->valid);
     return e;
 }
 
+/* Batches stand in the tile one after another, each from a multiple of 64 on: small ones share it. */
 static enum err count_batch(struct party *p, struct tile *t, const struct records_batch *b,
                             struct group *g)
 {
@@ -602,12 +635,48 @@ static enum err count_batch(struct party *p, struct tile *t, const struct record
     enum err e = streams == NULL ? ERR_NOMEM : check_batch(t->shape, b);
     for (size_t i = 0; e == ERR_OK && i < b->parts; i++)
         e = expand(t->shape, &b->part[i], b->records, &streams[i]);
-    if (e == ERR_OK)
-        e = count_tiles(p, t, b, streams, g);
+    for (size_t from = 0; e == ERR_OK && from < b->records;) {
+        size_t left = b->records - from, room = t->n - t->used;
+        const struct span s = {.from = from, .n = left < room ? left : room, .at = t->used};
+        load(p, t, b, streams, &s);
+        t->used += (s.n + 63) / 64 * 64;
+        from += s.n;
+        if (t->used == t->n)
+            e = count_loaded(p, t, g);
+    }
     for (size_t i = 0; streams != NULL && i < b->parts; i++)
         stream_free(&streams[i]);
     memory_free(&streams);
     return e;
+}
+
+/* Rows of the widest matrix: the one-hot one of all attributes, or a pair's. */
+static size_t widest(const struct records_shape *shape, const struct group *g)
+{
+    size_t rows = 0;
+    for (size_t a = 0; a < shape->attributes; a++)
+        rows += shape->size[a];
+    for (size_t k = 0; k < g->plans; k++) {
+        size_t left = side_rows(shape, &g->plan[k].left),
+               right = side_rows(shape, &g->plan[k].right);
+        rows = left > rows ? left : rows;
+        rows = right > rows ? right : rows;
+    }
+    return rows;
+}
+
+/* A tile for these batches, no longer than they need. */
+static enum err tile_for(struct tile *t, const struct records_shape *shape,
+                         const struct records_batch *batches, size_t count, const struct group *g)
+{
+    size_t parts = 1, records = 0, n = TILE_CELLS / widest(shape, g) / 64 * 64;
+    n = n < TILE_LEAST ? TILE_LEAST : n > TILE_MOST ? TILE_MOST : n;
+    for (size_t i = 0; i < count; i++) {
+        parts = batches[i].parts > parts ? batches[i].parts : parts;
+        if (records < n)
+            records += (batches[i].records + 63) / 64 * 64;
+    }
+    return tile_new(t, shape, records < n ? records : n, parts);
 }
 
 enum err records_count(struct party *p, const struct records_shape *shape,
@@ -618,9 +687,11 @@ enum err records_count(struct party *p, const struct records_shape *shape,
     struct group g;
     enum err e = group_new(&g, shape, queries, query_count);
     if (e == ERR_OK)
-        e = tile_new(&t, shape, TILE);
+        e = tile_for(&t, shape, batches, count, &g);
     for (size_t i = 0; e == ERR_OK && i < count; i++)
         e = count_batch(p, &t, &batches[i], &g);
+    if (e == ERR_OK)
+        e = count_loaded(p, &t, &g);
     if (e == ERR_OK && g.records > 0)
         e = flush(p, shape, &g);
     tile_free(&t);

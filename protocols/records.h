@@ -13,10 +13,11 @@
  *   1  one-hot planes of each attribute, by a tree of ANDs from the validity bit down: so an invalid or
  *      out-of-range code counts nowhere, and a record at most once in a marginal, whatever an owner sends
  *   2  as numbers in Z_2^16                                      2 bytes a server, plane and record
- *   3  a marginal of two attributes: the matrix product of their one-hot matrices, for its output size;
- *      of three or four: products of pairs first, element by element (2 bytes a server and record each), a
- *      pair that several marginals use made once; of one: sums
- *   4  sums of at most 2^15 - 1 records are widened exactly to 64 bits and added to the result
+ *   3  a marginal of two attributes: the matrix product of their one-hot matrices; of three or four: products
+ *      of pairs first, element by element (2 bytes a server and record each), a pair that several marginals
+ *      use made once; of one: sums. Each server adds up its own parts of them, over all tiles
+ *   4  the sums of at most 2^15 - 1 records are shared (2 bytes a server and cell), widened exactly to 64
+ *      bits and added to the result
  *
  * LEAKS: nothing but sizes.
  */

@@ -102,11 +102,12 @@ network_up() {
     fi
     coproc NETWORK_RELAY { exec ip netns exec "$hub" "$OUT/tests/relay" "${links[@]}"; }
     network_relay_pid=$NETWORK_RELAY_PID
+    exec {network_relay}>&"${NETWORK_RELAY[1]}" # also for subshells, which lose the coprocess's own
     read -r ready <&"${NETWORK_RELAY[0]}" && [ "$ready" = ready ] || return 1
     network_tell "delay $network_delay"
 }
 
-network_tell() { echo "$1" >&"${NETWORK_RELAY[1]}"; }
+network_tell() { echo "$1" >&"$network_relay"; }
 
 network_netem() { # index loss-in-percent, in both directions of a host's link
     tc -n "$network_name-${network_hosts[$1]}" qdisc change dev eth0 root handle 1: \
@@ -137,9 +138,8 @@ network_loss() {
 
 network_down() {
     local ns pid
-    if [ -n "${network_relay_pid:-}" ]; then # its end of input is its end
-        eval "exec ${NETWORK_RELAY[1]}>&-"
-        wait "$network_relay_pid" 2>/dev/null
+    if [ -n "${network_relay_pid:-}" ]; then
+        kill "$network_relay_pid" && wait "$network_relay_pid" 2>/dev/null
         network_relay_pid=
     fi
     for ns in "${network_hosts[@]}" hub try; do

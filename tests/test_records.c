@@ -201,7 +201,10 @@ static void counts_equal_plain_counts(void **state)
         }
 }
 
-/* Two parts: one AND for each record of the padded tile, in one round; three: two, in two rounds. */
+/*
+ * Three batches of at most 64 records share a tile of 192. Two parts: one AND for each of its records;
+ * three: two, in two rounds.
+ */
 static void columns_apart_cost_an_and_for_each_part_more(void **state)
 {
     static const size_t rows[BATCHES] = {10, 20, 30}, records[BATCHES] = {10, 20, 30};
@@ -211,11 +214,28 @@ static void columns_apart_cost_an_and_for_each_part_more(void **state)
     scene_new(&apart, rows, records, rows_and_columns);
     expect_plain_counts(&whole);
     expect_plain_counts(&apart);
-    assert_int_equal(apart.costs.rounds - whole.costs.rounds, 1 + 2);
+    assert_int_equal(apart.costs.rounds - whole.costs.rounds, 2);
     for (unsigned i = 0; i < 3; i++)
-        assert_int_equal(apart.costs.sent[i] - whole.costs.sent[i], (1 + 2) * 2048 / 8);
+        assert_int_equal(apart.costs.sent[i] - whole.costs.sent[i], 2 * 192 / 8);
     scene_free(&whole);
     scene_free(&apart);
+}
+
+/* Rounds are those of tiles and groups of tiles: neither of owners nor, but for pairs, of marginals. */
+static void rounds_are_of_tiles(void **state)
+{
+    static const size_t few[BATCHES] = {10, 20, 30}, many[BATCHES] = {500, 600, 700};
+    struct scene a, b;
+    (void)state;
+    scene_new(&a, few, few, whole_rows);
+    scene_new(&b, many, many, whole_rows);
+    expect_plain_counts(&a);
+    expect_plain_counts(&b);
+    assert_int_equal(a.costs.rounds, b.costs.rounds);
+    /* three levels of trees, their leaves as numbers, pairs of columns, and a sum shared and widened */
+    assert_int_equal(a.costs.rounds, 3 + 2 + 5 + 5);
+    scene_free(&a);
+    scene_free(&b);
 }
 
 /* What one owner of a batch lacks, or says that it lacks, counts nowhere; the other batches are as they were. */
@@ -342,6 +362,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_equal_plain_counts),
         cmocka_unit_test(columns_apart_cost_an_and_for_each_part_more),
+        cmocka_unit_test(rounds_are_of_tiles),
         cmocka_unit_test(a_record_counts_where_all_owners_of_its_batch_hold_it),
         cmocka_unit_test(a_batch_holds_each_attribute_once),
         cmocka_unit_test(large_counts_do_not_wrap),
