@@ -28,6 +28,7 @@ enum err {
     ERR_RANGE,    /* a public bound would be exceeded: sizes, widths, no-wrap conditions */
     ERR_MISUSE,   /* called in the wrong order; a used-up or dead object */
     ERR_CRYPTO,   /* a cryptographic library failed */
+    ERR_LOST,     /* a round that was debited, but can be answered no more */
     ERR_COUNT
 };
 

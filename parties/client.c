@@ -8,13 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#define HEAD_SIZE (1 + REQUEST_ATTEMPT_SIZE) /* kind and attempt */
 #define LOOK_MS 50
 #define GRACE_MS 2000 /* for the others, after one has failed */
 
 struct client {
     const struct study *study;
     struct dial *dial[STUDY_SERVERS];
-    struct request request; /* run and sequence live on between requests */
+    struct request request; /* the run lives on between requests */
     struct log *log;
 };
 
@@ -80,12 +81,14 @@ void client_free(struct client **client)
 static enum err send_all(struct client *c, int64_t deadline)
 {
     struct bytes message = {0};
-    uint8_t note[1 + REQUEST_DIGEST_SIZE] = {MESSAGE_DIGEST};
+    uint8_t note[HEAD_SIZE + REQUEST_DIGEST_SIZE] = {MESSAGE_DIGEST};
     enum err e;
+    secret_random(note + 1, REQUEST_ATTEMPT_SIZE);
     bytes_put_u8(&message, MESSAGE_REQUEST);
+    bytes_put(&message, note + 1, REQUEST_ATTEMPT_SIZE);
     e = request_write(&c->request, &message);
     if (e == ERR_OK)
-        request_digest(message.data + 1, message.size - 1, note + 1);
+        request_digest(message.data + HEAD_SIZE, message.size - HEAD_SIZE, note + HEAD_SIZE);
     for (unsigned i = STUDY_SERVERS; e == ERR_OK && i-- > 0;) {
         e = i == 0 ? dial_send(c->dial[i], message.data, message.size, deadline)
                    : dial_send(c->dial[i], note, sizeof note, deadline);
@@ -170,7 +173,6 @@ static enum err ask_all(struct client *c, struct bytes message[STUDY_SERVERS],
     enum err e = send_all(c, clock_now_ms() + 1000 * (int64_t)c->study->connect_s);
     if (e == ERR_OK)
         e = receive_all(c, message, reply, answer_deadline(c));
-    c->request.sequence++;
     return e;
 }
 
@@ -204,6 +206,7 @@ enum err client_open(struct client *c, double *remaining)
     struct reader result;
     enum err e;
     c->request.kind = REQUEST_OPEN;
+    c->request.sequence = 0;
     e = ask_for_result(c, message, &result);
     if (e == ERR_OK) {
         *remaining = reader_double(&result);
@@ -219,6 +222,7 @@ enum err client_close(struct client *c, struct worker_stats stats[STUDY_SERVERS]
     struct reply reply[STUDY_SERVERS];
     enum err e;
     c->request.kind = REQUEST_CLOSE;
+    c->request.sequence = 0;
     e = ask_all(c, message, reply);
     for (unsigned i = 0; e == ERR_OK && i < STUDY_SERVERS; i++)
         e = worker_stats_read(stats[i], reply[i].payload, reply[i].size);
@@ -235,6 +239,7 @@ static enum err measure(void *self, const struct aim_measure *m)
     struct reader result;
     enum err e = ERR_OK;
     c->request.kind = REQUEST_MEASURE;
+    c->request.sequence = m->round;
     c->request.queries = (uint32_t)m->queries;
     c->request.multiplier = m->multiplier;
     c->request.query = memory_array(m->queries, sizeof *c->request.query);
@@ -282,6 +287,7 @@ static enum err select_worst(void *self, struct aim_select *s)
     struct reader result;
     enum err e;
     c->request.kind = REQUEST_SELECT;
+    c->request.sequence = s->round;
     c->request.epsilon = s->epsilon;
     c->request.sigma = s->sigma;
     c->request.multiplier = s->multiplier;

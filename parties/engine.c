@@ -273,12 +273,6 @@ enum err engine_prepare(struct engine *g, struct request *request, struct engine
     return e;
 }
 
-enum err engine_reserve(struct engine *g, const struct engine_step *step)
-{
-    TRY(tape_reserve(g->party, &g->tape, TAPE_GUMBEL, step->gumbel));
-    return tape_reserve(g->party, &g->tape, TAPE_GAUSS, step->gauss);
-}
-
 void engine_step_clear(struct engine_step *step)
 {
     if (step->request == NULL)
@@ -289,8 +283,41 @@ void engine_step_clear(struct engine_step *step)
     *step = (struct engine_step){0};
 }
 
-static enum err perform_select(struct engine *g, const struct engine_step *s, const uint8_t *seed,
-                               size_t *selected)
+/* --- noise --------------------------------------------------------------------------------------- */
+
+#define COUNTS(step)                                                                               \
+    {                                                                                              \
+        [TAPE_GAUSS] = (step)->gauss, [TAPE_GUMBEL] = (step)->gumbel                               \
+    }
+
+bool engine_has_noise(const struct engine *g, const struct engine_step *step)
+{
+    const size_t count[TAPE_KINDS] = COUNTS(step);
+    return range_is_made(&g->tape, count);
+}
+
+enum err engine_reserve(struct engine *g, const struct engine_step *step)
+{
+    TRY(tape_reserve(g->party, &g->tape, TAPE_GUMBEL, step->gumbel));
+    return tape_reserve(g->party, &g->tape, TAPE_GAUSS, step->gauss);
+}
+
+void engine_range(const struct engine *g, const struct engine_step *step, struct range_place *place)
+{
+    const size_t count[TAPE_KINDS] = COUNTS(step);
+    range_next(&g->tape, count, place);
+}
+
+enum err engine_cut(struct engine *g, const struct engine_step *step, struct tape *range)
+{
+    const size_t count[TAPE_KINDS] = COUNTS(step);
+    return range_cut(&g->tape, count, range);
+}
+
+/* --- opening ------------------------------------------------------------------------------------- */
+
+enum err engine_select(struct engine *g, const struct engine_step *s, struct tape *range,
+                       const uint8_t *seed, size_t *selected)
 {
     const struct request *r = s->request;
     struct score_candidate *candidates = memory_array(r->queries, sizeof *candidates);
@@ -311,27 +338,19 @@ static enum err perform_select(struct engine *g, const struct engine_step *s, co
         candidates[k] = (struct score_candidate){r->query[k], r->estimate + at};
         at += g->counts->cells[r->query[k]];
     }
-    e = select_index(g->party, g->counts, &g->tape, &select, selected);
+    e = select_index(g->party, g->counts, range, &select, selected);
     memory_free(&candidates);
     return e;
 }
 
-static enum err perform_measure(struct engine *g, const uint32_t *query, size_t count,
-                                uint64_t multiplier, int64_t *values, size_t *measured)
+enum err engine_measure(struct engine *g, const struct engine_step *s, struct tape *range,
+                        size_t selected, int64_t *values, size_t *measured)
 {
+    const struct request *r = s->request;
+    const uint32_t *query = r->kind == REQUEST_SELECT ? &r->query[selected] : r->query;
+    size_t count = r->kind == REQUEST_SELECT ? 1 : r->queries;
     *measured = 0;
     for (size_t k = 0; k < count; k++)
         *measured += g->counts->cells[query[k]];
-    net_enter(g->party->net, NET_MEASURE);
-    return measure_open(g->party, g->counts, &g->tape, query, count, multiplier, values);
-}
-
-enum err engine_perform(struct engine *g, struct engine_step *step, const uint8_t *seed,
-                        size_t *selected, int64_t *values, size_t *measured)
-{
-    const struct request *r = step->request;
-    if (r->kind != REQUEST_SELECT)
-        return perform_measure(g, r->query, r->queries, r->multiplier, values, measured);
-    TRY(perform_select(g, step, seed, selected));
-    return perform_measure(g, &r->query[*selected], 1, r->multiplier, values, measured);
+    return measure_open(g->party, g->counts, range, query, count, r->multiplier, values);
 }

@@ -4,10 +4,13 @@
  * From three engines with the same study and uploads and one request come the same public integers. The order
  * within a round (DESIGN, section 6):
  *   engine_prepare   checks the request against the study and prices it; local
- *   (the caller agrees with the other two)
  *   engine_reserve   makes the noise that is missing; nothing depends on data
- *   (the caller debits, and confirms)
- *   engine_perform   select or measure; opens its result
+ *   engine_cut       takes the round's range of noise off the tape
+ *   (the caller agrees with the other two, debits, and confirms)
+ *   engine_select    opens the index
+ *   engine_measure   opens the noisy marginals
+ * The last two depend on nothing but the uploads, the request and the range: with the same ones they open the
+ * same values again, under fresh masks.
  *
  * Used by the server (parties/worker.c) and, without network and disk, by tests.
  */
@@ -20,7 +23,7 @@
 #include "parties/study.h"
 #include "parties/tally.h"
 #include "protocols/counts.h"
-#include "protocols/tape.h"
+#include "protocols/range.h"
 
 /* Slack of the noise circuits, in the ledger's units; from protocols/gauss.h, discrete.h, gumbel.h, argmax.h. */
 double engine_marginal_epsilon_slack(const struct study *study);
@@ -80,13 +83,22 @@ enum err engine_prepare(struct engine *engine, struct request *request,
                         struct engine_step *step) MUST_CHECK;
 void engine_step_clear(struct engine_step *step);
 
+/* Whether all the noise that a step takes is on the tape; and making what is not. */
+bool engine_has_noise(const struct engine *engine, const struct engine_step *step);
 enum err engine_reserve(struct engine *engine, const struct engine_step *step) MUST_CHECK;
+/* The range that a step takes, and taking it. */
+void engine_range(const struct engine *engine, const struct engine_step *step,
+                  struct range_place *place);
+enum err engine_cut(struct engine *engine, const struct engine_step *step,
+                    struct tape *range) MUST_CHECK;
 
+/* `seed`: ARGMAX_SEED_SIZE common bytes. */
+enum err engine_select(struct engine *engine, const struct engine_step *step, struct tape *range,
+                       const uint8_t *seed, size_t *selected) MUST_CHECK;
 /*
- * `seed`: ARGMAX_SEED_SIZE common bytes, and `selected`, for a selection. `values` has step->cells; *measured of
- * them are filled.
+ * `selected` is not read unless the request selects. `values` has step->cells; *measured of them are filled.
  */
-enum err engine_perform(struct engine *engine, struct engine_step *step, const uint8_t *seed,
-                        size_t *selected, int64_t *values, size_t *measured) MUST_CHECK;
+enum err engine_measure(struct engine *engine, const struct engine_step *step, struct tape *range,
+                        size_t selected, int64_t *values, size_t *measured) MUST_CHECK;
 
 #endif

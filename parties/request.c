@@ -5,7 +5,7 @@
 #include <sodium.h>
 #include <string.h>
 
-#define REQUEST_VERSION 1
+#define REQUEST_VERSION 2
 #define REPLY_VERSION 1
 
 enum err request_write(const struct request *r, struct bytes *out)

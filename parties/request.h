@@ -1,10 +1,10 @@
 /*
  * parties/request.h - what an analyst asks of the servers, as bytes.
  *
- *   REQUEST_OPEN     start a session over the complete uploads; answer: struct request_ready
+ *   REQUEST_OPEN     start a session over the complete uploads, to begin or continue a run
  *   REQUEST_MEASURE  noisy marginals of some queries at one multiplier m
  *   REQUEST_SELECT   the candidate that the model fits worst, measured at multiplier m at once
- *   REQUEST_CLOSE    end the session
+ *   REQUEST_CLOSE    end session and run
  *
  * The analyst sends the request to server 0, which relays it, and its SHA-256 to all. Weights,
  * penalties and sensitivity are not in it: servers compute them from the study. Formats are versioned and
@@ -24,7 +24,7 @@ enum request_kind { REQUEST_OPEN = 1, REQUEST_MEASURE, REQUEST_SELECT, REQUEST_C
 struct request {
     enum request_kind kind;
     uint8_t run[REQUEST_RUN_SIZE]; /* chosen by the analyst, the same for all of a run */
-    uint32_t sequence;             /* 0, 1, 2 .. within a run */
+    uint32_t sequence;             /* measure, select: the round, 0, 1, 2 .. within a run */
     uint32_t queries;
     uint32_t *query;       /* measure: what to measure; select: the candidates */
     uint64_t multiplier;   /* measure: m */
@@ -49,9 +49,12 @@ enum message_kind {
     MESSAGE_UPLOAD = 1, /* owner: parties/upload.h */
     MESSAGE_FORWARD,    /* server 1 to server 2: the vector of an upload */
     MESSAGE_STATUS,     /* anybody admitted: who has uploaded, a line for each owner */
-    MESSAGE_REQUEST,    /* analyst to server 0: a request */
-    MESSAGE_DIGEST      /* analyst to servers 1 and 2: its digest */
+    MESSAGE_REQUEST,    /* analyst to server 0: attempt, request */
+    MESSAGE_DIGEST      /* analyst to servers 1 and 2: attempt, digest of the request */
 };
+
+/* The same request may be sent again: a fresh random attempt tells which digest goes with which. */
+#define REQUEST_ATTEMPT_SIZE 16
 
 /* Every answer of a gate: how it went, words for people, then a payload. */
 struct reply {

@@ -28,7 +28,13 @@ static enum err verdict_of(unsigned server, uint8_t verdict, struct log *log)
     return (enum err)verdict;
 }
 
-static enum err compare(unsigned server, const struct round_statement *own,
+static enum err differs(unsigned server, const char *what, struct log *log)
+{
+    log_error(log, "server %u has another %s; nothing was opened", server, what);
+    return ERR_MISMATCH;
+}
+
+static enum err compare(unsigned server, enum net_peer peer, const struct round_statement *own,
                         const struct round_statement *other, struct log *log)
 {
     const struct {
@@ -39,28 +45,55 @@ static enum err compare(unsigned server, const struct round_statement *own,
         {"set of uploads", own->uploads, other->uploads},
         {"roster (number, keys, endpoints, deadlines, model; see trefoil roster show)", own->roster,
          other->roster},
-        {"position on the noise tape", own->tape, other->tape},
+        {"range of the noise tape", own->range, other->range},
         {"privacy ledger (was a server restored from a backup?)", own->ledger, other->ledger},
     };
     TRY(verdict_of(server, other->verdict, log));
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (memcmp(parts[i].a, parts[i].b, 32) != 0) {
-            log_error(log, "server %u has another %s; nothing was opened", server, parts[i].what);
-            return ERR_MISMATCH;
-        }
+        if (memcmp(parts[i].a, parts[i].b, 32) != 0)
+            return differs(server, parts[i].what, log);
+    if (own->intent != other->intent)
+        return differs(server, "position on the noise tape", log);
+    if ((own->standing == STANDING_NONE) != (other->standing == STANDING_NONE))
+        return differs(server, "past: the round is bound at one, and new to the other", log);
+    if (own->standing >= STANDING_INDEX && other->standing >= STANDING_INDEX &&
+        memcmp(own->selected, other->selected, sizeof own->selected) != 0)
+        return differs(server, "index that this round opened", log);
+    /* what it holds with its next server, if we are that, is what we hold with our previous one */
+    if (own->noise && other->noise &&
+        memcmp(own->replica[peer], other->replica[1 - peer], sizeof own->replica[0]) != 0)
+        return differs(server, "share of this round's noise: its store or ours was altered", log);
     return ERR_OK;
 }
 
-enum err round_agree(struct net *net, const struct round_statement *own, struct log *log)
+static enum err agreed(const struct round_statement *own, const struct round_statement other[2],
+                       struct round_agreement *agreement)
 {
-    struct round_statement prev, next;
+    unsigned least = own->standing;
+    agreement->noise = own->noise != 0;
+    for (unsigned p = 0; p < 2; p++) {
+        if (other[p].standing > STANDING_OPENED)
+            return ERR_FORMAT;
+        least = other[p].standing < least ? other[p].standing : least;
+        agreement->noise = agreement->noise && other[p].noise != 0;
+    }
+    agreement->least = (enum standing)least;
+    return ERR_OK;
+}
+
+enum err round_agree(struct net *net, const struct round_statement *own,
+                     struct round_agreement *agreement, struct log *log)
+{
+    struct round_statement other[2];
     unsigned i = net_index(net);
-    enum err mine = (enum err)own->verdict, e;
-    TRY(broadcast(net, own, sizeof *own, &prev, &next));
-    e = compare(net_index_of(i, NET_PREV), own, &prev, mine == ERR_OK ? log : NULL);
-    if (e == ERR_OK)
-        e = compare(net_index_of(i, NET_NEXT), own, &next, mine == ERR_OK ? log : NULL);
-    return mine != ERR_OK ? mine : e;
+    enum err mine = (enum err)own->verdict, e = ERR_OK;
+    TRY(broadcast(net, own, sizeof *own, &other[NET_PREV], &other[NET_NEXT]));
+    for (unsigned p = 0; e == ERR_OK && p < 2; p++)
+        e = compare(net_index_of(i, (enum net_peer)p), (enum net_peer)p, own, &other[p],
+                    mine == ERR_OK ? log : NULL);
+    TRY(mine);
+    TRY(e);
+    return agreed(own, other, agreement);
 }
 
 enum err round_confirm(struct net *net, enum err verdict, uint8_t seed[32], struct log *log)
@@ -84,49 +117,63 @@ enum err round_confirm(struct net *net, enum err verdict, uint8_t seed[32], stru
 /* --- the ledger ---------------------------------------------------------------------------------- */
 
 struct ledger_card {
-    struct round_ledger ledger;
+    struct store_head head;
     uint64_t entry_size;
 };
 
 #define ENTRY_MAX 8192
 
-static bool same_ledger(const struct round_ledger *a, const struct round_ledger *b)
+static bool same_ledger(const struct store_head *a, const struct store_head *b)
 {
     return a->number == b->number && memcmp(a->head, b->head, sizeof a->head) == 0;
 }
 
-/* ERR_OK: equal; ERR_AGAIN: one lacks the last debit of the other; ERR_MISMATCH: neither. */
-static enum err compare_ledgers(const struct round_ledger *a, const struct round_ledger *b)
+/* Whether one ledger can be the other one, or that without its last entry. */
+static bool close_enough(const struct store_head *a, const struct store_head *b)
 {
-    if (same_ledger(a, b))
-        return ERR_OK;
-    return a->number + 1 == b->number || b->number + 1 == a->number ? ERR_AGAIN : ERR_MISMATCH;
+    return same_ledger(a, b) || a->number + 1 == b->number || b->number + 1 == a->number;
 }
 
-enum err round_ledger(struct net *net, const struct round_ledger *own, const struct bytes *last,
+/* Says who is behind, and what helps. */
+static void tell_behind(unsigned own_index, uint64_t own, unsigned server, uint64_t theirs,
+                        struct log *log)
+{
+    if (own == theirs)
+        log_error(
+            log,
+            "servers %u and %u have different privacy ledgers of %llu debits: one of them was "
+            "altered, or debited for another analyst while it was alone. Compare their logs "
+            "with trefoil audit; restore the wrong one from a backup, then run trefoil recover "
+            "there",
+            own_index, server, (unsigned long long)own);
+    else
+        log_error(log,
+                  "the privacy ledger of server %u has %llu debits, that of server %u has %llu: "
+                  "server %u was restored from an old backup. Its operator should stop it and run "
+                  "trefoil recover STUDY --key KEY --folder FOLDER",
+                  own_index, (unsigned long long)own, server, (unsigned long long)theirs,
+                  own < theirs ? own_index : server);
+}
+
+enum err round_ledger(struct net *net, const struct store_head *own, const struct bytes *last,
                       bool *lacking, struct bytes *entry, uint8_t next[32], struct log *log)
 {
-    const struct ledger_card card = {.ledger = *own, .entry_size = last->size};
+    const struct ledger_card card = {.head = *own, .entry_size = last->size};
     struct ledger_card other[2];
     uint8_t received[2][ENTRY_MAX];
     struct net_round r = {0};
     *lacking = false;
     TRY(broadcast(net, &card, sizeof card, &other[NET_PREV], &other[NET_NEXT]));
     for (unsigned p = 0; p < 2; p++) {
-        unsigned server = net_index_of(net_index(net), (enum net_peer)p);
-        if (compare_ledgers(own, &other[p].ledger) == ERR_MISMATCH ||
-            other[p].entry_size > ENTRY_MAX) {
-            log_error(log,
-                      "server %u has another privacy ledger (%llu debits there, %llu here): was a "
-                      "server restored from a backup?",
-                      server, (unsigned long long)other[p].ledger.number,
-                      (unsigned long long)own->number);
+        unsigned i = net_index(net), server = net_index_of(i, (enum net_peer)p);
+        if (!close_enough(own, &other[p].head) || other[p].entry_size > ENTRY_MAX) {
+            tell_behind(i, own->number, server, other[p].head.number, log);
             return ERR_MISMATCH;
         }
-        if (other[p].ledger.number < own->number) {
+        if (other[p].head.number < own->number) {
             r.send[p] = last->data;
             r.send_size[p] = last->size;
-        } else if (other[p].ledger.number > own->number) {
+        } else if (other[p].head.number > own->number) {
             r.receive[p] = received[p];
             r.receive_size[p] = (size_t)other[p].entry_size;
         }
@@ -135,7 +182,7 @@ enum err round_ledger(struct net *net, const struct round_ledger *own, const str
     for (unsigned p = 0; p < 2 && !*lacking; p++)
         if (r.receive_size[p] > 0) { /* where both neighbours have it, either will do */
             *lacking = true;
-            memcpy(next, other[p].ledger.head, 32);
+            memcpy(next, other[p].head.head, 32);
             bytes_put(entry, received[p], r.receive_size[p]);
         }
     return bytes_ok(entry);

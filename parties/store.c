@@ -28,6 +28,21 @@ static const char *const migrations[] = {
     /* looking for what is new must not read all uploads */
     "CREATE INDEX unforwarded ON uploads(id) WHERE complete AND NOT forwarded;"
     "CREATE INDEX complete ON uploads(owner) WHERE complete;",
+    /*
+     * Entries of the ledger say which round they are for; those of before cannot. A store that has any is not
+     * taken over, since budget must not be forgotten.
+     */
+    "CREATE TABLE empty(debits_of_an_earlier_trefoil INTEGER"
+    "  CHECK (debits_of_an_earlier_trefoil = 0)) STRICT;"
+    "INSERT INTO empty SELECT COUNT(*) FROM ledger; DROP TABLE empty; DROP TABLE ledger;"
+    "CREATE TABLE ledger(number INTEGER PRIMARY KEY, entry BLOB NOT NULL, head BLOB NOT NULL)"
+    "  STRICT;"
+    "CREATE TABLE rounds(number INTEGER UNIQUE, run BLOB NOT NULL, sequence INTEGER NOT NULL,"
+    "  request BLOB NOT NULL, uploads BLOB NOT NULL, tape BLOB NOT NULL,"
+    "  gauss_from INTEGER NOT NULL, gauss_count INTEGER NOT NULL,"
+    "  gumbel_from INTEGER NOT NULL, gumbel_count INTEGER NOT NULL,"
+    "  standing INTEGER NOT NULL, upload_ids BLOB NOT NULL, sealed BLOB, selected INTEGER,"
+    "  opened BLOB, UNIQUE(run, sequence)) STRICT;",
 };
 #define VERSION (sizeof migrations / sizeof *migrations)
 
@@ -183,9 +198,11 @@ static enum err open_database(struct store *s, const char *folder, const struct 
     TRY(store_execute(s, "PRAGMA locking_mode = EXCLUSIVE"));
     TRY(store_execute(s, "PRAGMA journal_mode = WAL"));
     TRY(store_execute(s, "PRAGMA synchronous = FULL"));
+    TRY(store_execute(s, "PRAGMA secure_delete = ON"));
     TRY(store_execute(s, "BEGIN IMMEDIATE; COMMIT"));
     TRY(migrate(s));
-    return store_belongs(s, me);
+    TRY(store_belongs(s, me));
+    return store_check_ledger(s);
 }
 
 /* Recursive: a batch holds it over the calls that write. */

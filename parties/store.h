@@ -1,5 +1,5 @@
 /*
- * parties/store.h - what a server keeps on disk: uploads, and the privacy ledger.
+ * parties/store.h - what a server keeps on disk: uploads, the privacy ledger, rounds.
  *
  * One SQLite file (write-ahead log, full synchronisation). A change is on disk when the call that made it returns.
  * Components are sealed with a key derived from the server's identity (XChaCha20-Poly1305, the
@@ -7,15 +7,13 @@
  * nothing but sizes and owners. The file belongs to one server and, once it holds data, to one study's terms; opened
  * with others it is refused, and so is a roster that is older than the last, or amended without three signatures. It has a version: an older one is brought up to date when it is opened, one of a later program refused.
  *
- * The ledger is a chain: head_n = SHA-256(head_(n-1), request digest, tape range, ledger text). A debit is stored
- * before anything of its round is opened, so a crash can lose budget but never overspend it.
+ * Here are opening and uploads; the ledger and rounds are in parties/store_rounds.h.
  *
  * Two threads may use one store at the same time.
  */
 #ifndef TREFOIL_PARTIES_STORE_H
 #define TREFOIL_PARTIES_STORE_H
 
-#include "aim/budget.h"
 #include "parties/study.h"
 #include "parties/upload.h"
 
@@ -50,31 +48,5 @@ enum err store_owners(struct store *store, bool *has) MUST_CHECK;
 enum err store_unforwarded(struct store *store, const uint8_t after[UPLOAD_ID_SIZE],
                            struct upload *u, bool *found) MUST_CHECK;
 enum err store_forwarded(struct store *store, const uint8_t id[UPLOAD_ID_SIZE]) MUST_CHECK;
-
-/* The ledger as last stored, or `fresh` if there is none yet; and the chain's head. */
-enum err store_ledger(struct store *store, const struct ledger_limits *fresh,
-                      struct ledger **ledger, uint8_t head[32]) MUST_CHECK;
-struct store_debit {
-    uint8_t request[32];
-    uint8_t tape[32];
-    uint64_t gauss_from, gauss_count, gumbel_from, gumbel_count;
-};
-/* Stores the debited ledger and extends the chain. */
-enum err store_debit(struct store *store, const struct store_debit *debit,
-                     const struct ledger *after, uint8_t head[32]) MUST_CHECK;
-
-/*
- * How many debits the chain has, and the last one as bytes for a neighbour that has not got it: a server that
- * crashed in the middle of a round may lack one.
- */
-enum err store_last_debit(struct store *store, uint64_t *number, struct bytes *entry) MUST_CHECK;
-/*
- * Takes over a neighbour's last debit. ERR_MISMATCH unless it follows `head`, gives `next`, and its ledger may follow
- * `before`, this server's own: the same limits, no sum less. So a neighbour that lies can use budget up, but
- * never give any back. `after` is the ledger then.
- */
-enum err store_adopt(struct store *store, const struct bytes *entry, const uint8_t head[32],
-                     const uint8_t next[32], const struct ledger *before,
-                     struct ledger **after) MUST_CHECK;
 
 #endif

@@ -1,12 +1,12 @@
 /*
  * parties/store_private.h - the open store, shared by store.c and the files of what is in it: store_about.c,
- * store_uploads.c, store_ledger.c. Statements run under the lock; whoever is exported takes it.
+ * store_uploads.c, store_ledger.c, store_rounds.c. Statements run under the lock; whoever is exported takes it.
  */
 #ifndef TREFOIL_PARTIES_STORE_PRIVATE_H
 #define TREFOIL_PARTIES_STORE_PRIVATE_H
 
 #include "base/bytes.h"
-#include "parties/store.h"
+#include "parties/store_rounds.h"
 
 #include <pthread.h>
 #include <sqlite3.h>
@@ -52,5 +52,19 @@ enum err store_seal(struct store *s, const void *binding, size_t binding_size,
                     const struct bytes *plain, struct bytes *sealed) MUST_CHECK;
 enum err store_unseal(struct store *s, const void *binding, size_t binding_size, const void *sealed,
                       size_t n, struct bytes *plain) MUST_CHECK;
+
+/* --- between the ledger and rounds --------------------------------------------------------------- */
+
+/* A link of the ledger's chain as bytes. */
+enum err store_write_entry(const struct store_round *round, const char *ledger,
+                           struct bytes *out) MUST_CHECK;
+/* Within a transaction: adds it to the chain, and moves `head` on. */
+enum err store_append_entry(struct store *s, const struct bytes *entry,
+                            struct store_head *head) MUST_CHECK;
+/* Within a transaction: a round that a neighbour has bound as debit `number`. */
+enum err store_adopt_round(struct store *s, const struct store_round *round,
+                           uint64_t number) MUST_CHECK;
+/* ERR_MISMATCH, logged, if the chain does not hold from its first entry on. */
+enum err store_check_ledger(struct store *s) MUST_CHECK;
 
 #endif

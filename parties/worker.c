@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/secret.h"
 #include "parties/engine.h"
+#include "parties/play.h"
 #include "parties/round.h"
 
 #include <sodium.h>
@@ -14,10 +15,11 @@
 /* A session without requests is closed after this, so that another analyst can begin. */
 #define IDLE_MS (30 * 60 * 1000)
 #define DIGESTS 16
-#define RELAY_MAGIC UINT32_C(0x59414c52) /* "RLAY" */
+#define RELAY_MAGIC UINT32_C(0x59414c52)     /* "RLAY" */
+#define HEAD_SIZE (1 + REQUEST_ATTEMPT_SIZE) /* kind and attempt, before a request or a digest */
 
 struct digest_note { /* an analyst's digest that has come, and whom to answer */
-    uint8_t digest[REQUEST_DIGEST_SIZE];
+    uint8_t attempt[REQUEST_ATTEMPT_SIZE], digest[REQUEST_DIGEST_SIZE];
     struct gate_client client;
     int64_t since;
     bool used;
@@ -32,16 +34,10 @@ struct worker {
     struct net *net;
     struct party *party;
     struct engine *engine;
+    struct play play;
     uint8_t run[REQUEST_RUN_SIZE];
-    uint32_t user, next_sequence;
-    uint8_t uploads_digest[32];
+    uint32_t user;
     int64_t last_request;
-    /* the ledger, for as long as the process lives */
-    struct ledger *ledger;
-    uint8_t head[32];
-    /* the request in hand, for the audit hook */
-    uint32_t round;
-    uint8_t request[32];
     struct digest_note notes[DIGESTS]; /* servers 1 and 2 */
     unsigned next_note;
 };
@@ -55,13 +51,7 @@ static void close_session(struct worker *w)
     party_free(&w->party);
     net_free(&w->net);
     session_free(&w->session);
-}
-
-static enum err audit_hook(void *self, enum open_reason reason, size_t values)
-{
-    struct worker *w = self;
-    return audit_write(w->o.audit, w->round, open_reason_name(reason), values, w->request,
-                       ledger_spent(w->ledger));
+    bytes_clear(&w->play.upload_ids);
 }
 
 /* propose: the message that called us, NULL at server 0 */
@@ -79,8 +69,8 @@ static enum err open_session(struct worker *w, const struct bytes *propose)
     if (e == ERR_OK)
         e = party_new(&w->party, w->net, w->session, 0, &w->log);
     if (e == ERR_OK) {
-        w->party->audit = audit_hook;
-        w->party->audit_self = w;
+        w->party->audit = play_audit;
+        w->party->audit_self = &w->play;
         w->last_request = clock_now_ms();
     } else
         close_session(w);
@@ -126,6 +116,47 @@ static enum err enough_have_uploaded(struct worker *w, const struct upload *uplo
     return e;
 }
 
+/* The ids of the uploads, for replays to load the same ones. */
+static enum err remember_ids(struct worker *w, const struct upload *uploads, size_t count)
+{
+    bytes_clear(&w->play.upload_ids);
+    for (size_t i = 0; i < count; i++)
+        bytes_put(&w->play.upload_ids, uploads[i].id, UPLOAD_ID_SIZE);
+    return bytes_ok(&w->play.upload_ids);
+}
+
+static bool is_among(const struct bytes *ids, const uint8_t id[UPLOAD_ID_SIZE])
+{
+    for (size_t at = 0; at + UPLOAD_ID_SIZE <= ids->size; at += UPLOAD_ID_SIZE)
+        if (memcmp(ids->data + at, id, UPLOAD_ID_SIZE) == 0)
+            return true;
+    return false;
+}
+
+/* A run that has begun goes on with the uploads of its last round, which may have to be played again. */
+static enum err keep_those_of_run(struct worker *w, struct upload *uploads, size_t *count)
+{
+    struct bytes ids = {0};
+    uint32_t rounds;
+    size_t kept = 0;
+    enum err e = store_run(w->o.store, w->run, &rounds, &ids);
+    for (size_t i = 0; e == ERR_OK && ids.size > 0 && i < *count; i++) {
+        if (!is_among(&ids, uploads[i].id)) {
+            upload_clear(&uploads[i]);
+            continue;
+        }
+        if (kept != i) {
+            uploads[kept] = uploads[i];
+            uploads[i] = (struct upload){0};
+        }
+        kept++;
+    }
+    if (e == ERR_OK && ids.size > 0)
+        *count = kept;
+    bytes_clear(&ids);
+    return e;
+}
+
 static enum err load_uploads(struct worker *w)
 {
     struct upload *uploads = NULL;
@@ -133,8 +164,12 @@ static enum err load_uploads(struct worker *w)
     enum err e = store_uploads(w->o.store, &uploads, &count);
     held = count;
     if (e == ERR_OK)
+        e = keep_those_of_run(w, uploads, &count);
+    if (e == ERR_OK)
         e = round_uploads(w->net, w->o.study->terms.digest, uploads, &count, owner_name, w->o.study,
-                          w->uploads_digest, &w->log);
+                          w->play.uploads, &w->log);
+    if (e == ERR_OK)
+        e = remember_ids(w, uploads, count);
     if (e == ERR_OK)
         e = enough_have_uploaded(w, uploads, count);
     if (e == ERR_OK) {
@@ -148,32 +183,47 @@ static enum err load_uploads(struct worker *w)
     return e;
 }
 
-/* A round that one server debited is debited at all: takes over the debit that this server lacks. */
-static enum err agree_on_ledger(struct worker *w)
+/* Exchanges heads; takes over the debit that this server lacks, if it is the last one. */
+static enum err adopt_last(struct worker *w, const struct store_head *head,
+                           const struct ledger *ledger)
 {
-    struct round_ledger own;
     struct bytes last = {0}, entry = {0};
-    struct ledger *ledger = NULL;
-    uint8_t next[32];
+    uint8_t next[32], ignored[32];
     bool lacking = false;
-    enum err e = store_last_debit(w->o.store, &own.number, &last);
-    memcpy(own.head, w->head, sizeof own.head);
+    enum err e = ERR_OK;
+    if (head->number > 0)
+        e = store_entry(w->o.store, head->number, &last, ignored);
     if (e == ERR_OK)
-        e = round_ledger(w->net, &own, &last, &lacking, &entry, next, &w->log);
+        e = round_ledger(w->net, head, &last, &lacking, &entry, next, &w->log);
     if (e == ERR_OK && lacking)
-        e = store_adopt(w->o.store, &entry, w->head, next, w->ledger, &ledger);
-    if (e == ERR_OK && lacking) {
-        memcpy(w->head, next, sizeof w->head);
+        e = store_adopt(w->o.store, &entry, head, next, ledger);
+    if (e == ERR_OK && lacking)
         log_warn(w->o.log, "took over a debit that the others made when this server was stopped");
-        ledger_free(&w->ledger);
-        w->ledger = ledger;
-    }
     bytes_clear(&last);
     bytes_clear(&entry);
     return e;
 }
 
-static enum err handle_open(struct worker *w)
+static enum err read_ledger(struct worker *w, struct ledger **ledger, struct store_head *head)
+{
+    struct ledger_limits limits;
+    TRY(engine_limits(w->o.study, &limits, &w->log));
+    return store_ledger(w->o.store, &limits, ledger, head);
+}
+
+/* A round that one server debited is debited at all; what nobody debited is forgotten. */
+static enum err agree_on_ledger(struct worker *w)
+{
+    struct ledger *ledger = NULL;
+    struct store_head head;
+    enum err e = read_ledger(w, &ledger, &head);
+    if (e == ERR_OK)
+        e = adopt_last(w, &head, ledger);
+    ledger_free(&ledger);
+    return e == ERR_OK ? store_unstage(w->o.store) : e;
+}
+
+static enum err new_engine(struct worker *w)
 {
     static const char label[] = "trefoil-tape-1";
     uint8_t id[TAPE_ID_SIZE];
@@ -182,115 +232,39 @@ static enum err handle_open(struct worker *w)
     crypto_hash_sha256_update(&hash, (const uint8_t *)label, sizeof label);
     crypto_hash_sha256_update(&hash, w->session->id, SESSION_ID_SIZE);
     crypto_hash_sha256_final(&hash, id);
+    TRY(engine_new(&w->engine, w->party, w->o.study, w->o.bounds, id, &w->log));
+    w->play.study = w->o.study;
+    w->play.store = w->o.store;
+    w->play.audit = w->o.audit;
+    w->play.net = w->net;
+    w->play.session = w->session;
+    w->play.engine = w->engine;
+    w->play.log = &w->log;
+    return ERR_OK;
+}
+
+static enum err handle_open(struct worker *w, struct bytes *result)
+{
+    struct ledger *ledger = NULL;
+    struct store_head head;
+    enum err e;
     if (w->engine != NULL) {
         log_error(&w->log, "this session is open already");
         return ERR_MISUSE;
     }
     TRY(agree_on_ledger(w));
-    TRY(engine_new(&w->engine, w->party, w->o.study, w->o.bounds, id, &w->log));
-    return load_uploads(w);
-}
-
-static void tape_digest(const struct worker *w, const struct engine_step *step, uint8_t out[32])
-{
-    const struct tape *tape = &w->engine->tape;
-    uint64_t position[4] = {tape_position(tape, TAPE_GAUSS), step->gauss,
-                            tape_position(tape, TAPE_GUMBEL), step->gumbel};
-    crypto_hash_sha256_state hash;
-    crypto_hash_sha256_init(&hash);
-    crypto_hash_sha256_update(&hash, w->engine->tape.id, TAPE_ID_SIZE);
-    crypto_hash_sha256_update(&hash, (const uint8_t *)position, sizeof position);
-    crypto_hash_sha256_final(&hash, out);
-}
-
-/* The ledger as it would be after this step; ERR_BUDGET, logged, if that is not allowed. */
-static enum err ledger_after(struct worker *w, const struct engine_step *step,
-                             struct ledger **after)
-{
-    char *text = NULL;
-    enum err e = ledger_text(w->ledger, &text);
+    TRY(new_engine(w));
+    TRY(load_uploads(w));
+    e = read_ledger(w, &ledger, &head);
     if (e == ERR_OK)
-        e = ledger_parse(after, text, &w->log);
-    if (e == ERR_OK)
-        e = ledger_debit(*after, step->cost, &w->log);
-    if (e == ERR_OK)
-        e = ledger_slack(*after, step->epsilon_slack, step->delta_slack, &w->log);
-    memory_free(&text);
-    return e;
-}
-
-/* On disk first, then in memory. */
-static enum err debit(struct worker *w, const struct engine_step *step, struct ledger **after)
-{
-    const struct tape *tape = &w->engine->tape;
-    struct store_debit d = {
-        .gauss_from = tape_position(tape, TAPE_GAUSS),
-        .gauss_count = step->gauss,
-        .gumbel_from = tape_position(tape, TAPE_GUMBEL),
-        .gumbel_count = step->gumbel,
-    };
-    memcpy(d.request, w->request, sizeof d.request);
-    memcpy(d.tape, tape->id, sizeof d.tape);
-    TRY(store_debit(w->o.store, &d, *after, w->head));
-    ledger_free(&w->ledger);
-    w->ledger = *after;
-    *after = NULL;
-    return ERR_OK;
-}
-
-/* The four steps of a round: agree, reserve, debit and confirm, perform. */
-static enum err play_round(struct worker *w, struct engine_step *step, enum err verdict,
-                           struct ledger **after, size_t *selected, int64_t *values,
-                           size_t *measured)
-{
-    struct round_statement own = {.verdict = (uint8_t)verdict};
-    uint8_t seed[32];
-    enum net_phase phase = step->request != NULL && step->request->kind == REQUEST_SELECT
-                               ? NET_SELECT
-                               : NET_MEASURE;
-    enum err e;
-    memcpy(own.request, w->request, 32);
-    memcpy(own.uploads, w->uploads_digest, 32);
-    memcpy(own.roster, w->o.study->roster, 32);
-    memcpy(own.ledger, w->head, 32);
-    if (verdict == ERR_OK)
-        tape_digest(w, step, own.tape);
-    net_enter(w->net, phase);
-    TRY(round_agree(w->net, &own, &w->log));
-    net_enter(w->net, NET_NOISE);
-    TRY(engine_reserve(w->engine, step));
-    net_enter(w->net, phase);
-    e = debit(w, step, after);
-    TRY(round_confirm(w->net, e, seed, &w->log));
-    TRY(engine_perform(w->engine, step, seed, selected, values, measured));
-    net_enter(w->net, NET_OTHER);
-    return ERR_OK;
-}
-
-static enum err handle_round(struct worker *w, struct request *r, struct bytes *result)
-{
-    struct engine_step step = {0};
-    size_t selected = 0, measured = 0;
-    int64_t *values = NULL;
-    struct ledger *after = NULL;
-    enum err e = w->engine == NULL ? ERR_MISUSE : engine_prepare(w->engine, r, &step);
-    if (e == ERR_OK)
-        e = ledger_after(w, &step, &after);
-    if (e == ERR_OK && (values = memory_array(step.cells, sizeof *values)) == NULL)
-        e = ERR_NOMEM;
-    e = play_round(w, &step, e, &after, &selected, values, &measured);
-    if (e == ERR_OK && r->kind == REQUEST_SELECT)
-        bytes_put_u64(result, selected);
-    for (size_t i = 0; e == ERR_OK && i < measured; i++)
-        bytes_put_u64(result, (uint64_t)values[i]);
-    memory_free(&values);
-    ledger_free(&after);
-    engine_step_clear(&step);
+        bytes_put_double(result, ledger_remaining(ledger));
+    ledger_free(&ledger);
     return e == ERR_OK ? bytes_ok(result) : e;
 }
 
 static enum err handle_close(struct worker *w, struct bytes *result)
 {
+    TRY(store_end_run(w->o.store, w->run));
     for (unsigned k = 0; k < NET_PHASES; k++) {
         const struct net_counters *c = net_counters(w->net, (enum net_phase)k);
         bytes_put_u64(result, c->rounds);
@@ -317,40 +291,32 @@ enum err worker_stats_read(struct worker_stats stats[NET_PHASES], const void *p,
     return reader_done(&in);
 }
 
-static enum err dispatch(struct worker *w, struct request *r, struct bytes *result)
+static enum err dispatch(struct worker *w, struct request *r, const uint8_t digest[32],
+                         struct bytes *result)
 {
-    switch (r->kind) {
-    case REQUEST_OPEN:
+    if (r->kind == REQUEST_OPEN) {
         memcpy(w->run, r->run, sizeof w->run);
-        w->next_sequence = 1;
-        TRY(handle_open(w));
-        bytes_put_double(result, ledger_remaining(w->ledger));
-        return bytes_ok(result);
-    case REQUEST_MEASURE:
-    case REQUEST_SELECT:
-        return handle_round(w, r, result);
-    default:
-        return handle_close(w, result);
+        return handle_open(w, result);
     }
+    if (w->engine == NULL || memcmp(r->run, w->run, sizeof r->run) != 0) {
+        log_error(&w->log, "the session is not open, or is that of another run");
+        return ERR_MISUSE;
+    }
+    return r->kind == REQUEST_CLOSE ? handle_close(w, result)
+                                    : play_round(&w->play, r, digest, result);
 }
 
 /* Handles the bytes of a request; a failure ends the session. */
 static enum err handle(struct worker *w, const void *p, size_t n, struct bytes *result)
 {
     struct request r;
+    uint8_t digest[REQUEST_DIGEST_SIZE];
     enum err e;
     TRY(request_read(&r, w->o.study->workload, p, n));
-    request_digest(p, n, w->request);
-    w->round = r.sequence;
+    request_digest(p, n, digest);
     w->last_request = clock_now_ms();
-    if (r.kind != REQUEST_OPEN &&
-        (memcmp(r.run, w->run, sizeof r.run) != 0 || r.sequence != w->next_sequence)) {
-        log_error(&w->log, "request %u does not follow in this session", r.sequence);
-        e = ERR_MISUSE;
-    } else {
-        w->next_sequence = r.sequence + 1;
-        e = dispatch(w, &r, result);
-    }
+    e = dispatch(w, &r, digest, result);
+    w->last_request = clock_now_ms();
     if (e != ERR_OK || r.kind == REQUEST_CLOSE)
         close_session(w);
     request_clear(&r);
@@ -374,13 +340,15 @@ static void answer(struct worker *w, const struct gate_client *to, uint8_t kind,
 
 /* --- server 0 ------------------------------------------------------------------------------------ */
 
-static enum err relay(struct worker *w, const void *p, size_t n)
+static enum err relay(struct worker *w, const uint8_t attempt[REQUEST_ATTEMPT_SIZE], const void *p,
+                      size_t n)
 {
     struct bytes out = {0};
     int64_t deadline = clock_now_ms() + (int64_t)w->o.study->connect_s * 1000;
     enum err e;
     bytes_put_u32(&out, RELAY_MAGIC);
     bytes_put(&out, w->session->id, SESSION_ID_SIZE);
+    bytes_put(&out, attempt, REQUEST_ATTEMPT_SIZE);
     bytes_put(&out, p, n);
     e = bytes_ok(&out);
     for (unsigned peer = 0; e == ERR_OK && peer < 2; peer++)
@@ -389,36 +357,56 @@ static enum err relay(struct worker *w, const void *p, size_t n)
     return e;
 }
 
-static bool busy_with_another(const struct worker *w, const struct gate_client *from)
+/* A run keeps the session until it ends it, or is silent for too long. */
+static bool busy_with_another(const struct worker *w, const struct request *r)
 {
-    return w->session != NULL && w->user != from->user &&
+    return w->session != NULL && memcmp(w->run, r->run, sizeof w->run) != 0 &&
            clock_now_ms() - w->last_request < IDLE_MS;
 }
 
-static enum err lead(struct worker *w, const struct gate_client *from, const uint8_t *p, size_t n,
+static enum err refuse_second(struct worker *w)
+{
+    log_error(&w->log,
+              "another run, of analyst %s, is in progress; its last request was %lld s ago. Wait "
+              "for it, or continue that one: trefoil run with the same --out. A run that has "
+              "gone for good is forgotten after %d minutes",
+              w->o.study->analyst[w->user & 0xffffff].name,
+              (long long)(clock_now_ms() - w->last_request) / 1000, IDLE_MS / 60000);
+    return ERR_REFUSED;
+}
+
+/* Makes the session that the request needs. */
+static enum err session_for(struct worker *w, const struct gate_client *from,
+                            const struct request *r)
+{
+    if (busy_with_another(w, r))
+        return refuse_second(w);
+    if (r->kind == REQUEST_OPEN) {
+        w->user = from->user;
+        memcpy(w->run, r->run, sizeof w->run);
+        return open_session(w, NULL);
+    }
+    if (w->session == NULL) {
+        log_error(&w->log, "there is no session: it ended, or this server was restarted");
+        return ERR_PEER;
+    }
+    return ERR_OK;
+}
+
+static enum err lead(struct worker *w, const struct gate_client *from,
+                     const uint8_t attempt[REQUEST_ATTEMPT_SIZE], const uint8_t *p, size_t n,
                      struct bytes *result)
 {
     struct request r;
-    enum request_kind kind;
     enum err e = request_read(&r, w->o.study->workload, p, n);
     if (e != ERR_OK) {
         log_error(&w->log, "the request does not parse; do analyst and servers run one version?");
         return e;
     }
-    kind = r.kind;
+    e = session_for(w, from, &r);
     request_clear(&r);
-    if (busy_with_another(w, from)) {
-        log_error(&w->log, "another analyst's run is in progress");
-        return ERR_REFUSED;
-    }
-    if (kind == REQUEST_OPEN) {
-        TRY(open_session(w, NULL));
-        w->user = from->user;
-    } else if (w->session == NULL) {
-        log_error(&w->log, "there is no session: it ended, or this server was restarted");
-        return ERR_MISUSE;
-    }
-    e = relay(w, p, n);
+    TRY(e);
+    e = relay(w, attempt, p, n);
     if (e != ERR_OK) {
         close_session(w);
         return e;
@@ -435,10 +423,11 @@ static enum err lead_once(struct worker *w, struct bytes *message)
         return ERR_OK;
     TRY(e);
     w->words[0] = '\0';
-    if (message->size < 1 || message->data[0] != MESSAGE_REQUEST)
+    if (message->size < HEAD_SIZE || message->data[0] != MESSAGE_REQUEST)
         e = ERR_FORMAT;
     else
-        e = lead(w, &from, message->data + 1, message->size - 1, &result);
+        e = lead(w, &from, message->data + 1, message->data + HEAD_SIZE, message->size - HEAD_SIZE,
+                 &result);
     answer(w, &from, MESSAGE_REQUEST, e, result.data, e == ERR_OK ? result.size : 0);
     bytes_clear(&result);
     return ERR_OK;
@@ -452,23 +441,28 @@ static enum err take_notes(struct worker *w, int64_t deadline)
     struct bytes message = {0};
     struct digest_note note = {.since = clock_now_ms(), .used = true};
     enum err e = gate_port_receive(w->o.port, &note.client, &message, deadline);
-    if (e == ERR_OK && message.size == 1 + REQUEST_DIGEST_SIZE &&
+    if (e == ERR_OK && message.size == HEAD_SIZE + REQUEST_DIGEST_SIZE &&
         message.data[0] == MESSAGE_DIGEST) {
-        memcpy(note.digest, message.data + 1, REQUEST_DIGEST_SIZE);
+        memcpy(note.attempt, message.data + 1, REQUEST_ATTEMPT_SIZE);
+        memcpy(note.digest, message.data + HEAD_SIZE, REQUEST_DIGEST_SIZE);
         w->notes[w->next_note++ % DIGESTS] = note;
     }
     bytes_clear(&message);
     return e;
 }
 
-static enum err wait_for_digest(struct worker *w, const uint8_t digest[32],
+/* The same request may come more than once: every attempt has its own digest and its own answer. */
+static enum err wait_for_digest(struct worker *w, const uint8_t attempt[REQUEST_ATTEMPT_SIZE],
+                                const uint8_t digest[REQUEST_DIGEST_SIZE],
                                 struct gate_client *client)
 {
     int64_t deadline = clock_now_ms() + (int64_t)w->o.study->connect_s * 1000;
     for (;;) {
         enum err e;
         for (unsigned i = 0; i < DIGESTS; i++)
-            if (w->notes[i].used && memcmp(w->notes[i].digest, digest, 32) == 0) {
+            if (w->notes[i].used &&
+                memcmp(w->notes[i].attempt, attempt, REQUEST_ATTEMPT_SIZE) == 0 &&
+                memcmp(w->notes[i].digest, digest, REQUEST_DIGEST_SIZE) == 0) {
                 *client = w->notes[i].client;
                 w->notes[i].used = false;
                 return ERR_OK;
@@ -482,14 +476,15 @@ static enum err wait_for_digest(struct worker *w, const uint8_t digest[32],
     }
 }
 
-static void follow(struct worker *w, const uint8_t *p, size_t n)
+static void follow(struct worker *w, const uint8_t attempt[REQUEST_ATTEMPT_SIZE], const uint8_t *p,
+                   size_t n)
 {
     struct gate_client client;
     struct bytes result = {0};
     uint8_t digest[32], of_result[32];
     enum err e;
     request_digest(p, n, digest);
-    e = wait_for_digest(w, digest, &client);
+    e = wait_for_digest(w, attempt, digest, &client);
     if (e != ERR_OK) {
         close_session(w);
         return;
@@ -518,7 +513,7 @@ static enum err follow_once(struct worker *w, struct bytes *message)
     enum net_peer leader = w->o.index == 1 ? NET_PREV : NET_NEXT;
     struct reader in;
     uint32_t magic;
-    const uint8_t *id;
+    const uint8_t *id, *attempt;
     enum err e = take_notes(w, clock_now_ms());
     if (e != ERR_OK && e != ERR_TIMEOUT)
         return e;
@@ -542,9 +537,10 @@ static enum err follow_once(struct worker *w, struct bytes *message)
     in = reader_of(message->data, message->size);
     magic = reader_u32(&in);
     id = reader_bytes(&in, SESSION_ID_SIZE);
-    if (magic == RELAY_MAGIC && id != NULL && w->session != NULL &&
+    attempt = reader_bytes(&in, REQUEST_ATTEMPT_SIZE);
+    if (magic == RELAY_MAGIC && attempt != NULL && w->session != NULL &&
         memcmp(id, w->session->id, SESSION_ID_SIZE) == 0)
-        follow(w, in.p, in.left);
+        follow(w, attempt, in.p, in.left);
     /* anything else is left over from an earlier session */
     return ERR_OK;
 }
@@ -555,7 +551,6 @@ enum err worker_run(const struct worker_options *options)
 {
     struct worker *w = memory_array(1, sizeof *w);
     struct bytes message = {0};
-    struct ledger_limits limits;
     enum err e = ERR_OK;
     if (w == NULL)
         return ERR_NOMEM;
@@ -563,9 +558,6 @@ enum err worker_run(const struct worker_options *options)
     w->log = *options->log;
     w->log.buffer = w->words;
     w->log.buffer_size = sizeof w->words;
-    e = engine_limits(options->study, &limits, options->log);
-    if (e == ERR_OK)
-        e = store_ledger(options->store, &limits, &w->ledger, w->head);
     while (e == ERR_OK && !atomic_load(options->stop)) {
         e = options->index == 0 ? lead_once(w, &message) : follow_once(w, &message);
         if (w->session != NULL && clock_now_ms() - w->last_request > IDLE_MS) {
@@ -575,7 +567,6 @@ enum err worker_run(const struct worker_options *options)
     }
     close_session(w);
     gate_port_free(&w->o.port);
-    ledger_free(&w->ledger);
     bytes_clear(&message);
     secret_wipe(w, sizeof *w);
     memory_free(&w);

@@ -31,6 +31,7 @@ struct whole {
     struct upload parts[OWNERS][3];
     uint64_t *noise[2][3]; /* kind, component: samples in the order in which they were used */
     size_t used[2][3];
+    bool twice; /* every request is made again, with the same noise */
     struct aim_result *result[3];
     uint32_t selected[3][64];
     size_t selections[3];
@@ -120,51 +121,89 @@ struct seat {
     unsigned index;
 };
 
-/* Remembers what the next n samples of a reel are, before they are used and wiped. */
-static enum err remember(struct seat *s, enum tape_kind kind, size_t n)
+/* Remembers the samples of a range, before they are used and wiped. */
+static enum err remember(struct seat *s, const struct tape *range, enum tape_kind kind)
 {
+    const struct share64 *samples = &range->reel[kind].samples;
     size_t *used = &s->w->used[kind][s->index];
-    size_t next = tape_position(&s->engine->tape, kind);
-    if (*used + n > NOISE_MAX)
+    if (*used + samples->n > NOISE_MAX)
         return ERR_RANGE;
-    if (n > 0)
-        memcpy(s->w->noise[kind][s->index] + *used, s->engine->tape.reel[kind].samples.a + next,
-               n * sizeof(uint64_t));
-    *used += n;
+    if (samples->n > 0)
+        memcpy(s->w->noise[kind][s->index] + *used, samples->a, samples->n * sizeof(uint64_t));
+    *used += samples->n;
     return ERR_OK;
 }
 
 /* Exchanges of a round, those around it included, but for what is made of the tape. */
 #define ROUNDS_MAX 20
 
-static enum err perform(struct seat *s, struct request *r, size_t *selected, int64_t *values)
+/* Opens what a step asks for, with a range of noise that is wiped then. */
+static enum err open_step(struct seat *s, struct engine_step *step, struct tape *range,
+                          size_t *selected, int64_t *values, size_t *measured)
 {
     const struct round_statement statement = {.verdict = ERR_OK};
     struct net *net = s->engine->party->net;
+    struct round_agreement agreement;
+    uint64_t rounds = net_rounds(net);
     uint8_t seed[32];
+    TRY(round_agree(net, &statement, &agreement, s->engine->log));
+    TRY(round_confirm(net, ERR_OK, seed, s->engine->log));
+    if (step->request->kind == REQUEST_SELECT)
+        TRY(engine_select(s->engine, step, range, seed, selected));
+    TRY(engine_measure(s->engine, step, range, selected != NULL ? *selected : 0, values, measured));
+    return net_rounds(net) - rounds > ROUNDS_MAX ? ERR_RANGE : ERR_OK;
+}
+
+/* The same request, with the range as it was kept: other masks, the same values. */
+static enum err open_again(struct seat *s, struct engine_step *step, const struct bytes *kept,
+                           const struct range_place *place, const size_t *selected,
+                           const int64_t *values, size_t measured)
+{
+    int64_t *again = memory_array(step->cells, sizeof *again);
+    size_t selected_again = 0, measured_again = 0;
+    struct tape range = {0};
+    enum err e = again == NULL ? ERR_NOMEM : ERR_OK;
+    if (e == ERR_OK)
+        e = range_read(&range, place, s->engine->tape.noise, kept);
+    if (e == ERR_OK)
+        e = open_step(s, step, &range, selected != NULL ? &selected_again : NULL, again,
+                      &measured_again);
+    if (e == ERR_OK &&
+        (measured_again != measured || memcmp(again, values, measured * sizeof *again) != 0 ||
+         (selected != NULL && selected_again != *selected)))
+        e = ERR_MISMATCH;
+    tape_free(&range);
+    memory_free(&again);
+    return e;
+}
+
+static enum err perform(struct seat *s, struct request *r, size_t *selected, int64_t *values)
+{
     struct engine_step step;
+    struct range_place place;
+    struct bytes kept = {0};
+    struct tape range = {0};
     size_t measured = 0;
-    uint64_t rounds = net_rounds(net), noise;
     enum err e;
     TRY(engine_prepare(s->engine, r, &step));
-    e = round_agree(net, &statement, s->engine->log);
-    noise = net_rounds(net);
+    engine_range(s->engine, &step, &place);
+    e = engine_reserve(s->engine, &step);
     if (e == ERR_OK)
-        e = engine_reserve(s->engine, &step);
-    noise = net_rounds(net) - noise;
+        e = engine_has_noise(s->engine, &step) ? engine_cut(s->engine, &step, &range) : ERR_MISUSE;
     if (e == ERR_OK)
-        e = round_confirm(net, e, seed, s->engine->log);
+        e = range_write(&range, &kept);
     if (e == ERR_OK)
-        e = remember(s, TAPE_GUMBEL, step.gumbel);
+        e = remember(s, &range, TAPE_GUMBEL);
     if (e == ERR_OK)
-        e = remember(s, TAPE_GAUSS, step.gauss);
+        e = remember(s, &range, TAPE_GAUSS);
     if (e == ERR_OK)
-        e = engine_perform(s->engine, &step, seed, selected, values, &measured);
+        e = open_step(s, &step, &range, selected, values, &measured);
+    if (e == ERR_OK && s->w->twice)
+        e = open_again(s, &step, &kept, &place, selected, values, measured);
     /* of the Gaussians that were ready for the largest candidate only these were used */
     s->w->used[TAPE_GAUSS][s->index] -= step.gauss - measured;
-    rounds = net_rounds(net) - rounds - noise;
-    if (e == ERR_OK && rounds > ROUNDS_MAX)
-        e = ERR_RANGE;
+    bytes_clear(&kept);
+    tape_free(&range);
     engine_step_clear(&step);
     return e;
 }
@@ -664,6 +703,68 @@ static void hostile_owners_move_no_more_than_their_bounds(void **state)
     moves_no_more_than_its_bound(&columns, 2, 300, 300);
 }
 
+/* After a crash a request is played again: what it opens depends on nothing but uploads, request and noise. */
+static void a_round_played_again_opens_the_same(void **state)
+{
+    const struct support_options o = {.owners = OWNERS, .rounds = 4, .epsilon = 2};
+    struct whole *w = memory_array(1, sizeof *w);
+    struct three_costs costs;
+    (void)state;
+    whole_new(w, &o);
+    w->twice = true;
+    assert_int_equal(three_run(78, run_mpc, w, &costs), ERR_OK);
+    assert_int_equal(costs.opened_calls[OPEN_SELECTED_INDEX], 2 * w->s.study->rounds);
+    whole_free(w);
+    memory_free(&w);
+}
+
+/* The digests by which two servers compare the noise that both hold notice any difference. */
+static enum err compare_ranges(struct party *p, void *shared)
+{
+    static const uint8_t key[RANGE_KEY_SIZE] = {1}, other[RANGE_KEY_SIZE] = {2};
+    const size_t count[TAPE_KINDS] = {[TAPE_GAUSS] = 7, [TAPE_GUMBEL] = 3};
+    static const uint8_t id[TAPE_ID_SIZE] = {1};
+    uint8_t(*digest)[2][32] = shared, changed[32];
+    struct tape tape, range = {0};
+    struct bytes kept = {0};
+    bool right = true;
+    tape_start(&tape, id, TAPE_BOX_MULLER);
+    for (unsigned k = 0; k < TAPE_KINDS; k++)
+        TRY(tape_reserve(p, &tape, (enum tape_kind)k, count[k]));
+    TRY(range_cut(&tape, count, &range));
+    for (unsigned c = 0; c < 2; c++)
+        range_digest(&range, c, key, digest[p->index][c]);
+    range_digest(&range, 0, other, changed);
+    right = right && memcmp(changed, digest[p->index][0], 32) != 0;
+    for (unsigned k = 0; k < TAPE_KINDS; k++)
+        for (size_t i = 0; i < count[k]; i++) {
+            range.reel[k].samples.a[i] ^= 1;
+            range_digest(&range, 0, key, changed);
+            right = right && memcmp(changed, digest[p->index][0], 32) != 0;
+            range.reel[k].samples.a[i] ^= 1;
+        }
+    TRY(range_write(&range, &kept));
+    for (size_t n = 0; n < kept.size; n++) { /* cut short: not taken */
+        const struct bytes part = {.data = kept.data, .size = n};
+        const struct range_place place = {.count = {count[0], count[1]}};
+        struct tape back = {0};
+        right = right && range_read(&back, &place, TAPE_BOX_MULLER, &part) == ERR_FORMAT;
+    }
+    tape_free(&range);
+    tape_free(&tape);
+    bytes_clear(&kept);
+    return right ? ERR_OK : ERR_MISUSE;
+}
+
+static void shares_of_noise_can_be_compared(void **state)
+{
+    uint8_t digest[3][2][32];
+    (void)state;
+    assert_int_equal(three_run(5, compare_ranges, digest, NULL), ERR_OK);
+    for (unsigned i = 0; i < 3; i++)
+        assert_memory_equal(digest[i][1], digest[(i + 1) % 3][0], 32);
+}
+
 static enum err refuse_bad_requests(struct party *p, void *shared)
 {
     struct whole *w = shared;
@@ -785,6 +886,8 @@ int main(void)
         cmocka_unit_test(what_is_counted_is_not_counted_again),
         cmocka_unit_test(what_is_impossible_has_no_part_in_a_run),
         cmocka_unit_test(hostile_owners_move_no_more_than_their_bounds),
+        cmocka_unit_test(a_round_played_again_opens_the_same),
+        cmocka_unit_test(shares_of_noise_can_be_compared),
         cmocka_unit_test(requests_outside_the_study_are_refused),
         cmocka_unit_test(an_upload_is_the_same_again_and_cannot_be_altered),
     };

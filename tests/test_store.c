@@ -1,13 +1,14 @@
 /*
  * parties/store.c and round.c: what is on disk comes back, sealed, bound to study and server; ledgers that a crash
- * left one debit apart agree again, and ledgers that differ otherwise do not.
+ * left one debit apart agree again, and ledgers that differ otherwise do not; rounds are bound once and for all.
  */
 #include "tests/support_cmocka.h"
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "parties/engine.h"
 #include "parties/round.h"
-#include "parties/store.h"
+#include "parties/store_rounds.h"
 #include "tests/support_study.h"
 #include "tests/support_three.h"
 
@@ -206,6 +207,15 @@ static void execute_on(struct bench *b, const char *server, const char *sql)
     sqlite3_close(db);
 }
 
+/* As stores were before they had versions. */
+static const char before_versions[] =
+    "DROP INDEX unforwarded; DROP INDEX complete; DROP TABLE rounds; DROP TABLE ledger;"
+    "CREATE TABLE ledger(number INTEGER PRIMARY KEY, request BLOB NOT NULL,"
+    "  tape BLOB NOT NULL, gauss_from INTEGER NOT NULL, gauss_count INTEGER NOT NULL,"
+    "  gumbel_from INTEGER NOT NULL, gumbel_count INTEGER NOT NULL, ledger TEXT NOT NULL,"
+    "  head BLOB NOT NULL) STRICT;"
+    "PRAGMA user_version = 0";
+
 static void a_store_of_a_later_program_is_refused_and_an_older_one_migrated(void **state)
 {
     struct bench b;
@@ -217,65 +227,103 @@ static void a_store_of_a_later_program_is_refused_and_an_older_one_migrated(void
     execute_on(&b, "server0", "PRAGMA user_version = 1000");
     assert_int_equal(open_store(&b, 0), ERR_MISMATCH);
     assert_null(b.store[0]);
-    /* before versions were numbered there was a row in `about` */
-    execute_on(&b, "server0",
-               "DROP INDEX unforwarded; DROP INDEX complete;"
-               "PRAGMA user_version = 0; INSERT INTO about VALUES('format version', x'31')");
+    execute_on(&b, "server0", before_versions);
+    execute_on(&b, "server0", "INSERT INTO about VALUES('format version', x'31')");
     assert_int_equal(open_store(&b, 0), ERR_OK);
     assert_int_equal(store_owners(b.store[0], has), ERR_OK);
     assert_true(has[1]);
+    store_close(&b.store[0]);
+    /* debits of the old kind must not be forgotten */
+    execute_on(&b, "server0", before_versions);
+    execute_on(&b, "server0",
+               "INSERT INTO ledger VALUES(1, x'01', x'02', 0, 1, 0, 1, 'text', x'03')");
+    assert_int_equal(open_store(&b, 0), ERR_SYSTEM);
     bench_free(&b);
 }
 
 /* --- the ledger ---------------------------------------------------------------------------------- */
 
-/* Debits a store n times: the i-th costs i. */
+static const struct ledger_limits limits = {.rho = 100, .rows_per_person = 1};
+
+/* The round of run `run` that debit i is for: its range follows that of i - 1. */
+static struct store_round round_of(uint8_t run, uint32_t i)
+{
+    struct store_round r = {.sequence = i};
+    memset(r.run, run, sizeof r.run);
+    memset(r.request, (int)i, sizeof r.request);
+    r.range.tape[0] = run;
+    r.range.from[TAPE_GAUSS] = 10 * i;
+    r.range.count[TAPE_GAUSS] = 10;
+    return r;
+}
+
+static enum err stage(struct store *store, const struct store_round *r)
+{
+    struct bytes noise = {0}, ids = {0};
+    enum err e;
+    bytes_put(&noise, "these are the shares", 20);
+    bytes_put(&ids, "0123456789abcdef", UPLOAD_ID_SIZE);
+    e = store_stage(store, r, &ids, &noise);
+    bytes_clear(&noise);
+    bytes_clear(&ids);
+    return e;
+}
+
+/* Stages and binds one round at a price. */
+static enum err debit(struct store *store, const struct store_round *r, unsigned price)
+{
+    struct ledger *ledger = NULL;
+    struct store_head head;
+    mpq_t cost;
+    enum err e = store_ledger(store, &limits, &ledger, &head);
+    mpq_init(cost);
+    mpq_set_ui(cost, price, 1);
+    if (e == ERR_OK)
+        e = stage(store, r);
+    if (e == ERR_OK)
+        e = ledger_debit(ledger, cost, &quiet);
+    if (e == ERR_OK)
+        e = store_bind(store, r, ledger, &head);
+    mpq_clear(cost);
+    ledger_free(&ledger);
+    return e;
+}
+
+/* Debits a store once for each i: the i-th costs i + 1. */
 static void debit_times(struct bench *b, unsigned server, unsigned from, unsigned to)
 {
-    const struct ledger_limits limits = {.rho = 100, .rows_per_person = 1};
-    struct ledger *ledger = NULL;
-    uint8_t head[32];
-    assert_int_equal(store_ledger(b->store[server], &limits, &ledger, head), ERR_OK);
     for (unsigned i = from; i < to; i++) {
-        struct store_debit d = {.gauss_from = i, .gauss_count = 1};
-        mpq_t cost;
-        mpq_init(cost);
-        mpq_set_ui(cost, i + 1, 1);
-        memset(d.request, (int)i, 32);
-        assert_int_equal(ledger_debit(ledger, cost, &quiet), ERR_OK);
-        assert_int_equal(store_debit(b->store[server], &d, ledger, head), ERR_OK);
-        mpq_clear(cost);
+        const struct store_round r = round_of(1, i);
+        assert_int_equal(debit(b->store[server], &r, i + 1), ERR_OK);
     }
-    ledger_free(&ledger);
 }
 
 struct meeting {
     struct bench *b;
     enum err result[3];
     double spent[3];
-    uint8_t head[3][32];
+    struct store_head head[3];
 };
 
 static enum err meet(struct party *p, void *shared)
 {
     struct meeting *m = shared;
     struct store *store = m->b->store[p->index];
-    const struct ledger_limits limits = {.rho = 100, .rows_per_person = 1};
-    struct ledger *ledger = NULL, *after = NULL;
-    struct round_ledger own;
+    struct ledger *ledger = NULL;
+    struct store_head own;
     struct bytes last = {0}, entry = {0};
-    uint8_t next[32];
+    uint8_t next[32], ignored[32];
     bool lacking;
     enum err e;
-    TRY(store_ledger(store, &limits, &ledger, own.head));
-    TRY(store_last_debit(store, &own.number, &last));
+    TRY(store_ledger(store, &limits, &ledger, &own));
+    if (own.number > 0)
+        TRY(store_entry(store, own.number, &last, ignored));
     e = round_ledger(p->net, &own, &last, &lacking, &entry, next, NULL);
     if (e == ERR_OK && lacking)
-        e = store_adopt(store, &entry, own.head, next, ledger, &after);
+        e = store_adopt(store, &entry, &own, next, ledger);
     m->result[p->index] = e;
     ledger_free(&ledger);
-    ledger_free(&after);
-    TRY(store_ledger(store, &limits, &ledger, m->head[p->index]));
+    TRY(store_ledger(store, &limits, &ledger, &m->head[p->index]));
     m->spent[p->index] = ledger_spent(ledger);
     ledger_free(&ledger);
     bytes_clear(&last);
@@ -283,23 +331,33 @@ static enum err meet(struct party *p, void *shared)
     return ERR_OK;
 }
 
+/* Who has staged the third round has it bound then, and who has not has lost it. */
 static void a_debit_that_one_server_made_is_made_at_all(void **state)
 {
     (void)state;
-    for (unsigned have = 1; have < 8; have++) { /* who has the third debit, as bits */
-        struct bench b;
-        struct meeting m = {.b = &b};
-        bench_new(&b);
-        for (unsigned i = 0; i < 3; i++)
-            debit_times(&b, i, 0, have >> i & 1 ? 3 : 2);
-        assert_int_equal(three_run(have, meet, &m, NULL), ERR_OK);
-        for (unsigned i = 0; i < 3; i++) {
-            assert_int_equal(m.result[i], ERR_OK);
-            assert_true(m.spent[i] == 6);
-            assert_memory_equal(m.head[i], m.head[0], 32);
+    for (unsigned have = 1; have < 8; have++) /* who has the third debit, as bits */
+        for (unsigned staged = 0; staged < 2; staged++) {
+            const struct store_round third = round_of(1, 2);
+            struct store_found found;
+            struct bench b;
+            struct meeting m = {.b = &b};
+            bench_new(&b);
+            for (unsigned i = 0; i < 3; i++) {
+                debit_times(&b, i, 0, have >> i & 1 ? 3 : 2);
+                if (staged && !(have >> i & 1))
+                    assert_int_equal(stage(b.store[i], &third), ERR_OK);
+            }
+            assert_int_equal(three_run(have, meet, &m, NULL), ERR_OK);
+            for (unsigned i = 0; i < 3; i++) {
+                bool kept = staged || (have >> i & 1);
+                assert_int_equal(m.result[i], ERR_OK);
+                assert_true(m.spent[i] == 6);
+                assert_memory_equal(&m.head[i], &m.head[0], sizeof m.head[0]);
+                assert_int_equal(store_find_round(b.store[i], third.run, 2, &found), ERR_OK);
+                assert_int_equal(found.standing, kept ? STANDING_BOUND : STANDING_LOST);
+            }
+            bench_free(&b);
         }
-        bench_free(&b);
-    }
 }
 
 static void ledgers_that_differ_by_more_are_refused(void **state)
@@ -326,19 +384,20 @@ static void ledgers_that_differ_by_more_are_refused(void **state)
 }
 
 /* Debits a store once with a ledger of the harness's own making. */
-static void debit_with(struct bench *b, unsigned server, const struct ledger_limits *limits,
+static void debit_with(struct bench *b, unsigned server, const struct ledger_limits *with,
                        unsigned spent)
 {
+    const struct store_round r = round_of(2, 0);
     struct ledger *ledger = NULL, *mine = NULL;
-    struct store_debit d = {.gauss_count = 1};
-    uint8_t head[32];
+    struct store_head head;
     mpq_t cost;
     mpq_init(cost);
     mpq_set_ui(cost, spent, 1);
-    assert_int_equal(store_ledger(b->store[server], limits, &ledger, head), ERR_OK);
-    assert_int_equal(ledger_new(&mine, limits, &quiet), ERR_OK);
+    assert_int_equal(store_ledger(b->store[server], with, &ledger, &head), ERR_OK);
+    assert_int_equal(ledger_new(&mine, with, &quiet), ERR_OK);
     assert_int_equal(ledger_debit(mine, cost, &quiet), ERR_OK);
-    assert_int_equal(store_debit(b->store[server], &d, mine, head), ERR_OK);
+    assert_int_equal(stage(b->store[server], &r), ERR_OK);
+    assert_int_equal(store_bind(b->store[server], &r, mine, &head), ERR_OK);
     ledger_free(&ledger);
     ledger_free(&mine);
     mpq_clear(cost);
@@ -347,8 +406,7 @@ static void debit_with(struct bench *b, unsigned server, const struct ledger_lim
 /* A server that passes on a debit which resets the others' budget, or widens it, gets nowhere. */
 static void a_neighbour_cannot_give_budget_back(void **state)
 {
-    static const struct ledger_limits honest = {.rho = 100, .rows_per_person = 1},
-                                      wide = {.rho = 1000, .rows_per_person = 1};
+    static const struct ledger_limits wide = {.rho = 1000, .rows_per_person = 1};
     (void)state;
     for (unsigned kind = 0; kind < 2; kind++) {
         struct bench b;
@@ -356,7 +414,7 @@ static void a_neighbour_cannot_give_budget_back(void **state)
         bench_new(&b);
         for (unsigned i = 0; i < 3; i++)
             debit_times(&b, i, 0, 2);
-        debit_with(&b, 0, kind == 0 ? &honest : &wide, kind == 0 ? 1 : 50);
+        debit_with(&b, 0, kind == 0 ? &limits : &wide, kind == 0 ? 1 : 50);
         assert_int_equal(three_run(kind, meet, &m, NULL), ERR_OK);
         for (unsigned i = 1; i < 3; i++) {
             assert_int_equal(m.result[i], ERR_MISMATCH);
@@ -364,6 +422,166 @@ static void a_neighbour_cannot_give_budget_back(void **state)
         }
         bench_free(&b);
     }
+}
+
+static void an_altered_ledger_does_not_open(void **state)
+{
+    static const char *const harm[] = {
+        "UPDATE ledger SET entry = zeroblob(length(entry)) WHERE number = 2",
+        "DELETE FROM ledger WHERE number = 2",
+        "UPDATE ledger SET head = zeroblob(32) WHERE number = 3",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof harm / sizeof *harm; i++) {
+        struct bench b;
+        bench_new(&b);
+        debit_times(&b, 0, 0, 3);
+        store_close(&b.store[0]);
+        assert_int_equal(open_store(&b, 0), ERR_OK);
+        store_close(&b.store[0]);
+        execute_on(&b, "server0", harm[i]);
+        assert_int_equal(open_store(&b, 0), ERR_MISMATCH);
+        bench_free(&b);
+    }
+}
+
+/* --- rounds -------------------------------------------------------------------------------------- */
+
+static enum standing standing_of(struct store *store, const struct store_round *r)
+{
+    struct store_found found;
+    assert_int_equal(store_find_round(store, r->run, r->sequence, &found), ERR_OK);
+    return found.standing;
+}
+
+static void a_bound_range_is_refused_for_any_other_request(void **state)
+{
+    const struct store_round first = round_of(1, 0);
+    struct store_round other = first;
+    struct bench b;
+    (void)state;
+    bench_new(&b);
+    assert_int_equal(debit(b.store[0], &first, 1), ERR_OK);
+    other.request[0] ^= 1; /* the same round, another request */
+    assert_int_equal(stage(b.store[0], &other), ERR_REFUSED);
+    other = first;
+    other.sequence = 1; /* another round, the same samples */
+    assert_int_equal(stage(b.store[0], &other), ERR_REFUSED);
+    other.range.from[TAPE_GAUSS] = 9; /* or one of them */
+    assert_int_equal(stage(b.store[0], &other), ERR_REFUSED);
+    other.range.from[TAPE_GAUSS] = 10;
+    assert_int_equal(stage(b.store[0], &other), ERR_OK);
+    /* not even after a restart, and what is bound has to be what was staged */
+    store_close(&b.store[0]);
+    assert_int_equal(open_store(&b, 0), ERR_OK);
+    assert_int_equal(standing_of(b.store[0], &other), STANDING_STAGED);
+    other.range.from[TAPE_GAUSS] = 0;
+    assert_int_equal(stage(b.store[0], &other), ERR_REFUSED);
+    {
+        struct ledger *ledger = NULL;
+        struct store_head head;
+        other = round_of(1, 1);
+        assert_int_equal(stage(b.store[0], &other), ERR_OK);
+        other.request[0] ^= 1;
+        assert_int_equal(store_ledger(b.store[0], &limits, &ledger, &head), ERR_OK);
+        assert_int_equal(store_bind(b.store[0], &other, ledger, &head), ERR_LOST);
+        assert_int_equal(head.number, 1);
+        ledger_free(&ledger);
+    }
+    bench_free(&b);
+}
+
+/* The bytes of a file of the server's folder. */
+static bool on_disk(struct bench *b, const char *name, const void *p, size_t n)
+{
+    char path[SUPPORT_PATH];
+    struct bytes all = {0};
+    bool found = false;
+    support_study_file(&b->s, name, path);
+    if (file_read(path, (size_t)64 << 20, &all, NULL) == ERR_OK)
+        found = all.size >= n && memmem(all.data, all.size, p, n) != NULL;
+    bytes_clear(&all);
+    return found;
+}
+
+/* Noise is sealed with its round, and gone from the disk when the run's next round is bound. */
+static void noise_is_sealed_and_wiped_once_the_next_is_bound(void **state)
+{
+    const struct store_round first = round_of(1, 0), second = round_of(1, 1);
+    struct store_round wrong = first;
+    struct bench b;
+    struct bytes noise = {0}, values = {0};
+    uint8_t sealed[64] = {0};
+    sqlite3_stmt *row;
+    sqlite3 *db;
+    char path[SUPPORT_PATH];
+    (void)state;
+    bench_new(&b);
+    assert_int_equal(debit(b.store[0], &first, 1), ERR_OK);
+    assert_int_equal(store_noise(b.store[0], &first, &noise), ERR_OK);
+    assert_int_equal(noise.size, 20);
+    assert_memory_equal(noise.data, "these are the shares", 20);
+    wrong.uploads[0] ^= 1;
+    assert_int_equal(store_noise(b.store[0], &wrong, &noise), ERR_AUTH);
+    assert_int_equal(store_noise(b.store[0], &second, &noise), ERR_LOST);
+    /* in clear it is nowhere; sealed it is there, until the next round is bound */
+    store_close(&b.store[0]);
+    support_study_file(&b.s, "server0/store.sqlite", path);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, "SELECT sealed FROM rounds", -1, &row, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_step(row), SQLITE_ROW);
+    assert_int_equal(sqlite3_column_bytes(row, 0), 20 + 40);
+    memcpy(sealed, sqlite3_column_blob(row, 0), 60);
+    sqlite3_finalize(row);
+    sqlite3_close(db);
+    assert_false(on_disk(&b, "server0/store.sqlite", "these are the shares", 20));
+    assert_true(on_disk(&b, "server0/store.sqlite", sealed, 60));
+    assert_int_equal(open_store(&b, 0), ERR_OK);
+    assert_int_equal(debit(b.store[0], &second, 1), ERR_OK);
+    assert_false(on_disk(&b, "server0/store.sqlite", sealed, 60));
+    assert_false(on_disk(&b, "server0/store.sqlite-wal", sealed, 60));
+    bytes_clear(&noise);
+    assert_int_equal(store_noise(b.store[0], &first, &noise), ERR_LOST);
+    assert_int_equal(store_noise(b.store[0], &second, &noise), ERR_OK);
+    assert_int_equal(store_end_run(b.store[0], second.run), ERR_OK);
+    bytes_clear(&noise);
+    assert_int_equal(store_noise(b.store[0], &second, &noise), ERR_LOST);
+    /* what a round opened stays, and cannot become anything else */
+    bytes_put_u64(&values, 17);
+    assert_int_equal(store_put_index(b.store[0], &second, 3), ERR_OK);
+    assert_int_equal(store_put_index(b.store[0], &second, 3), ERR_OK);
+    assert_int_equal(store_put_index(b.store[0], &second, 4), ERR_MISMATCH);
+    assert_int_equal(standing_of(b.store[0], &second), STANDING_INDEX);
+    assert_int_equal(store_put_values(b.store[0], &second, &values), ERR_OK);
+    assert_int_equal(standing_of(b.store[0], &second), STANDING_OPENED);
+    assert_int_equal(store_put_index(b.store[0], &second, 3), ERR_OK);
+    assert_int_equal(standing_of(b.store[0], &second), STANDING_OPENED);
+    values.data[0]++;
+    assert_int_equal(store_put_values(b.store[0], &second, &values), ERR_MISMATCH);
+    bytes_clear(&noise);
+    bytes_clear(&values);
+    bench_free(&b);
+}
+
+static void what_is_staged_can_be_dropped(void **state)
+{
+    const struct store_round first = round_of(1, 0), second = round_of(1, 1);
+    struct bytes ids = {0};
+    struct bench b;
+    uint32_t rounds;
+    (void)state;
+    bench_new(&b);
+    assert_int_equal(debit(b.store[0], &first, 1), ERR_OK);
+    assert_int_equal(stage(b.store[0], &second), ERR_OK);
+    assert_int_equal(store_run(b.store[0], first.run, &rounds, &ids), ERR_OK);
+    assert_int_equal(rounds, 1);
+    assert_int_equal(ids.size, UPLOAD_ID_SIZE);
+    assert_int_equal(store_unstage(b.store[0]), ERR_OK);
+    assert_int_equal(standing_of(b.store[0], &second), STANDING_NONE);
+    assert_int_equal(standing_of(b.store[0], &first), STANDING_BOUND);
+    bytes_clear(&ids);
+    bench_free(&b);
 }
 
 int main(void)
@@ -377,6 +595,10 @@ int main(void)
         cmocka_unit_test(a_debit_that_one_server_made_is_made_at_all),
         cmocka_unit_test(ledgers_that_differ_by_more_are_refused),
         cmocka_unit_test(a_neighbour_cannot_give_budget_back),
+        cmocka_unit_test(an_altered_ledger_does_not_open),
+        cmocka_unit_test(a_bound_range_is_refused_for_any_other_request),
+        cmocka_unit_test(noise_is_sealed_and_wiped_once_the_next_is_bound),
+        cmocka_unit_test(what_is_staged_can_be_dropped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

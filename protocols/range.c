@@ -1,0 +1,98 @@
+#include "protocols/range.h"
+
+#include <sodium.h>
+#include <string.h>
+
+bool range_is_made(const struct tape *tape, const size_t count[TAPE_KINDS])
+{
+    for (unsigned k = 0; k < TAPE_KINDS; k++) {
+        size_t from = tape_position(tape, (enum tape_kind)k), made = tape->reel[k].made;
+        if (count[k] > 0 && (from > made || count[k] > made - from))
+            return false;
+    }
+    return true;
+}
+
+void range_next(const struct tape *tape, const size_t count[TAPE_KINDS], struct range_place *place)
+{
+    memcpy(place->tape, tape->id, sizeof place->tape);
+    for (unsigned k = 0; k < TAPE_KINDS; k++) {
+        place->from[k] = tape_position(tape, (enum tape_kind)k);
+        place->count[k] = count[k];
+    }
+}
+
+/* Room for so many samples, all there. */
+static enum err make_reel(struct tape *range, unsigned kind, size_t n)
+{
+    range->reel[kind].made = n;
+    return n > 0 ? share64_new(&range->reel[kind].samples, n) : ERR_OK;
+}
+
+enum err range_cut(struct tape *tape, const size_t count[TAPE_KINDS], struct tape *range)
+{
+    enum err e = ERR_OK;
+    tape_start(range, tape->id, tape->noise);
+    for (unsigned k = 0; e == ERR_OK && k < TAPE_KINDS; k++) {
+        e = make_reel(range, k, count[k]);
+        if (e == ERR_OK && count[k] > 0)
+            e = tape_take(tape, (enum tape_kind)k, range->reel[k].samples);
+    }
+    if (e != ERR_OK)
+        tape_free(range);
+    return e;
+}
+
+enum err range_write(const struct tape *range, struct bytes *out)
+{
+    for (unsigned k = 0; k < TAPE_KINDS; k++) {
+        const struct share64 *s = &range->reel[k].samples;
+        if (range->reel[k].next != 0)
+            return ERR_MISUSE;
+        bytes_put_u64(out, s->n);
+        bytes_put(out, s->a, s->n * sizeof *s->a);
+        bytes_put(out, s->b, s->n * sizeof *s->b);
+    }
+    return bytes_ok(out);
+}
+
+enum err range_read(struct tape *range, const struct range_place *place, enum tape_noise noise,
+                    const struct bytes *in)
+{
+    struct reader r = reader_of(in->data, in->size);
+    enum err e = ERR_OK;
+    tape_start(range, place->tape, noise);
+    for (unsigned k = 0; e == ERR_OK && k < TAPE_KINDS; k++) {
+        uint64_t n = reader_u64(&r);
+        if (r.failed || n != place->count[k] || n > r.left / (2 * sizeof(uint64_t)))
+            e = ERR_FORMAT;
+        if (e == ERR_OK)
+            e = make_reel(range, k, (size_t)n);
+        if (e == ERR_OK) {
+            reader_copy(&r, range->reel[k].samples.a, (size_t)n * sizeof(uint64_t));
+            reader_copy(&r, range->reel[k].samples.b, (size_t)n * sizeof(uint64_t));
+        }
+    }
+    if (e == ERR_OK)
+        e = reader_done(&r);
+    if (e != ERR_OK)
+        tape_free(range);
+    return e;
+}
+
+void range_digest(const struct tape *range, unsigned component, const uint8_t key[RANGE_KEY_SIZE],
+                  uint8_t digest[32])
+{
+    crypto_auth_hmacsha256_state hmac;
+    crypto_auth_hmacsha256_init(&hmac, key, RANGE_KEY_SIZE);
+    crypto_auth_hmacsha256_update(&hmac, range->id, sizeof range->id);
+    for (unsigned k = 0; k < TAPE_KINDS; k++) {
+        const struct share64 *s = &range->reel[k].samples;
+        const uint64_t *words = component == 0 ? s->a : s->b;
+        uint64_t n = s->n;
+        crypto_auth_hmacsha256_update(&hmac, (const uint8_t *)&n, sizeof n);
+        if (n > 0)
+            crypto_auth_hmacsha256_update(&hmac, (const uint8_t *)words, n * sizeof *words);
+    }
+    crypto_auth_hmacsha256_final(&hmac, digest);
+}
