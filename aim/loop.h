@@ -63,7 +63,7 @@ struct aim_options {
     const struct workload *workload;
     struct ledger_limits limits; /* from budget_plan() */
     bool annealed;               /* aim/schedule.h */
-    unsigned rounds;             /* T; not used if annealed */
+    unsigned rounds;             /* T; if annealed T0, 0 for 16 d */
     struct score_bounds bounds;
     double select_slack;      /* epsilon of one selection: 8 eta of the backend's Gumbel circuit */
     double measure_slack;     /* epsilon of one measured marginal, debited to the slack ledger */

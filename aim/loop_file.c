@@ -39,7 +39,7 @@ static enum err digest_options(const struct aim_options *o, uint8_t digest[DIGES
     bytes_put_double(&b, o->limits.delta_slack);
     bytes_put_u32(&b, o->limits.rows_per_person);
     bytes_put_u8(&b, o->annealed);
-    bytes_put_u32(&b, o->annealed ? 0 : o->rounds);
+    bytes_put_u32(&b, schedule_rounds_most(o->workload->one_ways, o->rounds, o->annealed));
     bytes_put_u32(&b, o->bounds.bits);
     for (uint32_t q = 0; q < o->workload->queries; q++)
         bytes_put_u64(&b, score_total(&o->bounds, q));

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #define MEASURE_SHARE 0.9
-#define ANNEALED_START 16 /* T0 = 16 d */
+#define ANNEALED_START 16 /* T0 = 16 d, unless given */
 /* Taken off sigma and epsilon so that rounding here cannot end above rho by a unit. */
 #define GUARD 0x1p-48
 
@@ -19,7 +19,12 @@ static double epsilon_of(double rounds, double rho)
 
 unsigned schedule_rounds_most(size_t one_ways, unsigned rounds, bool annealed)
 {
-    return annealed ? ANNEALED_START * (unsigned)one_ways : rounds;
+    unsigned d = (unsigned)one_ways;
+    if (!annealed)
+        return rounds;
+    if (rounds == 0)
+        return ANNEALED_START * d;
+    return rounds > 2 * d ? rounds : 2 * d; /* the one-ways must leave something */
 }
 
 struct schedule schedule_start(size_t one_ways, unsigned rounds, bool annealed, double rho)

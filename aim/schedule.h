@@ -3,7 +3,7 @@
  *
  *   fixed     T rounds, all alike: sigma = sqrt((T + d) / (2 * 0.9 rho)), eps = sqrt(8 * 0.1 rho /
  *             T), the d one-ways with the same sigma.
- *   annealed  (McKenna et al. 2022) begins with T0 = 16 d: sigma = sqrt(T0 / (2 * 0.9 rho)), eps =
+ *   annealed  (McKenna et al. 2022) begins with T0 = 16 d, or another: sigma = sqrt(T0 / (2 * 0.9 rho)), eps =
  *             sqrt(8 * 0.1 rho / T0), the one-ways with that sigma. Where a measurement moved the
  *             model's marginal by no more than the noise's expected sqrt(2/pi) sigma n_q, sigma is
  *             halved and eps doubled. Then, in either case, if what remains is at most twice the
@@ -29,12 +29,15 @@ struct schedule {
 };
 
 /*
- * Rounds of a run at most, from public values: T, or 16 d if annealed (each costs at least rho /
- * T0). A run measures at most so many marginals and the one-ways: what ledgers must provide for.
+ * Rounds of a run at most, from public values: T, or if annealed T0 (each costs at least rho / T0).
+ * A run measures at most so many marginals and the one-ways: what ledgers must provide for.
  */
 unsigned schedule_rounds_most(size_t one_ways, unsigned rounds, bool annealed);
 
-/* `rounds` counts only without annealing; 0 measures the one-ways alone, with all of rho. */
+/*
+ * `rounds` is T, or T0 if annealed, where 0 stands for 16 d and 2 d is the least. T = 0 measures the
+ * one-ways alone, with all of rho.
+ */
 struct schedule schedule_start(size_t one_ways, unsigned rounds, bool annealed, double rho);
 
 /* After a round: `moved` is the L1 change of the measured marginal's n_q = `cells` counts. */

@@ -59,23 +59,33 @@ static enum err append(struct table *to, const struct table *from)
     return ERR_OK;
 }
 
+void joining_draw(const struct split *s, double participation, struct random *coins, bool *drawn)
+{
+    bool anybody = false;
+    while (!anybody)
+        for (size_t k = 0; k < s->clients; k++)
+            if (random_double(coins) < participation && s->client[k]->rows > 0)
+                drawn[k] = anybody = true;
+}
+
 /* The rows that come in with this round. */
 static enum err draw(struct joining *j, struct table *rows)
 {
     const struct split *s = j->terms.split;
-    bool anybody = false;
-    do
-        for (size_t k = 0; k < s->clients; k++) {
-            if (random_double(j->terms.coins) >= j->terms.participation || s->client[k]->rows == 0)
-                continue;
-            anybody = true;
-            j->clients += !j->here[k];
-            if (j->terms.kind == JOINING_ROUND || !j->here[k])
-                TRY(append(rows, s->client[k]));
-            j->here[k] = true;
-        }
-    while (!anybody);
-    return ERR_OK;
+    bool *drawn = memory_array(s->clients, sizeof *drawn);
+    enum err e = drawn != NULL ? ERR_OK : ERR_NOMEM;
+    if (e == ERR_OK)
+        joining_draw(s, j->terms.participation, j->terms.coins, drawn);
+    for (size_t k = 0; e == ERR_OK && k < s->clients; k++) {
+        if (!drawn[k])
+            continue;
+        if (j->terms.kind == JOINING_ROUND || !j->here[k])
+            e = append(rows, s->client[k]);
+        j->clients += !j->here[k];
+        j->here[k] = true;
+    }
+    memory_free(&drawn);
+    return e;
 }
 
 static enum err admit(struct joining *j, const struct table *rows)
@@ -85,7 +95,7 @@ static enum err admit(struct joining *j, const struct table *rows)
         return ERR_OK;
     TRY(table_closure(rows, w, j->newcomers));
     for (uint64_t i = 0; i < w->cells; i++)
-        j->counts[i] = (j->terms.kind == JOINING_STAY ? j->counts[i] : 0) + j->newcomers[i];
+        j->counts[i] = (j->terms.kind == JOINING_ROUND ? 0 : j->counts[i]) + j->newcomers[i];
     plaintext_free(&j->now);
     j->population++;
     return plaintext_new_counts(&j->now, w, j->counts, &j->terms.noise, j->log);
@@ -93,9 +103,13 @@ static enum err admit(struct joining *j, const struct table *rows)
 
 static enum err next_population(struct joining *j)
 {
+    bool ahead = j->terms.kind == JOINING_AHEAD;
     struct table *rows = NULL;
-    enum err e = table_new(&rows, j->terms.split->train->domain, 0);
-    if (e == ERR_OK)
+    enum err e;
+    if (ahead && j->now != NULL)
+        return ERR_OK;
+    e = table_new(&rows, j->terms.split->train->domain, 0);
+    for (unsigned round = 0; e == ERR_OK && round <= (ahead ? j->terms.rounds : 0); round++)
         e = draw(j, rows);
     if (e == ERR_OK)
         e = admit(j, rows);

@@ -3,9 +3,10 @@
  *
  * Before the one-ways and before each selection clients are drawn, each with probability p (again where
  * nobody was drawn in the first round). JOINING_STAY: who was drawn for the first time uploads then, once,
- * and its rows count from there on, as in Trefoil: the population grows. JOINING_ROUND: only the round's
- * clients count, in that round, as the authors' program simulates DistAIM (nobody's shares are kept). Each
- * set of rows is a population to the loop. Coins are drawn as in bench/flaim.h, noise as in plaintext.h.
+ * and its rows count from there on, as in Trefoil: the population grows. JOINING_AHEAD: the same
+ * clients, but all who are ever drawn in `rounds` rounds upload before the first. JOINING_ROUND: only the
+ * round's clients count, in that round, as the authors' program simulates DistAIM (nobody's shares are
+ * kept). Each set of rows is a population to the loop. Coins are drawn as in bench/flaim.h, noise as in plaintext.h.
  */
 #ifndef TREFOIL_BENCH_JOINING_H
 #define TREFOIL_BENCH_JOINING_H
@@ -13,13 +14,14 @@
 #include "aim/plaintext.h"
 #include "bench/split.h"
 
-enum joining_kind { JOINING_STAY, JOINING_ROUND };
+enum joining_kind { JOINING_STAY, JOINING_AHEAD, JOINING_ROUND };
 
 struct joining_terms {
     const struct workload *workload;
     const struct split *split;
     enum joining_kind kind;
     double participation;
+    unsigned rounds; /* selections to come: for JOINING_AHEAD alone */
     struct noise_source noise;
     struct random *coins;
 };
@@ -30,6 +32,8 @@ enum err joining_new(struct joining **j, const struct joining_terms *terms,
                      struct log *log) MUST_CHECK;
 void joining_free(struct joining **j);
 struct aim_backend joining_backend(struct joining *j);
+/* One round's coins: marks who is drawn. */
+void joining_draw(const struct split *s, double participation, struct random *coins, bool *drawn);
 /* Clients that have uploaded so far (or, with JOINING_ROUND, taken part). */
 size_t joining_clients(const struct joining *j);
 

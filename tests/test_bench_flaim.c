@@ -526,6 +526,18 @@ static void the_papers_bytes_are_as_it_counts_them(void **state)
 
 /* --- DistAIM --------------------------------------------------------------------------------- */
 
+/* The coins of one round, and who has come in by then. */
+static void draw_again(struct random *coins, bool now[CLIENTS], bool here[CLIENTS])
+{
+    bool anybody = false;
+    while (!anybody)
+        for (size_t k = 0; k < CLIENTS; k++) {
+            now[k] = random_double(coins) < 0.3;
+            here[k] |= now[k];
+            anybody |= now[k];
+        }
+}
+
 /* At almost no noise what is opened are the counts of who is there. */
 static void populations_grow_by_who_was_drawn(void **state)
 {
@@ -538,6 +550,7 @@ static void populations_grow_by_who_was_drawn(void **state)
                                       .split = &s->split,
                                       .kind = (enum joining_kind)kind,
                                       .participation = 0.3,
+                                      .rounds = 5,
                                       .noise = noise_from_random(&noise),
                                       .coins = &coins};
         bool here[CLIENTS] = {false};
@@ -553,21 +566,19 @@ static void populations_grow_by_who_was_drawn(void **state)
             const uint32_t query = 0;
             uint64_t population = 0;
             double rows = 0, opened = 0;
-            bool now[CLIENTS], anybody = false;
+            bool now[CLIENTS];
             struct aim_measure request = {.round = round,
                                           .queries = 1,
                                           .query = &query,
                                           .multiplier = UINT64_C(1) << 30,
                                           .values = list,
                                           .population = &population};
-            while (!anybody)
-                for (size_t k = 0; k < CLIENTS; k++) {
-                    now[k] = random_double(&same) < 0.3;
-                    here[k] |= now[k];
-                    anybody |= now[k];
-                }
+            if (kind != JOINING_AHEAD || round == 0)
+                draw_again(&same, now, here);
+            for (unsigned more = 0; kind == JOINING_AHEAD && round == 0 && more < 5; more++)
+                draw_again(&same, now, here);
             for (size_t k = 0; k < CLIENTS; k++)
-                if (kind == JOINING_STAY ? here[k] : now[k])
+                if (kind == JOINING_ROUND ? now[k] : here[k])
                     rows += (double)s->split.client[k]->rows;
             assert_int_equal(backend.measure(backend.self, &request), ERR_OK);
             for (uint64_t i = 0; i < w->query[0].cells; i++)

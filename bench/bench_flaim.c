@@ -1,0 +1,219 @@
+/*
+ * DistAIM, as Trefoil does it, against FLAIM: utility and bandwidth side by side.
+ *
+ *   bench_flaim [--quick] [--only PART] [--table NAME] [--seeds N] [--report]
+ *               [--results FILE] [--json FILE]
+ *
+ *   --quick      two small tables, few seeds and rounds: minutes
+ *   --only       table1, iid, rounds (Table 2, Figure 5), figures (Figure 2), ablation, annealed, or
+ *                servers (DistAIM over server processes; needs TREFOIL, the program)
+ *   --table      adult, adult_pgm, mushroom, nursery or synthfs
+ *   --report     run nothing: tables, JSON and plots of what there is
+ *   --results    what has been run, a line each; a sweep that was stopped goes on from there.
+ *                Default: build/bench/flaim-results.jsonl
+ *   --json       the figures of all of it (bench/report.h says how they stand there); plots go beside it
+ *
+ * Tables come from $TREFOIL_DATA, or ../shared/data; what is absent is said and left out, as are AUC
+ * where libxgboost is absent and plots where gnuplot is.
+ */
+#include "base/clock.h"
+#include "base/memory.h"
+#include "bench/data.h"
+#include "bench/report.h"
+#include "bench/report_bytes.h"
+#include "bench/trees.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct bench {
+    struct plan_options plan;
+    bool report;
+    bool trees;
+    const char *results_path, *json;
+    struct results *results;
+    struct log log;
+};
+
+/* --- trials ---------------------------------------------------------------------------------- */
+
+static bool done(const struct bench *b, const struct trial *t)
+{
+    char name[TRIAL_NAME];
+    const json_t *figures;
+    trial_name(t, name);
+    figures = results_get(b->results, name);
+    return figures != NULL && (!t->auc || json_object_get(figures, "auc") != NULL);
+}
+
+static bool has_data(const struct trial *t)
+{
+    return strcmp(t->table, "synthfs") == 0 || data_present(t->table);
+}
+
+/* Those that can be run and have not been, moved to the front; the others are said. */
+static size_t pending(const struct bench *b, struct plan *p)
+{
+    size_t left = 0;
+    const char *absent = NULL;
+    for (size_t i = 0; i < p->trials; i++) {
+        struct trial t = p->trial[i];
+        t.auc = t.auc && b->trees;
+        if (!has_data(&t)) {
+            if (absent == NULL || strcmp(absent, t.table) != 0)
+                printf("%s/%s.csv is absent and left out (set TREFOIL_DATA)\n", data_folder(),
+                       t.table);
+            absent = t.table;
+        } else if (!done(b, &t)) {
+            p->trial[left++] = t;
+        }
+    }
+    return left;
+}
+
+static enum err run_one(struct bench *b, const struct trial *t, size_t at, size_t all, double begin)
+{
+    char name[TRIAL_NAME];
+    struct trial_figures f;
+    double left;
+    TRY(trial_run(t, &f, &b->log));
+    trial_name(t, name);
+    TRY(results_add(b->results, name, figures_json(&f)));
+    left = (clock_now_s() - begin) / (double)(at + 1) * (double)(all - at - 1);
+    printf("[%zu/%zu, %.0f s left] %s: L1 %.3f, NLL %.2f\n", at + 1, all, left, name, f.l1, f.nll);
+    return ERR_OK;
+}
+
+static enum err run_trials(struct bench *b)
+{
+    struct plan p;
+    double begin = clock_now_s();
+    enum err e = plan_new(&p, &b->plan);
+    size_t all = e == ERR_OK ? pending(b, &p) : 0;
+    for (size_t i = 0; e == ERR_OK && i < all; i++)
+        if (!done(b, &p.trial[i])) /* parts overlap */
+            e = run_one(b, &p.trial[i], i, all, begin);
+    plan_clear(&p);
+    return e;
+}
+
+/* --- servers --------------------------------------------------------------------------------- */
+
+static enum err run_servers(struct bench *b)
+{
+    struct plan p;
+    enum err e;
+    if (getenv("TREFOIL") == NULL) {
+        printf("DistAIM is not run over servers: TREFOIL does not name the program\n");
+        return ERR_OK;
+    }
+    e = plan_servers(&p, &b->plan);
+    for (size_t i = 0; e == ERR_OK && i < p.trials; i++) {
+        struct servers_figures f;
+        char name[TRIAL_NAME];
+        costs_servers_name(&p.trial[i], name);
+        if (results_get(b->results, name) != NULL || !has_data(&p.trial[i]))
+            continue;
+        e = trial_servers(&p.trial[i], &f, &b->log);
+        if (e == ERR_OK)
+            e = results_add(b->results, name, servers_json(&f));
+        if (e == ERR_OK)
+            printf("%s: %.0f uploads of %.0f bytes, servers %.1f MB, %.1f s\n", name, f.uploads,
+                   f.sent, f.server_bytes / 1e6, f.mpc_s);
+    }
+    plan_clear(&p);
+    return e;
+}
+
+/* --- what came of it ------------------------------------------------------------------------- */
+
+static enum err report(const struct bench *b)
+{
+    char prefix[512];
+    json_t *root;
+    int status;
+    report_tables(b->results);
+    if (b->json == NULL)
+        return ERR_OK;
+    root = report_json(b->results);
+    status = json_dump_file(root, b->json, JSON_INDENT(1) | JSON_REAL_PRECISION(8));
+    json_decref(root);
+    if (status != 0) {
+        log_error((struct log *)(uintptr_t)&b->log, "cannot write %s", b->json);
+        return ERR_SYSTEM;
+    }
+    snprintf(prefix, sizeof prefix, "%.*s", (int)strcspn(b->json, "."), b->json);
+    report_plots(b->results, prefix);
+    return ERR_OK;
+}
+
+static enum err all(struct bench *b)
+{
+    const char *reason;
+    TRY(results_open(&b->results, b->results_path, &b->log));
+    if (!b->report) {
+        b->trees = trees_present(&reason);
+        if (!b->trees)
+            printf("no AUC: %s\n", reason);
+        TRY(run_trials(b));
+        if (b->plan.only == NULL || strcmp(b->plan.only, "servers") == 0)
+            TRY(run_servers(b));
+    }
+    return report(b);
+}
+
+/* --- command line ---------------------------------------------------------------------------- */
+
+static bool known_part(const char *part)
+{
+    static const char *const parts[] = {"table1",   "iid",      "rounds", "figures",
+                                        "ablation", "annealed", "servers"};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (strcmp(parts[i], part) == 0)
+            return true;
+    return false;
+}
+
+static bool take(struct bench *b, const char *option, const char *value)
+{
+    if (strcmp(option, "--only") == 0 && known_part(value))
+        b->plan.only = value;
+    else if (strcmp(option, "--table") == 0)
+        b->plan.table = value;
+    else if (strcmp(option, "--seeds") == 0)
+        b->plan.seeds = (unsigned)strtoul(value, NULL, 10);
+    else if (strcmp(option, "--results") == 0)
+        b->results_path = value;
+    else if (strcmp(option, "--json") == 0)
+        b->json = value;
+    else
+        return false;
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    struct bench b = {.results_path = "build/bench/flaim-results.jsonl",
+                      .log = {.file = stderr, .level = LOG_WARN}};
+    enum err e;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--quick") == 0) {
+            b.plan.quick = true;
+        } else if (strcmp(argv[i], "--report") == 0) {
+            b.report = true;
+        } else if (i + 1 == argc || !take(&b, argv[i], argv[i + 1])) {
+            log_error(&b.log,
+                      "%s is unknown or lacks its value; see the head of bench/bench_flaim.c",
+                      argv[i]);
+            return 2;
+        } else {
+            i++;
+        }
+    }
+    e = all(&b);
+    results_free(&b.results);
+    return e == ERR_OK ? 0 : 1;
+}

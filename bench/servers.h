@@ -1,0 +1,40 @@
+/*
+ * bench/servers.h - DistAIM for real: three `trefoil serve` processes on loopback, a `trefoil share` for
+ * each client that takes part, one `trefoil run`; what they sent and how long it took. The program is
+ * named by $TREFOIL.
+ *
+ * Simplification: clients upload one after the other before the run. (Trefoil also adds uploads that come
+ * during a run; a client's bytes are the same.) Each client's max_rows is its number of rows, which FLAIM
+ * takes as public too.
+ */
+#ifndef TREFOIL_BENCH_SERVERS_H
+#define TREFOIL_BENCH_SERVERS_H
+
+#include "bench/split.h"
+
+struct servers_terms {
+    const struct workload *workload;
+    const struct split *split;
+    const bool *here; /* which clients upload */
+    double epsilon, delta;
+    unsigned rounds;
+    unsigned model_mib;
+};
+
+struct servers_figures {
+    double uploads;
+    double sent, received; /* bytes of one client that uploads, mean; with CURVE's and ZeroMQ's */
+    double vector;         /* of it the records or counts themselves */
+    double records;        /* share of clients that sent records, not counts */
+    double server_bytes;   /* between the servers, all three together, as on the wire */
+    double noise_bytes;    /* of these, to make noise */
+    double exchanges;      /* rounds of communication, all phases */
+    double analyst_bytes;  /* sent and received */
+    double mpc_s, estimate_s; /* wall time */
+    double l1;                /* of the rows that came out, against all training rows */
+};
+
+enum err servers_run(const struct servers_terms *terms, struct servers_figures *figures,
+                     struct log *log) MUST_CHECK;
+
+#endif
