@@ -9,6 +9,7 @@
 
 SHELL := /bin/bash
 V ?= 0
+FLAIM ?=
 SANITIZE ?=
 WERROR ?= 0
 COVERAGE ?= 0
@@ -86,7 +87,7 @@ list:
 	@echo 'demo       install what is missing, build, run three servers and five hospitals'
 	@echo 'test       install what is missing, build, run the tests (fixed seeds, under ten minutes)'
 	@echo 'test-long  the long statistics, sanitizers and memcheck'
-	@echo 'bench      the measurements of bench/; bench-NAME one of them (engine, net, pgm, e2e)'
+	@echo 'bench      the measurements of bench/; bench-NAME one of them (engine, net, pgm, e2e, flaim)'
 	@echo 'lint       include order, format, warnings as errors under gcc and clang'
 	@echo 'fuzz       fuzz the parsers (FUZZ_SECONDS=60 each)'
 	@echo 'cov        line coverage of the tests'
@@ -119,6 +120,12 @@ bench: deps
 bench-%: deps
 	@$(MAKE) --no-print-directory programs
 	@ONLY=$* BENCH_LIMIT=7200 bench/run.sh $(OUT)
+
+# XGBoost trains the trees behind AUC, gnuplot draws; without them both are left out.
+bench-flaim: deps
+	@tools/deps.sh libxgboost0 gnuplot-nox || true
+	@$(MAKE) --no-print-directory programs
+	@ONLY=flaim FLAIM='$(FLAIM)' BENCH_LIMIT=86400 bench/run.sh $(OUT)
 
 lint: deps
 	@tools/lint.sh

@@ -129,8 +129,9 @@ static enum err run_servers(struct bench *b)
 
 /* --- what came of it ------------------------------------------------------------------------- */
 
-static enum err report(const struct bench *b)
+static enum err report(struct bench *b)
 {
+    const char *slash, *name;
     char prefix[512];
     json_t *root;
     int status;
@@ -141,10 +142,13 @@ static enum err report(const struct bench *b)
     status = json_dump_file(root, b->json, JSON_INDENT(1) | JSON_REAL_PRECISION(8));
     json_decref(root);
     if (status != 0) {
-        log_error((struct log *)(uintptr_t)&b->log, "cannot write %s", b->json);
+        log_error(&b->log, "cannot write %s", b->json);
         return ERR_SYSTEM;
     }
-    snprintf(prefix, sizeof prefix, "%.*s", (int)strcspn(b->json, "."), b->json);
+    slash = strrchr(b->json, '/');
+    name = slash != NULL ? slash + 1 : b->json;
+    snprintf(prefix, sizeof prefix, "%.*s", (int)((size_t)(name - b->json) + strcspn(name, ".")),
+             b->json);
     report_plots(b->results, prefix);
     return ERR_OK;
 }

@@ -4,13 +4,15 @@
 # (600). Ends with status 1 if one failed.
 #
 #   bench/run.sh OUT        ONLY=engine bench/run.sh OUT   one of them
+#
+# bench_flaim runs its short form, or, where ONLY names it, what FLAIM says (nothing: all of it).
 set -u
 out=${1:?usage: bench/run.sh OUT, such as build/gcc}
 limit=${BENCH_LIMIT:-600}
 only=${ONLY:-}
 failed=()
 
-export OPENBLAS_NUM_THREADS=1 OUT=$out
+export OPENBLAS_NUM_THREADS=1 OUT=$out TREFOIL=${TREFOIL:-$out/trefoil}
 mkdir -p build/bench
 for program in "$out"/bench/bench_*; do
     [ -f "$program" ] && [ -x "$program" ] || continue
@@ -19,7 +21,13 @@ for program in "$out"/bench/bench_*; do
     name=${name#bench_}
     [ -n "$only" ] && [ "$name" != "$only" ] && continue
     echo "==== $name"
-    timeout -k 10 "$limit" "$program" --json "build/bench/$name.json.new"
+    options=()
+    if [ "$name" = flaim ] && [ -n "$only" ]; then
+        read -ra options <<<"${FLAIM:-}"
+    elif [ "$name" = flaim ]; then
+        options=(--quick)
+    fi
+    timeout -k 10 "$limit" "$program" --json "build/bench/$name.json.new" "${options[@]}"
     status=$?
     if [ "$status" -eq 0 ]; then
         mv "build/bench/$name.json.new" "build/bench/$name.json"

@@ -36,7 +36,7 @@ struct trial_figures {
     double impossible;   /* share of test rows that the model holds impossible */
     double rounds, model_cells, left_out;
     double clients;                                              /* that took part, of all */
-    double closure_cells; /* of the workload */
+    double closure_cells;                                        /* of the workload */
     double paper_sent, paper_received, wire_sent, wire_received; /* FLAIM: mean over all clients */
     double seconds;                                              /* of the method alone, CPU */
 };
