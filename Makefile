@@ -20,7 +20,7 @@ CC := gcc
 endif
 
 VERSION := 0.1.0
-PACKAGES := libzmq libsodium libcrypto gmp openblas sqlite3 jansson yaml-0.1
+PACKAGES := libzmq libsodium libcrypto gmp openblas sqlite3 jansson yaml-0.1 libmicrohttpd
 TEST_PACKAGES := cmocka
 FOLDERS := base netio mpc protocols aim parties
 

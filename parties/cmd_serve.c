@@ -3,10 +3,12 @@
 #include "parties/server.h"
 
 #include <signal.h>
+#include <string.h>
 #include <sys/stat.h>
 
 static const char help[] =
-    "usage: trefoil serve STUDY --key FILE --folder DIR [--listen ADDRESS]\n"
+    "usage: trefoil serve STUDY --key FILE --folder DIR [--listen ADDRESS[:PORT]] [--status "
+    "[ADDRESS:]PORT]\n"
     "\n"
     "Runs one of the study's three compute servers until it gets SIGTERM or SIGINT: takes owners'\n"
     "uploads, and computes with the two other servers when an analyst runs the study. Listens on "
@@ -15,7 +17,11 @@ static const char help[] =
     "\n"
     "  --key FILE         this server's private key; its public half stands in the study\n"
     "  --folder DIR       its uploads, ledger and audit log; of this study and server alone\n"
-    "  --listen ADDRESS   listen on this address instead of all\n"
+    "  --listen ADDRESS[:PORT]   listen on this address instead of all, and on five ports from "
+    "this\n"
+    "                     one on instead of the endpoint's, where a router passes those on\n"
+    "  --status PORT      show status pages on 127.0.0.1: /, /metrics (Prometheus) and /healthz;\n"
+    "                     ADDRESS:PORT for another address: they have no password\n"
     "\n"
     "example:\n"
     "  trefoil serve study.yaml --key north.key --folder /var/lib/trefoil/north\n";
@@ -38,24 +44,50 @@ static enum err stop_on_signals(void)
     return ERR_OK;
 }
 
-static enum err serve(const char *path, const char *key, const char *folder, const char *listen,
-                      struct log *log)
+struct arguments {
+    const char *study, *key, *folder, *listen, *status;
+    char host[STUDY_HOST_SIZE];
+    uint16_t port;
+};
+
+/* ADDRESS, ADDRESS:PORT, [IPv6] or [IPv6]:PORT. */
+static enum err take_listen(struct arguments *a, struct log *log)
+{
+    const char *from = a->listen[0] == '[' ? strchr(a->listen, ']') : a->listen;
+    const char *colon = from != NULL ? strchr(from, ':') : NULL;
+    size_t n = colon != NULL ? (size_t)(colon - a->listen) : strlen(a->listen);
+    int64_t port = 0;
+    if (from == NULL || n == 0 || n >= sizeof a->host) {
+        log_error(log, "--listen is \"%s\"; write ADDRESS, ADDRESS:PORT or [ADDRESS]:PORT",
+                  a->listen);
+        return ERR_USAGE;
+    }
+    memcpy(a->host, a->listen, n);
+    if (colon != NULL)
+        TRY(command_integer("listen's port", colon + 1, 1, 65536 - STUDY_PORTS, &port, log));
+    a->port = (uint16_t)port;
+    return ERR_OK;
+}
+
+static enum err serve(const struct arguments *a, struct log *log)
 {
     struct study *study = NULL;
     struct identity *me = NULL;
     enum err e = secret_harden_process();
     umask(077); /* whatever is made in the folder is the operator's alone */
     if (e == ERR_OK)
-        e = study_load(&study, path, log);
+        e = study_load(&study, a->study, log);
     if (e == ERR_OK)
-        e = identity_load(&me, key, log);
+        e = identity_load(&me, a->key, log);
     if (e == ERR_OK)
         e = stop_on_signals();
     if (e == ERR_OK) {
         const struct server_options options = {.study = study,
                                                .me = me,
-                                               .folder = folder,
-                                               .listen = listen,
+                                               .folder = a->folder,
+                                               .listen = a->listen != NULL ? a->host : NULL,
+                                               .listen_port = a->port,
+                                               .status = a->status,
                                                .stop = &stop_requested,
                                                .log = log};
         e = server_run(&options);
@@ -68,20 +100,23 @@ static enum err serve(const char *path, const char *key, const char *folder, con
 
 static int run(int argc, char **argv, struct log *log)
 {
-    const char *file = NULL, *key = NULL, *folder = NULL, *listen = NULL;
+    struct arguments a = {0};
     size_t given;
     const struct command_option options[] = {
-        {.name = "key", .value = &key},
-        {.name = "folder", .value = &folder},
-        {.name = "listen", .value = &listen},
+        {.name = "key", .value = &a.key},
+        {.name = "folder", .value = &a.folder},
+        {.name = "listen", .value = &a.listen},
+        {.name = "status", .value = &a.status},
     };
-    enum err e = command_options(argc, argv, options, 3, &file, 1, 1, &given, log);
-    if (e == ERR_OK && (key == NULL || folder == NULL)) {
+    enum err e = command_options(argc, argv, options, 4, &a.study, 1, 1, &given, log);
+    if (e == ERR_OK && (a.key == NULL || a.folder == NULL)) {
         log_error(log, "serve needs --key FILE and --folder DIR");
         e = ERR_USAGE;
     }
+    if (e == ERR_OK && a.listen != NULL)
+        e = take_listen(&a, log);
     if (e == ERR_OK)
-        e = serve(file, key, folder, listen, log);
+        e = serve(&a, log);
     return command_end(e, log);
 }
 

@@ -7,6 +7,7 @@
 #include "parties/bounds.h"
 #include "parties/engine.h"
 #include "parties/forward.h"
+#include "parties/http.h"
 #include "parties/outbox.h"
 #include "parties/request.h"
 #include "parties/roster.h"
@@ -37,6 +38,8 @@ struct server {
     struct transport *control, *bulk;
     struct gate *gate;
     struct forward *forward;
+    struct status status;
+    struct http *http;
     struct worker_options worker;
     pthread_t thread;
     bool thread_started;
@@ -44,6 +47,7 @@ struct server {
     struct waiting *waiting; /* one for each owner */
     struct outbox outbox;
     enum err store_failure; /* of the batch in hand */
+    bool wrote;
 };
 
 /* --- links --------------------------------------------------------------------------------------- */
@@ -64,8 +68,8 @@ static enum err make_links(struct server *s, bool bulk, struct transport **t)
         .depth = bulk ? 8 : 64,
         .log = s->o.log,
     };
-    study_listen(study, s->index, from_prev, s->o.listen, listen[NET_PREV]);
-    study_listen(study, s->index, from_next, s->o.listen, listen[NET_NEXT]);
+    study_listen(study, s->index, from_prev, s->o.listen, s->o.listen_port, listen[NET_PREV]);
+    study_listen(study, s->index, from_next, s->o.listen, s->o.listen_port, listen[NET_NEXT]);
     /* to the previous server we are its next one, and the other way round */
     study_endpoint(study, prev, from_next, dial[NET_PREV]);
     study_endpoint(study, next, from_prev, dial[NET_NEXT]);
@@ -114,6 +118,7 @@ static size_t longest_message(const struct study *study)
 static enum err tell(struct server *s, const struct gate_client *to, uint8_t kind, enum err status,
                      const char *text, const void *payload, size_t n)
 {
+    atomic_fetch_add(&s->status.refused, status != ERR_OK);
     return outbox_put(&s->outbox, to, kind, status, text, payload, n);
 }
 
@@ -162,6 +167,7 @@ static enum err stored(struct server *s, enum err e)
 {
     if (e == ERR_SYSTEM || e == ERR_NOMEM)
         s->store_failure = e;
+    s->wrote = s->wrote || e == ERR_OK;
     return e;
 }
 
@@ -319,12 +325,30 @@ static enum err take(struct server *s, const struct gate_client *from, const str
     return tell(s, from, kind, ERR_REFUSED, "this key may not ask that of this server", NULL, 0);
 }
 
+/* --- what the operator may see ------------------------------------------------------------------- */
+
+static void show_uploads(struct server *s)
+{
+    uint64_t whole, part;
+    if (store_count(s->store, &whole, &part) != ERR_OK)
+        return; /* logged; the figures are the last known */
+    atomic_store(&s->status.uploads, whole);
+    atomic_store(&s->status.uploads_partial, part);
+}
+
+static void show_message(struct server *s, size_t bytes)
+{
+    atomic_fetch_add(&s->status.messages, 1);
+    atomic_fetch_add(&s->status.message_bytes, bytes);
+}
+
 /* --- running ------------------------------------------------------------------------------------- */
 
 static void *work(void *arg)
 {
     struct server *s = arg;
     s->worker_result = worker_run(&s->worker);
+    atomic_store(&s->status.worker_ended, true);
     atomic_store(s->o.stop, true);
     return NULL;
 }
@@ -346,12 +370,13 @@ static enum err start(struct server *s)
     TRY(bounds_new(&s->bounds, s->o.study, s->o.log));
     TRY(engine_limits(s->o.study, &limits, s->o.log)); /* a study that cannot run takes no data */
     TRY(store_open(&s->store, s->o.folder, s->o.study, s->o.me, s->index, s->o.log));
+    show_uploads(s);
     TRY(audit_open(&s->audit, s->o.folder, s->o.log));
     TRY(netio_new(&s->netio, s->o.log));
     TRY(admit(s));
     TRY(make_links(s, false, &s->control));
     TRY(make_links(s, true, &s->bulk));
-    study_listen(s->o.study, s->index, STUDY_GATE, s->o.listen, listen);
+    study_listen(s->o.study, s->index, STUDY_GATE, s->o.listen, s->o.listen_port, listen);
     gate.netio = s->netio;
     TRY(gate_new(&s->gate, &gate));
     if (s->index == 1)
@@ -362,6 +387,7 @@ static enum err start(struct server *s)
         .index = s->index,
         .store = s->store,
         .audit = s->audit,
+        .status = &s->status,
         .control = s->control,
         .bulk = s->bulk,
         .port = gate_port(s->gate),
@@ -371,12 +397,15 @@ static enum err start(struct server *s)
     if (pthread_create(&s->thread, NULL, work, s) != 0)
         return ERR_SYSTEM;
     s->thread_started = true;
+    if (s->o.status != NULL)
+        return http_start(&s->http, s->o.status, &s->status, s->o.log);
     return ERR_OK;
 }
 
 static void end(struct server *s)
 {
     atomic_store(s->o.stop, true);
+    http_stop(&s->http);
     if (s->thread_started)
         pthread_join(s->thread, NULL);
     forward_stop(&s->forward);
@@ -404,8 +433,10 @@ static enum err take_batch(struct server *s, struct gate_client *from, struct by
         return outbox_send(&s->outbox, s->gate, stored);
     }
     s->store_failure = ERR_OK;
+    s->wrote = false;
     for (unsigned i = 1;; i++) {
         bytes += message->size;
+        show_message(s, message->size);
         e = take(s, from, message);
         if (e != ERR_OK || i == BATCH_MESSAGES || bytes >= BATCH_BYTES)
             break;
@@ -416,6 +447,10 @@ static enum err take_batch(struct server *s, struct gate_client *from, struct by
     if (e == ERR_TIMEOUT)
         e = ERR_OK;
     stored = store_batch_end(s->store, e == ERR_OK ? s->store_failure : e);
+    if (stored != ERR_OK || s->wrote)
+        atomic_store(&s->status.store_fails, stored != ERR_OK);
+    if (e == ERR_OK && stored == ERR_OK)
+        show_uploads(s);
     if (e == ERR_OK && stored != ERR_OK)
         e = give_up_waiting(s, stored);
     forward_wake(s->forward);
@@ -428,6 +463,7 @@ static enum err serve(struct server *s)
     enum err e = ERR_OK;
     while (e == ERR_OK && !atomic_load(s->o.stop)) {
         struct gate_client from;
+        atomic_store(&s->status.front_ms, clock_now_ms());
         e = gate_receive(s->gate, &from, &message, clock_now_ms() + POLL_MS);
         if (e == ERR_OK)
             e = take_batch(s, &from, &message);
@@ -443,6 +479,10 @@ static enum err check_place(struct server *s)
     size_t index = 0;
     TRY(roster_find(s->o.study, &s->o.me->public, ROLE_SERVER, &index, s->o.log));
     s->index = (unsigned)index;
+    s->status.study = s->o.study;
+    s->status.index = s->index;
+    s->status.started_ms = clock_now_ms();
+    s->status.front_ms = s->status.started_ms;
     return roster_servers_current(s->o.study, s->o.log);
 }
 

@@ -18,6 +18,8 @@ struct server_options {
     const struct identity *me; /* one of the study's servers */
     const char *folder;        /* store and audit log */
     const char *listen;        /* address to listen on, or NULL for all */
+    uint16_t listen_port;      /* first of the five ports to listen on; 0: the endpoint's */
+    const char *status;        /* where to show the status pages, or NULL: parties/http.h */
     atomic_bool *stop;         /* set from elsewhere to end */
     struct log *log;
 };

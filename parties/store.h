@@ -42,6 +42,8 @@ enum err store_put_vector(struct store *store, const uint8_t id[UPLOAD_ID_SIZE],
 
 /* The complete uploads, ordered by id; the caller clears each and frees the array. */
 enum err store_uploads(struct store *store, struct upload **uploads, size_t *count) MUST_CHECK;
+/* How many uploads are here whole, and how many in part. */
+enum err store_count(struct store *store, uint64_t *whole, uint64_t *part) MUST_CHECK;
 /* has[owner] for each owner of the study: a complete upload is here. */
 enum err store_owners(struct store *store, bool *has) MUST_CHECK;
 /* The upload with the least id above `after` whose vector has not been passed on yet (server 1). */

@@ -248,6 +248,27 @@ enum err store_forwarded(struct store *store, const uint8_t id[UPLOAD_ID_SIZE])
     return e;
 }
 
+enum err store_count(struct store *store, uint64_t *whole, uint64_t *part)
+{
+    sqlite3_stmt *statement;
+    enum err e;
+    pthread_mutex_lock(&store->lock);
+    e = store_prepare(store,
+                      "SELECT (SELECT COUNT(*) FROM uploads WHERE complete),"
+                      " (SELECT COUNT(*) FROM uploads)",
+                      &statement);
+    if (e == ERR_OK) {
+        if (sqlite3_step(statement) == SQLITE_ROW) {
+            *whole = (uint64_t)sqlite3_column_int64(statement, 0);
+            *part = (uint64_t)sqlite3_column_int64(statement, 1) - *whole;
+        } else
+            e = store_failed(store, "read");
+        sqlite3_finalize(statement);
+    }
+    pthread_mutex_unlock(&store->lock);
+    return e;
+}
+
 enum err store_owners(struct store *store, bool *has)
 {
     sqlite3_stmt *statement;

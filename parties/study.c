@@ -1398,14 +1398,15 @@ size_t study_find_analyst(const struct study *study, const struct public_identit
 void study_endpoint(const struct study *study, size_t server, enum study_port port,
                     char text[STUDY_ENDPOINT_SIZE])
 {
-    study_listen(study, server, port, study->server[server].host, text);
+    study_listen(study, server, port, study->server[server].host, 0, text);
 }
 
 void study_listen(const struct study *study, size_t server, enum study_port port, const char *host,
-                  char text[STUDY_ENDPOINT_SIZE])
+                  uint16_t first, char text[STUDY_ENDPOINT_SIZE])
 {
+    unsigned base = first != 0 ? first : study->server[server].port;
     snprintf(text, STUDY_ENDPOINT_SIZE, "tcp://%.253s:%u", host != NULL ? host : "0.0.0.0",
-             (unsigned)study->server[server].port + (unsigned)port);
+             base + (unsigned)port);
 }
 
 uint64_t study_answers_bytes(const struct study *study, size_t owner)

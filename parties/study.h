@@ -191,9 +191,12 @@ bool study_revoked(const struct study *study, const struct public_identity *who)
  */
 void study_endpoint(const struct study *study, size_t server, enum study_port port,
                     char text[STUDY_ENDPOINT_SIZE]);
-/* Where the server itself listens: the same ports on `host`, or on all addresses if NULL. */
+/*
+ * Where the server itself listens: five ports from `first` on, or from its endpoint's if 0; on `host`, or on all
+ * addresses if NULL. The two differ where a router passes ports on.
+ */
 void study_listen(const struct study *study, size_t server, enum study_port port, const char *host,
-                  char text[STUDY_ENDPOINT_SIZE]);
+                  uint16_t first, char text[STUDY_ENDPOINT_SIZE]);
 
 /*
  * Bytes of what an owner uploads: as answers (its bits for each cell of the maximal marginals) or as

@@ -38,14 +38,36 @@ struct worker {
     uint8_t run[REQUEST_RUN_SIZE];
     uint32_t user;
     int64_t last_request;
-    struct digest_note notes[DIGESTS]; /* servers 1 and 2 */
+    uint64_t shown_sent, shown_received; /* of this session's links, in the status */
+    struct digest_note notes[DIGESTS];   /* servers 1 and 2 */
     unsigned next_note;
 };
+
+/* --- what the operator may see ---------------------------------------------------------------------- */
+
+/* What the links carried since the last time. */
+static void show_bytes(struct worker *w)
+{
+    uint64_t sent = 0, received = 0;
+    for (unsigned k = 0; w->net != NULL && k < NET_PHASES; k++) {
+        const struct net_counters *c = net_counters(w->net, (enum net_phase)k);
+        sent += c->wire_sent;
+        received += c->wire_received;
+    }
+    if (w->net != NULL) {
+        atomic_fetch_add(&w->o.status->peer_sent, sent - w->shown_sent);
+        atomic_fetch_add(&w->o.status->peer_received, received - w->shown_received);
+    }
+    w->shown_sent = sent;
+    w->shown_received = received;
+}
 
 /* --- sessions ------------------------------------------------------------------------------------ */
 
 static void close_session(struct worker *w)
 {
+    show_bytes(w);
+    atomic_store(&w->o.status->session, false);
     net_abort(w->net);
     engine_free(&w->engine);
     party_free(&w->party);
@@ -72,6 +94,8 @@ static enum err open_session(struct worker *w, const struct bytes *propose)
         w->party->audit = play_audit;
         w->party->audit_self = &w->play;
         w->last_request = clock_now_ms();
+        w->shown_sent = w->shown_received = 0;
+        atomic_store(&w->o.status->session, true);
     } else
         close_session(w);
     return e;
@@ -211,6 +235,19 @@ static enum err read_ledger(struct worker *w, struct ledger **ledger, struct sto
     return store_ledger(w->o.store, &limits, ledger, head);
 }
 
+static enum err show_budget(struct worker *w)
+{
+    struct ledger *ledger = NULL;
+    struct store_head head;
+    double spent;
+    TRY(read_ledger(w, &ledger, &head));
+    spent = ledger_spent(ledger);
+    atomic_store(&w->o.status->rho_spent, spent);
+    atomic_store(&w->o.status->rho_limit, spent + ledger_remaining(ledger));
+    ledger_free(&ledger);
+    return ERR_OK;
+}
+
 /* A round that one server debited is debited at all; what nobody debited is forgotten. */
 static enum err agree_on_ledger(struct worker *w)
 {
@@ -315,8 +352,14 @@ static enum err handle(struct worker *w, const void *p, size_t n, struct bytes *
     TRY(request_read(&r, w->o.study->workload, p, n));
     request_digest(p, n, digest);
     w->last_request = clock_now_ms();
+    atomic_store(&w->o.status->round, r.sequence);
     e = dispatch(w, &r, digest, result);
     w->last_request = clock_now_ms();
+    if (show_budget(w) != ERR_OK)
+        log_warn(w->o.log, "the status shows an old budget: the ledger cannot be read");
+    show_bytes(w);
+    atomic_fetch_add(&w->o.status->requests, 1);
+    atomic_fetch_add(&w->o.status->requests_failed, e != ERR_OK);
     if (e != ERR_OK || r.kind == REQUEST_CLOSE)
         close_session(w);
     request_clear(&r);
@@ -558,6 +601,7 @@ enum err worker_run(const struct worker_options *options)
     w->log = *options->log;
     w->log.buffer = w->words;
     w->log.buffer_size = sizeof w->words;
+    e = show_budget(w);
     while (e == ERR_OK && !atomic_load(options->stop)) {
         e = options->index == 0 ? lead_once(w, &message) : follow_once(w, &message);
         if (w->session != NULL && clock_now_ms() - w->last_request > IDLE_MS) {

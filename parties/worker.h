@@ -12,6 +12,7 @@
 #include "netio/transport.h"
 #include "parties/audit.h"
 #include "parties/bounds.h"
+#include "parties/status.h"
 #include "parties/store.h"
 
 #include <stdatomic.h>
@@ -28,6 +29,7 @@ struct worker_options {
     unsigned index;
     struct store *store;
     struct audit *audit;
+    struct status *status; /* of this server; the worker's fields of it */
     struct transport *control, *bulk;
     struct gate_port *port; /* freed by the worker, in its thread */
     atomic_bool *stop;      /* set by another thread: return soon */

@@ -256,9 +256,9 @@ static void endpoints_are_five_ports(void **state)
     assert_string_equal(text, "tcp://here:7110");
     study_endpoint(f->base, 2, STUDY_BULK_NEXT, text);
     assert_string_equal(text, "tcp://[::1]:7104");
-    study_listen(f->base, 0, STUDY_CONTROL_PREV, NULL, text);
+    study_listen(f->base, 0, STUDY_CONTROL_PREV, NULL, 0, text);
     assert_string_equal(text, "tcp://0.0.0.0:7101");
-    study_listen(f->base, 0, STUDY_CONTROL_NEXT, "127.0.0.1", text);
+    study_listen(f->base, 0, STUDY_CONTROL_NEXT, "127.0.0.1", 0, text);
     assert_string_equal(text, "tcp://127.0.0.1:7102");
 }
 

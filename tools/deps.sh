@@ -5,7 +5,7 @@
 set -u
 
 packages=(gcc make pkg-config libzmq3-dev libsodium-dev libssl-dev libgmp-dev libopenblas-dev
-    libsqlite3-dev libjansson-dev libyaml-dev libcsv-dev libcmocka-dev "$@")
+    libsqlite3-dev libjansson-dev libyaml-dev libcsv-dev libmicrohttpd-dev libcmocka-dev "$@")
 
 missing=()
 if command -v dpkg-query >/dev/null; then
@@ -21,7 +21,7 @@ else
     command -v "${CC:-gcc}" >/dev/null || missing+=(gcc)
     command -v pkg-config >/dev/null || missing+=(pkg-config)
     if command -v pkg-config >/dev/null; then
-        for p in libzmq libsodium libcrypto gmp openblas sqlite3 jansson yaml-0.1 cmocka; do
+        for p in libzmq libsodium libcrypto gmp openblas sqlite3 jansson yaml-0.1 libmicrohttpd cmocka; do
             pkg-config --exists "$p" || missing+=("$p")
         done
     fi

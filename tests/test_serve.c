@@ -1,0 +1,372 @@
+/*
+ * trefoil serve as its operator and its enemies meet it, with real processes: the status pages, where it listens,
+ * until when it takes uploads.
+ */
+#include "tests/support_cmocka.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "tests/support_process.h"
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define OWNERS 3
+
+struct house {
+    struct support_study s;
+    pid_t server[STUDY_SERVERS];
+    uint16_t status; /* server i shows its status at this port + i */
+};
+
+static struct log quiet = {.level = LOG_ERROR};
+
+/* A path in the study's folder; good until sixteen more have been asked for. */
+__attribute__((format(printf, 2, 3))) static const char *in(const struct house *h,
+                                                            const char *format, ...)
+{
+    static char paths[16][SUPPORT_PATH];
+    static unsigned next;
+    char name[64];
+    char *path = paths[next++ % 16];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(name, sizeof name, format, args);
+    va_end(args);
+    support_study_file(&h->s, name, path);
+    return path;
+}
+
+static void start_with(struct house *h, unsigned i, const char *study, const char *listen)
+{
+    char port[16];
+    const char *const a[] = {"serve",    study,
+                             "--key",    in(h, "s%u.key", i),
+                             "--folder", in(h, "server%u", i),
+                             "--listen", listen,
+                             "--status", port,
+                             NULL};
+    snprintf(port, sizeof port, "%u", h->status + i);
+    unlink(in(h, "server%u.log", i));
+    h->server[i] = support_start(in(h, "server%u.log", i), a);
+    assert_true(support_wait_for(in(h, "server%u.log", i), "is ready", 10));
+}
+
+static void start(struct house *h, unsigned i)
+{
+    start_with(h, i, h->s.path, "127.0.0.1");
+}
+
+static void house_new(struct house *h, const struct support_options *o)
+{
+    memset(h, 0, sizeof *h);
+    assert_int_equal(support_study_new(&h->s, o, &quiet), ERR_OK);
+    h->status = support_ports(STUDY_SERVERS * STUDY_PORTS + STUDY_SERVERS);
+    h->status = (uint16_t)(h->status + STUDY_SERVERS * STUDY_PORTS);
+    for (unsigned i = 0; i < h->s.owners; i++) {
+        struct table *t = NULL;
+        assert_int_equal(support_table(&t, h->s.study->domain, 300 + 100 * i, 10 + i), ERR_OK);
+        assert_int_equal(table_write_csv(in(h, "o%u.csv", i), t, 1, &quiet), ERR_OK);
+        table_free(&t);
+    }
+}
+
+static void start_all(struct house *h)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        start(h, i);
+}
+
+static void house_free(struct house *h)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(support_stop(&h->server[i]), 0);
+    support_study_free(&h->s);
+}
+
+static int share_with(struct house *h, unsigned owner, const char *study)
+{
+    const char *const a[] = {
+        "share", study, in(h, "o%u.csv", owner), "--key", in(h, "o%u.key", owner), NULL};
+    return support_run(in(h, "share%u.log", owner), 30, a);
+}
+
+static int share(struct house *h, unsigned owner)
+{
+    return share_with(h, owner, h->s.path);
+}
+
+static int run_study(struct house *h)
+{
+    const char *const a[] = {"run",   h->s.path,    "--key", in(h, "a.key"),
+                             "--out", in(h, "out"), NULL};
+    return support_run(in(h, "run.log"), 60, a);
+}
+
+/* A copy of the study file with one text replaced. */
+static const char *altered(const struct house *h, const char *from, const char *to)
+{
+    struct bytes b = {0}, out = {0};
+    const char *path = in(h, "altered.yaml"), *at;
+    assert_int_equal(file_read(h->s.path, 1 << 20, &b, NULL), ERR_OK);
+    bytes_put_u8(&b, 0);
+    at = strstr((const char *)b.data, from);
+    assert_non_null(at);
+    bytes_put(&out, b.data, (size_t)(at - (const char *)b.data));
+    bytes_put(&out, to, strlen(to));
+    bytes_put(&out, at + strlen(from), strlen(at + strlen(from)));
+    assert_int_equal(file_write(path, 0644, out.data, out.size, NULL), ERR_OK);
+    bytes_clear(&b);
+    bytes_clear(&out);
+    return path;
+}
+
+/* --- a plain client ------------------------------------------------------------------------------ */
+
+static int connect_to(const char *address, uint16_t port)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(inet_pton(AF_INET, address, &a.sin_addr), 1);
+    a.sin_port = htons(port);
+    if (connect(fd, (struct sockaddr *)&a, sizeof a) != 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* What comes until the other side closes, as text. */
+static void read_all(int fd, struct bytes *out)
+{
+    struct pollfd w = {.fd = fd, .events = POLLIN};
+    char buffer[4096];
+    ssize_t n = 1;
+    out->size = 0;
+    while (n > 0 && poll(&w, 1, 15000) == 1 && (n = read(fd, buffer, sizeof buffer)) > 0)
+        bytes_put(out, buffer, (size_t)n);
+    bytes_put_u8(out, 0);
+    close(fd);
+}
+
+/* The answer to a request line at a server's status port. */
+static const char *ask(const struct house *h, unsigned server, const char *request,
+                       struct bytes *answer)
+{
+    char text[512];
+    int fd = connect_to("127.0.0.1", (uint16_t)(h->status + server));
+    int n = snprintf(text, sizeof text,
+                     "%s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", request);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, (size_t)n), n);
+    read_all(fd, answer);
+    return (const char *)answer->data;
+}
+
+static void expect(const char *answer, const char *words)
+{
+    if (strstr(answer, words) == NULL)
+        fail_msg("\"%s\" is not in:\n%s", words, answer);
+}
+
+static void expect_not(const char *answer, const char *words)
+{
+    if (strstr(answer, words) != NULL)
+        fail_msg("\"%s\" is in:\n%s", words, answer);
+}
+
+/* The value of a line of /metrics that begins with `name` and a space. */
+static double metric(const struct house *h, unsigned server, const char *name)
+{
+    struct bytes answer = {0};
+    char line[128];
+    const char *at;
+    double v;
+    snprintf(line, sizeof line, "\n%s ", name);
+    at = strstr(ask(h, server, "GET /metrics", &answer), line);
+    if (at == NULL)
+        fail_msg("/metrics of server %u has no %s:\n%s", server, name, (char *)answer.data);
+    v = strtod(at + strlen(line), NULL);
+    bytes_clear(&answer);
+    return v;
+}
+
+static void the_operator_sees_how_it_goes(void **state)
+{
+    const struct support_options o = {.owners = OWNERS};
+    struct house h;
+    struct bytes answer = {0};
+    const char *text;
+    (void)state;
+    house_new(&h, &o);
+    start_all(&h);
+    expect(ask(&h, 0, "GET /healthz", &answer), "HTTP/1.1 200");
+    expect((const char *)answer.data, "\r\n\r\nok\n");
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        assert_true(metric(&h, i, "trefoil_uploads{state=\"complete\"}") == 0);
+        assert_true(metric(&h, i, "trefoil_owners") == OWNERS);
+        assert_true(metric(&h, i, "trefoil_budget_rho_spent") == 0);
+        assert_true(metric(&h, i, "trefoil_budget_rho") > 0);
+    }
+    for (unsigned i = 0; i < OWNERS; i++)
+        assert_int_equal(share(&h, i), 0);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        assert_true(metric(&h, i, "trefoil_uploads{state=\"complete\"}") == OWNERS);
+        assert_true(metric(&h, i, "trefoil_uploads{state=\"partial\"}") == 0);
+        assert_true(metric(&h, i, "trefoil_messages_total") >= OWNERS);
+        assert_true(metric(&h, i, "trefoil_peer_bytes_total{direction=\"sent\"}") == 0);
+    }
+    assert_int_equal(run_study(&h), 0);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        double limit = metric(&h, i, "trefoil_budget_rho");
+        double spent = metric(&h, i, "trefoil_budget_rho_spent");
+        assert_true(spent > 0.9 * limit && spent <= limit);
+        assert_true(metric(&h, i, "trefoil_session_open") == 0);
+        assert_true(metric(&h, i, "trefoil_requests_failed_total") == 0);
+        assert_true(metric(&h, i, "trefoil_requests_total") >= 5);
+        assert_true(metric(&h, i, "trefoil_peer_bytes_total{direction=\"sent\"}") > 10000);
+    }
+    /* the page says so too, and needs nothing else */
+    text = ask(&h, 1, "GET /", &answer);
+    expect(text, "Server 1, s1");
+    expect(text, "3 of 3 owners");
+    expect(text, "none in progress");
+    expect(text, "default-src 'none'");
+    expect_not(text, "<script");
+    expect_not(text, "src=");
+    expect_not(text, "href=");
+    expect_not(text, "://");
+    bytes_clear(&answer);
+    house_free(&h);
+}
+
+static void the_status_port_bears_what_comes(void **state)
+{
+    const struct support_options o = {.owners = 1};
+    char long_line[40000];
+    struct house h;
+    struct bytes answer = {0};
+    int idle[40];
+    (void)state;
+    house_new(&h, &o);
+    start_all(&h);
+    expect(ask(&h, 0, "GET /secret", &answer), "HTTP/1.1 404");
+    expect(ask(&h, 0, "POST /metrics", &answer), "HTTP/1.1 405");
+    expect(ask(&h, 0, "HEAD /metrics", &answer), "HTTP/1.1 200");
+    expect_not((const char *)answer.data, "trefoil_owners");
+    expect(ask(&h, 0, "GET /../server0/audit.log", &answer), "HTTP/1.1 404");
+    /* a line that is too long, and no HTTP at all */
+    memset(long_line, 'x', sizeof long_line);
+    for (unsigned k = 0; k < 2; k++) {
+        int fd = connect_to("127.0.0.1", h.status);
+        assert_true(fd >= 0);
+        if (k == 0)
+            assert_int_equal(write(fd, "GET /", 5), 5);
+        assert_true(write(fd, long_line, sizeof long_line) != 0);
+        read_all(fd, &answer);
+        expect_not((const char *)answer.data, "HTTP/1.1 200");
+    }
+    /* more silent connections than it takes: it lives, and serves again when they are gone */
+    for (unsigned k = 0; k < 40; k++)
+        idle[k] = connect_to("127.0.0.1", h.status);
+    assert_int_equal(share(&h, 0), 0);
+    for (unsigned k = 0; k < 40; k++)
+        if (idle[k] >= 0)
+            close(idle[k]);
+    for (double end = clock_now_s() + 15; clock_now_s() < end;) {
+        int fd = connect_to("127.0.0.1", h.status);
+        assert_true(fd >= 0);
+        if (write(fd, "GET /healthz HTTP/1.0\r\n\r\n", 25) == 25)
+            read_all(fd, &answer);
+        else
+            close(fd);
+        if (answer.size > 1)
+            break;
+    }
+    expect((const char *)answer.data, "200");
+    /* it is bound to one address of the loopback */
+    assert_int_equal(connect_to("127.0.0.2", h.status), -1);
+    bytes_clear(&answer);
+    house_free(&h);
+}
+
+static void wrong_addresses_are_usage(void **state)
+{
+    static const char *const wrong[][2] = {
+        {"--status", "nowhere"},         {"--status", "0"},           {"--status", "127.0.0.1:"},
+        {"--status", "localhost:9100"},  {"--status", "1.2.3:70000"}, {"--listen", "127.0.0.1:0"},
+        {"--listen", "127.0.0.1:65532"}, {"--listen", "[::1"},        {"--listen", ":7100"},
+    };
+    const struct support_options o = {.owners = 1};
+    struct house h;
+    (void)state;
+    house_new(&h, &o);
+    for (size_t k = 0; k < sizeof wrong / sizeof wrong[0]; k++) {
+        const char *const a[] = {
+            "serve",          h.s.path,    "--key",
+            in(&h, "s0.key"), "--folder",  in(&h, "server0"),
+            wrong[k][0],      wrong[k][1], strcmp(wrong[k][0], "--listen") == 0 ? NULL : "--listen",
+            "127.0.0.1",      NULL};
+        assert_int_equal(support_run(in(&h, "server0.log"), 10, a), 2);
+    }
+    house_free(&h);
+}
+
+/* Where a router passes ports on, a server listens elsewhere than others dial. */
+static void a_server_may_listen_elsewhere(void **state)
+{
+    const struct support_options o = {.owners = 1, .round_s = 1};
+    struct house h;
+    char listen[64], from[64], to[64];
+    uint16_t elsewhere;
+    (void)state;
+    house_new(&h, &o);
+    elsewhere = support_ports(STUDY_PORTS);
+    snprintf(listen, sizeof listen, "127.0.0.1:%u", elsewhere);
+    start_with(&h, 0, h.s.path, listen);
+    start(&h, 1);
+    start(&h, 2);
+    /* nobody is at the endpoint; who knows the other address gets in */
+    assert_int_equal(connect_to("127.0.0.1", h.s.port), -1);
+    assert_int_equal(share(&h, 0), 4);
+    snprintf(from, sizeof from, "tcp://127.0.0.1:%u\n", h.s.port);
+    snprintf(to, sizeof to, "tcp://127.0.0.1:%u\n", elsewhere);
+    assert_int_equal(share_with(&h, 0, altered(&h, from, to)), 0);
+    house_free(&h);
+}
+
+static void late_uploads_are_refused(void **state)
+{
+    const struct support_options o = {.owners = 1};
+    struct house h;
+    const char *late;
+    (void)state;
+    house_new(&h, &o);
+    late = altered(&h, "deadlines: {", "deadlines: {uploads: 2026-01-01T00:00:00Z, ");
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        start_with(&h, i, late, "127.0.0.1");
+    assert_int_equal(share(&h, 0), 5);
+    assert_true(support_contains(in(&h, "share0.log"), "taken until 2026-01-01T00:00:00Z"));
+    assert_true(metric(&h, 0, "trefoil_uploads{state=\"partial\"}") == 0);
+    assert_true(metric(&h, 0, "trefoil_messages_refused_total") >= 1);
+    house_free(&h);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_operator_sees_how_it_goes),
+        cmocka_unit_test(the_status_port_bears_what_comes),
+        cmocka_unit_test(wrong_addresses_are_usage),
+        cmocka_unit_test(a_server_may_listen_elsewhere),
+        cmocka_unit_test(late_uploads_are_refused),
+    };
+    if (getenv("TREFOIL") == NULL)
+        setenv("TREFOIL", "build/gcc/trefoil", 1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
