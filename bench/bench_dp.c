@@ -1,0 +1,452 @@
+/*
+ * bench/bench_dp.c - noise, and whole studies of real tables: what the servers take.
+ *
+ *   bench_dp [--json FILE] [--only noise|tables] [--table NAME] [--samples N] [--rounds T]
+ *
+ * Noise: three processes over sealed links on loopback make N samples (393216) of each kind, as for a study of so many.
+ * Tables: three `trefoil serve`, five `trefoil share` and one `trefoil run` (the program is $OUT/trefoil), T = 10 at
+ * (1, 1e-6); figures are those of the run's stats.json, the seconds those of server 0. Five owners of at most 16383 rows
+ * of Adult send padded records; where each may have 131071 their counts are smaller, and go instead. Of adult_pgm counts
+ * would be smaller only with more rows than scores carry.
+ * Tables come from $TREFOIL_DATA, or ../shared/data; what is absent is said and left out.
+ */
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/secret.h"
+#include "protocols/tape.h"
+#include "tests/support_forked.h"
+#include "tests/support_process.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define OWNERS 5
+#define PATIENCE_S 600
+
+struct options {
+    const char *json, *only, *table;
+    size_t samples;
+    unsigned rounds;
+};
+
+/* --- noise --------------------------------------------------------------------------------------- */
+
+static const struct noise_kind {
+    const char *name, *key;
+    enum tape_kind kind;
+    enum tape_noise noise;
+} noise_kinds[] = {{"Box-Muller", "gauss", TAPE_GAUSS, TAPE_BOX_MULLER},
+                   {"discrete", "discrete", TAPE_GAUSS, TAPE_DISCRETE},
+                   {"Gumbel", "gumbel", TAPE_GUMBEL, TAPE_BOX_MULLER}};
+#define NOISE_KINDS (sizeof noise_kinds / sizeof *noise_kinds)
+
+struct noise_result {
+    double per_s, bytes, cpu_s[3];
+    uint64_t rounds;
+};
+
+/* In memory that the processes share. */
+struct board {
+    size_t samples;
+    struct noise_result noise[NOISE_KINDS];
+    double peak_rss_mib[3];
+};
+
+static enum err make_noise(struct party *p, const struct noise_kind *k, size_t samples,
+                           struct noise_result *r)
+{
+    static const uint8_t id[TAPE_ID_SIZE] = {1};
+    struct tape tape;
+    uint64_t zero = 0;
+    tape_start(&tape, id, k->noise);
+    tape_plan(&tape, k->kind, samples);
+    TRY(forked_barrier(p, &zero));
+    const struct net_counters before = net_total(p->net);
+    const double cpu = forked_cpu_s(), begin = clock_now_s();
+    enum err e = tape_reserve(p, &tape, k->kind, samples);
+    const struct net_counters after = net_total(p->net);
+    r->cpu_s[p->index] = forked_cpu_s() - cpu;
+    if (e == ERR_OK)
+        e = forked_barrier(p, &zero);
+    if (p->index == 0) {
+        r->per_s = (double)samples / (clock_now_s() - begin);
+        r->rounds = after.rounds - before.rounds;
+        r->bytes = (double)(after.payload_sent - before.payload_sent) / (double)samples;
+    }
+    tape_free(&tape);
+    return e;
+}
+
+static enum err all_noise(struct party *p, void *shared)
+{
+    struct board *b = shared;
+    for (size_t i = 0; i < NOISE_KINDS; i++)
+        TRY(make_noise(p, &noise_kinds[i], b->samples, &b->noise[i]));
+    return ERR_OK;
+}
+
+static bool bench_noise(const struct options *o, json_t *root)
+{
+    struct board *b = mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+                           0);
+    if (b == MAP_FAILED)
+        return false;
+    b->samples = o->samples;
+    if (!forked_run("bench_dp", all_noise, b, b->peak_rss_mib))
+        return false;
+    for (size_t i = 0; i < NOISE_KINDS; i++) {
+        const struct noise_result *r = &b->noise[i];
+        const double cpu_us = 1e6 * (r->cpu_s[0] + r->cpu_s[1] + r->cpu_s[2]) / (double)b->samples;
+        char key[32];
+        printf("%-10s %8.0f /s  %5lu rounds  %5.0f bytes a server and %5.2f us of CPU of all "
+               "three each: two free cores give %.0f /s\n",
+               noise_kinds[i].name, r->per_s, (unsigned long)r->rounds, r->bytes, cpu_us,
+               2e6 / cpu_us);
+        snprintf(key, sizeof key, "%s_per_s", noise_kinds[i].key);
+        json_object_set_new(root, key, json_real(r->per_s));
+        snprintf(key, sizeof key, "%s_cpu_us", noise_kinds[i].key);
+        json_object_set_new(root, key, json_real(cpu_us));
+    }
+    printf("peak memory of a server: %.0f MiB\n", b->peak_rss_mib[0]);
+    json_object_set_new(root, "noise_peak_rss_mib", json_real(b->peak_rss_mib[0]));
+    munmap(b, sizeof *b);
+    return true;
+}
+
+/* --- tables -------------------------------------------------------------------------------------- */
+
+static const struct bench_table {
+    const char *name, *key;
+    unsigned max_rows; /* of each owner */
+} tables[] = {{"adult", "adult", 16383},         {"adult", "adult_answers", 131071},
+              {"adult_pgm", "adult_pgm", 16383}, {"adult_pgm", "adult_pgm_answers", 1048575},
+              {"nursery", "nursery", 16383},     {"mushroom", "mushroom", 16383}};
+
+struct scene {
+    struct support_study s;
+    pid_t server[STUDY_SERVERS];
+};
+
+static const char *data_folder(void)
+{
+    const char *folder = getenv("TREFOIL_DATA");
+    return folder != NULL ? folder : "../shared/data";
+}
+
+static json_t *json_named(const char *name, const char *what)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s.%s.json", data_folder(), name, what);
+    return json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+}
+
+/* { "age": 32 } as attributes of a study: every value is a code. */
+static void put_domain(struct bytes *text, const json_t *sizes)
+{
+    const char *name;
+    json_t *size;
+    bytes_put(text, "domain:\n", 8);
+    json_object_foreach((json_t *)(uintptr_t)sizes, name, size)
+    {
+        char line[256];
+        int n = snprintf(line, sizeof line,
+                         "  - {name: \"%s\", kind: integer, min: 0, max: %" JSON_INTEGER_FORMAT
+                         "}\n",
+                         name, json_integer_value(size) - 1);
+        bytes_put(text, line, (size_t)n);
+    }
+    bytes_put_u8(text, 0);
+}
+
+static void put_workload(struct bytes *text, const json_t *cliques)
+{
+    size_t i, k;
+    json_t *clique, *name;
+    json_array_foreach((json_t *)(uintptr_t)cliques, i, clique)
+    {
+        bytes_put(text, "\n  - {attributes: [", 19);
+        json_array_foreach(clique, k, name)
+        {
+            const char *word = json_string_value(name);
+            bytes_put(text, k > 0 ? ", \"" : "\"", k > 0 ? 3 : 1);
+            bytes_put(text, word, strlen(word));
+            bytes_put(text, "\"", 1);
+        }
+        bytes_put(text, "]}", 2);
+    }
+    bytes_put_u8(text, 0);
+}
+
+static enum err make_study(struct scene *c, const struct bench_table *t, unsigned rounds,
+                           struct log *log)
+{
+    json_t *sizes = json_named(t->name, "domain"), *workload = json_named(t->name, "workload");
+    struct bytes domain = {0}, cliques = {0};
+    char rows[64];
+    const char *part[OWNERS];
+    struct support_options o = {.owners = OWNERS, .rounds = rounds, .round_s = 300, .part = part};
+    enum err e = sizes == NULL || workload == NULL ? ERR_FORMAT : ERR_OK;
+    snprintf(rows, sizeof rows, "    max_rows: %u\n", t->max_rows);
+    for (unsigned i = 0; i < OWNERS; i++)
+        part[i] = rows;
+    put_domain(&domain, sizes);
+    put_workload(&cliques, json_object_get(workload, "cliques"));
+    if (e == ERR_OK)
+        e = bytes_ok(&domain);
+    if (e == ERR_OK)
+        e = bytes_ok(&cliques);
+    if (e == ERR_OK) {
+        o.domain = (const char *)domain.data;
+        o.workload = (const char *)cliques.data;
+        e = support_study_new(&c->s, &o, log);
+    }
+    bytes_clear(&domain);
+    bytes_clear(&cliques);
+    json_decref(sizes);
+    json_decref(workload);
+    return e;
+}
+
+/* "o", 3, ".csv": the path of o3.csv in the study's folder. */
+static void path_of(const struct scene *c, char path[SUPPORT_PATH], const char *who, unsigned i,
+                    const char *what)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s%u%s", who, i, what);
+    support_study_file(&c->s, name, path);
+}
+
+/* Every fifth row is an owner's. */
+static enum err split(const struct scene *c, const char *name, struct log *log)
+{
+    char path[4096], line[4096];
+    FILE *in, *out[OWNERS] = {NULL};
+    enum err e = ERR_OK;
+    snprintf(path, sizeof path, "%s/%s.csv", data_folder(), name);
+    in = fopen(path, "r");
+    for (unsigned i = 0; i < OWNERS; i++) {
+        char own[SUPPORT_PATH];
+        path_of(c, own, "o", i, ".csv");
+        out[i] = fopen(own, "w");
+        if (out[i] == NULL)
+            e = ERR_SYSTEM;
+    }
+    if (in == NULL) {
+        log_error(log, "%s cannot be read", path);
+        e = ERR_SYSTEM;
+    }
+    for (unsigned row = 0; e == ERR_OK && fgets(line, sizeof line, in) != NULL; row++)
+        for (unsigned i = 0; i < OWNERS; i++)
+            if (row == 0 || row % OWNERS == i)
+                fputs(line, out[i]);
+    for (unsigned i = 0; i < OWNERS; i++)
+        if (out[i] != NULL && fclose(out[i]) != 0)
+            e = ERR_SYSTEM;
+    if (in != NULL)
+        fclose(in);
+    return e;
+}
+
+static enum err ran(const struct scene *c, int code, const char *what)
+{
+    if (code == 0)
+        return ERR_OK;
+    fprintf(stderr, "bench_dp: %s ended with code %d; its words are in %s\n", what, code,
+            c->s.folder);
+    return ERR_SYSTEM;
+}
+
+static enum err start_servers(struct scene *c)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        char key[SUPPORT_PATH], folder[SUPPORT_PATH], output[SUPPORT_PATH];
+        const char *const a[] = {"serve", c->s.path,  "--key",     key, "--folder",
+                                 folder,  "--listen", "127.0.0.1", NULL};
+        path_of(c, key, "s", i, ".key");
+        path_of(c, folder, "server", i, "");
+        path_of(c, output, "server", i, ".log");
+        c->server[i] = support_start(output, a);
+        if (!support_wait_for(output, "is ready", 20))
+            return ran(c, -1, "a server");
+    }
+    return ERR_OK;
+}
+
+static enum err share_and_run(struct scene *c)
+{
+    char key[SUPPORT_PATH], data[SUPPORT_PATH], output[SUPPORT_PATH], result[SUPPORT_PATH];
+    for (unsigned i = 0; i < OWNERS; i++) {
+        const char *const a[] = {"share", c->s.path, data, "--key", key, NULL};
+        path_of(c, key, "o", i, ".key");
+        path_of(c, data, "o", i, ".csv");
+        path_of(c, output, "share", i, ".log");
+        TRY(ran(c, support_run(output, PATIENCE_S, a), "trefoil share"));
+    }
+    const char *const a[] = {"run", c->s.path, "--key", key, "--out", result, NULL};
+    support_study_file(&c->s, "a.key", key);
+    support_study_file(&c->s, "result", result);
+    support_study_file(&c->s, "run.log", output);
+    return ran(c, support_run(output, PATIENCE_S, a), "trefoil run");
+}
+
+static double number(const json_t *phase, const char *key)
+{
+    return json_number_value(json_object_get(phase, key));
+}
+
+/* What server 0 spent in a phase, and adds to `total`, all but the waiting for requests. */
+static json_t *phase_of(const json_t *server, const char *name, double *total)
+{
+    json_t *phase = json_object_get(server, name);
+    *total += number(phase, "seconds");
+    printf("  %-9s %8.3f s  %6.0f rounds  %10.0f bytes sent\n", name, number(phase, "seconds"),
+           number(phase, "rounds"), number(phase, "wire_sent"));
+    return phase;
+}
+
+static double most_bytes(const json_t *servers)
+{
+    double most = 0;
+    size_t i;
+    const char *name;
+    json_t *server, *phase;
+    json_array_foreach((json_t *)(uintptr_t)servers, i, server)
+    {
+        double sent = 0;
+        json_object_foreach(server, name, phase) sent += number(phase, "wire_sent");
+        most = sent > most ? sent : most;
+    }
+    return most;
+}
+
+/* The one-ways' measurement is counted as part of the iterations: it is one round of each kind less. */
+static json_t *figures(const json_t *stats, double *rounds_per_iteration)
+{
+    static const char *const phases[] = {"collect", "compute", "noise", "select", "measure"};
+    const json_t *servers = json_object_get(stats, "servers"), *zero = json_array_get(servers, 0);
+    const double iterations = (double)json_array_size(json_object_get(stats, "rounds")) - 1;
+    double total = 0, iteration;
+    json_t *out = json_object();
+    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) {
+        const json_t *phase = phase_of(zero, phases[i], &total);
+        char key[32];
+        snprintf(key, sizeof key, "%s_s", phases[i]);
+        json_object_set_new(out, key, json_real(number(phase, "seconds")));
+    }
+    iteration = (number(json_object_get(zero, "select"), "seconds") +
+                 number(json_object_get(zero, "measure"), "seconds")) /
+                iterations;
+    *rounds_per_iteration = number(json_object_get(zero, "select"), "rounds") / iterations + 1;
+    json_object_set_new(out, "iteration_s", json_real(iteration));
+    json_object_set_new(out, "total_s", json_real(total));
+    json_object_set_new(out, "bytes_per_server", json_real(most_bytes(servers)));
+    json_object_set_new(out, "rounds_per_iteration", json_real(*rounds_per_iteration));
+    printf("  together  %8.3f s; score, select and measure %.4f s and %.0f rounds an iteration "
+           "(the estimator took %.1f s)\n",
+           total, iteration, *rounds_per_iteration, number(stats, "estimate_s"));
+    return out;
+}
+
+static enum err bench_table(const struct options *o, const struct bench_table *t, json_t *list,
+                            double *rounds)
+{
+    struct log log = {.file = stderr, .level = LOG_WARN};
+    struct scene c = {.server = {0}};
+    char path[SUPPORT_PATH];
+    json_t *stats = NULL;
+    enum err e = make_study(&c, t, o->rounds, &log);
+    if (e == ERR_OK)
+        e = split(&c, t->name, &log);
+    if (e == ERR_OK) {
+        printf("%s, T = %u, %d owners of at most %u rows, as %s:\n", t->name, o->rounds, OWNERS,
+               t->max_rows, c.s.study->owner[0].records ? "records" : "counts");
+        fflush(stdout);
+        e = start_servers(&c);
+    }
+    if (e == ERR_OK)
+        e = share_and_run(&c);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        support_stop(&c.server[i]);
+    support_study_file(&c.s, "result/stats.json", path);
+    if (e == ERR_OK) {
+        stats = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+        json_object_set_new(list, t->key, figures(stats, rounds));
+        json_decref(stats);
+        support_study_free(&c.s);
+    }
+    return e;
+}
+
+static bool bench_tables(const struct options *o, json_t *root)
+{
+    json_t *list = json_object();
+    double most = 0;
+    bool right = true;
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        char path[4096];
+        double rounds = 0;
+        if (o->table != NULL && strcmp(o->table, tables[i].key) != 0)
+            continue;
+        snprintf(path, sizeof path, "%s/%s.csv", data_folder(), tables[i].name);
+        if (access(path, R_OK) != 0) {
+            printf("%s is absent: %s is left out (set TREFOIL_DATA)\n", path, tables[i].name);
+            continue;
+        }
+        right = bench_table(o, &tables[i], list, &rounds) == ERR_OK && right;
+        most = rounds > most ? rounds : most;
+    }
+    json_object_set_new(root, "rounds_per_iteration", json_real(most));
+    json_object_set_new(root, "tables", list);
+    return right;
+}
+
+/* --- command line -------------------------------------------------------------------------------- */
+
+static bool take(struct options *o, const char *option, const char *value)
+{
+    if (strcmp(option, "--json") == 0)
+        o->json = value;
+    else if (strcmp(option, "--only") == 0)
+        o->only = value;
+    else if (strcmp(option, "--table") == 0)
+        o->table = value;
+    else if (strcmp(option, "--samples") == 0)
+        o->samples = strtoul(value, NULL, 10);
+    else if (strcmp(option, "--rounds") == 0)
+        o->rounds = (unsigned)strtoul(value, NULL, 10);
+    else
+        return false;
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    struct options o = {.samples = 393216, .rounds = 10};
+    const char *out = getenv("OUT");
+    char program[4096];
+    json_t *root = json_object();
+    bool right = secret_start() == ERR_OK;
+    for (int i = 1; i < argc; i += 2)
+        if (i + 1 == argc || !take(&o, argv[i], argv[i + 1])) {
+            fprintf(stderr, "bench_dp: %s is unknown or lacks its value; see bench/bench_dp.c\n",
+                    argv[i]);
+            return 2;
+        }
+    snprintf(program, sizeof program, "%s/trefoil", out != NULL ? out : "build/gcc");
+    setenv("TREFOIL", program, 0);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (o.only == NULL || strcmp(o.only, "noise") == 0)
+        right = bench_noise(&o, root) && right;
+    if (o.only == NULL || strcmp(o.only, "tables") == 0)
+        right = bench_tables(&o, root) && right;
+    if (o.json != NULL && json_dump_file(root, o.json, JSON_INDENT(2)) != 0) {
+        fprintf(stderr, "bench_dp: cannot write %s\n", o.json);
+        right = false;
+    }
+    json_decref(root);
+    return right ? 0 : 1;
+}
