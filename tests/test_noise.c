@@ -1,7 +1,7 @@
 /*
- * protocols/: exponential, Gaussian and Gumbel samples. The coins are reconstructed in the harness,
- * so that the circuits' error is checked against long double on every sample, and the distributions
- * by chi-square, moments and tails. TREFOIL_LONG=1 takes a hundred times the samples.
+ * protocols/: exponential, Gaussian and Gumbel samples. The coins are reconstructed in the harness, so that the circuits'
+ * error is checked against long double on every sample, and the distributions by tests/support_statistics.h, on 2^18
+ * samples of each kind with fixed seeds; TREFOIL_LONG=1 takes more than a million.
  */
 #include "tests/support_cmocka.h"
 
@@ -12,6 +12,7 @@
 #include "protocols/exponential.h"
 #include "protocols/gauss.h"
 #include "protocols/gumbel.h"
+#include "tests/support_statistics.h"
 #include "tests/support_three.h"
 
 #include <gmp.h>
@@ -43,8 +44,9 @@ static void exp_of_power(mpf_t out, int i)
 }
 
 /* |constant - 2^64 / divisor| <= 1/2 */
-static void assert_nearest(uint64_t constant, const mpf_t divisor)
+static bool is_nearest(uint64_t constant, const mpf_t divisor)
 {
+    bool nearest;
     mpf_t error, half;
     mpf_inits(error, half, NULL);
     mpf_set_d(half, 0.5);
@@ -53,8 +55,17 @@ static void assert_nearest(uint64_t constant, const mpf_t divisor)
     mpf_div(error, error, divisor);
     mpf_ui_sub(error, (unsigned long)constant, error);
     mpf_abs(error, error);
-    assert_true(mpf_cmp(error, half) <= 0);
+    nearest = mpf_cmp(error, half) <= 0;
     mpf_clears(error, half, NULL);
+    return nearest;
+}
+
+/* And that a constant one unit off would be seen. */
+static void assert_nearest(uint64_t constant, const mpf_t divisor)
+{
+    assert_true(is_nearest(constant, divisor));
+    assert_false(is_nearest(constant + 1, divisor));
+    assert_false(constant > 0 && is_nearest(constant - 1, divisor));
 }
 
 static void coin_constants_are_rounded_to_nearest(void **state)
@@ -159,37 +170,14 @@ static void batch_free(struct batch *b)
         three_result_free(all[i]);
 }
 
+/* Batches of PAIRS pairs: 2^18 Gaussians, or a million and a bit. */
 static size_t batches(void)
 {
     const char *wanted = getenv("TREFOIL_LONG");
-    return wanted != NULL && strcmp(wanted, "1") == 0 ? 400 : 4;
+    return wanted != NULL && strcmp(wanted, "1") == 0 ? 8 : 2;
 }
 
-#define PAIRS 4096
-
-/* E from its digits; 64 of the 98 digits fit in a long double, the leading ones by construction */
-static long double exponential_of(const struct batch *b, size_t i)
-{
-    word128 digits = three_xor(&b->high, i) << 64 | three_xor(&b->low, i);
-    return ldexpl((long double)(uint64_t)(digits >> 64), 64 - EXPONENTIAL_LOWEST) +
-           ldexpl((long double)(uint64_t)digits, -EXPONENTIAL_LOWEST);
-}
-
-struct moments {
-    double n, sum[5];
-    double cells[64];
-    double beyond[6];
-};
-
-static void observe(struct moments *m, double x)
-{
-    double power = 1;
-    m->n++;
-    for (int k = 1; k <= 4; k++)
-        m->sum[k] += power *= x;
-    for (int k = 1; k <= 5; k++)
-        m->beyond[k] += fabs(x) > k;
-}
+#define PAIRS ((size_t)65536)
 
 /* a statistic within 5 of its standard deviations */
 static void assert_close(double observed, double expected, double deviation)
@@ -199,33 +187,68 @@ static void assert_close(double observed, double expected, double deviation)
     assert_true(fabs(observed - expected) <= 5 * deviation);
 }
 
-/* Equal shares in 64 cells of equal probability. */
-static void assert_even(const double cells[64], double n)
+static void assert_passes(const char *what, struct verdict v)
 {
-    double chi = 0;
-    for (int k = 0; k < 64; k++)
-        chi += (cells[k] - n / 64) * (cells[k] - n / 64) / (n / 64);
-    assert_close(chi, 63, sqrt(2 * 63.0));
+    print_message("# %s: least p = %.2g (%s)\n", what, v.p, v.statistic);
+    assert_true(v.p >= VERDICT_LEAST);
 }
 
-/* Moments to the fourth, tails to five deviations, chi-square. */
-static void assert_unit_gaussian(const struct moments *z)
+/* All samples of a test, in the order in which a tape would give them. */
+struct samples {
+    double *x;
+    size_t n;
+    double low_bits[256]; /* of the integers: every one comes, not a coarser lattice */
+};
+
+static struct samples samples_new(size_t n)
 {
-    assert_close(z->sum[1] / z->n, 0, sqrt(1 / z->n));
-    assert_close(z->sum[2] / z->n, 1, sqrt(2 / z->n));
-    assert_close(z->sum[3] / z->n, 0, sqrt(15 / z->n));
-    assert_close(z->sum[4] / z->n, 3, sqrt(96 / z->n));
-    for (int k = 1; k <= 5; k++) {
-        double p = erfc(k / sqrt(2.0));
-        /* with few samples the far tails are a Poisson count: at least the bound stays honest */
-        assert_close(z->beyond[k], z->n * p, fmax(sqrt(z->n * p), 1));
-    }
-    assert_even(z->cells, z->n);
+    struct samples s = {.x = memory_array(n, sizeof *s.x)};
+    assert_non_null(s.x);
+    return s;
 }
 
-static int gaussian_cell(double x)
+static void add(struct samples *s, uint64_t integer, int bits)
 {
-    return (int)fmin(63, 64 * 0.5 * erfc(-x / sqrt(2.0)));
+    s->x[s->n++] = ldexp((double)(int64_t)integer, -bits);
+    s->low_bits[integer & 255]++;
+}
+
+static void assert_distribution(const char *what, const struct distribution *d, struct samples *s)
+{
+    struct verdict v = {.p = 1};
+    double chi = 0, mean = (double)s->n / 256;
+    statistics_shape(&v, d, s->x, s->n);
+    statistics_pairs(&v, d, s->x, s->n);
+    assert_passes(what, v);
+    for (int k = 0; k < 256; k++)
+        chi += (s->low_bits[k] - mean) * (s->low_bits[k] - mean) / mean;
+    assert_close(chi, 255, sqrt(2 * 255));
+    memory_free(&s->x);
+}
+
+/* The digits of all exponential variables against the coins' constants, and against 1/2 below them. */
+struct digits {
+    double ones[EXPONENTIAL_DIGITS], n;
+};
+
+static void assert_digits(const struct digits *e)
+{
+    double p[EXPONENTIAL_DIGITS];
+    struct verdict v = {.p = 1};
+    for (int k = 0; k < EXPONENTIAL_DIGITS; k++)
+        p[k] = 1 / (1 + exp(ldexp(1, k - EXPONENTIAL_LOWEST)));
+    statistics_digits(&v, e->ones, p, EXPONENTIAL_DIGITS, e->n);
+    assert_passes("digits of exponential variables", v);
+}
+
+/* E from its digits; 64 of the 98 digits fit in a long double, the leading ones by construction */
+static long double exponential_of(const struct batch *b, size_t i, struct digits *count)
+{
+    word128 digits = three_xor(&b->high, i) << 64 | three_xor(&b->low, i);
+    for (unsigned k = 0; count != NULL && k < EXPONENTIAL_DIGITS; k++)
+        count->ones[k] += (double)(digits >> k & 1);
+    return ldexpl((long double)(uint64_t)(digits >> 64), 64 - EXPONENTIAL_LOWEST) +
+           ldexpl((long double)(uint64_t)digits, -EXPONENTIAL_LOWEST);
 }
 
 /* --- Gaussians ---------------------------------------------------------------------------------
@@ -233,8 +256,9 @@ static int gaussian_cell(double x)
 
 static void gaussians_are_right_to_their_stated_error(void **state)
 {
-    struct moments z = {0}, e_moments = {0};
-    double cross = 0, cross_squares = 0, worst = 0;
+    struct samples z = samples_new(2 * PAIRS * batches());
+    struct digits digits = {.n = (double)(PAIRS * batches())};
+    double worst = 0;
     const long double unit = ldexpl(1, -GAUSS_PRODUCT_BITS), half_pi = acosl(0.0L);
     (void)state;
     for (size_t round = 0; round < batches(); round++) {
@@ -243,35 +267,27 @@ static void gaussians_are_right_to_their_stated_error(void **state)
         assert_int_equal(three_run(1000 + round, make_gauss, &b, NULL), ERR_OK);
         assert_true(three_replicated(&b.z, 128) && three_replicated(&b.rounded, 64));
         for (size_t i = 0; i < PAIRS; i++) {
-            long double e = exponential_of(&b, i), r = sqrtl(2 * e), got[2];
+            long double r = sqrtl(2 * exponential_of(&b, i, &digits));
             long double angle = half_pi * ldexpl((long double)(uint64_t)three_xor(&b.u, i), -52);
-            double lattice[2];
             for (unsigned k = 0; k < 2; k++) {
                 size_t at = i + k * PAIRS;
-                long double exact = r * (k == 0 ? cosl(angle) : sinl(angle));
+                long double exact = r * (k == 0 ? cosl(angle) : sinl(angle)), got;
                 if (three_xor(&b.sign, at) & 1)
                     exact = -exact;
-                got[k] = (long double)(__int128)three_sum128(&b.z, at) * unit;
-                worst = fmax(worst, (double)fabsl(got[k] - exact));
-                lattice[k] = (double)(int64_t)three_sum64(&b.rounded, at) * 0x1p-20;
-                assert_true(fabsl(lattice[k] - got[k]) <= 0x1p-20L); /* one floor, one unit */
-                observe(&z, lattice[k]);
-                z.cells[gaussian_cell(lattice[k])]++;
+                got = (long double)(__int128)three_sum128(&b.z, at) * unit;
+                worst = fmax(worst, (double)fabsl(got - exact));
+                add(&z, three_sum64(&b.rounded, at), GAUSS_BITS);
+                /* one floor, one unit */
+                assert_true(fabsl((long double)z.x[z.n - 1] - got) <= 0x1p-20L);
             }
-            observe(&e_moments, (double)e);
-            cross += lattice[0] * lattice[1];
-            cross_squares += (lattice[0] * lattice[0] - 1) * (lattice[1] * lattice[1] - 1);
         }
         batch_free(&b);
     }
-    print_message("# worst error of %g Gaussians: 2^%.2f (stated 2^%.0f)\n", z.n, log2(worst),
+    print_message("# worst error of %zu Gaussians: 2^%.2f (stated 2^%.0f)\n", z.n, log2(worst),
                   log2(GAUSS_ERROR));
     assert_true(worst < GAUSS_ERROR);
-    assert_unit_gaussian(&z);
-    assert_close(cross / (z.n / 2), 0, sqrt(2 / z.n));
-    assert_close(cross_squares / (z.n / 2), 0, sqrt(8 / z.n));
-    assert_close(e_moments.sum[1] / e_moments.n, 1, sqrt(1 / e_moments.n));
-    assert_close(e_moments.sum[2] / e_moments.n, 2, sqrt(20 / e_moments.n));
+    assert_digits(&digits);
+    assert_distribution("Gaussians by Box-Muller", &statistics_gaussian, &z);
 }
 
 /* The same streams through gauss_sample: partners stand side by side. */
@@ -315,8 +331,8 @@ static enum err make_discrete(struct party *p, void *shared)
 
 static void discrete_gaussians_have_their_distribution(void **state)
 {
-    struct moments z = {0};
-    double candidates = 0, lowest_bits = 0;
+    struct samples z = samples_new(2 * PAIRS * batches());
+    double candidates = 0;
     (void)state;
     for (size_t round = 0; round < batches(); round++) {
         struct batch b;
@@ -325,19 +341,12 @@ static void discrete_gaussians_have_their_distribution(void **state)
         assert_int_equal(three_run(3000 + round, make_discrete, &b, &costs), ERR_OK);
         assert_true(three_replicated(&b.rounded, 64));
         candidates += (double)costs.opened_values[OPEN_REJECT_BIT];
-        for (size_t i = 0; i < 2 * PAIRS; i++) {
-            int64_t y = (int64_t)three_sum64(&b.rounded, i);
-            double x = (double)y * 0x1p-20;
-            observe(&z, x);
-            lowest_bits += (double)(y & 1);
-            z.cells[gaussian_cell(x)]++;
-        }
+        for (size_t i = 0; i < 2 * PAIRS; i++)
+            add(&z, three_sum64(&b.rounded, i), 20);
         batch_free(&b);
     }
-    assert_true(candidates < z.n / 0.70 && candidates > z.n / 0.80);
-    assert_close(lowest_bits / z.n, 0.5,
-                 0.5 / sqrt(z.n)); /* every integer, not a coarser lattice */
-    assert_unit_gaussian(&z);
+    assert_true(candidates < (double)z.n / 0.70 && candidates > (double)z.n / 0.80);
+    assert_distribution("discrete Gaussians", &statistics_gaussian, &z);
 }
 
 /* --- uniform numbers ----------------------------------------------------------------------------- */
@@ -392,31 +401,27 @@ static void uniform_numbers_are_uniform_below_their_bound(void **state)
 
 static void gumbels_are_right_to_their_stated_error(void **state)
 {
-    double n = 0, sum = 0, squares = 0, cells[64] = {0}, worst = 0;
+    struct samples g = samples_new(2 * PAIRS * batches());
+    struct digits digits = {.n = (double)(2 * PAIRS * batches())};
+    double worst = 0;
     (void)state;
-    for (size_t round = 0; round < batches(); round++) {
+    for (size_t round = 0; round < 2 * batches(); round++) {
         struct batch b;
         batch_new(&b, PAIRS);
         assert_int_equal(three_run(2000 + round, make_gumbel, &b, NULL), ERR_OK);
         assert_true(three_replicated(&b.gumbel, 64));
         for (size_t i = 0; i < PAIRS; i++) {
-            long double exact = -logl(exponential_of(&b, i));
-            double g = (double)(int64_t)three_sum64(&b.gumbel, i) * 0x1p-24;
-            worst = fmax(worst, (double)fabsl(g - exact));
-            n++;
-            sum += g;
-            squares += g * g;
-            cells[(int)fmin(63, 64 * exp(-exp(-g)))]++;
+            long double exact = -logl(exponential_of(&b, i, &digits));
+            add(&g, three_sum64(&b.gumbel, i), GUMBEL_BITS);
+            worst = fmax(worst, (double)fabsl((long double)g.x[g.n - 1] - exact));
         }
         batch_free(&b);
     }
-    print_message("# worst error of %g Gumbels: %.3f of the stated bound\n", n,
+    print_message("# worst error of %zu Gumbels: %.3f of the stated bound\n", g.n,
                   worst / GUMBEL_ERROR);
     assert_true(worst < GUMBEL_ERROR);
-    assert_close(sum / n, 0.57721566, sqrt(1.6449341 / n));
-    /* E g^2 = pi^2/6 + gamma^2; its deviation from the fourth moment is below 5.5 */
-    assert_close(squares / n, 1.6449341 + 0.3331779, 5.5 / sqrt(n));
-    assert_even(cells, n);
+    assert_digits(&digits);
+    assert_distribution("Gumbels", &statistics_gumbel, &g);
 }
 
 /* Chosen exponentials: the ends of the range, powers of two, all digits set. */
@@ -460,7 +465,7 @@ static void gumbels_hold_over_the_whole_range(void **state)
     assert_int_equal(three_run(1, edge_gumbels, &b, NULL), ERR_OK);
     for (size_t i = 0; i < b.pairs; i++) {
         double g = (double)(int64_t)three_sum64(&b.gumbel, i) * 0x1p-24;
-        worst = fmax(worst, (double)fabsl(g + logl(exponential_of(&b, i))));
+        worst = fmax(worst, (double)fabsl(g + logl(exponential_of(&b, i, NULL))));
         assert_true(fabs(g) < GUMBEL_MAX);
     }
     assert_true(worst < GUMBEL_ERROR);
