@@ -12,7 +12,8 @@
  *            integer multiple of 2^-20. The noisy count is value_j / m. A marginal costs m^2 / 2^41
  *            zCDP. m < 2^8 is refused.
  *   select   Estimates c_j are integers on the grid 2^-10, and the score of q is the integer
- *            s_q = sum_j |2^10 x_j - c_j| - penalty_q, see select_score(). What is opened is the
+ *            s_q = sum_j |2^10 x_j - c_j| - penalty_q, or sum_j (x_j - round(2^-10 c_j))^2 - penalty_q where the study
+ *            asks for squares, see select_score(). What is opened is the
  *            lowest argmax of m_q s_q + 2^(f-24) g_q, with g_q a Gumbel sample on the grid 2^-24
  *            and f, m_q and penalty_q from select_plan(). It costs (eps + slack)^2 / 8 zCDP, the
  *            slack covering the error of the backend's Gumbel circuit. What was selected is measured
@@ -33,6 +34,9 @@
 
 /* Marginals are named by their index in the closure of the workload (aim/workload.h). */
 
+/* How badly the model fits a marginal: the sum of |x_j - c_j|, or of (x_j - C_j)^2, C_j the nearest integer. */
+enum aim_score { AIM_L1, AIM_L2 };
+
 struct aim_measure {
     unsigned round; /* 0: the one-ways */
     size_t queries;
@@ -45,7 +49,7 @@ struct aim_measure {
 struct aim_candidate {
     uint32_t query;
     uint64_t multiplier;      /* m_q */
-    uint64_t penalty;         /* penalty_q, on the grid 2^-10 */
+    uint64_t penalty;         /* penalty_q, on the score's grid */
     const uint64_t *estimate; /* c_j of each cell, on the grid 2^-10 */
 };
 
@@ -53,6 +57,7 @@ struct aim_select {
     unsigned round;
     double epsilon; /* eps_t: charged (with the slack) to the ledger */
     double sigma;   /* sigma_t, from which servers recompute the penalties */
+    enum aim_score score;
     unsigned shift; /* f, 24 .. 40 */
     size_t candidates;
     const struct aim_candidate *candidate;

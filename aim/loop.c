@@ -286,11 +286,13 @@ static enum err choose(struct loop *l, struct aim_round *r, int64_t *values, uin
                                  .candidates = l->candidates,
                                  .epsilon = l->epsilon,
                                  .sigma = measure_sigma(l->multiplier),
-                                 .bounds = o->bounds};
+                                 .bounds = o->bounds,
+                                 .score = o->score};
     struct select_plan plan;
     struct aim_select request = {.round = r->round,
                                  .epsilon = l->epsilon,
                                  .sigma = terms.sigma,
+                                 .score = o->score,
                                  .multiplier = l->multiplier,
                                  .values = values,
                                  .population = population};

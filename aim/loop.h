@@ -65,6 +65,7 @@ struct aim_options {
     bool annealed;               /* aim/schedule.h */
     unsigned rounds;             /* T; if annealed T0, 0 for 16 d */
     struct score_bounds bounds;
+    enum aim_score score;
     double select_slack;      /* epsilon of one selection: 8 eta of the backend's Gumbel circuit */
     double measure_slack;     /* epsilon of one measured marginal, debited to the slack ledger */
     uint64_t model_bytes;     /* 0: AIM_MODEL_BYTES */

@@ -41,6 +41,7 @@ static enum err digest_options(const struct aim_options *o, uint8_t digest[DIGES
     bytes_put_u8(&b, o->annealed);
     bytes_put_u32(&b, schedule_rounds_most(o->workload->one_ways, o->rounds, o->annealed));
     bytes_put_u32(&b, o->bounds.bits);
+    bytes_put_u8(&b, (uint8_t)o->score);
     for (uint32_t q = 0; q < o->workload->queries; q++)
         bytes_put_u64(&b, score_total(&o->bounds, q));
     bytes_put_double(&b, o->select_slack);

@@ -66,7 +66,7 @@ double measure_sigma(uint64_t multiplier)
     return (double)(1 << AIM_GAUSS_BITS) / (double)multiplier;
 }
 
-static double sensitivity(const struct select_terms *t)
+static double largest_weight(const struct select_terms *t)
 {
     double most = 0;
     for (size_t i = 0; i < t->candidates; i++)
@@ -74,20 +74,28 @@ static double sensitivity(const struct select_terms *t)
     return most;
 }
 
-/* round(sqrt(2/pi) sigma cells 2^10); the constant to 128 bits. */
-static bool penalty_of(double sigma, uint64_t cells, uint64_t *penalty)
+/* What the noise alone is expected to make of a score: round(sqrt(2/pi) sigma cells 2^10), the constant to 128 bits. */
+static void expected_l1(mpq_ptr q, mpq_srcptr sigma)
+{
+    mpz_set_str(mpq_numref(q), "cc42299ea1b284687e59e2805d5c7180", 16);
+    mpq_div_2exp(q, q, 128);
+    mpq_mul(q, q, sigma);
+    mpq_mul_2exp(q, q, AIM_ESTIMATE_BITS);
+}
+
+static bool penalty_of(const struct select_terms *t, uint64_t cells, uint64_t *penalty)
 {
     mpq_t q, s;
     bool fits;
     mpq_inits(q, s, (mpq_ptr)NULL);
-    mpz_set_str(mpq_numref(q), "cc42299ea1b284687e59e2805d5c7180", 16);
-    mpq_div_2exp(q, q, 128);
-    mpq_set_d(s, sigma);
-    mpq_mul(q, q, s);
+    mpq_set_d(s, t->sigma);
+    if (t->score == AIM_L1)
+        expected_l1(q, s);
+    else
+        mpq_mul(q, s, s);
     set_u64(mpq_numref(s), cells);
     mpz_set_ui(mpq_denref(s), 1);
     mpq_mul(q, q, s);
-    mpq_mul_2exp(q, q, AIM_ESTIMATE_BITS);
     mpq_set_ui(s, 1, 2);
     mpq_add(q, q, s);
     fits = floor_u64(q, penalty) && *penalty < SCORE_TOTAL_MAX;
@@ -95,23 +103,37 @@ static bool penalty_of(double sigma, uint64_t cells, uint64_t *penalty)
     return fits;
 }
 
-/* floor(2^(shift-10) eps w / (2 Delta)) */
-static bool multiplier_of(double epsilon, double weight, double most, unsigned shift,
+/* A row changes a score, as the integer that it is, by at most 2^this. */
+static unsigned change_bits(const struct select_terms *t)
+{
+    return t->score == AIM_L1 ? AIM_ESTIMATE_BITS : t->bounds.bits + 1;
+}
+
+/* floor(2^shift eps w / (2 Delta)), with Delta as that integer */
+static bool multiplier_of(const struct select_terms *t, double weight, double most, unsigned shift,
                           uint64_t *multiplier)
 {
     mpq_t q, s;
     bool fits;
     mpq_inits(q, s, (mpq_ptr)NULL);
-    mpq_set_d(q, epsilon);
+    mpq_set_d(q, t->epsilon);
     mpq_set_d(s, weight);
     mpq_mul(q, q, s);
     mpq_set_d(s, most);
     mpq_div(q, q, s);
-    mpq_mul_2exp(q, q, shift - AIM_ESTIMATE_BITS);
-    mpq_div_2exp(q, q, 1);
+    mpq_mul_2exp(q, q, shift);
+    mpq_div_2exp(q, q, change_bits(t) + 1);
     fits = floor_u64(q, multiplier) && *multiplier < UINT64_C(1) << 60;
     mpq_clears(q, s, (mpq_ptr)NULL);
     return fits;
+}
+
+/* The largest score of a marginal. */
+static u128 range_of(const struct select_terms *t, uint32_t query)
+{
+    u128 l1 = (u128)score_total(&t->bounds, query) + (UINT64_C(2) << t->bounds.bits);
+    return t->score == AIM_L1 ? l1 << AIM_ESTIMATE_BITS
+                              : (l1 + t->workload->query[query].cells) << t->bounds.bits;
 }
 
 /* 1 + ceil(log2(max_q(...) + 2^f 96)), with the multipliers of f = 40 shifted down to f. */
@@ -121,9 +143,8 @@ static unsigned width_of(const struct select_terms *t, const uint64_t *top, cons
     u128 most = 0;
     unsigned width = 1;
     for (size_t i = 0; i < t->candidates; i++) {
-        u128 range = (u128)score_total(&t->bounds, t->query[i]) + (UINT64_C(2) << t->bounds.bits);
-        u128 value = (top[i] >> (SCORE_SHIFT_MAX - shift)) *
-                     ((range << AIM_ESTIMATE_BITS) + penalty[i]);
+        u128 scale = top[i] >> (SCORE_SHIFT_MAX - shift), range = range_of(t, t->query[i]);
+        u128 value = range >> 64 != 0 ? (u128)1 << 127 : scale * (range + penalty[i]);
         most = value > most ? value : most;
     }
     most += (u128)96 << shift;
@@ -176,13 +197,14 @@ enum err select_plan(const struct select_terms *t, uint64_t *multiplier, uint64_
                      struct select_plan *plan, struct log *log)
 {
     *plan = (struct select_plan){.shift = SCORE_SHIFT_MAX};
+    double most;
     TRY(check_terms(t, log));
-    plan->sensitivity = sensitivity(t);
+    most = largest_weight(t);
+    plan->sensitivity = t->score == AIM_L1 ? most : ldexp(most, (int)change_bits(t));
     for (size_t i = 0; i < t->candidates; i++) {
         const struct workload_query *q = &t->workload->query[t->query[i]];
-        if (!multiplier_of(t->epsilon, q->weight, plan->sensitivity, SCORE_SHIFT_MAX,
-                           &multiplier[i]) ||
-            !penalty_of(t->sigma, q->cells, &penalty[i])) {
+        if (!multiplier_of(t, q->weight, most, SCORE_SHIFT_MAX, &multiplier[i]) ||
+            !penalty_of(t, q->cells, &penalty[i])) {
             log_error(log, "select: epsilon %g or sigma %g of the round is out of range",
                       t->epsilon, t->sigma);
             return ERR_RANGE;
@@ -238,6 +260,17 @@ uint64_t select_score(size_t cells, const int64_t *counts, const uint64_t *estim
     for (size_t j = 0; j < cells; j++) {
         uint64_t x = (uint64_t)counts[j] << AIM_ESTIMATE_BITS;
         sum += x > estimate[j] ? x - estimate[j] : estimate[j] - x;
+    }
+    return sum;
+}
+
+uint64_t select_score_squared(size_t cells, const int64_t *counts, const uint64_t *estimate)
+{
+    const uint64_t half = UINT64_C(1) << (AIM_ESTIMATE_BITS - 1);
+    uint64_t sum = 0;
+    for (size_t j = 0; j < cells; j++) {
+        uint64_t d = (uint64_t)counts[j] - ((estimate[j] + half) >> AIM_ESTIMATE_BITS);
+        sum += d * d;
     }
     return sum;
 }

@@ -10,6 +10,10 @@
  * Then 0 <= L1_q <= S_q + 2^(l+1), and the score m_q (2^10 L1_q - penalty_q) + 2^(f-24) g_q with
  * |g| <= 96 * 2^24 is a signed number of `width` bits. The difference of two scores takes one bit
  * more: this is why width is at most 63, so that a comparison by subtraction fits a word.
+ *
+ * Squares are of integers alone: C_j is c_j rounded to the nearest, at most 2^l. Then every |x_j - C_j| <= 2^l and
+ * 0 <= L2_q <= 2^l (S_q + 2^(l+1) + cells_q). A row that is added changes one (x_j - C_j)^2 by 2 (x_j - C_j) + 1, of
+ * magnitude at most 2^(l+1) - 1 since x_j + 1 < 2^l: Delta is 2^(l+1).
  */
 #ifndef TREFOIL_AIM_SCORE_H
 #define TREFOIL_AIM_SCORE_H
@@ -48,18 +52,22 @@ struct select_terms {
     double epsilon; /* eps_t, without the slack of the Gumbel circuit */
     double sigma;   /* sigma_t, of the measurement that follows */
     struct score_bounds bounds;
+    enum aim_score score;
 };
 
 struct select_plan {
-    unsigned shift;     /* f */
-    unsigned width;     /* w */
-    double sensitivity; /* Delta = max of w_q over the candidates */
+    unsigned shift; /* f */
+    unsigned width; /* w */
+    double
+        sensitivity; /* of what is weighed: max of w_q over the candidates, times what a row changes a score by */
 };
 
 /*
  * With m_q = floor(2^(f-10) eps w_q / (2 Delta)) and penalty_q = round(sqrt(2/pi) sigma cells_q
  * 2^10), f is the largest in 24 .. 40 for which
  *   w = 1 + ceil(log2(max_q(m_q (2^10 (S_q + 2^(l+1)) + penalty_q)) + 2^f 96)) <= 63.
+ * Of squares, which are integers: m_q = floor(2^f eps w_q / (2 Delta)), penalty_q = round(sigma^2 cells_q), and the
+ * bound above.
  * The caller provides room for `candidates` multipliers and penalties. ERR_RANGE, logged with what
  * to change, if there is no such f or a multiplier is below 2^8.
  */
@@ -76,5 +84,8 @@ enum err select_check_estimates(const struct domain *d, const struct workload *w
  * as  2^10 sum x - sum c - 2^11 sum s x + 2 sum s c  with s_j = [x_j < ceil(c_j 2^-10)].
  */
 uint64_t select_score(size_t cells, const int64_t *counts, const uint64_t *estimate);
+
+/* sum over cells of (x_j - C_j)^2. Servers compute the same integer as  sum x^2 - 2 sum C x + sum C^2. */
+uint64_t select_score_squared(size_t cells, const int64_t *counts, const uint64_t *estimate);
 
 #endif

@@ -217,7 +217,8 @@ static enum err check(const struct plan *p)
                                  .query = query,
                                  .candidates = w->queries,
                                  .epsilon = aim_epsilon(&p->options),
-                                 .bounds = p->options.bounds};
+                                 .bounds = p->options.bounds,
+                                 .score = p->study->score};
     struct select_plan ignored;
     enum err e = query != NULL && multiplier != NULL && penalty != NULL ? ERR_OK : ERR_NOMEM;
     for (uint32_t q = 0; e == ERR_OK && q < w->queries; q++)

@@ -170,7 +170,8 @@ enum err engine_add(struct engine *g, const struct upload *uploads, size_t count
         return ERR_OK;
     TRY(fresh_counts(g));
     TRY(spread(g));
-    return counts_finish(g->party, g->counts);
+    return g->study->score == AIM_L2 ? counts_finish_squares(g->party, g->counts)
+                                     : counts_finish(g->party, g->counts);
 }
 
 /* --- requests ------------------------------------------------------------------------------------ */
@@ -225,6 +226,7 @@ static enum err prepare_select(struct engine *g, struct engine_step *s)
         .epsilon = r->epsilon,
         .sigma = r->sigma,
         .bounds = g->bounds->counts,
+        .score = g->study->score,
     };
     struct select_plan plan;
     size_t at = 0;
@@ -329,6 +331,7 @@ enum err engine_select(struct engine *g, const struct engine_step *s, struct tap
         .shift = s->shift,
         .width = s->width,
         .seed = seed,
+        .squared = g->study->score == AIM_L2,
     };
     size_t at = 0;
     enum err e;

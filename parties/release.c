@@ -20,6 +20,7 @@ enum err release_loop_options(const struct study *study, const struct bounds *bo
         .rounds = study->rounds,
         .annealed = study->annealed,
         .bounds = bounds->counts,
+        .score = study->score,
         .select_slack = engine_select_slack(),
         .measure_slack = engine_marginal_epsilon_slack(study),
         .model_bytes = (uint64_t)study->max_mib << 20,

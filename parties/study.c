@@ -752,6 +752,17 @@ static enum err read_noise(struct reading *r, const yaml_node_t *node)
     return ERR_OK;
 }
 
+static enum err read_score(struct reading *r, const yaml_node_t *node)
+{
+    static const char *const kinds[] = {"l1", "l2"};
+    size_t kind = 0;
+    if (node == NULL)
+        return ERR_OK;
+    TRY(yaml_choice(r->file, node, "score", kinds, 2, &kind));
+    r->study->score = kind == 1 ? AIM_L2 : AIM_L1;
+    return ERR_OK;
+}
+
 static enum err read_date(struct reading *r, const yaml_node_t *node, const char *what,
                           int64_t *seconds)
 {
@@ -1235,6 +1246,7 @@ enum {
     TOP_WORKLOAD,
     TOP_BUDGET,
     TOP_NOISE,
+    TOP_SCORE,
     TOP_ROUNDS,
     TOP_SERVERS,
     TOP_OWNERS,
@@ -1255,6 +1267,7 @@ static const struct yaml_key top_keys[TOP_KEYS] = {
     [TOP_WORKLOAD] = {"workload", true},
     [TOP_BUDGET] = {"budget", true},
     [TOP_NOISE] = {"noise", false},
+    [TOP_SCORE] = {"score", false},
     [TOP_ROUNDS] = {"rounds", true},
     [TOP_SERVERS] = {"servers", true},
     [TOP_OWNERS] = {"owners", true},
@@ -1278,6 +1291,7 @@ static enum err read_study(struct reading *r)
     TRY(read_workload(r, part[TOP_WORKLOAD]));
     TRY(read_budget(r, part[TOP_BUDGET]));
     TRY(read_noise(r, part[TOP_NOISE]));
+    TRY(read_score(r, part[TOP_SCORE]));
     TRY(read_rounds(r, part[TOP_ROUNDS]));
     TRY(read_people(r, part[TOP_SERVERS], part[TOP_OWNERS], part[TOP_ANALYSTS]));
     TRY(read_unsigned(r, part[TOP_RETAIN_DAYS], "retain_days", 1, 3650, &r->study->retain_days));

@@ -25,6 +25,8 @@
  *     delta: 1e-6                        1e-15 to 0.01
  *     rows_per_person: 1                 optional; the guarantee holds for so many rows of one
  *   noise: box-muller                    optional; or discrete: exact, and slower to make
+ *   score: l1                            optional: how misfits are weighed when a marginal is selected: l1, the sum of
+ *                                        errors, or l2, of their squares (which few rows suit)
  *   rounds: 10                           marginals that AIM selects, 1 to 1000; or annealed:
  *                                        as many as its schedule fits in the budget
  *   servers:                             exactly three; the first is server 0
@@ -72,6 +74,7 @@
 #ifndef TREFOIL_PARTIES_STUDY_H
 #define TREFOIL_PARTIES_STUDY_H
 
+#include "aim/backend.h"
 #include "aim/domain.h"
 #include "aim/model.h"
 #include "aim/workload.h"
@@ -146,6 +149,7 @@ struct study {
     double epsilon, delta;
     unsigned rows_per_person;
     enum study_noise noise;
+    enum aim_score score;
     unsigned rounds; /* at most, where annealed */
     bool annealed;
     struct study_server server[STUDY_SERVERS];

@@ -58,6 +58,7 @@ static void put_rounds(const struct study *s, struct bytes *b)
 {
     bytes_put_u32(b, s->rounds);
     bytes_put_u8(b, s->annealed);
+    bytes_put_string(b, s->score == AIM_L1 ? "l1" : "l2");
 }
 
 static void put_bounds(const struct study *s, struct bytes *b)
@@ -94,7 +95,7 @@ static const struct part {
     {"workload", put_workload, NULL},
     {"budget", put_budget, NULL},
     {"noise", put_noise, NULL},
-    {"rounds", put_rounds, NULL},
+    {"rounds", put_rounds, "rounds, score"},
     {"bounds", put_bounds, "owners (names, max_rows, pad_to, as)"},
     {"servers", put_servers, "servers (names, signing keys)"},
 };

@@ -210,9 +210,12 @@ static void describe_workload(FILE *out, const struct study *s)
         out,
         "\nMarginals: %zu with all those that they contain (%llu cells), %zu of one attribute.\n"
         "  The %zu largest (%llu cells) are what is counted; the others are sums of them.\n"
-        "  A run measures each attribute once, then %s%u more that it chooses.\n",
+        "  A run measures each attribute once, then %s%u more that it chooses, by the largest sum "
+        "of "
+        "%serrors.\n",
         w->queries, (unsigned long long)w->cells, w->one_ways, maximal,
-        (unsigned long long)w->maximal_cells, s->annealed ? "at most " : "", s->rounds);
+        (unsigned long long)w->maximal_cells, s->annealed ? "at most " : "", s->rounds,
+        s->score == AIM_L2 ? "squared " : "");
 }
 
 static void describe_guarantee(FILE *out, const struct study *s)

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "mpc/convert.h"
+#include "mpc/ring.h"
 
 #include <string.h>
 
@@ -28,7 +29,8 @@ enum err counts_new(struct counts **counts, const uint64_t *cells, size_t querie
     if (e == ERR_OK)
         e = share64_new(&c->x, c->start[queries]);
     if (e == ERR_OK)
-        e = bits >= 62 ? ERR_RANGE : planes_new(&c->bits, bits, c->start[queries]);
+        e = bits >= 62 ? ERR_RANGE : ERR_OK;
+    c->bits.width = bits;
     if (e != ERR_OK)
         counts_free(counts);
     return e;
@@ -42,6 +44,7 @@ void counts_free(struct counts **counts)
     cached_free(&c->kept);
     share64_free(&c->x);
     planes_free(&c->bits);
+    share64_free(&c->squares);
     memory_free(&c->start);
     memory_free(&c->cells);
     memory_free(counts);
@@ -59,6 +62,7 @@ void counts_sum_down(struct counts *c, size_t parent, size_t child, const uint32
 enum err counts_finish(struct party *p, struct counts *c)
 {
     size_t words = bits_words(c->x.n);
+    TRY(planes_new(&c->bits, c->bits.width, c->x.n));
     for (size_t from = 0; from < c->x.n; from += TILE) {
         size_t n = c->x.n - from < TILE ? c->x.n - from : TILE, k = bits_words(n);
         struct planes tile;
@@ -73,4 +77,11 @@ enum err counts_finish(struct party *p, struct counts *c)
         TRY(e);
     }
     return cached_new(p, &c->kept, CACHED_64, c->x, &c->bits);
+}
+
+enum err counts_finish_squares(struct party *p, struct counts *c)
+{
+    TRY(share64_new(&c->squares, c->queries));
+    return ring64_inner(p, c->squares, c->x, c->x,
+                        c->start); /* the lanes between queries are zero */
 }

@@ -15,8 +15,9 @@ struct counts {
     size_t *start; /* queries + 1 */
     size_t *cells;
     struct share64 x;
-    struct planes bits;  /* width: every count is below 2^width */
-    struct cached *kept; /* for scores; see mpc/cached.h */
+    struct planes bits;     /* width: every count is below 2^width */
+    struct cached *kept;    /* for scores; see mpc/cached.h */
+    struct share64 squares; /* of each query the sum of its counts' squares: for squared scores */
 };
 
 /* Zero counts; `bits` < 62. */
@@ -38,5 +39,8 @@ void counts_sum_down(struct counts *c, size_t parent, size_t child, const uint32
  * rounds more to be widened.
  */
 enum err counts_finish(struct party *p, struct counts *c) MUST_CHECK;
+
+/* For squared scores, which need no bits: the squares alone. One element a query, 1 round. */
+enum err counts_finish_squares(struct party *p, struct counts *c) MUST_CHECK;
 
 #endif

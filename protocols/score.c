@@ -18,6 +18,14 @@ static enum err check(struct party *p, const uint64_t *c, size_t cells, unsigned
     return ERR_OK;
 }
 
+static enum err check_candidate(struct party *p, const struct counts *counts,
+                                const struct score_candidate *c)
+{
+    if (c->query >= counts->queries)
+        return ERR_REFUSED;
+    return check(p, c->estimate, counts->cells[c->query], counts->bits.width, c->query);
+}
+
 enum err score_l1(struct party *p, struct share64 out, const struct counts *counts,
                   const struct score_candidate *candidates)
 {
@@ -25,10 +33,7 @@ enum err score_l1(struct party *p, struct share64 out, const struct counts *coun
     enum err e = spans == NULL ? ERR_NOMEM : ERR_OK;
     for (size_t k = 0; e == ERR_OK && k < out.n; k++) {
         size_t q = candidates[k].query;
-        if (q >= counts->queries)
-            e = ERR_REFUSED;
-        else
-            e = check(p, candidates[k].estimate, counts->cells[q], counts->bits.width, q);
+        e = check_candidate(p, counts, &candidates[k]);
         if (e == ERR_OK)
             spans[k] = (struct cached_span){counts->start[q], counts->cells[q],
                                             candidates[k].estimate};
@@ -37,4 +42,33 @@ enum err score_l1(struct party *p, struct share64 out, const struct counts *coun
         e = cached_distance(p, out, counts->kept, spans);
     memory_free(&spans);
     return e;
+}
+
+/* sum C^2 - 2 sum C x of one component; the public part is carried by components 0 alone. */
+static uint64_t without_squares(const uint64_t *x, const uint64_t *estimate, size_t cells,
+                                bool first)
+{
+    uint64_t sum = 0;
+    for (size_t j = 0; j < cells; j++) {
+        uint64_t c = (estimate[j] + (1 << (SCORE_BITS - 1))) >> SCORE_BITS;
+        sum += first ? c * (c - 2 * x[j]) : 0 - 2 * c * x[j];
+    }
+    return sum;
+}
+
+enum err score_l2(struct party *p, struct share64 out, const struct counts *counts,
+                  const struct score_candidate *candidates)
+{
+    if (counts->squares.n != counts->queries)
+        return ERR_MISUSE;
+    for (size_t k = 0; k < out.n; k++) {
+        const struct score_candidate *c = &candidates[k];
+        TRY(check_candidate(p, counts, c));
+        const struct share64 x = counts_query(counts, c->query);
+        out.a[k] = counts->squares.a[c->query] +
+                   without_squares(x.a, c->estimate, x.n, p->index == 0);
+        out.b[k] = counts->squares.b[c->query] +
+                   without_squares(x.b, c->estimate, x.n, p->index == 2);
+    }
+    return ERR_OK;
 }

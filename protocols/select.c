@@ -16,7 +16,8 @@ enum err select_index(struct party *p, const struct counts *counts, struct tape 
     if (e == ERR_OK)
         e = tape_take(tape, TAPE_GUMBEL, g);
     if (e == ERR_OK)
-        e = score_l1(p, value, counts, request->candidate);
+        e = request->squared ? score_l2(p, value, counts, request->candidate)
+                             : score_l1(p, value, counts, request->candidate);
     for (size_t k = 0; e == ERR_OK && k < m; k++) {
         struct share64 v = share64_view(value, k, 1);
         ring64_add_public(p, v, 0 - request->penalty[k]);

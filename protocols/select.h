@@ -3,7 +3,7 @@
  *
  *   index = lowest argmax over q of  m_q (score_q - penalty_q) + 2^(f-24) g_q
  *
- * score_q from protocols/score.h, g_q the next Gumbels of the tape (one a candidate, in their
+ * score_q one of protocols/score.h, g_q the next Gumbels of the tape (one a candidate, in their
  * order), m_q and penalty_q public integers. LEAKS: the index, through mpc/argmax.h, with reason
  * SELECTED_INDEX. Rounds: those of the score, then those of argmax_open().
  */
@@ -18,9 +18,10 @@ struct select_request {
     size_t candidates;
     const struct score_candidate *candidate;
     const uint64_t *multiplier; /* m_q */
-    const uint64_t *penalty;    /* on the grid 2^-10 */
+    const uint64_t *penalty;    /* on the score's grid */
     unsigned shift;             /* f, 24 .. 40 */
     unsigned width;      /* bits that any difference of two values needs, signed; at most 64 */
+    bool squared;        /* scores are score_l2(), and penalties integers; else score_l1() */
     const uint8_t *seed; /* ARGMAX_SEED_SIZE bytes; see mpc/argmax.h */
 };
 

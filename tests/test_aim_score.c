@@ -5,6 +5,7 @@
 #include "aim/score.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct domain *sized(const uint32_t *size, size_t n)
@@ -111,6 +112,80 @@ static void plans_cover_their_extremes(void **state)
     assert_true(planned > 500);
     workload_free(&w);
     domain_free(&d);
+}
+
+/* The same of squares: what the ring, the width and the multipliers must hold. */
+static void plans_of_squares_cover_their_extremes(void **state)
+{
+    static const uint32_t size[] = {2, 7, 32, 100};
+    struct domain *d = sized(size, 4);
+    struct workload *w;
+    struct random r;
+    unsigned planned = 0;
+    (void)state;
+    random_seed_u64(&r, 12);
+    assert_int_equal(workload_all(&w, d, 3, NULL), ERR_OK);
+    for (int run = 0; run < 2000; run++) {
+        uint32_t query[14];
+        uint64_t m[14], p[14];
+        struct select_plan plan;
+        struct select_terms t = {.domain = d, .workload = w, .query = query, .score = AIM_L2};
+        __int128 most = 0, least = 0;
+        t.bounds.bits = 4 + (unsigned)random_below(&r, 33);
+        t.epsilon = exp(-4 + 6 * random_double(&r));
+        t.sigma = exp(7 * random_double(&r));
+        for (uint32_t q = 0; q < w->queries; q++)
+            if (random_u64(&r) & 1)
+                query[t.candidates++] = q;
+        if (select_plan(&t, m, p, &plan, NULL) != ERR_OK)
+            continue;
+        planned++;
+        assert_true(plan.sensitivity >= ldexp(1, (int)t.bounds.bits + 1));
+        for (size_t i = 0; i < t.candidates; i++) {
+            const struct workload_query *q = &w->query[query[i]];
+            /* cells of at most 2^l, sums of x at most 2^l, of rounded estimates 2^(l+1) and half a unit a cell */
+            const __int128 each = (__int128)1 << t.bounds.bits;
+            const __int128 score = each * (3 * each + (__int128)q->cells);
+            const __int128 noise = (__int128)96 << plan.shift;
+            const long double exact = ldexpl((long double)t.epsilon * (long double)q->weight /
+                                                 (2 * (long double)plan.sensitivity),
+                                             (int)plan.shift);
+            const long double penalty = (long double)t.sigma * t.sigma * (long double)q->cells;
+            const __int128 high = (__int128)m[i] * score + noise;
+            const __int128 low = -(__int128)m[i] * p[i] - noise;
+            assert_true(score < (__int128)1 << 63);
+            assert_true(m[i] >= 256 && fabsl((long double)m[i] + 0.5L - exact) <= 0.5001L);
+            assert_true(fabsl((long double)p[i] - penalty) <= 0.5001L + penalty * 1e-15L);
+            most = high > most ? high : most;
+            least = low < least ? low : least;
+        }
+        assert_true(most < (__int128)1 << (plan.width - 1));
+        assert_true(most - least < (__int128)1 << 63);
+    }
+    assert_true(planned > 200);
+    workload_free(&w);
+    domain_free(&d);
+}
+
+/* Every count and estimate within the bound: a row changes a score by no more than what it is charged for, and so little. */
+static void a_row_changes_a_score_by_no_more_than_its_sensitivity(void **state)
+{
+    enum { BITS = 4 };
+    int64_t worst[2] = {0};
+    (void)state;
+    for (int64_t x = 0; x + 1 < 1 << BITS; x++)
+        for (uint64_t c = 0; c <= UINT64_C(1) << (BITS + AIM_ESTIMATE_BITS); c += 64) {
+            const int64_t before[] = {x, 3}, after[] = {x + 1, 3};
+            const uint64_t estimate[] = {c, 1000};
+            int64_t l1 = (int64_t)(select_score(2, after, estimate) -
+                                   select_score(2, before, estimate));
+            int64_t l2 = (int64_t)(select_score_squared(2, after, estimate) -
+                                   select_score_squared(2, before, estimate));
+            worst[AIM_L1] = llabs(l1) > worst[AIM_L1] ? llabs(l1) : worst[AIM_L1];
+            worst[AIM_L2] = llabs(l2) > worst[AIM_L2] ? llabs(l2) : worst[AIM_L2];
+        }
+    assert_int_equal(worst[AIM_L1], 1 << AIM_ESTIMATE_BITS);
+    assert_int_equal(worst[AIM_L2], (1 << (BITS + 1)) - 1); /* charged as one more */
 }
 
 static void hopeless_plans_are_refused(void **state)
@@ -225,6 +300,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(multipliers_are_floors),
         cmocka_unit_test(plans_cover_their_extremes),
+        cmocka_unit_test(plans_of_squares_cover_their_extremes),
+        cmocka_unit_test(a_row_changes_a_score_by_no_more_than_its_sensitivity),
         cmocka_unit_test(hopeless_plans_are_refused),
         cmocka_unit_test(estimates_are_held_to_their_bounds),
         cmocka_unit_test(both_formulas_of_the_score_agree),

@@ -450,6 +450,28 @@ static const char wide_domain[] = "domain:\n"
 static const char wide_workload[] =
     "\n  - {attributes: [age, sex, ward]}\n  - {attributes: [age, dose]}\n";
 
+/* Squared scores: whole runs with noise of both kinds, from answers and from records. */
+static void runs_that_weigh_squares_equal_too(void **state)
+{
+    static const struct support_options runs[] = {
+        {.owners = OWNERS, .rounds = 5, .epsilon = 4, .more = "score: l2\n"},
+        {.owners = OWNERS, .rounds = 3, .noise = "discrete", .epsilon = 2, .more = "score: l2\n"},
+        {.owners = OWNERS,
+         .rounds = 3,
+         .epsilon = 4,
+         .more = "score: l2\n",
+         .domain = "domain:\n"
+                   "  - {name: age, kind: integer, min: 0, max: 62}\n"
+                   "  - {name: sex, kind: categorical, values: [f, m]}\n"
+                   "  - {name: ward, kind: integer, min: 1, max: 19}\n"
+                   "  - {name: dose, kind: numeric, min: 0, max: 1, bins: 6}\n",
+         .workload =
+             "\n  - {attributes: [age, sex, ward], weight: 2}\n  - {attributes: [age, dose]}\n"}};
+    (void)state;
+    for (size_t k = 0; k < sizeof runs / sizeof *runs; k++)
+        mpc_equals_plaintext(&runs[k]);
+}
+
 /* A wide domain, so that small owners send records and large ones answers, in one study. */
 static void a_run_over_records_and_answers_equals_too(void **state)
 {
@@ -881,6 +903,7 @@ int main(void)
         cmocka_unit_test(a_run_over_three_ways_and_lists_equals_too),
         cmocka_unit_test(a_run_with_discrete_noise_equals_too),
         cmocka_unit_test(a_run_over_records_and_answers_equals_too),
+        cmocka_unit_test(runs_that_weigh_squares_equal_too),
         cmocka_unit_test(a_run_over_rows_and_columns_of_several_owners_equals_too),
         cmocka_unit_test(a_run_added_up_in_steps_equals_too),
         cmocka_unit_test(what_is_counted_is_not_counted_again),

@@ -415,6 +415,7 @@ static const struct mistake mistakes[] = {
     {"rows_per_person: 2", "rows_per_person: 0", "26:20", "from 1 to 10000"},
     {"rows_per_person: 2", "row_per_person: 2", "26:3", "did you mean \"rows_per_person\""},
     {"noise: box-muller", "noise: boxmuller", "27:8", "did you mean \"box-muller\""},
+    {"noise: box-muller", "score: l3", "27:8", "l1"},
     {"rounds: 4", "rounds: 0", "28:9", "from 1 to 1000"},
     {"rounds: 4", "rounds: 1001", "28:9", "from 1 to 1000"},
     /* servers */
@@ -708,6 +709,7 @@ static const struct {
     {"noise: box-muller", "noise: discrete", "noise"},
     {"rounds: 4", "rounds: annealed", "rounds"},
     {"rounds: 4", "rounds: 5", "rounds"},
+    {"rounds: 4", "rounds: 4\nscore: l2", "rounds"},
     {"name: s0", "name: sx", "servers"},
     {"key: @0", "key: @9", "servers roster"},
     {"tcp://here:7100", "tcp://there:7100", "roster"},
@@ -849,6 +851,7 @@ static const struct {
     {"delta: 1e-6", "delta: 0.000001"},
     {"  epsilon: 1\n  delta: 1e-6\n", "  delta: 1E-06\n  epsilon: +1\n"},
     {"noise: box-muller\n", ""},
+    {"noise: box-muller\n", "noise: box-muller\nscore: l1\n"},
     {"rounds: 4\n", "rounds:\n    4\n"},
     {"name: o0, max_rows: 500, key: @3", "key: @3, max_rows: 500, name: o0"},
     {"tcp://here:7100", "'tcp://here:7100'"},

@@ -281,6 +281,59 @@ static enum err over_the_bound(struct party *p, void *shared)
                                                                                : ERR_MISUSE;
 }
 
+/* Squares: no message, the plain integers, and the refusals of the other norm. */
+static enum err square(struct party *p, void *shared)
+{
+    struct round *r = shared;
+    struct counts *counts = NULL;
+    struct score_candidate candidates[QUERIES], bad;
+    struct share64 scores;
+    uint64_t rounds, high[200] = {((uint64_t)1 << (BITS + SCORE_BITS)) + 1};
+    struct log *log = p->log;
+    enum err refused, without;
+    TRY(load_counts(p, r, &counts));
+    TRY(share64_new(&scores, QUERIES));
+    for (size_t q = 0; q < QUERIES; q++)
+        candidates[q] = (struct score_candidate){q, r->estimate[q]};
+    without = score_l2(p, scores, counts, candidates);
+    TRY(counts_finish_squares(p, counts));
+    rounds = net_rounds(p->net);
+    TRY(score_l2(p, scores, counts, candidates));
+    rounds = net_rounds(p->net) - rounds;
+    TRY(open_ring64(p, OPEN_MASKED, scores, (uint64_t *)r->scores[p->index]));
+    p->log = NULL;
+    bad = (struct score_candidate){2, high};
+    refused = score_l2(p, share64_view(scores, 0, 1), counts, &bad);
+    p->log = log;
+    counts_free(&counts);
+    share64_free(&scores);
+    return rounds == 0 && without == ERR_MISUSE && refused == ERR_REFUSED ? ERR_OK : ERR_DATA;
+}
+
+static void squared_scores_are_local_and_exact(void **state)
+{
+    struct round *r = memory_array(1, sizeof *r);
+    uint64_t s = 4;
+    (void)state;
+    for (size_t q = 0; q < QUERIES; q++)
+        for (size_t j = 0; j < cells[q]; j++) {
+            r->counts[q][j] = (int64_t)(three_random(&s) & ((1 << BITS) - 1));
+            r->estimate[q][j] = three_random(&s) % ((uint64_t)2 << (BITS + SCORE_BITS)) / cells[q];
+        }
+    r->estimate[0][0] = (uint64_t)1 << (BITS + SCORE_BITS); /* the bound itself */
+    assert_int_equal(three_run(4, square, r, NULL), ERR_OK);
+    for (size_t q = 0; q < QUERIES; q++) {
+        int64_t sum = 0;
+        for (size_t j = 0; j < cells[q]; j++) {
+            int64_t nearest = (int64_t)((r->estimate[q][j] + 512) / 1024);
+            sum += (r->counts[q][j] - nearest) * (r->counts[q][j] - nearest);
+        }
+        for (int party = 0; party < 3; party++)
+            assert_int_equal(r->scores[party][q], sum);
+    }
+    memory_free(&r);
+}
+
 static void estimates_out_of_bounds_are_refused(void **state)
 {
     struct round *r = memory_array(1, sizeof *r);
@@ -376,6 +429,7 @@ int main(void)
         cmocka_unit_test(answers_add_up),
         cmocka_unit_test(an_owner_cannot_share_what_does_not_fit),
         cmocka_unit_test(select_and_measure_equal_plain_arithmetic),
+        cmocka_unit_test(squared_scores_are_local_and_exact),
         cmocka_unit_test(estimates_out_of_bounds_are_refused),
         cmocka_unit_test(a_round_of_a_thousand_candidates_takes_at_most_eighteen),
     };
