@@ -1,0 +1,369 @@
+/*
+ * An audit of the privacy that is promised: runs of a small study on two tables that differ in one row, what the servers
+ * open, and how well it tells the tables apart. The loss that can be shown with near certainty must stay below the
+ * promise; with half the noise, with noise that is used twice, and with estimates above their bound it must not, or the
+ * audit would see nothing. TREFOIL_LONG=1 takes ten times the runs.
+ */
+#include "tests/support_cmocka.h"
+
+#include "aim/plaintext.h"
+#include "aim/schedule.h"
+#include "base/memory.h"
+#include "mpc/ring.h"
+#include "parties/engine.h"
+#include "tests/support_study.h"
+#include "tests/support_three.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CANDIDATES 3
+#define CELLS 4    /* of the largest marginal */
+#define DELTA 0.05 /* at which losses are compared: enough for so few runs to see */
+#define THRESHOLDS 40
+
+/* Two columns of two values. The row that only one table has is (0, 1). */
+static const char domain[] = "domain:\n"
+                             "  - {name: a, kind: integer, min: 0, max: 1}\n"
+                             "  - {name: b, kind: integer, min: 0, max: 1}\n";
+
+enum flaw { NONE, HALF_NOISE, USED_TWICE, UNCLAMPED };
+
+/* What a run opened, in counts: the one-ways, the index of what was selected, its counts. */
+struct outcome {
+    double a[2], b[2], selected[CELLS];
+    size_t index;
+};
+
+struct audit {
+    struct support_study s;
+    struct bounds *bounds;
+    struct schedule schedule;
+    uint64_t multiplier; /* m, which is charged */
+    double rho;          /* of a run */
+    enum flaw flaw;
+    size_t runs;
+    int64_t *counts;         /* of the closure of the table in hand */
+    struct outcome *outcome; /* of server 0 */
+    struct outcome *both[2];
+};
+
+/* --- runs ---------------------------------------------------------------------------------------- */
+
+/* One server's place: its engine, and the noise that it could use again. */
+struct seat {
+    struct audit *a;
+    struct engine *engine;
+    struct share64 kept;
+};
+
+static enum err engine_of(struct audit *a, struct party *p, struct engine **engine)
+{
+    static const uint8_t id[TAPE_ID_SIZE] = {1};
+    const struct workload *w = a->s.study->workload;
+    uint64_t cells[CANDIDATES];
+    struct engine *g;
+    TRY(engine_new(engine, p, a->s.study, a->bounds, id, p->log));
+    g = *engine;
+    for (size_t q = 0; q < CANDIDATES; q++)
+        cells[q] = w->query[q].cells;
+    TRY(counts_new(&g->counts, cells, CANDIDATES, a->bounds->counts.bits));
+    for (size_t q = 0; q < CANDIDATES; q++) {
+        struct share64 x;
+        TRY(three_share64(p, &x, (const uint64_t *)a->counts + w->query[q].offset, cells[q], q));
+        ring64_copy(counts_query(g->counts, q), x);
+        share64_free(&x);
+    }
+    tape_plan(&g->tape, TAPE_GAUSS, a->runs * (4 + CELLS));
+    tape_plan(&g->tape, TAPE_GUMBEL, a->runs * CANDIDATES);
+    return a->s.study->score == AIM_L2 ? counts_finish_squares(p, g->counts)
+                                       : counts_finish(p, g->counts);
+}
+
+/* As a server does with a request that all three agreed on; `out` is in counts. */
+static enum err perform(struct seat *s, struct engine_step *step, struct share64 *noise,
+                        size_t *index, double *out)
+{
+    static const uint8_t seed[32] = {5};
+    struct tape range = {0};
+    int64_t values[CELLS];
+    size_t measured = 0;
+    enum err e = engine_reserve(s->engine, step);
+    if (e == ERR_OK)
+        e = engine_cut(s->engine, step, &range);
+    if (e == ERR_OK && noise != NULL && noise->n > 0)
+        ring64_copy(range.reel[TAPE_GAUSS].samples, *noise);
+    else if (e == ERR_OK && noise != NULL) {
+        e = share64_new(noise, range.reel[TAPE_GAUSS].samples.n);
+        ring64_copy(*noise, range.reel[TAPE_GAUSS].samples);
+    }
+    if (e == ERR_OK && step->request->kind == REQUEST_SELECT)
+        e = engine_select(s->engine, step, &range, seed, index);
+    if (e == ERR_OK)
+        e = engine_measure(s->engine, step, &range, index != NULL ? *index : 0, values, &measured);
+    for (size_t i = 0; i < measured; i++)
+        out[i] = (double)values[i] / (double)step->request->multiplier;
+    tape_free(&range);
+    return e;
+}
+
+static enum err ask(struct seat *s, struct request *r, struct share64 *noise, size_t *index,
+                    double *out)
+{
+    struct engine_step step;
+    uint64_t estimate[CELLS * CANDIDATES];
+    const bool unclamped = s->a->flaw == UNCLAMPED && r->kind == REQUEST_SELECT;
+    enum err e;
+    if (unclamped) { /* what is checked is not what is used */
+        memcpy(estimate, r->estimate, r->estimates * sizeof *estimate);
+        memset(r->estimate, 0, r->estimates * sizeof *r->estimate);
+    }
+    TRY(engine_prepare(s->engine, r, &step));
+    if (unclamped) {
+        memcpy(r->estimate, estimate, r->estimates * sizeof *estimate);
+        s->engine->counts->bits.width = 20;
+    }
+    if (s->a->flaw == HALF_NOISE) /* more than what was charged */
+        r->multiplier *= 2;
+    e = perform(s, &step, noise, index, out);
+    engine_step_clear(&step);
+    return e;
+}
+
+/* One one-way after the other; the second with the first's noise, if that is the flaw. */
+static enum err measure_one_ways(struct seat *s, struct outcome *o)
+{
+    enum err e = ERR_OK;
+    share64_free(&s->kept);
+    for (uint32_t q = 0; e == ERR_OK && q < 2; q++) {
+        struct request r = {
+            .kind = REQUEST_MEASURE, .queries = 1, .query = &q, .multiplier = s->a->multiplier};
+        e = ask(s, &r, s->a->flaw == USED_TWICE ? &s->kept : NULL, NULL, q == 0 ? o->a : o->b);
+    }
+    return e;
+}
+
+/* Estimates at their bound in a cell of each one-way, where squares change most; or far above it. */
+static enum err select_one(struct seat *s, struct outcome *o)
+{
+    const struct audit *a = s->a;
+    uint32_t query[CANDIDATES] = {0, 1, 2};
+    const uint64_t most = (uint64_t)1 << (a->bounds->counts.bits + AIM_ESTIMATE_BITS);
+    uint64_t estimate[] = {a->flaw == UNCLAMPED ? 64 * most : most, 0, 0, 0, 0, 0, 0, 0};
+    struct request r = {.kind = REQUEST_SELECT,
+                        .queries = CANDIDATES,
+                        .query = query,
+                        .multiplier = a->multiplier,
+                        .epsilon = a->schedule.epsilon - engine_select_slack(),
+                        .sigma = a->schedule.sigma,
+                        .estimate = estimate,
+                        .estimates = 8};
+    estimate[2] = estimate[0]; /* b is as far off, in a cell that the row is not in */
+    return ask(s, &r, NULL, &o->index, o->selected);
+}
+
+static enum err run_all(struct party *p, void *shared)
+{
+    struct seat s = {.a = shared};
+    enum err e = engine_of(s.a, p, &s.engine);
+    for (size_t i = 0; e == ERR_OK && i < s.a->runs; i++) {
+        struct outcome o = {.index = 0};
+        e = measure_one_ways(&s, &o);
+        if (e == ERR_OK)
+            e = select_one(&s, &o);
+        if (p->index == 0)
+            s.a->outcome[i] = o;
+    }
+    share64_free(&s.kept);
+    engine_free(&s.engine);
+    return e;
+}
+
+/* --- what outcomes tell -------------------------------------------------------------------------- */
+
+/* The greatest or least p for which k of n would still come with probability 1e-6 (Chernoff). */
+static double bound(double k, double n, bool upper)
+{
+    double q = k / n, low = upper ? q : 0, high = upper ? 1 : q;
+    for (int i = 0; i < 60; i++) {
+        double p = (low + high) / 2;
+        double kl = (q > 0 ? q * log(q / p) : 0) + (q < 1 ? (1 - q) * log((1 - q) / (1 - p)) : 0);
+        bool inside = n * kl < log(1e6);
+        if (inside == upper)
+            low = p;
+        else
+            high = p;
+    }
+    return upper ? high : low;
+}
+
+/* The loss that an event shows, whichever table it favours. */
+static double loss_of(double in_first, double in_second, double n)
+{
+    double loss = 0;
+    for (int way = 0; way < 2; way++) {
+        double likely = bound(way == 0 ? in_first : in_second, n, false);
+        double unlikely = bound(way == 0 ? in_second : in_first, n, true);
+        if (likely > DELTA)
+            loss = fmax(loss, log((likely - DELTA) / unlikely));
+    }
+    return loss;
+}
+
+/* How much more likely an outcome is with the row, up to a constant: all that was measured, in units of its noise. */
+static double likelihood(const struct outcome *o)
+{
+    static const size_t with_row[CANDIDATES] = {0, 1, 1}; /* a = 0, b = 1, (a, b) = (0, 1) */
+    return o->a[0] + o->b[1] + o->selected[with_row[o->index]];
+}
+
+/* Where noise was used twice this has none. */
+static double difference(const struct outcome *o)
+{
+    return o->a[0] - o->b[0];
+}
+
+static double first_selected(const struct outcome *o)
+{
+    return o->index == 0;
+}
+
+static double shown_loss(const struct audit *a)
+{
+    double (*const statistics[])(const struct outcome *) = {likelihood, difference, first_selected};
+    double loss = 0;
+    for (size_t s = 0; s < 3; s++) {
+        double low = INFINITY, high = -INFINITY;
+        for (size_t t = 0; t < 2; t++)
+            for (size_t i = 0; i < a->runs; i++) {
+                low = fmin(low, statistics[s](&a->both[t][i]));
+                high = fmax(high, statistics[s](&a->both[t][i]));
+            }
+        for (int k = 1; k < THRESHOLDS; k++) {
+            const double threshold = low + (high - low) * k / THRESHOLDS;
+            double above[2] = {0};
+            for (size_t t = 0; t < 2; t++)
+                for (size_t i = 0; i < a->runs; i++)
+                    above[t] += statistics[s](&a->both[t][i]) > threshold;
+            loss = fmax(loss, loss_of(above[0], above[1], (double)a->runs));
+            loss = fmax(loss, loss_of((double)a->runs - above[0], (double)a->runs - above[1],
+                                      (double)a->runs));
+        }
+    }
+    return loss;
+}
+
+/* --- audits -------------------------------------------------------------------------------------- */
+
+static enum err count_rows(struct audit *a, bool with_row)
+{
+    struct table *t = NULL;
+    enum err e = table_new(&t, a->s.study->domain, 0);
+    for (unsigned i = 0; e == ERR_OK && i < 9; i++)
+        e = table_append(t, (const uint16_t[]){(uint16_t)(i % 2), (uint16_t)(i / 2 % 2)});
+    if (e == ERR_OK && with_row)
+        e = table_append(t, (const uint16_t[]){0, 1});
+    if (e == ERR_OK)
+        e = table_closure(t, a->s.study->workload, a->counts);
+    table_free(&t);
+    return e;
+}
+
+/* A run's price by the ledger's own rules, and the multiplier of its budget. */
+static void price(struct audit *a, struct log *log)
+{
+    struct ledger_limits limits;
+    mpq_t cost, one;
+    mpq_inits(cost, one, NULL);
+    assert_int_equal(engine_limits(a->s.study, &limits, log), ERR_OK);
+    a->schedule = schedule_start(2, a->s.study->rounds, false, limits.rho);
+    assert_int_equal(measure_multiplier(a->schedule.sigma, &a->multiplier, log), ERR_OK);
+    ledger_measure_cost(cost, a->multiplier, 3);
+    assert_int_equal(
+        ledger_select_cost(one, a->schedule.epsilon - engine_select_slack(), engine_select_slack()),
+        ERR_OK);
+    mpq_add(cost, cost, one);
+    a->rho = mpq_get_d(cost);
+    assert_true(a->rho <= limits.rho && a->rho > 0.9 * limits.rho);
+    mpq_clears(cost, one, NULL);
+}
+
+static size_t runs(void)
+{
+    const char *wanted = getenv("TREFOIL_LONG");
+    return wanted != NULL && strcmp(wanted, "1") == 0 ? 30000 : 3000;
+}
+
+/* The loss shown, over the promise at the same delta. */
+static double audit(const char *score, const char *noise, enum flaw flaw)
+{
+    struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
+    const struct support_options o = {
+        .owners = 1, .rounds = 1, .epsilon = 6, .domain = domain, .more = score, .noise = noise};
+    struct audit *a = memory_array(1, sizeof *a);
+    double loss, promise;
+    a->flaw = flaw;
+    a->runs = runs();
+    assert_int_equal(support_study_new(&a->s, &o, &log), ERR_OK);
+    assert_int_equal(bounds_new(&a->bounds, a->s.study, &log), ERR_OK);
+    a->counts = memory_array(a->s.study->workload->cells, sizeof *a->counts);
+    price(a, &log);
+    for (unsigned t = 0; t < 2; t++) {
+        a->outcome = a->both[t] = memory_array(a->runs, sizeof *a->outcome);
+        assert_int_equal(count_rows(a, t == 1), ERR_OK);
+        assert_int_equal(three_run(40 + t, run_all, a, NULL), ERR_OK);
+    }
+    promise = budget_epsilon(a->rho, DELTA) + 3 * engine_marginal_epsilon_slack(a->s.study);
+    loss = shown_loss(a);
+    print_message("# promised: epsilon %.2f at delta %g; shown: %.2f\n", promise, DELTA, loss);
+    memory_free(&a->both[0]);
+    memory_free(&a->both[1]);
+    memory_free(&a->counts);
+    bounds_free(&a->bounds);
+    support_study_free(&a->s);
+    memory_free(&a);
+    return loss / promise;
+}
+
+/* And something is shown, as there must be where the whole budget is spent. */
+static void the_promise_is_kept(void **state)
+{
+    static const char *const score[] = {"score: l1\n", "score: l2\n", "score: l2\n"};
+    static const char *const noise[] = {"box-muller", "box-muller", "discrete"};
+    (void)state;
+    for (size_t k = 0; k < 3; k++) {
+        double share = audit(score[k], noise[k], NONE);
+        assert_true(share <= 1);
+        assert_true(share > 0.2);
+    }
+}
+
+static void half_the_noise_breaks_it(void **state)
+{
+    (void)state;
+    assert_true(audit("score: l2\n", "box-muller", HALF_NOISE) > 1);
+}
+
+static void noise_used_twice_breaks_it(void **state)
+{
+    (void)state;
+    assert_true(audit("score: l2\n", "box-muller", USED_TWICE) > 1);
+}
+
+static void estimates_above_their_bound_break_it(void **state)
+{
+    (void)state;
+    assert_true(audit("score: l2\n", "box-muller", UNCLAMPED) > 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_promise_is_kept),
+        cmocka_unit_test(half_the_noise_breaks_it),
+        cmocka_unit_test(noise_used_twice_breaks_it),
+        cmocka_unit_test(estimates_above_their_bound_break_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
