@@ -46,12 +46,18 @@ void request_digest(const void *p, size_t n, uint8_t digest[REQUEST_DIGEST_SIZE]
 
 /* The first byte of every message to a gate. */
 enum message_kind {
-    MESSAGE_UPLOAD = 1, /* owner: parties/upload.h */
+    MESSAGE_UPLOAD = 1, /* owner: terms digest, then parties/upload.h */
     MESSAGE_FORWARD,    /* server 1 to server 2: the vector of an upload */
-    MESSAGE_STATUS,     /* anybody admitted: who has uploaded, a line for each owner */
+    MESSAGE_STATUS,     /* anybody admitted: what is here of each owner (parties/intake.h) */
     MESSAGE_REQUEST,    /* analyst to server 0: attempt, request */
-    MESSAGE_DIGEST      /* analyst to servers 1 and 2: attempt, digest of the request */
+    MESSAGE_DIGEST,     /* analyst to servers 1 and 2: attempt, digest of the request */
+    MESSAGE_REPLACE,    /* owner: an upload that takes the place of its last one */
+    MESSAGE_PART,       /* owner to server 1: id, first (u64), bytes of the vector from there on */
+    MESSAGE_WITHDRAW    /* owner: terms digest */
 };
+
+/* A vector longer than this goes to server 1 in parts of so many bytes. */
+#define MESSAGE_PART_MAX ((size_t)256 << 10)
 
 /* The same request may be sent again: a fresh random attempt tells which digest goes with which. */
 #define REQUEST_ATTEMPT_SIZE 16

@@ -8,6 +8,7 @@
 #include "parties/engine.h"
 #include "parties/forward.h"
 #include "parties/http.h"
+#include "parties/intake.h"
 #include "parties/outbox.h"
 #include "parties/request.h"
 #include "parties/roster.h"
@@ -46,6 +47,7 @@ struct server {
     enum err worker_result;
     struct waiting *waiting; /* one for each owner */
     struct outbox outbox;
+    struct intake intake;
     enum err store_failure; /* of the batch in hand */
     bool wrote;
 };
@@ -132,6 +134,15 @@ static void remember(struct server *s, const struct upload *u, const struct gate
 
 static const char acknowledged[] = "stored";
 
+/* To an owner who waited for the vector. */
+static enum err answer_one(struct server *s, size_t owner, enum err status)
+{
+    const struct gate_client *to = &s->waiting[owner].client;
+    if (status == ERR_OK)
+        return intake_answer(&s->intake, to, MESSAGE_UPLOAD, (uint32_t)owner, acknowledged);
+    return tell(s, to, MESSAGE_UPLOAD, status, "the vector from server 1 does not fit", NULL, 0);
+}
+
 static enum err answer_waiting(struct server *s, const uint8_t id[UPLOAD_ID_SIZE], enum err status)
 {
     for (size_t i = 0; i < s->o.study->owners; i++) {
@@ -139,9 +150,7 @@ static enum err answer_waiting(struct server *s, const uint8_t id[UPLOAD_ID_SIZE
         if (!w->used || memcmp(w->id, id, UPLOAD_ID_SIZE) != 0)
             continue;
         w->used = false;
-        TRY(tell(s, &w->client, MESSAGE_UPLOAD, status,
-                 status == ERR_OK ? acknowledged : "the vector from server 1 does not fit", id,
-                 UPLOAD_ID_SIZE));
+        TRY(answer_one(s, i, status));
     }
     return ERR_OK;
 }
@@ -183,14 +192,17 @@ static const char *upload_words(enum err e)
     case ERR_DATA:
         return "the upload does not fit its commitments";
     case ERR_REFUSED:
-        return "this owner has already uploaded other data for this study";
+        return "this owner has already uploaded other data for this study; to put these in their "
+               "place: share --replace";
+    case ERR_MISUSE:
+        return "the run has begun, or begins: the upload may have been counted, and stays";
     default:
         return "the server could not store the upload; its operator should see its log";
     }
 }
 
 /* The one decision of a server that follows the wall clock. */
-static enum err too_late(struct server *s, const struct gate_client *from)
+static enum err too_late(struct server *s, const struct gate_client *from, uint8_t kind)
 {
     char until[DATE_SIZE], text[256];
     date_text(s->o.study->uploads_until, until);
@@ -198,7 +210,7 @@ static enum err too_late(struct server *s, const struct gate_client *from)
              "uploads were taken until %s; whoever keeps the study file may set another "
              "deadlines.uploads",
              until);
-    return tell(s, from, MESSAGE_UPLOAD, ERR_REFUSED, text, NULL, 0);
+    return tell(s, from, kind, ERR_REFUSED, text, NULL, 0);
 }
 
 /* Of any form that the study's bounds carry. */
@@ -210,37 +222,60 @@ static enum err read_upload(const struct server *s, uint32_t owner, const uint8_
     return bytes == 0 ? ERR_FORMAT : upload_read(u, s->index, form, (size_t)bytes, p, n);
 }
 
-static enum err take_upload(struct server *s, const struct gate_client *from, uint32_t owner,
-                            const uint8_t *p, size_t n)
+/* Server 2 answers when the vector has come from server 1; server 1 at once, since the owner sends the parts. */
+static enum err answer_upload(struct server *s, const struct gate_client *from, uint8_t kind,
+                              const struct upload *u, bool complete, enum err e)
+{
+    if (e == ERR_OK && !complete && s->index == 2) {
+        remember(s, u, from);
+        return ERR_OK;
+    }
+    log_info(s->o.log, "upload of %s: %s", s->o.study->owner[u->owner].name,
+             e == ERR_OK && !complete ? "its vector comes in parts" : upload_words(e));
+    if (e != ERR_OK)
+        return tell(s, from, kind, e == ERR_MISUSE ? ERR_REFUSED : e, upload_words(e), NULL, 0);
+    return intake_answer(&s->intake, from, kind, u->owner, complete ? acknowledged : "");
+}
+
+/* MESSAGE_UPLOAD or MESSAGE_REPLACE */
+static enum err take_upload(struct server *s, const struct gate_client *from, uint8_t kind,
+                            uint32_t owner, const uint8_t *p, size_t n)
 {
     const struct study *study = s->o.study;
     struct upload u;
     bool complete = false;
     enum err e = n < 32 ? ERR_FORMAT : ERR_OK;
     if (e == ERR_OK && memcmp(p, study->terms.digest, 32) != 0)
-        return tell(s, from, MESSAGE_UPLOAD, ERR_MISMATCH,
-                    "the owner's study file has other terms than this server's; compare "
-                    "fingerprints with trefoil check",
-                    NULL, 0);
+        return intake_other_terms(&s->intake, from, kind);
     if (e == ERR_OK && study->uploads_until != 0 && date_now() > study->uploads_until)
-        return too_late(s, from);
+        return too_late(s, from, kind);
     if (e == ERR_OK)
         e = read_upload(s, owner, p + 32, n - 32, &u);
     if (e != ERR_OK) {
         log_warn(s->o.log, "upload of %s: %s", study->owner[owner].name, upload_words(e));
-        return tell(s, from, MESSAGE_UPLOAD, e, upload_words(e), NULL, 0);
+        return tell(s, from, kind, e, upload_words(e), NULL, 0);
     }
     u.owner = owner;
     e = upload_check(&u, s->index, study->terms.digest);
     if (e == ERR_OK)
-        e = stored(s, store_put(s->store, &u, &complete));
-    if (e == ERR_OK && !complete)
-        remember(s, &u, from);
-    else {
-        log_info(s->o.log, "upload of %s: %s", study->owner[owner].name, upload_words(e));
-        e = tell(s, from, MESSAGE_UPLOAD, e, upload_words(e), u.id, UPLOAD_ID_SIZE);
-    }
+        e = stored(s, store_put(s->store, &u, kind == MESSAGE_REPLACE, &complete));
+    e = answer_upload(s, from, kind, &u, complete, e);
     upload_clear(&u);
+    return e;
+}
+
+static enum err take_part(struct server *s, const struct gate_client *from, uint32_t owner,
+                          const uint8_t *p, size_t n)
+{
+    bool complete;
+    enum err failure = ERR_OK, e;
+    if (s->o.study->uploads_until != 0 && date_now() > s->o.study->uploads_until)
+        return too_late(s, from, MESSAGE_PART);
+    e = intake_part(&s->intake, from, owner, p, n, &complete, &failure);
+    if (complete)
+        log_info(s->o.log, "upload of %s: all of its parts are here",
+                 s->o.study->owner[owner].name);
+    (void)stored(s, failure);
     return e;
 }
 
@@ -261,21 +296,12 @@ static enum err take_forward(struct server *s, const struct gate_client *from, c
     return tell(s, from, MESSAGE_FORWARD, e, "", p, n < UPLOAD_ID_SIZE ? 0 : UPLOAD_ID_SIZE);
 }
 
-static enum err tell_status(struct server *s, const struct gate_client *from)
+static enum err take_withdrawal(struct server *s, const struct gate_client *from, uint32_t owner,
+                                const uint8_t *p, size_t n)
 {
-    const struct study *study = s->o.study;
-    struct bytes text = {0};
-    bool *has = memory_array(study->owners, sizeof *has);
-    enum err e = has == NULL ? ERR_NOMEM : store_owners(s->store, has);
-    for (size_t i = 0; e == ERR_OK && i < study->owners; i++) {
-        bytes_put(&text, study->owner[i].name, strlen(study->owner[i].name));
-        bytes_put(&text, has[i] ? ": uploaded\n" : ": waiting\n", has[i] ? 11 : 10);
-    }
-    if (e == ERR_OK)
-        e = bytes_ok(&text);
-    e = tell(s, from, MESSAGE_STATUS, e, "", text.data, e == ERR_OK ? text.size : 0);
-    memory_free(&has);
-    bytes_clear(&text);
+    enum err failure = ERR_OK;
+    enum err e = intake_withdraw(&s->intake, from, owner, p, n, &failure);
+    (void)stored(s, failure);
     return e;
 }
 
@@ -311,9 +337,13 @@ static enum err take(struct server *s, const struct gate_client *from, const str
     if (e != ERR_OK || refused)
         return e;
     if (kind == MESSAGE_STATUS)
-        return tell_status(s, from);
-    if (kind == MESSAGE_UPLOAD && role == ROLE_OWNER)
-        return take_upload(s, from, who, message->data + 1, message->size - 1);
+        return intake_status(&s->intake, from);
+    if ((kind == MESSAGE_UPLOAD || kind == MESSAGE_REPLACE) && role == ROLE_OWNER)
+        return take_upload(s, from, kind, who, message->data + 1, message->size - 1);
+    if (kind == MESSAGE_PART && role == ROLE_OWNER && s->index == 1)
+        return take_part(s, from, who, message->data + 1, message->size - 1);
+    if (kind == MESSAGE_WITHDRAW && role == ROLE_OWNER)
+        return take_withdrawal(s, from, who, message->data + 1, message->size - 1);
     if (kind == MESSAGE_FORWARD && role == ROLE_SERVER && who == 1 && s->index == 2)
         return take_forward(s, from, message->data + 1, message->size - 1);
     if (to_worker && role == ROLE_ANALYST) {
@@ -364,6 +394,8 @@ static enum err start(struct server *s)
         .log = s->o.log,
     };
     struct ledger_limits limits;
+    s->intake = (struct intake){
+        .study = s->o.study, .me = s->o.me, .outbox = &s->outbox, .log = s->o.log};
     s->waiting = memory_array(s->o.study->owners, sizeof *s->waiting);
     if (s->waiting == NULL)
         return ERR_NOMEM;
@@ -371,6 +403,7 @@ static enum err start(struct server *s)
     TRY(engine_limits(s->o.study, &limits, s->o.log)); /* a study that cannot run takes no data */
     TRY(store_open(&s->store, s->o.folder, s->o.study, s->o.me, s->index, s->o.log));
     show_uploads(s);
+    s->intake.store = s->store;
     TRY(audit_open(&s->audit, s->o.folder, s->o.log));
     TRY(netio_new(&s->netio, s->o.log));
     TRY(admit(s));

@@ -43,6 +43,12 @@ static const char *const migrations[] = {
     "  gumbel_from INTEGER NOT NULL, gumbel_count INTEGER NOT NULL,"
     "  standing INTEGER NOT NULL, upload_ids BLOB NOT NULL, sealed BLOB, selected INTEGER,"
     "  opened BLOB, UNIQUE(run, sequence)) STRICT;",
+    /* vectors that come in parts, uploads that were withdrawn, and when */
+    "ALTER TABLE uploads ADD COLUMN at INTEGER NOT NULL DEFAULT 0;"
+    "CREATE TABLE parts(id BLOB NOT NULL, first INTEGER NOT NULL, size INTEGER NOT NULL,"
+    "  sealed BLOB NOT NULL, PRIMARY KEY(id, first)) STRICT, WITHOUT ROWID;"
+    "CREATE TABLE withdrawn(owner INTEGER PRIMARY KEY, digest BLOB NOT NULL,"
+    "  at INTEGER NOT NULL) STRICT;",
 };
 #define VERSION (sizeof migrations / sizeof *migrations)
 
@@ -112,6 +118,20 @@ enum err store_batch_end(struct store *s, enum err e)
 {
     e = store_end(s, e);
     pthread_mutex_unlock(&s->lock);
+    return e;
+}
+
+enum err store_savepoint(struct store *s)
+{
+    return store_execute(s, "SAVEPOINT one");
+}
+
+enum err store_savepoint_end(struct store *s, enum err e)
+{
+    if (e == ERR_OK)
+        return store_execute(s, "RELEASE one");
+    /* without a log: where all was rolled back already there is no such savepoint any more */
+    sqlite3_exec(s->db, "ROLLBACK TO one; RELEASE one", NULL, NULL, NULL);
     return e;
 }
 
@@ -198,6 +218,7 @@ static enum err open_database(struct store *s, const char *folder, const struct 
     TRY(store_execute(s, "PRAGMA locking_mode = EXCLUSIVE"));
     TRY(store_execute(s, "PRAGMA journal_mode = WAL"));
     TRY(store_execute(s, "PRAGMA synchronous = FULL"));
+    /* what was withdrawn or replaced is overwritten */
     TRY(store_execute(s, "PRAGMA secure_delete = ON"));
     TRY(store_execute(s, "BEGIN IMMEDIATE; COMMIT"));
     TRY(migrate(s));

@@ -32,13 +32,44 @@ enum err store_batch(struct store *store) MUST_CHECK;
 enum err store_batch_end(struct store *store, enum err e) MUST_CHECK;
 
 /*
- * Adds an upload, or the rest of one. The same id and digest again is fine (ERR_OK). ERR_REFUSED if the owner
- * has another upload, ERR_DATA if the id is known with another digest. `complete`: both components are here.
+ * Adds an upload. The same id and digest again is fine (ERR_OK). ERR_DATA if the id is known with another digest;
+ * ERR_REFUSED if the owner has another upload, which `replace` puts this one in the place of; ERR_MISUSE if that has
+ * been counted: a session is open, or the ledger has a debit. `complete`: both components are here.
  */
-enum err store_put(struct store *store, const struct upload *u, bool *complete) MUST_CHECK;
+enum err store_put(struct store *store, const struct upload *u, bool replace,
+                   bool *complete) MUST_CHECK;
 /* Adds the vector to an upload that waits for it; ERR_AGAIN if its own part has not come yet. */
 enum err store_put_vector(struct store *store, const uint8_t id[UPLOAD_ID_SIZE], const void *p,
                           size_t n, bool *complete) MUST_CHECK;
+/*
+ * Server 1: the bytes from `first` on of the vector of an owner's upload, which come in order. *held of them are here
+ * afterwards; ERR_AGAIN if `first` is not where they end, or there is no such upload of this owner (*held 0).
+ * After ERR_DATA, where the whole does not fit its commitment, it begins anew.
+ */
+enum err store_put_part(struct store *store, uint32_t owner, const uint8_t id[UPLOAD_ID_SIZE],
+                        uint64_t first, const void *p, size_t n, uint64_t *held,
+                        bool *complete) MUST_CHECK;
+/* Deletes an owner's upload, for ever; ERR_MISUSE as with store_put(). Nothing to delete is fine. */
+enum err store_withdraw(struct store *store, uint32_t owner) MUST_CHECK;
+/* Whether a session counts the uploads: meanwhile none is replaced or withdrawn. */
+void store_use(struct store *store, bool in_use);
+
+/* What is here of an owner. */
+enum store_state { STORE_NOTHING, STORE_INCOMPLETE, STORE_COMPLETE, STORE_WITHDRAWN };
+struct store_hold {
+    enum store_state state;
+    uint8_t digest[32]; /* of the upload that is here, or was withdrawn last */
+    int64_t time;       /* of the last change; base/date.h */
+    uint64_t held;      /* bytes of the vector that have come in parts, while incomplete */
+};
+enum err store_hold_of(struct store *store, uint32_t owner, struct store_hold *entry) MUST_CHECK;
+/* Of all owners. */
+enum err store_holds(struct store *store, struct store_hold *entries) MUST_CHECK;
+/* The owner of an upload; ERR_AGAIN if there is none with this id. */
+enum err store_owner_of(struct store *store, const uint8_t id[UPLOAD_ID_SIZE],
+                        uint32_t *owner) MUST_CHECK;
+/* Whether the ledger has a debit: the run has begun. */
+enum err store_begun(struct store *store, bool *begun) MUST_CHECK;
 
 /* The complete uploads, ordered by id; the caller clears each and frees the array. */
 enum err store_uploads(struct store *store, struct upload **uploads, size_t *count) MUST_CHECK;

@@ -16,6 +16,7 @@ struct store {
     pthread_mutex_t lock;
     const struct study *study; /* borrowed */
     unsigned index;
+    bool in_use;  /* a session counts the uploads */
     uint8_t *key; /* secret memory */
     struct log *log;
 };
@@ -43,6 +44,13 @@ enum err store_column(sqlite3_stmt *row, int column, void *out, size_t n) MUST_C
  */
 enum err store_begin(struct store *s) MUST_CHECK;
 enum err store_end(struct store *s, enum err e) MUST_CHECK;
+
+/*
+ * The same within a transaction, or without one: what is written between the two stays or goes together. A failure
+ * undoes that alone, unless SQLite has undone everything.
+ */
+enum err store_savepoint(struct store *s) MUST_CHECK;
+enum err store_savepoint_end(struct store *s, enum err e) MUST_CHECK;
 
 /*
  * Secrets at rest: 24 bytes of nonce and the plain text under XChaCha20-Poly1305 with the server's own key.

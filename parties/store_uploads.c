@@ -1,3 +1,4 @@
+#include "base/date.h"
 #include "base/memory.h"
 #include "parties/store_private.h"
 
@@ -103,29 +104,67 @@ static enum err write_upload(struct store *s, const struct upload *u)
     enum err e = seal(s, u, &sealed);
     upload_digest(u, s->study->terms.digest, digest);
     if (e == ERR_OK)
-        e = store_prepare(s, "INSERT OR REPLACE INTO uploads VALUES(?, ?, ?, ?, 0, ?)", &statement);
+        e = store_prepare(s, "INSERT OR REPLACE INTO uploads VALUES(?, ?, ?, ?, 0, ?, ?)",
+                          &statement);
     if (e == ERR_OK) {
         sqlite3_bind_blob(statement, 1, u->id, UPLOAD_ID_SIZE, SQLITE_STATIC);
         sqlite3_bind_int64(statement, 2, u->owner);
         sqlite3_bind_blob(statement, 3, digest, 32, SQLITE_STATIC);
         sqlite3_bind_int(statement, 4, complete);
         sqlite3_bind_blob64(statement, 5, sealed.data, sealed.size, SQLITE_STATIC);
+        sqlite3_bind_int64(statement, 6, date_now());
         e = store_finish(s, statement);
     }
     bytes_clear(&sealed);
     return e;
 }
 
-static enum err put(struct store *s, const struct upload *u, bool *complete)
+/* Runs a statement whose one parameter is an owner. */
+static enum err execute_for(struct store *s, const char *sql, uint32_t owner)
+{
+    sqlite3_stmt *statement;
+    TRY(store_prepare(s, sql, &statement));
+    sqlite3_bind_int64(statement, 1, owner);
+    return store_finish(s, statement);
+}
+
+/* Deletes what is here of an owner; the upload's parts go with it. */
+static enum err delete_of(struct store *s, uint32_t owner)
+{
+    TRY(execute_for(s, "DELETE FROM parts WHERE id IN (SELECT id FROM uploads WHERE owner = ?)",
+                    owner));
+    return execute_for(s, "DELETE FROM uploads WHERE owner = ?", owner);
+}
+
+/* ERR_MISUSE once uploads have been counted. */
+static enum err changeable(struct store *s)
+{
+    bool begun = false;
+    TRY(store_begun(s, &begun));
+    return s->in_use || begun ? ERR_MISUSE : ERR_OK;
+}
+
+static enum err put_new(struct store *s, const struct upload *u, bool replace)
+{
+    enum err e = owner_is_free(s, u->owner);
+    if (e == ERR_REFUSED && replace) {
+        TRY(changeable(s));
+        e = delete_of(s, u->owner);
+    }
+    TRY(e);
+    TRY(execute_for(s, "DELETE FROM withdrawn WHERE owner = ?", u->owner));
+    return write_upload(s, u);
+}
+
+static enum err put(struct store *s, const struct upload *u, bool replace, bool *complete)
 {
     struct upload known;
     uint8_t old[32], new[32];
     bool found;
     TRY(find(s, by_id, u->id, &known, &found));
     if (!found) {
-        TRY(owner_is_free(s, u->owner));
         *complete = u->has[0] && u->has[1];
-        return write_upload(s, u);
+        return put_new(s, u, replace);
     }
     upload_digest(&known, s->study->terms.digest, old);
     upload_digest(u, s->study->terms.digest, new);
@@ -134,12 +173,14 @@ static enum err put(struct store *s, const struct upload *u, bool *complete)
     return memcmp(old, new, sizeof old) == 0 ? ERR_OK : ERR_DATA;
 }
 
-enum err store_put(struct store *store, const struct upload *u, bool *complete)
+enum err store_put(struct store *store, const struct upload *u, bool replace, bool *complete)
 {
     enum err e;
     *complete = false;
     pthread_mutex_lock(&store->lock);
-    e = put(store, u, complete);
+    e = store_savepoint(store);
+    if (e == ERR_OK)
+        e = store_savepoint_end(store, put(store, u, replace, complete));
     pthread_mutex_unlock(&store->lock);
     return e;
 }
@@ -178,6 +219,263 @@ enum err store_put_vector(struct store *store, const uint8_t id[UPLOAD_ID_SIZE],
     *complete = false;
     pthread_mutex_lock(&store->lock);
     e = put_vector(store, id, p, n, complete);
+    pthread_mutex_unlock(&store->lock);
+    return e;
+}
+
+/* --- vectors that come in parts ------------------------------------------------------------------ */
+
+/* What a sealed part is bound to: field by field, since padding bytes have no value. */
+struct part_binding {
+    uint8_t bytes[UPLOAD_ID_SIZE + 8];
+};
+
+static struct part_binding bind_part(const uint8_t id[UPLOAD_ID_SIZE], uint64_t first)
+{
+    struct part_binding b;
+    memcpy(b.bytes, id, UPLOAD_ID_SIZE);
+    for (unsigned i = 0; i < 8; i++)
+        b.bytes[UPLOAD_ID_SIZE + i] = (uint8_t)(first >> (8 * i));
+    return b;
+}
+
+static enum err bytes_held(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], uint64_t *held)
+{
+    sqlite3_stmt *row;
+    enum err e = ERR_OK;
+    TRY(store_prepare(s, "SELECT COALESCE(SUM(size), 0) FROM parts WHERE id = ?", &row));
+    sqlite3_bind_blob(row, 1, id, UPLOAD_ID_SIZE, SQLITE_STATIC);
+    if (sqlite3_step(row) == SQLITE_ROW)
+        *held = (uint64_t)sqlite3_column_int64(row, 0);
+    else
+        e = store_failed(s, "read");
+    sqlite3_finalize(row);
+    return e;
+}
+
+static enum err write_part(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], uint64_t first,
+                           const void *p, size_t n)
+{
+    const struct part_binding binding = bind_part(id, first);
+    struct bytes plain = {0}, sealed = {0};
+    sqlite3_stmt *statement;
+    enum err e;
+    bytes_put(&plain, p, n);
+    e = bytes_ok(&plain);
+    if (e == ERR_OK)
+        e = store_seal(s, binding.bytes, sizeof binding.bytes, &plain, &sealed);
+    if (e == ERR_OK)
+        e = store_prepare(s, "INSERT INTO parts VALUES(?, ?, ?, ?)", &statement);
+    if (e == ERR_OK) {
+        sqlite3_bind_blob(statement, 1, id, UPLOAD_ID_SIZE, SQLITE_STATIC);
+        sqlite3_bind_int64(statement, 2, (sqlite3_int64)first);
+        sqlite3_bind_int64(statement, 3, (sqlite3_int64)n);
+        sqlite3_bind_blob64(statement, 4, sealed.data, sealed.size, SQLITE_STATIC);
+        e = store_finish(s, statement);
+    }
+    bytes_clear(&plain);
+    bytes_clear(&sealed);
+    return e;
+}
+
+/* All parts of an upload, one after another. */
+static enum err join_parts(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], struct bytes *vector)
+{
+    sqlite3_stmt *row;
+    enum err e = ERR_OK;
+    int result = SQLITE_ROW;
+    TRY(store_prepare(s, "SELECT first, sealed FROM parts WHERE id = ? ORDER BY first", &row));
+    sqlite3_bind_blob(row, 1, id, UPLOAD_ID_SIZE, SQLITE_STATIC);
+    while (e == ERR_OK && (result = sqlite3_step(row)) == SQLITE_ROW) {
+        const struct part_binding binding = bind_part(id, (uint64_t)sqlite3_column_int64(row, 0));
+        struct bytes plain = {0};
+        e = store_unseal(s, binding.bytes, sizeof binding.bytes, sqlite3_column_blob(row, 1),
+                         (size_t)sqlite3_column_bytes(row, 1), &plain);
+        bytes_put(vector, plain.data, plain.size);
+        bytes_clear(&plain);
+        if (e == ERR_OK)
+            e = bytes_ok(vector);
+    }
+    if (e == ERR_OK && result != SQLITE_DONE)
+        e = store_failed(s, "read");
+    sqlite3_finalize(row);
+    return e;
+}
+
+static enum err drop_parts(struct store *s, const uint8_t id[UPLOAD_ID_SIZE])
+{
+    sqlite3_stmt *statement;
+    TRY(store_prepare(s, "DELETE FROM parts WHERE id = ?", &statement));
+    sqlite3_bind_blob(statement, 1, id, UPLOAD_ID_SIZE, SQLITE_STATIC);
+    return store_finish(s, statement);
+}
+
+/* The last part has come: the parts become the vector, if that is what was committed to. */
+static enum err complete_parts(struct store *s, struct upload *u, uint64_t *held, bool *complete)
+{
+    enum err e = join_parts(s, u->id, &u->vector);
+    u->has[1] = true;
+    if (e == ERR_OK)
+        e = upload_check(u, s->index, s->study->terms.digest);
+    if (e == ERR_OK || e == ERR_DATA)
+        TRY(drop_parts(s, u->id));
+    if (e == ERR_DATA)
+        *held = 0;
+    if (e == ERR_OK)
+        e = write_upload(s, u);
+    *complete = e == ERR_OK;
+    return e;
+}
+
+/* `u` is the upload as it is here, without its vector. */
+static enum err put_part(struct store *s, struct upload *u, uint64_t first, const void *p, size_t n,
+                         uint64_t *held, bool *complete)
+{
+    uint64_t total = study_form_bytes(s->study, u->owner, u->form);
+    TRY(bytes_held(s, u->id, held));
+    if (first != *held)
+        return ERR_AGAIN;
+    if (n == 0 || n > total - first)
+        return ERR_FORMAT;
+    TRY(write_part(s, u->id, first, p, n));
+    *held += n;
+    return *held == total ? complete_parts(s, u, held, complete) : ERR_OK;
+}
+
+/* What ERR_DATA did (the parts are gone) is to stay. */
+static enum err put_part_of(struct store *s, uint32_t owner, const uint8_t id[UPLOAD_ID_SIZE],
+                            uint64_t first, const void *p, size_t n, uint64_t *held, bool *complete)
+{
+    struct upload u;
+    bool found;
+    enum err e, kept;
+    TRY(find(s, by_id, id, &u, &found));
+    if (!found || u.owner != owner || s->index != 1) {
+        if (found)
+            upload_clear(&u);
+        return ERR_AGAIN;
+    }
+    *complete = u.has[1];
+    *held = u.vector.size;
+    e = store_savepoint(s);
+    if (e == ERR_OK && !u.has[1]) {
+        e = put_part(s, &u, first, p, n, held, complete);
+        kept = store_savepoint_end(s, e == ERR_DATA ? ERR_OK : e);
+        e = kept != ERR_OK ? kept : e;
+    } else if (e == ERR_OK)
+        e = store_savepoint_end(s, ERR_OK);
+    upload_clear(&u);
+    return e;
+}
+
+enum err store_put_part(struct store *store, uint32_t owner, const uint8_t id[UPLOAD_ID_SIZE],
+                        uint64_t first, const void *p, size_t n, uint64_t *held, bool *complete)
+{
+    enum err e;
+    *held = 0;
+    *complete = false;
+    pthread_mutex_lock(&store->lock);
+    e = put_part_of(store, owner, id, first, p, n, held, complete);
+    pthread_mutex_unlock(&store->lock);
+    return e;
+}
+
+/* --- withdrawing, and what is here --------------------------------------------------------------- */
+
+static enum err withdraw(struct store *s, uint32_t owner)
+{
+    enum err e = owner_is_free(s, owner);
+    if (e != ERR_REFUSED)
+        return e;
+    TRY(changeable(s));
+    TRY(execute_for(s,
+                    "INSERT OR REPLACE INTO withdrawn SELECT owner, digest, unixepoch() FROM"
+                    " uploads WHERE owner = ?",
+                    owner));
+    return delete_of(s, owner);
+}
+
+enum err store_withdraw(struct store *store, uint32_t owner)
+{
+    enum err e;
+    pthread_mutex_lock(&store->lock);
+    e = store_savepoint(store);
+    if (e == ERR_OK)
+        e = store_savepoint_end(store, withdraw(store, owner));
+    pthread_mutex_unlock(&store->lock);
+    return e;
+}
+
+void store_use(struct store *store, bool in_use)
+{
+    pthread_mutex_lock(&store->lock);
+    store->in_use = in_use;
+    pthread_mutex_unlock(&store->lock);
+}
+
+static const char entries_sql[] =
+    "SELECT owner, CASE complete WHEN 1 THEN 2 ELSE 1 END, digest, at,"
+    "  (SELECT COALESCE(SUM(size), 0) FROM parts WHERE parts.id = uploads.id)"
+    " FROM uploads WHERE owner >= ?1 AND owner <= ?2"
+    " UNION ALL SELECT owner, 3, digest, at, 0 FROM withdrawn"
+    " WHERE owner >= ?1 AND owner <= ?2";
+
+/* entries[0] is of the owner `first`. */
+static enum err read_entries(struct store *s, uint32_t first, uint32_t last,
+                             struct store_hold *entries)
+{
+    sqlite3_stmt *row;
+    enum err e = ERR_OK;
+    int result = SQLITE_ROW;
+    memset(entries, 0, (size_t)(last - first + 1) * sizeof *entries);
+    TRY(store_prepare(s, entries_sql, &row));
+    sqlite3_bind_int64(row, 1, first);
+    sqlite3_bind_int64(row, 2, last);
+    while (e == ERR_OK && (result = sqlite3_step(row)) == SQLITE_ROW) {
+        struct store_hold *entry = &entries[sqlite3_column_int64(row, 0) - first];
+        entry->state = (enum store_state)sqlite3_column_int(row, 1);
+        entry->time = sqlite3_column_int64(row, 3);
+        entry->held = (uint64_t)sqlite3_column_int64(row, 4);
+        e = store_column(row, 2, entry->digest, 32);
+    }
+    if (e == ERR_OK && result != SQLITE_DONE)
+        e = store_failed(s, "read");
+    sqlite3_finalize(row);
+    return e;
+}
+
+enum err store_hold_of(struct store *store, uint32_t owner, struct store_hold *entry)
+{
+    enum err e;
+    pthread_mutex_lock(&store->lock);
+    e = read_entries(store, owner, owner, entry);
+    pthread_mutex_unlock(&store->lock);
+    return e;
+}
+
+enum err store_holds(struct store *store, struct store_hold *entries)
+{
+    enum err e;
+    pthread_mutex_lock(&store->lock);
+    e = read_entries(store, 0, (uint32_t)store->study->owners - 1, entries);
+    pthread_mutex_unlock(&store->lock);
+    return e;
+}
+
+enum err store_owner_of(struct store *store, const uint8_t id[UPLOAD_ID_SIZE], uint32_t *owner)
+{
+    sqlite3_stmt *row;
+    enum err e;
+    pthread_mutex_lock(&store->lock);
+    e = store_prepare(store, "SELECT owner FROM uploads WHERE id = ?", &row);
+    if (e == ERR_OK) {
+        sqlite3_bind_blob(row, 1, id, UPLOAD_ID_SIZE, SQLITE_STATIC);
+        if (sqlite3_step(row) == SQLITE_ROW)
+            *owner = (uint32_t)sqlite3_column_int64(row, 0);
+        else
+            e = ERR_AGAIN;
+        sqlite3_finalize(row);
+    }
     pthread_mutex_unlock(&store->lock);
     return e;
 }

@@ -162,7 +162,7 @@ static enum err read_component(struct upload *u, unsigned index, unsigned slot, 
     uint8_t present = reader_u8(in);
     size_t n;
     const uint8_t *vector;
-    if (present > 1 || (present == 0 && sent_along(index, slot)))
+    if (present > 1 || (present == 0 && (index + slot) % 3 != 2))
         return ERR_FORMAT;
     u->has[slot] = present;
     if (!present)

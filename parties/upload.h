@@ -6,6 +6,8 @@
  *   owner -> server 2   id, form, commitments, salts 2 and 0, seed 0
  *   server 1 -> 2       id, the vector
  *
+ * A long vector comes to server 1 after the rest, in parts (MESSAGE_PART), so that a cut upload goes on where it ended.
+ *
  * Component c is committed to by SHA-256("trefoil-c" || terms digest || id || c || salt_c || component),
  * each field length-prefixed, and salt_c is known to the two holders of c alone: each server checks its two
  * components against the commitments, and the servers compare commitments before they compute. So a client that
@@ -33,7 +35,7 @@ struct upload {
     uint8_t form;   /* UPLOAD_RECORDS, or answers of so many bits a cell */
     uint8_t commitment[3][UPLOAD_COMMITMENT_SIZE];
     uint8_t salt[2][UPLOAD_SALT_SIZE]; /* of components index and index + 1 */
-    bool has[2]; /* component present: server 2 gets its vector from server 1 */
+    bool has[2]; /* component present: the vector may come later */
     uint8_t seed[2][ANSWERS_SEED_SIZE]; /* where the component is a seed */
     struct bytes vector;                /* where it is component 2 */
 };

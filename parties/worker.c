@@ -74,6 +74,7 @@ static void close_session(struct worker *w)
     net_free(&w->net);
     session_free(&w->session);
     bytes_clear(&w->play.upload_ids);
+    store_use(w->o.store, false);
 }
 
 /* propose: the message that called us, NULL at server 0 */
@@ -185,7 +186,9 @@ static enum err load_uploads(struct worker *w)
 {
     struct upload *uploads = NULL;
     size_t count = 0, held;
-    enum err e = store_uploads(w->o.store, &uploads, &count);
+    enum err e;
+    store_use(w->o.store, true); /* until the session ends nothing is withdrawn or replaced */
+    e = store_uploads(w->o.store, &uploads, &count);
     held = count;
     if (e == ERR_OK)
         e = keep_those_of_run(w, uploads, &count);

@@ -82,9 +82,9 @@ static void uploads_come_back(void **state)
             first.has[0] = false; /* the vector comes from server 1 */
         if (i == 2)
             assert_int_equal(store_put_vector(b.store[i], first.id, "x", 1, &complete), ERR_AGAIN);
-        assert_int_equal(store_put(b.store[i], &first, &complete), ERR_OK);
+        assert_int_equal(store_put(b.store[i], &first, false, &complete), ERR_OK);
         assert_int_equal(complete, i != 2);
-        assert_int_equal(store_put(b.store[i], &first, &complete), ERR_OK); /* again */
+        assert_int_equal(store_put(b.store[i], &first, false, &complete), ERR_OK); /* again */
         if (i == 2) {
             struct bytes wrong = {0};
             assert_int_equal(store_owners(b.store[i], has), ERR_OK);
@@ -126,13 +126,13 @@ static void one_upload_an_owner_and_no_other_words(void **state)
     bool complete;
     (void)state;
     bench_new(&b);
-    assert_int_equal(store_put(b.store[0], &b.parts[0], &complete), ERR_OK);
+    assert_int_equal(store_put(b.store[0], &b.parts[0], false, &complete), ERR_OK);
     other = b.parts[0];
     other.id[0] ^= 1;
-    assert_int_equal(store_put(b.store[0], &other, &complete), ERR_REFUSED);
+    assert_int_equal(store_put(b.store[0], &other, false, &complete), ERR_REFUSED);
     other.id[0] ^= 1;
     other.commitment[2][0] ^= 1;
-    assert_int_equal(store_put(b.store[0], &other, &complete), ERR_DATA);
+    assert_int_equal(store_put(b.store[0], &other, false, &complete), ERR_DATA);
     bench_free(&b);
 }
 
@@ -150,8 +150,8 @@ static void a_batch_is_kept_whole_or_not_at_all(void **state)
     other.vector.size = study_form_bytes(b.s.study, other.owner, other.form);
     for (int lost = 1; lost >= 0; lost--) {
         assert_int_equal(store_batch(b.store[1]), ERR_OK);
-        assert_int_equal(store_put(b.store[1], &b.parts[1], &complete), ERR_OK);
-        assert_int_equal(store_put(b.store[1], &other, &complete), ERR_OK);
+        assert_int_equal(store_put(b.store[1], &b.parts[1], false, &complete), ERR_OK);
+        assert_int_equal(store_put(b.store[1], &other, false, &complete), ERR_OK);
         assert_int_equal(store_batch_end(b.store[1], lost ? ERR_SYSTEM : ERR_OK),
                          lost ? ERR_SYSTEM : ERR_OK);
         assert_int_equal(store_owners(b.store[1], has), ERR_OK);
@@ -164,84 +164,6 @@ static void a_batch_is_kept_whole_or_not_at_all(void **state)
     }
     bench_free(&b);
 }
-
-static void a_folder_belongs_to_one_server_and_study(void **state)
-{
-    struct bench b;
-    struct store *store = NULL;
-    char path[SUPPORT_PATH];
-    bool complete;
-    (void)state;
-    bench_new(&b);
-    support_study_file(&b.s, "server0", path);
-    store_close(&b.store[0]);
-    assert_int_equal(store_open(&store, path, b.s.study, b.server[1], 1, &quiet), ERR_MISMATCH);
-    assert_null(store);
-    /* terms are frozen with the first upload */
-    b.s.study->terms.digest[6] ^= 1;
-    assert_int_equal(open_store(&b, 0), ERR_OK);
-    store_close(&b.store[0]);
-    b.s.study->terms.digest[6] ^= 1;
-    assert_int_equal(open_store(&b, 0), ERR_OK);
-    assert_int_equal(store_put(b.store[0], &b.parts[0], &complete), ERR_OK);
-    store_close(&b.store[0]);
-    b.s.study->terms.digest[5] ^= 1;
-    assert_int_equal(open_store(&b, 0), ERR_MISMATCH);
-    b.s.study->terms.digest[5] ^= 1;
-    assert_int_equal(open_store(&b, 0), ERR_OK);
-    /* and to one process at a time */
-    assert_int_equal(store_open(&store, path, b.s.study, b.server[0], 0, &quiet), ERR_SYSTEM);
-    bench_free(&b);
-}
-
-/* Runs SQL on a closed store's file, as another program would. */
-static void execute_on(struct bench *b, const char *server, const char *sql)
-{
-    char path[SUPPORT_PATH], folder[SUPPORT_PATH - 16];
-    sqlite3 *db;
-    support_study_file(&b->s, server, path);
-    memcpy(folder, path, sizeof folder);
-    snprintf(path, sizeof path, "%s/store.sqlite", folder);
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-    sqlite3_close(db);
-}
-
-/* As stores were before they had versions. */
-static const char before_versions[] =
-    "DROP INDEX unforwarded; DROP INDEX complete; DROP TABLE rounds; DROP TABLE ledger;"
-    "CREATE TABLE ledger(number INTEGER PRIMARY KEY, request BLOB NOT NULL,"
-    "  tape BLOB NOT NULL, gauss_from INTEGER NOT NULL, gauss_count INTEGER NOT NULL,"
-    "  gumbel_from INTEGER NOT NULL, gumbel_count INTEGER NOT NULL, ledger TEXT NOT NULL,"
-    "  head BLOB NOT NULL) STRICT;"
-    "PRAGMA user_version = 0";
-
-static void a_store_of_a_later_program_is_refused_and_an_older_one_migrated(void **state)
-{
-    struct bench b;
-    bool complete, has[2];
-    (void)state;
-    bench_new(&b);
-    assert_int_equal(store_put(b.store[0], &b.parts[0], &complete), ERR_OK);
-    store_close(&b.store[0]);
-    execute_on(&b, "server0", "PRAGMA user_version = 1000");
-    assert_int_equal(open_store(&b, 0), ERR_MISMATCH);
-    assert_null(b.store[0]);
-    execute_on(&b, "server0", before_versions);
-    execute_on(&b, "server0", "INSERT INTO about VALUES('format version', x'31')");
-    assert_int_equal(open_store(&b, 0), ERR_OK);
-    assert_int_equal(store_owners(b.store[0], has), ERR_OK);
-    assert_true(has[1]);
-    store_close(&b.store[0]);
-    /* debits of the old kind must not be forgotten */
-    execute_on(&b, "server0", before_versions);
-    execute_on(&b, "server0",
-               "INSERT INTO ledger VALUES(1, x'01', x'02', 0, 1, 0, 1, 'text', x'03')");
-    assert_int_equal(open_store(&b, 0), ERR_SYSTEM);
-    bench_free(&b);
-}
-
-/* --- the ledger ---------------------------------------------------------------------------------- */
 
 static const struct ledger_limits limits = {.rho = 100, .rows_per_person = 1};
 
@@ -297,6 +219,218 @@ static void debit_times(struct bench *b, unsigned server, unsigned from, unsigne
         assert_int_equal(debit(b->store[server], &r, i + 1), ERR_OK);
     }
 }
+
+static struct store_hold entry_of(struct bench *b, unsigned server)
+{
+    struct store_hold entries[2];
+    assert_int_equal(store_holds(b->store[server], entries), ERR_OK);
+    assert_int_equal(entries[0].state, STORE_NOTHING);
+    return entries[1];
+}
+
+/* A long vector comes in parts, in order; a restart forgets none; what does not fit begins anew. */
+static void a_vector_may_come_in_parts(void **state)
+{
+    struct bench b;
+    struct upload head, back = {0};
+    const uint8_t *p;
+    size_t n;
+    uint64_t held;
+    bool complete, found;
+    const uint8_t first_id[UPLOAD_ID_SIZE] = {0};
+    (void)state;
+    bench_new(&b);
+    head = b.parts[1];
+    head.has[1] = false;
+    p = b.parts[1].vector.data;
+    n = b.parts[1].vector.size;
+    assert_int_equal(store_put_part(b.store[1], 1, head.id, 0, p, 5, &held, &complete), ERR_AGAIN);
+    assert_int_equal(store_put(b.store[1], &head, false, &complete), ERR_OK);
+    assert_false(complete);
+    for (unsigned round = 0; round < 2; round++) {
+        struct bytes wrong = {0};
+        assert_int_equal(store_put_part(b.store[1], 1, head.id, 0, p, 5, &held, &complete), ERR_OK);
+        assert_true(held == 5 && !complete);
+        /* again, with a gap, another's, too long, empty */
+        assert_int_equal(store_put_part(b.store[1], 1, head.id, 0, p, 5, &held, &complete),
+                         ERR_AGAIN);
+        assert_int_equal(store_put_part(b.store[1], 1, head.id, 6, p, 5, &held, &complete),
+                         ERR_AGAIN);
+        assert_true(held == 5);
+        assert_int_equal(store_put_part(b.store[1], 0, head.id, 5, p, 5, &held, &complete),
+                         ERR_AGAIN);
+        assert_int_equal(store_put_part(b.store[1], 1, head.id, 5, p, n, &held, &complete),
+                         ERR_FORMAT);
+        assert_int_equal(store_put_part(b.store[1], 1, head.id, 5, p, 0, &held, &complete),
+                         ERR_FORMAT);
+        assert_int_equal(entry_of(&b, 1).state, STORE_INCOMPLETE);
+        assert_true(entry_of(&b, 1).held == 5);
+        store_close(&b.store[1]);
+        assert_int_equal(open_store(&b, 1), ERR_OK);
+        assert_int_equal(store_unforwarded(b.store[1], first_id, &back, &found), ERR_OK);
+        assert_false(found);
+        if (round == 1)
+            break;
+        bytes_put(&wrong, p + 5, n - 5);
+        wrong.data[0] ^= 1;
+        assert_int_equal(
+            store_put_part(b.store[1], 1, head.id, 5, wrong.data, wrong.size, &held, &complete),
+            ERR_DATA);
+        assert_true(held == 0 && !complete && entry_of(&b, 1).held == 0);
+        bytes_clear(&wrong);
+    }
+    assert_int_equal(store_put_part(b.store[1], 1, head.id, 5, p + 5, n - 5, &held, &complete),
+                     ERR_OK);
+    assert_true(complete && held == n);
+    assert_int_equal(store_put_part(b.store[1], 1, head.id, 0, p, 5, &held, &complete), ERR_OK);
+    assert_true(complete && held == n);
+    assert_int_equal(store_unforwarded(b.store[1], first_id, &back, &found), ERR_OK);
+    assert_true(found);
+    assert_int_equal(back.vector.size, n);
+    assert_memory_equal(back.vector.data, p, n);
+    upload_clear(&back);
+    bench_free(&b);
+}
+
+static void an_upload_is_replaced_or_withdrawn_until_it_is_counted(void **state)
+{
+    struct bench b;
+    struct upload other[3];
+    struct bytes packed = {0};
+    struct store_hold before, after;
+    struct upload *list = NULL;
+    size_t count;
+    bool complete;
+    (void)state;
+    bench_new(&b);
+    bytes_extend(&packed, study_upload_bytes(b.s.study, 1));
+    packed.data[4] = 9;
+    assert_int_equal(upload_make(other, b.owner, b.s.study->terms.digest,
+                                 study_upload_form(b.s.study, 1), &packed),
+                     ERR_OK);
+    other[0].owner = 1;
+    assert_int_equal(store_withdraw(b.store[0], 1), ERR_OK); /* nothing is there: fine */
+    assert_int_equal(entry_of(&b, 0).state, STORE_NOTHING);
+    assert_int_equal(store_put(b.store[0], &b.parts[0], true, &complete), ERR_OK);
+    before = entry_of(&b, 0);
+    assert_int_equal(before.state, STORE_COMPLETE);
+    assert_int_equal(store_put(b.store[0], &other[0], false, &complete), ERR_REFUSED);
+
+    /* while a session counts it, it stays */
+    store_use(b.store[0], true);
+    assert_int_equal(store_put(b.store[0], &other[0], true, &complete), ERR_MISUSE);
+    assert_int_equal(store_withdraw(b.store[0], 1), ERR_MISUSE);
+    assert_int_equal(store_put(b.store[0], &b.parts[0], true, &complete), ERR_OK); /* the same */
+    store_use(b.store[0], false);
+
+    assert_int_equal(store_put(b.store[0], &other[0], true, &complete), ERR_OK);
+    after = entry_of(&b, 0);
+    assert_int_equal(after.state, STORE_COMPLETE);
+    assert_memory_not_equal(after.digest, before.digest, 32);
+    assert_int_equal(store_uploads(b.store[0], &list, &count), ERR_OK);
+    assert_int_equal(count, 1);
+    assert_memory_equal(list[0].id, other[0].id, UPLOAD_ID_SIZE);
+    upload_clear(&list[0]);
+    memory_free(&list);
+
+    assert_int_equal(store_withdraw(b.store[0], 1), ERR_OK);
+    assert_int_equal(store_withdraw(b.store[0], 1), ERR_OK); /* again is fine */
+    before = entry_of(&b, 0);
+    assert_int_equal(before.state, STORE_WITHDRAWN);
+    assert_memory_equal(before.digest, after.digest, 32);
+    assert_int_equal(store_uploads(b.store[0], &list, &count), ERR_OK);
+    assert_int_equal(count, 0);
+    memory_free(&list);
+    /* and it may come again, until there is a debit */
+    assert_int_equal(store_put(b.store[0], &b.parts[0], false, &complete), ERR_OK);
+    assert_int_equal(entry_of(&b, 0).state, STORE_COMPLETE);
+    debit_times(&b, 0, 0, 1);
+    assert_int_equal(store_put(b.store[0], &other[0], true, &complete), ERR_MISUSE);
+    assert_int_equal(store_withdraw(b.store[0], 1), ERR_MISUSE);
+    for (unsigned i = 0; i < 3; i++)
+        upload_clear(&other[i]);
+    bytes_clear(&packed);
+    bench_free(&b);
+}
+
+static void a_folder_belongs_to_one_server_and_study(void **state)
+{
+    struct bench b;
+    struct store *store = NULL;
+    char path[SUPPORT_PATH];
+    bool complete;
+    (void)state;
+    bench_new(&b);
+    support_study_file(&b.s, "server0", path);
+    store_close(&b.store[0]);
+    assert_int_equal(store_open(&store, path, b.s.study, b.server[1], 1, &quiet), ERR_MISMATCH);
+    assert_null(store);
+    /* terms are frozen with the first upload */
+    b.s.study->terms.digest[6] ^= 1;
+    assert_int_equal(open_store(&b, 0), ERR_OK);
+    store_close(&b.store[0]);
+    b.s.study->terms.digest[6] ^= 1;
+    assert_int_equal(open_store(&b, 0), ERR_OK);
+    assert_int_equal(store_put(b.store[0], &b.parts[0], false, &complete), ERR_OK);
+    store_close(&b.store[0]);
+    b.s.study->terms.digest[5] ^= 1;
+    assert_int_equal(open_store(&b, 0), ERR_MISMATCH);
+    b.s.study->terms.digest[5] ^= 1;
+    assert_int_equal(open_store(&b, 0), ERR_OK);
+    /* and to one process at a time */
+    assert_int_equal(store_open(&store, path, b.s.study, b.server[0], 0, &quiet), ERR_SYSTEM);
+    bench_free(&b);
+}
+
+/* Runs SQL on a closed store's file, as another program would. */
+static void execute_on(struct bench *b, const char *server, const char *sql)
+{
+    char path[SUPPORT_PATH], folder[SUPPORT_PATH - 16];
+    sqlite3 *db;
+    support_study_file(&b->s, server, path);
+    memcpy(folder, path, sizeof folder);
+    snprintf(path, sizeof path, "%s/store.sqlite", folder);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+/* As stores were before they had versions. */
+static const char before_versions[] =
+    "DROP INDEX unforwarded; DROP INDEX complete; DROP TABLE rounds; DROP TABLE ledger;"
+    "DROP TABLE parts; DROP TABLE withdrawn; ALTER TABLE uploads DROP COLUMN at;"
+    "CREATE TABLE ledger(number INTEGER PRIMARY KEY, request BLOB NOT NULL,"
+    "  tape BLOB NOT NULL, gauss_from INTEGER NOT NULL, gauss_count INTEGER NOT NULL,"
+    "  gumbel_from INTEGER NOT NULL, gumbel_count INTEGER NOT NULL, ledger TEXT NOT NULL,"
+    "  head BLOB NOT NULL) STRICT;"
+    "PRAGMA user_version = 0";
+
+static void a_store_of_a_later_program_is_refused_and_an_older_one_migrated(void **state)
+{
+    struct bench b;
+    bool complete, has[2];
+    (void)state;
+    bench_new(&b);
+    assert_int_equal(store_put(b.store[0], &b.parts[0], false, &complete), ERR_OK);
+    store_close(&b.store[0]);
+    execute_on(&b, "server0", "PRAGMA user_version = 1000");
+    assert_int_equal(open_store(&b, 0), ERR_MISMATCH);
+    assert_null(b.store[0]);
+    execute_on(&b, "server0", before_versions);
+    execute_on(&b, "server0", "INSERT INTO about VALUES('format version', x'31')");
+    assert_int_equal(open_store(&b, 0), ERR_OK);
+    assert_int_equal(store_owners(b.store[0], has), ERR_OK);
+    assert_true(has[1]);
+    store_close(&b.store[0]);
+    /* debits of the old kind must not be forgotten */
+    execute_on(&b, "server0", before_versions);
+    execute_on(&b, "server0",
+               "INSERT INTO ledger VALUES(1, x'01', x'02', 0, 1, 0, 1, 'text', x'03')");
+    assert_int_equal(open_store(&b, 0), ERR_SYSTEM);
+    bench_free(&b);
+}
+
+/* --- the ledger ---------------------------------------------------------------------------------- */
 
 struct meeting {
     struct bench *b;
@@ -590,6 +724,8 @@ int main(void)
         cmocka_unit_test(uploads_come_back),
         cmocka_unit_test(one_upload_an_owner_and_no_other_words),
         cmocka_unit_test(a_batch_is_kept_whole_or_not_at_all),
+        cmocka_unit_test(a_vector_may_come_in_parts),
+        cmocka_unit_test(an_upload_is_replaced_or_withdrawn_until_it_is_counted),
         cmocka_unit_test(a_folder_belongs_to_one_server_and_study),
         cmocka_unit_test(a_store_of_a_later_program_is_refused_and_an_older_one_migrated),
         cmocka_unit_test(a_debit_that_one_server_made_is_made_at_all),
