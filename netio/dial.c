@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "netio/socket.h"
 
+#include <stdio.h>
 #include <zmq.h>
 
 #define DEPTH 16
@@ -10,6 +11,7 @@
 struct dial {
     struct log *log;
     void *socket;
+    void *monitor; /* PAIR: the breaks of the connection; NULL unless they are watched */
     char *endpoint;
     uint64_t sent, received;
 };
@@ -51,10 +53,37 @@ void dial_free(struct dial **dial)
 {
     if (*dial == NULL)
         return;
+    if ((*dial)->monitor != NULL) {
+        zmq_socket_monitor((*dial)->socket, NULL, 0);
+        zmq_close((*dial)->monitor);
+    }
     if ((*dial)->socket != NULL)
         zmq_close((*dial)->socket);
     memory_free(&(*dial)->endpoint);
     memory_free(dial);
+}
+
+enum err dial_watch(struct dial *d, struct netio *netio)
+{
+    struct socket_options so = {.type = ZMQ_PAIR};
+    char name[40];
+    enum err e;
+
+    snprintf(name, sizeof name, "inproc://dial-%p", (void *)d);
+    if (zmq_socket_monitor(d->socket, name, ZMQ_EVENT_DISCONNECTED) != 0)
+        return ERR_SYSTEM;
+    d->monitor = socket_new(netio_zmq(netio), &so, d->log, &e);
+    return e == ERR_OK ? socket_dial(d->monitor, name, d->log) : e;
+}
+
+/* Whether the connection broke since the last call. Events come in two frames; only breaks come at all. */
+static bool broke(struct dial *d)
+{
+    bool any = false;
+    char frame[256];
+    while (d->monitor != NULL && zmq_recv(d->monitor, frame, sizeof frame, ZMQ_DONTWAIT) >= 0)
+        any = true;
+    return any;
 }
 
 enum err dial_send(struct dial *d, const void *p, size_t n, int64_t deadline)
@@ -63,6 +92,7 @@ enum err dial_send(struct dial *d, const void *p, size_t n, int64_t deadline)
     enum err e = ERR_AGAIN;
 
     while (e == ERR_AGAIN) {
+        (void)broke(d); /* what broke before is no matter */
         if (socket_writable(d->socket))
             e = socket_send(d->socket, p, n, NULL, 0, false);
         else if ((e = socket_wait(&w, 1, deadline)) == ERR_OK)
@@ -80,11 +110,20 @@ enum err dial_send(struct dial *d, const void *p, size_t n, int64_t deadline)
 
 enum err dial_receive(struct dial *d, struct bytes *message, int64_t deadline)
 {
-    const struct socket_wait w = {.socket = d->socket, .readable = true};
+    const struct socket_wait w[] = {{.socket = d->socket, .readable = true},
+                                    {.socket = d->monitor, .readable = true}};
     enum err e;
 
-    while ((e = socket_receive(d->socket, message, d->endpoint, d->log)) == ERR_AGAIN)
-        TRY(socket_wait(&w, 1, deadline));
+    while ((e = socket_receive(d->socket, message, d->endpoint, d->log)) == ERR_AGAIN) {
+        TRY(socket_wait(w, d->monitor != NULL ? 2 : 1, deadline));
+        if (broke(d) &&
+            (e = socket_receive(d->socket, message, d->endpoint, d->log)) == ERR_AGAIN) {
+            log_error(d->log, "the connection to %s broke", d->endpoint);
+            return ERR_PEER;
+        }
+        if (e != ERR_AGAIN)
+            break;
+    }
     if (e == ERR_OK)
         d->received += message->size;
     return e;

@@ -85,6 +85,11 @@ struct dial_options {
 
 enum err dial_new(struct dial **dial, const struct dial_options *o) MUST_CHECK;
 void dial_free(struct dial **dial);
+/*
+ * From now on dial_receive() is ERR_PEER when the connection breaks after the last dial_send(): the message or its
+ * answer is lost, and there is nothing to wait for. (ZeroMQ connects again by itself, but sends nothing twice.)
+ */
+enum err dial_watch(struct dial *dial, struct netio *netio) MUST_CHECK;
 /* ERR_TIMEOUT where the server does not answer, is unreachable or refuses our key. */
 enum err dial_send(struct dial *dial, const void *p, size_t n, int64_t deadline) MUST_CHECK;
 enum err dial_receive(struct dial *dial, struct bytes *message, int64_t deadline) MUST_CHECK;

@@ -1,11 +1,15 @@
 #include "parties/bounds.h"
 #include "parties/command.h"
 #include "parties/engine.h"
-#include "parties/keys.h"
-#include "parties/study.h"
+#include "parties/receipt.h"
+#include "parties/roster.h"
+#include "parties/words.h"
+
+#include <string.h>
 
 static const char help[] =
     "usage: trefoil check STUDY [--key FILE] [--fingerprint]\n"
+    "       trefoil check STUDY --receipt FILE\n"
     "\n"
     "Reads a study file and says in words what it means: who takes part and sees what, what is\n"
     "guaranteed and what is not, what it costs. Everybody should run it before sending anything, "
@@ -14,6 +18,8 @@ static const char help[] =
     "\n"
     "  --key FILE      also say what part the holder of this private key has\n"
     "  --fingerprint   print the fingerprint of the terms, nothing else\n"
+    "  --receipt FILE  verify what the three servers signed for an owner (trefoil share), nothing "
+    "else\n"
     "\n"
     "example:\n"
     "  trefoil check study.yaml --key hospital-a.key\n";
@@ -32,43 +38,99 @@ static enum err check_arithmetic(const struct study *study, double *rho, struct 
     return e;
 }
 
-static enum err check(const char *path, const char *key, bool fingerprint, struct log *log)
+struct wish {
+    const char *file, *key, *receipt;
+    bool fingerprint;
+};
+
+static void print_costs(const struct study *study, double rho)
 {
-    struct study *study = NULL;
+    char text[WORDS_SIZE];
+    uint64_t all = 0;
+    for (size_t i = 0; i < study->owners; i++)
+        all += study_upload_bytes(study, i);
+    printf("\nCosts: owners upload %s in all, each once; of the budget, which each server "
+           "enforces as\n  rho = %.9g of zero-concentrated differential privacy, a run takes all. "
+           "Its time and traffic:\n  trefoil plan.\n",
+           words_bytes(all, text), rho);
+}
+
+/* Why a key will not do what the study says that its holder does, if so. */
+static void warn_of_key(const struct study *study, const struct public_identity *me,
+                        struct log *log)
+{
+    size_t index;
+    for (enum role role = ROLE_SERVER; role <= ROLE_ANALYST; role++) {
+        const struct public_identity *key;
+        const char *name;
+        for (size_t i = 0; (key = roster_key(study, role, i, &name)) != NULL; i++)
+            if (memcmp(key->sign, me->sign, sizeof me->sign) == 0 &&
+                roster_find(study, me, role, &index, log) != ERR_OK)
+                return;
+    }
+}
+
+static enum err explain(const struct study *study, const char *key, struct log *log)
+{
     struct identity *me = NULL;
     double rho = 0;
-    enum err e = study_load(&study, path, log);
-    if (e == ERR_OK)
-        e = check_arithmetic(study, &rho, log);
-    if (e == ERR_OK && key != NULL)
-        e = identity_load(&me, key, log);
-    if (e == ERR_OK && fingerprint) {
-        char text[STUDY_FINGERPRINT_SIZE];
-        study_fingerprint(study, text);
-        puts(text);
-    } else if (e == ERR_OK) {
-        study_describe(stdout, study, me != NULL ? &me->public : NULL);
-        printf("\nEach server enforces this as rho = %.9g of zero-concentrated differential "
-               "privacy.\n",
-               rho);
-    }
+    TRY(check_arithmetic(study, &rho, log));
+    if (key != NULL)
+        TRY(identity_load(&me, key, log));
+    study_describe(stdout, study, me != NULL ? &me->public : NULL);
+    print_costs(study, rho);
+    putchar('\n');
+    roster_describe(stdout, study);
+    if (me != NULL)
+        warn_of_key(study, &me->public, log);
     identity_free(&me);
+    return roster_servers_current(study, log);
+}
+
+static enum err check_receipt(const struct study *study, const char *path, struct log *log)
+{
+    struct receipt receipt;
+    TRY(receipt_load(&receipt, study, path, log));
+    TRY(receipt_verify(study, &receipt, log));
+    receipt_describe(stdout, study, &receipt);
+    return ERR_OK;
+}
+
+static enum err check(const struct wish *w, struct log *log)
+{
+    struct study *study = NULL;
+    double rho;
+    enum err e = study_load(&study, w->file, log);
+    if (e == ERR_OK && w->receipt != NULL)
+        e = check_receipt(study, w->receipt, log);
+    else if (e == ERR_OK && w->fingerprint) {
+        char text[STUDY_FINGERPRINT_SIZE];
+        e = check_arithmetic(study, &rho, log);
+        study_fingerprint(study, text);
+        if (e == ERR_OK)
+            puts(text);
+    } else if (e == ERR_OK)
+        e = explain(study, w->key, log);
     study_free(&study);
     return e;
 }
 
 static int run(int argc, char **argv, struct log *log)
 {
-    const char *file = NULL, *key = NULL;
-    bool fingerprint = false;
+    struct wish w = {0};
     size_t given;
     const struct command_option options[] = {
-        {.name = "key", .value = &key},
-        {.name = "fingerprint", .flag = &fingerprint},
+        {.name = "key", .value = &w.key},
+        {.name = "receipt", .value = &w.receipt},
+        {.name = "fingerprint", .flag = &w.fingerprint},
     };
-    enum err e = command_options(argc, argv, options, 2, &file, 1, 1, &given, log);
+    enum err e = command_options(argc, argv, options, 3, &w.file, 1, 1, &given, log);
+    if (e == ERR_OK && w.receipt != NULL && (w.fingerprint || w.key != NULL)) {
+        log_error(log, "--receipt stands alone; leave --key and --fingerprint out");
+        e = ERR_USAGE;
+    }
     if (e == ERR_OK)
-        e = check(file, key, fingerprint, log);
+        e = check(&w, log);
     return command_end(e, log);
 }
 

@@ -1,10 +1,10 @@
 #include "aim/table.h"
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "parties/client.h"
 #include "parties/command.h"
+#include "parties/courier.h"
 #include "parties/pack.h"
+#include "parties/pin.h"
 #include "parties/roster.h"
 #include "parties/upload.h"
 #include "protocols/records.h"
@@ -14,32 +14,52 @@
 #include <string.h>
 
 static const char help[] =
-    "usage: trefoil share STUDY DATA.csv --key FILE [--as FORM] [--dry-run] [--delimiter C]\n"
-    "                     [--decimal C] [--person COLUMN] [--stats FILE]\n"
+    "usage: trefoil share STUDY DATA.csv --key FILE [--as FORM] [--person COLUMN] [--replace]\n"
+    "                     [--dry-run] [--fingerprint TERMS] [--receipt FILE] [--retries N]\n"
+    "                     [--delimiter C] [--decimal C] [--stats FILE]\n"
+    "       trefoil share STUDY --key FILE --status\n"
+    "       trefoil share STUDY --key FILE --withdraw [--receipt FILE] [--retries N]\n"
     "\n"
     "Sends an owner's rows, secret-shared, to the three servers: none of them learns anything of "
     "the\n"
     "data. They go as counts in the study's marginals or as padded records, whichever is smaller,\n"
-    "unless the study or --as says otherwise.\n"
+    "unless the study or --as says otherwise. All three servers sign that they hold the upload.\n"
     "Running it again with the same data is safe: it sends the same upload, which counts once, so "
     "a\n"
-    "cut upload is resumed by repeating the command.\n"
+    "cut upload goes on where it ended. Until a run begins it may be replaced or withdrawn.\n"
     "\n"
     "  --key FILE       this owner's private key; its public half stands in the study\n"
     "  --as FORM        answers (counts), records, or auto, which is the default; records may "
     "always\n"
     "                   take the place of answers, answers only where the study says as: answers\n"
-    "  --dry-run        say what would be sent to whom, and send nothing\n"
-    "  --delimiter C, --decimal C    of the CSV file, instead of a comma and a point\n"
     "  --person COLUMN  says whose a row is: refuse if somebody has more rows than the study's\n"
     "                   rows_per_person. The column stays here; a person's rows at other owners\n"
     "                   count too, and cannot be seen\n"
+    "  --replace        put these data in the place of what was uploaded before\n"
+    "  --dry-run        say what would be sent to whom, and send nothing\n"
+    "  --fingerprint TERMS   refuse unless these are the study's terms. Without it the terms are\n"
+    "                   remembered beside the key the first time, and must stay the same\n"
+    "  --receipt FILE   where the servers' signatures go; default: beside the key, with the "
+    "study's\n"
+    "                   name. `trefoil check STUDY --receipt FILE` verifies it\n"
+    "  --retries N      how often a server that fails is tried again, after longer and longer "
+    "pauses;\n"
+    "                   default 6, half a minute in all\n"
+    "  --status         send nothing; say which uploads the servers hold, and what waits\n"
+    "  --withdraw       have the servers delete what this owner uploaded\n"
+    "  --delimiter C, --decimal C    of the CSV file, instead of a comma and a point\n"
     "  --stats FILE     write what was sent as JSON\n"
     "\n"
     "example:\n"
     "  trefoil share study.yaml patients.csv --key hospital-a.key\n";
 
 struct share {
+    /* what was asked for */
+    const char *study_path, *data, *key, *as, *person, *fingerprint, *receipt_path, *stats;
+    bool dry_run, replace, status, withdraw;
+    unsigned retries;
+    struct table_csv_options csv;
+
     struct study *study;
     struct identity *me;
     size_t owner;
@@ -49,27 +69,32 @@ struct share {
     struct table *table;
     struct bytes packed; /* counts or records */
     struct upload parts[STUDY_SERVERS];
+    struct progress progress;
     uint64_t sent, received;
     struct log *log;
 };
 
-static enum err load(struct share *s, const char *study, const char *data, const char *key,
-                     struct table_csv_options options)
+static enum err load(struct share *s)
 {
-    TRY(study_load(&s->study, study, s->log));
-    TRY(identity_load(&s->me, key, s->log));
+    TRY(study_load(&s->study, s->study_path, s->log));
+    TRY(identity_load(&s->me, s->key, s->log));
     TRY(roster_find(s->study, &s->me->public, ROLE_OWNER, &s->owner, s->log));
     TRY(roster_check(s->study, s->log));
-    TRY(roster_servers_current(s->study, s->log));
-    options.max_rows = s->study->owner[s->owner].max_rows;
-    options.person_rows = s->study->rows_per_person;
+    return roster_servers_current(s->study, s->log);
+}
+
+static enum err load_data(struct share *s)
+{
+    s->csv.max_rows = s->study->owner[s->owner].max_rows;
+    s->csv.person_rows = s->study->rows_per_person;
     TRY(pack_domain(&s->columns, s->study, s->owner));
-    return table_read_csv(&s->table, s->columns, data, &options, s->log);
+    return table_read_csv(&s->table, s->columns, s->data, &s->csv, s->log);
 }
 
 /* auto: what the study bounds this owner by. */
-static enum err choose_form(struct share *s, const char *as)
+static enum err choose_form(struct share *s)
 {
+    const char *as = s->as;
     const struct study_owner *owner = &s->study->owner[s->owner];
     s->form = study_upload_form(s->study, s->owner);
     if (as != NULL && strcmp(as, "records") == 0)
@@ -99,7 +124,10 @@ static enum err choose_form(struct share *s, const char *as)
 static enum err make_parts(struct share *s)
 {
     TRY(pack_table(s->study, s->owner, s->form, s->table, &s->packed));
-    return upload_make(s->parts, s->me, s->study->terms.digest, s->form, &s->packed);
+    TRY(upload_make(s->parts, s->me, s->study->terms.digest, s->form, &s->packed));
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        s->parts[i].owner = (uint32_t)s->owner;
+    return ERR_OK;
 }
 
 /* Says if rows hold what the study calls impossible: the study or the table is wrong. */
@@ -138,9 +166,9 @@ static void say_persons(const struct share *s, const char *person)
         printf("Nobody has more than %u %s here, by the column %s, which is not sent.\n", most,
                rows, person);
     else
-        printf(
-            "It is taken for granted that nobody has more than %u %s; --person COLUMN checks it.\n",
-            most, rows);
+        printf("It is taken for granted that nobody has more than %u %s;\n--person COLUMN checks "
+               "it.\n",
+               most, rows);
     puts("Rows that a person has at other owners count too, and no owner can see those.");
 }
 
@@ -160,73 +188,125 @@ static void say(const struct share *s, const char *person)
             owner->name, s->table->rows, owner->columns, owner->pad_to, records);
     else if (s->form == UPLOAD_RECORDS)
         printf("%s: %zu rows, padded to %u, are sent as records: %" PRIu64
-               " bytes (counts in %" PRIu64 " cells would take %" PRIu64 ").\n",
+               " bytes\n(counts in %" PRIu64 " cells would take %" PRIu64 ").\n",
                owner->name, s->table->rows, owner->pad_to, records,
                s->study->workload->maximal_cells, answers);
     else
-        printf("%s: %zu rows (at most %u are allowed) are sent as counts in %" PRIu64
+        printf("%s: %zu rows (at most %u are allowed) are sent as counts\nin %" PRIu64
                " cells of %u bits: %" PRIu64 " bytes.\n",
                owner->name, s->table->rows, owner->max_rows, s->study->workload->maximal_cells,
                owner->bits, answers);
-    printf("server 0 (%s) gets two random seeds, server 1 (%s) a seed and the masked bytes,\n"
-           "server 2 (%s) a seed, and the masked bytes from server 1. No server can read any of\n"
-           "it; two servers together could. The size depends on max_rows, not on the data.\n"
+    printf("  server 0 (%s) gets two random seeds,\n"
+           "  server 1 (%s) a seed and the masked bytes,\n"
+           "  server 2 (%s) a seed, and from server 1 the masked bytes.\n"
+           "No server can read any of it; two servers together could. The size depends on\n"
+           "what the study says, not on the data.\n"
            "terms: %s\n",
            server[0].name, server[1].name, server[2].name, terms);
     say_persons(s, person);
 }
 
-static enum err message_for(const struct share *s, unsigned server, struct bytes *message)
+/* --- at the servers ------------------------------------------------------------------------------ */
+
+static enum err meet(struct share *s, struct courier **courier)
 {
-    bytes_put_u8(message, MESSAGE_UPLOAD);
-    bytes_put(message, s->study->terms.digest, 32);
-    return upload_write(&s->parts[server], server, false, message);
+    const struct courier_options o = {
+        .study = s->study,
+        .me = s->me,
+        .owner = (uint32_t)s->owner,
+        .retries = s->retries,
+        .progress = &s->progress,
+        .log = s->log,
+    };
+    s->progress = progress_start(stdout, s->study, 0);
+    s->log->before = progress_end;
+    s->log->self = &s->progress;
+    return courier_new(courier, &o);
 }
 
-static enum err send_to(struct share *s, struct netio *netio, unsigned server)
+static void part(struct share *s, struct courier **courier)
 {
-    int64_t deadline = clock_now_ms() +
-                       1000 * ((int64_t)s->study->connect_s + (int64_t)s->study->round_s);
-    struct dial *dial = NULL;
-    struct bytes message = {0};
-    struct reply reply = {0};
-    enum err e = client_dial(&dial, netio, s->study, s->me, server, s->log);
-    if (e == ERR_OK)
-        e = message_for(s, server, &message);
-    if (e == ERR_OK)
-        e = client_ask(dial, &message, &reply, deadline);
-    if (e == ERR_OK)
-        e = reply.status;
-    if (e != ERR_OK)
-        log_error(s->log,
-                  "server %u (%s): %s; what has been stored so far stays: run the command again",
-                  server, s->study->server[server].name,
-                  reply.text[0] != '\0' ? reply.text : error_text(e));
-    if (dial != NULL) {
-        s->sent += dial_sent(dial);
-        s->received += dial_received(dial);
+    progress_end(&s->progress);
+    s->log->before = NULL;
+    if (*courier != NULL) {
+        s->sent = courier_sent(*courier);
+        s->received = courier_received(*courier);
     }
-    dial_free(&dial);
-    bytes_clear(&message);
-    return e;
+    courier_free(courier);
 }
 
-/* Server 2 answers when server 1's forwarder has reached it, so server 1 comes before it. */
-static enum err send_all(struct share *s)
+static enum err keep_receipt(const struct share *s, const struct receipt *receipt)
 {
-    struct netio *netio = NULL;
-    enum err e = netio_new(&netio, s->log);
-    for (unsigned i = 0; e == ERR_OK && i < STUDY_SERVERS; i++)
-        e = send_to(s, netio, i);
-    netio_free(&netio);
+    char path[PIN_PATH], end[STUDY_NAME_SIZE + 16];
+    snprintf(end, sizeof end, ".%s.receipt", s->study->name);
+    TRY(pin_beside(s->key, end, path));
+    TRY(receipt_save(s->receipt_path != NULL ? s->receipt_path : path, s->study, receipt, s->log));
+    printf("their signatures are in %s\n", s->receipt_path != NULL ? s->receipt_path : path);
+    return ERR_OK;
+}
+
+/* Where the terms were given they need not be remembered. */
+static enum err remember_terms(const struct share *s, bool known)
+{
+    enum err e = known ? ERR_OK : pin_set(s->key, s->study, s->fingerprint != NULL ? NULL : s->log);
+    return s->fingerprint != NULL ? ERR_OK : e;
+}
+
+static enum err send_all(struct share *s, bool known)
+{
+    struct courier *courier = NULL;
+    struct receipt receipt;
+    enum err e;
+    e = meet(s, &courier);
+    if (e == ERR_OK)
+        e = courier_upload(courier, s->parts, s->replace, &receipt);
+    part(s, &courier);
+    if (e != ERR_MISMATCH) /* terms that no server knows are not worth remembering */
+        TRY(remember_terms(s, known));
     if (e == ERR_OK)
         printf("all three servers have stored the upload: %" PRIu64 " bytes sent, %" PRIu64
                " received\n",
                s->sent, s->received);
+    return e == ERR_OK ? keep_receipt(s, &receipt) : e;
+}
+
+static enum err withdraw(struct share *s)
+{
+    struct courier *courier = NULL;
+    struct receipt receipt;
+    bool whole = false;
+    enum err e = meet(s, &courier);
+    if (e == ERR_OK)
+        e = courier_withdraw(courier, &receipt, &whole);
+    part(s, &courier);
+    if (e != ERR_OK)
+        return e;
+    if (whole)
+        return keep_receipt(s, &receipt);
+    puts("nothing of this owner is at all three servers any more");
+    return ERR_OK;
+}
+
+/* ERR_PEER where a server does not answer. */
+static enum err tell_status(struct share *s)
+{
+    struct courier *courier = NULL;
+    struct holding holding[STUDY_SERVERS] = {{0}};
+    enum err e = meet(s, &courier);
+    if (e == ERR_OK)
+        e = courier_status(courier, holding);
+    part(s, &courier);
+    if (e == ERR_OK)
+        holding_describe(stdout, s->study, holding);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        if (e == ERR_OK && !holding[i].answered)
+            e = ERR_PEER;
+        holding_clear(&holding[i]);
+    }
     return e;
 }
 
-static enum err write_stats(const struct share *s, const char *path)
+static enum err write_stats(const struct share *s)
 {
     char text[256];
     int n = snprintf(text, sizeof text,
@@ -234,7 +314,7 @@ static enum err write_stats(const struct share *s, const char *path)
                      ", \"bytes_sent\": %" PRIu64 ", \"bytes_received\": %" PRIu64 "}\n",
                      s->table->rows, s->form == UPLOAD_RECORDS ? "records" : "answers", s->bytes,
                      s->sent, s->received);
-    return file_write(path, 0600, text, (size_t)n, s->log);
+    return file_write(s->stats, 0600, text, (size_t)n, s->log);
 }
 
 static void clear(struct share *s)
@@ -248,44 +328,82 @@ static void clear(struct share *s)
     study_free(&s->study);
 }
 
+static enum err share_data(struct share *s)
+{
+    bool known;
+    TRY(pin_check(s->key, s->study, s->fingerprint, &known, s->log));
+    TRY(load_data(s));
+    TRY(choose_form(s));
+    TRY(look_for_the_impossible(s));
+    TRY(make_parts(s));
+    say(s, s->csv.person);
+    if (s->dry_run)
+        puts("This was a dry run: nothing was sent.");
+    else
+        TRY(send_all(s, known));
+    return s->stats != NULL ? write_stats(s) : ERR_OK;
+}
+
+static enum err check_wish(const struct share *s)
+{
+    if (s->key == NULL) {
+        log_error(s->log, "share needs --key FILE");
+        return ERR_USAGE;
+    }
+    if (s->status && s->withdraw) {
+        log_error(s->log, "--status and --withdraw are two commands; leave one out");
+        return ERR_USAGE;
+    }
+    if ((s->status || s->withdraw) != (s->data == NULL)) {
+        log_error(s->log, s->data == NULL ? "share needs the data: a CSV file after the study"
+                                          : "--status and --withdraw take no data; leave the CSV "
+                                            "file out");
+        return ERR_USAGE;
+    }
+    if ((s->status || s->withdraw) &&
+        (s->dry_run || s->replace || s->as != NULL || s->csv.person != NULL || s->stats != NULL)) {
+        log_error(s->log, "--status and --withdraw send no data; leave what is about data out");
+        return ERR_USAGE;
+    }
+    return ERR_OK;
+}
+
 static int run(int argc, char **argv, struct log *log)
 {
-    const char *files[2] = {NULL, NULL}, *key = NULL, *delimiter = ",", *decimal = ".",
-               *stats = NULL, *as = NULL;
-    struct table_csv_options csv = {0};
-    bool dry_run = false;
+    const char *files[2] = {NULL, NULL}, *delimiter = ",", *decimal = ".", *retries = "6";
+    int64_t times = 0;
     size_t given;
     struct share s = {.log = log};
     const struct command_option options[] = {
-        {.name = "key", .value = &key},
-        {.name = "dry-run", .flag = &dry_run},
+        {.name = "key", .value = &s.key},
+        {.name = "dry-run", .flag = &s.dry_run},
         {.name = "delimiter", .value = &delimiter},
         {.name = "decimal", .value = &decimal},
-        {.name = "stats", .value = &stats},
-        {.name = "as", .value = &as},
-        {.name = "person", .value = &csv.person},
+        {.name = "stats", .value = &s.stats},
+        {.name = "as", .value = &s.as},
+        {.name = "person", .value = &s.csv.person},
+        {.name = "replace", .flag = &s.replace},
+        {.name = "status", .flag = &s.status},
+        {.name = "withdraw", .flag = &s.withdraw},
+        {.name = "fingerprint", .value = &s.fingerprint},
+        {.name = "receipt", .value = &s.receipt_path},
+        {.name = "retries", .value = &retries},
     };
-    enum err e = command_options(argc, argv, options, 7, files, 2, 2, &given, log);
-    if (e == ERR_OK && key == NULL) {
-        log_error(log, "share needs --key FILE");
-        e = ERR_USAGE;
-    }
+    enum err e = command_options(argc, argv, options, sizeof options / sizeof *options, files, 1, 2,
+                                 &given, log);
+    s.study_path = files[0];
+    s.data = files[1];
     if (e == ERR_OK)
-        e = command_csv(delimiter, decimal, &csv, log);
+        e = check_wish(&s);
     if (e == ERR_OK)
-        e = load(&s, files[0], files[1], key, csv);
+        e = command_csv(delimiter, decimal, &s.csv, log);
     if (e == ERR_OK)
-        e = choose_form(&s, as);
+        e = command_integer("retries", retries, 0, 1000, &times, log);
+    s.retries = (unsigned)times;
     if (e == ERR_OK)
-        e = look_for_the_impossible(&s);
+        e = load(&s);
     if (e == ERR_OK)
-        e = make_parts(&s);
-    if (e == ERR_OK)
-        say(&s, csv.person);
-    if (e == ERR_OK && !dry_run)
-        e = send_all(&s);
-    if (e == ERR_OK && stats != NULL)
-        e = write_stats(&s, stats);
+        e = s.status ? tell_status(&s) : s.withdraw ? withdraw(&s) : share_data(&s);
     clear(&s);
     return command_end(e, log);
 }

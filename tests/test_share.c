@@ -1,0 +1,673 @@
+/*
+ * The share tool against real servers: receipts, what is held and what waits, replacing and withdrawing, clients that
+ * are cut or killed at each message, terms that changed, and what people see of it.
+ */
+#include "tests/support_cmocka.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "parties/receipt.h"
+#include "parties/request.h"
+#include "tests/support_process.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <pty.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct scene {
+    struct support_study s;
+    pid_t server[STUDY_SERVERS];
+    char words[4096];
+    struct log log;
+};
+
+/* A path in the study's folder; good until eight more have been asked for. */
+__attribute__((format(printf, 2, 3))) static const char *file(const struct scene *c,
+                                                              const char *format, ...)
+{
+    static char paths[8][SUPPORT_PATH];
+    static unsigned next;
+    char name[64];
+    char *path = paths[next++ % 8];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(name, sizeof name, format, args);
+    va_end(args);
+    support_study_file(&c->s, name, path);
+    return path;
+}
+
+static void start_server(struct scene *c, unsigned i)
+{
+    const char *const a[] = {
+        "serve",    c->s.path,   "--key", file(c, "s%u.key", i), "--folder", file(c, "server%u", i),
+        "--listen", "127.0.0.1", NULL};
+    unlink(file(c, "server%u.log", i));
+    c->server[i] = support_start(file(c, "server%u.log", i), a);
+    assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 10));
+}
+
+static void scene_new(struct scene *c, const struct support_options *o)
+{
+    memset(c, 0, sizeof *c);
+    c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_ERROR};
+    assert_int_equal(support_study_new(&c->s, o, &c->log), ERR_OK);
+    for (unsigned i = 0; i < c->s.owners; i++) {
+        struct table *t = NULL;
+        assert_int_equal(support_table(&t, c->s.study->domain, 400 + 100 * i, i), ERR_OK);
+        assert_int_equal(table_write_csv(file(c, "o%u.csv", i), t, 1, &c->log), ERR_OK);
+        table_free(&t);
+    }
+}
+
+static void start_servers(struct scene *c)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        start_server(c, i);
+}
+
+static void scene_free(struct scene *c)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(support_stop(&c->server[i]), 0);
+    support_study_free(&c->s);
+}
+
+/* A copy of the study file with a text, which occurs once, replaced. */
+static void edit(const struct scene *c, const char *from, const char *to, const char *find,
+                 const char *replace)
+{
+    struct bytes text = {0}, out = {0};
+    const char *at;
+    (void)c;
+    assert_int_equal(file_read(from, 1 << 20, &text, NULL), ERR_OK);
+    bytes_put_u8(&text, 0);
+    at = strstr((const char *)text.data, find);
+    assert_non_null(at);
+    assert_null(strstr(at + 1, find));
+    bytes_put(&out, text.data, (size_t)(at - (const char *)text.data));
+    bytes_put(&out, replace, strlen(replace));
+    at += strlen(find);
+    bytes_put(&out, at, strlen(at));
+    assert_int_equal(file_write(to, 0644, out.data, out.size, NULL), ERR_OK);
+    bytes_clear(&text);
+    bytes_clear(&out);
+}
+
+/* trefoil share STUDY, and the words that are given; what it says is in share.log. */
+static int share_with(struct scene *c, const char *study, const char *const *words)
+{
+    const char *a[24] = {"share", study};
+    size_t n = 2;
+    while (*words != NULL && n < 23)
+        a[n++] = *words++;
+    unlink(file(c, "share.log"));
+    return support_run(file(c, "share.log"), 90, a);
+}
+
+#define SHARE(c, ...) share_with(c, (c)->s.path, (const char *const[]){__VA_ARGS__, NULL})
+
+static bool said(struct scene *c, const char *text)
+{
+    bool yes = support_contains(file(c, "share.log"), text);
+    struct bytes b = {0};
+    if (!yes && file_read(file(c, "share.log"), 1 << 20, &b, NULL) == ERR_OK)
+        print_error("\"%s\" is not in:\n%.*s\n", text, (int)b.size, (const char *)b.data);
+    bytes_clear(&b);
+    return yes;
+}
+
+static int run_study(struct scene *c)
+{
+    const char *const a[] = {"run",   c->s.path,      "--key", file(c, "a.key"),
+                             "--out", file(c, "out"), NULL};
+    return support_run(file(c, "run.log"), 60, a);
+}
+
+/* --- a life of uploads --------------------------------------------------------------------------- */
+
+static int check_receipt(struct scene *c, const char *study, const char *receipt)
+{
+    const char *const a[] = {"check", study, "--receipt", receipt, NULL};
+    unlink(file(c, "check.log"));
+    return support_run(file(c, "check.log"), 10, a);
+}
+
+static void receipts_are_verified(struct scene *c)
+{
+    char path[SUPPORT_PATH], forged[SUPPORT_PATH];
+    struct bytes text = {0};
+    unsigned accepted = 0;
+    support_study_file(&c->s, "o0.test.receipt", path);
+    support_study_file(&c->s, "forged.receipt", forged);
+    assert_int_equal(check_receipt(c, c->s.path, path), 0);
+    assert_true(support_contains(file(c, "check.log"), "the upload of o0"));
+    assert_true(support_contains(file(c, "check.log"), "on their disks, whole"));
+    edit(c, path, forged, "owner o0", "owner o1");
+    assert_int_equal(check_receipt(c, c->s.path, forged), 3);
+    assert_true(support_contains(file(c, "check.log"), "server 0 (s0) has not signed this"));
+    edit(c, path, forged, "state held", "state withdrawn");
+    assert_int_equal(check_receipt(c, c->s.path, forged), 3);
+    edit(c, path, forged, "server s1", "server s2");
+    assert_int_equal(check_receipt(c, c->s.path, forged), 3);
+    edit(c, path, forged, "state held\n", "");
+    assert_int_equal(check_receipt(c, c->s.path, forged), 6);
+    assert_true(support_contains(file(c, "check.log"), "\"state ...\" should stand here"));
+    edit(c, c->s.path, file(c, "other.yaml"), "rounds: 3", "rounds: 4");
+    assert_int_equal(check_receipt(c, file(c, "other.yaml"), path), 3);
+    assert_true(support_contains(file(c, "check.log"), "with other terms"));
+    /* any digit of what was signed, or when */
+    assert_int_equal(file_read(path, 1 << 16, &text, NULL), ERR_OK);
+    for (size_t i = 0; i < text.size; i++) {
+        uint8_t was = text.data[i];
+        struct receipt r;
+        if (was < '0' || was > '9')
+            continue;
+        text.data[i] = was == '1' ? '2' : '1';
+        accepted += receipt_parse(&r, c->s.study, path, text.data, text.size, NULL) == ERR_OK &&
+                    receipt_verify(c->s.study, &r, NULL) == ERR_OK;
+        text.data[i] = was;
+    }
+    assert_int_equal(accepted, 0);
+    bytes_clear(&text);
+}
+
+static void uploads_are_held_replaced_and_withdrawn(void **state)
+{
+    const struct support_options o = {.owners = 3, .round_s = 6};
+    struct scene c;
+    char key[SUPPORT_PATH], own[SUPPORT_PATH], other[SUPPORT_PATH];
+    (void)state;
+    scene_new(&c, &o);
+    start_servers(&c);
+    support_study_file(&c.s, "o0.key", key);
+    support_study_file(&c.s, "o0.csv", own);
+    support_study_file(&c.s, "o1.csv", other);
+
+    assert_int_equal(SHARE(&c, "--key", key, "--status"), 0);
+    assert_true(said(&c, "  o0                   nothing yet"));
+    assert_true(said(&c, "Server 0, s0: roster 1; no run has begun"));
+    assert_int_equal(SHARE(&c, own, "--key", key, "--dry-run"), 0);
+    assert_true(said(&c, "nothing was sent"));
+    assert_int_equal(SHARE(&c, "--key", key, "--status"), 0);
+    assert_true(said(&c, "  o0                   nothing yet"));
+
+    assert_int_equal(SHARE(&c, own, "--key", key), 0);
+    assert_true(said(&c, "all three servers have stored the upload"));
+    receipts_are_verified(&c);
+    assert_int_equal(SHARE(&c, own, "--key", key), 0); /* the same counts once */
+    assert_int_equal(SHARE(&c, "--key", key, "--status"), 0);
+    assert_true(said(&c, "  o0                   held by all three, "));
+    assert_true(said(&c, "  o1                   nothing yet"));
+
+    assert_int_equal(SHARE(&c, other, "--key", key), 5);
+    assert_true(said(&c, "share --replace"));
+    assert_int_equal(
+        SHARE(&c, other, "--key", key, "--replace", "--receipt", file(&c, "second.receipt")), 0);
+    assert_int_equal(check_receipt(&c, c.s.path, file(&c, "second.receipt")), 0);
+    assert_int_equal(SHARE(&c, own, "--key", key, "--replace"), 0);
+
+    assert_int_equal(SHARE(&c, "--key", key, "--withdraw"), 0);
+    assert_int_equal(check_receipt(&c, c.s.path, file(&c, "o0.test.receipt")), 0);
+    assert_true(support_contains(file(&c, "check.log"), "was withdrawn"));
+    assert_int_equal(SHARE(&c, "--key", key, "--status"), 0);
+    assert_true(said(&c, "  o0                   withdrawn, "));
+    assert_int_equal(SHARE(&c, "--key", key, "--withdraw"), 0); /* again */
+    assert_int_equal(run_study(&c), 1);
+    assert_true(support_contains(file(&c, "run.log"), "o0 has not uploaded"));
+
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(SHARE(&c, file(&c, "o%u.csv", i), "--key", file(&c, "o%u.key", i)), 0);
+    assert_int_equal(run_study(&c), 0);
+    /* what was counted stays */
+    assert_int_equal(SHARE(&c, "--key", key, "--withdraw"), 5);
+    assert_true(said(&c, "the run has begun"));
+    assert_int_equal(SHARE(&c, other, "--key", key, "--replace"), 5);
+    assert_true(said(&c, "the run has begun"));
+    assert_int_equal(SHARE(&c, "--key", key, "--status"), 0);
+    assert_true(said(&c, "Server 2, s2: roster 1; the run has begun"));
+    assert_true(said(&c, "  o0                   held by all three, "));
+    scene_free(&c);
+}
+
+/* What only some of the servers hold waits, and is named. */
+static void what_only_some_hold_waits(void **state)
+{
+    const struct support_options o = {.owners = 2, .round_s = 3};
+    struct scene c;
+    char key[SUPPORT_PATH];
+    (void)state;
+    scene_new(&c, &o);
+    start_servers(&c);
+    support_study_file(&c.s, "o1.key", key);
+    assert_int_equal(SHARE(&c, file(&c, "o0.csv"), "--key", file(&c, "o0.key")), 0);
+    support_kill(&c.server[2]);
+    assert_int_equal(SHARE(&c, file(&c, "o1.csv"), "--key", key, "--retries", "1"), 4);
+    assert_true(said(&c, "trying again in"));
+    assert_true(said(&c, "server 2 (s2)"));
+    assert_true(said(&c, "run the same command again later"));
+    assert_int_equal(SHARE(&c, "--key", key, "--status"), 4);
+    assert_true(said(&c, "Server 2, s2: does not answer"));
+    start_server(&c, 2);
+    assert_int_equal(SHARE(&c, "--key", key, "--status"), 0);
+    assert_true(said(&c, "  o1                   waits: not held by all three"));
+    assert_true(said(&c, "    server 1 (s1) has its part"));
+    assert_true(said(&c, "    server 2 (s2) has nothing"));
+    assert_int_equal(run_study(&c), 1);
+    assert_true(support_contains(file(&c, "run.log"), "o1 has not uploaded yet"));
+    assert_int_equal(SHARE(&c, file(&c, "o1.csv"), "--key", key), 0);
+    assert_int_equal(run_study(&c), 0);
+    scene_free(&c);
+}
+
+/* --- terms --------------------------------------------------------------------------------------- */
+
+static void terms_are_pinned_and_their_difference_named(void **state)
+{
+    const struct support_options o = {.owners = 2, .round_s = 4};
+    struct scene c;
+    char key[SUPPORT_PATH], csv[SUPPORT_PATH], altered[SUPPORT_PATH], print[STUDY_FINGERPRINT_SIZE];
+    struct study *study = NULL;
+    struct bytes b = {0}, crlf = {0};
+    (void)state;
+    scene_new(&c, &o);
+    start_servers(&c);
+    support_study_file(&c.s, "o0.key", key);
+    support_study_file(&c.s, "o0.csv", csv);
+    support_study_file(&c.s, "altered.yaml", altered);
+
+    /* other than the servers': named by the key that differs, and not worth remembering */
+    edit(&c, c.s.path, altered, "epsilon: 1", "epsilon: 1.5");
+    assert_int_equal(share_with(&c, altered, (const char *const[]){csv, "--key", key, NULL}), 3);
+    assert_true(said(&c, "it has other terms than your study file, which was refused: budget;"));
+    assert_int_equal(SHARE(&c, csv, "--key", key, "--dry-run"), 0);
+    assert_int_equal(access(file(&c, "o0.pins"), F_OK), -1);
+    assert_int_equal(SHARE(&c, csv, "--key", key, "--fingerprint", "00000-00000"), 3);
+    assert_true(said(&c, "not 00000-00000"));
+    assert_int_equal(SHARE(&c, csv, "--key", key), 0);
+    study_fingerprint(c.s.study, print);
+    assert_true(support_contains(file(&c, "o0.pins"), print));
+    /* now others are refused before anything is read or sent, unless they are given */
+    assert_int_equal(share_with(&c, altered, (const char *const[]){csv, "--key", key, NULL}), 3);
+    assert_true(said(&c, "this key knows the study test by other terms"));
+    assert_int_equal(study_load(&study, altered, NULL), ERR_OK);
+    study_fingerprint(study, print);
+    study_free(&study);
+    assert_int_equal(
+        share_with(&c, altered,
+                   (const char *const[]){csv, "--key", key, "--fingerprint", print, NULL}),
+        3);
+    assert_true(said(&c, "refused: budget;"));
+    assert_int_equal(SHARE(&c, csv, "--key", key), 0);
+
+    /* comments and line ends are no terms */
+    edit(&c, c.s.path, altered, "study: test\n", "# another copy\nstudy: test # as agreed\n");
+    assert_int_equal(file_read(altered, 1 << 20, &b, NULL), ERR_OK);
+    for (size_t i = 0; i < b.size; i++) {
+        if (b.data[i] == '\n')
+            bytes_put_u8(&crlf, '\r');
+        bytes_put_u8(&crlf, b.data[i]);
+    }
+    assert_int_equal(file_write(altered, 0644, crlf.data, crlf.size, NULL), ERR_OK);
+    assert_int_equal(study_load(&study, altered, NULL), ERR_OK);
+    assert_memory_equal(study->terms.digest, c.s.study->terms.digest, 32);
+    study_free(&study);
+    assert_int_equal(share_with(&c, altered, (const char *const[]){csv, "--key", key, NULL}), 0);
+
+    /* a form that the bounds do not carry never leaves the owner; one that they do is taken */
+    assert_false(c.s.study->owner[0].records);
+    assert_int_equal(SHARE(&c, csv, "--key", key, "--as", "records", "--replace"), 0);
+    assert_true(said(&c, "are sent as records"));
+    assert_int_equal(SHARE(&c, csv, "--key", key, "--as", "anwsers"), 2);
+    edit(&c, c.s.path, altered, "max_rows: 1000", "max_rows: 1000\n    as: records");
+    assert_int_equal(study_load(&study, altered, NULL), ERR_OK);
+    study_fingerprint(study, print);
+    assert_int_equal(share_with(&c, altered,
+                                (const char *const[]){csv, "--key", key, "--as", "answers",
+                                                      "--fingerprint", print, NULL}),
+                     5);
+    assert_true(said(&c, "have the study say as: answers"));
+    study_free(&study);
+    bytes_clear(&b);
+    bytes_clear(&crlf);
+    scene_free(&c);
+}
+
+/* --- cut and killed ------------------------------------------------------------------------------ */
+
+/* Stands between a client and a server; after so many bytes from the client it cuts the line once, or holds it. */
+struct proxy {
+    int listener;
+    uint16_t target;
+    atomic_size_t limit; /* SIZE_MAX: none */
+    atomic_bool hold, stop, reached;
+    atomic_size_t passed;
+    pthread_t thread;
+};
+
+static int loopback(uint16_t port, bool listening)
+{
+    const struct sockaddr_in a = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const int on = 1;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (listening)
+        assert_true(bind(fd, (const struct sockaddr *)&a, sizeof a) == 0 && listen(fd, 8) == 0);
+    else if (connect(fd, (const struct sockaddr *)&a, sizeof a) != 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static bool pass(int from, int to, size_t most, size_t *passed)
+{
+    char block[4096];
+    ssize_t n = recv(from, block, most < sizeof block ? most : sizeof block, 0);
+    if (n <= 0)
+        return false;
+    *passed = (size_t)n;
+    for (ssize_t at = 0; at < n;) {
+        ssize_t k = send(to, block + at, (size_t)(n - at), MSG_NOSIGNAL);
+        if (k <= 0)
+            return false;
+        at += k;
+    }
+    return true;
+}
+
+static void carry(struct proxy *p, int client)
+{
+    int server = loopback(p->target, false);
+    bool open = server >= 0;
+    while (open && !atomic_load(&p->stop)) {
+        struct pollfd both[2] = {{.fd = client, .events = POLLIN},
+                                 {.fd = server, .events = POLLIN}};
+        size_t limit = atomic_load(&p->limit), passed = atomic_load(&p->passed), n = 0;
+        if (passed >= limit) {
+            atomic_store(&p->reached, true);
+            if (!atomic_load(&p->hold)) {
+                atomic_store(&p->limit, SIZE_MAX);
+                break;
+            }
+            both[0].fd = both[1].fd = -1; /* until the client is killed, or the test ends */
+        }
+        if (poll(both, 2, 20) < 0)
+            break;
+        if (both[0].revents != 0) {
+            open = pass(client, server, limit - passed, &n);
+            atomic_fetch_add(&p->passed, n);
+        }
+        if (open && both[1].revents != 0)
+            open = pass(server, client, SIZE_MAX, &n);
+    }
+    close(client);
+    if (server >= 0)
+        close(server);
+}
+
+static void *run_proxy(void *arg)
+{
+    struct proxy *p = arg;
+    while (!atomic_load(&p->stop)) {
+        struct pollfd one = {.fd = p->listener, .events = POLLIN};
+        if (poll(&one, 1, 20) > 0)
+            carry(p, accept(p->listener, NULL, NULL));
+    }
+    return NULL;
+}
+
+static void proxy_start(struct proxy *p, uint16_t port, uint16_t target)
+{
+    *p = (struct proxy){.listener = loopback(port, true), .target = target};
+    atomic_init(&p->limit, SIZE_MAX);
+    assert_int_equal(pthread_create(&p->thread, NULL, run_proxy, p), 0);
+}
+
+static void proxy_stop(struct proxy *p)
+{
+    atomic_store(&p->stop, true);
+    pthread_join(p->thread, NULL);
+    close(p->listener);
+}
+
+/* From now on: cut (or hold) after so many bytes more. */
+static void proxy_set(struct proxy *p, size_t limit, bool hold)
+{
+    atomic_store(&p->limit, SIZE_MAX);
+    atomic_store(&p->reached, false);
+    atomic_store(&p->hold, hold);
+    atomic_store(&p->passed, 0);
+    atomic_store(&p->limit, limit);
+}
+
+/* A study whose second owner sends records of some 600 kB: three parts. Its servers are dialled through proxies. */
+struct lossy {
+    struct scene c;
+    struct proxy proxy[STUDY_SERVERS];
+    char study[SUPPORT_PATH], key[SUPPORT_PATH], csv[SUPPORT_PATH];
+};
+
+#define PADDED 400000
+
+static void lossy_new(struct lossy *l)
+{
+    const struct support_options o = {.owners = 2, .round_s = 5};
+    uint16_t port = support_ports(STUDY_SERVERS * STUDY_PORTS);
+    char big[SUPPORT_PATH], find[64], replace[64];
+    struct study *study = NULL;
+    scene_new(&l->c, &o);
+    support_study_file(&l->c.s, "big.yaml", big);
+    support_study_file(&l->c.s, "through.yaml", l->study);
+    support_study_file(&l->c.s, "o1.key", l->key);
+    support_study_file(&l->c.s, "o1.csv", l->csv);
+    snprintf(replace, sizeof replace, "max_rows: 2000\n    as: records\n    pad_to: %d\n", PADDED);
+    edit(&l->c, l->c.s.path, big, "max_rows: 2000\n", replace);
+    assert_int_equal(rename(big, l->c.s.path), 0);
+    assert_int_equal(study_load(&study, l->c.s.path, NULL), ERR_OK);
+    study_free(&l->c.s.study);
+    l->c.s.study = study;
+    assert_true(study_upload_bytes(study, 1) > 2 * MESSAGE_PART_MAX &&
+                study_upload_bytes(study, 1) < 3 * MESSAGE_PART_MAX);
+    start_servers(&l->c);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        uint16_t real = (uint16_t)(l->c.s.port + i * STUDY_PORTS);
+        proxy_start(&l->proxy[i], (uint16_t)(port + i * STUDY_PORTS), real);
+        snprintf(find, sizeof find, "127.0.0.1:%u", real);
+        snprintf(replace, sizeof replace, "127.0.0.1:%u", port + i * STUDY_PORTS);
+        edit(&l->c, i == 0 ? l->c.s.path : l->study, l->study, find, replace);
+    }
+}
+
+static void lossy_free(struct lossy *l)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        proxy_stop(&l->proxy[i]);
+    scene_free(&l->c);
+}
+
+/* After how many bytes a line is cut: in the handshake, in the head of the upload, in each of its parts. */
+static const size_t cuts[] = {100, 700, 200000, 400000, 540000};
+
+static void a_cut_client_goes_on_where_it_was(void **state)
+{
+    struct lossy l;
+    (void)state;
+    lossy_new(&l);
+    for (unsigned server = 0; server < STUDY_SERVERS; server++)
+        for (size_t k = 0; k < sizeof cuts / sizeof cuts[0]; k++) {
+            size_t all;
+            if (server != 1 && cuts[k] > 700)
+                continue; /* only server 1 gets that much */
+            for (unsigned i = 0; i < STUDY_SERVERS; i++)
+                proxy_set(&l.proxy[i], i == server ? cuts[k] : SIZE_MAX, false);
+            assert_int_equal(
+                share_with(&l.c, l.study, (const char *const[]){l.csv, "--key", l.key, NULL}), 0);
+            assert_true(said(&l.c, "all three servers have stored the upload"));
+            /* not more than the upload, what was on its way, and a few handshakes */
+            all = atomic_load(&l.proxy[1].passed);
+            assert_in_range(all, study_upload_bytes(l.c.s.study, 1),
+                            study_upload_bytes(l.c.s.study, 1) + MESSAGE_PART_MAX + 8000);
+            if (server == 1 && cuts[k] > 300000)
+                assert_true(said(&l.c, "% of it already"));
+            /* to begin anew */
+            assert_int_equal(SHARE(&l.c, "--key", l.key, "--withdraw"), 0);
+        }
+    lossy_free(&l);
+}
+
+static void a_killed_client_is_resumed_by_the_same_command(void **state)
+{
+    struct lossy l;
+    (void)state;
+    lossy_new(&l);
+    for (unsigned server = 0; server < STUDY_SERVERS; server++)
+        for (size_t k = 0; k < sizeof cuts / sizeof cuts[0]; k++) {
+            const char *const a[] = {"share", l.study, l.csv, "--key", l.key, NULL};
+            pid_t client;
+            if (server != 1 && cuts[k] > 700)
+                continue;
+            for (unsigned i = 0; i < STUDY_SERVERS; i++)
+                proxy_set(&l.proxy[i], i == server ? cuts[k] : SIZE_MAX, true);
+            client = support_start(file(&l.c, "killed.log"), a);
+            for (unsigned i = 0; i < 2000 && !atomic_load(&l.proxy[server].reached); i++)
+                usleep(5000);
+            assert_true(atomic_load(&l.proxy[server].reached));
+            if (server == 1 && cuts[k] == 400000) {
+                /* the first part is there: named in the status */
+                usleep(50000);
+                assert_int_equal(SHARE(&l.c, "--key", l.key, "--status"), 0);
+                assert_true(said(&l.c, "server 1 (s1) has 262.1 kB of it"));
+                assert_true(said(&l.c, "server 0 (s0) has its part"));
+                assert_true(
+                    said(&l.c, "server 2 (s2) has deleted it: withdrawn")); /* the last one */
+            }
+            support_kill(&client);
+            proxy_set(&l.proxy[server], SIZE_MAX, false);
+            assert_int_equal(SHARE(&l.c, l.csv, "--key", l.key), 0);
+            assert_int_equal(SHARE(&l.c, "--key", l.key, "--status"), 0);
+            assert_true(said(&l.c, "  o1                   held by all three"));
+            assert_int_equal(SHARE(&l.c, "--key", l.key, "--withdraw"), 0);
+        }
+    lossy_free(&l);
+}
+
+/* --- what people see ----------------------------------------------------------------------------- */
+
+/* Runs share on a terminal of 80 columns; what it wrote goes to `out`, NUL-ended. */
+static int on_terminal(const char *const *arguments, char *out, size_t size)
+{
+    struct winsize window = {.ws_row = 24, .ws_col = 80};
+    const char *program = getenv("TREFOIL");
+    size_t n = 0;
+    int fd, status;
+    pid_t pid = forkpty(&fd, NULL, NULL, &window);
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        char *argv[24] = {NULL};
+        for (size_t i = 0; i < 23 && arguments[i] != NULL; i++)
+            memcpy(&argv[i], &arguments[i], sizeof argv[i]);
+        setenv("TERM", "xterm", 1);
+        execv(program, argv);
+        _exit(127);
+    }
+    for (;;) {
+        ssize_t k = read(fd, out + n, size - 1 - n);
+        if (k <= 0)
+            break;
+        n += (size_t)k;
+    }
+    out[n] = '\0';
+    close(fd);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* The longest line; paths, which may be as long as they are, aside. */
+static size_t widest(const char *text)
+{
+    size_t most = 0;
+    while (*text != '\0') {
+        size_t n = strcspn(text, "\r\n");
+        if (memchr(text, '/', n) == NULL && n > most)
+            most = n;
+        if (memchr(text, '/', n) == NULL && n > 80)
+            print_error("%.*s\n", (int)n, text);
+        text += n + (text[n] != '\0');
+    }
+    return most;
+}
+
+static void lines_fit_a_terminal_and_a_pipe_has_no_control_characters(void **state)
+{
+    struct lossy l;
+    char text[65536];
+    struct bytes piped = {0};
+    (void)state;
+    lossy_new(&l);
+    {
+        const char *const a[] = {"trefoil", "share", l.c.s.path, l.csv, "--key", l.key, NULL};
+        assert_int_equal(on_terminal(a, text, sizeof text), 0);
+        assert_non_null(strstr(text, "[########"));
+        assert_non_null(strstr(text, "\033[K"));
+        assert_in_range(widest(text), 40, 80);
+    }
+    {
+        const char *const a[] = {"trefoil", "share", l.c.s.path, "--key", l.key, "--status", NULL};
+        assert_int_equal(on_terminal(a, text, sizeof text), 0);
+        assert_in_range(widest(text), 20, 80);
+    }
+    assert_int_equal(SHARE(&l.c, l.csv, "--key", l.key), 0);
+    assert_int_equal(file_read(file(&l.c, "share.log"), 1 << 16, &piped, NULL), ERR_OK);
+    assert_null(memchr(piped.data, '\r', piped.size));
+    assert_null(memchr(piped.data, '\033', piped.size));
+    bytes_put_u8(&piped, 0);
+    assert_in_range(widest((const char *)piped.data), 40, 80);
+    bytes_clear(&piped);
+    lossy_free(&l);
+}
+
+static void mistakes_on_the_command_line(void **state)
+{
+    const struct support_options o = {.owners = 1};
+    struct scene c;
+    char key[SUPPORT_PATH], csv[SUPPORT_PATH];
+    (void)state;
+    scene_new(&c, &o);
+    support_study_file(&c.s, "o0.key", key);
+    support_study_file(&c.s, "o0.csv", csv);
+    assert_int_equal(SHARE(&c, csv), 2);
+    assert_int_equal(SHARE(&c, "--key", key), 2);
+    assert_true(said(&c, "needs the data"));
+    assert_int_equal(SHARE(&c, csv, "--key", key, "--status"), 2);
+    assert_int_equal(SHARE(&c, "--key", key, "--status", "--withdraw"), 2);
+    assert_int_equal(SHARE(&c, "--key", key, "--withdraw", "--replace"), 2);
+    assert_int_equal(SHARE(&c, csv, "--key", key, "--retries", "many"), 2);
+    scene_free(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(uploads_are_held_replaced_and_withdrawn),
+        cmocka_unit_test(what_only_some_hold_waits),
+        cmocka_unit_test(terms_are_pinned_and_their_difference_named),
+        cmocka_unit_test(a_cut_client_goes_on_where_it_was),
+        cmocka_unit_test(a_killed_client_is_resumed_by_the_same_command),
+        cmocka_unit_test(lines_fit_a_terminal_and_a_pipe_has_no_control_characters),
+        cmocka_unit_test(mistakes_on_the_command_line),
+    };
+    if (getenv("TREFOIL") == NULL)
+        setenv("TREFOIL", "build/gcc/trefoil", 1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
