@@ -45,7 +45,9 @@ static const char help[] =
     "  --retries N      how often a server that fails is tried again, after longer and longer "
     "pauses;\n"
     "                   default 6, half a minute in all\n"
-    "  --status         send nothing; say which uploads the servers hold, and what waits\n"
+    "  --status         send nothing; say which uploads the servers hold, and what waits (also "
+    "with\n"
+    "                   the key of an analyst)\n"
     "  --withdraw       have the servers delete what this owner uploaded\n"
     "  --delimiter C, --decimal C    of the CSV file, instead of a comma and a point\n"
     "  --stats FILE     write what was sent as JSON\n"
@@ -74,11 +76,15 @@ struct share {
     struct log *log;
 };
 
+/* Analysts may ask what is there, too. */
 static enum err load(struct share *s)
 {
+    enum role role = ROLE_OWNER;
     TRY(study_load(&s->study, s->study_path, s->log));
     TRY(identity_load(&s->me, s->key, s->log));
-    TRY(roster_find(s->study, &s->me->public, ROLE_OWNER, &s->owner, s->log));
+    if (s->status && study_find_analyst(s->study, &s->me->public) != SIZE_MAX)
+        role = ROLE_ANALYST;
+    TRY(roster_find(s->study, &s->me->public, role, &s->owner, s->log));
     TRY(roster_check(s->study, s->log));
     return roster_servers_current(s->study, s->log);
 }

@@ -232,7 +232,7 @@ static void uploads_are_held_replaced_and_withdrawn(void **state)
     assert_true(said(&c, "the run has begun"));
     assert_int_equal(SHARE(&c, other, "--key", key, "--replace"), 5);
     assert_true(said(&c, "the run has begun"));
-    assert_int_equal(SHARE(&c, "--key", key, "--status"), 0);
+    assert_int_equal(SHARE(&c, "--key", file(&c, "a.key"), "--status"), 0);
     assert_true(said(&c, "Server 2, s2: roster 1; the run has begun"));
     assert_true(said(&c, "  o0                   held by all three, "));
     scene_free(&c);
