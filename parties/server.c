@@ -101,17 +101,25 @@ static enum err admit(struct server *s)
     return ERR_OK;
 }
 
-/* The longest message that anybody may send: an upload, or a request with all estimates. */
-static size_t longest_message(const struct study *study)
+/* What an owner's upload takes at most in one message: a whole vector comes to server 2 alone, from server 1. */
+static size_t longest_upload(const struct study *study, unsigned index)
 {
-    size_t longest = (size_t)study->workload->cells * 8 + (size_t)study->workload->queries * 4;
+    uint64_t longest = 0;
     for (size_t i = 0; i < study->owners; i++) {
-        size_t n = (size_t)study_upload_bytes(study, i),
-               records = (size_t)study_form_bytes(study, i, UPLOAD_RECORDS);
+        uint64_t n = study_upload_bytes(study, i),
+                 records = study_form_bytes(study, i, UPLOAD_RECORDS);
         longest = n > longest ? n : longest;
         longest = records > longest ? records : longest;
     }
-    return longest + 4096;
+    return index != 2 && longest > MESSAGE_PART_MAX ? MESSAGE_PART_MAX : (size_t)longest;
+}
+
+/* The longest message that anybody may send: an upload, or a request with all estimates. */
+static size_t longest_message(const struct study *study, unsigned index)
+{
+    size_t request = (size_t)study->workload->cells * 8 + (size_t)study->workload->queries * 4;
+    size_t upload = longest_upload(study, index);
+    return (request > upload ? request : upload) + 4096;
 }
 
 /* --- answers ------------------------------------------------------------------------------------- */
@@ -390,7 +398,7 @@ static enum err start(struct server *s)
         .listen = listen,
         .curve_public = s->o.me->public.curve,
         .curve_secret = s->o.me->curve_secret,
-        .max_message = longest_message(s->o.study),
+        .max_message = longest_message(s->o.study, s->index),
         .log = s->o.log,
     };
     struct ledger_limits limits;
