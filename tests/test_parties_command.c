@@ -44,9 +44,9 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    static const char *const made[] = {"out",    "err",  "study.yaml", "other.yaml", "my.key",
-                                       "north",  "east", "west",       "hospital-a", "hospital-b",
-                                       "office", "a",    "-b"};
+    static const char *const made[] = {
+        "out",  "err",        "study.yaml", "other.yaml", "my.key",  "north", "east",
+        "west", "hospital-a", "hospital-b", "office",     "renewed", "a",     "-b"};
     struct fixture *f = *state;
     for (size_t i = 0; i < sizeof made / sizeof made[0]; i++)
         unlink(made[i]);
@@ -458,6 +458,16 @@ static void keygen_explains_mistakes(void **state)
     assert_int_equal(o.code, EXIT_USAGE);
     TREFOIL(&o, "keygen", "a", "--show", "my.key");
     assert_int_equal(o.code, EXIT_USAGE);
+    TREFOIL(&o, "keygen", "a", "--until", "2020-01-01");
+    assert_int_equal(o.code, EXIT_USAGE);
+    assert_says(o.err, "a day to come");
+    TREFOIL(&o, "keygen", "a", "--until", "soon");
+    assert_int_equal(o.code, EXIT_USAGE);
+    TREFOIL(&o, "keygen", "--show", "a", "--renew", "b");
+    assert_int_equal(o.code, EXIT_USAGE);
+    TREFOIL(&o, "keygen", "a", "--renew", "nowhere.key");
+    assert_int_equal(o.code, EXIT_RUNTIME);
+    assert_int_equal(access("a", F_OK), -1);
     TREFOIL(&o, "keygen", "--show", "nowhere.key");
     assert_int_equal(o.code, EXIT_RUNTIME);
     assert_says(o.err, "nowhere.key");
@@ -505,6 +515,26 @@ static void from_nothing_to_a_checked_study(void **state)
     assert_string_equal(o.err, "");
     assert_says(o.out, "differential privacy");
     assert_says(o.out, "You are the owner hospital-b");
+    assert_says(o.out, "j^2 rho");
+    assert_says(o.out, "Costs: owners upload");
+    assert_says(o.out, "Roster 1 of study example");
+    /* a renewed key is told from the one that the study lists */
+    TREFOIL(&o, "keygen", "renewed", "--renew", "hospital-b", "--until", "2199-01-01");
+    assert_int_equal(o.code, EXIT_OK);
+    assert_memory_equal(o.out, "trefoil2-", 9);
+    assert_says(o.out, "# good until the end of 2199-01-01");
+    TREFOIL(&o, "check", "study.yaml", "--key", "renewed");
+    assert_int_equal(o.code, EXIT_OK);
+    assert_says(o.err, "another key for the links of hospital-b");
+    TREFOIL(&o, "check", "study.yaml", "--receipt", "study.yaml");
+    assert_int_equal(o.code, EXIT_BAD_DATA);
+    TREFOIL(&o, "check", "study.yaml", "--receipt", "nowhere", "--fingerprint");
+    assert_int_equal(o.code, EXIT_USAGE);
+    TREFOIL(&o, "roster", "show", "study.yaml", "--since", "study.yaml");
+    assert_int_equal(o.code, EXIT_OK);
+    assert_says(o.out, "nothing");
+    TREFOIL(&o, "roster", "sing", "study.yaml");
+    assert_int_equal(o.code, EXIT_USAGE);
     TREFOIL(&o, "check", "--fingerprint", "study.yaml");
     assert_int_equal(o.code, EXIT_OK);
     assert_int_equal(strlen(o.out), STUDY_FINGERPRINT_SIZE);

@@ -131,6 +131,10 @@ static void one_upload_an_owner_and_no_other_words(void **state)
     other.id[0] ^= 1;
     assert_int_equal(store_put(b.store[0], &other, false, &complete), ERR_REFUSED);
     other.id[0] ^= 1;
+    /* the id of another owner's */
+    other.owner = 0;
+    assert_int_equal(store_put(b.store[0], &other, true, &complete), ERR_DATA);
+    other.owner = 1;
     other.commitment[2][0] ^= 1;
     assert_int_equal(store_put(b.store[0], &other, false, &complete), ERR_DATA);
     bench_free(&b);
