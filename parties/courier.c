@@ -374,7 +374,7 @@ static enum err read_holding(const struct study *study, const struct reply *repl
     if (h->entry == NULL)
         return ERR_NOMEM;
     for (size_t i = 0; i < study->owners; i++) {
-        struct store_entry *entry = &h->entry[i];
+        struct store_hold *entry = &h->entry[i];
         unsigned state = reader_u8(&in);
         if (state > STORE_WITHDRAWN)
             return ERR_FORMAT;
@@ -422,7 +422,7 @@ static void describe_entry(FILE *out, const struct study *study, unsigned server
                            const struct holding *h, size_t owner)
 {
     char held[WORDS_SIZE];
-    const struct store_entry *entry;
+    const struct store_hold *entry;
     fprintf(out, "    server %u (%s) ", server, study->server[server].name);
     if (!h->answered) {
         fputs("does not answer\n", out);

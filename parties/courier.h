@@ -43,7 +43,7 @@ struct holding {
     bool answered;
     uint32_t roster;
     bool begun;
-    struct store_entry *entry; /* of each owner; NULL unless answered */
+    struct store_hold *entry; /* of each owner; NULL unless answered */
 };
 /* Asks all three, once each; one that does not answer is left out, and named in the log. */
 enum err courier_status(struct courier *courier, struct holding holding[STUDY_SERVERS]) MUST_CHECK;
