@@ -34,8 +34,8 @@ struct upload {
     uint32_t owner; /* index in the study; set by the server from the key that sent it */
     uint8_t form;   /* UPLOAD_RECORDS, or answers of so many bits a cell */
     uint8_t commitment[3][UPLOAD_COMMITMENT_SIZE];
-    uint8_t salt[2][UPLOAD_SALT_SIZE]; /* of components index and index + 1 */
-    bool has[2]; /* component present: the vector may come later */
+    uint8_t salt[2][UPLOAD_SALT_SIZE];  /* of components index and index + 1 */
+    bool has[2];                        /* component present: the vector may come later */
     uint8_t seed[2][ANSWERS_SEED_SIZE]; /* where the component is a seed */
     struct bytes vector;                /* where it is component 2 */
 };
