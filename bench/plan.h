@@ -26,7 +26,9 @@ extern const char *const plan_ablation[10];
 extern const char *const plan_tables[5];
 
 #define PLAN_ROUNDS 10 /* T, p, eps of Table 1 */
-#define PLAN_BETA 3    /* SynthFS there */
+#define PLAN_SERVER_ROUNDS 3
+extern const unsigned plan_server_rounds[PLAN_SERVER_ROUNDS]; /* T at which servers are run */
+#define PLAN_BETA 3                                           /* SynthFS there */
 
 /* Table 1's trial; "iid" or "file" (for synthfs it is its own). */
 struct trial plan_trial(const char *table, const char *split, const char *method);
@@ -46,7 +48,10 @@ struct plan_options {
 
 enum err plan_new(struct plan *p, const struct plan_options *o) MUST_CHECK;
 void plan_clear(struct plan *p);
-/* The trials for which servers are run: of each table at T = 10, of the first two at more. */
+/*
+ * The trials for which servers are run: each table at T = 10, the first at more, the first two with counts
+ * in place of records.
+ */
 enum err plan_servers(struct plan *p, const struct plan_options *o) MUST_CHECK;
 
 #endif

@@ -189,31 +189,38 @@ static void other_tables(const struct results *r)
     }
 }
 
+static void servers_row(const struct results *r, const struct trial *t)
+{
+    const json_t *o = costs_servers(r, t);
+    char a[CELL], b[CELL], c[CELL], d[CELL], e[CELL], f[CELL];
+    if (o == NULL)
+        return;
+#define GET(key) json_number_value(json_object_get(o, key))
+    printf("  %-10s %4u %-8s %7.0f %8s %8s %8s %11s %11s %9.0f %8s %9.1f %8.1f %6.3f\n", t->table,
+           t->rounds, GET("records") > 0.5 ? "records" : "answers", GET("uploads"),
+           size(a, GET("sent")), size(b, GET("received")), size(c, GET("vector")),
+           size(d, GET("server_bytes")), size(e, GET("noise_bytes")), GET("exchanges"),
+           size(f, GET("analyst_bytes")), GET("mpc_s"), GET("estimate_s"), GET("l1"));
+#undef GET
+}
+
 static void servers_table(const struct results *r)
 {
-    static const unsigned rounds[] = {PLAN_ROUNDS, 32, 100};
-    printf("\nDistAIM over three server processes, seed 1: bytes as on the wire\n\n  %-10s %4s %7s "
-           "%8s "
-           "%8s %8s %11s %11s %9s %8s %9s %8s %6s\n",
-           "table", "T", "uploads", "sent", "received", "vector", "servers", "of it noise",
-           "exchanges", "analyst", "servers s", "fit s", "L1");
-    for (size_t k = 0; k < 5; k++)
-        for (size_t i = 0; i < 3; i++) {
-            struct trial t = plan_trial(plan_tables[k], "file", "distaim");
-            const json_t *o;
-            char a[CELL], b[CELL], c[CELL], d[CELL], e[CELL], f[CELL];
-            t.rounds = rounds[i];
-            o = costs_servers(r, &t);
-            if (o == NULL)
-                continue;
-#define GET(key) json_number_value(json_object_get(o, key))
-            printf("  %-10s %4u %7.0f %8s %8s %8s %11s %11s %9.0f %8s %9.1f %8.1f %6.3f\n", t.table,
-                   t.rounds, GET("uploads"), size(a, GET("sent")), size(b, GET("received")),
-                   size(c, GET("vector")), size(d, GET("server_bytes")),
-                   size(e, GET("noise_bytes")), GET("exchanges"), size(f, GET("analyst_bytes")),
-                   GET("mpc_s"), GET("estimate_s"), GET("l1"));
-#undef GET
+    printf("\nDistAIM over three server processes, seed 1, everybody uploads before the run: bytes "
+           "as on "
+           "the wire\n\n  %-10s %4s %-8s %7s %8s %8s %8s %11s %11s %9s %8s %9s %8s %6s\n",
+           "table", "T", "uploads", "clients", "sent", "received", "vector", "servers",
+           "of it noise", "exchanges", "analyst", "servers s", "fit s", "L1");
+    for (size_t k = 0; k < 5; k++) {
+        struct trial t = plan_trial(plan_tables[k], "file", "distaim");
+        for (size_t i = 0; i < PLAN_SERVER_ROUNDS; i++) {
+            t.rounds = plan_server_rounds[i];
+            servers_row(r, &t);
         }
+        t.rounds = PLAN_ROUNDS;
+        t.answers = true;
+        servers_row(r, &t);
+    }
 }
 
 void report_tables(const struct results *r)
@@ -318,7 +325,6 @@ json_t *report_json(const struct results *r)
     put_tables(r, root);
     json_object_set_new(root, "sweeps", sweeps(r));
     for (size_t k = 0; k < 5; k++) {
-        static const unsigned rounds[] = {PLAN_ROUNDS, 32, 100};
         for (size_t m = 0; m < 10; m++) {
             struct trial t = plan_trial(plan_tables[k], "file", plan_ablation[m]);
             if (any(r, &t))
@@ -332,13 +338,14 @@ json_t *report_json(const struct results *r)
                 json_object_set_new(child(child(root, "annealed"), t.table), t.method,
                                     point(r, &t));
         }
-        for (size_t i = 0; i < 3; i++) {
+        for (size_t i = 0; i < 2 * PLAN_SERVER_ROUNDS; i++) {
             struct trial t = plan_trial(plan_tables[k], "file", "distaim");
             const json_t *o;
             char name[64];
-            t.rounds = rounds[i];
+            t.rounds = plan_server_rounds[i / 2];
+            t.answers = i % 2 == 1;
             o = costs_servers(r, &t);
-            snprintf(name, sizeof name, "%u", t.rounds);
+            snprintf(name, sizeof name, "%u%s", t.rounds, t.answers ? "-answers" : "");
             if (o != NULL)
                 json_object_set_new(child(servers, t.table), name, json_deep_copy(o));
         }

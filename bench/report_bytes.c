@@ -17,7 +17,9 @@ void costs_servers_name(const struct trial *t, char name[TRIAL_NAME])
     one.seed = 1;
     one.method = "distaim";
     trial_name(&one, rest);
-    snprintf(name, TRIAL_NAME, "servers %.*s", TRIAL_NAME - 16, rest);
+    if (snprintf(name, TRIAL_NAME, "servers%s %s", t->answers ? " answers" : "", rest) >=
+        TRIAL_NAME)
+        name[0] = '\0';
 }
 
 const json_t *costs_servers(const struct results *r, const struct trial *t)

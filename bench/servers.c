@@ -90,7 +90,8 @@ static enum err put_people(const struct scene *s, FILE *f)
         if (!s->terms->here[k])
             continue;
         snprintf(name, sizeof name, "c%zu", k);
-        fprintf(f, "  - name: %s\n    max_rows: %zu\n", name, split->client[k]->rows);
+        fprintf(f, "  - name: %s\n    max_rows: %zu\n    as: %s\n", name, split->client[k]->rows,
+                s->terms->answers ? "answers" : "auto");
         TRY(put_key(s, f, name));
     }
     fprintf(f, "analysts:\n  - name: a\n");

@@ -19,6 +19,8 @@ struct servers_terms {
     double epsilon, delta;
     unsigned rounds;
     unsigned model_mib;
+    bool
+        answers; /* clients send counts in all marginals, not records: more for them, less for servers */
 };
 
 struct servers_figures {

@@ -271,7 +271,8 @@ enum err trial_servers(const struct trial *t, struct servers_figures *f, struct 
                                   .epsilon = t->epsilon,
                                   .delta = DELTA,
                                   .rounds = t->rounds,
-                                  .model_mib = MODEL_BYTES >> 20};
+                                  .model_mib = MODEL_BYTES >> 20,
+                                  .answers = t->answers};
     enum err e;
     TRY(scene_new(&scene, t, log));
     terms.workload = scene.data.workload;
