@@ -3,6 +3,7 @@
 #include "aim/loop.h"
 #include "aim/score.h"
 #include "base/memory.h"
+#include "bench/flaim_gather.h"
 #include "bench/flaim_message.h"
 #include "bench/flaim_private.h"
 
@@ -10,10 +11,8 @@
 #include <string.h>
 
 #define ANNEALED_START 8 /* T0 = 8 d */
-#define LATTICE_MOST 20
-#define SUM_BITS 30   /* of counts times m in a sum; the noise has the other half of 32 bits */
-#define GUARD 0x1p-48 /* taken off sigma and epsilon, so that rounding cannot end above rho */
-#define ELEMENT 8     /* bytes, as the paper counts */
+#define SUM_BITS 30      /* of counts times m in a sum; the noise has the other half of 32 bits */
+#define GUARD 0x1p-48    /* taken off sigma and epsilon, so that rounding cannot end above rho */
 
 struct flaim {
     struct flaim_options o;
@@ -83,8 +82,8 @@ static enum err settle_multiplier(struct flaim *f)
 {
     uint64_t fine;
     TRY(measure_multiplier(f->sigma, &fine, f->log));
-    for (f->lattice = LATTICE_MOST; f->lattice > 4; f->lattice--) {
-        f->multiplier = fine >> (LATTICE_MOST - f->lattice);
+    for (f->lattice = FLAIM_LATTICE_MOST; f->lattice > 4; f->lattice--) {
+        f->multiplier = fine >> (FLAIM_LATTICE_MOST - f->lattice);
         if (f->multiplier * f->o.split->train->rows < UINT64_C(1) << SUM_BITS)
             break;
     }
@@ -100,7 +99,7 @@ static enum err debit(struct flaim *f, uint64_t marginals, unsigned selections)
     mpq_t cost, each;
     enum err e;
     mpq_inits(cost, each, (mpq_ptr)NULL);
-    ledger_measure_cost(cost, f->multiplier << (LATTICE_MOST - f->lattice), marginals);
+    ledger_measure_cost(cost, f->multiplier << (FLAIM_LATTICE_MOST - f->lattice), marginals);
     e = ledger_select_cost(each, f->epsilon, 0);
     for (unsigned i = 0; i < selections; i++)
         mpq_add(cost, cost, each);
@@ -111,11 +110,6 @@ static enum err debit(struct flaim *f, uint64_t marginals, unsigned selections)
 }
 
 /* --- who takes part -------------------------------------------------------------------------- */
-
-struct crowd {
-    size_t clients;
-    size_t *client;
-};
 
 static enum err draw_crowd(struct flaim *f, struct crowd *c)
 {
@@ -133,171 +127,6 @@ static enum err draw_crowd(struct flaim *f, struct crowd *c)
         f->seen[c->client[i]] = true;
     }
     return ERR_OK;
-}
-
-/* --- adding up ------------------------------------------------------------------------------- */
-
-/* One secure aggregation: marginals, and which of the crowd add to each. */
-struct gathering {
-    const struct crowd *crowd;
-    size_t queries;
-    uint32_t *query;
-    uint8_t *member; /* [query * clients + client of the crowd] */
-};
-
-static enum err gathering_new(struct gathering *g, const struct crowd *crowd, size_t most)
-{
-    *g = (struct gathering){.crowd = crowd};
-    g->query = memory_array(most, sizeof *g->query);
-    g->member = memory_array(most * crowd->clients, sizeof *g->member);
-    return g->query != NULL && g->member != NULL ? ERR_OK : ERR_NOMEM;
-}
-
-static void gathering_clear(struct gathering *g)
-{
-    memory_free(&g->query);
-    memory_free(&g->member);
-}
-
-static uint8_t *gather(struct gathering *g, uint32_t query)
-{
-    g->query[g->queries] = query;
-    return g->member + g->queries++ * g->crowd->clients;
-}
-
-static size_t members_of(const struct gathering *g, size_t i)
-{
-    size_t n = 0;
-    for (size_t k = 0; k < g->crowd->clients; k++)
-        n += g->member[i * g->crowd->clients + k];
-    return n;
-}
-
-/* m times the client's counts, and its part of the noise. */
-static enum err contribute(const struct flaim *f, const struct table *t, uint32_t query,
-                           size_t members, uint32_t *words)
-{
-    const struct workload_query *q = &f->o.workload->query[query];
-    double scale = ldexp(1 / sqrt((double)members), (int)f->lattice - LATTICE_MOST);
-    int64_t *counts = memory_array(q->cells, sizeof *counts);
-    int64_t *noise = memory_array(q->cells, sizeof *noise);
-    enum err e = counts != NULL && noise != NULL
-                     ? f->o.noise.gauss(f->o.noise.self, q->cells, noise)
-                     : ERR_NOMEM;
-    if (e == ERR_OK) {
-        table_marginal(t, &q->clique, counts);
-        for (uint64_t i = 0; i < q->cells; i++)
-            words[i] = (uint32_t)((int64_t)f->multiplier * counts[i] +
-                                  llrint((double)noise[i] * scale));
-    }
-    memory_free(&counts);
-    memory_free(&noise);
-    return e;
-}
-
-/* A gathering as a job of secure aggregation, and where its words are. */
-struct packed {
-    struct secagg_segment *segment;
-    uint32_t *word, **input; /* of each client of the crowd */
-    uint32_t *sum, *plain;
-    uint64_t *sent, *received;
-    size_t words; /* of all segments */
-};
-
-static enum err pack_new(struct packed *p, const struct flaim *f, const struct gathering *g)
-{
-    size_t n = g->crowd->clients, all = 0, at = 0;
-    *p = (struct packed){0};
-    p->segment = memory_array(g->queries, sizeof *p->segment);
-    if (p->segment == NULL)
-        return ERR_NOMEM;
-    for (size_t i = 0; i < g->queries; i++) {
-        p->segment[i].words = f->o.workload->query[g->query[i]].cells;
-        p->segment[i].member = g->member + i * n;
-        p->words += p->segment[i].words;
-        all += p->segment[i].words * members_of(g, i);
-    }
-    p->word = memory_array(all, sizeof *p->word);
-    p->input = memory_array(n, sizeof *p->input);
-    p->sum = memory_array(p->words, sizeof *p->sum);
-    p->plain = memory_array(p->words, sizeof *p->plain);
-    p->sent = memory_array(n, sizeof *p->sent);
-    p->received = memory_array(n, sizeof *p->received);
-    if (p->word == NULL || p->input == NULL || p->sum == NULL || p->plain == NULL ||
-        p->sent == NULL || p->received == NULL)
-        return ERR_NOMEM;
-    for (size_t k = 0; k < n; k++) {
-        p->input[k] = p->word + at;
-        for (size_t i = 0; i < g->queries; i++)
-            at += p->segment[i].member[k] != 0 ? p->segment[i].words : 0;
-    }
-    return ERR_OK;
-}
-
-static void pack_clear(struct packed *p)
-{
-    memory_free(&p->segment);
-    memory_free(&p->word);
-    memory_free(&p->input);
-    memory_free(&p->sum);
-    memory_free(&p->plain);
-    memory_free(&p->sent);
-    memory_free(&p->received);
-}
-
-/* Every client's words, segment by segment, and their plain sums. */
-static enum err pack_fill(struct packed *p, const struct flaim *f, const struct gathering *g)
-{
-    size_t n = g->crowd->clients, first = 0;
-    size_t *done = memory_array(n, sizeof *done); /* words of each client so far */
-    enum err e = done != NULL ? ERR_OK : ERR_NOMEM;
-    for (size_t i = 0; e == ERR_OK && i < g->queries; first += p->segment[i++].words)
-        for (size_t k = 0; e == ERR_OK && k < n; k++) {
-            uint32_t *words = p->input[k] + done[k];
-            if (p->segment[i].member[k] == 0)
-                continue;
-            e = contribute(f, f->o.split->client[g->crowd->client[k]], g->query[i],
-                           members_of(g, i), words);
-            for (size_t j = 0; e == ERR_OK && j < p->segment[i].words; j++)
-                p->plain[first + j] += words[j];
-            done[k] += p->segment[i].words;
-        }
-    memory_free(&done);
-    return e;
-}
-
-static enum err add_up(struct packed *p, struct flaim *f, const struct gathering *g)
-{
-    const struct secagg_job job = {.clients = g->crowd->clients,
-                                   .threshold = secagg_threshold(g->crowd->clients),
-                                   .segments = g->queries,
-                                   .segment = p->segment,
-                                   .input = (const uint32_t *const *)p->input,
-                                   .sum = p->sum,
-                                   .sent = p->sent,
-                                   .received = p->received};
-    if (!f->o.real_messages) {
-        secagg_count(&job);
-        memcpy(p->sum, p->plain, p->words * sizeof *p->sum);
-        return ERR_OK;
-    }
-    TRY(secagg_run(&job, f->log));
-    if (memcmp(p->sum, p->plain, p->words * sizeof *p->sum) == 0)
-        return ERR_OK;
-    log_error(f->log, "secure aggregation gave another sum than addition");
-    return ERR_CRYPTO;
-}
-
-static void count_bytes(const struct packed *p, struct flaim *f, const struct gathering *g)
-{
-    for (size_t k = 0; k < g->crowd->clients; k++) {
-        size_t client = g->crowd->client[k];
-        f->result->wire[client].sent += p->sent[k];
-        f->result->wire[client].received += p->received[k];
-        for (size_t i = 0; i < g->queries; i++)
-            if (p->segment[i].member[k] != 0)
-                f->result->paper[client].sent += ELEMENT * p->segment[i].words;
-    }
 }
 
 /* --- what was measured ----------------------------------------------------------------------- */
@@ -356,7 +185,7 @@ static enum err learn(struct flaim *f, const struct gathering *g, size_t i, cons
     if (f->o.noisy_totals)
         people = fmax(total, 1);
     if (e == ERR_OK && f->o.measured != NULL)
-        f->o.measured(f->o.self, query, members_of(g, i), people, y);
+        f->o.measured(f->o.self, query, gathering_members(g, i), people, y);
     if (e == ERR_OK && purpose == ONE_WAYS)
         e = pool_in(&f->proxy[query], y, people, sigma, cells);
     if (e == ERR_OK && (purpose == SELECTED || f->o.combine || f->pool[query].share == NULL)) {
@@ -371,19 +200,19 @@ static enum err learn(struct flaim *f, const struct gathering *g, size_t i, cons
 
 static enum err hold(struct flaim *f, const struct gathering *g, const enum purpose *purpose)
 {
-    struct packed p;
-    const uint32_t *sum;
-    enum err e = pack_new(&p, f, g);
-    if (e == ERR_OK)
-        e = pack_fill(&p, f, g);
-    if (e == ERR_OK)
-        e = add_up(&p, f, g);
-    if (e == ERR_OK)
-        count_bytes(&p, f, g);
-    sum = p.sum;
-    for (size_t i = 0; e == ERR_OK && i < g->queries; sum += p.segment[i++].words)
-        e = learn(f, g, i, sum, purpose[i]);
-    pack_clear(&p);
+    const struct gathering_terms terms = {.options = &f->o,
+                                          .multiplier = f->multiplier,
+                                          .lattice = f->lattice,
+                                          .paper = f->result->paper,
+                                          .wire = f->result->wire};
+    uint32_t *sum;
+    uint64_t at = 0;
+    enum err e = gathering_sum(g, &terms, &sum, f->log);
+    for (size_t i = 0; e == ERR_OK && i < g->queries; i++) {
+        e = learn(f, g, i, sum + at, purpose[i]);
+        at += f->o.workload->query[g->query[i]].cells;
+    }
+    memory_free(&sum);
     return e;
 }
 
@@ -398,7 +227,7 @@ static enum err measure_one_way(struct flaim *f, uint32_t query)
     if (e == ERR_OK)
         e = gathering_new(&g, &crowd, 1);
     if (e == ERR_OK) {
-        memset(gather(&g, query), 1, crowd.clients);
+        memset(gathering_add(&g, query), 1, crowd.clients);
         e = hold(f, &g, &purpose);
     }
     gathering_clear(&g);
@@ -447,9 +276,9 @@ static enum err send_model(struct flaim *f, const struct crowd *crowd)
     for (size_t i = 0; i < crowd->clients; i++) {
         size_t k = crowd->client[i];
         f->result->wire[k].received += bytes;
-        f->result->paper[k].received += ELEMENT * model_cells(f->result->model);
+        f->result->paper[k].received += FLAIM_ELEMENT * model_cells(f->result->model);
         f->result->wire[k].sent += FLAIM_DECISION_BYTES(steps_of(&f->o));
-        f->result->paper[k].sent += ELEMENT + ELEMENT * (uint64_t)steps_of(&f->o);
+        f->result->paper[k].sent += FLAIM_ELEMENT + FLAIM_ELEMENT * (uint64_t)steps_of(&f->o);
     }
     return ERR_OK;
 }
@@ -479,7 +308,7 @@ static enum err choose(struct flaim *f, const struct crowd *crowd, struct gather
     }
     for (uint32_t q = 0; e == ERR_OK && q < w->queries; q++)
         if (memchr(chosen + q * crowd->clients, 1, crowd->clients) != NULL)
-            memcpy(gather(g, q), chosen + q * crowd->clients, crowd->clients);
+            memcpy(gathering_add(g, q), chosen + q * crowd->clients, crowd->clients);
     memory_free(&chosen);
     memory_free(&choice);
     return e;
@@ -523,7 +352,7 @@ static enum err hold_round(struct flaim *f, const struct crowd *crowd, struct ga
     TRY(choose(f, crowd, g, limit));
     chosen = g->queries;
     for (uint32_t q = 0; one_ways && q < w->one_ways; q++)
-        memset(gather(g, q), 1, crowd->clients);
+        memset(gathering_add(g, q), 1, crowd->clients);
     purpose = memory_array(g->queries, sizeof *purpose);
     if (purpose == NULL)
         return ERR_NOMEM;

@@ -1,6 +1,7 @@
 #include "bench/joining.h"
 
 #include "base/memory.h"
+#include "parties/central.h"
 
 #include <string.h>
 
@@ -48,17 +49,6 @@ size_t joining_clients(const struct joining *j)
     return j->clients;
 }
 
-static enum err append(struct table *to, const struct table *from)
-{
-    uint16_t codes[DOMAIN_ATTRIBUTES_MAX];
-    for (size_t i = 0; i < from->rows; i++) {
-        for (size_t a = 0; a < from->domain->attributes; a++)
-            codes[a] = from->column[a][i];
-        TRY(table_append(to, codes));
-    }
-    return ERR_OK;
-}
-
 void joining_draw(const struct split *s, double participation, struct random *coins, bool *drawn)
 {
     bool anybody = false;
@@ -80,7 +70,7 @@ static enum err draw(struct joining *j, struct table *rows)
         if (!drawn[k])
             continue;
         if (j->terms.kind == JOINING_ROUND || !j->here[k])
-            e = append(rows, s->client[k]);
+            e = central_append(rows, s->client[k]);
         j->clients += !j->here[k];
         j->here[k] = true;
     }
