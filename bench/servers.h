@@ -19,19 +19,22 @@ struct servers_terms {
     double epsilon, delta;
     unsigned rounds;
     unsigned model_mib;
-    bool
-        answers; /* clients send counts in all marginals, not records: more for them, less for servers */
+    bool answers; /* clients send counts, not records: more for them, less for servers */
 };
 
 struct servers_figures {
     double uploads;
-    double sent, received; /* bytes of one client that uploads, mean; with CURVE's and ZeroMQ's */
-    double vector;         /* of it the records or counts themselves */
-    double records;        /* share of clients that sent records, not counts */
-    double server_bytes;   /* between the servers, all three together, as on the wire */
-    double noise_bytes;    /* of these, to make noise */
-    double exchanges;      /* rounds of communication, all phases */
-    double analyst_bytes;  /* sent and received */
+    /*
+     * Bytes of the messages of one client that uploads, mean; as FLAIM's, without the transport's. (CURVE's
+     * three handshakes are some 2 kB more: bench_e2e counts them.)
+     */
+    double sent, received;
+    double vector;            /* of it the records or counts themselves */
+    double records;           /* share of clients that sent records, not counts */
+    double server_bytes;      /* between the servers, all three together, as on the wire */
+    double noise_bytes;       /* of these, to make noise */
+    double exchanges;         /* rounds of communication, all phases */
+    double analyst_bytes;     /* sent and received */
     double mpc_s, estimate_s; /* wall time */
     double l1;                /* of the rows that came out, against all training rows */
 };
