@@ -206,9 +206,10 @@ static void servers_row(const struct results *r, const struct trial *t)
 
 static void servers_table(const struct results *r)
 {
-    printf("\nDistAIM over three server processes, seed 1, everybody uploads before the run: bytes "
-           "as on "
-           "the wire\n\n  %-10s %4s %-8s %7s %8s %8s %8s %11s %11s %9s %8s %9s %8s %6s\n",
+    printf("\nDistAIM over three server processes, seed 1, everybody uploads before the run: "
+           "messages of "
+           "a client, and between servers all bytes on the wire\n\n"
+           "  %-10s %4s %-8s %7s %8s %8s %8s %11s %11s %9s %8s %9s %8s %6s\n",
            "table", "T", "uploads", "clients", "sent", "received", "vector", "servers",
            "of it noise", "exchanges", "analyst", "servers s", "fit s", "L1");
     for (size_t k = 0; k < 5; k++) {
