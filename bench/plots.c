@@ -26,11 +26,11 @@ static const char *title_of(const char *method)
                                                         : "FLAIM (naive)";
 }
 
-/* One curve: lines "x value error"; false if there is no point. */
-static bool curve(FILE *f, const struct results *r, const struct panel *p, const char *method,
-                  enum shown shown, bool paper)
+/* One curve: lines "x value error"; the number of points. */
+static size_t curve(FILE *f, const struct results *r, const struct panel *p, const char *method,
+                    enum shown shown, bool paper)
 {
-    bool found = false;
+    size_t found = 0;
     for (size_t v = 0; v < p->values; v++) {
         struct trial t = panel_trial(p, v, method);
         struct costs c = costs_of(r, &t);
@@ -40,7 +40,7 @@ static bool curve(FILE *f, const struct results *r, const struct panel *p, const
         if (!isfinite(m.mean))
             continue;
         fprintf(f, "%g %.10g %.10g\n", p->value[v], m.mean, isfinite(m.error) ? m.error : 0);
-        found = true;
+        found++;
     }
     fprintf(f, "e\n");
     return found;
@@ -50,7 +50,7 @@ static bool present(const struct results *r, const struct panel *p, const char *
                     enum shown shown, bool paper)
 {
     FILE *nowhere = fopen("/dev/null", "w");
-    bool found = nowhere != NULL && curve(nowhere, r, p, method, shown, paper);
+    bool found = nowhere != NULL && curve(nowhere, r, p, method, shown, paper) > 1;
     if (nowhere != NULL)
         fclose(nowhere);
     return found;

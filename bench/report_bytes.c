@@ -35,14 +35,24 @@ static double number(const json_t *o, const char *key)
     return json_is_number(v) ? json_number_value(v) : NAN;
 }
 
-/* An upload does not depend on T: any run over servers of the same clients tells its size. */
+/*
+ * An upload does not depend on T, but who uploads does: the run over servers at the next larger T where
+ * there is one, or else at the largest.
+ */
 static double upload_bytes(const struct results *r, const struct trial *t)
 {
     struct trial usual = plan_trial(t->table, t->split, "distaim");
-    const json_t *servers = costs_servers(r, &usual);
-    bool same_rows = strcmp(t->split, usual.split) == 0 && fabs(t->beta - usual.beta) < 1e-9;
-    return servers != NULL && same_rows ? number(servers, "sent") + number(servers, "received")
-                                        : NAN;
+    double bytes = NAN;
+    if (strcmp(t->split, usual.split) != 0 || fabs(t->beta - usual.beta) > 1e-9)
+        return NAN;
+    for (size_t i = PLAN_SERVER_ROUNDS; i-- > 0;) {
+        const json_t *servers;
+        usual.rounds = plan_server_rounds[i];
+        servers = costs_servers(r, &usual);
+        if (servers != NULL && (isnan(bytes) || usual.rounds >= t->rounds))
+            bytes = number(servers, "sent") + number(servers, "received");
+    }
+    return bytes;
 }
 
 struct costs costs_of(const struct results *r, const struct trial *t)
