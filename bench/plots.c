@@ -75,8 +75,9 @@ static bool plot(const struct results *r, const struct panel *p, enum shown show
         return false;
     fprintf(
         f,
-        "set terminal svg size 640,420 font 'Helvetica,12' background '#ffffff'\nset output '%s'\n"
-        "set title \"%s\"\nset xlabel \"%s\"\nset ylabel '%s'\nset key outside right\nset grid\n",
+        "set terminal svg size 640,520 font 'Helvetica,12' background '#ffffff'\nset output '%s'\n"
+        "set title \"%s\"\nset xlabel \"%s\"\nset ylabel '%s'\nset key outside below center "
+        "maxcols 2\nset grid\n",
         path, p->table, p->axis, label_of(shown));
     if (p->vary == VARY_ROUNDS || p->vary == VARY_BETA)
         fprintf(f, "set logscale x\n");
