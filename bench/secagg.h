@@ -18,6 +18,8 @@
  * agreement. A sum of fewer than `threshold` revealing clients cannot be unmasked: ERR_PEER, logged. A
  * segment of one client is what that client sent: it must hide it by noise of its own, as FLAIM does.
  *
+ * LEAKS to the server: the sums, who adds to which segment, who vanished when, the words of segments of one.
+ *
  * Each message is bytes that its reader parses; what is counted are those, without a transport's.
  */
 #ifndef TREFOIL_BENCH_SECAGG_H
