@@ -19,6 +19,7 @@
 #include "mpc/party.h"
 
 #define ARGMAX_SEED_SIZE 32
+#define ARGMAX_TAU (2 * 0x1p-64) /* what a value adds to the chance that the call fails */
 
 /*
  * Differences of any two values must fit in `width` bits, signed; width <= 64. `seed` is common to

@@ -2,9 +2,6 @@
 
 #include "base/memory.h"
 #include "mpc/ring.h"
-#include "protocols/discrete.h"
-#include "protocols/gauss.h"
-#include "protocols/gumbel.h"
 #include "protocols/measure.h"
 #include "protocols/select.h"
 
@@ -13,31 +10,31 @@
 
 /* --- what the circuits' imprecision costs -------------------------------------------------------- */
 
+static enum tape_noise noise_of(const struct study *study)
+{
+    return study->noise == STUDY_DISCRETE ? TAPE_DISCRETE : TAPE_BOX_MULLER;
+}
+
 double engine_marginal_epsilon_slack(const struct study *study)
 {
-    if (study->noise == STUDY_DISCRETE) /* coins alone: nothing is evaluated */
-        return 0;
-    /* 2 ln((1 + d) / (1 - d)) with d = (2 e / h)(1 + 2^-15), bounded from above */
-    const double d = 2 * GAUSS_ERROR * 0x1p20 * (1 + 0x1p-15);
-    return 4 * d * (1 + 0x1p-10);
+    return tape_slack(noise_of(study), TAPE_GAUSS).epsilon;
 }
 
 double engine_select_slack(void)
 {
-    return GUMBEL_SLACK;
+    return tape_slack(TAPE_BOX_MULLER, TAPE_GUMBEL).epsilon;
 }
 
 /* A total-variation term tau enters as (1 + e^eps) tau. */
 static double measure_delta(const struct study *study, double marginals)
 {
-    double tau = study->noise == STUDY_DISCRETE ? DISCRETE_TAU : EXPONENTIAL_TAU;
-    return (1 + exp(study->epsilon)) * marginals * tau;
+    return (1 + exp(study->epsilon)) * marginals * tape_slack(noise_of(study), TAPE_GAUSS).tau;
 }
 
 static double select_delta(const struct study *study, double candidates)
 {
-    /* the argmax of m candidates goes wrong with probability 2 m 2^-64 */
-    return (1 + exp(study->epsilon)) * candidates * (GUMBEL_TAU + 2 * 0x1p-64);
+    const double tau = tape_slack(noise_of(study), TAPE_GUMBEL).tau + ARGMAX_TAU;
+    return (1 + exp(study->epsilon)) * candidates * tau;
 }
 
 double engine_delta_slack(const struct study *study)
@@ -83,7 +80,7 @@ struct engine_noise engine_noise(const struct study *study)
 static void start_tape(struct engine *g, const uint8_t id[TAPE_ID_SIZE])
 {
     const struct engine_noise noise = engine_noise(g->study);
-    tape_start(&g->tape, id, g->study->noise == STUDY_DISCRETE ? TAPE_DISCRETE : TAPE_BOX_MULLER);
+    tape_start(&g->tape, id, noise_of(g->study));
     tape_plan(&g->tape, TAPE_GAUSS, noise.gauss);
     tape_plan(&g->tape, TAPE_GUMBEL, noise.gumbel);
 }

@@ -25,7 +25,7 @@
 #include "protocols/counts.h"
 #include "protocols/range.h"
 
-/* Slack of the noise circuits, in the ledger's units; from protocols/gauss.h, discrete.h, gumbel.h, argmax.h. */
+/* Slack of the noise circuits, in the ledger's units; from protocols/tape.h and mpc/argmax.h. */
 double engine_marginal_epsilon_slack(const struct study *study);
 double engine_select_slack(void);
 /* delta of a whole study: all its measured marginals and selections. */

@@ -7,6 +7,8 @@
 #include "protocols/coin.h"
 #include "protocols/exponential.h"
 
+#include <math.h>
+
 #define DEVIATION ((uint64_t)1 << 20)
 #define LOWEST_DIGIT 42 /* of weight 2^-20 among the coins of an exponential variable */
 
@@ -131,4 +133,11 @@ enum err discrete_sample(struct party *p, struct share64 out)
         TRY(sample_some(p, out, &made, (n + 63) / 64 * 64));
     }
     return ERR_OK;
+}
+
+double discrete_tau(void)
+{
+    const double s = (double)DEVIATION, accepted = sqrt(M_PI / 2) * exp(-0.5) * s * -expm1(-1 / s);
+    const double tail = exp(-ldexp(1, DISCRETE_DIGITS) / s);
+    return ((DISCRETE_DIGITS + DISCRETE_SQUARE_BITS) * COIN_TAU + tail) * 2 / accepted;
 }

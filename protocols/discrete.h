@@ -8,8 +8,8 @@
  * The accept bit is opened (REJECT_BIT), P = 0.760; what is kept is (-1)^sign |Y|.
  *
  * An integer query, multiplied by m, with one such sample added costs exactly m^2 / (2 s^2) zCDP: no error of
- * evaluation, no lattice. ERROR in total variation a kept sample: 78 coins of 2^-65 and P(|Y| >= 2^26) = e^-64,
- * times 2 / 0.76 for conditioning on acceptance: below DISCRETE_TAU.
+ * evaluation, no lattice. ERROR in total variation a kept sample: 78 coins and P(|Y| >= 2^26) = e^-64, times 2 over
+ * the probability of acceptance, for conditioning on it: discrete_tau().
  * LEAKS: how many candidates were rejected, and which; they depend on nothing that is kept, nor on data.
  */
 #ifndef TREFOIL_PROTOCOLS_DISCRETE_H
@@ -21,10 +21,11 @@
 #define DISCRETE_ROUNDS 47 /* of a batch of candidates: most often one is enough */
 #define DISCRETE_SQUARE_BITS 52
 #define DISCRETE_ACCEPT_ANDS 2840 /* of the coins against (|Y| - s)^2 */
-#define DISCRETE_TAU 0x1p-57
 
 /* Fills out; as many candidates as it takes. */
 enum err discrete_sample(struct party *p, struct share64 out) MUST_CHECK;
+
+double discrete_tau(void);
 
 /* round(2^64 exp(-2^(i - 41))) for bit i of the square, at most 2^64 - 1. */
 extern const uint64_t discrete_coin[DISCRETE_SQUARE_BITS];

@@ -2,6 +2,8 @@
 
 #include "protocols/coin.h"
 
+#include <math.h>
+
 const uint64_t exponential_coin[EXPONENTIAL_COINS] = {
     0x7fffffffffffffff, 0x7ffffffffffffffe, 0x7ffffffffffffffc, 0x7ffffffffffffff8,
     0x7ffffffffffffff0, 0x7fffffffffffffe0, 0x7fffffffffffffc0, 0x7fffffffffffff80,
@@ -32,4 +34,10 @@ enum err exponential_sample(struct party *p, struct planes *out)
         return ERR_RANGE;
     TRY(coin_flip(p, &biased, exponential_coin));
     return party_random_bits(p, &all_fair);
+}
+
+double exponential_tau(void)
+{
+    const double lowest_coin = ldexp(1, EXPONENTIAL_TOP + 1 - EXPONENTIAL_COINS);
+    return EXPONENTIAL_COINS * COIN_TAU + lowest_coin / 4 + exp(-ldexp(1, EXPONENTIAL_TOP + 1));
 }

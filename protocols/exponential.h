@@ -7,10 +7,10 @@
  * than 2^-64).
  *
  * No server knows any of it. Costs: EXPONENTIAL_ANDS a sample, 6 rounds. LEAKS:
- * nothing. ERROR, in total variation a sample: rounding of the 68 coin constants at most 68 *
- * 2^-65; the 30 fair digits together below 2^-64; digits above 2^5 left out, P(E >= 64) = e^-64 <
- * 2^-92. Together below 2^-58. What the missing digits below 2^-92 add is an error of the value,
- * not of the distribution: users bound it.
+ * nothing. ERROR, in total variation a sample: rounding of the 68 coin constants; the 30 fair digits
+ * together less than a quarter of the lowest coin's weight; digits above 2^5 left out, P(E >= 64) = e^-64:
+ * exponential_tau(). What the missing digits below 2^-92 add is an error of the value, not of the
+ * distribution: users bound it.
  */
 #ifndef TREFOIL_PROTOCOLS_EXPONENTIAL_H
 #define TREFOIL_PROTOCOLS_EXPONENTIAL_H
@@ -22,10 +22,11 @@
 #define EXPONENTIAL_ANDS 3662
 #define EXPONENTIAL_LOWEST 92 /* the lowest digit weighs 2^-92 */
 #define EXPONENTIAL_DIGITS 98
-#define EXPONENTIAL_TAU 0x1p-58
 
 /* out: EXPONENTIAL_DIGITS planes; plane k is the digit of weight 2^(k - EXPONENTIAL_LOWEST). */
 enum err exponential_sample(struct party *p, struct planes *out) MUST_CHECK;
+
+double exponential_tau(void);
 
 /* round(2^64 / (1 + e^(2^i))) for the digits of weight 2^i, i = -62 .. 5 in this order. */
 extern const uint64_t exponential_coin[EXPONENTIAL_COINS];

@@ -6,6 +6,8 @@
 #include "mpc/root.h"
 #include "mpc/truncate.h"
 
+#include <math.h>
+
 enum err gauss_coins_new(struct party *p, struct gauss_coins *coins, size_t pairs)
 {
     enum err e;
@@ -147,4 +149,20 @@ enum err gauss_sample(struct party *p, struct share64 out)
     share128_free(&z);
     share64_free(&halves);
     return e;
+}
+
+double gauss_error(void)
+{
+    const double left_out = sqrt(2 * ldexp(1, 1 - EXPONENTIAL_LOWEST)); /* radius() drops a digit */
+    const double radius = ldexp(1, -GAUSS_RADIUS_BITS) + left_out;
+    const double circle = ELEMENTARY_CIRCLE_ERROR + M_PI / 2 * ldexp(1, -GAUSS_ANGLE_BITS);
+    const double longest = sqrt(2 * ldexp(1, EXPONENTIAL_TOP + 1));
+    return radius * (1 + circle) + longest * circle;
+}
+
+double gauss_epsilon(void)
+{
+    const double lattice = ldexp(1, -GAUSS_BITS);
+    const double d = 2 * (2 * gauss_error()) / lattice * exp(12 * lattice);
+    return 2 * (log1p(d) - log1p(-d)) * (1 + 0x1p-10); /* for rounding in what adds it up */
 }

@@ -10,11 +10,11 @@
  *             to 2^-20: a floor whose offset is, in each server's view, fixed or uniform and
  *             independent of z (mpc/truncate.h)
  *
- * ERROR of the value before rounding, the worst over all coins and masks:
+ * ERROR of the value before rounding, the worst over all coins and masks, as gauss_error() adds it up:
  *   r         2^-45 (floor) + 2^-45 (digits of E below 2^-91: sqrt(2 * 2^-91))   = 2^-44
- *   cos, sin  ELEMENTARY_CIRCLE_ERROR + 1.6 * 2^-52 (digits of U below 2^-52)    < 11 * 2^-52
+ *   cos, sin  ELEMENTARY_CIRCLE_ERROR + pi/2 * 2^-52 (digits of U below 2^-52)   < 11 * 2^-52
  *   z         2^-44 + 11.4 * 11 * 2^-52                                          < 2^-43
- * GAUSS_ERROR states twice that. In total variation a pair differs from this by EXPONENTIAL_TAU.
+ * In total variation a pair differs from this by exponential_tau().
  * LEAKS: nothing. Rounds: GAUSS_ROUNDS, whatever the number of pairs.
  */
 #ifndef TREFOIL_PROTOCOLS_GAUSS_H
@@ -25,10 +25,16 @@
 
 #define GAUSS_BITS 20
 #define GAUSS_ROUNDS 337
-#define GAUSS_ERROR 0x1p-42
 #define GAUSS_RADIUS_BITS 45
 #define GAUSS_ANGLE_BITS ELEMENTARY_ANGLE_BITS
 #define GAUSS_PRODUCT_BITS (GAUSS_RADIUS_BITS + GAUSS_ANGLE_BITS)
+
+double gauss_error(void);
+/*
+ * What it adds to the epsilon of a measured marginal: at least 2 ln((1 + d) / (1 - d)), d = (2 e / h) e^(12 h) for the error e,
+ * charged twice, and the lattice h.
+ */
+double gauss_epsilon(void);
 
 /* out.n is even; lanes 2i and 2i + 1 are a pair. */
 enum err gauss_sample(struct party *p, struct share64 out) MUST_CHECK;

@@ -5,6 +5,8 @@
 #include "mpc/ring.h"
 #include "mpc/truncate.h"
 
+#include <math.h>
+
 #define INNER_BITS ELEMENTARY_LOGARITHM_BITS /* of g before the last rounding */
 #define STEPS 7
 
@@ -102,4 +104,25 @@ enum err gumbel_sample(struct party *p, struct share64 out)
         result = gumbel_evaluate(p, out, &e);
     planes_free(&e);
     return result;
+}
+
+double gumbel_error(void)
+{
+    const double digits = ldexp(1, GUMBEL_LEAST - EXPONENTIAL_LOWEST),
+                 rounding = ldexp(1, -GUMBEL_BITS);
+    const double argument = ldexp(1, -ELEMENTARY_ARGUMENT_BITS);
+    /* half a unit for each place of k whose multiple of ln 2 is rounded and for the constant; ln 2's own, k + 5 times */
+    const double ln2 = (40 - INNER_BITS + 1) * ldexp(1, -INNER_BITS - 1) +
+                       (EXPONENTIAL_TOP + GUMBEL_LEAST + EXPONENTIAL_TOP) * 0x1p-41;
+    return digits + rounding + argument + ELEMENTARY_LOGARITHM_ERROR + ln2;
+}
+
+double gumbel_epsilon(void)
+{
+    return 8 * gumbel_error();
+}
+
+double gumbel_tau(void)
+{
+    return exponential_tau() + ldexp(1, -GUMBEL_LEAST);
 }

@@ -5,12 +5,12 @@
  *   steps of 64 .. 1 places, each on the AND of the top bits' complements: E = 2^(5 - k) (1 + t), t of
  *   30 bits; then g = (k - 5) ln 2 - ln(1 + t), the logarithm by mpc/elementary.h
  *
- * ERROR of g, the worst over all coins and masks, for E >= 2^-68:
+ * ERROR of g, the worst over all coins and masks, for E >= 2^-68, as gumbel_error() adds it up:
  *   2^-24 (digits of E below 2^-92) + 2^-24 (the last rounding) + 2^-30 (t)
- *   + ELEMENTARY_LOGARITHM_ERROR + 2^-35 (rounding of ln 2)                   < GUMBEL_ERROR
- * In total variation a sample differs by EXPONENTIAL_TAU + P(E < 2^-68) < GUMBEL_TAU. By coupling
- * every selection probability is within e^(+-2 GUMBEL_ERROR) of the exact softmax, so a selection at
- * eps is charged as (eps + GUMBEL_SLACK)^2 / 8. LEAKS: nothing. Rounds: GUMBEL_ROUNDS, whatever their number.
+ *   + ELEMENTARY_LOGARITHM_ERROR + 2.5 * 2^-35 (rounding of ln 2)                     = 2.143 * 2^-24
+ * In total variation a sample differs by exponential_tau() + P(E < 2^-68) = gumbel_tau(). By coupling
+ * every selection probability is within e^(+-2 error) of the exact softmax, so a selection at
+ * eps is charged as (eps + gumbel_epsilon())^2 / 8, which is 8 errors more. LEAKS: nothing. Rounds: GUMBEL_ROUNDS, whatever their number.
  */
 #ifndef TREFOIL_PROTOCOLS_GUMBEL_H
 #define TREFOIL_PROTOCOLS_GUMBEL_H
@@ -19,11 +19,13 @@
 
 #define GUMBEL_BITS 24
 #define GUMBEL_ROUNDS 73
-#define GUMBEL_ERROR 0x1.2p-23
-#define GUMBEL_SLACK (8 * GUMBEL_ERROR)
-#define GUMBEL_TAU 0x1.1p-58
+#define GUMBEL_LEAST 68 /* exponential variables below 2^-68 are left to the total variation */
 /* |g| is below this for every output that the error bound covers: -ln 64 .. 68 ln 2 */
 #define GUMBEL_MAX 48
+
+double gumbel_error(void);
+double gumbel_epsilon(void);
+double gumbel_tau(void);
 
 enum err gumbel_sample(struct party *p, struct share64 out) MUST_CHECK;
 

@@ -6,6 +6,7 @@
 #include "protocols/gauss.h"
 #include "protocols/gumbel.h"
 
+#include <math.h>
 #include <string.h>
 
 /*
@@ -55,6 +56,23 @@ static enum err grow(struct tape *tape, enum tape_kind kind, size_t n)
 void tape_plan(struct tape *tape, enum tape_kind kind, size_t samples)
 {
     tape->reel[kind].planned = samples;
+}
+
+/* To 24 bits, so that servers agree whose mathematical libraries differ in the last one. */
+static double rounded_up(double x)
+{
+    int exponent;
+    double mantissa = frexp(x, &exponent);
+    return ldexp(ceil(ldexp(mantissa, 24)), exponent - 24);
+}
+
+struct tape_slack tape_slack(enum tape_noise noise, enum tape_kind kind)
+{
+    if (kind == TAPE_GUMBEL)
+        return (struct tape_slack){rounded_up(gumbel_epsilon()), rounded_up(gumbel_tau())};
+    if (noise == TAPE_DISCRETE) /* coins alone: nothing is evaluated */
+        return (struct tape_slack){0, rounded_up(discrete_tau())};
+    return (struct tape_slack){rounded_up(gauss_epsilon()), rounded_up(exponential_tau())};
 }
 
 /* How many to make so that there are `end`: whole batches while the plan lasts, whole words of pairs at its end. */

@@ -29,6 +29,14 @@ struct tape_cost {
     double bytes;    /* for each sample, of a whole batch, by the server that sends most */
 };
 
+/*
+ * What the imprecision of a circuit costs, from its constants: `epsilon` of each measured marginal, or added to each
+ * selection's; `tau` in total variation of each pair of Gaussians, discrete Gaussian or Gumbel. See docs/protocols.md.
+ */
+struct tape_slack {
+    double epsilon, tau;
+};
+
 struct tape {
     uint8_t id[TAPE_ID_SIZE];
     enum tape_noise noise;
@@ -43,6 +51,7 @@ void tape_start(struct tape *tape, const uint8_t id[TAPE_ID_SIZE], enum tape_noi
 void tape_free(struct tape *tape);
 
 const struct tape_cost *tape_cost(enum tape_noise noise, enum tape_kind kind);
+struct tape_slack tape_slack(enum tape_noise noise, enum tape_kind kind);
 /* So many samples in all are to be expected; more may be reserved all the same. */
 void tape_plan(struct tape *tape, enum tape_kind kind, size_t samples);
 

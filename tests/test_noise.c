@@ -96,6 +96,68 @@ static void discrete_constants_are_rounded_to_nearest(void **state)
     mpf_clear(e);
 }
 
+/* --- slack -------------------------------------------------------------------------------------- */
+
+/* |constant / 2^64 - 1 / divisor| */
+static double distance(uint64_t constant, const mpf_t divisor)
+{
+    mpf_t exact, stored;
+    double d;
+    mpf_inits(exact, stored, NULL);
+    mpf_ui_div(exact, 1, divisor);
+    mpf_set_ui(stored, (unsigned long)constant);
+    mpf_div_2exp(stored, stored, 64);
+    mpf_sub(exact, exact, stored);
+    d = fabs(mpf_get_d(exact));
+    mpf_clears(exact, stored, NULL);
+    return d;
+}
+
+/* The coin of weight 2^i, of a table from weight 2^from on; 1/2 below it. */
+static double digit_distance(int i)
+{
+    const int lowest = EXPONENTIAL_TOP + 1 - EXPONENTIAL_COINS;
+    double d;
+    mpf_t e;
+    mpf_init(e);
+    exp_of_power(e, i);
+    mpf_add_ui(e, e, 1);
+    d = distance(i < lowest ? (uint64_t)1 << 63 : exponential_coin[i - lowest], e);
+    mpf_clear(e);
+    return d;
+}
+
+/* What the ledgers charge covers the very constants that the circuits use, and is of their size. */
+static void slack_covers_the_constants(void **state)
+{
+    double exponential = exp(-64), discrete = exp(-64);
+    mpf_t e;
+    (void)state;
+    mpf_set_default_prec(320);
+    mpf_init(e);
+    for (int i = -EXPONENTIAL_LOWEST; i <= EXPONENTIAL_TOP; i++)
+        exponential += digit_distance(i);
+    for (int i = -20; i <= EXPONENTIAL_TOP; i++)
+        discrete += digit_distance(i);
+    for (int i = 0; i < DISCRETE_SQUARE_BITS; i++) {
+        exp_of_power(e, i - 41);
+        discrete += distance(discrete_coin[i], e);
+    }
+    discrete *= 2 / 0.760;
+    mpf_clear(e);
+    print_message(
+        "# total variation: exponential 2^%.1f of 2^%.1f charged, discrete 2^%.1f of 2^%.1f\n",
+        log2(exponential), log2(exponential_tau()), log2(discrete), log2(discrete_tau()));
+    assert_true(exponential <= exponential_tau() && exponential_tau() < 8 * exponential);
+    assert_true(discrete <= discrete_tau() && discrete_tau() < 8 * discrete);
+    assert_true(gumbel_tau() >= exponential_tau() + 0x1p-68);
+    assert_true(gumbel_epsilon() >= 8 * gumbel_error());
+    /* the theorem's d, of an error charged twice */
+    const double d = 2 * 2 * gauss_error() * 0x1p20 * (1 + 12 * 0x1p-20);
+    assert_true(gauss_epsilon() > 2 * log((1 + d) / (1 - d)) && gauss_epsilon() < 4.01 * d);
+    assert_true(gauss_error() <= 0x1p-40); /* and well within what was asked for */
+}
+
 /* --- running -----------------------------------------------------------------------------------
  */
 
@@ -283,9 +345,9 @@ static void gaussians_are_right_to_their_stated_error(void **state)
         }
         batch_free(&b);
     }
-    print_message("# worst error of %zu Gaussians: 2^%.2f (stated 2^%.0f)\n", z.n, log2(worst),
-                  log2(GAUSS_ERROR));
-    assert_true(worst < GAUSS_ERROR);
+    print_message("# worst error of %zu Gaussians: 2^%.2f (stated 2^%.2f)\n", z.n, log2(worst),
+                  log2(gauss_error()));
+    assert_true(worst < gauss_error());
     assert_digits(&digits);
     assert_distribution("Gaussians by Box-Muller", &statistics_gaussian, &z);
 }
@@ -418,8 +480,8 @@ static void gumbels_are_right_to_their_stated_error(void **state)
         batch_free(&b);
     }
     print_message("# worst error of %zu Gumbels: %.3f of the stated bound\n", g.n,
-                  worst / GUMBEL_ERROR);
-    assert_true(worst < GUMBEL_ERROR);
+                  worst / gumbel_error());
+    assert_true(worst < gumbel_error());
     assert_digits(&digits);
     assert_distribution("Gumbels", &statistics_gumbel, &g);
 }
@@ -468,7 +530,7 @@ static void gumbels_hold_over_the_whole_range(void **state)
         worst = fmax(worst, (double)fabsl(g + logl(exponential_of(&b, i, NULL))));
         assert_true(fabs(g) < GUMBEL_MAX);
     }
-    assert_true(worst < GUMBEL_ERROR);
+    assert_true(worst < gumbel_error());
     batch_free(&b);
 }
 
@@ -476,6 +538,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(coin_constants_are_rounded_to_nearest),
+        cmocka_unit_test(slack_covers_the_constants),
         cmocka_unit_test(gaussians_are_right_to_their_stated_error),
         cmocka_unit_test(discrete_constants_are_rounded_to_nearest),
         cmocka_unit_test(discrete_gaussians_have_their_distribution),
