@@ -313,6 +313,11 @@ enum err engine_cut(struct engine *g, const struct engine_step *step, struct tap
     return range_cut(&g->tape, count, range);
 }
 
+enum err engine_return(struct engine *g, struct tape *range)
+{
+    return range_return(&g->tape, range);
+}
+
 /* --- opening ------------------------------------------------------------------------------------- */
 
 enum err engine_select(struct engine *g, const struct engine_step *s, struct tape *range,

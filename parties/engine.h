@@ -92,6 +92,12 @@ void engine_range(const struct engine *engine, const struct engine_step *step,
 enum err engine_cut(struct engine *engine, const struct engine_step *step,
                     struct tape *range) MUST_CHECK;
 
+/*
+ * After a round that all three played anew, not from what was kept: what it did not use of its range goes back to the tape.
+ * A selection's range has Gaussians for the largest candidate, and few candidates are as large.
+ */
+enum err engine_return(struct engine *engine, struct tape *range) MUST_CHECK;
+
 /* `seed`: ARGMAX_SEED_SIZE common bytes. */
 enum err engine_select(struct engine *engine, const struct engine_step *step, struct tape *range,
                        const uint8_t *seed, size_t *selected) MUST_CHECK;

@@ -286,7 +286,10 @@ static enum err play(struct hand *h, enum err verdict, struct bytes *result)
         if (agreement.least < STANDING_INDEX)
             TRY(select_one(h, seed));
     }
-    return measure(h, result);
+    TRY(measure(h, result));
+    /* All three have the same range of this session's tape and have measured the same cells of it. Who plays this round
+     * again has the index, or finds the same one, and so takes no more of the range than that. */
+    return is_new ? engine_return(h->p->engine, &h->range) : ERR_OK;
 }
 
 enum err play_round(struct play *p, struct request *request,

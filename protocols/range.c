@@ -43,6 +43,23 @@ enum err range_cut(struct tape *tape, const size_t count[TAPE_KINDS], struct tap
     return e;
 }
 
+enum err range_return(struct tape *tape, struct tape *range)
+{
+    if (memcmp(tape->id, range->id, TAPE_ID_SIZE) != 0)
+        return ERR_MISUSE;
+    for (unsigned k = 0; k < TAPE_KINDS; k++) {
+        const size_t from = tape_position(range, (enum tape_kind)k), made = range->reel[k].made;
+        size_t n = made > from ? made - from : 0;
+        if (k == TAPE_GAUSS)
+            n -= n % 2; /* an odd end's partner was left behind when the range was cut */
+        if (n > 0)
+            TRY(tape_append(tape, (enum tape_kind)k,
+                            share64_view(range->reel[k].samples, from, n)));
+        range->reel[k].next = made;
+    }
+    return ERR_OK;
+}
+
 enum err range_write(const struct tape *range, struct bytes *out)
 {
     for (unsigned k = 0; k < TAPE_KINDS; k++) {

@@ -43,13 +43,24 @@ void tape_free(struct tape *tape)
     *tape = (struct tape){0};
 }
 
+/* The samples of positions from `from` on. */
+static struct share64 view(const struct tape *tape, enum tape_kind kind, size_t from, size_t n)
+{
+    return share64_view(tape->reel[kind].samples, from - tape->reel[kind].base, n);
+}
+
+/* Room for n more at the end; what has been taken goes. */
 static enum err grow(struct tape *tape, enum tape_kind kind, size_t n)
 {
+    const size_t from = tape_position(tape, kind), made = tape->reel[kind].made;
+    const size_t base = from < made ? from : made;
     struct share64 longer;
-    TRY(share64_new(&longer, n));
-    ring64_copy(share64_view(longer, 0, tape->reel[kind].made), tape->reel[kind].samples);
+    TRY(share64_new(&longer, made - base + n));
+    if (made > base)
+        ring64_copy(share64_view(longer, 0, made - base), view(tape, kind, base, made - base));
     share64_free(&tape->reel[kind].samples);
     tape->reel[kind].samples = longer;
+    tape->reel[kind].base = base;
     return ERR_OK;
 }
 
@@ -95,10 +106,10 @@ enum err tape_reserve(struct party *p, struct tape *tape, enum tape_kind kind, s
     if (position + count <= *made)
         return ERR_OK;
     n = missing(tape, kind, position + count);
-    TRY(grow(tape, kind, *made + n));
+    TRY(grow(tape, kind, n));
     for (size_t k; n > 0; n -= k) {
         k = n < maker->cost.batch ? n : maker->cost.batch;
-        TRY(maker->make(p, share64_view(tape->reel[kind].samples, *made, k)));
+        TRY(maker->make(p, view(tape, kind, *made, k)));
         *made += k;
     }
     return ERR_OK;
@@ -112,16 +123,32 @@ size_t tape_position(const struct tape *tape, enum tape_kind kind)
 
 enum err tape_take(struct tape *tape, enum tape_kind kind, struct share64 out)
 {
-    size_t position = tape_position(tape, kind), end = position + out.n;
+    size_t position = tape_position(tape, kind), next = tape->reel[kind].next,
+           end = position + out.n;
     struct share64 used;
     if (position > tape->reel[kind].made || out.n > tape->reel[kind].made - position)
         return ERR_MISUSE;
-    ring64_copy(out, share64_view(tape->reel[kind].samples, position, out.n));
+    if (out.n == 0)
+        return ERR_OK;
+    ring64_copy(out, view(tape, kind, position, out.n));
     /* with the partner that an odd end leaves behind, and never uses */
-    used = share64_view(tape->reel[kind].samples, tape->reel[kind].next,
-                        end - tape->reel[kind].next);
+    if (next < tape->reel[kind].base)
+        next = tape->reel[kind].base;
+    used = view(tape, kind, next, end - next);
     secret_wipe(used.a, used.n * sizeof *used.a);
     secret_wipe(used.b, used.n * sizeof *used.b);
     tape->reel[kind].next = end;
+    return ERR_OK;
+}
+
+enum err tape_append(struct tape *tape, enum tape_kind kind, struct share64 samples)
+{
+    const size_t made = tape->reel[kind].made;
+    if (kind == TAPE_GAUSS && (samples.n % 2 != 0 || made % 2 != 0))
+        return ERR_MISUSE;
+    TRY(grow(tape, kind, samples.n));
+    ring64_copy(view(tape, kind, made, samples.n), samples);
+    tape->reel[kind].made += samples.n;
+    tape->reel[kind].planned += samples.n;
     return ERR_OK;
 }

@@ -41,9 +41,9 @@ struct tape {
     uint8_t id[TAPE_ID_SIZE];
     enum tape_noise noise;
     struct {
-        struct share64 samples;
-        size_t made, next; /* samples[0..made) exist; [0..next) are taken and wiped */
-        size_t planned;    /* how many will be taken in all, at most, as far as is known */
+        struct share64 samples;  /* of positions from `base` on */
+        size_t base, made, next; /* [next..made) exist; those before are taken, and wiped or gone */
+        size_t planned;          /* how many will be taken in all, at most, as far as is known */
     } reel[TAPE_KINDS];
 };
 
@@ -66,5 +66,8 @@ enum err tape_reserve(struct party *p, struct tape *tape, enum tape_kind kind,
 /* Moves the next samples to `out` (out.n of them) and wipes them on the tape. ERR_MISUSE if too
  * few. */
 enum err tape_take(struct tape *tape, enum tape_kind kind, struct share64 out) MUST_CHECK;
+
+/* Puts samples that were taken and not used at the tape's end, under new positions. For Gaussians: whole pairs. */
+enum err tape_append(struct tape *tape, enum tape_kind kind, struct share64 samples) MUST_CHECK;
 
 #endif

@@ -198,6 +198,8 @@ static enum err perform(struct seat *s, struct request *r, size_t *selected, int
         e = remember(s, &range, TAPE_GAUSS);
     if (e == ERR_OK)
         e = open_step(s, &step, &range, selected, values, &measured);
+    if (e == ERR_OK)
+        e = engine_return(s->engine, &range);
     if (e == ERR_OK && s->w->twice)
         e = open_again(s, &step, &kept, &place, selected, values, measured);
     /* of the Gaussians that were ready for the largest candidate only these were used */

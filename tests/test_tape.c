@@ -1,11 +1,13 @@
-/* protocols/tape.c: noise is made in few batches, at the stated cost, and is there when it is asked for. */
+/* protocols/tape.c and range.c: noise is made in few batches, at the stated cost, and is there when it is asked for; what is not used is used
+ * later. */
 #include "tests/support_cmocka.h"
 
 #include "base/memory.h"
-#include "protocols/tape.h"
+#include "protocols/range.h"
 #include "tests/support_three.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const uint8_t id[TAPE_ID_SIZE] = {7};
@@ -100,11 +102,109 @@ static void a_batch_costs_what_is_stated(void **state)
     }
 }
 
+/* --- what a range did not use --------------------------------------------------------------------- */
+
+#define CUTS 40
+
+struct cuts {
+    struct three_result all;  /* the tape as it was made */
+    struct three_result used; /* what was used of it, in order */
+    size_t made, batches, held[3];
+};
+
+/* Ranges of 100 Gaussians, of which 1 to 40 are used; the rest goes back. */
+static enum err cut_and_return(struct party *p, void *shared)
+{
+    struct cuts *c = shared;
+    const size_t count[TAPE_KINDS] = {[TAPE_GAUSS] = 100};
+    struct three_result *to = &c->used;
+    size_t used = 0;
+    struct tape tape;
+    enum err e = ERR_OK;
+    tape_start(&tape, id, TAPE_BOX_MULLER);
+    tape_plan(&tape, TAPE_GAUSS, c->made);
+    TRY(tape_reserve(p, &tape, TAPE_GAUSS, 100));
+    three_put64(&c->all, p, share64_view(tape.reel[TAPE_GAUSS].samples, 0, c->made));
+    for (size_t i = 0; e == ERR_OK && i < CUTS; i++) {
+        const size_t n = 1 + i;
+        struct tape range = {0};
+        struct range_place place, next;
+        struct share64 out;
+        range_next(&tape, count, &place);
+        TRY(tape_reserve(p, &tape, TAPE_GAUSS, 100));
+        TRY(range_cut(&tape, count, &range));
+        TRY(share64_new(&out, n));
+        TRY(tape_take(&range, TAPE_GAUSS, out));
+        for (size_t k = 0; k < n; k++) {
+            to->component[p->index][used + k] = out.a[k];
+            to->copy[p->index][used + k] = out.b[k];
+        }
+        used += n;
+        e = range_return(&tape, &range);
+        range_next(&tape, count, &next);
+        if (next.from[TAPE_GAUSS] < place.from[TAPE_GAUSS] + 100) /* a position names one sample */
+            e = ERR_DATA;
+        share64_free(&out);
+        tape_free(&range);
+    }
+    c->held[p->index] = tape.reel[TAPE_GAUSS].samples.n;
+    c->batches = net_rounds(p->net) / tape_cost(TAPE_BOX_MULLER, TAPE_GAUSS)->rounds;
+    tape_free(&tape);
+    return e;
+}
+
+static int compare_words(const void *a, const void *b)
+{
+    uint64_t x, y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    return x < y ? -1 : x > y;
+}
+
+/* Sums as sorted words. */
+static uint64_t *sums(const struct three_result *r, size_t n)
+{
+    uint64_t *words = memory_array(n, sizeof *words);
+    assert_non_null(words);
+    for (size_t i = 0; i < n; i++)
+        words[i] = three_sum64(r, i);
+    qsort(words, n, sizeof *words, compare_words);
+    return words;
+}
+
+static void what_a_range_did_not_use_is_used_once_later(void **state)
+{
+    const size_t used = CUTS * (CUTS + 1) / 2;
+    struct cuts c = {.made = 1024};
+    uint64_t *all, *some;
+    size_t at = 0;
+    (void)state;
+    assert_int_equal(three_result_new(&c.all, c.made), ERR_OK);
+    assert_int_equal(three_result_new(&c.used, used), ERR_OK);
+    assert_int_equal(three_run(4, cut_and_return, &c, NULL), ERR_OK);
+    assert_true(three_replicated(&c.used, 64));
+    assert_int_equal(c.batches, 1); /* 4000 Gaussians were bound, fewer than 1024 used */
+    for (unsigned i = 0; i < 3; i++)
+        assert_true(c.held[i] <= c.made + 100);
+    all = sums(&c.all, c.made);
+    some = sums(&c.used, used);
+    for (size_t i = 0; i < used; i++, at++) { /* each a sample of the tape, none twice */
+        while (at < c.made && all[at] < some[i])
+            at++;
+        assert_true(at < c.made && all[at] == some[i]);
+    }
+    memory_free(&all);
+    memory_free(&some);
+    three_result_free(&c.all);
+    three_result_free(&c.used);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plan_is_made_in_batches),
         cmocka_unit_test(a_batch_costs_what_is_stated),
+        cmocka_unit_test(what_a_range_did_not_use_is_used_once_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
