@@ -76,7 +76,7 @@ Q := @
 say = @printf '  %-6s %s\n'
 endif
 
-.PHONY: all demo test test-long bench lint fuzz cov install uninstall list clean deps programs man
+.PHONY: all demo test test-long test-net bench lint fuzz cov install uninstall list clean deps programs man
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -87,6 +87,7 @@ list:
 	@echo 'demo       install what is missing, build, run three servers and five hospitals'
 	@echo 'test       install what is missing, build, run the tests (fixed seeds, under ten minutes)'
 	@echo 'test-long  the long statistics, sanitizers and memcheck'
+	@echo 'test-net   studies over a LAN, a WAN, a partition, in network namespaces (needs root)'
 	@echo 'bench      the measurements of bench/; bench-NAME one of them (engine, net, pgm, e2e, flaim)'
 	@echo 'lint       include order, format, warnings as errors under gcc and clang'
 	@echo 'fuzz       fuzz the parsers (FUZZ_SECONDS=60 each)'
@@ -111,6 +112,10 @@ test: deps
 
 test-long: deps
 	@tests/long.sh
+
+test-net: deps
+	@$(MAKE) --no-print-directory programs
+	@tests/net.sh $(OUT)
 
 bench: deps
 	@$(MAKE) --no-print-directory programs

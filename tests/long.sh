@@ -38,6 +38,16 @@ run_suite() { # stage make-arguments...
     record "$stage" "$status" "$(tail -n 1 "$log")"
 }
 
+run_script() { # stage command...
+    local stage=$1 log=build/long-$1.log
+    shift
+    echo "==== $stage: $*"
+    make --no-print-directory programs >"$log" 2>&1 ||
+        { record "$stage" 1 "does not build; see $log"; return; }
+    "$@" 2>&1 | tee "$log"
+    record "$stage" "${PIPESTATUS[0]}" "$(tail -n 1 "$log")"
+}
+
 run_memcheck() {
     local t name log status passed=0 bad=()
     echo "==== memcheck"
@@ -87,6 +97,7 @@ for stage in $stages; do
         pinned=()
         ;;
     long) TREFOIL_LONG=1 TEST_LIMIT=${TEST_LIMIT:-3600} run_suite long ;;
+    net) run_script net tests/net.sh build/gcc ;;
     *)
         echo "there is no stage $stage" >&2
         exit 2
