@@ -55,6 +55,7 @@ TEST_SUPPORT := $(patsubst %.c,$(OUT)/%.o,$(wildcard tests/support_*.c))
 TESTS := $(patsubst tests/%.c,$(OUT)/tests/%,$(TEST_SOURCES))
 BENCH_SOURCES := $(wildcard bench/bench_*.c)
 RELAY := $(OUT)/tests/relay
+FAULT := $(OUT)/tests/fault.so
 BENCHES := $(patsubst bench/%.c,$(OUT)/bench/%,$(BENCH_SOURCES))
 BENCH_SUPPORT := $(patsubst %.c,$(OUT)/%.o,$(filter-out $(BENCH_SOURCES),$(wildcard bench/*.c)))
 BENCH_LIBRARY := $(OUT)/bench/support.a
@@ -104,7 +105,7 @@ demo: deps
 	@$(MAKE) --no-print-directory $(OUT)/trefoil
 	@$(OUT)/trefoil demo --folder build/demo
 
-programs: $(OUT)/trefoil $(TESTS) $(REPLAYS) $(RELAY) $(BENCHES)
+programs: $(OUT)/trefoil $(TESTS) $(REPLAYS) $(RELAY) $(FAULT) $(BENCHES)
 
 test: deps
 	@$(MAKE) --no-print-directory programs
@@ -188,6 +189,12 @@ $(OUT)/%.o: %.c Makefile
 $(OUT)/trefoil: $(OBJECTS) $(MAIN_OBJECT)
 	$(say) LINK $@
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $^ -o $@ $(PKG_LIBS)
+
+# Preloaded into programs under test: without sanitizers or coverage of its own.
+$(FAULT): tests/fault.c Makefile
+	$(say) LINK $@
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(if $(filter 1,$(WERROR)),-Werror) $(CFLAGS) -fPIC -shared $< -o $@
 
 $(RELAY): $(OUT)/tests/relay.o
 	$(say) LINK $@

@@ -1,0 +1,412 @@
+/*
+ * Fail everything once: real programs, of which one call after another fails (tests/fault.c): each
+ * allocation, write, sync, rename, open for writing. A program may do without, or end with a documented
+ * exit code and words; it never dies, and leaves whole files or none. What a server acknowledged it
+ * still has after that, and what it lacks can be sent again.
+ */
+#include "tests/support_cmocka.h"
+
+#include "base/clock.h"
+#include "tests/support_process.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CODES 6 /* documented exit codes are 0 to 6 */
+#define EXIT_BUDGET 5
+#define SHIM "fault.so"
+
+static const char *const kinds[] = {"alloc", "write", "short", "sync", "rename", "open"};
+#define KINDS (sizeof kinds / sizeof *kinds)
+
+struct scene {
+    struct support_study s;
+    pid_t server[STUDY_SERVERS];
+    char shim[SUPPORT_PATH], folder[SUPPORT_PATH], done[SUPPORT_PATH];
+};
+
+static struct log quiet = {.file = NULL, .level = LOG_ERROR};
+
+__attribute__((format(printf, 2, 3))) static const char *file(const struct scene *c,
+                                                              const char *format, ...)
+{
+    static char paths[16][SUPPORT_PATH];
+    static unsigned next;
+    char name[96];
+    char *path = paths[next++ % 16];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(name, sizeof name, format, args);
+    va_end(args);
+    support_study_file(&c->s, name, path);
+    return path;
+}
+
+/* How far apart the calls are that fail: every one in the long tests. */
+static long stride(long step)
+{
+    return getenv("TREFOIL_LONG") != NULL ? 1 : step;
+}
+
+static int scene_new(void **state)
+{
+    static struct scene c;
+    const struct support_options o = {.owners = 1, .rounds = 1, .epsilon = 1};
+    const char *program = getenv("TREFOIL"), *slash;
+    struct table *t;
+    memset(&c, 0, sizeof c);
+    *state = &c;
+    if (program == NULL || (slash = strrchr(program, '/')) == NULL)
+        return -1;
+    snprintf(c.shim, sizeof c.shim, "%.*s/tests/" SHIM, (int)(slash - program), program);
+    if (support_study_new(&c.s, &o, &quiet) != ERR_OK ||
+        support_table(&t, c.s.study->domain, 200, 1) != ERR_OK ||
+        table_write_csv(file(&c, "o0.csv"), t, 1, &quiet) != ERR_OK)
+        return -1;
+    table_free(&t);
+    support_study_file(&c.s, "work", c.folder);
+    support_study_file(&c.s, "done", c.done);
+    return 0;
+}
+
+static int scene_free(void **state)
+{
+    struct scene *c = *state;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        support_kill(&c->server[i]);
+    support_study_free(&c->s);
+    return 0;
+}
+
+/* --- one fault ------------------------------------------------------------------------------------- */
+
+static void arm(const struct scene *c, const char *kind, long n)
+{
+    char fault[32];
+    snprintf(fault, sizeof fault, "%s:%ld", kind, n);
+    unlink(c->done);
+    setenv("FAULT", fault, 1);
+    setenv("FAULT_DONE", c->done, 1);
+    setenv("LD_PRELOAD", c->shim, 1);
+}
+
+static void disarm(void)
+{
+    unsetenv("FAULT");
+    unsetenv("FAULT_DONE");
+    unsetenv("LD_PRELOAD");
+}
+
+static bool happened(const struct scene *c)
+{
+    return access(c->done, F_OK) == 0;
+}
+
+static void remove_folder(const char *path)
+{
+    char command[SUPPORT_PATH + 16];
+    snprintf(command, sizeof command, "rm -rf '%s'", path);
+    assert_int_equal(system(command), 0);
+}
+
+static unsigned entries(const char *folder)
+{
+    DIR *d = opendir(folder);
+    struct dirent *e;
+    unsigned n = 0;
+    while (d != NULL && (e = readdir(d)) != NULL)
+        n += e->d_name[0] != '.';
+    if (d != NULL)
+        closedir(d);
+    return n;
+}
+
+static void expect_words(const char *log, int code, const char *kind, long n)
+{
+    if (code < 0 || code > CODES ||
+        (code > 0 && !support_contains(log, "error: ") && !support_contains(log, "trefoil: ")))
+        fail_msg("exit code %d of %s with %s:%ld, or no words; see below", code, log, kind, n);
+}
+
+/* --- commands -------------------------------------------------------------------------------------- */
+
+/* What a command leaves in the folder `work`: so many files if it succeeds, none or as many if not. */
+struct command_test {
+    const char *const *arguments;
+    unsigned files;
+    long step; /* of allocations; all others are failed one by one */
+};
+
+static void fail_each(struct scene *c, const struct command_test *t)
+{
+    const char *log = file(c, "command.log");
+    unsigned faults = 0;
+    for (size_t k = 0; k < KINDS; k++)
+        for (long n = 1;; n += strcmp(kinds[k], "alloc") == 0 ? stride(t->step) : 1) {
+            int code;
+            remove_folder(c->folder);
+            assert_int_equal(mkdir(c->folder, 0700), 0);
+            unlink(log);
+            arm(c, kinds[k], n);
+            code = support_run(log, 60, t->arguments);
+            disarm();
+            expect_words(log, code, kinds[k], n);
+            if (code == 0)
+                assert_int_equal(entries(c->folder), t->files);
+            else if (entries(c->folder) > t->files)
+                fail_msg("%s with %s:%ld left something half written", t->arguments[0], kinds[k],
+                         n);
+            if (!happened(c)) {
+                assert_int_equal(code, 0);
+                break;
+            }
+            faults++;
+        }
+    printf("# %s: %u faults\n", t->arguments[0], faults);
+    assert_true(faults > 0);
+}
+
+static void keys_are_whole_or_absent(void **state)
+{
+    struct scene *c = *state;
+    const char *const a[] = {"keygen", file(c, "work/k.key"), NULL};
+    fail_each(c, &(struct command_test){a, 1, 1});
+}
+
+static void studies_are_read_or_refused(void **state)
+{
+    struct scene *c = *state;
+    const char *const check[] = {"check", c->s.path, NULL}, *const plan[] = {"plan", c->s.path,
+                                                                             NULL};
+    fail_each(c, &(struct command_test){check, 0, 7});
+    fail_each(c, &(struct command_test){plan, 0, 17});
+}
+
+static void a_table_is_read_or_refused(void **state)
+{
+    struct scene *c = *state;
+    const char *const a[] = {"share",     c->s.path, file(c, "o0.csv"), "--key", file(c, "o0.key"),
+                             "--dry-run", NULL};
+    fail_each(c, &(struct command_test){a, 0, 13});
+}
+
+static void results_are_whole_or_absent(void **state)
+{
+    struct scene *c = *state;
+    char model[SUPPORT_PATH], real[SUPPORT_PATH];
+    const char *const first[] = {"aim",   c->s.path,        file(c, "o0.csv"),
+                                 "--out", file(c, "first"), NULL};
+    snprintf(model, sizeof model, "%s", file(c, "first/model"));
+    snprintf(real, sizeof real, "%s", file(c, "o0.csv"));
+    assert_int_equal(support_run(file(c, "first.log"), 60, first), 0);
+    const char *const aim[] = {"aim", c->s.path, real, "--out", c->folder, NULL};
+    fail_each(c, &(struct command_test){aim, entries(file(c, "first")), 97});
+    const char *const synth[] = {"synth", model, "--out", file(c, "work/rows.csv"), NULL};
+    fail_each(c, &(struct command_test){synth, 1, 29});
+    const char *const eval[] = {"eval",    c->s.path, real, file(c, "first/synthetic.csv"),
+                                "--model", model,     NULL};
+    fail_each(c, &(struct command_test){eval, 0, 41});
+}
+
+/* --- servers --------------------------------------------------------------------------------------- */
+
+static void start_server(struct scene *c, unsigned i)
+{
+    const char *const a[] = {
+        "serve",    c->s.path,   "--key", file(c, "s%u.key", i), "--folder", file(c, "server%u", i),
+        "--listen", "127.0.0.1", NULL};
+    unlink(file(c, "server%u.log", i));
+    c->server[i] = support_start(file(c, "server%u.log", i), a);
+}
+
+static bool is_ready(const struct scene *c, unsigned i)
+{
+    return support_wait_for(file(c, "server%u.log", i), "is ready", 10);
+}
+
+static bool has_ended(pid_t pid)
+{
+    char path[64];
+    char text[256] = "";
+    FILE *f;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    f = fopen(path, "r");
+    if (f == NULL)
+        return true;
+    if (fgets(text, sizeof text, f) == NULL)
+        text[0] = '\0';
+    fclose(f);
+    return strstr(text, ") Z ") != NULL;
+}
+
+/* Until it is ready or has ended; false if it ended. */
+static bool comes_up(const struct scene *c, unsigned i)
+{
+    double end = clock_now_s() + 20;
+    while (clock_now_s() < end) {
+        if (support_contains(file(c, "server%u.log", i), "is ready"))
+            return true;
+        if (has_ended(c->server[i]))
+            return false;
+        usleep(2000);
+    }
+    fail_msg("server %u neither got ready nor ended", i);
+    return false;
+}
+
+static int share(struct scene *c)
+{
+    const char *const a[] = {"share", c->s.path,         file(c, "o0.csv"),
+                             "--key", file(c, "o0.key"), NULL};
+    unlink(file(c, "share.log"));
+    return support_run(file(c, "share.log"), 60, a);
+}
+
+static int run(struct scene *c)
+{
+    const char *const a[] = {"run",   c->s.path,      "--key", file(c, "a.key"),
+                             "--out", file(c, "out"), NULL};
+    unlink(file(c, "run.log"));
+    return support_run(file(c, "run.log"), 60, a);
+}
+
+/* Starts the three, one of which has a fault; false if that one did not come up. */
+static bool start_servers(struct scene *c, unsigned victim, const char *kind, long n)
+{
+    bool up;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        if (i == victim)
+            arm(c, kind, n);
+        start_server(c, i);
+        disarm();
+    }
+    up = comes_up(c, victim);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_true(i == victim || is_ready(c, i));
+    return up;
+}
+
+/* If the victim still lives it is killed: what it said that it has is on disk. Then a sound one. */
+static void replace_server(struct scene *c, unsigned victim, const char *kind, long n)
+{
+    if (has_ended(c->server[victim])) {
+        int code = support_wait(c->server[victim], 1);
+        expect_words(file(c, "server%u.log", victim), code, kind, n);
+        assert_true(code != 0);
+    } else {
+        support_kill(&c->server[victim]);
+    }
+    c->server[victim] = 0;
+    start_server(c, victim);
+    assert_true(is_ready(c, victim));
+}
+
+static void stop_servers(struct scene *c)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(support_stop(&c->server[i]), 0);
+}
+
+static void clear_servers(struct scene *c)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        remove_folder(file(c, "server%u", i));
+}
+
+/* An upload at a server of which the n-th call fails; then all without a fault. False: no such call. */
+static bool upload_survives(struct scene *c, unsigned victim, const char *kind, long n)
+{
+    int shared = -1;
+    bool fired;
+    clear_servers(c);
+    if (start_servers(c, victim, kind, n)) {
+        shared = share(c);
+        expect_words(file(c, "share.log"), shared, kind, n);
+    }
+    fired = happened(c);
+    replace_server(c, victim, kind, n);
+    if (shared != 0)
+        assert_int_equal(share(c), 0);
+    assert_int_equal(run(c), 0);
+    stop_servers(c);
+    return fired;
+}
+
+/* The same with a run: afterwards the three agree on what is spent, and no run spends it again. */
+static bool run_survives(struct scene *c, unsigned victim, const char *kind, long n)
+{
+    int code = -1, again;
+    bool fired;
+    clear_servers(c);
+    assert_true(start_servers(c, 0, "alloc", 0));
+    assert_int_equal(share(c), 0);
+    stop_servers(c);
+    if (start_servers(c, victim, kind, n)) {
+        code = run(c);
+        expect_words(file(c, "run.log"), code, kind, n);
+    }
+    fired = happened(c);
+    replace_server(c, victim, kind, n);
+    again = run(c);
+    if (again != EXIT_BUDGET && (code == 0 || again != 0))
+        fail_msg("%s:%ld at server %u: the run ended with %d, another with %d", kind, n, victim,
+                 code, again);
+    stop_servers(c);
+    return fired;
+}
+
+typedef bool (*trial)(struct scene *c, unsigned victim, const char *kind, long n);
+
+/* Calls `step` apart at one server; in the long tests every call at each. */
+static void fail_servers(struct scene *c, trial survives, unsigned victim, const char *kind,
+                         long step)
+{
+    bool all = getenv("TREFOIL_LONG") != NULL;
+    unsigned faults = 0;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        for (long n = 1 + i; (all || i == victim) && survives(c, i, kind, n); n += stride(step))
+            faults++;
+    printf("# %s at servers: %u faults\n", kind, faults);
+    assert_true(faults > 0);
+}
+
+static void uploads_survive_a_disk_that_fails(void **state)
+{
+    fail_servers(*state, upload_survives, 0, "sync", 5);
+    fail_servers(*state, upload_survives, 1, "write", 41);
+    fail_servers(*state, upload_survives, 2, "short", 61);
+}
+
+static void uploads_survive_a_lack_of_memory(void **state)
+{
+    fail_servers(*state, upload_survives, 1, "alloc", 197);
+}
+
+static void budgets_survive_faults(void **state)
+{
+    fail_servers(*state, run_survives, 1, "sync", 5);
+    fail_servers(*state, run_survives, 2, "write", 31);
+    fail_servers(*state, run_survives, 0, "alloc", 997);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(keys_are_whole_or_absent, scene_new, scene_free),
+        cmocka_unit_test_setup_teardown(studies_are_read_or_refused, scene_new, scene_free),
+        cmocka_unit_test_setup_teardown(a_table_is_read_or_refused, scene_new, scene_free),
+        cmocka_unit_test_setup_teardown(results_are_whole_or_absent, scene_new, scene_free),
+        cmocka_unit_test_setup_teardown(uploads_survive_a_disk_that_fails, scene_new, scene_free),
+        cmocka_unit_test_setup_teardown(uploads_survive_a_lack_of_memory, scene_new, scene_free),
+        cmocka_unit_test_setup_teardown(budgets_survive_faults, scene_new, scene_free),
+    };
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    printf("# SKIP a sanitizer has allocation for itself\nok 1 - faults # SKIP\n1..1\n");
+    return 0;
+#else
+    return cmocka_run_group_tests(tests, NULL, NULL);
+#endif
+}
