@@ -77,7 +77,7 @@ Q := @
 say = @printf '  %-6s %s\n'
 endif
 
-.PHONY: all demo test test-long test-net bench lint fuzz cov install uninstall list clean deps programs man
+.PHONY: all demo test test-long test-net soak bench lint fuzz cov install uninstall list clean deps programs man
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -89,6 +89,7 @@ list:
 	@echo 'test       install what is missing, build, run the tests (fixed seeds, under ten minutes)'
 	@echo 'test-long  the long statistics, sanitizers and memcheck'
 	@echo 'test-net   studies over a LAN, a WAN, a partition, in network namespaces (needs root)'
+	@echo 'soak       a day of uploads in SOAK_SECONDS=600, with servers killed at random'
 	@echo 'bench      the measurements of bench/; bench-NAME one of them (engine, net, pgm, e2e, flaim)'
 	@echo 'lint       include order, format, warnings as errors under gcc and clang'
 	@echo 'fuzz       fuzz the parsers (FUZZ_SECONDS=60 each)'
@@ -113,6 +114,10 @@ test: deps
 
 test-long: deps
 	@tests/long.sh
+
+soak: deps
+	@$(MAKE) --no-print-directory programs
+	@tests/soak.sh $(OUT)
 
 test-net: deps
 	@$(MAKE) --no-print-directory programs

@@ -435,6 +435,8 @@ static enum err start(struct server *s)
         .stop = s->o.stop,
         .log = s->o.log,
     };
+    if (s->worker.port == NULL)
+        return ERR_NOMEM;
     if (pthread_create(&s->thread, NULL, work, s) != 0)
         return ERR_SYSTEM;
     s->thread_started = true;

@@ -2,19 +2,21 @@
 # The tests that take long: all tests under the address, undefined and thread sanitizers, the unit
 # tests under valgrind memcheck, and the long statistics (TREFOIL_LONG=1). Everything runs whatever
 # fails; the last lines say what did, and the status is 1 if anything did. Stage "onecore" pins the
-# protocols' tests to one core, where nothing may deadlock; stage "browser" looks at a report.
+# protocols' tests to one core, where nothing may deadlock; stage "browser" looks at a report; "net" is
+# tests/net.sh, for which it needs root; "soak" is tests/soak.sh.
 #
-#   STAGES="address memcheck" tests/long.sh    only some of: address undefined thread memcheck onecore long browser
+#   STAGES="address memcheck" tests/long.sh    only some of:
+#       address undefined thread memcheck onecore long browser net soak
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
-stages=${STAGES:-address undefined thread memcheck onecore long browser}
+stages=${STAGES:-address undefined thread memcheck onecore long browser net soak}
 # Under valgrind one thread runs at a time and everything is some 30 times slower: programs that
 # time out for that reason alone are named here.
 memcheck_skip=${MEMCHECK_SKIP:-}
 # Of these programs only memory errors count: valgrind computes long double in 64 bits, so comparisons
 # with it fail (aim), and is too slow for processes that are killed by the clock (netio).
-memory_only=" test_aim_score test_aim_sweep test_netio_stream test_processes "
+memory_only=" test_aim_score test_aim_sweep test_netio_stream test_processes test_faults "
 mkdir -p build
 summary=()
 pinned=()
@@ -98,6 +100,7 @@ for stage in $stages; do
         ;;
     long) TREFOIL_LONG=1 TEST_LIMIT=${TEST_LIMIT:-3600} run_suite long ;;
     net) run_script net tests/net.sh build/gcc ;;
+    soak) run_script soak tests/soak.sh build/gcc ;;
     *)
         echo "there is no stage $stage" >&2
         exit 2
