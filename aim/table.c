@@ -220,13 +220,39 @@ static const char *delimiter_hint(const struct csv_reading *r)
     return memchr(name, '?', r->ignored.size) != NULL ? " (it seems to be a tab)" : "";
 }
 
+static bool header_has(const struct csv_reading *r, uint32_t attribute)
+{
+    for (size_t i = 0; i < r->field; i++)
+        if (r->attribute_of[i] == attribute)
+            return true;
+    return false;
+}
+
+/* No column that the study knows: the first line is hardly a header, or is cut at the wrong places. */
+static bool header_is_none(struct csv_reading *r)
+{
+    for (uint32_t a = 0; a < r->domain->attributes; a++)
+        if (header_has(r, a))
+            return false;
+    if (r->domain->attributes < 2 || !problem(r))
+        return false;
+    log_error(
+        r->log,
+        "%s:%zu: the first line should name the columns (%s, %s ..) and names none of them; add a "
+        "header, or correct it or the delimiter%s",
+        r->path, r->line, r->domain->attribute[0].name, r->domain->attribute[1].name,
+        delimiter_hint(r));
+    r->fatal = ERR_DATA;
+    return true;
+}
+
 static void header_end(struct csv_reading *r)
 {
+    r->fields = r->field;
+    if (header_is_none(r))
+        return;
     for (uint32_t a = 0; a < r->domain->attributes; a++) {
-        bool found = false;
-        for (size_t i = 0; i < r->field; i++)
-            found |= r->attribute_of[i] == a;
-        if (!found && problem(r))
+        if (!header_has(r, a) && problem(r))
             log_error(r->log,
                       "%s:%zu: no column is named %s; add it, or correct the header or delimiter%s",
                       r->path, r->line, r->domain->attribute[a].name, delimiter_hint(r));
@@ -240,7 +266,6 @@ static void header_end(struct csv_reading *r)
             log_info(r->log, "%s: columns not in the study are ignored: %s", r->path,
                      (const char *)r->ignored.data);
     }
-    r->fields = r->field;
     if (r->row_bad) /* without a sound header every row would only repeat it */
         r->fatal = ERR_DATA;
 }

@@ -6,7 +6,7 @@ static const char *const texts[ERR_COUNT] = {
     [ERR_NOMEM] =
         "out of memory; free some, or make the study smaller (trefoil check tells its size)",
     [ERR_SYSTEM] = "the system refused; see the message above for the file or address",
-    [ERR_USAGE] = "wrong command line; see trefoil help",
+    [ERR_USAGE] = "wrong command line; see the usage",
     [ERR_STUDY] = "the study or key file is not valid; mend the line named above",
     [ERR_MISMATCH] = "two sides disagree; compare the study files with trefoil check",
     [ERR_DATA] = "the data do not fit the study; mend the rows named above or the study's domain",

@@ -104,8 +104,15 @@ enum err file_write(const char *path, unsigned mode, const void *p, size_t n, st
 
 enum err file_folder(const char *path, struct log *log)
 {
-    if (mkdir(path, 0700) != 0 && errno != EEXIST) {
+    struct stat st;
+    if (mkdir(path, 0700) == 0)
+        return ERR_OK;
+    if (errno != EEXIST) {
         log_error(log, "cannot make the folder %s: %s", path, strerror(errno));
+        return ERR_SYSTEM;
+    }
+    if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode)) {
+        log_error(log, "%s is there and is not a folder; name another", path);
         return ERR_SYSTEM;
     }
     return ERR_OK;

@@ -1,5 +1,6 @@
 #include "netio/gate.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "netio/socket.h"
 
@@ -7,12 +8,13 @@
 #include <zmq.h>
 
 #define DEPTH 16
+#define PATIENCE_MS 2000 /* before it says what it waits for */
 
 struct dial {
     struct log *log;
     void *socket;
-    void *monitor; /* PAIR: the breaks of the connection; NULL unless they are watched */
-    char *endpoint;
+    void *monitor;   /* PAIR: the breaks of the connection; NULL unless they are watched */
+    char label[400]; /* name and endpoint */
     uint64_t sent, received;
 };
 
@@ -34,10 +36,9 @@ enum err dial_new(struct dial **dial, const struct dial_options *o)
     if (d == NULL)
         return ERR_NOMEM;
     d->log = o->log;
-    d->endpoint = memory_string(o->endpoint);
+    snprintf(d->label, sizeof d->label, "%s%s%s", o->name != NULL ? o->name : "",
+             o->name != NULL ? " at " : "", o->endpoint);
     d->socket = socket_new(netio_zmq(o->netio), &so, o->log, &e);
-    if (e == ERR_OK && d->endpoint == NULL)
-        e = ERR_NOMEM;
     /* a message is queued only once the server has proved its key and admitted ours */
     if (e == ERR_OK)
         e = socket_option(d->socket, ZMQ_IMMEDIATE, 1, o->log);
@@ -59,7 +60,6 @@ void dial_free(struct dial **dial)
     }
     if ((*dial)->socket != NULL)
         zmq_close((*dial)->socket);
-    memory_free(&(*dial)->endpoint);
     memory_free(dial);
 }
 
@@ -86,25 +86,43 @@ static bool broke(struct dial *d)
     return any;
 }
 
-enum err dial_send(struct dial *d, const void *p, size_t n, int64_t deadline)
+/* Until the socket takes a message, or the deadline. */
+static enum err wait_writable(struct dial *d, int64_t deadline)
 {
     const struct socket_wait w = {.socket = d->socket, .writable = true};
-    enum err e = ERR_AGAIN;
+    enum err e = ERR_OK;
+    while (e == ERR_OK && !socket_writable(d->socket))
+        e = socket_wait(&w, 1, deadline);
+    return e;
+}
 
+enum err dial_reach(struct dial *d, int64_t deadline)
+{
+    int64_t soon = clock_now_ms() + PATIENCE_MS;
+    enum err e = wait_writable(d, soon < deadline ? soon : deadline);
+    if (e == ERR_TIMEOUT && soon < deadline) {
+        log_info(d->log, "waiting for %s to answer", d->label);
+        e = wait_writable(d, deadline);
+    }
+    if (e == ERR_TIMEOUT)
+        log_error(
+            d->log,
+            "%s does not answer: see that the server runs, that the study has its address and "
+            "key, and that the server's study has our key",
+            d->label);
+    return e;
+}
+
+enum err dial_send(struct dial *d, const void *p, size_t n, int64_t deadline)
+{
+    enum err e = ERR_AGAIN;
     while (e == ERR_AGAIN) {
+        TRY(dial_reach(d, deadline));
         (void)broke(d); /* what broke before is no matter */
-        if (socket_writable(d->socket))
-            e = socket_send(d->socket, p, n, NULL, 0, false);
-        else if ((e = socket_wait(&w, 1, deadline)) == ERR_OK)
-            e = ERR_AGAIN;
+        e = socket_send(d->socket, p, n, NULL, 0, false);
     }
     if (e == ERR_OK)
         d->sent += n;
-    else
-        log_error(d->log,
-                  "%s cannot be reached: %s; see that the server runs, that the study has its key "
-                  "and address, and that the server's study has our key",
-                  d->endpoint, error_text(e));
     return e;
 }
 
@@ -114,11 +132,10 @@ enum err dial_receive(struct dial *d, struct bytes *message, int64_t deadline)
                                     {.socket = d->monitor, .readable = true}};
     enum err e;
 
-    while ((e = socket_receive(d->socket, message, d->endpoint, d->log)) == ERR_AGAIN) {
+    while ((e = socket_receive(d->socket, message, d->label, d->log)) == ERR_AGAIN) {
         TRY(socket_wait(w, d->monitor != NULL ? 2 : 1, deadline));
-        if (broke(d) &&
-            (e = socket_receive(d->socket, message, d->endpoint, d->log)) == ERR_AGAIN) {
-            log_error(d->log, "the connection to %s broke", d->endpoint);
+        if (broke(d) && (e = socket_receive(d->socket, message, d->label, d->log)) == ERR_AGAIN) {
+            log_error(d->log, "the connection to %s broke", d->label);
             return ERR_PEER;
         }
         if (e != ERR_AGAIN)

@@ -77,6 +77,7 @@ struct dial;
 struct dial_options {
     struct netio *netio;
     const char *endpoint;
+    const char *name;             /* the server's, for messages; may be NULL */
     const uint8_t *server_public; /* CURVE key that the server must hold */
     const uint8_t *curve_public, *curve_secret;
     size_t max_message;
@@ -90,7 +91,10 @@ void dial_free(struct dial **dial);
  * answer is lost, and there is nothing to wait for. (ZeroMQ connects again by itself, but sends nothing twice.)
  */
 enum err dial_watch(struct dial *dial, struct netio *netio) MUST_CHECK;
-/* ERR_TIMEOUT where the server does not answer, is unreachable or refuses our key. */
+/* Waits until the server has admitted us. ERR_TIMEOUT, logged, where it does not answer, is
+ * unreachable or refuses our key. */
+enum err dial_reach(struct dial *dial, int64_t deadline) MUST_CHECK;
+/* Reaches it, then sends. */
 enum err dial_send(struct dial *dial, const void *p, size_t n, int64_t deadline) MUST_CHECK;
 enum err dial_receive(struct dial *dial, struct bytes *message, int64_t deadline) MUST_CHECK;
 /* Bytes of messages sent and received so far (without the transport's own framing). */

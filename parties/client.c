@@ -22,10 +22,11 @@ struct client {
 enum err client_dial(struct dial **dial, struct netio *netio, const struct study *study,
                      const struct identity *me, unsigned server, struct log *log)
 {
-    char endpoint[STUDY_ENDPOINT_SIZE];
+    char endpoint[STUDY_ENDPOINT_SIZE], name[STUDY_NAME_SIZE + 16];
     const struct dial_options o = {
         .netio = netio,
         .endpoint = endpoint,
+        .name = name,
         .server_public = study->server[server].key.curve,
         .curve_public = me->public.curve,
         .curve_secret = me->curve_secret,
@@ -33,6 +34,7 @@ enum err client_dial(struct dial **dial, struct netio *netio, const struct study
         .log = log,
     };
     study_endpoint(study, server, STUDY_GATE, endpoint);
+    snprintf(name, sizeof name, "server %u (%s)", server, study->server[server].name);
     return dial_new(dial, &o);
 }
 
@@ -78,6 +80,17 @@ void client_free(struct client **client)
 
 /* --- one request --------------------------------------------------------------------------------- */
 
+/* Nothing is sent unless all three are there. Tells of each that is not. */
+static enum err reach_all(struct client *c, int64_t deadline)
+{
+    enum err worst = ERR_OK;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        enum err e = dial_reach(c->dial[i], deadline);
+        worst = worst == ERR_OK ? e : worst;
+    }
+    return worst;
+}
+
 static enum err send_all(struct client *c, int64_t deadline)
 {
     struct bytes message = {0};
@@ -87,15 +100,13 @@ static enum err send_all(struct client *c, int64_t deadline)
     bytes_put_u8(&message, MESSAGE_REQUEST);
     bytes_put(&message, note + 1, REQUEST_ATTEMPT_SIZE);
     e = request_write(&c->request, &message);
-    if (e == ERR_OK)
+    if (e == ERR_OK) {
         request_digest(message.data + HEAD_SIZE, message.size - HEAD_SIZE, note + HEAD_SIZE);
-    for (unsigned i = STUDY_SERVERS; e == ERR_OK && i-- > 0;) {
+        e = reach_all(c, deadline);
+    }
+    for (unsigned i = STUDY_SERVERS; e == ERR_OK && i-- > 0;)
         e = i == 0 ? dial_send(c->dial[i], message.data, message.size, deadline)
                    : dial_send(c->dial[i], note, sizeof note, deadline);
-        if (e == ERR_TIMEOUT)
-            log_error(c->log, "server %u (%s) is not reachable, or does not know this key", i,
-                      c->study->server[i].name);
-    }
     bytes_clear(&message);
     return e;
 }
@@ -106,7 +117,7 @@ static bool says_more(enum err e, enum err than)
     return than == ERR_OK || than == ERR_PEER || (than == ERR_TIMEOUT && e != ERR_PEER);
 }
 
-/* Takes server i's answer if it comes in time (`came`); logs a failure with that server's words. */
+/* Takes server i's answer if it comes in time (`came`). */
 static enum err receive_one(struct client *c, unsigned i, struct bytes *message,
                             struct reply *reply, int64_t deadline, bool *came)
 {
@@ -120,10 +131,20 @@ static enum err receive_one(struct client *c, unsigned i, struct bytes *message,
         e = reply->status;
     else
         reply->text[0] = '\0';
-    if (e != ERR_OK)
-        log_error(c->log, "server %u (%s): %s%s%s", i, c->study->server[i].name, error_text(e),
-                  reply->text[0] != '\0' ? "\n  it says: " : "", reply->text);
     return e;
+}
+
+/* A server's failure in its own words; those that an earlier one has said are not repeated. */
+static void tell(const struct client *c, unsigned i, enum err e,
+                 const struct reply reply[STUDY_SERVERS], unsigned told)
+{
+    const char *text = reply[i].text[0] != '\0' ? reply[i].text : error_text(e);
+    for (unsigned k = 0; k < STUDY_SERVERS; k++)
+        if ((told >> k & 1) != 0 && strcmp(text, reply[k].text) == 0) {
+            log_error(c->log, "server %u (%s) says the same", i, c->study->server[i].name);
+            return;
+        }
+    log_error(c->log, "server %u (%s) says: %s", i, c->study->server[i].name, text);
 }
 
 /* Gathers the three answers, whichever comes first: one that fails cuts the waiting for the others short. */
@@ -131,7 +152,7 @@ static enum err receive_all(struct client *c, struct bytes message[STUDY_SERVERS
                             struct reply reply[STUDY_SERVERS], int64_t deadline)
 {
     enum err worst = ERR_OK;
-    unsigned missing = (1u << STUDY_SERVERS) - 1;
+    unsigned missing = (1u << STUDY_SERVERS) - 1, told = 0;
     while (missing != 0 && clock_left_ms(deadline) > 0) {
         int64_t slice = LOOK_MS; /* at the first that is missing; the others are only looked at */
         for (unsigned i = 0; i < STUDY_SERVERS; i++) {
@@ -146,6 +167,8 @@ static enum err receive_all(struct client *c, struct bytes message[STUDY_SERVERS
             missing &= ~(1u << i);
             if (e == ERR_OK)
                 continue;
+            tell(c, i, e, reply, told);
+            told |= 1u << i;
             if (says_more(e, worst))
                 worst = e;
             if (deadline > clock_now_ms() + GRACE_MS)

@@ -1,6 +1,7 @@
 #include "base/date.h"
 #include "parties/command.h"
 #include "parties/keys.h"
+#include "parties/study.h"
 
 static const char help[] =
     "usage: trefoil keygen FILE [--until DATE] [--name NAME] [--force]\n"
@@ -56,6 +57,11 @@ static enum err check_wish(const struct wish *w, uint32_t *last_day, struct log 
     }
     if (w->show != NULL && (w->renew != NULL || w->until != NULL)) {
         log_error(log, "--show makes nothing; leave --renew and --until out");
+        return ERR_USAGE;
+    }
+    if (w->name != NULL && !study_good_name(w->name)) {
+        log_error(log, "--name is \"%s\"; a study takes 1 to %d of a-z 0-9 _ -", w->name,
+                  STUDY_NAME_SIZE - 1);
         return ERR_USAGE;
     }
     if (w->until != NULL && (!date_parse_day(w->until, last_day) || *last_day < date_today())) {

@@ -91,7 +91,8 @@ static enum err serve(const struct arguments *a, struct log *log)
                                                .stop = &stop_requested,
                                                .log = log};
         e = server_run(&options);
-        log_info(log, "server stopped");
+        if (e == ERR_OK)
+            log_info(log, "server stopped");
     }
     identity_free(&me);
     study_free(&study);

@@ -43,7 +43,7 @@ enum command_exit command_exit_code(enum err e)
 
 int command_end(enum err e, struct log *log)
 {
-    if (e != ERR_OK)
+    if (e != ERR_OK && e != ERR_USAGE)
         log_info(log, "trefoil: %s", error_text(e));
     return (int)command_exit_code(e);
 }
@@ -133,15 +133,14 @@ enum err command_options(int argc, char **argv, const struct command_option *opt
             log_error(log, "there is no option %s; --help lists them", argv[i]);
             return ERR_USAGE;
         } else if (*given == most) {
-            log_error(log, "do not know what to do with \"%s\"; see trefoil help %s", argv[i],
-                      argv[0]);
+            log_error(log, "do not know what to do with \"%s\"", argv[i]);
             return ERR_USAGE;
         } else {
             rest[(*given)++] = argv[i];
         }
     }
     if (*given < least) {
-        log_error(log, "something is left out; see trefoil help %s", argv[0]);
+        log_error(log, "something is left out");
         return ERR_USAGE;
     }
     return ERR_OK;
@@ -229,6 +228,16 @@ static bool asks_for_help(int argc, char **argv)
     return false;
 }
 
+/* Runs it; a wrong command line is answered with the usage. */
+static int start(const struct command *c, int argc, char **argv, struct log *log)
+{
+    int code = c->run(argc, argv, log);
+    const char *end = strstr(c->help, "\n\n");
+    if (code == EXIT_USAGE && end != NULL)
+        log_info(log, "%.*s", (int)(end - c->help), c->help);
+    return code;
+}
+
 /* A full disk or a closed pipe shows when the output is flushed. */
 static int flushed(int code, struct log *log)
 {
@@ -262,7 +271,7 @@ int command_main(const struct command *const *table, size_t count, int argc, cha
         return EXIT_USAGE;
     if (asks_for_help(argc - 2, argv + 2))
         return flushed(help(c, stdout), log);
-    return flushed(c->run(argc - 1, argv + 1, log), log);
+    return flushed(start(c, argc - 1, argv + 1, log), log);
 }
 
 #ifdef __clang__

@@ -43,7 +43,8 @@ int command_main(const struct command *const *table, size_t count, int argc, cha
                  struct log *log);
 
 enum command_exit command_exit_code(enum err e);
-/* The last line of a command: says what to do about a failure, and gives the exit code. */
+/* The last line of a command: says what to do about a failure, and gives the exit code. (Of a wrong
+ * command line the usage says it, which command_main() adds.) */
 int command_end(enum err e, struct log *log);
 
 /* --- options -----------------------------------------------------------------------------------

@@ -120,22 +120,26 @@ void identity_free(struct identity **identity)
 /* --- private key files -------------------------------------------------------------------------
  */
 
-static enum err check_mode(const char *path, struct log *log)
+static enum err check_file(const char *path, struct stat *st, struct log *log)
 {
-    struct stat st;
-    if (stat(path, &st) != 0) {
+    if (stat(path, st) != 0) {
         log_error(log, "cannot open the key %s: %s", path, strerror(errno));
         return ERR_SYSTEM;
     }
-    if (!S_ISREG(st.st_mode)) {
+    if (!S_ISREG(st->st_mode)) {
         log_error(log, "%s is not a file; name a key made by trefoil keygen", path);
         return ERR_STUDY;
     }
-    if ((st.st_mode & 077) != 0) {
+    return ERR_OK;
+}
+
+static enum err check_mode(const char *path, const struct stat *st, struct log *log)
+{
+    if ((st->st_mode & 077) != 0) {
         log_error(log,
                   "the key %s may be read or written by others (mode %04o); if nobody did, "
                   "run: chmod 600 %s; otherwise make a new key",
-                  path, (unsigned)st.st_mode & 07777U, path);
+                  path, (unsigned)st->st_mode & 07777U, path);
         return ERR_STUDY;
     }
     return ERR_OK;
@@ -179,10 +183,12 @@ enum err identity_load(struct identity **identity, const char *path, struct log 
     struct bytes file = {0};
     uint8_t *seeds = NULL;
     struct identity *id = NULL;
+    struct stat st;
     enum err e;
     *identity = NULL;
-    TRY(check_mode(path, log));
-    TRY(file_read(path, FILE_LIMIT, &file, log));
+    TRY(check_file(path, &st, log));
+    if (st.st_size <= FILE_LIMIT) /* what is larger is none; it is left empty, and refused below */
+        TRY(file_read(path, FILE_LIMIT, &file, log));
     seeds = secret_new(SECRET_SIZE);
     id = secret_new(sizeof *id);
     bytes_put_u8(&file, 0);
@@ -193,6 +199,8 @@ enum err identity_load(struct identity **identity, const char *path, struct log 
             log_error(log, "%s is not an intact private key; name a file made by trefoil keygen",
                       path);
     }
+    if (e == ERR_OK)
+        e = check_mode(path, &st, log);
     bytes_clear(&file);
     secret_free(&seeds);
     if (e != ERR_OK)

@@ -44,7 +44,7 @@ static enum err end_note(struct reading *r, enum err e, const yaml_node_t *node)
 /* --- small parts -------------------------------------------------------------------------------
  */
 
-static bool good_name(const char *text)
+bool study_good_name(const char *text)
 {
     size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_-");
     return n > 0 && n < STUDY_NAME_SIZE && text[n] == '\0';
@@ -55,7 +55,7 @@ static enum err read_name(struct reading *r, const yaml_node_t *node, const char
 {
     const char *text;
     TRY(yaml_text(r->file, node, what, &text));
-    if (!good_name(text))
+    if (!study_good_name(text))
         return yaml_error(r->file, node, "%s is \"%.64s\"; it should be 1 to %d of a-z 0-9 _ -",
                           what, text, STUDY_NAME_SIZE - 1);
     memcpy(name, text, strlen(text) + 1);
@@ -933,7 +933,7 @@ static enum err read_columns(struct reading *r, struct study_owner *o, struct ho
             o->name, part->batch != NULL ? "batch" : "columns",
             part->batch != NULL ? "columns" : "batch");
     TRY(yaml_text(r->file, part->batch, "batch", &part->name));
-    if (!good_name(part->name))
+    if (!study_good_name(part->name))
         return yaml_error(r->file, part->batch,
                           "batch is \"%.64s\"; it should be 1 to %d of a-z 0-9 _ -", part->name,
                           STUDY_NAME_SIZE - 1);
@@ -1284,6 +1284,9 @@ static const struct yaml_key top_keys[TOP_KEYS] = {
 static enum err read_study(struct reading *r)
 {
     const yaml_node_t *part[TOP_KEYS];
+    if (!yaml_is_mapping(yaml_root(r->file)))
+        return yaml_error(r->file, yaml_root(r->file),
+                          "this is no study file; trefoil init writes an example of one");
     TRY(yaml_mapping(r->file, yaml_root(r->file), "the study file", top_keys, TOP_KEYS, part));
     TRY(read_name(r, part[TOP_STUDY], "study", r->study->name));
     TRY(read_domain(r, part[TOP_DOMAIN]));

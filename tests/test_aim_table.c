@@ -169,7 +169,8 @@ static void errors_say_where_and_what(void **state)
     SAYS("\xff\xfe"
          "c\0o\0",
          ERR_DATA, "UTF-16");
-    SAYS("colour;age;dose\nred;3;0.5\n", ERR_DATA, "correct the header or delimiter");
+    SAYS("colour;age;dose\nred;3;0.5\n", ERR_DATA,
+         "names none of them; add a header, or correct it or the delimiter (it seems to be ';')");
     SAYS("colour,age,dose\nred\0x,3,0.5\n", ERR_DATA, "t.csv:2:1: colour");
     SAYS("colour,age,dose\nr\xf6t,3,0.5\n", ERR_DATA, "colour is 'r?t' (not UTF-8 but Latin-1");
     SAYS("colour,age,dose\nr\x80t,3,0.5\n", ERR_DATA, "not UTF-8 but Windows-1252");

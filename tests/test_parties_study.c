@@ -514,8 +514,8 @@ static void whole_files_have_their_errors(void **state)
     } cases[] = {
         {"", "1:1", "the file is empty"},
         {"# only a comment\n", "1:1", "the file is empty"},
-        {"just text\n", "1:1", "should be a mapping"},
-        {"- a\n- b\n", "1:1", "is a list; it should be a mapping"},
+        {"just text\n", "1:1", "this is no study file"},
+        {"- a\n- b\n", "1:1", "this is no study file"},
         {"study: x\n", "1:1", "lacks the key \"domain\""},
         {"a: [1, 2\n", "2:1", "that began on line 1"},
     };
