@@ -176,7 +176,7 @@ static enum err receive_all(struct client *c, struct bytes message[STUDY_SERVERS
         }
     }
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        if (missing >> i & 1) {
+        if ((missing >> i & 1) != 0 && says_more(ERR_TIMEOUT, worst)) {
             log_error(c->log, "server %u (%s) did not answer; see that it is up", i,
                       c->study->server[i].name);
             if (worst == ERR_OK)
@@ -227,13 +227,22 @@ enum err client_open(struct client *c, double *remaining)
 {
     struct bytes message[STUDY_SERVERS] = {{0}};
     struct reader result;
+    uint8_t terms[sizeof c->study->terms.digest] = {0};
     enum err e;
     c->request.kind = REQUEST_OPEN;
     c->request.sequence = 0;
     e = ask_for_result(c, message, &result);
     if (e == ERR_OK) {
         *remaining = reader_double(&result);
+        reader_copy(&result, terms, sizeof terms);
         e = reader_done(&result);
+    }
+    if (e == ERR_OK && memcmp(terms, c->study->terms.digest, sizeof terms) != 0) {
+        struct worker_stats ignored[STUDY_SERVERS][NET_PHASES];
+        log_error(c->log, "the servers run a study with other terms than this file; compare "
+                          "fingerprints with trefoil check --fingerprint");
+        e = client_close(c, ignored);
+        e = e == ERR_OK ? ERR_MISMATCH : e;
     }
     clear_all(message);
     return e;

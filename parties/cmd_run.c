@@ -94,6 +94,7 @@ static enum err play(struct run *r)
                   "of the study's budget rho = %g only %g is left: an earlier run spent the rest. "
                   "Nothing more was spent now",
                   r->options.limits.rho, remaining);
+        TRY(client_close(r->client, r->stats));
         return ERR_BUDGET;
     }
     timed.inner = client_backend(r->client);

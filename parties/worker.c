@@ -296,8 +296,10 @@ static enum err handle_open(struct worker *w, struct bytes *result)
     TRY(new_engine(w));
     TRY(load_uploads(w));
     e = read_ledger(w, &ledger, &head);
-    if (e == ERR_OK)
+    if (e == ERR_OK) {
         bytes_put_double(result, ledger_remaining(ledger));
+        bytes_put(result, w->o.study->terms.digest, sizeof w->o.study->terms.digest);
+    }
     ledger_free(&ledger);
     return e == ERR_OK ? bytes_ok(result) : e;
 }

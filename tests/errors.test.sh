@@ -1,0 +1,160 @@
+#!/usr/bin/env bash
+# Mistakes that people make, command by command: each is answered by the right exit code and by words that
+# name the cause and the next step. Writes TAP.
+set -u
+trefoil=$(readlink -f "${TREFOIL:-build/gcc/trefoil}")
+number=0 failed=0
+folder=$(mktemp -d)
+servers=()
+finish() {
+    for pid in "${servers[@]}"; do kill "$pid" 2>/dev/null; done
+    wait
+    rm -rf "$folder"
+}
+trap finish EXIT
+cd "$folder" || exit 1
+
+# says CODE WORDS COMMAND...: the command ends so, and says the words; "-" for none.
+says() {
+    local code=$1 words=$2 status
+    shift 2
+    timeout 60 "$trefoil" "$@" >said 2>&1 </dev/null
+    status=$?
+    number=$((number + 1))
+    if [ "$status" -eq "$code" ] && { [ "$words" = - ] || grep -qF -- "$words" said; }; then
+        echo "ok $number - $code: trefoil $*"
+    else
+        echo "not ok $number - trefoil $*"
+        echo "# exit code $status instead of $code, or not said: $words"
+        sed 's/^/# /' said
+        failed=1
+    fi
+}
+
+# --- a study on free ports of this machine
+
+free() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+while :; do
+    port=$((20000 + RANDOM % 20000))
+    for ((k = 0; k < 15; k++)); do free $((port + k)) || continue 2; done
+    break
+done
+names="north east west hospital-a hospital-b office"
+for name in $names stranger; do "$trefoil" keygen $name.key >$name.public 2>/dev/null; done
+"$trefoil" init study.yaml 2>/dev/null
+for name in $names; do
+    sed -i "s|REPLACE-WITH-KEY-OF-$name\$|$(head -n 1 $name.public)|" study.yaml
+done
+sed -i -e "s|north.example.org:7100|127.0.0.1:$port|" -e "s|east.example.org:7100|127.0.0.1:$((port + 5))|" \
+    -e "s|west.example.org:7100|127.0.0.1:$((port + 10))|" -e 's/^rounds: 10/rounds: 2/' \
+    -e 's/connect: 30/connect: 2/' -e 's/round: 120/round: 10/' study.yaml
+sed 's/epsilon: 1$/epsilon: 2/' study.yaml >other.yaml
+cmp -s study.yaml other.yaml && echo "not ok 0 - the other study is the same"
+rows() { # how many
+    awk -v n="$1" 'BEGIN {
+        srand(n); split("heart lung injury infection other", d, " ")
+        print "age,sex,bmi,stay_days,diagnosis"
+        for (i = 0; i < n; i++)
+            print int(90 * rand()) "," (rand() < 0.5 ? "female" : "male") "," 17 + 20 * rand() "," \
+                int(30 * rand()) "," d[1 + int(5 * rand())] }'
+}
+rows 300 >a.csv && rows 200 >b.csv && rows 5000 >many.csv
+mkdir folder
+
+# --- 2: the command line
+
+says 2 'did you mean trefoil check?' chek study.yaml
+says 2 'usage: trefoil check STUDY' check
+says 2 'usage: trefoil run STUDY' run study.yaml --key office.key
+says 2 'did you mean --out?' run study.yaml --key office.key --outt x
+says 2 'whole number from 0' run study.yaml --key office.key --out x --rows many
+says 2 'a day to come' keygen new.key --until yesterday
+says 2 'a study takes 1 to 31 of' keygen new.key --name 'St. Mary'
+says 2 '--delimiter is one character' share study.yaml a.csv --key hospital-a.key --delimiter tab
+
+# --- 1: files, folders, ports
+
+says 1 'cannot open nowhere.yaml' check nowhere.yaml
+says 1 'cannot open the key nowhere.key' check study.yaml --key nowhere.key
+says 1 'cannot open nowhere.csv' share study.yaml nowhere.csv --key hospital-a.key
+says 1 'left alone' keygen north.key
+says 1 'left alone' init study.yaml
+says 1 '/nowhere/new.key' keygen /nowhere/new.key
+says 1 'a.csv is there and is not a folder' run study.yaml --key office.key --out a.csv
+says 1 'a.csv is there and is not a folder' serve study.yaml --key north.key --folder a.csv
+says 1 'no such address' serve study.yaml --key north.key --folder s --listen 203.0.113.9
+
+# --- 3: studies and keys
+
+says 3 'this is no study file' check a.csv
+says 3 'this is no study file' check north.key
+says 3 'the file is empty' check /dev/null
+says 3 'not an intact private key' check study.yaml --key study.yaml
+says 3 'folder is not a file' check study.yaml --key folder
+sed 's/^rounds:/round:/' study.yaml >wrong.yaml
+says 3 'did you mean "rounds"?' check wrong.yaml
+sed 's/max_rows: 4095/max_rows: few/' study.yaml >wrong.yaml
+says 3 'wrong.yaml:' plan wrong.yaml
+chmod 644 office.key
+says 3 'chmod 600 office.key' run study.yaml --key office.key --out x
+chmod 600 office.key
+says 3 'that of the analyst office' serve study.yaml --key office.key --folder s
+says 3 'that of the server north' share study.yaml a.csv --key north.key
+says 3 'that of the owner hospital-a' run study.yaml --key hospital-a.key --out x
+says 3 - run study.yaml --key stranger.key --out x
+
+# --- 6: data
+
+sed '1s/bmi/BMI/' a.csv >wrong.csv
+says 6 'no column is named bmi' share study.yaml wrong.csv --key hospital-a.key
+sed 1d a.csv >wrong.csv
+says 6 'names none of them; add a header' share study.yaml wrong.csv --key hospital-a.key
+tr , ';' <a.csv >wrong.csv
+says 6 "it seems to be ';'" share study.yaml wrong.csv --key hospital-a.key
+sed '3s/,[a-z]*$/,toothache/' a.csv >wrong.csv
+says 6 "wrong.csv:3:5: diagnosis is 'toothache'; it must be one of" share study.yaml wrong.csv --key hospital-a.key
+: >wrong.csv
+says 6 'it needs a header line' share study.yaml wrong.csv --key hospital-a.key
+says 6 'more than the 4095 rows' share study.yaml many.csv --key hospital-b.key
+iconv -f utf-8 -t utf-16 a.csv >wrong.csv
+says 6 'save it as CSV in UTF-8' share study.yaml wrong.csv --key hospital-a.key
+says 6 - synth a.csv --out rows.csv
+
+# --- 4: servers that are down
+
+says 4 "server 0 (north) at tcp://127.0.0.1:$port does not answer: see that the server runs" \
+    run study.yaml --key office.key --out x
+number=$((number + 1))
+if grep -q 'server 1 (east) .* does not answer' said && grep -q 'server 2 (west) .* does not answer' said; then
+    echo "ok $number - each server that is down is named"
+else
+    echo "not ok $number - each server that is down is named"
+    failed=1
+fi
+says 4 'server 0 (north)' share study.yaml a.csv --key hospital-a.key
+
+# --- with servers
+
+for name in north east west; do
+    "$trefoil" serve study.yaml --key $name.key --folder $name --listen 127.0.0.1 >$name.log 2>&1 &
+    servers+=($!)
+done
+for name in north east west; do
+    for ((k = 0; k < 200; k++)); do grep -q 'is ready' $name.log && break || sleep 0.05; done
+done
+says 1 'has this port' serve study.yaml --key north.key --folder other --listen 127.0.0.1
+says 1 'hospital-a has not uploaded yet; it should run trefoil share' run study.yaml --key office.key --out x
+says 3 'has other terms than this server' share other.yaml a.csv --key hospital-a.key
+says 0 'all three servers have stored' share study.yaml a.csv --key hospital-a.key
+says 0 'all three servers have stored' share study.yaml a.csv --key hospital-a.key
+says 0 'all three servers have stored' share study.yaml b.csv --key hospital-b.key
+says 3 'other terms than this file' run other.yaml --key office.key --out x
+says 0 'wrote report.html' run study.yaml --key office.key --out result
+says 5 'an earlier run spent the rest' run study.yaml --key office.key --out again
+sed "s|$(head -n 1 office.public)|$(head -n 1 stranger.public)|" study.yaml >strange.yaml
+says 4 "that the server's study has our key" run strange.yaml --key stranger.key --out x
+says 6 - eval study.yaml study.yaml result/synthetic.csv
+says 3 - check result/model
+
+echo "1..$number"
+exit $failed
