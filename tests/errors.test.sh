@@ -144,7 +144,7 @@ for name in north east west; do
 done
 says 1 'has this port' serve study.yaml --key north.key --folder other --listen 127.0.0.1
 says 1 'hospital-a has not uploaded yet; it should run trefoil share' run study.yaml --key office.key --out x
-says 3 'has other terms than this server' share other.yaml a.csv --key hospital-a.key
+says 3 'knows the study example by other terms' share other.yaml a.csv --key hospital-a.key
 says 0 'all three servers have stored' share study.yaml a.csv --key hospital-a.key
 says 0 'all three servers have stored' share study.yaml a.csv --key hospital-a.key
 says 0 'all three servers have stored' share study.yaml b.csv --key hospital-b.key
