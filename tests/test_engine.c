@@ -437,13 +437,6 @@ static void a_run_over_three_ways_and_lists_equals_too(void **state)
     mpc_equals_plaintext(&lists);
 }
 
-static void a_run_with_discrete_noise_equals_too(void **state)
-{
-    const struct support_options discrete = {.owners = OWNERS, .rounds = 3, .noise = "discrete"};
-    (void)state;
-    mpc_equals_plaintext(&discrete);
-}
-
 static const char wide_domain[] = "domain:\n"
                                   "  - {name: age, kind: integer, min: 0, max: 62}\n"
                                   "  - {name: sex, kind: categorical, values: [f, m]}\n"
@@ -451,28 +444,6 @@ static const char wide_domain[] = "domain:\n"
                                   "  - {name: dose, kind: numeric, min: 0, max: 1, bins: 6}\n";
 static const char wide_workload[] =
     "\n  - {attributes: [age, sex, ward]}\n  - {attributes: [age, dose]}\n";
-
-/* Squared scores: whole runs with noise of both kinds, from answers and from records. */
-static void runs_that_weigh_squares_equal_too(void **state)
-{
-    static const struct support_options runs[] = {
-        {.owners = OWNERS, .rounds = 5, .epsilon = 4, .more = "score: l2\n"},
-        {.owners = OWNERS, .rounds = 3, .noise = "discrete", .epsilon = 2, .more = "score: l2\n"},
-        {.owners = OWNERS,
-         .rounds = 3,
-         .epsilon = 4,
-         .more = "score: l2\n",
-         .domain = "domain:\n"
-                   "  - {name: age, kind: integer, min: 0, max: 62}\n"
-                   "  - {name: sex, kind: categorical, values: [f, m]}\n"
-                   "  - {name: ward, kind: integer, min: 1, max: 19}\n"
-                   "  - {name: dose, kind: numeric, min: 0, max: 1, bins: 6}\n",
-         .workload =
-             "\n  - {attributes: [age, sex, ward], weight: 2}\n  - {attributes: [age, dose]}\n"}};
-    (void)state;
-    for (size_t k = 0; k < sizeof runs / sizeof *runs; k++)
-        mpc_equals_plaintext(&runs[k]);
-}
 
 /* A wide domain, so that small owners send records and large ones answers, in one study. */
 static void a_run_over_records_and_answers_equals_too(void **state)
@@ -500,6 +471,35 @@ static void a_run_over_rows_and_columns_of_several_owners_equals_too(void **stat
     const struct support_options split = {.owners = OWNERS, .rounds = 4, .part = part};
     (void)state;
     mpc_equals_plaintext(&split);
+}
+
+/*
+ * Whole runs for every kind of noise and score: answers of small marginals and of larger ones with weights, records and
+ * answers, rows and columns split.
+ */
+static void every_noise_and_score_on_every_kind_of_data_equal_too(void **state)
+{
+    static const char *const columns[] = {
+        "    max_rows: 900\n    batch: city\n    columns: [died, age]\n", NULL,
+        "    max_rows: 900\n    batch: city\n    columns: [bmi, sex, ward]\n"};
+    static const struct support_options data[] = {
+        {.workload = "{all: 2}"},
+        {.workload =
+             "\n  - {attributes: [age, ward, bmi], weight: 2}\n  - {attributes: [sex, died]}"},
+        {.domain = wide_domain, .workload = wide_workload},
+        {.part = columns}};
+    static const char *const noise[] = {"box-muller", "discrete"};
+    static const char *const score[] = {"score: l1\n", "score: l2\n"};
+    (void)state;
+    for (size_t k = 0; k < 4 * sizeof data / sizeof *data; k++) {
+        struct support_options run = data[k / 4];
+        run.owners = OWNERS;
+        run.rounds = 2 + (unsigned)(k % 3);
+        run.epsilon = 3;
+        run.noise = noise[k % 2];
+        run.more = score[k / 2 % 2];
+        mpc_equals_plaintext(&run);
+    }
 }
 
 /* What a server has sent, in all phases. */
@@ -903,10 +903,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_whole_run_equals_the_plaintext_run),
         cmocka_unit_test(a_run_over_three_ways_and_lists_equals_too),
-        cmocka_unit_test(a_run_with_discrete_noise_equals_too),
         cmocka_unit_test(a_run_over_records_and_answers_equals_too),
-        cmocka_unit_test(runs_that_weigh_squares_equal_too),
         cmocka_unit_test(a_run_over_rows_and_columns_of_several_owners_equals_too),
+        cmocka_unit_test(every_noise_and_score_on_every_kind_of_data_equal_too),
         cmocka_unit_test(a_run_added_up_in_steps_equals_too),
         cmocka_unit_test(what_is_counted_is_not_counted_again),
         cmocka_unit_test(what_is_impossible_has_no_part_in_a_run),
