@@ -1,5 +1,6 @@
 #include "protocols/range.h"
 
+#include <openssl/sha.h>
 #include <sodium.h>
 #include <string.h>
 
@@ -97,6 +98,14 @@ enum err range_read(struct tape *range, const struct range_place *place, enum ta
     return e;
 }
 
+/* By libcrypto, which uses the processor's instructions for it: a range may have tens of MB. */
+static void hash_words(const uint64_t *words, size_t n, uint8_t digest[32])
+{
+    const unsigned char *bytes = (const unsigned char *)words;
+    if (SHA256(bytes, n * sizeof *words, digest) == NULL)
+        crypto_hash_sha256(digest, bytes, n * sizeof *words);
+}
+
 void range_digest(const struct tape *range, unsigned component, const uint8_t key[RANGE_KEY_SIZE],
                   uint8_t digest[32])
 {
@@ -108,8 +117,10 @@ void range_digest(const struct tape *range, unsigned component, const uint8_t ke
         const uint64_t *words = component == 0 ? s->a : s->b;
         uint64_t n = s->n;
         crypto_auth_hmacsha256_update(&hmac, (const uint8_t *)&n, sizeof n);
-        if (n > 0)
-            crypto_auth_hmacsha256_update(&hmac, (const uint8_t *)words, n * sizeof *words);
+        if (n > 0) {
+            hash_words(words, n, digest);
+            crypto_auth_hmacsha256_update(&hmac, digest, 32);
+        }
     }
     crypto_auth_hmacsha256_final(&hmac, digest);
 }

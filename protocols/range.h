@@ -36,7 +36,7 @@ enum err range_read(struct tape *range, const struct range_place *place, enum ta
                     const struct bytes *in) MUST_CHECK;
 
 /*
- * HMAC-SHA-256 of component a (0) or b (1): the two servers that hold a component compare these under a key that
+ * HMAC-SHA-256 over the SHA-256 of each kind's component a (0) or b (1): the two servers that hold a component compare these under a key that
  * the third one lacks.
  */
 #define RANGE_KEY_SIZE 16
