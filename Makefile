@@ -53,6 +53,7 @@ MAIN_OBJECT := $(patsubst %.c,$(OUT)/%.o,$(MAIN))
 TEST_SOURCES := $(wildcard tests/test_*.c)
 TEST_SUPPORT := $(patsubst %.c,$(OUT)/%.o,$(wildcard tests/support_*.c))
 TESTS := $(patsubst tests/%.c,$(OUT)/tests/%,$(TEST_SOURCES))
+PRELOADS := $(patsubst tests/%.c,$(OUT)/tests/%.so,$(wildcard tests/preload_*.c))
 BENCH_SOURCES := $(wildcard bench/bench_*.c)
 RELAY := $(OUT)/tests/relay
 FAULT := $(OUT)/tests/fault.so
@@ -106,7 +107,7 @@ demo: deps
 	@$(MAKE) --no-print-directory $(OUT)/trefoil
 	@$(OUT)/trefoil demo --folder build/demo
 
-programs: $(OUT)/trefoil $(TESTS) $(REPLAYS) $(RELAY) $(FAULT) $(BENCHES)
+programs: $(OUT)/trefoil $(TESTS) $(PRELOADS) $(REPLAYS) $(RELAY) $(FAULT) $(BENCHES)
 
 test: deps
 	@$(MAKE) --no-print-directory programs
@@ -213,6 +214,12 @@ $(OUT)/tests/fuzz_%: $(OUT)/tests/fuzz_%.o $(OUT)/tests/replay.o $(OBJECTS)
 $(BENCH_LIBRARY): $(BENCH_SUPPORT)
 	$(say) AR $@
 	$(Q)rm -f $@ && ar rcs $@ $^
+
+# What a test loads into the programs that it starts: no sanitizer in it, since theirs comes first.
+$(OUT)/tests/%.so: tests/%.c Makefile
+	$(say) LINK $@
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) -O2 -g -fPIC -shared $< -o $@ -ldl
 
 $(OUT)/tests/%: $(OUT)/tests/%.o $(TEST_SUPPORT) $(BENCH_LIBRARY) $(OBJECTS)
 	$(say) LINK $@

@@ -498,8 +498,12 @@ static enum err run(struct loop *l)
         TRY(loop_load(l, &found));
     if (!found)
         TRY(round_zero(l));
-    while (!l->schedule.finished)
-        TRY(round_select(l));
+    while (!l->schedule.finished && (o->rounds_now == 0 || l->schedule.done < o->rounds_now)) {
+        enum err e = round_select(l);
+        if (e == ERR_BUDGET && o->stop_when_spent)
+            break;
+        TRY(e);
+    }
     return fit_final(l);
 }
 

@@ -76,6 +76,10 @@ struct aim_options {
     size_t zeros;
     const char *state_file; /* NULL: nothing is kept. Written after each round */
     bool resume;            /* go on from state_file if it is there */
+    unsigned
+        rounds_now; /* stop when so many have been selected in all, though more could be; 0: do not */
+    bool
+        stop_when_spent; /* a round for which the backend has no budget left ends the run, not its result */
     void (*progress)(void *self, const struct aim_round *round); /* may be NULL */
     void *self;
 };

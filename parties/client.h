@@ -1,5 +1,5 @@
 /*
- * parties/client.h - the analyst's end of a run: the MPC backend of the AIM loop.
+ * parties/client.h - the analyst's end of a run: requests to three servers, their answers.
  *
  * Each request goes to server 0, its digest to servers 1 and 2; all three answer. The result comes from server
  * 0 and is checked against the digests that the two others give, so that no single server can forge it.
@@ -7,7 +7,6 @@
 #ifndef TREFOIL_PARTIES_CLIENT_H
 #define TREFOIL_PARTIES_CLIENT_H
 
-#include "aim/backend.h"
 #include "netio/gate.h"
 #include "parties/keys.h"
 #include "parties/request.h"
@@ -16,21 +15,26 @@
 
 struct client;
 
+/* Of a run; `study` and `me` are borrowed. */
 enum err client_new(struct client **client, struct netio *netio, const struct study *study,
-                    const struct identity *me, struct log *log) MUST_CHECK;
+                    const struct identity *me, const uint8_t run[REQUEST_RUN_SIZE],
+                    struct log *log) MUST_CHECK;
 void client_free(struct client **client);
+/* New connections: answers to what was asked before never come to the new ones. */
+enum err client_reconnect(struct client *client) MUST_CHECK;
 
 /*
- * Starts a session at the servers: they check that all owners' uploads are there, and add them up.
- * `remaining` is what their ledgers have left of rho.
+ * Starts a session at the servers: they check that enough owners' uploads are there, and add them up.
+ * `remaining` is what their ledgers have left of rho. Errors, here and below, are logged with the words of the
+ * server that gave them.
  */
 enum err client_open(struct client *client, double *remaining) MUST_CHECK;
-/* Ends it and brings each server's counters. */
+/* Asks once, with the bytes of a request; `result` is what server 0 answers, as the two others have seen it too. */
+enum err client_result(struct client *client, const struct bytes *request,
+                       struct bytes *result) MUST_CHECK;
+/* Ends session and run, and brings each server's counters. */
 enum err client_close(struct client *client,
                       struct worker_stats stats[STUDY_SERVERS][NET_PHASES]) MUST_CHECK;
-
-/* Valid while the client is. Errors are logged with the words of the server that gave them. */
-struct aim_backend client_backend(struct client *client);
 
 /* Bytes between the analyst and all servers so far. */
 uint64_t client_sent(const struct client *client);

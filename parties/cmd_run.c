@@ -6,6 +6,7 @@
 #include "parties/command.h"
 #include "parties/progress.h"
 #include "parties/release.h"
+#include "parties/remote.h"
 #include "parties/report.h"
 #include "parties/run_stats.h"
 #include "parties/words.h"
@@ -16,15 +17,25 @@
 #include <string.h>
 
 static const char help[] =
-    "usage: trefoil run STUDY --key FILE --out DIR [--rows N] [--seed N]\n"
+    "usage: trefoil run STUDY --key FILE --out DIR [--rounds N] [--wait S] [--rows N] [--seed N]\n"
     "\n"
     "Runs the study: the servers select and measure marginals, this program fits the model to "
     "what\n"
-    "they open and writes synthetic data. Spends the study's whole privacy budget.\n"
-    "Writes report.html, synthetic.csv, measurements.json, model and stats.json into DIR.\n"
+    "they open and writes synthetic data. Spends the study's whole privacy budget, unless "
+    "--rounds\n"
+    "says otherwise. Writes report.html, synthetic.csv, measurements.json, model and stats.json "
+    "into "
+    "DIR.\n"
+    "\n"
+    "The same command again, with the same --out, continues a run that was interrupted, however "
+    "that\n"
+    "was: at the round that it was in, for nothing. While a server is away a run waits.\n"
     "\n"
     "  --key FILE   an analyst's private key; its public half stands in the study\n"
-    "  --out DIR    made if it is not there\n"
+    "  --out DIR    made if it is not there; a run's state is there as well\n"
+    "  --rounds N   select N marginals in all for now; the same command with more, or without,\n"
+    "               goes on later\n"
+    "  --wait S     how many seconds a server may be away once the run has begun; default 3600\n"
     "  --rows N     synthetic rows, instead of the noisy total\n"
     "  --seed N     of the sampling (not of the noise, which nobody can know); default 1\n"
     "\n"
@@ -36,7 +47,9 @@ struct run {
     struct identity *me;
     struct bounds *bounds;
     struct netio *netio;
+    struct run_state *state;
     struct client *client;
+    struct remote remote;
     struct aim_result *result;
     struct aim_options options;
     struct progress progress;
@@ -79,28 +92,36 @@ static enum err timed_select(void *self, struct aim_select *s)
     return e;
 }
 
-static enum err play(struct run *r)
+/* Says where the run stands that is in the folder, if there is one. */
+static void say_begun(struct run *r)
 {
-    double begin = clock_now_s(), remaining;
+    if (run_state_begun(r->state))
+        progress_say(&r->progress, "continuing the run that was begun here");
+    else
+        progress_say(&r->progress, "waiting for the servers to add up the uploads");
+}
+
+static enum err play(struct run *r, int64_t wait_ms)
+{
+    double begin = clock_now_s();
     struct timed timed = {.seconds = &r->mpc_s, .progress = &r->progress};
     const struct aim_backend backend = {&timed, timed_measure, timed_select};
     TRY(netio_new(&r->netio, r->log));
-    TRY(client_new(&r->client, r->netio, r->study, r->me, r->log));
-    progress_say(&r->progress, "waiting for the servers to add up the uploads");
-    TRY(client_open(r->client, &remaining));
-    r->mpc_s = clock_now_s() - begin;
-    if (remaining < r->options.limits.rho * (1 - 0x1p-40)) {
-        log_error(r->log,
-                  "of the study's budget rho = %g only %g is left: an earlier run spent the rest. "
-                  "Nothing more was spent now",
-                  r->options.limits.rho, remaining);
-        TRY(client_close(r->client, r->stats));
-        return ERR_BUDGET;
-    }
-    timed.inner = client_backend(r->client);
+    TRY(client_new(&r->client, r->netio, r->study, r->me, run_state_run(r->state), r->log));
+    say_begun(r);
+    r->remote = (struct remote){.study = r->study,
+                                .client = r->client,
+                                .state = r->state,
+                                .rho = r->options.limits.rho,
+                                .wait_ms = wait_ms,
+                                .log = r->log};
+    timed.inner = remote_backend(&r->remote);
+    r->options.state_file = run_state_loop_path(r->state);
+    r->options.resume = true;
+    r->options.stop_when_spent = true;
     TRY(aim_run(&r->result, &r->options, &backend, r->log));
     progress_wait(&r->progress, "closing the session");
-    TRY(client_close(r->client, r->stats));
+    TRY(remote_close(&r->remote, r->stats));
     r->total_s = clock_now_s() - begin;
     return ERR_OK;
 }
@@ -139,15 +160,38 @@ static void say_cost(const struct run *r)
            (double)client_received(r->client) / 1e3);
     printf("guarantee: (epsilon %g, delta %g) differential privacy for %s\n", r->study->epsilon,
            r->study->delta, r->study->rows_per_person == 1 ? "one row" : "all rows of one person");
-    printf("budget: rho %.4g of %.4g is spent; %.2g is left, too little for another run\n",
-           last->spent, r->options.limits.rho, fmax(0, r->options.limits.rho - last->spent));
+    printf("budget: rho %.4g of %.4g is spent; %.2g is left%s\n", last->spent,
+           r->options.limits.rho, fmax(0, r->options.limits.rho - last->spent),
+           last->last ? ", too little for another run"
+                      : "; the same command without --rounds goes on");
 }
 
-static enum err execute(struct run *r, const char *study, const char *key, const char *folder,
-                        size_t rows, uint64_t seed)
+struct run_terms {
+    const char *study, *key, *folder;
+    int64_t rounds, wait_s, rows, seed;
+};
+
+/* Everything that follows from what was opened. */
+static enum err release(struct run *r, const struct run_terms *t)
 {
-    TRY(study_load(&r->study, study, r->log));
-    TRY(identity_load(&r->me, key, r->log));
+    progress_wait(&r->progress, "drawing the synthetic rows");
+    TRY(release_write(t->folder, r->study, r->result, r->options.limits.rho, (size_t)t->rows,
+                      (uint64_t)t->seed, r->log));
+    if (r->mpc_s > 0) { /* else the servers were asked nothing, and what is there holds */
+        TRY(write_stats(r, t->folder));
+        TRY(report_write(t->folder, r->study, NULL, r->log));
+    }
+    progress_end(&r->progress);
+    say_cost(r);
+    printf("wrote report.html, synthetic.csv, measurements.json, model and stats.json to %s\n",
+           t->folder);
+    return ERR_OK;
+}
+
+static enum err execute(struct run *r, const struct run_terms *t)
+{
+    TRY(study_load(&r->study, t->study, r->log));
+    TRY(identity_load(&r->me, t->key, r->log));
     TRY(bounds_new(&r->bounds, r->study, r->log));
     TRY(release_loop_options(r->study, r->bounds, &r->options, r->log));
     r->progress = progress_start(stdout, r->study, r->options.limits.rho);
@@ -155,46 +199,48 @@ static enum err execute(struct run *r, const char *study, const char *key, const
     r->log->self = &r->progress;
     r->options.progress = progress_round;
     r->options.self = &r->progress;
-    TRY(file_folder(folder, r->log)); /* before the budget is spent */
-    TRY(play(r));
-    progress_wait(&r->progress, "drawing the synthetic rows");
-    TRY(release_write(folder, r->study, r->result, r->options.limits.rho, rows, seed, r->log));
-    TRY(write_stats(r, folder));
-    TRY(report_write(folder, r->study, NULL, r->log));
-    progress_end(&r->progress);
-    say_cost(r);
-    printf("wrote report.html, synthetic.csv, measurements.json, model and stats.json to %s\n",
-           folder);
-    return ERR_OK;
+    r->options.rounds_now = (unsigned)t->rounds;
+    TRY(file_folder(t->folder, r->log)); /* before the budget is spent */
+    TRY(run_state_open(&r->state, t->folder, r->study, r->log));
+    TRY(play(r, t->wait_s * 1000));
+    return release(r, t);
+}
+
+/* The numbers of the command line. */
+static enum err read_numbers(const char *rounds, const char *wait, const char *rows,
+                             const char *seed, struct run_terms *t, struct log *log)
+{
+    TRY(command_integer("rounds", rounds, 0, STUDY_ROUNDS_MAX, &t->rounds, log));
+    TRY(command_integer("wait", wait, 0, 30 * 86400, &t->wait_s, log));
+    TRY(command_integer("rows", rows, 0, 1000000000, &t->rows, log));
+    return command_integer("seed", seed, 0, INT64_MAX, &t->seed, log);
 }
 
 static int run(int argc, char **argv, struct log *log)
 {
-    const char *file = NULL, *key = NULL, *out = NULL, *rows = "0", *seed = "1";
-    int64_t row_count = 0, seed_number = 0;
+    const char *rounds = "0", *wait = "3600", *rows = "0", *seed = "1";
+    struct run_terms t = {0};
     size_t given;
     struct run r = {.log = log};
     const struct command_option options[] = {
-        {.name = "key", .value = &key},
-        {.name = "out", .value = &out},
-        {.name = "rows", .value = &rows},
-        {.name = "seed", .value = &seed},
+        {.name = "key", .value = &t.key},     {.name = "out", .value = &t.folder},
+        {.name = "rounds", .value = &rounds}, {.name = "wait", .value = &wait},
+        {.name = "rows", .value = &rows},     {.name = "seed", .value = &seed},
     };
-    enum err e = command_options(argc, argv, options, 4, &file, 1, 1, &given, log);
-    if (e == ERR_OK && (key == NULL || out == NULL)) {
+    enum err e = command_options(argc, argv, options, 6, &t.study, 1, 1, &given, log);
+    if (e == ERR_OK && (t.key == NULL || t.folder == NULL)) {
         log_error(log, "run needs --key FILE and --out DIR");
         e = ERR_USAGE;
     }
     if (e == ERR_OK)
-        e = command_integer("rows", rows, 0, 1000000000, &row_count, log);
+        e = read_numbers(rounds, wait, rows, seed, &t, log);
     if (e == ERR_OK)
-        e = command_integer("seed", seed, 0, INT64_MAX, &seed_number, log);
-    if (e == ERR_OK)
-        e = execute(&r, file, key, out, (size_t)row_count, (uint64_t)seed_number);
+        e = execute(&r, &t);
     progress_end(&r.progress);
     log->before = NULL;
     aim_result_free(&r.result);
     client_free(&r.client);
+    run_state_close(&r.state);
     netio_free(&r.netio);
     bounds_free(&r.bounds);
     identity_free(&r.me);

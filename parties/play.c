@@ -4,6 +4,7 @@
 #include "base/secret.h"
 #include "parties/round.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* A round in hand. */
@@ -18,6 +19,7 @@ struct hand {
     bool noise;
     struct ledger *ledger, *after; /* before the debit; after it, if the round is new */
     struct store_head head;
+    struct audit_head audit; /* as it was told the others */
 };
 
 static enum net_phase phase_of(const struct hand *h)
@@ -25,10 +27,101 @@ static enum net_phase phase_of(const struct hand *h)
     return h->request->kind == REQUEST_SELECT ? NET_SELECT : NET_MEASURE;
 }
 
+/* --- the audit log ------------------------------------------------------------------------------- */
+
 enum err play_audit(void *self, enum open_reason reason, size_t values)
 {
     const struct play *p = self;
-    return audit_write(p->audit, p->round, open_reason_name(reason), values, p->request, p->spent);
+    struct audit_opening o = p->opening;
+    snprintf(o.reason, sizeof o.reason, "%s", open_reason_name(reason));
+    o.values = values;
+    o.what = "-";
+    if (reason == OPEN_SELECTED_INDEX)
+        o.cost = p->select_cost;
+    if (reason == OPEN_NOISY_MARGINAL) {
+        o.cost = p->measure_cost;
+        o.what = (const char *)p->what.data;
+    }
+    return audit_write(p->audit, &o);
+}
+
+/* What nobody has to guess at: letters, digits and a few signs as they are, other bytes as %XX. */
+static void put_name(struct bytes *out, const char *name)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    for (; *name != '\0'; name++) {
+        uint8_t c = (uint8_t)*name;
+        bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+                     c == '_' || c == '-' || c == '.' || c >= 0x80;
+        bytes_put_u8(out, plain ? c : '%');
+        if (!plain) {
+            bytes_put_u8(out, (uint8_t)digits[c >> 4]);
+            bytes_put_u8(out, (uint8_t)digits[c & 15]);
+        }
+    }
+}
+
+/* Names the marginals that are about to be measured. */
+static enum err name_marginals(struct play *p, const uint32_t *query, size_t count)
+{
+    bytes_clear(&p->what);
+    for (size_t k = 0; k < count; k++) {
+        const struct clique *c = &p->study->workload->query[query[k]].clique;
+        if (k > 0)
+            bytes_put_u8(&p->what, ',');
+        for (unsigned a = 0; a < c->n; a++) {
+            if (a > 0)
+                bytes_put_u8(&p->what, '*');
+            put_name(&p->what, p->study->domain->attribute[c->attribute[a]].name);
+        }
+    }
+    bytes_put_u8(&p->what, 0);
+    return bytes_ok(&p->what);
+}
+
+/* Tells the log whose openings follow. What a round is asked for again costs nothing. */
+static void begin_openings(struct hand *h, bool is_new)
+{
+    struct play *p = h->p;
+    double k = ledger_rows_per_person(h->ledger);
+    mpq_t measured;
+    mpq_init(measured);
+    ledger_measure_cost(measured, h->request->multiplier,
+                        h->request->kind == REQUEST_SELECT ? 1 : h->request->queries);
+    p->measure_cost = is_new ? k * k * mpq_get_d(measured) : 0;
+    mpq_sub(measured, h->step.cost, measured);
+    p->select_cost = is_new ? k * k * mpq_get_d(measured) : 0;
+    mpq_clear(measured);
+}
+
+/* Notes the neighbours' heads, and signs them. */
+static enum err sign_logs(struct play *p, const struct audit_head theirs[2],
+                          uint8_t signature[2][64])
+{
+    for (unsigned peer = 0; peer < 2; peer++)
+        TRY(audit_see(p->audit, net_index_of(net_index(p->net), (enum net_peer)peer), &theirs[peer],
+                      signature[peer]));
+    return ERR_OK;
+}
+
+static enum err keep_signatures(struct play *p, const struct audit_head *ours,
+                                uint8_t signature[2][64])
+{
+    for (unsigned peer = 0; peer < 2; peer++)
+        TRY(audit_keep(p->audit, net_index_of(net_index(p->net), (enum net_peer)peer), ours,
+                       signature[peer]));
+    return ERR_OK;
+}
+
+enum err play_sign_logs(struct play *p)
+{
+    struct audit_head ours, theirs[2];
+    uint8_t signature[2][64] = {{0}};
+    audit_head(p->audit, &ours);
+    TRY(round_heads(p->net, &ours, theirs));
+    TRY(sign_logs(p, theirs, signature));
+    TRY(round_signatures(p->net, signature));
+    return keep_signatures(p, &ours, signature);
 }
 
 /* --- prepare ------------------------------------------------------------------------------------- */
@@ -111,9 +204,10 @@ static enum err prepare(struct hand *h, const uint8_t digest[REQUEST_DIGEST_SIZE
     memcpy(h->round.uploads, p->uploads, sizeof h->round.uploads);
     TRY(engine_limits(p->study, &limits, p->log));
     TRY(store_ledger(p->store, &limits, &h->ledger, &h->head));
-    p->round = h->round.sequence;
-    memcpy(p->request, digest, sizeof p->request);
-    p->spent = ledger_spent(h->ledger);
+    p->opening = (struct audit_opening){.round = h->round.sequence,
+                                        .spent = ledger_spent(h->ledger)};
+    memcpy(p->opening.run, h->round.run, sizeof p->opening.run);
+    memcpy(p->opening.request, digest, sizeof p->opening.request);
     TRY(engine_prepare(p->engine, h->request, &h->step));
     TRY(store_find_round(p->store, h->round.run, h->round.sequence, &found));
     if (found.standing > STANDING_STAGED)
@@ -167,6 +261,8 @@ static enum err agree(struct hand *h, enum err verdict, enum round_intent intent
     memcpy(own.uploads, h->round.uploads, sizeof own.uploads);
     memcpy(own.roster, h->p->study->roster, sizeof own.roster);
     memcpy(own.ledger, h->head.head, sizeof own.ledger);
+    audit_head(h->p->audit, &h->audit);
+    round_put_head(&h->audit, own.audit);
     if (verdict == ERR_OK)
         verdict = digest_range(h, own.range);
     if (verdict == ERR_OK && h->noise)
@@ -204,7 +300,7 @@ static enum err stage(struct hand *h)
 static enum err bind(struct hand *h)
 {
     TRY(store_bind(h->p->store, &h->round, h->after, &h->head));
-    h->p->spent = ledger_spent(h->after);
+    h->p->opening.spent = ledger_spent(h->after);
     return ERR_OK;
 }
 
@@ -231,6 +327,11 @@ static enum err measure(struct hand *h, struct bytes *result)
     size_t measured = 0;
     enum err e = cells == NULL ? ERR_NOMEM : ERR_OK;
     net_enter(h->p->net, NET_MEASURE);
+    if (e == ERR_OK)
+        e = name_marginals(h->p,
+                           h->request->kind == REQUEST_SELECT ? &h->request->query[h->selected]
+                                                              : h->request->query,
+                           h->request->kind == REQUEST_SELECT ? 1 : h->request->queries);
     if (e == ERR_OK)
         e = engine_measure(h->p->engine, &h->step, &h->range, (size_t)h->selected, cells,
                            &measured);
@@ -260,12 +361,23 @@ static enum err answer_again(struct hand *h, struct bytes *result)
 
 /* ------------------------------------------------------------------------------------------------- */
 
+/* From here on the round is paid for at all three, and each has signed what the others have logged so far. */
+static enum err commit(struct hand *h, bool is_new, const struct audit_head theirs[2],
+                       uint8_t seed[32])
+{
+    uint8_t signature[2][64] = {{0}};
+    enum err e = is_new ? bind(h) : ERR_OK;
+    if (e == ERR_OK)
+        e = sign_logs(h->p, theirs, signature);
+    TRY(round_confirm(h->p->net, e, signature, seed, h->p->log));
+    return keep_signatures(h->p, &h->audit, signature);
+}
+
 static enum err play(struct hand *h, enum err verdict, struct bytes *result)
 {
     struct round_agreement agreement;
     bool is_new = verdict == ERR_OK && h->standing == STANDING_NONE;
     uint8_t seed[32];
-    enum err e;
     if (is_new && !engine_has_noise(h->p->engine, &h->step))
         TRY(make_noise(h));
     if (is_new)
@@ -280,12 +392,10 @@ static enum err play(struct hand *h, enum err verdict, struct bytes *result)
                   h->round.sequence);
         return ERR_LOST;
     }
-    e = is_new ? bind(h) : ERR_OK;
-    TRY(round_confirm(h->p->net, e, seed, h->p->log));
-    if (h->request->kind == REQUEST_SELECT) {
-        if (agreement.least < STANDING_INDEX)
-            TRY(select_one(h, seed));
-    }
+    TRY(commit(h, is_new, agreement.audit, seed));
+    begin_openings(h, is_new);
+    if (h->request->kind == REQUEST_SELECT && agreement.least < STANDING_INDEX)
+        TRY(select_one(h, seed));
     TRY(measure(h, result));
     /* All three have the same range of this session's tape and have measured the same cells of it. Who plays this round
      * again has the index, or finds the same one, and so takes no more of the range than that. */

@@ -34,15 +34,18 @@ struct play {
     uint8_t uploads[32];     /* digest of what the engine has counted */
     struct bytes upload_ids; /* the same, by id */
     struct log *log;
-    /* the round in hand, for play_audit() */
-    uint32_t round;
-    uint8_t request[REQUEST_DIGEST_SIZE];
-    double spent;
+    /* the round in hand, for play_audit(): what its lines have in common, and what is opened for how much */
+    struct audit_opening opening;
+    struct bytes what;
+    double select_cost, measure_cost;
 };
 
 /* Plays REQUEST_MEASURE or REQUEST_SELECT; `digest` is of its bytes. `result` gets the answer's payload. */
 enum err play_round(struct play *play, struct request *request,
                     const uint8_t digest[REQUEST_DIGEST_SIZE], struct bytes *result) MUST_CHECK;
+
+/* Has the neighbours sign this server's audit log as it is, and signs theirs: the end of a run. */
+enum err play_sign_logs(struct play *play) MUST_CHECK;
 
 /* A party's audit hook; `self` is a struct play. */
 enum err play_audit(void *self, enum open_reason reason, size_t values);

@@ -53,7 +53,8 @@ enum message_kind {
     MESSAGE_DIGEST,     /* analyst to servers 1 and 2: attempt, digest of the request */
     MESSAGE_REPLACE,    /* owner: an upload that takes the place of its last one */
     MESSAGE_PART,       /* owner to server 1: id, first (u64), bytes of the vector from there on */
-    MESSAGE_WITHDRAW    /* owner: terms digest */
+    MESSAGE_WITHDRAW,   /* owner: terms digest */
+    MESSAGE_LEDGER      /* server to server: a debit, for trefoil recover; parties/recover.h */
 };
 
 /* A vector longer than this goes to server 1 in parts of so many bytes. */

@@ -66,6 +66,22 @@ static enum err compare(unsigned server, enum net_peer peer, const struct round_
     return ERR_OK;
 }
 
+void round_put_head(const struct audit_head *head, uint8_t audit[40])
+{
+    for (unsigned k = 0; k < 8; k++)
+        audit[k] = (uint8_t)(head->entries >> 8 * k);
+    memcpy(audit + 8, head->hash, sizeof head->hash);
+}
+
+static struct audit_head head_of(const uint8_t audit[40])
+{
+    struct audit_head head = {0};
+    for (unsigned k = 0; k < 8; k++)
+        head.entries |= (uint64_t)audit[k] << 8 * k;
+    memcpy(head.hash, audit + 8, sizeof head.hash);
+    return head;
+}
+
 static enum err agreed(const struct round_statement *own, const struct round_statement other[2],
                        struct round_agreement *agreement)
 {
@@ -78,6 +94,8 @@ static enum err agreed(const struct round_statement *own, const struct round_sta
         agreement->noise = agreement->noise && other[p].noise != 0;
     }
     agreement->least = (enum standing)least;
+    for (unsigned p = 0; p < 2; p++)
+        agreement->audit[p] = head_of(other[p].audit);
     return ERR_OK;
 }
 
@@ -96,22 +114,67 @@ enum err round_agree(struct net *net, const struct round_statement *own,
     return agreed(own, other, agreement);
 }
 
-enum err round_confirm(struct net *net, enum err verdict, uint8_t seed[32], struct log *log)
+struct confirmation {
+    uint8_t verdict;
+    uint8_t fresh[32];
+    uint8_t signature[64]; /* of the receiver's log */
+};
+
+enum err round_confirm(struct net *net, enum err verdict, uint8_t signature[2][64],
+                       uint8_t seed[32], struct log *log)
 {
-    uint8_t words[3][33];
-    unsigned i = net_index(net), prev = net_index_of(i, NET_PREV), next = net_index_of(i, NET_NEXT);
+    struct confirmation own[2], other[2];
+    const struct net_round r = {
+        .send = {&own[NET_PREV], &own[NET_NEXT]},
+        .send_size = {sizeof own[0], sizeof own[1]},
+        .receive = {&other[NET_PREV], &other[NET_NEXT]},
+        .receive_size = {sizeof other[0], sizeof other[1]},
+    };
+    unsigned i = net_index(net);
+    const uint8_t *fresh[3];
     crypto_hash_sha256_state hash;
-    words[i][0] = (uint8_t)verdict;
-    secret_random(words[i] + 1, 32);
-    TRY(broadcast(net, words[i], sizeof words[i], words[prev], words[next]));
+    own[0].verdict = (uint8_t)verdict;
+    secret_random(own[0].fresh, sizeof own[0].fresh);
+    own[1] = own[0];
+    for (unsigned p = 0; p < 2; p++)
+        memcpy(own[p].signature, signature[p], sizeof own[p].signature);
+    TRY(net_exchange(net, &r));
     TRY(verdict);
-    TRY(verdict_of(prev, words[prev][0], log));
-    TRY(verdict_of(next, words[next][0], log));
+    fresh[i] = own[0].fresh;
+    for (unsigned p = 0; p < 2; p++) {
+        unsigned server = net_index_of(i, (enum net_peer)p);
+        TRY(verdict_of(server, other[p].verdict, log));
+        fresh[server] = other[p].fresh;
+        memcpy(signature[p], other[p].signature, sizeof other[p].signature);
+    }
     crypto_hash_sha256_init(&hash);
     for (unsigned k = 0; k < 3; k++)
-        crypto_hash_sha256_update(&hash, words[k] + 1, 32);
+        crypto_hash_sha256_update(&hash, fresh[k], 32);
     crypto_hash_sha256_final(&hash, seed);
     return ERR_OK;
+}
+
+enum err round_heads(struct net *net, const struct audit_head *own, struct audit_head theirs[2])
+{
+    uint8_t mine[40], other[2][40];
+    round_put_head(own, mine);
+    TRY(broadcast(net, mine, sizeof mine, other[NET_PREV], other[NET_NEXT]));
+    for (unsigned p = 0; p < 2; p++)
+        theirs[p] = head_of(other[p]);
+    return ERR_OK;
+}
+
+enum err round_signatures(struct net *net, uint8_t signature[2][64])
+{
+    uint8_t mine[2][64];
+    const struct net_round r = {
+        .send = {mine[NET_PREV], mine[NET_NEXT]},
+        .send_size = {sizeof mine[0], sizeof mine[1]},
+        .receive = {signature[NET_PREV], signature[NET_NEXT]},
+        .receive_size = {sizeof mine[0], sizeof mine[1]},
+    };
+    memcpy(mine, signature, sizeof mine);
+    return net_exchange(net, &r);
 }
 
 /* --- the ledger ---------------------------------------------------------------------------------- */

@@ -2,8 +2,10 @@
  * parties/round.h - what the three servers say to each other around each request, over sealed links.
  *
  *   round_agree    all -> all   verdict, how far the round is, digests: request, uploads, roster,
- *                               range of noise, ledger head; a keyed digest of each noise component
- *   round_confirm  all -> all   verdict, 32 fresh bytes            after the debit is on disk
+ *                               range of noise, ledger head, head of the audit log; a keyed digest of
+ *                               each noise component
+ *   round_confirm  all -> all   verdict, 32 fresh bytes, a signature of the receiver's audit log
+ *                                                                   after the debit is on disk
  *   round_uploads  all -> all   the complete uploads that each holds
  *
  *   round_ledger   all -> all   length and head of the ledger; its last entry to who lacks just that
@@ -18,6 +20,7 @@
 
 #include "base/log.h"
 #include "netio/net.h"
+#include "parties/audit_file.h"
 #include "parties/store_rounds.h"
 #include "parties/upload.h"
 
@@ -36,22 +39,35 @@ struct round_statement {
     uint8_t noise;    /* 1: the noise of the round is at hand */
     uint8_t selected[8];
     uint8_t request[32], uploads[32], roster[32], range[32], ledger[32];
+    uint8_t audit[40];      /* lines of the audit log (u64), and its last hash */
     uint8_t replica[2][32]; /* of the components of noise held with NET_PREV and with NET_NEXT */
 };
 
 /* What the three together say. */
 struct round_agreement {
-    enum standing least; /* how far the round is at the server where it is least far */
-    bool noise;          /* all have its noise */
+    enum standing least;        /* how far the round is at the server where it is least far */
+    bool noise;                 /* all have its noise */
+    struct audit_head audit[2]; /* of the neighbours' logs */
 };
+
+/* The bytes in which a statement has the head of a log. */
+void round_put_head(const struct audit_head *head, uint8_t audit[40]);
 
 /* ERR_MISMATCH, logged, names the server and the part that differs; else the worst verdict of the three. */
 enum err round_agree(struct net *net, const struct round_statement *own,
                      struct round_agreement *agreement, struct log *log) MUST_CHECK;
 
-/* seed = SHA-256 of the three servers' fresh bytes in order of their indices. */
-enum err round_confirm(struct net *net, enum err verdict, uint8_t seed[32],
-                       struct log *log) MUST_CHECK;
+/*
+ * seed = SHA-256 of the three servers' fresh bytes in order of their indices. `signature` goes to the neighbours;
+ * what they signed of ours comes back in its place.
+ */
+enum err round_confirm(struct net *net, enum err verdict, uint8_t signature[2][64],
+                       uint8_t seed[32], struct log *log) MUST_CHECK;
+
+/* Heads of audit logs, and then signatures of them, apart from any round: to end a run with. */
+enum err round_heads(struct net *net, const struct audit_head *own,
+                     struct audit_head theirs[2]) MUST_CHECK;
+enum err round_signatures(struct net *net, uint8_t signature[2][64]) MUST_CHECK;
 
 /*
  * Compares ledgers. A server that crashed while a round was debited may lack the last entry: it gets it from

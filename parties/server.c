@@ -10,6 +10,7 @@
 #include "parties/http.h"
 #include "parties/intake.h"
 #include "parties/outbox.h"
+#include "parties/recover.h"
 #include "parties/request.h"
 #include "parties/roster.h"
 #include "parties/worker.h"
@@ -334,6 +335,17 @@ static enum err check_dates(struct server *s, const struct gate_client *from, en
     return tell(s, from, kind, e, text, NULL, 0);
 }
 
+/* A neighbour brings its ledger up to date. */
+static enum err tell_debit(struct server *s, const struct gate_client *from, const uint8_t *p,
+                           size_t n)
+{
+    struct bytes answer = {0};
+    enum err e = recover_answer(s->store, p, n, &answer);
+    e = tell(s, from, MESSAGE_LEDGER, e, "", answer.data, e == ERR_OK ? answer.size : 0);
+    bytes_clear(&answer);
+    return e;
+}
+
 static enum err take(struct server *s, const struct gate_client *from, const struct bytes *message)
 {
     enum role role = (enum role)(from->user >> 24);
@@ -354,6 +366,8 @@ static enum err take(struct server *s, const struct gate_client *from, const str
         return take_withdrawal(s, from, who, message->data + 1, message->size - 1);
     if (kind == MESSAGE_FORWARD && role == ROLE_SERVER && who == 1 && s->index == 2)
         return take_forward(s, from, message->data + 1, message->size - 1);
+    if (kind == MESSAGE_LEDGER && role == ROLE_SERVER)
+        return tell_debit(s, from, message->data + 1, message->size - 1);
     if (to_worker && role == ROLE_ANALYST) {
         e = gate_pass(s->gate, from, message->data, message->size);
         return e != ERR_NOMEM ? e : tell(s, from, kind, ERR_AGAIN, "this server is busy", NULL, 0);
@@ -412,7 +426,7 @@ static enum err start(struct server *s)
     TRY(store_open(&s->store, s->o.folder, s->o.study, s->o.me, s->index, s->o.log));
     show_uploads(s);
     s->intake.store = s->store;
-    TRY(audit_open(&s->audit, s->o.folder, s->o.log));
+    TRY(audit_open(&s->audit, s->o.folder, s->o.study, s->o.me, s->index, s->o.log));
     TRY(netio_new(&s->netio, s->o.log));
     TRY(admit(s));
     TRY(make_links(s, false, &s->control));

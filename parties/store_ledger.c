@@ -140,6 +140,23 @@ enum err store_ledger(struct store *store, const struct ledger_limits *fresh,
     return e;
 }
 
+enum err store_debits(struct store *store, uint64_t *count)
+{
+    sqlite3_stmt *row;
+    enum err e;
+    pthread_mutex_lock(&store->lock);
+    e = store_prepare(store, "SELECT COUNT(*) FROM ledger", &row);
+    if (e == ERR_OK) {
+        if (sqlite3_step(row) == SQLITE_ROW)
+            *count = (uint64_t)sqlite3_column_int64(row, 0);
+        else
+            e = store_failed(store, "read the ledger");
+        sqlite3_finalize(row);
+    }
+    pthread_mutex_unlock(&store->lock);
+    return e;
+}
+
 static enum err one_entry(struct store *s, uint64_t number, struct bytes *entry, uint8_t head[32])
 {
     sqlite3_stmt *row;

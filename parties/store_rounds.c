@@ -52,21 +52,11 @@ static bool same_round(const struct store_round *a, const struct store_round *b)
            memcmp(&a->range, &b->range, sizeof a->range) == 0;
 }
 
-static enum err find(struct store *s, const uint8_t run[REQUEST_RUN_SIZE], uint32_t sequence,
-                     struct store_found *found)
+/* The first row of a statement over COLUMNS, standing, selected; ends the statement. */
+static enum err take_found(struct store *s, sqlite3_stmt *row, struct store_found *found)
 {
-    const struct store_round name = {.sequence = sequence};
-    sqlite3_stmt *row;
     enum err e = ERR_OK;
-    int result;
-    *found = (struct store_found){0};
-    TRY(store_prepare(s,
-                      "SELECT " COLUMNS ", standing, selected FROM rounds"
-                      " WHERE run = ? AND sequence = ?",
-                      &row));
-    bind_name(row, &name);
-    sqlite3_bind_blob(row, 1, run, REQUEST_RUN_SIZE, SQLITE_STATIC);
-    result = sqlite3_step(row);
+    int result = sqlite3_step(row);
     if (result == SQLITE_ROW) {
         e = read_round(row, &found->round);
         found->standing = (enum standing)sqlite3_column_int(row, 9);
@@ -77,12 +67,45 @@ static enum err find(struct store *s, const uint8_t run[REQUEST_RUN_SIZE], uint3
     return e;
 }
 
+static enum err find(struct store *s, const uint8_t run[REQUEST_RUN_SIZE], uint32_t sequence,
+                     struct store_found *found)
+{
+    sqlite3_stmt *row;
+    *found = (struct store_found){0};
+    TRY(store_prepare(s,
+                      "SELECT " COLUMNS ", standing, selected FROM rounds"
+                      " WHERE run = ? AND sequence = ?",
+                      &row));
+    sqlite3_bind_blob(row, 1, run, REQUEST_RUN_SIZE, SQLITE_STATIC);
+    sqlite3_bind_int64(row, 2, sequence);
+    return take_found(s, row, found);
+}
+
 enum err store_find_round(struct store *store, const uint8_t run[REQUEST_RUN_SIZE],
                           uint32_t sequence, struct store_found *found)
 {
     enum err e;
     pthread_mutex_lock(&store->lock);
     e = find(store, run, sequence, found);
+    pthread_mutex_unlock(&store->lock);
+    return e;
+}
+
+static enum err find_number(struct store *s, uint64_t number, struct store_found *found)
+{
+    sqlite3_stmt *row;
+    *found = (struct store_found){0};
+    TRY(store_prepare(s, "SELECT " COLUMNS ", standing, selected FROM rounds WHERE number = ?",
+                      &row));
+    sqlite3_bind_int64(row, 1, (sqlite3_int64)number);
+    return take_found(s, row, found);
+}
+
+enum err store_round_of(struct store *store, uint64_t number, struct store_found *found)
+{
+    enum err e;
+    pthread_mutex_lock(&store->lock);
+    e = find_number(store, number, found);
     pthread_mutex_unlock(&store->lock);
     return e;
 }

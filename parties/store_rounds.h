@@ -52,6 +52,8 @@ struct store_head {
 /* The ledger as last stored, or `fresh` if there is none yet; and the chain's head. */
 enum err store_ledger(struct store *store, const struct ledger_limits *fresh,
                       struct ledger **ledger, struct store_head *head) MUST_CHECK;
+/* How many debits there are. */
+enum err store_debits(struct store *store, uint64_t *count) MUST_CHECK;
 /* The n-th entry, from 1 on, and the head after it. ERR_RANGE if there are fewer. */
 enum err store_entry(struct store *store, uint64_t number, struct bytes *entry,
                      uint8_t head[32]) MUST_CHECK;
@@ -103,6 +105,8 @@ enum err store_put_values(struct store *store, const struct store_round *round,
                           const struct bytes *values) MUST_CHECK;
 enum err store_values(struct store *store, const struct store_round *round,
                       struct bytes *values) MUST_CHECK;
+/* The round that debit `number` is for. */
+enum err store_round_of(struct store *store, uint64_t number, struct store_found *found) MUST_CHECK;
 /* The run has ended: wipes what is left of its noise. */
 enum err store_end_run(struct store *store, const uint8_t run[REQUEST_RUN_SIZE]) MUST_CHECK;
 

@@ -74,6 +74,7 @@ static void close_session(struct worker *w)
     net_free(&w->net);
     session_free(&w->session);
     bytes_clear(&w->play.upload_ids);
+    bytes_clear(&w->play.what);
     store_use(w->o.store, false);
 }
 
@@ -306,6 +307,7 @@ static enum err handle_open(struct worker *w, struct bytes *result)
 
 static enum err handle_close(struct worker *w, struct bytes *result)
 {
+    TRY(play_sign_logs(&w->play));
     TRY(store_end_run(w->o.store, w->run));
     for (unsigned k = 0; k < NET_PHASES; k++) {
         const struct net_counters *c = net_counters(w->net, (enum net_phase)k);

@@ -10,6 +10,7 @@ reasons=()
 failures=()
 
 export CMOCKA_MESSAGE_OUTPUT=TAP
+export TREFOIL_OUT=$out
 export OPENBLAS_NUM_THREADS=1
 export TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp ${TSAN_OPTIONS:-}"
 

@@ -145,9 +145,9 @@ static enum err open_step(struct seat *s, struct engine_step *step, struct tape 
     struct net *net = s->engine->party->net;
     struct round_agreement agreement;
     uint64_t rounds = net_rounds(net);
-    uint8_t seed[32];
+    uint8_t seed[32], signature[2][64] = {{0}};
     TRY(round_agree(net, &statement, &agreement, s->engine->log));
-    TRY(round_confirm(net, ERR_OK, seed, s->engine->log));
+    TRY(round_confirm(net, ERR_OK, signature, seed, s->engine->log));
     if (step->request->kind == REQUEST_SELECT)
         TRY(engine_select(s->engine, step, range, seed, selected));
     TRY(engine_measure(s->engine, step, range, selected != NULL ? *selected : 0, values, measured));

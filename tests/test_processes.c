@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "parties/audit_file.h"
 #include "parties/central.h"
 #include "parties/client.h"
 #include "parties/pack.h"
@@ -155,26 +156,41 @@ static void check_measurements(struct scene *c, const char *path, size_t expecte
     memory_free(&counts);
 }
 
-/* The reasons in an audit log, each with how often, and the same at all servers but for the time. */
+/* The reasons in an audit log, each with how often; and the three logs hold, alone and together. */
 static void check_audit(struct scene *c, unsigned selections, unsigned measurements)
 {
+    const char *const a[] = {"audit",
+                             file(c, "server%u/audit.log", 0),
+                             file(c, "server%u/audit.log", 1),
+                             file(c, "server%u/audit.log", 2),
+                             "--study",
+                             c->s.path,
+                             NULL};
+    expect_code(support_run(file(c, "audit.txt"), 10, a), 0, file(c, "audit.txt"));
+    assert_true(support_contains(file(c, "audit.txt"), "the three logs fit together"));
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        FILE *f = fopen(file(c, "server%u/audit.log", i), "r");
-        char line[512], reason[64];
-        unsigned count[2] = {0, 0}, round;
-        assert_non_null(f);
-        while (fgets(line, sizeof line, f) != NULL) {
-            assert_int_equal(sscanf(line, "%*s round %u reason %63s", &round, reason), 2);
-            if (strcmp(reason, "SELECTED_INDEX") == 0)
+        struct audit_file *log = NULL;
+        unsigned count[2] = {0, 0};
+        double paid = 0;
+        assert_int_equal(audit_file_read(&log, file(c, "server%u/audit.log", i), &quiet), ERR_OK);
+        for (size_t k = 0; k < log->entries; k++) {
+            const struct audit_opening *o = &log->entry[k].opening;
+            if (log->entry[k].kind != AUDIT_OPEN)
+                continue;
+            paid += o->cost;
+            assert_true(fabs(paid - o->spent) < 1e-9 ||
+                        strcmp(o->reason, "SELECTED_INDEX") == 0); /* paid with its marginal */
+            if (strcmp(o->reason, "SELECTED_INDEX") == 0)
                 count[0]++;
             else {
-                assert_string_equal(reason, "NOISY_MARGINAL");
+                assert_string_equal(o->reason, "NOISY_MARGINAL");
+                assert_string_not_equal(o->what, "-");
                 count[1]++;
             }
         }
-        fclose(f);
         assert_int_equal(count[0], selections);
         assert_int_equal(count[1], measurements);
+        audit_file_free(&log);
     }
 }
 
@@ -316,43 +332,175 @@ static void a_dead_server_is_an_error_in_time_and_can_come_back(void **state)
     scene_free(&c);
 }
 
+static pid_t start_run(struct scene *c, const char *out, const char *more)
+{
+    const char *const a[] = {"run",   c->s.path,          "--key", file(c, "a.key"),
+                             "--out", file(c, "%s", out), more,    NULL};
+    return support_start(file(c, "%s.log", out), a);
+}
+
+/* The run waits for the server that was killed, and goes on where it was. */
 static void a_server_killed_in_the_middle_of_a_run(void **state)
 {
-    const struct support_options o = {.owners = OWNERS, .rounds = 400, .round_s = 3, .epsilon = 8};
+    const struct support_options o = {.owners = OWNERS, .rounds = 40, .round_s = 2, .epsilon = 8};
     struct scene c;
     (void)state;
     for (unsigned victim = 0; victim < STUDY_SERVERS; victim++) {
-        const char *arguments[] = {"run", NULL, "--key", NULL, "--out", NULL, NULL};
-        double begin;
         pid_t run;
         char name[32];
         scene_new(&c, &o);
         share_everything(&c);
-        arguments[1] = c.s.path;
-        arguments[3] = file(&c, "a.key");
-        arguments[5] = file(&c, "out");
-        run = support_start(file(&c, "run.log"), arguments);
-        assert_true(support_wait_for(file(&c, "run.log"), "\n5/400 ", 20));
+        run = start_run(&c, "out", NULL);
+        assert_true(support_wait_for(file(&c, "out.log"), "\n5/40 ", 20));
         support_kill(&c.server[victim]);
-        begin = clock_now_s();
-        expect_code(support_wait(run, 60), 4, file(&c, "run.log"));
-        print_message("# run ended %.1f s after server %u was killed\n", clock_now_s() - begin,
-                      victim);
-        /* The analyst is told which one, by a neighbour that waited for it or by its own silence; the
-         * two others live on, and nothing half-written is left. */
+        assert_true(support_wait_for(file(&c, "out.log"), "trying again in", 20));
+        /* The analyst is told which one, by a neighbour that waited for it or by its own silence; nothing
+         * half-written is there. */
         snprintf(name, sizeof name, "server %u", victim);
-        assert_true(support_contains(file(&c, "run.log"), name));
+        assert_true(support_contains(file(&c, "out.log"), name));
         assert_int_not_equal(access(file(&c, "out/synthetic.csv"), F_OK), 0);
-        /* back again, but what was debited stays debited: the whole run no longer fits */
         unlink(file(&c, "server%u.log", victim));
         start_server(&c, victim, c.s.path);
-        {
-            int code = run_study(&c, "a.key", 1);
-            /* a debit that only some of them had on disk is taken over by who lacks it */
-            expect_code(code, 5, file(&c, "run%u.log", 1));
-        }
+        expect_code(support_wait(run, 60), 0, file(&c, "out.log"));
+        check_measurements(&c, file(&c, "out/measurements.json"),
+                           c.s.study->workload->one_ways + 40);
+        /* and nothing was paid twice: the budget is spent to the last round, and not beyond */
+        expect_code(run_study(&c, "a.key", 1), 5, file(&c, "run%u.log", 1));
         scene_free(&c);
     }
+}
+
+/* Nobody comes back: the run ends, and the same command continues it. */
+static void a_run_gives_up_and_goes_on_later(void **state)
+{
+    const struct support_options o = {.owners = OWNERS, .rounds = 40, .round_s = 2, .epsilon = 8};
+    struct scene c;
+    pid_t run;
+    (void)state;
+    scene_new(&c, &o);
+    share_everything(&c);
+    run = start_run(&c, "out", "--wait=1");
+    assert_true(support_wait_for(file(&c, "out.log"), "\n3/40 ", 20));
+    support_kill(&c.server[2]);
+    expect_code(support_wait(run, 60), 4, file(&c, "out.log"));
+    unlink(file(&c, "server%u.log", 2));
+    start_server(&c, 2, c.s.path);
+    /* another run is refused, for its budget is not whole */
+    expect_code(run_study(&c, "a.key", 1), 5, file(&c, "run%u.log", 1));
+    run = start_run(&c, "out", NULL);
+    /* one run a folder, and one at the servers */
+    assert_true(support_wait_for(file(&c, "out.log"), "continuing the run", 20));
+    expect_code(support_wait(start_run(&c, "out", "--rows=10"), 20), 5, file(&c, "out.log"));
+    assert_true(support_contains(file(&c, "out.log"), "another trefoil run works in"));
+    expect_code(support_wait(run, 60), 0, file(&c, "out.log"));
+    check_measurements(&c, file(&c, "out/measurements.json"), c.s.study->workload->one_ways + 40);
+    scene_free(&c);
+}
+
+/* The analyst's program dies at once, wherever it is; and a run is done in parts. */
+static void a_run_is_killed_and_extended(void **state)
+{
+    const struct support_options o = {.owners = OWNERS, .rounds = 12, .round_s = 2};
+    struct scene c;
+    pid_t run;
+    (void)state;
+    scene_new(&c, &o);
+    share_everything(&c);
+    run = start_run(&c, "out", "--rounds=4");
+    assert_true(support_wait_for(file(&c, "out.log"), "\n2/12 ", 20));
+    support_kill(&run);
+    /* its session is still there, and another run has to wait */
+    expect_code(run_study(&c, "a.key", 1), 5, file(&c, "run%u.log", 1));
+    assert_true(support_contains(file(&c, "run%u.log", 1), "is in progress"));
+    expect_code(support_wait(start_run(&c, "out", "--rounds=4"), 60), 0, file(&c, "out.log"));
+    check_measurements(&c, file(&c, "out/measurements.json"), c.s.study->workload->one_ways + 4);
+    assert_true(support_contains(file(&c, "out.log"), "without --rounds goes on"));
+    /* servers that start anew meanwhile change nothing */
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        assert_int_equal(support_stop(&c.server[i]), 0);
+        unlink(file(&c, "server%u.log", i));
+        start_server(&c, i, c.s.path);
+    }
+    expect_code(support_wait(start_run(&c, "out", NULL), 60), 0, file(&c, "out.log"));
+    check_measurements(&c, file(&c, "out/measurements.json"), c.s.study->workload->one_ways + 12);
+    /* once more draws other rows, and asks nobody */
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(support_stop(&c.server[i]), 0);
+    expect_code(support_wait(start_run(&c, "out", "--rows=10"), 60), 0, file(&c, "out.log"));
+    scene_free(&c);
+}
+
+/* --- the restored -------------------------------------------------------------------------------- */
+
+static void copy_file(const char *from, const char *to)
+{
+    struct bytes b = {0};
+    assert_int_equal(file_read(from, (size_t)1 << 30, &b, &quiet), ERR_OK);
+    assert_int_equal(file_write(to, 0600, b.data, b.size, &quiet), ERR_OK);
+    bytes_clear(&b);
+}
+
+/* The folder of a server that is stopped, to another place or back. */
+static void copy_folder(struct scene *c, const char *from, const char *to)
+{
+    assert_int_equal(file_folder(file(c, "%s", to), &quiet), ERR_OK);
+    copy_file(file(c, "%s/store.sqlite", from), file(c, "%s/store.sqlite", to));
+    copy_file(file(c, "%s/audit.log", from), file(c, "%s/audit.log", to));
+    unlink(file(c, "%s/store.sqlite-wal", to));
+}
+
+static void restart_server(struct scene *c, unsigned i)
+{
+    unlink(file(c, "server%u.log", i));
+    start_server(c, i, c->s.path);
+}
+
+static int recover(struct scene *c, unsigned i)
+{
+    const char *const a[] = {
+        "recover", c->s.path, "--key", file(c, "s%u.key", i), "--folder", file(c, "server%u", i),
+        NULL};
+    return support_run(file(c, "recover.log"), 20, a);
+}
+
+/* An old backup is refused, with what to do about it; that helps, and the run goes on to its end. */
+static void a_restored_server_is_refused_and_recovers(void **state)
+{
+    const struct support_options o = {.owners = OWNERS, .rounds = 9, .round_s = 3};
+    struct scene c;
+    (void)state;
+    scene_new(&c, &o);
+    share_everything(&c);
+    expect_code(support_wait(start_run(&c, "out", "--rounds=2"), 30), 0, file(&c, "out.log"));
+    assert_int_equal(support_stop(&c.server[1]), 0);
+    copy_folder(&c, "server1", "backup");
+    restart_server(&c, 1);
+    expect_code(support_wait(start_run(&c, "out", "--rounds=6"), 30), 0, file(&c, "out.log"));
+    /* nothing to do for a server that has all */
+    assert_int_equal(support_stop(&c.server[1]), 0);
+    expect_code(recover(&c, 1), 0, file(&c, "recover.log"));
+    assert_true(support_contains(file(&c, "recover.log"), "nothing is lacking"));
+    copy_folder(&c, "backup", "server1");
+    restart_server(&c, 1);
+    expect_code(recover(&c, 1), 1, file(&c, "recover.log")); /* it runs */
+    expect_code(support_wait(start_run(&c, "out", NULL), 30), 3, file(&c, "out.log"));
+    assert_true(support_contains(file(&c, "out.log"),
+                                 "server 1 was restored from an old backup. Its operator should "
+                                 "stop it and run trefoil recover"));
+    assert_int_equal(support_stop(&c.server[1]), 0);
+    expect_code(recover(&c, 1), 0, file(&c, "recover.log"));
+    assert_true(support_contains(file(&c, "recover.log"), "took over debits 4 to 7"));
+    restart_server(&c, 1);
+    expect_code(support_wait(start_run(&c, "out", NULL), 30), 0, file(&c, "out.log"));
+    check_measurements(&c, file(&c, "out/measurements.json"), c.s.study->workload->one_ways + 9);
+    {
+        const char *const a[] = {"audit", file(&c, "server0/audit.log"),
+                                 file(&c, "server1/audit.log"), file(&c, "server2/audit.log"),
+                                 NULL};
+        expect_code(support_run(file(&c, "audit.txt"), 10, a), 0, file(&c, "audit.txt"));
+        assert_true(support_contains(file(&c, "audit.txt"), "the server was recovered since"));
+    }
+    scene_free(&c);
 }
 
 /* --- the hostile --------------------------------------------------------------------------------- */
@@ -561,6 +709,9 @@ int main(void)
         cmocka_unit_test(a_hostile_owner_is_named_and_left_out),
         cmocka_unit_test(a_dead_server_is_an_error_in_time_and_can_come_back),
         cmocka_unit_test(a_server_killed_in_the_middle_of_a_run),
+        cmocka_unit_test(a_run_gives_up_and_goes_on_later),
+        cmocka_unit_test(a_run_is_killed_and_extended),
+        cmocka_unit_test(a_restored_server_is_refused_and_recovers),
         cmocka_unit_test(other_terms_are_named),
     };
     if (getenv("TREFOIL") == NULL)

@@ -722,6 +722,95 @@ static void what_is_staged_can_be_dropped(void **state)
     bench_free(&b);
 }
 
+/* --- agreement ----------------------------------------------------------------------------------- */
+
+struct saying {
+    struct round_statement by[3];
+    enum err result[3];
+    struct round_agreement agreement[3];
+};
+
+static enum err say(struct party *p, void *shared)
+{
+    struct saying *s = shared;
+    s->result[p->index] = round_agree(p->net, &s->by[p->index], &s->agreement[p->index], NULL);
+    return ERR_OK;
+}
+
+/* All say the same thing, with noise whose digests fit. */
+static void all_alike(struct saying *s, enum standing standing)
+{
+    memset(s, 0, sizeof *s);
+    for (unsigned i = 0; i < 3; i++) {
+        struct round_statement *own = &s->by[i];
+        own->intent = ROUND_BIND;
+        own->standing = (uint8_t)standing;
+        own->noise = 1;
+        memset(own->request, 1, sizeof own->request);
+        memset(own->replica[NET_PREV], 10 + (int)i, sizeof own->replica[0]);
+        memset(own->replica[NET_NEXT], 10 + (int)(i + 1) % 3, sizeof own->replica[0]);
+    }
+}
+
+static void expect_agreement(struct saying *s, enum err expected)
+{
+    assert_int_equal(three_run(1, say, s, NULL), ERR_OK);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(s->result[i], expected);
+}
+
+/* One server that refuses, or sees something else, is enough: no two others can go on without it. */
+static void one_server_can_refuse(void **state)
+{
+    struct saying s;
+    (void)state;
+    all_alike(&s, STANDING_NONE);
+    expect_agreement(&s, ERR_OK);
+    assert_true(s.agreement[0].noise);
+    for (unsigned i = 0; i < 3; i++) {
+        uint8_t *const differs[] = {s.by[i].request,   s.by[i].uploads,          s.by[i].roster,
+                                    s.by[i].range,     s.by[i].ledger,           &s.by[i].intent,
+                                    &s.by[i].standing, s.by[i].replica[NET_PREV]};
+        all_alike(&s, STANDING_NONE);
+        s.by[i].verdict = ERR_BUDGET;
+        expect_agreement(&s, ERR_BUDGET);
+        for (size_t k = 0; k < sizeof differs / sizeof *differs; k++) {
+            unsigned notice = 0;
+            all_alike(&s, STANDING_NONE);
+            *differs[k] ^= 1;
+            assert_int_equal(three_run(1, say, &s, NULL), ERR_OK);
+            for (unsigned j = 0; j < 3; j++)
+                notice += s.result[j] == ERR_MISMATCH;
+            /* a component of noise has two holders; anything else all three see */
+            assert_int_equal(notice, k == 7 ? 2 : 3);
+        }
+    }
+}
+
+static void a_round_goes_on_from_the_least_far(void **state)
+{
+    struct saying s;
+    (void)state;
+    all_alike(&s, STANDING_BOUND);
+    s.by[1].standing = STANDING_OPENED;
+    s.by[1].noise = 0;
+    s.by[2].standing = STANDING_INDEX;
+    s.by[1].selected[0] = s.by[2].selected[0] = 7;
+    expect_agreement(&s, ERR_OK);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(s.agreement[i].least, STANDING_BOUND);
+        assert_false(s.agreement[i].noise);
+    }
+    s.by[2].selected[0] = 6; /* two that know the index know another */
+    assert_int_equal(three_run(1, say, &s, NULL), ERR_OK);
+    assert_int_equal(s.result[1], ERR_MISMATCH);
+    assert_int_equal(s.result[2], ERR_MISMATCH);
+    all_alike(&s, STANDING_BOUND);
+    s.by[0].standing = 77;
+    assert_int_equal(three_run(1, say, &s, NULL), ERR_OK);
+    assert_int_equal(s.result[1], ERR_FORMAT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -739,6 +828,8 @@ int main(void)
         cmocka_unit_test(a_bound_range_is_refused_for_any_other_request),
         cmocka_unit_test(noise_is_sealed_and_wiped_once_the_next_is_bound),
         cmocka_unit_test(what_is_staged_can_be_dropped),
+        cmocka_unit_test(one_server_can_refuse),
+        cmocka_unit_test(a_round_goes_on_from_the_least_far),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

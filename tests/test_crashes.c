@@ -1,0 +1,491 @@
+/*
+ * A whole study with real processes, of which one or two are killed, or their disk fails, at every step that leaves
+ * the disk different (tests/preload_fault.c); they are started again, and the run ends. Then: every round was debited
+ * once, what was released is what all three servers have stored, no upload is lost, ledgers are equal, audit logs
+ * hold together.
+ *
+ * `make test` takes some of the steps, TREFOIL_LONG=1 all of them, with pairs.
+ */
+#include "tests/support_cmocka.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "tests/support_process.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ROUNDS 2
+#define PEOPLE 4 /* three servers and the analyst */
+#define ANALYST 3
+
+struct fault {
+    const char *what; /* FAULT_DO; NULL: none */
+    long at;
+};
+
+struct stage {
+    struct support_study s;
+    pid_t pid[PEOPLE];
+    char ledger[4096]; /* the text of the last entry of an undisturbed run */
+    long syncs[PEOPLE], writes[PEOPLE];
+};
+
+static struct log quiet = {.level = LOG_ERROR};
+
+__attribute__((format(printf, 2, 3))) static const char *file(const struct stage *c,
+                                                              const char *format, ...)
+{
+    static char paths[8][SUPPORT_PATH];
+    static unsigned next;
+    char name[64];
+    char *path = paths[next++ % 8];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(name, sizeof name, format, args);
+    va_end(args);
+    support_study_file(&c->s, name, path);
+    return path;
+}
+
+/* --- processes ----------------------------------------------------------------------------------- */
+
+static void arm(const struct stage *c, unsigned who, const struct fault *fault, const char *count)
+{
+    char preload[SUPPORT_PATH], at[16];
+    snprintf(preload, sizeof preload, "%s/tests/preload_fault.so", getenv("TREFOIL_OUT"));
+    snprintf(at, sizeof at, "%ld", fault->at);
+    setenv("LD_PRELOAD", preload, 1);
+    /* a sanitizer wants to be first, but need not be */
+    setenv("ASAN_OPTIONS", "verify_asan_link_order=0", 1);
+    setenv("FAULT_UNDER", who == ANALYST ? file(c, "out/") : file(c, "server%u/", who), 1);
+    setenv("FAULT_AT", at, 1);
+    if (fault->what != NULL)
+        setenv("FAULT_DO", fault->what, 1);
+    if (count != NULL)
+        setenv("FAULT_TALLY", count, 1);
+}
+
+static void disarm(void)
+{
+    static const char *const names[] = {"LD_PRELOAD", "ASAN_OPTIONS", "FAULT_UNDER",
+                                        "FAULT_AT",   "FAULT_DO",     "FAULT_TALLY"};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        unsetenv(names[k]);
+}
+
+static void start(struct stage *c, unsigned who)
+{
+    const char *const serve[] = {"serve",    c->s.path,
+                                 "--key",    file(c, "s%u.key", who),
+                                 "--folder", file(c, "server%u", who),
+                                 "--listen", "127.0.0.1",
+                                 NULL};
+    const char *const run[] = {"run",   c->s.path,      "--key",     file(c, "a.key"),
+                               "--out", file(c, "out"), "--wait=60", NULL};
+    if (who == ANALYST)
+        c->pid[who] = support_start(file(c, "run.log"), run);
+    else {
+        unlink(file(c, "server%u.log", who));
+        c->pid[who] = support_start(file(c, "server%u.log", who), serve);
+    }
+}
+
+static void start_with(struct stage *c, unsigned who, const struct fault *fault, const char *count)
+{
+    arm(c, who, fault, count);
+    start(c, who);
+    disarm();
+}
+
+static void pause_briefly(void)
+{
+    const struct timespec t = {.tv_nsec = 3000000};
+    nanosleep(&t, NULL);
+}
+
+/* Whether a process has ended; its exit code, or -1 for a signal. */
+static bool has_ended(struct stage *c, unsigned who, int *code)
+{
+    int status;
+    if (c->pid[who] <= 0 || waitpid(c->pid[who], &status, WNOHANG) != c->pid[who])
+        return false;
+    c->pid[who] = 0;
+    *code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return true;
+}
+
+/* Until a server listens, or is dead already. */
+static void wait_ready(struct stage *c, unsigned who)
+{
+    double end = clock_now_s() + 20;
+    while (clock_now_s() < end && kill(c->pid[who], 0) == 0 &&
+           !support_contains(file(c, "server%u.log", who), "is ready")) {
+        siginfo_t info = {0};
+        if (waitid(P_PID, (id_t)c->pid[who], &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+            info.si_pid == c->pid[who])
+            return;
+        pause_briefly();
+    }
+}
+
+/* --- folders ------------------------------------------------------------------------------------- */
+
+static void copy_file(const char *from, const char *to)
+{
+    struct bytes b = {0};
+    FILE *f = fopen(to, "wb");
+    assert_int_equal(file_read(from, (size_t)1 << 30, &b, &quiet), ERR_OK);
+    assert_non_null(f);
+    assert_int_equal(fwrite(b.data, 1, b.size, f), b.size);
+    assert_int_equal(fclose(f), 0);
+    bytes_clear(&b);
+}
+
+static void forget(const struct stage *c, const char *folder)
+{
+    static const char *const names[] = {"store.sqlite", "store.sqlite-wal",  "store.sqlite-shm",
+                                        "audit.log",    "run.state",         "loop.state",
+                                        "run.lock",     "measurements.json", "synthetic.csv",
+                                        "stats.json",   "report.html",       "model"};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        unlink(file(c, "%s/%s", folder, names[k]));
+}
+
+/* As it was when all owners had shared, and nothing was asked. */
+static void restore(struct stage *c)
+{
+    forget(c, "out");
+    unlink(file(c, "run.log"));
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "server%u", i);
+        forget(c, name);
+        copy_file(file(c, "base%u/store.sqlite", i), file(c, "server%u/store.sqlite", i));
+        copy_file(file(c, "base%u/audit.log", i), file(c, "server%u/audit.log", i));
+    }
+}
+
+/* --- playing ------------------------------------------------------------------------------------- */
+
+/* What ended and has to go on is started again; true while the run has not ended well. */
+static bool tend(struct stage *c, bool downwards, unsigned *runs)
+{
+    unsigned dead[STUDY_SERVERS], count = 0;
+    int code = 0;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        if (has_ended(c, i, &code))
+            dead[count++] = i;
+    for (unsigned k = 0; k < count; k++)
+        start(c, dead[downwards ? count - 1 - k : k]);
+    for (unsigned k = 0; k < count; k++)
+        wait_ready(c, dead[k]);
+    if (!has_ended(c, ANALYST, &code))
+        return true;
+    if (code == 0)
+        return false;
+    if (++*runs > 6) {
+        struct bytes b = {0};
+        if (file_read(file(c, "run.log"), 1 << 20, &b, NULL) == ERR_OK)
+            print_error("%.*s\n", (int)b.size, (const char *)b.data);
+        fail_msg("the run does not end, exit code %d", code);
+    }
+    /* a disk that was full has room again */
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        if (support_contains(file(c, "server%u.log", i), "cannot ")) {
+            support_kill(&c->pid[i]);
+            start(c, i);
+            wait_ready(c, i);
+        }
+    start(c, ANALYST);
+    return true;
+}
+
+/* A whole study, everybody with their fault. */
+static void play(struct stage *c, const struct fault faults[PEOPLE], bool downwards)
+{
+    double end = clock_now_s() + 120;
+    unsigned runs = 0;
+    restore(c);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        start_with(c, i, &faults[i], NULL);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        wait_ready(c, i);
+    start_with(c, ANALYST, &faults[ANALYST], NULL);
+    while (tend(c, downwards, &runs)) {
+        assert_true(clock_now_s() < end);
+        pause_briefly();
+    }
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        support_stop(&c->pid[i]);
+}
+
+/* --- what must be true then ---------------------------------------------------------------------- */
+
+static sqlite3 *open_store(const struct stage *c, unsigned i)
+{
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(file(c, "server%u/store.sqlite", i), &db), SQLITE_OK);
+    return db;
+}
+
+/* The columns of a query's rows as one text. */
+static void query(sqlite3 *db, const char *sql, char *out, size_t size)
+{
+    sqlite3_stmt *row;
+    size_t n = 0;
+    out[0] = '\0';
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &row, NULL), SQLITE_OK);
+    while (sqlite3_step(row) == SQLITE_ROW && n < size)
+        for (int k = 0; k < sqlite3_column_count(row); k++)
+            n += (size_t)snprintf(out + n, size - n, "%s|", sqlite3_column_text(row, k));
+    assert_true(n < size);
+    sqlite3_finalize(row);
+}
+
+/* The released noisy counts are those that a server has stored, over its multiplier. */
+static void released_is_stored(const struct stage *c, sqlite3 *db)
+{
+    json_t *doc = json_load_file(file(c, "out/measurements.json"), 0, NULL), *m, *v;
+    sqlite3_stmt *row;
+    size_t k, j, at = 0, n = 0;
+    assert_non_null(doc);
+    assert_int_equal(
+        sqlite3_prepare_v2(db, "SELECT opened FROM rounds ORDER BY number", -1, &row, NULL),
+        SQLITE_OK);
+    json_array_foreach(json_object_get(doc, "measurements"), k, m)
+    {
+        double multiplier = round(0x1p20 / json_number_value(json_object_get(m, "sigma")));
+        json_array_foreach(json_object_get(m, "values"), j, v)
+        {
+            int64_t stored;
+            if (at == n) {
+                assert_int_equal(sqlite3_step(row), SQLITE_ROW);
+                n = (size_t)sqlite3_column_bytes(row, 0);
+                at = 0;
+                assert_true(n > 0);
+            }
+            memcpy(&stored, (const uint8_t *)sqlite3_column_blob(row, 0) + at, sizeof stored);
+            at += sizeof stored;
+            assert_true(json_number_value(v) == (double)stored / multiplier);
+        }
+    }
+    assert_true(at == n && sqlite3_step(row) == SQLITE_DONE);
+    sqlite3_finalize(row);
+    json_decref(doc);
+}
+
+static void logs_fit(const struct stage *c)
+{
+    const char *const a[] = {"audit", file(c, "server0/audit.log"), file(c, "server1/audit.log"),
+                             file(c, "server2/audit.log"), NULL};
+    unlink(file(c, "audit.txt"));
+    assert_int_equal(support_run(file(c, "audit.txt"), 20, a), 0);
+}
+
+static void check(struct stage *c)
+{
+    static const char rounds[] =
+        "SELECT hex(head) FROM ledger UNION ALL"
+        " SELECT hex(request) || standing || ifnull(selected, '') || hex(opened) FROM rounds";
+    static char first[1 << 18], other[1 << 18];
+    char text[4096];
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        sqlite3 *db = open_store(c, i);
+        query(db, "SELECT COUNT(*) FROM ledger", text, sizeof text);
+        assert_string_equal(text, "3|");
+        query(db, "SELECT COUNT(*) FROM rounds WHERE standing = 5 AND sealed IS NULL", text,
+              sizeof text);
+        assert_string_equal(text, "3|");
+        query(db, "SELECT COUNT(*) FROM uploads WHERE complete", text, sizeof text);
+        assert_string_equal(text, "3|");
+        query(db,
+              "SELECT CAST(substr(entry, 153) AS TEXT) FROM ledger ORDER BY number DESC LIMIT 1",
+              text, sizeof text);
+        if (c->ledger[0] == '\0')
+            memcpy(c->ledger, text, sizeof text);
+        assert_string_equal(text, c->ledger);
+        query(db, rounds, i == 0 ? first : other, sizeof first);
+        if (i > 0)
+            assert_string_equal(first, other);
+        released_is_stored(c, db);
+        sqlite3_close(db);
+    }
+    logs_fit(c);
+}
+
+/* --- the stage ----------------------------------------------------------------------------------- */
+
+static void share(struct stage *c, unsigned owner)
+{
+    struct table *t = NULL;
+    const char *const a[] = {
+        "share", c->s.path, file(c, "o%u.csv", owner), "--key", file(c, "o%u.key", owner), NULL};
+    assert_int_equal(support_table(&t, c->s.study->domain, 400 + 500 * owner, 10 + owner), ERR_OK);
+    assert_int_equal(table_write_csv(file(c, "o%u.csv", owner), t, 1, &quiet), ERR_OK);
+    table_free(&t);
+    assert_int_equal(support_run(file(c, "share.log"), 30, a), 0);
+}
+
+/* How often each syncs and writes in an undisturbed run. */
+static void take_count(struct stage *c)
+{
+    const struct fault none = {.at = -1};
+    int code = 1;
+    restore(c);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        start_with(c, i, &none, file(c, "tally%u", i));
+        wait_ready(c, i);
+    }
+    start_with(c, ANALYST, &none, file(c, "tally%u", ANALYST));
+    while (!has_ended(c, ANALYST, &code))
+        pause_briefly();
+    assert_int_equal(code, 0);
+    for (unsigned i = 0; i < PEOPLE; i++) {
+        struct bytes b = {0};
+        support_stop(&c->pid[i]);
+        assert_int_equal(file_read(file(c, "tally%u", i), 1 << 20, &b, &quiet), ERR_OK);
+        for (size_t k = 0; k < b.size; k++)
+            *(b.data[k] == 's' ? &c->syncs[i] : &c->writes[i]) += 1;
+        bytes_clear(&b);
+    }
+    check(c);
+    print_message("# syncs %ld %ld %ld, analyst %ld; writes %ld %ld %ld\n", c->syncs[0],
+                  c->syncs[1], c->syncs[2], c->syncs[3], c->writes[0], c->writes[1], c->writes[2]);
+}
+
+static int stage_new(void **state)
+{
+    const struct support_options o = {.owners = 3, .rounds = ROUNDS, .round_s = 1};
+    struct stage *c = memory_array(1, sizeof *c);
+    assert_non_null(c);
+    *state = c;
+    assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        start(c, i);
+        wait_ready(c, i);
+    }
+    for (unsigned owner = 0; owner < 3; owner++)
+        share(c, owner);
+    assert_int_equal(mkdir(file(c, "out"), 0700), 0);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        assert_int_equal(support_stop(&c->pid[i]), 0);
+        assert_int_equal(mkdir(file(c, "base%u", i), 0700), 0);
+        copy_file(file(c, "server%u/store.sqlite", i), file(c, "base%u/store.sqlite", i));
+        copy_file(file(c, "server%u/audit.log", i), file(c, "base%u/audit.log", i));
+    }
+    take_count(c);
+    return 0;
+}
+
+static int stage_free(void **state)
+{
+    struct stage *c = *state;
+    for (unsigned i = 0; i < PEOPLE; i++)
+        support_kill(&c->pid[i]);
+    support_study_free(&c->s);
+    memory_free(&c);
+    return 0;
+}
+
+static bool is_long(void)
+{
+    return getenv("TREFOIL_LONG") != NULL;
+}
+
+static void one(struct stage *c, unsigned who, const char *what, long at)
+{
+    struct fault faults[PEOPLE] = {{0}};
+    faults[who] = (struct fault){what, at};
+    play(c, faults, false);
+    check(c);
+}
+
+/* --- tests --------------------------------------------------------------------------------------- */
+
+/* Steps in `make test`: how far apart, and from where, so that together they are spread over a run. */
+static void a_server_is_killed_at_each_step(void **state)
+{
+    struct stage *c = *state;
+    long apart = is_long() ? 1 : 11;
+    for (unsigned who = 0; who < STUDY_SERVERS; who++)
+        for (long at = 1 + (is_long() ? 0 : 3 * (long)who); at <= c->syncs[who]; at += apart) {
+            if (is_long() || at % 2 == 0)
+                one(c, who, "kill-before", at);
+            if (is_long() || at % 2 == 1)
+                one(c, who, "kill-after", at);
+        }
+}
+
+static void the_analyst_is_killed_at_each_step(void **state)
+{
+    struct stage *c = *state;
+    for (long at = 1; at <= c->syncs[ANALYST]; at += is_long() ? 1 : 9) {
+        if (is_long() || at % 2 == 0)
+            one(c, ANALYST, "kill-before", at);
+        if (is_long() || at % 2 == 1)
+            one(c, ANALYST, "kill-after", at);
+    }
+}
+
+/* Two at once, at steps that a fixed sequence chooses; started again in either order. */
+static void two_are_killed(void **state)
+{
+    struct stage *c = *state;
+    uint64_t seed = 4;
+    for (unsigned k = 0; k < (is_long() ? 80 : 2); k++) {
+        struct fault faults[PEOPLE] = {{0}};
+        unsigned a = k % PEOPLE, b = (a + 1 + k / PEOPLE % 3) % PEOPLE;
+        seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+        faults[a] = (struct fault){k % 2 ? "kill-before" : "kill-after",
+                                   1 + (long)(seed >> 33) % c->syncs[a]};
+        faults[b] = (struct fault){k % 3 ? "kill-after" : "kill-before",
+                                   1 + (long)(seed >> 13 & 0xffff) % c->syncs[b]};
+        play(c, faults, k % 2 != 0);
+        check(c);
+    }
+}
+
+static void a_sync_fails_at_each_step(void **state)
+{
+    struct stage *c = *state;
+    for (unsigned who = 0; who < PEOPLE; who++)
+        for (long at = is_long() ? 1 : 2 + 5 * (long)who; at <= c->syncs[who];
+             at += is_long() ? 1 : 24)
+            one(c, who, "fail", at);
+}
+
+static void a_disk_is_full_at_each_write(void **state)
+{
+    struct stage *c = *state;
+    for (unsigned who = 0; who < STUDY_SERVERS; who++)
+        for (long at = is_long() ? 1 : 7 + 30 * (long)who; at <= c->writes[who];
+             at += is_long() ? 3 : 90)
+            one(c, who, "full", at);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_server_is_killed_at_each_step),
+        cmocka_unit_test(the_analyst_is_killed_at_each_step),
+        cmocka_unit_test(two_are_killed),
+        cmocka_unit_test(a_sync_fails_at_each_step),
+        cmocka_unit_test(a_disk_is_full_at_each_write),
+    };
+    if (getenv("TREFOIL") == NULL)
+        setenv("TREFOIL", "build/gcc/trefoil", 1);
+    if (getenv("TREFOIL_OUT") == NULL)
+        setenv("TREFOIL_OUT", "build/gcc", 1);
+    return cmocka_run_group_tests(tests, stage_new, stage_free);
+}

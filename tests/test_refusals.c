@@ -1,0 +1,337 @@
+/*
+ * Real servers, and an analyst who asks for what the study does not permit, for more than the budget, or for a bound
+ * round in other words: each is refused, costs nothing, and opens nothing. What was bound is answered as often as it
+ * is asked.
+ */
+#include "tests/support_cmocka.h"
+
+#include "aim/score.h"
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/secret.h"
+#include "parties/audit_file.h"
+#include "parties/bounds.h"
+#include "parties/client.h"
+#include "parties/release.h"
+#include "tests/support_process.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct scene {
+    struct support_study s;
+    pid_t server[STUDY_SERVERS];
+    struct bounds *bounds;
+    struct aim_options options;
+    struct identity *me;
+    struct netio *netio;
+    struct client *client;
+    uint8_t run[REQUEST_RUN_SIZE];
+};
+
+static struct log quiet = {.level = LOG_ERROR};
+
+__attribute__((format(printf, 2, 3))) static const char *file(const struct scene *c,
+                                                              const char *format, ...)
+{
+    static char paths[8][SUPPORT_PATH];
+    static unsigned next;
+    char name[64];
+    char *path = paths[next++ % 8];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(name, sizeof name, format, args);
+    va_end(args);
+    support_study_file(&c->s, name, path);
+    return path;
+}
+
+static void scene_new(struct scene *c)
+{
+    const struct support_options o = {.owners = 2, .rounds = 3, .round_s = 5};
+    memset(c, 0, sizeof *c);
+    assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        const char *const a[] = {"serve",    c->s.path,
+                                 "--key",    file(c, "s%u.key", i),
+                                 "--folder", file(c, "server%u", i),
+                                 "--listen", "127.0.0.1",
+                                 NULL};
+        c->server[i] = support_start(file(c, "server%u.log", i), a);
+        assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 10));
+    }
+    for (unsigned i = 0; i < c->s.owners; i++) {
+        struct table *t = NULL;
+        const char *const a[] = {
+            "share", c->s.path, file(c, "o.csv"), "--key", file(c, "o%u.key", i), NULL};
+        assert_int_equal(support_table(&t, c->s.study->domain, 400, 10 + i), ERR_OK);
+        assert_int_equal(table_write_csv(file(c, "o.csv"), t, 1, &quiet), ERR_OK);
+        table_free(&t);
+        assert_int_equal(support_run(file(c, "share.log"), 30, a), 0);
+    }
+    assert_int_equal(bounds_new(&c->bounds, c->s.study, &quiet), ERR_OK);
+    assert_int_equal(release_loop_options(c->s.study, c->bounds, &c->options, &quiet), ERR_OK);
+    assert_int_equal(identity_load(&c->me, file(c, "a.key"), &quiet), ERR_OK);
+    assert_int_equal(netio_new(&c->netio, &quiet), ERR_OK);
+    secret_random(c->run, sizeof c->run);
+    assert_int_equal(client_new(&c->client, c->netio, c->s.study, c->me, c->run, &quiet), ERR_OK);
+}
+
+static void scene_free(struct scene *c)
+{
+    client_free(&c->client);
+    netio_free(&c->netio);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(support_stop(&c->server[i]), 0);
+    identity_free(&c->me);
+    bounds_free(&c->bounds);
+    support_study_free(&c->s);
+}
+
+/* What the servers' ledgers have left; also makes a session, where a refusal has ended the last one. */
+static double remaining(struct scene *c)
+{
+    double left = NAN;
+    assert_int_equal(client_open(c->client, &left), ERR_OK);
+    return left;
+}
+
+static enum err ask(struct scene *c, struct request *r, struct bytes *result)
+{
+    struct bytes bytes = {0};
+    enum err e;
+    memcpy(r->run, c->run, sizeof r->run);
+    assert_int_equal(request_write(r, &bytes), ERR_OK);
+    e = client_result(c->client, &bytes, result);
+    bytes_clear(&bytes);
+    return e;
+}
+
+/* Asked in a session of its own, it is refused in this way, and costs nothing. */
+static void refused(struct scene *c, struct request *r, enum err how)
+{
+    struct bytes result = {0};
+    double before = remaining(c);
+    assert_int_equal(ask(c, r, &result), how);
+    assert_true(remaining(c) == before);
+    bytes_clear(&result);
+}
+
+/* A selection among all queries of two columns, as the AIM loop would ask for it, from flat estimates. */
+static struct request selection(struct scene *c, uint32_t sequence)
+{
+    const struct workload *w = c->s.study->workload;
+    struct request r = {.kind = REQUEST_SELECT,
+                        .sequence = sequence,
+                        .queries = (uint32_t)(w->queries - w->one_ways),
+                        .epsilon = aim_epsilon(&c->options)};
+    assert_int_equal(measure_multiplier(aim_sigma(&c->options), &r.multiplier, &quiet), ERR_OK);
+    r.sigma = measure_sigma(r.multiplier);
+    r.query = memory_array(r.queries, sizeof *r.query);
+    for (uint32_t k = 0; k < r.queries; k++) {
+        r.query[k] = (uint32_t)w->one_ways + k;
+        r.estimates += w->query[r.query[k]].cells;
+    }
+    r.estimate = memory_array(r.estimates, sizeof *r.estimate);
+    for (size_t k = 0; k < r.estimates; k++)
+        r.estimate[k] = 20 << 10;
+    return r;
+}
+
+static struct request one_ways(struct scene *c)
+{
+    struct request r = {.kind = REQUEST_MEASURE,
+                        .queries = (uint32_t)c->s.study->workload->one_ways};
+    assert_int_equal(measure_multiplier(aim_sigma(&c->options), &r.multiplier, &quiet), ERR_OK);
+    r.query = memory_array(r.queries, sizeof *r.query);
+    for (uint32_t k = 0; k < r.queries; k++)
+        r.query[k] = k;
+    return r;
+}
+
+/* Openings in server i's log so far. */
+static size_t openings(struct scene *c, unsigned i)
+{
+    struct audit_file *f = NULL;
+    size_t n = 0;
+    assert_int_equal(audit_file_read(&f, file(c, "server%u/audit.log", i), &quiet), ERR_OK);
+    for (size_t k = 0; k < f->entries; k++)
+        n += f->entry[k].kind == AUDIT_OPEN;
+    audit_file_free(&f);
+    return n;
+}
+
+static void what_the_study_does_not_permit_is_refused(struct scene *c)
+{
+    struct request r = one_ways(c);
+    refused(c, &(struct request){.kind = REQUEST_MEASURE, .multiplier = r.multiplier}, ERR_REFUSED);
+    r.sequence = 1; /* no round has been before */
+    refused(c, &r, ERR_REFUSED);
+    r.sequence = 0;
+    r.multiplier = 255; /* more noise than the arithmetic is proved for */
+    refused(c, &r, ERR_REFUSED);
+    r.multiplier = UINT64_C(1) << 31; /* or less */
+    refused(c, &r, ERR_REFUSED);
+    r.multiplier = 1 << 20; /* sigma = 1: far beyond the budget */
+    refused(c, &r, ERR_BUDGET);
+    request_clear(&r);
+    r = one_ways(c);
+    r.query[1] = r.query[0]; /* a marginal twice */
+    refused(c, &r, ERR_FORMAT);
+    r.query[1] = UINT32_MAX; /* or one that is not in the workload */
+    refused(c, &r, ERR_FORMAT);
+    request_clear(&r);
+
+    r = selection(c, 0);
+    r.epsilon = 50;
+    refused(c, &r, ERR_BUDGET);
+    r.epsilon = -1;
+    refused(c, &r, ERR_REFUSED);
+    r.epsilon = NAN;
+    refused(c, &r, ERR_REFUSED);
+    r.epsilon = 1e-9; /* the scores would round to nothing */
+    refused(c, &r, ERR_RANGE);
+    request_clear(&r);
+    r = selection(c, 0);
+    r.sigma = INFINITY;
+    refused(c, &r, ERR_REFUSED);
+    request_clear(&r);
+    r = selection(c, 0);
+    r.estimate[0] = UINT64_C(1) << 60; /* more than there can be in a cell */
+    refused(c, &r, ERR_REFUSED);
+    r.estimate[0] = 0;
+    for (uint64_t k = 0; k < c->s.study->workload->query[r.query[0]].cells; k++)
+        r.estimate[k] = UINT64_C(1) << (10 + c->s.study->count_bits); /* or in a marginal */
+    refused(c, &r, ERR_REFUSED);
+    r.estimates--; /* a request without its end */
+    refused(c, &r, ERR_FORMAT);
+    request_clear(&r);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(openings(c, i), 0);
+}
+
+/* Weights and sensitivity are the study's: there is no place for others in a request. */
+static void the_price_is_the_servers_own(struct scene *c)
+{
+    struct request r = one_ways(c);
+    struct bytes first = {0}, again = {0};
+    double whole = remaining(c), cost, paid;
+    cost = r.queries * ldexp((double)(r.multiplier * r.multiplier), -41);
+    assert_int_equal(ask(c, &r, &first), ERR_OK);
+    assert_int_equal(ask(c, &r, &again), ERR_OK); /* in the same session */
+    paid = whole - remaining(c);
+    assert_true(fabs(paid - cost) < 1e-12);
+    assert_int_equal(first.size, again.size);
+    assert_memory_equal(first.data, again.data, first.size);
+    assert_int_equal(ask(c, &r, &again), ERR_OK); /* and in another */
+    assert_memory_equal(first.data, again.data, first.size);
+    assert_true(whole - remaining(c) == paid);
+    bytes_clear(&first);
+    bytes_clear(&again);
+    request_clear(&r);
+}
+
+/* An analyst who does not like what came out cannot ask for the round in other words. */
+static void a_bound_round_has_one_request(struct scene *c)
+{
+    struct request r = selection(c, 1);
+    struct bytes first = {0}, again = {0};
+    remaining(c);
+    assert_int_equal(ask(c, &r, &first), ERR_OK);
+    r.estimate[3]++;
+    refused(c, &r, ERR_REFUSED);
+    r.estimate[3]--;
+    r.queries--; /* or with a candidate less */
+    r.estimates -= c->s.study->workload->query[r.query[r.queries]].cells;
+    refused(c, &r, ERR_REFUSED);
+    r.estimates += c->s.study->workload->query[r.query[r.queries]].cells;
+    r.queries++;
+    r.sequence = 0; /* the round before it is bound to the one-ways */
+    refused(c, &r, ERR_REFUSED);
+    r.sequence = 3; /* and one after the next cannot come yet */
+    refused(c, &r, ERR_REFUSED);
+    r.sequence = 1;
+    remaining(c);
+    assert_int_equal(ask(c, &r, &again), ERR_OK);
+    assert_int_equal(first.size, again.size);
+    assert_memory_equal(first.data, again.data, first.size);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(openings(c, i), 3); /* each thing once */
+    bytes_clear(&first);
+    bytes_clear(&again);
+    request_clear(&r);
+}
+
+/* An analyst and server 0 together: what server 0 relays is not what the analyst's digest at another server is of. */
+static void a_server_that_has_not_heard_of_a_request_takes_no_part(struct scene *c)
+{
+    struct request r = selection(c, 2);
+    struct bytes bytes = {0}, message = {0};
+    struct dial *dial[STUDY_SERVERS] = {NULL};
+    struct reply reply;
+    int64_t deadline = clock_now_ms() + 20000;
+    uint8_t note[1 + REQUEST_ATTEMPT_SIZE + REQUEST_DIGEST_SIZE] = {MESSAGE_DIGEST};
+    double before = remaining(c);
+    memcpy(r.run, c->run, sizeof r.run);
+    assert_int_equal(request_write(&r, &bytes), ERR_OK);
+    request_digest(bytes.data, bytes.size, note + 1 + REQUEST_ATTEMPT_SIZE);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(client_dial(&dial[i], c->netio, c->s.study, c->me, i, &quiet), ERR_OK);
+    assert_int_equal(dial_send(dial[1], note, sizeof note, deadline), ERR_OK);
+    note[sizeof note - 1] ^= 1; /* server 2 is told of something else */
+    assert_int_equal(dial_send(dial[2], note, sizeof note, deadline), ERR_OK);
+    bytes_put_u8(&message, MESSAGE_REQUEST);
+    bytes_put(&message, note + 1, REQUEST_ATTEMPT_SIZE);
+    bytes_put(&message, bytes.data, bytes.size);
+    assert_int_equal(client_ask(dial[0], &message, &reply, deadline), ERR_OK);
+    assert_int_not_equal(reply.status, ERR_OK);
+    assert_true(remaining(c) == before);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        assert_int_equal(openings(c, i), 3);
+        dial_free(&dial[i]);
+    }
+    bytes_clear(&message);
+    bytes_clear(&bytes);
+    request_clear(&r);
+}
+
+/* Up to the last of the budget, and not beyond: the third of three selections fits, a fourth does not. */
+static void the_budget_ends(struct scene *c)
+{
+    struct bytes result = {0};
+    struct request r;
+    for (uint32_t round = 2; round < 4; round++) {
+        r = selection(c, round);
+        remaining(c);
+        assert_int_equal(ask(c, &r, &result), ERR_OK);
+        request_clear(&r);
+    }
+    r = selection(c, 4);
+    refused(c, &r, ERR_BUDGET);
+    request_clear(&r);
+    bytes_clear(&result);
+}
+
+static void servers_refuse_what_they_should(void **state)
+{
+    struct scene c;
+    (void)state;
+    scene_new(&c);
+    what_the_study_does_not_permit_is_refused(&c);
+    the_price_is_the_servers_own(&c);
+    a_bound_round_has_one_request(&c);
+    a_server_that_has_not_heard_of_a_request_takes_no_part(&c);
+    the_budget_ends(&c);
+    scene_free(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(servers_refuse_what_they_should),
+    };
+    if (getenv("TREFOIL") == NULL)
+        setenv("TREFOIL", "build/gcc/trefoil", 1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
