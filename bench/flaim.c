@@ -114,19 +114,19 @@ static enum err debit(struct flaim *f, uint64_t marginals, unsigned selections)
 static enum err draw_crowd(struct flaim *f, struct crowd *c)
 {
     const struct split *s = f->o.split;
-    c->clients = 0;
-    c->client = memory_array(s->clients, sizeof *c->client);
-    if (c->client == NULL)
-        return ERR_NOMEM;
-    while (c->clients == 0)
-        for (size_t k = 0; k < s->clients; k++)
-            if (random_double(f->o.coins) < f->o.participation && s->client[k]->rows > 0)
-                c->client[c->clients++] = k;
-    for (size_t i = 0; i < c->clients; i++) {
-        f->result->taken += !f->seen[c->client[i]];
-        f->seen[c->client[i]] = true;
+    bool *drawn = memory_array(s->clients, sizeof *drawn);
+    *c = (struct crowd){.client = memory_array(s->clients, sizeof *c->client)};
+    if (drawn != NULL && c->client != NULL)
+        split_draw(s, f->o.participation, f->o.coins, drawn);
+    for (size_t k = 0; drawn != NULL && c->client != NULL && k < s->clients; k++) {
+        if (!drawn[k])
+            continue;
+        c->client[c->clients++] = k;
+        f->result->taken += !f->seen[k];
+        f->seen[k] = true;
     }
-    return ERR_OK;
+    memory_free(&drawn);
+    return c->clients > 0 ? ERR_OK : ERR_NOMEM;
 }
 
 /* --- what was measured ----------------------------------------------------------------------- */

@@ -49,15 +49,6 @@ size_t joining_clients(const struct joining *j)
     return j->clients;
 }
 
-void joining_draw(const struct split *s, double participation, struct random *coins, bool *drawn)
-{
-    bool anybody = false;
-    while (!anybody)
-        for (size_t k = 0; k < s->clients; k++)
-            if (random_double(coins) < participation && s->client[k]->rows > 0)
-                drawn[k] = anybody = true;
-}
-
 /* The rows that come in with this round. */
 static enum err draw(struct joining *j, struct table *rows)
 {
@@ -65,7 +56,7 @@ static enum err draw(struct joining *j, struct table *rows)
     bool *drawn = memory_array(s->clients, sizeof *drawn);
     enum err e = drawn != NULL ? ERR_OK : ERR_NOMEM;
     if (e == ERR_OK)
-        joining_draw(s, j->terms.participation, j->terms.coins, drawn);
+        split_draw(s, j->terms.participation, j->terms.coins, drawn);
     for (size_t k = 0; e == ERR_OK && k < s->clients; k++) {
         if (!drawn[k])
             continue;

@@ -32,8 +32,6 @@ enum err joining_new(struct joining **j, const struct joining_terms *terms,
                      struct log *log) MUST_CHECK;
 void joining_free(struct joining **j);
 struct aim_backend joining_backend(struct joining *j);
-/* One round's coins: marks who is drawn. */
-void joining_draw(const struct split *s, double participation, struct random *coins, bool *drawn);
 /* Clients that have uploaded so far (or, with JOINING_ROUND, taken part). */
 size_t joining_clients(const struct joining *j);
 

@@ -23,44 +23,25 @@ const char *const plan_tables[5] = {"adult", "adult_pgm", "mushroom", "nursery",
 
 const unsigned plan_server_rounds[PLAN_SERVER_ROUNDS] = {PLAN_ROUNDS, 32, 100};
 
-#define EIGHT_T                                                                                    \
-    8,                                                                                             \
-    {                                                                                              \
-        2, 4, 8, 10, 16, 32, 64, 100                                                               \
-    }
+static const double rounds[] = {2, 4, 8, 10, 16, 32, 64, 100};
+static const double epsilons[] = {0.5, 1, 2, 3, 4, 5};
+static const double shares[] = {0.05, 0.1, 0.2, 0.3, 0.5, 1};
+static const double dirichlet[] = {0.02, 0.1, 0.3, 1, 3, 10};
+static const double zipf[] = {1, 2, 3, 5};
+static const double steps[] = {1, 2, 3, 4};
+#define ALL(list) sizeof list / sizeof list[0], list
 
 const struct panel panels[] = {
-    {"rounds", "T-adult", "rounds T", "adult", "file", VARY_ROUNDS, EIGHT_T},
-    {"rounds", "T-adult_pgm", "rounds T", "adult_pgm", "file", VARY_ROUNDS, EIGHT_T},
-    {"rounds", "T-nursery", "rounds T", "nursery", "file", VARY_ROUNDS, EIGHT_T},
-    {"rounds", "T-synthfs", "rounds T", "synthfs", "synthfs", VARY_ROUNDS, EIGHT_T},
-    {"rounds", "T-mushroom", "rounds T", "mushroom", "file", VARY_ROUNDS, EIGHT_T},
-    {"figures", "eps-adult", "epsilon", "adult", "file", VARY_EPSILON, 6, {0.5, 1, 2, 3, 4, 5}},
-    {"figures",
-     "p-adult",
-     "participation p",
-     "adult",
-     "file",
-     VARY_PARTICIPATION,
-     6,
-     {0.05, 0.1, 0.2, 0.3, 0.5, 1}},
-    {"figures",
-     "beta-adult",
-     "label skew: Dirichlet's beta",
-     "adult",
-     "label",
-     VARY_BETA,
-     6,
-     {0.02, 0.1, 0.3, 1, 3, 10}},
-    {"figures",
-     "beta-synthfs",
-     "feature skew: Zipf's beta",
-     "synthfs",
-     "synthfs",
-     VARY_BETA,
-     4,
-     {1, 2, 3, 5}},
-    {"figures", "s-adult", "local steps s", "adult", "file", VARY_STEPS, 4, {1, 2, 3, 4}},
+    {"rounds", "T-adult", "rounds T", "adult", "file", VARY_ROUNDS, ALL(rounds)},
+    {"rounds", "T-adult_pgm", "rounds T", "adult_pgm", "file", VARY_ROUNDS, ALL(rounds)},
+    {"rounds", "T-nursery", "rounds T", "nursery", "file", VARY_ROUNDS, ALL(rounds)},
+    {"rounds", "T-synthfs", "rounds T", "synthfs", "synthfs", VARY_ROUNDS, ALL(rounds)},
+    {"rounds", "T-mushroom", "rounds T", "mushroom", "file", VARY_ROUNDS, ALL(rounds)},
+    {"figures", "eps-adult", "epsilon", "adult", "file", VARY_EPSILON, ALL(epsilons)},
+    {"figures", "p-adult", "participation p", "adult", "file", VARY_PARTICIPATION, ALL(shares)},
+    {"figures", "beta-adult", "Dirichlet's beta", "adult", "label", VARY_BETA, ALL(dirichlet)},
+    {"figures", "beta-synthfs", "Zipf's beta", "synthfs", "synthfs", VARY_BETA, ALL(zipf)},
+    {"figures", "s-adult", "local steps s", "adult", "file", VARY_STEPS, ALL(steps)},
 };
 const size_t panel_count = sizeof panels / sizeof panels[0];
 
@@ -153,8 +134,8 @@ static enum err add_panels(struct plan *p, const struct plan_options *o)
         for (size_t v = 0; wanted(o, panels[k].part, panels[k].table) && v < panels[k].values; v++)
             for (size_t m = 0; m < 5; m++) {
                 struct trial t = panel_trial(&panels[k], v, plan_methods[m]);
-                bool steps = panels[k].vary == VARY_STEPS && t.steps > 1;
-                if ((steps && m < 2) || (o->quick && (t.rounds > 32 || t.rounds % 8 != 2)))
+                bool local = panels[k].vary == VARY_STEPS && t.steps > 1;
+                if ((local && m < 2) || (o->quick && (t.rounds > 32 || t.rounds % 8 != 2)))
                     continue; /* AIM has no local steps */
                 TRY(add(p, &t, seeds_of(o, 3)));
             }

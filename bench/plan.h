@@ -13,7 +13,7 @@ struct panel {
     const char *table, *split;
     enum vary vary;
     size_t values;
-    double value[8];
+    const double *value;
 };
 
 extern const struct panel panels[];

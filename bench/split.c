@@ -93,6 +93,15 @@ void split_free(struct split *s)
     table_free(&s->test);
 }
 
+void split_draw(const struct split *s, double p, struct random *coins, bool *drawn)
+{
+    bool anybody = false;
+    while (!anybody)
+        for (size_t k = 0; k < s->clients; k++)
+            if (random_double(coins) < p && s->client[k]->rows > 0)
+                drawn[k] = anybody = true;
+}
+
 /* --- assignments ----------------------------------------------------------------------------- */
 
 enum err assign_file(uint32_t *to, size_t rows, const char *name, size_t *clients, struct log *log)

@@ -26,6 +26,12 @@ enum err split_new(struct split *s, const struct table *all, const uint32_t *ass
                    size_t clients, uint64_t seed) MUST_CHECK;
 void split_free(struct split *s);
 
+/*
+ * Who takes part in a round: marks each client with probability p (random_double() < p, in turn), again
+ * where nobody who has rows was drawn.
+ */
+void split_draw(const struct split *s, double p, struct random *coins, bool *drawn);
+
 /* Assignments: `to` has a place for each row. */
 enum err assign_file(uint32_t *to, size_t rows, const char *name, size_t *clients,
                      struct log *log) MUST_CHECK;

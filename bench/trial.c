@@ -279,7 +279,7 @@ enum err trial_servers(const struct trial *t, struct servers_figures *f, struct 
     terms.split = &scene.split;
     random_seed_u64(&coins, t->seed * UINT64_C(2) + 1);
     for (unsigned round = 0; round <= t->rounds; round++)
-        joining_draw(&scene.split, t->participation, &coins, here);
+        split_draw(&scene.split, t->participation, &coins, here);
     e = scene.split.clients <= CLIENTS ? servers_run(&terms, f, log) : ERR_RANGE;
     scene_clear(&scene);
     return e;
