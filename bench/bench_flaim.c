@@ -5,16 +5,17 @@
  *               [--results FILE] [--json FILE]
  *
  *   --quick      two small tables, few seeds and rounds: minutes
- *   --only       table1, iid, rounds (Table 2, Figure 5), figures (Figure 2), ablation, annealed, or
- *                servers (DistAIM over server processes; needs TREFOIL, the program)
+ *   --only       table1, iid, rounds (Table 2, Figure 5), figures (Figure 2), ablation, annealed,
+ *                or servers (DistAIM over server processes; needs TREFOIL, the program)
  *   --table      adult, adult_pgm, mushroom, nursery or synthfs
  *   --report     run nothing: tables, JSON and plots of what there is
  *   --results    what has been run, a line each; a sweep that was stopped goes on from there.
  *                Default: build/bench/flaim-results.jsonl
- *   --json       the figures of all of it (bench/report.h says how they stand there); plots go beside it
+ *   --json       the figures of all of it (bench/report.h says how they stand there); plots go
+ *                beside it
  *
- * Tables come from $TREFOIL_DATA, or ../shared/data; what is absent is said and left out, as are AUC
- * where libxgboost is absent and plots where gnuplot is.
+ * Tables come from $TREFOIL_DATA, or ../shared/data; what is absent is said and left out, as are
+ * AUC where libxgboost is absent and plots where gnuplot is.
  */
 #include "base/clock.h"
 #include "base/memory.h"

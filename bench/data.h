@@ -1,6 +1,6 @@
 /*
- * bench/data.h - the tables that benchmarks run on: NAME.csv, NAME.domain.json ({attribute: size}) and
- * NAME.workload.json (a list "cliques" of attribute names) in $TREFOIL_DATA, or ../shared/data.
+ * bench/data.h - the tables that benchmarks run on: NAME.csv, NAME.domain.json ({attribute: size})
+ * and NAME.workload.json (a list "cliques" of attribute names) in $TREFOIL_DATA, or ../shared/data.
  */
 #ifndef TREFOIL_BENCH_DATA_H
 #define TREFOIL_BENCH_DATA_H

@@ -203,7 +203,7 @@ static double tau_of(const struct flaim_round *r, const struct table *t, uint32_
     return sum / c->n;
 }
 
-/* The exponential mechanism as the largest of scores with Gumbel noise, the lowest index at ties. */
+/* The exponential mechanism: the largest score with Gumbel noise, the lowest index at ties. */
 static enum err select_one(const struct flaim_round *r, const struct table *t, const struct view *v,
                            const double *one_way, struct tally *tally, uint32_t *choice)
 {
@@ -231,7 +231,7 @@ static enum err select_one(const struct flaim_round *r, const struct table *t, c
     return e;
 }
 
-/* What a client knows between its steps: its own noisy marginals, and the model that fits them too. */
+/* What a client knows between its steps: its noisy marginals, and the model that fits them too. */
 struct local {
     struct view view;
     struct model *model;

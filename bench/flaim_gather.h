@@ -1,9 +1,10 @@
 /*
- * bench/flaim_gather.h - one secure aggregation of FLAIM: a crowd of clients, the marginals that are summed,
- * and who of the crowd adds to each.
+ * bench/flaim_gather.h - one secure aggregation of FLAIM: a crowd of clients, the marginals that
+ * are summed, and who of the crowd adds to each.
  *
- * A client's words are m times its counts, and its part of the noise: of n who add, a Gaussian of variance
- * 1/n in units of 2^-lattice. Noise is drawn for each marginal in turn, for each of its clients in turn.
+ * A client's words are m times its counts, and its part of the noise: of n who add, a Gaussian of
+ * variance 1/n in units of 2^-lattice. Noise is drawn for each marginal in turn, for each of its
+ * clients in turn.
  */
 #ifndef TREFOIL_BENCH_FLAIM_GATHER_H
 #define TREFOIL_BENCH_FLAIM_GATHER_H

@@ -1,4 +1,4 @@
-/* bench/flaim_private.h - what the server's side (flaim.c) and a client's (flaim_client.c) share. */
+/* bench/flaim_private.h - what the server's side, flaim.c, and a client's, flaim_client.c, share. */
 #ifndef TREFOIL_BENCH_FLAIM_PRIVATE_H
 #define TREFOIL_BENCH_FLAIM_PRIVATE_H
 
@@ -34,7 +34,7 @@ struct flaim_round {
     struct log *log;
 };
 
-/* What the server allows: marginals within `limit_cells` of model; `from` NULL: the whole closure. */
+/* Candidates: marginals within `limit_cells` of model, of those in `from` (NULL: all). */
 void view_candidates(struct view *v, const struct flaim_options *o, const uint32_t *from,
                      size_t count, uint64_t limit_cells);
 enum err view_fill(struct view *v, const struct workload *w, struct log *log) MUST_CHECK;
@@ -43,7 +43,7 @@ enum err view_fill(struct view *v, const struct workload *w, struct log *log) MU
 enum err client_choose(const struct flaim_round *round, size_t k, uint32_t *choice,
                        size_t *choices) MUST_CHECK;
 
-/* A model of everything pooled and a client's own measurements, warm from an earlier one (or NULL). */
+/* A model of all that was pooled and a client's own measurements, warm from another (or NULL). */
 enum err fit_pooled(struct model **m, const struct flaim_options *o, const struct pooled *pool,
                     const struct measurement *own, size_t owns, const struct model *warm,
                     unsigned iterations, struct log *log) MUST_CHECK;

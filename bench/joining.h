@@ -1,12 +1,17 @@
 /*
- * bench/joining.h - the plaintext backend of the AIM loop where clients come in between rounds: DistAIM.
+ * bench/joining.h - the plaintext backend of the AIM loop where clients come in between rounds:
+ * DistAIM.
  *
- * Before the one-ways and before each selection clients are drawn, each with probability p (again where
- * nobody was drawn in the first round). JOINING_STAY: who was drawn for the first time uploads then, once,
- * and its rows count from there on, as in Trefoil: the population grows. JOINING_AHEAD: the same
- * clients, but all who are ever drawn in `rounds` rounds upload before the first. JOINING_ROUND: only the
- * round's clients count, in that round, as the authors' program simulates DistAIM (nobody's shares are
- * kept). Each set of rows is a population to the loop. Coins are drawn as in bench/flaim.h, noise as in plaintext.h.
+ * Before the one-ways and before each selection clients are drawn (split_draw).
+ *
+ *   JOINING_STAY    who is drawn for the first time uploads then, once, and its rows count from there
+ *                   on: the population grows
+ *   JOINING_AHEAD   the same clients, but all who are ever drawn in `rounds` rounds upload before the
+ *                   first
+ *   JOINING_ROUND   only the round's clients count, in that round, as the authors' program simulates
+ *                   DistAIM: nobody's shares are kept
+ *
+ * Each set of rows is a population to the loop. Noise is consumed as in aim/plaintext.h.
  */
 #ifndef TREFOIL_BENCH_JOINING_H
 #define TREFOIL_BENCH_JOINING_H

@@ -49,8 +49,8 @@ struct plan_options {
 enum err plan_new(struct plan *p, const struct plan_options *o) MUST_CHECK;
 void plan_clear(struct plan *p);
 /*
- * The trials for which servers are run: each table at T = 10, the first at more, the first two with counts
- * in place of records.
+ * The trials for which servers are run: each table at T = 10, the first at more, the first two with
+ * counts in place of records.
  */
 enum err plan_servers(struct plan *p, const struct plan_options *o) MUST_CHECK;
 

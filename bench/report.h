@@ -1,13 +1,14 @@
 /*
  * bench/report.h - the results as tables on the terminal, as JSON, and as SVG plots by gnuplot.
  *
- * JSON: for each table ("adult"; "adult-iid" with an even split), method and T at eps = 1, p = 0.1, s = 1
+ * JSON: for each table ("adult"; "adult-iid" with an even split), method and T at eps = 1, p = 0.1,
+ * s = 1
  *   { l1, l1_se, nll, nll_se, auc, seeds, clients, client_bytes_wire, client_bytes_paper,
  *     client_bytes_wire_participant, client_bytes_paper_participant, server_bytes }
- * client bytes are sent and received, mean over all clients, or over those that take part. Server bytes
- * are what a coordinating server exchanges with clients (FLAIM), or what three servers send each other
- * (DistAIM; where it was run over servers). Beside them "sweeps" (a panel each), "ablation", "annealed"
- * and "servers".
+ * client bytes are sent and received, mean over all clients, or over those that take part. Server
+ * bytes are what a coordinating server exchanges with clients (FLAIM), or what three servers send
+ * each other (DistAIM; where it was run over servers). Beside them "sweeps" (a panel each),
+ * "ablation", "annealed" and "servers".
  */
 #ifndef TREFOIL_BENCH_REPORT_H
 #define TREFOIL_BENCH_REPORT_H

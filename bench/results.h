@@ -1,7 +1,7 @@
 /*
- * bench/results.h - what has been run, kept in a file so that a long sweep may stop and go on: a line of
- * JSON {"name": .., "figures": {..}} for each, appended as soon as it is there. A line that was cut, and
- * all but the last of one name, are left out.
+ * bench/results.h - what has been run, kept in a file so that a long sweep may stop and go on: a
+ * line of JSON {"name": .., "figures": {..}} for each, appended as soon as it is there. A line that
+ * was cut, and all but the last of one name, are left out.
  */
 #ifndef TREFOIL_BENCH_RESULTS_H
 #define TREFOIL_BENCH_RESULTS_H
@@ -24,7 +24,7 @@ enum err results_add(struct results *r, const char *name, json_t *figures) MUST_
 json_t *figures_json(const struct trial_figures *f);
 json_t *servers_json(const struct servers_figures *f);
 
-/* Seeds 1 .. n of a trial together: mean and standard error of a figure; NAN where nothing is there. */
+/* Mean and standard error of a figure over a trial's seeds; NAN where there is none. */
 struct mean {
     double mean, error;
     unsigned seeds;

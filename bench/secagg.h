@@ -1,24 +1,26 @@
 /*
- * bench/secagg.h - secure aggregation after Bonawitz et al. (2017), semi-honest, one server that relays:
- * it learns sums, and not what anyone added. FLAIM needs it; Trefoil's product does not.
+ * bench/secagg.h - secure aggregation after Bonawitz et al. (2017), semi-honest, one server that
+ * relays: it learns sums, and not what anyone added. FLAIM needs it; Trefoil's product does not.
  *
  *   client                            server
  *   KEYS     two X25519 keys    -->
  *                               <--   ROSTER    everybody's keys
  *   SHARES   for each other client, sealed: a Shamir share of the own mask seed b and of the own
  *            masking key        -->
- *                               <--   INPUT     the shares for this client; its segments, and who else
- *                                               adds to them
+ *                               <--   INPUT     the shares for this client; its segments, and
+ *                                               who else adds to them
  *   MASKED   x + PRG(b) + sum over later PRG(s_uv) - sum over earlier PRG(s_uv), mod 2^32  -->
  *                               <--   SURVIVORS
- *   REVEAL   of each client that sent SHARES: the share of its b if its input arrived, of its masking
- *            key if not         -->             the masks are taken off
+ *   REVEAL   of each client that sent SHARES: the share of its b if its input arrived, of its
+ *            masking key if not -->             the masks are taken off
  *
- * What is summed comes in segments, each of some clients: masks are pairwise among those, from one key
- * agreement. A sum of fewer than `threshold` revealing clients cannot be unmasked: ERR_PEER, logged. A
- * segment of one client is what that client sent: it must hide it by noise of its own, as FLAIM does.
+ * What is summed comes in segments, each of some clients: masks are pairwise among those, from one
+ * key agreement. A sum of fewer than `threshold` revealing clients cannot be unmasked: ERR_PEER,
+ * logged. A segment of one client is what that client sent: it must hide it by noise of its own, as
+ * FLAIM does.
  *
- * LEAKS to the server: the sums, who adds to which segment, who vanished when, the words of segments of one.
+ * LEAKS to the server: the sums, who adds to which segment, who vanished when, the words of
+ * segments of one.
  *
  * Each message is bytes that its reader parses; what is counted are those, without a transport's.
  */

@@ -1,11 +1,11 @@
 /*
- * bench/servers.h - DistAIM for real: three `trefoil serve` processes on loopback, a `trefoil share` for
- * each client that takes part, one `trefoil run`; what they sent and how long it took. The program is
- * named by $TREFOIL.
+ * bench/servers.h - DistAIM for real: three `trefoil serve` processes on loopback, a `trefoil
+ * share` for each client that takes part, one `trefoil run`; what they sent and how long it took.
+ * The program is named by $TREFOIL.
  *
- * Simplification: clients upload one after the other before the run, since a run has the rows that it began
- * with; a client's bytes are the same. Each client's max_rows is its number of rows, which FLAIM takes as
- * public too.
+ * Simplification: clients upload one after the other before the run, since a run has the rows that
+ * it began with; a client's bytes are the same. Each client's max_rows is its number of rows, which
+ * FLAIM takes as public too.
  */
 #ifndef TREFOIL_BENCH_SERVERS_H
 #define TREFOIL_BENCH_SERVERS_H
@@ -25,8 +25,8 @@ struct servers_terms {
 struct servers_figures {
     double uploads;
     /*
-     * Bytes of the messages of one client that uploads, mean; as FLAIM's, without the transport's. (CURVE's
-     * three handshakes are some 2 kB more: bench_e2e counts them.)
+     * Bytes of the messages of one client that uploads, mean; as FLAIM's, without the transport's.
+     * (CURVE's three handshakes are some 2 kB more: bench_e2e counts them.)
      */
     double sent, received;
     double vector;            /* of it the records or counts themselves */

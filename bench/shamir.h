@@ -1,6 +1,6 @@
 /*
- * bench/shamir.h - a secret of 32 bytes in shares, byte by byte over GF(2^8): any `threshold` of them
- * give it back, fewer say nothing. Share number x, 1 .. 255, is the polynomials' values at x.
+ * bench/shamir.h - a secret of 32 bytes in shares, byte by byte over GF(2^8): any `threshold` of
+ * them give it back, fewer say nothing. Share number x, 1 .. 255, is the polynomials' values at x.
  */
 #ifndef TREFOIL_BENCH_SHAMIR_H
 #define TREFOIL_BENCH_SHAMIR_H

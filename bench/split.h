@@ -1,12 +1,14 @@
 /*
- * bench/split.h - a table as many clients hold it: who has which row, and which rows nobody has seen.
+ * bench/split.h - a table as many clients hold it: who has which row, and which rows nobody has
+ * seen.
  *
- * An assignment names a client for each row of a table. It comes from a file (NAME.clients100.csv), from
- * chance alone, or from a label, skewed: each label's rows are spread by proportions from
+ * An assignment names a client for each row of a table. It comes from a file (NAME.clients100.csv),
+ * from chance alone, or from a label, skewed: each label's rows are spread by proportions from
  * Dirichlet(beta), the smaller beta the more uneven. No client is left without a row.
  *
- * SynthFS has skewed features: for each client and feature a mean from Zipf(beta) on 1 .. 40, its rows
- * Gaussian around it with variance 1, in 32 bins over -3 .. 44; what falls outside is in the end bins.
+ * SynthFS has skewed features: for each client and feature a mean from Zipf(beta) on 1 .. 40, its
+ * rows Gaussian around it with variance 1, in 32 bins over -3 .. 44; what falls outside is in the
+ * end bins.
  */
 #ifndef TREFOIL_BENCH_SPLIT_H
 #define TREFOIL_BENCH_SPLIT_H
@@ -27,8 +29,8 @@ enum err split_new(struct split *s, const struct table *all, const uint32_t *ass
 void split_free(struct split *s);
 
 /*
- * Who takes part in a round: marks each client with probability p (random_double() < p, in turn), again
- * where nobody who has rows was drawn.
+ * Who takes part in a round: marks each client with probability p (random_double() < p, in turn),
+ * again where nobody who has rows was drawn.
  */
 void split_draw(const struct split *s, double p, struct random *coins, bool *drawn);
 

@@ -10,7 +10,7 @@
 #define LIBRARY "libxgboost.so.0"
 #define TREES 60
 
-/* The part of XGBoost's C interface that is used; all return 0, or -1 with the last error's text. */
+/* The part of XGBoost's C interface that is used; all return 0, or -1 and have an error's text. */
 typedef uint64_t xgb_count;
 struct xgboost {
     void *library;

@@ -1,4 +1,4 @@
-/* bench/flaim: every variant beside Algorithm 1 written down as it stands, given the same randomness. */
+/* bench/flaim: every variant beside Algorithm 1 as it stands, given the same randomness. */
 #include "tests/support_cmocka.h"
 
 #include "aim/evaluate.h"
@@ -348,8 +348,8 @@ static void prepare(struct program *p, const struct stage *s, uint64_t seed)
 }
 
 /*
- * How badly a model fits what was put into it, each measurement for itself. (Noise may push the best fit
- * to the edge, where marginals creep; the loss is what both sides lower.)
+ * How badly a model fits what was put into it, each measurement for itself. (Noise may push the
+ * best fit to the edge, where marginals creep; the loss is what both sides lower.)
  */
 static double loss(const struct flaim_options *o, const struct history *h, const struct model *m)
 {
@@ -515,7 +515,7 @@ static void the_papers_bytes_are_as_it_counts_them(void **state)
         sent += r->paper[k].sent;
         received += r->paper[k].received;
     }
-    /* one-ways at the start and in round 1; in both rounds the choice, its marginal, the decision */
+    /* one-ways at the start and in round 1; in both rounds choice, marginal and decision */
     assert_int_equal(sent, 8 * (CLIENTS * 2 * one_ways + chosen + CLIENTS * 2 * 2));
     assert_true(received >= 2 * 8 * CLIENTS * one_ways);
     assert_int_equal(r->taken, CLIENTS);
