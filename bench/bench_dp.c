@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/secret.h"
+#include "bench/data.h"
 #include "protocols/tape.h"
 #include "tests/support_forked.h"
 #include "tests/support_process.h"
@@ -22,7 +23,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #define OWNERS 5
 #define PATIENCE_S 600
@@ -130,12 +130,6 @@ struct scene {
     struct support_study s;
     pid_t server[STUDY_SERVERS];
 };
-
-static const char *data_folder(void)
-{
-    const char *folder = getenv("TREFOIL_DATA");
-    return folder != NULL ? folder : "../shared/data";
-}
 
 static json_t *json_named(const char *name, const char *what)
 {
@@ -387,13 +381,12 @@ static bool bench_tables(const struct options *o, json_t *root)
     double most = 0;
     bool right = true;
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-        char path[4096];
         double rounds = 0;
         if (o->table != NULL && strcmp(o->table, tables[i].key) != 0)
             continue;
-        snprintf(path, sizeof path, "%s/%s.csv", data_folder(), tables[i].name);
-        if (access(path, R_OK) != 0) {
-            printf("%s is absent: %s is left out (set TREFOIL_DATA)\n", path, tables[i].name);
+        if (!data_present(tables[i].name)) {
+            printf("%s/%s.csv is absent and left out (set TREFOIL_DATA)\n", data_folder(),
+                   tables[i].name);
             continue;
         }
         right = bench_table(o, &tables[i], list, &rounds) == ERR_OK && right;
