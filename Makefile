@@ -78,7 +78,7 @@ Q := @
 say = @printf '  %-6s %s\n'
 endif
 
-.PHONY: all demo test test-long test-net soak bench lint fuzz cov install uninstall list clean deps programs man
+.PHONY: all demo test test-long test-net soak bench lint analyze fuzz cov install uninstall list clean deps programs man
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -93,6 +93,7 @@ list:
 	@echo 'soak       a day of uploads in SOAK_SECONDS=600, with servers killed at random'
 	@echo 'bench      the measurements of bench/; bench-NAME one of them (dp, engine, net, pgm, e2e, flaim)'
 	@echo 'lint       include order, format, warnings as errors under gcc and clang'
+	@echo 'analyze    gcc -fanalyzer, clang-tidy and cppcheck, where they are installed'
 	@echo 'fuzz       fuzz the parsers (FUZZ_SECONDS=60 each)'
 	@echo 'cov        line coverage of the tests'
 	@echo 'man        the manual pages, in $(OUT)/man'
@@ -141,6 +142,9 @@ bench-flaim: deps
 
 lint: deps
 	@tools/lint.sh
+
+analyze: deps
+	@tools/analyze.sh
 
 FUZZ_SECONDS ?= 60
 fuzz: deps

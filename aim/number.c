@@ -118,6 +118,7 @@ bool number_integer(const char *text, int64_t *value)
         *value = n.negative ? INT64_MIN : INT64_MAX; /* too large for a double */
         return true;
     }
+    /* cppcheck-suppress incorrectLogicOperator ; it reads 0x1p63 as 1 */
     if (v >= 0x1p63 || v < -0x1p63) {
         *value = v > 0 ? INT64_MAX : INT64_MIN;
         return true;

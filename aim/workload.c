@@ -503,7 +503,9 @@ void clique_project(const struct clique *parent, const struct clique *child, con
     for (uint64_t cell = 0; cell < cells; cell++) {
         index[cell] = place;
         for (unsigned i = parent->n; i-- > 0;) {
+            /* cppcheck-suppress uninitvar ; both are set for every attribute of the parent */
             place += step[i];
+            /* cppcheck-suppress uninitvar */
             if (++at[i] < size[i])
                 break;
             at[i] = 0;

@@ -414,7 +414,7 @@ static void show_server_bytes(const json_t *stats)
     json_array_foreach(json_object_get(stats, "servers"), i, server)
     {
         json_int_t sent = 0, noise = 0;
-        const char *phase;
+        const char *phase = NULL;
         json_t *counters;
         json_object_foreach((json_t *)(uintptr_t)server, phase, counters)
         {

@@ -234,7 +234,7 @@ static enum err send_parts(struct courier *c, unsigned server, struct delivery *
 {
     const struct upload *u = &d->parts[server];
     struct bytes message = {0};
-    struct reply reply;
+    struct reply reply = {0};
     unsigned misses = 0;
     enum err e = ERR_OK;
     while (e == ERR_OK && !*complete) {
@@ -268,7 +268,7 @@ static enum err deliver(struct courier *c, unsigned server, void *self)
     struct delivery *d = self;
     struct upload head = d->parts[server]; /* borrows */
     struct bytes message = {0};
-    struct reply reply;
+    struct reply reply = {0};
     bool complete = false;
     enum err e;
     if (head.vector.size > MESSAGE_PART_MAX && server == 1)
@@ -322,7 +322,7 @@ static enum err withdraw(struct courier *c, unsigned server, void *self)
     struct withdrawal *w = self;
     struct receipt one = *w->receipt;
     struct bytes message = {0};
-    struct reply reply;
+    struct reply reply = {0};
     struct reader in;
     bool had;
     enum err e;
@@ -392,7 +392,7 @@ enum err courier_status(struct courier *c, struct holding holding[STUDY_SERVERS]
 {
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         struct bytes message = {0};
-        struct reply reply;
+        struct reply reply = {0};
         enum err e;
         holding[i] = (struct holding){0};
         bytes_put_u8(&message, MESSAGE_STATUS);

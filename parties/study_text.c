@@ -286,7 +286,7 @@ static void describe_people(FILE *out, const struct study *s)
     for (size_t i = 0; i < STUDY_SERVERS; i++) {
         public_identity_fingerprint(&s->server[i].key, print);
         fprintf(out, "  %zu %-18s tcp://%s, ports %u to %u\n  %-20s key %s\n", i, s->server[i].name,
-                s->server[i].host, s->server[i].port, s->server[i].port + STUDY_PORTS - 1, "",
+                s->server[i].host, s->server[i].port, s->server[i].port + STUDY_PORTS - 1u, "",
                 print);
     }
     fputs(

@@ -414,6 +414,7 @@ static size_t place(const struct records_shape *shape, const struct plan *plan, 
         size_t from = 0;
         while (order[from] != plan->query->attribute[k])
             from++;
+        /* cppcheck-suppress uninitvar ; set above for all n */
         at = at * shape->size[order[from]] + code[from];
     }
     return at;
