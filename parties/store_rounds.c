@@ -432,7 +432,7 @@ static enum err put_values(struct store *s, const struct store_round *round,
     sqlite3_stmt *statement;
     enum err e = blob(s, values_of, round, &known);
     bool same = e == ERR_OK && known.size == values->size &&
-                memcmp(known.data, values->data, known.size) == 0;
+                (known.size == 0 || memcmp(known.data, values->data, known.size) == 0);
     bytes_clear(&known);
     if (e == ERR_OK)
         return same ? ERR_OK : differs(s, round);
