@@ -3,14 +3,14 @@
 # tests under valgrind memcheck, and the long statistics (TREFOIL_LONG=1). Everything runs whatever
 # fails; the last lines say what did, and the status is 1 if anything did. Stage "onecore" pins the
 # protocols' tests to one core, where nothing may deadlock; stage "browser" looks at a report; "net" is
-# tests/net.sh, for which it needs root; "soak" is tests/soak.sh.
+# tests/net.sh, for which it needs root; "soak" is tests/soak.sh; "first_hour" is a bare Debian.
 #
 #   STAGES="address memcheck" tests/long.sh    only some of:
-#       address undefined thread memcheck onecore long browser net soak
+#       address undefined thread memcheck onecore long browser net soak first_hour
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
-stages=${STAGES:-address undefined thread memcheck onecore long browser net soak}
+stages=${STAGES:-address undefined thread memcheck onecore long browser net soak first_hour}
 # Under valgrind one thread runs at a time and everything is some 30 times slower: programs that
 # time out for that reason alone are named here.
 memcheck_skip=${MEMCHECK_SKIP:-}
@@ -101,6 +101,7 @@ for stage in $stages; do
     long) TREFOIL_LONG=1 TEST_LIMIT=${TEST_LIMIT:-3600} run_suite long ;;
     net) run_script net tests/net.sh build/gcc ;;
     soak) run_script soak tests/soak.sh build/gcc ;;
+    first_hour) run_script first_hour tests/first_hour.sh ;;
     *)
         echo "there is no stage $stage" >&2
         exit 2

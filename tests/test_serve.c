@@ -93,7 +93,7 @@ static int share_with(struct house *h, unsigned owner, const char *study)
 {
     const char *const a[] = {
         "share", study, in(h, "o%u.csv", owner), "--key", in(h, "o%u.key", owner), NULL};
-    return support_run(in(h, "share%u.log", owner), 30, a);
+    return support_run(in(h, "share%u.log", owner), 90, a);
 }
 
 static int share(struct house *h, unsigned owner)

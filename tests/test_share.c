@@ -613,7 +613,14 @@ static void lines_fit_a_terminal_and_a_pipe_has_no_control_characters(void **sta
     struct lossy l;
     char text[65536];
     struct bytes piped = {0};
+    int master, slave;
     (void)state;
+    if (openpty(&master, &slave, NULL, NULL, NULL) != 0) {
+        printf("# SKIP no pseudo-terminals: mount /dev/pts\n");
+        skip();
+    }
+    close(master);
+    close(slave);
     lossy_new(&l);
     {
         const char *const a[] = {"trefoil", "share", l.c.s.path, l.csv, "--key", l.key, NULL};

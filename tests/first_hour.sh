@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# A stranger's first hour: a bare Debian 12 (debootstrap), in it the tree as it is committed and make,
+# then the two commands of the README. Needs root, debootstrap and a mirror; says so where it skips.
+# The folder is removed in the end; FIRST_HOUR=DIR takes and keeps one that is there.
+set -u
+mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
+root=${FIRST_HOUR:-}
+made=
+
+skip() { printf '1..1\nok 1 # SKIP %s\n0 passed, 0 failed\n' "$*"; exit 0; }
+[ "$(id -u)" -eq 0 ] || skip "a chroot needs root"
+command -v debootstrap >/dev/null || skip "debootstrap is absent; install it"
+
+finish() {
+    umount "$root/dev/pts" "$root/dev" "$root/proc" 2>/dev/null
+    # never while something is mounted there
+    [ -n "$made" ] && ! grep -q " $root/" /proc/mounts && rm -rf --one-file-system "$root"
+}
+if [ -z "$root" ]; then
+    root=$(mktemp -d) && made=yes
+    trap finish EXIT
+    debootstrap --variant=minbase bookworm "$root" "$mirror" >"$root.log" 2>&1 ||
+        { tail -n 5 "$root.log"; skip "no Debian from $mirror"; }
+else
+    trap finish EXIT
+fi
+mkdir -p "$root/root/trefoil"
+git archive HEAD | tar -x -C "$root/root/trefoil" || exit 1
+mount -t proc proc "$root/proc" && mount --bind /dev "$root/dev" && mount --bind /dev/pts "$root/dev/pts" ||
+    skip "nothing may be mounted here"
+cp /etc/resolv.conf "$root/etc/resolv.conf"
+
+number=0 failed=0
+step() { # words command
+    number=$((number + 1))
+    if chroot "$root" sh -c "cd /root/trefoil && $2" >"$root/root/step.log" 2>&1; then
+        echo "ok $number - $1: $(tail -n 1 "$root/root/step.log")"
+    else
+        echo "not ok $number - $1"
+        grep -E '^(not ok|failed:|# )' "$root/root/step.log" | tail -n 40
+        failed=$((failed + 1))
+    fi
+}
+step "make is installed" "apt-get update -qq && apt-get install -y -qq --no-install-recommends make"
+step "make demo" "make demo"
+step "make test" "make test"
+echo "1..$number"
+echo "$((number - failed)) passed, $failed failed"
+[ "$failed" -eq 0 ]
