@@ -654,7 +654,7 @@ static enum err count_batch(struct party *p, struct tile *t, const struct record
 /* Rows of the widest matrix: the one-hot one of all attributes, or a pair's. */
 static size_t widest(const struct records_shape *shape, const struct group *g)
 {
-    size_t rows = 0;
+    size_t rows = 1;
     for (size_t a = 0; a < shape->attributes; a++)
         rows += shape->size[a];
     for (size_t k = 0; k < g->plans; k++) {

@@ -30,24 +30,36 @@ mapfile -t files < <(find "${folders[@]}" -name '*.c' | LC_ALL=C sort)
 #   CallAndMessage                does not see that what returns ERR_OK has filled its outputs, where that
 #                                 goes through a variadic function; gcc and memcheck watch those
 #   strcpy                        strcat to a buffer whose room was counted
+#   integer-division              rounds down where it means to
 #   assignment-in-if, branch-clone, macro-parentheses: matters of taste
 checks='-*,clang-analyzer-*,bugprone-*,-bugprone-easily-swappable-parameters'
 checks+=',-bugprone-narrowing-conversions,-bugprone-implicit-widening-of-multiplication-result'
 checks+=',-bugprone-reserved-identifier,-bugprone-assignment-in-if-condition,-bugprone-branch-clone'
 checks+=',-bugprone-macro-parentheses,-bugprone-sizeof-expression,-bugprone-misplaced-widening-cast'
+checks+=',-bugprone-integer-division'
 checks+=',-clang-analyzer-core.CallAndMessage,-clang-analyzer-security.insecureAPI.strcpy'
 checks+=',-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling'
+
+# And single findings that were looked at:
+known=(
+    'aim/model_fit.c.*uninitialized.ArraySubscript'     # place[] is set for every pair that is kept
+    'mpc/below.c.*core.uninitialized'                   # g[], l[] are set for every position
+    'mpc/convert.c.*core.UndefinedBinaryOperatorResult' # callers give whole words
+    'parties/roster.c.*core.NullDereference'            # who asks for a key has a study
+)
 
 run_tidy() {
     for f in "${files[@]}"; do
         clang-tidy --quiet --checks="$checks" "$f" -- "${flags[@]}" -Wno-everything 2>/dev/null
-    done | grep -E 'warning:|error:'
+    done | grep -E 'warning:|error:' | grep -vE "$(IFS='|'; echo "${known[*]}")" | sort -u
 }
 
+# shift-count-overflow: it takes the lanes of a vector for the width of a word. null-argument in
+# parties/pin.c: text that was read ends with a NUL and so is there.
 run_gcc() {
     for f in "${files[@]}"; do
-        gcc "${flags[@]}" -O1 -fanalyzer -c "$f" -o /dev/null 2>&1
-    done | grep -E 'warning:|error:'
+        gcc "${flags[@]}" -O1 -fanalyzer -Wno-analyzer-shift-count-overflow -c "$f" -o /dev/null 2>&1
+    done | grep -E 'warning:|error:' | grep -v 'parties/pin.c.*analyzer-null-argument' | sort -u
 }
 
 # internalAstError, unknownMacro: cppcheck 2.10 does not parse compound literals in macros' arguments
