@@ -122,12 +122,17 @@ static enum err write_first(struct audit *a)
     return end(a, &line, true);
 }
 
-static enum err belongs(const struct audit *a, const struct audit_file *f)
+static bool is_ours(const struct audit *a, const struct audit_file *f)
 {
     bool same = memcmp(f->terms, a->study->terms.digest, 32) == 0 && f->server == a->index;
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         same = same && memcmp(f->key[i], a->study->server[i].key.sign, 32) == 0;
-    if (same)
+    return same;
+}
+
+static enum err belongs(const struct audit *a, const struct audit_file *f)
+{
+    if (is_ours(a, f))
         return ERR_OK;
     log_error(a->log, "%s is of another study or server; keep it, and use another folder", a->path);
     return ERR_MISMATCH;
@@ -151,6 +156,12 @@ static enum err take_up(struct audit *a)
                  a->path);
         if (ftruncate(a->fd, (off_t)f->size) != 0 || fdatasync(a->fd) != 0)
             e = failed(a, "mend");
+    }
+    if (e == ERR_OK && f->entries == 1 && !is_ours(a, f)) {
+        /* nothing has happened here, and a study without data may change */
+        if (ftruncate(a->fd, 0) != 0)
+            e = failed(a, "begin anew");
+        f->entries = 0;
     }
     if (e == ERR_OK && f->entries == 0)
         e = write_first(a);
