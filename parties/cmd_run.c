@@ -141,6 +141,19 @@ static enum err write_stats(const struct run *r, const char *folder)
     return run_stats_write(folder, &stats, r->log);
 }
 
+/* Whose rows it is about, where that is not everybody's from the first round on. */
+static void say_owners(const struct run *r)
+{
+    uint64_t first = r->result->population[0],
+             last = r->result->population[r->result->measurements - 1];
+    if (first == last && last == r->study->owners)
+        return;
+    printf("owners: the rows of %" PRIu64 " of %zu are counted", last, r->study->owners);
+    if (first < last)
+        printf("; %" PRIu64 " of them came during the run", last - first);
+    printf("\n");
+}
+
 /* What it cost and what is left. */
 static void say_cost(const struct run *r)
 {
@@ -158,6 +171,7 @@ static void say_cost(const struct run *r)
            words_time(r->mpc_s, servers), words_time(r->total_s - r->mpc_s, estimator),
            (double)bytes / 1e6, rounds, (double)client_sent(r->client) / 1e3,
            (double)client_received(r->client) / 1e3);
+    say_owners(r);
     printf("guarantee: (epsilon %g, delta %g) differential privacy for %s\n", r->study->epsilon,
            r->study->delta, r->study->rows_per_person == 1 ? "one row" : "all rows of one person");
     printf("budget: rho %.4g of %.4g is spent; %.2g is left%s\n", last->spent,

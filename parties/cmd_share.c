@@ -94,7 +94,16 @@ static enum err load_data(struct share *s)
     s->csv.max_rows = s->study->owner[s->owner].max_rows;
     s->csv.person_rows = s->study->rows_per_person;
     TRY(pack_domain(&s->columns, s->study, s->owner));
-    return table_read_csv(&s->table, s->columns, s->data, &s->csv, s->log);
+    TRY(table_read_csv(&s->table, s->columns, s->data, &s->csv, s->log));
+    if (s->table->rows >= s->study->owner[s->owner].min_rows)
+        return ERR_OK;
+    log_error(
+        s->log,
+        "%s has %zu rows, and %s agreed to bring at least %u: is it the right file? Nothing was "
+        "sent. (That this owner does not upload would tell others that it has fewer)",
+        s->data, s->table->rows, s->study->owner[s->owner].name,
+        s->study->owner[s->owner].min_rows);
+    return ERR_DATA;
 }
 
 /* auto: what the study bounds this owner by. */

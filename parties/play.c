@@ -156,7 +156,9 @@ static enum err take_up(struct hand *h, const struct store_found *found)
                   h->round.sequence);
         return ERR_LOST;
     }
-    if (memcmp(found->round.uploads, h->p->uploads, sizeof h->p->uploads) != 0) {
+    /* what has been answered is answered from disk, also when other rows have joined since */
+    if (found->standing != STANDING_OPENED &&
+        memcmp(found->round.uploads, h->p->uploads, sizeof h->p->uploads) != 0) {
         log_error(log, "round %u was bound with other uploads than are here now",
                   h->round.sequence);
         return ERR_LOST;
@@ -250,6 +252,29 @@ static enum err digest_noise(const struct hand *h, uint8_t replica[2][32])
     return ERR_OK;
 }
 
+/* Whether rows are here that may join the run, and are not counted yet. */
+static enum err look_for_late(struct play *p, uint8_t *late)
+{
+    const struct study *study = p->study;
+    bool *has;
+    enum err e;
+    *late = 0;
+    if (!study->late_join)
+        return ERR_OK;
+    if (p->patience > 0) {
+        p->patience--;
+        return ERR_OK;
+    }
+    has = memory_array(study->owners, sizeof *has);
+    e = has == NULL ? ERR_NOMEM : store_owners(p->store, has);
+    if (e == ERR_OK) {
+        p->here = study_taking_part(study, has);
+        *late = p->here > p->engine->tally.owners;
+    }
+    memory_free(&has);
+    return e;
+}
+
 static enum err agree(struct hand *h, enum err verdict, enum round_intent intent,
                       struct round_agreement *agreement)
 {
@@ -267,6 +292,8 @@ static enum err agree(struct hand *h, enum err verdict, enum round_intent intent
         verdict = digest_range(h, own.range);
     if (verdict == ERR_OK && h->noise)
         verdict = digest_noise(h, own.replica);
+    if (verdict == ERR_OK)
+        verdict = look_for_late(h->p, &own.late);
     own.verdict = (uint8_t)verdict;
     return round_agree(h->p->net, &own, agreement, h->p->log);
 }
@@ -335,6 +362,7 @@ static enum err measure(struct hand *h, struct bytes *result)
     if (e == ERR_OK)
         e = engine_measure(h->p->engine, &h->step, &h->range, (size_t)h->selected, cells,
                            &measured);
+    bytes_put_u64(&values, h->p->engine->tally.owners);
     for (size_t i = 0; e == ERR_OK && i < measured; i++)
         bytes_put_u64(&values, (uint64_t)cells[i]);
     if (e == ERR_OK)
@@ -383,6 +411,7 @@ static enum err play(struct hand *h, enum err verdict, struct bytes *result)
     if (is_new)
         verdict = stage(h);
     TRY(agree(h, verdict, ROUND_BIND, &agreement));
+    h->p->late = agreement.late;
     if (agreement.least == STANDING_OPENED)
         return answer_again(h, result);
     if (!agreement.noise) {

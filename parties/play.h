@@ -33,6 +33,9 @@ struct play {
     struct engine *engine;
     uint8_t uploads[32];     /* digest of what the engine has counted */
     struct bytes upload_ids; /* the same, by id */
+    bool late;               /* after a round: all three have rows that may join before the next */
+    size_t here;             /* owners whose rows are here */
+    unsigned patience;       /* before rows that could not join are tried again */
     struct log *log;
     /* the round in hand, for play_audit(): what its lines have in common, and what is opened for how much */
     struct audit_opening opening;

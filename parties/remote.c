@@ -121,6 +121,7 @@ static enum err measure(void *self, const struct aim_measure *m)
         e = ask_round(r, m->round, &request, &answer);
     }
     in = reader_of(answer.data, answer.size);
+    *m->population = reader_u64(&in);
     for (size_t k = 0; e == ERR_OK && k < m->queries; k++)
         for (uint64_t j = 0; j < all[m->query[k]].cells; j++)
             m->values[k][j] = (int64_t)reader_u64(&in);
@@ -162,6 +163,7 @@ static enum err read_selection(const struct remote *r, struct aim_select *s,
         return ERR_FORMAT;
     s->selected = (size_t)selected;
     cells = r->study->workload->query[s->candidate[selected].query].cells;
+    *s->population = reader_u64(&in);
     for (uint64_t j = 0; j < cells; j++)
         s->values[j] = (int64_t)reader_u64(&in);
     return reader_done(&in);

@@ -87,11 +87,13 @@ static enum err agreed(const struct round_statement *own, const struct round_sta
 {
     unsigned least = own->standing;
     agreement->noise = own->noise != 0;
+    agreement->late = own->late != 0;
     for (unsigned p = 0; p < 2; p++) {
         if (other[p].standing > STANDING_OPENED)
             return ERR_FORMAT;
         least = other[p].standing < least ? other[p].standing : least;
         agreement->noise = agreement->noise && other[p].noise != 0;
+        agreement->late = agreement->late && other[p].late != 0;
     }
     agreement->least = (enum standing)least;
     for (unsigned p = 0; p < 2; p++)

@@ -37,6 +37,7 @@ struct round_statement {
     uint8_t intent;   /* enum round_intent */
     uint8_t standing; /* enum standing: STANDING_NONE for a new round */
     uint8_t noise;    /* 1: the noise of the round is at hand */
+    uint8_t late;     /* 1: rows have come that may join the run, and are not counted yet */
     uint8_t selected[8];
     uint8_t request[32], uploads[32], roster[32], range[32], ledger[32];
     uint8_t audit[40];      /* lines of the audit log (u64), and its last hash */
@@ -47,6 +48,7 @@ struct round_statement {
 struct round_agreement {
     enum standing least;        /* how far the round is at the server where it is least far */
     bool noise;                 /* all have its noise */
+    bool late;                  /* rows have come to all */
     struct audit_head audit[2]; /* of the neighbours' logs */
 };
 

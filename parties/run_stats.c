@@ -21,17 +21,18 @@ static json_t *server_json(const struct worker_stats phase[NET_PHASES])
     return phases;
 }
 
-static json_t *round_json(const struct study *study, const struct aim_round *r)
+/* `owners`: whose rows were counted when it was measured. */
+static json_t *round_json(const struct study *study, const struct aim_round *r, uint64_t owners)
 {
     char name[256] = "all one-ways";
     if (r->query != AIM_NO_QUERY)
         clique_name(&study->workload->query[r->query].clique, study->domain, name, sizeof name);
-    return json_pack("{s:i, s:s, s:f, s:f, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I}",
+    return json_pack("{s:i, s:s, s:f, s:f, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I}",
                      "round", (int)r->round, "marginal", name, "sigma", r->sigma, "epsilon",
                      r->epsilon, "candidates", (int)r->candidates, "cost", r->cost, "spent",
                      r->spent, "before", r->before, "after", r->after, "noise", r->noise, "moved",
                      r->moved, "loss", r->loss, "total", r->total, "model_cells",
-                     (json_int_t)r->model_cells);
+                     (json_int_t)r->model_cells, "owners", (json_int_t)owners);
 }
 
 static json_t *document(const struct run_stats *s)
@@ -42,8 +43,10 @@ static json_t *document(const struct run_stats *s)
     date_text(date_now(), finished);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         json_array_append_new(servers, server_json(s->server[i]));
-    for (size_t i = 0; i < s->result->rounds; i++)
-        json_array_append_new(rounds, round_json(s->study, &s->result->round[i]));
+    for (size_t i = 0; i < s->result->rounds; i++) /* the one-ways in one, then one in each */
+        json_array_append_new(
+            rounds, round_json(s->study, &s->result->round[i],
+                               s->result->population[s->study->workload->one_ways - 1 + i]));
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:f, s:{s:I, s:I}, s:o, s:o, s:f, s:f, s:f}",
                      "format", "trefoil-stats-1", "study", s->study->name, "terms", terms,
                      "version", TREFOIL_VERSION, "finished", finished, "rho", s->rho, "analyst",

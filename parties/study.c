@@ -763,6 +763,16 @@ static enum err read_score(struct reading *r, const yaml_node_t *node)
     return ERR_OK;
 }
 
+static enum err read_late_uploads(struct reading *r, const yaml_node_t *node)
+{
+    static const char *const words[] = {"wait", "join"};
+    size_t join = 0;
+    if (node != NULL)
+        TRY(yaml_choice(r->file, node, "late_uploads", words, 2, &join));
+    r->study->late_join = join == 1;
+    return ERR_OK;
+}
+
 static enum err read_date(struct reading *r, const yaml_node_t *node, const char *what,
                           int64_t *seconds)
 {
@@ -884,19 +894,22 @@ static enum err read_servers(struct reading *r, const yaml_node_t *node, struct 
     return ERR_OK;
 }
 
-/* max_rows, pad_to and the form. */
-static enum err read_bounds(struct reading *r, const yaml_node_t *max_rows,
-                            const yaml_node_t *pad_to, const yaml_node_t *as, struct study_owner *o)
+enum { OWNER_MAX_ROWS, OWNER_MIN_ROWS, OWNER_PAD_TO, OWNER_AS, OWNER_BOUNDS };
+
+/* How many rows, how many records, and in what form. */
+static enum err read_bounds(struct reading *r, const yaml_node_t *part[OWNER_BOUNDS],
+                            struct study_owner *o)
 {
     static const char *const forms[] = {"auto", "answers", "records"};
     int64_t rows, padded;
     size_t form = STUDY_AUTO;
-    TRY(yaml_integer(r->file, max_rows, "max_rows", 1, INT32_MAX, &rows));
+    TRY(yaml_integer(r->file, part[OWNER_MAX_ROWS], "max_rows", 1, INT32_MAX, &rows));
     padded = rows;
-    if (pad_to != NULL)
-        TRY(yaml_integer(r->file, pad_to, "pad_to", rows, INT32_MAX, &padded));
-    if (as != NULL)
-        TRY(yaml_choice(r->file, as, "as", forms, 3, &form));
+    TRY(read_unsigned(r, part[OWNER_MIN_ROWS], "min_rows", 0, (unsigned)rows, &o->min_rows));
+    if (part[OWNER_PAD_TO] != NULL)
+        TRY(yaml_integer(r->file, part[OWNER_PAD_TO], "pad_to", rows, INT32_MAX, &padded));
+    if (part[OWNER_AS] != NULL)
+        TRY(yaml_choice(r->file, part[OWNER_AS], "as", forms, 3, &form));
     o->max_rows = (uint32_t)rows;
     o->pad_to = (uint32_t)padded;
     o->as = (enum study_form)form;
@@ -1012,15 +1025,15 @@ static enum err read_batches(struct reading *r, struct holding *parts)
 static enum err read_owner(struct reading *r, const yaml_node_t *node, struct study_owner *o,
                            struct holding *part, struct people *people)
 {
-    static const struct yaml_key keys[] = {{"name", true},    {"key", true}, {"max_rows", true},
-                                           {"pad_to", false}, {"as", false}, {"batch", false},
-                                           {"columns", false}};
-    const yaml_node_t *p[7];
-    TRY(yaml_mapping(r->file, node, "an owner", keys, 7, p));
+    static const struct yaml_key keys[] = {
+        {"name", true},    {"key", true}, {"max_rows", true}, {"min_rows", false},
+        {"pad_to", false}, {"as", false}, {"batch", false},   {"columns", false}};
+    const yaml_node_t *p[8];
+    TRY(yaml_mapping(r->file, node, "an owner", keys, 8, p));
     TRY(read_name(r, p[0], "name", o->name));
     TRY(read_key(r, p[1], &o->key));
-    TRY(read_bounds(r, p[2], p[3], p[4], o));
-    *part = (struct holding){.node = node, .batch = p[5], .columns = p[6]};
+    TRY(read_bounds(r, &p[2], o)); /* in the order of the enumeration */
+    *part = (struct holding){.node = node, .batch = p[6], .columns = p[7]};
     people->person[people->count++] = (struct person){o->name, &o->key, p[0], p[1]};
     return ERR_OK;
 }
@@ -1251,6 +1264,7 @@ enum {
     TOP_SERVERS,
     TOP_OWNERS,
     TOP_MIN_OWNERS,
+    TOP_LATE_UPLOADS,
     TOP_ANALYSTS,
     TOP_RETAIN_DAYS,
     TOP_DEADLINES,
@@ -1279,6 +1293,7 @@ static const struct yaml_key top_keys[TOP_KEYS] = {
     [TOP_REVOKED] = {"revoked", false},
     [TOP_SIGNATURES] = {"signatures", false},
     [TOP_MIN_OWNERS] = {"min_owners", false},
+    [TOP_LATE_UPLOADS] = {"late_uploads", false},
 };
 
 static enum err read_study(struct reading *r)
@@ -1301,6 +1316,7 @@ static enum err read_study(struct reading *r)
     r->study->min_owners = (unsigned)r->study->owners;
     TRY(read_unsigned(r, part[TOP_MIN_OWNERS], "min_owners", 1, r->study->min_owners,
                       &r->study->min_owners));
+    TRY(read_late_uploads(r, part[TOP_LATE_UPLOADS]));
     TRY(read_deadlines(r, part[TOP_DEADLINES]));
     TRY(read_model(r, part[TOP_MODEL]));
     TRY(read_roster(r, part[TOP_ROSTER], part[TOP_REVOKED], part[TOP_SIGNATURES]));

@@ -42,7 +42,10 @@
  *     - {name: lab, key: trefoil1-..., max_rows: 900, batch: city, columns: [bmi]}
  *                                        a batch's owners hold other columns of the same rows,
  *                                        in the same order: together each column once
+ *     - {name: lab, key: trefoil1-..., min_rows: 100, max_rows: 900}     optional: nor fewer than these
  *   min_owners: 2                        optional: all. A run needs the uploads of so many owners
+ *   late_uploads: join                   optional: wait. Whether uploads that come during a run are
+ *                                        counted from its next round on
  *   analysts:
  *     - {name: office, key: trefoil1-...}
  *   retain_days: 30                      optional; servers keep uploads for so long after the last
@@ -65,9 +68,10 @@
  *
  * Two digests over the parsed content. Comments, line ends, quotes, the order of a mapping's keys
  * and defaults written out change neither; any value changes one (a server's whole key: both).
- *   terms   study (its name and retain_days), domain (and what is impossible), workload, budget, noise, rounds, bounds (owners'
- *           names, max_rows, pad_to, as, batches and columns; min_owners), servers (names and signing
- *           keys): frozen once data are in. A digest for each part, so that a mismatch can be named.
+ *   terms   study (its name and retain_days), domain (and what is impossible), workload, budget,
+ *           noise, rounds, bounds (owners' names, min_rows, max_rows, pad_to, as, batches and columns;
+ *           min_owners, late_uploads), servers (names and signing keys): frozen once data are in. A
+ *           digest for each part, so that a mismatch can be named.
  *   roster  the rest but the signatures: its number, owners' and analysts' keys, endpoints, servers'
  *           CURVE keys, revoked keys, deadlines, model.
  */
@@ -124,7 +128,7 @@ struct study_server {
 struct study_owner {
     char name[STUDY_NAME_SIZE];
     struct public_identity key;
-    uint32_t max_rows;
+    uint32_t min_rows, max_rows;
     uint32_t pad_to; /* records that it uploads, as records: at least max_rows */
     unsigned bits;   /* b: max_rows < 2^b; what this owner uploads for a cell, as answers */
     enum study_form as;
@@ -156,6 +160,7 @@ struct study {
     size_t owners;
     struct study_owner *owner;
     unsigned min_owners; /* whose rows must be there before a run begins */
+    bool late_join;      /* rows that come during a run count from its next round on */
     size_t analysts;
     struct study_analyst *analyst;
     unsigned connect_s, round_s;

@@ -66,6 +66,7 @@ static void put_bounds(const struct study *s, struct bytes *b)
     bytes_put_u64(b, s->owners);
     for (size_t i = 0; i < s->owners; i++) {
         bytes_put_string(b, s->owner[i].name);
+        bytes_put_u64(b, s->owner[i].min_rows);
         bytes_put_u64(b, s->owner[i].max_rows);
         bytes_put_u64(b, s->owner[i].pad_to);
         bytes_put_u8(b, s->owner[i].records); /* what `as` came to */
@@ -75,6 +76,7 @@ static void put_bounds(const struct study *s, struct bytes *b)
             bytes_put_u16(b, s->owner[i].column[k]);
     }
     bytes_put_u32(b, s->min_owners);
+    bytes_put_u8(b, s->late_join);
 }
 
 static void put_servers(const struct study *s, struct bytes *b)
@@ -96,7 +98,9 @@ static const struct part {
     {"budget", put_budget, NULL},
     {"noise", put_noise, NULL},
     {"rounds", put_rounds, "rounds, score"},
-    {"bounds", put_bounds, "owners (names, max_rows, pad_to, as)"},
+    {"bounds", put_bounds,
+     "owners (names, min_rows, max_rows, pad_to, as, batches, columns), "
+     "min_owners, late_uploads"},
     {"servers", put_servers, "servers (names, signing keys)"},
 };
 #define PARTS (sizeof parts / sizeof parts[0])

@@ -94,6 +94,7 @@ static const char template_text[] =
     "  - name: hospital-b\n"
     "    key: REPLACE-WITH-KEY-OF-hospital-b\n"
     "    max_rows: 4095\n"
+    "    # min_rows: 100          # share refuses fewer\n"
     "    # as: answers            # counts; or records, padded to max_rows (or more: pad_to); "
     "left\n"
     "                             # out, whichever is the smaller upload\n"
@@ -114,6 +115,8 @@ static const char template_text[] =
     "\n"
     "# A run waits for all owners, or for so many of them:\n"
     "# min_owners: 2\n"
+    "# Uploads that come while a run is on wait for the next one, or join it at its next round:\n"
+    "# late_uploads: join\n"
     "\n"
     "# Who may start the run and gets its results.\n"
     "analysts:\n"
@@ -297,9 +300,9 @@ static void describe_people(FILE *out, const struct study *s)
     for (size_t i = 0; i < s->owners; i++) {
         public_identity_fingerprint(&s->owner[i].key, print);
         fprintf(out,
-                "  %-20s %u rows at most, uploads %s (as %s)\n"
+                "  %-20s %u to %u rows, uploads %s (as %s)\n"
                 "  %-20s key %s\n",
-                s->owner[i].name, s->owner[i].max_rows,
+                s->owner[i].name, s->owner[i].min_rows, s->owner[i].max_rows,
                 words_bytes(study_upload_bytes(s, i), bytes),
                 s->owner[i].records ? "records" : "counts", "", print);
         if (s->owner[i].columns < s->domain->attributes)
@@ -308,6 +311,11 @@ static void describe_people(FILE *out, const struct study *s)
     if (s->min_owners < s->owners)
         fprintf(out, "  A run needs the rows of at least %u of these %zu.\n", s->min_owners,
                 s->owners);
+    if (s->late_join)
+        fputs("  Rows that come while a run is on are counted from its next round on. They pay no "
+              "more\n"
+              "  than those that were there, and are seen in fewer marginals.\n",
+              out);
     fputs(
         "\nAnalysts: each may start the run; they see which marginals were chosen and their noisy\n"
         "counts, never a share.\n",

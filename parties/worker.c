@@ -15,6 +15,8 @@
 /* A session without requests is closed after this, so that another analyst can begin. */
 #define IDLE_MS (30 * 60 * 1000)
 #define DIGESTS 16
+/* Rounds, after some rows could not join a run, until servers look for such again. */
+#define PATIENCE 10
 #define RELAY_MAGIC UINT32_C(0x59414c52)     /* "RLAY" */
 #define HEAD_SIZE (1 + REQUEST_ATTEMPT_SIZE) /* kind and attempt, before a request or a digest */
 
@@ -183,7 +185,8 @@ static enum err keep_those_of_run(struct worker *w, struct upload *uploads, size
     return e;
 }
 
-static enum err load_uploads(struct worker *w)
+/* Counts the uploads that a run begins or goes on with; or, between its rounds, those that have come. */
+static enum err load_uploads(struct worker *w, bool late)
 {
     struct upload *uploads = NULL;
     size_t count = 0, held;
@@ -191,14 +194,14 @@ static enum err load_uploads(struct worker *w)
     store_use(w->o.store, true); /* until the session ends nothing is withdrawn or replaced */
     e = store_uploads(w->o.store, &uploads, &count);
     held = count;
-    if (e == ERR_OK)
+    if (e == ERR_OK && !late)
         e = keep_those_of_run(w, uploads, &count);
     if (e == ERR_OK)
         e = round_uploads(w->net, w->o.study->terms.digest, uploads, &count, owner_name, w->o.study,
                           w->play.uploads, &w->log);
     if (e == ERR_OK)
         e = remember_ids(w, uploads, count);
-    if (e == ERR_OK)
+    if (e == ERR_OK && !late)
         e = enough_have_uploaded(w, uploads, count);
     if (e == ERR_OK) {
         net_enter(w->net, NET_COMPUTE);
@@ -280,6 +283,8 @@ static enum err new_engine(struct worker *w)
     w->play.net = w->net;
     w->play.session = w->session;
     w->play.engine = w->engine;
+    w->play.late = false;
+    w->play.patience = 0;
     w->play.log = &w->log;
     return ERR_OK;
 }
@@ -295,7 +300,7 @@ static enum err handle_open(struct worker *w, struct bytes *result)
     }
     TRY(agree_on_ledger(w));
     TRY(new_engine(w));
-    TRY(load_uploads(w));
+    TRY(load_uploads(w, false));
     e = read_ledger(w, &ledger, &head);
     if (e == ERR_OK) {
         bytes_put_double(result, ledger_remaining(ledger));
@@ -371,6 +376,31 @@ static enum err handle(struct worker *w, const void *p, size_t n, struct bytes *
         close_session(w);
     request_clear(&r);
     return e;
+}
+
+/*
+ * After a round is answered, while the estimator works: counts the rows that have come, if all three said in the
+ * round that they have some. A failure ends the session; the run goes on in another, with the rows of its last round.
+ */
+static void let_late_join(struct worker *w)
+{
+    size_t before;
+    enum err e;
+    if (w->session == NULL || w->engine == NULL || !w->play.late)
+        return;
+    w->play.late = false;
+    before = w->engine->tally.owners;
+    w->words[0] = '\0';
+    e = load_uploads(w, true);
+    if (e == ERR_OK && w->engine->tally.owners > before)
+        log_info(w->o.log, "the rows of %zu owners more are counted from now on",
+                 w->engine->tally.owners - before);
+    if (e == ERR_OK && w->play.here > w->engine->tally.owners)
+        w->play.patience = PATIENCE; /* others do not hold them, or not alike */
+    if (e != ERR_OK) {
+        log_warn(w->o.log, "rows that came during the run could not be counted: %s", error_text(e));
+        close_session(w);
+    }
 }
 
 static void answer(struct worker *w, const struct gate_client *to, uint8_t kind, enum err status,
@@ -480,6 +510,7 @@ static enum err lead_once(struct worker *w, struct bytes *message)
                  &result);
     answer(w, &from, MESSAGE_REQUEST, e, result.data, e == ERR_OK ? result.size : 0);
     bytes_clear(&result);
+    let_late_join(w);
     return ERR_OK;
 }
 
@@ -546,6 +577,7 @@ static void follow(struct worker *w, const uint8_t attempt[REQUEST_ATTEMPT_SIZE]
     else
         answer(w, &client, MESSAGE_DIGEST, e, of_result, e == ERR_OK ? sizeof of_result : 0);
     bytes_clear(&result);
+    let_late_join(w);
 }
 
 /* Answers analysts whose digest has waited for `age` ms for a request that does not come. */

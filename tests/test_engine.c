@@ -35,7 +35,12 @@ struct whole {
     struct aim_result *result[3];
     uint32_t selected[3][64];
     size_t selections[3];
-    bool in_steps; /* uploads come one by one */
+    enum coming {
+        AT_ONCE,
+        ONE_BY_ONE,
+        BETWEEN_ROUNDS
+    } coming;                    /* uploads, before or during a run */
+    struct table *stage[OWNERS]; /* the first 1, 2 .. owners' rows */
 };
 
 /* --- owners' side -------------------------------------------------------------------------------- */
@@ -108,8 +113,13 @@ static enum err share_one(struct whole *w, unsigned o, int changed, struct uploa
 static enum err share_all(struct whole *w, struct log *log)
 {
     enum err e = table_new(&w->all, w->s.study->domain, 0);
-    for (unsigned o = 0; e == ERR_OK && o < OWNERS; o++)
+    for (unsigned o = 0; e == ERR_OK && o < OWNERS; o++) {
         e = share_one(w, o, 0, w->parts[o], log);
+        if (e == ERR_OK)
+            e = table_new(&w->stage[o], w->s.study->domain, 0);
+        if (e == ERR_OK)
+            e = central_append(w->stage[o], w->all);
+    }
     return e;
 }
 
@@ -119,7 +129,27 @@ struct seat {
     struct whole *w;
     struct engine *engine;
     unsigned index;
+    unsigned requests;
 };
+
+/* Adds the uploads of the first `owners` owners. */
+static enum err add_uploads(struct whole *w, struct engine *g, unsigned owners)
+{
+    struct upload held[OWNERS];
+    for (unsigned o = 0; o < owners; o++)
+        held[o] = w->parts[o][g->party->index];
+    return engine_add(g, held, owners);
+}
+
+/* Where uploads come between rounds: at the first request one owner's are there, then each time one more. */
+static enum err next_request(struct seat *s, uint64_t *population)
+{
+    unsigned owners = ++s->requests < OWNERS ? s->requests : OWNERS;
+    if (s->w->coming == BETWEEN_ROUNDS)
+        TRY(add_uploads(s->w, s->engine, owners));
+    *population = s->engine->tally.owners;
+    return ERR_OK;
+}
 
 /* Remembers the samples of a range, before they are used and wiped. */
 static enum err remember(struct seat *s, const struct tape *range, enum tape_kind kind)
@@ -220,7 +250,9 @@ static enum err measure(void *self, const struct aim_measure *m)
                         .multiplier = m->multiplier};
     size_t cells = 0, at = 0;
     int64_t *values;
-    enum err e;
+    enum err e = next_request(s, m->population);
+    if (e != ERR_OK)
+        return e;
     for (size_t k = 0; k < m->queries; k++) {
         r.query[k] = m->query[k];
         cells += query[m->query[k]].cells;
@@ -247,7 +279,9 @@ static enum err select_worst(void *self, struct aim_select *a)
                         .epsilon = a->epsilon,
                         .sigma = a->sigma,
                         .multiplier = a->multiplier};
-    enum err e;
+    enum err e = next_request(s, a->population);
+    if (e != ERR_OK)
+        return e;
     for (size_t k = 0; k < a->candidates; k++) {
         size_t n = query[a->candidate[k].query].cells;
         r.query[k] = a->candidate[k].query;
@@ -264,12 +298,11 @@ static enum err select_worst(void *self, struct aim_select *a)
 static enum err load_engine(struct whole *w, struct party *p, struct engine **engine)
 {
     static const uint8_t id[TAPE_ID_SIZE] = {1};
-    struct upload held[OWNERS];
     enum err e = engine_new(engine, p, w->s.study, w->bounds, id, p->log);
-    for (unsigned o = 0; o < OWNERS; o++)
-        held[o] = w->parts[o][p->index];
-    for (unsigned from = w->in_steps ? 1 : OWNERS; e == ERR_OK && from <= OWNERS; from++)
-        e = engine_add(*engine, held, from);
+    if (w->coming == BETWEEN_ROUNDS)
+        return e;
+    for (unsigned o = w->coming == ONE_BY_ONE ? 1 : OWNERS; e == ERR_OK && o <= OWNERS; o++)
+        e = add_uploads(w, *engine, o);
     return e;
 }
 
@@ -319,21 +352,48 @@ static enum err replay_gumbel(void *self, size_t n, int64_t *out)
     return next_samples(self, TAPE_GUMBEL, n, out);
 }
 
+/* A backend for each population, all with the one noise. */
+struct growing {
+    const struct whole *w;
+    struct plaintext *plain[OWNERS];
+    unsigned requests;
+};
+
+static struct aim_backend next_backend(struct growing *g, uint64_t *population)
+{
+    unsigned owners = ++g->requests < OWNERS ? g->requests : OWNERS;
+    if (g->w->coming != BETWEEN_ROUNDS)
+        owners = OWNERS;
+    *population = owners;
+    return plaintext_backend(g->plain[owners - 1]);
+}
+
+static enum err measure_plain(void *self, const struct aim_measure *m)
+{
+    const struct aim_backend backend = next_backend(self, m->population);
+    return backend.measure(backend.self, m);
+}
+
+static enum err select_plain(void *self, struct aim_select *s)
+{
+    const struct aim_backend backend = next_backend(self, s->population);
+    return backend.select(backend.self, s);
+}
+
 static enum err run_plain(struct whole *w, struct aim_result **result, struct replay *replay,
                           struct log *log)
 {
     const struct noise_source noise = {replay, replay_gauss, replay_gumbel};
-    struct plaintext *plain = NULL;
+    struct growing growing = {.w = w};
+    const struct aim_backend backend = {&growing, measure_plain, select_plain};
     struct aim_options options;
-    struct aim_backend backend;
     enum err e = release_loop_options(w->s.study, w->bounds, &options, log);
+    for (unsigned o = 0; e == ERR_OK && o < OWNERS; o++)
+        e = plaintext_new(&growing.plain[o], w->s.study->workload, w->stage[o], &noise, log);
     if (e == ERR_OK)
-        e = plaintext_new(&plain, w->s.study->workload, w->all, &noise, log);
-    if (e == ERR_OK) {
-        backend = plaintext_backend(plain);
         e = aim_run(result, &options, &backend, log);
-    }
-    plaintext_free(&plain);
+    for (unsigned o = 0; o < OWNERS; o++)
+        plaintext_free(&growing.plain[o]);
     return e;
 }
 
@@ -362,6 +422,8 @@ static void whole_free(struct whole *w)
         for (unsigned o = 0; o < OWNERS; o++)
             upload_clear(&w->parts[o][i]);
     }
+    for (unsigned o = 0; o < OWNERS; o++)
+        table_free(&w->stage[o]);
     table_free(&w->all);
     bounds_free(&w->bounds);
     support_study_free(&w->s);
@@ -376,11 +438,12 @@ static void same_release(const struct aim_result *a, const struct aim_result *b,
         assert_int_equal(a->query[k], b->query[k]);
         assert_true(a->measurement[k].sigma == b->measurement[k].sigma);
         assert_memory_equal(a->measurement[k].y, b->measurement[k].y, cells * sizeof(double));
+        assert_int_equal(a->population[k], b->population[k]);
     }
     assert_true(a->loss == b->loss);
 }
 
-static void mpc_equals_plaintext_in(const struct support_options *o, bool in_steps)
+static void mpc_equals_plaintext_as(const struct support_options *o, enum coming coming)
 {
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
     struct whole *w = memory_array(1, sizeof *w);
@@ -389,7 +452,7 @@ static void mpc_equals_plaintext_in(const struct support_options *o, bool in_ste
     struct replay replay = {.w = w};
     size_t cells = 0;
     whole_new(w, o);
-    w->in_steps = in_steps;
+    w->coming = coming;
     assert_int_equal(three_run(77, run_mpc, w, &costs), ERR_OK);
     assert_int_equal(run_plain(w, &plain, &replay, &log), ERR_OK);
     for (unsigned i = 0; i < 3; i++)
@@ -415,7 +478,7 @@ static void mpc_equals_plaintext_in(const struct support_options *o, bool in_ste
 
 static void mpc_equals_plaintext(const struct support_options *o)
 {
-    mpc_equals_plaintext_in(o, false);
+    mpc_equals_plaintext_as(o, AT_ONCE);
 }
 
 static void a_whole_run_equals_the_plaintext_run(void **state)
@@ -570,8 +633,19 @@ static void a_run_added_up_in_steps_equals_too(void **state)
                                           .workload = wide_workload,
                                           .part = part};
     (void)state;
-    mpc_equals_plaintext_in(&mixed, true);
-    mpc_equals_plaintext_in(&split, true);
+    mpc_equals_plaintext_as(&mixed, ONE_BY_ONE);
+    mpc_equals_plaintext_as(&split, ONE_BY_ONE);
+}
+
+/* One owner at the one-ways, two at the first selection, then all: answers, then records among them. */
+static void a_run_whose_owners_come_between_rounds_equals_too(void **state)
+{
+    const struct support_options answers = {.owners = OWNERS, .rounds = 4, .epsilon = 2};
+    const struct support_options mixed = {
+        .owners = OWNERS, .rounds = 4, .domain = wide_domain, .workload = wide_workload};
+    (void)state;
+    mpc_equals_plaintext_as(&answers, BETWEEN_ROUNDS);
+    mpc_equals_plaintext_as(&mixed, BETWEEN_ROUNDS);
 }
 
 /* No model says otherwise, and the two runs still agree. */
@@ -907,6 +981,7 @@ int main(void)
         cmocka_unit_test(a_run_over_rows_and_columns_of_several_owners_equals_too),
         cmocka_unit_test(every_noise_and_score_on_every_kind_of_data_equal_too),
         cmocka_unit_test(a_run_added_up_in_steps_equals_too),
+        cmocka_unit_test(a_run_whose_owners_come_between_rounds_equals_too),
         cmocka_unit_test(what_is_counted_is_not_counted_again),
         cmocka_unit_test(what_is_impossible_has_no_part_in_a_run),
         cmocka_unit_test(hostile_owners_move_no_more_than_their_bounds),

@@ -438,6 +438,7 @@ static const struct mistake mistakes[] = {
     {"tcp://here:7110", "tcp://here:7104", "31:26", "overlap those of server s0"},
     /* owners */
     {"max_rows: 500", "max_rows: 0", "34:26", "from 1 to 2147483647"},
+    {"max_rows: 500", "max_rows: 500, min_rows: 501", "34:41", "from 0 to 500"},
     {"max_rows: 500", "max_rows: 5e2", "34:26", "whole number"},
     {"max_rows: 500", "max_rows: 2147483647", "34:3", "need 32 bits; at most 31"},
     {"max_rows: 500, ", "", "34:5", "lacks the key \"max_rows\""},
@@ -451,6 +452,7 @@ static const struct mistake mistakes[] = {
      "no owner of batch x holds the column ward"},
     {"rounds: 4", "rounds: 4\nmin_owners: 0", "29:13", "from 1 to 2"},
     {"rounds: 4", "rounds: 4\nmin_owners: 3", "29:13", "from 1 to 2"},
+    {"rounds: 4", "rounds: 4\nlate_uploads: joint", "29:15", "did you mean \"join\""},
     {"  - {name: o0, max_rows: 500, key: @3}\n  - {name: o1, max_rows: 300, key: @4}\n", "  []\n",
      "34:3", "has 0 items"},
     {"  - {name: a0, key: @5}\n", "  {}\n", "37:3", "analysts is a mapping; it should be a list"},
@@ -632,6 +634,12 @@ static void a_batchs_owners_fit_together(void **state)
         {"{name: o0, max_rows: 500, key: @3, batch: x, columns: [ward, age]}",
          "{name: o1, max_rows: 500, key: @4, batch: y, columns: [bmi, dose]}", "34",
          "no owner of batch x holds the column bmi"},
+        {"{name: o0, max_rows: 500, key: @3, batch: x, columns: [ward, age], as: answers}",
+         "{name: o1, max_rows: 500, key: @4, batch: x, columns: [bmi, dose]}", "34:5",
+         "o0 holds some of the columns, and so cannot count marginals"},
+        {"{name: o0, max_rows: 500, key: @3, batch: x, columns: [ward, age], pad_to: 501}",
+         "{name: o1, max_rows: 500, key: @4, batch: x, columns: [bmi, dose]}", "35:5",
+         "pad_to 501 and 500; make them equal"},
     };
     struct fixture *f = *state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -668,6 +676,35 @@ static void a_batchs_owners_fit_together(void **state)
         bytes_clear(&c);
         bytes_clear(&b);
     }
+}
+
+static void columns_apart_need_marginals_that_servers_can_count(void **state)
+{
+    static const char five[] = "domain:\n  - {name: a, kind: integer, min: 0, max: 1}\n"
+                               "  - {name: b, kind: integer, min: 0, max: 1}\n"
+                               "  - {name: c, kind: integer, min: 0, max: 1}\n"
+                               "  - {name: d, kind: integer, min: 0, max: 1}\n"
+                               "  - {name: e, kind: integer, min: 0, max: 1}\n"
+                               "workload: {all: 5}\n";
+    struct fixture *f = *state;
+    struct bytes text = {0};
+    const char *budget = strstr(base_text, "budget:");
+    struct bytes b, c;
+    struct study *s;
+    bytes_put(&text, "study: test\n", 12);
+    bytes_put(&text, five, strlen(five));
+    bytes_put(&text, budget, strlen(budget) + 1);
+    b = edited((const char *)text.data, "max_rows: 500",
+               "max_rows: 500, batch: x, columns: [a, b]");
+    c = edited((const char *)b.data, "max_rows: 300",
+               "max_rows: 500, batch: x, columns: [c, d, e]");
+    assert_int_equal(parse_text(f, (const char *)text.data, &s), ERR_OK);
+    study_free(&s);
+    assert_int_equal(parse_text(f, (const char *)c.data, &s), ERR_STUDY);
+    assert_non_null(strstr(f->sink, "in marginals of at most 4 columns"));
+    bytes_clear(&text);
+    bytes_clear(&b);
+    bytes_clear(&c);
 }
 
 static void the_parts_are_the_documented_ones(void **state)
@@ -716,6 +753,8 @@ static const struct {
     {"tcp://here:7100", "tcp://here:7090", "roster"},
     {"name: o0", "name: ox", "bounds"},
     {"max_rows: 500", "max_rows: 501", "bounds"},
+    {"max_rows: 500", "max_rows: 500, min_rows: 1", "bounds"},
+    {"max_rows: 500", "max_rows: 500, min_rows: 0", ""},
     {"max_rows: 500", "max_rows: 500, pad_to: 501", "bounds"},
     {"max_rows: 500", "max_rows: 500, as: records", "bounds"},
     {"rounds: 4", "rounds: 4\nroster: 2", "roster"},
@@ -724,6 +763,8 @@ static const struct {
     {"max_rows: 500", "max_rows: 500, batch: x, columns: [age, ward, bmi, dose]", ""},
     {"rounds: 4", "rounds: 4\nmin_owners: 2", ""},
     {"rounds: 4", "rounds: 4\nmin_owners: 1", "bounds"},
+    {"rounds: 4", "rounds: 4\nlate_uploads: join", "bounds"},
+    {"rounds: 4", "rounds: 4\nlate_uploads: wait", ""},
     {"key: @3", "key: @9", "roster"},
     {"  - {name: o1, max_rows: 300, key: @4}\n", "", "bounds roster"},
     {"name: a0", "name: ax", "roster"},
@@ -1173,6 +1214,7 @@ int main(void)
         cmocka_unit_test(defaults_are_the_documented_ones),
         cmocka_unit_test(every_mistake_has_its_place),
         cmocka_unit_test(a_batchs_owners_fit_together),
+        cmocka_unit_test(columns_apart_need_marginals_that_servers_can_count),
         cmocka_unit_test(whole_files_have_their_errors),
         cmocka_unit_test(the_mapping_form_of_a_domain_has_its_errors),
         cmocka_unit_test(all_of_too_many_attributes_is_refused_before_it_is_built),

@@ -194,12 +194,48 @@ static void check_audit(struct scene *c, unsigned selections, unsigned measureme
     }
 }
 
+/* A copy of the study file with one text replaced. */
+static void altered_study(const struct scene *c, const char *from, const char *to, char *path)
+{
+    struct bytes b = {0}, out = {0};
+    const char *at;
+    support_study_file(&c->s, "altered.yaml", path);
+    assert_int_equal(file_read(c->s.path, 1 << 20, &b, NULL), ERR_OK);
+    bytes_put_u8(&b, 0);
+    at = strstr((const char *)b.data, from);
+    assert_non_null(at);
+    bytes_put(&out, b.data, (size_t)(at - (const char *)b.data));
+    bytes_put(&out, to, strlen(to));
+    bytes_put(&out, at + strlen(from), strlen(at + strlen(from)));
+    assert_int_equal(file_write(path, 0644, out.data, out.size, NULL), ERR_OK);
+    bytes_clear(&b);
+    bytes_clear(&out);
+}
+
 static void a_study_over_real_processes(void **state)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 3};
     struct scene c;
     (void)state;
     scene_new(&c, &o);
+    /* what the study calls impossible is said */
+    {
+        char altered[SUPPORT_PATH];
+        altered_study(&c, "rounds: 3", "rounds: 3\nimpossible: [{sex: f, died: yes}]", altered);
+        const char *const a[] = {
+            "share", altered, file(&c, "o0.csv"), "--key", file(&c, "o0.key"), "--dry-run", NULL};
+        assert_int_equal(support_run(file(&c, "impossible.log"), 30, a), 0);
+        assert_true(support_contains(file(&c, "impossible.log"),
+                                     "rows hold sex x died that the study calls impossible"));
+    }
+    /* a table with fewer rows than its study says stays where it is */
+    {
+        char altered[SUPPORT_PATH];
+        altered_study(&c, "max_rows: 1000", "max_rows: 1000\n    min_rows: 401", altered);
+        assert_int_equal(share(&c, 0, altered, file(&c, "o%u.csv", 0)), 6);
+        assert_true(
+            support_contains(file(&c, "share%u.log", 0), "400 rows, and o0 agreed to bring"));
+    }
     /* the run needs everybody; it says who is missing, and costs nothing */
     assert_int_equal(share_own(&c, 0), 0);
     assert_int_equal(share_own(&c, 2), 0);
@@ -296,6 +332,7 @@ static void a_run_begins_with_fewer_owners_where_the_study_says_so(void **state)
     assert_true(support_contains(file(&c, "run%u.log", 0), "1 of 3 owners' rows are here"));
     assert_int_equal(share_own(&c, 0), 0);
     assert_int_equal(run_study(&c, "a.key", 1), 0);
+    assert_true(support_contains(file(&c, "run%u.log", 1), "the rows of 2 of 3 are counted\n"));
     leave_out(&c, 1); /* what comes out is of these two */
     check_measurements(&c, file(&c, "out%u/measurements.json", 1),
                        c.s.study->workload->one_ways + 2);
@@ -503,6 +540,104 @@ static void a_restored_server_is_refused_and_recovers(void **state)
     scene_free(&c);
 }
 
+/* Of each released measurement whether it is of all rows, or of `some`: a letter, in the order of the rounds. */
+static void tell_populations(struct scene *c, const struct table *some, const char *path,
+                             char *letters, size_t size)
+{
+    const struct workload *w = c->s.study->workload;
+    json_t *doc = json_load_file(path, JSON_REJECT_DUPLICATES, NULL), *m, *value;
+    const struct table *table[2] = {some, c->all};
+    int64_t *counts[2];
+    size_t k, j;
+    assert_non_null(doc);
+    for (unsigned t = 0; t < 2; t++) {
+        counts[t] = memory_array(w->cells, sizeof *counts[t]);
+        assert_int_equal(table_closure(table[t], w, counts[t]), ERR_OK);
+    }
+    json_array_foreach(json_object_get(doc, "measurements"), k, m)
+    {
+        uint32_t q = query_of(c->s.study, json_object_get(m, "attributes"));
+        double sigma = json_number_value(json_object_get(m, "sigma")), far[2] = {0}, n = 0;
+        assert_in_range(k, 0, size - 2);
+        json_array_foreach(json_object_get(m, "values"), j, value)
+        {
+            n++;
+            for (unsigned t = 0; t < 2; t++) {
+                double x = (double)counts[t][w->query[q].offset + j];
+                far[t] += pow((json_number_value(value) - x) / sigma, 2);
+            }
+        }
+        letters[k] = far[1] < far[0] ? 'a' : 's';
+        assert_true(fmin(far[0], far[1]) < n + 8 * sqrt(2 * n) + 40); /* chi-square */
+        letters[k + 1] = '\0';
+    }
+    json_decref(doc);
+    memory_free(&counts[0]);
+    memory_free(&counts[1]);
+}
+
+/* The third owner uploads in the middle of a run, which counts its rows from the next round on. */
+static void late_rows_join_a_run(void **state)
+{
+    const struct support_options o = {.owners = OWNERS,
+                                      .rounds = 300,
+                                      .round_s = 3,
+                                      .epsilon = 8,
+                                      .more = "min_owners: 2\nlate_uploads: join\n"};
+    const char *arguments[] = {"run", NULL, "--key", NULL, "--out", NULL, NULL};
+    char letters[512] = "", path[SUPPORT_PATH], key[SUPPORT_PATH], out[SUPPORT_PATH];
+    struct table *some = NULL;
+    struct scene c;
+    size_t first, n;
+    pid_t run;
+    (void)state;
+    scene_new(&c, &o);
+    assert_int_equal(share_own(&c, 0), 0);
+    assert_int_equal(share_own(&c, 1), 0);
+    support_study_file(&c.s, "a.key", key);
+    support_study_file(&c.s, "out", out);
+    arguments[1] = c.s.path;
+    arguments[3] = key;
+    arguments[5] = out;
+    run = support_start(file(&c, "run.log"), arguments);
+    assert_true(support_wait_for(file(&c, "run.log"), "\n5/300", 20));
+    assert_int_equal(share_own(&c, 2), 0);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_true(support_wait_for(file(&c, "server%u.log", i),
+                                     "the rows of 1 owners more are counted from now on", 20));
+    /* after a crash the run goes on with the rows that it had */
+    support_kill(&c.server[1]);
+    unlink(file(&c, "server1.log"));
+    start_server(&c, 1, c.s.path);
+    expect_code(support_wait(run, 120), 0, file(&c, "run.log"));
+    assert_int_equal(table_new(&some, c.s.study->domain, 0), ERR_OK);
+    for (unsigned i = 0; i < 2; i++) {
+        struct table *t = NULL;
+        assert_int_equal(support_table(&t, c.s.study->domain, 400 + 500 * i, 10 + i), ERR_OK);
+        assert_int_equal(central_append(some, t), ERR_OK);
+        table_free(&t);
+    }
+    assert_true(support_contains(file(&c, "run.log"),
+                                 "the rows of 3 of 3 are counted; 1 of them came during the run"));
+    support_study_file(&c.s, "out/measurements.json", path);
+    tell_populations(&c, some, path, letters, sizeof letters);
+    /* first some rows', then all rows', and nothing in between */
+    first = strspn(letters, "s");
+    n = strlen(letters);
+    assert_int_equal(n, c.s.study->workload->one_ways + 300);
+    assert_in_range(first, c.s.study->workload->one_ways + 5, n - 1);
+    assert_int_equal(strspn(letters + first, "a"), n - first);
+    {
+        struct table *synthetic = NULL;
+        support_study_file(&c.s, "out/synthetic.csv", path);
+        assert_int_equal(table_read_csv(&synthetic, c.s.study->domain, path, NULL, &quiet), ERR_OK);
+        assert_in_range(synthetic->rows, c.all->rows - 300, c.all->rows + 300);
+        table_free(&synthetic);
+    }
+    table_free(&some);
+    scene_free(&c);
+}
+
 /* --- the hostile --------------------------------------------------------------------------------- */
 
 static void put_field(crypto_hash_sha256_state *hash, const void *p, size_t n)
@@ -622,9 +757,24 @@ static void two_uploads_under_one_id(struct scene *c)
     parts_clear(other, &again);
 }
 
+static unsigned how_often(const char *path, const char *text)
+{
+    struct bytes b = {0};
+    unsigned count = 0;
+    assert_int_equal(file_read(path, 1 << 20, &b, NULL), ERR_OK);
+    bytes_put_u8(&b, 0);
+    for (const char *at = (const char *)b.data; (at = strstr(at, text)) != NULL; at++)
+        count++;
+    bytes_clear(&b);
+    return count;
+}
+
 static void a_hostile_owner_is_named_and_left_out(void **state)
 {
-    const struct support_options o = {.owners = OWNERS, .rounds = 2, .more = "min_owners: 2\n"};
+    const struct support_options o = {.owners = OWNERS,
+                                      .rounds = 24,
+                                      .epsilon = 8,
+                                      .more = "min_owners: 2\nlate_uploads: join\n"};
     struct scene c;
     (void)state;
     scene_new(&c, &o);
@@ -636,32 +786,16 @@ static void a_hostile_owner_is_named_and_left_out(void **state)
     assert_true(support_contains(file(&c, "server0.log"),
                                  "o1 sent server 1 other words than this one; its upload is left"));
     assert_true(support_contains(file(&c, "server1.log"), "o1 sent server 0 other words"));
+    /* when the run begins, and then in every eleventh of the 25 rounds, in case it has changed */
+    assert_int_equal(how_often(file(&c, "server0.log"), "o1 sent server 1 other words"), 1 + 3);
     /* what comes out is the others', whole */
     leave_out(&c, 1);
     check_measurements(&c, file(&c, "out%u/measurements.json", 0),
-                       c.s.study->workload->one_ways + 2);
+                       c.s.study->workload->one_ways + 24);
     scene_free(&c);
 }
 
 /* --- the wrong ----------------------------------------------------------------------------------- */
-
-/* A copy of the study file with one text replaced. */
-static void altered_study(const struct scene *c, const char *from, const char *to, char *path)
-{
-    struct bytes b = {0}, out = {0};
-    const char *at;
-    support_study_file(&c->s, "altered.yaml", path);
-    assert_int_equal(file_read(c->s.path, 1 << 20, &b, NULL), ERR_OK);
-    bytes_put_u8(&b, 0);
-    at = strstr((const char *)b.data, from);
-    assert_non_null(at);
-    bytes_put(&out, b.data, (size_t)(at - (const char *)b.data));
-    bytes_put(&out, to, strlen(to));
-    bytes_put(&out, at + strlen(from), strlen(at + strlen(from)));
-    assert_int_equal(file_write(path, 0644, out.data, out.size, NULL), ERR_OK);
-    bytes_clear(&b);
-    bytes_clear(&out);
-}
 
 static void other_terms_are_named(void **state)
 {
@@ -706,6 +840,7 @@ int main(void)
         cmocka_unit_test(a_study_over_real_processes),
         cmocka_unit_test(rows_and_columns_over_real_processes),
         cmocka_unit_test(a_run_begins_with_fewer_owners_where_the_study_says_so),
+        cmocka_unit_test(late_rows_join_a_run),
         cmocka_unit_test(a_hostile_owner_is_named_and_left_out),
         cmocka_unit_test(a_dead_server_is_an_error_in_time_and_can_come_back),
         cmocka_unit_test(a_server_killed_in_the_middle_of_a_run),
