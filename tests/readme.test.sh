@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# README's study, command by command as it stands there, in one shell in an empty folder; then what it promises of
+# the results. Only the three servers' ports are changed to free ones. Writes TAP.
+set -u
+tree=$PWD
+trefoil=$(readlink -f "${TREFOIL:-build/gcc/trefoil}")
+number=0 failed=0
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+result() { # status description
+    number=$((number + 1))
+    [ "$1" -eq 0 ] && echo "ok $number - $2" || { echo "not ok $number - $2"; failed=1; }
+}
+
+free() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+while :; do
+    port=$((20000 + RANDOM % 20000))
+    for ((k = 0; k < 15; k++)); do free $((port + k)) || continue 2; done
+    break
+done
+
+# each block of ```sh; a folder of our own in the place of a new temporary one
+sed -n '/^## A study of your own/,/^## What is guaranteed/{/^```sh/,/^```/{/^```/d;p}}' README.md |
+    sed -e "s|127.0.0.1:7100|127.0.0.1:$port|; s|127.0.0.1:7110|127.0.0.1:$((port + 5))|" \
+        -e "s|127.0.0.1:7120|127.0.0.1:$((port + 10))|" -e "s|^cd \"\$(mktemp -d)\"|cd $folder|" \
+        -e "s|^export PATH=.*|export PATH=$(dirname "$trefoil"):\$PATH|" >"$folder/commands"
+[ "$(grep -c '^trefoil' "$folder/commands")" -ge 8 ]
+result $? "README has a study's commands"
+timeout 120 bash -e "$folder/commands" >"$folder/output" 2>&1
+status=$?
+[ $status -eq 0 ] || sed 's/^/# /' "$folder/output"
+result $status "they run, one after another"
+
+cd "$folder" || exit 1
+for words in 'You are the owner hospital-a' 'all three servers have stored the upload' \
+    'wrote report.html, synthetic.csv, measurements.json, model and stats.json to result' \
+    'guarantee: (epsilon 1, delta 1e-06) differential privacy for one row'; do
+    grep -qF "$words" output
+    result $? "they say: $words"
+done
+
+# rows have the study's own labels, and numbers where it has bins
+awk -F, 'NR == 1 { if ($0 != "age,sex,bmi,stay_days,diagnosis") bad = 1; next }
+    $1 !~ /^[0-9]+$/ || ($2 != "male" && $2 != "female") || $5 !~ /^(heart|lung|injury|infection|other|\?)$/ { bad = 1 }
+    $3 != "" && ($3 < 10 || $3 > 60) { bad = 1 }
+    $3 == "" { missing++ }
+    $4 < 0 || $4 > 60 { bad = 1 }
+    END { exit bad || missing < 20 || NR < 2000 || NR > 2800 }' result/synthetic.csv
+result $? "synthetic.csv has the study's labels and numbers, some missing"
+"$trefoil" synth result/model --rows 100 --out more.csv >/dev/null 2>&1 && [ "$(wc -l <more.csv)" -eq 101 ]
+result $? "synth draws more rows from the model"
+
+# measurements.json as docs/formats.md describes it; with private-pgm itself where that is installed
+if command -v python3 >/dev/null; then
+    python3 - <<'X'
+import json, math
+doc = json.load(open("result/measurements.json"))
+assert doc["format"] == "trefoil-measurements-1"
+assert list(doc["domain"]) == ["age", "sex", "bmi", "stay_days", "diagnosis"]
+assert [a["name"] for a in doc["attributes"]] == list(doc["domain"])
+for a in doc["attributes"]:
+    codes = {"categorical": lambda: len(a["labels"]), "integer": lambda: a["max"] - a["min"] + 1,
+             "numeric": lambda: len(a["edges"]) - 1}[a["kind"]]() + ("missing" in a)
+    assert codes == a["size"] == doc["domain"][a["name"]]
+assert len(doc["measurements"]) == 5 + 3
+for m in doc["measurements"]:
+    cells = math.prod(doc["domain"][name] for name in m["attributes"])
+    assert len(m["values"]) == cells and m["sigma"] > 0
+    assert abs(sum(m["values"]) - doc["total"]) < 8 * m["sigma"] * math.sqrt(cells) + 100
+assert doc["epsilon"] == 1 and doc["delta"] == 1e-6 and doc["rows_per_person"] == 1
+X
+    result $? "measurements.json is as documented"
+    if python3 -c 'import mbi' 2>/dev/null; then
+        sed -n '/^```python/,/^```/{/^```/d;p}' "$tree/docs/formats.md" >pgm.py
+        (cd result && timeout 200 python3 ../pgm.py)
+        result $? "private-pgm reads it by the lines in docs/formats.md"
+    else
+        number=$((number + 1))
+        printf '# SKIP private-pgm is not installed\nok %d - private-pgm reads it # SKIP\n' "$number"
+    fi
+else
+    number=$((number + 1))
+    printf '# SKIP there is no python3\nok %d - measurements.json is as documented # SKIP\n' "$number"
+fi
+
+echo "1..$number"
+exit $failed
