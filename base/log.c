@@ -20,6 +20,7 @@ static void emit(struct log *log, enum log_level level, const char *format, va_l
     if (log->file != NULL) {
         if (log->before != NULL)
             log->before(log->self);
+        fflush(stdout); /* so that messages stand where they belong, also in a file */
         flockfile(log->file);
         fprintf(log->file, "%s%s%s\n", log->prefix != NULL ? log->prefix : "", names[level], line);
         fflush(log->file);

@@ -9,6 +9,8 @@
  *                                  wire by a proxy, so with greetings, handshakes and sealing
  *   upload_bytes_answers_adult_pgm the same as counts in the 64 marginals of adult_pgm
  *
+ *   mpc_s, network_s, estimate_s, l1, l1_central      a whole run on Adult: bench/e2e_adult.h
+ *
  * Tables are those of $TREFOIL_DATA, or ../shared/data; what needs an absent one is left out aloud.
  */
 #include "base/bytes.h"
@@ -16,6 +18,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/secret.h"
+#include "bench/e2e_adult.h"
 #include "netio/gate.h"
 #include "parties/client.h"
 #include "parties/upload.h"
@@ -561,6 +564,7 @@ int main(int argc, char **argv)
     find_program(argv[0]);
     loud.file = stderr;
     done(secret_start(), "the cryptographic library");
+    done(e2e_adult(out, &loud), "a run on Adult");
     bench_bytes(out, "adult", "records", "upload_bytes_records_adult");
     bench_bytes(out, "adult_pgm", "answers", "upload_bytes_answers_adult_pgm");
     bench_uploads(out, 1000);

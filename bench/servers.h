@@ -36,6 +36,7 @@ struct servers_figures {
     double exchanges;         /* rounds of communication, all phases */
     double analyst_bytes;     /* sent and received */
     double mpc_s, estimate_s; /* wall time */
+    double busiest_s;         /* processor seconds of the busiest server during the run */
     double l1;                /* of the rows that came out, against all training rows */
 };
 

@@ -166,8 +166,8 @@ static void say_cost(const struct run *r)
             rounds += i == 0 ? r->stats[i][k].rounds : 0;
         }
     printf("took: servers %s, estimator %s\n"
-           "      %.1f MB in %" PRIu64
-           " exchanges between the servers; here %.1f kB sent, %.1f kB received\n",
+           "      between the servers %.1f MB in %" PRIu64 " exchanges\n"
+           "      from here %.1f kB, to here %.1f kB\n",
            words_time(r->mpc_s, servers), words_time(r->total_s - r->mpc_s, estimator),
            (double)bytes / 1e6, rounds, (double)client_sent(r->client) / 1e3,
            (double)client_received(r->client) / 1e3);
@@ -176,8 +176,8 @@ static void say_cost(const struct run *r)
            r->study->delta, r->study->rows_per_person == 1 ? "one row" : "all rows of one person");
     printf("budget: rho %.4g of %.4g is spent; %.2g is left%s\n", last->spent,
            r->options.limits.rho, fmax(0, r->options.limits.rho - last->spent),
-           last->last ? ", too little for another run"
-                      : "; the same command without --rounds goes on");
+           last->last ? ", too little for a run"
+                      : ";\n        the same command without --rounds goes on");
 }
 
 struct run_terms {
@@ -197,7 +197,7 @@ static enum err release(struct run *r, const struct run_terms *t)
     }
     progress_end(&r->progress);
     say_cost(r);
-    printf("wrote report.html, synthetic.csv, measurements.json, model and stats.json to %s\n",
+    printf("wrote report.html, synthetic.csv, measurements.json, model and stats.json\nto %s\n",
            t->folder);
     return ERR_OK;
 }

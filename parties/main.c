@@ -7,7 +7,6 @@ int main(int argc, char **argv)
 {
     struct log log = {.file = stderr, .level = LOG_INFO};
     enum err e = secret_start();
-    setvbuf(stdout, NULL, _IOLBF, 0); /* so that messages stand where they belong, also in a file */
     if (e != ERR_OK) {
         log_error(&log, "cannot start libsodium: %s", error_text(e));
         return command_end(e, &log);
