@@ -86,5 +86,24 @@ for text in README.md CHANGELOG.md docs/*.md bench/README.md; do
 done
 result $status "links and files that texts name are there"
 
+# --- functions and types that texts name, and where they say that those are
+
+sources=(base/*.[ch] netio/*.[ch] mpc/*.[chi]* protocols/*.[ch] aim/*.[chi]* parties/*.[ch] tests/*.[ch])
+status=0
+for text in README.md docs/*.md; do
+    while read -r name; do
+        grep -qE "\b${name%()}\(" "${sources[@]}" || { echo "# $text: there is no $name"; status=1; }
+    done < <(grep -oE '`[a-z_0-9]+\(\)`' "$text" | tr -d '`' | sort -u)
+    while read -r name; do
+        grep -qE "\b$name\b" "${sources[@]}" || { echo "# $text: there is no $name"; status=1; }
+    done < <(grep -oE '`(struct|enum) [a-z_]+`' "$text" | tr -d '`' | sort -u)
+    while read -r name file; do
+        grep -qE "\b$name\(" "$file" || { echo "# $text: $name() is not in $file"; status=1; }
+    done < <(tr '\n' ' ' <"$text" | tr -s ' ' |
+        grep -oE '`[a-z_0-9]+\(\)` (in |\()`[a-z]+/[a-z_0-9]+\.[ch]`' |
+        sed -E 's/`([a-z_0-9]+)\(\)` (in |\()`([^`]*)`/\1 \3/')
+done
+result $status "functions and types that texts name are there, and where they say"
+
 echo "1..$number"
 exit $failed
