@@ -26,6 +26,19 @@ static double total_error(const struct report *r)
     return weight > 0 ? sqrt(1 / weight) : 0;
 }
 
+/* Different marginals among the measured ones: a run may come back to one. */
+static size_t different_marginals(const struct report *r)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->measurements; i++) {
+        bool seen = false;
+        for (size_t k = 0; k < i && !seen; k++)
+            seen = clique_equal(&r->measurement[i].clique, &r->measurement[k].clique);
+        n += !seen;
+    }
+    return n;
+}
+
 static double sum_of_servers(const struct report *r, const char *key)
 {
     static const char *const phase[] = {"other",   "noise",  "collect",
@@ -53,7 +66,8 @@ static void cards(const struct report *r)
     card(r->out, value, "differential privacy");
     snprintf(value, sizeof value, "%.0f &plusmn; %.0f", model_total(r->model), 2 * total_error(r));
     card(r->out, value, "rows, from noisy counts (95 %)");
-    snprintf(value, sizeof value, "%zu of %zu", r->measurements, r->study->workload->queries);
+    snprintf(value, sizeof value, "%zu of %zu", different_marginals(r),
+             r->study->workload->queries);
     card(r->out, value, "marginals measured");
     card(r->out, words_time(report_number(r->stats, "total_s"), words), "from start to end");
     card(r->out, words_bytes((uint64_t)sum_of_servers(r, "wire_sent"), words),

@@ -145,7 +145,7 @@ static void a_run_in_words_and_pictures(void **state)
     expect(&g, "<h1>Study test</h1>");
     expect(&g, "3 owners brought records: o0, o1 and o2. Three servers, s0, s1 and s2,");
     expect(&g, "measured each of 5 attributes once and then, 3 times, chose");
-    expect(&g, "<b>8 of 15</b>");
+    expect(&g, " of 15</b><small>marginals measured");
     expect(&g, "(&epsilon; = 1, &delta; = 1e-6)-differentially private for adding or removing any "
                "one row");
     expect(&g, "The analyst's program sent 45.2 kB and received 5400 bytes; it waited 2.0 s");
