@@ -106,7 +106,9 @@ static void zsh_option(const struct help_option *o)
     zsh_text(o->words);
     putchar(']');
     if (o->value[0] != '\0') {
-        printf(":%s:", o->value);
+        putchar(':');
+        zsh_text(o->value);
+        putchar(':');
         if (o->choices[0] != '\0') {
             putchar('(');
             put_words(o->choices);
