@@ -273,7 +273,7 @@ static void costs(const struct report *r)
     }
     html_put(r->out, "</ul>\n<div class=\"figure\">");
     report_chart_phases(r);
-    html_put(r->out, "</div>\n<div class=\"wide\"><table><thead><tr><th>phase</th>"
+    html_put(r->out, "</div>\n<div class=\"wide\"><table class=\"costs\"><thead><tr><th>phase</th>"
                      "<th class=\"n\">rounds</th>");
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         html_put(r->out, "<th class=\"n\">");
