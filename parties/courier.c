@@ -171,10 +171,22 @@ static int64_t pause_before(unsigned attempt)
 
 typedef enum err (*errand)(struct courier *c, unsigned server, void *self);
 
+/* What a server said, or what is said of it, with its name before unless that stands there already. */
+static void words_of(const struct courier *c, unsigned server, enum err e, char *text, size_t size)
+{
+    char name[STUDY_NAME_SIZE + 24];
+    const char *words = c->words[0] != '\0' ? c->words : error_text(e);
+    snprintf(name, sizeof name, "server %u (%s)", server, c->o.study->server[server].name);
+    if (strncmp(words, name, strlen(name)) == 0)
+        snprintf(text, size, "%s", words);
+    else
+        snprintf(text, size, "%s: %s", name, words);
+}
+
 /* Does an errand at one server until it succeeds, or cannot. */
 static enum err persist(struct courier *c, unsigned server, errand go, void *self)
 {
-    const char *name = c->o.study->server[server].name;
+    char words[sizeof c->words + 64];
     enum err e;
     for (unsigned attempt = 0;; attempt++) {
         int64_t ms;
@@ -183,15 +195,16 @@ static enum err persist(struct courier *c, unsigned server, errand go, void *sel
             break;
         hang_up(c, server);
         ms = pause_before(attempt);
-        progress_say(c->o.progress, "server %u (%s): %s;\n  trying again in %.1f s (%u of %u)",
-                     server, name, c->words[0] != '\0' ? c->words : error_text(e),
+        words_of(c, server, e, words, sizeof words);
+        progress_say(c->o.progress, "%s;\n  trying again in %.1f s (%u of %u)", words,
                      (double)ms / 1000, attempt + 1, c->o.retries);
         pause_ms(ms);
     }
-    if (e != ERR_OK)
-        log_error(c->o.log, "server %u (%s): %s%s", server, name,
-                  c->words[0] != '\0' ? c->words : error_text(e),
+    if (e != ERR_OK) {
+        words_of(c, server, e, words, sizeof words);
+        log_error(c->o.log, "%s%s", words,
                   may_pass(e) ? "; what it has stays: run the same command again later" : "");
+    }
     return e;
 }
 

@@ -35,7 +35,7 @@ says() {
 
 free() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 while :; do
-    port=$((20000 + RANDOM % 20000))
+    port=$((10000 + RANDOM % 20000))
     for ((k = 0; k < 15; k++)); do free $((port + k)) || continue 2; done
     break
 done
