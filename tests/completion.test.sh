@@ -31,7 +31,7 @@ offers synth --sam --sampling
 result $? "an option"
 offers synth --sampling '' 'rounded independent'
 result $? "an option's choices"
-offers run study.yaml --ro --rows
+offers run study.yaml --se --seed
 result $? "an option after a file"
 offers help che check
 result $? "a command to be helped with"

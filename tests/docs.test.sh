@@ -44,9 +44,10 @@ result $code "its example is a study"
 # --- manual pages
 
 if command -v scdoc >/dev/null; then
-    tools/man.sh "$trefoil" "$folder/man" 2>"$folder/errors"
-    result $? "the manual is made"
-    status=0
+    tools/man.sh "$trefoil" "$folder/man" >"$folder/errors" 2>&1
+    status=$?
+    sed 's/^/# /' "$folder/errors"
+    result $status "the manual is made"
     for name in $("$trefoil" --help | awk '/^  [a-z]+ / && $1 != "trefoil" { print $1 }'); do
         for section in NAME SYNOPSIS DESCRIPTION EXAMPLE 'SEE ALSO'; do
             grep -qE "^\.SH \"?$section\"?$" "$folder/man/trefoil-$name.1" ||

@@ -148,7 +148,7 @@ says 3 'knows the study example by other terms' share other.yaml a.csv --key hos
 says 0 'all three servers have stored' share study.yaml a.csv --key hospital-a.key
 says 0 'all three servers have stored' share study.yaml a.csv --key hospital-a.key
 says 0 'all three servers have stored' share study.yaml b.csv --key hospital-b.key
-says 3 'other terms than this file' run other.yaml --key office.key --out x
+says 3 'other terms than this file' run other.yaml --key office.key --out elsewhere
 says 0 'wrote report.html' run study.yaml --key office.key --out result
 says 5 'an earlier run spent the rest' run study.yaml --key office.key --out again
 sed "s|$(head -n 1 office.public)|$(head -n 1 stranger.public)|" study.yaml >strange.yaml

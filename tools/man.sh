@@ -24,7 +24,7 @@ page() { # name
         part == "example" { if ($0 != "") print substr($0, 3); next }
         /^$/ && !literal && part == "" { next }
         /^$/ { close_block(); if (part == "") { part = "text"; print "\n# DESCRIPTION\n" } else print ""; next }
-        /^  --/ {
+        /^  --/ || /^  [^ ].*[^ ]  +[^ ]/ {
             if (part != "options") print "# OPTIONS\n"
             part = "options"
             match($0, /[^ ]   *[^ ]/)
@@ -34,7 +34,7 @@ page() { # name
             next
         }
         part == "options" { sub(/^ +/, ""); printf "\t%s\n", plain($0); next }
-        { print plain($0) }
+        { sub(/^ +/, ""); print plain($0) }
         END { close_block(); print "\n# SEE ALSO\n\n*trefoil*(1), which lists the commands and the exit codes; *trefoil-study*(5)" }
     '
 }
