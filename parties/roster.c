@@ -287,6 +287,48 @@ enum err roster_servers_current(const struct study *study, struct log *log)
 
 /* --- in words ------------------------------------------------------------------------------------ */
 
+typedef void (*visit)(void *self, const struct study *study, const char *name,
+                      const struct public_identity *key);
+
+static void visit_all(const struct study *study, visit each, void *self)
+{
+    for (enum role role = ROLE_SERVER; role <= ROLE_ANALYST; role++) {
+        const struct public_identity *key;
+        const char *name;
+        for (size_t i = 0; (key = roster_key(study, role, i, &name)) != NULL; i++)
+            each(self, study, name, key);
+    }
+}
+
+static void describe_key(void *self, const struct study *study, const char *name,
+                         const struct public_identity *key)
+{
+    char day[DATE_DAY_SIZE];
+    date_day_text(key->last_day, day);
+    if (study_revoked(study, key))
+        fprintf(self, "  the key of %s is revoked\n", name);
+    else if (key->last_day != 0)
+        fprintf(self, "  the key of %s %s good until %s\n", name,
+                public_identity_expired(key, date_today()) ? "was" : "is", day);
+}
+
+static void warn_of_key(void *self, const struct study *study, const char *name,
+                        const struct public_identity *key)
+{
+    char day[DATE_DAY_SIZE];
+    date_day_text(key->last_day, day);
+    if (!study_revoked(study, key) && key->last_day != 0 &&
+        key->last_day < date_today() + ROSTER_WARN_DAYS)
+        log_warn(self,
+                 "the key of %s is good until %s: it should be renewed, and the roster amended",
+                 name, day);
+}
+
+void roster_warn(const struct study *study, struct log *log)
+{
+    visit_all(study, warn_of_key, log);
+}
+
 void roster_describe(FILE *out, const struct study *study)
 {
     static const char *const words[] = {"has not signed", "signed another text, not this one",
@@ -294,13 +336,12 @@ void roster_describe(FILE *out, const struct study *study)
     char print[24];
     keys_groups(study->roster, 4, print);
     fprintf(out, "Roster %u of study %s, %s\n", study->roster_version, study->name, print);
-    if (study->roster_version == 1) {
+    if (study->roster_version == 1)
         fputs("  the first, which needs no signatures\n", out);
-        return;
-    }
-    for (size_t i = 0; i < STUDY_SERVERS; i++)
+    for (size_t i = 0; study->roster_version > 1 && i < STUDY_SERVERS; i++)
         fprintf(out, "  server %zu, %s: %s\n", i, study->server[i].name,
                 words[roster_signature(study, i)]);
+    visit_all(study, describe_key, out);
 }
 
 static void compare_number(FILE *out, const char *what, uint64_t before, uint64_t now)

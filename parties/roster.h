@@ -46,7 +46,11 @@ const char *role_name(enum role role);
 const struct public_identity *roster_key(const struct study *study, enum role role, size_t index,
                                          const char **name);
 
-/* In words: its number, and who has signed it. */
+/* Warns of keys that expire within ROSTER_WARN_DAYS. */
+#define ROSTER_WARN_DAYS 14
+void roster_warn(const struct study *study, struct log *log);
+
+/* In words: its number, who has signed it, and keys that end. */
 void roster_describe(FILE *out, const struct study *study);
 /* What it changes of an earlier one. ERR_MISMATCH, logged, names a part of the terms that differs. */
 enum err roster_compare(FILE *out, const struct study *earlier, const struct study *study,

@@ -540,6 +540,7 @@ static enum err check_place(struct server *s)
     s->status.index = s->index;
     s->status.started_ms = clock_now_ms();
     s->status.front_ms = s->status.started_ms;
+    roster_warn(s->o.study, s->o.log);
     return roster_servers_current(s->o.study, s->o.log);
 }
 

@@ -138,7 +138,12 @@ static const char template_text[] =
     "model:\n"
     "  max_mib: 80                # marginals that would make the model larger are not candidates\n"
     "  iterations: 100\n"
-    "  final_iterations: 1000\n";
+    "  final_iterations: 1000\n"
+    "\n"
+    "# Keys, addresses, deadlines and limits of the model may be amended later, with the "
+    "signatures "
+    "of\n"
+    "# all three servers: trefoil help roster. Everything else is fixed once there are data.\n";
 
 const char *study_template(void)
 {

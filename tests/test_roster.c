@@ -386,6 +386,50 @@ static void amended_in_the_middle_of_collecting(void **state)
     scene_free(&c);
 }
 
+/* A server's links get a new key; what it is, has sealed and has signed stays. */
+static void a_server_renews_its_key(void **state)
+{
+    struct scene c;
+    char s1[KEYS_TEXT_SIZE], s1_new[KEYS_TEXT_SIZE], day[DATE_DAY_SIZE], soon[64];
+    (void)state;
+    scene_new(&c);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(serve(&c, i, c.s.path), 0);
+    for (unsigned i = 0; i < 3; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "o%u.key", i);
+        assert_int_equal(share(&c, c.s.path, key, i), 0);
+    }
+    key_text(file(&c, "s1.key"), s1);
+    date_day_text(date_today() + 3, day);
+    {
+        const char *const renew[] = {
+            "keygen", file(&c, "new.key"), "--renew", file(&c, "s1.key"), "--until", day, NULL};
+        assert_int_equal(support_run(file(&c, "keygen.log"), 10, renew), 0);
+    }
+    key_text(file(&c, "new.key"), s1_new);
+    amend(&c, c.s.path, file(&c, "second.yaml"),
+          (const char *const[]){s1, s1_new, "study: test\n", "study: test\nroster: 2\n", NULL});
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        sign_with(&c, file(&c, "second.yaml"), i); /* with the old file: the identity is the same */
+    assert_int_equal(support_stop(&c.server[1]), 0);
+    assert_int_equal(rename(file(&c, "new.key"), file(&c, "s1.key")), 0);
+    assert_int_equal(serve(&c, 1, c.s.path), 3);
+    assert_true(support_contains(file(&c, "server1.log"), "another key for the links of s1"));
+    assert_int_equal(serve(&c, 1, file(&c, "second.yaml")), 0);
+    snprintf(soon, sizeof soon, "the key of s1 is good until %s", day);
+    assert_true(support_contains(file(&c, "server1.log"), soon));
+    restart(&c, 0, file(&c, "second.yaml"));
+    restart(&c, 2, file(&c, "second.yaml"));
+    {
+        const char *const a[] = {"check", file(&c, "second.yaml"), "--receipt",
+                                 file(&c, "o1.test.receipt"), NULL};
+        assert_int_equal(support_run(file(&c, "check.log"), 10, a), 0);
+    }
+    assert_int_equal(run_study(&c, file(&c, "second.yaml")), 0);
+    scene_free(&c);
+}
+
 /* Before there are data, a folder takes what the study file says. */
 static void terms_and_roster_are_free_until_the_first_upload(void **state)
 {
@@ -497,6 +541,7 @@ int main(void)
         cmocka_unit_test(only_servers_sign),
         cmocka_unit_test(amendments_are_told_in_words),
         cmocka_unit_test(amended_in_the_middle_of_collecting),
+        cmocka_unit_test(a_server_renews_its_key),
         cmocka_unit_test(terms_and_roster_are_free_until_the_first_upload),
         cmocka_unit_test(keys_that_were_good_are_turned_away),
     };
