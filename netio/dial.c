@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "netio/socket.h"
+#include "netio/watch.h"
 
 #include <stdio.h>
 #include <zmq.h>
@@ -13,7 +14,9 @@
 struct dial {
     struct log *log;
     void *socket;
-    void *monitor;   /* PAIR: the breaks of the connection; NULL unless they are watched */
+    void *context;       /* ZeroMQ's */
+    struct watch *watch; /* NULL unless it was asked for */
+    char *endpoint;
     char label[400]; /* name and endpoint */
     uint64_t sent, received;
 };
@@ -36,9 +39,13 @@ enum err dial_new(struct dial **dial, const struct dial_options *o)
     if (d == NULL)
         return ERR_NOMEM;
     d->log = o->log;
+    d->context = netio_zmq(o->netio);
+    d->endpoint = memory_string(o->endpoint);
     snprintf(d->label, sizeof d->label, "%s%s%s", o->name != NULL ? o->name : "",
              o->name != NULL ? " at " : "", o->endpoint);
-    d->socket = socket_new(netio_zmq(o->netio), &so, o->log, &e);
+    d->socket = socket_new(d->context, &so, o->log, &e);
+    if (e == ERR_OK && d->endpoint == NULL)
+        e = ERR_NOMEM;
     /* a message is queued only once the server has proved its key and admitted ours */
     if (e == ERR_OK)
         e = socket_option(d->socket, ZMQ_IMMEDIATE, 1, o->log);
@@ -54,36 +61,16 @@ void dial_free(struct dial **dial)
 {
     if (*dial == NULL)
         return;
-    if ((*dial)->monitor != NULL) {
-        zmq_socket_monitor((*dial)->socket, NULL, 0);
-        zmq_close((*dial)->monitor);
-    }
+    watch_free(&(*dial)->watch);
     if ((*dial)->socket != NULL)
         zmq_close((*dial)->socket);
+    memory_free(&(*dial)->endpoint);
     memory_free(dial);
 }
 
-enum err dial_watch(struct dial *d, struct netio *netio)
+enum err dial_watch(struct dial *d)
 {
-    struct socket_options so = {.type = ZMQ_PAIR};
-    char name[40];
-    enum err e;
-
-    snprintf(name, sizeof name, "inproc://dial-%p", (void *)d);
-    if (zmq_socket_monitor(d->socket, name, ZMQ_EVENT_DISCONNECTED) != 0)
-        return ERR_SYSTEM;
-    d->monitor = socket_new(netio_zmq(netio), &so, d->log, &e);
-    return e == ERR_OK ? socket_dial(d->monitor, name, d->log) : e;
-}
-
-/* Whether the connection broke since the last call. Events come in two frames; only breaks come at all. */
-static bool broke(struct dial *d)
-{
-    bool any = false;
-    char frame[256];
-    while (d->monitor != NULL && zmq_recv(d->monitor, frame, sizeof frame, ZMQ_DONTWAIT) >= 0)
-        any = true;
-    return any;
+    return watch_new(&d->watch, d->context, d->socket, d->endpoint, d->log);
 }
 
 /* Until the socket takes a message, or the deadline. */
@@ -99,7 +86,10 @@ static enum err wait_writable(struct dial *d, int64_t deadline)
 enum err dial_reach(struct dial *d, int64_t deadline)
 {
     int64_t soon = clock_now_ms() + PATIENCE_MS;
-    enum err e = wait_writable(d, soon < deadline ? soon : deadline);
+    enum err e;
+    if (d->watch != NULL)
+        watch_redial(d->watch);
+    e = wait_writable(d, soon < deadline ? soon : deadline);
     if (e == ERR_TIMEOUT && soon < deadline) {
         log_info(d->log, "waiting for %s to answer", d->label);
         e = wait_writable(d, deadline);
@@ -118,7 +108,8 @@ enum err dial_send(struct dial *d, const void *p, size_t n, int64_t deadline)
     enum err e = ERR_AGAIN;
     while (e == ERR_AGAIN) {
         TRY(dial_reach(d, deadline));
-        (void)broke(d); /* what broke before is no matter */
+        if (d->watch != NULL)
+            (void)watch_broke(d->watch); /* what broke before is no matter */
         e = socket_send(d->socket, p, n, NULL, 0, false);
     }
     if (e == ERR_OK)
@@ -126,20 +117,36 @@ enum err dial_send(struct dial *d, const void *p, size_t n, int64_t deadline)
     return e;
 }
 
+/* Waits for something new; ERR_PEER, logged, if that is that the connection broke and no message came before. */
+static enum err wait_for_message(struct dial *d, struct bytes *message, int64_t deadline)
+{
+    struct socket_wait w[2] = {{.socket = d->socket, .readable = true}};
+    enum err e;
+
+    if (d->watch == NULL)
+        return socket_wait(w, 1, deadline);
+    w[1] = (struct socket_wait){.socket = watch_socket(d->watch), .readable = true};
+    TRY(socket_wait(w, 2, deadline));
+    if (!watch_broke(d->watch))
+        return ERR_OK;
+    e = socket_receive(d->socket, message, d->label, d->log);
+    if (e != ERR_AGAIN)
+        return e == ERR_OK ? ERR_AGAIN : e;
+    log_error(d->log, "the connection to %s broke", d->label);
+    return ERR_PEER;
+}
+
 enum err dial_receive(struct dial *d, struct bytes *message, int64_t deadline)
 {
-    const struct socket_wait w[] = {{.socket = d->socket, .readable = true},
-                                    {.socket = d->monitor, .readable = true}};
     enum err e;
 
     while ((e = socket_receive(d->socket, message, d->label, d->log)) == ERR_AGAIN) {
-        TRY(socket_wait(w, d->monitor != NULL ? 2 : 1, deadline));
-        if (broke(d) && (e = socket_receive(d->socket, message, d->label, d->log)) == ERR_AGAIN) {
-            log_error(d->log, "the connection to %s broke", d->label);
-            return ERR_PEER;
-        }
-        if (e != ERR_AGAIN)
+        e = wait_for_message(d, message, deadline);
+        if (e == ERR_AGAIN) { /* it has come already */
+            e = ERR_OK;
             break;
+        }
+        TRY(e);
     }
     if (e == ERR_OK)
         d->received += message->size;

@@ -88,9 +88,10 @@ enum err dial_new(struct dial **dial, const struct dial_options *o) MUST_CHECK;
 void dial_free(struct dial **dial);
 /*
  * From now on dial_receive() is ERR_PEER when the connection breaks after the last dial_send(): the message or its
- * answer is lost, and there is nothing to wait for. (ZeroMQ connects again by itself, but sends nothing twice.)
+ * answer is lost, and there is nothing to wait for. (ZeroMQ connects again by itself, but sends nothing twice.) And a
+ * server that refused us is dialled again at the next dial_send(). Call it at once after dial_new().
  */
-enum err dial_watch(struct dial *dial, struct netio *netio) MUST_CHECK;
+enum err dial_watch(struct dial *dial) MUST_CHECK;
 /* Waits until the server has admitted us. ERR_TIMEOUT, logged, where it does not answer, is
  * unreachable or refuses our key. */
 enum err dial_reach(struct dial *dial, int64_t deadline) MUST_CHECK;

@@ -4,6 +4,7 @@
 #include "netio/context.h"
 #include "netio/pool.h"
 #include "netio/socket.h"
+#include "netio/watch.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +23,7 @@ struct links {
     unsigned index;
     struct pool *pool; /* of long messages to be sent */
     void *pull[2], *push[2];
+    struct watch *watch[2]; /* of push, where links are under CURVE: bare ones refuse nobody */
     bool admitted[2];
     char domain[2][40]; /* allow-list and name of each PULL socket */
     uint8_t peer_public[2][32];
@@ -80,6 +82,8 @@ static void zmq_transport_drop(void *self, struct transport_message *m)
 static enum err zmq_transport_send(void *self, enum net_peer to, struct transport_message *m)
 {
     struct links *l = self;
+    if (l->watch[to] != NULL)
+        watch_redial(l->watch[to]);
     TRY(socket_push(l->push[to], inner(m)));
     *m = (struct transport_message){0};
     return ERR_OK;
@@ -113,6 +117,7 @@ static void zmq_transport_free(void *self)
 {
     struct links *l = self;
     for (int p = 0; p < 2; p++) {
+        watch_free(&l->watch[p]);
         if (l->push[p] != NULL)
             zmq_close(l->push[p]);
         if (l->pull[p] != NULL)
@@ -169,6 +174,8 @@ static enum err open_push(struct links *l, const struct transport_zmq_options *o
 
     l->push[p] = socket_new(netio_zmq(o->netio), &so, o->log, &e);
     TRY(e);
+    if (o->curve_public != NULL)
+        TRY(watch_new(&l->watch[p], netio_zmq(o->netio), l->push[p], o->dial[p], o->log));
     return socket_dial(l->push[p], o->dial[p], o->log);
 }
 

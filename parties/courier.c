@@ -114,7 +114,7 @@ static void tell_terms(struct courier *c, const struct reply *reply)
 static enum err dial(struct courier *c, unsigned server)
 {
     TRY(client_dial(&c->dial[server], c->netio, c->o.study, c->o.me, server, &c->quiet));
-    return dial_watch(c->dial[server], c->netio);
+    return dial_watch(c->dial[server]);
 }
 
 /* The reply borrows from the message. Its status is returned; what it says goes to c->words. */

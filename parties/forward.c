@@ -161,7 +161,7 @@ static void *run(void *arg)
     while (!atomic_load(&f->stop)) {
         bool sent = false;
         enum err e = forward_some(f, &sent);
-        if (e != ERR_OK && e != ERR_AGAIN && e != ERR_TIMEOUT)
+        if (e != ERR_OK && e != ERR_AGAIN && e != ERR_TIMEOUT && e != ERR_PEER)
             log_warn(f->log, "owners' vectors could not be passed to server 2: %s", error_text(e));
         /* what server 2 cannot take yet is long: send it less and less often */
         wait_ms = e == ERR_OK ? LOOK_MS : wait_ms < WAIT_MAX_MS / 2 ? 2 * wait_ms : WAIT_MAX_MS;
@@ -202,6 +202,8 @@ enum err forward_start(struct forward **forward, struct netio *netio, struct sto
     atomic_init(&f->awake, false);
     study_endpoint(study, 2, STUDY_GATE, endpoint);
     e = dial_new(&f->dial, &o);
+    if (e == ERR_OK)
+        e = dial_watch(f->dial);
     if (e == ERR_OK && pthread_create(&f->thread, NULL, run, f) != 0)
         e = ERR_SYSTEM;
     f->started = e == ERR_OK;

@@ -110,6 +110,41 @@ static void users_are_known_by_their_keys(void **state)
     pull_down(&h);
 }
 
+/* Breaks and refusals, which ZeroMQ would keep to itself. */
+static void a_watched_dial_notices_and_comes_back(void **state)
+{
+    struct house h;
+    struct key_pair late = new_key_pair();
+    struct gate_client from;
+    struct bytes b = {0};
+    struct dial *d;
+    enum err e = ERR_TIMEOUT;
+    (void)state;
+    build(&h);
+    d = knock(&h, &late, h.server.public);
+    assert_int_equal(dial_watch(d), ERR_OK);
+    assert_int_equal(dial_send(d, "let me in", 9, in_ms(300)), ERR_TIMEOUT);
+    /* the list is amended: the same dial gets through */
+    assert_int_equal(netio_allow(h.inside, "gate", late.public, 9), ERR_OK);
+    for (unsigned i = 0; i < 10 && e == ERR_TIMEOUT; i++)
+        e = dial_send(d, "now?", 4, in_ms(500));
+    assert_int_equal(e, ERR_OK);
+    assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(3000)), ERR_OK);
+    assert_int_equal(from.user, 9);
+    assert_int_equal(gate_reply(h.gate, &from, "yes", 3), ERR_OK);
+    assert_int_equal(dial_receive(d, &b, in_ms(3000)), ERR_OK);
+    expect_message(&b, "yes");
+    assert_int_equal(dial_receive(d, &b, in_ms(50)), ERR_TIMEOUT);
+    /* the gate goes before it answers */
+    assert_int_equal(dial_send(d, "still there?", 12, in_ms(3000)), ERR_OK);
+    gate_free(&h.gate);
+    assert_int_equal(dial_receive(d, &b, in_ms(20000)), ERR_PEER);
+    assert_non_null(strstr(h.outside_sink, "broke"));
+    dial_free(&d);
+    bytes_clear(&b);
+    pull_down(&h);
+}
+
 static void strangers_get_nothing(void **state)
 {
     struct house h;
@@ -479,6 +514,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(users_are_known_by_their_keys),
+        cmocka_unit_test(a_watched_dial_notices_and_comes_back),
         cmocka_unit_test(strangers_get_nothing),
         cmocka_unit_test(nobody_there_is_a_timeout),
         cmocka_unit_test(many_clients_are_served),

@@ -1,0 +1,31 @@
+/*
+ * netio/watch.h - what happens to the connection of a socket that dials: that it broke, that it was refused.
+ *
+ * ZeroMQ connects again by itself when a connection breaks, but never after the other side has refused our key, nor
+ * when it proves another key than we expect: such a socket stays dead although the other side may know us a moment
+ * later, with an amended roster. One thread uses a watch, that of the socket.
+ */
+#ifndef TREFOIL_NETIO_WATCH_H
+#define TREFOIL_NETIO_WATCH_H
+
+#include "base/error.h"
+#include "base/log.h"
+
+#include <stdbool.h>
+
+struct watch;
+
+/* About when the socket dials. The endpoint is copied. */
+enum err watch_new(struct watch **watch, void *context, void *socket, const char *endpoint,
+                   struct log *log) MUST_CHECK;
+/* Before the socket is closed. */
+void watch_free(struct watch **watch);
+
+/* Dials again if we were refused since the last call. */
+void watch_redial(struct watch *watch);
+/* Whether a connection that stood broke since the last call. */
+bool watch_broke(struct watch *watch);
+/* To wait on: readable when there is something new. */
+void *watch_socket(struct watch *watch);
+
+#endif
