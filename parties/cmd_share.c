@@ -10,6 +10,7 @@
 #include "protocols/records.h"
 
 #include <inttypes.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +37,9 @@ static const char help[] =
     "                   rows_per_person. The column stays here; a person's rows at other owners\n"
     "                   count too, and cannot be seen\n"
     "  --replace        put these data in the place of what was uploaded before\n"
-    "  --dry-run        say what would be sent to whom, and send nothing\n"
+    "  --dry-run        say what would be sent to whom, and send nothing; `upload:` is what a "
+    "receipt\n"
+    "                   for these data says\n"
     "  --fingerprint TERMS   refuse unless these are the study's terms. Without it the terms are\n"
     "                   remembered beside the key the first time, and must stay the same\n"
     "  --receipt FILE   where the servers' signatures go; default: beside the key, with the "
@@ -193,8 +196,11 @@ static void say(const struct share *s, const char *person)
     const struct study_server *server = s->study->server;
     uint64_t answers = study_answers_bytes(s->study, s->owner),
              records = study_records_bytes(s->study, s->owner);
-    char terms[STUDY_FINGERPRINT_SIZE];
+    char terms[STUDY_FINGERPRINT_SIZE], print[65];
+    uint8_t digest[32];
     study_fingerprint(s->study, terms);
+    upload_digest(&s->parts[0], s->study->terms.digest, digest);
+    sodium_bin2hex(print, sizeof print, digest, sizeof digest);
     if (owner->columns < s->study->domain->attributes)
         printf(
             "%s: %zu rows of %zu columns, padded to %u, are sent as records: %" PRIu64 " bytes.\n"
@@ -216,8 +222,9 @@ static void say(const struct share *s, const char *person)
            "  server 2 (%s) a seed, and from server 1 the masked bytes.\n"
            "No server can read any of it; two servers together could. The size depends on\n"
            "what the study says, not on the data.\n"
-           "terms: %s\n",
-           server[0].name, server[1].name, server[2].name, terms);
+           "terms: %s\n"
+           "upload: %s\n",
+           server[0].name, server[1].name, server[2].name, terms, print);
     say_persons(s, person);
 }
 

@@ -180,6 +180,22 @@ static void receipts_are_verified(struct scene *c)
     bytes_clear(&text);
 }
 
+static void the_dry_run_says_what_the_receipt_is_of(struct scene *c, const char *key,
+                                                    const char *csv)
+{
+    struct bytes receipt = {0};
+    char line[96] = "";
+    const char *at;
+    assert_int_equal(SHARE(c, csv, "--key", key, "--dry-run"), 0);
+    assert_int_equal(file_read(file(c, "o0.test.receipt"), 1 << 16, &receipt, NULL), ERR_OK);
+    bytes_put_u8(&receipt, 0);
+    at = strstr((const char *)receipt.data, "\nupload ");
+    assert_non_null(at);
+    snprintf(line, sizeof line, "upload: %.64s", at + 8);
+    assert_true(said(c, line));
+    bytes_clear(&receipt);
+}
+
 static void uploads_are_held_replaced_and_withdrawn(void **state)
 {
     const struct support_options o = {.owners = 3, .round_s = 6};
@@ -203,6 +219,7 @@ static void uploads_are_held_replaced_and_withdrawn(void **state)
     assert_int_equal(SHARE(&c, own, "--key", key), 0);
     assert_true(said(&c, "all three servers have stored the upload"));
     receipts_are_verified(&c);
+    the_dry_run_says_what_the_receipt_is_of(&c, key, own);
     assert_int_equal(SHARE(&c, own, "--key", key), 0); /* the same counts once */
     assert_int_equal(SHARE(&c, "--key", key, "--status"), 0);
     assert_true(said(&c, "  o0                   held by all three, "));
