@@ -5,6 +5,8 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -74,6 +76,48 @@ void support_kill(pid_t *pid)
         support_wait(*pid, 5);
     }
     *pid = 0;
+}
+
+const char *support_path(const struct support_study *s, const char *format, ...)
+{
+    static char paths[8][SUPPORT_PATH];
+    static unsigned next;
+    char name[64];
+    char *path = paths[next++ % 8];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(name, sizeof name, format, args);
+    va_end(args);
+    support_study_file(s, name, path);
+    return path;
+}
+
+/* `text`, NUL-ended, with one text replaced; false if it is not there exactly once. */
+static bool replace(struct bytes *text, const char *find, const char *by)
+{
+    struct bytes out = {0};
+    const char *begin = (const char *)text->data, *at = strstr(begin, find);
+    if (at == NULL || strstr(at + 1, find) != NULL)
+        return false;
+    bytes_put(&out, begin, (size_t)(at - begin));
+    bytes_put(&out, by, strlen(by));
+    at += strlen(find);
+    bytes_put(&out, at, strlen(at) + 1);
+    bytes_clear(text);
+    *text = out;
+    return bytes_ok(text) == ERR_OK;
+}
+
+bool support_edit(const char *from, const char *to, const char *const *pairs)
+{
+    struct bytes text = {0};
+    bool fine = file_read(from, (size_t)1 << 20, &text, NULL) == ERR_OK;
+    bytes_put_u8(&text, 0);
+    for (; fine && *pairs != NULL; pairs += 2)
+        fine = replace(&text, pairs[0], pairs[1]);
+    fine = fine && file_write(to, 0644, text.data, text.size - 1, NULL) == ERR_OK;
+    bytes_clear(&text);
+    return fine;
 }
 
 bool support_contains(const char *path, const char *text)

@@ -23,21 +23,7 @@ struct scene {
     struct log log;
 };
 
-/* A path in the study's folder; good until eight more have been asked for. */
-__attribute__((format(printf, 2, 3))) static const char *file(const struct scene *c,
-                                                              const char *format, ...)
-{
-    static char paths[8][SUPPORT_PATH];
-    static unsigned next;
-    char name[64];
-    char *path = paths[next++ % 8];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(name, sizeof name, format, args);
-    va_end(args);
-    support_study_file(&c->s, name, path);
-    return path;
-}
+#define file(c, ...) support_path(&(c)->s, __VA_ARGS__)
 
 static void scene_new(struct scene *c)
 {
@@ -60,27 +46,10 @@ static void scene_free(struct scene *c)
     support_study_free(&c->s);
 }
 
-/* A copy of a study file with texts replaced: pairs of what is found (once) and what takes its place, NULL-ended. */
-static void amend(const struct scene *c, const char *from, const char *to, const char *const *pairs)
+/* A copy of a study file with texts replaced: see support_edit(). */
+static void amend(const char *from, const char *to, const char *const *pairs)
 {
-    struct bytes text = {0};
-    assert_int_equal(file_read(from, 1 << 20, &text, NULL), ERR_OK);
-    bytes_put_u8(&text, 0);
-    for (; *pairs != NULL; pairs += 2) {
-        struct bytes out = {0};
-        const char *at = strstr((const char *)text.data, pairs[0]);
-        assert_non_null(at);
-        assert_null(strstr(at + 1, pairs[0]));
-        bytes_put(&out, text.data, (size_t)(at - (const char *)text.data));
-        bytes_put(&out, pairs[1], strlen(pairs[1]));
-        at += strlen(pairs[0]);
-        bytes_put(&out, at, strlen(at) + 1);
-        bytes_clear(&text);
-        text = out;
-    }
-    assert_int_equal(file_write(to, 0644, text.data, text.size - 1, NULL), ERR_OK);
-    bytes_clear(&text);
-    (void)c;
+    assert_true(support_edit(from, to, pairs));
 }
 
 static void sign_with(struct scene *c, const char *study, unsigned server)
@@ -135,7 +104,7 @@ static void signatures_gather_in_the_file(void **state)
         assert_int_equal(support_run(file(&c, "sign.log"), 10, a), 3);
         assert_true(support_contains(file(&c, "sign.log"), "roster: 2"));
     }
-    amend(&c, c.s.path, second,
+    amend(c.s.path, second,
           (const char *const[]){"study: test\n", "study: test # kept\nroster: 2\n", NULL});
     assert_int_equal(chmod(second, 0640), 0);
     expect_signatures(&c, second, ROSTER_UNSIGNED, ROSTER_UNSIGNED, ROSTER_UNSIGNED);
@@ -153,15 +122,15 @@ static void signatures_gather_in_the_file(void **state)
         assert_int_equal(st.st_mode & 0777, 0640);
     }
     /* any other value under the same number is not what they signed; a comment is */
-    amend(&c, second, third, (const char *const[]){"round: 4", "round: 5", NULL});
+    amend(second, third, (const char *const[]){"round: 4", "round: 5", NULL});
     expect_signatures(&c, third, ROSTER_STALE, ROSTER_STALE, ROSTER_STALE);
-    amend(&c, second, third, (const char *const[]){"# kept", "# a comment\r", NULL});
+    amend(second, third, (const char *const[]){"# kept", "# a comment\r", NULL});
     expect_signatures(&c, third, ROSTER_SIGNED, ROSTER_SIGNED, ROSTER_SIGNED);
     /* nor are the terms of another study */
-    amend(&c, second, third, (const char *const[]){"rounds: 3", "rounds: 4", NULL});
+    amend(second, third, (const char *const[]){"rounds: 3", "rounds: 4", NULL});
     expect_signatures(&c, third, ROSTER_STALE, ROSTER_STALE, ROSTER_STALE);
     /* the next amendment drops what was signed before */
-    amend(&c, second, third, (const char *const[]){"roster: 2", "roster: 3", NULL});
+    amend(second, third, (const char *const[]){"roster: 2", "roster: 3", NULL});
     sign_with(&c, third, 1);
     expect_signatures(&c, third, ROSTER_UNSIGNED, ROSTER_SIGNED, ROSTER_UNSIGNED);
     scene_free(&c);
@@ -184,8 +153,7 @@ static void any_form_of_the_block_is_replaced(void **state)
         char text[KEYS_SIGNATURE_TEXT_SIZE];
         enum err e;
         snprintf(head, sizeof head, "roster: 2\n%sstudy: test\n", forms[i]);
-        amend(&c, c.s.path, file(&c, "form.yaml"),
-              (const char *const[]){"study: test\n", head, NULL});
+        amend(c.s.path, file(&c, "form.yaml"), (const char *const[]){"study: test\n", head, NULL});
         assert_int_equal(identity_load(&me, file(&c, "s1.key"), NULL), ERR_OK);
         e = roster_sign_file(file(&c, "form.yaml"), me, text, &c.log);
         identity_free(&me);
@@ -205,7 +173,7 @@ static void only_servers_sign(void **state)
     struct bytes before = {0}, after = {0};
     (void)state;
     scene_new(&c);
-    amend(&c, c.s.path, file(&c, "a.yaml"),
+    amend(c.s.path, file(&c, "a.yaml"),
           (const char *const[]){"study: test\n", "study: test\nroster: 2\n", NULL});
     assert_int_equal(file_read(file(&c, "a.yaml"), 1 << 20, &before, NULL), ERR_OK);
     {
@@ -249,7 +217,7 @@ static void amendments_are_told_in_words(void **state)
                                      "round: 5", "study: test\n", revoked, NULL};
         const char *const show[] = {"roster",  "show",   file(&c, "second.yaml"),
                                     "--since", c.s.path, NULL};
-        amend(&c, c.s.path, file(&c, "second.yaml"), pairs);
+        amend(c.s.path, file(&c, "second.yaml"), pairs);
         output = file(&c, "show.log");
         assert_int_equal(support_run(output, 10, show), 0);
     }
@@ -263,7 +231,7 @@ static void amendments_are_told_in_words(void **state)
     {
         const char *const show[] = {"roster",  "show",   file(&c, "other.yaml"),
                                     "--since", c.s.path, NULL};
-        amend(&c, c.s.path, file(&c, "other.yaml"),
+        amend(c.s.path, file(&c, "other.yaml"),
               (const char *const[]){"epsilon: 1", "epsilon: 2", NULL});
         assert_int_equal(support_run(file(&c, "show2.log"), 10, show), 3);
         assert_true(support_contains(file(&c, "show2.log"), "budget"));
@@ -344,7 +312,7 @@ static void amended_in_the_middle_of_collecting(void **state)
     key_text(file(&c, "o2.key"), o2);
     key_text(file(&c, "o1-new.key"), o1_new);
     key_text(file(&c, "o2-new.key"), o2_new);
-    amend(&c, c.s.path, file(&c, "second.yaml"),
+    amend(c.s.path, file(&c, "second.yaml"),
           (const char *const[]){o1, o1_new, o2, o2_new, "study: test\n", "study: test\nroster: 2\n",
                                 NULL});
 
@@ -355,7 +323,7 @@ static void amended_in_the_middle_of_collecting(void **state)
     assert_int_equal(serve(&c, 0, file(&c, "second.yaml")), 3);
     assert_true(support_contains(file(&c, "server0.log"), "not signed by server s2"));
     assert_int_equal(share(&c, file(&c, "second.yaml"), "o2-new.key", 2), 3);
-    amend(&c, c.s.path, file(&c, "sly.yaml"), (const char *const[]){o1, o1_new, NULL});
+    amend(c.s.path, file(&c, "sly.yaml"), (const char *const[]){o1, o1_new, NULL});
     assert_int_equal(serve(&c, 0, file(&c, "sly.yaml")), 3);
     assert_true(support_contains(file(&c, "server0.log"), "needs the next number (roster: 2)"));
 
@@ -408,7 +376,7 @@ static void a_server_renews_its_key(void **state)
         assert_int_equal(support_run(file(&c, "keygen.log"), 10, renew), 0);
     }
     key_text(file(&c, "new.key"), s1_new);
-    amend(&c, c.s.path, file(&c, "second.yaml"),
+    amend(c.s.path, file(&c, "second.yaml"),
           (const char *const[]){s1, s1_new, "study: test\n", "study: test\nroster: 2\n", NULL});
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         sign_with(&c, file(&c, "second.yaml"), i); /* with the old file: the identity is the same */
@@ -438,7 +406,7 @@ static void terms_and_roster_are_free_until_the_first_upload(void **state)
     scene_new(&c);
     assert_int_equal(serve(&c, 0, c.s.path), 0);
     assert_int_equal(support_stop(&c.server[0]), 0);
-    amend(&c, c.s.path, file(&c, "b.yaml"),
+    amend(c.s.path, file(&c, "b.yaml"),
           (const char *const[]){"rounds: 3", "rounds: 4", "round: 4", "round: 5", NULL});
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         assert_int_equal(serve(&c, i, file(&c, "b.yaml")), 0);
@@ -493,7 +461,7 @@ static void keys_that_were_good_are_turned_away(void **state)
     identity_free(&expired);
     key_text(file(&c, "o1-new.key"), o1_new);
     snprintf(head, sizeof head, "study: test\nrevoked: [%s]\n", o0);
-    amend(&c, c.s.path, file(&c, "b.yaml"),
+    amend(c.s.path, file(&c, "b.yaml"),
           (const char *const[]){"study: test\n", head, o1, o1_new, NULL});
     assert_int_equal(serve(&c, 0, file(&c, "b.yaml")), 0);
 
@@ -524,7 +492,7 @@ static void keys_that_were_good_are_turned_away(void **state)
     identity_free(&old);
     identity_free(&expired);
     key_text(file(&c, "s1.key"), s1_new);
-    amend(&c, c.s.path, file(&c, "d.yaml"), (const char *const[]){s1, s1_new, NULL});
+    amend(c.s.path, file(&c, "d.yaml"), (const char *const[]){s1, s1_new, NULL});
     assert_int_equal(serve(&c, 1, file(&c, "d.yaml")), 3);
     assert_true(
         support_contains(file(&c, "server1.log"), "the key of s1 was good until 2024-10-04"));

@@ -29,21 +29,7 @@ struct scene {
     struct log log;
 };
 
-/* A path in the study's folder; good until eight more have been asked for. */
-__attribute__((format(printf, 2, 3))) static const char *file(const struct scene *c,
-                                                              const char *format, ...)
-{
-    static char paths[8][SUPPORT_PATH];
-    static unsigned next;
-    char name[64];
-    char *path = paths[next++ % 8];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(name, sizeof name, format, args);
-    va_end(args);
-    support_study_file(&c->s, name, path);
-    return path;
-}
+#define file(c, ...) support_path(&(c)->s, __VA_ARGS__)
 
 static void start_server(struct scene *c, unsigned i)
 {
@@ -81,25 +67,10 @@ static void scene_free(struct scene *c)
     support_study_free(&c->s);
 }
 
-/* A copy of the study file with a text, which occurs once, replaced. */
-static void edit(const struct scene *c, const char *from, const char *to, const char *find,
-                 const char *replace)
+/* A copy of a file with a text, which occurs once, replaced. */
+static void edit(const char *from, const char *to, const char *find, const char *by)
 {
-    struct bytes text = {0}, out = {0};
-    const char *at;
-    (void)c;
-    assert_int_equal(file_read(from, 1 << 20, &text, NULL), ERR_OK);
-    bytes_put_u8(&text, 0);
-    at = strstr((const char *)text.data, find);
-    assert_non_null(at);
-    assert_null(strstr(at + 1, find));
-    bytes_put(&out, text.data, (size_t)(at - (const char *)text.data));
-    bytes_put(&out, replace, strlen(replace));
-    at += strlen(find);
-    bytes_put(&out, at, strlen(at));
-    assert_int_equal(file_write(to, 0644, out.data, out.size, NULL), ERR_OK);
-    bytes_clear(&text);
-    bytes_clear(&out);
+    assert_true(support_edit(from, to, (const char *const[]){find, by, NULL}));
 }
 
 /* trefoil share STUDY, and the words that are given; what it says is in share.log. */
@@ -151,17 +122,17 @@ static void receipts_are_verified(struct scene *c)
     assert_int_equal(check_receipt(c, c->s.path, path), 0);
     assert_true(support_contains(file(c, "check.log"), "the upload of o0"));
     assert_true(support_contains(file(c, "check.log"), "on their disks, whole"));
-    edit(c, path, forged, "owner o0", "owner o1");
+    edit(path, forged, "owner o0", "owner o1");
     assert_int_equal(check_receipt(c, c->s.path, forged), 3);
     assert_true(support_contains(file(c, "check.log"), "server 0 (s0) has not signed this"));
-    edit(c, path, forged, "state held", "state withdrawn");
+    edit(path, forged, "state held", "state withdrawn");
     assert_int_equal(check_receipt(c, c->s.path, forged), 3);
-    edit(c, path, forged, "server s1", "server s2");
+    edit(path, forged, "server s1", "server s2");
     assert_int_equal(check_receipt(c, c->s.path, forged), 3);
-    edit(c, path, forged, "state held\n", "");
+    edit(path, forged, "state held\n", "");
     assert_int_equal(check_receipt(c, c->s.path, forged), 6);
     assert_true(support_contains(file(c, "check.log"), "\"state ...\" should stand here"));
-    edit(c, c->s.path, file(c, "other.yaml"), "rounds: 3", "rounds: 4");
+    edit(c->s.path, file(c, "other.yaml"), "rounds: 3", "rounds: 4");
     assert_int_equal(check_receipt(c, file(c, "other.yaml"), path), 3);
     assert_true(support_contains(file(c, "check.log"), "with other terms"));
     /* any digit of what was signed, or when */
@@ -302,7 +273,7 @@ static void terms_are_pinned_and_their_difference_named(void **state)
     support_study_file(&c.s, "altered.yaml", altered);
 
     /* other than the servers': named by the key that differs, and not worth remembering */
-    edit(&c, c.s.path, altered, "epsilon: 1", "epsilon: 1.5");
+    edit(c.s.path, altered, "epsilon: 1", "epsilon: 1.5");
     assert_int_equal(share_with(&c, altered, (const char *const[]){csv, "--key", key, NULL}), 3);
     assert_true(said(&c, "it has other terms than your study file, which was refused: budget;"));
     assert_int_equal(SHARE(&c, csv, "--key", key, "--dry-run"), 0);
@@ -326,7 +297,7 @@ static void terms_are_pinned_and_their_difference_named(void **state)
     assert_int_equal(SHARE(&c, csv, "--key", key), 0);
 
     /* comments and line ends are no terms */
-    edit(&c, c.s.path, altered, "study: test\n", "# another copy\nstudy: test # as agreed\n");
+    edit(c.s.path, altered, "study: test\n", "# another copy\nstudy: test # as agreed\n");
     assert_int_equal(file_read(altered, 1 << 20, &b, NULL), ERR_OK);
     for (size_t i = 0; i < b.size; i++) {
         if (b.data[i] == '\n')
@@ -344,7 +315,7 @@ static void terms_are_pinned_and_their_difference_named(void **state)
     assert_int_equal(SHARE(&c, csv, "--key", key, "--as", "records", "--replace"), 0);
     assert_true(said(&c, "are sent as records"));
     assert_int_equal(SHARE(&c, csv, "--key", key, "--as", "anwsers"), 2);
-    edit(&c, c.s.path, altered, "max_rows: 1000", "max_rows: 1000\n    as: records");
+    edit(c.s.path, altered, "max_rows: 1000", "max_rows: 1000\n    as: records");
     assert_int_equal(study_load(&study, altered, NULL), ERR_OK);
     study_fingerprint(study, print);
     assert_int_equal(share_with(&c, altered,
@@ -489,7 +460,7 @@ static void lossy_new(struct lossy *l)
     support_study_file(&l->c.s, "o1.key", l->key);
     support_study_file(&l->c.s, "o1.csv", l->csv);
     snprintf(replace, sizeof replace, "max_rows: 2000\n    as: records\n    pad_to: %d\n", PADDED);
-    edit(&l->c, l->c.s.path, big, "max_rows: 2000\n", replace);
+    edit(l->c.s.path, big, "max_rows: 2000\n", replace);
     assert_int_equal(rename(big, l->c.s.path), 0);
     assert_int_equal(study_load(&study, l->c.s.path, NULL), ERR_OK);
     study_free(&l->c.s.study);
@@ -502,7 +473,7 @@ static void lossy_new(struct lossy *l)
         proxy_start(&l->proxy[i], (uint16_t)(port + i * STUDY_PORTS), real);
         snprintf(find, sizeof find, "127.0.0.1:%u", real);
         snprintf(replace, sizeof replace, "127.0.0.1:%u", port + i * STUDY_PORTS);
-        edit(&l->c, i == 0 ? l->c.s.path : l->study, l->study, find, replace);
+        edit(i == 0 ? l->c.s.path : l->study, l->study, find, replace);
     }
 }
 
