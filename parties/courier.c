@@ -13,7 +13,6 @@
 
 #define FIRST_PAUSE_MS 500
 #define LONGEST_PAUSE_MS 30000
-#define STATUS_MS 10000
 #define MISSES 3 /* parts that do not follow, before an attempt is given up */
 #define BAR 20
 
