@@ -117,8 +117,17 @@ enum err store_batch(struct store *s)
 enum err store_batch_end(struct store *s, enum err e)
 {
     e = store_end(s, e);
+    if (e == ERR_OK && s->erased) {
+        s->erased = false;
+        e = store_empty_log(s);
+    }
     pthread_mutex_unlock(&s->lock);
     return e;
+}
+
+enum err store_empty_log(struct store *s)
+{
+    return store_execute(s, "PRAGMA wal_checkpoint(TRUNCATE)");
 }
 
 enum err store_savepoint(struct store *s)

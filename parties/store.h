@@ -49,7 +49,10 @@ enum err store_put_vector(struct store *store, const uint8_t id[UPLOAD_ID_SIZE],
 enum err store_put_part(struct store *store, uint32_t owner, const uint8_t id[UPLOAD_ID_SIZE],
                         uint64_t first, const void *p, size_t n, uint64_t *held,
                         bool *complete) MUST_CHECK;
-/* Deletes an owner's upload, for ever; ERR_MISUSE as with store_put(). Nothing to delete is fine. */
+/*
+ * Deletes an owner's upload, for ever: with the end of the batch it is not in the write-ahead log either. ERR_MISUSE
+ * as with store_put(). Nothing to delete is fine.
+ */
 enum err store_withdraw(struct store *store, uint32_t owner) MUST_CHECK;
 /* Whether a session counts the uploads: meanwhile none is replaced or withdrawn. */
 void store_use(struct store *store, bool in_use);

@@ -17,6 +17,7 @@ struct store {
     const struct study *study; /* borrowed */
     unsigned index;
     bool in_use;  /* a session counts the uploads */
+    bool erased;  /* an upload was deleted, and the log not emptied since */
     uint8_t *key; /* secret memory */
     struct log *log;
 };
@@ -44,6 +45,12 @@ enum err store_column(sqlite3_stmt *row, int column, void *out, size_t n) MUST_C
  */
 enum err store_begin(struct store *s) MUST_CHECK;
 enum err store_end(struct store *s, enum err e) MUST_CHECK;
+
+/*
+ * Deleted pages are overwritten, but the write-ahead log still holds what they were: empties it too. Outside of
+ * transactions.
+ */
+enum err store_empty_log(struct store *s) MUST_CHECK;
 
 /*
  * The same within a transaction, or without one: what is written between the two stays or goes together. A failure

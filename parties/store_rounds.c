@@ -238,16 +238,10 @@ enum err store_stage(struct store *store, const struct store_round *round,
     return e;
 }
 
-/* Deleted pages are overwritten, but the write-ahead log still holds what they were: it is emptied too. */
-static enum err empty_log(struct store *s)
-{
-    return store_execute(s, "PRAGMA wal_checkpoint(TRUNCATE)");
-}
-
 static enum err unstage(struct store *s)
 {
     TRY(store_execute(s, drop_staged));
-    return sqlite3_changes(s->db) > 0 ? empty_log(s) : ERR_OK;
+    return sqlite3_changes(s->db) > 0 ? store_empty_log(s) : ERR_OK;
 }
 
 enum err store_unstage(struct store *store)
@@ -309,7 +303,7 @@ static enum err debit_and_bind(struct store *s, const struct store_round *round,
         e = wipe_earlier(s, round->run, round->sequence, &wiped);
     bytes_clear(&entry);
     e = store_end(s, e);
-    if (e == ERR_OK && wiped && empty_log(s) != ERR_OK)
+    if (e == ERR_OK && wiped && store_empty_log(s) != ERR_OK)
         log_warn(s->log, "store: old noise stays in the write-ahead log for now");
     return e;
 }
@@ -474,7 +468,7 @@ enum err store_end_run(struct store *store, const uint8_t run[REQUEST_RUN_SIZE])
     pthread_mutex_lock(&store->lock);
     e = wipe_earlier(store, run, UINT32_MAX, &wiped);
     if (e == ERR_OK && wiped)
-        e = empty_log(store);
+        e = store_empty_log(store);
     pthread_mutex_unlock(&store->lock);
     return e;
 }

@@ -131,6 +131,7 @@ static enum err execute_for(struct store *s, const char *sql, uint32_t owner)
 /* Deletes what is here of an owner; the upload's parts go with it. */
 static enum err delete_of(struct store *s, uint32_t owner)
 {
+    s->erased = true;
     TRY(execute_for(s, "DELETE FROM parts WHERE id IN (SELECT id FROM uploads WHERE owner = ?)",
                     owner));
     return execute_for(s, "DELETE FROM uploads WHERE owner = ?", owner);

@@ -14,6 +14,7 @@
 
 #include <sqlite3.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct bench {
     struct support_study s;
@@ -296,6 +297,16 @@ static void a_vector_may_come_in_parts(void **state)
     bench_free(&b);
 }
 
+/* Of server 0's write-ahead log, where what was deleted could go on standing. */
+static off_t log_size(struct bench *b)
+{
+    char path[SUPPORT_PATH];
+    struct stat st;
+    support_study_file(&b->s, "server0/store.sqlite-wal", path);
+    assert_int_equal(stat(path, &st), 0);
+    return st.st_size;
+}
+
 static void an_upload_is_replaced_or_withdrawn_until_it_is_counted(void **state)
 {
     struct bench b;
@@ -337,7 +348,10 @@ static void an_upload_is_replaced_or_withdrawn_until_it_is_counted(void **state)
     upload_clear(&list[0]);
     memory_free(&list);
 
+    assert_int_equal(store_batch(b.store[0]), ERR_OK);
     assert_int_equal(store_withdraw(b.store[0], 1), ERR_OK);
+    assert_int_equal(store_batch_end(b.store[0], ERR_OK), ERR_OK);
+    assert_int_equal(log_size(&b), 0);
     assert_int_equal(store_withdraw(b.store[0], 1), ERR_OK); /* again is fine */
     before = entry_of(&b, 0);
     assert_int_equal(before.state, STORE_WITHDRAWN);
