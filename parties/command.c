@@ -238,12 +238,13 @@ static int start(const struct command *c, int argc, char **argv, struct log *log
     return code;
 }
 
-/* A full disk or a closed pipe shows when the output is flushed. */
+/* A full disk or a closed pipe shows when the output is flushed; who closed the pipe has read enough. */
 static int flushed(int code, struct log *log)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return code;
-    log_error(log, "cannot write to standard output: %s", strerror(errno));
+    if (errno != EPIPE)
+        log_error(log, "cannot write to standard output: %s", strerror(errno));
     return code == EXIT_OK ? EXIT_RUNTIME : code;
 }
 

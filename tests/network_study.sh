@@ -5,7 +5,7 @@
 #   study_file "DOMAIN LINES" "OTHER LINES" MAX_ROWS OWNERS   keys and study.yaml; network is up
 #   study_serve N...     starts these servers, each in its namespace, and waits until they are ready
 #   study_share N        owner N sends $study/oN.csv
-#   study_run NAME       the analyst's run into $study/NAME, log $study/NAME.log
+#   study_run NAME ...   the analyst's run into $study/NAME, log $study/NAME.log; and more options
 #   study_kill N         SIGKILL; study_stop: SIGTERM to all
 #   study_ledgers        fails unless the three servers have debited and opened the same
 
@@ -36,7 +36,7 @@ study_file() {
 study_wait_for() { # file words count seconds
     local i
     for ((i = 0; i < $4 * 20; i++)); do
-        [ "$(grep -c "$2" "$1" 2>/dev/null)" -ge "$3" ] && return
+        [ -e "$1" ] && [ "$(grep -c "$2" "$1")" -ge "$3" ] && return
         sleep 0.05
     done
     echo "no \"$2\" in $1 after $4 s" >&2
@@ -61,7 +61,7 @@ study_share() {
 
 study_run() {
     network_do a "$OUT/trefoil" run "$study/study.yaml" --key "$study/a.key" --out "$study/$1" \
-        >>"$study/$1.log" 2>&1
+        "${@:2}" >>"$study/$1.log" 2>&1
 }
 
 study_kill() {
