@@ -330,6 +330,7 @@ enum err public_identity_parse(struct public_identity *who, const char *text)
 {
     uint8_t raw[PUBLIC_SIZE + 4];
     struct statement statement;
+    char again[KEYS_TEXT_SIZE];
     size_t n = 0, length = strlen(text);
     const char *end;
     bool expires = strncmp(text, text_prefix[1], PREFIX_SIZE) == 0;
@@ -346,6 +347,10 @@ enum err public_identity_parse(struct public_identity *who, const char *text)
         who->last_day |= (uint32_t)raw[PUBLIC_SIZE + i] << (8 * i);
     if (expires && who->last_day == 0)
         return ERR_FORMAT; /* the text of one that never expires is another */
+    /* one text each: libsodium decodes some that it would not write */
+    public_identity_text(who, again);
+    if (strcmp(text, again) != 0)
+        return ERR_FORMAT;
     statement = curve_statement(who);
     return crypto_sign_verify_detached(who->signature, statement.bytes, statement.size,
                                        who->sign) == 0
