@@ -167,6 +167,7 @@ man:
 SHARE = $(DESTDIR)$(PREFIX)/share
 BASH_COMPLETION = $(SHARE)/bash-completion/completions/trefoil
 ZSH_COMPLETION = $(SHARE)/zsh/site-functions/_trefoil
+UNIT := $(DESTDIR)$(PREFIX)/lib/systemd/system/trefoil@.service
 
 # The manual is left out, aloud, where it has not been made and scdoc is not there to make it.
 install: all
@@ -174,6 +175,8 @@ install: all
 	install -d $(SHARE)/doc/trefoil $(SHARE)/man/man1 $(SHARE)/man/man5 $(dir $(BASH_COMPLETION)) \
 		$(dir $(ZSH_COMPLETION))
 	install -m 0644 README.md docs/*.md $(SHARE)/doc/trefoil
+	install -d $(dir $(UNIT))
+	sed 's|@PREFIX@|$(PREFIX)|' tools/trefoil@.service >$(UNIT)
 	$(OUT)/trefoil complete bash >$(BASH_COMPLETION)
 	$(OUT)/trefoil complete zsh >$(ZSH_COMPLETION)
 	@if command -v scdoc >/dev/null; then $(MAKE) --no-print-directory man; fi
@@ -185,6 +188,7 @@ install: all
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/trefoil $(BASH_COMPLETION) $(ZSH_COMPLETION)
 	rm -f $(SHARE)/man/man1/trefoil.1 $(SHARE)/man/man1/trefoil-*.1 $(SHARE)/man/man5/trefoil-study.5
+	rm -f $(UNIT)
 	rm -rf $(SHARE)/doc/trefoil
 
 clean:

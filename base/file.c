@@ -75,6 +75,14 @@ static int sync_folder_of(const char *path)
     return result;
 }
 
+enum err file_sync_folder_of(const char *path, struct log *log)
+{
+    if (sync_folder_of(path) == 0)
+        return ERR_OK;
+    log_error(log, "cannot sync the folder of %s: %s", path, strerror(errno));
+    return ERR_SYSTEM;
+}
+
 enum err file_write(const char *path, unsigned mode, const void *p, size_t n, struct log *log)
 {
     char name[4096];

@@ -17,6 +17,9 @@ enum err file_read(const char *path, size_t limit, struct bytes *out, struct log
 enum err file_write(const char *path, unsigned mode, const void *p, size_t n,
                     struct log *log) MUST_CHECK;
 
+/* After a name in it has changed: the change is on disk. */
+enum err file_sync_folder_of(const char *path, struct log *log) MUST_CHECK;
+
 /* Makes one folder of mode 0700 unless it is there. */
 enum err file_folder(const char *path, struct log *log) MUST_CHECK;
 

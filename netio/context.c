@@ -5,7 +5,9 @@
  */
 #include "netio/context.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
+#include "base/rate.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -20,11 +22,15 @@
 #define DOMAIN_SIZE 64
 #define KEY_SIZE 32
 #define KEY_TEXT 41 /* Z85 and NUL */
+/* Connections of one key to one domain: a link that flaps stays below. */
+#define DIALS_AT_ONCE 100
+#define DIALS_PER_SECOND 2
 
 struct admitted {
     char domain[DOMAIN_SIZE];
     uint8_t key[KEY_SIZE];
     uint32_t user;
+    struct rate rate; /* of its connections */
 };
 
 struct netio {
@@ -137,9 +143,9 @@ static int zap_read(void *socket, struct zap_request *r)
     return 0;
 }
 
-static bool zap_admits(struct netio *n, const struct zap_request *r, uint32_t *user)
+static bool zap_admits(struct netio *n, const struct zap_request *r, uint32_t *user, bool *later)
 {
-    const struct admitted *a;
+    struct admitted *a;
 
     if (r->frames != ZAP_MAX || strcmp(r->data[ZAP_VERSION], "1.0") != 0 ||
         strcmp(r->data[ZAP_MECHANISM], "CURVE") != 0 || r->size[ZAP_KEY] != KEY_SIZE)
@@ -148,6 +154,8 @@ static bool zap_admits(struct netio *n, const struct zap_request *r, uint32_t *u
     a = find(n, r->data[ZAP_DOMAIN], (const uint8_t *)r->data[ZAP_KEY]);
     if (a != NULL)
         *user = a->user;
+    /* who dials faster than any client of ours is let in later: it will try again */
+    *later = a != NULL && !rate_take(&a->rate, DIALS_PER_SECOND, DIALS_AT_ONCE, clock_now_ms());
     pthread_mutex_unlock(&n->mutex);
     return a != NULL;
 }
@@ -171,14 +179,15 @@ static void report_denial(struct netio *n, const struct zap_request *r)
              r->data[ZAP_ADDRESS], r->data[ZAP_DOMAIN], text);
 }
 
-static int zap_answer(void *socket, const struct zap_request *r, bool admitted, uint32_t user)
+static int zap_answer(void *socket, const struct zap_request *r, const char *status, uint32_t user)
 {
+    bool admitted = strcmp(status, "200") == 0;
     char name[16] = "";
     if (admitted)
         snprintf(name, sizeof name, "%" PRIu32, user);
     if (zmq_send(socket, "1.0", 3, ZMQ_SNDMORE) < 0 ||
         zmq_send(socket, r->data[ZAP_ID], r->size[ZAP_ID], ZMQ_SNDMORE) < 0 ||
-        zmq_send(socket, admitted ? "200" : "400", 3, ZMQ_SNDMORE) < 0 ||
+        zmq_send(socket, status, 3, ZMQ_SNDMORE) < 0 ||
         zmq_send(socket, admitted ? "OK" : "no", 2, ZMQ_SNDMORE) < 0 ||
         zmq_send(socket, name, strlen(name), ZMQ_SNDMORE) < 0)
         return -1;
@@ -192,13 +201,13 @@ static void *admission(void *argument)
 
     for (;;) {
         uint32_t user = 0;
-        bool admitted;
+        bool admitted, later = false;
         int code = zap_read(n->zap, &r);
         if (code == 0) {
-            admitted = zap_admits(n, &r, &user);
+            admitted = zap_admits(n, &r, &user, &later);
             if (!admitted)
                 report_denial(n, &r);
-            code = zap_answer(n->zap, &r, admitted, user);
+            code = zap_answer(n->zap, &r, !admitted ? "400" : later ? "300" : "200", user);
         }
         if (code < 0 && errno == ETERM)
             break;

@@ -7,22 +7,26 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "netio/porter.h"
 #include "netio/socket.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <zmq.h>
 
 #define ROUTE_MADE 5
-#define RECEIVE_DEPTH 16 /* messages of one client that wait; each may be max_message long */
+#define RECEIVE_DEPTH 2 /* messages of one client that wait; each may be max_message long */
+#define REPLY_DEPTH 64  /* answers to a client that does not read */
 #define REPLY_MS 10000
 
 struct gate {
     struct netio *netio;
     struct log *log;
     void *router;
+    struct porter *porter;
     void *hub; /* PAIR: the front's end of the port */
     char hub_name[40];
 };
@@ -124,12 +128,22 @@ static enum err pair_receive(void *pair, struct gate_client *client, zmq_msg_t *
 /* --- the front ---------------------------------------------------------------------------------
  */
 
+/* Half of the descriptors are for others: the links, the store, connections that have just been cut. */
+static size_t most_connections(const struct gate_options *o)
+{
+    struct rlimit files;
+    size_t most = o->max_connections != 0 ? o->max_connections : GATE_CONNECTIONS;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur / 2 < most)
+        most = (size_t)(files.rlim_cur / 2);
+    return most > 0 ? most : 1;
+}
+
 static enum err open_router(struct gate *g, const struct gate_options *o)
 {
     struct socket_options so = {
         .type = ZMQ_ROUTER,
         .receive_depth = RECEIVE_DEPTH,
-        .send_depth = GATE_BACKLOG,
+        .send_depth = REPLY_DEPTH,
         .max_message = o->max_message,
         .own_public = o->curve_public,
         .own_secret = o->curve_secret,
@@ -141,6 +155,7 @@ static enum err open_router(struct gate *g, const struct gate_options *o)
     TRY(e);
     TRY(socket_option(g->router, ZMQ_ROUTER_HANDOVER, 0, o->log));
     TRY(socket_option(g->router, ZMQ_ROUTER_MANDATORY, 0, o->log));
+    TRY(porter_new(&g->porter, netio_zmq(o->netio), g->router, most_connections(o), o->log));
     return socket_bind(g->router, o->listen, o->log);
 }
 
@@ -179,6 +194,7 @@ void gate_free(struct gate **gate)
 {
     if (*gate == NULL)
         return;
+    porter_free(&(*gate)->porter, (*gate)->router);
     if ((*gate)->router != NULL)
         zmq_close((*gate)->router);
     if ((*gate)->hub != NULL)
@@ -234,15 +250,17 @@ enum err gate_receive(struct gate *g, struct gate_client *from, struct bytes *me
                       int64_t deadline)
 {
     const struct socket_wait w[] = {{.socket = g->router, .readable = true},
-                                    {.socket = g->hub, .readable = true}};
+                                    {.socket = g->hub, .readable = true},
+                                    {.socket = porter_socket(g->porter), .readable = true}};
     for (;;) {
         enum err e;
+        porter_look(g->porter);
         TRY(forward_replies(g));
         e = take_message(g, from, message);
         if (e != ERR_AGAIN)
             return e;
         /* checked here too, since dropped messages could keep the sockets ready for ever */
-        e = clock_left_ms(deadline) > 0 ? socket_wait(w, 2, deadline) : ERR_TIMEOUT;
+        e = clock_left_ms(deadline) > 0 ? socket_wait(w, 3, deadline) : ERR_TIMEOUT;
         if (e == ERR_TIMEOUT) {
             TRY(forward_replies(g));
             return ERR_TIMEOUT;

@@ -5,7 +5,8 @@
  * domain "gate" (netio_allow) get through; every message carries the `user` number of its key, so
  * that a sender cannot claim to be another. A message is one frame; requests and replies are
  * matched by the programs above; an empty message, one in parts or one longer than max_message is
- * dropped. A second thread, the worker, has the gate's port: the front passes
+ * dropped. Of one connection two messages
+ * wait at most, of its answers 64; connections are bounded too (netio/porter.h). A second thread, the worker, has the gate's port: the front passes
  * messages to it, and its replies go out through the front.
  */
 #ifndef TREFOIL_NETIO_GATE_H
@@ -17,7 +18,8 @@
 #include <stdbool.h>
 
 #define GATE_ROUTE_SIZE 32
-#define GATE_BACKLOG 1000 /* messages between front and worker, each way */
+#define GATE_BACKLOG 16       /* messages between front and worker, each way */
+#define GATE_CONNECTIONS 1000 /* at a time, where the process may have as many */
 
 /* Who sent a message: enough to answer. A plain value. */
 struct gate_client {
@@ -34,6 +36,7 @@ struct gate_options {
     const char *listen; /* "tcp://0.0.0.0:7100" */
     const uint8_t *curve_public, *curve_secret;
     size_t max_message;
+    size_t max_connections; /* 0: GATE_CONNECTIONS; see netio/porter.h */
     struct log *log;
 };
 

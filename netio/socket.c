@@ -72,6 +72,7 @@ static enum err set_common(void *socket, const struct socket_options *o, struct 
     TRY(socket_option(socket, ZMQ_TCP_KEEPALIVE_IDLE, 30, log));
     TRY(socket_option(socket, ZMQ_TCP_KEEPALIVE_INTVL, 10, log));
     TRY(socket_option(socket, ZMQ_TCP_KEEPALIVE_CNT, 3, log));
+    TRY(socket_option(socket, ZMQ_HANDSHAKE_IVL, SOCKET_HANDSHAKE_MS, log));
     TRY(socket_option(socket, ZMQ_RECONNECT_IVL, 50, log));
     TRY(socket_option(socket, ZMQ_RECONNECT_IVL_MAX, 1000, log));
     if (zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &max_message, sizeof max_message) != 0) {

@@ -15,6 +15,8 @@
 
 /* How long a last message, such as an ABORT, may take to leave after a socket is closed. */
 #define SOCKET_LINGER_MS 200
+/* Whoever has not proved a key by then is cut. */
+#define SOCKET_HANDSHAKE_MS 10000
 
 struct socket_options {
     int type;       /* ZMQ_PUSH, ... */

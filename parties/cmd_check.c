@@ -1,15 +1,21 @@
+#include "base/date.h"
+#include "base/file.h"
 #include "parties/bounds.h"
 #include "parties/command.h"
 #include "parties/engine.h"
 #include "parties/receipt.h"
 #include "parties/roster.h"
+#include "parties/statement.h"
 #include "parties/words.h"
 
 #include <string.h>
 
+#define STATEMENT_MAX ((size_t)4 << 20)
+
 static const char help[] =
     "usage: trefoil check STUDY [--key FILE] [--fingerprint]\n"
     "       trefoil check STUDY --receipt FILE\n"
+    "       trefoil check STUDY --statement FILE\n"
     "\n"
     "Reads a study file and says in words what it means: who takes part and sees what, what is\n"
     "guaranteed and what is not, what it costs. Everybody should run it before sending anything, "
@@ -20,6 +26,7 @@ static const char help[] =
     "  --fingerprint   print the fingerprint of the terms, nothing else\n"
     "  --receipt FILE  verify what the three servers signed for an owner (trefoil share), nothing "
     "else\n"
+    "  --statement FILE   verify what a server signed when it purged the study, nothing else\n"
     "\n"
     "example:\n"
     "  trefoil check study.yaml --key hospital-a.key\n";
@@ -39,7 +46,7 @@ static enum err check_arithmetic(const struct study *study, double *rho, struct 
 }
 
 struct wish {
-    const char *file, *key, *receipt;
+    const char *file, *key, *receipt, *statement;
     bool fingerprint;
 };
 
@@ -96,6 +103,29 @@ static enum err check_receipt(const struct study *study, const char *path, struc
     return ERR_OK;
 }
 
+static enum err check_statement(const struct study *study, const char *path, struct log *log)
+{
+    struct statement s = {0};
+    struct bytes text = {0};
+    char date[DATE_SIZE];
+    enum err e = file_read(path, STATEMENT_MAX, &text, log);
+    if (e == ERR_OK)
+        e = statement_read(&s, study, path, text.data, text.size, log);
+    if (e == ERR_OK) {
+        date_text(s.time, date);
+        printf(
+            "Server %u (%s) states, signed with its key, that on %s it deleted for good from its\n"
+            "store what %zu %s had uploaded for study %s. Backups are not covered.\n",
+            s.server, study->server[s.server].name, date, s.uploads,
+            s.uploads == 1 ? "owner" : "owners", study->name);
+        for (size_t i = 0; i < s.uploads; i++)
+            printf("  %s\n", study->owner[s.upload[i].owner].name);
+    }
+    statement_clear(&s);
+    bytes_clear(&text);
+    return e;
+}
+
 static enum err check(const struct wish *w, struct log *log)
 {
     struct study *study = NULL;
@@ -103,6 +133,8 @@ static enum err check(const struct wish *w, struct log *log)
     enum err e = study_load(&study, w->file, log);
     if (e == ERR_OK && w->receipt != NULL)
         e = check_receipt(study, w->receipt, log);
+    else if (e == ERR_OK && w->statement != NULL)
+        e = check_statement(study, w->statement, log);
     else if (e == ERR_OK && w->fingerprint) {
         char text[STUDY_FINGERPRINT_SIZE];
         e = check_arithmetic(study, &rho, log);
@@ -122,11 +154,13 @@ static int run(int argc, char **argv, struct log *log)
     const struct command_option options[] = {
         {.name = "key", .value = &w.key},
         {.name = "receipt", .value = &w.receipt},
+        {.name = "statement", .value = &w.statement},
         {.name = "fingerprint", .flag = &w.fingerprint},
     };
-    enum err e = command_options(argc, argv, options, 3, &w.file, 1, 1, &given, log);
-    if (e == ERR_OK && w.receipt != NULL && (w.fingerprint || w.key != NULL)) {
-        log_error(log, "--receipt stands alone; leave --key and --fingerprint out");
+    enum err e = command_options(argc, argv, options, 4, &w.file, 1, 1, &given, log);
+    if (e == ERR_OK && (w.receipt != NULL || w.statement != NULL) &&
+        (w.fingerprint || w.key != NULL || (w.receipt != NULL && w.statement != NULL))) {
+        log_error(log, "--receipt and --statement stand alone; leave the other options out");
         e = ERR_USAGE;
     }
     if (e == ERR_OK)

@@ -4,7 +4,10 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+
+#define FILES 4096
 
 static const char help[] =
     "usage: trefoil serve STUDY --key FILE --folder DIR [--listen ADDRESS[:PORT]] [--status "
@@ -22,6 +25,10 @@ static const char help[] =
     "                     one on instead of the endpoint's, where a router passes those on\n"
     "  --status PORT      show status pages on 127.0.0.1: /, /metrics (Prometheus) and /healthz;\n"
     "                     ADDRESS:PORT for another address: they have no password\n"
+    "  --purge            instead of serving, end the study here: delete all uploads and noise, "
+    "and\n"
+    "                     write a signed statement of it for the owners to DIR/purge.txt; refused\n"
+    "                     before the study's retain_days are over. The ledger stays\n"
     "\n"
     "example:\n"
     "  trefoil serve study.yaml --key north.key --folder /var/lib/trefoil/north\n";
@@ -44,8 +51,19 @@ static enum err stop_on_signals(void)
     return ERR_OK;
 }
 
+/* Connections are descriptors: as many as the operator's hard limit allows, up to a bound. */
+static void raise_file_limit(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= FILES)
+        return;
+    files.rlim_cur = files.rlim_max < FILES ? files.rlim_max : FILES;
+    (void)setrlimit(RLIMIT_NOFILE, &files);
+}
+
 struct arguments {
     const char *study, *key, *folder, *listen, *status;
+    bool purge;
     char host[STUDY_HOST_SIZE];
     uint16_t port;
 };
@@ -75,6 +93,7 @@ static enum err serve(const struct arguments *a, struct log *log)
     struct identity *me = NULL;
     enum err e = secret_harden_process();
     umask(077); /* whatever is made in the folder is the operator's alone */
+    raise_file_limit();
     if (e == ERR_OK)
         e = study_load(&study, a->study, log);
     if (e == ERR_OK)
@@ -90,8 +109,8 @@ static enum err serve(const struct arguments *a, struct log *log)
                                                .status = a->status,
                                                .stop = &stop_requested,
                                                .log = log};
-        e = server_run(&options);
-        if (e == ERR_OK)
+        e = a->purge ? server_purge(&options) : server_run(&options);
+        if (e == ERR_OK && !a->purge)
             log_info(log, "server stopped");
     }
     identity_free(&me);
@@ -104,12 +123,11 @@ static int run(int argc, char **argv, struct log *log)
     struct arguments a = {0};
     size_t given;
     const struct command_option options[] = {
-        {.name = "key", .value = &a.key},
-        {.name = "folder", .value = &a.folder},
-        {.name = "listen", .value = &a.listen},
-        {.name = "status", .value = &a.status},
+        {.name = "key", .value = &a.key},       {.name = "folder", .value = &a.folder},
+        {.name = "listen", .value = &a.listen}, {.name = "status", .value = &a.status},
+        {.name = "purge", .flag = &a.purge},
     };
-    enum err e = command_options(argc, argv, options, 4, &a.study, 1, 1, &given, log);
+    enum err e = command_options(argc, argv, options, 5, &a.study, 1, 1, &given, log);
     if (e == ERR_OK && (a.key == NULL || a.folder == NULL)) {
         log_error(log, "serve needs --key FILE and --folder DIR");
         e = ERR_USAGE;

@@ -2,7 +2,9 @@
 
 #include "base/clock.h"
 #include "base/date.h"
+#include "base/file.h"
 #include "base/memory.h"
+#include "base/rate.h"
 #include "netio/gate.h"
 #include "parties/bounds.h"
 #include "parties/engine.h"
@@ -23,6 +25,10 @@
 /* Messages that are taken in one transaction, at most. */
 #define BATCH_MESSAGES 256
 #define BATCH_BYTES ((size_t)16 << 20)
+
+/* Of one key; a long upload in parts stays below. */
+#define MESSAGES_AT_ONCE 2000
+#define MESSAGES_PER_SECOND 100
 
 struct waiting { /* an owner whose answer waits for server 1's vector */
     uint8_t id[UPLOAD_ID_SIZE];
@@ -47,6 +53,7 @@ struct server {
     bool thread_started;
     enum err worker_result;
     struct waiting *waiting; /* one for each owner */
+    struct rate *rate;       /* of messages: of each owner, then of each analyst */
     struct outbox outbox;
     struct intake intake;
     enum err store_failure; /* of the batch in hand */
@@ -346,6 +353,14 @@ static enum err tell_debit(struct server *s, const struct gate_client *from, con
     return e;
 }
 
+/* Whether an owner or analyst sends faster than any program of ours. */
+static bool too_fast(struct server *s, enum role role, uint32_t who)
+{
+    size_t i = role == ROLE_OWNER ? who : s->o.study->owners + who;
+    return role != ROLE_SERVER &&
+           !rate_take(&s->rate[i], MESSAGES_PER_SECOND, MESSAGES_AT_ONCE, clock_now_ms());
+}
+
 static enum err take(struct server *s, const struct gate_client *from, const struct bytes *message)
 {
     enum role role = (enum role)(from->user >> 24);
@@ -353,7 +368,10 @@ static enum err take(struct server *s, const struct gate_client *from, const str
     uint8_t kind = message->size > 0 ? message->data[0] : 0;
     bool to_worker = kind == MESSAGE_REQUEST || kind == MESSAGE_DIGEST;
     bool refused;
-    enum err e = check_dates(s, from, role, who, kind, &refused);
+    enum err e;
+    if (too_fast(s, role, who))
+        return tell(s, from, kind, ERR_AGAIN, "too many messages from this key", NULL, 0);
+    e = check_dates(s, from, role, who, kind, &refused);
     if (e != ERR_OK || refused)
         return e;
     if (kind == MESSAGE_STATUS)
@@ -419,11 +437,13 @@ static enum err start(struct server *s)
     s->intake = (struct intake){
         .study = s->o.study, .me = s->o.me, .outbox = &s->outbox, .log = s->o.log};
     s->waiting = memory_array(s->o.study->owners, sizeof *s->waiting);
-    if (s->waiting == NULL)
+    s->rate = memory_array(s->o.study->owners + s->o.study->analysts, sizeof *s->rate);
+    if (s->waiting == NULL || s->rate == NULL)
         return ERR_NOMEM;
     TRY(bounds_new(&s->bounds, s->o.study, s->o.log));
     TRY(engine_limits(s->o.study, &limits, s->o.log)); /* a study that cannot run takes no data */
     TRY(store_open(&s->store, s->o.folder, s->o.study, s->o.me, s->index, s->o.log));
+    TRY(store_check_purged(s->store));
     show_uploads(s);
     s->intake.store = s->store;
     TRY(audit_open(&s->audit, s->o.folder, s->o.study, s->o.me, s->index, s->o.log));
@@ -475,6 +495,7 @@ static void end(struct server *s)
     bounds_free(&s->bounds);
     outbox_clear(&s->outbox);
     memory_free(&s->waiting);
+    memory_free(&s->rate);
 }
 
 /*
@@ -565,5 +586,30 @@ enum err server_run(const struct server_options *options)
             e = s->worker_result;
     }
     memory_free(&s);
+    return e;
+}
+
+enum err server_purge(const struct server_options *options)
+{
+    struct server s = {.o = *options};
+    struct bytes statement = {0};
+    char path[4096];
+    size_t index = 0;
+    enum err e = roster_find(options->study, &options->me->public, ROLE_SERVER, &index,
+                             options->log);
+    if (e == ERR_OK)
+        e = store_open(&s.store, options->folder, options->study, options->me, (unsigned)index,
+                       options->log);
+    if (e == ERR_OK)
+        e = store_purge(s.store, options->me, &statement);
+    if (e == ERR_OK &&
+        snprintf(path, sizeof path, "%s/purge.txt", options->folder) >= (int)sizeof path)
+        e = ERR_RANGE;
+    if (e == ERR_OK)
+        e = file_write(path, 0644, statement.data, statement.size, options->log);
+    if (e == ERR_OK)
+        log_info(options->log, "purged; the signed statement for the owners is %s", path);
+    store_close(&s.store);
+    bytes_clear(&statement);
     return e;
 }

@@ -4,9 +4,13 @@
 #include "base/memory.h"
 #include "base/secret.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #define NONCE crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
 #define TAG crypto_aead_xchacha20poly1305_ietf_ABYTES
@@ -172,6 +176,11 @@ enum err store_unseal(struct store *s, const void *binding, size_t binding_size,
                : ERR_AUTH;
 }
 
+size_t store_version(void)
+{
+    return VERSION;
+}
+
 /* --- opening ------------------------------------------------------------------------------------- */
 
 static enum err read_version(struct store *s, size_t *version)
@@ -212,24 +221,36 @@ static enum err migrate(struct store *s)
     return store_end(s, e);
 }
 
+/* One process a folder, since two would both debit. SQLite's own lock would keep a backup out as well. */
+static enum err lock_folder(struct store *s, const char *folder)
+{
+    char path[4096];
+    if (snprintf(path, sizeof path, "%s/lock", folder) >= (int)sizeof path)
+        return ERR_RANGE;
+    s->lock_file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (s->lock_file >= 0 && flock(s->lock_file, LOCK_EX | LOCK_NB) == 0)
+        return ERR_OK;
+    log_error(s->log, "cannot lock %s: %s; does another trefoil serve use this folder?", path,
+              strerror(errno));
+    return ERR_SYSTEM;
+}
+
 static enum err open_database(struct store *s, const char *folder, const struct identity *me)
 {
     char path[4096];
     if (snprintf(path, sizeof path, "%s/store.sqlite", folder) >= (int)sizeof path)
         return ERR_RANGE;
     TRY(file_folder(folder, s->log));
+    TRY(lock_folder(s, folder));
     if (sqlite3_open_v2(path, &s->db,
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
                         NULL) != SQLITE_OK)
         return store_failed(s, "open");
     sqlite3_busy_timeout(s->db, 1000);
-    /* one process a folder, since two would both debit; the lock is taken by the first write */
-    TRY(store_execute(s, "PRAGMA locking_mode = EXCLUSIVE"));
     TRY(store_execute(s, "PRAGMA journal_mode = WAL"));
     TRY(store_execute(s, "PRAGMA synchronous = FULL"));
     /* what was withdrawn or replaced is overwritten */
     TRY(store_execute(s, "PRAGMA secure_delete = ON"));
-    TRY(store_execute(s, "BEGIN IMMEDIATE; COMMIT"));
     TRY(migrate(s));
     TRY(store_belongs(s, me));
     return store_check_ledger(s);
@@ -256,6 +277,7 @@ enum err store_open(struct store **store, const char *folder, const struct study
     *store = s;
     if (s == NULL)
         return ERR_NOMEM;
+    s->lock_file = -1;
     s->study = study;
     s->index = index;
     s->log = log;
@@ -281,6 +303,8 @@ void store_close(struct store **store)
     if (s == NULL)
         return;
     sqlite3_close(s->db);
+    if (s->lock_file >= 0)
+        close(s->lock_file);
     pthread_mutex_destroy(&s->lock);
     secret_free(&s->key);
     memory_free(store);

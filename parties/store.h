@@ -19,6 +19,9 @@
 
 struct store;
 
+/* The version of stores that this program writes. */
+size_t store_version(void);
+
 enum err store_open(struct store **store, const char *folder, const struct study *study,
                     const struct identity *me, unsigned index, struct log *log) MUST_CHECK;
 void store_close(struct store **store);
@@ -76,6 +79,15 @@ enum err store_begun(struct store *store, bool *begun) MUST_CHECK;
 
 /* The complete uploads, ordered by id; the caller clears each and frees the array. */
 enum err store_uploads(struct store *store, struct upload **uploads, size_t *count) MUST_CHECK;
+/*
+ * Deletes all uploads and noise for good, and appends the signed statement of it (parties/statement.h). ERR_REFUSED,
+ * logged, before the study's retain_days are over. Again is fine: the same statement.
+ */
+enum err store_purge(struct store *store, const struct identity *me,
+                     struct bytes *statement) MUST_CHECK;
+/* ERR_REFUSED, logged, if that has been done. */
+enum err store_check_purged(struct store *store) MUST_CHECK;
+
 /* How many uploads are here whole, and how many in part. */
 enum err store_count(struct store *store, uint64_t *whole, uint64_t *part) MUST_CHECK;
 /* has[owner] for each owner of the study: a complete upload is here. */

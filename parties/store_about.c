@@ -8,8 +8,7 @@ static const char terms_key[] = "study (its terms)";
 static const char parts_key[] = "parts of the terms";
 static const char roster_key_name[] = "roster";
 
-/* The value of a key, appended to `value`; nothing where there is none. */
-static enum err get(struct store *s, const char *key, struct bytes *value)
+enum err store_note(struct store *s, const char *key, struct bytes *value)
 {
     sqlite3_stmt *row;
     enum err e = ERR_OK;
@@ -26,7 +25,7 @@ static enum err get(struct store *s, const char *key, struct bytes *value)
     return e;
 }
 
-static enum err set(struct store *s, const char *key, const void *value, size_t n)
+enum err store_set_note(struct store *s, const char *key, const void *value, size_t n)
 {
     sqlite3_stmt *statement;
     TRY(store_prepare(s, "INSERT OR REPLACE INTO about VALUES(?, ?)", &statement));
@@ -53,9 +52,9 @@ static enum err has_data(struct store *s, bool *has)
 static enum err belongs(struct store *s, const char *key, const void *value, size_t n)
 {
     struct bytes known = {0};
-    enum err e = get(s, key, &known);
+    enum err e = store_note(s, key, &known);
     if (e == ERR_OK && known.size == 0)
-        e = set(s, key, value, n);
+        e = store_set_note(s, key, value, n);
     else if (e == ERR_OK && (known.size != n || memcmp(known.data, value, n) != 0)) {
         log_error(s->log,
                   "the server's folder holds another %s; use a folder of its own for each study "
@@ -73,7 +72,7 @@ static enum err set_terms(struct store *s)
 {
     const struct session_terms *t = &s->study->terms;
     struct bytes parts = {0};
-    enum err e = set(s, terms_key, t->digest, sizeof t->digest);
+    enum err e = store_set_note(s, terms_key, t->digest, sizeof t->digest);
     for (size_t i = 0; i < t->parts; i++) {
         bytes_put_string(&parts, t->part[i].name);
         bytes_put(&parts, t->part[i].digest, 32);
@@ -81,7 +80,7 @@ static enum err set_terms(struct store *s)
     if (e == ERR_OK)
         e = bytes_ok(&parts);
     if (e == ERR_OK)
-        e = set(s, parts_key, parts.data, parts.size);
+        e = store_set_note(s, parts_key, parts.data, parts.size);
     bytes_clear(&parts);
     return e;
 }
@@ -92,7 +91,7 @@ static enum err differing_part(struct store *s, const char **words)
     const struct session_terms *t = &s->study->terms;
     struct bytes parts = {0};
     struct reader in;
-    enum err e = get(s, parts_key, &parts);
+    enum err e = store_note(s, parts_key, &parts);
     *words = "";
     in = reader_of(parts.data, parts.size);
     for (size_t i = 0; e == ERR_OK && in.left > 0 && i < t->parts && **words == '\0'; i++) {
@@ -114,7 +113,7 @@ static enum err take_terms(struct store *s)
     struct bytes known = {0};
     const char *words = "";
     bool frozen = false, same;
-    enum err e = get(s, terms_key, &known);
+    enum err e = store_note(s, terms_key, &known);
     same = known.size == 32 && memcmp(known.data, s->study->terms.digest, 32) == 0;
     if (e == ERR_OK)
         e = has_data(s, &frozen);
@@ -142,7 +141,7 @@ static enum err set_roster(struct store *s)
     if (e == ERR_OK)
         e = bytes_ok(&b);
     if (e == ERR_OK)
-        e = set(s, roster_key_name, b.data, b.size);
+        e = store_set_note(s, roster_key_name, b.data, b.size);
     bytes_clear(&b);
     return e;
 }
@@ -177,7 +176,7 @@ static enum err follows(struct store *s, uint32_t before, bool same)
 static enum err take_roster(struct store *s)
 {
     struct bytes known = {0};
-    enum err e = get(s, roster_key_name, &known);
+    enum err e = store_note(s, roster_key_name, &known);
     if (e == ERR_OK && known.size != 0) {
         struct reader in = reader_of(known.data, known.size);
         uint32_t before = reader_u32(&in);

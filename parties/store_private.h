@@ -14,6 +14,7 @@
 struct store {
     sqlite3 *db;
     pthread_mutex_t lock;
+    int lock_file;             /* held as long as the store is open */
     const struct study *study; /* borrowed */
     unsigned index;
     bool in_use;  /* a session counts the uploads */
@@ -28,6 +29,10 @@ struct store {
  * is not signed (store_about.c).
  */
 enum err store_belongs(struct store *s, const struct identity *me) MUST_CHECK;
+
+/* What the folder notes of itself under a key: appended to `value`, nothing where there is none; and noted. */
+enum err store_note(struct store *s, const char *key, struct bytes *value) MUST_CHECK;
+enum err store_set_note(struct store *s, const char *key, const void *value, size_t n) MUST_CHECK;
 
 /* Logs what SQLite says of its last failure, and is ERR_SYSTEM. */
 enum err store_failed(struct store *s, const char *what) MUST_CHECK;

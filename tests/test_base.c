@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/rate.h"
 #include "base/secret.h"
 
 #include <stdlib.h>
@@ -196,6 +197,21 @@ static void days_have_one_form(void **state)
     assert_true(date_today() >= 20777);
 }
 
+static void a_rate_is_kept_in_the_long_run(void **state)
+{
+    struct rate r = {0};
+    unsigned taken = 0;
+    (void)state;
+    /* asked every millisecond for 100 s: a burst of 10, then 2 a second */
+    for (int64_t ms = 1; ms <= 100000; ms++)
+        taken += rate_take(&r, 2, 10, ms);
+    assert_in_range(taken, 208, 211);
+    /* rest fills it again, and not beyond */
+    for (unsigned i = 0; i < 10; i++)
+        assert_true(rate_take(&r, 2, 10, 1000000));
+    assert_false(rate_take(&r, 2, 10, 1000000));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -208,6 +224,7 @@ int main(void)
         cmocka_unit_test(files_are_whole_or_untouched),
         cmocka_unit_test(deadlines_do_not_go_negative),
         cmocka_unit_test(dates_have_one_form),
+        cmocka_unit_test(a_rate_is_kept_in_the_long_run),
         cmocka_unit_test(days_have_one_form),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include "netio/gate.h"
 #include "tests/test_netio.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zmq.h>
@@ -25,7 +26,7 @@ static int64_t in_ms(int64_t ms)
     return clock_now_ms() + ms;
 }
 
-static void build(struct house *h)
+static void build_for(struct house *h, size_t connections)
 {
     memset(h, 0, sizeof *h);
     h->log = (struct log){.buffer = h->sink, .buffer_size = sizeof h->sink, .level = LOG_DEBUG};
@@ -44,8 +45,14 @@ static void build(struct house *h)
                                                                .curve_public = h->server.public,
                                                                .curve_secret = h->server.secret,
                                                                .max_message = MAX_MESSAGE,
+                                                               .max_connections = connections,
                                                                .log = &h->log}),
                      ERR_OK);
+}
+
+static void build(struct house *h)
+{
+    build_for(h, 0);
 }
 
 static void pull_down(struct house *h)
@@ -510,6 +517,108 @@ static void other_protocols_get_nothing(void **state)
     pull_down(&h);
 }
 
+/* A bare connection from an address of the loopback, which says what a half-open client would. */
+static int stranger_from(struct house *h, const char *address, size_t words)
+{
+    static const uint8_t greeting[64] = {0xff, 0, 0, 0,   0,   0,   0,   0,  1,
+                                         0x7f, 3, 1, 'C', 'U', 'R', 'V', 'E'};
+    struct sockaddr_in a = {.sin_family = AF_INET};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(inet_pton(AF_INET, address, &a.sin_addr), 1);
+    assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof a), 0);
+    assert_int_equal(inet_pton(AF_INET, "127.0.0.1", &a.sin_addr), 1);
+    a.sin_port = htons((uint16_t)atoi(strrchr(h->endpoint[0], ':') + 1));
+    assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
+    assert_int_equal(send(fd, greeting, words, MSG_NOSIGNAL), words);
+    return fd;
+}
+
+static bool is_cut(int fd)
+{
+    uint8_t b[256];
+    ssize_t n;
+    while ((n = recv(fd, b, sizeof b, MSG_DONTWAIT)) > 0)
+        ;
+    return n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
+}
+
+static void ask_and_answer(struct house *h, struct dial *d, uint32_t user)
+{
+    struct gate_client from;
+    struct bytes b = {0};
+    assert_int_equal(dial_send(d, "who?", 4, in_ms(5000)), ERR_OK);
+    assert_int_equal(gate_receive(h->gate, &from, &b, in_ms(5000)), ERR_OK);
+    assert_int_equal(from.user, user);
+    assert_int_equal(gate_reply(h->gate, &from, "you", 3), ERR_OK);
+    assert_int_equal(dial_receive(d, &b, in_ms(5000)), ERR_OK);
+    bytes_clear(&b);
+}
+
+#define CROWD 60
+
+/* Many connections of one address, silent or half-open: they cut each other, and nobody else notices. */
+static void a_crowd_is_in_its_own_way(void **state)
+{
+    struct house h;
+    struct gate_client from;
+    struct bytes b = {0};
+    struct dial *early, *late;
+    int crowd[CROWD];
+    size_t cut = 0;
+    (void)state;
+    build_for(&h, 8);
+    early = knock(&h, &h.client[0], h.server.public);
+    ask_and_answer(&h, early, 100);
+    for (size_t i = 0; i < CROWD; i++) {
+        crowd[i] = stranger_from(&h, "127.0.0.9", i % 2 == 0 ? 0 : i % 64);
+        assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(20)), ERR_TIMEOUT);
+    }
+    ask_and_answer(&h, early, 100);
+    late = knock(&h, &h.client[1], h.server.public);
+    ask_and_answer(&h, late, 101);
+    for (int64_t end = in_ms(5000); cut < CROWD - 8 && clock_now_ms() < end;) {
+        cut = 0;
+        for (size_t i = 0; i < CROWD; i++)
+            cut += is_cut(crowd[i]);
+    }
+    assert_true(cut >= CROWD - 8);
+    assert_non_null(strstr(h.sink, "more than 8 connections"));
+    for (size_t i = 0; i < CROWD; i++)
+        close(crowd[i]);
+    dial_free(&early);
+    dial_free(&late);
+    bytes_clear(&b);
+    pull_down(&h);
+}
+
+/* One key that dials without end is let in later, another one at once. */
+static void a_key_that_dials_without_end_waits(void **state)
+{
+    struct house h;
+    struct dial *d;
+    unsigned served = 0;
+    (void)state;
+    build(&h);
+    for (; served < 400; served++) {
+        struct gate_client from;
+        struct bytes b = {0};
+        enum err e;
+        d = knock(&h, &h.client[0], h.server.public);
+        e = dial_send(d, "again", 5, in_ms(1000));
+        if (e == ERR_OK)
+            e = gate_receive(h.gate, &from, &b, in_ms(3000));
+        dial_free(&d);
+        bytes_clear(&b);
+        if (e != ERR_OK)
+            break;
+    }
+    assert_in_range(served, 100, 300);
+    d = knock(&h, &h.client[1], h.server.public);
+    ask_and_answer(&h, d, 101);
+    dial_free(&d);
+    pull_down(&h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -524,6 +633,8 @@ int main(void)
         cmocka_unit_test(garbage_is_dropped),
         cmocka_unit_test(what_is_too_long_does_not_arrive),
         cmocka_unit_test(other_protocols_get_nothing),
+        cmocka_unit_test(a_crowd_is_in_its_own_way),
+        cmocka_unit_test(a_key_that_dials_without_end_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

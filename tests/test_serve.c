@@ -10,6 +10,7 @@
 
 #include <arpa/inet.h>
 #include <poll.h>
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,11 +102,17 @@ static int share(struct house *h, unsigned owner)
     return share_with(h, owner, h->s.path);
 }
 
+static int run_into(struct house *h, const char *out)
+{
+    const char *const a[] = {"run",   h->s.path,        "--key", in(h, "a.key"),
+                             "--out", in(h, "%s", out), NULL};
+    unlink(in(h, "run.log"));
+    return support_run(in(h, "run.log"), 60, a);
+}
+
 static int run_study(struct house *h)
 {
-    const char *const a[] = {"run",   h->s.path,    "--key", in(h, "a.key"),
-                             "--out", in(h, "out"), NULL};
-    return support_run(in(h, "run.log"), 60, a);
+    return run_into(h, "out");
 }
 
 /* A copy of the study file with one text replaced. */
@@ -333,7 +340,6 @@ static void a_server_may_listen_elsewhere(void **state)
     start(&h, 2);
     /* nobody is at the endpoint; who knows the other address gets in */
     assert_int_equal(connect_to("127.0.0.1", h.s.port), -1);
-    assert_int_equal(share(&h, 0), 4);
     snprintf(from, sizeof from, "tcp://127.0.0.1:%u\n", h.s.port);
     snprintf(to, sizeof to, "tcp://127.0.0.1:%u\n", elsewhere);
     assert_int_equal(share_with(&h, 0, altered(&h, from, to)), 0);
@@ -357,6 +363,195 @@ static void late_uploads_are_refused(void **state)
     house_free(&h);
 }
 
+/* --- backup, restore, purge ---------------------------------------------------------------------- */
+
+static int two(struct house *h, const char *command, const char *from, const char *to)
+{
+    const char *const a[] = {command, from, to, NULL};
+    unlink(in(h, "two.log"));
+    return support_run(in(h, "two.log"), 30, a);
+}
+
+static void flip_byte(const char *path, long at)
+{
+    FILE *f = fopen(path, "r+b");
+    int c;
+    assert_non_null(f);
+    assert_int_equal(fseek(f, at, SEEK_SET), 0);
+    c = fgetc(f);
+    assert_int_equal(fseek(f, at, SEEK_SET), 0);
+    assert_int_equal(fputc(c ^ 0x40, f), c ^ 0x40);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void a_backup_of_a_running_server_comes_back(void **state)
+{
+    const struct support_options o = {.owners = OWNERS, .round_s = 5};
+    struct house h;
+    (void)state;
+    house_new(&h, &o);
+    start_all(&h);
+    assert_int_equal(share(&h, 0), 0);
+    assert_int_equal(share(&h, 1), 0);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(two(&h, "backup", in(&h, "server%u", i), in(&h, "backup%u", i)), 0);
+    assert_true(support_contains(in(&h, "two.log"), "holds 2 uploads and 0 debits"));
+    /* nothing is replaced, and no part of a file is left */
+    assert_int_equal(two(&h, "backup", in(&h, "server0"), in(&h, "backup0")), 1);
+    assert_true(support_contains(in(&h, "two.log"), "there already"));
+    assert_int_equal(access(in(&h, "backup0.partial"), F_OK), -1);
+    assert_int_equal(two(&h, "backup", in(&h, "nowhere"), in(&h, "backup9")), 1);
+    assert_int_equal(access(in(&h, "backup9"), F_OK), -1);
+    /* the server goes on meanwhile; what came later is not in it */
+    assert_int_equal(share(&h, 2), 0);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        assert_int_equal(support_stop(&h.server[i]), 0);
+        assert_int_equal(two(&h, "restore", in(&h, "backup%u", i), in(&h, "server%u", i)), 1);
+        assert_int_equal(two(&h, "restore", in(&h, "backup%u", i), in(&h, "restored%u", i)), 0);
+        assert_int_equal(rename(in(&h, "server%u", i), in(&h, "before%u", i)), 0);
+        assert_int_equal(rename(in(&h, "restored%u", i), in(&h, "server%u", i)), 0);
+        start(&h, i);
+        assert_true(metric(&h, i, "trefoil_uploads{state=\"complete\"}") == 2);
+    }
+    assert_int_equal(share(&h, 2), 0);
+    assert_int_equal(run_study(&h), 0);
+    /* a damaged one is refused, and so is another file */
+    assert_int_equal(two(&h, "backup", in(&h, "server0"), in(&h, "later")), 0);
+    assert_true(support_contains(in(&h, "two.log"), "holds 3 uploads and 4 debits"));
+    flip_byte(in(&h, "later"), 20);
+    assert_int_not_equal(two(&h, "restore", in(&h, "later"), in(&h, "again")), 0);
+    assert_int_not_equal(two(&h, "restore", in(&h, "run.log"), in(&h, "again")), 0);
+    assert_int_equal(access(in(&h, "again/store.sqlite"), F_OK), -1);
+    house_free(&h);
+}
+
+/* A server whose neighbours have gone on since its backup takes no part before it has been brought up to date. */
+static void a_server_that_is_behind_is_refused(void **state)
+{
+    const struct support_options o = {.owners = 1, .round_s = 5};
+    struct house h;
+    (void)state;
+    house_new(&h, &o);
+    start_all(&h);
+    assert_int_equal(share(&h, 0), 0);
+    assert_int_equal(two(&h, "backup", in(&h, "server1"), in(&h, "backup1")), 0);
+    assert_int_equal(run_study(&h), 0);
+    assert_int_equal(support_stop(&h.server[1]), 0);
+    assert_int_equal(rename(in(&h, "server1"), in(&h, "lost1")), 0);
+    assert_int_equal(two(&h, "restore", in(&h, "backup1"), in(&h, "server1")), 0);
+    start(&h, 1);
+    assert_int_not_equal(run_into(&h, "out2"), 0);
+    assert_true(support_contains(in(&h, "run.log"), "edger"));
+    assert_true(metric(&h, 1, "trefoil_budget_rho_spent") == 0);
+    assert_int_equal(support_stop(&h.server[1]), 0);
+    {
+        const char *const a[] = {"recover",  h.s.path,          "--key", in(&h, "s1.key"),
+                                 "--folder", in(&h, "server1"), NULL};
+        assert_int_equal(support_run(in(&h, "recover.log"), 60, a), 0);
+    }
+    start(&h, 1);
+    assert_true(metric(&h, 1, "trefoil_budget_rho_spent") ==
+                metric(&h, 0, "trefoil_budget_rho_spent"));
+    assert_int_equal(run_into(&h, "out3"), 5);
+    house_free(&h);
+}
+
+static int serve_purge(struct house *h, unsigned i)
+{
+    const char *const a[] = {
+        "serve",   h->s.path, "--key", in(h, "s%u.key", i), "--folder", in(h, "server%u", i),
+        "--purge", NULL};
+    unlink(in(h, "purge.log"));
+    return support_run(in(h, "purge.log"), 30, a);
+}
+
+/* All sealed uploads, one after another. */
+static void sealed_of(const char *path, struct bytes *out)
+{
+    sqlite3 *db;
+    sqlite3_stmt *row;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, "SELECT sealed FROM uploads", -1, &row, NULL),
+                     SQLITE_OK);
+    while (sqlite3_step(row) == SQLITE_ROW)
+        bytes_put(out, sqlite3_column_blob(row, 0), (size_t)sqlite3_column_bytes(row, 0));
+    sqlite3_finalize(row);
+    sqlite3_close(db);
+}
+
+static int check_statement(struct house *h, const char *study, const char *statement)
+{
+    const char *const a[] = {"check", study, "--statement", statement, NULL};
+    unlink(in(h, "check.log"));
+    return support_run(in(h, "check.log"), 30, a);
+}
+
+static void what_is_purged_is_gone_and_signed_for(void **state)
+{
+    const struct support_options o = {.owners = 2, .round_s = 5};
+    struct house h;
+    struct bytes before = {0}, after = {0};
+    (void)state;
+    house_new(&h, &o);
+    start_all(&h);
+    assert_int_equal(share(&h, 0), 0);
+    assert_int_equal(share(&h, 1), 0);
+    /* not while it runs */
+    assert_int_equal(serve_purge(&h, 1), 1);
+    assert_int_equal(support_stop(&h.server[1]), 0);
+    sealed_of(in(&h, "server1/store.sqlite"), &before);
+    assert_true(before.size > 200);
+    assert_int_equal(serve_purge(&h, 1), 0);
+    assert_int_equal(file_read(in(&h, "server1/store.sqlite"), 1 << 24, &after, &quiet), ERR_OK);
+    for (size_t at = 0; at + 32 <= before.size; at += 32)
+        assert_null(memmem(after.data, after.size, before.data + at, 32));
+    assert_int_equal(access(in(&h, "server1/store.sqlite-wal"), F_OK), -1);
+    /* again is the same statement; the study is over here */
+    assert_int_equal(rename(in(&h, "server1/purge.txt"), in(&h, "first.txt")), 0);
+    assert_int_equal(serve_purge(&h, 1), 0);
+    assert_int_equal(file_read(in(&h, "first.txt"), 1 << 20, &before, &quiet), ERR_OK);
+    assert_int_equal(file_read(in(&h, "server1/purge.txt"), 1 << 20, &after, &quiet), ERR_OK);
+    assert_int_equal(before.size, after.size);
+    assert_memory_equal(before.data, after.data, before.size);
+    {
+        const char *const a[] = {"serve",    h.s.path,          "--key", in(&h, "s1.key"),
+                                 "--folder", in(&h, "server1"), NULL};
+        assert_int_equal(support_run(in(&h, "serve.log"), 30, a), 5);
+        assert_true(support_contains(in(&h, "serve.log"), "have been purged"));
+    }
+    /* an owner checks it, and notices whatever was changed in it */
+    assert_int_equal(check_statement(&h, h.s.path, in(&h, "first.txt")), 0);
+    assert_true(support_contains(in(&h, "check.log"), "Server 1 (s1) states"));
+    assert_true(support_contains(in(&h, "check.log"), "  o1\n"));
+    for (long at = 0; at < (long)before.size; at += 41) {
+        flip_byte(in(&h, "first.txt"), at);
+        assert_int_equal(check_statement(&h, h.s.path, in(&h, "first.txt")) != 0, 1);
+        flip_byte(in(&h, "first.txt"), at);
+    }
+    assert_int_equal(
+        check_statement(&h, altered(&h, "rounds: 3", "rounds: 4"), in(&h, "first.txt")), 3);
+    bytes_clear(&before);
+    bytes_clear(&after);
+    house_free(&h);
+}
+
+static void nothing_is_purged_before_its_time(void **state)
+{
+    const struct support_options o = {.owners = 1, .more = "retain_days: 30\n"};
+    struct house h;
+    (void)state;
+    house_new(&h, &o);
+    start_all(&h);
+    assert_int_equal(share(&h, 0), 0);
+    assert_int_equal(support_stop(&h.server[0]), 0);
+    assert_int_equal(serve_purge(&h, 0), 5);
+    assert_true(support_contains(in(&h, "purge.log"), "can be purged from"));
+    assert_int_equal(access(in(&h, "server0/purge.txt"), F_OK), -1);
+    start(&h, 0);
+    assert_true(metric(&h, 0, "trefoil_uploads{state=\"complete\"}") == 1);
+    house_free(&h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -365,6 +560,10 @@ int main(void)
         cmocka_unit_test(wrong_addresses_are_usage),
         cmocka_unit_test(a_server_may_listen_elsewhere),
         cmocka_unit_test(late_uploads_are_refused),
+        cmocka_unit_test(a_backup_of_a_running_server_comes_back),
+        cmocka_unit_test(a_server_that_is_behind_is_refused),
+        cmocka_unit_test(what_is_purged_is_gone_and_signed_for),
+        cmocka_unit_test(nothing_is_purged_before_its_time),
     };
     if (getenv("TREFOIL") == NULL)
         setenv("TREFOIL", "build/gcc/trefoil", 1);

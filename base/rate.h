@@ -1,0 +1,20 @@
+/*
+ * base/rate.h - how often something may happen: a bucket that fills steadily and is emptied by use.
+ *
+ * A bucket of zeros is full.
+ */
+#ifndef TREFOIL_BASE_RATE_H
+#define TREFOIL_BASE_RATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rate {
+    int64_t since_ms; /* 0: never used */
+    double used;
+};
+
+/* Takes one out; false, and nothing taken, if the bucket is empty: `burst` at once, `per_second` in the long run. */
+bool rate_take(struct rate *r, double per_second, double burst, int64_t now_ms);
+
+#endif
