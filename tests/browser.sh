@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The report of a demo in headless Chromium: no width makes it scroll sideways, and on
-# paper it says what it says on a screen. Writes TAP; keeps its pictures in build/browser.
+# paper it says what it says on a screen. The status page of one of its servers, too: it says what
+# /metrics says. Writes TAP; keeps its pictures in build/browser.
 #
 #   tests/browser.sh build/gcc/trefoil
 set -u
@@ -61,6 +62,27 @@ done
 pages=$(pdfinfo "$out/report.pdf" | awk '/^Pages/ { print $2 }')
 [ "${pages:-0}" -ge 2 ] && [ "$pages" -le 6 ]
 result $? "on paper: $pages pages"
+
+port=$((20000 + RANDOM % 10000))
+"$trefoil" serve "$out/demo/study.yaml" --key "$out/demo/alder.key" --folder "$out/demo/server-alder" \
+    --listen 127.0.0.1 --status "$port" >"$out/serve.log" 2>&1 &
+server=$!
+trap 'kill "$server" 2>/dev/null; rm -rf "$profile"' EXIT
+for _ in $(seq 100); do grep -q 'is ready' "$out/serve.log" && break; sleep 0.1; done
+"${browser[@]}" --dump-dom "http://127.0.0.1:$port/" >"$out/status.html" 2>/dev/null
+"${browser[@]}" --window-size=700,560 --screenshot="$out/status.png" "http://127.0.0.1:$port/" \
+    >/dev/null 2>&1
+metric() { # name
+    (exec 3<>"/dev/tcp/127.0.0.1/$port" && printf 'GET /metrics HTTP/1.0\r\n\r\n' >&3 && cat <&3) |
+        awk -v name="$1" '$1 == name { printf "%.6g", $2 }'
+}
+for words in 'Server 0, alder' 'healthy' "$(metric 'trefoil_uploads{state="complete"}') of 5 owners" \
+    "rho $(metric trefoil_budget_rho_spent) of $(metric trefoil_budget_rho) spent"; do
+    grep -qF "$words" "$out/status.html"
+    result $? "status page: $words"
+done
+[ -s "$out/status.png" ]
+result $? "status page: a picture"
 
 echo "1..$number"
 exit $failed
