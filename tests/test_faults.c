@@ -401,6 +401,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(uploads_survive_a_lack_of_memory, scene_new, scene_free),
         cmocka_unit_test_setup_teardown(budgets_survive_faults, scene_new, scene_free),
     };
+    /* what counts coverage allocates inside the program, and cannot do without */
+    if (getenv("TREFOIL") != NULL && strstr(getenv("TREFOIL"), "-cov/") != NULL) {
+        printf("# SKIP coverage has allocation for itself\nok 1 - faults # SKIP\n1..1\n");
+        return 0;
+    }
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     printf("# SKIP a sanitizer has allocation for itself\nok 1 - faults # SKIP\n1..1\n");
     return 0;
