@@ -634,8 +634,11 @@ enum err worker_run(const struct worker_options *options)
     struct worker *w = memory_array(1, sizeof *w);
     struct bytes message = {0};
     enum err e = ERR_OK;
-    if (w == NULL)
+    if (w == NULL) {
+        struct gate_port *port = options->port; /* ours to close: the context waits for it */
+        gate_port_free(&port);
         return ERR_NOMEM;
+    }
     w->o = *options;
     w->log = *options->log;
     w->log.buffer = w->words;
