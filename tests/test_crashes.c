@@ -25,6 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define OWNERS 3
 #define ROUNDS 2
 #define PEOPLE 4 /* three servers and the analyst */
 #define ANALYST 3
@@ -272,8 +273,10 @@ static void released_is_stored(const struct stage *c, sqlite3 *db)
             if (at == n) {
                 assert_int_equal(sqlite3_step(row), SQLITE_ROW);
                 n = (size_t)sqlite3_column_bytes(row, 0);
-                at = 0;
-                assert_true(n > 0);
+                at = sizeof stored;
+                assert_true(n > at);
+                memcpy(&stored, sqlite3_column_blob(row, 0), sizeof stored);
+                assert_int_equal(stored, OWNERS); /* are counted, and then come the cells */
             }
             memcpy(&stored, (const uint8_t *)sqlite3_column_blob(row, 0) + at, sizeof stored);
             at += sizeof stored;
@@ -366,7 +369,7 @@ static void take_count(struct stage *c)
 
 static int stage_new(void **state)
 {
-    const struct support_options o = {.owners = 3, .rounds = ROUNDS, .round_s = 1};
+    const struct support_options o = {.owners = OWNERS, .rounds = ROUNDS, .round_s = 1};
     struct stage *c = memory_array(1, sizeof *c);
     assert_non_null(c);
     *state = c;
@@ -375,7 +378,7 @@ static int stage_new(void **state)
         start(c, i);
         wait_ready(c, i);
     }
-    for (unsigned owner = 0; owner < 3; owner++)
+    for (unsigned owner = 0; owner < OWNERS; owner++)
         share(c, owner);
     assert_int_equal(mkdir(file(c, "out"), 0700), 0);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
