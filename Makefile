@@ -56,7 +56,6 @@ TESTS := $(patsubst tests/%.c,$(OUT)/tests/%,$(TEST_SOURCES))
 PRELOADS := $(patsubst tests/%.c,$(OUT)/tests/%.so,$(wildcard tests/preload_*.c))
 BENCH_SOURCES := $(wildcard bench/bench_*.c)
 RELAY := $(OUT)/tests/relay
-FAULT := $(OUT)/tests/fault.so
 BENCHES := $(patsubst bench/%.c,$(OUT)/bench/%,$(BENCH_SOURCES))
 BENCH_SUPPORT := $(patsubst %.c,$(OUT)/%.o,$(filter-out $(BENCH_SOURCES),$(wildcard bench/*.c)))
 BENCH_LIBRARY := $(OUT)/bench/support.a
@@ -108,7 +107,7 @@ demo: deps
 	@$(MAKE) --no-print-directory $(OUT)/trefoil
 	@$(OUT)/trefoil demo --folder build/demo
 
-programs: $(OUT)/trefoil $(TESTS) $(PRELOADS) $(REPLAYS) $(RELAY) $(FAULT) $(BENCHES)
+programs: $(OUT)/trefoil $(TESTS) $(PRELOADS) $(REPLAYS) $(RELAY) $(BENCHES)
 
 test: deps
 	@$(MAKE) --no-print-directory programs
@@ -204,12 +203,6 @@ $(OUT)/trefoil: $(OBJECTS) $(MAIN_OBJECT)
 	$(say) LINK $@
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $^ -o $@ $(PKG_LIBS)
 
-# Preloaded into programs under test: without sanitizers or coverage of its own.
-$(FAULT): tests/fault.c Makefile
-	$(say) LINK $@
-	@mkdir -p $(@D)
-	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(if $(filter 1,$(WERROR)),-Werror) $(CFLAGS) -fPIC -shared $< -o $@
-
 $(RELAY): $(OUT)/tests/relay.o
 	$(say) LINK $@
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $^ -o $@
@@ -223,11 +216,11 @@ $(BENCH_LIBRARY): $(BENCH_SUPPORT)
 	$(say) AR $@
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-# What a test loads into the programs that it starts: no sanitizer in it, since theirs comes first.
+# What a test loads into the programs that it starts: no sanitizer or coverage in it, since theirs comes first.
 $(OUT)/tests/%.so: tests/%.c Makefile
 	$(say) LINK $@
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) -O2 -g -fPIC -shared $< -o $@ -ldl
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(if $(filter 1,$(WERROR)),-Werror) -O2 -g -fPIC -shared $< -o $@ -ldl
 
 $(OUT)/tests/%: $(OUT)/tests/%.o $(TEST_SUPPORT) $(BENCH_LIBRARY) $(OBJECTS)
 	$(say) LINK $@

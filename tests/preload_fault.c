@@ -1,127 +1,256 @@
 /*
- * tests/preload_fault.c - loaded into a trefoil process (LD_PRELOAD), makes one thing go wrong with its files.
+ * tests/preload_fault.c - loaded into a trefoil process (LD_PRELOAD), makes one thing go wrong, without any hook in
+ * the program.
  *
- *   FAULT_UNDER   only files whose path begins with this
- *   FAULT_DO      kill-before, kill-after: SIGKILL around the FAULT_AT-th fsync() or fdatasync() of such a file;
- *                 fail: that call fails with EIO; full: from the FAULT_AT-th write() or pwrite() on, all fail with ENOSPC
+ *   FAULT         KIND:N, what goes wrong at the N-th call (from 1) of that kind:
+ *       alloc     an allocation by the program itself, not by a library: NULL
+ *       write     write, pwrite to a file: ENOSPC     full    that one and all after it
+ *       short     half of it is written
+ *       sync      fsync, fdatasync: EIO               kill-before, kill-after    SIGKILL before or after it
+ *       rename    rename: EIO                         open    an open for writing: ENOSPC
+ *   FAULT_UNDER   writes and syncs count only for files whose path begins with this
+ *   FAULT_DONE    an empty file that is made when it has gone wrong: without it, there were fewer calls
  *   FAULT_TALLY   a file that gets a byte for each such call: "s" for syncs, "w" for writes
- *
- * So a test can stop a program at every step after which its disk is different, without any hook in the program.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-static atomic_long syncs, writes;
+enum kind { NONE, ALLOC, WRITE, FULL, SHORT, SYNC, KILL_BEFORE, KILL_AFTER, RENAME, OPEN };
 
+static enum kind armed;
+static long target;
+static atomic_long calls;
+static uintptr_t program[2]; /* from where to where its code lies */
+
+/* What the program would have called: a sanitizer's function, or the C library's. */
+static uintptr_t next(_Atomic(uintptr_t) *known, const char *name)
+{
+    if (*known == 0)
+        *known = (uintptr_t)dlsym(RTLD_NEXT, name);
+    return *known;
+}
+
+#define NEXT(name)                                                                                 \
+    static _Atomic(uintptr_t) known_;                                                              \
+    __typeof__(name) *real = (__typeof__(name) *)next(&known_, #name)
+
+static int first_object(struct dl_phdr_info *info, size_t size, void *self)
+{
+    (void)size;
+    (void)self;
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_LOAD && (info->dlpi_phdr[i].p_flags & PF_X) != 0) {
+            program[0] = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+            program[1] = program[0] + info->dlpi_phdr[i].p_memsz;
+        }
+    return 1; /* the program itself comes first */
+}
+
+__attribute__((constructor)) static void arm(void)
+{
+    static const char *const names[] = {"",     "alloc",       "write",      "full",   "short",
+                                        "sync", "kill-before", "kill-after", "rename", "open"};
+    const char *fault = getenv("FAULT"), *colon = fault != NULL ? strchr(fault, ':') : NULL;
+    dl_iterate_phdr(first_object, NULL);
+    for (size_t k = 1; colon != NULL && k < sizeof names / sizeof *names; k++)
+        if (strlen(names[k]) == (size_t)(colon - fault) &&
+            strncmp(fault, names[k], strlen(names[k])) == 0) {
+            target = atol(colon + 1);
+            armed = (enum kind)k;
+        }
+}
+
+/* System calls: what this writes is no call of the program. */
+static void append(const char *variable, const char *text)
+{
+    const char *path = getenv(variable);
+    long fd;
+    if (path == NULL)
+        return;
+    fd = syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (fd < 0 || syscall(SYS_write, fd, text, strlen(text)) != (long)strlen(text))
+        abort();
+    syscall(SYS_close, fd);
+}
+
+/* Whether this call, the next of its kind, goes wrong. */
+static bool fails(enum kind kind)
+{
+    long n;
+    if (armed != kind)
+        return false;
+    n = atomic_fetch_add(&calls, 1) + 1;
+    if (n == target)
+        append("FAULT_DONE", "");
+    return n == target || (kind == FULL && n > target);
+}
+
+static long failed(int code)
+{
+    errno = code;
+    return -1;
+}
+
+/* --- memory ---------------------------------------------------------------------------------------- */
+
+static bool fails_for(const void *caller)
+{
+    uintptr_t at = (uintptr_t)caller;
+    if (armed != ALLOC || at < program[0] || at >= program[1] || !fails(ALLOC))
+        return false;
+    errno = ENOMEM;
+    return true;
+}
+
+void *malloc(size_t n)
+{
+    NEXT(malloc);
+    return fails_for(__builtin_return_address(0)) ? NULL : real(n);
+}
+
+void *calloc(size_t count, size_t size)
+{
+    NEXT(calloc);
+    return fails_for(__builtin_return_address(0)) ? NULL : real(count, size);
+}
+
+void *realloc(void *old, size_t n)
+{
+    NEXT(realloc);
+    return fails_for(__builtin_return_address(0)) ? NULL : real(old, n);
+}
+
+void *aligned_alloc(size_t alignment, size_t n)
+{
+    NEXT(aligned_alloc);
+    return fails_for(__builtin_return_address(0)) ? NULL : real(alignment, n);
+}
+
+/* --- files ----------------------------------------------------------------------------------------- */
+
+/* Of files only: what wakes a library's thread is a write too. */
 static bool concerns(int fd)
 {
     const char *under = getenv("FAULT_UNDER");
     char link[64], path[4096];
+    struct stat s;
     ssize_t n;
+    if (fd <= 2 || fstat(fd, &s) != 0 || !S_ISREG(s.st_mode))
+        return false;
     if (under == NULL)
-        return false;
+        return true;
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    n = readlink(link, path, sizeof path - 1);
-    if (n < 0)
-        return false;
-    path[n] = '\0';
-    return strncmp(path, under, strlen(under)) == 0;
+    n = readlink(link, path, sizeof path);
+    return n >= (ssize_t)strlen(under) && memcmp(path, under, strlen(under)) == 0;
 }
 
-static void tally(char what)
+/* How much of a write is tried; -1: it fails. */
+static ssize_t allowed(int fd, size_t n)
 {
-    const char *path = getenv("FAULT_TALLY");
-    int fd = path != NULL ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
-    ssize_t (*real)(int, const void *, size_t);
-    *(void **)&real = dlsym(RTLD_NEXT, "write");
-    if (fd >= 0) {
-        if (real(fd, &what, 1) != 1)
-            abort();
-        close(fd);
-    }
+    if (!concerns(fd))
+        return (ssize_t)n;
+    append("FAULT_TALLY", "w");
+    if (fails(WRITE) || fails(FULL))
+        return failed(ENOSPC);
+    return (ssize_t)(n > 1 && fails(SHORT) ? n / 2 : n);
 }
 
-static bool is_to(const char *what)
+ssize_t write(int fd, const void *p, size_t n)
 {
-    const char *wanted = getenv("FAULT_DO");
-    return wanted != NULL && strcmp(wanted, what) == 0;
+    NEXT(write);
+    ssize_t now = allowed(fd, n);
+    return now < 0 ? -1 : real(fd, p, (size_t)now);
 }
 
-static long place(void)
+ssize_t pwrite(int fd, const void *p, size_t n, off_t at)
 {
-    const char *at = getenv("FAULT_AT");
-    return at != NULL ? atol(at) : -1;
+    NEXT(pwrite);
+    ssize_t now = allowed(fd, n);
+    return now < 0 ? -1 : real(fd, p, (size_t)now, at);
 }
 
-static int sync_by(const char *name, int fd)
+ssize_t pwrite64(int fd, const void *p, size_t n, off64_t at)
 {
-    int (*real)(int);
+    NEXT(pwrite64);
+    ssize_t now = allowed(fd, n);
+    return now < 0 ? -1 : real(fd, p, (size_t)now, at);
+}
+
+static int sync_by(int (*real)(int), int fd)
+{
     int result;
-    *(void **)&real = dlsym(RTLD_NEXT, name);
     if (!concerns(fd))
         return real(fd);
-    tally('s');
-    if (atomic_fetch_add(&syncs, 1) + 1 != place())
-        return real(fd);
-    if (is_to("kill-before"))
+    append("FAULT_TALLY", "s");
+    if (fails(KILL_BEFORE))
         kill(getpid(), SIGKILL);
-    if (is_to("fail")) {
-        errno = EIO;
-        return -1;
-    }
+    if (fails(SYNC))
+        return (int)failed(EIO);
     result = real(fd);
-    if (is_to("kill-after"))
+    if (fails(KILL_AFTER))
         kill(getpid(), SIGKILL);
     return result;
 }
 
 int fsync(int fd)
 {
-    return sync_by("fsync", fd);
+    NEXT(fsync);
+    return sync_by(real, fd);
 }
 
 int fdatasync(int fd)
 {
-    return sync_by("fdatasync", fd);
+    NEXT(fdatasync);
+    return sync_by(real, fd);
 }
 
-/* Whether a write fails for want of room. */
-static bool is_full(int fd)
+int rename(const char *from, const char *to)
 {
-    if (!concerns(fd))
-        return false;
-    tally('w');
-    if (atomic_fetch_add(&writes, 1) + 1 < place() || !is_to("full"))
-        return false;
-    errno = ENOSPC;
-    return true;
+    NEXT(rename);
+    return fails(RENAME) ? (int)failed(EIO) : real(from, to);
 }
 
-ssize_t write(int fd, const void *p, size_t n)
+static bool fails_open(int flags)
 {
-    ssize_t (*real)(int, const void *, size_t);
-    *(void **)&real = dlsym(RTLD_NEXT, "write");
-    return is_full(fd) ? -1 : real(fd, p, n);
+    return (flags & O_ACCMODE) != O_RDONLY && fails(OPEN);
 }
 
-ssize_t pwrite(int fd, const void *p, size_t n, off_t at)
+static mode_t mode_of(int flags, va_list args)
 {
-    ssize_t (*real)(int, const void *, size_t, off_t);
-    *(void **)&real = dlsym(RTLD_NEXT, "pwrite");
-    return is_full(fd) ? -1 : real(fd, p, n, at);
+    return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(args, mode_t) : 0;
 }
 
-ssize_t pwrite64(int fd, const void *p, size_t n, off64_t at)
+int open(const char *path, int flags, ...)
 {
-    ssize_t (*real)(int, const void *, size_t, off64_t);
-    *(void **)&real = dlsym(RTLD_NEXT, "pwrite64");
-    return is_full(fd) ? -1 : real(fd, p, n, at);
+    NEXT(open);
+    va_list args;
+    mode_t mode;
+    va_start(args, flags);
+    mode = mode_of(flags, args);
+    va_end(args);
+    return fails_open(flags) ? (int)failed(ENOSPC) : real(path, flags, mode);
+}
+
+int open64(const char *path, int flags, ...)
+{
+    NEXT(open64);
+    va_list args;
+    mode_t mode;
+    va_start(args, flags);
+    mode = mode_of(flags, args);
+    va_end(args);
+    return fails_open(flags) ? (int)failed(ENOSPC) : real(path, flags, mode);
 }

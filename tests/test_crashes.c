@@ -31,7 +31,7 @@
 #define ANALYST 3
 
 struct fault {
-    const char *what; /* FAULT_DO; NULL: none */
+    const char *what; /* a kind of FAULT; NULL: none */
     long at;
 };
 
@@ -63,24 +63,24 @@ __attribute__((format(printf, 2, 3))) static const char *file(const struct stage
 
 static void arm(const struct stage *c, unsigned who, const struct fault *fault, const char *count)
 {
-    char preload[SUPPORT_PATH], at[16];
+    char preload[SUPPORT_PATH], text[32];
     snprintf(preload, sizeof preload, "%s/tests/preload_fault.so", getenv("TREFOIL_OUT"));
-    snprintf(at, sizeof at, "%ld", fault->at);
     setenv("LD_PRELOAD", preload, 1);
     /* a sanitizer wants to be first, but need not be */
     setenv("ASAN_OPTIONS", "verify_asan_link_order=0", 1);
     setenv("FAULT_UNDER", who == ANALYST ? file(c, "out/") : file(c, "server%u/", who), 1);
-    setenv("FAULT_AT", at, 1);
-    if (fault->what != NULL)
-        setenv("FAULT_DO", fault->what, 1);
+    if (fault->what != NULL) {
+        snprintf(text, sizeof text, "%s:%ld", fault->what, fault->at);
+        setenv("FAULT", text, 1);
+    }
     if (count != NULL)
         setenv("FAULT_TALLY", count, 1);
 }
 
 static void disarm(void)
 {
-    static const char *const names[] = {"LD_PRELOAD", "ASAN_OPTIONS", "FAULT_UNDER",
-                                        "FAULT_AT",   "FAULT_DO",     "FAULT_TALLY"};
+    static const char *const names[] = {"LD_PRELOAD", "ASAN_OPTIONS", "FAULT", "FAULT_UNDER",
+                                        "FAULT_TALLY"};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
         unsetenv(names[k]);
 }
@@ -465,7 +465,7 @@ static void a_sync_fails_at_each_step(void **state)
     for (unsigned who = 0; who < PEOPLE; who++)
         for (long at = is_long() ? 1 : 2 + 5 * (long)who; at <= c->syncs[who];
              at += is_long() ? 1 : 24)
-            one(c, who, "fail", at);
+            one(c, who, "sync", at);
 }
 
 static void a_disk_is_full_at_each_write(void **state)

@@ -1,5 +1,5 @@
 /*
- * Fail everything once: real programs, of which one call after another fails (tests/fault.c): each
+ * Fail everything once: real programs, of which one call after another fails (tests/preload_fault.c): each
  * allocation, write, sync, rename, open for writing. A program may do without, or end with a documented
  * exit code and words; it never dies, and leaves whole files or none. What a server acknowledged it
  * still has after that, and what it lacks can be sent again.
@@ -17,7 +17,7 @@
 
 #define CODES 6 /* documented exit codes are 0 to 6 */
 #define EXIT_BUDGET 5
-#define SHIM "fault.so"
+#define SHIM "preload_fault.so"
 
 static const char *const kinds[] = {"alloc", "write", "short", "sync", "rename", "open"};
 #define KINDS (sizeof kinds / sizeof *kinds)
