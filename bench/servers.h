@@ -3,8 +3,8 @@
  * share` for each client that takes part, one `trefoil run`; what they sent and how long it took.
  * The program is named by $TREFOIL.
  *
- * Simplification: clients upload one after the other before the run, since a run has the rows that
- * it began with; a client's bytes are the same. Each client's max_rows is its number of rows, which
+ * Simplification: clients upload one after the other before the run, though a study may let them
+ * join while it is on (`late_uploads: join`); a client's bytes are the same. Each client's max_rows is its number of rows, which
  * FLAIM takes as public too.
  */
 #ifndef TREFOIL_BENCH_SERVERS_H
