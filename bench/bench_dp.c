@@ -6,8 +6,7 @@
  * Noise: three processes over sealed links on loopback make N samples (393216) of each kind, as for a study of so many.
  * Tables: three `trefoil serve`, five `trefoil share` and one `trefoil run` (the program is $OUT/trefoil), T = 10 at
  * (1, 1e-6); figures are those of the run's stats.json, the seconds those of server 0. Five owners of at most 16383 rows
- * of Adult send padded records; where each may have 131071 their counts are smaller, and go instead. Of adult_pgm counts
- * would be smaller only with more rows than scores carry.
+ * each; those of Adult send padded records, which are smaller, unless the study has them send counts.
  * Tables come from $TREFOIL_DATA, or ../shared/data; what is absent is said and left out.
  */
 #include "base/clock.h"
@@ -119,12 +118,13 @@ static bool bench_noise(const struct options *o, json_t *root)
 
 /* --- tables -------------------------------------------------------------------------------------- */
 
+#define MAX_ROWS 16383u /* of each owner */
+
 static const struct bench_table {
-    const char *name, *key;
-    unsigned max_rows; /* of each owner */
-} tables[] = {{"adult", "adult", 16383},         {"adult", "adult_answers", 131071},
-              {"adult_pgm", "adult_pgm", 16383}, {"adult_pgm", "adult_pgm_answers", 1048575},
-              {"nursery", "nursery", 16383},     {"mushroom", "mushroom", 16383}};
+    const char *name, *key, *as; /* the table, its name in the JSON, what owners send */
+} tables[] = {{"adult", "adult", "auto"},         {"adult", "adult_answers", "answers"},
+              {"adult_pgm", "adult_pgm", "auto"}, {"adult_pgm", "adult_pgm_answers", "answers"},
+              {"nursery", "nursery", "auto"},     {"mushroom", "mushroom", "auto"}};
 
 struct scene {
     struct support_study s;
@@ -184,7 +184,7 @@ static enum err make_study(struct scene *c, const struct bench_table *t, unsigne
     const char *part[OWNERS];
     struct support_options o = {.owners = OWNERS, .rounds = rounds, .round_s = 300, .part = part};
     enum err e = sizes == NULL || workload == NULL ? ERR_FORMAT : ERR_OK;
-    snprintf(rows, sizeof rows, "    max_rows: %u\n", t->max_rows);
+    snprintf(rows, sizeof rows, "    max_rows: %u\n    as: %s\n", MAX_ROWS, t->as);
     for (unsigned i = 0; i < OWNERS; i++)
         part[i] = rows;
     put_domain(&domain, sizes);
@@ -357,7 +357,7 @@ static enum err bench_table(const struct options *o, const struct bench_table *t
         e = split(&c, t->name, &log);
     if (e == ERR_OK) {
         printf("%s, T = %u, %d owners of at most %u rows, as %s:\n", t->name, o->rounds, OWNERS,
-               t->max_rows, c.s.study->owner[0].records ? "records" : "counts");
+               MAX_ROWS, c.s.study->owner[0].records ? "records" : "counts");
         fflush(stdout);
         e = start_servers(&c);
     }
