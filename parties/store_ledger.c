@@ -234,18 +234,8 @@ enum err store_adopt(struct store *store, const struct bytes *entry, const struc
 
 enum err store_begun(struct store *store, bool *begun)
 {
-    sqlite3_stmt *row;
-    enum err e;
-    *begun = false;
-    pthread_mutex_lock(&store->lock);
-    e = store_prepare(store, "SELECT EXISTS(SELECT 1 FROM ledger)", &row);
-    if (e == ERR_OK) {
-        if (sqlite3_step(row) == SQLITE_ROW)
-            *begun = sqlite3_column_int(row, 0) != 0;
-        else
-            e = store_failed(store, "read the ledger");
-        sqlite3_finalize(row);
-    }
-    pthread_mutex_unlock(&store->lock);
+    uint64_t debits = 0;
+    enum err e = store_debits(store, &debits);
+    *begun = debits > 0;
     return e;
 }

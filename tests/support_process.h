@@ -16,7 +16,7 @@ int support_run(const char *output, double seconds, const char *const *arguments
 int support_stop(pid_t *pid);
 void support_kill(pid_t *pid);
 
-/* A path in the study's folder; good until eight more have been asked for. */
+/* A path in the study's folder; good until sixteen more have been asked for. */
 const char *support_path(const struct support_study *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Copies a file with texts replaced: pairs of what is found, once, and what takes its place, NULL-ended. */

@@ -32,20 +32,7 @@ struct scene {
 
 static struct log quiet = {.level = LOG_ERROR};
 
-__attribute__((format(printf, 2, 3))) static const char *file(const struct scene *c,
-                                                              const char *format, ...)
-{
-    static char paths[8][SUPPORT_PATH];
-    static unsigned next;
-    char name[64];
-    char *path = paths[next++ % 8];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(name, sizeof name, format, args);
-    va_end(args);
-    support_study_file(&c->s, name, path);
-    return path;
-}
+#define file(scene, ...) support_path(&(scene)->s, __VA_ARGS__)
 
 static void scene_new(struct scene *c)
 {

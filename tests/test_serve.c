@@ -11,7 +11,6 @@
 #include <arpa/inet.h>
 #include <poll.h>
 #include <sqlite3.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -27,21 +26,7 @@ struct house {
 
 static struct log quiet = {.level = LOG_ERROR};
 
-/* A path in the study's folder; good until sixteen more have been asked for. */
-__attribute__((format(printf, 2, 3))) static const char *in(const struct house *h,
-                                                            const char *format, ...)
-{
-    static char paths[16][SUPPORT_PATH];
-    static unsigned next;
-    char name[64];
-    char *path = paths[next++ % 16];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(name, sizeof name, format, args);
-    va_end(args);
-    support_study_file(&h->s, name, path);
-    return path;
-}
+#define in(scene, ...) support_path(&(scene)->s, __VA_ARGS__)
 
 static void start_with(struct house *h, unsigned i, const char *study, const char *listen)
 {
