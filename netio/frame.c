@@ -37,6 +37,14 @@ bool frame_is_foreign(const void *message, size_t n, const uint8_t session[FRAME
            memcmp(p + SESSION_OFFSET, session, FRAME_SESSION) != 0;
 }
 
+unsigned frame_version(const void *message, size_t n)
+{
+    struct reader r = reader_of(message, n);
+    uint32_t magic = reader_u32(&r);
+    unsigned version = reader_u16(&r);
+    return r.failed || magic != MAGIC ? 0 : version;
+}
+
 enum err frame_parse(struct frame_header *h, const void *message, size_t n, size_t tag)
 {
     struct reader r = reader_of(message, n);

@@ -385,6 +385,18 @@ static enum err check_path(struct net *net, enum net_peer peer, const struct fra
     return ERR_OK;
 }
 
+static enum err unreadable(struct net *net, enum net_peer peer, const struct transport_message *m)
+{
+    unsigned version = frame_version(m->data, m->size);
+    if (version == 0 || version == FRAME_VERSION)
+        return bad_frame(net, peer, ERR_FORMAT, "that does not parse");
+    log_error(net->log,
+              "server %u sent a frame of version %u, and this trefoil (%s) reads version %u: the "
+              "session ends; install the same version at all three",
+              net->link[peer].index, version, TREFOIL_VERSION, FRAME_VERSION);
+    return ERR_FORMAT;
+}
+
 static enum err take_frame(struct net *net, enum net_peer peer, struct transport_message *m)
 {
     struct link *link = &net->link[peer];
@@ -396,7 +408,7 @@ static enum err take_frame(struct net *net, enum net_peer peer, struct transport
 
     e = frame_parse(&h, m->data, m->size, SEAL_TAG);
     if (e != ERR_OK)
-        return bad_frame(net, peer, e, "that does not parse");
+        return unreadable(net, peer, m);
     TRY(check_path(net, peer, &h));
     if (h.kind == FRAME_ABORT)
         return take_abort(net, peer, m);

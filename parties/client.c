@@ -149,12 +149,11 @@ static enum err receive_one(struct client *c, unsigned i, struct bytes *message,
     *came = e != ERR_TIMEOUT;
     if (!*came)
         return ERR_OK;
+    reply->text[0] = '\0';
     if (e == ERR_OK)
         e = reply_read(reply, message);
     if (e == ERR_OK)
         e = reply->status;
-    else
-        reply->text[0] = '\0';
     if (e != ERR_OK)
         log_error(c->log, "server %u (%s): %s%s%s", i, c->study->server[i].name, error_text(e),
                   reply->text[0] != '\0' ? "\n  it says: " : "", reply->text);

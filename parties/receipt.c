@@ -186,7 +186,9 @@ static enum err read_head(struct lines *in, const struct study *study)
     uint8_t terms[32];
     TRY(next_line(in, "format", value));
     if (strcmp(value, label) != 0)
-        return wrong(in, ERR_FORMAT, "a receipt of another version; use a later trefoil");
+        return wrong(in, ERR_FORMAT,
+                     "this trefoil reads receipts of format trefoil-receipt-1; use the version "
+                     "that wrote this one");
     TRY(next_line(in, "study", value));
     if (strcmp(value, study->name) != 0)
         return wrong(in, ERR_MISMATCH, "the receipt is of another study");

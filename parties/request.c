@@ -4,9 +4,9 @@
 
 #include <openssl/sha.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <string.h>
 
-#define REQUEST_VERSION 2
 #define REPLY_VERSION 1
 
 enum err request_write(const struct request *r, struct bytes *out)
@@ -63,6 +63,12 @@ static enum err read_body(struct request *r, const struct workload *w, struct re
     return reader_done(in);
 }
 
+unsigned request_version(const void *p, size_t n)
+{
+    struct reader in = reader_of(p, n);
+    return reader_u8(&in);
+}
+
 enum err request_read(struct request *r, const struct workload *w, const void *p, size_t n)
 {
     struct reader in = reader_of(p, n);
@@ -113,12 +119,22 @@ enum err reply_read(struct reply *r, const struct bytes *message)
     struct reader in = reader_of(message->data, message->size);
     uint8_t version = reader_u8(&in), status;
     *r = (struct reply){0};
+    if (!in.failed && version != REPLY_VERSION) {
+        snprintf(r->text, sizeof r->text,
+                 "its answer is of version %u, and this trefoil (%s) reads version %u; install the "
+                 "version that the servers run",
+                 version, TREFOIL_VERSION, REPLY_VERSION);
+        return ERR_MISMATCH;
+    }
     r->kind = reader_u8(&in);
     status = reader_u8(&in);
     reader_string(&in, r->text, sizeof r->text);
     r->payload = reader_block(&in, &r->size);
-    if (reader_done(&in) != ERR_OK || version != REPLY_VERSION || status >= ERR_COUNT)
+    if (reader_done(&in) != ERR_OK || status >= ERR_COUNT) {
+        r->text[0] = '\0';
+        r->size = 0;
         return ERR_FORMAT;
+    }
     r->status = (enum err)status;
     return ERR_OK;
 }

@@ -16,6 +16,7 @@
 #include "aim/workload.h"
 #include "base/bytes.h"
 
+#define REQUEST_VERSION 2
 #define REQUEST_RUN_SIZE 16
 #define REQUEST_DIGEST_SIZE 32
 
@@ -39,6 +40,8 @@ enum err request_write(const struct request *r, struct bytes *out) MUST_CHECK;
 enum err request_read(struct request *r, const struct workload *w, const void *p,
                       size_t n) MUST_CHECK;
 void request_clear(struct request *r);
+/* The version that the bytes say they are of; 0 if there are none. Other than REQUEST_VERSION are not read. */
+unsigned request_version(const void *p, size_t n);
 
 void request_digest(const void *p, size_t n, uint8_t digest[REQUEST_DIGEST_SIZE]);
 
@@ -73,6 +76,7 @@ struct reply {
 };
 enum err reply_write(uint8_t kind, enum err status, const char *text, const void *payload, size_t n,
                      struct bytes *out) MUST_CHECK;
+/* ERR_MISMATCH, with words in r->text, for an answer of another version. */
 enum err reply_read(struct reply *r, const struct bytes *message) MUST_CHECK;
 
 #endif

@@ -229,6 +229,18 @@ static enum err too_late(struct server *s, const struct gate_client *from, uint8
     return tell(s, from, kind, ERR_REFUSED, text, NULL, 0);
 }
 
+static enum err other_version(struct server *s, const struct gate_client *from, uint8_t kind,
+                              unsigned version)
+{
+    char text[256];
+    snprintf(text, sizeof text,
+             "the upload is of version %u, and this server (trefoil %s) takes version %u; share "
+             "with the version that the servers run",
+             version, TREFOIL_VERSION, UPLOAD_VERSION);
+    log_warn(s->o.log, "refused a message: %s", text);
+    return tell(s, from, kind, ERR_MISMATCH, text, NULL, 0);
+}
+
 /* Of any form that the study's bounds carry. */
 static enum err read_upload(const struct server *s, uint32_t owner, const uint8_t *p, size_t n,
                             struct upload *u)
@@ -265,6 +277,8 @@ static enum err take_upload(struct server *s, const struct gate_client *from, ui
         return intake_other_terms(&s->intake, from, kind);
     if (e == ERR_OK && study->uploads_until != 0 && date_now() > study->uploads_until)
         return too_late(s, from, kind);
+    if (n > 32 && upload_version(p + 32, n - 32) != UPLOAD_VERSION)
+        return other_version(s, from, kind, upload_version(p + 32, n - 32));
     if (e == ERR_OK)
         e = read_upload(s, owner, p + 32, n - 32, &u);
     if (e != ERR_OK) {

@@ -205,9 +205,9 @@ static enum err migrate(struct store *s)
     TRY(read_version(s, &version));
     if (version > VERSION) {
         log_error(s->log,
-                  "the server's folder was used by a later trefoil (store version %zu, this one "
-                  "knows %zu); run that one",
-                  version, VERSION);
+                  "the server's folder was used by a later trefoil (store version %zu; this one, "
+                  "%s, knows %zu): run that one; nothing was changed",
+                  version, TREFOIL_VERSION, VERSION);
         return ERR_MISMATCH;
     }
     if (version == VERSION)
@@ -218,7 +218,14 @@ static enum err migrate(struct store *s)
     snprintf(sql, sizeof sql, "PRAGMA user_version = %zu", VERSION);
     if (e == ERR_OK)
         e = store_execute(s, sql);
-    return store_end(s, e);
+    e = store_end(s, e);
+    if (e != ERR_OK)
+        log_error(s->log,
+                  "the server's folder is of an earlier trefoil (store version %zu; this one, %s, "
+                  "writes %zu) and could not be brought up to date: nothing was changed. If it has "
+                  "debits, end the study with the trefoil that made it",
+                  version, TREFOIL_VERSION, VERSION);
+    return e;
 }
 
 /* One process a folder, since two would both debit. SQLite's own lock would keep a backup out as well. */

@@ -31,7 +31,15 @@ static enum err seal(struct store *s, const struct upload *u, struct bytes *out)
 static enum err read_plain(const struct store *s, size_t owner, const struct bytes *plain,
                            struct upload *u)
 {
+    unsigned version = upload_version(plain->data, plain->size);
     unsigned form = upload_form(plain->data, plain->size);
+    if (version != UPLOAD_VERSION) {
+        log_error(s->log,
+                  "store: the upload of %s is of version %u, and this trefoil (%s) reads version "
+                  "%u; run the one that stored it",
+                  s->study->owner[owner].name, version, TREFOIL_VERSION, UPLOAD_VERSION);
+        return ERR_MISMATCH;
+    }
     return upload_read(u, s->index, form, (size_t)study_form_bytes(s->study, owner, form),
                        plain->data, plain->size);
 }
@@ -52,7 +60,7 @@ static enum err unseal(struct store *s, sqlite3_stmt *row, struct upload *u)
     }
     if (e == ERR_OK)
         u->owner = (uint32_t)owner;
-    else
+    else if (e != ERR_MISMATCH)
         log_error(s->log,
                   "store: the upload of owner %lld on disk does not unseal; restore a backup",
                   (long long)owner);

@@ -5,8 +5,6 @@
 #include <sodium.h>
 #include <string.h>
 
-#define UPLOAD_VERSION 2
-
 static void hash_block(crypto_hash_sha256_state *s, const void *p, size_t n)
 {
     uint8_t length[8];
@@ -147,6 +145,12 @@ enum err upload_write(const struct upload *u, unsigned index, bool whole, struct
             bytes_put(out, u->seed[slot], ANSWERS_SEED_SIZE);
     }
     return bytes_ok(out);
+}
+
+unsigned upload_version(const void *p, size_t n)
+{
+    struct reader in = reader_of(p, n);
+    return reader_u8(&in);
 }
 
 unsigned upload_form(const void *p, size_t n)

@@ -28,6 +28,7 @@
 #define UPLOAD_SALT_SIZE 32
 #define UPLOAD_COMMITMENT_SIZE 32
 #define UPLOAD_RECORDS 0
+#define UPLOAD_VERSION 2
 
 struct upload {
     uint8_t id[UPLOAD_ID_SIZE];
@@ -48,6 +49,8 @@ void upload_clear(struct upload *u);
 /* As bytes, for server `index`; the vector goes along only to server 1, unless `whole` (for the store). */
 enum err upload_write(const struct upload *u, unsigned index, bool whole,
                       struct bytes *out) MUST_CHECK;
+/* The version that the bytes say they are of; 0 if there are none. Other than UPLOAD_VERSION are not read. */
+unsigned upload_version(const void *p, size_t n);
 /* The form that the bytes say; what a reader takes is for it to know (study_form_bytes()). */
 unsigned upload_form(const void *p, size_t n);
 /* ERR_FORMAT for anything malformed, of another form, or whose vector has not `bytes` bytes. */

@@ -479,10 +479,14 @@ static enum err lead(struct worker *w, const struct gate_client *from,
 {
     struct request r;
     enum err e = request_read(&r, w->o.study->workload, p, n);
-    if (e != ERR_OK) {
-        log_error(&w->log, "the request does not parse; do analyst and servers run one version?");
-        return e;
-    }
+    if (e != ERR_OK && request_version(p, n) != REQUEST_VERSION)
+        log_error(&w->log,
+                  "the request is of version %u, and this server (trefoil %s) takes version %u; "
+                  "run with the version that the servers run",
+                  request_version(p, n), TREFOIL_VERSION, REQUEST_VERSION);
+    else if (e != ERR_OK)
+        log_error(&w->log, "the request does not parse");
+    TRY(e);
     e = session_for(w, from, &r);
     request_clear(&r);
     TRY(e);

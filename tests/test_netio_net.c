@@ -340,6 +340,16 @@ static void altered_frames_end_the_session(void **state)
                    ERR_FORMAT);
 }
 
+static void frames_of_another_version_are_named(void **state)
+{
+    struct party p[3];
+    (void)state;
+    run_damaged(p, &small_rounds, 0,
+                &(struct relay){.to = NET_NEXT, .damage = FLIP, .which = 1, .at = 4});
+    assert_non_null(strstr(p[1].sink, "server 0 sent a frame of version 17, and this trefoil"));
+    assert_non_null(strstr(p[1].sink, "reads version 1: the session ends; install the same"));
+}
+
 static void short_and_long_frames_end_the_session(void **state)
 {
     (void)state;
@@ -724,6 +734,7 @@ int main(void)
         cmocka_unit_test(all_sizes_go_through_one_slot),
         cmocka_unit_test(all_sizes_go_over_zeromq),
         cmocka_unit_test(altered_frames_end_the_session),
+        cmocka_unit_test(frames_of_another_version_are_named),
         cmocka_unit_test(short_and_long_frames_end_the_session),
         cmocka_unit_test(lost_moved_and_foreign_frames_end_the_session),
         cmocka_unit_test(frames_of_other_sessions_are_dropped_and_counted),

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "parties/engine.h"
 #include "parties/round.h"
-#include "parties/store_rounds.h"
+#include "parties/store_private.h"
 #include "tests/support_study.h"
 #include "tests/support_three.h"
 
@@ -423,16 +423,31 @@ static const char before_versions[] =
     "  head BLOB NOT NULL) STRICT;"
     "PRAGMA user_version = 0";
 
+/* What opening server 0's store says. */
+static const char *words_of_opening(struct bench *b, enum err expected)
+{
+    static char words[2048];
+    words[0] = '\0';
+    quiet.buffer = words;
+    quiet.buffer_size = sizeof words;
+    assert_int_equal(open_store(b, 0), expected);
+    quiet.buffer = NULL;
+    return words;
+}
+
 static void a_store_of_a_later_program_is_refused_and_an_older_one_migrated(void **state)
 {
     struct bench b;
     bool complete, has[2];
+    const char *words;
     (void)state;
     bench_new(&b);
     assert_int_equal(store_put(b.store[0], &b.parts[0], false, &complete), ERR_OK);
     store_close(&b.store[0]);
     execute_on(&b, "server0", "PRAGMA user_version = 1000");
-    assert_int_equal(open_store(&b, 0), ERR_MISMATCH);
+    words = words_of_opening(&b, ERR_MISMATCH);
+    assert_non_null(strstr(words, "a later trefoil (store version 1000; this one, "));
+    assert_non_null(strstr(words, "knows 4): run that one"));
     assert_null(b.store[0]);
     execute_on(&b, "server0", before_versions);
     execute_on(&b, "server0", "INSERT INTO about VALUES('format version', x'31')");
@@ -444,7 +459,44 @@ static void a_store_of_a_later_program_is_refused_and_an_older_one_migrated(void
     execute_on(&b, "server0", before_versions);
     execute_on(&b, "server0",
                "INSERT INTO ledger VALUES(1, x'01', x'02', 0, 1, 0, 1, 'text', x'03')");
-    assert_int_equal(open_store(&b, 0), ERR_SYSTEM);
+    words = words_of_opening(&b, ERR_SYSTEM);
+    assert_non_null(strstr(words, "an earlier trefoil (store version 0; this one, "));
+    assert_non_null(strstr(words, "writes 4) and could not be brought up to date"));
+    bench_free(&b);
+}
+
+/* A program of another time stored it: what is sealed says which version it is of. */
+static void an_upload_of_another_version_is_not_read(void **state)
+{
+    struct bench b;
+    struct upload *list = NULL;
+    struct bytes plain = {0}, sealed = {0};
+    struct { /* docs/formats.md */
+        uint8_t id[UPLOAD_ID_SIZE];
+        uint32_t owner;
+    } binding = {.owner = 1};
+    sqlite3_stmt *row;
+    char words[1024] = "";
+    bool complete;
+    size_t count;
+    (void)state;
+    bench_new(&b);
+    memcpy(binding.id, b.parts[0].id, UPLOAD_ID_SIZE);
+    assert_int_equal(store_put(b.store[0], &b.parts[0], false, &complete), ERR_OK);
+    assert_int_equal(upload_write(&b.parts[0], 0, true, &plain), ERR_OK);
+    plain.data[0] = UPLOAD_VERSION + 1;
+    assert_int_equal(store_seal(b.store[0], &binding, sizeof binding, &plain, &sealed), ERR_OK);
+    assert_int_equal(store_prepare(b.store[0], "UPDATE uploads SET sealed = ?", &row), ERR_OK);
+    sqlite3_bind_blob64(row, 1, sealed.data, sealed.size, SQLITE_STATIC);
+    assert_int_equal(store_finish(b.store[0], row), ERR_OK);
+    quiet.buffer = words;
+    quiet.buffer_size = sizeof words;
+    assert_int_equal(store_uploads(b.store[0], &list, &count), ERR_MISMATCH);
+    quiet.buffer = NULL;
+    assert_non_null(strstr(words, "the upload of o1 is of version 3, and this trefoil ("));
+    assert_non_null(strstr(words, "reads version 2; run the one that stored it"));
+    bytes_clear(&plain);
+    bytes_clear(&sealed);
     bench_free(&b);
 }
 
@@ -835,6 +887,7 @@ int main(void)
         cmocka_unit_test(an_upload_is_replaced_or_withdrawn_until_it_is_counted),
         cmocka_unit_test(a_folder_belongs_to_one_server_and_study),
         cmocka_unit_test(a_store_of_a_later_program_is_refused_and_an_older_one_migrated),
+        cmocka_unit_test(an_upload_of_another_version_is_not_read),
         cmocka_unit_test(a_debit_that_one_server_made_is_made_at_all),
         cmocka_unit_test(ledgers_that_differ_by_more_are_refused),
         cmocka_unit_test(a_neighbour_cannot_give_budget_back),
