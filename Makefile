@@ -46,7 +46,7 @@ ifeq ($(COVERAGE),1)
 FLAGS += --coverage
 endif
 
-SOURCES := $(foreach d,$(FOLDERS),$(wildcard $(d)/*.c))
+SOURCES := $(foreach d,$(FOLDERS),$(wildcard $(d)/*.c $(d)/*/*.c))
 MAIN := parties/main.c
 OBJECTS := $(patsubst %.c,$(OUT)/%.o,$(filter-out $(MAIN),$(SOURCES)))
 MAIN_OBJECT := $(patsubst %.c,$(OUT)/%.o,$(MAIN))

@@ -20,8 +20,8 @@
 #include "base/secret.h"
 #include "bench/e2e_adult.h"
 #include "netio/gate.h"
-#include "parties/client.h"
-#include "parties/upload.h"
+#include "parties/exchange/client.h"
+#include "parties/exchange/upload.h"
 #include "tests/support_process.h"
 
 #include <arpa/inet.h>

@@ -1,7 +1,7 @@
 #include "bench/joining.h"
 
 #include "base/memory.h"
-#include "parties/central.h"
+#include "parties/analyst/central.h"
 
 #include <string.h>
 

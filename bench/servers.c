@@ -3,8 +3,8 @@
 #include "aim/evaluate.h"
 #include "base/memory.h"
 #include "base/secret.h"
-#include "parties/keys.h"
-#include "parties/study.h"
+#include "parties/study/keys.h"
+#include "parties/study/study.h"
 #include "tests/support_process.h"
 
 #include <ftw.h>

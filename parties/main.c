@@ -1,5 +1,5 @@
 #include "base/secret.h"
-#include "parties/command.h"
+#include "parties/command/command.h"
 
 #include <signal.h>
 

@@ -1,5 +1,5 @@
 /*
- * How a round is bound (parties/play.c, docs/protocols.md), for spin: three servers, any of which may crash between
+ * How a round is bound (parties/server/play.c, docs/protocols.md), for spin: three servers, any of which may crash between
  * any two steps, and an analyst (or a relay) that asks different servers for different things.
  *
  * Modelled are what is on disk, what each message says, and who has heard what; not what is computed. A session is a

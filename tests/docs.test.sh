@@ -18,7 +18,7 @@ skip() { # description reason
 
 # --- docs/study.md against the parser's tables of keys
 
-grep -ohE '\{"[a-z_]+", (true|false)\}' parties/study*.c | grep -oE '[a-z_]+"' | tr -d '"' |
+grep -ohE '\{"[a-z_]+", (true|false)\}' parties/study/*.c | grep -oE '[a-z_]+"' | tr -d '"' |
     sort -u >"$folder/parsed"
 # an item of a list begins with its keys; in the last chapter keys of keys follow in the text
 {
@@ -89,7 +89,7 @@ result $status "links and files that texts name are there"
 
 # --- functions and types that texts name, and where they say that those are
 
-sources=(base/*.[ch] netio/*.[ch] mpc/*.[chi]* protocols/*.[ch] aim/*.[chi]* parties/*.[ch] tests/*.[ch])
+sources=(base/*.[ch] netio/*.[ch] mpc/*.[chi]* protocols/*.[ch] aim/*.[chi]* parties/*.[ch] parties/*/*.[ch] tests/*.[ch])
 status=0
 for text in README.md docs/*.md; do
     while read -r name; do

@@ -5,7 +5,7 @@
 #include "base/bytes.h"
 #include "base/file.h"
 #include "base/secret.h"
-#include "parties/keys.h"
+#include "parties/study/keys.h"
 #include "tests/fuzz.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
  */
 #include "base/file.h"
 #include "base/secret.h"
-#include "parties/receipt.h"
+#include "parties/exchange/receipt.h"
 #include "tests/fuzz.h"
 
 #include <sodium.h>

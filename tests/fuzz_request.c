@@ -3,8 +3,8 @@
  * servers' counters as an analyst does. What is accepted is written back byte for byte.
  */
 #include "base/memory.h"
-#include "parties/request.h"
-#include "parties/worker.h"
+#include "parties/exchange/cost.h"
+#include "parties/exchange/request.h"
 #include "tests/fuzz.h"
 
 #include <string.h>
@@ -50,10 +50,10 @@ static void as_reply(const uint8_t *data, size_t size)
 {
     struct bytes message = {0}, back = {0};
     struct reply r;
-    struct worker_stats stats[NET_PHASES];
+    struct net_counters stats[NET_PHASES];
     bytes_put(&message, data, size);
     if (reply_read(&r, &message) == ERR_OK) {
-        (void)!worker_stats_read(stats, r.payload, r.size);
+        (void)!cost_read(stats, r.payload, r.size);
         if (reply_write(r.kind, r.status, r.text, r.payload, r.size, &back) != ERR_OK)
             abort();
         same(&back, data, size);

@@ -5,7 +5,7 @@
  */
 #include "base/bytes.h"
 #include "base/secret.h"
-#include "parties/study.h"
+#include "parties/study/study.h"
 #include "tests/fuzz.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #define TREFOIL_TESTS_SUPPORT_STUDY_H
 
 #include "aim/table.h"
-#include "parties/study.h"
+#include "parties/study/study.h"
 
 #define SUPPORT_PATH 512
 

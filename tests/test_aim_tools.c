@@ -8,7 +8,7 @@
 #include "aim/sample.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "parties/command.h"
+#include "parties/command/command.h"
 #include "tests/support_study.h"
 
 #include <fcntl.h>

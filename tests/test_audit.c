@@ -10,7 +10,8 @@
 #include "aim/schedule.h"
 #include "base/memory.h"
 #include "mpc/ring.h"
-#include "parties/engine.h"
+#include "parties/server/engine.h"
+#include "parties/study/price.h"
 #include "tests/support_study.h"
 #include "tests/support_three.h"
 
@@ -155,7 +156,7 @@ static enum err select_one(struct seat *s, struct outcome *o)
                         .queries = CANDIDATES,
                         .query = query,
                         .multiplier = a->multiplier,
-                        .epsilon = a->schedule.epsilon - engine_select_slack(),
+                        .epsilon = a->schedule.epsilon - price_select_slack(),
                         .sigma = a->schedule.sigma,
                         .estimate = estimate,
                         .estimates = 8};
@@ -276,12 +277,12 @@ static void price(struct audit *a, struct log *log)
     struct ledger_limits limits;
     mpq_t cost, one;
     mpq_inits(cost, one, NULL);
-    assert_int_equal(engine_limits(a->s.study, &limits, log), ERR_OK);
+    assert_int_equal(price_limits(a->s.study, &limits, log), ERR_OK);
     a->schedule = schedule_start(2, a->s.study->rounds, false, limits.rho);
     assert_int_equal(measure_multiplier(a->schedule.sigma, &a->multiplier, log), ERR_OK);
     ledger_measure_cost(cost, a->multiplier, 3);
     assert_int_equal(
-        ledger_select_cost(one, a->schedule.epsilon - engine_select_slack(), engine_select_slack()),
+        ledger_select_cost(one, a->schedule.epsilon - price_select_slack(), price_select_slack()),
         ERR_OK);
     mpq_add(cost, cost, one);
     a->rho = mpq_get_d(cost);
@@ -314,7 +315,7 @@ static double audit(const char *score, const char *noise, enum flaw flaw)
         assert_int_equal(count_rows(a, t == 1), ERR_OK);
         assert_int_equal(three_run(40 + t, run_all, a, NULL), ERR_OK);
     }
-    promise = budget_epsilon(a->rho, DELTA) + 3 * engine_marginal_epsilon_slack(a->s.study);
+    promise = budget_epsilon(a->rho, DELTA) + 3 * price_marginal_slack(a->s.study);
     loss = shown_loss(a);
     print_message("# promised: epsilon %.2f at delta %g; shown: %.2f\n", promise, DELTA, loss);
     memory_free(&a->both[0]);

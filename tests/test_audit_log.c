@@ -1,5 +1,5 @@
 /*
- * parties/audit.c, audit_file.c and audit_compare.c: a log cannot be altered, cut or written anew without a check of
+ * parties/audit/audit.c, audit_file.c and audit_compare.c: a log cannot be altered, cut or written anew without a check of
  * one or of all three noticing.
  */
 #include "tests/support_cmocka.h"
@@ -7,8 +7,8 @@
 #include "base/bytes.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "parties/audit.h"
-#include "parties/audit_compare.h"
+#include "parties/audit/audit.h"
+#include "parties/audit/audit_compare.h"
 #include "tests/support_study.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * parties/engine.c under the AIM loop: a whole run of the MPC backend on three parties equals a run of
+ * parties/server/engine.c under the AIM loop: a whole run of the MPC backend on three parties equals a run of
  * the plaintext backend that replays the same noise, reconstructed here from the three tapes. What is opened in
  * a run is exactly the selected indices and the noisy marginals. Requests that a study does not permit.
  */
@@ -9,12 +9,12 @@
 #include "aim/plaintext.h"
 #include "aim/sample.h"
 #include "base/memory.h"
-#include "parties/central.h"
-#include "parties/engine.h"
-#include "parties/pack.h"
-#include "parties/release.h"
-#include "parties/round.h"
-#include "parties/upload.h"
+#include "parties/analyst/central.h"
+#include "parties/analyst/release.h"
+#include "parties/exchange/upload.h"
+#include "parties/owner/pack.h"
+#include "parties/server/engine.h"
+#include "parties/server/round.h"
 #include "tests/support_study.h"
 #include "tests/support_three.h"
 

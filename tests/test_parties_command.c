@@ -4,10 +4,10 @@
 #include "base/bytes.h"
 #include "base/file.h"
 #include "base/secret.h"
-#include "parties/command.h"
-#include "parties/help.h"
-#include "parties/keys.h"
-#include "parties/study.h"
+#include "parties/command/command.h"
+#include "parties/command/help.h"
+#include "parties/study/keys.h"
+#include "parties/study/study.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

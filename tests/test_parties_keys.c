@@ -4,7 +4,7 @@
 #include "base/bytes.h"
 #include "base/file.h"
 #include "base/secret.h"
-#include "parties/keys.h"
+#include "parties/study/keys.h"
 
 #include <sodium.h>
 #include <stdlib.h>

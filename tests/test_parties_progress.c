@@ -2,8 +2,8 @@
 #include "tests/support_cmocka.h"
 
 #include "base/log.h"
-#include "parties/progress.h"
-#include "parties/words.h"
+#include "base/words.h"
+#include "parties/display/progress.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,11 +3,11 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "parties/central.h"
-#include "parties/engine.h"
-#include "parties/release.h"
-#include "parties/report.h"
-#include "parties/run_stats.h"
+#include "parties/analyst/central.h"
+#include "parties/analyst/release.h"
+#include "parties/analyst/run_stats.h"
+#include "parties/display/report.h"
+#include "parties/study/price.h"
 #include "tests/support_study.h"
 
 #include <ctype.h>
@@ -54,7 +54,7 @@ static void expect_not(const struct stage *g, const char *text)
 static void write_result(struct stage *g)
 {
     struct aim_result *result = NULL;
-    struct worker_stats server[STUDY_SERVERS][NET_PHASES];
+    struct net_counters server[STUDY_SERVERS][NET_PHASES];
     struct run_stats stats = {.study = g->s.study,
                               .mpc_s = 2,
                               .total_s = 3.5,
@@ -63,12 +63,12 @@ static void write_result(struct stage *g)
     struct ledger_limits limits;
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         for (unsigned k = 0; k < NET_PHASES; k++)
-            server[i][k] = (struct worker_stats){
+            server[i][k] = (struct net_counters){
                 .rounds = 3, .wire_sent = 1000000, .seconds = 0.25};
-    assert_int_equal(engine_limits(g->s.study, &limits, &quiet), ERR_OK);
+    assert_int_equal(price_limits(g->s.study, &limits, &quiet), ERR_OK);
     assert_int_equal(central_run(&result, g->s.study, g->table, NULL, NULL, &quiet), ERR_OK);
     stats.result = result;
-    stats.server = (const struct worker_stats(*)[NET_PHASES])server;
+    stats.server = (const struct net_counters(*)[NET_PHASES])server;
     stats.rho = limits.rho;
     assert_int_equal(release_write(g->folder, g->s.study, result, limits.rho, 10, 1, &quiet),
                      ERR_OK);

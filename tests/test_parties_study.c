@@ -7,12 +7,12 @@
 
 #include "base/bytes.h"
 #include "base/file.h"
+#include "base/nearest.h"
 #include "base/secret.h"
-#include "parties/demo_data.h"
-#include "parties/keys.h"
-#include "parties/nearest.h"
-#include "parties/study.h"
-#include "parties/yaml.h"
+#include "parties/command/demo_data.h"
+#include "parties/study/keys.h"
+#include "parties/study/study.h"
+#include "parties/study/yaml.h"
 
 #include "aim/table.h"
 

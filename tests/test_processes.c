@@ -8,10 +8,11 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "parties/audit_file.h"
-#include "parties/central.h"
-#include "parties/client.h"
-#include "parties/pack.h"
+#include "parties/analyst/central.h"
+#include "parties/audit/audit_file.h"
+#include "parties/exchange/client.h"
+#include "parties/exchange/upload.h"
+#include "parties/owner/pack.h"
 #include "tests/support_process.h"
 
 #include <jansson.h>

@@ -396,7 +396,7 @@ static enum err select_of_many(struct party *p, void *shared)
     return ERR_OK;
 }
 
-/* With the two around it (parties/round.h) at most twenty, however wide counts are. */
+/* With the two around it (parties/server/round.h) at most twenty, however wide counts are. */
 static void a_round_of_a_thousand_candidates_takes_at_most_eighteen(void **state)
 {
     static const struct {

@@ -9,10 +9,10 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/secret.h"
-#include "parties/audit_file.h"
-#include "parties/bounds.h"
-#include "parties/client.h"
-#include "parties/release.h"
+#include "parties/analyst/release.h"
+#include "parties/audit/audit_file.h"
+#include "parties/exchange/client.h"
+#include "parties/study/bounds.h"
 #include "tests/support_process.h"
 
 #include <math.h>

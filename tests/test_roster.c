@@ -1,5 +1,5 @@
 /*
- * Amendments of the roster, and keys that are renewed, revoked, expired or another's: what parties/roster.c says of
+ * Amendments of the roster, and keys that are renewed, revoked, expired or another's: what parties/study/roster.c says of
  * study files, and what real servers and owners make of them while uploads come in.
  */
 #include "tests/support_cmocka.h"
@@ -7,8 +7,8 @@
 #include "base/clock.h"
 #include "base/date.h"
 #include "base/file.h"
-#include "parties/client.h"
-#include "parties/roster.h"
+#include "parties/exchange/client.h"
+#include "parties/study/roster.h"
 #include "tests/support_process.h"
 
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "parties/receipt.h"
-#include "parties/request.h"
+#include "parties/exchange/receipt.h"
+#include "parties/exchange/request.h"
 #include "tests/support_process.h"
 
 #include <arpa/inet.h>

@@ -1,14 +1,14 @@
 /*
- * parties/store.c and round.c: what is on disk comes back, sealed, bound to study and server; ledgers that a crash
+ * parties/store/store.c and round.c: what is on disk comes back, sealed, bound to study and server; ledgers that a crash
  * left one debit apart agree again, and ledgers that differ otherwise do not; rounds are bound once and for all.
  */
 #include "tests/support_cmocka.h"
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "parties/engine.h"
-#include "parties/round.h"
-#include "parties/store_private.h"
+#include "parties/server/engine.h"
+#include "parties/server/round.h"
+#include "parties/store/store_private.h"
 #include "tests/support_study.h"
 #include "tests/support_three.h"
 
@@ -225,11 +225,11 @@ static void debit_times(struct bench *b, unsigned server, unsigned from, unsigne
     }
 }
 
-static struct store_hold entry_of(struct bench *b, unsigned server)
+static struct held entry_of(struct bench *b, unsigned server)
 {
-    struct store_hold entries[2];
+    struct held entries[2];
     assert_int_equal(store_holds(b->store[server], entries), ERR_OK);
-    assert_int_equal(entries[0].state, STORE_NOTHING);
+    assert_int_equal(entries[0].state, HELD_NOTHING);
     return entries[1];
 }
 
@@ -268,8 +268,8 @@ static void a_vector_may_come_in_parts(void **state)
                          ERR_FORMAT);
         assert_int_equal(store_put_part(b.store[1], 1, head.id, 5, p, 0, &held, &complete),
                          ERR_FORMAT);
-        assert_int_equal(entry_of(&b, 1).state, STORE_INCOMPLETE);
-        assert_true(entry_of(&b, 1).held == 5);
+        assert_int_equal(entry_of(&b, 1).state, HELD_INCOMPLETE);
+        assert_true(entry_of(&b, 1).bytes == 5);
         store_close(&b.store[1]);
         assert_int_equal(open_store(&b, 1), ERR_OK);
         assert_int_equal(store_unforwarded(b.store[1], first_id, &back, &found), ERR_OK);
@@ -281,7 +281,7 @@ static void a_vector_may_come_in_parts(void **state)
         assert_int_equal(
             store_put_part(b.store[1], 1, head.id, 5, wrong.data, wrong.size, &held, &complete),
             ERR_DATA);
-        assert_true(held == 0 && !complete && entry_of(&b, 1).held == 0);
+        assert_true(held == 0 && !complete && entry_of(&b, 1).bytes == 0);
         bytes_clear(&wrong);
     }
     assert_int_equal(store_put_part(b.store[1], 1, head.id, 5, p + 5, n - 5, &held, &complete),
@@ -312,7 +312,7 @@ static void an_upload_is_replaced_or_withdrawn_until_it_is_counted(void **state)
     struct bench b;
     struct upload other[3];
     struct bytes packed = {0};
-    struct store_hold before, after;
+    struct held before, after;
     struct upload *list = NULL;
     size_t count;
     bool complete;
@@ -325,10 +325,10 @@ static void an_upload_is_replaced_or_withdrawn_until_it_is_counted(void **state)
                      ERR_OK);
     other[0].owner = 1;
     assert_int_equal(store_withdraw(b.store[0], 1), ERR_OK); /* nothing is there: fine */
-    assert_int_equal(entry_of(&b, 0).state, STORE_NOTHING);
+    assert_int_equal(entry_of(&b, 0).state, HELD_NOTHING);
     assert_int_equal(store_put(b.store[0], &b.parts[0], true, &complete), ERR_OK);
     before = entry_of(&b, 0);
-    assert_int_equal(before.state, STORE_COMPLETE);
+    assert_int_equal(before.state, HELD_COMPLETE);
     assert_int_equal(store_put(b.store[0], &other[0], false, &complete), ERR_REFUSED);
 
     /* while a session counts it, it stays */
@@ -340,7 +340,7 @@ static void an_upload_is_replaced_or_withdrawn_until_it_is_counted(void **state)
 
     assert_int_equal(store_put(b.store[0], &other[0], true, &complete), ERR_OK);
     after = entry_of(&b, 0);
-    assert_int_equal(after.state, STORE_COMPLETE);
+    assert_int_equal(after.state, HELD_COMPLETE);
     assert_memory_not_equal(after.digest, before.digest, 32);
     assert_int_equal(store_uploads(b.store[0], &list, &count), ERR_OK);
     assert_int_equal(count, 1);
@@ -354,14 +354,14 @@ static void an_upload_is_replaced_or_withdrawn_until_it_is_counted(void **state)
     assert_int_equal(log_size(&b), 0);
     assert_int_equal(store_withdraw(b.store[0], 1), ERR_OK); /* again is fine */
     before = entry_of(&b, 0);
-    assert_int_equal(before.state, STORE_WITHDRAWN);
+    assert_int_equal(before.state, HELD_WITHDRAWN);
     assert_memory_equal(before.digest, after.digest, 32);
     assert_int_equal(store_uploads(b.store[0], &list, &count), ERR_OK);
     assert_int_equal(count, 0);
     memory_free(&list);
     /* and it may come again, until there is a debit */
     assert_int_equal(store_put(b.store[0], &b.parts[0], false, &complete), ERR_OK);
-    assert_int_equal(entry_of(&b, 0).state, STORE_COMPLETE);
+    assert_int_equal(entry_of(&b, 0).state, HELD_COMPLETE);
     debit_times(&b, 0, 0, 1);
     assert_int_equal(store_put(b.store[0], &other[0], true, &complete), ERR_MISUSE);
     assert_int_equal(store_withdraw(b.store[0], 1), ERR_MISUSE);

@@ -16,6 +16,18 @@ declare -A allowed=(
     [aim]="base"
     [parties]="protocols mpc netio aim base"
 )
+# And within parties/, where files of a room may include those of its own and of these; main.c sees all.
+declare -A below=(
+    [study]=""
+    [exchange]="study"
+    [display]="study"
+    [audit]="study"
+    [store]="exchange study"
+    [server]="store audit exchange display study"
+    [owner]="exchange display study"
+    [analyst]="exchange study"
+    [command]="server owner analyst store audit exchange display study"
+)
 
 check() { # name command...: the command prints problems, or nothing
     local name=$1 problems
@@ -66,6 +78,14 @@ include_order() {
         done < <(sources "$folder" | xargs -r grep -nHE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' |
             sed -E 's|^([^:]+:[0-9]+):[^"]*"([^/"]*)/?[^"]*".*|\1:\2|')
     done
+    while IFS=: read -r file line included; do
+        folder=${file#parties/}
+        folder=${folder%%/*}
+        [ -n "${below[$folder]+is there}" ] || echo "$file:$line: parties/$folder has no place in the order"
+        [[ " $folder ${below[$folder]-} " == *" $included "* ]] ||
+            echo "$file:$line: parties/$folder/ may not include parties/$included/"
+    done < <(sources parties | grep -v '^parties/main\.c$' | xargs -r grep -nHE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"parties/' |
+        sed -E 's|^([^:]+:[0-9]+):[^"]*"parties/([^/"]*)/?[^"]*".*|\1:\2|')
 }
 
 only_main_exits() {

@@ -1,0 +1,24 @@
+/*
+ * parties/analyst/central.h - central AIM on tables in the clear: for `trefoil aim`, and what the demo compares with.
+ * Whoever runs it sees all rows.
+ */
+#ifndef TREFOIL_PARTIES_ANALYST_CENTRAL_H
+#define TREFOIL_PARTIES_ANALYST_CENTRAL_H
+
+#include "aim/loop.h"
+#include "aim/table.h"
+#include "parties/study/study.h"
+
+/*
+ * The same loop, budget and bounds as the servers' with the plaintext backend. `progress` may be
+ * NULL. The result borrows the study. Noise is fresh, from the operating system.
+ */
+enum err central_run(struct aim_result **result, const struct study *study,
+                     const struct table *table,
+                     void (*progress)(void *self, const struct aim_round *round), void *self,
+                     struct log *log) MUST_CHECK;
+
+/* Appends all rows of `from` (of the same domain) to `to`. */
+enum err central_append(struct table *to, const struct table *from) MUST_CHECK;
+
+#endif

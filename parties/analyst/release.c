@@ -1,0 +1,70 @@
+#include "parties/analyst/release.h"
+
+#include "aim/model_file.h"
+#include "aim/output.h"
+#include "aim/sample.h"
+#include "parties/study/bounds.h"
+#include "parties/study/price.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum err release_loop_options(const struct study *study, const struct bounds *bounds,
+                              struct aim_options *options, struct log *log)
+{
+    *options = (struct aim_options){
+        .domain = study->domain,
+        .workload = study->workload,
+        .zero = study->zero,
+        .zeros = study->zeros,
+        .rounds = study->rounds,
+        .annealed = study->annealed,
+        .bounds = bounds->counts,
+        .score = study->score,
+        .select_slack = price_select_slack(),
+        .measure_slack = price_marginal_slack(study),
+        .model_bytes = (uint64_t)study->max_mib << 20,
+        .fit_round = study->iterations,
+        .fit_final = study->final_iterations,
+    };
+    return price_limits(study, &options->limits, log);
+}
+
+static enum err path_in(const char *folder, const char *name, char path[4096], struct log *log)
+{
+    if (snprintf(path, 4096, "%s/%s", folder, name) < 4096)
+        return ERR_OK;
+    log_error(log, "the path %s/%s is too long", folder, name);
+    return ERR_USAGE;
+}
+
+enum err release_write(const char *folder, const struct study *study,
+                       const struct aim_result *result, double rho, size_t rows, uint64_t seed,
+                       struct log *log)
+{
+    const struct output_terms terms = {
+        .domain = study->domain,
+        .epsilon = study->epsilon,
+        .delta = study->delta,
+        .rho = rho,
+        .rows_per_person = study->rows_per_person,
+        .total = model_total(result->model),
+        .measurement = result->measurement,
+        .measurements = result->measurements,
+    };
+    struct table *table = NULL;
+    char path[4096];
+    enum err e;
+    TRY(path_in(folder, "measurements.json", path, log));
+    TRY(output_measurements(path, &terms, log));
+    TRY(path_in(folder, "model", path, log));
+    TRY(model_save(path, result->model, log));
+    TRY(path_in(folder, "synthetic.csv", path, log));
+    if (rows == 0)
+        rows = (size_t)fmax(1, round(model_total(result->model)));
+    e = sample_rows(&table, result->model, rows, seed, log);
+    if (e == ERR_OK)
+        e = table_write_csv(path, table, seed, log);
+    table_free(&table);
+    return e;
+}

@@ -1,0 +1,24 @@
+/*
+ * parties/analyst/release.h - what a run publishes: measurements.json, model, synthetic.csv.
+ *
+ * All are post-processing of opened values. The number of rows of the synthetic table is the model's noisy
+ * total, rounded, unless it is given.
+ */
+#ifndef TREFOIL_PARTIES_ANALYST_RELEASE_H
+#define TREFOIL_PARTIES_ANALYST_RELEASE_H
+
+#include "aim/loop.h"
+#include "aim/table.h"
+#include "parties/study/study.h"
+
+/* Options of the loop for a study: the same for the servers' MPC and for central AIM. */
+struct bounds;
+enum err release_loop_options(const struct study *study, const struct bounds *bounds,
+                              struct aim_options *options, struct log *log) MUST_CHECK;
+
+/* Writes the three files into the folder, which must exist. rows 0: the model's total. */
+enum err release_write(const char *folder, const struct study *study,
+                       const struct aim_result *result, double rho, size_t rows, uint64_t seed,
+                       struct log *log) MUST_CHECK;
+
+#endif

@@ -1,0 +1,216 @@
+#include "parties/analyst/remote.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+
+#include <string.h>
+#include <time.h>
+
+#define PAUSE_MS 500 /* before the first new try; doubled up to the most */
+#define PAUSE_MOST_MS 30000
+
+/* --- asking, with patience ----------------------------------------------------------------------- */
+
+static void pause_ms(int64_t ms)
+{
+    const struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+    nanosleep(&t, NULL);
+}
+
+/* A run that cannot begin leaves the servers to others. */
+static enum err leave(struct remote *r)
+{
+    struct net_counters unused[STUDY_SERVERS][NET_PHASES];
+    r->open = false;
+    TRY(client_close(r->client, unused));
+    return ERR_BUDGET;
+}
+
+static enum err open_session(struct remote *r)
+{
+    double remaining;
+    TRY(client_open(r->client, &remaining));
+    r->open = true;
+    if (run_state_begun(r->state) || remaining >= r->rho * (1 - 0x1p-40))
+        return ERR_OK;
+    log_error(r->log,
+              "of the study's budget rho = %g only %g is left: an earlier run spent the rest. "
+              "Nothing more was spent now. That run can be continued: trefoil run with its --out",
+              r->rho, remaining);
+    return leave(r);
+}
+
+/* A try begins with a session: after a failure the servers have none. */
+static enum err try_once(struct remote *r, const struct bytes *request, struct bytes *result)
+{
+    enum err e = r->open ? ERR_OK : open_session(r);
+    if (e == ERR_OK)
+        e = client_result(r->client, request, result);
+    if (e != ERR_OK)
+        r->open = false;
+    return e;
+}
+
+static bool may_pass(enum err e)
+{
+    return e == ERR_PEER || e == ERR_TIMEOUT || e == ERR_MISUSE;
+}
+
+/* Whether to try once more after a failure: says so, waits, and connects anew. */
+static bool try_again(struct remote *r, enum err e, int64_t deadline, int64_t *pause)
+{
+    if (!may_pass(e) || clock_left_ms(deadline) == 0)
+        return false;
+    log_warn(r->log,
+             "trying again in %.1f s, for %lld s at most; the run can also be stopped, and "
+             "continued by the same command",
+             (double)*pause / 1000, (long long)clock_left_ms(deadline) / 1000);
+    pause_ms(*pause);
+    *pause = 2 * *pause < PAUSE_MOST_MS ? 2 * *pause : PAUSE_MOST_MS;
+    return client_reconnect(r->client) == ERR_OK;
+}
+
+/* Tries until it works, or fails in a way that waiting does not mend. */
+static enum err ask(struct remote *r, const struct bytes *request, struct bytes *result)
+{
+    int64_t deadline = clock_now_ms() + r->wait_ms, pause = PAUSE_MS;
+    enum err e;
+    do
+        e = try_once(r, request, result);
+    while (try_again(r, e, deadline, &pause));
+    return e;
+}
+
+/* Asks for a round of the loop. One that the servers have lost is asked anew: its budget is gone. */
+static enum err ask_round(struct remote *r, unsigned round, struct request *request,
+                          struct bytes *result)
+{
+    const struct bytes *bytes;
+    enum err e;
+    if (!r->open && !run_state_begun(r->state))
+        TRY(open_session(r)); /* what cannot begin fails before it has begun */
+    TRY(run_state_request(r->state, round, request, &bytes));
+    while ((e = ask(r, bytes, result)) == ERR_LOST) {
+        log_warn(
+            r->log,
+            "round %u cannot be answered any more; it is asked anew, and the budget it took is "
+            "lost",
+            round);
+        TRY(run_state_skip(r->state, request, &bytes));
+    }
+    return e;
+}
+
+/* --- the backend --------------------------------------------------------------------------------- */
+
+static enum err measure(void *self, const struct aim_measure *m)
+{
+    struct remote *r = self;
+    const struct workload_query *all = r->study->workload->query;
+    struct request request = {
+        .kind = REQUEST_MEASURE,
+        .queries = (uint32_t)m->queries,
+        .query = memory_array(m->queries, sizeof *request.query),
+        .multiplier = m->multiplier,
+    };
+    struct bytes answer = {0};
+    struct reader in;
+    enum err e = request.query == NULL ? ERR_NOMEM : ERR_OK;
+    if (e == ERR_OK) {
+        memcpy(request.query, m->query, m->queries * sizeof *m->query);
+        e = ask_round(r, m->round, &request, &answer);
+    }
+    in = reader_of(answer.data, answer.size);
+    *m->population = reader_u64(&in);
+    for (size_t k = 0; e == ERR_OK && k < m->queries; k++)
+        for (uint64_t j = 0; j < all[m->query[k]].cells; j++)
+            m->values[k][j] = (int64_t)reader_u64(&in);
+    if (e == ERR_OK)
+        e = reader_done(&in);
+    bytes_clear(&answer);
+    request_clear(&request);
+    return e;
+}
+
+static enum err fill_candidates(const struct remote *r, const struct aim_select *s,
+                                struct request *request)
+{
+    const struct workload_query *all = r->study->workload->query;
+    size_t cells = 0, at = 0;
+    for (size_t k = 0; k < s->candidates; k++)
+        cells += all[s->candidate[k].query].cells;
+    request->query = memory_array(s->candidates, sizeof *request->query);
+    request->estimate = memory_array(cells, sizeof *request->estimate);
+    if (request->query == NULL || request->estimate == NULL)
+        return ERR_NOMEM;
+    for (size_t k = 0; k < s->candidates; k++) {
+        size_t n = all[s->candidate[k].query].cells;
+        request->query[k] = s->candidate[k].query;
+        memcpy(request->estimate + at, s->candidate[k].estimate, n * sizeof(uint64_t));
+        at += n;
+    }
+    request->queries = (uint32_t)s->candidates;
+    request->estimates = cells;
+    return ERR_OK;
+}
+
+static enum err read_selection(const struct remote *r, struct aim_select *s,
+                               const struct bytes *answer)
+{
+    struct reader in = reader_of(answer->data, answer->size);
+    uint64_t selected = reader_u64(&in), cells;
+    if (in.failed || selected >= s->candidates)
+        return ERR_FORMAT;
+    s->selected = (size_t)selected;
+    cells = r->study->workload->query[s->candidate[selected].query].cells;
+    *s->population = reader_u64(&in);
+    for (uint64_t j = 0; j < cells; j++)
+        s->values[j] = (int64_t)reader_u64(&in);
+    return reader_done(&in);
+}
+
+static enum err select_worst(void *self, struct aim_select *s)
+{
+    struct remote *r = self;
+    struct request request = {
+        .kind = REQUEST_SELECT,
+        .epsilon = s->epsilon,
+        .sigma = s->sigma,
+        .multiplier = s->multiplier,
+    };
+    struct bytes answer = {0};
+    enum err e = fill_candidates(r, s, &request);
+    if (e == ERR_OK)
+        e = ask_round(r, s->round, &request, &answer);
+    if (e == ERR_OK)
+        e = read_selection(r, s, &answer);
+    bytes_clear(&answer);
+    request_clear(&request);
+    return e;
+}
+
+struct aim_backend remote_backend(struct remote *remote)
+{
+    return (struct aim_backend){.self = remote, .measure = measure, .select = select_worst};
+}
+
+static enum err close_once(struct remote *r, struct net_counters stats[STUDY_SERVERS][NET_PHASES])
+{
+    enum err e = r->open ? ERR_OK : open_session(r);
+    if (e == ERR_OK)
+        e = client_close(r->client, stats);
+    r->open = false;
+    return e;
+}
+
+enum err remote_close(struct remote *r, struct net_counters stats[STUDY_SERVERS][NET_PHASES])
+{
+    int64_t deadline = clock_now_ms() + r->wait_ms, pause = PAUSE_MS;
+    enum err e;
+    if (!run_state_begun(r->state) || run_state_ended(r->state))
+        return ERR_OK;
+    do
+        e = close_once(r, stats);
+    while (try_again(r, e, deadline, &pause));
+    return e == ERR_OK ? run_state_end(r->state) : e;
+}

@@ -1,0 +1,34 @@
+/*
+ * parties/analyst/remote.h - the AIM loop's backend that is three servers, with patience.
+ *
+ * The session is opened when the first thing is asked. A run that has begun outlives its servers: while one is away it
+ * tries again, less and less often, says so, and asks the round that was interrupted once more: servers answer it
+ * from what they have stored, for nothing. A run that has not begun fails at once.
+ */
+#ifndef TREFOIL_PARTIES_ANALYST_REMOTE_H
+#define TREFOIL_PARTIES_ANALYST_REMOTE_H
+
+#include "aim/backend.h"
+#include "parties/analyst/run_state.h"
+#include "parties/exchange/client.h"
+
+struct remote {
+    const struct study *study; /* all borrowed */
+    struct client *client;
+    struct run_state *state;
+    double rho;      /* the study's budget: what a run that begins must find whole */
+    int64_t wait_ms; /* how long a server may be away */
+    struct log *log;
+    bool open; /* there is a session; begin with false */
+};
+
+struct aim_backend remote_backend(struct remote *remote);
+
+/*
+ * Ends the run at the servers, which wipe what they have kept for its last round, and brings each server's counters.
+ * Nothing is asked of them if they were told before.
+ */
+enum err remote_close(struct remote *remote,
+                      struct net_counters stats[STUDY_SERVERS][NET_PHASES]) MUST_CHECK;
+
+#endif

@@ -1,0 +1,229 @@
+#include "parties/analyst/run_state.h"
+
+#include "aim/model_file.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/secret.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#define STATE_MAX ((size_t)1 << 32)
+
+static const char magic[] = "trefoil-run-1\n";
+
+struct run_state {
+    char path[4096], loop_path[4096];
+    int lock;
+    const struct study *study; /* borrowed */
+    uint8_t run[REQUEST_RUN_SIZE];
+    uint32_t round, sequence; /* of the request */
+    struct bytes request;
+    bool ended;
+    struct log *log;
+};
+
+/* --- the file ------------------------------------------------------------------------------------ */
+
+static enum err save(const struct run_state *s)
+{
+    struct bytes out = {0};
+    enum err e;
+    bytes_put(&out, magic, sizeof magic - 1);
+    bytes_put(&out, s->study->terms.digest, 32);
+    bytes_put(&out, s->run, sizeof s->run);
+    bytes_put_u32(&out, s->round);
+    bytes_put_u32(&out, s->sequence);
+    bytes_put_block(&out, s->request.data, s->request.size);
+    bytes_put_u8(&out, s->ended);
+    digest_append(&out);
+    e = bytes_ok(&out);
+    if (e == ERR_OK)
+        e = file_write(s->path, 0600, out.data, out.size, s->log);
+    bytes_clear(&out);
+    return e;
+}
+
+static enum err read_state(struct run_state *s, const struct bytes *text)
+{
+    struct reader in = reader_of(text->data, text->size);
+    const uint8_t *head, *terms, *request;
+    size_t n = 0;
+    TRY(digest_check(&in));
+    head = reader_bytes(&in, sizeof magic - 1);
+    terms = reader_bytes(&in, 32);
+    if (terms == NULL || memcmp(head, magic, sizeof magic - 1) != 0)
+        return ERR_FORMAT;
+    if (memcmp(terms, s->study->terms.digest, 32) != 0)
+        return ERR_MISMATCH;
+    reader_copy(&in, s->run, sizeof s->run);
+    s->round = reader_u32(&in);
+    s->sequence = reader_u32(&in);
+    request = reader_block(&in, &n);
+    if (request != NULL)
+        bytes_put(&s->request, request, n);
+    s->ended = reader_u8(&in) != 0;
+    TRY(reader_done(&in));
+    return bytes_ok(&s->request);
+}
+
+static enum err load(struct run_state *s)
+{
+    struct bytes text = {0};
+    enum err e = file_read(s->path, STATE_MAX, &text, s->log);
+    if (e == ERR_OK)
+        e = read_state(s, &text);
+    if (e == ERR_MISMATCH)
+        log_error(s->log, "%s is of a run of another study; use another --out", s->path);
+    else if (e == ERR_FORMAT)
+        log_error(s->log,
+                  "%s is cut or altered, so this run cannot go on; what it spent stays spent",
+                  s->path);
+    bytes_clear(&text);
+    return e;
+}
+
+static enum err begin(struct run_state *s)
+{
+    if (access(s->loop_path, F_OK) == 0) {
+        log_error(s->log, "%s is here, but %s is gone: this run cannot go on; use another --out",
+                  s->loop_path, s->path);
+        return ERR_DATA;
+    }
+    secret_random(s->run, sizeof s->run);
+    return save(s);
+}
+
+static enum err take_folder(struct run_state *s, const char *folder)
+{
+    char path[4096];
+    if (snprintf(path, sizeof path, "%s/run.lock", folder) >= (int)sizeof path)
+        return ERR_USAGE;
+    s->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (s->lock >= 0 && flock(s->lock, LOCK_EX | LOCK_NB) == 0)
+        return ERR_OK;
+    if (s->lock >= 0 && errno == EWOULDBLOCK) {
+        log_error(s->log, "another trefoil run works in %s; wait for it, or use another --out",
+                  folder);
+        return ERR_REFUSED;
+    }
+    log_error(s->log, "cannot lock %s: %s", path, strerror(errno));
+    return ERR_SYSTEM;
+}
+
+enum err run_state_open(struct run_state **state, const char *folder, const struct study *study,
+                        struct log *log)
+{
+    struct run_state *s = memory_array(1, sizeof *s);
+    enum err e = ERR_USAGE;
+    *state = s;
+    if (s == NULL)
+        return ERR_NOMEM;
+    s->study = study;
+    s->log = log;
+    s->lock = -1;
+    if (snprintf(s->path, sizeof s->path, "%s/run.state", folder) < (int)sizeof s->path &&
+        snprintf(s->loop_path, sizeof s->loop_path, "%s/loop.state", folder) <
+            (int)sizeof s->loop_path)
+        e = take_folder(s, folder);
+    if (e == ERR_OK)
+        e = access(s->path, F_OK) == 0 ? load(s) : begin(s);
+    if (e == ERR_OK && s->round > 0 && access(s->loop_path, F_OK) != 0) {
+        log_error(log, "%s is gone, so this run cannot go on; what it spent stays spent",
+                  s->loop_path);
+        e = ERR_DATA;
+    }
+    if (e != ERR_OK)
+        run_state_close(state);
+    return e;
+}
+
+void run_state_close(struct run_state **state)
+{
+    if (*state == NULL)
+        return;
+    if ((*state)->lock >= 0)
+        close((*state)->lock);
+    bytes_clear(&(*state)->request);
+    memory_free(state);
+}
+
+const uint8_t *run_state_run(const struct run_state *s)
+{
+    return s->run;
+}
+
+bool run_state_begun(const struct run_state *s)
+{
+    return s->request.size > 0;
+}
+
+bool run_state_ended(const struct run_state *s)
+{
+    return s->ended;
+}
+
+enum err run_state_end(struct run_state *s)
+{
+    s->ended = true;
+    return save(s);
+}
+
+const char *run_state_loop_path(const struct run_state *s)
+{
+    return s->loop_path;
+}
+
+/* --- requests ------------------------------------------------------------------------------------ */
+
+/* Writes a request into the state, and that to disk. */
+static enum err keep(struct run_state *s, struct request *request)
+{
+    memcpy(request->run, s->run, sizeof request->run);
+    request->sequence = s->sequence;
+    s->ended = false;
+    bytes_clear(&s->request);
+    TRY(request_write(request, &s->request));
+    return save(s);
+}
+
+/* What was asked and what is asked now must be about the same marginals; estimates may differ in a last bit. */
+static enum err check_same(const struct run_state *s, const struct request *now)
+{
+    struct request before;
+    bool same;
+    TRY(request_read(&before, s->study->workload, s->request.data, s->request.size));
+    same = before.kind == now->kind && before.queries == now->queries &&
+           before.multiplier == now->multiplier &&
+           memcmp(before.query, now->query, now->queries * sizeof *now->query) == 0;
+    request_clear(&before);
+    if (same)
+        return ERR_OK;
+    log_error(s->log,
+              "round %u was asked before for other marginals than this program would ask for now; "
+              "continue with the version of trefoil that began this run",
+              s->round);
+    return ERR_MISMATCH;
+}
+
+enum err run_state_request(struct run_state *s, uint32_t round, struct request *request,
+                           const struct bytes **bytes)
+{
+    *bytes = &s->request;
+    if (run_state_begun(s) && s->round == round)
+        return check_same(s, request);
+    s->sequence += run_state_begun(s);
+    s->round = round;
+    return keep(s, request);
+}
+
+enum err run_state_skip(struct run_state *s, struct request *request, const struct bytes **bytes)
+{
+    *bytes = &s->request;
+    s->sequence++;
+    return keep(s, request);
+}

@@ -1,0 +1,274 @@
+#include "parties/audit/audit.h"
+
+#include "base/bytes.h"
+#include "base/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+struct audit {
+    int fd;
+    char path[4096];
+    const struct study *study; /* borrowed, as is the identity */
+    const struct identity *me;
+    unsigned index;
+    struct audit_head head;
+    struct log *log;
+};
+
+/* --- lines --------------------------------------------------------------------------------------- */
+
+static enum err failed(const struct audit *a, const char *what)
+{
+    log_error(a->log, "cannot %s %s: %s; nothing is opened without it", what, a->path,
+              strerror(errno));
+    return ERR_SYSTEM;
+}
+
+/* Takes back what a failed write may have left, so that the next line begins where this one did. */
+static void cut_back(const struct audit *a, off_t size)
+{
+    if (ftruncate(a->fd, size) != 0)
+        log_warn(a->log, "%s may end in half a line; the next start cuts it off", a->path);
+}
+
+static enum err put(struct audit *a, const char *text, size_t n, bool sync)
+{
+    off_t before = lseek(a->fd, 0, SEEK_END);
+    if (before < 0)
+        return failed(a, "write");
+    if (write(a->fd, text, n) == (ssize_t)n && (!sync || fdatasync(a->fd) == 0))
+        return ERR_OK;
+    failed(a, "write");
+    cut_back(a, before);
+    return ERR_SYSTEM;
+}
+
+static void put_hex(struct bytes *line, const uint8_t *p, size_t n)
+{
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < n; i++) {
+        bytes_put_u8(line, (uint8_t)digits[p[i] >> 4]);
+        bytes_put_u8(line, (uint8_t)digits[p[i] & 15]);
+    }
+}
+
+__attribute__((format(printf, 2, 3))) static void put_text(struct bytes *line, const char *format,
+                                                           ...)
+{
+    char text[512];
+    va_list args;
+    int n;
+    va_start(args, format);
+    n = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (n < 0 || n >= (int)sizeof text)
+        line->failed = true;
+    else
+        bytes_put(line, text, (size_t)n);
+}
+
+/* Number and time, with which every line begins. */
+static void begin(const struct audit *a, struct bytes *line)
+{
+    char stamp[32];
+    time_t now = time(NULL);
+    struct tm utc;
+    gmtime_r(&now, &utc);
+    strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    put_text(line, "%" PRIu64 " %s ", a->head.entries, stamp);
+}
+
+/* Chains a line and appends it; the line is done with. */
+static enum err end(struct audit *a, struct bytes *line, bool sync)
+{
+    struct audit_head next = {.entries = a->head.entries + 1};
+    enum err e = bytes_ok(line);
+    memcpy(next.hash, a->head.hash, sizeof next.hash);
+    if (e == ERR_OK) {
+        audit_chain(next.hash, (const char *)line->data, line->size);
+        bytes_put_u8(line, ' ');
+        put_hex(line, next.hash, sizeof next.hash);
+        bytes_put_u8(line, '\n');
+        e = bytes_ok(line);
+    }
+    if (e == ERR_OK)
+        e = put(a, (const char *)line->data, line->size, sync);
+    if (e == ERR_OK)
+        a->head = next;
+    bytes_clear(line);
+    return e;
+}
+
+/* --- opening ------------------------------------------------------------------------------------- */
+
+static enum err write_first(struct audit *a)
+{
+    struct bytes line = {0};
+    begin(a, &line);
+    put_text(&line, "log trefoil-audit-1 study %s terms ", a->study->name);
+    put_hex(&line, a->study->terms.digest, 32);
+    put_text(&line, " server %u", a->index);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        put_text(&line, " %s=", a->study->server[i].name);
+        put_hex(&line, a->study->server[i].key.sign, 32);
+    }
+    return end(a, &line, true);
+}
+
+static bool is_ours(const struct audit *a, const struct audit_file *f)
+{
+    bool same = memcmp(f->terms, a->study->terms.digest, 32) == 0 && f->server == a->index;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        same = same && memcmp(f->key[i], a->study->server[i].key.sign, 32) == 0;
+    return same;
+}
+
+static enum err belongs(const struct audit *a, const struct audit_file *f)
+{
+    if (is_ours(a, f))
+        return ERR_OK;
+    log_error(a->log, "%s is of another study or server; keep it, and use another folder", a->path);
+    return ERR_MISMATCH;
+}
+
+/* Checks what is there, and goes on behind it. */
+static enum err take_up(struct audit *a)
+{
+    struct audit_file *f = NULL;
+    enum err e = audit_file_read(&f, a->path, a->log);
+    if (e != ERR_OK) {
+        log_error(a->log,
+                  "this server does not start with an audit log that does not hold; keep it "
+                  "as evidence, and restore the folder from a backup");
+        return e;
+    }
+    if (f->torn > 0) {
+        log_warn(a->log,
+                 "%s ended in half a line, from a crash; it is cut off: nothing was opened "
+                 "for it",
+                 a->path);
+        if (ftruncate(a->fd, (off_t)f->size) != 0 || fdatasync(a->fd) != 0)
+            e = failed(a, "mend");
+    }
+    if (e == ERR_OK && f->entries == 1 && !is_ours(a, f)) {
+        /* nothing has happened here, and a study without data may change */
+        if (ftruncate(a->fd, 0) != 0)
+            e = failed(a, "begin anew");
+        f->entries = 0;
+    }
+    if (e == ERR_OK && f->entries == 0)
+        e = write_first(a);
+    else if (e == ERR_OK) {
+        a->head.entries = f->entries;
+        memcpy(a->head.hash, f->entry[f->entries - 1].hash, sizeof a->head.hash);
+        e = belongs(a, f);
+    }
+    audit_file_free(&f);
+    return e;
+}
+
+enum err audit_open(struct audit **audit, const char *folder, const struct study *study,
+                    const struct identity *me, unsigned index, struct log *log)
+{
+    struct audit *a = memory_array(1, sizeof *a);
+    enum err e = ERR_SYSTEM;
+    *audit = a;
+    if (a == NULL)
+        return ERR_NOMEM;
+    a->log = log;
+    a->study = study;
+    a->me = me;
+    a->index = index;
+    a->fd = -1;
+    if (snprintf(a->path, sizeof a->path, "%s/audit.log", folder) < (int)sizeof a->path)
+        a->fd = open(a->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (a->fd < 0)
+        log_error(log, "cannot open %s: %s", a->path, strerror(errno));
+    else
+        e = take_up(a);
+    if (e != ERR_OK)
+        audit_close(audit);
+    return e;
+}
+
+void audit_close(struct audit **audit)
+{
+    if (*audit != NULL && (*audit)->fd >= 0)
+        close((*audit)->fd);
+    memory_free(audit);
+}
+
+/* --- writing ------------------------------------------------------------------------------------- */
+
+enum err audit_write(struct audit *a, const struct audit_opening *o)
+{
+    struct bytes line = {0};
+    begin(a, &line);
+    put_text(&line, "open run ");
+    put_hex(&line, o->run, sizeof o->run);
+    put_text(&line, " round %" PRIu32 " reason %s values %" PRIu64 " request ", o->round, o->reason,
+             o->values);
+    put_hex(&line, o->request, sizeof o->request);
+    put_text(&line, " cost %.12g spent %.12g what ", o->cost, o->spent);
+    bytes_put(&line, o->what, strlen(o->what));
+    return end(a, &line, true);
+}
+
+enum err audit_recovered(struct audit *a, uint64_t from, uint64_t to)
+{
+    struct bytes line = {0};
+    begin(a, &line);
+    put_text(&line, "recovered debits %" PRIu64 " to %" PRIu64, from, to);
+    return end(a, &line, true);
+}
+
+/* --- heads --------------------------------------------------------------------------------------- */
+
+void audit_head(const struct audit *a, struct audit_head *head)
+{
+    *head = a->head;
+}
+
+static void put_head(struct bytes *line, const char *kind, unsigned server,
+                     const struct audit_head *head)
+{
+    put_text(line, "%s server %u entries %" PRIu64 " head ", kind, server, head->entries);
+    put_hex(line, head->hash, sizeof head->hash);
+}
+
+enum err audit_see(struct audit *a, unsigned server, const struct audit_head *theirs,
+                   uint8_t signature[64])
+{
+    uint8_t words[AUDIT_SIGNED_SIZE];
+    struct bytes line = {0};
+    begin(a, &line);
+    put_head(&line, "seen", server, theirs);
+    TRY(end(a, &line, false)); /* on disk with the opening that follows */
+    audit_signed_words(a->study->terms.digest, server, theirs, words);
+    return identity_sign(a->me, AUDIT_LABEL, words, sizeof words, signature);
+}
+
+enum err audit_keep(struct audit *a, unsigned server, const struct audit_head *ours,
+                    const uint8_t signature[64])
+{
+    uint8_t words[AUDIT_SIGNED_SIZE];
+    struct bytes line = {0};
+    audit_signed_words(a->study->terms.digest, a->index, ours, words);
+    if (public_identity_verify(&a->study->server[server].key, AUDIT_LABEL, words, sizeof words,
+                               signature) != ERR_OK) {
+        log_error(a->log, "server %u did not sign the head of this server's audit log", server);
+        return ERR_AUTH;
+    }
+    begin(a, &line);
+    put_head(&line, "signed", server, ours);
+    put_text(&line, " signature ");
+    put_hex(&line, signature, 64);
+    return end(a, &line, false);
+}

@@ -1,0 +1,35 @@
+/*
+ * parties/audit/audit.h - a server's log of every value that it ever helped to open, while it is written.
+ *
+ * One line an opening, on disk before anything of it is sent; parties/audit/audit_file.h has the form. The lines are a
+ * hash chain, and each round the neighbours sign its head: nobody can change later what a log says, not even the
+ * server that keeps it, without two others noticing.
+ */
+#ifndef TREFOIL_PARTIES_AUDIT_AUDIT_H
+#define TREFOIL_PARTIES_AUDIT_AUDIT_H
+
+#include "parties/audit/audit_file.h"
+
+struct audit;
+
+/*
+ * Opens folder/audit.log, or begins one, for this server of the study. A last line without an end, from a crash, is
+ * cut off: nothing was opened for it. ERR_DATA, logged, if the log does not hold; ERR_MISMATCH if it is another's.
+ */
+enum err audit_open(struct audit **audit, const char *folder, const struct study *study,
+                    const struct identity *me, unsigned index, struct log *log) MUST_CHECK;
+void audit_close(struct audit **audit);
+
+/* Appends one line; it is on disk when this returns ERR_OK. */
+enum err audit_write(struct audit *audit, const struct audit_opening *opening) MUST_CHECK;
+enum err audit_recovered(struct audit *audit, uint64_t from, uint64_t to) MUST_CHECK;
+
+void audit_head(const struct audit *audit, struct audit_head *head);
+/* Notes that a neighbour showed this head of its log, and signs it. */
+enum err audit_see(struct audit *audit, unsigned server, const struct audit_head *theirs,
+                   uint8_t signature[64]) MUST_CHECK;
+/* Keeps a neighbour's signature of our head as it was. ERR_AUTH, logged, if it does not hold. */
+enum err audit_keep(struct audit *audit, unsigned server, const struct audit_head *ours,
+                    const uint8_t signature[64]) MUST_CHECK;
+
+#endif

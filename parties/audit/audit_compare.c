@@ -1,0 +1,194 @@
+#include "parties/audit/audit_compare.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* --- one log in words ---------------------------------------------------------------------------- */
+
+static const char *in_words(const struct audit_opening *o, char *text, size_t size)
+{
+    if (strcmp(o->reason, "SELECTED_INDEX") == 0)
+        snprintf(text, size, "which of %" PRIu64 " marginals fits worst", o->values);
+    else if (strcmp(o->reason, "NOISY_MARGINAL") == 0)
+        snprintf(text, size, "%" PRIu64 " noisy counts", o->values);
+    else if (strcmp(o->reason, "REJECT_BIT") == 0)
+        snprintf(text, size, "which of %" PRIu64 " tries for noise are kept", o->values);
+    else
+        snprintf(text, size, "%" PRIu64 " values, %s", o->values, o->reason);
+    return text;
+}
+
+static void describe_opening(const struct audit_entry *entry, FILE *out)
+{
+    const struct audit_opening *o = &entry->opening;
+    char text[96];
+    fprintf(out, "  %s  round %-4" PRIu32 " %-42s cost %-11.5g spent %-11.5g %s\n", entry->time,
+            o->round, in_words(o, text, sizeof text), o->cost, o->spent,
+            strcmp(o->what, "-") == 0 ? "" : o->what);
+}
+
+/* How many of the first lines neighbour `server` has signed. */
+static uint64_t signed_by(const struct audit_file *f, unsigned server)
+{
+    uint64_t most = 0;
+    for (size_t k = 0; k < f->entries; k++) {
+        const struct audit_entry *e = &f->entry[k];
+        if (e->kind == AUDIT_SIGNED && e->server == server && e->head.entries > most)
+            most = e->head.entries;
+    }
+    return most;
+}
+
+void audit_describe(const struct audit_file *f, FILE *out)
+{
+    double paid = 0, spent = 0;
+    fprintf(out, "log of server %u (%s), study %s: %zu lines, the chain holds\n", f->server,
+            f->name[f->server], f->study, f->entries);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        if (i != f->server)
+            fprintf(out, "  server %u (%s) has signed its first %" PRIu64 " lines\n", i, f->name[i],
+                    signed_by(f, i));
+    for (size_t k = 0; k < f->entries; k++) {
+        const struct audit_entry *e = &f->entry[k];
+        if (e->kind == AUDIT_RECOVERED)
+            fprintf(out, "  %s  trefoil recover took over debits %" PRIu64 " to %" PRIu64 "\n",
+                    e->time, e->from, e->to);
+        if (e->kind != AUDIT_OPEN)
+            continue;
+        describe_opening(e, out);
+        paid += e->opening.cost;
+        spent = e->opening.spent;
+    }
+    fprintf(out, "  opened for rho = %.9g; debited in all %.9g%s\n", paid, spent,
+            spent - paid > 1e-9 ? " (the rest for rounds that were interrupted, or opened before a "
+                                  "recovery)"
+                                : "");
+}
+
+enum err audit_is_of(const struct audit_file *f, const struct study *study, struct log *log)
+{
+    bool same = memcmp(f->terms, study->terms.digest, sizeof f->terms) == 0;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        same = same && memcmp(f->key[i], study->server[i].key.sign, sizeof f->key[i]) == 0;
+    if (same)
+        return ERR_OK;
+    log_error(log, "the log of server %u is not of this study's terms and servers", f->server);
+    return ERR_MISMATCH;
+}
+
+/* --- against each other -------------------------------------------------------------------------- */
+
+static enum err same_study(struct audit_file *const *files, size_t count, struct log *log)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < i; k++) {
+            if (memcmp(files[i]->terms, files[k]->terms, sizeof files[i]->terms) != 0 ||
+                memcmp(files[i]->key, files[k]->key, sizeof files[i]->key) != 0) {
+                log_error(log, "logs %zu and %zu are of different studies or servers", k + 1,
+                          i + 1);
+                return ERR_DATA;
+            }
+            if (files[i]->server == files[k]->server) {
+                log_error(log, "logs %zu and %zu are both of server %u", k + 1, i + 1,
+                          files[i]->server);
+                return ERR_DATA;
+            }
+        }
+    return ERR_OK;
+}
+
+/* Whether a log began again from a backup, so that its lines from some place before `entries` on are others. */
+static bool was_recovered(const struct audit_file *f, uint64_t entries)
+{
+    for (size_t k = 0; k < f->entries && k < entries; k++)
+        if (f->entry[k].kind == AUDIT_RECOVERED)
+            return true;
+    return false;
+}
+
+/* What `by` saw of `of`'s log has to be there. */
+static enum err check_seen(const struct audit_file *by, const struct audit_file *of, FILE *out,
+                           struct log *log)
+{
+    enum err e = ERR_OK;
+    bool noted = false;
+    for (size_t k = 0; k < by->entries; k++) {
+        const struct audit_entry *seen = &by->entry[k];
+        uint64_t n = seen->head.entries;
+        bool there = n > 0 && n <= of->entries &&
+                     memcmp(of->entry[n - 1].hash, seen->head.hash, sizeof seen->head.hash) == 0;
+        if (seen->kind != AUDIT_SEEN || seen->server != of->server || there)
+            continue;
+        if (was_recovered(of, n)) {
+            if (!noted)
+                fprintf(out,
+                        "note: lines of server %u's log that server %u saw went with a disk; "
+                        "the server was recovered since\n",
+                        of->server, by->server);
+            noted = true;
+            continue;
+        }
+        log_error(log,
+                  "server %u saw server %u's log with %" PRIu64 " lines (line %zu of its own), and "
+                  "that is not how it begins now: it was cut short or written anew",
+                  by->server, of->server, n, k + 1);
+        e = ERR_DATA;
+    }
+    return e;
+}
+
+static bool same_opening(const struct audit_opening *a, const struct audit_opening *b)
+{
+    return a->round == b->round && memcmp(a->run, b->run, sizeof a->run) == 0 &&
+           memcmp(a->request, b->request, sizeof a->request) == 0 &&
+           strcmp(a->reason, b->reason) == 0;
+}
+
+static const struct audit_entry *look_up(const struct audit_file *f, const struct audit_opening *o)
+{
+    for (size_t k = 0; k < f->entries; k++)
+        if (f->entry[k].kind == AUDIT_OPEN && same_opening(&f->entry[k].opening, o))
+            return &f->entry[k];
+    return NULL;
+}
+
+/* Every opening of `a` against the same one of `b`. */
+static enum err check_openings(const struct audit_file *a, const struct audit_file *b, FILE *out,
+                               struct log *log)
+{
+    enum err e = ERR_OK;
+    for (size_t k = 0; k < a->entries; k++) {
+        const struct audit_opening *o = &a->entry[k].opening;
+        const struct audit_entry *other;
+        if (a->entry[k].kind != AUDIT_OPEN || strcmp(o->reason, "REJECT_BIT") == 0)
+            continue;
+        other = look_up(b, o);
+        if (other == NULL) {
+            if (look_up(a, o) == &a->entry[k])
+                fprintf(out,
+                        "note: server %u began to open %s of round %" PRIu32 ", server %u did "
+                        "not: it was interrupted, or is of before a recovery\n",
+                        a->server, o->reason, o->round, b->server);
+        } else if (other->opening.values != o->values ||
+                   strcmp(other->opening.what, o->what) != 0 ||
+                   other->opening.spent != look_up(a, o)->opening.spent) {
+            log_error(log, "servers %u and %u tell different things of %s in round %" PRIu32,
+                      a->server, b->server, o->reason, o->round);
+            e = ERR_DATA;
+        }
+    }
+    return e;
+}
+
+enum err audit_compare(struct audit_file *const *files, size_t count, FILE *out, struct log *log)
+{
+    enum err worst = ERR_OK;
+    TRY(same_study(files, count, log));
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < count; k++) {
+            enum err seen = i == k ? ERR_OK : check_seen(files[i], files[k], out, log);
+            enum err opened = i == k ? ERR_OK : check_openings(files[i], files[k], out, log);
+            worst = seen != ERR_OK ? seen : opened != ERR_OK ? opened : worst;
+        }
+    return worst;
+}

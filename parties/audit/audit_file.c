@@ -1,0 +1,315 @@
+#include "parties/audit/audit_file.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FILE_MAX ((size_t)1 << 30)
+#define HASH_TEXT 64
+
+void audit_chain(uint8_t hash[32], const char *text, size_t n)
+{
+    static const char label[] = "trefoil-audit-1";
+    crypto_hash_sha256_state state;
+    crypto_hash_sha256_init(&state);
+    crypto_hash_sha256_update(&state, (const uint8_t *)label, sizeof label);
+    crypto_hash_sha256_update(&state, hash, 32);
+    crypto_hash_sha256_update(&state, (const uint8_t *)text, n);
+    crypto_hash_sha256_final(&state, hash);
+}
+
+void audit_signed_words(const uint8_t terms[32], unsigned server, const struct audit_head *head,
+                        uint8_t words[AUDIT_SIGNED_SIZE])
+{
+    memcpy(words, terms, 32);
+    words[32] = (uint8_t)server;
+    for (unsigned k = 0; k < 8; k++)
+        words[33 + k] = (uint8_t)(head->entries >> 8 * k);
+    memcpy(words + 41, head->hash, 32);
+}
+
+/* --- words of a line ----------------------------------------------------------------------------- */
+
+/* Walks over words with single spaces between them. */
+struct words {
+    char *next;
+    bool failed;
+    char none[1]; /* the word after the last one */
+};
+
+static char *word(struct words *w)
+{
+    char *begin = w->next, *end;
+    if (w->failed || begin == NULL || *begin == '\0') {
+        w->failed = true;
+        w->none[0] = '\0';
+        return w->none;
+    }
+    end = strchr(begin, ' ');
+    w->next = end != NULL ? end + 1 : NULL;
+    if (end != NULL)
+        *end = '\0';
+    return begin;
+}
+
+static void expect(struct words *w, const char *text)
+{
+    if (strcmp(word(w), text) != 0)
+        w->failed = true;
+}
+
+static uint64_t number(struct words *w, const char *name)
+{
+    char *text, *end = NULL;
+    uint64_t v;
+    expect(w, name);
+    text = word(w);
+    v = strtoull(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0')
+        w->failed = true;
+    return v;
+}
+
+static double real(struct words *w, const char *name)
+{
+    char *text, *end = NULL;
+    double v;
+    expect(w, name);
+    text = word(w);
+    v = strtod(text, &end);
+    if (*text == '\0' || *end != '\0' || !(v >= 0))
+        w->failed = true;
+    return v;
+}
+
+static void hex_text(struct words *w, const char *text, uint8_t *out, size_t n)
+{
+    size_t length = 0;
+    const char *end = NULL;
+    if (strlen(text) != 2 * n || sodium_hex2bin(out, n, text, 2 * n, NULL, &length, &end) != 0 ||
+        length != n)
+        w->failed = true;
+}
+
+static void hex(struct words *w, const char *name, uint8_t *out, size_t n)
+{
+    expect(w, name);
+    hex_text(w, word(w), out, n);
+}
+
+static void copy(struct words *w, const char *text, char *to, size_t size)
+{
+    if (strlen(text) >= size)
+        w->failed = true;
+    else
+        memcpy(to, text, strlen(text) + 1);
+}
+
+static unsigned server_of(struct words *w)
+{
+    uint64_t i = number(w, "server");
+    if (i >= STUDY_SERVERS)
+        w->failed = true;
+    return (unsigned)(i % STUDY_SERVERS);
+}
+
+/* --- kinds --------------------------------------------------------------------------------------- */
+
+static void read_first(struct audit_file *f, struct words *w)
+{
+    expect(w, "trefoil-audit-1");
+    expect(w, "study");
+    copy(w, word(w), f->study, sizeof f->study);
+    hex(w, "terms", f->terms, sizeof f->terms);
+    f->server = server_of(w);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        char *name = word(w), *key = strchr(name, '=');
+        if (key == NULL) {
+            w->failed = true;
+            return;
+        }
+        *key = '\0';
+        copy(w, name, f->name[i], sizeof f->name[i]);
+        hex_text(w, key + 1, f->key[i], sizeof f->key[i]);
+    }
+}
+
+static void read_opening(struct audit_entry *entry, struct words *w)
+{
+    struct audit_opening *o = &entry->opening;
+    char *what;
+    hex(w, "run", o->run, sizeof o->run);
+    o->round = (uint32_t)number(w, "round");
+    expect(w, "reason");
+    copy(w, word(w), o->reason, sizeof o->reason);
+    o->values = number(w, "values");
+    hex(w, "request", o->request, sizeof o->request);
+    o->cost = real(w, "cost");
+    o->spent = real(w, "spent");
+    expect(w, "what");
+    what = word(w);
+    if (!w->failed)
+        o->what = entry->what = memory_string(what);
+}
+
+static void read_head(struct audit_entry *entry, struct words *w)
+{
+    entry->server = server_of(w);
+    entry->head.entries = number(w, "entries");
+    hex(w, "head", entry->head.hash, sizeof entry->head.hash);
+    if (entry->kind == AUDIT_SIGNED)
+        hex(w, "signature", entry->signature, sizeof entry->signature);
+}
+
+static const char *const kinds[AUDIT_KINDS] = {"log", "open", "seen", "signed", "recovered"};
+
+static enum err read_words(struct audit_file *f, struct audit_entry *entry, char *text)
+{
+    struct words w = {.next = text};
+    char *kind, *end = NULL, *count = word(&w);
+    unsigned k = 0;
+    if (strtoull(count, &end, 10) != f->entries || *end != '\0')
+        return ERR_DATA;
+    copy(&w, word(&w), entry->time, sizeof entry->time);
+    kind = word(&w);
+    while (k < AUDIT_KINDS && strcmp(kinds[k], kind) != 0)
+        k++;
+    if (k == AUDIT_KINDS || (k == AUDIT_LOG) != (f->entries == 0))
+        return ERR_DATA;
+    entry->kind = (enum audit_kind)k;
+    switch (entry->kind) {
+    case AUDIT_LOG:
+        read_first(f, &w);
+        break;
+    case AUDIT_OPEN:
+        read_opening(entry, &w);
+        break;
+    case AUDIT_SEEN:
+    case AUDIT_SIGNED:
+        read_head(entry, &w);
+        break;
+    default:
+        entry->from = number(&w, "debits");
+        entry->to = number(&w, "to");
+    }
+    return w.failed || w.next != NULL ? ERR_DATA : ERR_OK;
+}
+
+/* --- what a line claims -------------------------------------------------------------------------- */
+
+/* A signed head has to be the one that this log had, and signed by a neighbour. */
+static enum err check_signed(const struct audit_file *f, const struct audit_entry *entry,
+                             struct log *log, const char *path)
+{
+    struct public_identity who = {0};
+    uint8_t words[AUDIT_SIGNED_SIZE];
+    uint64_t n = entry->head.entries;
+    if (n == 0 || n > f->entries ||
+        memcmp(f->entry[n - 1].hash, entry->head.hash, sizeof entry->head.hash) != 0) {
+        log_error(log, "%s, line %zu: server %u signed another log than this one", path,
+                  f->entries + 1, entry->server);
+        return ERR_DATA;
+    }
+    memcpy(who.sign, f->key[entry->server], sizeof who.sign);
+    audit_signed_words(f->terms, f->server, &entry->head, words);
+    if (entry->server == f->server || public_identity_verify(&who, AUDIT_LABEL, words, sizeof words,
+                                                             entry->signature) != ERR_OK) {
+        log_error(log, "%s, line %zu: this is not a signature of server %u", path, f->entries + 1,
+                  entry->server);
+        return ERR_DATA;
+    }
+    return ERR_OK;
+}
+
+static enum err check_total(const struct audit_file *f, const struct audit_entry *entry,
+                            struct log *log, const char *path)
+{
+    for (size_t k = f->entries; k-- > 0;)
+        if (f->entry[k].kind == AUDIT_OPEN) {
+            if (entry->opening.spent >= f->entry[k].opening.spent)
+                return ERR_OK;
+            log_error(log, "%s, line %zu: what was spent is less than before", path,
+                      f->entries + 1);
+            return ERR_DATA;
+        }
+    return ERR_OK;
+}
+
+static enum err add_line(struct audit_file *f, char *line, size_t n, const char *path,
+                         struct log *log)
+{
+    struct audit_entry entry = {0}, *more;
+    char hash[HASH_TEXT + 1];
+    enum err e = ERR_DATA;
+    if (f->entries > 0)
+        memcpy(entry.hash, f->entry[f->entries - 1].hash, sizeof entry.hash);
+    if (n > HASH_TEXT + 1 && line[n - HASH_TEXT - 1] == ' ' && memchr(line, '\0', n) == NULL) {
+        audit_chain(entry.hash, line, n - HASH_TEXT - 1);
+        sodium_bin2hex(hash, sizeof hash, entry.hash, sizeof entry.hash);
+        if (memcmp(hash, line + n - HASH_TEXT, HASH_TEXT) == 0)
+            e = ERR_OK;
+    }
+    if (e != ERR_OK) {
+        log_error(
+            log,
+            "%s, line %zu: the chain breaks here: this line was altered, or the one before it "
+            "is missing",
+            path, f->entries + 1);
+        return e;
+    }
+    line[n - HASH_TEXT - 1] = '\0';
+    e = read_words(f, &entry, line);
+    if (e != ERR_OK)
+        log_error(log, "%s, line %zu: not a line of an audit log", path, f->entries + 1);
+    if (e == ERR_OK && entry.kind == AUDIT_OPEN)
+        e = entry.opening.what == NULL ? ERR_NOMEM : check_total(f, &entry, log, path);
+    if (e == ERR_OK && entry.kind == AUDIT_SIGNED)
+        e = check_signed(f, &entry, log, path);
+    more = e == ERR_OK ? memory_grow(f->entry, f->entries + 1, sizeof *more) : NULL;
+    if (more == NULL) {
+        memory_free(&entry.what);
+        return e == ERR_OK ? ERR_NOMEM : e;
+    }
+    f->entry = more;
+    f->entry[f->entries++] = entry;
+    return ERR_OK;
+}
+
+enum err audit_file_read(struct audit_file **file, const char *path, struct log *log)
+{
+    struct audit_file *f = memory_array(1, sizeof *f);
+    struct bytes text = {0};
+    size_t at = 0;
+    enum err e = f == NULL ? ERR_NOMEM : file_read(path, FILE_MAX, &text, log);
+    *file = f;
+    while (e == ERR_OK && at < text.size) {
+        char *line = (char *)text.data + at, *end = memchr(line, '\n', text.size - at);
+        if (end == NULL)
+            break;
+        e = add_line(f, line, (size_t)(end - line), path, log);
+        at += (size_t)(end - line) + 1;
+    }
+    if (e == ERR_OK) {
+        f->size = at;
+        f->torn = text.size - at;
+    }
+    bytes_clear(&text);
+    if (e != ERR_OK)
+        audit_file_free(file);
+    return e;
+}
+
+void audit_file_free(struct audit_file **file)
+{
+    struct audit_file *f = *file;
+    if (f == NULL)
+        return;
+    for (size_t k = 0; k < f->entries; k++)
+        memory_free(&f->entry[k].what);
+    memory_free(&f->entry);
+    memory_free(file);
+}

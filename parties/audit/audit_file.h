@@ -1,0 +1,80 @@
+/*
+ * parties/audit/audit_file.h - an audit log as a file: lines, their chain, what neighbours signed.
+ *
+ *   NUMBER TIME WORDS HASH          hash_n = SHA-256("trefoil-audit-1" and a NUL, hash_(n-1), line without " HASH")
+ *
+ * from 32 zeros and number 0 on. WORDS begin with what kind of line it is:
+ *
+ *   log trefoil-audit-1 study NAME terms HEX server I NAME=KEY NAME=KEY NAME=KEY      the first line, and only it
+ *   open run HEX round R reason REASON values N request HEX cost RHO spent RHO what MARGINALS
+ *   seen server J entries N head HASH                      J showed this head of its own log, and was given a signature
+ *   signed server J entries N head HASH signature HEX      J's, of this log as it was after N lines
+ *   recovered debits N to M                                `trefoil recover` took debits over from the neighbours
+ *
+ * A line changed, left out or put in breaks the chain behind it; a chain made anew does not fit what neighbours
+ * have signed; and a log that is cut short lacks lines that neighbours have seen.
+ */
+#ifndef TREFOIL_PARTIES_AUDIT_AUDIT_FILE_H
+#define TREFOIL_PARTIES_AUDIT_AUDIT_FILE_H
+
+#include "parties/study/study.h"
+
+#define AUDIT_RUN_SIZE 16
+
+enum audit_kind { AUDIT_LOG, AUDIT_OPEN, AUDIT_SEEN, AUDIT_SIGNED, AUDIT_RECOVERED, AUDIT_KINDS };
+
+/* A log's length, and its last hash. */
+struct audit_head {
+    uint64_t entries;
+    uint8_t hash[32];
+};
+
+struct audit_opening {
+    uint8_t run[AUDIT_RUN_SIZE];
+    uint32_t round;
+    char reason[24];
+    uint64_t values;
+    uint8_t request[32];
+    double cost,
+        spent; /* rho, k^2 included: of this opening (0 where it is played again), and in all */
+    const char *what; /* attributes with * between them, marginals with commas; "-" for none */
+};
+
+struct audit_entry {
+    enum audit_kind kind;
+    char time[24];
+    struct audit_opening opening; /* open */
+    char *what;                   /* to which its `what` points */
+    unsigned server;              /* seen, signed */
+    struct audit_head head;
+    uint8_t signature[64];
+    uint64_t from, to; /* recovered */
+    uint8_t hash[32];  /* of the chain after this line */
+};
+
+struct audit_file {
+    size_t entries;
+    struct audit_entry *entry;
+    char study[STUDY_NAME_SIZE], name[STUDY_SERVERS][STUDY_NAME_SIZE];
+    uint8_t terms[32], key[STUDY_SERVERS][32]; /* Ed25519 */
+    unsigned server;                           /* whose log this is */
+    size_t size, torn; /* bytes of whole lines, and of a last one that has no end */
+};
+
+/*
+ * Reads and checks one log: chain, order, signatures against the keys in its first line, a running total that never
+ * falls. ERR_DATA, logged with the line, where it does not hold. A torn last line is counted, and not read.
+ */
+enum err audit_file_read(struct audit_file **file, const char *path, struct log *log) MUST_CHECK;
+void audit_file_free(struct audit_file **file);
+
+/* The chain, one line further: `text` is n bytes, without the space before the hash. */
+void audit_chain(uint8_t hash[32], const char *text, size_t n);
+
+/* What a neighbour signs of server `server`'s log: public_identity_verify() and identity_sign() take it. */
+#define AUDIT_LABEL "trefoil-audit-1"
+#define AUDIT_SIGNED_SIZE (32 + 1 + 8 + 32)
+void audit_signed_words(const uint8_t terms[32], unsigned server, const struct audit_head *head,
+                        uint8_t words[AUDIT_SIGNED_SIZE]);
+
+#endif

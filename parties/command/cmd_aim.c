@@ -1,0 +1,110 @@
+#include "base/file.h"
+#include "parties/analyst/central.h"
+#include "parties/analyst/release.h"
+#include "parties/command/command.h"
+#include "parties/display/progress.h"
+#include "parties/study/price.h"
+
+#include <stdlib.h>
+
+static const char help[] =
+    "usage: trefoil aim STUDY DATA.csv [DATA.csv ...] --out DIR [--rows N] [--seed N]\n"
+    "           [--delimiter C] [--decimal C]\n"
+    "\n"
+    "Central AIM: one program that sees all rows does what the three servers do without seeing "
+    "any.\n"
+    "Same algorithm, same guarantee for what comes out, but its user has to be trusted with the "
+    "data.\n"
+    "Writes measurements.json, model and synthetic.csv into DIR. Reads at most 64 files.\n"
+    "\n"
+    "  --out DIR    made if it is not there\n"
+    "  --rows N     synthetic rows, instead of the noisy total\n"
+    "  --seed N     of the sampling (the noise is always fresh); default 1\n"
+    "  --delimiter C, --decimal C    of the CSV files, instead of a comma and a point\n"
+    "\n"
+    "example:\n"
+    "  trefoil aim study.yaml all.csv --out result\n";
+
+#define FILES_MAX 64
+
+static enum err read_all(const struct study *study, const char *const *files, size_t count,
+                         const struct table_csv_options *csv, struct table **all, struct log *log)
+{
+    TRY(table_new(all, study->domain, 0));
+    for (size_t i = 0; i < count; i++) {
+        struct table *one = NULL;
+        enum err e = table_read_csv(&one, study->domain, files[i], csv, log);
+        if (e == ERR_OK)
+            e = central_append(*all, one);
+        table_free(&one);
+        TRY(e);
+    }
+    return ERR_OK;
+}
+
+static enum err execute(const char *const *files, size_t count, const char *folder, size_t rows,
+                        uint64_t seed, const struct table_csv_options *csv, struct log *log)
+{
+    struct study *study = NULL;
+    struct table *table = NULL;
+    struct aim_result *result = NULL;
+    struct ledger_limits limits = {0};
+    struct progress progress;
+    enum err e = study_load(&study, files[0], log);
+    if (e == ERR_OK) {
+        log_warn(log, "this is central AIM: it reads every row in the clear, so whoever runs it is "
+                      "the trusted curator that trefoil run does without");
+        e = read_all(study, files + 1, count - 1, csv, &table, log);
+    }
+    if (e == ERR_OK)
+        e = file_folder(folder, log);
+    if (e == ERR_OK)
+        e = price_limits(study, &limits, log);
+    if (e == ERR_OK) {
+        progress = progress_start(stdout, study, limits.rho);
+        e = central_run(&result, study, table, progress_round, &progress, log);
+    }
+    if (e == ERR_OK)
+        e = release_write(folder, study, result, limits.rho, rows, seed, log);
+    if (e == ERR_OK)
+        printf("wrote measurements.json, model and synthetic.csv to %s\n", folder);
+    aim_result_free(&result);
+    table_free(&table);
+    study_free(&study);
+    return e;
+}
+
+static int run(int argc, char **argv, struct log *log)
+{
+    const char *files[FILES_MAX + 1], *out = NULL, *rows = "0", *seed = "1", *delimiter = ",",
+                                      *decimal = ".";
+    int64_t row_count = 0, seed_number = 0;
+    size_t given = 0;
+    const struct command_option options[] = {
+        {.name = "out", .value = &out},         {.name = "rows", .value = &rows},
+        {.name = "seed", .value = &seed},       {.name = "delimiter", .value = &delimiter},
+        {.name = "decimal", .value = &decimal},
+    };
+    struct table_csv_options csv = {0};
+    enum err e = command_options(argc, argv, options, 5, files, 2, FILES_MAX + 1, &given, log);
+    if (e == ERR_OK && out == NULL) {
+        log_error(log, "aim needs --out DIR");
+        e = ERR_USAGE;
+    }
+    if (e == ERR_OK)
+        e = command_integer("rows", rows, 0, 1000000000, &row_count, log);
+    if (e == ERR_OK)
+        e = command_integer("seed", seed, 0, INT64_MAX, &seed_number, log);
+    if (e == ERR_OK)
+        e = command_csv(delimiter, decimal, &csv, log);
+    if (e == ERR_OK)
+        e = execute(files, given, out, (size_t)row_count, (uint64_t)seed_number, &csv, log);
+    return command_end(e, log);
+}
+
+const struct command cmd_aim = {
+    .name = "aim",
+    .summary = "central AIM, for whoever may see all rows",
+    .help = help,
+    .run = run,
+};

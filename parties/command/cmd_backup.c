@@ -1,0 +1,71 @@
+#include "parties/command/command.h"
+#include "parties/store/store_backup.h"
+
+#include <inttypes.h>
+#include <sys/stat.h>
+
+static const char backup_help[] =
+    "usage: trefoil backup DIR FILE\n"
+    "\n"
+    "Copies a server's folder DIR into FILE, whole as at one moment, while the server runs. What "
+    "is "
+    "sealed\n"
+    "there stays sealed: the server's key file is needed to use it, and is not in it. FILE must "
+    "not "
+    "be there.\n"
+    "\n"
+    "example:\n"
+    "  trefoil backup /var/lib/trefoil/north /mnt/backup/north-2026-12-01\n";
+
+static const char restore_help[] =
+    "usage: trefoil restore FILE DIR\n"
+    "\n"
+    "Makes a server's folder DIR from what trefoil backup wrote. Refuses a folder that holds "
+    "anything.\n"
+    "A server whose neighbours have debited rounds since the backup is refused by them until\n"
+    "trefoil recover has brought it up to date.\n"
+    "\n"
+    "example:\n"
+    "  trefoil restore /mnt/backup/north-2026-12-01 /var/lib/trefoil/north\n";
+
+typedef enum err copier(const char *from, const char *to, struct store_contents *contents,
+                        struct log *log);
+
+static int run(copier *copy, int argc, char **argv, struct log *log)
+{
+    const char *path[2] = {NULL, NULL};
+    struct store_contents c = {0};
+    size_t given;
+    enum err e = command_options(argc, argv, NULL, 0, path, 2, 2, &given, log);
+    umask(077);
+    if (e == ERR_OK)
+        e = copy(path[0], path[1], &c, log);
+    if (e == ERR_OK)
+        printf("%s holds %" PRIu64 " uploads and %" PRIu64 " debits\n", path[1], c.uploads,
+               c.debits);
+    return command_end(e, log);
+}
+
+static int run_backup(int argc, char **argv, struct log *log)
+{
+    return run(store_backup, argc, argv, log);
+}
+
+static int run_restore(int argc, char **argv, struct log *log)
+{
+    return run(store_restore, argc, argv, log);
+}
+
+const struct command cmd_backup = {
+    .name = "backup",
+    .summary = "copy a server's folder into a file, while it runs",
+    .help = backup_help,
+    .run = run_backup,
+};
+
+const struct command cmd_restore = {
+    .name = "restore",
+    .summary = "make a server's folder from a backup",
+    .help = restore_help,
+    .run = run_restore,
+};

@@ -1,0 +1,176 @@
+#include "base/date.h"
+#include "base/file.h"
+#include "base/words.h"
+#include "parties/command/command.h"
+#include "parties/exchange/receipt.h"
+#include "parties/exchange/statement.h"
+#include "parties/study/bounds.h"
+#include "parties/study/price.h"
+#include "parties/study/roster.h"
+
+#include <string.h>
+
+#define STATEMENT_MAX ((size_t)4 << 20)
+
+static const char help[] =
+    "usage: trefoil check STUDY [--key FILE] [--fingerprint]\n"
+    "       trefoil check STUDY --receipt FILE\n"
+    "       trefoil check STUDY --statement FILE\n"
+    "\n"
+    "Reads a study file and says in words what it means: who takes part and sees what, what is\n"
+    "guaranteed and what is not, what it costs. Everybody should run it before sending anything, "
+    "and\n"
+    "compare the fingerprint of the terms.\n"
+    "\n"
+    "  --key FILE      also say what part the holder of this private key has\n"
+    "  --fingerprint   print the fingerprint of the terms, nothing else\n"
+    "  --receipt FILE  verify what the three servers signed for an owner (trefoil share), nothing "
+    "else\n"
+    "  --statement FILE   verify what a server signed when it purged the study, nothing else\n"
+    "\n"
+    "example:\n"
+    "  trefoil check study.yaml --key hospital-a.key\n";
+
+/* What only the servers' arithmetic knows: that counts and noise fit, and the budget in their units. */
+static enum err check_arithmetic(const struct study *study, double *rho, struct log *log)
+{
+    struct bounds *bounds = NULL;
+    struct ledger_limits limits;
+    enum err e = bounds_new(&bounds, study, log);
+    if (e == ERR_OK)
+        e = price_limits(study, &limits, log);
+    if (e == ERR_OK)
+        *rho = limits.rho;
+    bounds_free(&bounds);
+    return e;
+}
+
+struct wish {
+    const char *file, *key, *receipt, *statement;
+    bool fingerprint;
+};
+
+static void print_costs(const struct study *study, double rho)
+{
+    char text[WORDS_SIZE];
+    uint64_t all = 0;
+    for (size_t i = 0; i < study->owners; i++)
+        all += study_upload_bytes(study, i);
+    printf("\nCosts: owners upload %s in all, each once; of the budget, which each server "
+           "enforces as\n  rho = %.9g of zero-concentrated differential privacy, a run takes all. "
+           "Its time and traffic:\n  trefoil plan.\n",
+           words_bytes(all, text), rho);
+}
+
+/* Why a key will not do what the study says that its holder does, if so. */
+static void warn_of_key(const struct study *study, const struct public_identity *me,
+                        struct log *log)
+{
+    size_t index;
+    for (enum role role = ROLE_SERVER; role <= ROLE_ANALYST; role++) {
+        const struct public_identity *key;
+        const char *name;
+        for (size_t i = 0; (key = roster_key(study, role, i, &name)) != NULL; i++)
+            if (memcmp(key->sign, me->sign, sizeof me->sign) == 0 &&
+                roster_find(study, me, role, &index, log) != ERR_OK)
+                return;
+    }
+}
+
+static enum err explain(const struct study *study, const char *key, struct log *log)
+{
+    struct identity *me = NULL;
+    double rho = 0;
+    TRY(check_arithmetic(study, &rho, log));
+    if (key != NULL)
+        TRY(identity_load(&me, key, log));
+    study_describe(stdout, study, me != NULL ? &me->public : NULL);
+    print_costs(study, rho);
+    putchar('\n');
+    roster_describe(stdout, study);
+    if (me != NULL)
+        warn_of_key(study, &me->public, log);
+    identity_free(&me);
+    return roster_servers_current(study, log);
+}
+
+static enum err check_receipt(const struct study *study, const char *path, struct log *log)
+{
+    struct receipt receipt;
+    TRY(receipt_load(&receipt, study, path, log));
+    TRY(receipt_verify(study, &receipt, log));
+    receipt_describe(stdout, study, &receipt);
+    return ERR_OK;
+}
+
+static enum err check_statement(const struct study *study, const char *path, struct log *log)
+{
+    struct statement s = {0};
+    struct bytes text = {0};
+    char date[DATE_SIZE];
+    enum err e = file_read(path, STATEMENT_MAX, &text, log);
+    if (e == ERR_OK)
+        e = statement_read(&s, study, path, text.data, text.size, log);
+    if (e == ERR_OK) {
+        date_text(s.time, date);
+        printf(
+            "Server %u (%s) states, signed with its key, that on %s it deleted for good from its\n"
+            "store what %zu %s had uploaded for study %s. Backups are not covered.\n",
+            s.server, study->server[s.server].name, date, s.uploads,
+            s.uploads == 1 ? "owner" : "owners", study->name);
+        for (size_t i = 0; i < s.uploads; i++)
+            printf("  %s\n", study->owner[s.upload[i].owner].name);
+    }
+    statement_clear(&s);
+    bytes_clear(&text);
+    return e;
+}
+
+static enum err check(const struct wish *w, struct log *log)
+{
+    struct study *study = NULL;
+    double rho;
+    enum err e = study_load(&study, w->file, log);
+    if (e == ERR_OK && w->receipt != NULL)
+        e = check_receipt(study, w->receipt, log);
+    else if (e == ERR_OK && w->statement != NULL)
+        e = check_statement(study, w->statement, log);
+    else if (e == ERR_OK && w->fingerprint) {
+        char text[STUDY_FINGERPRINT_SIZE];
+        e = check_arithmetic(study, &rho, log);
+        study_fingerprint(study, text);
+        if (e == ERR_OK)
+            puts(text);
+    } else if (e == ERR_OK)
+        e = explain(study, w->key, log);
+    study_free(&study);
+    return e;
+}
+
+static int run(int argc, char **argv, struct log *log)
+{
+    struct wish w = {0};
+    size_t given;
+    const struct command_option options[] = {
+        {.name = "key", .value = &w.key},
+        {.name = "receipt", .value = &w.receipt},
+        {.name = "statement", .value = &w.statement},
+        {.name = "fingerprint", .flag = &w.fingerprint},
+    };
+    enum err e = command_options(argc, argv, options, 4, &w.file, 1, 1, &given, log);
+    if (e == ERR_OK && (w.receipt != NULL || w.statement != NULL) &&
+        (w.fingerprint || w.key != NULL || (w.receipt != NULL && w.statement != NULL))) {
+        log_error(log, "--receipt and --statement stand alone; leave the other options out");
+        e = ERR_USAGE;
+    }
+    if (e == ERR_OK)
+        e = check(&w, log);
+    return command_end(e, log);
+}
+
+const struct command cmd_check = {
+    .name = "check",
+    .summary = "say in words what a study file means",
+    .help = help,
+    .run = run,
+};

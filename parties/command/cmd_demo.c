@@ -1,0 +1,537 @@
+/*
+ * trefoil demo: everything at once on this machine, with invented patients: keys, a study, three server
+ * processes, five owner processes, an analyst process; then what a real study could never show, the
+ * comparison with the truth.
+ */
+#include "aim/evaluate.h"
+#include "aim/sample.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/secret.h"
+#include "parties/analyst/central.h"
+#include "parties/command/command.h"
+#include "parties/command/demo_data.h"
+#include "parties/command/process.h"
+#include "parties/display/report.h"
+#include "parties/exchange/client.h"
+
+#include <arpa/inet.h>
+#include <ftw.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ROUNDS 4
+#define MARKER ".trefoil-demo"
+#define PATH 4096
+
+static const char help[] =
+    "usage: trefoil demo [--folder DIR] [--seed N]\n"
+    "\n"
+    "Shows a whole study on this machine: five invented hospitals of different size and kind, "
+    "three\n"
+    "server processes on loopback, one run; then how good the synthetic table is, beside central "
+    "AIM\n"
+    "and beside what each hospital could do alone.\n"
+    "\n"
+    "  --folder DIR   where everything is put; an earlier demo there is replaced. Default: "
+    "trefoil-demo\n"
+    "  --seed N       of the invented data; default 7\n"
+    "\n"
+    "example:\n"
+    "  trefoil demo --folder trefoil-demo\n";
+
+struct demo {
+    char folder[PATH];
+    uint16_t port;
+    pid_t server[STUDY_SERVERS];
+    struct study *study;
+    struct table *hospital[DEMO_HOSPITALS], *all;
+    struct log *log;
+};
+
+static const char *const server_names[STUDY_SERVERS] = {"alder", "birch", "cedar"};
+
+/* A file in the demo's folder, whose name's length was checked. */
+__attribute__((format(printf, 3, 4))) static void path_of(const struct demo *d, char path[PATH],
+                                                          const char *format, ...)
+{
+    char tail[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(tail, sizeof tail, format, args);
+    va_end(args);
+    if (snprintf(path, PATH, "%s/%s", d->folder, tail) >= PATH)
+        path[0] = '\0';
+}
+
+/* --- preparing ----------------------------------------------------------------------------------- */
+
+static int remove_entry(const char *path, const struct stat *s, int kind, struct FTW *where)
+{
+    (void)s;
+    (void)kind;
+    (void)where;
+    return remove(path);
+}
+
+/* An earlier demo's folder is replaced; anything else that is there is left alone. */
+static enum err fresh_folder(struct demo *d, const char *folder)
+{
+    char marker[PATH];
+    if (strlen(folder) > PATH - 300 || folder[0] == '\0') {
+        log_error(d->log, "--folder: the name is empty or too long");
+        return ERR_USAGE;
+    }
+    snprintf(d->folder, sizeof d->folder, "%s", folder);
+    path_of(d, marker, "%s", MARKER);
+    if (access(marker, F_OK) == 0)
+        nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    else if (access(folder, F_OK) == 0 && rmdir(folder) != 0) {
+        log_error(d->log, "%s is there and is not an earlier demo; name another --folder", folder);
+        return ERR_SYSTEM;
+    }
+    TRY(file_folder(folder, d->log));
+    return file_write(marker, 0600, "", 0, d->log);
+}
+
+static bool port_is_free(uint16_t port)
+{
+    const struct sockaddr_in a = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool ok = fd >= 0 && bind(fd, (const struct sockaddr *)&a, sizeof a) == 0;
+    if (fd >= 0)
+        close(fd);
+    return ok;
+}
+
+static enum err find_ports(struct demo *d)
+{
+    for (unsigned attempt = 0; attempt < 200; attempt++) {
+        uint16_t base;
+        unsigned k = 0;
+        secret_random(&base, sizeof base);
+        base = (uint16_t)(20000 + base % 10000);
+        while (k < STUDY_SERVERS * STUDY_PORTS && port_is_free((uint16_t)(base + k)))
+            k++;
+        if (k == STUDY_SERVERS * STUDY_PORTS) {
+            d->port = base;
+            return ERR_OK;
+        }
+    }
+    log_error(d->log, "no %d free ports in a row on 127.0.0.1", STUDY_SERVERS * STUDY_PORTS);
+    return ERR_SYSTEM;
+}
+
+static enum err make_key(const struct demo *d, const char *name, char text[KEYS_TEXT_SIZE])
+{
+    struct identity *identity = NULL;
+    char path[PATH];
+    enum err e = identity_new(&identity, d->log);
+    path_of(d, path, "%s.key", name);
+    if (e == ERR_OK)
+        e = identity_save(identity, path, false, d->log);
+    if (e == ERR_OK)
+        public_identity_text(&identity->public, text);
+    identity_free(&identity);
+    return e;
+}
+
+static enum err write_study(struct demo *d)
+{
+    char path[PATH], key[KEYS_TEXT_SIZE], line[512];
+    struct bytes text = {0};
+    enum err e = ERR_OK;
+#define ADD(...)                                                                                   \
+    do {                                                                                           \
+        snprintf(line, sizeof line, __VA_ARGS__);                                                  \
+        bytes_put(&text, line, strlen(line));                                                      \
+    } while (0)
+    ADD("# made by trefoil demo\nstudy: five-hospitals\n");
+    bytes_put(&text, demo_data_domain_yaml(), strlen(demo_data_domain_yaml()));
+    ADD("workload: {all: 2}\nbudget: {epsilon: 1, delta: 1e-6}\nnoise: box-muller\nrounds: %d\n",
+        ROUNDS);
+    ADD("servers:\n");
+    for (unsigned i = 0; e == ERR_OK && i < STUDY_SERVERS; i++) {
+        e = make_key(d, server_names[i], key);
+        ADD("  - name: %s\n    endpoint: tcp://127.0.0.1:%u\n    key: %s\n", server_names[i],
+            d->port + i * STUDY_PORTS, key);
+    }
+    ADD("owners:\n");
+    for (unsigned i = 0; e == ERR_OK && i < DEMO_HOSPITALS; i++) {
+        e = make_key(d, demo_hospitals[i].name, key);
+        ADD("  - name: %s\n    max_rows: %u\n    key: %s\n", demo_hospitals[i].name,
+            demo_hospitals[i].max_rows, key);
+    }
+    if (e == ERR_OK)
+        e = make_key(d, "analyst", key);
+    ADD("analysts:\n  - name: analyst\n    key: %s\ndeadlines: {connect: 20, round: 60}\n", key);
+#undef ADD
+    path_of(d, path, "%s", "study.yaml");
+    if (e == ERR_OK)
+        e = bytes_ok(&text);
+    if (e == ERR_OK)
+        e = file_write(path, 0644, text.data, text.size, d->log);
+    if (e == ERR_OK)
+        e = study_load(&d->study, path, d->log);
+    bytes_clear(&text);
+    return e;
+}
+
+static enum err load_tables(struct demo *d)
+{
+    TRY(table_new(&d->all, d->study->domain, 0));
+    for (unsigned i = 0; i < DEMO_HOSPITALS; i++) {
+        char path[PATH];
+        path_of(d, path, "%s.csv", demo_hospitals[i].name);
+        TRY(table_read_csv(&d->hospital[i], d->study->domain, path, NULL, d->log));
+        TRY(central_append(d->all, d->hospital[i]));
+    }
+    return ERR_OK;
+}
+
+/* --- processes ----------------------------------------------------------------------------------- */
+
+static enum err start_servers(struct demo *d)
+{
+    char study[PATH], key[PATH], folder[PATH], output[PATH];
+    path_of(d, study, "%s", "study.yaml");
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        const char *const arguments[] = {"serve", study,      "--key",     key, "--folder",
+                                         folder,  "--listen", "127.0.0.1", NULL};
+        path_of(d, key, "%s.key", server_names[i]);
+        path_of(d, folder, "server-%s", server_names[i]);
+        path_of(d, output, "server-%s.log", server_names[i]);
+        TRY(process_start(&d->server[i], arguments, output, d->log));
+    }
+    return ERR_OK;
+}
+
+/* A server is up when it answers a status question. */
+static enum err wait_for_servers(struct demo *d)
+{
+    struct identity *analyst = NULL;
+    struct netio *netio = NULL;
+    char key[PATH];
+    enum err e;
+    path_of(d, key, "%s.key", "analyst");
+    e = identity_load(&analyst, key, d->log);
+    if (e == ERR_OK)
+        e = netio_new(&netio, d->log);
+    for (unsigned i = 0; e == ERR_OK && i < STUDY_SERVERS; i++) {
+        struct dial *dial = NULL;
+        struct bytes message = {0};
+        struct reply reply;
+        bytes_put_u8(&message, MESSAGE_STATUS);
+        e = client_dial(&dial, netio, d->study, analyst, i, d->log);
+        if (e == ERR_OK)
+            e = client_ask(dial, &message, &reply, clock_now_ms() + 20000);
+        if (e != ERR_OK)
+            log_error(d->log, "server %s does not answer; see %s/server-%s.log", server_names[i],
+                      d->folder, server_names[i]);
+        dial_free(&dial);
+        bytes_clear(&message);
+    }
+    netio_free(&netio);
+    identity_free(&analyst);
+    return e;
+}
+
+static enum err run_owners(struct demo *d)
+{
+    char study[PATH], data[PATH], key[PATH], stats[PATH], output[DEMO_HOSPITALS][PATH];
+    pid_t pid[DEMO_HOSPITALS] = {0};
+    enum err e = ERR_OK;
+    path_of(d, study, "%s", "study.yaml");
+    for (unsigned i = 0; e == ERR_OK && i < DEMO_HOSPITALS; i++) {
+        const char *name = demo_hospitals[i].name;
+        const char *const arguments[] = {"share", study,     data,  "--key",
+                                         key,     "--stats", stats, NULL};
+        path_of(d, data, "%s.csv", name);
+        path_of(d, key, "%s.key", name);
+        path_of(d, stats, "share-%s.json", name);
+        path_of(d, output[i], "share-%s.log", name);
+        e = process_start(&pid[i], arguments, output[i], d->log);
+    }
+    for (unsigned i = 0; i < DEMO_HOSPITALS; i++) {
+        if (e == ERR_OK) {
+            e = process_wait(pid[i], "a share process", output[i], clock_now_ms() + 60000, d->log);
+            pid[i] = 0;
+        }
+        process_end(&pid[i]);
+    }
+    return e;
+}
+
+static enum err run_analyst(struct demo *d)
+{
+    char study[PATH], key[PATH], out[PATH], output[PATH];
+    const char *const arguments[] = {"run", study, "--key", key, "--out", out, NULL};
+    pid_t pid = 0;
+    enum err e;
+    path_of(d, study, "%s", "study.yaml");
+    path_of(d, key, "%s.key", "analyst");
+    path_of(d, out, "%s", "result");
+    path_of(d, output, "%s", "run.log");
+    e = process_start(&pid, arguments, output, d->log);
+    if (e == ERR_OK)
+        e = process_wait(pid, "the run process", output, clock_now_ms() + 300000, d->log);
+    if (e != ERR_OK)
+        process_end(&pid);
+    return e;
+}
+
+/* --- what came of it ----------------------------------------------------------------------------- */
+
+static enum err error_of_csv(const struct demo *d, const char *path, double *error)
+{
+    struct table *table = NULL;
+    enum err e = table_read_csv(&table, d->study->domain, path, NULL, d->log);
+    if (e == ERR_OK)
+        e = evaluate_tables(d->study->workload, d->all, table, NULL, error);
+    table_free(&table);
+    return e;
+}
+
+/* Central AIM on a table at the same budget, as n synthetic rows, against all patients. */
+static enum err error_of_central(const struct demo *d, const struct table *table, double *error)
+{
+    struct aim_result *result = NULL;
+    struct table *rows = NULL;
+    enum err e = central_run(&result, d->study, table, NULL, NULL, d->log);
+    if (e == ERR_OK)
+        e = sample_rows(&rows, result->model, table->rows, 1, d->log);
+    if (e == ERR_OK)
+        e = evaluate_tables(d->study->workload, d->all, rows, NULL, error);
+    table_free(&rows);
+    aim_result_free(&result);
+    return e;
+}
+
+/* Errors against all patients: Trefoil's, central AIM's, each hospital's alone. */
+#define TABLES (2 + DEMO_HOSPITALS)
+struct errors {
+    char name[TABLES][64];
+    double error[TABLES];
+};
+
+static enum err find_errors(const struct demo *d, struct errors *x)
+{
+    char path[PATH];
+    path_of(d, path, "%s", "result/synthetic.csv");
+    snprintf(x->name[0], sizeof x->name[0], "Trefoil: five hospitals, nobody sees the rows");
+    TRY(error_of_csv(d, path, &x->error[0]));
+    snprintf(x->name[1], sizeof x->name[1], "central AIM: a curator sees all rows");
+    TRY(error_of_central(d, d->all, &x->error[1]));
+    for (unsigned i = 0; i < DEMO_HOSPITALS; i++) {
+        snprintf(x->name[2 + i], sizeof x->name[2 + i], "%s alone (%zu patients)",
+                 demo_hospitals[i].name, d->hospital[i]->rows);
+        TRY(error_of_central(d, d->hospital[i], &x->error[2 + i]));
+    }
+    return ERR_OK;
+}
+
+static void show_errors(const struct demo *d, const struct errors *x)
+{
+    printf("\nError against all %zu patients: mean over the %zu two-way marginals of sum |p - q|,\n"
+           "from 0 (alike) to 2. Only a demo can compute this.\n\n",
+           d->all->rows, d->study->workload->cliques);
+    for (unsigned i = 0; i < TABLES; i++)
+        printf("  %-46s %.3f\n", x->name[i], x->error[i]);
+}
+
+/* The run's report once more, now with the truth beside, which no real study has. */
+static enum err write_report(const struct demo *d, const struct errors *x)
+{
+    const struct workload *w = d->study->workload;
+    const char *name[TABLES];
+    int64_t *counts = NULL, **one_way = memory_array(w->one_ways, sizeof *one_way);
+    struct report_truth truth = {.rows = d->all->rows, .comparisons = TABLES, .error = x->error};
+    char folder[PATH];
+    uint64_t cells = 0;
+    enum err e = one_way != NULL ? ERR_OK : ERR_NOMEM;
+    path_of(d, folder, "%s", "result");
+    for (size_t i = 0; i < w->one_ways; i++)
+        cells += w->query[i].cells;
+    counts = memory_array(cells, sizeof *counts);
+    if (counts == NULL)
+        e = ERR_NOMEM;
+    cells = 0;
+    for (size_t i = 0; e == ERR_OK && i < w->one_ways; i++) {
+        one_way[i] = counts + cells;
+        table_marginal(d->all, &w->query[i].clique, one_way[i]);
+        cells += w->query[i].cells;
+    }
+    for (unsigned i = 0; i < TABLES; i++)
+        name[i] = x->name[i];
+    truth.name = name;
+    truth.one_way = (const int64_t *const *)one_way;
+    if (e == ERR_OK)
+        e = report_write(folder, d->study, &truth, d->log);
+    memory_free(&counts);
+    memory_free(&one_way);
+    return e;
+}
+
+static json_int_t number(const json_t *object, const char *key)
+{
+    return json_integer_value(json_object_get(object, key));
+}
+
+static enum err read_json(const struct demo *d, const char *name, json_t **json)
+{
+    char path[PATH];
+    json_error_t error;
+    path_of(d, path, "%s", name);
+    *json = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    if (*json != NULL)
+        return ERR_OK;
+    log_error(d->log, "%s:%d: %s", path, error.line, error.text);
+    return ERR_FORMAT;
+}
+
+static void show_rounds(const json_t *stats)
+{
+    size_t i;
+    const json_t *round;
+    printf("\nMeasured marginals (chosen under MPC; each opened only with noise):\n\n");
+    json_array_foreach(json_object_get(stats, "rounds"), i, round) printf(
+        "  round %zu  %-32s sigma %.1f\n", i, json_string_value(json_object_get(round, "marginal")),
+        json_real_value(json_object_get(round, "sigma")));
+}
+
+static void show_server_bytes(const json_t *stats)
+{
+    size_t i;
+    const json_t *server;
+    json_array_foreach(json_object_get(stats, "servers"), i, server)
+    {
+        json_int_t sent = 0, noise = 0;
+        const char *phase = NULL;
+        json_t *counters;
+        json_object_foreach((json_t *)(uintptr_t)server, phase, counters)
+        {
+            sent += number(counters, "wire_sent");
+            noise += strcmp(phase, "noise") == 0 ? number(counters, "wire_sent") : 0;
+        }
+        printf("  server %-12s sent %10" JSON_INTEGER_FORMAT
+               " bytes to the two others, of it %" JSON_INTEGER_FORMAT " to make noise\n",
+               server_names[i], sent, noise);
+    }
+}
+
+static enum err show_costs(const struct demo *d)
+{
+    json_t *json;
+    printf("\nBytes by role:\n\n");
+    for (unsigned i = 0; i < DEMO_HOSPITALS; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "share-%s.json", demo_hospitals[i].name);
+        TRY(read_json(d, name, &json));
+        printf("  owner %-13s sent %10" JSON_INTEGER_FORMAT " bytes\n", demo_hospitals[i].name,
+               number(json, "bytes_sent"));
+        json_decref(json);
+    }
+    TRY(read_json(d, "result/stats.json", &json));
+    show_server_bytes(json);
+    printf("  analyst             sent %10" JSON_INTEGER_FORMAT
+           " bytes, received %" JSON_INTEGER_FORMAT "\n",
+           number(json_object_get(json, "analyst"), "bytes_sent"),
+           number(json_object_get(json, "analyst"), "bytes_received"));
+    printf("\nThe servers took %.1f s, the estimator %.1f s.\n",
+           json_real_value(json_object_get(json, "mpc_s")),
+           json_real_value(json_object_get(json, "estimate_s")));
+    show_rounds(json);
+    json_decref(json);
+    return ERR_OK;
+}
+
+static void show_guarantee(const struct demo *d)
+{
+    printf(
+        "\nGuarantee: the synthetic table and everything else that came out is differentially\n"
+        "private with epsilon %g and delta %g, for adding or removing any one patient's row: what\n"
+        "anybody concludes from it is at most e^%g = %.2f times as likely, but for a chance of "
+        "%g,\n"
+        "with that patient as without. Each server held the budget by itself and logged every\n"
+        "opened value in its audit.log. Two servers that collude could read everything.\n",
+        d->study->epsilon, d->study->delta, d->study->epsilon, exp(d->study->epsilon),
+        d->study->delta);
+    printf(
+        "\nEverything is in %s: the study, the hospitals' tables, the\n"
+        "servers' logs and audit logs, and result/, whose report.html shows it all in a browser.\n",
+        d->folder);
+}
+
+/* ------------------------------------------------------------------------------------------------- */
+
+static void step(const char *what)
+{
+    printf("- %s\n", what);
+    fflush(stdout);
+}
+
+static enum err play(struct demo *d, const char *folder, uint64_t seed)
+{
+    struct errors errors;
+    TRY(fresh_folder(d, folder));
+    TRY(find_ports(d));
+    step("inventing five hospitals' patients");
+    TRY(demo_data_write(d->folder, seed, d->log));
+    step("making keys and the study file");
+    TRY(write_study(d));
+    TRY(load_tables(d));
+    step("starting three servers");
+    TRY(start_servers(d));
+    TRY(wait_for_servers(d));
+    step("five hospitals share their data");
+    TRY(run_owners(d));
+    step("the analyst runs the study: one-ways, then four rounds of select and measure");
+    TRY(run_analyst(d));
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        process_end(&d->server[i]);
+    TRY(show_costs(d));
+    TRY(find_errors(d, &errors));
+    show_errors(d, &errors);
+    TRY(write_report(d, &errors));
+    show_guarantee(d);
+    return ERR_OK;
+}
+
+static int run(int argc, char **argv, struct log *log)
+{
+    const char *folder = "trefoil-demo", *seed = "7", *rest[1];
+    int64_t seed_number = 0;
+    size_t given;
+    struct demo d = {.log = log};
+    const struct command_option options[] = {
+        {.name = "folder", .value = &folder},
+        {.name = "seed", .value = &seed},
+    };
+    enum err e = command_options(argc, argv, options, 2, rest, 0, 0, &given, log);
+    if (e == ERR_OK)
+        e = command_integer("seed", seed, 0, INT64_MAX, &seed_number, log);
+    if (e == ERR_OK)
+        e = play(&d, folder, (uint64_t)seed_number);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        process_end(&d.server[i]);
+    for (unsigned i = 0; i < DEMO_HOSPITALS; i++)
+        table_free(&d.hospital[i]);
+    table_free(&d.all);
+    study_free(&d.study);
+    return command_end(e, log);
+}
+
+const struct command cmd_demo = {
+    .name = "demo",
+    .summary = "show a whole study on this machine, with invented data",
+    .help = help,
+    .run = run,
+};

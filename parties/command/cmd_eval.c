@@ -1,0 +1,151 @@
+#include "aim/evaluate.h"
+#include "aim/model_file.h"
+#include "base/memory.h"
+#include "parties/command/command.h"
+#include "parties/study/study.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: trefoil eval STUDY REAL.csv SYNTHETIC.csv [--model FILE] [--worst N]\n"
+    "\n"
+    "How far synthetic rows are from real ones: for each marginal of the workload the sum over "
+    "its\n"
+    "cells of |share in one - share in the other|, 0 if they agree, 2 if they never meet.\n"
+    "\n"
+    "THE OUTPUT IS NOT PRIVATE: it is computed from the real rows without any noise. Whoever may\n"
+    "not see them may not see it either; publishing it, or choosing by it which of several tables\n"
+    "to publish, gives away what the budget was spent to protect.\n"
+    "\n"
+    "  --model FILE   also the mean of -ln p(real row) under this model. It says how well the "
+    "model\n"
+    "                 describes the population only if REAL.csv was not in the study: hold rows "
+    "out\n"
+    "  --worst N      print so many marginals, the worst first; default 20, 0 for all\n"
+    "\n"
+    "example:\n"
+    "  trefoil eval study.yaml held-out.csv result/synthetic.csv --model result/model\n";
+
+#define MODEL_CELLS (UINT64_C(1) << 31)
+
+struct evaluation {
+    struct study *study;
+    struct table *real, *synthetic;
+    double *each;
+    struct log *log;
+};
+
+struct entry {
+    double error;
+    size_t clique;
+};
+
+static int by_error(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    if (x->error != y->error)
+        return x->error > y->error ? -1 : 1;
+    return x->clique < y->clique ? -1 : x->clique > y->clique;
+}
+
+static enum err print_errors(const struct evaluation *v, size_t worst)
+{
+    const struct workload *w = v->study->workload;
+    struct entry *order = memory_array(w->cliques, sizeof *order);
+    if (order == NULL)
+        return ERR_NOMEM;
+    for (size_t i = 0; i < w->cliques; i++)
+        order[i] = (struct entry){v->each[i], i};
+    qsort(order, w->cliques, sizeof *order, by_error);
+    for (size_t i = 0; i < w->cliques && (worst == 0 || i < worst); i++) {
+        char name[256];
+        clique_name(&w->clique[order[i].clique], v->study->domain, name, sizeof name);
+        printf("  %.4f  %s\n", order[i].error, name);
+    }
+    if (worst != 0 && worst < w->cliques)
+        printf("  ...     and %zu more (--worst 0 for all)\n", w->cliques - worst);
+    memory_free(&order);
+    return ERR_OK;
+}
+
+static enum err print_likelihood(const struct evaluation *v, const char *path)
+{
+    struct model *m = NULL;
+    struct domain *d = NULL;
+    struct bytes a = {0}, b = {0};
+    double mean = 0;
+    size_t impossible = 0;
+    enum err e = model_load(&m, &d, path, MODEL_CELLS, v->log);
+    if (e == ERR_OK) {
+        domain_write(d, &a);
+        domain_write(v->study->domain, &b);
+        if (a.size != b.size || memcmp(a.data, b.data, a.size) != 0) {
+            log_error(v->log, "%s is a model of another domain than the study's", path);
+            e = ERR_MISMATCH;
+        }
+    }
+    if (e == ERR_OK)
+        e = evaluate_likelihood(m, v->real, &mean, &impossible);
+    if (e == ERR_OK) {
+        printf("negative log-likelihood of a real row under the model: %.4f\n", mean);
+        if (impossible > 0)
+            printf("  (%zu rows are impossible under the model, and count as %g each)\n",
+                   impossible, EVALUATE_IMPOSSIBLE);
+    }
+    bytes_clear(&a);
+    bytes_clear(&b);
+    model_free(&m);
+    domain_free(&d);
+    return e;
+}
+
+static enum err evaluate_files(struct evaluation *v, const char *const *files, const char *model,
+                               size_t worst)
+{
+    double mean = 0;
+    TRY(study_load(&v->study, files[0], v->log));
+    log_warn(v->log,
+             "THE OUTPUT BELOW IS NOT PRIVATE: it is computed from real rows without noise. "
+             "Keep it where the real rows are.");
+    TRY(table_read_csv(&v->real, v->study->domain, files[1], NULL, v->log));
+    TRY(table_read_csv(&v->synthetic, v->study->domain, files[2], NULL, v->log));
+    v->each = memory_array(v->study->workload->cliques, sizeof *v->each);
+    if (v->each == NULL)
+        return ERR_NOMEM;
+    TRY(evaluate_tables(v->study->workload, v->real, v->synthetic, v->each, &mean));
+    printf("%zu real rows, %zu synthetic rows, %zu marginals\n", v->real->rows, v->synthetic->rows,
+           v->study->workload->cliques);
+    printf("mean L1 error of a marginal: %.4f\n", mean);
+    TRY(print_errors(v, worst));
+    return model != NULL ? print_likelihood(v, model) : ERR_OK;
+}
+
+static int run(int argc, char **argv, struct log *log)
+{
+    const char *files[3] = {NULL, NULL, NULL}, *model = NULL, *worst = "20";
+    int64_t count = 0;
+    size_t given = 0;
+    struct evaluation v = {.log = log};
+    const struct command_option options[] = {
+        {.name = "model", .value = &model},
+        {.name = "worst", .value = &worst},
+    };
+    enum err e = command_options(argc, argv, options, 2, files, 3, 3, &given, log);
+    if (e == ERR_OK)
+        e = command_integer("worst", worst, 0, INT32_MAX, &count, log);
+    if (e == ERR_OK)
+        e = evaluate_files(&v, files, model, (size_t)count);
+    memory_free(&v.each);
+    table_free(&v.real);
+    table_free(&v.synthetic);
+    study_free(&v.study);
+    return command_end(e, log);
+}
+
+const struct command cmd_eval = {
+    .name = "eval",
+    .summary = "how far synthetic rows are from real ones (not private)",
+    .help = help,
+    .run = run,
+};

@@ -1,0 +1,34 @@
+#include "parties/command/command.h"
+#include "parties/study/study.h"
+
+static const char help[] = "usage: trefoil init [FILE] [--force]\n"
+                           "\n"
+                           "Writes a commented example of a study file, study.yaml where FILE is "
+                           "left out. Edit it, put in\n"
+                           "the public keys of everybody, then run trefoil check.\n"
+                           "\n"
+                           "  --force   replace FILE\n"
+                           "\n"
+                           "example:\n"
+                           "  trefoil init study.yaml\n";
+
+static int run(int argc, char **argv, struct log *log)
+{
+    const char *file = "study.yaml";
+    bool force = false;
+    size_t given;
+    const struct command_option options[] = {{.name = "force", .flag = &force}};
+    enum err e = command_options(argc, argv, options, 1, &file, 0, 1, &given, log);
+    if (e == ERR_OK)
+        e = study_write_template(file, force, log);
+    if (e == ERR_OK)
+        log_info(log, "wrote %s: edit it, then run trefoil check %s", file, file);
+    return command_end(e, log);
+}
+
+const struct command cmd_init = {
+    .name = "init",
+    .summary = "write a commented example of a study file",
+    .help = help,
+    .run = run,
+};

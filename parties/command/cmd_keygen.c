@@ -1,0 +1,131 @@
+#include "base/date.h"
+#include "parties/command/command.h"
+#include "parties/study/keys.h"
+#include "parties/study/study.h"
+
+static const char help[] =
+    "usage: trefoil keygen FILE [--until DATE] [--name NAME] [--force]\n"
+    "       trefoil keygen FILE --renew OLD [--until DATE] [--name NAME] [--force]\n"
+    "       trefoil keygen --show FILE [--name NAME]\n"
+    "\n"
+    "Makes a private key in FILE (readable by you alone) and prints its public half, which goes "
+    "into\n"
+    "the study file. The fingerprint is for reading aloud: it tells whether a public key that you\n"
+    "were sent is the one that was meant.\n"
+    "\n"
+    "A key has two halves of its own: one signs and is who you are, one is for the links. --renew\n"
+    "replaces the second: the fingerprint stays, and so does everything that you have uploaded or\n"
+    "store. The new public half takes the place of the old one in an amended study file; until "
+    "the\n"
+    "servers run with that, keep using OLD.\n"
+    "\n"
+    "  --until DATE  the last day (UTC) on which the key is good, such as 2027-06-30\n"
+    "  --renew OLD   keep the identity of this private key, make a new key for its links\n"
+    "  --name NAME   print lines ready to paste into the study file\n"
+    "  --show FILE   make nothing; print the public half of a key that exists\n"
+    "  --force       replace FILE; the key in it is lost\n"
+    "\n"
+    "example:\n"
+    "  trefoil keygen hospital-a.key --name hospital-a\n"
+    "  trefoil keygen hospital-a-2027.key --renew hospital-a.key --until 2027-12-31\n";
+
+static void print(const struct public_identity *who, const char *name)
+{
+    char text[KEYS_TEXT_SIZE], fingerprint[KEYS_FINGERPRINT_SIZE], day[DATE_DAY_SIZE];
+    public_identity_text(who, text);
+    public_identity_fingerprint(who, fingerprint);
+    date_day_text(who->last_day, day);
+    if (name != NULL)
+        printf("  - name: %s\n    key: %s\n# fingerprint %s\n", name, text, fingerprint);
+    else
+        printf("%s\n# fingerprint %s\n", text, fingerprint);
+    if (who->last_day != 0)
+        printf("# good until the end of %s%s\n", day,
+               public_identity_expired(who, date_today()) ? ": it has expired" : "");
+}
+
+struct wish {
+    const char *file, *show, *renew, *until, *name;
+    bool force;
+};
+
+static enum err check_wish(const struct wish *w, uint32_t *last_day, struct log *log)
+{
+    if ((w->show == NULL) == (w->file == NULL)) {
+        log_error(log, "name one file: the key to make, or --show and the key to read");
+        return ERR_USAGE;
+    }
+    if (w->show != NULL && (w->renew != NULL || w->until != NULL)) {
+        log_error(log, "--show makes nothing; leave --renew and --until out");
+        return ERR_USAGE;
+    }
+    if (w->name != NULL && !study_good_name(w->name)) {
+        log_error(log, "--name is \"%s\"; a study takes 1 to %d of a-z 0-9 _ -", w->name,
+                  STUDY_NAME_SIZE - 1);
+        return ERR_USAGE;
+    }
+    if (w->until != NULL && (!date_parse_day(w->until, last_day) || *last_day < date_today())) {
+        log_error(log, "--until is \"%s\"; it should be a day to come, such as 2027-06-30",
+                  w->until);
+        return ERR_USAGE;
+    }
+    return ERR_OK;
+}
+
+static enum err show(const struct wish *w, struct log *log)
+{
+    struct identity *identity;
+    TRY(identity_load(&identity, w->show, log));
+    print(&identity->public, w->name);
+    identity_free(&identity);
+    return ERR_OK;
+}
+
+static enum err make(const struct wish *w, uint32_t last_day, struct log *log)
+{
+    struct identity *base = NULL, *made = NULL;
+    enum err e = w->renew != NULL ? identity_load(&base, w->renew, log) : identity_new(&base, log);
+    if (e == ERR_OK)
+        e = identity_renew(&made, base, last_day, log);
+    if (e == ERR_OK)
+        e = identity_save(made, w->file, w->force, log);
+    if (e == ERR_OK) {
+        log_info(log, "%s holds your private key: keep it secret, and keep a copy in a safe place.",
+                 w->file);
+        if (w->renew != NULL)
+            log_info(
+                log,
+                "Send the public key to whoever keeps the study file; use %s until the servers "
+                "run with the amended one.",
+                w->renew);
+        print(&made->public, w->name);
+    }
+    identity_free(&base);
+    identity_free(&made);
+    return e;
+}
+
+static int run(int argc, char **argv, struct log *log)
+{
+    struct wish w = {0};
+    uint32_t last_day = 0;
+    size_t given;
+    const struct command_option options[] = {
+        {.name = "show", .value = &w.show},   {.name = "name", .value = &w.name},
+        {.name = "renew", .value = &w.renew}, {.name = "until", .value = &w.until},
+        {.name = "force", .flag = &w.force},
+    };
+    enum err e = command_options(argc, argv, options, 5, &w.file, 0, 1, &given, log);
+    if (e == ERR_OK)
+        e = check_wish(&w, &last_day, log);
+    if (e == ERR_OK)
+        e = w.show != NULL ? show(&w, log) : make(&w, last_day, log);
+    return command_end(e, log);
+}
+
+const struct command cmd_keygen = {
+    .name = "keygen",
+    .summary = "make or renew a key; its public half goes into the study file",
+    .help = help,
+    .run = run,
+};

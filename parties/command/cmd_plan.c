@@ -1,0 +1,278 @@
+#include "aim/loop.h"
+#include "base/memory.h"
+#include "parties/analyst/release.h"
+#include "parties/command/command.h"
+#include "parties/study/bounds.h"
+#include "parties/study/price.h"
+#include "parties/study/study.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: trefoil plan STUDY\n"
+    "\n"
+    "What a study will take, before anybody sends anything: cells, memory, uploads, rounds, "
+    "noise,\n"
+    "disk; and what error to expect at several epsilons. Only the study file is read. Refuses a\n"
+    "study that cannot work, with what to change.\n"
+    "\n"
+    "example:\n"
+    "  trefoil plan study.yaml\n";
+
+struct plan {
+    struct study *study;
+    struct bounds *bounds;
+    struct aim_options options;
+    uint64_t rows;          /* at most, of all owners */
+    uint64_t one_way_cells; /* of all one-ways */
+    uint64_t largest;       /* cells of the closure's largest marginal */
+    uint32_t largest_query; /* and which it is */
+    struct log *log;
+};
+
+static void count(struct plan *p)
+{
+    const struct workload *w = p->study->workload;
+    for (size_t i = 0; i < p->study->owners; i++)
+        p->rows += p->study->owner[i].batch == i ? p->study->owner[i].max_rows : 0;
+    for (uint32_t q = 0; q < w->queries; q++) {
+        if (q < w->one_ways)
+            p->one_way_cells += w->query[q].cells;
+        if (w->query[q].cells > p->largest) {
+            p->largest = w->query[q].cells;
+            p->largest_query = q;
+        }
+    }
+}
+
+/* A number of bytes as people say it. */
+static const char *bytes_text(uint64_t bytes, char text[32])
+{
+    static const char *const unit[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    double v = (double)bytes;
+    unsigned i = 0;
+    for (; v >= 1024 && i < 4; i++)
+        v /= 1024;
+    snprintf(text, 32, i == 0 ? "%.0f %s" : "%.1f %s", v, unit[i]);
+    return text;
+}
+
+/* --- what it takes --------------------------------------------------------------------------- */
+
+static void print_domain(const struct plan *p)
+{
+    const struct workload *w = p->study->workload;
+    char name[256];
+    clique_name(&w->query[p->largest_query].clique, p->study->domain, name, sizeof name);
+    printf("study %s: %zu attributes, at most %" PRIu64 " rows of %zu owners\n", p->study->name,
+           p->study->domain->attributes, p->rows, p->study->owners);
+    printf("workload: %zu marginals; with all that lie within them %zu, %" PRIu64
+           " cells together\n",
+           w->cliques, w->queries, w->cells);
+    printf("largest marginal: %s, %" PRIu64 " cells\n", name, p->largest);
+    printf("rounds: the one-ways, then %u; each about 20 exchanges between the servers\n",
+           p->study->rounds);
+}
+
+/*
+ * A cell costs its belief and potential and five numbers of the fit, whose memory of steps is
+ * another 80 bytes a cell up to 64 MiB, or 16 above that; and there are the candidates' estimates.
+ */
+static void print_model(const struct plan *p)
+{
+    uint64_t limit = ((uint64_t)p->study->max_mib << 20) / sizeof(double);
+    uint64_t reach = p->one_way_cells + p->study->rounds * p->largest;
+    uint64_t cells = reach < limit ? reach : limit;
+    double steps = fmax(16.0 * (double)cells, fmin(80.0 * (double)cells, 0x1p26));
+    uint64_t estimates = p->study->workload->cells * sizeof(uint64_t);
+    char model[32], most[32];
+    printf("model: at most %s (%" PRIu64 " cells); the analyst's program at most about %s\n",
+           bytes_text(cells * sizeof(double), model), cells,
+           bytes_text((UINT64_C(8) << 20) + cells * 56 + (uint64_t)steps + estimates, most));
+}
+
+static void print_upload(const struct study *s, size_t i)
+{
+    uint64_t codes = study_records_bytes(s, i);
+    char answers[32], records[32];
+    bytes_text(codes, records);
+    if (s->owner[i].columns < s->domain->attributes)
+        printf("  %-31s %12s as records (%u bits a row) of its %zu columns\n", s->owner[i].name,
+               records, study_record_bits(s, i), s->owner[i].columns);
+    else
+        printf("  %-31s %12s as counts (%u bits a cell); %s as records (%u bits a row): sends %s\n",
+               s->owner[i].name, bytes_text(study_answers_bytes(s, i), answers), s->owner[i].bits,
+               codes == UINT64_MAX ? "not possible" : records, study_record_bits(s, i),
+               s->owner[i].records ? "records" : "counts");
+}
+
+static void print_uploads(const struct plan *p)
+{
+    const struct study *s = p->study;
+    uint64_t all = 0;
+    char disk[32];
+    printf("uploads, from public bounds alone (each owner sends the same whatever its data):\n");
+    for (size_t i = 0; i < s->owners; i++) {
+        all += study_upload_bytes(s, i);
+        if (i < 10)
+            print_upload(s, i);
+    }
+    if (s->owners > 10)
+        printf("  ...     and %zu owners more\n", s->owners - 10);
+    printf("  disk: servers 1 and 2 keep %s of them, server 0 only seeds; a ledger grows by 1 KiB "
+           "a round\n",
+           bytes_text(all, disk));
+}
+
+#define SAMPLES_PER_S 200000.0 /* measured, of either kind: see bench/README.md */
+#define FAR_S 0.04             /* a round between servers in different countries */
+
+static void print_noise(const struct plan *p)
+{
+    const struct study *s = p->study;
+    const struct price_noise noise = price_noise(s);
+    const enum tape_noise kind = s->noise == STUDY_DISCRETE ? TAPE_DISCRETE : TAPE_BOX_MULLER;
+    const struct tape_cost *gauss = tape_cost(kind, TAPE_GAUSS),
+                           *gumbel = tape_cost(kind, TAPE_GUMBEL);
+    uint64_t rounds = (noise.gauss + gauss->batch - 1) / gauss->batch * gauss->rounds +
+                      (noise.gumbel + gumbel->batch - 1) / gumbel->batch * gumbel->rounds;
+    double bytes = (double)noise.gauss * gauss->bytes + (double)noise.gumbel * gumbel->bytes;
+    char text[32];
+    printf("noise: at most %" PRIu64 " Gaussians and %" PRIu64 " Gumbels, in at most %" PRIu64
+           " exchanges between the servers and %s from each\n"
+           "  to the others; %.0f s to make on two cores for all three servers, and %.0f s more of "
+           "waiting\n  where an exchange takes %.0f ms. Smaller selections take less\n",
+           noise.gauss, noise.gumbel, rounds, bytes_text((uint64_t)bytes, text),
+           ceil((double)(noise.gauss + noise.gumbel) / SAMPLES_PER_S), ceil((double)rounds * FAR_S),
+           1e3 * FAR_S);
+}
+
+/* --- what comes out -------------------------------------------------------------------------- */
+
+/* Expected L1 error of a marginal that is measured once: sqrt(2/pi) sigma cells / rows, at most 2. */
+static double noise_error(const struct plan *p, double sigma, uint64_t cells)
+{
+    return fmin(2, sqrt(2 / M_PI) * sigma * (double)cells / fmax(1, (double)p->rows));
+}
+
+static void print_epsilon(const struct plan *p, double epsilon)
+{
+    const struct workload *w = p->study->workload;
+    struct study other = *p->study;
+    struct aim_options o = p->options;
+    double one_ways = 0, workload = 0, sigma;
+    uint64_t multiplier;
+    other.epsilon = epsilon;
+    if (price_limits(&other, &o.limits, NULL) != ERR_OK ||
+        measure_multiplier(aim_sigma(&o), &multiplier, NULL) != ERR_OK ||
+        (o.rounds > 0 && !(aim_epsilon(&o) > 0))) {
+        printf("  %7.3g  does not fit this study\n", epsilon);
+        return;
+    }
+    sigma = measure_sigma(multiplier);
+    for (size_t i = 0; i < w->one_ways; i++)
+        one_ways += noise_error(p, sigma, w->query[i].cells) / (double)w->one_ways;
+    for (size_t i = 0; i < w->cliques; i++)
+        workload += noise_error(p, sigma, clique_cells(&w->clique[i], p->study->domain)) /
+                    (double)w->cliques;
+    printf("  %7.3g  %10.4g  %11.4g %11.4g  %12.4g  %13.4f  %13.4f\n", epsilon, o.limits.rho, sigma,
+           sigma, aim_epsilon(&o), one_ways, workload);
+}
+
+static void print_errors(const struct plan *p)
+{
+    static const double epsilon[] = {0.5, 1, 2, 4};
+    bool own = false;
+    printf("noise by epsilon (delta %g), and the L1 error to expect of a measured marginal where "
+           "all\nowners have max_rows rows (fewer rows: more error in proportion):\n",
+           p->study->delta);
+    printf(
+        "  epsilon         rho  first sigma  last sigma  eps of round  one-ways, mean  workload, "
+        "mean\n");
+    for (size_t i = 0; i < sizeof epsilon / sizeof epsilon[0]; i++) {
+        own |= fabs(epsilon[i] - p->study->epsilon) < 1e-9;
+        print_epsilon(p, epsilon[i]);
+    }
+    if (!own) {
+        print_epsilon(p, p->study->epsilon);
+        printf("  (the last line is the study's own)\n");
+    }
+    printf("An error of 2 means that nothing but noise would come out. The model shares what it "
+           "measures\namong marginals, so that most come out better than measured alone.\n");
+}
+
+/* --- what cannot work ------------------------------------------------------------------------ */
+
+static enum err check(const struct plan *p)
+{
+    const struct workload *w = p->study->workload;
+    uint64_t limit = ((uint64_t)p->study->max_mib << 20) / sizeof(double), m;
+    uint32_t *query = memory_array(w->queries, sizeof *query);
+    uint64_t *multiplier = memory_array(w->queries, sizeof *multiplier);
+    uint64_t *penalty = memory_array(w->queries, sizeof *penalty);
+    struct select_terms terms = {.domain = p->study->domain,
+                                 .workload = w,
+                                 .query = query,
+                                 .candidates = w->queries,
+                                 .epsilon = aim_epsilon(&p->options),
+                                 .bounds = p->options.bounds,
+                                 .score = p->study->score};
+    struct select_plan ignored;
+    enum err e = query != NULL && multiplier != NULL && penalty != NULL ? ERR_OK : ERR_NOMEM;
+    for (uint32_t q = 0; e == ERR_OK && q < w->queries; q++)
+        query[q] = q;
+    if (e == ERR_OK)
+        e = measure_multiplier(aim_sigma(&p->options), &m, p->log);
+    if (e == ERR_OK && p->one_way_cells > limit) {
+        log_error(p->log,
+                  "the one-ways alone take %" PRIu64 " cells, the model may have %" PRIu64
+                  "; raise model: max_mib, or use fewer or coarser attributes",
+                  p->one_way_cells, limit);
+        e = ERR_RANGE;
+    }
+    if (e == ERR_OK && p->study->rounds > 0) {
+        terms.sigma = measure_sigma(m);
+        e = select_plan(&terms, multiplier, penalty, &ignored, p->log);
+    }
+    memory_free(&query);
+    memory_free(&multiplier);
+    memory_free(&penalty);
+    return e;
+}
+
+static enum err plan(struct plan *p, const char *path)
+{
+    TRY(study_load(&p->study, path, p->log));
+    TRY(bounds_new(&p->bounds, p->study, p->log));
+    TRY(release_loop_options(p->study, p->bounds, &p->options, p->log));
+    count(p);
+    TRY(check(p));
+    print_domain(p);
+    print_model(p);
+    print_uploads(p);
+    print_noise(p);
+    print_errors(p);
+    return ERR_OK;
+}
+
+static int run(int argc, char **argv, struct log *log)
+{
+    const char *file = NULL;
+    size_t given = 0;
+    struct plan p = {.log = log};
+    enum err e = command_options(argc, argv, NULL, 0, &file, 1, 1, &given, log);
+    if (e == ERR_OK)
+        e = plan(&p, file);
+    bounds_free(&p.bounds);
+    study_free(&p.study);
+    return command_end(e, log);
+}
+
+const struct command cmd_plan = {
+    .name = "plan",
+    .summary = "what a study will take, and what error to expect",
+    .help = help,
+    .run = run,
+};

@@ -1,0 +1,111 @@
+#include "base/secret.h"
+#include "parties/audit/audit.h"
+#include "parties/command/command.h"
+#include "parties/server/recover.h"
+#include "parties/study/roster.h"
+
+#include <inttypes.h>
+#include <sys/stat.h>
+
+static const char help[] =
+    "usage: trefoil recover STUDY --key FILE --folder DIR\n"
+    "\n"
+    "Brings a server's folder that was restored from an old backup up to date: its privacy ledger "
+    "lacks\n"
+    "debits, and the others refuse it until it has them. The server must be stopped, and the two\n"
+    "others running. Only what both of them give alike is taken; it is noted in audit.log. "
+    "Uploads\n"
+    "that the backup lacks have to be shared again, by the same command as before. A round that "
+    "was\n"
+    "interrupted cannot be answered any more, and stays paid for.\n"
+    "\n"
+    "  --key FILE     this server's private key\n"
+    "  --folder DIR   its folder, as `trefoil serve` has it\n"
+    "\n"
+    "example:\n"
+    "  trefoil recover study.yaml --key north.key --folder /var/lib/trefoil/north\n";
+
+struct recover {
+    struct study *study;
+    struct identity *me;
+    struct store *store;
+    struct audit *audit;
+    struct netio *netio;
+};
+
+static void say(uint64_t from, uint64_t to)
+{
+    if (from == to)
+        printf("nothing is lacking: this server has all %" PRIu64
+               " debits that both neighbours have\n",
+               from);
+    else
+        printf("took over debits %" PRIu64 " to %" PRIu64
+               "; this server can be started again. Owners whose uploads the backup lacks should "
+               "share them again\n",
+               from + 1, to);
+}
+
+static enum err recover(struct recover *r, const char *study, const char *key, const char *folder,
+                        struct log *log)
+{
+    size_t index;
+    uint64_t from, to;
+    enum err e;
+    umask(077);
+    TRY(secret_harden_process());
+    TRY(study_load(&r->study, study, log));
+    TRY(identity_load(&r->me, key, log));
+    TRY(roster_find(r->study, &r->me->public, ROLE_SERVER, &index, log));
+    if (store_open(&r->store, folder, r->study, r->me, (unsigned)index, log) != ERR_OK) {
+        log_error(log, "cannot use %s; is the server still running? Stop it first", folder);
+        return ERR_SYSTEM;
+    }
+    TRY(audit_open(&r->audit, folder, r->study, r->me, (unsigned)index, log));
+    TRY(netio_new(&r->netio, log));
+    {
+        const struct recover_terms terms = {.study = r->study,
+                                            .me = r->me,
+                                            .index = (unsigned)index,
+                                            .store = r->store,
+                                            .netio = r->netio,
+                                            .log = log};
+        e = recover_ledger(&terms, &from, &to);
+    }
+    if (to > from)
+        TRY(audit_recovered(r->audit, from + 1, to));
+    if (e == ERR_OK)
+        say(from, to);
+    return e;
+}
+
+static int run(int argc, char **argv, struct log *log)
+{
+    const char *study = NULL, *key = NULL, *folder = NULL;
+    struct recover r = {0};
+    size_t given;
+    const struct command_option options[] = {
+        {.name = "key", .value = &key},
+        {.name = "folder", .value = &folder},
+    };
+    enum err e = command_options(argc, argv, options, 2, &study, 1, 1, &given, log);
+    if (e == ERR_OK && (key == NULL || folder == NULL)) {
+        log_error(log, "recover needs --key FILE and --folder DIR");
+        e = ERR_USAGE;
+    }
+    if (e == ERR_OK)
+        e = recover(&r, study, key, folder, log);
+    netio_free(&r.netio);
+    audit_close(&r.audit);
+    store_close(&r.store);
+    identity_free(&r.me);
+    study_free(&r.study);
+    return command_end(e, log);
+}
+
+const struct command cmd_recover = {
+    .name = "recover",
+    .summary = "bring a restored server up to date from the two others",
+    .help = help,
+    .run = run,
+};

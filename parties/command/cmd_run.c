@@ -1,0 +1,270 @@
+#include "aim/loop.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/words.h"
+#include "parties/analyst/release.h"
+#include "parties/analyst/remote.h"
+#include "parties/analyst/run_stats.h"
+#include "parties/command/command.h"
+#include "parties/display/progress.h"
+#include "parties/display/report.h"
+#include "parties/exchange/client.h"
+#include "parties/study/bounds.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: trefoil run STUDY --key FILE --out DIR [--rounds N] [--wait S] [--rows N] [--seed N]\n"
+    "\n"
+    "Runs the study: the servers select and measure marginals, this program fits the model to "
+    "what\n"
+    "they open and writes synthetic data. Spends the study's whole privacy budget, unless "
+    "--rounds\n"
+    "says otherwise. Writes report.html, synthetic.csv, measurements.json, model and stats.json "
+    "into "
+    "DIR.\n"
+    "\n"
+    "The same command again, with the same --out, continues a run that was interrupted, however "
+    "that\n"
+    "was: at the round that it was in, for nothing. While a server is away a run waits.\n"
+    "\n"
+    "  --key FILE   an analyst's private key; its public half stands in the study\n"
+    "  --out DIR    made if it is not there; a run's state is there as well\n"
+    "  --rounds N   select N marginals in all for now; the same command with more, or without,\n"
+    "               goes on later\n"
+    "  --wait S     how many seconds a server may be away once the run has begun; default 3600\n"
+    "  --rows N     synthetic rows, instead of the noisy total\n"
+    "  --seed N     of the sampling (not of the noise, which nobody can know); default 1\n"
+    "\n"
+    "example:\n"
+    "  trefoil run study.yaml --key analyst.key --out result\n";
+
+struct run {
+    struct study *study;
+    struct identity *me;
+    struct bounds *bounds;
+    struct netio *netio;
+    struct run_state *state;
+    struct client *client;
+    struct remote remote;
+    struct aim_result *result;
+    struct aim_options options;
+    struct progress progress;
+    struct net_counters stats[STUDY_SERVERS][NET_PHASES];
+    double mpc_s, total_s;
+    struct log *log;
+};
+
+/* Times what the servers take, apart from the estimator, and shows who is at work. */
+struct timed {
+    struct aim_backend inner;
+    double *seconds;
+    struct progress *progress;
+};
+
+static enum err timed_measure(void *self, const struct aim_measure *m)
+{
+    struct timed *t = self;
+    double begin = clock_now_s();
+    enum err e;
+    progress_wait(t->progress, "the servers make noise and measure all one-ways");
+    e = t->inner.measure(t->inner.self, m);
+    progress_wait(t->progress, "fitting the model");
+    *t->seconds += clock_now_s() - begin;
+    return e;
+}
+
+static enum err timed_select(void *self, struct aim_select *s)
+{
+    struct timed *t = self;
+    double begin = clock_now_s();
+    char what[80];
+    enum err e;
+    snprintf(what, sizeof what, "round %u: the servers choose one of %zu marginals and measure it",
+             s->round, s->candidates);
+    progress_wait(t->progress, what);
+    e = t->inner.select(t->inner.self, s);
+    progress_wait(t->progress, "fitting the model");
+    *t->seconds += clock_now_s() - begin;
+    return e;
+}
+
+/* Says where the run stands that is in the folder, if there is one. */
+static void say_begun(struct run *r)
+{
+    if (run_state_begun(r->state))
+        progress_say(&r->progress, "continuing the run that was begun here");
+    else
+        progress_say(&r->progress, "waiting for the servers to add up the uploads");
+}
+
+static enum err play(struct run *r, int64_t wait_ms)
+{
+    double begin = clock_now_s();
+    struct timed timed = {.seconds = &r->mpc_s, .progress = &r->progress};
+    const struct aim_backend backend = {&timed, timed_measure, timed_select};
+    TRY(netio_new(&r->netio, r->log));
+    TRY(client_new(&r->client, r->netio, r->study, r->me, run_state_run(r->state), r->log));
+    say_begun(r);
+    r->remote = (struct remote){.study = r->study,
+                                .client = r->client,
+                                .state = r->state,
+                                .rho = r->options.limits.rho,
+                                .wait_ms = wait_ms,
+                                .log = r->log};
+    timed.inner = remote_backend(&r->remote);
+    r->options.state_file = run_state_loop_path(r->state);
+    r->options.resume = true;
+    r->options.stop_when_spent = true;
+    TRY(aim_run(&r->result, &r->options, &backend, r->log));
+    progress_wait(&r->progress, "closing the session");
+    TRY(remote_close(&r->remote, r->stats));
+    r->total_s = clock_now_s() - begin;
+    return ERR_OK;
+}
+
+static enum err write_stats(const struct run *r, const char *folder)
+{
+    const struct run_stats stats = {
+        .study = r->study,
+        .result = r->result,
+        .server = r->stats,
+        .rho = r->options.limits.rho,
+        .mpc_s = r->mpc_s,
+        .total_s = r->total_s,
+        .analyst_sent = client_sent(r->client),
+        .analyst_received = client_received(r->client),
+    };
+    return run_stats_write(folder, &stats, r->log);
+}
+
+/* Whose rows it is about, where that is not everybody's from the first round on. */
+static void say_owners(const struct run *r)
+{
+    uint64_t first = r->result->population[0],
+             last = r->result->population[r->result->measurements - 1];
+    if (first == last && last == r->study->owners)
+        return;
+    printf("owners: the rows of %" PRIu64 " of %zu are counted", last, r->study->owners);
+    if (first < last)
+        printf("; %" PRIu64 " of them came during the run", last - first);
+    printf("\n");
+}
+
+/* What it cost and what is left. */
+static void say_cost(const struct run *r)
+{
+    const struct aim_round *last = &r->result->round[r->result->rounds - 1];
+    uint64_t bytes = 0, rounds = 0;
+    char servers[WORDS_SIZE], estimator[WORDS_SIZE];
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        for (unsigned k = 0; k < NET_PHASES; k++) {
+            bytes += r->stats[i][k].wire_sent;
+            rounds += i == 0 ? r->stats[i][k].rounds : 0;
+        }
+    printf("took: servers %s, estimator %s\n"
+           "      between the servers %.1f MB in %" PRIu64 " exchanges\n"
+           "      from here %.1f kB, to here %.1f kB\n",
+           words_time(r->mpc_s, servers), words_time(r->total_s - r->mpc_s, estimator),
+           (double)bytes / 1e6, rounds, (double)client_sent(r->client) / 1e3,
+           (double)client_received(r->client) / 1e3);
+    say_owners(r);
+    printf("guarantee: (epsilon %g, delta %g) differential privacy for %s\n", r->study->epsilon,
+           r->study->delta, r->study->rows_per_person == 1 ? "one row" : "all rows of one person");
+    printf("budget: rho %.4g of %.4g is spent; %.2g is left%s\n", last->spent,
+           r->options.limits.rho, fmax(0, r->options.limits.rho - last->spent),
+           last->last ? ", too little for a run"
+                      : ";\n        the same command without --rounds goes on");
+}
+
+struct run_terms {
+    const char *study, *key, *folder;
+    int64_t rounds, wait_s, rows, seed;
+};
+
+/* Everything that follows from what was opened. */
+static enum err release(struct run *r, const struct run_terms *t)
+{
+    progress_wait(&r->progress, "drawing the synthetic rows");
+    TRY(release_write(t->folder, r->study, r->result, r->options.limits.rho, (size_t)t->rows,
+                      (uint64_t)t->seed, r->log));
+    if (r->mpc_s > 0) { /* else the servers were asked nothing, and what is there holds */
+        TRY(write_stats(r, t->folder));
+        TRY(report_write(t->folder, r->study, NULL, r->log));
+    }
+    progress_end(&r->progress);
+    say_cost(r);
+    printf("wrote report.html, synthetic.csv, measurements.json, model and stats.json\nto %s\n",
+           t->folder);
+    return ERR_OK;
+}
+
+static enum err execute(struct run *r, const struct run_terms *t)
+{
+    TRY(study_load(&r->study, t->study, r->log));
+    TRY(identity_load(&r->me, t->key, r->log));
+    TRY(bounds_new(&r->bounds, r->study, r->log));
+    TRY(release_loop_options(r->study, r->bounds, &r->options, r->log));
+    r->progress = progress_start(stdout, r->study, r->options.limits.rho);
+    r->log->before = progress_end;
+    r->log->self = &r->progress;
+    r->options.progress = progress_round;
+    r->options.self = &r->progress;
+    r->options.rounds_now = (unsigned)t->rounds;
+    TRY(file_folder(t->folder, r->log)); /* before the budget is spent */
+    TRY(run_state_open(&r->state, t->folder, r->study, r->log));
+    TRY(play(r, t->wait_s * 1000));
+    return release(r, t);
+}
+
+/* The numbers of the command line. */
+static enum err read_numbers(const char *rounds, const char *wait, const char *rows,
+                             const char *seed, struct run_terms *t, struct log *log)
+{
+    TRY(command_integer("rounds", rounds, 0, STUDY_ROUNDS_MAX, &t->rounds, log));
+    TRY(command_integer("wait", wait, 0, 30 * 86400, &t->wait_s, log));
+    TRY(command_integer("rows", rows, 0, 1000000000, &t->rows, log));
+    return command_integer("seed", seed, 0, INT64_MAX, &t->seed, log);
+}
+
+static int run(int argc, char **argv, struct log *log)
+{
+    const char *rounds = "0", *wait = "3600", *rows = "0", *seed = "1";
+    struct run_terms t = {0};
+    size_t given;
+    struct run r = {.log = log};
+    const struct command_option options[] = {
+        {.name = "key", .value = &t.key},     {.name = "out", .value = &t.folder},
+        {.name = "rounds", .value = &rounds}, {.name = "wait", .value = &wait},
+        {.name = "rows", .value = &rows},     {.name = "seed", .value = &seed},
+    };
+    enum err e = command_options(argc, argv, options, 6, &t.study, 1, 1, &given, log);
+    if (e == ERR_OK && (t.key == NULL || t.folder == NULL)) {
+        log_error(log, "run needs --key FILE and --out DIR");
+        e = ERR_USAGE;
+    }
+    if (e == ERR_OK)
+        e = read_numbers(rounds, wait, rows, seed, &t, log);
+    if (e == ERR_OK)
+        e = execute(&r, &t);
+    progress_end(&r.progress);
+    log->before = NULL;
+    aim_result_free(&r.result);
+    client_free(&r.client);
+    run_state_close(&r.state);
+    netio_free(&r.netio);
+    bounds_free(&r.bounds);
+    identity_free(&r.me);
+    study_free(&r.study);
+    return command_end(e, log);
+}
+
+const struct command cmd_run = {
+    .name = "run",
+    .summary = "run the study and write synthetic data",
+    .help = help,
+    .run = run,
+};

@@ -1,0 +1,147 @@
+#include "base/secret.h"
+#include "parties/command/command.h"
+#include "parties/server/server.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#define FILES 4096
+
+static const char help[] =
+    "usage: trefoil serve STUDY --key FILE --folder DIR [--listen ADDRESS[:PORT]] [--status "
+    "[ADDRESS:]PORT]\n"
+    "\n"
+    "Runs one of the study's three compute servers until it gets SIGTERM or SIGINT: takes owners'\n"
+    "uploads, and computes with the two other servers when an analyst runs the study. Listens on "
+    "five\n"
+    "ports from the one of its endpoint on.\n"
+    "\n"
+    "  --key FILE         this server's private key; its public half stands in the study\n"
+    "  --folder DIR       its uploads, ledger and audit log; of this study and server alone\n"
+    "  --listen ADDRESS[:PORT]   listen on this address instead of all, and on five ports from "
+    "this\n"
+    "                     one on instead of the endpoint's, where a router passes those on\n"
+    "  --status PORT      show status pages on 127.0.0.1: /, /metrics (Prometheus) and /healthz;\n"
+    "                     ADDRESS:PORT for another address: they have no password\n"
+    "  --purge            instead of serving, end the study here: delete all uploads and noise, "
+    "and\n"
+    "                     write a signed statement of it for the owners to DIR/purge.txt; refused\n"
+    "                     before the study's retain_days are over. The ledger stays\n"
+    "\n"
+    "example:\n"
+    "  trefoil serve study.yaml --key north.key --folder /var/lib/trefoil/north\n";
+
+/* The one mutable global: a signal handler is told nothing else to write to. */
+static atomic_bool stop_requested;
+
+static void request_stop(int signal_number)
+{
+    (void)signal_number;
+    atomic_store(&stop_requested, true);
+}
+
+static enum err stop_on_signals(void)
+{
+    struct sigaction action = {.sa_handler = request_stop, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    if (sigaction(SIGTERM, &action, NULL) != 0 || sigaction(SIGINT, &action, NULL) != 0)
+        return ERR_SYSTEM;
+    return ERR_OK;
+}
+
+/* Connections are descriptors: as many as the operator's hard limit allows, up to a bound. */
+static void raise_file_limit(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= FILES)
+        return;
+    files.rlim_cur = files.rlim_max < FILES ? files.rlim_max : FILES;
+    (void)setrlimit(RLIMIT_NOFILE, &files);
+}
+
+struct arguments {
+    const char *study, *key, *folder, *listen, *status;
+    bool purge;
+    char host[STUDY_HOST_SIZE];
+    uint16_t port;
+};
+
+/* ADDRESS, ADDRESS:PORT, [IPv6] or [IPv6]:PORT. */
+static enum err take_listen(struct arguments *a, struct log *log)
+{
+    const char *from = a->listen[0] == '[' ? strchr(a->listen, ']') : a->listen;
+    const char *colon = from != NULL ? strchr(from, ':') : NULL;
+    size_t n = colon != NULL ? (size_t)(colon - a->listen) : strlen(a->listen);
+    int64_t port = 0;
+    if (from == NULL || n == 0 || n >= sizeof a->host) {
+        log_error(log, "--listen is \"%s\"; write ADDRESS, ADDRESS:PORT or [ADDRESS]:PORT",
+                  a->listen);
+        return ERR_USAGE;
+    }
+    memcpy(a->host, a->listen, n);
+    if (colon != NULL)
+        TRY(command_integer("listen's port", colon + 1, 1, 65536 - STUDY_PORTS, &port, log));
+    a->port = (uint16_t)port;
+    return ERR_OK;
+}
+
+static enum err serve(const struct arguments *a, struct log *log)
+{
+    struct study *study = NULL;
+    struct identity *me = NULL;
+    enum err e = secret_harden_process();
+    umask(077); /* whatever is made in the folder is the operator's alone */
+    raise_file_limit();
+    if (e == ERR_OK)
+        e = study_load(&study, a->study, log);
+    if (e == ERR_OK)
+        e = identity_load(&me, a->key, log);
+    if (e == ERR_OK)
+        e = stop_on_signals();
+    if (e == ERR_OK) {
+        const struct server_options options = {.study = study,
+                                               .me = me,
+                                               .folder = a->folder,
+                                               .listen = a->listen != NULL ? a->host : NULL,
+                                               .listen_port = a->port,
+                                               .status = a->status,
+                                               .stop = &stop_requested,
+                                               .log = log};
+        e = a->purge ? server_purge(&options) : server_run(&options);
+        if (e == ERR_OK && !a->purge)
+            log_info(log, "server stopped");
+    }
+    identity_free(&me);
+    study_free(&study);
+    return e;
+}
+
+static int run(int argc, char **argv, struct log *log)
+{
+    struct arguments a = {0};
+    size_t given;
+    const struct command_option options[] = {
+        {.name = "key", .value = &a.key},       {.name = "folder", .value = &a.folder},
+        {.name = "listen", .value = &a.listen}, {.name = "status", .value = &a.status},
+        {.name = "purge", .flag = &a.purge},
+    };
+    enum err e = command_options(argc, argv, options, 5, &a.study, 1, 1, &given, log);
+    if (e == ERR_OK && (a.key == NULL || a.folder == NULL)) {
+        log_error(log, "serve needs --key FILE and --folder DIR");
+        e = ERR_USAGE;
+    }
+    if (e == ERR_OK && a.listen != NULL)
+        e = take_listen(&a, log);
+    if (e == ERR_OK)
+        e = serve(&a, log);
+    return command_end(e, log);
+}
+
+const struct command cmd_serve = {
+    .name = "serve",
+    .summary = "run one of the three compute servers",
+    .help = help,
+    .run = run,
+};

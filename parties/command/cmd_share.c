@@ -1,0 +1,438 @@
+#include "aim/table.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "parties/command/command.h"
+#include "parties/exchange/upload.h"
+#include "parties/owner/courier.h"
+#include "parties/owner/pack.h"
+#include "parties/owner/pin.h"
+#include "parties/study/roster.h"
+#include "protocols/records.h"
+
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: trefoil share STUDY DATA.csv --key FILE [--as FORM] [--person COLUMN] [--replace]\n"
+    "                     [--dry-run] [--fingerprint TERMS] [--receipt FILE] [--retries N]\n"
+    "                     [--delimiter C] [--decimal C] [--stats FILE]\n"
+    "       trefoil share STUDY --key FILE --status\n"
+    "       trefoil share STUDY --key FILE --withdraw [--receipt FILE] [--retries N]\n"
+    "\n"
+    "Sends an owner's rows, secret-shared, to the three servers: none of them learns anything of "
+    "the\n"
+    "data. They go as counts in the study's marginals or as padded records, whichever is smaller,\n"
+    "unless the study or --as says otherwise. All three servers sign that they hold the upload.\n"
+    "Running it again with the same data is safe: it sends the same upload, which counts once, so "
+    "a\n"
+    "cut upload goes on where it ended. Until a run begins it may be replaced or withdrawn.\n"
+    "\n"
+    "  --key FILE       this owner's private key; its public half stands in the study\n"
+    "  --as FORM        answers (counts), records, or auto, which is the default; records may "
+    "always\n"
+    "                   take the place of answers, answers only where the study says as: answers\n"
+    "  --person COLUMN  says whose a row is: refuse if somebody has more rows than the study's\n"
+    "                   rows_per_person. The column stays here; a person's rows at other owners\n"
+    "                   count too, and cannot be seen\n"
+    "  --replace        put these data in the place of what was uploaded before\n"
+    "  --dry-run        say what would be sent to whom, and send nothing; `upload:` is what a "
+    "receipt\n"
+    "                   for these data says\n"
+    "  --fingerprint TERMS   refuse unless these are the study's terms. Without it the terms are\n"
+    "                   remembered beside the key the first time, and must stay the same\n"
+    "  --receipt FILE   where the servers' signatures go; default: beside the key, with the "
+    "study's\n"
+    "                   name. `trefoil check STUDY --receipt FILE` verifies it\n"
+    "  --retries N      how often a server that fails is tried again, after longer and longer "
+    "pauses;\n"
+    "                   default 6, half a minute in all\n"
+    "  --status         send nothing; say which uploads the servers hold, and what waits (also "
+    "with\n"
+    "                   the key of an analyst)\n"
+    "  --withdraw       have the servers delete what this owner uploaded\n"
+    "  --delimiter C, --decimal C    of the CSV file, instead of a comma and a point\n"
+    "  --stats FILE     write what was sent as JSON\n"
+    "\n"
+    "example:\n"
+    "  trefoil share study.yaml patients.csv --key hospital-a.key\n";
+
+struct share {
+    /* what was asked for */
+    const char *study_path, *data, *key, *as, *person, *fingerprint, *receipt_path, *stats;
+    bool dry_run, replace, status, withdraw;
+    unsigned retries;
+    struct table_csv_options csv;
+
+    struct study *study;
+    struct identity *me;
+    size_t owner;
+    unsigned form; /* as parties/exchange/upload.h numbers it */
+    uint64_t bytes;
+    struct domain *columns; /* that this owner holds */
+    struct table *table;
+    struct bytes packed; /* counts or records */
+    struct upload parts[STUDY_SERVERS];
+    struct progress progress;
+    uint64_t sent, received;
+    struct log *log;
+};
+
+/* Analysts may ask what is there, too. */
+static enum err load(struct share *s)
+{
+    enum role role = ROLE_OWNER;
+    TRY(study_load(&s->study, s->study_path, s->log));
+    TRY(identity_load(&s->me, s->key, s->log));
+    if (s->status && study_find_analyst(s->study, &s->me->public) != SIZE_MAX)
+        role = ROLE_ANALYST;
+    TRY(roster_find(s->study, &s->me->public, role, &s->owner, s->log));
+    TRY(roster_check(s->study, s->log));
+    return roster_servers_current(s->study, s->log);
+}
+
+static enum err load_data(struct share *s)
+{
+    s->csv.max_rows = s->study->owner[s->owner].max_rows;
+    s->csv.person_rows = s->study->rows_per_person;
+    TRY(pack_domain(&s->columns, s->study, s->owner));
+    TRY(table_read_csv(&s->table, s->columns, s->data, &s->csv, s->log));
+    if (s->table->rows >= s->study->owner[s->owner].min_rows)
+        return ERR_OK;
+    log_error(
+        s->log,
+        "%s has %zu rows, and %s agreed to bring at least %u: is it the right file? Nothing was "
+        "sent. (That this owner does not upload would tell others that it has fewer)",
+        s->data, s->table->rows, s->study->owner[s->owner].name,
+        s->study->owner[s->owner].min_rows);
+    return ERR_DATA;
+}
+
+/* auto: what the study bounds this owner by. */
+static enum err choose_form(struct share *s)
+{
+    const char *as = s->as;
+    const struct study_owner *owner = &s->study->owner[s->owner];
+    s->form = study_upload_form(s->study, s->owner);
+    if (as != NULL && strcmp(as, "records") == 0)
+        s->form = UPLOAD_RECORDS;
+    else if (as != NULL && strcmp(as, "answers") == 0)
+        s->form = owner->bits;
+    else if (as != NULL && strcmp(as, "auto") != 0) {
+        log_error(s->log, "--as is \"%s\"; it should be answers, records or auto", as);
+        return ERR_USAGE;
+    }
+    s->bytes = study_form_bytes(s->study, s->owner, s->form);
+    if (s->bytes != 0)
+        return ERR_OK;
+    if (s->form != UPLOAD_RECORDS)
+        log_error(s->log,
+                  "the study bounds %s as an owner of records, and counts could exceed that; leave "
+                  "--as out, or have the study say as: answers for this owner",
+                  owner->name);
+    else
+        log_error(s->log,
+                  "the study cannot take records of %s: a marginal has more than %d attributes, or "
+                  "pad_to is beyond what its counts may be; leave --as out",
+                  owner->name, RECORDS_ORDER_MAX);
+    return ERR_REFUSED;
+}
+
+static enum err make_parts(struct share *s)
+{
+    TRY(pack_table(s->study, s->owner, s->form, s->table, &s->packed));
+    TRY(upload_make(s->parts, s->me, s->study->terms.digest, s->form, &s->packed));
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        s->parts[i].owner = (uint32_t)s->owner;
+    return ERR_OK;
+}
+
+/* Says if rows hold what the study calls impossible: the study or the table is wrong. */
+static enum err look_for_the_impossible(const struct share *s)
+{
+    const struct study *study = s->study;
+    for (size_t k = 0; k < study->zeros && s->columns->attributes == study->domain->attributes;
+         k++) {
+        const struct zeros *zero = &study->zero[k];
+        uint64_t cells = clique_cells(&zero->clique, study->domain);
+        int64_t *counts = memory_array(cells, sizeof *counts), rows = 0;
+        char name[128];
+        if (counts == NULL)
+            return ERR_NOMEM;
+        table_marginal(s->table, &zero->clique, counts);
+        for (size_t i = 0; i < zero->cells; i++)
+            rows += counts[zero->cell[i]];
+        memory_wipe_free(&counts, cells * sizeof *counts);
+        clique_name(&zero->clique, study->domain, name, sizeof name);
+        if (rows > 0)
+            log_warn(s->log,
+                     "%" PRId64
+                     " rows hold %s that the study calls impossible: they are sent as they "
+                     "are, but the result will have none; is the table right, and the study?",
+                     rows, name);
+    }
+    return ERR_OK;
+}
+
+/* What the guarantee takes for granted about persons, and what of it has been checked. */
+static void say_persons(const struct share *s, const char *person)
+{
+    unsigned most = s->study->rows_per_person;
+    const char *rows = most == 1 ? "row" : "rows";
+    if (person != NULL)
+        printf("Nobody has more than %u %s here, by the column %s, which is not sent.\n", most,
+               rows, person);
+    else
+        printf("It is taken for granted that nobody has more than %u %s;\n--person COLUMN checks "
+               "it.\n",
+               most, rows);
+    puts("Rows that a person has at other owners count too, and no owner can see those.");
+}
+
+static void say(const struct share *s, const char *person)
+{
+    const struct study_owner *owner = &s->study->owner[s->owner];
+    const struct study_server *server = s->study->server;
+    uint64_t answers = study_answers_bytes(s->study, s->owner),
+             records = study_records_bytes(s->study, s->owner);
+    char terms[STUDY_FINGERPRINT_SIZE], print[65];
+    uint8_t digest[32];
+    study_fingerprint(s->study, terms);
+    upload_digest(&s->parts[0], s->study->terms.digest, digest);
+    sodium_bin2hex(print, sizeof print, digest, sizeof digest);
+    if (owner->columns < s->study->domain->attributes)
+        printf(
+            "%s: %zu rows of %zu columns, padded to %u, are sent as records: %" PRIu64 " bytes.\n"
+            "Row i belongs to row i of the batch's other owners; a row counts if all of them have "
+            "it.\n",
+            owner->name, s->table->rows, owner->columns, owner->pad_to, records);
+    else if (s->form == UPLOAD_RECORDS)
+        printf("%s: %zu rows, padded to %u, are sent as records: %" PRIu64
+               " bytes\n(counts in %" PRIu64 " cells would take %" PRIu64 ").\n",
+               owner->name, s->table->rows, owner->pad_to, records,
+               s->study->workload->maximal_cells, answers);
+    else
+        printf("%s: %zu rows (at most %u are allowed) are sent as counts\nin %" PRIu64
+               " cells of %u bits: %" PRIu64 " bytes.\n",
+               owner->name, s->table->rows, owner->max_rows, s->study->workload->maximal_cells,
+               owner->bits, answers);
+    printf("  server 0 (%s) gets two random seeds,\n"
+           "  server 1 (%s) a seed and the masked bytes,\n"
+           "  server 2 (%s) a seed, and from server 1 the masked bytes.\n"
+           "No server can read any of it; two servers together could. The size depends on\n"
+           "what the study says, not on the data.\n"
+           "terms: %s\n"
+           "upload: %s\n",
+           server[0].name, server[1].name, server[2].name, terms, print);
+    say_persons(s, person);
+}
+
+/* --- at the servers ------------------------------------------------------------------------------ */
+
+static enum err meet(struct share *s, struct courier **courier)
+{
+    const struct courier_options o = {
+        .study = s->study,
+        .me = s->me,
+        .owner = (uint32_t)s->owner,
+        .retries = s->retries,
+        .progress = &s->progress,
+        .log = s->log,
+    };
+    s->progress = progress_start(stdout, s->study, 0);
+    s->log->before = progress_end;
+    s->log->self = &s->progress;
+    return courier_new(courier, &o);
+}
+
+static void part(struct share *s, struct courier **courier)
+{
+    progress_end(&s->progress);
+    s->log->before = NULL;
+    if (*courier != NULL) {
+        s->sent = courier_sent(*courier);
+        s->received = courier_received(*courier);
+    }
+    courier_free(courier);
+}
+
+static enum err keep_receipt(const struct share *s, const struct receipt *receipt)
+{
+    char path[PIN_PATH], end[STUDY_NAME_SIZE + 16];
+    snprintf(end, sizeof end, ".%s.receipt", s->study->name);
+    TRY(pin_beside(s->key, end, path));
+    TRY(receipt_save(s->receipt_path != NULL ? s->receipt_path : path, s->study, receipt, s->log));
+    printf("their signatures are in %s\n", s->receipt_path != NULL ? s->receipt_path : path);
+    return ERR_OK;
+}
+
+/* Where the terms were given they need not be remembered. */
+static enum err remember_terms(const struct share *s, bool known)
+{
+    enum err e = known ? ERR_OK : pin_set(s->key, s->study, s->fingerprint != NULL ? NULL : s->log);
+    return s->fingerprint != NULL ? ERR_OK : e;
+}
+
+static enum err send_all(struct share *s, bool known)
+{
+    struct courier *courier = NULL;
+    struct receipt receipt;
+    enum err e;
+    e = meet(s, &courier);
+    if (e == ERR_OK)
+        e = courier_upload(courier, s->parts, s->replace, &receipt);
+    part(s, &courier);
+    if (e != ERR_MISMATCH) /* terms that no server knows are not worth remembering */
+        TRY(remember_terms(s, known));
+    if (e == ERR_OK)
+        printf("all three servers have stored the upload: %" PRIu64 " bytes sent, %" PRIu64
+               " received\n",
+               s->sent, s->received);
+    return e == ERR_OK ? keep_receipt(s, &receipt) : e;
+}
+
+static enum err withdraw(struct share *s)
+{
+    struct courier *courier = NULL;
+    struct receipt receipt;
+    bool whole = false;
+    enum err e = meet(s, &courier);
+    if (e == ERR_OK)
+        e = courier_withdraw(courier, &receipt, &whole);
+    part(s, &courier);
+    if (e != ERR_OK)
+        return e;
+    if (whole)
+        return keep_receipt(s, &receipt);
+    puts("nothing of this owner is at all three servers any more");
+    return ERR_OK;
+}
+
+/* ERR_PEER where a server does not answer. */
+static enum err tell_status(struct share *s)
+{
+    struct courier *courier = NULL;
+    struct holding holding[STUDY_SERVERS] = {{0}};
+    enum err e = meet(s, &courier);
+    if (e == ERR_OK)
+        e = courier_status(courier, holding);
+    part(s, &courier);
+    if (e == ERR_OK)
+        holding_describe(stdout, s->study, holding);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        if (e == ERR_OK && !holding[i].answered)
+            e = ERR_PEER;
+        holding_clear(&holding[i]);
+    }
+    return e;
+}
+
+static enum err write_stats(const struct share *s)
+{
+    char text[256];
+    int n = snprintf(text, sizeof text,
+                     "{\"rows\": %zu, \"as\": \"%s\", \"bytes\": %" PRIu64
+                     ", \"bytes_sent\": %" PRIu64 ", \"bytes_received\": %" PRIu64 "}\n",
+                     s->table->rows, s->form == UPLOAD_RECORDS ? "records" : "answers", s->bytes,
+                     s->sent, s->received);
+    return file_write(s->stats, 0600, text, (size_t)n, s->log);
+}
+
+static void clear(struct share *s)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        upload_clear(&s->parts[i]);
+    bytes_clear(&s->packed);
+    table_free(&s->table);
+    domain_free(&s->columns);
+    identity_free(&s->me);
+    study_free(&s->study);
+}
+
+static enum err share_data(struct share *s)
+{
+    bool known;
+    TRY(pin_check(s->key, s->study, s->fingerprint, &known, s->log));
+    TRY(load_data(s));
+    TRY(choose_form(s));
+    TRY(look_for_the_impossible(s));
+    TRY(make_parts(s));
+    say(s, s->csv.person);
+    if (s->dry_run)
+        puts("This was a dry run: nothing was sent.");
+    else
+        TRY(send_all(s, known));
+    return s->stats != NULL ? write_stats(s) : ERR_OK;
+}
+
+static enum err check_wish(const struct share *s)
+{
+    if (s->key == NULL) {
+        log_error(s->log, "share needs --key FILE");
+        return ERR_USAGE;
+    }
+    if (s->status && s->withdraw) {
+        log_error(s->log, "--status and --withdraw are two commands; leave one out");
+        return ERR_USAGE;
+    }
+    if ((s->status || s->withdraw) != (s->data == NULL)) {
+        log_error(s->log, s->data == NULL ? "share needs the data: a CSV file after the study"
+                                          : "--status and --withdraw take no data; leave the CSV "
+                                            "file out");
+        return ERR_USAGE;
+    }
+    if ((s->status || s->withdraw) &&
+        (s->dry_run || s->replace || s->as != NULL || s->csv.person != NULL || s->stats != NULL)) {
+        log_error(s->log, "--status and --withdraw send no data; leave what is about data out");
+        return ERR_USAGE;
+    }
+    return ERR_OK;
+}
+
+static int run(int argc, char **argv, struct log *log)
+{
+    const char *files[2] = {NULL, NULL}, *delimiter = ",", *decimal = ".", *retries = "6";
+    int64_t times = 0;
+    size_t given;
+    struct share s = {.log = log};
+    const struct command_option options[] = {
+        {.name = "key", .value = &s.key},
+        {.name = "dry-run", .flag = &s.dry_run},
+        {.name = "delimiter", .value = &delimiter},
+        {.name = "decimal", .value = &decimal},
+        {.name = "stats", .value = &s.stats},
+        {.name = "as", .value = &s.as},
+        {.name = "person", .value = &s.csv.person},
+        {.name = "replace", .flag = &s.replace},
+        {.name = "status", .flag = &s.status},
+        {.name = "withdraw", .flag = &s.withdraw},
+        {.name = "fingerprint", .value = &s.fingerprint},
+        {.name = "receipt", .value = &s.receipt_path},
+        {.name = "retries", .value = &retries},
+    };
+    enum err e = command_options(argc, argv, options, sizeof options / sizeof *options, files, 1, 2,
+                                 &given, log);
+    s.study_path = files[0];
+    s.data = files[1];
+    if (e == ERR_OK)
+        e = check_wish(&s);
+    if (e == ERR_OK)
+        e = command_csv(delimiter, decimal, &s.csv, log);
+    if (e == ERR_OK)
+        e = command_integer("retries", retries, 0, 1000, &times, log);
+    s.retries = (unsigned)times;
+    if (e == ERR_OK)
+        e = load(&s);
+    if (e == ERR_OK)
+        e = s.status ? tell_status(&s) : s.withdraw ? withdraw(&s) : share_data(&s);
+    clear(&s);
+    return command_end(e, log);
+}
+
+const struct command cmd_share = {
+    .name = "share",
+    .summary = "send an owner's data, secret-shared, to the servers",
+    .help = help,
+    .run = run,
+};

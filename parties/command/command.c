@@ -1,0 +1,316 @@
+#include "parties/command/command.h"
+
+#include "aim/table.h"
+#include "base/memory.h"
+#include "base/nearest.h"
+#include "mpc/kernel.h"
+
+#include <errno.h>
+#include <math.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yaml.h>
+
+#define OPTIONS_MAX 32
+
+enum command_exit command_exit_code(enum err e)
+{
+    switch (e) {
+    case ERR_OK:
+        return EXIT_OK;
+    case ERR_USAGE:
+        return EXIT_USAGE;
+    case ERR_STUDY:
+    case ERR_MISMATCH:
+    case ERR_AUTH:
+        return EXIT_CONFIG;
+    case ERR_PEER:
+    case ERR_TIMEOUT:
+        return EXIT_PEER;
+    case ERR_BUDGET:
+    case ERR_REFUSED:
+    case ERR_LOST:
+        return EXIT_BUDGET;
+    case ERR_DATA:
+    case ERR_FORMAT:
+    case ERR_RANGE:
+        return EXIT_BAD_DATA;
+    default:
+        return EXIT_RUNTIME;
+    }
+}
+
+int command_end(enum err e, struct log *log)
+{
+    if (e != ERR_OK && e != ERR_USAGE)
+        log_info(log, "trefoil: %s", error_text(e));
+    return (int)command_exit_code(e);
+}
+
+/* --- options -----------------------------------------------------------------------------------
+ */
+
+/* "--help", "--a and --help", "--a, --b and --help" .. */
+static void list_options(const struct command_option *option, size_t options, char *text,
+                         size_t size)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < options && n < size; i++)
+        n += (size_t)snprintf(text + n, size - n, "--%s%s", option[i].name,
+                              i + 1 < options ? ", " : " and ");
+    if (n < size)
+        snprintf(text + n, size - n, "--help");
+}
+
+static enum err unknown_option(const char *text, size_t n, const struct command_option *option,
+                               size_t options, struct log *log)
+{
+    const char *names[OPTIONS_MAX] = {0};
+    char word[64], all[512];
+    size_t hit;
+    snprintf(word, sizeof word, "%.*s", (int)(n < sizeof word ? n : sizeof word - 1), text);
+    for (size_t i = 0; i < options; i++)
+        names[i] = option[i].name;
+    hit = nearest(word, names, options);
+    if (hit < options) {
+        log_error(log, "there is no option --%s; did you mean --%s?", word, names[hit]);
+    } else {
+        list_options(option, options, all, sizeof all);
+        log_error(log, "there is no option --%s; there is %s", word, all);
+    }
+    return ERR_USAGE;
+}
+
+/* `text` is argv[*at] behind its dashes. */
+static enum err take_option(const char *text, int argc, char **argv, int *at,
+                            const struct command_option *option, size_t options, bool *seen,
+                            struct log *log)
+{
+    size_t n = strcspn(text, "=");
+    size_t i = 0;
+    while (i < options && !(strncmp(option[i].name, text, n) == 0 && option[i].name[n] == '\0'))
+        i++;
+    if (i == options)
+        return unknown_option(text, n, option, options, log);
+    if (seen[i]) {
+        log_error(log, "--%s comes twice; leave one out", option[i].name);
+        return ERR_USAGE;
+    }
+    seen[i] = true;
+    if (option[i].flag != NULL) {
+        if (text[n] == '=') {
+            log_error(log, "--%s takes no value", option[i].name);
+            return ERR_USAGE;
+        }
+        *option[i].flag = true;
+    } else if (text[n] == '=') {
+        *option[i].value = text + n + 1;
+    } else if (*at + 1 < argc) {
+        *option[i].value = argv[++*at];
+    } else {
+        log_error(log, "--%s needs a value; --help shows which", option[i].name);
+        return ERR_USAGE;
+    }
+    return ERR_OK;
+}
+
+enum err command_options(int argc, char **argv, const struct command_option *option, size_t options,
+                         const char **rest, size_t least, size_t most, size_t *given,
+                         struct log *log)
+{
+    bool seen[OPTIONS_MAX] = {0};
+    bool ended = false;
+    *given = 0;
+    if (options > OPTIONS_MAX)
+        return ERR_MISUSE;
+    for (int i = 1; i < argc; i++) {
+        if (!ended && strcmp(argv[i], "--") == 0) {
+            ended = true;
+        } else if (!ended && strncmp(argv[i], "--", 2) == 0) {
+            TRY(take_option(argv[i] + 2, argc, argv, &i, option, options, seen, log));
+        } else if (!ended && argv[i][0] == '-' && argv[i][1] != '\0') {
+            log_error(log, "there is no option %s; --help lists them", argv[i]);
+            return ERR_USAGE;
+        } else if (*given == most) {
+            log_error(log, "do not know what to do with \"%s\"", argv[i]);
+            return ERR_USAGE;
+        } else {
+            rest[(*given)++] = argv[i];
+        }
+    }
+    if (*given < least) {
+        log_error(log, "something is left out");
+        return ERR_USAGE;
+    }
+    return ERR_OK;
+}
+
+enum err command_integer(const char *name, const char *text, int64_t least, int64_t most,
+                         int64_t *v, struct log *log)
+{
+    char *end;
+    long long n;
+    errno = 0;
+    n = strtoll(text, &end, 10);
+    if (end == text || *end != '\0' || errno != 0 || n < least || n > most) {
+        log_error(log, "--%s is \"%s\"; it should be a whole number from %lld to %lld", name, text,
+                  (long long)least, (long long)most);
+        return ERR_USAGE;
+    }
+    *v = n;
+    return ERR_OK;
+}
+
+enum err command_number(const char *name, const char *text, double least, double most, double *v,
+                        struct log *log)
+{
+    char *end;
+    double x = strtod(text, &end);
+    if (end == text || *end != '\0' || !isfinite(x) || x < least || x > most) {
+        log_error(log, "--%s is \"%s\"; it should be a number from %g to %g", name, text, least,
+                  most);
+        return ERR_USAGE;
+    }
+    *v = x;
+    return ERR_OK;
+}
+
+/* --- dispatch ----------------------------------------------------------------------------------
+ */
+
+static int overview(const struct command *const *table, size_t count, FILE *out)
+{
+    fputs("Trefoil makes differentially private synthetic tables of data that several owners keep\n"
+          "to themselves, by three servers of which none sees any of it.\n\n"
+          "usage: trefoil COMMAND [options]\n\n",
+          out);
+    for (size_t i = 0; i < count; i++)
+        fprintf(out, "  %-8s %s\n", table[i]->name, table[i]->summary);
+    fputs("\n  trefoil help COMMAND   how to use one of them, with an example\n"
+          "  trefoil --version      version and build\n\n"
+          "exit codes: 0 ok, 1 system, 2 usage, 3 study or keys disagree, 4 a server is lost,\n"
+          "            5 privacy budget, 6 bad data\n",
+          out);
+    return EXIT_OK;
+}
+
+static const struct command *find(const struct command *const *table, size_t count,
+                                  const char *name, struct log *log)
+{
+    const char *names[64] = {0};
+    size_t known = count < 64 ? count : 64;
+    size_t hit;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(table[i]->name, name) == 0)
+            return table[i];
+    for (size_t i = 0; i < known; i++)
+        names[i] = table[i]->name;
+    hit = nearest(name, names, known);
+    if (hit < known)
+        log_error(log, "there is no command \"%s\"; did you mean trefoil %s?", name, names[hit]);
+    else
+        log_error(log, "there is no command \"%s\"; trefoil --help lists them", name);
+    return NULL;
+}
+
+static int help(const struct command *c, FILE *out)
+{
+    fprintf(out, "trefoil %s - %s\n\n%s", c->name, c->summary, c->help);
+    return EXIT_OK;
+}
+
+static bool asks_for_help(int argc, char **argv)
+{
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            return true;
+    return false;
+}
+
+/* Runs it; a wrong command line is answered with the usage. */
+static int start(const struct command *c, int argc, char **argv, struct log *log)
+{
+    int code = c->run(argc, argv, log);
+    const char *end = strstr(c->help, "\n\n");
+    if (code == EXIT_USAGE && end != NULL)
+        log_info(log, "%.*s", (int)(end - c->help), c->help);
+    return code;
+}
+
+/* A full disk or a closed pipe shows when the output is flushed; who closed the pipe has read enough. */
+static int flushed(int code, struct log *log)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return code;
+    if (errno != EPIPE)
+        log_error(log, "cannot write to standard output: %s", strerror(errno));
+    return code == EXIT_OK ? EXIT_RUNTIME : code;
+}
+
+int command_main(const struct command *const *table, size_t count, int argc, char **argv,
+                 struct log *log)
+{
+    const struct command *c;
+    if (argc < 2) {
+        overview(table, count, stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        (strcmp(argv[1], "help") == 0 && argc == 2))
+        return flushed(overview(table, count, stdout), log);
+    if (strcmp(argv[1], "--version") == 0) {
+        command_version(stdout);
+        return flushed(EXIT_OK, log);
+    }
+    if (strcmp(argv[1], "help") == 0) {
+        c = find(table, count, argv[2], log);
+        return c == NULL ? EXIT_USAGE : flushed(help(c, stdout), log);
+    }
+    c = find(table, count, argv[1], log);
+    if (c == NULL)
+        return EXIT_USAGE;
+    if (asks_for_help(argc - 2, argv + 2))
+        return flushed(help(c, stdout), log);
+    return flushed(start(c, argc - 1, argv + 1, log), log);
+}
+
+#ifdef __clang__
+#define COMPILER "clang " __clang_version__
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
+
+#if defined(__SANITIZE_ADDRESS__)
+#define CHECKED ", address sanitizer"
+#elif defined(__SANITIZE_THREAD__)
+#define CHECKED ", thread sanitizer"
+#else
+#define CHECKED ""
+#endif
+
+enum err command_csv(const char *delimiter, const char *decimal, struct table_csv_options *csv,
+                     struct log *log)
+{
+    if (strlen(delimiter) != 1 || strlen(decimal) != 1 || delimiter[0] == decimal[0] ||
+        strchr(".,", decimal[0]) == NULL) {
+        log_error(log,
+                  "--delimiter is one character, --decimal a point or a comma, and the two differ");
+        return ERR_USAGE;
+    }
+    csv->delimiter = delimiter[0];
+    csv->decimal = decimal[0];
+    return ERR_OK;
+}
+
+void command_version(FILE *out)
+{
+    const char *problem = NULL;
+    const char *kernel = kernel_best(&problem)->name;
+    int major, minor, patch;
+    yaml_get_version(&major, &minor, &patch);
+    fprintf(out, "trefoil %s\nbuilt by %s%s\nlibsodium %s, libyaml %d.%d.%d\n", TREFOIL_VERSION,
+            COMPILER, CHECKED, sodium_version_string(), major, minor, patch);
+    fprintf(out, "share arithmetic: %s%s%s\n", kernel, problem != NULL ? "; " : "",
+            problem != NULL ? problem : "");
+}

@@ -1,0 +1,88 @@
+/*
+ * parties/command/command.h - the command line: a table of commands, their options, exit codes.
+ *
+ * A command is a function of its arguments (argv[0] is its name) that returns an exit code; it
+ * writes results to standard output and everything else to its log. `--help` never reaches it.
+ * To add one: write parties/cmd_<name>.c, name it in parties/command/commands.c.
+ */
+#ifndef TREFOIL_PARTIES_COMMAND_COMMAND_H
+#define TREFOIL_PARTIES_COMMAND_COMMAND_H
+
+#include "base/error.h"
+#include "base/log.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* What the process returns; documented for scripts. */
+enum command_exit {
+    EXIT_OK = 0,
+    EXIT_RUNTIME = 1,  /* system, memory, cryptography */
+    EXIT_USAGE = 2,    /* the command line */
+    EXIT_CONFIG = 3,   /* a study or key that is wrong, or that others do not share */
+    EXIT_PEER = 4,     /* a server is lost or silent */
+    EXIT_BUDGET = 5,   /* privacy budget, or a request that the study does not permit */
+    EXIT_BAD_DATA = 6, /* rows, uploads or messages that do not fit */
+};
+
+struct command {
+    const char *name;
+    const char *summary; /* one line, for the list */
+    const char *help;    /* usage, options, an example; for --help */
+    int (*run)(int argc, char **argv, struct log *log);
+};
+
+/* The table, in the order of a study's life (parties/command/commands.c). */
+extern const struct command *const commands[];
+extern const size_t command_count;
+
+/* Runs `trefoil argv[1] ...` of a table and returns the exit code. Help goes to standard output. */
+int command_main(const struct command *const *table, size_t count, int argc, char **argv,
+                 struct log *log);
+
+enum command_exit command_exit_code(enum err e);
+/* The last line of a command: says what to do about a failure, and gives the exit code. (Of a wrong
+ * command line the usage says it, which command_main() adds.) */
+int command_end(enum err e, struct log *log);
+
+/* --- options -----------------------------------------------------------------------------------
+ */
+
+/* One option, `--name value` or `--name=value`, or without a value where `flag` is set. */
+struct command_option {
+    const char *name;   /* without the dashes */
+    const char **value; /* left alone where the option is absent */
+    bool *flag;
+};
+
+/*
+ * Sorts out argv[1 ...]: options go where they say, the rest to `rest`, between `least` and `most`
+ * of them, *given in all. After `--` nothing is an option. ERR_USAGE, logged, for anything unknown
+ * (the nearest option is suggested), repeated or without its value.
+ */
+enum err command_options(int argc, char **argv, const struct command_option *option, size_t options,
+                         const char **rest, size_t least, size_t most, size_t *given,
+                         struct log *log) MUST_CHECK;
+
+/* The number of an option's text, within bounds; `name` is for messages. */
+enum err command_integer(const char *name, const char *text, int64_t least, int64_t most,
+                         int64_t *v, struct log *log) MUST_CHECK;
+enum err command_number(const char *name, const char *text, double least, double most, double *v,
+                        struct log *log) MUST_CHECK;
+
+/* --delimiter and --decimal: one character each, and not the same. */
+struct table_csv_options;
+enum err command_csv(const char *delimiter, const char *decimal, struct table_csv_options *csv,
+                     struct log *log) MUST_CHECK;
+
+/* Program version, how it was built, libraries. */
+void command_version(FILE *out);
+
+/* The commands themselves. */
+extern const struct command cmd_keygen, cmd_init, cmd_check, cmd_serve, cmd_share, cmd_run, cmd_aim,
+    cmd_roster, cmd_demo, cmd_plan, cmd_synth, cmd_eval, cmd_audit, cmd_recover, cmd_backup,
+    cmd_restore, cmd_complete;
+
+#endif

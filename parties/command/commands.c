@@ -1,0 +1,10 @@
+/* The commands of trefoil, in the order of a study's life: the one list of them. */
+#include "parties/command/command.h"
+
+const struct command *const commands[] = {
+    &cmd_keygen, &cmd_init,    &cmd_check,   &cmd_roster, &cmd_plan,     &cmd_serve,
+    &cmd_backup, &cmd_restore, &cmd_recover, &cmd_share,  &cmd_run,      &cmd_audit,
+    &cmd_aim,    &cmd_synth,   &cmd_eval,    &cmd_demo,   &cmd_complete,
+};
+
+const size_t command_count = sizeof commands / sizeof commands[0];

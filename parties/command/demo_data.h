@@ -1,0 +1,36 @@
+/*
+ * parties/command/demo_data.h - invented patients of five hospitals, for trefoil demo and for tests.
+ *
+ * Not real and not anybody's: drawn from formulas in demo_data.c with a seed, the same on every
+ * machine. Attributes depend on each other (age, smoking and weight on the diagnosis, the diagnosis
+ * on the outcome, weight on blood pressure), some values are missing, and each hospital has its own
+ * size and kind of patients, so that none of them alone looks like all five together.
+ */
+#ifndef TREFOIL_PARTIES_COMMAND_DEMO_DATA_H
+#define TREFOIL_PARTIES_COMMAND_DEMO_DATA_H
+
+#include "base/error.h"
+#include "base/log.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define DEMO_HOSPITALS 5
+#define DEMO_SEED 7
+
+struct demo_hospital {
+    const char *name;  /* an owner's name in the study, and of the file <name>.csv */
+    const char *about; /* a few words on its patients */
+    uint32_t rows;
+    uint32_t max_rows; /* the public bound that it declares: not taken from `rows` */
+};
+
+extern const struct demo_hospital demo_hospitals[DEMO_HOSPITALS];
+
+/* Writes <folder>/<name>.csv for each hospital; makes the folder if it is not there. */
+enum err demo_data_write(const char *folder, uint64_t seed, struct log *log) MUST_CHECK;
+
+/* The `domain:` block of a study file that fits the data, line ends included. */
+const char *demo_data_domain_yaml(void);
+
+#endif

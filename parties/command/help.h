@@ -1,0 +1,24 @@
+/*
+ * parties/command/help.h - the options that a command's help lists, for completion and for tests.
+ *
+ * They stand in lines of their own: two spaces, "--name" or "--name VALUE", several with commas between,
+ * then at least two spaces and what it is about. Values are in capitals: FILE and DIR are paths; choices
+ * stand in the usage line as --name one|other.
+ */
+#ifndef TREFOIL_PARTIES_COMMAND_HELP_H
+#define TREFOIL_PARTIES_COMMAND_HELP_H
+
+#include "parties/command/command.h"
+
+#define HELP_OPTIONS_MAX 32
+
+struct help_option {
+    char name[32];
+    char value[16];   /* "" for a flag */
+    char choices[64]; /* "one|other", or "" */
+    char words[96];   /* the first line of them */
+};
+
+size_t help_options(const char *help, struct help_option option[HELP_OPTIONS_MAX]);
+
+#endif

@@ -1,0 +1,25 @@
+/* parties/command/process.h - child processes of this program, for the demo: started, waited for, ended by id. */
+#ifndef TREFOIL_PARTIES_COMMAND_PROCESS_H
+#define TREFOIL_PARTIES_COMMAND_PROCESS_H
+
+#include "base/error.h"
+#include "base/log.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * Runs this same program with the arguments (NULL-ended, without argv[0]); its output is appended to the file
+ * `output`. It gets SIGTERM if the parent dies.
+ */
+enum err process_start(pid_t *pid, const char *const *arguments, const char *output,
+                       struct log *log) MUST_CHECK;
+
+/* ERR_SYSTEM, logged with the output's name, if it ends otherwise than with exit code 0 within the time. */
+enum err process_wait(pid_t pid, const char *what, const char *output, int64_t deadline,
+                      struct log *log) MUST_CHECK;
+
+/* SIGTERM, then SIGKILL after five seconds; forgets the pid. */
+void process_end(pid_t *pid);
+
+#endif

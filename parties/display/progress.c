@@ -1,0 +1,139 @@
+#include "parties/display/progress.h"
+
+#include "base/clock.h"
+#include "base/words.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define NAME_TEXT (PROGRESS_NAME * 4 + 8) /* UTF-8 */
+
+static unsigned terminal_columns(FILE *out)
+{
+    struct winsize size;
+    const char *term = getenv("TERM");
+    int fd = fileno(out);
+    if (fd < 0 || isatty(fd) == 0 || (term != NULL && strcmp(term, "dumb") == 0))
+        return 0;
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+struct progress progress_start(FILE *out, const struct study *study, double rho)
+{
+    return (struct progress){
+        .out = out,
+        .one_ways = study->workload->one_ways,
+        .rounds = study->annealed ? 0 : study->rounds,
+        .rho = rho,
+        .columns = terminal_columns(out),
+    };
+}
+
+/* --- words --------------------------------------------------------------------------------------- */
+
+/* Columns that UTF-8 takes, one a character. */
+static size_t width(const char *text)
+{
+    size_t n = 0;
+    for (; *text != '\0'; text++)
+        n += ((unsigned char)*text & 0xC0) != 0x80;
+    return n;
+}
+
+/* Pads or cuts a name to PROGRESS_NAME columns, between characters. */
+static void fit(const char *name, char text[NAME_TEXT])
+{
+    size_t columns = 0, n = 0, all = width(name),
+           most = all > PROGRESS_NAME ? PROGRESS_NAME - 2 : all;
+    while (name[n] != '\0' && n < NAME_TEXT - 8) {
+        columns += ((unsigned char)name[n] & 0xC0) != 0x80;
+        if (columns > most)
+            break;
+        text[n] = name[n];
+        n++;
+    }
+    snprintf(text + n, NAME_TEXT - n, "%s", all > PROGRESS_NAME ? ".." : "");
+    for (columns = width(text); columns < PROGRESS_NAME; columns++)
+        strcat(text, " ");
+}
+
+/* --- lines --------------------------------------------------------------------------------------- */
+
+void progress_end(void *self)
+{
+    struct progress *p = self;
+    if (!p->drawn)
+        return;
+    fputs("\r\033[K", p->out);
+    fflush(p->out);
+    p->drawn = false;
+}
+
+void progress_wait(struct progress *p, const char *what)
+{
+    int most = p->columns < 200 ? (int)p->columns - 1 : 200;
+    if (p->columns < 20)
+        return;
+    progress_end(p);
+    fprintf(p->out, "%.*s", most, what);
+    p->drawn = true;
+    fflush(p->out);
+}
+
+void progress_say(struct progress *p, const char *format, ...)
+{
+    va_list args;
+    progress_end(p);
+    va_start(args, format);
+    vfprintf(p->out, format, args);
+    va_end(args);
+    fputc('\n', p->out);
+    fflush(p->out);
+}
+
+/* Rounds take longer as the model grows, so this is a guess, on the low side. */
+static void time_left(const struct progress *p, const struct aim_round *r, char text[40])
+{
+    char time[WORDS_SIZE];
+    double each;
+    text[0] = '\0';
+    if (p->done == 0 || p->rounds <= r->round)
+        return;
+    each = (clock_now_s() - p->first) / p->done;
+    snprintf(text, 40, "  %s", words_time(each * (p->rounds - r->round), time));
+}
+
+static void heading(struct progress *p)
+{
+    progress_say(p, "Errors are shares of the rows, 0 to 2: how far the model was and now is from\n"
+                    "what was measured; and what noise alone is expected to make.");
+    progress_say(p, "round   %-*s    was    now  noise  budget left  time", PROGRESS_NAME,
+                 "marginal");
+}
+
+void progress_round(void *self, const struct aim_round *r)
+{
+    struct progress *p = self;
+    double rows = fmax(1, r->total) * (r->query == AIM_NO_QUERY ? (double)p->one_ways : 1);
+    char name[NAME_TEXT], left[40], number[24], was[16] = "-";
+    if (p->first <= 0) {
+        heading(p);
+        p->first = clock_now_s();
+    } else {
+        p->done++;
+    }
+    fit(r->name, name);
+    time_left(p, r, left);
+    if (p->rounds > 0)
+        snprintf(number, sizeof number, "%u/%u", r->round, p->rounds);
+    else
+        snprintf(number, sizeof number, "%u", r->round);
+    if (r->query != AIM_NO_QUERY)
+        snprintf(was, sizeof was, "%.3f", r->before / rows);
+    progress_say(p, "%-7s %s  %5s  %5.3f  %5.3f  %9.1f %%%s", number, name, was, r->after / rows,
+                 r->noise / rows, fmax(0, 100 * (1 - r->spent / p->rho)), left);
+}

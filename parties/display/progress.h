@@ -1,0 +1,43 @@
+/*
+ * parties/display/progress.h - what a run shows while it lasts: a line a round, and on a terminal one more
+ * that says what is being waited for and is drawn over.
+ *
+ * Lines fit 80 columns. Errors are shares of the rows, sum |p - q| from 0 to 2: `was` and `now` are
+ * how far the model was and is from what was measured, `noise` what noise alone is expected to
+ * make. (Of round 0 they are means over the one-ways.) All follow from opened values.
+ */
+#ifndef TREFOIL_PARTIES_DISPLAY_PROGRESS_H
+#define TREFOIL_PARTIES_DISPLAY_PROGRESS_H
+
+#include "aim/loop.h"
+#include "parties/study/study.h"
+
+#include <stdio.h>
+
+#define PROGRESS_NAME 30 /* columns that a marginal's name has */
+
+struct progress {
+    FILE *out;
+    size_t one_ways;
+    unsigned rounds; /* 0: not known beforehand */
+    double rho;
+    unsigned columns; /* of the terminal; 0: there is none, and nothing is drawn over */
+    double first;     /* clock_now_s() when the first round ended */
+    unsigned done;    /* rounds that ended after it */
+    bool drawn;       /* the line that is drawn over stands there */
+};
+
+/* A display of a run of this study, whose budget is rho, on `out`; finds out whether that is a terminal. */
+struct progress progress_start(FILE *out, const struct study *study, double rho);
+
+/* What is being waited for, in a few words: drawn over on a terminal, nothing elsewhere. */
+void progress_wait(struct progress *p, const char *what);
+/* A line that stays. */
+void progress_say(struct progress *p, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* A round has ended: for aim_options.progress, with a struct progress as `self`. */
+void progress_round(void *self, const struct aim_round *round);
+/* Takes away what is drawn over, if it is there. Also for struct log's `before`. */
+void progress_end(void *self);
+
+#endif

@@ -1,0 +1,400 @@
+/* The sections of a report, in order, each a function. */
+#include "parties/display/report.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/words.h"
+#include "parties/display/report_private.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+static void names_in_words(struct bytes *out, size_t i, size_t count, const char *name)
+{
+    html_put(out, "%s", i == 0 ? "" : i + 1 == count ? " and " : ", ");
+    html_text(out, name);
+}
+
+/* Standard error of the model's total: the sums of all measurements, weighted by inverse variance. */
+static double total_error(const struct report *r)
+{
+    double weight = 0;
+    for (size_t i = 0; i < r->measurements; i++)
+        weight += 1 / (r->measurement[i].sigma * r->measurement[i].sigma *
+                       (double)clique_cells(&r->measurement[i].clique, r->domain));
+    return weight > 0 ? sqrt(1 / weight) : 0;
+}
+
+/* Different marginals among the measured ones: a run may come back to one. */
+static size_t different_marginals(const struct report *r)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->measurements; i++) {
+        bool seen = false;
+        for (size_t k = 0; k < i && !seen; k++)
+            seen = clique_equal(&r->measurement[i].clique, &r->measurement[k].clique);
+        n += !seen;
+    }
+    return n;
+}
+
+static double sum_of_servers(const struct report *r, const char *key)
+{
+    static const char *const phase[] = {"other",   "noise",  "collect",
+                                        "compute", "select", "measure"};
+    double sum = 0;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        for (size_t k = 0; k < 6; k++)
+            sum += report_number(report_phase(r, i, phase[k]), key);
+    return sum;
+}
+
+/* --- what was run ------------------------------------------------------------------------------ */
+
+static void card(struct bytes *out, const char *value, const char *what)
+{
+    html_put(out, "<div><b>%s</b><small>%s</small></div>", value, what);
+}
+
+static void cards(const struct report *r)
+{
+    char value[64], words[WORDS_SIZE];
+    html_put(r->out, "<div class=\"cards\">");
+    snprintf(value, sizeof value, "&epsilon; %g, &delta; %s", r->study->epsilon,
+             words_number(r->study->delta, words));
+    card(r->out, value, "differential privacy");
+    snprintf(value, sizeof value, "%.0f &plusmn; %.0f", model_total(r->model), 2 * total_error(r));
+    card(r->out, value, "rows, from noisy counts (95 %)");
+    snprintf(value, sizeof value, "%zu of %zu", different_marginals(r),
+             r->study->workload->queries);
+    card(r->out, value, "marginals measured");
+    card(r->out, words_time(report_number(r->stats, "total_s"), words), "from start to end");
+    card(r->out, words_bytes((uint64_t)sum_of_servers(r, "wire_sent"), words),
+         "between the servers");
+    html_put(r->out, "</div>\n");
+}
+
+static void put_owners(const struct report *r)
+{
+    size_t shown = r->study->owners > 8 ? 7 : r->study->owners;
+    for (size_t i = 0; i < shown; i++)
+        names_in_words(r->out, i, shown == r->study->owners ? shown : shown + 1,
+                       r->study->owner[i].name);
+    if (shown < r->study->owners)
+        html_put(r->out, " and %zu others", r->study->owners - shown);
+}
+
+static void what_was_run(const struct report *r)
+{
+    const char *finished = json_string_value(json_object_get(r->stats, "finished"));
+    char terms[STUDY_FINGERPRINT_SIZE];
+    study_fingerprint(r->study, terms);
+    html_put(r->out, "<h1>Study ");
+    html_text(r->out, r->study->name);
+    html_put(r->out, "</h1>\n<p class=\"soft\">Finished ");
+    html_text(r->out, finished != NULL ? finished : "");
+    html_put(r->out, ". Terms <code>%s</code>, which everybody who took part can compare.</p>\n",
+             terms);
+    cards(r);
+    html_put(r->out, "<p>%zu %s brought records: ", r->study->owners,
+             r->study->owners == 1 ? "owner" : "owners");
+    put_owners(r);
+    html_put(r->out, ". Three servers, ");
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        names_in_words(r->out, i, STUDY_SERVERS, r->study->server[i].name);
+    html_put(
+        r->out,
+        ", held them as secret shares, none of which tells anything by itself. Together they "
+        "measured each of %zu attributes once and then, %zu %s, chose the marginal that the "
+        "model so far fitted worst and measured it. What they opened is the choices and the "
+        "counts, each with Gaussian noise that nobody knows. From that, and from nothing else, "
+        "come the model, the synthetic table and this page.</p>\n",
+        r->study->workload->one_ways, r->measurements - r->study->workload->one_ways,
+        r->measurements - r->study->workload->one_ways == 1 ? "time" : "times");
+}
+
+static void what_is_guaranteed(const struct report *r)
+{
+    const struct study *s = r->study;
+    double spent, rho = report_number(r->stats, "rho");
+    char delta[WORDS_SIZE];
+    size_t rounds = json_array_size(json_object_get(r->stats, "rounds"));
+    spent = report_number(report_round(r, rounds - 1), "spent");
+    words_number(s->delta, delta);
+    html_put(r->out,
+             "<h2>What is guaranteed</h2>\n<p>Everything that came out of this study together is "
+             "(&epsilon; = %g, &delta; = %s)-differentially private for adding or removing %s. "
+             "Whatever anybody concludes from it is at most e<sup>%g</sup> = %.2f times as likely "
+             "with %s as without, but for a chance of %s. The bound covers the noise as it was "
+             "computed, %s.</p>\n",
+             s->epsilon, delta,
+             s->rows_per_person == 1 ? "any one row" : "all rows of any one person", s->epsilon,
+             exp(s->epsilon), s->rows_per_person == 1 ? "that row" : "that person", delta,
+             s->noise == STUDY_DISCRETE ? "by exact coins" : "in finite precision");
+    if (s->rows_per_person > 1)
+        html_put(r->out,
+                 "<p>It holds for people with at most %u rows; that nobody has more is for the "
+                 "owners to see to.</p>\n",
+                 s->rows_per_person);
+    html_put(r->out,
+             "<p>Each server kept the budget by itself: &rho; = %.4g of zero-concentrated "
+             "differential privacy, of which %.4g is spent. Budgets of other studies on the same "
+             "data add up with this one. Two servers that collude could read the data; no single "
+             "one can.</p>\n",
+             rho, spent);
+}
+
+/* --- model against measurements ---------------------------------------------------------------- */
+
+struct fit_of {
+    double error, expected; /* shares of the rows, 0 to 2 and more */
+    uint64_t cells;
+};
+
+static enum err fit_of(const struct report *r, const struct measurement *m, struct fit_of *f)
+{
+    double *counts;
+    double rows = fmax(1, model_total(r->model));
+    enum err e;
+    *f = (struct fit_of){.cells = clique_cells(&m->clique, r->domain)};
+    counts = memory_array(f->cells, sizeof *counts);
+    e = counts != NULL ? model_marginal(r->model, &m->clique, counts, r->log) : ERR_NOMEM;
+    for (uint64_t i = 0; e == ERR_OK && i < f->cells; i++)
+        f->error += fabs(counts[i] - m->y[i]) / rows;
+    f->expected = sqrt(2 / M_PI) * m->sigma * (double)f->cells / rows;
+    memory_free(&counts);
+    return e;
+}
+
+static void fit_row(const struct report *r, size_t i, const struct fit_of *f, double most)
+{
+    const struct measurement *m = &r->measurement[i];
+    size_t one_ways = r->study->workload->one_ways;
+    char name[256];
+    clique_name(&m->clique, r->domain, name, sizeof name);
+    html_put(r->out, "<tr><td class=\"n hide\">%zu</td><td>", i < one_ways ? 0 : i - one_ways + 1);
+    html_text(r->out, name);
+    html_put(r->out, "</td><td>");
+    report_chart_bar(r->out, f->error, f->expected, most);
+    html_put(r->out,
+             "</td><td class=\"n\">%.3f</td><td class=\"n\">%.3f</td>"
+             "<td class=\"n hide\">%" PRIu64 "</td><td class=\"n hide\">%.1f</td></tr>\n",
+             f->error, f->expected, f->cells, m->sigma);
+}
+
+static enum err model_against_measurements(const struct report *r)
+{
+    struct fit_of *f = memory_array(r->measurements, sizeof *f);
+    enum err e = f != NULL ? ERR_OK : ERR_NOMEM;
+    double most = 0;
+    for (size_t i = 0; e == ERR_OK && i < r->measurements; i++) {
+        e = fit_of(r, &r->measurement[i], &f[i]);
+        most = fmax(most, fmax(f[i].error, f[i].expected));
+    }
+    html_put(
+        r->out,
+        "<h2>The model against what was measured</h2>\n"
+        "<p>For each measured marginal, how far the model is from the noisy counts, and how far "
+        "noise alone is expected to put those from the truth: sums of |difference| as shares of "
+        "the rows, 0 for alike and 2 for nothing in common. A bar that stays left of its mark "
+        "means that the model agrees with the data as well as anybody can know. Marginals that "
+        "were not measured follow from the model; how far those are off, only data could "
+        "tell.</p>\n"
+        "<ul class=\"key\"><li><svg viewBox=\"0 0 14 10\"><rect class=\"model\" y=\"2\" "
+        "width=\"14\" height=\"6\"/></svg>model against noisy counts</li><li><svg "
+        "viewBox=\"0 0 14 10\"><path class=\"noisy\" d=\"M7 0v10\"/></svg>expected of noise "
+        "alone</li></ul>\n"
+        "<div class=\"wide\"><table><thead><tr><th class=\"n hide\">round</th><th>marginal</th>"
+        "<th></th><th class=\"n\">model</th><th class=\"n\">noise</th>"
+        "<th class=\"n hide\">cells</th><th class=\"n hide\">&sigma;</th></tr></thead><tbody>\n");
+    for (size_t i = 0; e == ERR_OK && i < r->measurements; i++)
+        fit_row(r, i, &f[i], most);
+    html_put(r->out, "</tbody></table></div>\n");
+    memory_free(&f);
+    return e;
+}
+
+/* --- budget, costs ----------------------------------------------------------------------------- */
+
+static void key(struct bytes *out, const char *class, const char *what)
+{
+    html_put(out,
+             "<li><svg viewBox=\"0 0 14 10\"><rect class=\"%s\" width=\"14\" height=\"10\"/></svg>"
+             "%s</li>",
+             class, what);
+}
+
+static void budget(const struct report *r)
+{
+    html_put(r->out,
+             "<section><h2>Where the budget went</h2>\n<p>Round 0 measures all attributes; each "
+             "later round "
+             "spends a little on the choice and most on the measurement.</p>\n<ul class=\"key\">");
+    key(r->out, "model", "measuring");
+    key(r->out, "select", "choosing");
+    html_put(r->out, "</ul>\n<div class=\"figure\">");
+    report_chart_budget(r);
+    html_put(r->out, "</div></section>\n");
+}
+
+struct phase_words {
+    const char *key, *name;
+};
+static const struct phase_words phases[] = {
+    {"collect", "uploads"}, {"noise", "making noise"}, {"compute", "counting"},
+    {"select", "choosing"}, {"measure", "measuring"},  {"other", "agreeing, waiting"},
+};
+#define PHASES (sizeof phases / sizeof phases[0])
+
+static void cost_row(const struct report *r, const struct phase_words *p)
+{
+    html_put(r->out, "<tr><td>%s</td><td class=\"n\">%.0f</td>", p->name,
+             report_number(report_phase(r, 0, p->key), "rounds"));
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        const json_t *o = report_phase(r, i, p->key);
+        char sent[WORDS_SIZE], time[WORDS_SIZE];
+        html_put(r->out, "<td class=\"n\">%s<br>%s</td>",
+                 words_time(report_number(o, "seconds"), time),
+                 words_bytes((uint64_t)report_number(o, "wire_sent"), sent));
+    }
+    html_put(r->out, "</tr>\n");
+}
+
+static void costs(const struct report *r)
+{
+    const json_t *analyst = json_object_get(r->stats, "analyst");
+    char sent[WORDS_SIZE], received[WORDS_SIZE], mpc[WORDS_SIZE], estimate[WORDS_SIZE];
+    html_put(r->out, "<h2>Time, bytes and rounds</h2>\n<ul class=\"key\">");
+    for (size_t k = 0; k < PHASES; k++) {
+        char class[8];
+        snprintf(class, sizeof class, "p%zu", k);
+        key(r->out, class, phases[k].name);
+    }
+    html_put(r->out, "</ul>\n<div class=\"figure\">");
+    report_chart_phases(r);
+    html_put(r->out, "</div>\n<div class=\"wide\"><table class=\"costs\"><thead><tr><th>phase</th>"
+                     "<th class=\"n\">rounds</th>");
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        html_put(r->out, "<th class=\"n\">");
+        html_text(r->out, r->study->server[i].name);
+        html_put(r->out, "</th>");
+    }
+    html_put(r->out, "</tr></thead><tbody>\n");
+    for (size_t k = 0; k < PHASES; k++)
+        cost_row(r, &phases[k]);
+    html_put(r->out,
+             "</tbody></table></div>\n<p>Bytes are those that a server sent to the two others. The "
+             "analyst's program sent %s and received %s; it waited %s for the servers, and its "
+             "estimator took %s.</p>\n",
+             words_bytes((uint64_t)report_number(analyst, "bytes_sent"), sent),
+             words_bytes((uint64_t)report_number(analyst, "bytes_received"), received),
+             words_time(report_number(r->stats, "mpc_s"), mpc),
+             words_time(report_number(r->stats, "estimate_s"), estimate));
+}
+
+/* --- attributes -------------------------------------------------------------------------------- */
+
+static enum err attributes(const struct report *r)
+{
+    enum err e = ERR_OK;
+    html_put(r->out,
+             "<h2>Attribute by attribute</h2>\n<p>Rows by value, as the model has them. The "
+             "noisy counts that were opened in round 0 stand beside with a band of twice "
+             "their noise's deviation: the true count lies inside for about 95 of 100.</p>\n"
+             "<ul class=\"key\">");
+    key(r->out, "model", "model");
+    key(r->out, "band", "noisy count &plusmn; 2&sigma;");
+    if (r->truth != NULL)
+        html_put(r->out, "<li><svg viewBox=\"0 0 14 10\"><path class=\"truth\" d=\"M7 0l5 5-5 "
+                         "5-5-5z\"/></svg>the truth (this is a demo)</li>");
+    html_put(r->out, "</ul>\n<div class=\"grid\">\n");
+    for (size_t a = 0; e == ERR_OK && a < r->domain->attributes; a++)
+        e = report_chart_attribute(r, (uint16_t)a);
+    html_put(r->out, "</div>\n");
+    return e;
+}
+
+/* Only what a demo with invented data can know. */
+static void comparison_with_the_truth(const struct report *r)
+{
+    double most = 0;
+    for (size_t i = 0; i < r->truth->comparisons; i++)
+        most = fmax(most, r->truth->error[i]);
+    html_put(
+        r->out,
+        "<section class=\"demo\"><h2>Demo only: compared with the truth</h2>\n<p><b>Not private, "
+        "and in no real report.</b> The data are invented, so here one may look: there are %zu "
+        "rows. Error of tables of synthetic rows, as the mean over the study's marginals of "
+        "sum |p - q|, 0 for alike and 2 for nothing in common. The marks in the charts of "
+        "attributes are true counts.</p>\n<table><tbody>\n",
+        r->truth->rows);
+    for (size_t i = 0; i < r->truth->comparisons; i++) {
+        html_put(r->out, "<tr><td>");
+        html_text(r->out, r->truth->name[i]);
+        html_put(r->out, "</td><td>");
+        report_chart_bar(r->out, r->truth->error[i], r->truth->error[0], most);
+        html_put(r->out, "</td><td class=\"n\">%.3f</td></tr>\n", r->truth->error[i]);
+    }
+    html_put(r->out, "</tbody></table></section>\n");
+}
+
+static void files(const struct report *r)
+{
+    html_put(
+        r->out,
+        "<h2>The files beside this page</h2>\n"
+        "<p><code>synthetic.csv</code> has rows drawn from the model, in the study's own labels "
+        "and numbers; <code>model</code> is that model, from which <code>trefoil synth</code> "
+        "draws more at no cost in privacy; <code>measurements.json</code> has all noisy counts, "
+        "for other programs; <code>stats.json</code> what the run took. Into Python:</p>\n"
+        "<pre>import json\nfrom mbi import Domain, LinearMeasurement\n"
+        "doc = json.load(open(\"measurements.json\"))\n"
+        "domain = Domain.fromdict(doc[\"domain\"])\n"
+        "measurements = [LinearMeasurement(m[\"values\"], m[\"attributes\"], m[\"sigma\"])\n"
+        "                for m in doc[\"measurements\"]]</pre>\n"
+        "<p class=\"soft\"><small>Written by Trefoil %s from <code>study.yaml</code>, "
+        "<code>measurements.json</code>, <code>model</code> and <code>stats.json</code> "
+        "alone%s.</small></p>\n",
+        TREFOIL_VERSION, r->truth != NULL ? ", and the truth where it is marked" : "");
+}
+
+static enum err page(const struct report *r)
+{
+    html_put(r->out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+                     "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
+                     "<meta name=\"color-scheme\" content=\"light dark\">\n<title>Study ");
+    html_text(r->out, r->study->name);
+    html_put(r->out, "</title>\n<style>");
+    bytes_put(r->out, report_style, strlen(report_style));
+    html_put(r->out, "</style></head><body>\n");
+    what_was_run(r);
+    what_is_guaranteed(r);
+    if (r->truth != NULL)
+        comparison_with_the_truth(r);
+    TRY(model_against_measurements(r));
+    TRY(attributes(r));
+    budget(r);
+    costs(r);
+    files(r);
+    html_put(r->out, "</body></html>\n");
+    return bytes_ok(r->out);
+}
+
+enum err report_write(const char *folder, const struct study *study,
+                      const struct report_truth *truth, struct log *log)
+{
+    struct bytes out = {0};
+    struct report r = {.study = study, .truth = truth, .out = &out, .log = log};
+    char path[4096];
+    enum err e = report_load(&r, folder);
+    if (e == ERR_OK)
+        e = page(&r);
+    if (e == ERR_OK && snprintf(path, sizeof path, "%s/report.html", folder) >= (int)sizeof path)
+        e = ERR_USAGE;
+    if (e == ERR_OK)
+        e = file_write(path, 0644, out.data, out.size, log);
+    report_unload(&r);
+    bytes_clear(&out);
+    return e;
+}

@@ -1,0 +1,26 @@
+/*
+ * parties/display/report.h - report.html: a run in words and pictures, one page that needs nothing else.
+ *
+ * It is a function of the study file and of three files that a run wrote, measurements.json, model
+ * and stats.json: nothing in them comes from data but through noise, and nothing else is read. The
+ * one exception is `truth`, which a demo with invented data hands over, and which the page marks as
+ * such wherever it shows.
+ */
+#ifndef TREFOIL_PARTIES_DISPLAY_REPORT_H
+#define TREFOIL_PARTIES_DISPLAY_REPORT_H
+
+#include "parties/study/study.h"
+
+struct report_truth {
+    size_t rows;
+    const int64_t *const *one_way; /* counts of each attribute */
+    size_t comparisons;            /* errors of tables, from 0 to 2 */
+    const char *const *name;
+    const double *error;
+};
+
+/* Reads and writes in `folder`. `truth` is NULL but in a demo. */
+enum err report_write(const char *folder, const struct study *study,
+                      const struct report_truth *truth, struct log *log) MUST_CHECK;
+
+#endif

@@ -1,0 +1,115 @@
+/* What a report is made of: the files that a run wrote, and nothing else. */
+#include "aim/model_file.h"
+#include "base/memory.h"
+#include "parties/display/report_private.h"
+
+static enum err load_json(json_t **json, const char *folder, const char *name, struct log *log)
+{
+    char path[4096];
+    json_error_t error;
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
+        return ERR_USAGE;
+    *json = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    if (*json != NULL)
+        return ERR_OK;
+    log_error(log, "%s:%d: %s", path, error.line, error.text);
+    return ERR_FORMAT;
+}
+
+static enum err take_clique(const struct domain *d, const json_t *names, struct clique *c)
+{
+    size_t n = json_array_size(names);
+    *c = (struct clique){.n = (uint16_t)n};
+    if (n == 0 || n > CLIQUE_MAX)
+        return ERR_FORMAT;
+    for (size_t i = 0; i < n; i++) {
+        const char *name = json_string_value(json_array_get(names, i));
+        uint32_t a = name != NULL ? domain_find(d, name) : DOMAIN_NO_CODE;
+        if (a == DOMAIN_NO_CODE || (i > 0 && a <= c->attribute[i - 1]))
+            return ERR_FORMAT;
+        c->attribute[i] = (uint16_t)a;
+    }
+    return ERR_OK;
+}
+
+static enum err take_measurement(const struct domain *d, const json_t *from, struct measurement *m)
+{
+    const json_t *values = json_object_get(from, "values");
+    uint64_t cells;
+    TRY(take_clique(d, json_object_get(from, "attributes"), &m->clique));
+    m->sigma = json_number_value(json_object_get(from, "sigma"));
+    cells = clique_cells(&m->clique, d);
+    if (json_array_size(values) != cells || !(m->sigma > 0))
+        return ERR_FORMAT;
+    m->y = memory_array(cells, sizeof *m->y);
+    if (m->y == NULL)
+        return ERR_NOMEM;
+    for (size_t i = 0; i < cells; i++)
+        m->y[i] = json_number_value(json_array_get(values, i));
+    return ERR_OK;
+}
+
+static enum err load_measurements(struct report *r, const char *folder)
+{
+    json_t *doc = NULL;
+    const json_t *list;
+    enum err e = load_json(&doc, folder, "measurements.json", r->log);
+    if (e != ERR_OK)
+        return e;
+    list = json_object_get(doc, "measurements");
+    r->measurements = json_array_size(list);
+    r->measurement = memory_array(r->measurements, sizeof *r->measurement);
+    if (r->measurement == NULL)
+        e = ERR_NOMEM;
+    for (size_t i = 0; e == ERR_OK && i < r->measurements; i++)
+        e = take_measurement(r->domain, json_array_get(list, i), &r->measurement[i]);
+    if (e == ERR_FORMAT)
+        log_error(r->log, "%s/measurements.json does not go with %s/model", folder, folder);
+    json_decref(doc);
+    return e;
+}
+
+static enum err check(const struct report *r, const char *folder)
+{
+    if (r->domain->attributes == r->study->domain->attributes &&
+        r->measurements >= r->domain->attributes && report_round(r, 0) != NULL)
+        return ERR_OK;
+    log_error(r->log, "what %s holds is not of study %s", folder, r->study->name);
+    return ERR_MISMATCH;
+}
+
+enum err report_load(struct report *r, const char *folder)
+{
+    char path[4096];
+    if (snprintf(path, sizeof path, "%s/model", folder) >= (int)sizeof path)
+        return ERR_USAGE;
+    TRY(model_load(&r->model, &r->domain, path, UINT64_MAX, r->log));
+    TRY(load_measurements(r, folder));
+    TRY(load_json(&r->stats, folder, "stats.json", r->log));
+    return check(r, folder);
+}
+
+void report_unload(struct report *r)
+{
+    for (size_t i = 0; r->measurement != NULL && i < r->measurements; i++)
+        memory_free(&r->measurement[i].y);
+    memory_free(&r->measurement);
+    json_decref(r->stats);
+    model_free(&r->model);
+    domain_free(&r->domain);
+}
+
+const json_t *report_round(const struct report *r, size_t round)
+{
+    return json_array_get(json_object_get(r->stats, "rounds"), round);
+}
+
+const json_t *report_phase(const struct report *r, unsigned server, const char *phase)
+{
+    return json_object_get(json_array_get(json_object_get(r->stats, "servers"), server), phase);
+}
+
+double report_number(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}

@@ -1,0 +1,315 @@
+#include "parties/exchange/client.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/secret.h"
+#include "parties/study/roster.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define HEAD_SIZE (1 + REQUEST_ATTEMPT_SIZE) /* kind and attempt */
+#define LOOK_MS 50
+#define GRACE_MS 2000 /* for the others, after one has failed */
+
+struct client {
+    const struct study *study;
+    const struct identity *me;
+    struct netio *netio;
+    struct dial *dial[STUDY_SERVERS];
+    uint64_t sent, received; /* over dials that are gone */
+    uint8_t run[REQUEST_RUN_SIZE];
+    struct log *log;
+};
+
+enum err client_dial(struct dial **dial, struct netio *netio, const struct study *study,
+                     const struct identity *me, unsigned server, struct log *log)
+{
+    char endpoint[STUDY_ENDPOINT_SIZE], name[STUDY_NAME_SIZE + 16];
+    const struct dial_options o = {
+        .netio = netio,
+        .endpoint = endpoint,
+        .name = name,
+        .server_public = study->server[server].key.curve,
+        .curve_public = me->public.curve,
+        .curve_secret = me->curve_secret,
+        /* noisy counts, or what a server holds of everybody (parties/server/intake.h) */
+        .max_message = (size_t)study->workload->cells * 8 + study->owners * 64 + 65536,
+        .log = log,
+    };
+    study_endpoint(study, server, STUDY_GATE, endpoint);
+    snprintf(name, sizeof name, "server %u (%s)", server, study->server[server].name);
+    return dial_new(dial, &o);
+}
+
+enum err client_ask(struct dial *dial, struct bytes *message, struct reply *reply, int64_t deadline)
+{
+    TRY(dial_send(dial, message->data, message->size, deadline));
+    TRY(dial_receive(dial, message, deadline));
+    return reply_read(reply, message);
+}
+
+static void hang_up(struct client *c)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        if (c->dial[i] != NULL) {
+            c->sent += dial_sent(c->dial[i]);
+            c->received += dial_received(c->dial[i]);
+        }
+        dial_free(&c->dial[i]);
+    }
+}
+
+enum err client_reconnect(struct client *c)
+{
+    hang_up(c);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        TRY(client_dial(&c->dial[i], c->netio, c->study, c->me, i, c->log));
+    return ERR_OK;
+}
+
+enum err client_new(struct client **client, struct netio *netio, const struct study *study,
+                    const struct identity *me, const uint8_t run[REQUEST_RUN_SIZE], struct log *log)
+{
+    struct client *c = memory_array(1, sizeof *c);
+    size_t index;
+    enum err e;
+    *client = c;
+    if (c == NULL)
+        return ERR_NOMEM;
+    c->study = study;
+    c->me = me;
+    c->netio = netio;
+    c->log = log;
+    memcpy(c->run, run, sizeof c->run);
+    e = roster_find(study, &me->public, ROLE_ANALYST, &index, log);
+    if (e == ERR_OK)
+        e = roster_check(study, log);
+    if (e == ERR_OK)
+        e = roster_servers_current(study, log);
+    if (e == ERR_OK)
+        e = client_reconnect(c);
+    if (e != ERR_OK)
+        client_free(client);
+    return e;
+}
+
+void client_free(struct client **client)
+{
+    if (*client == NULL)
+        return;
+    hang_up(*client);
+    memory_free(client);
+}
+
+/* --- one request --------------------------------------------------------------------------------- */
+
+/* Nothing is sent unless all three are there. Tells of each that is not. */
+static enum err reach_all(struct client *c, int64_t deadline)
+{
+    enum err worst = ERR_OK;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        enum err e = dial_reach(c->dial[i], deadline);
+        worst = worst == ERR_OK ? e : worst;
+    }
+    return worst;
+}
+
+static enum err send_all(struct client *c, const struct bytes *request, int64_t deadline)
+{
+    struct bytes message = {0};
+    uint8_t note[HEAD_SIZE + REQUEST_DIGEST_SIZE] = {MESSAGE_DIGEST};
+    enum err e;
+    secret_random(note + 1, REQUEST_ATTEMPT_SIZE);
+    bytes_put_u8(&message, MESSAGE_REQUEST);
+    bytes_put(&message, note + 1, REQUEST_ATTEMPT_SIZE);
+    bytes_put(&message, request->data, request->size);
+    request_digest(request->data, request->size, note + HEAD_SIZE);
+    e = bytes_ok(&message);
+    if (e == ERR_OK)
+        e = reach_all(c, deadline);
+    for (unsigned i = STUDY_SERVERS; e == ERR_OK && i-- > 0;)
+        e = i == 0 ? dial_send(c->dial[i], message.data, message.size, deadline)
+                   : dial_send(c->dial[i], note, sizeof note, deadline);
+    bytes_clear(&message);
+    return e;
+}
+
+/* Of several failures the one that says most: a lost peer is often the consequence of another's. */
+static bool says_more(enum err e, enum err than)
+{
+    return than == ERR_OK || than == ERR_PEER || (than == ERR_TIMEOUT && e != ERR_PEER);
+}
+
+/* Takes server i's answer if it comes in time (`came`); logs a failure with that server's words. */
+static enum err receive_one(struct client *c, unsigned i, struct bytes *message,
+                            struct reply *reply, int64_t deadline, bool *came)
+{
+    enum err e = dial_receive(c->dial[i], message, deadline);
+    *came = e != ERR_TIMEOUT;
+    if (!*came)
+        return ERR_OK;
+    reply->text[0] = '\0';
+    if (e == ERR_OK)
+        e = reply_read(reply, message);
+    if (e == ERR_OK)
+        e = reply->status;
+    if (e != ERR_OK)
+        log_error(c->log, "server %u (%s): %s%s%s", i, c->study->server[i].name, error_text(e),
+                  reply->text[0] != '\0' ? "\n  it says: " : "", reply->text);
+    return e;
+}
+
+/* Gathers the three answers, whichever comes first: one that fails cuts the waiting for the others short. */
+static enum err receive_all(struct client *c, struct bytes message[STUDY_SERVERS],
+                            struct reply reply[STUDY_SERVERS], int64_t deadline)
+{
+    enum err worst = ERR_OK;
+    unsigned missing = (1u << STUDY_SERVERS) - 1;
+    while (missing != 0 && clock_left_ms(deadline) > 0) {
+        int64_t slice = LOOK_MS; /* at the first that is missing; the others are only looked at */
+        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+            bool came;
+            enum err e;
+            if ((missing >> i & 1) == 0)
+                continue;
+            e = receive_one(c, i, &message[i], &reply[i], clock_now_ms() + slice, &came);
+            slice = 0;
+            if (!came)
+                continue;
+            missing &= ~(1u << i);
+            if (e == ERR_OK)
+                continue;
+            if (says_more(e, worst))
+                worst = e;
+            if (deadline > clock_now_ms() + GRACE_MS)
+                deadline = clock_now_ms() + GRACE_MS;
+        }
+    }
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        if (missing >> i & 1) {
+            log_error(c->log, "server %u (%s) did not answer; see that it is up", i,
+                      c->study->server[i].name);
+            if (worst == ERR_OK)
+                worst = ERR_TIMEOUT;
+        }
+    return worst;
+}
+
+static int64_t answer_deadline(const struct client *c)
+{
+    return clock_now_ms() + 1000 * ((int64_t)c->study->connect_s + 10 * (int64_t)c->study->round_s);
+}
+
+static enum err ask_all(struct client *c, const struct bytes *request,
+                        struct bytes message[STUDY_SERVERS], struct reply reply[STUDY_SERVERS])
+{
+    enum err e = send_all(c, request, clock_now_ms() + 1000 * (int64_t)c->study->connect_s);
+    return e == ERR_OK ? receive_all(c, message, reply, answer_deadline(c)) : e;
+}
+
+static void clear_all(struct bytes message[STUDY_SERVERS])
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        bytes_clear(&message[i]);
+}
+
+/* The result of server 0, which the two others have to have seen too. */
+static enum err compare(const struct client *c, const struct reply reply[STUDY_SERVERS])
+{
+    uint8_t digest[REQUEST_DIGEST_SIZE];
+    request_digest(reply[0].payload, reply[0].size, digest);
+    for (unsigned i = 1; i < STUDY_SERVERS; i++)
+        if (reply[i].size != sizeof digest ||
+            memcmp(reply[i].payload, digest, sizeof digest) != 0) {
+            log_error(c->log, "servers 0 and %u opened different results: one of them is lying", i);
+            return ERR_MISMATCH;
+        }
+    return ERR_OK;
+}
+
+enum err client_result(struct client *c, const struct bytes *request, struct bytes *result)
+{
+    struct bytes message[STUDY_SERVERS] = {{0}};
+    struct reply reply[STUDY_SERVERS];
+    enum err e = ask_all(c, request, message, reply);
+    if (e == ERR_OK)
+        e = compare(c, reply);
+    if (e == ERR_OK) {
+        bytes_clear(result);
+        bytes_put(result, reply[0].payload, reply[0].size);
+        e = bytes_ok(result);
+    }
+    clear_all(message);
+    return e;
+}
+
+/* A request that is no round. */
+static enum err write_plain(const struct client *c, enum request_kind kind, struct bytes *out)
+{
+    struct request r = {.kind = kind};
+    memcpy(r.run, c->run, sizeof r.run);
+    return request_write(&r, out);
+}
+
+/* Servers that run another study have a session of theirs now, which is ended. */
+static enum err check_terms(struct client *c, const uint8_t terms[32])
+{
+    struct net_counters ignored[STUDY_SERVERS][NET_PHASES];
+    if (memcmp(terms, c->study->terms.digest, 32) == 0)
+        return ERR_OK;
+    log_error(c->log, "the servers run a study with other terms than this file; compare "
+                      "fingerprints with trefoil check --fingerprint");
+    TRY(client_close(c, ignored));
+    return ERR_MISMATCH;
+}
+
+enum err client_open(struct client *c, double *remaining)
+{
+    struct bytes request = {0}, result = {0};
+    uint8_t terms[32] = {0};
+    enum err e = write_plain(c, REQUEST_OPEN, &request);
+    if (e == ERR_OK)
+        e = client_result(c, &request, &result);
+    if (e == ERR_OK) {
+        struct reader in = reader_of(result.data, result.size);
+        *remaining = reader_double(&in);
+        reader_copy(&in, terms, sizeof terms);
+        e = reader_done(&in);
+    }
+    if (e == ERR_OK)
+        e = check_terms(c, terms);
+    bytes_clear(&request);
+    bytes_clear(&result);
+    return e;
+}
+
+enum err client_close(struct client *c, struct net_counters stats[STUDY_SERVERS][NET_PHASES])
+{
+    struct bytes request = {0}, message[STUDY_SERVERS] = {{0}};
+    struct reply reply[STUDY_SERVERS];
+    enum err e = write_plain(c, REQUEST_CLOSE, &request);
+    if (e == ERR_OK)
+        e = ask_all(c, &request, message, reply);
+    for (unsigned i = 0; e == ERR_OK && i < STUDY_SERVERS; i++)
+        e = cost_read(stats[i], reply[i].payload, reply[i].size);
+    bytes_clear(&request);
+    clear_all(message);
+    return e;
+}
+
+uint64_t client_sent(const struct client *c)
+{
+    uint64_t sum = c->sent;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        sum += c->dial[i] != NULL ? dial_sent(c->dial[i]) : 0;
+    return sum;
+}
+
+uint64_t client_received(const struct client *c)
+{
+    uint64_t sum = c->received;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        sum += c->dial[i] != NULL ? dial_received(c->dial[i]) : 0;
+    return sum;
+}

@@ -1,0 +1,50 @@
+/*
+ * parties/exchange/client.h - the analyst's end of a run: requests to three servers, their answers.
+ *
+ * Each request goes to server 0, its digest to servers 1 and 2; all three answer. The result comes from server
+ * 0 and is checked against the digests that the two others give, so that no single server can forge it.
+ */
+#ifndef TREFOIL_PARTIES_EXCHANGE_CLIENT_H
+#define TREFOIL_PARTIES_EXCHANGE_CLIENT_H
+
+#include "netio/gate.h"
+#include "parties/exchange/cost.h"
+#include "parties/exchange/request.h"
+#include "parties/study/keys.h"
+#include "parties/study/study.h"
+
+struct client;
+
+/* Of a run; `study` and `me` are borrowed. */
+enum err client_new(struct client **client, struct netio *netio, const struct study *study,
+                    const struct identity *me, const uint8_t run[REQUEST_RUN_SIZE],
+                    struct log *log) MUST_CHECK;
+void client_free(struct client **client);
+/* New connections: answers to what was asked before never come to the new ones. */
+enum err client_reconnect(struct client *client) MUST_CHECK;
+
+/*
+ * Starts a session at the servers: they check that enough owners' uploads are there, and add them up.
+ * `remaining` is what their ledgers have left of rho. Errors, here and below, are logged with the words of the
+ * server that gave them.
+ */
+enum err client_open(struct client *client, double *remaining) MUST_CHECK;
+/* Asks once, with the bytes of a request; `result` is what server 0 answers, as the two others have seen it too. */
+enum err client_result(struct client *client, const struct bytes *request,
+                       struct bytes *result) MUST_CHECK;
+/* Ends session and run, and brings each server's counters. */
+enum err client_close(struct client *client,
+                      struct net_counters stats[STUDY_SERVERS][NET_PHASES]) MUST_CHECK;
+
+/* Bytes between the analyst and all servers so far. */
+uint64_t client_sent(const struct client *client);
+uint64_t client_received(const struct client *client);
+
+/* One message to one server's gate and its answer, for share and for status. `reply` points into `message`. */
+enum err client_ask(struct dial *dial, struct bytes *message, struct reply *reply,
+                    int64_t deadline) MUST_CHECK;
+/* A dial to a server's gate. */
+enum err client_dial(struct dial **dial, struct netio *netio, const struct study *study,
+                     const struct identity *me, unsigned server, struct log *log) MUST_CHECK;
+
+#endif

@@ -1,0 +1,282 @@
+#include "parties/exchange/receipt.h"
+
+#include "base/date.h"
+#include "base/file.h"
+
+#include <sodium.h>
+#include <string.h>
+
+static const char label[] = "trefoil-receipt-1";
+static const char *const states[] = {[RECEIPT_HELD] = "held", [RECEIPT_WITHDRAWN] = "withdrawn"};
+
+#define DIGEST_TEXT 65
+#define LINE_MAX_SIZE 256
+
+/* --- statements ---------------------------------------------------------------------------------- */
+
+static enum err statement(const struct study *study, const struct receipt *r, int64_t time,
+                          struct bytes *out)
+{
+    bytes_put(out, study->terms.digest, 32);
+    bytes_put_u8(out, (uint8_t)r->state);
+    bytes_put_u32(out, r->owner);
+    bytes_put(out, r->digest, sizeof r->digest);
+    bytes_put_u64(out, (uint64_t)time);
+    return bytes_ok(out);
+}
+
+enum err receipt_sign(const struct study *study, const struct identity *server,
+                      const struct receipt *r, struct receipt_part *part)
+{
+    struct bytes b = {0};
+    enum err e;
+    part->time = date_now();
+    e = statement(study, r, part->time, &b);
+    if (e == ERR_OK)
+        e = identity_sign(server, label, b.data, b.size, part->signature);
+    bytes_clear(&b);
+    return e;
+}
+
+enum err receipt_verify_part(const struct study *study, const struct receipt *r, unsigned server,
+                             struct log *log)
+{
+    struct bytes b = {0};
+    enum err e = statement(study, r, r->part[server].time, &b);
+    if (e == ERR_OK)
+        e = public_identity_verify(&study->server[server].key, label, b.data, b.size,
+                                   r->part[server].signature);
+    bytes_clear(&b);
+    if (e == ERR_AUTH)
+        log_error(log,
+                  "server %u (%s) has not signed this: its signature is of something else; share "
+                  "again, and ask its operator if it stays so",
+                  server, study->server[server].name);
+    return e;
+}
+
+enum err receipt_verify(const struct study *study, const struct receipt *r, struct log *log)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        TRY(receipt_verify_part(study, r, i, log));
+    return ERR_OK;
+}
+
+void receipt_part_write(const struct receipt_part *part, struct bytes *out)
+{
+    bytes_put_u64(out, (uint64_t)part->time);
+    bytes_put(out, part->signature, sizeof part->signature);
+}
+
+void receipt_part_read(struct receipt_part *part, struct reader *in)
+{
+    part->time = (int64_t)reader_u64(in);
+    reader_copy(in, part->signature, sizeof part->signature);
+}
+
+/* --- as a file ----------------------------------------------------------------------------------- */
+
+static void put_line(struct bytes *out, const char *word, const char *value)
+{
+    bytes_put(out, word, strlen(word));
+    bytes_put_u8(out, ' ');
+    bytes_put(out, value, strlen(value));
+    bytes_put_u8(out, '\n');
+}
+
+static void put_part(struct bytes *out, const struct study_server *server,
+                     const struct receipt_part *part)
+{
+    char time[DATE_SIZE], signature[KEYS_SIGNATURE_TEXT_SIZE], line[LINE_MAX_SIZE];
+    date_text(part->time, time);
+    keys_signature_text(part->signature, signature);
+    snprintf(line, sizeof line, "%s %s %s", server->name, time, signature);
+    put_line(out, "server", line);
+}
+
+enum err receipt_save(const char *path, const struct study *study, const struct receipt *r,
+                      struct log *log)
+{
+    static const char head[] =
+        "# What the three servers of a Trefoil study signed for an owner. Verify it with\n"
+        "# trefoil check STUDY --receipt FILE\n"
+        "format trefoil-receipt-1\n";
+    struct bytes out = {0};
+    char terms[DIGEST_TEXT], digest[DIGEST_TEXT];
+    enum err e;
+    sodium_bin2hex(terms, sizeof terms, study->terms.digest, 32);
+    sodium_bin2hex(digest, sizeof digest, r->digest, 32);
+    bytes_put(&out, head, sizeof head - 1);
+    put_line(&out, "study", study->name);
+    put_line(&out, "terms", terms);
+    put_line(&out, "owner", study->owner[r->owner].name);
+    put_line(&out, "upload", digest);
+    put_line(&out, "state", states[r->state]);
+    for (size_t i = 0; i < STUDY_SERVERS; i++)
+        put_part(&out, &study->server[i], &r->part[i]);
+    e = bytes_ok(&out);
+    if (e == ERR_OK)
+        e = file_write(path, 0644, out.data, out.size, log);
+    bytes_clear(&out);
+    return e;
+}
+
+struct lines {
+    const char *path;
+    const char *at, *end;
+    unsigned number;
+    struct log *log;
+};
+
+/* The next line, without its end; false at the end of the text. */
+static bool take_line(struct lines *in, const char **line, size_t *n)
+{
+    const char *stop;
+    if (in->at == in->end)
+        return false;
+    stop = memchr(in->at, '\n', (size_t)(in->end - in->at));
+    *line = in->at;
+    *n = (size_t)((stop != NULL ? stop : in->end) - in->at);
+    in->at += *n + (stop != NULL);
+    in->number++;
+    if (*n > 0 && (*line)[*n - 1] == '\r')
+        --*n;
+    return true;
+}
+
+/* The value of the next line that is not empty and no comment, which should be `word value`. */
+static enum err next_line(struct lines *in, const char *word, char value[LINE_MAX_SIZE])
+{
+    size_t n = 0, skip = strlen(word);
+    const char *line;
+    do {
+        if (!take_line(in, &line, &n)) {
+            log_error(in->log, "%s ends where the line \"%s ...\" should follow", in->path, word);
+            return ERR_FORMAT;
+        }
+    } while (n == 0 || line[0] == '#');
+    if (n <= skip || n - skip > LINE_MAX_SIZE || memcmp(line, word, skip) != 0 ||
+        line[skip] != ' ' || memchr(line, '\0', n) != NULL) {
+        log_error(in->log, "%s:%u: the line \"%s ...\" should stand here", in->path, in->number,
+                  word);
+        return ERR_FORMAT;
+    }
+    memcpy(value, line + skip + 1, n - skip - 1);
+    value[n - skip - 1] = '\0';
+    return ERR_OK;
+}
+
+static enum err wrong(const struct lines *in, enum err e, const char *what)
+{
+    log_error(in->log, "%s:%u: %s", in->path, in->number, what);
+    return e;
+}
+
+static bool digest_of(const char *hex, uint8_t digest[32])
+{
+    size_t n = 0;
+    const char *end;
+    return strlen(hex) == DIGEST_TEXT - 1 && strspn(hex, "0123456789abcdef") == DIGEST_TEXT - 1 &&
+           sodium_hex2bin(digest, 32, hex, strlen(hex), NULL, &n, &end) == 0 && n == 32;
+}
+
+static enum err read_head(struct lines *in, const struct study *study)
+{
+    char value[LINE_MAX_SIZE];
+    uint8_t terms[32];
+    TRY(next_line(in, "format", value));
+    if (strcmp(value, label) != 0)
+        return wrong(in, ERR_FORMAT,
+                     "this trefoil reads receipts of format trefoil-receipt-1; use the version "
+                     "that wrote this one");
+    TRY(next_line(in, "study", value));
+    if (strcmp(value, study->name) != 0)
+        return wrong(in, ERR_MISMATCH, "the receipt is of another study");
+    TRY(next_line(in, "terms", value));
+    if (!digest_of(value, terms))
+        return wrong(in, ERR_FORMAT, "64 hexadecimal digits should stand here");
+    if (memcmp(terms, study->terms.digest, sizeof terms) != 0)
+        return wrong(in, ERR_MISMATCH, "the receipt is of this study with other terms");
+    return ERR_OK;
+}
+
+static enum err read_subject(struct lines *in, const struct study *study, struct receipt *r)
+{
+    char value[LINE_MAX_SIZE];
+    TRY(next_line(in, "owner", value));
+    while (r->owner < study->owners && strcmp(study->owner[r->owner].name, value) != 0)
+        r->owner++;
+    if (r->owner == study->owners)
+        return wrong(in, ERR_MISMATCH, "the study has no owner of this name");
+    TRY(next_line(in, "upload", value));
+    if (!digest_of(value, r->digest))
+        return wrong(in, ERR_FORMAT, "64 hexadecimal digits should stand here");
+    TRY(next_line(in, "state", value));
+    r->state = strcmp(value, states[RECEIPT_HELD]) == 0 ? RECEIPT_HELD : RECEIPT_WITHDRAWN;
+    if (strcmp(value, states[r->state]) != 0)
+        return wrong(in, ERR_FORMAT, "the state should be held or withdrawn");
+    return ERR_OK;
+}
+
+/* "name time signature" */
+static enum err read_part(struct lines *in, const struct study_server *server,
+                          struct receipt_part *part)
+{
+    char value[LINE_MAX_SIZE], *time, *signature;
+    TRY(next_line(in, "server", value));
+    time = strchr(value, ' ');
+    signature = time != NULL ? strchr(time + 1, ' ') : NULL;
+    if (signature == NULL)
+        return wrong(in, ERR_FORMAT, "a name, a time and a signature should stand here");
+    *time++ = *signature++ = '\0';
+    if (strcmp(value, server->name) != 0)
+        return wrong(in, ERR_MISMATCH, "the study has another server in this place");
+    if (!date_parse(time, &part->time))
+        return wrong(in, ERR_FORMAT, "a time such as 2026-12-01T18:00:00Z should follow the name");
+    if (keys_signature_parse(part->signature, signature) != ERR_OK)
+        return wrong(in, ERR_FORMAT, "a signature, trefoil-sig1-..., should follow the time");
+    return ERR_OK;
+}
+
+enum err receipt_parse(struct receipt *r, const struct study *study, const char *path,
+                       const void *text, size_t n, struct log *log)
+{
+    const char *first = n > 0 ? text : "";
+    struct lines in = {.path = path, .at = first, .end = first + n, .log = log};
+    const char *line;
+    size_t left;
+    *r = (struct receipt){0};
+    TRY(read_head(&in, study));
+    TRY(read_subject(&in, study, r));
+    for (size_t i = 0; i < STUDY_SERVERS; i++)
+        TRY(read_part(&in, &study->server[i], &r->part[i]));
+    while (take_line(&in, &line, &left))
+        if (left > 0)
+            return wrong(&in, ERR_FORMAT, "nothing should follow the third server");
+    return ERR_OK;
+}
+
+enum err receipt_load(struct receipt *r, const struct study *study, const char *path,
+                      struct log *log)
+{
+    struct bytes text = {0};
+    enum err e = file_read(path, RECEIPT_FILE_MAX, &text, log);
+    if (e == ERR_OK)
+        e = receipt_parse(r, study, path, text.data, text.size, log);
+    bytes_clear(&text);
+    return e;
+}
+
+void receipt_describe(FILE *out, const struct study *study, const struct receipt *r)
+{
+    char digest[DIGEST_TEXT], time[DATE_SIZE];
+    sodium_bin2hex(digest, sizeof digest, r->digest, 32);
+    fprintf(out, "All three servers of study %s signed that the upload of %s\n  %s\n%s:\n",
+            study->name, study->owner[r->owner].name, digest,
+            r->state == RECEIPT_HELD ? "is on their disks, whole"
+                                     : "was withdrawn, and their shares of it deleted");
+    for (size_t i = 0; i < STUDY_SERVERS; i++) {
+        date_text(r->part[i].time, time);
+        fprintf(out, "  server %zu, %-18s %s\n", i, study->server[i].name, time);
+    }
+}

@@ -1,0 +1,140 @@
+#include "parties/exchange/request.h"
+
+#include "base/memory.h"
+
+#include <openssl/sha.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+
+#define REPLY_VERSION 1
+
+enum err request_write(const struct request *r, struct bytes *out)
+{
+    bytes_put_u8(out, REQUEST_VERSION);
+    bytes_put_u8(out, (uint8_t)r->kind);
+    bytes_put(out, r->run, sizeof r->run);
+    bytes_put_u32(out, r->sequence);
+    bytes_put_u32(out, r->queries);
+    for (uint32_t k = 0; k < r->queries; k++)
+        bytes_put_u32(out, r->query[k]);
+    bytes_put_u64(out, r->multiplier);
+    bytes_put_double(out, r->epsilon);
+    bytes_put_double(out, r->sigma);
+    bytes_put_u64(out, r->estimates);
+    for (size_t k = 0; k < r->estimates; k++)
+        bytes_put_u64(out, r->estimate[k]);
+    return bytes_ok(out);
+}
+
+/* Query indices are ascending for a measurement batch and distinct for candidates: all ascending. */
+static enum err read_queries(struct request *r, const struct workload *w, struct reader *in)
+{
+    uint64_t cells = 0;
+    r->queries = reader_u32(in);
+    if (in->failed || r->queries > w->queries)
+        return ERR_FORMAT;
+    r->query = memory_array(r->queries, sizeof *r->query);
+    if (r->query == NULL)
+        return ERR_NOMEM;
+    for (uint32_t k = 0; k < r->queries; k++) {
+        r->query[k] = reader_u32(in);
+        if (r->query[k] >= w->queries || (k > 0 && r->query[k] <= r->query[k - 1]))
+            return ERR_FORMAT;
+        cells += w->query[r->query[k]].cells;
+    }
+    r->estimates = r->kind == REQUEST_SELECT ? (size_t)cells : 0;
+    return ERR_OK;
+}
+
+static enum err read_body(struct request *r, const struct workload *w, struct reader *in)
+{
+    TRY(read_queries(r, w, in));
+    r->multiplier = reader_u64(in);
+    r->epsilon = reader_double(in);
+    r->sigma = reader_double(in);
+    if (reader_u64(in) != r->estimates || in->failed || in->left != 8 * r->estimates)
+        return ERR_FORMAT;
+    r->estimate = memory_array(r->estimates, sizeof *r->estimate);
+    if (r->estimate == NULL)
+        return ERR_NOMEM;
+    for (size_t k = 0; k < r->estimates; k++)
+        r->estimate[k] = reader_u64(in);
+    return reader_done(in);
+}
+
+unsigned request_version(const void *p, size_t n)
+{
+    struct reader in = reader_of(p, n);
+    return reader_u8(&in);
+}
+
+enum err request_read(struct request *r, const struct workload *w, const void *p, size_t n)
+{
+    struct reader in = reader_of(p, n);
+    enum err e = ERR_FORMAT;
+    *r = (struct request){0};
+    if (reader_u8(&in) == REQUEST_VERSION) {
+        uint8_t kind = reader_u8(&in);
+        reader_copy(&in, r->run, sizeof r->run);
+        r->sequence = reader_u32(&in);
+        if (!in.failed && kind >= REQUEST_OPEN && kind <= REQUEST_CLOSE) {
+            r->kind = (enum request_kind)kind;
+            e = read_body(r, w, &in);
+        }
+    }
+    if (e != ERR_OK)
+        request_clear(r);
+    return e;
+}
+
+void request_clear(struct request *r)
+{
+    memory_free(&r->query);
+    memory_free(&r->estimate);
+    *r = (struct request){0};
+}
+
+void request_digest(const void *p, size_t n, uint8_t digest[REQUEST_DIGEST_SIZE])
+{
+    /* libcrypto's uses the processor's instructions for it: a request may have tens of MB */
+    if (SHA256(p, n, digest) == NULL)
+        crypto_hash_sha256(digest, p, n);
+}
+
+enum err reply_write(uint8_t kind, enum err status, const char *text, const void *payload, size_t n,
+                     struct bytes *out)
+{
+    size_t length = strnlen(text, sizeof((struct reply *)0)->text - 1);
+    bytes_put_u8(out, REPLY_VERSION);
+    bytes_put_u8(out, kind);
+    bytes_put_u8(out, (uint8_t)status);
+    bytes_put_block(out, text, length);
+    bytes_put_block(out, payload, n);
+    return bytes_ok(out);
+}
+
+enum err reply_read(struct reply *r, const struct bytes *message)
+{
+    struct reader in = reader_of(message->data, message->size);
+    uint8_t version = reader_u8(&in), status;
+    *r = (struct reply){0};
+    if (!in.failed && version != REPLY_VERSION) {
+        snprintf(r->text, sizeof r->text,
+                 "its answer is of version %u, and this trefoil (%s) reads version %u; install the "
+                 "version that the servers run",
+                 version, TREFOIL_VERSION, REPLY_VERSION);
+        return ERR_MISMATCH;
+    }
+    r->kind = reader_u8(&in);
+    status = reader_u8(&in);
+    reader_string(&in, r->text, sizeof r->text);
+    r->payload = reader_block(&in, &r->size);
+    if (reader_done(&in) != ERR_OK || status >= ERR_COUNT) {
+        r->text[0] = '\0';
+        r->size = 0;
+        return ERR_FORMAT;
+    }
+    r->status = (enum err)status;
+    return ERR_OK;
+}

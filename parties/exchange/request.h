@@ -1,0 +1,82 @@
+/*
+ * parties/exchange/request.h - what an analyst asks of the servers, as bytes.
+ *
+ *   REQUEST_OPEN     start a session over the complete uploads, to begin or continue a run
+ *   REQUEST_MEASURE  noisy marginals of some queries at one multiplier m
+ *   REQUEST_SELECT   the candidate that the model fits worst, measured at multiplier m at once
+ *   REQUEST_CLOSE    end session and run
+ *
+ * The analyst sends the request to server 0, which relays it, and its SHA-256 to all. Weights,
+ * penalties and sensitivity are not in it: servers compute them from the study. Formats are versioned and
+ * bounded; a reader refuses what is too long, out of order or left over.
+ */
+#ifndef TREFOIL_PARTIES_EXCHANGE_REQUEST_H
+#define TREFOIL_PARTIES_EXCHANGE_REQUEST_H
+
+#include "aim/workload.h"
+#include "base/bytes.h"
+
+#define REQUEST_VERSION 2
+#define REQUEST_RUN_SIZE 16
+#define REQUEST_DIGEST_SIZE 32
+
+enum request_kind { REQUEST_OPEN = 1, REQUEST_MEASURE, REQUEST_SELECT, REQUEST_CLOSE };
+
+struct request {
+    enum request_kind kind;
+    uint8_t run[REQUEST_RUN_SIZE]; /* chosen by the analyst, the same for all of a run */
+    uint32_t sequence;             /* measure, select: the round, 0, 1, 2 .. within a run */
+    uint32_t queries;
+    uint32_t *query;       /* measure: what to measure; select: the candidates */
+    uint64_t multiplier;   /* measure: m */
+    double epsilon, sigma; /* select */
+    uint64_t *estimate;    /* select: the candidates' estimates, one after another */
+    size_t estimates;
+};
+
+/* Appends the bytes of a request. */
+enum err request_write(const struct request *r, struct bytes *out) MUST_CHECK;
+/* ERR_FORMAT for anything malformed; query indices and sizes are checked against the workload. */
+enum err request_read(struct request *r, const struct workload *w, const void *p,
+                      size_t n) MUST_CHECK;
+void request_clear(struct request *r);
+/* The version that the bytes say they are of; 0 if there are none. Other than REQUEST_VERSION are not read. */
+unsigned request_version(const void *p, size_t n);
+
+void request_digest(const void *p, size_t n, uint8_t digest[REQUEST_DIGEST_SIZE]);
+
+/* --- messages between programs and gates --------------------------------------------------------- */
+
+/* The first byte of every message to a gate. */
+enum message_kind {
+    MESSAGE_UPLOAD = 1, /* owner: terms digest, then parties/exchange/upload.h */
+    MESSAGE_FORWARD,    /* server 1 to server 2: the vector of an upload */
+    MESSAGE_STATUS,     /* anybody admitted: what is here of each owner (parties/server/intake.h) */
+    MESSAGE_REQUEST,    /* analyst to server 0: attempt, request */
+    MESSAGE_DIGEST,     /* analyst to servers 1 and 2: attempt, digest of the request */
+    MESSAGE_REPLACE,    /* owner: an upload that takes the place of its last one */
+    MESSAGE_PART,       /* owner to server 1: id, first (u64), bytes of the vector from there on */
+    MESSAGE_WITHDRAW,   /* owner: terms digest */
+    MESSAGE_LEDGER /* server to server: a debit, for trefoil recover; parties/server/recover.h */
+};
+
+/* A vector longer than this goes to server 1 in parts of so many bytes. */
+#define MESSAGE_PART_MAX ((size_t)256 << 10)
+
+/* The same request may be sent again: a fresh random attempt tells which digest goes with which. */
+#define REQUEST_ATTEMPT_SIZE 16
+
+/* Every answer of a gate: how it went, words for people, then a payload. */
+struct reply {
+    uint8_t kind; /* of the message that it answers */
+    enum err status;
+    char text[512];
+    const uint8_t *payload; /* within the message read */
+    size_t size;
+};
+enum err reply_write(uint8_t kind, enum err status, const char *text, const void *payload, size_t n,
+                     struct bytes *out) MUST_CHECK;
+/* ERR_MISMATCH, with words in r->text, for an answer of another version. */
+enum err reply_read(struct reply *r, const struct bytes *message) MUST_CHECK;
+
+#endif

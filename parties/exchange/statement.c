@@ -1,0 +1,168 @@
+#include "parties/exchange/statement.h"
+
+#include "base/date.h"
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LABEL "trefoil-purge-1"
+#define LINE 512
+
+void statement_clear(struct statement *s)
+{
+    memory_free(&s->upload);
+    *s = (struct statement){0};
+}
+
+/* --- writing -------------------------------------------------------------------------------------- */
+
+static void put(struct bytes *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void put(struct bytes *out, const char *format, ...)
+{
+    char line[LINE];
+    va_list args;
+    int n;
+    va_start(args, format);
+    n = vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    bytes_put(out, line, n > 0 && n < LINE ? (size_t)n : 0);
+}
+
+static void put_head(const struct statement *s, const struct study *study, struct bytes *out)
+{
+    char terms[65], date[DATE_SIZE];
+    sodium_bin2hex(terms, sizeof terms, study->terms.digest, 32);
+    date_text(s->time, date);
+    put(out, LABEL "\nstudy %s\nterms %s\nserver %u %s\ntime %s\nuploads %zu\n", study->name, terms,
+        s->server, study->server[s->server].name, date, s->uploads);
+}
+
+static void put_upload(const struct statement_upload *u, const struct study *study,
+                       struct bytes *out)
+{
+    char id[2 * UPLOAD_ID_SIZE + 1], digest[65];
+    sodium_bin2hex(id, sizeof id, u->id, sizeof u->id);
+    sodium_bin2hex(digest, sizeof digest, u->digest, sizeof u->digest);
+    put(out, "upload %s id %s digest %s\n", study->owner[u->owner].name, id, digest);
+}
+
+enum err statement_write(const struct statement *s, const struct study *study,
+                         const struct identity *me, struct bytes *out)
+{
+    uint8_t signature[KEYS_SIGNATURE_SIZE];
+    char text[KEYS_SIGNATURE_TEXT_SIZE];
+    put_head(s, study, out);
+    for (size_t i = 0; i < s->uploads; i++)
+        put_upload(&s->upload[i], study, out);
+    TRY(bytes_ok(out));
+    TRY(identity_sign(me, LABEL, out->data, out->size, signature));
+    keys_signature_text(signature, text);
+    put(out, "signature %s\n", text);
+    return bytes_ok(out);
+}
+
+/* --- reading -------------------------------------------------------------------------------------- */
+
+struct lines {
+    const char *at, *end;
+    char line[LINE];
+};
+
+/* The next line without its end; false if there is none, or it is too long. */
+static bool next(struct lines *l)
+{
+    const char *end = l->at < l->end ? memchr(l->at, '\n', (size_t)(l->end - l->at)) : NULL;
+    size_t n = end != NULL ? (size_t)(end - l->at) : LINE;
+    if (n >= LINE || memchr(l->at, '\0', n) != NULL)
+        return false;
+    memcpy(l->line, l->at, n);
+    l->line[n] = '\0';
+    l->at = end + 1;
+    return true;
+}
+
+/* What comes after `word` and a space in the next line. */
+static const char *field(struct lines *l, const char *word)
+{
+    size_t n = strlen(word);
+    return next(l) && strncmp(l->line, word, n) == 0 && l->line[n] == ' ' ? l->line + n + 1 : NULL;
+}
+
+static enum err read_upload(struct lines *l, const struct study *study, struct statement_upload *u)
+{
+    char name[STUDY_NAME_SIZE], id[65], digest[65], again[LINE];
+    const char *rest = field(l, "upload");
+    size_t n;
+    if (rest == NULL || sscanf(rest, "%31s id %32s digest %64s", name, id, digest) != 3)
+        return ERR_FORMAT;
+    snprintf(again, sizeof again, "%s id %s digest %s", name, id, digest);
+    if (strcmp(again, rest) != 0 ||
+        sodium_hex2bin(u->id, sizeof u->id, id, strlen(id), NULL, &n, NULL) != 0 ||
+        n != sizeof u->id ||
+        sodium_hex2bin(u->digest, sizeof u->digest, digest, strlen(digest), NULL, &n, NULL) != 0 ||
+        n != sizeof u->digest)
+        return ERR_FORMAT;
+    for (u->owner = 0; u->owner < study->owners; u->owner++)
+        if (strcmp(study->owner[u->owner].name, name) == 0)
+            return ERR_OK;
+    return ERR_FORMAT;
+}
+
+static enum err read_head(struct lines *l, const struct study *study, struct statement *s)
+{
+    char terms[65], name[STUDY_NAME_SIZE];
+    const char *rest;
+    sodium_bin2hex(terms, sizeof terms, study->terms.digest, 32);
+    if (!next(l) || strcmp(l->line, LABEL) != 0 || field(l, "study") == NULL ||
+        (rest = field(l, "terms")) == NULL)
+        return ERR_FORMAT;
+    if (strcmp(rest, terms) != 0)
+        return ERR_MISMATCH;
+    if ((rest = field(l, "server")) == NULL || sscanf(rest, "%u %31s", &s->server, name) != 2 ||
+        s->server >= STUDY_SERVERS || strcmp(name, study->server[s->server].name) != 0 ||
+        (rest = field(l, "time")) == NULL || !date_parse(rest, &s->time) ||
+        (rest = field(l, "uploads")) == NULL || sscanf(rest, "%zu", &s->uploads) != 1 ||
+        s->uploads > study->owners)
+        return ERR_FORMAT;
+    return ERR_OK;
+}
+
+static enum err check_signature(struct lines *l, const struct study *study,
+                                const struct statement *s, const char *text)
+{
+    uint8_t signature[KEYS_SIGNATURE_SIZE];
+    size_t n = (size_t)(l->at - text);
+    const char *rest = field(l, "signature");
+    if (rest == NULL || l->at != l->end || keys_signature_parse(signature, rest) != ERR_OK)
+        return ERR_FORMAT;
+    return public_identity_verify(&study->server[s->server].key, LABEL, text, n, signature);
+}
+
+enum err statement_read(struct statement *s, const struct study *study, const char *path,
+                        const void *text, size_t n, struct log *log)
+{
+    struct lines l = {.at = text, .end = (const char *)text + n};
+    enum err e;
+    *s = (struct statement){0};
+    e = read_head(&l, study, s);
+    if (e == ERR_OK && (s->upload = memory_array(s->uploads, sizeof *s->upload)) == NULL)
+        e = ERR_NOMEM;
+    for (size_t i = 0; e == ERR_OK && i < s->uploads; i++)
+        e = read_upload(&l, study, &s->upload[i]);
+    if (e == ERR_OK)
+        e = check_signature(&l, study, s, text);
+    if (e == ERR_MISMATCH)
+        log_error(log, "%s is about another study: its terms differ", path);
+    else if (e == ERR_AUTH)
+        log_error(log, "%s is not signed by the key of server %u (%s), or was changed", path,
+                  s->server, study->server[s->server].name);
+    else if (e != ERR_OK)
+        log_error(log, "%s is not a statement of trefoil serve --purge", path);
+    if (e != ERR_OK)
+        statement_clear(s);
+    return e;
+}

@@ -1,0 +1,48 @@
+/*
+ * parties/exchange/statement.h - what a server says, signed, that it has deleted.
+ *
+ *   trefoil-purge-1
+ *   study NAME
+ *   terms HEX                              digest of the terms
+ *   server INDEX NAME
+ *   time 2026-12-01T18:00:00Z
+ *   uploads COUNT
+ *   upload OWNER id HEX digest HEX         for each, in the order of owners
+ *   signature trefoil-signature...         by the server's Ed25519 key, over all lines before, label
+ *                                          "trefoil-purge-1"
+ *
+ * It speaks of the server's own store. Backups are the operator's to delete.
+ */
+#ifndef TREFOIL_PARTIES_EXCHANGE_STATEMENT_H
+#define TREFOIL_PARTIES_EXCHANGE_STATEMENT_H
+
+#include "base/bytes.h"
+#include "parties/exchange/upload.h"
+#include "parties/study/study.h"
+
+struct statement_upload {
+    uint32_t owner; /* index in the study */
+    uint8_t id[UPLOAD_ID_SIZE];
+    uint8_t digest[32];
+};
+
+struct statement {
+    unsigned server;
+    int64_t time;
+    size_t uploads;
+    struct statement_upload *upload;
+};
+
+void statement_clear(struct statement *s);
+
+/* Appends the signed text. */
+enum err statement_write(const struct statement *s, const struct study *study,
+                         const struct identity *me, struct bytes *out) MUST_CHECK;
+/*
+ * Reads one and checks it against the study: ERR_FORMAT for another text, ERR_MISMATCH for another study,
+ * ERR_AUTH where the server that it names has not signed it. All logged; `path` is for messages.
+ */
+enum err statement_read(struct statement *s, const struct study *study, const char *path,
+                        const void *text, size_t n, struct log *log) MUST_CHECK;
+
+#endif

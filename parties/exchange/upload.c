@@ -1,0 +1,235 @@
+#include "parties/exchange/upload.h"
+
+#include "base/secret.h"
+
+#include <sodium.h>
+#include <string.h>
+
+static void hash_block(crypto_hash_sha256_state *s, const void *p, size_t n)
+{
+    uint8_t length[8];
+    for (unsigned i = 0; i < 8; i++)
+        length[i] = (uint8_t)((uint64_t)n >> (8 * i));
+    crypto_hash_sha256_update(s, length, sizeof length);
+    crypto_hash_sha256_update(s, p, n);
+}
+
+static void commit(const uint8_t terms[32], const uint8_t id[UPLOAD_ID_SIZE], unsigned component,
+                   const uint8_t salt[UPLOAD_SALT_SIZE], const void *p, size_t n,
+                   uint8_t commitment[UPLOAD_COMMITMENT_SIZE])
+{
+    crypto_hash_sha256_state s;
+    uint8_t c = (uint8_t)component;
+    crypto_hash_sha256_init(&s);
+    hash_block(&s, "trefoil-c", 9);
+    hash_block(&s, terms, 32);
+    hash_block(&s, id, UPLOAD_ID_SIZE);
+    hash_block(&s, &c, 1);
+    hash_block(&s, salt, UPLOAD_SALT_SIZE);
+    hash_block(&s, p, n);
+    crypto_hash_sha256_final(&s, commitment);
+}
+
+/* 32 bytes that only the owner can make, for one purpose; `data` is the digest of what is shared. */
+static void derive(const struct identity *owner, const uint8_t terms[32], const uint8_t data[32],
+                   const char *purpose, unsigned number, uint8_t out[32])
+{
+    crypto_auth_hmacsha512256_state s;
+    uint8_t n = (uint8_t)number;
+    crypto_auth_hmacsha512256_init(&s, owner->sign_secret, 32);
+    crypto_auth_hmacsha512256_update(&s, (const uint8_t *)"trefoil-upload-1", 16);
+    crypto_auth_hmacsha512256_update(&s, terms, 32);
+    crypto_auth_hmacsha512256_update(&s, data, 32);
+    crypto_auth_hmacsha512256_update(&s, (const uint8_t *)purpose, strlen(purpose) + 1);
+    crypto_auth_hmacsha512256_update(&s, &n, 1);
+    crypto_auth_hmacsha512256_final(&s, out);
+    secret_wipe(&s, sizeof s);
+}
+
+static void digest_packed(unsigned form, const struct bytes *packed, uint8_t out[32])
+{
+    crypto_hash_sha256_state s;
+    uint8_t f = (uint8_t)form;
+    crypto_hash_sha256_init(&s);
+    hash_block(&s, &f, 1);
+    hash_block(&s, packed->data, packed->size);
+    crypto_hash_sha256_final(&s, out);
+    secret_wipe(&s, sizeof s);
+}
+
+/* A server's part of component c, which is its first (0) or second (1). */
+static enum err place(struct upload *part, unsigned slot, unsigned c, const uint8_t *salt,
+                      const uint8_t seed[2][ANSWERS_SEED_SIZE], const struct bytes *vector)
+{
+    memcpy(part->salt[slot], salt, UPLOAD_SALT_SIZE);
+    part->has[slot] = true;
+    if (c < 2) {
+        memcpy(part->seed[slot], seed[c], ANSWERS_SEED_SIZE);
+        return ERR_OK;
+    }
+    bytes_put(&part->vector, vector->data, vector->size);
+    return bytes_ok(&part->vector);
+}
+
+enum err upload_make(struct upload parts[3], const struct identity *owner, const uint8_t terms[32],
+                     unsigned form, const struct bytes *packed)
+{
+    uint8_t data[32], id[32], material[32], salt[3][UPLOAD_SALT_SIZE], commitment[3][32];
+    uint8_t seed[2][ANSWERS_SEED_SIZE];
+    struct bytes vector = {0};
+    enum err e;
+
+    memset(parts, 0, 3 * sizeof *parts);
+    digest_packed(form, packed, data);
+    derive(owner, terms, data, "id", 0, id);
+    for (unsigned c = 0; c < 3; c++)
+        derive(owner, terms, data, "salt", c, salt[c]);
+    for (unsigned c = 0; c < 2; c++) {
+        derive(owner, terms, data, "seed", c, material);
+        memcpy(seed[c], material, ANSWERS_SEED_SIZE);
+    }
+    bytes_put(&vector, packed->data, packed->size);
+    e = bytes_ok(&vector);
+    if (e == ERR_OK)
+        e = answers_mask((const uint8_t(*)[ANSWERS_SEED_SIZE])seed, vector.data, vector.size);
+    for (unsigned c = 0; e == ERR_OK && c < 3; c++)
+        commit(terms, id, c, salt[c], c < 2 ? seed[c] : vector.data,
+               c < 2 ? ANSWERS_SEED_SIZE : vector.size, commitment[c]);
+    for (unsigned i = 0; e == ERR_OK && i < 3; i++) {
+        memcpy(parts[i].id, id, UPLOAD_ID_SIZE);
+        memcpy(parts[i].commitment, commitment, sizeof commitment);
+        parts[i].form = (uint8_t)form;
+        for (unsigned slot = 0; e == ERR_OK && slot < 2; slot++) {
+            unsigned c = (i + slot) % 3;
+            e = place(&parts[i], slot, c, salt[c], (const uint8_t(*)[ANSWERS_SEED_SIZE])seed,
+                      &vector);
+        }
+    }
+    bytes_clear(&vector);
+    secret_wipe(data, sizeof data);
+    secret_wipe(material, sizeof material);
+    secret_wipe(salt, sizeof salt);
+    secret_wipe(seed, sizeof seed);
+    for (unsigned i = 0; e != ERR_OK && i < 3; i++)
+        upload_clear(&parts[i]);
+    return e;
+}
+
+void upload_clear(struct upload *u)
+{
+    bytes_clear(&u->vector);
+    secret_wipe(u, sizeof *u);
+}
+
+/* Whether server `index` gets component `slot` of its two from the owner directly. */
+static bool sent_along(unsigned index, unsigned slot)
+{
+    return (index + slot) % 3 != 2 || index == 1;
+}
+
+enum err upload_write(const struct upload *u, unsigned index, bool whole, struct bytes *out)
+{
+    bytes_put_u8(out, UPLOAD_VERSION);
+    bytes_put(out, u->id, sizeof u->id);
+    bytes_put_u8(out, u->form);
+    bytes_put(out, u->commitment, sizeof u->commitment);
+    bytes_put(out, u->salt, sizeof u->salt);
+    for (unsigned slot = 0; slot < 2; slot++) {
+        bool present = u->has[slot] && (whole || sent_along(index, slot));
+        bytes_put_u8(out, present);
+        if (!present)
+            continue;
+        if ((index + slot) % 3 == 2)
+            bytes_put_block(out, u->vector.data, u->vector.size);
+        else
+            bytes_put(out, u->seed[slot], ANSWERS_SEED_SIZE);
+    }
+    return bytes_ok(out);
+}
+
+unsigned upload_version(const void *p, size_t n)
+{
+    struct reader in = reader_of(p, n);
+    return reader_u8(&in);
+}
+
+unsigned upload_form(const void *p, size_t n)
+{
+    struct reader in = reader_of(p, n);
+    (void)reader_bytes(&in, 1 + UPLOAD_ID_SIZE);
+    return reader_u8(&in);
+}
+
+static enum err read_component(struct upload *u, unsigned index, unsigned slot, size_t bytes,
+                               struct reader *in)
+{
+    uint8_t present = reader_u8(in);
+    size_t n;
+    const uint8_t *vector;
+    if (present > 1 || (present == 0 && (index + slot) % 3 != 2))
+        return ERR_FORMAT;
+    u->has[slot] = present;
+    if (!present)
+        return ERR_OK;
+    if ((index + slot) % 3 != 2) {
+        reader_copy(in, u->seed[slot], ANSWERS_SEED_SIZE);
+        return ERR_OK;
+    }
+    vector = reader_block(in, &n);
+    if (vector == NULL || n != bytes)
+        return ERR_FORMAT;
+    bytes_put(&u->vector, vector, n);
+    return bytes_ok(&u->vector);
+}
+
+enum err upload_read(struct upload *u, unsigned index, unsigned form, size_t bytes, const void *p,
+                     size_t n)
+{
+    struct reader in = reader_of(p, n);
+    enum err e = reader_u8(&in) == UPLOAD_VERSION ? ERR_OK : ERR_FORMAT;
+    *u = (struct upload){0};
+    reader_copy(&in, u->id, sizeof u->id);
+    u->form = reader_u8(&in);
+    reader_copy(&in, u->commitment, sizeof u->commitment);
+    reader_copy(&in, u->salt, sizeof u->salt);
+    if (u->form != form)
+        e = ERR_FORMAT;
+    for (unsigned slot = 0; e == ERR_OK && slot < 2; slot++)
+        e = read_component(u, index, slot, bytes, &in);
+    if (e == ERR_OK)
+        e = reader_done(&in);
+    if (e != ERR_OK)
+        upload_clear(u);
+    return e;
+}
+
+enum err upload_check(const struct upload *u, unsigned index, const uint8_t terms[32])
+{
+    for (unsigned slot = 0; slot < 2; slot++) {
+        unsigned c = (index + slot) % 3;
+        uint8_t expected[UPLOAD_COMMITMENT_SIZE];
+        if (!u->has[slot])
+            continue;
+        commit(terms, u->id, c, u->salt[slot], c < 2 ? u->seed[slot] : u->vector.data,
+               c < 2 ? ANSWERS_SEED_SIZE : u->vector.size, expected);
+        if (memcmp(expected, u->commitment[c], sizeof expected) != 0)
+            return ERR_DATA;
+    }
+    return ERR_OK;
+}
+
+void upload_digest(const struct upload *u, const uint8_t terms[32], uint8_t digest[32])
+{
+    crypto_hash_sha256_state s;
+    uint8_t owner[4];
+    for (unsigned i = 0; i < 4; i++)
+        owner[i] = (uint8_t)(u->owner >> (8 * i));
+    crypto_hash_sha256_init(&s);
+    hash_block(&s, "trefoil-upload", 14);
+    hash_block(&s, terms, 32);
+    hash_block(&s, u->id, sizeof u->id);
+    hash_block(&s, owner, sizeof owner);
+    hash_block(&s, &u->form, 1);
+    hash_block(&s, u->commitment, sizeof u->commitment);
+    crypto_hash_sha256_final(&s, digest);
+}

@@ -1,0 +1,66 @@
+/*
+ * parties/exchange/upload.h - what an owner sends, and what a server keeps of it.
+ *
+ *   owner -> server 0   id, form, commitments, salts 0 and 1, seed 0, seed 1
+ *   owner -> server 1   id, form, commitments, salts 1 and 2, seed 1, the vector (component 2)
+ *   owner -> server 2   id, form, commitments, salts 2 and 0, seed 0
+ *   server 1 -> 2       id, the vector
+ *
+ * A long vector comes to server 1 after the rest, in parts (MESSAGE_PART), so that a cut upload goes on where it ended.
+ *
+ * Component c is committed to by SHA-256("trefoil-c" || terms digest || id || c || salt_c || component),
+ * each field length-prefixed, and salt_c is known to the two holders of c alone: each server checks its two
+ * components against the commitments, and the servers compare commitments before they compute. So a client that
+ * sent different words to two servers is found and named.
+ *
+ * Seeds, salts and id are derived from the owner's secret key, the terms and the data (HMAC-SHA-512-256):
+ * sharing the same table again gives the same upload, which is how a cut upload is resumed; other counts give
+ * other masks.
+ */
+#ifndef TREFOIL_PARTIES_EXCHANGE_UPLOAD_H
+#define TREFOIL_PARTIES_EXCHANGE_UPLOAD_H
+
+#include "base/bytes.h"
+#include "parties/study/keys.h"
+#include "protocols/answers.h"
+
+#define UPLOAD_ID_SIZE 16
+#define UPLOAD_SALT_SIZE 32
+#define UPLOAD_COMMITMENT_SIZE 32
+#define UPLOAD_RECORDS 0
+#define UPLOAD_VERSION 2
+
+struct upload {
+    uint8_t id[UPLOAD_ID_SIZE];
+    uint32_t owner; /* index in the study; set by the server from the key that sent it */
+    uint8_t form;   /* UPLOAD_RECORDS, or answers of so many bits a cell */
+    uint8_t commitment[3][UPLOAD_COMMITMENT_SIZE];
+    uint8_t salt[2][UPLOAD_SALT_SIZE];  /* of components index and index + 1 */
+    bool has[2];                        /* component present: the vector may come later */
+    uint8_t seed[2][ANSWERS_SEED_SIZE]; /* where the component is a seed */
+    struct bytes vector;                /* where it is component 2 */
+};
+
+/* The owner's side: the three servers' parts of the sharing of what answers_pack() or records_pack() made. */
+enum err upload_make(struct upload parts[3], const struct identity *owner, const uint8_t terms[32],
+                     unsigned form, const struct bytes *packed) MUST_CHECK;
+void upload_clear(struct upload *u);
+
+/* As bytes, for server `index`; the vector goes along only to server 1, unless `whole` (for the store). */
+enum err upload_write(const struct upload *u, unsigned index, bool whole,
+                      struct bytes *out) MUST_CHECK;
+/* The version that the bytes say they are of; 0 if there are none. Other than UPLOAD_VERSION are not read. */
+unsigned upload_version(const void *p, size_t n);
+/* The form that the bytes say; what a reader takes is for it to know (study_form_bytes()). */
+unsigned upload_form(const void *p, size_t n);
+/* ERR_FORMAT for anything malformed, of another form, or whose vector has not `bytes` bytes. */
+enum err upload_read(struct upload *u, unsigned index, unsigned form, size_t bytes, const void *p,
+                     size_t n) MUST_CHECK;
+
+/* ERR_DATA if a component that is present does not fit its commitment. */
+enum err upload_check(const struct upload *u, unsigned index, const uint8_t terms[32]) MUST_CHECK;
+
+/* What servers compare: everything public about an upload. */
+void upload_digest(const struct upload *u, const uint8_t terms[32], uint8_t digest[32]);
+
+#endif

@@ -1,0 +1,515 @@
+#include "parties/owner/courier.h"
+
+#include "base/clock.h"
+#include "base/date.h"
+#include "base/memory.h"
+#include "base/secret.h"
+#include "base/words.h"
+#include "parties/exchange/client.h"
+#include "parties/exchange/request.h"
+
+#include <string.h>
+#include <time.h>
+
+#define FIRST_PAUSE_MS 500
+#define LONGEST_PAUSE_MS 30000
+#define MISSES 3 /* parts that do not follow, before an attempt is given up */
+#define BAR 20
+
+struct courier {
+    struct courier_options o;
+    struct netio *netio;
+    struct dial *dial[STUDY_SERVERS];
+    uint64_t sent, received; /* over dials that are no more */
+    char words[512];         /* what went wrong last */
+    struct log quiet;        /* into them */
+};
+
+enum err courier_new(struct courier **courier, const struct courier_options *o)
+{
+    struct courier *c = memory_array(1, sizeof *c);
+    enum err e;
+    *courier = c;
+    if (c == NULL)
+        return ERR_NOMEM;
+    c->o = *o;
+    c->quiet = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_ERROR};
+    e = netio_new(&c->netio, o->log);
+    if (e != ERR_OK)
+        courier_free(courier);
+    return e;
+}
+
+static void hang_up(struct courier *c, unsigned server)
+{
+    if (c->dial[server] != NULL) {
+        c->sent += dial_sent(c->dial[server]);
+        c->received += dial_received(c->dial[server]);
+    }
+    dial_free(&c->dial[server]);
+}
+
+void courier_free(struct courier **courier)
+{
+    struct courier *c = *courier;
+    if (c == NULL)
+        return;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        hang_up(c, i);
+    netio_free(&c->netio);
+    memory_free(courier);
+}
+
+uint64_t courier_sent(const struct courier *c)
+{
+    uint64_t sum = c->sent;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        sum += c->dial[i] != NULL ? dial_sent(c->dial[i]) : 0;
+    return sum;
+}
+
+uint64_t courier_received(const struct courier *c)
+{
+    uint64_t sum = c->received;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        sum += c->dial[i] != NULL ? dial_received(c->dial[i]) : 0;
+    return sum;
+}
+
+/* --- one message and its answer ------------------------------------------------------------------ */
+
+/* What the server says, or else what went wrong with the line, in c->words. */
+static void keep_words(struct courier *c, const char *text)
+{
+    static const char level[] = "error: ";
+    size_t skip = strncmp(c->words, level, sizeof level - 1) == 0 ? sizeof level - 1 : 0;
+    if (text[0] != '\0')
+        snprintf(c->words, sizeof c->words, "%s", text);
+    else
+        memmove(c->words, c->words + skip, strlen(c->words + skip) + 1);
+    c->words[strcspn(c->words, "\n")] = '\0';
+}
+
+/* Names the parts of the terms in which the server's study differs from ours. */
+static void tell_terms(struct courier *c, const struct reply *reply)
+{
+    const struct session_terms *t = &c->o.study->terms;
+    struct reader in = reader_of(reply->payload, reply->size);
+    size_t n = (size_t)snprintf(c->words, sizeof c->words,
+                                "it has other terms than your study file, which was refused:");
+    for (size_t i = 0; in.left > 0 && !in.failed && i < t->parts; i++) {
+        char name[sizeof t->part[0].name];
+        const uint8_t *digest;
+        reader_string(&in, name, sizeof name);
+        digest = reader_bytes(&in, 32);
+        if (digest != NULL && strcmp(name, t->part[i].name) == 0 &&
+            memcmp(digest, t->part[i].digest, 32) != 0 && n < sizeof c->words - 80)
+            n += (size_t)snprintf(c->words + n, sizeof c->words - n, " %s;",
+                                  study_part_words(name));
+    }
+    snprintf(c->words + n, sizeof c->words - n, " ask whoever keeps the file which is right");
+}
+
+static enum err dial(struct courier *c, unsigned server)
+{
+    TRY(client_dial(&c->dial[server], c->netio, c->o.study, c->o.me, server, &c->quiet));
+    return dial_watch(c->dial[server]);
+}
+
+/* The reply borrows from the message. Its status is returned; what it says goes to c->words. */
+static enum err ask(struct courier *c, unsigned server, struct bytes *message, struct reply *reply)
+{
+    const struct study *study = c->o.study;
+    enum err e = ERR_OK;
+    c->words[0] = '\0';
+    *reply = (struct reply){0};
+    if (c->dial[server] == NULL)
+        e = dial(c, server);
+    if (e == ERR_OK)
+        e = dial_send(c->dial[server], message->data, message->size,
+                      clock_now_ms() + 1000 * (int64_t)study->connect_s);
+    if (e == ERR_OK)
+        e = dial_receive(c->dial[server], message, clock_now_ms() + 1000 * (int64_t)study->round_s);
+    if (e == ERR_TIMEOUT && c->words[0] == '\0')
+        snprintf(c->words, sizeof c->words, "it did not answer in %u s", study->round_s);
+    if (e == ERR_OK)
+        e = reply_read(reply, message);
+    if (e == ERR_OK)
+        e = reply->status;
+    if (e == ERR_MISMATCH && reply->size > 0)
+        tell_terms(c, reply);
+    else
+        keep_words(c, reply->text);
+    return e;
+}
+
+/* --- again and again ----------------------------------------------------------------------------- */
+
+/* What may be otherwise in a while. */
+static bool may_pass(enum err e)
+{
+    return e == ERR_TIMEOUT || e == ERR_PEER || e == ERR_AGAIN || e == ERR_SYSTEM || e == ERR_NOMEM;
+}
+
+static void pause_ms(int64_t ms)
+{
+    const struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+    nanosleep(&t, NULL);
+}
+
+/* Doubles with each attempt; between half and one and a half of that, by chance. */
+static int64_t pause_before(unsigned attempt)
+{
+    int64_t ms = LONGEST_PAUSE_MS;
+    uint32_t chance;
+    if (attempt < 6)
+        ms = (int64_t)FIRST_PAUSE_MS << attempt;
+    secret_random(&chance, sizeof chance);
+    return ms / 2 + (int64_t)((double)ms * chance / UINT32_MAX);
+}
+
+typedef enum err (*errand)(struct courier *c, unsigned server, void *self);
+
+/* What a server said, or what is said of it, with its name before unless that stands there already. */
+static void words_of(const struct courier *c, unsigned server, enum err e, char *text, size_t size)
+{
+    char name[STUDY_NAME_SIZE + 24];
+    const char *words = c->words[0] != '\0' ? c->words : error_text(e);
+    snprintf(name, sizeof name, "server %u (%s)", server, c->o.study->server[server].name);
+    if (strncmp(words, name, strlen(name)) == 0)
+        snprintf(text, size, "%s", words);
+    else
+        snprintf(text, size, "%s: %s", name, words);
+}
+
+/* Does an errand at one server until it succeeds, or cannot. */
+static enum err persist(struct courier *c, unsigned server, errand go, void *self)
+{
+    char words[sizeof c->words + 64];
+    enum err e;
+    for (unsigned attempt = 0;; attempt++) {
+        int64_t ms;
+        e = go(c, server, self);
+        if (e == ERR_OK || !may_pass(e) || attempt == c->o.retries)
+            break;
+        hang_up(c, server);
+        ms = pause_before(attempt);
+        words_of(c, server, e, words, sizeof words);
+        progress_say(c->o.progress, "%s;\n  trying again in %.1f s (%u of %u)", words,
+                     (double)ms / 1000, attempt + 1, c->o.retries);
+        pause_ms(ms);
+    }
+    if (e != ERR_OK) {
+        words_of(c, server, e, words, sizeof words);
+        log_error(c->o.log, "%s%s", words,
+                  may_pass(e) ? "; what it has stays: run the same command again later" : "");
+    }
+    return e;
+}
+
+/* --- uploading ----------------------------------------------------------------------------------- */
+
+struct delivery {
+    const struct upload *parts;
+    uint8_t kind;
+    struct receipt *receipt;
+    uint64_t held; /* of the vector, at server 1 */
+};
+
+/* What a server says of how far the upload has come. */
+static enum err read_answer(const struct reply *reply, unsigned server, struct delivery *d,
+                            bool *complete)
+{
+    struct reader in = reader_of(reply->payload, reply->size);
+    *complete = reader_u8(&in) == 1;
+    d->held = reader_u64(&in);
+    if (*complete)
+        receipt_part_read(&d->receipt->part[server], &in);
+    return reader_done(&in);
+}
+
+static void show(const struct courier *c, unsigned server, uint64_t done, uint64_t all)
+{
+    char bar[BAR + 1], text[128], a[WORDS_SIZE], b[WORDS_SIZE];
+    unsigned full = (unsigned)(all > 0 ? done * BAR / all : BAR);
+    for (unsigned i = 0; i < BAR; i++)
+        bar[i] = i < full ? '#' : '.';
+    bar[BAR] = '\0';
+    snprintf(text, sizeof text, "server %u  [%s] %3u %%  %s of %s", server, bar,
+             (unsigned)(all > 0 ? done * 100 / all : 100), words_bytes(done, a),
+             words_bytes(all, b));
+    progress_wait(c->o.progress, text);
+}
+
+/* The vector from where server 1 has it on. */
+static enum err send_parts(struct courier *c, unsigned server, struct delivery *d, bool *complete)
+{
+    const struct upload *u = &d->parts[server];
+    struct bytes message = {0};
+    struct reply reply = {0};
+    unsigned misses = 0;
+    enum err e = ERR_OK;
+    while (e == ERR_OK && !*complete) {
+        uint64_t first = d->held;
+        size_t n = u->vector.size - (size_t)first;
+        if (first >= u->vector.size) {
+            e = ERR_FORMAT;
+            break;
+        }
+        show(c, server, first, u->vector.size);
+        n = n < MESSAGE_PART_MAX ? n : MESSAGE_PART_MAX;
+        message.size = 0;
+        bytes_put_u8(&message, MESSAGE_PART);
+        bytes_put(&message, u->id, sizeof u->id);
+        bytes_put_u64(&message, first);
+        bytes_put(&message, u->vector.data + first, n);
+        e = bytes_ok(&message);
+        if (e == ERR_OK)
+            e = ask(c, server, &message, &reply);
+        if (e == ERR_AGAIN && ++misses < MISSES)
+            e = ERR_OK; /* the answer says where it has to go on */
+        if (e == ERR_OK)
+            e = read_answer(&reply, server, d, complete);
+    }
+    bytes_clear(&message);
+    return e;
+}
+
+static enum err deliver(struct courier *c, unsigned server, void *self)
+{
+    struct delivery *d = self;
+    struct upload head = d->parts[server]; /* borrows */
+    struct bytes message = {0};
+    struct reply reply = {0};
+    bool complete = false;
+    enum err e;
+    if (head.vector.size > MESSAGE_PART_MAX && server == 1)
+        head.has[1] = false;
+    bytes_put_u8(&message, d->kind);
+    bytes_put(&message, c->o.study->terms.digest, 32);
+    e = upload_write(&head, server, false, &message);
+    if (e == ERR_OK)
+        e = ask(c, server, &message, &reply);
+    if (e == ERR_OK)
+        e = read_answer(&reply, server, d, &complete);
+    bytes_clear(&message);
+    if (e == ERR_OK && !complete && server == 1) {
+        if (d->held > 0)
+            progress_say(c->o.progress, "server 1 has %u %% of it already",
+                         (unsigned)(d->held * 100 / head.vector.size));
+        e = send_parts(c, server, d, &complete);
+    }
+    if (e == ERR_OK && !complete)
+        e = ERR_AGAIN;
+    return e == ERR_OK ? receipt_verify_part(c->o.study, d->receipt, server, c->o.log) : e;
+}
+
+/* Server 2 answers when server 1 has passed the vector on, so server 1 comes before it. */
+enum err courier_upload(struct courier *c, const struct upload parts[STUDY_SERVERS], bool replace,
+                        struct receipt *receipt)
+{
+    struct delivery d = {
+        .parts = parts, .kind = replace ? MESSAGE_REPLACE : MESSAGE_UPLOAD, .receipt = receipt};
+    *receipt = (struct receipt){.state = RECEIPT_HELD, .owner = c->o.owner};
+    upload_digest(&parts[0], c->o.study->terms.digest, receipt->digest);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        progress_wait(c->o.progress, i == 2 ? "server 2 waits for what server 1 passes on"
+                                            : "waiting for the server's answer");
+        TRY(persist(c, i, deliver, &d));
+        progress_say(c->o.progress, "server %u (%s) has its part", i, c->o.study->server[i].name);
+    }
+    return ERR_OK;
+}
+
+/* --- withdrawing --------------------------------------------------------------------------------- */
+
+struct withdrawal {
+    struct receipt *receipt;
+    unsigned had; /* servers that had something */
+    bool differ;  /* and not all the same */
+};
+
+static enum err withdraw(struct courier *c, unsigned server, void *self)
+{
+    struct withdrawal *w = self;
+    struct receipt one = *w->receipt;
+    struct bytes message = {0};
+    struct reply reply = {0};
+    struct reader in;
+    bool had;
+    enum err e;
+    bytes_put_u8(&message, MESSAGE_WITHDRAW);
+    bytes_put(&message, c->o.study->terms.digest, 32);
+    e = bytes_ok(&message);
+    if (e == ERR_OK)
+        e = ask(c, server, &message, &reply);
+    in = reader_of(reply.payload, e == ERR_OK ? reply.size : 0);
+    had = reader_u8(&in) == 1;
+    reader_copy(&in, one.digest, sizeof one.digest);
+    receipt_part_read(&one.part[server], &in);
+    if (e == ERR_OK)
+        e = reader_done(&in);
+    bytes_clear(&message);
+    if (e == ERR_OK)
+        e = receipt_verify_part(c->o.study, &one, server, c->o.log);
+    if (e != ERR_OK)
+        return e;
+    w->differ = w->differ || (server > 0 && memcmp(one.digest, w->receipt->digest, 32) != 0);
+    w->had += had;
+    *w->receipt = one;
+    progress_say(c->o.progress, "server %u (%s) %s", server, c->o.study->server[server].name,
+                 had ? "has deleted its part" : "had nothing");
+    return ERR_OK;
+}
+
+enum err courier_withdraw(struct courier *c, struct receipt *receipt, bool *whole)
+{
+    struct withdrawal w = {.receipt = receipt};
+    *receipt = (struct receipt){.state = RECEIPT_WITHDRAWN, .owner = c->o.owner};
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        TRY(persist(c, i, withdraw, &w));
+    *whole = w.had == STUDY_SERVERS && !w.differ;
+    return ERR_OK;
+}
+
+/* --- status -------------------------------------------------------------------------------------- */
+
+static enum err read_holding(const struct study *study, const struct reply *reply,
+                             struct holding *h)
+{
+    struct reader in = reader_of(reply->payload, reply->size);
+    h->roster = reader_u32(&in);
+    h->begun = reader_u8(&in) != 0;
+    if (reader_u32(&in) != study->owners)
+        return ERR_MISMATCH;
+    h->entry = memory_array(study->owners, sizeof *h->entry);
+    if (h->entry == NULL)
+        return ERR_NOMEM;
+    for (size_t i = 0; i < study->owners; i++)
+        held_read(&in, &h->entry[i]);
+    return reader_done(&in);
+}
+
+enum err courier_status(struct courier *c, struct holding holding[STUDY_SERVERS])
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        struct bytes message = {0};
+        struct reply reply = {0};
+        enum err e;
+        holding[i] = (struct holding){0};
+        bytes_put_u8(&message, MESSAGE_STATUS);
+        e = bytes_ok(&message);
+        if (e == ERR_OK)
+            e = ask(c, i, &message, &reply);
+        if (e == ERR_OK)
+            e = read_holding(c->o.study, &reply, &holding[i]);
+        bytes_clear(&message);
+        holding[i].answered = e == ERR_OK;
+        if (e == ERR_NOMEM)
+            return e;
+        if (e != ERR_OK)
+            log_error(c->o.log, "server %u (%s): %s", i, c->o.study->server[i].name,
+                      c->words[0] != '\0' ? c->words : error_text(e));
+    }
+    return ERR_OK;
+}
+
+void holding_clear(struct holding *h)
+{
+    memory_free(&h->entry);
+}
+
+/* What one server has of an owner. */
+static void describe_entry(FILE *out, const struct study *study, unsigned server,
+                           const struct holding *h, size_t owner)
+{
+    char held[WORDS_SIZE];
+    const struct held *entry;
+    fprintf(out, "    server %u (%s) ", server, study->server[server].name);
+    if (!h->answered) {
+        fputs("does not answer\n", out);
+        return;
+    }
+    entry = &h->entry[owner];
+    if (entry->state == HELD_INCOMPLETE && server == 1)
+        fprintf(out, "has %s of it\n", words_bytes(entry->bytes, held));
+    else if (entry->state == HELD_INCOMPLETE)
+        fputs("waits for what server 1 passes on\n", out);
+    else
+        fputs(entry->state == HELD_COMPLETE  ? "has its part\n"
+              : entry->state == HELD_NOTHING ? "has nothing\n"
+                                             : "has deleted it: withdrawn\n",
+              out);
+}
+
+/* Whether all that answered are in this state. */
+static bool all_in(const struct holding holding[STUDY_SERVERS], size_t owner, enum held_state state)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        if (!holding[i].answered || holding[i].entry[owner].state != state)
+            return false;
+    return true;
+}
+
+static bool all_alike(const struct holding holding[STUDY_SERVERS], size_t owner)
+{
+    for (unsigned i = 1; i < STUDY_SERVERS; i++)
+        if (memcmp(holding[i].entry[owner].digest, holding[0].entry[owner].digest, 32) != 0)
+            return false;
+    return true;
+}
+
+static void describe_owner(FILE *out, const struct study *study,
+                           const struct holding holding[STUDY_SERVERS], size_t owner, bool *waits)
+{
+    char time[DATE_SIZE] = "";
+    *waits = false;
+    if (holding[0].answered)
+        date_text(holding[0].entry[owner].time, time);
+    fprintf(out, "  %-20s ", study->owner[owner].name);
+    if (all_in(holding, owner, HELD_NOTHING))
+        fputs("nothing yet\n", out);
+    else if (all_in(holding, owner, HELD_WITHDRAWN))
+        fprintf(out, "withdrawn, %s\n", time);
+    else if (all_in(holding, owner, HELD_COMPLETE) && all_alike(holding, owner))
+        fprintf(out, "held by all three, %s\n", time);
+    else {
+        *waits = true;
+        if (all_in(holding, owner, HELD_COMPLETE))
+            fputs("waits: the servers hold different uploads; share --replace\n", out);
+        else {
+            fputs("waits: not held by all three\n", out);
+            for (unsigned i = 0; i < STUDY_SERVERS; i++)
+                describe_entry(out, study, i, &holding[i], owner);
+        }
+    }
+}
+
+static void describe_servers(FILE *out, const struct study *study,
+                             const struct holding holding[STUDY_SERVERS])
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        fprintf(out, "Server %u, %s: ", i, study->server[i].name);
+        if (!holding[i].answered)
+            fputs("does not answer\n", out);
+        else
+            fprintf(out, "roster %u%s; %s\n", holding[i].roster,
+                    holding[i].roster == study->roster_version ? "" : " (this file has another)",
+                    holding[i].begun ? "the run has begun" : "no run has begun");
+    }
+}
+
+void holding_describe(FILE *out, const struct study *study,
+                      const struct holding holding[STUDY_SERVERS])
+{
+    size_t waiting = 0;
+    describe_servers(out, study, holding);
+    fputs("Uploads:\n", out);
+    for (size_t i = 0; i < study->owners; i++) {
+        bool waits;
+        describe_owner(out, study, holding, i, &waits);
+        waiting += waits;
+    }
+    if (waiting > 0)
+        fputs("What waits is left out of a run; its owner should run trefoil share again.\n", out);
+}

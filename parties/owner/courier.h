@@ -1,0 +1,59 @@
+/*
+ * parties/owner/courier.h - an owner's end of an upload: gets it to the three servers whatever happens on the way.
+ *
+ * What may pass (a server that is down, a line that is cut, a full disk over there) is tried again after a while
+ * that doubles, with chance in it so that owners who lost a server at the same time do not all come back at the same
+ * time. A long vector goes in parts, each acknowledged when it is on server 1's disk, and goes on where it was cut.
+ * What does not pass (other terms, a refused key) ends it, in the server's words.
+ */
+#ifndef TREFOIL_PARTIES_OWNER_COURIER_H
+#define TREFOIL_PARTIES_OWNER_COURIER_H
+
+#include "netio/gate.h"
+#include "parties/display/progress.h"
+#include "parties/exchange/held.h"
+#include "parties/exchange/receipt.h"
+#include "parties/exchange/upload.h"
+
+struct courier_options {
+    const struct study *study;
+    const struct identity *me;
+    uint32_t owner;
+    unsigned retries;          /* after the first attempt, at each server */
+    struct progress *progress; /* told what is going on */
+    struct log *log;
+};
+
+struct courier;
+
+enum err courier_new(struct courier **courier, const struct courier_options *o) MUST_CHECK;
+void courier_free(struct courier **courier);
+
+/* Returns with all three servers' verified statements that they hold it. `replace`: instead of the owner's last one. */
+enum err courier_upload(struct courier *courier, const struct upload parts[STUDY_SERVERS],
+                        bool replace, struct receipt *receipt) MUST_CHECK;
+/*
+ * Has all three delete the owner's upload. `whole`: they had the same one, and the receipt is of that; else some had
+ * nothing.
+ */
+enum err courier_withdraw(struct courier *courier, struct receipt *receipt, bool *whole) MUST_CHECK;
+
+/* What a server holds. */
+struct holding {
+    bool answered;
+    uint32_t roster;
+    bool begun;
+    struct held *entry; /* of each owner; NULL unless answered */
+};
+/* Asks all three, once each; one that does not answer is left out, and named in the log. */
+enum err courier_status(struct courier *courier, struct holding holding[STUDY_SERVERS]) MUST_CHECK;
+void holding_clear(struct holding *h);
+/* In words, for 80 columns: what waits is told server by server. */
+void holding_describe(FILE *out, const struct study *study,
+                      const struct holding holding[STUDY_SERVERS]);
+
+/* Bytes of messages so far. */
+uint64_t courier_sent(const struct courier *courier);
+uint64_t courier_received(const struct courier *courier);
+
+#endif

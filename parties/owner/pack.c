@@ -1,0 +1,59 @@
+#include "parties/owner/pack.h"
+
+#include "base/memory.h"
+#include "parties/exchange/upload.h"
+#include "protocols/answers.h"
+#include "protocols/records.h"
+
+enum err pack_domain(struct domain **own, const struct study *study, size_t owner)
+{
+    const struct study_owner *o = &study->owner[owner];
+    return domain_pick(own, study->domain, o->column, o->columns);
+}
+
+static enum err pack_answers(const struct study *study, size_t owner, const struct table *t,
+                             uint8_t *out)
+{
+    const struct workload *w = study->workload;
+    int64_t *counts = memory_array(w->maximal_cells, sizeof *counts);
+    uint64_t at = 0;
+    enum err e;
+    if (counts == NULL)
+        return ERR_NOMEM;
+    for (size_t q = 0; q < w->queries; q++)
+        if (w->query[q].maximal) {
+            table_marginal(t, &w->query[q].clique, counts + at);
+            at += w->query[q].cells;
+        }
+    e = answers_pack(counts, w->maximal_cells, study->owner[owner].bits, out);
+    memory_wipe_free(&counts, w->maximal_cells * sizeof *counts);
+    return e;
+}
+
+static enum err pack_records(const struct study *study, size_t owner, const struct table *t,
+                             uint8_t *out)
+{
+    const struct domain *d = t->domain;
+    uint32_t *size = memory_array(d->attributes, sizeof *size);
+    const struct records_shape shape = {d->attributes, size};
+    enum err e;
+    if (size == NULL)
+        return ERR_NOMEM;
+    for (size_t a = 0; a < d->attributes; a++)
+        size[a] = d->attribute[a].size;
+    e = records_pack(&shape, t->column, t->rows, study->owner[owner].pad_to, out);
+    memory_free(&size);
+    return e;
+}
+
+enum err pack_table(const struct study *study, size_t owner, unsigned form, const struct table *t,
+                    struct bytes *packed)
+{
+    uint8_t *out = bytes_extend(packed, (size_t)study_form_bytes(study, owner, form));
+    if (out == NULL)
+        return ERR_NOMEM;
+    if (t->rows > study->owner[owner].max_rows)
+        return ERR_DATA;
+    return form == UPLOAD_RECORDS ? pack_records(study, owner, t, out)
+                                  : pack_answers(study, owner, t, out);
+}

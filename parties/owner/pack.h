@@ -1,0 +1,21 @@
+/*
+ * parties/owner/pack.h - an owner's table as it is uploaded, before it is masked: counts or padded records.
+ */
+#ifndef TREFOIL_PARTIES_OWNER_PACK_H
+#define TREFOIL_PARTIES_OWNER_PACK_H
+
+#include "aim/table.h"
+#include "base/bytes.h"
+#include "parties/study/study.h"
+
+/* The columns that an owner holds, in the study's order; the caller frees it. */
+enum err pack_domain(struct domain **own, const struct study *study, size_t owner) MUST_CHECK;
+
+/*
+ * study_form_bytes() of them, which must not be 0: a form that the study permits, as parties/exchange/upload.h numbers it.
+ * `t` has pack_domain()'s columns; ERR_DATA if it has more than max_rows rows.
+ */
+enum err pack_table(const struct study *study, size_t owner, unsigned form, const struct table *t,
+                    struct bytes *packed) MUST_CHECK;
+
+#endif

@@ -1,0 +1,124 @@
+#include "parties/owner/pin.h"
+
+#include "base/bytes.h"
+#include "base/file.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FILE_LIMIT ((size_t)1 << 20)
+
+static const char head[] =
+    "# The terms of studies that this key has shared data under (trefoil share).\n";
+
+enum err pin_beside(const char *key_path, const char *end, char path[PIN_PATH])
+{
+    size_t n = strlen(key_path);
+    if (n > 4 && strcmp(key_path + n - 4, ".key") == 0)
+        n -= 4;
+    return snprintf(path, PIN_PATH, "%.*s%s", (int)n, key_path, end) < PIN_PATH ? ERR_OK
+                                                                                : ERR_RANGE;
+}
+
+/* The file's text, empty where there is none; with a NUL behind it. */
+static enum err read_pins(const char *key_path, char path[PIN_PATH], struct bytes *text,
+                          struct log *log)
+{
+    TRY(pin_beside(key_path, ".pins", path));
+    if (access(path, F_OK) == 0)
+        TRY(file_read(path, FILE_LIMIT, text, log));
+    bytes_put_u8(text, 0);
+    return bytes_ok(text);
+}
+
+/* Where the line of a study begins, or NULL: "name fingerprint". */
+static char *line_of(char *text, const char *name)
+{
+    size_t n = strlen(name);
+    for (char *line = text; line != NULL;) {
+        char *end = strchr(line, '\n');
+        if (strncmp(line, name, n) == 0 && line[n] == ' ')
+            return line;
+        line = end == NULL ? NULL : end + 1;
+    }
+    return NULL;
+}
+
+static enum err check_given(const char *given, const char *print, struct log *log)
+{
+    if (strcmp(given, print) == 0)
+        return ERR_OK;
+    log_error(log,
+              "the terms of this study file are %s, not %s; ask whoever keeps the file, by "
+              "telephone, which are right",
+              print, given);
+    return ERR_MISMATCH;
+}
+
+enum err pin_check(const char *key_path, const struct study *study, const char *fingerprint,
+                   bool *known, struct log *log)
+{
+    char path[PIN_PATH], print[STUDY_FINGERPRINT_SIZE];
+    struct bytes text = {0};
+    const char *line, *pinned;
+    size_t n = sizeof print - 1;
+    enum err e = read_pins(key_path, path, &text, log);
+    *known = false;
+    study_fingerprint(study, print);
+    line = e == ERR_OK ? line_of((char *)text.data, study->name) : NULL;
+    pinned = line != NULL ? line + strlen(study->name) + 1 : NULL;
+    if (pinned != NULL)
+        *known = strncmp(pinned, print, n) == 0 && strchr("\r\n", pinned[n]) != NULL;
+    if (e == ERR_OK && fingerprint != NULL)
+        e = check_given(fingerprint, print, log);
+    else if (e == ERR_OK && pinned != NULL && !*known) {
+        log_error(log,
+                  "this key knows the study %s by other terms: %.*s, and this file's are %s (see "
+                  "%s). If all have agreed on new ones, give them: --fingerprint %s",
+                  study->name, (int)strcspn(pinned, "\r\n"), pinned, print, path, print);
+        e = ERR_MISMATCH;
+    }
+    bytes_clear(&text);
+    return e;
+}
+
+/* The text but for the line of one study. */
+static void copy_others(struct bytes *out, char *text, const char *name)
+{
+    char *own = line_of(text, name), *rest = own;
+    if (own == NULL) {
+        bytes_put(out, text, strlen(text));
+        return;
+    }
+    bytes_put(out, text, (size_t)(own - text));
+    rest += strcspn(own, "\n");
+    rest += *rest == '\n';
+    bytes_put(out, rest, strlen(rest));
+}
+
+enum err pin_set(const char *key_path, const struct study *study, struct log *log)
+{
+    char path[PIN_PATH], print[STUDY_FINGERPRINT_SIZE], line[STUDY_NAME_SIZE + sizeof print + 2];
+    struct bytes text = {0}, out = {0};
+    enum err e = read_pins(key_path, path, &text, log);
+    study_fingerprint(study, print);
+    snprintf(line, sizeof line, "%s %s\n", study->name, print);
+    if (e == ERR_OK && text.size == 1)
+        bytes_put(&out, head, sizeof head - 1);
+    if (e == ERR_OK) {
+        copy_others(&out, (char *)text.data, study->name);
+        bytes_put(&out, line, strlen(line));
+        e = bytes_ok(&out);
+    }
+    if (e == ERR_OK)
+        e = file_write(path, 0600, out.data, out.size, log);
+    if (e == ERR_SYSTEM)
+        log_error(log,
+                  "the terms cannot be remembered beside the key; give them each time: "
+                  "--fingerprint %s",
+                  print);
+    bytes_clear(&text);
+    bytes_clear(&out);
+    return e;
+}

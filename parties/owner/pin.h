@@ -1,0 +1,27 @@
+/*
+ * parties/owner/pin.h - the terms that a key has agreed to, remembered beside it.
+ *
+ * The first time that an owner shares under a study's name the terms' fingerprint goes to a file beside the key
+ * (hospital-a.key: hospital-a.pins), a line for each study. Later the same name with other terms is refused: somebody
+ * has changed what was agreed on, or sent another file.
+ */
+#ifndef TREFOIL_PARTIES_OWNER_PIN_H
+#define TREFOIL_PARTIES_OWNER_PIN_H
+
+#include "parties/study/study.h"
+
+#define PIN_PATH 4096
+
+/* What stands beside a key: its path without ".key", and then `end`. ERR_RANGE if that is too long. */
+enum err pin_beside(const char *key_path, const char *end, char path[PIN_PATH]) MUST_CHECK;
+
+/*
+ * ERR_MISMATCH, logged, unless the study's terms are those of `fingerprint` if it is not NULL, or else those that
+ * were remembered under its name, if any were. `known`: they are remembered already.
+ */
+enum err pin_check(const char *key_path, const struct study *study, const char *fingerprint,
+                   bool *known, struct log *log) MUST_CHECK;
+/* Remembers the study's terms, in the place of others under its name. */
+enum err pin_set(const char *key_path, const struct study *study, struct log *log) MUST_CHECK;
+
+#endif

@@ -1,0 +1,92 @@
+/*
+ * parties/server/engine.h - a server's secret state within a session, and what an honest server does with a request.
+ *
+ * From three engines with the same study and uploads and one request come the same public integers. The order
+ * within a round (DESIGN, section 6):
+ *   engine_prepare   checks the request against the study and prices it; local
+ *   engine_reserve   makes the noise that is missing; nothing depends on data
+ *   engine_cut       takes the round's range of noise off the tape
+ *   (the caller agrees with the other two, debits, and confirms)
+ *   engine_select    opens the index
+ *   engine_measure   opens the noisy marginals
+ * The last two depend on nothing but the uploads, the request and the range: with the same ones they open the
+ * same values again, under fresh masks.
+ *
+ * Used by the server (parties/server/worker.c) and, without network and disk, by tests.
+ */
+#ifndef TREFOIL_PARTIES_SERVER_ENGINE_H
+#define TREFOIL_PARTIES_SERVER_ENGINE_H
+
+#include "aim/budget.h"
+#include "parties/exchange/request.h"
+#include "parties/server/tally.h"
+#include "parties/study/bounds.h"
+#include "parties/study/study.h"
+#include "protocols/counts.h"
+#include "protocols/range.h"
+
+struct engine {
+    struct party *party;         /* borrowed */
+    const struct study *study;   /* borrowed */
+    const struct bounds *bounds; /* borrowed */
+    struct tally tally;
+    struct counts *counts; /* of the tally; NULL until something is counted */
+    struct tape tape;
+    struct log *log;
+};
+
+enum err engine_new(struct engine **engine, struct party *party, const struct study *study,
+                    const struct bounds *bounds, const uint8_t tape_id[TAPE_ID_SIZE],
+                    struct log *log) MUST_CHECK;
+void engine_free(struct engine **engine);
+
+/*
+ * Counts what is new among the uploads (as tally_add()) and makes all counts of the closure, with their bits. May
+ * be called again with more of them; only they are computed then.
+ */
+enum err engine_add(struct engine *engine, const struct upload *uploads, size_t count) MUST_CHECK;
+
+/* A request that has been found permissible, and what it takes. */
+struct engine_step {
+    struct request *request; /* borrowed */
+    mpq_t cost;
+    double epsilon_slack,
+        delta_slack; /* for ledger_slack(); the marginals' share at measurements */
+    /* Noise that it may take from the tape; for a selection, Gaussians for the largest candidate. */
+    size_t gauss, gumbel;
+    /* select */
+    uint64_t *multiplier, *penalty;
+    unsigned shift, width;
+    size_t cells; /* that are measured; of a selection, the most that may be */
+};
+
+/* ERR_REFUSED or ERR_RANGE, logged, for what the study does not permit. */
+enum err engine_prepare(struct engine *engine, struct request *request,
+                        struct engine_step *step) MUST_CHECK;
+void engine_step_clear(struct engine_step *step);
+
+/* Whether all the noise that a step takes is on the tape; and making what is not. */
+bool engine_has_noise(const struct engine *engine, const struct engine_step *step);
+enum err engine_reserve(struct engine *engine, const struct engine_step *step) MUST_CHECK;
+/* The range that a step takes, and taking it. */
+void engine_range(const struct engine *engine, const struct engine_step *step,
+                  struct range_place *place);
+enum err engine_cut(struct engine *engine, const struct engine_step *step,
+                    struct tape *range) MUST_CHECK;
+
+/*
+ * After a round that all three played anew, not from what was kept: what it did not use of its range goes back to the tape.
+ * A selection's range has Gaussians for the largest candidate, and few candidates are as large.
+ */
+enum err engine_return(struct engine *engine, struct tape *range) MUST_CHECK;
+
+/* `seed`: ARGMAX_SEED_SIZE common bytes. */
+enum err engine_select(struct engine *engine, const struct engine_step *step, struct tape *range,
+                       const uint8_t *seed, size_t *selected) MUST_CHECK;
+/*
+ * `selected` is not read unless the request selects. `values` has step->cells; *measured of them are filled.
+ */
+enum err engine_measure(struct engine *engine, const struct engine_step *step, struct tape *range,
+                        size_t selected, int64_t *values, size_t *measured) MUST_CHECK;
+
+#endif

@@ -1,0 +1,181 @@
+#include "parties/server/http.h"
+
+#include "base/memory.h"
+
+#include <arpa/inet.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONNECTIONS 16
+#define CONNECTION_MEMORY ((size_t)16 << 10)
+#define SILENT_S 10
+
+struct http {
+    struct MHD_Daemon *daemon;
+    const struct status *status;
+};
+
+/* --- answers -------------------------------------------------------------------------------------- */
+
+static enum MHD_Result answer(struct MHD_Connection *connection, unsigned code, const char *type,
+                              struct bytes *body)
+{
+    struct MHD_Response *r = MHD_create_response_from_buffer(body->size, body->data,
+                                                             MHD_RESPMEM_MUST_COPY);
+    enum MHD_Result result = MHD_NO;
+    if (r != NULL && MHD_add_response_header(r, "Content-Type", type) == MHD_YES &&
+        MHD_add_response_header(r, "Cache-Control", "no-store") == MHD_YES &&
+        MHD_add_response_header(r, "X-Content-Type-Options", "nosniff") == MHD_YES &&
+        MHD_add_response_header(r, "Content-Security-Policy",
+                                "default-src 'none'; style-src 'unsafe-inline'; "
+                                "frame-ancestors 'none'") == MHD_YES)
+        result = MHD_queue_response(connection, code, r);
+    if (r != NULL)
+        MHD_destroy_response(r);
+    bytes_clear(body);
+    return result;
+}
+
+static enum MHD_Result say(struct MHD_Connection *connection, unsigned code, const char *text)
+{
+    struct bytes body = {0};
+    bytes_put(&body, text, strlen(text));
+    bytes_put_u8(&body, '\n');
+    if (bytes_ok(&body) != ERR_OK) {
+        bytes_clear(&body);
+        return MHD_NO;
+    }
+    return answer(connection, code, "text/plain; charset=utf-8", &body);
+}
+
+static enum MHD_Result page(struct MHD_Connection *connection, const struct status *status,
+                            enum err (*make)(const struct status *, struct bytes *),
+                            const char *type)
+{
+    struct bytes body = {0};
+    if (make(status, &body) != ERR_OK) {
+        bytes_clear(&body);
+        return say(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "not enough memory");
+    }
+    return answer(connection, MHD_HTTP_OK, type, &body);
+}
+
+static enum MHD_Result handle(void *self, struct MHD_Connection *connection, const char *url,
+                              const char *method, const char *version, const char *upload,
+                              size_t *upload_size, void **connection_state)
+{
+    const struct http *h = self;
+    char why[STATUS_WHY_SIZE];
+    bool healthy;
+    (void)version;
+    (void)upload;
+    (void)connection_state;
+    if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
+        if (*upload_size > 0) /* swallow a body before refusing it */
+            *upload_size = 0;
+        return say(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD");
+    }
+    if (strcmp(url, "/metrics") == 0)
+        return page(connection, h->status, status_metrics,
+                    "text/plain; version=0.0.4; charset=utf-8");
+    if (strcmp(url, "/") == 0)
+        return page(connection, h->status, status_page, "text/html; charset=utf-8");
+    if (strcmp(url, "/healthz") != 0)
+        return say(connection, MHD_HTTP_NOT_FOUND, "there are /, /metrics and /healthz");
+    healthy = status_healthy(h->status, why);
+    return say(connection, healthy ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE, why);
+}
+
+/* --- where ----------------------------------------------------------------------------------------- */
+
+static enum err wrong(const char *where, struct log *log)
+{
+    log_error(log, "--status is \"%s\"; write PORT, ADDRESS:PORT or [ADDRESS]:PORT, such as 9100",
+              where);
+    return ERR_USAGE;
+}
+
+/* The last of "9100", "127.0.0.1:9100" and "[::1]:9100" as an address; no names, which need a resolver. */
+static enum err parse(const char *where, struct sockaddr_storage *address, struct log *log)
+{
+    const char *colon = strrchr(where, ':'), *port = colon != NULL ? colon + 1 : where;
+    char host[64] = "127.0.0.1";
+    struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
+                             .ai_socktype = SOCK_STREAM};
+    struct addrinfo *found = NULL;
+    if (colon != NULL) {
+        const char *from = where;
+        size_t n = (size_t)(colon - where);
+        if (n >= 2 && where[0] == '[' && where[n - 1] == ']') {
+            from++;
+            n -= 2;
+        }
+        if (n == 0 || n >= sizeof host)
+            return wrong(where, log);
+        memcpy(host, from, n);
+        host[n] = '\0';
+    }
+    if (strspn(port, "0123456789") != strlen(port) || atoi(port) < 1 || atoi(port) > 65535 ||
+        getaddrinfo(host, port, &hints, &found) != 0)
+        return wrong(where, log);
+    memcpy(address, found->ai_addr, found->ai_addrlen);
+    freeaddrinfo(found);
+    return ERR_OK;
+}
+
+static bool is_loopback(const struct sockaddr_storage *a)
+{
+    const struct sockaddr_in *four = (const struct sockaddr_in *)(const void *)a;
+    const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)(const void *)a;
+    return a->ss_family == AF_INET ? ntohl(four->sin_addr.s_addr) >> 24 == 127
+                                   : IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
+}
+
+/* The library's own messages go nowhere: every peer that leaves early would be one. */
+static void ignore(void *self, const char *format, va_list args)
+{
+    (void)self;
+    (void)format;
+    (void)args;
+}
+
+enum err http_start(struct http **http, const char *where, const struct status *status,
+                    struct log *log)
+{
+    struct sockaddr_storage address = {0};
+    unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_USE_ERROR_LOG;
+    struct http *h;
+    *http = NULL;
+    TRY(parse(where, &address, log));
+    if (!is_loopback(&address))
+        log_warn(log, "the status pages have no password; %s may be reached by others", where);
+    h = memory_array(1, sizeof *h);
+    if (h == NULL)
+        return ERR_NOMEM;
+    h->status = status;
+    if (address.ss_family == AF_INET6)
+        flags |= MHD_USE_IPv6;
+    h->daemon = MHD_start_daemon(
+        flags, 0, NULL, NULL, handle, h, MHD_OPTION_EXTERNAL_LOGGER, ignore, NULL,
+        MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
+        MHD_OPTION_CONNECTION_TIMEOUT, SILENT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        CONNECTION_MEMORY, MHD_OPTION_END);
+    if (h->daemon == NULL) {
+        log_error(log, "cannot show the status on %s: is the port in use?", where);
+        memory_free(&h);
+        return ERR_SYSTEM;
+    }
+    *http = h;
+    return ERR_OK;
+}
+
+void http_stop(struct http **http)
+{
+    if (*http == NULL)
+        return;
+    MHD_stop_daemon((*http)->daemon);
+    memory_free(http);
+}

@@ -1,0 +1,18 @@
+/*
+ * parties/server/http.h - the status pages over HTTP, for this machine's own monitoring: /healthz, /metrics and /.
+ *
+ * Off unless asked for. There is no password, so it listens on the loopback address unless another is named.
+ */
+#ifndef TREFOIL_PARTIES_SERVER_HTTP_H
+#define TREFOIL_PARTIES_SERVER_HTTP_H
+
+#include "parties/server/status.h"
+
+struct http;
+
+/* `where` is PORT, ADDRESS:PORT or [ADDRESS]:PORT; ERR_USAGE, logged, for anything else. */
+enum err http_start(struct http **http, const char *where, const struct status *status,
+                    struct log *log) MUST_CHECK;
+void http_stop(struct http **http);
+
+#endif

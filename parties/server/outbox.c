@@ -1,0 +1,66 @@
+#include "parties/server/outbox.h"
+
+#include "base/memory.h"
+#include "parties/exchange/request.h"
+
+struct outbox_item {
+    struct gate_client to;
+    uint8_t kind;
+    enum err status;
+    struct bytes message;
+};
+
+void outbox_clear(struct outbox *o)
+{
+    for (size_t i = 0; i < o->count; i++)
+        bytes_clear(&o->item[i].message);
+    memory_free(&o->item);
+    *o = (struct outbox){0};
+}
+
+enum err outbox_put(struct outbox *o, const struct gate_client *to, uint8_t kind, enum err status,
+                    const char *text, const void *payload, size_t n)
+{
+    struct outbox_item *item;
+    if (o->count == o->capacity) {
+        size_t capacity = 2 * o->capacity + 16;
+        struct outbox_item *grown = memory_grow(o->item, capacity, sizeof *grown);
+        if (grown == NULL)
+            return ERR_NOMEM;
+        o->item = grown;
+        o->capacity = capacity;
+    }
+    item = &o->item[o->count];
+    *item = (struct outbox_item){.to = *to, .kind = kind, .status = status};
+    TRY(reply_write(kind, status, text, payload, n, &item->message));
+    o->count++;
+    return ERR_OK;
+}
+
+static enum err send_failure(struct gate *gate, const struct outbox_item *item, enum err e)
+{
+    struct bytes message = {0};
+    TRY(reply_write(item->kind, e,
+                    "the server could not store it; its operator should see its log. Try again "
+                    "later",
+                    NULL, 0, &message));
+    e = gate_reply(gate, &item->to, message.data, message.size);
+    bytes_clear(&message);
+    return e;
+}
+
+enum err outbox_send(struct outbox *o, struct gate *gate, enum err stored)
+{
+    enum err e = ERR_OK;
+    for (size_t i = 0; e == ERR_OK && i < o->count; i++) {
+        const struct outbox_item *item = &o->item[i];
+        if (stored != ERR_OK && item->status == ERR_OK)
+            e = send_failure(gate, item, stored);
+        else
+            e = gate_reply(gate, &item->to, item->message.data, item->message.size);
+    }
+    for (size_t i = 0; i < o->count; i++)
+        bytes_clear(&o->item[i].message);
+    o->count = 0;
+    return e;
+}

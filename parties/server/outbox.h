@@ -1,0 +1,29 @@
+/*
+ * parties/server/outbox.h - answers that wait until what they acknowledge is on disk.
+ *
+ * The front takes many messages in one transaction; outbox_send() says how that ended. An answer of success that
+ * depends on it becomes one of failure where it was lost.
+ */
+#ifndef TREFOIL_PARTIES_SERVER_OUTBOX_H
+#define TREFOIL_PARTIES_SERVER_OUTBOX_H
+
+#include "netio/gate.h"
+
+struct outbox_item;
+
+/* All zero is an empty one. */
+struct outbox {
+    struct outbox_item *item;
+    size_t count, capacity;
+};
+
+void outbox_clear(struct outbox *o);
+
+/* An answer as reply_write() makes it. */
+enum err outbox_put(struct outbox *o, const struct gate_client *to, uint8_t kind, enum err status,
+                    const char *text, const void *payload, size_t n) MUST_CHECK;
+
+/* Sends all and empties it; `stored` is how the transaction ended. */
+enum err outbox_send(struct outbox *o, struct gate *gate, enum err stored) MUST_CHECK;
+
+#endif

@@ -1,0 +1,56 @@
+/*
+ * parties/server/play.h - one round at one server: agreed on by all three, paid for, opened, and answered again at will.
+ *
+ *   each         prepare   the request against the study, the ledger, and what is bound already
+ *   all -> all   agree     only if noise is missing; then it is made: independent of data
+ *   each         stage     the round's noise, sealed: on disk
+ *   all -> all   agree     request, uploads, range, noise components, ledger head       (parties/server/round.h)
+ *   each         bind      debit, and range bound to this request: one transaction, on disk
+ *   all -> all   confirm   that it is; fresh bytes
+ *   all          select    the index: on disk before more happens
+ *   all          measure   the values: on disk before the analyst gets them
+ *
+ * What is staged at all before anybody binds cannot be lost by a crash: a server that was to bind and did not
+ * takes the debit over when the next session begins (worker.c), and has the noise. So whatever crashes, at any
+ * step, the analyst sends the same request again and gets the same values, for nothing: from the first step that
+ * is not on disk at all three on, with the same noise and uploads and fresh masks, or from disk alone. Another
+ * request for a round that is bound is refused for ever.
+ */
+#ifndef TREFOIL_PARTIES_SERVER_PLAY_H
+#define TREFOIL_PARTIES_SERVER_PLAY_H
+
+#include "parties/audit/audit.h"
+#include "parties/server/engine.h"
+#include "parties/store/store_rounds.h"
+
+/* A server within a session; all borrowed. */
+struct play {
+    const struct study *study;
+    struct store *store;
+    struct audit *audit;
+    struct net *net;
+    const struct session *session;
+    struct engine *engine;
+    uint8_t uploads[32];     /* digest of what the engine has counted */
+    struct bytes upload_ids; /* the same, by id */
+    bool late;               /* after a round: all three have rows that may join before the next */
+    size_t here;             /* owners whose rows are here */
+    unsigned patience;       /* before rows that could not join are tried again */
+    struct log *log;
+    /* the round in hand, for play_audit(): what its lines have in common, and what is opened for how much */
+    struct audit_opening opening;
+    struct bytes what;
+    double select_cost, measure_cost;
+};
+
+/* Plays REQUEST_MEASURE or REQUEST_SELECT; `digest` is of its bytes. `result` gets the answer's payload. */
+enum err play_round(struct play *play, struct request *request,
+                    const uint8_t digest[REQUEST_DIGEST_SIZE], struct bytes *result) MUST_CHECK;
+
+/* Has the neighbours sign this server's audit log as it is, and signs theirs: the end of a run. */
+enum err play_sign_logs(struct play *play) MUST_CHECK;
+
+/* A party's audit hook; `self` is a struct play. */
+enum err play_audit(void *self, enum open_reason reason, size_t values);
+
+#endif

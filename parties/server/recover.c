@@ -1,0 +1,232 @@
+#include "parties/server/recover.h"
+
+#include "base/clock.h"
+#include "parties/exchange/client.h"
+#include "parties/study/price.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* --- the neighbour's side ------------------------------------------------------------------------ */
+
+static enum err write_opened(struct store *store, uint64_t number, struct bytes *out)
+{
+    struct store_found found;
+    struct bytes values = {0};
+    bool opened;
+    enum err e = store_round_of(store, number, &found);
+    opened = e == ERR_OK && found.standing == STANDING_OPENED;
+    if (opened)
+        e = store_values(store, &found.round, &values);
+    bytes_put_u8(out, opened);
+    bytes_put_u64(out, opened ? found.selected : 0);
+    bytes_put_block(out, values.data, values.size);
+    bytes_clear(&values);
+    return e;
+}
+
+static enum err write_debit(struct store *store, uint64_t number, struct bytes *out)
+{
+    struct bytes entry = {0};
+    uint8_t head[32];
+    enum err e = store_entry(store, number, &entry, head);
+    if (e == ERR_OK) {
+        bytes_put_block(out, entry.data, entry.size);
+        bytes_put(out, head, sizeof head);
+        e = write_opened(store, number, out);
+    }
+    bytes_clear(&entry);
+    return e;
+}
+
+enum err recover_answer(struct store *store, const void *question, size_t n, struct bytes *answer)
+{
+    struct reader in = reader_of(question, n);
+    uint64_t number = reader_u64(&in), count;
+    TRY(reader_done(&in));
+    TRY(store_debits(store, &count));
+    bytes_put_u64(answer, count);
+    if (number > 0 && number <= count)
+        TRY(write_debit(store, number, answer));
+    return bytes_ok(answer);
+}
+
+/* --- the restored server's side ------------------------------------------------------------------ */
+
+/* A neighbour's answer; entry and values point into its message. */
+struct debit {
+    struct bytes message;
+    uint64_t count, selected;
+    const uint8_t *entry, *head, *values;
+    size_t entry_size, values_size;
+    bool opened;
+};
+
+static enum err read_debit(struct debit *d, const struct reply *reply, bool whole)
+{
+    struct reader in = reader_of(reply->payload, reply->size);
+    d->count = reader_u64(&in);
+    if (!whole)
+        return in.failed ? ERR_FORMAT : ERR_OK;
+    d->entry = reader_block(&in, &d->entry_size);
+    d->head = reader_bytes(&in, 32);
+    d->opened = reader_u8(&in) != 0;
+    d->selected = reader_u64(&in);
+    d->values = reader_block(&in, &d->values_size);
+    return reader_done(&in);
+}
+
+struct recovery {
+    const struct recover_terms *t;
+    struct dial *dial[2];
+    struct debit debit[2];
+};
+
+static unsigned neighbour(const struct recovery *r, unsigned peer)
+{
+    return net_index_of(r->t->index, (enum net_peer)peer);
+}
+
+/* Asks both for debit `number`, or with 0 for how many there are. */
+static enum err ask_both(struct recovery *r, uint64_t number)
+{
+    for (unsigned peer = 0; peer < 2; peer++) {
+        struct debit *d = &r->debit[peer];
+        int64_t deadline = clock_now_ms() + 1000 * (int64_t)r->t->study->connect_s;
+        struct reply reply;
+        enum err e;
+        bytes_clear(&d->message);
+        bytes_put_u8(&d->message, MESSAGE_LEDGER);
+        bytes_put_u64(&d->message, number);
+        e = bytes_ok(&d->message);
+        if (e == ERR_OK)
+            e = client_ask(r->dial[peer], &d->message, &reply, deadline);
+        if (e == ERR_OK)
+            e = reply.status;
+        if (e == ERR_OK)
+            e = read_debit(d, &reply, number > 0);
+        if (e != ERR_OK) {
+            log_error(r->t->log,
+                      "server %u (%s) does not give its ledger: %s. Both neighbours have to run",
+                      neighbour(r, peer), r->t->study->server[neighbour(r, peer)].name,
+                      error_text(e));
+            return e;
+        }
+    }
+    return ERR_OK;
+}
+
+static enum err different(const struct recovery *r, uint64_t number)
+{
+    log_error(r->t->log,
+              "servers %u and %u give different debits of number %" PRIu64
+              ": nothing is taken over. Compare the audit logs (trefoil audit)",
+              neighbour(r, 0), neighbour(r, 1), number);
+    return ERR_MISMATCH;
+}
+
+static bool alike(const struct debit *a, const struct debit *b)
+{
+    return a->entry_size == b->entry_size && memcmp(a->entry, b->entry, a->entry_size) == 0 &&
+           memcmp(a->head, b->head, 32) == 0;
+}
+
+/* What this server has must be how the neighbours' ledgers begin. */
+static enum err check_past(struct recovery *r, const struct store_head *head)
+{
+    if (head->number == 0)
+        return ERR_OK;
+    TRY(ask_both(r, head->number));
+    if (!alike(&r->debit[0], &r->debit[1]))
+        return different(r, head->number);
+    if (memcmp(r->debit[0].head, head->head, sizeof head->head) == 0)
+        return ERR_OK;
+    log_error(
+        r->t->log,
+        "debit %" PRIu64 " of this server's ledger is another than its neighbours': this "
+        "folder is not an old state of theirs. Restore another backup, or begin with an empty "
+        "folder",
+        head->number);
+    return ERR_MISMATCH;
+}
+
+/* Public values that both neighbours have stored alike. */
+static enum err take_values(struct recovery *r, uint64_t number)
+{
+    const struct debit *a = &r->debit[0], *b = &r->debit[1];
+    const struct bytes values = {.data = a->message.data + (a->values - a->message.data),
+                                 .size = a->values_size};
+    struct store_found found;
+    if (!a->opened || !b->opened)
+        return ERR_OK;
+    if (a->selected != b->selected || a->values_size != b->values_size ||
+        memcmp(a->values, b->values, a->values_size) != 0)
+        return different(r, number);
+    TRY(store_round_of(r->t->store, number, &found));
+    TRY(store_put_index(r->t->store, &found.round, a->selected));
+    return store_put_values(r->t->store, &found.round, &values);
+}
+
+static enum err take_debit(struct recovery *r, uint64_t number)
+{
+    struct ledger_limits limits;
+    struct ledger *ledger = NULL;
+    struct store_head head;
+    struct bytes entry = {0};
+    enum err e;
+    TRY(ask_both(r, number));
+    if (!alike(&r->debit[0], &r->debit[1]))
+        return different(r, number);
+    TRY(price_limits(r->t->study, &limits, r->t->log));
+    e = store_ledger(r->t->store, &limits, &ledger, &head);
+    bytes_put(&entry, r->debit[0].entry, r->debit[0].entry_size);
+    if (e == ERR_OK)
+        e = bytes_ok(&entry);
+    if (e == ERR_OK)
+        e = store_adopt(r->t->store, &entry, &head, r->debit[0].head, ledger);
+    if (e == ERR_OK)
+        e = take_values(r, number);
+    ledger_free(&ledger);
+    bytes_clear(&entry);
+    return e;
+}
+
+static enum err take_all(struct recovery *r, uint64_t *from, uint64_t *to)
+{
+    struct ledger_limits limits;
+    struct ledger *ledger = NULL;
+    struct store_head head;
+    uint64_t both;
+    TRY(price_limits(r->t->study, &limits, r->t->log));
+    TRY(store_ledger(r->t->store, &limits, &ledger, &head));
+    ledger_free(&ledger);
+    TRY(ask_both(r, 0));
+    /* a last debit that only one has is for the next session to sort out */
+    both = r->debit[0].count < r->debit[1].count ? r->debit[0].count : r->debit[1].count;
+    *from = *to = head.number;
+    if (both <= head.number)
+        return ERR_OK;
+    TRY(check_past(r, &head));
+    while (*to < both) {
+        TRY(take_debit(r, *to + 1));
+        ++*to;
+    }
+    return ERR_OK;
+}
+
+enum err recover_ledger(const struct recover_terms *terms, uint64_t *from, uint64_t *to)
+{
+    struct recovery r = {.t = terms};
+    enum err e = ERR_OK;
+    *from = *to = 0;
+    for (unsigned peer = 0; e == ERR_OK && peer < 2; peer++)
+        e = client_dial(&r.dial[peer], terms->netio, terms->study, terms->me, neighbour(&r, peer),
+                        terms->log);
+    if (e == ERR_OK)
+        e = take_all(&r, from, to);
+    for (unsigned peer = 0; peer < 2; peer++) {
+        dial_free(&r.dial[peer]);
+        bytes_clear(&r.debit[peer].message);
+    }
+    return e;
+}

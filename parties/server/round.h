@@ -1,0 +1,92 @@
+/*
+ * parties/server/round.h - what the three servers say to each other around each request, over sealed links.
+ *
+ *   round_agree    all -> all   verdict, how far the round is, digests: request, uploads, roster,
+ *                               range of noise, ledger head, head of the audit log; a keyed digest of
+ *                               each noise component
+ *   round_confirm  all -> all   verdict, 32 fresh bytes, a signature of the receiver's audit log
+ *                                                                   after the debit is on disk
+ *   round_uploads  all -> all   the complete uploads that each holds
+ *
+ *   round_ledger   all -> all   length and head of the ledger; its last entry to who lacks just that
+ *
+ * A verdict other than ERR_OK of anybody ends the request at all three with nothing opened. The fresh bytes
+ * seed public randomness that nobody could know before the request was bound. LEAKS: nothing secret; the
+ * digests are of public or salted values, or keyed: of a component of noise, with a key that only its two
+ * holders have.
+ */
+#ifndef TREFOIL_PARTIES_SERVER_ROUND_H
+#define TREFOIL_PARTIES_SERVER_ROUND_H
+
+#include "base/log.h"
+#include "netio/net.h"
+#include "parties/audit/audit_file.h"
+#include "parties/exchange/upload.h"
+#include "parties/store/store_rounds.h"
+
+#include <stdbool.h>
+
+/* What a server says is about to happen. */
+enum round_intent {
+    ROUND_NOISE, /* noise is made, and then said again */
+    ROUND_BIND   /* the round is bound, or bound already: something may be opened */
+};
+
+struct round_statement {
+    uint8_t verdict;  /* enum err */
+    uint8_t intent;   /* enum round_intent */
+    uint8_t standing; /* enum standing: STANDING_NONE for a new round */
+    uint8_t noise;    /* 1: the noise of the round is at hand */
+    uint8_t late;     /* 1: rows have come that may join the run, and are not counted yet */
+    uint8_t selected[8];
+    uint8_t request[32], uploads[32], roster[32], range[32], ledger[32];
+    uint8_t audit[40];      /* lines of the audit log (u64), and its last hash */
+    uint8_t replica[2][32]; /* of the components of noise held with NET_PREV and with NET_NEXT */
+};
+
+/* What the three together say. */
+struct round_agreement {
+    enum standing least;        /* how far the round is at the server where it is least far */
+    bool noise;                 /* all have its noise */
+    bool late;                  /* rows have come to all */
+    struct audit_head audit[2]; /* of the neighbours' logs */
+};
+
+/* The bytes in which a statement has the head of a log. */
+void round_put_head(const struct audit_head *head, uint8_t audit[40]);
+
+/* ERR_MISMATCH, logged, names the server and the part that differs; else the worst verdict of the three. */
+enum err round_agree(struct net *net, const struct round_statement *own,
+                     struct round_agreement *agreement, struct log *log) MUST_CHECK;
+
+/*
+ * seed = SHA-256 of the three servers' fresh bytes in order of their indices. `signature` goes to the neighbours;
+ * what they signed of ours comes back in its place.
+ */
+enum err round_confirm(struct net *net, enum err verdict, uint8_t signature[2][64],
+                       uint8_t seed[32], struct log *log) MUST_CHECK;
+
+/* Heads of audit logs, and then signatures of them, apart from any round: to end a run with. */
+enum err round_heads(struct net *net, const struct audit_head *own,
+                     struct audit_head theirs[2]) MUST_CHECK;
+enum err round_signatures(struct net *net, uint8_t signature[2][64]) MUST_CHECK;
+
+/*
+ * Compares ledgers. A server that crashed while a round was debited may lack the last entry: it gets it from
+ * a neighbour. What may be adopted is for store_adopt() to judge. `lacking` is set and
+ * `entry` and `next` are filled where this server has to adopt one. ERR_MISMATCH, logged, if ledgers
+ * differ by more: a server was restored from a backup, or its store was tampered with.
+ */
+enum err round_ledger(struct net *net, const struct store_head *own, const struct bytes *last,
+                      bool *lacking, struct bytes *entry, uint8_t next[32],
+                      struct log *log) MUST_CHECK;
+
+/*
+ * Keeps in uploads[0 .. *count) those that all three hold alike, ordered by id, and clears the others, which are
+ * logged: `names` are the owners' names. `digest` is of what is left.
+ */
+enum err round_uploads(struct net *net, const uint8_t terms[32], struct upload *uploads,
+                       size_t *count, const char *(*name)(const void *self, uint32_t owner),
+                       const void *self, uint8_t digest[32], struct log *log) MUST_CHECK;
+
+#endif

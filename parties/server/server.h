@@ -1,0 +1,33 @@
+/*
+ * parties/server/server.h - one compute server: the front thread at the gate, the worker, and (at server 1) the
+ * forwarder that passes owners' vectors on to server 2.
+ *
+ * An upload is acknowledged when it is on this server's disk, whole: server 2 answers an owner when the
+ * vector has come from server 1.
+ */
+#ifndef TREFOIL_PARTIES_SERVER_SERVER_H
+#define TREFOIL_PARTIES_SERVER_SERVER_H
+
+#include "parties/study/keys.h"
+#include "parties/study/study.h"
+
+#include <stdatomic.h>
+
+struct server_options {
+    const struct study *study;
+    const struct identity *me; /* one of the study's servers */
+    const char *folder;        /* store and audit log */
+    const char *listen;        /* address to listen on, or NULL for all */
+    uint16_t listen_port;      /* first of the five ports to listen on; 0: the endpoint's */
+    const char *status;        /* where to show the status pages, or NULL: parties/server/http.h */
+    atomic_bool *stop;         /* set from elsewhere to end */
+    struct log *log;
+};
+
+/* Serves until *stop. ERR_AUTH, logged, if the key is not a server's of the study. */
+enum err server_run(const struct server_options *options) MUST_CHECK;
+
+/* Ends a study at this server (store_purge()) and writes the statement to purge.txt in the folder. */
+enum err server_purge(const struct server_options *options) MUST_CHECK;
+
+#endif

@@ -1,0 +1,219 @@
+#include "parties/server/status.h"
+
+#include "base/clock.h"
+#include "base/date.h"
+#include "base/words.h"
+#include "parties/display/html.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* The front waits for the store, and that for the worker who reads all uploads: a while is no illness. */
+#define FRONT_SILENT_MS 60000
+
+bool status_healthy(const struct status *s, char why[STATUS_WHY_SIZE])
+{
+    int64_t silent = clock_now_ms() - atomic_load(&s->front_ms);
+    if (atomic_load(&s->worker_ended))
+        snprintf(why, STATUS_WHY_SIZE, "the thread that computes has ended; see the log");
+    else if (atomic_load(&s->store_fails))
+        snprintf(why, STATUS_WHY_SIZE, "the store cannot be written; is the disk full?");
+    else if (silent > FRONT_SILENT_MS)
+        snprintf(why, STATUS_WHY_SIZE, "the gate has not been looked after for %d s",
+                 (int)(silent / 1000));
+    else {
+        snprintf(why, STATUS_WHY_SIZE, "ok");
+        return true;
+    }
+    return false;
+}
+
+static uint64_t resident_bytes(void)
+{
+    unsigned long long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (f != NULL && fscanf(f, "%*u %llu", &pages) != 1)
+        pages = 0;
+    if (f != NULL)
+        fclose(f);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* --- for Prometheus ------------------------------------------------------------------------------- */
+
+static void head(struct bytes *out, const char *name, const char *kind, const char *help)
+{
+    html_put(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind);
+}
+
+static void count(struct bytes *out, const char *name, const char *kind, const char *help,
+                  uint64_t v)
+{
+    head(out, name, kind, help);
+    html_put(out, "%s %" PRIu64 "\n", name, v);
+}
+
+static void number(struct bytes *out, const char *name, const char *help, double v)
+{
+    head(out, name, "gauge", help);
+    html_put(out, "%s %.12g\n", name, v);
+}
+
+static void of_front(const struct status *s, struct bytes *out)
+{
+    count(out, "trefoil_owners", "gauge", "Owners in the study file.", s->study->owners);
+    head(out, "trefoil_uploads", "gauge", "Uploads on disk, whole or in part.");
+    html_put(out, "trefoil_uploads{state=\"complete\"} %" PRIuFAST64 "\n",
+             atomic_load(&s->uploads));
+    html_put(out, "trefoil_uploads{state=\"partial\"} %" PRIuFAST64 "\n",
+             atomic_load(&s->uploads_partial));
+    count(out, "trefoil_messages_total", "counter", "Messages from admitted keys.",
+          atomic_load(&s->messages));
+    count(out, "trefoil_message_bytes_total", "counter", "Bytes of those messages.",
+          atomic_load(&s->message_bytes));
+    count(out, "trefoil_messages_refused_total", "counter", "Messages answered with an error.",
+          atomic_load(&s->refused));
+    count(out, "trefoil_store_failing", "gauge", "1 while the store cannot be written.",
+          atomic_load(&s->store_fails));
+}
+
+static void of_worker(const struct status *s, struct bytes *out)
+{
+    count(out, "trefoil_session_open", "gauge", "1 while an analyst's run is in progress.",
+          atomic_load(&s->session));
+    count(out, "trefoil_round", "gauge", "The last request's number in its run.",
+          atomic_load(&s->round));
+    count(out, "trefoil_requests_total", "counter", "Requests of analysts.",
+          atomic_load(&s->requests));
+    count(out, "trefoil_requests_failed_total", "counter", "Requests that ended with an error.",
+          atomic_load(&s->requests_failed));
+    number(out, "trefoil_budget_rho", "The study's privacy budget, in zCDP.",
+           atomic_load(&s->rho_limit));
+    number(out, "trefoil_budget_rho_spent", "What of it this server has debited.",
+           atomic_load(&s->rho_spent));
+    head(out, "trefoil_peer_bytes_total", "counter", "Bytes on the links between servers.");
+    html_put(out, "trefoil_peer_bytes_total{direction=\"sent\"} %" PRIuFAST64 "\n",
+             atomic_load(&s->peer_sent));
+    html_put(out, "trefoil_peer_bytes_total{direction=\"received\"} %" PRIuFAST64 "\n",
+             atomic_load(&s->peer_received));
+}
+
+enum err status_metrics(const struct status *s, struct bytes *out)
+{
+    char why[STATUS_WHY_SIZE];
+    head(out, "trefoil_info", "gauge", "Always 1.");
+    html_put(out, "trefoil_info{study=\"%s\",server=\"%s\",index=\"%u\",version=\"%s\"} 1\n",
+             s->study->name, s->study->server[s->index].name, s->index, TREFOIL_VERSION);
+    count(out, "trefoil_healthy", "gauge", "1 if /healthz says ok.", status_healthy(s, why));
+    number(out, "trefoil_uptime_seconds", "Since the server began.",
+           (double)(clock_now_ms() - s->started_ms) / 1000);
+    count(out, "process_resident_memory_bytes", "gauge", "Memory of the process.",
+          resident_bytes());
+    of_front(s, out);
+    of_worker(s, out);
+    return bytes_ok(out);
+}
+
+/* --- for people ----------------------------------------------------------------------------------- */
+
+static const char page_style[] =
+    ":root{--paper:#fff;--ink:#1c2430;--soft:#5b6675;--line:#d9dee5;--fill:#3a78a8;--bad:#b3261e}"
+    "@media (prefers-color-scheme:dark){:root{--paper:#14181e;--ink:#e4e8ee;--soft:#9aa5b3;"
+    "--line:#2e3742;--fill:#5b9fd3;--bad:#ff8a80}}"
+    "body{margin:0 auto;max-width:40rem;padding:1.5rem 1rem;background:var(--paper);"
+    "color:var(--ink);font:16px/1.5 system-ui,-apple-system,\"Segoe UI\",Roboto,\"DejaVu Sans\","
+    "sans-serif}h1{font-size:1.5rem;line-height:1.2;margin:0 0 .3rem}p{margin:.3rem 0}"
+    ".soft{color:var(--soft)}.bad{color:var(--bad);font-weight:600}"
+    "table{border-collapse:collapse;width:100%;margin-top:1rem}"
+    "th,td{text-align:left;padding:.35rem .8rem .35rem 0;border-bottom:1px solid var(--line);"
+    "vertical-align:top}th{font-weight:400;color:var(--soft);width:38%}"
+    "td{font-variant-numeric:tabular-nums}"
+    ".bar{height:.5rem;max-width:14rem;background:var(--line);border-radius:.25rem;"
+    "overflow:hidden;margin:.35rem 0 .1rem}.bar div{height:100%;background:var(--fill)}";
+
+static void bar(struct bytes *out, double part, double whole)
+{
+    double share = whole > 0 ? part / whole : 0;
+    share = share < 0 ? 0 : share > 1 ? 1 : share;
+    html_put(out, "<div class=\"bar\"><div style=\"width:%.1f%%\"></div></div>", 100 * share);
+}
+
+static void uploads_row(const struct status *s, struct bytes *out)
+{
+    uint64_t whole = atomic_load(&s->uploads), partial = atomic_load(&s->uploads_partial);
+    char until[DATE_SIZE];
+    html_put(out, "<tr><th>Uploads</th><td>%" PRIu64 " of %zu owners", whole, s->study->owners);
+    if (partial > 0)
+        html_put(out, ", %" PRIu64 " in part", partial);
+    bar(out, (double)whole, (double)s->study->owners);
+    date_text(s->study->uploads_until, until);
+    if (s->study->uploads_until != 0)
+        html_put(out, "<span class=\"soft\">taken until %s</span>", until);
+    html_put(out, "</td></tr>");
+}
+
+static void run_row(const struct status *s, struct bytes *out)
+{
+    html_put(out, "<tr><th>Run</th><td>");
+    if (atomic_load(&s->session))
+        html_put(out, "in progress, request %u", atomic_load(&s->round));
+    else
+        html_put(out, "none in progress");
+    html_put(out,
+             "<br><span class=\"soft\">%" PRIuFAST64 " requests so far, %" PRIuFAST64
+             " failed</span></td></tr>",
+             atomic_load(&s->requests), atomic_load(&s->requests_failed));
+}
+
+static void budget_row(const struct status *s, struct bytes *out)
+{
+    double spent = atomic_load(&s->rho_spent), limit = atomic_load(&s->rho_limit);
+    html_put(out, "<tr><th>Privacy budget</th><td>rho %.6g of %.6g spent", spent, limit);
+    bar(out, spent, limit);
+    html_put(out,
+             "<span class=\"soft\">for (epsilon %g, delta %g), as this server's ledger has "
+             "it</span></td></tr>",
+             s->study->epsilon, s->study->delta);
+}
+
+static void bytes_row(const struct status *s, struct bytes *out)
+{
+    char a[WORDS_SIZE], b[WORDS_SIZE], c[WORDS_SIZE];
+    html_put(out,
+             "<tr><th>Traffic</th><td>%s from owners and analysts, in %" PRIuFAST64
+             " messages (%" PRIuFAST64 " refused)<br>%s to the other servers, %s from "
+             "them</td></tr>",
+             words_bytes(atomic_load(&s->message_bytes), a), atomic_load(&s->messages),
+             atomic_load(&s->refused), words_bytes(atomic_load(&s->peer_sent), b),
+             words_bytes(atomic_load(&s->peer_received), c));
+}
+
+enum err status_page(const struct status *s, struct bytes *out)
+{
+    const char *name = s->study->server[s->index].name;
+    char why[STATUS_WHY_SIZE], now[DATE_SIZE], up[WORDS_SIZE], memory[WORDS_SIZE];
+    bool healthy = status_healthy(s, why);
+    date_text(date_now(), now);
+    html_put(out,
+             "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">"
+             "<meta name=\"viewport\" content=\"width=device-width\">"
+             "<meta http-equiv=\"refresh\" content=\"10\"><title>%s, %s</title><style>",
+             name, s->study->name);
+    bytes_put(out, page_style, sizeof page_style - 1);
+    html_put(out, "</style></head><body><h1>Server %u, %s</h1><p>Study %s</p><p class=\"%s\">",
+             s->index, name, s->study->name, healthy ? "soft" : "bad");
+    html_text(out, healthy ? "healthy" : why);
+    html_put(out, "</p><table>");
+    uploads_row(s, out);
+    run_row(s, out);
+    budget_row(s, out);
+    bytes_row(s, out);
+    html_put(out,
+             "<tr><th>Process</th><td>up for %s, %s of memory, version %s</td></tr></table>"
+             "<p class=\"soft\">%s. Public values alone; "
+             "/metrics has them for Prometheus, /healthz for a watchdog.</p></body></html>\n",
+             words_time((double)(clock_now_ms() - s->started_ms) / 1000, up),
+             words_bytes(resident_bytes(), memory), TREFOIL_VERSION, now);
+    return bytes_ok(out);
+}

@@ -1,0 +1,45 @@
+/*
+ * parties/server/status.h - what a running server tells its operator: counters, and three pages made of them.
+ *
+ * Public values alone: how many uploads, which round, what the ledger has spent, bytes. Nothing here follows
+ * from anybody's data. Any thread may write a field or read it at any time; each is right by itself, two may
+ * be of different moments.
+ */
+#ifndef TREFOIL_PARTIES_SERVER_STATUS_H
+#define TREFOIL_PARTIES_SERVER_STATUS_H
+
+#include "base/bytes.h"
+#include "parties/study/study.h"
+
+#include <stdatomic.h>
+
+struct status {
+    const struct study *study; /* borrowed */
+    unsigned index;
+    int64_t started_ms;
+
+    /* the front */
+    atomic_int_fast64_t front_ms; /* when it last went round */
+    atomic_bool store_fails;      /* the last thing that should have been stored was not */
+    atomic_uint_fast64_t uploads, uploads_partial; /* here whole; here in part */
+    atomic_uint_fast64_t messages, message_bytes;  /* from admitted keys */
+    atomic_uint_fast64_t refused;                  /* of them, answered with an error */
+
+    /* the worker */
+    atomic_bool worker_ended;
+    atomic_bool session; /* an analyst's run is in progress */
+    atomic_uint round;   /* of that run */
+    atomic_uint_fast64_t requests, requests_failed;
+    _Atomic double rho_spent, rho_limit;
+    atomic_uint_fast64_t peer_sent, peer_received; /* on the bulk links, with headers and tags */
+};
+
+/* Two answers and why: whether the server does its work. `why` is a line without its end. */
+#define STATUS_WHY_SIZE 128
+bool status_healthy(const struct status *s, char why[STATUS_WHY_SIZE]);
+
+/* In the text format of Prometheus; and a page by itself, without scripts and links. */
+enum err status_metrics(const struct status *s, struct bytes *out) MUST_CHECK;
+enum err status_page(const struct status *s, struct bytes *out) MUST_CHECK;
+
+#endif

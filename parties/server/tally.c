@@ -1,0 +1,171 @@
+#include "parties/server/tally.h"
+
+#include "base/memory.h"
+#include "mpc/ring.h"
+#include "protocols/answers.h"
+#include "protocols/records.h"
+
+#include <string.h>
+
+enum err tally_new(struct tally *t, const struct study *study)
+{
+    *t = (struct tally){.study = study};
+    t->counted = memory_array(study->owners, sizeof *t->counted);
+    if (t->counted == NULL)
+        return ERR_NOMEM;
+    return share64_new(&t->sums, study->workload->maximal_cells);
+}
+
+void tally_free(struct tally *t)
+{
+    share64_free(&t->sums);
+    memory_free(&t->counted);
+}
+
+/* What is to be counted now, as the protocols take it. It borrows from the uploads and the study. */
+struct work {
+    struct answers_upload *answer;
+    struct records_batch *batch;
+    struct records_part *part; /* of all batches, one after another */
+    size_t answers, batches, parts;
+};
+
+static void work_free(struct work *w)
+{
+    memory_free(&w->answer);
+    memory_free(&w->batch);
+    memory_free(&w->part);
+}
+
+/* The seeds that server `index` holds of an upload; NULL where its component is the vector. */
+static void seeds_of(const struct upload *u, unsigned index, const uint8_t *seed[2])
+{
+    for (unsigned slot = 0; slot < 2; slot++)
+        seed[slot] = (index + slot) % 3 == 2 ? NULL : u->seed[slot];
+}
+
+static void put_answers(struct work *w, const struct upload *u, unsigned index)
+{
+    struct answers_upload *a = &w->answer[w->answers++];
+    *a = (struct answers_upload){.bits = u->form, .vector = u->vector.data};
+    seeds_of(u, index, a->seed);
+}
+
+static void put_part(struct work *w, const struct study_owner *owner, const struct upload *u,
+                     unsigned index)
+{
+    struct records_part *part = &w->part[w->parts++];
+    *part = (struct records_part){
+        .attributes = owner->columns, .attribute = owner->column, .vector = u->vector.data};
+    seeds_of(u, index, part->seed);
+    w->batch[w->batches - 1].parts++;
+}
+
+/* The batch whose first owner is `first`; by_owner[] has the uploads. */
+static void put_batch(struct work *w, const struct study *study, size_t first,
+                      const struct upload *const *by_owner, unsigned index)
+{
+    const struct study_owner *owner = study->owner;
+    w->batch[w->batches++] = (struct records_batch){.records = owner[first].pad_to,
+                                                    .part = &w->part[w->parts]};
+    put_part(w, &owner[first], by_owner[first], index);
+    if (owner[first].columns == study->domain->attributes)
+        return;
+    for (size_t i = first + 1; i < study->owners; i++)
+        if (owner[i].batch == first)
+            put_part(w, &owner[i], by_owner[i], index);
+}
+
+/* In the order of the owners, the same at all servers. now[i]: owner i is to be counted. */
+static enum err gather(struct work *w, const struct study *study, const bool *now,
+                       const struct upload *const *by_owner, unsigned index)
+{
+    w->answer = memory_array(study->owners, sizeof *w->answer);
+    w->batch = memory_array(study->owners, sizeof *w->batch);
+    w->part = memory_array(study->owners, sizeof *w->part);
+    if (w->answer == NULL || w->batch == NULL || w->part == NULL)
+        return ERR_NOMEM;
+    for (size_t i = 0; i < study->owners; i++) {
+        if (!now[i] || study->owner[i].batch != i)
+            continue;
+        if (by_owner[i]->form == UPLOAD_RECORDS)
+            put_batch(w, study, i, by_owner, index);
+        else
+            put_answers(w, by_owner[i], index);
+    }
+    return ERR_OK;
+}
+
+static enum err add_answers(struct party *p, struct tally *t, unsigned bits, const struct work *w)
+{
+    struct share64 more = {0};
+    enum err e = share64_new(&more, t->sums.n);
+    if (e == ERR_OK)
+        e = answers_sum(p, more, w->answer, w->answers, bits);
+    if (e == ERR_OK)
+        ring64_add(t->sums, t->sums, more);
+    share64_free(&more);
+    return e;
+}
+
+static enum err add_records(struct party *p, struct tally *t, const struct work *w)
+{
+    const struct workload *load = t->study->workload;
+    const struct domain *d = t->study->domain;
+    struct records_query *queries = memory_array(load->queries, sizeof *queries);
+    uint32_t *size = memory_array(d->attributes, sizeof *size);
+    const struct records_shape shape = {d->attributes, size};
+    size_t count = 0, at = 0;
+    enum err e = queries == NULL || size == NULL ? ERR_NOMEM : ERR_OK;
+    for (size_t a = 0; e == ERR_OK && a < d->attributes; a++)
+        size[a] = d->attribute[a].size;
+    for (size_t q = 0; e == ERR_OK && q < load->queries; q++) {
+        const struct workload_query *query = &load->query[q];
+        if (!query->maximal)
+            continue;
+        queries[count] = (struct records_query){.n = query->clique.n,
+                                                .out = share64_view(t->sums, at, query->cells)};
+        memcpy(queries[count++].attribute, query->clique.attribute,
+               query->clique.n * sizeof query->clique.attribute[0]);
+        at += query->cells;
+    }
+    if (e == ERR_OK)
+        e = records_count(p, &shape, w->batch, w->batches, queries, count);
+    memory_free(&queries);
+    memory_free(&size);
+    return e;
+}
+
+enum err tally_add(struct party *p, struct tally *t, const struct bounds *bounds,
+                   const struct upload *uploads, size_t count, size_t *added)
+{
+    const struct study *study = t->study;
+    const struct upload **by_owner = memory_array(study->owners, sizeof *by_owner);
+    bool *now = memory_array(study->owners, sizeof *now);
+    struct work w = {0};
+    enum err e = by_owner == NULL || now == NULL ? ERR_NOMEM : ERR_OK;
+    *added = 0;
+    for (size_t k = 0; e == ERR_OK && k < count; k++) {
+        by_owner[uploads[k].owner] = &uploads[k];
+        now[uploads[k].owner] = true;
+    }
+    if (e == ERR_OK) {
+        study_taking_part(study, now);
+        for (size_t i = 0; i < study->owners; i++) {
+            now[i] = now[i] && !t->counted[i];
+            *added += now[i];
+        }
+        e = gather(&w, study, now, by_owner, p->index);
+    }
+    if (e == ERR_OK && w.answers > 0)
+        e = add_answers(p, t, bounds->answer_bits, &w);
+    if (e == ERR_OK && w.batches > 0)
+        e = add_records(p, t, &w);
+    for (size_t i = 0; e == ERR_OK && i < study->owners; i++)
+        t->counted[i] = t->counted[i] || now[i];
+    t->owners += e == ERR_OK ? *added : 0;
+    work_free(&w);
+    memory_free(&by_owner);
+    memory_free(&now);
+    return e;
+}

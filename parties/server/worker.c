@@ -1,0 +1,644 @@
+#include "parties/server/worker.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/secret.h"
+#include "parties/exchange/cost.h"
+#include "parties/server/engine.h"
+#include "parties/server/play.h"
+#include "parties/server/round.h"
+#include "parties/study/price.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+
+#define POLL_MS 200
+/* A session without requests is closed after this, so that another analyst can begin. */
+#define IDLE_MS (30 * 60 * 1000)
+#define DIGESTS 16
+/* Rounds, after some rows could not join a run, until servers look for such again. */
+#define PATIENCE 10
+#define RELAY_MAGIC UINT32_C(0x59414c52)     /* "RLAY" */
+#define HEAD_SIZE (1 + REQUEST_ATTEMPT_SIZE) /* kind and attempt, before a request or a digest */
+
+struct digest_note { /* an analyst's digest that has come, and whom to answer */
+    uint8_t attempt[REQUEST_ATTEMPT_SIZE], digest[REQUEST_DIGEST_SIZE];
+    struct gate_client client;
+    int64_t since;
+    bool used;
+};
+
+struct worker {
+    struct worker_options o;
+    struct log log;  /* as the options' log, and also into `words` */
+    char words[512]; /* what is logged while a request is handled: told to the analyst */
+    /* the session, if any */
+    struct session *session;
+    struct net *net;
+    struct party *party;
+    struct engine *engine;
+    struct play play;
+    uint8_t run[REQUEST_RUN_SIZE];
+    uint32_t user;
+    int64_t last_request;
+    uint64_t shown_sent, shown_received; /* of this session's links, in the status */
+    struct digest_note notes[DIGESTS];   /* servers 1 and 2 */
+    unsigned next_note;
+};
+
+/* --- what the operator may see ---------------------------------------------------------------------- */
+
+/* What the links carried since the last time. */
+static void show_bytes(struct worker *w)
+{
+    uint64_t sent = 0, received = 0;
+    for (unsigned k = 0; w->net != NULL && k < NET_PHASES; k++) {
+        const struct net_counters *c = net_counters(w->net, (enum net_phase)k);
+        sent += c->wire_sent;
+        received += c->wire_received;
+    }
+    if (w->net != NULL) {
+        atomic_fetch_add(&w->o.status->peer_sent, sent - w->shown_sent);
+        atomic_fetch_add(&w->o.status->peer_received, received - w->shown_received);
+    }
+    w->shown_sent = sent;
+    w->shown_received = received;
+}
+
+/* --- sessions ------------------------------------------------------------------------------------ */
+
+static void close_session(struct worker *w)
+{
+    show_bytes(w);
+    atomic_store(&w->o.status->session, false);
+    net_abort(w->net);
+    engine_free(&w->engine);
+    party_free(&w->party);
+    net_free(&w->net);
+    session_free(&w->session);
+    bytes_clear(&w->play.upload_ids);
+    bytes_clear(&w->play.what);
+    store_use(w->o.store, false);
+}
+
+/* propose: the message that called us, NULL at server 0 */
+static enum err open_session(struct worker *w, const struct bytes *propose)
+{
+    struct net_options options = {
+        .transport = w->o.bulk, .deadline_ms = (int64_t)w->o.study->round_s * 1000, .log = &w->log};
+    enum err e;
+    close_session(w);
+    e = session_open(&w->session, w->o.control, w->o.index, &w->o.study->terms, propose,
+                     clock_now_ms() + (int64_t)w->o.study->connect_s * 1000, &w->log);
+    options.session = w->session;
+    if (e == ERR_OK)
+        e = net_new(&w->net, &options);
+    if (e == ERR_OK)
+        e = party_new(&w->party, w->net, w->session, 0, &w->log);
+    if (e == ERR_OK) {
+        w->party->audit = play_audit;
+        w->party->audit_self = &w->play;
+        w->last_request = clock_now_ms();
+        w->shown_sent = w->shown_received = 0;
+        atomic_store(&w->o.status->session, true);
+    } else
+        close_session(w);
+    return e;
+}
+
+/* --- a request at every server alike ------------------------------------------------------------- */
+
+static const char *owner_name(const void *self, uint32_t owner)
+{
+    const struct study *study = self;
+    return study->owner[owner].name;
+}
+
+/* Whether a run may begin with these; says who is missing. */
+static enum err enough_have_uploaded(struct worker *w, const struct upload *uploads, size_t count)
+{
+    const struct study *study = w->o.study;
+    bool *has = memory_array(study->owners, sizeof *has);
+    enum err e = ERR_OK;
+    size_t enough;
+    if (has == NULL)
+        return ERR_NOMEM;
+    for (size_t k = 0; k < count; k++)
+        has[uploads[k].owner] = true;
+    enough = study_taking_part(study, has);
+    if (enough < study->min_owners) {
+        log_error(&w->log, "%zu of %zu owners' rows are here; a run needs %u", enough,
+                  study->owners, study->min_owners);
+        e = ERR_AGAIN;
+    }
+    for (size_t k = 0; k < count; k++)
+        if (!has[uploads[k].owner])
+            log_warn(&w->log, "the columns of %s wait for those of the others of its batch",
+                     study->owner[uploads[k].owner].name);
+    for (size_t k = 0; k < count; k++)
+        has[uploads[k].owner] = true;
+    for (size_t i = 0; i < study->owners; i++)
+        if (!has[i])
+            log_warn(&w->log, "%s has not uploaded yet; it should run trefoil share",
+                     study->owner[i].name);
+    memory_free(&has);
+    return e;
+}
+
+/* The ids of the uploads, for replays to load the same ones. */
+static enum err remember_ids(struct worker *w, const struct upload *uploads, size_t count)
+{
+    bytes_clear(&w->play.upload_ids);
+    for (size_t i = 0; i < count; i++)
+        bytes_put(&w->play.upload_ids, uploads[i].id, UPLOAD_ID_SIZE);
+    return bytes_ok(&w->play.upload_ids);
+}
+
+static bool is_among(const struct bytes *ids, const uint8_t id[UPLOAD_ID_SIZE])
+{
+    for (size_t at = 0; at + UPLOAD_ID_SIZE <= ids->size; at += UPLOAD_ID_SIZE)
+        if (memcmp(ids->data + at, id, UPLOAD_ID_SIZE) == 0)
+            return true;
+    return false;
+}
+
+/* A run that has begun goes on with the uploads of its last round, which may have to be played again. */
+static enum err keep_those_of_run(struct worker *w, struct upload *uploads, size_t *count)
+{
+    struct bytes ids = {0};
+    uint32_t rounds;
+    size_t kept = 0;
+    enum err e = store_run(w->o.store, w->run, &rounds, &ids);
+    for (size_t i = 0; e == ERR_OK && ids.size > 0 && i < *count; i++) {
+        if (!is_among(&ids, uploads[i].id)) {
+            upload_clear(&uploads[i]);
+            continue;
+        }
+        if (kept != i) {
+            uploads[kept] = uploads[i];
+            uploads[i] = (struct upload){0};
+        }
+        kept++;
+    }
+    if (e == ERR_OK && ids.size > 0)
+        *count = kept;
+    bytes_clear(&ids);
+    return e;
+}
+
+/* Counts the uploads that a run begins or goes on with; or, between its rounds, those that have come. */
+static enum err load_uploads(struct worker *w, bool late)
+{
+    struct upload *uploads = NULL;
+    size_t count = 0, held;
+    enum err e;
+    store_use(w->o.store, true); /* until the session ends nothing is withdrawn or replaced */
+    e = store_uploads(w->o.store, &uploads, &count);
+    held = count;
+    if (e == ERR_OK && !late)
+        e = keep_those_of_run(w, uploads, &count);
+    if (e == ERR_OK)
+        e = round_uploads(w->net, w->o.study->terms.digest, uploads, &count, owner_name, w->o.study,
+                          w->play.uploads, &w->log);
+    if (e == ERR_OK)
+        e = remember_ids(w, uploads, count);
+    if (e == ERR_OK && !late)
+        e = enough_have_uploaded(w, uploads, count);
+    if (e == ERR_OK) {
+        net_enter(w->net, NET_COMPUTE);
+        e = engine_add(w->engine, uploads, count);
+        net_enter(w->net, NET_OTHER);
+    }
+    for (size_t i = 0; i < held; i++)
+        upload_clear(&uploads[i]);
+    memory_free(&uploads);
+    return e;
+}
+
+/* Exchanges heads; takes over the debit that this server lacks, if it is the last one. */
+static enum err adopt_last(struct worker *w, const struct store_head *head,
+                           const struct ledger *ledger)
+{
+    struct bytes last = {0}, entry = {0};
+    uint8_t next[32], ignored[32];
+    bool lacking = false;
+    enum err e = ERR_OK;
+    if (head->number > 0)
+        e = store_entry(w->o.store, head->number, &last, ignored);
+    if (e == ERR_OK)
+        e = round_ledger(w->net, head, &last, &lacking, &entry, next, &w->log);
+    if (e == ERR_OK && lacking)
+        e = store_adopt(w->o.store, &entry, head, next, ledger);
+    if (e == ERR_OK && lacking)
+        log_warn(w->o.log, "took over a debit that the others made when this server was stopped");
+    bytes_clear(&last);
+    bytes_clear(&entry);
+    return e;
+}
+
+static enum err read_ledger(struct worker *w, struct ledger **ledger, struct store_head *head)
+{
+    struct ledger_limits limits;
+    TRY(price_limits(w->o.study, &limits, &w->log));
+    return store_ledger(w->o.store, &limits, ledger, head);
+}
+
+static enum err show_budget(struct worker *w)
+{
+    struct ledger *ledger = NULL;
+    struct store_head head;
+    double spent;
+    TRY(read_ledger(w, &ledger, &head));
+    spent = ledger_spent(ledger);
+    atomic_store(&w->o.status->rho_spent, spent);
+    atomic_store(&w->o.status->rho_limit, spent + ledger_remaining(ledger));
+    ledger_free(&ledger);
+    return ERR_OK;
+}
+
+/* A round that one server debited is debited at all; what nobody debited is forgotten. */
+static enum err agree_on_ledger(struct worker *w)
+{
+    struct ledger *ledger = NULL;
+    struct store_head head;
+    enum err e = read_ledger(w, &ledger, &head);
+    if (e == ERR_OK)
+        e = adopt_last(w, &head, ledger);
+    ledger_free(&ledger);
+    return e == ERR_OK ? store_unstage(w->o.store) : e;
+}
+
+static enum err new_engine(struct worker *w)
+{
+    static const char label[] = "trefoil-tape-1";
+    uint8_t id[TAPE_ID_SIZE];
+    crypto_hash_sha256_state hash;
+    crypto_hash_sha256_init(&hash);
+    crypto_hash_sha256_update(&hash, (const uint8_t *)label, sizeof label);
+    crypto_hash_sha256_update(&hash, w->session->id, SESSION_ID_SIZE);
+    crypto_hash_sha256_final(&hash, id);
+    TRY(engine_new(&w->engine, w->party, w->o.study, w->o.bounds, id, &w->log));
+    w->play.study = w->o.study;
+    w->play.store = w->o.store;
+    w->play.audit = w->o.audit;
+    w->play.net = w->net;
+    w->play.session = w->session;
+    w->play.engine = w->engine;
+    w->play.late = false;
+    w->play.patience = 0;
+    w->play.log = &w->log;
+    return ERR_OK;
+}
+
+static enum err handle_open(struct worker *w, struct bytes *result)
+{
+    struct ledger *ledger = NULL;
+    struct store_head head;
+    enum err e;
+    if (w->engine != NULL) {
+        log_error(&w->log, "this session is open already");
+        return ERR_MISUSE;
+    }
+    TRY(agree_on_ledger(w));
+    TRY(new_engine(w));
+    TRY(load_uploads(w, false));
+    e = read_ledger(w, &ledger, &head);
+    if (e == ERR_OK) {
+        bytes_put_double(result, ledger_remaining(ledger));
+        bytes_put(result, w->o.study->terms.digest, sizeof w->o.study->terms.digest);
+    }
+    ledger_free(&ledger);
+    return e == ERR_OK ? bytes_ok(result) : e;
+}
+
+static enum err handle_close(struct worker *w, struct bytes *result)
+{
+    TRY(play_sign_logs(&w->play));
+    TRY(store_end_run(w->o.store, w->run));
+    cost_put(result, w->net);
+    return bytes_ok(result);
+}
+
+static enum err dispatch(struct worker *w, struct request *r, const uint8_t digest[32],
+                         struct bytes *result)
+{
+    if (r->kind == REQUEST_OPEN) {
+        memcpy(w->run, r->run, sizeof w->run);
+        return handle_open(w, result);
+    }
+    if (w->engine == NULL || memcmp(r->run, w->run, sizeof r->run) != 0) {
+        log_error(&w->log, "the session is not open, or is that of another run");
+        return ERR_MISUSE;
+    }
+    return r->kind == REQUEST_CLOSE ? handle_close(w, result)
+                                    : play_round(&w->play, r, digest, result);
+}
+
+/* Handles the bytes of a request; a failure ends the session. */
+static enum err handle(struct worker *w, const void *p, size_t n, struct bytes *result)
+{
+    struct request r;
+    uint8_t digest[REQUEST_DIGEST_SIZE];
+    enum err e;
+    TRY(request_read(&r, w->o.study->workload, p, n));
+    request_digest(p, n, digest);
+    w->last_request = clock_now_ms();
+    atomic_store(&w->o.status->round, r.sequence);
+    e = dispatch(w, &r, digest, result);
+    w->last_request = clock_now_ms();
+    if (show_budget(w) != ERR_OK)
+        log_warn(w->o.log, "the status shows an old budget: the ledger cannot be read");
+    show_bytes(w);
+    atomic_fetch_add(&w->o.status->requests, 1);
+    atomic_fetch_add(&w->o.status->requests_failed, e != ERR_OK);
+    if (e != ERR_OK || r.kind == REQUEST_CLOSE)
+        close_session(w);
+    request_clear(&r);
+    return e;
+}
+
+/*
+ * After a round is answered, while the estimator works: counts the rows that have come, if all three said in the
+ * round that they have some. A failure ends the session; the run goes on in another, with the rows of its last round.
+ */
+static void let_late_join(struct worker *w)
+{
+    size_t before;
+    enum err e;
+    if (w->session == NULL || w->engine == NULL || !w->play.late)
+        return;
+    w->play.late = false;
+    before = w->engine->tally.owners;
+    w->words[0] = '\0';
+    e = load_uploads(w, true);
+    if (e == ERR_OK && w->engine->tally.owners > before)
+        log_info(w->o.log, "the rows of %zu owners more are counted from now on",
+                 w->engine->tally.owners - before);
+    if (e == ERR_OK && w->play.here > w->engine->tally.owners)
+        w->play.patience = PATIENCE; /* others do not hold them, or not alike */
+    if (e != ERR_OK) {
+        log_warn(w->o.log, "rows that came during the run could not be counted: %s", error_text(e));
+        close_session(w);
+    }
+}
+
+static void answer(struct worker *w, const struct gate_client *to, uint8_t kind, enum err status,
+                   const void *payload, size_t n)
+{
+    struct bytes out = {0};
+    size_t length = strlen(w->words);
+    if (length > 0 && w->words[length - 1] == '\n')
+        w->words[length - 1] = '\0';
+    enum err e = reply_write(kind, status, status == ERR_OK ? "" : w->words, payload, n, &out);
+    if (e == ERR_OK)
+        e = gate_port_reply(w->o.port, to, out.data, out.size);
+    if (e != ERR_OK)
+        log_warn(w->o.log, "an answer to the analyst was lost: %s", error_text(e));
+    bytes_clear(&out);
+}
+
+/* --- server 0 ------------------------------------------------------------------------------------ */
+
+static enum err relay(struct worker *w, const uint8_t attempt[REQUEST_ATTEMPT_SIZE], const void *p,
+                      size_t n)
+{
+    struct bytes out = {0};
+    int64_t deadline = clock_now_ms() + (int64_t)w->o.study->connect_s * 1000;
+    enum err e;
+    bytes_put_u32(&out, RELAY_MAGIC);
+    bytes_put(&out, w->session->id, SESSION_ID_SIZE);
+    bytes_put(&out, attempt, REQUEST_ATTEMPT_SIZE);
+    bytes_put(&out, p, n);
+    e = bytes_ok(&out);
+    for (unsigned peer = 0; e == ERR_OK && peer < 2; peer++)
+        e = transport_send_by(w->o.control, (enum net_peer)peer, out.data, out.size, deadline);
+    bytes_clear(&out);
+    return e;
+}
+
+/* A run keeps the session until it ends it, or is silent for too long. */
+static bool busy_with_another(const struct worker *w, const struct request *r)
+{
+    return w->session != NULL && memcmp(w->run, r->run, sizeof w->run) != 0 &&
+           clock_now_ms() - w->last_request < IDLE_MS;
+}
+
+static enum err refuse_second(struct worker *w)
+{
+    log_error(&w->log,
+              "another run, of analyst %s, is in progress; its last request was %lld s ago. Wait "
+              "for it, or continue that one: trefoil run with the same --out. A run that has "
+              "gone for good is forgotten after %d minutes",
+              w->o.study->analyst[w->user & 0xffffff].name,
+              (long long)(clock_now_ms() - w->last_request) / 1000, IDLE_MS / 60000);
+    return ERR_REFUSED;
+}
+
+/* Makes the session that the request needs. */
+static enum err session_for(struct worker *w, const struct gate_client *from,
+                            const struct request *r)
+{
+    if (busy_with_another(w, r))
+        return refuse_second(w);
+    if (r->kind == REQUEST_OPEN) {
+        w->user = from->user;
+        memcpy(w->run, r->run, sizeof w->run);
+        return open_session(w, NULL);
+    }
+    if (w->session == NULL) {
+        log_error(&w->log, "there is no session: it ended, or this server was restarted");
+        return ERR_PEER;
+    }
+    return ERR_OK;
+}
+
+static enum err lead(struct worker *w, const struct gate_client *from,
+                     const uint8_t attempt[REQUEST_ATTEMPT_SIZE], const uint8_t *p, size_t n,
+                     struct bytes *result)
+{
+    struct request r;
+    enum err e = request_read(&r, w->o.study->workload, p, n);
+    if (e != ERR_OK && request_version(p, n) != REQUEST_VERSION)
+        log_error(&w->log,
+                  "the request is of version %u, and this server (trefoil %s) takes version %u; "
+                  "run with the version that the servers run",
+                  request_version(p, n), TREFOIL_VERSION, REQUEST_VERSION);
+    else if (e != ERR_OK)
+        log_error(&w->log, "the request does not parse");
+    TRY(e);
+    e = session_for(w, from, &r);
+    request_clear(&r);
+    TRY(e);
+    e = relay(w, attempt, p, n);
+    if (e != ERR_OK) {
+        close_session(w);
+        return e;
+    }
+    return handle(w, p, n, result);
+}
+
+static enum err lead_once(struct worker *w, struct bytes *message)
+{
+    struct gate_client from;
+    struct bytes result = {0};
+    enum err e = gate_port_receive(w->o.port, &from, message, clock_now_ms() + POLL_MS);
+    if (e == ERR_TIMEOUT)
+        return ERR_OK;
+    TRY(e);
+    w->words[0] = '\0';
+    if (message->size < HEAD_SIZE || message->data[0] != MESSAGE_REQUEST)
+        e = ERR_FORMAT;
+    else
+        e = lead(w, &from, message->data + 1, message->data + HEAD_SIZE, message->size - HEAD_SIZE,
+                 &result);
+    answer(w, &from, MESSAGE_REQUEST, e, result.data, e == ERR_OK ? result.size : 0);
+    bytes_clear(&result);
+    let_late_join(w);
+    return ERR_OK;
+}
+
+/* --- servers 1 and 2 ----------------------------------------------------------------------------- */
+
+/* Takes what has come to the port: analysts' digests. */
+static enum err take_notes(struct worker *w, int64_t deadline)
+{
+    struct bytes message = {0};
+    struct digest_note note = {.since = clock_now_ms(), .used = true};
+    enum err e = gate_port_receive(w->o.port, &note.client, &message, deadline);
+    if (e == ERR_OK && message.size == HEAD_SIZE + REQUEST_DIGEST_SIZE &&
+        message.data[0] == MESSAGE_DIGEST) {
+        memcpy(note.attempt, message.data + 1, REQUEST_ATTEMPT_SIZE);
+        memcpy(note.digest, message.data + HEAD_SIZE, REQUEST_DIGEST_SIZE);
+        w->notes[w->next_note++ % DIGESTS] = note;
+    }
+    bytes_clear(&message);
+    return e;
+}
+
+/* The same request may come more than once: every attempt has its own digest and its own answer. */
+static enum err wait_for_digest(struct worker *w, const uint8_t attempt[REQUEST_ATTEMPT_SIZE],
+                                const uint8_t digest[REQUEST_DIGEST_SIZE],
+                                struct gate_client *client)
+{
+    int64_t deadline = clock_now_ms() + (int64_t)w->o.study->connect_s * 1000;
+    for (;;) {
+        enum err e;
+        for (unsigned i = 0; i < DIGESTS; i++)
+            if (w->notes[i].used &&
+                memcmp(w->notes[i].attempt, attempt, REQUEST_ATTEMPT_SIZE) == 0 &&
+                memcmp(w->notes[i].digest, digest, REQUEST_DIGEST_SIZE) == 0) {
+                *client = w->notes[i].client;
+                w->notes[i].used = false;
+                return ERR_OK;
+            }
+        e = take_notes(w, deadline);
+        if (e != ERR_OK) {
+            if (e == ERR_TIMEOUT)
+                log_error(&w->log, "server 0 relayed a request whose digest no analyst sent here");
+            return e;
+        }
+    }
+}
+
+static void follow(struct worker *w, const uint8_t attempt[REQUEST_ATTEMPT_SIZE], const uint8_t *p,
+                   size_t n)
+{
+    struct gate_client client;
+    struct bytes result = {0};
+    uint8_t digest[32], of_result[32];
+    enum err e;
+    request_digest(p, n, digest);
+    e = wait_for_digest(w, attempt, digest, &client);
+    if (e != ERR_OK) {
+        close_session(w);
+        return;
+    }
+    e = handle(w, p, n, &result);
+    request_digest(result.data, result.size, of_result);
+    if (w->session == NULL && e == ERR_OK) /* CLOSE: this server's own counters */
+        answer(w, &client, MESSAGE_DIGEST, e, result.data, result.size);
+    else
+        answer(w, &client, MESSAGE_DIGEST, e, of_result, e == ERR_OK ? sizeof of_result : 0);
+    bytes_clear(&result);
+    let_late_join(w);
+}
+
+/* Answers analysts whose digest has waited for `age` ms for a request that does not come. */
+static void tell_waiting(struct worker *w, enum err e, int64_t age)
+{
+    for (unsigned i = 0; i < DIGESTS; i++)
+        if (w->notes[i].used && clock_now_ms() - w->notes[i].since >= age) {
+            answer(w, &w->notes[i].client, MESSAGE_DIGEST, e, NULL, 0);
+            w->notes[i].used = false;
+        }
+}
+
+static enum err follow_once(struct worker *w, struct bytes *message)
+{
+    enum net_peer leader = w->o.index == 1 ? NET_PREV : NET_NEXT;
+    struct reader in;
+    uint32_t magic;
+    const uint8_t *id, *attempt;
+    enum err e = take_notes(w, clock_now_ms());
+    if (e != ERR_OK && e != ERR_TIMEOUT)
+        return e;
+    e = transport_receive_by(w->o.control, leader, message, clock_now_ms() + POLL_MS);
+    if (e == ERR_TIMEOUT) {
+        snprintf(w->words, sizeof w->words, "server 0 has not passed the request on");
+        tell_waiting(w, ERR_TIMEOUT, (int64_t)w->o.study->connect_s * 1000);
+        return ERR_OK;
+    }
+    TRY(e);
+    w->words[0] = '\0';
+    if (session_is_propose(message)) {
+        e = open_session(w, message);
+        if (e != ERR_OK) {
+            while (take_notes(w, clock_now_ms()) == ERR_OK)
+                ;
+            tell_waiting(w, e, 0);
+        }
+        return ERR_OK;
+    }
+    in = reader_of(message->data, message->size);
+    magic = reader_u32(&in);
+    id = reader_bytes(&in, SESSION_ID_SIZE);
+    attempt = reader_bytes(&in, REQUEST_ATTEMPT_SIZE);
+    if (magic == RELAY_MAGIC && attempt != NULL && w->session != NULL &&
+        memcmp(id, w->session->id, SESSION_ID_SIZE) == 0)
+        follow(w, attempt, in.p, in.left);
+    /* anything else is left over from an earlier session */
+    return ERR_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------- */
+
+enum err worker_run(const struct worker_options *options)
+{
+    struct worker *w = memory_array(1, sizeof *w);
+    struct bytes message = {0};
+    enum err e = ERR_OK;
+    if (w == NULL) {
+        struct gate_port *port = options->port; /* ours to close: the context waits for it */
+        gate_port_free(&port);
+        return ERR_NOMEM;
+    }
+    w->o = *options;
+    w->log = *options->log;
+    w->log.buffer = w->words;
+    w->log.buffer_size = sizeof w->words;
+    e = show_budget(w);
+    while (e == ERR_OK && !atomic_load(options->stop)) {
+        e = options->index == 0 ? lead_once(w, &message) : follow_once(w, &message);
+        if (w->session != NULL && clock_now_ms() - w->last_request > IDLE_MS) {
+            log_warn(options->log, "the session was idle for too long and is closed");
+            close_session(w);
+        }
+    }
+    close_session(w);
+    gate_port_free(&w->o.port);
+    bytes_clear(&message);
+    secret_wipe(w, sizeof *w);
+    memory_free(&w);
+    return e;
+}

@@ -1,0 +1,42 @@
+/*
+ * parties/server/worker.h - the thread of a server that computes: sessions with the two others, rounds for an analyst.
+ *
+ * Server 0's worker takes requests from the gate's port, opens sessions and relays; the workers of 1 and 2
+ * follow what server 0 relays, once the analyst's own digest of it has come to their gate. Any failure ends the
+ * session at all three; what was debited stays debited.
+ */
+#ifndef TREFOIL_PARTIES_SERVER_WORKER_H
+#define TREFOIL_PARTIES_SERVER_WORKER_H
+
+#include "netio/gate.h"
+#include "netio/transport.h"
+#include "parties/audit/audit.h"
+#include "parties/server/status.h"
+#include "parties/store/store.h"
+#include "parties/study/bounds.h"
+
+#include <stdatomic.h>
+
+/* Who a gate's message comes from: its `user` number is role << 24 | index in the study. */
+static inline uint32_t role_user(enum role role, size_t index)
+{
+    return (uint32_t)role << 24 | (uint32_t)index;
+}
+
+struct worker_options {
+    const struct study *study;
+    const struct bounds *bounds;
+    unsigned index;
+    struct store *store;
+    struct audit *audit;
+    struct status *status; /* of this server; the worker's fields of it */
+    struct transport *control, *bulk;
+    struct gate_port *port; /* freed by the worker, in its thread */
+    atomic_bool *stop;      /* set by another thread: return soon */
+    struct log *log;
+};
+
+/* Runs until *stop, or until the store fails. */
+enum err worker_run(const struct worker_options *options) MUST_CHECK;
+
+#endif

@@ -1,0 +1,318 @@
+#include "parties/store/store_private.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/secret.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#define NONCE crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
+#define TAG crypto_aead_xchacha20poly1305_ietf_ABYTES
+
+/*
+ * What makes a database of version k + 1 out of one of version k: add to the end, change nothing before it. The
+ * version is SQLite's user_version; a new file begins at 0.
+ */
+static const char *const migrations[] = {
+    "CREATE TABLE IF NOT EXISTS about(key TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;"
+    "DELETE FROM about WHERE key = 'format version';"
+    "CREATE TABLE IF NOT EXISTS uploads(id BLOB PRIMARY KEY, owner INTEGER NOT NULL UNIQUE,"
+    "  digest BLOB NOT NULL, complete INTEGER NOT NULL, forwarded INTEGER NOT NULL,"
+    "  sealed BLOB NOT NULL) STRICT;"
+    "CREATE TABLE IF NOT EXISTS ledger(number INTEGER PRIMARY KEY, request BLOB NOT NULL,"
+    "  tape BLOB NOT NULL, gauss_from INTEGER NOT NULL, gauss_count INTEGER NOT NULL,"
+    "  gumbel_from INTEGER NOT NULL, gumbel_count INTEGER NOT NULL, ledger TEXT NOT NULL,"
+    "  head BLOB NOT NULL) STRICT;",
+    /* looking for what is new must not read all uploads */
+    "CREATE INDEX unforwarded ON uploads(id) WHERE complete AND NOT forwarded;"
+    "CREATE INDEX complete ON uploads(owner) WHERE complete;",
+    /*
+     * Entries of the ledger say which round they are for; those of before cannot. A store that has any is not
+     * taken over, since budget must not be forgotten.
+     */
+    "CREATE TABLE empty(debits_of_an_earlier_trefoil INTEGER"
+    "  CHECK (debits_of_an_earlier_trefoil = 0)) STRICT;"
+    "INSERT INTO empty SELECT COUNT(*) FROM ledger; DROP TABLE empty; DROP TABLE ledger;"
+    "CREATE TABLE ledger(number INTEGER PRIMARY KEY, entry BLOB NOT NULL, head BLOB NOT NULL)"
+    "  STRICT;"
+    "CREATE TABLE rounds(number INTEGER UNIQUE, run BLOB NOT NULL, sequence INTEGER NOT NULL,"
+    "  request BLOB NOT NULL, uploads BLOB NOT NULL, tape BLOB NOT NULL,"
+    "  gauss_from INTEGER NOT NULL, gauss_count INTEGER NOT NULL,"
+    "  gumbel_from INTEGER NOT NULL, gumbel_count INTEGER NOT NULL,"
+    "  standing INTEGER NOT NULL, upload_ids BLOB NOT NULL, sealed BLOB, selected INTEGER,"
+    "  opened BLOB, UNIQUE(run, sequence)) STRICT;",
+    /* vectors that come in parts, uploads that were withdrawn, and when */
+    "ALTER TABLE uploads ADD COLUMN at INTEGER NOT NULL DEFAULT 0;"
+    "CREATE TABLE parts(id BLOB NOT NULL, first INTEGER NOT NULL, size INTEGER NOT NULL,"
+    "  sealed BLOB NOT NULL, PRIMARY KEY(id, first)) STRICT, WITHOUT ROWID;"
+    "CREATE TABLE withdrawn(owner INTEGER PRIMARY KEY, digest BLOB NOT NULL,"
+    "  at INTEGER NOT NULL) STRICT;",
+};
+#define VERSION (sizeof migrations / sizeof *migrations)
+
+/* --- statements ---------------------------------------------------------------------------------- */
+
+enum err store_failed(struct store *s, const char *what)
+{
+    log_error(s->log, "store: cannot %s: %s (is the disk full, or the folder not writable?)", what,
+              sqlite3_errmsg(s->db));
+    return ERR_SYSTEM;
+}
+
+enum err store_execute(struct store *s, const char *sql)
+{
+    return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? ERR_OK : store_failed(s, sql);
+}
+
+enum err store_prepare(struct store *s, const char *sql, sqlite3_stmt **statement)
+{
+    if (sqlite3_prepare_v2(s->db, sql, -1, statement, NULL) != SQLITE_OK)
+        return store_failed(s, "prepare a statement");
+    return ERR_OK;
+}
+
+enum err store_finish(struct store *s, sqlite3_stmt *statement)
+{
+    int result = sqlite3_step(statement);
+    enum err e = result == SQLITE_DONE ? ERR_OK : store_failed(s, "write");
+    sqlite3_finalize(statement);
+    return e;
+}
+
+enum err store_column(sqlite3_stmt *row, int column, void *out, size_t n)
+{
+    if ((size_t)sqlite3_column_bytes(row, column) != n)
+        return ERR_FORMAT;
+    memcpy(out, sqlite3_column_blob(row, column), n);
+    return ERR_OK;
+}
+
+enum err store_begin(struct store *s)
+{
+    return store_execute(s, "BEGIN IMMEDIATE");
+}
+
+enum err store_end(struct store *s, enum err e)
+{
+    if (e == ERR_OK)
+        e = store_execute(s, "COMMIT");
+    /* some failures have rolled back already, and then there is nothing to undo */
+    if (e != ERR_OK && sqlite3_get_autocommit(s->db) == 0)
+        sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+    return e;
+}
+
+enum err store_batch(struct store *s)
+{
+    enum err e;
+    pthread_mutex_lock(&s->lock);
+    e = store_begin(s);
+    if (e != ERR_OK)
+        pthread_mutex_unlock(&s->lock);
+    return e;
+}
+
+enum err store_batch_end(struct store *s, enum err e)
+{
+    e = store_end(s, e);
+    if (e == ERR_OK && s->erased) {
+        s->erased = false;
+        e = store_empty_log(s);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return e;
+}
+
+enum err store_empty_log(struct store *s)
+{
+    return store_execute(s, "PRAGMA wal_checkpoint(TRUNCATE)");
+}
+
+enum err store_savepoint(struct store *s)
+{
+    return store_execute(s, "SAVEPOINT one");
+}
+
+enum err store_savepoint_end(struct store *s, enum err e)
+{
+    if (e == ERR_OK)
+        return store_execute(s, "RELEASE one");
+    /* without a log: where all was rolled back already there is no such savepoint any more */
+    sqlite3_exec(s->db, "ROLLBACK TO one; RELEASE one", NULL, NULL, NULL);
+    return e;
+}
+
+/* --- sealing ------------------------------------------------------------------------------------- */
+
+enum err store_seal(struct store *s, const void *binding, size_t binding_size,
+                    const struct bytes *plain, struct bytes *sealed)
+{
+    uint8_t *at = bytes_extend(sealed, NONCE + plain->size + TAG);
+    if (at == NULL)
+        return ERR_NOMEM;
+    secret_random(at, NONCE);
+    crypto_aead_xchacha20poly1305_ietf_encrypt(at + NONCE, NULL, plain->data, plain->size, binding,
+                                               binding_size, NULL, at, s->key);
+    return ERR_OK;
+}
+
+enum err store_unseal(struct store *s, const void *binding, size_t binding_size, const void *sealed,
+                      size_t n, struct bytes *plain)
+{
+    const uint8_t *p = sealed;
+    if (n < NONCE + TAG)
+        return ERR_AUTH;
+    if (bytes_extend(plain, n - NONCE - TAG) == NULL && n > NONCE + TAG)
+        return ERR_NOMEM;
+    return crypto_aead_xchacha20poly1305_ietf_decrypt(plain->data, NULL, NULL, p + NONCE, n - NONCE,
+                                                      binding, binding_size, p, s->key) == 0
+               ? ERR_OK
+               : ERR_AUTH;
+}
+
+size_t store_version(void)
+{
+    return VERSION;
+}
+
+/* --- opening ------------------------------------------------------------------------------------- */
+
+static enum err read_version(struct store *s, size_t *version)
+{
+    sqlite3_stmt *statement;
+    enum err e = ERR_OK;
+    TRY(store_prepare(s, "PRAGMA user_version", &statement));
+    if (sqlite3_step(statement) == SQLITE_ROW)
+        *version = (size_t)sqlite3_column_int64(statement, 0);
+    else
+        e = store_failed(s, "read");
+    sqlite3_finalize(statement);
+    return e;
+}
+
+/* Brings the database up to this program's version, all in one; refuses one of a later program. */
+static enum err migrate(struct store *s)
+{
+    size_t version = 0;
+    char sql[64];
+    enum err e = ERR_OK;
+    TRY(read_version(s, &version));
+    if (version > VERSION) {
+        log_error(s->log,
+                  "the server's folder was used by a later trefoil (store version %zu; this one, "
+                  "%s, knows %zu): run that one; nothing was changed",
+                  version, TREFOIL_VERSION, VERSION);
+        return ERR_MISMATCH;
+    }
+    if (version == VERSION)
+        return ERR_OK;
+    TRY(store_begin(s));
+    for (size_t k = version; e == ERR_OK && k < VERSION; k++)
+        e = store_execute(s, migrations[k]);
+    snprintf(sql, sizeof sql, "PRAGMA user_version = %zu", VERSION);
+    if (e == ERR_OK)
+        e = store_execute(s, sql);
+    e = store_end(s, e);
+    if (e != ERR_OK)
+        log_error(s->log,
+                  "the server's folder is of an earlier trefoil (store version %zu; this one, %s, "
+                  "writes %zu) and could not be brought up to date: nothing was changed. If it has "
+                  "debits, end the study with the trefoil that made it",
+                  version, TREFOIL_VERSION, VERSION);
+    return e;
+}
+
+/* One process a folder, since two would both debit. SQLite's own lock would keep a backup out as well. */
+static enum err lock_folder(struct store *s, const char *folder)
+{
+    char path[4096];
+    if (snprintf(path, sizeof path, "%s/lock", folder) >= (int)sizeof path)
+        return ERR_RANGE;
+    s->lock_file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (s->lock_file >= 0 && flock(s->lock_file, LOCK_EX | LOCK_NB) == 0)
+        return ERR_OK;
+    log_error(s->log, "cannot lock %s: %s; does another trefoil serve use this folder?", path,
+              strerror(errno));
+    return ERR_SYSTEM;
+}
+
+static enum err open_database(struct store *s, const char *folder, const struct identity *me)
+{
+    char path[4096];
+    if (snprintf(path, sizeof path, "%s/store.sqlite", folder) >= (int)sizeof path)
+        return ERR_RANGE;
+    TRY(file_folder(folder, s->log));
+    TRY(lock_folder(s, folder));
+    if (sqlite3_open_v2(path, &s->db,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+                        NULL) != SQLITE_OK)
+        return store_failed(s, "open");
+    sqlite3_busy_timeout(s->db, 1000);
+    TRY(store_execute(s, "PRAGMA journal_mode = WAL"));
+    TRY(store_execute(s, "PRAGMA synchronous = FULL"));
+    /* what was withdrawn or replaced is overwritten */
+    TRY(store_execute(s, "PRAGMA secure_delete = ON"));
+    TRY(migrate(s));
+    TRY(store_belongs(s, me));
+    return store_check_ledger(s);
+}
+
+/* Recursive: a batch holds it over the calls that write. */
+static bool lock_new(pthread_mutex_t *lock)
+{
+    pthread_mutexattr_t kind;
+    bool made;
+    if (pthread_mutexattr_init(&kind) != 0)
+        return false;
+    made = pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_RECURSIVE) == 0 &&
+           pthread_mutex_init(lock, &kind) == 0;
+    pthread_mutexattr_destroy(&kind);
+    return made;
+}
+
+enum err store_open(struct store **store, const char *folder, const struct study *study,
+                    const struct identity *me, unsigned index, struct log *log)
+{
+    struct store *s = memory_array(1, sizeof *s);
+    enum err e;
+    *store = s;
+    if (s == NULL)
+        return ERR_NOMEM;
+    s->lock_file = -1;
+    s->study = study;
+    s->index = index;
+    s->log = log;
+    if (!lock_new(&s->lock)) {
+        memory_free(store);
+        return ERR_SYSTEM;
+    }
+    s->key = secret_new(32);
+    e = s->key == NULL ? ERR_NOMEM : ERR_OK;
+    if (e == ERR_OK && crypto_generichash(s->key, 32, (const uint8_t *)"trefoil-store-1", 15,
+                                          me->sign_secret, 32) != 0)
+        e = ERR_CRYPTO;
+    if (e == ERR_OK)
+        e = open_database(s, folder, me);
+    if (e != ERR_OK)
+        store_close(store);
+    return e;
+}
+
+void store_close(struct store **store)
+{
+    struct store *s = *store;
+    if (s == NULL)
+        return;
+    sqlite3_close(s->db);
+    if (s->lock_file >= 0)
+        close(s->lock_file);
+    pthread_mutex_destroy(&s->lock);
+    secret_free(&s->key);
+    memory_free(store);
+}

@@ -1,0 +1,207 @@
+/* What a server's folder belongs to: a study's terms, a server, and the roster that it last ran with. */
+#include "parties/store/store_private.h"
+#include "parties/study/roster.h"
+
+#include <string.h>
+
+static const char terms_key[] = "study (its terms)";
+static const char parts_key[] = "parts of the terms";
+static const char roster_key_name[] = "roster";
+
+enum err store_note(struct store *s, const char *key, struct bytes *value)
+{
+    sqlite3_stmt *row;
+    enum err e = ERR_OK;
+    int result;
+    TRY(store_prepare(s, "SELECT value FROM about WHERE key = ?", &row));
+    sqlite3_bind_text(row, 1, key, -1, SQLITE_STATIC);
+    result = sqlite3_step(row);
+    if (result == SQLITE_ROW) {
+        bytes_put(value, sqlite3_column_blob(row, 0), (size_t)sqlite3_column_bytes(row, 0));
+        e = bytes_ok(value);
+    } else if (result != SQLITE_DONE)
+        e = store_failed(s, "read");
+    sqlite3_finalize(row);
+    return e;
+}
+
+enum err store_set_note(struct store *s, const char *key, const void *value, size_t n)
+{
+    sqlite3_stmt *statement;
+    TRY(store_prepare(s, "INSERT OR REPLACE INTO about VALUES(?, ?)", &statement));
+    sqlite3_bind_text(statement, 1, key, -1, SQLITE_STATIC);
+    sqlite3_bind_blob(statement, 2, value, (int)n, SQLITE_STATIC);
+    return store_finish(s, statement);
+}
+
+static enum err has_data(struct store *s, bool *has)
+{
+    sqlite3_stmt *row;
+    enum err e = ERR_OK;
+    TRY(store_prepare(s, "SELECT EXISTS(SELECT 1 FROM uploads) OR EXISTS(SELECT 1 FROM ledger)",
+                      &row));
+    if (sqlite3_step(row) == SQLITE_ROW)
+        *has = sqlite3_column_int(row, 0) != 0;
+    else
+        e = store_failed(s, "read");
+    sqlite3_finalize(row);
+    return e;
+}
+
+/* Stores key = value, or compares with what is there. */
+static enum err belongs(struct store *s, const char *key, const void *value, size_t n)
+{
+    struct bytes known = {0};
+    enum err e = store_note(s, key, &known);
+    if (e == ERR_OK && known.size == 0)
+        e = store_set_note(s, key, value, n);
+    else if (e == ERR_OK && (known.size != n || memcmp(known.data, value, n) != 0)) {
+        log_error(s->log,
+                  "the server's folder holds another %s; use a folder of its own for each study "
+                  "and server",
+                  key);
+        e = ERR_MISMATCH;
+    }
+    bytes_clear(&known);
+    return e;
+}
+
+/* --- terms --------------------------------------------------------------------------------------- */
+
+static enum err set_terms(struct store *s)
+{
+    const struct session_terms *t = &s->study->terms;
+    struct bytes parts = {0};
+    enum err e = store_set_note(s, terms_key, t->digest, sizeof t->digest);
+    for (size_t i = 0; i < t->parts; i++) {
+        bytes_put_string(&parts, t->part[i].name);
+        bytes_put(&parts, t->part[i].digest, 32);
+    }
+    if (e == ERR_OK)
+        e = bytes_ok(&parts);
+    if (e == ERR_OK)
+        e = store_set_note(s, parts_key, parts.data, parts.size);
+    bytes_clear(&parts);
+    return e;
+}
+
+/* The words of the first part that differs; "" where the store does not know the parts. */
+static enum err differing_part(struct store *s, const char **words)
+{
+    const struct session_terms *t = &s->study->terms;
+    struct bytes parts = {0};
+    struct reader in;
+    enum err e = store_note(s, parts_key, &parts);
+    *words = "";
+    in = reader_of(parts.data, parts.size);
+    for (size_t i = 0; e == ERR_OK && in.left > 0 && i < t->parts && **words == '\0'; i++) {
+        char name[sizeof t->part[0].name];
+        const uint8_t *digest;
+        reader_string(&in, name, sizeof name);
+        digest = reader_bytes(&in, 32);
+        if (digest == NULL || strcmp(name, t->part[i].name) != 0 ||
+            memcmp(digest, t->part[i].digest, 32) != 0)
+            *words = study_part_words(t->part[i].name);
+    }
+    bytes_clear(&parts);
+    return e;
+}
+
+/* Terms are frozen with the first upload: before that, a folder takes those of its study file. */
+static enum err take_terms(struct store *s)
+{
+    struct bytes known = {0};
+    const char *words = "";
+    bool frozen = false, same;
+    enum err e = store_note(s, terms_key, &known);
+    same = known.size == 32 && memcmp(known.data, s->study->terms.digest, 32) == 0;
+    if (e == ERR_OK)
+        e = has_data(s, &frozen);
+    if (e == ERR_OK && known.size != 0 && !same && frozen) {
+        e = differing_part(s, &words);
+        log_error(s->log,
+                  "the server's folder holds another study (its terms)%s%s; terms do not change "
+                  "once there are data: use the study file that they came with, or another folder",
+                  *words != '\0' ? ": they differ in " : "", words);
+        e = e == ERR_OK ? ERR_MISMATCH : e;
+    } else if (e == ERR_OK && !frozen)
+        e = set_terms(s);
+    bytes_clear(&known);
+    return e;
+}
+
+/* --- roster -------------------------------------------------------------------------------------- */
+
+static enum err set_roster(struct store *s)
+{
+    struct bytes b = {0};
+    enum err e = roster_check(s->study, s->log);
+    bytes_put_u32(&b, s->study->roster_version);
+    bytes_put(&b, s->study->roster, 32);
+    if (e == ERR_OK)
+        e = bytes_ok(&b);
+    if (e == ERR_OK)
+        e = store_set_note(s, roster_key_name, b.data, b.size);
+    bytes_clear(&b);
+    return e;
+}
+
+/* The roster with the number `before` is in use; whether the study's may follow it. */
+static enum err follows(struct store *s, uint32_t before, bool same)
+{
+    uint32_t now = s->study->roster_version;
+    bool frozen = false;
+    if (now > before) {
+        log_info(s->log, "roster %u takes the place of roster %u", now, before);
+        return ERR_OK;
+    }
+    if (now < before) {
+        log_error(s->log,
+                  "the study file has roster %u, and this server has run with roster %u; use the "
+                  "amended file",
+                  now, before);
+        return ERR_MISMATCH;
+    }
+    TRY(has_data(s, &frozen));
+    if (same || !frozen)
+        return ERR_OK;
+    log_error(s->log,
+              "the study file has another roster %u than this server has run with; an amended one "
+              "needs the next number (roster: %u) and the signatures of all servers (trefoil "
+              "roster sign)",
+              now, before + 1);
+    return ERR_MISMATCH;
+}
+
+static enum err take_roster(struct store *s)
+{
+    struct bytes known = {0};
+    enum err e = store_note(s, roster_key_name, &known);
+    if (e == ERR_OK && known.size != 0) {
+        struct reader in = reader_of(known.data, known.size);
+        uint32_t before = reader_u32(&in);
+        const uint8_t *digest = reader_bytes(&in, 32);
+        e = reader_done(&in);
+        if (e == ERR_OK)
+            e = follows(s, before, memcmp(digest, s->study->roster, 32) == 0);
+    }
+    if (e == ERR_OK)
+        e = set_roster(s);
+    bytes_clear(&known);
+    return e;
+}
+
+enum err store_belongs(struct store *s, const struct identity *me)
+{
+    const uint8_t index = (uint8_t)s->index;
+    enum err e;
+    TRY(store_begin(s));
+    e = belongs(s, "server index", &index, 1);
+    if (e == ERR_OK)
+        e = belongs(s, "server key", me->public.sign, sizeof me->public.sign);
+    if (e == ERR_OK)
+        e = take_terms(s);
+    if (e == ERR_OK)
+        e = take_roster(s);
+    return store_end(s, e);
+}

@@ -1,0 +1,219 @@
+#include "parties/store/store_backup.h"
+
+#include "base/bytes.h"
+#include "base/file.h"
+#include "parties/store/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define AUDIT_MAX ((size_t)1 << 30)
+#define PATH_SIZE 4096
+
+/* One of the two databases, with its name for messages. */
+struct side {
+    sqlite3 *db;
+    const char *path;
+    struct log *log;
+};
+
+static enum err failed(const struct side *s, const char *what)
+{
+    log_error(s->log, "cannot %s %s: %s", what, s->path, sqlite3_errmsg(s->db));
+    return ERR_SYSTEM;
+}
+
+static enum err open_side(struct side *s, const char *path, int flags, struct log *log)
+{
+    s->path = path;
+    s->log = log;
+    if (sqlite3_open_v2(path, &s->db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
+        return failed(s, "open");
+    sqlite3_busy_timeout(s->db, 10000);
+    return ERR_OK;
+}
+
+static enum err execute(const struct side *s, const char *sql)
+{
+    return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? ERR_OK : failed(s, "write");
+}
+
+/* The one number that a query gives; ERR_FORMAT, not logged, if it gives none. */
+static enum err ask(const struct side *s, const char *sql, uint64_t *v)
+{
+    sqlite3_stmt *row = NULL;
+    enum err e = ERR_FORMAT;
+    if (sqlite3_prepare_v2(s->db, sql, -1, &row, NULL) == SQLITE_OK &&
+        sqlite3_step(row) == SQLITE_ROW) {
+        *v = (uint64_t)sqlite3_column_int64(row, 0);
+        e = ERR_OK;
+    }
+    sqlite3_finalize(row);
+    return e;
+}
+
+/* All pages in one step, so within one read transaction of the source: a server that writes goes on. */
+static enum err copy(const struct side *from, const struct side *to)
+{
+    sqlite3_backup *b = sqlite3_backup_init(to->db, "main", from->db, "main");
+    int result = b != NULL ? sqlite3_backup_step(b, -1) : SQLITE_ERROR;
+    if (b != NULL)
+        sqlite3_backup_finish(b);
+    if (result == SQLITE_DONE)
+        return ERR_OK;
+    log_error(to->log, "cannot copy %s to %s: %s", from->path, to->path, sqlite3_errstr(result));
+    return ERR_SYSTEM;
+}
+
+/* Whether it is whole, a store, and one that this program knows. */
+static enum err check(const struct side *s, struct store_contents *contents)
+{
+    uint64_t whole = 0, version = 0;
+    enum err e = ask(s, "SELECT integrity_check = 'ok' FROM pragma_integrity_check", &whole);
+    if (e == ERR_OK)
+        e = ask(s, "PRAGMA user_version", &version);
+    if (e == ERR_OK && version > store_version()) {
+        log_error(s->log, "%s is of a later trefoil (store version %u, this one knows %zu)",
+                  s->path, (unsigned)version, store_version());
+        return ERR_MISMATCH;
+    }
+    if (e == ERR_OK)
+        e = ask(s, "SELECT COUNT(*) FROM uploads", &contents->uploads);
+    if (e == ERR_OK)
+        e = ask(s, "SELECT COUNT(*) FROM ledger", &contents->debits);
+    if (e == ERR_OK && whole != 1)
+        e = ERR_FORMAT;
+    if (e != ERR_OK)
+        log_error(s->log, "%s is damaged, or not what trefoil backup makes", s->path);
+    return e;
+}
+
+/* --- the audit log, beside the tables ----------------------------------------------------------- */
+
+static enum err put_audit(const struct side *s, const char *folder)
+{
+    char path[PATH_SIZE];
+    sqlite3_stmt *row = NULL;
+    struct bytes audit = {0};
+    enum err e;
+    snprintf(path, sizeof path, "%s/audit.log", folder);
+    TRY(execute(s, "CREATE TABLE audit_log(text BLOB NOT NULL) STRICT"));
+    if (access(path, F_OK) != 0)
+        return ERR_OK;
+    e = file_read(path, AUDIT_MAX, &audit, s->log);
+    while (audit.size > 0 && audit.data[audit.size - 1] != '\n')
+        audit.size--; /* a line that is being written */
+    if (e == ERR_OK && (sqlite3_prepare_v2(s->db, "INSERT INTO audit_log VALUES(?)", -1, &row,
+                                           NULL) != SQLITE_OK ||
+                        sqlite3_bind_blob64(row, 1, audit.size > 0 ? audit.data : (const void *)"",
+                                            audit.size, SQLITE_STATIC) != SQLITE_OK ||
+                        sqlite3_step(row) != SQLITE_DONE))
+        e = failed(s, "write");
+    sqlite3_finalize(row);
+    bytes_clear(&audit);
+    return e;
+}
+
+static enum err take_audit(const struct side *s, const char *folder)
+{
+    char path[PATH_SIZE];
+    sqlite3_stmt *row = NULL;
+    enum err e = ERR_OK;
+    snprintf(path, sizeof path, "%s/audit.log", folder);
+    if (sqlite3_prepare_v2(s->db, "SELECT text FROM audit_log", -1, &row, NULL) != SQLITE_OK)
+        return failed(s, "read");
+    if (sqlite3_step(row) == SQLITE_ROW)
+        e = file_write(path, 0600, sqlite3_column_blob(row, 0),
+                       (size_t)sqlite3_column_bytes(row, 0), s->log);
+    sqlite3_finalize(row);
+    return e == ERR_OK ? execute(s, "DROP TABLE audit_log") : e;
+}
+
+/* --- both ways ------------------------------------------------------------------------------------ */
+
+/* Takes the place of `path` only if there is nothing: a link, unlike a rename, replaces nothing. */
+static enum err place(const char *made, const char *path, struct log *log)
+{
+    int fd = open(made, O_RDONLY | O_CLOEXEC);
+    bool synced = fd >= 0 && fsync(fd) == 0;
+    if (fd >= 0)
+        close(fd);
+    if (!synced || link(made, path) != 0) {
+        log_error(log, "cannot put %s in place: %s", path, strerror(errno));
+        return ERR_SYSTEM;
+    }
+    return file_sync_folder_of(path, log);
+}
+
+static enum err refuse_if_there(const char *path, struct log *log)
+{
+    if (access(path, F_OK) != 0)
+        return ERR_OK;
+    log_error(log, "%s is there already, and is not replaced: choose another name", path);
+    return ERR_SYSTEM;
+}
+
+enum err store_backup(const char *folder, const char *file, struct store_contents *contents,
+                      struct log *log)
+{
+    char from_path[PATH_SIZE], made[PATH_SIZE];
+    struct side from = {0}, to = {0};
+    enum err e;
+    if (snprintf(from_path, sizeof from_path, "%s/store.sqlite", folder) >= PATH_SIZE ||
+        snprintf(made, sizeof made, "%s.partial", file) >= PATH_SIZE)
+        return ERR_RANGE;
+    TRY(refuse_if_there(file, log));
+    unlink(made); /* of one that was cut */
+    e = open_side(&from, from_path, SQLITE_OPEN_READWRITE, log);
+    if (e == ERR_OK)
+        e = open_side(&to, made, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, log);
+    if (e == ERR_OK)
+        e = copy(&from, &to);
+    if (e == ERR_OK)
+        e = execute(&to, "PRAGMA journal_mode = DELETE");
+    if (e == ERR_OK)
+        e = put_audit(&to, folder);
+    if (e == ERR_OK)
+        e = check(&to, contents);
+    sqlite3_close(from.db);
+    sqlite3_close(to.db);
+    if (e == ERR_OK)
+        e = place(made, file, log);
+    unlink(made);
+    return e;
+}
+
+enum err store_restore(const char *file, const char *folder, struct store_contents *contents,
+                       struct log *log)
+{
+    char to_path[PATH_SIZE], made[PATH_SIZE], audit[PATH_SIZE];
+    struct side from = {0}, to = {0};
+    enum err e;
+    if (snprintf(to_path, sizeof to_path, "%s/store.sqlite", folder) >= PATH_SIZE ||
+        snprintf(made, sizeof made, "%s/store.sqlite.partial", folder) >= PATH_SIZE)
+        return ERR_RANGE;
+    snprintf(audit, sizeof audit, "%.4000s/audit.log", folder);
+    TRY(file_folder(folder, log));
+    TRY(refuse_if_there(to_path, log));
+    TRY(refuse_if_there(audit, log));
+    unlink(made);
+    e = open_side(&from, file, SQLITE_OPEN_READONLY, log);
+    if (e == ERR_OK)
+        e = check(&from, contents);
+    if (e == ERR_OK)
+        e = open_side(&to, made, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, log);
+    if (e == ERR_OK)
+        e = copy(&from, &to);
+    if (e == ERR_OK)
+        e = take_audit(&to, folder);
+    sqlite3_close(from.db);
+    sqlite3_close(to.db);
+    if (e == ERR_OK)
+        e = place(made, to_path, log);
+    unlink(made);
+    return e;
+}

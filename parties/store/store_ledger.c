@@ -1,0 +1,241 @@
+#include "base/memory.h"
+#include "parties/store/store_private.h"
+
+#include <sodium.h>
+#include <string.h>
+
+/* --- entries ------------------------------------------------------------------------------------- */
+
+enum err store_write_entry(const struct store_round *round, const char *ledger, struct bytes *out)
+{
+    bytes_put(out, round->run, sizeof round->run);
+    bytes_put_u32(out, round->sequence);
+    bytes_put(out, round->request, sizeof round->request);
+    bytes_put(out, round->uploads, sizeof round->uploads);
+    bytes_put(out, round->range.tape, sizeof round->range.tape);
+    for (unsigned k = 0; k < TAPE_KINDS; k++) {
+        bytes_put_u64(out, round->range.from[k]);
+        bytes_put_u64(out, round->range.count[k]);
+    }
+    bytes_put_string(out, ledger);
+    return bytes_ok(out);
+}
+
+#define LEDGER_TEXT_MAX 4096
+
+static enum err read_entry(const void *p, size_t n, struct store_round *round,
+                           char text[LEDGER_TEXT_MAX])
+{
+    struct reader in = reader_of(p, n);
+    reader_copy(&in, round->run, sizeof round->run);
+    round->sequence = reader_u32(&in);
+    reader_copy(&in, round->request, sizeof round->request);
+    reader_copy(&in, round->uploads, sizeof round->uploads);
+    reader_copy(&in, round->range.tape, sizeof round->range.tape);
+    for (unsigned k = 0; k < TAPE_KINDS; k++) {
+        round->range.from[k] = reader_u64(&in);
+        round->range.count[k] = reader_u64(&in);
+    }
+    reader_string(&in, text, LEDGER_TEXT_MAX);
+    return reader_done(&in);
+}
+
+/* head = SHA-256(label, head, entry) */
+static void chain(const void *entry, size_t n, uint8_t head[32])
+{
+    static const char label[] = "trefoil-ledger-2";
+    crypto_hash_sha256_state hash;
+    crypto_hash_sha256_init(&hash);
+    crypto_hash_sha256_update(&hash, (const uint8_t *)label, sizeof label);
+    crypto_hash_sha256_update(&hash, head, 32);
+    crypto_hash_sha256_update(&hash, entry, n);
+    crypto_hash_sha256_final(&hash, head);
+}
+
+enum err store_append_entry(struct store *s, const struct bytes *entry, struct store_head *head)
+{
+    sqlite3_stmt *statement;
+    struct store_head next = *head;
+    chain(entry->data, entry->size, next.head);
+    next.number++;
+    TRY(store_prepare(s, "INSERT INTO ledger VALUES(?, ?, ?)", &statement));
+    sqlite3_bind_int64(statement, 1, (sqlite3_int64)next.number);
+    sqlite3_bind_blob64(statement, 2, entry->data, entry->size, SQLITE_STATIC);
+    sqlite3_bind_blob(statement, 3, next.head, 32, SQLITE_STATIC);
+    TRY(store_finish(s, statement));
+    *head = next;
+    return ERR_OK;
+}
+
+/* --- reading ------------------------------------------------------------------------------------- */
+
+/* Walks all rows of (number, entry, head); each has to follow from the one before. */
+static enum err check_chain(struct store *s, sqlite3_stmt *row)
+{
+    struct store_head own = {0};
+    uint8_t stored[32];
+    int result;
+    while ((result = sqlite3_step(row)) == SQLITE_ROW) {
+        own.number++;
+        chain(sqlite3_column_blob(row, 1), (size_t)sqlite3_column_bytes(row, 1), own.head);
+        if ((uint64_t)sqlite3_column_int64(row, 0) != own.number ||
+            store_column(row, 2, stored, sizeof stored) != ERR_OK ||
+            memcmp(stored, own.head, sizeof stored) != 0) {
+            log_error(s->log,
+                      "store: entry %llu of the privacy ledger on disk was altered; restore a "
+                      "backup of the server's folder, and run trefoil recover",
+                      (unsigned long long)own.number);
+            return ERR_MISMATCH;
+        }
+    }
+    return result == SQLITE_DONE ? ERR_OK : store_failed(s, "read the ledger");
+}
+
+enum err store_check_ledger(struct store *s)
+{
+    sqlite3_stmt *row;
+    enum err e;
+    TRY(store_prepare(s, "SELECT number, entry, head FROM ledger ORDER BY number", &row));
+    e = check_chain(s, row);
+    sqlite3_finalize(row);
+    return e;
+}
+
+static enum err read_ledger(struct store *s, const struct ledger_limits *fresh,
+                            struct ledger **ledger, struct store_head *head)
+{
+    sqlite3_stmt *row;
+    struct store_round round;
+    char text[LEDGER_TEXT_MAX];
+    enum err e;
+    int result;
+    *head = (struct store_head){0};
+    TRY(store_prepare(s, "SELECT number, entry, head FROM ledger ORDER BY number DESC LIMIT 1",
+                      &row));
+    result = sqlite3_step(row);
+    if (result == SQLITE_ROW) {
+        head->number = (uint64_t)sqlite3_column_int64(row, 0);
+        e = store_column(row, 2, head->head, sizeof head->head);
+        if (e == ERR_OK)
+            e = read_entry(sqlite3_column_blob(row, 1), (size_t)sqlite3_column_bytes(row, 1),
+                           &round, text);
+        if (e == ERR_OK)
+            e = ledger_parse(ledger, text, s->log);
+    } else if (result == SQLITE_DONE)
+        e = ledger_new(ledger, fresh, s->log);
+    else
+        e = store_failed(s, "read the ledger");
+    sqlite3_finalize(row);
+    return e;
+}
+
+enum err store_ledger(struct store *store, const struct ledger_limits *fresh,
+                      struct ledger **ledger, struct store_head *head)
+{
+    enum err e;
+    *ledger = NULL;
+    pthread_mutex_lock(&store->lock);
+    e = read_ledger(store, fresh, ledger, head);
+    pthread_mutex_unlock(&store->lock);
+    return e;
+}
+
+enum err store_debits(struct store *store, uint64_t *count)
+{
+    sqlite3_stmt *row;
+    enum err e;
+    pthread_mutex_lock(&store->lock);
+    e = store_prepare(store, "SELECT COUNT(*) FROM ledger", &row);
+    if (e == ERR_OK) {
+        if (sqlite3_step(row) == SQLITE_ROW)
+            *count = (uint64_t)sqlite3_column_int64(row, 0);
+        else
+            e = store_failed(store, "read the ledger");
+        sqlite3_finalize(row);
+    }
+    pthread_mutex_unlock(&store->lock);
+    return e;
+}
+
+static enum err one_entry(struct store *s, uint64_t number, struct bytes *entry, uint8_t head[32])
+{
+    sqlite3_stmt *row;
+    enum err e = ERR_OK;
+    int result;
+    TRY(store_prepare(s, "SELECT entry, head FROM ledger WHERE number = ?", &row));
+    sqlite3_bind_int64(row, 1, (sqlite3_int64)number);
+    result = sqlite3_step(row);
+    if (result == SQLITE_ROW) {
+        bytes_put(entry, sqlite3_column_blob(row, 0), (size_t)sqlite3_column_bytes(row, 0));
+        e = store_column(row, 1, head, 32);
+    } else
+        e = result == SQLITE_DONE ? ERR_RANGE : store_failed(s, "read the ledger");
+    sqlite3_finalize(row);
+    return e == ERR_OK ? bytes_ok(entry) : e;
+}
+
+enum err store_entry(struct store *store, uint64_t number, struct bytes *entry, uint8_t head[32])
+{
+    enum err e;
+    pthread_mutex_lock(&store->lock);
+    e = one_entry(store, number, entry, head);
+    pthread_mutex_unlock(&store->lock);
+    return e;
+}
+
+/* --- a neighbour's entry ------------------------------------------------------------------------- */
+
+static enum err may_follow(struct store *s, const char *text, const struct ledger *before)
+{
+    struct ledger *after = NULL;
+    enum err e = ledger_parse(&after, text, s->log);
+    if (e == ERR_OK && !ledger_follows(before, after)) {
+        log_error(s->log,
+                  "the debit that a neighbour passes on would change the budget, or give some "
+                  "of it back; it is refused, and that server should be looked at");
+        e = ERR_MISMATCH;
+    }
+    ledger_free(&after);
+    return e;
+}
+
+static enum err append_adopted(struct store *s, const struct store_round *round,
+                               const struct bytes *entry, struct store_head *head)
+{
+    enum err e;
+    TRY(store_begin(s));
+    e = store_append_entry(s, entry, head);
+    if (e == ERR_OK)
+        e = store_adopt_round(s, round, head->number);
+    return store_end(s, e);
+}
+
+enum err store_adopt(struct store *store, const struct bytes *entry, const struct store_head *head,
+                     const uint8_t next[32], const struct ledger *before)
+{
+    struct store_round round;
+    struct store_head own = *head;
+    char text[LEDGER_TEXT_MAX];
+    enum err e;
+    chain(entry->data, entry->size, own.head);
+    if (memcmp(own.head, next, sizeof own.head) != 0) {
+        log_error(store->log, "the debit that a neighbour passes on does not follow the ones here; "
+                              "was a server restored from a backup?");
+        return ERR_MISMATCH;
+    }
+    TRY(read_entry(entry->data, entry->size, &round, text));
+    TRY(may_follow(store, text, before));
+    own = *head;
+    pthread_mutex_lock(&store->lock);
+    e = append_adopted(store, &round, entry, &own);
+    pthread_mutex_unlock(&store->lock);
+    return e;
+}
+
+enum err store_begun(struct store *store, bool *begun)
+{
+    uint64_t debits = 0;
+    enum err e = store_debits(store, &debits);
+    *begun = debits > 0;
+    return e;
+}

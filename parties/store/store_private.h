@@ -1,0 +1,90 @@
+/*
+ * parties/store/store_private.h - the open store, shared by store.c and the files of what is in it: store_about.c,
+ * store_uploads.c, store_ledger.c, store_rounds.c. Statements run under the lock; whoever is exported takes it.
+ */
+#ifndef TREFOIL_PARTIES_STORE_STORE_PRIVATE_H
+#define TREFOIL_PARTIES_STORE_STORE_PRIVATE_H
+
+#include "base/bytes.h"
+#include "parties/store/store_rounds.h"
+
+#include <pthread.h>
+#include <sqlite3.h>
+
+struct store {
+    sqlite3 *db;
+    pthread_mutex_t lock;
+    int lock_file;             /* held as long as the store is open */
+    const struct study *study; /* borrowed */
+    unsigned index;
+    bool in_use;  /* a session counts the uploads */
+    bool erased;  /* an upload was deleted, and the log not emptied since */
+    uint8_t *key; /* secret memory */
+    struct log *log;
+};
+
+/*
+ * Whether the folder belongs to the study and the server, once it does to any; takes note of the study's roster.
+ * ERR_MISMATCH, logged, for other terms, an older roster, or another of the same number; ERR_AUTH for a later one that
+ * is not signed (store_about.c).
+ */
+enum err store_belongs(struct store *s, const struct identity *me) MUST_CHECK;
+
+/* What the folder notes of itself under a key: appended to `value`, nothing where there is none; and noted. */
+enum err store_note(struct store *s, const char *key, struct bytes *value) MUST_CHECK;
+enum err store_set_note(struct store *s, const char *key, const void *value, size_t n) MUST_CHECK;
+
+/* Logs what SQLite says of its last failure, and is ERR_SYSTEM. */
+enum err store_failed(struct store *s, const char *what) MUST_CHECK;
+/* SQL without parameters and rows. */
+enum err store_execute(struct store *s, const char *sql) MUST_CHECK;
+enum err store_prepare(struct store *s, const char *sql, sqlite3_stmt **statement) MUST_CHECK;
+/* Runs a statement that gives no rows, and ends it. */
+enum err store_finish(struct store *s, sqlite3_stmt *statement) MUST_CHECK;
+/* A column that must have exactly n bytes; ERR_FORMAT else. */
+enum err store_column(sqlite3_stmt *row, int column, void *out, size_t n) MUST_CHECK;
+
+/*
+ * All that is written between begin and end is on disk when end(ERR_OK) returns, or none of it: end takes how the
+ * writing went, and returns that, or its own failure.
+ */
+enum err store_begin(struct store *s) MUST_CHECK;
+enum err store_end(struct store *s, enum err e) MUST_CHECK;
+
+/*
+ * Deleted pages are overwritten, but the write-ahead log still holds what they were: empties it too. Outside of
+ * transactions.
+ */
+enum err store_empty_log(struct store *s) MUST_CHECK;
+
+/*
+ * The same within a transaction, or without one: what is written between the two stays or goes together. A failure
+ * undoes that alone, unless SQLite has undone everything.
+ */
+enum err store_savepoint(struct store *s) MUST_CHECK;
+enum err store_savepoint_end(struct store *s, enum err e) MUST_CHECK;
+
+/*
+ * Secrets at rest: 24 bytes of nonce and the plain text under XChaCha20-Poly1305 with the server's own key.
+ * `binding` is what the text belongs to, and must be the same to unseal it: ERR_AUTH else.
+ */
+enum err store_seal(struct store *s, const void *binding, size_t binding_size,
+                    const struct bytes *plain, struct bytes *sealed) MUST_CHECK;
+enum err store_unseal(struct store *s, const void *binding, size_t binding_size, const void *sealed,
+                      size_t n, struct bytes *plain) MUST_CHECK;
+
+/* --- between the ledger and rounds --------------------------------------------------------------- */
+
+/* A link of the ledger's chain as bytes. */
+enum err store_write_entry(const struct store_round *round, const char *ledger,
+                           struct bytes *out) MUST_CHECK;
+/* Within a transaction: adds it to the chain, and moves `head` on. */
+enum err store_append_entry(struct store *s, const struct bytes *entry,
+                            struct store_head *head) MUST_CHECK;
+/* Within a transaction: a round that a neighbour has bound as debit `number`. */
+enum err store_adopt_round(struct store *s, const struct store_round *round,
+                           uint64_t number) MUST_CHECK;
+/* ERR_MISMATCH, logged, if the chain does not hold from its first entry on. */
+enum err store_check_ledger(struct store *s) MUST_CHECK;
+
+#endif

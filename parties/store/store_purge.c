@@ -1,0 +1,122 @@
+/* The end of a study: uploads and noise are deleted, and a signed statement of it stays. The ledger stays too. */
+#include "base/date.h"
+#include "base/memory.h"
+#include "parties/exchange/statement.h"
+#include "parties/store/store_private.h"
+
+static const char purged[] = "purged"; /* the note that holds the statement */
+
+static enum err last_upload(struct store *s, int64_t *t)
+{
+    sqlite3_stmt *row;
+    enum err e = ERR_OK;
+    TRY(store_prepare(s, "SELECT MAX(at) FROM uploads", &row));
+    if (sqlite3_step(row) == SQLITE_ROW)
+        *t = sqlite3_column_int64(row, 0);
+    else
+        e = store_failed(s, "read");
+    sqlite3_finalize(row);
+    return e;
+}
+
+/* Not before the time that the study promises to keep them. */
+static enum err is_due(struct store *s, int64_t now)
+{
+    char due[DATE_SIZE];
+    int64_t t = 0;
+    TRY(last_upload(s, &t));
+    t += (int64_t)s->study->retain_days * 86400;
+    if (now >= t)
+        return ERR_OK;
+    date_text(t, due);
+    log_error(s->log,
+              "the study has uploads kept for %u days after the last one came: they can be purged "
+              "from %s on",
+              s->study->retain_days, due);
+    return ERR_REFUSED;
+}
+
+static enum err list_uploads(struct store *s, struct statement *list)
+{
+    sqlite3_stmt *row;
+    enum err e = ERR_OK;
+    int result = SQLITE_ROW;
+    list->upload = memory_array(s->study->owners, sizeof *list->upload);
+    if (list->upload == NULL)
+        return ERR_NOMEM;
+    TRY(store_prepare(s, "SELECT owner, id, digest FROM uploads ORDER BY owner", &row));
+    while (e == ERR_OK && (result = sqlite3_step(row)) == SQLITE_ROW) {
+        struct statement_upload *u = &list->upload[list->uploads];
+        sqlite3_int64 owner = sqlite3_column_int64(row, 0);
+        if (owner < 0 || (size_t)owner >= s->study->owners || list->uploads == s->study->owners) {
+            e = ERR_FORMAT;
+            break;
+        }
+        u->owner = (uint32_t)owner;
+        e = store_column(row, 1, u->id, sizeof u->id);
+        if (e == ERR_OK)
+            e = store_column(row, 2, u->digest, sizeof u->digest);
+        list->uploads++;
+    }
+    if (e == ERR_OK && result != SQLITE_DONE)
+        e = store_failed(s, "read");
+    sqlite3_finalize(row);
+    return e;
+}
+
+/* Pages are overwritten as they are freed (secure_delete); then the log is emptied and the space given back. */
+static enum err delete_all(struct store *s, const struct bytes *statement)
+{
+    enum err e = store_begin(s);
+    if (e == ERR_OK)
+        e = store_execute(
+            s, "DELETE FROM uploads; DELETE FROM parts; UPDATE rounds SET sealed = NULL");
+    if (e == ERR_OK)
+        e = store_set_note(s, purged, statement->data, statement->size);
+    TRY(store_end(s, e));
+    TRY(store_execute(s, "PRAGMA wal_checkpoint(TRUNCATE)"));
+    TRY(store_execute(s, "VACUUM"));
+    return store_execute(s, "PRAGMA wal_checkpoint(TRUNCATE)");
+}
+
+static enum err purge(struct store *s, const struct identity *me, struct bytes *statement)
+{
+    struct statement list = {.server = s->index, .time = date_now()};
+    enum err e;
+    TRY(store_note(s, purged, statement));
+    if (statement->size > 0)
+        return ERR_OK;
+    TRY(is_due(s, list.time));
+    e = list_uploads(s, &list);
+    if (e == ERR_OK)
+        e = statement_write(&list, s->study, me, statement);
+    if (e == ERR_OK)
+        e = delete_all(s, statement);
+    statement_clear(&list);
+    return e;
+}
+
+enum err store_purge(struct store *store, const struct identity *me, struct bytes *statement)
+{
+    enum err e;
+    pthread_mutex_lock(&store->lock);
+    e = purge(store, me, statement);
+    pthread_mutex_unlock(&store->lock);
+    return e;
+}
+
+enum err store_check_purged(struct store *store)
+{
+    struct bytes statement = {0};
+    enum err e;
+    pthread_mutex_lock(&store->lock);
+    e = store_note(store, purged, &statement);
+    pthread_mutex_unlock(&store->lock);
+    if (e == ERR_OK && statement.size > 0) {
+        log_error(store->log, "this server's uploads have been purged: the study is over here. A "
+                              "new study needs a folder of its own");
+        e = ERR_REFUSED;
+    }
+    bytes_clear(&statement);
+    return e;
+}

@@ -1,0 +1,113 @@
+/*
+ * parties/store/store_rounds.h - what a server keeps of rounds: the privacy ledger, and what each debit bought.
+ *
+ * A round is one request of a run, named by (run, sequence). At this server it is
+ *
+ *   STANDING_NONE     unknown
+ *   STANDING_STAGED   its noise is on disk, and nothing is spent: dropped when the ledgers agree without it
+ *   STANDING_BOUND    debited; the range of noise belongs to this request for ever
+ *   STANDING_INDEX    what was selected is known
+ *   STANDING_OPENED   so are the values; nothing more happens
+ *   STANDING_LOST     debited, but its noise is not here: it can be answered no more
+ *
+ * and only moves forward. A debit and its binding are one transaction. Shares of noise are sealed at rest, with
+ * the round as associated data; they go (SQLite's secure_delete, and the log is emptied) once the run's next round
+ * is bound, or the run ends: whoever asks for the next one has the last one's answer.
+ *
+ * The ledger is a chain of entries: head_n = SHA-256(head_(n-1), entry_n), and an entry is the round as it was
+ * bound, and the budget after it (docs/formats.md). It is checked from the first entry on when the store is opened.
+ */
+#ifndef TREFOIL_PARTIES_STORE_STORE_ROUNDS_H
+#define TREFOIL_PARTIES_STORE_STORE_ROUNDS_H
+
+#include "aim/budget.h"
+#include "parties/exchange/request.h"
+#include "parties/store/store.h"
+#include "protocols/range.h"
+
+enum standing {
+    STANDING_NONE,
+    STANDING_STAGED,
+    STANDING_LOST,
+    STANDING_BOUND,
+    STANDING_INDEX,
+    STANDING_OPENED
+};
+
+/* A round as it is bound: all of it public. */
+struct store_round {
+    uint8_t run[REQUEST_RUN_SIZE];
+    uint32_t sequence;
+    uint8_t request[REQUEST_DIGEST_SIZE], uploads[32];
+    struct range_place range;
+};
+
+/* --- the ledger ---------------------------------------------------------------------------------- */
+
+struct store_head {
+    uint64_t number; /* of debits */
+    uint8_t head[32];
+};
+
+/* The ledger as last stored, or `fresh` if there is none yet; and the chain's head. */
+enum err store_ledger(struct store *store, const struct ledger_limits *fresh,
+                      struct ledger **ledger, struct store_head *head) MUST_CHECK;
+/* How many debits there are. */
+enum err store_debits(struct store *store, uint64_t *count) MUST_CHECK;
+/* The n-th entry, from 1 on, and the head after it. ERR_RANGE if there are fewer. */
+enum err store_entry(struct store *store, uint64_t number, struct bytes *entry,
+                     uint8_t head[32]) MUST_CHECK;
+
+/*
+ * Takes over an entry that follows `head` at a neighbour and gives `next` there. ERR_MISMATCH, logged, unless it
+ * does, and its ledger may follow `before`, this server's own: the same limits, no sum less. So a neighbour that
+ * lies can use budget up, but never give any back. The round is bound if its noise is staged here, else lost.
+ */
+enum err store_adopt(struct store *store, const struct bytes *entry, const struct store_head *head,
+                     const uint8_t next[32], const struct ledger *before) MUST_CHECK;
+
+/* --- rounds -------------------------------------------------------------------------------------- */
+
+/*
+ * The round of this run and sequence, if there is one; `selected` from STANDING_INDEX on (0 where nothing was
+ * selected), `uploads` (may be NULL) are the ids that it was bound with, one after another.
+ */
+struct store_found {
+    struct store_round round;
+    enum standing standing;
+    uint64_t selected;
+};
+enum err store_find_round(struct store *store, const uint8_t run[REQUEST_RUN_SIZE],
+                          uint32_t sequence, struct store_found *found) MUST_CHECK;
+/* How many rounds of a run are bound: the sequence of the next one; and the ids of the last one's uploads. */
+enum err store_run(struct store *store, const uint8_t run[REQUEST_RUN_SIZE], uint32_t *rounds,
+                   struct bytes *upload_ids) MUST_CHECK;
+
+/*
+ * Puts a round and its noise (range_write()) on disk; what was staged before is gone. ERR_REFUSED, logged, if the
+ * round is bound to another request, or a part of its range to any.
+ */
+enum err store_stage(struct store *store, const struct store_round *round,
+                     const struct bytes *upload_ids, const struct bytes *noise) MUST_CHECK;
+/* Drops what is staged: for when no neighbour has it bound. */
+enum err store_unstage(struct store *store) MUST_CHECK;
+/* Debits and binds the round that is staged; wipes the noise of the run's earlier ones. `head` moves on. */
+enum err store_bind(struct store *store, const struct store_round *round,
+                    const struct ledger *after, struct store_head *head) MUST_CHECK;
+
+/* The noise of a round that is bound; ERR_AUTH, logged, if it does not unseal, ERR_LOST if it is not there. */
+enum err store_noise(struct store *store, const struct store_round *round,
+                     struct bytes *noise) MUST_CHECK;
+/* What was opened. The same again is fine, anything else is ERR_MISMATCH, logged. */
+enum err store_put_index(struct store *store, const struct store_round *round,
+                         uint64_t selected) MUST_CHECK;
+enum err store_put_values(struct store *store, const struct store_round *round,
+                          const struct bytes *values) MUST_CHECK;
+enum err store_values(struct store *store, const struct store_round *round,
+                      struct bytes *values) MUST_CHECK;
+/* The round that debit `number` is for. */
+enum err store_round_of(struct store *store, uint64_t number, struct store_found *found) MUST_CHECK;
+/* The run has ended: wipes what is left of its noise. */
+enum err store_end_run(struct store *store, const uint8_t run[REQUEST_RUN_SIZE]) MUST_CHECK;
+
+#endif

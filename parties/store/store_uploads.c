@@ -1,0 +1,598 @@
+#include "base/date.h"
+#include "base/memory.h"
+#include "parties/store/store_private.h"
+
+#include <string.h>
+
+/* What a sealed upload is bound to: its row's id and owner. */
+struct binding {
+    uint8_t id[UPLOAD_ID_SIZE];
+    uint32_t owner;
+};
+
+static struct binding bind_to(const void *id, uint32_t owner)
+{
+    struct binding b = {.owner = owner};
+    memcpy(b.id, id, sizeof b.id);
+    return b;
+}
+
+static enum err seal(struct store *s, const struct upload *u, struct bytes *out)
+{
+    const struct binding binding = bind_to(u->id, u->owner);
+    struct bytes plain = {0};
+    enum err e = upload_write(u, s->index, true, &plain);
+    if (e == ERR_OK)
+        e = store_seal(s, &binding, sizeof binding, &plain, out);
+    bytes_clear(&plain);
+    return e;
+}
+
+static enum err read_plain(const struct store *s, size_t owner, const struct bytes *plain,
+                           struct upload *u)
+{
+    unsigned version = upload_version(plain->data, plain->size);
+    unsigned form = upload_form(plain->data, plain->size);
+    if (version != UPLOAD_VERSION) {
+        log_error(s->log,
+                  "store: the upload of %s is of version %u, and this trefoil (%s) reads version "
+                  "%u; run the one that stored it",
+                  s->study->owner[owner].name, version, TREFOIL_VERSION, UPLOAD_VERSION);
+        return ERR_MISMATCH;
+    }
+    return upload_read(u, s->index, form, (size_t)study_form_bytes(s->study, owner, form),
+                       plain->data, plain->size);
+}
+
+/* The upload of a row whose columns are id, owner, sealed. */
+static enum err unseal(struct store *s, sqlite3_stmt *row, struct upload *u)
+{
+    sqlite3_int64 owner = sqlite3_column_int64(row, 1);
+    struct bytes plain = {0};
+    enum err e = ERR_AUTH;
+    if (sqlite3_column_bytes(row, 0) == UPLOAD_ID_SIZE && owner >= 0 &&
+        (size_t)owner < s->study->owners) {
+        const struct binding binding = bind_to(sqlite3_column_blob(row, 0), (uint32_t)owner);
+        e = store_unseal(s, &binding, sizeof binding, sqlite3_column_blob(row, 2),
+                         (size_t)sqlite3_column_bytes(row, 2), &plain);
+        if (e == ERR_OK)
+            e = read_plain(s, (size_t)owner, &plain, u);
+    }
+    if (e == ERR_OK)
+        u->owner = (uint32_t)owner;
+    else if (e != ERR_MISMATCH)
+        log_error(s->log,
+                  "store: the upload of owner %lld on disk does not unseal; restore a backup",
+                  (long long)owner);
+    bytes_clear(&plain);
+    return e;
+}
+
+static const char by_id[] = "SELECT id, owner, sealed FROM uploads WHERE id = ?";
+
+/* The upload of a query for one with an id, if there is one. */
+static enum err find(struct store *s, const char *sql, const uint8_t id[UPLOAD_ID_SIZE],
+                     struct upload *u, bool *found)
+{
+    sqlite3_stmt *statement;
+    enum err e = ERR_OK;
+    int result;
+    *found = false;
+    TRY(store_prepare(s, sql, &statement));
+    sqlite3_bind_blob(statement, 1, id, UPLOAD_ID_SIZE, SQLITE_STATIC);
+    result = sqlite3_step(statement);
+    if (result == SQLITE_ROW) {
+        e = unseal(s, statement, u);
+        *found = e == ERR_OK;
+    } else if (result != SQLITE_DONE)
+        e = store_failed(s, "read");
+    sqlite3_finalize(statement);
+    return e;
+}
+
+static enum err owner_is_free(struct store *s, uint32_t owner)
+{
+    sqlite3_stmt *statement;
+    int result;
+    TRY(store_prepare(s, "SELECT 1 FROM uploads WHERE owner = ?", &statement));
+    sqlite3_bind_int64(statement, 1, owner);
+    result = sqlite3_step(statement);
+    sqlite3_finalize(statement);
+    return result == SQLITE_DONE  ? ERR_OK
+           : result == SQLITE_ROW ? ERR_REFUSED
+                                  : store_failed(s, "read");
+}
+
+static enum err write_upload(struct store *s, const struct upload *u)
+{
+    sqlite3_stmt *statement;
+    struct bytes sealed = {0};
+    uint8_t digest[32];
+    bool complete = u->has[0] && u->has[1];
+    enum err e = seal(s, u, &sealed);
+    upload_digest(u, s->study->terms.digest, digest);
+    if (e == ERR_OK)
+        e = store_prepare(s, "INSERT OR REPLACE INTO uploads VALUES(?, ?, ?, ?, 0, ?, ?)",
+                          &statement);
+    if (e == ERR_OK) {
+        sqlite3_bind_blob(statement, 1, u->id, UPLOAD_ID_SIZE, SQLITE_STATIC);
+        sqlite3_bind_int64(statement, 2, u->owner);
+        sqlite3_bind_blob(statement, 3, digest, 32, SQLITE_STATIC);
+        sqlite3_bind_int(statement, 4, complete);
+        sqlite3_bind_blob64(statement, 5, sealed.data, sealed.size, SQLITE_STATIC);
+        sqlite3_bind_int64(statement, 6, date_now());
+        e = store_finish(s, statement);
+    }
+    bytes_clear(&sealed);
+    return e;
+}
+
+/* Runs a statement whose one parameter is an owner. */
+static enum err execute_for(struct store *s, const char *sql, uint32_t owner)
+{
+    sqlite3_stmt *statement;
+    TRY(store_prepare(s, sql, &statement));
+    sqlite3_bind_int64(statement, 1, owner);
+    return store_finish(s, statement);
+}
+
+/* Deletes what is here of an owner; the upload's parts go with it. */
+static enum err delete_of(struct store *s, uint32_t owner)
+{
+    s->erased = true;
+    TRY(execute_for(s, "DELETE FROM parts WHERE id IN (SELECT id FROM uploads WHERE owner = ?)",
+                    owner));
+    return execute_for(s, "DELETE FROM uploads WHERE owner = ?", owner);
+}
+
+/* ERR_MISUSE once uploads have been counted. */
+static enum err changeable(struct store *s)
+{
+    bool begun = false;
+    TRY(store_begun(s, &begun));
+    return s->in_use || begun ? ERR_MISUSE : ERR_OK;
+}
+
+static enum err put_new(struct store *s, const struct upload *u, bool replace)
+{
+    enum err e = owner_is_free(s, u->owner);
+    if (e == ERR_REFUSED && replace) {
+        TRY(changeable(s));
+        e = delete_of(s, u->owner);
+    }
+    TRY(e);
+    TRY(execute_for(s, "DELETE FROM withdrawn WHERE owner = ?", u->owner));
+    return write_upload(s, u);
+}
+
+static enum err put(struct store *s, const struct upload *u, bool replace, bool *complete)
+{
+    struct upload known;
+    uint8_t old[32], new[32];
+    bool found;
+    TRY(find(s, by_id, u->id, &known, &found));
+    if (!found) {
+        *complete = u->has[0] && u->has[1];
+        return put_new(s, u, replace);
+    }
+    upload_digest(&known, s->study->terms.digest, old);
+    upload_digest(u, s->study->terms.digest, new);
+    *complete = known.has[0] && known.has[1];
+    upload_clear(&known);
+    return memcmp(old, new, sizeof old) == 0 ? ERR_OK : ERR_DATA;
+}
+
+enum err store_put(struct store *store, const struct upload *u, bool replace, bool *complete)
+{
+    enum err e;
+    *complete = false;
+    pthread_mutex_lock(&store->lock);
+    e = store_savepoint(store);
+    if (e == ERR_OK)
+        e = store_savepoint_end(store, put(store, u, replace, complete));
+    pthread_mutex_unlock(&store->lock);
+    return e;
+}
+
+static enum err put_vector(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], const void *p,
+                           size_t n, bool *complete)
+{
+    struct upload u;
+    bool found;
+    unsigned slot = 2 - s->index; /* server 1's second component, server 2's first */
+    enum err e;
+    if (s->index == 0)
+        return ERR_REFUSED;
+    TRY(find(s, by_id, id, &u, &found));
+    if (!found)
+        return ERR_AGAIN;
+    e = n == study_form_bytes(s->study, u.owner, u.form) ? ERR_OK : ERR_FORMAT;
+    if (e == ERR_OK && !u.has[slot]) {
+        u.has[slot] = true;
+        bytes_put(&u.vector, p, n);
+        e = bytes_ok(&u.vector);
+        if (e == ERR_OK)
+            e = upload_check(&u, s->index, s->study->terms.digest);
+        if (e == ERR_OK)
+            e = write_upload(s, &u);
+    }
+    *complete = e == ERR_OK;
+    upload_clear(&u);
+    return e;
+}
+
+enum err store_put_vector(struct store *store, const uint8_t id[UPLOAD_ID_SIZE], const void *p,
+                          size_t n, bool *complete)
+{
+    enum err e;
+    *complete = false;
+    pthread_mutex_lock(&store->lock);
+    e = put_vector(store, id, p, n, complete);
+    pthread_mutex_unlock(&store->lock);
+    return e;
+}
+
+/* --- vectors that come in parts ------------------------------------------------------------------ */
+
+/* What a sealed part is bound to: field by field, since padding bytes have no value. */
+struct part_binding {
+    uint8_t bytes[UPLOAD_ID_SIZE + 8];
+};
+
+static struct part_binding bind_part(const uint8_t id[UPLOAD_ID_SIZE], uint64_t first)
+{
+    struct part_binding b;
+    memcpy(b.bytes, id, UPLOAD_ID_SIZE);
+    for (unsigned i = 0; i < 8; i++)
+        b.bytes[UPLOAD_ID_SIZE + i] = (uint8_t)(first >> (8 * i));
+    return b;
+}
+
+static enum err bytes_held(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], uint64_t *held)
+{
+    sqlite3_stmt *row;
+    enum err e = ERR_OK;
+    TRY(store_prepare(s, "SELECT COALESCE(SUM(size), 0) FROM parts WHERE id = ?", &row));
+    sqlite3_bind_blob(row, 1, id, UPLOAD_ID_SIZE, SQLITE_STATIC);
+    if (sqlite3_step(row) == SQLITE_ROW)
+        *held = (uint64_t)sqlite3_column_int64(row, 0);
+    else
+        e = store_failed(s, "read");
+    sqlite3_finalize(row);
+    return e;
+}
+
+static enum err write_part(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], uint64_t first,
+                           const void *p, size_t n)
+{
+    const struct part_binding binding = bind_part(id, first);
+    struct bytes plain = {0}, sealed = {0};
+    sqlite3_stmt *statement;
+    enum err e;
+    bytes_put(&plain, p, n);
+    e = bytes_ok(&plain);
+    if (e == ERR_OK)
+        e = store_seal(s, binding.bytes, sizeof binding.bytes, &plain, &sealed);
+    if (e == ERR_OK)
+        e = store_prepare(s, "INSERT INTO parts VALUES(?, ?, ?, ?)", &statement);
+    if (e == ERR_OK) {
+        sqlite3_bind_blob(statement, 1, id, UPLOAD_ID_SIZE, SQLITE_STATIC);
+        sqlite3_bind_int64(statement, 2, (sqlite3_int64)first);
+        sqlite3_bind_int64(statement, 3, (sqlite3_int64)n);
+        sqlite3_bind_blob64(statement, 4, sealed.data, sealed.size, SQLITE_STATIC);
+        e = store_finish(s, statement);
+    }
+    bytes_clear(&plain);
+    bytes_clear(&sealed);
+    return e;
+}
+
+/* All parts of an upload, one after another. */
+static enum err join_parts(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], struct bytes *vector)
+{
+    sqlite3_stmt *row;
+    enum err e = ERR_OK;
+    int result = SQLITE_ROW;
+    TRY(store_prepare(s, "SELECT first, sealed FROM parts WHERE id = ? ORDER BY first", &row));
+    sqlite3_bind_blob(row, 1, id, UPLOAD_ID_SIZE, SQLITE_STATIC);
+    while (e == ERR_OK && (result = sqlite3_step(row)) == SQLITE_ROW) {
+        const struct part_binding binding = bind_part(id, (uint64_t)sqlite3_column_int64(row, 0));
+        struct bytes plain = {0};
+        e = store_unseal(s, binding.bytes, sizeof binding.bytes, sqlite3_column_blob(row, 1),
+                         (size_t)sqlite3_column_bytes(row, 1), &plain);
+        bytes_put(vector, plain.data, plain.size);
+        bytes_clear(&plain);
+        if (e == ERR_OK)
+            e = bytes_ok(vector);
+    }
+    if (e == ERR_OK && result != SQLITE_DONE)
+        e = store_failed(s, "read");
+    sqlite3_finalize(row);
+    return e;
+}
+
+static enum err drop_parts(struct store *s, const uint8_t id[UPLOAD_ID_SIZE])
+{
+    sqlite3_stmt *statement;
+    TRY(store_prepare(s, "DELETE FROM parts WHERE id = ?", &statement));
+    sqlite3_bind_blob(statement, 1, id, UPLOAD_ID_SIZE, SQLITE_STATIC);
+    return store_finish(s, statement);
+}
+
+/* The last part has come: the parts become the vector, if that is what was committed to. */
+static enum err complete_parts(struct store *s, struct upload *u, uint64_t *held, bool *complete)
+{
+    enum err e = join_parts(s, u->id, &u->vector);
+    u->has[1] = true;
+    if (e == ERR_OK)
+        e = upload_check(u, s->index, s->study->terms.digest);
+    if (e == ERR_OK || e == ERR_DATA)
+        TRY(drop_parts(s, u->id));
+    if (e == ERR_DATA)
+        *held = 0;
+    if (e == ERR_OK)
+        e = write_upload(s, u);
+    *complete = e == ERR_OK;
+    return e;
+}
+
+/* `u` is the upload as it is here, without its vector. */
+static enum err put_part(struct store *s, struct upload *u, uint64_t first, const void *p, size_t n,
+                         uint64_t *held, bool *complete)
+{
+    uint64_t total = study_form_bytes(s->study, u->owner, u->form);
+    TRY(bytes_held(s, u->id, held));
+    if (first != *held)
+        return ERR_AGAIN;
+    if (n == 0 || n > total - first)
+        return ERR_FORMAT;
+    TRY(write_part(s, u->id, first, p, n));
+    *held += n;
+    return *held == total ? complete_parts(s, u, held, complete) : ERR_OK;
+}
+
+/* What ERR_DATA did (the parts are gone) is to stay. */
+static enum err put_part_of(struct store *s, uint32_t owner, const uint8_t id[UPLOAD_ID_SIZE],
+                            uint64_t first, const void *p, size_t n, uint64_t *held, bool *complete)
+{
+    struct upload u;
+    bool found;
+    enum err e, kept;
+    TRY(find(s, by_id, id, &u, &found));
+    if (!found || u.owner != owner || s->index != 1) {
+        if (found)
+            upload_clear(&u);
+        return ERR_AGAIN;
+    }
+    *complete = u.has[1];
+    *held = u.vector.size;
+    e = store_savepoint(s);
+    if (e == ERR_OK && !u.has[1]) {
+        e = put_part(s, &u, first, p, n, held, complete);
+        kept = store_savepoint_end(s, e == ERR_DATA ? ERR_OK : e);
+        e = kept != ERR_OK ? kept : e;
+    } else if (e == ERR_OK)
+        e = store_savepoint_end(s, ERR_OK);
+    upload_clear(&u);
+    return e;
+}
+
+enum err store_put_part(struct store *store, uint32_t owner, const uint8_t id[UPLOAD_ID_SIZE],
+                        uint64_t first, const void *p, size_t n, uint64_t *held, bool *complete)
+{
+    enum err e;
+    *held = 0;
+    *complete = false;
+    pthread_mutex_lock(&store->lock);
+    e = put_part_of(store, owner, id, first, p, n, held, complete);
+    pthread_mutex_unlock(&store->lock);
+    return e;
+}
+
+/* --- withdrawing, and what is here --------------------------------------------------------------- */
+
+static enum err withdraw(struct store *s, uint32_t owner)
+{
+    enum err e = owner_is_free(s, owner);
+    if (e != ERR_REFUSED)
+        return e;
+    TRY(changeable(s));
+    TRY(execute_for(s,
+                    "INSERT OR REPLACE INTO withdrawn SELECT owner, digest, unixepoch() FROM"
+                    " uploads WHERE owner = ?",
+                    owner));
+    return delete_of(s, owner);
+}
+
+enum err store_withdraw(struct store *store, uint32_t owner)
+{
+    enum err e;
+    pthread_mutex_lock(&store->lock);
+    e = store_savepoint(store);
+    if (e == ERR_OK)
+        e = store_savepoint_end(store, withdraw(store, owner));
+    pthread_mutex_unlock(&store->lock);
+    return e;
+}
+
+void store_use(struct store *store, bool in_use)
+{
+    pthread_mutex_lock(&store->lock);
+    store->in_use = in_use;
+    pthread_mutex_unlock(&store->lock);
+}
+
+static const char entries_sql[] =
+    "SELECT owner, CASE complete WHEN 1 THEN 2 ELSE 1 END, digest, at,"
+    "  (SELECT COALESCE(SUM(size), 0) FROM parts WHERE parts.id = uploads.id)"
+    " FROM uploads WHERE owner >= ?1 AND owner <= ?2"
+    " UNION ALL SELECT owner, 3, digest, at, 0 FROM withdrawn"
+    " WHERE owner >= ?1 AND owner <= ?2";
+
+/* entries[0] is of the owner `first`. */
+static enum err read_entries(struct store *s, uint32_t first, uint32_t last, struct held *entries)
+{
+    sqlite3_stmt *row;
+    enum err e = ERR_OK;
+    int result = SQLITE_ROW;
+    memset(entries, 0, (size_t)(last - first + 1) * sizeof *entries);
+    TRY(store_prepare(s, entries_sql, &row));
+    sqlite3_bind_int64(row, 1, first);
+    sqlite3_bind_int64(row, 2, last);
+    while (e == ERR_OK && (result = sqlite3_step(row)) == SQLITE_ROW) {
+        struct held *entry = &entries[sqlite3_column_int64(row, 0) - first];
+        entry->state = (enum held_state)sqlite3_column_int(row, 1);
+        entry->time = sqlite3_column_int64(row, 3);
+        entry->bytes = (uint64_t)sqlite3_column_int64(row, 4);
+        e = store_column(row, 2, entry->digest, 32);
+    }
+    if (e == ERR_OK && result != SQLITE_DONE)
+        e = store_failed(s, "read");
+    sqlite3_finalize(row);
+    return e;
+}
+
+enum err store_hold_of(struct store *store, uint32_t owner, struct held *entry)
+{
+    enum err e;
+    pthread_mutex_lock(&store->lock);
+    e = read_entries(store, owner, owner, entry);
+    pthread_mutex_unlock(&store->lock);
+    return e;
+}
+
+enum err store_holds(struct store *store, struct held *entries)
+{
+    enum err e;
+    pthread_mutex_lock(&store->lock);
+    e = read_entries(store, 0, (uint32_t)store->study->owners - 1, entries);
+    pthread_mutex_unlock(&store->lock);
+    return e;
+}
+
+enum err store_owner_of(struct store *store, const uint8_t id[UPLOAD_ID_SIZE], uint32_t *owner)
+{
+    sqlite3_stmt *row;
+    enum err e;
+    pthread_mutex_lock(&store->lock);
+    e = store_prepare(store, "SELECT owner FROM uploads WHERE id = ?", &row);
+    if (e == ERR_OK) {
+        sqlite3_bind_blob(row, 1, id, UPLOAD_ID_SIZE, SQLITE_STATIC);
+        if (sqlite3_step(row) == SQLITE_ROW)
+            *owner = (uint32_t)sqlite3_column_int64(row, 0);
+        else
+            e = ERR_AGAIN;
+        sqlite3_finalize(row);
+    }
+    pthread_mutex_unlock(&store->lock);
+    return e;
+}
+
+/* Unseals all rows of a statement that gives id, owner and sealed. */
+static enum err collect(struct store *s, const char *sql, struct upload **uploads, size_t *count)
+{
+    sqlite3_stmt *statement;
+    enum err e = ERR_OK;
+    int result = SQLITE_ROW;
+    *uploads = NULL;
+    *count = 0;
+    TRY(store_prepare(s, sql, &statement));
+    while (e == ERR_OK && (result = sqlite3_step(statement)) == SQLITE_ROW) {
+        struct upload *more = memory_grow(*uploads, *count + 1, sizeof *more);
+        if (more == NULL) {
+            e = ERR_NOMEM;
+            break;
+        }
+        *uploads = more;
+        e = unseal(s, statement, &more[*count]);
+        *count += e == ERR_OK;
+    }
+    if (e == ERR_OK && result != SQLITE_DONE)
+        e = store_failed(s, "read");
+    sqlite3_finalize(statement);
+    for (size_t i = 0; e != ERR_OK && i < *count; i++)
+        upload_clear(&(*uploads)[i]);
+    if (e != ERR_OK)
+        memory_free(uploads);
+    return e;
+}
+
+enum err store_uploads(struct store *store, struct upload **uploads, size_t *count)
+{
+    enum err e;
+    pthread_mutex_lock(&store->lock);
+    e = collect(store, "SELECT id, owner, sealed FROM uploads WHERE complete ORDER BY id", uploads,
+                count);
+    pthread_mutex_unlock(&store->lock);
+    return e;
+}
+
+enum err store_unforwarded(struct store *store, const uint8_t after[UPLOAD_ID_SIZE],
+                           struct upload *u, bool *found)
+{
+    enum err e;
+    pthread_mutex_lock(&store->lock);
+    e = find(store,
+             "SELECT id, owner, sealed FROM uploads WHERE complete AND NOT forwarded AND id > ?"
+             " ORDER BY id LIMIT 1",
+             after, u, found);
+    pthread_mutex_unlock(&store->lock);
+    return e;
+}
+
+enum err store_forwarded(struct store *store, const uint8_t id[UPLOAD_ID_SIZE])
+{
+    sqlite3_stmt *statement;
+    enum err e;
+    pthread_mutex_lock(&store->lock);
+    e = store_prepare(store, "UPDATE uploads SET forwarded = 1 WHERE id = ?", &statement);
+    if (e == ERR_OK) {
+        sqlite3_bind_blob(statement, 1, id, UPLOAD_ID_SIZE, SQLITE_STATIC);
+        e = store_finish(store, statement);
+    }
+    pthread_mutex_unlock(&store->lock);
+    return e;
+}
+
+enum err store_count(struct store *store, uint64_t *whole, uint64_t *part)
+{
+    sqlite3_stmt *statement;
+    enum err e;
+    pthread_mutex_lock(&store->lock);
+    e = store_prepare(store,
+                      "SELECT (SELECT COUNT(*) FROM uploads WHERE complete),"
+                      " (SELECT COUNT(*) FROM uploads)",
+                      &statement);
+    if (e == ERR_OK) {
+        if (sqlite3_step(statement) == SQLITE_ROW) {
+            *whole = (uint64_t)sqlite3_column_int64(statement, 0);
+            *part = (uint64_t)sqlite3_column_int64(statement, 1) - *whole;
+        } else
+            e = store_failed(store, "read");
+        sqlite3_finalize(statement);
+    }
+    pthread_mutex_unlock(&store->lock);
+    return e;
+}
+
+enum err store_owners(struct store *store, bool *has)
+{
+    sqlite3_stmt *statement;
+    int result = SQLITE_ERROR;
+    enum err e;
+    memset(has, 0, store->study->owners * sizeof *has);
+    pthread_mutex_lock(&store->lock);
+    e = store_prepare(store, "SELECT owner FROM uploads WHERE complete", &statement);
+    if (e == ERR_OK) {
+        while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
+            sqlite3_int64 owner = sqlite3_column_int64(statement, 0);
+            if (owner >= 0 && (size_t)owner < store->study->owners)
+                has[owner] = true;
+        }
+        sqlite3_finalize(statement);
+        if (result != SQLITE_DONE)
+            e = store_failed(store, "read");
+    }
+    pthread_mutex_unlock(&store->lock);
+    return e;
+}

@@ -1,0 +1,23 @@
+/*
+ * parties/study/bounds.h - how large counts can be, whatever owners send: what keeps sums from wrapping.
+ *
+ * An owner of answers bounds cells, not totals: each cell of a maximal marginal is at most 2^b - 1, and a marginal
+ * below it sums several of its cells. A batch of records bounds totals: pad_to in each marginal, however
+ * many owners hold its columns. All are public numbers from the study.
+ */
+#ifndef TREFOIL_PARTIES_STUDY_BOUNDS_H
+#define TREFOIL_PARTIES_STUDY_BOUNDS_H
+
+#include "aim/score.h"
+#include "parties/study/study.h"
+
+struct bounds {
+    unsigned answer_bits; /* the sum of the owners' cells of maximal marginals is below 2^this */
+    struct score_bounds counts; /* of every marginal of the closure; `total` is owned here */
+};
+
+/* ERR_RANGE, logged with what to change, where a bound is beyond what the arithmetic carries. */
+enum err bounds_new(struct bounds **bounds, const struct study *study, struct log *log) MUST_CHECK;
+void bounds_free(struct bounds **bounds);
+
+#endif

@@ -1,0 +1,403 @@
+#include "parties/study/keys.h"
+
+#include "base/bytes.h"
+#include "base/file.h"
+#include "base/secret.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define BASE64 sodium_base64_VARIANT_URLSAFE_NO_PADDING
+#define SECRET_SIZE 64      /* Ed25519 seed || X25519 secret */
+#define SECRET_TEXT_SIZE 87 /* its base64url, with the NUL */
+#define FILE_LIMIT 4096
+
+#define PREFIX_SIZE 9   /* of a public text */
+#define PUBLIC_SIZE 128 /* and 4 more where it expires */
+
+static const char *const text_prefix[2] = {"trefoil1-", "trefoil2-"};
+static const char *const curve_label[2] = {"trefoil-curve-1", "trefoil-curve-2"};
+
+struct statement {
+    uint8_t bytes[15 + 32 + 4];
+    size_t size;
+};
+
+static void put_day(uint8_t out[4], uint32_t day)
+{
+    for (unsigned i = 0; i < 4; i++)
+        out[i] = (uint8_t)(day >> (8 * i));
+}
+
+/* What an identity signs to vouch for its CURVE key. */
+static struct statement curve_statement(const struct public_identity *who)
+{
+    struct statement s = {.size = 15 + 32};
+    memcpy(s.bytes, curve_label[who->last_day != 0], 15);
+    memcpy(s.bytes + 15, who->curve, 32);
+    if (who->last_day != 0) {
+        put_day(s.bytes + s.size, who->last_day);
+        s.size += 4;
+    }
+    return s;
+}
+
+/*
+ * X25519 ignores these bits. They are set here, so that one key has one text, and an altered bit of
+ * a file is noticed also where it would change nothing.
+ */
+static void clamp(uint8_t secret[32])
+{
+    secret[0] &= 0xf8;
+    secret[31] = (uint8_t)((secret[31] & 0x7f) | 0x40);
+}
+
+static bool clamped(const uint8_t secret[32])
+{
+    return (secret[0] & 0x07) == 0 && (secret[31] & 0xc0) == 0x40;
+}
+
+/* Fills in everything that follows from the two private keys and the last day. */
+static enum err derive(struct identity *id, const uint8_t seed[32], const uint8_t curve_secret[32],
+                       uint32_t last_day)
+{
+    struct statement statement;
+    memcpy(id->curve_secret, curve_secret, 32);
+    id->public.last_day = last_day;
+    if (crypto_sign_seed_keypair(id->public.sign, id->sign_secret, seed) != 0 ||
+        crypto_scalarmult_base(id->public.curve, id->curve_secret) != 0)
+        return ERR_CRYPTO;
+    statement = curve_statement(&id->public);
+    if (crypto_sign_detached(id->public.signature, NULL, statement.bytes, statement.size,
+                             id->sign_secret) != 0)
+        return ERR_CRYPTO;
+    return ERR_OK;
+}
+
+/* `old`: whose signing key it keeps, or NULL. */
+static enum err make(struct identity **identity, const struct identity *old, uint32_t last_day,
+                     struct log *log)
+{
+    uint8_t *seeds = secret_new(SECRET_SIZE);
+    struct identity *id = secret_new(sizeof *id);
+    enum err e = seeds == NULL || id == NULL ? ERR_NOMEM : ERR_OK;
+    *identity = NULL;
+    if (e == ERR_OK) {
+        secret_random(seeds, SECRET_SIZE);
+        clamp(seeds + 32);
+        if (old != NULL)
+            crypto_sign_ed25519_sk_to_seed(seeds, old->sign_secret);
+        e = derive(id, seeds, seeds + 32, last_day);
+    }
+    secret_free(&seeds);
+    if (e != ERR_OK) {
+        log_error(log, "cannot make a key: %s", error_text(e));
+        secret_free(&id);
+        return e;
+    }
+    *identity = id;
+    return ERR_OK;
+}
+
+enum err identity_new(struct identity **identity, struct log *log)
+{
+    return make(identity, NULL, 0, log);
+}
+
+enum err identity_renew(struct identity **identity, const struct identity *old, uint32_t last_day,
+                        struct log *log)
+{
+    return make(identity, old, last_day, log);
+}
+
+void identity_free(struct identity **identity)
+{
+    secret_free(identity);
+}
+
+/* --- private key files -------------------------------------------------------------------------
+ */
+
+static enum err check_file(const char *path, struct stat *st, struct log *log)
+{
+    if (stat(path, st) != 0) {
+        log_error(log, "cannot open the key %s: %s", path, strerror(errno));
+        return ERR_SYSTEM;
+    }
+    if (!S_ISREG(st->st_mode)) {
+        log_error(log, "%s is not a file; name a key made by trefoil keygen", path);
+        return ERR_STUDY;
+    }
+    return ERR_OK;
+}
+
+static enum err check_mode(const char *path, const struct stat *st, struct log *log)
+{
+    if ((st->st_mode & 077) != 0) {
+        log_error(log,
+                  "the key %s may be read or written by others (mode %04o); if nobody did, "
+                  "run: chmod 600 %s; otherwise make a new key",
+                  path, (unsigned)st->st_mode & 07777U, path);
+        return ERR_STUDY;
+    }
+    return ERR_OK;
+}
+
+/* Where the value of the line that begins with `word` and a space starts, or NULL. */
+static char *value_of(char *text, const char *word)
+{
+    size_t n = strlen(word);
+    for (char *line = text; line != NULL;) {
+        char *end = strchr(line, '\n');
+        if (strncmp(line, word, n) == 0 && line[n] == ' ')
+            return line + n + 1;
+        line = end == NULL ? NULL : end + 1;
+    }
+    return NULL;
+}
+
+static enum err parse_private(struct identity *id, char *text, uint8_t seeds[SECRET_SIZE])
+{
+    struct public_identity stated;
+    size_t n = 0;
+    const char *end;
+    char *public_text = value_of(text, "public");
+    char *secret_text = value_of(text, "secret");
+    if (public_text == NULL || secret_text == NULL)
+        return ERR_STUDY;
+    public_text[strcspn(public_text, "\r\n")] = '\0';
+    secret_text[strcspn(secret_text, "\r\n")] = '\0';
+    if (public_identity_parse(&stated, public_text) != ERR_OK ||
+        sodium_base642bin(seeds, SECRET_SIZE, secret_text, strlen(secret_text), NULL, &n, &end,
+                          BASE64) != 0 ||
+        *end != '\0' || n != SECRET_SIZE || !clamped(seeds + 32))
+        return ERR_STUDY;
+    TRY(derive(id, seeds, seeds + 32, stated.last_day));
+    return public_identity_equal(&id->public, &stated) ? ERR_OK : ERR_STUDY;
+}
+
+enum err identity_load(struct identity **identity, const char *path, struct log *log)
+{
+    struct bytes file = {0};
+    uint8_t *seeds = NULL;
+    struct identity *id = NULL;
+    struct stat st;
+    enum err e;
+    *identity = NULL;
+    TRY(check_file(path, &st, log));
+    if (st.st_size <= FILE_LIMIT) /* what is larger is none; it is left empty, and refused below */
+        TRY(file_read(path, FILE_LIMIT, &file, log));
+    seeds = secret_new(SECRET_SIZE);
+    id = secret_new(sizeof *id);
+    bytes_put_u8(&file, 0);
+    e = seeds == NULL || id == NULL ? ERR_NOMEM : bytes_ok(&file);
+    if (e == ERR_OK) {
+        e = parse_private(id, (char *)file.data, seeds);
+        if (e != ERR_OK)
+            log_error(log, "%s is not an intact private key; name a file made by trefoil keygen",
+                      path);
+    }
+    if (e == ERR_OK)
+        e = check_mode(path, &st, log);
+    bytes_clear(&file);
+    secret_free(&seeds);
+    if (e != ERR_OK)
+        secret_free(&id);
+    *identity = id;
+    return e;
+}
+
+static void put_text(struct bytes *b, const char *s)
+{
+    bytes_put(b, s, strlen(s));
+}
+
+enum err identity_save(const struct identity *identity, const char *path, bool force,
+                       struct log *log)
+{
+    struct bytes file = {0};
+    struct stat st;
+    char public_text[KEYS_TEXT_SIZE];
+    char secret_text[SECRET_TEXT_SIZE];
+    uint8_t seeds[SECRET_SIZE];
+    enum err e;
+    if (!force && lstat(path, &st) == 0) {
+        log_error(log,
+                  "%s is there already and was left alone; a lost key cannot be made again, so "
+                  "choose another name (or --force)",
+                  path);
+        return ERR_SYSTEM;
+    }
+    crypto_sign_ed25519_sk_to_seed(seeds, identity->sign_secret);
+    memcpy(seeds + 32, identity->curve_secret, 32);
+    sodium_bin2base64(secret_text, sizeof secret_text, seeds, sizeof seeds, BASE64);
+    public_identity_text(&identity->public, public_text);
+    put_text(&file, "# Trefoil private key: whoever reads the line `secret` can act as you.\n"
+                    "# The line `public` is for the study file.\nsecret ");
+    put_text(&file, secret_text);
+    put_text(&file, "\npublic ");
+    put_text(&file, public_text);
+    put_text(&file, "\n");
+    e = bytes_ok(&file);
+    if (e == ERR_OK)
+        e = file_write(path, 0600, file.data, file.size, log);
+    secret_wipe(seeds, sizeof seeds);
+    secret_wipe(secret_text, sizeof secret_text);
+    bytes_clear(&file);
+    return e;
+}
+
+/* --- signatures --------------------------------------------------------------------------------
+ */
+
+static enum err labelled(struct bytes *b, const char *label, const void *message, size_t n)
+{
+    bytes_put_string(b, label);
+    bytes_put(b, message, n);
+    return bytes_ok(b);
+}
+
+enum err identity_sign(const struct identity *identity, const char *label, const void *message,
+                       size_t n, uint8_t signature[64])
+{
+    struct bytes b = {0};
+    enum err e = labelled(&b, label, message, n);
+    if (e == ERR_OK &&
+        crypto_sign_detached(signature, NULL, b.data, b.size, identity->sign_secret) != 0)
+        e = ERR_CRYPTO;
+    bytes_clear(&b);
+    return e;
+}
+
+enum err public_identity_verify(const struct public_identity *who, const char *label,
+                                const void *message, size_t n, const uint8_t signature[64])
+{
+    struct bytes b = {0};
+    enum err e = labelled(&b, label, message, n);
+    if (e == ERR_OK && crypto_sign_verify_detached(signature, b.data, b.size, who->sign) != 0)
+        e = ERR_AUTH;
+    bytes_clear(&b);
+    return e;
+}
+
+static const char signature_prefix[] = "trefoil-sig1-";
+#define SIGNATURE_PREFIX_SIZE (sizeof signature_prefix - 1)
+
+void keys_signature_text(const uint8_t signature[KEYS_SIGNATURE_SIZE],
+                         char text[KEYS_SIGNATURE_TEXT_SIZE])
+{
+    memcpy(text, signature_prefix, SIGNATURE_PREFIX_SIZE);
+    sodium_bin2base64(text + SIGNATURE_PREFIX_SIZE,
+                      KEYS_SIGNATURE_TEXT_SIZE - SIGNATURE_PREFIX_SIZE, signature,
+                      KEYS_SIGNATURE_SIZE, BASE64);
+}
+
+enum err keys_signature_parse(uint8_t signature[KEYS_SIGNATURE_SIZE], const char *text)
+{
+    const char *end;
+    size_t n = 0;
+    if (strncmp(text, signature_prefix, SIGNATURE_PREFIX_SIZE) != 0 ||
+        sodium_base642bin(signature, KEYS_SIGNATURE_SIZE, text + SIGNATURE_PREFIX_SIZE,
+                          strlen(text) - SIGNATURE_PREFIX_SIZE, NULL, &n, &end, BASE64) != 0 ||
+        *end != '\0' || n != KEYS_SIGNATURE_SIZE)
+        return ERR_FORMAT;
+    return ERR_OK;
+}
+
+/* --- public identities -------------------------------------------------------------------------
+ */
+
+static size_t pack(const struct public_identity *who, uint8_t raw[PUBLIC_SIZE + 4])
+{
+    memcpy(raw, who->sign, 32);
+    memcpy(raw + 32, who->curve, 32);
+    memcpy(raw + 64, who->signature, 64);
+    put_day(raw + PUBLIC_SIZE, who->last_day);
+    return who->last_day != 0 ? PUBLIC_SIZE + 4 : PUBLIC_SIZE;
+}
+
+void public_identity_text(const struct public_identity *who, char text[KEYS_TEXT_SIZE])
+{
+    uint8_t raw[PUBLIC_SIZE + 4];
+    size_t n = pack(who, raw);
+    memcpy(text, text_prefix[who->last_day != 0], PREFIX_SIZE);
+    sodium_bin2base64(text + PREFIX_SIZE, KEYS_TEXT_SIZE - PREFIX_SIZE, raw, n, BASE64);
+}
+
+enum err public_identity_parse(struct public_identity *who, const char *text)
+{
+    uint8_t raw[PUBLIC_SIZE + 4];
+    struct statement statement;
+    char again[KEYS_TEXT_SIZE];
+    size_t n = 0, length = strlen(text);
+    const char *end;
+    bool expires = strncmp(text, text_prefix[1], PREFIX_SIZE) == 0;
+    if ((!expires && strncmp(text, text_prefix[0], PREFIX_SIZE) != 0) ||
+        sodium_base642bin(raw, sizeof raw, text + PREFIX_SIZE, length - PREFIX_SIZE, NULL, &n, &end,
+                          BASE64) != 0 ||
+        *end != '\0' || n != (expires ? PUBLIC_SIZE + 4 : PUBLIC_SIZE))
+        return ERR_FORMAT;
+    memcpy(who->sign, raw, 32);
+    memcpy(who->curve, raw + 32, 32);
+    memcpy(who->signature, raw + 64, 64);
+    who->last_day = 0;
+    for (unsigned i = 0; expires && i < 4; i++)
+        who->last_day |= (uint32_t)raw[PUBLIC_SIZE + i] << (8 * i);
+    if (expires && who->last_day == 0)
+        return ERR_FORMAT; /* the text of one that never expires is another */
+    /* one text each: libsodium decodes some that it would not write */
+    public_identity_text(who, again);
+    if (strcmp(text, again) != 0)
+        return ERR_FORMAT;
+    statement = curve_statement(who);
+    return crypto_sign_verify_detached(who->signature, statement.bytes, statement.size,
+                                       who->sign) == 0
+               ? ERR_OK
+               : ERR_AUTH;
+}
+
+const char *keys_parse_hint(enum err e)
+{
+    return e == ERR_AUTH
+               ? "the public key is damaged (its signature fails); copy the whole line "
+                 "that trefoil keygen printed"
+               : "this is not a public key; paste the line trefoil1-... (or trefoil2-...) "
+                 "that trefoil keygen printed";
+}
+
+bool public_identity_equal(const struct public_identity *a, const struct public_identity *b)
+{
+    return a->last_day == b->last_day && memcmp(a->sign, b->sign, sizeof a->sign) == 0 &&
+           memcmp(a->curve, b->curve, sizeof a->curve) == 0 &&
+           memcmp(a->signature, b->signature, sizeof a->signature) == 0;
+}
+
+bool public_identity_expired(const struct public_identity *who, uint32_t today)
+{
+    return who->last_day != 0 && today > who->last_day;
+}
+
+void keys_groups(const uint8_t digest[32], unsigned groups, char *text)
+{
+    static const char alphabet[] = "0123456789abcdefghjkmnpqrstvwxyz";
+    for (unsigned i = 0; i < 5 * groups; i++) {
+        unsigned bit = 5 * i;
+        unsigned two = (unsigned)digest[bit / 8] << 8;
+        if (bit / 8 + 1 < 32)
+            two |= digest[bit / 8 + 1];
+        if (i > 0 && i % 5 == 0)
+            *text++ = '-';
+        *text++ = alphabet[two >> (11 - bit % 8) & 31];
+    }
+    *text = '\0';
+}
+
+void public_identity_fingerprint(const struct public_identity *who,
+                                 char text[KEYS_FINGERPRINT_SIZE])
+{
+    uint8_t digest[32];
+    crypto_hash_sha256(digest, who->sign, sizeof who->sign);
+    keys_groups(digest, 4, text);
+}

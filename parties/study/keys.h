@@ -1,0 +1,94 @@
+/*
+ * parties/study/keys.h - who somebody is: an Ed25519 key that signs a CURVE key.
+ *
+ * The Ed25519 key is the identity: it signs receipts and amendments. ZeroMQ's CURVE needs a key of
+ * another kind (X25519), which the identity vouches for by a signature over
+ * "trefoil-curve-1" || curve, or, until the end of a day (UTC), over "trefoil-curve-2" || curve ||
+ * that day as u32. Whoever holds a public identity has checked that signature: there is no way to
+ * parse one that fails it. That it has not expired is checked where it is used.
+ *
+ * An identity may take a new CURVE key (identity_renew()): what it is, seals and has uploaded stays.
+ *
+ * A public identity as text, for study files: "trefoil1-" and the base64url of its 128 bytes, or
+ * "trefoil2-" and that of 132 where it expires. One identity has exactly one text.
+ *
+ * A private key file is text of mode 0600: comments (#), then `secret` with the two private keys
+ * and `public` with the public text, which must belong together, so that a damaged file is noticed.
+ */
+#ifndef TREFOIL_PARTIES_STUDY_KEYS_H
+#define TREFOIL_PARTIES_STUDY_KEYS_H
+
+#include "base/error.h"
+#include "base/log.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define KEYS_TEXT_SIZE 186       /* with the NUL; one that never expires is 5 shorter */
+#define KEYS_FINGERPRINT_SIZE 24 /* four groups of five characters, with the NUL */
+
+struct public_identity {
+    uint8_t sign[32];      /* Ed25519 */
+    uint8_t curve[32];     /* X25519, as ZeroMQ takes it */
+    uint32_t last_day;     /* on which curve is good (base/date.h); 0: it never expires */
+    uint8_t signature[64]; /* by sign, over curve and last_day */
+};
+
+/* Lives in secret memory as a whole; only identity_new() and identity_load() make one. */
+struct identity {
+    struct public_identity public;
+    uint8_t sign_secret[64]; /* as libsodium keeps it: seed || public key */
+    uint8_t curve_secret[32];
+};
+
+/* A fresh one. Call secret_start() before. */
+enum err identity_new(struct identity **identity, struct log *log) MUST_CHECK;
+/* The same identity with a fresh CURVE key, good to the end of last_day (0: for ever). */
+enum err identity_renew(struct identity **identity, const struct identity *old, uint32_t last_day,
+                        struct log *log) MUST_CHECK;
+void identity_free(struct identity **identity);
+
+/* ERR_STUDY for a file that is no key, is damaged, or that group or others may read. */
+enum err identity_load(struct identity **identity, const char *path, struct log *log) MUST_CHECK;
+
+/* Writes the private key file. Refuses to replace a file (ERR_SYSTEM) unless `force`. */
+enum err identity_save(const struct identity *identity, const char *path, bool force,
+                       struct log *log) MUST_CHECK;
+
+/* Ed25519 over label || message, the label length-prefixed: one label never passes for another. */
+enum err identity_sign(const struct identity *identity, const char *label, const void *message,
+                       size_t n, uint8_t signature[64]) MUST_CHECK;
+/* ERR_AUTH, not logged: the caller knows what was signed. */
+enum err public_identity_verify(const struct public_identity *who, const char *label,
+                                const void *message, size_t n,
+                                const uint8_t signature[64]) MUST_CHECK;
+
+void public_identity_text(const struct public_identity *who, char text[KEYS_TEXT_SIZE]);
+/* ERR_FORMAT where it is not such a text, ERR_AUTH where the signature fails. Not logged: the
+ * caller knows the place. keys_parse_hint() has the words for both. */
+enum err public_identity_parse(struct public_identity *who, const char *text) MUST_CHECK;
+const char *keys_parse_hint(enum err e);
+
+/* A signature as text: "trefoil-sig1-" and base64url. ERR_FORMAT for anything else. */
+#define KEYS_SIGNATURE_SIZE 64
+#define KEYS_SIGNATURE_TEXT_SIZE 100 /* with the NUL */
+void keys_signature_text(const uint8_t signature[KEYS_SIGNATURE_SIZE],
+                         char text[KEYS_SIGNATURE_TEXT_SIZE]);
+enum err keys_signature_parse(uint8_t signature[KEYS_SIGNATURE_SIZE], const char *text) MUST_CHECK;
+
+bool public_identity_equal(const struct public_identity *a, const struct public_identity *b);
+bool public_identity_expired(const struct public_identity *who, uint32_t today);
+
+/* For people to compare over the telephone; of the signing key alone, so it survives a change of
+ * the CURVE key. */
+void public_identity_fingerprint(const struct public_identity *who,
+                                 char text[KEYS_FINGERPRINT_SIZE]);
+
+/*
+ * The first 25 * groups bits of a digest as groups of five characters (0-9, a-z without i l o u)
+ * with dashes between: 6 * groups bytes with the NUL; at most 10 groups.
+ */
+void keys_groups(const uint8_t digest[32], unsigned groups, char *text);
+
+#endif

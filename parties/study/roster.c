@@ -1,0 +1,458 @@
+#include "parties/study/roster.h"
+
+#include "base/bytes.h"
+#include "base/date.h"
+#include "base/file.h"
+#include "parties/study/yaml.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+static const char label[] = "trefoil-amendment-1";
+static const char signatures_key[] = "signatures:";
+
+/* --- signatures ---------------------------------------------------------------------------------- */
+
+/* What the servers sign. */
+struct statement {
+    uint8_t bytes[32 + 4 + 32];
+};
+
+static struct statement statement_of(const struct study *study)
+{
+    struct statement s;
+    memcpy(s.bytes, study->terms.digest, 32);
+    for (unsigned i = 0; i < 4; i++)
+        s.bytes[32 + i] = (uint8_t)(study->roster_version >> (8 * i));
+    memcpy(s.bytes + 36, study->roster, 32);
+    return s;
+}
+
+enum roster_signature roster_signature(const struct study *study, size_t server)
+{
+    const struct statement s = statement_of(study);
+    if (!study->signature[server].given)
+        return ROSTER_UNSIGNED;
+    return public_identity_verify(&study->server[server].key, label, s.bytes, sizeof s.bytes,
+                                  study->signature[server].bytes) == ERR_OK
+               ? ROSTER_SIGNED
+               : ROSTER_STALE;
+}
+
+enum err roster_check(const struct study *study, struct log *log)
+{
+    enum err e = ERR_OK;
+    if (study->roster_version == 1)
+        return ERR_OK;
+    for (size_t i = 0; i < STUDY_SERVERS; i++)
+        if (roster_signature(study, i) != ROSTER_SIGNED) {
+            log_error(log,
+                      "roster %u of study %s is not signed by server %s%s; its operator should run "
+                      "trefoil roster sign",
+                      study->roster_version, study->name, study->server[i].name,
+                      study->signature[i].given ? " (its signature is of another roster)" : "");
+            e = ERR_AUTH;
+        }
+    return e;
+}
+
+/* --- signing a file ------------------------------------------------------------------------------ */
+
+/* The text without its top-level block `signatures`. */
+static void copy_unsigned(struct bytes *out, const char *text, size_t n)
+{
+    bool within = false;
+    while (n > 0) {
+        const char *end = memchr(text, '\n', n);
+        size_t line = end != NULL ? (size_t)(end - text) + 1 : n;
+        if (line >= sizeof signatures_key - 1 &&
+            memcmp(text, signatures_key, sizeof signatures_key - 1) == 0)
+            within = true;
+        else if (within && strchr(" \t\r\n#}", text[0]) == NULL)
+            within = false;
+        if (!within)
+            bytes_put(out, text, line);
+        text += line;
+        n -= line;
+    }
+    if (out->size > 0 && out->data[out->size - 1] != '\n')
+        bytes_put_u8(out, '\n');
+}
+
+static void put_text(struct bytes *out, const char *text)
+{
+    bytes_put(out, text, strlen(text));
+}
+
+static void put_signature(struct bytes *out, const char *name,
+                          const uint8_t signature[KEYS_SIGNATURE_SIZE])
+{
+    char text[KEYS_SIGNATURE_TEXT_SIZE];
+    keys_signature_text(signature, text);
+    put_text(out, "  ");
+    put_text(out, name);
+    put_text(out, ": ");
+    put_text(out, text);
+    put_text(out, "\n");
+}
+
+/* The file's text with this server's signature and those of the others that are good. */
+static enum err signed_text(const struct study *study, size_t server, const uint8_t signature[64],
+                            const struct bytes *text, struct bytes *out)
+{
+    copy_unsigned(out, (const char *)text->data, text->size);
+    put_text(out, signatures_key);
+    put_text(out, "\n");
+    for (size_t i = 0; i < STUDY_SERVERS; i++)
+        if (i == server)
+            put_signature(out, study->server[i].name, signature);
+        else if (roster_signature(study, i) == ROSTER_SIGNED)
+            put_signature(out, study->server[i].name, study->signature[i].bytes);
+    return bytes_ok(out);
+}
+
+/* Whether the new text says what the study says, signed by this server. */
+static bool says_the_same(const struct study *study, size_t server, const struct bytes *text)
+{
+    struct study *again = NULL;
+    bool same = study_parse(&again, "", text->data, text->size, NULL) == ERR_OK &&
+                memcmp(again->terms.digest, study->terms.digest, 32) == 0 &&
+                memcmp(again->roster, study->roster, 32) == 0 &&
+                roster_signature(again, server) == ROSTER_SIGNED;
+    study_free(&again);
+    return same;
+}
+
+static enum err write_signed(const char *path, const struct study *study, size_t server,
+                             const uint8_t signature[64], const struct bytes *text, struct log *log)
+{
+    struct bytes out = {0};
+    struct stat st;
+    enum err e = signed_text(study, server, signature, text, &out);
+    if (e == ERR_OK && !says_the_same(study, server, &out)) {
+        log_error(log,
+                  "the signature cannot be added to %s, which was left alone; put the printed line "
+                  "under `signatures:` at the end of the file",
+                  path);
+        e = ERR_STUDY;
+    }
+    if (e == ERR_OK)
+        e = file_write(path, stat(path, &st) == 0 ? st.st_mode & 0777 : 0644, out.data, out.size,
+                       log);
+    bytes_clear(&out);
+    return e;
+}
+
+enum err roster_sign_file(const char *path, const struct identity *server,
+                          char text[KEYS_SIGNATURE_TEXT_SIZE], struct log *log)
+{
+    struct study *study = NULL;
+    struct bytes file = {0};
+    struct statement s;
+    uint8_t signature[KEYS_SIGNATURE_SIZE];
+    size_t index = 0;
+    enum err e = file_read(path, YAML_FILE_MAX, &file, log);
+    text[0] = '\0';
+    if (e == ERR_OK)
+        e = study_parse(&study, path, file.data, file.size, log);
+    /* by the signing key alone: an amendment may be what brings in a new CURVE key */
+    while (e == ERR_OK && index < STUDY_SERVERS &&
+           memcmp(study->server[index].key.sign, server->public.sign, 32) != 0)
+        index++;
+    if (e == ERR_OK && index == STUDY_SERVERS) {
+        log_error(log, "this key is not one of the study's three servers', who alone sign");
+        e = ERR_AUTH;
+    }
+    if (e == ERR_OK && study->roster_version == 1) {
+        log_error(log,
+                  "%s has the first roster, which needs no signatures; give an amended one the "
+                  "next number (roster: 2)",
+                  path);
+        e = ERR_STUDY;
+    }
+    if (e == ERR_OK) {
+        s = statement_of(study);
+        e = identity_sign(server, label, s.bytes, sizeof s.bytes, signature);
+    }
+    if (e == ERR_OK) {
+        keys_signature_text(signature, text);
+        e = write_signed(path, study, index, signature, &file, log);
+    }
+    bytes_clear(&file);
+    study_free(&study);
+    return e;
+}
+
+/* --- people -------------------------------------------------------------------------------------- */
+
+const char *role_name(enum role role)
+{
+    return role == ROLE_SERVER ? "server" : role == ROLE_OWNER ? "owner" : "analyst";
+}
+
+const struct public_identity *roster_key(const struct study *study, enum role role, size_t index,
+                                         const char **name)
+{
+    if (role == ROLE_SERVER && index < STUDY_SERVERS) {
+        *name = study->server[index].name;
+        return &study->server[index].key;
+    }
+    if (role == ROLE_OWNER && index < study->owners) {
+        *name = study->owner[index].name;
+        return &study->owner[index].key;
+    }
+    if (role == ROLE_ANALYST && index < study->analysts) {
+        *name = study->analyst[index].name;
+        return &study->analyst[index].key;
+    }
+    return NULL;
+}
+
+/* Logs that a key has expired, if it has. */
+static enum err check_current(const char *name, const struct public_identity *who, struct log *log)
+{
+    char day[DATE_DAY_SIZE];
+    if (!public_identity_expired(who, date_today()))
+        return ERR_OK;
+    date_day_text(who->last_day, day);
+    log_error(log,
+              "the key of %s was good until %s; renew it (trefoil keygen --renew) and amend the "
+              "study's roster",
+              name, day);
+    return ERR_AUTH;
+}
+
+/* Somebody with this signing key, in any role, the given one first. */
+static const struct public_identity *look_up(const struct study *study,
+                                             const struct public_identity *who, enum role first,
+                                             enum role *role, size_t *index, const char **name)
+{
+    const struct public_identity *key;
+    for (unsigned k = 0; k <= ROLE_ANALYST; k++) {
+        *role = k == 0 ? first : (enum role)k;
+        for (*index = 0; (key = roster_key(study, *role, *index, name)) != NULL; ++*index)
+            if (memcmp(key->sign, who->sign, sizeof who->sign) == 0)
+                return key;
+    }
+    return NULL;
+}
+
+enum err roster_find(const struct study *study, const struct public_identity *who, enum role role,
+                     size_t *index, struct log *log)
+{
+    const char *name = "";
+    enum role has;
+    const struct public_identity *key = look_up(study, who, role, &has, index, &name);
+    if (key == NULL) {
+        log_error(log,
+                  "this key is not one of the study's %ss; use the key whose public half stands "
+                  "under %ss in the study file, or ask whoever keeps it to list yours",
+                  role_name(role), role_name(role));
+        return ERR_AUTH;
+    }
+    if (has != role) {
+        log_error(log, "this key is that of the %s %s, and this takes the key of one of the %ss",
+                  role_name(has), name, role_name(role));
+        return ERR_AUTH;
+    }
+    if (!public_identity_equal(key, who)) {
+        log_error(log,
+                  "the study lists another key for the links of %s than this file holds (one of "
+                  "them was renewed); use the key file that the study lists, or an amended study "
+                  "file",
+                  name);
+        return ERR_AUTH;
+    }
+    if (study_revoked(study, who)) {
+        log_error(log, "the key of %s is revoked in roster %u of this study", name,
+                  study->roster_version);
+        return ERR_AUTH;
+    }
+    return check_current(name, who, log);
+}
+
+enum err roster_current(const struct study *study, enum role role, size_t index, struct log *log)
+{
+    const char *name;
+    const struct public_identity *key = roster_key(study, role, index, &name);
+    return key == NULL ? ERR_AUTH : check_current(name, key, log);
+}
+
+enum err roster_servers_current(const struct study *study, struct log *log)
+{
+    for (size_t i = 0; i < STUDY_SERVERS; i++)
+        TRY(roster_current(study, ROLE_SERVER, i, log));
+    return ERR_OK;
+}
+
+/* --- in words ------------------------------------------------------------------------------------ */
+
+typedef void (*visit)(void *self, const struct study *study, const char *name,
+                      const struct public_identity *key);
+
+static void visit_all(const struct study *study, visit each, void *self)
+{
+    for (enum role role = ROLE_SERVER; role <= ROLE_ANALYST; role++) {
+        const struct public_identity *key;
+        const char *name;
+        for (size_t i = 0; (key = roster_key(study, role, i, &name)) != NULL; i++)
+            each(self, study, name, key);
+    }
+}
+
+static void describe_key(void *self, const struct study *study, const char *name,
+                         const struct public_identity *key)
+{
+    char day[DATE_DAY_SIZE];
+    date_day_text(key->last_day, day);
+    if (study_revoked(study, key))
+        fprintf(self, "  the key of %s is revoked\n", name);
+    else if (key->last_day != 0)
+        fprintf(self, "  the key of %s %s good until %s\n", name,
+                public_identity_expired(key, date_today()) ? "was" : "is", day);
+}
+
+static void warn_of_key(void *self, const struct study *study, const char *name,
+                        const struct public_identity *key)
+{
+    char day[DATE_DAY_SIZE];
+    date_day_text(key->last_day, day);
+    if (!study_revoked(study, key) && key->last_day != 0 &&
+        key->last_day < date_today() + ROSTER_WARN_DAYS)
+        log_warn(self,
+                 "the key of %s is good until %s: it should be renewed, and the roster amended",
+                 name, day);
+}
+
+void roster_warn(const struct study *study, struct log *log)
+{
+    visit_all(study, warn_of_key, log);
+}
+
+void roster_describe(FILE *out, const struct study *study)
+{
+    static const char *const words[] = {"has not signed", "signed another text, not this one",
+                                        "signed"};
+    char print[24];
+    keys_groups(study->roster, 4, print);
+    fprintf(out, "Roster %u of study %s, %s\n", study->roster_version, study->name, print);
+    if (study->roster_version == 1)
+        fputs("  the first, which needs no signatures\n", out);
+    for (size_t i = 0; study->roster_version > 1 && i < STUDY_SERVERS; i++)
+        fprintf(out, "  server %zu, %s: %s\n", i, study->server[i].name,
+                words[roster_signature(study, i)]);
+    visit_all(study, describe_key, out);
+}
+
+static void compare_number(FILE *out, const char *what, uint64_t before, uint64_t now)
+{
+    if (before != now)
+        fprintf(out, "  %s: %llu -> %llu\n", what, (unsigned long long)before,
+                (unsigned long long)now);
+}
+
+static void compare_key(FILE *out, const char *role, const char *name,
+                        const struct public_identity *before, const struct public_identity *now)
+{
+    char print[KEYS_FINGERPRINT_SIZE], day[DATE_DAY_SIZE];
+    if (public_identity_equal(before, now))
+        return;
+    public_identity_fingerprint(now, print);
+    date_day_text(now->last_day, day);
+    if (memcmp(before->sign, now->sign, sizeof now->sign) == 0)
+        fprintf(out, "  %s %s: a renewed key of the same identity", role, name);
+    else
+        fprintf(out, "  %s %s: ANOTHER IDENTITY, %s (ask %s by telephone)", role, name, print,
+                name);
+    fprintf(out, now->last_day != 0 ? ", good until %s\n" : "\n", day);
+}
+
+static void compare_servers(FILE *out, const struct study *a, const struct study *b)
+{
+    for (size_t i = 0; i < STUDY_SERVERS; i++) {
+        const struct study_server *x = &a->server[i], *y = &b->server[i];
+        compare_key(out, "server", y->name, &x->key, &y->key);
+        if (strcmp(x->host, y->host) != 0 || x->port != y->port)
+            fprintf(out, "  server %s: tcp://%s:%u -> tcp://%s:%u\n", y->name, x->host, x->port,
+                    y->host, y->port);
+    }
+}
+
+static size_t find_analyst(const struct study *s, const char *name)
+{
+    size_t i = 0;
+    while (i < s->analysts && strcmp(s->analyst[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+static void compare_analysts(FILE *out, const struct study *a, const struct study *b)
+{
+    for (size_t i = 0; i < b->analysts; i++) {
+        const struct study_analyst *now = &b->analyst[i];
+        size_t k = find_analyst(a, now->name);
+        if (k == a->analysts)
+            fprintf(out, "  analyst %s: new\n", now->name);
+        else
+            compare_key(out, "analyst", now->name, &a->analyst[k].key, &now->key);
+    }
+    for (size_t i = 0; i < a->analysts; i++)
+        if (find_analyst(b, a->analyst[i].name) == b->analysts)
+            fprintf(out, "  analyst %s: no longer\n", a->analyst[i].name);
+}
+
+static void compare_revoked(FILE *out, const struct study *a, const struct study *b)
+{
+    char print[KEYS_FINGERPRINT_SIZE];
+    for (size_t i = 0; i < b->revoked_count; i++)
+        if (!study_revoked(a, &b->revoked[i])) {
+            public_identity_fingerprint(&b->revoked[i], print);
+            fprintf(out, "  revoked: a key of %s\n", print);
+        }
+    for (size_t i = 0; i < a->revoked_count; i++)
+        if (!study_revoked(b, &a->revoked[i])) {
+            public_identity_fingerprint(&a->revoked[i], print);
+            fprintf(out, "  NO LONGER REVOKED: a key of %s\n", print);
+        }
+}
+
+static void compare_deadlines(FILE *out, const struct study *a, const struct study *b)
+{
+    char before[DATE_SIZE], now[DATE_SIZE];
+    compare_number(out, "deadlines.connect", a->connect_s, b->connect_s);
+    compare_number(out, "deadlines.round", a->round_s, b->round_s);
+    if (a->uploads_until != b->uploads_until) {
+        date_text(a->uploads_until, before);
+        date_text(b->uploads_until, now);
+        fprintf(out, "  deadlines.uploads: %s -> %s\n", a->uploads_until != 0 ? before : "none",
+                b->uploads_until != 0 ? now : "none");
+    }
+    compare_number(out, "model.max_mib", a->max_mib, b->max_mib);
+    compare_number(out, "model.iterations", a->iterations, b->iterations);
+    compare_number(out, "model.final_iterations", a->final_iterations, b->final_iterations);
+}
+
+enum err roster_compare(FILE *out, const struct study *earlier, const struct study *study,
+                        struct log *log)
+{
+    for (size_t i = 0; i < study->terms.parts; i++)
+        if (memcmp(study->terms.part[i].digest, earlier->terms.part[i].digest, 32) != 0) {
+            log_error(log, "the two differ in their terms, which no amendment changes: %s",
+                      study_part_words(study->terms.part[i].name));
+            return ERR_MISMATCH;
+        }
+    fprintf(out, "Of roster %u it changes:\n", earlier->roster_version);
+    if (memcmp(earlier->roster, study->roster, 32) == 0)
+        fputs("  nothing\n", out);
+    else if (study->roster_version <= earlier->roster_version)
+        fprintf(out, "  the number is not a later one: give it roster: %u\n",
+                earlier->roster_version + 1);
+    compare_servers(out, earlier, study);
+    for (size_t i = 0; i < study->owners; i++)
+        compare_key(out, "owner", study->owner[i].name, &earlier->owner[i].key,
+                    &study->owner[i].key);
+    compare_analysts(out, earlier, study);
+    compare_revoked(out, earlier, study);
+    compare_deadlines(out, earlier, study);
+    return ERR_OK;
+}

@@ -1,0 +1,59 @@
+/*
+ * parties/study/roster.h - who takes part under which key, and how that is amended.
+ *
+ * The terms of a study never change; its roster may: keys, endpoints, deadlines, model, revoked
+ * keys. Whoever keeps the study file makes the change, gives the roster the next number, and sends
+ * the file around; each server's operator looks at it and signs. A signature is the server's
+ * Ed25519 over
+ *
+ *   "trefoil-amendment-1", terms digest, number (u32), roster digest
+ *
+ * and stands in the file itself, under `signatures`, so that one file travels by mail. The first
+ * roster needs none: it is agreed on with the terms. A server that has run with one roster takes
+ * only a later one with three good signatures (parties/store/store.h).
+ */
+#ifndef TREFOIL_PARTIES_STUDY_ROSTER_H
+#define TREFOIL_PARTIES_STUDY_ROSTER_H
+
+#include "parties/study/study.h"
+
+enum roster_signature { ROSTER_UNSIGNED, ROSTER_STALE, ROSTER_SIGNED };
+
+/* STALE: a signature that is not over this roster. */
+enum roster_signature roster_signature(const struct study *study, size_t server);
+/* ERR_AUTH, logged with who has not signed, for a later roster without three good signatures. */
+enum err roster_check(const struct study *study, struct log *log) MUST_CHECK;
+
+/*
+ * Adds a server's signature to the study file, beside those of the others that are still good, and
+ * gives its text. Nothing else in the file changes: the result is read again before it is written.
+ */
+enum err roster_sign_file(const char *path, const struct identity *server,
+                          char text[KEYS_SIGNATURE_TEXT_SIZE], struct log *log) MUST_CHECK;
+
+/*
+ * The place of a key in a role. ERR_AUTH, logged, if it has none, with what is wrong: the study lists
+ * another CURVE key of this identity, the key is revoked or has expired, or has another role.
+ */
+enum err roster_find(const struct study *study, const struct public_identity *who, enum role role,
+                     size_t *index, struct log *log) MUST_CHECK;
+/* ERR_AUTH, logged, if the key at this place has expired; or that of any server. */
+enum err roster_current(const struct study *study, enum role role, size_t index,
+                        struct log *log) MUST_CHECK;
+enum err roster_servers_current(const struct study *study, struct log *log) MUST_CHECK;
+
+const char *role_name(enum role role);
+const struct public_identity *roster_key(const struct study *study, enum role role, size_t index,
+                                         const char **name);
+
+/* Warns of keys that expire within ROSTER_WARN_DAYS. */
+#define ROSTER_WARN_DAYS 14
+void roster_warn(const struct study *study, struct log *log);
+
+/* In words: its number, who has signed it, and keys that end. */
+void roster_describe(FILE *out, const struct study *study);
+/* What it changes of an earlier one. ERR_MISMATCH, logged, names a part of the terms that differs. */
+enum err roster_compare(FILE *out, const struct study *earlier, const struct study *study,
+                        struct log *log) MUST_CHECK;
+
+#endif

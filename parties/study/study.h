@@ -1,0 +1,253 @@
+/*
+ * parties/study/study.h - the one public file on which everybody of a study agrees.
+ *
+ *   study: NAME                          what messages call it
+ *   domain:                              a list (its order is the order of the columns),
+ *     - name: age                          or a mapping name: {...} (columns by name)
+ *       kind: integer                      whole numbers from min to max, one cell each
+ *       min: 0
+ *       max: 99
+ *       outside: clip                      optional: error (default), clip (integer, numeric),
+ *     - name: ward                         or missing (only together with `missing`)
+ *       kind: categorical
+ *       values: [surgery, cardiology]      at least one text
+ *       missing: "?"                       optional: the text of a missing value; "": empty cell
+ *     - {name: bmi, kind: numeric, edges: [10, 18.5, 25, 30, 60]}
+ *     - {name: dose, kind: numeric, min: 0, max: 10, bins: 20}
+ *   impossible:                          optional: combinations of values that cannot occur; public
+ *     - {ward: surgery, age: {from: 0, to: 2}}     knowledge, never from data. Of each column a
+ *     - {bmi: {from: 10, to: 18.5}, ward: [..]}    value, a list, or a range: whole numbers, edges
+ *   workload: {all: 2}                   all marginals of so many attributes; or
+ *             {random: 3, count: 64, seed: 1}   some of them; or a list:
+ *     - {attributes: [age, ward], weight: 1}        weight is optional: 1
+ *   budget:
+ *     epsilon: 1                         above 0, at most 100
+ *     delta: 1e-6                        1e-15 to 0.01
+ *     rows_per_person: 1                 optional; the guarantee holds for so many rows of one
+ *   noise: box-muller                    optional; or discrete: exact, and slower to make
+ *   score: l1                            optional: how misfits are weighed when a marginal is selected: l1, the sum of
+ *                                        errors, or l2, of their squares (which few rows suit)
+ *   rounds: 10                           marginals that AIM selects, 1 to 1000; or annealed:
+ *                                        as many as its schedule fits in the budget
+ *   servers:                             exactly three; the first is server 0
+ *     - name: north
+ *       endpoint: tcp://north.example.org:7100      five ports, from this one: see enum study_port
+ *       key: trefoil1-...                what `trefoil keygen` prints
+ *   owners:
+ *     - {name: hospital-a, key: trefoil1-..., max_rows: 6000}      never more rows than this
+ *       as: auto                           optional: the form whose size bounds the owner; auto, the
+ *       pad_to: 8000                         smaller one, or answers, or records; how many records
+ *                                            are sent, from max_rows (which is the default) on
+ *     - {name: clinic, key: trefoil1-..., max_rows: 900, batch: city, columns: [age, ward]}
+ *     - {name: lab, key: trefoil1-..., max_rows: 900, batch: city, columns: [bmi]}
+ *                                        a batch's owners hold other columns of the same rows,
+ *                                        in the same order: together each column once
+ *     - {name: lab, key: trefoil1-..., min_rows: 100, max_rows: 900}     optional: nor fewer than these
+ *   min_owners: 2                        optional: all. A run needs the uploads of so many owners
+ *   late_uploads: join                   optional: wait. Whether uploads that come during a run are
+ *                                        counted from its next round on
+ *   analysts:
+ *     - {name: office, key: trefoil1-...}
+ *   retain_days: 30                      optional; servers keep uploads for so long after the last
+ *                                        one came, and then are due to purge them
+ *   deadlines:                           optional
+ *     connect: 30                        seconds to reach another server
+ *     round: 120                         seconds that one may take for a round
+ *     uploads: 2026-12-01T18:00:00Z      later ones are refused
+ *   model:                               optional
+ *     max_mib: 80                        largest model, in MiB
+ *     iterations: 100                    of the estimator between rounds
+ *     final_iterations: 1000             and at the end
+ *
+ *   roster: 1                            optional; the number of an amendment (parties/study/roster.h)
+ *   revoked: [trefoil1-...]              optional: keys that are turned away, wherever they stand
+ *   signatures: {north: trefoil-sig1-..., ...}     of the servers, which amendments need
+ *
+ * Names of people are 1 to 31 of a-z 0-9 _ - and occur once, keys too: a key has one role. Unknown
+ * keys are errors. Every error names path, line and column, and what to do.
+ *
+ * Two digests over the parsed content. Comments, line ends, quotes, the order of a mapping's keys
+ * and defaults written out change neither; any value changes one (a server's whole key: both).
+ *   terms   study (its name and retain_days), domain (and what is impossible), workload, budget,
+ *           noise, rounds, bounds (owners' names, min_rows, max_rows, pad_to, as, batches and columns;
+ *           min_owners, late_uploads), servers (names and signing keys): frozen once data are in. A
+ *           digest for each part, so that a mismatch can be named.
+ *   roster  the rest but the signatures: its number, owners' and analysts' keys, endpoints, servers'
+ *           CURVE keys, revoked keys, deadlines, model.
+ */
+#ifndef TREFOIL_PARTIES_STUDY_STUDY_H
+#define TREFOIL_PARTIES_STUDY_STUDY_H
+
+#include "aim/backend.h"
+#include "aim/domain.h"
+#include "aim/model.h"
+#include "aim/workload.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "netio/session.h"
+#include "parties/study/keys.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define STUDY_SERVERS 3
+#define STUDY_NAME_SIZE 32
+#define STUDY_HOST_SIZE 254
+#define STUDY_ENDPOINT_SIZE 280 /* "tcp://" host ":" port, with the NUL */
+#define STUDY_OWNERS_MAX 10000
+#define STUDY_ANALYSTS_MAX 1000
+#define STUDY_REVOKED_MAX 10000
+#define STUDY_ROUNDS_MAX 1000
+#define STUDY_COUNT_BITS_MAX 31 /* of l: counts of all owners together stay below 2^31 */
+#define STUDY_FINGERPRINT_SIZE 36
+
+/* What waits at endpoint's port + the number. PREV and NEXT are who dials in. */
+enum study_port {
+    STUDY_GATE = 0,         /* owners, analysts, neighbours: CURVE */
+    STUDY_CONTROL_PREV = 1, /* server i-1's control link: CURVE */
+    STUDY_CONTROL_NEXT = 2, /* server i+1's */
+    STUDY_BULK_PREV = 3,    /* server i-1's bulk link: bare, sealed by netio/net.h */
+    STUDY_BULK_NEXT = 4,
+    STUDY_PORTS = 5
+};
+
+enum role { ROLE_SERVER = 1, ROLE_OWNER, ROLE_ANALYST };
+
+enum study_noise { STUDY_BOX_MULLER, STUDY_DISCRETE };
+enum study_form { STUDY_AUTO, STUDY_ANSWERS, STUDY_RECORDS };
+
+struct study_server {
+    char name[STUDY_NAME_SIZE];
+    struct public_identity key;
+    char host[STUDY_HOST_SIZE]; /* as written; IPv6 with its brackets */
+    uint16_t port;              /* of the gate */
+};
+
+struct study_owner {
+    char name[STUDY_NAME_SIZE];
+    struct public_identity key;
+    uint32_t min_rows, max_rows;
+    uint32_t pad_to; /* records that it uploads, as records: at least max_rows */
+    unsigned bits;   /* b: max_rows < 2^b; what this owner uploads for a cell, as answers */
+    enum study_form as;
+    bool records; /* bounded as an owner of records: by `as`, or because they are fewer bytes */
+    /* The columns that it holds, ascending: of `columns` attributes. All of them, unless it is one of a batch. */
+    size_t columns;
+    uint16_t *column;
+    size_t batch; /* the first owner of the batch; itself where it shares its rows with nobody */
+};
+
+struct study_analyst {
+    char name[STUDY_NAME_SIZE];
+    struct public_identity key;
+};
+
+struct study {
+    char name[STUDY_NAME_SIZE];
+    struct domain *domain;
+    size_t zeros; /* impossible combinations, by their columns */
+    struct zeros *zero;
+    struct workload *workload;
+    double epsilon, delta;
+    unsigned rows_per_person;
+    enum study_noise noise;
+    enum aim_score score;
+    unsigned rounds; /* at most, where annealed */
+    bool annealed;
+    struct study_server server[STUDY_SERVERS];
+    size_t owners;
+    struct study_owner *owner;
+    unsigned min_owners; /* whose rows must be there before a run begins */
+    bool late_join;      /* rows that come during a run count from its next round on */
+    size_t analysts;
+    struct study_analyst *analyst;
+    unsigned connect_s, round_s;
+    unsigned retain_days;
+    int64_t uploads_until; /* seconds since 1970; 0: no deadline */
+    unsigned max_mib, iterations, final_iterations;
+
+    unsigned count_bits; /* l: the sum of 2^b - 1 over owners is below 2^l, and l the least such */
+    struct session_terms terms;
+    uint32_t roster_version; /* 1: as first agreed */
+    uint8_t roster[32];
+    size_t revoked_count;
+    struct public_identity *revoked;
+    struct {
+        bool given;
+        uint8_t bytes[64];
+    } signature[STUDY_SERVERS]; /* over terms and roster; roster.h says whether they are good */
+};
+
+/* ERR_STUDY, logged, for anything wrong in it; ERR_SYSTEM where the file cannot be read. */
+enum err study_load(struct study **study, const char *path, struct log *log) MUST_CHECK;
+/* The same from memory; `path` is for messages. */
+enum err study_parse(struct study **study, const char *path, const void *text, size_t n,
+                     struct log *log) MUST_CHECK;
+void study_free(struct study **study);
+
+/* Whether it can name somebody in a study: 1 to 31 of a-z 0-9 _ -. */
+bool study_good_name(const char *text);
+
+/* Index by public identity, whole and exact; SIZE_MAX where there is none. */
+size_t study_find_server(const struct study *study, const struct public_identity *who);
+size_t study_find_owner(const struct study *study, const struct public_identity *who);
+size_t study_find_analyst(const struct study *study, const struct public_identity *who);
+/* Whether the roster turns this key away, wherever else it stands. */
+bool study_revoked(const struct study *study, const struct public_identity *who);
+
+/*
+ * Where others reach a server's port: "tcp://host:port". A server dials its next neighbour at
+ * (next, STUDY_CONTROL_PREV) and its previous one at (previous, STUDY_CONTROL_NEXT).
+ */
+void study_endpoint(const struct study *study, size_t server, enum study_port port,
+                    char text[STUDY_ENDPOINT_SIZE]);
+/*
+ * Where the server itself listens: five ports from `first` on, or from its endpoint's if 0; on `host`, or on all
+ * addresses if NULL. The two differ where a router passes ports on.
+ */
+void study_listen(const struct study *study, size_t server, enum study_port port, const char *host,
+                  uint16_t first, char text[STUDY_ENDPOINT_SIZE]);
+
+/*
+ * Bytes of what an owner uploads: as answers (its bits for each cell of the maximal marginals) or as
+ * records (protocols/records.h). Both follow from public values.
+ */
+uint64_t study_answers_bytes(const struct study *study, size_t owner);
+unsigned study_record_bits(const struct study *study, size_t owner); /* the validity bit counted */
+uint64_t study_records_bytes(const struct study *study,
+                             size_t owner); /* UINT64_MAX: not possible */
+/*
+ * has[i]: owner i's upload is there. Clears it for owners whose batch is not whole, since their rows cannot be
+ * counted; returns how many are left.
+ */
+size_t study_taking_part(const struct study *study, bool *has);
+/* The form that the study bounds the owner by, as parties/exchange/upload.h numbers it, and its bytes. */
+unsigned study_upload_form(const struct study *study, size_t owner);
+uint64_t study_upload_bytes(const struct study *study, size_t owner);
+/*
+ * Bytes of an upload of another form; 0 where the study's bounds do not carry that form. Records are
+ * within the bounds of answers; answers are not within those of records.
+ */
+uint64_t study_form_bytes(const struct study *study, size_t owner, unsigned form);
+
+/* What a part of the terms is called in the study file, for messages. */
+const char *study_part_words(const char *part);
+/* The terms in six groups of five characters, for people to compare. */
+void study_fingerprint(const struct study *study, char text[STUDY_FINGERPRINT_SIZE]);
+
+/*
+ * The study in words: who takes part and sees what, the guarantee and its unit, what it costs, the
+ * fingerprint, what is not protected. `me`, where not NULL, is the reader, who is told their part.
+ */
+void study_describe(FILE *out, const struct study *study, const struct public_identity *me);
+
+/*
+ * A commented example, valid once REPLACE-WITH-KEY-OF-<name> is a public key everywhere.
+ * Refuses to replace a file (ERR_SYSTEM) unless `force`.
+ */
+enum err study_write_template(const char *path, bool force, struct log *log) MUST_CHECK;
+const char *study_template(void);
+
+#endif

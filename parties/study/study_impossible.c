@@ -1,0 +1,227 @@
+/* The combinations of values that cannot occur, as cells of their columns' marginals. */
+#include "base/memory.h"
+#include "parties/study/study_parse.h"
+
+#include <stdlib.h>
+
+#define IMPOSSIBLE_CELLS_MAX 1000000
+
+/* What one line says of one column: which of its codes. */
+struct codes {
+    uint16_t attribute;
+    size_t count;
+    uint32_t *code; /* ascending */
+};
+
+static enum err read_value(struct reading *r, const yaml_node_t *node, uint16_t attribute,
+                           bool *marked)
+{
+    struct domain_attribute strict = r->study->domain->attribute[attribute];
+    const char *text;
+    uint32_t code;
+    strict.policy = DOMAIN_REJECT; /* a value that is clipped elsewhere is none here */
+    TRY(yaml_text(r->file, node, strict.name, &text));
+    code = domain_code(&strict, text);
+    if (code == DOMAIN_NO_CODE)
+        return yaml_error(r->file, node, "%.64s has no value \"%.64s\"", strict.name, text);
+    if (strict.kind == DOMAIN_NUMERIC && code < strict.values)
+        return yaml_error(
+            r->file, node,
+            "%.64s is cut into bins; name whole bins by their edges: {from: %g, to: %g}",
+            strict.name, strict.edges[code], strict.edges[code + 1]);
+    marked[code] = true;
+    return ERR_OK;
+}
+
+static enum err read_edge(struct reading *r, const yaml_node_t *node,
+                          const struct domain_attribute *a, uint32_t *edge)
+{
+    double v;
+    TRY(yaml_number(r->file, node, a->name, -1e300, 1e300, &v));
+    for (*edge = 0; *edge <= a->values; ++*edge)
+        if (a->edges[*edge] == v)
+            return ERR_OK;
+    return yaml_error(r->file, node, "%g is not an edge of %.64s; bins are impossible as a whole",
+                      v, a->name);
+}
+
+/* {from: x, to: y}: whole numbers, both included, or the bins between two edges. */
+static enum err read_range(struct reading *r, const yaml_node_t *node, uint16_t attribute,
+                           bool *marked)
+{
+    static const struct yaml_key keys[] = {{"from", true}, {"to", true}};
+    const struct domain_attribute *a = &r->study->domain->attribute[attribute];
+    const yaml_node_t *part[2];
+    uint32_t first, end;
+    TRY(yaml_mapping(r->file, node, a->name, keys, 2, part));
+    if (a->kind == DOMAIN_CATEGORICAL)
+        return yaml_error(r->file, node, "%.64s has texts, which have no range; list them",
+                          a->name);
+    if (a->kind == DOMAIN_INTEGER) {
+        int64_t from, to;
+        TRY(yaml_integer(r->file, part[0], "from", a->min, a->max, &from));
+        TRY(yaml_integer(r->file, part[1], "to", from, a->max, &to));
+        first = (uint32_t)(from - a->min);
+        end = (uint32_t)(to - a->min) + 1;
+    } else {
+        TRY(read_edge(r, part[0], a, &first));
+        TRY(read_edge(r, part[1], a, &end));
+        if (first >= end)
+            return yaml_error(r->file, part[1], "the range ends where it begins, or before");
+    }
+    for (uint32_t code = first; code < end; code++)
+        marked[code] = true;
+    return ERR_OK;
+}
+
+static enum err mark_codes(struct reading *r, const yaml_node_t *node, uint16_t attribute,
+                           bool *marked)
+{
+    const struct domain_attribute *a = &r->study->domain->attribute[attribute];
+    size_t count;
+    if (yaml_is_mapping(node))
+        return read_range(r, node, attribute, marked);
+    if (!yaml_is_list(node))
+        return read_value(r, node, attribute, marked);
+    TRY(yaml_list(r->file, node, a->name, 1, a->size, &count));
+    for (size_t i = 0; i < count; i++)
+        TRY(read_value(r, yaml_item(r->file, node, i), attribute, marked));
+    return ERR_OK;
+}
+
+static enum err read_codes(struct reading *r, const yaml_node_t *node, struct codes *codes)
+{
+    uint32_t size = r->study->domain->attribute[codes->attribute].size;
+    bool *marked = memory_array(size, sizeof *marked);
+    enum err e;
+    codes->code = memory_array(size, sizeof *codes->code);
+    e = marked == NULL || codes->code == NULL ? ERR_NOMEM
+                                              : mark_codes(r, node, codes->attribute, marked);
+    for (uint32_t c = 0; e == ERR_OK && c < size; c++)
+        if (marked[c])
+            codes->code[codes->count++] = c;
+    memory_free(&marked);
+    return e;
+}
+
+static int by_attribute(const void *x, const void *y)
+{
+    const struct codes *a = x, *b = y;
+    return (a->attribute > b->attribute) - (a->attribute < b->attribute);
+}
+
+/* The entry of the study that has this line's columns; a new one if there is none. */
+static enum err zeros_of(struct study *s, const struct clique *clique, struct zeros **zero)
+{
+    struct zeros *grown;
+    for (size_t k = 0; k < s->zeros; k++)
+        if (clique_equal(&s->zero[k].clique, clique)) {
+            *zero = &s->zero[k];
+            return ERR_OK;
+        }
+    grown = memory_grow(s->zero, s->zeros + 1, sizeof *grown);
+    if (grown == NULL)
+        return ERR_NOMEM;
+    s->zero = grown;
+    *zero = &grown[s->zeros++];
+    **zero = (struct zeros){.clique = *clique};
+    return ERR_OK;
+}
+
+/* Every combination of the codes, as cells of the columns' marginal. */
+static enum err add_cells(struct reading *r, const yaml_node_t *node, const struct codes *codes,
+                          size_t columns)
+{
+    const struct domain *d = r->study->domain;
+    struct clique clique = {.n = (uint16_t)columns};
+    uint64_t more = 1;
+    struct zeros *zero;
+    uint32_t *grown;
+    for (size_t k = 0; k < columns; k++) {
+        clique.attribute[k] = codes[k].attribute;
+        more = more > IMPOSSIBLE_CELLS_MAX ? more : more * codes[k].count;
+    }
+    TRY(zeros_of(r->study, &clique, &zero));
+    if (more + zero->cells > IMPOSSIBLE_CELLS_MAX || clique_cells(&clique, d) > UINT32_MAX)
+        return yaml_error(r->file, node, "more than %d cells are impossible; coarsen the columns",
+                          IMPOSSIBLE_CELLS_MAX);
+    grown = memory_grow((uint32_t *)(uintptr_t)zero->cell, zero->cells + more, sizeof *grown);
+    if (grown == NULL)
+        return ERR_NOMEM;
+    zero->cell = grown;
+    for (uint64_t i = 0; i < more; i++) {
+        uint64_t rest = i, cell = 0, left = more;
+        for (size_t k = 0; k < columns; k++) {
+            left /= codes[k].count;
+            cell = cell * d->attribute[codes[k].attribute].size + codes[k].code[rest / left];
+            rest %= left;
+        }
+        grown[zero->cells++] = (uint32_t)cell;
+    }
+    return ERR_OK;
+}
+
+/* A line {column: values, column: values}: no row has them together. */
+static enum err read_combination(struct reading *r, const yaml_node_t *node)
+{
+    struct codes codes[CLIQUE_MAX] = {{0}};
+    size_t columns;
+    enum err e;
+    TRY(yaml_entries(r->file, node, "a combination", CLIQUE_MAX, &columns));
+    e = columns > 0 ? ERR_OK
+                    : yaml_error(r->file, node, "a combination names no column; name two or more");
+    for (size_t k = 0; e == ERR_OK && k < columns; k++) {
+        const yaml_node_t *key, *value;
+        const char *name;
+        uint32_t index;
+        yaml_entry(r->file, node, k, &key, &value);
+        e = yaml_text(r->file, key, "a column", &name);
+        if (e != ERR_OK)
+            break;
+        index = domain_find(r->study->domain, name);
+        if (index == DOMAIN_NO_CODE) {
+            e = study_unknown_attribute(r, key, name);
+            break;
+        }
+        codes[k].attribute = (uint16_t)index;
+        e = read_codes(r, value, &codes[k]);
+    }
+    if (e == ERR_OK) {
+        qsort(codes, columns, sizeof codes[0], by_attribute);
+        e = add_cells(r, node, codes, columns);
+    }
+    for (size_t k = 0; k < CLIQUE_MAX; k++)
+        memory_free(&codes[k].code);
+    return e;
+}
+
+static int by_cell(const void *x, const void *y)
+{
+    uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+    return (a > b) - (a < b);
+}
+
+/* Ascending, each once: lines that say the same in another way mean the same. */
+static void tidy(struct zeros *zero)
+{
+    uint32_t *cell = (uint32_t *)(uintptr_t)zero->cell;
+    size_t kept = 0;
+    qsort(cell, zero->cells, sizeof *cell, by_cell);
+    for (size_t i = 0; i < zero->cells; i++)
+        if (kept == 0 || cell[kept - 1] != cell[i])
+            cell[kept++] = cell[i];
+    zero->cells = kept;
+}
+
+enum err study_read_impossible(struct reading *r, const yaml_node_t *node)
+{
+    size_t count;
+    if (node == NULL)
+        return ERR_OK;
+    TRY(yaml_list(r->file, node, "impossible", 1, 10000, &count));
+    for (size_t i = 0; i < count; i++)
+        TRY(read_combination(r, yaml_item(r->file, node, i)));
+    for (size_t k = 0; k < r->study->zeros; k++)
+        tidy(&r->study->zero[k]);
+    return ERR_OK;
+}

@@ -1,0 +1,164 @@
+/* The owners of a study file: the bounds of each, and the batches that hold other columns of the same rows. */
+#include "base/memory.h"
+#include "parties/study/study_parse.h"
+#include "protocols/records.h"
+
+#include <string.h>
+
+enum { OWNER_MAX_ROWS, OWNER_MIN_ROWS, OWNER_PAD_TO, OWNER_AS, OWNER_BOUNDS };
+
+/* How many rows, how many records, and in what form. */
+static enum err read_bounds(struct reading *r, const yaml_node_t *part[OWNER_BOUNDS],
+                            struct study_owner *o)
+{
+    static const char *const forms[] = {"auto", "answers", "records"};
+    int64_t rows, padded;
+    size_t form = STUDY_AUTO;
+    TRY(yaml_integer(r->file, part[OWNER_MAX_ROWS], "max_rows", 1, INT32_MAX, &rows));
+    padded = rows;
+    TRY(study_read_unsigned(r, part[OWNER_MIN_ROWS], "min_rows", 0, (unsigned)rows, &o->min_rows));
+    if (part[OWNER_PAD_TO] != NULL)
+        TRY(yaml_integer(r->file, part[OWNER_PAD_TO], "pad_to", rows, INT32_MAX, &padded));
+    if (part[OWNER_AS] != NULL)
+        TRY(yaml_choice(r->file, part[OWNER_AS], "as", forms, 3, &form));
+    o->max_rows = (uint32_t)rows;
+    o->pad_to = (uint32_t)padded;
+    o->as = (enum study_form)form;
+    while ((o->max_rows >> o->bits) != 0)
+        o->bits++;
+    return ERR_OK;
+}
+
+/* --- batches: owners that hold different columns of the same rows ---------------------------------
+ */
+
+/* An owner's `batch` and `columns` as they stand in the file; NULL in both: all columns, for itself. */
+struct holding {
+    const yaml_node_t *node, *batch, *columns;
+    const char *name; /* of the batch */
+};
+
+static enum err read_columns(struct reading *r, struct study_owner *o, struct holding *part)
+{
+    const struct domain *d = r->study->domain;
+    o->columns = d->attributes;
+    o->column = memory_array(d->attributes, sizeof *o->column);
+    if (o->column == NULL)
+        return ERR_NOMEM;
+    for (size_t a = 0; a < d->attributes; a++)
+        o->column[a] = (uint16_t)a;
+    if (part->batch == NULL && part->columns == NULL)
+        return ERR_OK;
+    if (part->batch == NULL || part->columns == NULL)
+        return yaml_error(
+            r->file, part->node,
+            "%s has a key \"%s\" without \"%s\"; an owner of some columns needs both, "
+            "one of whole rows neither",
+            o->name, part->batch != NULL ? "batch" : "columns",
+            part->batch != NULL ? "columns" : "batch");
+    TRY(yaml_text(r->file, part->batch, "batch", &part->name));
+    if (!study_good_name(part->name))
+        return yaml_error(r->file, part->batch,
+                          "batch is \"%.64s\"; it should be 1 to %d of a-z 0-9 _ -", part->name,
+                          STUDY_NAME_SIZE - 1);
+    return study_read_attributes(r, part->columns, "columns", d->attributes, o->column,
+                                 &o->columns);
+}
+
+/* The first owner of the batch; two of a batch hold the same number of rows. */
+static enum err find_batch(struct reading *r, const struct holding *parts, size_t i)
+{
+    struct study_owner *owner = r->study->owner;
+    owner[i].batch = i;
+    for (size_t k = 0; parts[i].name != NULL && k < i; k++) {
+        if (parts[k].name == NULL || strcmp(parts[k].name, parts[i].name) != 0)
+            continue;
+        owner[i].batch = owner[k].batch;
+        if (owner[k].max_rows != owner[i].max_rows || owner[k].pad_to != owner[i].pad_to)
+            return yaml_error(
+                r->file, parts[i].node,
+                "%s and %s hold columns of the same rows (batch %s) but have max_rows "
+                "%u and %u, pad_to %u and %u; make them equal",
+                owner[k].name, owner[i].name, parts[i].name, owner[k].max_rows, owner[i].max_rows,
+                owner[k].pad_to, owner[i].pad_to);
+        break;
+    }
+    return ERR_OK;
+}
+
+/* Each column of the domain at exactly one of the batch's owners; `i` is the first of them. */
+static enum err check_batch(struct reading *r, const struct holding *parts, size_t i)
+{
+    const struct study *s = r->study;
+    const struct study_owner *holder[DOMAIN_ATTRIBUTES_MAX] = {NULL};
+    for (size_t k = i; k < s->owners; k++)
+        for (size_t c = 0; s->owner[k].batch == i && c < s->owner[k].columns; c++) {
+            uint16_t a = s->owner[k].column[c];
+            if (holder[a] != NULL)
+                return yaml_error(r->file, parts[k].columns,
+                                  "%s and %s both hold the column %.64s of batch %s; leave it out "
+                                  "at one of them",
+                                  holder[a]->name, s->owner[k].name, s->domain->attribute[a].name,
+                                  parts[k].name);
+            holder[a] = &s->owner[k];
+        }
+    for (size_t a = 0; a < s->domain->attributes; a++)
+        if (holder[a] == NULL)
+            return yaml_error(r->file, parts[i].batch,
+                              "no owner of batch %s holds the column %.64s; add it to the columns "
+                              "of one of them",
+                              parts[i].name, s->domain->attribute[a].name);
+    return ERR_OK;
+}
+
+static enum err read_batches(struct reading *r, struct holding *parts)
+{
+    const struct study *s = r->study;
+    unsigned most = 0; /* columns of a marginal */
+    for (size_t q = 0; q < s->workload->queries; q++)
+        most = s->workload->query[q].clique.n > most ? s->workload->query[q].clique.n : most;
+    for (size_t i = 0; i < s->owners; i++)
+        TRY(read_columns(r, &s->owner[i], &parts[i]));
+    for (size_t i = 0; i < s->owners; i++)
+        TRY(find_batch(r, parts, i));
+    for (size_t i = 0; i < s->owners; i++)
+        if (parts[i].name != NULL && s->owner[i].batch == i)
+            TRY(check_batch(r, parts, i));
+    for (size_t i = 0; i < s->owners; i++)
+        if (parts[i].name != NULL && most > RECORDS_ORDER_MAX)
+            return yaml_error(r->file, parts[i].batch,
+                              "rows whose columns are at several owners are counted by the "
+                              "servers, in marginals of at most %d columns; the workload has "
+                              "larger ones: leave those out",
+                              RECORDS_ORDER_MAX);
+    return ERR_OK;
+}
+
+static enum err read_owner(struct reading *r, const yaml_node_t *node, struct study_owner *o,
+                           struct holding *part, struct people *people)
+{
+    static const struct yaml_key keys[] = {
+        {"name", true},    {"key", true}, {"max_rows", true}, {"min_rows", false},
+        {"pad_to", false}, {"as", false}, {"batch", false},   {"columns", false}};
+    const yaml_node_t *p[8];
+    TRY(yaml_mapping(r->file, node, "an owner", keys, 8, p));
+    TRY(study_read_name(r, p[0], "name", o->name));
+    TRY(study_read_key(r, p[1], &o->key));
+    TRY(read_bounds(r, &p[2], o)); /* in the order of the enumeration */
+    *part = (struct holding){.node = node, .batch = p[6], .columns = p[7]};
+    people->person[people->count++] = (struct person){o->name, &o->key, p[0], p[1]};
+    return ERR_OK;
+}
+
+enum err study_read_owners(struct reading *r, const yaml_node_t *node, struct people *people)
+{
+    struct study *s = r->study;
+    struct holding *parts = memory_array(s->owners, sizeof *parts);
+    enum err e = parts == NULL ? ERR_NOMEM : ERR_OK;
+    for (size_t i = 0; e == ERR_OK && i < s->owners; i++)
+        e = read_owner(r, yaml_item(r->file, node, i), &s->owner[i], &parts[i], people);
+    if (e == ERR_OK)
+        e = read_batches(r, parts);
+    memory_free(&parts);
+    return e;
+}

@@ -1,0 +1,59 @@
+/* What the readers of a study's parts share: notes of aim/, names, keys, numbers. */
+#include "parties/study/study_parse.h"
+
+#include <string.h>
+
+void study_begin_note(struct reading *r)
+{
+    r->note[0] = '\0';
+    r->quiet = (struct log){.buffer = r->note, .buffer_size = sizeof r->note, .level = LOG_ERROR};
+}
+
+enum err study_end_note(struct reading *r, enum err e, const yaml_node_t *node)
+{
+    const char *text = r->note;
+    if (e == ERR_OK || e == ERR_NOMEM)
+        return e;
+    if (strncmp(text, "error: ", 7) == 0)
+        text += 7;
+    r->note[strcspn(r->note, "\n")] = '\0';
+    return yaml_error(r->file, node, "%s", *text != '\0' ? text : error_text(e));
+}
+
+bool study_good_name(const char *text)
+{
+    size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_-");
+    return n > 0 && n < STUDY_NAME_SIZE && text[n] == '\0';
+}
+
+enum err study_read_name(struct reading *r, const yaml_node_t *node, const char *what,
+                         char name[STUDY_NAME_SIZE])
+{
+    const char *text;
+    TRY(yaml_text(r->file, node, what, &text));
+    if (!study_good_name(text))
+        return yaml_error(r->file, node, "%s is \"%.64s\"; it should be 1 to %d of a-z 0-9 _ -",
+                          what, text, STUDY_NAME_SIZE - 1);
+    memcpy(name, text, strlen(text) + 1);
+    return ERR_OK;
+}
+
+enum err study_read_key(struct reading *r, const yaml_node_t *node, struct public_identity *key)
+{
+    const char *text;
+    enum err e;
+    TRY(yaml_text(r->file, node, "key", &text));
+    e = public_identity_parse(key, text);
+    return e == ERR_OK ? ERR_OK : yaml_error(r->file, node, "%s", keys_parse_hint(e));
+}
+
+enum err study_read_unsigned(struct reading *r, const yaml_node_t *node, const char *what,
+                             unsigned least, unsigned most, unsigned *v)
+{
+    int64_t n;
+    if (node == NULL)
+        return ERR_OK; /* optional: the default stays */
+    TRY(yaml_integer(r->file, node, what, least, most, &n));
+    *v = (unsigned)n;
+    return ERR_OK;
+}

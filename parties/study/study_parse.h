@@ -1,0 +1,72 @@
+/*
+ * parties/study/study_parse.h - a study file while it is read, shared by study.c and the files of its parts. Each reader
+ * takes the node of its part, NULL where an optional one is not there, and says what is wrong at its place.
+ */
+#ifndef TREFOIL_PARTIES_STUDY_STUDY_PARSE_H
+#define TREFOIL_PARTIES_STUDY_STUDY_PARSE_H
+
+#include "parties/study/study.h"
+#include "parties/study/yaml.h"
+
+/* What every reader works on. */
+struct reading {
+    struct yaml_file *file;
+    struct study *study;
+    char note[768]; /* what aim/ said about a part, to be told again with its place */
+    struct log quiet;
+};
+
+/* --- small parts, study_parse.c ---------------------------------------------------------------- */
+
+/* Has `quiet` take down what aim/ says until the end. */
+void study_begin_note(struct reading *r);
+/* Tells an error of aim/ again, at its place in the file. */
+enum err study_end_note(struct reading *r, enum err e, const yaml_node_t *node) MUST_CHECK;
+
+enum err study_read_name(struct reading *r, const yaml_node_t *node, const char *what,
+                         char name[STUDY_NAME_SIZE]) MUST_CHECK;
+enum err study_read_key(struct reading *r, const yaml_node_t *node,
+                        struct public_identity *key) MUST_CHECK;
+/* Optional: where it is not there, `v` keeps its default. */
+enum err study_read_unsigned(struct reading *r, const yaml_node_t *node, const char *what,
+                             unsigned least, unsigned most, unsigned *v) MUST_CHECK;
+
+/* --- the domain and what is said of it: study_domain.c, study_impossible.c, study_workload.c --- */
+
+enum err study_read_domain(struct reading *r, const yaml_node_t *node) MUST_CHECK;
+/* Names of different attributes, given in any order, as ascending indices. */
+enum err study_read_attributes(struct reading *r, const yaml_node_t *node, const char *what,
+                               size_t most, uint16_t *attribute, size_t *count) MUST_CHECK;
+/* The error that no attribute is called so. */
+enum err study_unknown_attribute(struct reading *r, const yaml_node_t *node,
+                                 const char *text) MUST_CHECK;
+enum err study_read_impossible(struct reading *r, const yaml_node_t *node) MUST_CHECK;
+enum err study_read_workload(struct reading *r, const yaml_node_t *node) MUST_CHECK;
+
+/* --- who takes part, after the workload: study_people.c ---------------------------------------- */
+
+/* Everybody, for the search for repeated names and keys. */
+struct person {
+    const char *name;
+    const struct public_identity *key;
+    const yaml_node_t *name_node, *key_node;
+};
+
+struct people {
+    struct person *person;
+    size_t count;
+};
+
+enum err study_read_people(struct reading *r, const yaml_node_t *servers, const yaml_node_t *owners,
+                           const yaml_node_t *analysts) MUST_CHECK;
+/* As many as the study has `owners`, added to `people` (study_owners.c). */
+enum err study_read_owners(struct reading *r, const yaml_node_t *node,
+                           struct people *people) MUST_CHECK;
+/* Answers or records: what each owner is bounded by. Public values alone decide (study_uploads.c). */
+enum err study_choose_forms(struct reading *r, const yaml_node_t *owners) MUST_CHECK;
+/* The least l with the sum over owners of their largest counts below 2^l: no count wraps in l bits. */
+enum err study_find_count_bits(struct reading *r, const yaml_node_t *owners) MUST_CHECK;
+enum err study_read_roster(struct reading *r, const yaml_node_t *version,
+                           const yaml_node_t *revoked, const yaml_node_t *signatures) MUST_CHECK;
+
+#endif

@@ -1,0 +1,225 @@
+/* Who takes part in a study: servers, owners, analysts, each name and key once; and the roster's own parts. */
+#include "base/memory.h"
+#include "parties/study/study_parse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool good_host(const char *host)
+{
+    size_t n = strlen(host);
+    if (host[0] == '[')
+        return n > 3 && host[n - 1] == ']' && strspn(host + 1, "0123456789abcdefABCDEF:.") == n - 2;
+    return n > 0 && host[0] != '-' && host[0] != '.' &&
+           strspn(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") == n;
+}
+
+static bool parse_endpoint(const char *text, struct study_server *server)
+{
+    const char *host = text + 6, *colon = strrchr(text, ':');
+    const char *digits;
+    size_t n, m;
+    unsigned long port;
+    if (strncmp(text, "tcp://", 6) != 0 || colon < host)
+        return false;
+    n = (size_t)(colon - host);
+    digits = colon + 1;
+    m = strspn(digits, "0123456789");
+    if (n >= STUDY_HOST_SIZE || m == 0 || m > 5 || digits[m] != '\0' || digits[0] == '0')
+        return false;
+    memcpy(server->host, host, n);
+    server->host[n] = '\0';
+    port = strtoul(digits, NULL, 10);
+    server->port = (uint16_t)port;
+    return good_host(server->host) && port <= 65535 - (STUDY_PORTS - 1);
+}
+
+static enum err read_endpoint(struct reading *r, const yaml_node_t *node, size_t index)
+{
+    struct study_server *server = r->study->server;
+    const char *text;
+    TRY(yaml_text(r->file, node, "endpoint", &text));
+    if (!parse_endpoint(text, &server[index]))
+        return yaml_error(r->file, node,
+                          "endpoint is \"%.64s\"; it should be tcp://host:port with a port from 1 "
+                          "to %d",
+                          text, 65535 - (STUDY_PORTS - 1));
+    for (size_t i = 0; i < index; i++)
+        if (strcmp(server[i].host, server[index].host) == 0 &&
+            abs((int)server[i].port - (int)server[index].port) < STUDY_PORTS)
+            return yaml_error(r->file, node,
+                              "ports %d to %d overlap those of server %s; each server uses %d "
+                              "ports from its own on",
+                              server[index].port, server[index].port + STUDY_PORTS - 1,
+                              server[i].name, STUDY_PORTS);
+    return ERR_OK;
+}
+
+static enum err read_servers(struct reading *r, const yaml_node_t *node, struct people *people)
+{
+    static const struct yaml_key keys[] = {{"name", true}, {"endpoint", true}, {"key", true}};
+    size_t count;
+    TRY(yaml_list(r->file, node, "servers", STUDY_SERVERS, STUDY_SERVERS, &count));
+    for (size_t i = 0; i < count; i++) {
+        struct study_server *s = &r->study->server[i];
+        const yaml_node_t *part[3];
+        TRY(yaml_mapping(r->file, yaml_item(r->file, node, i), "a server", keys, 3, part));
+        TRY(study_read_name(r, part[0], "name", s->name));
+        TRY(read_endpoint(r, part[1], i));
+        TRY(study_read_key(r, part[2], &s->key));
+        people->person[people->count++] = (struct person){s->name, &s->key, part[0], part[2]};
+    }
+    return ERR_OK;
+}
+
+static enum err read_analysts(struct reading *r, const yaml_node_t *node, struct people *people)
+{
+    static const struct yaml_key keys[] = {{"name", true}, {"key", true}};
+    for (size_t i = 0; i < r->study->analysts; i++) {
+        struct study_analyst *a = &r->study->analyst[i];
+        const yaml_node_t *part[2];
+        TRY(yaml_mapping(r->file, yaml_item(r->file, node, i), "an analyst", keys, 2, part));
+        TRY(study_read_name(r, part[0], "name", a->name));
+        TRY(study_read_key(r, part[1], &a->key));
+        people->person[people->count++] = (struct person){a->name, &a->key, part[0], part[1]};
+    }
+    return ERR_OK;
+}
+
+static int later(const struct person *a, const struct person *b)
+{
+    size_t x = a->name_node->start_mark.index, y = b->name_node->start_mark.index;
+    return (x > y) - (x < y);
+}
+
+static int by_name(const void *x, const void *y)
+{
+    const struct person *a = x, *b = y;
+    int order = strcmp(a->name, b->name);
+    return order != 0 ? order : later(a, b);
+}
+
+static int by_sign(const void *x, const void *y)
+{
+    const struct person *a = x, *b = y;
+    int order = memcmp(a->key->sign, b->key->sign, sizeof a->key->sign);
+    return order != 0 ? order : later(a, b);
+}
+
+static int by_curve(const void *x, const void *y)
+{
+    const struct person *a = x, *b = y;
+    int order = memcmp(a->key->curve, b->key->curve, sizeof a->key->curve);
+    return order != 0 ? order : later(a, b);
+}
+
+static enum err check_unique(struct reading *r, struct people *people)
+{
+    struct person *p = people->person;
+    qsort(p, people->count, sizeof *p, by_name);
+    for (size_t i = 1; i < people->count; i++)
+        if (strcmp(p[i].name, p[i - 1].name) == 0)
+            return yaml_error(r->file, p[i].name_node,
+                              "the name %s is taken (line %zu); names occur once", p[i].name,
+                              p[i - 1].name_node->start_mark.line + 1);
+    for (int curve = 0; curve < 2; curve++) {
+        qsort(p, people->count, sizeof *p, curve ? by_curve : by_sign);
+        for (size_t i = 1; i < people->count; i++) {
+            const struct public_identity *a = p[i].key, *b = p[i - 1].key;
+            if (memcmp(curve ? a->curve : a->sign, curve ? b->curve : b->sign, 32) == 0)
+                return yaml_error(r->file, p[i].key_node,
+                                  "%s has the key of %s (line %zu); a key has one role, so make "
+                                  "another with trefoil keygen",
+                                  p[i].name, p[i - 1].name, p[i - 1].key_node->start_mark.line + 1);
+        }
+    }
+    return ERR_OK;
+}
+
+enum err study_read_people(struct reading *r, const yaml_node_t *servers, const yaml_node_t *owners,
+                           const yaml_node_t *analysts)
+{
+    struct study *s = r->study;
+    struct people people = {0};
+    size_t n_owners, n_analysts;
+    enum err e;
+    TRY(yaml_list(r->file, owners, "owners", 1, STUDY_OWNERS_MAX, &n_owners));
+    TRY(yaml_list(r->file, analysts, "analysts", 1, STUDY_ANALYSTS_MAX, &n_analysts));
+    s->owner = memory_array(n_owners, sizeof *s->owner);
+    s->analyst = memory_array(n_analysts, sizeof *s->analyst);
+    people.person = memory_array(STUDY_SERVERS + n_owners + n_analysts, sizeof *people.person);
+    if (s->owner == NULL || s->analyst == NULL || people.person == NULL) {
+        memory_free(&people.person);
+        return ERR_NOMEM;
+    }
+    s->owners = n_owners;
+    s->analysts = n_analysts;
+    e = read_servers(r, servers, &people);
+    if (e == ERR_OK)
+        e = study_read_owners(r, owners, &people);
+    if (e == ERR_OK)
+        e = read_analysts(r, analysts, &people);
+    if (e == ERR_OK)
+        e = check_unique(r, &people);
+    memory_free(&people.person);
+    if (e == ERR_OK)
+        e = study_choose_forms(r, owners);
+    return e == ERR_OK ? study_find_count_bits(r, owners) : e;
+}
+
+/* --- the roster's own parts --------------------------------------------------------------------
+ */
+
+static enum err read_revoked(struct reading *r, const yaml_node_t *node)
+{
+    struct study *s = r->study;
+    size_t count;
+    if (node == NULL)
+        return ERR_OK;
+    TRY(yaml_list(r->file, node, "revoked", 0, STUDY_REVOKED_MAX, &count));
+    s->revoked = memory_array(count, sizeof *s->revoked);
+    if (s->revoked == NULL)
+        return ERR_NOMEM;
+    for (; s->revoked_count < count; s->revoked_count++)
+        TRY(study_read_key(r, yaml_item(r->file, node, s->revoked_count),
+                           &s->revoked[s->revoked_count]));
+    for (size_t i = 0; i < STUDY_SERVERS; i++)
+        if (study_revoked(s, &s->server[i].key))
+            return yaml_error(r->file, node,
+                              "the key of server %s is revoked; put a renewed one (trefoil keygen "
+                              "--renew) in its place",
+                              s->server[i].name);
+    return ERR_OK;
+}
+
+static enum err read_signatures(struct reading *r, const yaml_node_t *node)
+{
+    struct study *s = r->study;
+    struct yaml_key keys[STUDY_SERVERS];
+    const yaml_node_t *part[STUDY_SERVERS];
+    if (node == NULL)
+        return ERR_OK;
+    for (size_t i = 0; i < STUDY_SERVERS; i++)
+        keys[i] = (struct yaml_key){s->server[i].name, false};
+    TRY(yaml_mapping(r->file, node, "signatures", keys, STUDY_SERVERS, part));
+    for (size_t i = 0; i < STUDY_SERVERS; i++) {
+        const char *text;
+        if (part[i] == NULL)
+            continue;
+        TRY(yaml_text(r->file, part[i], "a signature", &text));
+        if (keys_signature_parse(s->signature[i].bytes, text) != ERR_OK)
+            return yaml_error(r->file, part[i],
+                              "this is not a signature; paste the line trefoil-sig1-... that "
+                              "trefoil roster sign printed");
+        s->signature[i].given = true;
+    }
+    return ERR_OK;
+}
+
+enum err study_read_roster(struct reading *r, const yaml_node_t *version,
+                           const yaml_node_t *revoked, const yaml_node_t *signatures)
+{
+    TRY(study_read_unsigned(r, version, "roster", 1, 1000000, &r->study->roster_version));
+    TRY(read_revoked(r, revoked));
+    return read_signatures(r, signatures);
+}

@@ -1,0 +1,202 @@
+/*
+ * Digests, all SHA-256 over blocks with their lengths before them:
+ *
+ *   part    H("trefoil-terms-1", name of the part, canonical bytes of the part)
+ *   terms   H("trefoil-terms-1", name, digest, name, digest, ...) in the order of the table below
+ *   roster  H("trefoil-roster-1", canonical bytes)
+ *
+ * A list's order counts (server 0 is the first; owners are numbered); a mapping's does not.
+ */
+#include "parties/study/study_terms.h"
+
+#include "base/bytes.h"
+
+#include <sodium.h>
+#include <string.h>
+
+static const char terms_label[] = "trefoil-terms-1";
+static const char roster_label[] = "trefoil-roster-1";
+
+static void put_study(const struct study *s, struct bytes *b)
+{
+    bytes_put_string(b, s->name);
+    bytes_put_u32(b, s->retain_days);
+}
+
+static void put_domain(const struct study *s, struct bytes *b)
+{
+    domain_write(s->domain, b);
+    bytes_put_u64(b, s->zeros);
+    for (size_t k = 0; k < s->zeros; k++) {
+        bytes_put_u16(b, s->zero[k].clique.n);
+        for (size_t i = 0; i < s->zero[k].clique.n; i++)
+            bytes_put_u16(b, s->zero[k].clique.attribute[i]);
+        bytes_put_u64(b, s->zero[k].cells);
+        for (size_t i = 0; i < s->zero[k].cells; i++)
+            bytes_put_u32(b, s->zero[k].cell[i]);
+    }
+}
+
+static void put_workload(const struct study *s, struct bytes *b)
+{
+    workload_write(s->workload, b);
+}
+
+static void put_budget(const struct study *s, struct bytes *b)
+{
+    bytes_put_double(b, s->epsilon);
+    bytes_put_double(b, s->delta);
+    bytes_put_u32(b, s->rows_per_person);
+}
+
+static void put_noise(const struct study *s, struct bytes *b)
+{
+    bytes_put_string(b, s->noise == STUDY_BOX_MULLER ? "box-muller" : "discrete");
+}
+
+static void put_rounds(const struct study *s, struct bytes *b)
+{
+    bytes_put_u32(b, s->rounds);
+    bytes_put_u8(b, s->annealed);
+    bytes_put_string(b, s->score == AIM_L1 ? "l1" : "l2");
+}
+
+static void put_bounds(const struct study *s, struct bytes *b)
+{
+    bytes_put_u64(b, s->owners);
+    for (size_t i = 0; i < s->owners; i++) {
+        bytes_put_string(b, s->owner[i].name);
+        bytes_put_u64(b, s->owner[i].min_rows);
+        bytes_put_u64(b, s->owner[i].max_rows);
+        bytes_put_u64(b, s->owner[i].pad_to);
+        bytes_put_u8(b, s->owner[i].records); /* what `as` came to */
+        bytes_put_u64(b, s->owner[i].batch);
+        bytes_put_u64(b, s->owner[i].columns);
+        for (size_t k = 0; k < s->owner[i].columns; k++)
+            bytes_put_u16(b, s->owner[i].column[k]);
+    }
+    bytes_put_u32(b, s->min_owners);
+    bytes_put_u8(b, s->late_join);
+}
+
+static void put_servers(const struct study *s, struct bytes *b)
+{
+    for (size_t i = 0; i < STUDY_SERVERS; i++) {
+        bytes_put_string(b, s->server[i].name);
+        bytes_put(b, s->server[i].key.sign, 32);
+    }
+}
+
+static const struct part {
+    const char *name;
+    void (*put)(const struct study *s, struct bytes *b);
+    const char *words; /* where the name is no key of the file */
+} parts[] = {
+    {"study", put_study, "study, retain_days"},
+    {"domain", put_domain, NULL},
+    {"workload", put_workload, NULL},
+    {"budget", put_budget, NULL},
+    {"noise", put_noise, NULL},
+    {"rounds", put_rounds, "rounds, score"},
+    {"bounds", put_bounds,
+     "owners (names, min_rows, max_rows, pad_to, as, batches, columns), "
+     "min_owners, late_uploads"},
+    {"servers", put_servers, "servers (names, signing keys)"},
+};
+#define PARTS (sizeof parts / sizeof parts[0])
+
+_Static_assert(PARTS <= SESSION_PARTS_MAX, "a session carries every part");
+
+static enum err finish(struct bytes *b, uint8_t digest[32])
+{
+    enum err e = bytes_ok(b);
+    if (e == ERR_OK && crypto_hash_sha256(digest, b->data, b->size) != 0)
+        e = ERR_CRYPTO;
+    bytes_clear(b);
+    return e;
+}
+
+static enum err digest_part(const struct study *s, const struct part *part, uint8_t digest[32])
+{
+    struct bytes content = {0}, b = {0};
+    part->put(s, &content);
+    bytes_put_string(&b, terms_label);
+    bytes_put_string(&b, part->name);
+    if (content.failed)
+        b.failed = true;
+    else
+        bytes_put_block(&b, content.data, content.size);
+    bytes_clear(&content);
+    return finish(&b, digest);
+}
+
+static void put_identity(const struct public_identity *who, struct bytes *b)
+{
+    bytes_put(b, who->sign, sizeof who->sign);
+    bytes_put(b, who->curve, sizeof who->curve);
+    bytes_put(b, who->signature, sizeof who->signature);
+    bytes_put_u32(b, who->last_day);
+}
+
+static void put_roster(const struct study *s, struct bytes *b)
+{
+    bytes_put_string(b, roster_label);
+    bytes_put_u32(b, s->roster_version);
+    for (size_t i = 0; i < STUDY_SERVERS; i++) {
+        /* the signing key is among the terms; what may change under it is here */
+        bytes_put(b, s->server[i].key.curve, sizeof s->server[i].key.curve);
+        bytes_put_u32(b, s->server[i].key.last_day);
+        bytes_put_string(b, s->server[i].host);
+        bytes_put_u16(b, s->server[i].port);
+    }
+    bytes_put_u64(b, s->owners);
+    for (size_t i = 0; i < s->owners; i++)
+        put_identity(&s->owner[i].key, b); /* in the order of the names, which are terms */
+    bytes_put_u64(b, s->analysts);
+    for (size_t i = 0; i < s->analysts; i++) {
+        bytes_put_string(b, s->analyst[i].name);
+        put_identity(&s->analyst[i].key, b);
+    }
+    bytes_put_u64(b, s->revoked_count);
+    for (size_t i = 0; i < s->revoked_count; i++)
+        put_identity(&s->revoked[i], b);
+    bytes_put_u32(b, s->connect_s);
+    bytes_put_u32(b, s->round_s);
+    bytes_put_u64(b, (uint64_t)s->uploads_until);
+    bytes_put_u32(b, s->max_mib);
+    bytes_put_u32(b, s->iterations);
+    bytes_put_u32(b, s->final_iterations);
+}
+
+enum err study_digest(struct study *s)
+{
+    struct bytes all = {0}, roster = {0};
+    s->terms.parts = PARTS;
+    bytes_put_string(&all, terms_label);
+    for (size_t i = 0; i < PARTS; i++) {
+        enum err e = digest_part(s, &parts[i], s->terms.part[i].digest);
+        if (e != ERR_OK) {
+            bytes_clear(&all);
+            return e;
+        }
+        snprintf(s->terms.part[i].name, sizeof s->terms.part[i].name, "%s", parts[i].name);
+        bytes_put_string(&all, parts[i].name);
+        bytes_put_block(&all, s->terms.part[i].digest, 32);
+    }
+    TRY(finish(&all, s->terms.digest));
+    put_roster(s, &roster);
+    return finish(&roster, s->roster);
+}
+
+const char *study_part_words(const char *part)
+{
+    for (size_t i = 0; i < PARTS; i++)
+        if (strcmp(parts[i].name, part) == 0 && parts[i].words != NULL)
+            return parts[i].words;
+    return part;
+}
+
+void study_fingerprint(const struct study *study, char text[STUDY_FINGERPRINT_SIZE])
+{
+    keys_groups(study->terms.digest, 6, text);
+}

@@ -1,0 +1,378 @@
+/* What a study says to people: its description, and the example that trefoil init writes. */
+#include "parties/study/study.h"
+
+#include "base/date.h"
+#include "base/file.h"
+#include "base/words.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+static const char template_text[] =
+    "# A Trefoil study: the one file on which everybody agrees. Each participant has the same "
+    "copy.\n"
+    "# Lines that begin with # are for people. `trefoil check study.yaml` says in words what it "
+    "means.\n"
+    "#\n"
+    "# To begin: everybody runs `trefoil keygen my.key` and sends the public key that it prints; "
+    "put\n"
+    "# those keys in the place of REPLACE-WITH-KEY-OF-... below, and send the file around.\n"
+    "\n"
+    "study: example\n"
+    "\n"
+    "# The columns, and every value that each may take. Written by people from public knowledge, "
+    "never\n"
+    "# looked up in the data: a domain taken from data tells something about them.\n"
+    "domain:\n"
+    "  - name: age\n"
+    "    kind: integer            # whole numbers, one cell for each from min to max\n"
+    "    min: 0\n"
+    "    max: 99\n"
+    "    outside: clip            # 104 counts as 99; the default, error, refuses such a row\n"
+    "  - name: sex\n"
+    "    kind: categorical\n"
+    "    values: [female, male]\n"
+    "  - name: bmi\n"
+    "    kind: numeric            # cut into bins: from 10 to below 18.5, and so on\n"
+    "    edges: [10, 18.5, 25, 30, 60]\n"
+    "    missing: \"\"              # an empty cell is a missing value, which is a bin of its own\n"
+    "    outside: missing         # and so is a number outside of the edges\n"
+    "  - name: stay_days\n"
+    "    kind: numeric\n"
+    "    min: 0\n"
+    "    max: 60\n"
+    "    bins: 12                 # of equal width\n"
+    "    outside: clip\n"
+    "  - name: diagnosis\n"
+    "    kind: categorical\n"
+    "    values: [heart, lung, injury, infection, other]\n"
+    "    missing: \"?\"\n"
+    "\n"
+    "# Combinations that cannot occur, from public knowledge, never looked up in the data: no row "
+    "of the\n"
+    "# result will have them. Of each column a value, a list of them, or a range.\n"
+    "# impossible:\n"
+    "#   - {age: {from: 0, to: 11}, diagnosis: [heart, lung]}\n"
+    "\n"
+    "# The marginals (tables of counts) that matter: all of two columns, or a list such as\n"
+    "#   - {attributes: [age, diagnosis], weight: 2}\n"
+    "#   - {attributes: [sex, bmi, diagnosis]}\n"
+    "workload: {all: 2}\n"
+    "\n"
+    "# The privacy guarantee, for adding or removing one row.\n"
+    "budget:\n"
+    "  epsilon: 1\n"
+    "  delta: 1e-6\n"
+    "  rows_per_person: 1         # if a person may have 3 rows, write 3: the noise grows with it\n"
+    "\n"
+    "noise: box-muller\n"
+    "\n"
+    "# How many marginals AIM chooses and measures, after one for each column.\n"
+    "rounds: 10\n"
+    "\n"
+    "# Three parties that do not collude: any two of them together could read the data. Each uses "
+    "five\n"
+    "# ports from the one given on (here 7100 to 7104).\n"
+    "servers:\n"
+    "  - name: north\n"
+    "    endpoint: tcp://north.example.org:7100\n"
+    "    key: REPLACE-WITH-KEY-OF-north\n"
+    "  - name: east\n"
+    "    endpoint: tcp://east.example.org:7100\n"
+    "    key: REPLACE-WITH-KEY-OF-east\n"
+    "  - name: west\n"
+    "    endpoint: tcp://west.example.org:7100\n"
+    "    key: REPLACE-WITH-KEY-OF-west\n"
+    "\n"
+    "# Who brings rows, and the most that each may bring. The bound is public and is not taken "
+    "from\n"
+    "# the data either; it sets the size of the upload (up to 8191 rows: 13 bits a cell).\n"
+    "owners:\n"
+    "  - name: hospital-a\n"
+    "    key: REPLACE-WITH-KEY-OF-hospital-a\n"
+    "    max_rows: 8191\n"
+    "  - name: hospital-b\n"
+    "    key: REPLACE-WITH-KEY-OF-hospital-b\n"
+    "    max_rows: 4095\n"
+    "    # min_rows: 100          # share refuses fewer\n"
+    "    # as: answers            # counts; or records, padded to max_rows (or more: pad_to); "
+    "left\n"
+    "                             # out, whichever is the smaller upload\n"
+    "# Owners that hold different columns of the same rows form a batch: each column at one of "
+    "them, "
+    "the\n"
+    "# same max_rows, row i of one belonging to row i of the others.\n"
+    "#  - name: clinic\n"
+    "#    key: REPLACE-WITH-THE-KEY-OF-clinic\n"
+    "#    max_rows: 900\n"
+    "#    batch: city\n"
+    "#    columns: [age, sex, diagnosis]\n"
+    "#  - name: laboratory\n"
+    "#    key: REPLACE-WITH-THE-KEY-OF-laboratory\n"
+    "#    max_rows: 900\n"
+    "#    batch: city\n"
+    "#    columns: [bmi, stay_days]\n"
+    "\n"
+    "# A run waits for all owners, or for so many of them:\n"
+    "# min_owners: 2\n"
+    "# Uploads that come while a run is on wait for the next one, or join it at its next round:\n"
+    "# late_uploads: join\n"
+    "\n"
+    "# Who may start the run and gets its results.\n"
+    "analysts:\n"
+    "  - name: office\n"
+    "    key: REPLACE-WITH-KEY-OF-office\n"
+    "\n"
+    "# How long servers keep the uploads after the last one came; then their operators purge them "
+    "and\n"
+    "# sign what they deleted.\n"
+    "retain_days: 90\n"
+    "\n"
+    "# Seconds to wait for another server, and when it is too late for an upload.\n"
+    "deadlines:\n"
+    "  connect: 30\n"
+    "  round: 120\n"
+    "  # uploads: 2099-12-01T18:00:00Z\n"
+    "\n"
+    "# The estimator, at the analyst's.\n"
+    "model:\n"
+    "  max_mib: 80                # marginals that would make the model larger are not candidates\n"
+    "  iterations: 100\n"
+    "  final_iterations: 1000\n"
+    "\n"
+    "# Keys, addresses, deadlines and limits of the model may be amended later, with the "
+    "signatures "
+    "of\n"
+    "# all three servers: trefoil help roster. Everything else is fixed once there are data.\n";
+
+const char *study_template(void)
+{
+    return template_text;
+}
+
+enum err study_write_template(const char *path, bool force, struct log *log)
+{
+    struct stat st;
+    if (!force && lstat(path, &st) == 0) {
+        log_error(log, "%s is there already and was left alone; choose another name (or --force)",
+                  path);
+        return ERR_SYSTEM;
+    }
+    return file_write(path, 0644, template_text, sizeof template_text - 1, log);
+}
+
+/* --- description -------------------------------------------------------------------------------
+ */
+
+static const char *plural(size_t n, const char *one, const char *many)
+{
+    return n == 1 ? one : many;
+}
+
+static void describe_domain(FILE *out, const struct study *s)
+{
+    const struct domain *d = s->domain;
+    fprintf(out, "Data: %zu %s\n", d->attributes, plural(d->attributes, "attribute", "attributes"));
+    for (size_t i = 0; i < d->attributes; i++) {
+        const struct domain_attribute *a = &d->attribute[i];
+        fprintf(out, "  %-20s ", a->name);
+        if (a->kind == DOMAIN_INTEGER)
+            fprintf(out, "whole numbers %lld to %lld", (long long)a->min, (long long)a->max);
+        else if (a->kind == DOMAIN_NUMERIC)
+            fprintf(out, "%g to %g in %u %s", a->edges[0], a->edges[a->values], a->values,
+                    plural(a->values, "bin", "bins"));
+        else
+            fprintf(out, "%u %s", a->values, plural(a->values, "value", "values"));
+        if (a->missing != NULL && a->missing[0] == '\0')
+            fputs(", may be missing (an empty cell)", out);
+        else if (a->missing != NULL)
+            fprintf(out, ", may be missing (\"%s\")", a->missing);
+        if (a->policy == DOMAIN_REJECT)
+            fputs("; a row with any other value is refused", out);
+        else
+            fprintf(out, "; any other value %s",
+                    a->policy == DOMAIN_CLIP ? "counts as the nearest" : "counts as missing");
+        fputc('\n', out);
+    }
+}
+
+static void describe_impossible(FILE *out, const struct study *s)
+{
+    if (s->zeros > 0)
+        fputs("\nImpossible, as everybody knows: no row of the result will have it.\n", out);
+    for (size_t k = 0; k < s->zeros; k++) {
+        char name[128];
+        clique_name(&s->zero[k].clique, s->domain, name, sizeof name);
+        fprintf(out, "  %s: %zu of %llu combinations\n", name, s->zero[k].cells,
+                (unsigned long long)clique_cells(&s->zero[k].clique, s->domain));
+    }
+}
+
+static void describe_workload(FILE *out, const struct study *s)
+{
+    const struct workload *w = s->workload;
+    size_t maximal = 0;
+    for (size_t i = 0; i < w->queries; i++)
+        maximal += w->query[i].maximal;
+    fprintf(
+        out,
+        "\nMarginals: %zu with all those that they contain (%llu cells), %zu of one attribute.\n"
+        "  The %zu largest (%llu cells) are what is counted; the others are sums of them.\n"
+        "  A run measures each attribute once, then %s%u more that it chooses, by the largest sum "
+        "of "
+        "%serrors.\n",
+        w->queries, (unsigned long long)w->cells, w->one_ways, maximal,
+        (unsigned long long)w->maximal_cells, s->annealed ? "at most " : "", s->rounds,
+        s->score == AIM_L2 ? "squared " : "");
+}
+
+static void describe_guarantee(FILE *out, const struct study *s)
+{
+    fprintf(out, "\nGuarantee: (%g, %g)-differential privacy for adding or removing %s.\n",
+            s->epsilon, s->delta, s->rows_per_person == 1 ? "one row" : "all rows of one person");
+    if (s->rows_per_person == 1)
+        fputs("  The protected unit is one row. A person with j rows is protected less: what is\n"
+              "  accounted as rho for one row is j^2 rho for them.\n",
+              out);
+    else
+        fprintf(
+            out,
+            "  A person has at most %u rows, at all owners together; share --person checks each "
+            "owner's.\n"
+            "  What is accounted as rho for one row is charged as %u rho. A person with j rows "
+            "costs\n"
+            "  j^2 rho.\n",
+            s->rows_per_person, s->rows_per_person * s->rows_per_person);
+    fputs("  Each server checks and debits this budget itself; an honest one refuses beyond it.\n"
+          "  Budgets of other studies on the same data add up. Trefoil cannot see them: count "
+          "them.\n",
+          out);
+}
+
+/* Words after one another, in lines that begin under the others' text. */
+static void wrap(FILE *out, size_t *at, const char *word, const char *after)
+{
+    size_t n = strlen(word) + strlen(after) + 1;
+    if (*at + n > 96) {
+        fprintf(out, "\n  %-20s", "");
+        *at = 22;
+    }
+    fprintf(out, " %s%s", word, after);
+    *at += n;
+}
+
+/* What an owner of some columns holds, and who holds the others. */
+static void describe_columns(FILE *out, const struct study *s, size_t i)
+{
+    const struct study_owner *o = &s->owner[i];
+    size_t at = 22 + 8, others = 0;
+    fprintf(out, "  %-20s columns", "");
+    for (size_t c = 0; c < o->columns; c++)
+        wrap(out, &at, s->domain->attribute[o->column[c]].name, c + 1 < o->columns ? "," : ";");
+    wrap(out, &at, "the", "");
+    wrap(out, &at, "others", "");
+    wrap(out, &at, "at", "");
+    for (size_t k = 0; k < s->owners; k++)
+        if (s->owner[k].batch == o->batch && k != i)
+            wrap(out, &at, s->owner[k].name, "");
+    fputs("\n", out);
+    for (size_t k = i + 1; k < s->owners; k++)
+        others += s->owner[k].batch == o->batch;
+    if (others == 0) /* the last of its batch */
+        fputs("  Rows whose columns are at several owners: row i of one belongs to row i of the "
+              "others,\n"
+              "  and counts if all of them have it.\n",
+              out);
+}
+
+static void describe_people(FILE *out, const struct study *s)
+{
+    char print[KEYS_FINGERPRINT_SIZE], bytes[WORDS_SIZE];
+    fputs("\nServers: each sees one share of everything, which by itself is random, and the noisy\n"
+          "results.\n",
+          out);
+    for (size_t i = 0; i < STUDY_SERVERS; i++) {
+        public_identity_fingerprint(&s->server[i].key, print);
+        fprintf(out, "  %zu %-18s tcp://%s, ports %u to %u\n  %-20s key %s\n", i, s->server[i].name,
+                s->server[i].host, s->server[i].port, s->server[i].port + STUDY_PORTS - 1u, "",
+                print);
+    }
+    fputs(
+        "  Any two servers that collude can read everything. The guarantee against servers holds\n"
+        "  while no two do.\n"
+        "\nOwners: each sees its own rows and nothing of the others'.\n",
+        out);
+    for (size_t i = 0; i < s->owners; i++) {
+        public_identity_fingerprint(&s->owner[i].key, print);
+        fprintf(out,
+                "  %-20s %u to %u rows, uploads %s (as %s)\n"
+                "  %-20s key %s\n",
+                s->owner[i].name, s->owner[i].min_rows, s->owner[i].max_rows,
+                words_bytes(study_upload_bytes(s, i), bytes),
+                s->owner[i].records ? "records" : "counts", "", print);
+        if (s->owner[i].columns < s->domain->attributes)
+            describe_columns(out, s, i);
+    }
+    if (s->min_owners < s->owners)
+        fprintf(out, "  A run needs the rows of at least %u of these %zu.\n", s->min_owners,
+                s->owners);
+    if (s->late_join)
+        fputs("  Rows that come while a run is on are counted from its next round on. They pay no "
+              "more\n"
+              "  than those that were there, and are seen in fewer marginals.\n",
+              out);
+    fputs(
+        "\nAnalysts: each may start the run; they see which marginals were chosen and their noisy\n"
+        "counts, never a share.\n",
+        out);
+    for (size_t i = 0; i < s->analysts; i++) {
+        public_identity_fingerprint(&s->analyst[i].key, print);
+        fprintf(out, "  %-20s key %s\n", s->analyst[i].name, print);
+    }
+    fputs("\nPublic to all: this file, who uploaded and when, and the results.\n", out);
+}
+
+static void describe_times(FILE *out, const struct study *s)
+{
+    char until[DATE_SIZE];
+    date_text(s->uploads_until, until);
+    if (s->uploads_until != 0)
+        fprintf(out, "Uploads are taken until %s.\n", until);
+    if (s->retain_days != 0)
+        fprintf(out,
+                "Servers keep the uploads for %u days after the last one came, and are then due to "
+                "purge\nthem.\n",
+                s->retain_days);
+}
+
+static void describe_me(FILE *out, const struct study *s, const struct public_identity *me)
+{
+    char bytes[WORDS_SIZE];
+    size_t i;
+    if ((i = study_find_server(s, me)) != SIZE_MAX)
+        fprintf(out, "\nYou are server %zu, %s.\n", i, s->server[i].name);
+    else if ((i = study_find_owner(s, me)) != SIZE_MAX)
+        fprintf(out, "\nYou are the owner %s: at most %u rows, an upload of %s.\n",
+                s->owner[i].name, s->owner[i].max_rows,
+                words_bytes(study_upload_bytes(s, i), bytes));
+    else if ((i = study_find_analyst(s, me)) != SIZE_MAX)
+        fprintf(out, "\nYou are the analyst %s.\n", s->analyst[i].name);
+    else
+        fputs("\nYour key has no part in this study.\n", out);
+}
+
+void study_describe(FILE *out, const struct study *study, const struct public_identity *me)
+{
+    char print[STUDY_FINGERPRINT_SIZE];
+    study_fingerprint(study, print);
+    fprintf(out, "Study %s\nTerms %s\n  (everybody must see the same; compare by telephone)\n\n",
+            study->name, print);
+    describe_domain(out, study);
+    describe_impossible(out, study);
+    describe_workload(out, study);
+    describe_guarantee(out, study);
+    describe_people(out, study);
+    describe_times(out, study);
+    if (me != NULL)
+        describe_me(out, study, me);
+}

@@ -1,0 +1,106 @@
+/* What an owner uploads, answers or records: which form, how many bytes, and how many bits all counts need. */
+#include "parties/study/study_parse.h"
+#include "protocols/records.h"
+
+uint64_t study_answers_bytes(const struct study *study, size_t owner)
+{
+    return (study->workload->maximal_cells * study->owner[owner].bits + 7) / 8;
+}
+
+unsigned study_record_bits(const struct study *study, size_t owner)
+{
+    const struct study_owner *o = &study->owner[owner];
+    unsigned bits = 1; /* validity */
+    for (size_t c = 0; c < o->columns; c++)
+        for (uint32_t k = 1; k < study->domain->attribute[o->column[c]].size; k *= 2)
+            bits++;
+    return bits;
+}
+
+uint64_t study_records_bytes(const struct study *study, size_t owner)
+{
+    const struct workload *w = study->workload;
+    for (size_t q = 0; q < w->queries; q++)
+        if (w->query[q].clique.n > RECORDS_ORDER_MAX)
+            return UINT64_MAX;
+    return study_record_bits(study, owner) * (((uint64_t)study->owner[owner].pad_to + 7) / 8);
+}
+
+uint64_t study_upload_bytes(const struct study *study, size_t owner)
+{
+    return study->owner[owner].records ? study_records_bytes(study, owner)
+                                       : study_answers_bytes(study, owner);
+}
+
+size_t study_taking_part(const struct study *study, bool *has)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < study->owners; i++) /* the first of a batch has it if all have */
+        if (!has[i])
+            has[study->owner[i].batch] = false;
+    for (size_t i = 0; i < study->owners; i++) {
+        has[i] = has[study->owner[i].batch];
+        left += has[i];
+    }
+    return left;
+}
+
+unsigned study_upload_form(const struct study *study, size_t owner)
+{
+    return study->owner[owner].records ? 0 : study->owner[owner].bits;
+}
+
+uint64_t study_form_bytes(const struct study *study, size_t owner, unsigned form)
+{
+    const struct study_owner *o = &study->owner[owner];
+    if (form == study_upload_form(study, owner))
+        return study_upload_bytes(study, owner);
+    if (form != 0 || o->pad_to >> o->bits != 0)
+        return 0;
+    return study_records_bytes(study, owner) == UINT64_MAX ? 0 : study_records_bytes(study, owner);
+}
+
+enum err study_choose_forms(struct reading *r, const yaml_node_t *node)
+{
+    struct study *s = r->study;
+    for (size_t i = 0; i < s->owners; i++) {
+        struct study_owner *o = &s->owner[i];
+        uint64_t records = study_records_bytes(s, i);
+        if (o->as == STUDY_RECORDS && records == UINT64_MAX)
+            return yaml_error(r->file, yaml_item(r->file, node, i),
+                              "%s cannot send records, since a marginal has more than %d "
+                              "attributes; use as: answers",
+                              o->name, RECORDS_ORDER_MAX);
+        if (o->as == STUDY_ANSWERS && o->columns < s->domain->attributes)
+            return yaml_error(r->file, yaml_item(r->file, node, i),
+                              "%s holds some of the columns, and so cannot count marginals; leave "
+                              "out as: answers",
+                              o->name);
+        o->records = o->as == STUDY_RECORDS || o->columns < s->domain->attributes ||
+                     (o->as == STUDY_AUTO && records < study_answers_bytes(s, i));
+    }
+    return ERR_OK;
+}
+
+/* What one owner can add to a cell, whichever form it sends. */
+static uint64_t largest_count(const struct study_owner *o)
+{
+    uint64_t answers = ((uint64_t)1 << o->bits) - 1;
+    return o->records && o->pad_to > answers ? o->pad_to : answers;
+}
+
+enum err study_find_count_bits(struct reading *r, const yaml_node_t *node)
+{
+    struct study *s = r->study;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < s->owners; i++)
+        sum += s->owner[i].batch == i ? largest_count(&s->owner[i]) : 0;
+    while ((sum >> s->count_bits) != 0)
+        s->count_bits++;
+    if (s->count_bits > STUDY_COUNT_BITS_MAX)
+        return yaml_error(r->file, node,
+                          "all owners' bounds together need %u bits; at most %d are allowed: lower "
+                          "some max_rows (each counts as the next power of two)",
+                          s->count_bits, STUDY_COUNT_BITS_MAX);
+    return ERR_OK;
+}

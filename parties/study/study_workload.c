@@ -1,0 +1,119 @@
+/* The workload of a study file: marginals by a rule, or a list of them. */
+#include "base/memory.h"
+#include "parties/study/study_parse.h"
+
+#define CLIQUES_MAX 100000
+
+/* n over k, or `most` + 1 if it is more. */
+static uint64_t choose(uint64_t n, uint64_t k, uint64_t most)
+{
+    uint64_t c = 1;
+    for (uint64_t i = 1; i <= k && c <= most; i++)
+        c = c * (n - k + i) / i;
+    return c <= most ? c : most + 1;
+}
+
+/* The k of {all: k} or {random: k, ...}, of which there must not be too many. */
+static enum err read_ways(struct reading *r, const yaml_node_t *node, const char *name, unsigned *k)
+{
+    const struct domain *d = r->study->domain;
+    size_t most = d->attributes < CLIQUE_MAX ? d->attributes : CLIQUE_MAX;
+    int64_t ways;
+    TRY(yaml_integer(r->file, node, name, 1, (int64_t)most, &ways));
+    *k = (unsigned)ways;
+    return ERR_OK;
+}
+
+static enum err read_workload_all(struct reading *r, const yaml_node_t *all)
+{
+    const struct domain *d = r->study->domain;
+    unsigned k;
+    TRY(read_ways(r, all, "all", &k));
+    if (choose(d->attributes, k, CLIQUES_MAX) > CLIQUES_MAX)
+        return yaml_error(r->file, all,
+                          "all marginals of %u among %zu attributes are more than %d; lower it, or "
+                          "list those that matter",
+                          k, d->attributes, CLIQUES_MAX);
+    study_begin_note(r);
+    return study_end_note(r, workload_all(&r->study->workload, d, k, &r->quiet), all);
+}
+
+static enum err read_workload_random(struct reading *r, const yaml_node_t *node,
+                                     const yaml_node_t *part[3])
+{
+    int64_t count, seed;
+    unsigned k;
+    if (part[1] == NULL || part[2] == NULL)
+        return yaml_error(r->file, node,
+                          "a random workload needs a count and a seed: {random: 3, count: 64, "
+                          "seed: 1}");
+    TRY(read_ways(r, part[0], "random", &k));
+    TRY(yaml_integer(r->file, part[1], "count", 1, CLIQUES_MAX, &count));
+    TRY(yaml_integer(r->file, part[2], "seed", 0, INT64_MAX, &seed));
+    study_begin_note(r);
+    return study_end_note(r,
+                          workload_random(&r->study->workload, r->study->domain, k, (size_t)count,
+                                          (uint64_t)seed, &r->quiet),
+                          node);
+}
+
+/* {all: k}, or {random: k, count: n, seed: s}. */
+static enum err read_workload_rule(struct reading *r, const yaml_node_t *node)
+{
+    static const struct yaml_key keys[] = {
+        {"all", false}, {"random", false}, {"count", false}, {"seed", false}};
+    const yaml_node_t *part[4];
+    TRY(yaml_mapping(r->file, node, "workload", keys, 4, part));
+    if ((part[0] != NULL) == (part[1] != NULL) ||
+        (part[0] != NULL && (part[2] != NULL || part[3] != NULL)))
+        return yaml_error(r->file, node,
+                          "should be {all: k}, {random: k, count: n, seed: s}, or a list");
+    return part[0] != NULL ? read_workload_all(r, part[0])
+                           : read_workload_random(r, node, &part[1]);
+}
+
+static enum err read_clique(struct reading *r, const yaml_node_t *node, struct clique *clique)
+{
+    size_t count;
+    *clique = (struct clique){0};
+    TRY(study_read_attributes(r, node, "attributes", CLIQUE_MAX, clique->attribute, &count));
+    clique->n = (uint16_t)count;
+    return ERR_OK;
+}
+
+static enum err read_cliques(struct reading *r, const yaml_node_t *node, struct clique *cliques,
+                             double *weights, size_t count)
+{
+    static const struct yaml_key keys[] = {{"attributes", true}, {"weight", false}};
+    for (size_t i = 0; i < count; i++) {
+        const yaml_node_t *part[2];
+        const yaml_node_t *item = yaml_item(r->file, node, i);
+        TRY(yaml_mapping(r->file, item, "a marginal of the workload", keys, 2, part));
+        TRY(read_clique(r, part[0], &cliques[i]));
+        weights[i] = 1;
+        if (part[1] != NULL)
+            TRY(yaml_number(r->file, part[1], "weight", 1e-6, 1e6, &weights[i]));
+    }
+    study_begin_note(r);
+    return study_end_note(
+        r, workload_new(&r->study->workload, r->study->domain, cliques, weights, count, &r->quiet),
+        node);
+}
+
+enum err study_read_workload(struct reading *r, const yaml_node_t *node)
+{
+    struct clique *cliques;
+    double *weights;
+    size_t count;
+    enum err e;
+    if (yaml_is_mapping(node))
+        return read_workload_rule(r, node);
+    TRY(yaml_list(r->file, node, "workload", 1, CLIQUES_MAX, &count));
+    cliques = memory_array(count, sizeof *cliques);
+    weights = memory_array(count, sizeof *weights);
+    e = cliques == NULL || weights == NULL ? ERR_NOMEM
+                                           : read_cliques(r, node, cliques, weights, count);
+    memory_free(&cliques);
+    memory_free(&weights);
+    return e;
+}

@@ -1,0 +1,488 @@
+#include "parties/study/yaml.h"
+
+#include "base/bytes.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/nearest.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct yaml_file {
+    char *path;
+    struct log *log;
+    yaml_document_t document;
+    bool loaded;
+};
+
+/* --- errors ------------------------------------------------------------------------------------
+ */
+
+static enum err error_at(const char *path, struct log *log, yaml_mark_t mark, const char *text)
+{
+    log_error(log, "%s:%zu:%zu: %s", path, mark.line + 1, mark.column + 1, text);
+    return ERR_STUDY;
+}
+
+enum err yaml_error(const struct yaml_file *file, const yaml_node_t *node, const char *format, ...)
+{
+    char text[768];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return error_at(file->path, file->log, node->start_mark, text);
+}
+
+/* Where byte `offset` of the text is; libyaml gives no mark for bytes that are not characters. */
+static yaml_mark_t mark_of(const uint8_t *text, size_t n, size_t offset)
+{
+    yaml_mark_t mark = {0};
+    for (size_t i = 0; i < n && i < offset; i++) {
+        if (text[i] == '\n') {
+            mark.line++;
+            mark.column = 0;
+        } else if ((text[i] & 0xc0) != 0x80) {
+            mark.column++;
+        }
+    }
+    return mark;
+}
+
+static enum err parser_error(const char *path, const yaml_parser_t *parser, const uint8_t *text,
+                             size_t n, struct log *log)
+{
+    char line[512];
+    const char *problem = parser->problem != NULL ? parser->problem : "not valid YAML";
+    if (parser->error == YAML_MEMORY_ERROR)
+        return ERR_NOMEM;
+    if (parser->error == YAML_READER_ERROR) {
+        snprintf(line, sizeof line, "%s; save the file as UTF-8 text", problem);
+        return error_at(path, log, mark_of(text, n, parser->problem_offset), line);
+    }
+    if (parser->context != NULL)
+        snprintf(line, sizeof line, "%s (%s that began on line %zu); check indentation and quotes",
+                 problem, parser->context, parser->context_mark.line + 1);
+    else
+        snprintf(line, sizeof line, "%s; check indentation and quotes", problem);
+    return error_at(path, log, parser->problem_mark, line);
+}
+
+/* --- parsing -----------------------------------------------------------------------------------
+ */
+
+/* What one event may not hold; NULL when it is fine. */
+static const char *refused(const yaml_event_t *event)
+{
+    const yaml_char_t *anchor = NULL, *tag = NULL;
+    if (event->type == YAML_SCALAR_EVENT) {
+        anchor = event->data.scalar.anchor;
+        tag = event->data.scalar.tag;
+    } else if (event->type == YAML_SEQUENCE_START_EVENT) {
+        anchor = event->data.sequence_start.anchor;
+        tag = event->data.sequence_start.tag;
+    } else if (event->type == YAML_MAPPING_START_EVENT) {
+        anchor = event->data.mapping_start.anchor;
+        tag = event->data.mapping_start.tag;
+    }
+    if (event->type == YAML_ALIAS_EVENT || anchor != NULL)
+        return "anchors and aliases (& and *) are not used here; write the text out, or quote it";
+    if (tag != NULL)
+        return "tags (!) are not used here; leave it out, or quote the text";
+    return NULL;
+}
+
+struct scan {
+    unsigned depth, documents;
+    bool end;
+};
+
+static enum err scan_event(struct scan *s, const yaml_event_t *event, const char *path,
+                           struct log *log)
+{
+    const char *complaint = refused(event);
+    if (complaint != NULL)
+        return error_at(path, log, event->start_mark, complaint);
+    if (event->type == YAML_DOCUMENT_START_EVENT && ++s->documents > 1)
+        return error_at(path, log, event->start_mark,
+                        "a second document begins here; one file holds one");
+    if (event->type == YAML_SEQUENCE_START_EVENT || event->type == YAML_MAPPING_START_EVENT) {
+        if (++s->depth > YAML_DEPTH_MAX)
+            return error_at(path, log, event->start_mark, "nested too deeply");
+    } else if (event->type == YAML_SEQUENCE_END_EVENT || event->type == YAML_MAPPING_END_EVENT) {
+        s->depth--;
+    }
+    s->end = event->type == YAML_STREAM_END_EVENT;
+    return ERR_OK;
+}
+
+/*
+ * Walks the events before the tree is built: in the tree aliases have become further edges to one
+ * node, and could no longer be told from it.
+ */
+static enum err scan_text(const char *path, const uint8_t *text, size_t n, struct log *log)
+{
+    yaml_parser_t parser;
+    struct scan s = {0};
+    enum err e = ERR_OK;
+    if (!yaml_parser_initialize(&parser))
+        return ERR_NOMEM;
+    yaml_parser_set_input_string(&parser, text, n);
+    while (e == ERR_OK && !s.end) {
+        yaml_event_t event;
+        if (!yaml_parser_parse(&parser, &event)) {
+            e = parser_error(path, &parser, text, n, log);
+        } else {
+            e = scan_event(&s, &event, path, log);
+            yaml_event_delete(&event);
+        }
+    }
+    if (e == ERR_OK && s.documents == 0)
+        e = error_at(path, log, (yaml_mark_t){0},
+                     "the file is empty; trefoil init writes an example");
+    yaml_parser_delete(&parser);
+    return e;
+}
+
+static enum err load_text(struct yaml_file *f, const uint8_t *text, size_t n)
+{
+    yaml_parser_t parser;
+    enum err e = ERR_OK;
+    if (!yaml_parser_initialize(&parser))
+        return ERR_NOMEM;
+    yaml_parser_set_input_string(&parser, text, n);
+    if (yaml_parser_load(&parser, &f->document))
+        f->loaded = true;
+    else
+        e = parser_error(f->path, &parser, text, n, f->log);
+    yaml_parser_delete(&parser);
+    return e;
+}
+
+enum err yaml_parse(struct yaml_file **file, const char *path, const void *text, size_t n,
+                    struct log *log)
+{
+    struct yaml_file *f = NULL;
+    enum err e;
+    *file = NULL;
+    if (n > YAML_FILE_MAX) {
+        log_error(log, "%s is larger than the %zu bytes allowed here", path, YAML_FILE_MAX);
+        return ERR_STUDY;
+    }
+    if (n == 0)
+        text = ""; /* libyaml asserts that there is a pointer */
+    TRY(scan_text(path, text, n, log));
+    f = memory_array(1, sizeof *f);
+    if (f == NULL)
+        return ERR_NOMEM;
+    f->log = log;
+    f->path = memory_string(path);
+    e = f->path == NULL ? ERR_NOMEM : load_text(f, text, n);
+    if (e == ERR_OK)
+        *file = f;
+    else
+        yaml_close(&f);
+    return e;
+}
+
+enum err yaml_open(struct yaml_file **file, const char *path, struct log *log)
+{
+    struct bytes text = {0};
+    enum err e;
+    *file = NULL;
+    TRY(file_read(path, YAML_FILE_MAX, &text, log));
+    e = yaml_parse(file, path, text.data, text.size, log);
+    bytes_clear(&text);
+    return e;
+}
+
+void yaml_close(struct yaml_file **file)
+{
+    struct yaml_file *f = *file;
+    if (f == NULL)
+        return;
+    if (f->loaded)
+        yaml_document_delete(&f->document);
+    memory_free(&f->path);
+    memory_free(file);
+}
+
+/* As yaml_document_get_node(), which wants a document that it may change. */
+static const yaml_node_t *node_at(const struct yaml_file *f, int index)
+{
+    return f->document.nodes.start + (index - 1);
+}
+
+const yaml_node_t *yaml_root(const struct yaml_file *file)
+{
+    return node_at(file, 1);
+}
+
+/* --- mappings and lists ------------------------------------------------------------------------
+ */
+
+bool yaml_is_list(const yaml_node_t *node)
+{
+    return node->type == YAML_SEQUENCE_NODE;
+}
+
+bool yaml_is_mapping(const yaml_node_t *node)
+{
+    return node->type == YAML_MAPPING_NODE;
+}
+
+static const char *kind(const yaml_node_t *node)
+{
+    return yaml_is_list(node) ? "a list" : yaml_is_mapping(node) ? "a mapping" : "a single value";
+}
+
+static size_t pairs(const yaml_node_t *node)
+{
+    return (size_t)(node->data.mapping.pairs.top - node->data.mapping.pairs.start);
+}
+
+void yaml_entry(const struct yaml_file *file, const yaml_node_t *node, size_t index,
+                const yaml_node_t **key, const yaml_node_t **value)
+{
+    const yaml_node_pair_t *pair = node->data.mapping.pairs.start + index;
+    *key = node_at(file, pair->key);
+    *value = node_at(file, pair->value);
+}
+
+static enum err unknown_key(const struct yaml_file *file, const yaml_node_t *node, const char *what,
+                            const char *text, const struct yaml_key *key, size_t keys)
+{
+    const char *names[YAML_KEYS_MAX] = {0};
+    char list[384] = "";
+    size_t used = 0, hit;
+    for (size_t i = 0; i < keys; i++) {
+        names[i] = key[i].name;
+        if (used < sizeof list)
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "",
+                                     key[i].name);
+    }
+    hit = nearest(text, names, keys);
+    if (hit < keys)
+        return yaml_error(file, node, "%s has no key \"%.40s\"; did you mean \"%s\"? Its keys: %s",
+                          what, text, names[hit], list);
+    return yaml_error(file, node, "%s has no key \"%.40s\"; its keys: %s", what, text, list);
+}
+
+static enum err take_pair(const struct yaml_file *file, const yaml_node_t *name,
+                          const yaml_node_t *content, const char *what, const struct yaml_key *key,
+                          size_t keys, const yaml_node_t **value)
+{
+    const char *text;
+    TRY(yaml_text(file, name, "a key", &text));
+    for (size_t i = 0; i < keys; i++) {
+        if (strcmp(text, key[i].name) != 0)
+            continue;
+        if (value[i] != NULL)
+            return yaml_error(file, name, "the key \"%s\" comes twice; keep one of them", text);
+        value[i] = content;
+        return ERR_OK;
+    }
+    return unknown_key(file, name, what, text, key, keys);
+}
+
+enum err yaml_mapping(const struct yaml_file *file, const yaml_node_t *node, const char *what,
+                      const struct yaml_key *key, size_t keys, const yaml_node_t **value)
+{
+    if (keys > YAML_KEYS_MAX)
+        return ERR_MISUSE;
+    for (size_t i = 0; i < keys; i++)
+        value[i] = NULL;
+    if (!yaml_is_mapping(node))
+        return yaml_error(file, node, "%s is %s; it should be a mapping (key: value)", what,
+                          kind(node));
+    for (size_t i = 0; i < pairs(node); i++) {
+        const yaml_node_t *name, *content;
+        yaml_entry(file, node, i, &name, &content);
+        TRY(take_pair(file, name, content, what, key, keys, value));
+    }
+    for (size_t i = 0; i < keys; i++)
+        if (key[i].required && value[i] == NULL)
+            return yaml_error(file, node, "%s lacks the key \"%s\"; add it", what, key[i].name);
+    return ERR_OK;
+}
+
+enum err yaml_entries(const struct yaml_file *file, const yaml_node_t *node, const char *what,
+                      size_t most, size_t *count)
+{
+    if (!yaml_is_mapping(node))
+        return yaml_error(file, node, "%s is %s; it should be a mapping (key: value)", what,
+                          kind(node));
+    *count = pairs(node);
+    if (*count > most)
+        return yaml_error(file, node, "%s has %zu entries; at most %zu are allowed", what, *count,
+                          most);
+    for (size_t i = 0; i < *count; i++) {
+        const yaml_node_t *key, *value;
+        const char *text, *other;
+        yaml_entry(file, node, i, &key, &value);
+        TRY(yaml_text(file, key, "a key", &text));
+        for (size_t j = 0; j < i; j++) {
+            const yaml_node_t *earlier;
+            yaml_entry(file, node, j, &earlier, &value);
+            TRY(yaml_text(file, earlier, "a key", &other));
+            if (strcmp(text, other) == 0)
+                return yaml_error(file, key, "the key \"%.64s\" comes twice; keep one of them",
+                                  text);
+        }
+    }
+    return ERR_OK;
+}
+
+enum err yaml_list(const struct yaml_file *file, const yaml_node_t *node, const char *what,
+                   size_t least, size_t most, size_t *count)
+{
+    if (!yaml_is_list(node))
+        return yaml_error(file, node, "%s is %s; it should be a list (- item, or [a, b])", what,
+                          kind(node));
+    *count = (size_t)(node->data.sequence.items.top - node->data.sequence.items.start);
+    if (*count >= least && *count <= most)
+        return ERR_OK;
+    if (least == most)
+        return yaml_error(file, node, "%s has %zu items; it needs exactly %zu", what, *count, most);
+    return yaml_error(file, node, "%s has %zu items; it needs at least %zu and at most %zu", what,
+                      *count, least, most);
+}
+
+const yaml_node_t *yaml_item(const struct yaml_file *file, const yaml_node_t *node, size_t index)
+{
+    return node_at(file, node->data.sequence.items.start[index]);
+}
+
+/* --- scalars -----------------------------------------------------------------------------------
+ */
+
+static bool plain(const yaml_node_t *node)
+{
+    return node->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+}
+
+enum err yaml_text(const struct yaml_file *file, const yaml_node_t *node, const char *what,
+                   const char **text)
+{
+    if (node->type != YAML_SCALAR_NODE)
+        return yaml_error(file, node, "%s is %s; it should be a single value", what, kind(node));
+    *text = (const char *)node->data.scalar.value;
+    if (strlen(*text) != node->data.scalar.length)
+        return yaml_error(file, node, "%s holds a NUL character; take it out", what);
+    if (**text == '\0' && plain(node))
+        return yaml_error(file, node, "%s has no value; write one (an empty text is \"\")", what);
+    return ERR_OK;
+}
+
+static const char *skip_digits(const char *s)
+{
+    while (*s >= '0' && *s <= '9')
+        s++;
+    return s;
+}
+
+static const char *skip_sign(const char *s)
+{
+    return *s == '-' || *s == '+' ? s + 1 : s;
+}
+
+static bool looks_like_integer(const char *s)
+{
+    const char *digits = skip_sign(s);
+    const char *end = skip_digits(digits);
+    return end > digits && *end == '\0' && !(digits[0] == '0' && digits[1] != '\0');
+}
+
+/* Stricter than strtod(), which takes hexadecimal, "inf" and leading spaces. */
+static bool looks_like_number(const char *s)
+{
+    const char *at = skip_sign(s);
+    const char *end = skip_digits(at);
+    size_t digits = (size_t)(end - at);
+    if (*end == '.') {
+        at = end + 1;
+        end = skip_digits(at);
+        digits += (size_t)(end - at);
+    }
+    if (digits > 0 && (*end == 'e' || *end == 'E')) {
+        at = skip_sign(end + 1);
+        end = skip_digits(at);
+        if (end == at)
+            return false;
+    }
+    return digits > 0 && *end == '\0';
+}
+
+enum err yaml_integer(const struct yaml_file *file, const yaml_node_t *node, const char *what,
+                      int64_t least, int64_t most, int64_t *v)
+{
+    const char *text;
+    long long n;
+    TRY(yaml_text(file, node, what, &text));
+    if (!plain(node) || !looks_like_integer(text))
+        return yaml_error(file, node,
+                          "%s is \"%.40s\"; it should be a whole number without quotes, points or "
+                          "leading zeros",
+                          what, text);
+    errno = 0;
+    n = strtoll(text, NULL, 10);
+    if (errno != 0 || n < least || n > most)
+        return yaml_error(file, node, "%s is %.40s; it should be from %lld to %lld", what, text,
+                          (long long)least, (long long)most);
+    *v = n;
+    return ERR_OK;
+}
+
+enum err yaml_number(const struct yaml_file *file, const yaml_node_t *node, const char *what,
+                     double least, double most, double *v)
+{
+    const char *text;
+    TRY(yaml_text(file, node, what, &text));
+    if (!plain(node) || !looks_like_number(text))
+        return yaml_error(file, node,
+                          "%s is \"%.40s\"; it should be a number such as 2, 0.5 or 1e-6", what,
+                          text);
+    *v = strtod(text, NULL);
+    if (!(*v >= least && *v <= most))
+        return yaml_error(file, node, "%s is %.40s; it should be from %g to %g", what, text, least,
+                          most);
+    if (*v == 0)
+        *v = 0; /* -0 means the same and must give the same digest */
+    return ERR_OK;
+}
+
+enum err yaml_boolean(const struct yaml_file *file, const yaml_node_t *node, const char *what,
+                      bool *v)
+{
+    const char *text;
+    TRY(yaml_text(file, node, what, &text));
+    *v = strcmp(text, "true") == 0;
+    if (!*v && strcmp(text, "false") != 0)
+        return yaml_error(file, node, "%s is \"%.40s\"; it should be true or false", what, text);
+    return ERR_OK;
+}
+
+enum err yaml_choice(const struct yaml_file *file, const yaml_node_t *node, const char *what,
+                     const char *const *words, size_t count, size_t *index)
+{
+    const char *text;
+    char list[256] = "";
+    size_t used = 0, hit;
+    TRY(yaml_text(file, node, what, &text));
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(text, words[i]) == 0) {
+            *index = i;
+            return ERR_OK;
+        }
+        if (used < sizeof list)
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "",
+                                     words[i]);
+    }
+    hit = nearest(text, words, count);
+    if (hit < count)
+        return yaml_error(file, node, "%s is \"%.40s\"; did you mean \"%s\"? It may be: %s", what,
+                          text, words[hit], list);
+    return yaml_error(file, node, "%s is \"%.40s\"; it may be: %s", what, text, list);
+}

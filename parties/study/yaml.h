@@ -1,0 +1,85 @@
+/*
+ * parties/study/yaml.h - reading YAML written by people, with errors that say where.
+ *
+ * A thin layer over libyaml's document tree. Every error is logged as "path:line:column: what is
+ * wrong; what to do" and returned as ERR_STUDY (ERR_NOMEM and ERR_SYSTEM aside). What a study does
+ * not need is refused, so that a file means one thing and stays small in memory: aliases, anchors,
+ * tags, several documents, depth above YAML_DEPTH_MAX, files above YAML_FILE_MAX. Unknown and
+ * repeated keys are errors.
+ *
+ * `what` in the calls below is the name of the thing for messages, such as "budget.epsilon".
+ * Scalars are what they are asked to be: as text, `no` is the text "no".
+ */
+#ifndef TREFOIL_PARTIES_STUDY_YAML_H
+#define TREFOIL_PARTIES_STUDY_YAML_H
+
+#include "base/error.h"
+#include "base/log.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <yaml.h>
+
+#define YAML_FILE_MAX ((size_t)4 << 20) /* a study of 10 000 owners is 2.4 MB */
+#define YAML_DEPTH_MAX 16
+
+struct yaml_file;
+
+enum err yaml_open(struct yaml_file **file, const char *path, struct log *log) MUST_CHECK;
+/* The same from memory; `path` is only for messages. */
+enum err yaml_parse(struct yaml_file **file, const char *path, const void *text, size_t n,
+                    struct log *log) MUST_CHECK;
+void yaml_close(struct yaml_file **file);
+
+const yaml_node_t *yaml_root(const struct yaml_file *file);
+
+/* Logs a message at a node's place and returns ERR_STUDY. */
+enum err yaml_error(const struct yaml_file *file, const yaml_node_t *node, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+struct yaml_key {
+    const char *name;
+    bool required;
+};
+
+/*
+ * Takes a mapping apart: value[i] becomes the node of key[i], or NULL where an optional one is
+ * absent. At most YAML_KEYS_MAX keys.
+ */
+#define YAML_KEYS_MAX 32
+enum err yaml_mapping(const struct yaml_file *file, const yaml_node_t *node, const char *what,
+                      const struct yaml_key *key, size_t keys,
+                      const yaml_node_t **value) MUST_CHECK;
+
+/* A mapping whose keys are names that the file invents: at most `most` of them, none repeated. */
+enum err yaml_entries(const struct yaml_file *file, const yaml_node_t *node, const char *what,
+                      size_t most, size_t *count) MUST_CHECK;
+void yaml_entry(const struct yaml_file *file, const yaml_node_t *node, size_t index,
+                const yaml_node_t **key, const yaml_node_t **value);
+
+/* A list of at least `least` and at most `most` items. */
+enum err yaml_list(const struct yaml_file *file, const yaml_node_t *node, const char *what,
+                   size_t least, size_t most, size_t *count) MUST_CHECK;
+const yaml_node_t *yaml_item(const struct yaml_file *file, const yaml_node_t *node, size_t index);
+
+bool yaml_is_list(const yaml_node_t *node);
+bool yaml_is_mapping(const yaml_node_t *node);
+
+/* A scalar as text, NUL-ended, owned by the file. An empty one must be written as "". */
+enum err yaml_text(const struct yaml_file *file, const yaml_node_t *node, const char *what,
+                   const char **text) MUST_CHECK;
+/* Decimal, unquoted, no leading zero. */
+enum err yaml_integer(const struct yaml_file *file, const yaml_node_t *node, const char *what,
+                      int64_t least, int64_t most, int64_t *v) MUST_CHECK;
+/* Decimal such as 2, 0.5 or 1e-6, unquoted, finite. */
+enum err yaml_number(const struct yaml_file *file, const yaml_node_t *node, const char *what,
+                     double least, double most, double *v) MUST_CHECK;
+/* true or false. */
+enum err yaml_boolean(const struct yaml_file *file, const yaml_node_t *node, const char *what,
+                      bool *v) MUST_CHECK;
+/* One of some words; its index. Suggests the nearest. */
+enum err yaml_choice(const struct yaml_file *file, const yaml_node_t *node, const char *what,
+                     const char *const *words, size_t count, size_t *index) MUST_CHECK;
+
+#endif
