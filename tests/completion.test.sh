@@ -1,15 +1,7 @@
 #!/usr/bin/env bash
 # What the shells offer: bash's script is run, zsh's parsed where there is a zsh. Writes TAP.
 set -u
-trefoil=${TREFOIL:-build/gcc/trefoil}
-number=0 failed=0
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-
-result() { # status description
-    number=$((number + 1))
-    [ "$1" -eq 0 ] && echo "ok $number - $2" || { echo "not ok $number - $2"; failed=1; }
-}
+. tests/support.sh
 
 "$trefoil" complete bash >"$folder/trefoil.bash"
 "$trefoil" complete zsh >"$folder/_trefoil"
@@ -50,9 +42,6 @@ if command -v zsh >/dev/null; then
     zsh -n _trefoil
     result $? "zsh parses its script"
 else
-    number=$((number + 1))
-    echo "# SKIP there is no zsh"
-    echo "ok $number - zsh parses its script # SKIP there is no zsh"
+    skip 'zsh parses its script' 'there is no zsh'
 fi
-echo "1..$number"
-exit $failed
+end_test

@@ -1,20 +1,7 @@
 #!/usr/bin/env bash
 # What is written for people against what the program does: keys of the study file, manual pages, links. Writes TAP.
 set -u
-trefoil=$(readlink -f "${TREFOIL:-build/gcc/trefoil}")
-number=0 failed=0
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-
-result() { # status description
-    number=$((number + 1))
-    [ "$1" -eq 0 ] && echo "ok $number - $2" || { echo "not ok $number - $2"; failed=1; }
-}
-
-skip() { # description reason
-    number=$((number + 1))
-    printf '# SKIP %s\nok %d - %s # SKIP %s\n' "$2" "$number" "$1" "$2"
-}
+. tests/support.sh
 
 # --- docs/study.md against the parser's tables of keys
 
@@ -87,6 +74,35 @@ for text in README.md CHANGELOG.md docs/*.md bench/README.md; do
 done
 result $status "links and files that texts name are there"
 
+# --- commands that texts name: those in blocks run (tests/commands.sh), of others options and targets are there
+
+awk '/^```/ { fence = !fence }
+    !fence && /^    (trefoil|sudo|systemctl|runuser) / { print FILENAME ":" FNR ":" $0 }' \
+    README.md docs/operating.md >"$folder/unrun"
+sed 's/^/# not in a block that runs: /' "$folder/unrun"
+[ ! -s "$folder/unrun" ]
+result $? "commands stand in blocks that run"
+
+status=0
+for name in $("$trefoil" --help | awk '/^  [a-z]+ / && $1 != "trefoil" { print $1 }'); do
+    "$trefoil" help "$name" >"$folder/help-$name"
+done
+for text in README.md bench/README.md docs/*.md; do
+    while read -r name options; do
+        [ "$name" = help ] && name=${options%% *} options=
+        [ -f "$folder/help-$name" ] || { echo "# $text: there is no trefoil $name"; status=1; continue; }
+        for option in $(grep -oE -- '--[a-z]+' <<<"$options"); do
+            grep -qE -- "$option\b" "$folder/help-$name" || { echo "# $text: trefoil $name has no $option"; status=1; }
+        done
+    done < <(tr '\n' ' ' <"$text" | grep -oE '`(trefoil )?(share|run|serve|keygen|help|check|roster|recover|audit|eval|synth|plan|backup|restore|init|aim|demo|complete)( [^`]*)?`' |
+        sed -E 's/`(trefoil )?([^`]*)`/\2/; s/COMMAND/run/' | sort -u)
+    while read -r target; do
+        grep -qE "^([a-z-]+ )*$target( [a-z-]+)*:" Makefile || [[ $target == bench-* && -f bench/bench_${target#bench-}.c ]] ||
+            { echo "# $text: there is no make $target"; status=1; }
+    done < <(tr '\n' ' ' <"$text" | grep -oE '(`|    )make( [A-Z_]+=[^ `]*)* [a-z][a-z0-9-]*' | sed 's/.* //' | sort -u)
+done
+result $status "commands, options and targets that texts name are there"
+
 # --- functions and types that texts name, and where they say that those are
 
 sources=(base/*.[ch] netio/*.[ch] mpc/*.[chi]* protocols/*.[ch] aim/*.[chi]* parties/*.[ch] parties/*/*.[ch] tests/*.[ch])
@@ -106,5 +122,4 @@ for text in README.md docs/*.md; do
 done
 result $status "functions and types that texts name are there, and where they say"
 
-echo "1..$number"
-exit $failed
+end_test

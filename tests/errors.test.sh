@@ -2,9 +2,7 @@
 # Mistakes that people make, command by command: each is answered by the right exit code and by words that
 # name the cause and the next step. Writes TAP.
 set -u
-trefoil=$(readlink -f "${TREFOIL:-build/gcc/trefoil}")
-number=0 failed=0
-folder=$(mktemp -d)
+. tests/support.sh
 servers=()
 finish() {
     for pid in "${servers[@]}"; do kill "$pid" 2>/dev/null; done
@@ -33,12 +31,7 @@ says() {
 
 # --- a study on free ports of this machine
 
-free() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
-while :; do
-    port=$((10000 + RANDOM % 20000))
-    for ((k = 0; k < 15; k++)); do free $((port + k)) || continue 2; done
-    break
-done
+free_ports 15
 names="north east west hospital-a hospital-b office"
 for name in $names stranger; do "$trefoil" keygen $name.key >$name.public 2>/dev/null; done
 "$trefoil" init study.yaml 2>/dev/null
@@ -156,5 +149,4 @@ says 4 "that the server's study has our key" run strange.yaml --key stranger.key
 says 6 - eval study.yaml study.yaml result/synthetic.csv
 says 3 - check result/model
 
-echo "1..$number"
-exit $failed
+end_test

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# A stranger's first hour: a bare Debian 12 (debootstrap), in it the tree as it is committed and make,
-# then the two commands of the README. Needs root, debootstrap and a mirror; says so where it skips.
+# A stranger's first hour: a bare Debian 12 (debootstrap), in it the tree as it is committed and make, then the two
+# commands of the README, its study, and all of docs/operating.md but what needs systemd. Needs root,
+# debootstrap and a mirror; says so where it skips.
 # The folder is removed in the end; FIRST_HOUR=DIR takes and keeps one that is there.
 set -u
 mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
@@ -35,15 +36,21 @@ step() { # words command
     number=$((number + 1))
     if chroot "$root" sh -c "cd /root/trefoil && $2" >"$root/root/step.log" 2>&1; then
         echo "ok $number - $1: $(tail -n 1 "$root/root/step.log")"
+        grep -E '^(# SKIP|[0-9]+ skipped:)' "$root/root/step.log" | sort -u | sed 's/^/# /'
     else
         echo "not ok $number - $1"
-        grep -E '^(not ok|failed:|# )' "$root/root/step.log" | tail -n 40
+        { grep -E '^(not ok|failed:|# )' "$root/root/step.log" || cat "$root/root/step.log"; } | tail -n 40
         failed=$((failed + 1))
     fi
 }
 step "make is installed" "apt-get update -qq && apt-get install -y -qq --no-install-recommends make"
 step "make demo" "make demo"
 step "make test" "make test"
+document() { # file chapter-from chapter-to: its commands, in one shell
+    step "the commands of $1" "HAVE=root tests/commands.sh '$1' '${2:-}' '${3:-}' >/root/commands && bash -e /root/commands"
+}
+document README.md 'A study of your own' 'What is guaranteed'
+document docs/operating.md
 echo "1..$number"
 echo "$((number - failed)) passed, $failed failed"
 [ "$failed" -eq 0 ]

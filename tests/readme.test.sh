@@ -3,25 +3,11 @@
 # the results. Only the three servers' ports are changed to free ones. Writes TAP.
 set -u
 tree=$PWD
-trefoil=$(readlink -f "${TREFOIL:-build/gcc/trefoil}")
-number=0 failed=0
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+. tests/support.sh
 
-result() { # status description
-    number=$((number + 1))
-    [ "$1" -eq 0 ] && echo "ok $number - $2" || { echo "not ok $number - $2"; failed=1; }
-}
-
-free() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
-while :; do
-    port=$((10000 + RANDOM % 20000))
-    for ((k = 0; k < 15; k++)); do free $((port + k)) || continue 2; done
-    break
-done
-
-# each block of ```sh; a folder of our own in the place of a new temporary one
-sed -n '/^## A study of your own/,/^## What is guaranteed/{/^```sh/,/^```/{/^```/d;p}}' README.md |
+free_ports 15
+# a folder of our own in the place of a new temporary one
+tests/commands.sh README.md 'A study of your own' 'What is guaranteed' |
     sed -e "s|127.0.0.1:7100|127.0.0.1:$port|; s|127.0.0.1:7110|127.0.0.1:$((port + 5))|" \
         -e "s|127.0.0.1:7120|127.0.0.1:$((port + 10))|" -e "s|^cd \"\$(mktemp -d)\"|cd $folder|" \
         -e "s|^export PATH=.*|export PATH=$(dirname "$trefoil"):\$PATH|" >"$folder/commands"
@@ -76,13 +62,10 @@ X
         (cd result && timeout 200 python3 ../pgm.py)
         result $? "private-pgm reads it by the lines in docs/formats.md"
     else
-        number=$((number + 1))
-        printf '# SKIP private-pgm is not installed\nok %d - private-pgm reads it # SKIP\n' "$number"
+        skip 'private-pgm reads it' 'private-pgm is not installed'
     fi
 else
-    number=$((number + 1))
-    printf '# SKIP there is no python3\nok %d - measurements.json is as documented # SKIP\n' "$number"
+    skip 'measurements.json is as documented' 'there is no python3'
 fi
 
-echo "1..$number"
-exit $failed
+end_test

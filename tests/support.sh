@@ -1,0 +1,33 @@
+# What the tests in shell share: TAP, an empty folder that is removed in the end, ports that are free. To be
+# sourced in the tree; `end_test` is the last command of a test.
+number=0 failed=0
+trefoil=$(readlink -f "${TREFOIL:-build/gcc/trefoil}")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+result() { # status description
+    number=$((number + 1))
+    [ "$1" -eq 0 ] && echo "ok $number - $2" || { echo "not ok $number - $2"; failed=1; }
+}
+
+skip() { # description reason
+    number=$((number + 1))
+    printf '# SKIP %s\nok %d - %s # SKIP %s\n' "$2" "$number" "$1" "$2"
+}
+
+# Sets `port`: nothing listens there and on so many less one after it.
+free_ports() { # how many
+    local k
+    while :; do
+        port=$((10000 + RANDOM % 20000))
+        for ((k = 0; k < $1; k++)); do
+            (exec 3<>"/dev/tcp/127.0.0.1/$((port + k))") 2>/dev/null && continue 2
+        done
+        return
+    done
+}
+
+end_test() {
+    echo "1..$number"
+    exit "$failed"
+}
