@@ -1,7 +1,7 @@
 /*
  * netio/session.h - one agreed session between the three servers, and the keys that hang off it.
  *
- *   0 -> 1, 2   PROPOSE  attempt (16 random bytes); server 0 starts
+ *   0 -> 1, 2   PROPOSE  attempt (16 random bytes), and what it is about; server 0 starts
  *   all -> all  HELLO    attempt, version, index, nonce, terms digest with a digest for each part
  *   all -> all  SECRET   session id, 32 random bytes
  *
@@ -25,6 +25,7 @@
 #define SESSION_PROTOCOL 1
 #define SESSION_ID_SIZE 32
 #define SESSION_SECRET_SIZE 64 /* r_low || r_high */
+#define SESSION_ABOUT_SIZE 16
 #define SESSION_PARTS_MAX 16
 
 /* What the three must agree on: a digest for each named part, and one over them all. */
@@ -47,13 +48,16 @@ struct session {
 /*
  * Runs the handshake as server `index`. Server 0 starts it; servers 1 and 2 call this when they
  * have received a PROPOSE, whose whole message they pass as `propose` (NULL at server 0). They
- * follow server 0 to a newer PROPOSE if one comes meanwhile.
+ * follow server 0 to a newer PROPOSE if one comes meanwhile; each attempt has `patience_ms`.
+ * `about` is the callers' own: server 0 passes it, and the others find there what the last PROPOSE
+ * was about, also when it came to nothing.
  * ERR_MISMATCH names the peer and what differs: version, index, or the part of the terms; all three
  * servers report it.
  */
 enum err session_open(struct session **session, struct transport *control, unsigned index,
                       const struct session_terms *terms, const struct bytes *propose,
-                      int64_t deadline, struct log *log) MUST_CHECK;
+                      uint8_t about[SESSION_ABOUT_SIZE], int64_t patience_ms,
+                      struct log *log) MUST_CHECK;
 
 /* Whether a control message is a PROPOSE. */
 bool session_is_propose(const struct bytes *message);

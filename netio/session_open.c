@@ -3,6 +3,7 @@
  * two versions can at least name each other:
  *
  *   magic "TFS1" u32, type u8, protocol version u16, attempt 16 bytes
+ *   PROPOSE: about 16 bytes
  *   HELLO:  program version (string), index u8                       as long as these fields can be
  *           then nonce 32, terms 32, parts u8, (name, digest 32)*    of the same protocol version
  *   SECRET: session id 32, secret 32
@@ -42,8 +43,8 @@ struct handshake {
     const struct session_terms *terms;
     struct log *log;
     unsigned index;
-    int64_t deadline;
-    uint8_t attempt[ATTEMPT];
+    int64_t deadline, patience; /* of an attempt */
+    uint8_t attempt[ATTEMPT], about[SESSION_ABOUT_SIZE];
     uint8_t nonce[3][NONCE];
     uint8_t id[SESSION_ID_SIZE];
     struct bytes message;                 /* the last one received */
@@ -104,6 +105,7 @@ static enum err send_propose(struct handshake *h)
     for (unsigned p = 0; p < 2; p++) {
         struct bytes b = {0};
         put_prefix(&b, h, PROPOSE);
+        bytes_put(&b, h->about, sizeof h->about);
         TRY(tell(h, (enum net_peer)p, &b, "PROPOSE"));
     }
     return ERR_OK;
@@ -289,10 +291,11 @@ static bool is_hello_of(const struct bytes *message, const uint8_t attempt[ATTEM
     return take_prefix(&r, &p) && p.type == HELLO && memcmp(p.attempt, attempt, ATTEMPT) == 0;
 }
 
-/* Sets h->attempt and starts afresh with our HELLO. */
+/* Sets h->attempt and starts afresh with our HELLO, in a time of its own. */
 static enum err begin_attempt(struct handshake *h, const uint8_t attempt[ATTEMPT])
 {
     memcpy(h->attempt, attempt, ATTEMPT);
+    h->deadline = clock_now_ms() + h->patience;
     memset(h->hello, 0, sizeof h->hello);
     memset(h->secret, 0, sizeof h->secret);
     h->sent = h->mismatch = false;
@@ -318,8 +321,10 @@ static enum err take(struct handshake *h, enum net_peer peer)
         return ERR_OK;
     }
     current = memcmp(p.attempt, h->attempt, ATTEMPT) == 0;
-    if (p.type == PROPOSE && who == 0 && !current)
+    if (p.type == PROPOSE && who == 0 && !current) {
+        reader_copy(&r, h->about, sizeof h->about);
         return begin_attempt(h, p.attempt);
+    }
     if (p.type == HELLO && !current)
         return keep_early(h, peer);
     if (p.type == HELLO && !h->hello[peer])
@@ -446,6 +451,7 @@ static enum err first_attempt(struct handshake *h, const struct bytes *propose)
         log_error(h->log, "what server 0 sent is no PROPOSE of a session");
         return ERR_FORMAT;
     }
+    reader_copy(&r, h->about, sizeof h->about);
     return begin_attempt(h, p.attempt);
 }
 
@@ -475,10 +481,10 @@ static void clear(struct handshake *h)
 
 enum err session_open(struct session **session, struct transport *control, unsigned index,
                       const struct session_terms *terms, const struct bytes *propose,
-                      int64_t deadline, struct log *log)
+                      uint8_t about[SESSION_ABOUT_SIZE], int64_t patience_ms, struct log *log)
 {
     struct handshake h = {
-        .control = control, .terms = terms, .log = log, .index = index, .deadline = deadline};
+        .control = control, .terms = terms, .log = log, .index = index, .patience = patience_ms};
     enum err e;
 
     *session = NULL;
@@ -486,6 +492,7 @@ enum err session_open(struct session **session, struct transport *control, unsig
         log_error(log, "session_open: wrong arguments at server %u", index);
         return ERR_MISUSE;
     }
+    memcpy(h.about, about, sizeof h.about);
     e = prepare(&h);
     if (e == ERR_OK)
         e = first_attempt(&h, propose);
@@ -493,6 +500,7 @@ enum err session_open(struct session **session, struct transport *control, unsig
         e = run(&h);
     if (e == ERR_OK)
         e = finish(&h, session);
+    memcpy(about, h.about, sizeof h.about);
     clear(&h);
     return e;
 }

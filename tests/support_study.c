@@ -76,7 +76,8 @@ static enum err write_study(struct support_study *s, const struct support_option
             o->epsilon > 0 ? o->epsilon : 1.0, o->rounds > 0 ? o->rounds : 3);
     if (o->more != NULL)
         fprintf(f, "%s", o->more);
-    fprintf(f, "deadlines: {connect: 3, round: %u}\n", o->round_s > 0 ? o->round_s : 20);
+    fprintf(f, "deadlines: {connect: %u, round: %u}\n", o->connect_s > 0 ? o->connect_s : 3,
+            o->round_s > 0 ? o->round_s : 20);
     fprintf(f, "servers:\n");
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         char name[16];

@@ -21,7 +21,7 @@ struct support_options {
     const char *workload;
     unsigned rounds;
     double epsilon;
-    unsigned round_s; /* deadline */
+    unsigned round_s, connect_s; /* deadlines */
     const char *noise;
     const char *more; /* top-level keys more */
     const char *const

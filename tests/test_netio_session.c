@@ -19,6 +19,7 @@ struct server {
     int64_t per_try;   /* ms for each of server 0's attempts; 0: patience */
     enum err e;
     struct session *session;
+    uint8_t about[SESSION_ABOUT_SIZE];
     double seconds;
     char sink[4096];
 };
@@ -36,7 +37,9 @@ static enum err lead(struct server *s, struct log *log, int64_t deadline)
         int64_t until = s->per_try > 0 ? clock_now_ms() + s->per_try : deadline;
         if (i + 1 == s->attempts)
             until = deadline;
-        e = session_open(&s->session, s->transport, s->claimed, &s->terms, NULL, until, log);
+        s->about[0] = (uint8_t)(i + 1);
+        e = session_open(&s->session, s->transport, s->claimed, &s->terms, NULL, s->about,
+                         clock_left_ms(until), log);
     }
     return e;
 }
@@ -51,7 +54,8 @@ static enum err follow(struct server *s, struct log *log, int64_t deadline)
         e = transport_receive_by(s->transport, zero, &message, deadline);
     } while (e == ERR_OK && !session_is_propose(&message));
     if (e == ERR_OK)
-        e = session_open(&s->session, s->transport, s->claimed, &s->terms, &message, deadline, log);
+        e = session_open(&s->session, s->transport, s->claimed, &s->terms, &message, s->about,
+                         clock_left_ms(deadline), log);
     bytes_clear(&message);
     return e;
 }
@@ -253,7 +257,7 @@ static void *run_script(void *argument)
     if (x->s.index != 2)
         return run_server(&x->s);
     x->s.e = transport_receive_by(x->s.transport, NET_NEXT, &m, deadline);
-    if (x->s.e != ERR_OK || m.size != 4 + 1 + 2 + 16)
+    if (x->s.e != ERR_OK || m.size != 4 + 1 + 2 + 16 + SESSION_ABOUT_SIZE)
         return NULL;
     raw_hello(&hello, x->protocol, x->version, 2, m.data + 7);
     if (x->cut != 0)
@@ -351,6 +355,8 @@ static void a_second_attempt_takes_over(void **state)
     s[0].per_try = 100;
     run_three(run_server, s, sizeof *s);
     expect_agreement(s);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(s[i].about[0], 3); /* of the last, wherever one came in */
     sit_down(s);
 }
 
@@ -383,13 +389,16 @@ static void proposals_are_recognised(void **state)
     b.data[4] = 2;
     assert_false(session_is_propose(&b));
     in_memory(s);
-    assert_int_equal(session_open(&s[1].session, s[1].transport, 1, &s[1].terms, &b, 0, NULL),
-                     ERR_FORMAT);
-    assert_int_equal(session_open(&s[1].session, s[1].transport, 1, &s[1].terms, NULL, 0, NULL),
-                     ERR_MISUSE);
+    assert_int_equal(
+        session_open(&s[1].session, s[1].transport, 1, &s[1].terms, &b, s[1].about, 0, NULL),
+        ERR_FORMAT);
+    assert_int_equal(
+        session_open(&s[1].session, s[1].transport, 1, &s[1].terms, NULL, s[1].about, 0, NULL),
+        ERR_MISUSE);
     s[0].terms.parts = SESSION_PARTS_MAX + 1;
-    assert_int_equal(session_open(&s[0].session, s[0].transport, 0, &s[0].terms, NULL, 0, NULL),
-                     ERR_MISUSE);
+    assert_int_equal(
+        session_open(&s[0].session, s[0].transport, 0, &s[0].terms, NULL, s[0].about, 0, NULL),
+        ERR_MISUSE);
     b.data[4] = 1;
     b.size--;
     assert_false(session_is_propose(&b));

@@ -95,6 +95,11 @@ void request_clear(struct request *r)
     *r = (struct request){0};
 }
 
+size_t request_longest(const struct workload *w)
+{
+    return (size_t)w->cells * 8 + (size_t)w->queries * 4 + 4096;
+}
+
 void request_digest(const void *p, size_t n, uint8_t digest[REQUEST_DIGEST_SIZE])
 {
     /* libcrypto's uses the processor's instructions for it: a request may have tens of MB */

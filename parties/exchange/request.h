@@ -42,6 +42,8 @@ enum err request_read(struct request *r, const struct workload *w, const void *p
 void request_clear(struct request *r);
 /* The version that the bytes say they are of; 0 if there are none. Other than REQUEST_VERSION are not read. */
 unsigned request_version(const void *p, size_t n);
+/* No request is longer. */
+size_t request_longest(const struct workload *w);
 
 void request_digest(const void *p, size_t n, uint8_t digest[REQUEST_DIGEST_SIZE]);
 
@@ -57,7 +59,8 @@ enum message_kind {
     MESSAGE_REPLACE,    /* owner: an upload that takes the place of its last one */
     MESSAGE_PART,       /* owner to server 1: id, first (u64), bytes of the vector from there on */
     MESSAGE_WITHDRAW,   /* owner: terms digest */
-    MESSAGE_LEDGER /* server to server: a debit, for trefoil recover; parties/server/recover.h */
+    MESSAGE_LEDGER, /* server to server: a debit, for trefoil recover; parties/server/recover.h */
+    MESSAGE_ALIVE   /* analyst: a run whose program lives; unanswered; parties/exchange/pulse.h */
 };
 
 /* A vector longer than this goes to server 1 in parts of so many bytes. */

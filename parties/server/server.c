@@ -74,7 +74,7 @@ static enum err make_links(struct server *s, bool bulk, struct transport **t)
         .index = s->index,
         .listen = {listen[0], listen[1]},
         .dial = {dial[0], dial[1]},
-        .max_message = bulk ? (size_t)2 << 20 : (size_t)1 << 30,
+        .max_message = bulk ? (size_t)2 << 20 : WORKER_CONTROL_MAX,
         .depth = bulk ? 8 : 64,
         .log = s->o.log,
     };
@@ -125,9 +125,8 @@ static size_t longest_upload(const struct study *study, unsigned index)
 /* The longest message that anybody may send: an upload, or a request with all estimates. */
 static size_t longest_message(const struct study *study, unsigned index)
 {
-    size_t request = (size_t)study->workload->cells * 8 + (size_t)study->workload->queries * 4;
-    size_t upload = longest_upload(study, index);
-    return (request > upload ? request : upload) + 4096;
+    size_t request = request_longest(study->workload), upload = longest_upload(study, index) + 4096;
+    return request > upload ? request : upload;
 }
 
 /* --- answers ------------------------------------------------------------------------------------- */
@@ -375,6 +374,13 @@ static bool too_fast(struct server *s, enum role role, uint32_t who)
            !rate_take(&s->rate[i], MESSAGES_PER_SECOND, MESSAGES_AT_ONCE, clock_now_ms());
 }
 
+/* The program of a run lives. That of another than the one in progress says nothing to us. */
+static void note_alive(struct server *s, const uint8_t *run, size_t n)
+{
+    if (n == REQUEST_RUN_SIZE && status_run_word(run) == atomic_load(&s->status.run))
+        atomic_store(&s->status.heard_ms, clock_now_ms());
+}
+
 static enum err take(struct server *s, const struct gate_client *from, const struct bytes *message)
 {
     enum role role = (enum role)(from->user >> 24);
@@ -390,6 +396,10 @@ static enum err take(struct server *s, const struct gate_client *from, const str
         return e;
     if (kind == MESSAGE_STATUS)
         return intake_status(&s->intake, from);
+    if (kind == MESSAGE_ALIVE && role == ROLE_ANALYST) {
+        note_alive(s, message->data + 1, message->size - 1);
+        return ERR_OK;
+    }
     if ((kind == MESSAGE_UPLOAD || kind == MESSAGE_REPLACE) && role == ROLE_OWNER)
         return take_upload(s, from, kind, who, message->data + 1, message->size - 1);
     if (kind == MESSAGE_PART && role == ROLE_OWNER && s->index == 1)

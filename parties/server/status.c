@@ -7,10 +7,18 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 /* The front waits for the store, and that for the worker who reads all uploads: a while is no illness. */
 #define FRONT_SILENT_MS 60000
+
+uint64_t status_run_word(const uint8_t *run)
+{
+    uint64_t word;
+    memcpy(&word, run, sizeof word);
+    return word;
+}
 
 bool status_healthy(const struct status *s, char why[STATUS_WHY_SIZE])
 {

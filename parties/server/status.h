@@ -27,12 +27,16 @@ struct status {
 
     /* the worker */
     atomic_bool worker_ended;
-    atomic_bool session; /* an analyst's run is in progress */
-    atomic_uint round;   /* of that run */
+    atomic_bool session;          /* an analyst's run is in progress */
+    atomic_uint round;            /* of that run */
+    atomic_uint_fast64_t run;     /* which one: the first bytes of its number */
+    atomic_int_fast64_t heard_ms; /* when it was last heard of: by the worker and the front */
     atomic_uint_fast64_t requests, requests_failed;
     _Atomic double rho_spent, rho_limit;
     atomic_uint_fast64_t peer_sent, peer_received; /* on the bulk links, with headers and tags */
 };
+
+uint64_t status_run_word(const uint8_t *run);
 
 /* Two answers and why: whether the server does its work. `why` is a line without its end. */
 #define STATUS_WHY_SIZE 128

@@ -1,6 +1,7 @@
 #include "parties/server/worker.h"
 
 #include "base/clock.h"
+#include "base/date.h"
 #include "base/memory.h"
 #include "base/secret.h"
 #include "parties/exchange/cost.h"
@@ -14,13 +15,18 @@
 #include <string.h>
 
 #define POLL_MS 200
-/* A session without requests is closed after this, so that another analyst can begin. */
+/* A session whose run is not heard of is closed after this, also when nobody else wants its place. */
 #define IDLE_MS (30 * 60 * 1000)
 #define DIGESTS 16
 /* Rounds, after some rows could not join a run, until servers look for such again. */
 #define PATIENCE 10
-#define RELAY_MAGIC UINT32_C(0x59414c52)     /* "RLAY" */
+#define RELAY_MAGIC UINT32_C(0x59414c52) /* "RLAY" */
+#define RELAY_HEAD (4 + SESSION_ID_SIZE + REQUEST_ATTEMPT_SIZE + 8)
+#define RELAY_PART ((size_t)32 << 10)
 #define HEAD_SIZE (1 + REQUEST_ATTEMPT_SIZE) /* kind and attempt, before a request or a digest */
+
+_Static_assert(RELAY_HEAD + RELAY_PART <= WORKER_CONTROL_MAX, "a part fits a message");
+_Static_assert(REQUEST_ATTEMPT_SIZE == SESSION_ABOUT_SIZE, "a session is about an attempt");
 
 struct digest_note { /* an analyst's digest that has come, and whom to answer */
     uint8_t attempt[REQUEST_ATTEMPT_SIZE], digest[REQUEST_DIGEST_SIZE];
@@ -41,10 +47,12 @@ struct worker {
     struct play play;
     uint8_t run[REQUEST_RUN_SIZE];
     uint32_t user;
-    int64_t last_request;
+    int64_t began;                       /* the run, by the wall clock */
     uint64_t shown_sent, shown_received; /* of this session's links, in the status */
     struct digest_note notes[DIGESTS];   /* servers 1 and 2 */
     unsigned next_note;
+    struct bytes relayed; /* servers 1 and 2: a request of which more is to come */
+    uint8_t relayed_attempt[REQUEST_ATTEMPT_SIZE];
 };
 
 /* --- what the operator may see ---------------------------------------------------------------------- */
@@ -82,15 +90,33 @@ static void close_session(struct worker *w)
     store_use(w->o.store, false);
 }
 
-/* propose: the message that called us, NULL at server 0 */
-static enum err open_session(struct worker *w, const struct bytes *propose)
+/* The run in progress was heard of; the front notes the same (MESSAGE_ALIVE). */
+static void hear(struct worker *w)
+{
+    atomic_store(&w->o.status->run, status_run_word(w->run));
+    atomic_store(&w->o.status->heard_ms, clock_now_ms());
+}
+
+static int64_t silent_ms(const struct worker *w)
+{
+    return clock_now_ms() - atomic_load(&w->o.status->heard_ms);
+}
+
+static int64_t connect_ms(const struct worker *w)
+{
+    return (int64_t)w->o.study->connect_s * 1000;
+}
+
+/* propose: the message that called us, NULL at server 0; attempt: of the analyst who is to have the session */
+static enum err open_session(struct worker *w, const struct bytes *propose,
+                             uint8_t attempt[REQUEST_ATTEMPT_SIZE])
 {
     struct net_options options = {
         .transport = w->o.bulk, .deadline_ms = (int64_t)w->o.study->round_s * 1000, .log = &w->log};
     enum err e;
     close_session(w);
-    e = session_open(&w->session, w->o.control, w->o.index, &w->o.study->terms, propose,
-                     clock_now_ms() + (int64_t)w->o.study->connect_s * 1000, &w->log);
+    e = session_open(&w->session, w->o.control, w->o.index, &w->o.study->terms, propose, attempt,
+                     connect_ms(w), &w->log);
     options.session = w->session;
     if (e == ERR_OK)
         e = net_new(&w->net, &options);
@@ -99,7 +125,7 @@ static enum err open_session(struct worker *w, const struct bytes *propose)
     if (e == ERR_OK) {
         w->party->audit = play_audit;
         w->party->audit_self = &w->play;
-        w->last_request = clock_now_ms();
+        hear(w);
         w->shown_sent = w->shown_received = 0;
         atomic_store(&w->o.status->session, true);
     } else
@@ -343,10 +369,10 @@ static enum err handle(struct worker *w, const void *p, size_t n, struct bytes *
     enum err e;
     TRY(request_read(&r, w->o.study->workload, p, n));
     request_digest(p, n, digest);
-    w->last_request = clock_now_ms();
+    hear(w);
     atomic_store(&w->o.status->round, r.sequence);
     e = dispatch(w, &r, digest, result);
-    w->last_request = clock_now_ms();
+    hear(w);
     if (show_budget(w) != ERR_OK)
         log_warn(w->o.log, "the status shows an old budget: the ledger cannot be read");
     show_bytes(w);
@@ -400,51 +426,61 @@ static void answer(struct worker *w, const struct gate_client *to, uint8_t kind,
 
 /* --- server 0 ------------------------------------------------------------------------------------ */
 
-static enum err relay(struct worker *w, const uint8_t attempt[REQUEST_ATTEMPT_SIZE], const void *p,
-                      size_t n)
+static enum err relay(struct worker *w, const uint8_t attempt[REQUEST_ATTEMPT_SIZE],
+                      const uint8_t *p, size_t n)
 {
     struct bytes out = {0};
-    int64_t deadline = clock_now_ms() + (int64_t)w->o.study->connect_s * 1000;
-    enum err e;
-    bytes_put_u32(&out, RELAY_MAGIC);
-    bytes_put(&out, w->session->id, SESSION_ID_SIZE);
-    bytes_put(&out, attempt, REQUEST_ATTEMPT_SIZE);
-    bytes_put(&out, p, n);
-    e = bytes_ok(&out);
-    for (unsigned peer = 0; e == ERR_OK && peer < 2; peer++)
-        e = transport_send_by(w->o.control, (enum net_peer)peer, out.data, out.size, deadline);
+    enum err e = ERR_OK;
+    for (size_t at = 0; e == ERR_OK && at < n; at += RELAY_PART) {
+        bytes_clear(&out);
+        bytes_put_u32(&out, RELAY_MAGIC);
+        bytes_put(&out, w->session->id, SESSION_ID_SIZE);
+        bytes_put(&out, attempt, REQUEST_ATTEMPT_SIZE);
+        bytes_put_u64(&out, n);
+        bytes_put(&out, p + at, n - at < RELAY_PART ? n - at : RELAY_PART);
+        e = bytes_ok(&out);
+        for (unsigned peer = 0; e == ERR_OK && peer < 2; peer++)
+            e = transport_send_by(w->o.control, (enum net_peer)peer, out.data, out.size,
+                                  clock_now_ms() + connect_ms(w));
+    }
     bytes_clear(&out);
     return e;
 }
 
-/* A run keeps the session until it ends it, or is silent for too long. */
+/* A run keeps the session until it ends it, or its program is not heard of for as long as one may take to connect. */
 static bool busy_with_another(const struct worker *w, const struct request *r)
 {
     return w->session != NULL && memcmp(w->run, r->run, sizeof w->run) != 0 &&
-           clock_now_ms() - w->last_request < IDLE_MS;
+           silent_ms(w) < connect_ms(w);
 }
 
 static enum err refuse_second(struct worker *w)
 {
+    char since[DATE_SIZE];
+    date_text(w->began, since);
     log_error(&w->log,
-              "another run, of analyst %s, is in progress; its last request was %lld s ago. Wait "
-              "for it, or continue that one: trefoil run with the same --out. A run that has "
-              "gone for good is forgotten after %d minutes",
-              w->o.study->analyst[w->user & 0xffffff].name,
-              (long long)(clock_now_ms() - w->last_request) / 1000, IDLE_MS / 60000);
+              "another run, of analyst %s, is in progress since %s; its program was last heard of "
+              "%lld s ago. Wait for it to end, or continue that one: trefoil run with its --out. "
+              "Should its program have died, its place is free after %u s of silence",
+              w->o.study->analyst[w->user & 0xffffff].name, since, (long long)silent_ms(w) / 1000,
+              (unsigned)w->o.study->connect_s);
     return ERR_REFUSED;
 }
 
 /* Makes the session that the request needs. */
 static enum err session_for(struct worker *w, const struct gate_client *from,
-                            const struct request *r)
+                            const uint8_t attempt[REQUEST_ATTEMPT_SIZE], const struct request *r)
 {
+    uint8_t about[REQUEST_ATTEMPT_SIZE];
     if (busy_with_another(w, r))
         return refuse_second(w);
     if (r->kind == REQUEST_OPEN) {
+        if (w->session == NULL || memcmp(w->run, r->run, sizeof w->run) != 0)
+            w->began = date_now();
         w->user = from->user;
         memcpy(w->run, r->run, sizeof w->run);
-        return open_session(w, NULL);
+        memcpy(about, attempt, sizeof about);
+        return open_session(w, NULL, about);
     }
     if (w->session == NULL) {
         log_error(&w->log, "there is no session: it ended, or this server was restarted");
@@ -467,7 +503,7 @@ static enum err lead(struct worker *w, const struct gate_client *from,
     else if (e != ERR_OK)
         log_error(&w->log, "the request does not parse");
     TRY(e);
-    e = session_for(w, from, &r);
+    e = session_for(w, from, attempt, &r);
     request_clear(&r);
     TRY(e);
     e = relay(w, attempt, p, n);
@@ -521,7 +557,7 @@ static enum err wait_for_digest(struct worker *w, const uint8_t attempt[REQUEST_
                                 const uint8_t digest[REQUEST_DIGEST_SIZE],
                                 struct gate_client *client)
 {
-    int64_t deadline = clock_now_ms() + (int64_t)w->o.study->connect_s * 1000;
+    int64_t deadline = clock_now_ms() + connect_ms(w);
     for (;;) {
         enum err e;
         for (unsigned i = 0; i < DIGESTS; i++)
@@ -564,50 +600,75 @@ static void follow(struct worker *w, const uint8_t attempt[REQUEST_ATTEMPT_SIZE]
     let_late_join(w);
 }
 
-/* Answers analysts whose digest has waited for `age` ms for a request that does not come. */
-static void tell_waiting(struct worker *w, enum err e, int64_t age)
+static void tell(struct worker *w, struct digest_note *note, enum err e)
 {
+    answer(w, &note->client, MESSAGE_DIGEST, e, NULL, 0);
+    note->used = false;
+}
+
+/* Answers analysts whose digest has waited for too long for a request that does not come. */
+static void tell_waiting(struct worker *w)
+{
+    snprintf(w->words, sizeof w->words, "server 0 has not passed the request on");
     for (unsigned i = 0; i < DIGESTS; i++)
-        if (w->notes[i].used && clock_now_ms() - w->notes[i].since >= age) {
-            answer(w, &w->notes[i].client, MESSAGE_DIGEST, e, NULL, 0);
-            w->notes[i].used = false;
-        }
+        if (w->notes[i].used && clock_now_ms() - w->notes[i].since >= connect_ms(w))
+            tell(w, &w->notes[i], ERR_TIMEOUT);
+}
+
+/* Joins the session that server 0 proposes. If that fails, the analyst for whom it was is told, and nobody else. */
+static void join(struct worker *w, const struct bytes *propose)
+{
+    uint8_t attempt[REQUEST_ATTEMPT_SIZE] = {0};
+    enum err e = open_session(w, propose, attempt);
+    if (e == ERR_OK)
+        return;
+    while (take_notes(w, clock_now_ms()) == ERR_OK)
+        ;
+    for (unsigned i = 0; i < DIGESTS; i++)
+        if (w->notes[i].used && memcmp(w->notes[i].attempt, attempt, sizeof attempt) == 0)
+            tell(w, &w->notes[i], e);
+}
+
+/* A part of a request. Anything that is none of this session's is left over from an earlier one. */
+static void take_part(struct worker *w, const struct bytes *message)
+{
+    struct reader in = reader_of(message->data, message->size);
+    uint32_t magic = reader_u32(&in);
+    const uint8_t *id = reader_bytes(&in, SESSION_ID_SIZE),
+                  *attempt = reader_bytes(&in, REQUEST_ATTEMPT_SIZE);
+    uint64_t size = reader_u64(&in);
+    if (in.failed || magic != RELAY_MAGIC || w->session == NULL ||
+        memcmp(id, w->session->id, SESSION_ID_SIZE) != 0 ||
+        size > request_longest(w->o.study->workload))
+        return;
+    if (memcmp(attempt, w->relayed_attempt, REQUEST_ATTEMPT_SIZE) != 0)
+        bytes_clear(&w->relayed);
+    memcpy(w->relayed_attempt, attempt, REQUEST_ATTEMPT_SIZE);
+    bytes_put(&w->relayed, in.p, in.left);
+    if (w->relayed.size < size)
+        return;
+    if (w->relayed.size == size && bytes_ok(&w->relayed) == ERR_OK)
+        follow(w, w->relayed_attempt, w->relayed.data, w->relayed.size);
+    bytes_clear(&w->relayed);
 }
 
 static enum err follow_once(struct worker *w, struct bytes *message)
 {
     enum net_peer leader = w->o.index == 1 ? NET_PREV : NET_NEXT;
-    struct reader in;
-    uint32_t magic;
-    const uint8_t *id, *attempt;
     enum err e = take_notes(w, clock_now_ms());
     if (e != ERR_OK && e != ERR_TIMEOUT)
         return e;
     e = transport_receive_by(w->o.control, leader, message, clock_now_ms() + POLL_MS);
     if (e == ERR_TIMEOUT) {
-        snprintf(w->words, sizeof w->words, "server 0 has not passed the request on");
-        tell_waiting(w, ERR_TIMEOUT, (int64_t)w->o.study->connect_s * 1000);
+        tell_waiting(w);
         return ERR_OK;
     }
     TRY(e);
     w->words[0] = '\0';
-    if (session_is_propose(message)) {
-        e = open_session(w, message);
-        if (e != ERR_OK) {
-            while (take_notes(w, clock_now_ms()) == ERR_OK)
-                ;
-            tell_waiting(w, e, 0);
-        }
-        return ERR_OK;
-    }
-    in = reader_of(message->data, message->size);
-    magic = reader_u32(&in);
-    id = reader_bytes(&in, SESSION_ID_SIZE);
-    attempt = reader_bytes(&in, REQUEST_ATTEMPT_SIZE);
-    if (magic == RELAY_MAGIC && attempt != NULL && w->session != NULL &&
-        memcmp(id, w->session->id, SESSION_ID_SIZE) == 0)
-        follow(w, attempt, in.p, in.left);
-    /* anything else is left over from an earlier session */
+    if (session_is_propose(message))
+        join(w, message);
+    else
+        take_part(w, message);
     return ERR_OK;
 }
 
@@ -630,12 +691,13 @@ enum err worker_run(const struct worker_options *options)
     e = show_budget(w);
     while (e == ERR_OK && !atomic_load(options->stop)) {
         e = options->index == 0 ? lead_once(w, &message) : follow_once(w, &message);
-        if (w->session != NULL && clock_now_ms() - w->last_request > IDLE_MS) {
-            log_warn(options->log, "the session was idle for too long and is closed");
+        if (w->session != NULL && silent_ms(w) > IDLE_MS) {
+            log_warn(options->log, "the run was not heard of for too long; its session is closed");
             close_session(w);
         }
     }
     close_session(w);
+    bytes_clear(&w->relayed);
     gate_port_free(&w->o.port);
     bytes_clear(&message);
     secret_wipe(w, sizeof *w);

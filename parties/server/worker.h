@@ -23,6 +23,9 @@ static inline uint32_t role_user(enum role role, size_t index)
     return (uint32_t)role << 24 | (uint32_t)index;
 }
 
+/* Of control links: requests are relayed in parts, so that no stranger can make a server take up much. */
+#define WORKER_CONTROL_MAX ((size_t)40 << 10)
+
 struct worker_options {
     const struct study *study;
     const struct bounds *bounds;

@@ -1,0 +1,80 @@
+#include "parties/exchange/pulse.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "netio/gate.h"
+#include "parties/exchange/client.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+
+#define LOOK_MS 50
+#define BEATS 6 /* in the time after which a run counts as dead */
+
+struct pulse {
+    struct dial *dial[STUDY_SERVERS];
+    uint8_t message[1 + REQUEST_RUN_SIZE];
+    int64_t every_ms;
+    pthread_t thread;
+    bool started;
+    atomic_bool stop;
+};
+
+/* A server that is not there hears the next one. */
+static void beat(struct pulse *p)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        (void)!dial_send(p->dial[i], p->message, sizeof p->message, clock_now_ms());
+}
+
+static void *beat_on(void *arg)
+{
+    const struct timespec look = {.tv_nsec = LOOK_MS * 1000000};
+    struct pulse *p = arg;
+    int64_t next = clock_now_ms();
+    while (!atomic_load(&p->stop)) {
+        if (clock_now_ms() >= next) {
+            beat(p);
+            next = clock_now_ms() + p->every_ms;
+        }
+        nanosleep(&look, NULL);
+    }
+    return NULL;
+}
+
+enum err pulse_start(struct pulse **pulse, struct netio *netio, const struct study *study,
+                     const struct identity *me, const uint8_t run[REQUEST_RUN_SIZE])
+{
+    struct pulse *p = memory_array(1, sizeof *p);
+    enum err e = ERR_OK;
+    *pulse = p;
+    if (p == NULL)
+        return ERR_NOMEM;
+    p->message[0] = MESSAGE_ALIVE;
+    memcpy(p->message + 1, run, REQUEST_RUN_SIZE);
+    p->every_ms = (int64_t)study->connect_s * 1000 / BEATS;
+    /* no log: who asks something of a server that is away is told so */
+    for (unsigned i = 0; e == ERR_OK && i < STUDY_SERVERS; i++)
+        e = client_dial(&p->dial[i], netio, study, me, i, NULL);
+    if (e == ERR_OK && pthread_create(&p->thread, NULL, beat_on, p) != 0)
+        e = ERR_SYSTEM;
+    p->started = e == ERR_OK;
+    if (e != ERR_OK)
+        pulse_stop(pulse);
+    return e;
+}
+
+void pulse_stop(struct pulse **pulse)
+{
+    struct pulse *p = *pulse;
+    if (p == NULL)
+        return;
+    atomic_store(&p->stop, true);
+    if (p->started)
+        pthread_join(p->thread, NULL);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        dial_free(&p->dial[i]);
+    memory_free(pulse);
+}

@@ -1,0 +1,24 @@
+/*
+ * parties/exchange/pulse.h - tells the servers that the program of a run lives, also while it computes and asks for nothing.
+ *
+ *   analyst -> all servers    MESSAGE_ALIVE, run     a few times in deadlines.connect, unanswered
+ *
+ * So a run whose program has died gives its place to another soon, and one that only takes long keeps it. LEAKS:
+ * that the program runs.
+ */
+#ifndef TREFOIL_PARTIES_EXCHANGE_PULSE_H
+#define TREFOIL_PARTIES_EXCHANGE_PULSE_H
+
+#include "netio/context.h"
+#include "parties/exchange/request.h"
+#include "parties/study/keys.h"
+#include "parties/study/study.h"
+
+struct pulse;
+
+/* In a thread and over connections of its own. `netio`, `study` and `me` are borrowed. */
+enum err pulse_start(struct pulse **pulse, struct netio *netio, const struct study *study,
+                     const struct identity *me, const uint8_t run[REQUEST_RUN_SIZE]) MUST_CHECK;
+void pulse_stop(struct pulse **pulse);
+
+#endif

@@ -1,0 +1,191 @@
+/*
+ * Real servers and several who want them: a run that fails takes nobody with it, a run whose program lives keeps its
+ * place, and one whose program has died gives it up.
+ */
+#include "tests/support_cmocka.h"
+
+#include "base/clock.h"
+#include "base/secret.h"
+#include "parties/exchange/client.h"
+#include "tests/support_process.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define CONNECT_S 2
+
+struct scene {
+    struct support_study s;
+    pid_t server[STUDY_SERVERS];
+    struct identity *me;
+    struct netio *netio;
+};
+
+static struct log quiet = {.level = LOG_ERROR};
+
+#define file(scene, ...) support_path(&(scene)->s, __VA_ARGS__)
+
+static void scene_new(struct scene *c)
+{
+    const struct support_options o = {.owners = 1, .round_s = 5, .connect_s = CONNECT_S};
+    struct table *t = NULL;
+    memset(c, 0, sizeof *c);
+    assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        const char *const a[] = {"serve",    c->s.path,
+                                 "--key",    file(c, "s%u.key", i),
+                                 "--folder", file(c, "server%u", i),
+                                 "--listen", "127.0.0.1",
+                                 NULL};
+        c->server[i] = support_start(file(c, "server%u.log", i), a);
+        assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 10));
+    }
+    {
+        const char *const a[] = {"share", c->s.path,         file(c, "o.csv"),
+                                 "--key", file(c, "o0.key"), NULL};
+        assert_int_equal(support_table(&t, c->s.study->domain, 400, 10), ERR_OK);
+        assert_int_equal(table_write_csv(file(c, "o.csv"), t, 1, &quiet), ERR_OK);
+        table_free(&t);
+        assert_int_equal(support_run(file(c, "share.log"), 30, a), 0);
+    }
+    assert_int_equal(identity_load(&c->me, file(c, "a.key"), &quiet), ERR_OK);
+    assert_int_equal(netio_new(&c->netio, &quiet), ERR_OK);
+}
+
+static void scene_free(struct scene *c)
+{
+    netio_free(&c->netio);
+    identity_free(&c->me);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(support_stop(&c->server[i]), 0);
+    support_study_free(&c->s);
+}
+
+/* --- an analyst's program, step by step ---------------------------------------------------------- */
+
+struct analyst {
+    struct dial *dial[STUDY_SERVERS];
+    uint8_t run[REQUEST_RUN_SIZE];
+};
+
+static void connect_all(struct scene *c, struct analyst *a)
+{
+    secret_random(a->run, sizeof a->run);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        assert_int_equal(client_dial(&a->dial[i], c->netio, c->s.study, c->me, i, &quiet), ERR_OK);
+        assert_int_equal(dial_reach(a->dial[i], clock_now_ms() + 10000), ERR_OK);
+    }
+}
+
+static void disconnect_all(struct analyst *a)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        dial_free(&a->dial[i]);
+}
+
+static void ask(struct analyst *a, enum request_kind kind)
+{
+    struct request r = {.kind = kind};
+    struct bytes request = {0}, message = {0};
+    uint8_t note[1 + REQUEST_ATTEMPT_SIZE + REQUEST_DIGEST_SIZE] = {MESSAGE_DIGEST};
+    int64_t deadline = clock_now_ms() + 5000;
+    memcpy(r.run, a->run, sizeof r.run);
+    assert_int_equal(request_write(&r, &request), ERR_OK);
+    secret_random(note + 1, REQUEST_ATTEMPT_SIZE);
+    request_digest(request.data, request.size, note + 1 + REQUEST_ATTEMPT_SIZE);
+    bytes_put_u8(&message, MESSAGE_REQUEST);
+    bytes_put(&message, note + 1, REQUEST_ATTEMPT_SIZE);
+    bytes_put(&message, request.data, request.size);
+    assert_int_equal(dial_send(a->dial[2], note, sizeof note, deadline), ERR_OK);
+    assert_int_equal(dial_send(a->dial[1], note, sizeof note, deadline), ERR_OK);
+    assert_int_equal(dial_send(a->dial[0], message.data, message.size, deadline), ERR_OK);
+    bytes_clear(&request);
+    bytes_clear(&message);
+}
+
+static enum err answer_of(struct analyst *a, unsigned server)
+{
+    struct bytes message = {0};
+    struct reply reply;
+    enum err e = dial_receive(a->dial[server], &message, clock_now_ms() + 20000);
+    assert_int_equal(e, ERR_OK);
+    assert_int_equal(reply_read(&reply, &message), ERR_OK);
+    bytes_clear(&message);
+    return reply.status;
+}
+
+static void sleep_ms(long ms)
+{
+    const struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+    nanosleep(&t, NULL);
+}
+
+/* --- tests --------------------------------------------------------------------------------------- */
+
+/* Server 2 hangs while one opens, and is back for the next, whose digest has waited at server 1 meanwhile. */
+static void a_failure_is_told_to_whom_it_concerns(void **state)
+{
+    struct scene c;
+    struct analyst first, next;
+    (void)state;
+    scene_new(&c);
+    connect_all(&c, &first);
+    connect_all(&c, &next);
+    assert_int_equal(kill(c.server[2], SIGSTOP), 0);
+    ask(&first, REQUEST_OPEN);
+    sleep_ms(CONNECT_S * 500);
+    ask(&next, REQUEST_OPEN);
+    assert_int_equal(answer_of(&first, 0), ERR_TIMEOUT);
+    assert_int_equal(kill(c.server[2], SIGCONT), 0);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(answer_of(&next, i), ERR_OK);
+    disconnect_all(&first);
+    disconnect_all(&next);
+    scene_free(&c);
+}
+
+static int run_into(struct scene *c, const char *folder)
+{
+    const char *const a[] = {
+        "run", c->s.path, "--key", file(c, "a.key"), "--out", file(c, "%s", folder), NULL};
+    return support_run(file(c, "%s.log", folder), 60, a);
+}
+
+static void a_run_keeps_its_place_while_its_program_lives(void **state)
+{
+    struct scene c;
+    struct client *client = NULL;
+    uint8_t run[REQUEST_RUN_SIZE] = {7};
+    double left, begin;
+    int code;
+    (void)state;
+    scene_new(&c);
+    assert_int_equal(client_new(&client, c.netio, c.s.study, c.me, run, &quiet), ERR_OK);
+    assert_int_equal(client_open(client, &left), ERR_OK);
+    sleep_ms(CONNECT_S * 2000); /* it asks for nothing, as one whose estimator takes long */
+    assert_int_equal(run_into(&c, "second"), 5);
+    assert_true(support_contains(file(&c, "second.log"),
+                                 "another run, of analyst a, is in progress since 20"));
+    assert_true(support_contains(file(&c, "second.log"), "or continue that one"));
+    assert_false(support_contains(file(&c, "second.log"), "did not answer"));
+    assert_int_equal(client_open(client, &left), ERR_OK); /* nothing was taken from it */
+    client_free(&client);
+    begin = clock_now_s();
+    while ((code = run_into(&c, "second")) == 5 && clock_now_s() < begin + 30)
+        sleep_ms(500);
+    assert_int_equal(code, 0);
+    scene_free(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_failure_is_told_to_whom_it_concerns),
+        cmocka_unit_test(a_run_keeps_its_place_while_its_program_lives),
+    };
+    if (getenv("TREFOIL") == NULL)
+        setenv("TREFOIL", "build/gcc/trefoil", 1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
