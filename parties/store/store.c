@@ -12,9 +12,6 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#define NONCE crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
-#define TAG crypto_aead_xchacha20poly1305_ietf_ABYTES
-
 /*
  * What makes a database of version k + 1 out of one of version k: add to the end, change nothing before it. The
  * version is SQLite's user_version; a new file begins at 0.
@@ -55,126 +52,6 @@ static const char *const migrations[] = {
     "  at INTEGER NOT NULL) STRICT;",
 };
 #define VERSION (sizeof migrations / sizeof *migrations)
-
-/* --- statements ---------------------------------------------------------------------------------- */
-
-enum err store_failed(struct store *s, const char *what)
-{
-    log_error(s->log, "store: cannot %s: %s (is the disk full, or the folder not writable?)", what,
-              sqlite3_errmsg(s->db));
-    return ERR_SYSTEM;
-}
-
-enum err store_execute(struct store *s, const char *sql)
-{
-    return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? ERR_OK : store_failed(s, sql);
-}
-
-enum err store_prepare(struct store *s, const char *sql, sqlite3_stmt **statement)
-{
-    if (sqlite3_prepare_v2(s->db, sql, -1, statement, NULL) != SQLITE_OK)
-        return store_failed(s, "prepare a statement");
-    return ERR_OK;
-}
-
-enum err store_finish(struct store *s, sqlite3_stmt *statement)
-{
-    int result = sqlite3_step(statement);
-    enum err e = result == SQLITE_DONE ? ERR_OK : store_failed(s, "write");
-    sqlite3_finalize(statement);
-    return e;
-}
-
-enum err store_column(sqlite3_stmt *row, int column, void *out, size_t n)
-{
-    if ((size_t)sqlite3_column_bytes(row, column) != n)
-        return ERR_FORMAT;
-    memcpy(out, sqlite3_column_blob(row, column), n);
-    return ERR_OK;
-}
-
-enum err store_begin(struct store *s)
-{
-    return store_execute(s, "BEGIN IMMEDIATE");
-}
-
-enum err store_end(struct store *s, enum err e)
-{
-    if (e == ERR_OK)
-        e = store_execute(s, "COMMIT");
-    /* some failures have rolled back already, and then there is nothing to undo */
-    if (e != ERR_OK && sqlite3_get_autocommit(s->db) == 0)
-        sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
-    return e;
-}
-
-enum err store_batch(struct store *s)
-{
-    enum err e;
-    pthread_mutex_lock(&s->lock);
-    e = store_begin(s);
-    if (e != ERR_OK)
-        pthread_mutex_unlock(&s->lock);
-    return e;
-}
-
-enum err store_batch_end(struct store *s, enum err e)
-{
-    e = store_end(s, e);
-    if (e == ERR_OK && s->erased) {
-        s->erased = false;
-        e = store_empty_log(s);
-    }
-    pthread_mutex_unlock(&s->lock);
-    return e;
-}
-
-enum err store_empty_log(struct store *s)
-{
-    return store_execute(s, "PRAGMA wal_checkpoint(TRUNCATE)");
-}
-
-enum err store_savepoint(struct store *s)
-{
-    return store_execute(s, "SAVEPOINT one");
-}
-
-enum err store_savepoint_end(struct store *s, enum err e)
-{
-    if (e == ERR_OK)
-        return store_execute(s, "RELEASE one");
-    /* without a log: where all was rolled back already there is no such savepoint any more */
-    sqlite3_exec(s->db, "ROLLBACK TO one; RELEASE one", NULL, NULL, NULL);
-    return e;
-}
-
-/* --- sealing ------------------------------------------------------------------------------------- */
-
-enum err store_seal(struct store *s, const void *binding, size_t binding_size,
-                    const struct bytes *plain, struct bytes *sealed)
-{
-    uint8_t *at = bytes_extend(sealed, NONCE + plain->size + TAG);
-    if (at == NULL)
-        return ERR_NOMEM;
-    secret_random(at, NONCE);
-    crypto_aead_xchacha20poly1305_ietf_encrypt(at + NONCE, NULL, plain->data, plain->size, binding,
-                                               binding_size, NULL, at, s->key);
-    return ERR_OK;
-}
-
-enum err store_unseal(struct store *s, const void *binding, size_t binding_size, const void *sealed,
-                      size_t n, struct bytes *plain)
-{
-    const uint8_t *p = sealed;
-    if (n < NONCE + TAG)
-        return ERR_AUTH;
-    if (bytes_extend(plain, n - NONCE - TAG) == NULL && n > NONCE + TAG)
-        return ERR_NOMEM;
-    return crypto_aead_xchacha20poly1305_ietf_decrypt(plain->data, NULL, NULL, p + NONCE, n - NONCE,
-                                                      binding, binding_size, p, s->key) == 0
-               ? ERR_OK
-               : ERR_AUTH;
-}
 
 size_t store_version(void)
 {

@@ -21,10 +21,8 @@ enum err store_write_entry(const struct store_round *round, const char *ledger, 
     return bytes_ok(out);
 }
 
-#define LEDGER_TEXT_MAX 4096
-
-static enum err read_entry(const void *p, size_t n, struct store_round *round,
-                           char text[LEDGER_TEXT_MAX])
+enum err store_read_entry(const void *p, size_t n, struct store_round *round,
+                          char text[STORE_LEDGER_TEXT])
 {
     struct reader in = reader_of(p, n);
     reader_copy(&in, round->run, sizeof round->run);
@@ -36,12 +34,11 @@ static enum err read_entry(const void *p, size_t n, struct store_round *round,
         round->range.from[k] = reader_u64(&in);
         round->range.count[k] = reader_u64(&in);
     }
-    reader_string(&in, text, LEDGER_TEXT_MAX);
+    reader_string(&in, text, STORE_LEDGER_TEXT);
     return reader_done(&in);
 }
 
-/* head = SHA-256(label, head, entry) */
-static void chain(const void *entry, size_t n, uint8_t head[32])
+void store_chain(const void *entry, size_t n, uint8_t head[32])
 {
     static const char label[] = "trefoil-ledger-2";
     crypto_hash_sha256_state hash;
@@ -56,7 +53,7 @@ enum err store_append_entry(struct store *s, const struct bytes *entry, struct s
 {
     sqlite3_stmt *statement;
     struct store_head next = *head;
-    chain(entry->data, entry->size, next.head);
+    store_chain(entry->data, entry->size, next.head);
     next.number++;
     TRY(store_prepare(s, "INSERT INTO ledger VALUES(?, ?, ?)", &statement));
     sqlite3_bind_int64(statement, 1, (sqlite3_int64)next.number);
@@ -77,7 +74,7 @@ static enum err check_chain(struct store *s, sqlite3_stmt *row)
     int result;
     while ((result = sqlite3_step(row)) == SQLITE_ROW) {
         own.number++;
-        chain(sqlite3_column_blob(row, 1), (size_t)sqlite3_column_bytes(row, 1), own.head);
+        store_chain(sqlite3_column_blob(row, 1), (size_t)sqlite3_column_bytes(row, 1), own.head);
         if ((uint64_t)sqlite3_column_int64(row, 0) != own.number ||
             store_column(row, 2, stored, sizeof stored) != ERR_OK ||
             memcmp(stored, own.head, sizeof stored) != 0) {
@@ -106,7 +103,7 @@ static enum err read_ledger(struct store *s, const struct ledger_limits *fresh,
 {
     sqlite3_stmt *row;
     struct store_round round;
-    char text[LEDGER_TEXT_MAX];
+    char text[STORE_LEDGER_TEXT];
     enum err e;
     int result;
     *head = (struct store_head){0};
@@ -117,8 +114,8 @@ static enum err read_ledger(struct store *s, const struct ledger_limits *fresh,
         head->number = (uint64_t)sqlite3_column_int64(row, 0);
         e = store_column(row, 2, head->head, sizeof head->head);
         if (e == ERR_OK)
-            e = read_entry(sqlite3_column_blob(row, 1), (size_t)sqlite3_column_bytes(row, 1),
-                           &round, text);
+            e = store_read_entry(sqlite3_column_blob(row, 1), (size_t)sqlite3_column_bytes(row, 1),
+                                 &round, text);
         if (e == ERR_OK)
             e = ledger_parse(ledger, text, s->log);
     } else if (result == SQLITE_DONE)
@@ -179,55 +176,6 @@ enum err store_entry(struct store *store, uint64_t number, struct bytes *entry, 
     enum err e;
     pthread_mutex_lock(&store->lock);
     e = one_entry(store, number, entry, head);
-    pthread_mutex_unlock(&store->lock);
-    return e;
-}
-
-/* --- a neighbour's entry ------------------------------------------------------------------------- */
-
-static enum err may_follow(struct store *s, const char *text, const struct ledger *before)
-{
-    struct ledger *after = NULL;
-    enum err e = ledger_parse(&after, text, s->log);
-    if (e == ERR_OK && !ledger_follows(before, after)) {
-        log_error(s->log,
-                  "the debit that a neighbour passes on would change the budget, or give some "
-                  "of it back; it is refused, and that server should be looked at");
-        e = ERR_MISMATCH;
-    }
-    ledger_free(&after);
-    return e;
-}
-
-static enum err append_adopted(struct store *s, const struct store_round *round,
-                               const struct bytes *entry, struct store_head *head)
-{
-    enum err e;
-    TRY(store_begin(s));
-    e = store_append_entry(s, entry, head);
-    if (e == ERR_OK)
-        e = store_adopt_round(s, round, head->number);
-    return store_end(s, e);
-}
-
-enum err store_adopt(struct store *store, const struct bytes *entry, const struct store_head *head,
-                     const uint8_t next[32], const struct ledger *before)
-{
-    struct store_round round;
-    struct store_head own = *head;
-    char text[LEDGER_TEXT_MAX];
-    enum err e;
-    chain(entry->data, entry->size, own.head);
-    if (memcmp(own.head, next, sizeof own.head) != 0) {
-        log_error(store->log, "the debit that a neighbour passes on does not follow the ones here; "
-                              "was a server restored from a backup?");
-        return ERR_MISMATCH;
-    }
-    TRY(read_entry(entry->data, entry->size, &round, text));
-    TRY(may_follow(store, text, before));
-    own = *head;
-    pthread_mutex_lock(&store->lock);
-    e = append_adopted(store, &round, entry, &own);
     pthread_mutex_unlock(&store->lock);
     return e;
 }

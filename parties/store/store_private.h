@@ -1,6 +1,6 @@
 /*
- * parties/store/store_private.h - the open store, shared by store.c and the files of what is in it: store_about.c,
- * store_uploads.c, store_ledger.c, store_rounds.c. Statements run under the lock; whoever is exported takes it.
+ * parties/store/store_private.h - the open store, shared by store.c and the files of what is in
+ * it. Statements run under the lock; whoever is exported takes it.
  */
 #ifndef TREFOIL_PARTIES_STORE_STORE_PRIVATE_H
 #define TREFOIL_PARTIES_STORE_STORE_PRIVATE_H
@@ -73,18 +73,25 @@ enum err store_seal(struct store *s, const void *binding, size_t binding_size,
 enum err store_unseal(struct store *s, const void *binding, size_t binding_size, const void *sealed,
                       size_t n, struct bytes *plain) MUST_CHECK;
 
-/* --- between the ledger and rounds --------------------------------------------------------------- */
+/* --- the ledger's entries -------------------------------------------------------------------------- */
 
-/* A link of the ledger's chain as bytes. */
+#define STORE_LEDGER_TEXT 4096 /* that a ledger may have */
+
+/* A link of the ledger's chain as bytes, and back. */
 enum err store_write_entry(const struct store_round *round, const char *ledger,
                            struct bytes *out) MUST_CHECK;
+enum err store_read_entry(const void *p, size_t n, struct store_round *round,
+                          char text[STORE_LEDGER_TEXT]) MUST_CHECK;
+/* head = SHA-256(label, head, entry) */
+void store_chain(const void *entry, size_t n, uint8_t head[32]);
 /* Within a transaction: adds it to the chain, and moves `head` on. */
 enum err store_append_entry(struct store *s, const struct bytes *entry,
                             struct store_head *head) MUST_CHECK;
-/* Within a transaction: a round that a neighbour has bound as debit `number`. */
-enum err store_adopt_round(struct store *s, const struct store_round *round,
-                           uint64_t number) MUST_CHECK;
 /* ERR_MISMATCH, logged, if the chain does not hold from its first entry on. */
 enum err store_check_ledger(struct store *s) MUST_CHECK;
+
+/* Within a transaction: a round that a neighbour has bound as debit `number` (store_rounds.c). */
+enum err store_adopt_round(struct store *s, const struct store_round *round,
+                           uint64_t number) MUST_CHECK;
 
 #endif

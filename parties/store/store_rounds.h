@@ -1,5 +1,5 @@
 /*
- * parties/store/store_rounds.h - what a server keeps of rounds: the privacy ledger, and what each debit bought.
+ * parties/store/store_rounds.h - what a server keeps of rounds: what each debit bought.
  *
  * A round is one request of a run, named by (run, sequence). At this server it is
  *
@@ -13,17 +13,11 @@
  * and only moves forward. A debit and its binding are one transaction. Shares of noise are sealed at rest, with
  * the round as associated data; they go (SQLite's secure_delete, and the log is emptied) once the run's next round
  * is bound, or the run ends: whoever asks for the next one has the last one's answer.
- *
- * The ledger is a chain of entries: head_n = SHA-256(head_(n-1), entry_n), and an entry is the round as it was
- * bound, and the budget after it (docs/formats.md). It is checked from the first entry on when the store is opened.
  */
 #ifndef TREFOIL_PARTIES_STORE_STORE_ROUNDS_H
 #define TREFOIL_PARTIES_STORE_STORE_ROUNDS_H
 
-#include "aim/budget.h"
-#include "parties/exchange/request.h"
-#include "parties/store/store.h"
-#include "protocols/range.h"
+#include "parties/store/store_ledger.h"
 
 enum standing {
     STANDING_NONE,
@@ -33,40 +27,6 @@ enum standing {
     STANDING_INDEX,
     STANDING_OPENED
 };
-
-/* A round as it is bound: all of it public. */
-struct store_round {
-    uint8_t run[REQUEST_RUN_SIZE];
-    uint32_t sequence;
-    uint8_t request[REQUEST_DIGEST_SIZE], uploads[32];
-    struct range_place range;
-};
-
-/* --- the ledger ---------------------------------------------------------------------------------- */
-
-struct store_head {
-    uint64_t number; /* of debits */
-    uint8_t head[32];
-};
-
-/* The ledger as last stored, or `fresh` if there is none yet; and the chain's head. */
-enum err store_ledger(struct store *store, const struct ledger_limits *fresh,
-                      struct ledger **ledger, struct store_head *head) MUST_CHECK;
-/* How many debits there are. */
-enum err store_debits(struct store *store, uint64_t *count) MUST_CHECK;
-/* The n-th entry, from 1 on, and the head after it. ERR_RANGE if there are fewer. */
-enum err store_entry(struct store *store, uint64_t number, struct bytes *entry,
-                     uint8_t head[32]) MUST_CHECK;
-
-/*
- * Takes over an entry that follows `head` at a neighbour and gives `next` there. ERR_MISMATCH, logged, unless it
- * does, and its ledger may follow `before`, this server's own: the same limits, no sum less. So a neighbour that
- * lies can use budget up, but never give any back. The round is bound if its noise is staged here, else lost.
- */
-enum err store_adopt(struct store *store, const struct bytes *entry, const struct store_head *head,
-                     const uint8_t next[32], const struct ledger *before) MUST_CHECK;
-
-/* --- rounds -------------------------------------------------------------------------------------- */
 
 /*
  * The round of this run and sequence, if there is one; `selected` from STANDING_INDEX on (0 where nothing was
@@ -109,5 +69,13 @@ enum err store_values(struct store *store, const struct store_round *round,
 enum err store_round_of(struct store *store, uint64_t number, struct store_found *found) MUST_CHECK;
 /* The run has ended: wipes what is left of its noise. */
 enum err store_end_run(struct store *store, const uint8_t run[REQUEST_RUN_SIZE]) MUST_CHECK;
+
+/*
+ * Takes over an entry that follows `head` at a neighbour and gives `next` there. ERR_MISMATCH, logged, unless it
+ * does, and its ledger may follow `before`, this server's own: the same limits, no sum less. So a neighbour that
+ * lies can use budget up, but never give any back. The round is bound if its noise is staged here, else lost.
+ */
+enum err store_adopt(struct store *store, const struct bytes *entry, const struct store_head *head,
+                     const uint8_t next[32], const struct ledger *before) MUST_CHECK;
 
 #endif

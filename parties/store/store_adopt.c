@@ -1,0 +1,50 @@
+#include "parties/store/store_private.h"
+
+#include <string.h>
+
+static enum err may_follow(struct store *s, const char *text, const struct ledger *before)
+{
+    struct ledger *after = NULL;
+    enum err e = ledger_parse(&after, text, s->log);
+    if (e == ERR_OK && !ledger_follows(before, after)) {
+        log_error(s->log,
+                  "the debit that a neighbour passes on would change the budget, or give some "
+                  "of it back; it is refused, and that server should be looked at");
+        e = ERR_MISMATCH;
+    }
+    ledger_free(&after);
+    return e;
+}
+
+static enum err append_adopted(struct store *s, const struct store_round *round,
+                               const struct bytes *entry, struct store_head *head)
+{
+    enum err e;
+    TRY(store_begin(s));
+    e = store_append_entry(s, entry, head);
+    if (e == ERR_OK)
+        e = store_adopt_round(s, round, head->number);
+    return store_end(s, e);
+}
+
+enum err store_adopt(struct store *store, const struct bytes *entry, const struct store_head *head,
+                     const uint8_t next[32], const struct ledger *before)
+{
+    struct store_round round;
+    struct store_head own = *head;
+    char text[STORE_LEDGER_TEXT];
+    enum err e;
+    store_chain(entry->data, entry->size, own.head);
+    if (memcmp(own.head, next, sizeof own.head) != 0) {
+        log_error(store->log, "the debit that a neighbour passes on does not follow the ones here; "
+                              "was a server restored from a backup?");
+        return ERR_MISMATCH;
+    }
+    TRY(store_read_entry(entry->data, entry->size, &round, text));
+    TRY(may_follow(store, text, before));
+    own = *head;
+    pthread_mutex_lock(&store->lock);
+    e = append_adopted(store, &round, entry, &own);
+    pthread_mutex_unlock(&store->lock);
+    return e;
+}

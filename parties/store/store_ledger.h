@@ -1,0 +1,37 @@
+/*
+ * parties/store/store_ledger.h - the privacy ledger of a server: which rounds it has debited, and what is left.
+ *
+ * It is a chain of entries: head_n = SHA-256(head_(n-1), entry_n), and an entry is the round as it was bound, and
+ * the budget after it (docs/formats.md). It is checked from the first entry on when the store is opened.
+ */
+#ifndef TREFOIL_PARTIES_STORE_STORE_LEDGER_H
+#define TREFOIL_PARTIES_STORE_STORE_LEDGER_H
+
+#include "aim/budget.h"
+#include "parties/exchange/request.h"
+#include "parties/store/store.h"
+#include "protocols/range.h"
+
+/* A round as it is bound: all of it public. */
+struct store_round {
+    uint8_t run[REQUEST_RUN_SIZE];
+    uint32_t sequence;
+    uint8_t request[REQUEST_DIGEST_SIZE], uploads[32];
+    struct range_place range;
+};
+
+struct store_head {
+    uint64_t number; /* of debits */
+    uint8_t head[32];
+};
+
+/* The ledger as last stored, or `fresh` if there is none yet; and the chain's head. */
+enum err store_ledger(struct store *store, const struct ledger_limits *fresh,
+                      struct ledger **ledger, struct store_head *head) MUST_CHECK;
+/* How many debits there are. */
+enum err store_debits(struct store *store, uint64_t *count) MUST_CHECK;
+/* The n-th entry, from 1 on, and the head after it. ERR_RANGE if there are fewer. */
+enum err store_entry(struct store *store, uint64_t number, struct bytes *entry,
+                     uint8_t head[32]) MUST_CHECK;
+
+#endif
