@@ -1,0 +1,73 @@
+#include "aim/encoding.h"
+
+#include <string.h>
+
+/* Bytes of the UTF-8 character at `p`, or 0 if there is none. */
+static size_t character(const char *p)
+{
+    unsigned char first = (unsigned char)*p;
+    size_t n = first < 0x80 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 0;
+    if (first > 0xf4)
+        return 0;
+    for (size_t i = 1; i < n; i++)
+        if (((unsigned char)p[i] & 0xc0) != 0x80)
+            return 0;
+    return n;
+}
+
+bool encoding_printable(const char *text, char *out, size_t size)
+{
+    bool utf8 = true;
+    size_t used = 0;
+    while (*text != '\0' && used + 8 < size) {
+        size_t n = character(text);
+        utf8 &= n > 0;
+        if (n == 0 || (unsigned char)*text < 0x20 || *text == 0x7f) {
+            out[used++] = '?';
+            text++;
+        } else {
+            memcpy(out + used, text, n);
+            used += n;
+            text += n;
+        }
+    }
+    strcpy(out + used, *text != '\0' ? "..." : "");
+    return utf8;
+}
+
+const char *encoding_guess(const char *text)
+{
+    for (; *text != '\0'; text++)
+        if ((unsigned char)*text >= 0x80 && (unsigned char)*text <= 0x9f)
+            return "Windows-1252";
+    return "Latin-1 (ISO 8859-1) or Windows-1252";
+}
+
+const char *encoding_foreign(const char *p, size_t n)
+{
+    static const struct {
+        const char *bytes;
+        size_t size;
+        const char *name;
+    } mark[] = {
+        {"\xff\xfe\0\0", 4, "in UTF-32"},
+        {"\0\0\xfe\xff", 4, "in UTF-32"},
+        {"\xff\xfe", 2, "in UTF-16"},
+        {"\xfe\xff", 2, "in UTF-16"},
+        {"PK\x03\x04", 4, "a spreadsheet or zip archive"},
+        {"\x1f\x8b", 2, "compressed by gzip"},
+        {"(\xb5/\xfd", 4, "compressed by zstd"},
+    };
+    size_t nuls = 0, odd = 0;
+    for (size_t i = 0; i < sizeof mark / sizeof mark[0]; i++)
+        if (n >= mark[i].size && memcmp(p, mark[i].bytes, mark[i].size) == 0)
+            return mark[i].name;
+    n = n < 512 ? n : 512;
+    for (size_t i = 0; i < n; i++) {
+        nuls += p[i] == 0;
+        odd += p[i] == 0 && i % 2 == 1;
+    }
+    if (nuls < 4 || nuls * 3 < n)
+        return NULL;
+    return odd == nuls || odd == 0 ? "in UTF-16" : "no text";
+}

@@ -1,0 +1,20 @@
+/* aim/encoding.h - text from outside: whether it is UTF-8, what it seems to be otherwise, how to show it. */
+#ifndef TREFOIL_AIM_ENCODING_H
+#define TREFOIL_AIM_ENCODING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * A value for a message: cut to `size`, and without control characters, which could steer the
+ * terminal. False if it is not UTF-8.
+ */
+bool encoding_printable(const char *text, char *out, size_t size);
+
+/* What text that is not UTF-8 most likely is. */
+const char *encoding_guess(const char *text);
+
+/* What a file that cannot be UTF-8 text is, by its first bytes; NULL if nothing speaks against it. */
+const char *encoding_foreign(const char *p, size_t n);
+
+#endif
