@@ -80,6 +80,11 @@ static inline struct share32 share32_view(struct share32 x, size_t from, size_t 
     return (struct share32){x.a + from, x.b + from, n};
 }
 
+static inline struct share16 share16_view(struct share16 x, size_t from, size_t n)
+{
+    return (struct share16){x.a + from, x.b + from, n};
+}
+
 static inline struct bits planes_plane(const struct planes *x, unsigned k)
 {
     size_t words = bits_words(x->n);

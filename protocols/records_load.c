@@ -1,0 +1,146 @@
+#include "protocols/records_private.h"
+
+#include "base/memory.h"
+
+#include <string.h>
+
+static unsigned part_bits(const struct records_shape *shape, const struct records_part *part)
+{
+    unsigned bits = 1;
+    for (size_t k = 0; k < part->attributes; k++)
+        bits += records_code_bits(shape->size[part->attribute[k]]);
+    return bits;
+}
+
+static enum err check_batch(const struct records_shape *shape, const struct records_batch *b)
+{
+    size_t held = 0;
+    for (size_t i = 0; i < b->parts; i++)
+        held += b->part[i].attributes;
+    if (b->parts == 0 || held != shape->attributes)
+        return ERR_RANGE;
+    for (size_t a = 0; a < shape->attributes; a++) {
+        bool found = false;
+        for (size_t i = 0; i < b->parts; i++)
+            for (size_t k = 0; k < b->part[i].attributes; k++)
+                found = found || b->part[i].attribute[k] == a;
+        if (!found)
+            return ERR_RANGE;
+    }
+    return ERR_OK;
+}
+
+/* The two components of a part, expanded. */
+struct records_stream {
+    uint8_t *made[2]; /* from a seed */
+    const uint8_t *at[2];
+    size_t bytes;
+};
+
+static void stream_free(struct records_stream *s)
+{
+    for (unsigned slot = 0; slot < 2; slot++)
+        memory_wipe_free(&s->made[slot], s->bytes);
+}
+
+static enum err expand(const struct records_shape *shape, const struct records_part *part,
+                       size_t records, struct records_stream *s)
+{
+    s->bytes = part_bits(shape, part) * records_plane_bytes(records);
+    for (unsigned slot = 0; slot < 2; slot++) {
+        struct prg *prg = NULL;
+        enum err e;
+        if (part->seed[slot] == NULL) {
+            s->at[slot] = part->vector;
+            continue;
+        }
+        s->at[slot] = s->made[slot] = memory_array(s->bytes, 1);
+        e = s->made[slot] == NULL ? ERR_NOMEM : prg_new(&prg, part->seed[slot]);
+        if (e == ERR_OK)
+            e = prg_fill(prg, s->made[slot], s->bytes);
+        prg_free(&prg);
+        TRY(e);
+    }
+    return ERR_OK;
+}
+
+/* Where `n` records of a batch, from `from` on, go in the tile: at its record `at`. */
+struct span {
+    size_t from, n, at;
+};
+
+/* A component's planes, so many from the first on. */
+static void load_planes(const uint8_t *stream, size_t first, unsigned count, size_t records,
+                        const struct span *s, uint64_t *planes, size_t plane_words)
+{
+    size_t plane_bytes = records_plane_bytes(records), bytes = s->n / 8 + (s->n % 8 != 0);
+    for (unsigned k = 0; k < count; k++) {
+        uint8_t *to = (uint8_t *)(planes + k * plane_words + s->at / 64);
+        memcpy(to, stream + (first + k) * plane_bytes + s->from / 8, bytes);
+        if (s->n % 8 != 0)
+            to[bytes - 1] &= (uint8_t)((1u << (s->n % 8)) - 1);
+    }
+}
+
+/* A part's validity to `valid`, its codes to where their attributes stand in the tile. */
+static void load_part(struct records_tile *t, const struct records_part *part,
+                      const struct records_stream *stream, size_t records, const struct span *s,
+                      struct bits valid)
+{
+    size_t plane = 1, words = t->n / 64;
+    load_planes(stream->at[0], 0, 1, records, s, valid.a, words);
+    load_planes(stream->at[1], 0, 1, records, s, valid.b, words);
+    for (size_t k = 0; k < part->attributes; k++) {
+        unsigned bits = records_code_bits(t->shape->size[part->attribute[k]]);
+        struct planes code = planes_view(&t->code, t->plane[part->attribute[k]], bits);
+        load_planes(stream->at[0], plane, bits, records, s, code.a, words);
+        load_planes(stream->at[1], plane, bits, records, s, code.b, words);
+        plane += bits;
+    }
+}
+
+/* What a batch of fewer parts than another has in place of theirs: valid, component 0 carries it. */
+static void load_ones(const struct party *p, const struct span *s, struct bits valid)
+{
+    size_t bytes = (s->n / 64 + (s->n % 64 != 0)) * sizeof *valid.a;
+    if (p->index == 0)
+        memset(valid.a + s->at / 64, 0xff, bytes);
+    if (p->index == 2)
+        memset(valid.b + s->at / 64, 0xff, bytes);
+}
+
+enum err records_source_open(struct records_source *s, const struct records_shape *shape,
+                             const struct records_batch *b)
+{
+    enum err e;
+    *s = (struct records_source){.batch = b};
+    TRY(check_batch(shape, b));
+    s->stream = memory_array(b->parts, sizeof *s->stream);
+    e = s->stream == NULL ? ERR_NOMEM : ERR_OK;
+    for (size_t i = 0; e == ERR_OK && i < b->parts; i++)
+        e = expand(shape, &b->part[i], b->records, &s->stream[i]);
+    return e;
+}
+
+void records_source_close(struct records_source *s)
+{
+    for (size_t i = 0; s->stream != NULL && i < s->batch->parts; i++)
+        stream_free(&s->stream[i]);
+    memory_free(&s->stream);
+}
+
+void records_load(const struct party *p, struct records_tile *t, struct records_source *s)
+{
+    const struct records_batch *b = s->batch;
+    size_t left = b->records - s->taken, room = t->n - t->used;
+    const struct span span = {.from = s->taken, .n = left < room ? left : room, .at = t->used};
+    for (size_t i = 0; i < t->valid.width; i++) {
+        struct bits valid = planes_plane(&t->valid, (unsigned)i);
+        if (i < b->parts)
+            load_part(t, &b->part[i], &s->stream[i], b->records, &span, valid);
+        else
+            load_ones(p, &span, valid);
+    }
+    s->taken += span.n;
+    t->used += (span.n + 63) / 64 * 64;
+}
