@@ -120,16 +120,6 @@ static unsigned long squared(unsigned k)
     return (unsigned long)k * k; /* k < 2^16: within 32 bits */
 }
 
-bool ledger_can(const struct ledger *l, mpq_srcptr cost)
-{
-    mpq_t sum;
-    bool can;
-    mpq_init(sum);
-    can = fits(l, SUM_RHO, cost, squared(l->rows_per_person), sum);
-    mpq_clear(sum);
-    return can;
-}
-
 enum err ledger_debit(struct ledger *l, mpq_srcptr cost, struct log *log)
 {
     mpq_t sum;

@@ -41,7 +41,6 @@ void ledger_measure_cost(mpq_ptr cost, uint64_t multiplier, uint64_t marginals);
 enum err ledger_select_cost(mpq_ptr cost, double epsilon, double slack) MUST_CHECK;
 /* (epsilon + slack)^2 / 8; ERR_RANGE unless both are finite and not negative */
 
-bool ledger_can(const struct ledger *l, mpq_srcptr cost);
 /* ERR_BUDGET, logged, and nothing changed, if it does not fit. */
 enum err ledger_debit(struct ledger *l, mpq_srcptr cost, struct log *log) MUST_CHECK;
 /* Adds k times each to the two slack sums, or ERR_BUDGET and nothing changed. */

@@ -7,7 +7,7 @@
 #include <sodium.h>
 #include <string.h>
 
-void random_seed(struct random *r, const uint8_t seed[RANDOM_SEED_BYTES])
+static void start(struct random *r, const uint8_t seed[RANDOM_SEED_BYTES])
 {
     *r = (struct random){.used = sizeof r->stream};
     memcpy(r->key, seed, sizeof r->key);
@@ -18,14 +18,14 @@ void random_seed_u64(struct random *r, uint64_t seed)
     uint8_t bytes[RANDOM_SEED_BYTES] = {0};
     for (unsigned i = 0; i < 8; i++)
         bytes[i] = (uint8_t)(seed >> (8 * i));
-    random_seed(r, bytes);
+    start(r, bytes);
 }
 
 void random_fresh(struct random *r)
 {
     uint8_t bytes[RANDOM_SEED_BYTES];
     secret_random(bytes, sizeof bytes);
-    random_seed(r, bytes);
+    start(r, bytes);
     secret_wipe(bytes, sizeof bytes);
 }
 

@@ -25,7 +25,6 @@ struct random {
     int64_t spare; /* Box-Muller makes two */
 };
 
-void random_seed(struct random *r, const uint8_t seed[RANDOM_SEED_BYTES]);
 void random_seed_u64(struct random *r, uint64_t seed);
 void random_fresh(struct random *r); /* seeded by the operating system */
 void random_wipe(struct random *r);

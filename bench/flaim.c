@@ -71,7 +71,7 @@ double flaim_sigma(const struct flaim_options *o)
            (1 + GUARD);
 }
 
-double flaim_epsilon(const struct flaim_options *o)
+static double first_epsilon(const struct flaim_options *o)
 {
     return sqrt(8 * (1 - FLAIM_MEASURE_SHARE) * o->rho / (rounds_of(o) * (double)steps_of(o))) *
            (1 - GUARD);
@@ -251,7 +251,7 @@ static enum err start(struct flaim *f)
 {
     const struct workload *w = f->o.workload;
     f->sigma = flaim_sigma(&f->o);
-    f->epsilon = flaim_epsilon(&f->o);
+    f->epsilon = first_epsilon(&f->o);
     TRY(settle_multiplier(f));
     TRY(debit(f, w->one_ways, 0));
     for (uint32_t q = 0; q < w->one_ways; q++)

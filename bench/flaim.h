@@ -98,8 +98,7 @@ enum err flaim_run(struct flaim_result **result, const struct flaim_options *opt
                    struct log *log) MUST_CHECK;
 void flaim_result_free(struct flaim_result **result);
 
-/* sigma and eps of the first round. */
+/* Of the first round. */
 double flaim_sigma(const struct flaim_options *o);
-double flaim_epsilon(const struct flaim_options *o);
 
 #endif

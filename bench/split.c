@@ -14,7 +14,7 @@
 #define LOWEST (-3.0)
 #define HIGHEST 44.0
 
-double draw_normal(struct random *r)
+static double draw_normal(struct random *r)
 {
     return (double)random_gauss(r) * 0x1p-20;
 }

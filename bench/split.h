@@ -47,8 +47,7 @@ enum err assign_by_label(uint32_t *to, const struct table *t, size_t attribute, 
 enum err synthfs_new(struct bench_data *data, uint32_t **assignment, double beta,
                      struct log *log) MUST_CHECK;
 
-/* A standard Gaussian; Gamma(shape, 1) by Marsaglia and Tsang. */
-double draw_normal(struct random *r);
+/* Gamma(shape, 1) by Marsaglia and Tsang. */
 double draw_gamma(struct random *r, double shape);
 
 #endif

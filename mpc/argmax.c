@@ -8,11 +8,6 @@
 
 #define TILE ((size_t)1 << 20) /* pairs compared at a time: some 20 bytes a pair on the wire */
 
-uint64_t argmax_field_product(uint64_t x, uint64_t y)
-{
-    return kernel_field_product(x, y);
-}
-
 /* Walks all pairs a < b in the order (0,1), (0,2) .. (1,2) .. */
 struct pairs {
     size_t m, a, b;

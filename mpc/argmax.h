@@ -28,7 +28,4 @@
 enum err argmax_open(struct party *p, struct share64 values, unsigned width,
                      const uint8_t seed[ARGMAX_SEED_SIZE], size_t *index) MUST_CHECK;
 
-/* Product in GF(2^64) modulo x^64 + x^4 + x^3 + x + 1; constant time. */
-uint64_t argmax_field_product(uint64_t x, uint64_t y);
-
 #endif

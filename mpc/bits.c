@@ -207,23 +207,3 @@ enum err bits_and_all(struct party *p, struct bits out, struct planes *x)
     bits_copy(out, planes_plane(x, 0));
     return ERR_OK;
 }
-
-void bits_slice64(const uint64_t *values, size_t n, unsigned width, uint64_t *planes)
-{
-    kernel_slice64(&kernel_portable, values, n, width, planes, bits_words(n));
-}
-
-void bits_unslice64(const uint64_t *planes, size_t n, unsigned width, uint64_t *values)
-{
-    kernel_unslice64(&kernel_portable, planes, bits_words(n), n, width, values);
-}
-
-void bits_slice128(const word128 *values, size_t n, unsigned width, uint64_t *planes)
-{
-    kernel_slice128(&kernel_portable, values, n, width, planes, bits_words(n));
-}
-
-void bits_unslice128(const uint64_t *planes, size_t n, unsigned width, word128 *values)
-{
-    kernel_unslice128(&kernel_portable, planes, bits_words(n), n, width, values);
-}

@@ -50,11 +50,4 @@ enum err bits_and(struct party *p, struct bits out, struct bits x, struct bits y
 /* out = AND of `width` planes, destroying them; ceil(log2 width) rounds. */
 enum err bits_and_all(struct party *p, struct bits out, struct planes *x) MUST_CHECK;
 
-/* Bit k of values[i] goes to plane k at lane i, for k < width, and back (other bits zero). Public
- * and local. */
-void bits_slice64(const uint64_t *values, size_t n, unsigned width, uint64_t *planes);
-void bits_unslice64(const uint64_t *planes, size_t n, unsigned width, uint64_t *values);
-void bits_slice128(const word128 *values, size_t n, unsigned width, uint64_t *planes);
-void bits_unslice128(const uint64_t *planes, size_t n, unsigned width, word128 *values);
-
 #endif

@@ -72,11 +72,6 @@ void *porter_socket(struct porter *porter)
     return porter->events;
 }
 
-size_t porter_count(const struct porter *porter)
-{
-    return porter->count;
-}
-
 /* --- who comes and goes -------------------------------------------------------------------------- */
 
 static bool peer_of(int fd, struct sockaddr_storage *peer)

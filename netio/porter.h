@@ -25,7 +25,4 @@ void porter_free(struct porter **porter, void *socket);
 void *porter_socket(struct porter *porter);
 void porter_look(struct porter *porter);
 
-/* Connections that stand, as far as has been looked. */
-size_t porter_count(const struct porter *porter);
-
 #endif

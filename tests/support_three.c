@@ -160,8 +160,8 @@ enum err three_share_planes(const struct party *p, struct planes *x, const uint6
         c[2][i] = values[i] ^ c[0][i] ^ c[1][i];
     }
     if (e == ERR_OK) {
-        bits_slice64(c[p->index], n, width, x->a);
-        bits_slice64(c[(p->index + 1) % 3], n, width, x->b);
+        kernel_slice64(&kernel_portable, c[p->index], n, width, x->a, bits_words(n));
+        kernel_slice64(&kernel_portable, c[(p->index + 1) % 3], n, width, x->b, bits_words(n));
     }
     for (unsigned k = 0; k < 3; k++)
         memory_free(&c[k]);
@@ -214,8 +214,9 @@ void three_put128(struct three_result *r, const struct party *p, struct share128
 
 void three_put_planes(struct three_result *r, const struct party *p, const struct planes *x)
 {
-    bits_unslice128(x->a, x->n, x->width, r->component[p->index]);
-    bits_unslice128(x->b, x->n, x->width, r->copy[p->index]);
+    kernel_unslice128(&kernel_portable, x->a, bits_words(x->n), x->n, x->width,
+                      r->component[p->index]);
+    kernel_unslice128(&kernel_portable, x->b, bits_words(x->n), x->n, x->width, r->copy[p->index]);
 }
 
 uint64_t three_sum64(const struct three_result *r, size_t i)

@@ -265,17 +265,17 @@ static void slicing_is_undone_by_unslicing(void **state)
             uint64_t *back = memory_words(c->n, 8);
             word128 *wide = memory_words(c->n, 16);
             if (width <= 64) {
-                bits_slice64(c->x, c->n, width, planes);
+                kernel_slice64(&kernel_portable, c->x, c->n, width, planes, bits_words(c->n));
                 for (size_t i = 0; i < c->n; i++)
                     for (unsigned k = 0; k < width; k++)
                         assert_int_equal(planes[k * bits_words(c->n) + i / 64] >> (i % 64) & 1,
                                          c->x[i] >> k & 1);
-                bits_unslice64(planes, c->n, width, back);
+                kernel_unslice64(&kernel_portable, planes, bits_words(c->n), c->n, width, back);
                 for (size_t i = 0; i < c->n; i++)
                     assert_true(back[i] == (c->x[i] & mask_of(width)));
             }
-            bits_slice128(c->wide, c->n, width, planes);
-            bits_unslice128(planes, c->n, width, wide);
+            kernel_slice128(&kernel_portable, c->wide, c->n, width, planes, bits_words(c->n));
+            kernel_unslice128(&kernel_portable, planes, bits_words(c->n), c->n, width, wide);
             for (size_t i = 0; i < c->n; i++)
                 assert_true(wide[i] == (width == 128 ? c->wide[i]
                                                      : (c->wide[i] & (((word128)1 << width) - 1))));
@@ -389,7 +389,7 @@ static enum err run_compare_public(struct party *p, struct call *c)
     uint64_t *planes = memory_words(bits_words(c->n) * c->width, 8);
     TRY(three_share_planes(p, &x, c->x, c->n, c->width, 1));
     TRY(planes_new(&out, 1, c->n));
-    bits_slice64(c->y, c->n, c->width, planes);
+    kernel_slice64(&kernel_portable, c->y, c->n, c->width, planes, bits_words(c->n));
     TRY(compare_public(p, planes_plane(&out, 0), &x, planes));
     three_put_planes(&c->out, p, &out);
     planes_free(&x);
@@ -784,16 +784,16 @@ static void the_field_is_a_field(void **state)
 {
     uint64_t s = 1;
     (void)state;
-    assert_true(argmax_field_product(2, (uint64_t)1 << 63) == 0x1b);
+    assert_true(kernel_field_product(2, (uint64_t)1 << 63) == 0x1b);
     for (int i = 0; i < 1000; i++) {
         uint64_t a = three_random(&s), b = three_random(&s), c = three_random(&s), power = a;
-        assert_true(argmax_field_product(a, b) == argmax_field_product(b, a));
-        assert_true(argmax_field_product(a, b ^ c) ==
-                    (argmax_field_product(a, b) ^ argmax_field_product(a, c)));
-        assert_true(argmax_field_product(argmax_field_product(a, b), c) ==
-                    argmax_field_product(a, argmax_field_product(b, c)));
+        assert_true(kernel_field_product(a, b) == kernel_field_product(b, a));
+        assert_true(kernel_field_product(a, b ^ c) ==
+                    (kernel_field_product(a, b) ^ kernel_field_product(a, c)));
+        assert_true(kernel_field_product(kernel_field_product(a, b), c) ==
+                    kernel_field_product(a, kernel_field_product(b, c)));
         for (int k = 0; k < 64; k++) /* a^(2^64) = a */
-            power = argmax_field_product(power, power);
+            power = kernel_field_product(power, power);
         assert_true(power == a);
     }
 }

@@ -408,7 +408,6 @@ static void numbers_in_options(void **state)
     char sink[256];
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};
     int64_t n;
-    double x;
     (void)state;
     assert_int_equal(command_integer("rows", "10", 1, 10, &n, &log), ERR_OK);
     assert_int_equal(n, 10);
@@ -417,11 +416,6 @@ static void numbers_in_options(void **state)
         assert_int_equal(command_integer("rows", wrong[i], 1, 10, &n, &log), ERR_USAGE);
         assert_says(sink, "it should be a whole number from 1 to 10");
     }
-    assert_int_equal(command_number("eps", "0.5", 0, 1, &x, &log), ERR_OK);
-    assert_true(x == 0.5);
-    assert_int_equal(command_number("eps", "nan", 0, 1, &x, &log), ERR_USAGE);
-    assert_int_equal(command_number("eps", "2", 0, 1, &x, &log), ERR_USAGE);
-    assert_int_equal(command_number("eps", "0.5e", 0, 1, &x, &log), ERR_USAGE);
 }
 
 /* --- the commands ------------------------------------------------------------------------------

@@ -6,7 +6,6 @@
 #include "mpc/kernel.h"
 
 #include <errno.h>
-#include <math.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,20 +158,6 @@ enum err command_integer(const char *name, const char *text, int64_t least, int6
         return ERR_USAGE;
     }
     *v = n;
-    return ERR_OK;
-}
-
-enum err command_number(const char *name, const char *text, double least, double most, double *v,
-                        struct log *log)
-{
-    char *end;
-    double x = strtod(text, &end);
-    if (end == text || *end != '\0' || !isfinite(x) || x < least || x > most) {
-        log_error(log, "--%s is \"%s\"; it should be a number from %g to %g", name, text, least,
-                  most);
-        return ERR_USAGE;
-    }
-    *v = x;
     return ERR_OK;
 }
 

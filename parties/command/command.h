@@ -69,8 +69,6 @@ enum err command_options(int argc, char **argv, const struct command_option *opt
 /* The number of an option's text, within bounds; `name` is for messages. */
 enum err command_integer(const char *name, const char *text, int64_t least, int64_t most,
                          int64_t *v, struct log *log) MUST_CHECK;
-enum err command_number(const char *name, const char *text, double least, double most, double *v,
-                        struct log *log) MUST_CHECK;
 
 /* --delimiter and --decimal: one character each, and not the same. */
 struct table_csv_options;

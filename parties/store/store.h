@@ -65,9 +65,6 @@ void store_use(struct store *store, bool in_use);
 enum err store_hold_of(struct store *store, uint32_t owner, struct held *entry) MUST_CHECK;
 /* Of all owners. */
 enum err store_holds(struct store *store, struct held *entries) MUST_CHECK;
-/* The owner of an upload; ERR_AGAIN if there is none with this id. */
-enum err store_owner_of(struct store *store, const uint8_t id[UPLOAD_ID_SIZE],
-                        uint32_t *owner) MUST_CHECK;
 /* Whether the ledger has a debit: the run has begun. */
 enum err store_begun(struct store *store, bool *begun) MUST_CHECK;
 

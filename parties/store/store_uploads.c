@@ -470,24 +470,6 @@ enum err store_holds(struct store *store, struct held *entries)
     return e;
 }
 
-enum err store_owner_of(struct store *store, const uint8_t id[UPLOAD_ID_SIZE], uint32_t *owner)
-{
-    sqlite3_stmt *row;
-    enum err e;
-    pthread_mutex_lock(&store->lock);
-    e = store_prepare(store, "SELECT owner FROM uploads WHERE id = ?", &row);
-    if (e == ERR_OK) {
-        sqlite3_bind_blob(row, 1, id, UPLOAD_ID_SIZE, SQLITE_STATIC);
-        if (sqlite3_step(row) == SQLITE_ROW)
-            *owner = (uint32_t)sqlite3_column_int64(row, 0);
-        else
-            e = ERR_AGAIN;
-        sqlite3_finalize(row);
-    }
-    pthread_mutex_unlock(&store->lock);
-    return e;
-}
-
 /* Unseals all rows of a statement that gives id, owner and sealed. */
 static enum err collect(struct store *s, const char *sql, struct upload **uploads, size_t *count)
 {

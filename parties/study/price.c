@@ -33,7 +33,8 @@ double price_select_delta(const struct study *study, double candidates)
     return (1 + exp(study->epsilon)) * candidates * tau;
 }
 
-double price_delta_slack(const struct study *study)
+/* delta of a whole study: all its measured marginals and selections. */
+static double delta_slack(const struct study *study)
 {
     const struct workload *w = study->workload;
     double all = price_measure_delta(study, (double)w->one_ways + study->rounds) +
@@ -49,7 +50,7 @@ enum err price_limits(const struct study *study, struct ledger_limits *limits, s
         .rows_per_person = study->rows_per_person,
         .marginals = study->workload->one_ways + study->rounds,
         .marginal_epsilon_slack = price_marginal_slack(study),
-        .delta_slack = price_delta_slack(study) * study->rows_per_person,
+        .delta_slack = delta_slack(study) * study->rows_per_person,
     };
     struct budget_plan plan;
     TRY(budget_plan(&terms, &plan, log));

@@ -185,7 +185,7 @@ enum err roster_sign_file(const char *path, const struct identity *server,
 
 /* --- people -------------------------------------------------------------------------------------- */
 
-const char *role_name(enum role role)
+static const char *role_name(enum role role)
 {
     return role == ROLE_SERVER ? "server" : role == ROLE_OWNER ? "owner" : "analyst";
 }

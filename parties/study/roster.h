@@ -42,7 +42,6 @@ enum err roster_current(const struct study *study, enum role role, size_t index,
                         struct log *log) MUST_CHECK;
 enum err roster_servers_current(const struct study *study, struct log *log) MUST_CHECK;
 
-const char *role_name(enum role role);
 const struct public_identity *roster_key(const struct study *study, enum role role, size_t index,
                                          const char **name);
 

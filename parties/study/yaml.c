@@ -453,17 +453,6 @@ enum err yaml_number(const struct yaml_file *file, const yaml_node_t *node, cons
     return ERR_OK;
 }
 
-enum err yaml_boolean(const struct yaml_file *file, const yaml_node_t *node, const char *what,
-                      bool *v)
-{
-    const char *text;
-    TRY(yaml_text(file, node, what, &text));
-    *v = strcmp(text, "true") == 0;
-    if (!*v && strcmp(text, "false") != 0)
-        return yaml_error(file, node, "%s is \"%.40s\"; it should be true or false", what, text);
-    return ERR_OK;
-}
-
 enum err yaml_choice(const struct yaml_file *file, const yaml_node_t *node, const char *what,
                      const char *const *words, size_t count, size_t *index)
 {

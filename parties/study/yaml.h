@@ -75,9 +75,6 @@ enum err yaml_integer(const struct yaml_file *file, const yaml_node_t *node, con
 /* Decimal such as 2, 0.5 or 1e-6, unquoted, finite. */
 enum err yaml_number(const struct yaml_file *file, const yaml_node_t *node, const char *what,
                      double least, double most, double *v) MUST_CHECK;
-/* true or false. */
-enum err yaml_boolean(const struct yaml_file *file, const yaml_node_t *node, const char *what,
-                      bool *v) MUST_CHECK;
 /* One of some words; its index. Suggests the nearest. */
 enum err yaml_choice(const struct yaml_file *file, const yaml_node_t *node, const char *what,
                      const char *const *words, size_t count, size_t *index) MUST_CHECK;
