@@ -21,7 +21,7 @@ uint8_t *bytes_extend(struct bytes *b, size_t n)
         }
         if (b->size > 0)
             memcpy(grown, b->data, b->size);
-        memory_wipe_free(&b->data, b->size);
+        memory_wipe_free(&b->data, b->capacity);
         b->data = grown;
         b->capacity = wanted;
     }
@@ -35,6 +35,13 @@ void bytes_put(struct bytes *b, const void *p, size_t n)
     uint8_t *at = n > 0 ? bytes_extend(b, n) : NULL;
     if (at != NULL)
         memcpy(at, p, n);
+}
+
+void bytes_set(struct bytes *b, const void *p, size_t n)
+{
+    b->size = 0;
+    b->failed = false;
+    bytes_put(b, p, n);
 }
 
 static void put_integer(struct bytes *b, uint64_t v, size_t n)
@@ -95,7 +102,7 @@ enum err bytes_ok(const struct bytes *b)
 
 void bytes_clear(struct bytes *b)
 {
-    memory_wipe_free(&b->data, b->size);
+    memory_wipe_free(&b->data, b->capacity);
     *b = (struct bytes){0};
 }
 

@@ -28,6 +28,8 @@ void bytes_put_u16(struct bytes *b, uint16_t v);
 void bytes_put_u32(struct bytes *b, uint32_t v);
 void bytes_put_u64(struct bytes *b, uint64_t v);
 void bytes_put_double(struct bytes *b, double v); /* the bits of the IEEE number */
+/* In place of all that it held. */
+void bytes_set(struct bytes *b, const void *p, size_t n);
 /* u32 length, then the bytes: the prefix that hashing and formats use for anything variable. */
 void bytes_put_block(struct bytes *b, const void *p, size_t n);
 void bytes_put_string(struct bytes *b, const char *s);
@@ -51,8 +53,7 @@ double reader_double(struct reader *r);
 /* The next n bytes in place, or NULL. */
 const uint8_t *reader_bytes(struct reader *r, size_t n);
 void reader_copy(struct reader *r, void *to, size_t n);
-/* A block written by bytes_put_block(): its bytes in place and its size; NULL if it does not fit.
- */
+/* A block of bytes_put_block(): its bytes in place and its size; NULL if it does not fit. */
 const uint8_t *reader_block(struct reader *r, size_t *n);
 /* Copies a block as a string into `to`; fails if it needs more than `size` bytes or holds a NUL. */
 void reader_string(struct reader *r, char *to, size_t size);

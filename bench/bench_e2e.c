@@ -19,7 +19,7 @@
 #include "base/memory.h"
 #include "base/secret.h"
 #include "bench/e2e_adult.h"
-#include "netio/gate.h"
+#include "netio/dial.h"
 #include "parties/exchange/client.h"
 #include "parties/exchange/upload.h"
 #include "tests/support_process.h"

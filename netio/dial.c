@@ -1,4 +1,4 @@
-#include "netio/gate.h"
+#include "netio/dial.h"
 
 #include "base/clock.h"
 #include "base/memory.h"

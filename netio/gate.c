@@ -38,20 +38,15 @@ struct gate_port {
 
 /* --- messages of several frames --------------------------------------------------------------- */
 
-/* Reads what is left of a message; true if there was nothing. */
-static bool is_last(void *socket, zmq_msg_t *m)
+static void skip_rest(void *socket, zmq_msg_t *m)
 {
-    bool last = !zmq_msg_more(m);
     while (zmq_msg_more(m) && zmq_msg_recv(m, socket, ZMQ_DONTWAIT) >= 0)
         ;
-    return last;
 }
 
 static enum err fill(struct bytes *message, zmq_msg_t *m)
 {
-    message->size = 0;
-    message->failed = false;
-    bytes_put(message, zmq_msg_data(m), zmq_msg_size(m));
+    bytes_set(message, zmq_msg_data(m), zmq_msg_size(m));
     return bytes_ok(message);
 }
 
@@ -212,15 +207,15 @@ static enum err take_message(struct gate *g, struct gate_client *from, struct by
     if (zmq_msg_recv(&m, g->router, ZMQ_DONTWAIT) < 0) {
         e = errno == EAGAIN || errno == EINTR ? ERR_AGAIN : ERR_SYSTEM;
     } else if (!take_route(from, &m)) {
-        (void)is_last(g->router, &m);
+        skip_rest(g->router, &m);
         log_debug(g->log, "dropped a message of a client that names its own route");
     } else if (zmq_msg_recv(&m, g->router, ZMQ_DONTWAIT) < 0) {
         e = ERR_SYSTEM;
     } else if (!user_of(&m, &from->user)) {
-        (void)is_last(g->router, &m);
+        skip_rest(g->router, &m);
         log_debug(g->log, "dropped a message without a user number");
     } else if (zmq_msg_more(&m) || zmq_msg_size(&m) == 0) {
-        (void)is_last(g->router, &m);
+        skip_rest(g->router, &m);
         log_debug(g->log, "dropped a message of user %u that is empty or in parts", from->user);
     } else {
         e = fill(message, &m);

@@ -1,13 +1,13 @@
 /*
- * netio/gate.h - where owners, analysts and neighbours knock, and the knocking side.
+ * netio/gate.h - where owners, analysts and neighbours knock (netio/dial.h is their side).
  *
  * The gate is a CURVE ROUTER socket owned by one thread, the front. Only keys admitted to the
  * domain "gate" (netio_allow) get through; every message carries the `user` number of its key, so
  * that a sender cannot claim to be another. A message is one frame; requests and replies are
  * matched by the programs above; an empty message, one in parts or one longer than max_message is
- * dropped. Of one connection two messages
- * wait at most, of its answers 64; connections are bounded too (netio/porter.h). A second thread, the worker, has the gate's port: the front passes
- * messages to it, and its replies go out through the front.
+ * dropped. Of one connection two messages wait at most, of its answers 64; connections are bounded
+ * too (netio/porter.h). A second thread, the worker, has the gate's port: the front passes messages
+ * to it, and its replies go out through the front.
  */
 #ifndef TREFOIL_NETIO_GATE_H
 #define TREFOIL_NETIO_GATE_H
@@ -50,12 +50,10 @@ void gate_free(struct gate **gate);
 struct gate_port *gate_port(struct gate *gate);
 void gate_port_free(struct gate_port **port);
 
-/* Front: the next message from a client; meanwhile forwards the worker's replies. ERR_TIMEOUT:
- * none. */
+/* Front: the next message of a client, ERR_TIMEOUT if none comes; meanwhile forwards the worker's replies. */
 enum err gate_receive(struct gate *gate, struct gate_client *from, struct bytes *message,
                       int64_t deadline) MUST_CHECK;
-/* Front: answers a client. A client that has gone, or that does not read, loses the answer: not an
- * error. */
+/* Front: answers a client. One that has gone, or does not read, loses the answer: no error. */
 enum err gate_reply(struct gate *gate, const struct gate_client *to, const void *p,
                     size_t n) MUST_CHECK;
 /*
@@ -65,44 +63,10 @@ enum err gate_reply(struct gate *gate, const struct gate_client *to, const void 
 enum err gate_pass(struct gate *gate, const struct gate_client *from, const void *p,
                    size_t n) MUST_CHECK;
 
-/* As their namesakes of the front. A reply that the front does not take within ten seconds is
- * ERR_TIMEOUT. */
+/* As their namesakes of the front. A reply that it does not take within ten seconds is ERR_TIMEOUT. */
 enum err gate_port_receive(struct gate_port *port, struct gate_client *from, struct bytes *message,
                            int64_t deadline) MUST_CHECK;
 enum err gate_port_reply(struct gate_port *port, const struct gate_client *to, const void *p,
                          size_t n) MUST_CHECK;
-
-/* --- the knocking side -------------------------------------------------------------------------
- */
-
-struct dial;
-
-struct dial_options {
-    struct netio *netio;
-    const char *endpoint;
-    const char *name;             /* the server's, for messages; may be NULL */
-    const uint8_t *server_public; /* CURVE key that the server must hold */
-    const uint8_t *curve_public, *curve_secret;
-    size_t max_message;
-    struct log *log;
-};
-
-enum err dial_new(struct dial **dial, const struct dial_options *o) MUST_CHECK;
-void dial_free(struct dial **dial);
-/*
- * From now on dial_receive() is ERR_PEER when the connection breaks after the last dial_send(): the message or its
- * answer is lost, and there is nothing to wait for. (ZeroMQ connects again by itself, but sends nothing twice.) And a
- * server that refused us is dialled again at the next dial_send(). Call it at once after dial_new().
- */
-enum err dial_watch(struct dial *dial) MUST_CHECK;
-/* Waits until the server has admitted us. ERR_TIMEOUT, logged, where it does not answer, is
- * unreachable or refuses our key. */
-enum err dial_reach(struct dial *dial, int64_t deadline) MUST_CHECK;
-/* Reaches it, then sends. */
-enum err dial_send(struct dial *dial, const void *p, size_t n, int64_t deadline) MUST_CHECK;
-enum err dial_receive(struct dial *dial, struct bytes *message, int64_t deadline) MUST_CHECK;
-/* Bytes of messages sent and received so far (without the transport's own framing). */
-uint64_t dial_sent(const struct dial *dial);
-uint64_t dial_received(const struct dial *dial);
 
 #endif

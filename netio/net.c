@@ -1,25 +1,8 @@
-/*
- * Sealed rounds. Invariants:
- *
- *   1. A sequence number is sealed once: a frame that the transport has no room for stays sealed in
- *      its message and is offered again as it is.
- *   2. Nothing is opened of a neighbour beyond the payload that this round expects of it: a
- *      neighbour that is a round ahead waits in the transport's queue. While another one is silent,
- *      the first message of that queue is held to see whether it is an ABORT; nothing can stand
- *      before an ABORT of this round, since all that the neighbour sent for the round has been taken.
- *   3. What a frame's header must say is known before it comes; it is compared, never believed.
- *   4. The ABORT frame has a key of its own, used for one frame. It may overtake a frame that is
- *      sealed and not sent yet without touching the order of the others.
- *   5. A transport's message holds cipher text: payloads are sealed from where they lie into the
- *      message, and opened from it to where they shall lie. A streamed tile lies in `tile`, which
- *      stays in the cache and is wiped in the end.
- */
-#include "netio/net.h"
+#include "netio/net_private.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/secret.h"
-#include "netio/frame.h"
 #include "netio/hkdf.h"
 #include "netio/seal.h"
 
@@ -29,54 +12,6 @@
 #define DEADLINE_MS 60000
 #define ABORT_MS 200 /* how long giving up may wait for room to say so */
 #define WATCH_MS 20  /* silence after which the other neighbour is watched for an ABORT */
-
-_Static_assert(FRAME_HEADER + SEAL_TAG == NET_FRAME_OVERHEAD, "the overhead is public");
-_Static_assert(FRAME_SESSION == SESSION_ID_SIZE, "the header holds a session id");
-
-/* One payload of a round, in memory or made and used by a flow tile by tile; `done` bytes moved. */
-struct outgoing {
-    const uint8_t *from;
-    const struct net_flow *flow;
-    size_t size, done, tile;
-};
-
-struct incoming {
-    uint8_t *to;
-    const struct net_flow *flow;
-    size_t size, done, tile;
-};
-
-struct link {
-    unsigned index; /* the neighbour's */
-    struct seal *out, *in;
-    uint64_t out_sequence, in_sequence;
-    struct transport_message sealed; /* a frame that the transport had no room for */
-    struct transport_message ahead;  /* what came while we watched for an ABORT; read next */
-    /* of this round */
-    struct outgoing outgoing;
-    struct incoming incoming;
-    int64_t send_by, receive_by; /* when its silence is too long */
-    bool gave_up;                /* it sent an ABORT */
-};
-
-struct net {
-    struct transport *transport;
-    struct log *log;
-    unsigned index;
-    uint32_t lane;
-    uint8_t session[SESSION_ID_SIZE];
-    int64_t deadline_ms;
-    struct link link[2];
-    uint8_t *abort_key[2][2]; /* [peer][0: to send, 1: to receive] */
-    struct transport_message message;
-    uint8_t *tile; /* plain text of the tile that a callback makes or uses */
-    size_t tile_size;
-    bool dead;
-    uint64_t round, strangers;
-    enum net_phase phase;
-    double entered; /* up to when time has been charged */
-    struct net_counters counters[NET_PHASES];
-};
 
 const char *net_phase_name(enum net_phase phase)
 {
@@ -121,22 +56,6 @@ struct net_counters net_total(const struct net *net)
         sum.seconds += c->seconds;
     }
     return sum;
-}
-
-static void count_sent(struct net *net, size_t body)
-{
-    struct net_counters *c = &net->counters[net->phase];
-    c->payload_sent += body;
-    c->wire_sent += body + NET_FRAME_OVERHEAD;
-    c->frames_sent++;
-}
-
-static void count_received(struct net *net, size_t body)
-{
-    struct net_counters *c = &net->counters[net->phase];
-    c->payload_received += body;
-    c->wire_received += body + NET_FRAME_OVERHEAD;
-    c->frames_received++;
 }
 
 unsigned net_index(const struct net *net)
@@ -236,267 +155,6 @@ void net_free(struct net **net)
     memory_free(net);
 }
 
-/* --- frames ------------------------------------------------------------------------------------
- */
-
-static struct frame_header header(const struct net *net, enum net_peer peer, enum seal_side side)
-{
-    unsigned other = net->link[peer].index;
-    struct frame_header h = {
-        .kind = FRAME_DATA,
-        .sender = (uint16_t)(side == SEAL_SENDER ? net->index : other),
-        .receiver = (uint16_t)(side == SEAL_SENDER ? other : net->index),
-        .lane = net->lane,
-        .round = net->round,
-    };
-    memcpy(h.session, net->session, sizeof h.session);
-    return h;
-}
-
-static size_t frame_body(size_t total, size_t done, size_t tile)
-{
-    return total - done < tile ? total - done : tile;
-}
-
-/* Makes the next frame of a payload, sealed where the transport will send it from. */
-static enum err seal_next(struct net *net, enum net_peer peer)
-{
-    struct link *link = &net->link[peer];
-    const struct outgoing *o = &link->outgoing;
-    size_t n = frame_body(o->size, o->done, o->tile);
-    struct frame_header h = header(net, peer, SEAL_SENDER);
-    const uint8_t *plain = net->tile;
-    uint8_t *frame;
-    enum err e;
-
-    if (o->flow == NULL)
-        plain = o->from + o->done;
-    else
-        TRY(o->flow->produce(o->flow->self, o->done, net->tile, n));
-    TRY(transport_make(net->transport, FRAME_HEADER + n + SEAL_TAG, &link->sealed));
-    frame = link->sealed.data;
-    h.sequence = link->out_sequence;
-    h.total = o->size;
-    h.length = (uint32_t)n;
-    frame_encode(&h, frame);
-    e = seal_frame(link->out, h.sequence, frame, FRAME_HEADER, plain, n, frame + FRAME_HEADER);
-    if (e != ERR_OK) {
-        log_error(net->log, "cannot seal a frame for server %u: %s", link->index, error_text(e));
-        return e;
-    }
-    link->out_sequence++;
-    return ERR_OK;
-}
-
-static enum err push(struct net *net, enum net_peer peer, bool *moved)
-{
-    struct link *link = &net->link[peer];
-    size_t n;
-    enum err e;
-
-    if (link->outgoing.done == link->outgoing.size)
-        return ERR_OK;
-    if (!link->sealed.held)
-        TRY(seal_next(net, peer));
-    n = link->sealed.size - NET_FRAME_OVERHEAD;
-    e = transport_push(net->transport, peer, &link->sealed);
-    if (e == ERR_AGAIN)
-        return ERR_OK;
-    if (e != ERR_OK) {
-        log_error(net->log, "the link to server %u failed in round %" PRIu64 " (%s): %s",
-                  link->index, net->round, net_phase_name(net->phase), error_text(e));
-        return e;
-    }
-    link->outgoing.done += n;
-    count_sent(net, n);
-    link->send_by = clock_now_ms() + net->deadline_ms;
-    *moved = true;
-    return ERR_OK;
-}
-
-/* One place for the words that end a session over a frame. */
-static enum err bad_frame(struct net *net, enum net_peer peer, enum err e, const char *what)
-{
-    log_error(net->log,
-              "server %u sent a frame %s in round %" PRIu64 " (%s), lane %u: the session ends; "
-              "start a new one, and look at the network between the servers if it happens again",
-              net->link[peer].index, what, net->round, net_phase_name(net->phase), net->lane);
-    return e;
-}
-
-static enum err take_abort(struct net *net, enum net_peer peer, const struct transport_message *m)
-{
-    struct link *link = &net->link[peer];
-    struct seal *seal;
-    uint8_t nothing;
-    enum err e;
-
-    if (m->size != FRAME_HEADER + SEAL_TAG)
-        return bad_frame(net, peer, ERR_AUTH, "that says ABORT and has a body");
-    TRY(seal_new(&seal, SEAL_RECEIVER, net->abort_key[peer][SEAL_RECEIVER], 0));
-    e = seal_open(seal, 0, m->data, FRAME_HEADER, m->data + FRAME_HEADER, 0, &nothing);
-    seal_free(&seal);
-    if (e != ERR_OK)
-        return bad_frame(net, peer, e, "that says ABORT and does not authenticate");
-    link->gave_up = true;
-    log_error(net->log,
-              "server %u gave up in round %" PRIu64 " (%s), lane %u: its log has the reason; the "
-              "session ends, start a new one",
-              link->index, net->round, net_phase_name(net->phase), net->lane);
-    return ERR_PEER;
-}
-
-/*
- * The header is well-formed and not what this round expects. A frame that authenticates all the
- * same comes from a neighbour whose program does something else than ours; any other was altered,
- * replayed or moved on its way.
- */
-static enum err unexpected(struct net *net, enum net_peer peer, struct transport_message *m,
-                           const struct frame_header *h, const struct frame_header *expected)
-{
-    struct link *link = &net->link[peer];
-    uint8_t *body = m->data + FRAME_HEADER;
-    enum err e;
-
-    if (h->sequence != expected->sequence)
-        return bad_frame(net, peer, ERR_AUTH,
-                         h->sequence < expected->sequence ? "that came before (a replay)"
-                                                          : "out of order (frames are missing)");
-    e = seal_open(link->in, h->sequence, m->data, FRAME_HEADER, body, h->length, body);
-    secret_wipe(body, h->length);
-    if (e != ERR_OK)
-        return bad_frame(net, peer, e, "that does not authenticate");
-    log_error(net->log,
-              "server %u sent %" PRIu64 " bytes for round %" PRIu64 " where we expect %" PRIu64
-              " bytes for round %" PRIu64 " (tiles of %u and %u; %s), lane %u: the servers do not "
-              "run the same protocol; compare their versions and studies",
-              link->index, h->total, h->round, expected->total, expected->round, h->length,
-              expected->length, net_phase_name(net->phase), net->lane);
-    return ERR_MISMATCH;
-}
-
-/* What no frame of this link may have otherwise. */
-static enum err check_path(struct net *net, enum net_peer peer, const struct frame_header *h)
-{
-    if (h->sender != net->link[peer].index || h->receiver != net->index)
-        return bad_frame(net, peer, ERR_AUTH, "of another pair of servers");
-    if (h->lane != net->lane)
-        return bad_frame(net, peer, ERR_AUTH, "of another lane");
-    return ERR_OK;
-}
-
-static enum err unreadable(struct net *net, enum net_peer peer, const struct transport_message *m)
-{
-    unsigned version = frame_version(m->data, m->size);
-    if (version == 0 || version == FRAME_VERSION)
-        return bad_frame(net, peer, ERR_FORMAT, "that does not parse");
-    log_error(net->log,
-              "server %u sent a frame of version %u, and this trefoil (%s) reads version %u: the "
-              "session ends; install the same version at all three",
-              net->link[peer].index, version, TREFOIL_VERSION, FRAME_VERSION);
-    return ERR_FORMAT;
-}
-
-static enum err take_frame(struct net *net, enum net_peer peer, struct transport_message *m)
-{
-    struct link *link = &net->link[peer];
-    struct incoming *in = &link->incoming;
-    struct frame_header h, expected = header(net, peer, SEAL_RECEIVER);
-    uint8_t expected_bytes[FRAME_HEADER];
-    uint8_t *plain = in->flow != NULL ? net->tile : in->to + in->done;
-    enum err e;
-
-    e = frame_parse(&h, m->data, m->size, SEAL_TAG);
-    if (e != ERR_OK)
-        return unreadable(net, peer, m);
-    TRY(check_path(net, peer, &h));
-    if (h.kind == FRAME_ABORT)
-        return take_abort(net, peer, m);
-    expected.sequence = link->in_sequence;
-    expected.total = in->size;
-    expected.length = (uint32_t)frame_body(in->size, in->done, in->tile);
-    frame_encode(&expected, expected_bytes);
-    if (memcmp(expected_bytes, m->data, FRAME_HEADER) != 0)
-        return unexpected(net, peer, m, &h, &expected);
-    e = seal_open(link->in, h.sequence, m->data, FRAME_HEADER, m->data + FRAME_HEADER, h.length,
-                  plain);
-    if (e != ERR_OK)
-        return bad_frame(net, peer, e, "that does not authenticate");
-    transport_drop(net->transport, m); /* before the callback: the sender may want the room */
-    link->in_sequence++;
-    if (in->flow != NULL)
-        TRY(in->flow->consume(in->flow->self, in->done, plain, h.length));
-    in->done += h.length;
-    count_received(net, h.length);
-    link->receive_by = clock_now_ms() + net->deadline_ms;
-    return ERR_OK;
-}
-
-/* The next message of a neighbour, into `m`. */
-static enum err next_message(struct net *net, enum net_peer peer, struct transport_message *m)
-{
-    const struct link *link = &net->link[peer];
-    enum err e = transport_pull(net->transport, peer, m);
-
-    if (e != ERR_OK && e != ERR_AGAIN)
-        log_error(net->log, "the link from server %u failed in round %" PRIu64 " (%s): %s",
-                  link->index, net->round, net_phase_name(net->phase), error_text(e));
-    return e;
-}
-
-/* Drops a message of another session. */
-static bool is_stranger(struct net *net, struct transport_message *m)
-{
-    if (!frame_is_foreign(m->data, m->size, net->session))
-        return false;
-    net->strangers++;
-    transport_drop(net->transport, m);
-    return true;
-}
-
-static enum err pull(struct net *net, enum net_peer peer, bool *moved)
-{
-    struct link *link = &net->link[peer];
-    struct transport_message *m = link->ahead.held ? &link->ahead : &net->message;
-    enum err e = ERR_OK;
-
-    if (link->incoming.done == link->incoming.size)
-        return ERR_OK;
-    if (!m->held)
-        e = next_message(net, peer, m);
-    if (e != ERR_OK)
-        return e == ERR_AGAIN ? ERR_OK : e;
-    *moved = true;
-    if (is_stranger(net, m))
-        return ERR_OK;
-    e = take_frame(net, peer, m);
-    transport_drop(net->transport, m);
-    return e;
-}
-
-/*
- * Holds the first message of a neighbour of which this round expects nothing more. Only an ABORT of
- * this round or an earlier one is heeded: a neighbour that gives up in a later round has done its
- * part in this one.
- */
-static enum err look_ahead(struct net *net, enum net_peer peer)
-{
-    struct transport_message *m = &net->link[peer].ahead;
-    struct frame_header h;
-
-    while (!m->held) {
-        enum err e = next_message(net, peer, m);
-        if (e != ERR_OK)
-            return e == ERR_AGAIN ? ERR_OK : e;
-        (void)is_stranger(net, m);
-    }
-    if (frame_parse(&h, m->data, m->size, SEAL_TAG) != ERR_OK || h.kind != FRAME_ABORT ||
-        h.round > net->round)
-        return ERR_OK;
-    TRY(check_path(net, peer, &h));
-    return take_abort(net, peer, m);
-}
-
 /* --- rounds ------------------------------------------------------------------------------------
  */
 
@@ -566,7 +224,7 @@ static enum err wait_for(struct net *net, const struct outstanding *left)
         watched = 0;
     for (unsigned p = 0; p < 2 && e == ERR_OK; p++)
         if (watched >> p & 1)
-            TRY(look_ahead(net, (enum net_peer)p));
+            TRY(net_look_ahead(net, (enum net_peer)p));
     if (e == ERR_OK || e == ERR_TIMEOUT)
         return ERR_OK;
     log_error(net->log, "waiting for the neighbours failed in round %" PRIu64 ": %s", net->round,
@@ -586,8 +244,8 @@ static enum err move_all(struct net *net)
         bool moved = false;
 
         for (unsigned p = 0; p < 2; p++) {
-            TRY(push(net, (enum net_peer)p, &moved));
-            TRY(pull(net, (enum net_peer)p, &moved));
+            TRY(net_push(net, (enum net_peer)p, &moved));
+            TRY(net_pull(net, (enum net_peer)p, &moved));
         }
         left = outstanding(net);
         if (left.readable == 0 && left.writable == 0)
@@ -599,29 +257,6 @@ static enum err move_all(struct net *net)
     }
 }
 
-static enum err send_abort(struct net *net, enum net_peer peer, int64_t deadline)
-{
-    struct link *link = &net->link[peer];
-    struct frame_header h = header(net, peer, SEAL_SENDER);
-    uint8_t message[FRAME_HEADER + SEAL_TAG];
-    struct seal *seal;
-    enum err e;
-
-    h.kind = FRAME_ABORT;
-    frame_encode(&h, message);
-    TRY(seal_new(&seal, SEAL_SENDER, net->abort_key[peer][SEAL_SENDER], 0));
-    e = seal_frame(seal, 0, message, FRAME_HEADER, NULL, 0, message + FRAME_HEADER);
-    seal_free(&seal);
-    if (e == ERR_OK)
-        e = transport_send_by(net->transport, peer, message, sizeof message, deadline);
-    if (e == ERR_OK)
-        count_sent(net, 0);
-    else
-        log_debug(net->log, "server %u could not be told that we give up: %s", link->index,
-                  error_text(e));
-    return e;
-}
-
 static enum err give_up(struct net *net, enum err e)
 {
     int64_t deadline = clock_now_ms() + ABORT_MS;
@@ -631,7 +266,7 @@ static enum err give_up(struct net *net, enum err e)
         enum err told = ERR_OK;
         transport_drop(net->transport, &net->link[p].sealed);
         if (!net->link[p].gave_up)
-            told = send_abort(net, (enum net_peer)p, deadline);
+            told = net_send_abort(net, (enum net_peer)p, deadline);
         (void)told; /* best effort; the neighbour's own deadline does the rest */
         /* abort keys serve once */
         secret_free(&net->abort_key[p][SEAL_SENDER]);

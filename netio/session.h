@@ -62,10 +62,6 @@ enum err session_open(struct session **session, struct transport *control, unsig
 /* Whether a control message is a PROPOSE. */
 bool session_is_propose(const struct bytes *message);
 
-/* A session with given secrets, without a handshake: tests and fuzzing. `seed` is common to the
- * three. */
-enum err session_for_test(struct session **session, unsigned index, uint64_t seed) MUST_CHECK;
-
 /* What the handshake ends with; copies the two secrets (with NET_PREV, with NET_NEXT). */
 enum err session_make(struct session **session, unsigned index, const uint8_t id[SESSION_ID_SIZE],
                       const uint8_t terms[32],

@@ -32,9 +32,7 @@
 #define NONCE 32
 #define SECRET 32
 #define MESSAGE_MAX 4096
-#define MISMATCH_MS                                                                                \
-    2000 /* after a mismatch: how long the other neighbour's HELLO is waited for   \
-                          */
+#define MISMATCH_MS 2000 /* after a mismatch, the other neighbour's HELLO is awaited so long */
 
 enum type { PROPOSE = 1, HELLO = 2, SECRETS = 3 };
 
@@ -474,8 +472,6 @@ static void clear(struct handshake *h)
         secret_free(&h->theirs[p]);
         bytes_clear(&h->early[p]);
     }
-    if (h->message.data != NULL)
-        secret_wipe(h->message.data, h->message.capacity); /* it held secrets */
     bytes_clear(&h->message);
 }
 

@@ -209,9 +209,7 @@ enum err socket_receive(void *socket, struct bytes *message, const char *link, s
     zmq_msg_t m;
 
     TRY(socket_pull(socket, &m, link, log));
-    message->size = 0;
-    message->failed = false;
-    bytes_put(message, zmq_msg_data(&m), zmq_msg_size(&m));
+    bytes_set(message, zmq_msg_data(&m), zmq_msg_size(&m));
     zmq_msg_close(&m);
     return bytes_ok(message);
 }

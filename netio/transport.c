@@ -49,9 +49,7 @@ enum err transport_receive(struct transport *t, enum net_peer from, struct bytes
     struct transport_message m = {0};
 
     TRY(transport_pull(t, from, &m));
-    message->size = 0;
-    message->failed = false;
-    bytes_put(message, m.data, m.size);
+    bytes_set(message, m.data, m.size);
     transport_drop(t, &m);
     return bytes_ok(message);
 }

@@ -1,5 +1,6 @@
 #include "tests/support_forked.h"
 
+#include "tests/support_session.h"
 #include "tests/test_netio.h"
 
 #include <stdlib.h>

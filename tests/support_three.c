@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/secret.h"
 #include "mpc/bits.h"
+#include "tests/support_session.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -5,6 +5,7 @@
 #include "mpc/bits.h"
 #include "mpc/lanes.h"
 #include "mpc/ring.h"
+#include "tests/support_session.h"
 #include "tests/support_three.h"
 
 #include <pthread.h>

@@ -9,6 +9,7 @@
  */
 #include "tests/support_cmocka.h"
 
+#include "tests/support_session.h"
 #include "tests/test_mpc_all.h"
 
 #include <math.h>

@@ -2,6 +2,7 @@
 #include "tests/support_cmocka.h"
 
 #include "base/clock.h"
+#include "netio/dial.h"
 #include "netio/gate.h"
 #include "tests/test_netio.h"
 

@@ -5,6 +5,7 @@
 #include "netio/hkdf.h"
 #include "netio/seal.h"
 #include "netio/session.h"
+#include "tests/support_session.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #ifndef TREFOIL_PARTIES_EXCHANGE_CLIENT_H
 #define TREFOIL_PARTIES_EXCHANGE_CLIENT_H
 
-#include "netio/gate.h"
+#include "netio/dial.h"
 #include "parties/exchange/cost.h"
 #include "parties/exchange/request.h"
 #include "parties/study/keys.h"

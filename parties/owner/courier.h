@@ -9,7 +9,7 @@
 #ifndef TREFOIL_PARTIES_OWNER_COURIER_H
 #define TREFOIL_PARTIES_OWNER_COURIER_H
 
-#include "netio/gate.h"
+#include "netio/dial.h"
 #include "parties/display/progress.h"
 #include "parties/exchange/held.h"
 #include "parties/exchange/receipt.h"

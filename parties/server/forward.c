@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "netio/gate.h"
+#include "netio/dial.h"
 #include "parties/exchange/request.h"
 
 #include <pthread.h>

@@ -16,10 +16,9 @@ enum tape_noise price_tape_noise(const struct study *study);
 /* Slack of the noise circuits, in the ledger's units; from protocols/tape.h and mpc/argmax.h. */
 double price_marginal_slack(const struct study *study);
 double price_select_slack(void);
-/* delta of measured marginals; of a selection among so many candidates; of a whole study. */
+/* delta of measured marginals; of a selection among so many candidates. */
 double price_measure_delta(const struct study *study, double marginals);
 double price_select_delta(const struct study *study, double candidates);
-double price_delta_slack(const struct study *study);
 /* The ledger that the study's promise allows. */
 enum err price_limits(const struct study *study, struct ledger_limits *limits,
                       struct log *log) MUST_CHECK;

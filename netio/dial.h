@@ -1,0 +1,41 @@
+/*
+ * netio/dial.h - the side that knocks at a server's gate: a CURVE DEALER socket that knows the server's key.
+ *
+ * One thread uses a dial.
+ */
+#ifndef TREFOIL_NETIO_DIAL_H
+#define TREFOIL_NETIO_DIAL_H
+
+#include "base/bytes.h"
+#include "netio/context.h"
+
+struct dial;
+
+struct dial_options {
+    struct netio *netio;
+    const char *endpoint;
+    const char *name;             /* the server's, for messages; may be NULL */
+    const uint8_t *server_public; /* CURVE key that the server must hold */
+    const uint8_t *curve_public, *curve_secret;
+    size_t max_message;
+    struct log *log;
+};
+
+enum err dial_new(struct dial **dial, const struct dial_options *o) MUST_CHECK;
+void dial_free(struct dial **dial);
+/*
+ * From now on dial_receive() is ERR_PEER when the connection breaks after the last dial_send(): the message or its
+ * answer is lost, and there is nothing to wait for. (ZeroMQ connects again by itself, but sends nothing twice.) And a
+ * server that refused us is dialled again at the next dial_send(). Call it at once after dial_new().
+ */
+enum err dial_watch(struct dial *dial) MUST_CHECK;
+/* Waits until the server has admitted us. ERR_TIMEOUT, logged: it is silent, unreachable or refuses our key. */
+enum err dial_reach(struct dial *dial, int64_t deadline) MUST_CHECK;
+/* Reaches it, then sends. */
+enum err dial_send(struct dial *dial, const void *p, size_t n, int64_t deadline) MUST_CHECK;
+enum err dial_receive(struct dial *dial, struct bytes *message, int64_t deadline) MUST_CHECK;
+/* Bytes of messages sent and received so far (without the transport's own framing). */
+uint64_t dial_sent(const struct dial *dial);
+uint64_t dial_received(const struct dial *dial);
+
+#endif

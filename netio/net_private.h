@@ -1,0 +1,80 @@
+/*
+ * netio/net_private.h - sealed rounds: what net.c (rounds) and net_frames.c (frames) share. Invariants:
+ *
+ *   1. A sequence number is sealed once: a frame that the transport has no room for stays sealed in
+ *      its message and is offered again as it is.
+ *   2. Nothing is opened of a neighbour beyond the payload that this round expects of it: a
+ *      neighbour that is a round ahead waits in the transport's queue. While another one is silent,
+ *      the first message of that queue is held to see whether it is an ABORT; nothing can stand
+ *      before an ABORT of this round, since all that the neighbour sent for the round has been taken.
+ *   3. What a frame's header must say is known before it comes; it is compared, never believed.
+ *   4. The ABORT frame has a key of its own, used for one frame. It may overtake a frame that is
+ *      sealed and not sent yet without touching the order of the others.
+ *   5. A transport's message holds cipher text: payloads are sealed from where they lie into the
+ *      message, and opened from it to where they shall lie. A streamed tile lies in `tile`, which
+ *      stays in the cache and is wiped in the end.
+ */
+#ifndef TREFOIL_NETIO_NET_PRIVATE_H
+#define TREFOIL_NETIO_NET_PRIVATE_H
+
+#include "netio/net.h"
+
+/* One payload of a round, in memory or made and used by a flow tile by tile; `done` bytes moved. */
+struct outgoing {
+    const uint8_t *from;
+    const struct net_flow *flow;
+    size_t size, done, tile;
+};
+
+struct incoming {
+    uint8_t *to;
+    const struct net_flow *flow;
+    size_t size, done, tile;
+};
+
+struct link {
+    unsigned index; /* the neighbour's */
+    struct seal *out, *in;
+    uint64_t out_sequence, in_sequence;
+    struct transport_message sealed; /* a frame that the transport had no room for */
+    struct transport_message ahead;  /* what came while we watched for an ABORT; read next */
+    /* of this round */
+    struct outgoing outgoing;
+    struct incoming incoming;
+    int64_t send_by, receive_by; /* when its silence is too long */
+    bool gave_up;                /* it sent an ABORT */
+};
+
+struct net {
+    struct transport *transport;
+    struct log *log;
+    unsigned index;
+    uint32_t lane;
+    uint8_t session[SESSION_ID_SIZE];
+    int64_t deadline_ms;
+    struct link link[2];
+    uint8_t *abort_key[2][2]; /* [peer][0: to send, 1: to receive] */
+    struct transport_message message;
+    uint8_t *tile; /* plain text of the tile that a callback makes or uses */
+    size_t tile_size;
+    bool dead;
+    uint64_t round, strangers;
+    enum net_phase phase;
+    double entered; /* up to when time has been charged */
+    struct net_counters counters[NET_PHASES];
+};
+
+/* Sends the next frame of what this round has for a neighbour, if there is one and room for it: then *moved. */
+enum err net_push(struct net *net, enum net_peer peer, bool *moved) MUST_CHECK;
+/* Takes the next frame of what this round expects of a neighbour, if it has come. */
+enum err net_pull(struct net *net, enum net_peer peer, bool *moved) MUST_CHECK;
+/*
+ * Holds the first message of a neighbour of which this round expects nothing more. Only an ABORT of
+ * this round or an earlier one is heeded: a neighbour that gives up in a later round has done its
+ * part in this one.
+ */
+enum err net_look_ahead(struct net *net, enum net_peer peer) MUST_CHECK;
+/* Under the key that serves once. */
+enum err net_send_abort(struct net *net, enum net_peer peer, int64_t deadline) MUST_CHECK;
+
+#endif
