@@ -10,6 +10,7 @@
 
 #include <arpa/inet.h>
 #include <poll.h>
+#include <sodium.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -441,6 +442,110 @@ static void a_server_that_is_behind_is_refused(void **state)
     house_free(&h);
 }
 
+static int recover(struct house *h, unsigned i)
+{
+    const char *const a[] = {
+        "recover", h->s.path, "--key", in(h, "s%u.key", i), "--folder", in(h, "server%u", i), NULL};
+    unlink(in(h, "recover.log"));
+    return support_run(in(h, "recover.log"), 60, a);
+}
+
+/* Rewrites the last entry of a stopped server's ledger as one who knows the format would: its chain holds. */
+static void forge_last_debit(const char *folder)
+{
+    static const char label[] = "trefoil-ledger-2";
+    char path[SUPPORT_PATH + 16];
+    crypto_hash_sha256_state hash;
+    uint8_t entry[8192], head[32];
+    sqlite3 *db;
+    sqlite3_stmt *row;
+    int n, number;
+    snprintf(path, sizeof path, "%s/store.sqlite", folder);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db,
+                                        "SELECT b.entry, a.head, b.number FROM ledger a, ledger b "
+                                        "WHERE a.number + 1 = b.number ORDER BY b.number DESC",
+                                        -1, &row, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_step(row), SQLITE_ROW);
+    n = sqlite3_column_bytes(row, 0);
+    assert_in_range(n, 1, sizeof entry);
+    memcpy(entry, sqlite3_column_blob(row, 0), (size_t)n);
+    memcpy(head, sqlite3_column_blob(row, 1), sizeof head);
+    number = sqlite3_column_int(row, 2);
+    sqlite3_finalize(row);
+    entry[20] ^= 1; /* the digest of the request */
+    crypto_hash_sha256_init(&hash);
+    crypto_hash_sha256_update(&hash, (const uint8_t *)label, sizeof label);
+    crypto_hash_sha256_update(&hash, head, sizeof head);
+    crypto_hash_sha256_update(&hash, entry, (unsigned long long)n);
+    crypto_hash_sha256_final(&hash, head);
+    assert_int_equal(sqlite3_prepare_v2(db,
+                                        "UPDATE ledger SET entry = ?, head = ? WHERE number = ?",
+                                        -1, &row, NULL),
+                     SQLITE_OK);
+    sqlite3_bind_blob(row, 1, entry, n, SQLITE_STATIC);
+    sqlite3_bind_blob(row, 2, head, sizeof head, SQLITE_STATIC);
+    sqlite3_bind_int(row, 3, number);
+    assert_int_equal(sqlite3_step(row), SQLITE_DONE);
+    sqlite3_finalize(row);
+    sqlite3_close(db);
+}
+
+static void exchange_folder(struct house *h, unsigned i, const char *away, const char *by)
+{
+    assert_int_equal(support_stop(&h->server[i]), 0);
+    assert_int_equal(rename(in(h, "server%u", i), in(h, "%s", away)), 0);
+    assert_int_equal(two(h, "restore", in(h, "%s", by), in(h, "server%u", i)), 0);
+}
+
+/* Only what both neighbours say alike is taken over, and where they do not, nothing is. */
+static void neighbours_that_disagree_recover_nobody(void **state)
+{
+    const struct support_options o = {.owners = 1, .round_s = 5, .connect_s = 1};
+    struct house h;
+    (void)state;
+    house_new(&h, &o);
+    start_all(&h);
+    assert_int_equal(share(&h, 0), 0);
+    for (unsigned i = 1; i < STUDY_SERVERS; i++)
+        assert_int_equal(two(&h, "backup", in(&h, "server%u", i), in(&h, "old%u", i)), 0);
+    assert_int_equal(run_study(&h), 0);
+    assert_int_equal(two(&h, "backup", in(&h, "server2"), in(&h, "new2")), 0);
+    exchange_folder(&h, 1, "lost1", "old1");
+    /* the other neighbour's folder was altered */
+    exchange_folder(&h, 2, "lost2", "new2");
+    forge_last_debit(in(&h, "server2"));
+    start(&h, 2);
+    assert_int_equal(recover(&h, 1), 3);
+    assert_true(
+        support_contains(in(&h, "recover.log"), "servers 0 and 2 disagree on debit 4: nothing is"));
+    /* or is an old one as well */
+    exchange_folder(&h, 2, "forged2", "old2");
+    start(&h, 2);
+    assert_int_equal(recover(&h, 1), 3);
+    assert_true(support_contains(
+        in(&h, "recover.log"), "server 0 has 4 debits and server 2 only 0: that one was restored"));
+    /* or does not come up, since its log was altered */
+    exchange_folder(&h, 2, "old2now", "new2");
+    flip_byte(in(&h, "server2/audit.log"), 900);
+    {
+        const char *const a[] = {"serve",    h.s.path,          "--key", in(&h, "s2.key"),
+                                 "--folder", in(&h, "server2"), NULL};
+        assert_int_equal(support_run(in(&h, "altered.log"), 30, a), 6);
+        assert_true(support_contains(in(&h, "altered.log"), "audit.log, line"));
+    }
+    assert_int_equal(recover(&h, 1), 4);
+    assert_true(support_contains(in(&h, "recover.log"), "server 2 (s2) does not give its ledger"));
+    /* none of this has changed anything: with two that agree all is well */
+    assert_int_equal(rename(in(&h, "server2"), in(&h, "altered2")), 0);
+    assert_int_equal(two(&h, "restore", in(&h, "new2"), in(&h, "server2")), 0);
+    start(&h, 2);
+    assert_int_equal(recover(&h, 1), 0);
+    assert_true(support_contains(in(&h, "recover.log"), "took over debits 1 to 4"));
+    house_free(&h);
+}
+
 static int serve_purge(struct house *h, unsigned i)
 {
     const char *const a[] = {
@@ -547,6 +652,7 @@ int main(void)
         cmocka_unit_test(late_uploads_are_refused),
         cmocka_unit_test(a_backup_of_a_running_server_comes_back),
         cmocka_unit_test(a_server_that_is_behind_is_refused),
+        cmocka_unit_test(neighbours_that_disagree_recover_nobody),
         cmocka_unit_test(what_is_purged_is_gone_and_signed_for),
         cmocka_unit_test(nothing_is_purged_before_its_time),
     };

@@ -118,10 +118,12 @@ static enum err ask_both(struct recovery *r, uint64_t number)
 
 static enum err different(const struct recovery *r, uint64_t number)
 {
-    log_error(r->t->log,
-              "servers %u and %u give different debits of number %" PRIu64
-              ": nothing is taken over. Compare the audit logs (trefoil audit)",
-              neighbour(r, 0), neighbour(r, 1), number);
+    log_error(
+        r->t->log,
+        "servers %u and %u disagree on debit %" PRIu64 ": nothing is taken over. One of their "
+        "folders was altered; compare the audit logs of all three (trefoil audit), and restore "
+        "that one from a backup",
+        neighbour(r, 0), neighbour(r, 1), number);
     return ERR_MISMATCH;
 }
 
@@ -191,6 +193,24 @@ static enum err take_debit(struct recovery *r, uint64_t number)
     return e;
 }
 
+/* How many debits both have. A last one that only one has is for the next session to sort out. */
+static enum err count_debits(struct recovery *r, uint64_t *both)
+{
+    unsigned fewer;
+    TRY(ask_both(r, 0));
+    fewer = r->debit[0].count < r->debit[1].count ? 0 : 1;
+    *both = r->debit[fewer].count;
+    if (r->debit[1 - fewer].count - *both <= 1)
+        return ERR_OK;
+    log_error(r->t->log,
+              "server %u has %" PRIu64 " debits and server %u only %" PRIu64
+              ": that one was restored from an old backup too. What one server alone says is not "
+              "taken over; restore a newer backup at server %u or here",
+              neighbour(r, 1 - fewer), r->debit[1 - fewer].count, neighbour(r, fewer), *both,
+              neighbour(r, fewer));
+    return ERR_MISMATCH;
+}
+
 static enum err take_all(struct recovery *r, uint64_t *from, uint64_t *to)
 {
     struct ledger_limits limits;
@@ -200,13 +220,15 @@ static enum err take_all(struct recovery *r, uint64_t *from, uint64_t *to)
     TRY(price_limits(r->t->study, &limits, r->t->log));
     TRY(store_ledger(r->t->store, &limits, &ledger, &head));
     ledger_free(&ledger);
-    TRY(ask_both(r, 0));
-    /* a last debit that only one has is for the next session to sort out */
-    both = r->debit[0].count < r->debit[1].count ? r->debit[0].count : r->debit[1].count;
     *from = *to = head.number;
+    TRY(count_debits(r, &both));
     if (both <= head.number)
         return ERR_OK;
     TRY(check_past(r, &head));
+    TRY(ask_both(
+        r, both)); /* its head stands for all before: so nothing is taken if anything differs */
+    if (!alike(&r->debit[0], &r->debit[1]))
+        return different(r, both);
     while (*to < both) {
         TRY(take_debit(r, *to + 1));
         ++*to;
