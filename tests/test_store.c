@@ -834,9 +834,9 @@ static void one_server_can_refuse(void **state)
     expect_agreement(&s, ERR_OK);
     assert_true(s.agreement[0].noise);
     for (unsigned i = 0; i < 3; i++) {
-        uint8_t *const differs[] = {s.by[i].request,   s.by[i].uploads,          s.by[i].roster,
-                                    s.by[i].range,     s.by[i].ledger,           &s.by[i].intent,
-                                    &s.by[i].standing, s.by[i].replica[NET_PREV]};
+        uint8_t *const differs[] = {s.by[i].request, s.by[i].step,      s.by[i].uploads,
+                                    s.by[i].roster,  s.by[i].range,     s.by[i].ledger,
+                                    &s.by[i].intent, &s.by[i].standing, s.by[i].replica[NET_PREV]};
         all_alike(&s, STANDING_NONE);
         s.by[i].verdict = ERR_BUDGET;
         expect_agreement(&s, ERR_BUDGET);
@@ -848,7 +848,7 @@ static void one_server_can_refuse(void **state)
             for (unsigned j = 0; j < 3; j++)
                 notice += s.result[j] == ERR_MISMATCH;
             /* a component of noise has two holders; anything else all three see */
-            assert_int_equal(notice, k == 7 ? 2 : 3);
+            assert_int_equal(notice, k == 8 ? 2 : 3);
         }
     }
 }

@@ -214,6 +214,29 @@ void engine_step_clear(struct engine_step *step)
     *step = (struct engine_step){0};
 }
 
+enum err engine_step_digest(const struct engine_step *s, uint8_t digest[REQUEST_DIGEST_SIZE])
+{
+    struct bytes b = {0};
+    enum err e;
+    bytes_put_double(&b, mpq_get_d(s->cost));
+    bytes_put_double(&b, s->epsilon_slack);
+    bytes_put_double(&b, s->delta_slack);
+    bytes_put_u64(&b, s->gauss);
+    bytes_put_u64(&b, s->gumbel);
+    bytes_put_u64(&b, s->cells);
+    bytes_put_u32(&b, s->shift);
+    bytes_put_u32(&b, s->width);
+    for (uint32_t k = 0; s->multiplier != NULL && k < s->request->queries; k++) {
+        bytes_put_u64(&b, s->multiplier[k]);
+        bytes_put_u64(&b, s->penalty[k]);
+    }
+    e = bytes_ok(&b);
+    if (e == ERR_OK)
+        request_digest(b.data, b.size, digest);
+    bytes_clear(&b);
+    return e;
+}
+
 /* --- noise --------------------------------------------------------------------------------------- */
 
 #define COUNTS(step)                                                                               \

@@ -64,6 +64,9 @@ struct engine_step {
 enum err engine_prepare(struct engine *engine, struct request *request,
                         struct engine_step *step) MUST_CHECK;
 void engine_step_clear(struct engine_step *step);
+/* Of what this server has made of the request: price, noise, weights. The three must have the same. */
+enum err engine_step_digest(const struct engine_step *step,
+                            uint8_t digest[REQUEST_DIGEST_SIZE]) MUST_CHECK;
 
 /* Whether all the noise that a step takes is on the tape; and making what is not. */
 bool engine_has_noise(const struct engine *engine, const struct engine_step *step);

@@ -290,6 +290,8 @@ static enum err agree(struct hand *h, enum err verdict, enum round_intent intent
     audit_head(h->p->audit, &h->audit);
     round_put_head(&h->audit, own.audit);
     if (verdict == ERR_OK)
+        verdict = engine_step_digest(&h->step, own.step);
+    if (verdict == ERR_OK)
         verdict = digest_range(h, own.range);
     if (verdict == ERR_OK && h->noise)
         verdict = digest_noise(h, own.replica);

@@ -1,7 +1,7 @@
 /*
  * parties/server/round.h - what the three servers say to each other around each request, over sealed links.
  *
- *   round_agree    all -> all   verdict, how far the round is, digests: request, uploads, roster,
+ *   round_agree    all -> all   verdict, how far the round is, digests: request, what it comes to, uploads, roster,
  *                               range of noise, ledger head, head of the audit log; a keyed digest of
  *                               each noise component
  *   round_confirm  all -> all   verdict, 32 fresh bytes, a signature of the receiver's audit log
@@ -39,7 +39,7 @@ struct round_statement {
     uint8_t noise;    /* 1: the noise of the round is at hand */
     uint8_t late;     /* 1: rows have come that may join the run, and are not counted yet */
     uint8_t selected[8];
-    uint8_t request[32], uploads[32], roster[32], range[32], ledger[32];
+    uint8_t request[32], step[32], uploads[32], roster[32], range[32], ledger[32];
     uint8_t audit[40];      /* lines of the audit log (u64), and its last hash */
     uint8_t replica[2][32]; /* of the components of noise held with NET_PREV and with NET_NEXT */
 };

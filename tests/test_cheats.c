@@ -1,0 +1,365 @@
+/*
+ * parties/server/play.c at three servers of one process, one of which departs from what binds a round: the two others
+ * refuse, say which server it was and in what it differs, open nothing and pay nothing.
+ *
+ * Servers are assumed to follow the protocol; this is about one that was altered, restored, or runs something else.
+ */
+#include "tests/support_cmocka.h"
+
+#include "base/memory.h"
+#include "parties/exchange/upload.h"
+#include "parties/server/play.h"
+#include "parties/study/price.h"
+#include "tests/support_session.h"
+#include "tests/support_study.h"
+#include "tests/support_three.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SEED 17
+
+/* In what a server departs. */
+enum cheat {
+    HONEST,
+    OTHER_REQUEST,
+    OTHER_CANDIDATES,
+    OTHER_WEIGHTS,
+    OTHER_RANGE,
+    OTHER_TAPE,
+    OTHER_UPLOADS,
+    OTHER_ROSTER,
+    OTHER_LEDGER,
+    OTHER_NOISE,
+    CHEATS
+};
+
+/* What the others call it: after "server N has another ". */
+static const char *const names[CHEATS] = {
+    [OTHER_REQUEST] = "request",
+    [OTHER_CANDIDATES] = "price, or other weights",
+    [OTHER_WEIGHTS] = "price, or other weights",
+    [OTHER_RANGE] = "range of the noise tape",
+    [OTHER_TAPE] = "range of the noise tape",
+    [OTHER_UPLOADS] = "set of uploads",
+    [OTHER_ROSTER] = "roster",
+    [OTHER_LEDGER] = "privacy ledger",
+    [OTHER_NOISE] = "share of this round's noise",
+};
+
+struct stage {
+    struct support_study s;
+    struct bounds *bounds;
+    struct identity *server[STUDY_SERVERS];
+    struct store *store[STUDY_SERVERS], *forged[STUDY_SERVERS]; /* with a debit more */
+    struct audit *audit[STUDY_SERVERS];
+    struct upload parts[3];
+    uint32_t *query;
+    uint64_t *estimate;
+    /* of a round that is played */
+    enum cheat cheat;
+    unsigned who;
+    enum err result[STUDY_SERVERS];
+    struct bytes opened[STUDY_SERVERS];
+    uint64_t openings[STUDY_SERVERS];
+    char words[STUDY_SERVERS][4096];
+};
+
+static struct log quiet = {.level = LOG_ERROR};
+
+/* --- the stage ----------------------------------------------------------------------------------- */
+
+static void open_folder(struct stage *c, unsigned i, const char *kind, struct store **store)
+{
+    char name[24], path[SUPPORT_PATH];
+    snprintf(name, sizeof name, "%s%u", kind, i);
+    support_study_file(&c->s, name, path);
+    assert_int_equal(store_open(store, path, c->s.study, c->server[i], i, &quiet), ERR_OK);
+    if (strcmp(kind, "server") == 0)
+        assert_int_equal(audit_open(&c->audit[i], path, c->s.study, c->server[i], i, &quiet),
+                         ERR_OK);
+}
+
+/* A debit that no other server knows of. */
+static void forge_debit(struct store *store, const struct study *study)
+{
+    const struct store_round round = {.run = {9}};
+    struct ledger_limits limits;
+    struct ledger *ledger = NULL;
+    struct store_head head;
+    struct bytes noise = {0}, ids = {0};
+    bytes_put_string(&noise, "noise");
+    bytes_extend(&ids, UPLOAD_ID_SIZE);
+    assert_int_equal(price_limits(study, &limits, &quiet), ERR_OK);
+    assert_int_equal(store_ledger(store, &limits, &ledger, &head), ERR_OK);
+    assert_int_equal(store_stage(store, &round, &ids, &noise), ERR_OK);
+    assert_int_equal(store_bind(store, &round, ledger, &head), ERR_OK);
+    ledger_free(&ledger);
+    bytes_clear(&noise);
+    bytes_clear(&ids);
+}
+
+static void make_upload(struct stage *c)
+{
+    struct identity *owner = NULL;
+    struct bytes packed = {0};
+    char path[SUPPORT_PATH];
+    support_study_file(&c->s, "o0.key", path);
+    assert_int_equal(identity_load(&owner, path, &quiet), ERR_OK);
+    bytes_extend(&packed, study_upload_bytes(c->s.study, 0));
+    memset(packed.data, 0, packed.size);
+    packed.data[3] = 7;
+    assert_int_equal(upload_make(c->parts, owner, c->s.study->terms.digest,
+                                 study_upload_form(c->s.study, 0), &packed),
+                     ERR_OK);
+    bytes_clear(&packed);
+    identity_free(&owner);
+}
+
+static void stage_new(struct stage *c)
+{
+    /* marginals of different sizes and weights */
+    const struct support_options o = {.owners = 1, .rounds = 3, .epsilon = 4};
+    const struct workload *w;
+    memset(c, 0, sizeof *c);
+    assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
+    assert_int_equal(bounds_new(&c->bounds, c->s.study, &quiet), ERR_OK);
+    w = c->s.study->workload;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        char name[16], path[SUPPORT_PATH];
+        snprintf(name, sizeof name, "s%u.key", i);
+        support_study_file(&c->s, name, path);
+        assert_int_equal(identity_load(&c->server[i], path, &quiet), ERR_OK);
+        open_folder(c, i, "server", &c->store[i]);
+        open_folder(c, i, "forged", &c->forged[i]);
+        forge_debit(c->forged[i], c->s.study);
+    }
+    make_upload(c);
+    c->query = memory_array(w->queries, sizeof *c->query);
+    c->estimate = memory_array(w->cells, sizeof *c->estimate);
+    assert_true(c->query != NULL && c->estimate != NULL);
+    for (size_t k = 0; k < w->queries - w->one_ways; k++)
+        c->query[k] = (uint32_t)(w->one_ways + k);
+}
+
+static void stage_free(struct stage *c)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        store_close(&c->store[i]);
+        store_close(&c->forged[i]);
+        audit_close(&c->audit[i]);
+        identity_free(&c->server[i]);
+        upload_clear(&c->parts[i]);
+        bytes_clear(&c->opened[i]);
+    }
+    memory_free(&c->query);
+    memory_free(&c->estimate);
+    bounds_free(&c->bounds);
+    support_study_free(&c->s);
+}
+
+/* --- one round ----------------------------------------------------------------------------------- */
+
+/* What a server that cheats has for a study: its own weights, or roster. */
+struct mask {
+    struct study study;
+    struct workload workload;
+};
+
+static enum err put_on(struct mask *mask, const struct stage *c, enum cheat cheat)
+{
+    const struct workload *w = c->s.study->workload;
+    mask->study = *c->s.study;
+    mask->workload = *w;
+    mask->study.workload = &mask->workload;
+    mask->workload.query = memory_array(w->queries, sizeof *w->query);
+    if (mask->workload.query == NULL)
+        return ERR_NOMEM;
+    memcpy(mask->workload.query, w->query, w->queries * sizeof *w->query);
+    if (cheat == OTHER_WEIGHTS)
+        mask->workload.query[w->one_ways].weight *= 2;
+    if (cheat == OTHER_ROSTER)
+        mask->study.roster[0] ^= 1;
+    return ERR_OK;
+}
+
+/* All candidates of two columns; `less`: without the last. */
+static struct request selection(const struct stage *c, bool less)
+{
+    const struct workload *w = c->s.study->workload;
+    struct request r = {.kind = REQUEST_SELECT,
+                        .run = {1},
+                        .query = c->query,
+                        .estimate = c->estimate,
+                        .multiplier = 20000,
+                        .epsilon = 0.3,
+                        .sigma = 50};
+    r.queries = (uint32_t)(w->queries - w->one_ways) - less;
+    for (uint32_t k = 0; k < r.queries; k++)
+        r.estimates += w->query[w->one_ways + k].cells;
+    return r;
+}
+
+/* Noise for two rounds is there, so that one can be a sample ahead. */
+static enum err make_noise(struct engine *g, enum cheat cheat)
+{
+    struct share64 one = {0};
+    enum err e;
+    TRY(tape_reserve(g->party, &g->tape, TAPE_GUMBEL, 100));
+    TRY(tape_reserve(g->party, &g->tape, TAPE_GAUSS, 2000));
+    if (cheat == OTHER_TAPE)
+        g->tape.id[0] ^= 1;
+    if (cheat == OTHER_NOISE)
+        g->tape.reel[TAPE_GAUSS].samples.a[0] ^= 1;
+    if (cheat != OTHER_RANGE)
+        return ERR_OK;
+    TRY(share64_new(&one, 1));
+    e = tape_take(&g->tape, TAPE_GAUSS, one);
+    share64_free(&one);
+    return e;
+}
+
+static enum err play_with(struct stage *c, struct party *p, struct engine *g, struct mask *mask,
+                          enum cheat cheat, struct log *log)
+{
+    unsigned i = p->index;
+    struct request r = selection(c, cheat == OTHER_CANDIDATES);
+    uint8_t digest[REQUEST_DIGEST_SIZE] = {3};
+    struct play play = {.study = &mask->study,
+                        .store = cheat == OTHER_LEDGER ? c->forged[i] : c->store[i],
+                        .audit = c->audit[i],
+                        .net = p->net,
+                        .engine = g,
+                        .log = log};
+    struct session *session = NULL;
+    enum err e = session_for_test(&session, i, SEED);
+    play.session = session;
+    digest[1] = cheat == OTHER_REQUEST;
+    play.uploads[0] = cheat == OTHER_UPLOADS;
+    bytes_put(&play.upload_ids, c->parts[i].id, UPLOAD_ID_SIZE);
+    p->audit = play_audit;
+    p->audit_self = &play;
+    if (e == ERR_OK)
+        e = play_round(&play, &r, digest, &c->opened[i]);
+    c->openings[i] = p->opened[OPEN_SELECTED_INDEX].calls + p->opened[OPEN_NOISY_MARGINAL].calls;
+    p->audit = NULL;
+    bytes_clear(&play.upload_ids);
+    bytes_clear(&play.what);
+    session_free(&session);
+    return e;
+}
+
+static enum err play_one(struct party *p, void *shared)
+{
+    static const uint8_t id[TAPE_ID_SIZE] = {1};
+    struct stage *c = shared;
+    unsigned i = p->index;
+    enum cheat cheat = i == c->who ? c->cheat : HONEST;
+    struct log log = {.buffer = c->words[i], .buffer_size = sizeof c->words[i], .level = LOG_ERROR};
+    struct engine *g = NULL;
+    struct mask mask = {0};
+    enum err e;
+    c->words[i][0] = '\0';
+    c->openings[i] = 0;
+    bytes_clear(&c->opened[i]);
+    p->log = &log;
+    e = put_on(&mask, c, cheat);
+    if (e == ERR_OK)
+        e = engine_new(&g, p, &mask.study, c->bounds, id, &log);
+    if (e == ERR_OK)
+        e = engine_add(g, &c->parts[i], 1);
+    if (e == ERR_OK)
+        e = make_noise(g, cheat);
+    if (e == ERR_OK)
+        e = play_with(c, p, g, &mask, cheat, &log);
+    c->result[i] = e;
+    if (e != ERR_OK)
+        net_abort(p->net);
+    engine_free(&g);
+    memory_free(&mask.workload.query);
+    p->log = NULL;
+    return ERR_OK;
+}
+
+static void play(struct stage *c, enum cheat cheat, unsigned who)
+{
+    c->cheat = cheat;
+    c->who = who;
+    assert_int_equal(three_run(SEED, play_one, c, NULL), ERR_OK);
+}
+
+static uint64_t debits(struct stage *c, unsigned i)
+{
+    uint64_t n = 0;
+    assert_int_equal(store_debits(c->store[i], &n), ERR_OK);
+    return n;
+}
+
+/* --- tests --------------------------------------------------------------------------------------- */
+
+static void expect_refused(struct stage *c, enum cheat cheat, unsigned who)
+{
+    char named[128];
+    unsigned names_it = 0;
+    play(c, cheat, who);
+    snprintf(named, sizeof named, "server %u has another %s", who, names[cheat]);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        if (i == who)
+            continue;
+        if (c->result[i] == ERR_OK || debits(c, i) > 0 || c->openings[i] > 0)
+            fail_msg("server %u went on with server %u, whose %s differs", i, who, names[cheat]);
+        names_it += strstr(c->words[i], named) != NULL;
+    }
+    if (names_it != 2)
+        fail_msg("%u say: %s\n%s%s%s", names_it, named, c->words[0], c->words[1], c->words[2]);
+}
+
+static void whoever_departs_is_named_and_nothing_is_opened(void **state)
+{
+    struct stage c;
+    (void)state;
+    stage_new(&c);
+    for (enum cheat cheat = HONEST + 1; cheat < OTHER_NOISE; cheat++)
+        for (unsigned who = 0; who < STUDY_SERVERS; who++)
+            expect_refused(&c, cheat, who);
+    /* and nothing of all this is left: the round is played, and paid once */
+    play(&c, HONEST, 0);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        assert_int_equal(c.result[i], ERR_OK);
+        assert_int_equal(debits(&c, i), 1);
+        assert_int_equal(c.openings[i], 2);
+        assert_int_equal(c.opened[i].size, c.opened[0].size);
+        assert_memory_equal(c.opened[i].data, c.opened[0].data, c.opened[0].size);
+    }
+    stage_free(&c);
+}
+
+/* A component has two holders: one of them notices, and the third server does not get beyond its debit. */
+static void noise_that_was_altered_is_not_used(void **state)
+{
+    (void)state;
+    for (unsigned who = 0; who < STUDY_SERVERS; who++) {
+        unsigned holder = (who + 2) % 3;
+        struct stage c;
+        char named[128];
+        stage_new(&c);
+        play(&c, OTHER_NOISE, who);
+        snprintf(named, sizeof named, "server %u has another %s", who, names[OTHER_NOISE]);
+        assert_non_null(strstr(c.words[holder], named));
+        assert_int_equal(debits(&c, holder), 0);
+        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+            assert_int_not_equal(c.result[i], ERR_OK);
+            assert_int_equal(c.openings[i], 0);
+        }
+        stage_free(&c);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whoever_departs_is_named_and_nothing_is_opened),
+        cmocka_unit_test(noise_that_was_altered_is_not_used),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
