@@ -415,7 +415,8 @@ static void execute_on(struct bench *b, const char *server, const char *sql)
 
 /* As stores were before they had versions. */
 static const char before_versions[] =
-    "DROP INDEX unforwarded; DROP INDEX complete; DROP TABLE rounds; DROP TABLE ledger;"
+    "DROP INDEX unforwarded; DROP INDEX complete; DROP TABLE noise; DROP TABLE rounds; DROP TABLE "
+    "ledger;"
     "DROP TABLE parts; DROP TABLE withdrawn; ALTER TABLE uploads DROP COLUMN at;"
     "CREATE TABLE ledger(number INTEGER PRIMARY KEY, request BLOB NOT NULL,"
     "  tape BLOB NOT NULL, gauss_from INTEGER NOT NULL, gauss_count INTEGER NOT NULL,"
@@ -447,7 +448,7 @@ static void a_store_of_a_later_program_is_refused_and_an_older_one_migrated(void
     execute_on(&b, "server0", "PRAGMA user_version = 1000");
     words = words_of_opening(&b, ERR_MISMATCH);
     assert_non_null(strstr(words, "a later trefoil (store version 1000; this one, "));
-    assert_non_null(strstr(words, "knows 4): run that one"));
+    assert_non_null(strstr(words, "knows 5): run that one"));
     assert_null(b.store[0]);
     execute_on(&b, "server0", before_versions);
     execute_on(&b, "server0", "INSERT INTO about VALUES('format version', x'31')");
@@ -461,7 +462,7 @@ static void a_store_of_a_later_program_is_refused_and_an_older_one_migrated(void
                "INSERT INTO ledger VALUES(1, x'01', x'02', 0, 1, 0, 1, 'text', x'03')");
     words = words_of_opening(&b, ERR_SYSTEM);
     assert_non_null(strstr(words, "an earlier trefoil (store version 0; this one, "));
-    assert_non_null(strstr(words, "writes 4) and could not be brought up to date"));
+    assert_non_null(strstr(words, "writes 5) and could not be brought up to date"));
     bench_free(&b);
 }
 
@@ -732,8 +733,7 @@ static void noise_is_sealed_and_wiped_once_the_next_is_bound(void **state)
     store_close(&b.store[0]);
     support_study_file(&b.s, "server0/store.sqlite", path);
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_prepare_v2(db, "SELECT sealed FROM rounds", -1, &row, NULL),
-                     SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, "SELECT sealed FROM noise", -1, &row, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_step(row), SQLITE_ROW);
     assert_int_equal(sqlite3_column_bytes(row, 0), 20 + 40);
     memcpy(sealed, sqlite3_column_blob(row, 0), 60);
@@ -765,6 +765,28 @@ static void noise_is_sealed_and_wiped_once_the_next_is_bound(void **state)
     assert_int_equal(store_put_values(b.store[0], &second, &values), ERR_MISMATCH);
     bytes_clear(&noise);
     bytes_clear(&values);
+    bench_free(&b);
+}
+
+/* Noise was a column of its round once: it is found where it is now. */
+static void noise_of_an_older_store_is_taken_over(void **state)
+{
+    const struct store_round first = round_of(1, 0);
+    struct bench b;
+    struct bytes noise = {0};
+    (void)state;
+    bench_new(&b);
+    assert_int_equal(debit(b.store[0], &first, 1), ERR_OK);
+    store_close(&b.store[0]);
+    execute_on(&b, "server0",
+               "ALTER TABLE rounds ADD COLUMN sealed BLOB;"
+               "UPDATE rounds SET sealed = (SELECT sealed FROM noise); DROP TABLE noise;"
+               "PRAGMA user_version = 4");
+    assert_int_equal(open_store(&b, 0), ERR_OK);
+    assert_int_equal(store_noise(b.store[0], &first, &noise), ERR_OK);
+    assert_int_equal(noise.size, 20);
+    assert_memory_equal(noise.data, "these are the shares", 20);
+    bytes_clear(&noise);
     bench_free(&b);
 }
 
@@ -894,6 +916,7 @@ int main(void)
         cmocka_unit_test(an_altered_ledger_does_not_open),
         cmocka_unit_test(a_bound_range_is_refused_for_any_other_request),
         cmocka_unit_test(noise_is_sealed_and_wiped_once_the_next_is_bound),
+        cmocka_unit_test(noise_of_an_older_store_is_taken_over),
         cmocka_unit_test(what_is_staged_can_be_dropped),
         cmocka_unit_test(one_server_can_refuse),
         cmocka_unit_test(a_round_goes_on_from_the_least_far),

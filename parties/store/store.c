@@ -50,6 +50,11 @@ static const char *const migrations[] = {
     "  sealed BLOB NOT NULL, PRIMARY KEY(id, first)) STRICT, WITHOUT ROWID;"
     "CREATE TABLE withdrawn(owner INTEGER PRIMARY KEY, digest BLOB NOT NULL,"
     "  at INTEGER NOT NULL) STRICT;",
+    /* a round's noise apart from its row, which changes at every step */
+    "CREATE TABLE noise(run BLOB NOT NULL, sequence INTEGER NOT NULL, sealed BLOB NOT NULL,"
+    "  PRIMARY KEY(run, sequence)) STRICT;"
+    "INSERT INTO noise SELECT run, sequence, sealed FROM rounds WHERE sealed IS NOT NULL;"
+    "ALTER TABLE rounds DROP COLUMN sealed;",
 };
 #define VERSION (sizeof migrations / sizeof *migrations)
 

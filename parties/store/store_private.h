@@ -90,6 +90,21 @@ enum err store_append_entry(struct store *s, const struct bytes *entry,
 /* ERR_MISMATCH, logged, if the chain does not hold from its first entry on. */
 enum err store_check_ledger(struct store *s) MUST_CHECK;
 
+/* --- rounds and their noise ---------------------------------------------------------------------- */
+
+/* Of statements that name one round: its run and sequence as parameters 1 and 2. */
+void store_bind_name(sqlite3_stmt *statement, const struct store_round *round);
+/* The blob that a statement gives for a round; ERR_LOST if there is none. */
+enum err store_blob_of(struct store *s, const char *sql, const struct store_round *round,
+                       struct bytes *out) MUST_CHECK;
+/* Within a transaction: the noise of a round, sealed. */
+enum err store_put_noise(struct store *s, const struct store_round *round,
+                         const struct bytes *noise) MUST_CHECK;
+/* Deletes that of the run's rounds before this one; that of what is staged. The log has to be emptied after. */
+enum err store_wipe_noise(struct store *s, const uint8_t run[REQUEST_RUN_SIZE], uint32_t before,
+                          bool *wiped) MUST_CHECK;
+enum err store_wipe_staged_noise(struct store *s) MUST_CHECK;
+
 /* Within a transaction: a round that a neighbour has bound as debit `number` (store_rounds.c). */
 enum err store_adopt_round(struct store *s, const struct store_round *round,
                            uint64_t number) MUST_CHECK;

@@ -7,19 +7,12 @@
 
 /* --- a round in a row ---------------------------------------------------------------------------- */
 
-/* Of statements that name one round: its run and sequence as parameters 1 and 2. */
-static void bind_name(sqlite3_stmt *statement, const struct store_round *round)
-{
-    sqlite3_bind_blob(statement, 1, round->run, sizeof round->run, SQLITE_STATIC);
-    sqlite3_bind_int64(statement, 2, round->sequence);
-}
-
 #define COLUMNS                                                                                    \
     "run, sequence, request, uploads, tape, gauss_from, gauss_count, gumbel_from, gumbel_count"
 
 static void bind_round(sqlite3_stmt *statement, const struct store_round *round)
 {
-    bind_name(statement, round);
+    store_bind_name(statement, round);
     sqlite3_bind_blob(statement, 3, round->request, sizeof round->request, SQLITE_STATIC);
     sqlite3_bind_blob(statement, 4, round->uploads, sizeof round->uploads, SQLITE_STATIC);
     sqlite3_bind_blob(statement, 5, round->range.tape, sizeof round->range.tape, SQLITE_STATIC);
@@ -145,12 +138,6 @@ enum err store_run(struct store *store, const uint8_t run[REQUEST_RUN_SIZE], uin
 
 /* --- staging ------------------------------------------------------------------------------------- */
 
-/* What shares of noise are sealed for. */
-static enum err binding_of(const struct store_round *round, struct bytes *out)
-{
-    return store_write_entry(round, "trefoil-noise", out);
-}
-
 /* Whether no bound round has a part of these samples. */
 static enum err range_is_free(struct store *s, const struct store_round *round)
 {
@@ -191,40 +178,41 @@ static enum err may_stage(struct store *s, const struct store_round *round)
 }
 
 static enum err insert_staged(struct store *s, const struct store_round *round,
-                              const struct bytes *upload_ids, const struct bytes *sealed)
+                              const struct bytes *upload_ids)
 {
     sqlite3_stmt *statement;
     TRY(store_prepare(s,
-                      "INSERT INTO rounds(" COLUMNS ", standing, upload_ids, sealed)"
-                      " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                      "INSERT INTO rounds(" COLUMNS ", standing, upload_ids)"
+                      " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                       &statement));
     bind_round(statement, round);
     sqlite3_bind_int(statement, 10, STANDING_STAGED);
     sqlite3_bind_blob64(statement, 11, upload_ids->size > 0 ? upload_ids->data : (const void *)"",
                         upload_ids->size, SQLITE_STATIC);
-    sqlite3_bind_blob64(statement, 12, sealed->data, sealed->size, SQLITE_STATIC);
     return store_finish(s, statement);
 }
 
-static const char drop_staged[] = "DELETE FROM rounds WHERE number IS NULL";
+static enum err drop_staged(struct store *s, bool *dropped)
+{
+    TRY(store_wipe_staged_noise(s));
+    TRY(store_execute(s, "DELETE FROM rounds WHERE number IS NULL"));
+    *dropped = sqlite3_changes(s->db) > 0;
+    return ERR_OK;
+}
 
 static enum err stage(struct store *s, const struct store_round *round,
                       const struct bytes *upload_ids, const struct bytes *noise)
 {
-    struct bytes binding = {0}, sealed = {0};
+    bool dropped;
     enum err e;
     TRY(store_begin(s));
-    e = store_execute(s, drop_staged);
+    e = drop_staged(s, &dropped);
     if (e == ERR_OK)
         e = may_stage(s, round);
     if (e == ERR_OK)
-        e = binding_of(round, &binding);
+        e = insert_staged(s, round, upload_ids);
     if (e == ERR_OK)
-        e = store_seal(s, binding.data, binding.size, noise, &sealed);
-    if (e == ERR_OK)
-        e = insert_staged(s, round, upload_ids, &sealed);
-    bytes_clear(&binding);
-    bytes_clear(&sealed);
+        e = store_put_noise(s, round, noise);
     return store_end(s, e);
 }
 
@@ -240,8 +228,11 @@ enum err store_stage(struct store *store, const struct store_round *round,
 
 static enum err unstage(struct store *s)
 {
-    TRY(store_execute(s, drop_staged));
-    return sqlite3_changes(s->db) > 0 ? store_empty_log(s) : ERR_OK;
+    bool dropped = false;
+    enum err e;
+    TRY(store_begin(s));
+    e = store_end(s, drop_staged(s, &dropped));
+    return e == ERR_OK && dropped ? store_empty_log(s) : e;
 }
 
 enum err store_unstage(struct store *store)
@@ -266,25 +257,10 @@ static enum err number_staged(struct store *s, const struct store_round *round, 
     TRY(store_prepare(
         s, "UPDATE rounds SET number = ?3, standing = ?4 WHERE run = ?1 AND sequence = ?2",
         &statement));
-    bind_name(statement, round);
+    store_bind_name(statement, round);
     sqlite3_bind_int64(statement, 3, (sqlite3_int64)number);
     sqlite3_bind_int(statement, 4, STANDING_BOUND);
     return store_finish(s, statement);
-}
-
-static enum err wipe_earlier(struct store *s, const uint8_t run[REQUEST_RUN_SIZE],
-                             uint32_t sequence, bool *wiped)
-{
-    sqlite3_stmt *statement;
-    TRY(store_prepare(s,
-                      "UPDATE rounds SET sealed = NULL"
-                      " WHERE run = ? AND sequence < ? AND sealed IS NOT NULL",
-                      &statement));
-    sqlite3_bind_blob(statement, 1, run, REQUEST_RUN_SIZE, SQLITE_STATIC);
-    sqlite3_bind_int64(statement, 2, sequence);
-    TRY(store_finish(s, statement));
-    *wiped = sqlite3_changes(s->db) > 0;
-    return ERR_OK;
 }
 
 static enum err debit_and_bind(struct store *s, const struct store_round *round, const char *text,
@@ -300,7 +276,7 @@ static enum err debit_and_bind(struct store *s, const struct store_round *round,
     if (e == ERR_OK)
         e = number_staged(s, round, head->number);
     if (e == ERR_OK)
-        e = wipe_earlier(s, round->run, round->sequence, &wiped);
+        e = store_wipe_noise(s, round->run, round->sequence, &wiped);
     bytes_clear(&entry);
     e = store_end(s, e);
     if (e == ERR_OK && wiped && store_empty_log(s) != ERR_OK)
@@ -327,7 +303,8 @@ enum err store_bind(struct store *store, const struct store_round *round,
 static enum err insert_lost(struct store *s, const struct store_round *round, uint64_t number)
 {
     sqlite3_stmt *statement;
-    TRY(store_execute(s, drop_staged));
+    bool dropped;
+    TRY(drop_staged(s, &dropped));
     TRY(store_prepare(s,
                       "INSERT INTO rounds(" COLUMNS ", number, standing, upload_ids)"
                       " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, x'')",
@@ -344,44 +321,7 @@ enum err store_adopt_round(struct store *s, const struct store_round *round, uin
     return e == ERR_LOST ? insert_lost(s, round, number) : e;
 }
 
-/* --- noise, and what it opened ------------------------------------------------------------------- */
-
-/* A blob of a round's row; ERR_LOST if there is none. */
-static enum err blob(struct store *s, const char *sql, const struct store_round *round,
-                     struct bytes *out)
-{
-    sqlite3_stmt *row;
-    enum err e = ERR_LOST;
-    int result;
-    TRY(store_prepare(s, sql, &row));
-    bind_name(row, round);
-    result = sqlite3_step(row);
-    if (result == SQLITE_ROW && sqlite3_column_type(row, 0) != SQLITE_NULL) {
-        bytes_put(out, sqlite3_column_blob(row, 0), (size_t)sqlite3_column_bytes(row, 0));
-        e = bytes_ok(out);
-    } else if (result != SQLITE_ROW && result != SQLITE_DONE)
-        e = store_failed(s, "read rounds");
-    sqlite3_finalize(row);
-    return e;
-}
-
-enum err store_noise(struct store *store, const struct store_round *round, struct bytes *noise)
-{
-    struct bytes binding = {0}, sealed = {0};
-    enum err e = binding_of(round, &binding);
-    pthread_mutex_lock(&store->lock);
-    if (e == ERR_OK)
-        e = blob(store, "SELECT sealed FROM rounds WHERE run = ? AND sequence = ?", round, &sealed);
-    pthread_mutex_unlock(&store->lock);
-    if (e == ERR_OK)
-        e = store_unseal(store, binding.data, binding.size, sealed.data, sealed.size, noise);
-    if (e == ERR_AUTH)
-        log_error(store->log, "store: the noise of round %u on disk does not unseal",
-                  round->sequence);
-    bytes_clear(&binding);
-    bytes_clear(&sealed);
-    return e;
-}
+/* --- what was opened ------------------------------------------------------------------- */
 
 static enum err differs(struct store *s, const struct store_round *round)
 {
@@ -402,7 +342,7 @@ static enum err put_index(struct store *s, const struct store_round *round, uint
                       "UPDATE rounds SET standing = ?3, selected = ?4"
                       " WHERE run = ?1 AND sequence = ?2",
                       &statement));
-    bind_name(statement, round);
+    store_bind_name(statement, round);
     sqlite3_bind_int(statement, 3, STANDING_INDEX);
     sqlite3_bind_int64(statement, 4, (sqlite3_int64)selected);
     return store_finish(s, statement);
@@ -424,7 +364,7 @@ static enum err put_values(struct store *s, const struct store_round *round,
 {
     struct bytes known = {0};
     sqlite3_stmt *statement;
-    enum err e = blob(s, values_of, round, &known);
+    enum err e = store_blob_of(s, values_of, round, &known);
     bool same = e == ERR_OK && known.size == values->size &&
                 (known.size == 0 || memcmp(known.data, values->data, known.size) == 0);
     bytes_clear(&known);
@@ -436,7 +376,7 @@ static enum err put_values(struct store *s, const struct store_round *round,
                       "UPDATE rounds SET standing = ?3, opened = ?4"
                       " WHERE run = ?1 AND sequence = ?2",
                       &statement));
-    bind_name(statement, round);
+    store_bind_name(statement, round);
     sqlite3_bind_int(statement, 3, STANDING_OPENED);
     sqlite3_bind_blob64(statement, 4, values->data, values->size, SQLITE_STATIC);
     return store_finish(s, statement);
@@ -456,7 +396,7 @@ enum err store_values(struct store *store, const struct store_round *round, stru
 {
     enum err e;
     pthread_mutex_lock(&store->lock);
-    e = blob(store, values_of, round, values);
+    e = store_blob_of(store, values_of, round, values);
     pthread_mutex_unlock(&store->lock);
     return e;
 }
@@ -466,7 +406,7 @@ enum err store_end_run(struct store *store, const uint8_t run[REQUEST_RUN_SIZE])
     bool wiped = false;
     enum err e;
     pthread_mutex_lock(&store->lock);
-    e = wipe_earlier(store, run, UINT32_MAX, &wiped);
+    e = store_wipe_noise(store, run, UINT32_MAX, &wiped);
     if (e == ERR_OK && wiped)
         e = store_empty_log(store);
     pthread_mutex_unlock(&store->lock);

@@ -91,3 +91,27 @@ enum err store_savepoint_end(struct store *s, enum err e)
     sqlite3_exec(s->db, "ROLLBACK TO one; RELEASE one", NULL, NULL, NULL);
     return e;
 }
+
+void store_bind_name(sqlite3_stmt *statement, const struct store_round *round)
+{
+    sqlite3_bind_blob(statement, 1, round->run, sizeof round->run, SQLITE_STATIC);
+    sqlite3_bind_int64(statement, 2, round->sequence);
+}
+
+enum err store_blob_of(struct store *s, const char *sql, const struct store_round *round,
+                       struct bytes *out)
+{
+    sqlite3_stmt *row;
+    enum err e = ERR_LOST;
+    int result;
+    TRY(store_prepare(s, sql, &row));
+    store_bind_name(row, round);
+    result = sqlite3_step(row);
+    if (result == SQLITE_ROW && sqlite3_column_type(row, 0) != SQLITE_NULL) {
+        bytes_put(out, sqlite3_column_blob(row, 0), (size_t)sqlite3_column_bytes(row, 0));
+        e = bytes_ok(out);
+    } else if (result != SQLITE_ROW && result != SQLITE_DONE)
+        e = store_failed(s, "read rounds");
+    sqlite3_finalize(row);
+    return e;
+}
