@@ -132,13 +132,19 @@ struct seat {
     unsigned requests;
 };
 
+static enum err count_all(struct engine *g, const struct upload *uploads, size_t count)
+{
+    TRY(engine_add(g, uploads, count));
+    return engine_finish(g);
+}
+
 /* Adds the uploads of the first `owners` owners. */
 static enum err add_uploads(struct whole *w, struct engine *g, unsigned owners)
 {
     struct upload held[OWNERS];
     for (unsigned o = 0; o < owners; o++)
         held[o] = w->parts[o][g->party->index];
-    return engine_add(g, held, owners);
+    return count_all(g, held, owners);
 }
 
 /* Where uploads come between rounds: at the first request one owner's are there, then each time one more. */
@@ -587,17 +593,17 @@ static enum err add_more(struct party *p, void *shared)
         held[o] = w->parts[o][p->index];
     TRY(engine_new(&g, p, w->s.study, w->bounds, id, p->log));
     TRY(engine_new(&alone, p, w->s.study, w->bounds, id, p->log));
-    TRY(engine_add(g, held, OWNERS - 1));
+    TRY(count_all(g, held, OWNERS - 1));
     for (unsigned k = 0; k < 2; k++) {
         rounds = net_rounds(p->net);
         bytes = bytes_sent(p);
-        TRY(k == 0 ? engine_add(g, held, OWNERS) : engine_add(alone, &held[OWNERS - 1], 1));
+        TRY(k == 0 ? count_all(g, held, OWNERS) : count_all(alone, &held[OWNERS - 1], 1));
         cost[k][0] = net_rounds(p->net) - rounds;
         cost[k][1] = bytes_sent(p) - bytes;
     }
     right = cost[0][0] > 0 && cost[0][0] == cost[1][0] && cost[0][1] == cost[1][1];
     rounds = net_rounds(p->net);
-    TRY(engine_add(g, held, OWNERS));
+    TRY(count_all(g, held, OWNERS));
     right = right && net_rounds(p->net) == rounds && g->tally.owners == OWNERS;
     engine_free(&g);
     engine_free(&alone);

@@ -41,6 +41,13 @@ struct upload {
     struct bytes vector;                /* where it is component 2 */
 };
 
+/* What servers say to each other of an upload, and agree on. */
+struct upload_name {
+    uint8_t id[UPLOAD_ID_SIZE];
+    uint32_t owner;
+    uint8_t digest[32]; /* upload_digest() */
+};
+
 /* The owner's side: the three servers' parts of the sharing of what answers_pack() or records_pack() made. */
 enum err upload_make(struct upload parts[3], const struct identity *owner, const uint8_t terms[32],
                      unsigned form, const struct bytes *packed) MUST_CHECK;

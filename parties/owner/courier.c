@@ -499,6 +499,32 @@ static void describe_servers(FILE *out, const struct study *study,
     }
 }
 
+/* When the study's retain_days are over; 0 where it has none, or nothing is held. */
+static int64_t purge_due(const struct study *study, const struct holding holding[STUDY_SERVERS])
+{
+    int64_t last = 0;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        for (size_t k = 0; holding[i].answered && k < study->owners; k++) {
+            const struct held *entry = &holding[i].entry[k];
+            bool here = entry->state == HELD_COMPLETE || entry->state == HELD_INCOMPLETE;
+            last = here && entry->time > last ? entry->time : last;
+        }
+    return last == 0 || study->retain_days == 0 ? 0 : last + (int64_t)study->retain_days * 86400;
+}
+
+static void describe_due(FILE *out, int64_t due)
+{
+    char date[DATE_SIZE];
+    date_text(due, date);
+    if (due != 0 && date_now() >= due)
+        fprintf(out,
+                "The study's retain_days were over on %s: the servers are due to purge\nthe "
+                "uploads, and to send each owner a signed statement of it.\n",
+                date);
+    else if (due != 0)
+        fprintf(out, "The servers keep them until %s.\n", date);
+}
+
 void holding_describe(FILE *out, const struct study *study,
                       const struct holding holding[STUDY_SERVERS])
 {
@@ -510,6 +536,7 @@ void holding_describe(FILE *out, const struct study *study,
         describe_owner(out, study, holding, i, &waits);
         waiting += waits;
     }
+    describe_due(out, purge_due(study, holding));
     if (waiting > 0)
         fputs("What waits is left out of a run; its owner should run trefoil share again.\n", out);
 }

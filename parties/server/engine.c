@@ -95,8 +95,15 @@ enum err engine_add(struct engine *g, const struct upload *uploads, size_t count
 {
     size_t added;
     TRY(tally_add(g->party, &g->tally, g->bounds, uploads, count, &added));
-    if (added == 0 && g->counts != NULL)
+    g->grown = g->grown || added > 0;
+    return ERR_OK;
+}
+
+enum err engine_finish(struct engine *g)
+{
+    if (!g->grown && g->counts != NULL)
         return ERR_OK;
+    g->grown = false;
     TRY(fresh_counts(g));
     TRY(spread(g));
     return g->study->score == AIM_L2 ? counts_finish_squares(g->party, g->counts)

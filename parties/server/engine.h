@@ -30,7 +30,8 @@ struct engine {
     const struct study *study;   /* borrowed */
     const struct bounds *bounds; /* borrowed */
     struct tally tally;
-    struct counts *counts; /* of the tally; NULL until something is counted */
+    bool grown;            /* the tally, since the counts were made */
+    struct counts *counts; /* of the tally; NULL until they are made */
     struct tape tape;
     struct log *log;
 };
@@ -41,10 +42,11 @@ enum err engine_new(struct engine **engine, struct party *party, const struct st
 void engine_free(struct engine **engine);
 
 /*
- * Counts what is new among the uploads (as tally_add()) and makes all counts of the closure, with their bits. May
- * be called again with more of them; only they are computed then.
+ * engine_add: counts what is new among the uploads (as tally_add()), again and again. engine_finish: then makes all
+ * counts of the closure, with their bits, if there is anything new.
  */
 enum err engine_add(struct engine *engine, const struct upload *uploads, size_t count) MUST_CHECK;
+enum err engine_finish(struct engine *engine) MUST_CHECK;
 
 /* A request that has been found permissible, and what it takes. */
 struct engine_step {

@@ -308,9 +308,9 @@ static bool held_by_all(struct net *net, const struct entry *own, struct entry *
     return all;
 }
 
-enum err round_uploads(struct net *net, const uint8_t terms[32], struct upload *uploads,
-                       size_t *count, const char *(*name)(const void *self, uint32_t owner),
-                       const void *self, uint8_t digest[32], struct log *log)
+enum err round_uploads(struct net *net, struct upload_name *uploads, size_t *count,
+                       const char *(*name)(const void *self, uint32_t owner), const void *self,
+                       uint8_t digest[32], struct log *log)
 {
     struct entry *own = memory_array(*count, sizeof *own), *lists[2] = {NULL, NULL};
     uint32_t counts[2];
@@ -319,22 +319,16 @@ enum err round_uploads(struct net *net, const uint8_t terms[32], struct upload *
     crypto_hash_sha256_state hash;
     for (size_t i = 0; e == ERR_OK && i < *count; i++) {
         memcpy(own[i].id, uploads[i].id, UPLOAD_ID_SIZE);
-        upload_digest(&uploads[i], terms, own[i].digest);
+        memcpy(own[i].digest, uploads[i].digest, sizeof own[i].digest);
     }
     if (e == ERR_OK)
         e = exchange_lists(net, own, (uint32_t)*count, lists, counts);
     crypto_hash_sha256_init(&hash);
     for (size_t i = 0; e == ERR_OK && i < *count; i++) {
-        if (!held_by_all(net, &own[i], lists, counts, name(self, uploads[i].owner), log)) {
-            upload_clear(&uploads[i]);
+        if (!held_by_all(net, &own[i], lists, counts, name(self, uploads[i].owner), log))
             continue;
-        }
         crypto_hash_sha256_update(&hash, own[i].digest, 32);
-        if (kept != i) {
-            uploads[kept] = uploads[i];
-            uploads[i] = (struct upload){0};
-        }
-        kept++;
+        uploads[kept++] = uploads[i];
     }
     crypto_hash_sha256_final(&hash, digest);
     if (e == ERR_OK)

@@ -82,11 +82,11 @@ enum err round_ledger(struct net *net, const struct store_head *own, const struc
                       struct log *log) MUST_CHECK;
 
 /*
- * Keeps in uploads[0 .. *count) those that all three hold alike, ordered by id, and clears the others, which are
- * logged: `names` are the owners' names. `digest` is of what is left.
+ * Keeps in uploads[0 .. *count) those that all three hold alike, ordered by id; the others are logged: `name` gives
+ * the owners' names. `digest` is of what is left.
  */
-enum err round_uploads(struct net *net, const uint8_t terms[32], struct upload *uploads,
-                       size_t *count, const char *(*name)(const void *self, uint32_t owner),
-                       const void *self, uint8_t digest[32], struct log *log) MUST_CHECK;
+enum err round_uploads(struct net *net, struct upload_name *uploads, size_t *count,
+                       const char *(*name)(const void *self, uint32_t owner), const void *self,
+                       uint8_t digest[32], struct log *log) MUST_CHECK;
 
 #endif

@@ -56,6 +56,7 @@ struct server {
     struct rate *rate;       /* of messages: of each owner, then of each analyst */
     struct outbox outbox;
     struct intake intake;
+    int64_t told_due;       /* the operator was told that uploads are due to be purged since then */
     enum err store_failure; /* of the batch in hand */
     bool wrote;
 };
@@ -424,10 +425,27 @@ static enum err take(struct server *s, const struct gate_client *from, const str
 static void show_uploads(struct server *s)
 {
     uint64_t whole, part;
-    if (store_count(s->store, &whole, &part) != ERR_OK)
+    int64_t due;
+    if (store_count(s->store, &whole, &part) != ERR_OK || store_due(s->store, &due) != ERR_OK)
         return; /* logged; the figures are the last known */
+    atomic_store(&s->status.purge_due, due);
     atomic_store(&s->status.uploads, whole);
     atomic_store(&s->status.uploads_partial, part);
+}
+
+/* Once for each time that it becomes due: a later upload puts it off. */
+static void tell_due(struct server *s)
+{
+    int64_t due = atomic_load(&s->status.purge_due);
+    char date[DATE_SIZE];
+    if (due == 0 || due == s->told_due || date_now() < due)
+        return;
+    s->told_due = due;
+    date_text(due, date);
+    log_warn(s->o.log,
+             "the study has uploads kept for %u days, which were over on %s: they are due to be "
+             "purged. Stop this server and run it with --purge",
+             s->o.study->retain_days, date);
 }
 
 static void show_message(struct server *s, size_t bytes)
@@ -566,6 +584,7 @@ static enum err serve(struct server *s)
     while (e == ERR_OK && !atomic_load(s->o.stop)) {
         struct gate_client from;
         atomic_store(&s->status.front_ms, clock_now_ms());
+        tell_due(s);
         e = gate_receive(s->gate, &from, &message, clock_now_ms() + POLL_MS);
         if (e == ERR_OK)
             e = take_batch(s, &from, &message);

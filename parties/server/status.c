@@ -76,6 +76,9 @@ static void of_front(const struct status *s, struct bytes *out)
              atomic_load(&s->uploads));
     html_put(out, "trefoil_uploads{state=\"partial\"} %" PRIuFAST64 "\n",
              atomic_load(&s->uploads_partial));
+    count(out, "trefoil_purge_due_timestamp_seconds", "gauge",
+          "When the uploads are to be purged, as the study says; 0 if it does not.",
+          (uint64_t)atomic_load(&s->purge_due));
     count(out, "trefoil_messages_total", "counter", "Messages from admitted keys.",
           atomic_load(&s->messages));
     count(out, "trefoil_message_bytes_total", "counter", "Bytes of those messages.",
@@ -147,6 +150,17 @@ static void bar(struct bytes *out, double part, double whole)
     html_put(out, "<div class=\"bar\"><div style=\"width:%.1f%%\"></div></div>", 100 * share);
 }
 
+static void put_due(int64_t due, struct bytes *out)
+{
+    char date[DATE_SIZE];
+    date_text(due, date);
+    if (due != 0 && date_now() >= due)
+        html_put(out, "<p class=\"bad\">due to be purged since %s: trefoil serve --purge</p>",
+                 date);
+    else if (due != 0)
+        html_put(out, "<p class=\"soft\">kept until %s</p>", date);
+}
+
 static void uploads_row(const struct status *s, struct bytes *out)
 {
     uint64_t whole = atomic_load(&s->uploads), partial = atomic_load(&s->uploads_partial);
@@ -158,6 +172,7 @@ static void uploads_row(const struct status *s, struct bytes *out)
     date_text(s->study->uploads_until, until);
     if (s->study->uploads_until != 0)
         html_put(out, "<span class=\"soft\">taken until %s</span>", until);
+    put_due(atomic_load(&s->purge_due), out);
     html_put(out, "</td></tr>");
 }
 

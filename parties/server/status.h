@@ -22,8 +22,9 @@ struct status {
     atomic_int_fast64_t front_ms; /* when it last went round */
     atomic_bool store_fails;      /* the last thing that should have been stored was not */
     atomic_uint_fast64_t uploads, uploads_partial; /* here whole; here in part */
-    atomic_uint_fast64_t messages, message_bytes;  /* from admitted keys */
-    atomic_uint_fast64_t refused;                  /* of them, answered with an error */
+    atomic_int_fast64_t purge_due; /* when the study's retain_days are over; 0: never */
+    atomic_uint_fast64_t messages, message_bytes; /* from admitted keys */
+    atomic_uint_fast64_t refused;                 /* of them, answered with an error */
 
     /* the worker */
     atomic_bool worker_ended;

@@ -6,6 +6,7 @@
 #include "base/secret.h"
 #include "parties/exchange/cost.h"
 #include "parties/server/engine.h"
+#include "parties/server/gather.h"
 #include "parties/server/play.h"
 #include "parties/server/round.h"
 #include "parties/study/price.h"
@@ -135,111 +136,16 @@ static enum err open_session(struct worker *w, const struct bytes *propose,
 
 /* --- a request at every server alike ------------------------------------------------------------- */
 
-static const char *owner_name(const void *self, uint32_t owner)
-{
-    const struct study *study = self;
-    return study->owner[owner].name;
-}
-
-/* Whether a run may begin with these; says who is missing. */
-static enum err enough_have_uploaded(struct worker *w, const struct upload *uploads, size_t count)
-{
-    const struct study *study = w->o.study;
-    bool *has = memory_array(study->owners, sizeof *has);
-    enum err e = ERR_OK;
-    size_t enough;
-    if (has == NULL)
-        return ERR_NOMEM;
-    for (size_t k = 0; k < count; k++)
-        has[uploads[k].owner] = true;
-    enough = study_taking_part(study, has);
-    if (enough < study->min_owners) {
-        log_error(&w->log, "%zu of %zu owners' rows are here; a run needs %u", enough,
-                  study->owners, study->min_owners);
-        e = ERR_AGAIN;
-    }
-    for (size_t k = 0; k < count; k++)
-        if (!has[uploads[k].owner])
-            log_warn(&w->log, "the columns of %s wait for those of the others of its batch",
-                     study->owner[uploads[k].owner].name);
-    for (size_t k = 0; k < count; k++)
-        has[uploads[k].owner] = true;
-    for (size_t i = 0; i < study->owners; i++)
-        if (!has[i])
-            log_warn(&w->log, "%s has not uploaded yet; it should run trefoil share",
-                     study->owner[i].name);
-    memory_free(&has);
-    return e;
-}
-
-/* The ids of the uploads, for replays to load the same ones. */
-static enum err remember_ids(struct worker *w, const struct upload *uploads, size_t count)
-{
-    bytes_clear(&w->play.upload_ids);
-    for (size_t i = 0; i < count; i++)
-        bytes_put(&w->play.upload_ids, uploads[i].id, UPLOAD_ID_SIZE);
-    return bytes_ok(&w->play.upload_ids);
-}
-
-static bool is_among(const struct bytes *ids, const uint8_t id[UPLOAD_ID_SIZE])
-{
-    for (size_t at = 0; at + UPLOAD_ID_SIZE <= ids->size; at += UPLOAD_ID_SIZE)
-        if (memcmp(ids->data + at, id, UPLOAD_ID_SIZE) == 0)
-            return true;
-    return false;
-}
-
-/* A run that has begun goes on with the uploads of its last round, which may have to be played again. */
-static enum err keep_those_of_run(struct worker *w, struct upload *uploads, size_t *count)
-{
-    struct bytes ids = {0};
-    uint32_t rounds;
-    size_t kept = 0;
-    enum err e = store_run(w->o.store, w->run, &rounds, &ids);
-    for (size_t i = 0; e == ERR_OK && ids.size > 0 && i < *count; i++) {
-        if (!is_among(&ids, uploads[i].id)) {
-            upload_clear(&uploads[i]);
-            continue;
-        }
-        if (kept != i) {
-            uploads[kept] = uploads[i];
-            uploads[i] = (struct upload){0};
-        }
-        kept++;
-    }
-    if (e == ERR_OK && ids.size > 0)
-        *count = kept;
-    bytes_clear(&ids);
-    return e;
-}
-
 /* Counts the uploads that a run begins or goes on with; or, between its rounds, those that have come. */
 static enum err load_uploads(struct worker *w, bool late)
 {
-    struct upload *uploads = NULL;
-    size_t count = 0, held;
-    enum err e;
+    const struct gather g = {.study = w->o.study,
+                             .store = w->o.store,
+                             .net = w->net,
+                             .engine = w->engine,
+                             .log = &w->log};
     store_use(w->o.store, true); /* until the session ends nothing is withdrawn or replaced */
-    e = store_uploads(w->o.store, &uploads, &count);
-    held = count;
-    if (e == ERR_OK && !late)
-        e = keep_those_of_run(w, uploads, &count);
-    if (e == ERR_OK)
-        e = round_uploads(w->net, w->o.study->terms.digest, uploads, &count, owner_name, w->o.study,
-                          w->play.uploads, &w->log);
-    if (e == ERR_OK)
-        e = remember_ids(w, uploads, count);
-    if (e == ERR_OK && !late)
-        e = enough_have_uploaded(w, uploads, count);
-    if (e == ERR_OK) {
-        net_enter(w->net, NET_COMPUTE);
-        e = engine_add(w->engine, uploads, count);
-        net_enter(w->net, NET_OTHER);
-    }
-    for (size_t i = 0; i < held; i++)
-        upload_clear(&uploads[i]);
-    memory_free(&uploads);
-    return e;
+    return gather_uploads(&g, w->run, late, &w->play.upload_ids, w->play.uploads);
 }
 
 /* Exchanges heads; takes over the debit that this server lacks, if it is the last one. */

@@ -68,14 +68,19 @@ enum err store_holds(struct store *store, struct held *entries) MUST_CHECK;
 /* Whether the ledger has a debit: the run has begun. */
 enum err store_begun(struct store *store, bool *begun) MUST_CHECK;
 
-/* The complete uploads, ordered by id; the caller clears each and frees the array. */
-enum err store_uploads(struct store *store, struct upload **uploads, size_t *count) MUST_CHECK;
+/* Names the complete uploads, ordered by id; the caller frees the array. */
+enum err store_uploads(struct store *store, struct upload_name **names, size_t *count) MUST_CHECK;
+/* One of them, to be cleared; ERR_AUTH, logged, if what is on disk is not what the name says. */
+enum err store_upload(struct store *store, const struct upload_name *name,
+                      struct upload *u) MUST_CHECK;
 /*
  * Deletes all uploads and noise for good, and appends the signed statement of it (parties/exchange/statement.h). ERR_REFUSED,
  * logged, before the study's retain_days are over. Again is fine: the same statement.
  */
 enum err store_purge(struct store *store, const struct identity *me,
                      struct bytes *statement) MUST_CHECK;
+/* From when on that is due (base/date.h); 0 where the study does not say, or nothing is here. */
+enum err store_due(struct store *store, int64_t *due) MUST_CHECK;
 /* ERR_REFUSED, logged, if that has been done. */
 enum err store_check_purged(struct store *store) MUST_CHECK;
 

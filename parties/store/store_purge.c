@@ -6,6 +6,7 @@
 
 static const char purged[] = "purged"; /* the note that holds the statement */
 
+/* 0 where there are none. */
 static enum err last_upload(struct store *s, int64_t *t)
 {
     sqlite3_stmt *row;
@@ -19,20 +20,32 @@ static enum err last_upload(struct store *s, int64_t *t)
     return e;
 }
 
+enum err store_due(struct store *store, int64_t *due)
+{
+    int64_t last = 0;
+    enum err e;
+    pthread_mutex_lock(&store->lock);
+    e = last_upload(store, &last);
+    pthread_mutex_unlock(&store->lock);
+    *due = last == 0 || store->study->retain_days == 0
+               ? 0
+               : last + (int64_t)store->study->retain_days * 86400;
+    return e;
+}
+
 /* Not before the time that the study promises to keep them. */
 static enum err is_due(struct store *s, int64_t now)
 {
-    char due[DATE_SIZE];
-    int64_t t = 0;
-    TRY(last_upload(s, &t));
-    t += (int64_t)s->study->retain_days * 86400;
-    if (now >= t)
+    char date[DATE_SIZE];
+    int64_t due;
+    TRY(store_due(s, &due));
+    if (now >= due)
         return ERR_OK;
-    date_text(t, due);
+    date_text(due, date);
     log_error(s->log,
               "the study has uploads kept for %u days after the last one came: they can be purged "
               "from %s on",
-              s->study->retain_days, due);
+              s->study->retain_days, date);
     return ERR_REFUSED;
 }
 

@@ -470,41 +470,73 @@ enum err store_holds(struct store *store, struct held *entries)
     return e;
 }
 
-/* Unseals all rows of a statement that gives id, owner and sealed. */
-static enum err collect(struct store *s, const char *sql, struct upload **uploads, size_t *count)
+/* A row of id, owner, digest. */
+static enum err read_name(const struct store *s, sqlite3_stmt *row, struct upload_name *name)
 {
-    sqlite3_stmt *statement;
+    sqlite3_int64 owner = sqlite3_column_int64(row, 1);
+    if (owner < 0 || (size_t)owner >= s->study->owners)
+        return ERR_FORMAT;
+    name->owner = (uint32_t)owner;
+    TRY(store_column(row, 0, name->id, sizeof name->id));
+    return store_column(row, 2, name->digest, sizeof name->digest);
+}
+
+static enum err list_uploads(struct store *s, struct upload_name **names, size_t *count)
+{
+    sqlite3_stmt *row;
     enum err e = ERR_OK;
     int result = SQLITE_ROW;
-    *uploads = NULL;
     *count = 0;
-    TRY(store_prepare(s, sql, &statement));
-    while (e == ERR_OK && (result = sqlite3_step(statement)) == SQLITE_ROW) {
-        struct upload *more = memory_grow(*uploads, *count + 1, sizeof *more);
-        if (more == NULL) {
-            e = ERR_NOMEM;
-            break;
-        }
-        *uploads = more;
-        e = unseal(s, statement, &more[*count]);
-        *count += e == ERR_OK;
+    *names = memory_array(s->study->owners, sizeof **names);
+    if (*names == NULL)
+        return ERR_NOMEM;
+    TRY(store_prepare(s, "SELECT id, owner, digest FROM uploads WHERE complete ORDER BY id", &row));
+    while (e == ERR_OK && (result = sqlite3_step(row)) == SQLITE_ROW) {
+        e = *count < s->study->owners ? read_name(s, row, &(*names)[*count]) : ERR_FORMAT;
+        ++*count;
     }
-    if (e == ERR_OK && result != SQLITE_DONE)
-        e = store_failed(s, "read");
-    sqlite3_finalize(statement);
-    for (size_t i = 0; e != ERR_OK && i < *count; i++)
-        upload_clear(&(*uploads)[i]);
     if (e != ERR_OK)
-        memory_free(uploads);
+        log_error(s->log, "store: the list of uploads is damaged; restore a backup");
+    else if (result != SQLITE_DONE)
+        e = store_failed(s, "read");
+    sqlite3_finalize(row);
     return e;
 }
 
-enum err store_uploads(struct store *store, struct upload **uploads, size_t *count)
+enum err store_uploads(struct store *store, struct upload_name **names, size_t *count)
 {
     enum err e;
     pthread_mutex_lock(&store->lock);
-    e = collect(store, "SELECT id, owner, sealed FROM uploads WHERE complete ORDER BY id", uploads,
-                count);
+    e = list_uploads(store, names, count);
+    pthread_mutex_unlock(&store->lock);
+    if (e != ERR_OK)
+        memory_free(names);
+    return e;
+}
+
+static enum err read_named(struct store *s, const struct upload_name *name, struct upload *u)
+{
+    uint8_t digest[32];
+    bool found;
+    TRY(find(s, by_id, name->id, u, &found));
+    if (found) {
+        upload_digest(u, s->study->terms.digest, digest);
+        if (memcmp(digest, name->digest, sizeof digest) == 0)
+            return ERR_OK;
+        upload_clear(u);
+    }
+    log_error(s->log,
+              "store: the upload of %s on disk is not the one that it is listed as; "
+              "restore a backup",
+              s->study->owner[name->owner].name);
+    return ERR_AUTH;
+}
+
+enum err store_upload(struct store *store, const struct upload_name *name, struct upload *u)
+{
+    enum err e;
+    pthread_mutex_lock(&store->lock);
+    e = read_named(store, name, u);
     pthread_mutex_unlock(&store->lock);
     return e;
 }

@@ -334,8 +334,10 @@ static void describe_people(FILE *out, const struct study *s)
 
 static void describe_times(FILE *out, const struct study *s)
 {
-    char until[DATE_SIZE];
+    char until[DATE_SIZE], due[DATE_SIZE];
+    int64_t last = s->uploads_until + (int64_t)s->retain_days * 86400;
     date_text(s->uploads_until, until);
+    date_text(last, due);
     if (s->uploads_until != 0)
         fprintf(out, "Uploads are taken until %s.\n", until);
     if (s->retain_days != 0)
@@ -343,6 +345,14 @@ static void describe_times(FILE *out, const struct study *s)
                 "Servers keep the uploads for %u days after the last one came, and are then due to "
                 "purge\nthem.\n",
                 s->retain_days);
+    if (s->retain_days != 0 && s->uploads_until != 0)
+        fprintf(out,
+                date_now() < last
+                    ? "That is on %s at the latest.\n"
+                    : "That time is over, on %s at the latest: a server that still holds any "
+                      "should be\nstopped and run with --purge; its signed statement is for "
+                      "the owners.\n",
+                due);
 }
 
 static void describe_me(FILE *out, const struct study *s, const struct public_identity *me)

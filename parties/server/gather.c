@@ -1,0 +1,185 @@
+#include "parties/server/gather.h"
+
+#include "base/memory.h"
+#include "parties/server/round.h"
+
+#include <string.h>
+
+/*
+ * A group is full with so many bytes of vectors, but not with fewer owners: each is converted to numbers by itself,
+ * which costs as much as adding up a few owners. All three cut alike, since sizes follow from study and list.
+ */
+#define GROUP_BYTES ((uint64_t)8 << 20)
+#define GROUP_OWNERS 64
+
+/* --- which --------------------------------------------------------------------------------------- */
+
+static const char *owner_name(const void *self, uint32_t owner)
+{
+    const struct study *study = self;
+    return study->owner[owner].name;
+}
+
+/* Whether a run may begin with these; says who is missing. */
+static enum err enough_have_uploaded(const struct gather *g, const struct upload_name *names,
+                                     size_t count)
+{
+    const struct study *study = g->study;
+    bool *has = memory_array(study->owners, sizeof *has);
+    enum err e = ERR_OK;
+    size_t enough;
+    if (has == NULL)
+        return ERR_NOMEM;
+    for (size_t k = 0; k < count; k++)
+        has[names[k].owner] = true;
+    enough = study_taking_part(study, has);
+    if (enough < study->min_owners) {
+        log_error(g->log, "%zu of %zu owners' rows are here; a run needs %u", enough, study->owners,
+                  study->min_owners);
+        e = ERR_AGAIN;
+    }
+    for (size_t k = 0; k < count; k++)
+        if (!has[names[k].owner])
+            log_warn(g->log, "the columns of %s wait for those of the others of its batch",
+                     study->owner[names[k].owner].name);
+    for (size_t k = 0; k < count; k++)
+        has[names[k].owner] = true;
+    for (size_t i = 0; i < study->owners; i++)
+        if (!has[i])
+            log_warn(g->log, "%s has not uploaded yet; it should run trefoil share",
+                     study->owner[i].name);
+    memory_free(&has);
+    return e;
+}
+
+/* The ids of the uploads, for replays to load the same ones. */
+static enum err remember_ids(struct bytes *ids, const struct upload_name *names, size_t count)
+{
+    bytes_clear(ids);
+    for (size_t i = 0; i < count; i++)
+        bytes_put(ids, names[i].id, UPLOAD_ID_SIZE);
+    return bytes_ok(ids);
+}
+
+static bool is_among(const struct bytes *ids, const uint8_t id[UPLOAD_ID_SIZE])
+{
+    for (size_t at = 0; at + UPLOAD_ID_SIZE <= ids->size; at += UPLOAD_ID_SIZE)
+        if (memcmp(ids->data + at, id, UPLOAD_ID_SIZE) == 0)
+            return true;
+    return false;
+}
+
+/* A run that has begun goes on with the uploads of its last round, which may have to be played again. */
+static enum err keep_those_of_run(const struct gather *g, const uint8_t run[REQUEST_RUN_SIZE],
+                                  struct upload_name *names, size_t *count)
+{
+    struct bytes ids = {0};
+    uint32_t rounds;
+    size_t kept = 0;
+    enum err e = store_run(g->store, run, &rounds, &ids);
+    for (size_t i = 0; e == ERR_OK && ids.size > 0 && i < *count; i++)
+        if (is_among(&ids, names[i].id))
+            names[kept++] = names[i];
+    if (e == ERR_OK && ids.size > 0)
+        *count = kept;
+    bytes_clear(&ids);
+    return e;
+}
+
+/* --- counting them ------------------------------------------------------------------------------- */
+
+struct group {
+    struct upload *upload;
+    size_t count;
+    uint64_t bytes;
+};
+
+static void empty(struct group *group)
+{
+    for (size_t i = 0; i < group->count; i++)
+        upload_clear(&group->upload[i]);
+    memory_free(&group->upload);
+    *group = (struct group){0};
+}
+
+static enum err load_one(const struct gather *g, const struct upload_name *name,
+                         struct group *group)
+{
+    struct upload *more = memory_grow(group->upload, group->count + 1, sizeof *more), *u;
+    if (more == NULL)
+        return ERR_NOMEM;
+    group->upload = more;
+    u = &more[group->count];
+    TRY(store_upload(g->store, name, u));
+    group->count++;
+    group->bytes += study_form_bytes(g->study, u->owner, u->form);
+    return ERR_OK;
+}
+
+/* What is here of a batch, whose owners are counted together. */
+static enum err load_batch(const struct gather *g, const struct upload_name *const *by_owner,
+                           size_t first, struct group *group)
+{
+    const struct study_owner *owner = g->study->owner;
+    size_t end = owner[first].columns == g->study->domain->attributes ? first + 1
+                                                                      : g->study->owners;
+    for (size_t i = first; i < end; i++)
+        if (owner[i].batch == first && by_owner[i] != NULL)
+            TRY(load_one(g, by_owner[i], group));
+    return ERR_OK;
+}
+
+static enum err add_groups(const struct gather *g, const struct upload_name *const *by_owner)
+{
+    const struct study *study = g->study;
+    struct group group = {0};
+    enum err e = ERR_OK;
+    for (size_t i = 0; e == ERR_OK && i < study->owners; i++) {
+        if (study->owner[i].batch != i || g->engine->tally.counted[i])
+            continue;
+        e = load_batch(g, by_owner, i, &group);
+        if (e == ERR_OK && group.bytes >= GROUP_BYTES && group.count >= GROUP_OWNERS) {
+            e = engine_add(g->engine, group.upload, group.count);
+            empty(&group);
+        }
+    }
+    if (e == ERR_OK && group.count > 0)
+        e = engine_add(g->engine, group.upload, group.count);
+    empty(&group);
+    return e == ERR_OK ? engine_finish(g->engine) : e;
+}
+
+static enum err add_all(const struct gather *g, const struct upload_name *names, size_t count)
+{
+    const struct upload_name **by_owner = memory_array(g->study->owners, sizeof *by_owner);
+    enum err e;
+    if (by_owner == NULL)
+        return ERR_NOMEM;
+    for (size_t k = 0; k < count; k++)
+        by_owner[names[k].owner] = &names[k];
+    net_enter(g->net, NET_COMPUTE);
+    e = add_groups(g, by_owner);
+    net_enter(g->net, NET_OTHER);
+    memory_free(&by_owner);
+    return e;
+}
+
+enum err gather_uploads(const struct gather *g, const uint8_t run[REQUEST_RUN_SIZE], bool late,
+                        struct bytes *ids, uint8_t digest[32])
+{
+    struct upload_name *names = NULL;
+    size_t count = 0;
+    enum err e = store_uploads(g->store, &names, &count);
+    if (e == ERR_OK && !late)
+        e = keep_those_of_run(g, run, names, &count);
+    if (e == ERR_OK)
+        e = round_uploads(g->net, names, &count, owner_name, g->study, digest, g->log);
+    if (e == ERR_OK)
+        e = remember_ids(ids, names, count);
+    if (e == ERR_OK && !late)
+        e = enough_have_uploaded(g, names, count);
+    if (e == ERR_OK)
+        e = add_all(g, names, count);
+    memory_free(&names);
+    return e;
+}
