@@ -453,6 +453,44 @@ static void a_run_is_killed_and_extended(void **state)
     scene_free(&c);
 }
 
+/* The analyst's disk is gone in the middle of a run: the servers give again what they opened, and it goes on. */
+static void a_run_whose_folder_is_lost_goes_on(void **state)
+{
+    const struct support_options o = {.owners = OWNERS, .rounds = 9, .round_s = 2};
+    static const char option[] = "--continue ";
+    char text[64] = "--continue=";
+    struct bytes words = {0};
+    struct scene c;
+    const char *at;
+    pid_t run;
+    (void)state;
+    scene_new(&c, &o);
+    share_everything(&c);
+    run = start_run(&c, "lost", "--rounds=5");
+    assert_true(support_wait_for(file(&c, "lost.log"), "\n3/9 ", 20));
+    support_kill(&run);
+    sleep(c.s.study->connect_s + 1); /* it keeps its place for so long */
+    /* a number that is nobody's begins nothing */
+    run = start_run(&c, "found", "--continue=000102030405060708090a0b0c0d0e0f");
+    expect_code(support_wait(run, 30), 5, file(&c, "found.log"));
+    assert_true(support_contains(file(&c, "found.log"), "the servers know no round of the run"));
+    /* who has none is told the right one */
+    run = start_run(&c, "other", NULL);
+    expect_code(support_wait(run, 30), 5, file(&c, "other.log"));
+    assert_int_equal(file_read(file(&c, "other.log"), 1 << 20, &words, &quiet), ERR_OK);
+    bytes_put_u8(&words, 0);
+    at = strstr((const char *)words.data, option);
+    assert_non_null(at);
+    memcpy(text + sizeof option - 1, at + sizeof option - 1, 2 * REQUEST_RUN_SIZE);
+    bytes_clear(&words);
+    expect_code(support_wait(start_run(&c, "found", text), 30), 3, file(&c, "found.log"));
+    assert_true(support_contains(file(&c, "found.log"), "of another run than --continue names"));
+    expect_code(support_wait(start_run(&c, "again", text), 60), 0, file(&c, "again.log"));
+    check_measurements(&c, file(&c, "again/measurements.json"), c.s.study->workload->one_ways + 9);
+    check_audit(&c, 9, 10); /* each thing was opened, and paid, once */
+    scene_free(&c);
+}
+
 /* --- the restored -------------------------------------------------------------------------------- */
 
 static void copy_file(const char *from, const char *to)
@@ -832,6 +870,7 @@ int main(void)
         cmocka_unit_test(a_server_killed_in_the_middle_of_a_run),
         cmocka_unit_test(a_run_gives_up_and_goes_on_later),
         cmocka_unit_test(a_run_is_killed_and_extended),
+        cmocka_unit_test(a_run_whose_folder_is_lost_goes_on),
         cmocka_unit_test(a_restored_server_is_refused_and_recovers),
         cmocka_unit_test(other_terms_are_named),
     };

@@ -79,9 +79,9 @@ static void scene_free(struct scene *c)
 /* What the servers' ledgers have left; also makes a session, where a refusal has ended the last one. */
 static double remaining(struct scene *c)
 {
-    double left = NAN;
-    assert_int_equal(client_open(c->client, &left), ERR_OK);
-    return left;
+    struct client_opened opened;
+    assert_int_equal(client_open(c->client, &opened), ERR_OK);
+    return opened.remaining;
 }
 
 static enum err ask(struct scene *c, struct request *r, struct bytes *result)

@@ -158,19 +158,20 @@ static void a_run_keeps_its_place_while_its_program_lives(void **state)
     struct scene c;
     struct client *client = NULL;
     uint8_t run[REQUEST_RUN_SIZE] = {7};
-    double left, begin;
+    struct client_opened opened;
+    double begin;
     int code;
     (void)state;
     scene_new(&c);
     assert_int_equal(client_new(&client, c.netio, c.s.study, c.me, run, &quiet), ERR_OK);
-    assert_int_equal(client_open(client, &left), ERR_OK);
+    assert_int_equal(client_open(client, &opened), ERR_OK);
     sleep_ms(CONNECT_S * 2000); /* it asks for nothing, as one whose estimator takes long */
     assert_int_equal(run_into(&c, "second"), 5);
     assert_true(support_contains(file(&c, "second.log"),
                                  "another run, of analyst a, is in progress since 20"));
     assert_true(support_contains(file(&c, "second.log"), "or continue that one"));
     assert_false(support_contains(file(&c, "second.log"), "did not answer"));
-    assert_int_equal(client_open(client, &left), ERR_OK); /* nothing was taken from it */
+    assert_int_equal(client_open(client, &opened), ERR_OK); /* nothing was taken from it */
     client_free(&client);
     begin = clock_now_s();
     while ((code = run_into(&c, "second")) == 5 && clock_now_s() < begin + 30)

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 
+#include <sodium.h>
 #include <string.h>
 #include <time.h>
 
@@ -18,36 +19,58 @@ static void pause_ms(int64_t ms)
 }
 
 /* A run that cannot begin leaves the servers to others. */
-static enum err leave(struct remote *r)
+static enum err leave(struct remote *r, enum err e)
 {
     struct net_counters unused[STUDY_SERVERS][NET_PHASES];
     r->open = false;
     TRY(client_close(r->client, unused));
+    return e;
+}
+
+/* A run that begins needs the budget whole; one whose folder is lost has had its part of it. */
+static enum err may_begin(struct remote *r, const struct client_opened *opened)
+{
+    char run[2 * REQUEST_RUN_SIZE + 1];
+    if (run_state_lost(r->state)) {
+        if (opened->rounds > 0)
+            return ERR_OK;
+        log_error(r->log, "the servers know no round of the run that --continue names: compare its "
+                          "number with that in a server's audit log. Nothing was spent");
+        return ERR_REFUSED;
+    }
+    if (opened->remaining >= r->rho * (1 - 0x1p-40))
+        return ERR_OK;
+    sodium_bin2hex(run, sizeof run, opened->last, sizeof opened->last);
+    log_error(
+        r->log,
+        "of the study's budget rho = %g only %g is left: an earlier run spent the rest. "
+        "Nothing more was spent now. That run can be continued: trefoil run with its --out, or "
+        "if that folder is lost, with another one and --continue %s",
+        r->rho, opened->remaining, run);
     return ERR_BUDGET;
 }
 
 static enum err open_session(struct remote *r)
 {
-    double remaining;
-    TRY(client_open(r->client, &remaining));
+    struct client_opened opened;
+    enum err e;
+    TRY(client_open(r->client, &opened));
     r->open = true;
-    if (run_state_begun(r->state) || remaining >= r->rho * (1 - 0x1p-40))
-        return ERR_OK;
-    log_error(r->log,
-              "of the study's budget rho = %g only %g is left: an earlier run spent the rest. "
-              "Nothing more was spent now. That run can be continued: trefoil run with its --out",
-              r->rho, remaining);
-    return leave(r);
+    e = run_state_begun(r->state) ? ERR_OK : may_begin(r, &opened);
+    return e == ERR_OK ? ERR_OK : leave(r, e);
 }
 
 /* A try begins with a session: after a failure the servers have none. */
 static enum err try_once(struct remote *r, const struct bytes *request, struct bytes *result)
 {
     enum err e = r->open ? ERR_OK : open_session(r);
-    if (e == ERR_OK)
-        e = client_result(r->client, request, result);
     if (e != ERR_OK)
-        r->open = false;
+        return e;
+    e = client_result(r->client, request, result);
+    r->open = e == ERR_OK;
+    if (e == ERR_REFUSED && run_state_lost(r->state))
+        log_error(r->log, "this program does not ask what the lost run asked; continue it with the "
+                          "version of trefoil, and on the kind of processor, that it ran with");
     return e;
 }
 

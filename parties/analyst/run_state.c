@@ -24,6 +24,7 @@ struct run_state {
     uint32_t round, sequence; /* of the request */
     struct bytes request;
     bool ended;
+    const uint8_t *lost; /* borrowed; NULL unless it is a lost run */
     struct log *log;
 };
 
@@ -83,6 +84,10 @@ static enum err load(struct run_state *s)
         log_error(s->log,
                   "%s is cut or altered, so this run cannot go on; what it spent stays spent",
                   s->path);
+    if (e == ERR_OK && s->lost != NULL && memcmp(s->lost, s->run, sizeof s->run) != 0) {
+        log_error(s->log, "%s is of another run than --continue names; use another --out", s->path);
+        e = ERR_MISMATCH;
+    }
     bytes_clear(&text);
     return e;
 }
@@ -94,7 +99,10 @@ static enum err begin(struct run_state *s)
                   s->loop_path, s->path);
         return ERR_DATA;
     }
-    secret_random(s->run, sizeof s->run);
+    if (s->lost != NULL)
+        memcpy(s->run, s->lost, sizeof s->run);
+    else
+        secret_random(s->run, sizeof s->run);
     return save(s);
 }
 
@@ -116,7 +124,7 @@ static enum err take_folder(struct run_state *s, const char *folder)
 }
 
 enum err run_state_open(struct run_state **state, const char *folder, const struct study *study,
-                        struct log *log)
+                        const uint8_t *lost, struct log *log)
 {
     struct run_state *s = memory_array(1, sizeof *s);
     enum err e = ERR_USAGE;
@@ -124,6 +132,7 @@ enum err run_state_open(struct run_state **state, const char *folder, const stru
     if (s == NULL)
         return ERR_NOMEM;
     s->study = study;
+    s->lost = lost;
     s->log = log;
     s->lock = -1;
     if (snprintf(s->path, sizeof s->path, "%s/run.state", folder) < (int)sizeof s->path &&
@@ -155,6 +164,11 @@ void run_state_close(struct run_state **state)
 const uint8_t *run_state_run(const struct run_state *s)
 {
     return s->run;
+}
+
+bool run_state_lost(const struct run_state *s)
+{
+    return s->lost != NULL;
 }
 
 bool run_state_begun(const struct run_state *s)

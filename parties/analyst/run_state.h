@@ -22,13 +22,16 @@ struct run_state;
 
 /*
  * Takes the folder, which must exist, for this process: ERR_REFUSED, logged, while another one has it. Goes on with
- * the run that is there, or begins one. ERR_MISMATCH, logged, for a run of another study.
+ * the run that is there, or begins one: a new one, or with `lost` (else NULL) from its first round on that one, whose
+ * folder is lost. ERR_MISMATCH, logged, for a run of another study, or another one than `lost`.
  */
 enum err run_state_open(struct run_state **state, const char *folder, const struct study *study,
-                        struct log *log) MUST_CHECK;
+                        const uint8_t *lost, struct log *log) MUST_CHECK;
 void run_state_close(struct run_state **state);
 
 const uint8_t *run_state_run(const struct run_state *state); /* REQUEST_RUN_SIZE bytes */
+/* Whether it is a lost run that is asked for again. */
+bool run_state_lost(const struct run_state *state);
 /* Whether a request may have been sent. */
 bool run_state_begun(const struct run_state *state);
 /* Whether the servers were told that nothing of the run will be asked again; and noting that they were. */

@@ -13,11 +13,13 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char help[] =
     "usage: trefoil run STUDY --key FILE --out DIR [--rounds N] [--wait S] [--rows N] [--seed N]\n"
+    "       trefoil run STUDY --key FILE --out DIR --continue RUN ...\n"
     "\n"
     "Runs the study: the servers select and measure marginals, this program fits the model to "
     "what\n"
@@ -38,6 +40,10 @@ static const char help[] =
     "  --wait S     how many seconds a server may be away once the run has begun; default 3600\n"
     "  --rows N     synthetic rows, instead of the noisy total\n"
     "  --seed N     of the sampling (not of the noise, which nobody can know); default 1\n"
+    "  --continue RUN\n"
+    "               a run whose --out is lost, into another one: what the servers have opened they "
+    "give\n"
+    "               again, for nothing. RUN is its number, 32 digits, as their audit logs have it\n"
     "\n"
     "example:\n"
     "  trefoil run study.yaml --key analyst.key --out result\n";
@@ -97,6 +103,8 @@ static void say_begun(struct run *r)
 {
     if (run_state_begun(r->state))
         progress_say(&r->progress, "continuing the run that was begun here");
+    else if (run_state_lost(r->state))
+        progress_say(&r->progress, "asking the servers again for what they opened in that run");
     else
         progress_say(&r->progress, "waiting for the servers to add up the uploads");
 }
@@ -182,6 +190,7 @@ static void say_cost(const struct run *r)
 
 struct run_terms {
     const char *study, *key, *folder;
+    const uint8_t *lost; /* the number of a run, or NULL */
     int64_t rounds, wait_s, rows, seed;
 };
 
@@ -215,7 +224,7 @@ static enum err execute(struct run *r, const struct run_terms *t)
     r->options.self = &r->progress;
     r->options.rounds_now = (unsigned)t->rounds;
     TRY(file_folder(t->folder, r->log)); /* before the budget is spent */
-    TRY(run_state_open(&r->state, t->folder, r->study, r->log));
+    TRY(run_state_open(&r->state, t->folder, r->study, t->lost, r->log));
     TRY(play(r, t->wait_s * 1000));
     return release(r, t);
 }
@@ -230,9 +239,22 @@ static enum err read_numbers(const char *rounds, const char *wait, const char *r
     return command_integer("seed", seed, 0, INT64_MAX, &t->seed, log);
 }
 
+/* The number of a run as an audit log has it. */
+static enum err read_run(const char *text, uint8_t number[REQUEST_RUN_SIZE], struct log *log)
+{
+    size_t n = 0;
+    if (sodium_hex2bin(number, REQUEST_RUN_SIZE, text, strlen(text), NULL, &n, NULL) == 0 &&
+        n == REQUEST_RUN_SIZE)
+        return ERR_OK;
+    log_error(log, "--continue needs the number of a run: %u digits and letters a to f",
+              2 * REQUEST_RUN_SIZE);
+    return ERR_USAGE;
+}
+
 static int run(int argc, char **argv, struct log *log)
 {
-    const char *rounds = "0", *wait = "3600", *rows = "0", *seed = "1";
+    const char *rounds = "0", *wait = "3600", *rows = "0", *seed = "1", *lost = NULL;
+    uint8_t number[REQUEST_RUN_SIZE];
     struct run_terms t = {0};
     size_t given;
     struct run r = {.log = log};
@@ -240,14 +262,19 @@ static int run(int argc, char **argv, struct log *log)
         {.name = "key", .value = &t.key},     {.name = "out", .value = &t.folder},
         {.name = "rounds", .value = &rounds}, {.name = "wait", .value = &wait},
         {.name = "rows", .value = &rows},     {.name = "seed", .value = &seed},
+        {.name = "continue", .value = &lost},
     };
-    enum err e = command_options(argc, argv, options, 6, &t.study, 1, 1, &given, log);
+    enum err e = command_options(argc, argv, options, 7, &t.study, 1, 1, &given, log);
     if (e == ERR_OK && (t.key == NULL || t.folder == NULL)) {
         log_error(log, "run needs --key FILE and --out DIR");
         e = ERR_USAGE;
     }
     if (e == ERR_OK)
         e = read_numbers(rounds, wait, rows, seed, &t, log);
+    if (e == ERR_OK && lost != NULL) {
+        e = read_run(lost, number, log);
+        t.lost = number;
+    }
     if (e == ERR_OK)
         e = execute(&r, &t);
     progress_end(&r.progress);

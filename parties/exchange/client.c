@@ -270,7 +270,7 @@ static enum err check_terms(struct client *c, const uint8_t terms[32])
     return ERR_MISMATCH;
 }
 
-enum err client_open(struct client *c, double *remaining)
+enum err client_open(struct client *c, struct client_opened *opened)
 {
     struct bytes request = {0}, result = {0};
     uint8_t terms[32] = {0};
@@ -279,8 +279,10 @@ enum err client_open(struct client *c, double *remaining)
         e = client_result(c, &request, &result);
     if (e == ERR_OK) {
         struct reader in = reader_of(result.data, result.size);
-        *remaining = reader_double(&in);
+        opened->remaining = reader_double(&in);
         reader_copy(&in, terms, sizeof terms);
+        opened->rounds = reader_u32(&in);
+        reader_copy(&in, opened->last, sizeof opened->last);
         e = reader_done(&in);
     }
     if (e == ERR_OK)

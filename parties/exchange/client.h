@@ -24,12 +24,18 @@ void client_free(struct client **client);
 /* New connections: answers to what was asked before never come to the new ones. */
 enum err client_reconnect(struct client *client) MUST_CHECK;
 
+/* What the servers say of the study's budget when a session begins. */
+struct client_opened {
+    double remaining;               /* of rho */
+    uint32_t rounds;                /* of this run, that are paid for */
+    uint8_t last[REQUEST_RUN_SIZE]; /* the run that paid last; zeros if none has */
+};
+
 /*
- * Starts a session at the servers: they check that enough owners' uploads are there, and add them up.
- * `remaining` is what their ledgers have left of rho. Errors, here and below, are logged with the words of the
- * server that gave them.
+ * Starts a session at the servers: they check that enough owners' uploads are there, and add them up. Errors, here
+ * and below, are logged with the words of the server that gave them.
  */
-enum err client_open(struct client *client, double *remaining) MUST_CHECK;
+enum err client_open(struct client *client, struct client_opened *opened) MUST_CHECK;
 /* Asks once, with the bytes of a request; `result` is what server 0 answers, as the two others have seen it too. */
 enum err client_result(struct client *client, const struct bytes *request,
                        struct bytes *result) MUST_CHECK;

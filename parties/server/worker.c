@@ -223,11 +223,33 @@ static enum err new_engine(struct worker *w)
     return ERR_OK;
 }
 
-static enum err handle_open(struct worker *w, struct bytes *result)
+/* What is left, and who has spent the rest: an analyst whose folder is lost needs the number of its run. */
+static enum err tell_budget(struct worker *w, struct bytes *result)
 {
     struct ledger *ledger = NULL;
+    struct bytes ids = {0};
     struct store_head head;
-    enum err e;
+    struct store_found last = {0};
+    uint32_t rounds = 0;
+    enum err e = read_ledger(w, &ledger, &head);
+    if (e == ERR_OK)
+        e = store_run(w->o.store, w->run, &rounds, &ids);
+    if (e == ERR_OK && head.number > 0)
+        e = store_round_of(w->o.store, head.number, &last);
+    if (e == ERR_OK) {
+        bytes_put_double(result, ledger_remaining(ledger));
+        bytes_put(result, w->o.study->terms.digest, sizeof w->o.study->terms.digest);
+        bytes_put_u32(result, rounds);
+        bytes_put(result, last.round.run, sizeof last.round.run);
+        e = bytes_ok(result);
+    }
+    bytes_clear(&ids);
+    ledger_free(&ledger);
+    return e;
+}
+
+static enum err handle_open(struct worker *w, struct bytes *result)
+{
     if (w->engine != NULL) {
         log_error(&w->log, "this session is open already");
         return ERR_MISUSE;
@@ -235,13 +257,7 @@ static enum err handle_open(struct worker *w, struct bytes *result)
     TRY(agree_on_ledger(w));
     TRY(new_engine(w));
     TRY(load_uploads(w, false));
-    e = read_ledger(w, &ledger, &head);
-    if (e == ERR_OK) {
-        bytes_put_double(result, ledger_remaining(ledger));
-        bytes_put(result, w->o.study->terms.digest, sizeof w->o.study->terms.digest);
-    }
-    ledger_free(&ledger);
-    return e == ERR_OK ? bytes_ok(result) : e;
+    return tell_budget(w, result);
 }
 
 static enum err handle_close(struct worker *w, struct bytes *result)
