@@ -49,6 +49,7 @@ endif
 SOURCES := $(foreach d,$(FOLDERS),$(wildcard $(d)/*.c $(d)/*/*.c))
 MAIN := parties/main.c
 OBJECTS := $(patsubst %.c,$(OUT)/%.o,$(filter-out $(MAIN),$(SOURCES)))
+LIBRARY := $(OUT)/product.a
 MAIN_OBJECT := $(patsubst %.c,$(OUT)/%.o,$(MAIN))
 TEST_SOURCES := $(wildcard tests/test_*.c)
 TEST_SUPPORT := $(patsubst %.c,$(OUT)/%.o,$(wildcard tests/support_*.c))
@@ -199,7 +200,7 @@ $(OUT)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(PKG_CFLAGS) -MMD -MP -c $< -o $@
 
-$(OUT)/trefoil: $(OBJECTS) $(MAIN_OBJECT)
+$(OUT)/trefoil: $(MAIN_OBJECT) $(OBJECTS)
 	$(say) LINK $@
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $^ -o $@ $(PKG_LIBS)
 
@@ -207,12 +208,14 @@ $(RELAY): $(OUT)/tests/relay.o
 	$(say) LINK $@
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $^ -o $@
 
-$(OUT)/tests/fuzz_%: $(OUT)/tests/fuzz_%.o $(OUT)/tests/replay.o $(OBJECTS)
+$(OUT)/tests/fuzz_%: $(OUT)/tests/fuzz_%.o $(OUT)/tests/replay.o $(LIBRARY)
 	$(say) LINK $@
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $^ -o $@ $(PKG_LIBS)
 
-# What benchmarks share; tests take from it what they name.
+# All of the product but main(), and what benchmarks share: whoever is linked takes what it names.
+$(LIBRARY): $(OBJECTS)
 $(BENCH_LIBRARY): $(BENCH_SUPPORT)
+$(LIBRARY) $(BENCH_LIBRARY):
 	$(say) AR $@
 	$(Q)rm -f $@ && ar rcs $@ $^
 
@@ -222,11 +225,11 @@ $(OUT)/tests/%.so: tests/%.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(if $(filter 1,$(WERROR)),-Werror) -O2 -g -fPIC -shared $< -o $@ -ldl
 
-$(OUT)/tests/%: $(OUT)/tests/%.o $(TEST_SUPPORT) $(BENCH_LIBRARY) $(OBJECTS)
+$(OUT)/tests/%: $(OUT)/tests/%.o $(TEST_SUPPORT) $(BENCH_LIBRARY) $(LIBRARY)
 	$(say) LINK $@
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $^ -o $@ $(PKG_LIBS) $(TEST_LIBS)
 
-$(OUT)/bench/bench_%: $(OUT)/bench/bench_%.o $(TEST_SUPPORT) $(BENCH_LIBRARY) $(OBJECTS)
+$(OUT)/bench/bench_%: $(OUT)/bench/bench_%.o $(TEST_SUPPORT) $(BENCH_LIBRARY) $(LIBRARY)
 	$(say) LINK $@
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $^ -o $@ $(PKG_LIBS) $(TEST_LIBS)
 
