@@ -2,6 +2,9 @@
  * parties/server/engine.c under the AIM loop: a whole run of the MPC backend on three parties equals a run of
  * the plaintext backend that replays the same noise, reconstructed here from the three tapes. What is opened in
  * a run is exactly the selected indices and the noisy marginals. Requests that a study does not permit.
+ *
+ * Whole runs mark uploads, keys and all that comes in as secret (tests/support_marks.h): under valgrind they show that no
+ * branch and no index of the engine depends on a secret, whatever the kind of data, of noise and of score.
  */
 #include "tests/support_cmocka.h"
 
@@ -15,6 +18,7 @@
 #include "parties/owner/pack.h"
 #include "parties/server/engine.h"
 #include "parties/server/round.h"
+#include "tests/support_marks.h"
 #include "tests/support_study.h"
 #include "tests/support_three.h"
 
@@ -138,13 +142,26 @@ static enum err count_all(struct engine *g, const struct upload *uploads, size_t
     return engine_finish(g);
 }
 
+/* Seeds and vectors are secret. */
+static void mark_upload(struct upload *u)
+{
+    marks_secret(u->seed, sizeof u->seed);
+    marks_secret(u->vector.data, u->vector.size);
+}
+
 /* Adds the uploads of the first `owners` owners. */
 static enum err add_uploads(struct whole *w, struct engine *g, unsigned owners)
 {
+    const bool marked = g->party->watch != NULL; /* by marks_begin() */
     struct upload held[OWNERS];
-    for (unsigned o = 0; o < owners; o++)
+    for (unsigned o = 0; o < owners; o++) {
         held[o] = w->parts[o][g->party->index];
-    return count_all(g, held, owners);
+        if (marked)
+            mark_upload(&held[o]);
+    }
+    TRY(count_all(g, held, owners));
+    /* that the marks reach the counts shows that they are not lost on the way */
+    return marked && marks_reach(g->counts->x.a, 64) != marks_on() ? ERR_MISUSE : ERR_OK;
 }
 
 /* Where uploads come between rounds: at the first request one owner's are there, then each time one more. */
@@ -164,8 +181,13 @@ static enum err remember(struct seat *s, const struct tape *range, enum tape_kin
     size_t *used = &s->w->used[kind][s->index];
     if (*used + samples->n > NOISE_MAX)
         return ERR_RANGE;
-    if (samples->n > 0)
-        memcpy(s->w->noise[kind][s->index] + *used, samples->a, samples->n * sizeof(uint64_t));
+    if (samples->n > 0) {
+        uint64_t *kept = s->w->noise[kind][s->index] + *used;
+        memcpy(kept, samples->a, samples->n * sizeof *kept);
+        if (marks_reach(kept, sizeof *kept) != marks_on())
+            return ERR_MISUSE;
+        marks_public(kept, samples->n * sizeof *kept); /* for the plaintext twin alone */
+    }
     *used += samples->n;
     return ERR_OK;
 }
@@ -318,7 +340,9 @@ static enum err run_mpc(struct party *p, void *shared)
     struct seat seat = {.w = w, .index = p->index};
     const struct aim_backend backend = {&seat, measure, select_worst};
     struct aim_options options;
-    enum err e = load_engine(w, p, &seat.engine);
+    enum err e = marks_begin(p);
+    if (e == ERR_OK)
+        e = load_engine(w, p, &seat.engine);
     if (e == ERR_OK)
         e = release_loop_options(w->s.study, w->bounds, &options, p->log);
     if (e == ERR_OK)
@@ -459,7 +483,7 @@ static void mpc_equals_plaintext_as(const struct support_options *o, enum coming
     size_t cells = 0;
     whole_new(w, o);
     w->coming = coming;
-    assert_int_equal(three_run(77, run_mpc, w, &costs), ERR_OK);
+    assert_int_equal(three_run_wrapped(77, run_mpc, w, &costs, marks_wrap), ERR_OK);
     assert_int_equal(run_plain(w, &plain, &replay, &log), ERR_OK);
     for (unsigned i = 0; i < 3; i++)
         same_release(w->result[i], plain, w->s.study->domain);
@@ -666,7 +690,7 @@ static void what_is_impossible_has_no_part_in_a_run(void **state)
     struct table *rows = NULL;
     (void)state;
     whole_new(w, &o);
-    assert_int_equal(three_run(77, run_mpc, w, NULL), ERR_OK);
+    assert_int_equal(three_run_wrapped(77, run_mpc, w, NULL, marks_wrap), ERR_OK);
     assert_int_equal(sample_rows(&rows, w->result[0]->model, 5000, 1, &log), ERR_OK);
     for (size_t k = 0; k < w->s.study->zeros; k++) {
         const struct zeros *zero = &w->s.study->zero[k];
@@ -816,7 +840,7 @@ static void a_round_played_again_opens_the_same(void **state)
     (void)state;
     whole_new(w, &o);
     w->twice = true;
-    assert_int_equal(three_run(78, run_mpc, w, &costs), ERR_OK);
+    assert_int_equal(three_run_wrapped(78, run_mpc, w, &costs, marks_wrap), ERR_OK);
     assert_int_equal(costs.opened_calls[OPEN_SELECTED_INDEX], 2 * w->s.study->rounds);
     whole_free(w);
     memory_free(&w);
