@@ -50,7 +50,10 @@ void gate_free(struct gate **gate);
 struct gate_port *gate_port(struct gate *gate);
 void gate_port_free(struct gate_port **port);
 
-/* Front: the next message of a client, ERR_TIMEOUT if none comes; meanwhile forwards the worker's replies. */
+/*
+ * Front: the next message of a client, ERR_TIMEOUT if none comes; meanwhile forwards the worker's replies. ERR_NOMEM: one
+ * of `from` was lost.
+ */
 enum err gate_receive(struct gate *gate, struct gate_client *from, struct bytes *message,
                       int64_t deadline) MUST_CHECK;
 /* Front: answers a client. One that has gone, or does not read, loses the answer: no error. */

@@ -22,6 +22,7 @@ enum err outbox_put(struct outbox *o, const struct gate_client *to, uint8_t kind
                     const char *text, const void *payload, size_t n)
 {
     struct outbox_item *item;
+    enum err e;
     if (o->count == o->capacity) {
         size_t capacity = 2 * o->capacity + 16;
         struct outbox_item *grown = memory_grow(o->item, capacity, sizeof *grown);
@@ -32,7 +33,11 @@ enum err outbox_put(struct outbox *o, const struct gate_client *to, uint8_t kind
     }
     item = &o->item[o->count];
     *item = (struct outbox_item){.to = *to, .kind = kind, .status = status};
-    TRY(reply_write(kind, status, text, payload, n, &item->message));
+    e = reply_write(kind, status, text, payload, n, &item->message);
+    if (e != ERR_OK) {
+        bytes_clear(&item->message);
+        return e;
+    }
     o->count++;
     return ERR_OK;
 }

@@ -187,6 +187,15 @@ static enum err give_up_waiting(struct server *s, enum err status)
     return ERR_OK;
 }
 
+/* What memory is too short for is not done, and its sender is told so; the server goes on. */
+static enum err out_of_memory_for(struct server *s, const struct gate_client *from,
+                                  const struct bytes *message)
+{
+    log_error(s->o.log, "memory is too short for a message; its sender is to try again later");
+    return tell(s, from, message->size > 0 ? message->data[0] : 0, ERR_NOMEM,
+                "the server is short of memory; try again later", NULL, 0);
+}
+
 /* A failing disk fails the whole batch: SQLite may have undone what came before. */
 static enum err stored(struct server *s, enum err e)
 {
@@ -566,6 +575,10 @@ static enum err take_batch(struct server *s, struct gate_client *from, struct by
     }
     if (e == ERR_TIMEOUT)
         e = ERR_OK;
+    if (e == ERR_NOMEM) {
+        s->store_failure = e;
+        e = out_of_memory_for(s, from, message);
+    }
     stored = store_batch_end(s->store, e == ERR_OK ? s->store_failure : e);
     if (stored != ERR_OK || s->wrote)
         atomic_store(&s->status.store_fails, stored != ERR_OK);
@@ -577,17 +590,27 @@ static enum err take_batch(struct server *s, struct gate_client *from, struct by
     return e == ERR_OK ? outbox_send(&s->outbox, s->gate, stored) : e;
 }
 
+/* There was no memory even to take it. */
+static enum err turn_away(struct server *s, const struct gate_client *from,
+                          const struct bytes *message)
+{
+    TRY(out_of_memory_for(s, from, message));
+    return outbox_send(&s->outbox, s->gate, ERR_OK);
+}
+
 static enum err serve(struct server *s)
 {
     struct bytes message = {0};
     enum err e = ERR_OK;
     while (e == ERR_OK && !atomic_load(s->o.stop)) {
-        struct gate_client from;
+        struct gate_client from = {0};
         atomic_store(&s->status.front_ms, clock_now_ms());
         tell_due(s);
         e = gate_receive(s->gate, &from, &message, clock_now_ms() + POLL_MS);
         if (e == ERR_OK)
             e = take_batch(s, &from, &message);
+        else if (e == ERR_NOMEM)
+            e = turn_away(s, &from, &message);
         else if (e == ERR_TIMEOUT)
             e = ERR_OK;
     }

@@ -339,6 +339,11 @@ static void answer(struct worker *w, const struct gate_client *to, uint8_t kind,
     if (length > 0 && w->words[length - 1] == '\n')
         w->words[length - 1] = '\0';
     enum err e = reply_write(kind, status, status == ERR_OK ? "" : w->words, payload, n, &out);
+    if (e == ERR_NOMEM) { /* what is short may do */
+        log_error(w->o.log, "memory is too short for an answer to the analyst, who is told so");
+        bytes_clear(&out);
+        e = reply_write(kind, ERR_NOMEM, "", NULL, 0, &out);
+    }
     if (e == ERR_OK)
         e = gate_port_reply(w->o.port, to, out.data, out.size);
     if (e != ERR_OK)
@@ -443,8 +448,12 @@ static enum err lead_once(struct worker *w, struct bytes *message)
     enum err e = gate_port_receive(w->o.port, &from, message, clock_now_ms() + POLL_MS);
     if (e == ERR_TIMEOUT)
         return ERR_OK;
-    TRY(e);
     w->words[0] = '\0';
+    if (e == ERR_NOMEM) {
+        answer(w, &from, MESSAGE_REQUEST, e, NULL, 0);
+        return ERR_OK;
+    }
+    TRY(e);
     if (message->size < HEAD_SIZE || message->data[0] != MESSAGE_REQUEST)
         e = ERR_FORMAT;
     else
@@ -471,6 +480,10 @@ static enum err take_notes(struct worker *w, int64_t deadline)
         w->notes[w->next_note++ % DIGESTS] = note;
     }
     bytes_clear(&message);
+    if (e == ERR_NOMEM) {
+        answer(w, &note.client, MESSAGE_DIGEST, e, NULL, 0);
+        e = ERR_OK;
+    }
     return e;
 }
 
@@ -585,8 +598,12 @@ static enum err follow_once(struct worker *w, struct bytes *message)
         tell_waiting(w);
         return ERR_OK;
     }
-    TRY(e);
     w->words[0] = '\0';
+    if (e == ERR_NOMEM) { /* a message is lost, and the session with it; who waits is told in time */
+        close_session(w);
+        return ERR_OK;
+    }
+    TRY(e);
     if (session_is_propose(message))
         join(w, message);
     else
