@@ -76,37 +76,28 @@ static bool take_route(struct gate_client *from, zmq_msg_t *m)
     return true;
 }
 
-/* Between front and worker: the client, then the message. */
+/* Between front and worker: the client, as its user number and its route, then the message. */
 static enum err pair_send(void *pair, const struct gate_client *client, const void *p, size_t n)
 {
-    struct bytes head = {0};
-    enum err e;
+    uint8_t head[sizeof client->user + GATE_ROUTE_SIZE];
 
-    /* written out field by field: padding bytes do not travel */
-    bytes_put_u32(&head, client->user);
-    bytes_put_block(&head, client->route, client->route_size);
-    e = bytes_ok(&head);
-    if (e == ERR_OK)
-        e = socket_send(pair, head.data, head.size, NULL, 0, true);
-    if (e == ERR_OK)
-        e = socket_send(pair, p, n, NULL, 0, false);
-    bytes_clear(&head);
-    return e;
+    memcpy(head, &client->user, sizeof client->user);
+    memcpy(head + sizeof client->user, client->route, client->route_size);
+    TRY(socket_send(pair, head, sizeof client->user + client->route_size, NULL, 0, true));
+    return socket_send(pair, p, n, NULL, 0, false);
 }
 
 static bool pair_take_client(struct gate_client *client, zmq_msg_t *m)
 {
-    struct reader r = reader_of(zmq_msg_data(m), zmq_msg_size(m));
-    const uint8_t *route;
-    size_t n;
+    const uint8_t *head = zmq_msg_data(m);
+    size_t n = zmq_msg_size(m);
 
     memset(client, 0, sizeof *client);
-    client->user = reader_u32(&r);
-    route = reader_block(&r, &n);
-    if (reader_done(&r) != ERR_OK || route == NULL || n > GATE_ROUTE_SIZE)
+    if (n < sizeof client->user || n > sizeof client->user + GATE_ROUTE_SIZE)
         return false;
-    client->route_size = (uint8_t)n;
-    memcpy(client->route, route, n);
+    memcpy(&client->user, head, sizeof client->user);
+    client->route_size = (uint8_t)(n - sizeof client->user);
+    memcpy(client->route, head + sizeof client->user, client->route_size);
     return true;
 }
 

@@ -244,15 +244,16 @@ static bool comes_up(const struct scene *c, unsigned i)
     return false;
 }
 
+/* Gives up a server that has ended well before the test would. */
 static int share(struct scene *c)
 {
-    const char *const a[] = {"share", c->s.path,         file(c, "o0.csv"),
-                             "--key", file(c, "o0.key"), NULL};
+    const char *const a[] = {
+        "share", c->s.path, file(c, "o0.csv"), "--key", file(c, "o0.key"), "--retries", "2", NULL};
     unlink(file(c, "share.log"));
     return support_run(file(c, "share.log"), 60, a);
 }
 
-/* Gives up a server that has ended well before the test would. */
+/* The same. */
 static int run(struct scene *c)
 {
     const char *const a[] = {

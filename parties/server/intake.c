@@ -36,7 +36,7 @@ enum err intake_answer(const struct intake *in, const struct gate_client *to, ui
     }
     if (e == ERR_OK && entry.state == HELD_COMPLETE)
         e = put_statement(in, RECEIPT_HELD, owner, entry.digest, &out);
-    e = tell(in, to, kind, e, text, e == ERR_OK ? &out : NULL);
+    e = tell(in, to, kind, e, e == ERR_OK ? text : error_text(e), e == ERR_OK ? &out : NULL);
     bytes_clear(&out);
     return e;
 }
