@@ -378,14 +378,14 @@ static void uploads_survive_a_disk_that_fails(void **state)
 
 static void uploads_survive_a_lack_of_memory(void **state)
 {
-    fail_servers(*state, upload_survives, 1, "alloc", 197);
+    fail_servers(*state, upload_survives, 1, "alloc", 37);
 }
 
 static void budgets_survive_faults(void **state)
 {
     fail_servers(*state, run_survives, 1, "sync", 5);
     fail_servers(*state, run_survives, 2, "write", 31);
-    fail_servers(*state, run_survives, 0, "alloc", 997);
+    fail_servers(*state, run_survives, 0, "alloc", 91);
 }
 
 int main(void)

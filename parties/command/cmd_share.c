@@ -47,7 +47,7 @@ static const char help[] =
     "                   name. `trefoil check STUDY --receipt FILE` verifies it\n"
     "  --retries N      how often a server that fails is tried again, after longer and longer "
     "pauses;\n"
-    "                   default 6, half a minute in all\n"
+    "                   default 6, with pauses of half a minute in all\n"
     "  --status         send nothing; say which uploads the servers hold, and what waits (also "
     "with\n"
     "                   the key of an analyst)\n"
