@@ -82,8 +82,7 @@ static enum err delete_all(struct store *s, const struct bytes *statement)
 {
     enum err e = store_begin(s);
     if (e == ERR_OK)
-        e = store_execute(
-            s, "DELETE FROM uploads; DELETE FROM parts; UPDATE rounds SET sealed = NULL");
+        e = store_execute(s, "DELETE FROM uploads; DELETE FROM parts; DELETE FROM noise");
     if (e == ERR_OK)
         e = store_set_note(s, purged, statement->data, statement->size);
     TRY(store_end(s, e));
