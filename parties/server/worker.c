@@ -599,7 +599,8 @@ static enum err follow_once(struct worker *w, struct bytes *message)
         return ERR_OK;
     }
     w->words[0] = '\0';
-    if (e == ERR_NOMEM) { /* a message is lost, and the session with it; who waits is told in time */
+    if (e ==
+        ERR_NOMEM) { /* a message is lost, and the session with it; who waits is told in time */
         close_session(w);
         return ERR_OK;
     }
