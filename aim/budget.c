@@ -198,8 +198,7 @@ unsigned ledger_rows_per_person(const struct ledger *l)
     return l->rows_per_person;
 }
 
-/* --- as text -----------------------------------------------------------------------------------
- */
+/* --- as text ---------------------------------------------------------------------------------- */
 
 static void put_fraction(struct bytes *out, mpq_srcptr q)
 {
@@ -306,8 +305,7 @@ enum err ledger_parse(struct ledger **out, const char *text, struct log *log)
     return e;
 }
 
-/* --- (eps, delta) ------------------------------------------------------------------------------
- */
+/* --- (eps, delta) ----------------------------------------------------------------------------- */
 
 /* ln of the delta at one alpha. Every alpha > 1 gives a valid bound, so only its value matters. */
 static long double log_delta_at(long double rho, long double epsilon, long double alpha)

@@ -222,8 +222,7 @@ void model_free(struct model **out)
     memory_free(out);
 }
 
-/* --- small things ------------------------------------------------------------------------------
- */
+/* --- small things ----------------------------------------------------------------------------- */
 
 /* The potential that an old clique's theta goes to: its equal, or the smallest that holds it. */
 static struct potential *heir(struct model *m, const struct clique *c)

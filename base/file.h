@@ -1,5 +1,4 @@
-/* base/file.h - whole files: read with a bound, written so that a crash leaves the old or the new.
- */
+/* base/file.h - whole files: read with a bound, written so that a crash leaves the old or the new. */
 #ifndef TREFOIL_BASE_FILE_H
 #define TREFOIL_BASE_FILE_H
 

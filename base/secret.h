@@ -15,8 +15,7 @@ enum err secret_start(void) MUST_CHECK;
 /* For programs that hold shares: no core dumps, no ptrace by other processes of the user. */
 enum err secret_harden_process(void) MUST_CHECK;
 
-/* Zeroed, or NULL. Where the lock limit (ulimit -l) is too low the lock is skipped, nothing else.
- */
+/* Zeroed, or NULL. Where the lock limit (ulimit -l) is too low the lock is skipped, nothing else. */
 void *secret_new(size_t bytes) __attribute__((warn_unused_result));
 #define secret_free(address_of_pointer) secret_release((void *)(address_of_pointer))
 void secret_release(void *address_of_pointer);

@@ -31,8 +31,7 @@
 #define L1_BATCH ((size_t)1 << 22) /* cells of one call */
 #define LARGE ((size_t)400 << 20)  /* bytes of input that are measured last */
 
-/* --- what is measured --------------------------------------------------------------------------
- */
+/* --- what is measured ------------------------------------------------------------------------- */
 
 struct work {
     size_t n;
@@ -265,8 +264,7 @@ static const struct measurement measurements[] = {
 };
 #define MEASUREMENTS (sizeof measurements / sizeof *measurements)
 
-/* --- three processes ---------------------------------------------------------------------------
- */
+/* --- three processes -------------------------------------------------------------------------- */
 
 struct options {
     const char *json, *only;
@@ -371,8 +369,7 @@ static enum err all_measurements(struct party *p, void *shared)
     return ERR_OK;
 }
 
-/* --- calibrators -------------------------------------------------------------------------------
- */
+/* --- calibrators ------------------------------------------------------------------------------ */
 
 struct calibration {
     double aes_gcm, aes_ctr, memory_copy, zmq, dgemm, matrix16;
@@ -502,8 +499,7 @@ static struct calibration calibrate(double seconds)
     return c;
 }
 
-/* --- the report --------------------------------------------------------------------------------
- */
+/* --- the report ------------------------------------------------------------------------------- */
 
 static const struct result *find(const struct board *b, const char *name, size_t n)
 {

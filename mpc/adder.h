@@ -10,8 +10,7 @@
 
 #include "mpc/bits.h"
 
-/* out = x + y + carry_in modulo 2^width; carry_in is public. All three have the same width and
- * length. */
+/* out = x + y + carry_in modulo 2^width, all of the same width and length; carry_in is public. */
 enum err adder_add(struct party *p, struct planes out, const struct planes *x,
                    const struct planes *y, bool carry_in) MUST_CHECK;
 

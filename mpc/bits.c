@@ -52,8 +52,7 @@ void bits_zero(struct bits x)
     memset(x.b, 0, bits_words(x.n) * sizeof *x.b);
 }
 
-/* --- gates -------------------------------------------------------------------------------------
- */
+/* --- gates ------------------------------------------------------------------------------------ */
 
 /* Walks the words of a layer's gates, in order. */
 struct cursor {

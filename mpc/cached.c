@@ -10,9 +10,9 @@
 #define TILE ((size_t)1 << 22) /* lanes whose flags are made at a time */
 #define CLASSES 6              /* widths l, l/2, .. 2 */
 #define BLOCK 1024             /* lanes whose sums are made at a time */
+#define SLICE 512              /* whose bounds are sliced */
 
-/* --- what is kept ------------------------------------------------------------------------------
- */
+/* --- what is kept ----------------------------------------------------------------------------- */
 
 /*
  * Z_b is the AND of the complements of bits b and up: a parallel prefix from the top. View i stands
@@ -118,12 +118,10 @@ void cached_free(struct cached **cached)
     memory_free(cached);
 }
 
-/* --- which lanes are compared, and at which width -----------------------------------------------
- */
+/* --- which lanes are compared, and at which width --------------------------------------------- */
 
 /* Lanes of one width, in the order of the spans. */
-struct class
-{
+struct lane_class {
     unsigned width;
     size_t lanes;
     uint64_t *mask; /* of the spans' words side by side: which lanes are of this class */
@@ -138,7 +136,7 @@ struct comparing {
     size_t count, words; /* spans; words of all of them, each starting at a word */
     uint64_t *c;         /* l + 1 planes of C */
     unsigned classes;
-    struct class class[CLASSES];
+    struct lane_class class[CLASSES];
     size_t lanes; /* compared */
     struct bits less;
 };
@@ -150,9 +148,9 @@ static void slice_bounds(struct comparing *s)
     size_t word = 0;
     for (size_t k = 0; k < s->count; k++) {
         const struct cached_span *span = &s->spans[k];
-        for (size_t at = 0; at < span->cells; at += 512) {
-            uint64_t bound[512];
-            size_t n = span->cells - at < 512 ? span->cells - at : 512;
+        for (size_t at = 0; at < span->cells; at += SLICE) {
+            uint64_t bound[SLICE];
+            size_t n = span->cells - at < SLICE ? span->cells - at : SLICE;
             for (size_t i = 0; i < n; i++)
                 bound[i] = (span->c[at + i] + (1 << CACHED_GRID) - 1) >> CACHED_GRID;
             kernel_slice64(s->p->kernel, bound, n, l + 1, s->c + word, s->words);
@@ -161,8 +159,10 @@ static void slice_bounds(struct comparing *s)
     }
 }
 
-/* With t_k = [C >= 2^k]: the class of width w, next below v, has the lanes t_v & ~t_w; the widest
- * takes t_(l/2) alone. */
+/*
+ * With t_k = [C >= 2^k]: the class of width w, next below v, has the lanes t_v & ~t_w; the widest
+ * takes t_(l/2) alone.
+ */
 static void sort_lanes(struct comparing *s)
 {
     const unsigned l = s->x->bits.width;
@@ -172,7 +172,7 @@ static void sort_lanes(struct comparing *s)
         uint64_t at_least = s->c[l * s->words + w], above = 0;
         unsigned k = l;
         for (unsigned i = 0; i < s->classes; i++) {
-            struct class *class = &s->class[i];
+            struct lane_class *class = &s->class[i];
             unsigned low = i + 1 < s->classes ? s->class[i + 1].width : 1;
             while (k > low)
                 at_least |= s->c[--k * s->words + w];
@@ -188,7 +188,7 @@ static enum err make_classes(struct comparing *s)
     struct party *p = s->p;
     for (unsigned width = s->x->bits.width; s->classes < CLASSES && (width > 1 || s->classes == 0);
          width /= 2) {
-        struct class *class = &s->class[s->classes++];
+        struct lane_class *class = &s->class[s->classes++];
         class->width = width;
         class->mask = scratch_take(p->scratch, s->words, sizeof *class->mask);
         if (class->mask == NULL)
@@ -196,7 +196,7 @@ static enum err make_classes(struct comparing *s)
     }
     sort_lanes(s);
     for (unsigned i = 0; i < s->classes; i++) {
-        struct class *class = &s->class[i];
+        struct lane_class *class = &s->class[i];
         class->from = s->lanes;
         s->lanes += 64 * bits_words(class->lanes);
         TRY(party_planes(p, &class->g, class->width, class->lanes));
@@ -205,11 +205,12 @@ static enum err make_classes(struct comparing *s)
     return ERR_OK;
 }
 
-/* --- the carry trees ----------------------------------------------------------------------------
- */
+/* --- the carry trees -------------------------------------------------------------------------- */
 
-/* One component of up to KERNEL_BLOCK words: each class takes its lanes of its lowest positions,
- * and of the top one. */
+/*
+ * One component of up to KERNEL_BLOCK words: each class takes its lanes of its lowest positions,
+ * and of the top one.
+ */
 static void gather_block(const struct comparing *s, bool b, size_t to, size_t from, size_t words,
                          const size_t *filled)
 {
@@ -222,7 +223,7 @@ static void gather_block(const struct comparing *s, bool b, size_t to, size_t fr
                             (b ? x->below.b : x->below.a) + from, stride, s->c + to, s->words, l,
                             words, first);
     for (unsigned i = 0; i < s->classes; i++) {
-        const struct class *class = &s->class[i];
+        const struct lane_class *class = &s->class[i];
         const size_t room = bits_words(class->lanes);
         uint64_t *out_g = b ? class->g.b : class->g.a;
         uint64_t *out_p = b ? class->propagate.b : class->propagate.a;
@@ -268,7 +269,7 @@ static enum err compare(struct comparing *s)
     size_t count = 0;
     TRY(party_bits(s->p, &s->less, s->lanes));
     for (unsigned i = 0; i < s->classes; i++) {
-        struct class *class = &s->class[i];
+        struct lane_class *class = &s->class[i];
         const size_t word = class->from / 64;
         if (class->lanes > 0)
             trees[count++] = (struct adder_tree){
@@ -290,8 +291,7 @@ static enum err prepare(struct comparing *s)
     return ERR_OK;
 }
 
-/* --- sums --------------------------------------------------------------------------------------
- */
+/* --- sums ------------------------------------------------------------------------------------- */
 
 /*
  * With s = [x < C]: |x - c| = x - c - 2 s x + 2 s c, each times 2^CACHED_GRID. Blocks of lanes get
@@ -308,7 +308,7 @@ static enum err prepare(struct comparing *s)
         for (size_t w = 0; w < words; w++) {                                                       \
             uint64_t ones = s->c[word + w], compared = 0;                                          \
             for (unsigned i = 0; i < s->classes; i++) {                                            \
-                const struct class *class = &s->class[i];                                          \
+                const struct lane_class *class = &s->class[i];                                     \
                 const uint64_t mask = class->mask[word + w];                                       \
                 if (mask != 0)                                                                     \
                     at[i] += s->p->kernel->expand##bits(out + 64 * w, less + class->from + at[i],  \

@@ -5,8 +5,7 @@
 
 enum err compare_public(struct party *p, struct bits out, const struct planes *x, const uint64_t *c)
 {
-    /* a position decides "less" where c has 1 and x has 0; it passes the decision on where they
-     * agree */
+    /* a position decides "less" where c has 1 and x has 0; where they agree it passes the decision on */
     struct scratch_mark mark = scratch_mark(p->scratch);
     struct planes less, equal;
     enum err e = party_planes(p, &less, x->width, x->n);

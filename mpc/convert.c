@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define STEP 512 /* lanes at a time, where words are made on the stack */
+
 /*
  * The three parts of all lanes, in words of planes: in `j` this server knows x_j + x_(j+1), in `j2`
  * it is server j+2, in `j1` server j+1 of whom does.
@@ -32,8 +34,7 @@ static size_t part_lanes(const struct parts *s, struct part part)
     return end > 64 * part.begin ? end - 64 * part.begin : 0;
 }
 
-/* --- numbers to bits ---------------------------------------------------------------------------
- */
+/* --- numbers to bits -------------------------------------------------------------------------- */
 
 struct splitting {
     struct party *p;
@@ -105,9 +106,9 @@ static void pair_part(const struct splitting *c, struct part part, uint64_t *pla
 static void slice_sum(const struct splitting *c, struct share64 x)
 {
     const size_t from = 64 * c->s.j.begin, lanes = part_lanes(&c->s, c->s.j);
-    uint64_t sum[512];
-    for (size_t at = 0; at < lanes; at += 512) {
-        size_t k = lanes - at < 512 ? lanes - at : 512;
+    uint64_t sum[STEP];
+    for (size_t at = 0; at < lanes; at += STEP) {
+        size_t k = lanes - at < STEP ? lanes - at : STEP;
         for (size_t i = 0; i < k; i++)
             sum[i] = x.a[from + at + i] + x.b[from + at + i];
         kernel_slice64(c->p->kernel, sum, k, c->digits, c->u->b + (from + at) / 64,
@@ -170,8 +171,7 @@ enum err convert_to_bits(struct party *p, struct planes *out, struct share64 x)
     return e;
 }
 
-/* --- bits to numbers ---------------------------------------------------------------------------
- */
+/* --- bits to numbers -------------------------------------------------------------------------- */
 
 /* y = x + not n0 + not n1 + 2, on the ring's width: the component that servers 1 and 2 learn */
 static enum err subtract_two(struct party *p, struct planes *y, const struct planes *x,
@@ -263,10 +263,7 @@ static void not_of(struct party *p, struct planes *n)
 DEFINE_TO_RING(64, uint64_t)
 DEFINE_TO_RING(128, word128)
 
-/* --- one bit to a number -----------------------------------------------------------------------
- */
-
-#define STEP 512 /* lanes at a time */
+/* --- one bit to a number ---------------------------------------------------------------------- */
 
 /* out = `n` bits of v from lane `from` on, from lane 0 on. */
 static void bits_from(uint64_t *out, const uint64_t *v, size_t from, size_t n)

@@ -11,8 +11,8 @@
 
 /*
  * Boolean shares of the low bits of u and t, x = u + t: u = x_j + x_(j+1) is known to j, who inputs
- * it; t = x_(j+2) is known to the two others and costs nothing. j -> j+1   bits of u ^ F(key_j)
- * width bits a lane over all, 1 round
+ * it; t = x_(j+2) is known to the two others and costs nothing.
+ *   j -> j+1   bits of u ^ F(key_j)                 width bits a lane over all servers, 1 round
  */
 enum err convert_split(struct party *p, struct planes *u, struct planes *t,
                        struct share64 x) MUST_CHECK;

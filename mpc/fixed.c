@@ -10,10 +10,6 @@
         TRY(ring##width##_multiply(p, out, x, y));                                                 \
         return truncate_signed_ring##width(p, out, out, f);                                        \
     }                                                                                              \
-    static struct share##width slice##width(struct share##width x, size_t from, size_t n)          \
-    {                                                                                              \
-        return (struct share##width){x.a + from, x.b + from, n};                                   \
-    }                                                                                              \
     /* power k of lane i stands at (k-1) n + i; the first n lanes hold x */                        \
     static enum err powers##width(struct party *p, struct share##width power, size_t n,            \
                                   unsigned f, unsigned degree, struct share##width top)            \
@@ -21,11 +17,11 @@
         for (unsigned m = 1; m < degree; m *= 2) {                                                 \
             unsigned count = degree - m < m ? degree - m : m;                                      \
             for (unsigned j = 0; j < count; j++)                                                   \
-                ring##width##_copy(slice##width(top, j *n, n),                                     \
-                                   slice##width(power, (m - 1) * n, n));                           \
-            TRY(fixed_multiply##width(p, slice##width(power, m *n, count *n),                      \
-                                      slice##width(power, 0, count *n),                            \
-                                      slice##width(top, 0, count *n), f));                         \
+                ring##width##_copy(share##width##_view(top, j *n, n),                              \
+                                   share##width##_view(power, (m - 1) * n, n));                    \
+            TRY(fixed_multiply##width(p, share##width##_view(power, m *n, count *n),               \
+                                      share##width##_view(power, 0, count *n),                     \
+                                      share##width##_view(top, 0, count *n), f));                  \
         }                                                                                          \
         return ERR_OK;                                                                             \
     }                                                                                              \
@@ -36,7 +32,7 @@
         for (size_t i = 0; i < out.n; i++)                                                         \
             out.a[i] = out.b[i] = 0;                                                               \
         for (unsigned k = 1; k <= degree; k++)                                                     \
-            ring##width##_add_scaled(out, slice##width(power, (k - 1) * out.n, out.n),             \
+            ring##width##_add_scaled(out, share##width##_view(power, (k - 1) * out.n, out.n),      \
                                      (word)c[k]);                                                  \
         ring##width##_add_public(p, out, (word)c[0] << f);                                         \
     }                                                                                              \
@@ -51,7 +47,7 @@
         if (e == ERR_OK)                                                                           \
             e = share##width##_new(&top, degree * x.n);                                            \
         if (e == ERR_OK) {                                                                         \
-            ring##width##_copy(slice##width(power, 0, x.n), x);                                    \
+            ring##width##_copy(share##width##_view(power, 0, x.n), x);                             \
             e = powers##width(p, power, x.n, f, degree, top);                                      \
         }                                                                                          \
         if (e == ERR_OK)                                                                           \

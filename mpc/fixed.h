@@ -11,8 +11,7 @@
 
 #define FIXED_DEGREE_MAX 16
 
-/* out = x y, truncated by f; needs |x y| < 2^62 (2^126). A multiplication and a truncation: 3
- * rounds. */
+/* out = x y, truncated by f; needs |x y| < 2^62 (2^126). 3 rounds: a multiplication and a truncation. */
 enum err fixed_multiply64(struct party *p, struct share64 out, struct share64 x, struct share64 y,
                           unsigned f) MUST_CHECK;
 enum err fixed_multiply128(struct party *p, struct share128 out, struct share128 x,
@@ -29,8 +28,7 @@ enum err fixed_polynomial64(struct party *p, struct share64 out, struct share64 
 enum err fixed_polynomial128(struct party *p, struct share128 out, struct share128 x, unsigned f,
                              const int64_t *c, unsigned degree) MUST_CHECK;
 
-/*
- * Two polynomials of the same argument: the powers are made once. */
+/* Two polynomials of the same argument: the powers are made once. */
 enum err fixed_two_polynomials128(struct party *p, struct share128 out, struct share128 out2,
                                   struct share128 x, unsigned f, const int64_t *c,
                                   const int64_t *c2, unsigned degree) MUST_CHECK;

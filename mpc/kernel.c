@@ -57,8 +57,7 @@ const char *kernel_name(void)
     return kernel_best(NULL)->name;
 }
 
-/* --- slices: 8 matrices at a time, so that each plane is written by whole cache lines -----------
- */
+/* --- slices: 8 matrices at a time, so that each plane is written by whole cache lines --------- */
 
 #define GROUP 8
 

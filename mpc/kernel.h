@@ -10,7 +10,8 @@
  *   avx512     AVX-512 F, BW, DQ, VL, VBMI; GFNI; BMI2; PCLMULQDQ (Ice Lake, Zen 4 and later)
  *
  * All functions take any length, zero included; all but transpose and matrix* take any
- * alignment. An output may be an input at the same position, nothing else may overlap. No branch or index depends on a word's value.
+ * alignment. An output may be an input at the same position, nothing else may overlap. No branch or
+ * index depends on a word's value.
  */
 #ifndef TREFOIL_MPC_KERNEL_H
 #define TREFOIL_MPC_KERNEL_H
@@ -56,8 +57,7 @@ struct kernel {
     KERNEL_RING(16)
     KERNEL_RING(32)
     KERNEL_RING(64)
-    /* out[i] = the next word of `in` for each set bit i of mask, the others as they were; returns
-     * how many. The mask is public. */
+    /* out[i] = the next word of `in` for each set bit i of a public mask, of which it returns the number. */
     unsigned (*expand32)(uint32_t *out, const uint32_t *in, uint64_t mask);
     unsigned (*expand64)(uint64_t *out, const uint64_t *in, uint64_t mask);
     /*

@@ -23,8 +23,8 @@ enum err open_bits(struct party *p, enum open_reason reason, struct bits x,
 
 /*
  * Opens values given as a masked XOR-additive summand a server (z_0 ^ z_1 ^ z_2, each masked by a
- * fresh zero share): the product of two shared values and its opening in one round. i -> both   z_i
- * 2 elements a server, 1 round
+ * fresh zero share): the product of two shared values and its opening in one round.
+ *   i -> both   z_i                                         2 elements a server, 1 round
  */
 enum err open_summands(struct party *p, enum open_reason reason, const uint64_t *z, size_t n,
                        uint64_t *out) MUST_CHECK;

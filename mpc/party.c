@@ -70,8 +70,7 @@ enum err party_exchange(struct party *p, enum net_peer to, const void *send, siz
     return ERR_OK;
 }
 
-/* --- streams -----------------------------------------------------------------------------------
- */
+/* --- streams ---------------------------------------------------------------------------------- */
 
 /* A flow whose incoming bytes are reported before they are used. */
 struct watched {
@@ -169,17 +168,18 @@ enum err party_reshare(const struct party_reshare *r)
     return e;
 }
 
-/* --- shares of zero and of random values --------------------------------------------------------
- */
+/* --- shares of zero and of random values ------------------------------------------------------ */
+
+#define CHUNK 512 /* words drawn at a time of the second key */
 
 /* Draws the same length from both keys and combines them: the base of all zero sharings. */
 #define DEFINE_ZERO(name, word)                                                                    \
     enum err name(struct party *p, word *mask, size_t n)                                           \
     {                                                                                              \
-        word chunk[512];                                                                           \
+        word chunk[CHUNK];                                                                         \
         TRY(prg_fill(p->prg[0][PRG_ZERO], mask, n * sizeof *mask));                                \
-        for (size_t at = 0; at < n; at += 512) {                                                   \
-            size_t k = n - at < 512 ? n - at : 512;                                                \
+        for (size_t at = 0; at < n; at += CHUNK) {                                                 \
+            size_t k = n - at < CHUNK ? n - at : CHUNK;                                            \
             TRY(prg_fill(p->prg[1][PRG_ZERO], chunk, k * sizeof *chunk));                          \
             for (size_t i = 0; i < k; i++)                                                         \
                 mask[at + i] = (word)(mask[at + i] - chunk[i]);                                    \
@@ -211,8 +211,7 @@ enum err party_random_bits(struct party *p, struct bits *x)
     return party_random64(p, &words);
 }
 
-/* --- vectors from the scratch -------------------------------------------------------------------
- */
+/* --- vectors from the scratch ----------------------------------------------------------------- */
 
 #define DEFINE_VECTOR(name, type, word)                                                            \
     enum err name(struct party *p, struct type *x, size_t n)                                       \
@@ -225,6 +224,7 @@ enum err party_random_bits(struct party *p, struct bits *x)
 
 DEFINE_VECTOR(party_share32, share32, uint32_t)
 DEFINE_VECTOR(party_share64, share64, uint64_t)
+DEFINE_VECTOR(party_share128, share128, word128)
 
 enum err party_planes(struct party *p, struct planes *x, unsigned width, size_t n)
 {

@@ -1,6 +1,5 @@
 /*
- * mpc/party.h - one server's context for secret computation, and the moves that all protocols
- * share.
+ * mpc/party.h - one server's context for secret computation, and the moves that all protocols share.
  *
  *   server i knows key_i (with server i-1) and key_(i+1) (with server i+1)
  *
@@ -121,6 +120,7 @@ enum err party_planes(struct party *p, struct planes *x, unsigned width, size_t 
 enum err party_bits(struct party *p, struct bits *x, size_t n) MUST_CHECK;
 enum err party_share32(struct party *p, struct share32 *x, size_t n) MUST_CHECK;
 enum err party_share64(struct party *p, struct share64 *x, size_t n) MUST_CHECK;
+enum err party_share128(struct party *p, struct share128 *x, size_t n) MUST_CHECK;
 
 /*
  * Lanes are divided in three contiguous parts, and part j is handled by server j in the role that

@@ -85,6 +85,11 @@ static inline struct share16 share16_view(struct share16 x, size_t from, size_t 
     return (struct share16){x.a + from, x.b + from, n};
 }
 
+static inline struct share128 share128_view(struct share128 x, size_t from, size_t n)
+{
+    return (struct share128){x.a + from, x.b + from, n};
+}
+
 static inline struct bits planes_plane(const struct planes *x, unsigned k)
 {
     size_t words = bits_words(x->n);
@@ -98,8 +103,7 @@ static inline struct planes planes_view(const struct planes *x, unsigned from, u
     return (struct planes){x->a + from * words, x->b + from * words, x->n, width};
 }
 
-/* All planes as one vector of words (of 64 * width * words bits): for local steps on all of them.
- */
+/* All planes as one vector of words (of 64 * width * words bits), for local steps on all of them. */
 static inline struct bits planes_flat(const struct planes *x)
 {
     return (struct bits){x->a, x->b, 64 * x->width * bits_words(x->n)};

@@ -3,19 +3,6 @@
 #include "mpc/known.h"
 #include "mpc/ring.h"
 
-#define DEFINE_TAKE(bits, word)                                                                    \
-    static enum err take##bits(struct party *p, struct share##bits *x, size_t n)                   \
-    {                                                                                              \
-        x->a = scratch_take(p->scratch, n, sizeof(word));                                          \
-        x->b = scratch_take(p->scratch, n, sizeof(word));                                          \
-        x->n = n;                                                                                  \
-        return x->a == NULL || x->b == NULL ? ERR_NOMEM : ERR_OK;                                  \
-    }
-
-DEFINE_TAKE(32, uint32_t)
-DEFINE_TAKE(64, uint64_t)
-DEFINE_TAKE(128, word128)
-
 #define DEFINE(bits, word)                                                                         \
     /* the part of the result that follows from u or t alone, and its top bit */                   \
     static word shifted##bits(word v, unsigned shift, word *top)                                   \
@@ -51,8 +38,8 @@ DEFINE_TAKE(128, word128)
         word *one = scratch_take(p->scratch, v.n, sizeof *one);                                    \
         word *two = scratch_take(p->scratch, v.n, sizeof *two);                                    \
         word *rest = scratch_take(p->scratch, v.n, sizeof *rest);                                  \
-        TRY(take##bits(p, &product, v.n));                                                         \
-        TRY(take##bits(p, &top, v.n));                                                             \
+        TRY(party_share##bits(p, &product, v.n));                                                  \
+        TRY(party_share##bits(p, &top, v.n));                                                      \
         if (one == NULL || two == NULL || rest == NULL)                                            \
             return ERR_NOMEM;                                                                      \
         return rounds##bits(p, out, v, shift, product, top, one, two, rest);                       \
@@ -98,8 +85,8 @@ DEFINE(128, word128)
         word *one = scratch_take(p->scratch, v.n, sizeof *one);                                    \
         word *two = scratch_take(p->scratch, v.n, sizeof *two);                                    \
         word *rest = scratch_take(p->scratch, v.n, sizeof *rest);                                  \
-        TRY(take##wide(p, &product, v.n));                                                         \
-        TRY(take##wide(p, &top, v.n));                                                             \
+        TRY(party_share##wide(p, &product, v.n));                                                  \
+        TRY(party_share##wide(p, &top, v.n));                                                      \
         if (one == NULL || two == NULL || rest == NULL)                                            \
             return ERR_NOMEM;                                                                      \
         for (size_t i = j.begin; i < j.end; i++)                                                   \

@@ -2,11 +2,13 @@
  * mpc/truncate.h - division by a power of two, exact in the sense that matters: it never wraps.
  *
  * For v < 2^(k-1) write v = u + t - 2^k w with u = v_j + v_(j+1) known to j and t = v_(j+2) known
- * to the others. Since v's top bit is 0, the wrap w is the OR of the top bits of u and t: v >> s  =
- * (u >> s) + (t >> s) - 2^(k-s) (u_top + t_top - u_top t_top)  + 1 The first two terms give
- * floor((v - t mod 2^s) / 2^s): one floor, with an offset that is uniform and independent of v.
- * With the 1 added, the result lies in (v/2^s - 1, v/2^s + 1] and its mean is v/2^s. 4 elements
- * over all servers, 2 rounds. LEAKS: nothing.
+ * to the others. Since v's top bit is 0, the wrap w is the OR of the top bits of u and t:
+ *
+ *   v >> s  =  (u >> s) + (t >> s) - 2^(k-s) (u_top + t_top - u_top t_top) + 1
+ *
+ * The first two terms give floor((v - t mod 2^s) / 2^s): one floor, with an offset that is uniform
+ * and independent of v. With the 1 added, the result lies in (v/2^s - 1, v/2^s + 1] and its mean is
+ * v/2^s. 4 elements over all servers, 2 rounds. LEAKS: nothing.
  */
 #ifndef TREFOIL_MPC_TRUNCATE_H
 #define TREFOIL_MPC_TRUNCATE_H
@@ -26,9 +28,9 @@ enum err truncate_signed_ring64(struct party *p, struct share64 out, struct shar
                                 unsigned shift) MUST_CHECK;
 
 /*
- * The same number in the ring of twice the width, exact: v = u + t - 2^k (u_top + t_top - u_top
- * t_top) there. Requires 0 <= v < 2^15 (2^31). 4 elements of the wide ring over all servers, 2
- * rounds.
+ * The same number in the ring of twice the width, exact: v = u + t - 2^k (u_top + t_top -
+ * u_top t_top) there. Requires 0 <= v < 2^15 (2^31). 4 elements of the wide ring over all servers,
+ * 2 rounds.
  */
 enum err truncate_widen16(struct party *p, struct share32 out, struct share16 v) MUST_CHECK;
 enum err truncate_widen32(struct party *p, struct share64 out, struct share32 v) MUST_CHECK;

@@ -46,8 +46,7 @@ struct netio {
     struct admitted turned_away;
 };
 
-/* --- the lists ---------------------------------------------------------------------------------
- */
+/* --- the lists -------------------------------------------------------------------------------- */
 
 static struct admitted *find(struct netio *n, const char *domain, const uint8_t key[KEY_SIZE])
 {
@@ -101,8 +100,7 @@ void netio_disallow(struct netio *n, const char *domain, const uint8_t public_ke
     pthread_mutex_unlock(&n->mutex);
 }
 
-/* --- the admission thread ----------------------------------------------------------------------
- */
+/* --- the admission thread --------------------------------------------------------------------- */
 
 /* The frames of a request. Longer ones are cut, which no value that is admitted survives. */
 enum {
@@ -229,8 +227,7 @@ static void keep_pages(void)
 #endif
 }
 
-/* --- life --------------------------------------------------------------------------------------
- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static enum err start(struct netio *n)
 {

@@ -111,8 +111,7 @@ static enum err pair_receive(void *pair, struct gate_client *client, zmq_msg_t *
     return zmq_msg_recv(m, pair, ZMQ_DONTWAIT) >= 0 ? ERR_OK : ERR_SYSTEM;
 }
 
-/* --- the front ---------------------------------------------------------------------------------
- */
+/* --- the front -------------------------------------------------------------------------------- */
 
 /* Half of the descriptors are for others: the links, the store, connections that have just been cut. */
 static size_t most_connections(const struct gate_options *o)
@@ -278,8 +277,7 @@ enum err gate_pass(struct gate *g, const struct gate_client *from, const void *p
     return ERR_NOMEM;
 }
 
-/* --- the worker's end --------------------------------------------------------------------------
- */
+/* --- the worker's end ------------------------------------------------------------------------- */
 
 struct gate_port *gate_port(struct gate *g)
 {

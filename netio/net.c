@@ -20,8 +20,7 @@ const char *net_phase_name(enum net_phase phase)
     return (unsigned)phase < NET_PHASES ? names[phase] : "unknown";
 }
 
-/* --- counters ----------------------------------------------------------------------------------
- */
+/* --- counters --------------------------------------------------------------------------------- */
 
 static void charge_time(struct net *net)
 {
@@ -73,8 +72,7 @@ uint64_t net_strangers(const struct net *net)
     return net->strangers;
 }
 
-/* --- making one --------------------------------------------------------------------------------
- */
+/* --- making one ------------------------------------------------------------------------------- */
 
 static enum err derive_abort_key(const uint8_t bulk[SEAL_KEY], uint8_t **key)
 {
@@ -155,8 +153,7 @@ void net_free(struct net **net)
     memory_free(net);
 }
 
-/* --- rounds ------------------------------------------------------------------------------------
- */
+/* --- rounds ----------------------------------------------------------------------------------- */
 
 /* What is still to be moved, as masks for transport_wait(), and when the first patience ends. */
 struct outstanding {

@@ -83,8 +83,7 @@ static void put_prefix(struct bytes *b, const struct handshake *h, enum type typ
     bytes_put(b, h->attempt, ATTEMPT);
 }
 
-/* --- sending -----------------------------------------------------------------------------------
- */
+/* --- sending ---------------------------------------------------------------------------------- */
 
 static enum err tell(struct handshake *h, enum net_peer peer, struct bytes *b, const char *what)
 {
@@ -142,8 +141,7 @@ static enum err send_secrets(struct handshake *h)
     return ERR_OK;
 }
 
-/* --- judging a HELLO ---------------------------------------------------------------------------
- */
+/* --- judging a HELLO -------------------------------------------------------------------------- */
 
 static const uint8_t *part_of(const struct session_terms *terms, const char *name)
 {
@@ -243,8 +241,7 @@ static enum err judge_hello(struct handshake *h, unsigned who, uint16_t protocol
     return ERR_OK;
 }
 
-/* --- receiving ---------------------------------------------------------------------------------
- */
+/* --- receiving -------------------------------------------------------------------------------- */
 
 static enum err take_hello(struct handshake *h, enum net_peer peer, const struct bytes *message)
 {
@@ -375,8 +372,7 @@ static enum err receive_some(struct handshake *h)
     return ERR_OK;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------
- */
+/* --- the whole -------------------------------------------------------------------------------- */
 
 static enum err make_id(struct handshake *h)
 {

@@ -90,8 +90,7 @@ void transport_free(struct transport **t);
  */
 enum err transport_memory_new(struct transport *three[3], size_t depth) MUST_CHECK;
 
-/* --- ZeroMQ ------------------------------------------------------------------------------------
- */
+/* --- ZeroMQ ----------------------------------------------------------------------------------- */
 
 struct netio; /* netio/context.h: one a process */
 

@@ -61,7 +61,7 @@ static enum err radius(struct party *p, struct share128 r, const struct planes *
 static struct share128 half(struct share128 x, unsigned which)
 {
     size_t n = x.n / 2;
-    return (struct share128){x.a + which * n, x.b + which * n, n};
+    return share128_view(x, which * n, n);
 }
 
 /* cos in the first half of the lanes, sin in the second, at 52 fraction bits */
