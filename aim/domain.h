@@ -72,8 +72,7 @@ enum err domain_pick(struct domain **out, const struct domain *d, const uint16_t
 /* The attribute of this name, or DOMAIN_NO_CODE. */
 uint32_t domain_find(const struct domain *d, const char *name);
 
-/* The code of a cell's text (surrounding spaces already taken off), policy applied; or
- * DOMAIN_NO_CODE. */
+/* The code of a cell's text (spaces around it taken off), policy applied; or DOMAIN_NO_CODE. */
 uint32_t domain_code(const struct domain_attribute *a, const char *text);
 
 /* Canonical bytes: equal exactly when two domains mean the same. For digests and files. */

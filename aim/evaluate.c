@@ -1,5 +1,6 @@
 #include "aim/evaluate.h"
 
+#include "aim/factor.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -77,14 +78,6 @@ enum err evaluate_model(const struct workload *w, const struct model *m, const s
 
 /* --- likelihood ------------------------------------------------------------------------------ */
 
-static size_t cell_of(const struct table *t, const struct scope *s, size_t row)
-{
-    size_t cell = 0;
-    for (unsigned i = 0; i < s->n; i++)
-        cell = cell * t->domain->attribute[s->attribute[i]].size + t->column[s->attribute[i]][row];
-    return cell;
-}
-
 /* Adds ln p(clique | separator) of each row; -INFINITY where the model has nothing. */
 static enum err add_clique(const struct model *m, size_t clique, const struct table *t, double *sum)
 {
@@ -94,8 +87,10 @@ static enum err add_clique(const struct model *m, size_t clique, const struct ta
     TRY(factor_new(&separator, &c->separator, t->domain));
     factor_sum(&c->scope, belief, &c->separator, t->domain, separator.value);
     for (size_t row = 0; row < t->rows; row++)
-        sum[row] += log(belief[cell_of(t, &c->scope, row)]) -
-                    log(fmax(separator.value[cell_of(t, &c->separator, row)], 0x1p-1074));
+        sum[row] += log(belief[table_cell(t, c->scope.attribute, c->scope.n, row)]) -
+                    log(fmax(
+                        separator.value[table_cell(t, c->separator.attribute, c->separator.n, row)],
+                        0x1p-1074));
     factor_clear(&separator);
     return ERR_OK;
 }

@@ -76,10 +76,8 @@ struct aim_options {
     size_t zeros;
     const char *state_file; /* NULL: nothing is kept. Written after each round */
     bool resume;            /* go on from state_file if it is there */
-    unsigned
-        rounds_now; /* stop when so many have been selected in all, though more could be; 0: do not */
-    bool
-        stop_when_spent; /* a round for which the backend has no budget left ends the run, not its result */
+    unsigned rounds_now;    /* stop when so many have been selected in all; 0: do not */
+    bool stop_when_spent;   /* when the backend has no budget for a round, end with what there is */
     void (*progress)(void *self, const struct aim_round *round); /* may be NULL */
     void *self;
 };
@@ -100,9 +98,9 @@ double aim_sigma(const struct aim_options *o);
 double aim_epsilon(const struct aim_options *o); /* slack already taken off; 0 if T is 0 */
 
 /*
- * ERR_MISMATCH, logged, if state_file is of other options, ERR_FORMAT if it is cut or altered.
+ * The result borrows options->domain and options->workload. ERR_MISMATCH, logged, if state_file is
+ * of other options, ERR_FORMAT if it is cut or altered.
  */
-/* The result borrows options->domain and options->workload. */
 enum err aim_run(struct aim_result **result, const struct aim_options *options,
                  const struct aim_backend *backend, struct log *log) MUST_CHECK;
 void aim_result_free(struct aim_result **result);

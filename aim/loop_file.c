@@ -1,4 +1,5 @@
 /* The state of a run as a file; aim/loop.h has the format. */
+#include "aim/digest.h"
 #include "aim/loop_private.h"
 #include "aim/model_file.h"
 #include "base/file.h"
@@ -8,8 +9,6 @@
 #include <sodium.h>
 #include <string.h>
 #include <unistd.h>
-
-#define DIGEST 32
 
 static const char magic[] = "trefoil-loop-1\n";
 
@@ -28,7 +27,7 @@ static void write_zeros(const struct aim_options *o, struct bytes *out)
 }
 
 /* Everything that a request depends on, so that a state is never taken into another run. */
-static enum err digest_options(const struct aim_options *o, uint8_t digest[DIGEST])
+static enum err digest_options(const struct aim_options *o, uint8_t digest[DIGEST_SIZE])
 {
     struct bytes b = {0};
     enum err e;
@@ -52,7 +51,7 @@ static enum err digest_options(const struct aim_options *o, uint8_t digest[DIGES
     write_zeros(o, &b);
     e = bytes_ok(&b);
     if (e == ERR_OK)
-        crypto_generichash(digest, DIGEST, b.data, b.size, NULL, 0);
+        crypto_generichash(digest, DIGEST_SIZE, b.data, b.size, NULL, 0);
     bytes_clear(&b);
     return e;
 }
@@ -94,7 +93,7 @@ static void write_measurements(const struct loop *l, struct bytes *out)
 enum err loop_save(const struct loop *l)
 {
     struct bytes out = {0};
-    uint8_t digest[DIGEST];
+    uint8_t digest[DIGEST_SIZE];
     char *ledger = NULL;
     enum err e = digest_options(l->options, digest);
     if (e == ERR_OK)
@@ -229,15 +228,15 @@ static enum err read_state(struct loop *l, struct reader *r)
 static enum err read_file(struct loop *l, const struct bytes *text)
 {
     struct reader r = reader_of(text->data, text->size);
-    uint8_t expected[DIGEST];
+    uint8_t expected[DIGEST_SIZE];
     const uint8_t *head, *digest;
     TRY(digest_check(&r));
     TRY(digest_options(l->options, expected));
     head = reader_bytes(&r, sizeof magic - 1);
-    digest = reader_bytes(&r, DIGEST);
+    digest = reader_bytes(&r, DIGEST_SIZE);
     if (head == NULL || digest == NULL || memcmp(head, magic, sizeof magic - 1) != 0)
         return ERR_FORMAT;
-    if (memcmp(digest, expected, DIGEST) != 0)
+    if (memcmp(digest, expected, DIGEST_SIZE) != 0)
         return ERR_MISMATCH;
     return read_state(l, &r);
 }

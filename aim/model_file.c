@@ -1,33 +1,14 @@
 #include "aim/model_file.h"
 
+#include "aim/digest.h"
 #include "aim/model_private.h"
 #include "base/file.h"
 #include "base/memory.h"
 
 #include <math.h>
-#include <sodium.h>
 #include <string.h>
 
-#define DIGEST 32
-
 static const char magic[] = "trefoil-model-1\n";
-
-void digest_append(struct bytes *out)
-{
-    uint8_t digest[DIGEST];
-    crypto_generichash(digest, sizeof digest, out->data, out->size, NULL, 0);
-    bytes_put(out, digest, sizeof digest);
-}
-
-enum err digest_check(struct reader *r)
-{
-    uint8_t digest[DIGEST];
-    if (r->failed || r->left < sizeof digest)
-        return ERR_FORMAT;
-    r->left -= sizeof digest;
-    crypto_generichash(digest, sizeof digest, r->p, r->left, NULL, 0);
-    return memcmp(digest, r->p + r->left, sizeof digest) == 0 ? ERR_OK : ERR_FORMAT;
-}
 
 /* --- writing --------------------------------------------------------------------------------- */
 

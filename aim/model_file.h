@@ -35,8 +35,4 @@ void model_write(const struct model *m, struct bytes *out);
 enum err model_read(struct model **m, const struct domain *d, struct reader *r,
                     uint64_t limit_cells, struct log *log) MUST_CHECK;
 
-/* The digest at the end of files: appended; checked and taken off. ERR_FORMAT if it does not fit. */
-void digest_append(struct bytes *out);
-enum err digest_check(struct reader *r) MUST_CHECK;
-
 #endif

@@ -6,6 +6,7 @@
  */
 #include "aim/model.h"
 
+#include "aim/factor.h"
 #include "aim/model_private.h"
 #include "base/memory.h"
 

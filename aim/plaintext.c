@@ -32,33 +32,6 @@ struct noise_source noise_from_random(struct random *r)
     return (struct noise_source){.self = r, .gauss = draw_gauss, .gumbel = draw_gumbel};
 }
 
-static enum err project(const struct workload *w, const struct domain *d, uint32_t query,
-                        int64_t *counts)
-{
-    const struct workload_query *q = &w->query[query];
-    const struct workload_query *parent = &w->query[q->parent];
-    uint32_t *index = memory_array(parent->cells, sizeof *index);
-    if (index == NULL)
-        return ERR_NOMEM;
-    clique_project(&parent->clique, &q->clique, d, index);
-    memset(counts + q->offset, 0, q->cells * sizeof *counts);
-    for (uint64_t i = 0; i < parent->cells; i++)
-        counts[q->offset + index[i]] += counts[parent->offset + i];
-    memory_free(&index);
-    return ERR_OK;
-}
-
-enum err table_closure(const struct table *t, const struct workload *w, int64_t *counts)
-{
-    for (size_t i = 0; i < w->queries; i++)
-        if (w->query[i].maximal)
-            table_marginal(t, &w->query[i].clique, counts + w->query[i].offset);
-    for (uint32_t i = 0; i < w->queries; i++)
-        if (!w->query[i].maximal)
-            TRY(project(w, t->domain, i, counts));
-    return ERR_OK;
-}
-
 static enum err empty(struct plaintext **out, const struct workload *w,
                       const struct noise_source *noise, struct log *log)
 {

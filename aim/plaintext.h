@@ -38,7 +38,4 @@ void plaintext_free(struct plaintext **p);
 /* Valid until `p` is freed. */
 struct aim_backend plaintext_backend(struct plaintext *p);
 
-/* Counts of the whole closure of a table: `counts` has w->cells entries. */
-enum err table_closure(const struct table *t, const struct workload *w, int64_t *counts) MUST_CHECK;
-
 #endif

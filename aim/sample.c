@@ -1,5 +1,6 @@
 #include "aim/sample.h"
 
+#include "aim/factor.h"
 #include "aim/random.h"
 #include "base/memory.h"
 
@@ -116,25 +117,16 @@ static enum err joint_weights(const struct sampling *s, size_t clique, const str
     return ERR_OK;
 }
 
-static uint64_t group_of(const struct sampling *s, const struct scope *given, size_t row)
-{
-    uint64_t g = 0;
-    for (unsigned i = 0; i < given->n; i++)
-        g = g * s->domain->attribute[given->attribute[i]].size +
-            s->table->column[given->attribute[i]][row];
-    return g;
-}
-
 /* Sorts rows by group: group g's are order[start[g] .. start[g+1]-1]. */
 static void sort_rows(struct sampling *s, const struct scope *given, uint64_t groups, size_t *start)
 {
     memset(start, 0, (groups + 2) * sizeof *start);
     for (size_t row = 0; row < s->table->rows; row++)
-        start[group_of(s, given, row) + 2]++;
+        start[table_cell(s->table, given->attribute, given->n, row) + 2]++;
     for (uint64_t g = 2; g < groups + 2; g++)
         start[g] += start[g - 1];
     for (size_t row = 0; row < s->table->rows; row++)
-        s->order[start[group_of(s, given, row) + 1]++] = row;
+        s->order[start[table_cell(s->table, given->attribute, given->n, row) + 1]++] = row;
 }
 
 /*

@@ -46,27 +46,4 @@ static inline void scope_walk_next(struct scope_walk *w)
     }
 }
 
-/* A table of numbers over a scope. */
-struct factor {
-    struct scope scope;
-    uint64_t cells;
-    double *value;
-};
-
-enum err factor_new(struct factor *f, const struct scope *scope,
-                    const struct domain *d) MUST_CHECK; /* zeros */
-void factor_clear(struct factor *f);
-/* out = sum of `cells` over all attributes of `scope` that are not in `keep`; `out` is zeroed
- * first.
- */
-void factor_sum(const struct scope *scope, const double *cells, const struct scope *keep,
-                const struct domain *d, double *out);
-/* f times g, summed onto what `keep` has of their scopes, in place of f; the product is never held.
- */
-enum err factor_contract(struct factor *f, const struct factor *g, const struct scope *keep,
-                         const struct domain *d) MUST_CHECK;
-/* Divides f by its own sums onto `given`: p(rest | given); 0 where the sum is 0. */
-enum err factor_condition(struct factor *f, const struct scope *given,
-                          const struct domain *d) MUST_CHECK;
-
 #endif

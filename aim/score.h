@@ -56,10 +56,9 @@ struct select_terms {
 };
 
 struct select_plan {
-    unsigned shift; /* f */
-    unsigned width; /* w */
-    double
-        sensitivity; /* of what is weighed: max of w_q over the candidates, times what a row changes a score by */
+    unsigned shift;     /* f */
+    unsigned width;     /* w */
+    double sensitivity; /* largest w_q of the candidates, times what a row changes a score by */
 };
 
 /*

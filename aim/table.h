@@ -49,7 +49,19 @@ enum err table_read_csv(struct table **t, const struct domain *d, const char *pa
 enum err table_write_csv(const char *path, const struct table *t, uint64_t seed,
                          struct log *log) MUST_CHECK;
 
+/* The cell of a row in a table over `n` attributes, the last fastest. */
+static inline size_t table_cell(const struct table *t, const uint16_t *attribute, unsigned n,
+                                size_t row)
+{
+    size_t cell = 0;
+    for (unsigned i = 0; i < n; i++)
+        cell = cell * t->domain->attribute[attribute[i]].size + t->column[attribute[i]][row];
+    return cell;
+}
+
 /* Counts the rows in each cell of a marginal; `cells` has clique_cells() entries. */
 void table_marginal(const struct table *t, const struct clique *c, int64_t *cells);
+/* The same of the whole closure: `counts` has w->cells entries, each query's at its offset. */
+enum err table_closure(const struct table *t, const struct workload *w, int64_t *counts) MUST_CHECK;
 
 #endif

@@ -12,6 +12,7 @@
 #include "aim/domain.h"
 
 #define CLIQUE_MAX 8
+#define WORKLOAD_CLIQUES_MAX (UINT64_C(1) << 22)
 
 struct clique {
     uint16_t n;
@@ -19,6 +20,8 @@ struct clique {
 };
 
 bool clique_equal(const struct clique *a, const struct clique *b);
+/* By size, then lexicographically. */
+int clique_compare(const struct clique *a, const struct clique *b);
 bool clique_contains(const struct clique *whole, const struct clique *part);
 /* Cells of the marginal; UINT64_MAX on overflow. */
 uint64_t clique_cells(const struct clique *c, const struct domain *d);
@@ -28,10 +31,9 @@ void clique_name(const struct clique *c, const struct domain *d, char *text, siz
 struct workload_query {
     struct clique clique;
     uint64_t cells;
-    double weight; /* w_q = sum over r in the workload of c_r |q intersect r| */
-    bool maximal;  /* in no other closure clique: what owners upload */
-    uint32_t
-        parent; /* a maximal query that contains it (the one of fewest cells; itself if maximal) */
+    double weight;   /* w_q = sum over r in the workload of c_r |q intersect r| */
+    bool maximal;    /* in no other closure clique: what owners upload */
+    uint32_t parent; /* the maximal query of fewest cells that contains it; itself if maximal */
     uint64_t offset; /* of its first cell in a vector of all closure cells */
 };
 

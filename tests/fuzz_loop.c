@@ -3,6 +3,7 @@
  * rest is the input. What is accepted plays on: no crash, no leak, and no request that the ledger
  * in the file would not allow.
  */
+#include "aim/digest.h"
 #include "aim/loop.h"
 #include "aim/model_file.h"
 #include "aim/plaintext.h"

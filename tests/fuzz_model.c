@@ -2,6 +2,7 @@
  * A model file, its digest made to fit, since no mutation would hit on it: no crash; what is
  * accepted is written back byte for byte, and can be drawn from.
  */
+#include "aim/digest.h"
 #include "aim/model_file.h"
 #include "aim/sample.h"
 #include "base/file.h"

@@ -2,7 +2,7 @@
  * parties/server/engine.h - a server's secret state within a session, and what an honest server does with a request.
  *
  * From three engines with the same study and uploads and one request come the same public integers. The order
- * within a round (DESIGN, section 6):
+ * within a round (docs/protocols.md):
  *   engine_prepare   checks the request against the study and prices it; local
  *   engine_reserve   makes the noise that is missing; nothing depends on data
  *   engine_cut       takes the round's range of noise off the tape

@@ -1,0 +1,111 @@
+#include "aim/factor.h"
+
+#include "base/memory.h"
+
+#include <string.h>
+
+enum err factor_new(struct factor *f, const struct scope *scope, const struct domain *d)
+{
+    f->scope = *scope;
+    f->cells = scope_cells(scope, d);
+    f->value = memory_array(f->cells, sizeof *f->value);
+    return f->value != NULL ? ERR_OK : ERR_NOMEM;
+}
+
+void factor_clear(struct factor *f)
+{
+    memory_free(&f->value);
+    f->cells = 0;
+}
+
+void factor_sum(const struct scope *scope, const double *cells, const struct scope *keep,
+                const struct domain *d, double *out)
+{
+    uint64_t n = scope_cells(scope, d);
+    struct scope_walk w;
+    memset(out, 0, scope_cells(keep, d) * sizeof *out);
+    scope_walk_start(&w, scope, keep, d);
+    for (uint64_t i = 0; i < n; i++, scope_walk_next(&w))
+        out[w.place] += cells[i];
+}
+
+/* One run of one attribute's values: `step` says how they move in each table. */
+static void contract_run(double *out, const double *f, const double *g, uint32_t size,
+                         const uint64_t step[3])
+{
+    if (step[0] == 0) {
+        double sum = 0;
+        for (uint32_t i = 0; i < size; i++)
+            sum += f[i * step[1]] * g[i * step[2]];
+        *out += sum;
+    } else {
+        for (uint32_t i = 0; i < size; i++)
+            out[i * step[0]] += f[i * step[1]] * g[i * step[2]];
+    }
+}
+
+/* Takes an attribute out of a walk, to be a run of its own: returns its step. */
+static uint64_t take_out(struct scope_walk *w, unsigned attribute)
+{
+    uint64_t step = w->n > 0 ? w->step[attribute] : 0;
+    for (unsigned i = attribute; i + 1 < w->n; i++) {
+        w->size[i] = w->size[i + 1];
+        w->step[i] = w->step[i + 1];
+    }
+    w->n -= w->n > 0;
+    return step;
+}
+
+/* The attribute of most values: its runs are the longest. */
+static unsigned longest_run(const struct scope *s, const struct domain *d, uint32_t *size)
+{
+    unsigned best = 0;
+    *size = 1;
+    for (unsigned i = 0; i < s->n; i++)
+        if (d->attribute[s->attribute[i]].size >= *size) {
+            *size = d->attribute[s->attribute[i]].size;
+            best = i;
+        }
+    return best;
+}
+
+enum err factor_contract(struct factor *f, const struct factor *g, const struct scope *keep,
+                         const struct domain *d)
+{
+    struct scope both = scope_union(&f->scope, &g->scope), kept = scope_intersect(&both, keep);
+    uint32_t size;
+    unsigned inner = longest_run(&both, d, &size);
+    uint64_t cells = scope_cells(&both, d), step[3];
+    struct scope_walk in_out, in_f, in_g;
+    struct factor out;
+    TRY(factor_new(&out, &kept, d));
+    scope_walk_start(&in_out, &both, &kept, d);
+    scope_walk_start(&in_f, &both, &f->scope, d);
+    scope_walk_start(&in_g, &both, &g->scope, d);
+    step[0] = take_out(&in_out, inner);
+    step[1] = take_out(&in_f, inner);
+    step[2] = take_out(&in_g, inner);
+    for (uint64_t i = 0; i < cells; i += size) {
+        contract_run(out.value + in_out.place, f->value + in_f.place, g->value + in_g.place, size,
+                     step);
+        scope_walk_next(&in_out);
+        scope_walk_next(&in_f);
+        scope_walk_next(&in_g);
+    }
+    factor_clear(f);
+    *f = out;
+    return ERR_OK;
+}
+
+enum err factor_condition(struct factor *f, const struct scope *given, const struct domain *d)
+{
+    struct scope_walk w;
+    struct factor sum;
+    TRY(factor_new(&sum, given, d));
+    factor_sum(&f->scope, f->value, given, d, sum.value);
+    scope_walk_start(&w, &f->scope, given, d);
+    for (uint64_t i = 0; i < f->cells; i++, scope_walk_next(&w))
+        f->value[i] = sum.value[w.place] > 0 ? f->value[i] / sum.value[w.place] : 0;
+    factor_clear(&sum);
+    return ERR_OK;
+}

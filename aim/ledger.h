@@ -1,0 +1,63 @@
+/*
+ * aim/ledger.h - what was spent of the privacy budget, in exact rationals.
+ *
+ * Everything is accounted in zero-concentrated differential privacy (zCDP), where costs add up.
+ * A ledger starts with rho and refuses whatever would take the sum above it by anything at all: it
+ * never rounds, and doubles that enter count as the exact binary fractions that they are. Where one
+ * person may have k rows, every cost counts k^2 times.
+ *
+ * Beside rho stand two smaller sums, of epsilon and of delta: the distance between the noise as it
+ * is computed (finite precision, bounded circuits) and the noise of the theorem. budget_plan()
+ * (aim/budget.h) sets them aside, so that all together the published (eps, delta) holds exactly.
+ */
+#ifndef TREFOIL_AIM_LEDGER_H
+#define TREFOIL_AIM_LEDGER_H
+
+#include "base/error.h"
+#include "base/log.h"
+
+#include <gmp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define LEDGER_ROWS_PER_PERSON_MAX 65535
+
+struct ledger;
+
+struct ledger_limits {
+    double rho;
+    unsigned rows_per_person; /* k; 0 counts as 1 */
+    double epsilon_slack;     /* most that ledger_slack() may add up to, k included */
+    double delta_slack;
+};
+
+enum err ledger_new(struct ledger **l, const struct ledger_limits *limits,
+                    struct log *log) MUST_CHECK;
+void ledger_free(struct ledger **l);
+
+/* Costs before k^2; the caller owns `cost` (mpq_init, mpq_clear). */
+void ledger_measure_cost(mpq_ptr cost, uint64_t multiplier, uint64_t marginals); /* n m^2 / 2^41 */
+/* (epsilon + slack)^2 / 8; ERR_RANGE unless both are finite and not negative. */
+enum err ledger_select_cost(mpq_ptr cost, double epsilon, double slack) MUST_CHECK;
+
+/* ERR_BUDGET, logged, and nothing changed, if it does not fit. */
+enum err ledger_debit(struct ledger *l, mpq_srcptr cost, struct log *log) MUST_CHECK;
+/* Adds k times each to the two slack sums, or ERR_BUDGET and nothing changed. */
+enum err ledger_slack(struct ledger *l, double epsilon, double delta, struct log *log) MUST_CHECK;
+
+/* Whether `after` may come after `before`: the same limits, and no sum is less or above its limit. */
+bool ledger_follows(const struct ledger *before, const struct ledger *after);
+
+double ledger_remaining(const struct ledger *l); /* rounded down */
+double ledger_spent(const struct ledger *l);     /* rounded down; k^2 included */
+unsigned ledger_rows_per_person(const struct ledger *l);
+
+/*
+ * One line that holds all of a ledger: rows_per_person, then limit and sum of rho, epsilon slack
+ * and delta slack as decimal fractions "num/den", separated by spaces. The caller frees it with
+ * memory_free(). Parsing is strict: a line that ledger_text() would not write is ERR_FORMAT.
+ */
+enum err ledger_text(const struct ledger *l, char **text) MUST_CHECK;
+enum err ledger_parse(struct ledger **l, const char *text, struct log *log) MUST_CHECK;
+
+#endif
