@@ -1,58 +1,86 @@
 /*
- * How a round is bound (parties/server/play.c, docs/protocols.md), for spin: three servers, any of which may crash between
- * any two steps, and an analyst (or a relay) that asks different servers for different things.
+ * How rounds are bound (parties/server/play.c, docs/protocols.md), for spin: three servers, any of which may crash
+ * between any two steps, and an analyst (or a relay) that asks different servers for different things.
  *
- * Modelled are what is on disk, what each message says, and who has heard what; not what is computed. A session is a
- * number, which also names its noise tape; one round is played over and over, by request 1 or request 2. An exchange
- * ends for a server when it has both other messages, or, at any moment after somebody crashed or gave up, with the
- * loss of the session: so a message may reach one neighbour and not the other.
+ * Modelled are what is on disk, what each message says, and who has heard what; not what is computed. A session makes
+ * a noise tape of its own and plays up to PLAYS requests: for round 0, or round 1 once that is bound, each in one of
+ * two words. A round's range is two pieces of noise. In word 1 it takes only the first, and what it has left goes back
+ * to the tape, to be the first piece of the next new round; in word 2 it takes both. An exchange ends for a server
+ * when it has both other messages, or, at any moment after somebody crashed or gave up, with the loss of the session:
+ * so a message may reach one neighbour and not the other.
  *
  * Checked, in every interleaving:
- *   - no server ever sends its part of an opening of a range for two requests
+ *   - no server ever sends its part of an opening of a piece of noise for two requests
  *   - a round that is opened is debited on all three disks, once
  *   - a debit that is taken over finds its noise staged: a crash loses no round
  *   - nobody waits for ever
  */
 #define SERVERS 3
+#ifndef ROUNDS
+#define ROUNDS 2
+#endif
 #ifndef SESSIONS
-#define SESSIONS 3 /* how often they meet */
+#define SESSIONS 2 /* how often they meet */
+#endif
+#ifndef PLAYS
+#define PLAYS 2 /* in a session */
 #endif
 #ifndef CRASHES
-#define CRASHES 2
+#define CRASHES 1
+#endif
+#ifndef LIES
+#define LIES 1 /* how often a server is asked for something else than the others */
 #endif
 
-/* exchanges of a session */
+/* exchanges of a session: heads of ledgers, then of each play */
 #define LEDGER 0
-#define AGREE 1
-#define CONFIRM 2
-#define OPEN 3
-#define STEPS 4
+#define AGREE (1 + 3 * play)
+#define CONFIRM (2 + 3 * play)
+#define OPEN (3 + 3 * play)
+#define STEPS (1 + 3 * PLAYS)
+
+/* A request is 1 + 2 * round + (word - 1), so 1 .. 4; 0 is none. A piece is 4 * (session - 1) + 1 .. 4. */
+#define round_of(q) (((q) - 1) / 2)
+#define takes_both(q) ((q) % 2 == 0)
+#define bit_of(q) (1 << (q))
 
 typedef message {
     bool sent;
-    byte verdict;  /* 1: refuses */
-    byte request;
-    byte range;    /* of noise: the session that made it */
+    bool verdict; /* refuses */
+    byte request; /* LEDGER: of the last debit */
+    byte first, second;
+    byte debits;
     bool standing; /* bound already */
+    bool opened;   /* its values are on disk */
+    bool noise     /* is at hand */
 };
 typedef said {
-    message by[SERVERS];
+    message by[SERVERS]
 };
 said step[STEPS]; /* of the session in hand */
 
 byte session = 0;
-bool lost;              /* somebody has left the session */
-bool joined[SERVERS];   /* waits for the next one */
-byte crashes = 0;
+bool lost;            /* somebody has left the session */
+bool joined[SERVERS]; /* waits for the next one */
+byte crashes = 0, lies = 0;
+byte asked[PLAYS]; /* in the session in hand */
 
-/* on disk */
-byte staged_request[SERVERS], staged_range[SERVERS];
-byte bound_request[SERVERS], bound_range[SERVERS], debits[SERVERS];
+/* on disk: what is staged; of each round what is bound */
+typedef folder {
+    byte staged, staged_first, staged_second;
+    byte request[ROUNDS];
+    byte first[ROUNDS], second[ROUNDS];
+    bool opened[ROUNDS];
+    bool wiped[ROUNDS];
+    byte debits
+};
+folder disk[SERVERS];
 
-byte opened_for[SESSIONS + 1]; /* of each range: for which requests a part was sent, as bits */
+byte opened_for[4 * SESSIONS + 1]; /* of each piece: for which requests a part was sent, as bits */
 
 #define a ((i + 1) % SERVERS)
 #define b ((i + 2) % SERVERS)
+#define mine_of(k) step[k].by[i]
 
 inline crash_here() {
     if
@@ -74,26 +102,74 @@ inline exchange(k) {
     fi
 }
 
+inline forget_one(k, s) {
+    step[k].by[s].sent = false;
+    step[k].by[s].verdict = false;
+    step[k].by[s].request = 0;
+    step[k].by[s].first = 0;
+    step[k].by[s].second = 0;
+    step[k].by[s].debits = 0;
+    step[k].by[s].standing = false;
+    step[k].by[s].opened = false;
+    step[k].by[s].noise = false
+}
+
 inline forget_messages() {
     byte k = 0;
     do
     :: k < STEPS ->
-        step[k].by[0].sent = false; step[k].by[1].sent = false; step[k].by[2].sent = false;
-        step[k].by[0].request = 0; step[k].by[1].request = 0; step[k].by[2].request = 0;
-        step[k].by[0].range = 0; step[k].by[1].range = 0; step[k].by[2].range = 0;
-        step[k].by[0].verdict = 0; step[k].by[1].verdict = 0; step[k].by[2].verdict = 0;
-        step[k].by[0].standing = false; step[k].by[1].standing = false; step[k].by[2].standing = false;
+        forget_one(k, 0);
+        forget_one(k, 1);
+        forget_one(k, 2);
         k++
+    :: else -> break
+    od;
+    k = 0;
+    do
+    :: k < PLAYS -> asked[k] = 0; k++
     :: else -> break
     od;
     k = 0
 }
 
+/* One transaction: the debit, the range, and the noise of the round before goes. */
+inline bind(q, u, v) {
+    disk[i].request[round_of(q)] = q;
+    disk[i].first[round_of(q)] = u;
+    disk[i].second[round_of(q)] = v;
+    disk[i].debits++;
+    assert(disk[i].debits == round_of(q) + 1);
+    if
+    :: round_of(q) > 0 -> disk[i].wiped[round_of(q) - 1] = true
+    :: else -> skip
+    fi;
+    disk[i].staged = 0;
+    disk[i].staged_first = 0;
+    disk[i].staged_second = 0
+}
+
+inline drop_staged() {
+    disk[i].staged = 0;
+    disk[i].staged_first = 0;
+    disk[i].staged_second = 0
+}
+
+inline send_part(piece, q) {
+    opened_for[piece] = opened_for[piece] | bit_of(q);
+    assert((opened_for[piece] & (opened_for[piece] - 1)) == 0)
+}
+
+#define differs(field)                                                                             \
+    (step[AGREE].by[a].field != mine_of(AGREE).field || step[AGREE].by[b].field != mine_of(AGREE).field)
+
 proctype server(byte i) {
-    byte mine, request, range, verdict, from;
+    byte mine, play, request, first, second, from;
+    byte left;  /* a piece that a round has given back; 0: none */
+    byte fresh; /* the next piece that was not used yet */
+    bool new;
 
 away:
-    request = 0; range = 0; verdict = 0; from = 0;
+    request = 0; first = 0; second = 0; from = 0; play = 0; left = 0; fresh = 0; new = false;
     atomic {
         joined[i] = true;
         if
@@ -109,108 +185,145 @@ away:
     session >= mine;
     if
     :: mine > SESSIONS -> goto done
-    :: else -> skip
+    :: else -> fresh = 4 * (mine - 1) + 1
     fi;
 
     /* heads of ledgers; the last entry to who lacks it */
     atomic {
-        step[LEDGER].by[i].request = bound_request[i];
-        step[LEDGER].by[i].range = bound_range[i];
-        step[LEDGER].by[i].sent = true
+        mine_of(LEDGER).debits = disk[i].debits;
+        if
+        :: disk[i].debits > 0 ->
+            mine_of(LEDGER).request = disk[i].request[disk[i].debits - 1];
+            mine_of(LEDGER).first = disk[i].first[disk[i].debits - 1];
+            mine_of(LEDGER).second = disk[i].second[disk[i].debits - 1]
+        :: else -> skip
+        fi;
+        mine_of(LEDGER).sent = true
     }
     exchange(LEDGER);
     crash_here();
-    if
-    :: bound_request[i] == 0 && step[LEDGER].by[a].request != 0 -> from = a
-    :: bound_request[i] == 0 && step[LEDGER].by[a].request == 0 && step[LEDGER].by[b].request != 0 ->
-        from = b
-    :: else -> from = i
-    fi;
-    if
-    :: from != i ->
-        atomic { /* one transaction */
-            assert(staged_request[i] == step[LEDGER].by[from].request &&
-                   staged_range[i] == step[LEDGER].by[from].range);
-            bound_request[i] = staged_request[i];
-            bound_range[i] = staged_range[i];
-            debits[i]++;
-            staged_request[i] = 0;
-            staged_range[i] = 0
-        }
-    :: else -> skip
-    fi;
-    crash_here();
-    /* what nobody has bound is dropped */
     atomic {
-        staged_request[i] = 0;
-        staged_range[i] = 0
+        if
+        :: step[LEDGER].by[a].debits > disk[i].debits -> from = a
+        :: step[LEDGER].by[a].debits <= disk[i].debits && step[LEDGER].by[b].debits > disk[i].debits ->
+            from = b
+        :: else -> from = i
+        fi;
+        if
+        :: from != i -> /* one transaction */
+            assert(step[LEDGER].by[from].debits == disk[i].debits + 1);
+            assert(disk[i].staged == step[LEDGER].by[from].request &&
+                   disk[i].staged_first == step[LEDGER].by[from].first &&
+                   disk[i].staged_second == step[LEDGER].by[from].second);
+            bind(step[LEDGER].by[from].request, disk[i].staged_first, disk[i].staged_second)
+        :: else -> skip
+        fi;
+        drop_staged() /* what nobody has bound */
     }
+    crash_here();
 
-    /* a request, which may be another one at every server */
-    if
-    :: request = 1
-    :: request = 2
-    fi;
-    if
-    :: bound_request[i] != 0 ->
-        range = bound_range[i];
-        verdict = (bound_request[i] != request)
-    :: else ->
-        range = mine;
-        crash_here();
-        atomic {
-            staged_request[i] = request;
-            staged_range[i] = range
-        }
-    fi;
+next:
+    /* a request for a round that is bound, or the next one */
+    atomic {
+        if
+        :: asked[play] != 0 -> request = asked[play]
+        :: asked[play] == 0 || lies < LIES ->
+            lies = lies + (asked[play] != 0);
+            if
+            :: request = 1
+            :: request = 2
+            :: ROUNDS > 1 && disk[i].debits > 0 -> request = 3
+            :: ROUNDS > 1 && disk[i].debits > 0 -> request = 4
+            fi;
+            if
+            :: asked[play] == 0 -> asked[play] = request
+            :: else -> skip
+            fi
+        fi;
+        new = (disk[i].request[round_of(request)] == 0);
+        if
+        :: new -> /* takes what was given back first */
+            if
+            :: left != 0 -> first = left; left = 0
+            :: else -> first = fresh; fresh++
+            fi;
+            second = fresh;
+            fresh++;
+            disk[i].staged = request;
+            disk[i].staged_first = first;
+            disk[i].staged_second = second
+        :: else ->
+            first = disk[i].first[round_of(request)];
+            second = disk[i].second[round_of(request)]
+        fi
+    }
     crash_here();
     atomic {
-        step[AGREE].by[i].verdict = verdict;
-        step[AGREE].by[i].request = request;
-        step[AGREE].by[i].range = range;
-        step[AGREE].by[i].standing = (bound_request[i] != 0);
-        step[AGREE].by[i].sent = true
+        mine_of(AGREE).verdict = (!new && disk[i].request[round_of(request)] != request);
+        mine_of(AGREE).request = request;
+        mine_of(AGREE).first = first;
+        mine_of(AGREE).second = second;
+        mine_of(AGREE).standing = !new;
+        mine_of(AGREE).opened = disk[i].opened[round_of(request)];
+        mine_of(AGREE).noise = !disk[i].wiped[round_of(request)];
+        mine_of(AGREE).sent = true
     }
     exchange(AGREE);
     if
-    :: verdict != 0 || step[AGREE].by[a].verdict != 0 || step[AGREE].by[b].verdict != 0 -> give_up()
-    :: step[AGREE].by[a].request != request || step[AGREE].by[b].request != request -> give_up()
-    :: step[AGREE].by[a].range != range || step[AGREE].by[b].range != range -> give_up()
-    :: step[AGREE].by[a].standing != (bound_request[i] != 0) ||
-       step[AGREE].by[b].standing != (bound_request[i] != 0) -> give_up()
+    :: mine_of(AGREE).verdict || step[AGREE].by[a].verdict || step[AGREE].by[b].verdict -> give_up()
+    :: differs(request) || differs(first) || differs(second) || differs(standing) -> give_up()
+    :: else -> skip
+    fi;
+    if
+    :: mine_of(AGREE).opened && step[AGREE].by[a].opened && step[AGREE].by[b].opened ->
+        goto played /* answered from disk */
+    :: else -> skip
+    fi;
+    if
+    :: !mine_of(AGREE).noise || !step[AGREE].by[a].noise || !step[AGREE].by[b].noise -> give_up()
     :: else -> skip
     fi;
     crash_here();
 
-    /* debit and bind: one transaction */
+    /* debit and bind */
     if
-    :: bound_request[i] == 0 ->
-        atomic {
-            bound_request[i] = staged_request[i];
-            bound_range[i] = staged_range[i];
-            debits[i]++;
-            staged_request[i] = 0;
-            staged_range[i] = 0
-        }
+    :: new -> atomic { bind(disk[i].staged, disk[i].staged_first, disk[i].staged_second) }
     :: else -> skip
     fi;
     crash_here();
-    step[CONFIRM].by[i].sent = true;
+    mine_of(CONFIRM).sent = true;
     exchange(CONFIRM);
     crash_here();
 
-    /* the first message that depends on data */
+    /* the messages that depend on data */
     atomic {
-        assert(debits[0] == 1 && debits[1] == 1 && debits[2] == 1);
-        assert(bound_request[0] == request && bound_request[1] == request &&
-               bound_request[2] == request);
-        opened_for[range] = opened_for[range] | request;
-        assert(opened_for[range] != 3);
-        step[OPEN].by[i].sent = true
+        assert(disk[0].request[round_of(request)] == request &&
+               disk[1].request[round_of(request)] == request &&
+               disk[2].request[round_of(request)] == request);
+        send_part(first, request);
+        if
+        :: takes_both(request) -> send_part(second, request)
+        :: else -> skip
+        fi;
+        mine_of(OPEN).sent = true
     }
     exchange(OPEN);
-    lost = true; /* the session ends; the round may be asked for again */
-    goto away;
+    crash_here();
+    disk[i].opened[round_of(request)] = true;
+    /* of a round that was new: what it has not used goes back */
+    if
+    :: new && !takes_both(request) -> left = second
+    :: else -> skip
+    fi;
+
+played:
+    play++;
+    first = 0;
+    second = 0;
+    if
+    :: play < PLAYS -> goto next
+    :: else -> give_up() /* the session ends; a round may be asked for again */
+    fi;
 
 done:
     skip
