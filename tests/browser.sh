@@ -5,22 +5,10 @@
 #
 #   tests/browser.sh build/gcc/trefoil
 set -u
-trefoil=$(readlink -f "$1")
+TREFOIL=$1
+. tests/support.sh
 out=build/browser
-number=0 failed=0
 
-result() { # status description
-    number=$((number + 1))
-    [ "$1" -eq 0 ] && echo "ok $number - $2" || { echo "not ok $number - $2"; failed=1; }
-}
-
-# Chromium and pdftotext, or their packages where apt-get and the rights are there.
-have() { # program package
-    command -v "$1" >/dev/null && return 0
-    command -v apt-get >/dev/null && [ "$(id -u)" -eq 0 ] &&
-        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$2" >/dev/null 2>&1
-    command -v "$1" >/dev/null
-}
 if ! have chromium chromium || ! have pdftotext poppler-utils; then
     echo "1..0 # SKIP chromium or pdftotext is absent and cannot be installed"
     exit 0
@@ -30,8 +18,7 @@ rm -rf "$out" && mkdir -p "$out"
 "$trefoil" demo --folder "$out/demo" >"$out/demo.log" 2>&1
 result $? "the demo runs"
 page=$PWD/$out/demo/result/report.html
-profile=$(mktemp -d)
-trap 'rm -rf "$profile"' EXIT
+profile=$folder/profile
 browser=(timeout 120 chromium --headless --no-sandbox --disable-gpu --disable-dev-shm-usage
     --hide-scrollbars --allow-file-access-from-files --user-data-dir="$profile")
 
@@ -67,7 +54,7 @@ port=$((20000 + RANDOM % 10000))
 "$trefoil" serve "$out/demo/study.yaml" --key "$out/demo/alder.key" --folder "$out/demo/server-alder" \
     --listen 127.0.0.1 --status "$port" >"$out/serve.log" 2>&1 &
 server=$!
-trap 'kill "$server" 2>/dev/null; rm -rf "$profile"' EXIT
+trap 'kill "$server" 2>/dev/null; rm -rf "$folder"' EXIT
 for _ in $(seq 100); do grep -q 'is ready' "$out/serve.log" && break; sleep 0.1; done
 "${browser[@]}" --dump-dom "http://127.0.0.1:$port/" >"$out/status.html" 2>/dev/null
 "${browser[@]}" --window-size=700,560 --screenshot="$out/status.png" "http://127.0.0.1:$port/" \
@@ -84,5 +71,4 @@ done
 [ -s "$out/status.png" ]
 result $? "status page: a picture"
 
-echo "1..$number"
-exit $failed
+end_test

@@ -10,6 +10,7 @@ have=" ${HAVE:-} "
 for name in $(sed -n 's/^# needs //p' "$text" | sed 's/ and / /g'); do
     [ "$name" != root ] && [ "$name" != systemd ] && command -v "$name" >/dev/null && have+="$name "
 done
+echo "trap 'kill \$(jobs -p) 2>/dev/null || true' EXIT" # servers do not outlive the script, wherever it ends
 awk -v from="$from" -v to="$to" -v have="$have" '
     BEGIN { inside = from == "" }
     !block && /^## / { if ($0 == "## " from) inside = 1; else if (to != "" && $0 == "## " to) inside = 0 }

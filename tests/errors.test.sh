@@ -60,9 +60,14 @@ says 2 'did you mean trefoil check?' chek study.yaml
 says 2 'usage: trefoil check STUDY' check
 says 2 'usage: trefoil run STUDY' run study.yaml --key office.key
 says 2 'did you mean --out?' run study.yaml --key office.key --outt x
-says 2 'whole number from 0' run study.yaml --key office.key --out x --rows many
+says 2 'whole number from 1' run study.yaml --key office.key --out x --rows many
 says 2 'a day to come' keygen new.key --until yesterday
 says 2 'a study takes 1 to 31 of' keygen new.key --name 'St. Mary'
+says 2 'whole number from 1' run study.yaml --key office.key --out x --rounds 0
+says 2 'run needs --key FILE and --out DIR' run study.yaml
+says 2 'there is completion for bash and zsh' complete fish
+says 2 'trefoil --help lists them' help nothing
+says 2 'write PORT, ADDRESS:PORT' serve study.yaml --key north.key --folder s --status 99999
 says 2 '--delimiter is one character' share study.yaml a.csv --key hospital-a.key --delimiter tab
 
 # --- 1: files, folders, ports
@@ -75,6 +80,12 @@ says 1 'left alone' init study.yaml
 says 1 '/nowhere/new.key' keygen /nowhere/new.key
 says 1 'a.csv is there and is not a folder' run study.yaml --key office.key --out a.csv
 says 1 'a.csv is there and is not a folder' serve study.yaml --key north.key --folder a.csv
+says 1 'cannot open nowhere/store.sqlite: No such file or directory' backup nowhere copy
+says 1 'name what trefoil backup wrote' restore nowhere new
+says 6 'not what trefoil backup makes' restore a.csv new
+says 1 'is there and is not an earlier demo' demo --folder a.csv
+says 1 'cannot read folder: Is a directory' check folder
+says 1 'cannot read folder: Is a directory' share study.yaml folder --key hospital-a.key
 says 1 'no such address' serve study.yaml --key north.key --folder s --listen 203.0.113.9
 
 # --- 3: studies and keys
@@ -88,6 +99,17 @@ sed 's/^rounds:/round:/' study.yaml >wrong.yaml
 says 3 'did you mean "rounds"?' check wrong.yaml
 sed 's/max_rows: 4095/max_rows: few/' study.yaml >wrong.yaml
 says 3 'wrong.yaml:' plan wrong.yaml
+sed "s|127.0.0.1:$((port + 5))|127.0.0.1:$port|" study.yaml >wrong.yaml
+says 3 'overlap those of server north' check wrong.yaml
+sed "s|tcp://127.0.0.1:$port|127.0.0.1:$port|" study.yaml >wrong.yaml
+says 3 'it should be tcp://host:port' check wrong.yaml
+sed "s|$(head -n 1 east.public)|$(head -n 1 north.public)|" study.yaml >wrong.yaml
+says 3 'east has the key of north' check wrong.yaml
+sed "s|$(head -n 1 east.public)|trefoil1-abc|" study.yaml >wrong.yaml
+says 3 'this is not a public key' check wrong.yaml
+says 3 'needs no signatures' roster sign study.yaml --key north.key
+says 3 "not one of the study's three servers" roster sign study.yaml --key hospital-a.key
+says 3 'the terms of this study file are' share study.yaml a.csv --key hospital-a.key --dry-run --fingerprint x
 chmod 644 office.key
 says 3 'chmod 600 office.key' run study.yaml --key office.key --out x
 chmod 600 office.key
@@ -111,6 +133,19 @@ says 6 'it needs a header line' share study.yaml wrong.csv --key hospital-a.key
 says 6 'more than the 4095 rows' share study.yaml many.csv --key hospital-b.key
 iconv -f utf-8 -t utf-16 a.csv >wrong.csv
 says 6 'save it as CSV in UTF-8' share study.yaml wrong.csv --key hospital-a.key
+sed '3s/^[0-9]*/forty/' a.csv >wrong.csv
+says 6 "wrong.csv:3:1: age is 'forty'; it must be a whole number" share study.yaml wrong.csv --key hospital-a.key
+sed '3s/,.*$//' a.csv >wrong.csv
+says 6 'wrong.csv:3: the row has 1 fields, the header 5' share study.yaml wrong.csv --key hospital-a.key
+sed '2s/[a-z]*$/hj\xe4rt/' a.csv >wrong.csv
+says 6 'save the file as UTF-8' share study.yaml wrong.csv --key hospital-a.key
+says 6 'names none of them' share study.yaml study.yaml --key hospital-a.key
+sed 1q a.csv >wrong.csv
+says 0 'has a header and no rows: is it the right file?' share study.yaml wrong.csv --key hospital-a.key --dry-run
+says 0 '300 rows' share study.yaml <(printf '\xef\xbb\xbf'; sed 's/$/\r/' a.csv) --key hospital-a.key --dry-run
+says 6 'is no audit log' audit a.csv
+says 6 'is not a statement of trefoil serve --purge' check study.yaml --statement a.csv
+says 6 - check study.yaml --receipt a.csv
 says 6 - synth a.csv --out rows.csv
 
 # --- 4: servers that are down
@@ -124,7 +159,7 @@ else
     echo "not ok $number - each server that is down is named"
     failed=1
 fi
-says 4 'server 0 (north)' share study.yaml a.csv --key hospital-a.key
+says 4 'server 0 (north)' share study.yaml a.csv --key hospital-a.key --retries 0
 
 # --- with servers
 

@@ -27,6 +27,14 @@ free_ports() { # how many
     done
 }
 
+# A program, or its package where apt-get and the rights are there.
+have() { # program package
+    command -v "$1" >/dev/null && return 0
+    command -v apt-get >/dev/null && [ "$(id -u)" -eq 0 ] &&
+        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$2" >/dev/null 2>&1
+    command -v "$1" >/dev/null
+}
+
 end_test() {
     echo "1..$number"
     exit "$failed"

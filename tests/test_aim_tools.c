@@ -184,7 +184,7 @@ static void plans_say_what_a_study_takes(void **state)
     static const char *const words[] = {
         "attributes, at most", "cells together", "then 3; each about 20", "model: at most",
         "as counts (",         "as records (",   "noise: at most",        "disk: servers 1 and 2",
-        "first sigma",         "study's own"};
+        "eps of round",        "study's own"};
     struct outcome a;
     struct stage g;
     (void)state;

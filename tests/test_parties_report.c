@@ -18,6 +18,7 @@
 struct stage {
     struct support_study s;
     struct table *table;
+    size_t began_with; /* owners */
     char folder[SUPPORT_PATH];
     struct bytes page; /* NUL-ended */
 };
@@ -67,6 +68,9 @@ static void write_result(struct stage *g)
                 .rounds = 3, .wire_sent = 1000000, .seconds = 0.25};
     assert_int_equal(price_limits(g->s.study, &limits, &quiet), ERR_OK);
     assert_int_equal(central_run(&result, g->s.study, g->table, NULL, NULL, &quiet), ERR_OK);
+    for (size_t i = 0; i < result->measurements; i++) /* what the servers would have said */
+        result->population[i] = i < g->s.study->workload->one_ways + 1 ? g->began_with
+                                                                       : g->s.study->owners;
     stats.result = result;
     stats.server = (const struct net_counters(*)[NET_PHASES])server;
     stats.rho = limits.rho;
@@ -76,15 +80,22 @@ static void write_result(struct stage *g)
     aim_result_free(&result);
 }
 
-static void stage_new(struct stage *g, const struct support_options *o)
+/* A run that begins with the rows of so many owners (of all: 0), and from round 2 on has those of all. */
+static void stage_joined(struct stage *g, const struct support_options *o, size_t began_with)
 {
     memset(g, 0, sizeof *g);
     if (support_study_new(&g->s, o, &quiet) != ERR_OK)
         fail_msg("%s", said);
+    g->began_with = began_with > 0 ? began_with : g->s.study->owners;
     assert_int_equal(support_table(&g->table, g->s.study->domain, 3000, 5), ERR_OK);
     support_study_file(&g->s, "result", g->folder);
     assert_int_equal(file_folder(g->folder, &quiet), ERR_OK);
     write_result(g);
+}
+
+static void stage_new(struct stage *g, const struct support_options *o)
+{
+    stage_joined(g, o, 0);
 }
 
 static void stage_free(struct stage *g)
@@ -161,6 +172,20 @@ static void a_run_in_words_and_pictures(void **state)
     expect_not(&g, "@import");
     expect_not(&g, "truth\"");
     expect_not(&g, "Demo only");
+    stage_free(&g);
+}
+
+static void whose_rows_are_counted(void **state)
+{
+    const struct support_options o = {.rounds = 3};
+    struct stage g;
+    (void)state;
+    stage_joined(&g, &o, 2);
+    assert_int_equal(report_write(g.folder, g.s.study, NULL, &quiet), ERR_OK);
+    read_page(&g, g.folder);
+    expect(&g, "3 owners could bring records: o0, o1 and o2. The rows of 2 of them were counted, "
+               "from round 2 on those of 3; what was measured before an owner joined is scaled to "
+               "the rows of the end. Three servers");
     stage_free(&g);
 }
 
@@ -316,6 +341,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_in_words_and_pictures),
+        cmocka_unit_test(whose_rows_are_counted),
         cmocka_unit_test(it_is_made_of_opened_values_alone),
         cmocka_unit_test(names_stay_text),
         cmocka_unit_test(large_attributes_are_added_up),

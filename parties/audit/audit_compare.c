@@ -22,9 +22,9 @@ static void describe_opening(const struct audit_entry *entry, FILE *out)
 {
     const struct audit_opening *o = &entry->opening;
     char text[96];
-    fprintf(out, "  %s  round %-4" PRIu32 " %-42s cost %-11.5g spent %-11.5g %s\n", entry->time,
-            o->round, in_words(o, text, sizeof text), o->cost, o->spent,
-            strcmp(o->what, "-") == 0 ? "" : o->what);
+    fprintf(out, "  %s  round %-4" PRIu32 " cost %-11.5g spent %.5g\n      %s%s%s\n", entry->time,
+            o->round, o->cost, o->spent, in_words(o, text, sizeof text),
+            strcmp(o->what, "-") == 0 ? "" : ": ", strcmp(o->what, "-") == 0 ? "" : o->what);
 }
 
 /* How many of the first lines neighbour `server` has signed. */
@@ -60,9 +60,9 @@ void audit_describe(const struct audit_file *f, FILE *out)
         spent = e->opening.spent;
     }
     fprintf(out, "  opened for rho = %.9g; debited in all %.9g%s\n", paid, spent,
-            spent - paid > 1e-9 ? " (the rest for rounds that were interrupted, or opened before a "
-                                  "recovery)"
-                                : "");
+            spent - paid > 1e-9
+                ? "\n  (the rest for rounds that were interrupted, or opened before a recovery)"
+                : "");
 }
 
 enum err audit_is_of(const struct audit_file *f, const struct study *study, struct log *log)
@@ -122,8 +122,8 @@ static enum err check_seen(const struct audit_file *by, const struct audit_file 
         if (was_recovered(of, n)) {
             if (!noted)
                 fprintf(out,
-                        "note: lines of server %u's log that server %u saw went with a disk; "
-                        "the server was recovered since\n",
+                        "note: lines of server %u's log that server %u saw went with a disk;\n"
+                        "  the server was recovered since\n",
                         of->server, by->server);
             noted = true;
             continue;
@@ -166,8 +166,9 @@ static enum err check_openings(const struct audit_file *a, const struct audit_fi
         if (other == NULL) {
             if (look_up(a, o) == &a->entry[k])
                 fprintf(out,
-                        "note: server %u began to open %s of round %" PRIu32 ", server %u did "
-                        "not: it was interrupted, or is of before a recovery\n",
+                        "note: server %u began to open %s of round %" PRIu32
+                        ", server %u did not:\n"
+                        "  it was interrupted, or is of before a recovery\n",
                         a->server, o->reason, o->round, b->server);
         } else if (other->opening.values != o->values ||
                    strcmp(other->opening.what, o->what) != 0 ||

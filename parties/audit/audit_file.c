@@ -253,6 +253,10 @@ static enum err add_line(struct audit_file *f, char *line, size_t n, const char 
         if (memcmp(hash, line + n - HASH_TEXT, HASH_TEXT) == 0)
             e = ERR_OK;
     }
+    if (e != ERR_OK && f->entries == 0 && (n < 2 || memcmp(line, "0 ", 2) != 0)) {
+        log_error(log, "%s is no audit log; name the audit.log of a server's folder", path);
+        return e;
+    }
     if (e != ERR_OK) {
         log_error(
             log,

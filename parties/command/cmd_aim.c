@@ -11,11 +11,10 @@ static const char help[] =
     "usage: trefoil aim STUDY DATA.csv [DATA.csv ...] --out DIR [--rows N] [--seed N]\n"
     "           [--delimiter C] [--decimal C]\n"
     "\n"
-    "Central AIM: one program that sees all rows does what the three servers do without seeing "
-    "any.\n"
-    "Same algorithm, same guarantee for what comes out, but its user has to be trusted with the "
-    "data.\n"
-    "Writes measurements.json, model and synthetic.csv into DIR. Reads at most 64 files.\n"
+    "Central AIM: one program that sees all rows does what the three servers do\n"
+    "without seeing any. Same algorithm, same guarantee for what comes out, but its\n"
+    "user has to be trusted with the data. Writes measurements.json, model and\n"
+    "synthetic.csv into DIR. Reads at most 64 files.\n"
     "\n"
     "  --out DIR    made if it is not there\n"
     "  --rows N     synthetic rows, instead of the noisy total\n"
@@ -76,7 +75,7 @@ static enum err execute(const char *const *files, size_t count, const char *fold
 
 static int run(int argc, char **argv, struct log *log)
 {
-    const char *files[FILES_MAX + 1], *out = NULL, *rows = "0", *seed = "1", *delimiter = ",",
+    const char *files[FILES_MAX + 1], *out = NULL, *rows = NULL, *seed = "1", *delimiter = ",",
                                       *decimal = ".";
     int64_t row_count = 0, seed_number = 0;
     size_t given = 0;
@@ -92,7 +91,7 @@ static int run(int argc, char **argv, struct log *log)
         e = ERR_USAGE;
     }
     if (e == ERR_OK)
-        e = command_integer("rows", rows, 0, 1000000000, &row_count, log);
+        e = command_integer("rows", rows, 1, 1000000000, &row_count, log);
     if (e == ERR_OK)
         e = command_integer("seed", seed, 0, INT64_MAX, &seed_number, log);
     if (e == ERR_OK)

@@ -17,16 +17,16 @@ static const char help[] =
     "       trefoil check STUDY --receipt FILE\n"
     "       trefoil check STUDY --statement FILE\n"
     "\n"
-    "Reads a study file and says in words what it means: who takes part and sees what, what is\n"
-    "guaranteed and what is not, what it costs. Everybody should run it before sending anything, "
-    "and\n"
-    "compare the fingerprint of the terms.\n"
+    "Reads a study file and says in words what it means: who takes part and sees\n"
+    "what, what is guaranteed and what is not, what it costs. Everybody should run it\n"
+    "before sending anything, and compare the fingerprint of the terms.\n"
     "\n"
     "  --key FILE      also say what part the holder of this private key has\n"
     "  --fingerprint   print the fingerprint of the terms, nothing else\n"
-    "  --receipt FILE  verify what the three servers signed for an owner (trefoil share), nothing "
-    "else\n"
-    "  --statement FILE   verify what a server signed when it purged the study, nothing else\n"
+    "  --receipt FILE  verify what the three servers signed for an owner (trefoil\n"
+    "                  share), nothing else\n"
+    "  --statement FILE   verify what a server signed when it purged the study,\n"
+    "                     nothing else\n"
     "\n"
     "example:\n"
     "  trefoil check study.yaml --key hospital-a.key\n";
@@ -56,9 +56,9 @@ static void print_costs(const struct study *study, double rho)
     uint64_t all = 0;
     for (size_t i = 0; i < study->owners; i++)
         all += study_upload_bytes(study, i);
-    printf("\nCosts: owners upload %s in all, each once; of the budget, which each server "
-           "enforces as\n  rho = %.9g of zero-concentrated differential privacy, a run takes all. "
-           "Its time and traffic:\n  trefoil plan.\n",
+    printf("\nCosts: owners upload %s in all, each once; of the budget, which each\n"
+           "  server enforces as rho = %.9g of zero-concentrated differential\n"
+           "  privacy, a run takes all. Its time and traffic: trefoil plan.\n",
            words_bytes(all, text), rho);
 }
 
@@ -113,11 +113,11 @@ static enum err check_statement(const struct study *study, const char *path, str
         e = statement_read(&s, study, path, text.data, text.size, log);
     if (e == ERR_OK) {
         date_text(s.time, date);
-        printf(
-            "Server %u (%s) states, signed with its key, that on %s it deleted for good from its\n"
-            "store what %zu %s had uploaded for study %s. Backups are not covered.\n",
-            s.server, study->server[s.server].name, date, s.uploads,
-            s.uploads == 1 ? "owner" : "owners", study->name);
+        printf("Server %u (%s) states, signed with its key, that on %s\n"
+               "it deleted for good from its store what %zu %s had uploaded for study\n"
+               "%s. Backups are not covered.\n",
+               s.server, study->server[s.server].name, date, s.uploads,
+               s.uploads == 1 ? "owner" : "owners", study->name);
         for (size_t i = 0; i < s.uploads; i++)
             printf("  %s\n", study->owner[s.upload[i].owner].name);
     }

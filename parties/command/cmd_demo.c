@@ -34,14 +34,13 @@
 static const char help[] =
     "usage: trefoil demo [--folder DIR] [--seed N]\n"
     "\n"
-    "Shows a whole study on this machine: five invented hospitals of different size and kind, "
-    "three\n"
-    "server processes on loopback, one run; then how good the synthetic table is, beside central "
-    "AIM\n"
-    "and beside what each hospital could do alone.\n"
+    "Shows a whole study on this machine: five invented hospitals of different size\n"
+    "and kind, three server processes on loopback, one run; then how good the\n"
+    "synthetic table is, beside central AIM and beside what each hospital could do\n"
+    "alone.\n"
     "\n"
-    "  --folder DIR   where everything is put; an earlier demo there is replaced. Default: "
-    "trefoil-demo\n"
+    "  --folder DIR   where everything is put; an earlier demo there is replaced.\n"
+    "                 Default: trefoil-demo\n"
     "  --seed N       of the invented data; default 7\n"
     "\n"
     "example:\n"
@@ -340,8 +339,8 @@ static enum err find_errors(const struct demo *d, struct errors *x)
 
 static void show_errors(const struct demo *d, const struct errors *x)
 {
-    printf("\nError against all %zu patients: mean over the %zu two-way marginals of sum |p - q|,\n"
-           "from 0 (alike) to 2. Only a demo can compute this.\n\n",
+    printf("\nError against all %zu patients: mean over the %zu two-way marginals of\n"
+           "sum |p - q|, from 0 (alike) to 2. Only a demo can compute this.\n\n",
            d->all->rows, d->study->workload->cliques);
     for (unsigned i = 0; i < TABLES; i++)
         printf("  %-46s %.3f\n", x->name[i], x->error[i]);
@@ -422,7 +421,7 @@ static void show_server_bytes(const json_t *stats)
             noise += strcmp(phase, "noise") == 0 ? number(counters, "wire_sent") : 0;
         }
         printf("  server %-12s sent %10" JSON_INTEGER_FORMAT
-               " bytes to the two others, of it %" JSON_INTEGER_FORMAT " to make noise\n",
+               " bytes to the others, %" JSON_INTEGER_FORMAT " for noise\n",
                server_names[i], sent, noise);
     }
 }
@@ -455,19 +454,18 @@ static enum err show_costs(const struct demo *d)
 
 static void show_guarantee(const struct demo *d)
 {
-    printf(
-        "\nGuarantee: the synthetic table and everything else that came out is differentially\n"
-        "private with epsilon %g and delta %g, for adding or removing any one patient's row: what\n"
-        "anybody concludes from it is at most e^%g = %.2f times as likely, but for a chance of "
-        "%g,\n"
-        "with that patient as without. Each server held the budget by itself and logged every\n"
-        "opened value in its audit.log. Two servers that collude could read everything.\n",
-        d->study->epsilon, d->study->delta, d->study->epsilon, exp(d->study->epsilon),
-        d->study->delta);
-    printf(
-        "\nEverything is in %s: the study, the hospitals' tables, the\n"
-        "servers' logs and audit logs, and result/, whose report.html shows it all in a browser.\n",
-        d->folder);
+    printf("\nGuarantee: the synthetic table and everything else that came out is\n"
+           "differentially private with epsilon %g and delta %g, for adding or removing\n"
+           "any one patient's row: what anybody concludes from it is at most e^%g = %.2f\n"
+           "times as likely, but for a chance of %g, with that patient as without. Each\n"
+           "server held the budget by itself and logged every opened value in its\n"
+           "audit.log. Two servers that collude could read everything.\n",
+           d->study->epsilon, d->study->delta, d->study->epsilon, exp(d->study->epsilon),
+           d->study->delta);
+    printf("\nEverything is in %s: the study, the hospitals' tables, the\n"
+           "servers' logs and audit logs, and result/, whose report.html shows it all in a\n"
+           "browser.\n",
+           d->folder);
 }
 
 /* ------------------------------------------------------------------------------------------------- */

@@ -1,16 +1,16 @@
 #include "parties/command/command.h"
 #include "parties/study/study.h"
 
-static const char help[] = "usage: trefoil init [FILE] [--force]\n"
-                           "\n"
-                           "Writes a commented example of a study file, study.yaml where FILE is "
-                           "left out. Edit it, put in\n"
-                           "the public keys of everybody, then run trefoil check.\n"
-                           "\n"
-                           "  --force   replace FILE\n"
-                           "\n"
-                           "example:\n"
-                           "  trefoil init study.yaml\n";
+static const char help[] =
+    "usage: trefoil init [FILE] [--force]\n"
+    "\n"
+    "Writes a commented example of a study file, study.yaml where FILE is left out.\n"
+    "Edit it, put in the public keys of everybody, then run trefoil check.\n"
+    "\n"
+    "  --force   replace FILE\n"
+    "\n"
+    "example:\n"
+    "  trefoil init study.yaml\n";
 
 static int run(int argc, char **argv, struct log *log)
 {

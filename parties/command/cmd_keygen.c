@@ -8,19 +8,19 @@ static const char help[] =
     "       trefoil keygen FILE --renew OLD [--until DATE] [--name NAME] [--force]\n"
     "       trefoil keygen --show FILE [--name NAME]\n"
     "\n"
-    "Makes a private key in FILE (readable by you alone) and prints its public half, which goes "
-    "into\n"
-    "the study file. The fingerprint is for reading aloud: it tells whether a public key that you\n"
-    "were sent is the one that was meant.\n"
+    "Makes a private key in FILE (readable by you alone) and prints its public half,\n"
+    "which goes into the study file. The fingerprint is for reading aloud: it tells\n"
+    "whether a public key that you were sent is the one that was meant.\n"
     "\n"
-    "A key has two halves of its own: one signs and is who you are, one is for the links. --renew\n"
-    "replaces the second: the fingerprint stays, and so does everything that you have uploaded or\n"
-    "store. The new public half takes the place of the old one in an amended study file; until "
-    "the\n"
-    "servers run with that, keep using OLD.\n"
+    "A key has two halves of its own: one signs and is who you are, one is for the\n"
+    "links. --renew replaces the second: the fingerprint stays, and so does\n"
+    "everything that you have uploaded or store. The new public half takes the place\n"
+    "of the old one in an amended study file; until the servers run with that, keep\n"
+    "using OLD.\n"
     "\n"
     "  --until DATE  the last day (UTC) on which the key is good, such as 2027-06-30\n"
-    "  --renew OLD   keep the identity of this private key, make a new key for its links\n"
+    "  --renew OLD   keep the identity of this private key, make a new key for its\n"
+    "                links\n"
     "  --name NAME   print lines ready to paste into the study file\n"
     "  --show FILE   make nothing; print the public half of a key that exists\n"
     "  --force       replace FILE; the key in it is lost\n"
@@ -90,14 +90,13 @@ static enum err make(const struct wish *w, uint32_t last_day, struct log *log)
     if (e == ERR_OK)
         e = identity_save(made, w->file, w->force, log);
     if (e == ERR_OK) {
-        log_info(log, "%s holds your private key: keep it secret, and keep a copy in a safe place.",
+        log_info(log, "%s is your private key: keep it secret, and a copy in a safe place",
                  w->file);
         if (w->renew != NULL)
-            log_info(
-                log,
-                "Send the public key to whoever keeps the study file; use %s until the servers "
-                "run with the amended one.",
-                w->renew);
+            log_info(log,
+                     "Send the public key to whoever keeps the study file; use %s\n"
+                     "until the servers run with the amended one.",
+                     w->renew);
         print(&made->public, w->name);
     }
     identity_free(&base);

@@ -1,5 +1,6 @@
 #include "aim/loop.h"
 #include "base/memory.h"
+#include "base/words.h"
 #include "parties/analyst/release.h"
 #include "parties/command/command.h"
 #include "parties/study/bounds.h"
@@ -13,10 +14,9 @@
 static const char help[] =
     "usage: trefoil plan STUDY\n"
     "\n"
-    "What a study will take, before anybody sends anything: cells, memory, uploads, rounds, "
-    "noise,\n"
-    "disk; and what error to expect at several epsilons. Only the study file is read. Refuses a\n"
-    "study that cannot work, with what to change.\n"
+    "What a study will take, before anybody sends anything: cells, memory, uploads,\n"
+    "rounds, noise, disk; and what error to expect at several epsilons. Only the\n"
+    "study file is read. Refuses a study that cannot work, with what to change.\n"
     "\n"
     "example:\n"
     "  trefoil plan study.yaml\n";
@@ -47,18 +47,6 @@ static void count(struct plan *p)
     }
 }
 
-/* A number of bytes as people say it. */
-static const char *bytes_text(uint64_t bytes, char text[32])
-{
-    static const char *const unit[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-    double v = (double)bytes;
-    unsigned i = 0;
-    for (; v >= 1024 && i < 4; i++)
-        v /= 1024;
-    snprintf(text, 32, i == 0 ? "%.0f %s" : "%.1f %s", v, unit[i]);
-    return text;
-}
-
 /* --- what it takes --------------------------------------------------------------------------- */
 
 static void print_domain(const struct plan *p)
@@ -87,24 +75,25 @@ static void print_model(const struct plan *p)
     uint64_t cells = reach < limit ? reach : limit;
     double steps = fmax(16.0 * (double)cells, fmin(80.0 * (double)cells, 0x1p26));
     uint64_t estimates = p->study->workload->cells * sizeof(uint64_t);
-    char model[32], most[32];
-    printf("model: at most %s (%" PRIu64 " cells); the analyst's program at most about %s\n",
-           bytes_text(cells * sizeof(double), model), cells,
-           bytes_text((UINT64_C(8) << 20) + cells * 56 + (uint64_t)steps + estimates, most));
+    char model[WORDS_SIZE], most[WORDS_SIZE];
+    printf("model: at most %s (%" PRIu64 " cells); the analyst's program at most\n  about %s\n",
+           words_bytes(cells * sizeof(double), model), cells,
+           words_bytes((UINT64_C(8) << 20) + cells * 56 + (uint64_t)steps + estimates, most));
 }
 
 static void print_upload(const struct study *s, size_t i)
 {
     uint64_t codes = study_records_bytes(s, i);
-    char answers[32], records[32];
-    bytes_text(codes, records);
+    char answers[WORDS_SIZE], records[WORDS_SIZE];
+    words_bytes(codes, records);
     if (s->owner[i].columns < s->domain->attributes)
-        printf("  %-31s %12s as records (%u bits a row) of its %zu columns\n", s->owner[i].name,
+        printf("  %-20s %12s as records (%u bits a row) of its %zu columns\n", s->owner[i].name,
                records, study_record_bits(s, i), s->owner[i].columns);
     else
-        printf("  %-31s %12s as counts (%u bits a cell); %s as records (%u bits a row): sends %s\n",
-               s->owner[i].name, bytes_text(study_answers_bytes(s, i), answers), s->owner[i].bits,
-               codes == UINT64_MAX ? "not possible" : records, study_record_bits(s, i),
+        printf("  %-20s %12s as counts (%u bits a cell),\n"
+               "  %-20s %12s as records (%u bits a row): sends %s\n",
+               s->owner[i].name, words_bytes(study_answers_bytes(s, i), answers), s->owner[i].bits,
+               "", codes == UINT64_MAX ? "not possible" : records, study_record_bits(s, i),
                s->owner[i].records ? "records" : "counts");
 }
 
@@ -112,7 +101,7 @@ static void print_uploads(const struct plan *p)
 {
     const struct study *s = p->study;
     uint64_t all = 0;
-    char disk[32];
+    char disk[WORDS_SIZE];
     printf("uploads, from public bounds alone (each owner sends the same whatever its data):\n");
     for (size_t i = 0; i < s->owners; i++) {
         all += study_upload_bytes(s, i);
@@ -121,9 +110,9 @@ static void print_uploads(const struct plan *p)
     }
     if (s->owners > 10)
         printf("  ...     and %zu owners more\n", s->owners - 10);
-    printf("  disk: servers 1 and 2 keep %s of them, server 0 only seeds; a ledger grows by 1 KiB "
-           "a round\n",
-           bytes_text(all, disk));
+    printf("  disk: servers 1 and 2 keep %s of them, server 0 only seeds; a ledger\n"
+           "  grows by 1 kB a round\n",
+           words_bytes(all, disk));
 }
 
 #define SAMPLES_PER_S 200000.0 /* measured, of either kind: see bench/README.md */
@@ -139,12 +128,12 @@ static void print_noise(const struct plan *p)
     uint64_t rounds = (noise.gauss + gauss->batch - 1) / gauss->batch * gauss->rounds +
                       (noise.gumbel + gumbel->batch - 1) / gumbel->batch * gumbel->rounds;
     double bytes = (double)noise.gauss * gauss->bytes + (double)noise.gumbel * gumbel->bytes;
-    char text[32];
+    char text[WORDS_SIZE];
     printf("noise: at most %" PRIu64 " Gaussians and %" PRIu64 " Gumbels, in at most %" PRIu64
-           " exchanges between the servers and %s from each\n"
-           "  to the others; %.0f s to make on two cores for all three servers, and %.0f s more of "
-           "waiting\n  where an exchange takes %.0f ms. Smaller selections take less\n",
-           noise.gauss, noise.gumbel, rounds, bytes_text((uint64_t)bytes, text),
+           " exchanges\n  between the servers and %s from each to the others; %.0f s to make on\n"
+           "  two cores for all three servers, and %.0f s more of waiting where an exchange\n"
+           "  takes %.0f ms. Smaller selections take less\n",
+           noise.gauss, noise.gumbel, rounds, words_bytes((uint64_t)bytes, text),
            ceil((double)(noise.gauss + noise.gumbel) / SAMPLES_PER_S), ceil((double)rounds * FAR_S),
            1e3 * FAR_S);
 }
@@ -177,20 +166,18 @@ static void print_epsilon(const struct plan *p, double epsilon)
     for (size_t i = 0; i < w->cliques; i++)
         workload += noise_error(p, sigma, clique_cells(&w->clique[i], p->study->domain)) /
                     (double)w->cliques;
-    printf("  %7.3g  %10.4g  %11.4g %11.4g  %12.4g  %13.4f  %13.4f\n", epsilon, o.limits.rho, sigma,
-           sigma, aim_epsilon(&o), one_ways, workload);
+    printf("  %7.3g  %10.4g  %8.4g  %12.4g  %14.4f  %14.4f\n", epsilon, o.limits.rho, sigma,
+           aim_epsilon(&o), one_ways, workload);
 }
 
 static void print_errors(const struct plan *p)
 {
     static const double epsilon[] = {0.5, 1, 2, 4};
     bool own = false;
-    printf("noise by epsilon (delta %g), and the L1 error to expect of a measured marginal where "
-           "all\nowners have max_rows rows (fewer rows: more error in proportion):\n",
+    printf("noise by epsilon (delta %g), and the L1 error to expect of a measured\n"
+           "marginal where all owners have max_rows rows (fewer: more, in proportion):\n",
            p->study->delta);
-    printf(
-        "  epsilon         rho  first sigma  last sigma  eps of round  one-ways, mean  workload, "
-        "mean\n");
+    printf("  epsilon         rho     sigma  eps of round  one-ways, mean  workload, mean\n");
     for (size_t i = 0; i < sizeof epsilon / sizeof epsilon[0]; i++) {
         own |= fabs(epsilon[i] - p->study->epsilon) < 1e-9;
         print_epsilon(p, epsilon[i]);
@@ -199,8 +186,8 @@ static void print_errors(const struct plan *p)
         print_epsilon(p, p->study->epsilon);
         printf("  (the last line is the study's own)\n");
     }
-    printf("An error of 2 means that nothing but noise would come out. The model shares what it "
-           "measures\namong marginals, so that most come out better than measured alone.\n");
+    printf("An error of 2 means that nothing but noise would come out. The model shares what\n"
+           "it measures among marginals, so that most come out better than measured alone.\n");
 }
 
 /* --- what cannot work ------------------------------------------------------------------------ */

@@ -10,14 +10,12 @@
 static const char help[] =
     "usage: trefoil recover STUDY --key FILE --folder DIR\n"
     "\n"
-    "Brings a server's folder that was restored from an old backup up to date: its privacy ledger "
-    "lacks\n"
-    "debits, and the others refuse it until it has them. The server must be stopped, and the two\n"
-    "others running. Only what both of them give alike is taken; it is noted in audit.log. "
-    "Uploads\n"
-    "that the backup lacks have to be shared again, by the same command as before. A round that "
-    "was\n"
-    "interrupted cannot be answered any more, and stays paid for.\n"
+    "Brings a server's folder that was restored from an old backup up to date: its\n"
+    "privacy ledger lacks debits, and the others refuse it until it has them. The\n"
+    "server must be stopped, and the two others running. Only what both of them give\n"
+    "alike is taken; it is noted in audit.log. Uploads that the backup lacks have to\n"
+    "be shared again, by the same command as before. A round that was interrupted\n"
+    "cannot be answered any more, and stays paid for.\n"
     "\n"
     "  --key FILE     this server's private key\n"
     "  --folder DIR   its folder, as `trefoil serve` has it\n"
@@ -39,11 +37,13 @@ static void say(uint64_t from, uint64_t to)
         printf("nothing is lacking: this server has all %" PRIu64
                " debits that both neighbours have\n",
                from);
+    else if (to - from == 1)
+        printf("took over debit %" PRIu64, to);
     else
-        printf("took over debits %" PRIu64 " to %" PRIu64
-               "; this server can be started again. Owners whose uploads the backup lacks should "
-               "share them again\n",
-               from + 1, to);
+        printf("took over debits %" PRIu64 " to %" PRIu64, from + 1, to);
+    if (from < to)
+        printf("; this server can be started again. Owners whose\n"
+               "uploads the backup lacks should share them again\n");
 }
 
 static enum err recover(struct recover *r, const char *study, const char *key, const char *folder,

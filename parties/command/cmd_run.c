@@ -18,32 +18,32 @@
 #include <string.h>
 
 static const char help[] =
-    "usage: trefoil run STUDY --key FILE --out DIR [--rounds N] [--wait S] [--rows N] [--seed N]\n"
+    "usage: trefoil run STUDY --key FILE --out DIR [--rounds N] [--wait S]\n"
+    "                   [--rows N] [--seed N]\n"
     "       trefoil run STUDY --key FILE --out DIR --continue RUN ...\n"
     "\n"
-    "Runs the study: the servers select and measure marginals, this program fits the model to "
-    "what\n"
-    "they open and writes synthetic data. Spends the study's whole privacy budget, unless "
-    "--rounds\n"
-    "says otherwise. Writes report.html, synthetic.csv, measurements.json, model and stats.json "
-    "into "
-    "DIR.\n"
+    "Runs the study: the servers select and measure marginals, this program fits the\n"
+    "model to what they open and writes synthetic data. Spends the study's whole\n"
+    "privacy budget, unless --rounds says otherwise. Writes report.html,\n"
+    "synthetic.csv, measurements.json, model and stats.json into DIR.\n"
     "\n"
-    "The same command again, with the same --out, continues a run that was interrupted, however "
-    "that\n"
-    "was: at the round that it was in, for nothing. While a server is away a run waits.\n"
+    "The same command again, with the same --out, continues a run that was\n"
+    "interrupted, however that was: at the round that it was in, for nothing. While a\n"
+    "server is away a run waits.\n"
     "\n"
     "  --key FILE   an analyst's private key; its public half stands in the study\n"
     "  --out DIR    made if it is not there; a run's state is there as well\n"
-    "  --rounds N   select N marginals in all for now; the same command with more, or without,\n"
-    "               goes on later\n"
-    "  --wait S     how many seconds a server may be away once the run has begun; default 3600\n"
+    "  --rounds N   select N marginals in all for now; the same command with more, or\n"
+    "               without, goes on later\n"
+    "  --wait S     how many seconds a server may be away once the run has begun;\n"
+    "               default 3600\n"
     "  --rows N     synthetic rows, instead of the noisy total\n"
-    "  --seed N     of the sampling (not of the noise, which nobody can know); default 1\n"
+    "  --seed N     of the sampling (not of the noise, which nobody can know);\n"
+    "               default 1\n"
     "  --continue RUN\n"
-    "               a run whose --out is lost, into another one: what the servers have opened they "
-    "give\n"
-    "               again, for nothing. RUN is its number, 32 digits, as their audit logs have it\n"
+    "               a run whose --out is lost, into another one: what the servers\n"
+    "               have opened they give again, for nothing. RUN is its number, 32\n"
+    "               digits, as their audit logs have it\n"
     "\n"
     "example:\n"
     "  trefoil run study.yaml --key analyst.key --out result\n";
@@ -233,9 +233,9 @@ static enum err execute(struct run *r, const struct run_terms *t)
 static enum err read_numbers(const char *rounds, const char *wait, const char *rows,
                              const char *seed, struct run_terms *t, struct log *log)
 {
-    TRY(command_integer("rounds", rounds, 0, STUDY_ROUNDS_MAX, &t->rounds, log));
+    TRY(command_integer("rounds", rounds, 1, STUDY_ROUNDS_MAX, &t->rounds, log));
     TRY(command_integer("wait", wait, 0, 30 * 86400, &t->wait_s, log));
-    TRY(command_integer("rows", rows, 0, 1000000000, &t->rows, log));
+    TRY(command_integer("rows", rows, 1, 1000000000, &t->rows, log));
     return command_integer("seed", seed, 0, INT64_MAX, &t->seed, log);
 }
 
@@ -253,7 +253,7 @@ static enum err read_run(const char *text, uint8_t number[REQUEST_RUN_SIZE], str
 
 static int run(int argc, char **argv, struct log *log)
 {
-    const char *rounds = "0", *wait = "3600", *rows = "0", *seed = "1", *lost = NULL;
+    const char *rounds = NULL, *wait = "3600", *rows = NULL, *seed = "1", *lost = NULL;
     uint8_t number[REQUEST_RUN_SIZE];
     struct run_terms t = {0};
     size_t given;

@@ -15,42 +15,41 @@
 #include <string.h>
 
 static const char help[] =
-    "usage: trefoil share STUDY DATA.csv --key FILE [--as FORM] [--person COLUMN] [--replace]\n"
-    "                     [--dry-run] [--fingerprint TERMS] [--receipt FILE] [--retries N]\n"
-    "                     [--delimiter C] [--decimal C] [--stats FILE]\n"
+    "usage: trefoil share STUDY DATA.csv --key FILE [--as FORM] [--person COLUMN]\n"
+    "                     [--replace] [--dry-run] [--fingerprint TERMS]\n"
+    "                     [--receipt FILE] [--retries N] [--delimiter C]\n"
+    "                     [--decimal C] [--stats FILE]\n"
     "       trefoil share STUDY --key FILE --status\n"
-    "       trefoil share STUDY --key FILE --withdraw [--receipt FILE] [--retries N]\n"
+    "       trefoil share STUDY --key FILE --withdraw [--receipt FILE]\n"
+    "                     [--retries N]\n"
     "\n"
-    "Sends an owner's rows, secret-shared, to the three servers: none of them learns anything of "
-    "the\n"
-    "data. They go as counts in the study's marginals or as padded records, whichever is smaller,\n"
-    "unless the study or --as says otherwise. All three servers sign that they hold the upload.\n"
-    "Running it again with the same data is safe: it sends the same upload, which counts once, so "
-    "a\n"
-    "cut upload goes on where it ended. Until a run begins it may be replaced or withdrawn.\n"
+    "Sends an owner's rows, secret-shared, to the three servers: none of them learns\n"
+    "anything of the data. They go as counts in the study's marginals or as padded\n"
+    "records, whichever is smaller, unless the study or --as says otherwise. All\n"
+    "three servers sign that they hold the upload. Running it again with the same\n"
+    "data is safe: it sends the same upload, which counts once, so a cut upload goes\n"
+    "on where it ended. Until a run begins it may be replaced or withdrawn.\n"
     "\n"
     "  --key FILE       this owner's private key; its public half stands in the study\n"
-    "  --as FORM        answers (counts), records, or auto, which is the default; records may "
-    "always\n"
-    "                   take the place of answers, answers only where the study says as: answers\n"
-    "  --person COLUMN  says whose a row is: refuse if somebody has more rows than the study's\n"
-    "                   rows_per_person. The column stays here; a person's rows at other owners\n"
-    "                   count too, and cannot be seen\n"
+    "  --as FORM        answers (counts), records, or auto, which is the default;\n"
+    "                   records may always take the place of answers, answers only\n"
+    "                   where the study says as: answers\n"
+    "  --person COLUMN  says whose a row is: refuse if somebody has more rows than\n"
+    "                   the study's rows_per_person. The column stays here; a\n"
+    "                   person's rows at other owners count too, and cannot be seen\n"
     "  --replace        put these data in the place of what was uploaded before\n"
-    "  --dry-run        say what would be sent to whom, and send nothing; `upload:` is what a "
-    "receipt\n"
-    "                   for these data says\n"
-    "  --fingerprint TERMS   refuse unless these are the study's terms. Without it the terms are\n"
-    "                   remembered beside the key the first time, and must stay the same\n"
-    "  --receipt FILE   where the servers' signatures go; default: beside the key, with the "
-    "study's\n"
-    "                   name. `trefoil check STUDY --receipt FILE` verifies it\n"
-    "  --retries N      how often a server that fails is tried again, after longer and longer "
-    "pauses;\n"
-    "                   default 6, with pauses of half a minute in all\n"
-    "  --status         send nothing; say which uploads the servers hold, and what waits (also "
-    "with\n"
-    "                   the key of an analyst)\n"
+    "  --dry-run        say what would be sent to whom, and send nothing; `upload:`\n"
+    "                   is what a receipt for these data says\n"
+    "  --fingerprint TERMS   refuse unless these are the study's terms. Without it\n"
+    "                   the terms are remembered beside the key the first time, and\n"
+    "                   must stay the same\n"
+    "  --receipt FILE   where the servers' signatures go; default: beside the key,\n"
+    "                   with the study's name. `trefoil check STUDY --receipt FILE`\n"
+    "                   verifies it\n"
+    "  --retries N      how often a server that fails is tried again, after longer\n"
+    "                   and longer pauses; default 6, of half a minute in all\n"
+    "  --status         send nothing; say which uploads the servers hold, and what\n"
+    "                   waits (also with the key of an analyst)\n"
     "  --withdraw       have the servers delete what this owner uploaded\n"
     "  --delimiter C, --decimal C    of the CSV file, instead of a comma and a point\n"
     "  --stats FILE     write what was sent as JSON\n"
@@ -98,6 +97,8 @@ static enum err load_data(struct share *s)
     s->csv.person_rows = s->study->rows_per_person;
     TRY(pack_domain(&s->columns, s->study, s->owner));
     TRY(table_read_csv(&s->table, s->columns, s->data, &s->csv, s->log));
+    if (s->table->rows == 0)
+        log_warn(s->log, "%s has a header and no rows: is it the right file?", s->data);
     if (s->table->rows >= s->study->owner[s->owner].min_rows)
         return ERR_OK;
     log_error(
@@ -202,13 +203,13 @@ static void say(const struct share *s, const char *person)
     upload_digest(&s->parts[0], s->study->terms.digest, digest);
     sodium_bin2hex(print, sizeof print, digest, sizeof digest);
     if (owner->columns < s->study->domain->attributes)
-        printf(
-            "%s: %zu rows of %zu columns, padded to %u, are sent as records: %" PRIu64 " bytes.\n"
-            "Row i belongs to row i of the batch's other owners; a row counts if all of them have "
-            "it.\n",
-            owner->name, s->table->rows, owner->columns, owner->pad_to, records);
+        printf("%s: %zu rows of %zu columns, padded to %u,\nare sent as records: %" PRIu64
+               " bytes.\n"
+               "Row i belongs to row i of the batch's other owners; a row counts if all of them\n"
+               "have it.\n",
+               owner->name, s->table->rows, owner->columns, owner->pad_to, records);
     else if (s->form == UPLOAD_RECORDS)
-        printf("%s: %zu rows, padded to %u, are sent as records: %" PRIu64
+        printf("%s: %zu rows, padded to %u,\nare sent as records: %" PRIu64
                " bytes\n(counts in %" PRIu64 " cells would take %" PRIu64 ").\n",
                owner->name, s->table->rows, owner->pad_to, records,
                s->study->workload->maximal_cells, answers);

@@ -8,17 +8,18 @@
 #include <string.h>
 
 static const char help[] =
-    "usage: trefoil synth MODEL --out FILE [--rows N] [--seed N] [--sampling rounded|independent]\n"
+    "usage: trefoil synth MODEL --out FILE [--rows N] [--seed N]\n"
+    "                     [--sampling rounded|independent]\n"
     "\n"
-    "Synthetic rows from a released model, as often and as many as you like: what was protected\n"
-    "stays protected, and nothing is charged to the budget.\n"
+    "Synthetic rows from a released model, as often and as many as you like: what was\n"
+    "protected stays protected, and nothing is charged to the budget.\n"
     "\n"
     "  --out FILE       the CSV file to write\n"
     "  --rows N         instead of the model's noisy total\n"
     "  --seed N         the same seed gives the same rows; default 1\n"
-    "  --sampling HOW   rounded (default): marginals as near to the model's as so many rows can "
-    "be;\n"
-    "                   independent: each row drawn by itself, as if from a population\n"
+    "  --sampling HOW   rounded (default): marginals as near to the model's as so\n"
+    "                   many rows can be; independent: each row drawn by itself, as\n"
+    "                   if from a population\n"
     "\n"
     "example:\n"
     "  trefoil synth result/model --rows 10000 --out rows.csv\n";
@@ -50,7 +51,7 @@ static enum err execute(const char *path, const char *out, size_t rows, uint64_t
 
 static int run(int argc, char **argv, struct log *log)
 {
-    const char *file = NULL, *out = NULL, *rows = "0", *seed = "1", *sampling = "rounded";
+    const char *file = NULL, *out = NULL, *rows = NULL, *seed = "1", *sampling = "rounded";
     int64_t row_count = 0, seed_number = 0;
     size_t given = 0;
     const struct command_option options[] = {
@@ -70,7 +71,7 @@ static int run(int argc, char **argv, struct log *log)
         e = ERR_USAGE;
     }
     if (e == ERR_OK)
-        e = command_integer("rows", rows, 0, 1000000000, &row_count, log);
+        e = command_integer("rows", rows, 1, 1000000000, &row_count, log);
     if (e == ERR_OK)
         e = command_integer("seed", seed, 0, INT64_MAX, &seed_number, log);
     if (e == ERR_OK)

@@ -150,6 +150,8 @@ enum err command_integer(const char *name, const char *text, int64_t least, int6
 {
     char *end;
     long long n;
+    if (text == NULL)
+        return ERR_OK;
     errno = 0;
     n = strtoll(text, &end, 10);
     if (end == text || *end != '\0' || errno != 0 || n < least || n > most) {
@@ -166,16 +168,17 @@ enum err command_integer(const char *name, const char *text, int64_t least, int6
 
 static int overview(const struct command *const *table, size_t count, FILE *out)
 {
-    fputs("Trefoil makes differentially private synthetic tables of data that several owners keep\n"
-          "to themselves, by three servers of which none sees any of it.\n\n"
+    fputs("Trefoil makes differentially private synthetic tables of data that several\n"
+          "owners keep to themselves, by three servers of which none sees any of it.\n\n"
           "usage: trefoil COMMAND [options]\n\n",
           out);
     for (size_t i = 0; i < count; i++)
         fprintf(out, "  %-8s %s\n", table[i]->name, table[i]->summary);
     fputs("\n  trefoil help COMMAND   how to use one of them, with an example\n"
           "  trefoil --version      version and build\n\n"
-          "exit codes: 0 ok, 1 system, 2 usage, 3 study or keys disagree, 4 a server is lost,\n"
-          "            5 privacy budget, 6 bad data\n",
+          "exit codes: 0 ok, 1 system, 2 usage, 3 study or keys disagree,\n"
+          "            4 a server is lost, 5 the privacy budget or the study does not\n"
+          "            allow it, 6 bad data\n",
           out);
     return EXIT_OK;
 }

@@ -66,7 +66,7 @@ enum err command_options(int argc, char **argv, const struct command_option *opt
                          const char **rest, size_t least, size_t most, size_t *given,
                          struct log *log) MUST_CHECK;
 
-/* The number of an option's text, within bounds; `name` is for messages. */
+/* The number of an option's text, within bounds; *v stays where there is none. `name` is for messages. */
 enum err command_integer(const char *name, const char *text, int64_t least, int64_t most,
                          int64_t *v, struct log *log) MUST_CHECK;
 

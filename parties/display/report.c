@@ -85,6 +85,33 @@ static void put_owners(const struct report *r)
         html_put(r->out, " and %zu others", r->study->owners - shown);
 }
 
+static size_t counted_owners(const struct report *r, size_t round)
+{
+    return (size_t)report_number(report_round(r, round), "owners");
+}
+
+/* Owners may be missing (min_owners) and may join while a run is on (late_uploads). */
+static void whose_rows(const struct report *r)
+{
+    size_t rounds = json_array_size(json_object_get(r->stats, "rounds")), all = r->study->owners;
+    size_t counted = counted_owners(r, 0);
+    html_put(r->out, "%zu %s %s: ", all, all == 1 ? "owner" : "owners",
+             counted == all ? "brought records" : "could bring records");
+    put_owners(r);
+    if (counted == all)
+        return;
+    html_put(r->out, ". The rows of %zu of them were counted", counted);
+    for (size_t i = 1; i < rounds; i++) {
+        if (counted_owners(r, i) == counted)
+            continue;
+        counted = counted_owners(r, i);
+        html_put(r->out, ", from round %zu on those of %zu", i, counted);
+    }
+    if (counted != counted_owners(r, 0))
+        html_put(r->out,
+                 "; what was measured before an owner joined is scaled to the rows of the end");
+}
+
 static void what_was_run(const struct report *r)
 {
     const char *finished = json_string_value(json_object_get(r->stats, "finished"));
@@ -97,9 +124,8 @@ static void what_was_run(const struct report *r)
     html_put(r->out, ". Terms <code>%s</code>, which everybody who took part can compare.</p>\n",
              terms);
     cards(r);
-    html_put(r->out, "<p>%zu %s brought records: ", r->study->owners,
-             r->study->owners == 1 ? "owner" : "owners");
-    put_owners(r);
+    html_put(r->out, "<p>");
+    whose_rows(r);
     html_put(r->out, ". Three servers, ");
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         names_in_words(r->out, i, STUDY_SERVERS, r->study->server[i].name);
@@ -326,8 +352,8 @@ static void comparison_with_the_truth(const struct report *r)
         "<section class=\"demo\"><h2>Demo only: compared with the truth</h2>\n<p><b>Not private, "
         "and in no real report.</b> The data are invented, so here one may look: there are %zu "
         "rows. Error of tables of synthetic rows, as the mean over the study's marginals of "
-        "sum |p - q|, 0 for alike and 2 for nothing in common. The marks in the charts of "
-        "attributes are true counts.</p>\n<table><tbody>\n",
+        "sum |p - q|, 0 for alike and 2 for nothing in common; the line through the bars is at "
+        "Trefoil's. In the charts of attributes the marks are true counts.</p>\n<table><tbody>\n",
         r->truth->rows);
     for (size_t i = 0; i < r->truth->comparisons; i++) {
         html_put(r->out, "<tr><td>");
@@ -347,12 +373,17 @@ static void files(const struct report *r)
         "<p><code>synthetic.csv</code> has rows drawn from the model, in the study's own labels "
         "and numbers; <code>model</code> is that model, from which <code>trefoil synth</code> "
         "draws more at no cost in privacy; <code>measurements.json</code> has all noisy counts, "
-        "for other programs; <code>stats.json</code> what the run took. Into Python:</p>\n"
-        "<pre>import json\nfrom mbi import Domain, LinearMeasurement\n"
+        "for other programs; <code>stats.json</code> what the run took. Into Python's "
+        "private-pgm:</p>\n"
+        "<pre>import json\nimport numpy as np\n"
+        "from mbi import Domain, LinearMeasurement, estimation\n\n"
         "doc = json.load(open(\"measurements.json\"))\n"
         "domain = Domain.fromdict(doc[\"domain\"])\n"
-        "measurements = [LinearMeasurement(m[\"values\"], m[\"attributes\"], m[\"sigma\"])\n"
-        "                for m in doc[\"measurements\"]]</pre>\n"
+        "measurements = [LinearMeasurement(np.array(m[\"values\"]), tuple(m[\"attributes\"]), "
+        "m[\"sigma\"])\n"
+        "                for m in doc[\"measurements\"]]\n"
+        "model = estimation.mirror_descent(domain, measurements, known_total=doc[\"total\"])\n"
+        "rows = model.synthetic_data()</pre>\n"
         "<p class=\"soft\"><small>Written by Trefoil %s from <code>study.yaml</code>, "
         "<code>measurements.json</code>, <code>model</code> and <code>stats.json</code> "
         "alone%s.</small></p>\n",

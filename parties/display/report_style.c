@@ -21,7 +21,8 @@ const char report_style[] =
     ".cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(9rem,1fr));gap:.6rem;"
     "margin:1rem 0;padding:0}"
     ".cards div{background:var(--panel);border:1px solid var(--line);border-radius:.4rem;"
-    "padding:.6rem .8rem}.cards b{display:block;font-size:1.25rem;line-height:1.3}"
+    "padding:.6rem .8rem}.cards b{display:block;font-size:1.25rem;line-height:1.3;"
+    "white-space:nowrap}sup{font-size:.7em;line-height:0}"
     ".wide{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:.9rem}"
     "th,td{text-align:left;padding:.3rem .8rem .3rem 0;border-bottom:1px solid var(--line);"
     "vertical-align:middle;overflow-wrap:anywhere}"
@@ -59,5 +60,6 @@ const char report_style[] =
     "*{print-color-adjust:exact;-webkit-print-color-adjust:exact}"
     "body{font-size:10.5pt;max-width:none;padding:0}h2{break-after:avoid}tr{break-inside:avoid}"
     ".wide{overflow:visible}h2+p{break-after:avoid}.cards div,.demo,pre{break-inside:avoid}"
-    "section{break-inside:avoid}.cards{grid-template-columns:repeat(5,1fr)}"
+    "section{break-inside:avoid}.cards{grid-template-columns:repeat(5,1fr);padding-right:1px}"
+    ".cards div{padding:.4rem .5rem}.cards b{font-size:1rem}"
     ".grid{grid-template-columns:repeat(3,1fr)}@page{margin:16mm 14mm}}";

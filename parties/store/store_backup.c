@@ -157,6 +157,15 @@ static enum err refuse_if_there(const char *path, struct log *log)
     return ERR_SYSTEM;
 }
 
+/* SQLite would say that it is unable, and not why. */
+static enum err refuse_if_not_there(const char *path, const char *what, struct log *log)
+{
+    if (access(path, R_OK) == 0)
+        return ERR_OK;
+    log_error(log, "cannot open %s: %s; name %s", path, strerror(errno), what);
+    return ERR_SYSTEM;
+}
+
 enum err store_backup(const char *folder, const char *file, struct store_contents *contents,
                       struct log *log)
 {
@@ -166,6 +175,7 @@ enum err store_backup(const char *folder, const char *file, struct store_content
     if (snprintf(from_path, sizeof from_path, "%s/store.sqlite", folder) >= PATH_SIZE ||
         snprintf(made, sizeof made, "%s.partial", file) >= PATH_SIZE)
         return ERR_RANGE;
+    TRY(refuse_if_not_there(from_path, "a folder of trefoil serve", log));
     TRY(refuse_if_there(file, log));
     unlink(made); /* of one that was cut */
     e = open_side(&from, from_path, SQLITE_OPEN_READWRITE, log);
@@ -197,6 +207,7 @@ enum err store_restore(const char *file, const char *folder, struct store_conten
         snprintf(made, sizeof made, "%s/store.sqlite.partial", folder) >= PATH_SIZE)
         return ERR_RANGE;
     snprintf(audit, sizeof audit, "%.4000s/audit.log", folder);
+    TRY(refuse_if_not_there(file, "what trefoil backup wrote", log));
     TRY(file_folder(folder, log));
     TRY(refuse_if_there(to_path, log));
     TRY(refuse_if_there(audit, log));

@@ -169,31 +169,50 @@ static const char *plural(size_t n, const char *one, const char *many)
     return n == 1 ? one : many;
 }
 
+/* Words after one another, in lines that begin under the others' text. */
+static void wrap(FILE *out, size_t *at, const char *word, const char *after)
+{
+    size_t n = strlen(word) + strlen(after) + 1;
+    if (*at + n > 80) {
+        fprintf(out, "\n  %-20s", "");
+        *at = 22;
+    }
+    fprintf(out, " %s%s", word, after);
+    *at += n;
+}
+
+static void describe_attribute(FILE *out, const struct domain_attribute *a)
+{
+    char values[96], missing[96];
+    size_t at = 22;
+    if (a->kind == DOMAIN_INTEGER)
+        snprintf(values, sizeof values, "whole numbers %lld to %lld", (long long)a->min,
+                 (long long)a->max);
+    else if (a->kind == DOMAIN_NUMERIC)
+        snprintf(values, sizeof values, "%g to %g in %u %s", a->edges[0], a->edges[a->values],
+                 a->values, plural(a->values, "bin", "bins"));
+    else
+        snprintf(values, sizeof values, "%u %s", a->values, plural(a->values, "value", "values"));
+    fprintf(out, "  %-20s", a->name);
+    wrap(out, &at, values, a->missing != NULL ? "," : ";");
+    if (a->missing != NULL) {
+        snprintf(missing, sizeof missing, "or missing (\"%s\")", a->missing);
+        wrap(out, &at, a->missing[0] != '\0' ? missing : "or missing (an empty cell)", ";");
+    }
+    wrap(out, &at,
+         a->policy == DOMAIN_REJECT ? "a row with any other value is refused"
+         : a->policy == DOMAIN_CLIP ? "any other value counts as the nearest"
+                                    : "any other value counts as missing",
+         "");
+    fputc('\n', out);
+}
+
 static void describe_domain(FILE *out, const struct study *s)
 {
     const struct domain *d = s->domain;
     fprintf(out, "Data: %zu %s\n", d->attributes, plural(d->attributes, "attribute", "attributes"));
-    for (size_t i = 0; i < d->attributes; i++) {
-        const struct domain_attribute *a = &d->attribute[i];
-        fprintf(out, "  %-20s ", a->name);
-        if (a->kind == DOMAIN_INTEGER)
-            fprintf(out, "whole numbers %lld to %lld", (long long)a->min, (long long)a->max);
-        else if (a->kind == DOMAIN_NUMERIC)
-            fprintf(out, "%g to %g in %u %s", a->edges[0], a->edges[a->values], a->values,
-                    plural(a->values, "bin", "bins"));
-        else
-            fprintf(out, "%u %s", a->values, plural(a->values, "value", "values"));
-        if (a->missing != NULL && a->missing[0] == '\0')
-            fputs(", may be missing (an empty cell)", out);
-        else if (a->missing != NULL)
-            fprintf(out, ", may be missing (\"%s\")", a->missing);
-        if (a->policy == DOMAIN_REJECT)
-            fputs("; a row with any other value is refused", out);
-        else
-            fprintf(out, "; any other value %s",
-                    a->policy == DOMAIN_CLIP ? "counts as the nearest" : "counts as missing");
-        fputc('\n', out);
-    }
+    for (size_t i = 0; i < d->attributes; i++)
+        describe_attribute(out, &d->attribute[i]);
 }
 
 static void describe_impossible(FILE *out, const struct study *s)
@@ -214,16 +233,14 @@ static void describe_workload(FILE *out, const struct study *s)
     size_t maximal = 0;
     for (size_t i = 0; i < w->queries; i++)
         maximal += w->query[i].maximal;
-    fprintf(
-        out,
-        "\nMarginals: %zu with all those that they contain (%llu cells), %zu of one attribute.\n"
-        "  The %zu largest (%llu cells) are what is counted; the others are sums of them.\n"
-        "  A run measures each attribute once, then %s%u more that it chooses, by the largest sum "
-        "of "
-        "%serrors.\n",
-        w->queries, (unsigned long long)w->cells, w->one_ways, maximal,
-        (unsigned long long)w->maximal_cells, s->annealed ? "at most " : "", s->rounds,
-        s->score == AIM_L2 ? "squared " : "");
+    fprintf(out,
+            "\nMarginals: %zu with all those that they contain (%llu cells), %zu of one\n"
+            "  attribute. The %zu largest (%llu cells) are what is counted; the others are\n"
+            "  sums of them. A run measures each attribute once, then %s%u more that it\n"
+            "  chooses, by the largest sum of %serrors.\n",
+            w->queries, (unsigned long long)w->cells, w->one_ways, maximal,
+            (unsigned long long)w->maximal_cells, s->annealed ? "at most " : "", s->rounds,
+            s->score == AIM_L2 ? "squared " : "");
 }
 
 static void describe_guarantee(FILE *out, const struct study *s)
@@ -235,30 +252,15 @@ static void describe_guarantee(FILE *out, const struct study *s)
               "  accounted as rho for one row is j^2 rho for them.\n",
               out);
     else
-        fprintf(
-            out,
-            "  A person has at most %u rows, at all owners together; share --person checks each "
-            "owner's.\n"
-            "  What is accounted as rho for one row is charged as %u rho. A person with j rows "
-            "costs\n"
-            "  j^2 rho.\n",
-            s->rows_per_person, s->rows_per_person * s->rows_per_person);
-    fputs("  Each server checks and debits this budget itself; an honest one refuses beyond it.\n"
-          "  Budgets of other studies on the same data add up. Trefoil cannot see them: count "
-          "them.\n",
+        fprintf(out,
+                "  A person has at most %u rows, at all owners together; share --person checks\n"
+                "  each owner's. What is accounted as rho for one row is charged as %u rho. A\n"
+                "  person with j rows costs j^2 rho.\n",
+                s->rows_per_person, s->rows_per_person * s->rows_per_person);
+    fputs("  Each server checks and debits this budget itself; an honest one refuses\n"
+          "  beyond it. Budgets of other studies on the same data add up. Trefoil cannot\n"
+          "  see them: count them.\n",
           out);
-}
-
-/* Words after one another, in lines that begin under the others' text. */
-static void wrap(FILE *out, size_t *at, const char *word, const char *after)
-{
-    size_t n = strlen(word) + strlen(after) + 1;
-    if (*at + n > 96) {
-        fprintf(out, "\n  %-20s", "");
-        *at = 22;
-    }
-    fprintf(out, " %s%s", word, after);
-    *at += n;
 }
 
 /* What an owner of some columns holds, and who holds the others. */
@@ -279,17 +281,16 @@ static void describe_columns(FILE *out, const struct study *s, size_t i)
     for (size_t k = i + 1; k < s->owners; k++)
         others += s->owner[k].batch == o->batch;
     if (others == 0) /* the last of its batch */
-        fputs("  Rows whose columns are at several owners: row i of one belongs to row i of the "
-              "others,\n"
-              "  and counts if all of them have it.\n",
+        fputs("  Rows whose columns are at several owners:\n"
+              "  row i of one belongs to row i of the others, and counts if all have it.\n",
               out);
 }
 
 static void describe_people(FILE *out, const struct study *s)
 {
     char print[KEYS_FINGERPRINT_SIZE], bytes[WORDS_SIZE];
-    fputs("\nServers: each sees one share of everything, which by itself is random, and the noisy\n"
-          "results.\n",
+    fputs("\nServers: each sees one share of everything, which by itself is random, and\n"
+          "the noisy results.\n",
           out);
     for (size_t i = 0; i < STUDY_SERVERS; i++) {
         public_identity_fingerprint(&s->server[i].key, print);
@@ -297,11 +298,10 @@ static void describe_people(FILE *out, const struct study *s)
                 s->server[i].host, s->server[i].port, s->server[i].port + STUDY_PORTS - 1u, "",
                 print);
     }
-    fputs(
-        "  Any two servers that collude can read everything. The guarantee against servers holds\n"
-        "  while no two do.\n"
-        "\nOwners: each sees its own rows and nothing of the others'.\n",
-        out);
+    fputs("  Any two servers that collude can read everything. The guarantee against\n"
+          "  servers holds while no two do.\n"
+          "\nOwners: each sees its own rows and nothing of the others'.\n",
+          out);
     for (size_t i = 0; i < s->owners; i++) {
         public_identity_fingerprint(&s->owner[i].key, print);
         fprintf(out,
@@ -317,14 +317,12 @@ static void describe_people(FILE *out, const struct study *s)
         fprintf(out, "  A run needs the rows of at least %u of these %zu.\n", s->min_owners,
                 s->owners);
     if (s->late_join)
-        fputs("  Rows that come while a run is on are counted from its next round on. They pay no "
-              "more\n"
-              "  than those that were there, and are seen in fewer marginals.\n",
+        fputs("  Rows that come while a run is on are counted from its next round on. They\n"
+              "  pay no more than those that were there, and are seen in fewer marginals.\n",
               out);
-    fputs(
-        "\nAnalysts: each may start the run; they see which marginals were chosen and their noisy\n"
-        "counts, never a share.\n",
-        out);
+    fputs("\nAnalysts: each may start the run; they see which marginals were chosen and\n"
+          "their noisy counts, never a share.\n",
+          out);
     for (size_t i = 0; i < s->analysts; i++) {
         public_identity_fingerprint(&s->analyst[i].key, print);
         fprintf(out, "  %-20s key %s\n", s->analyst[i].name, print);
@@ -342,8 +340,8 @@ static void describe_times(FILE *out, const struct study *s)
         fprintf(out, "Uploads are taken until %s.\n", until);
     if (s->retain_days != 0)
         fprintf(out,
-                "Servers keep the uploads for %u days after the last one came, and are then due to "
-                "purge\nthem.\n",
+                "Servers keep the uploads for %u days after the last one came, and are then\n"
+                "due to purge them.\n",
                 s->retain_days);
     if (s->retain_days != 0 && s->uploads_until != 0)
         fprintf(out,
