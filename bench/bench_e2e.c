@@ -287,10 +287,11 @@ static double count_all(struct cast *c)
     struct net_counters stats[STUDY_SERVERS][NET_PHASES];
     struct netio *netio;
     struct client *client;
-    double begin = clock_now_s(), left;
+    struct client_opened opened;
+    double begin = clock_now_s();
     done(netio_new(&netio, &loud), "ZeroMQ");
     done(client_new(&client, netio, c->s.study, c->analyst, run, &loud), "an analyst");
-    done(client_open(client, &left), "counting");
+    done(client_open(client, &opened), "counting");
     done(client_close(client, stats), "closing the session");
     client_free(&client);
     netio_free(&netio);
