@@ -35,6 +35,8 @@ enum err support_study_new(struct support_study *s, const struct support_options
 void support_study_free(struct support_study *s);
 void support_study_file(const struct support_study *s, const char *name, char path[SUPPORT_PATH]);
 
+enum err support_copy(const char *from, const char *to) MUST_CHECK;
+
 /* n rows with dependent columns, the same for a seed. */
 enum err support_table(struct table **t, const struct domain *d, size_t rows,
                        uint64_t seed) MUST_CHECK;

@@ -129,17 +129,6 @@ static void wait_ready(struct stage *c, unsigned who)
 
 /* --- folders ------------------------------------------------------------------------------------- */
 
-static void copy_file(const char *from, const char *to)
-{
-    struct bytes b = {0};
-    FILE *f = fopen(to, "wb");
-    assert_int_equal(file_read(from, (size_t)1 << 30, &b, &quiet), ERR_OK);
-    assert_non_null(f);
-    assert_int_equal(fwrite(b.data, 1, b.size, f), b.size);
-    assert_int_equal(fclose(f), 0);
-    bytes_clear(&b);
-}
-
 static void forget(const struct stage *c, const char *folder)
 {
     static const char *const names[] = {"store.sqlite", "store.sqlite-wal",  "store.sqlite-shm",
@@ -159,8 +148,11 @@ static void restore(struct stage *c)
         char name[16];
         snprintf(name, sizeof name, "server%u", i);
         forget(c, name);
-        copy_file(file(c, "base%u/store.sqlite", i), file(c, "server%u/store.sqlite", i));
-        copy_file(file(c, "base%u/audit.log", i), file(c, "server%u/audit.log", i));
+        assert_int_equal(
+            support_copy(file(c, "base%u/store.sqlite", i), file(c, "server%u/store.sqlite", i)),
+            ERR_OK);
+        assert_int_equal(
+            support_copy(file(c, "base%u/audit.log", i), file(c, "server%u/audit.log", i)), ERR_OK);
     }
 }
 
@@ -372,8 +364,11 @@ static int stage_new(void **state)
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         assert_int_equal(support_stop(&c->pid[i]), 0);
         assert_int_equal(mkdir(file(c, "base%u", i), 0700), 0);
-        copy_file(file(c, "server%u/store.sqlite", i), file(c, "base%u/store.sqlite", i));
-        copy_file(file(c, "server%u/audit.log", i), file(c, "base%u/audit.log", i));
+        assert_int_equal(
+            support_copy(file(c, "server%u/store.sqlite", i), file(c, "base%u/store.sqlite", i)),
+            ERR_OK);
+        assert_int_equal(
+            support_copy(file(c, "server%u/audit.log", i), file(c, "base%u/audit.log", i)), ERR_OK);
     }
     take_count(c);
     return 0;

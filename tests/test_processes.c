@@ -493,20 +493,14 @@ static void a_run_whose_folder_is_lost_goes_on(void **state)
 
 /* --- the restored -------------------------------------------------------------------------------- */
 
-static void copy_file(const char *from, const char *to)
-{
-    struct bytes b = {0};
-    assert_int_equal(file_read(from, (size_t)1 << 30, &b, &quiet), ERR_OK);
-    assert_int_equal(file_write(to, 0600, b.data, b.size, &quiet), ERR_OK);
-    bytes_clear(&b);
-}
-
 /* The folder of a server that is stopped, to another place or back. */
 static void copy_folder(struct scene *c, const char *from, const char *to)
 {
     assert_int_equal(file_folder(file(c, "%s", to), &quiet), ERR_OK);
-    copy_file(file(c, "%s/store.sqlite", from), file(c, "%s/store.sqlite", to));
-    copy_file(file(c, "%s/audit.log", from), file(c, "%s/audit.log", to));
+    assert_int_equal(support_copy(file(c, "%s/store.sqlite", from), file(c, "%s/store.sqlite", to)),
+                     ERR_OK);
+    assert_int_equal(support_copy(file(c, "%s/audit.log", from), file(c, "%s/audit.log", to)),
+                     ERR_OK);
     unlink(file(c, "%s/store.sqlite-wal", to));
 }
 

@@ -1,8 +1,8 @@
 /*
- * parties/server/play.c at three servers of one process, one of which departs from what binds a round: the two others
- * refuse, say which server it was and in what it differs, open nothing and pay nothing.
- *
- * Servers are assumed to follow the protocol; this is about one that was altered, restored, or runs something else.
+ * parties/server/play.c at three servers of one process. One that departs from what binds a round: the two others
+ * refuse, say which server it was and in what it differs, open nothing and pay nothing. (Servers are assumed to follow
+ * the protocol; this is about one that was altered, restored, or runs something else.) And a round that crashes left at
+ * different steps opens what it would have opened without them.
  */
 #include "tests/support_cmocka.h"
 
@@ -16,8 +16,6 @@
 
 #include <stdio.h>
 #include <string.h>
-
-#define SEED 17
 
 /* In what a server departs. */
 enum cheat {
@@ -57,6 +55,8 @@ struct stage {
     uint32_t *query;
     uint64_t *estimate;
     /* of a round that is played */
+    uint64_t seed; /* of the session: other streams, another tape */
+    bool keep;     /* what is on disk before each opening */
     enum cheat cheat;
     unsigned who;
     enum err result[STUDY_SERVERS];
@@ -219,6 +219,38 @@ static enum err make_noise(struct engine *g, enum cheat cheat)
     return e;
 }
 
+/* What a crash at the opening that comes would leave of a server's store. */
+static enum err keep_store(const struct stage *c, unsigned i, const char *state)
+{
+    char name[48], from[SUPPORT_PATH], to[SUPPORT_PATH];
+    snprintf(name, sizeof name, "server%u/store.sqlite", i);
+    support_study_file(&c->s, name, from);
+    snprintf(name, sizeof name, "%s%u", state, i);
+    support_study_file(&c->s, name, to);
+    TRY(support_copy(from, to));
+    snprintf(name, sizeof name, "server%u/store.sqlite-wal", i);
+    support_study_file(&c->s, name, from);
+    snprintf(name, sizeof name, "%s%u-wal", state, i);
+    support_study_file(&c->s, name, to);
+    return support_copy(from, to);
+}
+
+struct keeper {
+    struct stage *c;
+    struct play *play;
+    unsigned server;
+};
+
+static enum err keep_and_audit(void *self, enum open_reason reason, size_t values)
+{
+    struct keeper *k = self;
+    if (k->c->keep && reason == OPEN_SELECTED_INDEX)
+        TRY(keep_store(k->c, k->server, "bound"));
+    if (k->c->keep && reason == OPEN_NOISY_MARGINAL)
+        TRY(keep_store(k->c, k->server, "index"));
+    return play_audit(k->play, reason, values);
+}
+
 static enum err play_with(struct stage *c, struct party *p, struct engine *g, struct mask *mask,
                           enum cheat cheat, struct log *log)
 {
@@ -232,13 +264,14 @@ static enum err play_with(struct stage *c, struct party *p, struct engine *g, st
                         .engine = g,
                         .log = log};
     struct session *session = NULL;
-    enum err e = session_for_test(&session, i, SEED);
+    struct keeper keeper = {.c = c, .play = &play, .server = i};
+    enum err e = session_for_test(&session, i, c->seed);
     play.session = session;
     digest[1] = cheat == OTHER_REQUEST;
     play.uploads[0] = cheat == OTHER_UPLOADS;
     bytes_put(&play.upload_ids, c->parts[i].id, UPLOAD_ID_SIZE);
-    p->audit = play_audit;
-    p->audit_self = &play;
+    p->audit = keep_and_audit;
+    p->audit_self = &keeper;
     if (e == ERR_OK)
         e = play_round(&play, &r, digest, &c->opened[i]);
     c->openings[i] = p->opened[OPEN_SELECTED_INDEX].calls + p->opened[OPEN_NOISY_MARGINAL].calls;
@@ -251,8 +284,8 @@ static enum err play_with(struct stage *c, struct party *p, struct engine *g, st
 
 static enum err play_one(struct party *p, void *shared)
 {
-    static const uint8_t id[TAPE_ID_SIZE] = {1};
     struct stage *c = shared;
+    const uint8_t id[TAPE_ID_SIZE] = {(uint8_t)c->seed};
     unsigned i = p->index;
     enum cheat cheat = i == c->who ? c->cheat : HONEST;
     struct log log = {.buffer = c->words[i], .buffer_size = sizeof c->words[i], .level = LOG_ERROR};
@@ -268,6 +301,8 @@ static enum err play_one(struct party *p, void *shared)
         e = engine_new(&g, p, &mask.study, c->bounds, id, &log);
     if (e == ERR_OK)
         e = engine_add(g, &c->parts[i], 1);
+    if (e == ERR_OK)
+        e = engine_finish(g);
     if (e == ERR_OK)
         e = make_noise(g, cheat);
     if (e == ERR_OK)
@@ -285,7 +320,8 @@ static void play(struct stage *c, enum cheat cheat, unsigned who)
 {
     c->cheat = cheat;
     c->who = who;
-    assert_int_equal(three_run(SEED, play_one, c, NULL), ERR_OK);
+    c->seed++;
+    assert_int_equal(three_run(c->seed, play_one, c, NULL), ERR_OK);
 }
 
 static uint64_t debits(struct stage *c, unsigned i)
@@ -355,11 +391,69 @@ static void noise_that_was_altered_is_not_used(void **state)
     }
 }
 
+/* A server's store as it was before an opening; its audit log has gone on, as it would. */
+static void put_back(struct stage *c, unsigned i, const char *state)
+{
+    char name[48], from[SUPPORT_PATH], to[SUPPORT_PATH];
+    store_close(&c->store[i]);
+    audit_close(&c->audit[i]);
+    snprintf(name, sizeof name, "%s%u", state, i);
+    support_study_file(&c->s, name, from);
+    snprintf(name, sizeof name, "server%u/store.sqlite", i);
+    support_study_file(&c->s, name, to);
+    assert_int_equal(support_copy(from, to), ERR_OK);
+    snprintf(name, sizeof name, "%s%u-wal", state, i);
+    support_study_file(&c->s, name, from);
+    snprintf(name, sizeof name, "server%u/store.sqlite-wal", i);
+    support_study_file(&c->s, name, to);
+    assert_int_equal(support_copy(from, to), ERR_OK);
+    snprintf(name, sizeof name, "server%u/store.sqlite-shm", i);
+    support_study_file(&c->s, name, to);
+    (void)remove(to);
+    open_folder(c, i, "server", &c->store[i]);
+}
+
+/* From every mix of three disks: bound, index known, opened. The session is another, and so is its tape. */
+static void what_a_crash_left_opens_what_it_would_have(void **state)
+{
+    static const char *const kept[] = {"bound", "index", "opened"};
+    struct bytes first = {0};
+    struct stage c;
+    (void)state;
+    stage_new(&c);
+    c.keep = true;
+    play(&c, HONEST, 0);
+    c.keep = false;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        assert_int_equal(c.result[i], ERR_OK);
+        assert_int_equal(keep_store(&c, i, "opened"), ERR_OK);
+    }
+    bytes_put(&first, c.opened[0].data, c.opened[0].size);
+    for (unsigned mix = 0; mix < 27; mix++) {
+        const unsigned at[] = {mix % 3, mix / 3 % 3, mix / 9};
+        bool indexed = at[0] > 0 && at[1] > 0 && at[2] > 0;
+        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+            put_back(&c, i, kept[at[i]]);
+        play(&c, HONEST, 0);
+        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+            if (c.result[i] != ERR_OK)
+                fail_msg("mix %u: server %u: %s\n%s", mix, i, error_text(c.result[i]), c.words[i]);
+            assert_int_equal(debits(&c, i), 1);
+            assert_int_equal(c.openings[i], mix == 26 ? 0 : indexed ? 1 : 2);
+            assert_int_equal(c.opened[i].size, first.size);
+            assert_memory_equal(c.opened[i].data, first.data, first.size);
+        }
+    }
+    bytes_clear(&first);
+    stage_free(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whoever_departs_is_named_and_nothing_is_opened),
         cmocka_unit_test(noise_that_was_altered_is_not_used),
+        cmocka_unit_test(what_a_crash_left_opens_what_it_would_have),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
