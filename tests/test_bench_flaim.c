@@ -1,67 +1,16 @@
-/* bench/flaim: every variant beside Algorithm 1 as it stands, given the same randomness. */
+/* bench/flaim: FLAIM beside Algorithm 1 as it stands in the paper, its budget and its bytes. */
+#include "tests/test_bench_flaim.h"
 #include "tests/support_cmocka.h"
 
-#include "aim/evaluate.h"
 #include "aim/score.h"
 #include "base/memory.h"
 #include "bench/flaim.h"
 #include "bench/joining.h"
-#include "bench/trees.h"
 
 #include <math.h>
 #include <string.h>
 
-#define CLIENTS 7
-#define ROWS 700
-#define CELLS_MOST 256
 #define MEASURED_MOST 400
-#define QUERIES_MOST 32
-
-struct stage {
-    struct domain *domain;
-    struct workload *workload;
-    struct table *table;
-    uint32_t assignment[ROWS];
-    struct split split;
-};
-
-/* Four attributes; clients differ in what is frequent. */
-static struct stage *stage_new(void)
-{
-    static const int64_t size[] = {3, 4, 2, 3};
-    struct stage *s = memory_array(1, sizeof *s);
-    struct random r;
-    random_seed_u64(&r, 5);
-    assert_int_equal(domain_new(&s->domain), ERR_OK);
-    for (int a = 0; a < 4; a++) {
-        char name[] = {(char)('a' + a), 0};
-        assert_int_equal(
-            domain_add_integer(s->domain, name, 0, size[a] - 1, NULL, DOMAIN_REJECT, NULL), ERR_OK);
-    }
-    assert_int_equal(workload_all(&s->workload, s->domain, 3, NULL), ERR_OK);
-    assert_true(s->workload->queries <= QUERIES_MOST);
-    assert_int_equal(table_new(&s->table, s->domain, ROWS), ERR_OK);
-    for (uint32_t i = 0; i < ROWS; i++) {
-        uint16_t c[4];
-        s->assignment[i] = (uint32_t)random_below(&r, CLIENTS);
-        for (int a = 0; a < 4; a++)
-            c[a] = (uint16_t)(random_below(&r, 4) != 0
-                                  ? random_below(&r, (uint64_t)size[a])
-                                  : (s->assignment[i] + (unsigned)a) % (uint64_t)size[a]);
-        assert_int_equal(table_append(s->table, c), ERR_OK);
-    }
-    assert_int_equal(split_new(&s->split, s->table, s->assignment, CLIENTS, 3), ERR_OK);
-    return s;
-}
-
-static void stage_free(struct stage **s)
-{
-    split_free(&(*s)->split);
-    table_free(&(*s)->table);
-    workload_free(&(*s)->workload);
-    domain_free(&(*s)->domain);
-    memory_free(s);
-}
 
 /* Noisy sums in the order in which they were learned. */
 struct history {
@@ -591,141 +540,6 @@ static void populations_grow_by_who_was_drawn(void **state)
     stage_free(&s);
 }
 
-/* --- data ------------------------------------------------------------------------------------ */
-
-static void splits_deal_every_row_once(void **state)
-{
-    struct stage *s = stage_new();
-    size_t rows = 0;
-    (void)state;
-    assert_int_equal(s->split.test->rows, ROWS / 10);
-    assert_int_equal(s->split.train->rows, ROWS - ROWS / 10);
-    for (uint32_t q = 0; q < s->workload->queries; q++) {
-        const struct workload_query *query = &s->workload->query[q];
-        int64_t all[CELLS_MOST], part[CELLS_MOST], sum[CELLS_MOST] = {0};
-        table_marginal(s->table, &query->clique, all);
-        table_marginal(s->split.test, &query->clique, sum);
-        for (size_t k = 0; k < CLIENTS; k++) {
-            table_marginal(s->split.client[k], &query->clique, part);
-            for (uint64_t i = 0; i < query->cells; i++)
-                sum[i] += part[i];
-        }
-        assert_memory_equal(all, sum, query->cells * sizeof *all);
-    }
-    for (size_t k = 0; k < CLIENTS; k++)
-        rows += s->split.client[k]->rows;
-    assert_int_equal(rows, s->split.train->rows);
-    stage_free(&s);
-}
-
-static size_t largest(const uint32_t *to, size_t rows, size_t clients, size_t *least)
-{
-    size_t most = 0;
-    *least = rows;
-    for (uint32_t k = 0; k < clients; k++) {
-        size_t n = 0;
-        for (size_t i = 0; i < rows; i++)
-            n += to[i] == k;
-        most = n > most ? n : most;
-        *least = n < *least ? n : *least;
-    }
-    return most;
-}
-
-static void assignments_are_as_even_as_asked(void **state)
-{
-    struct stage *s = stage_new();
-    uint32_t to[ROWS];
-    size_t least, most;
-    struct random r;
-    (void)state;
-    random_seed_u64(&r, 1);
-    assign_evenly(to, ROWS, 30, &r);
-    most = largest(to, ROWS, 30, &least);
-    assert_true(most - least <= 1);
-    assert_int_equal(assign_by_label(to, s->table, 3, 30, 1000, &r), ERR_OK);
-    most = largest(to, ROWS, 30, &least);
-    assert_true(most < 45 && least > 8);
-    assert_int_equal(assign_by_label(to, s->table, 3, 30, 0.02, &r), ERR_OK);
-    most = largest(to, ROWS, 30, &least);
-    assert_true(most > 150 && least >= 1);
-    stage_free(&s);
-}
-
-static void gamma_has_its_mean_and_variance(void **state)
-{
-    struct random r;
-    (void)state;
-    random_seed_u64(&r, 2);
-    for (int i = 0; i < 3; i++) {
-        const double shape = (const double[]){0.3, 1, 7.5}[i];
-        double sum = 0, square = 0;
-        for (int k = 0; k < 40000; k++) {
-            double x = draw_gamma(&r, shape);
-            assert_true(x >= 0);
-            sum += x / 40000;
-            square += x * x / 40000;
-        }
-        assert_true(fabs(sum - shape) < 6 * sqrt(shape / 40000));
-        assert_true(fabs(square - sum * sum - shape) < 0.12 * (shape + 0.5));
-    }
-}
-
-static void synthfs_clients_have_features_of_their_own(void **state)
-{
-    struct bench_data d;
-    uint32_t *to;
-    double within = 0, all = 0;
-    (void)state;
-    assert_int_equal(synthfs_new(&d, &to, 1, NULL), ERR_OK);
-    assert_int_equal(d.table->rows, SYNTHFS_ROWS);
-    assert_int_equal(d.domain->attributes, 10);
-    assert_int_equal(d.workload->cliques, 64);
-    for (size_t i = 0; i + 1 < SYNTHFS_ROWS; i++) {
-        double step = d.table->column[0][i + 1] - (double)d.table->column[0][i];
-        double far = d.table->column[0][(i + SYNTHFS_ROWS / 2) % SYNTHFS_ROWS] -
-                     (double)d.table->column[0][i];
-        within += to[i] == to[i + 1] ? step * step : 0;
-        all += far * far;
-    }
-    assert_true(within < 0.1 * all);
-    memory_free(&to);
-    bench_data_clear(&d);
-}
-
-/* A label that follows another column can be learned; one by chance cannot. */
-static void trees_learn_what_can_be_learned(void **state)
-{
-    const char *reason;
-    struct stage *s;
-    struct table *t[2];
-    struct random r;
-    double auc;
-    (void)state;
-    if (!trees_present(&reason)) {
-        printf("# SKIP %s\n", reason);
-        skip();
-    }
-    s = stage_new();
-    random_seed_u64(&r, 3);
-    for (int k = 0; k < 2; k++) {
-        assert_int_equal(table_new(&t[k], s->domain, 2000), ERR_OK);
-        for (int i = 0; i < 2000; i++) {
-            uint16_t c[4] = {(uint16_t)random_below(&r, 3), (uint16_t)random_below(&r, 4), 0, 0};
-            c[2] = c[1] >= 2;                     /* two values, from b */
-            c[3] = (uint16_t)random_below(&r, 3); /* three, from nothing */
-            assert_int_equal(table_append(t[k], c), ERR_OK);
-        }
-    }
-    assert_int_equal(trees_auc(t[0], t[1], 2, &auc, NULL), ERR_OK);
-    assert_true(auc > 0.999);
-    assert_int_equal(trees_auc(t[0], t[1], 3, &auc, NULL), ERR_OK);
-    assert_true(fabs(auc - 0.5) < 0.05);
-    table_free(&t[0]);
-    table_free(&t[1]);
-    stage_free(&s);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -736,11 +550,6 @@ int main(void)
         cmocka_unit_test(messages_for_real_change_nothing_but_time),
         cmocka_unit_test(the_papers_bytes_are_as_it_counts_them),
         cmocka_unit_test(populations_grow_by_who_was_drawn),
-        cmocka_unit_test(splits_deal_every_row_once),
-        cmocka_unit_test(assignments_are_as_even_as_asked),
-        cmocka_unit_test(gamma_has_its_mean_and_variance),
-        cmocka_unit_test(synthfs_clients_have_features_of_their_own),
-        cmocka_unit_test(trees_learn_what_can_be_learned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

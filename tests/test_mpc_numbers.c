@@ -1,0 +1,361 @@
+/* mpc/: conversions, truncation, roots, elementary functions and argmax against plain arithmetic. */
+#include "tests/support_cmocka.h"
+#include "tests/support_three.h"
+#include "tests/test_mpc.h"
+
+#include "mpc/argmax.h"
+#include "mpc/convert.h"
+#include "mpc/elementary.h"
+#include "mpc/root.h"
+#include "mpc/truncate.h"
+
+#include <math.h>
+#include <string.h>
+
+/* --- conversions ------------------------------------------------------------------------------ */
+
+static enum err run_to_bits(struct party *p, struct call *c)
+{
+    struct planes out;
+    struct share64 x;
+    TRY(three_share64(p, &x, c->x, c->n, 1));
+    TRY(planes_new(&out, c->width, c->n));
+    TRY(convert_to_bits(p, &out, x));
+    three_put_planes(&c->out, p, &out);
+    planes_free(&out);
+    share64_free(&x);
+    return ERR_OK;
+}
+
+static enum err run_to_ring(struct party *p, struct call *c)
+{
+    struct planes x;
+    struct share64 out;
+    TRY(three_share_planes(p, &x, c->x, c->n, c->width, 1));
+    TRY(share64_new(&out, c->n));
+    TRY(convert_to_ring64(p, out, &x));
+    three_put64(&c->out, p, out);
+    planes_free(&x);
+    share64_free(&out);
+    return ERR_OK;
+}
+
+static enum err run_to_ring128(struct party *p, struct call *c)
+{
+    struct planes x;
+    struct share128 out;
+    TRY(three_share_planes(p, &x, c->x, c->n, c->width, 1));
+    TRY(share128_new(&out, c->n));
+    TRY(convert_to_ring128(p, out, &x));
+    three_put128(&c->out, p, out);
+    planes_free(&x);
+    share128_free(&out);
+    return ERR_OK;
+}
+
+static void bits_and_numbers_convert_both_ways(void **state)
+{
+    (void)state;
+    for (unsigned width = 1; width <= 64; width += width < 4 ? 1 : 5) {
+        struct call *c = fresh(lengths[width % LENGTHS], width);
+        c->width = width;
+        execute(c, run_to_bits);
+        assert_true(three_replicated(&c->out, width));
+        for (size_t i = 0; i < c->n; i++)
+            assert_true((uint64_t)three_xor(&c->out, i) == (c->x[i] & mask_of(width)));
+        execute(c, run_to_ring);
+        assert_true(three_replicated(&c->out, 64));
+        for (size_t i = 0; i < c->n; i++)
+            assert_true(three_sum64(&c->out, i) == (c->x[i] & mask_of(width)));
+        execute(c, run_to_ring128);
+        assert_true(three_replicated(&c->out, 128));
+        for (size_t i = 0; i < c->n; i++)
+            assert_true(three_sum128(&c->out, i) == (c->x[i] & mask_of(width)));
+        finish(c);
+    }
+}
+
+static enum err run_bit(struct party *p, struct call *c)
+{
+    struct planes x;
+    struct share64 out;
+    TRY(three_share_planes(p, &x, c->x, c->n, 1, 1));
+    TRY(share64_new(&out, c->n));
+    TRY(convert_bit64(p, out, planes_plane(&x, 0)));
+    three_put64(&c->out, p, out);
+    planes_free(&x);
+    share64_free(&out);
+    return ERR_OK;
+}
+
+static enum err run_bit128(struct party *p, struct call *c)
+{
+    struct planes x;
+    struct share128 out;
+    TRY(three_share_planes(p, &x, c->x, c->n, 1, 1));
+    TRY(share128_new(&out, c->n));
+    TRY(convert_bit128(p, out, planes_plane(&x, 0)));
+    three_put128(&c->out, p, out);
+    planes_free(&x);
+    share128_free(&out);
+    return ERR_OK;
+}
+
+static void a_bit_becomes_a_number_for_three_elements(void **state)
+{
+    (void)state;
+    for (size_t l = 0; l < LENGTHS; l++) {
+        struct call *c = fresh(lengths[l], l);
+        execute(c, run_bit);
+        assert_true(three_replicated(&c->out, 64));
+        for (size_t i = 0; i < c->n; i++)
+            assert_true(three_sum64(&c->out, i) == (c->x[i] & 1));
+        assert_int_equal(c->costs.rounds, 2);
+        assert_int_equal(c->costs.sent[0] + c->costs.sent[1] + c->costs.sent[2], 3 * 8 * c->n);
+        execute(c, run_bit128);
+        assert_true(three_replicated(&c->out, 128));
+        for (size_t i = 0; i < c->n; i++)
+            assert_true(three_sum128(&c->out, i) == (c->x[i] & 1));
+        finish(c);
+    }
+}
+
+/* --- truncation ------------------------------------------------------------------------------- */
+
+static enum err run_truncate(struct party *p, struct call *c)
+{
+    struct share64 x;
+    TRY(three_share64(p, &x, c->x, c->n, c->start[0]));
+    TRY(truncate_ring64(p, x, x, c->width));
+    three_put64(&c->out, p, x);
+    share64_free(&x);
+    return ERR_OK;
+}
+
+static enum err run_truncate128(struct party *p, struct call *c)
+{
+    struct share128 x;
+    TRY(three_share128(p, &x, c->wide, c->n, c->start[0]));
+    TRY(truncate_signed_ring128(p, x, x, c->width));
+    three_put128(&c->out, p, x);
+    share128_free(&x);
+    return ERR_OK;
+}
+
+static void truncation_never_wraps(void **state)
+{
+    (void)state;
+    for (unsigned shift = 1; shift < 63; shift += 3) {
+        struct call *c = fresh(1000, shift);
+        c->width = shift;
+        c->start[0] = shift;
+        for (size_t i = 0; i < c->n; i++)
+            c->x[i] = i < 9 ? edges[i] >> 1 : c->x[i] >> (1 + i % 60);
+        execute(c, run_truncate);
+        assert_true(three_replicated(&c->out, 64));
+        for (size_t i = 0; i < c->n; i++) {
+            int64_t got = (int64_t)three_sum64(&c->out, i), floor = (int64_t)(c->x[i] >> shift);
+            assert_true(got == floor || got == floor + 1);
+        }
+        assert_int_equal(c->costs.rounds, 2);
+        assert_int_equal(c->costs.sent[0] + c->costs.sent[1] + c->costs.sent[2], 4 * 8 * c->n);
+        finish(c);
+    }
+}
+
+static void signed_truncation_is_within_one_and_unbiased(void **state)
+{
+    struct call *c = fresh(1000, 4);
+    double bias = 0;
+    (void)state;
+    c->width = 76;
+    c->start[0] = 5;
+    for (size_t i = 0; i < c->n; i++) {
+        __int128 v = (__int128)c->wide[i] >> 3; /* any sign, below 2^124 */
+        c->wide[i] = (word128)v;
+    }
+    execute(c, run_truncate128);
+    for (size_t i = 0; i < c->n; i++) {
+        __int128 got = (__int128)three_sum128(&c->out, i);
+        __int128 error = (got << 76) - (__int128)c->wide[i];
+        assert_true(error > -((__int128)1 << 76) && error <= (__int128)1 << 76);
+        bias += (double)error / 0x1p76;
+    }
+    assert_true(bias / 1000 < 0.06 && bias / 1000 > -0.06); /* deviation 0.41 / sqrt(1000) */
+    finish(c);
+}
+
+/* --- root ------------------------------------------------------------------------------------- */
+
+static enum err run_root(struct party *p, struct call *c)
+{
+    struct planes x, out;
+    TRY(three_share_planes(p, &x, c->x, c->n, 2 * c->width, 1));
+    TRY(planes_new(&out, c->width, c->n));
+    TRY(root_floor(p, &out, &x));
+    three_put_planes(&c->out, p, &out);
+    planes_free(&x);
+    planes_free(&out);
+    return ERR_OK;
+}
+
+static void root_is_the_exact_floor(void **state)
+{
+    (void)state;
+    for (unsigned width = 1; width <= 32; width += width < 5 ? 1 : 9) {
+        struct call *c = fresh(width <= 4 ? (size_t)1 << (2 * width) : 300, width);
+        c->width = width;
+        for (size_t i = 0; i < c->n; i++) {
+            uint64_t r = c->y[i] & mask_of(width);
+            c->x[i] = width <= 4 ? i : i % 3 == 0 ? r * r : i % 3 == 1 ? r * r - 1 : c->x[i];
+            c->x[i] &= mask_of(2 * width);
+        }
+        execute(c, run_root);
+        for (size_t i = 0; i < c->n; i++) {
+            word128 r = three_xor(&c->out, i);
+            assert_true(r * r <= c->x[i] && (r + 1) * (r + 1) > c->x[i]);
+        }
+        finish(c);
+    }
+}
+
+/* --- elementary functions ------------------------------------------------------------------------- */
+
+static enum err run_circle(struct party *p, struct call *c)
+{
+    struct share128 u, cosine, sine;
+    TRY(three_share128(p, &u, c->wide, c->n, 1));
+    TRY(share128_new(&cosine, c->n));
+    TRY(share128_new(&sine, c->n));
+    TRY(elementary_circle(p, cosine, sine, u));
+    three_put128(&c->out, p, c->width == 0 ? cosine : sine);
+    share128_free(&u);
+    share128_free(&cosine);
+    share128_free(&sine);
+    return ERR_OK;
+}
+
+static void a_quarter_turn_is_right_to_its_stated_error(void **state)
+{
+    const long double half_pi = acosl(0.0L), unit = 0x1p-52L;
+    (void)state;
+    for (unsigned which = 0; which < 2; which++) {
+        struct call *c = fresh(1000, 6);
+        long double worst = 0;
+        c->width = which;
+        for (size_t i = 0; i < c->n; i++) /* 0, 1, the smallest steps beside them, and anything */
+            c->wide[i] = i < 2   ? (word128)i << 52
+                         : i < 4 ? (i == 2 ? 1 : ((word128)1 << 52) - 1)
+                                 : c->x[i] >> 12;
+        execute(c, run_circle);
+        for (size_t i = 0; i < c->n; i++) {
+            long double angle = half_pi * (long double)c->wide[i] * unit;
+            long double exact = which == 0 ? cosl(angle) : sinl(angle);
+            long double got = (long double)(__int128)three_sum128(&c->out, i) * unit;
+            worst = fmaxl(worst, fabsl(got - exact));
+        }
+        assert_true(worst <= ELEMENTARY_CIRCLE_ERROR);
+        finish(c);
+    }
+}
+
+static enum err run_logarithm(struct party *p, struct call *c)
+{
+    struct share64 t, out;
+    TRY(three_share64(p, &t, c->x, c->n, 1));
+    TRY(share64_new(&out, c->n));
+    TRY(elementary_logarithm(p, out, t));
+    three_put64(&c->out, p, out);
+    share64_free(&t);
+    share64_free(&out);
+    return ERR_OK;
+}
+
+static void a_logarithm_is_right_to_its_stated_error(void **state)
+{
+    struct call *c = fresh(1000, 7);
+    long double worst = 0;
+    (void)state;
+    for (size_t i = 0; i < c->n; i++)
+        c->x[i] = i < 2 ? i : i == 2 ? (1 << 30) - 1 : c->x[i] >> 34;
+    execute(c, run_logarithm);
+    for (size_t i = 0; i < c->n; i++) {
+        long double exact = log1pl((long double)c->x[i] * 0x1p-30L);
+        long double got = (long double)(int64_t)three_sum64(&c->out, i) * 0x1p-36L;
+        worst = fmaxl(worst, fabsl(got - exact));
+    }
+    assert_true(worst <= ELEMENTARY_LOGARITHM_ERROR);
+    finish(c);
+}
+
+/* --- argmax ----------------------------------------------------------------------------------- */
+
+static enum err run_argmax(struct party *p, struct call *c)
+{
+    static const uint8_t seed[ARGMAX_SEED_SIZE] = {1, 2, 3};
+    struct share64 x;
+    TRY(three_share64(p, &x, c->x, c->n, 1));
+    TRY(argmax_open(p, x, c->width, seed, &c->index[p->index]));
+    share64_free(&x);
+    return ERR_OK;
+}
+
+static void argmax_opens_the_lowest_largest_index_alone(void **state)
+{
+    static const size_t sizes[] = {1, 2, 3, 10, 45};
+    (void)state;
+    for (size_t k = 0; k < 25; k++) {
+        struct call *c = fresh(sizes[k % 5], k);
+        size_t best = 0;
+        c->width = k < 15 ? 64 : 12;
+        for (size_t i = 0; i < c->n; i++) { /* signed, with ties in the later rounds */
+            c->x[i] = k < 15 ? (uint64_t)((int64_t)c->x[i] >> 1) : (c->x[i] & 7) - 4;
+            if ((int64_t)c->x[i] > (int64_t)c->x[best])
+                best = i;
+        }
+        execute(c, run_argmax);
+        for (int s = 0; s < 3; s++)
+            assert_int_equal(c->index[s], best);
+        assert_true(c->costs.rounds <= 10);
+        assert_int_equal(c->costs.opened_calls[OPEN_SELECTED_INDEX], 1);
+        assert_int_equal(c->costs.opened_values[OPEN_SELECTED_INDEX], c->n);
+        for (unsigned r = 0; r < OPEN_REASONS; r++)
+            if (r != OPEN_SELECTED_INDEX)
+                assert_int_equal(c->costs.opened_calls[r], 0);
+        finish(c);
+    }
+}
+
+static void the_field_is_a_field(void **state)
+{
+    uint64_t s = 1;
+    (void)state;
+    assert_true(kernel_field_product(2, (uint64_t)1 << 63) == 0x1b);
+    for (int i = 0; i < 1000; i++) {
+        uint64_t a = three_random(&s), b = three_random(&s), c = three_random(&s), power = a;
+        assert_true(kernel_field_product(a, b) == kernel_field_product(b, a));
+        assert_true(kernel_field_product(a, b ^ c) ==
+                    (kernel_field_product(a, b) ^ kernel_field_product(a, c)));
+        assert_true(kernel_field_product(kernel_field_product(a, b), c) ==
+                    kernel_field_product(a, kernel_field_product(b, c)));
+        for (int k = 0; k < 64; k++) /* a^(2^64) = a */
+            power = kernel_field_product(power, power);
+        assert_true(power == a);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bits_and_numbers_convert_both_ways),
+        cmocka_unit_test(a_bit_becomes_a_number_for_three_elements),
+        cmocka_unit_test(truncation_never_wraps),
+        cmocka_unit_test(signed_truncation_is_within_one_and_unbiased),
+        cmocka_unit_test(a_quarter_turn_is_right_to_its_stated_error),
+        cmocka_unit_test(a_logarithm_is_right_to_its_stated_error),
+        cmocka_unit_test(root_is_the_exact_floor),
+        cmocka_unit_test(argmax_opens_the_lowest_largest_index_alone),
+        cmocka_unit_test(the_field_is_a_field),
+    };
+    return THREE_EACH_KERNEL(tests);
+}

@@ -1,0 +1,200 @@
+/* parties/study: a study in words, the template that init writes, and the demo's data. */
+#include "tests/support_cmocka.h"
+#include "tests/test_parties_study.h"
+
+#include "aim/table.h"
+#include "base/bytes.h"
+#include "base/file.h"
+#include "parties/command/demo_data.h"
+#include "parties/study/keys.h"
+#include "parties/study/study.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- words ------------------------------------------------------------------------------------ */
+
+static char *description(const struct study *s, const struct public_identity *me)
+{
+    char *text = NULL;
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
+    assert_non_null(out);
+    study_describe(out, s, me);
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
+
+static void the_description_says_what_matters(void **state)
+{
+    static const char *const said[] = {
+        "(1, 1e-06)-differential privacy",
+        "j^2 rho",
+        "charged as 4 rho",
+        "Any two servers that collude",
+        "add up",
+        "50 cells",
+        "at most 2 rows",
+        "as counts",
+        "uploads 57 bytes",
+    };
+    struct fixture *f = *state;
+    char fingerprint[STUDY_FINGERPRINT_SIZE];
+    char *text = description(f->base, NULL);
+    for (size_t i = 0; i < sizeof said / sizeof said[0]; i++)
+        if (strstr(text, said[i]) == NULL)
+            fail_msg("does not say \"%s\":\n%s", said[i], text);
+    study_fingerprint(f->base, fingerprint);
+    assert_non_null(strstr(text, fingerprint));
+    assert_null(strstr(text, "You are"));
+    for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1)
+        assert_in_range(strcspn(line, "\n"), 0, 100);
+    free(text);
+}
+
+static void columns_are_described(void **state)
+{
+    static const char *const said[] = {
+        "columns age, ward; the others at o1", "columns bmi, dose; the others at o0",
+        "row i of one belongs to row i of the others", "at least 1 of these 2"};
+    struct fixture *f = *state;
+    struct bytes b = edited(base_text, "{name: o0, max_rows: 500",
+                            "{name: o0, batch: x, columns: [age, ward], max_rows: 500");
+    struct bytes c = edited((const char *)b.data, "{name: o1, max_rows: 300",
+                            "{name: o1, batch: x, columns: [bmi, dose], max_rows: 500");
+    struct bytes d = edited((const char *)c.data, "rounds: 4", "rounds: 4\nmin_owners: 1");
+    struct study *s;
+    char *text;
+    assert_int_equal(parse_text(f, (const char *)d.data, &s), ERR_OK);
+    text = description(s, NULL);
+    for (size_t i = 0; i < sizeof said / sizeof said[0]; i++)
+        if (strstr(text, said[i]) == NULL)
+            fail_msg("does not say \"%s\":\n%s", said[i], text);
+    free(text);
+    study_free(&s);
+    bytes_clear(&b);
+    bytes_clear(&c);
+    bytes_clear(&d);
+}
+
+static void the_reader_is_told_their_part(void **state)
+{
+    static const struct {
+        int key;
+        const char *said;
+    } cases[] = {{1, "You are server 1, s1"},
+                 {4, "You are the owner o1"},
+                 {5, "You are the analyst a0"},
+                 {9, "no part in this study"}};
+    struct fixture *f = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *text = description(f->base, &f->identity[cases[i].key]->public);
+        assert_non_null(strstr(text, cases[i].said));
+        free(text);
+    }
+}
+
+static void the_template_loads_once_keys_are_in(void **state)
+{
+    static const char *const names[] = {"north",      "east",       "west",
+                                        "hospital-a", "hospital-b", "office"};
+    struct fixture *f = *state;
+    struct study *s;
+    char find[64], replace[8];
+    struct bytes text = {0};
+    bytes_put(&text, study_template(), strlen(study_template()) + 1);
+    /* as it is, the first missing key is named */
+    assert_int_equal(parse_text(f, (const char *)text.data, &s), ERR_STUDY);
+    assert_non_null(strstr(f->sink, "this is not a public key"));
+    for (size_t i = 0; i < 6; i++) {
+        struct bytes next;
+        snprintf(find, sizeof find, "REPLACE-WITH-KEY-OF-%s", names[i]);
+        snprintf(replace, sizeof replace, "@%zu", i);
+        next = edited((const char *)text.data, find, replace);
+        bytes_clear(&text);
+        text = next;
+    }
+    if (parse_text(f, (const char *)text.data, &s) != ERR_OK)
+        fail_msg("%s", f->sink);
+    study_free(&s);
+    bytes_clear(&text);
+}
+
+/* --- the demo's data -------------------------------------------------------------------------- */
+
+/* The smallest study around the demo's domain. */
+static struct study *demo_study(struct fixture *f)
+{
+    struct bytes text = {0};
+    const char *rest = strstr(base_text, "budget:");
+    struct study *s;
+    bytes_put(&text, "study: demo\nworkload: {all: 2}\n", 31);
+    bytes_put(&text, demo_data_domain_yaml(), strlen(demo_data_domain_yaml()));
+    bytes_put(&text, rest, strlen(rest) + 1);
+    if (parse_text(f, (const char *)text.data, &s) != ERR_OK)
+        fail_msg("%s", f->sink);
+    bytes_clear(&text);
+    return s;
+}
+
+static void the_demos_data_fit_its_domain(void **state)
+{
+    struct fixture *f = *state;
+    char folder[] = "/tmp/trefoil-demo-XXXXXX";
+    struct study *s = demo_study(f);
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(demo_data_write(folder, DEMO_SEED, &f->log), ERR_OK);
+    for (size_t i = 0; i < DEMO_HOSPITALS; i++) {
+        const struct demo_hospital *h = &demo_hospitals[i];
+        struct table *t;
+        char path[128];
+        snprintf(path, sizeof path, "%s/%s.csv", folder, h->name);
+        if (table_read_csv(&t, s->domain, path, NULL, &f->log) != ERR_OK)
+            fail_msg("%s", f->sink);
+        assert_int_equal(t->rows, h->rows);
+        assert_true(h->rows <= h->max_rows);
+        table_free(&t);
+        unlink(path);
+    }
+    rmdir(folder);
+    study_free(&s);
+}
+
+static void the_demos_data_hang_on_their_seed_alone(void **state)
+{
+    struct fixture *f = *state;
+    char folder[] = "/tmp/trefoil-demo-XXXXXX", path[128];
+    struct bytes text[3] = {{0}};
+    static const uint64_t seeds[] = {5, 5, 6};
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/island.csv", folder);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(demo_data_write(folder, seeds[i], &f->log), ERR_OK);
+        assert_int_equal(file_read(path, 1 << 20, &text[i], &f->log), ERR_OK);
+    }
+    assert_int_equal(text[0].size, text[1].size);
+    assert_memory_equal(text[0].data, text[1].data, text[0].size);
+    assert_true(text[0].size != text[2].size ||
+                memcmp(text[0].data, text[2].data, text[0].size) != 0);
+    for (int i = 0; i < 3; i++)
+        bytes_clear(&text[i]);
+    for (size_t i = 0; i < DEMO_HOSPITALS; i++) {
+        snprintf(path, sizeof path, "%s/%s.csv", folder, demo_hospitals[i].name);
+        unlink(path);
+    }
+    rmdir(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_description_says_what_matters),
+        cmocka_unit_test(columns_are_described),
+        cmocka_unit_test(the_reader_is_told_their_part),
+        cmocka_unit_test(the_template_loads_once_keys_are_in),
+        cmocka_unit_test(the_demos_data_fit_its_domain),
+        cmocka_unit_test(the_demos_data_hang_on_their_seed_alone),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

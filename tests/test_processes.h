@@ -1,0 +1,195 @@
+/* tests/test_processes.h - a study over real processes: its folder, its programs, its tables. */
+#ifndef TREFOIL_TESTS_TEST_PROCESSES_H
+#define TREFOIL_TESTS_TEST_PROCESSES_H
+
+#include "tests/support_cmocka.h"
+#include "tests/support_process.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "parties/analyst/central.h"
+#include "parties/audit/audit_file.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OWNERS 3
+
+struct scene {
+    struct support_study s;
+    pid_t server[STUDY_SERVERS];
+    struct table *all;
+};
+
+static struct log quiet = {.file = NULL, .level = LOG_ERROR};
+
+#define file(scene, ...) support_path(&(scene)->s, __VA_ARGS__)
+
+static inline void start_server(struct scene *c, unsigned i, const char *study)
+{
+    const char *const a[] = {
+        "serve",    study,       "--key", file(c, "s%u.key", i), "--folder", file(c, "server%u", i),
+        "--listen", "127.0.0.1", NULL};
+    c->server[i] = support_start(file(c, "server%u.log", i), a);
+    assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 10));
+}
+
+static inline int share(struct scene *c, unsigned owner, const char *study, const char *data)
+{
+    const char *const a[] = {"share", study, data, "--key", file(c, "o%u.key", owner), NULL};
+    return support_run(file(c, "share%u.log", owner), 30, a);
+}
+
+static inline int share_own(struct scene *c, unsigned owner)
+{
+    return share(c, owner, c->s.path, file(c, "o%u.csv", owner));
+}
+
+static inline int run_study(struct scene *c, const char *key, unsigned number)
+{
+    const char *const a[] = {
+        "run", c->s.path, "--key", file(c, "%s", key), "--out", file(c, "out%u", number), NULL};
+    return support_run(file(c, "run%u.log", number), 60, a);
+}
+
+/* An exit code; where it is another, what the program said. */
+static inline void expect_code(int code, int expected, const char *output)
+{
+    struct bytes b = {0};
+    if (code != expected && file_read(output, 1 << 20, &b, NULL) == ERR_OK)
+        print_error("exit code %d instead of %d; %s:\n%.*s\n", code, expected, output, (int)b.size,
+                    (const char *)b.data);
+    bytes_clear(&b);
+    assert_int_equal(code, expected);
+}
+
+static inline void scene_new(struct scene *c, const struct support_options *o)
+{
+    memset(c, 0, sizeof *c);
+    assert_int_equal(support_study_new(&c->s, o, &quiet), ERR_OK);
+    assert_int_equal(table_new(&c->all, c->s.study->domain, 0), ERR_OK);
+    for (unsigned i = 0; i < c->s.owners; i++) {
+        size_t batch = c->s.study->owner[i].batch; /* its owners have the same rows */
+        struct table *t = NULL;
+        assert_int_equal(support_table(&t, c->s.study->domain, 400 + 500 * batch, 10 + batch),
+                         ERR_OK);
+        assert_int_equal(table_write_csv(file(c, "o%u.csv", i), t, 1, &quiet), ERR_OK);
+        if (batch == i)
+            assert_int_equal(central_append(c->all, t), ERR_OK);
+        table_free(&t);
+    }
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        start_server(c, i, c->s.path);
+}
+
+static inline void scene_free(struct scene *c)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(support_stop(&c->server[i]), 0);
+    table_free(&c->all);
+    support_study_free(&c->s);
+}
+
+static inline uint32_t query_of(const struct study *study, const json_t *attributes)
+{
+    struct clique clique = {.n = (uint16_t)json_array_size(attributes)};
+    for (size_t i = 0; i < clique.n; i++)
+        clique.attribute[i] = (uint16_t)domain_find(
+            study->domain, json_string_value(json_array_get(attributes, i)));
+    return workload_find(study->workload, &clique);
+}
+
+static inline void check_measurements(struct scene *c, const char *path, size_t expected)
+{
+    const struct workload *w = c->s.study->workload;
+    int64_t *counts = memory_array(w->cells, sizeof *counts);
+    json_t *doc = json_load_file(path, JSON_REJECT_DUPLICATES, NULL), *m;
+    double n = 0, sum = 0, squares = 0;
+    size_t k, j;
+    assert_non_null(doc);
+    assert_int_equal(table_closure(c->all, w, counts), ERR_OK);
+    assert_int_equal(json_array_size(json_object_get(doc, "measurements")), expected);
+    json_array_foreach(json_object_get(doc, "measurements"), k, m)
+    {
+        uint32_t q = query_of(c->s.study, json_object_get(m, "attributes"));
+        double sigma = json_number_value(json_object_get(m, "sigma"));
+        json_t *value;
+        assert_true(q < w->queries);
+        assert_int_equal(json_array_size(json_object_get(m, "values")), w->query[q].cells);
+        json_array_foreach(json_object_get(m, "values"), j, value)
+        {
+            double z = (json_number_value(value) - (double)counts[w->query[q].offset + j]) / sigma;
+            assert_true(fabs(z) < 6.5);
+            n++;
+            sum += z;
+            squares += z * z;
+        }
+    }
+    /* fresh noise at each run: bounds that a right program misses once in 10^8 runs */
+    assert_true(fabs(sum / n) < 5.8 / sqrt(n));
+    assert_true(fabs(squares / n - 1) < 5.8 * sqrt(2 / n) + 34 / n);
+    json_decref(doc);
+    memory_free(&counts);
+}
+
+/* The reasons in an audit log, each with how often; and the three logs hold, alone and together. */
+static inline void check_audit(struct scene *c, unsigned selections, unsigned measurements)
+{
+    const char *const a[] = {"audit",
+                             file(c, "server%u/audit.log", 0),
+                             file(c, "server%u/audit.log", 1),
+                             file(c, "server%u/audit.log", 2),
+                             "--study",
+                             c->s.path,
+                             NULL};
+    expect_code(support_run(file(c, "audit.txt"), 10, a), 0, file(c, "audit.txt"));
+    assert_true(support_contains(file(c, "audit.txt"), "the three logs fit together"));
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        struct audit_file *log = NULL;
+        unsigned count[2] = {0, 0};
+        double paid = 0;
+        assert_int_equal(audit_file_read(&log, file(c, "server%u/audit.log", i), &quiet), ERR_OK);
+        for (size_t k = 0; k < log->entries; k++) {
+            const struct audit_opening *o = &log->entry[k].opening;
+            if (log->entry[k].kind != AUDIT_OPEN)
+                continue;
+            paid += o->cost;
+            assert_true(fabs(paid - o->spent) < 1e-9 ||
+                        strcmp(o->reason, "SELECTED_INDEX") == 0); /* paid with its marginal */
+            if (strcmp(o->reason, "SELECTED_INDEX") == 0)
+                count[0]++;
+            else {
+                assert_string_equal(o->reason, "NOISY_MARGINAL");
+                assert_string_not_equal(o->what, "-");
+                count[1]++;
+            }
+        }
+        assert_int_equal(count[0], selections);
+        assert_int_equal(count[1], measurements);
+        audit_file_free(&log);
+    }
+}
+
+/* `all` without the rows of one owner. */
+static inline void leave_out(struct scene *c, unsigned owner)
+{
+    table_free(&c->all);
+    assert_int_equal(table_new(&c->all, c->s.study->domain, 0), ERR_OK);
+    for (unsigned i = 0; i < OWNERS; i++) {
+        struct table *t = NULL;
+        assert_int_equal(support_table(&t, c->s.study->domain, 400 + 500 * i, 10 + i), ERR_OK);
+        if (i != owner)
+            assert_int_equal(central_append(c->all, t), ERR_OK);
+        table_free(&t);
+    }
+}
+
+static inline void share_everything(struct scene *c)
+{
+    for (unsigned i = 0; i < c->s.owners; i++)
+        expect_code(share_own(c, i), 0, file(c, "share%u.log", i));
+}
+
+#endif

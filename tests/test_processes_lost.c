@@ -1,0 +1,415 @@
+/* Studies over real processes of which some die, are restored from an old backup, or cheat. */
+#include "tests/support_cmocka.h"
+#include "tests/support_process.h"
+#include "tests/test_processes.h"
+
+#include "aim/plaintext.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "parties/analyst/central.h"
+#include "parties/exchange/client.h"
+#include "parties/exchange/upload.h"
+#include "parties/owner/pack.h"
+
+#include <math.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void a_dead_server_is_an_error_in_time_and_can_come_back(void **state)
+{
+    const struct support_options o = {.owners = OWNERS, .rounds = 3, .round_s = 3};
+    struct scene c;
+    double begin;
+    (void)state;
+    scene_new(&c, &o);
+    share_everything(&c);
+    support_kill(&c.server[2]);
+    begin = clock_now_s();
+    assert_int_equal(run_study(&c, "a.key", 0), 4);
+    assert_true(clock_now_s() - begin < 15);
+    /* what was on disk is still there */
+    unlink(file(&c, "server%u.log", 2));
+    start_server(&c, 2, c.s.path);
+    assert_int_equal(run_study(&c, "a.key", 1), 0);
+    check_measurements(&c, file(&c, "out%u/measurements.json", 1),
+                       c.s.study->workload->one_ways + 3);
+    check_audit(&c, 3, 4);
+    scene_free(&c);
+}
+
+static pid_t start_run(struct scene *c, const char *out, const char *more)
+{
+    const char *const a[] = {"run",   c->s.path,          "--key", file(c, "a.key"),
+                             "--out", file(c, "%s", out), more,    NULL};
+    return support_start(file(c, "%s.log", out), a);
+}
+
+/* The run waits for the server that was killed, and goes on where it was. */
+static void a_server_killed_in_the_middle_of_a_run(void **state)
+{
+    const struct support_options o = {.owners = OWNERS, .rounds = 40, .round_s = 2, .epsilon = 8};
+    struct scene c;
+    (void)state;
+    for (unsigned victim = 0; victim < STUDY_SERVERS; victim++) {
+        pid_t run;
+        char name[32];
+        scene_new(&c, &o);
+        share_everything(&c);
+        run = start_run(&c, "out", NULL);
+        assert_true(support_wait_for(file(&c, "out.log"), "\n5/40 ", 20));
+        support_kill(&c.server[victim]);
+        assert_true(support_wait_for(file(&c, "out.log"), "trying again in", 20));
+        /* The analyst is told which one, by a neighbour that waited for it or by its own silence; nothing
+         * half-written is there. */
+        snprintf(name, sizeof name, "server %u", victim);
+        assert_true(support_contains(file(&c, "out.log"), name));
+        assert_int_not_equal(access(file(&c, "out/synthetic.csv"), F_OK), 0);
+        unlink(file(&c, "server%u.log", victim));
+        start_server(&c, victim, c.s.path);
+        expect_code(support_wait(run, 60), 0, file(&c, "out.log"));
+        check_measurements(&c, file(&c, "out/measurements.json"),
+                           c.s.study->workload->one_ways + 40);
+        /* and nothing was paid twice: the budget is spent to the last round, and not beyond */
+        expect_code(run_study(&c, "a.key", 1), 5, file(&c, "run%u.log", 1));
+        scene_free(&c);
+    }
+}
+
+/* Nobody comes back: the run ends, and the same command continues it. */
+static void a_run_gives_up_and_goes_on_later(void **state)
+{
+    const struct support_options o = {.owners = OWNERS, .rounds = 40, .round_s = 2, .epsilon = 8};
+    struct scene c;
+    pid_t run;
+    (void)state;
+    scene_new(&c, &o);
+    share_everything(&c);
+    run = start_run(&c, "out", "--wait=1");
+    assert_true(support_wait_for(file(&c, "out.log"), "\n3/40 ", 20));
+    support_kill(&c.server[2]);
+    expect_code(support_wait(run, 60), 4, file(&c, "out.log"));
+    unlink(file(&c, "server%u.log", 2));
+    start_server(&c, 2, c.s.path);
+    /* another run is refused, for its budget is not whole */
+    expect_code(run_study(&c, "a.key", 1), 5, file(&c, "run%u.log", 1));
+    run = start_run(&c, "out", NULL);
+    /* one run a folder, and one at the servers */
+    assert_true(support_wait_for(file(&c, "out.log"), "continuing the run", 20));
+    expect_code(support_wait(start_run(&c, "out", "--rows=10"), 20), 5, file(&c, "out.log"));
+    assert_true(support_contains(file(&c, "out.log"), "another trefoil run works in"));
+    expect_code(support_wait(run, 60), 0, file(&c, "out.log"));
+    check_measurements(&c, file(&c, "out/measurements.json"), c.s.study->workload->one_ways + 40);
+    scene_free(&c);
+}
+
+/* The analyst's program dies at once, wherever it is; and a run is done in parts. */
+static void a_run_is_killed_and_extended(void **state)
+{
+    const struct support_options o = {.owners = OWNERS, .rounds = 12, .round_s = 2};
+    struct scene c;
+    pid_t run;
+    (void)state;
+    scene_new(&c, &o);
+    share_everything(&c);
+    run = start_run(&c, "out", "--rounds=4");
+    assert_true(support_wait_for(file(&c, "out.log"), "\n2/12 ", 20));
+    support_kill(&run);
+    /* another run cannot take what this one has left */
+    expect_code(run_study(&c, "a.key", 1), 5, file(&c, "run%u.log", 1));
+    expect_code(support_wait(start_run(&c, "out", "--rounds=4"), 60), 0, file(&c, "out.log"));
+    check_measurements(&c, file(&c, "out/measurements.json"), c.s.study->workload->one_ways + 4);
+    assert_true(support_contains(file(&c, "out.log"), "without --rounds goes on"));
+    /* servers that start anew meanwhile change nothing */
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        assert_int_equal(support_stop(&c.server[i]), 0);
+        unlink(file(&c, "server%u.log", i));
+        start_server(&c, i, c.s.path);
+    }
+    expect_code(support_wait(start_run(&c, "out", NULL), 60), 0, file(&c, "out.log"));
+    check_measurements(&c, file(&c, "out/measurements.json"), c.s.study->workload->one_ways + 12);
+    /* once more draws other rows, and asks nobody */
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(support_stop(&c.server[i]), 0);
+    expect_code(support_wait(start_run(&c, "out", "--rows=10"), 60), 0, file(&c, "out.log"));
+    scene_free(&c);
+}
+
+/* The analyst's disk is gone in the middle of a run: the servers give again what they opened, and it goes on. */
+static void a_run_whose_folder_is_lost_goes_on(void **state)
+{
+    const struct support_options o = {.owners = OWNERS, .rounds = 9, .round_s = 2};
+    static const char option[] = "--continue ";
+    char text[64] = "--continue=";
+    struct bytes words = {0};
+    struct scene c;
+    const char *at;
+    pid_t run;
+    (void)state;
+    scene_new(&c, &o);
+    share_everything(&c);
+    run = start_run(&c, "lost", "--rounds=5");
+    assert_true(support_wait_for(file(&c, "lost.log"), "\n3/9 ", 20));
+    support_kill(&run);
+    sleep(c.s.study->connect_s + 1); /* it keeps its place for so long */
+    /* a number that is nobody's begins nothing */
+    run = start_run(&c, "found", "--continue=000102030405060708090a0b0c0d0e0f");
+    expect_code(support_wait(run, 30), 5, file(&c, "found.log"));
+    assert_true(support_contains(file(&c, "found.log"), "the servers know no round of the run"));
+    /* who has none is told the right one */
+    run = start_run(&c, "other", NULL);
+    expect_code(support_wait(run, 30), 5, file(&c, "other.log"));
+    assert_int_equal(file_read(file(&c, "other.log"), 1 << 20, &words, &quiet), ERR_OK);
+    bytes_put_u8(&words, 0);
+    at = strstr((const char *)words.data, option);
+    assert_non_null(at);
+    memcpy(text + sizeof option - 1, at + sizeof option - 1, 2 * REQUEST_RUN_SIZE);
+    bytes_clear(&words);
+    expect_code(support_wait(start_run(&c, "found", text), 30), 3, file(&c, "found.log"));
+    assert_true(support_contains(file(&c, "found.log"), "of another run than --continue names"));
+    expect_code(support_wait(start_run(&c, "again", text), 60), 0, file(&c, "again.log"));
+    check_measurements(&c, file(&c, "again/measurements.json"), c.s.study->workload->one_ways + 9);
+    check_audit(&c, 9, 10); /* each thing was opened, and paid, once */
+    scene_free(&c);
+}
+
+/* --- the restored -------------------------------------------------------------------------------- */
+
+/* The folder of a server that is stopped, to another place or back. */
+static void copy_folder(struct scene *c, const char *from, const char *to)
+{
+    assert_int_equal(file_folder(file(c, "%s", to), &quiet), ERR_OK);
+    assert_int_equal(support_copy(file(c, "%s/store.sqlite", from), file(c, "%s/store.sqlite", to)),
+                     ERR_OK);
+    assert_int_equal(support_copy(file(c, "%s/audit.log", from), file(c, "%s/audit.log", to)),
+                     ERR_OK);
+    unlink(file(c, "%s/store.sqlite-wal", to));
+}
+
+static void restart_server(struct scene *c, unsigned i)
+{
+    unlink(file(c, "server%u.log", i));
+    start_server(c, i, c->s.path);
+}
+
+static int recover(struct scene *c, unsigned i)
+{
+    const char *const a[] = {
+        "recover", c->s.path, "--key", file(c, "s%u.key", i), "--folder", file(c, "server%u", i),
+        NULL};
+    return support_run(file(c, "recover.log"), 20, a);
+}
+
+/* An old backup is refused, with what to do about it; that helps, and the run goes on to its end. */
+static void a_restored_server_is_refused_and_recovers(void **state)
+{
+    const struct support_options o = {.owners = OWNERS, .rounds = 9, .round_s = 3};
+    struct scene c;
+    (void)state;
+    scene_new(&c, &o);
+    share_everything(&c);
+    expect_code(support_wait(start_run(&c, "out", "--rounds=2"), 30), 0, file(&c, "out.log"));
+    assert_int_equal(support_stop(&c.server[1]), 0);
+    copy_folder(&c, "server1", "backup");
+    restart_server(&c, 1);
+    expect_code(support_wait(start_run(&c, "out", "--rounds=6"), 30), 0, file(&c, "out.log"));
+    /* nothing to do for a server that has all */
+    assert_int_equal(support_stop(&c.server[1]), 0);
+    expect_code(recover(&c, 1), 0, file(&c, "recover.log"));
+    assert_true(support_contains(file(&c, "recover.log"), "nothing is lacking"));
+    copy_folder(&c, "backup", "server1");
+    restart_server(&c, 1);
+    expect_code(recover(&c, 1), 1, file(&c, "recover.log")); /* it runs */
+    expect_code(support_wait(start_run(&c, "out", NULL), 30), 3, file(&c, "out.log"));
+    assert_true(support_contains(file(&c, "out.log"),
+                                 "server 1 was restored from an old backup. Its operator should "
+                                 "stop it and run trefoil recover"));
+    assert_int_equal(support_stop(&c.server[1]), 0);
+    expect_code(recover(&c, 1), 0, file(&c, "recover.log"));
+    assert_true(support_contains(file(&c, "recover.log"), "took over debits 4 to 7"));
+    restart_server(&c, 1);
+    expect_code(support_wait(start_run(&c, "out", NULL), 30), 0, file(&c, "out.log"));
+    check_measurements(&c, file(&c, "out/measurements.json"), c.s.study->workload->one_ways + 9);
+    {
+        const char *const a[] = {"audit", file(&c, "server0/audit.log"),
+                                 file(&c, "server1/audit.log"), file(&c, "server2/audit.log"),
+                                 NULL};
+        expect_code(support_run(file(&c, "audit.txt"), 10, a), 0, file(&c, "audit.txt"));
+        assert_true(support_contains(file(&c, "audit.txt"), "the server was recovered since"));
+    }
+    scene_free(&c);
+}
+
+/* --- the hostile --------------------------------------------------------------------------------- */
+
+static void put_field(crypto_hash_sha256_state *hash, const void *p, size_t n)
+{
+    uint8_t length[8];
+    for (unsigned i = 0; i < 8; i++)
+        length[i] = (uint8_t)((uint64_t)n >> (8 * i));
+    crypto_hash_sha256_update(hash, length, sizeof length);
+    crypto_hash_sha256_update(hash, p, n);
+}
+
+/* Gives an upload another id, and commitments that fit it: docs/formats.md. */
+static void take_on_id(struct upload parts[3], const uint8_t terms[32], const uint8_t *id)
+{
+    for (unsigned c = 0; c < 3; c++) {
+        const struct upload *holder = &parts[c == 2 ? 1 : 0];
+        unsigned slot = c == 0 ? 0 : 1;
+        uint8_t number = (uint8_t)c, commitment[32];
+        crypto_hash_sha256_state hash;
+        crypto_hash_sha256_init(&hash);
+        put_field(&hash, "trefoil-c", 9);
+        put_field(&hash, terms, 32);
+        put_field(&hash, id, UPLOAD_ID_SIZE);
+        put_field(&hash, &number, 1);
+        put_field(&hash, holder->salt[slot], UPLOAD_SALT_SIZE);
+        if (c == 2)
+            put_field(&hash, holder->vector.data, holder->vector.size);
+        else
+            put_field(&hash, holder->seed[slot], ANSWERS_SEED_SIZE);
+        crypto_hash_sha256_final(&hash, commitment);
+        for (unsigned i = 0; i < 3; i++)
+            memcpy(parts[i].commitment[c], commitment, sizeof commitment);
+    }
+    for (unsigned i = 0; i < 3; i++)
+        memcpy(parts[i].id, id, UPLOAD_ID_SIZE);
+}
+
+/* Owner 1's upload of `rows` rows. */
+static void make_upload(struct scene *c, size_t rows, struct identity **me, struct upload parts[3])
+{
+    const struct study *study = c->s.study;
+    struct table *t = NULL;
+    struct bytes packed = {0};
+    assert_int_equal(identity_load(me, file(c, "o1.key"), &quiet), ERR_OK);
+    assert_int_equal(support_table(&t, study->domain, rows, 77), ERR_OK);
+    assert_int_equal(pack_table(study, 1, study_upload_form(study, 1), t, &packed), ERR_OK);
+    assert_int_equal(
+        upload_make(parts, *me, study->terms.digest, study_upload_form(study, 1), &packed), ERR_OK);
+    table_free(&t);
+    bytes_clear(&packed);
+}
+
+/* What the server answers to an upload; ERR_TIMEOUT where it waits for the vector. */
+static enum err send_upload(struct scene *c, const struct identity *me, unsigned server,
+                            const struct upload *part)
+{
+    struct netio *netio = NULL;
+    struct dial *dial = NULL;
+    struct bytes message = {0};
+    struct reply reply = {0};
+    int64_t deadline = clock_now_ms() + (server == 2 ? 500 : 10000);
+    enum err e;
+    assert_int_equal(netio_new(&netio, &quiet), ERR_OK);
+    assert_int_equal(client_dial(&dial, netio, c->s.study, me, server, &quiet), ERR_OK);
+    bytes_put_u8(&message, MESSAGE_UPLOAD);
+    bytes_put(&message, c->s.study->terms.digest, 32);
+    assert_int_equal(upload_write(part, server, false, &message), ERR_OK);
+    e = client_ask(dial, &message, &reply, deadline);
+    if (e == ERR_OK)
+        e = reply.status;
+    dial_free(&dial);
+    netio_free(&netio);
+    bytes_clear(&message);
+    return e;
+}
+
+static void parts_clear(struct upload parts[3], struct identity **me)
+{
+    for (unsigned i = 0; i < 3; i++)
+        upload_clear(&parts[i]);
+    identity_free(me);
+}
+
+/* Malformed, or not what it was committed to: refused by each server, which names the owner. */
+static void what_an_owner_may_not_send_is_refused_by_name(struct scene *c)
+{
+    struct upload parts[3];
+    struct identity *me = NULL;
+    make_upload(c, 100, &me, parts);
+    bytes_put_u8(&parts[1].vector, 0); /* too long */
+    assert_int_equal(send_upload(c, me, 1, &parts[1]), ERR_FORMAT);
+    parts[1].vector.size -= 2; /* too short */
+    assert_int_equal(send_upload(c, me, 1, &parts[1]), ERR_FORMAT);
+    assert_true(support_contains(file(c, "server1.log"), "upload of o1: the upload does not have"));
+    parts[0].form++; /* as many bits a cell more */
+    assert_int_equal(send_upload(c, me, 0, &parts[0]), ERR_FORMAT);
+    parts[0].form--;
+    parts[0].seed[0][3] ^= 1;
+    assert_int_equal(send_upload(c, me, 0, &parts[0]), ERR_DATA);
+    assert_true(support_contains(file(c, "server0.log"), "upload of o1: the upload does not fit"));
+    parts_clear(parts, &me);
+}
+
+/* Two uploads, each sound, under one id: server 0 holds one of them, servers 1 and 2 the other. */
+static void two_uploads_under_one_id(struct scene *c)
+{
+    struct upload one[3], other[3];
+    struct identity *me = NULL, *again = NULL;
+    make_upload(c, 100, &me, one);
+    make_upload(c, 900, &again, other);
+    take_on_id(other, c->s.study->terms.digest, one[0].id);
+    assert_int_equal(send_upload(c, me, 0, &other[0]), ERR_OK);
+    assert_int_equal(send_upload(c, me, 1, &one[1]), ERR_OK);
+    send_upload(c, me, 2, &one[2]); /* stored; answered when the vector has come */
+    assert_true(support_wait_for(file(c, "server2.log"), "is complete", 10));
+    parts_clear(one, &me);
+    parts_clear(other, &again);
+}
+
+static unsigned how_often(const char *path, const char *text)
+{
+    struct bytes b = {0};
+    unsigned count = 0;
+    assert_int_equal(file_read(path, 1 << 20, &b, NULL), ERR_OK);
+    bytes_put_u8(&b, 0);
+    for (const char *at = (const char *)b.data; (at = strstr(at, text)) != NULL; at++)
+        count++;
+    bytes_clear(&b);
+    return count;
+}
+
+static void a_hostile_owner_is_named_and_left_out(void **state)
+{
+    const struct support_options o = {.owners = OWNERS,
+                                      .rounds = 24,
+                                      .epsilon = 8,
+                                      .more = "min_owners: 2\nlate_uploads: join\n"};
+    struct scene c;
+    (void)state;
+    scene_new(&c, &o);
+    what_an_owner_may_not_send_is_refused_by_name(&c);
+    two_uploads_under_one_id(&c);
+    assert_int_equal(share_own(&c, 0), 0);
+    assert_int_equal(share_own(&c, 2), 0);
+    assert_int_equal(run_study(&c, "a.key", 0), 0);
+    assert_true(support_contains(file(&c, "server0.log"),
+                                 "o1 sent server 1 other words than this one; its upload is left"));
+    assert_true(support_contains(file(&c, "server1.log"), "o1 sent server 0 other words"));
+    /* when the run begins, and then in every eleventh of the 25 rounds, in case it has changed */
+    assert_int_equal(how_often(file(&c, "server0.log"), "o1 sent server 1 other words"), 1 + 3);
+    /* what comes out is the others', whole */
+    leave_out(&c, 1);
+    check_measurements(&c, file(&c, "out%u/measurements.json", 0),
+                       c.s.study->workload->one_ways + 24);
+    scene_free(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_hostile_owner_is_named_and_left_out),
+        cmocka_unit_test(a_dead_server_is_an_error_in_time_and_can_come_back),
+        cmocka_unit_test(a_server_killed_in_the_middle_of_a_run),
+        cmocka_unit_test(a_run_gives_up_and_goes_on_later),
+        cmocka_unit_test(a_run_is_killed_and_extended),
+        cmocka_unit_test(a_run_whose_folder_is_lost_goes_on),
+        cmocka_unit_test(a_restored_server_is_refused_and_recovers),
+    };
+    if (getenv("TREFOIL") == NULL)
+        setenv("TREFOIL", "build/gcc/trefoil", 1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,135 @@
+/* tests/test_store.h - a server's folder, stores in it, and ledgers for them. */
+#ifndef TREFOIL_TESTS_TEST_STORE_H
+#define TREFOIL_TESTS_TEST_STORE_H
+
+#include "tests/support_cmocka.h"
+#include "tests/support_study.h"
+#include "tests/support_three.h"
+
+#include "parties/store/store_private.h"
+
+#include <sqlite3.h>
+#include <string.h>
+
+struct bench {
+    struct support_study s;
+    struct identity *server[STUDY_SERVERS], *owner;
+    struct store *store[STUDY_SERVERS];
+    struct upload parts[3];
+};
+
+static struct log quiet = {.level = LOG_ERROR};
+
+static inline enum err open_store(struct bench *b, unsigned i)
+{
+    char name[16], path[SUPPORT_PATH];
+    snprintf(name, sizeof name, "server%u", i);
+    support_study_file(&b->s, name, path);
+    return store_open(&b->store[i], path, b->s.study, b->server[i], i, &quiet);
+}
+
+static inline void bench_new(struct bench *b)
+{
+    const struct support_options o = {.owners = 2};
+    struct bytes packed = {0};
+    char name[16], path[SUPPORT_PATH];
+    memset(b, 0, sizeof *b);
+    assert_int_equal(support_study_new(&b->s, &o, &quiet), ERR_OK);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        snprintf(name, sizeof name, "s%u.key", i);
+        support_study_file(&b->s, name, path);
+        assert_int_equal(identity_load(&b->server[i], path, &quiet), ERR_OK);
+        assert_int_equal(open_store(b, i), ERR_OK);
+    }
+    support_study_file(&b->s, "o1.key", path);
+    assert_int_equal(identity_load(&b->owner, path, &quiet), ERR_OK);
+    bytes_extend(&packed, study_upload_bytes(b->s.study, 1));
+    packed.data[3] = 7;
+    assert_int_equal(upload_make(b->parts, b->owner, b->s.study->terms.digest,
+                                 study_upload_form(b->s.study, 1), &packed),
+                     ERR_OK);
+    for (unsigned i = 0; i < 3; i++)
+        b->parts[i].owner = 1;
+    bytes_clear(&packed);
+}
+
+static inline void bench_free(struct bench *b)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        store_close(&b->store[i]);
+        identity_free(&b->server[i]);
+        upload_clear(&b->parts[i]);
+    }
+    identity_free(&b->owner);
+    support_study_free(&b->s);
+}
+
+static const struct ledger_limits limits = {.rho = 100, .rows_per_person = 1};
+
+/* The round of run `run` that debit i is for: its range follows that of i - 1. */
+static inline struct store_round round_of(uint8_t run, uint32_t i)
+{
+    struct store_round r = {.sequence = i};
+    memset(r.run, run, sizeof r.run);
+    memset(r.request, (int)i, sizeof r.request);
+    r.range.tape[0] = run;
+    r.range.from[TAPE_GAUSS] = 10 * i;
+    r.range.count[TAPE_GAUSS] = 10;
+    return r;
+}
+
+static inline enum err stage(struct store *store, const struct store_round *r)
+{
+    struct bytes noise = {0}, ids = {0};
+    enum err e;
+    bytes_put(&noise, "these are the shares", 20);
+    bytes_put(&ids, "0123456789abcdef", UPLOAD_ID_SIZE);
+    e = store_stage(store, r, &ids, &noise);
+    bytes_clear(&noise);
+    bytes_clear(&ids);
+    return e;
+}
+
+/* Stages and binds one round at a price. */
+static inline enum err debit(struct store *store, const struct store_round *r, unsigned price)
+{
+    struct ledger *ledger = NULL;
+    struct store_head head;
+    mpq_t cost;
+    enum err e = store_ledger(store, &limits, &ledger, &head);
+    mpq_init(cost);
+    mpq_set_ui(cost, price, 1);
+    if (e == ERR_OK)
+        e = stage(store, r);
+    if (e == ERR_OK)
+        e = ledger_debit(ledger, cost, &quiet);
+    if (e == ERR_OK)
+        e = store_bind(store, r, ledger, &head);
+    mpq_clear(cost);
+    ledger_free(&ledger);
+    return e;
+}
+
+/* Debits a store once for each i: the i-th costs i + 1. */
+static inline void debit_times(struct bench *b, unsigned server, unsigned from, unsigned to)
+{
+    for (unsigned i = from; i < to; i++) {
+        const struct store_round r = round_of(1, i);
+        assert_int_equal(debit(b->store[server], &r, i + 1), ERR_OK);
+    }
+}
+
+/* Runs SQL on a closed store's file, as another program would. */
+static inline void execute_on(struct bench *b, const char *server, const char *sql)
+{
+    char path[SUPPORT_PATH], folder[SUPPORT_PATH - 16];
+    sqlite3 *db;
+    support_study_file(&b->s, server, path);
+    memcpy(folder, path, sizeof folder);
+    snprintf(path, sizeof path, "%s/store.sqlite", folder);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+#endif
