@@ -170,6 +170,13 @@ static void a_run_whose_folder_is_lost_goes_on(void **state)
     assert_true(support_contains(file(&c, "found.log"), "of another run than --continue names"));
     expect_code(support_wait(start_run(&c, "again", text), 60), 0, file(&c, "again.log"));
     check_measurements(&c, file(&c, "again/measurements.json"), c.s.study->workload->one_ways + 9);
+    /* and once more, when it has ended: the same to the last digit */
+    expect_code(support_wait(start_run(&c, "more", text), 60), 0, file(&c, "more.log"));
+    assert_int_equal(file_read(file(&c, "again/measurements.json"), 1 << 24, &words, &quiet),
+                     ERR_OK);
+    bytes_put_u8(&words, 0);
+    assert_true(support_contains(file(&c, "more/measurements.json"), (const char *)words.data));
+    bytes_clear(&words);
     check_audit(&c, 9, 10); /* each thing was opened, and paid, once */
     scene_free(&c);
 }

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/secret.h"
 #include "parties/exchange/client.h"
+#include "parties/server/worker.h"
 #include "tests/support_process.h"
 
 #include <signal.h>
@@ -27,9 +28,10 @@ static struct log quiet = {.level = LOG_ERROR};
 
 #define file(scene, ...) support_path(&(scene)->s, __VA_ARGS__)
 
-static void scene_new(struct scene *c)
+static void scene_new(struct scene *c, const char *domain)
 {
-    const struct support_options o = {.owners = 1, .round_s = 5, .connect_s = CONNECT_S};
+    const struct support_options o = {
+        .owners = 1, .rounds = 2, .round_s = 5, .connect_s = CONNECT_S, .domain = domain};
     struct table *t = NULL;
     memset(c, 0, sizeof *c);
     assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
@@ -130,7 +132,7 @@ static void a_failure_is_told_to_whom_it_concerns(void **state)
     struct scene c;
     struct analyst first, next;
     (void)state;
-    scene_new(&c);
+    scene_new(&c, NULL);
     connect_all(&c, &first);
     connect_all(&c, &next);
     assert_int_equal(kill(c.server[2], SIGSTOP), 0);
@@ -162,7 +164,7 @@ static void a_run_keeps_its_place_while_its_program_lives(void **state)
     double begin;
     int code;
     (void)state;
-    scene_new(&c);
+    scene_new(&c, NULL);
     assert_int_equal(client_new(&client, c.netio, c.s.study, c.me, run, &quiet), ERR_OK);
     assert_int_equal(client_open(client, &opened), ERR_OK);
     sleep_ms(CONNECT_S * 2000); /* it asks for nothing, as one whose estimator takes long */
@@ -180,11 +182,25 @@ static void a_run_keeps_its_place_while_its_program_lives(void **state)
     scene_free(&c);
 }
 
+/* Server 0 passes a long one on in parts: 14400 estimates of 8 bytes. */
+static void a_request_may_be_long(void **state)
+{
+    struct scene c;
+    (void)state;
+    scene_new(&c, "domain:\n"
+                  "  - {name: x, kind: integer, min: 0, max: 119}\n"
+                  "  - {name: y, kind: integer, min: 0, max: 119}\n");
+    assert_in_range(c.s.study->workload->cells * 8, 2 * WORKER_CONTROL_MAX, SIZE_MAX);
+    assert_int_equal(run_into(&c, "out"), 0);
+    scene_free(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_failure_is_told_to_whom_it_concerns),
         cmocka_unit_test(a_run_keeps_its_place_while_its_program_lives),
+        cmocka_unit_test(a_request_may_be_long),
     };
     if (getenv("TREFOIL") == NULL)
         setenv("TREFOIL", "build/gcc/trefoil", 1);
