@@ -22,6 +22,7 @@
 #include "bench/e2e_adult.h"
 #include "netio/dial.h"
 #include "parties/exchange/client.h"
+#include "parties/exchange/lines.h"
 #include "parties/exchange/upload.h"
 #include "tests/support_process.h"
 
@@ -186,7 +187,7 @@ static void send_upload(struct cast *c, struct netio *netio, unsigned owner,
                      &packed),
          "an upload");
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        done(client_dial(&dial[i], netio, study, &c->owner[owner], i, &loud), "a dial");
+        done(lines_dial(&dial[i], netio, study, &c->owner[owner], i, &loud), "a dial");
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         message.size = 0;
         bytes_put_u8(&message, MESSAGE_UPLOAD);

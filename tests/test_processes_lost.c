@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "parties/analyst/central.h"
-#include "parties/exchange/client.h"
+#include "parties/exchange/lines.h"
 #include "parties/exchange/upload.h"
 #include "parties/owner/pack.h"
 
@@ -311,11 +311,11 @@ static enum err send_upload(struct scene *c, const struct identity *me, unsigned
     int64_t deadline = clock_now_ms() + (server == 2 ? 500 : 10000);
     enum err e;
     assert_int_equal(netio_new(&netio, &quiet), ERR_OK);
-    assert_int_equal(client_dial(&dial, netio, c->s.study, me, server, &quiet), ERR_OK);
+    assert_int_equal(lines_dial(&dial, netio, c->s.study, me, server, &quiet), ERR_OK);
     bytes_put_u8(&message, MESSAGE_UPLOAD);
     bytes_put(&message, c->s.study->terms.digest, 32);
     assert_int_equal(upload_write(part, server, false, &message), ERR_OK);
-    e = client_ask(dial, &message, &reply, deadline);
+    e = lines_ask(dial, &message, &reply, deadline);
     if (e == ERR_OK)
         e = reply.status;
     dial_free(&dial);

@@ -12,6 +12,7 @@
 #include "parties/analyst/release.h"
 #include "parties/audit/audit_file.h"
 #include "parties/exchange/client.h"
+#include "parties/exchange/lines.h"
 #include "parties/study/bounds.h"
 #include "tests/support_process.h"
 
@@ -264,14 +265,14 @@ static void a_server_that_has_not_heard_of_a_request_takes_no_part(struct scene 
     assert_int_equal(request_write(&r, &bytes), ERR_OK);
     request_digest(bytes.data, bytes.size, note + 1 + REQUEST_ATTEMPT_SIZE);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        assert_int_equal(client_dial(&dial[i], c->netio, c->s.study, c->me, i, &quiet), ERR_OK);
+        assert_int_equal(lines_dial(&dial[i], c->netio, c->s.study, c->me, i, &quiet), ERR_OK);
     assert_int_equal(dial_send(dial[1], note, sizeof note, deadline), ERR_OK);
     note[sizeof note - 1] ^= 1; /* server 2 is told of something else */
     assert_int_equal(dial_send(dial[2], note, sizeof note, deadline), ERR_OK);
     bytes_put_u8(&message, MESSAGE_REQUEST);
     bytes_put(&message, note + 1, REQUEST_ATTEMPT_SIZE);
     bytes_put(&message, bytes.data, bytes.size);
-    assert_int_equal(client_ask(dial[0], &message, &reply, deadline), ERR_OK);
+    assert_int_equal(lines_ask(dial[0], &message, &reply, deadline), ERR_OK);
     assert_int_not_equal(reply.status, ERR_OK);
     assert_true(remaining(c) == before);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {

@@ -14,7 +14,7 @@
 #include "parties/command/demo_data.h"
 #include "parties/command/process.h"
 #include "parties/display/report.h"
-#include "parties/exchange/client.h"
+#include "parties/exchange/lines.h"
 
 #include <arpa/inet.h>
 #include <ftw.h>
@@ -229,9 +229,9 @@ static enum err wait_for_servers(struct demo *d)
         struct bytes message = {0};
         struct reply reply;
         bytes_put_u8(&message, MESSAGE_STATUS);
-        e = client_dial(&dial, netio, d->study, analyst, i, d->log);
+        e = lines_dial(&dial, netio, d->study, analyst, i, d->log);
         if (e == ERR_OK)
-            e = client_ask(dial, &message, &reply, clock_now_ms() + 20000);
+            e = lines_ask(dial, &message, &reply, clock_now_ms() + 20000);
         if (e != ERR_OK)
             log_error(d->log, "server %s does not answer; see %s/server-%s.log", server_names[i],
                       d->folder, server_names[i]);

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/secret.h"
+#include "parties/exchange/lines.h"
 #include "parties/exchange/pulse.h"
 #include "parties/study/roster.h"
 
@@ -17,56 +18,18 @@ struct client {
     const struct study *study;
     const struct identity *me;
     struct netio *netio;
-    struct dial *dial[STUDY_SERVERS];
-    uint64_t sent, received; /* over dials that are gone */
+    struct lines lines;
     uint8_t run[REQUEST_RUN_SIZE];
     struct pulse *pulse;
     struct log *log;
 };
 
-enum err client_dial(struct dial **dial, struct netio *netio, const struct study *study,
-                     const struct identity *me, unsigned server, struct log *log)
-{
-    char endpoint[STUDY_ENDPOINT_SIZE], name[STUDY_NAME_SIZE + 16];
-    const struct dial_options o = {
-        .netio = netio,
-        .endpoint = endpoint,
-        .name = name,
-        .server_public = study->server[server].key.curve,
-        .curve_public = me->public.curve,
-        .curve_secret = me->curve_secret,
-        /* noisy counts, or what a server holds of everybody (parties/server/intake.h) */
-        .max_message = (size_t)study->workload->cells * 8 + study->owners * 64 + 65536,
-        .log = log,
-    };
-    study_endpoint(study, server, STUDY_GATE, endpoint);
-    snprintf(name, sizeof name, "server %u (%s)", server, study->server[server].name);
-    return dial_new(dial, &o);
-}
-
-enum err client_ask(struct dial *dial, struct bytes *message, struct reply *reply, int64_t deadline)
-{
-    TRY(dial_send(dial, message->data, message->size, deadline));
-    TRY(dial_receive(dial, message, deadline));
-    return reply_read(reply, message);
-}
-
-static void hang_up(struct client *c)
-{
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        if (c->dial[i] != NULL) {
-            c->sent += dial_sent(c->dial[i]);
-            c->received += dial_received(c->dial[i]);
-        }
-        dial_free(&c->dial[i]);
-    }
-}
-
 enum err client_reconnect(struct client *c)
 {
-    hang_up(c);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        TRY(client_dial(&c->dial[i], c->netio, c->study, c->me, i, c->log));
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        lines_end(&c->lines, i);
+        TRY(lines_dial(&c->lines.dial[i], c->netio, c->study, c->me, i, c->log));
+    }
     return ERR_OK;
 }
 
@@ -103,7 +66,8 @@ void client_free(struct client **client)
     if (*client == NULL)
         return;
     pulse_stop(&(*client)->pulse);
-    hang_up(*client);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        lines_end(&(*client)->lines, i);
     memory_free(client);
 }
 
@@ -114,7 +78,7 @@ static enum err reach_all(struct client *c, int64_t deadline)
 {
     enum err worst = ERR_OK;
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        enum err e = dial_reach(c->dial[i], deadline);
+        enum err e = dial_reach(c->lines.dial[i], deadline);
         worst = worst == ERR_OK ? e : worst;
     }
     return worst;
@@ -134,8 +98,8 @@ static enum err send_all(struct client *c, const struct bytes *request, int64_t 
     if (e == ERR_OK)
         e = reach_all(c, deadline);
     for (unsigned i = STUDY_SERVERS; e == ERR_OK && i-- > 0;)
-        e = i == 0 ? dial_send(c->dial[i], message.data, message.size, deadline)
-                   : dial_send(c->dial[i], note, sizeof note, deadline);
+        e = i == 0 ? dial_send(c->lines.dial[i], message.data, message.size, deadline)
+                   : dial_send(c->lines.dial[i], note, sizeof note, deadline);
     bytes_clear(&message);
     return e;
 }
@@ -150,7 +114,7 @@ static bool says_more(enum err e, enum err than)
 static enum err receive_one(struct client *c, unsigned i, struct bytes *message,
                             struct reply *reply, int64_t deadline, bool *came)
 {
-    enum err e = dial_receive(c->dial[i], message, deadline);
+    enum err e = dial_receive(c->lines.dial[i], message, deadline);
     *came = e != ERR_TIMEOUT;
     if (!*came)
         return ERR_OK;
@@ -308,16 +272,10 @@ enum err client_close(struct client *c, struct net_counters stats[STUDY_SERVERS]
 
 uint64_t client_sent(const struct client *c)
 {
-    uint64_t sum = c->sent;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        sum += c->dial[i] != NULL ? dial_sent(c->dial[i]) : 0;
-    return sum;
+    return lines_sent(&c->lines);
 }
 
 uint64_t client_received(const struct client *c)
 {
-    uint64_t sum = c->received;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        sum += c->dial[i] != NULL ? dial_received(c->dial[i]) : 0;
-    return sum;
+    return lines_received(&c->lines);
 }

@@ -8,7 +8,7 @@
 #ifndef TREFOIL_PARTIES_EXCHANGE_CLIENT_H
 #define TREFOIL_PARTIES_EXCHANGE_CLIENT_H
 
-#include "netio/dial.h"
+#include "netio/context.h"
 #include "parties/exchange/cost.h"
 #include "parties/exchange/request.h"
 #include "parties/study/keys.h"
@@ -46,12 +46,5 @@ enum err client_close(struct client *client,
 /* Bytes between the analyst and all servers so far. */
 uint64_t client_sent(const struct client *client);
 uint64_t client_received(const struct client *client);
-
-/* One message to one server's gate and its answer, for share and for status. `reply` points into `message`. */
-enum err client_ask(struct dial *dial, struct bytes *message, struct reply *reply,
-                    int64_t deadline) MUST_CHECK;
-/* A dial to a server's gate. */
-enum err client_dial(struct dial **dial, struct netio *netio, const struct study *study,
-                     const struct identity *me, unsigned server, struct log *log) MUST_CHECK;
 
 #endif

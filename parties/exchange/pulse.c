@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "netio/gate.h"
-#include "parties/exchange/client.h"
+#include "parties/exchange/lines.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -57,7 +57,7 @@ enum err pulse_start(struct pulse **pulse, struct netio *netio, const struct stu
     p->every_ms = (int64_t)study->connect_s * 1000 / BEATS;
     /* no log: who asks something of a server that is away is told so */
     for (unsigned i = 0; e == ERR_OK && i < STUDY_SERVERS; i++)
-        e = client_dial(&p->dial[i], netio, study, me, i, NULL);
+        e = lines_dial(&p->dial[i], netio, study, me, i, NULL);
     if (e == ERR_OK && pthread_create(&p->thread, NULL, beat_on, p) != 0)
         e = ERR_SYSTEM;
     p->started = e == ERR_OK;

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/secret.h"
 #include "base/words.h"
-#include "parties/exchange/client.h"
+#include "parties/exchange/lines.h"
 #include "parties/exchange/request.h"
 
 #include <string.h>
@@ -19,10 +19,9 @@
 struct courier {
     struct courier_options o;
     struct netio *netio;
-    struct dial *dial[STUDY_SERVERS];
-    uint64_t sent, received; /* over dials that are no more */
-    char words[512];         /* what went wrong last */
-    struct log quiet;        /* into them */
+    struct lines lines;
+    char words[512];  /* what went wrong last */
+    struct log quiet; /* into them */
 };
 
 enum err courier_new(struct courier **courier, const struct courier_options *o)
@@ -40,40 +39,25 @@ enum err courier_new(struct courier **courier, const struct courier_options *o)
     return e;
 }
 
-static void hang_up(struct courier *c, unsigned server)
-{
-    if (c->dial[server] != NULL) {
-        c->sent += dial_sent(c->dial[server]);
-        c->received += dial_received(c->dial[server]);
-    }
-    dial_free(&c->dial[server]);
-}
-
 void courier_free(struct courier **courier)
 {
     struct courier *c = *courier;
     if (c == NULL)
         return;
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        hang_up(c, i);
+        lines_end(&c->lines, i);
     netio_free(&c->netio);
     memory_free(courier);
 }
 
 uint64_t courier_sent(const struct courier *c)
 {
-    uint64_t sum = c->sent;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        sum += c->dial[i] != NULL ? dial_sent(c->dial[i]) : 0;
-    return sum;
+    return lines_sent(&c->lines);
 }
 
 uint64_t courier_received(const struct courier *c)
 {
-    uint64_t sum = c->received;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        sum += c->dial[i] != NULL ? dial_received(c->dial[i]) : 0;
-    return sum;
+    return lines_received(&c->lines);
 }
 
 /* --- one message and its answer ------------------------------------------------------------------ */
@@ -112,8 +96,8 @@ static void tell_terms(struct courier *c, const struct reply *reply)
 
 static enum err dial(struct courier *c, unsigned server)
 {
-    TRY(client_dial(&c->dial[server], c->netio, c->o.study, c->o.me, server, &c->quiet));
-    return dial_watch(c->dial[server]);
+    TRY(lines_dial(&c->lines.dial[server], c->netio, c->o.study, c->o.me, server, &c->quiet));
+    return dial_watch(c->lines.dial[server]);
 }
 
 /* The reply borrows from the message. Its status is returned; what it says goes to c->words. */
@@ -123,13 +107,14 @@ static enum err ask(struct courier *c, unsigned server, struct bytes *message, s
     enum err e = ERR_OK;
     c->words[0] = '\0';
     *reply = (struct reply){0};
-    if (c->dial[server] == NULL)
+    if (c->lines.dial[server] == NULL)
         e = dial(c, server);
     if (e == ERR_OK)
-        e = dial_send(c->dial[server], message->data, message->size,
+        e = dial_send(c->lines.dial[server], message->data, message->size,
                       clock_now_ms() + 1000 * (int64_t)study->connect_s);
     if (e == ERR_OK)
-        e = dial_receive(c->dial[server], message, clock_now_ms() + 1000 * (int64_t)study->round_s);
+        e = dial_receive(c->lines.dial[server], message,
+                         clock_now_ms() + 1000 * (int64_t)study->round_s);
     if (e == ERR_TIMEOUT && c->words[0] == '\0')
         snprintf(c->words, sizeof c->words, "it did not answer in %u s", study->round_s);
     if (e == ERR_OK)
@@ -192,7 +177,7 @@ static enum err persist(struct courier *c, unsigned server, errand go, void *sel
         e = go(c, server, self);
         if (e == ERR_OK || !may_pass(e) || attempt == c->o.retries)
             break;
-        hang_up(c, server);
+        lines_end(&c->lines, server);
         ms = pause_before(attempt);
         words_of(c, server, e, words, sizeof words);
         progress_say(c->o.progress, "%s;\n  trying again in %.1f s (%u of %u)", words,

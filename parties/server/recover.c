@@ -1,7 +1,7 @@
 #include "parties/server/recover.h"
 
 #include "base/clock.h"
-#include "parties/exchange/client.h"
+#include "parties/exchange/lines.h"
 #include "parties/study/price.h"
 
 #include <inttypes.h>
@@ -100,7 +100,7 @@ static enum err ask_both(struct recovery *r, uint64_t number)
         bytes_put_u64(&d->message, number);
         e = bytes_ok(&d->message);
         if (e == ERR_OK)
-            e = client_ask(r->dial[peer], &d->message, &reply, deadline);
+            e = lines_ask(r->dial[peer], &d->message, &reply, deadline);
         if (e == ERR_OK)
             e = reply.status;
         if (e == ERR_OK)
@@ -242,8 +242,8 @@ enum err recover_ledger(const struct recover_terms *terms, uint64_t *from, uint6
     enum err e = ERR_OK;
     *from = *to = 0;
     for (unsigned peer = 0; e == ERR_OK && peer < 2; peer++)
-        e = client_dial(&r.dial[peer], terms->netio, terms->study, terms->me, neighbour(&r, peer),
-                        terms->log);
+        e = lines_dial(&r.dial[peer], terms->netio, terms->study, terms->me, neighbour(&r, peer),
+                       terms->log);
     if (e == ERR_OK)
         e = take_all(&r, from, to);
     for (unsigned peer = 0; peer < 2; peer++) {

@@ -5,8 +5,8 @@
 #include "base/memory.h"
 #include "base/secret.h"
 #include "parties/exchange/cost.h"
+#include "parties/server/collect.h"
 #include "parties/server/engine.h"
-#include "parties/server/gather.h"
 #include "parties/server/play.h"
 #include "parties/server/round.h"
 #include "parties/study/price.h"
@@ -139,13 +139,13 @@ static enum err open_session(struct worker *w, const struct bytes *propose,
 /* Counts the uploads that a run begins or goes on with; or, between its rounds, those that have come. */
 static enum err load_uploads(struct worker *w, bool late)
 {
-    const struct gather g = {.study = w->o.study,
-                             .store = w->o.store,
-                             .net = w->net,
-                             .engine = w->engine,
-                             .log = &w->log};
+    const struct collector g = {.study = w->o.study,
+                                .store = w->o.store,
+                                .net = w->net,
+                                .engine = w->engine,
+                                .log = &w->log};
     store_use(w->o.store, true); /* until the session ends nothing is withdrawn or replaced */
-    return gather_uploads(&g, w->run, late, &w->play.upload_ids, w->play.uploads);
+    return collect_uploads(&g, w->run, late, &w->play.upload_ids, w->play.uploads);
 }
 
 /* Exchanges heads; takes over the debit that this server lacks, if it is the last one. */

@@ -1,4 +1,4 @@
-#include "parties/server/gather.h"
+#include "parties/server/collect.h"
 
 #include "base/memory.h"
 #include "parties/server/round.h"
@@ -21,7 +21,7 @@ static const char *owner_name(const void *self, uint32_t owner)
 }
 
 /* Whether a run may begin with these; says who is missing. */
-static enum err enough_have_uploaded(const struct gather *g, const struct upload_name *names,
+static enum err enough_have_uploaded(const struct collector *g, const struct upload_name *names,
                                      size_t count)
 {
     const struct study *study = g->study;
@@ -70,7 +70,7 @@ static bool is_among(const struct bytes *ids, const uint8_t id[UPLOAD_ID_SIZE])
 }
 
 /* A run that has begun goes on with the uploads of its last round, which may have to be played again. */
-static enum err keep_those_of_run(const struct gather *g, const uint8_t run[REQUEST_RUN_SIZE],
+static enum err keep_those_of_run(const struct collector *g, const uint8_t run[REQUEST_RUN_SIZE],
                                   struct upload_name *names, size_t *count)
 {
     struct bytes ids = {0};
@@ -102,7 +102,7 @@ static void empty(struct group *group)
     *group = (struct group){0};
 }
 
-static enum err load_one(const struct gather *g, const struct upload_name *name,
+static enum err load_one(const struct collector *g, const struct upload_name *name,
                          struct group *group)
 {
     struct upload *more = memory_grow(group->upload, group->count + 1, sizeof *more), *u;
@@ -117,7 +117,7 @@ static enum err load_one(const struct gather *g, const struct upload_name *name,
 }
 
 /* What is here of a batch, whose owners are counted together. */
-static enum err load_batch(const struct gather *g, const struct upload_name *const *by_owner,
+static enum err load_batch(const struct collector *g, const struct upload_name *const *by_owner,
                            size_t first, struct group *group)
 {
     const struct study_owner *owner = g->study->owner;
@@ -129,7 +129,7 @@ static enum err load_batch(const struct gather *g, const struct upload_name *con
     return ERR_OK;
 }
 
-static enum err add_groups(const struct gather *g, const struct upload_name *const *by_owner)
+static enum err add_groups(const struct collector *g, const struct upload_name *const *by_owner)
 {
     const struct study *study = g->study;
     struct group group = {0};
@@ -149,7 +149,7 @@ static enum err add_groups(const struct gather *g, const struct upload_name *con
     return e == ERR_OK ? engine_finish(g->engine) : e;
 }
 
-static enum err add_all(const struct gather *g, const struct upload_name *names, size_t count)
+static enum err add_all(const struct collector *g, const struct upload_name *names, size_t count)
 {
     const struct upload_name **by_owner = memory_array(g->study->owners, sizeof *by_owner);
     enum err e;
@@ -164,8 +164,8 @@ static enum err add_all(const struct gather *g, const struct upload_name *names,
     return e;
 }
 
-enum err gather_uploads(const struct gather *g, const uint8_t run[REQUEST_RUN_SIZE], bool late,
-                        struct bytes *ids, uint8_t digest[32])
+enum err collect_uploads(const struct collector *g, const uint8_t run[REQUEST_RUN_SIZE], bool late,
+                         struct bytes *ids, uint8_t digest[32])
 {
     struct upload_name *names = NULL;
     size_t count = 0;

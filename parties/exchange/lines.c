@@ -1,0 +1,55 @@
+#include "parties/exchange/lines.h"
+
+#include <stdio.h>
+
+enum err lines_dial(struct dial **dial, struct netio *netio, const struct study *study,
+                    const struct identity *me, unsigned server, struct log *log)
+{
+    char endpoint[STUDY_ENDPOINT_SIZE], name[STUDY_NAME_SIZE + 16];
+    const struct dial_options o = {
+        .netio = netio,
+        .endpoint = endpoint,
+        .name = name,
+        .server_public = study->server[server].key.curve,
+        .curve_public = me->public.curve,
+        .curve_secret = me->curve_secret,
+        /* noisy counts, or what a server holds of everybody (parties/server/intake.h) */
+        .max_message = (size_t)study->workload->cells * 8 + study->owners * 64 + 65536,
+        .log = log,
+    };
+    study_endpoint(study, server, STUDY_GATE, endpoint);
+    snprintf(name, sizeof name, "server %u (%s)", server, study->server[server].name);
+    return dial_new(dial, &o);
+}
+
+enum err lines_ask(struct dial *dial, struct bytes *message, struct reply *reply, int64_t deadline)
+{
+    TRY(dial_send(dial, message->data, message->size, deadline));
+    TRY(dial_receive(dial, message, deadline));
+    return reply_read(reply, message);
+}
+
+void lines_end(struct lines *l, unsigned server)
+{
+    if (l->dial[server] != NULL) {
+        l->sent += dial_sent(l->dial[server]);
+        l->received += dial_received(l->dial[server]);
+    }
+    dial_free(&l->dial[server]);
+}
+
+uint64_t lines_sent(const struct lines *l)
+{
+    uint64_t sum = l->sent;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        sum += l->dial[i] != NULL ? dial_sent(l->dial[i]) : 0;
+    return sum;
+}
+
+uint64_t lines_received(const struct lines *l)
+{
+    uint64_t sum = l->received;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        sum += l->dial[i] != NULL ? dial_received(l->dial[i]) : 0;
+    return sum;
+}
