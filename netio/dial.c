@@ -10,10 +10,12 @@
 
 #define DEPTH 16
 #define PATIENCE_MS 2000 /* before it says what it waits for */
+#define STOP_MS 100      /* between looks at whether to stop */
 
 struct dial {
     struct log *log;
     void *socket;
+    const atomic_bool *stop;
     void *context;       /* ZeroMQ's */
     struct watch *watch; /* NULL unless it was asked for */
     char *endpoint;
@@ -39,6 +41,7 @@ enum err dial_new(struct dial **dial, const struct dial_options *o)
     if (d == NULL)
         return ERR_NOMEM;
     d->log = o->log;
+    d->stop = o->stop;
     d->context = netio_zmq(o->netio);
     d->endpoint = memory_string(o->endpoint);
     snprintf(d->label, sizeof d->label, "%s%s%s", o->name != NULL ? o->name : "",
@@ -73,13 +76,28 @@ enum err dial_watch(struct dial *d)
     return watch_new(&d->watch, d->context, d->socket, d->endpoint, d->log);
 }
 
+static enum err wait_on(const struct dial *d, const struct socket_wait *w, size_t n,
+                        int64_t deadline)
+{
+    enum err e;
+    if (d->stop == NULL)
+        return socket_wait(w, n, deadline);
+    do {
+        int64_t soon = clock_now_ms() + STOP_MS;
+        if (atomic_load(d->stop))
+            return ERR_PEER;
+        e = socket_wait(w, n, soon < deadline ? soon : deadline);
+    } while (e == ERR_TIMEOUT && clock_left_ms(deadline) > 0);
+    return e;
+}
+
 /* Until the socket takes a message, or the deadline. */
 static enum err wait_writable(struct dial *d, int64_t deadline)
 {
     const struct socket_wait w = {.socket = d->socket, .writable = true};
     enum err e = ERR_OK;
     while (e == ERR_OK && !socket_writable(d->socket))
-        e = socket_wait(&w, 1, deadline);
+        e = wait_on(d, &w, 1, deadline);
     return e;
 }
 
@@ -107,9 +125,10 @@ enum err dial_send(struct dial *d, const void *p, size_t n, int64_t deadline)
 {
     enum err e = ERR_AGAIN;
     while (e == ERR_AGAIN) {
-        TRY(dial_reach(d, deadline));
+        /* what broke before is no matter; but between reaching and sending a message may be lost */
         if (d->watch != NULL)
-            (void)watch_broke(d->watch); /* what broke before is no matter */
+            (void)watch_broke(d->watch);
+        TRY(dial_reach(d, deadline));
         e = socket_send(d->socket, p, n, NULL, 0, false);
     }
     if (e == ERR_OK)
@@ -124,9 +143,9 @@ static enum err wait_for_message(struct dial *d, struct bytes *message, int64_t 
     enum err e;
 
     if (d->watch == NULL)
-        return socket_wait(w, 1, deadline);
+        return wait_on(d, w, 1, deadline);
     w[1] = (struct socket_wait){.socket = watch_socket(d->watch), .readable = true};
-    TRY(socket_wait(w, 2, deadline));
+    TRY(wait_on(d, w, 2, deadline));
     if (!watch_broke(d->watch))
         return ERR_OK;
     e = socket_receive(d->socket, message, d->label, d->log);

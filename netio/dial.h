@@ -9,6 +9,8 @@
 #include "base/bytes.h"
 #include "netio/context.h"
 
+#include <stdatomic.h>
+
 struct dial;
 
 struct dial_options {
@@ -18,13 +20,14 @@ struct dial_options {
     const uint8_t *server_public; /* CURVE key that the server must hold */
     const uint8_t *curve_public, *curve_secret;
     size_t max_message;
+    const atomic_bool *stop; /* waiting ends with ERR_PEER once it is set; NULL: never */
     struct log *log;
 };
 
 enum err dial_new(struct dial **dial, const struct dial_options *o) MUST_CHECK;
 void dial_free(struct dial **dial);
 /*
- * From now on dial_receive() is ERR_PEER when the connection breaks after the last dial_send(): the message or its
+ * From now on dial_receive() is ERR_PEER when the connection breaks after the last dial_send() began: the message or its
  * answer is lost, and there is nothing to wait for. (ZeroMQ connects again by itself, but sends nothing twice.) And a
  * server that refused us is dialled again at the next dial_send(). Call it at once after dial_new().
  */

@@ -1,9 +1,10 @@
 #include "netio/watch.h"
 
 #include "base/memory.h"
+#include "base/secret.h"
 #include "netio/socket.h"
 
-#include <stdint.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <zmq.h>
@@ -25,6 +26,7 @@ enum err watch_new(struct watch **watch, void *context, void *socket, const char
     struct socket_options so = {.type = ZMQ_PAIR};
     struct watch *w = memory_array(1, sizeof *w);
     char name[40];
+    uint64_t number;
     enum err e;
 
     *watch = w;
@@ -32,7 +34,9 @@ enum err watch_new(struct watch **watch, void *context, void *socket, const char
         return ERR_NOMEM;
     w->socket = socket;
     w->endpoint = memory_string(endpoint);
-    snprintf(name, sizeof name, "inproc://watch-%p", (void *)w);
+    /* not an address: ZeroMQ keeps the name of one that was freed for a while */
+    secret_random(&number, sizeof number);
+    snprintf(name, sizeof name, "inproc://watch-%016" PRIx64, number);
     e = w->endpoint == NULL ? ERR_NOMEM : ERR_OK;
     if (e == ERR_OK && zmq_socket_monitor(socket, name, ZMQ_EVENT_DISCONNECTED | REFUSED) != 0)
         e = ERR_SYSTEM;

@@ -7,10 +7,13 @@
  *       write     write, pwrite to a file: ENOSPC     full    that one and all after it
  *       short     half of it is written
  *       sync      fsync, fdatasync: EIO               kill-before, kill-after    SIGKILL before or after it
+ *       kill-write    SIGKILL before a write          kill-send    before something is sent to a socket
  *       rename    rename: EIO                         open    an open for writing: ENOSPC
  *   FAULT_UNDER   writes and syncs count only for files whose path begins with this
  *   FAULT_DONE    an empty file that is made when it has gone wrong: without it, there were fewer calls
- *   FAULT_TALLY   a file that gets a byte for each such call: "s" for syncs, "w" for writes
+ *   FAULT_TALLY   a file that gets a byte for each such call: "s" for syncs, "w" for writes, "n" for sends
+ *   FAULT_FULL    while there is this file, writes fail with ENOSPC
+ *   FAULT_CLOCK   a file with a number of seconds: the wall clock is so far ahead, or behind
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -24,11 +27,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
-enum kind { NONE, ALLOC, WRITE, FULL, SHORT, SYNC, KILL_BEFORE, KILL_AFTER, RENAME, OPEN };
+enum kind {
+    NONE,
+    ALLOC,
+    WRITE,
+    FULL,
+    SHORT,
+    SYNC,
+    KILL_BEFORE,
+    KILL_AFTER,
+    RENAME,
+    OPEN,
+    KILL_WRITE,
+    KILL_SEND
+};
 
 static enum kind armed;
 static long target;
@@ -61,8 +80,9 @@ static int first_object(struct dl_phdr_info *info, size_t size, void *self)
 
 __attribute__((constructor)) static void arm(void)
 {
-    static const char *const names[] = {"",     "alloc",       "write",      "full",   "short",
-                                        "sync", "kill-before", "kill-after", "rename", "open"};
+    static const char *const names[] = {"",       "alloc", "write",       "full",
+                                        "short",  "sync",  "kill-before", "kill-after",
+                                        "rename", "open",  "kill-write",  "kill-send"};
     const char *fault = getenv("FAULT"), *colon = fault != NULL ? strchr(fault, ':') : NULL;
     dl_iterate_phdr(first_object, NULL);
     for (size_t k = 1; colon != NULL && k < sizeof names / sizeof *names; k++)
@@ -157,13 +177,21 @@ static bool concerns(int fd)
     return n >= (ssize_t)strlen(under) && memcmp(path, under, strlen(under)) == 0;
 }
 
+static bool is_there(const char *variable)
+{
+    const char *path = getenv(variable);
+    return path != NULL && access(path, F_OK) == 0;
+}
+
 /* How much of a write is tried; -1: it fails. */
 static ssize_t allowed(int fd, size_t n)
 {
     if (!concerns(fd))
         return (ssize_t)n;
     append("FAULT_TALLY", "w");
-    if (fails(WRITE) || fails(FULL))
+    if (fails(KILL_WRITE))
+        kill(getpid(), SIGKILL);
+    if (fails(WRITE) || fails(FULL) || is_there("FAULT_FULL"))
         return failed(ENOSPC);
     return (ssize_t)(n > 1 && fails(SHORT) ? n / 2 : n);
 }
@@ -253,4 +281,58 @@ int open64(const char *path, int flags, ...)
     mode = mode_of(flags, args);
     va_end(args);
     return fails_open(flags) ? (int)failed(ENOSPC) : real(path, flags, mode);
+}
+
+/* --- sockets --------------------------------------------------------------------------------------- */
+
+ssize_t send(int fd, const void *p, size_t n, int flags)
+{
+    NEXT(send);
+    append("FAULT_TALLY", "n");
+    if (fails(KILL_SEND))
+        kill(getpid(), SIGKILL);
+    return real(fd, p, n, flags);
+}
+
+/* --- the wall clock -------------------------------------------------------------------------------- */
+
+static time_t ahead(void)
+{
+    const char *path = getenv("FAULT_CLOCK");
+    char text[32] = "";
+    long fd = path == NULL ? -1 : syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0)
+        return 0;
+    if (syscall(SYS_read, fd, text, sizeof text - 1) < 0)
+        abort();
+    syscall(SYS_close, fd);
+    return atol(text);
+}
+
+int clock_gettime(clockid_t clock, struct timespec *t)
+{
+    NEXT(clock_gettime);
+    int result = real(clock, t);
+    if (result == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE))
+        t->tv_sec += ahead();
+    return result;
+}
+
+/* As the C library has it, whose own calls do not come by here. */
+time_t time(time_t *out)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    if (out != NULL)
+        *out = t.tv_sec;
+    return t.tv_sec;
+}
+
+int gettimeofday(struct timeval *restrict t, void *restrict zone)
+{
+    struct timespec now;
+    (void)zone;
+    clock_gettime(CLOCK_REALTIME, &now);
+    *t = (struct timeval){.tv_sec = now.tv_sec, .tv_usec = now.tv_nsec / 1000};
+    return 0;
 }

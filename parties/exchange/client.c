@@ -29,6 +29,7 @@ enum err client_reconnect(struct client *c)
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         lines_end(&c->lines, i);
         TRY(lines_dial(&c->lines.dial[i], c->netio, c->study, c->me, i, c->log));
+        TRY(dial_watch(c->lines.dial[i])); /* a server that ends takes what was asked of it along */
     }
     return ERR_OK;
 }

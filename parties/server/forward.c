@@ -189,6 +189,7 @@ enum err forward_start(struct forward **forward, struct netio *netio, struct sto
         .curve_public = me->public.curve,
         .curve_secret = me->curve_secret,
         .max_message = 65536,
+        .stop = f != NULL ? &f->stop : NULL,
         .log = log,
     };
     enum err e;

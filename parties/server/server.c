@@ -422,7 +422,9 @@ static enum err take(struct server *s, const struct gate_client *from, const str
         return tell_debit(s, from, message->data + 1, message->size - 1);
     if (to_worker && role == ROLE_ANALYST) {
         e = gate_pass(s->gate, from, message->data, message->size);
-        return e != ERR_NOMEM ? e : tell(s, from, kind, ERR_AGAIN, "this server is busy", NULL, 0);
+        return e != ERR_NOMEM ? e
+                              : tell(s, from, kind, ERR_TIMEOUT,
+                                     "this server is busy, or about to end", NULL, 0);
     }
     log_warn(s->o.log, "a message of kind %u from user %u:%u is not for this server", kind,
              (unsigned)role, who);
