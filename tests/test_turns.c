@@ -149,11 +149,16 @@ static void a_failure_is_told_to_whom_it_concerns(void **state)
     scene_free(&c);
 }
 
-static int run_into(struct scene *c, const char *folder)
+static int run_rounds(struct scene *c, const char *folder, const char *rounds)
 {
     const char *const a[] = {
-        "run", c->s.path, "--key", file(c, "a.key"), "--out", file(c, "%s", folder), NULL};
+        "run", c->s.path, "--key", file(c, "a.key"), "--out", file(c, "%s", folder), rounds, NULL};
     return support_run(file(c, "%s.log", folder), 60, a);
+}
+
+static int run_into(struct scene *c, const char *folder)
+{
+    return run_rounds(c, folder, NULL);
 }
 
 static void a_run_keeps_its_place_while_its_program_lives(void **state)
@@ -183,6 +188,23 @@ static void a_run_keeps_its_place_while_its_program_lives(void **state)
     scene_free(&c);
 }
 
+/* One that came meanwhile, and cannot have the budget, is not in the way of the one that has begun to spend it. */
+static void a_run_that_has_paid_goes_on_before_others(void **state)
+{
+    struct scene c;
+    struct client *client = NULL;
+    uint8_t run[REQUEST_RUN_SIZE] = {7};
+    struct client_opened opened;
+    (void)state;
+    scene_new(&c, NULL);
+    assert_int_equal(run_rounds(&c, "first", "--rounds=1"), 0);
+    assert_int_equal(client_new(&client, c.netio, c.s.study, c.me, run, &quiet), ERR_OK);
+    assert_int_equal(client_open(client, &opened), ERR_OK);
+    assert_int_equal(run_into(&c, "first"), 0);
+    client_free(&client);
+    scene_free(&c);
+}
+
 /* Server 0 passes a long one on in parts: 14400 estimates of 8 bytes. */
 static void a_request_may_be_long(void **state)
 {
@@ -201,6 +223,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_failure_is_told_to_whom_it_concerns),
         cmocka_unit_test(a_run_keeps_its_place_while_its_program_lives),
+        cmocka_unit_test(a_run_that_has_paid_goes_on_before_others),
         cmocka_unit_test(a_request_may_be_long),
     };
     if (getenv("TREFOIL") == NULL)

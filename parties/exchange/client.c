@@ -111,9 +111,15 @@ static bool says_more(enum err e, enum err than)
     return than == ERR_OK || than == ERR_PEER || (than == ERR_TIMEOUT && e != ERR_PEER);
 }
 
+/* Where one has refused, others that wait for it in vain, or are silent, say nothing more. */
+static bool is_consequence(enum err e, enum err of)
+{
+    return (e == ERR_TIMEOUT || e == ERR_PEER) && !says_more(ERR_TIMEOUT, of);
+}
+
 /* Takes server i's answer if it comes in time (`came`); logs a failure with that server's words. */
 static enum err receive_one(struct client *c, unsigned i, struct bytes *message,
-                            struct reply *reply, int64_t deadline, bool *came)
+                            struct reply *reply, int64_t deadline, enum err worst, bool *came)
 {
     enum err e = dial_receive(c->lines.dial[i], message, deadline);
     *came = e != ERR_TIMEOUT;
@@ -124,7 +130,7 @@ static enum err receive_one(struct client *c, unsigned i, struct bytes *message,
         e = reply_read(reply, message);
     if (e == ERR_OK)
         e = reply->status;
-    if (e != ERR_OK)
+    if (e != ERR_OK && !is_consequence(e, worst))
         log_error(c->log, "server %u (%s): %s%s%s", i, c->study->server[i].name, error_text(e),
                   reply->text[0] != '\0' ? "\n  it says: " : "", reply->text);
     return e;
@@ -143,7 +149,7 @@ static enum err receive_all(struct client *c, struct bytes message[STUDY_SERVERS
             enum err e;
             if ((missing >> i & 1) == 0)
                 continue;
-            e = receive_one(c, i, &message[i], &reply[i], clock_now_ms() + slice, &came);
+            e = receive_one(c, i, &message[i], &reply[i], clock_now_ms() + slice, worst, &came);
             slice = 0;
             if (!came)
                 continue;
@@ -156,9 +162,8 @@ static enum err receive_all(struct client *c, struct bytes message[STUDY_SERVERS
                 deadline = clock_now_ms() + GRACE_MS;
         }
     }
-    /* where one has refused, that is the reason: the others have nothing to answer */
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        if ((missing >> i & 1) && says_more(ERR_TIMEOUT, worst)) {
+        if ((missing >> i & 1) && !is_consequence(ERR_TIMEOUT, worst)) {
             log_error(c->log, "server %u (%s) did not answer; see that it is up", i,
                       c->study->server[i].name);
             if (worst == ERR_OK)

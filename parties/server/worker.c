@@ -374,11 +374,23 @@ static enum err relay(struct worker *w, const uint8_t attempt[REQUEST_ATTEMPT_SI
     return e;
 }
 
-/* A run keeps the session until it ends it, or its program is not heard of for as long as one may take to connect. */
+static bool has_paid(const struct worker *w, const uint8_t run[REQUEST_RUN_SIZE])
+{
+    struct bytes ids = {0};
+    uint32_t rounds = 0;
+    enum err e = store_run(w->o.store, run, &rounds, &ids);
+    bytes_clear(&ids);
+    return e == ERR_OK && rounds > 0;
+}
+
+/*
+ * A run keeps the session until it ends it, or its program is not heard of for as long as one may take to connect. One
+ * that has paid goes before one that has not, and that only finds the budget gone.
+ */
 static bool busy_with_another(const struct worker *w, const struct request *r)
 {
     return w->session != NULL && memcmp(w->run, r->run, sizeof w->run) != 0 &&
-           silent_ms(w) < connect_ms(w);
+           silent_ms(w) < connect_ms(w) && (has_paid(w, w->run) || !has_paid(w, r->run));
 }
 
 static enum err refuse_second(struct worker *w)
