@@ -126,6 +126,34 @@ static void rows_and_columns_over_real_processes(void **state)
     scene_free(&c);
 }
 
+/* Where counts are shorter, records may take their place: at all owners, or at some. */
+static void records_are_counted_with_counts(void **state)
+{
+    static const char *const as[][OWNERS] = {{"records", "records", "records"},
+                                             {"auto", "records", "answers"}};
+    const struct support_options o = {.owners = OWNERS, .rounds = 3};
+    (void)state;
+    for (size_t k = 0; k < sizeof as / sizeof *as; k++) {
+        struct scene c;
+        scene_new(&c, &o);
+        for (unsigned i = 0; i < OWNERS; i++) {
+            const char *const a[] = {
+                "share",  c.s.path, file(&c, "o%u.csv", i), "--key", file(&c, "o%u.key", i), "--as",
+                as[k][i], NULL};
+            assert_false(c.s.study->owner[i].records);
+            expect_code(support_run(file(&c, "share%u.log", i), 30, a), 0,
+                        file(&c, "share%u.log", i));
+            assert_true(support_contains(file(&c, "share%u.log", i),
+                                         strcmp(as[k][i], "records") == 0 ? "are sent as records"
+                                                                          : "are sent as counts"));
+        }
+        assert_int_equal(run_study(&c, "a.key", 0), 0);
+        check_measurements(&c, file(&c, "out%u/measurements.json", 0),
+                           c.s.study->workload->one_ways + 3);
+        scene_free(&c);
+    }
+}
+
 static void a_run_begins_with_fewer_owners_where_the_study_says_so(void **state)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 2, .more = "min_owners: 2\n"};
@@ -286,6 +314,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_study_over_real_processes),
         cmocka_unit_test(rows_and_columns_over_real_processes),
+        cmocka_unit_test(records_are_counted_with_counts),
         cmocka_unit_test(a_run_begins_with_fewer_owners_where_the_study_says_so),
         cmocka_unit_test(late_rows_join_a_run),
         cmocka_unit_test(other_terms_are_named),

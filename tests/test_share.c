@@ -338,8 +338,12 @@ struct proxy {
     atomic_size_t limit; /* SIZE_MAX: none */
     atomic_bool hold, stop, reached;
     atomic_size_t passed;
+    struct bytes said; /* by the client, up to RECORDED bytes of its first connection */
+    bool recorded;
     pthread_t thread;
 };
+
+#define RECORDED 65536
 
 static int loopback(uint16_t port, bool listening)
 {
@@ -358,13 +362,15 @@ static int loopback(uint16_t port, bool listening)
     return fd;
 }
 
-static bool pass(int from, int to, size_t most, size_t *passed)
+static bool pass(int from, int to, size_t most, size_t *passed, struct bytes *said)
 {
     char block[4096];
     ssize_t n = recv(from, block, most < sizeof block ? most : sizeof block, 0);
     if (n <= 0)
         return false;
     *passed = (size_t)n;
+    if (said != NULL && said->size + (size_t)n <= RECORDED)
+        bytes_put(said, block, (size_t)n);
     for (ssize_t at = 0; at < n;) {
         ssize_t k = send(to, block + at, (size_t)(n - at), MSG_NOSIGNAL);
         if (k <= 0)
@@ -393,12 +399,13 @@ static void carry(struct proxy *p, int client)
         if (poll(both, 2, 20) < 0)
             break;
         if (both[0].revents != 0) {
-            open = pass(client, server, limit - passed, &n);
+            open = pass(client, server, limit - passed, &n, p->recorded ? NULL : &p->said);
             atomic_fetch_add(&p->passed, n);
         }
         if (open && both[1].revents != 0)
-            open = pass(server, client, SIZE_MAX, &n);
+            open = pass(server, client, SIZE_MAX, &n, NULL);
     }
+    p->recorded = p->said.size > 0;
     close(client);
     if (server >= 0)
         close(server);
@@ -427,6 +434,7 @@ static void proxy_stop(struct proxy *p)
     atomic_store(&p->stop, true);
     pthread_join(p->thread, NULL);
     close(p->listener);
+    bytes_clear(&p->said);
 }
 
 /* From now on: cut (or hold) after so many bytes more. */
@@ -550,6 +558,108 @@ static void a_killed_client_is_resumed_by_the_same_command(void **state)
     lossy_free(&l);
 }
 
+/* A server that is told to end between two parts takes its leave; what it has stays, and the client goes on. */
+static void a_server_may_end_in_the_middle_of_an_upload(void **state)
+{
+    struct lossy l;
+    const char *a[7] = {"share"};
+    pid_t client;
+    (void)state;
+    lossy_new(&l);
+    a[1] = l.study, a[2] = l.csv, a[3] = "--key", a[4] = l.key;
+    proxy_set(&l.proxy[1], 400000, true);
+    client = support_start(file(&l.c, "share.log"), a);
+    for (unsigned i = 0; i < 2000 && !atomic_load(&l.proxy[1].reached); i++)
+        usleep(5000);
+    assert_true(atomic_load(&l.proxy[1].reached));
+    assert_int_equal(support_stop(&l.c.server[1]), 0);
+    start_server(&l.c, 1);
+    proxy_set(&l.proxy[1], SIZE_MAX, false);
+    assert_int_equal(support_wait(client, 60), 0);
+    assert_true(said(&l.c, "server 1 has 43 % of it already"));
+    assert_int_equal(check_receipt(&l.c, l.c.s.path, file(&l.c, "o1.test.receipt")), 0);
+    lossy_free(&l);
+}
+
+/* --- the hostile --------------------------------------------------------------------------------- */
+
+/* Says to a port what was said there before; true if anything comes back but the greeting. */
+static bool replay(uint16_t port, const struct bytes *said)
+{
+    char block[4096];
+    size_t got = 0;
+    ssize_t n;
+    int fd = loopback(port, false);
+    const struct timeval patience = {.tv_usec = 500000};
+    assert_true(fd >= 0);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    (void)!send(fd, said->data, said->size, MSG_NOSIGNAL);
+    while ((n = recv(fd, block, sizeof block, 0)) > 0)
+        got += (size_t)n;
+    close(fd);
+    return got > 64 + 170; /* and WELCOME, which anybody gets */
+}
+
+/* Bytes of a whole upload, as they were on the wire, are nothing to a server without the keys of that connection. */
+static void a_replayed_upload_is_nothing(void **state)
+{
+    struct lossy l;
+    char key[SUPPORT_PATH];
+    (void)state;
+    lossy_new(&l);
+    support_study_file(&l.c.s, "o0.key", key);
+    assert_int_equal(
+        share_with(&l.c, l.study, (const char *const[]){file(&l.c, "o0.csv"), "--key", key, NULL}),
+        0);
+    assert_int_equal(SHARE(&l.c, "--key", key, "--withdraw"), 0);
+    for (unsigned k = 0; k < 2; k++)
+        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+            assert_true(l.proxy[i].said.size > 500);
+            assert_false(replay((uint16_t)(l.c.s.port + i * STUDY_PORTS), &l.proxy[i].said));
+        }
+    assert_int_equal(SHARE(&l.c, "--key", key, "--status"), 0);
+    assert_true(said(&l.c, "  o0                   withdrawn, "));
+    /* its owner's program may send it again, as often as it likes: it counts once */
+    for (unsigned k = 0; k < 2; k++) {
+        assert_int_equal(SHARE(&l.c, file(&l.c, "o0.csv"), "--key", key), 0);
+        assert_int_equal(SHARE(&l.c, "--key", key, "--status"), 0);
+        assert_true(said(&l.c, "  o0                   held by all three, "));
+    }
+    lossy_free(&l);
+}
+
+/* Servers know who uploads by the key alone: whoever says to be another is taken for who they are, and told so. */
+static void an_upload_under_anothers_name_is_the_senders(void **state)
+{
+    static const char *const part[] = {"    max_rows: 1000\n", "    max_rows: 1000\n"};
+    const struct support_options o = {.owners = 2, .round_s = 4, .part = part};
+    struct scene c;
+    char keys[2][KEYS_TEXT_SIZE], swapped[SUPPORT_PATH];
+    (void)state;
+    scene_new(&c, &o);
+    start_servers(&c);
+    for (unsigned i = 0; i < 2; i++)
+        public_identity_text(&c.s.study->owner[i].key, keys[i]);
+    support_study_file(&c.s, "swapped.yaml", swapped);
+    edit(c.s.path, swapped, keys[0], "HERE");
+    edit(swapped, swapped, keys[1], keys[0]);
+    edit(swapped, swapped, "HERE", keys[1]);
+    /* o0's holder says to be o1: the same terms, another roster */
+    assert_int_not_equal(
+        share_with(&c, swapped,
+                   (const char *const[]){file(&c, "o0.csv"), "--key", file(&c, "o0.key"), NULL}),
+        0);
+    assert_true(said(&c, "server 0 (s0)"));
+    assert_true(said(&c, "has not signed"));
+    assert_int_equal(access(file(&c, "o0.test.receipt"), F_OK), -1);
+    assert_int_equal(SHARE(&c, "--key", file(&c, "o1.key"), "--status"), 0);
+    assert_true(said(&c, "  o1                   nothing yet"));
+    assert_int_equal(SHARE(&c, file(&c, "o1.csv"), "--key", file(&c, "o1.key")), 0);
+    assert_int_equal(SHARE(&c, file(&c, "o0.csv"), "--key", file(&c, "o0.key"), "--replace"), 0);
+    assert_int_equal(run_study(&c), 0);
+    scene_free(&c);
+}
+
 /* --- what people see ----------------------------------------------------------------------------- */
 
 /* Runs share on a terminal of 80 columns; what it wrote goes to `out`, NUL-ended. */
@@ -659,6 +769,9 @@ int main(void)
         cmocka_unit_test(terms_are_pinned_and_their_difference_named),
         cmocka_unit_test(a_cut_client_goes_on_where_it_was),
         cmocka_unit_test(a_killed_client_is_resumed_by_the_same_command),
+        cmocka_unit_test(a_server_may_end_in_the_middle_of_an_upload),
+        cmocka_unit_test(a_replayed_upload_is_nothing),
+        cmocka_unit_test(an_upload_under_anothers_name_is_the_senders),
         cmocka_unit_test(lines_fit_a_terminal_and_a_pipe_has_no_control_characters),
         cmocka_unit_test(mistakes_on_the_command_line),
     };
