@@ -52,6 +52,7 @@ enum kind {
 static enum kind armed;
 static long target;
 static atomic_long calls;
+static atomic_flag working = ATOMIC_FLAG_INIT;
 static uintptr_t program[2]; /* from where to where its code lies */
 
 /* What the program would have called: a sanitizer's function, or the C library's. */
@@ -106,12 +107,20 @@ static void append(const char *variable, const char *text)
     syscall(SYS_close, fd);
 }
 
+/* What counts coverage writes its counts after the program has ended, and cannot do without. */
+static void disarm(void)
+{
+    armed = NONE;
+}
+
 /* Whether this call, the next of its kind, goes wrong. */
 static bool fails(enum kind kind)
 {
     long n;
     if (armed != kind)
         return false;
+    if (!atomic_flag_test_and_set(&working))
+        atexit(disarm);
     n = atomic_fetch_add(&calls, 1) + 1;
     if (n == target)
         append("FAULT_DONE", "");
