@@ -165,6 +165,8 @@ double reader_double(struct reader *r)
 void reader_copy(struct reader *r, void *to, size_t n)
 {
     const uint8_t *at = reader_bytes(r, n);
+    if (n == 0) /* `to` may be NULL then */
+        return;
     if (at != NULL)
         memcpy(to, at, n);
     else
