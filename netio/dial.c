@@ -91,6 +91,12 @@ static enum err wait_on(const struct dial *d, const struct socket_wait *w, size_
     return e;
 }
 
+void dial_tend(struct dial *d)
+{
+    if (d->watch != NULL)
+        watch_tend(d->watch);
+}
+
 /* Until the socket takes a message, or the deadline. */
 static enum err wait_writable(struct dial *d, int64_t deadline)
 {

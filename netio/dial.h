@@ -32,6 +32,8 @@ void dial_free(struct dial **dial);
  * server that refused us is dialled again at the next dial_send(). Call it at once after dial_new().
  */
 enum err dial_watch(struct dial *dial) MUST_CHECK;
+/* Takes what dial_watch() has seen: to be called now and then while nothing is sent. */
+void dial_tend(struct dial *dial);
 /* Waits until the server has admitted us. ERR_TIMEOUT, logged: it is silent, unreachable or refuses our key. */
 enum err dial_reach(struct dial *dial, int64_t deadline) MUST_CHECK;
 /* Reaches it, then sends. */

@@ -105,6 +105,8 @@ static enum err zmq_transport_wait(void *self, unsigned readable, unsigned writa
     size_t count = 0;
 
     for (unsigned p = 0; p < 2; p++) {
+        if (l->watch[p] != NULL)
+            watch_tend(l->watch[p]);
         if (readable >> p & 1)
             w[count++] = (struct socket_wait){.socket = l->pull[p], .readable = true};
         if (writable >> p & 1)

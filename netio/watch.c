@@ -42,6 +42,9 @@ enum err watch_new(struct watch **watch, void *context, void *socket, const char
         e = ERR_SYSTEM;
     if (e == ERR_OK)
         w->events = socket_new(context, &so, log, &e);
+    /* no bound: where one is reached ZeroMQ's thread waits for us, and with it every connection of the program */
+    if (e == ERR_OK)
+        e = socket_option(w->events, ZMQ_RCVHWM, 0, log);
     if (e == ERR_OK)
         e = socket_dial(w->events, name, log);
     if (e != ERR_OK)
@@ -62,7 +65,7 @@ void watch_free(struct watch **watch)
 }
 
 /* Takes what has happened. An event is two frames: its number (u16) and a value (u32), then the endpoint. */
-static void look(struct watch *w)
+void watch_tend(struct watch *w)
 {
     uint8_t frame[256];
     int n;
@@ -78,7 +81,7 @@ static void look(struct watch *w)
 
 void watch_redial(struct watch *w)
 {
-    look(w);
+    watch_tend(w);
     if (!w->refused)
         return;
     w->refused = false;
@@ -90,7 +93,7 @@ void watch_redial(struct watch *w)
 bool watch_broke(struct watch *w)
 {
     bool broke;
-    look(w);
+    watch_tend(w);
     broke = w->broke;
     w->broke = false;
     return broke;

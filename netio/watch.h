@@ -21,6 +21,11 @@ enum err watch_new(struct watch **watch, void *context, void *socket, const char
 /* Before the socket is closed. */
 void watch_free(struct watch **watch);
 
+/*
+ * Takes what has happened so far. To be called now and then where nothing else of a watch is: events wait in memory,
+ * and a port that accepts and closes again, such as a proxy's, makes twenty a second.
+ */
+void watch_tend(struct watch *watch);
 /* Dials again if we were refused since the last call. */
 void watch_redial(struct watch *watch);
 /* Whether a connection that stood broke since the last call. */

@@ -161,6 +161,7 @@ static void *run(void *arg)
     while (!atomic_load(&f->stop)) {
         bool sent = false;
         enum err e = forward_some(f, &sent);
+        dial_tend(f->dial);
         if (e != ERR_OK && e != ERR_AGAIN && e != ERR_TIMEOUT && e != ERR_PEER)
             log_warn(f->log, "owners' vectors could not be passed to server 2: %s", error_text(e));
         /* what server 2 cannot take yet is long: send it less and less often */

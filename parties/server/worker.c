@@ -458,8 +458,10 @@ static enum err lead_once(struct worker *w, struct bytes *message)
     struct gate_client from;
     struct bytes result = {0};
     enum err e = gate_port_receive(w->o.port, &from, message, clock_now_ms() + POLL_MS);
-    if (e == ERR_TIMEOUT)
-        return ERR_OK;
+    if (e == ERR_TIMEOUT) {
+        e = transport_wait(w->o.control, 0, 0, clock_now_ms()); /* tends the links */
+        return e == ERR_TIMEOUT ? ERR_OK : e;
+    }
     w->words[0] = '\0';
     if (e == ERR_NOMEM) {
         answer(w, &from, MESSAGE_REQUEST, e, NULL, 0);
