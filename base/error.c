@@ -8,7 +8,8 @@ static const char *const texts[ERR_COUNT] = {
     [ERR_SYSTEM] = "the system refused; see the message above for the file or address",
     [ERR_USAGE] = "wrong command line; see the usage",
     [ERR_STUDY] = "the study or key file is not valid; mend the line named above",
-    [ERR_MISMATCH] = "two sides disagree; compare the study files with trefoil check",
+    [ERR_MISMATCH] =
+        "two sides disagree; see above on what: compare study files (trefoil check) or versions",
     [ERR_DATA] = "the data do not fit the study, or were altered; mend what is named above",
     [ERR_FORMAT] = "not of the form that is expected here; see the message above, and that all run "
                    "one version",

@@ -203,6 +203,21 @@ static void read_terms(struct reader *r, struct session_terms *terms)
     }
 }
 
+/* Which of two is older: by the protocol, and of the same one by the program's own version. */
+static void name_versions(const struct handshake *h, unsigned who, const char *version,
+                          uint16_t protocol)
+{
+    bool ours_is_older = protocol != PROTOCOL ? protocol > PROTOCOL
+                                              : strverscmp(version, TREFOIL_VERSION) > 0;
+    log_error(
+        h->log,
+        "server %u runs trefoil %s (protocol %u), we run %s (protocol %u): all three need the "
+        "same version; %s",
+        who, version[0] != '\0' ? version : "of another time", protocol, TREFOIL_VERSION, PROTOCOL,
+        ours_is_older ? "ours is the older one, upgrade it"
+                      : "theirs is the older one, upgrade it");
+}
+
 /* `r` stands behind the prefix. Differences are logged and noted in h->mismatch. */
 static enum err judge_hello(struct handshake *h, unsigned who, uint16_t protocol, struct reader *r)
 {
@@ -215,11 +230,7 @@ static enum err judge_hello(struct handshake *h, unsigned who, uint16_t protocol
     if (r->failed)
         version[0] = '\0';
     if (protocol != PROTOCOL || strcmp(version, TREFOIL_VERSION) != 0) {
-        log_error(h->log,
-                  "server %u runs trefoil %s (protocol %u), we run %s (protocol %u): install the "
-                  "same version at all three",
-                  who, version[0] != '\0' ? version : "of another time", protocol, TREFOIL_VERSION,
-                  PROTOCOL);
+        name_versions(h, who, version, protocol);
         h->mismatch = true;
     }
     if (protocol != PROTOCOL)

@@ -184,4 +184,21 @@ says 4 "that the server's study has our key" run strange.yaml --key stranger.key
 says 6 - eval study.yaml study.yaml result/synthetic.csv
 says 3 - check result/model
 
+
+# --- 3: servers of two versions; the other one is this program with its version written over
+
+version=$("$trefoil" --version | awk 'NR == 1 { print $2 }')
+sed "s/\x00${version//./\\.}\x00/\x009${version:1}\x00/g" "$trefoil" >newer
+chmod +x newer
+if [ "$(./newer --version 2>/dev/null | awk 'NR == 1 { print $2 }')" = "9${version:1}" ]; then
+    kill "${servers[2]}"
+    wait "${servers[2]}"
+    ./newer serve study.yaml --key west.key --folder west --listen 127.0.0.1 >newer.log 2>&1 &
+    servers[2]=$!
+    for ((k = 0; k < 200; k++)); do grep -q 'is ready' newer.log && break || sleep 0.05; done
+    says 3 "server 2 runs trefoil 9${version:1} (protocol 1), we run $version (protocol 1): all three need the same version; ours is the older one, upgrade it" \
+        run study.yaml --key office.key --out again
+else
+    skip 'servers of two versions' 'this build has its version in a place where it cannot be written over'
+fi
 end_test
