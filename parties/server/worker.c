@@ -569,6 +569,7 @@ static void join(struct worker *w, const struct bytes *propose)
 {
     uint8_t attempt[REQUEST_ATTEMPT_SIZE] = {0};
     enum err e = open_session(w, propose, attempt);
+    bytes_clear(&w->relayed); /* of the session before */
     if (e == ERR_OK)
         return;
     while (take_notes(w, clock_now_ms()) == ERR_OK)
