@@ -30,7 +30,7 @@
 #define TREFOIL_AIM_LOOP_H
 
 #include "aim/backend.h"
-#include "aim/budget.h"
+#include "aim/ledger.h"
 #include "aim/model.h"
 #include "aim/schedule.h"
 #include "aim/score.h"

@@ -3,7 +3,6 @@
 #include "base/file.h"
 
 #include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* jansson takes NULL values (no memory, no UTF-8, no finite number) and answers with a failure. */

@@ -10,8 +10,6 @@
  * Tables come from $TREFOIL_DATA, or ../shared/data; what is absent is said and left out.
  */
 #include "base/clock.h"
-#include "base/file.h"
-#include "base/memory.h"
 #include "base/secret.h"
 #include "bench/data.h"
 #include "protocols/tape.h"

@@ -18,7 +18,6 @@
  * AUC where libxgboost is absent and plots where gnuplot is.
  */
 #include "base/clock.h"
-#include "base/memory.h"
 #include "bench/data.h"
 #include "bench/report.h"
 #include "bench/report_bytes.h"

@@ -17,6 +17,7 @@
  * beside it. What is absent is said and left out. Times are CPU seconds; each AIM run is a process
  * of its own, so that its peak memory can be told.
  */
+#include "aim/budget.h"
 #include "aim/evaluate.h"
 #include "aim/loop.h"
 #include "aim/model_private.h"

@@ -44,7 +44,7 @@
 #ifndef TREFOIL_BENCH_FLAIM_H
 #define TREFOIL_BENCH_FLAIM_H
 
-#include "aim/budget.h"
+#include "aim/ledger.h"
 #include "aim/model.h"
 #include "aim/plaintext.h"
 #include "bench/secagg.h"

@@ -1,5 +1,6 @@
 #include "bench/trial.h"
 
+#include "aim/budget.h"
 #include "aim/evaluate.h"
 #include "aim/loop.h"
 #include "aim/sample.h"

@@ -19,11 +19,9 @@
 #include "netio/session.h"
 
 #include "base/clock.h"
-#include "base/memory.h"
 #include "base/secret.h"
 #include "netio/hkdf.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #define MAGIC 0x31534654u /* "TFS1" */

@@ -1,6 +1,5 @@
 #include "netio/transport.h"
 
-#include "base/clock.h"
 #include "base/memory.h"
 
 #include <string.h>

@@ -5,7 +5,6 @@
  */
 #include "netio/transport.h"
 
-#include "base/clock.h"
 #include "base/memory.h"
 #include "netio/pool.h"
 

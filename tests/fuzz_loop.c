@@ -5,7 +5,6 @@
  */
 #include "aim/digest.h"
 #include "aim/loop.h"
-#include "aim/model_file.h"
 #include "aim/plaintext.h"
 #include "base/bytes.h"
 #include "base/file.h"

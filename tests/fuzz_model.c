@@ -4,7 +4,6 @@
  */
 #include "aim/digest.h"
 #include "aim/model_file.h"
-#include "aim/sample.h"
 #include "base/file.h"
 #include "tests/fuzz.h"
 

@@ -2,7 +2,6 @@
  * What programs and gates say to each other: a request as servers read it, an answer and the
  * servers' counters as an analyst does. What is accepted is written back byte for byte.
  */
-#include "base/memory.h"
 #include "parties/exchange/cost.h"
 #include "parties/exchange/request.h"
 #include "tests/fuzz.h"

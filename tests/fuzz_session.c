@@ -8,7 +8,6 @@
  */
 #include "netio/session.h"
 
-#include "base/clock.h"
 #include "base/memory.h"
 #include "base/secret.h"
 #include "tests/fuzz.h"

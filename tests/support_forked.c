@@ -3,7 +3,6 @@
 #include "tests/support_session.h"
 #include "tests/test_netio.h"
 
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

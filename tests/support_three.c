@@ -2,7 +2,6 @@
 
 #include "base/memory.h"
 #include "base/secret.h"
-#include "mpc/bits.h"
 #include "tests/support_session.h"
 
 #include <pthread.h>

@@ -6,8 +6,6 @@
 #include "aim/output.h"
 #include "aim/plaintext.h"
 #include "aim/sample.h"
-#include "base/bytes.h"
-#include "base/file.h"
 #include "base/memory.h"
 
 #include <jansson.h>

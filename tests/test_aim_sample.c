@@ -9,7 +9,6 @@
 #include "aim/model_private.h"
 #include "aim/plaintext.h"
 #include "aim/sample.h"
-#include "base/memory.h"
 
 #include <math.h>
 #include <stdlib.h>

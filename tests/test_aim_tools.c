@@ -4,10 +4,8 @@
 #include "aim/evaluate.h"
 #include "aim/model_file.h"
 #include "aim/model_private.h"
-#include "aim/random.h"
 #include "aim/sample.h"
 #include "base/file.h"
-#include "base/memory.h"
 #include "parties/command/command.h"
 #include "tests/support_study.h"
 

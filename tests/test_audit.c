@@ -6,6 +6,7 @@
  */
 #include "tests/support_cmocka.h"
 
+#include "aim/budget.h"
 #include "aim/plaintext.h"
 #include "aim/schedule.h"
 #include "base/memory.h"

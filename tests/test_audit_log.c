@@ -6,7 +6,6 @@
 
 #include "base/bytes.h"
 #include "base/file.h"
-#include "base/memory.h"
 #include "parties/audit/audit.h"
 #include "parties/audit/audit_compare.h"
 #include "tests/support_study.h"

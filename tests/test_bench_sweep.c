@@ -1,8 +1,6 @@
 /* bench/results, bench/plan, bench/trial, bench/servers: sweeps that stop and go on; real servers. */
 #include "tests/support_cmocka.h"
 
-#include "base/file.h"
-#include "base/memory.h"
 #include "bench/plan.h"
 #include "bench/report_bytes.h"
 #include "bench/results.h"

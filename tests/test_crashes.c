@@ -13,7 +13,6 @@
 #include "base/memory.h"
 #include "tests/support_process.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <signal.h>

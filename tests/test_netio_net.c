@@ -6,7 +6,6 @@
 #include "tests/support_cmocka.h"
 
 #include "base/clock.h"
-#include "base/memory.h"
 #include "netio/frame.h"
 #include "netio/net.h"
 #include "tests/support_session.h"

@@ -5,7 +5,6 @@
 #include "netio/session.h"
 #include "tests/test_netio.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct server {

@@ -6,7 +6,6 @@
 #include "base/secret.h"
 #include "parties/command/command.h"
 #include "parties/command/help.h"
-#include "parties/study/keys.h"
 #include "parties/study/study.h"
 
 #include <fcntl.h>

@@ -2,7 +2,6 @@
 #include "tests/support_cmocka.h"
 
 #include "base/file.h"
-#include "base/memory.h"
 #include "parties/analyst/central.h"
 #include "parties/analyst/release.h"
 #include "parties/analyst/run_stats.h"
@@ -13,7 +12,6 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 struct stage {
     struct support_study s;

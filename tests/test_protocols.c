@@ -3,8 +3,6 @@
 #include "tests/support_cmocka.h"
 
 #include "base/memory.h"
-#include "base/secret.h"
-#include "mpc/bits.h"
 #include "mpc/open.h"
 #include "mpc/ring.h"
 #include "protocols/answers.h"

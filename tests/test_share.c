@@ -4,7 +4,6 @@
  */
 #include "tests/support_cmocka.h"
 
-#include "base/clock.h"
 #include "base/file.h"
 #include "parties/exchange/receipt.h"
 #include "parties/exchange/request.h"

@@ -3,7 +3,6 @@
 #include "base/file.h"
 #include "base/memory.h"
 
-#include <inttypes.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>

@@ -18,7 +18,6 @@
 
 #include <arpa/inet.h>
 #include <ftw.h>
-#include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdarg.h>

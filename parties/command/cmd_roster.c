@@ -1,4 +1,3 @@
-#include "base/secret.h"
 #include "parties/command/command.h"
 #include "parties/study/roster.h"
 

@@ -1,10 +1,8 @@
 #include "aim/model_file.h"
 #include "aim/sample.h"
-#include "base/file.h"
 #include "parties/command/command.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char help[] =

@@ -1,7 +1,6 @@
 #include "parties/command/command.h"
 
 #include "aim/table.h"
-#include "base/memory.h"
 #include "base/nearest.h"
 #include "mpc/kernel.h"
 

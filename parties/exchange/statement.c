@@ -3,7 +3,6 @@
 #include "base/date.h"
 #include "base/memory.h"
 
-#include <inttypes.h>
 #include <sodium.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -11,9 +11,9 @@
 
 #include "netio/dial.h"
 #include "parties/display/progress.h"
-#include "parties/exchange/held.h"
 #include "parties/exchange/receipt.h"
 #include "parties/exchange/upload.h"
+#include "parties/owner/holding.h"
 
 struct courier_options {
     const struct study *study;
@@ -38,19 +38,8 @@ enum err courier_upload(struct courier *courier, const struct upload parts[STUDY
  */
 enum err courier_withdraw(struct courier *courier, struct receipt *receipt, bool *whole) MUST_CHECK;
 
-/* What a server holds. */
-struct holding {
-    bool answered;
-    uint32_t roster;
-    bool begun;
-    struct held *entry; /* of each owner; NULL unless answered */
-};
 /* Asks all three, once each; one that does not answer is left out, and named in the log. */
 enum err courier_status(struct courier *courier, struct holding holding[STUDY_SERVERS]) MUST_CHECK;
-void holding_clear(struct holding *h);
-/* In words, for 80 columns: what waits is told server by server. */
-void holding_describe(FILE *out, const struct study *study,
-                      const struct holding holding[STUDY_SERVERS]);
 
 /* Bytes of messages so far. */
 uint64_t courier_sent(const struct courier *courier);

@@ -17,7 +17,7 @@
 #ifndef TREFOIL_PARTIES_SERVER_ENGINE_H
 #define TREFOIL_PARTIES_SERVER_ENGINE_H
 
-#include "aim/budget.h"
+#include "aim/ledger.h"
 #include "parties/exchange/request.h"
 #include "parties/server/tally.h"
 #include "parties/study/bounds.h"

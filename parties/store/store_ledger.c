@@ -1,4 +1,3 @@
-#include "base/memory.h"
 #include "parties/store/store_private.h"
 
 #include <sodium.h>

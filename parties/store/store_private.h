@@ -73,6 +73,14 @@ enum err store_seal(struct store *s, const void *binding, size_t binding_size,
 enum err store_unseal(struct store *s, const void *binding, size_t binding_size, const void *sealed,
                       size_t n, struct bytes *plain) MUST_CHECK;
 
+/* --- uploads --------------------------------------------------------------------------------------- */
+
+/* The upload with an id, if there is one. */
+enum err store_find_upload(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], struct upload *u,
+                           bool *found) MUST_CHECK;
+/* In place of what stands there under its id. */
+enum err store_write_upload(struct store *s, const struct upload *u) MUST_CHECK;
+
 /* --- the ledger's entries -------------------------------------------------------------------------- */
 
 #define STORE_LEDGER_TEXT 4096 /* that a ledger may have */

@@ -68,8 +68,6 @@ static enum err unseal(struct store *s, sqlite3_stmt *row, struct upload *u)
     return e;
 }
 
-static const char by_id[] = "SELECT id, owner, sealed FROM uploads WHERE id = ?";
-
 /* The upload of a query for one with an id, if there is one. */
 static enum err find(struct store *s, const char *sql, const uint8_t id[UPLOAD_ID_SIZE],
                      struct upload *u, bool *found)
@@ -90,6 +88,12 @@ static enum err find(struct store *s, const char *sql, const uint8_t id[UPLOAD_I
     return e;
 }
 
+enum err store_find_upload(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], struct upload *u,
+                           bool *found)
+{
+    return find(s, "SELECT id, owner, sealed FROM uploads WHERE id = ?", id, u, found);
+}
+
 static enum err owner_is_free(struct store *s, uint32_t owner)
 {
     sqlite3_stmt *statement;
@@ -103,7 +107,7 @@ static enum err owner_is_free(struct store *s, uint32_t owner)
                                   : store_failed(s, "read");
 }
 
-static enum err write_upload(struct store *s, const struct upload *u)
+enum err store_write_upload(struct store *s, const struct upload *u)
 {
     sqlite3_stmt *statement;
     struct bytes sealed = {0};
@@ -162,7 +166,7 @@ static enum err put_new(struct store *s, const struct upload *u, bool replace)
     }
     TRY(e);
     TRY(execute_for(s, "DELETE FROM withdrawn WHERE owner = ?", u->owner));
-    return write_upload(s, u);
+    return store_write_upload(s, u);
 }
 
 static enum err put(struct store *s, const struct upload *u, bool replace, bool *complete)
@@ -170,7 +174,7 @@ static enum err put(struct store *s, const struct upload *u, bool replace, bool 
     struct upload known;
     uint8_t old[32], new[32];
     bool found;
-    TRY(find(s, by_id, u->id, &known, &found));
+    TRY(store_find_upload(s, u->id, &known, &found));
     if (!found) {
         *complete = u->has[0] && u->has[1];
         return put_new(s, u, replace);
@@ -203,7 +207,7 @@ static enum err put_vector(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], co
     enum err e;
     if (s->index == 0)
         return ERR_REFUSED;
-    TRY(find(s, by_id, id, &u, &found));
+    TRY(store_find_upload(s, id, &u, &found));
     if (!found)
         return ERR_AGAIN;
     e = n == study_form_bytes(s->study, u.owner, u.form) ? ERR_OK : ERR_FORMAT;
@@ -214,7 +218,7 @@ static enum err put_vector(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], co
         if (e == ERR_OK)
             e = upload_check(&u, s->index, s->study->terms.digest);
         if (e == ERR_OK)
-            e = write_upload(s, &u);
+            e = store_write_upload(s, &u);
     }
     *complete = e == ERR_OK;
     upload_clear(&u);
@@ -228,163 +232,6 @@ enum err store_put_vector(struct store *store, const uint8_t id[UPLOAD_ID_SIZE],
     *complete = false;
     pthread_mutex_lock(&store->lock);
     e = put_vector(store, id, p, n, complete);
-    pthread_mutex_unlock(&store->lock);
-    return e;
-}
-
-/* --- vectors that come in parts ------------------------------------------------------------------ */
-
-/* What a sealed part is bound to: field by field, since padding bytes have no value. */
-struct part_binding {
-    uint8_t bytes[UPLOAD_ID_SIZE + 8];
-};
-
-static struct part_binding bind_part(const uint8_t id[UPLOAD_ID_SIZE], uint64_t first)
-{
-    struct part_binding b;
-    memcpy(b.bytes, id, UPLOAD_ID_SIZE);
-    for (unsigned i = 0; i < 8; i++)
-        b.bytes[UPLOAD_ID_SIZE + i] = (uint8_t)(first >> (8 * i));
-    return b;
-}
-
-static enum err bytes_held(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], uint64_t *held)
-{
-    sqlite3_stmt *row;
-    enum err e = ERR_OK;
-    TRY(store_prepare(s, "SELECT COALESCE(SUM(size), 0) FROM parts WHERE id = ?", &row));
-    sqlite3_bind_blob(row, 1, id, UPLOAD_ID_SIZE, SQLITE_STATIC);
-    if (sqlite3_step(row) == SQLITE_ROW)
-        *held = (uint64_t)sqlite3_column_int64(row, 0);
-    else
-        e = store_failed(s, "read");
-    sqlite3_finalize(row);
-    return e;
-}
-
-static enum err write_part(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], uint64_t first,
-                           const void *p, size_t n)
-{
-    const struct part_binding binding = bind_part(id, first);
-    struct bytes plain = {0}, sealed = {0};
-    sqlite3_stmt *statement;
-    enum err e;
-    bytes_put(&plain, p, n);
-    e = bytes_ok(&plain);
-    if (e == ERR_OK)
-        e = store_seal(s, binding.bytes, sizeof binding.bytes, &plain, &sealed);
-    if (e == ERR_OK)
-        e = store_prepare(s, "INSERT INTO parts VALUES(?, ?, ?, ?)", &statement);
-    if (e == ERR_OK) {
-        sqlite3_bind_blob(statement, 1, id, UPLOAD_ID_SIZE, SQLITE_STATIC);
-        sqlite3_bind_int64(statement, 2, (sqlite3_int64)first);
-        sqlite3_bind_int64(statement, 3, (sqlite3_int64)n);
-        sqlite3_bind_blob64(statement, 4, sealed.data, sealed.size, SQLITE_STATIC);
-        e = store_finish(s, statement);
-    }
-    bytes_clear(&plain);
-    bytes_clear(&sealed);
-    return e;
-}
-
-/* All parts of an upload, one after another. */
-static enum err join_parts(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], struct bytes *vector)
-{
-    sqlite3_stmt *row;
-    enum err e = ERR_OK;
-    int result = SQLITE_ROW;
-    TRY(store_prepare(s, "SELECT first, sealed FROM parts WHERE id = ? ORDER BY first", &row));
-    sqlite3_bind_blob(row, 1, id, UPLOAD_ID_SIZE, SQLITE_STATIC);
-    while (e == ERR_OK && (result = sqlite3_step(row)) == SQLITE_ROW) {
-        const struct part_binding binding = bind_part(id, (uint64_t)sqlite3_column_int64(row, 0));
-        struct bytes plain = {0};
-        e = store_unseal(s, binding.bytes, sizeof binding.bytes, sqlite3_column_blob(row, 1),
-                         (size_t)sqlite3_column_bytes(row, 1), &plain);
-        bytes_put(vector, plain.data, plain.size);
-        bytes_clear(&plain);
-        if (e == ERR_OK)
-            e = bytes_ok(vector);
-    }
-    if (e == ERR_OK && result != SQLITE_DONE)
-        e = store_failed(s, "read");
-    sqlite3_finalize(row);
-    return e;
-}
-
-static enum err drop_parts(struct store *s, const uint8_t id[UPLOAD_ID_SIZE])
-{
-    sqlite3_stmt *statement;
-    TRY(store_prepare(s, "DELETE FROM parts WHERE id = ?", &statement));
-    sqlite3_bind_blob(statement, 1, id, UPLOAD_ID_SIZE, SQLITE_STATIC);
-    return store_finish(s, statement);
-}
-
-/* The last part has come: the parts become the vector, if that is what was committed to. */
-static enum err complete_parts(struct store *s, struct upload *u, uint64_t *held, bool *complete)
-{
-    enum err e = join_parts(s, u->id, &u->vector);
-    u->has[1] = true;
-    if (e == ERR_OK)
-        e = upload_check(u, s->index, s->study->terms.digest);
-    if (e == ERR_OK || e == ERR_DATA)
-        TRY(drop_parts(s, u->id));
-    if (e == ERR_DATA)
-        *held = 0;
-    if (e == ERR_OK)
-        e = write_upload(s, u);
-    *complete = e == ERR_OK;
-    return e;
-}
-
-/* `u` is the upload as it is here, without its vector. */
-static enum err put_part(struct store *s, struct upload *u, uint64_t first, const void *p, size_t n,
-                         uint64_t *held, bool *complete)
-{
-    uint64_t total = study_form_bytes(s->study, u->owner, u->form);
-    TRY(bytes_held(s, u->id, held));
-    if (first != *held)
-        return ERR_AGAIN;
-    if (n == 0 || n > total - first)
-        return ERR_FORMAT;
-    TRY(write_part(s, u->id, first, p, n));
-    *held += n;
-    return *held == total ? complete_parts(s, u, held, complete) : ERR_OK;
-}
-
-/* What ERR_DATA did (the parts are gone) is to stay. */
-static enum err put_part_of(struct store *s, uint32_t owner, const uint8_t id[UPLOAD_ID_SIZE],
-                            uint64_t first, const void *p, size_t n, uint64_t *held, bool *complete)
-{
-    struct upload u;
-    bool found;
-    enum err e, kept;
-    TRY(find(s, by_id, id, &u, &found));
-    if (!found || u.owner != owner || s->index != 1) {
-        if (found)
-            upload_clear(&u);
-        return ERR_AGAIN;
-    }
-    *complete = u.has[1];
-    *held = u.vector.size;
-    e = store_savepoint(s);
-    if (e == ERR_OK && !u.has[1]) {
-        e = put_part(s, &u, first, p, n, held, complete);
-        kept = store_savepoint_end(s, e == ERR_DATA ? ERR_OK : e);
-        e = kept != ERR_OK ? kept : e;
-    } else if (e == ERR_OK)
-        e = store_savepoint_end(s, ERR_OK);
-    upload_clear(&u);
-    return e;
-}
-
-enum err store_put_part(struct store *store, uint32_t owner, const uint8_t id[UPLOAD_ID_SIZE],
-                        uint64_t first, const void *p, size_t n, uint64_t *held, bool *complete)
-{
-    enum err e;
-    *held = 0;
-    *complete = false;
-    pthread_mutex_lock(&store->lock);
-    e = put_part_of(store, owner, id, first, p, n, held, complete);
     pthread_mutex_unlock(&store->lock);
     return e;
 }
@@ -518,7 +365,7 @@ static enum err read_named(struct store *s, const struct upload_name *name, stru
 {
     uint8_t digest[32];
     bool found;
-    TRY(find(s, by_id, name->id, u, &found));
+    TRY(store_find_upload(s, name->id, u, &found));
     if (found) {
         upload_digest(u, s->study->terms.digest, digest);
         if (memcmp(digest, name->digest, sizeof digest) == 0)

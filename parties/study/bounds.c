@@ -2,55 +2,88 @@
 
 #include "base/memory.h"
 
-enum err bounds_new(struct bounds **bounds, const struct study *study, struct log *log)
+/* What owners together may count: in one cell of a maximal marginal as answers, in any as rows. */
+struct most {
+    uint64_t cell, rows;
+};
+
+static struct most most_of(const struct study *study)
+{
+    struct most m = {0};
+    for (size_t i = 0; i < study->owners; i++) {
+        const struct study_owner *o = &study->owner[i];
+        if (!o->records)
+            m.cell += ((uint64_t)1 << o->bits) - 1;
+        else if (o->batch == i)
+            m.rows += o->pad_to;
+    }
+    return m;
+}
+
+static enum err too_many(const struct study *study, size_t query, const struct most *m,
+                         uint64_t parent_cells, struct log *log)
+{
+    char name[128];
+    clique_name(&study->workload->query[query].clique, study->domain, name, sizeof name);
+    log_error(log,
+              "the marginal %s could count up to %llu in each of %llu cells, which is more than "
+              "the arithmetic carries; lower the owners' max_rows (pad_to) or coarsen its "
+              "attributes",
+              name, (unsigned long long)(m->cell + m->rows), (unsigned long long)parent_cells);
+    return ERR_RANGE;
+}
+
+/* Of each marginal in all, into `total`; of any one cell, into *largest. */
+static enum err bound_totals(const struct study *study, const struct most *m, uint64_t *total,
+                             uint64_t *largest, struct log *log)
 {
     const struct workload *w = study->workload;
-    struct bounds *b = memory_array(1, sizeof *b);
-    uint64_t *total = memory_array(w->queries, sizeof *total);
-    uint64_t cell = 0, rows = 0, largest = 0;
-    *bounds = b;
-    if (b == NULL || total == NULL) {
-        memory_free(&total);
-        bounds_free(bounds);
-        return ERR_NOMEM;
-    }
-    b->counts.total = total;
-    for (size_t i = 0; i < study->owners; i++)
-        if (study->owner[i].records)
-            rows += study->owner[i].batch == i ? study->owner[i].pad_to : 0;
-        else
-            cell += ((uint64_t)1 << study->owner[i].bits) - 1;
-    while (cell >> b->answer_bits != 0)
-        b->answer_bits++;
+    *largest = 0;
     for (size_t q = 0; q < w->queries; q++) {
-        uint64_t parent_cells = w->query[w->query[q].parent].cells, answers;
-        bool wraps = __builtin_mul_overflow(parent_cells, cell, &answers);
-        total[q] = answers + rows;
-        if (wraps || answers > SCORE_TOTAL_MAX || total[q] > SCORE_TOTAL_MAX) {
-            char name[128];
-            clique_name(&w->query[q].clique, study->domain, name, sizeof name);
-            log_error(
-                log,
-                "the marginal %s could count up to %llu in each of %llu cells, which is more than "
-                "the arithmetic carries; lower the owners' max_rows (pad_to) or coarsen its "
-                "attributes",
-                name, (unsigned long long)(cell + rows), (unsigned long long)parent_cells);
-            bounds_free(bounds);
-            return ERR_RANGE;
-        }
-        /* of one cell of this marginal */
-        answers = answers / w->query[q].cells + rows;
-        largest = answers > largest ? answers : largest;
-    }
-    while (largest >> b->counts.bits != 0)
-        b->counts.bits++;
-    if (b->counts.bits > SCORE_BITS_MAX) {
-        log_error(log, "counts could need %u bits, more than the %d carried; lower max_rows",
-                  b->counts.bits, SCORE_BITS_MAX);
-        bounds_free(bounds);
-        return ERR_RANGE;
+        uint64_t parent_cells = w->query[w->query[q].parent].cells, answers, cell;
+        bool wraps = __builtin_mul_overflow(parent_cells, m->cell, &answers);
+        total[q] = answers + m->rows;
+        if (wraps || answers > SCORE_TOTAL_MAX || total[q] > SCORE_TOTAL_MAX)
+            return too_many(study, q, m, parent_cells, log);
+        cell = answers / w->query[q].cells + m->rows;
+        *largest = cell > *largest ? cell : *largest;
     }
     return ERR_OK;
+}
+
+static unsigned bits_for(uint64_t most)
+{
+    unsigned bits = 0;
+    while (most >> bits != 0)
+        bits++;
+    return bits;
+}
+
+enum err bounds_new(struct bounds **bounds, const struct study *study, struct log *log)
+{
+    const struct most most = most_of(study);
+    struct bounds *b = memory_array(1, sizeof *b);
+    uint64_t *total = memory_array(study->workload->queries, sizeof *total);
+    uint64_t largest = 0;
+    enum err e = b == NULL || total == NULL ? ERR_NOMEM : ERR_OK;
+    *bounds = b;
+    if (e != ERR_OK) {
+        memory_free(&total);
+        bounds_free(bounds);
+        return e;
+    }
+    b->counts.total = total;
+    b->answer_bits = bits_for(most.cell);
+    e = bound_totals(study, &most, total, &largest, log);
+    b->counts.bits = bits_for(largest);
+    if (e == ERR_OK && b->counts.bits > SCORE_BITS_MAX) {
+        log_error(log, "counts could need %u bits, more than the %d carried; lower max_rows",
+                  b->counts.bits, SCORE_BITS_MAX);
+        e = ERR_RANGE;
+    }
+    if (e != ERR_OK)
+        bounds_free(bounds);
+    return e;
 }
 
 void bounds_free(struct bounds **bounds)

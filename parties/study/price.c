@@ -1,5 +1,6 @@
 #include "parties/study/price.h"
 
+#include "aim/budget.h"
 #include "mpc/argmax.h"
 #include "protocols/tape.h"
 

@@ -6,7 +6,7 @@
 #ifndef TREFOIL_PARTIES_STUDY_PRICE_H
 #define TREFOIL_PARTIES_STUDY_PRICE_H
 
-#include "aim/budget.h"
+#include "aim/ledger.h"
 #include "parties/study/study.h"
 #include "protocols/tape.h"
 

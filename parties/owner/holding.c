@@ -1,0 +1,149 @@
+#include "parties/owner/holding.h"
+
+#include "base/date.h"
+#include "base/memory.h"
+#include "base/words.h"
+
+#include <string.h>
+
+enum err holding_read(const struct study *study, const struct reply *reply, struct holding *h)
+{
+    struct reader in = reader_of(reply->payload, reply->size);
+    h->roster = reader_u32(&in);
+    h->begun = reader_u8(&in) != 0;
+    if (reader_u32(&in) != study->owners)
+        return ERR_MISMATCH;
+    h->entry = memory_array(study->owners, sizeof *h->entry);
+    if (h->entry == NULL)
+        return ERR_NOMEM;
+    for (size_t i = 0; i < study->owners; i++)
+        held_read(&in, &h->entry[i]);
+    return reader_done(&in);
+}
+
+void holding_clear(struct holding *h)
+{
+    memory_free(&h->entry);
+}
+
+/* What one server has of an owner. */
+static void describe_entry(FILE *out, const struct study *study, unsigned server,
+                           const struct holding *h, size_t owner)
+{
+    char held[WORDS_SIZE];
+    const struct held *entry;
+    fprintf(out, "    server %u (%s) ", server, study->server[server].name);
+    if (!h->answered) {
+        fputs("does not answer\n", out);
+        return;
+    }
+    entry = &h->entry[owner];
+    if (entry->state == HELD_INCOMPLETE && server == 1)
+        fprintf(out, "has %s of it\n", words_bytes(entry->bytes, held));
+    else if (entry->state == HELD_INCOMPLETE)
+        fputs("waits for what server 1 passes on\n", out);
+    else
+        fputs(entry->state == HELD_COMPLETE  ? "has its part\n"
+              : entry->state == HELD_NOTHING ? "has nothing\n"
+                                             : "has deleted it: withdrawn\n",
+              out);
+}
+
+/* Whether all that answered are in this state. */
+static bool all_in(const struct holding holding[STUDY_SERVERS], size_t owner, enum held_state state)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        if (!holding[i].answered || holding[i].entry[owner].state != state)
+            return false;
+    return true;
+}
+
+static bool all_alike(const struct holding holding[STUDY_SERVERS], size_t owner)
+{
+    for (unsigned i = 1; i < STUDY_SERVERS; i++)
+        if (memcmp(holding[i].entry[owner].digest, holding[0].entry[owner].digest, 32) != 0)
+            return false;
+    return true;
+}
+
+static void describe_owner(FILE *out, const struct study *study,
+                           const struct holding holding[STUDY_SERVERS], size_t owner, bool *waits)
+{
+    char time[DATE_SIZE] = "";
+    *waits = false;
+    if (holding[0].answered)
+        date_text(holding[0].entry[owner].time, time);
+    fprintf(out, "  %-20s ", study->owner[owner].name);
+    if (all_in(holding, owner, HELD_NOTHING))
+        fputs("nothing yet\n", out);
+    else if (all_in(holding, owner, HELD_WITHDRAWN))
+        fprintf(out, "withdrawn, %s\n", time);
+    else if (all_in(holding, owner, HELD_COMPLETE) && all_alike(holding, owner))
+        fprintf(out, "held by all three, %s\n", time);
+    else {
+        *waits = true;
+        if (all_in(holding, owner, HELD_COMPLETE))
+            fputs("waits: the servers hold different uploads; share --replace\n", out);
+        else {
+            fputs("waits: not held by all three\n", out);
+            for (unsigned i = 0; i < STUDY_SERVERS; i++)
+                describe_entry(out, study, i, &holding[i], owner);
+        }
+    }
+}
+
+static void describe_servers(FILE *out, const struct study *study,
+                             const struct holding holding[STUDY_SERVERS])
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        fprintf(out, "Server %u, %s: ", i, study->server[i].name);
+        if (!holding[i].answered)
+            fputs("does not answer\n", out);
+        else
+            fprintf(out, "roster %u%s; %s\n", holding[i].roster,
+                    holding[i].roster == study->roster_version ? "" : " (this file has another)",
+                    holding[i].begun ? "the run has begun" : "no run has begun");
+    }
+}
+
+/* When the study's retain_days are over; 0 where it has none, or nothing is held. */
+static int64_t purge_due(const struct study *study, const struct holding holding[STUDY_SERVERS])
+{
+    int64_t last = 0;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        for (size_t k = 0; holding[i].answered && k < study->owners; k++) {
+            const struct held *entry = &holding[i].entry[k];
+            bool here = entry->state == HELD_COMPLETE || entry->state == HELD_INCOMPLETE;
+            last = here && entry->time > last ? entry->time : last;
+        }
+    return last == 0 || study->retain_days == 0 ? 0 : last + (int64_t)study->retain_days * 86400;
+}
+
+static void describe_due(FILE *out, int64_t due)
+{
+    char date[DATE_SIZE];
+    date_text(due, date);
+    if (due != 0 && date_now() >= due)
+        fprintf(out,
+                "The study's retain_days were over on %s: the servers are due to purge\nthe "
+                "uploads, and to send each owner a signed statement of it.\n",
+                date);
+    else if (due != 0)
+        fprintf(out, "The servers keep them until %s.\n", date);
+}
+
+void holding_describe(FILE *out, const struct study *study,
+                      const struct holding holding[STUDY_SERVERS])
+{
+    size_t waiting = 0;
+    describe_servers(out, study, holding);
+    fputs("Uploads:\n", out);
+    for (size_t i = 0; i < study->owners; i++) {
+        bool waits;
+        describe_owner(out, study, holding, i, &waits);
+        waiting += waits;
+    }
+    describe_due(out, purge_due(study, holding));
+    if (waiting > 0)
+        fputs("What waits is left out of a run; its owner should run trefoil share again.\n", out);
+}
