@@ -1,6 +1,5 @@
 #include "base/file.h"
 
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

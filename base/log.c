@@ -3,12 +3,13 @@
 #include <stdarg.h>
 #include <string.h>
 
+static const char *const levels[] = {"error: ", "warning: ", "", "debug: "};
+
 static void emit(struct log *log, enum log_level level, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
 
 static void emit(struct log *log, enum log_level level, const char *format, va_list args)
 {
-    static const char *const names[] = {"error: ", "warning: ", "", "debug: "};
     char line[1024];
     int n;
 
@@ -22,13 +23,13 @@ static void emit(struct log *log, enum log_level level, const char *format, va_l
             log->before(log->self);
         fflush(stdout); /* so that messages stand where they belong, also in a file */
         flockfile(log->file);
-        fprintf(log->file, "%s%s%s\n", log->prefix != NULL ? log->prefix : "", names[level], line);
+        fprintf(log->file, "%s%s%s\n", log->prefix != NULL ? log->prefix : "", levels[level], line);
         fflush(log->file);
         funlockfile(log->file);
     }
     if (log->buffer != NULL && log->buffer_size > 0) {
         size_t used = strlen(log->buffer);
-        snprintf(log->buffer + used, log->buffer_size - used, "%s%s\n", names[level], line);
+        snprintf(log->buffer + used, log->buffer_size - used, "%s%s\n", levels[level], line);
     }
 }
 
@@ -45,3 +46,14 @@ DEFINE(log_error, LOG_ERROR)
 DEFINE(log_warn, LOG_WARN)
 DEFINE(log_info, LOG_INFO)
 DEFINE(log_debug, LOG_DEBUG)
+
+const char *log_first(char *buffer)
+{
+    buffer[strcspn(buffer, "\n")] = '\0';
+    for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
+        size_t n = strlen(levels[i]);
+        if (n > 0 && strncmp(buffer, levels[i], n) == 0)
+            return buffer + n;
+    }
+    return buffer;
+}

@@ -31,4 +31,9 @@ void log_warn(struct log *log, const char *format, ...) LOG_FORMAT;
 void log_info(struct log *log, const char *format, ...) LOG_FORMAT;
 void log_debug(struct log *log, const char *format, ...) LOG_FORMAT;
 
+/*
+ * The first message of a buffer that a log has written into, without its level: to be told elsewhere. Cuts the rest off.
+ */
+const char *log_first(char *buffer);
+
 #endif

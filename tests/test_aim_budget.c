@@ -211,8 +211,7 @@ static void a_ledger_survives_as_text(void **state)
     mpq_clear(cost);
 }
 
-/* --- random ------------------------------------------------------------------------------------
- */
+/* --- random ----------------------------------------------------------------------------------- */
 
 static void seeds_decide_everything(void **state)
 {

@@ -92,6 +92,11 @@ static void a_log_keeps_its_level_and_its_bound(void **state)
     log_error(&log, "a line far longer than the sink that holds it");
     assert_int_equal(strlen(sink), sizeof sink - 1);
     log_error(NULL, "nothing happens");
+    sink[0] = '\0';
+    assert_string_equal(log_first(sink), "");
+    log_warn(&log, "one");
+    log_error(&log, "two");
+    assert_string_equal(log_first(sink), "one");
 }
 
 static void sizes_do_not_overflow(void **state)

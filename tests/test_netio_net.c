@@ -17,8 +17,7 @@
 #define MIB ((size_t)1 << 20)
 #define OVERHEAD ((uint64_t)NET_FRAME_OVERHEAD)
 
-/* --- the relay: a transport that damages what one server sends to one neighbour -----------------
- */
+/* --- the relay: a transport that damages what one server sends to one neighbour --------------- */
 
 enum damage {
     NONE,
@@ -169,8 +168,7 @@ static const struct transport_ops relay_ops = {
     .wait = relay_wait,
 };
 
-/* --- a party: some rounds of payloads that both sides know -------------------------------------
- */
+/* --- a party: some rounds of payloads that both sides know ------------------------------------ */
 
 struct plan {
     size_t rounds;
@@ -308,8 +306,7 @@ static size_t hundred(size_t round, unsigned from, enum net_peer to)
 
 static const struct plan small_rounds = {.rounds = 4, .size = hundred, .deadline_ms = 1500};
 
-/* --- tests -------------------------------------------------------------------------------------
- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 /* Server 0 sends to 1; frame 1, of round 1, suffers. 1 must see it, 0 and 2 must hear of it. */
 static void expect_end(const struct relay *damage, enum err seen, enum err or_seen)

@@ -175,8 +175,7 @@ static void malformed_headers_are_refused(void **state)
     }
 }
 
-/* --- session keys ------------------------------------------------------------------------------
- */
+/* --- session keys ----------------------------------------------------------------------------- */
 
 static void bulk_keys_agree_and_differ(void **state)
 {

@@ -211,8 +211,7 @@ static void another_index_is_named(void **state)
     sit_down(s);
 }
 
-/* --- raw messages ------------------------------------------------------------------------------
- */
+/* --- raw messages ----------------------------------------------------------------------------- */
 
 static void raw_prefix(struct bytes *b, uint8_t type, uint16_t protocol, const uint8_t attempt[16])
 {
@@ -407,8 +406,7 @@ static void proposals_are_recognised(void **state)
     bytes_clear(&b);
 }
 
-/* --- over CURVE --------------------------------------------------------------------------------
- */
+/* --- over CURVE ------------------------------------------------------------------------------- */
 
 static void over_curve(struct server s[3], bool impostor, struct netio **netio, struct log *log)
 {

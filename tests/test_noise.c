@@ -20,8 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- coin constants ----------------------------------------------------------------------------
- */
+/* --- coin constants --------------------------------------------------------------------------- */
 
 /* e^(2^i) by its series, at 256 bits; for i > 0 by squaring. */
 static void exp_of_power(mpf_t out, int i)
@@ -158,8 +157,7 @@ static void slack_covers_the_constants(void **state)
     assert_true(gauss_error() <= 0x1p-40); /* and well within what was asked for */
 }
 
-/* --- running -----------------------------------------------------------------------------------
- */
+/* --- running ---------------------------------------------------------------------------------- */
 
 struct batch {
     size_t pairs;
@@ -313,8 +311,7 @@ static long double exponential_of(const struct batch *b, size_t i, struct digits
            ldexpl((long double)(uint64_t)digits, -EXPONENTIAL_LOWEST);
 }
 
-/* --- Gaussians ---------------------------------------------------------------------------------
- */
+/* --- Gaussians -------------------------------------------------------------------------------- */
 
 static void gaussians_are_right_to_their_stated_error(void **state)
 {
@@ -458,8 +455,7 @@ static void uniform_numbers_are_uniform_below_their_bound(void **state)
     }
 }
 
-/* --- Gumbel ------------------------------------------------------------------------------------
- */
+/* --- Gumbel ----------------------------------------------------------------------------------- */
 
 static void gumbels_are_right_to_their_stated_error(void **state)
 {

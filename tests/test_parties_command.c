@@ -108,8 +108,7 @@ static void assert_says(const char *text, const char *words)
         fail_msg("does not say \"%s\": %s", words, text);
 }
 
-/* --- dispatch ----------------------------------------------------------------------------------
- */
+/* --- dispatch --------------------------------------------------------------------------------- */
 
 static void help_is_on_standard_output(void **state)
 {
@@ -319,8 +318,7 @@ static void every_error_has_its_exit_code(void **state)
     assert_says(sink, error_text(ERR_BUDGET));
 }
 
-/* --- options -----------------------------------------------------------------------------------
- */
+/* --- options ---------------------------------------------------------------------------------- */
 
 struct parsed {
     const char *text, *other;
@@ -417,8 +415,7 @@ static void numbers_in_options(void **state)
     }
 }
 
-/* --- the commands ------------------------------------------------------------------------------
- */
+/* --- the commands ----------------------------------------------------------------------------- */
 
 static void keygen_makes_a_key_and_shows_it(void **state)
 {

@@ -12,8 +12,7 @@
 
 #include <string.h>
 
-/* --- answers -----------------------------------------------------------------------------------
- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 #define OWNERS 7
 #define CELLS 133
@@ -97,8 +96,7 @@ static void an_owner_cannot_share_what_does_not_fit(void **state)
     assert_int_equal(answers_pack(counts, 3, 3, vector), ERR_OK);
 }
 
-/* --- rounds ------------------------------------------------------------------------------------
- */
+/* --- rounds ----------------------------------------------------------------------------------- */
 
 #define QUERIES 5
 static const uint64_t cells[QUERIES] = {1, 63, 64, 65, 200};

@@ -5,7 +5,6 @@
 #include "parties/display/progress.h"
 #include "parties/study/price.h"
 
-
 static const char help[] =
     "usage: trefoil aim STUDY DATA.csv [DATA.csv ...] --out DIR [--rows N] [--seed N]\n"
     "           [--delimiter C] [--decimal C]\n"

@@ -46,8 +46,7 @@ int command_end(enum err e, struct log *log)
     return (int)command_exit_code(e);
 }
 
-/* --- options -----------------------------------------------------------------------------------
- */
+/* --- options ---------------------------------------------------------------------------------- */
 
 /* "--help", "--a and --help", "--a, --b and --help" .. */
 static void list_options(const struct command_option *option, size_t options, char *text,
@@ -162,8 +161,7 @@ enum err command_integer(const char *name, const char *text, int64_t least, int6
     return ERR_OK;
 }
 
-/* --- dispatch ----------------------------------------------------------------------------------
- */
+/* --- dispatch --------------------------------------------------------------------------------- */
 
 static int overview(const struct command *const *table, size_t count, FILE *out)
 {

@@ -47,8 +47,7 @@ enum command_exit command_exit_code(enum err e);
  * command line the usage says it, which command_main() adds.) */
 int command_end(enum err e, struct log *log);
 
-/* --- options -----------------------------------------------------------------------------------
- */
+/* --- options ---------------------------------------------------------------------------------- */
 
 /* One option, `--name value` or `--name=value`, or without a value where `flag` is set. */
 struct command_option {

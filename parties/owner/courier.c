@@ -64,13 +64,10 @@ uint64_t courier_received(const struct courier *c)
 /* What the server says, or else what went wrong with the line, in c->words. */
 static void keep_words(struct courier *c, const char *text)
 {
-    static const char level[] = "error: ";
-    size_t skip = strncmp(c->words, level, sizeof level - 1) == 0 ? sizeof level - 1 : 0;
-    if (text[0] != '\0')
-        snprintf(c->words, sizeof c->words, "%s", text);
-    else
-        memmove(c->words, c->words + skip, strlen(c->words + skip) + 1);
-    c->words[strcspn(c->words, "\n")] = '\0';
+    char words[sizeof c->words];
+    snprintf(words, sizeof words, "%s", text[0] != '\0' ? text : log_first(c->words));
+    words[strcspn(words, "\n")] = '\0';
+    memcpy(c->words, words, sizeof words);
 }
 
 /* Names the parts of the terms in which the server's study differs from ours. */

@@ -348,9 +348,8 @@ static enum err take_withdrawal(struct server *s, const struct gate_client *from
 static enum err check_dates(struct server *s, const struct gate_client *from, enum role role,
                             uint32_t who, uint8_t kind, bool *refused)
 {
-    static const char level[] = "error: ";
     char words[512] = "";
-    const char *text = words;
+    const char *text;
     struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
     enum err e = roster_current(s->o.study, role, who, &log);
     if (e == ERR_OK)
@@ -358,9 +357,7 @@ static enum err check_dates(struct server *s, const struct gate_client *from, en
     *refused = e != ERR_OK;
     if (!*refused)
         return ERR_OK;
-    words[strcspn(words, "\n")] = '\0';
-    if (strncmp(words, level, sizeof level - 1) == 0)
-        text += sizeof level - 1;
+    text = log_first(words);
     log_warn(s->o.log, "refused a message: %s", text);
     return tell(s, from, kind, e, text, NULL, 0);
 }
@@ -476,7 +473,26 @@ static void *work(void *arg)
     return NULL;
 }
 
-static enum err start(struct server *s)
+/* What is in memory and on disk. */
+static enum err open_folder(struct server *s)
+{
+    const struct study *study = s->o.study;
+    struct ledger_limits limits;
+    s->waiting = memory_array(study->owners, sizeof *s->waiting);
+    s->rate = memory_array(study->owners + study->analysts, sizeof *s->rate);
+    if (s->waiting == NULL || s->rate == NULL)
+        return ERR_NOMEM;
+    TRY(bounds_new(&s->bounds, study, s->o.log));
+    TRY(price_limits(study, &limits, s->o.log)); /* a study that cannot run takes no data */
+    TRY(store_open(&s->store, s->o.folder, study, s->o.me, s->index, s->o.log));
+    TRY(store_check_purged(s->store));
+    show_uploads(s);
+    s->intake = (struct intake){
+        .study = study, .me = s->o.me, .store = s->store, .outbox = &s->outbox, .log = s->o.log};
+    return audit_open(&s->audit, s->o.folder, study, s->o.me, s->index, s->o.log);
+}
+
+static enum err open_links(struct server *s)
 {
     char listen[STUDY_ENDPOINT_SIZE];
     struct gate_options gate = {
@@ -486,29 +502,17 @@ static enum err start(struct server *s)
         .max_message = longest_message(s->o.study, s->index),
         .log = s->o.log,
     };
-    struct ledger_limits limits;
-    s->intake = (struct intake){
-        .study = s->o.study, .me = s->o.me, .outbox = &s->outbox, .log = s->o.log};
-    s->waiting = memory_array(s->o.study->owners, sizeof *s->waiting);
-    s->rate = memory_array(s->o.study->owners + s->o.study->analysts, sizeof *s->rate);
-    if (s->waiting == NULL || s->rate == NULL)
-        return ERR_NOMEM;
-    TRY(bounds_new(&s->bounds, s->o.study, s->o.log));
-    TRY(price_limits(s->o.study, &limits, s->o.log)); /* a study that cannot run takes no data */
-    TRY(store_open(&s->store, s->o.folder, s->o.study, s->o.me, s->index, s->o.log));
-    TRY(store_check_purged(s->store));
-    show_uploads(s);
-    s->intake.store = s->store;
-    TRY(audit_open(&s->audit, s->o.folder, s->o.study, s->o.me, s->index, s->o.log));
     TRY(netio_new(&s->netio, s->o.log));
     TRY(admit(s));
     TRY(make_links(s, false, &s->control));
     TRY(make_links(s, true, &s->bulk));
     study_listen(s->o.study, s->index, STUDY_GATE, s->o.listen, s->o.listen_port, listen);
     gate.netio = s->netio;
-    TRY(gate_new(&s->gate, &gate));
-    if (s->index == 1)
-        TRY(forward_start(&s->forward, s->netio, s->store, s->o.study, s->o.me, s->o.log));
+    return gate_new(&s->gate, &gate);
+}
+
+static enum err start_worker(struct server *s)
+{
     s->worker = (struct worker_options){
         .study = s->o.study,
         .bounds = s->bounds,
@@ -527,9 +531,17 @@ static enum err start(struct server *s)
     if (pthread_create(&s->thread, NULL, work, s) != 0)
         return ERR_SYSTEM;
     s->thread_started = true;
-    if (s->o.status != NULL)
-        return http_start(&s->http, s->o.status, &s->status, s->o.log);
     return ERR_OK;
+}
+
+static enum err start(struct server *s)
+{
+    TRY(open_folder(s));
+    TRY(open_links(s));
+    if (s->index == 1)
+        TRY(forward_start(&s->forward, s->netio, s->store, s->o.study, s->o.me, s->o.log));
+    TRY(start_worker(s));
+    return s->o.status != NULL ? http_start(&s->http, s->o.status, &s->status, s->o.log) : ERR_OK;
 }
 
 static void end(struct server *s)

@@ -117,8 +117,7 @@ void identity_free(struct identity **identity)
     secret_free(identity);
 }
 
-/* --- private key files -------------------------------------------------------------------------
- */
+/* --- private key files ------------------------------------------------------------------------ */
 
 static enum err check_file(const char *path, struct stat *st, struct log *log)
 {
@@ -249,8 +248,7 @@ enum err identity_save(const struct identity *identity, const char *path, bool f
     return e;
 }
 
-/* --- signatures --------------------------------------------------------------------------------
- */
+/* --- signatures ------------------------------------------------------------------------------- */
 
 static enum err labelled(struct bytes *b, const char *label, const void *message, size_t n)
 {
@@ -306,8 +304,7 @@ enum err keys_signature_parse(uint8_t signature[KEYS_SIGNATURE_SIZE], const char
     return ERR_OK;
 }
 
-/* --- public identities -------------------------------------------------------------------------
- */
+/* --- public identities ------------------------------------------------------------------------ */
 
 static size_t pack(const struct public_identity *who, uint8_t raw[PUBLIC_SIZE + 4])
 {

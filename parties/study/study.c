@@ -9,8 +9,7 @@
 
 #include <string.h>
 
-/* --- budget, noise, deadlines, model -----------------------------------------------------------
- */
+/* --- budget, noise, deadlines, model ---------------------------------------------------------- */
 
 static enum err read_budget(struct reading *r, const yaml_node_t *node)
 {
@@ -107,8 +106,7 @@ static enum err read_model(struct reading *r, const yaml_node_t *node)
                                &r->study->final_iterations);
 }
 
-/* --- the whole ---------------------------------------------------------------------------------
- */
+/* --- the whole -------------------------------------------------------------------------------- */
 
 enum {
     TOP_STUDY,
@@ -252,8 +250,7 @@ void study_free(struct study **study)
     memory_free(study);
 }
 
-/* --- questions ---------------------------------------------------------------------------------
- */
+/* --- questions -------------------------------------------------------------------------------- */
 
 bool study_revoked(const struct study *study, const struct public_identity *who)
 {

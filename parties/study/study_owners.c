@@ -29,8 +29,7 @@ static enum err read_bounds(struct reading *r, const yaml_node_t *part[OWNER_BOU
     return ERR_OK;
 }
 
-/* --- batches: owners that hold different columns of the same rows ---------------------------------
- */
+/* --- batches: owners that hold different columns of the same rows ----------------------------- */
 
 /* An owner's `batch` and `columns` as they stand in the file; NULL in both: all columns, for itself. */
 struct holding {

@@ -11,12 +11,10 @@ void study_begin_note(struct reading *r)
 
 enum err study_end_note(struct reading *r, enum err e, const yaml_node_t *node)
 {
-    const char *text = r->note;
+    const char *text;
     if (e == ERR_OK || e == ERR_NOMEM)
         return e;
-    if (strncmp(text, "error: ", 7) == 0)
-        text += 7;
-    r->note[strcspn(r->note, "\n")] = '\0';
+    text = log_first(r->note);
     return yaml_error(r->file, node, "%s", *text != '\0' ? text : error_text(e));
 }
 

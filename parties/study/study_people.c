@@ -167,8 +167,7 @@ enum err study_read_people(struct reading *r, const yaml_node_t *servers, const 
     return e == ERR_OK ? study_find_count_bits(r, owners) : e;
 }
 
-/* --- the roster's own parts --------------------------------------------------------------------
- */
+/* --- the roster's own parts ------------------------------------------------------------------- */
 
 static enum err read_revoked(struct reading *r, const yaml_node_t *node)
 {

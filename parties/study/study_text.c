@@ -161,8 +161,7 @@ enum err study_write_template(const char *path, bool force, struct log *log)
     return file_write(path, 0644, template_text, sizeof template_text - 1, log);
 }
 
-/* --- description -------------------------------------------------------------------------------
- */
+/* --- description ------------------------------------------------------------------------------ */
 
 static const char *plural(size_t n, const char *one, const char *many)
 {

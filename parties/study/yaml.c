@@ -17,8 +17,7 @@ struct yaml_file {
     bool loaded;
 };
 
-/* --- errors ------------------------------------------------------------------------------------
- */
+/* --- errors ----------------------------------------------------------------------------------- */
 
 static enum err error_at(const char *path, struct log *log, yaml_mark_t mark, const char *text)
 {
@@ -70,8 +69,7 @@ static enum err parser_error(const char *path, const yaml_parser_t *parser, cons
     return error_at(path, log, parser->problem_mark, line);
 }
 
-/* --- parsing -----------------------------------------------------------------------------------
- */
+/* --- parsing ---------------------------------------------------------------------------------- */
 
 /* What one event may not hold; NULL when it is fine. */
 static const char *refused(const yaml_event_t *event)
@@ -220,8 +218,7 @@ const yaml_node_t *yaml_root(const struct yaml_file *file)
     return node_at(file, 1);
 }
 
-/* --- mappings and lists ------------------------------------------------------------------------
- */
+/* --- mappings and lists ----------------------------------------------------------------------- */
 
 bool yaml_is_list(const yaml_node_t *node)
 {
@@ -355,8 +352,7 @@ const yaml_node_t *yaml_item(const struct yaml_file *file, const yaml_node_t *no
     return node_at(file, node->data.sequence.items.start[index]);
 }
 
-/* --- scalars -----------------------------------------------------------------------------------
- */
+/* --- scalars ---------------------------------------------------------------------------------- */
 
 static bool plain(const yaml_node_t *node)
 {
