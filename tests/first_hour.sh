@@ -25,7 +25,7 @@ if [ -z "$root" ]; then
 else
     trap finish EXIT
 fi
-mkdir -p "$root/root/trefoil"
+rm -rf "$root/root/trefoil" && mkdir -p "$root/root/trefoil"
 git archive HEAD | tar -x -C "$root/root/trefoil" || exit 1
 mount -t proc proc "$root/proc" && mount --bind /dev "$root/dev" && mount --bind /dev/pts "$root/dev/pts" ||
     skip "nothing may be mounted here"

@@ -37,6 +37,11 @@ result $? "synthetic.csv has the study's labels and numbers, some missing"
 "$trefoil" synth result/model --rows 100 --out more.csv >/dev/null 2>&1 && [ "$(wc -l <more.csv)" -eq 101 ]
 result $? "synth draws more rows from the model"
 
+sed -n '/<pre>/,/<\/pre>/p' result/report.html | sed 's/<[^>]*>//g; s/&quot;/"/g' >report.py
+sed -n '/^```python/,/^```/{/^```/d;p}' "$tree/docs/formats.md" >pgm.py
+diff <(tr -d ' \n' <report.py) <(tr -d ' \n' <pgm.py)
+result $? "report.html has the lines of Python of docs/formats.md"
+
 # measurements.json as docs/formats.md describes it; with private-pgm itself where that is installed
 if command -v python3 >/dev/null; then
     python3 - <<'X'
@@ -58,7 +63,6 @@ assert doc["epsilon"] == 1 and doc["delta"] == 1e-6 and doc["rows_per_person"] =
 X
     result $? "measurements.json is as documented"
     if python3 -c 'import mbi' 2>/dev/null; then
-        sed -n '/^```python/,/^```/{/^```/d;p}' "$tree/docs/formats.md" >pgm.py
         (cd result && timeout 200 python3 ../pgm.py)
         result $? "private-pgm reads it by the lines in docs/formats.md"
     else
