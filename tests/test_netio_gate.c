@@ -2,8 +2,10 @@
 #include "tests/support_cmocka.h"
 
 #include "base/clock.h"
+#include "netio/context.h"
 #include "netio/dial.h"
 #include "netio/gate.h"
+#include "netio/watch.h"
 #include "tests/test_netio.h"
 
 #include <errno.h>
@@ -119,6 +121,26 @@ static void users_are_known_by_their_keys(void **state)
 }
 
 /* Breaks and refusals, which ZeroMQ would keep to itself. */
+/* Where events found no room ZeroMQ's thread would wait for us, and no connection of the program would live. */
+static void what_a_watch_sees_has_room(void **state)
+{
+    struct netio *netio;
+    struct watch *watch;
+    void *socket;
+    int bound = -1;
+    size_t size = sizeof bound;
+    (void)state;
+    assert_int_equal(netio_new(&netio, NULL), ERR_OK);
+    socket = zmq_socket(netio_zmq(netio), ZMQ_DEALER);
+    assert_int_equal(watch_new(&watch, netio_zmq(netio), socket, "tcp://127.0.0.1:1", NULL),
+                     ERR_OK);
+    assert_int_equal(zmq_getsockopt(watch_socket(watch), ZMQ_RCVHWM, &bound, &size), 0);
+    assert_int_equal(bound, 0);
+    watch_free(&watch);
+    zmq_close(socket);
+    netio_free(&netio);
+}
+
 static void a_watched_dial_notices_and_comes_back(void **state)
 {
     struct house h;
@@ -624,6 +646,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(users_are_known_by_their_keys),
+        cmocka_unit_test(what_a_watch_sees_has_room),
         cmocka_unit_test(a_watched_dial_notices_and_comes_back),
         cmocka_unit_test(strangers_get_nothing),
         cmocka_unit_test(nobody_there_is_a_timeout),
