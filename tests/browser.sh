@@ -24,7 +24,7 @@ browser=(timeout 120 chromium --headless --no-sandbox --disable-gpu --disable-de
 
 for width in 320 375 800 1400; do
     cat >"$out/frame.html" <<X
-<!DOCTYPE html><title>wait</title><iframe src="file://$page" style="border:0;width:${width}px;height:900px"></iframe>
+<!DOCTYPE html><title>wait</title><iframe src="file://$page" style="border:0;width:${width}px;height:6000px"></iframe>
 <script>addEventListener("load", () => { const d = document.querySelector("iframe").contentDocument;
 document.title = "width " + d.documentElement.scrollWidth + " text " + d.body.innerText.length; })</script>
 X
@@ -33,7 +33,7 @@ X
     read -r _ seen _ text <"$out/width-$width.txt"
     [ "${seen:-0}" -eq "$width" ] && [ "${text:-0}" -gt 2000 ]
     result $? "$width pixels: as wide as the screen ($(cat "$out/width-$width.txt"))"
-    "${browser[@]}" --window-size="$((width < 500 ? 500 : width)),1500" \
+    "${browser[@]}" --window-size="$((width < 500 ? 500 : width)),6000" \
         --screenshot="$out/width-$width.png" "file://$PWD/$out/frame.html" >/dev/null 2>&1
 done
 

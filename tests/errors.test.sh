@@ -170,6 +170,7 @@ done
 for name in north east west; do
     for ((k = 0; k < 200; k++)); do grep -q 'is ready' $name.log && break || sleep 0.05; done
 done
+says 1 'another trefoil serve uses this folder' serve study.yaml --key north.key --folder north --listen 127.0.0.1
 says 1 'has this port' serve study.yaml --key north.key --folder other --listen 127.0.0.1
 says 1 'hospital-a has not uploaded yet; it should run trefoil share' run study.yaml --key office.key --out x
 says 3 'knows the study example by other terms' share other.yaml a.csv --key hospital-a.key

@@ -119,8 +119,8 @@ static enum err lock_folder(struct store *s, const char *folder)
     s->lock_file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (s->lock_file >= 0 && flock(s->lock_file, LOCK_EX | LOCK_NB) == 0)
         return ERR_OK;
-    log_error(s->log, "cannot lock %s: %s; does another trefoil serve use this folder?", path,
-              strerror(errno));
+    log_error(s->log, "cannot lock %s: %s%s", path, strerror(errno),
+              s->lock_file >= 0 ? "; another trefoil serve uses this folder" : "");
     return ERR_SYSTEM;
 }
 
