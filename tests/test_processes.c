@@ -154,6 +154,37 @@ static void records_are_counted_with_counts(void **state)
     }
 }
 
+/* Of so many and so long uploads that servers add them up in two goes (parties/server/collect.c). */
+static void more_owners_than_are_added_up_at_once(void **state)
+{
+    enum { MANY = 66, COLUMNS = 10 };
+    const char *part[MANY];
+    char domain[1024] = "domain:\n";
+    const struct support_options o = {
+        .owners = MANY, .rounds = 1, .epsilon = 8, .round_s = 60, .domain = domain, .part = part};
+    struct scene c;
+    (void)state;
+    if (getenv("TREFOIL_LONG") == NULL) {
+        printf("# SKIP 66 owners: TREFOIL_LONG=1\n");
+        skip();
+    }
+    for (unsigned i = 0; i < MANY; i++)
+        part[i] = "    max_rows: 60000\n    as: answers\n";
+    for (unsigned a = 0; a < COLUMNS; a++) {
+        size_t n = strlen(domain);
+        snprintf(domain + n, sizeof domain - n, "  - {name: c%u, kind: integer, min: 0, max: 38}\n",
+                 a);
+    }
+    scene_new(&c, &o);
+    assert_true(MANY * study_upload_bytes(c.s.study, 0) > (8 << 20));
+    for (unsigned i = 0; i < MANY; i++)
+        assert_int_equal(share_own(&c, i), 0);
+    expect_code(run_study(&c, "a.key", 0), 0, file(&c, "run%u.log", 0));
+    check_measurements(&c, file(&c, "out%u/measurements.json", 0),
+                       c.s.study->workload->one_ways + 1);
+    scene_free(&c);
+}
+
 static void a_run_begins_with_fewer_owners_where_the_study_says_so(void **state)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 2, .more = "min_owners: 2\n"};
@@ -315,6 +346,7 @@ int main(void)
         cmocka_unit_test(a_study_over_real_processes),
         cmocka_unit_test(rows_and_columns_over_real_processes),
         cmocka_unit_test(records_are_counted_with_counts),
+        cmocka_unit_test(more_owners_than_are_added_up_at_once),
         cmocka_unit_test(a_run_begins_with_fewer_owners_where_the_study_says_so),
         cmocka_unit_test(late_rows_join_a_run),
         cmocka_unit_test(other_terms_are_named),
