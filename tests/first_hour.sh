@@ -18,7 +18,7 @@ finish() {
     [ -n "$made" ] && ! grep -q " $root/" /proc/mounts && rm -rf --one-file-system "$root"
 }
 if [ -z "$root" ]; then
-    root=$(mktemp -d) && made=yes
+    root=$(mktemp -d) && chmod 755 "$root" && made=yes
     trap finish EXIT
     debootstrap --variant=minbase bookworm "$root" "$mirror" >"$root.log" 2>&1 ||
         { tail -n 5 "$root.log"; skip "no Debian from $mirror"; }
