@@ -21,7 +21,7 @@ awk -v from="$from" -v to="$to" -v have="$have" '
         n = split(substr($0, 9), need, " and ")
         for (i = 1; i <= n; i++)
             if (index(have, " " need[i] " ") == 0) {
-                if (!skipped) print "echo \"# SKIP a block of commands" " needs " substr($0, 9) "\""
+                if (!skipped) print "echo \"# SKIP a block of commands needs " substr($0, 9) "\""
                 skipped = 1
             }
     }

@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034
 # What the tests in shell share: TAP, an empty folder that is removed in the end, ports that are free. To be
 # sourced in the tree; `end_test` is the last command of a test.
 number=0 failed=0

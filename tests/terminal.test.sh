@@ -42,13 +42,13 @@ cat >"$folder/window" <<X
 tmux -L trefoil-$$ wait-for begin
 timeout 120 bash -e $folder/commands $folder/terminal
 echo \$? >$folder/status
-tmux -L trefoil-$$ wait-for -S done
+tmux -L trefoil-$$ wait-for -S finished
 tmux -L trefoil-$$ wait-for end
 X
 "${tmux[@]}" new-session -d -x 80 -y 50 "bash $folder/window"
 "${tmux[@]}" pipe-pane "cat >$folder/raw"
 "${tmux[@]}" wait-for -S begin
-"${tmux[@]}" wait-for done
+"${tmux[@]}" wait-for finished
 "${tmux[@]}" capture-pane -p -S - >"$folder/screen"
 "${tmux[@]}" capture-pane -p -J -S - | sed 's/ *$//' >"$folder/joined"
 "${tmux[@]}" wait-for -S end
