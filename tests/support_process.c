@@ -32,6 +32,16 @@ pid_t support_start(const char *output, const char *const *arguments)
     _exit(127);
 }
 
+pid_t support_serve(const struct support_study *s, unsigned i, const char *study)
+{
+    const char *const arguments[] = {"serve",    study,
+                                     "--key",    support_path(s, "s%u.key", i),
+                                     "--folder", support_path(s, "server%u", i),
+                                     "--listen", "127.0.0.1",
+                                     NULL};
+    return support_start(support_path(s, "server%u.log", i), arguments);
+}
+
 static void pause_briefly(void)
 {
     const struct timespec t = {.tv_nsec = 5000000};

@@ -16,6 +16,12 @@ int support_run(const char *output, double seconds, const char *const *arguments
 int support_stop(pid_t *pid);
 void support_kill(pid_t *pid);
 
+/*
+ * `trefoil serve` of a study file as one of the study's servers, with s<i>.key and server<i> in the study's folder;
+ * what it says is appended to server<i>.log.
+ */
+pid_t support_serve(const struct support_study *s, unsigned i, const char *study);
+
 /* A path in the study's folder; good until sixteen more have been asked for. */
 const char *support_path(const struct support_study *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -166,3 +166,13 @@ enum err support_table(struct table **t, const struct domain *d, size_t rows, ui
     }
     return ERR_OK;
 }
+
+enum err support_csv(const char *path, const struct domain *d, size_t rows, uint64_t seed)
+{
+    struct table *t = NULL;
+    enum err e = support_table(&t, d, rows, seed);
+    if (e == ERR_OK)
+        e = table_write_csv(path, t, 1, NULL);
+    table_free(&t);
+    return e;
+}

@@ -40,6 +40,9 @@ enum err support_copy(const char *from, const char *to) MUST_CHECK;
 /* n rows with dependent columns, the same for a seed. */
 enum err support_table(struct table **t, const struct domain *d, size_t rows,
                        uint64_t seed) MUST_CHECK;
+/* The same as a CSV file. */
+enum err support_csv(const char *path, const struct domain *d, size_t rows,
+                     uint64_t seed) MUST_CHECK;
 
 /* The first of `count` consecutive ports that are free on 127.0.0.1. */
 uint16_t support_ports(unsigned count);

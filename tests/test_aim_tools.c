@@ -1,5 +1,6 @@
 /* aim/evaluate's likelihood, and the commands synth, eval and plan, each as a process of its own. */
 #include "tests/support_cmocka.h"
+#include "tests/support_command.h"
 
 #include "aim/evaluate.h"
 #include "aim/model_file.h"
@@ -9,19 +10,9 @@
 #include "parties/command/command.h"
 #include "tests/support_study.h"
 
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#define ARGS_MAX 12
-
-struct outcome {
-    int code;
-    char out[8192], err[4096];
-};
 
 struct stage {
     struct support_study s;
@@ -29,60 +20,8 @@ struct stage {
         err[SUPPORT_PATH];
 };
 
-static void slurp(const char *path, char *to, size_t size)
-{
-    struct bytes b = {0};
-    assert_int_equal(file_read(path, size - 1, &b, NULL), ERR_OK);
-    if (b.size > 0)
-        memcpy(to, b.data, b.size);
-    to[b.size] = '\0';
-    bytes_clear(&b);
-}
-
-static void redirect(const char *path, int to)
-{
-    int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY, 0600);
-    if (fd < 0 || dup2(fd, to) < 0)
-        _exit(99);
-    close(fd);
-}
-
-static void trefoil(struct outcome *o, const struct stage *g, const char *const *arguments)
-{
-    pid_t child;
-    int status;
-    fflush(NULL);
-    child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        struct log log = {.file = stderr, .level = LOG_INFO};
-        char *argv[ARGS_MAX + 2] = {0};
-        int argc = 0;
-        argv[argc++] = strdup("trefoil");
-        for (; argc <= ARGS_MAX && arguments[argc - 1] != NULL; argc++)
-            argv[argc] = strdup(arguments[argc - 1]);
-        redirect(g->out, STDOUT_FILENO);
-        redirect(g->err, STDERR_FILENO);
-        status = command_main(commands, command_count, argc, argv, &log);
-        for (int i = 0; i < argc; i++)
-            free(argv[i]);
-        exit(status);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    o->code = WEXITSTATUS(status);
-    slurp(g->out, o->out, sizeof o->out);
-    slurp(g->err, o->err, sizeof o->err);
-}
-
 #define TREFOIL(outcome, stage, ...)                                                               \
-    trefoil(outcome, stage, (const char *const[]){__VA_ARGS__, NULL})
-
-static void assert_says(const char *text, const char *words)
-{
-    if (strstr(text, words) == NULL)
-        fail_msg("does not say \"%s\": %s", words, text);
-}
+    support_command(outcome, (stage)->out, (stage)->err, (const char *const[]){__VA_ARGS__, NULL})
 
 /* A study, 400 rows, and the model of independent attributes with a little on top. */
 static void stage_new(struct stage *g, const struct support_options *o)
@@ -125,7 +64,7 @@ static void rows_are_made_from_a_file(void **state)
     stage_new(&g, &o);
     TREFOIL(&a, &g, "synth", g.model, "--out", g.rows);
     assert_int_equal(a.code, EXIT_OK);
-    assert_says(a.out, "wrote 321 rows");
+    support_says(a.out, "wrote 321 rows");
     assert_int_equal(table_read_csv(&t, g.s.study->domain, g.rows, NULL, NULL), ERR_OK);
     assert_int_equal(t->rows, 321);
     table_free(&t);
@@ -140,12 +79,12 @@ static void rows_are_made_from_a_file(void **state)
     assert_memory_equal(first.data, second.data, first.size);
     TREFOIL(&a, &g, "synth", g.real, "--out", g.rows);
     assert_int_equal(a.code, EXIT_BAD_DATA);
-    assert_says(a.err, "is no model of this version");
+    support_says(a.err, "is no model of this version");
     TREFOIL(&a, &g, "synth", g.model);
     assert_int_equal(a.code, EXIT_USAGE);
     TREFOIL(&a, &g, "synth", g.model, "--out", g.rows, "--sampling", "other");
     assert_int_equal(a.code, EXIT_USAGE);
-    assert_says(a.err, "rounded or independent");
+    support_says(a.err, "rounded or independent");
     bytes_clear(&first);
     bytes_clear(&second);
     stage_free(&g);
@@ -160,14 +99,14 @@ static void evaluation_warns_and_compares(void **state)
     stage_new(&g, &o);
     TREFOIL(&a, &g, "eval", g.s.path, g.real, g.real);
     assert_int_equal(a.code, EXIT_OK);
-    assert_says(a.err, "NOT PRIVATE");
-    assert_says(a.out, "400 real rows, 400 synthetic rows");
-    assert_says(a.out, "mean L1 error of a marginal: 0.0000");
+    support_says(a.err, "NOT PRIVATE");
+    support_says(a.out, "400 real rows, 400 synthetic rows");
+    support_says(a.out, "mean L1 error of a marginal: 0.0000");
     TREFOIL(&a, &g, "synth", g.model, "--out", g.rows);
     TREFOIL(&a, &g, "eval", g.s.path, g.real, g.rows, "--model", g.model, "--worst", "1");
     assert_int_equal(a.code, EXIT_OK);
-    assert_says(a.out, "negative log-likelihood of a real row under the model: ");
-    assert_says(a.out, "more (--worst 0 for all)");
+    support_says(a.out, "negative log-likelihood of a real row under the model: ");
+    support_says(a.out, "more (--worst 0 for all)");
     TREFOIL(&a, &g, "eval", g.s.path, g.real, g.rows, "--model", g.real);
     assert_int_equal(a.code, EXIT_BAD_DATA);
     TREFOIL(&a, &g, "eval", g.s.path, g.real);
@@ -190,7 +129,7 @@ static void plans_say_what_a_study_takes(void **state)
     TREFOIL(&a, &g, "plan", g.s.path);
     assert_int_equal(a.code, EXIT_OK);
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        assert_says(a.out, words[i]);
+        support_says(a.out, words[i]);
     TREFOIL(&a, &g, "plan", g.real);
     assert_int_equal(a.code, EXIT_CONFIG);
     stage_free(&g);

@@ -5,7 +5,6 @@
  */
 #include "tests/support_cmocka.h"
 
-#include "base/clock.h"
 #include "base/date.h"
 #include "base/file.h"
 #include "tests/support_process.h"
@@ -63,12 +62,9 @@ static void leave_clock(void)
 
 static void start(struct scene *c, unsigned i)
 {
-    const char *const a[] = {
-        "serve",    c->s.path,   "--key", file(c, "s%u.key", i), "--folder", file(c, "server%u", i),
-        "--listen", "127.0.0.1", NULL};
     unlink(file(c, "server%u.log", i));
     take_clock(c, i);
-    c->server[i] = support_start(file(c, "server%u.log", i), a);
+    c->server[i] = support_serve(&c->s, i, c->s.path);
     leave_clock();
     assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 10));
 }
@@ -78,10 +74,8 @@ static void scene_new(struct scene *c, const struct support_options *o)
     memset(c, 0, sizeof *c);
     assert_int_equal(support_study_new(&c->s, o, &quiet), ERR_OK);
     for (unsigned i = 0; i < OWNERS; i++) {
-        struct table *t = NULL;
-        assert_int_equal(support_table(&t, c->s.study->domain, 400 + 500 * i, 10 + i), ERR_OK);
-        assert_int_equal(table_write_csv(file(c, "o%u.csv", i), t, 1, &quiet), ERR_OK);
-        table_free(&t);
+        assert_int_equal(
+            support_csv(file(c, "o%u.csv", i), c->s.study->domain, 400 + 500 * i, 10 + i), ERR_OK);
     }
     set_clocks(c, 0);
 }

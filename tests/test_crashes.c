@@ -310,12 +310,11 @@ static void check(struct stage *c)
 
 static void share(struct stage *c, unsigned owner)
 {
-    struct table *t = NULL;
     const char *const a[] = {
         "share", c->s.path, file(c, "o%u.csv", owner), "--key", file(c, "o%u.key", owner), NULL};
-    assert_int_equal(support_table(&t, c->s.study->domain, 400 + 500 * owner, 10 + owner), ERR_OK);
-    assert_int_equal(table_write_csv(file(c, "o%u.csv", owner), t, 1, &quiet), ERR_OK);
-    table_free(&t);
+    assert_int_equal(
+        support_csv(file(c, "o%u.csv", owner), c->s.study->domain, 400 + 500 * owner, 10 + owner),
+        ERR_OK);
     assert_int_equal(support_run(file(c, "share.log"), 30, a), 0);
 }
 

@@ -205,11 +205,8 @@ static void results_are_whole_or_absent(void **state)
 
 static void start_server(struct scene *c, unsigned i)
 {
-    const char *const a[] = {
-        "serve",    c->s.path,   "--key", file(c, "s%u.key", i), "--folder", file(c, "server%u", i),
-        "--listen", "127.0.0.1", NULL};
     unlink(file(c, "server%u.log", i));
-    c->server[i] = support_start(file(c, "server%u.log", i), a);
+    c->server[i] = support_serve(&c->s, i, c->s.path);
 }
 
 static bool is_ready(const struct scene *c, unsigned i)

@@ -1,5 +1,6 @@
 /* parties/command and the commands keygen, init, check: each as a process of its own. */
 #include "tests/support_cmocka.h"
+#include "tests/support_command.h"
 
 #include "base/bytes.h"
 #include "base/file.h"
@@ -15,17 +16,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define ARGS_MAX 12
-
 struct fixture {
     char folder[64];
     char was[4096];
-};
-
-/* What one call of trefoil left behind. */
-struct outcome {
-    int code;
-    char out[32768], err[4096];
 };
 
 static int setup(void **state)
@@ -55,58 +48,8 @@ static int teardown(void **state)
     return 0;
 }
 
-static void slurp(const char *path, char *to, size_t size)
-{
-    struct bytes b = {0};
-    assert_int_equal(file_read(path, size - 1, &b, NULL), ERR_OK);
-    if (b.size > 0)
-        memcpy(to, b.data, b.size);
-    to[b.size] = '\0';
-    bytes_clear(&b);
-}
-
-static void redirect(const char *path, int to)
-{
-    int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY, 0600);
-    if (fd < 0 || dup2(fd, to) < 0)
-        _exit(99);
-    close(fd);
-}
-
-/* Runs `trefoil arguments...` in a child, since commands write to the process's own output. */
-static void trefoil(struct outcome *o, const char *const *arguments)
-{
-    pid_t child;
-    int status;
-    fflush(NULL);
-    child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        struct log log = {.file = stderr, .level = LOG_INFO};
-        char *argv[ARGS_MAX + 2] = {0};
-        int argc = 0;
-        argv[argc++] = strdup("trefoil");
-        for (; argc <= ARGS_MAX && arguments[argc - 1] != NULL; argc++)
-            argv[argc] = strdup(arguments[argc - 1]);
-        redirect("out", STDOUT_FILENO);
-        redirect("err", STDERR_FILENO);
-        status = command_main(commands, command_count, argc, argv, &log);
-        exit(status); /* not _exit(): that would lose what coverage counted */
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    o->code = WEXITSTATUS(status);
-    slurp("out", o->out, sizeof o->out);
-    slurp("err", o->err, sizeof o->err);
-}
-
-#define TREFOIL(outcome, ...) trefoil(outcome, (const char *const[]){__VA_ARGS__, NULL})
-
-static void assert_says(const char *text, const char *words)
-{
-    if (strstr(text, words) == NULL)
-        fail_msg("does not say \"%s\": %s", words, text);
-}
+#define TREFOIL(outcome, ...)                                                                      \
+    support_command(outcome, "out", "err", (const char *const[]){__VA_ARGS__, NULL})
 
 /* --- dispatch --------------------------------------------------------------------------------- */
 
@@ -120,8 +63,8 @@ static void help_is_on_standard_output(void **state)
         assert_int_equal(o.code, EXIT_OK);
         assert_string_equal(o.err, "");
         for (size_t k = 0; k < command_count; k++) {
-            assert_says(o.out, commands[k]->name);
-            assert_says(o.out, commands[k]->summary);
+            support_says(o.out, commands[k]->name);
+            support_says(o.out, commands[k]->summary);
         }
     }
 }
@@ -131,10 +74,10 @@ static void without_a_command_it_is_a_mistake(void **state)
     static const char *const nothing[] = {NULL};
     struct outcome o;
     (void)state;
-    trefoil(&o, nothing);
+    support_command(&o, "out", "err", nothing);
     assert_int_equal(o.code, EXIT_USAGE);
     assert_string_equal(o.out, "");
-    assert_says(o.err, "usage: trefoil COMMAND");
+    support_says(o.err, "usage: trefoil COMMAND");
 }
 
 static void every_command_has_help_with_an_example(void **state)
@@ -151,10 +94,10 @@ static void every_command_has_help_with_an_example(void **state)
         assert_int_equal(a.code, EXIT_OK);
         assert_int_equal(b.code, EXIT_OK);
         assert_string_equal(a.out, b.out);
-        assert_says(a.out, "usage: trefoil ");
-        assert_says(a.out, "\nexample:\n  trefoil ");
+        support_says(a.out, "usage: trefoil ");
+        support_says(a.out, "\nexample:\n  trefoil ");
         snprintf(example, sizeof example, "\n  trefoil %s", c->name);
-        assert_says(a.out, example);
+        support_says(a.out, example);
         assert_int_equal(a.out[strlen(a.out) - 1], '\n');
     }
 }
@@ -241,14 +184,14 @@ static void completion_names_everything(void **state)
         for (size_t k = 0; k < command_count; k++) {
             struct help_option option[HELP_OPTIONS_MAX];
             size_t n = help_options(commands[k]->help, option);
-            assert_says(o.out, commands[k]->name);
+            support_says(o.out, commands[k]->name);
             for (size_t i = 0; i < n; i++)
-                assert_says(o.out, option[i].name);
+                support_says(o.out, option[i].name);
         }
     }
     TREFOIL(&o, "complete", "fish");
     assert_int_equal(o.code, EXIT_USAGE);
-    assert_says(o.err, "bash and zsh");
+    support_says(o.err, "bash and zsh");
 }
 
 static void the_version_is_told(void **state)
@@ -257,9 +200,9 @@ static void the_version_is_told(void **state)
     (void)state;
     TREFOIL(&o, "--version");
     assert_int_equal(o.code, EXIT_OK);
-    assert_says(o.out, "trefoil " TREFOIL_VERSION "\n");
-    assert_says(o.out, "built by ");
-    assert_says(o.out, "libsodium ");
+    support_says(o.out, "trefoil " TREFOIL_VERSION "\n");
+    support_says(o.out, "built by ");
+    support_says(o.out, "libsodium ");
 }
 
 static void an_unknown_command_has_a_suggestion(void **state)
@@ -268,13 +211,13 @@ static void an_unknown_command_has_a_suggestion(void **state)
     (void)state;
     TREFOIL(&o, "keygne");
     assert_int_equal(o.code, EXIT_USAGE);
-    assert_says(o.err, "did you mean trefoil keygen?");
+    support_says(o.err, "did you mean trefoil keygen?");
     TREFOIL(&o, "help", "chekc");
     assert_int_equal(o.code, EXIT_USAGE);
-    assert_says(o.err, "did you mean trefoil check?");
+    support_says(o.err, "did you mean trefoil check?");
     TREFOIL(&o, "elephant");
     assert_int_equal(o.code, EXIT_USAGE);
-    assert_says(o.err, "trefoil --help lists them");
+    support_says(o.err, "trefoil --help lists them");
 }
 
 static void a_full_disk_is_an_error(void **state)
@@ -315,10 +258,12 @@ static void every_error_has_its_exit_code(void **state)
     assert_int_equal(command_end(ERR_OK, &log), 0);
     assert_string_equal(sink, "");
     assert_int_equal(command_end(ERR_BUDGET, &log), 5);
-    assert_says(sink, error_text(ERR_BUDGET));
+    support_says(sink, error_text(ERR_BUDGET));
 }
 
 /* --- options ---------------------------------------------------------------------------------- */
+
+#define ARGS_MAX 12
 
 struct parsed {
     const char *text, *other;
@@ -380,23 +325,23 @@ static void mistakes_in_options(void **state)
     struct parsed p = {0};
     (void)state;
     assert_int_equal(PARSE(&p, "cmd", "--txt", "a", "one"), ERR_USAGE);
-    assert_says(p.sink, "there is no option --txt; did you mean --text?");
+    support_says(p.sink, "there is no option --txt; did you mean --text?");
     assert_int_equal(PARSE(&p, "cmd", "--elephant=3", "one"), ERR_USAGE);
-    assert_says(p.sink,
-                "there is no option --elephant; there is --text, --other, --flag and --help");
+    support_says(p.sink,
+                 "there is no option --elephant; there is --text, --other, --flag and --help");
     assert_int_equal(PARSE(&p, "cmd", "--tex", "a"), ERR_USAGE); /* no abbreviations */
     assert_int_equal(PARSE(&p, "cmd", "one", "--text"), ERR_USAGE);
-    assert_says(p.sink, "--text needs a value");
+    support_says(p.sink, "--text needs a value");
     assert_int_equal(PARSE(&p, "cmd", "one", "--flag=yes"), ERR_USAGE);
-    assert_says(p.sink, "--flag takes no value");
+    support_says(p.sink, "--flag takes no value");
     assert_int_equal(PARSE(&p, "cmd", "one", "--text", "a", "--text=b"), ERR_USAGE);
-    assert_says(p.sink, "--text comes twice");
+    support_says(p.sink, "--text comes twice");
     assert_int_equal(PARSE(&p, "cmd", "-t", "one"), ERR_USAGE);
-    assert_says(p.sink, "there is no option -t");
+    support_says(p.sink, "there is no option -t");
     assert_int_equal(PARSE(&p, "cmd", "one", "two", "three"), ERR_USAGE);
-    assert_says(p.sink, "do not know what to do with \"three\"");
+    support_says(p.sink, "do not know what to do with \"three\"");
     assert_int_equal(PARSE(&p, "cmd"), ERR_USAGE);
-    assert_says(p.sink, "left out");
+    support_says(p.sink, "left out");
 }
 
 static void numbers_in_options(void **state)
@@ -411,7 +356,7 @@ static void numbers_in_options(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         sink[0] = '\0';
         assert_int_equal(command_integer("rows", wrong[i], 1, 10, &n, &log), ERR_USAGE);
-        assert_says(sink, "it should be a whole number from 1 to 10");
+        support_says(sink, "it should be a whole number from 1 to 10");
     }
 }
 
@@ -425,7 +370,7 @@ static void keygen_makes_a_key_and_shows_it(void **state)
     TREFOIL(&made, "keygen", "my.key");
     assert_int_equal(made.code, EXIT_OK);
     assert_memory_equal(made.out, "trefoil1-", 9);
-    assert_says(made.err, "keep it secret");
+    support_says(made.err, "keep it secret");
     assert_int_equal(stat("my.key", &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
     TREFOIL(&shown, "keygen", "--show", "my.key");
@@ -434,10 +379,10 @@ static void keygen_makes_a_key_and_shows_it(void **state)
     TREFOIL(&again, "keygen", "my.key");
     assert_int_equal(again.code, EXIT_RUNTIME);
     assert_string_equal(again.out, "");
-    assert_says(again.err, "left alone");
+    support_says(again.err, "left alone");
     TREFOIL(&again, "keygen", "my.key", "--force", "--name", "office");
     assert_int_equal(again.code, EXIT_OK);
-    assert_says(again.out, "  - name: office\n    key: trefoil1-");
+    support_says(again.out, "  - name: office\n    key: trefoil1-");
 }
 
 static void keygen_explains_mistakes(void **state)
@@ -450,7 +395,7 @@ static void keygen_explains_mistakes(void **state)
     assert_int_equal(o.code, EXIT_USAGE);
     TREFOIL(&o, "keygen", "a", "--until", "2020-01-01");
     assert_int_equal(o.code, EXIT_USAGE);
-    assert_says(o.err, "a day to come");
+    support_says(o.err, "a day to come");
     TREFOIL(&o, "keygen", "a", "--until", "soon");
     assert_int_equal(o.code, EXIT_USAGE);
     TREFOIL(&o, "keygen", "--show", "a", "--renew", "b");
@@ -460,10 +405,10 @@ static void keygen_explains_mistakes(void **state)
     assert_int_equal(access("a", F_OK), -1);
     TREFOIL(&o, "keygen", "--show", "nowhere.key");
     assert_int_equal(o.code, EXIT_RUNTIME);
-    assert_says(o.err, "nowhere.key");
+    support_says(o.err, "nowhere.key");
     TREFOIL(&o, "keygen", "/nonexistent/folder/key");
     assert_int_equal(o.code, EXIT_RUNTIME);
-    assert_says(o.err, "/nonexistent/folder/key");
+    support_says(o.err, "/nonexistent/folder/key");
 }
 
 /* init, a key for everybody, keys put in, check: as the example tells people to. */
@@ -476,11 +421,11 @@ static void from_nothing_to_a_checked_study(void **state)
     (void)state;
     TREFOIL(&o, "init");
     assert_int_equal(o.code, EXIT_OK);
-    assert_says(o.err, "wrote study.yaml");
+    support_says(o.err, "wrote study.yaml");
     TREFOIL(&o, "check", "study.yaml");
     assert_int_equal(o.code, EXIT_CONFIG);
-    assert_says(o.err, "error: study.yaml:");
-    assert_says(o.err, "not a public key");
+    support_says(o.err, "error: study.yaml:");
+    support_says(o.err, "not a public key");
     bytes_put(&text, study_template(), strlen(study_template()) + 1);
     for (size_t i = 0; i < 6; i++) {
         struct bytes next = {0};
@@ -503,26 +448,26 @@ static void from_nothing_to_a_checked_study(void **state)
     TREFOIL(&o, "check", "study.yaml", "--key", "hospital-b");
     assert_int_equal(o.code, EXIT_OK);
     assert_string_equal(o.err, "");
-    assert_says(o.out, "differential privacy");
-    assert_says(o.out, "You are the owner hospital-b");
-    assert_says(o.out, "j^2 rho");
-    assert_says(o.out, "Costs: owners upload");
-    assert_says(o.out, "Roster 1 of study example");
+    support_says(o.out, "differential privacy");
+    support_says(o.out, "You are the owner hospital-b");
+    support_says(o.out, "j^2 rho");
+    support_says(o.out, "Costs: owners upload");
+    support_says(o.out, "Roster 1 of study example");
     /* a renewed key is told from the one that the study lists */
     TREFOIL(&o, "keygen", "renewed", "--renew", "hospital-b", "--until", "2199-01-01");
     assert_int_equal(o.code, EXIT_OK);
     assert_memory_equal(o.out, "trefoil2-", 9);
-    assert_says(o.out, "# good until the end of 2199-01-01");
+    support_says(o.out, "# good until the end of 2199-01-01");
     TREFOIL(&o, "check", "study.yaml", "--key", "renewed");
     assert_int_equal(o.code, EXIT_OK);
-    assert_says(o.err, "another key for the links of hospital-b");
+    support_says(o.err, "another key for the links of hospital-b");
     TREFOIL(&o, "check", "study.yaml", "--receipt", "study.yaml");
     assert_int_equal(o.code, EXIT_BAD_DATA);
     TREFOIL(&o, "check", "study.yaml", "--receipt", "nowhere", "--fingerprint");
     assert_int_equal(o.code, EXIT_USAGE);
     TREFOIL(&o, "roster", "show", "study.yaml", "--since", "study.yaml");
     assert_int_equal(o.code, EXIT_OK);
-    assert_says(o.out, "nothing");
+    support_says(o.out, "nothing");
     TREFOIL(&o, "roster", "sing", "study.yaml");
     assert_int_equal(o.code, EXIT_USAGE);
     TREFOIL(&o, "check", "--fingerprint", "study.yaml");
@@ -538,8 +483,8 @@ static void init_replaces_nothing(void **state)
     assert_int_equal(file_write("other.yaml", 0644, "mine", 4, NULL), ERR_OK);
     TREFOIL(&o, "init", "other.yaml");
     assert_int_equal(o.code, EXIT_RUNTIME);
-    assert_says(o.err, "left alone");
-    slurp("other.yaml", text, sizeof text);
+    support_says(o.err, "left alone");
+    support_text("other.yaml", text, sizeof text);
     assert_string_equal(text, "mine");
     TREFOIL(&o, "init", "--force", "other.yaml");
     assert_int_equal(o.code, EXIT_OK);
@@ -557,11 +502,11 @@ static void check_explains_mistakes(void **state)
     assert_int_equal(o.code, EXIT_USAGE);
     TREFOIL(&o, "check", "nowhere.yaml");
     assert_int_equal(o.code, EXIT_RUNTIME);
-    assert_says(o.err, "nowhere.yaml");
+    support_says(o.err, "nowhere.yaml");
     assert_int_equal(file_write("other.yaml", 0644, "study: x\nfoo: 1\n", 16, NULL), ERR_OK);
     TREFOIL(&o, "check", "other.yaml");
     assert_int_equal(o.code, EXIT_CONFIG);
-    assert_says(o.err, "error: other.yaml:2:1: ");
+    support_says(o.err, "error: other.yaml:2:1: ");
     assert_string_equal(o.out, "");
 }
 

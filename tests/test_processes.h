@@ -29,10 +29,7 @@ static struct log quiet = {.file = NULL, .level = LOG_ERROR};
 
 static inline void start_server(struct scene *c, unsigned i, const char *study)
 {
-    const char *const a[] = {
-        "serve",    study,       "--key", file(c, "s%u.key", i), "--folder", file(c, "server%u", i),
-        "--listen", "127.0.0.1", NULL};
-    c->server[i] = support_start(file(c, "server%u.log", i), a);
+    c->server[i] = support_serve(&c->s, i, study);
     assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 10));
 }
 

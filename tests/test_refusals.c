@@ -41,21 +41,13 @@ static void scene_new(struct scene *c)
     memset(c, 0, sizeof *c);
     assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        const char *const a[] = {"serve",    c->s.path,
-                                 "--key",    file(c, "s%u.key", i),
-                                 "--folder", file(c, "server%u", i),
-                                 "--listen", "127.0.0.1",
-                                 NULL};
-        c->server[i] = support_start(file(c, "server%u.log", i), a);
+        c->server[i] = support_serve(&c->s, i, c->s.path);
         assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 10));
     }
     for (unsigned i = 0; i < c->s.owners; i++) {
-        struct table *t = NULL;
         const char *const a[] = {
             "share", c->s.path, file(c, "o.csv"), "--key", file(c, "o%u.key", i), NULL};
-        assert_int_equal(support_table(&t, c->s.study->domain, 400, 10 + i), ERR_OK);
-        assert_int_equal(table_write_csv(file(c, "o.csv"), t, 1, &quiet), ERR_OK);
-        table_free(&t);
+        assert_int_equal(support_csv(file(c, "o.csv"), c->s.study->domain, 400, 10 + i), ERR_OK);
         assert_int_equal(support_run(file(c, "share.log"), 30, a), 0);
     }
     assert_int_equal(bounds_new(&c->bounds, c->s.study, &quiet), ERR_OK);

@@ -32,10 +32,8 @@ static void scene_new(struct scene *c)
     c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_ERROR};
     assert_int_equal(support_study_new(&c->s, &o, &c->log), ERR_OK);
     for (unsigned i = 0; i < c->s.owners; i++) {
-        struct table *t = NULL;
-        assert_int_equal(support_table(&t, c->s.study->domain, 400 + 100 * i, i), ERR_OK);
-        assert_int_equal(table_write_csv(file(c, "o%u.csv", i), t, 1, &c->log), ERR_OK);
-        table_free(&t);
+        assert_int_equal(support_csv(file(c, "o%u.csv", i), c->s.study->domain, 400 + 100 * i, i),
+                         ERR_OK);
     }
 }
 

@@ -59,10 +59,8 @@ static void house_new(struct house *h, const struct support_options *o)
     h->status = support_ports(STUDY_SERVERS * STUDY_PORTS + STUDY_SERVERS);
     h->status = (uint16_t)(h->status + STUDY_SERVERS * STUDY_PORTS);
     for (unsigned i = 0; i < h->s.owners; i++) {
-        struct table *t = NULL;
-        assert_int_equal(support_table(&t, h->s.study->domain, 300 + 100 * i, 10 + i), ERR_OK);
-        assert_int_equal(table_write_csv(in(h, "o%u.csv", i), t, 1, &quiet), ERR_OK);
-        table_free(&t);
+        assert_int_equal(
+            support_csv(in(h, "o%u.csv", i), h->s.study->domain, 300 + 100 * i, 10 + i), ERR_OK);
     }
 }
 

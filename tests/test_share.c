@@ -32,11 +32,8 @@ struct scene {
 
 static void start_server(struct scene *c, unsigned i)
 {
-    const char *const a[] = {
-        "serve",    c->s.path,   "--key", file(c, "s%u.key", i), "--folder", file(c, "server%u", i),
-        "--listen", "127.0.0.1", NULL};
     unlink(file(c, "server%u.log", i));
-    c->server[i] = support_start(file(c, "server%u.log", i), a);
+    c->server[i] = support_serve(&c->s, i, c->s.path);
     assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 10));
 }
 
@@ -46,10 +43,8 @@ static void scene_new(struct scene *c, const struct support_options *o)
     c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_ERROR};
     assert_int_equal(support_study_new(&c->s, o, &c->log), ERR_OK);
     for (unsigned i = 0; i < c->s.owners; i++) {
-        struct table *t = NULL;
-        assert_int_equal(support_table(&t, c->s.study->domain, 400 + 100 * i, i), ERR_OK);
-        assert_int_equal(table_write_csv(file(c, "o%u.csv", i), t, 1, &c->log), ERR_OK);
-        table_free(&t);
+        assert_int_equal(support_csv(file(c, "o%u.csv", i), c->s.study->domain, 400 + 100 * i, i),
+                         ERR_OK);
     }
 }
 

@@ -33,24 +33,16 @@ static void scene_new(struct scene *c, const char *domain)
 {
     const struct support_options o = {
         .owners = 1, .rounds = 2, .round_s = 5, .connect_s = CONNECT_S, .domain = domain};
-    struct table *t = NULL;
     memset(c, 0, sizeof *c);
     assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        const char *const a[] = {"serve",    c->s.path,
-                                 "--key",    file(c, "s%u.key", i),
-                                 "--folder", file(c, "server%u", i),
-                                 "--listen", "127.0.0.1",
-                                 NULL};
-        c->server[i] = support_start(file(c, "server%u.log", i), a);
+        c->server[i] = support_serve(&c->s, i, c->s.path);
         assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 10));
     }
     {
         const char *const a[] = {"share", c->s.path,         file(c, "o.csv"),
                                  "--key", file(c, "o0.key"), NULL};
-        assert_int_equal(support_table(&t, c->s.study->domain, 400, 10), ERR_OK);
-        assert_int_equal(table_write_csv(file(c, "o.csv"), t, 1, &quiet), ERR_OK);
-        table_free(&t);
+        assert_int_equal(support_csv(file(c, "o.csv"), c->s.study->domain, 400, 10), ERR_OK);
         assert_int_equal(support_run(file(c, "share.log"), 30, a), 0);
     }
     assert_int_equal(identity_load(&c->me, file(c, "a.key"), &quiet), ERR_OK);
