@@ -1,0 +1,387 @@
+/* tests/test_engine.h - three parties with engines: owners, a backend of the AIM loop, a run of all that. */
+#ifndef TREFOIL_TESTS_TEST_ENGINE_H
+#define TREFOIL_TESTS_TEST_ENGINE_H
+
+#include "tests/support_cmocka.h"
+#include "tests/support_marks.h"
+#include "tests/support_study.h"
+#include "tests/support_three.h"
+
+#include "aim/loop.h"
+#include "aim/plaintext.h"
+#include "base/memory.h"
+#include "parties/analyst/central.h"
+#include "parties/analyst/release.h"
+#include "parties/exchange/upload.h"
+#include "parties/owner/pack.h"
+#include "parties/server/engine.h"
+#include "parties/server/round.h"
+
+#include <string.h>
+
+#define OWNERS 3
+
+#define NOISE_MAX 200000
+
+/* What all three parties and the harness see. */
+struct whole {
+    struct support_study s;
+    struct bounds *bounds;
+    struct table *all;
+    struct upload parts[OWNERS][3];
+    uint64_t *noise[2][3]; /* kind, component: samples in the order in which they were used */
+    size_t used[2][3];
+    bool twice; /* every request is made again, with the same noise */
+    struct aim_result *result[3];
+    uint32_t selected[3][64];
+    size_t selections[3];
+    enum coming {
+        AT_ONCE,
+        ONE_BY_ONE,
+        BETWEEN_ROUNDS
+    } coming;                    /* uploads, before or during a run */
+    struct table *stage[OWNERS]; /* the first 1, 2 .. owners' rows */
+};
+
+/* Rows of owner o; all owners of a batch have the batch's, and its second one lacks the last of them. */
+static inline enum err rows_of(const struct whole *w, unsigned o, struct table **t)
+{
+    unsigned first = (unsigned)w->s.study->owner[o].batch;
+    enum err e = support_table(t, w->s.study->domain, 300 + 500 * first, first);
+    if (e == ERR_OK && first != o)
+        (*t)->rows -= 40;
+    return e;
+}
+
+/* The columns of `all` that owner o holds. */
+static inline enum err columns_of(const struct whole *w, unsigned o, const struct table *all,
+                                  struct domain **own, struct table **t)
+{
+    const struct study_owner *owner = &w->s.study->owner[o];
+    uint16_t codes[DOMAIN_ATTRIBUTES_MAX];
+    TRY(pack_domain(own, w->s.study, o));
+    TRY(table_new(t, *own, all->rows));
+    for (size_t i = 0; i < all->rows; i++) {
+        for (size_t c = 0; c < owner->columns; c++)
+            codes[c] = all->column[owner->column[c]][i];
+        TRY(table_append(*t, codes));
+    }
+    return ERR_OK;
+}
+
+/* `changed`: without the last row. */
+static inline enum err share_one(struct whole *w, unsigned o, int changed, struct upload parts[3],
+                                 struct log *log)
+{
+    struct table *all = NULL, *t = NULL;
+    struct domain *own = NULL;
+    struct identity *me = NULL;
+    struct bytes packed = {0};
+    char path[SUPPORT_PATH], name[16];
+    enum err e;
+    snprintf(name, sizeof name, "o%u.key", o);
+    support_study_file(&w->s, name, path);
+    e = identity_load(&me, path, log);
+    if (e == ERR_OK)
+        e = rows_of(w, o, &all);
+    if (e == ERR_OK && changed)
+        all->rows--;
+    if (e == ERR_OK)
+        e = columns_of(w, o, all, &own, &t);
+    if (e == ERR_OK)
+        e = pack_table(w->s.study, o, study_upload_form(w->s.study, o), t, &packed);
+    if (e == ERR_OK)
+        e = upload_make(parts, me, w->s.study->terms.digest, study_upload_form(w->s.study, o),
+                        &packed);
+    for (unsigned i = 0; e == ERR_OK && i < 3; i++)
+        parts[i].owner = o;
+    /* whole rows count once: of a batch, those that its last owner has too */
+    if (e == ERR_OK && !changed && t->domain->attributes == w->s.study->domain->attributes)
+        e = central_append(w->all, all);
+    else if (e == ERR_OK && !changed && w->s.study->owner[o].batch != o)
+        e = central_append(w->all, all);
+    table_free(&all);
+    table_free(&t);
+    domain_free(&own);
+    identity_free(&me);
+    bytes_clear(&packed);
+    return e;
+}
+
+static inline enum err share_all(struct whole *w, struct log *log)
+{
+    enum err e = table_new(&w->all, w->s.study->domain, 0);
+    for (unsigned o = 0; e == ERR_OK && o < OWNERS; o++) {
+        e = share_one(w, o, 0, w->parts[o], log);
+        if (e == ERR_OK)
+            e = table_new(&w->stage[o], w->s.study->domain, 0);
+        if (e == ERR_OK)
+            e = central_append(w->stage[o], w->all);
+    }
+    return e;
+}
+
+struct seat {
+    struct whole *w;
+    struct engine *engine;
+    unsigned index;
+    unsigned requests;
+};
+
+static inline enum err count_all(struct engine *g, const struct upload *uploads, size_t count)
+{
+    TRY(engine_add(g, uploads, count));
+    return engine_finish(g);
+}
+
+/* Seeds and vectors are secret. */
+static inline void mark_upload(struct upload *u)
+{
+    marks_secret(u->seed, sizeof u->seed);
+    marks_secret(u->vector.data, u->vector.size);
+}
+
+/* Adds the uploads of the first `owners` owners. */
+static inline enum err add_uploads(struct whole *w, struct engine *g, unsigned owners)
+{
+    const bool marked = g->party->watch != NULL; /* by marks_begin() */
+    struct upload held[OWNERS];
+    for (unsigned o = 0; o < owners; o++) {
+        held[o] = w->parts[o][g->party->index];
+        if (marked)
+            mark_upload(&held[o]);
+    }
+    TRY(count_all(g, held, owners));
+    /* that the marks reach the counts shows that they are not lost on the way */
+    if (marked && g->tally.owners > 0 && marks_reach(g->counts->x.a, 64) != marks_on())
+        return ERR_MISUSE;
+    return ERR_OK;
+}
+
+/* Where uploads come between rounds: at the first request one owner's are there, then each time one more. */
+static inline enum err next_request(struct seat *s, uint64_t *population)
+{
+    unsigned owners = ++s->requests < OWNERS ? s->requests : OWNERS;
+    if (s->w->coming == BETWEEN_ROUNDS)
+        TRY(add_uploads(s->w, s->engine, owners));
+    *population = s->engine->tally.owners;
+    return ERR_OK;
+}
+
+/* Remembers the samples of a range, before they are used and wiped. */
+static inline enum err remember(struct seat *s, const struct tape *range, enum tape_kind kind)
+{
+    const struct share64 *samples = &range->reel[kind].samples;
+    size_t *used = &s->w->used[kind][s->index];
+    if (*used + samples->n > NOISE_MAX)
+        return ERR_RANGE;
+    if (samples->n > 0) {
+        uint64_t *kept = s->w->noise[kind][s->index] + *used;
+        memcpy(kept, samples->a, samples->n * sizeof *kept);
+        if (marks_reach(kept, sizeof *kept) != marks_on())
+            return ERR_MISUSE;
+        marks_public(kept, samples->n * sizeof *kept); /* for the plaintext twin alone */
+    }
+    *used += samples->n;
+    return ERR_OK;
+}
+
+/* Exchanges of a round, those around it included, but for what is made of the tape. */
+#define ROUNDS_MAX 20
+
+/* Opens what a step asks for, with a range of noise that is wiped then. */
+static inline enum err open_step(struct seat *s, struct engine_step *step, struct tape *range,
+                                 size_t *selected, int64_t *values, size_t *measured)
+{
+    const struct round_statement statement = {.verdict = ERR_OK};
+    struct net *net = s->engine->party->net;
+    struct round_agreement agreement;
+    uint64_t rounds = net_rounds(net);
+    uint8_t seed[32], signature[2][64] = {{0}};
+    TRY(round_agree(net, &statement, &agreement, s->engine->log));
+    TRY(round_confirm(net, ERR_OK, signature, seed, s->engine->log));
+    if (step->request->kind == REQUEST_SELECT)
+        TRY(engine_select(s->engine, step, range, seed, selected));
+    TRY(engine_measure(s->engine, step, range, selected != NULL ? *selected : 0, values, measured));
+    return net_rounds(net) - rounds > ROUNDS_MAX ? ERR_RANGE : ERR_OK;
+}
+
+/* The same request, with the range as it was kept: other masks, the same values. */
+static inline enum err open_again(struct seat *s, struct engine_step *step,
+                                  const struct bytes *kept, const struct range_place *place,
+                                  const size_t *selected, const int64_t *values, size_t measured)
+{
+    int64_t *again = memory_array(step->cells, sizeof *again);
+    size_t selected_again = 0, measured_again = 0;
+    struct tape range = {0};
+    enum err e = again == NULL ? ERR_NOMEM : ERR_OK;
+    if (e == ERR_OK)
+        e = range_read(&range, place, s->engine->tape.noise, kept);
+    if (e == ERR_OK)
+        e = open_step(s, step, &range, selected != NULL ? &selected_again : NULL, again,
+                      &measured_again);
+    if (e == ERR_OK &&
+        (measured_again != measured || memcmp(again, values, measured * sizeof *again) != 0 ||
+         (selected != NULL && selected_again != *selected)))
+        e = ERR_MISMATCH;
+    tape_free(&range);
+    memory_free(&again);
+    return e;
+}
+
+static inline enum err perform(struct seat *s, struct request *r, size_t *selected, int64_t *values)
+{
+    struct engine_step step;
+    struct range_place place;
+    struct bytes kept = {0};
+    struct tape range = {0};
+    size_t measured = 0;
+    enum err e;
+    TRY(engine_prepare(s->engine, r, &step));
+    engine_range(s->engine, &step, &place);
+    e = engine_reserve(s->engine, &step);
+    if (e == ERR_OK)
+        e = engine_has_noise(s->engine, &step) ? engine_cut(s->engine, &step, &range) : ERR_MISUSE;
+    if (e == ERR_OK)
+        e = range_write(&range, &kept);
+    if (e == ERR_OK)
+        e = remember(s, &range, TAPE_GUMBEL);
+    if (e == ERR_OK)
+        e = remember(s, &range, TAPE_GAUSS);
+    if (e == ERR_OK)
+        e = open_step(s, &step, &range, selected, values, &measured);
+    if (e == ERR_OK)
+        e = engine_return(s->engine, &range);
+    if (e == ERR_OK && s->w->twice)
+        e = open_again(s, &step, &kept, &place, selected, values, measured);
+    /* of the Gaussians that were ready for the largest candidate only these were used */
+    s->w->used[TAPE_GAUSS][s->index] -= step.gauss - measured;
+    bytes_clear(&kept);
+    tape_free(&range);
+    engine_step_clear(&step);
+    return e;
+}
+
+static inline enum err measure(void *self, const struct aim_measure *m)
+{
+    struct seat *s = self;
+    const struct workload_query *query = s->engine->study->workload->query;
+    struct request r = {.kind = REQUEST_MEASURE,
+                        .queries = (uint32_t)m->queries,
+                        .query = memory_array(m->queries, sizeof *r.query),
+                        .multiplier = m->multiplier};
+    size_t cells = 0, at = 0;
+    int64_t *values;
+    enum err e = next_request(s, m->population);
+    if (e != ERR_OK)
+        return e;
+    for (size_t k = 0; k < m->queries; k++) {
+        r.query[k] = m->query[k];
+        cells += query[m->query[k]].cells;
+    }
+    values = memory_array(cells, sizeof *values);
+    e = perform(s, &r, NULL, values);
+    for (size_t k = 0; k < m->queries; k++) {
+        memcpy(m->values[k], values + at, query[m->query[k]].cells * sizeof *values);
+        at += query[m->query[k]].cells;
+    }
+    memory_free(&values);
+    request_clear(&r);
+    return e;
+}
+
+static inline enum err select_worst(void *self, struct aim_select *a)
+{
+    struct seat *s = self;
+    const struct workload_query *query = s->engine->study->workload->query;
+    struct request r = {.kind = REQUEST_SELECT,
+                        .queries = (uint32_t)a->candidates,
+                        .query = memory_array(a->candidates, sizeof *r.query),
+                        .estimate = memory_array(s->engine->study->workload->cells, 8),
+                        .epsilon = a->epsilon,
+                        .sigma = a->sigma,
+                        .multiplier = a->multiplier};
+    enum err e = next_request(s, a->population);
+    if (e != ERR_OK)
+        return e;
+    for (size_t k = 0; k < a->candidates; k++) {
+        size_t n = query[a->candidate[k].query].cells;
+        r.query[k] = a->candidate[k].query;
+        memcpy(r.estimate + r.estimates, a->candidate[k].estimate, n * sizeof *r.estimate);
+        r.estimates += n;
+    }
+    e = perform(s, &r, &a->selected, a->values);
+    if (e == ERR_OK)
+        s->w->selected[s->index][s->w->selections[s->index]++] = r.query[a->selected];
+    request_clear(&r);
+    return e;
+}
+
+static inline enum err load_engine(struct whole *w, struct party *p, struct engine **engine)
+{
+    static const uint8_t id[TAPE_ID_SIZE] = {1};
+    enum err e = engine_new(engine, p, w->s.study, w->bounds, id, p->log);
+    if (w->coming == BETWEEN_ROUNDS)
+        return e;
+    for (unsigned o = w->coming == ONE_BY_ONE ? 1 : OWNERS; e == ERR_OK && o <= OWNERS; o++)
+        e = add_uploads(w, *engine, o);
+    return e;
+}
+
+static inline enum err run_mpc(struct party *p, void *shared)
+{
+    struct whole *w = shared;
+    struct seat seat = {.w = w, .index = p->index};
+    const struct aim_backend backend = {&seat, measure, select_worst};
+    struct aim_options options;
+    enum err e = marks_begin(p);
+    if (e == ERR_OK)
+        e = load_engine(w, p, &seat.engine);
+    if (e == ERR_OK)
+        e = release_loop_options(w->s.study, w->bounds, &options, p->log);
+    if (e == ERR_OK)
+        e = aim_run(&w->result[p->index], &options, &backend, p->log);
+    engine_free(&seat.engine);
+    return e;
+}
+
+static inline void whole_new(struct whole *w, const struct support_options *o)
+{
+    struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
+    memset(w, 0, sizeof *w);
+    assert_int_equal(support_study_new(&w->s, o, &log), ERR_OK);
+    assert_int_equal(bounds_new(&w->bounds, w->s.study, &log), ERR_OK);
+    assert_int_equal(share_all(w, &log), ERR_OK);
+    for (unsigned kind = 0; kind < 2; kind++)
+        for (unsigned i = 0; i < 3; i++) {
+            w->noise[kind][i] = memory_array(NOISE_MAX, sizeof(uint64_t));
+            assert_non_null(w->noise[kind][i]);
+        }
+}
+
+static inline void whole_free(struct whole *w)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        aim_result_free(&w->result[i]);
+        memory_free(&w->noise[0][i]);
+        memory_free(&w->noise[1][i]);
+        for (unsigned o = 0; o < OWNERS; o++)
+            upload_clear(&w->parts[o][i]);
+    }
+    for (unsigned o = 0; o < OWNERS; o++)
+        table_free(&w->stage[o]);
+    table_free(&w->all);
+    bounds_free(&w->bounds);
+    support_study_free(&w->s);
+}
+
+static const char wide_domain[] = "domain:\n"
+                                  "  - {name: age, kind: integer, min: 0, max: 62}\n"
+                                  "  - {name: sex, kind: categorical, values: [f, m]}\n"
+                                  "  - {name: ward, kind: integer, min: 1, max: 19}\n"
+                                  "  - {name: dose, kind: numeric, min: 0, max: 1, bins: 6}\n";
+
+static const char wide_workload[] =
+    "\n  - {attributes: [age, sex, ward]}\n  - {attributes: [age, dose]}\n";
+
+#endif

@@ -1,0 +1,319 @@
+/* What engines and uploads keep to: owners that send what they should not, requests outside the study, a round again. */
+#include "tests/support_cmocka.h"
+#include "tests/support_marks.h"
+#include "tests/support_study.h"
+#include "tests/support_three.h"
+#include "tests/test_engine.h"
+
+#include "aim/loop.h"
+#include "aim/plaintext.h"
+#include "base/memory.h"
+#include "parties/analyst/central.h"
+#include "parties/exchange/upload.h"
+#include "parties/server/engine.h"
+
+#include <string.h>
+
+/* --- owners that send what they should not ------------------------------------------------------ */
+
+struct hostile {
+    struct whole *w;
+    struct three_result sums;
+};
+
+static enum err tally_up(struct party *p, void *shared)
+{
+    struct hostile *h = shared;
+    struct engine *g = NULL;
+    enum err e = load_engine(h->w, p, &g);
+    if (e == ERR_OK)
+        three_put64(&h->sums, p, g->tally.sums);
+    engine_free(&g);
+    return e;
+}
+
+/* Owner o's upload, well formed, but of these bytes: all ones, or noise. */
+static void replace_upload(struct whole *w, unsigned o, bool noise)
+{
+    struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
+    struct identity *me = NULL;
+    struct bytes packed = {0};
+    char path[SUPPORT_PATH], name[16];
+    uint64_t seed = o;
+    size_t n = (size_t)study_upload_bytes(w->s.study, o);
+    uint8_t *at = bytes_extend(&packed, n);
+    for (size_t i = 0; i < n; i++)
+        at[i] = noise ? (uint8_t)three_random(&seed) : 0xff;
+    snprintf(name, sizeof name, "o%u.key", o);
+    support_study_file(&w->s, name, path);
+    assert_int_equal(identity_load(&me, path, &log), ERR_OK);
+    for (unsigned i = 0; i < 3; i++)
+        upload_clear(&w->parts[o][i]);
+    assert_int_equal(upload_make(w->parts[o], me, w->s.study->terms.digest,
+                                 study_upload_form(w->s.study, o), &packed),
+                     ERR_OK);
+    for (unsigned i = 0; i < 3; i++) {
+        w->parts[o][i].owner = o;
+        assert_int_equal(upload_check(&w->parts[o][i], i, w->s.study->terms.digest), ERR_OK);
+    }
+    identity_free(&me);
+    bytes_clear(&packed);
+}
+
+/* What the owners of other batches have in a marginal. */
+static void others_have(const struct whole *w, unsigned hostile, const struct clique *clique,
+                        int64_t *counts)
+{
+    const struct study_owner *owner = w->s.study->owner;
+    size_t cells = clique_cells(clique, w->s.study->domain);
+    int64_t *one = memory_array(cells, sizeof *one);
+    memset(counts, 0, cells * sizeof *counts);
+    for (unsigned o = 0; o < OWNERS; o++) {
+        struct table *t = NULL;
+        if (owner[o].batch == owner[hostile].batch)
+            continue;
+        assert_int_equal(rows_of(w, o, &t), ERR_OK);
+        table_marginal(t, clique, one);
+        for (size_t i = 0; i < cells; i++)
+            counts[i] += one[i];
+        table_free(&t);
+    }
+    memory_free(&one);
+}
+
+/*
+ * One owner sends what no table gives. Everybody else's counts stand, and it adds to a cell, or to a marginal in
+ * all, no more than it is bounded by: 2^b - 1 a cell, pad_to records, or the rows that its batch's others hold.
+ */
+static void moves_no_more_than_its_bound(const struct support_options *o, unsigned hostile,
+                                         uint64_t most_cell, uint64_t most_total)
+{
+    struct hostile h = {.w = memory_array(1, sizeof *h.w)};
+    const struct workload *load;
+    whole_new(h.w, o);
+    load = h.w->s.study->workload;
+    assert_int_equal(three_result_new(&h.sums, load->maximal_cells), ERR_OK);
+    for (unsigned noise = 0; noise < 2; noise++) {
+        size_t at = 0;
+        replace_upload(h.w, hostile, noise);
+        assert_int_equal(three_run(5, tally_up, &h, NULL), ERR_OK);
+        for (size_t q = 0; q < load->queries; q++) {
+            int64_t *others;
+            uint64_t total = 0;
+            if (!load->query[q].maximal)
+                continue;
+            others = memory_array(load->query[q].cells, sizeof *others);
+            others_have(h.w, hostile, &load->query[q].clique, others);
+            for (size_t i = 0; i < load->query[q].cells; i++) {
+                uint64_t more = three_sum64(&h.sums, at + i) - (uint64_t)others[i];
+                assert_in_range(more, 0, most_cell); /* fewer would be a huge number */
+                total += more;
+            }
+            assert_in_range(total, 0, most_total);
+            at += load->query[q].cells;
+            memory_free(&others);
+        }
+    }
+    three_result_free(&h.sums);
+    whole_free(h.w);
+    memory_free(&h.w);
+}
+
+static void hostile_owners_move_no_more_than_their_bounds(void **state)
+{
+    static const char *const part[] = {
+        "    max_rows: 900\n    batch: city\n    columns: [died, age]\n", NULL,
+        "    max_rows: 900\n    batch: city\n    columns: [bmi, sex, ward]\n"};
+    const struct support_options answers = {.owners = OWNERS};
+    const struct support_options records = {
+        .owners = OWNERS, .domain = wide_domain, .workload = wide_workload};
+    const struct support_options columns = {.owners = OWNERS, .part = part};
+    (void)state;
+    moves_no_more_than_its_bound(&answers, 1, (1 << 11) - 1, UINT64_MAX); /* max_rows: 2000 */
+    moves_no_more_than_its_bound(&records, 0, 1000, 1000);
+    moves_no_more_than_its_bound(&columns, 0, 260, 260); /* the other one of the batch has 260 */
+    moves_no_more_than_its_bound(&columns, 2, 300, 300);
+}
+
+/* After a crash a request is played again: what it opens depends on nothing but uploads, request and noise. */
+static void a_round_played_again_opens_the_same(void **state)
+{
+    const struct support_options o = {.owners = OWNERS, .rounds = 4, .epsilon = 2};
+    struct whole *w = memory_array(1, sizeof *w);
+    struct three_costs costs;
+    (void)state;
+    whole_new(w, &o);
+    w->twice = true;
+    assert_int_equal(three_run_wrapped(78, run_mpc, w, &costs, marks_wrap), ERR_OK);
+    assert_int_equal(costs.opened_calls[OPEN_SELECTED_INDEX], 2 * w->s.study->rounds);
+    whole_free(w);
+    memory_free(&w);
+}
+
+/* The digests by which two servers compare the noise that both hold notice any difference. */
+static enum err compare_ranges(struct party *p, void *shared)
+{
+    static const uint8_t key[RANGE_KEY_SIZE] = {1}, other[RANGE_KEY_SIZE] = {2};
+    const size_t count[TAPE_KINDS] = {[TAPE_GAUSS] = 7, [TAPE_GUMBEL] = 3};
+    static const uint8_t id[TAPE_ID_SIZE] = {1};
+    uint8_t(*digest)[2][32] = shared, changed[32];
+    struct tape tape, range = {0};
+    struct bytes kept = {0};
+    bool right = true;
+    tape_start(&tape, id, TAPE_BOX_MULLER);
+    for (unsigned k = 0; k < TAPE_KINDS; k++)
+        TRY(tape_reserve(p, &tape, (enum tape_kind)k, count[k]));
+    TRY(range_cut(&tape, count, &range));
+    for (unsigned c = 0; c < 2; c++)
+        range_digest(&range, c, key, digest[p->index][c]);
+    range_digest(&range, 0, other, changed);
+    right = right && memcmp(changed, digest[p->index][0], 32) != 0;
+    for (unsigned k = 0; k < TAPE_KINDS; k++)
+        for (size_t i = 0; i < count[k]; i++) {
+            range.reel[k].samples.a[i] ^= 1;
+            range_digest(&range, 0, key, changed);
+            right = right && memcmp(changed, digest[p->index][0], 32) != 0;
+            range.reel[k].samples.a[i] ^= 1;
+        }
+    TRY(range_write(&range, &kept));
+    for (size_t n = 0; n < kept.size; n++) { /* cut short: not taken */
+        const struct bytes part = {.data = kept.data, .size = n};
+        const struct range_place place = {.count = {count[0], count[1]}};
+        struct tape back = {0};
+        right = right && range_read(&back, &place, TAPE_BOX_MULLER, &part) == ERR_FORMAT;
+    }
+    tape_free(&range);
+    tape_free(&tape);
+    bytes_clear(&kept);
+    return right ? ERR_OK : ERR_MISUSE;
+}
+
+static void shares_of_noise_can_be_compared(void **state)
+{
+    uint8_t digest[3][2][32];
+    (void)state;
+    assert_int_equal(three_run(5, compare_ranges, digest, NULL), ERR_OK);
+    for (unsigned i = 0; i < 3; i++)
+        assert_memory_equal(digest[i][1], digest[(i + 1) % 3][0], 32);
+}
+
+static enum err refuse_bad_requests(struct party *p, void *shared)
+{
+    struct whole *w = shared;
+    struct engine *g = NULL;
+    struct engine_step step;
+    uint32_t query = 5;
+    uint64_t *estimate = memory_array(w->s.study->workload->cells, sizeof *estimate);
+    struct request r = {.kind = REQUEST_MEASURE, .queries = 1, .query = &query, .multiplier = 255};
+    bool right = true;
+    p->log = NULL; /* what follows is refused, and says so */
+    TRY(load_engine(w, p, &g));
+    g->log = NULL;
+    right = right && engine_prepare(g, &r, &step) == ERR_REFUSED;
+    r.multiplier = UINT64_C(1) << 31;
+    right = right && engine_prepare(g, &r, &step) == ERR_REFUSED;
+    r.multiplier = 1000;
+    r.queries = 0;
+    right = right && engine_prepare(g, &r, &step) == ERR_REFUSED;
+    r = (struct request){.kind = REQUEST_SELECT,
+                         .queries = 1,
+                         .query = &query,
+                         .estimate = estimate,
+                         .epsilon = 0.1,
+                         .sigma = 10,
+                         .multiplier = 1000};
+    right = right && engine_prepare(g, &r, &step) == ERR_OK;
+    engine_step_clear(&step);
+    estimate[0] = UINT64_C(1) << 60;
+    right = right && engine_prepare(g, &r, &step) == ERR_REFUSED;
+    estimate[0] = 0;
+    r.epsilon = -1;
+    right = right && engine_prepare(g, &r, &step) == ERR_REFUSED;
+    r.epsilon = 1e-9; /* the multiplier would round to nothing */
+    right = right && engine_prepare(g, &r, &step) == ERR_RANGE;
+    engine_free(&g);
+    memory_free(&estimate);
+    return right ? ERR_OK : ERR_MISUSE;
+}
+
+static void requests_outside_the_study_are_refused(void **state)
+{
+    const struct support_options o = {.owners = OWNERS};
+    struct whole *w = memory_array(1, sizeof *w);
+    struct three_costs costs;
+    (void)state;
+    whole_new(w, &o);
+    assert_int_equal(three_run(3, refuse_bad_requests, w, &costs), ERR_OK);
+    for (unsigned r = 0; r < OPEN_REASONS; r++)
+        assert_int_equal(costs.opened_calls[r], 0);
+    whole_free(w);
+    memory_free(&w);
+}
+
+static void an_upload_is_the_same_again_and_cannot_be_altered(void **state)
+{
+    struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
+    const struct support_options o = {.owners = OWNERS};
+    struct whole *w = memory_array(1, sizeof *w);
+    const uint8_t *terms;
+    unsigned form;
+    size_t bytes;
+    (void)state;
+    whole_new(w, &o);
+    terms = w->s.study->terms.digest;
+    form = study_upload_form(w->s.study, 0);
+    bytes = study_upload_bytes(w->s.study, 0);
+    for (int changed = 0; changed < 2; changed++) {
+        struct upload again[3];
+        assert_int_equal(share_one(w, 0, changed, again, &log), ERR_OK);
+        for (unsigned i = 0; i < 3; i++) {
+            struct upload back;
+            struct bytes b = {0};
+            const struct upload *first = &w->parts[0][i];
+            assert_int_equal(memcmp(again[i].id, first->id, UPLOAD_ID_SIZE) == 0, !changed);
+            assert_int_equal(
+                memcmp(again[i].commitment, first->commitment, sizeof first->commitment) == 0,
+                !changed);
+            if (changed) /* other data have other masks */
+                for (unsigned slot = 0; slot < 2; slot++)
+                    assert_true((i + slot) % 3 == 2 ||
+                                memcmp(again[i].seed[slot], first->seed[slot], ANSWERS_SEED_SIZE) !=
+                                    0);
+            assert_int_equal(upload_check(&again[i], i, terms), ERR_OK);
+            assert_int_equal(upload_write(&again[i], i, true, &b), ERR_OK);
+            for (size_t k = 0; k < b.size; k += k < 300 ? 1 : 37) { /* any altered byte is found */
+                enum err e;
+                b.data[k] ^= 1;
+                e = upload_read(&back, i, form, bytes, b.data, b.size);
+                if (e == ERR_OK) {
+                    uint8_t d1[32], d2[32];
+                    enum err check = upload_check(&back, i, terms);
+                    back.owner = 0;
+                    upload_digest(&back, terms, d1);
+                    upload_digest(&again[i], terms, d2);
+                    assert_true(check == ERR_DATA || memcmp(d1, d2, 32) != 0);
+                    upload_clear(&back);
+                }
+                b.data[k] ^= 1;
+            }
+            for (size_t n = 0; n < b.size; n += 13) /* cut short */
+                assert_int_equal(upload_read(&back, i, form, bytes, b.data, n), ERR_FORMAT);
+            bytes_clear(&b);
+            upload_clear(&again[i]);
+        }
+    }
+    whole_free(w);
+    memory_free(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hostile_owners_move_no_more_than_their_bounds),
+        cmocka_unit_test(a_round_played_again_opens_the_same),
+        cmocka_unit_test(shares_of_noise_can_be_compared),
+        cmocka_unit_test(requests_outside_the_study_are_refused),
+        cmocka_unit_test(an_upload_is_the_same_again_and_cannot_be_altered),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
