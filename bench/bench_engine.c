@@ -596,7 +596,7 @@ static void fit_memory(struct options *o)
             break;
     if (f != NULL)
         fclose(f);
-    if (available < 20e6 && o->largest >= 100000000 && o->largest == SIZE_MAX) {
+    if (available < 20e6 && o->largest == SIZE_MAX) {
         printf("%.1f GB of memory are free: sizes of 10^8 words are left out\n", available / 1e6);
         o->largest = 10000000;
     }

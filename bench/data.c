@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #define FILE_BYTES (1u << 30)
 
@@ -118,4 +119,11 @@ enum err bench_data_read(struct bench_data *c, const char *name, struct log *log
     if (e != ERR_OK)
         bench_data_clear(c);
     return e;
+}
+
+double bench_cpu_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }

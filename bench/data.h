@@ -29,4 +29,7 @@ enum err data_clique(const struct domain *d, const char *const *names, size_t co
 enum err bench_data_read(struct bench_data *c, const char *name, struct log *log) MUST_CHECK;
 void bench_data_clear(struct bench_data *c);
 
+/* CPU seconds of this process so far. */
+double bench_cpu_s(void);
+
 #endif

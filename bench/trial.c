@@ -12,7 +12,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #define DELTA 1e-5
 #define BITS 17 /* of counts: all tables have fewer than 2^17 rows */
@@ -116,13 +115,6 @@ static enum err scene_new(struct scene *s, const struct trial *t, struct log *lo
 }
 
 /* --- methods --------------------------------------------------------------------------------- */
-
-static double cpu_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 struct stage {
     const struct trial *trial;
@@ -253,9 +245,9 @@ enum err trial_run(const struct trial *t, struct trial_figures *f, struct log *l
     random_seed_u64(&s.coins, t->seed * UINT64_C(2) + 1);
     random_seed_u64(&s.noise, t->seed * UINT64_C(2) + 2);
     TRY(scene_new(&scene, t, log));
-    start = cpu_s();
+    start = bench_cpu_s();
     e = s.method->algorithm == FEDERATED ? run_flaim(&s, &m) : run_loop(&s, &m);
-    f->seconds = cpu_s() - start;
+    f->seconds = bench_cpu_s() - start;
     if (e == ERR_OK)
         e = evaluate(&s, m);
     model_free(&m);
