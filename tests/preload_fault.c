@@ -9,6 +9,7 @@
  *       sync      fsync, fdatasync: EIO               kill-before, kill-after    SIGKILL before or after it
  *       kill-write    SIGKILL before a write          kill-send    before something is sent to a socket
  *       rename    rename: EIO                         open    an open for writing: ENOSPC
+ *       link      what the program asks of ZeroMQ: a socket, an option, room for a message: EMFILE, EINVAL, ENOMEM
  *   FAULT_UNDER   writes and syncs count only for files whose path begins with this
  *   FAULT_DONE    an empty file that is made when it has gone wrong: without it, there were fewer calls
  *   FAULT_TALLY   a file that gets a byte for each such call: "s" for syncs, "w" for writes, "n" for sends
@@ -46,7 +47,8 @@ enum kind {
     RENAME,
     OPEN,
     KILL_WRITE,
-    KILL_SEND
+    KILL_SEND,
+    LINK
 };
 
 static enum kind armed;
@@ -81,9 +83,9 @@ static int first_object(struct dl_phdr_info *info, size_t size, void *self)
 
 __attribute__((constructor)) static void arm(void)
 {
-    static const char *const names[] = {"",       "alloc", "write",       "full",
-                                        "short",  "sync",  "kill-before", "kill-after",
-                                        "rename", "open",  "kill-write",  "kill-send"};
+    static const char *const names[] = {
+        "",           "alloc",  "write", "full",       "short",     "sync", "kill-before",
+        "kill-after", "rename", "open",  "kill-write", "kill-send", "link"};
     const char *fault = getenv("FAULT"), *colon = fault != NULL ? strchr(fault, ':') : NULL;
     dl_iterate_phdr(first_object, NULL);
     for (size_t k = 1; colon != NULL && k < sizeof names / sizeof *names; k++)
@@ -135,10 +137,15 @@ static long failed(int code)
 
 /* --- memory ---------------------------------------------------------------------------------------- */
 
+/* Libraries call these too, and some die without. */
+static bool is_program(const void *caller)
+{
+    return (uintptr_t)caller >= program[0] && (uintptr_t)caller < program[1];
+}
+
 static bool fails_for(const void *caller)
 {
-    uintptr_t at = (uintptr_t)caller;
-    if (armed != ALLOC || at < program[0] || at >= program[1] || !fails(ALLOC))
+    if (armed != ALLOC || !is_program(caller) || !fails(ALLOC))
         return false;
     errno = ENOMEM;
     return true;
@@ -344,4 +351,37 @@ int gettimeofday(struct timeval *restrict t, void *restrict zone)
     clock_gettime(CLOCK_REALTIME, &now);
     *t = (struct timeval){.tv_sec = now.tv_sec, .tv_usec = now.tv_nsec / 1000};
     return 0;
+}
+
+/* --- links ----------------------------------------------------------------------------------------- */
+
+void *zmq_socket(void *context, int type);
+int zmq_setsockopt(void *socket, int option, const void *value, size_t size);
+int zmq_msg_init_size(void *message, size_t size);
+
+static bool link_fails(const void *caller)
+{
+    return armed == LINK && is_program(caller) && fails(LINK);
+}
+
+void *zmq_socket(void *context, int type)
+{
+    NEXT(zmq_socket);
+    if (!link_fails(__builtin_return_address(0)))
+        return real(context, type);
+    errno = EMFILE;
+    return NULL;
+}
+
+int zmq_setsockopt(void *socket, int option, const void *value, size_t size)
+{
+    NEXT(zmq_setsockopt);
+    return link_fails(__builtin_return_address(0)) ? (int)failed(EINVAL)
+                                                   : real(socket, option, value, size);
+}
+
+int zmq_msg_init_size(void *message, size_t size)
+{
+    NEXT(zmq_msg_init_size);
+    return link_fails(__builtin_return_address(0)) ? (int)failed(ENOMEM) : real(message, size);
 }

@@ -354,6 +354,28 @@ static bool run_survives(struct scene *c, unsigned victim, const char *kind, lon
     return fired;
 }
 
+/* The analyst's program is the one with the fault: the same command, without it, ends the run. */
+static bool analyst_survives(struct scene *c, unsigned victim, const char *kind, long n)
+{
+    bool fired;
+    int code;
+    (void)victim;
+    clear_servers(c);
+    assert_true(start_servers(c, 0, "alloc", 0));
+    assert_int_equal(share(c), 0);
+    arm(c, kind, n);
+    code = run(c);
+    disarm();
+    fired = happened(c);
+    expect_words(file(c, "run.log"), code, kind, n);
+    if (code != 0 && run(c) != 0)
+        fail_msg("%s:%ld at the analyst: the run does not go on", kind, n);
+    remove_folder(file(c, "out"));
+    assert_int_equal(run(c), EXIT_BUDGET);
+    stop_servers(c);
+    return fired;
+}
+
 typedef bool (*trial)(struct scene *c, unsigned victim, const char *kind, long n);
 
 /* Calls `step` apart at one server; in the long tests every call at each. */
@@ -388,6 +410,19 @@ static void budgets_survive_faults(void **state)
     fail_servers(*state, run_survives, 0, "alloc", 91);
 }
 
+static void links_may_fail(void **state)
+{
+    fail_servers(*state, upload_survives, 1, "link", 53);
+    fail_servers(*state, run_survives, 2, "link", 131);
+}
+
+static void a_run_survives_faults_of_the_analyst(void **state)
+{
+    fail_servers(*state, analyst_survives, 0, "write", 3);
+    fail_servers(*state, analyst_survives, 0, "alloc", 151);
+    fail_servers(*state, analyst_survives, 0, "link", 47);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -398,6 +433,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(uploads_survive_a_disk_that_fails, scene_new, scene_free),
         cmocka_unit_test_setup_teardown(uploads_survive_a_lack_of_memory, scene_new, scene_free),
         cmocka_unit_test_setup_teardown(budgets_survive_faults, scene_new, scene_free),
+        cmocka_unit_test_setup_teardown(links_may_fail, scene_new, scene_free),
+        cmocka_unit_test_setup_teardown(a_run_survives_faults_of_the_analyst, scene_new,
+                                        scene_free),
     };
 #if defined(__SANITIZE_THREAD__)
     printf("# SKIP a sanitizer has allocation for itself\nok 1 - faults # SKIP\n1..1\n");
