@@ -1,6 +1,6 @@
 /*
  * Fail everything once: real programs, of which one call after another fails (tests/preload_fault.c): each
- * allocation, write, sync, rename, open for writing. A program may do without, or end with a documented
+ * allocation, write, sync, rename, open for writing, call to ZeroMQ. A program may do without, or end with a documented
  * exit code and words; it never dies, and leaves whole files or none. What a server acknowledged it
  * still has after that, and what it lacks can be sent again.
  */
@@ -412,15 +412,15 @@ static void budgets_survive_faults(void **state)
 
 static void links_may_fail(void **state)
 {
-    fail_servers(*state, upload_survives, 1, "link", 53);
-    fail_servers(*state, run_survives, 2, "link", 131);
+    fail_servers(*state, upload_survives, 1, "link", 71);
+    fail_servers(*state, run_survives, 2, "link", 197);
 }
 
 static void a_run_survives_faults_of_the_analyst(void **state)
 {
     fail_servers(*state, analyst_survives, 0, "write", 3);
-    fail_servers(*state, analyst_survives, 0, "alloc", 151);
-    fail_servers(*state, analyst_survives, 0, "link", 47);
+    fail_servers(*state, analyst_survives, 0, "alloc", 251);
+    fail_servers(*state, analyst_survives, 0, "link", 71);
 }
 
 int main(void)
