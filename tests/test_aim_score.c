@@ -45,6 +45,25 @@ static void multipliers_are_floors(void **state)
     }
 }
 
+static __int128 largest_l1(const struct select_terms *t, uint32_t query)
+{
+    return (__int128)score_total(&t->bounds, query) + ((__int128)2 << t->bounds.bits);
+}
+
+/* Whether f is the largest possible: at the next the scores would need more bits than there are. */
+static bool finer_would_not_fit(const struct select_terms *t, const struct select_plan *plan,
+                                const uint64_t *m, const uint64_t *p)
+{
+    __int128 bound = 0;
+    for (size_t i = 0; i < t->candidates; i++) {
+        __int128 v = 2 * (__int128)m[i] * (1024 * largest_l1(t, t->query[i]) + p[i]);
+        bound = v > bound ? v : bound;
+    }
+    for (size_t i = 0; i < t->candidates; i++) /* m may be one more at the finer grid */
+        bound += 1024 * largest_l1(t, t->query[i]) + p[i];
+    return bound + ((__int128)192 << plan->shift) > (__int128)1 << 62;
+}
+
 static void plans_cover_their_extremes(void **state)
 {
     static const uint32_t size[] = {2, 7, 32, 100};
@@ -77,8 +96,7 @@ static void plans_cover_their_extremes(void **state)
         assert_true(plan.width <= SCORE_WIDTH_MAX);
         for (size_t i = 0; i < t.candidates; i++) {
             const struct workload_query *q = &w->query[query[i]];
-            __int128 l1 = (__int128)score_total(&t.bounds, query[i]) +
-                          ((__int128)2 << t.bounds.bits);
+            __int128 l1 = largest_l1(&t, query[i]);
             __int128 noise = (__int128)96 << plan.shift;
             __int128 high = (__int128)m[i] * (1024 * l1 - (__int128)p[i]) + noise;
             __int128 low = -(__int128)m[i] * p[i] - noise;
@@ -94,20 +112,8 @@ static void plans_cover_their_extremes(void **state)
         room = (__int128)1 << (plan.width - 1);
         assert_true(most < room && least >= -room);
         assert_true(most - least < (__int128)1 << 63); /* a difference fits a word */
-        if (plan.shift < SCORE_SHIFT_MAX) {            /* and f is the largest possible */
-            __int128 bound = 0;
-            for (size_t i = 0; i < t.candidates; i++) {
-                __int128 l1 = (__int128)score_total(&t.bounds, query[i]) +
-                              ((__int128)2 << t.bounds.bits);
-                __int128 v = 2 * (__int128)m[i] * (1024 * l1 + p[i]);
-                bound = v > bound ? v : bound;
-            }
-            for (size_t i = 0; i < t.candidates; i++) /* m may be one more at the finer grid */
-                bound += 1024 * ((__int128)score_total(&t.bounds, query[i]) +
-                                 ((__int128)2 << t.bounds.bits)) +
-                         p[i];
-            assert_true(bound + ((__int128)192 << plan.shift) > (__int128)1 << 62);
-        }
+        if (plan.shift < SCORE_SHIFT_MAX)
+            assert_true(finer_would_not_fit(&t, &plan, m, p));
     }
     assert_true(planned > 500);
     workload_free(&w);

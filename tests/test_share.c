@@ -252,13 +252,32 @@ static void what_only_some_hold_waits(void **state)
 
 /* --- terms --------------------------------------------------------------------------------------- */
 
+/* The study with comments and other line ends: another file of the same terms. */
+static void write_otherwise(struct scene *c, const char *altered)
+{
+    struct study *study = NULL;
+    struct bytes b = {0}, crlf = {0};
+    edit(c->s.path, altered, "study: test\n", "# another copy\nstudy: test # as agreed\n");
+    assert_int_equal(file_read(altered, 1 << 20, &b, NULL), ERR_OK);
+    for (size_t i = 0; i < b.size; i++) {
+        if (b.data[i] == '\n')
+            bytes_put_u8(&crlf, '\r');
+        bytes_put_u8(&crlf, b.data[i]);
+    }
+    assert_int_equal(file_write(altered, 0644, crlf.data, crlf.size, NULL), ERR_OK);
+    assert_int_equal(study_load(&study, altered, NULL), ERR_OK);
+    assert_memory_equal(study->terms.digest, c->s.study->terms.digest, 32);
+    study_free(&study);
+    bytes_clear(&b);
+    bytes_clear(&crlf);
+}
+
 static void terms_are_pinned_and_their_difference_named(void **state)
 {
     const struct support_options o = {.owners = 2, .round_s = 4};
     struct scene c;
     char key[SUPPORT_PATH], csv[SUPPORT_PATH], altered[SUPPORT_PATH], print[STUDY_FINGERPRINT_SIZE];
     struct study *study = NULL;
-    struct bytes b = {0}, crlf = {0};
     (void)state;
     scene_new(&c, &o);
     start_servers(&c);
@@ -291,17 +310,7 @@ static void terms_are_pinned_and_their_difference_named(void **state)
     assert_int_equal(SHARE(&c, csv, "--key", key), 0);
 
     /* comments and line ends are no terms */
-    edit(c.s.path, altered, "study: test\n", "# another copy\nstudy: test # as agreed\n");
-    assert_int_equal(file_read(altered, 1 << 20, &b, NULL), ERR_OK);
-    for (size_t i = 0; i < b.size; i++) {
-        if (b.data[i] == '\n')
-            bytes_put_u8(&crlf, '\r');
-        bytes_put_u8(&crlf, b.data[i]);
-    }
-    assert_int_equal(file_write(altered, 0644, crlf.data, crlf.size, NULL), ERR_OK);
-    assert_int_equal(study_load(&study, altered, NULL), ERR_OK);
-    assert_memory_equal(study->terms.digest, c.s.study->terms.digest, 32);
-    study_free(&study);
+    write_otherwise(&c, altered);
     assert_int_equal(share_with(&c, altered, (const char *const[]){csv, "--key", key, NULL}), 0);
 
     /* a form that the bounds do not carry never leaves the owner; one that they do is taken */
@@ -318,8 +327,6 @@ static void terms_are_pinned_and_their_difference_named(void **state)
                      5);
     assert_true(said(&c, "have the study say as: answers"));
     study_free(&study);
-    bytes_clear(&b);
-    bytes_clear(&crlf);
     scene_free(&c);
 }
 
