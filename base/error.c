@@ -11,8 +11,8 @@ static const char *const texts[ERR_COUNT] = {
     [ERR_MISMATCH] =
         "two sides disagree; see above on what: compare study files (trefoil check) or versions",
     [ERR_DATA] = "the data do not fit the study, or were altered; mend what is named above",
-    [ERR_FORMAT] = "not of the form that is expected here; see the message above, and that all run "
-                   "one version",
+    [ERR_FORMAT] = ("not of the form that is expected here; see the message above, "
+                    "and that all run one version"),
     [ERR_AUTH] = "authentication failed; check keys against the study file",
     [ERR_PEER] = "a peer was lost; see that all three servers are up, then start the run again",
     [ERR_TIMEOUT] = "a peer did not answer in time; see that it is up and reachable",
