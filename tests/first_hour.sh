@@ -36,7 +36,7 @@ step() { # words command
     number=$((number + 1))
     if chroot "$root" sh -c "cd /root/trefoil && $2" >"$root/root/step.log" 2>&1; then
         echo "ok $number - $1: $(tail -n 1 "$root/root/step.log")"
-        grep -E '^(# SKIP|[0-9]+ skipped:)' "$root/root/step.log" | sort -u | sed 's/^/# /'
+        grep -E '^(# SKIP|[0-9]+ skipped:)' "$root/root/step.log" | sort -u | sed 's/^# //; s/^/# /'
     else
         echo "not ok $number - $1"
         { grep -E '^(not ok|failed:|# )' "$root/root/step.log" || cat "$root/root/step.log"; } | tail -n 40
