@@ -15,6 +15,13 @@ static size_t character(const char *p)
     return n;
 }
 
+/* Of the first 32 characters, or one of those that eight-bit code pages have besides: a terminal may obey them. */
+static bool is_control(const char *p)
+{
+    unsigned char first = (unsigned char)p[0];
+    return first < 0x20 || first == 0x7f || (first == 0xc2 && (unsigned char)p[1] < 0xa0);
+}
+
 bool encoding_printable(const char *text, char *out, size_t size)
 {
     bool utf8 = true;
@@ -22,9 +29,9 @@ bool encoding_printable(const char *text, char *out, size_t size)
     while (*text != '\0' && used + 8 < size) {
         size_t n = character(text);
         utf8 &= n > 0;
-        if (n == 0 || (unsigned char)*text < 0x20 || *text == 0x7f) {
+        if (n == 0 || is_control(text)) {
             out[used++] = '?';
-            text++;
+            text += n > 0 ? n : 1;
         } else {
             memcpy(out + used, text, n);
             used += n;

@@ -182,6 +182,10 @@ static void errors_say_where_and_what(void **state)
     SAYS("colour,age,dose\nred,3,\"0,5\"\n", ERR_DATA, "(numbers have a decimal point here)");
     SAYS("colour,age,dose\nr\xc3\xb6t,3,0.5\n", ERR_DATA, "colour is 'r\xc3\xb6t'; it must");
     SAYS("colour,age,dose\n\033[2Jred,3,0.5\n", ERR_DATA, "colour is '?[2Jred'; it must");
+    SAYS("colour,age,dose\n\xc2\x9b"
+         "2Jred,3,0.5\n",
+         ERR_DATA, "colour is '?2Jred'; it must");
+    SAYS("colour,age,dose\n\xc2\xa0red,3,0.5\n", ERR_DATA, "colour is '\xc2\xa0red'; it must");
     SAYS("colour,age,dose\n"
          "0123456789012345678901234567890123456789012345678901234567890123456789"
          "0123456789012345678901234567890123456789,3,0.5\n",

@@ -340,7 +340,7 @@ struct proxy {
     atomic_bool hold, stop, reached;
     atomic_size_t passed;
     struct bytes said; /* by the client, up to RECORDED bytes of its first connection */
-    bool recorded;
+    atomic_bool recorded;
     pthread_t thread;
 };
 
@@ -400,13 +400,15 @@ static void carry(struct proxy *p, int client)
         if (poll(both, 2, 20) < 0)
             break;
         if (both[0].revents != 0) {
-            open = pass(client, server, limit - passed, &n, p->recorded ? NULL : &p->said);
+            open = pass(client, server, limit - passed, &n,
+                        atomic_load(&p->recorded) ? NULL : &p->said);
             atomic_fetch_add(&p->passed, n);
         }
         if (open && both[1].revents != 0)
             open = pass(server, client, SIZE_MAX, &n, NULL);
     }
-    p->recorded = p->said.size > 0;
+    if (p->said.size > 0)
+        atomic_store(&p->recorded, true);
     close(client);
     if (server >= 0)
         close(server);
@@ -615,6 +617,8 @@ static void a_replayed_upload_is_nothing(void **state)
     assert_int_equal(SHARE(&l.c, "--key", key, "--withdraw"), 0);
     for (unsigned k = 0; k < 2; k++)
         for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+            while (!atomic_load(&l.proxy[i].recorded))
+                usleep(1000);
             assert_true(l.proxy[i].said.size > 500);
             assert_false(replay((uint16_t)(l.c.s.port + i * STUDY_PORTS), &l.proxy[i].said));
         }
