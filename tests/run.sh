@@ -5,34 +5,29 @@ set -u
 out=$1
 limit=${TEST_LIMIT:-300}
 only=${ONLY:-}
+jobs=${JOBS:-2}
 passed=0 failed=0 skipped=0
 reasons=()
-failures=()
+failures=() names=()
 
 export CMOCKA_MESSAGE_OUTPUT=TAP
 export TREFOIL_OUT=$out
 export OPENBLAS_NUM_THREADS=1
 export TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp ${TSAN_OPTIONS:-}"
 
+# One program to its end; what is counted of it goes to its .count, a line of numbers and the reasons of skips.
 run() { # name command...
-    local name=$1 log status begin seconds ok not_ok
+    local name=$1 log="$out/tests/$1.log" status begin seconds skips ok not_ok
     shift
-    [ -n "$only" ] && [[ $name != *$only* ]] && return
-    log="$out/tests/$name.log"
     begin=$(date +%s.%N)
     timeout -k 10 "$limit" "$@" >"$log" 2>&1 </dev/null
     status=$?
     seconds=$(awk -v a="$begin" -v b="$(date +%s.%N)" 'BEGIN { printf "%.1f", b - a }')
     # cmocka writes "not ok N # SKIP test"; a test says why before, as "# SKIP reason"
-    local skips skip_line='^(not )?ok [0-9]+ .*# SKIP'
+    local skip_line='^(not )?ok [0-9]+ .*# SKIP'
     skips=$(grep -cE "$skip_line" "$log")
     ok=$(grep -E '^ok ' "$log" | grep -cvE "$skip_line")
     not_ok=$(grep -E '^not ok ' "$log" | grep -cvE "$skip_line")
-    if [ "$skips" -gt 0 ]; then
-        while read -r line; do
-            reasons+=("$name: ${line#*# SKIP }")
-        done < <(grep '^# SKIP ' "$log" || grep -E "$skip_line" "$log")
-    fi
     # a program that dies or times out has failed, whatever it printed before
     if [ "$status" -ne 0 ] && [ "$not_ok" -eq 0 ]; then
         not_ok=1
@@ -41,30 +36,59 @@ run() { # name command...
         not_ok=1
         echo "# no test ran" >>"$log"
     fi
-    passed=$((passed + ok)) failed=$((failed + not_ok)) skipped=$((skipped + skips))
+    {
+        echo "$ok $not_ok $skips"
+        [ "$skips" -gt 0 ] && { grep '^# SKIP ' "$log" || grep -E "$skip_line" "$log"; }
+    } >"$log.count"
     printf '%-28s %4d passed %3d failed %3d skipped %7s s\n' "$name" "$ok" "$not_ok" "$skips" "$seconds"
     if [ "$not_ok" -ne 0 ]; then
-        failures+=("$name")
-        echo "---- $name: exit status $status; the end of $log:"
-        tail -n 40 "$log"
-        echo "----"
+        printf -- '---- %s: exit status %d; the end of %s:\n%s\n----\n' "$name" "$status" "$log" \
+            "$(tail -n 40 "$log")"
     fi
+}
+
+# As many at a time as JOBS says, two: most wait for disks and for each other.
+begin() { # name command...
+    [ -n "$only" ] && [[ $1 != *$only* ]] && return
+    while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do
+        wait -n
+    done
+    names+=("$1")
+    rm -f "$out/tests/$1.log.count"
+    run "$@" &
+}
+
+count() { # name
+    local ok not_ok skips line
+    [ -s "$out/tests/$1.log.count" ] || echo "0 1 0" >"$out/tests/$1.log.count"
+    {
+        read -r ok not_ok skips
+        while read -r line; do
+            reasons+=("$1: ${line#*# SKIP }")
+        done
+    } <"$out/tests/$1.log.count"
+    passed=$((passed + ok)) failed=$((failed + not_ok)) skipped=$((skipped + skips))
+    [ "$not_ok" -eq 0 ] || failures+=("$1")
 }
 
 for t in "$out"/tests/test_*; do
     if [ -f "$t" ] && [ -x "$t" ] && [ -f "tests/$(basename "$t").c" ]; then
-        run "$(basename "$t")" "$t"
+        begin "$(basename "$t")" "$t"
     fi
 done
 for t in "$out"/tests/fuzz_*; do
     if [ -f "$t" ] && [ -x "$t" ] && [ -f "tests/$(basename "$t").c" ]; then
-        run "$(basename "$t")" "$t" "tests/corpus/$(basename "${t#*fuzz_}")"
+        begin "$(basename "$t")" "$t" "tests/corpus/$(basename "${t#*fuzz_}")"
     fi
 done
 for t in tests/*.test.sh; do
-    [ -f "$t" ] && run "$(basename "$t" .test.sh)" bash "$t"
+    [ -f "$t" ] && begin "$(basename "$t" .test.sh)" bash "$t"
 done
 
+wait
+for name in "${names[@]}"; do
+    count "$name"
+done
 [ ${#failures[@]} -gt 0 ] && echo "failed: ${failures[*]}"
 if [ "$skipped" -gt 0 ]; then
     printf '%d skipped:' "$skipped"
