@@ -19,7 +19,6 @@
 
 #define ROUTE_MADE 5
 #define RECEIVE_DEPTH 2 /* messages of one client that wait; each may be max_message long */
-#define REPLY_DEPTH 64  /* answers to a client that does not read */
 #define REPLY_MS 10000
 
 struct gate {
@@ -128,7 +127,7 @@ static enum err open_router(struct gate *g, const struct gate_options *o)
     struct socket_options so = {
         .type = ZMQ_ROUTER,
         .receive_depth = RECEIVE_DEPTH,
-        .send_depth = REPLY_DEPTH,
+        .send_depth = GATE_REPLIES,
         .max_message = o->max_message,
         .own_public = o->curve_public,
         .own_secret = o->curve_secret,

@@ -28,6 +28,12 @@ struct gate_client {
     uint8_t route[GATE_ROUTE_SIZE];
 };
 
+/*
+ * Answers that wait for a client; more are dropped. ZeroMQ hears of what was read in halves of that: who has more than
+ * GATE_REPLIES / 2 messages on the way may lose an answer.
+ */
+#define GATE_REPLIES 64
+
 struct gate;
 struct gate_port;
 

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "netio/dial.h"
+#include "netio/gate.h"
 #include "parties/exchange/request.h"
 
 #include <pthread.h>
@@ -13,8 +14,8 @@
 #define ANSWER_MS 10000
 #define LOOK_MS 50 /* between looks for something new */
 #define WAIT_MAX_MS 30000
-/* Vectors on the way at a time: server 2 commits them together. */
-#define WINDOW 64
+/* Vectors on the way at a time: server 2 commits them together, and can answer them all. */
+#define WINDOW (GATE_REPLIES / 2)
 #define WINDOW_BYTES ((size_t)8 << 20)
 
 struct forward {
