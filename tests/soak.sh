@@ -78,11 +78,12 @@ prepare() {
 
 start() { # server
     local begun
-    begun=$(grep -c 'is ready' "$work/s$1.log" 2>/dev/null)
+    : >>"$work/s$1.log"
+    begun=$(grep -c 'is ready' "$work/s$1.log")
     "$trefoil" serve "$work/study.yaml" --key "$work/s$1.key" --folder "$work/server$1" \
         --listen 127.0.0.1 >>"$work/s$1.log" 2>&1 &
     server[$1]=$!
-    while [ "$(grep -c 'is ready' "$work/s$1.log")" -le "${begun:-0}" ]; do
+    while [ "$(grep -c 'is ready' "$work/s$1.log")" -le "$begun" ]; do
         kill -0 "${server[$1]}" 2>/dev/null || fail "server $1 does not start: $(tail -n 2 "$work/s$1.log")"
         sleep 0.05
     done

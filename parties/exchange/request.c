@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define REPLY_VERSION 1
+#define REPLY_VERSION 1u
 
 enum err request_write(const struct request *r, struct bytes *out)
 {

@@ -16,7 +16,7 @@
 #include "aim/workload.h"
 #include "base/bytes.h"
 
-#define REQUEST_VERSION 2
+#define REQUEST_VERSION 2u
 #define REQUEST_RUN_SIZE 16
 #define REQUEST_DIGEST_SIZE 32
 

@@ -28,7 +28,7 @@
 #define UPLOAD_SALT_SIZE 32
 #define UPLOAD_COMMITMENT_SIZE 32
 #define UPLOAD_RECORDS 0
-#define UPLOAD_VERSION 2
+#define UPLOAD_VERSION 2u
 
 struct upload {
     uint8_t id[UPLOAD_ID_SIZE];
