@@ -101,7 +101,7 @@ size_t records_place(const struct records_shape *shape, const struct records_pla
     }
     for (size_t k = 0; k < n; k++) { /* the query's attributes, ascending */
         size_t from = 0;
-        while (order[from] != plan->query->attribute[k])
+        while (from + 1 < n && order[from] != plan->query->attribute[k])
             from++;
         /* cppcheck-suppress uninitvar ; set above for all n */
         at = at * shape->size[order[from]] + code[from];
