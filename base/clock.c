@@ -21,3 +21,9 @@ int64_t clock_left_ms(int64_t deadline)
     int64_t left = deadline - clock_now_ms();
     return left > 0 ? left : 0;
 }
+
+void clock_pause(int64_t ms)
+{
+    const struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+    nanosleep(&t, NULL);
+}

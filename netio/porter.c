@@ -6,12 +6,12 @@
 #include "netio/porter.h"
 
 #include "base/memory.h"
+#include "netio/events.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <zmq.h>
@@ -33,26 +33,19 @@ enum err porter_new(struct porter **porter, void *context, void *socket, size_t 
                     struct log *log)
 {
     struct porter *p = memory_array(1, sizeof *p);
-    const int unlimited = 0;
-    char name[40];
+    enum err e = ERR_NOMEM;
     *porter = p;
     if (p == NULL)
         return ERR_NOMEM;
     p->log = log;
     p->most = most;
     p->guest = memory_array(most + 1, sizeof *p->guest);
-    p->events = zmq_socket(context, ZMQ_PAIR);
-    snprintf(name, sizeof name, "inproc://porter-%p", (void *)p);
-    /* a bounded queue would stop the I/O thread when it is full */
-    if (p->guest != NULL && p->events != NULL &&
-        zmq_setsockopt(p->events, ZMQ_RCVHWM, &unlimited, sizeof unlimited) == 0 &&
-        zmq_setsockopt(p->events, ZMQ_LINGER, &unlimited, sizeof unlimited) == 0 &&
-        zmq_socket_monitor(socket, name, ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED) == 0 &&
-        zmq_connect(p->events, name) == 0)
-        return ERR_OK;
-    log_error(log, "cannot watch the connections of a socket: %s", zmq_strerror(zmq_errno()));
-    porter_free(porter, socket);
-    return ERR_SYSTEM;
+    if (p->guest != NULL)
+        p->events = events_new(context, socket, ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED, log,
+                               &e);
+    if (e != ERR_OK)
+        porter_free(porter, socket);
+    return e;
 }
 
 void porter_free(struct porter **porter, void *socket)
@@ -60,9 +53,7 @@ void porter_free(struct porter **porter, void *socket)
     struct porter *p = *porter;
     if (p == NULL)
         return;
-    (void)zmq_socket_monitor(socket, NULL, 0);
-    if (p->events != NULL)
-        zmq_close(p->events);
+    events_free(p->events, socket);
     memory_free(&p->guest);
     memory_free(porter);
 }
@@ -172,19 +163,11 @@ static void welcome(struct porter *p, int fd)
 
 void porter_look(struct porter *p)
 {
-    for (;;) {
-        uint8_t event[6] = {0};
-        char endpoint[8];
-        uint16_t kind;
-        int32_t fd;
-        if (zmq_recv(p->events, event, sizeof event, ZMQ_DONTWAIT) != (int)sizeof event ||
-            zmq_recv(p->events, endpoint, sizeof endpoint, ZMQ_DONTWAIT) < 0)
-            return;
-        memcpy(&kind, event, sizeof kind);
-        memcpy(&fd, event + sizeof kind, sizeof fd);
+    uint16_t kind;
+    int32_t fd;
+    while (events_take(p->events, &kind, &fd))
         if (kind == ZMQ_EVENT_ACCEPTED)
             welcome(p, fd);
         else
             forget(p, fd);
-    }
 }

@@ -1,12 +1,9 @@
 #include "netio/watch.h"
 
 #include "base/memory.h"
-#include "base/secret.h"
-#include "netio/socket.h"
+#include "netio/events.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
+#include <stdint.h>
 #include <zmq.h>
 
 #define REFUSED                                                                                    \
@@ -23,30 +20,16 @@ struct watch {
 enum err watch_new(struct watch **watch, void *context, void *socket, const char *endpoint,
                    struct log *log)
 {
-    struct socket_options so = {.type = ZMQ_PAIR};
     struct watch *w = memory_array(1, sizeof *w);
-    char name[40];
-    uint64_t number;
-    enum err e;
+    enum err e = ERR_NOMEM;
 
     *watch = w;
     if (w == NULL)
         return ERR_NOMEM;
     w->socket = socket;
     w->endpoint = memory_string(endpoint);
-    /* not an address: ZeroMQ keeps the name of one that was freed for a while */
-    secret_random(&number, sizeof number);
-    snprintf(name, sizeof name, "inproc://watch-%016" PRIx64, number);
-    e = w->endpoint == NULL ? ERR_NOMEM : ERR_OK;
-    if (e == ERR_OK && zmq_socket_monitor(socket, name, ZMQ_EVENT_DISCONNECTED | REFUSED) != 0)
-        e = ERR_SYSTEM;
-    if (e == ERR_OK)
-        w->events = socket_new(context, &so, log, &e);
-    /* no bound: where one is reached ZeroMQ's thread waits for us, and with it every connection of the program */
-    if (e == ERR_OK)
-        e = socket_option(w->events, ZMQ_RCVHWM, 0, log);
-    if (e == ERR_OK)
-        e = socket_dial(w->events, name, log);
+    if (w->endpoint != NULL)
+        w->events = events_new(context, socket, ZMQ_EVENT_DISCONNECTED | REFUSED, log, &e);
     if (e != ERR_OK)
         watch_free(watch);
     return e;
@@ -57,25 +40,18 @@ void watch_free(struct watch **watch)
     struct watch *w = *watch;
     if (w == NULL)
         return;
-    zmq_socket_monitor(w->socket, NULL, 0);
-    if (w->events != NULL)
-        zmq_close(w->events);
+    events_free(w->events, w->socket);
     memory_free(&w->endpoint);
     memory_free(watch);
 }
 
-/* Takes what has happened. An event is two frames: its number (u16) and a value (u32), then the endpoint. */
 void watch_tend(struct watch *w)
 {
-    uint8_t frame[256];
-    int n;
-    while ((n = zmq_recv(w->events, frame, sizeof frame, ZMQ_DONTWAIT)) >= 0) {
-        uint16_t event = 0;
-        if (n >= (int)sizeof event)
-            memcpy(&event, frame, sizeof event);
-        w->broke = w->broke || (event & ZMQ_EVENT_DISCONNECTED) != 0;
-        w->refused = w->refused || (event & REFUSED) != 0;
-        (void)zmq_recv(w->events, frame, sizeof frame, ZMQ_DONTWAIT);
+    uint16_t kind;
+    int32_t value;
+    while (events_take(w->events, &kind, &value)) {
+        w->broke = w->broke || (kind & ZMQ_EVENT_DISCONNECTED) != 0;
+        w->refused = w->refused || (kind & REFUSED) != 0;
     }
 }
 

@@ -293,7 +293,8 @@ static void a_folder_belongs_to_one_server_and_study(void **state)
 
 /* As stores were before they had versions. */
 static const char before_versions[] =
-    "DROP INDEX unforwarded; DROP INDEX complete; DROP INDEX came; DROP TABLE noise; DROP TABLE "
+    "DROP INDEX unforwarded; DROP INDEX complete; DROP INDEX came; DROP INDEX held; DROP TABLE "
+    "noise; DROP TABLE "
     "rounds; DROP TABLE "
     "ledger;"
     "DROP TABLE parts; DROP TABLE withdrawn; ALTER TABLE uploads DROP COLUMN at;"

@@ -291,7 +291,7 @@ static void noise_of_an_older_store_is_taken_over(void **state)
     execute_on(&b, "server0",
                "ALTER TABLE rounds ADD COLUMN sealed BLOB;"
                "UPDATE rounds SET sealed = (SELECT sealed FROM noise); DROP TABLE noise;"
-               "DROP INDEX came;"
+               "DROP INDEX came; DROP INDEX held;"
                "PRAGMA user_version = 4");
     assert_int_equal(open_store(&b, 0), ERR_OK);
     assert_int_equal(store_noise(b.store[0], &first, &noise), ERR_OK);

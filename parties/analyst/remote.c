@@ -5,18 +5,11 @@
 
 #include <sodium.h>
 #include <string.h>
-#include <time.h>
 
 #define PAUSE_MS 500 /* before the first new try; doubled up to the most */
 #define PAUSE_MOST_MS 30000
 
 /* --- asking, with patience ----------------------------------------------------------------------- */
-
-static void pause_ms(int64_t ms)
-{
-    const struct timespec t = {ms / 1000, ms % 1000 * 1000000};
-    nanosleep(&t, NULL);
-}
 
 /* A run that cannot begin leaves the servers to others. */
 static enum err leave(struct remote *r, enum err e)
@@ -88,7 +81,7 @@ static bool try_again(struct remote *r, enum err e, int64_t deadline, int64_t *p
              "trying again in %.1f s, for %lld s at most; the run can also be stopped, and "
              "continued by the same command",
              (double)*pause / 1000, (long long)clock_left_ms(deadline) / 1000);
-    pause_ms(*pause);
+    clock_pause(*pause);
     *pause = 2 * *pause < PAUSE_MOST_MS ? 2 * *pause : PAUSE_MOST_MS;
     return client_reconnect(r->client) == ERR_OK;
 }

@@ -9,8 +9,9 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#define LOOK_MS 10
 
 #define ARGUMENTS_MAX 32
 
@@ -46,12 +47,6 @@ static bool ended(pid_t pid, int *status)
     return waitpid(pid, status, WNOHANG) == pid;
 }
 
-static void pause_briefly(void)
-{
-    const struct timespec t = {.tv_nsec = 10000000};
-    nanosleep(&t, NULL);
-}
-
 enum err process_wait(pid_t pid, const char *what, const char *output, int64_t deadline,
                       struct log *log)
 {
@@ -61,7 +56,7 @@ enum err process_wait(pid_t pid, const char *what, const char *output, int64_t d
             log_error(log, "%s did not end in time; see %s", what, output);
             return ERR_TIMEOUT;
         }
-        pause_briefly();
+        clock_pause(LOOK_MS);
     }
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return ERR_OK;
@@ -82,7 +77,7 @@ void process_end(pid_t *pid)
             waitpid(*pid, &status, 0);
             break;
         }
-        pause_briefly();
+        clock_pause(LOOK_MS);
     }
     *pid = 0;
 }

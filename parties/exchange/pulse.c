@@ -8,7 +8,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 
 #define LOOK_MS 50
 #define BEATS 6 /* in the time after which a run counts as dead */
@@ -31,7 +30,6 @@ static void beat(struct pulse *p)
 
 static void *beat_on(void *arg)
 {
-    const struct timespec look = {.tv_nsec = LOOK_MS * 1000000};
     struct pulse *p = arg;
     int64_t next = clock_now_ms();
     while (!atomic_load(&p->stop)) {
@@ -39,7 +37,7 @@ static void *beat_on(void *arg)
             beat(p);
             next = clock_now_ms() + p->every_ms;
         }
-        nanosleep(&look, NULL);
+        clock_pause(LOOK_MS);
     }
     return NULL;
 }

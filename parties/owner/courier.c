@@ -8,7 +8,6 @@
 #include "parties/exchange/request.h"
 
 #include <string.h>
-#include <time.h>
 
 #define FIRST_PAUSE_MS 500
 #define LONGEST_PAUSE_MS 30000
@@ -132,12 +131,6 @@ static bool may_pass(enum err e)
     return e == ERR_TIMEOUT || e == ERR_PEER || e == ERR_AGAIN || e == ERR_SYSTEM || e == ERR_NOMEM;
 }
 
-static void pause_ms(int64_t ms)
-{
-    const struct timespec t = {ms / 1000, ms % 1000 * 1000000};
-    nanosleep(&t, NULL);
-}
-
 /* Doubles with each attempt; between half and one and a half of that, by chance. */
 static int64_t pause_before(unsigned attempt)
 {
@@ -178,7 +171,7 @@ static enum err persist(struct courier *c, unsigned server, errand go, void *sel
         words_of(c, server, e, words, sizeof words);
         progress_say(c->o.progress, "%s;\n  trying again in %.1f s (%u of %u)", words,
                      (double)ms / 1000, attempt + 1, c->o.retries);
-        pause_ms(ms);
+        clock_pause(ms);
     }
     if (e != ERR_OK) {
         words_of(c, server, e, words, sizeof words);

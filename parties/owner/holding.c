@@ -116,7 +116,7 @@ static int64_t purge_due(const struct study *study, const struct holding holding
             bool here = entry->state == HELD_COMPLETE || entry->state == HELD_INCOMPLETE;
             last = here && entry->time > last ? entry->time : last;
         }
-    return last == 0 || study->retain_days == 0 ? 0 : last + (int64_t)study->retain_days * 86400;
+    return last == 0 ? 0 : study_purge_due(study, last);
 }
 
 static void describe_due(FILE *out, int64_t due)

@@ -1,8 +1,8 @@
 #include "parties/server/engine.h"
-#include "parties/study/price.h"
 
 #include "base/memory.h"
 #include "mpc/ring.h"
+#include "parties/study/price.h"
 #include "protocols/measure.h"
 #include "protocols/select.h"
 

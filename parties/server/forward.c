@@ -9,7 +9,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 
 #define ANSWER_MS 10000
 #define LOOK_MS 50 /* between looks for something new */
@@ -146,10 +145,9 @@ static enum err forward_some(struct forward *f, bool *sent)
 /* True if it was woken before the time. */
 static bool pause_until(struct forward *f, int64_t deadline)
 {
-    const struct timespec t = {.tv_nsec = LOOK_MS * 1000000L};
     bool woken = false;
     while (!woken && clock_left_ms(deadline) > 0 && !atomic_load(&f->stop)) {
-        nanosleep(&t, NULL);
+        clock_pause(LOOK_MS);
         woken = atomic_exchange(&f->awake, false);
     }
     return woken;

@@ -174,12 +174,10 @@ static enum err take_up(struct hand *h, const struct store_found *found)
 /* A new round: it has to be the run's next, and within the budget. */
 static enum err price(struct hand *h)
 {
-    struct bytes ids = {0};
     uint32_t next;
     char *text = NULL;
-    enum err e = store_run(h->p->store, h->round.run, &next, &ids);
-    bytes_clear(&ids);
-    TRY(e);
+    enum err e;
+    TRY(store_run(h->p->store, h->round.run, &next, NULL));
     if (h->round.sequence != next) {
         log_error(h->p->log, "this run has %u rounds; round %u cannot come next", next,
                   h->round.sequence);

@@ -225,8 +225,8 @@ static enum err take_all(struct recovery *r, uint64_t *from, uint64_t *to)
     if (both <= head.number)
         return ERR_OK;
     TRY(check_past(r, &head));
-    TRY(ask_both(
-        r, both)); /* its head stands for all before: so nothing is taken if anything differs */
+    /* its head stands for all before: so nothing is taken if anything differs */
+    TRY(ask_both(r, both));
     if (!alike(&r->debit[0], &r->debit[1]))
         return different(r, both);
     while (*to < both) {

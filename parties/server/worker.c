@@ -61,18 +61,14 @@ struct worker {
 /* What the links carried since the last time. */
 static void show_bytes(struct worker *w)
 {
-    uint64_t sent = 0, received = 0;
-    for (unsigned k = 0; w->net != NULL && k < NET_PHASES; k++) {
-        const struct net_counters *c = net_counters(w->net, (enum net_phase)k);
-        sent += c->wire_sent;
-        received += c->wire_received;
-    }
+    struct net_counters all = {0};
     if (w->net != NULL) {
-        atomic_fetch_add(&w->o.status->peer_sent, sent - w->shown_sent);
-        atomic_fetch_add(&w->o.status->peer_received, received - w->shown_received);
+        all = net_total(w->net);
+        atomic_fetch_add(&w->o.status->peer_sent, all.wire_sent - w->shown_sent);
+        atomic_fetch_add(&w->o.status->peer_received, all.wire_received - w->shown_received);
     }
-    w->shown_sent = sent;
-    w->shown_received = received;
+    w->shown_sent = all.wire_sent;
+    w->shown_received = all.wire_received;
 }
 
 /* --- sessions ------------------------------------------------------------------------------------ */
@@ -227,13 +223,12 @@ static enum err new_engine(struct worker *w)
 static enum err tell_budget(struct worker *w, struct bytes *result)
 {
     struct ledger *ledger = NULL;
-    struct bytes ids = {0};
     struct store_head head;
     struct store_found last = {0};
     uint32_t rounds = 0;
     enum err e = read_ledger(w, &ledger, &head);
     if (e == ERR_OK)
-        e = store_run(w->o.store, w->run, &rounds, &ids);
+        e = store_run(w->o.store, w->run, &rounds, NULL);
     if (e == ERR_OK && head.number > 0)
         e = store_round_of(w->o.store, head.number, &last);
     if (e == ERR_OK) {
@@ -243,7 +238,6 @@ static enum err tell_budget(struct worker *w, struct bytes *result)
         bytes_put(result, last.round.run, sizeof last.round.run);
         e = bytes_ok(result);
     }
-    bytes_clear(&ids);
     ledger_free(&ledger);
     return e;
 }
@@ -376,11 +370,8 @@ static enum err relay(struct worker *w, const uint8_t attempt[REQUEST_ATTEMPT_SI
 
 static bool has_paid(const struct worker *w, const uint8_t run[REQUEST_RUN_SIZE])
 {
-    struct bytes ids = {0};
     uint32_t rounds = 0;
-    enum err e = store_run(w->o.store, run, &rounds, &ids);
-    bytes_clear(&ids);
-    return e == ERR_OK && rounds > 0;
+    return store_run(w->o.store, run, &rounds, NULL) == ERR_OK && rounds > 0;
 }
 
 /*
@@ -614,9 +605,9 @@ static enum err follow_once(struct worker *w, struct bytes *message)
         return ERR_OK;
     }
     w->words[0] = '\0';
-    if (e ==
-        ERR_NOMEM) { /* a message is lost, and the session with it; who waits is told in time */
-        close_session(w);
+    if (e == ERR_NOMEM) {
+        close_session(
+            w); /* a message is lost, and the session with it; who waits is told in time */
         return ERR_OK;
     }
     TRY(e);

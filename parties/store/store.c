@@ -55,8 +55,9 @@ static const char *const migrations[] = {
     "  PRIMARY KEY(run, sequence)) STRICT;"
     "INSERT INTO noise SELECT run, sequence, sealed FROM rounds WHERE sealed IS NOT NULL;"
     "ALTER TABLE rounds DROP COLUMN sealed;",
-    /* when the last one came is asked after every batch: without an index that reads all uploads */
-    "CREATE INDEX came ON uploads(at);",
+    /* what is asked often, when the last one came and what is held of whom, must not read the uploads themselves */
+    "CREATE INDEX came ON uploads(at);"
+    "CREATE INDEX held ON uploads(owner, complete, digest, at, id);",
 };
 #define VERSION (sizeof migrations / sizeof *migrations)
 
@@ -67,26 +68,15 @@ size_t store_version(void)
 
 /* --- opening ------------------------------------------------------------------------------------- */
 
-static enum err read_version(struct store *s, size_t *version)
-{
-    sqlite3_stmt *statement;
-    enum err e = ERR_OK;
-    TRY(store_prepare(s, "PRAGMA user_version", &statement));
-    if (sqlite3_step(statement) == SQLITE_ROW)
-        *version = (size_t)sqlite3_column_int64(statement, 0);
-    else
-        e = store_failed(s, "read");
-    sqlite3_finalize(statement);
-    return e;
-}
-
 /* Brings the database up to this program's version, all in one; refuses one of a later program. */
 static enum err migrate(struct store *s)
 {
-    size_t version = 0;
+    int64_t stored;
+    size_t version;
     char sql[64];
     enum err e = ERR_OK;
-    TRY(read_version(s, &version));
+    TRY(store_number(s, "PRAGMA user_version", &stored));
+    version = (size_t)stored;
     if (version > VERSION) {
         log_error(s->log,
                   "the server's folder was used by a later trefoil (store version %zu; this one, "

@@ -138,18 +138,12 @@ enum err store_ledger(struct store *store, const struct ledger_limits *fresh,
 
 enum err store_debits(struct store *store, uint64_t *count)
 {
-    sqlite3_stmt *row;
+    int64_t n = 0;
     enum err e;
     pthread_mutex_lock(&store->lock);
-    e = store_prepare(store, "SELECT COUNT(*) FROM ledger", &row);
-    if (e == ERR_OK) {
-        if (sqlite3_step(row) == SQLITE_ROW)
-            *count = (uint64_t)sqlite3_column_int64(row, 0);
-        else
-            e = store_failed(store, "read the ledger");
-        sqlite3_finalize(row);
-    }
+    e = store_number(store, "SELECT COUNT(*) FROM ledger", &n);
     pthread_mutex_unlock(&store->lock);
+    *count = (uint64_t)n;
     return e;
 }
 

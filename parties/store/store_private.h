@@ -39,6 +39,8 @@ enum err store_failed(struct store *s, const char *what) MUST_CHECK;
 /* SQL without parameters and rows. */
 enum err store_execute(struct store *s, const char *sql) MUST_CHECK;
 enum err store_prepare(struct store *s, const char *sql, sqlite3_stmt **statement) MUST_CHECK;
+/* The one number that a query without parameters gives. */
+enum err store_number(struct store *s, const char *sql, int64_t *number) MUST_CHECK;
 /* Runs a statement that gives no rows, and ends it. */
 enum err store_finish(struct store *s, sqlite3_stmt *statement) MUST_CHECK;
 /* A column that must have exactly n bytes; ERR_FORMAT else. */

@@ -6,30 +6,14 @@
 
 static const char purged[] = "purged"; /* the note that holds the statement */
 
-/* 0 where there are none. */
-static enum err last_upload(struct store *s, int64_t *t)
-{
-    sqlite3_stmt *row;
-    enum err e = ERR_OK;
-    TRY(store_prepare(s, "SELECT MAX(at) FROM uploads", &row));
-    if (sqlite3_step(row) == SQLITE_ROW)
-        *t = sqlite3_column_int64(row, 0);
-    else
-        e = store_failed(s, "read");
-    sqlite3_finalize(row);
-    return e;
-}
-
 enum err store_due(struct store *store, int64_t *due)
 {
     int64_t last = 0;
     enum err e;
     pthread_mutex_lock(&store->lock);
-    e = last_upload(store, &last);
+    e = store_number(store, "SELECT MAX(at) FROM uploads", &last); /* 0 where there are none */
     pthread_mutex_unlock(&store->lock);
-    *due = last == 0 || store->study->retain_days == 0
-               ? 0
-               : last + (int64_t)store->study->retain_days * 86400;
+    *due = last == 0 ? 0 : study_purge_due(store->study, last);
     return e;
 }
 

@@ -118,8 +118,11 @@ static enum err last_of_run(struct store *s, const uint8_t run[REQUEST_RUN_SIZE]
     result = sqlite3_step(row);
     if (result == SQLITE_ROW) {
         *rounds = (uint32_t)sqlite3_column_int64(row, 0) + 1;
-        bytes_put(upload_ids, sqlite3_column_blob(row, 1), (size_t)sqlite3_column_bytes(row, 1));
-        e = bytes_ok(upload_ids);
+        if (upload_ids != NULL) {
+            bytes_put(upload_ids, sqlite3_column_blob(row, 1),
+                      (size_t)sqlite3_column_bytes(row, 1));
+            e = bytes_ok(upload_ids);
+        }
     } else if (result != SQLITE_DONE)
         e = store_failed(s, "read rounds");
     sqlite3_finalize(row);
@@ -321,7 +324,7 @@ enum err store_adopt_round(struct store *s, const struct store_round *round, uin
     return e == ERR_LOST ? insert_lost(s, round, number) : e;
 }
 
-/* --- what was opened ------------------------------------------------------------------- */
+/* --- what was opened ----------------------------------------------------------------------------- */
 
 static enum err differs(struct store *s, const struct store_round *round)
 {

@@ -21,6 +21,19 @@ enum err store_prepare(struct store *s, const char *sql, sqlite3_stmt **statemen
     return ERR_OK;
 }
 
+enum err store_number(struct store *s, const char *sql, int64_t *number)
+{
+    sqlite3_stmt *row;
+    enum err e = ERR_OK;
+    TRY(store_prepare(s, sql, &row));
+    if (sqlite3_step(row) == SQLITE_ROW)
+        *number = sqlite3_column_int64(row, 0);
+    else
+        e = store_failed(s, "read");
+    sqlite3_finalize(row);
+    return e;
+}
+
 enum err store_finish(struct store *s, sqlite3_stmt *statement)
 {
     int result = sqlite3_step(statement);

@@ -417,22 +417,17 @@ enum err store_forwarded(struct store *store, const uint8_t id[UPLOAD_ID_SIZE])
 
 enum err store_count(struct store *store, uint64_t *whole, uint64_t *part)
 {
-    sqlite3_stmt *statement;
+    int64_t complete = 0, all = 0;
     enum err e;
     pthread_mutex_lock(&store->lock);
-    e = store_prepare(store,
-                      "SELECT (SELECT COUNT(*) FROM uploads WHERE complete),"
-                      " (SELECT COUNT(*) FROM uploads)",
-                      &statement);
-    if (e == ERR_OK) {
-        if (sqlite3_step(statement) == SQLITE_ROW) {
-            *whole = (uint64_t)sqlite3_column_int64(statement, 0);
-            *part = (uint64_t)sqlite3_column_int64(statement, 1) - *whole;
-        } else
-            e = store_failed(store, "read");
-        sqlite3_finalize(statement);
-    }
+    e = store_number(store, "SELECT COUNT(*) FROM uploads WHERE complete", &complete);
+    if (e == ERR_OK)
+        e = store_number(store, "SELECT COUNT(*) FROM uploads", &all);
     pthread_mutex_unlock(&store->lock);
+    if (e == ERR_OK) {
+        *whole = (uint64_t)complete;
+        *part = (uint64_t)(all - complete);
+    }
     return e;
 }
 

@@ -223,6 +223,8 @@ uint64_t study_records_bytes(const struct study *study,
  * counted; returns how many are left.
  */
 size_t study_taking_part(const struct study *study, bool *has);
+/* When uploads are due to be purged of which the last came then; 0 if the study does not say. */
+int64_t study_purge_due(const struct study *study, int64_t last);
 /* The form that the study bounds the owner by, as parties/exchange/upload.h numbers it, and its bytes. */
 unsigned study_upload_form(const struct study *study, size_t owner);
 uint64_t study_upload_bytes(const struct study *study, size_t owner);

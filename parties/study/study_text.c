@@ -332,7 +332,7 @@ static void describe_people(FILE *out, const struct study *s)
 static void describe_times(FILE *out, const struct study *s)
 {
     char until[DATE_SIZE], due[DATE_SIZE];
-    int64_t last = s->uploads_until + (int64_t)s->retain_days * 86400;
+    int64_t last = study_purge_due(s, s->uploads_until);
     date_text(s->uploads_until, until);
     date_text(last, due);
     if (s->uploads_until != 0)

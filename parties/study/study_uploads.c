@@ -104,3 +104,8 @@ enum err study_find_count_bits(struct reading *r, const yaml_node_t *node)
                           s->count_bits, STUDY_COUNT_BITS_MAX);
     return ERR_OK;
 }
+
+int64_t study_purge_due(const struct study *study, int64_t last)
+{
+    return study->retain_days == 0 ? 0 : last + (int64_t)study->retain_days * 86400;
+}

@@ -1,0 +1,55 @@
+#include "netio/events.h"
+
+#include "base/secret.h"
+#include "netio/socket.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <zmq.h>
+
+static enum err connect_to(void *events, void *socket, int kinds, struct log *log)
+{
+    char name[40];
+    uint64_t number;
+    TRY(socket_option(events, ZMQ_RCVHWM, 0, log));
+    /* not an address: ZeroMQ keeps the name of one that was freed for a while */
+    secret_random(&number, sizeof number);
+    snprintf(name, sizeof name, "inproc://events-%016" PRIx64, number);
+    if (zmq_socket_monitor(socket, name, kinds) != 0) {
+        log_error(log, "cannot watch the connections of a socket: %s", zmq_strerror(zmq_errno()));
+        return ERR_SYSTEM;
+    }
+    return socket_dial(events, name, log);
+}
+
+void *events_new(void *context, void *socket, int kinds, struct log *log, enum err *e)
+{
+    const struct socket_options o = {.type = ZMQ_PAIR};
+    void *events = socket_new(context, &o, log, e);
+    if (*e == ERR_OK)
+        *e = connect_to(events, socket, kinds, log);
+    if (*e == ERR_OK)
+        return events;
+    events_free(events, socket);
+    return NULL;
+}
+
+void events_free(void *events, void *socket)
+{
+    (void)zmq_socket_monitor(socket, NULL, 0);
+    if (events != NULL)
+        zmq_close(events);
+}
+
+/* Two frames: kind (u16) and value (i32), then the endpoint. */
+bool events_take(void *events, uint16_t *kind, int32_t *value)
+{
+    uint8_t event[6] = {0}, endpoint[1];
+    if (zmq_recv(events, event, sizeof event, ZMQ_DONTWAIT) != (int)sizeof event ||
+        zmq_recv(events, endpoint, sizeof endpoint, ZMQ_DONTWAIT) < 0)
+        return false;
+    memcpy(kind, event, sizeof *kind);
+    memcpy(value, event + sizeof *kind, sizeof *value);
+    return true;
+}

@@ -1,0 +1,24 @@
+/*
+ * netio/events.h - what ZeroMQ tells of the connections of one of its sockets.
+ *
+ * Without a bound: where one is reached ZeroMQ's thread waits for us, and with it every connection of the program. So
+ * whoever asks for events takes them.
+ */
+#ifndef TREFOIL_NETIO_EVENTS_H
+#define TREFOIL_NETIO_EVENTS_H
+
+#include "base/error.h"
+#include "base/log.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A ZeroMQ socket that is readable when one of `kinds` (ZMQ_EVENT_...) has happened to `socket`. NULL with *e set. */
+void *events_new(void *context, void *socket, int kinds, struct log *log, enum err *e);
+/* Before `socket` is closed. `events` may be NULL. */
+void events_free(void *events, void *socket);
+
+/* The next event and its value, a descriptor or an error; false if there is none. */
+bool events_take(void *events, uint16_t *kind, int32_t *value);
+
+#endif
