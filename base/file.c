@@ -2,11 +2,25 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum err file_path(char path[FILE_PATH], struct log *log, const char *format, ...)
+{
+    va_list args;
+    int n;
+    va_start(args, format);
+    n = vsnprintf(path, FILE_PATH, format, args);
+    va_end(args);
+    if (n >= 0 && n < FILE_PATH)
+        return ERR_OK;
+    log_error(log, "this path is too long: %s", path);
+    return ERR_SYSTEM;
+}
 
 enum err file_read(const char *path, size_t limit, struct bytes *out, struct log *log)
 {
@@ -83,12 +97,9 @@ enum err file_sync_folder_of(const char *path, struct log *log)
 
 enum err file_write(const char *path, unsigned mode, const void *p, size_t n, struct log *log)
 {
-    char name[4096];
+    char name[FILE_PATH];
     int fd;
-    if (snprintf(name, sizeof name, "%s.XXXXXX", path) >= (int)sizeof name) {
-        log_error(log, "path too long: %s", path);
-        return ERR_SYSTEM;
-    }
+    TRY(file_path(name, log, "%s.XXXXXX", path));
     fd = mkstemp(name);
     if (fd < 0) {
         log_error(log, "cannot create a file beside %s: %s", path, strerror(errno));

@@ -6,6 +6,12 @@
 #include "base/error.h"
 #include "base/log.h"
 
+#define FILE_PATH 4096
+
+/* The name of a file, such as "%s/model"; ERR_SYSTEM, logged, where no path may be as long. */
+enum err file_path(char path[FILE_PATH], struct log *log, const char *format, ...) MUST_CHECK
+    __attribute__((format(printf, 3, 4)));
+
 /* Reads all of `path` into `out` (cleared first); a file above `limit` bytes is ERR_RANGE. */
 enum err file_read(const char *path, size_t limit, struct bytes *out, struct log *log) MUST_CHECK;
 

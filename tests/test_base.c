@@ -147,6 +147,19 @@ static void files_are_whole_or_untouched(void **state)
     bytes_clear(&b);
 }
 
+static void paths_are_whole_or_refused(void **state)
+{
+    char path[FILE_PATH], sink[256] = "";
+    struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
+    (void)state;
+    assert_int_equal(file_path(path, &log, "%s/%s", "folder", "file"), ERR_OK);
+    assert_string_equal(path, "folder/file");
+    assert_int_equal(file_path(path, &log, "%0*d", FILE_PATH - 1, 1), ERR_OK);
+    assert_string_equal(sink, "");
+    assert_int_equal(file_path(path, &log, "/long%0*d", FILE_PATH - 5, 1), ERR_SYSTEM);
+    assert_non_null(strstr(sink, "this path is too long: /long000"));
+}
+
 static void deadlines_do_not_go_negative(void **state)
 {
     (void)state;
@@ -227,6 +240,7 @@ int main(void)
         cmocka_unit_test(sizes_do_not_overflow),
         cmocka_unit_test(secrets_are_zeroed_and_freed),
         cmocka_unit_test(files_are_whole_or_untouched),
+        cmocka_unit_test(paths_are_whole_or_refused),
         cmocka_unit_test(deadlines_do_not_go_negative),
         cmocka_unit_test(dates_have_one_form),
         cmocka_unit_test(a_rate_is_kept_in_the_long_run),

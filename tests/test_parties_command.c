@@ -266,7 +266,8 @@ static void every_error_has_its_exit_code(void **state)
 #define ARGS_MAX 12
 
 struct parsed {
-    const char *text, *other;
+    const char *text, *other, *file;
+    const char *needs; /* an option --file, which is called so */
     bool flag;
     const char *rest[2];
     size_t given;
@@ -282,13 +283,14 @@ static enum err parse(struct parsed *p, int argc, const char *const *arguments)
         {.name = "text", .value = &p->text},
         {.name = "other", .value = &p->other},
         {.name = "flag", .flag = &p->flag},
+        {.name = "file", .value = &p->file, .needed = p->needs},
     };
     for (int i = 0; i < argc; i++) {
         snprintf(p->copy[i], sizeof p->copy[i], "%s", arguments[i]);
         argv[i] = p->copy[i];
     }
     p->sink[0] = '\0';
-    return command_options(argc, argv, options, 3, p->rest, 1, 2, &p->given, &log);
+    return command_options(argc, argv, options, 4, p->rest, 1, 2, &p->given, &log);
 }
 
 #define PARSE(p, ...)                                                                              \
@@ -327,8 +329,9 @@ static void mistakes_in_options(void **state)
     assert_int_equal(PARSE(&p, "cmd", "--txt", "a", "one"), ERR_USAGE);
     support_says(p.sink, "there is no option --txt; did you mean --text?");
     assert_int_equal(PARSE(&p, "cmd", "--elephant=3", "one"), ERR_USAGE);
-    support_says(p.sink,
-                 "there is no option --elephant; there is --text, --other, --flag and --help");
+    support_says(
+        p.sink,
+        "there is no option --elephant; there is --text, --other, --flag, --file and --help");
     assert_int_equal(PARSE(&p, "cmd", "--tex", "a"), ERR_USAGE); /* no abbreviations */
     assert_int_equal(PARSE(&p, "cmd", "one", "--text"), ERR_USAGE);
     support_says(p.sink, "--text needs a value");
@@ -342,6 +345,11 @@ static void mistakes_in_options(void **state)
     support_says(p.sink, "do not know what to do with \"three\"");
     assert_int_equal(PARSE(&p, "cmd"), ERR_USAGE);
     support_says(p.sink, "left out");
+    p.needs = "FILE";
+    assert_int_equal(PARSE(&p, "cmd", "one", "--text", "--file"), ERR_USAGE);
+    support_says(p.sink, "cmd needs --file FILE");
+    assert_int_equal(PARSE(&p, "cmd", "one", "--file", "a"), ERR_OK);
+    assert_int_equal(command_options(0, NULL, NULL, 33, p.rest, 0, 0, &p.given, NULL), ERR_MISUSE);
 }
 
 static void numbers_in_options(void **state)

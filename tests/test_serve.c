@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define OWNERS 3
@@ -639,6 +640,15 @@ static void neighbours_that_disagree_recover_nobody(void **state)
     start(&h, 2);
     assert_int_equal(recover(&h, 1), 0);
     assert_true(support_contains(in(&h, "recover.log"), "took over debits 1 to 4"));
+    /* without a backup, in an empty folder; one that is mistyped is not made */
+    assert_int_equal(rename(in(&h, "server1"), in(&h, "recovered1")), 0);
+    assert_int_equal(recover(&h, 1), 1);
+    assert_true(support_contains(in(&h, "recover.log"), "is not there: trefoil restore makes it"));
+    assert_int_equal(mkdir(in(&h, "server1"), 0700), 0);
+    assert_int_equal(recover(&h, 1), 0);
+    assert_true(support_contains(in(&h, "recover.log"), "took over debits 1 to 4"));
+    start(&h, 1);
+    assert_int_equal(share(&h, 0), 0);
     house_free(&h);
 }
 

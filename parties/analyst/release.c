@@ -3,11 +3,11 @@
 #include "aim/model_file.h"
 #include "aim/output.h"
 #include "aim/sample.h"
+#include "base/file.h"
 #include "parties/study/bounds.h"
 #include "parties/study/price.h"
 
 #include <math.h>
-#include <stdio.h>
 
 enum err release_loop_options(const struct study *study, const struct bounds *bounds,
                               struct aim_options *options, struct log *log)
@@ -30,14 +30,6 @@ enum err release_loop_options(const struct study *study, const struct bounds *bo
     return price_limits(study, &options->limits, log);
 }
 
-static enum err path_in(const char *folder, const char *name, char path[4096], struct log *log)
-{
-    if (snprintf(path, 4096, "%s/%s", folder, name) < 4096)
-        return ERR_OK;
-    log_error(log, "the path %s/%s is too long", folder, name);
-    return ERR_USAGE;
-}
-
 enum err release_write(const char *folder, const struct study *study,
                        const struct aim_result *result, double rho, size_t rows, uint64_t seed,
                        struct log *log)
@@ -53,13 +45,13 @@ enum err release_write(const char *folder, const struct study *study,
         .measurements = result->measurements,
     };
     struct table *table = NULL;
-    char path[4096];
+    char path[FILE_PATH];
     enum err e;
-    TRY(path_in(folder, "measurements.json", path, log));
+    TRY(file_path(path, log, "%s/measurements.json", folder));
     TRY(output_measurements(path, &terms, log));
-    TRY(path_in(folder, "model", path, log));
+    TRY(file_path(path, log, "%s/model", folder));
     TRY(model_save(path, result->model, log));
-    TRY(path_in(folder, "synthetic.csv", path, log));
+    TRY(file_path(path, log, "%s/synthetic.csv", folder));
     if (rows == 0)
         rows = (size_t)fmax(1, round(model_total(result->model)));
     e = sample_rows(&table, result->model, rows, seed, log);

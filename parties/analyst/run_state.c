@@ -17,7 +17,7 @@
 static const char magic[] = "trefoil-run-1\n";
 
 struct run_state {
-    char path[4096], loop_path[4096];
+    char path[FILE_PATH], loop_path[FILE_PATH];
     int lock;
     const struct study *study; /* borrowed */
     uint8_t run[REQUEST_RUN_SIZE];
@@ -108,9 +108,8 @@ static enum err begin(struct run_state *s)
 
 static enum err take_folder(struct run_state *s, const char *folder)
 {
-    char path[4096];
-    if (snprintf(path, sizeof path, "%s/run.lock", folder) >= (int)sizeof path)
-        return ERR_USAGE;
+    char path[FILE_PATH];
+    TRY(file_path(path, s->log, "%s/run.lock", folder));
     s->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (s->lock >= 0 && flock(s->lock, LOCK_EX | LOCK_NB) == 0)
         return ERR_OK;
@@ -127,7 +126,7 @@ enum err run_state_open(struct run_state **state, const char *folder, const stru
                         const uint8_t *lost, struct log *log)
 {
     struct run_state *s = memory_array(1, sizeof *s);
-    enum err e = ERR_USAGE;
+    enum err e;
     *state = s;
     if (s == NULL)
         return ERR_NOMEM;
@@ -135,9 +134,10 @@ enum err run_state_open(struct run_state **state, const char *folder, const stru
     s->lost = lost;
     s->log = log;
     s->lock = -1;
-    if (snprintf(s->path, sizeof s->path, "%s/run.state", folder) < (int)sizeof s->path &&
-        snprintf(s->loop_path, sizeof s->loop_path, "%s/loop.state", folder) <
-            (int)sizeof s->loop_path)
+    e = file_path(s->path, log, "%s/run.state", folder);
+    if (e == ERR_OK)
+        e = file_path(s->loop_path, log, "%s/loop.state", folder);
+    if (e == ERR_OK)
         e = take_folder(s, folder);
     if (e == ERR_OK)
         e = access(s->path, F_OK) == 0 ? load(s) : begin(s);

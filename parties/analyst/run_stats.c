@@ -57,11 +57,11 @@ static json_t *document(const struct run_stats *s)
 
 enum err run_stats_write(const char *folder, const struct run_stats *stats, struct log *log)
 {
-    char path[4096];
+    char path[FILE_PATH];
     json_t *all = document(stats);
     char *text = all != NULL ? json_dumps(all, JSON_INDENT(2)) : NULL;
-    enum err e = ERR_NOMEM;
-    if (text != NULL && snprintf(path, sizeof path, "%s/stats.json", folder) < (int)sizeof path)
+    enum err e = text != NULL ? file_path(path, log, "%s/stats.json", folder) : ERR_NOMEM;
+    if (e == ERR_OK)
         e = file_write(path, 0644, text, strlen(text), log);
     free(text);
     json_decref(all);

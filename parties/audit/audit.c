@@ -1,6 +1,7 @@
 #include "parties/audit/audit.h"
 
 #include "base/bytes.h"
+#include "base/file.h"
 #include "base/memory.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@
 
 struct audit {
     int fd;
-    char path[4096];
+    char path[FILE_PATH];
     const struct study *study; /* borrowed, as is the identity */
     const struct identity *me;
     unsigned index;
@@ -174,11 +175,20 @@ static enum err take_up(struct audit *a)
     return e;
 }
 
+static enum err open_log(struct audit *a)
+{
+    a->fd = open(a->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (a->fd >= 0)
+        return ERR_OK;
+    log_error(a->log, "cannot open %s: %s", a->path, strerror(errno));
+    return ERR_SYSTEM;
+}
+
 enum err audit_open(struct audit **audit, const char *folder, const struct study *study,
                     const struct identity *me, unsigned index, struct log *log)
 {
     struct audit *a = memory_array(1, sizeof *a);
-    enum err e = ERR_SYSTEM;
+    enum err e;
     *audit = a;
     if (a == NULL)
         return ERR_NOMEM;
@@ -187,11 +197,10 @@ enum err audit_open(struct audit **audit, const char *folder, const struct study
     a->me = me;
     a->index = index;
     a->fd = -1;
-    if (snprintf(a->path, sizeof a->path, "%s/audit.log", folder) < (int)sizeof a->path)
-        a->fd = open(a->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    if (a->fd < 0)
-        log_error(log, "cannot open %s: %s", a->path, strerror(errno));
-    else
+    e = file_path(a->path, log, "%s/audit.log", folder);
+    if (e == ERR_OK)
+        e = open_log(a);
+    if (e == ERR_OK)
         e = take_up(a);
     if (e != ERR_OK)
         audit_close(audit);

@@ -78,16 +78,14 @@ static int run(int argc, char **argv, struct log *log)
     int64_t row_count = 0, seed_number = 0;
     size_t given = 0;
     const struct command_option options[] = {
-        {.name = "out", .value = &out},         {.name = "rows", .value = &rows},
-        {.name = "seed", .value = &seed},       {.name = "delimiter", .value = &delimiter},
+        {.name = "out", .value = &out, .needed = "DIR"},
+        {.name = "rows", .value = &rows},
+        {.name = "seed", .value = &seed},
+        {.name = "delimiter", .value = &delimiter},
         {.name = "decimal", .value = &decimal},
     };
     struct table_csv_options csv = {0};
     enum err e = command_options(argc, argv, options, 5, files, 2, FILES_MAX + 1, &given, log);
-    if (e == ERR_OK && out == NULL) {
-        log_error(log, "aim needs --out DIR");
-        e = ERR_USAGE;
-    }
     if (e == ERR_OK)
         e = command_integer("rows", rows, 1, 1000000000, &row_count, log);
     if (e == ERR_OK)

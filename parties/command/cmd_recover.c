@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const char help[] =
     "usage: trefoil recover STUDY --key FILE --folder DIR\n"
@@ -46,6 +47,18 @@ static void say(uint64_t from, uint64_t to)
                "uploads the backup lacks should share them again\n");
 }
 
+/* A folder that is mistyped is not made: a server that lost all it had is brought up to date in an empty one. */
+static enum err check_folder(const char *folder, struct log *log)
+{
+    if (access(folder, F_OK) == 0)
+        return ERR_OK;
+    log_error(log,
+              "%s is not there: trefoil restore makes it from a backup; without a backup, make it "
+              "an empty folder, and all is taken from the two others",
+              folder);
+    return ERR_SYSTEM;
+}
+
 static enum err recover(struct recover *r, const char *study, const char *key, const char *folder,
                         struct log *log)
 {
@@ -57,10 +70,8 @@ static enum err recover(struct recover *r, const char *study, const char *key, c
     TRY(study_load(&r->study, study, log));
     TRY(identity_load(&r->me, key, log));
     TRY(roster_find(r->study, &r->me->public, ROLE_SERVER, &index, log));
-    if (store_open(&r->store, folder, r->study, r->me, (unsigned)index, log) != ERR_OK) {
-        log_error(log, "cannot use %s; is the server still running? Stop it first", folder);
-        return ERR_SYSTEM;
-    }
+    TRY(check_folder(folder, log));
+    TRY(store_open(&r->store, folder, r->study, r->me, (unsigned)index, log));
     TRY(audit_open(&r->audit, folder, r->study, r->me, (unsigned)index, log));
     TRY(netio_new(&r->netio, log));
     {
@@ -85,14 +96,10 @@ static int run(int argc, char **argv, struct log *log)
     struct recover r = {0};
     size_t given;
     const struct command_option options[] = {
-        {.name = "key", .value = &key},
-        {.name = "folder", .value = &folder},
+        {.name = "key", .value = &key, .needed = "FILE"},
+        {.name = "folder", .value = &folder, .needed = "DIR"},
     };
     enum err e = command_options(argc, argv, options, 2, &study, 1, 1, &given, log);
-    if (e == ERR_OK && (key == NULL || folder == NULL)) {
-        log_error(log, "recover needs --key FILE and --folder DIR");
-        e = ERR_USAGE;
-    }
     if (e == ERR_OK)
         e = recover(&r, study, key, folder, log);
     netio_free(&r.netio);

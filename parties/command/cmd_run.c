@@ -258,16 +258,15 @@ static int run(int argc, char **argv, struct log *log)
     size_t given;
     struct run r = {.log = log};
     const struct command_option options[] = {
-        {.name = "key", .value = &t.key},     {.name = "out", .value = &t.folder},
-        {.name = "rounds", .value = &rounds}, {.name = "wait", .value = &wait},
-        {.name = "rows", .value = &rows},     {.name = "seed", .value = &seed},
+        {.name = "key", .value = &t.key, .needed = "FILE"},
+        {.name = "out", .value = &t.folder, .needed = "DIR"},
+        {.name = "rounds", .value = &rounds},
+        {.name = "wait", .value = &wait},
+        {.name = "rows", .value = &rows},
+        {.name = "seed", .value = &seed},
         {.name = "continue", .value = &lost},
     };
     enum err e = command_options(argc, argv, options, 7, &t.study, 1, 1, &given, log);
-    if (e == ERR_OK && (t.key == NULL || t.folder == NULL)) {
-        log_error(log, "run needs --key FILE and --out DIR");
-        e = ERR_USAGE;
-    }
     if (e == ERR_OK)
         e = read_numbers(rounds, wait, rows, seed, &t, log);
     if (e == ERR_OK && lost != NULL) {

@@ -44,13 +44,12 @@ static void request_stop(int signal_number)
     atomic_store(&stop_requested, true);
 }
 
-static enum err stop_on_signals(void)
+static void stop_on_signals(void)
 {
     struct sigaction action = {.sa_handler = request_stop, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
-    if (sigaction(SIGTERM, &action, NULL) != 0 || sigaction(SIGINT, &action, NULL) != 0)
-        return ERR_SYSTEM;
-    return ERR_OK;
+    (void)sigaction(SIGTERM, &action, NULL); /* which fail only for a signal that is none */
+    (void)sigaction(SIGINT, &action, NULL);
 }
 
 /* Connections are descriptors: as many as the operator's hard limit allows, up to a bound. */
@@ -96,12 +95,11 @@ static enum err serve(const struct arguments *a, struct log *log)
     enum err e = secret_harden_process();
     umask(077); /* whatever is made in the folder is the operator's alone */
     raise_file_limit();
+    stop_on_signals();
     if (e == ERR_OK)
         e = study_load(&study, a->study, log);
     if (e == ERR_OK)
         e = identity_load(&me, a->key, log);
-    if (e == ERR_OK)
-        e = stop_on_signals();
     if (e == ERR_OK) {
         const struct server_options options = {.study = study,
                                                .me = me,
@@ -125,15 +123,13 @@ static int run(int argc, char **argv, struct log *log)
     struct arguments a = {0};
     size_t given;
     const struct command_option options[] = {
-        {.name = "key", .value = &a.key},       {.name = "folder", .value = &a.folder},
-        {.name = "listen", .value = &a.listen}, {.name = "status", .value = &a.status},
+        {.name = "key", .value = &a.key, .needed = "FILE"},
+        {.name = "folder", .value = &a.folder, .needed = "DIR"},
+        {.name = "listen", .value = &a.listen},
+        {.name = "status", .value = &a.status},
         {.name = "purge", .flag = &a.purge},
     };
     enum err e = command_options(argc, argv, options, 5, &a.study, 1, 1, &given, log);
-    if (e == ERR_OK && (a.key == NULL || a.folder == NULL)) {
-        log_error(log, "serve needs --key FILE and --folder DIR");
-        e = ERR_USAGE;
-    }
     if (e == ERR_OK && a.listen != NULL)
         e = take_listen(&a, log);
     if (e == ERR_OK)

@@ -369,10 +369,6 @@ static enum err share_data(struct share *s)
 
 static enum err check_wish(const struct share *s)
 {
-    if (s->key == NULL) {
-        log_error(s->log, "share needs --key FILE");
-        return ERR_USAGE;
-    }
     if (s->status && s->withdraw) {
         log_error(s->log, "--status and --withdraw are two commands; leave one out");
         return ERR_USAGE;
@@ -398,7 +394,7 @@ static int run(int argc, char **argv, struct log *log)
     size_t given;
     struct share s = {.log = log};
     const struct command_option options[] = {
-        {.name = "key", .value = &s.key},
+        {.name = "key", .value = &s.key, .needed = "FILE"},
         {.name = "dry-run", .flag = &s.dry_run},
         {.name = "delimiter", .value = &delimiter},
         {.name = "decimal", .value = &decimal},

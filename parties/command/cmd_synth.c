@@ -53,17 +53,13 @@ static int run(int argc, char **argv, struct log *log)
     int64_t row_count = 0, seed_number = 0;
     size_t given = 0;
     const struct command_option options[] = {
-        {.name = "out", .value = &out},
+        {.name = "out", .value = &out, .needed = "FILE"},
         {.name = "rows", .value = &rows},
         {.name = "seed", .value = &seed},
         {.name = "sampling", .value = &sampling},
     };
     enum err e = command_options(argc, argv, options, 4, &file, 1, 1, &given, log);
     bool independent = strcmp(sampling, "independent") == 0;
-    if (e == ERR_OK && out == NULL) {
-        log_error(log, "synth needs --out FILE");
-        e = ERR_USAGE;
-    }
     if (e == ERR_OK && !independent && strcmp(sampling, "rounded") != 0) {
         log_error(log, "--sampling is rounded or independent, not %s", sampling);
         e = ERR_USAGE;

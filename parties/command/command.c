@@ -112,6 +112,26 @@ static enum err take_option(const char *text, int argc, char **argv, int *at,
     return ERR_OK;
 }
 
+/* "run needs --key FILE and --out DIR" */
+static enum err check_needed(const char *command, const struct command_option *option,
+                             size_t options, const bool *seen, struct log *log)
+{
+    char text[256] = "";
+    bool missing = false;
+    for (size_t i = 0; i < options; i++) {
+        size_t n = strlen(text);
+        if (option[i].needed == NULL)
+            continue;
+        missing |= !seen[i];
+        snprintf(text + n, sizeof text - n, "%s--%s %s", n > 0 ? " and " : "", option[i].name,
+                 option[i].needed);
+    }
+    if (!missing)
+        return ERR_OK;
+    log_error(log, "%s needs %s", command, text);
+    return ERR_USAGE;
+}
+
 enum err command_options(int argc, char **argv, const struct command_option *option, size_t options,
                          const char **rest, size_t least, size_t most, size_t *given,
                          struct log *log)
@@ -140,7 +160,7 @@ enum err command_options(int argc, char **argv, const struct command_option *opt
         log_error(log, "something is left out");
         return ERR_USAGE;
     }
-    return ERR_OK;
+    return check_needed(argv[0], option, options, seen, log);
 }
 
 enum err command_integer(const char *name, const char *text, int64_t least, int64_t most,

@@ -54,12 +54,14 @@ struct command_option {
     const char *name;   /* without the dashes */
     const char **value; /* left alone where the option is absent */
     bool *flag;
+    const char
+        *needed; /* what its value is called, such as FILE, if the command cannot do without */
 };
 
 /*
  * Sorts out argv[1 ...]: options go where they say, the rest to `rest`, between `least` and `most`
  * of them, *given in all. After `--` nothing is an option. ERR_USAGE, logged, for anything unknown
- * (the nearest option is suggested), repeated or without its value.
+ * (the nearest option is suggested), repeated, without its value, or needed and not there.
  */
 enum err command_options(int argc, char **argv, const struct command_option *option, size_t options,
                          const char **rest, size_t least, size_t most, size_t *given,

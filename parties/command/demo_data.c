@@ -213,12 +213,9 @@ static enum err write_hospital(const char *folder, size_t index, struct random *
     const struct demo_hospital *h = &demo_hospitals[index];
     const struct skew *k = &skews[index];
     struct bytes b = {0};
-    char path[4096];
+    char path[FILE_PATH];
     enum err e;
-    if (snprintf(path, sizeof path, "%s/%s.csv", folder, h->name) >= (int)sizeof path) {
-        log_error(log, "path too long: %s", folder);
-        return ERR_SYSTEM;
-    }
+    TRY(file_path(path, log, "%s/%s.csv", folder, h->name));
     bytes_put(&b, header, sizeof header - 1);
     bytes_put(&b, k->line_end, strlen(k->line_end));
     for (uint32_t i = 0; i < h->rows; i++) {

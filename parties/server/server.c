@@ -180,9 +180,8 @@ static enum err give_up_waiting(struct server *s, enum err status)
             continue;
         w->used = false;
         TRY(tell(s, &w->client, MESSAGE_UPLOAD, status,
-                 "the server could not store the upload; its operator should see its log. Try "
-                 "again later",
-                 NULL, 0));
+                 "the server could not store the upload; its operator should see its log", NULL,
+                 0));
     }
     return ERR_OK;
 }
@@ -193,7 +192,7 @@ static enum err out_of_memory_for(struct server *s, const struct gate_client *fr
 {
     log_error(s->o.log, "memory is too short for a message; its sender is to try again later");
     return tell(s, from, message->size > 0 ? message->data[0] : 0, ERR_NOMEM,
-                "the server is short of memory; try again later", NULL, 0);
+                "the server is short of memory", NULL, 0);
 }
 
 /* A failing disk fails the whole batch: SQLite may have undone what came before. */
@@ -673,7 +672,7 @@ enum err server_purge(const struct server_options *options)
 {
     struct server s = {.o = *options};
     struct bytes statement = {0};
-    char path[4096];
+    char path[FILE_PATH];
     size_t index = 0;
     enum err e = roster_find(options->study, &options->me->public, ROLE_SERVER, &index,
                              options->log);
@@ -682,9 +681,8 @@ enum err server_purge(const struct server_options *options)
                        options->log);
     if (e == ERR_OK)
         e = store_purge(s.store, options->me, &statement);
-    if (e == ERR_OK &&
-        snprintf(path, sizeof path, "%s/purge.txt", options->folder) >= (int)sizeof path)
-        e = ERR_RANGE;
+    if (e == ERR_OK)
+        e = file_path(path, options->log, "%s/purge.txt", options->folder);
     if (e == ERR_OK)
         e = file_write(path, 0644, statement.data, statement.size, options->log);
     if (e == ERR_OK)

@@ -105,22 +105,20 @@ static enum err migrate(struct store *s)
 /* One process a folder, since two would both debit. SQLite's own lock would keep a backup out as well. */
 static enum err lock_folder(struct store *s, const char *folder)
 {
-    char path[4096];
-    if (snprintf(path, sizeof path, "%s/lock", folder) >= (int)sizeof path)
-        return ERR_RANGE;
+    char path[FILE_PATH];
+    TRY(file_path(path, s->log, "%s/lock", folder));
     s->lock_file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (s->lock_file >= 0 && flock(s->lock_file, LOCK_EX | LOCK_NB) == 0)
         return ERR_OK;
     log_error(s->log, "cannot lock %s: %s%s", path, strerror(errno),
-              s->lock_file >= 0 ? "; another trefoil serve uses this folder" : "");
+              s->lock_file >= 0 ? "; another trefoil serve uses this folder: stop it first" : "");
     return ERR_SYSTEM;
 }
 
 static enum err open_database(struct store *s, const char *folder, const struct identity *me)
 {
-    char path[4096];
-    if (snprintf(path, sizeof path, "%s/store.sqlite", folder) >= (int)sizeof path)
-        return ERR_RANGE;
+    char path[FILE_PATH];
+    TRY(file_path(path, s->log, "%s/store.sqlite", folder));
     TRY(file_folder(folder, s->log));
     TRY(lock_folder(s, folder));
     if (sqlite3_open_v2(path, &s->db,

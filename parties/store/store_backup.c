@@ -12,8 +12,6 @@
 #include <unistd.h>
 
 #define AUDIT_MAX ((size_t)1 << 30)
-#define PATH_SIZE 4096
-
 /* One of the two databases, with its name for messages. */
 struct side {
     sqlite3 *db;
@@ -96,11 +94,11 @@ static enum err check(const struct side *s, struct store_contents *contents)
 
 static enum err put_audit(const struct side *s, const char *folder)
 {
-    char path[PATH_SIZE];
+    char path[FILE_PATH];
     sqlite3_stmt *row = NULL;
     struct bytes audit = {0};
     enum err e;
-    snprintf(path, sizeof path, "%s/audit.log", folder);
+    TRY(file_path(path, s->log, "%s/audit.log", folder));
     TRY(execute(s, "CREATE TABLE audit_log(text BLOB NOT NULL) STRICT"));
     if (access(path, F_OK) != 0)
         return ERR_OK;
@@ -120,10 +118,10 @@ static enum err put_audit(const struct side *s, const char *folder)
 
 static enum err take_audit(const struct side *s, const char *folder)
 {
-    char path[PATH_SIZE];
+    char path[FILE_PATH];
     sqlite3_stmt *row = NULL;
     enum err e = ERR_OK;
-    snprintf(path, sizeof path, "%s/audit.log", folder);
+    TRY(file_path(path, s->log, "%s/audit.log", folder));
     if (sqlite3_prepare_v2(s->db, "SELECT text FROM audit_log", -1, &row, NULL) != SQLITE_OK)
         return failed(s, "read");
     if (sqlite3_step(row) == SQLITE_ROW)
@@ -169,12 +167,11 @@ static enum err refuse_if_not_there(const char *path, const char *what, struct l
 enum err store_backup(const char *folder, const char *file, struct store_contents *contents,
                       struct log *log)
 {
-    char from_path[PATH_SIZE], made[PATH_SIZE];
+    char from_path[FILE_PATH], made[FILE_PATH];
     struct side from = {0}, to = {0};
     enum err e;
-    if (snprintf(from_path, sizeof from_path, "%s/store.sqlite", folder) >= PATH_SIZE ||
-        snprintf(made, sizeof made, "%s.partial", file) >= PATH_SIZE)
-        return ERR_RANGE;
+    TRY(file_path(from_path, log, "%s/store.sqlite", folder));
+    TRY(file_path(made, log, "%s.partial", file));
     TRY(refuse_if_not_there(from_path, "a folder of trefoil serve", log));
     TRY(refuse_if_there(file, log));
     unlink(made); /* of one that was cut */
@@ -200,13 +197,12 @@ enum err store_backup(const char *folder, const char *file, struct store_content
 enum err store_restore(const char *file, const char *folder, struct store_contents *contents,
                        struct log *log)
 {
-    char to_path[PATH_SIZE], made[PATH_SIZE], audit[PATH_SIZE];
+    char to_path[FILE_PATH], made[FILE_PATH], audit[FILE_PATH];
     struct side from = {0}, to = {0};
     enum err e;
-    if (snprintf(to_path, sizeof to_path, "%s/store.sqlite", folder) >= PATH_SIZE ||
-        snprintf(made, sizeof made, "%s/store.sqlite.partial", folder) >= PATH_SIZE)
-        return ERR_RANGE;
-    snprintf(audit, sizeof audit, "%.4000s/audit.log", folder);
+    TRY(file_path(to_path, log, "%s/store.sqlite", folder));
+    TRY(file_path(made, log, "%s/store.sqlite.partial", folder));
+    TRY(file_path(audit, log, "%s/audit.log", folder));
     TRY(refuse_if_not_there(file, "what trefoil backup wrote", log));
     TRY(file_folder(folder, log));
     TRY(refuse_if_there(to_path, log));
