@@ -75,6 +75,7 @@ says 2 '--delimiter is one character' share study.yaml a.csv --key hospital-a.ke
 says 1 'cannot open nowhere.yaml' check nowhere.yaml
 says 1 'cannot open the key nowhere.key' check study.yaml --key nowhere.key
 says 1 'cannot open nowhere.csv' share study.yaml nowhere.csv --key hospital-a.key
+says 1 'cannot open nowhere.yaml' roster sign nowhere.yaml --key north.key
 says 1 'left alone' keygen north.key
 says 1 'left alone' init study.yaml
 says 1 '/nowhere/new.key' keygen /nowhere/new.key

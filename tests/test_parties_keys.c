@@ -91,6 +91,21 @@ static void what_is_not_a_key_is_refused(void **state)
     assert_string_not_equal(keys_parse_hint(ERR_AUTH), keys_parse_hint(ERR_FORMAT));
 }
 
+/* The text of a key that expires, on no day: what its signature is over is also signed in the key that never does. */
+static void a_key_has_one_text(void **state)
+{
+    struct fixture *f = *state;
+    struct public_identity back;
+    uint8_t raw[132] = {0};
+    char text[KEYS_TEXT_SIZE] = "trefoil2-";
+    memcpy(raw, f->id->public.sign, 32);
+    memcpy(raw + 32, f->id->public.curve, 32);
+    memcpy(raw + 64, f->id->public.signature, 64);
+    sodium_bin2base64(text + 9, sizeof text - 9, raw, sizeof raw,
+                      sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+    assert_int_equal(public_identity_parse(&back, text), ERR_FORMAT);
+}
+
 static void one_identity_cannot_vouch_for_anothers_curve_key(void **state)
 {
     struct fixture *f = *state;
@@ -264,6 +279,29 @@ static void a_damaged_file_is_refused(void **state)
     bytes_clear(&file);
 }
 
+/* Secrets that are no 64 bytes of base64, under a public half that is whole. */
+static void a_secret_of_another_size_is_refused(void **state)
+{
+    static const char *const wrong[] = {"", "!", "AAAA", "AAAA!", "A"};
+    struct fixture *f = *state;
+    char public[KEYS_TEXT_SIZE], text[1024], secret[128];
+    uint8_t seeds[64];
+    public_identity_text(&f->id->public, public);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        snprintf(text, sizeof text, "secret %s\npublic %s\n", wrong[i], public);
+        expect_damaged(f, text, strlen(text));
+    }
+    crypto_sign_ed25519_sk_to_seed(seeds, f->id->sign_secret);
+    memcpy(seeds + 32, f->id->curve_secret, 32);
+    sodium_bin2base64(secret, sizeof secret, seeds, sizeof seeds,
+                      sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+    for (size_t i = 0; i < 2; i++) { /* the right one, and something behind it */
+        snprintf(text, sizeof text, "secret %s%s\npublic %s\n", secret, i == 0 ? "!" : "AAAA",
+                 public);
+        expect_damaged(f, text, strlen(text));
+    }
+}
+
 static void line_ends_and_order_do_not_matter(void **state)
 {
     struct fixture *f = *state;
@@ -292,6 +330,11 @@ static void what_is_no_file_is_named(void **state)
     assert_int_equal(identity_load(&back, f->path, &f->log), ERR_SYSTEM);
     assert_non_null(strstr(f->sink, f->path));
     assert_int_equal(identity_load(&back, f->folder, &f->log), ERR_STUDY);
+    /* a file that is there, and cannot be read */
+    f->sink[0] = '\0';
+    assert_int_equal(identity_load(&back, "/proc/self/mem", &f->log), ERR_SYSTEM);
+    assert_non_null(strstr(f->sink, "cannot read /proc/self/mem"));
+    assert_null(back);
     assert_int_equal(identity_save(f->id, "/nonexistent/folder/key", false, &f->log), ERR_SYSTEM);
 }
 
@@ -325,6 +368,7 @@ int main(void)
         TEST(text_round_trip),
         TEST(every_altered_character_is_noticed),
         TEST(what_is_not_a_key_is_refused),
+        TEST(a_key_has_one_text),
         TEST(one_identity_cannot_vouch_for_anothers_curve_key),
         TEST(the_statement_is_as_documented),
         TEST(a_key_may_be_renewed_and_expire),
@@ -333,6 +377,7 @@ int main(void)
         TEST(a_key_is_never_replaced_by_accident),
         TEST(a_file_that_others_may_read_is_refused),
         TEST(a_damaged_file_is_refused),
+        TEST(a_secret_of_another_size_is_refused),
         TEST(line_ends_and_order_do_not_matter),
         TEST(what_is_no_file_is_named),
         TEST(fingerprints_are_short_and_stable),

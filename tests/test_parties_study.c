@@ -4,6 +4,7 @@
 
 #include "aim/table.h"
 #include "base/bytes.h"
+#include "parties/study/bounds.h"
 #include "parties/study/keys.h"
 #include "parties/study/study.h"
 
@@ -189,6 +190,85 @@ static void the_forms_that_bounds_carry(void **state)
     study_free(&s);
 }
 
+/* No marginal of more than four columns can be sent as records, whoever asks for it. */
+static void large_marginals_have_no_records(void **state)
+{
+    struct fixture *f = *state;
+    struct study *s;
+    struct bytes b = edited(base_text, "attributes: [age, ward]",
+                            "attributes: [age, ward, a, b, c]");
+    struct bytes c = edited((const char *)b.data, "workload:",
+                            "  - {name: a, kind: integer, min: 0, max: 1}\n"
+                            "  - {name: b, kind: integer, min: 0, max: 1}\n"
+                            "  - {name: c, kind: integer, min: 0, max: 1}\nworkload:");
+    struct bytes d = edited((const char *)c.data, "max_rows: 300", "max_rows: 300, as: records");
+    assert_int_equal(parse_text(f, (const char *)c.data, &s), ERR_OK);
+    assert_int_equal(study_records_bytes(s, 0), UINT64_MAX);
+    assert_false(s->owner[0].records);
+    assert_int_equal(study_form_bytes(s, 0, 0), 0);
+    study_free(&s);
+    assert_int_equal(parse_text(f, (const char *)d.data, &s), ERR_STUDY);
+    assert_non_null(strstr(f->sink,
+                           "t.yaml:38:5: o1 cannot send records, since a marginal has more "
+                           "than 4 attributes; use as: answers"));
+    bytes_clear(&b);
+    bytes_clear(&c);
+    bytes_clear(&d);
+}
+
+static void a_random_workload_is_the_same_for_its_seed(void **state)
+{
+    static const char list[] = "workload:\n  - {attributes: [age, ward], weight: 2}\n"
+                               "  - {attributes: [bmi, dose]}\n";
+    struct fixture *f = *state;
+    struct study *s[3];
+    assert_int_equal(parse_edit(f, list, "workload: {random: 2, count: 3, seed: 5}\n", &s[0]),
+                     ERR_OK);
+    assert_int_equal(parse_edit(f, list, "workload: {seed: 5, count: 3, random: 2}\n", &s[1]),
+                     ERR_OK);
+    assert_int_equal(parse_edit(f, list, "workload: {random: 2, count: 6, seed: 0}\n", &s[2]),
+                     ERR_OK);
+    assert_int_equal(s[0]->workload->cliques, 3);
+    assert_int_equal(s[2]->workload->cliques, 6); /* all that there are */
+    assert_memory_equal(s[0]->terms.digest, s[1]->terms.digest, 32);
+    assert_memory_not_equal(s[0]->terms.digest, s[2]->terms.digest, 32);
+    for (size_t i = 0; i < 3; i++)
+        study_free(&s[i]);
+}
+
+/* What the arithmetic carries, of a table of 65536 x `second` cells and owners of 2^30 - 1 rows. */
+static void expect_too_much(struct fixture *f, const char *second, const char *words)
+{
+    char domain[256];
+    struct bytes b, c;
+    struct bounds *bounds = NULL;
+    struct study *s;
+    snprintf(domain, sizeof domain,
+             "  - {name: big, kind: integer, min: 0, max: 65534}\n"
+             "  - {name: second, kind: integer, min: 1, max: %s}\nworkload:\n"
+             "  - {attributes: [big, second]}\n",
+             second);
+    b = edited(base_text, "workload:\n", domain);
+    c = edited((const char *)b.data, "max_rows: 500", "max_rows: 1073741823, as: answers");
+    assert_int_equal(parse_text(f, (const char *)c.data, &s), ERR_OK);
+    assert_int_equal(bounds_new(&bounds, s, &f->log), ERR_RANGE);
+    assert_null(bounds);
+    if (strstr(f->sink, words) == NULL)
+        fail_msg("not \"%s\" but %s", words, f->sink);
+    study_free(&s);
+    bytes_clear(&b);
+    bytes_clear(&c);
+}
+
+static void counts_that_the_arithmetic_cannot_carry_are_refused(void **state)
+{
+    /* 46 bits in the one cell of `second` */
+    expect_too_much(*state, "1",
+                    "counts could need 46 bits, more than the 40 carried; lower max_rows");
+    expect_too_much(*state, "17",
+                    "the marginal big could count up to 1073742123 in each of 1114095 cells");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -200,6 +280,9 @@ int main(void)
         cmocka_unit_test(bounds_give_the_bits_of_counts),
         cmocka_unit_test(defaults_are_the_documented_ones),
         cmocka_unit_test(the_forms_that_bounds_carry),
+        cmocka_unit_test(large_marginals_have_no_records),
+        cmocka_unit_test(a_random_workload_is_the_same_for_its_seed),
+        cmocka_unit_test(counts_that_the_arithmetic_cannot_carry_are_refused),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

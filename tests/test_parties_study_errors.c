@@ -14,6 +14,13 @@
 
 /* --- errors ----------------------------------------------------------------------------------- */
 
+#define TEN "abcdefghij"
+#define WORKLOAD                                                                                   \
+    "workload:\n  - {attributes: [age, ward], weight: 2}\n  - {attributes: [bmi, dose]}\n"
+#define BIG                                                                                        \
+    "  - {name: big, kind: integer, min: 0, max: 65534}\n"                                         \
+    "  - {name: huge, kind: integer, min: 0, max: 65534}\n"
+
 /* The message must begin with "error: t.yaml:<place>: " and hold the words. */
 struct mistake {
     const char *find, *replace, *place, *words;
@@ -32,6 +39,7 @@ static const struct mistake mistakes[] = {
     {"study: test", "study: test\nxyzzy: 1", "2:1", "its keys: study, domain, impossible"},
     {"study: test", "study: test\n[a, b]: 1", "2:1", "a key is a list"},
     {"study: test\n", "study: test\n? [a]\n", "2:3", "a key is a list"},
+    {"study: test\n", "- a\n", "2:1", "check indentation"},
     /* yaml */
     {"study: test", "study: \"test", "11:15", "that began on line 1"},
     /* domain */
@@ -48,8 +56,15 @@ static const struct mistake mistakes[] = {
     {"    outside: clip", "    outside: clp", "7:14", "did you mean \"clip\""},
     {"    outside: clip", "    outside: missing", "7:14", "needs \"missing\" beside it"},
     {"    outside: clip", "    outsid: clip", "7:5", "did you mean \"outside\""},
+    {"    outside: clip", "    outside: somewhere-else", "7:14", "it may be: error, clip, missing"},
+    {"    missing: \"?\"", "    missing: [a]", "11:14", "missing is a list"},
     {"name: ward", "name: age", "8:11", "is an attribute age already"},
     {"name: ward", "name: \"\"", "8:11", "1 to 127 bytes"},
+    {"name: ward", "name: " TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN "12345678", "8:11",
+     "1 to 127 bytes"},
+    {"name: ward", "name: [a]", "8:11", "name is a list"},
+    {"  - name: ward\n    kind: categorical", "  - ward\n  - kind: categorical", "8:5",
+     "an attribute is a single value; it should be a mapping"},
     {"  - name: ward\n    kind: categorical", "  - kind: categorical", "8:5",
      "lacks the key \"name\""},
     {"kind: categorical", "kind: categoric", "9:11", "It may be: categorical, integer, numeric"},
@@ -74,6 +89,14 @@ static const struct mistake mistakes[] = {
     {"    edges: [0, 1.5, 3]", "    edges: [0, 1.5, 3]\n    min: 1", "15:10", "takes no \"min\""},
     {"    edges: [0, 1.5, 3]", "    edges: [0, 1.5, 3]\n    values: [a]", "15:13",
      "takes no \"values\""},
+    {"    edges: [0, 1.5, 3]", "    edges: [0, 1.5, 3]\n    max: 1", "15:10", "takes no \"max\""},
+    {"    edges: [0, 1.5, 3]", "    edges: [0, 1.5, 3]\n    bins: 1", "15:11", "takes no \"bins\""},
+    {"    min: 10\n", "", "15:5", "numeric attribute dose lacks the key \"min\""},
+    {"    min: 10\n", "    min: ten\n", "17:10", "should be a number"},
+    {"    max: 20\n    bins: 5\n", "", "15:5", "lacks the key \"max\""},
+    {"    bins: 5\n", "", "15:5", "numeric attribute dose lacks the key \"bins\""},
+    {"    min: 10\n    max: 20\n", "", "15:5", "lacks the key \"min\""},
+    {"    max: 20", "    max: twenty", "18:10", "should be a number"},
     {"    max: 20\n", "", "15:5", "numeric attribute dose lacks the key \"max\""},
     {"    max: 20", "    max: 10", "18:10", "should exceed min"},
     {"    bins: 5", "    bins: 0", "19:11", "from 1 to 65534"},
@@ -90,6 +113,28 @@ static const struct mistake mistakes[] = {
     {"workload:", "impossible:\n  - {bmi: 1}\nworkload:", "21:11", "{from: 0, to: 1.5}"},
     {"workload:", "impossible:\n  - {bmi: {from: 0, to: 1}}\nworkload:", "21:25", "not an edge"},
     {"workload:", "impossible:\n  - {bmi: {from: 3, to: 0}}\nworkload:", "21:25", "ends where"},
+    {"workload:", "impossible:\n  - age\nworkload:", "21:5", "a combination is a single value"},
+    {"workload:", "impossible:\n  - {age: []}\nworkload:", "21:11", "has 0 items"},
+    {"workload:", "impossible:\n  - {age: [1, 10]}\nworkload:", "21:15", "no value \"10\""},
+    {"workload:", "impossible:\n  - {age: [[1]]}\nworkload:", "21:12", "age is a list"},
+    {"workload:", "impossible:\n  - {age: {from: x, to: 4}}\nworkload:", "21:18", "whole number"},
+    {"workload:", "impossible:\n  - {bmi: {from: x, to: 3}}\nworkload:", "21:18", "a number"},
+    {"workload:",
+     BIG "impossible:\n  - {big: {from: 0, to: 59999}, ward: [a, b, c], dose: {from: 10, "
+         "to: 20}, bmi: {from: 0, to: 3}}\nworkload:",
+     "23:5", "more than 1000000 cells"},
+    {"workload:", BIG "impossible:\n  - {big: 1, huge: 1, ward: a}\nworkload:", "23:5",
+     "these columns have more than 4294967295 cells together"},
+    {WORKLOAD, "workload: {random: 2}\n", "20:11", "{random: 3, count: 64, seed: 1}"},
+    {WORKLOAD, "workload: {random: 2, count: 2}\n", "20:11", "needs a count and a seed"},
+    {WORKLOAD, "workload: {random: 9, count: 2, seed: 1}\n", "20:20", "from 1 to 4"},
+    {WORKLOAD, "workload: {random: 2, count: 0, seed: 1}\n", "20:30", "from 1 to 100000"},
+    {WORKLOAD, "workload: {random: 2, count: 2, seed: -1}\n", "20:39", "from 0 to"},
+    {WORKLOAD, "workload: {random: 2, count: 7, seed: 1}\n", "20:11", "1 to 6 are possible"},
+    {WORKLOAD, "workload: {all: 2, random: 2}\n", "20:11", "should be {all: k}, {random: k"},
+    {WORKLOAD, "workload: {all: 2, seed: 1}\n", "20:11", "should be {all: k}, {random: k"},
+    {WORKLOAD, "workload: {all: 2, count: 1}\n", "20:11", "should be {all: k}, {random: k"},
+    {WORKLOAD, "workload: {}\n", "20:11", "should be {all: k}, {random: k"},
     {"workload:\n", "workload: {all: 2}\nmodell:\n", "21:1", "did you mean \"model\""},
     {"attributes: [age, ward]", "attributes: [age, wrad]", "21:24", "did you mean \"ward\""},
     {"attributes: [age, ward]", "attributes: [age, elephant]", "21:24",
@@ -97,6 +142,9 @@ static const struct mistake mistakes[] = {
     {"attributes: [age, ward]", "attributes: [age, age]", "21:24", "comes twice"},
     {"attributes: [age, ward]", "attributes: []", "21:18", "at least 1 and at most 8"},
     {"attributes: [age, ward]", "attributes: age", "21:18", "should be a list"},
+    {"attributes: [age, ward]", "attributes: [age, [ward]]", "21:24", "an attribute is a list"},
+    {"attributes: [age, ward]", "attributes: [age, age, age, age, age, age, age, age, age]",
+     "21:18", "has 9 items; it needs at least 1 and at most 8"},
     {"attributes: [age, ward]", "attributes: [age]", "21:3", "ward"},
     {"attributes: [age, ward], ", "", "21:5", "lacks the key \"attributes\""},
     {"weight: 2", "weight: 0", "21:39", "from 1e-06 to 1e+06"},
@@ -110,6 +158,7 @@ static const struct mistake mistakes[] = {
     {"epsilon: 1", "epsilon: 1e", "24:12", "such as 2, 0.5 or 1e-6"},
     {"epsilon: 1", "epsilon: .", "24:12", "such as 2, 0.5 or 1e-6"},
     {"epsilon: 1", "epsilon: -1", "24:12", "should be from"},
+    {"epsilon: 1", "epsilon: '1'", "24:12", "such as 2, 0.5 or 1e-6"},
     {"epsilon: 1", "epsilon: !!float 1", "24:12", "tags"},
     {"epsilon: 1", "epsilon: &e 1", "24:12", "anchors"},
     {"epsilon: 1", "epsilon: *e", "24:12", "anchors"},
@@ -122,19 +171,36 @@ static const struct mistake mistakes[] = {
     {"noise: box-muller", "score: l3", "27:8", "l1"},
     {"rounds: 4", "rounds: 0", "28:9", "from 1 to 1000"},
     {"rounds: 4", "rounds: 1001", "28:9", "from 1 to 1000"},
+    {"rounds: 4", "rounds: [4]", "28:9", "rounds is a list"},
     /* servers */
     {"  - {name: s0, endpoint: tcp://here:7100, key: @0}\n", "", "30:3",
      "has 2 items; it needs exactly 3"},
     {"name: s0", "name: s1", "31:12", "the name s1 is taken (line 30)"},
     {"name: s0", "name: o1", "35:12", "the name o1 is taken (line 30)"},
     {"name: s0", "name: S0", "30:12", "should be 1 to 31"},
+    {"name: s0", "name: [s0]", "30:12", "name is a list"},
     {"key: @0", "key: trefoil1-abc", "30:48", "not a public key"},
+    {"key: @0", "key: [@0]", "30:48", "key is a list"},
     {"key: @0", "key: @1", "31:48", "s1 has the key of s0 (line 30)"},
     {"key: @0", "key: @5", "37:21", "a0 has the key of s0 (line 30)"},
     {", key: @0", "", "30:5", "lacks the key \"key\""},
     {"tcp://here:7110", "here:7110", "31:26", "tcp://host:port"},
     {"tcp://here:7110", "tcp://here", "31:26", "tcp://host:port"},
     {"tcp://here:7110", "tcp://:7110", "31:26", "tcp://host:port"},
+    {"tcp://here:7110", "tcp://-here:7110", "31:26", "tcp://host:port"},
+    {"tcp://here:7110", "tcp://.here:7110", "31:26", "tcp://host:port"},
+    {"tcp://here:7110", "\"tcp://[::1:7110\"", "31:26", "tcp://host:port"},
+    {"tcp://here:7110", "\"tcp://[]:7110\"", "31:26", "tcp://host:port"},
+    {"tcp://here:7110", "\"tcp://[here]:7110\"", "31:26", "tcp://host:port"},
+    {"tcp://here:7110", "\"tcp://here:\"", "31:26", "tcp://host:port"},
+    {"tcp://here:7110", "tcp://here:071", "31:26", "tcp://host:port"},
+    {"tcp://here:7110", "tcp://here:711000", "31:26", "tcp://host:port"},
+    {"tcp://here:7110", "tcp://here:7110x", "31:26", "tcp://host:port"},
+    {"tcp://here:7110",
+     "tcp://" TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
+         TEN TEN TEN TEN "1234:7110",
+     "31:26", "tcp://host:port"},
+    {"tcp://here:7110", "[tcp]", "31:26", "endpoint is a list"},
     {"tcp://here:7110", "tcp://here:0", "31:26", "tcp://host:port"},
     {"tcp://here:7110", "tcp://here:65532", "31:26", "1 to 65531"},
     {"tcp://here:7110", "tcp://he re:7110", "31:26", "tcp://host:port"},
@@ -146,6 +212,9 @@ static const struct mistake mistakes[] = {
     {"max_rows: 500", "max_rows: 5e2", "34:26", "whole number"},
     {"max_rows: 500", "max_rows: 2147483647", "34:3", "need 32 bits; at most 31"},
     {"max_rows: 500, ", "", "34:5", "lacks the key \"max_rows\""},
+    {"name: o0", "name: [o0]", "34:12", "name is a list"},
+    {"key: @3", "key: trefoil1-abc", "34:36", "not a public key"},
+    {"max_rows: 500", "max_rows: 500, batch: [x], columns: [age]", "34:38", "batch is a list"},
     {"max_rows: 500", "max_rows: 500, batch: x", "34:5", "\"batch\" without \"columns\""},
     {"max_rows: 500", "max_rows: 500, columns: [age]", "34:5", "\"columns\" without \"batch\""},
     {"max_rows: 500", "max_rows: 500, batch: X, columns: [age]", "34:38", "should be 1 to 31"},
@@ -160,17 +229,28 @@ static const struct mistake mistakes[] = {
     {"  - {name: o0, max_rows: 500, key: @3}\n  - {name: o1, max_rows: 300, key: @4}\n", "  []\n",
      "34:3", "has 0 items"},
     {"  - {name: a0, key: @5}\n", "  {}\n", "37:3", "analysts is a mapping; it should be a list"},
+    {"  - {name: a0, key: @5}\n", "  - a0\n", "37:5", "an analyst is a single value"},
+    {"  - {name: a0, key: @5}\n", "  - {name: A, key: @5}\n", "37:12", "should be 1 to 31"},
+    {"  - {name: a0, key: @5}\n", "  - {name: a0, key: x}\n", "37:21", "not a public key"},
     {"max_rows: 500", "max_rows: 500, pad_to: 499", "34:39", "from 500 to"},
     {"max_rows: 500", "max_rows: 500, pad_to: 2147483647, as: records", "34:3", "at most 31"},
     {"max_rows: 500", "max_rows: 500, as: record", "34:35", "did you mean"},
     /* the roster */
     {"rounds: 4", "rounds: 4\nroster: 0", "29:9", "from 1 to"},
+    {"rounds: 4", "rounds: 4\nrevoked: @6", "29:10", "revoked is a single value"},
+    {"rounds: 4", "rounds: 4\nsignatures: {s1: [x]}", "29:18", "a signature is a list"},
+    {"rounds: 4", "rounds: 4\nsignatures: {s1: \"" SIGNATURE "!\"}", "29:18", "not a signature"},
     {"rounds: 4", "rounds: 4\nrevoked: [trefoil1-xyz]", "29:11", "not a public key"},
     {"rounds: 4", "rounds: 4\nrevoked: [@1]", "29:10", "the key of server s1 is revoked"},
     {"rounds: 4", "rounds: 4\nsignatures: {s7: x}", "29:14", "has no key \"s7\""},
     {"rounds: 4", "rounds: 4\nsignatures: {s1: trefoil-sig1-AA}", "29:18", "not a signature"},
     /* deadlines, model */
     {"connect: 10", "connect: 0", "39:12", "from 1 to 3600"},
+    {"deadlines:\n  connect: 10\n  round: 20\n", "deadlines: 5\n", "38:12",
+     "deadlines is a single value"},
+    {"model:\n  max_mib: 40\n  iterations: 50\n  final_iterations: 60\n", "model: 5\n", "41:8",
+     "model is a single value"},
+    {"round: 20", "round: 20\n  uploads: [1]", "41:12", "uploads is a list"},
     {"round: 20", "round: 86401", "40:10", "from 1 to 86400"},
     {"round: 20", "round: 20\n  uploads: 2030-02-30T00:00:00Z", "41:12", "2026-12-01T18:00:00Z"},
     {"round: 20", "round: 20\n  uploads: 2030-02-03", "41:12", "a time in UTC"},
@@ -182,6 +262,7 @@ static const struct mistake mistakes[] = {
      "nested too deeply"},
     {"final_iterations: 60", "final_iterations: 60\n\tx: 1", "45:1", "check indentation"},
     {"final_iterations: 60", "final_iterations: 60\n  \xff: 1", "45:3", "UTF-8"},
+    {"final_iterations: 60", "final_iterations: 60\n  \xc3\xa9\xff: 1", "45:4", "UTF-8"},
 };
 
 static bool message_is(const char *message, const char *place, const char *words)
@@ -223,6 +304,12 @@ static void whole_files_have_their_errors(void **state)
         {"just text\n", "1:1", "this is no study file"},
         {"- a\n- b\n", "1:1", "this is no study file"},
         {"study: x\n", "1:1", "lacks the key \"domain\""},
+        {"study: x\ndomain: [] \nworkload: 0\nbudget: 0\nrounds: 1\nservers: 0\nowners: "
+         "0\nanalysts: 0\n",
+         "2:9", "domain has 0 items"},
+        {"study: x\ndomain: {} \nworkload: 0\nbudget: 0\nrounds: 1\nservers: 0\nowners: "
+         "0\nanalysts: 0\n",
+         "2:9", "the domain has no attribute; add one"},
         {"a: [1, 2\n", "2:1", "that began on line 1"},
     };
     struct fixture *f = *state;
@@ -242,6 +329,8 @@ static void the_mapping_form_of_a_domain_has_its_errors(void **state)
         {"max: 4}", "max: 4, kind: numeric}", "3:40", "comes twice"},
         {"age: {kind: integer, min: 0, max: 4}", "age: 4", "3:8", "an attribute is a single value"},
         {"age: {kind: integer, min: 0, max: 4}", "[a]: 4", "3:3", "a key is a list"},
+        {"age: {kind: integer, min: 0, max: 4}", "age: {kind: integer, min: 0}", "3:8",
+         "lacks the key \"max\""},
     };
     static const char text[] =
         "study: x\ndomain:\n  age: {kind: integer, min: 0, max: 4}\n"
@@ -287,6 +376,13 @@ static void a_file_that_is_too_large_or_absent_is_refused(void **state)
     close(fd);
     f->sink[0] = '\0';
     assert_int_equal(study_load(&s, path, &f->log), ERR_RANGE);
+    assert_non_null(strstr(f->sink, path));
+    f->sink[0] = '\0';
+    assert_int_equal(study_parse(&s, path, "", YAML_FILE_MAX + 1, &f->log), ERR_STUDY);
+    assert_non_null(strstr(f->sink, "is larger than the 4194304 bytes allowed here"));
+    assert_int_equal(unlink(path), 0);
+    f->sink[0] = '\0';
+    assert_int_equal(study_load(&s, path, &f->log), ERR_SYSTEM);
     assert_non_null(strstr(f->sink, path));
     unlink(path);
     assert_int_equal(study_load(&s, path, &f->log), ERR_SYSTEM);
@@ -400,6 +496,9 @@ static void a_mapping_has_its_bound(void **state)
     assert_int_equal(yaml_entries(file, yaml_item(file, yaml_root(file), 0), "x", 1, &count),
                      ERR_STUDY);
     assert_true(message_is(f->sink, "1:2", "should be a mapping"));
+    assert_int_equal(
+        yaml_mapping(file, yaml_item(file, yaml_root(file), 1), "x", NULL, YAML_KEYS_MAX + 1, NULL),
+        ERR_MISUSE);
     yaml_close(&file);
     assert_null(file);
 }

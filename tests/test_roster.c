@@ -165,6 +165,66 @@ static void any_form_of_the_block_is_replaced(void **state)
     scene_free(&c);
 }
 
+/* Where nothing can be put at the end, or what looks like the block is none, the file is left alone. */
+static void what_cannot_be_signed_is_left_alone(void **state)
+{
+    static const struct {
+        const char *find, *by;
+    } cases[] = {
+        {"study: test\n", "\"signatures\": {}\nstudy: test\n"},
+        {"values: [f, m]}\n", "values: [\"f\nsignatures: x\ng\", m]}\n"},
+    };
+    struct scene c;
+    struct identity *me = NULL;
+    char path[SUPPORT_PATH], text[KEYS_SIGNATURE_TEXT_SIZE];
+    (void)state;
+    scene_new(&c);
+    support_study_file(&c.s, "form.yaml", path);
+    assert_int_equal(identity_load(&me, file(&c, "s1.key"), NULL), ERR_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct bytes before = {0}, after = {0};
+        amend(c.s.path, path,
+              (const char *const[]){"study: test\n", "study: test\nroster: 2\n", cases[i].find,
+                                    cases[i].by, NULL});
+        assert_int_equal(file_read(path, 1 << 20, &before, NULL), ERR_OK);
+        c.words[0] = '\0';
+        assert_int_equal(roster_sign_file(path, me, text, &c.log), ERR_STUDY);
+        assert_non_null(strstr(c.words, "which was left alone; put the printed line"));
+        assert_memory_equal(text, "trefoil-sig1-", 13);
+        assert_int_equal(file_read(path, 1 << 20, &after, NULL), ERR_OK);
+        assert_int_equal(before.size, after.size);
+        assert_memory_equal(before.data, after.data, before.size);
+        bytes_clear(&before);
+        bytes_clear(&after);
+    }
+    assert_int_equal(roster_sign_file(file(&c, "nowhere.yaml"), me, text, &c.log), ERR_SYSTEM);
+    assert_non_null(strstr(c.words, "nowhere.yaml"));
+    identity_free(&me);
+    scene_free(&c);
+}
+
+/* A file whose last line has no end. */
+static void the_last_line_is_ended_before_it_is_signed(void **state)
+{
+    struct scene c;
+    struct identity *me = NULL;
+    struct bytes text = {0};
+    char signature[KEYS_SIGNATURE_TEXT_SIZE];
+    (void)state;
+    scene_new(&c);
+    amend(c.s.path, file(&c, "cut.yaml"),
+          (const char *const[]){"study: test\n", "study: test\nroster: 2\n", NULL});
+    assert_int_equal(file_read(file(&c, "cut.yaml"), 1 << 20, &text, NULL), ERR_OK);
+    assert_int_equal(file_write(file(&c, "cut.yaml"), 0600, text.data, text.size - 1, NULL),
+                     ERR_OK);
+    assert_int_equal(identity_load(&me, file(&c, "s2.key"), NULL), ERR_OK);
+    assert_int_equal(roster_sign_file(file(&c, "cut.yaml"), me, signature, &c.log), ERR_OK);
+    expect_signatures(&c, file(&c, "cut.yaml"), ROSTER_UNSIGNED, ROSTER_UNSIGNED, ROSTER_SIGNED);
+    identity_free(&me);
+    bytes_clear(&text);
+    scene_free(&c);
+}
+
 static void only_servers_sign(void **state)
 {
     struct scene c;
@@ -234,6 +294,72 @@ static void amendments_are_told_in_words(void **state)
         assert_int_equal(support_run(file(&c, "show2.log"), 10, show), 3);
         assert_true(support_contains(file(&c, "show2.log"), "budget"));
     }
+    scene_free(&c);
+}
+
+/* What one study changes of another, and what it says of itself. */
+static void compare(struct scene *c, const char *from, const char *to, char words[4096])
+{
+    struct study *a = load(c, from), *b = load(c, to);
+    FILE *out = fmemopen(words, 4096, "w");
+    assert_non_null(out);
+    assert_int_equal(roster_compare(out, a, b, &c->log), ERR_OK);
+    roster_describe(out, b);
+    fclose(out);
+    study_free(&a);
+    study_free(&b);
+}
+
+/* Each line that an amendment may give, in both directions. */
+static void every_change_is_told(void **state)
+{
+    struct scene c;
+    struct study *study;
+    char a[SUPPORT_PATH], b[SUPPORT_PATH], key[KEYS_TEXT_SIZE], revoked[KEYS_TEXT_SIZE + 64],
+        added[KEYS_TEXT_SIZE + 64], words[4096], endpoint[2][64];
+    (void)state;
+    scene_new(&c);
+    support_study_file(&c.s, "a.yaml", a);
+    support_study_file(&c.s, "b.yaml", b);
+    key_text(file(&c, "o1.key"), key);
+    snprintf(revoked, sizeof revoked, "study: test\nroster: 2\nrevoked: [%s]\n", key);
+    {
+        const char *const other[] = {"keygen", file(&c, "new.key"), NULL};
+        assert_int_equal(support_run(file(&c, "keygen.log"), 10, other), 0);
+    }
+    key_text(file(&c, "new.key"), key);
+    snprintf(added, sizeof added, "analysts:\n  - name: b\n    key: %s\n", key);
+    for (unsigned i = 0; i < 2; i++)
+        snprintf(endpoint[i], sizeof endpoint[i], "127.0.0.%u:%u\n", 1 + i, c.s.port);
+    amend(c.s.path, a,
+          (const char *const[]){"study: test\n", revoked, "analysts:\n", added, endpoint[0],
+                                endpoint[1], "round: 4", "round: 4, uploads: 2030-01-01T00:00:00Z",
+                                NULL});
+    amend(c.s.path, b,
+          (const char *const[]){
+              "study: test\n", "study: test\nroster: 2\n", "connect: 3", "connect: 4", "servers:",
+              "model: {max_mib: 7, iterations: 8, final_iterations: 9}\nservers:", NULL});
+    compare(&c, c.s.path, a, words);
+    assert_non_null(strstr(words, "server s0: tcp://127.0.0.1:"));
+    assert_non_null(strstr(words, "-> tcp://127.0.0.2:"));
+    assert_non_null(strstr(words, "  analyst b: new\n"));
+    assert_non_null(strstr(words, "  revoked: a key of "));
+    assert_non_null(strstr(words, "deadlines.uploads: none -> 2030-01-01T00:00:00Z\n"));
+    assert_non_null(strstr(words, "  the key of o1 is revoked\n"));
+    compare(&c, a, b, words);
+    assert_non_null(strstr(words, "the number is not a later one: give it roster: 3\n"));
+    assert_non_null(strstr(words, "  analyst b: no longer\n"));
+    assert_non_null(strstr(words, "  NO LONGER REVOKED: a key of "));
+    assert_non_null(strstr(words, "deadlines.connect: 3 -> 4\n"));
+    assert_non_null(strstr(words, "deadlines.uploads: 2030-01-01T00:00:00Z -> none\n"));
+    assert_non_null(strstr(words, "model.max_mib: 80 -> 7\n"));
+    assert_non_null(strstr(words, "model.iterations: 100 -> 8\n"));
+    assert_non_null(strstr(words, "model.final_iterations: 1000 -> 9\n"));
+    compare(&c, a, a, words);
+    assert_non_null(strstr(words, "Of roster 2 it changes:\n  nothing\nRoster 2 of study test"));
+    study = load(&c, a); /* somebody who is not there is turned away */
+    assert_int_equal(roster_current(study, ROLE_OWNER, study->owners, &c.log), ERR_AUTH);
+    study_free(&study);
     scene_free(&c);
 }
 
@@ -504,8 +630,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(signatures_gather_in_the_file),
         cmocka_unit_test(any_form_of_the_block_is_replaced),
+        cmocka_unit_test(what_cannot_be_signed_is_left_alone),
+        cmocka_unit_test(the_last_line_is_ended_before_it_is_signed),
         cmocka_unit_test(only_servers_sign),
         cmocka_unit_test(amendments_are_told_in_words),
+        cmocka_unit_test(every_change_is_told),
         cmocka_unit_test(amended_in_the_middle_of_collecting),
         cmocka_unit_test(a_server_renews_its_key),
         cmocka_unit_test(terms_and_roster_are_free_until_the_first_upload),

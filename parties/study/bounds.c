@@ -33,17 +33,20 @@ static enum err too_many(const struct study *study, size_t query, const struct m
     return ERR_RANGE;
 }
 
-/* Of each marginal in all, into `total`; of any one cell, into *largest. */
+/*
+ * Of each marginal in all, into `total`; of any one cell, into *largest. No product wraps: a marginal has at most 2^32
+ * cells, and all owners' counts together stay below 2^31 (STUDY_COUNT_BITS_MAX).
+ */
 static enum err bound_totals(const struct study *study, const struct most *m, uint64_t *total,
                              uint64_t *largest, struct log *log)
 {
     const struct workload *w = study->workload;
     *largest = 0;
     for (size_t q = 0; q < w->queries; q++) {
-        uint64_t parent_cells = w->query[w->query[q].parent].cells, answers, cell;
-        bool wraps = __builtin_mul_overflow(parent_cells, m->cell, &answers);
+        uint64_t parent_cells = w->query[w->query[q].parent].cells;
+        uint64_t answers = parent_cells * m->cell, cell;
         total[q] = answers + m->rows;
-        if (wraps || answers > SCORE_TOTAL_MAX || total[q] > SCORE_TOTAL_MAX)
+        if (total[q] > SCORE_TOTAL_MAX)
             return too_many(study, q, m, parent_cells, log);
         cell = answers / w->query[q].cells + m->rows;
         *largest = cell > *largest ? cell : *largest;

@@ -216,29 +216,22 @@ static enum err read_attribute(struct reading *r, const yaml_node_t *node, const
     return kind == 0 ? add_categorical(r, &a) : kind == 1 ? add_integer(r, &a) : add_numeric(r, &a);
 }
 
-struct entry {
-    const char *text;
-    const yaml_node_t *key, *value;
-};
-
-static int by_text(const void *a, const void *b)
+static int by_name(const void *a, const void *b)
 {
-    return strcmp(((const struct entry *)a)->text, ((const struct entry *)b)->text);
+    return strcmp(((const struct yaml_entry *)a)->name, ((const struct yaml_entry *)b)->name);
 }
 
 /* A mapping of attributes has no order in YAML, so that of the names is taken. */
 static enum err read_domain_mapping(struct reading *r, const yaml_node_t *node)
 {
-    struct entry entries[DOMAIN_ATTRIBUTES_MAX];
+    struct yaml_entry entries[DOMAIN_ATTRIBUTES_MAX];
     size_t count;
     TRY(yaml_entries(r->file, node, "domain", DOMAIN_ATTRIBUTES_MAX, &count));
     if (count == 0)
         return yaml_error(r->file, node, "the domain has no attribute; add one");
-    for (size_t i = 0; i < count; i++) {
-        yaml_entry(r->file, node, i, &entries[i].key, &entries[i].value);
-        TRY(yaml_text(r->file, entries[i].key, "name", &entries[i].text));
-    }
-    qsort(entries, count, sizeof entries[0], by_text);
+    for (size_t i = 0; i < count; i++)
+        entries[i] = yaml_entry(r->file, node, i);
+    qsort(entries, count, sizeof entries[0], by_name);
     for (size_t i = 0; i < count; i++)
         TRY(read_attribute(r, entries[i].value, entries[i].key));
     return ERR_OK;

@@ -142,9 +142,14 @@ static enum err add_cells(struct reading *r, const yaml_node_t *node, const stru
         more = more > IMPOSSIBLE_CELLS_MAX ? more : more * codes[k].count;
     }
     TRY(zeros_of(r->study, &clique, &zero));
-    if (more + zero->cells > IMPOSSIBLE_CELLS_MAX || clique_cells(&clique, d) > UINT32_MAX)
+    if (more + zero->cells > IMPOSSIBLE_CELLS_MAX)
         return yaml_error(r->file, node, "more than %d cells are impossible; coarsen the columns",
                           IMPOSSIBLE_CELLS_MAX);
+    if (clique_cells(&clique, d) > UINT32_MAX)
+        return yaml_error(r->file, node,
+                          "these columns have more than %u cells together; name fewer of them, or "
+                          "coarsen them",
+                          UINT32_MAX);
     grown = memory_grow((uint32_t *)(uintptr_t)zero->cell, zero->cells + more, sizeof *grown);
     if (grown == NULL)
         return ERR_NOMEM;
@@ -171,20 +176,14 @@ static enum err read_combination(struct reading *r, const yaml_node_t *node)
     e = columns > 0 ? ERR_OK
                     : yaml_error(r->file, node, "a combination names no column; name two or more");
     for (size_t k = 0; e == ERR_OK && k < columns; k++) {
-        const yaml_node_t *key, *value;
-        const char *name;
-        uint32_t index;
-        yaml_entry(r->file, node, k, &key, &value);
-        e = yaml_text(r->file, key, "a column", &name);
-        if (e != ERR_OK)
-            break;
-        index = domain_find(r->study->domain, name);
+        struct yaml_entry entry = yaml_entry(r->file, node, k);
+        uint32_t index = domain_find(r->study->domain, entry.name);
         if (index == DOMAIN_NO_CODE) {
-            e = study_unknown_attribute(r, key, name);
+            e = study_unknown_attribute(r, entry.key, entry.name);
             break;
         }
         codes[k].attribute = (uint16_t)index;
-        e = read_codes(r, value, &codes[k]);
+        e = read_codes(r, entry.value, &codes[k]);
     }
     if (e == ERR_OK) {
         qsort(codes, columns, sizeof codes[0], by_attribute);

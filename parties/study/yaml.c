@@ -54,18 +54,17 @@ static enum err parser_error(const char *path, const yaml_parser_t *parser, cons
                              size_t n, struct log *log)
 {
     char line[512];
-    const char *problem = parser->problem != NULL ? parser->problem : "not valid YAML";
     if (parser->error == YAML_MEMORY_ERROR)
         return ERR_NOMEM;
     if (parser->error == YAML_READER_ERROR) {
-        snprintf(line, sizeof line, "%s; save the file as UTF-8 text", problem);
+        snprintf(line, sizeof line, "%s; save the file as UTF-8 text", parser->problem);
         return error_at(path, log, mark_of(text, n, parser->problem_offset), line);
     }
     if (parser->context != NULL)
         snprintf(line, sizeof line, "%s (%s that began on line %zu); check indentation and quotes",
-                 problem, parser->context, parser->context_mark.line + 1);
+                 parser->problem, parser->context, parser->context_mark.line + 1);
     else
-        snprintf(line, sizeof line, "%s; check indentation and quotes", problem);
+        snprintf(line, sizeof line, "%s; check indentation and quotes", parser->problem);
     return error_at(path, log, parser->problem_mark, line);
 }
 
@@ -144,19 +143,16 @@ static enum err scan_text(const char *path, const uint8_t *text, size_t n, struc
     return e;
 }
 
+/* The tree of a text that has been scanned, and so can fail for want of memory alone. */
 static enum err load_text(struct yaml_file *f, const uint8_t *text, size_t n)
 {
     yaml_parser_t parser;
-    enum err e = ERR_OK;
     if (!yaml_parser_initialize(&parser))
         return ERR_NOMEM;
     yaml_parser_set_input_string(&parser, text, n);
-    if (yaml_parser_load(&parser, &f->document))
-        f->loaded = true;
-    else
-        e = parser_error(f->path, &parser, text, n, f->log);
+    f->loaded = yaml_parser_load(&parser, &f->document);
     yaml_parser_delete(&parser);
-    return e;
+    return f->loaded ? ERR_OK : ERR_NOMEM;
 }
 
 enum err yaml_parse(struct yaml_file **file, const char *path, const void *text, size_t n,
@@ -240,26 +236,32 @@ static size_t pairs(const yaml_node_t *node)
     return (size_t)(node->data.mapping.pairs.top - node->data.mapping.pairs.start);
 }
 
-void yaml_entry(const struct yaml_file *file, const yaml_node_t *node, size_t index,
-                const yaml_node_t **key, const yaml_node_t **value)
+struct yaml_entry yaml_entry(const struct yaml_file *file, const yaml_node_t *node, size_t index)
 {
     const yaml_node_pair_t *pair = node->data.mapping.pairs.start + index;
-    *key = node_at(file, pair->key);
-    *value = node_at(file, pair->value);
+    const yaml_node_t *key = node_at(file, pair->key);
+    return (struct yaml_entry){(const char *)key->data.scalar.value, key,
+                               node_at(file, pair->value)};
+}
+
+/* As many words as fit, with commas between them. */
+static void list_words(const char *const *words, size_t count, char *list, size_t size)
+{
+    size_t used = 0;
+    list[0] = '\0';
+    for (size_t i = 0; i < count && used < size; i++)
+        used += (size_t)snprintf(list + used, size - used, "%s%s", i > 0 ? ", " : "", words[i]);
 }
 
 static enum err unknown_key(const struct yaml_file *file, const yaml_node_t *node, const char *what,
                             const char *text, const struct yaml_key *key, size_t keys)
 {
     const char *names[YAML_KEYS_MAX] = {0};
-    char list[384] = "";
-    size_t used = 0, hit;
-    for (size_t i = 0; i < keys; i++) {
+    char list[384];
+    size_t hit;
+    for (size_t i = 0; i < keys; i++)
         names[i] = key[i].name;
-        if (used < sizeof list)
-            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "",
-                                     key[i].name);
-    }
+    list_words(names, keys, list, sizeof list);
     hit = nearest(text, names, keys);
     if (hit < keys)
         return yaml_error(file, node, "%s has no key \"%.40s\"; did you mean \"%s\"? Its keys: %s",
@@ -295,9 +297,8 @@ enum err yaml_mapping(const struct yaml_file *file, const yaml_node_t *node, con
         return yaml_error(file, node, "%s is %s; it should be a mapping (key: value)", what,
                           kind(node));
     for (size_t i = 0; i < pairs(node); i++) {
-        const yaml_node_t *name, *content;
-        yaml_entry(file, node, i, &name, &content);
-        TRY(take_pair(file, name, content, what, key, keys, value));
+        struct yaml_entry entry = yaml_entry(file, node, i);
+        TRY(take_pair(file, entry.key, entry.value, what, key, keys, value));
     }
     for (size_t i = 0; i < keys; i++)
         if (key[i].required && value[i] == NULL)
@@ -316,18 +317,13 @@ enum err yaml_entries(const struct yaml_file *file, const yaml_node_t *node, con
         return yaml_error(file, node, "%s has %zu entries; at most %zu are allowed", what, *count,
                           most);
     for (size_t i = 0; i < *count; i++) {
-        const yaml_node_t *key, *value;
-        const char *text, *other;
-        yaml_entry(file, node, i, &key, &value);
+        const yaml_node_t *key = yaml_entry(file, node, i).key;
+        const char *text;
         TRY(yaml_text(file, key, "a key", &text));
-        for (size_t j = 0; j < i; j++) {
-            const yaml_node_t *earlier;
-            yaml_entry(file, node, j, &earlier, &value);
-            TRY(yaml_text(file, earlier, "a key", &other));
-            if (strcmp(text, other) == 0)
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(text, yaml_entry(file, node, j).name) == 0)
                 return yaml_error(file, key, "the key \"%.64s\" comes twice; keep one of them",
                                   text);
-        }
     }
     return ERR_OK;
 }
@@ -453,18 +449,13 @@ enum err yaml_choice(const struct yaml_file *file, const yaml_node_t *node, cons
                      const char *const *words, size_t count, size_t *index)
 {
     const char *text;
-    char list[256] = "";
-    size_t used = 0, hit;
+    char list[256];
+    size_t hit;
     TRY(yaml_text(file, node, what, &text));
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(text, words[i]) == 0) {
-            *index = i;
+    for (*index = 0; *index < count; ++*index)
+        if (strcmp(text, words[*index]) == 0)
             return ERR_OK;
-        }
-        if (used < sizeof list)
-            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "",
-                                     words[i]);
-    }
+    list_words(words, count, list, sizeof list);
     hit = nearest(text, words, count);
     if (hit < count)
         return yaml_error(file, node, "%s is \"%.40s\"; did you mean \"%s\"? It may be: %s", what,

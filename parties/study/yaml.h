@@ -52,11 +52,17 @@ enum err yaml_mapping(const struct yaml_file *file, const yaml_node_t *node, con
                       const struct yaml_key *key, size_t keys,
                       const yaml_node_t **value) MUST_CHECK;
 
-/* A mapping whose keys are names that the file invents: at most `most` of them, none repeated. */
+/*
+ * A mapping whose keys are names that the file invents: at most `most` of them, none repeated. Then its entries: the
+ * name is text.
+ */
 enum err yaml_entries(const struct yaml_file *file, const yaml_node_t *node, const char *what,
                       size_t most, size_t *count) MUST_CHECK;
-void yaml_entry(const struct yaml_file *file, const yaml_node_t *node, size_t index,
-                const yaml_node_t **key, const yaml_node_t **value);
+struct yaml_entry {
+    const char *name;
+    const yaml_node_t *key, *value;
+};
+struct yaml_entry yaml_entry(const struct yaml_file *file, const yaml_node_t *node, size_t index);
 
 /* A list of at least `least` and at most `most` items. */
 enum err yaml_list(const struct yaml_file *file, const yaml_node_t *node, const char *what,
