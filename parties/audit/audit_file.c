@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 
+#include <errno.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,14 +62,15 @@ static void expect(struct words *w, const char *text)
         w->failed = true;
 }
 
-static uint64_t number(struct words *w, const char *name)
+static uint64_t number(struct words *w, const char *name, uint64_t most)
 {
     char *text, *end = NULL;
     uint64_t v;
     expect(w, name);
     text = word(w);
+    errno = 0;
     v = strtoull(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0')
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || v > most)
         w->failed = true;
     return v;
 }
@@ -87,10 +89,7 @@ static double real(struct words *w, const char *name)
 
 static void hex_text(struct words *w, const char *text, uint8_t *out, size_t n)
 {
-    size_t length = 0;
-    const char *end = NULL;
-    if (strlen(text) != 2 * n || sodium_hex2bin(out, n, text, 2 * n, NULL, &length, &end) != 0 ||
-        length != n)
+    if (strlen(text) != 2 * n || sodium_hex2bin(out, n, text, 2 * n, NULL, NULL, NULL) != 0)
         w->failed = true;
 }
 
@@ -110,10 +109,7 @@ static void copy(struct words *w, const char *text, char *to, size_t size)
 
 static unsigned server_of(struct words *w)
 {
-    uint64_t i = number(w, "server");
-    if (i >= STUDY_SERVERS)
-        w->failed = true;
-    return (unsigned)(i % STUDY_SERVERS);
+    return (unsigned)(number(w, "server", STUDY_SERVERS - 1) % STUDY_SERVERS);
 }
 
 /* --- kinds --------------------------------------------------------------------------------------- */
@@ -142,10 +138,10 @@ static void read_opening(struct audit_entry *entry, struct words *w)
     struct audit_opening *o = &entry->opening;
     char *what;
     hex(w, "run", o->run, sizeof o->run);
-    o->round = (uint32_t)number(w, "round");
+    o->round = (uint32_t)number(w, "round", UINT32_MAX);
     expect(w, "reason");
     copy(w, word(w), o->reason, sizeof o->reason);
-    o->values = number(w, "values");
+    o->values = number(w, "values", UINT64_MAX);
     hex(w, "request", o->request, sizeof o->request);
     o->cost = real(w, "cost");
     o->spent = real(w, "spent");
@@ -158,7 +154,7 @@ static void read_opening(struct audit_entry *entry, struct words *w)
 static void read_head(struct audit_entry *entry, struct words *w)
 {
     entry->server = server_of(w);
-    entry->head.entries = number(w, "entries");
+    entry->head.entries = number(w, "entries", UINT64_MAX);
     hex(w, "head", entry->head.hash, sizeof entry->head.hash);
     if (entry->kind == AUDIT_SIGNED)
         hex(w, "signature", entry->signature, sizeof entry->signature);
@@ -192,10 +188,12 @@ static enum err read_words(struct audit_file *f, struct audit_entry *entry, char
         read_head(entry, &w);
         break;
     default:
-        entry->from = number(&w, "debits");
-        entry->to = number(&w, "to");
+        entry->from = number(&w, "debits", UINT64_MAX);
+        entry->to = number(&w, "to", UINT64_MAX);
     }
-    return w.failed || w.next != NULL ? ERR_DATA : ERR_OK;
+    if (w.failed || w.next != NULL)
+        return ERR_DATA;
+    return entry->kind == AUDIT_OPEN && entry->what == NULL ? ERR_NOMEM : ERR_OK;
 }
 
 /* --- what a line claims -------------------------------------------------------------------------- */
@@ -238,40 +236,52 @@ static enum err check_total(const struct audit_file *f, const struct audit_entry
     return ERR_OK;
 }
 
-static enum err add_line(struct audit_file *f, char *line, size_t n, const char *path,
-                         struct log *log)
+/* The hash at the end of a line has to be that of the chain with it, which goes to `hash`. The line loses it. */
+static enum err check_hash(const struct audit_file *f, char *line, size_t n, uint8_t hash[32],
+                           const char *path, struct log *log)
 {
-    struct audit_entry entry = {0}, *more;
-    char hash[HASH_TEXT + 1];
-    enum err e = ERR_DATA;
+    char text[HASH_TEXT + 1];
     if (f->entries > 0)
-        memcpy(entry.hash, f->entry[f->entries - 1].hash, sizeof entry.hash);
+        memcpy(hash, f->entry[f->entries - 1].hash, 32);
     if (n > HASH_TEXT + 1 && line[n - HASH_TEXT - 1] == ' ' && memchr(line, '\0', n) == NULL) {
-        audit_chain(entry.hash, line, n - HASH_TEXT - 1);
-        sodium_bin2hex(hash, sizeof hash, entry.hash, sizeof entry.hash);
-        if (memcmp(hash, line + n - HASH_TEXT, HASH_TEXT) == 0)
-            e = ERR_OK;
+        audit_chain(hash, line, n - HASH_TEXT - 1);
+        sodium_bin2hex(text, sizeof text, hash, 32);
+        if (memcmp(text, line + n - HASH_TEXT, HASH_TEXT) == 0) {
+            line[n - HASH_TEXT - 1] = '\0';
+            return ERR_OK;
+        }
     }
-    if (e != ERR_OK && f->entries == 0 && (n < 2 || memcmp(line, "0 ", 2) != 0)) {
+    if (f->entries == 0 && (n < 2 || memcmp(line, "0 ", 2) != 0))
         log_error(log, "%s is no audit log; name the audit.log of a server's folder", path);
-        return e;
-    }
-    if (e != ERR_OK) {
+    else
         log_error(
             log,
             "%s, line %zu: the chain breaks here: this line was altered, or the one before it "
             "is missing",
             path, f->entries + 1);
-        return e;
-    }
-    line[n - HASH_TEXT - 1] = '\0';
-    e = read_words(f, &entry, line);
-    if (e != ERR_OK)
+    return ERR_DATA;
+}
+
+static enum err read_line(struct audit_file *f, struct audit_entry *entry, char *text,
+                          const char *path, struct log *log)
+{
+    enum err e = read_words(f, entry, text);
+    if (e == ERR_DATA)
         log_error(log, "%s, line %zu: not a line of an audit log", path, f->entries + 1);
-    if (e == ERR_OK && entry.kind == AUDIT_OPEN)
-        e = entry.opening.what == NULL ? ERR_NOMEM : check_total(f, &entry, log, path);
-    if (e == ERR_OK && entry.kind == AUDIT_SIGNED)
-        e = check_signed(f, &entry, log, path);
+    if (e == ERR_OK && entry->kind == AUDIT_OPEN)
+        e = check_total(f, entry, log, path);
+    if (e == ERR_OK && entry->kind == AUDIT_SIGNED)
+        e = check_signed(f, entry, log, path);
+    return e;
+}
+
+static enum err add_line(struct audit_file *f, char *line, size_t n, const char *path,
+                         struct log *log)
+{
+    struct audit_entry entry = {0}, *more;
+    enum err e;
+    TRY(check_hash(f, line, n, entry.hash, path, log));
+    e = read_line(f, &entry, line, path, log);
     more = e == ERR_OK ? memory_grow(f->entry, f->entries + 1, sizeof *more) : NULL;
     if (more == NULL) {
         memory_free(&entry.what);
