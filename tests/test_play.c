@@ -14,6 +14,7 @@
 #include "tests/support_study.h"
 #include "tests/support_three.h"
 
+#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -48,6 +49,7 @@ static const char *const names[CHEATS] = {
 struct stage {
     struct support_study s;
     struct bounds *bounds;
+    struct ledger_limits limits;
     struct identity *server[STUDY_SERVERS];
     struct store *store[STUDY_SERVERS], *forged[STUDY_SERVERS]; /* with a debit more */
     struct audit *audit[STUDY_SERVERS];
@@ -81,17 +83,15 @@ static void open_folder(struct stage *c, unsigned i, const char *kind, struct st
 }
 
 /* A debit that no other server knows of. */
-static void forge_debit(struct store *store, const struct study *study)
+static void forge_debit(struct store *store, const struct ledger_limits *limits)
 {
     const struct store_round round = {.run = {9}};
-    struct ledger_limits limits;
     struct ledger *ledger = NULL;
     struct store_head head;
     struct bytes noise = {0}, ids = {0};
     bytes_put_string(&noise, "noise");
     bytes_extend(&ids, UPLOAD_ID_SIZE);
-    assert_int_equal(price_limits(study, &limits, &quiet), ERR_OK);
-    assert_int_equal(store_ledger(store, &limits, &ledger, &head), ERR_OK);
+    assert_int_equal(store_ledger(store, limits, &ledger, &head), ERR_OK);
     assert_int_equal(store_stage(store, &round, &ids, &noise), ERR_OK);
     assert_int_equal(store_bind(store, &round, ledger, &head), ERR_OK);
     ledger_free(&ledger);
@@ -124,6 +124,7 @@ static void stage_new(struct stage *c)
     memset(c, 0, sizeof *c);
     assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
     assert_int_equal(bounds_new(&c->bounds, c->s.study, &quiet), ERR_OK);
+    assert_int_equal(price_limits(c->s.study, &c->limits, &quiet), ERR_OK);
     w = c->s.study->workload;
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         char name[16], path[SUPPORT_PATH];
@@ -132,7 +133,7 @@ static void stage_new(struct stage *c)
         assert_int_equal(identity_load(&c->server[i], path, &quiet), ERR_OK);
         open_folder(c, i, "server", &c->store[i]);
         open_folder(c, i, "forged", &c->forged[i]);
-        forge_debit(c->forged[i], c->s.study);
+        forge_debit(c->forged[i], &c->limits);
     }
     make_upload(c);
     c->query = memory_array(w->queries, sizeof *c->query);
@@ -258,6 +259,7 @@ static enum err play_with(struct stage *c, struct party *p, struct engine *g, st
     struct request r = selection(c, cheat == OTHER_CANDIDATES);
     uint8_t digest[REQUEST_DIGEST_SIZE] = {3};
     struct play play = {.study = &mask->study,
+                        .limits = &c->limits,
                         .store = cheat == OTHER_LEDGER ? c->forged[i] : c->store[i],
                         .audit = c->audit[i],
                         .net = p->net,
@@ -448,12 +450,80 @@ static void what_a_crash_left_opens_what_it_would_have(void **state)
     stage_free(&c);
 }
 
+/* Runs SQL on a server's store, as another program would. */
+static void alter(struct stage *c, unsigned i, const char *sql)
+{
+    char name[32], path[SUPPORT_PATH];
+    sqlite3 *db;
+    snprintf(name, sizeof name, "server%u/store.sqlite", i);
+    support_study_file(&c->s, name, path);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+static const struct ruin {
+    const char *others, *its; /* states of the round */
+    const char *sql;          /* on its store */
+    enum err e;
+    const char *says, *others_say;
+} ruins[] = {
+    {"bound", "bound", "UPDATE rounds SET standing = 2", ERR_LOST,
+     "the noise of round 0 is not at this server, which was restored from a backup", "refuses"},
+    {"bound", "bound", "UPDATE rounds SET uploads = randomblob(32)", ERR_LOST,
+     "round 0 was bound with other uploads than are here now", "refuses"},
+    {"bound", "bound", "UPDATE rounds SET request = zeroblob(32)", ERR_REFUSED,
+     "round 0 of this run is bound to another request, for ever", "refuses"},
+    {"index", "index", "UPDATE rounds SET selected = 999", ERR_MISMATCH,
+     "what round 0 selected is not among its candidates", "refuses"},
+    {"bound", "index", "DELETE FROM noise", ERR_LOST,
+     "the noise of round 0 is not in this server's store", "refuses"},
+    {"bound", "bound", "UPDATE noise SET sealed = zeroblob(length(sealed))", ERR_AUTH,
+     "the noise of round 0 does not unseal in this server's store", "refuses"},
+    {"bound", "opened", "DELETE FROM noise", ERR_LOST,
+     "the noise of round 0 is wiped at a server that has its answer",
+     "the noise of round 0 is wiped at a server that has its answer"},
+    {"bound", "index", "UPDATE rounds SET sequence = 1", ERR_REFUSED,
+     "this run has 2 rounds; round 0 cannot come next", "refuses"},
+};
+
+/* A store in which a bound round is not what it was: nobody opens anything, and each says why. */
+static void a_round_that_cannot_go_on_is_told_why(void **state)
+{
+    struct stage c;
+    (void)state;
+    stage_new(&c);
+    c.keep = true;
+    play(&c, HONEST, 0);
+    c.keep = false;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(keep_store(&c, i, "opened"), ERR_OK);
+    for (size_t k = 0; k < sizeof ruins / sizeof *ruins; k++) {
+        const struct ruin *r = &ruins[k];
+        unsigned who = (unsigned)k % STUDY_SERVERS;
+        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+            put_back(&c, i, i == who ? r->its : r->others);
+        alter(&c, who, r->sql);
+        play(&c, HONEST, 0);
+        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+            const char *says = i == who ? r->says : r->others_say;
+            if (c.result[i] != r->e || strstr(c.words[i], says) == NULL)
+                fail_msg("%s: server %u: %s, says: %s", r->sql, i, error_text(c.result[i]),
+                         c.words[i]);
+            assert_int_equal(c.openings[i], 0);
+            assert_int_equal(debits(&c, i), 1);
+        }
+    }
+    stage_free(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whoever_departs_is_named_and_nothing_is_opened),
         cmocka_unit_test(noise_that_was_altered_is_not_used),
         cmocka_unit_test(what_a_crash_left_opens_what_it_would_have),
+        cmocka_unit_test(a_round_that_cannot_go_on_is_told_why),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,8 +40,7 @@ static void put_head(const struct statement *s, const struct study *study, struc
         s->server, study->server[s->server].name, date, s->uploads);
 }
 
-static void put_upload(const struct statement_upload *u, const struct study *study,
-                       struct bytes *out)
+static void put_upload(const struct upload_name *u, const struct study *study, struct bytes *out)
 {
     char id[2 * UPLOAD_ID_SIZE + 1], digest[65];
     sodium_bin2hex(id, sizeof id, u->id, sizeof u->id);
@@ -91,7 +90,7 @@ static const char *field(struct lines *l, const char *word)
     return next(l) && strncmp(l->line, word, n) == 0 && l->line[n] == ' ' ? l->line + n + 1 : NULL;
 }
 
-static enum err read_upload(struct lines *l, const struct study *study, struct statement_upload *u)
+static enum err read_upload(struct lines *l, const struct study *study, struct upload_name *u)
 {
     char name[STUDY_NAME_SIZE], id[65], digest[65], again[LINE];
     const char *rest = field(l, "upload");

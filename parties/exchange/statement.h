@@ -20,17 +20,11 @@
 #include "parties/exchange/upload.h"
 #include "parties/study/study.h"
 
-struct statement_upload {
-    uint32_t owner; /* index in the study */
-    uint8_t id[UPLOAD_ID_SIZE];
-    uint8_t digest[32];
-};
-
 struct statement {
     unsigned server;
     int64_t time;
     size_t uploads;
-    struct statement_upload *upload;
+    struct upload_name *upload;
 };
 
 void statement_clear(struct statement *s);

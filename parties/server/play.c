@@ -3,7 +3,6 @@
 #include "base/memory.h"
 #include "base/secret.h"
 #include "parties/server/round.h"
-#include "parties/study/price.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -136,7 +135,12 @@ static enum err load_noise(struct hand *h)
         e = range_read(&h->range, &h->round.range, h->p->engine->tape.noise, &noise);
     bytes_clear(&noise);
     h->noise = e == ERR_OK;
-    return e == ERR_LOST && h->standing == STANDING_OPENED ? ERR_OK : e;
+    if (e == ERR_LOST && h->standing == STANDING_OPENED)
+        return ERR_OK;
+    if (e == ERR_LOST || e == ERR_AUTH)
+        log_error(h->p->log, "the noise of round %u %s this server's store, which was altered",
+                  h->round.sequence, e == ERR_LOST ? "is not in" : "does not unseal in");
+    return e;
 }
 
 /* The request is for a round that is bound: only the very same one is answered. */
@@ -166,8 +170,13 @@ static enum err take_up(struct hand *h, const struct store_found *found)
     }
     h->round = found->round;
     if (h->standing >= STANDING_INDEX && h->selected >= h->request->queries &&
-        h->request->kind == REQUEST_SELECT)
+        h->request->kind == REQUEST_SELECT) {
+        log_error(log,
+                  "what round %u selected is not among its candidates; this server's store was "
+                  "altered",
+                  h->round.sequence);
         return ERR_MISMATCH;
+    }
     return load_noise(h);
 }
 
@@ -197,14 +206,12 @@ static enum err price(struct hand *h)
 static enum err prepare(struct hand *h, const uint8_t digest[REQUEST_DIGEST_SIZE])
 {
     struct play *p = h->p;
-    struct ledger_limits limits;
     struct store_found found;
     memcpy(h->round.run, h->request->run, sizeof h->round.run);
     h->round.sequence = h->request->sequence;
     memcpy(h->round.request, digest, sizeof h->round.request);
     memcpy(h->round.uploads, p->uploads, sizeof h->round.uploads);
-    TRY(price_limits(p->study, &limits, p->log));
-    TRY(store_ledger(p->store, &limits, &h->ledger, &h->head));
+    TRY(store_ledger(p->store, p->limits, &h->ledger, &h->head));
     p->opening = (struct audit_opening){.round = h->round.sequence,
                                         .spent = ledger_spent(h->ledger)};
     memcpy(p->opening.run, h->round.run, sizeof p->opening.run);

@@ -26,6 +26,7 @@
 /* A server within a session; all borrowed. */
 struct play {
     const struct study *study;
+    const struct ledger_limits *limits; /* of a ledger without debits */
     struct store *store;
     struct audit *audit;
     struct net *net;

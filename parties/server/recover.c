@@ -78,6 +78,7 @@ static enum err read_debit(struct debit *d, const struct reply *reply, bool whol
 
 struct recovery {
     const struct recover_terms *t;
+    struct ledger_limits limits; /* of a ledger without debits */
     struct dial *dial[2];
     struct debit debit[2];
 };
@@ -171,7 +172,6 @@ static enum err take_values(struct recovery *r, uint64_t number)
 
 static enum err take_debit(struct recovery *r, uint64_t number)
 {
-    struct ledger_limits limits;
     struct ledger *ledger = NULL;
     struct store_head head;
     struct bytes entry = {0};
@@ -179,8 +179,7 @@ static enum err take_debit(struct recovery *r, uint64_t number)
     TRY(ask_both(r, number));
     if (!alike(&r->debit[0], &r->debit[1]))
         return different(r, number);
-    TRY(price_limits(r->t->study, &limits, r->t->log));
-    e = store_ledger(r->t->store, &limits, &ledger, &head);
+    e = store_ledger(r->t->store, &r->limits, &ledger, &head);
     bytes_put(&entry, r->debit[0].entry, r->debit[0].entry_size);
     if (e == ERR_OK)
         e = bytes_ok(&entry);
@@ -213,12 +212,11 @@ static enum err count_debits(struct recovery *r, uint64_t *both)
 
 static enum err take_all(struct recovery *r, uint64_t *from, uint64_t *to)
 {
-    struct ledger_limits limits;
     struct ledger *ledger = NULL;
     struct store_head head;
     uint64_t both;
-    TRY(price_limits(r->t->study, &limits, r->t->log));
-    TRY(store_ledger(r->t->store, &limits, &ledger, &head));
+    TRY(price_limits(r->t->study, &r->limits, r->t->log));
+    TRY(store_ledger(r->t->store, &r->limits, &ledger, &head));
     ledger_free(&ledger);
     *from = *to = head.number;
     TRY(count_debits(r, &both));

@@ -40,6 +40,7 @@ struct server {
     struct server_options o;
     unsigned index;
     struct bounds *bounds;
+    struct ledger_limits limits;
     struct store *store;
     struct audit *audit;
     struct netio *netio;
@@ -476,13 +477,12 @@ static void *work(void *arg)
 static enum err open_folder(struct server *s)
 {
     const struct study *study = s->o.study;
-    struct ledger_limits limits;
     s->waiting = memory_array(study->owners, sizeof *s->waiting);
     s->rate = memory_array(study->owners + study->analysts, sizeof *s->rate);
     if (s->waiting == NULL || s->rate == NULL)
         return ERR_NOMEM;
     TRY(bounds_new(&s->bounds, study, s->o.log));
-    TRY(price_limits(study, &limits, s->o.log)); /* a study that cannot run takes no data */
+    TRY(price_limits(study, &s->limits, s->o.log)); /* a study that cannot run takes no data */
     TRY(store_open(&s->store, s->o.folder, study, s->o.me, s->index, s->o.log));
     TRY(store_check_purged(s->store));
     show_uploads(s);
@@ -515,6 +515,7 @@ static enum err start_worker(struct server *s)
     s->worker = (struct worker_options){
         .study = s->o.study,
         .bounds = s->bounds,
+        .limits = &s->limits,
         .index = s->index,
         .store = s->store,
         .audit = s->audit,

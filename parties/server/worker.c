@@ -9,7 +9,6 @@
 #include "parties/server/engine.h"
 #include "parties/server/play.h"
 #include "parties/server/round.h"
-#include "parties/study/price.h"
 
 #include <sodium.h>
 #include <stdio.h>
@@ -165,19 +164,12 @@ static enum err adopt_last(struct worker *w, const struct store_head *head,
     return e;
 }
 
-static enum err read_ledger(struct worker *w, struct ledger **ledger, struct store_head *head)
-{
-    struct ledger_limits limits;
-    TRY(price_limits(w->o.study, &limits, &w->log));
-    return store_ledger(w->o.store, &limits, ledger, head);
-}
-
 static enum err show_budget(struct worker *w)
 {
     struct ledger *ledger = NULL;
     struct store_head head;
     double spent;
-    TRY(read_ledger(w, &ledger, &head));
+    TRY(store_ledger(w->o.store, w->o.limits, &ledger, &head));
     spent = ledger_spent(ledger);
     atomic_store(&w->o.status->rho_spent, spent);
     atomic_store(&w->o.status->rho_limit, spent + ledger_remaining(ledger));
@@ -190,7 +182,7 @@ static enum err agree_on_ledger(struct worker *w)
 {
     struct ledger *ledger = NULL;
     struct store_head head;
-    enum err e = read_ledger(w, &ledger, &head);
+    enum err e = store_ledger(w->o.store, w->o.limits, &ledger, &head);
     if (e == ERR_OK)
         e = adopt_last(w, &head, ledger);
     ledger_free(&ledger);
@@ -208,6 +200,7 @@ static enum err new_engine(struct worker *w)
     crypto_hash_sha256_final(&hash, id);
     TRY(engine_new(&w->engine, w->party, w->o.study, w->o.bounds, id, &w->log));
     w->play.study = w->o.study;
+    w->play.limits = w->o.limits;
     w->play.store = w->o.store;
     w->play.audit = w->o.audit;
     w->play.net = w->net;
@@ -226,7 +219,7 @@ static enum err tell_budget(struct worker *w, struct bytes *result)
     struct store_head head;
     struct store_found last = {0};
     uint32_t rounds = 0;
-    enum err e = read_ledger(w, &ledger, &head);
+    enum err e = store_ledger(w->o.store, w->o.limits, &ledger, &head);
     if (e == ERR_OK)
         e = store_run(w->o.store, w->run, &rounds, NULL);
     if (e == ERR_OK && head.number > 0)

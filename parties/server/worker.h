@@ -8,6 +8,7 @@
 #ifndef TREFOIL_PARTIES_SERVER_WORKER_H
 #define TREFOIL_PARTIES_SERVER_WORKER_H
 
+#include "aim/ledger.h"
 #include "netio/gate.h"
 #include "netio/transport.h"
 #include "parties/audit/audit.h"
@@ -29,6 +30,7 @@ static inline uint32_t role_user(enum role role, size_t index)
 struct worker_options {
     const struct study *study;
     const struct bounds *bounds;
+    const struct ledger_limits *limits; /* of a ledger without debits: price_limits() */
     unsigned index;
     struct store *store;
     struct audit *audit;

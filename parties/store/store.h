@@ -42,7 +42,7 @@ enum err store_batch_end(struct store *store, enum err e) MUST_CHECK;
  */
 enum err store_put(struct store *store, const struct upload *u, bool replace,
                    bool *complete) MUST_CHECK;
-/* Adds the vector to an upload that waits for it; ERR_AGAIN if its own part has not come yet. */
+/* Server 2: adds the vector to an upload that waits for it; ERR_AGAIN if its own part has not come yet. */
 enum err store_put_vector(struct store *store, const uint8_t id[UPLOAD_ID_SIZE], const void *p,
                           size_t n, bool *complete) MUST_CHECK;
 /*

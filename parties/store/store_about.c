@@ -182,7 +182,10 @@ static enum err take_roster(struct store *s)
         uint32_t before = reader_u32(&in);
         const uint8_t *digest = reader_bytes(&in, 32);
         e = reader_done(&in);
-        if (e == ERR_OK)
+        if (e != ERR_OK)
+            log_error(s->log, "store: it is damaged: what it notes of the roster is none; restore "
+                              "a backup of the server's folder");
+        else
             e = follows(s, before, memcmp(digest, s->study->roster, 32) == 0);
     }
     if (e == ERR_OK)

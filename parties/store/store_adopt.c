@@ -33,16 +33,21 @@ enum err store_adopt(struct store *store, const struct bytes *entry, const struc
     struct store_round round;
     struct store_head own = *head;
     char text[STORE_LEDGER_TEXT];
+    uint8_t follows[32];
     enum err e;
-    store_chain(entry->data, entry->size, own.head);
-    if (memcmp(own.head, next, sizeof own.head) != 0) {
+    memcpy(follows, head->head, sizeof follows);
+    store_chain(entry->data, entry->size, follows);
+    if (memcmp(follows, next, sizeof follows) != 0) {
         log_error(store->log, "the debit that a neighbour passes on does not follow the ones here; "
                               "was a server restored from a backup?");
         return ERR_MISMATCH;
     }
-    TRY(store_read_entry(entry->data, entry->size, &round, text));
+    if (store_read_entry(entry->data, entry->size, &round, text) != ERR_OK) {
+        log_error(store->log, "what a neighbour passes on as its last debit is none; that server "
+                              "should be looked at");
+        return ERR_FORMAT;
+    }
     TRY(may_follow(store, text, before));
-    own = *head;
     pthread_mutex_lock(&store->lock);
     e = append_adopted(store, &round, entry, &own);
     pthread_mutex_unlock(&store->lock);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define AUDIT_MAX ((size_t)1 << 30)
+
 /* One of the two databases, with its name for messages. */
 struct side {
     sqlite3 *db;
@@ -67,10 +68,10 @@ static enum err copy(const struct side *from, const struct side *to)
     return ERR_SYSTEM;
 }
 
-/* Whether it is whole, a store, and one that this program knows. */
+/* Whether it is whole, a store with its audit log, and one that this program knows. */
 static enum err check(const struct side *s, struct store_contents *contents)
 {
-    uint64_t whole = 0, version = 0;
+    uint64_t whole = 0, version = 0, logs = 0;
     enum err e = ask(s, "SELECT integrity_check = 'ok' FROM pragma_integrity_check", &whole);
     if (e == ERR_OK)
         e = ask(s, "PRAGMA user_version", &version);
@@ -83,7 +84,9 @@ static enum err check(const struct side *s, struct store_contents *contents)
         e = ask(s, "SELECT COUNT(*) FROM uploads", &contents->uploads);
     if (e == ERR_OK)
         e = ask(s, "SELECT COUNT(*) FROM ledger", &contents->debits);
-    if (e == ERR_OK && whole != 1)
+    if (e == ERR_OK)
+        e = ask(s, "SELECT COUNT(*) <= 1 FROM audit_log", &logs);
+    if (e == ERR_OK && (whole != 1 || logs != 1))
         e = ERR_FORMAT;
     if (e != ERR_OK)
         log_error(s->log, "%s is damaged, or not what trefoil backup makes", s->path);
@@ -92,13 +95,11 @@ static enum err check(const struct side *s, struct store_contents *contents)
 
 /* --- the audit log, beside the tables ----------------------------------------------------------- */
 
-static enum err put_audit(const struct side *s, const char *folder)
+static enum err put_audit(const struct side *s, const char *path)
 {
-    char path[FILE_PATH];
     sqlite3_stmt *row = NULL;
     struct bytes audit = {0};
     enum err e;
-    TRY(file_path(path, s->log, "%s/audit.log", folder));
     TRY(execute(s, "CREATE TABLE audit_log(text BLOB NOT NULL) STRICT"));
     if (access(path, F_OK) != 0)
         return ERR_OK;
@@ -116,12 +117,10 @@ static enum err put_audit(const struct side *s, const char *folder)
     return e;
 }
 
-static enum err take_audit(const struct side *s, const char *folder)
+static enum err take_audit(const struct side *s, const char *path)
 {
-    char path[FILE_PATH];
     sqlite3_stmt *row = NULL;
     enum err e = ERR_OK;
-    TRY(file_path(path, s->log, "%s/audit.log", folder));
     if (sqlite3_prepare_v2(s->db, "SELECT text FROM audit_log", -1, &row, NULL) != SQLITE_OK)
         return failed(s, "read");
     if (sqlite3_step(row) == SQLITE_ROW)
@@ -138,13 +137,17 @@ static enum err place(const char *made, const char *path, struct log *log)
 {
     int fd = open(made, O_RDONLY | O_CLOEXEC);
     bool synced = fd >= 0 && fsync(fd) == 0;
+    enum err e;
     if (fd >= 0)
         close(fd);
     if (!synced || link(made, path) != 0) {
         log_error(log, "cannot put %s in place: %s", path, strerror(errno));
         return ERR_SYSTEM;
     }
-    return file_sync_folder_of(path, log);
+    e = file_sync_folder_of(path, log);
+    if (e != ERR_OK)
+        unlink(path);
+    return e;
 }
 
 static enum err refuse_if_there(const char *path, struct log *log)
@@ -167,10 +170,11 @@ static enum err refuse_if_not_there(const char *path, const char *what, struct l
 enum err store_backup(const char *folder, const char *file, struct store_contents *contents,
                       struct log *log)
 {
-    char from_path[FILE_PATH], made[FILE_PATH];
+    char from_path[FILE_PATH], audit[FILE_PATH], made[FILE_PATH];
     struct side from = {0}, to = {0};
     enum err e;
     TRY(file_path(from_path, log, "%s/store.sqlite", folder));
+    TRY(file_path(audit, log, "%s/audit.log", folder));
     TRY(file_path(made, log, "%s.partial", file));
     TRY(refuse_if_not_there(from_path, "a folder of trefoil serve", log));
     TRY(refuse_if_there(file, log));
@@ -183,7 +187,7 @@ enum err store_backup(const char *folder, const char *file, struct store_content
     if (e == ERR_OK)
         e = execute(&to, "PRAGMA journal_mode = DELETE");
     if (e == ERR_OK)
-        e = put_audit(&to, folder);
+        e = put_audit(&to, audit);
     if (e == ERR_OK)
         e = check(&to, contents);
     sqlite3_close(from.db);
@@ -197,12 +201,12 @@ enum err store_backup(const char *folder, const char *file, struct store_content
 enum err store_restore(const char *file, const char *folder, struct store_contents *contents,
                        struct log *log)
 {
-    char to_path[FILE_PATH], made[FILE_PATH], audit[FILE_PATH];
+    char to_path[FILE_PATH], audit[FILE_PATH], made[FILE_PATH];
     struct side from = {0}, to = {0};
     enum err e;
     TRY(file_path(to_path, log, "%s/store.sqlite", folder));
-    TRY(file_path(made, log, "%s/store.sqlite.partial", folder));
     TRY(file_path(audit, log, "%s/audit.log", folder));
+    TRY(file_path(made, log, "%s.partial", to_path));
     TRY(refuse_if_not_there(file, "what trefoil backup wrote", log));
     TRY(file_folder(folder, log));
     TRY(refuse_if_there(to_path, log));
@@ -216,11 +220,13 @@ enum err store_restore(const char *file, const char *folder, struct store_conten
     if (e == ERR_OK)
         e = copy(&from, &to);
     if (e == ERR_OK)
-        e = take_audit(&to, folder);
+        e = take_audit(&to, audit);
     sqlite3_close(from.db);
     sqlite3_close(to.db);
     if (e == ERR_OK)
         e = place(made, to_path, log);
+    if (e != ERR_OK)
+        unlink(audit); /* or the next try would be refused */
     unlink(made);
     return e;
 }

@@ -69,14 +69,13 @@ enum err store_append_entry(struct store *s, const struct bytes *entry, struct s
 static enum err check_chain(struct store *s, sqlite3_stmt *row)
 {
     struct store_head own = {0};
-    uint8_t stored[32];
     int result;
     while ((result = sqlite3_step(row)) == SQLITE_ROW) {
         own.number++;
         store_chain(sqlite3_column_blob(row, 1), (size_t)sqlite3_column_bytes(row, 1), own.head);
         if ((uint64_t)sqlite3_column_int64(row, 0) != own.number ||
-            store_column(row, 2, stored, sizeof stored) != ERR_OK ||
-            memcmp(stored, own.head, sizeof stored) != 0) {
+            sqlite3_column_bytes(row, 2) != sizeof own.head ||
+            memcmp(sqlite3_column_blob(row, 2), own.head, sizeof own.head) != 0) {
             log_error(s->log,
                       "store: entry %llu of the privacy ledger on disk was altered; restore a "
                       "backup of the server's folder, and run trefoil recover",
@@ -97,27 +96,37 @@ enum err store_check_ledger(struct store *s)
     return e;
 }
 
+/* The budget that a row of (number, entry, head) leaves. */
+static enum err read_last(struct store *s, sqlite3_stmt *row, struct ledger **ledger,
+                          struct store_head *head)
+{
+    struct store_round round;
+    char text[STORE_LEDGER_TEXT];
+    head->number = (uint64_t)sqlite3_column_int64(row, 0);
+    TRY(store_column(s, row, 2, head->head, sizeof head->head));
+    if (store_read_entry(sqlite3_column_blob(row, 1), (size_t)sqlite3_column_bytes(row, 1), &round,
+                         text) == ERR_OK)
+        return ledger_parse(ledger, text, s->log);
+    log_error(s->log,
+              "store: entry %llu of the privacy ledger on disk is none of trefoil's; restore a "
+              "backup of the server's folder, and run trefoil recover",
+              (unsigned long long)head->number);
+    return ERR_FORMAT;
+}
+
 static enum err read_ledger(struct store *s, const struct ledger_limits *fresh,
                             struct ledger **ledger, struct store_head *head)
 {
     sqlite3_stmt *row;
-    struct store_round round;
-    char text[STORE_LEDGER_TEXT];
     enum err e;
     int result;
     *head = (struct store_head){0};
     TRY(store_prepare(s, "SELECT number, entry, head FROM ledger ORDER BY number DESC LIMIT 1",
                       &row));
     result = sqlite3_step(row);
-    if (result == SQLITE_ROW) {
-        head->number = (uint64_t)sqlite3_column_int64(row, 0);
-        e = store_column(row, 2, head->head, sizeof head->head);
-        if (e == ERR_OK)
-            e = store_read_entry(sqlite3_column_blob(row, 1), (size_t)sqlite3_column_bytes(row, 1),
-                                 &round, text);
-        if (e == ERR_OK)
-            e = ledger_parse(ledger, text, s->log);
-    } else if (result == SQLITE_DONE)
+    if (result == SQLITE_ROW)
+        e = read_last(s, row, ledger, head);
+    else if (result == SQLITE_DONE)
         e = ledger_new(ledger, fresh, s->log);
     else
         e = store_failed(s, "read the ledger");
@@ -157,7 +166,7 @@ static enum err one_entry(struct store *s, uint64_t number, struct bytes *entry,
     result = sqlite3_step(row);
     if (result == SQLITE_ROW) {
         bytes_put(entry, sqlite3_column_blob(row, 0), (size_t)sqlite3_column_bytes(row, 0));
-        e = store_column(row, 1, head, 32);
+        e = store_column(s, row, 1, head, 32);
     } else
         e = result == SQLITE_DONE ? ERR_RANGE : store_failed(s, "read the ledger");
     sqlite3_finalize(row);

@@ -45,9 +45,6 @@ enum err store_noise(struct store *store, const struct store_round *round, struc
     pthread_mutex_unlock(&store->lock);
     if (e == ERR_OK)
         e = store_unseal(store, binding.data, binding.size, sealed.data, sealed.size, noise);
-    if (e == ERR_AUTH)
-        log_error(store->log, "store: the noise of round %u on disk does not unseal",
-                  round->sequence);
     bytes_clear(&binding);
     bytes_clear(&sealed);
     return e;

@@ -93,6 +93,13 @@ static enum err complete_parts(struct store *s, struct upload *u, uint64_t *held
 {
     enum err e = join_parts(s, u->id, &u->vector);
     u->has[1] = true;
+    if (e == ERR_AUTH) {
+        log_error(s->log,
+                  "store: the parts of the upload of %s on disk do not unseal; they begin anew. Is "
+                  "the disk sound?",
+                  s->study->owner[u->owner].name);
+        e = ERR_DATA;
+    }
     if (e == ERR_OK)
         e = upload_check(u, s->index, s->study->terms.digest);
     if (e == ERR_OK || e == ERR_DATA)
@@ -128,7 +135,7 @@ static enum err put_part_of(struct store *s, uint32_t owner, const uint8_t id[UP
     bool found;
     enum err e, kept;
     TRY(store_find_upload(s, id, &u, &found));
-    if (!found || u.owner != owner || s->index != 1) {
+    if (!found || u.owner != owner) {
         if (found)
             upload_clear(&u);
         return ERR_AGAIN;

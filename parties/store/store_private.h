@@ -43,8 +43,9 @@ enum err store_prepare(struct store *s, const char *sql, sqlite3_stmt **statemen
 enum err store_number(struct store *s, const char *sql, int64_t *number) MUST_CHECK;
 /* Runs a statement that gives no rows, and ends it. */
 enum err store_finish(struct store *s, sqlite3_stmt *statement) MUST_CHECK;
-/* A column that must have exactly n bytes; ERR_FORMAT else. */
-enum err store_column(sqlite3_stmt *row, int column, void *out, size_t n) MUST_CHECK;
+/* A column that must have exactly n bytes; ERR_FORMAT, logged, else. */
+enum err store_column(struct store *s, sqlite3_stmt *row, int column, void *out,
+                      size_t n) MUST_CHECK;
 
 /*
  * All that is written between begin and end is on disk when end(ERR_OK) returns, or none of it: end takes how the
@@ -80,6 +81,9 @@ enum err store_unseal(struct store *s, const void *binding, size_t binding_size,
 /* The upload with an id, if there is one. */
 enum err store_find_upload(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], struct upload *u,
                            bool *found) MUST_CHECK;
+/* The uploads that a query for (id, owner, digest) gives; `names` is the caller's to free, also after a failure. */
+enum err store_list(struct store *s, const char *sql, struct upload_name **names,
+                    size_t *count) MUST_CHECK;
 /* In place of what stands there under its id. */
 enum err store_write_upload(struct store *s, const struct upload *u) MUST_CHECK;
 

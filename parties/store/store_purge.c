@@ -1,6 +1,5 @@
 /* The end of a study: uploads and noise are deleted, and a signed statement of it stays. The ledger stays too. */
 #include "base/date.h"
-#include "base/memory.h"
 #include "parties/exchange/statement.h"
 #include "parties/store/store_private.h"
 
@@ -33,34 +32,6 @@ static enum err is_due(struct store *s, int64_t now)
     return ERR_REFUSED;
 }
 
-static enum err list_uploads(struct store *s, struct statement *list)
-{
-    sqlite3_stmt *row;
-    enum err e = ERR_OK;
-    int result = SQLITE_ROW;
-    list->upload = memory_array(s->study->owners, sizeof *list->upload);
-    if (list->upload == NULL)
-        return ERR_NOMEM;
-    TRY(store_prepare(s, "SELECT owner, id, digest FROM uploads ORDER BY owner", &row));
-    while (e == ERR_OK && (result = sqlite3_step(row)) == SQLITE_ROW) {
-        struct statement_upload *u = &list->upload[list->uploads];
-        sqlite3_int64 owner = sqlite3_column_int64(row, 0);
-        if (owner < 0 || (size_t)owner >= s->study->owners || list->uploads == s->study->owners) {
-            e = ERR_FORMAT;
-            break;
-        }
-        u->owner = (uint32_t)owner;
-        e = store_column(row, 1, u->id, sizeof u->id);
-        if (e == ERR_OK)
-            e = store_column(row, 2, u->digest, sizeof u->digest);
-        list->uploads++;
-    }
-    if (e == ERR_OK && result != SQLITE_DONE)
-        e = store_failed(s, "read");
-    sqlite3_finalize(row);
-    return e;
-}
-
 /* Pages are overwritten as they are freed (secure_delete); then the log is emptied and the space given back. */
 static enum err delete_all(struct store *s, const struct bytes *statement)
 {
@@ -70,9 +41,9 @@ static enum err delete_all(struct store *s, const struct bytes *statement)
     if (e == ERR_OK)
         e = store_set_note(s, purged, statement->data, statement->size);
     TRY(store_end(s, e));
-    TRY(store_execute(s, "PRAGMA wal_checkpoint(TRUNCATE)"));
+    TRY(store_empty_log(s));
     TRY(store_execute(s, "VACUUM"));
-    return store_execute(s, "PRAGMA wal_checkpoint(TRUNCATE)");
+    return store_empty_log(s);
 }
 
 static enum err purge(struct store *s, const struct identity *me, struct bytes *statement)
@@ -83,7 +54,8 @@ static enum err purge(struct store *s, const struct identity *me, struct bytes *
     if (statement->size > 0)
         return ERR_OK;
     TRY(is_due(s, list.time));
-    e = list_uploads(s, &list);
+    e = store_list(s, "SELECT id, owner, digest FROM uploads ORDER BY owner", &list.upload,
+                   &list.uploads);
     if (e == ERR_OK)
         e = statement_write(&list, s->study, me, statement);
     if (e == ERR_OK)

@@ -23,13 +23,13 @@ static void bind_round(sqlite3_stmt *statement, const struct store_round *round)
 }
 
 /* Of a row whose columns begin with COLUMNS. */
-static enum err read_round(sqlite3_stmt *row, struct store_round *round)
+static enum err read_round(struct store *s, sqlite3_stmt *row, struct store_round *round)
 {
-    TRY(store_column(row, 0, round->run, sizeof round->run));
+    TRY(store_column(s, row, 0, round->run, sizeof round->run));
     round->sequence = (uint32_t)sqlite3_column_int64(row, 1);
-    TRY(store_column(row, 2, round->request, sizeof round->request));
-    TRY(store_column(row, 3, round->uploads, sizeof round->uploads));
-    TRY(store_column(row, 4, round->range.tape, sizeof round->range.tape));
+    TRY(store_column(s, row, 2, round->request, sizeof round->request));
+    TRY(store_column(s, row, 3, round->uploads, sizeof round->uploads));
+    TRY(store_column(s, row, 4, round->range.tape, sizeof round->range.tape));
     for (int k = 0; k < TAPE_KINDS; k++) {
         round->range.from[k] = (uint64_t)sqlite3_column_int64(row, 5 + 2 * k);
         round->range.count[k] = (uint64_t)sqlite3_column_int64(row, 6 + 2 * k);
@@ -51,7 +51,7 @@ static enum err take_found(struct store *s, sqlite3_stmt *row, struct store_foun
     enum err e = ERR_OK;
     int result = sqlite3_step(row);
     if (result == SQLITE_ROW) {
-        e = read_round(row, &found->round);
+        e = read_round(s, row, &found->round);
         found->standing = (enum standing)sqlite3_column_int(row, 9);
         found->selected = (uint64_t)sqlite3_column_int64(row, 10);
     } else if (result != SQLITE_DONE)

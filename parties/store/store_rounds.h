@@ -55,7 +55,7 @@ enum err store_unstage(struct store *store) MUST_CHECK;
 enum err store_bind(struct store *store, const struct store_round *round,
                     const struct ledger *after, struct store_head *head) MUST_CHECK;
 
-/* The noise of a round that is bound; ERR_AUTH, logged, if it does not unseal, ERR_LOST if it is not there. */
+/* The noise of a round that is bound; ERR_AUTH if it does not unseal, ERR_LOST if it is not there. */
 enum err store_noise(struct store *store, const struct store_round *round,
                      struct bytes *noise) MUST_CHECK;
 /* What was opened. The same again is fine, anything else is ERR_MISMATCH, logged. */

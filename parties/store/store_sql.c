@@ -42,10 +42,17 @@ enum err store_finish(struct store *s, sqlite3_stmt *statement)
     return e;
 }
 
-enum err store_column(sqlite3_stmt *row, int column, void *out, size_t n)
+enum err store_column(struct store *s, sqlite3_stmt *row, int column, void *out, size_t n)
 {
-    if ((size_t)sqlite3_column_bytes(row, column) != n)
+    int bytes = sqlite3_column_bytes(row, column);
+    if ((size_t)bytes != n) {
+        log_error(
+            s->log,
+            "store: it is damaged: %s on disk has %d bytes, and should have %zu; restore a backup "
+            "of the server's folder",
+            sqlite3_column_name(row, column), bytes, n);
         return ERR_FORMAT;
+    }
     memcpy(out, sqlite3_column_blob(row, column), n);
     return ERR_OK;
 }

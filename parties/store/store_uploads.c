@@ -203,16 +203,13 @@ static enum err put_vector(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], co
 {
     struct upload u;
     bool found;
-    unsigned slot = 2 - s->index; /* server 1's second component, server 2's first */
     enum err e;
-    if (s->index == 0)
-        return ERR_REFUSED;
     TRY(store_find_upload(s, id, &u, &found));
     if (!found)
         return ERR_AGAIN;
     e = n == study_form_bytes(s->study, u.owner, u.form) ? ERR_OK : ERR_FORMAT;
-    if (e == ERR_OK && !u.has[slot]) {
-        u.has[slot] = true;
+    if (e == ERR_OK && !u.has[0]) {
+        u.has[0] = true;
         bytes_put(&u.vector, p, n);
         e = bytes_ok(&u.vector);
         if (e == ERR_OK)
@@ -291,7 +288,7 @@ static enum err read_entries(struct store *s, uint32_t first, uint32_t last, str
         entry->state = (enum held_state)sqlite3_column_int(row, 1);
         entry->time = sqlite3_column_int64(row, 3);
         entry->bytes = (uint64_t)sqlite3_column_int64(row, 4);
-        e = store_column(row, 2, entry->digest, 32);
+        e = store_column(s, row, 2, entry->digest, 32);
     }
     if (e == ERR_OK && result != SQLITE_DONE)
         e = store_failed(s, "read");
@@ -318,17 +315,26 @@ enum err store_holds(struct store *store, struct held *entries)
 }
 
 /* A row of id, owner, digest. */
-static enum err read_name(const struct store *s, sqlite3_stmt *row, struct upload_name *name)
+static enum err read_name(struct store *s, sqlite3_stmt *row, struct upload_name *name)
 {
-    sqlite3_int64 owner = sqlite3_column_int64(row, 1);
-    if (owner < 0 || (size_t)owner >= s->study->owners)
-        return ERR_FORMAT;
-    name->owner = (uint32_t)owner;
-    TRY(store_column(row, 0, name->id, sizeof name->id));
-    return store_column(row, 2, name->digest, sizeof name->digest);
+    name->owner = (uint32_t)sqlite3_column_int64(row, 1);
+    TRY(store_column(s, row, 0, name->id, sizeof name->id));
+    return store_column(s, row, 2, name->digest, sizeof name->digest);
 }
 
-static enum err list_uploads(struct store *s, struct upload_name **names, size_t *count)
+/* Whether the study has this owner, of whom there is no upload yet in the list. */
+static enum err check_owner(struct store *s, sqlite3_int64 owner, size_t count)
+{
+    if (owner >= 0 && (size_t)owner < s->study->owners && count < s->study->owners)
+        return ERR_OK;
+    log_error(s->log,
+              "store: it is damaged: there is an upload of owner %lld, one too many of the study's "
+              "%zu; restore a backup of the server's folder",
+              (long long)owner, s->study->owners);
+    return ERR_FORMAT;
+}
+
+enum err store_list(struct store *s, const char *sql, struct upload_name **names, size_t *count)
 {
     sqlite3_stmt *row;
     enum err e = ERR_OK;
@@ -337,14 +343,13 @@ static enum err list_uploads(struct store *s, struct upload_name **names, size_t
     *names = memory_array(s->study->owners, sizeof **names);
     if (*names == NULL)
         return ERR_NOMEM;
-    TRY(store_prepare(s, "SELECT id, owner, digest FROM uploads WHERE complete ORDER BY id", &row));
+    TRY(store_prepare(s, sql, &row));
     while (e == ERR_OK && (result = sqlite3_step(row)) == SQLITE_ROW) {
-        e = *count < s->study->owners ? read_name(s, row, &(*names)[*count]) : ERR_FORMAT;
-        ++*count;
+        e = check_owner(s, sqlite3_column_int64(row, 1), *count);
+        if (e == ERR_OK)
+            e = read_name(s, row, &(*names)[(*count)++]);
     }
-    if (e != ERR_OK)
-        log_error(s->log, "store: the list of uploads is damaged; restore a backup");
-    else if (result != SQLITE_DONE)
+    if (e == ERR_OK && result != SQLITE_DONE)
         e = store_failed(s, "read");
     sqlite3_finalize(row);
     return e;
@@ -354,7 +359,8 @@ enum err store_uploads(struct store *store, struct upload_name **names, size_t *
 {
     enum err e;
     pthread_mutex_lock(&store->lock);
-    e = list_uploads(store, names, count);
+    e = store_list(store, "SELECT id, owner, digest FROM uploads WHERE complete ORDER BY id", names,
+                   count);
     pthread_mutex_unlock(&store->lock);
     if (e != ERR_OK)
         memory_free(names);
