@@ -44,6 +44,7 @@ struct aim_measure {
     uint64_t multiplier;    /* m: the same for all of the batch */
     int64_t *const *values; /* out: for each query its cells, row-major */
     uint64_t *population;   /* out, 0 before: names the set of rows, if it grows between rounds */
+    unsigned *lost;         /* out, 0 before: how often it was debited and could not be answered */
 };
 
 struct aim_candidate {
@@ -66,6 +67,7 @@ struct aim_select {
     uint64_t multiplier;
     int64_t *values;
     uint64_t *population;
+    unsigned *lost;
 };
 
 struct aim_backend {

@@ -38,8 +38,8 @@ uint64_t loop_model_limit(const struct aim_options *o)
 
 /* --- the ledger ------------------------------------------------------------------------------ */
 
-/* What a request costs, selection (if any) and measurement, debited together before either. */
-static enum err debit(struct loop *l, size_t marginals, bool selects)
+/* What a request costs, selection (if any) and measurement, debited together before either; ERR_BUDGET is logged. */
+static enum err debit(struct loop *l, size_t marginals, bool selects, struct log *log)
 {
     mpq_t cost, more;
     enum err e = ERR_OK;
@@ -49,11 +49,19 @@ static enum err debit(struct loop *l, size_t marginals, bool selects)
         e = ledger_select_cost(more, l->epsilon, l->options->select_slack);
     mpq_add(cost, cost, more);
     if (e == ERR_OK)
-        e = ledger_debit(l->ledger, cost, l->log);
+        e = ledger_debit(l->ledger, cost, log);
     if (e == ERR_OK)
-        e = ledger_slack(l->ledger, (double)marginals * l->options->measure_slack, 0, l->log);
+        e = ledger_slack(l->ledger, (double)marginals * l->options->measure_slack, 0, log);
     mpq_clears(cost, more, (mpq_ptr)NULL);
     return e;
+}
+
+/* And once more for each time that it could not be answered. */
+static enum err debit_lost(struct loop *l, size_t marginals, bool selects, unsigned lost)
+{
+    for (unsigned i = 0; i < lost; i++)
+        TRY(debit(l, marginals, selects, l->log));
+    return ERR_OK;
 }
 
 /* --- measuring ------------------------------------------------------------------------------- */
@@ -94,13 +102,17 @@ static enum err measure(struct loop *l, const uint32_t *query, size_t count)
     }
     if (e == ERR_OK) {
         uint64_t population = 0;
+        unsigned lost = 0;
         struct aim_measure request = {.round = 0,
                                       .queries = count,
                                       .query = query,
                                       .multiplier = l->multiplier,
                                       .values = values,
-                                      .population = &population};
+                                      .population = &population,
+                                      .lost = &lost};
         e = l->backend->measure(l->backend->self, &request);
+        if (e == ERR_OK)
+            e = debit_lost(l, count, false, lost);
         for (size_t i = 0; e == ERR_OK && i < count; i++)
             e = record(l, query[i], population, values[i]);
     }
@@ -289,19 +301,22 @@ static enum err choose(struct loop *l, struct aim_round *r, int64_t *values, uin
                                  .bounds = o->bounds,
                                  .score = o->score};
     struct select_plan plan;
+    unsigned lost = 0;
     struct aim_select request = {.round = r->round,
                                  .epsilon = l->epsilon,
                                  .sigma = terms.sigma,
                                  .score = o->score,
                                  .multiplier = l->multiplier,
                                  .values = values,
-                                 .population = population};
+                                 .population = population,
+                                 .lost = &lost};
     TRY(select_plan(&terms, l->multipliers, l->penalties, &plan, l->log));
     TRY(fill_candidates(l));
     request.shift = plan.shift;
     request.candidates = l->candidates;
     request.candidate = l->candidate;
     TRY(l->backend->select(l->backend->self, &request));
+    TRY(debit_lost(l, 1, true, lost));
     if (request.selected >= l->candidates) {
         log_error(l->log, "round %u: the backend selected candidate %zu of %zu", r->round,
                   request.selected, l->candidates);
@@ -395,7 +410,7 @@ static enum err round_zero(struct loop *l)
     TRY(enter(l));
     for (uint32_t i = 0; i < o->workload->one_ways; i++)
         l->query[i] = i; /* the closure begins with them */
-    TRY(debit(l, o->workload->one_ways, false));
+    TRY(debit(l, o->workload->one_ways, false, l->log));
     TRY(measure(l, l->query, o->workload->one_ways));
     TRY(fit_round(l, &r->loss));
     TRY(compare_one_ways(l, r));
@@ -448,7 +463,7 @@ static enum err round_select(struct loop *l)
     double spent = ledger_spent(l->ledger), k = ledger_rows_per_person(l->ledger);
     TRY(enter(l));
     *r = (struct aim_round){.round = l->schedule.done + 1, .epsilon = l->epsilon};
-    TRY(debit(l, 1, true));
+    TRY(debit(l, 1, true, o->stop_when_spent ? NULL : l->log));
     find_candidates(l, ledger_spent(l->ledger) / o->limits.rho);
     r->candidates = l->candidates;
     TRY(choose_and_learn(l, r));
@@ -464,6 +479,17 @@ static enum err fit_final(struct loop *l)
     if (o->fit == FIT_FAST)
         iterations = iterations / 10 * 3 + iterations % 10;
     return fit(l, iterations, &l->result->loss);
+}
+
+/* Rounds were lost, and with them what those that are left would cost. */
+static enum err end_early(struct loop *l)
+{
+    log_warn(l->log,
+             "what is left of the budget is too little for another round: the run ends "
+             "with round %u of %u",
+             l->schedule.done, l->schedule.most);
+    l->result->round[l->result->rounds - 1].last = true;
+    return fit_final(l);
 }
 
 static enum err prepare(struct loop *l)
@@ -501,7 +527,7 @@ static enum err run(struct loop *l)
     while (!l->schedule.finished && (o->rounds_now == 0 || l->schedule.done < o->rounds_now)) {
         enum err e = round_select(l);
         if (e == ERR_BUDGET && o->stop_when_spent)
-            break;
+            return end_early(l);
         TRY(e);
     }
     return fit_final(l);

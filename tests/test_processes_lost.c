@@ -245,6 +245,67 @@ static void a_restored_server_is_refused_and_recovers(void **state)
     scene_free(&c);
 }
 
+/* A server that is killed before its n-th write to the disk is there. */
+static void start_doomed(struct scene *c, unsigned i, unsigned n)
+{
+    char preload[SUPPORT_PATH], fault[32];
+    const char *out = getenv("TREFOIL_OUT");
+    snprintf(preload, sizeof preload, "%s/tests/preload_fault.so", out != NULL ? out : "build/gcc");
+    snprintf(fault, sizeof fault, "kill-before:%u", n);
+    setenv("LD_PRELOAD", preload, 1);
+    setenv("ASAN_OPTIONS", "verify_asan_link_order=0", 1);
+    setenv("FAULT_UNDER", file(c, "server%u/", i), 1);
+    setenv("FAULT", fault, 1);
+    unlink(file(c, "server%u.log", i));
+    c->server[i] = support_serve(&c->s, i, c->s.path);
+    unsetenv("LD_PRELOAD");
+    unsetenv("ASAN_OPTIONS");
+    unsetenv("FAULT_UNDER");
+    unsetenv("FAULT");
+}
+
+/*
+ * A server dies when a round has been debited and nothing of it is opened, and its disk with it. What it takes over from
+ * the others is the debit alone: the round is asked anew, and what it cost is lost.
+ */
+static void a_round_that_a_server_has_lost_is_asked_anew(void **state)
+{
+    const struct support_options o = {.owners = OWNERS, .rounds = 12, .round_s = 1, .connect_s = 1};
+    struct scene c;
+    bool debited = false;
+    (void)state;
+    scene_new(&c, &o);
+    share_everything(&c);
+    assert_int_equal(support_stop(&c.server[2]), 0);
+    copy_folder(&c, "server2", "backup");
+    for (unsigned n = 3; n < 20 && !debited; n++) { /* before, it is not ready */
+        start_doomed(&c, 2, n);
+        expect_code(support_wait(start_run(&c, "out", "--wait=0"), 30), 4, file(&c, "out.log"));
+        support_kill(&c.server[2]);
+        copy_folder(&c, "backup", "server2");
+        unlink(file(&c, "recover.log"));
+        expect_code(recover(&c, 2), 0, file(&c, "recover.log"));
+        debited = support_contains(file(&c, "recover.log"), "took over");
+    }
+    assert_true(debited);
+    restart_server(&c, 2);
+    for (unsigned again = 0; again < 2; again++) { /* the second time nobody is asked */
+        unlink(file(&c, "out.log"));
+        expect_code(support_wait(start_run(&c, "out", NULL), 30), 0, file(&c, "out.log"));
+        assert_int_equal(support_contains(file(&c, "out.log"),
+                                          "round 0 cannot be answered any more; it is asked anew, "
+                                          "and the budget it took is lost"),
+                         again == 0);
+        /* round 0 cost 5 / 17 of 0.9 of the budget, twice; each that follows 0.9 / 17 + 0.1 / 12 of it */
+        assert_true(support_contains(file(&c, "out.log"), "the run ends with round 7 of 12"));
+        assert_true(support_contains(file(&c, "out.log"), "is left, too little for a run"));
+        assert_int_equal(support_contains(file(&c, "out.log"), "error: "), again == 0);
+        check_measurements(&c, file(&c, "out/measurements.json"),
+                           c.s.study->workload->one_ways + 7);
+    }
+    scene_free(&c);
+}
+
 /* --- the hostile --------------------------------------------------------------------------------- */
 
 static void put_field(crypto_hash_sha256_state *hash, const void *p, size_t n)
@@ -412,6 +473,7 @@ int main(void)
         cmocka_unit_test(a_run_is_killed_and_extended),
         cmocka_unit_test(a_run_whose_folder_is_lost_goes_on),
         cmocka_unit_test(a_restored_server_is_refused_and_recovers),
+        cmocka_unit_test(a_round_that_a_server_has_lost_is_asked_anew),
     };
     if (getenv("TREFOIL") == NULL)
         setenv("TREFOIL", "build/gcc/trefoil", 1);

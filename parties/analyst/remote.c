@@ -97,9 +97,12 @@ static enum err ask(struct remote *r, const struct bytes *request, struct bytes 
     return e;
 }
 
-/* Asks for a round of the loop. One that the servers have lost is asked anew: its budget is gone. */
+/*
+ * Asks for a round of the loop. One that the servers have lost is asked anew: its budget is gone. `lost`: how often that
+ * was so.
+ */
 static enum err ask_round(struct remote *r, unsigned round, struct request *request,
-                          struct bytes *result)
+                          struct bytes *result, unsigned *lost)
 {
     const struct bytes *bytes;
     enum err e;
@@ -114,6 +117,7 @@ static enum err ask_round(struct remote *r, unsigned round, struct request *requ
             round);
         TRY(run_state_skip(r->state, request, &bytes));
     }
+    *lost = run_state_skipped(r->state);
     return e;
 }
 
@@ -134,7 +138,7 @@ static enum err measure(void *self, const struct aim_measure *m)
     enum err e = request.query == NULL ? ERR_NOMEM : ERR_OK;
     if (e == ERR_OK) {
         memcpy(request.query, m->query, m->queries * sizeof *m->query);
-        e = ask_round(r, m->round, &request, &answer);
+        e = ask_round(r, m->round, &request, &answer, m->lost);
     }
     in = reader_of(answer.data, answer.size);
     *m->population = reader_u64(&in);
@@ -197,7 +201,7 @@ static enum err select_worst(void *self, struct aim_select *s)
     struct bytes answer = {0};
     enum err e = fill_candidates(r, s, &request);
     if (e == ERR_OK)
-        e = ask_round(r, s->round, &request, &answer);
+        e = ask_round(r, s->round, &request, &answer, s->lost);
     if (e == ERR_OK)
         e = read_selection(r, s, &answer);
     bytes_clear(&answer);

@@ -14,7 +14,7 @@
 
 #define STATE_MAX ((size_t)1 << 32)
 
-static const char magic[] = "trefoil-run-1\n";
+static const char magic[] = "trefoil-run-2\n";
 
 struct run_state {
     char path[FILE_PATH], loop_path[FILE_PATH];
@@ -22,6 +22,7 @@ struct run_state {
     const struct study *study; /* borrowed */
     uint8_t run[REQUEST_RUN_SIZE];
     uint32_t round, sequence; /* of the request */
+    uint32_t skipped;         /* sequence numbers at which the servers have lost it */
     struct bytes request;
     bool ended;
     const uint8_t *lost; /* borrowed; NULL unless it is a lost run */
@@ -39,6 +40,7 @@ static enum err save(const struct run_state *s)
     bytes_put(&out, s->run, sizeof s->run);
     bytes_put_u32(&out, s->round);
     bytes_put_u32(&out, s->sequence);
+    bytes_put_u32(&out, s->skipped);
     bytes_put_block(&out, s->request.data, s->request.size);
     bytes_put_u8(&out, s->ended);
     digest_append(&out);
@@ -64,6 +66,7 @@ static enum err read_state(struct run_state *s, const struct bytes *text)
     reader_copy(&in, s->run, sizeof s->run);
     s->round = reader_u32(&in);
     s->sequence = reader_u32(&in);
+    s->skipped = reader_u32(&in);
     request = reader_block(&in, &n);
     if (request != NULL)
         bytes_put(&s->request, request, n);
@@ -232,6 +235,7 @@ enum err run_state_request(struct run_state *s, uint32_t round, struct request *
         return check_same(s, request);
     s->sequence += run_state_begun(s);
     s->round = round;
+    s->skipped = 0;
     return keep(s, request);
 }
 
@@ -239,5 +243,11 @@ enum err run_state_skip(struct run_state *s, struct request *request, const stru
 {
     *bytes = &s->request;
     s->sequence++;
+    s->skipped++;
     return keep(s, request);
+}
+
+unsigned run_state_skipped(const struct run_state *s)
+{
+    return s->skipped;
 }

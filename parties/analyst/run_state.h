@@ -6,8 +6,9 @@
  * the stored bytes, since servers answer a round's one request and no other. With aim/loop.h's state file beside
  * it, which is written when a round has ended, that is all that a run needs.
  *
- *   DIR/run.state   "trefoil-run-1\n"; terms digest (32); run (16); u32 round of the loop; u32 sequence;
- *                   block request, empty before the first; u8 whether the run was ended at the servers;
+ *   DIR/run.state   "trefoil-run-2\n"; terms digest (32); run (16); u32 round of the loop; u32 sequence;
+ *                   u32 how often the servers have lost that round; block request, empty before the first;
+ *                   u8 whether the run was ended at the servers;
  *                   32 bytes, BLAKE2b-256 of all before
  *   DIR/loop.state  aim/loop.h
  *   DIR/run.lock    locked while a run works here
@@ -46,8 +47,9 @@ const char *run_state_loop_path(const struct run_state *state);
  */
 enum err run_state_request(struct run_state *state, uint32_t round, struct request *request,
                            const struct bytes **bytes) MUST_CHECK;
-/* The servers have lost this round: it is asked as the next one. */
+/* The servers have lost this round: it is asked as the next one; and how often they have. */
 enum err run_state_skip(struct run_state *state, struct request *request,
                         const struct bytes **bytes) MUST_CHECK;
+unsigned run_state_skipped(const struct run_state *state);
 
 #endif
