@@ -70,8 +70,7 @@ static enum err put(struct bench *b)
 static enum err vector(struct bench *b)
 {
     const struct bytes *v = &b->parts[1].vector;
-    bool complete;
-    return store_put_vector(b->store[1], b->parts[1].id, v->data, v->size, &complete);
+    return store_put_vector(b->store[1], b->parts[1].id, v->data, v->size);
 }
 
 static enum err part(struct bench *b)

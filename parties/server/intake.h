@@ -1,6 +1,8 @@
 /*
- * parties/server/intake.h - what a server answers owners about their uploads: how far one has come, with the server's
- * signature once it is here; later parts of it; its withdrawal; what is here of everybody.
+ * parties/server/intake.h - uploads at a server: taken, in one message or in parts, withdrawn, and told of.
+ *
+ * A server says `stored`, and signs it, when both of its components are on disk: server 2 therefore answers an owner
+ * when the vector has come from server 1, and server 1, of a long one, when the last part has.
  *
  * Payloads of replies:
  *   upload    complete (u8), bytes of the vector held (u64, server 1), then a receipt_part if complete
@@ -16,32 +18,48 @@
 #include "parties/server/outbox.h"
 #include "parties/store/store.h"
 
-/* All borrowed from the server. */
+struct intake_waiting;
+
 struct intake {
+    /* all borrowed */
     const struct study *study;
     const struct identity *me;
+    unsigned index;
     struct store *store;
     struct outbox *outbox;
     struct log *log;
+    /* its own */
+    struct intake_waiting
+        *waiting; /* for each owner: its answer waits for the vector from server 1 */
+    /* of the batch in hand */
+    enum err
+        failure; /* of the store: SQLite may have undone what came before, so all of the batch fails */
+    bool wrote;
 };
 
-/*
- * Each answers `to`, and returns ERR_OK unless the store failed (which fails the whole batch, `*stored`) or
- * memory is short.
- */
+/* With what is borrowed set. */
+enum err intake_start(struct intake *in) MUST_CHECK;
+void intake_stop(struct intake *in);
 
-/* How far an owner's upload has come. */
-enum err intake_answer(const struct intake *in, const struct gate_client *to, uint8_t kind,
-                       uint32_t owner, const char *text) MUST_CHECK;
-/* MESSAGE_PART: id, first (u64), bytes. */
-enum err intake_part(const struct intake *in, const struct gate_client *from, uint32_t owner,
-                     const uint8_t *p, size_t n, bool *complete, enum err *stored) MUST_CHECK;
+/* Before the messages of a batch; and after one that was lost, since the part of one who waits may be with it. */
+void intake_begin(struct intake *in);
+enum err intake_give_up(struct intake *in, enum err status) MUST_CHECK;
+
+/* Each answers `from` by the outbox; an error is one of that, and all others are its answer. `p` follows the kind. */
+
+/* MESSAGE_UPLOAD or MESSAGE_REPLACE: terms digest, then as upload_write() makes it. */
+enum err intake_upload(struct intake *in, const struct gate_client *from, uint8_t kind,
+                       uint32_t owner, const uint8_t *p, size_t n) MUST_CHECK;
+/* MESSAGE_PART, at server 1: id, first (u64), bytes. */
+enum err intake_part(struct intake *in, const struct gate_client *from, uint32_t owner,
+                     const uint8_t *p, size_t n) MUST_CHECK;
+/* MESSAGE_FORWARD, at server 2 from server 1: id, the vector. Answers with the id, and the owner if it waits. */
+enum err intake_vector(struct intake *in, const struct gate_client *from, const uint8_t *p,
+                       size_t n) MUST_CHECK;
 /* MESSAGE_WITHDRAW: terms digest. */
-enum err intake_withdraw(const struct intake *in, const struct gate_client *from, uint32_t owner,
-                         const uint8_t *p, size_t n, enum err *stored) MUST_CHECK;
+enum err intake_withdraw(struct intake *in, const struct gate_client *from, uint32_t owner,
+                         const uint8_t *p, size_t n) MUST_CHECK;
+/* MESSAGE_STATUS */
 enum err intake_status(const struct intake *in, const struct gate_client *from) MUST_CHECK;
-/* For one whose terms are others: ERR_MISMATCH with the digests of our parts, names as strings. */
-enum err intake_other_terms(const struct intake *in, const struct gate_client *from,
-                            uint8_t kind) MUST_CHECK;
 
 #endif

@@ -52,6 +52,14 @@ static enum err send_failure(struct gate *gate, const struct outbox_item *item, 
     return e;
 }
 
+size_t outbox_refusals(const struct outbox *o, enum err stored)
+{
+    size_t refusals = 0;
+    for (size_t i = 0; i < o->count; i++)
+        refusals += stored != ERR_OK || o->item[i].status != ERR_OK;
+    return refusals;
+}
+
 enum err outbox_send(struct outbox *o, struct gate *gate, enum err stored)
 {
     enum err e = ERR_OK;

@@ -23,6 +23,8 @@ void outbox_clear(struct outbox *o);
 enum err outbox_put(struct outbox *o, const struct gate_client *to, uint8_t kind, enum err status,
                     const char *text, const void *payload, size_t n) MUST_CHECK;
 
+/* How many of them say no, if the transaction ended so. */
+size_t outbox_refusals(const struct outbox *o, enum err stored);
 /* Sends all and empties it; `stored` is how the transaction ended. */
 enum err outbox_send(struct outbox *o, struct gate *gate, enum err stored) MUST_CHECK;
 

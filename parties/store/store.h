@@ -42,9 +42,12 @@ enum err store_batch_end(struct store *store, enum err e) MUST_CHECK;
  */
 enum err store_put(struct store *store, const struct upload *u, bool replace,
                    bool *complete) MUST_CHECK;
-/* Server 2: adds the vector to an upload that waits for it; ERR_AGAIN if its own part has not come yet. */
+/*
+ * Server 2: adds the vector, which makes an upload that waits for it complete. ERR_AGAIN if its own part has not come
+ * yet, ERR_DATA or ERR_FORMAT if it does not fit that.
+ */
 enum err store_put_vector(struct store *store, const uint8_t id[UPLOAD_ID_SIZE], const void *p,
-                          size_t n, bool *complete) MUST_CHECK;
+                          size_t n) MUST_CHECK;
 /*
  * Server 1: the bytes from `first` on of the vector of an owner's upload, which come in order. *held of them are here
  * afterwards; ERR_AGAIN if `first` is not where they end, or there is no such upload of this owner (*held 0).

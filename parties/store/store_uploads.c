@@ -199,7 +199,7 @@ enum err store_put(struct store *store, const struct upload *u, bool replace, bo
 }
 
 static enum err put_vector(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], const void *p,
-                           size_t n, bool *complete)
+                           size_t n)
 {
     struct upload u;
     bool found;
@@ -217,18 +217,16 @@ static enum err put_vector(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], co
         if (e == ERR_OK)
             e = store_write_upload(s, &u);
     }
-    *complete = e == ERR_OK;
     upload_clear(&u);
     return e;
 }
 
 enum err store_put_vector(struct store *store, const uint8_t id[UPLOAD_ID_SIZE], const void *p,
-                          size_t n, bool *complete)
+                          size_t n)
 {
     enum err e;
-    *complete = false;
     pthread_mutex_lock(&store->lock);
-    e = put_vector(store, id, p, n, complete);
+    e = put_vector(store, id, p, n);
     pthread_mutex_unlock(&store->lock);
     return e;
 }

@@ -1,0 +1,289 @@
+#include "parties/server/front.h"
+
+#include "base/clock.h"
+#include "base/date.h"
+#include "base/memory.h"
+#include "base/rate.h"
+#include "parties/server/intake.h"
+#include "parties/server/recover.h"
+#include "parties/server/worker.h"
+#include "parties/study/roster.h"
+
+#include <string.h>
+
+#define POLL_MS 200
+/* Messages that are taken in one transaction, at most. */
+#define BATCH_MESSAGES 256
+#define BATCH_BYTES ((size_t)16 << 20)
+
+/* Of one key; a long upload in parts stays below. */
+#define MESSAGES_AT_ONCE 2000
+#define MESSAGES_PER_SECOND 100
+
+struct front {
+    struct front_options o;
+    struct outbox outbox;
+    struct intake intake;
+    struct rate *rate; /* of messages: of each owner, then of each analyst */
+    int64_t told_due;  /* the operator was told that uploads are due to be purged since then */
+};
+
+/* --- what the operator may see ------------------------------------------------------------------- */
+
+static void show_uploads(struct front *f)
+{
+    uint64_t whole, part;
+    int64_t due;
+    if (store_count(f->o.store, &whole, &part) != ERR_OK || store_due(f->o.store, &due) != ERR_OK)
+        return; /* logged; the figures are the last known */
+    atomic_store(&f->o.status->purge_due, due);
+    atomic_store(&f->o.status->uploads, whole);
+    atomic_store(&f->o.status->uploads_partial, part);
+}
+
+/* Once for each time that it becomes due: a later upload puts it off. */
+static void tell_due(struct front *f)
+{
+    int64_t due = atomic_load(&f->o.status->purge_due);
+    char date[DATE_SIZE];
+    if (due == 0 || due == f->told_due || date_now() < due)
+        return;
+    f->told_due = due;
+    date_text(due, date);
+    log_warn(f->o.log,
+             "the study has uploads kept for %u days, which were over on %s: they are due to be "
+             "purged. Stop this server and run it with --purge",
+             f->o.study->retain_days, date);
+}
+
+static void show_message(struct front *f, size_t bytes)
+{
+    atomic_fetch_add(&f->o.status->messages, 1);
+    atomic_fetch_add(&f->o.status->message_bytes, bytes);
+}
+
+/* --- messages ------------------------------------------------------------------------------------ */
+
+static enum err tell(struct front *f, const struct gate_client *to, uint8_t kind, enum err status,
+                     const char *text)
+{
+    return outbox_put(&f->outbox, to, kind, status, text, NULL, 0);
+}
+
+/* Tells one whose key, or a server's, has expired while servers and links went on. */
+static enum err check_dates(struct front *f, const struct gate_client *from, enum role role,
+                            uint32_t who, uint8_t kind, bool *refused)
+{
+    char words[512] = "";
+    const char *text;
+    struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
+    enum err e = roster_current(f->o.study, role, who, &log);
+    if (e == ERR_OK)
+        e = roster_servers_current(f->o.study, &log);
+    *refused = e != ERR_OK;
+    if (!*refused)
+        return ERR_OK;
+    text = log_first(words);
+    log_warn(f->o.log, "refused a message: %s", text);
+    return tell(f, from, kind, e, text);
+}
+
+/* Whether an owner or analyst sends faster than any program of ours. */
+static bool too_fast(struct front *f, enum role role, uint32_t who)
+{
+    size_t i = role == ROLE_OWNER ? who : f->o.study->owners + who;
+    return role != ROLE_SERVER &&
+           !rate_take(&f->rate[i], MESSAGES_PER_SECOND, MESSAGES_AT_ONCE, clock_now_ms());
+}
+
+/* A neighbour brings its ledger up to date. */
+static enum err tell_debit(struct front *f, const struct gate_client *from, const uint8_t *p,
+                           size_t n)
+{
+    struct bytes answer = {0};
+    enum err e = recover_answer(f->o.store, p, n, &answer);
+    e = outbox_put(&f->outbox, from, MESSAGE_LEDGER, e, "", answer.data,
+                   e == ERR_OK ? answer.size : 0);
+    bytes_clear(&answer);
+    return e;
+}
+
+/* The program of a run lives. That of another than the one in progress says nothing to us. */
+static void note_alive(struct front *f, const uint8_t *run, size_t n)
+{
+    if (n == REQUEST_RUN_SIZE && status_run_word(run) == atomic_load(&f->o.status->run))
+        atomic_store(&f->o.status->heard_ms, clock_now_ms());
+}
+
+static enum err pass_to_worker(struct front *f, const struct gate_client *from,
+                               const struct bytes *message)
+{
+    enum err e = gate_pass(f->o.gate, from, message->data, message->size);
+    return e != ERR_NOMEM ? e
+                          : tell(f, from, message->data[0], ERR_TIMEOUT,
+                                 "this server is busy, or about to end");
+}
+
+/* Each kind of message is for some to say, and for some servers to hear. */
+static enum err sort(struct front *f, const struct gate_client *from, enum role role, uint32_t who,
+                     const struct bytes *message)
+{
+    const uint8_t kind = message->data[0], *p = message->data + 1;
+    size_t n = message->size - 1;
+    if (kind == MESSAGE_STATUS)
+        return intake_status(&f->intake, from);
+    if (role == ROLE_OWNER && (kind == MESSAGE_UPLOAD || kind == MESSAGE_REPLACE))
+        return intake_upload(&f->intake, from, kind, who, p, n);
+    if (role == ROLE_OWNER && kind == MESSAGE_PART && f->o.index == 1)
+        return intake_part(&f->intake, from, who, p, n);
+    if (role == ROLE_OWNER && kind == MESSAGE_WITHDRAW)
+        return intake_withdraw(&f->intake, from, who, p, n);
+    if (role == ROLE_SERVER && kind == MESSAGE_FORWARD && who == 1 && f->o.index == 2)
+        return intake_vector(&f->intake, from, p, n);
+    if (role == ROLE_SERVER && kind == MESSAGE_LEDGER)
+        return tell_debit(f, from, p, n);
+    if (role == ROLE_ANALYST && (kind == MESSAGE_REQUEST || kind == MESSAGE_DIGEST))
+        return pass_to_worker(f, from, message);
+    if (role == ROLE_ANALYST && kind == MESSAGE_ALIVE) {
+        note_alive(f, p, n);
+        return ERR_OK;
+    }
+    log_warn(f->o.log, "a message of kind %u from user %u:%u is not for this server", kind,
+             (unsigned)role, who);
+    return tell(f, from, kind, ERR_REFUSED, "this key may not ask that of this server");
+}
+
+static enum err take(struct front *f, const struct gate_client *from, const struct bytes *message)
+{
+    enum role role = (enum role)(from->user >> 24);
+    uint32_t who = from->user & 0xffffff;
+    uint8_t kind = message->data[0];
+    bool refused;
+    if (too_fast(f, role, who))
+        return tell(f, from, kind, ERR_AGAIN, "too many messages from this key");
+    TRY(check_dates(f, from, role, who, kind, &refused));
+    return refused ? ERR_OK : sort(f, from, role, who, message);
+}
+
+/* --- batches of them ----------------------------------------------------------------------------- */
+
+/* What memory is too short for is not done, and its sender is told so; the server goes on. */
+static enum err out_of_memory_for(struct front *f, const struct gate_client *from,
+                                  const struct bytes *message)
+{
+    log_error(f->o.log, "memory is too short for a message; its sender is to try again later");
+    return tell(f, from, message->size > 0 ? message->data[0] : 0, ERR_NOMEM,
+                "the server is short of memory");
+}
+
+/* `stored`: how the transaction ended that the answers are about. */
+static enum err send_answers(struct front *f, enum err stored)
+{
+    atomic_fetch_add(&f->o.status->refused, outbox_refusals(&f->outbox, stored));
+    return outbox_send(&f->outbox, f->o.gate, stored);
+}
+
+/* Takes what has come, and what comes at once. */
+static enum err take_all(struct front *f, struct gate_client *from, struct bytes *message)
+{
+    size_t bytes = 0;
+    enum err e = ERR_OK;
+    for (unsigned i = 1; e == ERR_OK; i++) {
+        bytes += message->size;
+        show_message(f, message->size);
+        e = take(f, from, message);
+        if (e != ERR_OK || i == BATCH_MESSAGES || bytes >= BATCH_BYTES)
+            break;
+        e = gate_receive(f->o.gate, from, message, clock_now_ms());
+    }
+    if (e == ERR_NOMEM) {
+        f->intake.failure = e;
+        e = out_of_memory_for(f, from, message);
+    }
+    return e == ERR_TIMEOUT ? ERR_OK : e;
+}
+
+/*
+ * Group commit: all in one transaction, answered when that is on disk. So a hundred owners who send at the same time
+ * cost one wait for the disk.
+ */
+static enum err take_batch(struct front *f, struct gate_client *from, struct bytes *message)
+{
+    enum err e, stored = store_batch(f->o.store);
+    if (stored != ERR_OK) {
+        atomic_store(&f->o.status->store_fails, true);
+        TRY(tell(f, from, message->data[0], ERR_OK, ""));
+        return send_answers(f, stored);
+    }
+    intake_begin(&f->intake);
+    e = take_all(f, from, message);
+    stored = store_batch_end(f->o.store, e == ERR_OK ? f->intake.failure : e);
+    if (stored != ERR_OK || f->intake.wrote)
+        atomic_store(&f->o.status->store_fails, stored == ERR_SYSTEM);
+    if (e == ERR_OK && stored == ERR_OK)
+        show_uploads(f);
+    if (e == ERR_OK && stored != ERR_OK)
+        e = intake_give_up(&f->intake, stored);
+    forward_wake(f->o.forward);
+    return e == ERR_OK ? send_answers(f, stored) : e;
+}
+
+/* There was no memory even to take it. */
+static enum err turn_away(struct front *f, const struct gate_client *from,
+                          const struct bytes *message)
+{
+    TRY(out_of_memory_for(f, from, message));
+    return send_answers(f, ERR_OK);
+}
+
+enum err front_run(struct front *f)
+{
+    struct bytes message = {0};
+    enum err e = ERR_OK;
+    while (e == ERR_OK && !atomic_load(f->o.stop)) {
+        struct gate_client from = {0};
+        atomic_store(&f->o.status->front_ms, clock_now_ms());
+        tell_due(f);
+        e = gate_receive(f->o.gate, &from, &message, clock_now_ms() + POLL_MS);
+        if (e == ERR_OK)
+            e = take_batch(f, &from, &message);
+        else if (e == ERR_NOMEM)
+            e = turn_away(f, &from, &message);
+        else if (e == ERR_TIMEOUT)
+            e = ERR_OK;
+    }
+    bytes_clear(&message);
+    return e;
+}
+
+enum err front_new(struct front **front, const struct front_options *options)
+{
+    struct front *f = memory_array(1, sizeof *f);
+    *front = f;
+    if (f == NULL)
+        return ERR_NOMEM;
+    f->o = *options;
+    f->intake = (struct intake){.study = options->study,
+                                .me = options->me,
+                                .index = options->index,
+                                .store = options->store,
+                                .outbox = &f->outbox,
+                                .log = options->log};
+    f->rate = memory_array(options->study->owners + options->study->analysts, sizeof *f->rate);
+    if (f->rate == NULL || intake_start(&f->intake) != ERR_OK) {
+        front_free(front);
+        return ERR_NOMEM;
+    }
+    show_uploads(f);
+    return ERR_OK;
+}
+
+void front_free(struct front **front)
+{
+    if (*front == NULL)
+        return;
+    intake_stop(&(*front)->intake);
+    outbox_clear(&(*front)->outbox);
+    memory_free(&(*front)->rate);
+    memory_free(front);
+}
