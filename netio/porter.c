@@ -72,18 +72,18 @@ static bool peer_of(int fd, struct sockaddr_storage *peer)
     return getpeername(fd, (struct sockaddr *)peer, &size) == 0;
 }
 
+/* Of one socket all guests are of one family; those that IPv6 maps from IPv4 count as such. */
 static bool same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
 {
     const struct sockaddr_in *a4 = (const struct sockaddr_in *)(const void *)a,
                              *b4 = (const struct sockaddr_in *)(const void *)b;
     const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)(const void *)a,
                               *b6 = (const struct sockaddr_in6 *)(const void *)b;
-    if (a->ss_family != b->ss_family)
-        return false;
     if (a->ss_family == AF_INET)
         return a4->sin_addr.s_addr == b4->sin_addr.s_addr;
     /* of IPv6 a subscriber has 64 bits to himself */
-    return memcmp(&a6->sin6_addr, &b6->sin6_addr, 8) == 0;
+    bool mapped = IN6_IS_ADDR_V4MAPPED(&a6->sin6_addr) || IN6_IS_ADDR_V4MAPPED(&b6->sin6_addr);
+    return memcmp(&a6->sin6_addr, &b6->sin6_addr, mapped ? sizeof a6->sin6_addr : 8) == 0;
 }
 
 static void forget(struct porter *p, int fd)
