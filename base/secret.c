@@ -20,7 +20,8 @@ enum err secret_harden_process(void)
 
 void *secret_new(size_t bytes)
 {
-    void *p = sodium_malloc(bytes ? bytes : 1);
+    /* whoever has forgotten to start it gets memory that is guarded all the same */
+    void *p = secret_start() == ERR_OK ? sodium_malloc(bytes ? bytes : 1) : NULL;
     if (p != NULL)
         memset(p, 0, bytes);
     return p;

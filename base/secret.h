@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-/* Call once in a process before anything else here; safe to repeat, from several threads. */
+/* Starts the library: once in a process, before anything else here; safe to repeat, from several threads. */
 enum err secret_start(void) MUST_CHECK;
 
 /* For programs that hold shares: no core dumps, no ptrace by other processes of the user. */

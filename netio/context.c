@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/rate.h"
+#include "netio/socket.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -231,7 +232,8 @@ static void keep_pages(void)
 
 static enum err start(struct netio *n)
 {
-    const int no_linger = 0;
+    const struct socket_options o = {.type = ZMQ_REP};
+    enum err e;
 
     keep_pages();
     n->zmq = zmq_ctx_new();
@@ -241,17 +243,15 @@ static enum err start(struct netio *n)
      * One I/O thread, as by default: streams are as fast with one as with two or four, and with two
      * a small round costs a fifth more CPU (three processes on two cores).
      */
-    n->zap = zmq_socket(n->zmq, ZMQ_REP);
-    if (n->zap == NULL)
-        return ERR_SYSTEM;
+    n->zap = socket_new(n->zmq, &o, n->log, &e);
+    TRY(e);
     /* bound before any other socket can exist, so that none is ever open without admission */
-    if (zmq_setsockopt(n->zap, ZMQ_LINGER, &no_linger, sizeof no_linger) != 0 ||
-        zmq_bind(n->zap, "inproc://zeromq.zap.01") != 0 ||
-        pthread_create(&n->thread, NULL, admission, n) != 0) {
+    e = socket_bind(n->zap, "inproc://zeromq.zap.01", n->log);
+    if (e == ERR_OK && pthread_create(&n->thread, NULL, admission, n) != 0)
+        e = ERR_SYSTEM;
+    if (e != ERR_OK)
         zmq_close(n->zap);
-        return ERR_SYSTEM;
-    }
-    return ERR_OK;
+    return e;
 }
 
 enum err netio_new(struct netio **netio, struct log *log)
@@ -266,7 +266,7 @@ enum err netio_new(struct netio **netio, struct log *log)
     pthread_mutex_init(&n->mutex, NULL);
     e = start(n);
     if (e != ERR_OK) {
-        log_error(log, "cannot start ZeroMQ: %s", zmq_strerror(errno));
+        log_error(log, "cannot start ZeroMQ: %s", error_text(e));
         if (n->zmq != NULL)
             zmq_ctx_term(n->zmq);
         pthread_mutex_destroy(&n->mutex);

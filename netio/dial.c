@@ -133,49 +133,41 @@ enum err dial_send(struct dial *d, const void *p, size_t n, int64_t deadline)
     while (e == ERR_AGAIN) {
         /* what broke before is no matter; but between reaching and sending a message may be lost */
         if (d->watch != NULL)
-            (void)watch_broke(d->watch);
+            watch_forget(d->watch);
         TRY(dial_reach(d, deadline));
-        e = socket_send(d->socket, p, n, NULL, 0, false);
+        e = socket_send(d->socket, p, n, false);
     }
     if (e == ERR_OK)
         d->sent += n;
     return e;
 }
 
-/* Waits for something new; ERR_PEER, logged, if that is that the connection broke and no message came before. */
-static enum err wait_for_message(struct dial *d, struct bytes *message, int64_t deadline)
+/* Until there may be a message, or news of the connection. */
+static enum err wait_for_news(struct dial *d, int64_t deadline)
 {
     struct socket_wait w[2] = {{.socket = d->socket, .readable = true}};
-    enum err e;
-
     if (d->watch == NULL)
         return wait_on(d, w, 1, deadline);
     w[1] = (struct socket_wait){.socket = watch_socket(d->watch), .readable = true};
-    TRY(wait_on(d, w, 2, deadline));
-    if (!watch_broke(d->watch))
-        return ERR_OK;
-    e = socket_receive(d->socket, message, d->label, d->log);
-    if (e != ERR_AGAIN)
-        return e == ERR_OK ? ERR_AGAIN : e;
-    log_error(d->log, "the connection to %s broke", d->label);
-    return ERR_PEER;
+    return wait_on(d, w, 2, deadline);
 }
 
 enum err dial_receive(struct dial *d, struct bytes *message, int64_t deadline)
 {
-    enum err e;
-
-    while ((e = socket_receive(d->socket, message, d->label, d->log)) == ERR_AGAIN) {
-        e = wait_for_message(d, message, deadline);
-        if (e == ERR_AGAIN) { /* it has come already */
-            e = ERR_OK;
-            break;
+    for (;;) {
+        /* asked before looking for a message that came before the break */
+        bool broke = d->watch != NULL && watch_broke(d->watch);
+        enum err e = socket_receive(d->socket, message, d->label, d->log);
+        if (e == ERR_OK)
+            d->received += message->size;
+        if (e != ERR_AGAIN)
+            return e;
+        if (broke) {
+            log_error(d->log, "the connection to %s broke", d->label);
+            return ERR_PEER;
         }
-        TRY(e);
+        TRY(wait_for_news(d, deadline));
     }
-    if (e == ERR_OK)
-        d->received += message->size;
-    return e;
 }
 
 uint64_t dial_sent(const struct dial *d)

@@ -27,9 +27,10 @@ struct dial_options {
 enum err dial_new(struct dial **dial, const struct dial_options *o) MUST_CHECK;
 void dial_free(struct dial **dial);
 /*
- * From now on dial_receive() is ERR_PEER when the connection breaks after the last dial_send() began: the message or its
- * answer is lost, and there is nothing to wait for. (ZeroMQ connects again by itself, but sends nothing twice.) And a
- * server that refused us is dialled again at the next dial_send(). Call it at once after dial_new().
+ * From now on dial_receive() is ERR_PEER once the connection has broken after the last dial_send() began, and no
+ * message is left to read: ours or its answer is lost, and there is nothing to wait for. (ZeroMQ connects again by
+ * itself, but sends nothing twice, and drops what had come and was not read.) And a server that refused us is dialled
+ * again at the next dial_send(). Call it at once after dial_new().
  */
 enum err dial_watch(struct dial *dial) MUST_CHECK;
 /* Takes what dial_watch() has seen: to be called now and then while nothing is sent. */

@@ -10,7 +10,6 @@
 #include "netio/porter.h"
 #include "netio/socket.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,37 +36,27 @@ struct gate_port {
 
 /* --- messages of several frames --------------------------------------------------------------- */
 
-static void skip_rest(void *socket, zmq_msg_t *m)
-{
-    while (zmq_msg_more(m) && zmq_msg_recv(m, socket, ZMQ_DONTWAIT) >= 0)
-        ;
-}
-
 static enum err fill(struct bytes *message, zmq_msg_t *m)
 {
     bytes_set(message, zmq_msg_data(m), zmq_msg_size(m));
     return bytes_ok(message);
 }
 
-/* The user number that admission gave to the connection. */
+/* The user number that admission (context.c) gave to the connection: false if it was never asked. */
 static bool user_of(zmq_msg_t *m, uint32_t *user)
 {
     const char *text = zmq_msg_gets(m, "User-Id");
-    char *end;
-    unsigned long v;
 
-    if (text == NULL || text[0] < '0' || text[0] > '9')
+    if (text == NULL)
         return false;
-    errno = 0;
-    v = strtoul(text, &end, 10);
-    *user = (uint32_t)v;
-    return errno == 0 && *end == '\0' && v <= UINT32_MAX;
+    *user = (uint32_t)strtoul(text, NULL, 10);
+    return true;
 }
 
 static bool take_route(struct gate_client *from, zmq_msg_t *m)
 {
     const uint8_t *route = zmq_msg_data(m);
-    if (zmq_msg_size(m) != ROUTE_MADE || route[0] != 0 || !zmq_msg_more(m))
+    if (zmq_msg_size(m) != ROUTE_MADE || route[0] != 0)
         return false;
     memset(from, 0, sizeof *from);
     from->route_size = ROUTE_MADE;
@@ -75,39 +64,19 @@ static bool take_route(struct gate_client *from, zmq_msg_t *m)
     return true;
 }
 
-/* Between front and worker: the client, as its user number and its route, then the message. */
+/* Between front and worker, which are one program: the client as it stands in memory, then the message. */
 static enum err pair_send(void *pair, const struct gate_client *client, const void *p, size_t n)
 {
-    uint8_t head[sizeof client->user + GATE_ROUTE_SIZE];
-
-    memcpy(head, &client->user, sizeof client->user);
-    memcpy(head + sizeof client->user, client->route, client->route_size);
-    TRY(socket_send(pair, head, sizeof client->user + client->route_size, NULL, 0, true));
-    return socket_send(pair, p, n, NULL, 0, false);
-}
-
-static bool pair_take_client(struct gate_client *client, zmq_msg_t *m)
-{
-    const uint8_t *head = zmq_msg_data(m);
-    size_t n = zmq_msg_size(m);
-
-    memset(client, 0, sizeof *client);
-    if (n < sizeof client->user || n > sizeof client->user + GATE_ROUTE_SIZE)
-        return false;
-    memcpy(&client->user, head, sizeof client->user);
-    client->route_size = (uint8_t)(n - sizeof client->user);
-    memcpy(client->route, head + sizeof client->user, client->route_size);
-    return true;
+    TRY(socket_send(pair, client, sizeof *client, true));
+    return socket_send(pair, p, n, false);
 }
 
 /* One message in `m`, its client in `client`; ERR_AGAIN: none. */
 static enum err pair_receive(void *pair, struct gate_client *client, zmq_msg_t *m)
 {
-    if (zmq_msg_recv(m, pair, ZMQ_DONTWAIT) < 0)
-        return errno == EAGAIN || errno == EINTR ? ERR_AGAIN : ERR_SYSTEM;
-    if (!pair_take_client(client, m) || !zmq_msg_more(m))
-        return ERR_FORMAT;
-    return zmq_msg_recv(m, pair, ZMQ_DONTWAIT) >= 0 ? ERR_OK : ERR_SYSTEM;
+    TRY(socket_part(pair, m));
+    memcpy(client, zmq_msg_data(m), sizeof *client);
+    return socket_part(pair, m);
 }
 
 /* --- the front -------------------------------------------------------------------------------- */
@@ -189,24 +158,28 @@ void gate_free(struct gate **gate)
 /* One message of a client; ERR_AGAIN: none, or one that was dropped. */
 static enum err take_message(struct gate *g, struct gate_client *from, struct bytes *message)
 {
+    const char *dropped = NULL;
+    bool routed = false;
     zmq_msg_t m;
-    enum err e = ERR_AGAIN;
+    enum err e;
 
     zmq_msg_init(&m);
-    if (zmq_msg_recv(&m, g->router, ZMQ_DONTWAIT) < 0) {
-        e = errno == EAGAIN || errno == EINTR ? ERR_AGAIN : ERR_SYSTEM;
-    } else if (!take_route(from, &m)) {
-        skip_rest(g->router, &m);
-        log_debug(g->log, "dropped a message of a client that names its own route");
-    } else if (zmq_msg_recv(&m, g->router, ZMQ_DONTWAIT) < 0) {
-        e = ERR_SYSTEM;
-    } else if (!user_of(&m, &from->user)) {
-        skip_rest(g->router, &m);
-        log_debug(g->log, "dropped a message without a user number");
-    } else if (zmq_msg_more(&m) || zmq_msg_size(&m) == 0) {
-        skip_rest(g->router, &m);
-        log_debug(g->log, "dropped a message of user %u that is empty or in parts", from->user);
-    } else {
+    e = socket_part(g->router, &m);
+    if (e == ERR_OK) {
+        routed = take_route(from, &m);
+        e = socket_part(g->router, &m); /* a route is never the whole of a message */
+    }
+    if (e == ERR_OK && !routed)
+        dropped = "whose client names its own route";
+    else if (e == ERR_OK && !user_of(&m, &from->user))
+        dropped = "that nobody has admitted";
+    else if (e == ERR_OK && (zmq_msg_more(&m) || zmq_msg_size(&m) == 0))
+        dropped = "that is empty or in parts";
+    if (dropped != NULL) {
+        socket_skip(g->router, &m);
+        log_debug(g->log, "dropped a message %s", dropped);
+        e = ERR_AGAIN;
+    } else if (e == ERR_OK) {
         e = fill(message, &m);
     }
     zmq_msg_close(&m);
@@ -245,10 +218,6 @@ enum err gate_receive(struct gate *g, struct gate_client *from, struct bytes *me
             return e;
         /* checked here too, since dropped messages could keep the sockets ready for ever */
         e = clock_left_ms(deadline) > 0 ? socket_wait(w, 3, deadline) : ERR_TIMEOUT;
-        if (e == ERR_TIMEOUT) {
-            TRY(forward_replies(g));
-            return ERR_TIMEOUT;
-        }
         TRY(e);
     }
 }
@@ -256,9 +225,9 @@ enum err gate_receive(struct gate *g, struct gate_client *from, struct bytes *me
 enum err gate_reply(struct gate *g, const struct gate_client *to, const void *p, size_t n)
 {
     /* not mandatory: the ROUTER drops what has no route or no room, and never waits */
-    enum err e = socket_send(g->router, to->route, to->route_size, NULL, 0, true);
+    enum err e = socket_send(g->router, to->route, to->route_size, true);
     if (e == ERR_OK)
-        e = socket_send(g->router, p, n, NULL, 0, false);
+        e = socket_send(g->router, p, n, false);
     if (e != ERR_OK && e != ERR_AGAIN) {
         log_error(g->log, "cannot answer user %u: %s", to->user, error_text(e));
         return e;

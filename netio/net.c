@@ -114,7 +114,6 @@ enum err net_new(struct net **net, const struct net_options *o)
     enum err e;
 
     *net = NULL;
-    TRY(secret_start());
     n = memory_array(1, sizeof *n);
     if (n == NULL)
         return ERR_NOMEM;

@@ -24,13 +24,10 @@ struct pool {
     struct head *unused[]; /* oldest first */
 };
 
-struct pool *pool_new(size_t spare)
+struct pool *pool_new(uint8_t spare)
 {
-    struct pool *pool;
+    struct pool *pool = memory_array(1, sizeof *pool + spare * sizeof pool->unused[0]);
 
-    if (spare > SIZE_MAX / sizeof pool->unused[0] - sizeof *pool)
-        return NULL;
-    pool = memory_array(1, sizeof *pool + spare * sizeof pool->unused[0]);
     if (pool == NULL)
         return NULL;
     pthread_mutex_init(&pool->mutex, NULL);

@@ -9,11 +9,12 @@
 #define TREFOIL_NETIO_POOL_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct pool;
 
 /* Keeps at most `spare` unused buffers. NULL when memory is short. */
-struct pool *pool_new(size_t spare);
+struct pool *pool_new(uint8_t spare);
 /* Frees the unused buffers now and each other one when it is returned. */
 void pool_close(struct pool **pool);
 

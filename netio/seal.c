@@ -32,7 +32,6 @@ enum err seal_new(struct seal **seal, enum seal_side side, const uint8_t key[SEA
     enum err e = ERR_NOMEM;
 
     *seal = NULL;
-    TRY(secret_start());
     s = memory_array(1, sizeof *s);
     if (s == NULL)
         return ERR_NOMEM;

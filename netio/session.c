@@ -12,7 +12,6 @@ enum err session_make(struct session **session, unsigned index, const uint8_t id
     struct session *s;
 
     *session = NULL;
-    TRY(secret_start());
     s = memory_array(1, sizeof *s);
     if (s == NULL)
         return ERR_NOMEM;

@@ -252,15 +252,12 @@ static enum err judge_hello(struct handshake *h, unsigned who, uint16_t protocol
 
 /* --- receiving -------------------------------------------------------------------------------- */
 
-static enum err take_hello(struct handshake *h, enum net_peer peer, const struct bytes *message)
+/* `r` stands behind the prefix. */
+static enum err take_hello(struct handshake *h, enum net_peer peer, const struct prefix *prefix,
+                           struct reader *r)
 {
-    struct reader r = reader_of(message->data, message->size);
     unsigned who = net_index_of(h->index, peer);
-    struct prefix prefix;
-    enum err e = ERR_FORMAT;
-
-    if (take_prefix(&r, &prefix))
-        e = judge_hello(h, who, prefix.protocol, &r);
+    enum err e = judge_hello(h, who, prefix->protocol, r);
     if (e != ERR_OK)
         log_error(h->log, "server %u sent a HELLO that does not parse: %s", who, error_text(e));
     h->hello[peer] = true;
@@ -288,11 +285,14 @@ static enum err keep_early(struct handshake *h, enum net_peer peer)
     return bytes_ok(&h->early[peer]);
 }
 
-static bool is_hello_of(const struct bytes *message, const uint8_t attempt[ATTEMPT])
+/* Takes the one that was kept, if it is of this attempt. */
+static enum err take_early(struct handshake *h, enum net_peer peer)
 {
-    struct reader r = reader_of(message->data, message->size);
+    struct reader r = reader_of(h->early[peer].data, h->early[peer].size);
     struct prefix p;
-    return take_prefix(&r, &p) && p.type == HELLO && memcmp(p.attempt, attempt, ATTEMPT) == 0;
+    if (!take_prefix(&r, &p) || memcmp(p.attempt, h->attempt, ATTEMPT) != 0)
+        return ERR_OK;
+    return take_hello(h, peer, &p, &r);
 }
 
 /* Sets h->attempt and starts afresh with our HELLO, in a time of its own. */
@@ -306,10 +306,8 @@ static enum err begin_attempt(struct handshake *h, const uint8_t attempt[ATTEMPT
     if (h->index == 0)
         TRY(send_propose(h));
     TRY(send_hello(h));
-    for (unsigned p = 0; p < 2; p++)
-        if (is_hello_of(&h->early[p], attempt))
-            TRY(take_hello(h, (enum net_peer)p, &h->early[p]));
-    return ERR_OK;
+    TRY(take_early(h, NET_PREV));
+    return take_early(h, NET_NEXT);
 }
 
 /* One message in h->message; anything left over from before is skipped. */
@@ -332,7 +330,7 @@ static enum err take(struct handshake *h, enum net_peer peer)
     if (p.type == HELLO && !current)
         return keep_early(h, peer);
     if (p.type == HELLO && !h->hello[peer])
-        return take_hello(h, peer, &h->message);
+        return take_hello(h, peer, &p, &r);
     if (p.type == SECRETS && current && h->hello[peer])
         return take_secret(h, peer, &r);
     log_debug(h->log, "skipped a handshake message of server %u from before", who);
@@ -460,7 +458,6 @@ static enum err first_attempt(struct handshake *h, const struct bytes *propose)
 
 static enum err prepare(struct handshake *h)
 {
-    TRY(secret_start());
     for (int p = 0; p < 2; p++) {
         h->mine[p] = secret_new(SECRET);
         h->theirs[p] = secret_new(SECRET);

@@ -11,6 +11,22 @@
  */
 #define CURVE_OVERHEAD (8 + 8 + 16 + 1)
 
+/* What a failed call means to those above. */
+static enum err meaning(int code)
+{
+    switch (code) {
+    case EAGAIN:
+    case EINTR:
+        return ERR_AGAIN;
+    case ETERM:
+        return ERR_MISUSE;
+    case ENOMEM:
+        return ERR_NOMEM;
+    default:
+        return ERR_SYSTEM;
+    }
+}
+
 enum err socket_option(void *socket, int option, int value, struct log *log)
 {
     if (zmq_setsockopt(socket, option, &value, sizeof value) == 0)
@@ -56,25 +72,32 @@ static enum err set_curve(void *socket, const struct socket_options *o, struct l
     return ERR_SYSTEM;
 }
 
-static enum err set_common(void *socket, const struct socket_options *o, struct log *log)
+static enum err set_options(void *socket, const struct socket_options *o, struct log *log)
 {
+    static const struct {
+        int option, value;
+    } common[] = {
+        {ZMQ_LINGER, SOCKET_LINGER_MS},
+        /* not ZeroMQ's own heartbeats: they cut a link whose reader computes while its queue is full */
+        {ZMQ_TCP_KEEPALIVE, 1},
+        {ZMQ_TCP_KEEPALIVE_IDLE, 30},
+        {ZMQ_TCP_KEEPALIVE_INTVL, 10},
+        {ZMQ_TCP_KEEPALIVE_CNT, 3},
+        {ZMQ_HANDSHAKE_IVL, SOCKET_HANDSHAKE_MS},
+        {ZMQ_RECONNECT_IVL, 50},
+        {ZMQ_RECONNECT_IVL_MAX, 1000},
+    };
     int64_t max_message = o->max_message > 0 ? (int64_t)o->max_message : -1;
+
     if (max_message > 0 && o->own_public != NULL)
         max_message += CURVE_OVERHEAD;
 
-    TRY(socket_option(socket, ZMQ_LINGER, SOCKET_LINGER_MS, log));
+    for (size_t i = 0; i < sizeof common / sizeof *common; i++)
+        TRY(socket_option(socket, common[i].option, common[i].value, log));
     if (o->send_depth > 0)
         TRY(socket_option(socket, ZMQ_SNDHWM, o->send_depth, log));
     if (o->receive_depth > 0)
         TRY(socket_option(socket, ZMQ_RCVHWM, o->receive_depth, log));
-    /* not ZeroMQ's own heartbeats: they cut a link whose reader computes while its queue is full */
-    TRY(socket_option(socket, ZMQ_TCP_KEEPALIVE, 1, log));
-    TRY(socket_option(socket, ZMQ_TCP_KEEPALIVE_IDLE, 30, log));
-    TRY(socket_option(socket, ZMQ_TCP_KEEPALIVE_INTVL, 10, log));
-    TRY(socket_option(socket, ZMQ_TCP_KEEPALIVE_CNT, 3, log));
-    TRY(socket_option(socket, ZMQ_HANDSHAKE_IVL, SOCKET_HANDSHAKE_MS, log));
-    TRY(socket_option(socket, ZMQ_RECONNECT_IVL, 50, log));
-    TRY(socket_option(socket, ZMQ_RECONNECT_IVL_MAX, 1000, log));
     if (zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &max_message, sizeof max_message) != 0) {
         log_error(log, "ZeroMQ refused a bound on messages: %s", zmq_strerror(errno));
         return ERR_SYSTEM;
@@ -86,11 +109,11 @@ void *socket_new(void *context, const struct socket_options *o, struct log *log,
 {
     void *socket = zmq_socket(context, o->type);
     if (socket == NULL) {
+        *e = meaning(errno);
         log_error(log, "no ZeroMQ socket: %s", zmq_strerror(errno));
-        *e = errno == EMFILE ? ERR_SYSTEM : ERR_MISUSE;
         return NULL;
     }
-    *e = set_common(socket, o, log);
+    *e = set_options(socket, o, log);
     if (*e != ERR_OK) {
         zmq_close(socket);
         return NULL;
@@ -145,32 +168,13 @@ enum err socket_dial(void *socket, const char *endpoint, struct log *log)
     return ERR_SYSTEM;
 }
 
-/* What a failed call means to those above. */
-static enum err meaning(int code)
-{
-    switch (code) {
-    case EAGAIN:
-    case EINTR:
-        return ERR_AGAIN;
-    case ETERM:
-        return ERR_MISUSE;
-    case ENOMEM:
-        return ERR_NOMEM;
-    default:
-        return ERR_SYSTEM;
-    }
-}
-
-enum err socket_send(void *socket, const void *head, size_t head_size, const void *body,
-                     size_t body_size, bool more)
+enum err socket_send(void *socket, const void *p, size_t n, bool more)
 {
     zmq_msg_t m;
-    if (zmq_msg_init_size(&m, head_size + body_size) != 0)
+    if (zmq_msg_init_size(&m, n) != 0)
         return ERR_NOMEM;
-    if (head_size > 0)
-        memcpy(zmq_msg_data(&m), head, head_size);
-    if (body_size > 0)
-        memcpy((uint8_t *)zmq_msg_data(&m) + head_size, body, body_size);
+    if (n > 0)
+        memcpy(zmq_msg_data(&m), p, n);
     if (zmq_msg_send(&m, socket, ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0)) >= 0)
         return ERR_OK;
     enum err e = meaning(errno);
@@ -183,24 +187,32 @@ enum err socket_push(void *socket, void *zmq_message)
     return zmq_msg_send(zmq_message, socket, ZMQ_DONTWAIT) >= 0 ? ERR_OK : meaning(errno);
 }
 
+enum err socket_part(void *socket, void *zmq_message)
+{
+    return zmq_msg_recv(zmq_message, socket, ZMQ_DONTWAIT) >= 0 ? ERR_OK : meaning(errno);
+}
+
+void socket_skip(void *socket, void *zmq_message)
+{
+    /* parts of a message are there together, or none */
+    while (zmq_msg_more(zmq_message) && zmq_msg_recv(zmq_message, socket, ZMQ_DONTWAIT) >= 0)
+        ;
+}
+
 enum err socket_pull(void *socket, void *zmq_message, const char *link, struct log *log)
 {
-    zmq_msg_t *m = zmq_message;
     enum err e;
 
-    zmq_msg_init(m);
-    if (zmq_msg_recv(m, socket, ZMQ_DONTWAIT) < 0) {
-        e = meaning(errno);
-    } else if (zmq_msg_more(m)) {
-        while (zmq_msg_more(m) && zmq_msg_recv(m, socket, ZMQ_DONTWAIT) >= 0)
-            ;
+    zmq_msg_init(zmq_message);
+    e = socket_part(socket, zmq_message);
+    if (e == ERR_OK && zmq_msg_more(zmq_message)) {
+        socket_skip(socket, zmq_message);
         log_warn(log, "dropped a message in parts on %s: trefoil sends none; what is connected?",
                  link);
         e = ERR_AGAIN;
-    } else {
-        return ERR_OK;
     }
-    zmq_msg_close(m);
+    if (e != ERR_OK)
+        zmq_msg_close(zmq_message);
     return e;
 }
 
@@ -225,8 +237,6 @@ enum err socket_wait(const struct socket_wait *w, size_t count, int64_t deadline
 {
     zmq_pollitem_t items[SOCKET_WAIT_MAX];
 
-    if (count > SOCKET_WAIT_MAX)
-        return ERR_RANGE;
     for (size_t i = 0; i < count; i++)
         items[i] = (zmq_pollitem_t){
             .socket = w[i].socket,

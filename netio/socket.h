@@ -36,9 +36,8 @@ enum err socket_bind(void *socket, const char *endpoint, struct log *log) MUST_C
 enum err socket_dial(void *socket, const char *endpoint, struct log *log) MUST_CHECK;
 enum err socket_option(void *socket, int option, int value, struct log *log) MUST_CHECK;
 
-/* Queues one frame without waiting. ERR_AGAIN: no room. */
-enum err socket_send(void *socket, const void *head, size_t head_size, const void *body,
-                     size_t body_size, bool more) MUST_CHECK;
+/* Queues one frame without waiting; `more` of the same message follow. ERR_AGAIN: no room. */
+enum err socket_send(void *socket, const void *p, size_t n, bool more) MUST_CHECK;
 
 /*
  * The next message, replacing what `message` held. One in parts is not ours: it is dropped with a
@@ -54,11 +53,15 @@ enum err socket_receive(void *socket, struct bytes *message, const char *link,
 enum err socket_push(void *socket, void *zmq_message) MUST_CHECK;
 enum err socket_pull(void *socket, void *zmq_message, const char *link, struct log *log) MUST_CHECK;
 
+/* For messages of several frames: the next one, into an initialised zmq_msg_t; and what is left of that message, dropped. */
+enum err socket_part(void *socket, void *zmq_message) MUST_CHECK;
+void socket_skip(void *socket, void *zmq_message);
+
 /* Whether the socket can be written now, without a system call in most cases. */
 bool socket_writable(void *socket);
 
 /*
- * Waits until one of up to SOCKET_WAIT_MAX sockets is ready; ERR_TIMEOUT at the deadline,
+ * Waits until one of at most SOCKET_WAIT_MAX sockets is ready; ERR_TIMEOUT at the deadline,
  * ERR_MISUSE once the context is being freed.
  */
 #define SOCKET_WAIT_MAX 4

@@ -1,7 +1,5 @@
 #include "netio/transport.h"
 
-#include "base/memory.h"
-
 #include <string.h>
 
 enum err transport_make(struct transport *t, size_t size, struct transport_message *m)
@@ -25,19 +23,14 @@ void transport_drop(struct transport *t, struct transport_message *m)
         t->ops->drop(t->self, m);
 }
 
-enum err transport_send(struct transport *t, enum net_peer to, const void *head, size_t head_size,
-                        const void *body, size_t body_size)
+enum err transport_send(struct transport *t, enum net_peer to, const void *p, size_t n)
 {
     struct transport_message m = {0};
     enum err e;
 
-    if (head_size > SIZE_MAX - body_size)
-        return ERR_RANGE;
-    TRY(transport_make(t, head_size + body_size, &m));
-    if (head_size > 0)
-        memcpy(m.data, head, head_size);
-    if (body_size > 0)
-        memcpy(m.data + head_size, body, body_size);
+    TRY(transport_make(t, n, &m));
+    if (n > 0)
+        memcpy(m.data, p, n);
     e = transport_push(t, to, &m);
     transport_drop(t, &m);
     return e;
@@ -62,7 +55,7 @@ enum err transport_send_by(struct transport *t, enum net_peer to, const void *p,
                            int64_t deadline)
 {
     for (;;) {
-        enum err e = transport_send(t, to, p, n, NULL, 0);
+        enum err e = transport_send(t, to, p, n);
         if (e != ERR_AGAIN)
             return e;
         TRY(transport_wait(t, 0, 1u << to, deadline));
@@ -85,5 +78,5 @@ void transport_free(struct transport **t)
     if (*t == NULL)
         return;
     (*t)->ops->free((*t)->self);
-    memory_free(t);
+    *t = NULL;
 }

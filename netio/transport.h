@@ -59,7 +59,7 @@ struct transport_ops {
      * until the deadline (clock_now_ms() time): then ERR_TIMEOUT.
      */
     enum err (*wait)(void *self, unsigned readable, unsigned writable, int64_t deadline);
-    void (*free)(void *self);
+    void (*free)(void *self); /* with the transport */
 };
 
 enum err transport_make(struct transport *t, size_t size, struct transport_message *m) MUST_CHECK;
@@ -72,9 +72,8 @@ void transport_drop(struct transport *t, struct transport_message *m);
 enum err transport_wait(struct transport *t, unsigned readable, unsigned writable,
                         int64_t deadline) MUST_CHECK;
 
-/* With copies, for what is short: head followed by body as one message; a message into bytes. */
-enum err transport_send(struct transport *t, enum net_peer to, const void *head, size_t head_size,
-                        const void *body, size_t body_size) MUST_CHECK;
+/* With copies, for what is short: bytes as one message; a message into bytes. */
+enum err transport_send(struct transport *t, enum net_peer to, const void *p, size_t n) MUST_CHECK;
 enum err transport_receive(struct transport *t, enum net_peer from,
                            struct bytes *message) MUST_CHECK;
 /* Send and receive that wait until the deadline: for handshakes and tests. */

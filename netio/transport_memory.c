@@ -8,7 +8,6 @@
 #include "base/memory.h"
 #include "netio/pool.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <time.h>
 
@@ -19,23 +18,29 @@ struct slot {
     size_t size;
 };
 
+struct hub;
+
 struct queue {
-    struct slot *slot;
+    struct slot *slot; /* `depth` of them */
     size_t first, count;
+};
+
+/* What one server has of it. */
+struct end {
+    struct transport transport;
+    struct hub *hub;
+    unsigned index;
 };
 
 struct hub {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
-    unsigned users;
+    struct end end[3];
+    unsigned users; /* ends that are not freed yet */
     size_t depth;
     struct pool *pool;
+    struct slot *slots;       /* of all queues */
     struct queue queue[3][2]; /* [sender][which neighbour of the sender] */
-};
-
-struct end {
-    struct hub *hub;
-    unsigned index;
 };
 
 static struct queue *outgoing(struct end *end, enum net_peer to)
@@ -125,10 +130,8 @@ static enum err memory_wait(void *self, unsigned readable, unsigned writable, in
     bool is_ready;
     int code = 0;
 
-    if (deadline < 0)
-        until = (struct timespec){0};
     pthread_mutex_lock(&hub->mutex);
-    while (!(is_ready = ready(end, readable, writable)) && code != ETIMEDOUT)
+    while (!(is_ready = ready(end, readable, writable)) && code == 0)
         code = pthread_cond_timedwait(&hub->changed, &hub->mutex, &until);
     pthread_mutex_unlock(&hub->mutex);
     return is_ready ? ERR_OK : ERR_TIMEOUT;
@@ -140,8 +143,8 @@ static void hub_free(struct hub *hub)
         struct queue *q = &hub->queue[i / 2][i % 2];
         for (size_t j = 0; j < q->count; j++)
             pool_put(q->slot[(q->first + j) % hub->depth].buffer);
-        memory_free(&q->slot);
     }
+    memory_free(&hub->slots);
     pool_close(&hub->pool);
     pthread_cond_destroy(&hub->changed);
     pthread_mutex_destroy(&hub->mutex);
@@ -159,7 +162,6 @@ static void memory_end(void *self)
     pthread_mutex_unlock(&hub->mutex);
     if (last)
         hub_free(hub);
-    memory_free(&end);
 }
 
 static const struct transport_ops memory_ops = {
@@ -175,26 +177,24 @@ static struct hub *hub_new(size_t depth)
 {
     struct hub *hub = memory_array(1, sizeof *hub);
     pthread_condattr_t monotonic;
-    bool complete;
 
     if (hub == NULL)
         return NULL;
     hub->depth = depth;
-    hub->pool = pool_new(SPARE);
-    complete = hub->pool != NULL;
+    hub->users = 3;
     pthread_mutex_init(&hub->mutex, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&hub->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    for (unsigned i = 0; i < 6; i++) {
-        hub->queue[i / 2][i % 2].slot = memory_array(depth, sizeof(struct slot));
-        complete = complete && hub->queue[i / 2][i % 2].slot != NULL;
-    }
-    if (!complete) {
+    hub->pool = pool_new(SPARE);
+    hub->slots = memory_array(depth, 6 * sizeof *hub->slots);
+    if (hub->pool == NULL || hub->slots == NULL) {
         hub_free(hub);
         return NULL;
     }
+    for (size_t i = 0; i < 6; i++)
+        hub->queue[i / 2][i % 2].slot = hub->slots + i * depth;
     return hub;
 }
 
@@ -208,26 +208,10 @@ enum err transport_memory_new(struct transport *three[3], size_t depth)
     hub = hub_new(depth);
     if (hub == NULL)
         return ERR_NOMEM;
-    hub->users = 1; /* held here, so that a failure half way frees the hub once */
     for (unsigned i = 0; i < 3; i++) {
-        struct transport *t = memory_array(1, sizeof *t);
-        struct end *end = memory_array(1, sizeof *end);
-        if (t == NULL || end == NULL) {
-            memory_free(&t);
-            memory_free(&end);
-            break;
-        }
-        *end = (struct end){.hub = hub, .index = i};
-        *t = (struct transport){.ops = &memory_ops, .self = end};
-        hub->users++;
-        three[i] = t;
+        struct end *end = &hub->end[i];
+        *end = (struct end){.transport = {&memory_ops, end}, .hub = hub, .index = i};
+        three[i] = &end->transport;
     }
-    if (three[2] == NULL) {
-        transport_free(&three[0]);
-        transport_free(&three[1]);
-        hub_free(hub);
-        return ERR_NOMEM;
-    }
-    hub->users--;
     return ERR_OK;
 }

@@ -18,6 +18,7 @@
 #define SPARE 12 /* unused buffers that are kept */
 
 struct links {
+    struct transport transport;
     struct netio *netio;
     struct log *log;
     unsigned index;
@@ -184,32 +185,25 @@ static enum err open_push(struct links *l, const struct transport_zmq_options *o
 enum err transport_zmq_new(struct transport **t, const struct transport_zmq_options *o)
 {
     struct links *l = memory_array(1, sizeof *l);
-    enum err e = ERR_NOMEM;
+    enum err e;
 
-    *t = memory_array(1, sizeof **t);
-    if (l == NULL || *t == NULL) {
-        memory_free(&l);
-        memory_free(t);
+    *t = NULL;
+    if (l == NULL)
         return ERR_NOMEM;
-    }
-    **t = (struct transport){.ops = &zmq_ops, .self = l};
-    l->pool = pool_new(SPARE);
-    if (l->pool == NULL) {
-        transport_free(t);
-        return ERR_NOMEM;
-    }
+    l->transport = (struct transport){.ops = &zmq_ops, .self = l};
+    *t = &l->transport;
     l->netio = o->netio;
     l->log = o->log;
     l->index = o->index;
-    for (unsigned p = 0; p < 2; p++) {
+    l->pool = pool_new(SPARE);
+    e = l->pool != NULL ? ERR_OK : ERR_NOMEM;
+    for (unsigned p = 0; p < 2 && e == ERR_OK; p++) {
         /* a list of its own for each socket: no other link's key opens this one */
         snprintf(l->domain[p], sizeof l->domain[p], "link %u from %u at %p", o->index,
                  net_index_of(o->index, (enum net_peer)p), (void *)l);
         e = open_pull(l, o, p);
         if (e == ERR_OK)
             e = open_push(l, o, p);
-        if (e != ERR_OK)
-            break;
     }
     if (e != ERR_OK)
         transport_free(t);

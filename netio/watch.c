@@ -68,11 +68,14 @@ void watch_redial(struct watch *w)
 
 bool watch_broke(struct watch *w)
 {
-    bool broke;
     watch_tend(w);
-    broke = w->broke;
+    return w->broke;
+}
+
+void watch_forget(struct watch *w)
+{
+    watch_tend(w);
     w->broke = false;
-    return broke;
 }
 
 void *watch_socket(struct watch *w)

@@ -28,8 +28,9 @@ void watch_free(struct watch **watch);
 void watch_tend(struct watch *watch);
 /* Dials again if we were refused since the last call. */
 void watch_redial(struct watch *watch);
-/* Whether a connection that stood broke since the last call. */
+/* Whether a connection that stood broke since the last watch_forget(). */
 bool watch_broke(struct watch *watch);
+void watch_forget(struct watch *watch);
 /* To wait on: readable when there is something new. */
 void *watch_socket(struct watch *watch);
 

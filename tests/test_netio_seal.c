@@ -7,6 +7,7 @@
 #include "netio/session.h"
 #include "tests/support_session.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,14 @@ static void hkdf_known_answer(void **state)
     memset(secret, 0x0b, sizeof secret);
     assert_int_equal(hkdf_sha256(secret, sizeof secret, &info, out, sizeof out), ERR_OK);
     assert_memory_equal(out, expected, sizeof out);
+    /* more than HKDF has to give, and an info that memory was too short for */
+    uint8_t long_one[255 * 32 + 1];
+    assert_int_equal(hkdf_sha256(secret, sizeof secret, &info, long_one, sizeof long_one),
+                     ERR_CRYPTO);
+    assert_null(bytes_extend(&info, SIZE_MAX));
+    assert_int_equal(hkdf_sha256(secret, sizeof secret, &info, out, sizeof out), ERR_NOMEM);
+    assert_int_equal(hkdf_digest(&info, out), ERR_NOMEM);
+    bytes_clear(&info);
 }
 
 /* The GCM specification, test case 2: key, nonce and plain text of zeros. */
@@ -83,6 +92,12 @@ static void a_sequence_number_serves_once(void **state)
     assert_int_equal(seal_open(in, 2, NULL, 0, c, 16, b), ERR_AUTH); /* another nonce */
     assert_int_equal(seal_open(in, 3, NULL, 0, c, 16, b), ERR_OK);
     assert_int_equal(seal_open(in, 3, NULL, 0, c, 16, b), ERR_MISUSE); /* a replay */
+    /* the last number has no successor, and OpenSSL counts in ints */
+    assert_int_equal(seal_frame(out, UINT64_MAX, NULL, 0, b, 16, c), ERR_MISUSE);
+    assert_int_equal(seal_frame(out, 5, NULL, 0, b, (size_t)INT_MAX + 1, c), ERR_RANGE);
+    assert_int_equal(seal_frame(out, 5, b, (size_t)INT_MAX + 1, b, 16, c), ERR_RANGE);
+    assert_int_equal(seal_open(in, 5, NULL, 0, c, (size_t)INT_MAX + 1, b), ERR_RANGE);
+    assert_int_equal(seal_frame(out, 5, NULL, 0, b, 16, c), ERR_OK); /* and nothing is used up */
     seal_free(&in);
     seal_free(&out);
 }

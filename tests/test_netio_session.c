@@ -327,10 +327,10 @@ static void leftovers_are_skipped(void **state)
         for (unsigned p = 0; p < 2; p++) {
             struct transport *t = s[i].transport;
             enum net_peer to = (enum net_peer)p;
-            assert_int_equal(transport_send(t, to, old.data, old.size, NULL, 0), ERR_OK);
-            assert_int_equal(transport_send(t, to, secret.data, secret.size, NULL, 0), ERR_OK);
-            assert_int_equal(transport_send(t, to, "what?", 5, NULL, 0), ERR_OK);
-            assert_int_equal(transport_send(t, to, NULL, 0, NULL, 0), ERR_OK);
+            assert_int_equal(transport_send(t, to, old.data, old.size), ERR_OK);
+            assert_int_equal(transport_send(t, to, secret.data, secret.size), ERR_OK);
+            assert_int_equal(transport_send(t, to, "what?", 5), ERR_OK);
+            assert_int_equal(transport_send(t, to, NULL, 0), ERR_OK);
         }
     }
     run_three(run_server, s, sizeof *s);
@@ -390,6 +390,9 @@ static void proposals_are_recognised(void **state)
     assert_int_equal(
         session_open(&s[1].session, s[1].transport, 1, &s[1].terms, NULL, s[1].about, 0, NULL),
         ERR_MISUSE);
+    assert_int_equal(
+        session_open(&s[1].session, s[1].transport, 3, &s[1].terms, &b, s[1].about, 0, NULL),
+        ERR_MISUSE);
     s[0].terms.parts = SESSION_PARTS_MAX + 1;
     assert_int_equal(
         session_open(&s[0].session, s[0].transport, 0, &s[0].terms, NULL, s[0].about, 0, NULL),
@@ -397,8 +400,146 @@ static void proposals_are_recognised(void **state)
     b.data[4] = 1;
     b.size--;
     assert_false(session_is_propose(&b));
+    assert_int_equal(
+        session_open(&s[1].session, s[1].transport, 1, &s[1].terms, &b, s[1].about, 0, NULL),
+        ERR_FORMAT);
     sit_down(s);
     bytes_clear(&b);
+}
+
+/* --- a server whose neighbours are scripts ----------------------------------------------------- */
+
+static const uint8_t attempt_a[16] = "this attempt", attempt_b[16] = "the next attempt";
+
+enum word { ATTEMPT_B = 1, HELLO_A, HELLO_B, SECRET_A };
+enum fault { SOUND, CUT, UNKNOWN_TYPE, ENDLESS, MANY_PARTS, OTHER_TERMS };
+
+struct line {
+    unsigned from;
+    enum word word;
+    enum fault fault;
+};
+
+static void write_line(struct bytes *b, const struct line *l)
+{
+    static const uint8_t zeros[4096];
+    if (l->word == ATTEMPT_B) {
+        raw_prefix(b, 1, SESSION_PROTOCOL, attempt_b);
+        bytes_put(b, "about this one..", SESSION_ABOUT_SIZE);
+    } else if (l->word == SECRET_A) {
+        raw_prefix(b, 3, SESSION_PROTOCOL, attempt_a);
+        bytes_put(b, zeros, 64);
+    } else {
+        raw_hello(b, SESSION_PROTOCOL, TREFOIL_VERSION, l->from,
+                  l->word == HELLO_A ? attempt_a : attempt_b);
+    }
+    if (l->fault == CUT)
+        b->size--;
+    else if (l->fault == UNKNOWN_TYPE)
+        b->data[4] = 4;
+    else if (l->fault == ENDLESS)
+        bytes_put(b, zeros, sizeof zeros);
+    else if (l->fault == MANY_PARTS)
+        b->data[b->size - 3 * 36 - 6 - 6 - 7 - 1] = SESSION_PARTS_MAX + 1;
+    else if (l->fault == OTHER_TERMS)
+        b->data[b->size - 3 * 36 - 6 - 6 - 7 - 2] ^= 1;
+}
+
+/* Server 1 in attempt A hears these lines and nothing else. */
+static enum err hear(struct server s[3], const struct line *line, size_t lines)
+{
+    struct log log = {.buffer = s[1].sink, .buffer_size = sizeof s[1].sink, .level = LOG_DEBUG};
+    struct bytes propose = {0};
+    enum err e;
+    for (size_t i = 0; i < lines && line[i].word != 0; i++) {
+        struct bytes b = {0};
+        write_line(&b, &line[i]);
+        assert_int_equal(transport_send(s[line[i].from].transport,
+                                        line[i].from == 0 ? NET_NEXT : NET_PREV, b.data, b.size),
+                         ERR_OK);
+        bytes_clear(&b);
+    }
+    raw_prefix(&propose, 1, SESSION_PROTOCOL, attempt_a);
+    e = session_open(&s[1].session, s[1].transport, 1, &s[1].terms, &propose, s[1].about, 60, &log);
+    assert_true((e == ERR_OK) == (s[1].session != NULL));
+    bytes_clear(&propose);
+    return e;
+}
+
+static void what_neighbours_say_is_judged(void **state)
+{
+    static const struct {
+        struct line line[4];
+        enum err e;
+        const char *words;
+    } scripts[] = {
+        {{{2, HELLO_A, MANY_PARTS}}, ERR_FORMAT, "server 2 sent a HELLO that does not parse"},
+        {{{0, HELLO_A, SOUND}, {2, HELLO_A, SOUND}, {0, SECRET_A, CUT}},
+         ERR_FORMAT,
+         "server 0 sent a SECRET that does not parse"},
+        {{{0, HELLO_A, SOUND}, {2, HELLO_A, SOUND}, {0, SECRET_A, SOUND}, {2, SECRET_A, SOUND}},
+         ERR_TIMEOUT,
+         "no SECRET from server 2"}, /* both name another session */
+        {{{0, HELLO_A, SOUND}, {2, HELLO_A, SOUND}}, ERR_TIMEOUT, "no SECRET from server 0"},
+        {{{2, SECRET_A, SOUND}},
+         ERR_TIMEOUT,
+         "skipped a handshake message of server 2 from before"},
+        {{{2, HELLO_A, SOUND}, {2, HELLO_A, CUT}},
+         ERR_TIMEOUT,
+         "skipped a handshake message of server 2 from before"},
+        {{{2, HELLO_A, OTHER_TERMS}}, ERR_MISMATCH, "no HELLO from server 0"},
+        {{{2, HELLO_A, ENDLESS}},
+         ERR_TIMEOUT,
+         "skipped a message of server 2 that is no handshake"},
+        {{{2, HELLO_A, UNKNOWN_TYPE}},
+         ERR_TIMEOUT,
+         "skipped a message of server 2 that is no handshake"},
+        {{{2, ATTEMPT_B, SOUND}},
+         ERR_TIMEOUT,
+         "skipped a handshake message of server 2 from before"}, /* only server 0 begins */
+        /* a HELLO of the attempt to come is kept, and judged when that has begun */
+        {{{0, SECRET_A, SOUND}, {2, HELLO_B, CUT}, {0, ATTEMPT_B, SOUND}},
+         ERR_FORMAT,
+         "server 2 sent a HELLO that does not parse"},
+        {{{0, SECRET_A, SOUND}, {2, HELLO_B, SOUND}, {0, ATTEMPT_B, SOUND}},
+         ERR_TIMEOUT,
+         "no HELLO from server 0"},
+        {{{0, ATTEMPT_B, CUT}}, ERR_TIMEOUT, "no HELLO from server 2"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
+        struct server s[3];
+        enum err e;
+        in_memory(s);
+        e = hear(s, scripts[i].line, sizeof scripts[i].line / sizeof *scripts[i].line);
+        if (e != scripts[i].e || strstr(s[1].sink, scripts[i].words) == NULL)
+            fail_msg("script %zu: %s\n%s", i, error_text(e), s[1].sink);
+        sit_down(s);
+    }
+}
+
+/* Neighbours that take nothing: `taken` messages of server 1 or 0 go out, the next one does not. */
+static void what_cannot_be_sent_is_named(void **state)
+{
+    static const struct line hellos[] = {{0, HELLO_A, SOUND}, {2, HELLO_A, SOUND}};
+    struct transport *t[3];
+    struct server s[3];
+    char sink[4096] = "";
+    struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
+    (void)state;
+    assert_int_equal(transport_memory_new(t, 1), ERR_OK);
+    stand_up(s, t);
+    assert_int_equal(hear(s, hellos, 2), ERR_TIMEOUT);
+    assert_non_null(strstr(s[1].sink, "cannot send SECRET to server 0"));
+    assert_int_equal(hear(s, NULL, 0), ERR_TIMEOUT);
+    assert_non_null(strstr(s[1].sink, "cannot send HELLO to server 0"));
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(
+            session_open(&s[0].session, s[0].transport, 0, &s[0].terms, NULL, s[0].about, 60, &log),
+            ERR_TIMEOUT);
+    assert_non_null(strstr(sink, "cannot send HELLO to server 2"));
+    assert_non_null(strstr(sink, "cannot send PROPOSE to server 2"));
+    sit_down(s);
 }
 
 /* --- over CURVE ------------------------------------------------------------------------------- */
@@ -463,6 +604,8 @@ int main(void)
         cmocka_unit_test(a_second_attempt_takes_over),
         cmocka_unit_test(a_missing_server_is_named),
         cmocka_unit_test(proposals_are_recognised),
+        cmocka_unit_test(what_neighbours_say_is_judged),
+        cmocka_unit_test(what_cannot_be_sent_is_named),
         cmocka_unit_test(three_agree_over_curve),
         cmocka_unit_test(a_wrong_key_is_not_admitted),
     };

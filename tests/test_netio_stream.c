@@ -329,28 +329,31 @@ static void computing_is_not_silence(void **state)
 
 static void wrong_flows_are_refused(void **state)
 {
-    static const struct net_flow next = {.to = NET_NEXT, .from = NET_PREV};
-    struct net_flow two[3] = {next, next, next};
-    struct log log = {.level = LOG_ERROR};
+    static const struct {
+        struct net_flow flow[3];
+        size_t count;
+        enum err e;
+    } wrong[] = {
+        {{{0}}, 3, ERR_MISUSE},
+        {{{.to = NET_NEXT, .from = NET_PREV}, {.to = NET_NEXT, .from = NET_NEXT}}, 2, ERR_MISUSE},
+        {{{.to = NET_NEXT, .from = NET_PREV}, {.to = NET_PREV, .from = NET_PREV}}, 2, ERR_MISUSE},
+        {{{.to = NET_NEXT, .from = NET_PREV}, {.to = NET_PREV, .from = NET_NEXT, .tile = MIB + 1}},
+         2,
+         ERR_RANGE},
+    };
     struct session *session;
     struct transport *t[3];
     struct net *net;
-    enum err expected[3] = {ERR_MISUSE, ERR_MISUSE, ERR_RANGE};
     (void)state;
     assert_int_equal(session_for_test(&session, 0, 1), ERR_OK);
-    for (int i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         assert_int_equal(transport_memory_new(t, 4), ERR_OK);
         assert_int_equal(
-            net_new(&net,
-                    &(struct net_options){.transport = t[0], .session = session, .log = &log}),
-            ERR_OK);
-        assert_int_equal(net_stream(net, two, 0), ERR_OK); /* a round that moves nothing */
+            net_new(&net, &(struct net_options){.transport = t[0], .session = session}), ERR_OK);
+        assert_int_equal(net_stream(net, NULL, 0), ERR_OK); /* a round that moves nothing */
         assert_int_equal(net_rounds(net), 1);
-        two[1].tile = i == 2 ? NET_FRAME_BODY + 1 : 0;
-        two[1].to = i == 2 ? NET_PREV : NET_NEXT;
-        two[1].from = i == 2 ? NET_NEXT : NET_PREV;
-        assert_int_equal(net_stream(net, two, i == 0 ? 3 : 2), expected[i]);
-        assert_int_equal(net_stream(net, two, 0), ERR_MISUSE);
+        assert_int_equal(net_stream(net, wrong[i].flow, wrong[i].count), wrong[i].e);
+        assert_int_equal(net_stream(net, NULL, 0), ERR_MISUSE);
         net_free(&net);
         free_three(t);
     }
@@ -502,10 +505,14 @@ static void pools_circulate_and_are_bounded(void **state)
     d = pool_get(pool, 65);
     assert_ptr_equal(d, c);
     assert_null(pool_get(pool, SIZE_MAX));
+    assert_null(pool_get(pool, SIZE_MAX - 64)); /* more than there is, but its head fits */
     pool_close(&pool);
     assert_null(pool);
     pool_put(a); /* after the owner has gone, as libzmq's thread may */
     pool_put(d);
+    pool = pool_new(0); /* keeps none */
+    pool_put(pool_get(pool, 100));
+    pool_close(&pool);
 }
 
 /* --- a word in time ---------------------------------------------------------------------------- */
