@@ -1,6 +1,7 @@
 #include "base/words.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -43,4 +44,26 @@ const char *words_number(double v, char text[WORDS_SIZE])
         memmove(digits, digits + strspn(digits, "0"), strlen(digits + strspn(digits, "0")) + 1);
     }
     return text;
+}
+
+static bool begins_character(char c)
+{
+    return ((unsigned char)c & 0xC0) != 0x80;
+}
+
+size_t words_length(const char *text)
+{
+    size_t n = 0;
+    for (; *text != '\0'; text++)
+        n += begins_character(*text);
+    return n;
+}
+
+size_t words_prefix(const char *text, size_t characters)
+{
+    size_t n = 0;
+    for (; text[n] != '\0'; n++)
+        if (begins_character(text[n]) && characters-- == 0)
+            break;
+    return n;
 }

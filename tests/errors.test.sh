@@ -40,7 +40,7 @@ for name in $names; do
 done
 sed -i -e "s|north.example.org:7100|127.0.0.1:$port|" -e "s|east.example.org:7100|127.0.0.1:$((port + 5))|" \
     -e "s|west.example.org:7100|127.0.0.1:$((port + 10))|" -e 's/^rounds: 10/rounds: 2/' \
-    -e 's/connect: 30/connect: 2/' -e 's/round: 120/round: 10/' study.yaml
+    -e 's/rows_per_person: 1/rows_per_person: 2/' -e 's/connect: 30/connect: 2/' -e 's/round: 120/round: 10/' study.yaml
 sed 's/epsilon: 1$/epsilon: 2/' study.yaml >other.yaml
 cmp -s study.yaml other.yaml && echo "not ok 0 - the other study is the same"
 rows() { # how many
@@ -69,13 +69,78 @@ says 2 'there is completion for bash and zsh' complete fish
 says 2 'trefoil --help lists them' help nothing
 says 2 'write PORT, ADDRESS:PORT' serve study.yaml --key north.key --folder s --status 99999
 says 2 '--delimiter is one character' share study.yaml a.csv --key hospital-a.key --delimiter tab
+says 2 '--decimal a point or a comma' aim study.yaml a.csv --out x --decimal ''
+says 2 'and the two differ' aim study.yaml a.csv --out x --delimiter ';' --decimal ';'
+says 2 '--decimal a point or a comma' aim study.yaml a.csv --out x --decimal x
+says 2 'aim needs --out DIR' aim study.yaml a.csv
+says 2 'synth needs --out FILE' synth result/model
+says 2 'serve needs --key FILE and --folder DIR' serve study.yaml --key north.key
+says 2 'recover needs --key FILE and --folder DIR' recover study.yaml
+says 2 'share needs --key FILE' share study.yaml a.csv
+says 2 'share needs the data' share study.yaml --key hospital-a.key
+says 2 '--status and --withdraw are two commands' share study.yaml --key hospital-a.key --status --withdraw
+says 2 '--status and --withdraw take no data' share study.yaml a.csv --key hospital-a.key --status
+for option in --dry-run --replace '--as records' '--person who' '--stats x'; do
+    # shellcheck disable=SC2086
+    says 2 'leave what is about data out' share study.yaml --key hospital-a.key --withdraw $option
+done
+says 2 '--as is "rows"' share study.yaml a.csv --key hospital-a.key --as rows
+says 2 '--retries is "-1"' share study.yaml a.csv --key hospital-a.key --retries -1
+says 2 '--rows is "0"' synth result/model --out rows.csv --rows 0
+says 2 '--seed is "x"' synth result/model --out rows.csv --seed x
+says 2 '--rows is "1e3"' aim study.yaml a.csv --out x --rows 1e3
+says 2 '--seed is "-1"' aim study.yaml a.csv --out x --seed -1
+says 2 '--wait is "long"' run study.yaml --key office.key --out x --wait long
+says 2 '--seed is ""' run study.yaml --key office.key --out x --seed=
+for run in 12 0123456789abcdef0123456789abcdeg 0123456789abcdef0123456789abcdef00; do
+    says 2 '--continue needs the number of a run: 32 digits' run study.yaml --key office.key --out x --continue $run
+done
+says 2 '--worst is "few"' eval study.yaml a.csv a.csv --worst few
+says 2 '--seed is "seven"' demo --seed seven
+says 2 '--folder: the name is empty or too long' demo --folder ''
+says 2 '--folder: the name is empty or too long' demo --folder "$(printf '%05000d' 1)"
+for listen in :7100 '[::1' "$(printf '%0300d' 1)"; do
+    says 2 'write ADDRESS, ADDRESS:PORT or [ADDRESS]:PORT' serve study.yaml --key north.key --folder s --listen "$listen"
+done
+says 2 "--listen's port is \"65535\"" serve study.yaml --key north.key --folder s --listen '[::1]:65535'
+for more in '--key office.key' --fingerprint '--statement x'; do
+    # shellcheck disable=SC2086
+    says 2 '--receipt and --statement stand alone' check study.yaml --receipt x $more
+done
+says 2 '--show makes nothing' keygen --show north.key --renew east.key
+says 2 '--show makes nothing' keygen --show north.key --until 2199-01-01
+says 2 'roster takes show STUDY, or sign STUDY --key FILE' roster show study.yaml --key north.key
+says 2 'roster takes show STUDY, or sign STUDY --key FILE' roster sign study.yaml
+says 2 'roster takes show STUDY, or sign STUDY --key FILE' roster sign study.yaml --key north.key --since study.yaml
+says 0 'usage: trefoil audit' audit -h
+TREFOIL_KERNEL=abacus says 0 'TREFOIL_KERNEL names no instruction set' --version
 
 # --- 1: files, folders, ports
 
 says 1 'cannot open nowhere.yaml' check nowhere.yaml
 says 1 'cannot open the key nowhere.key' check study.yaml --key nowhere.key
 says 1 'cannot open nowhere.csv' share study.yaml nowhere.csv --key hospital-a.key
-says 1 'cannot open nowhere.yaml' roster sign nowhere.yaml --key north.key
+for command in 'share nowhere.yaml a.csv --key hospital-a.key' 'serve nowhere.yaml --key north.key --folder s' \
+    'recover nowhere.yaml --key north.key --folder s' 'run nowhere.yaml --key office.key --out x' \
+    'aim nowhere.yaml a.csv --out x' 'eval nowhere.yaml a.csv a.csv' 'plan nowhere.yaml' \
+    'roster show nowhere.yaml' 'roster show study.yaml --since nowhere.yaml' 'roster sign nowhere.yaml --key north.key'; do
+    # shellcheck disable=SC2086
+    says 1 'cannot open nowhere.yaml' $command
+done
+for command in 'share study.yaml a.csv' 'serve study.yaml --folder s' 'recover study.yaml --folder s' \
+    'run study.yaml --out x' 'roster sign study.yaml'; do
+    # shellcheck disable=SC2086
+    says 1 'cannot open the key nowhere.key' $command --key nowhere.key
+done
+says 1 'cannot open nowhere.csv' aim study.yaml a.csv nowhere.csv --out x
+says 1 'cannot open nowhere.csv' eval study.yaml nowhere.csv a.csv
+says 1 'cannot open nowhere.csv' eval study.yaml a.csv nowhere.csv
+says 1 'cannot open nowhere' check study.yaml --statement nowhere
+says 1 'cannot open nowhere' audit nowhere
+says 1 'cannot open nowhere' synth nowhere --out rows.csv
+says 1 'north is not there: trefoil restore makes it from a backup' recover study.yaml --key north.key --folder north
+says 1 'a.csv is there and is not a folder' recover study.yaml --key north.key --folder a.csv
+says 1 'a.csv is there and is not a folder' aim study.yaml a.csv --out a.csv
 says 1 'left alone' keygen north.key
 says 1 'left alone' init study.yaml
 says 1 '/nowhere/new.key' keygen /nowhere/new.key
@@ -115,6 +180,7 @@ chmod 644 office.key
 says 3 'chmod 600 office.key' run study.yaml --key office.key --out x
 chmod 600 office.key
 says 3 'that of the analyst office' serve study.yaml --key office.key --folder s
+says 3 'that of the owner hospital-a' recover study.yaml --key hospital-a.key --folder s
 says 3 'that of the server north' share study.yaml a.csv --key north.key
 says 3 'that of the owner hospital-a' run study.yaml --key hospital-a.key --out x
 says 3 - run study.yaml --key stranger.key --out x
@@ -144,7 +210,29 @@ says 6 'names none of them' share study.yaml study.yaml --key hospital-a.key
 sed 1q a.csv >wrong.csv
 says 0 'has a header and no rows: is it the right file?' share study.yaml wrong.csv --key hospital-a.key --dry-run
 says 0 '300 rows' share study.yaml <(printf '\xef\xbb\xbf'; sed 's/$/\r/' a.csv) --key hospital-a.key --dry-run
+sed 's/^workload:.*/workload: {all: 5}/' study.yaml >wide.yaml
+says 5 'the study cannot take records of hospital-a' share wide.yaml a.csv --key hospital-a.key --dry-run --as records
+sed 's/max_rows: 8191/&\n    as: records/' study.yaml >records.yaml
+says 5 'the study bounds hospital-a as an owner of records' share records.yaml a.csv --key hospital-a.key --dry-run --as answers
+sed -e 's/^workload:.*/workload: {all: 5}/' -e 's/bins: 12/bins: 600/' -e 's/max_rows: 8191/max_rows: 1000000000/' \
+    study.yaml >large.yaml
+sed 's/epsilon: 1$/epsilon: 0.0001/' study.yaml >poor.yaml
+for command in 'check STUDY' 'check STUDY --fingerprint' 'plan STUDY' 'run STUDY --key office.key --out x' \
+    'aim STUDY a.csv --out x'; do
+    # shellcheck disable=SC2086
+    says 6 "lower the owners' max_rows" ${command/STUDY/large.yaml}
+    # shellcheck disable=SC2086
+    says 3 'raise epsilon or measure fewer marginals' ${command/STUDY/poor.yaml}
+done
+sed -e 's/rows_per_person: 2/rows_per_person: 100/' -e 's/^rounds: 2/rounds: 800/' -e 's/epsilon: 1$/epsilon: 6/' \
+    study.yaml >heavy.yaml
+says 0 '0.5  does not fit this study' plan heavy.yaml
 says 6 'is no audit log' audit a.csv
+says 6 'is empty, or its last line is cut' audit <(:)
+awk '{ print $0 "," (NR == 1 ? "who" : int(NR / 2)) }' a.csv >persons.csv
+says 0 'Nobody has more than 2 rows here, by the column who, which is not sent' \
+    share study.yaml persons.csv --key hospital-a.key --dry-run --person who
+says 6 'one person has 3 rows' share study.yaml <(sed '4s/2$/1/' persons.csv) --key hospital-a.key --dry-run --person who
 says 6 'is not a statement of trefoil serve --purge' check study.yaml --statement a.csv
 says 6 - check study.yaml --receipt a.csv
 says 6 - synth a.csv --out rows.csv
@@ -165,21 +253,32 @@ says 4 'server 0 (north)' share study.yaml a.csv --key hospital-a.key --retries 
 # --- with servers
 
 for name in north east west; do
-    "$trefoil" serve study.yaml --key $name.key --folder $name --listen 127.0.0.1 >$name.log 2>&1 &
+    (ulimit -Sn 256 && exec "$trefoil" serve study.yaml --key $name.key --folder $name --listen 127.0.0.1) >$name.log 2>&1 &
     servers+=($!)
 done
 for name in north east west; do
     for ((k = 0; k < 200; k++)); do grep -q 'is ready' $name.log && break || sleep 0.05; done
 done
 says 1 'another trefoil serve uses this folder' serve study.yaml --key north.key --folder north --listen 127.0.0.1
+says 1 'uses this folder: stop it first' recover study.yaml --key north.key --folder north
+open=$(awk '/^Max open files/ { print $4 }' "/proc/${servers[0]}/limits") most=$(ulimit -Hn)
+{ [ "$most" != unlimited ] && [ "$most" -lt 4096 ]; } || most=4096
+[ "$open" = "$most" ]
+result $? "a server may open $most files"
 says 1 'has this port' serve study.yaml --key north.key --folder other --listen 127.0.0.1
 says 1 'hospital-a has not uploaded yet; it should run trefoil share' run study.yaml --key office.key --out x
+says 0 "nothing of this owner is at all three servers any more" share study.yaml --key hospital-a.key --withdraw
 says 3 'knows the study example by other terms' share other.yaml a.csv --key hospital-a.key
 says 0 'all three servers have stored' share study.yaml a.csv --key hospital-a.key
 says 0 'all three servers have stored' share study.yaml a.csv --key hospital-a.key
-says 0 'all three servers have stored' share study.yaml b.csv --key hospital-b.key
+says 0 'all three servers have stored' share study.yaml b.csv --key hospital-b.key \
+    --fingerprint "$("$trefoil" check study.yaml --fingerprint)"
 says 3 'other terms than this file' run other.yaml --key office.key --out elsewhere
-says 0 'wrote report.html' run study.yaml --key office.key --out result
+says 0 'differential privacy for all rows of one person' run study.yaml --key office.key --out result
+head -c -9 north/audit.log >torn
+says 6 'torn is empty, or its last line is cut' audit torn
+cp -r north copy && sed -i '1s/./x/9' copy/audit.log
+says 6 'audit.log, line' recover study.yaml --key north.key --folder copy
 says 5 'an earlier run spent the rest' run study.yaml --key office.key --out again
 sed "s|$(head -n 1 office.public)|$(head -n 1 stranger.public)|" study.yaml >strange.yaml
 says 4 "that the server's study has our key" run strange.yaml --key stranger.key --out x

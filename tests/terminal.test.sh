@@ -16,9 +16,12 @@ tests/commands.sh README.md 'A study of your own' 'What is guaranteed' |
         -e "s|^export PATH=.*|export PATH=$(dirname "$trefoil"):\$PATH|" >"$folder/commands"
 echo "trefoil demo --folder demo" >>"$folder/commands"
 
-mkdir "$folder/piped"
+mkdir -p "$folder/piped/demo/result" # of an earlier demo, which is replaced
+touch "$folder/piped/demo/.trefoil-demo" "$folder/piped/demo/result/earlier"
 timeout 120 bash -e "$folder/commands" "$folder/piped" >"$folder/plain" 2>&1
 result $? "piped: README's study and a demo run"
+[ ! -e "$folder/piped/demo/result/earlier" ] && [ -s "$folder/piped/demo/result/report.html" ]
+result $? "piped: an earlier demo is replaced"
 ! grep -q $'[\r\033]' "$folder/plain"
 result $? "piped: nothing is drawn over"
 no_wider "$folder/plain"

@@ -23,6 +23,20 @@ struct stage {
 #define TREFOIL(outcome, stage, ...)                                                               \
     support_command(outcome, (stage)->out, (stage)->err, (const char *const[]){__VA_ARGS__, NULL})
 
+/* A model of the first attributes together; `first` is the parameter of their first cell. */
+static void save_model(const struct stage *g, const struct domain *d, double first)
+{
+    const struct clique c = {.n = d->attributes > 1 ? 2 : 1, .attribute = {0, 1}};
+    struct model *m;
+    assert_int_equal(model_new(&m, d, &c, 1, 1 << 20, NULL), ERR_OK);
+    for (size_t i = 0; i < m->parameters; i++)
+        m->theta[i] = i == 0 ? first : (double)(i % 5) * 0.3;
+    model_propagate(m, true);
+    model_set_total(m, 321.4);
+    assert_int_equal(model_save(g->model, m, NULL), ERR_OK);
+    model_free(&m);
+}
+
 /* A study, 400 rows, and the model of independent attributes with a little on top. */
 static void stage_new(struct stage *g, const struct support_options *o)
 {
@@ -94,6 +108,7 @@ static void evaluation_warns_and_compares(void **state)
 {
     static const struct support_options o = {.owners = 2};
     struct outcome a;
+    struct domain *other;
     struct stage g;
     (void)state;
     stage_new(&g, &o);
@@ -109,6 +124,20 @@ static void evaluation_warns_and_compares(void **state)
     support_says(a.out, "more (--worst 0 for all)");
     TREFOIL(&a, &g, "eval", g.s.path, g.real, g.rows, "--model", g.real);
     assert_int_equal(a.code, EXIT_BAD_DATA);
+    TREFOIL(&a, &g, "eval", g.s.path, g.real, g.rows, "--worst", "0");
+    assert_int_equal(a.code, EXIT_OK);
+    assert_null(strstr(a.out, "more (--worst"));
+    save_model(&g, g.s.study->domain, -2000);
+    TREFOIL(&a, &g, "eval", g.s.path, g.real, g.rows, "--model", g.model);
+    assert_int_equal(a.code, EXIT_OK);
+    support_says(a.out, "rows are impossible under the model");
+    assert_int_equal(domain_new(&other), ERR_OK);
+    assert_int_equal(domain_add_integer(other, "age", 0, 8, NULL, DOMAIN_REJECT, NULL), ERR_OK);
+    save_model(&g, other, 0);
+    domain_free(&other);
+    TREFOIL(&a, &g, "eval", g.s.path, g.real, g.rows, "--model", g.model);
+    assert_int_equal(a.code, EXIT_CONFIG);
+    support_says(a.err, "is a model of another domain than the study's");
     TREFOIL(&a, &g, "eval", g.s.path, g.real);
     assert_int_equal(a.code, EXIT_USAGE);
     stage_free(&g);
@@ -138,6 +167,50 @@ static void plans_say_what_a_study_takes(void **state)
     assert_true(a.code != EXIT_OK);
     assert_string_equal(a.out, "");
     stage_free(&g);
+}
+
+/* What one study says of its owners, budgets and model, which others do not. */
+static void plans_of_unusual_studies(void **state)
+{
+    static const char *const parts[] = {
+        "    max_rows: 900\n    batch: city\n    columns: [age, sex]\n",
+        "    max_rows: 900\n    batch: city\n    columns: [ward, bmi, died]\n",
+        "    max_rows: 4\n    as: records\n",
+        NULL,
+        NULL,
+        NULL,
+        NULL,
+        NULL,
+        NULL,
+        NULL,
+        NULL,
+        NULL};
+    static const struct {
+        struct support_options o;
+        int code;
+        const char *words;
+    } cases[] = {
+        {{.owners = 12, .part = parts}, EXIT_OK, "bits a row) of its 2 columns"},
+        {{.owners = 12, .part = parts}, EXIT_OK, "bits a row): sends records"},
+        {{.owners = 12, .part = parts}, EXIT_OK, "  ...     and 2 owners more\n"},
+        {{.more = "model: {max_mib: 1}\n",
+          .workload = "{all: 1}",
+          .domain = "domain:\n  - {name: a, kind: integer, min: 0, max: 60000}\n"
+                    "  - {name: b, kind: integer, min: 0, max: 60000}\n"
+                    "  - {name: c, kind: integer, min: 0, max: 60000}\n"},
+         EXIT_BAD_DATA,
+         "the one-ways alone take 180003 cells, the model may have 131072"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct outcome a;
+        struct stage g;
+        stage_new(&g, &cases[i].o);
+        TREFOIL(&a, &g, "plan", g.s.path);
+        assert_int_equal(a.code, cases[i].code);
+        support_says(cases[i].code == EXIT_OK ? a.out : a.err, cases[i].words);
+        stage_free(&g);
+    }
 }
 
 /* -ln p against the full joint. */
@@ -186,6 +259,7 @@ int main(void)
         cmocka_unit_test(rows_are_made_from_a_file),
         cmocka_unit_test(evaluation_warns_and_compares),
         cmocka_unit_test(plans_say_what_a_study_takes),
+        cmocka_unit_test(plans_of_unusual_studies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,13 +3,17 @@
 #include "tests/support_command.h"
 
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/secret.h"
 #include "parties/command/command.h"
 #include "parties/command/help.h"
+#include "parties/command/process.h"
+#include "parties/study/keys.h"
 #include "parties/study/study.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -239,6 +243,34 @@ static void a_full_disk_is_an_error(void **state)
     assert_int_equal(WEXITSTATUS(status), EXIT_RUNTIME);
 }
 
+/* Who closed the pipe has read enough, and is told nothing. */
+static void a_reader_may_have_enough(void **state)
+{
+    int ends[2], status;
+    char said[64];
+    pid_t child;
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        char name[] = "trefoil", option[] = "--help";
+        char *argv[] = {name, option, NULL};
+        struct log log = {.file = stderr, .level = LOG_INFO};
+        close(ends[0]);
+        signal(SIGPIPE, SIG_IGN);
+        if (dup2(ends[1], STDOUT_FILENO) < 0 || freopen("err", "w", stderr) == NULL)
+            _exit(99);
+        exit(command_main(commands, command_count, 2, argv, &log));
+    }
+    close(ends[0]);
+    close(ends[1]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(WEXITSTATUS(status), EXIT_RUNTIME);
+    support_text("err", said, sizeof said);
+    assert_string_equal(said, "");
+}
+
 static void every_error_has_its_exit_code(void **state)
 {
     static const struct {
@@ -419,6 +451,54 @@ static void keygen_explains_mistakes(void **state)
     support_says(o.err, "/nonexistent/folder/key");
 }
 
+static void an_expired_key_is_shown_as_such(void **state)
+{
+    struct identity *base, *made;
+    struct outcome o;
+    (void)state;
+    assert_int_equal(identity_new(&base, NULL), ERR_OK);
+    assert_int_equal(identity_renew(&made, base, 20000, NULL), ERR_OK);
+    assert_int_equal(identity_save(made, "my.key", false, NULL), ERR_OK);
+    TREFOIL(&o, "keygen", "--show", "my.key", "--name", "office");
+    assert_int_equal(o.code, EXIT_OK);
+    support_says(o.out, "# good until the end of 2024-10-04: it has expired");
+    identity_free(&base);
+    identity_free(&made);
+}
+
+/* --- processes -------------------------------------------------------------------------------- */
+
+static pid_t sleeper(bool stubborn)
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        signal(SIGTERM, stubborn ? SIG_IGN : SIG_DFL);
+        for (;;)
+            pause();
+    }
+    return child;
+}
+
+static void a_process_that_does_not_end_is_ended(void **state)
+{
+    char said[128] = "";
+    struct log log = {.buffer = said, .buffer_size = sizeof said};
+    (void)state;
+    for (unsigned stubborn = 0; stubborn < 2; stubborn++) {
+        pid_t pid = sleeper(stubborn == 1), was = pid;
+        assert_false(process_ended(&pid));
+        assert_int_equal(process_wait(&pid, "a sleeper", "its.log", clock_now_ms() + 20, &log),
+                         ERR_TIMEOUT);
+        support_says(said, "a sleeper did not end in time; see its.log");
+        assert_int_equal(pid, was);
+        process_end(&pid);
+        assert_int_equal(pid, 0);
+        assert_int_equal(kill(was, 0), -1);
+        process_end(&pid);
+    }
+}
+
 /* init, a key for everybody, keys put in, check: as the example tells people to. */
 static void from_nothing_to_a_checked_study(void **state)
 {
@@ -532,12 +612,15 @@ int main(void)
         TEST(the_version_is_told),
         TEST(an_unknown_command_has_a_suggestion),
         TEST(a_full_disk_is_an_error),
+        TEST(a_reader_may_have_enough),
         TEST(every_error_has_its_exit_code),
         TEST(options_in_every_form),
         TEST(mistakes_in_options),
         TEST(numbers_in_options),
         TEST(keygen_makes_a_key_and_shows_it),
         TEST(keygen_explains_mistakes),
+        TEST(an_expired_key_is_shown_as_such),
+        TEST(a_process_that_does_not_end_is_ended),
         TEST(from_nothing_to_a_checked_study),
         TEST(init_replaces_nothing),
         TEST(check_explains_mistakes),

@@ -5,8 +5,11 @@
 #include "base/words.h"
 #include "parties/display/progress.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 struct screen {
     char *text;
@@ -124,6 +127,37 @@ static void on_a_terminal_one_line_is_drawn_over(void **state)
     screen_free(&s);
 }
 
+/* How wide it is, it is asked; a dumb one cannot draw over a line. */
+static void terminals_are_recognized(void **state)
+{
+    static const struct {
+        const char *term;
+        unsigned short columns;
+        unsigned expect;
+    } cases[] = {{"xterm", 100, 100}, {"xterm", 300, 300}, {"xterm", 0, 80}, {"dumb", 100, 0}};
+    struct workload workload = {.one_ways = 1};
+    struct study study = {.workload = &workload};
+    int pty = posix_openpt(O_RDWR | O_NOCTTY);
+    FILE *out;
+    (void)state;
+    if (pty < 0 || grantpt(pty) != 0 || unlockpt(pty) != 0) {
+        print_message("# SKIP there are no pseudo-terminals here\n");
+        skip();
+    }
+    out = fopen(ptsname(pty), "w");
+    assert_non_null(out);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct winsize size = {.ws_row = 25, .ws_col = cases[i].columns};
+        assert_int_equal(ioctl(pty, TIOCSWINSZ, &size), 0);
+        setenv("TERM", cases[i].term, 1);
+        assert_int_equal(progress_start(out, &study, 1).columns, cases[i].expect);
+    }
+    unsetenv("TERM");
+    assert_int_equal(progress_start(out, &study, 1).columns, 100);
+    fclose(out);
+    close(pty);
+}
+
 static void times_as_people_say_them(void **state)
 {
     static const struct {
@@ -170,6 +204,7 @@ int main(void)
         cmocka_unit_test(a_line_a_round_where_there_is_no_terminal),
         cmocka_unit_test(names_are_cut_between_characters),
         cmocka_unit_test(on_a_terminal_one_line_is_drawn_over),
+        cmocka_unit_test(terminals_are_recognized),
         cmocka_unit_test(times_as_people_say_them),
         cmocka_unit_test(sizes_as_people_say_them),
     };

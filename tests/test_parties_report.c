@@ -5,9 +5,10 @@
 #include "parties/analyst/central.h"
 #include "parties/analyst/release.h"
 #include "parties/analyst/run_stats.h"
+#include "parties/display/html.h"
 #include "parties/display/report.h"
 #include "parties/study/price.h"
-#include "tests/support_study.h"
+#include "tests/support_process.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -226,6 +227,113 @@ static void it_is_made_of_opened_values_alone(void **state)
     stage_free(&g);
 }
 
+#define MEASURED(attributes) "\"measurements\":[{\"attributes\":" attributes ","
+#define FIRST MEASURED("[\"age\"]") "\"sigma\":"
+
+/* Each is measurements.json or stats.json of a run, changed in one place. */
+static void damaged_files_are_refused(void **state)
+{
+    static const char does_not_go[] = "measurements.json does not go with",
+                      other[] = "is not of study test";
+    static const struct {
+        const char *file, *find, *put;
+        enum err e;
+        const char *words;
+    } cases[] = {
+        {"measurements.json", "{\"format\"", "[\"format\"", ERR_FORMAT, "measurements.json:1: "},
+        {"measurements.json", FIRST,
+         "\"measured\":[{\"attributes\":[\"age\"],\"sigma\":", ERR_MISMATCH, other},
+        {"measurements.json", FIRST, MEASURED("[]") "\"sigma\":", ERR_FORMAT, does_not_go},
+        {"measurements.json", FIRST, MEASURED("[\"size\"]") "\"sigma\":", ERR_FORMAT, does_not_go},
+        {"measurements.json", FIRST, MEASURED("[1]") "\"sigma\":", ERR_FORMAT, does_not_go},
+        {"measurements.json", FIRST, MEASURED("[\"age\",\"age\"]") "\"sigma\":", ERR_FORMAT,
+         does_not_go},
+        {"measurements.json", FIRST, MEASURED("[1,2,3,4,5,6,7,8,9]") "\"sigma\":", ERR_FORMAT,
+         does_not_go},
+        {"measurements.json", FIRST, MEASURED("[\"died\"]") "\"sigma\":", ERR_FORMAT, does_not_go},
+        {"measurements.json", FIRST, FIRST "-", ERR_FORMAT, does_not_go},
+        {"stats.json", "\"rounds\": [", "\"rounds\": [], \"others\": [", ERR_MISMATCH, other},
+        {"stats.json", "\"finished\": ", "\"finished\": 2, \"was\": ", ERR_MISMATCH, other},
+        {"stats.json", "\"finished\": ", "\"study\": ", ERR_FORMAT, "stats.json:"},
+    };
+    const struct support_options o = {.rounds = 2};
+    char said_now[512];
+    struct log log = {.buffer = said_now, .buffer_size = sizeof said_now};
+    struct stage g;
+    (void)state;
+    stage_new(&g, &o);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char path[SUPPORT_PATH + 32];
+        struct bytes whole = {0};
+        snprintf(path, sizeof path, "%s/%s", g.folder, cases[i].file);
+        assert_int_equal(file_read(path, 1 << 24, &whole, NULL), ERR_OK);
+        assert_true(
+            support_edit(path, path, (const char *const[]){cases[i].find, cases[i].put, NULL}));
+        said_now[0] = '\0';
+        assert_int_equal(report_write(g.folder, g.s.study, NULL, &log), cases[i].e);
+        if (strstr(said_now, cases[i].words) == NULL)
+            fail_msg("%s for %s: %s", cases[i].put, cases[i].find, said_now);
+        assert_int_equal(file_write(path, 0600, whole.data, whole.size, NULL), ERR_OK);
+        bytes_clear(&whole);
+    }
+    assert_int_equal(report_write(g.folder, g.s.study, NULL, &log), ERR_OK);
+    stage_free(&g);
+}
+
+/* A measured pair in a one-way's place: no chart has its counts. */
+static void measurements_in_another_order_are_refused(void **state)
+{
+    const struct support_options o = {.rounds = 1};
+    char said_now[512] = "", path[SUPPORT_PATH + 32];
+    struct log log = {.buffer = said_now, .buffer_size = sizeof said_now};
+    json_t *doc, *list;
+    struct stage g;
+    (void)state;
+    stage_new(&g, &o);
+    snprintf(path, sizeof path, "%s/measurements.json", g.folder);
+    doc = json_load_file(path, 0, NULL);
+    list = json_object_get(doc, "measurements");
+    assert_int_equal(json_array_size(list), 6);
+    assert_int_equal(json_array_insert(list, 2, json_array_get(list, 5)), 0);
+    assert_int_equal(json_dump_file(doc, path, 0), 0);
+    json_decref(doc);
+    assert_int_equal(report_write(g.folder, g.s.study, NULL, &log), ERR_MISMATCH);
+    assert_non_null(strstr(said_now, "is not of study test"));
+    stage_free(&g);
+}
+
+static void many_owners_persons_and_exact_noise_are_told(void **state)
+{
+    const struct support_options o = {.owners = 10, .rounds = 1};
+    struct stage g;
+    (void)state;
+    stage_new(&g, &o);
+    g.s.study->rows_per_person = 2;
+    g.s.study->noise = STUDY_DISCRETE;
+    assert_int_equal(report_write(g.folder, g.s.study, NULL, &quiet), ERR_OK);
+    read_page(&g, g.folder);
+    check_markup(text_of(&g));
+    expect(&g, "10 owners brought records: o0, o1, o2, o3, o4, o5, o6 and 3 others. Three servers");
+    expect(&g, "for adding or removing all rows of any one person");
+    expect(&g, "with that person as without");
+    expect(&g, "by exact coins.");
+    expect(&g, "It holds for people with at most 2 rows;");
+    stage_free(&g);
+}
+
+/* More than fits at once is not cut, which could cut a tag. */
+static void what_is_too_long_fails(void **state)
+{
+    struct bytes out = {0};
+    (void)state;
+    html_put(&out, "%0*d", 2000, 1);
+    assert_int_equal(bytes_ok(&out), ERR_OK);
+    assert_int_equal(out.size, 2000);
+    html_put(&out, "%0*d", 2001, 1);
+    assert_int_not_equal(bytes_ok(&out), ERR_OK);
+    bytes_clear(&out);
+}
+
 static void names_stay_text(void **state)
 {
     const struct support_options o = {
@@ -255,7 +363,11 @@ static void large_attributes_are_added_up(void **state)
     char domain[2048] = "domain:\n  - {name: n, kind: integer, min: 0, max: 1000, missing: ''}\n"
                         "  - {name: m, kind: numeric, min: 0, max: 1, bins: 64}\n"
                         "  - {name: l, kind: categorical, values: [";
-    const struct support_options o = {.rounds = 1, .domain = domain, .epsilon = 4};
+    const struct support_options o = {
+        .rounds = 1,
+        .domain = domain,
+        .epsilon = 4,
+        .more = "impossible:\n  - {l: [z25, a26, b27]}\n"}; /* alike: the model has 0 of each */
     struct stage g;
     const char *at;
     double sum = 0;
@@ -341,6 +453,10 @@ int main(void)
         cmocka_unit_test(a_run_in_words_and_pictures),
         cmocka_unit_test(whose_rows_are_counted),
         cmocka_unit_test(it_is_made_of_opened_values_alone),
+        cmocka_unit_test(damaged_files_are_refused),
+        cmocka_unit_test(measurements_in_another_order_are_refused),
+        cmocka_unit_test(many_owners_persons_and_exact_noise_are_told),
+        cmocka_unit_test(what_is_too_long_fails),
         cmocka_unit_test(names_stay_text),
         cmocka_unit_test(large_attributes_are_added_up),
         cmocka_unit_test(a_demo_marks_the_truth),

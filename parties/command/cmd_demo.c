@@ -17,6 +17,7 @@
 #include "parties/exchange/lines.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <ftw.h>
 #include <jansson.h>
 #include <math.h>
@@ -28,7 +29,6 @@
 
 #define ROUNDS 4
 #define MARKER ".trefoil-demo"
-#define PATH 4096
 
 static const char help[] =
     "usage: trefoil demo [--folder DIR] [--seed N]\n"
@@ -46,7 +46,7 @@ static const char help[] =
     "  trefoil demo --folder trefoil-demo\n";
 
 struct demo {
-    char folder[PATH];
+    char folder[FILE_PATH - 300]; /* so that there is room for the name of a file in it */
     uint16_t port;
     pid_t server[STUDY_SERVERS];
     struct study *study;
@@ -56,42 +56,44 @@ struct demo {
 
 static const char *const server_names[STUDY_SERVERS] = {"alder", "birch", "cedar"};
 
-/* A file in the demo's folder, whose name's length was checked. */
-__attribute__((format(printf, 3, 4))) static void path_of(const struct demo *d, char path[PATH],
-                                                          const char *format, ...)
+/* A file in the demo's folder. */
+__attribute__((format(printf, 3, 4))) static void
+path_of(const struct demo *d, char path[FILE_PATH], const char *format, ...)
 {
     char tail[256];
     va_list args;
     va_start(args, format);
     vsnprintf(tail, sizeof tail, format, args);
     va_end(args);
-    if (snprintf(path, PATH, "%s/%s", d->folder, tail) >= PATH)
-        path[0] = '\0';
+    snprintf(path, FILE_PATH, "%s/%s", d->folder, tail);
 }
 
 /* --- preparing ----------------------------------------------------------------------------------- */
 
+/* What is in the folder, not the folder itself. */
 static int remove_entry(const char *path, const struct stat *s, int kind, struct FTW *where)
 {
     (void)s;
     (void)kind;
-    (void)where;
-    return remove(path);
+    return where->level == 0 ? 0 : remove(path);
 }
 
 /* An earlier demo's folder is replaced; anything else that is there is left alone. */
 static enum err fresh_folder(struct demo *d, const char *folder)
 {
-    char marker[PATH];
-    if (strlen(folder) > PATH - 300 || folder[0] == '\0') {
+    char marker[FILE_PATH];
+    if (strlen(folder) >= sizeof d->folder || folder[0] == '\0') {
         log_error(d->log, "--folder: the name is empty or too long");
         return ERR_USAGE;
     }
     snprintf(d->folder, sizeof d->folder, "%s", folder);
     path_of(d, marker, "%s", MARKER);
-    if (access(marker, F_OK) == 0)
-        nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-    else if (access(folder, F_OK) == 0 && rmdir(folder) != 0) {
+    if (access(marker, F_OK) == 0) {
+        if (nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS) != 0) {
+            log_error(d->log, "cannot remove the earlier demo in %s: %s", folder, strerror(errno));
+            return ERR_SYSTEM;
+        }
+    } else if (access(folder, F_OK) == 0 && rmdir(folder) != 0) {
         log_error(d->log, "%s is there and is not an earlier demo; name another --folder", folder);
         return ERR_SYSTEM;
     }
@@ -131,7 +133,7 @@ static enum err find_ports(struct demo *d)
 static enum err make_key(const struct demo *d, const char *name, char text[KEYS_TEXT_SIZE])
 {
     struct identity *identity = NULL;
-    char path[PATH];
+    char path[FILE_PATH];
     enum err e = identity_new(&identity, d->log);
     path_of(d, path, "%s.key", name);
     if (e == ERR_OK)
@@ -144,7 +146,7 @@ static enum err make_key(const struct demo *d, const char *name, char text[KEYS_
 
 static enum err write_study(struct demo *d)
 {
-    char path[PATH], key[KEYS_TEXT_SIZE], line[512];
+    char path[FILE_PATH], key[KEYS_TEXT_SIZE], line[512];
     struct bytes text = {0};
     enum err e = ERR_OK;
 #define ADD(...)                                                                                   \
@@ -187,7 +189,7 @@ static enum err load_tables(struct demo *d)
 {
     TRY(table_new(&d->all, d->study->domain, 0));
     for (unsigned i = 0; i < DEMO_HOSPITALS; i++) {
-        char path[PATH];
+        char path[FILE_PATH];
         path_of(d, path, "%s.csv", demo_hospitals[i].name);
         TRY(table_read_csv(&d->hospital[i], d->study->domain, path, NULL, d->log));
         TRY(central_append(d->all, d->hospital[i]));
@@ -199,7 +201,7 @@ static enum err load_tables(struct demo *d)
 
 static enum err start_servers(struct demo *d)
 {
-    char study[PATH], key[PATH], folder[PATH], output[PATH];
+    char study[FILE_PATH], key[FILE_PATH], folder[FILE_PATH], output[FILE_PATH];
     path_of(d, study, "%s", "study.yaml");
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         const char *const arguments[] = {"serve", study,      "--key",     key, "--folder",
@@ -212,31 +214,49 @@ static enum err start_servers(struct demo *d)
     return ERR_OK;
 }
 
-/* A server is up when it answers a status question. */
+static enum err ask_status(const struct demo *d, struct netio *netio,
+                           const struct identity *analyst, unsigned server)
+{
+    struct dial *dial = NULL;
+    struct bytes message = {0};
+    struct reply reply;
+    enum err e;
+    bytes_put_u8(&message, MESSAGE_STATUS);
+    e = lines_dial(&dial, netio, d->study, analyst, server, NULL);
+    if (e == ERR_OK)
+        e = lines_ask(dial, &message, &reply, clock_now_ms() + 1000);
+    dial_free(&dial);
+    bytes_clear(&message);
+    return e;
+}
+
+/* A server is up when it answers a status question; that it has ended need not be waited for. */
+static enum err wait_for_server(struct demo *d, struct netio *netio, const struct identity *analyst,
+                                unsigned server)
+{
+    int64_t deadline = clock_now_ms() + 20000;
+    enum err e;
+    do
+        e = ask_status(d, netio, analyst, server);
+    while (e == ERR_TIMEOUT && clock_left_ms(deadline) > 0 && !process_ended(&d->server[server]));
+    if (e != ERR_OK)
+        log_error(d->log, "server %s does not answer; see %s/server-%s.log", server_names[server],
+                  d->folder, server_names[server]);
+    return e;
+}
+
 static enum err wait_for_servers(struct demo *d)
 {
     struct identity *analyst = NULL;
     struct netio *netio = NULL;
-    char key[PATH];
+    char key[FILE_PATH];
     enum err e;
     path_of(d, key, "%s.key", "analyst");
     e = identity_load(&analyst, key, d->log);
     if (e == ERR_OK)
         e = netio_new(&netio, d->log);
-    for (unsigned i = 0; e == ERR_OK && i < STUDY_SERVERS; i++) {
-        struct dial *dial = NULL;
-        struct bytes message = {0};
-        struct reply reply;
-        bytes_put_u8(&message, MESSAGE_STATUS);
-        e = lines_dial(&dial, netio, d->study, analyst, i, d->log);
-        if (e == ERR_OK)
-            e = lines_ask(dial, &message, &reply, clock_now_ms() + 20000);
-        if (e != ERR_OK)
-            log_error(d->log, "server %s does not answer; see %s/server-%s.log", server_names[i],
-                      d->folder, server_names[i]);
-        dial_free(&dial);
-        bytes_clear(&message);
-    }
+    for (unsigned i = 0; e == ERR_OK && i < STUDY_SERVERS; i++)
+        e = wait_for_server(d, netio, analyst, i);
     netio_free(&netio);
     identity_free(&analyst);
     return e;
@@ -244,7 +264,8 @@ static enum err wait_for_servers(struct demo *d)
 
 static enum err run_owners(struct demo *d)
 {
-    char study[PATH], data[PATH], key[PATH], stats[PATH], output[DEMO_HOSPITALS][PATH];
+    char study[FILE_PATH], data[FILE_PATH], key[FILE_PATH], stats[FILE_PATH],
+        output[DEMO_HOSPITALS][FILE_PATH];
     pid_t pid[DEMO_HOSPITALS] = {0};
     enum err e = ERR_OK;
     path_of(d, study, "%s", "study.yaml");
@@ -259,10 +280,8 @@ static enum err run_owners(struct demo *d)
         e = process_start(&pid[i], arguments, output[i], d->log);
     }
     for (unsigned i = 0; i < DEMO_HOSPITALS; i++) {
-        if (e == ERR_OK) {
-            e = process_wait(pid[i], "a share process", output[i], clock_now_ms() + 60000, d->log);
-            pid[i] = 0;
-        }
+        if (e == ERR_OK)
+            e = process_wait(&pid[i], "a share process", output[i], clock_now_ms() + 60000, d->log);
         process_end(&pid[i]);
     }
     return e;
@@ -270,7 +289,7 @@ static enum err run_owners(struct demo *d)
 
 static enum err run_analyst(struct demo *d)
 {
-    char study[PATH], key[PATH], out[PATH], output[PATH];
+    char study[FILE_PATH], key[FILE_PATH], out[FILE_PATH], output[FILE_PATH];
     const char *const arguments[] = {"run", study, "--key", key, "--out", out, NULL};
     pid_t pid = 0;
     enum err e;
@@ -280,9 +299,8 @@ static enum err run_analyst(struct demo *d)
     path_of(d, output, "%s", "run.log");
     e = process_start(&pid, arguments, output, d->log);
     if (e == ERR_OK)
-        e = process_wait(pid, "the run process", output, clock_now_ms() + 300000, d->log);
-    if (e != ERR_OK)
-        process_end(&pid);
+        e = process_wait(&pid, "the run process", output, clock_now_ms() + 300000, d->log);
+    process_end(&pid);
     return e;
 }
 
@@ -322,7 +340,7 @@ struct errors {
 
 static enum err find_errors(const struct demo *d, struct errors *x)
 {
-    char path[PATH];
+    char path[FILE_PATH];
     path_of(d, path, "%s", "result/synthetic.csv");
     snprintf(x->name[0], sizeof x->name[0], "Trefoil: five hospitals, nobody sees the rows");
     TRY(error_of_csv(d, path, &x->error[0]));
@@ -352,7 +370,7 @@ static enum err write_report(const struct demo *d, const struct errors *x)
     const char *name[TABLES];
     int64_t *counts = NULL, **one_way = memory_array(w->one_ways, sizeof *one_way);
     struct report_truth truth = {.rows = d->all->rows, .comparisons = TABLES, .error = x->error};
-    char folder[PATH];
+    char folder[FILE_PATH];
     uint64_t cells = 0;
     enum err e = one_way != NULL ? ERR_OK : ERR_NOMEM;
     path_of(d, folder, "%s", "result");
@@ -381,18 +399,6 @@ static enum err write_report(const struct demo *d, const struct errors *x)
 static json_int_t number(const json_t *object, const char *key)
 {
     return json_integer_value(json_object_get(object, key));
-}
-
-static enum err read_json(const struct demo *d, const char *name, json_t **json)
-{
-    char path[PATH];
-    json_error_t error;
-    path_of(d, path, "%s", name);
-    *json = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-    if (*json != NULL)
-        return ERR_OK;
-    log_error(d->log, "%s:%d: %s", path, error.line, error.text);
-    return ERR_FORMAT;
 }
 
 static void show_rounds(const json_t *stats)
@@ -432,12 +438,12 @@ static enum err show_costs(const struct demo *d)
     for (unsigned i = 0; i < DEMO_HOSPITALS; i++) {
         char name[64];
         snprintf(name, sizeof name, "share-%s.json", demo_hospitals[i].name);
-        TRY(read_json(d, name, &json));
+        TRY(report_read_json(&json, d->folder, name, d->log));
         printf("  owner %-13s sent %10" JSON_INTEGER_FORMAT " bytes\n", demo_hospitals[i].name,
                number(json, "bytes_sent"));
         json_decref(json);
     }
-    TRY(read_json(d, "result/stats.json", &json));
+    TRY(report_read_json(&json, d->folder, "result/stats.json", d->log));
     show_server_bytes(json);
     printf("  analyst             sent %10" JSON_INTEGER_FORMAT
            " bytes, received %" JSON_INTEGER_FORMAT "\n",

@@ -46,7 +46,7 @@ static int by_error(const void *a, const void *b)
     const struct entry *x = a, *y = b;
     if (x->error != y->error)
         return x->error > y->error ? -1 : 1;
-    return x->clique < y->clique ? -1 : x->clique > y->clique;
+    return x->clique < y->clique ? -1 : 1;
 }
 
 static enum err print_errors(const struct evaluation *v, size_t worst)

@@ -155,8 +155,7 @@ static void print_epsilon(const struct plan *p, double epsilon)
     uint64_t multiplier;
     other.epsilon = epsilon;
     if (price_limits(&other, &o.limits, NULL) != ERR_OK ||
-        measure_multiplier(aim_sigma(&o), &multiplier, NULL) != ERR_OK ||
-        (o.rounds > 0 && !(aim_epsilon(&o) > 0))) {
+        measure_multiplier(aim_sigma(&o), &multiplier, NULL) != ERR_OK || !(aim_epsilon(&o) > 0)) {
         printf("  %7.3g  does not fit this study\n", epsilon);
         return;
     }
@@ -219,7 +218,7 @@ static enum err check(const struct plan *p)
                   p->one_way_cells, limit);
         e = ERR_RANGE;
     }
-    if (e == ERR_OK && p->study->rounds > 0) {
+    if (e == ERR_OK) {
         terms.sigma = measure_sigma(m);
         e = select_plan(&terms, multiplier, penalty, &ignored, p->log);
     }

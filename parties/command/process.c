@@ -5,14 +5,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define LOOK_MS 10
-
 #define ARGUMENTS_MAX 32
 
 static void become(const char *const *arguments, const char *output)
@@ -42,12 +40,21 @@ enum err process_start(pid_t *pid, const char *const *arguments, const char *out
     return ERR_SYSTEM;
 }
 
-static bool ended(pid_t pid, int *status)
+static bool ended(pid_t *pid, int *status)
 {
-    return waitpid(pid, status, WNOHANG) == pid;
+    if (waitpid(*pid, status, WNOHANG) != *pid)
+        return false;
+    *pid = 0;
+    return true;
 }
 
-enum err process_wait(pid_t pid, const char *what, const char *output, int64_t deadline,
+bool process_ended(pid_t *pid)
+{
+    int status;
+    return ended(pid, &status);
+}
+
+enum err process_wait(pid_t *pid, const char *what, const char *output, int64_t deadline,
                       struct log *log)
 {
     int status = 0;
@@ -67,17 +74,12 @@ enum err process_wait(pid_t pid, const char *what, const char *output, int64_t d
 void process_end(pid_t *pid)
 {
     int64_t deadline = clock_now_ms() + 5000;
-    int status;
     if (*pid <= 0)
         return;
     kill(*pid, SIGTERM);
-    while (!ended(*pid, &status)) {
-        if (clock_left_ms(deadline) == 0) {
+    while (!process_ended(pid)) {
+        if (clock_left_ms(deadline) == 0)
             kill(*pid, SIGKILL);
-            waitpid(*pid, &status, 0);
-            break;
-        }
         clock_pause(LOOK_MS);
     }
-    *pid = 0;
 }

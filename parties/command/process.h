@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/log.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -15,11 +16,17 @@
 enum err process_start(pid_t *pid, const char *const *arguments, const char *output,
                        struct log *log) MUST_CHECK;
 
-/* ERR_SYSTEM, logged with the output's name, if it ends otherwise than with exit code 0 within the time. */
-enum err process_wait(pid_t pid, const char *what, const char *output, int64_t deadline,
+/* Whether it has ended, in whatever way. A pid is forgotten (0) once it has. */
+bool process_ended(pid_t *pid);
+
+/*
+ * ERR_SYSTEM, logged with the output's name, if it ends otherwise than with exit code 0; ERR_TIMEOUT, logged too, if it
+ * does not end in time: then it still runs.
+ */
+enum err process_wait(pid_t *pid, const char *what, const char *output, int64_t deadline,
                       struct log *log) MUST_CHECK;
 
-/* SIGTERM, then SIGKILL after five seconds; forgets the pid. */
+/* SIGTERM, then SIGKILL after five seconds. Nothing for one that has ended. */
 void process_end(pid_t *pid);
 
 #endif

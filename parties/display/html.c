@@ -1,5 +1,7 @@
 #include "parties/display/html.h"
 
+#include "base/words.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +14,7 @@ void html_put(struct bytes *out, const char *format, ...)
     va_start(args, format);
     n = vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    if (n < 0 || (size_t)n >= sizeof text)
+    if ((size_t)n >= sizeof text)
         out->failed = true;
     else
         bytes_put(out, text, (size_t)n);
@@ -44,24 +46,12 @@ void html_text(struct bytes *out, const char *text)
     put_escaped(out, text, strlen(text));
 }
 
-/* Bytes of the first `characters` characters of UTF-8. */
-static size_t bytes_of(const char *text, size_t characters)
-{
-    size_t n = 0;
-    while (text[n] != '\0') {
-        if (((unsigned char)text[n] & 0xC0) != 0x80 && characters-- == 0)
-            break;
-        n++;
-    }
-    return n;
-}
-
 void html_text_cut(struct bytes *out, const char *text, size_t characters)
 {
-    if (text[bytes_of(text, characters)] == '\0') {
+    if (text[words_prefix(text, characters)] == '\0') {
         html_text(out, text);
     } else {
-        put_escaped(out, text, bytes_of(text, characters - 2));
+        put_escaped(out, text, words_prefix(text, characters - 2));
         bytes_put(out, "..", 2);
     }
 }

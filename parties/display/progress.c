@@ -35,30 +35,14 @@ struct progress progress_start(FILE *out, const struct study *study, double rho)
 
 /* --- words --------------------------------------------------------------------------------------- */
 
-/* Columns that UTF-8 takes, one a character. */
-static size_t width(const char *text)
-{
-    size_t n = 0;
-    for (; *text != '\0'; text++)
-        n += ((unsigned char)*text & 0xC0) != 0x80;
-    return n;
-}
-
-/* Pads or cuts a name to PROGRESS_NAME columns, between characters. */
+/* Pads or cuts a name to PROGRESS_NAME columns, of a character each. */
 static void fit(const char *name, char text[NAME_TEXT])
 {
-    size_t columns = 0, n = 0, all = width(name),
-           most = all > PROGRESS_NAME ? PROGRESS_NAME - 2 : all;
-    while (name[n] != '\0' && n < NAME_TEXT - 8) {
-        columns += ((unsigned char)name[n] & 0xC0) != 0x80;
-        if (columns > most)
-            break;
-        text[n] = name[n];
-        n++;
-    }
-    snprintf(text + n, NAME_TEXT - n, "%s", all > PROGRESS_NAME ? ".." : "");
-    for (columns = width(text); columns < PROGRESS_NAME; columns++)
-        strcat(text, " ");
+    size_t columns = words_length(name);
+    if (columns <= PROGRESS_NAME)
+        snprintf(text, NAME_TEXT, "%s%*s", name, (int)(PROGRESS_NAME - columns), "");
+    else
+        snprintf(text, NAME_TEXT, "%.*s..", (int)words_prefix(name, PROGRESS_NAME - 2), name);
 }
 
 /* --- lines --------------------------------------------------------------------------------------- */
@@ -75,11 +59,10 @@ void progress_end(void *self)
 
 void progress_wait(struct progress *p, const char *what)
 {
-    int most = p->columns < 200 ? (int)p->columns - 1 : 200;
     if (p->columns < 20)
         return;
     progress_end(p);
-    fprintf(p->out, "%.*s", most, what);
+    fprintf(p->out, "%.*s", (int)p->columns - 1, what);
     p->drawn = true;
     fflush(p->out);
 }

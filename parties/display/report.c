@@ -23,7 +23,7 @@ static double total_error(const struct report *r)
     for (size_t i = 0; i < r->measurements; i++)
         weight += 1 / (r->measurement[i].sigma * r->measurement[i].sigma *
                        (double)clique_cells(&r->measurement[i].clique, r->domain));
-    return weight > 0 ? sqrt(1 / weight) : 0;
+    return sqrt(1 / weight);
 }
 
 /* Different marginals among the measured ones: a run may come back to one. */
@@ -41,12 +41,10 @@ static size_t different_marginals(const struct report *r)
 
 static double sum_of_servers(const struct report *r, const char *key)
 {
-    static const char *const phase[] = {"other",   "noise",  "collect",
-                                        "compute", "select", "measure"};
     double sum = 0;
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        for (size_t k = 0; k < 6; k++)
-            sum += report_number(report_phase(r, i, phase[k]), key);
+        for (size_t k = 0; k < REPORT_PHASES; k++)
+            sum += report_number(report_phase(r, i, k), key);
     return sum;
 }
 
@@ -114,13 +112,12 @@ static void whose_rows(const struct report *r)
 
 static void what_was_run(const struct report *r)
 {
-    const char *finished = json_string_value(json_object_get(r->stats, "finished"));
     char terms[STUDY_FINGERPRINT_SIZE];
     study_fingerprint(r->study, terms);
     html_put(r->out, "<h1>Study ");
     html_text(r->out, r->study->name);
     html_put(r->out, "</h1>\n<p class=\"soft\">Finished ");
-    html_text(r->out, finished != NULL ? finished : "");
+    html_text(r->out, json_string_value(json_object_get(r->stats, "finished")));
     html_put(r->out, ". Terms <code>%s</code>, which everybody who took part can compare.</p>\n",
              terms);
     cards(r);
@@ -264,21 +261,18 @@ static void budget(const struct report *r)
     html_put(r->out, "</div></section>\n");
 }
 
-struct phase_words {
-    const char *key, *name;
-};
-static const struct phase_words phases[] = {
+/* As stats.json has them, and as the page does, in its order. */
+const struct report_phase report_phases[REPORT_PHASES] = {
     {"collect", "uploads"}, {"noise", "making noise"}, {"compute", "counting"},
     {"select", "choosing"}, {"measure", "measuring"},  {"other", "agreeing, waiting"},
 };
-#define PHASES (sizeof phases / sizeof phases[0])
 
-static void cost_row(const struct report *r, const struct phase_words *p)
+static void cost_row(const struct report *r, size_t phase)
 {
-    html_put(r->out, "<tr><td>%s</td><td class=\"n\">%.0f</td>", p->name,
-             report_number(report_phase(r, 0, p->key), "rounds"));
+    html_put(r->out, "<tr><td>%s</td><td class=\"n\">%.0f</td>", report_phases[phase].name,
+             report_number(report_phase(r, 0, phase), "rounds"));
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        const json_t *o = report_phase(r, i, p->key);
+        const json_t *o = report_phase(r, i, phase);
         char sent[WORDS_SIZE], time[WORDS_SIZE];
         html_put(r->out, "<td class=\"n\">%s<br>%s</td>",
                  words_time(report_number(o, "seconds"), time),
@@ -292,10 +286,10 @@ static void costs(const struct report *r)
     const json_t *analyst = json_object_get(r->stats, "analyst");
     char sent[WORDS_SIZE], received[WORDS_SIZE], mpc[WORDS_SIZE], estimate[WORDS_SIZE];
     html_put(r->out, "<h2>Time, bytes and rounds</h2>\n<ul class=\"key\">");
-    for (size_t k = 0; k < PHASES; k++) {
+    for (size_t k = 0; k < REPORT_PHASES; k++) {
         char class[8];
         snprintf(class, sizeof class, "p%zu", k);
-        key(r->out, class, phases[k].name);
+        key(r->out, class, report_phases[k].name);
     }
     html_put(r->out, "</ul>\n<div class=\"figure\">");
     report_chart_phases(r);
@@ -307,8 +301,8 @@ static void costs(const struct report *r)
         html_put(r->out, "</th>");
     }
     html_put(r->out, "</tr></thead><tbody>\n");
-    for (size_t k = 0; k < PHASES; k++)
-        cost_row(r, &phases[k]);
+    for (size_t k = 0; k < REPORT_PHASES; k++)
+        cost_row(r, k);
     html_put(r->out,
              "</tbody></table></div>\n<p>Bytes are those that a server sent to the two others. The "
              "analyst's program sent %s and received %s; it waited %s for the servers, and its "
@@ -417,12 +411,12 @@ enum err report_write(const char *folder, const struct study *study,
 {
     struct bytes out = {0};
     struct report r = {.study = study, .truth = truth, .out = &out, .log = log};
-    char path[4096];
+    char path[FILE_PATH];
     enum err e = report_load(&r, folder);
     if (e == ERR_OK)
         e = page(&r);
-    if (e == ERR_OK && snprintf(path, sizeof path, "%s/report.html", folder) >= (int)sizeof path)
-        e = ERR_USAGE;
+    if (e == ERR_OK)
+        e = file_path(path, log, "%s/report.html", folder);
     if (e == ERR_OK)
         e = file_write(path, 0644, out.data, out.size, log);
     report_unload(&r);

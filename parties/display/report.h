@@ -11,6 +11,8 @@
 
 #include "parties/study/study.h"
 
+#include <jansson.h>
+
 struct report_truth {
     size_t rows;
     const int64_t *const *one_way; /* counts of each attribute */
@@ -18,6 +20,10 @@ struct report_truth {
     const char *const *name;
     const double *error;
 };
+
+/* A JSON file in `folder`; ERR_FORMAT, logged with its line. */
+enum err report_read_json(json_t **json, const char *folder, const char *name,
+                          struct log *log) MUST_CHECK;
 
 /* Reads and writes in `folder`. `truth` is NULL but in a demo. */
 enum err report_write(const char *folder, const struct study *study,

@@ -32,15 +32,6 @@ struct chart {
     double low, high; /* of the axis */
 };
 
-/* The noisy counts of an attribute: its first measurement, in round 0. */
-static const struct measurement *one_way(const struct report *r, uint16_t attribute)
-{
-    for (size_t i = 0; i < r->measurements; i++)
-        if (r->measurement[i].clique.n == 1 && r->measurement[i].clique.attribute[0] == attribute)
-            return &r->measurement[i];
-    return NULL;
-}
-
 static void add(struct bar *to, const struct bar *from)
 {
     to->model += from->model;
@@ -52,10 +43,10 @@ static void add(struct bar *to, const struct bar *from)
 
 static enum err make_bars(struct chart *c, uint16_t attribute)
 {
-    const struct measurement *m = one_way(c->r, attribute);
+    const struct measurement *m = &c->r->measurement[attribute]; /* in round 0 */
     const struct clique clique = {1, {attribute}};
     double *counts = memory_array(c->a->size, sizeof *counts);
-    enum err e = m == NULL ? ERR_FORMAT : ERR_OK;
+    enum err e = ERR_OK;
     c->bar = memory_array(c->a->size, sizeof *c->bar);
     c->bars = c->a->size;
     if (counts == NULL || c->bar == NULL)
@@ -291,7 +282,7 @@ static double measuring(const struct report *r, size_t round)
     const json_t *o = report_round(r, round);
     double sigma = report_number(o, "sigma"), k = r->study->rows_per_person;
     double marginals = round == 0 ? (double)r->study->workload->one_ways : 1;
-    return sigma > 0 ? k * k * marginals / (2 * sigma * sigma) : 0;
+    return k * k * marginals / (2 * sigma * sigma);
 }
 
 void report_chart_budget(const struct report *r)
@@ -326,12 +317,10 @@ void report_chart_budget(const struct report *r)
 
 void report_chart_phases(const struct report *r)
 {
-    static const char *const phase[] = {"collect", "noise",   "compute",
-                                        "select",  "measure", "other"};
     double seconds[STUDY_SERVERS] = {0}, most = 1e-9;
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        for (size_t k = 0; k < 6; k++)
-            seconds[i] += report_number(report_phase(r, i, phase[k]), "seconds");
+        for (size_t k = 0; k < REPORT_PHASES; k++)
+            seconds[i] += report_number(report_phase(r, i, k), "seconds");
         most = fmax(most, seconds[i]);
     }
     begin_svg(r->out, 36 * STUDY_SERVERS + 2);
@@ -342,8 +331,8 @@ void report_chart_phases(const struct report *r)
         html_text(r->out, r->study->server[i].name);
         html_put(r->out, "</text><text x=\"316\" y=\"%g\" class=\"t end\">%s</text>", y + 11,
                  words_time(seconds[i], text));
-        for (size_t k = 0; k < 6; k++) {
-            double w = report_number(report_phase(r, i, phase[k]), "seconds") / most * 312;
+        for (size_t k = 0; k < REPORT_PHASES; k++) {
+            double w = report_number(report_phase(r, i, k), "seconds") / most * 312;
             html_put(r->out,
                      "<rect class=\"p%zu\" x=\"%.1f\" y=\"%g\" width=\"%.1f\" height=\"14\"/>", k,
                      x, y + 15, w);

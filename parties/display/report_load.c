@@ -1,14 +1,14 @@
 /* What a report is made of: the files that a run wrote, and nothing else. */
 #include "aim/model_file.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "parties/display/report_private.h"
 
-static enum err load_json(json_t **json, const char *folder, const char *name, struct log *log)
+enum err report_read_json(json_t **json, const char *folder, const char *name, struct log *log)
 {
-    char path[4096];
+    char path[FILE_PATH];
     json_error_t error;
-    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
-        return ERR_USAGE;
+    TRY(file_path(path, log, "%s/%s", folder, name));
     *json = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
     if (*json != NULL)
         return ERR_OK;
@@ -53,9 +53,8 @@ static enum err load_measurements(struct report *r, const char *folder)
 {
     json_t *doc = NULL;
     const json_t *list;
-    enum err e = load_json(&doc, folder, "measurements.json", r->log);
-    if (e != ERR_OK)
-        return e;
+    enum err e = ERR_OK;
+    TRY(report_read_json(&doc, folder, "measurements.json", r->log));
     list = json_object_get(doc, "measurements");
     r->measurements = json_array_size(list);
     r->measurement = memory_array(r->measurements, sizeof *r->measurement);
@@ -69,10 +68,20 @@ static enum err load_measurements(struct report *r, const char *folder)
     return e;
 }
 
+static bool begins_with_one_ways(const struct report *r)
+{
+    for (uint16_t a = 0; a < r->domain->attributes; a++)
+        if (a == r->measurements || r->measurement[a].clique.n != 1 ||
+            r->measurement[a].clique.attribute[0] != a)
+            return false;
+    return true;
+}
+
+/* What the sections and pictures rely on. */
 static enum err check(const struct report *r, const char *folder)
 {
-    if (r->domain->attributes == r->study->domain->attributes &&
-        r->measurements >= r->domain->attributes && report_round(r, 0) != NULL)
+    if (r->domain->attributes == r->study->domain->attributes && begins_with_one_ways(r) &&
+        report_round(r, 0) != NULL && json_is_string(json_object_get(r->stats, "finished")))
         return ERR_OK;
     log_error(r->log, "what %s holds is not of study %s", folder, r->study->name);
     return ERR_MISMATCH;
@@ -80,12 +89,11 @@ static enum err check(const struct report *r, const char *folder)
 
 enum err report_load(struct report *r, const char *folder)
 {
-    char path[4096];
-    if (snprintf(path, sizeof path, "%s/model", folder) >= (int)sizeof path)
-        return ERR_USAGE;
+    char path[FILE_PATH];
+    TRY(file_path(path, r->log, "%s/model", folder));
     TRY(model_load(&r->model, &r->domain, path, UINT64_MAX, r->log));
     TRY(load_measurements(r, folder));
-    TRY(load_json(&r->stats, folder, "stats.json", r->log));
+    TRY(report_read_json(&r->stats, folder, "stats.json", r->log));
     return check(r, folder);
 }
 
@@ -104,9 +112,10 @@ const json_t *report_round(const struct report *r, size_t round)
     return json_array_get(json_object_get(r->stats, "rounds"), round);
 }
 
-const json_t *report_phase(const struct report *r, unsigned server, const char *phase)
+const json_t *report_phase(const struct report *r, unsigned server, size_t phase)
 {
-    return json_object_get(json_array_get(json_object_get(r->stats, "servers"), server), phase);
+    return json_object_get(json_array_get(json_object_get(r->stats, "servers"), server),
+                           report_phases[phase].key);
 }
 
 double report_number(const json_t *object, const char *key)

@@ -24,9 +24,15 @@ struct report {
 enum err report_load(struct report *r, const char *folder) MUST_CHECK;
 void report_unload(struct report *r);
 
+#define REPORT_PHASES 6
+struct report_phase {
+    const char *key, *name;
+};
+extern const struct report_phase report_phases[REPORT_PHASES];
+
 /* Stats: the object of a round, of a server's phase. NULL where it is not there; numbers are then 0. */
 const json_t *report_round(const struct report *r, size_t round);
-const json_t *report_phase(const struct report *r, unsigned server, const char *phase);
+const json_t *report_phase(const struct report *r, unsigned server, size_t phase);
 double report_number(const json_t *object, const char *key);
 
 /* Pictures, parties/display/report_chart.c. Each is one <svg> or <figure>. */
