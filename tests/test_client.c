@@ -5,38 +5,23 @@
 #include "tests/support_cmocka.h"
 
 #include "base/clock.h"
-#include "base/memory.h"
-#include "netio/gate.h"
 #include "parties/exchange/client.h"
 #include "parties/study/roster.h"
-#include "tests/support_study.h"
+#include "tests/support_gates.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-struct house;
-
-struct server {
-    struct house *h;
-    unsigned index;
-    struct identity *me;
-    struct netio *netio;
-    struct gate *gate;
-    pthread_t thread;
-    atomic_uint alive; /* how often the run was said to live */
-};
-
 struct house {
     struct support_study s;
     struct identity *analyst;
     struct netio *netio;
-    struct server server[STUDY_SERVERS];
+    struct gates *gates;
     uint8_t run[REQUEST_RUN_SIZE];
-    atomic_uint liar, refuses; /* a server's index, or STUDY_SERVERS: nobody */
-    atomic_bool stop;
+    atomic_uint liar, refuses;        /* a server's index, or STUDY_SERVERS: nobody */
+    atomic_uint alive[STUDY_SERVERS]; /* how often the run was said to live */
 };
 
 static struct log quiet = {.level = LOG_ERROR};
@@ -44,71 +29,33 @@ static const char opened[] = "what was opened";
 
 /* --- servers ------------------------------------------------------------------------------------- */
 
-static enum err answer(struct server *s, const struct gate_client *to, uint8_t kind)
+static enum err write_answer(struct house *h, unsigned i, uint8_t kind, struct bytes *out)
 {
-    struct house *h = s->h;
     unsigned refuses = atomic_load(&h->refuses);
     uint8_t digest[REQUEST_DIGEST_SIZE];
-    struct bytes out = {0};
     const struct timespec late = {.tv_nsec = 300000000};
-    enum err e;
-    if (refuses != STUDY_SERVERS && (refuses + 1) % STUDY_SERVERS == s->index)
+    if (refuses != STUDY_SERVERS && (refuses + 1) % STUDY_SERVERS == i)
         return ERR_OK; /* it has nothing to say */
     request_digest(opened, sizeof opened, digest);
-    digest[7] ^= atomic_load(&h->liar) == s->index;
-    if (refuses == s->index)
-        e = reply_write(kind, ERR_REFUSED, "not today", NULL, 0, &out);
-    else if (refuses != STUDY_SERVERS) {
+    digest[7] ^= atomic_load(&h->liar) == i;
+    if (refuses == i)
+        return reply_write(kind, ERR_REFUSED, "not today", NULL, 0, out);
+    if (refuses != STUDY_SERVERS) {
         nanosleep(&late, NULL);
-        e = reply_write(kind, ERR_TIMEOUT, "waited in vain", NULL, 0, &out);
-    } else if (s->index == 0)
-        e = reply_write(kind, ERR_OK, "", opened, sizeof opened, &out);
-    else
-        e = reply_write(kind, ERR_OK, "", digest, sizeof digest, &out);
-    if (e == ERR_OK)
-        e = gate_reply(s->gate, to, out.data, out.size);
-    bytes_clear(&out);
-    return e;
-}
-
-static void *serve(void *arg)
-{
-    struct server *s = arg;
-    struct gate_client from;
-    struct bytes message = {0};
-    enum err e = ERR_OK;
-    while ((e == ERR_OK || e == ERR_TIMEOUT) && !atomic_load(&s->h->stop)) {
-        e = gate_receive(s->gate, &from, &message, clock_now_ms() + 20);
-        if (e != ERR_OK)
-            continue;
-        if (message.data[0] != MESSAGE_ALIVE)
-            e = answer(s, &from, message.data[0]);
-        else if (message.size == 1 + REQUEST_RUN_SIZE &&
-                 memcmp(message.data + 1, s->h->run, REQUEST_RUN_SIZE) == 0)
-            atomic_fetch_add(&s->alive, 1);
+        return reply_write(kind, ERR_TIMEOUT, "waited in vain", NULL, 0, out);
     }
-    bytes_clear(&message);
-    return NULL;
+    return i == 0 ? reply_write(kind, ERR_OK, "", opened, sizeof opened, out)
+                  : reply_write(kind, ERR_OK, "", digest, sizeof digest, out);
 }
 
-static void server_new(struct house *h, unsigned i)
+static void answer(void *self, unsigned i, const struct bytes *message, struct bytes *out)
 {
-    struct server *s = &h->server[i];
-    char name[16], path[SUPPORT_PATH], listen[STUDY_ENDPOINT_SIZE];
-    struct gate_options o = {.listen = listen, .max_message = 65536, .log = &quiet};
-    s->h = h;
-    s->index = i;
-    snprintf(name, sizeof name, "s%u.key", i);
-    support_study_file(&h->s, name, path);
-    assert_int_equal(identity_load(&s->me, path, &quiet), ERR_OK);
-    assert_int_equal(netio_new(&s->netio, &quiet), ERR_OK);
-    assert_int_equal(netio_allow(s->netio, "gate", h->analyst->public.curve, 0), ERR_OK);
-    study_endpoint(h->s.study, i, STUDY_GATE, listen);
-    o.netio = s->netio;
-    o.curve_public = s->me->public.curve;
-    o.curve_secret = s->me->curve_secret;
-    assert_int_equal(gate_new(&s->gate, &o), ERR_OK);
-    assert_int_equal(pthread_create(&s->thread, NULL, serve, s), 0);
+    struct house *h = self;
+    if (message->data[0] != MESSAGE_ALIVE)
+        assert_int_equal(write_answer(h, i, message->data[0], out), ERR_OK);
+    else if (message->size == 1 + REQUEST_RUN_SIZE &&
+             memcmp(message->data + 1, h->run, REQUEST_RUN_SIZE) == 0)
+        atomic_fetch_add(&h->alive[i], 1);
 }
 
 static void house_new(struct house *h)
@@ -123,20 +70,12 @@ static void house_new(struct house *h)
     support_study_file(&h->s, "a.key", path);
     assert_int_equal(identity_load(&h->analyst, path, &quiet), ERR_OK);
     assert_int_equal(netio_new(&h->netio, &quiet), ERR_OK);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        server_new(h, i);
+    gates_new(&h->gates, &h->s, &h->analyst->public, answer, h);
 }
 
 static void house_free(struct house *h)
 {
-    atomic_store(&h->stop, true);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        struct server *s = &h->server[i];
-        pthread_join(s->thread, NULL);
-        gate_free(&s->gate);
-        netio_free(&s->netio);
-        identity_free(&s->me);
-    }
+    gates_free(&h->gates);
     netio_free(&h->netio);
     identity_free(&h->analyst);
     support_study_free(&h->s);
@@ -212,7 +151,7 @@ static void a_run_is_said_to_live_as_long_as_it_does(void **state)
     assert_int_equal(client_new(&client, h.netio, h.s.study, h.analyst, h.run, &quiet), ERR_OK);
     end = clock_now_s() + 30;
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        while (atomic_load(&h.server[i].alive) < 3)
+        while (atomic_load(&h.alive[i]) < 3)
             assert_true(clock_now_s() < end);
     client_free(&client);
     house_free(&h);

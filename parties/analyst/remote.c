@@ -11,13 +11,14 @@
 
 /* --- asking, with patience ----------------------------------------------------------------------- */
 
-/* A run that cannot begin leaves the servers to others. */
-static enum err leave(struct remote *r, enum err e)
+/* A run that cannot begin leaves the servers to others. If they do not hear of it, they notice that it is gone. */
+static enum err leave(struct remote *r, enum err reason)
 {
     struct net_counters unused[STUDY_SERVERS][NET_PHASES];
+    enum err e = client_close(r->client, unused);
+    (void)e;
     r->open = false;
-    TRY(client_close(r->client, unused));
-    return e;
+    return reason;
 }
 
 /* A run that begins needs the budget whole; one whose folder is lost has had its part of it. */
@@ -121,6 +122,16 @@ static enum err ask_round(struct remote *r, unsigned round, struct request *requ
     return e;
 }
 
+/* The three agree on an answer that is none: they are of another version, or play together. */
+static enum err misfit(const struct remote *r, unsigned round)
+{
+    log_error(r->log,
+              "the answer to round %u does not fit what was asked; compare the servers' version of "
+              "trefoil and their study file with yours",
+              round);
+    return ERR_FORMAT;
+}
+
 /* --- the backend --------------------------------------------------------------------------------- */
 
 static enum err measure(void *self, const struct aim_measure *m)
@@ -145,8 +156,8 @@ static enum err measure(void *self, const struct aim_measure *m)
     for (size_t k = 0; e == ERR_OK && k < m->queries; k++)
         for (uint64_t j = 0; j < all[m->query[k]].cells; j++)
             m->values[k][j] = (int64_t)reader_u64(&in);
-    if (e == ERR_OK)
-        e = reader_done(&in);
+    if (e == ERR_OK && reader_done(&in) != ERR_OK)
+        e = misfit(r, m->round);
     bytes_clear(&answer);
     request_clear(&request);
     return e;
@@ -180,13 +191,13 @@ static enum err read_selection(const struct remote *r, struct aim_select *s,
     struct reader in = reader_of(answer->data, answer->size);
     uint64_t selected = reader_u64(&in), cells;
     if (in.failed || selected >= s->candidates)
-        return ERR_FORMAT;
+        return misfit(r, s->round);
     s->selected = (size_t)selected;
     cells = r->study->workload->query[s->candidate[selected].query].cells;
     *s->population = reader_u64(&in);
     for (uint64_t j = 0; j < cells; j++)
         s->values[j] = (int64_t)reader_u64(&in);
-    return reader_done(&in);
+    return reader_done(&in) == ERR_OK ? ERR_OK : misfit(r, s->round);
 }
 
 static enum err select_worst(void *self, struct aim_select *s)

@@ -1,0 +1,20 @@
+/* tests/support_gates.h - the gates of three servers, which a test answers itself: so that they refuse, lie or cheat. */
+#ifndef TREFOIL_TESTS_SUPPORT_GATES_H
+#define TREFOIL_TESTS_SUPPORT_GATES_H
+
+#include "base/bytes.h"
+#include "parties/study/keys.h"
+#include "tests/support_study.h"
+
+struct gates;
+
+/* What server i answers, appended to `out`; where that is nothing it is silent. Called from a thread of that gate. */
+typedef void (*gates_answer)(void *self, unsigned i, const struct bytes *message,
+                             struct bytes *out);
+
+/* At the study's endpoints, with its servers' keys, for one client. Both are borrowed. */
+void gates_new(struct gates **gates, const struct support_study *s,
+               const struct public_identity *client, gates_answer answer, void *self);
+void gates_free(struct gates **gates);
+
+#endif

@@ -1,0 +1,441 @@
+/*
+ * The analyst's end of a run: what it keeps in its folder (parties/analyst/run_state.c), and what it makes of the servers'
+ * answers (parties/analyst/remote.c), which the test gives itself.
+ */
+#include "tests/support_cmocka.h"
+
+#include "aim/digest.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "parties/analyst/remote.h"
+#include "tests/support_command.h"
+#include "tests/support_gates.h"
+#include "tests/support_process.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define STEPS 8
+#define RHO 0.5
+
+/* What all three servers answer to one request. */
+struct step {
+    enum err status;
+    const char *text;
+    struct bytes payload;
+    bool same; /* of all three; else servers 1 and 2 give its digest */
+};
+
+struct scene {
+    struct support_study s;
+    struct identity *analyst;
+    struct netio *netio;
+    struct gates *gates;
+    struct run_state *state;
+    struct client *client;
+    struct remote remote;
+    pthread_mutex_t lock; /* of what follows */
+    struct step step[STEPS];
+    size_t steps, at[STUDY_SERVERS];
+    char words[4096];
+    struct log log;
+};
+
+#define file(c, ...) support_path(&(c)->s, __VA_ARGS__)
+
+static void scene_new(struct scene *c)
+{
+    const struct support_options o = {.owners = 1, .rounds = 2, .connect_s = 1, .round_s = 1};
+    memset(c, 0, sizeof *c);
+    pthread_mutex_init(&c->lock, NULL);
+    c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_WARN};
+    assert_int_equal(support_study_new(&c->s, &o, &c->log), ERR_OK);
+    assert_int_equal(file_folder(file(c, "out"), &c->log), ERR_OK);
+}
+
+static void scene_free(struct scene *c)
+{
+    pthread_mutex_destroy(&c->lock);
+    support_study_free(&c->s);
+}
+
+static enum err open_state(struct scene *c, const uint8_t *lost)
+{
+    c->words[0] = '\0';
+    return run_state_open(&c->state, file(c, "out"), c->s.study, lost, &c->log);
+}
+
+/* --- the folder ---------------------------------------------------------------------------------- */
+
+/* A request for two one-ways. */
+static void ask_for(struct scene *c, uint32_t round, uint64_t multiplier, enum err expected)
+{
+    const struct bytes *bytes = NULL;
+    struct request request = {.kind = REQUEST_MEASURE,
+                              .queries = 2,
+                              .query = memory_array(2, sizeof *request.query),
+                              .multiplier = multiplier};
+    assert_non_null(request.query);
+    request.query[1] = 1;
+    assert_int_equal(run_state_request(c->state, round, &request, &bytes), expected);
+    assert_true(bytes->size > 0);
+    request_clear(&request);
+}
+
+static void expect_refused(struct scene *c, enum err expected, const char *words)
+{
+    assert_int_equal(open_state(c, NULL), expected);
+    assert_null(c->state);
+    support_says(c->words, words);
+}
+
+static void a_state_that_was_cut_or_altered_is_refused(void **state)
+{
+    struct scene c;
+    struct bytes whole = {0};
+    char path[SUPPORT_PATH];
+    (void)state;
+    scene_new(&c);
+    support_study_file(&c.s, "out/run.state", path);
+    assert_int_equal(open_state(&c, NULL), ERR_OK);
+    ask_for(&c, 0, 1000, ERR_OK);
+    run_state_close(&c.state);
+    assert_int_equal(file_read(path, 1 << 20, &whole, &c.log), ERR_OK);
+    for (size_t i = 0; i < whole.size; i += 3) {
+        assert_int_equal(file_write(path, 0600, whole.data, i, &c.log), ERR_OK);
+        expect_refused(&c, ERR_FORMAT, "run.state is cut or altered, so this run cannot go on");
+        whole.data[i] ^= 1;
+        assert_int_equal(file_write(path, 0600, whole.data, whole.size, &c.log), ERR_OK);
+        expect_refused(&c, ERR_FORMAT, "run.state is cut or altered, so this run cannot go on");
+        whole.data[i] ^= 1;
+    }
+    assert_int_equal(file_write(path, 0600, whole.data, whole.size, &c.log), ERR_OK);
+    assert_int_equal(open_state(&c, NULL), ERR_OK);
+    assert_true(run_state_begun(c.state));
+    run_state_close(&c.state);
+    bytes_clear(&whole);
+    scene_free(&c);
+}
+
+/* The first n bytes of a file, with a digest that is right. */
+static void write_state(const char *path, const struct bytes *from, size_t n)
+{
+    struct bytes out = {0};
+    bytes_put(&out, from->data, n);
+    digest_append(&out);
+    assert_int_equal(file_write(path, 0600, out.data, out.size, NULL), ERR_OK);
+    bytes_clear(&out);
+}
+
+/* Of another version of the program, say: whole, and yet not to be read. */
+static void a_state_of_another_form_is_refused(void **state)
+{
+    struct scene c;
+    struct bytes whole = {0};
+    char path[SUPPORT_PATH];
+    size_t n;
+    (void)state;
+    scene_new(&c);
+    support_study_file(&c.s, "out/run.state", path);
+    assert_int_equal(open_state(&c, NULL), ERR_OK);
+    ask_for(&c, 0, 1000, ERR_OK);
+    run_state_close(&c.state);
+    assert_int_equal(file_read(path, 1 << 20, &whole, &c.log), ERR_OK);
+    n = whole.size - DIGEST_SIZE;
+    for (size_t i = 0; i < n; i++) {
+        write_state(path, &whole, i);
+        expect_refused(&c, ERR_FORMAT, "is cut or altered");
+    }
+    whole.data[12]++; /* the number of the form */
+    write_state(path, &whole, n);
+    expect_refused(&c, ERR_FORMAT, "is cut or altered");
+    whole.data[12]--;
+    whole.data[14 + 32 + 16 + 3 * 4 + 4]++; /* the version of the request, which no longer is one */
+    write_state(path, &whole, n);
+    assert_int_equal(open_state(&c, NULL), ERR_OK);
+    ask_for(&c, 0, 1000, ERR_FORMAT);
+    run_state_close(&c.state);
+    bytes_clear(&whole);
+    scene_free(&c);
+}
+
+static void a_folder_has_one_run_of_one_study(void **state)
+{
+    static const uint8_t other_run[REQUEST_RUN_SIZE] = {7};
+    struct scene c;
+    struct run_state *second = NULL;
+    struct study *other = NULL;
+    (void)state;
+    scene_new(&c);
+    assert_int_equal(open_state(&c, NULL), ERR_OK);
+    assert_int_equal(run_state_open(&second, file(&c, "out"), c.s.study, NULL, &c.log),
+                     ERR_REFUSED);
+    support_says(c.words, "another trefoil run works in");
+    ask_for(&c, 0, 1000, ERR_OK);
+    ask_for(&c, 0, 1000, ERR_OK);
+    ask_for(&c, 0, 1001, ERR_MISMATCH); /* the same round, and something else */
+    support_says(c.words, "round 0 was asked before for other marginals");
+    ask_for(&c, 1, 1000, ERR_OK);
+    run_state_close(&c.state);
+
+    /* what the loop has kept is gone, and then the other way round */
+    expect_refused(&c, ERR_DATA, "loop.state is gone, so this run cannot go on; what it spent");
+    assert_int_equal(rename(file(&c, "out/run.state"), file(&c, "out/loop.state")), 0);
+    expect_refused(&c, ERR_DATA, "run.state is gone: this run cannot go on; use another --out");
+    assert_int_equal(rename(file(&c, "out/loop.state"), file(&c, "out/run.state")), 0);
+
+    assert_int_equal(open_state(&c, other_run), ERR_MISMATCH);
+    support_says(c.words, "is of another run than --continue names");
+    assert_true(support_edit(c.s.path, file(&c, "other.yaml"),
+                             (const char *const[]){"rounds: 2", "rounds: 3", NULL}));
+    assert_int_equal(study_load(&other, file(&c, "other.yaml"), &c.log), ERR_OK);
+    assert_int_equal(run_state_open(&second, file(&c, "out"), other, NULL, &c.log), ERR_MISMATCH);
+    support_says(c.words, "is of a run of another study; use another --out");
+    study_free(&other);
+
+    /* a lock that is none */
+    assert_int_equal(unlink(file(&c, "out/run.lock")), 0);
+    assert_int_equal(mkdir(file(&c, "out/run.lock"), 0700), 0);
+    expect_refused(&c, ERR_SYSTEM, "run.lock: Is a directory");
+    assert_int_equal(rmdir(file(&c, "out/run.lock")), 0);
+    scene_free(&c);
+}
+
+/* --- the servers --------------------------------------------------------------------------------- */
+
+static void answer(void *self, unsigned i, const struct bytes *message, struct bytes *out)
+{
+    struct scene *c = self;
+    uint8_t digest[REQUEST_DIGEST_SIZE];
+    const struct step *s;
+    enum err e;
+    if (message->data[0] == MESSAGE_ALIVE)
+        return;
+    pthread_mutex_lock(&c->lock);
+    s = &c->step[c->at[i] < c->steps ? c->at[i] : c->steps - 1];
+    c->at[i]++;
+    request_digest(s->payload.data, s->payload.size, digest);
+    if (s->status != ERR_OK)
+        e = reply_write(message->data[0], s->status, s->text, NULL, 0, out);
+    else if (i == 0 || s->same)
+        e = reply_write(message->data[0], ERR_OK, "", s->payload.data, s->payload.size, out);
+    else
+        e = reply_write(message->data[0], ERR_OK, "", digest, sizeof digest, out);
+    pthread_mutex_unlock(&c->lock);
+    assert_int_equal(e, ERR_OK);
+}
+
+static struct step *add_step(struct scene *c, enum err status, const char *text)
+{
+    struct step *s = &c->step[c->steps++];
+    assert_true(c->steps <= STEPS);
+    *s = (struct step){.status = status, .text = text};
+    return s;
+}
+
+static void add_opened(struct scene *c, double remaining, uint32_t rounds)
+{
+    static const uint8_t last[REQUEST_RUN_SIZE] = {3};
+    struct bytes *b = &add_step(c, ERR_OK, "")->payload;
+    bytes_put_double(b, remaining);
+    bytes_put(b, c->s.study->terms.digest, 32);
+    bytes_put_u32(b, rounds);
+    bytes_put(b, last, sizeof last);
+}
+
+/* `head` (if any), the population, and n counts 0, 1, 2 .. */
+static void add_values(struct scene *c, const uint64_t *head, uint64_t n)
+{
+    struct bytes *b = &add_step(c, ERR_OK, "")->payload;
+    if (head != NULL)
+        bytes_put_u64(b, *head);
+    bytes_put_u64(b, 1);
+    for (uint64_t i = 0; i < n; i++)
+        bytes_put_u64(b, i);
+}
+
+static void begin(struct scene *c, const uint8_t *lost)
+{
+    scene_new(c);
+    assert_int_equal(identity_load(&c->analyst, file(c, "a.key"), &c->log), ERR_OK);
+    assert_int_equal(netio_new(&c->netio, &c->log), ERR_OK);
+    gates_new(&c->gates, &c->s, &c->analyst->public, answer, c);
+    assert_int_equal(open_state(c, lost), ERR_OK);
+    assert_int_equal(
+        client_new(&c->client, c->netio, c->s.study, c->analyst, run_state_run(c->state), &c->log),
+        ERR_OK);
+    c->remote = (struct remote){
+        .study = c->s.study, .client = c->client, .state = c->state, .rho = RHO, .log = &c->log};
+}
+
+static void clear_steps(struct scene *c)
+{
+    pthread_mutex_lock(&c->lock);
+    for (size_t i = 0; i < c->steps; i++)
+        bytes_clear(&c->step[i].payload);
+    c->steps = 0;
+    memset(c->at, 0, sizeof c->at);
+    c->words[0] = '\0';
+    pthread_mutex_unlock(&c->lock);
+}
+
+static void end(struct scene *c)
+{
+    client_free(&c->client);
+    run_state_close(&c->state);
+    gates_free(&c->gates);
+    netio_free(&c->netio);
+    identity_free(&c->analyst);
+    clear_steps(c);
+    scene_free(c);
+}
+
+/* The first one-way, in round 0. */
+static enum err measure(struct scene *c, unsigned *lost)
+{
+    const struct aim_backend backend = remote_backend(&c->remote);
+    static const uint32_t query = 0;
+    int64_t values[64];
+    int64_t *const all[] = {values};
+    uint64_t population = 0;
+    const struct aim_measure m = {.queries = 1,
+                                  .query = &query,
+                                  .multiplier = 1000,
+                                  .values = all,
+                                  .population = &population,
+                                  .lost = lost};
+    enum err e = backend.measure(backend.self, &m);
+    for (uint64_t i = 0; e == ERR_OK && i < c->s.study->workload->query[0].cells; i++)
+        assert_int_equal(values[i], i);
+    return e;
+}
+
+static enum err select_of_two(struct scene *c)
+{
+    const struct aim_backend backend = remote_backend(&c->remote);
+    const uint64_t estimate[64] = {0};
+    const struct aim_candidate candidate[] = {{.query = 0, .estimate = estimate},
+                                              {.query = 1, .estimate = estimate}};
+    int64_t values[64];
+    uint64_t population = 0;
+    unsigned lost = 0;
+    struct aim_select s = {.round = 0,
+                           .epsilon = 1,
+                           .sigma = 10,
+                           .candidates = 2,
+                           .candidate = candidate,
+                           .multiplier = 1000,
+                           .values = values,
+                           .population = &population,
+                           .lost = &lost};
+    return backend.select(backend.self, &s);
+}
+
+static void a_round_that_is_lost_is_asked_until_it_is_not(void **state)
+{
+    struct scene c;
+    unsigned lost = 0;
+    (void)state;
+    begin(&c, NULL);
+    add_opened(&c, RHO, 0);
+    for (unsigned i = 0; i < 2; i++) {
+        add_step(&c, ERR_LOST, "the noise is gone");
+        add_opened(&c, RHO, 0);
+    }
+    add_values(&c, NULL, c.s.study->workload->query[0].cells);
+    assert_int_equal(measure(&c, &lost), ERR_OK);
+    assert_int_equal(lost, 2);
+    support_says(c.words, "round 0 cannot be answered any more; it is asked anew");
+    /* also by the program that goes on after a crash */
+    run_state_close(&c.state);
+    assert_int_equal(open_state(&c, NULL), ERR_OK);
+    assert_int_equal(run_state_skipped(c.state), 2);
+    end(&c);
+}
+
+/* Answers on which the servers agree, and that are none. */
+static void answers_that_do_not_fit_are_refused(void **state)
+{
+    const uint64_t third = 2, second = 1;
+    struct scene c;
+    unsigned lost = 0;
+    uint64_t cells;
+    (void)state;
+    begin(&c, NULL);
+    cells = c.s.study->workload->query[0].cells;
+    for (unsigned i = 0; i < 2; i++) {
+        add_opened(&c, RHO, 0);
+        add_values(&c, NULL, i == 0 ? cells - 1 : cells + 1);
+        c.remote.open = false;
+        assert_int_equal(measure(&c, &lost), ERR_FORMAT);
+        support_says(c.words, "the answer to round 0 does not fit what was asked");
+        clear_steps(&c);
+    }
+    end(&c);
+    begin(&c, NULL);
+    cells = c.s.study->workload->query[1].cells;
+    for (unsigned i = 0; i < 4; i++) {
+        add_opened(&c, RHO, 0);
+        if (i == 3)
+            bytes_put_u32(&add_step(&c, ERR_OK, "")->payload, 0);
+        else
+            add_values(&c, i == 0 ? &third : &second, i == 1 ? cells - 1 : cells + i - 1);
+        c.remote.open = false;
+        assert_int_equal(select_of_two(&c), ERR_FORMAT);
+        support_says(c.words, "the answer to round 0 does not fit what was asked");
+        clear_steps(&c);
+    }
+    add_opened(&c, RHO, 0);
+    add_values(&c, &second, cells);
+    c.remote.open = false;
+    assert_int_equal(select_of_two(&c), ERR_OK);
+    end(&c);
+}
+
+/* A run without the whole budget leaves the servers to others, and says why, also where they do not see it off. */
+static void a_run_that_cannot_begin_says_why(void **state)
+{
+    struct scene c;
+    unsigned lost = 0;
+    (void)state;
+    begin(&c, NULL);
+    add_opened(&c, RHO / 2, 0);
+    add_step(&c, ERR_SYSTEM, "no");
+    assert_int_equal(measure(&c, &lost), ERR_BUDGET);
+    support_says(c.words, "of the study's budget rho = 0.5 only 0.25 is left: an earlier run");
+    support_says(c.words, "--continue 03000000000000000000000000000000");
+    assert_false(run_state_begun(c.state));
+    assert_false(c.remote.open);
+    end(&c);
+}
+
+static void a_lost_run_is_asked_for_as_it_was(void **state)
+{
+    static const uint8_t run[REQUEST_RUN_SIZE] = {9};
+    struct scene c;
+    unsigned lost = 0;
+    (void)state;
+    begin(&c, run);
+    assert_memory_equal(run_state_run(c.state), run, sizeof run);
+    add_opened(&c, 0, 3);
+    add_step(&c, ERR_REFUSED, "bound to another request");
+    assert_int_equal(measure(&c, &lost), ERR_REFUSED);
+    support_says(c.words, "this program does not ask what the lost run asked");
+    end(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_state_that_was_cut_or_altered_is_refused),
+        cmocka_unit_test(a_state_of_another_form_is_refused),
+        cmocka_unit_test(a_folder_has_one_run_of_one_study),
+        cmocka_unit_test(a_round_that_is_lost_is_asked_until_it_is_not),
+        cmocka_unit_test(answers_that_do_not_fit_are_refused),
+        cmocka_unit_test(a_run_that_cannot_begin_says_why),
+        cmocka_unit_test(a_lost_run_is_asked_for_as_it_was),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
