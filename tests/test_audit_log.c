@@ -10,8 +10,13 @@
 #include "parties/audit/audit_compare.h"
 #include "tests/support_study.h"
 
+#include <signal.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 struct bench {
     struct support_study s;
@@ -306,6 +311,306 @@ static void a_recovery_explains_lost_lines(void **state)
     bench_free(&b);
 }
 
+/* --- logs whose chain holds, and which say what they should not ---------------------------------- */
+
+#define RUN "000102030405060708090a0b0c0d0e0f"
+#define DIGEST RUN RUN
+#define REQUEST " reason NOISY_MARGINAL values 4 request " DIGEST
+
+/* Chains lines, each without its hash, into a log. */
+static void forge(const char *path, const char *const *lines, size_t count)
+{
+    struct bytes text = {0};
+    uint8_t hash[32] = {0};
+    char hex[65];
+    for (size_t i = 0; i < count; i++) {
+        audit_chain(hash, lines[i], strlen(lines[i]));
+        sodium_bin2hex(hex, sizeof hex, hash, sizeof hash);
+        bytes_put(&text, lines[i], strlen(lines[i]));
+        bytes_put(&text, " ", 1);
+        bytes_put(&text, hex, 64);
+        bytes_put(&text, "\n", 1);
+    }
+    write_file(path, &text, text.size);
+    bytes_clear(&text);
+}
+
+/* The first line of server 0's log, up to its hash. */
+static void first_line(const struct bench *b, char line[1024])
+{
+    struct bytes text = {0};
+    char path[SUPPORT_PATH];
+    size_t n;
+    log_path(b, 0, path);
+    assert_int_equal(file_read(path, 1 << 20, &text, &quiet), ERR_OK);
+    n = (size_t)((uint8_t *)memchr(text.data, '\n', text.size) - text.data) - 65;
+    assert_true(n < 1024);
+    memcpy(line, text.data, n);
+    line[n] = '\0';
+    bytes_clear(&text);
+}
+
+static void expect_words(const char *path, const char *words)
+{
+    char said[1024] = "";
+    struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
+    struct audit_file *f = NULL;
+    assert_int_equal(audit_file_read(&f, path, &log), ERR_DATA);
+    assert_null(f);
+    if (strstr(said, words) == NULL)
+        fail_msg("not \"%s\" but: %s", words, said);
+}
+
+static void every_word_of_a_line_is_checked(void **state)
+{
+    static const char *const wrong[] = {
+        "1 now",
+        "1 now opened",
+        "2 now recovered debits 1 to 2",
+        "1x now recovered debits 1 to 2",
+        "1 2026-11-20T00:00:00.000Z recovered debits 1 to 2",
+        "1 now recovered",
+        "1 now recovered debits 1",
+        "1 now recovered credits 1 to 2",
+        "1 now recovered debits x to 2",
+        "1 now recovered debits -1 to 2",
+        "1 now recovered debits 1x to 2",
+        "1 now recovered debits 1 to 18446744073709551616",
+        "1 now recovered debits 1 to 2 ",
+        "1 now recovered debits 1 to 2 3",
+        "1 now seen server 3 entries 1 head " DIGEST,
+        "1 now seen server 1 entries 1 head " RUN,
+        "1 now seen server 1 entries 1 head " RUN RUN "00",
+        "1 now seen server 1 entries 1 head " RUN "000102030405060708090a0b0c0d0e0g",
+        "1 now signed server 1 entries 1 head " DIGEST,
+        "1 now open run " RUN " round 4294967296" REQUEST " cost 1 spent 1 what -",
+        "1 now open run " RUN
+        " round 1 reason A-REASON-OF-MORE-THAN-23-LETTERS values 4 request " DIGEST
+        " cost 1 spent 1 what -",
+        "1 now open run " RUN " round 1" REQUEST " cost -1 spent 1 what -",
+        "1 now open run " RUN " round 1" REQUEST " cost 1 spent nan what -",
+        "1 now open run " RUN " round 1" REQUEST " cost 1 spent 1x what -",
+        "1 now open run " RUN " round 1" REQUEST " cost  spent 1 what -",
+        "1 now open run " RUN " round 1" REQUEST " cost 1 spent 1 what",
+        "1 now open run " RUN " round 1" REQUEST " cost 1 spent 1 what - more",
+    };
+    struct bench b;
+    char path[SUPPORT_PATH], first[1024];
+    const char *lines[2] = {first, first};
+    (void)state;
+    bench_new(&b);
+    first_line(&b, first);
+    support_study_file(&b.s, "forged.log", path);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        lines[1] = wrong[i];
+        forge(path, lines, 2);
+        expect_words(path, "line 2: not a line of an audit log");
+    }
+    lines[1] = first; /* it begins twice */
+    forge(path, lines, 2);
+    expect_words(path, "line 2: not a line of an audit log");
+    lines[0] = "0 now recovered debits 1 to 2"; /* or not at all */
+    forge(path, lines, 1);
+    expect_words(path, "line 1: not a line of an audit log");
+    bench_free(&b);
+}
+
+/* Words of the first line, each replaced. */
+static void the_first_line_is_checked(void **state)
+{
+    static const struct {
+        const char *find, *by;
+    } cases[] = {
+        {"trefoil-audit-1", "trefoil-audit-2"},
+        {" study test", " study a-name-of-more-than-thirty-one-letters"},
+        {" terms ", " terms 0"},
+        {" server 0", " server 3"},
+        {" s0=", " s0:"},
+        {" s1=", " a-name-of-more-than-thirty-one-letters="},
+        {" s2=", " s2=0"},
+        {" s2=", " s2=x s3="},
+    };
+    struct bench b;
+    char path[SUPPORT_PATH], first[1024];
+    (void)state;
+    bench_new(&b);
+    first_line(&b, first);
+    support_study_file(&b.s, "forged.log", path);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char line[1200];
+        const char *at = strstr(first, cases[i].find), *const lines[] = {line};
+        assert_non_null(at);
+        snprintf(line, sizeof line, "%.*s%s%s", (int)(at - first), first, cases[i].by,
+                 at + strlen(cases[i].find));
+        forge(path, lines, 1);
+        expect_words(path, "line 1: not a line of an audit log");
+    }
+    bench_free(&b);
+}
+
+/* Signatures of heads that this log never had, or by others; and a total that falls. */
+static void what_a_line_claims_is_checked(void **state)
+{
+    struct bench b;
+    struct audit_head head;
+    uint8_t signature[64];
+    char path[SUPPORT_PATH], first[1024], line[4][512], hex[129], at[65];
+    const char *const forged[] = {first, line[0]};
+    (void)state;
+    bench_new(&b);
+    first_line(&b, first);
+    support_study_file(&b.s, "forged.log", path);
+    audit_head(b.audit[0], &head);
+    assert_int_equal(audit_see(b.audit[1], 0, &head, signature), ERR_OK);
+    sodium_bin2hex(hex, sizeof hex, signature, sizeof signature);
+    sodium_bin2hex(at, sizeof at, head.hash, sizeof head.hash);
+    snprintf(line[0], sizeof line[0], "1 now signed server 1 entries 1 head %s signature %s", at,
+             hex);
+    forge(path, forged, 2);
+    {
+        struct audit_file *f = NULL; /* this is how it should be */
+        assert_int_equal(audit_file_read(&f, path, &quiet), ERR_OK);
+        audit_file_free(&f);
+    }
+    snprintf(line[0], sizeof line[0], "1 now signed server 2 entries 1 head %s signature %s", at,
+             hex);
+    forge(path, forged, 2);
+    expect_words(path, "line 2: this is not a signature of server 2");
+    snprintf(line[0], sizeof line[0], "1 now signed server 0 entries 1 head %s signature %s", at,
+             hex);
+    forge(path, forged, 2);
+    expect_words(path, "line 2: this is not a signature of server 0");
+    for (unsigned n = 0; n < 3; n++) {
+        snprintf(line[0], sizeof line[0], "1 now signed server 1 entries %u head %s signature %s",
+                 n, n == 1 ? DIGEST : at, hex);
+        forge(path, forged, 2);
+        expect_words(path, "line 2: server 1 signed another log than this one");
+    }
+    {
+        const char *const lines[] = {
+            first, "1 now open run " RUN " round 1" REQUEST " cost 1 spent 2 what -",
+            "2 now recovered debits 1 to 2",
+            "3 now open run " RUN " round 2" REQUEST " cost 1 spent 1.5 what -"};
+        forge(path, lines, 4);
+        expect_words(path, "line 4: what was spent is less than before");
+    }
+    bench_free(&b);
+}
+
+/* Logs that hold in themselves, and not beside each other. */
+static void logs_that_do_not_belong_together_are_told(void **state)
+{
+    char said[1024], path[SUPPORT_PATH];
+    struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
+    struct bench b, other;
+    struct audit_file *f[3] = {NULL};
+    struct audit_opening o = {.round = 3, .values = 4, .cost = 0, .spent = 9, .what = "sex"};
+    (void)state;
+    bench_new(&b);
+    bench_new(&other);
+    snprintf(o.reason, sizeof o.reason, "NOISY_MARGINAL");
+    assert_int_equal(audit_write(b.audit[0], &o), ERR_OK);
+    o.values = 5;
+    assert_int_equal(audit_write(b.audit[1], &o), ERR_OK);
+    for (unsigned i = 0; i < 3; i++) {
+        log_path(i < 2 ? &b : &other, i, path);
+        assert_int_equal(audit_file_read(&f[i], path, &quiet), ERR_OK);
+    }
+    said[0] = '\0';
+    assert_int_equal(audit_compare(f, 2, stdout, &log), ERR_DATA);
+    assert_non_null(
+        strstr(said, "servers 0 and 1 tell different things of NOISY_MARGINAL in round 3"));
+    said[0] = '\0';
+    assert_int_equal(audit_compare(f, 3, stdout, &log), ERR_DATA);
+    assert_non_null(strstr(said, "logs 1 and 3 are of different studies or servers"));
+    said[0] = '\0';
+    assert_int_equal(audit_is_of(f[2], b.s.study, &log), ERR_MISMATCH);
+    assert_non_null(strstr(said, "the log of server 2 is not of this study's terms and servers"));
+    audit_file_free(&f[2]);
+    f[2] = f[1];
+    said[0] = '\0';
+    assert_int_equal(audit_compare(f, 3, stdout, &log), ERR_DATA);
+    assert_non_null(strstr(said, "logs 2 and 3 are both of server 1"));
+    audit_file_free(&f[0]);
+    audit_file_free(&f[1]);
+    bench_free(&b);
+    bench_free(&other);
+}
+
+/* Every reason there is, and one that there is not yet. */
+static void openings_are_described(void **state)
+{
+    static const char *const reasons[][2] = {
+        {"SELECTED_INDEX", "which of 13 marginals fits worst"},
+        {"NOISY_MARGINAL", "13 noisy counts: sex*age,ward"},
+        {"REJECT_BIT", "which of 13 tries for noise are kept"},
+        {"SOMETHING", "13 values, SOMETHING"},
+    };
+    struct bench b;
+    struct audit_file *f = NULL;
+    char path[SUPPORT_PATH], words[4096] = "";
+    FILE *out;
+    (void)state;
+    bench_new(&b);
+    for (size_t i = 0; i < 4; i++)
+        open_one(&b, 0, 3, reasons[i][0]);
+    log_path(&b, 0, path);
+    assert_int_equal(audit_file_read(&f, path, &quiet), ERR_OK);
+    out = fmemopen(words, sizeof words, "w");
+    assert_non_null(out);
+    audit_describe(f, out);
+    fclose(out);
+    for (size_t i = 0; i < 4; i++)
+        assert_non_null(strstr(words, reasons[i][1]));
+    audit_file_free(&f);
+    bench_free(&b);
+}
+
+/* --- a disk that fails --------------------------------------------------------------------------- */
+
+/* Half a line is taken back, so that the next one begins where this did; what has not been written is not opened. */
+static void a_line_that_is_not_written_whole_is_taken_back(void **state)
+{
+    struct bench b;
+    struct rlimit no, before;
+    struct stat st;
+    char path[SUPPORT_PATH], words[4096] = "";
+    struct audit_opening o = {.what = "sex", .reason = "NOISY_MARGINAL"};
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    (void)state;
+    bench_new(&b);
+    log_path(&b, 0, path);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    no = (struct rlimit){.rlim_cur = (rlim_t)st.st_size + 10, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &no), 0);
+    assert_int_equal(audit_write(b.audit[0], &o), ERR_SYSTEM);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, handler);
+    open_one(&b, 0, 0, "NOISY_MARGINAL");
+    assert_int_equal(compare(&b, 1, words, sizeof words), ERR_OK);
+    bench_free(&b);
+}
+
+static void what_is_no_file_is_no_log(void **state)
+{
+    char said[1024] = "", path[SUPPORT_PATH];
+    struct bench b;
+    (void)state;
+    bench_new(&b);
+    audit_close(&b.audit[0]);
+    log_path(&b, 0, path);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkdir(path, 0700), 0);
+    quiet.buffer = said;
+    quiet.buffer_size = sizeof said;
+    assert_int_equal(open_log(&b, 0), ERR_SYSTEM);
+    quiet.buffer = NULL;
+    assert_non_null(strstr(said, "audit.log: Is a directory"));
+    assert_int_equal(rmdir(path), 0);
+    bench_free(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -315,6 +620,13 @@ int main(void)
         cmocka_unit_test(a_foreign_signature_is_not_kept),
         cmocka_unit_test(half_a_line_of_a_crash_is_cut_off),
         cmocka_unit_test(a_recovery_explains_lost_lines),
+        cmocka_unit_test(every_word_of_a_line_is_checked),
+        cmocka_unit_test(the_first_line_is_checked),
+        cmocka_unit_test(what_a_line_claims_is_checked),
+        cmocka_unit_test(logs_that_do_not_belong_together_are_told),
+        cmocka_unit_test(openings_are_described),
+        cmocka_unit_test(a_line_that_is_not_written_whole_is_taken_back),
+        cmocka_unit_test(what_is_no_file_is_no_log),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
