@@ -260,9 +260,9 @@ static void part(struct share *s, struct courier **courier)
 
 static enum err keep_receipt(const struct share *s, const struct receipt *receipt)
 {
-    char path[PIN_PATH], end[STUDY_NAME_SIZE + 16];
+    char path[FILE_PATH], end[STUDY_NAME_SIZE + 16];
     snprintf(end, sizeof end, ".%s.receipt", s->study->name);
-    TRY(pin_beside(s->key, end, path));
+    TRY(pin_beside(s->key, end, path, s->log));
     TRY(receipt_save(s->receipt_path != NULL ? s->receipt_path : path, s->study, receipt, s->log));
     printf("their signatures are in %s\n", s->receipt_path != NULL ? s->receipt_path : path);
     return ERR_OK;

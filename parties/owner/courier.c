@@ -76,7 +76,7 @@ static void tell_terms(struct courier *c, const struct reply *reply)
     struct reader in = reader_of(reply->payload, reply->size);
     size_t n = (size_t)snprintf(c->words, sizeof c->words,
                                 "it has other terms than your study file, which was refused:");
-    for (size_t i = 0; in.left > 0 && !in.failed && i < t->parts; i++) {
+    for (size_t i = 0; i < t->parts; i++) {
         char name[sizeof t->part[0].name];
         const uint8_t *digest;
         reader_string(&in, name, sizeof name);
@@ -134,10 +134,8 @@ static bool may_pass(enum err e)
 /* Doubles with each attempt; between half and one and a half of that, by chance. */
 static int64_t pause_before(unsigned attempt)
 {
-    int64_t ms = LONGEST_PAUSE_MS;
+    int64_t ms = attempt < 6 ? (int64_t)FIRST_PAUSE_MS << attempt : LONGEST_PAUSE_MS;
     uint32_t chance;
-    if (attempt < 6)
-        ms = (int64_t)FIRST_PAUSE_MS << attempt;
     secret_random(&chance, sizeof chance);
     return ms / 2 + (int64_t)((double)ms * chance / UINT32_MAX);
 }
@@ -205,13 +203,12 @@ static enum err read_answer(const struct reply *reply, unsigned server, struct d
 static void show(const struct courier *c, unsigned server, uint64_t done, uint64_t all)
 {
     char bar[BAR + 1], text[128], a[WORDS_SIZE], b[WORDS_SIZE];
-    unsigned full = (unsigned)(all > 0 ? done * BAR / all : BAR);
+    unsigned full = (unsigned)(done * BAR / all);
     for (unsigned i = 0; i < BAR; i++)
         bar[i] = i < full ? '#' : '.';
     bar[BAR] = '\0';
     snprintf(text, sizeof text, "server %u  [%s] %3u %%  %s of %s", server, bar,
-             (unsigned)(all > 0 ? done * 100 / all : 100), words_bytes(done, a),
-             words_bytes(all, b));
+             (unsigned)(done * 100 / all), words_bytes(done, a), words_bytes(all, b));
     progress_wait(c->o.progress, text);
 }
 

@@ -83,7 +83,7 @@ static void describe_owner(FILE *out, const struct study *study,
     else {
         *waits = true;
         if (all_in(holding, owner, HELD_COMPLETE))
-            fputs("waits: the servers hold different uploads; share --replace\n", out);
+            fputs("waits: servers hold different uploads; share --replace\n", out);
         else {
             fputs("waits: not held by all three\n", out);
             for (unsigned i = 0; i < STUDY_SERVERS; i++)
@@ -125,8 +125,8 @@ static void describe_due(FILE *out, int64_t due)
     date_text(due, date);
     if (due != 0 && date_now() >= due)
         fprintf(out,
-                "The study's retain_days were over on %s: the servers are due to purge\nthe "
-                "uploads, and to send each owner a signed statement of it.\n",
+                "The study's retain_days were over on %s: the servers are\n"
+                "due to purge the uploads, and to send each owner a signed statement of it.\n",
                 date);
     else if (due != 0)
         fprintf(out, "The servers keep them until %s.\n", date);

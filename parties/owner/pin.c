@@ -1,7 +1,6 @@
 #include "parties/owner/pin.h"
 
 #include "base/bytes.h"
-#include "base/file.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,20 +11,19 @@
 static const char head[] =
     "# The terms of studies that this key has shared data under (trefoil share).\n";
 
-enum err pin_beside(const char *key_path, const char *end, char path[PIN_PATH])
+enum err pin_beside(const char *key_path, const char *end, char path[FILE_PATH], struct log *log)
 {
     size_t n = strlen(key_path);
     if (n > 4 && strcmp(key_path + n - 4, ".key") == 0)
         n -= 4;
-    return snprintf(path, PIN_PATH, "%.*s%s", (int)n, key_path, end) < PIN_PATH ? ERR_OK
-                                                                                : ERR_RANGE;
+    return file_path(path, log, "%.*s%s", (int)n, key_path, end);
 }
 
 /* The file's text, empty where there is none; with a NUL behind it. */
-static enum err read_pins(const char *key_path, char path[PIN_PATH], struct bytes *text,
+static enum err read_pins(const char *key_path, char path[FILE_PATH], struct bytes *text,
                           struct log *log)
 {
-    TRY(pin_beside(key_path, ".pins", path));
+    TRY(pin_beside(key_path, ".pins", path, log));
     if (access(path, F_OK) == 0)
         TRY(file_read(path, FILE_LIMIT, text, log));
     bytes_put_u8(text, 0);
@@ -59,7 +57,7 @@ static enum err check_given(const char *given, const char *print, struct log *lo
 enum err pin_check(const char *key_path, const struct study *study, const char *fingerprint,
                    bool *known, struct log *log)
 {
-    char path[PIN_PATH], print[STUDY_FINGERPRINT_SIZE];
+    char path[FILE_PATH], print[STUDY_FINGERPRINT_SIZE];
     struct bytes text = {0};
     const char *line, *pinned;
     size_t n = sizeof print - 1;
@@ -83,23 +81,23 @@ enum err pin_check(const char *key_path, const struct study *study, const char *
     return e;
 }
 
-/* The text but for the line of one study. */
+/* The text but for the line of one study; its last line is ended. */
 static void copy_others(struct bytes *out, char *text, const char *name)
 {
-    char *own = line_of(text, name), *rest = own;
-    if (own == NULL) {
-        bytes_put(out, text, strlen(text));
-        return;
+    char *own = line_of(text, name), *rest = text;
+    if (own != NULL) {
+        bytes_put(out, text, (size_t)(own - text));
+        rest = own + strcspn(own, "\n");
+        rest += *rest == '\n';
     }
-    bytes_put(out, text, (size_t)(own - text));
-    rest += strcspn(own, "\n");
-    rest += *rest == '\n';
     bytes_put(out, rest, strlen(rest));
+    if (*rest != '\0' && rest[strlen(rest) - 1] != '\n')
+        bytes_put_u8(out, '\n');
 }
 
 enum err pin_set(const char *key_path, const struct study *study, struct log *log)
 {
-    char path[PIN_PATH], print[STUDY_FINGERPRINT_SIZE], line[STUDY_NAME_SIZE + sizeof print + 2];
+    char path[FILE_PATH], print[STUDY_FINGERPRINT_SIZE], line[STUDY_NAME_SIZE + sizeof print + 2];
     struct bytes text = {0}, out = {0};
     enum err e = read_pins(key_path, path, &text, log);
     study_fingerprint(study, print);

@@ -8,12 +8,12 @@
 #ifndef TREFOIL_PARTIES_OWNER_PIN_H
 #define TREFOIL_PARTIES_OWNER_PIN_H
 
+#include "base/file.h"
 #include "parties/study/study.h"
 
-#define PIN_PATH 4096
-
-/* What stands beside a key: its path without ".key", and then `end`. ERR_RANGE if that is too long. */
-enum err pin_beside(const char *key_path, const char *end, char path[PIN_PATH]) MUST_CHECK;
+/* What stands beside a key: its path without ".key", and then `end`. */
+enum err pin_beside(const char *key_path, const char *end, char path[FILE_PATH],
+                    struct log *log) MUST_CHECK;
 
 /*
  * ERR_MISMATCH, logged, unless the study's terms are those of `fingerprint` if it is not NULL, or else those that

@@ -1,0 +1,429 @@
+/*
+ * The owner's end: servers that cheat or are confused (parties/owner/courier.c), which the test plays itself; what they hold,
+ * in words (holding.c); and the terms that a key remembers (pin.c).
+ */
+#include "tests/support_cmocka.h"
+
+#include "base/file.h"
+#include "parties/owner/courier.h"
+#include "parties/owner/pin.h"
+#include "tests/support_command.h"
+#include "tests/support_gates.h"
+#include "tests/support_process.h"
+
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define VECTOR (2 * MESSAGE_PART_MAX + 1000) /* goes in three parts */
+
+enum cheat {
+    NONE,
+    SHORT,         /* an answer too short */
+    LONG,          /* too long */
+    NO_ANSWER,     /* bytes that are none */
+    FORGED,        /* a signature of something else */
+    MUTE,          /* a refusal without words */
+    OTHER_TERMS,   /* with a list of parts that is cut */
+    NOT_COMPLETE,  /* all of it has come, and it says no */
+    HELD_TOO_MUCH, /* more of the vector than there is */
+    MISSES_ONCE,   /* a part that does not follow, and then goes on */
+    MISSES_ALWAYS,
+    OTHER_UPLOAD, /* withdrawn was another one */
+    NOTHING,      /* and that there was none */
+    OTHER_OWNERS  /* a study of more owners */
+};
+
+struct scene {
+    struct support_study s;
+    struct identity *me, *server[STUDY_SERVERS];
+    struct gates *gates;
+    struct upload parts[STUDY_SERVERS];
+    uint8_t digest[32];
+    atomic_uint cheat, who; /* and which of the three it is that cheats */
+    atomic_uint misses;
+    atomic_ullong held;
+    FILE *out;
+    struct progress progress;
+    struct courier *courier;
+    char words[4096];
+    struct log log;
+};
+
+#define file(c, ...) support_path(&(c)->s, __VA_ARGS__)
+
+/* --- three servers ------------------------------------------------------------------------------- */
+
+static void put_statement(struct scene *c, unsigned i, enum receipt_state state, bool forged,
+                          struct bytes *out)
+{
+    struct receipt r = {.state = state};
+    memcpy(r.digest, c->digest, sizeof r.digest);
+    r.digest[0] ^= forged;
+    assert_int_equal(receipt_sign(c->s.study, c->server[i], &r, &r.part[i]), ERR_OK);
+    receipt_part_write(&r.part[i], out);
+}
+
+/* Of an upload, and of its parts at server 1. */
+static enum err take(struct scene *c, unsigned i, enum cheat cheat, const struct bytes *message,
+                     struct bytes *payload)
+{
+    bool part = message->data[0] == MESSAGE_PART, complete;
+    enum err e = ERR_OK;
+    if (part && cheat == MISSES_ALWAYS)
+        e = ERR_AGAIN;
+    else if (part && cheat == MISSES_ONCE && atomic_fetch_add(&c->misses, 1) == 0)
+        e = ERR_AGAIN;
+    else if (part)
+        atomic_fetch_add(&c->held, message->size - 1 - UPLOAD_ID_SIZE - 8);
+    complete = (i != 1 || atomic_load(&c->held) == VECTOR) && cheat != NOT_COMPLETE;
+    bytes_put_u8(payload, complete);
+    bytes_put_u64(payload, cheat == HELD_TOO_MUCH ? VECTOR : atomic_load(&c->held));
+    if (complete)
+        put_statement(c, i, RECEIPT_HELD, cheat == FORGED, payload);
+    return e;
+}
+
+static void withdrawn(struct scene *c, unsigned i, enum cheat cheat, struct bytes *payload)
+{
+    uint8_t digest[32];
+    memcpy(digest, c->digest, sizeof digest);
+    digest[0] ^= cheat == OTHER_UPLOAD;
+    bytes_put_u8(payload, cheat != NOTHING);
+    bytes_put(payload, digest, sizeof digest);
+    put_statement(c, i, RECEIPT_WITHDRAWN, cheat == OTHER_UPLOAD || cheat == FORGED, payload);
+}
+
+static void status(const struct scene *c, enum cheat cheat, struct bytes *payload)
+{
+    const struct held nothing = {.state = HELD_NOTHING};
+    bytes_put_u32(payload, 1);
+    bytes_put_u8(payload, 0);
+    bytes_put_u32(payload, (uint32_t)c->s.study->owners + (cheat == OTHER_OWNERS));
+    for (size_t k = 0; k < c->s.study->owners; k++)
+        held_put(payload, &nothing);
+}
+
+static void answer(void *self, unsigned i, const struct bytes *message, struct bytes *out)
+{
+    struct scene *c = self;
+    enum cheat cheat = atomic_load(&c->who) == i ? (enum cheat)atomic_load(&c->cheat) : NONE;
+    struct bytes payload = {0};
+    enum err e = ERR_OK;
+    uint8_t kind = message->data[0];
+    if (cheat == NO_ANSWER) {
+        bytes_put_u8(out, 77);
+        return;
+    }
+    if (kind == MESSAGE_WITHDRAW)
+        withdrawn(c, i, cheat, &payload);
+    else if (kind == MESSAGE_STATUS)
+        status(c, cheat, &payload);
+    else
+        e = take(c, i, cheat, message, &payload);
+    payload.size -= cheat == SHORT;
+    if (cheat == LONG)
+        bytes_put_u8(&payload, 0);
+    if (cheat == MUTE)
+        e = ERR_DATA;
+    if (cheat == OTHER_TERMS) {
+        e = ERR_MISMATCH;
+        payload.size = 0;
+        bytes_put_string(&payload, "study");
+        bytes_put(&payload, c->digest, 32);
+        bytes_put_string(&payload, "domain"); /* and no digest */
+    }
+    assert_int_equal(
+        reply_write(kind, e, e == ERR_DATA ? "" : "no", payload.data, payload.size, out), ERR_OK);
+    bytes_clear(&payload);
+}
+
+/* --- the owner ----------------------------------------------------------------------------------- */
+
+static void scene_new(struct scene *c)
+{
+    const struct support_options o = {.owners = 2, .connect_s = 2, .round_s = 2};
+    struct bytes packed = {0};
+    uint8_t *p = bytes_extend(&packed, VECTOR);
+    memset(c, 0, sizeof *c);
+    c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_WARN};
+    assert_int_equal(support_study_new(&c->s, &o, &c->log), ERR_OK);
+    assert_int_equal(identity_load(&c->me, file(c, "o0.key"), &c->log), ERR_OK);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(identity_load(&c->server[i], file(c, "s%u.key", i), &c->log), ERR_OK);
+    assert_non_null(p);
+    assert_int_equal(
+        upload_make(c->parts, c->me, c->s.study->terms.digest, UPLOAD_RECORDS, &packed), ERR_OK);
+    upload_digest(&c->parts[0], c->s.study->terms.digest, c->digest);
+    bytes_clear(&packed);
+    gates_new(&c->gates, &c->s, &c->me->public, answer, c);
+    c->out = fopen(file(c, "said"), "w");
+    assert_non_null(c->out);
+    c->progress = progress_start(c->out, c->s.study, 0);
+}
+
+static void scene_free(struct scene *c)
+{
+    gates_free(&c->gates);
+    fclose(c->out);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        upload_clear(&c->parts[i]);
+        identity_free(&c->server[i]);
+    }
+    identity_free(&c->me);
+    support_study_free(&c->s);
+}
+
+static void meet(struct scene *c, unsigned who, enum cheat cheat)
+{
+    const struct courier_options o = {
+        .study = c->s.study, .me = c->me, .progress = &c->progress, .log = &c->log};
+    atomic_store(&c->who, who);
+    atomic_store(&c->cheat, cheat);
+    atomic_store(&c->held, 0);
+    atomic_store(&c->misses, 0);
+    c->words[0] = '\0';
+    assert_int_equal(courier_new(&c->courier, &o), ERR_OK);
+}
+
+static void an_upload_to_servers_that_cheat(void **state)
+{
+    static const struct {
+        unsigned who;
+        enum cheat cheat;
+        enum err expected;
+        const char *words;
+    } cases[] = {
+        {0, NONE, ERR_OK, ""},
+        {0, SHORT, ERR_FORMAT, "server 0 (s0): no"},
+        {1, LONG, ERR_FORMAT, "server 1 (s1): no"},
+        {0, NO_ANSWER, ERR_MISMATCH, "server 0 (s0): "},
+        {0, FORGED, ERR_AUTH, "server 0 (s0) has not signed this"},
+        {2, FORGED, ERR_AUTH, "server 2 (s2) has not signed this"},
+        {0, MUTE, ERR_DATA, "server 0 (s0): "},
+        {1, OTHER_TERMS, ERR_MISMATCH,
+         "server 1 (s1): it has other terms than your study file, which was refused: study, "
+         "retain_days; ask whoever keeps the file which is right"},
+        {2, NOT_COMPLETE, ERR_AGAIN, "server 2 (s2): no; what it has stays: run the same command"},
+        {1, HELD_TOO_MUCH, ERR_FORMAT, "server 1 (s1): no"},
+        {1, MISSES_ONCE, ERR_OK, ""},
+        {1, MISSES_ALWAYS, ERR_AGAIN, "server 1 (s1): no; what it has stays"},
+    };
+    struct scene c;
+    (void)state;
+    scene_new(&c);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct receipt receipt;
+        meet(&c, cases[i].who, cases[i].cheat);
+        assert_int_equal(courier_upload(c.courier, c.parts, false, &receipt), cases[i].expected);
+        support_says(c.words, cases[i].words);
+        if (cases[i].expected == ERR_OK)
+            assert_int_equal(receipt_verify(c.s.study, &receipt, &c.log), ERR_OK);
+        courier_free(&c.courier);
+    }
+    scene_free(&c);
+}
+
+static void a_withdrawal_from_servers_that_cheat(void **state)
+{
+    static const struct {
+        unsigned who;
+        enum cheat cheat;
+        enum err expected;
+        bool whole;
+        const char *words;
+    } cases[] = {
+        {0, NONE, ERR_OK, true, ""},
+        {1, OTHER_UPLOAD, ERR_OK, false, ""},
+        {2, OTHER_UPLOAD, ERR_OK, false, ""},
+        {1, NOTHING, ERR_OK, false, ""},
+        {1, FORGED, ERR_AUTH, false, "server 1 (s1) has not signed this"},
+        {2, SHORT, ERR_FORMAT, false, "server 2 (s2): no"},
+        {0, LONG, ERR_FORMAT, false, "server 0 (s0): no"},
+    };
+    struct scene c;
+    (void)state;
+    scene_new(&c);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct receipt receipt;
+        bool whole = false;
+        meet(&c, cases[i].who, cases[i].cheat);
+        assert_int_equal(courier_withdraw(c.courier, &receipt, &whole), cases[i].expected);
+        assert_int_equal(whole, cases[i].whole);
+        support_says(c.words, cases[i].words);
+        courier_free(&c.courier);
+    }
+    scene_free(&c);
+}
+
+static void the_status_of_servers_that_cheat(void **state)
+{
+    static const struct {
+        enum cheat cheat;
+        const char *words;
+    } cases[] = {
+        {NONE, ""},
+        {SHORT, "server 1 (s1): no"},
+        {LONG, "server 1 (s1): no"},
+        {OTHER_OWNERS, "server 1 (s1): no"},
+        {MUTE, "server 1 (s1): "},
+    };
+    struct scene c;
+    (void)state;
+    scene_new(&c);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct holding holding[STUDY_SERVERS];
+        meet(&c, 1, cases[i].cheat);
+        assert_int_equal(courier_status(c.courier, holding), ERR_OK);
+        for (unsigned k = 0; k < STUDY_SERVERS; k++) {
+            assert_int_equal(holding[k].answered, k != 1 || cases[i].cheat == NONE);
+            holding_clear(&holding[k]);
+        }
+        support_says(c.words, cases[i].words);
+        courier_free(&c.courier);
+    }
+    scene_free(&c);
+}
+
+/* --- what they hold, in words -------------------------------------------------------------------- */
+
+static void what_is_held_is_told_in_words(void **state)
+{
+    struct support_study s;
+    struct log quiet = {.level = LOG_ERROR};
+    const struct support_options o = {.owners = 3, .more = "retain_days: 30\n"};
+    struct held entry[STUDY_SERVERS][3] = {{{0}}};
+    struct holding holding[STUDY_SERVERS];
+    char words[4096] = "";
+    FILE *out = fmemopen(words, sizeof words, "w");
+    (void)state;
+    assert_non_null(out);
+    assert_int_equal(support_study_new(&s, &o, &quiet), ERR_OK);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        holding[i] = (struct holding){.answered = true, .roster = 1 + i, .entry = entry[i]};
+        entry[i][0] = (struct held){.state = HELD_COMPLETE, .digest = {(uint8_t)(i == 2)}};
+        entry[i][1] = (struct held){
+            .state = i == 0 ? HELD_WITHDRAWN : HELD_INCOMPLETE, .time = 1000000000, .bytes = 5000};
+    }
+    holding_describe(out, s.study, holding);
+    fclose(out);
+    support_says(words, "Server 0, s0: roster 1; no run has begun");
+    support_says(words, "Server 1, s1: roster 2 (this file has another); no run has begun");
+    support_says(words, "o0                   waits: servers hold different uploads; share");
+    support_says(words, "o1                   waits: not held by all three\n");
+    support_says(words, "    server 0 (s0) has deleted it: withdrawn\n");
+    support_says(words, "    server 1 (s1) has 5000 bytes of it\n");
+    support_says(words, "    server 2 (s2) waits for what server 1 passes on\n");
+    support_says(words, "o2                   nothing yet\n");
+    support_says(words, "retain_days were over on 2001-10-09");
+    support_says(words, "What waits is left out of a run");
+    for (const char *line = words; *line != '\0'; line += strcspn(line, "\n") + 1)
+        assert_true(strcspn(line, "\n") <= 80);
+    support_study_free(&s);
+}
+
+/* --- what a key remembers ------------------------------------------------------------------------ */
+
+/* A study under the same name with other terms, and one under another name. */
+static void pins_are_replaced_and_kept(void **state)
+{
+    static const char other_name[] = "study: other\n";
+    struct support_study s;
+    struct study *changed = NULL, *other = NULL;
+    const struct support_options o = {.owners = 1};
+    char said[2048] = "", key[SUPPORT_PATH], pins[SUPPORT_PATH], print[3][STUDY_FINGERPRINT_SIZE],
+         expected[1024];
+    struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
+    struct bytes text = {0};
+    bool known = true;
+    (void)state;
+    assert_int_equal(support_study_new(&s, &o, &log), ERR_OK);
+    support_study_file(&s, "o0.key", key);
+    support_study_file(&s, "o0.pins", pins);
+    assert_true(support_edit(s.path, support_path(&s, "changed.yaml"),
+                             (const char *const[]){"rounds: 3", "rounds: 4", NULL}));
+    assert_true(support_edit(s.path, support_path(&s, "other.yaml"),
+                             (const char *const[]){"study: test\n", other_name, NULL}));
+    assert_int_equal(study_load(&changed, support_path(&s, "changed.yaml"), &log), ERR_OK);
+    assert_int_equal(study_load(&other, support_path(&s, "other.yaml"), &log), ERR_OK);
+    study_fingerprint(s.study, print[0]);
+    study_fingerprint(changed, print[1]);
+    study_fingerprint(other, print[2]);
+
+    assert_int_equal(pin_check(key, s.study, NULL, &known, &log), ERR_OK);
+    assert_false(known);
+    assert_int_equal(pin_set(key, s.study, &log), ERR_OK);
+    assert_int_equal(pin_set(key, other, &log), ERR_OK);
+    assert_int_equal(pin_check(key, s.study, NULL, &known, &log), ERR_OK);
+    assert_true(known);
+    assert_int_equal(pin_check(key, changed, NULL, &known, &log), ERR_MISMATCH);
+    support_says(said, "this key knows the study test by other terms");
+    assert_int_equal(pin_check(key, changed, print[1], &known, &log), ERR_OK);
+    assert_false(known);
+    assert_int_equal(pin_set(key, changed, &log), ERR_OK); /* in the place of the first */
+    assert_int_equal(file_read(pins, 4096, &text, &log), ERR_OK);
+    bytes_put_u8(&text, 0);
+    snprintf(expected, sizeof expected, "(trefoil share).\nother %s\ntest %s\n", print[2],
+             print[1]);
+    support_says((const char *)text.data, expected);
+
+    /* a last line that an editor left without its end */
+    assert_int_equal(file_write(pins, 0600, text.data, text.size - 2, &log), ERR_OK);
+    assert_int_equal(pin_check(key, changed, NULL, &known, &log), ERR_OK);
+    assert_true(known);
+    assert_int_equal(pin_set(key, other, &log), ERR_OK);
+    assert_int_equal(pin_check(key, changed, NULL, &known, &log), ERR_OK);
+    assert_true(known);
+    assert_int_equal(pin_check(key, other, NULL, &known, &log), ERR_OK);
+    assert_true(known);
+
+    bytes_clear(&text);
+    study_free(&changed);
+    study_free(&other);
+    support_study_free(&s);
+}
+
+static void pins_that_cannot_be_read_or_written_are_told(void **state)
+{
+    struct support_study s;
+    const struct support_options o = {.owners = 1};
+    char said[2048] = "", key[SUPPORT_PATH], path[FILE_PATH], longer[FILE_PATH + 8];
+    struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
+    bool known;
+    (void)state;
+    assert_int_equal(support_study_new(&s, &o, &log), ERR_OK);
+    assert_int_equal(pin_beside("here/key", ".pins", path, &log), ERR_OK);
+    assert_string_equal(path, "here/key.pins");
+    assert_int_equal(pin_beside("here/a.key", ".pins", path, &log), ERR_OK);
+    assert_string_equal(path, "here/a.pins");
+    assert_int_equal(pin_beside(".key", ".pins", path, &log), ERR_OK);
+    assert_string_equal(path, ".key.pins");
+    memset(longer, 'x', sizeof longer);
+    longer[FILE_PATH - 5] = '\0';
+    assert_int_equal(pin_check(longer, s.study, NULL, &known, &log), ERR_SYSTEM);
+    support_says(said, "this path is too long");
+
+    support_study_file(&s, "o0.key", key);
+    assert_int_equal(mkdir(support_path(&s, "o0.pins"), 0700), 0);
+    said[0] = '\0';
+    assert_int_equal(pin_check(key, s.study, NULL, &known, &log), ERR_SYSTEM);
+    support_says(said, "o0.pins: Is a directory");
+    assert_int_equal(pin_set(key, s.study, &log), ERR_SYSTEM);
+    support_says(said, "the terms cannot be remembered beside the key; give them each time");
+    assert_int_equal(rmdir(support_path(&s, "o0.pins")), 0);
+    support_study_free(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_upload_to_servers_that_cheat),
+        cmocka_unit_test(a_withdrawal_from_servers_that_cheat),
+        cmocka_unit_test(the_status_of_servers_that_cheat),
+        cmocka_unit_test(what_is_held_is_told_in_words),
+        cmocka_unit_test(pins_are_replaced_and_kept),
+        cmocka_unit_test(pins_that_cannot_be_read_or_written_are_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
