@@ -7,8 +7,8 @@
 #include "base/clock.h"
 #include "base/date.h"
 #include "base/file.h"
-#include "parties/exchange/lines.h"
 #include "parties/exchange/upload.h"
+#include "tests/support_caller.h"
 #include "tests/support_process.h"
 
 #include <arpa/inet.h>
@@ -328,6 +328,7 @@ static void late_uploads_are_refused(void **state)
 {
     const struct support_options o = {.owners = 1};
     struct house h;
+    struct support_caller c;
     const char *late;
     (void)state;
     house_new(&h, &o);
@@ -338,47 +339,21 @@ static void late_uploads_are_refused(void **state)
     assert_true(support_contains(in(&h, "share0.log"), "taken until 2026-01-01T00:00:00Z"));
     assert_true(metric(&h, 0, "trefoil_uploads{state=\"partial\"}") == 0);
     assert_true(metric(&h, 0, "trefoil_messages_refused_total") >= 1);
+    /* the parts of one that began in time are too late as well */
+    support_caller_new(&c, &h.s, "o0.key", 1);
+    support_caller_begin(&c, MESSAGE_PART);
+    assert_int_equal(support_call(&c), ERR_REFUSED);
+    expect(c.reply.text, "uploads were taken until 2026-01-01T00:00:00Z; whoever keeps");
+    support_caller_free(&c);
     house_free(&h);
 }
 
 /* --- messages as a program of somebody else's sends them ------------------------------------------- */
 
-struct caller {
-    struct identity *me;
-    struct netio *netio;
-    struct dial *dial;
-    struct bytes message;
-    struct reply reply;
-};
-
-static void caller_new(struct caller *c, const struct house *h, const char *key, unsigned server)
+static enum err ask_status(struct support_caller *c)
 {
-    *c = (struct caller){.me = NULL};
-    assert_int_equal(identity_load(&c->me, in(h, "%s", key), &quiet), ERR_OK);
-    assert_int_equal(netio_new(&c->netio, &quiet), ERR_OK);
-    assert_int_equal(lines_dial(&c->dial, c->netio, h->s.study, c->me, server, &quiet), ERR_OK);
-}
-
-static void caller_free(struct caller *c)
-{
-    dial_free(&c->dial);
-    netio_free(&c->netio);
-    identity_free(&c->me);
-    bytes_clear(&c->message);
-}
-
-/* What the server answers to the message, which its answer takes the place of. */
-static enum err call(struct caller *c)
-{
-    assert_int_equal(lines_ask(c->dial, &c->message, &c->reply, clock_now_ms() + 10000), ERR_OK);
-    return c->reply.status;
-}
-
-static enum err ask_status(struct caller *c)
-{
-    c->message.size = 0;
-    bytes_put_u8(&c->message, MESSAGE_STATUS);
-    return call(c);
+    support_caller_begin(c, MESSAGE_STATUS);
+    return support_call(c);
 }
 
 /* 2000 messages at once and 100 a second after that are any program of ours; the rest is answered with a refusal. */
@@ -386,13 +361,13 @@ static void a_key_that_floods_is_slowed_and_others_are_served(void **state)
 {
     const struct support_options o = {.owners = OWNERS};
     struct house h;
-    struct caller c;
+    struct support_caller c;
     unsigned served = 0, refused = 0;
     enum err e = ERR_OK;
     (void)state;
     house_new(&h, &o);
     start_all(&h);
-    caller_new(&c, &h, "o0.key", 0);
+    support_caller_new(&c, &h.s, "o0.key", 0);
     while (refused < 20 && served < 20000) {
         e = ask_status(&c);
         served += e == ERR_OK;
@@ -411,7 +386,7 @@ static void a_key_that_floods_is_slowed_and_others_are_served(void **state)
     for (double end = clock_now_s() + 10; ask_status(&c) != ERR_OK; usleep(20000))
         assert_true(clock_now_s() < end);
     assert_int_equal(share(&h, 0), 0);
-    caller_free(&c);
+    support_caller_free(&c);
     house_free(&h);
 }
 
@@ -419,16 +394,16 @@ static void an_upload_of_another_version_is_told_which_is_taken(void **state)
 {
     const struct support_options o = {.owners = 1};
     struct house h;
-    struct caller c;
+    struct support_caller c;
     (void)state;
     house_new(&h, &o);
     start_all(&h);
-    caller_new(&c, &h, "o0.key", 1);
-    bytes_put_u8(&c.message, MESSAGE_UPLOAD);
+    support_caller_new(&c, &h.s, "o0.key", 1);
+    support_caller_begin(&c, MESSAGE_UPLOAD);
     bytes_put(&c.message, h.s.study->terms.digest, 32);
     bytes_put_u8(&c.message, UPLOAD_VERSION + 1);
     bytes_put(&c.message, "whatever that version has", 25);
-    assert_int_equal(call(&c), ERR_MISMATCH);
+    assert_int_equal(support_call(&c), ERR_MISMATCH);
     expect(c.reply.text, "the upload is of version 3, and this server (trefoil ");
     expect(c.reply.text, "takes version 2; share with the version that the servers run");
     expect_not(c.reply.text, "terms");
@@ -440,7 +415,7 @@ static void an_upload_of_another_version_is_told_which_is_taken(void **state)
     assert_int_equal(reply_read(&c.reply, &c.message), ERR_MISMATCH);
     expect(c.reply.text, "its answer is of version 2, and this trefoil (");
     expect(c.reply.text, "reads version 1; install the version that the servers run");
-    caller_free(&c);
+    support_caller_free(&c);
     house_free(&h);
 }
 

@@ -141,6 +141,36 @@ static void a_failure_is_told_to_whom_it_concerns(void **state)
     scene_free(&c);
 }
 
+/* A request that opens nothing needs the session of its own run. */
+static void a_request_has_to_be_of_the_session(void **state)
+{
+    struct scene c;
+    struct analyst first, other;
+    (void)state;
+    scene_new(&c, NULL);
+    connect_all(&c, &first);
+    connect_all(&c, &other);
+    ask(&first, REQUEST_MEASURE);
+    assert_int_equal(answer_of(&first, 0), ERR_PEER);
+    ask(&first, REQUEST_OPEN);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(answer_of(&first, i), ERR_OK);
+    ask(&other, REQUEST_CLOSE);
+    assert_int_equal(answer_of(&other, 0), ERR_REFUSED); /* the first one's place */
+    for (unsigned i = 1; i < STUDY_SERVERS; i++)         /* who wait for server 0 in vain */
+        assert_int_equal(answer_of(&other, i), ERR_TIMEOUT);
+    sleep_ms(500);
+    ask(&other, REQUEST_CLOSE); /* its place is free, but not a session of another's */
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(answer_of(&other, i), ERR_MISUSE);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_true(
+            support_contains(file(&c, "server%u.log", i), "the session is that of another run"));
+    disconnect_all(&first);
+    disconnect_all(&other);
+    scene_free(&c);
+}
+
 static int run_rounds(struct scene *c, const char *folder, const char *rounds)
 {
     const char *const a[] = {
@@ -214,6 +244,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_failure_is_told_to_whom_it_concerns),
+        cmocka_unit_test(a_request_has_to_be_of_the_session),
         cmocka_unit_test(a_run_keeps_its_place_while_its_program_lives),
         cmocka_unit_test(a_run_that_has_paid_goes_on_before_others),
         cmocka_unit_test(a_request_may_be_long),

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define HEAD_SIZE (1 + REQUEST_ATTEMPT_SIZE) /* kind and attempt */
 #define LOOK_MS 50
 #define GRACE_MS 2000 /* for the others, after one has failed */
 
@@ -88,13 +87,13 @@ static enum err reach_all(struct client *c, int64_t deadline)
 static enum err send_all(struct client *c, const struct bytes *request, int64_t deadline)
 {
     struct bytes message = {0};
-    uint8_t note[HEAD_SIZE + REQUEST_DIGEST_SIZE] = {MESSAGE_DIGEST};
+    uint8_t note[REQUEST_HEAD_SIZE + REQUEST_DIGEST_SIZE] = {MESSAGE_DIGEST};
     enum err e;
     secret_random(note + 1, REQUEST_ATTEMPT_SIZE);
     bytes_put_u8(&message, MESSAGE_REQUEST);
     bytes_put(&message, note + 1, REQUEST_ATTEMPT_SIZE);
     bytes_put(&message, request->data, request->size);
-    request_digest(request->data, request->size, note + HEAD_SIZE);
+    request_digest(request->data, request->size, note + REQUEST_HEAD_SIZE);
     e = bytes_ok(&message);
     if (e == ERR_OK)
         e = reach_all(c, deadline);

@@ -68,6 +68,8 @@ enum message_kind {
 
 /* The same request may be sent again: a fresh random attempt tells which digest goes with which. */
 #define REQUEST_ATTEMPT_SIZE 16
+#define REQUEST_HEAD_SIZE                                                                          \
+    (1 + REQUEST_ATTEMPT_SIZE) /* kind and attempt, before a request or its digest */
 
 /* Every answer of a gate: how it went, words for people, then a payload. */
 struct reply {

@@ -115,10 +115,15 @@ static void note_alive(struct front *f, const uint8_t *run, size_t n)
         atomic_store(&f->o.status->heard_ms, clock_now_ms());
 }
 
+/* Server 0's worker takes requests, the others' their digests. */
 static enum err pass_to_worker(struct front *f, const struct gate_client *from,
                                const struct bytes *message)
 {
-    enum err e = gate_pass(f->o.gate, from, message->data, message->size);
+    size_t least = REQUEST_HEAD_SIZE + (f->o.index == 0 ? 0 : REQUEST_DIGEST_SIZE);
+    enum err e;
+    if (message->size < least || (f->o.index != 0 && message->size > least))
+        return tell(f, from, message->data[0], ERR_FORMAT, "the request is cut");
+    e = gate_pass(f->o.gate, from, message->data, message->size);
     return e != ERR_NOMEM ? e
                           : tell(f, from, message->data[0], ERR_TIMEOUT,
                                  "this server is busy, or about to end");
@@ -142,7 +147,7 @@ static enum err sort(struct front *f, const struct gate_client *from, enum role 
         return intake_vector(&f->intake, from, p, n);
     if (role == ROLE_SERVER && kind == MESSAGE_LEDGER)
         return tell_debit(f, from, p, n);
-    if (role == ROLE_ANALYST && (kind == MESSAGE_REQUEST || kind == MESSAGE_DIGEST))
+    if (role == ROLE_ANALYST && kind == (f->o.index == 0 ? MESSAGE_REQUEST : MESSAGE_DIGEST))
         return pass_to_worker(f, from, message);
     if (role == ROLE_ANALYST && kind == MESSAGE_ALIVE) {
         note_alive(f, p, n);

@@ -1,0 +1,151 @@
+/* The workers of servers 1 and 2: join sessions, and handle what server 0 relays once its analyst has sent its digest. */
+#include "base/clock.h"
+#include "parties/server/worker_private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Takes what has come to the port: analysts' digests. */
+static enum err take_notes(struct worker *w, int64_t deadline)
+{
+    struct bytes message = {0};
+    struct digest_note note = {.since = clock_now_ms(), .used = true};
+    enum err e = gate_port_receive(w->o.port, &note.client, &message, deadline);
+    if (e == ERR_OK) {
+        memcpy(note.attempt, message.data + 1, REQUEST_ATTEMPT_SIZE);
+        memcpy(note.digest, message.data + REQUEST_HEAD_SIZE, REQUEST_DIGEST_SIZE);
+        w->notes[w->next_note++ % WORKER_DIGESTS] = note;
+    }
+    bytes_clear(&message);
+    if (e == ERR_NOMEM) {
+        worker_answer(w, &note.client, MESSAGE_DIGEST, e, NULL, 0);
+        e = ERR_OK;
+    }
+    return e;
+}
+
+/* The same request may come more than once: every attempt has its own digest and its own answer. */
+static enum err wait_for_digest(struct worker *w, const uint8_t attempt[REQUEST_ATTEMPT_SIZE],
+                                const uint8_t digest[REQUEST_DIGEST_SIZE],
+                                struct gate_client *client)
+{
+    int64_t deadline = clock_now_ms() + worker_connect_ms(w);
+    for (;;) {
+        enum err e;
+        for (unsigned i = 0; i < WORKER_DIGESTS; i++)
+            if (w->notes[i].used &&
+                memcmp(w->notes[i].attempt, attempt, REQUEST_ATTEMPT_SIZE) == 0 &&
+                memcmp(w->notes[i].digest, digest, REQUEST_DIGEST_SIZE) == 0) {
+                *client = w->notes[i].client;
+                w->notes[i].used = false;
+                return ERR_OK;
+            }
+        e = take_notes(w, deadline);
+        if (e != ERR_OK) {
+            if (e == ERR_TIMEOUT)
+                log_error(&w->log, "server 0 relayed a request whose digest no analyst sent here");
+            return e;
+        }
+    }
+}
+
+static void follow(struct worker *w, const uint8_t attempt[REQUEST_ATTEMPT_SIZE], const uint8_t *p,
+                   size_t n)
+{
+    struct gate_client client;
+    struct bytes result = {0};
+    uint8_t digest[32], of_result[32];
+    enum err e;
+    request_digest(p, n, digest);
+    e = wait_for_digest(w, attempt, digest, &client);
+    if (e != ERR_OK) {
+        worker_close_session(w);
+        return;
+    }
+    e = worker_handle(w, p, n, &result);
+    request_digest(result.data, result.size, of_result);
+    if (w->session == NULL && e == ERR_OK) /* CLOSE: this server's own counters */
+        worker_answer(w, &client, MESSAGE_DIGEST, e, result.data, result.size);
+    else
+        worker_answer(w, &client, MESSAGE_DIGEST, e, of_result, e == ERR_OK ? sizeof of_result : 0);
+    bytes_clear(&result);
+    worker_let_late_join(w);
+}
+
+static void tell(struct worker *w, struct digest_note *note, enum err e)
+{
+    worker_answer(w, &note->client, MESSAGE_DIGEST, e, NULL, 0);
+    note->used = false;
+}
+
+/* Answers analysts whose digest has waited for too long for a request that does not come. */
+static void tell_waiting(struct worker *w)
+{
+    snprintf(w->words, sizeof w->words, "server 0 has not passed the request on");
+    for (unsigned i = 0; i < WORKER_DIGESTS; i++)
+        if (w->notes[i].used && clock_now_ms() - w->notes[i].since >= worker_connect_ms(w))
+            tell(w, &w->notes[i], ERR_TIMEOUT);
+}
+
+/* Joins the session that server 0 proposes. If that fails, the analyst for whom it was is told, and nobody else. */
+static void join(struct worker *w, const struct bytes *propose)
+{
+    uint8_t attempt[REQUEST_ATTEMPT_SIZE] = {0};
+    enum err e = worker_open_session(w, propose, attempt);
+    bytes_clear(&w->relayed); /* of the session before */
+    if (e == ERR_OK)
+        return;
+    while (take_notes(w, clock_now_ms()) == ERR_OK)
+        ;
+    for (unsigned i = 0; i < WORKER_DIGESTS; i++)
+        if (w->notes[i].used && memcmp(w->notes[i].attempt, attempt, sizeof attempt) == 0)
+            tell(w, &w->notes[i], e);
+}
+
+/* A part of a request. Anything that is none of this session's is left over from an earlier one. */
+static void take_part(struct worker *w, const struct bytes *message)
+{
+    struct reader in = reader_of(message->data, message->size);
+    uint32_t magic = reader_u32(&in);
+    const uint8_t *id = reader_bytes(&in, SESSION_ID_SIZE),
+                  *attempt = reader_bytes(&in, REQUEST_ATTEMPT_SIZE);
+    uint64_t size = reader_u64(&in);
+    if (in.failed || magic != RELAY_MAGIC || w->session == NULL ||
+        memcmp(id, w->session->id, SESSION_ID_SIZE) != 0 ||
+        size > request_longest(w->o.study->workload))
+        return;
+    if (memcmp(attempt, w->relayed_attempt, REQUEST_ATTEMPT_SIZE) != 0)
+        bytes_clear(&w->relayed);
+    memcpy(w->relayed_attempt, attempt, REQUEST_ATTEMPT_SIZE);
+    bytes_put(&w->relayed, in.p, in.left);
+    if (w->relayed.size < size)
+        return;
+    if (w->relayed.size == size && bytes_ok(&w->relayed) == ERR_OK)
+        follow(w, w->relayed_attempt, w->relayed.data, w->relayed.size);
+    bytes_clear(&w->relayed);
+}
+
+enum err worker_follow_once(struct worker *w, struct bytes *message)
+{
+    enum net_peer leader = w->o.index == 1 ? NET_PREV : NET_NEXT;
+    enum err e = take_notes(w, clock_now_ms());
+    if (e != ERR_OK && e != ERR_TIMEOUT)
+        return e;
+    e = transport_receive_by(w->o.control, leader, message, clock_now_ms() + WORKER_POLL_MS);
+    if (e == ERR_TIMEOUT) {
+        tell_waiting(w);
+        return ERR_OK;
+    }
+    w->words[0] = '\0';
+    if (e == ERR_NOMEM) {
+        /* a message is lost, and the session with it; who waits is told in time */
+        worker_close_session(w);
+        return ERR_OK;
+    }
+    TRY(e);
+    if (session_is_propose(message))
+        join(w, message);
+    else
+        take_part(w, message);
+    return ERR_OK;
+}

@@ -1,0 +1,80 @@
+/*
+ * parties/server/worker_private.h - the worker's state, and what server 0's part of it (worker_lead.c) and that of
+ * servers 1 and 2 (worker_follow.c) do alike: sessions, a request's handling, its answer (worker.c).
+ */
+#ifndef TREFOIL_PARTIES_SERVER_WORKER_PRIVATE_H
+#define TREFOIL_PARTIES_SERVER_WORKER_PRIVATE_H
+
+#include "parties/exchange/request.h"
+#include "parties/server/play.h"
+#include "parties/server/worker.h"
+
+#define WORKER_POLL_MS 200
+
+/* Server 0 relays a request in parts: magic, session, attempt, size of the whole (u64), then bytes of it. */
+#define RELAY_MAGIC UINT32_C(0x59414c52) /* "RLAY" */
+#define RELAY_HEAD (4 + SESSION_ID_SIZE + REQUEST_ATTEMPT_SIZE + 8)
+#define RELAY_PART ((size_t)32 << 10)
+
+_Static_assert(RELAY_HEAD + RELAY_PART <= WORKER_CONTROL_MAX, "a part fits a message");
+_Static_assert(REQUEST_ATTEMPT_SIZE == SESSION_ABOUT_SIZE, "a session is about an attempt");
+
+#define WORKER_DIGESTS 16
+
+struct digest_note { /* an analyst's digest that has come, and whom to answer */
+    uint8_t attempt[REQUEST_ATTEMPT_SIZE], digest[REQUEST_DIGEST_SIZE];
+    struct gate_client client;
+    int64_t since;
+    bool used;
+};
+
+struct worker {
+    struct worker_options o;
+    struct log log;  /* as the options' log, and also into `words` */
+    char words[512]; /* what is logged while a request is handled: told to the analyst */
+    /* the session, if any */
+    struct session *session;
+    struct net *net;
+    struct party *party;
+    struct engine *engine;
+    struct play play;
+    uint8_t run[REQUEST_RUN_SIZE];
+    uint64_t shown_sent, shown_received; /* of this session's links, in the status */
+    /* at server 0: whose run it is, and since when, by the wall clock */
+    uint32_t user;
+    int64_t began;
+    /* at servers 1 and 2 */
+    struct digest_note notes[WORKER_DIGESTS];
+    unsigned next_note;
+    struct bytes relayed; /* a request of which more is to come */
+    uint8_t relayed_attempt[REQUEST_ATTEMPT_SIZE];
+};
+
+/* One message, or a while without: ERR_OK unless the worker cannot go on. */
+enum err worker_lead_once(struct worker *w, struct bytes *message) MUST_CHECK;
+enum err worker_follow_once(struct worker *w, struct bytes *message) MUST_CHECK;
+
+/*
+ * In the place of the session that is open, if any. propose: the message that called us, NULL at server 0; attempt: of
+ * the analyst who is to have the session.
+ */
+enum err worker_open_session(struct worker *w, const struct bytes *propose,
+                             uint8_t attempt[REQUEST_ATTEMPT_SIZE]) MUST_CHECK;
+void worker_close_session(struct worker *w);
+/* For how long nothing was heard of the run. */
+int64_t worker_silent_ms(const struct worker *w);
+/* The study's deadline for connecting. */
+int64_t worker_connect_ms(const struct worker *w);
+
+/* Handles the bytes of a request; a failure ends the session. */
+enum err worker_handle(struct worker *w, const void *p, size_t n, struct bytes *result) MUST_CHECK;
+/* Answers an analyst, in the words that have been logged where that is not ERR_OK. */
+void worker_answer(struct worker *w, const struct gate_client *to, uint8_t kind, enum err status,
+                   const void *payload, size_t n);
+/*
+ * After a round is answered, while the estimator works: counts the rows that have come, if all three said in the
+ * round that they have some. A failure ends the session; the run goes on in another, with the rows of its last round.
+ */
+void worker_let_late_join(struct worker *w);
+
+#endif

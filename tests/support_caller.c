@@ -1,0 +1,48 @@
+#include "tests/support_caller.h"
+
+#include "base/clock.h"
+#include "tests/support_cmocka.h"
+
+void support_caller_new(struct support_caller *c, const struct support_study *s, const char *key,
+                        unsigned server)
+{
+    char path[SUPPORT_PATH];
+    *c = (struct support_caller){.me = NULL};
+    support_study_file(s, key, path);
+    assert_int_equal(identity_load(&c->me, path, NULL), ERR_OK);
+    assert_int_equal(netio_new(&c->netio, NULL), ERR_OK);
+    assert_int_equal(lines_dial(&c->dial, c->netio, s->study, c->me, server, NULL), ERR_OK);
+}
+
+void support_caller_free(struct support_caller *c)
+{
+    dial_free(&c->dial);
+    netio_free(&c->netio);
+    identity_free(&c->me);
+    bytes_clear(&c->message);
+}
+
+void support_caller_begin(struct support_caller *c, uint8_t kind)
+{
+    bytes_clear(&c->message);
+    bytes_put_u8(&c->message, kind);
+}
+
+void support_caller_send(struct support_caller *c)
+{
+    assert_int_equal(dial_send(c->dial, c->message.data, c->message.size, clock_now_ms() + 10000),
+                     ERR_OK);
+}
+
+enum err support_caller_hear(struct support_caller *c)
+{
+    assert_int_equal(dial_receive(c->dial, &c->message, clock_now_ms() + 10000), ERR_OK);
+    assert_int_equal(reply_read(&c->reply, &c->message), ERR_OK);
+    return c->reply.status;
+}
+
+enum err support_call(struct support_caller *c)
+{
+    support_caller_send(c);
+    return support_caller_hear(c);
+}

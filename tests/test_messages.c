@@ -1,0 +1,256 @@
+/*
+ * What servers answer to messages that no program of ours would send: each is refused in words, changes nothing, and
+ * ends nothing.
+ */
+#include "tests/support_cmocka.h"
+
+#include "parties/exchange/upload.h"
+#include "tests/support_caller.h"
+#include "tests/support_process.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define OWNERS 2
+
+struct scene {
+    struct support_study s;
+    pid_t server[STUDY_SERVERS];
+};
+
+static struct log quiet = {.level = LOG_ERROR};
+
+#define file(scene, ...) support_path(&(scene)->s, __VA_ARGS__)
+
+static int scene_new(void **state)
+{
+    static struct scene c;
+    const struct support_options o = {.owners = OWNERS, .round_s = 5, .connect_s = 1};
+    assert_int_equal(support_study_new(&c.s, &o, &quiet), ERR_OK);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        c.server[i] = support_serve(&c.s, i, c.s.path);
+        assert_true(support_wait_for(file(&c, "server%u.log", i), "is ready", 10));
+    }
+    *state = &c;
+    return 0;
+}
+
+static int scene_free(void **state)
+{
+    struct scene *c = *state;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(support_stop(&c->server[i]), 0);
+    support_study_free(&c->s);
+    return 0;
+}
+
+/* What follows the kind: this digest of terms or none, and so many bytes of one value. */
+enum terms { NONE, OURS, OTHERS };
+
+static const char no_right[] = "this key may not ask that of this server";
+static const char no_form[] = "the upload does not have a form that the study takes";
+static const char other_terms[] = "the owner's study file has other terms than this server's";
+
+static const struct odd {
+    const char *key;
+    unsigned server;
+    uint8_t kind;
+    enum terms terms;
+    uint8_t value;
+    size_t times;
+    enum err e;
+    const char *says;
+} odds[] = {
+    {"o0.key", 0, 77, NONE, 0, 0, ERR_REFUSED, no_right},
+    {"s1.key", 0, 0, NONE, 0, 0, ERR_REFUSED, no_right},
+    {"a.key", 1, MESSAGE_UPLOAD, OURS, 2, 9, ERR_REFUSED, no_right},
+    {"a.key", 1, MESSAGE_WITHDRAW, OURS, 0, 0, ERR_REFUSED, no_right},
+    {"a.key", 1, MESSAGE_PART, OURS, 2, 9, ERR_REFUSED, no_right},
+    {"o0.key", 0, MESSAGE_REQUEST, OURS, 0, 0, ERR_REFUSED, no_right},
+    {"o0.key", 0, MESSAGE_ALIVE, NONE, 0, 16, ERR_REFUSED, no_right},
+    {"o0.key", 2, MESSAGE_PART, OURS, 2, 9, ERR_REFUSED, no_right},
+    {"o0.key", 2, MESSAGE_FORWARD, OURS, 2, 9, ERR_REFUSED, no_right},
+    {"o0.key", 0, MESSAGE_LEDGER, NONE, 0, 8, ERR_REFUSED, no_right},
+    {"s0.key", 2, MESSAGE_FORWARD, OURS, 2, 9, ERR_REFUSED, no_right},
+    {"s2.key", 1, MESSAGE_FORWARD, OURS, 2, 9, ERR_REFUSED, no_right},
+    {"s1.key", 2, MESSAGE_FORWARD, NONE, 2, 15, ERR_FORMAT, ""},
+    {"s1.key", 2, MESSAGE_FORWARD, NONE, 2, 99, ERR_AGAIN, ""},
+    {"s1.key", 2, MESSAGE_LEDGER, NONE, 0, 7, ERR_FORMAT, ""},
+    {"s1.key", 2, MESSAGE_LEDGER, NONE, 0, 9, ERR_FORMAT, ""},
+    {"o0.key", 0, MESSAGE_UPLOAD, NONE, 0, 0, ERR_FORMAT, no_form},
+    {"o0.key", 0, MESSAGE_UPLOAD, OURS, 0, 0, ERR_FORMAT, no_form},
+    {"o0.key", 0, MESSAGE_UPLOAD, OURS, UPLOAD_VERSION, 1, ERR_FORMAT, no_form},
+    {"o0.key", 0, MESSAGE_REPLACE, OURS, UPLOAD_VERSION, 500, ERR_FORMAT, no_form},
+    {"o0.key", 0, MESSAGE_UPLOAD, OTHERS, UPLOAD_VERSION, 500, ERR_MISMATCH, other_terms},
+    {"o0.key", 1, MESSAGE_PART, NONE, 0, 23, ERR_FORMAT, "a part is cut"},
+    {"o0.key", 1, MESSAGE_PART, NONE, 0, 99, ERR_AGAIN,
+     "the part does not follow what this server"},
+    {"o0.key", 1, MESSAGE_WITHDRAW, OURS, 0, 1, ERR_FORMAT, "a withdrawal is cut"},
+    {"o0.key", 1, MESSAGE_WITHDRAW, OTHERS, 0, 0, ERR_MISMATCH, other_terms},
+    {"o0.key", 1, MESSAGE_WITHDRAW, OURS, 0, 0, ERR_OK, ""},
+    {"a.key", 0, MESSAGE_REQUEST, NONE, 0, 3, ERR_FORMAT, "the request is cut"},
+    {"a.key", 0, MESSAGE_DIGEST, NONE, 0, 48, ERR_REFUSED, no_right},
+    {"a.key", 1, MESSAGE_REQUEST, NONE, 2, 99, ERR_REFUSED, no_right},
+    {"a.key", 1, MESSAGE_DIGEST, NONE, 0, 47, ERR_FORMAT, "the request is cut"},
+    {"a.key", 2, MESSAGE_DIGEST, NONE, 0, 49, ERR_FORMAT, "the request is cut"},
+    {"a.key", 2, MESSAGE_DIGEST, NONE, 0, 48, ERR_TIMEOUT,
+     "server 0 has not passed the request on"},
+    {"a.key", 0, MESSAGE_REQUEST, NONE, 9, 99, ERR_FORMAT, "the request is of version 9, and this"},
+    {"a.key", 0, MESSAGE_REQUEST, NONE, 2, 99, ERR_FORMAT, "the request does not parse"},
+};
+
+static void what_is_not_for_a_server_is_refused_in_words(void **state)
+{
+    struct scene *c = *state;
+    for (size_t k = 0; k < sizeof odds / sizeof *odds; k++) {
+        const struct odd *o = &odds[k];
+        static const uint8_t zeros[32];
+        struct support_caller caller;
+        enum err e;
+        support_caller_new(&caller, &c->s, o->key, o->server);
+        support_caller_begin(&caller, o->kind);
+        if (o->terms != NONE)
+            bytes_put(&caller.message, o->terms == OURS ? c->s.study->terms.digest : zeros, 32);
+        for (size_t i = 0; i < o->times; i++)
+            bytes_put_u8(&caller.message, o->value);
+        e = support_call(&caller);
+        if (e != o->e || strstr(caller.reply.text, o->says) == NULL)
+            fail_msg("row %zu: %s: %s", k, error_text(e), caller.reply.text);
+        assert_int_equal(caller.reply.kind, o->kind);
+        support_caller_free(&caller);
+    }
+}
+
+/* --- an owner who says different things ---------------------------------------------------------- */
+
+struct owner {
+    struct support_caller at[STUDY_SERVERS];
+    struct upload part[3];
+};
+
+static void owner_new(struct owner *w, struct scene *c, unsigned owner)
+{
+    const struct study *study = c->s.study;
+    struct bytes packed = {0};
+    char key[16];
+    snprintf(key, sizeof key, "o%u.key", owner);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        support_caller_new(&w->at[i], &c->s, key, i);
+    memset(bytes_extend(&packed, study_upload_bytes(study, owner)), 0,
+           study_upload_bytes(study, owner));
+    assert_int_equal(upload_make(w->part, w->at[0].me, study->terms.digest,
+                                 study_upload_form(study, owner), &packed),
+                     ERR_OK);
+    bytes_clear(&packed);
+}
+
+static void owner_free(struct owner *w)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        support_caller_free(&w->at[i]);
+        upload_clear(&w->part[i]);
+    }
+}
+
+static void say_upload(struct owner *w, struct scene *c, unsigned server)
+{
+    struct support_caller *at = &w->at[server];
+    support_caller_begin(at, MESSAGE_UPLOAD);
+    bytes_put(&at->message, c->s.study->terms.digest, 32);
+    assert_int_equal(upload_write(&w->part[server], server, false, &at->message), ERR_OK);
+    support_caller_send(at);
+}
+
+static enum err withdraw(struct owner *w, struct scene *c, unsigned server)
+{
+    support_caller_begin(&w->at[server], MESSAGE_WITHDRAW);
+    bytes_put(&w->at[server].message, c->s.study->terms.digest, 32);
+    return support_call(&w->at[server]);
+}
+
+/* What it told server 2 does not fit the vector that it gave to server 1: both it and server 1 are told so. */
+static void a_vector_that_does_not_fit_is_refused_for_good(void **state)
+{
+    struct scene *c = *state;
+    for (unsigned kind = 0; kind < 2; kind++) {
+        struct owner w;
+        owner_new(&w, c, kind);
+        if (kind == 0)
+            w.part[2].commitment[2][5] ^= 1;
+        else
+            w.part[2].form = UPLOAD_RECORDS;
+        say_upload(&w, c, 2); /* answered when the vector is there */
+        say_upload(&w, c, 1);
+        assert_int_equal(support_caller_hear(&w.at[1]), ERR_OK);
+        assert_int_equal(support_caller_hear(&w.at[2]), kind == 0 ? ERR_DATA : ERR_FORMAT);
+        assert_string_equal(w.at[2].reply.text,
+                            "the vector from server 1 does not fit what came to this server");
+        assert_true(support_wait_for(
+            file(c, "server1.log"),
+            kind == 0 ? "server 2 refused the vector of o0 for good: it does not fit"
+                      : "server 2 refused the vector of o1 for good: it does not fit",
+            10));
+        for (unsigned i = 1; i < STUDY_SERVERS; i++)
+            assert_int_equal(withdraw(&w, c, i), ERR_OK);
+        owner_free(&w);
+    }
+}
+
+static enum err say_part(struct owner *w, uint64_t first, const uint8_t *p, size_t n)
+{
+    support_caller_begin(&w->at[1], MESSAGE_PART);
+    bytes_put(&w->at[1].message, w->part[1].id, UPLOAD_ID_SIZE);
+    bytes_put_u64(&w->at[1].message, first);
+    bytes_put(&w->at[1].message, p, n);
+    return support_call(&w->at[1]);
+}
+
+/* How many bytes of the vector server 1 says that it has. */
+static uint64_t held(const struct owner *w)
+{
+    struct reader in = reader_of(w->at[1].reply.payload, w->at[1].reply.size);
+    (void)reader_u8(&in);
+    return reader_u64(&in);
+}
+
+static void parts_that_do_not_fit_begin_anew(void **state)
+{
+    struct scene *c = *state;
+    struct owner w;
+    const uint8_t *p;
+    size_t n;
+    owner_new(&w, c, 0);
+    p = w.part[1].vector.data;
+    n = w.part[1].vector.size;
+    w.part[1].has[1] = false;
+    say_upload(&w, c, 1);
+    assert_int_equal(support_caller_hear(&w.at[1]), ERR_OK);
+    assert_true(held(&w) == 0 && w.at[1].reply.payload[0] == 0);
+    assert_int_equal(say_part(&w, 0, p, 5), ERR_OK);
+    assert_true(held(&w) == 5);
+    assert_int_equal(say_part(&w, 0, p, 5), ERR_AGAIN);
+    assert_true(held(&w) == 5);
+    assert_int_equal(say_part(&w, 5, p, n), ERR_FORMAT);
+    assert_string_equal(w.at[1].reply.text, "the part is empty, or longer than the upload");
+    assert_int_equal(say_part(&w, 5, p, 0), ERR_FORMAT);
+    assert_int_equal(say_part(&w, 5, p + 4, n - 5), ERR_DATA); /* off by one */
+    assert_string_equal(w.at[1].reply.text,
+                        "the parts do not make up what the upload committed to; they begin anew");
+    assert_true(held(&w) == 0);
+    assert_int_equal(say_part(&w, 0, p, n), ERR_OK);
+    assert_true(w.at[1].reply.payload[0] == 1);
+    assert_int_equal(withdraw(&w, c, 1), ERR_OK);
+    owner_free(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_not_for_a_server_is_refused_in_words),
+        cmocka_unit_test(a_vector_that_does_not_fit_is_refused_for_good),
+        cmocka_unit_test(parts_that_do_not_fit_begin_anew),
+    };
+    if (getenv("TREFOIL") == NULL)
+        setenv("TREFOIL", "build/gcc/trefoil", 1);
+    return cmocka_run_group_tests(tests, scene_new, scene_free);
+}
