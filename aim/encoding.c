@@ -42,6 +42,25 @@ bool encoding_printable(const char *text, char *out, size_t size)
     return utf8;
 }
 
+bool encoding_steers(const char *text)
+{
+    while (*text != '\0' && character(text) > 0 && !is_control(text))
+        text += character(text);
+    return *text != '\0';
+}
+
+void encoding_tame(char *text)
+{
+    while (*text != '\0') {
+        size_t n = character(text);
+        bool fine = n > 0 && (*text == '\n' || !is_control(text));
+        n = n > 0 ? n : 1;
+        if (!fine)
+            memset(text, '?', n);
+        text += n;
+    }
+}
+
 const char *encoding_guess(const char *text)
 {
     for (; *text != '\0'; text++)

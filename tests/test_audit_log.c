@@ -392,6 +392,7 @@ static void every_word_of_a_line_is_checked(void **state)
         "1 now open run " RUN " round 1" REQUEST " cost 1 spent 1x what -",
         "1 now open run " RUN " round 1" REQUEST " cost  spent 1 what -",
         "1 now open run " RUN " round 1" REQUEST " cost 1 spent 1 what",
+        "1 now open run " RUN " round 1" REQUEST " cost 1 spent 1 what \033[2J",
         "1 now open run " RUN " round 1" REQUEST " cost 1 spent 1 what - more",
     };
     struct bench b;

@@ -420,8 +420,9 @@ static void a_lost_run_is_asked_for_as_it_was(void **state)
     begin(&c, run);
     assert_memory_equal(run_state_run(c.state), run, sizeof run);
     add_opened(&c, 0, 3);
-    add_step(&c, ERR_REFUSED, "bound to another request");
+    add_step(&c, ERR_REFUSED, "bound to another request\033[2J\xc2\x9b\x9b\nfor ever");
     assert_int_equal(measure(&c, &lost), ERR_REFUSED);
+    support_says(c.words, "it says: bound to another request?[2J???\nfor ever");
     support_says(c.words, "this program does not ask what the lost run asked");
     end(&c);
 }

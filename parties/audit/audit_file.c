@@ -1,5 +1,6 @@
 #include "parties/audit/audit_file.h"
 
+#include "aim/encoding.h"
 #include "base/file.h"
 #include "base/memory.h"
 
@@ -265,7 +266,7 @@ static enum err check_hash(const struct audit_file *f, char *line, size_t n, uin
 static enum err read_line(struct audit_file *f, struct audit_entry *entry, char *text,
                           const char *path, struct log *log)
 {
-    enum err e = read_words(f, entry, text);
+    enum err e = encoding_steers(text) ? ERR_DATA : read_words(f, entry, text);
     if (e == ERR_DATA)
         log_error(log, "%s, line %zu: not a line of an audit log", path, f->entries + 1);
     if (e == ERR_OK && entry->kind == AUDIT_OPEN)

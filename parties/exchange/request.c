@@ -1,5 +1,6 @@
 #include "parties/exchange/request.h"
 
+#include "aim/encoding.h"
 #include "base/memory.h"
 
 #include <openssl/sha.h>
@@ -140,6 +141,7 @@ enum err reply_read(struct reply *r, const struct bytes *message)
         r->size = 0;
         return ERR_FORMAT;
     }
+    encoding_tame(r->text);
     r->status = (enum err)status;
     return ERR_OK;
 }

@@ -75,7 +75,7 @@ enum message_kind {
 struct reply {
     uint8_t kind; /* of the message that it answers */
     enum err status;
-    char text[512];
+    char text[512];         /* as read, without what could steer a terminal */
     const uint8_t *payload; /* within the message read */
     size_t size;
 };

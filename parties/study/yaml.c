@@ -1,5 +1,6 @@
 #include "parties/study/yaml.h"
 
+#include "aim/encoding.h"
 #include "base/bytes.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -361,8 +362,8 @@ enum err yaml_text(const struct yaml_file *file, const yaml_node_t *node, const 
     if (node->type != YAML_SCALAR_NODE)
         return yaml_error(file, node, "%s is %s; it should be a single value", what, kind(node));
     *text = (const char *)node->data.scalar.value;
-    if (strlen(*text) != node->data.scalar.length)
-        return yaml_error(file, node, "%s holds a NUL character; take it out", what);
+    if (strlen(*text) != node->data.scalar.length || encoding_steers(*text))
+        return yaml_error(file, node, "%s holds a control character; take it out", what);
     if (**text == '\0' && plain(node))
         return yaml_error(file, node, "%s has no value; write one (an empty text is \"\")", what);
     return ERR_OK;

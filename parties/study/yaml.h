@@ -72,7 +72,10 @@ const yaml_node_t *yaml_item(const struct yaml_file *file, const yaml_node_t *no
 bool yaml_is_list(const yaml_node_t *node);
 bool yaml_is_mapping(const yaml_node_t *node);
 
-/* A scalar as text, NUL-ended, owned by the file. An empty one must be written as "". */
+/*
+ * A scalar as text, NUL-ended, owned by the file. An empty one must be written as "". Control characters are refused:
+ * what the file says is shown to people, and must not steer what they see.
+ */
 enum err yaml_text(const struct yaml_file *file, const yaml_node_t *node, const char *what,
                    const char **text) MUST_CHECK;
 /* Decimal, unquoted, no leading zero. */
