@@ -1,5 +1,6 @@
 /* aim/domain, aim/workload, aim/number: codes, refusals, closure against brute force. */
 #include "tests/support_cmocka.h"
+#include "tests/support_domain.h"
 
 #include "aim/domain.h"
 #include "aim/number.h"
@@ -151,19 +152,6 @@ static void canonical_bytes_tell_domains_apart(void **state)
     domain_free(&b);
 }
 
-static struct domain *sized(const uint32_t *size, size_t n)
-{
-    struct domain *d;
-    assert_int_equal(domain_new(&d), ERR_OK);
-    for (size_t i = 0; i < n; i++) {
-        char name[16];
-        snprintf(name, sizeof name, "a%u", (unsigned)i);
-        assert_int_equal(domain_add_integer(d, name, 0, size[i] - 1, NULL, DOMAIN_REJECT, NULL),
-                         ERR_OK);
-    }
-    return d;
-}
-
 static unsigned mask_of(const struct clique *c)
 {
     unsigned m = 0;
@@ -210,7 +198,7 @@ static void the_closure_matches_its_definition(void **state)
     static const struct clique given[] = {
         {3, {0, 1, 2}}, {2, {1, 3}}, {2, {0, 1}}, {3, {1, 2, 3}}, {2, {4, 5}}};
     static const double weight[] = {1, 0.5, 2, 1, 3};
-    struct domain *d = sized(size, 6);
+    struct domain *d = support_domain(size, 6);
     struct workload *w;
     size_t seen = 0;
     uint64_t offset = 0;
@@ -258,7 +246,7 @@ static void order_does_not_change_the_digest(void **state)
     static const uint32_t size[] = {2, 3, 4};
     static const struct clique one[] = {{2, {0, 1}}, {2, {1, 2}}};
     static const struct clique two[] = {{2, {1, 2}}, {2, {0, 1}}};
-    struct domain *d = sized(size, 3);
+    struct domain *d = support_domain(size, 3);
     struct workload *a, *b;
     struct bytes x = {0}, y = {0};
     (void)state;
@@ -283,7 +271,7 @@ static void mistakes_in_a_workload_are_refused(void **state)
     static const struct clique twice[] = {{2, {0, 2}}, {1, {1}}, {2, {0, 2}}};
     static const struct clique back[] = {{3, {0, 2, 1}}};
     static const double weight[] = {1, -1};
-    struct domain *d = sized(size, 3);
+    struct domain *d = support_domain(size, 3);
     struct workload *w;
     char sink[400] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
@@ -306,7 +294,7 @@ static void mistakes_in_a_workload_are_refused(void **state)
 static void all_k_ways_are_all_there(void **state)
 {
     static const uint32_t size[] = {2, 3, 2, 2, 3};
-    struct domain *d = sized(size, 5);
+    struct domain *d = support_domain(size, 5);
     (void)state;
     for (unsigned k = 1; k <= 5; k++) {
         static const size_t expected[] = {0, 5, 10, 10, 5, 1};
@@ -320,16 +308,11 @@ static void all_k_ways_are_all_there(void **state)
 
 static void random_workloads_cover_and_repeat(void **state)
 {
-    struct domain *d;
+    static const uint32_t size[] = {2, 2, 2, 2, 2, 2};
+    struct domain *d = support_domain(size, 6);
     struct workload *w, *again;
     unsigned seen[20] = {0};
     (void)state;
-    assert_int_equal(domain_new(&d), ERR_OK);
-    for (unsigned a = 0; a < 6; a++) {
-        char name[8];
-        snprintf(name, sizeof name, "a%u", a);
-        assert_int_equal(domain_add_integer(d, name, 0, 1, NULL, DOMAIN_REJECT, NULL), ERR_OK);
-    }
     for (uint64_t seed = 0; seed < 2000; seed++) {
         assert_int_equal(workload_random(&w, d, 3, 5, seed, NULL), ERR_OK);
         assert_int_equal(w->cliques, 5);
@@ -365,7 +348,7 @@ static void projection_agrees_with_arithmetic(void **state)
     static const uint32_t size[] = {3, 4, 5};
     static const struct clique whole = {3, {0, 1, 2}};
     static const struct clique part = {2, {0, 2}};
-    struct domain *d = sized(size, 3);
+    struct domain *d = support_domain(size, 3);
     uint32_t index[60];
     (void)state;
     clique_project(&whole, &part, d, index);

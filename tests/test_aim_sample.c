@@ -4,6 +4,7 @@
  * TREFOIL_LONG=1 draws twenty times as many.
  */
 #include "tests/support_cmocka.h"
+#include "tests/support_domain.h"
 
 #include "aim/backend.h"
 #include "aim/model_private.h"
@@ -187,17 +188,13 @@ struct world {
 static struct world world_new(void)
 {
     static const struct clique c[] = {{2, {0, 1}}, {2, {1, 2}}, {2, {2, 3}}, {1, {4}}};
+    static const uint32_t size[] = {2, 3, 4, 2, 3};
     struct world w = {.cells = 1, .all = {5, {0, 1, 2, 3, 4}}};
     struct random r;
     random_seed_u64(&r, 9);
-    assert_int_equal(domain_new(&w.domain), ERR_OK);
-    for (unsigned a = 0; a < 5; a++) {
-        char name[8];
-        snprintf(name, sizeof name, "a%u", a);
-        assert_int_equal(
-            domain_add_integer(w.domain, name, 0, 1 + a % 3, NULL, DOMAIN_REJECT, NULL), ERR_OK);
-        w.cells *= 2 + a % 3;
-    }
+    w.domain = support_domain(size, 5);
+    for (unsigned a = 0; a < 5; a++)
+        w.cells *= size[a];
     assert_int_equal(model_new(&w.model, w.domain, c, 4, 1000, NULL), ERR_OK);
     for (size_t i = 0; i < w.model->parameters; i++)
         w.model->theta[i] = 2 * random_double(&r);

@@ -1,5 +1,6 @@
 /* aim/score: integers against wider arithmetic, and widths against the extremes. */
 #include "tests/support_cmocka.h"
+#include "tests/support_domain.h"
 
 #include "aim/random.h"
 #include "aim/score.h"
@@ -7,19 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static struct domain *sized(const uint32_t *size, size_t n)
-{
-    struct domain *d;
-    assert_int_equal(domain_new(&d), ERR_OK);
-    for (size_t i = 0; i < n; i++) {
-        char name[16];
-        snprintf(name, sizeof name, "a%u", (unsigned)i);
-        assert_int_equal(domain_add_integer(d, name, 0, size[i] - 1, NULL, DOMAIN_REJECT, NULL),
-                         ERR_OK);
-    }
-    return d;
-}
 
 static void multipliers_are_floors(void **state)
 {
@@ -67,7 +55,7 @@ static bool finer_would_not_fit(const struct select_terms *t, const struct selec
 static void plans_cover_their_extremes(void **state)
 {
     static const uint32_t size[] = {2, 7, 32, 100};
-    struct domain *d = sized(size, 4);
+    struct domain *d = support_domain(size, 4);
     struct workload *w;
     struct random r;
     unsigned planned = 0;
@@ -124,7 +112,7 @@ static void plans_cover_their_extremes(void **state)
 static void plans_of_squares_cover_their_extremes(void **state)
 {
     static const uint32_t size[] = {2, 7, 32, 100};
-    struct domain *d = sized(size, 4);
+    struct domain *d = support_domain(size, 4);
     struct workload *w;
     struct random r;
     unsigned planned = 0;
@@ -199,7 +187,7 @@ static void hopeless_plans_are_refused(void **state)
     static const uint32_t size[] = {2, 3};
     static const struct clique given[] = {{1, {0}}, {1, {1}}};
     static const double weight[] = {1, 1e-9};
-    struct domain *d = sized(size, 2);
+    struct domain *d = support_domain(size, 2);
     struct workload *w;
     uint32_t query[] = {0, 1};
     uint64_t m[2], p[2];
@@ -240,7 +228,7 @@ static void hopeless_plans_are_refused(void **state)
 static void estimates_are_held_to_their_bounds(void **state)
 {
     static const uint32_t size[] = {2, 2};
-    struct domain *d = sized(size, 2);
+    struct domain *d = support_domain(size, 2);
     struct workload *w;
     struct score_bounds b = {.bits = 5};
     char sink[300] = "";

@@ -1,5 +1,6 @@
 /* aim/sweep: every kernel against plain loops, and the three of them against each other. */
 #include "tests/support_cmocka.h"
+#include "tests/support_domain.h"
 
 #include "aim/model_private.h"
 #include "aim/random.h"
@@ -61,18 +62,16 @@ struct shape {
 
 static void shape_new(struct shape *s, struct random *r, unsigned attributes, unsigned largest)
 {
+    uint32_t size[16];
+    assert_true(attributes <= 16);
     *s = (struct shape){.whole.n = (uint16_t)attributes};
-    assert_int_equal(domain_new(&s->domain), ERR_OK);
     for (unsigned a = 0; a < attributes; a++) {
-        char name[16];
-        snprintf(name, sizeof name, "a%u", a);
-        assert_int_equal(domain_add_integer(s->domain, name, 0, (int64_t)random_below(r, largest),
-                                            NULL, DOMAIN_REJECT, NULL),
-                         ERR_OK);
+        size[a] = 1 + (uint32_t)random_below(r, largest);
         s->whole.attribute[a] = (uint16_t)a;
         if (random_u64(r) & 1)
             s->part.attribute[s->part.n++] = (uint16_t)a;
     }
+    s->domain = support_domain(size, attributes);
 }
 
 /* All chunks of one shape, on one kernel, against the walk. */
@@ -177,17 +176,12 @@ static void sums_are_the_same_on_all(void **state)
 static void beliefs_are_the_same_on_all(void **state)
 {
     static const struct clique c[] = {{3, {0, 1, 2}}, {3, {1, 2, 3}}, {2, {3, 4}}, {1, {2}}};
-    struct domain *d;
+    static const uint32_t size[] = {7, 12, 17, 22, 27};
+    struct domain *d = support_domain(size, 5);
     struct model *m;
     double *first;
     size_t cells;
     (void)state;
-    assert_int_equal(domain_new(&d), ERR_OK);
-    for (unsigned a = 0; a < 5; a++) {
-        char name[16];
-        snprintf(name, sizeof name, "a%u", a);
-        assert_int_equal(domain_add_integer(d, name, 0, 6 + 5 * a, NULL, DOMAIN_REJECT, NULL), 0);
-    }
     assert_int_equal(model_new(&m, d, c, 4, 1 << 20, NULL), ERR_OK);
     for (size_t i = 0; i < m->parameters; i++)
         m->theta[i] = (double)(i * 7919 % 1000) * 0.01;

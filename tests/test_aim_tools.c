@@ -1,6 +1,7 @@
 /* aim/evaluate's likelihood, and the commands synth, eval and plan, each as a process of its own. */
 #include "tests/support_cmocka.h"
 #include "tests/support_command.h"
+#include "tests/support_domain.h"
 
 #include "aim/evaluate.h"
 #include "aim/model_file.h"
@@ -108,6 +109,7 @@ static void evaluation_warns_and_compares(void **state)
 {
     static const struct support_options o = {.owners = 2};
     struct outcome a;
+    static const uint32_t nine = 9;
     struct domain *other;
     struct stage g;
     (void)state;
@@ -131,8 +133,7 @@ static void evaluation_warns_and_compares(void **state)
     TREFOIL(&a, &g, "eval", g.s.path, g.real, g.rows, "--model", g.model);
     assert_int_equal(a.code, EXIT_OK);
     support_says(a.out, "rows are impossible under the model");
-    assert_int_equal(domain_new(&other), ERR_OK);
-    assert_int_equal(domain_add_integer(other, "age", 0, 8, NULL, DOMAIN_REJECT, NULL), ERR_OK);
+    other = support_domain(&nine, 1);
     save_model(&g, other, 0);
     domain_free(&other);
     TREFOIL(&a, &g, "eval", g.s.path, g.real, g.rows, "--model", g.model);
@@ -220,16 +221,11 @@ static void likelihoods_match_the_joint(void **state)
     static const struct clique all = {4, {0, 1, 2, 3}};
     double p[120], sum = 0, mean;
     size_t impossible;
-    struct domain *d;
+    static const uint32_t size[] = {2, 3, 4, 5};
+    struct domain *d = support_domain(size, 4);
     struct model *m;
     struct table *t;
     (void)state;
-    assert_int_equal(domain_new(&d), ERR_OK);
-    for (unsigned a = 0; a < 4; a++) {
-        char name[8];
-        snprintf(name, sizeof name, "a%u", a);
-        assert_int_equal(domain_add_integer(d, name, 0, 1 + a, NULL, DOMAIN_REJECT, NULL), ERR_OK);
-    }
     assert_int_equal(model_new(&m, d, c, 3, 1000, NULL), ERR_OK);
     for (size_t i = 0; i < m->parameters; i++)
         m->theta[i] = (double)(i * 7 % 5) * 0.5;

@@ -14,6 +14,37 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* --- a checker of markup ------------------------------------------------------------------------- */
+
+/* Every tag is closed by its own; <meta>, <br>, <!DOCTYPE> and what ends in "/>" need not be. */
+static void check_markup(const char *at)
+{
+    char open[64][16];
+    size_t depth = 0;
+    while ((at = strchr(at, '<')) != NULL) {
+        const char *end = strchr(at, '>'), *name = at + 1 + (at[1] == '/');
+        size_t n = 0;
+        assert_non_null(end);
+        while (isalnum((unsigned char)name[n]))
+            n++;
+        if (at[1] == '/') {
+            assert_true(depth > 0);
+            depth--;
+            if (strlen(open[depth]) != n || memcmp(open[depth], name, n) != 0)
+                fail_msg("<%s> is closed by %.*s", open[depth], (int)n + 3, at);
+        } else if (at[1] != '!' && end[-1] != '/' && !(n == 4 && memcmp(name, "meta", 4) == 0) &&
+                   !(n == 2 && memcmp(name, "br", 2) == 0)) {
+            assert_in_range(n, 1, 15);
+            assert_true(depth < 64);
+            snprintf(open[depth++], sizeof open[0], "%.*s", (int)n, name);
+        }
+        at = end;
+    }
+    assert_int_equal(depth, 0);
+}
+
+/* --- a run -------------------------------------------------------------------------------------- */
+
 struct stage {
     struct support_study s;
     struct table *table;
@@ -25,12 +56,15 @@ struct stage {
 static char said[512];
 static struct log quiet = {.buffer = said, .buffer_size = sizeof said};
 
-static void read_page(struct stage *g, const char *folder)
+/* Writes the report of what is in the folder, and reads it, whose markup is checked. */
+static void write_page(struct stage *g, const char *folder, const struct report_truth *truth)
 {
     char path[SUPPORT_PATH + 16];
+    assert_int_equal(report_write(folder, g->s.study, truth, &quiet), ERR_OK);
     snprintf(path, sizeof path, "%s/report.html", folder);
     assert_int_equal(file_read(path, 1 << 24, &g->page, NULL), ERR_OK);
     bytes_put_u8(&g->page, 0);
+    check_markup((const char *)g->page.data);
 }
 
 static const char *text_of(const struct stage *g)
@@ -104,35 +138,6 @@ static void stage_free(struct stage *g)
     support_study_free(&g->s);
 }
 
-/* --- a checker of markup ------------------------------------------------------------------------- */
-
-/* Every tag is closed by its own; <meta>, <br>, <!DOCTYPE> and what ends in "/>" need not be. */
-static void check_markup(const char *at)
-{
-    char open[64][16];
-    size_t depth = 0;
-    while ((at = strchr(at, '<')) != NULL) {
-        const char *end = strchr(at, '>'), *name = at + 1 + (at[1] == '/');
-        size_t n = 0;
-        assert_non_null(end);
-        while (isalnum((unsigned char)name[n]))
-            n++;
-        if (at[1] == '/') {
-            assert_true(depth > 0);
-            depth--;
-            if (strlen(open[depth]) != n || memcmp(open[depth], name, n) != 0)
-                fail_msg("<%s> is closed by %.*s", open[depth], (int)n + 3, at);
-        } else if (at[1] != '!' && end[-1] != '/' && !(n == 4 && memcmp(name, "meta", 4) == 0) &&
-                   !(n == 2 && memcmp(name, "br", 2) == 0)) {
-            assert_in_range(n, 1, 15);
-            assert_true(depth < 64);
-            snprintf(open[depth++], sizeof open[0], "%.*s", (int)n, name);
-        }
-        at = end;
-    }
-    assert_int_equal(depth, 0);
-}
-
 static size_t count_of(const char *text, const char *what)
 {
     size_t n = 0;
@@ -149,9 +154,7 @@ static void a_run_in_words_and_pictures(void **state)
     struct stage g;
     (void)state;
     stage_new(&g, &o);
-    assert_int_equal(report_write(g.folder, g.s.study, NULL, &quiet), ERR_OK);
-    read_page(&g, g.folder);
-    check_markup(text_of(&g));
+    write_page(&g, g.folder, NULL);
     expect(&g, "<h1>Study test</h1>");
     expect(&g, "3 owners brought records: o0, o1 and o2. Three servers, s0, s1 and s2,");
     expect(&g, "measured each of 5 attributes once and then, 3 times, chose");
@@ -180,8 +183,7 @@ static void whose_rows_are_counted(void **state)
     struct stage g;
     (void)state;
     stage_joined(&g, &o, 2);
-    assert_int_equal(report_write(g.folder, g.s.study, NULL, &quiet), ERR_OK);
-    read_page(&g, g.folder);
+    write_page(&g, g.folder, NULL);
     expect(&g, "3 owners could bring records: o0, o1 and o2. The rows of 2 of them were counted, "
                "from round 2 on those of 3; what was measured before an owner joined is scaled to "
                "the rows of the end. Three servers");
@@ -209,8 +211,7 @@ static void it_is_made_of_opened_values_alone(void **state)
     char other[SUPPORT_PATH];
     (void)state;
     stage_new(&g, &o);
-    assert_int_equal(report_write(g.folder, g.s.study, NULL, &quiet), ERR_OK);
-    read_page(&g, g.folder);
+    write_page(&g, g.folder, NULL);
     bytes_put(&first, g.page.data, g.page.size);
     table_free(&g.table);
     support_study_file(&g.s, "other", other);
@@ -219,8 +220,7 @@ static void it_is_made_of_opened_values_alone(void **state)
         assert_int_not_equal(report_write(other, g.s.study, NULL, &quiet), ERR_OK);
         copy_file(g.folder, other, inputs[i]);
     }
-    assert_int_equal(report_write(other, g.s.study, NULL, &quiet), ERR_OK);
-    read_page(&g, other);
+    write_page(&g, other, NULL);
     assert_int_equal(g.page.size, first.size);
     assert_memory_equal(g.page.data, first.data, first.size);
     bytes_clear(&first);
@@ -310,9 +310,7 @@ static void many_owners_persons_and_exact_noise_are_told(void **state)
     stage_new(&g, &o);
     g.s.study->rows_per_person = 2;
     g.s.study->noise = STUDY_DISCRETE;
-    assert_int_equal(report_write(g.folder, g.s.study, NULL, &quiet), ERR_OK);
-    read_page(&g, g.folder);
-    check_markup(text_of(&g));
+    write_page(&g, g.folder, NULL);
     expect(&g, "10 owners brought records: o0, o1, o2, o3, o4, o5, o6 and 3 others. Three servers");
     expect(&g, "for adding or removing all rows of any one person");
     expect(&g, "with that person as without");
@@ -345,9 +343,7 @@ static void names_stay_text(void **state)
     struct stage g;
     (void)state;
     stage_new(&g, &o);
-    assert_int_equal(report_write(g.folder, g.s.study, NULL, &quiet), ERR_OK);
-    read_page(&g, g.folder);
-    check_markup(text_of(&g));
+    write_page(&g, g.folder, NULL);
     expect_not(&g, "<script");
     expect_not(&g, "<i>");
     expect(&g, "&lt;script&gt;alert(1)&lt;/script&gt;");
@@ -377,9 +373,7 @@ static void large_attributes_are_added_up(void **state)
                  i > 0 ? ", " : "", 'a' + (char)(i % 26), i);
     strcat(domain, "]}\n");
     stage_new(&g, &o);
-    assert_int_equal(report_write(g.folder, g.s.study, NULL, &quiet), ERR_OK);
-    read_page(&g, g.folder);
-    check_markup(text_of(&g));
+    write_page(&g, g.folder, NULL);
     at = strstr(text_of(&g), "<figcaption>n<");
     assert_non_null(at);
     assert_in_range(count_of(at, "class=\"band\""), 63 + 1 + 64 + 16, 64 + 1 + 64 + 16);
@@ -411,9 +405,7 @@ static void a_demo_marks_the_truth(void **state)
         table_marginal(g.table, &g.s.study->workload->query[a].clique, counts[a]);
     }
     truth.one_way = (const int64_t *const *)one_way;
-    assert_int_equal(report_write(g.folder, g.s.study, &truth, &quiet), ERR_OK);
-    read_page(&g, g.folder);
-    check_markup(text_of(&g));
+    write_page(&g, g.folder, &truth);
     expect(&g, "Demo only: compared with the truth");
     expect(&g, "Not private, and in no real report.");
     expect(&g, "there are 3000 rows");
