@@ -22,6 +22,7 @@ mkdir -p mine && touch mine/table.csv
 fails 1 'mine is there and is not an earlier demo' "$trefoil" demo --folder mine
 [ -e mine/table.csv ]
 result $? "what is not a demo is left alone"
+fails 1 'cannot make the folder nowhere/demo' "$trefoil" demo --folder nowhere/demo
 mkdir old && touch old/.trefoil-demo
 (cd old && for _ in {1..20}; do mkdir "$(printf '%0250d' 1)" && cd "$(printf '%0250d' 1)" || exit; done)
 fails 1 'cannot remove the earlier demo in old: File name too long' "$trefoil" demo --folder old
@@ -37,6 +38,7 @@ full() { # name in the folder, words
 if "$trefoil" --version | grep -q 'thread sanitizer'; then
     skip 'a full disk' 'a sanitizer has allocation for itself'
 else
+    mkdir demo # an empty folder is taken
     full island.csv "cannot write $PWD/demo/island.csv: No space left"
     full analyst.key "cannot write $PWD/demo/analyst.key: No space left"
     full study.yaml "cannot write $PWD/demo/study.yaml: No space left"

@@ -180,6 +180,12 @@ chmod 644 office.key
 says 3 'chmod 600 office.key' run study.yaml --key office.key --out x
 chmod 600 office.key
 says 3 'that of the analyst office' serve study.yaml --key office.key --folder s
+sed 's/^study: example/&\nroster: 2/' study.yaml >amended.yaml
+for command in 'share amended.yaml a.csv --key hospital-a.key' 'run amended.yaml --key office.key --out x' \
+    'serve amended.yaml --key north.key --folder s'; do
+    # shellcheck disable=SC2086
+    says 3 'its operator should run trefoil roster sign' $command
+done
 says 3 'that of the owner hospital-a' recover study.yaml --key hospital-a.key --folder s
 says 3 'that of the server north' share study.yaml a.csv --key north.key
 says 3 'that of the owner hospital-a' run study.yaml --key hospital-a.key --out x
@@ -233,6 +239,8 @@ awk '{ print $0 "," (NR == 1 ? "who" : int(NR / 2)) }' a.csv >persons.csv
 says 0 'Nobody has more than 2 rows here, by the column who, which is not sent' \
     share study.yaml persons.csv --key hospital-a.key --dry-run --person who
 says 6 'one person has 3 rows' share study.yaml <(sed '4s/2$/1/' persons.csv) --key hospital-a.key --dry-run --person who
+says 0 'wrote measurements.json, model and synthetic.csv' aim study.yaml a.csv b.csv --out central
+says 0 'This was a dry run' share study.yaml a.csv --key hospital-a.key --dry-run --as auto
 says 6 'is not a statement of trefoil serve --purge' check study.yaml --statement a.csv
 says 6 - check study.yaml --receipt a.csv
 says 6 - synth a.csv --out rows.csv
@@ -271,6 +279,9 @@ says 0 "nothing of this owner is at all three servers any more" share study.yaml
 says 3 'knows the study example by other terms' share other.yaml a.csv --key hospital-a.key
 says 0 'all three servers have stored' share study.yaml a.csv --key hospital-a.key
 says 0 'all three servers have stored' share study.yaml a.csv --key hospital-a.key
+long=$(printf './%.0s' {1..2040})hospital-a.key
+says 1 'this path is too long' share study.yaml a.csv --key "$long"
+says 1 'cannot create a file beside nowhere/receipt' share study.yaml a.csv --key hospital-a.key --receipt nowhere/receipt
 says 0 'all three servers have stored' share study.yaml b.csv --key hospital-b.key \
     --fingerprint "$("$trefoil" check study.yaml --fingerprint)"
 says 3 'other terms than this file' run other.yaml --key office.key --out elsewhere

@@ -161,10 +161,18 @@ static void options_of_a_help_text(void **state)
                                "  --how HOW   which way\n"
                                "  --a C, --b C    both of them\n"
                                "                  and --more of it\n"
-                               "  --flag      nothing\n";
+                               "  --flag      nothing\n"
+                               "  --e, --f    two flags\n";
     struct help_option o[HELP_OPTIONS_MAX];
+    char many[40 * 16] = "";
     (void)state;
-    assert_int_equal(help_options(text, o), 4);
+    for (unsigned i = 0; i < 40; i++)
+        snprintf(many + strlen(many), sizeof many - strlen(many), "\n  --o%u  words", i);
+    assert_int_equal(help_options(many, o), HELP_OPTIONS_MAX);
+    assert_int_equal(help_options(text, o), 6);
+    assert_string_equal(o[4].name, "e");
+    assert_string_equal(o[5].name, "f");
+    assert_string_equal(o[5].words, "two flags");
     assert_string_equal(o[0].name, "how");
     assert_string_equal(o[0].value, "HOW");
     assert_string_equal(o[0].choices, "one|other");
@@ -482,7 +490,7 @@ static pid_t sleeper(bool stubborn)
 
 static void a_process_that_does_not_end_is_ended(void **state)
 {
-    char said[128] = "";
+    char said[1024] = "";
     struct log log = {.buffer = said, .buffer_size = sizeof said};
     (void)state;
     for (unsigned stubborn = 0; stubborn < 2; stubborn++) {
@@ -496,6 +504,14 @@ static void a_process_that_does_not_end_is_ended(void **state)
         assert_int_equal(pid, 0);
         assert_int_equal(kill(was, 0), -1);
         process_end(&pid);
+    }
+    for (unsigned killed = 0; killed < 2; killed++) {
+        pid_t pid = sleeper(false);
+        assert_int_equal(kill(pid, killed == 1 ? SIGKILL : SIGTERM), 0);
+        assert_int_equal(process_wait(&pid, "a victim", "its.log", clock_now_ms() + 5000, &log),
+                         ERR_SYSTEM);
+        support_says(said, "a victim failed; see its.log");
+        assert_int_equal(pid, 0);
     }
 }
 

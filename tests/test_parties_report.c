@@ -294,11 +294,35 @@ static void measurements_in_another_order_are_refused(void **state)
     doc = json_load_file(path, 0, NULL);
     list = json_object_get(doc, "measurements");
     assert_int_equal(json_array_size(list), 6);
-    assert_int_equal(json_array_insert(list, 2, json_array_get(list, 5)), 0);
-    assert_int_equal(json_dump_file(doc, path, 0), 0);
+    for (unsigned k = 0; k < 2; k++) {
+        assert_int_equal(json_array_insert(list, 2, json_array_get(list, k == 0 ? 5 : 0)), 0);
+        assert_int_equal(json_dump_file(doc, path, 0), 0);
+        said_now[0] = '\0';
+        assert_int_equal(report_write(g.folder, g.s.study, NULL, &log), ERR_MISMATCH);
+        assert_non_null(strstr(said_now, "is not of study test"));
+    }
     json_decref(doc);
-    assert_int_equal(report_write(g.folder, g.s.study, NULL, &log), ERR_MISMATCH);
-    assert_non_null(strstr(said_now, "is not of study test"));
+    stage_free(&g);
+}
+
+/* Folders with names such that "model" fits behind, but "measurements.json" does not; and not even that. */
+static void long_paths_are_refused(void **state)
+{
+    const struct support_options o = {.rounds = 1};
+    static const size_t sizes[] = {4085, 4091};
+    struct stage g;
+    (void)state;
+    stage_new(&g, &o);
+    for (size_t i = 0; i < 2; i++) {
+        char folder[FILE_PATH] = "/", said_now[4500] = "";
+        struct log log = {.buffer = said_now, .buffer_size = sizeof said_now};
+        size_t n = sizes[i] - strlen(g.folder);
+        for (size_t k = 1; k < n; k++)
+            folder[k] = k % 2 == 1 && k + 1 < n ? '.' : '/';
+        strcpy(folder + n, g.folder);
+        assert_int_equal(report_write(folder, g.s.study, NULL, &log), ERR_SYSTEM);
+        assert_non_null(strstr(said_now, "this path is too long: /./"));
+    }
     stage_free(&g);
 }
 
@@ -447,6 +471,7 @@ int main(void)
         cmocka_unit_test(it_is_made_of_opened_values_alone),
         cmocka_unit_test(damaged_files_are_refused),
         cmocka_unit_test(measurements_in_another_order_are_refused),
+        cmocka_unit_test(long_paths_are_refused),
         cmocka_unit_test(many_owners_persons_and_exact_noise_are_told),
         cmocka_unit_test(what_is_too_long_fails),
         cmocka_unit_test(names_stay_text),

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <sodium.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
@@ -48,16 +49,24 @@ int command_end(enum err e, struct log *log)
 
 /* --- options ---------------------------------------------------------------------------------- */
 
+__attribute__((format(printf, 3, 4))) static void append(char *text, size_t size,
+                                                         const char *format, ...)
+{
+    size_t n = strlen(text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text + n, size - n, format, args);
+    va_end(args);
+}
+
 /* "--help", "--a and --help", "--a, --b and --help" .. */
 static void list_options(const struct command_option *option, size_t options, char *text,
                          size_t size)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < options && n < size; i++)
-        n += (size_t)snprintf(text + n, size - n, "--%s%s", option[i].name,
-                              i + 1 < options ? ", " : " and ");
-    if (n < size)
-        snprintf(text + n, size - n, "--help");
+    text[0] = '\0';
+    for (size_t i = 0; i < options; i++)
+        append(text, size, "--%s%s", option[i].name, i + 1 < options ? ", " : " and ");
+    append(text, size, "--help");
 }
 
 static enum err unknown_option(const char *text, size_t n, const struct command_option *option,
@@ -119,12 +128,11 @@ static enum err check_needed(const char *command, const struct command_option *o
     char text[256] = "";
     bool missing = false;
     for (size_t i = 0; i < options; i++) {
-        size_t n = strlen(text);
         if (option[i].needed == NULL)
             continue;
         missing |= !seen[i];
-        snprintf(text + n, sizeof text - n, "%s--%s %s", n > 0 ? " and " : "", option[i].name,
-                 option[i].needed);
+        append(text, sizeof text, "%s--%s %s", text[0] != '\0' ? " and " : "", option[i].name,
+               option[i].needed);
     }
     if (!missing)
         return ERR_OK;

@@ -151,10 +151,8 @@ static enum err follows(struct store *s, uint32_t before, bool same)
 {
     uint32_t now = s->study->roster_version;
     bool frozen = false;
-    if (now > before) {
-        log_info(s->log, "roster %u takes the place of roster %u", now, before);
+    if (now > before)
         return ERR_OK;
-    }
     if (now < before) {
         log_error(s->log,
                   "the study file has roster %u, and this server has run with roster %u; use the "
@@ -176,11 +174,13 @@ static enum err follows(struct store *s, uint32_t before, bool same)
 static enum err take_roster(struct store *s)
 {
     struct bytes known = {0};
+    uint32_t now = s->study->roster_version, before = now;
     enum err e = store_note(s, roster_key_name, &known);
     if (e == ERR_OK && known.size != 0) {
         struct reader in = reader_of(known.data, known.size);
-        uint32_t before = reader_u32(&in);
-        const uint8_t *digest = reader_bytes(&in, 32);
+        const uint8_t *digest;
+        before = reader_u32(&in);
+        digest = reader_bytes(&in, 32);
         e = reader_done(&in);
         if (e != ERR_OK)
             log_error(s->log, "store: it is damaged: what it notes of the roster is none; restore "
@@ -190,6 +190,8 @@ static enum err take_roster(struct store *s)
     }
     if (e == ERR_OK)
         e = set_roster(s);
+    if (e == ERR_OK && now > before)
+        log_info(s->log, "roster %u takes the place of roster %u", now, before);
     bytes_clear(&known);
     return e;
 }
