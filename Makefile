@@ -54,7 +54,7 @@ MAIN_OBJECT := $(patsubst %.c,$(OUT)/%.o,$(MAIN))
 TEST_SOURCES := $(wildcard tests/test_*.c)
 TEST_SUPPORT := $(patsubst %.c,$(OUT)/%.o,$(wildcard tests/support_*.c))
 TESTS := $(patsubst tests/%.c,$(OUT)/tests/%,$(TEST_SOURCES))
-PRELOADS := $(patsubst tests/%.c,$(OUT)/tests/%.so,$(wildcard tests/preload_*.c))
+PRELOAD := $(OUT)/tests/preload_fault.so
 BENCH_SOURCES := $(wildcard bench/bench_*.c)
 RELAY := $(OUT)/tests/relay
 BENCHES := $(patsubst bench/%.c,$(OUT)/bench/%,$(BENCH_SOURCES))
@@ -108,7 +108,7 @@ demo: deps
 	@$(MAKE) --no-print-directory $(OUT)/trefoil
 	@$(OUT)/trefoil demo --folder build/demo
 
-programs: $(OUT)/trefoil $(TESTS) $(PRELOADS) $(REPLAYS) $(RELAY) $(BENCHES)
+programs: $(OUT)/trefoil $(TESTS) $(PRELOAD) $(REPLAYS) $(RELAY) $(BENCHES)
 
 test: deps
 	@$(MAKE) --no-print-directory programs
@@ -220,10 +220,10 @@ $(LIBRARY) $(BENCH_LIBRARY):
 	$(Q)rm -f $@ && ar rcs $@ $^
 
 # What a test loads into the programs that it starts: no sanitizer or coverage in it, since theirs comes first.
-$(OUT)/tests/%.so: tests/%.c Makefile
+$(PRELOAD): $(wildcard tests/preload_*.c) tests/preload_fault.h Makefile
 	$(say) LINK $@
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(if $(filter 1,$(WERROR)),-Werror) -O2 -g -fPIC -shared $< -o $@ -ldl
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(if $(filter 1,$(WERROR)),-Werror) -O2 -g -fPIC -shared $(filter %.c,$^) -o $@ -ldl
 
 $(OUT)/tests/%: $(OUT)/tests/%.o $(TEST_SUPPORT) $(BENCH_LIBRARY) $(LIBRARY)
 	$(say) LINK $@

@@ -121,6 +121,25 @@ struct zap_request {
     char data[ZAP_MAX][256];
 };
 
+/* A signal must not cut a message: half a request, or half an answer, would be the end of admission. */
+static int zap_receive(void *socket, void *p, size_t n)
+{
+    int size;
+    do
+        size = zmq_recv(socket, p, n, 0);
+    while (size < 0 && errno == EINTR);
+    return size;
+}
+
+static bool zap_send(void *socket, const void *p, size_t n, int flags)
+{
+    int size;
+    do
+        size = zmq_send(socket, p, n, flags);
+    while (size < 0 && errno == EINTR);
+    return size >= 0;
+}
+
 static int zap_read(void *socket, struct zap_request *r)
 {
     int more = 1;
@@ -131,7 +150,7 @@ static int zap_read(void *socket, struct zap_request *r)
         char rest[256];
         bool known = r->frames < ZAP_MAX;
         /* one byte less than there is room for: every text ends with NUL */
-        int n = zmq_recv(socket, known ? r->data[r->frames] : rest, sizeof rest - 1, 0);
+        int n = zap_receive(socket, known ? r->data[r->frames] : rest, sizeof rest - 1);
         if (n < 0)
             return -1;
         if (known) /* n is the frame's size, also where it was cut */
@@ -184,13 +203,13 @@ static int zap_answer(void *socket, const struct zap_request *r, const char *sta
     char name[16] = "";
     if (admitted)
         snprintf(name, sizeof name, "%" PRIu32, user);
-    if (zmq_send(socket, "1.0", 3, ZMQ_SNDMORE) < 0 ||
-        zmq_send(socket, r->data[ZAP_ID], r->size[ZAP_ID], ZMQ_SNDMORE) < 0 ||
-        zmq_send(socket, status, 3, ZMQ_SNDMORE) < 0 ||
-        zmq_send(socket, admitted ? "OK" : "no", 2, ZMQ_SNDMORE) < 0 ||
-        zmq_send(socket, name, strlen(name), ZMQ_SNDMORE) < 0)
-        return -1;
-    return zmq_send(socket, "", 0, 0);
+    return zap_send(socket, "1.0", 3, ZMQ_SNDMORE) &&
+                   zap_send(socket, r->data[ZAP_ID], r->size[ZAP_ID], ZMQ_SNDMORE) &&
+                   zap_send(socket, status, 3, ZMQ_SNDMORE) &&
+                   zap_send(socket, admitted ? "OK" : "no", 2, ZMQ_SNDMORE) &&
+                   zap_send(socket, name, strlen(name), ZMQ_SNDMORE) && zap_send(socket, "", 0, 0)
+               ? 0
+               : -1;
 }
 
 static void *admission(void *argument)

@@ -50,8 +50,8 @@ enum err gate_new(struct gate **gate, const struct gate_options *o) MUST_CHECK;
 void gate_free(struct gate **gate);
 
 /*
- * The worker's end, or NULL when memory is short. Make it once, before the worker starts; use and
- * free it in the worker's thread alone.
+ * The worker's end, or NULL when memory is short. Make it once, before the worker starts; use it in the
+ * worker's thread alone, and free it there or when that has ended.
  */
 struct gate_port *gate_port(struct gate *gate);
 void gate_port_free(struct gate_port **port);

@@ -55,7 +55,7 @@ enum err client_new(struct client **client, struct netio *netio, const struct st
     if (e == ERR_OK)
         e = client_reconnect(c);
     if (e == ERR_OK)
-        e = pulse_start(&c->pulse, netio, study, me, run);
+        e = pulse_start(&c->pulse, netio, study, me, run, log);
     if (e != ERR_OK)
         client_free(client);
     return e;

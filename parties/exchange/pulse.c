@@ -2,10 +2,10 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/thread.h"
 #include "netio/gate.h"
 #include "parties/exchange/lines.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -43,7 +43,8 @@ static void *beat_on(void *arg)
 }
 
 enum err pulse_start(struct pulse **pulse, struct netio *netio, const struct study *study,
-                     const struct identity *me, const uint8_t run[REQUEST_RUN_SIZE])
+                     const struct identity *me, const uint8_t run[REQUEST_RUN_SIZE],
+                     struct log *log)
 {
     struct pulse *p = memory_array(1, sizeof *p);
     enum err e = ERR_OK;
@@ -56,8 +57,8 @@ enum err pulse_start(struct pulse **pulse, struct netio *netio, const struct stu
     /* no log: who asks something of a server that is away is told so */
     for (unsigned i = 0; e == ERR_OK && i < STUDY_SERVERS; i++)
         e = lines_dial(&p->dial[i], netio, study, me, i, NULL);
-    if (e == ERR_OK && pthread_create(&p->thread, NULL, beat_on, p) != 0)
-        e = ERR_SYSTEM;
+    if (e == ERR_OK)
+        e = thread_start(&p->thread, beat_on, p, log);
     p->started = e == ERR_OK;
     if (e != ERR_OK)
         pulse_stop(pulse);

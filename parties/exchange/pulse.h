@@ -18,7 +18,8 @@ struct pulse;
 
 /* In a thread and over connections of its own. `netio`, `study` and `me` are borrowed. */
 enum err pulse_start(struct pulse **pulse, struct netio *netio, const struct study *study,
-                     const struct identity *me, const uint8_t run[REQUEST_RUN_SIZE]) MUST_CHECK;
+                     const struct identity *me, const uint8_t run[REQUEST_RUN_SIZE],
+                     struct log *log) MUST_CHECK;
 void pulse_stop(struct pulse **pulse);
 
 #endif

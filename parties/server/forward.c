@@ -2,11 +2,11 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/thread.h"
 #include "netio/dial.h"
 #include "netio/gate.h"
 #include "parties/exchange/request.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -205,8 +205,8 @@ enum err forward_start(struct forward **forward, struct netio *netio, struct sto
     e = dial_new(&f->dial, &o);
     if (e == ERR_OK)
         e = dial_watch(f->dial);
-    if (e == ERR_OK && pthread_create(&f->thread, NULL, run, f) != 0)
-        e = ERR_SYSTEM;
+    if (e == ERR_OK)
+        e = thread_start(&f->thread, run, f, log);
     f->started = e == ERR_OK;
     if (e != ERR_OK)
         forward_stop(forward);

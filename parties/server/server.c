@@ -13,7 +13,6 @@
 #include "parties/study/price.h"
 #include "parties/study/roster.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,10 +29,7 @@ struct server {
     struct forward *forward;
     struct status status;
     struct http *http;
-    struct worker_options worker;
-    pthread_t thread;
-    bool thread_started;
-    enum err worker_result;
+    struct worker *worker;
     struct front *front;
 };
 
@@ -108,15 +104,6 @@ static size_t longest_message(const struct study *study, unsigned index)
 
 /* --- running ------------------------------------------------------------------------------------- */
 
-static void *work(void *arg)
-{
-    struct server *s = arg;
-    s->worker_result = worker_run(&s->worker);
-    atomic_store(&s->status.worker_ended, true);
-    atomic_store(s->o.stop, true);
-    return NULL;
-}
-
 /* What is in memory and on disk. */
 static enum err open_folder(struct server *s)
 {
@@ -165,7 +152,7 @@ static enum err make_front(struct server *s)
 
 static enum err start_worker(struct server *s)
 {
-    s->worker = (struct worker_options){
+    const struct worker_options o = {
         .study = s->o.study,
         .bounds = s->bounds,
         .limits = &s->limits,
@@ -175,16 +162,11 @@ static enum err start_worker(struct server *s)
         .status = &s->status,
         .control = s->control,
         .bulk = s->bulk,
-        .port = gate_port(s->gate),
+        .gate = s->gate,
         .stop = s->o.stop,
         .log = s->o.log,
     };
-    if (s->worker.port == NULL)
-        return ERR_NOMEM;
-    if (pthread_create(&s->thread, NULL, work, s) != 0)
-        return ERR_SYSTEM;
-    s->thread_started = true;
-    return ERR_OK;
+    return worker_start(&s->worker, &o);
 }
 
 static enum err start(struct server *s)
@@ -198,12 +180,13 @@ static enum err start(struct server *s)
     return s->o.status != NULL ? http_start(&s->http, s->o.status, &s->status, s->o.log) : ERR_OK;
 }
 
-static void end(struct server *s)
+/* What the worker ended with. */
+static enum err end(struct server *s)
 {
+    enum err e;
     atomic_store(s->o.stop, true);
     http_stop(&s->http);
-    if (s->thread_started)
-        pthread_join(s->thread, NULL);
+    e = worker_stop(&s->worker);
     front_free(&s->front);
     forward_stop(&s->forward);
     gate_free(&s->gate);
@@ -213,6 +196,7 @@ static void end(struct server *s)
     audit_close(&s->audit);
     store_close(&s->store);
     bounds_free(&s->bounds);
+    return e;
 }
 
 static enum err check_place(struct server *s)
@@ -231,7 +215,7 @@ static enum err check_place(struct server *s)
 enum err server_run(const struct server_options *options)
 {
     struct server *s = memory_array(1, sizeof *s);
-    enum err e;
+    enum err e, ended;
     if (s == NULL)
         return ERR_NOMEM;
     s->o = *options;
@@ -244,9 +228,8 @@ enum err server_run(const struct server_options *options)
                      options->study->roster_version);
             e = front_run(s->front);
         }
-        end(s);
-        if (e == ERR_OK)
-            e = s->worker_result;
+        ended = end(s);
+        e = e == ERR_OK ? ended : e;
     }
     memory_free(&s);
     return e;

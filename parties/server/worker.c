@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/secret.h"
+#include "base/thread.h"
 #include "parties/exchange/cost.h"
 #include "parties/server/collect.h"
 #include "parties/server/round.h"
@@ -285,41 +286,72 @@ void worker_answer(struct worker *w, const struct gate_client *to, uint8_t kind,
         e = reply_write(kind, ERR_NOMEM, "", NULL, 0, &out);
     }
     if (e == ERR_OK)
-        e = gate_port_reply(w->o.port, to, out.data, out.size);
+        e = gate_port_reply(w->port, to, out.data, out.size);
     if (e != ERR_OK)
         log_warn(w->o.log, "an answer to the analyst was lost: %s", error_text(e));
     bytes_clear(&out);
 }
 
-/* ------------------------------------------------------------------------------------------------- */
+/* --- its thread ------------------------------------------------------------------------------------- */
 
-enum err worker_run(const struct worker_options *options)
+static enum err work(struct worker *w)
 {
-    struct worker *w = memory_array(1, sizeof *w);
     struct bytes message = {0};
     enum err e = ERR_OK;
-    if (w == NULL) {
-        struct gate_port *port = options->port; /* ours to close: the context waits for it */
-        gate_port_free(&port);
-        return ERR_NOMEM;
-    }
-    w->o = *options;
-    w->log = *options->log;
-    w->log.buffer = w->words;
-    w->log.buffer_size = sizeof w->words;
-    e = show_budget(w);
-    while (e == ERR_OK && !atomic_load(options->stop)) {
-        e = options->index == 0 ? worker_lead_once(w, &message) : worker_follow_once(w, &message);
+    while (e == ERR_OK && !atomic_load(w->o.stop)) {
+        e = w->o.index == 0 ? worker_lead_once(w, &message) : worker_follow_once(w, &message);
         if (w->session != NULL && worker_silent_ms(w) > IDLE_MS) {
-            log_warn(options->log, "the run was not heard of for too long; its session is closed");
+            log_warn(w->o.log, "the run was not heard of for too long; its session is closed");
             worker_close_session(w);
         }
     }
     worker_close_session(w);
-    bytes_clear(&w->relayed);
-    gate_port_free(&w->o.port);
     bytes_clear(&message);
+    return e;
+}
+
+static void *run(void *arg)
+{
+    struct worker *w = arg;
+    w->result = work(w);
+    atomic_store(&w->o.status->worker_ended, true);
+    atomic_store(w->o.stop, true);
+    return NULL;
+}
+
+enum err worker_start(struct worker **worker, const struct worker_options *options)
+{
+    struct worker *w = memory_array(1, sizeof *w);
+    enum err e;
+    *worker = w;
+    if (w == NULL)
+        return ERR_NOMEM;
+    w->o = *options;
+    w->log = *options->log;
+    w->log.buffer = w->words;
+    w->log.buffer_size = sizeof w->words;
+    w->port = gate_port(options->gate);
+    e = w->port != NULL ? show_budget(w) : ERR_NOMEM;
+    if (e == ERR_OK)
+        e = thread_start(&w->thread, run, w, options->log);
+    w->started = e == ERR_OK;
+    if (e != ERR_OK)
+        (void)worker_stop(worker);
+    return e;
+}
+
+enum err worker_stop(struct worker **worker)
+{
+    struct worker *w = *worker;
+    enum err e;
+    if (w == NULL)
+        return ERR_OK;
+    if (w->started)
+        pthread_join(w->thread, NULL);
+    e = w->result;
+    bytes_clear(&w->relayed);
+    gate_port_free(&w->port);
     secret_wipe(w, sizeof *w);
-    memory_free(&w);
+    memory_free(worker);
     return e;
 }

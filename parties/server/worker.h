@@ -36,12 +36,16 @@ struct worker_options {
     struct audit *audit;
     struct status *status; /* of this server; the worker's fields of it */
     struct transport *control, *bulk;
-    struct gate_port *port; /* freed by the worker, in its thread */
-    atomic_bool *stop;      /* set by another thread: return soon */
+    struct gate *gate;
+    atomic_bool *stop; /* set by another thread: end soon; by the worker: it has ended */
     struct log *log;
 };
 
-/* Runs until *stop, or until the store fails. */
-enum err worker_run(const struct worker_options *options) MUST_CHECK;
+struct worker;
+
+/* Works in a thread of its own until *stop, or until the store or the links fail. */
+enum err worker_start(struct worker **worker, const struct worker_options *options) MUST_CHECK;
+/* After *stop; what the worker ended with. */
+enum err worker_stop(struct worker **worker);
 
 #endif

@@ -10,7 +10,7 @@ static enum err take_notes(struct worker *w, int64_t deadline)
 {
     struct bytes message = {0};
     struct digest_note note = {.since = clock_now_ms(), .used = true};
-    enum err e = gate_port_receive(w->o.port, &note.client, &message, deadline);
+    enum err e = gate_port_receive(w->port, &note.client, &message, deadline);
     if (e == ERR_OK) {
         memcpy(note.attempt, message.data + 1, REQUEST_ATTEMPT_SIZE);
         memcpy(note.digest, message.data + REQUEST_HEAD_SIZE, REQUEST_DIGEST_SIZE);

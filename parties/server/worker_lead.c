@@ -109,7 +109,7 @@ enum err worker_lead_once(struct worker *w, struct bytes *message)
 {
     struct gate_client from;
     struct bytes result = {0};
-    enum err e = gate_port_receive(w->o.port, &from, message, clock_now_ms() + WORKER_POLL_MS);
+    enum err e = gate_port_receive(w->port, &from, message, clock_now_ms() + WORKER_POLL_MS);
     if (e == ERR_TIMEOUT) {
         e = transport_wait(w->o.control, 0, 0, clock_now_ms()); /* tends the links */
         return e == ERR_TIMEOUT ? ERR_OK : e;

@@ -9,6 +9,8 @@
 #include "parties/server/play.h"
 #include "parties/server/worker.h"
 
+#include <pthread.h>
+
 #define WORKER_POLL_MS 200
 
 /* Server 0 relays a request in parts: magic, session, attempt, size of the whole (u64), then bytes of it. */
@@ -30,6 +32,10 @@ struct digest_note { /* an analyst's digest that has come, and whom to answer */
 
 struct worker {
     struct worker_options o;
+    struct gate_port *port; /* used by the thread alone while that runs */
+    pthread_t thread;
+    bool started;
+    enum err result;
     struct log log;  /* as the options' log, and also into `words` */
     char words[512]; /* what is logged while a request is handled: told to the analyst */
     /* the session, if any */
