@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/rate.h"
+#include "base/thread.h"
 #include "netio/socket.h"
 
 #include <errno.h>
@@ -15,7 +16,6 @@
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
-#include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
 #include <zmq.h>
@@ -266,8 +266,8 @@ static enum err start(struct netio *n)
     TRY(e);
     /* bound before any other socket can exist, so that none is ever open without admission */
     e = socket_bind(n->zap, "inproc://zeromq.zap.01", n->log);
-    if (e == ERR_OK && pthread_create(&n->thread, NULL, admission, n) != 0)
-        e = ERR_SYSTEM;
+    if (e == ERR_OK)
+        e = thread_start(&n->thread, admission, n, n->log);
     if (e != ERR_OK)
         zmq_close(n->zap);
     return e;

@@ -18,12 +18,12 @@ static enum err meaning(int code)
     case EAGAIN:
     case EINTR:
         return ERR_AGAIN;
-    case ETERM:
-        return ERR_MISUSE;
     case ENOMEM:
         return ERR_NOMEM;
-    default:
+    case EMFILE:
         return ERR_SYSTEM;
+    default: /* ETERM and the like: no socket any more, or not now */
+        return ERR_MISUSE;
     }
 }
 

@@ -409,7 +409,7 @@ static void uploads_survive_faults(void **state)
     static const struct sweep of[] = {
         {"sync:", 0, 5},   {"write:", 1, 41}, {"short:", 2, 61}, {"read:", 0, 41},
         {"sql@", 1, 23},   {"alloc@", 1, 37}, {"call@", 2, 3},   {"library@", 0, 17},
-        {"signal@", 1, 5}, {"link@", 2, 31},
+        {"signal@", 1, 9}, {"link@", 2, 31},
     };
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
         sweep(*state, upload_survives, STUDY_SERVERS, &of[i]);
