@@ -412,7 +412,7 @@ static void proposals_are_recognised(void **state)
 static const uint8_t attempt_a[16] = "this attempt", attempt_b[16] = "the next attempt";
 
 enum word { ATTEMPT_B = 1, HELLO_A, HELLO_B, SECRET_A };
-enum fault { SOUND, CUT, UNKNOWN_TYPE, ENDLESS, MANY_PARTS, OTHER_TERMS };
+enum fault { SOUND, CUT, ALIEN, NO_TYPE, UNKNOWN_TYPE, ENDLESS, MANY_PARTS, OTHER_TERMS };
 
 struct line {
     unsigned from;
@@ -435,6 +435,10 @@ static void write_line(struct bytes *b, const struct line *l)
     }
     if (l->fault == CUT)
         b->size--;
+    else if (l->fault == ALIEN)
+        b->data[0] ^= 1;
+    else if (l->fault == NO_TYPE)
+        b->data[4] = 0;
     else if (l->fault == UNKNOWN_TYPE)
         b->data[4] = 4;
     else if (l->fault == ENDLESS)
@@ -489,6 +493,9 @@ static void what_neighbours_say_is_judged(void **state)
          "skipped a handshake message of server 2 from before"},
         {{{2, HELLO_A, OTHER_TERMS}}, ERR_MISMATCH, "no HELLO from server 0"},
         {{{2, HELLO_A, ENDLESS}},
+         ERR_TIMEOUT,
+         "skipped a message of server 2 that is no handshake"},
+        {{{2, HELLO_A, ALIEN}, {2, HELLO_A, NO_TYPE}},
          ERR_TIMEOUT,
          "skipped a message of server 2 that is no handshake"},
         {{{2, HELLO_A, UNKNOWN_TYPE}},
