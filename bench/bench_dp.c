@@ -11,7 +11,9 @@
  */
 #include "base/clock.h"
 #include "base/secret.h"
+#include "bench/cpu.h"
 #include "bench/data.h"
+#include "bench/study_text.h"
 #include "protocols/tape.h"
 #include "tests/support_forked.h"
 #include "tests/support_process.h"
@@ -63,10 +65,10 @@ static enum err make_noise(struct party *p, const struct noise_kind *k, size_t s
     tape_plan(&tape, k->kind, samples);
     TRY(forked_barrier(p, &zero));
     const struct net_counters before = net_total(p->net);
-    const double cpu = forked_cpu_s(), begin = clock_now_s();
+    const double cpu = cpu_s(), begin = clock_now_s();
     enum err e = tape_reserve(p, &tape, k->kind, samples);
     const struct net_counters after = net_total(p->net);
-    r->cpu_s[p->index] = forked_cpu_s() - cpu;
+    r->cpu_s[p->index] = cpu_s() - cpu;
     if (e == ERR_OK)
         e = forked_barrier(p, &zero);
     if (p->index == 0) {
@@ -129,87 +131,33 @@ struct scene {
     pid_t server[STUDY_SERVERS];
 };
 
-static json_t *json_named(const char *name, const char *what)
-{
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%s.%s.json", data_folder(), name, what);
-    return json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
-}
-
-/* { "age": 32 } as attributes of a study: every value is a code. */
-static void put_domain(struct bytes *text, const json_t *sizes)
-{
-    const char *name;
-    json_t *size;
-    bytes_put(text, "domain:\n", 8);
-    json_object_foreach((json_t *)(uintptr_t)sizes, name, size)
-    {
-        char line[256];
-        int n = snprintf(line, sizeof line,
-                         "  - {name: \"%s\", kind: integer, min: 0, max: %" JSON_INTEGER_FORMAT
-                         "}\n",
-                         name, json_integer_value(size) - 1);
-        bytes_put(text, line, (size_t)n);
-    }
-    bytes_put_u8(text, 0);
-}
-
-static void put_workload(struct bytes *text, const json_t *cliques)
-{
-    size_t i, k;
-    json_t *clique, *name;
-    json_array_foreach((json_t *)(uintptr_t)cliques, i, clique)
-    {
-        bytes_put(text, "\n  - {attributes: [", 19);
-        json_array_foreach(clique, k, name)
-        {
-            const char *word = json_string_value(name);
-            bytes_put(text, k > 0 ? ", \"" : "\"", k > 0 ? 3 : 1);
-            bytes_put(text, word, strlen(word));
-            bytes_put(text, "\"", 1);
-        }
-        bytes_put(text, "]}", 2);
-    }
-    bytes_put_u8(text, 0);
-}
-
 static enum err make_study(struct scene *c, const struct bench_table *t, unsigned rounds,
                            struct log *log)
 {
-    json_t *sizes = json_named(t->name, "domain"), *workload = json_named(t->name, "workload");
-    struct bytes domain = {0}, cliques = {0};
+    struct bench_data data;
+    struct bytes domain = {0}, workload = {0};
     char rows[64];
     const char *part[OWNERS];
     struct support_options o = {.owners = OWNERS, .rounds = rounds, .round_s = 300, .part = part};
-    enum err e = sizes == NULL || workload == NULL ? ERR_FORMAT : ERR_OK;
+    enum err e;
+    TRY(bench_data_terms(&data, t->name, log));
     snprintf(rows, sizeof rows, "    max_rows: %u\n    as: %s\n", MAX_ROWS, t->as);
     for (unsigned i = 0; i < OWNERS; i++)
         part[i] = rows;
-    put_domain(&domain, sizes);
-    put_workload(&cliques, json_object_get(workload, "cliques"));
+    study_text_domain(data.domain, &domain);
+    study_text_workload(data.workload, data.domain, &workload);
+    e = bytes_ok(&domain);
     if (e == ERR_OK)
-        e = bytes_ok(&domain);
-    if (e == ERR_OK)
-        e = bytes_ok(&cliques);
+        e = bytes_ok(&workload);
     if (e == ERR_OK) {
         o.domain = (const char *)domain.data;
-        o.workload = (const char *)cliques.data;
+        o.workload = (const char *)workload.data;
         e = support_study_new(&c->s, &o, log);
     }
     bytes_clear(&domain);
-    bytes_clear(&cliques);
-    json_decref(sizes);
-    json_decref(workload);
+    bytes_clear(&workload);
+    bench_data_clear(&data);
     return e;
-}
-
-/* "o", 3, ".csv": the path of o3.csv in the study's folder. */
-static void path_of(const struct scene *c, char path[SUPPORT_PATH], const char *who, unsigned i,
-                    const char *what)
-{
-    char name[64];
-    snprintf(name, sizeof name, "%s%u%s", who, i, what);
-    support_study_file(&c->s, name, path);
 }
 
 /* Every fifth row is an owner's. */
@@ -221,9 +169,7 @@ static enum err split(const struct scene *c, const char *name, struct log *log)
     snprintf(path, sizeof path, "%s/%s.csv", data_folder(), name);
     in = fopen(path, "r");
     for (unsigned i = 0; i < OWNERS; i++) {
-        char own[SUPPORT_PATH];
-        path_of(c, own, "o", i, ".csv");
-        out[i] = fopen(own, "w");
+        out[i] = fopen(support_path(&c->s, "o%u.csv", i), "w");
         if (out[i] == NULL)
             e = ERR_SYSTEM;
     }
@@ -255,14 +201,8 @@ static enum err ran(const struct scene *c, int code, const char *what)
 static enum err start_servers(struct scene *c)
 {
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        char key[SUPPORT_PATH], folder[SUPPORT_PATH], output[SUPPORT_PATH];
-        const char *const a[] = {"serve", c->s.path,  "--key",     key, "--folder",
-                                 folder,  "--listen", "127.0.0.1", NULL};
-        path_of(c, key, "s", i, ".key");
-        path_of(c, folder, "server", i, "");
-        path_of(c, output, "server", i, ".log");
-        c->server[i] = support_start(output, a);
-        if (!support_wait_for(output, "is ready", 20))
+        c->server[i] = support_serve(&c->s, i, c->s.path);
+        if (!support_wait_for(support_path(&c->s, "server%u.log", i), "is ready", 20))
             return ran(c, -1, "a server");
     }
     return ERR_OK;
@@ -270,19 +210,21 @@ static enum err start_servers(struct scene *c)
 
 static enum err share_and_run(struct scene *c)
 {
-    char key[SUPPORT_PATH], data[SUPPORT_PATH], output[SUPPORT_PATH], result[SUPPORT_PATH];
     for (unsigned i = 0; i < OWNERS; i++) {
-        const char *const a[] = {"share", c->s.path, data, "--key", key, NULL};
-        path_of(c, key, "o", i, ".key");
-        path_of(c, data, "o", i, ".csv");
-        path_of(c, output, "share", i, ".log");
-        TRY(ran(c, support_run(output, PATIENCE_S, a), "trefoil share"));
+        const char *const a[] = {"share",
+                                 c->s.path,
+                                 support_path(&c->s, "o%u.csv", i),
+                                 "--key",
+                                 support_path(&c->s, "o%u.key", i),
+                                 NULL};
+        TRY(ran(c, support_run(support_path(&c->s, "share%u.log", i), PATIENCE_S, a),
+                "trefoil share"));
     }
-    const char *const a[] = {"run", c->s.path, "--key", key, "--out", result, NULL};
-    support_study_file(&c->s, "a.key", key);
-    support_study_file(&c->s, "result", result);
-    support_study_file(&c->s, "run.log", output);
-    return ran(c, support_run(output, PATIENCE_S, a), "trefoil run");
+    const char *const a[] = {"run",   c->s.path,
+                             "--key", support_path(&c->s, "a.key"),
+                             "--out", support_path(&c->s, "result"),
+                             NULL};
+    return ran(c, support_run(support_path(&c->s, "run.log"), PATIENCE_S, a), "trefoil run");
 }
 
 static double number(const json_t *phase, const char *key)
@@ -348,7 +290,6 @@ static enum err bench_table(const struct options *o, const struct bench_table *t
 {
     struct log log = {.file = stderr, .level = LOG_WARN};
     struct scene c = {.server = {0}};
-    char path[SUPPORT_PATH];
     json_t *stats = NULL;
     enum err e = make_study(&c, t, o->rounds, &log);
     if (e == ERR_OK)
@@ -363,9 +304,8 @@ static enum err bench_table(const struct options *o, const struct bench_table *t
         e = share_and_run(&c);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         support_stop(&c.server[i]);
-    support_study_file(&c.s, "result/stats.json", path);
     if (e == ERR_OK) {
-        stats = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+        stats = data_json(support_path(&c.s, "result/stats.json"), &log);
         json_object_set_new(list, t->key, figures(stats, rounds));
         json_decref(stats);
         support_study_free(&c.s);

@@ -16,22 +16,21 @@
  */
 #include "base/bytes.h"
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/memory.h"
 #include "base/secret.h"
+#include "bench/data.h"
 #include "bench/e2e_adult.h"
+#include "bench/study_text.h"
+#include "bench/tap.h"
 #include "netio/dial.h"
 #include "parties/exchange/client.h"
 #include "parties/exchange/lines.h"
 #include "parties/exchange/upload.h"
 #include "tests/support_process.h"
 
-#include <arpa/inet.h>
 #include <jansson.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -66,22 +65,10 @@ struct cast {
 };
 
 struct plan {
-    const char *domain, *workload; /* YAML */
+    const char *domain, *workload; /* as bench/study_text.h writes them */
     unsigned owners, max_rows;
     const char *as; /* or NULL */
 };
-
-__attribute__((format(printf, 2, 4))) static char *
-in_folder(const struct cast *c, const char *format, char path[SUPPORT_PATH], ...)
-{
-    char name[64];
-    va_list numbers;
-    va_start(numbers, path);
-    vsnprintf(name, sizeof name, format, numbers);
-    va_end(numbers);
-    support_study_file(&c->s, name, path);
-    return path;
-}
 
 static void write_key(FILE *f, const struct identity *who)
 {
@@ -93,13 +80,12 @@ static void write_key(FILE *f, const struct identity *who)
 static void write_people(struct cast *c, const struct plan *p, FILE *f)
 {
     struct identity *who;
-    char path[SUPPORT_PATH];
     fprintf(f, "servers:\n");
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         fprintf(f, "  - name: s%u\n    endpoint: tcp://127.0.0.1:%u\n", i,
                 c->s.port + i * STUDY_PORTS);
         done(identity_new(&who, &loud), "a key");
-        done(identity_save(who, in_folder(c, "s%u.key", path, i), false, &loud), "saving a key");
+        done(identity_save(who, support_path(&c->s, "s%u.key", i), false, &loud), "saving a key");
         write_key(f, who);
         identity_free(&who);
     }
@@ -112,7 +98,7 @@ static void write_people(struct cast *c, const struct plan *p, FILE *f)
         c->owner[i] = *who;
         write_key(f, who);
         if (i == 0)
-            done(identity_save(who, in_folder(c, "o%u.key", path, i), false, &loud),
+            done(identity_save(who, support_path(&c->s, "o%u.key", i), false, &loud),
                  "saving a key");
         identity_free(&who);
     }
@@ -133,7 +119,7 @@ static void cast_new(struct cast *c, const struct plan *p)
     f = fopen(c->s.path, "w");
     must(f != NULL, "the study file");
     fprintf(f,
-            "study: bench\n%s%sbudget: {epsilon: 1, delta: 1e-6}\nrounds: 3\n"
+            "study: bench\n%sworkload: %s\nbudget: {epsilon: 1, delta: 1e-6}\nrounds: 3\n"
             "deadlines: {connect: 30, round: 120}\n",
             p->domain, p->workload);
     write_people(c, p, f);
@@ -143,17 +129,10 @@ static void cast_new(struct cast *c, const struct plan *p)
 
 static void start_servers(struct cast *c)
 {
-    char key[SUPPORT_PATH], folder[SUPPORT_PATH], output[SUPPORT_PATH];
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        const char *const a[] = {"serve",    c->s.path,
-                                 "--key",    in_folder(c, "s%u.key", key, i),
-                                 "--folder", in_folder(c, "server%u", folder, i),
-                                 "--listen", "127.0.0.1",
-                                 NULL};
-        c->server[i] = support_start(in_folder(c, "server%u.log", output, i), a);
-    }
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        must(support_wait_for(in_folder(c, "server%u.log", output, i), "is ready", 60),
+        c->server[i] = support_serve(&c->s, i, c->s.path);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        must(support_wait_for(support_path(&c->s, "server%u.log", i), "is ready", 60),
              "starting a server");
 }
 
@@ -267,9 +246,8 @@ static double largest_mib(const struct cast *c, const char *field)
 
 static double stored_mib(const struct cast *c)
 {
-    char path[SUPPORT_PATH];
     struct stat s;
-    must(stat(in_folder(c, "server%u/store.sqlite", path, 1), &s) == 0, "the store's size");
+    must(stat(support_path(&c->s, "server1/store.sqlite"), &s) == 0, "the store's size");
     return (double)s.st_size / (1 << 20);
 }
 
@@ -301,7 +279,7 @@ static double count_all(struct cast *c)
 
 static void bench_uploads(json_t *out, unsigned owners)
 {
-    const struct plan plan = {four_kb_domain, "workload: {all: 2}\n", owners, 2047, NULL};
+    const struct plan plan = {four_kb_domain, "{all: 2}", owners, 2047, NULL};
     struct cast c;
     double seconds, before;
     char name[64];
@@ -333,194 +311,6 @@ static void bench_uploads(json_t *out, unsigned owners)
 
 /* --- bytes on the wire --------------------------------------------------------------------------- */
 
-/*
- * A proxy that counts. It listens at `port` + server * STUDY_PORTS, where the client's study says that the gates
- * are, and passes on to the gates.
- */
-struct tap {
-    uint16_t port, real;
-    int listening[STUDY_SERVERS], stop[2];
-    uint64_t sent, received; /* by the client */
-    pthread_t thread;
-};
-
-#define PIPES 16
-struct pipe_pair {
-    int client, server;
-};
-
-static int listen_at(uint16_t port)
-{
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    a.sin_port = htons(port);
-    must(fd >= 0 && bind(fd, (struct sockaddr *)&a, sizeof a) == 0 && listen(fd, 16) == 0,
-         "listening");
-    return fd;
-}
-
-static int connect_to(uint16_t port)
-{
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    a.sin_port = htons(port);
-    must(fd >= 0 && connect(fd, (struct sockaddr *)&a, sizeof a) == 0, "connecting");
-    return fd;
-}
-
-/* False at the end of the connection. */
-static bool pass_on(int from, int to, uint64_t *count)
-{
-    char buffer[65536];
-    ssize_t n = read(from, buffer, sizeof buffer);
-    for (ssize_t at = 0, m; at < n; at += m)
-        if ((m = write(to, buffer + at, (size_t)(n - at))) <= 0)
-            return false;
-    *count += n > 0 ? (uint64_t)n : 0;
-    return n > 0;
-}
-
-static void *tap_run(void *argument)
-{
-    struct tap *t = argument;
-    struct pipe_pair pair[PIPES];
-    size_t pairs = 0;
-    for (;;) {
-        struct pollfd w[1 + STUDY_SERVERS + 2 * PIPES] = {{.fd = t->stop[0], .events = POLLIN}};
-        for (unsigned i = 0; i < STUDY_SERVERS; i++)
-            w[1 + i] = (struct pollfd){.fd = t->listening[i], .events = POLLIN};
-        for (size_t k = 0; k < pairs; k++) {
-            w[4 + 2 * k] = (struct pollfd){.fd = pair[k].client, .events = POLLIN};
-            w[5 + 2 * k] = (struct pollfd){.fd = pair[k].server, .events = POLLIN};
-        }
-        must(poll(w, 4 + 2 * pairs, -1) > 0, "poll");
-        if (w[0].revents != 0)
-            break;
-        for (size_t k = pairs; k-- > 0;)
-            if ((w[4 + 2 * k].revents != 0 && !pass_on(pair[k].client, pair[k].server, &t->sent)) ||
-                (w[5 + 2 * k].revents != 0 &&
-                 !pass_on(pair[k].server, pair[k].client, &t->received))) {
-                close(pair[k].client);
-                close(pair[k].server);
-                pair[k] = pair[--pairs];
-            }
-        for (unsigned i = 0; i < STUDY_SERVERS; i++)
-            if (w[1 + i].revents != 0 && pairs < PIPES)
-                pair[pairs++] = (struct pipe_pair){
-                    accept(t->listening[i], NULL, NULL),
-                    connect_to((uint16_t)(t->real + i * STUDY_PORTS))};
-    }
-    for (size_t k = 0; k < pairs; k++) {
-        close(pair[k].client);
-        close(pair[k].server);
-    }
-    return NULL;
-}
-
-static void tap_open(struct tap *t, uint16_t real)
-{
-    *t = (struct tap){.real = real, .port = support_ports(STUDY_SERVERS * STUDY_PORTS)};
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        t->listening[i] = listen_at((uint16_t)(t->port + i * STUDY_PORTS));
-    must(pipe(t->stop) == 0, "a pipe");
-    must(pthread_create(&t->thread, NULL, tap_run, t) == 0, "a thread");
-}
-
-static void tap_close(struct tap *t)
-{
-    must(write(t->stop[1], "", 1) == 1, "a pipe");
-    pthread_join(t->thread, NULL);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        close(t->listening[i]);
-    close(t->stop[0]);
-    close(t->stop[1]);
-}
-
-/* The study file with the tap's ports, for the client. */
-static void study_through_tap(const struct cast *c, const struct tap *t, char path[SUPPORT_PATH])
-{
-    struct bytes text = {0}, out = {0};
-    char *line, *rest, real[64], port[64];
-    done(file_read(c->s.path, (size_t)64 << 20, &text, &loud), "the study file");
-    bytes_put_u8(&text, 0);
-    for (line = strtok_r((char *)text.data, "\n", &rest); line != NULL;
-         line = strtok_r(NULL, "\n", &rest)) {
-        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-            snprintf(real, sizeof real, "    endpoint: tcp://127.0.0.1:%u",
-                     t->real + i * STUDY_PORTS);
-            snprintf(port, sizeof port, "    endpoint: tcp://127.0.0.1:%u",
-                     t->port + i * STUDY_PORTS);
-            if (strcmp(line, real) == 0) {
-                line = port;
-                break;
-            }
-        }
-        bytes_put(&out, line, strlen(line));
-        bytes_put_u8(&out, '\n');
-    }
-    support_study_file(&c->s, "tapped.yaml", path);
-    done(file_write(path, 0600, out.data, out.size, &loud), "the study file");
-    bytes_clear(&text);
-    bytes_clear(&out);
-}
-
-/* --- tables --------------------------------------------------------------------------------------- */
-
-static const char *data_folder(void)
-{
-    const char *folder = getenv("TREFOIL_DATA");
-    return folder != NULL ? folder : "../shared/data";
-}
-
-static json_t *load_json(const char *table, const char *kind)
-{
-    char path[4096];
-    json_t *j;
-    snprintf(path, sizeof path, "%s/%s.%s.json", data_folder(), table, kind);
-    j = json_load_file(path, 0, NULL);
-    if (j == NULL)
-        printf("%s is absent: what needs it is left out (set TREFOIL_DATA)\n", path);
-    return j;
-}
-
-/* `domain:` and `workload:` as YAML; the caller clears both. */
-static bool table_yaml(const char *table, struct bytes *domain, struct bytes *workload)
-{
-    json_t *sizes = load_json(table, "domain"), *list = load_json(table, "workload"), *size;
-    json_t *clique, *name;
-    const char *key;
-    char text[256];
-    size_t i, k;
-    bool there = sizes != NULL && list != NULL;
-    bytes_put(domain, "domain:\n", 8);
-    json_object_foreach(sizes, key, size)
-    {
-        int n = snprintf(text, sizeof text,
-                         "  - {name: \"%s\", kind: integer, min: 0, max: %lld}\n", key,
-                         (long long)json_integer_value(size) - 1);
-        bytes_put(domain, text, (size_t)n);
-    }
-    bytes_put_u8(domain, 0);
-    bytes_put(workload, "workload:\n", 10);
-    json_array_foreach(json_object_get(list, "cliques"), i, clique)
-    {
-        bytes_put(workload, "  - attributes: [", 17);
-        json_array_foreach(clique, k, name)
-        {
-            int n = snprintf(text, sizeof text, "%s\"%s\"", k > 0 ? ", " : "",
-                             json_string_value(name));
-            bytes_put(workload, text, (size_t)n);
-        }
-        bytes_put(workload, "]\n", 2);
-    }
-    bytes_put_u8(workload, 0);
-    json_decref(sizes);
-    json_decref(list);
-    done(bytes_ok(domain), "memory");
-    done(bytes_ok(workload), "memory");
-    return there;
-}
-
 /* The first rows of a table as a file of their own. */
 static bool first_rows(const char *table, unsigned rows, const char *path)
 {
@@ -538,34 +328,53 @@ static bool first_rows(const char *table, unsigned rows, const char *path)
     return fclose(out) == 0;
 }
 
+static void share_through(const struct cast *c, uint64_t *sent, uint64_t *received)
+{
+    const char *study = support_path(&c->s, "tapped.yaml");
+    const char *output = support_path(&c->s, "share.log");
+    const char *const a[] = {
+        "share", study, support_path(&c->s, "o0.csv"), "--key", support_path(&c->s, "o0.key"),
+        NULL};
+    struct tap *tap;
+    done(tap_open(&tap, c->s.port), "a proxy");
+    done(tap_study(tap, c->s.path, study, &loud), "the proxy's study");
+    if (support_run(output, 60, a) != 0) {
+        fprintf(stderr, "see %s\n", output);
+        _exit(1);
+    }
+    tap_close(&tap, sent, received);
+}
+
 static void bench_bytes(json_t *out, const char *table, const char *as, const char *name)
 {
+    struct bench_data data;
     struct bytes domain = {0}, workload = {0};
+    struct plan plan = {.owners = 1, .max_rows = ROWS, .as = as};
     struct cast c;
-    struct tap tap;
-    char csv[SUPPORT_PATH], key[SUPPORT_PATH], path[SUPPORT_PATH], output[SUPPORT_PATH];
-    if (table_yaml(table, &domain, &workload)) {
-        const struct plan plan = {(const char *)domain.data, (const char *)workload.data, 1, ROWS,
-                                  as};
-        cast_new(&c, &plan);
-        must(first_rows(table, ROWS, in_folder(&c, "o%u.csv", csv, 0)), "the table");
-        start_servers(&c);
-        tap_open(&tap, c.s.port);
-        study_through_tap(&c, &tap, path);
-        const char *const a[] = {"share", path, csv, "--key", in_folder(&c, "o%u.key", key, 0),
-                                 NULL};
-        if (support_run(in_folder(&c, "share%u.log", output, 0), 60, a) != 0) {
-            fprintf(stderr, "see %s\n", output);
-            _exit(1);
-        }
-        tap_close(&tap);
-        printf("%u rows of %s as %s: the client sent %llu bytes on the wire, and received %llu\n",
-               ROWS, table, as, (unsigned long long)tap.sent, (unsigned long long)tap.received);
-        json_object_set_new(out, name, json_integer((json_int_t)tap.sent));
-        cast_free(&c);
+    uint64_t sent, received;
+    if (!data_present(table)) {
+        printf("%s/%s.csv is absent: what needs it is left out (set TREFOIL_DATA)\n", data_folder(),
+               table);
+        return;
     }
+    done(bench_data_terms(&data, table, &loud), "the table's domain and workload");
+    study_text_domain(data.domain, &domain);
+    study_text_workload(data.workload, data.domain, &workload);
+    done(bytes_ok(&domain), "memory");
+    done(bytes_ok(&workload), "memory");
+    plan.domain = (const char *)domain.data;
+    plan.workload = (const char *)workload.data;
+    cast_new(&c, &plan);
+    must(first_rows(table, ROWS, support_path(&c.s, "o0.csv")), "the table");
+    start_servers(&c);
+    share_through(&c, &sent, &received);
+    printf("%u rows of %s as %s: the client sent %llu bytes on the wire, and received %llu\n", ROWS,
+           table, as, (unsigned long long)sent, (unsigned long long)received);
+    json_object_set_new(out, name, json_integer((json_int_t)sent));
+    cast_free(&c);
     bytes_clear(&domain);
     bytes_clear(&workload);
+    bench_data_clear(&data);
 }
 
 /* --------------------------------------------------------------------------------------------------- */

@@ -18,9 +18,9 @@
  * AUC where libxgboost is absent and plots where gnuplot is.
  */
 #include "base/clock.h"
+#include "bench/costs.h"
 #include "bench/data.h"
 #include "bench/report.h"
-#include "bench/report_bytes.h"
 #include "bench/trees.h"
 
 #include <math.h>

@@ -24,6 +24,7 @@
 #include "aim/plaintext.h"
 #include "aim/sample.h"
 #include "base/memory.h"
+#include "bench/cpu.h"
 #include "bench/data.h"
 
 #include <jansson.h>
@@ -143,11 +144,11 @@ static enum err case_fit(const struct pgm_case *c, enum fit_method method, unsig
                          struct log *log)
 {
     const struct fit_options o = {.method = method, .iterations = iterations};
-    double start = bench_cpu_s();
+    double start = cpu_s();
     TRY(model_new(m, c->domain, c->clique, c->measurements, UINT32_MAX, log));
     model_set_total(*m, c->total);
     TRY(model_fit(*m, c->measurement, c->measurements, &o, fitted, log));
-    *seconds = bench_cpu_s() - start;
+    *seconds = cpu_s() - start;
     return ERR_OK;
 }
 
@@ -274,16 +275,15 @@ static json_t *bench_bp_one(unsigned cliques, uint32_t size, struct log *log)
         for (size_t i = 0; i < m->parameters; i++)
             m->theta[i] = (double)((i * 2654435761u) % 1000) * 0.003;
         model_propagate(m, true);
-        start = bench_cpu_s();
+        start = cpu_s();
         for (unsigned k = 0; k < times; k++)
             model_propagate(m, false);
-        ms = 1e3 * (bench_cpu_s() - start) / times;
-        start = bench_cpu_s();
+        ms = 1e3 * (cpu_s() - start) / times;
+        start = cpu_s();
         for (unsigned k = 0; k < times; k++)
             model_propagate(m, true);
         printf("propagation, %8llu cells: %9.4f ms (exact %9.4f), %ld MiB\n",
-               (unsigned long long)model_cells(m), ms, 1e3 * (bench_cpu_s() - start) / times,
-               peak_mib());
+               (unsigned long long)model_cells(m), ms, 1e3 * (cpu_s() - start) / times, peak_mib());
         out = json_pack("{sIsfsi}", "cells", (json_int_t)model_cells(m), "ms", ms, "peak_mib",
                         (int)peak_mib());
     }
@@ -333,7 +333,7 @@ static enum err aim_once(const struct bench_data *c, const struct aim_options *o
     struct plaintext *p = NULL;
     struct aim_result *result = NULL;
     struct table *rows = NULL;
-    double start = bench_cpu_s();
+    double start = cpu_s();
     enum err e;
     random_seed_u64(&r, seed);
     e = plaintext_new(&p, c->workload, c->table, &noise, log);
@@ -341,7 +341,7 @@ static enum err aim_once(const struct bench_data *c, const struct aim_options *o
         struct aim_backend backend = plaintext_backend(p);
         e = aim_run(&result, o, &backend, log);
     }
-    f->cpu = bench_cpu_s() - start;
+    f->cpu = cpu_s() - start;
     f->peak = (double)peak_mib(); /* what evaluation takes is no part of it */
     if (e == ERR_OK)
         model_set_limit(result->model, UINT64_C(1) << 30);

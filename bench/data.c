@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #define FILE_BYTES (1u << 30)
 
@@ -100,7 +99,7 @@ static enum err workload_read(struct bench_data *c, const char *path, struct log
     return e;
 }
 
-enum err bench_data_read(struct bench_data *c, const char *name, struct log *log)
+enum err bench_data_terms(struct bench_data *c, const char *name, struct log *log)
 {
     char path[4096];
     json_t *sizes;
@@ -113,17 +112,19 @@ enum err bench_data_read(struct bench_data *c, const char *name, struct log *log
     snprintf(path, sizeof path, "%s/%s.workload.json", data_folder(), name);
     if (e == ERR_OK)
         e = workload_read(c, path, log);
-    snprintf(path, sizeof path, "%s/%s.csv", data_folder(), name);
-    if (e == ERR_OK)
-        e = table_read_csv(&c->table, c->domain, path, NULL, log);
     if (e != ERR_OK)
         bench_data_clear(c);
     return e;
 }
 
-double bench_cpu_s(void)
+enum err bench_data_read(struct bench_data *c, const char *name, struct log *log)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    char path[4096];
+    enum err e;
+    TRY(bench_data_terms(c, name, log));
+    snprintf(path, sizeof path, "%s/%s.csv", data_folder(), name);
+    e = table_read_csv(&c->table, c->domain, path, NULL, log);
+    if (e != ERR_OK)
+        bench_data_clear(c);
+    return e;
 }

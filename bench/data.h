@@ -27,9 +27,8 @@ enum err data_clique(const struct domain *d, const char *const *names, size_t co
                      struct clique *c, size_t *place, struct log *log) MUST_CHECK;
 
 enum err bench_data_read(struct bench_data *c, const char *name, struct log *log) MUST_CHECK;
+/* Without the table. */
+enum err bench_data_terms(struct bench_data *c, const char *name, struct log *log) MUST_CHECK;
 void bench_data_clear(struct bench_data *c);
-
-/* CPU seconds of this process so far. */
-double bench_cpu_s(void);
 
 #endif

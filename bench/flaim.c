@@ -149,7 +149,7 @@ static enum err pool_in(struct pooled *to, const double *y, double people, doubl
 static bool has_room(const struct flaim *f, uint32_t query)
 {
     const struct workload *w = f->o.workload;
-    uint64_t most = (f->o.model_bytes != 0 ? f->o.model_bytes : AIM_MODEL_BYTES) / sizeof(double);
+    uint64_t most = flaim_cells_most(&f->o);
     struct clique *c = memory_array(w->queries, sizeof *c);
     size_t n = 0;
     bool room;
@@ -338,7 +338,7 @@ static enum err hold_round(struct flaim *f, const struct crowd *crowd, struct ga
                            bool last)
 {
     const struct workload *w = f->o.workload;
-    uint64_t most = (f->o.model_bytes != 0 ? f->o.model_bytes : AIM_MODEL_BYTES) / sizeof(double);
+    uint64_t most = flaim_cells_most(&f->o);
     bool one_ways = adds_one_ways(&f->o) && !last;
     enum purpose *purpose;
     uint64_t limit;

@@ -33,7 +33,7 @@ void view_candidates(struct view *v, const struct flaim_options *o, const uint32
                      size_t count, uint64_t limit_cells)
 {
     const struct workload *w = o->workload;
-    uint64_t most = (o->model_bytes != 0 ? o->model_bytes : AIM_MODEL_BYTES) / sizeof(double);
+    uint64_t most = flaim_cells_most(o);
     size_t kept = 0;
     for (uint32_t i = 0; i < (from != NULL ? count : w->queries); i++) {
         uint32_t q = from != NULL ? from[i] : i;

@@ -2,6 +2,7 @@
 #ifndef TREFOIL_BENCH_FLAIM_PRIVATE_H
 #define TREFOIL_BENCH_FLAIM_PRIVATE_H
 
+#include "aim/loop.h"
 #include "bench/flaim.h"
 
 /* Measurements of one marginal so far: sum of alpha^2, and the mean of y/N by that. */
@@ -9,6 +10,12 @@ struct pooled {
     double weight;
     double *share; /* NULL: none */
 };
+
+/* What may be in the model, and in one marginal of it. */
+static inline uint64_t flaim_cells_most(const struct flaim_options *o)
+{
+    return (o->model_bytes != 0 ? o->model_bytes : AIM_MODEL_BYTES) / sizeof(double);
+}
 
 /* What a model says of the closure's marginals. */
 struct view {

@@ -1,6 +1,6 @@
 #include "bench/report.h"
 
-#include "bench/report_bytes.h"
+#include "bench/costs.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -237,29 +237,23 @@ void report_tables(const struct results *r)
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
-static void put(json_t *o, const char *name, double value)
-{
-    if (isfinite(value))
-        json_object_set_new(o, name, json_real(value));
-}
-
 static json_t *point(const struct results *r, const struct trial *t)
 {
     json_t *o = json_object();
     struct mean l1 = results_mean(r, t, "l1"), nll = results_mean(r, t, "nll");
     struct costs c = costs_of(r, t);
-    put(o, "l1", l1.mean);
-    put(o, "l1_se", l1.error);
-    put(o, "nll", nll.mean);
-    put(o, "nll_se", nll.error);
-    put(o, "auc", results_mean(r, t, "auc").mean);
-    put(o, "rounds", results_mean(r, t, "rounds").mean);
-    put(o, "clients", c.clients);
-    put(o, "client_bytes_wire", c.wire);
-    put(o, "client_bytes_paper", c.paper);
-    put(o, "client_bytes_wire_participant", c.wire / c.clients);
-    put(o, "client_bytes_paper_participant", c.paper / c.clients);
-    put(o, "server_bytes", c.server);
+    figures_put(o, "l1", l1.mean);
+    figures_put(o, "l1_se", l1.error);
+    figures_put(o, "nll", nll.mean);
+    figures_put(o, "nll_se", nll.error);
+    figures_put(o, "auc", results_mean(r, t, "auc").mean);
+    figures_put(o, "rounds", results_mean(r, t, "rounds").mean);
+    figures_put(o, "clients", c.clients);
+    figures_put(o, "client_bytes_wire", c.wire);
+    figures_put(o, "client_bytes_paper", c.paper);
+    figures_put(o, "client_bytes_wire_participant", c.wire / c.clients);
+    figures_put(o, "client_bytes_paper_participant", c.paper / c.clients);
+    figures_put(o, "server_bytes", c.server);
     json_object_set_new(o, "seeds", json_integer(l1.seeds));
     return o;
 }

@@ -93,8 +93,7 @@ enum err results_add(struct results *r, const char *name, json_t *figures)
     return ERR_SYSTEM;
 }
 
-/* NAN is no JSON: such figures are left out. */
-static void put(json_t *o, const char *name, double value)
+void figures_put(json_t *o, const char *name, double value)
 {
     if (isfinite(value))
         json_object_set_new(o, name, json_real(value));
@@ -103,38 +102,38 @@ static void put(json_t *o, const char *name, double value)
 json_t *figures_json(const struct trial_figures *f)
 {
     json_t *o = json_object();
-    put(o, "l1", f->l1);
-    put(o, "nll", f->nll);
-    put(o, "auc", f->auc);
-    put(o, "impossible", f->impossible);
-    put(o, "rounds", f->rounds);
-    put(o, "model_cells", f->model_cells);
-    put(o, "left_out", f->left_out);
-    put(o, "clients", f->clients);
-    put(o, "closure_cells", f->closure_cells);
-    put(o, "paper_sent", f->paper_sent);
-    put(o, "paper_received", f->paper_received);
-    put(o, "wire_sent", f->wire_sent);
-    put(o, "wire_received", f->wire_received);
-    put(o, "seconds", f->seconds);
+    figures_put(o, "l1", f->l1);
+    figures_put(o, "nll", f->nll);
+    figures_put(o, "auc", f->auc);
+    figures_put(o, "impossible", f->impossible);
+    figures_put(o, "rounds", f->rounds);
+    figures_put(o, "model_cells", f->model_cells);
+    figures_put(o, "left_out", f->left_out);
+    figures_put(o, "clients", f->clients);
+    figures_put(o, "closure_cells", f->closure_cells);
+    figures_put(o, "paper_sent", f->paper_sent);
+    figures_put(o, "paper_received", f->paper_received);
+    figures_put(o, "wire_sent", f->wire_sent);
+    figures_put(o, "wire_received", f->wire_received);
+    figures_put(o, "seconds", f->seconds);
     return o;
 }
 
 json_t *servers_json(const struct servers_figures *f)
 {
     json_t *o = json_object();
-    put(o, "uploads", f->uploads);
-    put(o, "sent", f->sent);
-    put(o, "received", f->received);
-    put(o, "vector", f->vector);
-    put(o, "records", f->records);
-    put(o, "server_bytes", f->server_bytes);
-    put(o, "noise_bytes", f->noise_bytes);
-    put(o, "exchanges", f->exchanges);
-    put(o, "analyst_bytes", f->analyst_bytes);
-    put(o, "mpc_s", f->mpc_s);
-    put(o, "estimate_s", f->estimate_s);
-    put(o, "l1", f->l1);
+    figures_put(o, "uploads", f->uploads);
+    figures_put(o, "sent", f->sent);
+    figures_put(o, "received", f->received);
+    figures_put(o, "vector", f->vector);
+    figures_put(o, "records", f->records);
+    figures_put(o, "server_bytes", f->server_bytes);
+    figures_put(o, "noise_bytes", f->noise_bytes);
+    figures_put(o, "exchanges", f->exchanges);
+    figures_put(o, "analyst_bytes", f->analyst_bytes);
+    figures_put(o, "mpc_s", f->mpc_s);
+    figures_put(o, "estimate_s", f->estimate_s);
+    figures_put(o, "l1", f->l1);
     return o;
 }
 

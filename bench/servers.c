@@ -2,116 +2,76 @@
 
 #include "aim/evaluate.h"
 #include "base/memory.h"
-#include "base/secret.h"
-#include "parties/study/keys.h"
-#include "parties/study/study.h"
+#include "bench/study_text.h"
 #include "tests/support_process.h"
 
-#include <ftw.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#define PATH 512
 #define SHARE_S 60
 #define RUN_S 1800
+#define PART 64
 
 struct scene {
     const struct servers_terms *terms;
-    char folder[PATH / 2];
-    uint16_t port;
+    struct support_study s;
+    size_t *client; /* of each of the study's owners: which of the split's clients it is */
     pid_t server[STUDY_SERVERS];
     struct log *log;
 };
 
-__attribute__((format(printf, 3, 4))) static void path_of(const struct scene *s, char path[PATH],
-                                                          const char *format, ...)
-{
-    char tail[PATH / 4];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(tail, sizeof tail, format, args);
-    va_end(args);
-    snprintf(path, PATH, "%s/%s", s->folder, tail);
-}
-
 /* --- the study ------------------------------------------------------------------------------- */
 
-static enum err put_key(const struct scene *s, FILE *f, const char *name)
-{
-    struct identity *identity = NULL;
-    char path[PATH], text[KEYS_TEXT_SIZE];
-    enum err e = identity_new(&identity, s->log);
-    path_of(s, path, "%s.key", name);
-    if (e == ERR_OK)
-        e = identity_save(identity, path, false, s->log);
-    if (e == ERR_OK) {
-        public_identity_text(&identity->public, text);
-        fprintf(f, "    key: %s\n", text);
-    }
-    identity_free(&identity);
-    return e;
-}
-
-static void put_mathematics(const struct scene *s, FILE *f)
-{
-    const struct domain *d = s->terms->split->train->domain;
-    const struct workload *w = s->terms->workload;
-    fprintf(f, "study: bench\ndomain:\n");
-    for (size_t a = 0; a < d->attributes; a++)
-        fprintf(f, "  - {name: \"%s\", kind: integer, min: 0, max: %u}\n", d->attribute[a].name,
-                d->attribute[a].size - 1);
-    fprintf(f, "workload:\n");
-    for (size_t i = 0; i < w->cliques; i++) {
-        fprintf(f, "  - attributes: [");
-        for (unsigned k = 0; k < w->clique[i].n; k++)
-            fprintf(f, "%s\"%s\"", k > 0 ? ", " : "", d->attribute[w->clique[i].attribute[k]].name);
-        fprintf(f, "]\n");
-    }
-    fprintf(f, "budget: {epsilon: %g, delta: %g}\nnoise: box-muller\nrounds: %u\n",
-            s->terms->epsilon, s->terms->delta, s->terms->rounds);
-    fprintf(f, "model: {max_mib: %u}\ndeadlines: {connect: 20, round: 600}\n", s->terms->model_mib);
-}
-
-static enum err put_people(const struct scene *s, FILE *f)
+/* An owner for each client that takes part, and its lines in the study. */
+static unsigned invite(struct scene *s, char (*lines)[PART], const char **part)
 {
     const struct split *split = s->terms->split;
-    char name[32];
-    fprintf(f, "servers:\n");
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        snprintf(name, sizeof name, "s%u", i);
-        fprintf(f, "  - name: %s\n    endpoint: tcp://127.0.0.1:%u\n", name,
-                s->port + i * STUDY_PORTS);
-        TRY(put_key(s, f, name));
-    }
-    fprintf(f, "owners:\n");
+    unsigned owners = 0;
     for (size_t k = 0; k < split->clients; k++) {
         if (!s->terms->here[k])
             continue;
-        snprintf(name, sizeof name, "c%zu", k);
-        fprintf(f, "  - name: %s\n    max_rows: %zu\n    as: %s\n", name, split->client[k]->rows,
-                s->terms->answers ? "answers" : "auto");
-        TRY(put_key(s, f, name));
+        snprintf(lines[owners], PART, "    max_rows: %zu\n    as: %s\n", split->client[k]->rows,
+                 s->terms->answers ? "answers" : "auto");
+        part[owners] = lines[owners];
+        s->client[owners++] = k;
     }
-    fprintf(f, "analysts:\n  - name: a\n");
-    return put_key(s, f, "a");
+    return owners;
 }
 
-static enum err write_study(const struct scene *s)
+static enum err make_study(struct scene *s)
 {
-    char path[PATH];
-    FILE *f;
-    enum err e;
-    path_of(s, path, "study.yaml");
-    f = fopen(path, "w");
-    if (f == NULL)
-        return ERR_SYSTEM;
-    put_mathematics(s, f);
-    e = put_people(s, f);
-    if (fclose(f) != 0)
-        e = ERR_SYSTEM;
+    const struct servers_terms *t = s->terms;
+    const struct domain *d = t->split->train->domain;
+    char(*lines)[PART] = memory_array(t->split->clients, sizeof *lines);
+    char model[PART];
+    const char **part = memory_array(t->split->clients, sizeof *part);
+    struct support_options o = {.rounds = t->rounds,
+                                .epsilon = t->epsilon,
+                                .delta = t->delta,
+                                .connect_s = 20,
+                                .round_s = 600,
+                                .more = model,
+                                .part = part};
+    struct bytes domain = {0}, workload = {0};
+    enum err e = lines != NULL && part != NULL ? ERR_OK : ERR_NOMEM;
+    snprintf(model, sizeof model, "model: {max_mib: %u}\n", t->model_mib);
+    study_text_domain(d, &domain);
+    study_text_workload(t->workload, d, &workload);
+    if (e == ERR_OK)
+        e = bytes_ok(&domain);
+    if (e == ERR_OK)
+        e = bytes_ok(&workload);
+    if (e == ERR_OK) {
+        o.owners = invite(s, lines, part);
+        o.domain = (const char *)domain.data;
+        o.workload = (const char *)workload.data;
+        e = support_study_new(&s->s, &o, s->log);
+    }
+    bytes_clear(&domain);
+    bytes_clear(&workload);
+    memory_free(&lines);
+    memory_free(&part);
     return e;
 }
 
@@ -125,47 +85,23 @@ static enum err ended_well(const struct scene *s, int code, const char *what, co
     return ERR_SYSTEM;
 }
 
-static enum err start_servers(struct scene *s)
-{
-    char study[PATH], key[PATH], folder[PATH], output[PATH];
-    path_of(s, study, "study.yaml");
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        const char *const arguments[] = {"serve", study,      "--key",     key, "--folder",
-                                         folder,  "--listen", "127.0.0.1", NULL};
-        path_of(s, key, "s%u.key", i);
-        path_of(s, folder, "s%u", i);
-        path_of(s, output, "s%u.log", i);
-        s->server[i] = support_start(output, arguments);
-    }
-    return ERR_OK;
-}
-
-static json_t *stats_of(const struct scene *s, const char *name)
-{
-    char path[PATH];
-    path_of(s, path, "%s", name);
-    return data_json(path, s->log);
-}
-
 static double number(const json_t *object, const char *key)
 {
     return json_number_value(json_object_get(object, key));
 }
 
-static enum err share(const struct scene *s, size_t k, struct servers_figures *f)
+static enum err share(const struct scene *s, unsigned i, struct servers_figures *f)
 {
-    char study[PATH], data[PATH], key[PATH], stats[PATH], output[PATH], name[32];
-    const char *const arguments[] = {"share", study, data, "--key", key, "--stats", stats, NULL};
+    const char *data = support_path(&s->s, "o%u.csv", i);
+    const char *stats = support_path(&s->s, "o%u.json", i);
+    const char *output = support_path(&s->s, "share.log");
+    const char *const arguments[] = {
+        "share",   s->s.path, data, "--key", support_path(&s->s, "o%u.key", i),
+        "--stats", stats,     NULL};
     json_t *json;
-    path_of(s, study, "study.yaml");
-    path_of(s, data, "c%zu.csv", k);
-    path_of(s, key, "c%zu.key", k);
-    snprintf(name, sizeof name, "c%zu.json", k);
-    path_of(s, stats, "%s", name);
-    path_of(s, output, "share.log");
-    TRY(table_write_csv(data, s->terms->split->client[k], 0, s->log));
+    TRY(table_write_csv(data, s->terms->split->client[s->client[i]], 0, s->log));
     TRY(ended_well(s, support_run(output, SHARE_S, arguments), "share", output));
-    json = stats_of(s, name);
+    json = data_json(stats, s->log);
     if (json == NULL)
         return ERR_FORMAT;
     f->uploads++;
@@ -179,9 +115,8 @@ static enum err share(const struct scene *s, size_t k, struct servers_figures *f
 
 static enum err share_all(const struct scene *s, struct servers_figures *f)
 {
-    for (size_t k = 0; k < s->terms->split->clients; k++)
-        if (s->terms->here[k])
-            TRY(share(s, k, f));
+    for (unsigned i = 0; i < s->s.owners; i++)
+        TRY(share(s, i, f));
     f->sent /= f->uploads;
     f->received /= f->uploads;
     f->vector /= f->uploads;
@@ -213,10 +148,8 @@ static enum err evaluate(const struct scene *s, struct servers_figures *f)
 {
     const struct table *train = s->terms->split->train;
     struct table *rows = NULL;
-    char path[PATH];
-    enum err e;
-    path_of(s, path, "result/synthetic.csv");
-    e = table_read_csv(&rows, train->domain, path, NULL, s->log);
+    enum err e = table_read_csv(&rows, train->domain, support_path(&s->s, "result/synthetic.csv"),
+                                NULL, s->log);
     if (e == ERR_OK)
         e = evaluate_tables(s->terms->workload, train, rows, NULL, &f->l1);
     table_free(&rows);
@@ -243,20 +176,19 @@ static double processor_seconds(pid_t pid)
 
 static enum err run(const struct scene *s, struct servers_figures *f)
 {
+    const char *output = support_path(&s->s, "run.log");
+    const char *const arguments[] = {"run",   s->s.path,
+                                     "--key", support_path(&s->s, "a.key"),
+                                     "--out", support_path(&s->s, "result"),
+                                     NULL};
     double before[STUDY_SERVERS];
-    char study[PATH], key[PATH], out[PATH], output[PATH];
-    const char *const arguments[] = {"run", study, "--key", key, "--out", out, NULL};
     json_t *stats;
-    path_of(s, study, "study.yaml");
-    path_of(s, key, "a.key");
-    path_of(s, out, "result");
-    path_of(s, output, "run.log");
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         before[i] = processor_seconds(s->server[i]);
     TRY(ended_well(s, support_run(output, RUN_S, arguments), "run", output));
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         f->busiest_s = fmax(f->busiest_s, processor_seconds(s->server[i]) - before[i]);
-    stats = stats_of(s, "result/stats.json");
+    stats = data_json(support_path(&s->s, "result/stats.json"), s->log);
     if (stats == NULL)
         return ERR_FORMAT;
     read_stats(stats, f);
@@ -264,35 +196,25 @@ static enum err run(const struct scene *s, struct servers_figures *f)
     return evaluate(s, f);
 }
 
-static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *where)
-{
-    (void)st;
-    (void)kind;
-    (void)where;
-    return remove(path);
-}
-
 enum err servers_run(const struct servers_terms *terms, struct servers_figures *figures,
                      struct log *log)
 {
-    struct scene s = {.terms = terms, .folder = "/tmp/trefoil-bench-XXXXXX", .log = log};
+    struct scene s = {.terms = terms, .log = log};
     enum err e;
     *figures = (struct servers_figures){0};
-    TRY(secret_start());
-    if (mkdtemp(s.folder) == NULL)
-        return ERR_SYSTEM;
-    s.port = support_ports(STUDY_SERVERS * STUDY_PORTS);
-    e = write_study(&s);
-    if (e == ERR_OK)
-        e = start_servers(&s);
+    s.client = memory_array(terms->split->clients, sizeof *s.client);
+    e = s.client != NULL ? make_study(&s) : ERR_NOMEM;
+    for (unsigned i = 0; e == ERR_OK && i < STUDY_SERVERS; i++)
+        s.server[i] = support_serve(&s.s, i, s.s.path);
     if (e == ERR_OK)
         e = share_all(&s, figures);
     if (e == ERR_OK)
         e = run(&s, figures);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        if (support_stop(&s.server[i]) != 0 && e == ERR_OK)
-            log_warn(log, "server %u did not end well; see %s/s%u.log", i, s.folder, i);
+        if (s.server[i] > 0 && support_stop(&s.server[i]) != 0 && e == ERR_OK)
+            log_warn(log, "server %u did not end well; see %s/server%u.log", i, s.s.folder, i);
     if (e == ERR_OK) /* else what happened can be read there */
-        nftw(s.folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+        support_study_free(&s.s);
+    memory_free(&s.client);
     return e;
 }

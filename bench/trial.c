@@ -5,6 +5,7 @@
 #include "aim/loop.h"
 #include "aim/sample.h"
 #include "base/memory.h"
+#include "bench/cpu.h"
 #include "bench/flaim.h"
 #include "bench/joining.h"
 #include "bench/trees.h"
@@ -245,9 +246,9 @@ enum err trial_run(const struct trial *t, struct trial_figures *f, struct log *l
     random_seed_u64(&s.coins, t->seed * UINT64_C(2) + 1);
     random_seed_u64(&s.noise, t->seed * UINT64_C(2) + 2);
     TRY(scene_new(&scene, t, log));
-    start = bench_cpu_s();
+    start = cpu_s();
     e = s.method->algorithm == FEDERATED ? run_flaim(&s, &m) : run_loop(&s, &m);
-    f->seconds = bench_cpu_s() - start;
+    f->seconds = cpu_s() - start;
     if (e == ERR_OK)
         e = evaluate(&s, m);
     model_free(&m);

@@ -7,14 +7,6 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-double forked_cpu_s(void)
-{
-    struct rusage u;
-    getrusage(RUSAGE_SELF, &u);
-    return (double)u.ru_utime.tv_sec + (double)u.ru_stime.tv_sec +
-           1e-6 * ((double)u.ru_utime.tv_usec + (double)u.ru_stime.tv_usec);
-}
-
 enum err forked_barrier(struct party *p, uint64_t *from_0)
 {
     uint64_t value = *from_0, got = 0;

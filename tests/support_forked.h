@@ -15,7 +15,4 @@ bool forked_run(const char *name, forked_job job, void *shared, double peak_rss_
 /* Two rounds in a ring: nobody leaves before all have come. The value is server 0's. */
 enum err forked_barrier(struct party *p, uint64_t *from_0) MUST_CHECK;
 
-/* CPU seconds of this process so far. */
-double forked_cpu_s(void);
-
 #endif

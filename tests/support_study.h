@@ -20,7 +20,7 @@ struct support_options {
     const char *domain; /* yaml; default: five attributes */
     const char *workload;
     unsigned rounds;
-    double epsilon;
+    double epsilon, delta;
     unsigned round_s, connect_s; /* deadlines */
     const char *noise;
     const char *more; /* top-level keys more */

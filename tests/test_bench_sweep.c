@@ -1,8 +1,8 @@
 /* bench/results, bench/plan, bench/trial, bench/servers: sweeps that stop and go on; real servers. */
 #include "tests/support_cmocka.h"
 
+#include "bench/costs.h"
 #include "bench/plan.h"
-#include "bench/report_bytes.h"
 #include "bench/results.h"
 #include "bench/servers.h"
 #include "tests/support_study.h"

@@ -1,6 +1,6 @@
-/* bench/report_bytes.h - what a method costs clients and servers, put together from the results. */
-#ifndef TREFOIL_BENCH_REPORT_BYTES_H
-#define TREFOIL_BENCH_REPORT_BYTES_H
+/* bench/costs.h - what a method costs clients and servers, put together from the results. */
+#ifndef TREFOIL_BENCH_COSTS_H
+#define TREFOIL_BENCH_COSTS_H
 
 #include "bench/results.h"
 

@@ -1,4 +1,4 @@
-#include "bench/report_bytes.h"
+#include "bench/costs.h"
 
 #include "bench/plan.h"
 

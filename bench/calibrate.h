@@ -1,0 +1,13 @@
+/* bench/calibrate.h - what one core of this machine does alone: figures to set others beside. */
+#ifndef TREFOIL_BENCH_CALIBRATE_H
+#define TREFOIL_BENCH_CALIBRATE_H
+
+struct calibration {
+    double aes_gcm, aes_ctr, memory_copy, zmq; /* GB/s */
+    double dgemm, matrix16;                    /* multiply-adds a second, of 512 x 512 matrices */
+};
+
+/* Measures each for `seconds`, and prints them. */
+struct calibration calibrate(double seconds);
+
+#endif
