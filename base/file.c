@@ -55,15 +55,16 @@ enum err file_read(const char *path, size_t limit, struct bytes *out, struct log
     return e;
 }
 
-static int write_all(int fd, const uint8_t *p, size_t n)
+int file_write_all(int fd, const void *p, size_t n)
 {
+    const uint8_t *at = p;
     while (n > 0) {
-        ssize_t k = write(fd, p, n);
+        ssize_t k = write(fd, at, n);
         if (k < 0 && errno == EINTR)
             continue;
         if (k <= 0)
             return -1;
-        p += k;
+        at += k;
         n -= (size_t)k;
     }
     return 0;
@@ -105,7 +106,7 @@ enum err file_write(const char *path, unsigned mode, const void *p, size_t n, st
         log_error(log, "cannot create a file beside %s: %s", path, strerror(errno));
         return ERR_SYSTEM;
     }
-    if (fchmod(fd, (mode_t)mode) != 0 || write_all(fd, p, n) != 0 || fsync(fd) != 0) {
+    if (fchmod(fd, (mode_t)mode) != 0 || file_write_all(fd, p, n) != 0 || fsync(fd) != 0) {
         log_error(log, "cannot write %s: %s", path, strerror(errno));
         close(fd);
         unlink(name);

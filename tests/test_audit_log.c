@@ -576,6 +576,7 @@ static void a_line_that_is_not_written_whole_is_taken_back(void **state)
     struct rlimit no, before;
     struct stat st;
     char path[SUPPORT_PATH], words[4096] = "";
+    char said[1024] = "";
     struct audit_opening o = {.what = "sex", .reason = "NOISY_MARGINAL"};
     void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
     (void)state;
@@ -585,8 +586,12 @@ static void a_line_that_is_not_written_whole_is_taken_back(void **state)
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     no = (struct rlimit){.rlim_cur = (rlim_t)st.st_size + 10, .rlim_max = before.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &no), 0);
+    quiet.buffer = said;
+    quiet.buffer_size = sizeof said;
     assert_int_equal(audit_write(b.audit[0], &o), ERR_SYSTEM);
+    quiet.buffer = NULL;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_non_null(strstr(said, "audit.log: File too large; nothing is opened without it"));
     signal(SIGXFSZ, handler);
     open_one(&b, 0, 0, "NOISY_MARGINAL");
     assert_int_equal(compare(&b, 1, words, sizeof words), ERR_OK);

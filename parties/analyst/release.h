@@ -11,8 +11,9 @@
 #include "aim/table.h"
 #include "parties/study/study.h"
 
-/* Options of the loop for a study: the same for the servers' MPC and for central AIM. */
 struct bounds;
+
+/* Options of the loop for a study: the same for the servers' MPC and for central AIM. */
 enum err release_loop_options(const struct study *study, const struct bounds *bounds,
                               struct aim_options *options, struct log *log) MUST_CHECK;
 

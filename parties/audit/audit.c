@@ -44,7 +44,7 @@ static enum err put(struct audit *a, const char *text, size_t n, bool sync)
     off_t before = lseek(a->fd, 0, SEEK_END);
     if (before < 0)
         return failed(a, "write");
-    if (write(a->fd, text, n) == (ssize_t)n && (!sync || fdatasync(a->fd) == 0))
+    if (file_write_all(a->fd, text, n) == 0 && (!sync || fdatasync(a->fd) == 0))
         return ERR_OK;
     failed(a, "write");
     cut_back(a, before);

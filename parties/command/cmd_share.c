@@ -317,7 +317,7 @@ static enum err tell_status(struct share *s)
     struct holding holding[STUDY_SERVERS] = {{0}};
     enum err e = meet(s, &courier);
     if (e == ERR_OK)
-        e = courier_status(courier, holding);
+        courier_status(courier, holding);
     part(s, &courier);
     if (e == ERR_OK)
         holding_describe(stdout, s->study, holding);

@@ -123,6 +123,25 @@ static enum err ask(struct courier *c, unsigned server, struct bytes *message, s
     return e;
 }
 
+/* The server's answer is none, whatever it says. */
+static enum err misfit(struct courier *c)
+{
+    snprintf(
+        c->words, sizeof c->words,
+        "its answer does not fit; see that it has this study file, and this version of trefoil");
+    return ERR_FORMAT;
+}
+
+/* Its statement, as it stands in a receipt; what is wrong with it is said in place of what the server says. */
+static enum err verify(struct courier *c, const struct receipt *r, unsigned server)
+{
+    enum err e;
+    c->words[0] = '\0';
+    e = receipt_verify_part(c->o.study, r, server, &c->quiet);
+    keep_words(c, "");
+    return e;
+}
+
 /* --- again and again ----------------------------------------------------------------------------- */
 
 /* What may be otherwise in a while. */
@@ -189,15 +208,15 @@ struct delivery {
 };
 
 /* What a server says of how far the upload has come. */
-static enum err read_answer(const struct reply *reply, unsigned server, struct delivery *d,
-                            bool *complete)
+static enum err read_answer(struct courier *c, const struct reply *reply, unsigned server,
+                            struct delivery *d, bool *complete)
 {
     struct reader in = reader_of(reply->payload, reply->size);
     *complete = reader_u8(&in) == 1;
     d->held = reader_u64(&in);
     if (*complete)
         receipt_part_read(&d->receipt->part[server], &in);
-    return reader_done(&in);
+    return reader_done(&in) == ERR_OK ? ERR_OK : misfit(c);
 }
 
 static void show(const struct courier *c, unsigned server, uint64_t done, uint64_t all)
@@ -224,7 +243,7 @@ static enum err send_parts(struct courier *c, unsigned server, struct delivery *
         uint64_t first = d->held;
         size_t n = u->vector.size - (size_t)first;
         if (first >= u->vector.size) {
-            e = ERR_FORMAT;
+            e = misfit(c);
             break;
         }
         show(c, server, first, u->vector.size);
@@ -240,7 +259,7 @@ static enum err send_parts(struct courier *c, unsigned server, struct delivery *
         if (e == ERR_AGAIN && ++misses < MISSES)
             e = ERR_OK; /* the answer says where it has to go on */
         if (e == ERR_OK)
-            e = read_answer(&reply, server, d, complete);
+            e = read_answer(c, &reply, server, d, complete);
     }
     bytes_clear(&message);
     return e;
@@ -262,7 +281,7 @@ static enum err deliver(struct courier *c, unsigned server, void *self)
     if (e == ERR_OK)
         e = ask(c, server, &message, &reply);
     if (e == ERR_OK)
-        e = read_answer(&reply, server, d, &complete);
+        e = read_answer(c, &reply, server, d, &complete);
     bytes_clear(&message);
     if (e == ERR_OK && !complete && server == 1) {
         if (d->held > 0)
@@ -272,7 +291,7 @@ static enum err deliver(struct courier *c, unsigned server, void *self)
     }
     if (e == ERR_OK && !complete)
         e = ERR_AGAIN;
-    return e == ERR_OK ? receipt_verify_part(c->o.study, d->receipt, server, c->o.log) : e;
+    return e == ERR_OK ? verify(c, d->receipt, server) : e;
 }
 
 /* Server 2 answers when server 1 has passed the vector on, so server 1 comes before it. */
@@ -318,11 +337,11 @@ static enum err withdraw(struct courier *c, unsigned server, void *self)
     had = reader_u8(&in) == 1;
     reader_copy(&in, one.digest, sizeof one.digest);
     receipt_part_read(&one.part[server], &in);
-    if (e == ERR_OK)
-        e = reader_done(&in);
+    if (e == ERR_OK && reader_done(&in) != ERR_OK)
+        e = misfit(c);
     bytes_clear(&message);
     if (e == ERR_OK)
-        e = receipt_verify_part(c->o.study, &one, server, c->o.log);
+        e = verify(c, &one, server);
     if (e != ERR_OK)
         return e;
     w->differ = w->differ || (server > 0 && memcmp(one.digest, w->receipt->digest, 32) != 0);
@@ -345,7 +364,7 @@ enum err courier_withdraw(struct courier *c, struct receipt *receipt, bool *whol
 
 /* --- status -------------------------------------------------------------------------------------- */
 
-enum err courier_status(struct courier *c, struct holding holding[STUDY_SERVERS])
+void courier_status(struct courier *c, struct holding holding[STUDY_SERVERS])
 {
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         struct bytes message = {0};
@@ -358,13 +377,12 @@ enum err courier_status(struct courier *c, struct holding holding[STUDY_SERVERS]
             e = ask(c, i, &message, &reply);
         if (e == ERR_OK)
             e = holding_read(c->o.study, &reply, &holding[i]);
+        if (e == ERR_FORMAT)
+            e = misfit(c);
         bytes_clear(&message);
         holding[i].answered = e == ERR_OK;
-        if (e == ERR_NOMEM)
-            return e;
         if (e != ERR_OK)
             log_error(c->o.log, "server %u (%s): %s", i, c->o.study->server[i].name,
                       c->words[0] != '\0' ? c->words : error_text(e));
     }
-    return ERR_OK;
 }

@@ -12,7 +12,7 @@ enum err holding_read(const struct study *study, const struct reply *reply, stru
     h->roster = reader_u32(&in);
     h->begun = reader_u8(&in) != 0;
     if (reader_u32(&in) != study->owners)
-        return ERR_MISMATCH;
+        return ERR_FORMAT;
     h->entry = memory_array(study->owners, sizeof *h->entry);
     if (h->entry == NULL)
         return ERR_NOMEM;

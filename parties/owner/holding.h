@@ -13,7 +13,7 @@ struct holding {
     struct held *entry; /* of each owner; NULL unless answered */
 };
 
-/* From the answer to MESSAGE_STATUS. */
+/* From the answer to MESSAGE_STATUS; ERR_FORMAT for one of another study's people, too. */
 enum err holding_read(const struct study *study, const struct reply *reply,
                       struct holding *h) MUST_CHECK;
 void holding_clear(struct holding *h);
