@@ -1,4 +1,4 @@
-/* parties/progress: what a run shows, line by line, on a terminal and off one. */
+/* parties/display/progress: what a run shows, line by line, on a terminal and off one. */
 #include "tests/support_cmocka.h"
 
 #include "base/log.h"

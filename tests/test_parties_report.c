@@ -1,4 +1,4 @@
-/* parties/report: what the page says, what it is made of, and that nobody's name becomes markup. */
+/* parties/display/report: what the page says, what it is made of, and that nobody's name becomes markup. */
 #include "tests/support_cmocka.h"
 
 #include "base/file.h"

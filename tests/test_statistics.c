@@ -17,26 +17,25 @@
 /* As many as `make test` takes of each kind; what fails here fails with a million all the more. */
 #define SAMPLES ((size_t)1 << 18)
 
-static double *gaussians(uint64_t seed)
+static double *samples(int64_t (*sample)(struct random *r), int bits, uint64_t seed)
 {
     double *x = memory_array(SAMPLES, sizeof *x);
     struct random r;
     assert_non_null(x);
     random_seed_u64(&r, seed);
     for (size_t i = 0; i < SAMPLES; i++)
-        x[i] = ldexp((double)random_gauss(&r), -AIM_GAUSS_BITS);
+        x[i] = ldexp((double)sample(&r), -bits);
     return x;
+}
+
+static double *gaussians(uint64_t seed)
+{
+    return samples(random_gauss, AIM_GAUSS_BITS, seed);
 }
 
 static double *gumbels(uint64_t seed)
 {
-    double *x = memory_array(SAMPLES, sizeof *x);
-    struct random r;
-    assert_non_null(x);
-    random_seed_u64(&r, seed);
-    for (size_t i = 0; i < SAMPLES; i++)
-        x[i] = ldexp((double)random_gumbel(&r), -AIM_GUMBEL_BITS);
-    return x;
+    return samples(random_gumbel, AIM_GUMBEL_BITS, seed);
 }
 
 static struct verdict judge(const struct distribution *d, const double *x)

@@ -39,8 +39,9 @@ static enum err read_all(const struct study *study, const char *const *files, si
     return ERR_OK;
 }
 
-static enum err execute(const char *const *files, size_t count, const char *folder, size_t rows,
-                        uint64_t seed, const struct table_csv_options *csv, struct log *log)
+static enum err execute(const char *const *files, size_t count, const char *folder,
+                        const struct command_sampling *sampling,
+                        const struct table_csv_options *csv, struct log *log)
 {
     struct study *study = NULL;
     struct table *table = NULL;
@@ -62,7 +63,7 @@ static enum err execute(const char *const *files, size_t count, const char *fold
         e = central_run(&result, study, table, progress_round, &progress, log);
     }
     if (e == ERR_OK)
-        e = release_write(folder, study, result, limits.rho, rows, seed, log);
+        e = release_write(folder, study, result, limits.rho, sampling->rows, sampling->seed, log);
     if (e == ERR_OK)
         printf("wrote measurements.json, model and synthetic.csv to %s\n", folder);
     aim_result_free(&result);
@@ -75,7 +76,7 @@ static int run(int argc, char **argv, struct log *log)
 {
     const char *files[FILES_MAX + 1], *out = NULL, *rows = NULL, *seed = "1", *delimiter = ",",
                                       *decimal = ".";
-    int64_t row_count = 0, seed_number = 0;
+    struct command_sampling sampling;
     size_t given = 0;
     const struct command_option options[] = {
         {.name = "out", .value = &out, .needed = "DIR"},
@@ -87,13 +88,11 @@ static int run(int argc, char **argv, struct log *log)
     struct table_csv_options csv = {0};
     enum err e = command_options(argc, argv, options, 5, files, 2, FILES_MAX + 1, &given, log);
     if (e == ERR_OK)
-        e = command_integer("rows", rows, 1, 1000000000, &row_count, log);
-    if (e == ERR_OK)
-        e = command_integer("seed", seed, 0, INT64_MAX, &seed_number, log);
+        e = command_sampling(rows, seed, &sampling, log);
     if (e == ERR_OK)
         e = command_csv(delimiter, decimal, &csv, log);
     if (e == ERR_OK)
-        e = execute(files, given, out, (size_t)row_count, (uint64_t)seed_number, &csv, log);
+        e = execute(files, given, out, &sampling, &csv, log);
     return command_end(e, log);
 }
 

@@ -190,15 +190,16 @@ static void say_cost(const struct run *r)
 struct run_terms {
     const char *study, *key, *folder;
     const uint8_t *lost; /* the number of a run, or NULL */
-    int64_t rounds, wait_s, rows, seed;
+    int64_t rounds, wait_s;
+    struct command_sampling sampling;
 };
 
 /* Everything that follows from what was opened. */
 static enum err release(struct run *r, const struct run_terms *t)
 {
     progress_wait(&r->progress, "drawing the synthetic rows");
-    TRY(release_write(t->folder, r->study, r->result, r->options.limits.rho, (size_t)t->rows,
-                      (uint64_t)t->seed, r->log));
+    TRY(release_write(t->folder, r->study, r->result, r->options.limits.rho, t->sampling.rows,
+                      t->sampling.seed, r->log));
     if (r->mpc_s > 0) { /* else the servers were asked nothing, and what is there holds */
         TRY(write_stats(r, t->folder));
         TRY(report_write(t->folder, r->study, NULL, r->log));
@@ -234,8 +235,7 @@ static enum err read_numbers(const char *rounds, const char *wait, const char *r
 {
     TRY(command_integer("rounds", rounds, 1, STUDY_ROUNDS_MAX, &t->rounds, log));
     TRY(command_integer("wait", wait, 0, 30 * 86400, &t->wait_s, log));
-    TRY(command_integer("rows", rows, 1, 1000000000, &t->rows, log));
-    return command_integer("seed", seed, 0, INT64_MAX, &t->seed, log);
+    return command_sampling(rows, seed, &t->sampling, log);
 }
 
 /* The number of a run as an audit log has it. */

@@ -59,7 +59,7 @@ static const char help[] =
 
 struct share {
     /* what was asked for */
-    const char *study_path, *data, *key, *as, *person, *fingerprint, *receipt_path, *stats;
+    const char *study_path, *data, *key, *as, *fingerprint, *receipt_path, *stats;
     bool dry_run, replace, status, withdraw;
     unsigned retries;
     struct table_csv_options csv;

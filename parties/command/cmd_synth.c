@@ -50,7 +50,7 @@ static enum err execute(const char *path, const char *out, size_t rows, uint64_t
 static int run(int argc, char **argv, struct log *log)
 {
     const char *file = NULL, *out = NULL, *rows = NULL, *seed = "1", *sampling = "rounded";
-    int64_t row_count = 0, seed_number = 0;
+    struct command_sampling s;
     size_t given = 0;
     const struct command_option options[] = {
         {.name = "out", .value = &out, .needed = "FILE"},
@@ -65,11 +65,9 @@ static int run(int argc, char **argv, struct log *log)
         e = ERR_USAGE;
     }
     if (e == ERR_OK)
-        e = command_integer("rows", rows, 1, 1000000000, &row_count, log);
+        e = command_sampling(rows, seed, &s, log);
     if (e == ERR_OK)
-        e = command_integer("seed", seed, 0, INT64_MAX, &seed_number, log);
-    if (e == ERR_OK)
-        e = execute(file, out, (size_t)row_count, (uint64_t)seed_number, independent, log);
+        e = execute(file, out, s.rows, s.seed, independent, log);
     return command_end(e, log);
 }
 

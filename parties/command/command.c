@@ -12,6 +12,7 @@
 #include <yaml.h>
 
 #define OPTIONS_MAX 32
+#define ROWS_MAX 1000000000
 
 enum command_exit command_exit_code(enum err e)
 {
@@ -189,6 +190,30 @@ enum err command_integer(const char *name, const char *text, int64_t least, int6
     return ERR_OK;
 }
 
+enum err command_sampling(const char *rows, const char *seed, struct command_sampling *s,
+                          struct log *log)
+{
+    int64_t row_count = 0, seed_number = 0;
+    TRY(command_integer("rows", rows, 1, ROWS_MAX, &row_count, log));
+    TRY(command_integer("seed", seed, 0, INT64_MAX, &seed_number, log));
+    *s = (struct command_sampling){(size_t)row_count, (uint64_t)seed_number};
+    return ERR_OK;
+}
+
+enum err command_csv(const char *delimiter, const char *decimal, struct table_csv_options *csv,
+                     struct log *log)
+{
+    if (strlen(delimiter) != 1 || strlen(decimal) != 1 || delimiter[0] == decimal[0] ||
+        strchr(".,", decimal[0]) == NULL) {
+        log_error(log,
+                  "--delimiter is one character, --decimal a point or a comma, and the two differ");
+        return ERR_USAGE;
+    }
+    csv->delimiter = delimiter[0];
+    csv->decimal = decimal[0];
+    return ERR_OK;
+}
+
 /* --- dispatch --------------------------------------------------------------------------------- */
 
 static int overview(const struct command *const *table, size_t count, FILE *out)
@@ -288,6 +313,8 @@ int command_main(const struct command *const *table, size_t count, int argc, cha
     return flushed(start(c, argc - 1, argv + 1, log), log);
 }
 
+/* --- version ---------------------------------------------------------------------------------- */
+
 #ifdef __clang__
 #define COMPILER "clang " __clang_version__
 #else
@@ -301,20 +328,6 @@ int command_main(const struct command *const *table, size_t count, int argc, cha
 #else
 #define CHECKED ""
 #endif
-
-enum err command_csv(const char *delimiter, const char *decimal, struct table_csv_options *csv,
-                     struct log *log)
-{
-    if (strlen(delimiter) != 1 || strlen(decimal) != 1 || delimiter[0] == decimal[0] ||
-        strchr(".,", decimal[0]) == NULL) {
-        log_error(log,
-                  "--delimiter is one character, --decimal a point or a comma, and the two differ");
-        return ERR_USAGE;
-    }
-    csv->delimiter = delimiter[0];
-    csv->decimal = decimal[0];
-    return ERR_OK;
-}
 
 void command_version(FILE *out)
 {

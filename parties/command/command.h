@@ -3,7 +3,7 @@
  *
  * A command is a function of its arguments (argv[0] is its name) that returns an exit code; it
  * writes results to standard output and everything else to its log. `--help` never reaches it.
- * To add one: write parties/cmd_<name>.c, name it in parties/command/commands.c.
+ * To add one: write parties/command/cmd_<name>.c, name it in parties/command/commands.c.
  */
 #ifndef TREFOIL_PARTIES_COMMAND_COMMAND_H
 #define TREFOIL_PARTIES_COMMAND_COMMAND_H
@@ -70,6 +70,14 @@ enum err command_options(int argc, char **argv, const struct command_option *opt
 /* The number of an option's text, within bounds; *v stays where there is none. `name` is for messages. */
 enum err command_integer(const char *name, const char *text, int64_t least, int64_t most,
                          int64_t *v, struct log *log) MUST_CHECK;
+
+/* --rows (0 where there is none) and --seed of what draws synthetic rows. */
+struct command_sampling {
+    size_t rows;
+    uint64_t seed;
+};
+enum err command_sampling(const char *rows, const char *seed, struct command_sampling *s,
+                          struct log *log) MUST_CHECK;
 
 /* --delimiter and --decimal: one character each, and not the same. */
 struct table_csv_options;
