@@ -215,7 +215,7 @@ static enum err start_servers(struct demo *d)
 }
 
 static enum err ask_status(const struct demo *d, struct netio *netio,
-                           const struct identity *analyst, unsigned server)
+                           const struct identity *analyst, unsigned server, int64_t ms)
 {
     struct dial *dial = NULL;
     struct bytes message = {0};
@@ -224,7 +224,7 @@ static enum err ask_status(const struct demo *d, struct netio *netio,
     bytes_put_u8(&message, MESSAGE_STATUS);
     e = lines_dial(&dial, netio, d->study, analyst, server, NULL);
     if (e == ERR_OK)
-        e = lines_ask(dial, &message, &reply, clock_now_ms() + 1000);
+        e = lines_ask(dial, &message, &reply, clock_now_ms() + ms);
     dial_free(&dial);
     bytes_clear(&message);
     return e;
@@ -234,11 +234,12 @@ static enum err ask_status(const struct demo *d, struct netio *netio,
 static enum err wait_for_server(struct demo *d, struct netio *netio, const struct identity *analyst,
                                 unsigned server)
 {
-    int64_t deadline = clock_now_ms() + 20000;
-    enum err e;
-    do
-        e = ask_status(d, netio, analyst, server);
-    while (e == ERR_TIMEOUT && clock_left_ms(deadline) > 0 && !process_ended(&d->server[server]));
+    enum err e = ERR_TIMEOUT;
+    for (int64_t ms = 1000; e == ERR_TIMEOUT && ms <= 16000; ms *= 2) {
+        if (process_ended(&d->server[server]))
+            break;
+        e = ask_status(d, netio, analyst, server, ms);
+    }
     if (e != ERR_OK)
         log_error(d->log, "server %s does not answer; see %s/server-%s.log", server_names[server],
                   d->folder, server_names[server]);
