@@ -121,17 +121,21 @@ static enum err different(const struct recovery *r, uint64_t number)
 {
     log_error(
         r->t->log,
-        "servers %u and %u disagree on debit %" PRIu64 ": nothing is taken over. One of their "
+        "servers %u and %u disagree on debit %" PRIu64 ", which is not taken over. One of their "
         "folders was altered; compare the audit logs of all three (trefoil audit), and restore "
         "that one from a backup",
         neighbour(r, 0), neighbour(r, 1), number);
     return ERR_MISMATCH;
 }
 
+/* The same debit; and the same values, where both have opened them. */
 static bool alike(const struct debit *a, const struct debit *b)
 {
     return a->entry_size == b->entry_size && memcmp(a->entry, b->entry, a->entry_size) == 0 &&
-           memcmp(a->head, b->head, 32) == 0;
+           memcmp(a->head, b->head, 32) == 0 &&
+           (!a->opened || !b->opened ||
+            (a->selected == b->selected && a->values_size == b->values_size &&
+             memcmp(a->values, b->values, a->values_size) == 0));
 }
 
 /* What this server has must be how the neighbours' ledgers begin. */
@@ -153,7 +157,7 @@ static enum err check_past(struct recovery *r, const struct store_head *head)
     return ERR_MISMATCH;
 }
 
-/* Public values that both neighbours have stored alike. */
+/* Public values that both neighbours have stored, and alike. */
 static enum err take_values(struct recovery *r, uint64_t number)
 {
     const struct debit *a = &r->debit[0], *b = &r->debit[1];
@@ -162,16 +166,15 @@ static enum err take_values(struct recovery *r, uint64_t number)
     struct store_found found;
     if (!a->opened || !b->opened)
         return ERR_OK;
-    if (a->selected != b->selected || a->values_size != b->values_size ||
-        memcmp(a->values, b->values, a->values_size) != 0)
-        return different(r, number);
     TRY(store_round_of(r->t->store, number, &found));
     TRY(store_put_index(r->t->store, &found.round, a->selected));
     return store_put_values(r->t->store, &found.round, &values);
 }
 
-static enum err take_debit(struct recovery *r, uint64_t number)
+/* The next debit: *to moves on when it is taken over. */
+static enum err take_debit(struct recovery *r, uint64_t *to)
 {
+    const uint64_t number = *to + 1;
     struct ledger *ledger = NULL;
     struct store_head head;
     struct bytes entry = {0};
@@ -185,8 +188,10 @@ static enum err take_debit(struct recovery *r, uint64_t number)
         e = bytes_ok(&entry);
     if (e == ERR_OK)
         e = store_adopt(r->t->store, &entry, &head, r->debit[0].head, ledger);
-    if (e == ERR_OK)
+    if (e == ERR_OK) {
+        *to = number;
         e = take_values(r, number);
+    }
     ledger_free(&ledger);
     bytes_clear(&entry);
     return e;
@@ -227,10 +232,8 @@ static enum err take_all(struct recovery *r, uint64_t *from, uint64_t *to)
     TRY(ask_both(r, both));
     if (!alike(&r->debit[0], &r->debit[1]))
         return different(r, both);
-    while (*to < both) {
-        TRY(take_debit(r, *to + 1));
-        ++*to;
-    }
+    while (*to < both)
+        TRY(take_debit(r, to));
     return ERR_OK;
 }
 

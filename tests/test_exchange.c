@@ -1,0 +1,365 @@
+/*
+ * parties/exchange: what one party reads of another's. Whatever does not fit is refused, in words where people read
+ * them, and is never taken for something else.
+ */
+#include "tests/support_cmocka.h"
+
+#include "base/memory.h"
+#include "parties/exchange/held.h"
+#include "parties/exchange/receipt.h"
+#include "parties/exchange/request.h"
+#include "parties/exchange/statement.h"
+#include "tests/support_study.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct desk {
+    struct support_study s;
+    struct identity *server[STUDY_SERVERS];
+    struct receipt receipt;
+};
+
+static struct log quiet = {.level = LOG_ERROR};
+static char words[2048];
+
+static void desk_new(struct desk *d)
+{
+    const struct support_options o = {.owners = 2};
+    memset(d, 0, sizeof *d);
+    assert_int_equal(support_study_new(&d->s, &o, &quiet), ERR_OK);
+    d->receipt = (struct receipt){.owner = 1, .state = RECEIPT_HELD, .digest = {7}};
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        char name[16], path[SUPPORT_PATH];
+        snprintf(name, sizeof name, "s%u.key", i);
+        support_study_file(&d->s, name, path);
+        assert_int_equal(identity_load(&d->server[i], path, &quiet), ERR_OK);
+        assert_int_equal(receipt_sign(d->s.study, d->server[i], &d->receipt, &d->receipt.part[i]),
+                         ERR_OK);
+    }
+}
+
+static void desk_free(struct desk *d)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        identity_free(&d->server[i]);
+    support_study_free(&d->s);
+}
+
+static void listen_from_here(void)
+{
+    words[0] = '\0';
+    quiet.buffer = words;
+    quiet.buffer_size = sizeof words;
+}
+
+/* --- lines --------------------------------------------------------------------------------------- */
+
+/* A text of lines "word value": the first line of this word gets another value, or ends the text with NULL. */
+struct edit {
+    const char *word, *value;
+    enum err e;
+    const char *says;
+};
+
+static void rewrite(const struct bytes *text, const struct edit *edit, struct bytes *out)
+{
+    const char *all = (const char *)text->data, *end = all + text->size, *at = all;
+    size_t n = strlen(edit->word);
+    bytes_clear(out);
+    while (end - at > (ptrdiff_t)n && (memcmp(at, edit->word, n) != 0 || at[n] != ' '))
+        at = (const char *)memchr(at, '\n', (size_t)(end - at)) + 1;
+    assert_true(end - at > (ptrdiff_t)n);
+    bytes_put(out, all, (size_t)(at - all));
+    if (edit->value == NULL)
+        return;
+    bytes_put(out, at, n + 1);
+    bytes_put(out, edit->value, strlen(edit->value));
+    at = memchr(at, '\n', (size_t)(end - at));
+    bytes_put(out, at, (size_t)(end - at));
+}
+
+#define ZEROS "0000000000000000000000000000000000000000000000000000000000000000"
+#define LONG ZEROS ZEROS ZEROS ZEROS ZEROS ZEROS ZEROS ZEROS ZEROS
+
+static const struct edit receipts[] = {
+    {"format", NULL, ERR_FORMAT, "paper ends where the line \"format ...\" should follow"},
+    {"format", "trefoil-receipt-2", ERR_FORMAT, "paper:3: this trefoil reads receipts of format"},
+    {"format", "", ERR_FORMAT, "paper:3: this trefoil reads receipts of format"},
+    {"study", NULL, ERR_FORMAT, "paper ends where the line \"study ...\" should follow"},
+    {"study", "another", ERR_MISMATCH, "paper:4: the receipt is of another study"},
+    {"study", LONG, ERR_FORMAT, "paper:4: the line \"study ...\" should stand here"},
+    {"terms", NULL, ERR_FORMAT, "ends where the line \"terms ...\" should follow"},
+    {"terms", ZEROS, ERR_MISMATCH, "paper:5: the receipt is of this study with other terms"},
+    {"terms", "12", ERR_FORMAT, "paper:5: 64 hexadecimal digits should stand here"},
+    {"owner", NULL, ERR_FORMAT, "ends where the line \"owner ...\" should follow"},
+    {"owner", "nobody", ERR_MISMATCH, "paper:6: the study has no owner of this name"},
+    {"upload", NULL, ERR_FORMAT, "ends where the line \"upload ...\" should follow"},
+    {"upload", ZEROS "0", ERR_FORMAT, "paper:7: 64 hexadecimal digits should stand here"},
+    {"upload", "G000000000000000000000000000000000000000000000000000000000000000", ERR_FORMAT,
+     "paper:7: 64 hexadecimal digits should stand here"},
+    {"state", NULL, ERR_FORMAT, "ends where the line \"state ...\" should follow"},
+    {"state", "lost", ERR_FORMAT, "paper:8: the state should be held or withdrawn"},
+    {"server", NULL, ERR_FORMAT, "ends where the line \"server ...\" should follow"},
+    {"server", "s0", ERR_FORMAT, "paper:9: a name, a time and a signature should stand here"},
+    {"server", "s0 now", ERR_FORMAT, "paper:9: a name, a time and a signature should stand here"},
+    {"server", "s1 now x", ERR_MISMATCH, "paper:9: the study has another server in this place"},
+    {"server", "s0 now x", ERR_FORMAT, "paper:9: a time such as 2026-12-01T18:00:00Z should"},
+    {"server", "s0 2026-12-01T18:00:00Z x", ERR_FORMAT, "paper:9: a signature, trefoil-sig1-"},
+};
+
+static enum err parse(struct desk *d, const struct bytes *text)
+{
+    struct receipt r;
+    enum err e;
+    listen_from_here();
+    e = receipt_parse(&r, d->s.study, "paper", text->data, text->size, &quiet);
+    if (e == ERR_OK)
+        assert_memory_equal(&r.digest, &d->receipt.digest, sizeof r.digest);
+    quiet.buffer = NULL;
+    return e;
+}
+
+static void expect(enum err e, enum err expected, const char *says, const char *what)
+{
+    if (e != expected || strstr(words, says) == NULL)
+        fail_msg("%s: %s, not %s; said: %s", what, error_text(e), error_text(expected), words);
+}
+
+static void saved_receipt(struct desk *d, struct bytes *text)
+{
+    char path[SUPPORT_PATH];
+    FILE *f;
+    int c;
+    support_study_file(&d->s, "receipt", path);
+    assert_int_equal(receipt_save(path, d->s.study, &d->receipt, &quiet), ERR_OK);
+    assert_non_null(f = fopen(path, "rb"));
+    while ((c = fgetc(f)) != EOF)
+        bytes_put_u8(text, (uint8_t)c);
+    fclose(f);
+}
+
+static void a_receipt_that_is_none_is_told_where(void **state)
+{
+    struct desk d;
+    struct bytes text = {0}, other = {0};
+    (void)state;
+    desk_new(&d);
+    saved_receipt(&d, &text);
+    expect(parse(&d, &text), ERR_OK, "", "whole");
+    for (size_t k = 0; k < sizeof receipts / sizeof *receipts; k++) {
+        rewrite(&text, &receipts[k], &other);
+        expect(parse(&d, &other), receipts[k].e, receipts[k].says, receipts[k].word);
+    }
+    /* line ends of another system, blank lines, and no end of the last */
+    bytes_clear(&other);
+    for (size_t i = 0; i + 1 < text.size; i++) {
+        if (text.data[i] == '\n')
+            bytes_put(&other, "\r\n", 2);
+        bytes_put_u8(&other, text.data[i]);
+    }
+    expect(parse(&d, &other), ERR_OK, "", "line ends");
+    bytes_put(&other, "\r\n\nmore", 7);
+    expect(parse(&d, &other), ERR_FORMAT, "nothing should follow the third server", "more");
+    /* words of which one is cut, or holds what no text does */
+    bytes_clear(&other);
+    bytes_put(&other, text.data, text.size);
+    *strstr((char *)other.data, " trefoil-receipt-1") = '\0';
+    expect(parse(&d, &other), ERR_FORMAT, "the line \"format ...\" should stand here", "NUL");
+    other.data[(size_t)(strstr((char *)text.data, "trefoil-receipt-1") - (char *)text.data) - 1] =
+        ' ';
+    strstr((char *)other.data, "trefoil-receipt-1")[3] = '\0';
+    expect(parse(&d, &other), ERR_FORMAT, "the line \"format ...\" should stand here", "NUL");
+    expect(parse(&d, &(struct bytes){0}), ERR_FORMAT, "paper ends where the line \"format", "none");
+    bytes_clear(&text);
+    bytes_clear(&other);
+    desk_free(&d);
+}
+
+static void a_receipt_needs_three_signatures(void **state)
+{
+    struct desk d;
+    (void)state;
+    desk_new(&d);
+    assert_int_equal(receipt_verify(d.s.study, &d.receipt, &quiet), ERR_OK);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        struct receipt r = d.receipt;
+        char named[64];
+        r.part[i].signature[9] ^= 1;
+        listen_from_here();
+        snprintf(named, sizeof named, "server %u (s%u) has not signed this", i, i);
+        expect(receipt_verify(d.s.study, &r, &quiet), ERR_AUTH, named, "signature");
+        r.part[i] = d.receipt.part[(i + 1) % STUDY_SERVERS];
+        expect(receipt_verify(d.s.study, &r, &quiet), ERR_AUTH, named, "another's");
+        quiet.buffer = NULL;
+    }
+    desk_free(&d);
+}
+
+#define ID "00000000000000000000000000000000"
+
+static const struct edit statements[] = {
+    {"study", NULL, ERR_FORMAT, "paper is not a statement of trefoil serve --purge"},
+    {"study", LONG, ERR_FORMAT, "is not a statement"},
+    {"terms", NULL, ERR_FORMAT, "is not a statement"},
+    {"terms", ZEROS, ERR_MISMATCH, "paper is about another study: its terms differ"},
+    {"server", NULL, ERR_FORMAT, "is not a statement"},
+    {"server", "one", ERR_FORMAT, "is not a statement"},
+    {"server", "3 s3", ERR_FORMAT, "is not a statement"},
+    {"server", "1 s2", ERR_FORMAT, "is not a statement"},
+    {"server", "2 s2", ERR_AUTH, "paper is not signed by the key of server 2 (s2), or was changed"},
+    {"time", NULL, ERR_FORMAT, "is not a statement"},
+    {"time", "soon", ERR_FORMAT, "is not a statement"},
+    {"time", "2026-12-01T18:00:00Z", ERR_AUTH, "is not signed by the key of server 1 (s1)"},
+    {"uploads", NULL, ERR_FORMAT, "is not a statement"},
+    {"uploads", "few", ERR_FORMAT, "is not a statement"},
+    {"uploads", "3", ERR_FORMAT, "is not a statement"},
+    {"uploads", "2", ERR_FORMAT, "is not a statement"},
+    {"upload", NULL, ERR_FORMAT, "is not a statement"},
+    {"upload", "o1", ERR_FORMAT, "is not a statement"},
+    {"upload", "o1 id " ID " digest " ZEROS " and", ERR_FORMAT, "is not a statement"},
+    {"upload", "o1 id " ID " digest 00", ERR_FORMAT, "is not a statement"},
+    {"upload", "o1 id 00 digest " ZEROS, ERR_FORMAT, "is not a statement"},
+    {"upload", "o1 id G0000000000000000000000000000000 digest " ZEROS, ERR_FORMAT, "is not"},
+    {"upload", "o1 id " ID " digest G" ZEROS, ERR_FORMAT, "is not a statement"},
+    {"upload", "nobody id " ID " digest " ZEROS, ERR_FORMAT, "is not a statement"},
+    {"upload", "o0 id " ID " digest " ZEROS, ERR_AUTH, "is not signed by the key of server 1"},
+    {"signature", NULL, ERR_FORMAT, "is not a statement"},
+    {"signature", "x", ERR_FORMAT, "is not a statement"},
+};
+
+static enum err read_statement(struct desk *d, const struct bytes *text)
+{
+    struct statement s;
+    enum err e;
+    listen_from_here();
+    e = statement_read(&s, d->s.study, "paper", text->data, text->size, &quiet);
+    quiet.buffer = NULL;
+    statement_clear(&s);
+    return e;
+}
+
+static void a_statement_that_was_changed_is_none(void **state)
+{
+    struct upload_name upload = {.owner = 1, .id = {3}, .digest = {4}};
+    const struct statement s = {.server = 1, .time = 1790000000, .uploads = 1, .upload = &upload};
+    struct desk d;
+    struct bytes text = {0}, other = {0};
+    (void)state;
+    desk_new(&d);
+    assert_int_equal(statement_write(&s, d.s.study, d.server[1], &text), ERR_OK);
+    expect(read_statement(&d, &text), ERR_OK, "", "whole");
+    for (size_t k = 0; k < sizeof statements / sizeof *statements; k++) {
+        rewrite(&text, &statements[k], &other);
+        expect(read_statement(&d, &other), statements[k].e, statements[k].says,
+               statements[k].value != NULL ? statements[k].value : statements[k].word);
+    }
+    for (size_t n = 0; n < text.size; n++) {
+        const struct bytes part = {.data = text.data, .size = n};
+        expect(read_statement(&d, &part), ERR_FORMAT, "is not a statement", "cut");
+    }
+    bytes_put(&text, "more\n", 5);
+    expect(read_statement(&d, &text), ERR_FORMAT, "is not a statement", "more");
+    bytes_clear(&text);
+    bytes_clear(&other);
+    desk_free(&d);
+}
+
+/* --- messages ------------------------------------------------------------------------------------ */
+
+/* What makes of a request another one; of a selection among queries 1 and 2. */
+static const struct {
+    size_t at;
+    uint8_t value;
+} changes[] = {
+    {0, REQUEST_VERSION + 1},
+    {1, 0},
+    {1, REQUEST_CLOSE + 1},
+    {1, REQUEST_MEASURE}, /* has no estimates */
+    {22, 255},            /* more queries than there are */
+    {26, 200},            /* no such query */
+    {26, 2},              /* twice the same */
+};
+
+static void a_request_that_is_cut_or_changed_is_none(void **state)
+{
+    struct desk d;
+    const struct workload *w;
+    uint32_t query[] = {1, 2};
+    struct request r = {.kind = REQUEST_SELECT, .queries = 2, .query = query}, back;
+    struct bytes text = {0};
+    (void)state;
+    desk_new(&d);
+    w = d.s.study->workload;
+    r.estimates = w->query[1].cells + w->query[2].cells;
+    r.estimate = memory_array(r.estimates, sizeof *r.estimate);
+    assert_int_equal(request_write(&r, &text), ERR_OK);
+    assert_in_range(text.size, 1, request_longest(w));
+    assert_int_equal(request_read(&back, w, text.data, text.size), ERR_OK);
+    assert_int_equal(back.query[1], 2);
+    request_clear(&back);
+    for (size_t n = 0; n < text.size; n++)
+        assert_int_equal(request_read(&back, w, text.data, n), ERR_FORMAT);
+    for (size_t k = 0; k < sizeof changes / sizeof *changes; k++) {
+        uint8_t was = text.data[changes[k].at];
+        text.data[changes[k].at] = changes[k].value;
+        assert_int_equal(request_read(&back, w, text.data, text.size), ERR_FORMAT);
+        text.data[changes[k].at] = was;
+    }
+    bytes_put_u8(&text, 0);
+    assert_int_equal(request_read(&back, w, text.data, text.size), ERR_FORMAT);
+    assert_int_equal(request_version(NULL, 0), 0);
+    memory_free(&r.estimate);
+    bytes_clear(&text);
+    desk_free(&d);
+}
+
+static void an_answer_that_is_cut_says_nothing(void **state)
+{
+    struct bytes text = {0};
+    struct reply r;
+    (void)state;
+    assert_int_equal(reply_write(7, ERR_BUDGET, "it is spent", "payload", 7, &text), ERR_OK);
+    assert_int_equal(reply_read(&r, &text), ERR_OK);
+    assert_true(r.kind == 7 && r.status == ERR_BUDGET && r.size == 7);
+    for (size_t n = 0; n < text.size; n++) {
+        const struct bytes part = {.data = text.data, .size = n};
+        assert_int_equal(reply_read(&r, &part), ERR_FORMAT);
+        assert_true(r.text[0] == '\0' && r.size == 0);
+    }
+    text.data[2] = ERR_COUNT;
+    assert_int_equal(reply_read(&r, &text), ERR_FORMAT);
+    assert_true(r.text[0] == '\0' && r.size == 0);
+    bytes_clear(&text);
+}
+
+static void what_is_held_is_one_of_four_things(void **state)
+{
+    (void)state;
+    for (unsigned state_of = 0; state_of < 256; state_of++) {
+        uint8_t text[1 + 16 + 32] = {(uint8_t)state_of, 9};
+        struct reader in = reader_of(text, sizeof text), cut = reader_of(text, sizeof text - 1);
+        struct held held;
+        held_read(&in, &held);
+        assert_int_equal(in.failed, state_of > HELD_WITHDRAWN);
+        assert_int_equal(held.state, in.failed ? HELD_NOTHING : state_of);
+        assert_true(held.time == (held.state == HELD_NOTHING ? 0 : 9));
+        held_read(&cut, &held);
+        assert_int_equal(cut.failed, state_of != HELD_NOTHING);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_receipt_that_is_none_is_told_where),
+        cmocka_unit_test(a_receipt_needs_three_signatures),
+        cmocka_unit_test(a_statement_that_was_changed_is_none),
+        cmocka_unit_test(a_request_that_is_cut_or_changed_is_none),
+        cmocka_unit_test(an_answer_that_is_cut_says_nothing),
+        cmocka_unit_test(what_is_held_is_one_of_four_things),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
