@@ -8,6 +8,7 @@
 #include "tests/support_caller.h"
 #include "tests/support_process.h"
 
+#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -243,12 +244,58 @@ static void parts_that_do_not_fit_begin_anew(void **state)
     owner_free(&w);
 }
 
+/* Runs SQL on a running server's store, as another program would. */
+static void alter(struct scene *c, unsigned server, const char *sql)
+{
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(file(c, "server%u/store.sqlite", server), &db), SQLITE_OK);
+    sqlite3_busy_timeout(db, 5000);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+/* One that server 1 cannot read any more is in the way of no other, and its owner can withdraw it. */
+static void a_damaged_vector_keeps_no_other_from_server_2(void **state)
+{
+    struct scene *c = *state;
+    struct owner w[OWNERS];
+    unsigned first;
+    char sql[96];
+    for (unsigned i = 0; i < OWNERS; i++) {
+        owner_new(&w[i], c, i);
+        say_upload(&w[i], c, 1);
+        assert_int_equal(support_caller_hear(&w[i].at[1]), ERR_OK);
+    }
+    /* in the order of ids it comes before the other */
+    first = memcmp(w[0].part[1].id, w[1].part[1].id, UPLOAD_ID_SIZE) < 0 ? 0 : 1;
+    snprintf(sql, sizeof sql,
+             "UPDATE uploads SET sealed = zeroblob(length(sealed)) WHERE owner = %u", first);
+    alter(c, 1, sql);
+    for (unsigned i = 0; i < OWNERS; i++)
+        say_upload(&w[i], c, 2);
+    assert_int_equal(support_caller_hear(&w[1 - first].at[2]), ERR_OK);
+    assert_string_equal(w[1 - first].at[2].reply.text, "stored");
+    snprintf(sql, sizeof sql, "the upload of owner %u on disk does not unseal", first);
+    assert_true(support_wait_for(file(c, "server1.log"), sql, 10));
+    /* the owner is told that the disk is to blame, and not its words */
+    say_upload(&w[first], c, 1);
+    assert_int_equal(support_caller_hear(&w[first].at[1]), ERR_AUTH);
+    assert_string_equal(w[first].at[1].reply.text,
+                        "the server could not store the upload; its operator should see its log");
+    for (unsigned i = 0; i < OWNERS; i++) {
+        for (unsigned k = 1; k < STUDY_SERVERS; k++)
+            assert_int_equal(withdraw(&w[i], c, k), ERR_OK);
+        owner_free(&w[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_not_for_a_server_is_refused_in_words),
         cmocka_unit_test(a_vector_that_does_not_fit_is_refused_for_good),
         cmocka_unit_test(parts_that_do_not_fit_begin_anew),
+        cmocka_unit_test(a_damaged_vector_keeps_no_other_from_server_2),
     };
     if (getenv("TREFOIL") == NULL)
         setenv("TREFOIL", "build/gcc/trefoil", 1);

@@ -590,8 +590,8 @@ static void neighbours_that_disagree_recover_nobody(void **state)
     forge_last_debit(in(&h, "server2"));
     start(&h, 2);
     assert_int_equal(recover(&h, 1), 3);
-    assert_true(
-        support_contains(in(&h, "recover.log"), "servers 0 and 2 disagree on debit 4, which is not"));
+    assert_true(support_contains(in(&h, "recover.log"),
+                                 "servers 0 and 2 disagree on debit 4, which is not"));
     /* or is an old one as well */
     exchange_folder(&h, 2, "forged2", "old2");
     start(&h, 2);

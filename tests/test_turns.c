@@ -12,9 +12,11 @@
 #include "tests/support_process.h"
 
 #include <signal.h>
+#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define CONNECT_S 2
 
@@ -227,6 +229,53 @@ static void a_run_that_has_paid_goes_on_before_others(void **state)
     scene_free(&c);
 }
 
+/* A server whose disk is damaged says so to the analyst, and names whose rows they are. */
+static void an_upload_that_is_damaged_is_told(void **state)
+{
+    struct scene c;
+    sqlite3 *db;
+    (void)state;
+    scene_new(&c, NULL);
+    assert_int_equal(sqlite3_open(file(&c, "server1/store.sqlite"), &db), SQLITE_OK);
+    assert_int_equal(
+        sqlite3_exec(db, "UPDATE uploads SET sealed = zeroblob(200)", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    assert_int_not_equal(run_into(&c, "out"), 0);
+    assert_true(support_contains(file(&c, "out.log"),
+                                 "the upload of o0 cannot be read here; this server's log says"));
+    assert_true(
+        support_contains(file(&c, "server1.log"),
+                         "the upload of owner 0 on disk does not unseal; restore a backup"));
+    scene_free(&c);
+}
+
+/* A server that lacks the last debit alone takes it over by itself; what that bought is elsewhere. */
+static void the_last_debit_is_taken_over(void **state)
+{
+    struct scene c;
+    (void)state;
+    scene_new(&c, NULL);
+    assert_int_equal(run_rounds(&c, "first", "--rounds=1"), 0);
+    {
+        const char *const a[] = {"backup", file(&c, "server1"), file(&c, "backup"), NULL};
+        assert_int_equal(support_run(file(&c, "backup.log"), 30, a), 0);
+    }
+    assert_int_equal(run_rounds(&c, "first", "--rounds=2"), 0);
+    assert_int_equal(support_stop(&c.server[1]), 0);
+    assert_int_equal(rename(file(&c, "server1"), file(&c, "lost1")), 0);
+    {
+        const char *const a[] = {"restore", file(&c, "backup"), file(&c, "server1"), NULL};
+        assert_int_equal(support_run(file(&c, "backup.log"), 30, a), 0);
+    }
+    assert_int_equal(unlink(file(&c, "server1.log")), 0);
+    c.server[1] = support_serve(&c.s, 1, c.s.path);
+    assert_true(support_wait_for(file(&c, "server1.log"), "is ready", 10));
+    assert_int_equal(run_into(&c, "second"), 5);
+    assert_true(
+        support_contains(file(&c, "server1.log"), "took over a debit that the others made"));
+    scene_free(&c);
+}
+
 /* Server 0 passes a long one on in parts: 14400 estimates of 8 bytes. */
 static void a_request_may_be_long(void **state)
 {
@@ -247,6 +296,8 @@ int main(void)
         cmocka_unit_test(a_request_has_to_be_of_the_session),
         cmocka_unit_test(a_run_keeps_its_place_while_its_program_lives),
         cmocka_unit_test(a_run_that_has_paid_goes_on_before_others),
+        cmocka_unit_test(an_upload_that_is_damaged_is_told),
+        cmocka_unit_test(the_last_debit_is_taken_over),
         cmocka_unit_test(a_request_may_be_long),
     };
     if (getenv("TREFOIL") == NULL)

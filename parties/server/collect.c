@@ -106,11 +106,17 @@ static enum err load_one(const struct collector *g, const struct upload_name *na
                          struct group *group)
 {
     struct upload *more = memory_grow(group->upload, group->count + 1, sizeof *more), *u;
+    enum err e;
     if (more == NULL)
         return ERR_NOMEM;
     group->upload = more;
     u = &more[group->count];
-    TRY(store_upload(g->store, name, u));
+    e = store_upload(g->store, name, u);
+    if (e != ERR_OK) {
+        log_error(g->log, "the upload of %s cannot be read here; this server's log says why",
+                  g->study->owner[name->owner].name);
+        return e;
+    }
     group->count++;
     group->bytes += study_form_bytes(g->study, u->owner, u->form);
     return ERR_OK;

@@ -53,15 +53,21 @@ static enum err send_one(struct forward *f, const struct upload *u, int64_t dead
     return e;
 }
 
-/* The next that wait, in the order of ids and round again, so that none is in the way of others. */
+/* The next that wait, in the order of ids and round again, so that none is in the way of others: not one that is damaged. */
 static enum err send_window(struct forward *f, struct window *w, int64_t deadline)
 {
     size_t bytes = 0;
-    enum err e = ERR_OK;
+    enum err e = ERR_OK, damage = ERR_OK;
     while (e == ERR_OK && w->sent < WINDOW && bytes < WINDOW_BYTES) {
         struct upload u;
         bool found = false;
-        TRY(store_unforwarded(f->store, f->after, &u, &found));
+        enum err read = store_unforwarded(f->store, f->after, &u, &found);
+        if (read == ERR_AUTH) {
+            memcpy(f->after, u.id, sizeof f->after);
+            damage = read;
+            continue;
+        }
+        TRY(read);
         if (!found) {
             memset(f->after, 0, sizeof f->after);
             break;
@@ -75,7 +81,7 @@ static enum err send_window(struct forward *f, struct window *w, int64_t deadlin
         }
         upload_clear(&u);
     }
-    return e;
+    return e == ERR_OK ? damage : e;
 }
 
 /* Notes an answer. A refusal of the words themselves is final: the owner told the two servers different things. */

@@ -71,12 +71,10 @@ static enum MHD_Result handle(void *self, struct MHD_Connection *connection, con
     bool healthy;
     (void)version;
     (void)upload;
+    (void)upload_size;
     (void)connection_state;
-    if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
-        if (*upload_size > 0) /* swallow a body before refusing it */
-            *upload_size = 0;
+    if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
         return say(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD");
-    }
     if (strcmp(url, "/metrics") == 0)
         return page(connection, h->status, status_metrics,
                     "text/plain; version=0.0.4; charset=utf-8");
@@ -117,8 +115,8 @@ static enum err parse(const char *where, struct sockaddr_storage *address, struc
         memcpy(host, from, n);
         host[n] = '\0';
     }
-    if (strspn(port, "0123456789") != strlen(port) || atoi(port) < 1 || atoi(port) > 65535 ||
-        getaddrinfo(host, port, &hints, &found) != 0)
+    if (strlen(port) > 5 || strspn(port, "0123456789") != strlen(port) || atoi(port) < 1 ||
+        atoi(port) > 65535 || getaddrinfo(host, port, &hints, &found) != 0)
         return wrong(where, log);
     memcpy(address, found->ai_addr, found->ai_addrlen);
     freeaddrinfo(found);
@@ -163,7 +161,10 @@ enum err http_start(struct http **http, const char *where, const struct status *
         MHD_OPTION_CONNECTION_TIMEOUT, SILENT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         CONNECTION_MEMORY, MHD_OPTION_END);
     if (h->daemon == NULL) {
-        log_error(log, "cannot show the status on %s: is the port in use?", where);
+        log_error(log,
+                  "cannot show the status on %s: is the port in use, or the address another "
+                  "machine's?",
+                  where);
         memory_free(&h);
         return ERR_SYSTEM;
     }

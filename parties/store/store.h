@@ -91,7 +91,10 @@ enum err store_check_purged(struct store *store) MUST_CHECK;
 enum err store_count(struct store *store, uint64_t *whole, uint64_t *part) MUST_CHECK;
 /* has[owner] for each owner of the study: a complete upload is here. */
 enum err store_owners(struct store *store, bool *has) MUST_CHECK;
-/* The upload with the least id above `after` whose vector has not been passed on yet (server 1). */
+/*
+ * Server 1: the upload with the least id above `after` whose vector has not been passed on yet. ERR_AUTH, logged, if it
+ * does not unseal: u->id is which.
+ */
 enum err store_unforwarded(struct store *store, const uint8_t after[UPLOAD_ID_SIZE],
                            struct upload *u, bool *found) MUST_CHECK;
 enum err store_forwarded(struct store *store, const uint8_t id[UPLOAD_ID_SIZE]) MUST_CHECK;

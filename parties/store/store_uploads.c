@@ -68,7 +68,14 @@ static enum err unseal(struct store *s, sqlite3_stmt *row, struct upload *u)
     return e;
 }
 
-/* The upload of a query for one with an id, if there is one. */
+/* How much of a row's id fits one: all of it, unless the row is damaged. */
+static size_t id_bytes(sqlite3_stmt *row)
+{
+    size_t n = (size_t)sqlite3_column_bytes(row, 0);
+    return n < UPLOAD_ID_SIZE ? n : UPLOAD_ID_SIZE;
+}
+
+/* The upload of a query for one with an id, if there is one; if it does not unseal, its id alone. */
 static enum err find(struct store *s, const char *sql, const uint8_t id[UPLOAD_ID_SIZE],
                      struct upload *u, bool *found)
 {
@@ -82,6 +89,10 @@ static enum err find(struct store *s, const char *sql, const uint8_t id[UPLOAD_I
     if (result == SQLITE_ROW) {
         e = unseal(s, statement, u);
         *found = e == ERR_OK;
+        if (e == ERR_AUTH) {
+            *u = (struct upload){0};
+            memcpy(u->id, sqlite3_column_blob(statement, 0), id_bytes(statement));
+        }
     } else if (result != SQLITE_DONE)
         e = store_failed(s, "read");
     sqlite3_finalize(statement);

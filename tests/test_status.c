@@ -1,0 +1,209 @@
+/* parties/server/status.h and http.h: what the operator is told of a server in every state, and where. */
+#include "tests/support_cmocka.h"
+
+#include "base/clock.h"
+#include "base/date.h"
+#include "parties/server/http.h"
+#include "tests/support_study.h"
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct room {
+    struct study study;
+    struct status status;
+    struct bytes text;
+};
+
+static void room_new(struct room *r)
+{
+    memset(r, 0, sizeof *r);
+    snprintf(r->study.name, sizeof r->study.name, "cities");
+    snprintf(r->study.server[1].name, sizeof r->study.server[1].name, "east");
+    r->study.owners = 5;
+    r->status.study = &r->study;
+    r->status.index = 1;
+    r->status.started_ms = clock_now_ms();
+    atomic_store(&r->status.front_ms, clock_now_ms());
+}
+
+static const char *made(struct room *r, enum err (*make)(const struct status *, struct bytes *))
+{
+    bytes_clear(&r->text);
+    assert_int_equal(make(&r->status, &r->text), ERR_OK);
+    bytes_put_u8(&r->text, 0);
+    return (const char *)r->text.data;
+}
+
+static void expect(const char *text, const char *words)
+{
+    if (strstr(text, words) == NULL)
+        fail_msg("\"%s\" is not in:\n%s", words, text);
+}
+
+static void expect_ill(struct room *r, const char *words)
+{
+    char why[STATUS_WHY_SIZE];
+    assert_int_equal(status_healthy(&r->status, why), words == NULL);
+    expect(why, words != NULL ? words : "ok");
+    expect(made(r, status_page), words != NULL ? words : "<p class=\"soft\">healthy");
+    expect(made(r, status_metrics), words != NULL ? "\ntrefoil_healthy 0" : "\ntrefoil_healthy 1");
+}
+
+static void a_server_that_is_ill_says_of_what(void **state)
+{
+    struct room r;
+    (void)state;
+    room_new(&r);
+    expect_ill(&r, NULL);
+    atomic_store(&r.status.front_ms, clock_now_ms() - 61500);
+    expect_ill(&r, "the gate has not been looked after for 61 s");
+    atomic_store(&r.status.store_fails, true);
+    expect_ill(&r, "the store cannot be written; is the disk full?");
+    atomic_store(&r.status.worker_ended, true);
+    expect_ill(&r, "the thread that computes has ended; see the log");
+    bytes_clear(&r.text);
+}
+
+static void the_page_has_what_is_going_on(void **state)
+{
+    struct room r;
+    char date[DATE_SIZE], words[64];
+    (void)state;
+    room_new(&r);
+    expect(made(&r, status_page), "none in progress");
+    assert_null(strstr((char *)r.text.data, "taken until"));
+    assert_null(strstr((char *)r.text.data, "in part"));
+    atomic_store(&r.status.uploads, 3);
+    atomic_store(&r.status.uploads_partial, 2);
+    atomic_store(&r.status.session, true);
+    atomic_store(&r.status.round, 7);
+    atomic_store(&r.status.rho_spent, 9); /* more than there is: the bar ends all the same */
+    atomic_store(&r.status.rho_limit, 3);
+    r.study.uploads_until = 1800000000;
+    atomic_store(&r.status.purge_due, date_now() + 100);
+    expect(made(&r, status_page), "3 of 5 owners, 2 in part");
+    expect((char *)r.text.data, "in progress, request 7");
+    expect((char *)r.text.data, "taken until 2027-01-15T08:00:00Z");
+    expect((char *)r.text.data, "style=\"width:60.0%\"");
+    expect((char *)r.text.data, "style=\"width:100.0%\"");
+    date_text(date_now() + 100, date);
+    date[16] = '\0'; /* but for the seconds */
+    snprintf(words, sizeof words, "kept until %s", date);
+    expect((char *)r.text.data, words);
+    atomic_store(&r.status.purge_due, 1700000000);
+    expect(made(&r, status_page),
+           "due to be purged since 2023-11-14T22:13:20Z: trefoil serve --purge");
+    bytes_clear(&r.text);
+}
+
+/* --- where --------------------------------------------------------------------------------------- */
+
+#define LONG "1111111111111111111111111111111111111111111111111111111111111111"
+
+static const struct {
+    const char *where;
+    enum err e;
+    const char *says;
+} places[] = {
+    {"", ERR_USAGE, "--status is \"\"; write PORT, ADDRESS:PORT or [ADDRESS]:PORT, such as 9100"},
+    {":9100", ERR_USAGE, "write PORT"},
+    {"[]:9100", ERR_USAGE, "write PORT"},
+    {"[::1:9100", ERR_USAGE, "write PORT"},
+    {"[::1]", ERR_USAGE, "write PORT"},
+    {"9100x", ERR_USAGE, "write PORT"},
+    {"-1", ERR_USAGE, "write PORT"},
+    {"0", ERR_USAGE, "write PORT"},
+    {"65536", ERR_USAGE, "write PORT"},
+    {"18446744073709560716", ERR_USAGE, "write PORT"},
+    {LONG ":9100", ERR_USAGE, "write PORT"},
+    {"here:9100", ERR_USAGE, "write PORT"},
+    /* an address of nobody's, for documents */
+    {"192.0.2.1:9100", ERR_SYSTEM, "have no password; 192.0.2.1:9100 may be reached by others"},
+    {"192.0.2.1:9100", ERR_SYSTEM, "cannot show the status on 192.0.2.1:9100: is the port in use"},
+    {"[2001:db8::1]:9100", ERR_SYSTEM, "have no password; [2001:db8::1]:9100 may be reached"},
+};
+
+static void a_place_that_is_none_is_told(void **state)
+{
+    struct room r;
+    (void)state;
+    room_new(&r);
+    for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
+        char words[1024] = "";
+        struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_WARN};
+        struct http *http = NULL;
+        enum err e = http_start(&http, places[k].where, &r.status, &log);
+        if (e != places[k].e || strstr(words, places[k].says) == NULL)
+            fail_msg("%s: %s: %s", places[k].where, error_text(e), words);
+        assert_null(http);
+        http_stop(&http);
+    }
+}
+
+/* What a port of the IPv6 loopback answers. */
+static void ask_6(uint16_t port, char *answer, size_t size)
+{
+    struct sockaddr_in6 a = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    int fd = socket(AF_INET6, SOCK_STREAM, 0);
+    struct pollfd w = {.fd = fd, .events = POLLIN};
+    size_t got = 0;
+    ssize_t n = 1;
+    a.sin6_port = htons(port);
+    assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
+    assert_int_equal(write(fd, "POST /healthz HTTP/1.0\r\nContent-Length: 2\r\n\r\nhi", 47), 47);
+    while (n > 0 && got + 1 < size && poll(&w, 1, 10000) == 1) {
+        n = read(fd, answer + got, size - 1 - got);
+        got += n > 0 ? (size_t)n : 0;
+    }
+    answer[got] = '\0';
+    close(fd);
+}
+
+static bool has_ipv6(uint16_t port)
+{
+    struct sockaddr_in6 a = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    int fd = socket(AF_INET6, SOCK_STREAM, 0);
+    bool bound;
+    a.sin6_port = htons(port);
+    bound = fd >= 0 && bind(fd, (struct sockaddr *)&a, sizeof a) == 0;
+    if (fd >= 0)
+        close(fd);
+    return bound;
+}
+
+static void the_pages_may_be_on_ipv6(void **state)
+{
+    struct room r;
+    struct http *http = NULL;
+    char where[32], words[512] = "", answer[2048];
+    struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_WARN};
+    uint16_t port = support_ports(1);
+    (void)state;
+    if (!has_ipv6(port)) {
+        printf("# SKIP no IPv6 on this machine's loopback\n");
+        skip();
+    }
+    room_new(&r);
+    snprintf(where, sizeof where, "[::1]:%u", port);
+    assert_int_equal(http_start(&http, where, &r.status, &log), ERR_OK);
+    assert_string_equal(words, "");
+    ask_6(port, answer, sizeof answer);
+    expect(answer, " 405 ");
+    expect(answer, "only GET and HEAD");
+    http_stop(&http);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_server_that_is_ill_says_of_what),
+        cmocka_unit_test(the_page_has_what_is_going_on),
+        cmocka_unit_test(a_place_that_is_none_is_told),
+        cmocka_unit_test(the_pages_may_be_on_ipv6),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
