@@ -154,6 +154,8 @@ struct strict {
     struct ledger *ledger;
     char order[4096]; /* g: Gaussians of one query, u: Gumbels of one select */
     unsigned last_round;
+    bool loses; /* the answer of a round, once: it is paid for twice */
+    unsigned lost_round;
 };
 
 static enum err strict_gauss(void *self, size_t n, int64_t *out)
@@ -174,6 +176,14 @@ static enum err strict_gumbel(void *self, size_t n, int64_t *out)
     return ERR_OK;
 }
 
+/* Debits it, and again where it is lost. */
+static void strict_debit(struct strict *s, const mpq_t cost, unsigned round, unsigned *lost)
+{
+    *lost = s->loses && round == s->lost_round;
+    for (unsigned i = 0; i <= *lost; i++)
+        assert_int_equal(ledger_debit(s->ledger, cost, NULL), ERR_OK);
+}
+
 static enum err strict_measure(void *self, const struct aim_measure *request)
 {
     struct strict *s = self;
@@ -182,7 +192,7 @@ static enum err strict_measure(void *self, const struct aim_measure *request)
     mpq_init(cost);
     assert_int_equal(request->round, s->last_round == UINT32_MAX ? 0 : s->last_round);
     ledger_measure_cost(cost, request->multiplier, request->queries);
-    assert_int_equal(ledger_debit(s->ledger, cost, NULL), ERR_OK);
+    strict_debit(s, cost, request->round, request->lost);
     mpq_clear(cost);
     return inner.measure(inner.self, request);
 }
@@ -217,9 +227,9 @@ static enum err strict_select(void *self, struct aim_select *request)
                          ERR_OK);
     }
     assert_int_equal(ledger_select_cost(cost, request->epsilon, s->options->select_slack), ERR_OK);
-    assert_int_equal(ledger_debit(s->ledger, cost, NULL), ERR_OK);
+    strict_debit(s, cost, request->round, request->lost);
     ledger_measure_cost(cost, request->multiplier, 1);
-    assert_int_equal(ledger_debit(s->ledger, cost, NULL), ERR_OK);
+    strict_debit(s, cost, request->round, request->lost);
     mpq_clear(cost);
     return inner.select(inner.self, request);
 }
@@ -244,6 +254,42 @@ static void servers_would_accept_every_request(void **state)
         assert_true(ledger_remaining(strict.ledger) < 0.01 * o.limits.rho);
         assert_int_equal(strlen(strict.order), 5 + 2 * o.rounds);
         assert_memory_equal(strict.order, "gggggugug", 9);
+        aim_result_free(&result);
+        plaintext_free(&strict.inner);
+        ledger_free(&strict.ledger);
+    }
+    stage_free(&s);
+}
+
+/* What servers debit and cannot answer is spent: the run knows it, and ends where no round has room any more. */
+static void what_is_lost_is_spent(void **state)
+{
+    struct stage s = stage_new(ROWS);
+    (void)state;
+    for (unsigned k = 0; k < 8; k++) {
+        struct aim_options o = options_of(&s, 0.03, 7);
+        struct strict strict = {.stage = &s,
+                                .options = &o,
+                                .last_round = UINT32_MAX,
+                                .loses = true,
+                                .lost_round = k % 2 == 0 ? 0 : 3};
+        struct noise_source noise = {&strict, strict_gauss, strict_gumbel};
+        struct aim_backend backend = {&strict, strict_measure, strict_select};
+        struct aim_result *result;
+        bool stops = (k & 2) != 0, annealed = (k & 4) != 0;
+        enum err expected = stops || annealed ? ERR_OK : ERR_BUDGET;
+        o.annealed = annealed;
+        o.stop_when_spent = stops;
+        random_seed_u64(&strict.random, k);
+        assert_int_equal(ledger_new(&strict.ledger, &o.limits, NULL), ERR_OK);
+        assert_int_equal(plaintext_new(&strict.inner, s.workload, s.table, &noise, NULL), ERR_OK);
+        assert_int_equal(aim_run(&result, &o, &backend, NULL), expected);
+        if (expected == ERR_OK) {
+            const struct aim_round *last = &result->round[result->rounds - 1];
+            assert_true(ledger_spent(strict.ledger) == last->spent);
+            assert_true(last->last);
+            assert_true(annealed || result->rounds < o.rounds + 1);
+        }
         aim_result_free(&result);
         plaintext_free(&strict.inner);
         ledger_free(&strict.ledger);
@@ -461,6 +507,7 @@ int main(void)
         cmocka_unit_test(more_rounds_beat_independence),
         cmocka_unit_test(the_same_noise_gives_the_same_run),
         cmocka_unit_test(servers_would_accept_every_request),
+        cmocka_unit_test(what_is_lost_is_spent),
         cmocka_unit_test(budgets_that_cannot_work_are_refused),
         cmocka_unit_test(the_lowest_index_wins_ties),
         cmocka_unit_test(selection_follows_the_softmax),

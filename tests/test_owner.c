@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "parties/owner/courier.h"
+#include "parties/owner/pack.h"
 #include "parties/owner/pin.h"
 #include "tests/support_command.h"
 #include "tests/support_gates.h"
@@ -325,6 +326,26 @@ static void what_is_held_is_told_in_words(void **state)
     support_study_free(&s);
 }
 
+/* More rows than an owner may have are packed in neither form, and nothing is left of them. */
+static void more_rows_than_agreed_are_not_packed(void **state)
+{
+    struct support_study s;
+    struct table *t = NULL;
+    struct domain *columns = NULL;
+    struct bytes packed = {0};
+    const struct support_options o = {.owners = 1};
+    (void)state;
+    assert_int_equal(support_study_new(&s, &o, NULL), ERR_OK);
+    assert_int_equal(pack_domain(&columns, s.study, 0), ERR_OK);
+    assert_int_equal(support_table(&t, columns, s.study->owner[0].max_rows + 1, 1), ERR_OK);
+    assert_int_equal(pack_table(s.study, 0, UPLOAD_RECORDS, t, &packed), ERR_DATA);
+    assert_int_equal(pack_table(s.study, 0, s.study->owner[0].bits, t, &packed), ERR_DATA);
+    assert_int_equal(packed.size, 0);
+    table_free(&t);
+    domain_free(&columns);
+    support_study_free(&s);
+}
+
 /* --- what a key remembers ------------------------------------------------------------------------ */
 
 /* A study under the same name with other terms, and one under another name. */
@@ -424,6 +445,7 @@ int main(void)
         cmocka_unit_test(a_withdrawal_from_servers_that_cheat),
         cmocka_unit_test(the_status_of_servers_that_cheat),
         cmocka_unit_test(what_is_held_is_told_in_words),
+        cmocka_unit_test(more_rows_than_agreed_are_not_packed),
         cmocka_unit_test(pins_are_replaced_and_kept),
         cmocka_unit_test(pins_that_cannot_be_read_or_written_are_told),
     };

@@ -118,6 +118,8 @@ static void endpoints_are_five_ports(void **state)
     assert_string_equal(text, "tcp://0.0.0.0:7101");
     study_listen(f->base, 0, STUDY_CONTROL_NEXT, "127.0.0.1", 0, text);
     assert_string_equal(text, "tcp://127.0.0.1:7102");
+    study_listen(f->base, 0, STUDY_CONTROL_NEXT, "127.0.0.1", 9000, text);
+    assert_string_equal(text, "tcp://127.0.0.1:9002");
 }
 
 static void bounds_give_the_bits_of_counts(void **state)

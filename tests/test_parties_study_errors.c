@@ -140,6 +140,9 @@ static const struct mistake mistakes[] = {
     {WORKLOAD, "workload: {all: 2, seed: 1}\n", "20:11", "should be {all: k}, {random: k"},
     {WORKLOAD, "workload: {all: 2, count: 1}\n", "20:11", "should be {all: k}, {random: k"},
     {WORKLOAD, "workload: {}\n", "20:11", "should be {all: k}, {random: k"},
+    {WORKLOAD, "workload: 5\n", "20:11", "workload is a single value; it should be a list"},
+    {WORKLOAD, "workload: {al: 2}\n", "20:12", "did you mean \"all\"?"},
+    {WORKLOAD, "workload: {all: 9}\n", "20:17", "from 1 to 4"},
     {"workload:\n", "workload: {all: 2}\nmodell:\n", "21:1", "did you mean \"model\""},
     {"attributes: [age, ward]", "attributes: [age, wrad]", "21:24", "did you mean \"ward\""},
     {"attributes: [age, ward]", "attributes: [age, elephant]", "21:24",
@@ -164,6 +167,8 @@ static const struct mistake mistakes[] = {
     {"epsilon: 1", "epsilon: .", "24:12", "such as 2, 0.5 or 1e-6"},
     {"epsilon: 1", "epsilon: -1", "24:12", "should be from"},
     {"epsilon: 1", "epsilon: '1'", "24:12", "such as 2, 0.5 or 1e-6"},
+    {"epsilon: 1", "epsilon: [1]", "24:12", "epsilon is a list"},
+    {"noise: box-muller", "noise: {}", "27:8", "noise is a mapping"},
     {"epsilon: 1", "epsilon: !!float 1", "24:12", "tags"},
     {"epsilon: 1", "epsilon: &e 1", "24:12", "anchors"},
     {"epsilon: 1", "epsilon: *e", "24:12", "anchors"},
@@ -215,6 +220,7 @@ static const struct mistake mistakes[] = {
     {"max_rows: 500", "max_rows: 0", "34:26", "from 1 to 2147483647"},
     {"max_rows: 500", "max_rows: 500, min_rows: 501", "34:41", "from 0 to 500"},
     {"max_rows: 500", "max_rows: 5e2", "34:26", "whole number"},
+    {"max_rows: 500", "max_rows: [500]", "34:26", "max_rows is a list"},
     {"max_rows: 500", "max_rows: 2147483647", "34:3", "need 32 bits; at most 31"},
     {"max_rows: 500, ", "", "34:5", "lacks the key \"max_rows\""},
     {"name: o0", "name: [o0]", "34:12", "name is a list"},
@@ -244,6 +250,7 @@ static const struct mistake mistakes[] = {
     {"rounds: 4", "rounds: 4\nroster: 0", "29:9", "from 1 to"},
     {"rounds: 4", "rounds: 4\nrevoked: @6", "29:10", "revoked is a single value"},
     {"rounds: 4", "rounds: 4\nsignatures: {s1: [x]}", "29:18", "a signature is a list"},
+    {"rounds: 4", "rounds: 4\nsignatures: {s1: " SIGNATURE "AAAA}", "29:18", "not a signature"},
     {"rounds: 4", "rounds: 4\nsignatures: {s1: \"" SIGNATURE "!\"}", "29:18", "not a signature"},
     {"rounds: 4", "rounds: 4\nrevoked: [trefoil1-xyz]", "29:11", "not a public key"},
     {"rounds: 4", "rounds: 4\nrevoked: [@1]", "29:10", "the key of server s1 is revoked"},
@@ -316,6 +323,7 @@ static void whole_files_have_their_errors(void **state)
          "0\nanalysts: 0\n",
          "2:9", "the domain has no attribute; add one"},
         {"a: [1, 2\n", "2:1", "that began on line 1"},
+        {"%YAML 3.0\n---\na: 1\n", "1:1", "incompatible YAML document; check indentation"},
     };
     struct fixture *f = *state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

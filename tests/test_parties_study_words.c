@@ -53,6 +53,28 @@ static void the_description_says_what_matters(void **state)
     free(text);
 }
 
+/* What the base file has not. */
+static void what_may_be_said_besides(void **state)
+{
+    struct fixture *f = *state;
+    struct study *s;
+    char *text;
+    assert_int_equal(parse_edit(f, "rounds: 4\n",
+                                "rounds: annealed\nscore: l2\nlate_uploads: join\n"
+                                "impossible: [{age: [1, 2], ward: a}]\n",
+                                &s),
+                     ERR_OK);
+    text = description(s, NULL);
+    assert_non_null(strstr(text, "Impossible, as everybody knows"));
+    assert_non_null(strstr(text, "  age x ward: 2 of 40 combinations\n"));
+    assert_non_null(strstr(text, "then at most 64 more that it\n"));
+    assert_non_null(strstr(text, "by the largest sum of squared errors"));
+    assert_non_null(
+        strstr(text, "Rows that come while a run is on are counted from its next round"));
+    free(text);
+    study_free(&s);
+}
+
 static void columns_are_described(void **state)
 {
     static const char *const said[] = {
@@ -190,6 +212,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_description_says_what_matters),
+        cmocka_unit_test(what_may_be_said_besides),
         cmocka_unit_test(columns_are_described),
         cmocka_unit_test(the_reader_is_told_their_part),
         cmocka_unit_test(the_template_loads_once_keys_are_in),

@@ -7,6 +7,8 @@
 #include "aim/digest.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "parties/analyst/central.h"
+#include "parties/analyst/release.h"
 #include "parties/analyst/remote.h"
 #include "tests/support_command.h"
 #include "tests/support_gates.h"
@@ -348,6 +350,8 @@ static void a_round_that_is_lost_is_asked_until_it_is_not(void **state)
     assert_int_equal(measure(&c, &lost), ERR_OK);
     assert_int_equal(lost, 2);
     support_says(c.words, "round 0 cannot be answered any more; it is asked anew");
+    assert_int_equal(select_of_two(&c), ERR_MISMATCH); /* as the same round */
+    support_says(c.words, "round 0 was asked before for other marginals");
     /* also by the program that goes on after a crash */
     run_state_close(&c.state);
     assert_int_equal(open_state(&c, NULL), ERR_OK);
@@ -411,6 +415,46 @@ static void a_run_that_cannot_begin_says_why(void **state)
     end(&c);
 }
 
+/* The counters of a server that has been idle. */
+static void add_costs(struct scene *c)
+{
+    struct step *s = add_step(c, ERR_OK, "");
+    s->same = true;
+    for (unsigned k = 0; k < NET_PHASES; k++) {
+        for (unsigned i = 0; i < 5; i++)
+            bytes_put_u64(&s->payload, 0);
+        bytes_put_double(&s->payload, 0);
+    }
+}
+
+/* The servers are told once that a run has ended, by whichever program goes on with it. */
+static void a_run_is_ended_once(void **state)
+{
+    struct scene c;
+    struct net_counters stats[STUDY_SERVERS][NET_PHASES];
+    (void)state;
+    begin(&c, NULL);
+    assert_int_equal(remote_close(&c.remote, stats), ERR_OK); /* nothing was begun */
+    ask_for(&c, 0, 1000, ERR_OK);
+    add_opened(&c, RHO, 1);
+    add_step(&c, ERR_SYSTEM, "the disk is full");
+    assert_int_equal(remote_close(&c.remote, stats), ERR_SYSTEM);
+    assert_false(run_state_ended(c.state));
+    support_says(c.words, "it says: the disk is full");
+    clear_steps(&c);
+    c.remote.wait_ms = 10000;
+    add_opened(&c, RHO, 1);
+    add_step(&c, ERR_PEER, "a server has gone"); /* may pass */
+    add_opened(&c, RHO, 1);
+    add_costs(&c);
+    assert_int_equal(remote_close(&c.remote, stats), ERR_OK);
+    support_says(c.words, "trying again in 0.5 s");
+    assert_true(run_state_ended(c.state));
+    clear_steps(&c);
+    assert_int_equal(remote_close(&c.remote, stats), ERR_OK); /* nobody is asked */
+    end(&c);
+}
+
 static void a_lost_run_is_asked_for_as_it_was(void **state)
 {
     static const uint8_t run[REQUEST_RUN_SIZE] = {9};
@@ -427,6 +471,45 @@ static void a_lost_run_is_asked_for_as_it_was(void **state)
     end(&c);
 }
 
+/* --- results ------------------------------------------------------------------------------------- */
+
+/* A folder stands where each file should, in the order in which they are written. */
+static void results_that_cannot_be_written_are_told(void **state)
+{
+    static const char *const names[] = {"measurements.json", "model", "synthetic.csv"};
+    struct scene c;
+    struct table *t = NULL;
+    struct aim_result *result = NULL;
+    char folder[SUPPORT_PATH], longer[FILE_PATH];
+    (void)state;
+    scene_new(&c);
+    support_study_file(&c.s, "out", folder);
+    assert_int_equal(support_table(&t, c.s.study->domain, 300, 1), ERR_OK);
+    assert_int_equal(central_run(&result, c.s.study, t, NULL, NULL, &c.log), ERR_OK);
+    for (size_t i = 0; i < 3; i++) {
+        char said[128];
+        c.words[0] = '\0';
+        assert_int_equal(mkdir(file(&c, "out/%s", names[i]), 0700), 0);
+        assert_int_equal(release_write(folder, c.s.study, result, RHO, 10, 1, &c.log), ERR_SYSTEM);
+        snprintf(said, sizeof said, "out/%s", names[i]);
+        support_says(c.words, said);
+        assert_int_equal(rmdir(file(&c, "out/%s", names[i])), 0);
+    }
+    assert_int_equal(release_write(folder, c.s.study, result, RHO, 0, 1, &c.log), ERR_OK);
+    memset(longer, 'x', sizeof longer);
+    for (size_t room = 5; room < 12; room += 6) { /* for no name; for the shortest alone */
+        longer[FILE_PATH - room] = '\0';
+        c.words[0] = '\0';
+        assert_int_equal(release_write(longer, c.s.study, result, RHO, 10, 1, &c.log), ERR_SYSTEM);
+        assert_int_equal(run_state_open(&c.state, longer, c.s.study, NULL, &c.log), ERR_SYSTEM);
+        support_says(c.words, "this path is too long");
+        longer[FILE_PATH - room] = 'x';
+    }
+    aim_result_free(&result);
+    table_free(&t);
+    scene_free(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -436,7 +519,9 @@ int main(void)
         cmocka_unit_test(a_round_that_is_lost_is_asked_until_it_is_not),
         cmocka_unit_test(answers_that_do_not_fit_are_refused),
         cmocka_unit_test(a_run_that_cannot_begin_says_why),
+        cmocka_unit_test(a_run_is_ended_once),
         cmocka_unit_test(a_lost_run_is_asked_for_as_it_was),
+        cmocka_unit_test(results_that_cannot_be_written_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

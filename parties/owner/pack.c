@@ -49,11 +49,12 @@ static enum err pack_records(const struct study *study, size_t owner, const stru
 enum err pack_table(const struct study *study, size_t owner, unsigned form, const struct table *t,
                     struct bytes *packed)
 {
-    uint8_t *out = bytes_extend(packed, (size_t)study_form_bytes(study, owner, form));
-    if (out == NULL)
-        return ERR_NOMEM;
+    uint8_t *out;
     if (t->rows > study->owner[owner].max_rows)
         return ERR_DATA;
+    out = bytes_extend(packed, (size_t)study_form_bytes(study, owner, form));
+    if (out == NULL)
+        return ERR_NOMEM;
     return form == UPLOAD_RECORDS ? pack_records(study, owner, t, out)
                                   : pack_answers(study, owner, t, out);
 }

@@ -379,9 +379,7 @@ void keys_groups(const uint8_t digest[32], unsigned groups, char *text)
     static const char alphabet[] = "0123456789abcdefghjkmnpqrstvwxyz";
     for (unsigned i = 0; i < 5 * groups; i++) {
         unsigned bit = 5 * i;
-        unsigned two = (unsigned)digest[bit / 8] << 8;
-        if (bit / 8 + 1 < 32)
-            two |= digest[bit / 8 + 1];
+        unsigned two = (unsigned)digest[bit / 8] << 8 | digest[bit / 8 + 1];
         if (i > 0 && i % 5 == 0)
             *text++ = '-';
         *text++ = alphabet[two >> (11 - bit % 8) & 31];

@@ -32,12 +32,12 @@ static enum err read_bounds(struct reading *r, const yaml_node_t *part[OWNER_BOU
 /* --- batches: owners that hold different columns of the same rows ----------------------------- */
 
 /* An owner's `batch` and `columns` as they stand in the file; NULL in both: all columns, for itself. */
-struct holding {
+struct batch_part {
     const yaml_node_t *node, *batch, *columns;
     const char *name; /* of the batch */
 };
 
-static enum err read_columns(struct reading *r, struct study_owner *o, struct holding *part)
+static enum err read_columns(struct reading *r, struct study_owner *o, struct batch_part *part)
 {
     const struct domain *d = r->study->domain;
     o->columns = d->attributes;
@@ -65,7 +65,7 @@ static enum err read_columns(struct reading *r, struct study_owner *o, struct ho
 }
 
 /* The first owner of the batch; two of a batch hold the same number of rows. */
-static enum err find_batch(struct reading *r, const struct holding *parts, size_t i)
+static enum err find_batch(struct reading *r, const struct batch_part *parts, size_t i)
 {
     struct study_owner *owner = r->study->owner;
     owner[i].batch = i;
@@ -86,7 +86,7 @@ static enum err find_batch(struct reading *r, const struct holding *parts, size_
 }
 
 /* Each column of the domain at exactly one of the batch's owners; `i` is the first of them. */
-static enum err check_batch(struct reading *r, const struct holding *parts, size_t i)
+static enum err check_batch(struct reading *r, const struct batch_part *parts, size_t i)
 {
     const struct study *s = r->study;
     const struct study_owner *holder[DOMAIN_ATTRIBUTES_MAX] = {NULL};
@@ -110,7 +110,7 @@ static enum err check_batch(struct reading *r, const struct holding *parts, size
     return ERR_OK;
 }
 
-static enum err read_batches(struct reading *r, struct holding *parts)
+static enum err read_batches(struct reading *r, struct batch_part *parts)
 {
     const struct study *s = r->study;
     unsigned most = 0; /* columns of a marginal */
@@ -134,7 +134,7 @@ static enum err read_batches(struct reading *r, struct holding *parts)
 }
 
 static enum err read_owner(struct reading *r, const yaml_node_t *node, struct study_owner *o,
-                           struct holding *part, struct people *people)
+                           struct batch_part *part, struct people *people)
 {
     static const struct yaml_key keys[] = {
         {"name", true},    {"key", true}, {"max_rows", true}, {"min_rows", false},
@@ -144,7 +144,7 @@ static enum err read_owner(struct reading *r, const yaml_node_t *node, struct st
     TRY(study_read_name(r, p[0], "name", o->name));
     TRY(study_read_key(r, p[1], &o->key));
     TRY(read_bounds(r, &p[2], o)); /* in the order of the enumeration */
-    *part = (struct holding){.node = node, .batch = p[6], .columns = p[7]};
+    *part = (struct batch_part){.node = node, .batch = p[6], .columns = p[7]};
     people->person[people->count++] = (struct person){o->name, &o->key, p[0], p[1]};
     return ERR_OK;
 }
@@ -152,7 +152,7 @@ static enum err read_owner(struct reading *r, const yaml_node_t *node, struct st
 enum err study_read_owners(struct reading *r, const yaml_node_t *node, struct people *people)
 {
     struct study *s = r->study;
-    struct holding *parts = memory_array(s->owners, sizeof *parts);
+    struct batch_part *parts = memory_array(s->owners, sizeof *parts);
     enum err e = parts == NULL ? ERR_NOMEM : ERR_OK;
     for (size_t i = 0; e == ERR_OK && i < s->owners; i++)
         e = read_owner(r, yaml_item(r->file, node, i), &s->owner[i], &parts[i], people);
