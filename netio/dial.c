@@ -135,7 +135,7 @@ enum err dial_send(struct dial *d, const void *p, size_t n, int64_t deadline)
         if (d->watch != NULL)
             watch_forget(d->watch);
         TRY(dial_reach(d, deadline));
-        e = socket_send(d->socket, p, n, false);
+        e = socket_send(d->socket, p, n);
     }
     if (e == ERR_OK)
         d->sent += n;

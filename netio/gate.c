@@ -67,8 +67,7 @@ static bool take_route(struct gate_client *from, zmq_msg_t *m)
 /* Between front and worker, which are one program: the client as it stands in memory, then the message. */
 static enum err pair_send(void *pair, const struct gate_client *client, const void *p, size_t n)
 {
-    TRY(socket_send(pair, client, sizeof *client, true));
-    return socket_send(pair, p, n, false);
+    return socket_send_two(pair, client, sizeof *client, p, n);
 }
 
 /* One message in `m`, its client in `client`; ERR_AGAIN: none. */
@@ -225,9 +224,7 @@ enum err gate_receive(struct gate *g, struct gate_client *from, struct bytes *me
 enum err gate_reply(struct gate *g, const struct gate_client *to, const void *p, size_t n)
 {
     /* not mandatory: the ROUTER drops what has no route or no room, and never waits */
-    enum err e = socket_send(g->router, to->route, to->route_size, true);
-    if (e == ERR_OK)
-        e = socket_send(g->router, p, n, false);
+    enum err e = socket_send_two(g->router, to->route, to->route_size, p, n);
     if (e != ERR_OK && e != ERR_AGAIN) {
         log_error(g->log, "cannot answer user %u: %s", to->user, error_text(e));
         return e;

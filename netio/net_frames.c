@@ -8,6 +8,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define STRANGERS_AT_ONCE 64 /* then patience is judged again, however many come */
+
 _Static_assert(FRAME_HEADER + SEAL_TAG == NET_FRAME_OVERHEAD, "the overhead is public");
 _Static_assert(FRAME_SESSION == SESSION_ID_SIZE, "the header holds a session id");
 
@@ -267,8 +269,8 @@ enum err net_look_ahead(struct net *net, enum net_peer peer)
     struct transport_message *m = &net->link[peer].ahead;
     struct frame_header h;
 
-    while (!m->held) {
-        enum err e = next_message(net, peer, m);
+    for (unsigned strangers = 0; !m->held; strangers++) {
+        enum err e = strangers < STRANGERS_AT_ONCE ? next_message(net, peer, m) : ERR_AGAIN;
         if (e != ERR_OK)
             return e == ERR_AGAIN ? ERR_OK : e;
         (void)is_stranger(net, m);

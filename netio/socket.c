@@ -168,17 +168,44 @@ enum err socket_dial(void *socket, const char *endpoint, struct log *log)
     return ERR_SYSTEM;
 }
 
-enum err socket_send(void *socket, const void *p, size_t n, bool more)
+static enum err fill(zmq_msg_t *m, const void *p, size_t n)
 {
-    zmq_msg_t m;
-    if (zmq_msg_init_size(&m, n) != 0)
+    if (zmq_msg_init_size(m, n) != 0)
         return ERR_NOMEM;
     if (n > 0)
-        memcpy(zmq_msg_data(&m), p, n);
-    if (zmq_msg_send(&m, socket, ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0)) >= 0)
-        return ERR_OK;
-    enum err e = meaning(errno);
-    zmq_msg_close(&m);
+        memcpy(zmq_msg_data(m), p, n);
+    return ERR_OK;
+}
+
+/* Takes the message in any case. */
+static enum err hand_over(void *socket, zmq_msg_t *m, int flags)
+{
+    enum err e = zmq_msg_send(m, socket, ZMQ_DONTWAIT | flags) >= 0 ? ERR_OK : meaning(errno);
+    zmq_msg_close(m); /* of one that was sent: nothing is left of it */
+    return e;
+}
+
+enum err socket_send(void *socket, const void *p, size_t n)
+{
+    zmq_msg_t m;
+    TRY(fill(&m, p, n));
+    return hand_over(socket, &m, 0);
+}
+
+enum err socket_send_two(void *socket, const void *head, size_t head_size, const void *p, size_t n)
+{
+    zmq_msg_t first, second;
+    enum err e;
+    TRY(fill(&first, head, head_size));
+    e = fill(&second, p, n);
+    if (e != ERR_OK) {
+        zmq_msg_close(&first);
+        return e;
+    }
+    e = hand_over(socket, &first, ZMQ_SNDMORE);
+    if (e == ERR_OK)
+        return hand_over(socket, &second, 0);
+    zmq_msg_close(&second);
     return e;
 }
 

@@ -36,8 +36,14 @@ enum err socket_bind(void *socket, const char *endpoint, struct log *log) MUST_C
 enum err socket_dial(void *socket, const char *endpoint, struct log *log) MUST_CHECK;
 enum err socket_option(void *socket, int option, int value, struct log *log) MUST_CHECK;
 
-/* Queues one frame without waiting; `more` of the same message follow. ERR_AGAIN: no room. */
-enum err socket_send(void *socket, const void *p, size_t n, bool more) MUST_CHECK;
+/* Queues a message of one frame without waiting. ERR_AGAIN: no room. */
+enum err socket_send(void *socket, const void *p, size_t n) MUST_CHECK;
+/*
+ * One of two frames. Both have their memory before the first is queued: else the next message would become the
+ * second frame of this one.
+ */
+enum err socket_send_two(void *socket, const void *head, size_t head_size, const void *p,
+                         size_t n) MUST_CHECK;
 
 /*
  * The next message, replacing what `message` held. One in parts is not ours: it is dropped with a

@@ -467,6 +467,51 @@ static void a_client_that_never_reads_holds_nobody(void **state)
     pull_down(&h);
 }
 
+/* What no memory can hold is not half sent: the next answer, and the next message to the worker, go where they should. */
+static void what_fails_leaves_nothing_behind(void **state)
+{
+    struct house h;
+    struct gate_client alice, bob, from;
+    struct gate_port *port;
+    struct bytes b = {0};
+    struct dial *a, *other;
+    (void)state;
+    build(&h);
+    port = gate_port(h.gate);
+    assert_non_null(port);
+    a = knock(&h, &h.client[0], h.server.public);
+    other = knock(&h, &h.client[1], h.server.public);
+    assert_int_equal(dial_send(a, "x", 1, in_ms(5000)), ERR_OK);
+    assert_int_equal(gate_receive(h.gate, &alice, &b, in_ms(5000)), ERR_OK);
+    assert_int_equal(dial_send(other, "x", 1, in_ms(5000)), ERR_OK);
+    assert_int_equal(gate_receive(h.gate, &bob, &b, in_ms(5000)), ERR_OK);
+
+    assert_int_equal(gate_reply(h.gate, &alice, "x", SIZE_MAX), ERR_NOMEM);
+    assert_int_equal(gate_reply(h.gate, &bob, "for bob", 7), ERR_OK);
+    assert_int_equal(dial_receive(other, &b, in_ms(5000)), ERR_OK);
+    expect_message(&b, "for bob");
+    assert_int_equal(gate_reply(h.gate, &alice, "for alice", 9), ERR_OK);
+    assert_int_equal(dial_receive(a, &b, in_ms(5000)), ERR_OK);
+    expect_message(&b, "for alice");
+
+    assert_int_equal(gate_pass(h.gate, &alice, "x", SIZE_MAX), ERR_NOMEM);
+    assert_int_equal(gate_pass(h.gate, &bob, "of bob", 6), ERR_OK);
+    assert_int_equal(gate_port_receive(port, &from, &b, in_ms(5000)), ERR_OK);
+    assert_int_equal(from.user, bob.user);
+    expect_message(&b, "of bob");
+    assert_int_equal(gate_port_reply(port, &alice, "x", SIZE_MAX), ERR_NOMEM);
+    assert_int_equal(gate_port_reply(port, &bob, "again", 5), ERR_OK);
+    assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(100)), ERR_TIMEOUT);
+    assert_int_equal(dial_receive(other, &b, in_ms(5000)), ERR_OK);
+    expect_message(&b, "again");
+    assert_int_equal(dial_receive(a, &b, in_ms(20)), ERR_TIMEOUT);
+    gate_port_free(&port);
+    dial_free(&a);
+    dial_free(&other);
+    bytes_clear(&b);
+    pull_down(&h);
+}
+
 static void the_worker_may_be_busy_or_gone(void **state)
 {
     struct house h;
@@ -988,6 +1033,7 @@ int main(void)
         cmocka_unit_test(many_clients_are_served),
         cmocka_unit_test(a_thousand_messages_wait_for_their_reader),
         cmocka_unit_test(a_client_that_never_reads_holds_nobody),
+        cmocka_unit_test(what_fails_leaves_nothing_behind),
         cmocka_unit_test(the_worker_may_be_busy_or_gone),
         cmocka_unit_test(garbage_is_dropped),
         cmocka_unit_test(what_is_too_long_does_not_arrive),

@@ -711,6 +711,66 @@ static void while_one_is_silent_the_other_is_heard(void **state)
     session_free(&session);
 }
 
+/* From server 0 frames of another session come without end. */
+static enum err flood_receive(void *self, enum net_peer from, struct transport_message *m)
+{
+    const struct frame_header h = {.kind = FRAME_DATA};
+    struct relay *r = self;
+    if (from != NET_PREV)
+        return transport_pull(r->inner, from, m);
+    TRY(transport_make(r->inner, FRAME_HEADER + 16, m));
+    memset(m->data, 7, FRAME_HEADER + 16);
+    frame_encode(&h, m->data);
+    return ERR_OK;
+}
+
+static enum err flood_wait(void *self, unsigned readable, unsigned writable, int64_t deadline)
+{
+    struct relay *r = self;
+    return (readable >> NET_PREV & 1) != 0 ? ERR_OK
+                                           : transport_wait(r->inner, readable, writable, deadline);
+}
+
+static void a_flood_of_strangers_ends_with_our_patience(void **state)
+{
+    static const struct transport_ops ops = {.make = relay_make,
+                                             .send = relay_send,
+                                             .receive = flood_receive,
+                                             .drop = relay_drop,
+                                             .wait = flood_wait};
+    char sink[2048] = "";
+    struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_WARN};
+    uint8_t word[2];
+    /* waiting for server 2 alone, and for both */
+    const struct net_round rounds[] = {
+        {.receive[NET_NEXT] = word, .receive_size[NET_NEXT] = 1},
+        {.receive = {word, word + 1}, .receive_size = {1, 1}},
+    };
+    struct session *session;
+    (void)state;
+    assert_int_equal(session_for_test(&session, 1, 11), ERR_OK);
+    for (int i = 0; i < 2; i++) {
+        struct relay flood = {.damage = NONE};
+        struct transport *t[3], outer = {.ops = &ops, .self = &flood};
+        struct net *net;
+        assert_int_equal(transport_memory_new(t, 4), ERR_OK);
+        flood.inner = t[1];
+        assert_int_equal(net_new(&net, &(struct net_options){.transport = &outer,
+                                                             .session = session,
+                                                             .deadline_ms = 60,
+                                                             .log = &log}),
+                         ERR_OK);
+        assert_int_equal(net_exchange(net, &rounds[i]), ERR_TIMEOUT);
+        assert_true(net_strangers(net) > 0);
+        net_free(&net);
+        for (unsigned k = 0; k < 3; k++)
+            transport_free(&t[k]);
+    }
+    assert_non_null(strstr(sink, "server 0 was silent"));
+    assert_non_null(strstr(sink, "server 2 was silent"));
+    session_free(&session);
+}
+
 /* Shorter than what is waited for anything, and in both directions at once. */
 static void a_short_patience_ends_as_well(void **state)
 {
@@ -984,6 +1044,7 @@ int main(void)
         cmocka_unit_test(a_party_may_give_up_by_itself),
         cmocka_unit_test(a_neighbour_that_takes_nothing_is_noticed),
         cmocka_unit_test(while_one_is_silent_the_other_is_heard),
+        cmocka_unit_test(a_flood_of_strangers_ends_with_our_patience),
         cmocka_unit_test(a_short_patience_ends_as_well),
         cmocka_unit_test(an_address_that_cannot_be_had_is_named),
         cmocka_unit_test(a_port_that_needs_privileges_is_named),
