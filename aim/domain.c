@@ -335,6 +335,19 @@ void domain_write(const struct domain *d, struct bytes *out)
         attribute_write(&d->attribute[i], out);
 }
 
+enum err domain_compare(const struct domain *a, const struct domain *b, bool *same)
+{
+    struct bytes x = {0}, y = {0};
+    enum err e;
+    domain_write(a, &x);
+    domain_write(b, &y);
+    e = bytes_ok(&x) == ERR_OK ? bytes_ok(&y) : ERR_NOMEM;
+    *same = e == ERR_OK && x.size == y.size && memcmp(x.data, y.data, x.size) == 0;
+    bytes_clear(&x);
+    bytes_clear(&y);
+    return e;
+}
+
 /* --- reading back ---------------------------------------------------------------------------- */
 
 /* A string of any length, on the heap; NULL, with the reader marked, if there is none. */

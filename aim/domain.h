@@ -77,6 +77,8 @@ uint32_t domain_code(const struct domain_attribute *a, const char *text);
 
 /* Canonical bytes: equal exactly when two domains mean the same. For digests and files. */
 void domain_write(const struct domain *d, struct bytes *out);
+/* Whether two domains mean the same. */
+enum err domain_compare(const struct domain *a, const struct domain *b, bool *same) MUST_CHECK;
 /* The domain that domain_write() wrote. ERR_FORMAT, or ERR_STUDY, logged, for anything else. */
 enum err domain_read(struct domain **domain, struct reader *r, struct log *log) MUST_CHECK;
 

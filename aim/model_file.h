@@ -24,6 +24,7 @@
 #include "aim/model.h"
 
 #define MODEL_FILE_MAX (UINT64_C(4) << 30)
+#define MODEL_FILE_CELLS (UINT64_C(1) << 31) /* of a model that is read from a file: 16 GiB */
 
 enum err model_save(const char *path, const struct model *m, struct log *log) MUST_CHECK;
 /* ERR_FORMAT, logged, for a file that is cut, altered or no model. The model borrows the domain. */

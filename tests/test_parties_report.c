@@ -253,6 +253,8 @@ static void damaged_files_are_refused(void **state)
         {"measurements.json", FIRST, MEASURED("[\"died\"]") "\"sigma\":", ERR_FORMAT, does_not_go},
         {"measurements.json", FIRST, FIRST "-", ERR_FORMAT, does_not_go},
         {"stats.json", "\"rounds\": [", "\"rounds\": [], \"others\": [", ERR_MISMATCH, other},
+        {"stats.json", "\"terms\": \"", "\"terms\": \"x", ERR_MISMATCH, other},
+        {"stats.json", "\"terms\": \"", "\"terms\": 2, \"were\": \"", ERR_MISMATCH, other},
         {"stats.json", "\"finished\": ", "\"finished\": 2, \"was\": ", ERR_MISMATCH, other},
         {"stats.json", "\"finished\": ", "\"study\": ", ERR_FORMAT, "stats.json:"},
     };

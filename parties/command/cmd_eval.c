@@ -5,7 +5,6 @@
 #include "parties/study/study.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static const char help[] =
     "usage: trefoil eval STUDY REAL.csv SYNTHETIC.csv [--model FILE] [--worst N]\n"
@@ -26,8 +25,6 @@ static const char help[] =
     "\n"
     "example:\n"
     "  trefoil eval study.yaml held-out.csv result/synthetic.csv --model result/model\n";
-
-#define MODEL_CELLS (UINT64_C(1) << 31)
 
 struct evaluation {
     struct study *study;
@@ -73,17 +70,15 @@ static enum err print_likelihood(const struct evaluation *v, const char *path)
 {
     struct model *m = NULL;
     struct domain *d = NULL;
-    struct bytes a = {0}, b = {0};
+    bool same = false;
     double mean = 0;
     size_t impossible = 0;
-    enum err e = model_load(&m, &d, path, MODEL_CELLS, v->log);
-    if (e == ERR_OK) {
-        domain_write(d, &a);
-        domain_write(v->study->domain, &b);
-        if (a.size != b.size || memcmp(a.data, b.data, a.size) != 0) {
-            log_error(v->log, "%s is a model of another domain than the study's", path);
-            e = ERR_MISMATCH;
-        }
+    enum err e = model_load(&m, &d, path, MODEL_FILE_CELLS, v->log);
+    if (e == ERR_OK)
+        e = domain_compare(d, v->study->domain, &same);
+    if (e == ERR_OK && !same) {
+        log_error(v->log, "%s is a model of another domain than the study's", path);
+        e = ERR_MISMATCH;
     }
     if (e == ERR_OK)
         e = evaluate_likelihood(m, v->real, &mean, &impossible);
@@ -93,8 +88,6 @@ static enum err print_likelihood(const struct evaluation *v, const char *path)
             printf("  (%zu rows are impossible under the model, and count as %g each)\n",
                    impossible, EVALUATE_IMPOSSIBLE);
     }
-    bytes_clear(&a);
-    bytes_clear(&b);
     model_free(&m);
     domain_free(&d);
     return e;

@@ -22,15 +22,13 @@ static const char help[] =
     "example:\n"
     "  trefoil synth result/model --rows 10000 --out rows.csv\n";
 
-#define MODEL_CELLS (UINT64_C(1) << 31)
-
 static enum err execute(const char *path, const char *out, size_t rows, uint64_t seed,
                         bool independent, struct log *log)
 {
     struct model *m = NULL;
     struct domain *d = NULL;
     struct table *t = NULL;
-    enum err e = model_load(&m, &d, path, MODEL_CELLS, log);
+    enum err e = model_load(&m, &d, path, MODEL_FILE_CELLS, log);
     if (e == ERR_OK) {
         if (rows == 0)
             rows = (size_t)fmax(1, round(model_total(m)));

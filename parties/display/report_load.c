@@ -4,6 +4,8 @@
 #include "base/memory.h"
 #include "parties/display/report_private.h"
 
+#include <string.h>
+
 enum err report_read_json(json_t **json, const char *folder, const char *name, struct log *log)
 {
     char path[FILE_PATH];
@@ -77,11 +79,21 @@ static bool begins_with_one_ways(const struct report *r)
     return true;
 }
 
+static bool of_these_terms(const struct report *r)
+{
+    const char *terms = json_string_value(json_object_get(r->stats, "terms"));
+    char own[STUDY_FINGERPRINT_SIZE];
+    study_fingerprint(r->study, own);
+    return terms != NULL && strcmp(terms, own) == 0;
+}
+
 /* What the sections and pictures rely on. */
 static enum err check(const struct report *r, const char *folder)
 {
-    if (r->domain->attributes == r->study->domain->attributes && begins_with_one_ways(r) &&
-        report_round(r, 0) != NULL && json_is_string(json_object_get(r->stats, "finished")))
+    bool same;
+    TRY(domain_compare(r->domain, r->study->domain, &same));
+    if (same && of_these_terms(r) && begins_with_one_ways(r) && report_round(r, 0) != NULL &&
+        json_is_string(json_object_get(r->stats, "finished")))
         return ERR_OK;
     log_error(r->log, "what %s holds is not of study %s", folder, r->study->name);
     return ERR_MISMATCH;
@@ -91,7 +103,7 @@ enum err report_load(struct report *r, const char *folder)
 {
     char path[FILE_PATH];
     TRY(file_path(path, r->log, "%s/model", folder));
-    TRY(model_load(&r->model, &r->domain, path, UINT64_MAX, r->log));
+    TRY(model_load(&r->model, &r->domain, path, MODEL_FILE_CELLS, r->log));
     TRY(load_measurements(r, folder));
     TRY(report_read_json(&r->stats, folder, "stats.json", r->log));
     return check(r, folder);
