@@ -578,6 +578,7 @@ static void a_line_that_is_not_written_whole_is_taken_back(void **state)
     char path[SUPPORT_PATH], words[4096] = "";
     char said[1024] = "";
     struct audit_opening o = {.what = "sex", .reason = "NOISY_MARGINAL"};
+    FILE *half;
     void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
     (void)state;
     bench_new(&b);
@@ -595,6 +596,20 @@ static void a_line_that_is_not_written_whole_is_taken_back(void **state)
     signal(SIGXFSZ, handler);
     open_one(&b, 0, 0, "NOISY_MARGINAL");
     assert_int_equal(compare(&b, 1, words, sizeof words), ERR_OK);
+    /* what could not be taken back at once goes before the next line */
+    half = fopen(path, "a");
+    assert_non_null(half);
+    assert_true(fputs("2 2026-11-20T", half) > 0);
+    assert_int_equal(fclose(half), 0);
+    assert_int_equal(compare(&b, 1, words, sizeof words), ERR_DATA);
+    open_one(&b, 0, 1, "NOISY_MARGINAL");
+    assert_int_equal(compare(&b, 1, words, sizeof words), ERR_OK);
+    audit_close(&b.audit[0]);
+    assert_int_equal(open_log(&b, 0), ERR_OK);
+    /* and what others have cut off is missed at once */
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(truncate(path, st.st_size - 1), 0);
+    assert_int_equal(audit_write(b.audit[0], &o), ERR_DATA);
     bench_free(&b);
 }
 

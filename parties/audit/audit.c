@@ -20,6 +20,7 @@ struct audit {
     const struct identity *me;
     unsigned index;
     struct audit_head head;
+    off_t size; /* of the file, up to that head */
     struct log *log;
 };
 
@@ -32,22 +33,29 @@ static enum err failed(const struct audit *a, const char *what)
     return ERR_SYSTEM;
 }
 
-/* Takes back what a failed write may have left, so that the next line begins where this one did. */
-static void cut_back(const struct audit *a, off_t size)
+/* Cuts off what a failed write has left behind the last line. */
+static enum err make_whole(const struct audit *a)
 {
-    if (ftruncate(a->fd, size) != 0)
-        log_warn(a->log, "%s may end in half a line; the next start cuts it off", a->path);
+    off_t end = lseek(a->fd, 0, SEEK_END);
+    if (end < a->size) {
+        log_error(a->log,
+                  "%s is shorter than this server has written it; nothing is opened without it. "
+                  "Keep it as evidence, and restore the folder from a backup",
+                  a->path);
+        return ERR_DATA;
+    }
+    return end == a->size || ftruncate(a->fd, a->size) == 0 ? ERR_OK : failed(a, "mend");
 }
 
 static enum err put(struct audit *a, const char *text, size_t n, bool sync)
 {
-    off_t before = lseek(a->fd, 0, SEEK_END);
-    if (before < 0)
-        return failed(a, "write");
-    if (file_write_all(a->fd, text, n) == 0 && (!sync || fdatasync(a->fd) == 0))
+    TRY(make_whole(a));
+    if (file_write_all(a->fd, text, n) == 0 && (!sync || fdatasync(a->fd) == 0)) {
+        a->size += (off_t)n;
         return ERR_OK;
+    }
     failed(a, "write");
-    cut_back(a, before);
+    TRY(make_whole(a));
     return ERR_SYSTEM;
 }
 
@@ -147,18 +155,18 @@ static enum err take_up(struct audit *a)
                   "as evidence, and restore the folder from a backup");
         return e;
     }
+    a->size = (off_t)f->size;
     if (f->torn > 0) {
         log_warn(a->log,
                  "%s ended in half a line, from a crash; it is cut off: nothing was opened "
                  "for it",
                  a->path);
-        if (ftruncate(a->fd, (off_t)f->size) != 0 || fdatasync(a->fd) != 0)
+        if (ftruncate(a->fd, a->size) != 0 || fdatasync(a->fd) != 0)
             e = failed(a, "mend");
     }
     if (e == ERR_OK && f->entries == 1 && !is_ours(a, f)) {
         /* nothing has happened here, and a study without data may change */
-        if (ftruncate(a->fd, 0) != 0)
-            e = failed(a, "begin anew");
+        a->size = 0;
         f->entries = 0;
     }
     if (e == ERR_OK && f->entries == 0)

@@ -20,7 +20,9 @@ enum err audit_open(struct audit **audit, const char *folder, const struct study
                     const struct identity *me, unsigned index, struct log *log) MUST_CHECK;
 void audit_close(struct audit **audit);
 
-/* Appends one line; it is on disk when this returns ERR_OK. */
+/*
+ * Appends one line; it is on disk when this returns ERR_OK. ERR_DATA, logged, where somebody has cut the file short.
+ */
 enum err audit_write(struct audit *audit, const struct audit_opening *opening) MUST_CHECK;
 enum err audit_recovered(struct audit *audit, uint64_t from, uint64_t to) MUST_CHECK;
 
