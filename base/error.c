@@ -2,23 +2,23 @@
 
 static const char *const texts[ERR_COUNT] = {
     [ERR_OK] = "success",
-    [ERR_AGAIN] = "not ready yet; see the message above, and try again later",
+    [ERR_AGAIN] = "not ready yet; see the messages, and try again later",
     [ERR_NOMEM] =
         "out of memory; free some, or make the study smaller (trefoil check tells its size)",
-    [ERR_SYSTEM] = "the system refused; see the message above for the file or address",
+    [ERR_SYSTEM] = "the system refused; see the messages for the file or address",
     [ERR_USAGE] = "wrong command line; see the usage",
     [ERR_STUDY] = "the study or key file is not valid; mend the line named above",
     [ERR_MISMATCH] =
         "two sides disagree; see above on what: compare study files (trefoil check) or versions",
     [ERR_DATA] = "the data do not fit the study, or were altered; mend what is named above",
-    [ERR_FORMAT] = ("not of the form that is expected here; see the message above, "
+    [ERR_FORMAT] = ("not of the form that is expected here; see the messages, "
                     "and that all run one version"),
     [ERR_AUTH] = "authentication failed; check keys against the study file",
     [ERR_PEER] = "a peer was lost; see that all three servers are up, then start the run again",
     [ERR_TIMEOUT] = "a peer did not answer in time; see that it is up and reachable",
     [ERR_BUDGET] = "the privacy budget does not allow this; nothing was opened",
     [ERR_REFUSED] = "the request is outside what the study permits; nothing was opened",
-    [ERR_RANGE] = "a size or bound of the study is exceeded; see the message above",
+    [ERR_RANGE] = "a size or bound of the study is exceeded; see the messages",
     [ERR_MISUSE] = "used out of order, or after a failure; start a new session",
     [ERR_LOST] = "the round's noise was lost: it stays debited and cannot be answered any more",
     [ERR_CRYPTO] = "a cryptographic operation failed; check the OpenSSL and libsodium installation",

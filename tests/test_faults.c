@@ -7,6 +7,7 @@
 #include "tests/support_cmocka.h"
 
 #include "base/clock.h"
+#include "tests/support_command.h"
 #include "tests/support_process.h"
 
 #include <dirent.h>
@@ -116,13 +117,16 @@ static unsigned entries(const char *folder)
     return n;
 }
 
-/* Also, a message above where the last one says that there is one. */
+/* Also, messages where the last one says that there are. */
 static void expect_words(const char *log, int code, const char *kind, long n)
 {
     bool said = support_contains(log, "error: "), told = support_contains(log, "trefoil: ");
     if (code < 0 || code > CODES || (code > 0 && !said && !told) ||
-        (support_contains(log, "see the message above") && !said))
-        fail_msg("exit code %d of %s with %s%ld, and not the words for it", code, log, kind, n);
+        (support_contains(log, "see the messages") && !said)) {
+        char text[4096];
+        support_text(log, text, sizeof text);
+        fail_msg("exit code %d with %s%ld, and not the words for it:\n%s", code, kind, n, text);
+    }
 }
 
 /* --- commands -------------------------------------------------------------------------------------- */
@@ -383,7 +387,7 @@ struct sweep {
     long step;
 };
 
-/* TREFOIL_SWEEP may name one kind. */
+/* TREFOIL_SWEEP may name one kind, as an argument of the program may the tests. */
 static bool is_wanted(const char *kind)
 {
     const char *only = getenv("TREFOIL_SWEEP");
@@ -435,7 +439,7 @@ static void a_run_survives_faults_of_the_analyst(void **state)
         sweep(*state, analyst_survives, 1, &of[i]);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(keys_are_whole_or_absent, scene_new, scene_free),
@@ -448,9 +452,11 @@ int main(void)
                                         scene_free),
     };
 #if defined(__SANITIZE_THREAD__)
+    (void)argc, (void)argv, (void)tests;
     printf("# SKIP a sanitizer has allocation for itself\nok 1 - faults # SKIP\n1..1\n");
     return 0;
 #else
+    cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
     return cmocka_run_group_tests(tests, NULL, NULL);
 #endif
 }

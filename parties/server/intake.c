@@ -43,6 +43,10 @@ static enum err stored(struct intake *in, enum err e)
 static const char acknowledged[] = "stored";
 static const char not_stored[] =
     "the server could not store the upload; its operator should see its log";
+static const char not_known[] =
+    "the server could not look up what it has; its operator should see its log";
+static const char not_withdrawn[] =
+    "the server could not withdraw the upload; its operator should see its log";
 
 static enum err tell(const struct intake *in, const struct gate_client *to, uint8_t kind,
                      enum err status, const char *text, const struct bytes *payload)
@@ -77,7 +81,7 @@ static enum err tell_held(const struct intake *in, const struct gate_client *to,
     }
     if (e == ERR_OK && entry.state == HELD_COMPLETE)
         e = put_statement(in, RECEIPT_HELD, owner, entry.digest, &out);
-    e = tell(in, to, kind, e, e == ERR_OK ? text : error_text(e), e == ERR_OK ? &out : NULL);
+    e = tell(in, to, kind, e, e == ERR_OK ? text : not_known, e == ERR_OK ? &out : NULL);
     bytes_clear(&out);
     return e;
 }
@@ -348,7 +352,7 @@ enum err intake_withdraw(struct intake *in, const struct gate_client *from, uint
                     "the run has begun, or begins: the upload may have been counted", NULL);
     if (e == ERR_OK)
         e = put_withdrawal(in, owner, &out);
-    e = tell(in, from, MESSAGE_WITHDRAW, e, e == ERR_OK ? "" : error_text(e),
+    e = tell(in, from, MESSAGE_WITHDRAW, e, e == ERR_OK ? "" : not_withdrawn,
              e == ERR_OK ? &out : NULL);
     bytes_clear(&out);
     return e;
@@ -370,7 +374,7 @@ enum err intake_status(const struct intake *in, const struct gate_client *from)
         held_put(&out, &entry[i]);
     if (e == ERR_OK)
         e = bytes_ok(&out);
-    e = tell(in, from, MESSAGE_STATUS, e, "", e == ERR_OK ? &out : NULL);
+    e = tell(in, from, MESSAGE_STATUS, e, e == ERR_OK ? "" : not_known, e == ERR_OK ? &out : NULL);
     memory_free(&entry);
     bytes_clear(&out);
     return e;
