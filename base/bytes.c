@@ -95,6 +95,11 @@ void bytes_put_string(struct bytes *b, const char *s)
     bytes_put_block(b, s, strlen(s));
 }
 
+void bytes_put_text(struct bytes *b, const char *s)
+{
+    bytes_put(b, s, strlen(s));
+}
+
 enum err bytes_ok(const struct bytes *b)
 {
     return b->failed ? ERR_NOMEM : ERR_OK;

@@ -33,6 +33,8 @@ void bytes_set(struct bytes *b, const void *p, size_t n);
 /* u32 length, then the bytes: the prefix that hashing and formats use for anything variable. */
 void bytes_put_block(struct bytes *b, const void *p, size_t n);
 void bytes_put_string(struct bytes *b, const char *s);
+/* The characters alone. */
+void bytes_put_text(struct bytes *b, const char *s);
 /* Adds n bytes for the caller to fill and returns them, or NULL. */
 uint8_t *bytes_extend(struct bytes *b, size_t n);
 enum err bytes_ok(const struct bytes *b) MUST_CHECK; /* ERR_NOMEM if any write failed */

@@ -77,7 +77,7 @@ __attribute__((format(printf, 2, 3))) static void put_text(struct bytes *line, c
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    bytes_put(line, text, strlen(text));
+    bytes_put_text(line, text);
 }
 
 /* Number and time, with which every line begins. */
@@ -231,7 +231,7 @@ enum err audit_write(struct audit *a, const struct audit_opening *o)
              o->values);
     put_hex(&line, o->request, sizeof o->request);
     put_text(&line, " cost %.12g spent %.12g what ", o->cost, o->spent);
-    bytes_put(&line, o->what, strlen(o->what));
+    bytes_put_text(&line, o->what);
     return end(a, &line, true);
 }
 

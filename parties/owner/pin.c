@@ -90,7 +90,7 @@ static void copy_others(struct bytes *out, char *text, const char *name)
         rest = own + strcspn(own, "\n");
         rest += *rest == '\n';
     }
-    bytes_put(out, rest, strlen(rest));
+    bytes_put_text(out, rest);
     if (*rest != '\0' && rest[strlen(rest) - 1] != '\n')
         bytes_put_u8(out, '\n');
 }
@@ -106,7 +106,7 @@ enum err pin_set(const char *key_path, const struct study *study, struct log *lo
         bytes_put(&out, head, sizeof head - 1);
     if (e == ERR_OK) {
         copy_others(&out, (char *)text.data, study->name);
-        bytes_put(&out, line, strlen(line));
+        bytes_put_text(&out, line);
         e = bytes_ok(&out);
     }
     if (e == ERR_OK)

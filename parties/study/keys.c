@@ -208,11 +208,6 @@ enum err identity_load(struct identity **identity, const char *path, struct log 
     return e;
 }
 
-static void put_text(struct bytes *b, const char *s)
-{
-    bytes_put(b, s, strlen(s));
-}
-
 enum err identity_save(const struct identity *identity, const char *path, bool force,
                        struct log *log)
 {
@@ -233,12 +228,12 @@ enum err identity_save(const struct identity *identity, const char *path, bool f
     memcpy(seeds + 32, identity->curve_secret, 32);
     sodium_bin2base64(secret_text, sizeof secret_text, seeds, sizeof seeds, BASE64);
     public_identity_text(&identity->public, public_text);
-    put_text(&file, "# Trefoil private key: whoever reads the line `secret` can act as you.\n"
-                    "# The line `public` is for the study file.\nsecret ");
-    put_text(&file, secret_text);
-    put_text(&file, "\npublic ");
-    put_text(&file, public_text);
-    put_text(&file, "\n");
+    bytes_put_text(&file, "# Trefoil private key: whoever reads the line `secret` can act as you.\n"
+                          "# The line `public` is for the study file.\nsecret ");
+    bytes_put_text(&file, secret_text);
+    bytes_put_text(&file, "\npublic ");
+    bytes_put_text(&file, public_text);
+    bytes_put_text(&file, "\n");
     e = bytes_ok(&file);
     if (e == ERR_OK)
         e = file_write(path, 0600, file.data, file.size, log);

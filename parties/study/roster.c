@@ -79,21 +79,16 @@ static void copy_unsigned(struct bytes *out, const char *text, size_t n)
         bytes_put_u8(out, '\n');
 }
 
-static void put_text(struct bytes *out, const char *text)
-{
-    bytes_put(out, text, strlen(text));
-}
-
 static void put_signature(struct bytes *out, const char *name,
                           const uint8_t signature[KEYS_SIGNATURE_SIZE])
 {
     char text[KEYS_SIGNATURE_TEXT_SIZE];
     keys_signature_text(signature, text);
-    put_text(out, "  ");
-    put_text(out, name);
-    put_text(out, ": ");
-    put_text(out, text);
-    put_text(out, "\n");
+    bytes_put_text(out, "  ");
+    bytes_put_text(out, name);
+    bytes_put_text(out, ": ");
+    bytes_put_text(out, text);
+    bytes_put_text(out, "\n");
 }
 
 /* The file's text with this server's signature and those of the others that are good. */
@@ -101,8 +96,8 @@ static enum err signed_text(const struct study *study, size_t server, const uint
                             const struct bytes *text, struct bytes *out)
 {
     copy_unsigned(out, (const char *)text->data, text->size);
-    put_text(out, signatures_key);
-    put_text(out, "\n");
+    bytes_put_text(out, signatures_key);
+    bytes_put_text(out, "\n");
     for (size_t i = 0; i < STUDY_SERVERS; i++)
         if (i == server)
             put_signature(out, study->server[i].name, signature);

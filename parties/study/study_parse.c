@@ -11,11 +11,9 @@ void study_begin_note(struct reading *r)
 
 enum err study_end_note(struct reading *r, enum err e, const yaml_node_t *node)
 {
-    const char *text;
     if (e == ERR_OK || e == ERR_NOMEM)
         return e;
-    text = log_first(r->note);
-    return yaml_error(r->file, node, "%s", *text != '\0' ? text : error_text(e));
+    return yaml_error(r->file, node, "%s", log_first(r->note));
 }
 
 bool study_good_name(const char *text)
