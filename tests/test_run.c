@@ -107,10 +107,12 @@ static void a_state_that_was_cut_or_altered_is_refused(void **state)
     assert_int_equal(file_read(path, 1 << 20, &whole, &c.log), ERR_OK);
     for (size_t i = 0; i < whole.size; i += 3) {
         assert_int_equal(file_write(path, 0600, whole.data, i, &c.log), ERR_OK);
-        expect_refused(&c, ERR_FORMAT, "run.state is cut or altered, so this run cannot go on");
+        expect_refused(&c, ERR_FORMAT,
+                       "run.state is cut or altered, or of another version of trefoil");
         whole.data[i] ^= 1;
         assert_int_equal(file_write(path, 0600, whole.data, whole.size, &c.log), ERR_OK);
-        expect_refused(&c, ERR_FORMAT, "run.state is cut or altered, so this run cannot go on");
+        expect_refused(&c, ERR_FORMAT,
+                       "run.state is cut or altered, or of another version of trefoil");
         whole.data[i] ^= 1;
     }
     assert_int_equal(file_write(path, 0600, whole.data, whole.size, &c.log), ERR_OK);

@@ -84,9 +84,11 @@ static enum err load(struct run_state *s)
     if (e == ERR_MISMATCH)
         log_error(s->log, "%s is of a run of another study; use another --out", s->path);
     else if (e == ERR_FORMAT)
-        log_error(s->log,
-                  "%s is cut or altered, so this run cannot go on; what it spent stays spent",
-                  s->path);
+        log_error(
+            s->log,
+            "%s is cut or altered, or of another version of trefoil: this run cannot go on; what "
+            "it spent stays spent",
+            s->path);
     if (e == ERR_OK && s->lost != NULL && memcmp(s->lost, s->run, sizeof s->run) != 0) {
         log_error(s->log, "%s is of another run than --continue names; use another --out", s->path);
         e = ERR_MISMATCH;
