@@ -19,7 +19,7 @@ fails() {
 # --- its folder
 
 mkdir -p mine && touch mine/table.csv
-fails 1 'mine is there and is not an earlier demo' "$trefoil" demo --folder mine
+fails 1 'mine holds something that is no earlier demo' "$trefoil" demo --folder mine
 [ -e mine/table.csv ]
 result $? "what is not a demo is left alone"
 fails 1 'cannot make the folder nowhere/demo' "$trefoil" demo --folder nowhere/demo

@@ -149,7 +149,7 @@ says 1 'a.csv is there and is not a folder' serve study.yaml --key north.key --f
 says 1 'cannot open nowhere/store.sqlite: No such file or directory' backup nowhere copy
 says 1 'name what trefoil backup wrote' restore nowhere new
 says 6 'not what trefoil backup makes' restore a.csv new
-says 1 'is there and is not an earlier demo' demo --folder a.csv
+says 1 'a.csv is there and is not a folder' demo --folder a.csv
 says 1 'cannot read folder: Is a directory' check folder
 says 1 'cannot read folder: Is a directory' share study.yaml folder --key hospital-a.key
 says 1 'no such address' serve study.yaml --key north.key --folder s --listen 203.0.113.9

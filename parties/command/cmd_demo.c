@@ -70,31 +70,39 @@ path_of(const struct demo *d, char path[FILE_PATH], const char *format, ...)
 
 /* --- preparing ----------------------------------------------------------------------------------- */
 
-/* What is in the folder, not the folder itself. */
-static int remove_entry(const char *path, const struct stat *s, int kind, struct FTW *where)
+/* What is in a folder, not the folder itself. */
+static int is_entry(const char *path, const struct stat *s, int kind, struct FTW *where)
 {
+    (void)path;
     (void)s;
     (void)kind;
-    return where->level == 0 ? 0 : remove(path);
+    return where->level > 0;
+}
+
+static int remove_entry(const char *path, const struct stat *s, int kind, struct FTW *where)
+{
+    return is_entry(path, s, kind, where) ? remove(path) : 0;
 }
 
 /* An earlier demo's folder is replaced; anything else that is there is left alone. */
 static enum err fresh_folder(struct demo *d, const char *folder)
 {
-    char marker[FILE_PATH];
+    char marker[FILE_PATH], inside[FILE_PATH];
     if (strlen(folder) >= sizeof d->folder || folder[0] == '\0') {
         log_error(d->log, "--folder: the name is empty or too long");
         return ERR_USAGE;
     }
     snprintf(d->folder, sizeof d->folder, "%s", folder);
     path_of(d, marker, "%s", MARKER);
+    path_of(d, inside, "."); /* where a link leads */
     if (access(marker, F_OK) == 0) {
-        if (nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS) != 0) {
+        if (nftw(inside, remove_entry, 16, FTW_DEPTH | FTW_PHYS) != 0) {
             log_error(d->log, "cannot remove the earlier demo in %s: %s", folder, strerror(errno));
             return ERR_SYSTEM;
         }
-    } else if (access(folder, F_OK) == 0 && rmdir(folder) != 0) {
-        log_error(d->log, "%s is there and is not an earlier demo; name another --folder", folder);
+    } else if (nftw(inside, is_entry, 16, FTW_PHYS) > 0) {
+        log_error(d->log, "%s holds something that is no earlier demo; name another --folder",
+                  folder);
         return ERR_SYSTEM;
     }
     TRY(file_folder(folder, d->log));
