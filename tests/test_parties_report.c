@@ -48,7 +48,7 @@ static void check_markup(const char *at)
 struct stage {
     struct support_study s;
     struct table *table;
-    size_t began_with; /* owners */
+    size_t began_with, ended_with; /* owners */
     char folder[SUPPORT_PATH];
     struct bytes page; /* NUL-ended */
 };
@@ -103,7 +103,7 @@ static void write_result(struct stage *g)
     assert_int_equal(central_run(&result, g->s.study, g->table, NULL, NULL, &quiet), ERR_OK);
     for (size_t i = 0; i < result->measurements; i++) /* what the servers would have said */
         result->population[i] = i < g->s.study->workload->one_ways + 1 ? g->began_with
-                                                                       : g->s.study->owners;
+                                                                       : g->ended_with;
     stats.result = result;
     stats.server = (const struct net_counters(*)[NET_PHASES])server;
     stats.rho = limits.rho;
@@ -113,13 +113,15 @@ static void write_result(struct stage *g)
     aim_result_free(&result);
 }
 
-/* A run that begins with the rows of so many owners (of all: 0), and from round 2 on has those of all. */
-static void stage_joined(struct stage *g, const struct support_options *o, size_t began_with)
+/* A run that begins with the rows of so many owners (of all: 0), and from round 2 on has those of so many. */
+static void stage_joined(struct stage *g, const struct support_options *o, size_t began_with,
+                         size_t ended_with)
 {
     memset(g, 0, sizeof *g);
     if (support_study_new(&g->s, o, &quiet) != ERR_OK)
         fail_msg("%s", said);
     g->began_with = began_with > 0 ? began_with : g->s.study->owners;
+    g->ended_with = ended_with > 0 ? ended_with : g->s.study->owners;
     assert_int_equal(support_table(&g->table, g->s.study->domain, 3000, 5), ERR_OK);
     support_study_file(&g->s, "result", g->folder);
     assert_int_equal(file_folder(g->folder, &quiet), ERR_OK);
@@ -128,7 +130,7 @@ static void stage_joined(struct stage *g, const struct support_options *o, size_
 
 static void stage_new(struct stage *g, const struct support_options *o)
 {
-    stage_joined(g, o, 0);
+    stage_joined(g, o, 0, 0);
 }
 
 static void stage_free(struct stage *g)
@@ -182,11 +184,15 @@ static void whose_rows_are_counted(void **state)
     const struct support_options o = {.rounds = 3};
     struct stage g;
     (void)state;
-    stage_joined(&g, &o, 2);
+    stage_joined(&g, &o, 2, 3);
     write_page(&g, g.folder, NULL);
     expect(&g, "3 owners could bring records: o0, o1 and o2. The rows of 2 of them were counted, "
                "from round 2 on those of 3; what was measured before an owner joined is scaled to "
                "the rows of the end. Three servers");
+    stage_free(&g);
+    stage_joined(&g, &o, 2, 2);
+    write_page(&g, g.folder, NULL);
+    expect(&g, "The rows of 2 of them were counted. Three servers");
     stage_free(&g);
 }
 
