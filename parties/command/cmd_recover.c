@@ -19,7 +19,8 @@ static const char help[] =
     "cannot be answered any more, and stays paid for.\n"
     "\n"
     "  --key FILE     this server's private key\n"
-    "  --folder DIR   its folder, as `trefoil serve` has it\n"
+    "  --folder DIR   its folder, as `trefoil serve` has it; an empty one where there\n"
+    "                 is no backup\n"
     "\n"
     "example:\n"
     "  trefoil recover study.yaml --key north.key --folder /var/lib/trefoil/north\n";
