@@ -183,6 +183,19 @@ static void the_demos_data_fit_its_domain(void **state)
     study_free(&s);
 }
 
+static void the_demos_data_need_a_folder(void **state)
+{
+    struct fixture *f = *state;
+    char folder[FILE_PATH] = "/";
+    assert_int_equal(demo_data_write("/nowhere/demo", DEMO_SEED, &f->log), ERR_SYSTEM);
+    assert_non_null(strstr(f->sink, "cannot make the folder /nowhere/demo"));
+    f->sink[0] = '\0';
+    for (size_t i = 1; i < FILE_PATH - 6; i++)
+        folder[i] = i % 2 == 1 ? '.' : '/';
+    assert_int_equal(demo_data_write(folder, DEMO_SEED, &f->log), ERR_SYSTEM);
+    assert_non_null(strstr(f->sink, "this path is too long: /./"));
+}
+
 static void the_demos_data_hang_on_their_seed_alone(void **state)
 {
     struct fixture *f = *state;
@@ -217,6 +230,7 @@ int main(void)
         cmocka_unit_test(the_reader_is_told_their_part),
         cmocka_unit_test(the_template_loads_once_keys_are_in),
         cmocka_unit_test(the_demos_data_fit_its_domain),
+        cmocka_unit_test(the_demos_data_need_a_folder),
         cmocka_unit_test(the_demos_data_hang_on_their_seed_alone),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
