@@ -260,6 +260,8 @@ static void a_statement_that_was_changed_is_none(void **state)
         const struct bytes part = {.data = text.data, .size = n};
         expect(read_statement(&d, &part), ERR_FORMAT, "is not a statement", "cut");
     }
+    text.data[20] = '\0';
+    expect(read_statement(&d, &text), ERR_FORMAT, "is not a statement", "NUL");
     bytes_put(&text, "more\n", 5);
     expect(read_statement(&d, &text), ERR_FORMAT, "is not a statement", "more");
     bytes_clear(&text);
@@ -302,6 +304,14 @@ static void a_request_that_is_cut_or_changed_is_none(void **state)
     request_clear(&back);
     for (size_t n = 0; n < text.size; n++)
         assert_int_equal(request_read(&back, w, text.data, n), ERR_FORMAT);
+    {
+        const struct request measure = {.kind = REQUEST_MEASURE, .queries = 2, .query = query};
+        struct bytes other = {0};
+        assert_int_equal(request_write(&measure, &other), ERR_OK);
+        for (size_t n = 0; n < other.size; n++)
+            assert_int_equal(request_read(&back, w, other.data, n), ERR_FORMAT);
+        bytes_clear(&other);
+    }
     for (size_t k = 0; k < sizeof changes / sizeof *changes; k++) {
         uint8_t was = text.data[changes[k].at];
         text.data[changes[k].at] = changes[k].value;

@@ -78,6 +78,7 @@ static const struct odd {
     {"s1.key", 2, MESSAGE_FORWARD, NONE, 2, 99, ERR_AGAIN, ""},
     {"s1.key", 2, MESSAGE_LEDGER, NONE, 0, 7, ERR_FORMAT, ""},
     {"s1.key", 2, MESSAGE_LEDGER, NONE, 0, 9, ERR_FORMAT, ""},
+    {"s1.key", 2, MESSAGE_LEDGER, NONE, 9, 8, ERR_OK, ""}, /* it has not so many */
     {"o0.key", 0, MESSAGE_UPLOAD, NONE, 0, 0, ERR_FORMAT, no_form},
     {"o0.key", 0, MESSAGE_UPLOAD, OURS, 0, 0, ERR_FORMAT, no_form},
     {"o0.key", 0, MESSAGE_UPLOAD, OURS, UPLOAD_VERSION, 1, ERR_FORMAT, no_form},
@@ -120,6 +121,28 @@ static void what_is_not_for_a_server_is_refused_in_words(void **state)
         assert_int_equal(caller.reply.kind, o->kind);
         support_caller_free(&caller);
     }
+}
+
+/* More than the worker can take: some are told so at once, and all are told something. */
+static void a_worker_that_is_busy_says_so(void **state)
+{
+    struct scene *c = *state;
+    struct support_caller caller;
+    unsigned busy = 0, told = 0;
+    support_caller_new(&caller, &c->s, "a.key", 1);
+    for (unsigned k = 0; k < 60; k++) {
+        support_caller_begin(&caller, MESSAGE_DIGEST);
+        for (unsigned i = 0; i < REQUEST_ATTEMPT_SIZE + REQUEST_DIGEST_SIZE; i++)
+            bytes_put_u8(&caller.message, (uint8_t)k);
+        support_caller_send(&caller);
+    }
+    while (told == 0) {
+        assert_int_equal(support_caller_hear(&caller), ERR_TIMEOUT);
+        busy += strcmp(caller.reply.text, "this server is busy, or about to end") == 0;
+        told += strstr(caller.reply.text, "server 0 has not passed the request on") != NULL;
+    }
+    assert_true(busy > 0);
+    support_caller_free(&caller);
 }
 
 /* --- an owner who says different things ---------------------------------------------------------- */
@@ -282,6 +305,9 @@ static void a_damaged_vector_keeps_no_other_from_server_2(void **state)
     assert_int_equal(support_caller_hear(&w[first].at[1]), ERR_AUTH);
     assert_string_equal(w[first].at[1].reply.text,
                         "the server could not store the upload; its operator should see its log");
+    assert_int_equal(say_part(&w[first], 0, w[first].part[1].vector.data, 5), ERR_AUTH);
+    assert_string_equal(w[first].at[1].reply.text,
+                        "the server could not store the upload; its operator should see its log");
     for (unsigned i = 0; i < OWNERS; i++) {
         for (unsigned k = 1; k < STUDY_SERVERS; k++)
             assert_int_equal(withdraw(&w[i], c, k), ERR_OK);
@@ -293,6 +319,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_not_for_a_server_is_refused_in_words),
+        cmocka_unit_test(a_worker_that_is_busy_says_so),
         cmocka_unit_test(a_vector_that_does_not_fit_is_refused_for_good),
         cmocka_unit_test(parts_that_do_not_fit_begin_anew),
         cmocka_unit_test(a_damaged_vector_keeps_no_other_from_server_2),

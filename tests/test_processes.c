@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 #include <math.h>
+#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -298,6 +299,50 @@ static void late_rows_join_a_run(void **state)
 
 /* --- the wrong ----------------------------------------------------------------------------------- */
 
+static void alter(struct scene *c, unsigned server, const char *sql)
+{
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(file(c, "server%u/store.sqlite", server), &db), SQLITE_OK);
+    sqlite3_busy_timeout(db, 5000);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+/* Late rows that one server cannot read: the run goes on without them, and does not stumble over them in every round. */
+static void late_rows_that_are_damaged_stop_no_run(void **state)
+{
+    const struct support_options o = {.owners = OWNERS,
+                                      .rounds = 24,
+                                      .round_s = 3,
+                                      .epsilon = 8,
+                                      .more = "min_owners: 2\nlate_uploads: join\n"};
+    struct scene c;
+    struct bytes log = {0};
+    unsigned stumbles = 0;
+    pid_t run;
+    (void)state;
+    scene_new(&c, &o);
+    for (unsigned i = 0; i < OWNERS; i++)
+        assert_int_equal(share_own(&c, i), 0);
+    alter(&c, 1, "UPDATE uploads SET complete = 0 WHERE owner = 2"); /* as if it had not come yet */
+    {
+        const char *const a[] = {"run",   c.s.path,        "--key", file(&c, "a.key"),
+                                 "--out", file(&c, "out"), NULL};
+        run = support_start(file(&c, "run.log"), a);
+    }
+    assert_true(support_wait_for(file(&c, "run.log"), "\n5/24", 20));
+    alter(&c, 1, "UPDATE uploads SET complete = 1, sealed = zeroblob(200) WHERE owner = 2");
+    expect_code(support_wait(run, 120), 0, file(&c, "run.log"));
+    assert_int_equal(file_read(file(&c, "server1.log"), 1 << 20, &log, &quiet), ERR_OK);
+    bytes_put_u8(&log, 0);
+    for (const char *at = (const char *)log.data;
+         (at = strstr(at, "rows that came during the run could not be counted")) != NULL; at++)
+        stumbles++;
+    assert_in_range(stumbles, 1, 1 + 24 / 11);
+    bytes_clear(&log);
+    scene_free(&c);
+}
+
 static void other_terms_are_named(void **state)
 {
     const struct support_options o = {.owners = OWNERS, .round_s = 5};
@@ -344,6 +389,7 @@ int main(void)
         cmocka_unit_test(more_owners_than_are_added_up_at_once),
         cmocka_unit_test(a_run_begins_with_fewer_owners_where_the_study_says_so),
         cmocka_unit_test(late_rows_join_a_run),
+        cmocka_unit_test(late_rows_that_are_damaged_stop_no_run),
         cmocka_unit_test(other_terms_are_named),
     };
     if (getenv("TREFOIL") == NULL)

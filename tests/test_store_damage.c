@@ -52,6 +52,12 @@ static enum err purge(struct bench *b)
     return e;
 }
 
+static enum err owners(struct bench *b)
+{
+    bool has[2];
+    return store_owners(b->store[1], has);
+}
+
 static enum err upload(struct bench *b)
 {
     struct upload_name name = {.owner = 1};
@@ -166,6 +172,8 @@ static const struct harm {
     {"UPDATE uploads SET owner = 2", list, ERR_FORMAT,
      "an upload of owner 2, one too many of the "},
     {"UPDATE uploads SET owner = -1", purge, ERR_FORMAT, "an upload of owner -1, one too many"},
+    {"UPDATE uploads SET owner = 2", owners, ERR_FORMAT, "an upload of owner 2, one too many of"},
+    {"UPDATE uploads SET owner = -1", upload, ERR_AUTH, "the upload of owner -1 on disk does not"},
     {NOT_UNIQUE, list, ERR_FORMAT, "an upload of owner 1, one too many of the study's 2"},
     {NOT_UNIQUE, purge, ERR_FORMAT, "an upload of owner 1, one too many of the study's 2"},
     {"UPDATE uploads SET owner = 2", upload, ERR_AUTH, "the upload of owner 2 on disk does not"},
@@ -454,6 +462,15 @@ static void a_backup_needs_places(void **state)
     expect_words("odd/store.sqlite: unable to open database file");
     assert_int_equal(restore(&b, "odd", "again"), ERR_SYSTEM);
     expect_words("cannot open");
+    /* what is no database is not copied */
+    support_study_file(&b.s, "text", path);
+    assert_int_equal(mkdir(path, 0700), 0);
+    support_study_file(&b.s, "text/store.sqlite", path);
+    memset(far, 'x', sizeof far);
+    assert_int_equal(file_write(path, 0600, far, sizeof far, &quiet), ERR_OK);
+    assert_int_equal(backup(&b, "text", "b"), ERR_SYSTEM);
+    expect_words("file is not a database");
+    assert_false(there(&b, "b") || there(&b, "b.partial"));
     /* an audit log that is none */
     support_study_file(&b.s, "server0/audit.log", path);
     assert_int_equal(mkdir(path, 0700), 0);

@@ -311,6 +311,10 @@ static void what_is_staged_can_be_dropped(void **state)
     bench_new(&b);
     assert_int_equal(debit(b.store[0], &first, 1), ERR_OK);
     assert_int_equal(stage(b.store[0], &second), ERR_OK);
+    {
+        uint8_t head[32];
+        assert_int_equal(store_entry(b.store[0], 2, &ids, head), ERR_RANGE); /* there is one */
+    }
     assert_int_equal(store_run(b.store[0], first.run, &rounds, &ids), ERR_OK);
     assert_int_equal(rounds, 1);
     assert_int_equal(ids.size, UPLOAD_ID_SIZE);
@@ -386,6 +390,86 @@ static void one_server_can_refuse(void **state)
     }
 }
 
+/* What a server says that does not follow the protocol, in place of its part of three. */
+struct oddity {
+    enum { VERDICT, CONFIRM, LEDGER, LIST } kind;
+    enum err result[3];
+    char words[3][512];
+};
+
+static enum err send_odd(struct party *p, const void *own, size_t size)
+{
+    uint8_t theirs[2][64] = {{0}};
+    const struct net_round r = {.send = {own, own},
+                                .send_size = {size, size},
+                                .receive = {theirs[0], theirs[1]},
+                                .receive_size = {size, size}};
+    return net_exchange(p->net, &r);
+}
+
+static const char *nobody(const void *self, uint32_t owner)
+{
+    (void)self;
+    (void)owner;
+    return "nobody";
+}
+
+static enum err be_odd(struct party *p, void *shared)
+{
+    struct oddity *o = shared;
+    unsigned i = p->index;
+    struct log log = {.buffer = o->words[i], .buffer_size = sizeof o->words[i]};
+    const struct store_head head = {0};
+    const struct {
+        struct store_head head;
+        uint64_t entry_size;
+    } card = {.entry_size = 1 << 20};
+    const uint32_t many = 100001;
+    struct round_statement own = {.verdict = i == 0 ? 200 : ERR_OK};
+    struct round_agreement ignored;
+    struct bytes last = {0}, entry = {0};
+    uint8_t signature[2][64] = {{0}}, digest[32];
+    size_t count = 0;
+    bool lacking;
+    enum err e;
+    if (o->kind == VERDICT)
+        e = round_agree(p->net, &own, &ignored, &log);
+    else if (o->kind == CONFIRM)
+        e = round_confirm(p->net, i == 0 ? ERR_SYSTEM : ERR_OK, signature, digest, &log);
+    else if (o->kind == LEDGER)
+        e = i == 0 ? send_odd(p, &card, sizeof card)
+                   : round_ledger(p->net, &head, &last, &lacking, &entry, digest, &log);
+    else
+        e = i == 0 ? send_odd(p, &many, sizeof many)
+                   : round_uploads(p->net, NULL, &count, nobody, NULL, digest, &log);
+    o->result[i] = e;
+    if (e != ERR_OK)
+        net_abort(p->net);
+    return ERR_OK;
+}
+
+static void what_a_server_says_has_bounds(void **state)
+{
+    static const struct {
+        enum err e;
+        const char *says;
+    } expected[] = {
+        [VERDICT] = {ERR_FORMAT, ""},
+        [CONFIRM] = {ERR_SYSTEM, "server 0 refuses: "},
+        [LEDGER] = {ERR_FORMAT, "server 0 says that its last debit has 1048576 bytes"},
+        [LIST] = {ERR_FORMAT, ""},
+    };
+    (void)state;
+    for (unsigned kind = VERDICT; kind <= LIST; kind++) {
+        struct oddity o = {.kind = kind};
+        assert_int_equal(three_run(kind, be_odd, &o, NULL), ERR_OK);
+        for (unsigned i = 1; i < 3; i++) {
+            assert_int_equal(o.result[i], expected[kind].e);
+            assert_non_null(strstr(o.words[i], expected[kind].says));
+        }
+    }
+}
+
 static void a_round_goes_on_from_the_least_far(void **state)
 {
     struct saying s;
@@ -422,6 +506,7 @@ int main(void)
         cmocka_unit_test(noise_of_an_older_store_is_taken_over),
         cmocka_unit_test(what_is_staged_can_be_dropped),
         cmocka_unit_test(one_server_can_refuse),
+        cmocka_unit_test(what_a_server_says_has_bounds),
         cmocka_unit_test(a_round_goes_on_from_the_least_far),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

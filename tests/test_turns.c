@@ -173,6 +173,36 @@ static void a_request_has_to_be_of_the_session(void **state)
     scene_free(&c);
 }
 
+/* An analyst who tells server 0 alone: the two others do not take its word for what was asked, and nobody else waits. */
+static void a_request_that_server_0_alone_has_is_not_answered(void **state)
+{
+    const struct request r = {.kind = REQUEST_OPEN, .run = {3}};
+    struct scene c;
+    struct analyst alone, next;
+    struct bytes message = {0};
+    (void)state;
+    scene_new(&c, NULL);
+    connect_all(&c, &alone);
+    connect_all(&c, &next);
+    bytes_put_u8(&message, MESSAGE_REQUEST);
+    bytes_put(&message, alone.run, REQUEST_ATTEMPT_SIZE);
+    assert_int_equal(request_write(&r, &message), ERR_OK);
+    assert_int_equal(dial_send(alone.dial[0], message.data, message.size, clock_now_ms() + 5000),
+                     ERR_OK);
+    assert_int_not_equal(answer_of(&alone, 0), ERR_OK);
+    for (unsigned i = 1; i < STUDY_SERVERS; i++)
+        assert_true(support_wait_for(file(&c, "server%u.log", i),
+                                     "server 0 relayed a request whose digest no analyst sent here",
+                                     10));
+    ask(&next, REQUEST_OPEN);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(answer_of(&next, i), ERR_OK);
+    bytes_clear(&message);
+    disconnect_all(&alone);
+    disconnect_all(&next);
+    scene_free(&c);
+}
+
 static int run_rounds(struct scene *c, const char *folder, const char *rounds)
 {
     const char *const a[] = {
@@ -294,6 +324,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_failure_is_told_to_whom_it_concerns),
         cmocka_unit_test(a_request_has_to_be_of_the_session),
+        cmocka_unit_test(a_request_that_server_0_alone_has_is_not_answered),
         cmocka_unit_test(a_run_keeps_its_place_while_its_program_lives),
         cmocka_unit_test(a_run_that_has_paid_goes_on_before_others),
         cmocka_unit_test(an_upload_that_is_damaged_is_told),

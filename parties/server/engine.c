@@ -196,16 +196,7 @@ enum err engine_prepare(struct engine *g, struct request *request, struct engine
     enum err e;
     *step = (struct engine_step){.request = request};
     mpq_init(step->cost);
-    switch (request->kind) {
-    case REQUEST_MEASURE:
-        e = prepare_measure(g, step);
-        break;
-    case REQUEST_SELECT:
-        e = prepare_select(g, step);
-        break;
-    default:
-        e = ERR_REFUSED;
-    }
+    e = request->kind == REQUEST_SELECT ? prepare_select(g, step) : prepare_measure(g, step);
     if (e != ERR_OK)
         engine_step_clear(step);
     return e;

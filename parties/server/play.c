@@ -169,8 +169,7 @@ static enum err take_up(struct hand *h, const struct store_found *found)
         return ERR_LOST;
     }
     h->round = found->round;
-    if (h->standing >= STANDING_INDEX && h->selected >= h->request->queries &&
-        h->request->kind == REQUEST_SELECT) {
+    if (h->standing >= STANDING_INDEX && h->selected >= h->request->queries) {
         log_error(log,
                   "what round %u selected is not among its candidates; this server's store was "
                   "altered",

@@ -36,7 +36,8 @@ struct play {
     struct bytes upload_ids; /* the same, by id */
     bool late;               /* after a round: all three have rows that may join before the next */
     size_t here;             /* owners whose rows are here */
-    unsigned patience;       /* before rows that could not join are tried again */
+    unsigned
+        patience; /* rounds before rows that could not join are tried again, in whatever session */
     struct log *log;
     /* the round in hand, for play_audit(): what its lines have in common, and what is opened for how much */
     struct audit_opening opening;

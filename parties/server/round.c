@@ -232,9 +232,16 @@ enum err round_ledger(struct net *net, const struct store_head *own, const struc
     TRY(broadcast(net, &card, sizeof card, &other[NET_PREV], &other[NET_NEXT]));
     for (unsigned p = 0; p < 2; p++) {
         unsigned i = net_index(net), server = net_index_of(i, (enum net_peer)p);
-        if (!close_enough(own, &other[p].head) || other[p].entry_size > ENTRY_MAX) {
+        if (!close_enough(own, &other[p].head)) {
             tell_behind(i, own->number, server, other[p].head.number, log);
             return ERR_MISMATCH;
+        }
+        if (other[p].entry_size > ENTRY_MAX) {
+            log_error(log,
+                      "server %u says that its last debit has %llu bytes; it should be looked "
+                      "at",
+                      server, (unsigned long long)other[p].entry_size);
+            return ERR_FORMAT;
         }
         if (other[p].head.number < own->number) {
             r.send[p] = last->data;

@@ -146,7 +146,7 @@ static const char page_style[] =
 static void bar(struct bytes *out, double part, double whole)
 {
     double share = whole > 0 ? part / whole : 0;
-    share = share < 0 ? 0 : share > 1 ? 1 : share;
+    share = share > 1 ? 1 : share;
     html_put(out, "<div class=\"bar\"><div style=\"width:%.1f%%\"></div></div>", 100 * share);
 }
 

@@ -168,7 +168,6 @@ static enum err new_engine(struct worker *w)
     w->play.session = w->session;
     w->play.engine = w->engine;
     w->play.late = false;
-    w->play.patience = 0;
     w->play.log = &w->log;
     return ERR_OK;
 }
@@ -268,6 +267,7 @@ void worker_let_late_join(struct worker *w)
         w->play.patience = PATIENCE; /* others do not hold them, or not alike */
     if (e != ERR_OK) {
         log_warn(w->o.log, "rows that came during the run could not be counted: %s", error_text(e));
+        w->play.patience = PATIENCE;
         worker_close_session(w);
     }
 }

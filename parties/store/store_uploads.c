@@ -457,11 +457,13 @@ enum err store_owners(struct store *store, bool *has)
     if (e == ERR_OK) {
         while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
             sqlite3_int64 owner = sqlite3_column_int64(statement, 0);
-            if (owner >= 0 && (size_t)owner < store->study->owners)
-                has[owner] = true;
+            e = check_owner(store, owner, 0);
+            if (e != ERR_OK)
+                break;
+            has[owner] = true;
         }
         sqlite3_finalize(statement);
-        if (result != SQLITE_DONE)
+        if (e == ERR_OK && result != SQLITE_DONE)
             e = store_failed(store, "read");
     }
     pthread_mutex_unlock(&store->lock);
