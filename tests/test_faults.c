@@ -135,18 +135,33 @@ static void expect_words(const char *log, int code, const char *kind, long n)
 struct command_test {
     const char *const *arguments;
     unsigned files;
-    long step; /* of allocations; all others are failed one by one */
+    long step;        /* of allocations and of reads; all others are failed one by one */
+    const char *copy; /* is there before, unless NULL */
 };
+
+static long step_of(const struct command_test *t, const char *kind)
+{
+    return strcmp(kind, "alloc@") == 0 || strcmp(kind, "read:") == 0 ? stride(t->step) : 1;
+}
+
+static void copy(const char *from, const char *to)
+{
+    char command[2 * SUPPORT_PATH + 16];
+    snprintf(command, sizeof command, "cp -a '%s' '%s'", from, to);
+    assert_int_equal(system(command), 0);
+}
 
 static void fail_each(struct scene *c, const struct command_test *t)
 {
     const char *log = file(c, "command.log");
     unsigned faults = 0;
     for (size_t k = 0; k < KINDS; k++)
-        for (long n = 1;; n += strcmp(kinds[k], "alloc@") == 0 ? stride(t->step) : 1) {
+        for (long n = 1;; n += step_of(t, kinds[k])) {
             int code;
             remove_folder(c->folder);
             assert_int_equal(mkdir(c->folder, 0700), 0);
+            if (t->copy != NULL)
+                copy(t->copy, c->folder);
             unlink(log);
             arm(c, kinds[k], n);
             code = support_run(log, 60, t->arguments);
@@ -170,7 +185,7 @@ static void keys_are_whole_or_absent(void **state)
 {
     struct scene *c = *state;
     const char *const a[] = {"keygen", file(c, "work/k.key"), NULL};
-    fail_each(c, &(struct command_test){a, 1, 1});
+    fail_each(c, &(struct command_test){a, 1, 1, NULL});
 }
 
 static void studies_are_read_or_refused(void **state)
@@ -178,8 +193,22 @@ static void studies_are_read_or_refused(void **state)
     struct scene *c = *state;
     const char *const check[] = {"check", c->s.path, NULL}, *const plan[] = {"plan", c->s.path,
                                                                              NULL};
-    fail_each(c, &(struct command_test){check, 0, 7});
-    fail_each(c, &(struct command_test){plan, 0, 17});
+    const char *const init[] = {"init", file(c, "work/new.yaml"), NULL};
+    fail_each(c, &(struct command_test){init, 1, 1, NULL});
+    fail_each(c, &(struct command_test){check, 0, 7, NULL});
+    fail_each(c, &(struct command_test){plan, 0, 17, NULL});
+}
+
+static void a_roster_is_signed_or_as_it_was(void **state)
+{
+    struct scene *c = *state;
+    const char *amended = file(c, "amended.yaml"), *signs = file(c, "work/amended.yaml");
+    const char *const sign[] = {"roster", "sign", signs, "--key", file(c, "s1.key"), NULL};
+    const char *const show[] = {"roster", "show", amended, "--since", c->s.path, NULL};
+    assert_true(support_edit(c->s.path, amended,
+                             (const char *const[]){"study:", "roster: 2\nstudy:", NULL}));
+    fail_each(c, &(struct command_test){sign, 1, 13, amended});
+    fail_each(c, &(struct command_test){show, 0, 13, NULL});
 }
 
 static void a_table_is_read_or_refused(void **state)
@@ -187,7 +216,7 @@ static void a_table_is_read_or_refused(void **state)
     struct scene *c = *state;
     const char *const a[] = {"share",     c->s.path, file(c, "o0.csv"), "--key", file(c, "o0.key"),
                              "--dry-run", NULL};
-    fail_each(c, &(struct command_test){a, 0, 13});
+    fail_each(c, &(struct command_test){a, 0, 13, NULL});
 }
 
 static void results_are_whole_or_absent(void **state)
@@ -200,12 +229,12 @@ static void results_are_whole_or_absent(void **state)
     snprintf(real, sizeof real, "%s", file(c, "o0.csv"));
     assert_int_equal(support_run(file(c, "first.log"), 60, first), 0);
     const char *const aim[] = {"aim", c->s.path, real, "--out", c->folder, NULL};
-    fail_each(c, &(struct command_test){aim, entries(file(c, "first")), 97});
+    fail_each(c, &(struct command_test){aim, entries(file(c, "first")), 97, NULL});
     const char *const synth[] = {"synth", model, "--out", file(c, "work/rows.csv"), NULL};
-    fail_each(c, &(struct command_test){synth, 1, 29});
+    fail_each(c, &(struct command_test){synth, 1, 29, NULL});
     const char *const eval[] = {"eval",    c->s.path, real, file(c, "first/synthetic.csv"),
                                 "--model", model,     NULL};
-    fail_each(c, &(struct command_test){eval, 0, 41});
+    fail_each(c, &(struct command_test){eval, 0, 41, NULL});
 }
 
 /* --- servers --------------------------------------------------------------------------------------- */
@@ -378,6 +407,83 @@ static bool analyst_survives(struct scene *c, unsigned victim, const char *kind,
     return fired;
 }
 
+static int withdraw(struct scene *c)
+{
+    const char *const a[] = {"share",     c->s.path, "--key",      file(c, "o0.key"),
+                             "--retries", "2",       "--withdraw", NULL};
+    unlink(file(c, "share.log"));
+    return support_run(file(c, "share.log"), 60, a);
+}
+
+/* The owner's program is: the same command, without a fault, sends the upload, and another takes it back. */
+static bool owner_survives(struct scene *c, unsigned victim, const char *kind, long n)
+{
+    int (*const step[])(struct scene *) = {share, withdraw};
+    bool fired = false;
+    (void)victim;
+    clear_servers(c);
+    assert_true(start_servers(c, 0, "alloc:", 0));
+    for (unsigned i = 0; i < 2; i++) {
+        int code;
+        arm(c, kind, n);
+        code = step[i](c);
+        disarm();
+        fired = fired || happened(c);
+        expect_words(file(c, "share.log"), code, kind, n);
+        if (step[i](c) != 0)
+            fail_msg("%s%ld at the owner: it does not go on", kind, n);
+    }
+    stop_servers(c);
+    return fired;
+}
+
+/* All is as it was before the run, at server 0. */
+static void set_back(struct scene *c)
+{
+    clear_servers(c);
+    remove_folder(file(c, "saved"));
+    assert_true(start_servers(c, 0, "alloc:", 0));
+    assert_int_equal(share(c), 0);
+    assert_int_equal(support_stop(&c->server[0]), 0);
+    copy(file(c, "server0"), file(c, "saved"));
+    start_server(c, 0);
+    assert_true(is_ready(c, 0));
+    assert_int_equal(run(c), 0);
+    assert_int_equal(support_stop(&c->server[0]), 0);
+    remove_folder(file(c, "server0"));
+    copy(file(c, "saved"), file(c, "server0"));
+}
+
+static int recover(struct scene *c)
+{
+    const char *const a[] = {"recover",  c->s.path,          "--key", file(c, "s0.key"),
+                             "--folder", file(c, "server0"), NULL};
+    unlink(file(c, "recover.log"));
+    return support_run(file(c, "recover.log"), 60, a);
+}
+
+/* The server takes over what it lacks, whatever has failed; then it may serve. */
+static bool recovery_survives(struct scene *c, unsigned victim, const char *kind, long n)
+{
+    bool fired;
+    int code;
+    (void)victim;
+    set_back(c);
+    arm(c, kind, n);
+    code = recover(c);
+    disarm();
+    fired = happened(c);
+    expect_words(file(c, "recover.log"), code, kind, n);
+    if (recover(c) != 0)
+        fail_msg("%s%ld in recover: it does not go on", kind, n);
+    start_server(c, 0);
+    assert_true(is_ready(c, 0));
+    remove_folder(file(c, "out"));
+    assert_int_equal(run(c), EXIT_BUDGET);
+    stop_servers(c);
+    return fired;
+}
+
 typedef bool (*trial)(struct scene *c, unsigned victim, const char *kind, long n);
 
 /* Of one kind: at the victim, `step` apart; in the long tests all, at each server. */
@@ -429,6 +535,49 @@ static void runs_survive_faults(void **state)
         sweep(*state, run_survives, STUDY_SERVERS, &of[i]);
 }
 
+/* What is made of a server's folder while it does not run. */
+static void folders_are_whole_or_absent(void **state)
+{
+    struct scene *c = *state;
+    char folder[SUPPORT_PATH], saved[SUPPORT_PATH], logs[2][SUPPORT_PATH], made[SUPPORT_PATH];
+    const char *const first[] = {"backup", folder, saved, NULL};
+    const char *const backup[] = {"backup", folder, made, NULL};
+    const char *const restore[] = {"restore", saved, made, NULL};
+    const char *const audit[] = {"audit", logs[0], logs[1], "--study", c->s.path, NULL};
+    support_study_file(&c->s, "server0", folder);
+    support_study_file(&c->s, "saved.backup", saved);
+    support_study_file(&c->s, "server0/audit.log", logs[0]);
+    support_study_file(&c->s, "server1/audit.log", logs[1]);
+    support_study_file(&c->s, "work/made", made);
+    assert_true(start_servers(c, 0, "alloc:", 0));
+    assert_int_equal(share(c), 0);
+    assert_int_equal(run(c), 0);
+    stop_servers(c);
+    assert_int_equal(support_run(file(c, "first.log"), 60, first), 0);
+    fail_each(c, &(struct command_test){backup, 1, 1, NULL});
+    fail_each(c, &(struct command_test){restore, 1, 1, NULL});
+    fail_each(c, &(struct command_test){audit, 0, 17, NULL});
+}
+
+static void an_upload_survives_faults_of_the_owner(void **state)
+{
+    static const struct sweep of[] = {
+        {"write:", 0, 3},    {"rename:", 0, 1}, {"alloc@", 0, 61},
+        {"library@", 0, 17}, {"signal@", 0, 5}, {"link@", 0, 31},
+    };
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        sweep(*state, owner_survives, 1, &of[i]);
+}
+
+static void recovery_survives_faults(void **state)
+{
+    static const struct sweep of[] = {
+        {"sync:", 0, 3}, {"sql@", 0, 41}, {"alloc@", 0, 91}, {"library@", 0, 31}, {"link@", 0, 61},
+    };
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        sweep(*state, recovery_survives, 1, &of[i]);
+}
+
 static void a_run_survives_faults_of_the_analyst(void **state)
 {
     static const struct sweep of[] = {
@@ -444,10 +593,15 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(keys_are_whole_or_absent, scene_new, scene_free),
         cmocka_unit_test_setup_teardown(studies_are_read_or_refused, scene_new, scene_free),
+        cmocka_unit_test_setup_teardown(a_roster_is_signed_or_as_it_was, scene_new, scene_free),
         cmocka_unit_test_setup_teardown(a_table_is_read_or_refused, scene_new, scene_free),
         cmocka_unit_test_setup_teardown(results_are_whole_or_absent, scene_new, scene_free),
         cmocka_unit_test_setup_teardown(uploads_survive_faults, scene_new, scene_free),
         cmocka_unit_test_setup_teardown(runs_survive_faults, scene_new, scene_free),
+        cmocka_unit_test_setup_teardown(folders_are_whole_or_absent, scene_new, scene_free),
+        cmocka_unit_test_setup_teardown(an_upload_survives_faults_of_the_owner, scene_new,
+                                        scene_free),
+        cmocka_unit_test_setup_teardown(recovery_survives_faults, scene_new, scene_free),
         cmocka_unit_test_setup_teardown(a_run_survives_faults_of_the_analyst, scene_new,
                                         scene_free),
     };
