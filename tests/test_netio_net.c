@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "netio/frame.h"
 #include "netio/net.h"
+#include "netio/socket.h"
 #include "tests/support_session.h"
 #include "tests/test_netio.h"
 
@@ -966,6 +967,43 @@ static void what_no_memory_can_hold_is_refused(void **state)
     be_gone(&l);
 }
 
+static void what_zeromq_refuses_is_said(void **state)
+{
+    const struct key_pair key = new_key_pair();
+    char far_too_long[300];
+    const struct {
+        struct socket_options options;
+        enum err e;
+        const char *words;
+    } bad[] = {
+        {{.type = 9999}, ERR_MISUSE, "no ZeroMQ socket: Invalid argument"},
+        {{.type = ZMQ_PULL,
+          .own_public = key.public,
+          .own_secret = key.secret,
+          .zap_domain = far_too_long},
+         ERR_SYSTEM,
+         "ZeroMQ refused the domain ddd"},
+    };
+    struct lonely l;
+    void *socket;
+    enum err e;
+    (void)state;
+    be_lonely(&l);
+    memset(far_too_long, 'd', sizeof far_too_long);
+    far_too_long[sizeof far_too_long - 1] = '\0';
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_null(socket_new(netio_zmq(l.netio), &bad[i].options, &l.log, &e));
+        assert_int_equal(e, bad[i].e);
+        assert_non_null(strstr(l.sink, bad[i].words));
+    }
+    socket = socket_new(netio_zmq(l.netio), &(struct socket_options){.type = ZMQ_PULL}, &l.log, &e);
+    assert_int_equal(e, ERR_OK);
+    assert_int_equal(socket_option(socket, 9999, 1, &l.log), ERR_SYSTEM);
+    assert_non_null(strstr(l.sink, "ZeroMQ refused option 9999: Invalid argument"));
+    zmq_close(socket);
+    be_gone(&l);
+}
+
 struct waiter {
     struct net *net;
     enum err e;
@@ -1050,6 +1088,7 @@ int main(void)
         cmocka_unit_test(a_port_that_needs_privileges_is_named),
         cmocka_unit_test(messages_in_parts_are_dropped),
         cmocka_unit_test(what_no_memory_can_hold_is_refused),
+        cmocka_unit_test(what_zeromq_refuses_is_said),
         cmocka_unit_test(links_that_are_closed_under_us_say_so),
         cmocka_unit_test(phases_have_names),
     };
