@@ -7,8 +7,8 @@
 #include "parties/exchange/upload.h"
 #include "tests/support_caller.h"
 #include "tests/support_process.h"
+#include "tests/support_store.h"
 
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -267,16 +267,6 @@ static void parts_that_do_not_fit_begin_anew(void **state)
     owner_free(&w);
 }
 
-/* Runs SQL on a running server's store, as another program would. */
-static void alter(struct scene *c, unsigned server, const char *sql)
-{
-    sqlite3 *db;
-    assert_int_equal(sqlite3_open(file(c, "server%u/store.sqlite", server), &db), SQLITE_OK);
-    sqlite3_busy_timeout(db, 5000);
-    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-    sqlite3_close(db);
-}
-
 /* One that server 1 cannot read any more is in the way of no other, and its owner can withdraw it. */
 static void a_damaged_vector_keeps_no_other_from_server_2(void **state)
 {
@@ -293,7 +283,7 @@ static void a_damaged_vector_keeps_no_other_from_server_2(void **state)
     first = memcmp(w[0].part[1].id, w[1].part[1].id, UPLOAD_ID_SIZE) < 0 ? 0 : 1;
     snprintf(sql, sizeof sql,
              "UPDATE uploads SET sealed = zeroblob(length(sealed)) WHERE owner = %u", first);
-    alter(c, 1, sql);
+    support_alter(&c->s, 1, sql);
     for (unsigned i = 0; i < OWNERS; i++)
         say_upload(&w[i], c, 2);
     assert_int_equal(support_caller_hear(&w[1 - first].at[2]), ERR_OK);

@@ -11,10 +11,10 @@
 #include "parties/server/play.h"
 #include "parties/study/price.h"
 #include "tests/support_session.h"
+#include "tests/support_store.h"
 #include "tests/support_study.h"
 #include "tests/support_three.h"
 
-#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -450,18 +450,6 @@ static void what_a_crash_left_opens_what_it_would_have(void **state)
     stage_free(&c);
 }
 
-/* Runs SQL on a server's store, as another program would. */
-static void alter(struct stage *c, unsigned i, const char *sql)
-{
-    char name[32], path[SUPPORT_PATH];
-    sqlite3 *db;
-    snprintf(name, sizeof name, "server%u/store.sqlite", i);
-    support_study_file(&c->s, name, path);
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-    sqlite3_close(db);
-}
-
 static const struct ruin {
     const char *others, *its; /* states of the round */
     const char *sql;          /* on its store */
@@ -503,7 +491,7 @@ static void a_round_that_cannot_go_on_is_told_why(void **state)
         unsigned who = (unsigned)k % STUDY_SERVERS;
         for (unsigned i = 0; i < STUDY_SERVERS; i++)
             put_back(&c, i, i == who ? r->its : r->others);
-        alter(&c, who, r->sql);
+        support_alter(&c.s, who, r->sql);
         play(&c, HONEST, 0);
         for (unsigned i = 0; i < STUDY_SERVERS; i++) {
             const char *says = i == who ? r->says : r->others_say;

@@ -2,6 +2,7 @@
 #include "tests/test_processes.h"
 #include "tests/support_cmocka.h"
 #include "tests/support_process.h"
+#include "tests/support_store.h"
 
 #include "base/file.h"
 #include "base/memory.h"
@@ -9,7 +10,6 @@
 
 #include <jansson.h>
 #include <math.h>
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -299,15 +299,6 @@ static void late_rows_join_a_run(void **state)
 
 /* --- the wrong ----------------------------------------------------------------------------------- */
 
-static void alter(struct scene *c, unsigned server, const char *sql)
-{
-    sqlite3 *db;
-    assert_int_equal(sqlite3_open(file(c, "server%u/store.sqlite", server), &db), SQLITE_OK);
-    sqlite3_busy_timeout(db, 5000);
-    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-    sqlite3_close(db);
-}
-
 /* Late rows that one server cannot read: the run goes on without them, and does not stumble over them in every round. */
 static void late_rows_that_are_damaged_stop_no_run(void **state)
 {
@@ -324,14 +315,16 @@ static void late_rows_that_are_damaged_stop_no_run(void **state)
     scene_new(&c, &o);
     for (unsigned i = 0; i < OWNERS; i++)
         assert_int_equal(share_own(&c, i), 0);
-    alter(&c, 1, "UPDATE uploads SET complete = 0 WHERE owner = 2"); /* as if it had not come yet */
+    support_alter(
+        &c.s, 1, "UPDATE uploads SET complete = 0 WHERE owner = 2"); /* as if it had not come yet */
     {
         const char *const a[] = {"run",   c.s.path,        "--key", file(&c, "a.key"),
                                  "--out", file(&c, "out"), NULL};
         run = support_start(file(&c, "run.log"), a);
     }
     assert_true(support_wait_for(file(&c, "run.log"), "\n5/24", 20));
-    alter(&c, 1, "UPDATE uploads SET complete = 1, sealed = zeroblob(200) WHERE owner = 2");
+    support_alter(&c.s, 1,
+                  "UPDATE uploads SET complete = 1, sealed = zeroblob(200) WHERE owner = 2");
     expect_code(support_wait(run, 120), 0, file(&c, "run.log"));
     assert_int_equal(file_read(file(&c, "server1.log"), 1 << 20, &log, &quiet), ERR_OK);
     bytes_put_u8(&log, 0);

@@ -323,21 +323,20 @@ static void a_store_of_a_later_program_is_refused_and_an_older_one_migrated(void
     bench_new(&b);
     assert_int_equal(store_put(b.store[0], &b.parts[0], false, &complete), ERR_OK);
     store_close(&b.store[0]);
-    execute_on(&b, "server0", "PRAGMA user_version = 1000");
+    support_alter(&b.s, 0, "PRAGMA user_version = 1000");
     words = words_of_opening(&b, ERR_MISMATCH);
     assert_non_null(strstr(words, "a later trefoil (store version 1000; this one, "));
     assert_non_null(strstr(words, "knows 6): run that one"));
     assert_null(b.store[0]);
-    execute_on(&b, "server0", before_versions);
-    execute_on(&b, "server0", "INSERT INTO about VALUES('format version', x'31')");
+    support_alter(&b.s, 0, before_versions);
+    support_alter(&b.s, 0, "INSERT INTO about VALUES('format version', x'31')");
     assert_int_equal(open_store(&b, 0), ERR_OK);
     assert_int_equal(store_owners(b.store[0], has), ERR_OK);
     assert_true(has[1]);
     store_close(&b.store[0]);
     /* debits of the old kind must not be forgotten */
-    execute_on(&b, "server0", before_versions);
-    execute_on(&b, "server0",
-               "INSERT INTO ledger VALUES(1, x'01', x'02', 0, 1, 0, 1, 'text', x'03')");
+    support_alter(&b.s, 0, before_versions);
+    support_alter(&b.s, 0, "INSERT INTO ledger VALUES(1, x'01', x'02', 0, 1, 0, 1, 'text', x'03')");
     words = words_of_opening(&b, ERR_SYSTEM);
     assert_non_null(strstr(words, "an earlier trefoil (store version 0; this one, "));
     assert_non_null(strstr(words, "writes 6) and could not be brought up to date"));

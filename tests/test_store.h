@@ -3,12 +3,12 @@
 #define TREFOIL_TESTS_TEST_STORE_H
 
 #include "tests/support_cmocka.h"
+#include "tests/support_store.h"
 #include "tests/support_study.h"
 #include "tests/support_three.h"
 
 #include "parties/store/store_private.h"
 
-#include <sqlite3.h>
 #include <string.h>
 
 struct bench {
@@ -117,19 +117,6 @@ static inline void debit_times(struct bench *b, unsigned server, unsigned from, 
         const struct store_round r = round_of(1, i);
         assert_int_equal(debit(b->store[server], &r, i + 1), ERR_OK);
     }
-}
-
-/* Runs SQL on a closed store's file, as another program would. */
-static inline void execute_on(struct bench *b, const char *server, const char *sql)
-{
-    char path[SUPPORT_PATH], folder[SUPPORT_PATH - 16];
-    sqlite3 *db;
-    support_study_file(&b->s, server, path);
-    memcpy(folder, path, sizeof folder);
-    snprintf(path, sizeof path, "%s/store.sqlite", folder);
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-    sqlite3_close(db);
 }
 
 #endif

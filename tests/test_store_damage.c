@@ -218,7 +218,7 @@ static void what_is_damaged_is_noticed_where_it_is_read(void **state)
         bench_new(&b);
         assert_int_equal(store_put(b.store[1], &b.parts[1], false, &complete), ERR_OK);
         assert_int_equal(debit(b.store[1], &r, 1), ERR_OK);
-        execute_on(&b, "server1", h->sql);
+        support_alter(&b.s, 1, h->sql);
         listen_from_here();
         e = h->notices(&b);
         quiet.buffer = NULL;
@@ -246,7 +246,7 @@ static void parts_that_are_damaged_come_again(void **state)
     n = b.parts[1].vector.size;
     assert_int_equal(store_put(b.store[1], &head, false, &complete), ERR_OK);
     assert_int_equal(store_put_part(b.store[1], 1, head.id, 0, p, 5, &held, &complete), ERR_OK);
-    execute_on(&b, "server1", "UPDATE parts SET sealed = zeroblob(length(sealed))");
+    support_alter(&b.s, 1, "UPDATE parts SET sealed = zeroblob(length(sealed))");
     listen_from_here();
     assert_int_equal(store_put_part(b.store[1], 1, head.id, 5, p + 5, n - 5, &held, &complete),
                      ERR_DATA);
@@ -273,7 +273,7 @@ static void a_ledger_of_other_words_is_none(void **state)
     for (unsigned i = 0; i < 32; i++)
         n += snprintf(sql + n, sizeof sql - (size_t)n, "%02x", head[i]);
     snprintf(sql + n, sizeof sql - (size_t)n, "'");
-    execute_on(&b, "server1", sql);
+    support_alter(&b.s, 1, sql);
     store_close(&b.store[1]);
     assert_int_equal(open_store(&b, 1), ERR_OK);
     listen_from_here();

@@ -154,7 +154,7 @@ static void an_altered_ledger_does_not_open(void **state)
         store_close(&b.store[0]);
         assert_int_equal(open_store(&b, 0), ERR_OK);
         store_close(&b.store[0]);
-        execute_on(&b, "server0", harm[i]);
+        support_alter(&b.s, 0, harm[i]);
         assert_int_equal(open_store(&b, 0), ERR_MISMATCH);
         bench_free(&b);
     }
@@ -288,11 +288,11 @@ static void noise_of_an_older_store_is_taken_over(void **state)
     bench_new(&b);
     assert_int_equal(debit(b.store[0], &first, 1), ERR_OK);
     store_close(&b.store[0]);
-    execute_on(&b, "server0",
-               "ALTER TABLE rounds ADD COLUMN sealed BLOB;"
-               "UPDATE rounds SET sealed = (SELECT sealed FROM noise); DROP TABLE noise;"
-               "DROP INDEX came; DROP INDEX held;"
-               "PRAGMA user_version = 4");
+    support_alter(&b.s, 0,
+                  "ALTER TABLE rounds ADD COLUMN sealed BLOB;"
+                  "UPDATE rounds SET sealed = (SELECT sealed FROM noise); DROP TABLE noise;"
+                  "DROP INDEX came; DROP INDEX held;"
+                  "PRAGMA user_version = 4");
     assert_int_equal(open_store(&b, 0), ERR_OK);
     assert_int_equal(store_noise(b.store[0], &first, &noise), ERR_OK);
     assert_int_equal(noise.size, 20);

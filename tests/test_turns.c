@@ -10,9 +10,9 @@
 #include "parties/exchange/lines.h"
 #include "parties/server/worker.h"
 #include "tests/support_process.h"
+#include "tests/support_store.h"
 
 #include <signal.h>
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -263,13 +263,9 @@ static void a_run_that_has_paid_goes_on_before_others(void **state)
 static void an_upload_that_is_damaged_is_told(void **state)
 {
     struct scene c;
-    sqlite3 *db;
     (void)state;
     scene_new(&c, NULL);
-    assert_int_equal(sqlite3_open(file(&c, "server1/store.sqlite"), &db), SQLITE_OK);
-    assert_int_equal(
-        sqlite3_exec(db, "UPDATE uploads SET sealed = zeroblob(200)", NULL, NULL, NULL), SQLITE_OK);
-    sqlite3_close(db);
+    support_alter(&c.s, 1, "UPDATE uploads SET sealed = zeroblob(200)");
     assert_int_not_equal(run_into(&c, "out"), 0);
     assert_true(support_contains(file(&c, "out.log"),
                                  "the upload of o0 cannot be read here; this server's log says"));

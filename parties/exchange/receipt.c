@@ -121,7 +121,7 @@ enum err receipt_save(const char *path, const struct study *study, const struct 
     return e;
 }
 
-struct lines {
+struct source {
     const char *path;
     const char *at, *end;
     unsigned number;
@@ -129,7 +129,7 @@ struct lines {
 };
 
 /* The next line, without its end; false at the end of the text. */
-static bool take_line(struct lines *in, const char **line, size_t *n)
+static bool take_line(struct source *in, const char **line, size_t *n)
 {
     const char *stop;
     if (in->at == in->end)
@@ -145,7 +145,7 @@ static bool take_line(struct lines *in, const char **line, size_t *n)
 }
 
 /* The value of the next line that is not empty and no comment, which should be `word value`. */
-static enum err next_line(struct lines *in, const char *word, char value[LINE_MAX_SIZE])
+static enum err next_line(struct source *in, const char *word, char value[LINE_MAX_SIZE])
 {
     size_t n = 0, skip = strlen(word);
     const char *line;
@@ -166,7 +166,7 @@ static enum err next_line(struct lines *in, const char *word, char value[LINE_MA
     return ERR_OK;
 }
 
-static enum err wrong(const struct lines *in, enum err e, const char *what)
+static enum err wrong(const struct source *in, enum err e, const char *what)
 {
     log_error(in->log, "%s:%u: %s", in->path, in->number, what);
     return e;
@@ -178,7 +178,7 @@ static bool digest_of(const char *hex, uint8_t digest[32])
            sodium_hex2bin(digest, 32, hex, DIGEST_TEXT - 1, NULL, NULL, NULL) == 0;
 }
 
-static enum err read_head(struct lines *in, const struct study *study)
+static enum err read_head(struct source *in, const struct study *study)
 {
     char value[LINE_MAX_SIZE];
     uint8_t terms[32];
@@ -198,7 +198,7 @@ static enum err read_head(struct lines *in, const struct study *study)
     return ERR_OK;
 }
 
-static enum err read_subject(struct lines *in, const struct study *study, struct receipt *r)
+static enum err read_subject(struct source *in, const struct study *study, struct receipt *r)
 {
     char value[LINE_MAX_SIZE];
     TRY(next_line(in, "owner", value));
@@ -217,7 +217,7 @@ static enum err read_subject(struct lines *in, const struct study *study, struct
 }
 
 /* "name time signature" */
-static enum err read_part(struct lines *in, const struct study_server *server,
+static enum err read_part(struct source *in, const struct study_server *server,
                           struct receipt_part *part)
 {
     char value[LINE_MAX_SIZE], *time, *signature;
@@ -240,7 +240,7 @@ enum err receipt_parse(struct receipt *r, const struct study *study, const char 
                        const void *text, size_t n, struct log *log)
 {
     const char *first = n > 0 ? text : "";
-    struct lines in = {.path = path, .at = first, .end = first + n, .log = log};
+    struct source in = {.path = path, .at = first, .end = first + n, .log = log};
     const char *line;
     size_t left;
     *r = (struct receipt){0};

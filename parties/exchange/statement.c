@@ -65,13 +65,13 @@ enum err statement_write(const struct statement *s, const struct study *study,
 
 /* --- reading -------------------------------------------------------------------------------------- */
 
-struct lines {
+struct source {
     const char *at, *end;
     char line[LINE];
 };
 
 /* The next line without its end; false if there is none, or it is too long. */
-static bool next(struct lines *l)
+static bool next(struct source *l)
 {
     const char *end = l->at < l->end ? memchr(l->at, '\n', (size_t)(l->end - l->at)) : NULL;
     size_t n = end != NULL ? (size_t)(end - l->at) : LINE;
@@ -84,13 +84,13 @@ static bool next(struct lines *l)
 }
 
 /* What comes after `word` and a space in the next line. */
-static const char *field(struct lines *l, const char *word)
+static const char *field(struct source *l, const char *word)
 {
     size_t n = strlen(word);
     return next(l) && strncmp(l->line, word, n) == 0 && l->line[n] == ' ' ? l->line + n + 1 : NULL;
 }
 
-static enum err read_upload(struct lines *l, const struct study *study, struct upload_name *u)
+static enum err read_upload(struct source *l, const struct study *study, struct upload_name *u)
 {
     char name[STUDY_NAME_SIZE], id[65], digest[65], again[LINE];
     const char *rest = field(l, "upload");
@@ -110,7 +110,7 @@ static enum err read_upload(struct lines *l, const struct study *study, struct u
     return ERR_FORMAT;
 }
 
-static enum err read_head(struct lines *l, const struct study *study, struct statement *s)
+static enum err read_head(struct source *l, const struct study *study, struct statement *s)
 {
     char terms[65], name[STUDY_NAME_SIZE];
     const char *rest;
@@ -129,7 +129,7 @@ static enum err read_head(struct lines *l, const struct study *study, struct sta
     return ERR_OK;
 }
 
-static enum err check_signature(struct lines *l, const struct study *study,
+static enum err check_signature(struct source *l, const struct study *study,
                                 const struct statement *s, const char *text)
 {
     uint8_t signature[KEYS_SIGNATURE_SIZE];
@@ -143,7 +143,7 @@ static enum err check_signature(struct lines *l, const struct study *study,
 enum err statement_read(struct statement *s, const struct study *study, const char *path,
                         const void *text, size_t n, struct log *log)
 {
-    struct lines l = {.at = text, .end = (const char *)text + n};
+    struct source l = {.at = text, .end = (const char *)text + n};
     enum err e;
     *s = (struct statement){0};
     e = read_head(&l, study, s);
