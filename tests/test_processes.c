@@ -303,7 +303,7 @@ static void late_rows_join_a_run(void **state)
 static void late_rows_that_are_damaged_stop_no_run(void **state)
 {
     const struct support_options o = {.owners = OWNERS,
-                                      .rounds = 24,
+                                      .rounds = 15,
                                       .round_s = 3,
                                       .epsilon = 8,
                                       .more = "min_owners: 2\nlate_uploads: join\n"};
@@ -322,7 +322,7 @@ static void late_rows_that_are_damaged_stop_no_run(void **state)
                                  "--out", file(&c, "out"), NULL};
         run = support_start(file(&c, "run.log"), a);
     }
-    assert_true(support_wait_for(file(&c, "run.log"), "\n5/24", 20));
+    assert_true(support_wait_for(file(&c, "run.log"), "\n3/15", 20));
     support_alter(&c.s, 1,
                   "UPDATE uploads SET complete = 1, sealed = zeroblob(200) WHERE owner = 2");
     expect_code(support_wait(run, 120), 0, file(&c, "run.log"));
@@ -331,7 +331,7 @@ static void late_rows_that_are_damaged_stop_no_run(void **state)
     for (const char *at = (const char *)log.data;
          (at = strstr(at, "rows that came during the run could not be counted")) != NULL; at++)
         stumbles++;
-    assert_in_range(stumbles, 1, 1 + 24 / 11);
+    assert_in_range(stumbles, 1, 1 + 15 / 11);
     bytes_clear(&log);
     scene_free(&c);
 }

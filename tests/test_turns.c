@@ -31,10 +31,10 @@ static struct log quiet = {.level = LOG_ERROR};
 
 #define file(scene, ...) support_path(&(scene)->s, __VA_ARGS__)
 
-static void scene_new(struct scene *c, const char *domain)
+static void scene_with(struct scene *c, const char *domain, unsigned connect_s)
 {
     const struct support_options o = {
-        .owners = 1, .rounds = 2, .round_s = 5, .connect_s = CONNECT_S, .domain = domain};
+        .owners = 1, .rounds = 2, .round_s = 5, .connect_s = connect_s, .domain = domain};
     memset(c, 0, sizeof *c);
     assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
@@ -49,6 +49,11 @@ static void scene_new(struct scene *c, const char *domain)
     }
     assert_int_equal(identity_load(&c->me, file(c, "a.key"), &quiet), ERR_OK);
     assert_int_equal(netio_new(&c->netio, &quiet), ERR_OK);
+}
+
+static void scene_new(struct scene *c, const char *domain)
+{
+    scene_with(c, domain, CONNECT_S);
 }
 
 static void scene_free(struct scene *c)
@@ -149,7 +154,7 @@ static void a_request_has_to_be_of_the_session(void **state)
     struct scene c;
     struct analyst first, other;
     (void)state;
-    scene_new(&c, NULL);
+    scene_with(&c, NULL, 1);
     connect_all(&c, &first);
     connect_all(&c, &other);
     ask(&first, REQUEST_MEASURE);
@@ -181,7 +186,7 @@ static void a_request_that_server_0_alone_has_is_not_answered(void **state)
     struct analyst alone, next;
     struct bytes message = {0};
     (void)state;
-    scene_new(&c, NULL);
+    scene_with(&c, NULL, 1);
     connect_all(&c, &alone);
     connect_all(&c, &next);
     bytes_put_u8(&message, MESSAGE_REQUEST);
