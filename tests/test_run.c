@@ -296,6 +296,13 @@ static void end(struct scene *c)
     scene_free(c);
 }
 
+/* From here on the gates' threads see all steps. */
+static void hand_over(struct scene *c)
+{
+    pthread_mutex_lock(&c->lock);
+    pthread_mutex_unlock(&c->lock);
+}
+
 /* The first one-way, in round 0. */
 static enum err measure(struct scene *c, unsigned *lost)
 {
@@ -310,7 +317,9 @@ static enum err measure(struct scene *c, unsigned *lost)
                                   .values = all,
                                   .population = &population,
                                   .lost = lost};
-    enum err e = backend.measure(backend.self, &m);
+    enum err e;
+    hand_over(c);
+    e = backend.measure(backend.self, &m);
     for (uint64_t i = 0; e == ERR_OK && i < c->s.study->workload->query[0].cells; i++)
         assert_int_equal(values[i], i);
     return e;
@@ -334,6 +343,7 @@ static enum err select_of_two(struct scene *c)
                            .values = values,
                            .population = &population,
                            .lost = &lost};
+    hand_over(c);
     return backend.select(backend.self, &s);
 }
 
@@ -429,18 +439,24 @@ static void add_costs(struct scene *c)
     }
 }
 
+static enum err close_run(struct scene *c)
+{
+    struct net_counters stats[STUDY_SERVERS][NET_PHASES];
+    hand_over(c);
+    return remote_close(&c->remote, stats);
+}
+
 /* The servers are told once that a run has ended, by whichever program goes on with it. */
 static void a_run_is_ended_once(void **state)
 {
     struct scene c;
-    struct net_counters stats[STUDY_SERVERS][NET_PHASES];
     (void)state;
     begin(&c, NULL);
-    assert_int_equal(remote_close(&c.remote, stats), ERR_OK); /* nothing was begun */
+    assert_int_equal(close_run(&c), ERR_OK); /* nothing was begun */
     ask_for(&c, 0, 1000, ERR_OK);
     add_opened(&c, RHO, 1);
     add_step(&c, ERR_SYSTEM, "the disk is full");
-    assert_int_equal(remote_close(&c.remote, stats), ERR_SYSTEM);
+    assert_int_equal(close_run(&c), ERR_SYSTEM);
     assert_false(run_state_ended(c.state));
     support_says(c.words, "it says: the disk is full");
     clear_steps(&c);
@@ -449,11 +465,11 @@ static void a_run_is_ended_once(void **state)
     add_step(&c, ERR_PEER, "a server has gone"); /* may pass */
     add_opened(&c, RHO, 1);
     add_costs(&c);
-    assert_int_equal(remote_close(&c.remote, stats), ERR_OK);
+    assert_int_equal(close_run(&c), ERR_OK);
     support_says(c.words, "trying again in 0.5 s");
     assert_true(run_state_ended(c.state));
     clear_steps(&c);
-    assert_int_equal(remote_close(&c.remote, stats), ERR_OK); /* nobody is asked */
+    assert_int_equal(close_run(&c), ERR_OK); /* nobody is asked */
     end(&c);
 }
 
