@@ -18,6 +18,7 @@
 
 #define CODES 6 /* documented exit codes are 0 to 6 */
 #define EXIT_BUDGET 5
+#define LOG_SIZE 8192
 #define SHIM "preload_fault.so"
 
 /* "@": at the first call from each place; ":": at each call. */
@@ -123,7 +124,7 @@ static void expect_words(const char *log, int code, const char *kind, long n)
     bool said = support_contains(log, "error: "), told = support_contains(log, "trefoil: ");
     if (code < 0 || code > CODES || (code > 0 && !said && !told) ||
         (support_contains(log, "see the messages") && !said)) {
-        char text[4096];
+        char text[LOG_SIZE];
         support_text(log, text, sizeof text);
         fail_msg("exit code %d with %s%ld, and not the words for it:\n%s", code, kind, n, text);
     }
@@ -377,8 +378,11 @@ static bool run_survives(struct scene *c, unsigned victim, const char *kind, lon
         expect_words(file(c, "run.log"), run(c), kind, n);
     fired = happened(c);
     replace_server(c, victim, kind, n);
-    if (run(c) != 0)
-        fail_msg("%s%ld at server %u: the run does not go on", kind, n, victim);
+    if (run(c) != 0) {
+        char text[LOG_SIZE];
+        support_text(file(c, "run.log"), text, sizeof text);
+        fail_msg("%s%ld at server %u: the run does not go on:\n%s", kind, n, victim, text);
+    }
     remove_folder(file(c, "out"));
     assert_int_equal(run(c), EXIT_BUDGET);
     stop_servers(c);
@@ -493,23 +497,32 @@ struct sweep {
     long step;
 };
 
-/* TREFOIL_SWEEP may name one kind, as an argument of the program may the tests. */
-static bool is_wanted(const char *kind)
+/*
+ * TREFOIL_SWEEP may name one kind, or one fault, such as link@87, to be tried at each server; an argument of the program
+ * names the tests. -1: not this kind, 0: all of it, else which.
+ */
+static long wanted(const char *kind)
 {
     const char *only = getenv("TREFOIL_SWEEP");
-    return only == NULL || strcmp(only, kind) == 0;
+    if (only == NULL)
+        return 0;
+    return strncmp(only, kind, strlen(kind)) == 0 ? atol(only + strlen(kind)) : -1;
 }
 
 static void sweep(struct scene *c, trial survives, unsigned servers, const struct sweep *w)
 {
     bool all = getenv("TREFOIL_LONG") != NULL;
+    long one = wanted(w->kind);
     unsigned faults = 0;
-    if (!is_wanted(w->kind))
+    if (one < 0)
         return;
     for (unsigned i = 0; i < servers; i++)
-        for (long n = 1 + i; (all || i == w->victim) && survives(c, i, w->kind, n);
-             n += stride(w->step))
-            faults++;
+        if (one > 0)
+            faults += survives(c, i, w->kind, one);
+        else
+            for (long n = 1 + i; (all || i == w->victim) && survives(c, i, w->kind, n);
+                 n += stride(w->step))
+                faults++;
     printf("# %s %u faults\n", w->kind, faults);
     assert_true(faults > 0);
 }
