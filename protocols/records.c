@@ -28,6 +28,12 @@ size_t records_bytes(const struct records_shape *shape, size_t records)
     return records_bits(shape) * records_plane_bytes(records);
 }
 
+/* The lowest bit of `value`, in a plane of zeros. */
+static void put_bit(uint8_t *plane, size_t i, unsigned value)
+{
+    plane[i / 8] = (uint8_t)(plane[i / 8] | (value & 1) << (i % 8));
+}
+
 /* Planes in order: validity, then each attribute's code from the highest bit down. */
 enum err records_pack(const struct records_shape *shape, uint16_t *const *column, size_t rows,
                       size_t records, uint8_t *vector)
@@ -37,15 +43,14 @@ enum err records_pack(const struct records_shape *shape, uint16_t *const *column
     if (rows > records)
         return ERR_DATA;
     for (size_t i = 0; i < rows; i++)
-        vector[i / 8] |= (uint8_t)(1u << (i % 8));
+        put_bit(vector, i, 1);
     for (size_t a = 0; a < shape->attributes; a++) {
         unsigned bits = records_code_bits(shape->size[a]);
         for (size_t i = 0; i < rows; i++) {
             if (column[a][i] >= shape->size[a])
                 return ERR_DATA;
             for (unsigned k = 0; k < bits; k++)
-                vector[(plane + k) * plane_bytes + i / 8] |=
-                    (uint8_t)((column[a][i] >> (bits - 1 - k) & 1u) << (i % 8));
+                put_bit(vector + (plane + k) * plane_bytes, i, column[a][i] >> (bits - 1 - k));
         }
         plane += bits;
     }

@@ -118,15 +118,21 @@ static unsigned entries(const char *folder)
     return n;
 }
 
+static void show(const char *log)
+{
+    char text[LOG_SIZE];
+    support_text(log, text, sizeof text);
+    print_error("%s:\n%s\n", log, text);
+}
+
 /* Also, messages where the last one says that there are. */
 static void expect_words(const char *log, int code, const char *kind, long n)
 {
     bool said = support_contains(log, "error: "), told = support_contains(log, "trefoil: ");
     if (code < 0 || code > CODES || (code > 0 && !said && !told) ||
         (support_contains(log, "see the messages") && !said)) {
-        char text[LOG_SIZE];
-        support_text(log, text, sizeof text);
-        fail_msg("exit code %d with %s%ld, and not the words for it:\n%s", code, kind, n, text);
+        show(log);
+        fail_msg("exit code %d with %s%ld, and not the words for it", code, kind, n);
     }
 }
 
@@ -379,9 +385,10 @@ static bool run_survives(struct scene *c, unsigned victim, const char *kind, lon
     fired = happened(c);
     replace_server(c, victim, kind, n);
     if (run(c) != 0) {
-        char text[LOG_SIZE];
-        support_text(file(c, "run.log"), text, sizeof text);
-        fail_msg("%s%ld at server %u: the run does not go on:\n%s", kind, n, victim, text);
+        show(file(c, "run.log"));
+        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+            show(file(c, "server%u.log", i));
+        fail_msg("%s%ld at server %u: the run does not go on", kind, n, victim);
     }
     remove_folder(file(c, "out"));
     assert_int_equal(run(c), EXIT_BUDGET);
