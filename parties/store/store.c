@@ -162,7 +162,7 @@ enum err store_open(struct store **store, const char *folder, const struct study
     s->log = log;
     if (!lock_new(&s->lock)) {
         memory_free(store);
-        return ERR_SYSTEM;
+        return ERR_NOMEM;
     }
     s->key = secret_new(32);
     e = s->key == NULL ? ERR_NOMEM : ERR_OK;
