@@ -11,7 +11,8 @@
  * Each link keeps its order, so a neighbour's HELLO precedes its SECRET. A server reads from a
  * neighbour until that neighbour's SECRET: what follows belongs to the session and stays in the
  * queue. Server 0 starts again with a new PROPOSE; servers 1 and 2 that find one in the middle of
- * an attempt follow it, since it is newer than all they know.
+ * an attempt follow it, since it is newer than all they know. It may stand behind server 0's SECRET,
+ * when the other of the two was lost: so they read on there while the session cannot have begun.
  *
  * HELLOs are sent before any is judged, and judged when both are there: so a mismatch is reported
  * at all three servers, and each names every difference that it sees.
@@ -47,6 +48,7 @@ struct handshake {
     struct bytes early[2];                /* a HELLO of an attempt that we have not heard of yet */
     uint8_t their_id[2][SESSION_ID_SIZE]; /* what their SECRETs name */
     bool hello[2], secret[2], sent, mismatch;
+    bool dead; /* the attempt: the other of servers 1 and 2 has begun a later one */
     uint8_t *mine[2], *theirs[2]; /* secret memory: what we send to a neighbour, what it sends */
 };
 
@@ -277,9 +279,21 @@ static enum err take_secret(struct handshake *h, enum net_peer peer, struct read
     return ERR_OK;
 }
 
-/* A HELLO of another attempt may belong to a PROPOSE that is still under way to us. */
+static enum net_peer leader(const struct handshake *h)
+{
+    return h->index == 1 ? NET_PREV : NET_NEXT;
+}
+
+/*
+ * A HELLO of another attempt may belong to a PROPOSE that is still under way to us. It does if we have the neighbour's
+ * HELLO of ours, since a link keeps its order.
+ */
 static enum err keep_early(struct handshake *h, enum net_peer peer)
 {
+    if (h->index != 0 && peer != leader(h) && h->hello[peer] && !h->dead) {
+        h->dead = true;
+        h->deadline = clock_now_ms() + h->patience;
+    }
     bytes_clear(&h->early[peer]);
     bytes_put(&h->early[peer], h->message.data, h->message.size);
     return bytes_ok(&h->early[peer]);
@@ -302,7 +316,7 @@ static enum err begin_attempt(struct handshake *h, const uint8_t attempt[ATTEMPT
     h->deadline = clock_now_ms() + h->patience;
     memset(h->hello, 0, sizeof h->hello);
     memset(h->secret, 0, sizeof h->secret);
-    h->sent = h->mismatch = false;
+    h->sent = h->mismatch = h->dead = false;
     if (h->index == 0)
         TRY(send_propose(h));
     TRY(send_hello(h));
@@ -340,6 +354,9 @@ static enum err take(struct handshake *h, enum net_peer peer)
 static void name_silent(struct handshake *h, enum err e)
 {
     bool both = h->hello[NET_PREV] && h->hello[NET_NEXT];
+    if (h->dead)
+        log_error(h->log, "server %u has begun another session, and server 0 did not call us to it",
+                  3 - h->index);
     for (unsigned p = 0; p < 2; p++)
         if (both ? !h->secret[p] : !h->hello[p])
             log_error(h->log,
@@ -349,7 +366,13 @@ static void name_silent(struct handshake *h, enum err e)
                       error_text(e));
 }
 
-/* Receives what has come from the neighbours whose SECRET is missing, one message each. */
+/* What follows a SECRET is the session's, but server 0 cannot have begun it without our SECRET, or in a dead attempt. */
+static bool reads(const struct handshake *h, enum net_peer peer)
+{
+    return !h->secret[peer] || (h->index != 0 && peer == leader(h) && (h->dead || !h->sent));
+}
+
+/* Receives what has come from the neighbours that are read, one message each. */
 static enum err receive_some(struct handshake *h)
 {
     int64_t deadline = h->deadline;
@@ -357,7 +380,7 @@ static enum err receive_some(struct handshake *h)
     enum err e;
 
     for (unsigned p = 0; p < 2; p++)
-        readable |= h->secret[p] ? 0 : 1u << p;
+        readable |= reads(h, (enum net_peer)p) ? 1u << p : 0;
     if (h->mismatch && clock_now_ms() + MISMATCH_MS < deadline)
         deadline = clock_now_ms() + MISMATCH_MS;
     /* messages that are skipped for ever must not hold us for ever */
@@ -413,7 +436,7 @@ static enum err run(struct handshake *h)
             for (unsigned p = 0; p < 2; p++)
                 if (memcmp(h->their_id[p], h->id, sizeof h->id) != 0)
                     h->secret[p] = false; /* of a try with other nonces: skipped */
-            if (h->secret[NET_PREV] && h->secret[NET_NEXT])
+            if (h->secret[NET_PREV] && h->secret[NET_NEXT] && !h->dead)
                 return ERR_OK;
         }
         TRY(receive_some(h));

@@ -356,6 +356,34 @@ static void a_second_attempt_takes_over(void **state)
     sit_down(s);
 }
 
+/* Server 2 dies when it has said HELLO, and is there again for the second attempt. */
+static void *run_reborn(void *argument)
+{
+    struct script *x = argument;
+    run_script(x);
+    return x->s.index == 2 ? run_server(&x->s) : NULL;
+}
+
+/* Server 1 has server 0's SECRET by then, and waits for server 2's alone. */
+static void a_neighbour_may_die_and_return(void **state)
+{
+    struct server s[3];
+    struct script x[3];
+    (void)state;
+    in_memory(s);
+    s[0].attempts = 2;
+    s[0].per_try = 200;
+    for (unsigned i = 0; i < 3; i++)
+        x[i] = (struct script){s[i], SESSION_PROTOCOL, TREFOIL_VERSION, 0};
+    run_three(run_reborn, x, sizeof *x);
+    for (unsigned i = 0; i < 3; i++) {
+        s[i] = x[i].s;
+        assert_int_equal(s[i].about[0], 2);
+    }
+    expect_agreement(s);
+    sit_down(s);
+}
+
 static void a_missing_server_is_named(void **state)
 {
     struct server s[3];
@@ -609,6 +637,7 @@ int main(void)
         cmocka_unit_test(a_cut_hello_is_refused),
         cmocka_unit_test(leftovers_are_skipped),
         cmocka_unit_test(a_second_attempt_takes_over),
+        cmocka_unit_test(a_neighbour_may_die_and_return),
         cmocka_unit_test(a_missing_server_is_named),
         cmocka_unit_test(proposals_are_recognised),
         cmocka_unit_test(what_neighbours_say_is_judged),
