@@ -48,7 +48,7 @@ struct handshake {
     struct bytes early[2];                /* a HELLO of an attempt that we have not heard of yet */
     uint8_t their_id[2][SESSION_ID_SIZE]; /* what their SECRETs name */
     bool hello[2], secret[2], sent, mismatch;
-    bool dead; /* the attempt: the other of servers 1 and 2 has begun a later one */
+    bool dead; /* the attempt: the last HELLO of our fellow is of another one, so of a later one */
     uint8_t *mine[2], *theirs[2]; /* secret memory: what we send to a neighbour, what it sends */
 };
 
@@ -57,6 +57,17 @@ struct prefix {
     uint16_t protocol;
     uint8_t attempt[ATTEMPT];
 };
+
+static bool is_leader(const struct handshake *h, enum net_peer peer)
+{
+    return net_index_of(h->index, peer) == 0;
+}
+
+/* Server 2 is server 1's fellow, and the other way round. Server 0 has none. */
+static bool is_fellow(const struct handshake *h, enum net_peer peer)
+{
+    return h->index != 0 && !is_leader(h, peer);
+}
 
 /* False for bytes that are no handshake message. */
 static bool take_prefix(struct reader *r, struct prefix *p)
@@ -263,6 +274,7 @@ static enum err take_hello(struct handshake *h, enum net_peer peer, const struct
     if (e != ERR_OK)
         log_error(h->log, "server %u sent a HELLO that does not parse: %s", who, error_text(e));
     h->hello[peer] = true;
+    h->dead = h->dead && !is_fellow(h, peer);
     return e;
 }
 
@@ -279,18 +291,10 @@ static enum err take_secret(struct handshake *h, enum net_peer peer, struct read
     return ERR_OK;
 }
 
-static enum net_peer leader(const struct handshake *h)
-{
-    return h->index == 1 ? NET_PREV : NET_NEXT;
-}
-
-/*
- * A HELLO of another attempt may belong to a PROPOSE that is still under way to us. It does if we have the neighbour's
- * HELLO of ours, since a link keeps its order.
- */
+/* A HELLO of another attempt may belong to a PROPOSE that is still under way to us. */
 static enum err keep_early(struct handshake *h, enum net_peer peer)
 {
-    if (h->index != 0 && peer != leader(h) && h->hello[peer] && !h->dead) {
+    if (is_fellow(h, peer) && !h->dead) {
         h->dead = true;
         h->deadline = clock_now_ms() + h->patience;
     }
@@ -354,7 +358,7 @@ static enum err take(struct handshake *h, enum net_peer peer)
 static void name_silent(struct handshake *h, enum err e)
 {
     bool both = h->hello[NET_PREV] && h->hello[NET_NEXT];
-    if (h->dead)
+    if (h->dead && both)
         log_error(h->log, "server %u has begun another session, and server 0 did not call us to it",
                   3 - h->index);
     for (unsigned p = 0; p < 2; p++)
@@ -369,7 +373,7 @@ static void name_silent(struct handshake *h, enum err e)
 /* What follows a SECRET is the session's, but server 0 cannot have begun it without our SECRET, or in a dead attempt. */
 static bool reads(const struct handshake *h, enum net_peer peer)
 {
-    return !h->secret[peer] || (h->index != 0 && peer == leader(h) && (h->dead || !h->sent));
+    return !h->secret[peer] || (is_leader(h, peer) && (h->dead || !h->sent));
 }
 
 /* Receives what has come from the neighbours that are read, one message each. */
