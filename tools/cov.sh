@@ -1,17 +1,32 @@
 #!/usr/bin/env bash
-# Usage: tools/cov.sh TREE [-v]
+# Usage: tools/cov.sh TREE [-v | -m]
 #
 # Line coverage of the tests that ran in a tree built with COVERAGE=1 (make cov does both), by
-# folder; with -v by file, the least covered first. Uses gcov alone. A file that no test touched
-# counts with all its lines.
+# folder; with -v by file, the least covered first; with -m only the lines that are missing. Uses gcov
+# alone. A file that no test touched counts with all its lines. Runs add up: so to see which branches
+# faults reach,
+#
+#   make cov; TREFOIL_LONG=1 ONLY=test_faults make COVERAGE=1 test; tools/cov.sh build/gcc-cov -m
 set -u
-[ $# -ge 1 ] && [ -d "$1" ] || { echo "usage: $0 TREE [-v]" >&2; exit 2; }
+[ $# -ge 1 ] && [ -d "$1" ] || { echo "usage: $0 TREE [-v | -m]" >&2; exit 2; }
 tree=$1
 verbose=${2:-}
 folders="base netio mpc protocols aim parties"
 
 notes=$(for f in $folders; do find "$tree/$f" -name '*.gcno' 2>/dev/null; done)
 [ -n "$notes" ] || { echo "$0: no coverage data in $tree; run make cov" >&2; exit 1; }
+
+if [ "$verbose" = -m ]; then
+    # shellcheck disable=SC2086
+    gcov -t $notes 2>/dev/null | awk '
+        / 0:Source:/ { file = $0; sub(/.*Source:/, "", file) }
+        /^ *#####:/ && file ~ /\.c$/ && file !~ /^\// {
+            text = $0; sub(/^[^:]*:[^:]*:[ \t]*/, "", text)
+            line = $0; sub(/^[^:]*: */, "", line); sub(/:.*/, "", line)
+            print file ":" line ": " text
+        }' | sort -t: -k1,1 -k2,2n -u
+    exit
+fi
 
 # gcov names each source file with its share and its number of lines, on two lines.
 # shellcheck disable=SC2086
