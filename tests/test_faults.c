@@ -337,7 +337,10 @@ static void replace_server(struct scene *c, unsigned victim, const char *kind, l
     }
     c->server[victim] = 0;
     start_server(c, victim);
-    assert_true(is_ready(c, victim));
+    if (!is_ready(c, victim)) {
+        show(file(c, "server%u.log", victim));
+        fail_msg("%s%ld at server %u: no other is ready after it", kind, n, victim);
+    }
 }
 
 static void stop_servers(struct scene *c)

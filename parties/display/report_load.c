@@ -72,7 +72,7 @@ static enum err load_measurements(struct report *r, const char *folder)
 
 static bool begins_with_one_ways(const struct report *r)
 {
-    for (uint16_t a = 0; a < r->domain->attributes; a++)
+    for (size_t a = 0; a < r->domain->attributes; a++)
         if (a == r->measurements || r->measurement[a].clique.n != 1 ||
             r->measurement[a].clique.attribute[0] != a)
             return false;

@@ -84,11 +84,11 @@ enum err pin_check(const char *key_path, const struct study *study, const char *
 /* The text but for the line of one study; its last line is ended. */
 static void copy_others(struct bytes *out, char *text, const char *name)
 {
-    char *own = line_of(text, name), *rest = text;
+    const char *own = line_of(text, name), *rest = text;
     if (own != NULL) {
+        const size_t n = strcspn(own, "\n");
         bytes_put(out, text, (size_t)(own - text));
-        rest = own + strcspn(own, "\n");
-        rest += *rest == '\n';
+        rest = own + n + (own[n] == '\n');
     }
     bytes_put_text(out, rest);
     if (*rest != '\0' && rest[strlen(rest) - 1] != '\n')

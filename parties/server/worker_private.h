@@ -1,6 +1,6 @@
 /*
  * parties/server/worker_private.h - the worker's state, and what server 0's part of it (worker_lead.c) and that of
- * servers 1 and 2 (worker_follow.c) do alike: sessions, a request's handling, its answer (worker.c).
+ * servers 1 and 2 (worker_follow.c) do alike: sessions, a request's handling, its answer (worker_session.c).
  */
 #ifndef TREFOIL_PARTIES_SERVER_WORKER_PRIVATE_H
 #define TREFOIL_PARTIES_SERVER_WORKER_PRIVATE_H
@@ -72,6 +72,8 @@ int64_t worker_silent_ms(const struct worker *w);
 /* The study's deadline for connecting. */
 int64_t worker_connect_ms(const struct worker *w);
 
+/* In the status, what the ledger says is spent and left. */
+enum err worker_show_budget(struct worker *w) MUST_CHECK;
 /* Handles the bytes of a request; a failure ends the session. */
 enum err worker_handle(struct worker *w, const void *p, size_t n, struct bytes *result) MUST_CHECK;
 /* Answers an analyst, in the words that have been logged where that is not ERR_OK. */

@@ -1,0 +1,287 @@
+#include "parties/server/worker_private.h"
+
+#include "base/clock.h"
+#include "parties/exchange/cost.h"
+#include "parties/server/collect.h"
+#include "parties/server/round.h"
+
+#include <sodium.h>
+#include <string.h>
+
+/* Rounds, after some rows could not join a run, until servers look for such again. */
+#define PATIENCE 10
+
+/* --- what the operator may see ---------------------------------------------------------------------- */
+
+/* What the links carried since the last time. */
+static void show_bytes(struct worker *w)
+{
+    struct net_counters all = {0};
+    if (w->net != NULL) {
+        all = net_total(w->net);
+        atomic_fetch_add(&w->o.status->peer_sent, all.wire_sent - w->shown_sent);
+        atomic_fetch_add(&w->o.status->peer_received, all.wire_received - w->shown_received);
+    }
+    w->shown_sent = all.wire_sent;
+    w->shown_received = all.wire_received;
+}
+
+/* --- sessions ------------------------------------------------------------------------------------ */
+
+void worker_close_session(struct worker *w)
+{
+    show_bytes(w);
+    atomic_store(&w->o.status->session, false);
+    net_abort(w->net);
+    engine_free(&w->engine);
+    party_free(&w->party);
+    net_free(&w->net);
+    session_free(&w->session);
+    bytes_clear(&w->play.upload_ids);
+    bytes_clear(&w->play.what);
+    store_use(w->o.store, false);
+}
+
+/* The run in progress was heard of; the front notes the same (MESSAGE_ALIVE). */
+static void hear(struct worker *w)
+{
+    atomic_store(&w->o.status->run, status_run_word(w->run));
+    atomic_store(&w->o.status->heard_ms, clock_now_ms());
+}
+
+int64_t worker_silent_ms(const struct worker *w)
+{
+    return clock_now_ms() - atomic_load(&w->o.status->heard_ms);
+}
+
+int64_t worker_connect_ms(const struct worker *w)
+{
+    return (int64_t)w->o.study->connect_s * 1000;
+}
+
+enum err worker_open_session(struct worker *w, const struct bytes *propose,
+                             uint8_t attempt[REQUEST_ATTEMPT_SIZE])
+{
+    struct net_options options = {
+        .transport = w->o.bulk, .deadline_ms = (int64_t)w->o.study->round_s * 1000, .log = &w->log};
+    enum err e;
+    worker_close_session(w);
+    e = session_open(&w->session, w->o.control, w->o.index, &w->o.study->terms, propose, attempt,
+                     worker_connect_ms(w), &w->log);
+    options.session = w->session;
+    if (e == ERR_OK)
+        e = net_new(&w->net, &options);
+    if (e == ERR_OK)
+        e = party_new(&w->party, w->net, w->session, 0, &w->log);
+    if (e == ERR_OK) {
+        w->party->audit = play_audit;
+        w->party->audit_self = &w->play;
+        hear(w);
+        w->shown_sent = w->shown_received = 0;
+        atomic_store(&w->o.status->session, true);
+    } else
+        worker_close_session(w);
+    return e;
+}
+
+/* --- a request at every server alike ------------------------------------------------------------- */
+
+/* Counts the uploads that a run begins or goes on with; or, between its rounds, those that have come. */
+static enum err load_uploads(struct worker *w, bool late)
+{
+    const struct collector g = {.study = w->o.study,
+                                .store = w->o.store,
+                                .net = w->net,
+                                .engine = w->engine,
+                                .log = &w->log};
+    store_use(w->o.store, true); /* until the session ends nothing is withdrawn or replaced */
+    return collect_uploads(&g, w->run, late, &w->play.upload_ids, w->play.uploads);
+}
+
+/* Exchanges heads; takes over the debit that this server lacks, if it is the last one. */
+static enum err adopt_last(struct worker *w, const struct store_head *head,
+                           const struct ledger *ledger)
+{
+    struct bytes last = {0}, entry = {0};
+    uint8_t next[32], ignored[32];
+    bool lacking = false;
+    enum err e = ERR_OK;
+    if (head->number > 0)
+        e = store_entry(w->o.store, head->number, &last, ignored);
+    if (e == ERR_OK)
+        e = round_ledger(w->net, head, &last, &lacking, &entry, next, &w->log);
+    if (e == ERR_OK && lacking)
+        e = store_adopt(w->o.store, &entry, head, next, ledger);
+    if (e == ERR_OK && lacking)
+        log_warn(w->o.log, "took over a debit that the others made when this server was stopped");
+    bytes_clear(&last);
+    bytes_clear(&entry);
+    return e;
+}
+
+enum err worker_show_budget(struct worker *w)
+{
+    struct ledger *ledger = NULL;
+    struct store_head head;
+    double spent;
+    TRY(store_ledger(w->o.store, w->o.limits, &ledger, &head));
+    spent = ledger_spent(ledger);
+    atomic_store(&w->o.status->rho_spent, spent);
+    atomic_store(&w->o.status->rho_limit, spent + ledger_remaining(ledger));
+    ledger_free(&ledger);
+    return ERR_OK;
+}
+
+/* A round that one server debited is debited at all; what nobody debited is forgotten. */
+static enum err agree_on_ledger(struct worker *w)
+{
+    struct ledger *ledger = NULL;
+    struct store_head head;
+    enum err e = store_ledger(w->o.store, w->o.limits, &ledger, &head);
+    if (e == ERR_OK)
+        e = adopt_last(w, &head, ledger);
+    ledger_free(&ledger);
+    return e == ERR_OK ? store_unstage(w->o.store) : e;
+}
+
+static enum err new_engine(struct worker *w)
+{
+    static const char label[] = "trefoil-tape-1";
+    uint8_t id[TAPE_ID_SIZE];
+    crypto_hash_sha256_state hash;
+    crypto_hash_sha256_init(&hash);
+    crypto_hash_sha256_update(&hash, (const uint8_t *)label, sizeof label);
+    crypto_hash_sha256_update(&hash, w->session->id, SESSION_ID_SIZE);
+    crypto_hash_sha256_final(&hash, id);
+    TRY(engine_new(&w->engine, w->party, w->o.study, w->o.bounds, id, &w->log));
+    w->play.study = w->o.study;
+    w->play.limits = w->o.limits;
+    w->play.store = w->o.store;
+    w->play.audit = w->o.audit;
+    w->play.net = w->net;
+    w->play.session = w->session;
+    w->play.engine = w->engine;
+    w->play.late = false;
+    w->play.log = &w->log;
+    return ERR_OK;
+}
+
+/* What is left, and who has spent the rest: an analyst whose folder is lost needs the number of its run. */
+static enum err tell_budget(struct worker *w, struct bytes *result)
+{
+    struct ledger *ledger = NULL;
+    struct store_head head;
+    struct store_found last = {0};
+    uint32_t rounds = 0;
+    enum err e = store_ledger(w->o.store, w->o.limits, &ledger, &head);
+    if (e == ERR_OK)
+        e = store_run(w->o.store, w->run, &rounds, NULL);
+    if (e == ERR_OK && head.number > 0)
+        e = store_round_of(w->o.store, head.number, &last);
+    if (e == ERR_OK) {
+        bytes_put_double(result, ledger_remaining(ledger));
+        bytes_put(result, w->o.study->terms.digest, sizeof w->o.study->terms.digest);
+        bytes_put_u32(result, rounds);
+        bytes_put(result, last.round.run, sizeof last.round.run);
+        e = bytes_ok(result);
+    }
+    ledger_free(&ledger);
+    return e;
+}
+
+static enum err handle_open(struct worker *w, struct bytes *result)
+{
+    TRY(agree_on_ledger(w));
+    TRY(new_engine(w));
+    TRY(load_uploads(w, false));
+    return tell_budget(w, result);
+}
+
+static enum err handle_close(struct worker *w, struct bytes *result)
+{
+    TRY(play_sign_logs(&w->play));
+    TRY(store_end_run(w->o.store, w->run));
+    cost_put(result, w->net);
+    return bytes_ok(result);
+}
+
+static enum err dispatch(struct worker *w, struct request *r, const uint8_t digest[32],
+                         struct bytes *result)
+{
+    bool opened = w->engine != NULL;
+    if (opened ? r->kind == REQUEST_OPEN || memcmp(r->run, w->run, sizeof r->run) != 0
+               : r->kind != REQUEST_OPEN) {
+        log_error(&w->log, "the session is %s", opened ? "that of another run" : "not open");
+        return ERR_MISUSE;
+    }
+    if (r->kind == REQUEST_OPEN) {
+        memcpy(w->run, r->run, sizeof w->run);
+        return handle_open(w, result);
+    }
+    return r->kind == REQUEST_CLOSE ? handle_close(w, result)
+                                    : play_round(&w->play, r, digest, result);
+}
+
+enum err worker_handle(struct worker *w, const void *p, size_t n, struct bytes *result)
+{
+    struct request r;
+    uint8_t digest[REQUEST_DIGEST_SIZE];
+    enum err e;
+    TRY(request_read(&r, w->o.study->workload, p, n));
+    request_digest(p, n, digest);
+    hear(w);
+    atomic_store(&w->o.status->round, r.sequence);
+    e = dispatch(w, &r, digest, result);
+    hear(w);
+    if (worker_show_budget(w) != ERR_OK)
+        log_warn(w->o.log, "the status shows an old budget: the ledger cannot be read");
+    show_bytes(w);
+    atomic_fetch_add(&w->o.status->requests, 1);
+    atomic_fetch_add(&w->o.status->requests_failed, e != ERR_OK);
+    if (e != ERR_OK || r.kind == REQUEST_CLOSE)
+        worker_close_session(w);
+    request_clear(&r);
+    return e;
+}
+
+void worker_let_late_join(struct worker *w)
+{
+    size_t before;
+    enum err e;
+    if (w->session == NULL || w->engine == NULL || !w->play.late)
+        return;
+    w->play.late = false;
+    before = w->engine->tally.owners;
+    w->words[0] = '\0';
+    e = load_uploads(w, true);
+    if (e == ERR_OK && w->engine->tally.owners > before)
+        log_info(w->o.log, "the rows of %zu owners more are counted from now on",
+                 w->engine->tally.owners - before);
+    if (e == ERR_OK && w->play.here > w->engine->tally.owners)
+        w->play.patience = PATIENCE; /* others do not hold them, or not alike */
+    if (e != ERR_OK) {
+        log_warn(w->o.log, "rows that came during the run could not be counted: %s", error_text(e));
+        w->play.patience = PATIENCE;
+        worker_close_session(w);
+    }
+}
+
+void worker_answer(struct worker *w, const struct gate_client *to, uint8_t kind, enum err status,
+                   const void *payload, size_t n)
+{
+    struct bytes out = {0};
+    size_t length = strlen(w->words);
+    if (length > 0 && w->words[length - 1] == '\n')
+        w->words[length - 1] = '\0';
+    enum err e = reply_write(kind, status, status == ERR_OK ? "" : w->words, payload, n, &out);
+    if (e == ERR_NOMEM) { /* what is short may do */
+        log_error(w->o.log, "memory is too short for an answer to the analyst, who is told so");
+        bytes_clear(&out);
+        e = reply_write(kind, ERR_NOMEM, "", NULL, 0, &out);
+    }
+    if (e == ERR_OK)
+        e = gate_port_reply(w->port, to, out.data, out.size);
+    if (e != ERR_OK)
+        log_warn(w->o.log, "an answer to the analyst was lost: %s", error_text(e));
+    bytes_clear(&out);
+}
