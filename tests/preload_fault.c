@@ -107,10 +107,15 @@ void preload_append(const char *variable, const char *text)
     syscall(SYS_close, fd);
 }
 
-/* What counts coverage writes its counts after the program has ended, and cannot do without. */
 static void disarm(void)
 {
     armed = NONE;
+}
+
+void preload_begin(void)
+{
+    if (!atomic_flag_test_and_set(&working))
+        atexit(disarm);
 }
 
 /* --- places ---------------------------------------------------------------------------------------- */
@@ -155,8 +160,7 @@ bool preload_fails(enum kind kind)
     long n;
     if (armed != kind)
         return false;
-    if (!atomic_flag_test_and_set(&working))
-        atexit(disarm);
+    preload_begin();
     n = by_place ? number_of(this_place()) : atomic_fetch_add(&calls, 1) + 1;
     if (n == target) {
         preload_append("FAULT_DONE", "");

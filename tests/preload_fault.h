@@ -30,6 +30,11 @@ enum kind {
     SIGNAL
 };
 
+/*
+ * What the program does from now on until it ends may go wrong. What counts coverage writes its counts after that, and
+ * cannot do without.
+ */
+void preload_begin(void);
 /* Whether this call, the next of its kind, goes wrong. */
 bool preload_fails(enum kind kind);
 /* The same of a call by the program itself, not by a library, which may die without. */

@@ -118,7 +118,14 @@ STAND_IN(LIBRARY, 0, int, EVP_KDF_derive,
 
 /* --- libsodium ------------------------------------------------------------------------------------- */
 
-STAND_IN(LIBRARY, -1, int, sodium_init, (void), ())
+/* What every program of ours begins with. */
+int sodium_init(void)
+{
+    NEXT(sodium_init);
+    preload_begin();
+    return preload_fails_for(LIBRARY, __builtin_return_address(0)) ? -1 : real();
+}
+
 STAND_IN(LIBRARY, NULL, void *, sodium_malloc, (size_t n), (n))
 STAND_IN(LIBRARY, -1, int, crypto_scalarmult_base, (unsigned char *q, const unsigned char *n),
          (q, n))
