@@ -350,17 +350,19 @@ enum err domain_compare(const struct domain *a, const struct domain *b, bool *sa
 
 /* --- reading back ---------------------------------------------------------------------------- */
 
-/* A string of any length, on the heap; NULL, with the reader marked, if there is none. */
-static char *read_text(struct reader *r)
+/* A string of any length, on the heap; NULL on failure. */
+static enum err read_text(struct reader *r, char **text)
 {
     size_t n = 0;
     const uint8_t *p = reader_block(r, &n);
-    char *text = p != NULL && memchr(p, 0, n) == NULL ? memory_array(n + 1, 1) : NULL;
-    if (text != NULL)
-        memcpy(text, p, n);
-    else
-        r->failed = true;
-    return text;
+    *text = NULL;
+    if (p == NULL || memchr(p, 0, n) != NULL)
+        return ERR_FORMAT;
+    *text = memory_array(n + 1, 1);
+    if (*text == NULL)
+        return ERR_NOMEM;
+    memcpy(*text, p, n);
+    return ERR_OK;
 }
 
 /* What is common to all kinds, from the bytes of one attribute. */
@@ -377,10 +379,8 @@ static enum err read_categorical(struct domain *d, const struct header *h, struc
 {
     char **labels = memory_array(h->values, sizeof *labels);
     enum err e = labels != NULL ? ERR_OK : ERR_NOMEM;
-    for (uint32_t i = 0; e == ERR_OK && i < h->values; i++) {
-        labels[i] = read_text(r);
-        e = labels[i] != NULL ? ERR_OK : ERR_FORMAT;
-    }
+    for (uint32_t i = 0; e == ERR_OK && i < h->values; i++)
+        e = read_text(r, &labels[i]);
     if (e == ERR_OK)
         e = domain_add_categorical(d, h->name, (const char *const *)labels, h->values, h->missing,
                                    h->policy, log);
@@ -415,27 +415,44 @@ static enum err read_numeric(struct domain *d, const struct header *h, struct re
     return e;
 }
 
-static enum err attribute_read(struct domain *d, struct reader *r, struct log *log)
+static enum err read_header(struct header *h, struct reader *r)
 {
-    struct header h = {.name = read_text(r)};
     uint8_t policy, missing;
-    enum err e = ERR_FORMAT;
-    h.kind = reader_u8(r);
+    TRY(read_text(r, &h->name));
+    h->kind = reader_u8(r);
     policy = reader_u8(r);
     missing = reader_u8(r);
     if (missing == 1)
-        h.missing = read_text(r);
-    h.values = reader_u32(r);
-    if (!r->failed && missing <= 1 && policy <= DOMAIN_AS_MISSING && h.values > 0 &&
-        h.values <= DOMAIN_SIZE_MAX) {
-        h.policy = (enum domain_policy)policy;
-        if (h.kind == DOMAIN_CATEGORICAL)
-            e = read_categorical(d, &h, r, log);
-        else if (h.kind == DOMAIN_INTEGER)
-            e = read_integer(d, &h, r, log);
-        else if (h.kind == DOMAIN_NUMERIC)
-            e = read_numeric(d, &h, r, log);
+        TRY(read_text(r, &h->missing));
+    h->values = reader_u32(r);
+    if (r->failed || missing > 1 || policy > DOMAIN_AS_MISSING || h->values == 0 ||
+        h->values > DOMAIN_SIZE_MAX)
+        return ERR_FORMAT;
+    h->policy = (enum domain_policy)policy;
+    return ERR_OK;
+}
+
+static enum err read_values(struct domain *d, const struct header *h, struct reader *r,
+                            struct log *log)
+{
+    switch (h->kind) {
+    case DOMAIN_CATEGORICAL:
+        return read_categorical(d, h, r, log);
+    case DOMAIN_INTEGER:
+        return read_integer(d, h, r, log);
+    case DOMAIN_NUMERIC:
+        return read_numeric(d, h, r, log);
+    default:
+        return ERR_FORMAT;
     }
+}
+
+static enum err attribute_read(struct domain *d, struct reader *r, struct log *log)
+{
+    struct header h = {0};
+    enum err e = read_header(&h, r);
+    if (e == ERR_OK)
+        e = read_values(d, &h, r, log);
     memory_free(&h.name);
     memory_free(&h.missing);
     return e;

@@ -525,7 +525,8 @@ static int stage_new(void **state)
     snprintf(c.shim, sizeof c.shim, "%s/tests/preload_fault.so", getenv("TREFOIL_OUT"));
     support_study_file(&c.s, "done", c.done);
     support_study_file(&c.s, "full", c.full);
-    c.mounts = unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+    c.mounts = unshare(CLONE_NEWNS) == 0 &&
+               mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) == 0;
     return 0;
 }
 
