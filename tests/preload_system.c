@@ -155,27 +155,20 @@ static mode_t mode_of(int flags, va_list args)
     return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(args, mode_t) : 0;
 }
 
-int open(const char *path, int flags, ...)
-{
-    NEXT(open);
-    va_list args;
-    mode_t mode;
-    va_start(args, flags);
-    mode = mode_of(flags, args);
-    va_end(args);
-    return fails_open(flags) ? (int)failed(ENOSPC) : real(path, flags, mode);
-}
+#define OPENS(name)                                                                                \
+    int name(const char *path, int flags, ...)                                                     \
+    {                                                                                              \
+        NEXT(name);                                                                                \
+        va_list args;                                                                              \
+        mode_t mode;                                                                               \
+        va_start(args, flags);                                                                     \
+        mode = mode_of(flags, args);                                                               \
+        va_end(args);                                                                              \
+        return fails_open(flags) ? (int)failed(ENOSPC) : real(path, flags, mode);                  \
+    }
 
-int open64(const char *path, int flags, ...)
-{
-    NEXT(open64);
-    va_list args;
-    mode_t mode;
-    va_start(args, flags);
-    mode = mode_of(flags, args);
-    va_end(args);
-    return fails_open(flags) ? (int)failed(ENOSPC) : real(path, flags, mode);
-}
+OPENS(open)
+OPENS(open64)
 
 /* --- other calls ----------------------------------------------------------------------------------- */
 

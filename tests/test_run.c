@@ -93,6 +93,16 @@ static void expect_refused(struct scene *c, enum err expected, const char *words
     support_says(c->words, words);
 }
 
+/* What the file of a run holds that has asked for its first round. */
+static void state_of_one_round(struct scene *c, char path[SUPPORT_PATH], struct bytes *whole)
+{
+    support_study_file(&c->s, "out/run.state", path);
+    assert_int_equal(open_state(c, NULL), ERR_OK);
+    ask_for(c, 0, 1000, ERR_OK);
+    run_state_close(&c->state);
+    assert_int_equal(file_read(path, 1 << 20, whole, &c->log), ERR_OK);
+}
+
 static void a_state_that_was_cut_or_altered_is_refused(void **state)
 {
     struct scene c;
@@ -100,11 +110,7 @@ static void a_state_that_was_cut_or_altered_is_refused(void **state)
     char path[SUPPORT_PATH];
     (void)state;
     scene_new(&c);
-    support_study_file(&c.s, "out/run.state", path);
-    assert_int_equal(open_state(&c, NULL), ERR_OK);
-    ask_for(&c, 0, 1000, ERR_OK);
-    run_state_close(&c.state);
-    assert_int_equal(file_read(path, 1 << 20, &whole, &c.log), ERR_OK);
+    state_of_one_round(&c, path, &whole);
     for (size_t i = 0; i < whole.size; i += 3) {
         assert_int_equal(file_write(path, 0600, whole.data, i, &c.log), ERR_OK);
         expect_refused(&c, ERR_FORMAT,
@@ -142,11 +148,7 @@ static void a_state_of_another_form_is_refused(void **state)
     size_t n;
     (void)state;
     scene_new(&c);
-    support_study_file(&c.s, "out/run.state", path);
-    assert_int_equal(open_state(&c, NULL), ERR_OK);
-    ask_for(&c, 0, 1000, ERR_OK);
-    run_state_close(&c.state);
-    assert_int_equal(file_read(path, 1 << 20, &whole, &c.log), ERR_OK);
+    state_of_one_round(&c, path, &whole);
     n = whole.size - DIGEST_SIZE;
     for (size_t i = 0; i < n; i++) {
         write_state(path, &whole, i);
