@@ -140,7 +140,7 @@ static bool zap_send(void *socket, const void *p, size_t n, int flags)
     return size >= 0;
 }
 
-static int zap_read(void *socket, struct zap_request *r)
+static bool zap_read(void *socket, struct zap_request *r)
 {
     int more = 1;
     size_t size = sizeof more;
@@ -152,13 +152,13 @@ static int zap_read(void *socket, struct zap_request *r)
         /* one byte less than there is room for: every text ends with NUL */
         int n = zap_receive(socket, known ? r->data[r->frames] : rest, sizeof rest - 1);
         if (n < 0)
-            return -1;
+            return false;
         if (known) /* n is the frame's size, also where it was cut */
             r->size[r->frames] = (size_t)n < sizeof rest ? (size_t)n : sizeof rest - 1;
         if (zmq_getsockopt(socket, ZMQ_RCVMORE, &more, &size) != 0)
-            return -1;
+            return false;
     }
-    return 0;
+    return true;
 }
 
 static bool zap_admits(struct netio *n, const struct zap_request *r, uint32_t *user, bool *later)
@@ -197,19 +197,17 @@ static void report_denial(struct netio *n, const struct zap_request *r)
              r->data[ZAP_ADDRESS], r->data[ZAP_DOMAIN], text);
 }
 
-static int zap_answer(void *socket, const struct zap_request *r, const char *status, uint32_t user)
+static bool zap_answer(void *socket, const struct zap_request *r, const char *status, uint32_t user)
 {
     bool admitted = strcmp(status, "200") == 0;
     char name[16] = "";
     if (admitted)
         snprintf(name, sizeof name, "%" PRIu32, user);
     return zap_send(socket, "1.0", 3, ZMQ_SNDMORE) &&
-                   zap_send(socket, r->data[ZAP_ID], r->size[ZAP_ID], ZMQ_SNDMORE) &&
-                   zap_send(socket, status, 3, ZMQ_SNDMORE) &&
-                   zap_send(socket, admitted ? "OK" : "no", 2, ZMQ_SNDMORE) &&
-                   zap_send(socket, name, strlen(name), ZMQ_SNDMORE) && zap_send(socket, "", 0, 0)
-               ? 0
-               : -1;
+           zap_send(socket, r->data[ZAP_ID], r->size[ZAP_ID], ZMQ_SNDMORE) &&
+           zap_send(socket, status, 3, ZMQ_SNDMORE) &&
+           zap_send(socket, admitted ? "OK" : "no", 2, ZMQ_SNDMORE) &&
+           zap_send(socket, name, strlen(name), ZMQ_SNDMORE) && zap_send(socket, "", 0, 0);
 }
 
 static void *admission(void *argument)
@@ -220,14 +218,14 @@ static void *admission(void *argument)
     for (;;) {
         uint32_t user = 0;
         bool admitted, later = false;
-        int code = zap_read(n->zap, &r);
-        if (code == 0) {
+        bool done = zap_read(n->zap, &r);
+        if (done) {
             admitted = zap_admits(n, &r, &user, &later);
             if (!admitted)
                 report_denial(n, &r);
-            code = zap_answer(n->zap, &r, !admitted ? "400" : later ? "300" : "200", user);
+            done = zap_answer(n->zap, &r, !admitted ? "400" : later ? "300" : "200", user);
         }
-        if (code < 0 && errno == ETERM)
+        if (!done && errno == ETERM)
             break;
     }
     zmq_close(n->zap);
