@@ -43,7 +43,8 @@ FLAGS += -fno-sanitize-recover=all
 endif
 endif
 ifeq ($(COVERAGE),1)
-FLAGS += --coverage
+# By GNU's names of fork and exec, what a process has counted is written before it becomes another program.
+FLAGS += --coverage -std=gnu11 -DTREFOIL_COVERAGE
 endif
 
 SOURCES := $(foreach d,$(FOLDERS),$(wildcard $(d)/*.c $(d)/*/*.c))

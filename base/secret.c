@@ -1,5 +1,6 @@
 #include "base/secret.h"
 
+#include <errno.h>
 #include <sodium.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -10,12 +11,13 @@ enum err secret_start(void)
     return sodium_init() < 0 ? ERR_CRYPTO : ERR_OK;
 }
 
-enum err secret_harden_process(void)
+enum err secret_harden_process(struct log *log)
 {
     const struct rlimit none = {0, 0};
-    if (setrlimit(RLIMIT_CORE, &none) != 0 || prctl(PR_SET_DUMPABLE, 0) != 0)
-        return ERR_SYSTEM;
-    return ERR_OK;
+    if (setrlimit(RLIMIT_CORE, &none) == 0 && prctl(PR_SET_DUMPABLE, 0) == 0)
+        return ERR_OK;
+    log_error(log, "cannot keep the process's memory out of core dumps: %s", strerror(errno));
+    return ERR_SYSTEM;
 }
 
 void *secret_new(size_t bytes)

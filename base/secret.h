@@ -6,6 +6,7 @@
 #define TREFOIL_BASE_SECRET_H
 
 #include "base/error.h"
+#include "base/log.h"
 
 #include <stddef.h>
 
@@ -13,7 +14,7 @@
 enum err secret_start(void) MUST_CHECK;
 
 /* For programs that hold shares: no core dumps, no ptrace by other processes of the user. */
-enum err secret_harden_process(void) MUST_CHECK;
+enum err secret_harden_process(struct log *log) MUST_CHECK;
 
 /* Zeroed, or NULL. Where the lock limit (ulimit -l) is too low the lock is skipped, nothing else. */
 void *secret_new(size_t bytes) __attribute__((warn_unused_result));

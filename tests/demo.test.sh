@@ -30,7 +30,7 @@ fails 1 'cannot remove the earlier demo in old: File name too long' "$trefoil" d
 # --- a disk that is full, for some of what is written
 
 full() { # name in the folder, words
-    FAULT=full:1 FAULT_UNDER=$PWD/demo/$1 LD_PRELOAD=$shim ASAN_OPTIONS=verify_asan_link_order=0 \
+    FAULT=write+1 FAULT_UNDER=$PWD/demo/$1 LD_PRELOAD=$shim ASAN_OPTIONS=verify_asan_link_order=0 \
         fails "${3:-1}" "$2" "$trefoil" demo --folder "$PWD/demo"
     ! grep -lF "$PWD/demo" /proc/[0-9]*/cmdline 2>/dev/null
     result $? "no process is left"
@@ -38,6 +38,8 @@ full() { # name in the folder, words
 if "$trefoil" --version | grep -q 'thread sanitizer'; then
     skip 'a full disk' 'a sanitizer has allocation for itself'
 else
+    FAULT=link+1 LD_PRELOAD=$shim ASAN_OPTIONS=verify_asan_link_order=0 \
+        fails 1 'no 15 free ports in a row on 127.0.0.1' "$trefoil" demo --folder ports
     mkdir demo # an empty folder is taken
     full island.csv "cannot write $PWD/demo/island.csv: No space left"
     full analyst.key "cannot write $PWD/demo/analyst.key: No space left"

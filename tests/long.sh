@@ -16,7 +16,8 @@ stages=${STAGES:-address undefined thread memcheck onecore long browser net soak
 memcheck_skip=${MEMCHECK_SKIP:-}
 # Of these programs only memory errors count: valgrind computes long double in 64 bits, so comparisons
 # with it fail (aim), and is too slow for processes that are killed by the clock (netio).
-memory_only=" test_aim_score test_aim_sweep test_netio_stream test_processes test_processes_lost test_faults "
+memory_only=" test_aim_score test_aim_sweep test_netio_stream test_processes test_processes_lost test_faults \
+test_faults_servers "
 mkdir -p build
 summary=()
 pinned=()

@@ -2,21 +2,22 @@
  * tests/preload_fault.c - loaded into a trefoil process (LD_PRELOAD), makes one thing go wrong, without any hook in
  * the program.
  *
- *   FAULT         KIND:N, what goes wrong at the N-th call (from 1) of that kind; or KIND@N, at the first call from
- *                 the N-th place: places differ by the program's last three calls, of an allocation six. So every N once is
- *                 every branch that a failure can take.
+ *   FAULT         KIND:N, what goes wrong at the N-th call (from 1) of that kind; KIND+N, from that on; or KIND@N, at
+ *                 the first call from the N-th place: places differ by the program's last three calls, of an allocation
+ *                 six. So every N once is every branch that a failure can take.
  *       alloc     an allocation by the program itself, not by a library: NULL
- *       write     write, pwrite to a file: ENOSPC     full    that one and all after it
- *       short     half of it is written               read    read, pread from a file: EIO
+ *       write     write, pwrite to a file: ENOSPC     short   half of it is written
+ *       read      read, pread from a file: EIO
  *       sync      fsync, fdatasync: EIO               kill-before, kill-after    SIGKILL before or after it
  *       kill-write    SIGKILL before a write          kill-send    before something is sent to a socket
  *       rename    rename: EIO                         open    an open for writing: ENOSPC
- *       call      another call of the program to the system: a lock, a length, a folder, a process
+ *       call      another call of the program to the system: a lock, a length, a folder, a process, a limit
  *       sql       what the program asks of SQLite: SQLITE_IOERR
  *       library   what it asks of OpenSSL, libsodium, Jansson, libyaml, libmicrohttpd, threads
- *       link      what it asks of ZeroMQ: EMFILE, EINVAL, ENOMEM, ENOTSOCK
+ *       link      what it asks of ZeroMQ, and sockets of its own: EMFILE, EINVAL, ENOMEM, ENOTSOCK
  *       signal    ZeroMQ's waits and messages are interrupted: EINTR
  *   FAULT_UNDER   writes, reads and syncs count only for files whose path begins with this
+ *   FAULT_ALONE   the programs that it starts have no fault
  *   FAULT_DONE    an empty file that is made when it has gone wrong: without it, there were fewer calls
  *   FAULT_TALLY   a file that gets a byte for each such call: "s" for syncs, "w" for writes, "n" for sends
  *   FAULT_FULL    while there is this file, writes fail with ENOSPC
@@ -40,7 +41,7 @@
 #define PLACES 4096
 
 static enum kind armed;
-static bool by_place;
+static bool by_place, from_then_on;
 static long target;
 static atomic_long calls;
 static atomic_flag working = ATOMIC_FLAG_INIT;
@@ -78,11 +79,13 @@ static bool is_program(const void *code)
 __attribute__((constructor)) static void arm(void)
 {
     static const char *const names[] = {
-        "",     "alloc",       "write",      "full",       "short",     "read",
-        "sync", "kill-before", "kill-after", "kill-write", "kill-send", "rename",
-        "open", "call",        "sql",        "library",    "link",      "signal"};
-    const char *fault = getenv("FAULT"), *end = fault != NULL ? strpbrk(fault, ":@") : NULL;
+        "",           "alloc",      "write",     "short",  "read", "sync", "kill-before",
+        "kill-after", "kill-write", "kill-send", "rename", "open", "call", "sql",
+        "library",    "link",       "signal"};
+    const char *fault = getenv("FAULT"), *end = fault != NULL ? strpbrk(fault, ":+@") : NULL;
     void *frame[1];
+    if (getenv("FAULT_ALONE") != NULL)
+        unsetenv("FAULT");
     dl_iterate_phdr(first_object, NULL);
     (void)backtrace(frame, 1); /* loads what it needs now, not within an allocation */
     for (size_t k = 1; end != NULL && k < sizeof names / sizeof *names; k++)
@@ -90,6 +93,7 @@ __attribute__((constructor)) static void arm(void)
             strncmp(fault, names[k], strlen(names[k])) == 0) {
             target = atol(end + 1);
             by_place = *end == '@';
+            from_then_on = *end == '+';
             armed = (enum kind)k;
         }
 }
@@ -166,7 +170,7 @@ bool preload_fails(enum kind kind)
         preload_append("FAULT_DONE", "");
         trace();
     }
-    return n == target || (kind == FULL && n > target);
+    return n == target || (from_then_on && n > target);
 }
 
 bool preload_fails_for(enum kind kind, const void *caller)

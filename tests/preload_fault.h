@@ -13,7 +13,6 @@ enum kind {
     NONE,
     ALLOC,
     WRITE,
-    FULL,
     SHORT,
     READ,
     SYNC,

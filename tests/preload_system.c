@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -61,7 +63,7 @@ static ssize_t allowed(int fd, size_t n)
     preload_append("FAULT_TALLY", "w");
     if (preload_fails(KILL_WRITE))
         kill(getpid(), SIGKILL);
-    if (preload_fails(WRITE) || preload_fails(FULL) || is_there("FAULT_FULL"))
+    if (preload_fails(WRITE) || is_there("FAULT_FULL"))
         return failed(ENOSPC);
     return (ssize_t)(n > 1 && preload_fails(SHORT) ? n / 2 : n);
 }
@@ -180,10 +182,28 @@ STAND_IN(CALL, -1, int, fchmod, (int fd, mode_t mode), (fd, mode))
 STAND_IN(CALL, -1, int, mkdir, (const char *path, mode_t mode), (path, mode))
 STAND_IN(CALL, -1, int, link, (const char *from, const char *to), (from, to))
 STAND_IN(CALL, -1, int, fork, (void), ())
+STAND_IN(CALL, -1, int, setrlimit, (__rlimit_resource_t what, const struct rlimit *to), (what, to))
 STAND_IN(CALL, NULL, FILE *, fopen, (const char *restrict path, const char *restrict how),
          (path, how))
 
+/* The kernel's call takes four more, whatever the caller gives. */
+int prctl(int what, ...)
+{
+    NEXT(prctl);
+    unsigned long value[4];
+    va_list args;
+    va_start(args, what);
+    for (unsigned i = 0; i < 4; i++)
+        value[i] = va_arg(args, unsigned long);
+    va_end(args);
+    return preload_fails_for(CALL, __builtin_return_address(0))
+               ? -1
+               : real(what, value[0], value[1], value[2], value[3]);
+}
+
 /* --- sockets --------------------------------------------------------------------------------------- */
+
+STAND_IN(LINK, -1, int, socket, (int family, int type, int protocol), (family, type, protocol))
 
 ssize_t send(int fd, const void *p, size_t n, int flags)
 {

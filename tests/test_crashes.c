@@ -30,7 +30,7 @@
 #define ANALYST 3
 
 struct fault {
-    const char *what; /* a kind of FAULT; NULL: none */
+    const char *what; /* a FAULT but for its number; NULL: none */
     long at;
 };
 
@@ -56,7 +56,7 @@ static void arm(const struct stage *c, unsigned who, const struct fault *fault, 
     setenv("ASAN_OPTIONS", "verify_asan_link_order=0", 1);
     setenv("FAULT_UNDER", who == ANALYST ? file(c, "out/") : file(c, "server%u/", who), 1);
     if (fault->what != NULL) {
-        snprintf(text, sizeof text, "%s:%ld", fault->what, fault->at);
+        snprintf(text, sizeof text, "%s%ld", fault->what, fault->at);
         setenv("FAULT", text, 1);
     }
     if (count != NULL)
@@ -405,9 +405,9 @@ static void a_server_is_killed_at_each_step(void **state)
     for (unsigned who = 0; who < STUDY_SERVERS; who++)
         for (long at = 1 + (is_long() ? 0 : 3 * (long)who); at <= c->syncs[who]; at += apart) {
             if (is_long() || at % 2 == 0)
-                one(c, who, "kill-before", at);
+                one(c, who, "kill-before:", at);
             if (is_long() || at % 2 == 1)
-                one(c, who, "kill-after", at);
+                one(c, who, "kill-after:", at);
         }
 }
 
@@ -416,9 +416,9 @@ static void the_analyst_is_killed_at_each_step(void **state)
     struct stage *c = *state;
     for (long at = 1; at <= c->syncs[ANALYST]; at += is_long() ? 1 : 9) {
         if (is_long() || at % 2 == 0)
-            one(c, ANALYST, "kill-before", at);
+            one(c, ANALYST, "kill-before:", at);
         if (is_long() || at % 2 == 1)
-            one(c, ANALYST, "kill-after", at);
+            one(c, ANALYST, "kill-after:", at);
     }
 }
 
@@ -431,9 +431,9 @@ static void two_are_killed(void **state)
         struct fault faults[PEOPLE] = {{0}};
         unsigned a = k % PEOPLE, b = (a + 1 + k / PEOPLE % 3) % PEOPLE;
         seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
-        faults[a] = (struct fault){k % 2 ? "kill-before" : "kill-after",
+        faults[a] = (struct fault){k % 2 ? "kill-before:" : "kill-after:",
                                    1 + (long)(seed >> 33) % c->syncs[a]};
-        faults[b] = (struct fault){k % 3 ? "kill-after" : "kill-before",
+        faults[b] = (struct fault){k % 3 ? "kill-after:" : "kill-before:",
                                    1 + (long)(seed >> 13 & 0xffff) % c->syncs[b]};
         play(c, faults, k % 2 != 0);
         check(c);
@@ -446,7 +446,7 @@ static void a_sync_fails_at_each_step(void **state)
     for (unsigned who = 0; who < PEOPLE; who++)
         for (long at = is_long() ? 1 : 2 + 5 * (long)who; at <= c->syncs[who];
              at += is_long() ? 1 : 24)
-            one(c, who, "sync", at);
+            one(c, who, "sync:", at);
 }
 
 static void a_disk_is_full_at_each_write(void **state)
@@ -455,7 +455,7 @@ static void a_disk_is_full_at_each_write(void **state)
     for (unsigned who = 0; who < STUDY_SERVERS; who++)
         for (long at = is_long() ? 1 : 7 + 30 * (long)who; at <= c->writes[who];
              at += is_long() ? 3 : 90)
-            one(c, who, "full", at);
+            one(c, who, "write+", at);
 }
 
 int main(void)

@@ -10,14 +10,12 @@
 #include "parties/exchange/upload.h"
 #include "tests/support_caller.h"
 #include "tests/support_process.h"
+#include "tests/support_socket.h"
 
-#include <arpa/inet.h>
-#include <poll.h>
 #include <sodium.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -113,44 +111,11 @@ static const char *altered(const struct house *h, const char *from, const char *
 
 /* --- a plain client ------------------------------------------------------------------------------ */
 
-static int connect_to(const char *address, uint16_t port)
-{
-    struct sockaddr_in a = {.sin_family = AF_INET};
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    assert_int_equal(inet_pton(AF_INET, address, &a.sin_addr), 1);
-    a.sin_port = htons(port);
-    if (connect(fd, (struct sockaddr *)&a, sizeof a) != 0) {
-        close(fd);
-        return -1;
-    }
-    return fd;
-}
-
-/* What comes until the other side closes, as text. */
-static void read_all(int fd, struct bytes *out)
-{
-    struct pollfd w = {.fd = fd, .events = POLLIN};
-    char buffer[4096];
-    ssize_t n = 1;
-    out->size = 0;
-    while (n > 0 && poll(&w, 1, 15000) == 1 && (n = read(fd, buffer, sizeof buffer)) > 0)
-        bytes_put(out, buffer, (size_t)n);
-    bytes_put_u8(out, 0);
-    close(fd);
-}
-
-/* The answer to a request line at a server's status port. */
+/* What a server's status port answers. */
 static const char *ask(const struct house *h, unsigned server, const char *request,
                        struct bytes *answer)
 {
-    char text[512];
-    int fd = connect_to("127.0.0.1", (uint16_t)(h->status + server));
-    int n = snprintf(text, sizeof text,
-                     "%s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", request);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, (size_t)n), n);
-    read_all(fd, answer);
-    return (const char *)answer->data;
+    return support_ask((uint16_t)(h->status + server), request, answer);
 }
 
 static void expect(const char *answer, const char *words)
@@ -248,26 +213,26 @@ static void the_status_port_bears_what_comes(void **state)
     /* a line that is too long, and no HTTP at all */
     memset(long_line, 'x', sizeof long_line);
     for (unsigned k = 0; k < 2; k++) {
-        int fd = connect_to("127.0.0.1", h.status);
+        int fd = support_connect("127.0.0.1", h.status);
         assert_true(fd >= 0);
         if (k == 0)
             assert_int_equal(write(fd, "GET /", 5), 5);
         assert_true(write(fd, long_line, sizeof long_line) != 0);
-        read_all(fd, &answer);
+        (void)support_answer(fd, &answer);
         expect_not((const char *)answer.data, "HTTP/1.1 200");
     }
     /* more silent connections than it takes: it lives, and serves again when they are gone */
     for (unsigned k = 0; k < 40; k++)
-        idle[k] = connect_to("127.0.0.1", h.status);
+        idle[k] = support_connect("127.0.0.1", h.status);
     assert_int_equal(share(&h, 0), 0);
     for (unsigned k = 0; k < 40; k++)
         if (idle[k] >= 0)
             close(idle[k]);
     for (double end = clock_now_s() + 15; clock_now_s() < end;) {
-        int fd = connect_to("127.0.0.1", h.status);
+        int fd = support_connect("127.0.0.1", h.status);
         assert_true(fd >= 0);
         if (write(fd, "GET /healthz HTTP/1.0\r\n\r\n", 25) == 25)
-            read_all(fd, &answer);
+            (void)support_answer(fd, &answer);
         else
             close(fd);
         if (answer.size > 1)
@@ -275,7 +240,7 @@ static void the_status_port_bears_what_comes(void **state)
     }
     expect((const char *)answer.data, "200");
     /* it is bound to one address of the loopback */
-    assert_int_equal(connect_to("127.0.0.2", h.status), -1);
+    assert_int_equal(support_connect("127.0.0.2", h.status), -1);
     bytes_clear(&answer);
     house_free(&h);
 }
@@ -317,7 +282,7 @@ static void a_server_may_listen_elsewhere(void **state)
     start(&h, 1);
     start(&h, 2);
     /* nobody is at the endpoint; who knows the other address gets in */
-    assert_int_equal(connect_to("127.0.0.1", h.s.port), -1);
+    assert_int_equal(support_connect("127.0.0.1", h.s.port), -1);
     snprintf(from, sizeof from, "tcp://127.0.0.1:%u\n", h.s.port);
     snprintf(to, sizeof to, "tcp://127.0.0.1:%u\n", elsewhere);
     assert_int_equal(share_with(&h, 0, altered(&h, from, to)), 0);

@@ -4,10 +4,10 @@
 #include "base/clock.h"
 #include "base/date.h"
 #include "parties/server/http.h"
+#include "tests/support_socket.h"
 #include "tests/support_study.h"
 
 #include <arpa/inet.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -144,25 +144,6 @@ static void a_place_that_is_none_is_told(void **state)
     }
 }
 
-/* What a port of the IPv6 loopback answers. */
-static void ask_6(uint16_t port, char *answer, size_t size)
-{
-    struct sockaddr_in6 a = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
-    int fd = socket(AF_INET6, SOCK_STREAM, 0);
-    struct pollfd w = {.fd = fd, .events = POLLIN};
-    size_t got = 0;
-    ssize_t n = 1;
-    a.sin6_port = htons(port);
-    assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
-    assert_int_equal(write(fd, "POST /healthz HTTP/1.0\r\nContent-Length: 2\r\n\r\nhi", 47), 47);
-    while (n > 0 && got + 1 < size && poll(&w, 1, 10000) == 1) {
-        n = read(fd, answer + got, size - 1 - got);
-        got += n > 0 ? (size_t)n : 0;
-    }
-    answer[got] = '\0';
-    close(fd);
-}
-
 static bool has_ipv6(uint16_t port)
 {
     struct sockaddr_in6 a = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
@@ -179,7 +160,8 @@ static void the_pages_may_be_on_ipv6(void **state)
 {
     struct room r;
     struct http *http = NULL;
-    char where[32], words[512] = "", answer[2048];
+    char where[32], words[512] = "";
+    int fd;
     struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_WARN};
     uint16_t port = support_ports(1);
     (void)state;
@@ -191,9 +173,11 @@ static void the_pages_may_be_on_ipv6(void **state)
     snprintf(where, sizeof where, "[::1]:%u", port);
     assert_int_equal(http_start(&http, where, &r.status, &log), ERR_OK);
     assert_string_equal(words, "");
-    ask_6(port, answer, sizeof answer);
-    expect(answer, " 405 ");
-    expect(answer, "only GET and HEAD");
+    fd = support_connect("::1", port);
+    assert_int_equal(write(fd, "POST /healthz HTTP/1.0\r\nContent-Length: 2\r\n\r\nhi", 47), 47);
+    expect(support_answer(fd, &r.text), " 405 ");
+    expect((char *)r.text.data, "only GET and HEAD");
+    bytes_clear(&r.text);
     http_stop(&http);
 }
 

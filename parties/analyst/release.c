@@ -45,18 +45,18 @@ enum err release_write(const char *folder, const struct study *study,
         .measurements = result->measurements,
     };
     struct table *table = NULL;
-    char path[FILE_PATH];
+    char model[FILE_PATH], synthetic[FILE_PATH], measurements[FILE_PATH];
     enum err e;
-    TRY(file_path(path, log, "%s/measurements.json", folder));
-    TRY(output_measurements(path, &terms, log));
-    TRY(file_path(path, log, "%s/model", folder));
-    TRY(model_save(path, result->model, log));
-    TRY(file_path(path, log, "%s/synthetic.csv", folder));
+    TRY(file_path(model, log, "%s/model", folder));
+    TRY(file_path(synthetic, log, "%s/synthetic.csv", folder));
+    TRY(file_path(measurements, log, "%s/measurements.json", folder));
+    TRY(output_measurements(measurements, &terms, log));
+    TRY(model_save(model, result->model, log));
     if (rows == 0)
         rows = (size_t)fmax(1, round(model_total(result->model)));
     e = sample_rows(&table, result->model, rows, seed, log);
     if (e == ERR_OK)
-        e = table_write_csv(path, table, seed, log);
+        e = table_write_csv(synthetic, table, seed, log);
     table_free(&table);
     return e;
 }

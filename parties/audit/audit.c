@@ -149,12 +149,11 @@ static enum err take_up(struct audit *a)
 {
     struct audit_file *f = NULL;
     enum err e = audit_file_read(&f, a->path, a->log);
-    if (e != ERR_OK) {
+    if (e == ERR_DATA)
         log_error(a->log,
                   "this server does not start with an audit log that does not hold; keep it "
                   "as evidence, and restore the folder from a backup");
-        return e;
-    }
+    TRY(e);
     a->size = (off_t)f->size;
     if (f->torn > 0) {
         log_warn(a->log,

@@ -67,7 +67,7 @@ static enum err recover(struct recover *r, const char *study, const char *key, c
     uint64_t from, to;
     enum err e;
     umask(077);
-    TRY(secret_harden_process());
+    TRY(secret_harden_process(log));
     TRY(study_load(&r->study, study, log));
     TRY(identity_load(&r->me, key, log));
     TRY(roster_find(r->study, &r->me->public, ROLE_SERVER, &index, log));

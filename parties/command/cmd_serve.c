@@ -92,7 +92,7 @@ static enum err serve(const struct arguments *a, struct log *log)
 {
     struct study *study = NULL;
     struct identity *me = NULL;
-    enum err e = secret_harden_process();
+    enum err e = secret_harden_process(log);
     umask(077); /* whatever is made in the folder is the operator's alone */
     raise_file_limit();
     stop_on_signals();

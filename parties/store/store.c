@@ -111,7 +111,8 @@ static enum err lock_folder(struct store *s, const char *folder)
     if (s->lock_file >= 0 && flock(s->lock_file, LOCK_EX | LOCK_NB) == 0)
         return ERR_OK;
     log_error(s->log, "cannot lock %s: %s%s", path, strerror(errno),
-              s->lock_file >= 0 ? "; another trefoil serve uses this folder: stop it first" : "");
+              errno == EWOULDBLOCK ? "; another trefoil serve uses this folder: stop it first"
+                                   : "");
     return ERR_SYSTEM;
 }
 

@@ -173,8 +173,8 @@ enum err store_backup(const char *folder, const char *file, struct store_content
     char from_path[FILE_PATH], audit[FILE_PATH], made[FILE_PATH];
     struct side from = {0}, to = {0};
     enum err e;
-    TRY(file_path(from_path, log, "%s/store.sqlite", folder));
     TRY(file_path(audit, log, "%s/audit.log", folder));
+    TRY(file_path(from_path, log, "%s/store.sqlite", folder));
     TRY(file_path(made, log, "%s.partial", file));
     TRY(refuse_if_not_there(from_path, "a folder of trefoil serve", log));
     TRY(refuse_if_there(file, log));
@@ -204,8 +204,8 @@ enum err store_restore(const char *file, const char *folder, struct store_conten
     char to_path[FILE_PATH], audit[FILE_PATH], made[FILE_PATH];
     struct side from = {0}, to = {0};
     enum err e;
-    TRY(file_path(to_path, log, "%s/store.sqlite", folder));
     TRY(file_path(audit, log, "%s/audit.log", folder));
+    TRY(file_path(to_path, log, "%s/store.sqlite", folder));
     TRY(file_path(made, log, "%s.partial", to_path));
     TRY(refuse_if_not_there(file, "what trefoil backup wrote", log));
     TRY(file_folder(folder, log));

@@ -1,0 +1,217 @@
+#include "tests/support_cmocka.h"
+
+#include "tests/support_command.h"
+#include "tests/support_faults.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CODES 6 /* documented exit codes are 0 to 6 */
+#define LOG_SIZE 8192
+#define SHIM "preload_fault.so"
+
+static struct log quiet = {.file = NULL, .level = LOG_ERROR};
+
+long faults_stride(long step)
+{
+    return getenv("TREFOIL_LONG") != NULL ? 1 : step;
+}
+
+int faults_new(void **state)
+{
+    static struct scene c;
+    static const struct support_options small = {
+        .owners = 1, .rounds = 1, .epsilon = 1, .round_s = 5};
+    const struct support_options *o = *state != NULL ? *state : &small;
+    const char *program = getenv("TREFOIL"), *slash;
+    struct table *t;
+    memset(&c, 0, sizeof c);
+    *state = &c;
+    if (program == NULL || (slash = strrchr(program, '/')) == NULL)
+        return -1;
+    snprintf(c.shim, sizeof c.shim, "%.*s/tests/" SHIM, (int)(slash - program), program);
+    if (support_study_new(&c.s, o, &quiet) != ERR_OK ||
+        support_table(&t, c.s.study->domain, 200, 1) != ERR_OK ||
+        table_write_csv(file(&c, "o0.csv"), t, 1, &quiet) != ERR_OK)
+        return -1;
+    table_free(&t);
+    support_study_file(&c.s, "work", c.folder);
+    support_study_file(&c.s, "done", c.done);
+    return 0;
+}
+
+int faults_free(void **state)
+{
+    struct scene *c = *state;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        support_kill(&c->server[i]);
+    support_study_free(&c->s);
+    return 0;
+}
+
+/* --- one fault ------------------------------------------------------------------------------------- */
+
+void faults_arm(const struct scene *c, const char *kind, long n)
+{
+    char fault[32];
+    snprintf(fault, sizeof fault, "%s%ld", kind, n);
+    unlink(c->done);
+    setenv("FAULT", fault, 1);
+    setenv("FAULT_ALONE", "1", 1);
+    setenv("FAULT_DONE", c->done, 1);
+    setenv("LD_PRELOAD", c->shim, 1);
+    /* a sanitizer wants to be first, but need not be */
+    setenv("ASAN_OPTIONS", "verify_asan_link_order=0", 1);
+}
+
+void faults_disarm(void)
+{
+    unsetenv("FAULT");
+    unsetenv("FAULT_ALONE");
+    unsetenv("FAULT_DONE");
+    unsetenv("LD_PRELOAD");
+    unsetenv("ASAN_OPTIONS");
+}
+
+bool faults_happened(const struct scene *c)
+{
+    return access(c->done, F_OK) == 0;
+}
+
+void faults_expect_words(const char *log, int code, const char *kind, long n)
+{
+    bool said = support_contains(log, "error: "), told = support_contains(log, "trefoil: ");
+    if (code < 0 || code > CODES || (code > 0 && !said && !told) ||
+        (support_contains(log, "see the messages") && !said)) {
+        faults_show(log);
+        fail_msg("exit code %d with %s%ld, and not the words for it", code, kind, n);
+    }
+}
+
+/* --- one after another ----------------------------------------------------------------------------- */
+
+/* -1: not this kind, 0: all of it, else which. */
+static long wanted(const char *kind)
+{
+    const char *only = getenv("TREFOIL_SWEEP");
+    if (only == NULL)
+        return 0;
+    return strncmp(only, kind, strlen(kind)) == 0 ? atol(only + strlen(kind)) : -1;
+}
+
+static void sweep(struct scene *c, faults_trial survives, unsigned servers, const struct sweep *w)
+{
+    bool all = getenv("TREFOIL_LONG") != NULL;
+    long one = wanted(w->kind);
+    unsigned faults = 0;
+    if (one < 0)
+        return;
+    for (unsigned i = 0; i < servers; i++)
+        if (one > 0)
+            faults += survives(c, i, w->kind, one);
+        else
+            for (long n = 1 + i; (all || i == w->victim) && survives(c, i, w->kind, n);
+                 n += faults_stride(w->step))
+                faults++;
+    printf("# %s %u faults\n", w->kind, faults);
+    assert_true(faults > 0);
+}
+
+void faults_sweep(struct scene *c, faults_trial survives, unsigned servers, const struct sweep *of,
+                  size_t sweeps)
+{
+    for (size_t i = 0; i < sweeps; i++)
+        sweep(c, survives, servers, &of[i]);
+}
+
+int faults_main(int argc, char **argv, const struct CMUnitTest *tests, size_t n)
+{
+#if defined(__SANITIZE_THREAD__)
+    (void)argc, (void)argv, (void)tests, (void)n;
+    printf("# SKIP a sanitizer has allocation for itself\nok 1 - faults # SKIP\n1..1\n");
+    return 0;
+#else
+    cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
+    return _cmocka_run_group_tests("faults", tests, n, NULL, NULL);
+#endif
+}
+
+/* --- commands -------------------------------------------------------------------------------------- */
+
+/* "@": at the first call from each place; ":": at each call. */
+static const char *const kinds[] = {"alloc@", "library@", "call@", "sql@",    "write:",
+                                    "short:", "sync:",    "read:", "rename:", "open:"};
+#define KINDS (sizeof kinds / sizeof *kinds)
+
+static long step_of(const struct faults_command *t, const char *kind)
+{
+    return strcmp(kind, "alloc@") == 0 || strcmp(kind, "read:") == 0 ? faults_stride(t->step) : 1;
+}
+
+void faults_command(struct scene *c, const struct faults_command *t)
+{
+    const char *log = file(c, "command.log");
+    unsigned faults = 0;
+    for (size_t k = 0; k < KINDS; k++)
+        for (long n = 1;; n += step_of(t, kinds[k])) {
+            int code;
+            faults_remove(c->folder);
+            assert_int_equal(mkdir(c->folder, 0700), 0);
+            if (t->copy != NULL)
+                faults_copy(t->copy, c->folder);
+            unlink(log);
+            faults_arm(c, kinds[k], n);
+            code = support_run(log, 60, t->arguments);
+            faults_disarm();
+            faults_expect_words(log, code, kinds[k], n);
+            if (code == 0)
+                assert_int_equal(faults_entries(c->folder), t->files);
+            else if (faults_entries(c->folder) > t->files)
+                fail_msg("%s with %s%ld left something half written", t->arguments[0], kinds[k], n);
+            if (!faults_happened(c)) {
+                assert_int_equal(code, 0);
+                break;
+            }
+            faults++;
+        }
+    printf("# %s: %u faults\n", t->arguments[0], faults);
+    assert_true(faults > 0);
+}
+
+/* --- files ----------------------------------------------------------------------------------------- */
+
+void faults_remove(const char *path)
+{
+    char command[SUPPORT_PATH + 16];
+    snprintf(command, sizeof command, "rm -rf '%s'", path);
+    assert_int_equal(system(command), 0);
+}
+
+void faults_copy(const char *from, const char *to)
+{
+    char command[2 * SUPPORT_PATH + 16];
+    snprintf(command, sizeof command, "cp -a '%s' '%s'", from, to);
+    assert_int_equal(system(command), 0);
+}
+
+unsigned faults_entries(const char *folder)
+{
+    DIR *d = opendir(folder);
+    struct dirent *e;
+    unsigned n = 0;
+    while (d != NULL && (e = readdir(d)) != NULL)
+        n += e->d_name[0] != '.';
+    if (d != NULL)
+        closedir(d);
+    return n;
+}
+
+void faults_show(const char *log)
+{
+    char text[LOG_SIZE];
+    support_text(log, text, sizeof text);
+    print_error("%s:\n%s\n", log, text);
+}

@@ -1,0 +1,14 @@
+/* tests/support_socket.h - a client that knows nothing but TCP. */
+#ifndef TREFOIL_TESTS_SUPPORT_SOCKET_H
+#define TREFOIL_TESTS_SUPPORT_SOCKET_H
+
+#include "base/bytes.h"
+
+/* To an IPv4 or IPv6 address; -1 if nobody is there. */
+int support_connect(const char *address, uint16_t port);
+/* What comes until the other side closes, or is silent for long, as a string; closes. */
+const char *support_answer(int fd, struct bytes *answer);
+/* The answer of a port on 127.0.0.1 to an HTTP request line such as "GET /"; empty if there is none. */
+const char *support_ask(uint16_t port, const char *request, struct bytes *answer);
+
+#endif

@@ -1,0 +1,525 @@
+/*
+ * Fail everything once in each process of a study: each allocation, write, sync, call to ZeroMQ, SQLite and the
+ * rest, at a server, an owner or the analyst. What a server acknowledged it still has after that, and what it lacks
+ * can be sent again.
+ */
+#include "tests/support_cmocka.h"
+
+#include "base/clock.h"
+#include "parties/exchange/request.h"
+#include "tests/support_faults.h"
+#include "tests/support_socket.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define EXIT_BUDGET 5
+
+/* --- servers --------------------------------------------------------------------------------------- */
+
+static void start_server(struct scene *c, unsigned i)
+{
+    unlink(file(c, "server%u.log", i));
+    c->server[i] = support_serve(&c->s, i, c->s.path);
+}
+
+static bool is_ready(const struct scene *c, unsigned i)
+{
+    return support_wait_for(file(c, "server%u.log", i), "is ready", 10);
+}
+
+static bool has_ended(pid_t pid)
+{
+    char path[64];
+    char text[256] = "";
+    FILE *f;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    f = fopen(path, "r");
+    if (f == NULL)
+        return true;
+    if (fgets(text, sizeof text, f) == NULL)
+        text[0] = '\0';
+    fclose(f);
+    return strstr(text, ") Z ") != NULL;
+}
+
+/* Until it is ready or has ended; false if it ended. */
+static bool comes_up(const struct scene *c, unsigned i)
+{
+    double end = clock_now_s() + 20;
+    while (clock_now_s() < end) {
+        if (support_contains(file(c, "server%u.log", i), "is ready"))
+            return true;
+        if (has_ended(c->server[i]))
+            return false;
+        usleep(2000);
+    }
+    fail_msg("server %u neither got ready nor ended with %s", i, getenv("FAULT"));
+    return false;
+}
+
+/* Gives up a server that has ended well before the test would. */
+static int share(struct scene *c)
+{
+    const char *const a[] = {
+        "share", c->s.path, file(c, "o0.csv"), "--key", file(c, "o0.key"), "--retries", "2", NULL};
+    unlink(file(c, "share.log"));
+    return support_run(file(c, "share.log"), 60, a);
+}
+
+/* The same. */
+static int run(struct scene *c)
+{
+    const char *const a[] = {
+        "run", c->s.path, "--key", file(c, "a.key"), "--out", file(c, "out"), "--wait", "20", NULL};
+    unlink(file(c, "run.log"));
+    return support_run(file(c, "run.log"), 60, a);
+}
+
+/* Starts the three, one of which has a fault; false if that one did not come up. */
+static bool start_servers(struct scene *c, unsigned victim, const char *kind, long n)
+{
+    bool up;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        if (i == victim)
+            faults_arm(c, kind, n);
+        start_server(c, i);
+        faults_disarm();
+    }
+    up = comes_up(c, victim);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_true(i == victim || is_ready(c, i));
+    return up;
+}
+
+/* What counts coverage leaves no counts where it is killed. */
+#ifdef TREFOIL_COVERAGE
+#define END_SIGNAL SIGTERM
+#else
+#define END_SIGNAL SIGKILL
+#endif
+
+static void end_server(struct scene *c, unsigned i)
+{
+    if (c->server[i] > 0) {
+        kill(c->server[i], END_SIGNAL);
+        (void)support_wait(c->server[i], 10);
+    }
+    c->server[i] = 0;
+}
+
+/*
+ * If the victim still lives it is killed, since what it said that it has is on disk; or asked to end, which it must,
+ * whatever has failed. Then a sound one.
+ */
+static void replace_server(struct scene *c, unsigned victim, const char *kind, long n)
+{
+    bool ended = has_ended(c->server[victim]);
+    if (!ended && n % 2 == 0)
+        end_server(c, victim);
+    else {
+        int code = ended ? support_wait(c->server[victim], 1) : support_stop(&c->server[victim]);
+        faults_expect_words(file(c, "server%u.log", victim), code, kind, n);
+        assert_true(code != 0 || !ended);
+    }
+    c->server[victim] = 0;
+    start_server(c, victim);
+    if (!is_ready(c, victim)) {
+        faults_show(file(c, "server%u.log", victim));
+        fail_msg("%s%ld at server %u: no other is ready after it", kind, n, victim);
+    }
+}
+
+static void end_servers(struct scene *c)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        if (c->server[i] > 0)
+            kill(c->server[i], END_SIGNAL);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        end_server(c, i);
+}
+
+static void clear_servers(struct scene *c)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        faults_remove(file(c, "server%u", i));
+    faults_remove(file(c, "out"));
+}
+
+/* The servers' folders are kept, once, under another name; or are as they were then. */
+static void keep_folders(struct scene *c, const char *name)
+{
+    end_servers(c);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        faults_copy(file(c, "server%u", i), file(c, "%s%u", name, i));
+}
+
+static bool have_folders(struct scene *c, const char *name)
+{
+    clear_servers(c);
+    if (access(file(c, "%s0", name), F_OK) != 0)
+        return false;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        faults_copy(file(c, "%s%u", name, i), file(c, "server%u", i));
+    return true;
+}
+
+/* An upload is at all three, which do not run. */
+static void have_upload(struct scene *c)
+{
+    if (have_folders(c, "shared"))
+        return;
+    assert_true(start_servers(c, 0, "alloc:", 0));
+    assert_int_equal(share(c), 0);
+    keep_folders(c, "shared");
+}
+
+/* An upload at a server of which the n-th call fails; then all without a fault. False: no such call. */
+static bool upload_survives(struct scene *c, unsigned victim, const char *kind, long n)
+{
+    int shared = -1;
+    bool fired;
+    clear_servers(c);
+    if (start_servers(c, victim, kind, n)) {
+        shared = share(c);
+        faults_expect_words(file(c, "share.log"), shared, kind, n);
+    }
+    fired = faults_happened(c);
+    replace_server(c, victim, kind, n);
+    if (shared != 0)
+        assert_int_equal(share(c), 0);
+    assert_int_equal(run(c), 0);
+    end_servers(c);
+    return fired;
+}
+
+/* A vector that comes in parts, without a run. */
+static bool parts_survive(struct scene *c, unsigned victim, const char *kind, long n)
+{
+    bool fired;
+    clear_servers(c);
+    if (start_servers(c, victim, kind, n))
+        faults_expect_words(file(c, "share.log"), share(c), kind, n);
+    fired = faults_happened(c);
+    replace_server(c, victim, kind, n);
+    assert_int_equal(share(c), 0);
+    assert_true(support_contains(file(c, "share.log"), "all three servers have stored the upload"));
+    end_servers(c);
+    return fired;
+}
+
+/* The same with a run: the same command ends it, whatever has failed, and no other run finds any budget. */
+static bool run_survives(struct scene *c, unsigned victim, const char *kind, long n)
+{
+    bool fired;
+    have_upload(c);
+    if (start_servers(c, victim, kind, n))
+        faults_expect_words(file(c, "run.log"), run(c), kind, n);
+    fired = faults_happened(c);
+    replace_server(c, victim, kind, n);
+    if (run(c) != 0) {
+        faults_show(file(c, "run.log"));
+        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+            faults_show(file(c, "server%u.log", i));
+        fail_msg("%s%ld at server %u: the run does not go on", kind, n, victim);
+    }
+    faults_remove(file(c, "out"));
+    assert_int_equal(run(c), EXIT_BUDGET);
+    end_servers(c);
+    return fired;
+}
+
+/* The analyst's program is the one with the fault: the same command, without it, ends the run. */
+static bool analyst_survives(struct scene *c, unsigned victim, const char *kind, long n)
+{
+    bool fired;
+    int code;
+    (void)victim;
+    have_upload(c);
+    assert_true(start_servers(c, 0, "alloc:", 0));
+    faults_arm(c, kind, n);
+    code = run(c);
+    faults_disarm();
+    fired = faults_happened(c);
+    faults_expect_words(file(c, "run.log"), code, kind, n);
+    if (code != 0 && run(c) != 0)
+        fail_msg("%s%ld at the analyst: the run does not go on", kind, n);
+    faults_remove(file(c, "out"));
+    assert_int_equal(run(c), EXIT_BUDGET);
+    end_servers(c);
+    return fired;
+}
+
+static int withdraw(struct scene *c)
+{
+    const char *const a[] = {"share",     c->s.path, "--key",      file(c, "o0.key"),
+                             "--retries", "2",       "--withdraw", NULL};
+    unlink(file(c, "share.log"));
+    return support_run(file(c, "share.log"), 60, a);
+}
+
+/* The owner's program is: the same command, without a fault, sends the upload, and another takes it back. */
+static bool owner_survives(struct scene *c, unsigned victim, const char *kind, long n)
+{
+    int (*const step[])(struct scene *) = {share, withdraw};
+    bool fired = false;
+    (void)victim;
+    clear_servers(c);
+    assert_true(start_servers(c, 0, "alloc:", 0));
+    for (unsigned i = 0; i < 2; i++) {
+        int code;
+        faults_arm(c, kind, n);
+        code = step[i](c);
+        faults_disarm();
+        fired = fired || faults_happened(c);
+        faults_expect_words(file(c, "share.log"), code, kind, n);
+        if (step[i](c) != 0)
+            fail_msg("%s%ld at the owner: it does not go on", kind, n);
+    }
+    end_servers(c);
+    return fired;
+}
+
+/* All is as it was before the run, at server 0, which does not run. */
+static void set_back(struct scene *c)
+{
+    if (!have_folders(c, "ran")) {
+        have_upload(c);
+        assert_true(start_servers(c, 0, "alloc:", 0));
+        assert_int_equal(run(c), 0);
+        keep_folders(c, "ran");
+    }
+    faults_remove(file(c, "server0"));
+    faults_copy(file(c, "shared0"), file(c, "server0"));
+    start_server(c, 1);
+    start_server(c, 2);
+    assert_true(is_ready(c, 1) && is_ready(c, 2));
+}
+
+static int recover(struct scene *c)
+{
+    const char *const a[] = {"recover",  c->s.path,          "--key", file(c, "s0.key"),
+                             "--folder", file(c, "server0"), NULL};
+    unlink(file(c, "recover.log"));
+    return support_run(file(c, "recover.log"), 60, a);
+}
+
+/* The server takes over what it lacks, whatever has failed; then it may serve. */
+static bool recovery_survives(struct scene *c, unsigned victim, const char *kind, long n)
+{
+    bool fired;
+    int code;
+    (void)victim;
+    set_back(c);
+    faults_arm(c, kind, n);
+    code = recover(c);
+    faults_disarm();
+    fired = faults_happened(c);
+    faults_expect_words(file(c, "recover.log"), code, kind, n);
+    if (recover(c) != 0)
+        fail_msg("%s%ld in recover: it does not go on", kind, n);
+    start_server(c, 0);
+    assert_true(is_ready(c, 0));
+    faults_remove(file(c, "out"));
+    assert_int_equal(run(c), EXIT_BUDGET);
+    end_servers(c);
+    return fired;
+}
+
+/* --- what is no session ---------------------------------------------------------------------------- */
+
+/* Its last line of the audit log was cut off when it died. */
+static void have_torn_log(struct scene *c)
+{
+    FILE *f;
+    have_upload(c);
+    f = fopen(file(c, "server0/audit.log"), "a");
+    assert_true(f != NULL && fputs("17 half a li", f) > 0 && fclose(f) == 0);
+}
+
+/* A page may be missing once. */
+static bool status_survives(struct scene *c, unsigned victim, const char *kind, long n)
+{
+    static const char *const page[] = {"GET /", "GET /metrics", "GET /healthz", "GET /none"};
+    const uint16_t port = support_ports(1);
+    struct bytes answer = {0};
+    char at[16];
+    const char *const a[] = {"serve",    c->s.path,
+                             "--key",    file(c, "s0.key"),
+                             "--folder", file(c, "server0"),
+                             "--listen", "127.0.0.1",
+                             "--status", at,
+                             NULL};
+    (void)victim;
+    snprintf(at, sizeof at, "%u", port);
+    have_torn_log(c);
+    unlink(file(c, "server0.log"));
+    faults_arm(c, kind, n);
+    c->server[0] = support_start(file(c, "server0.log"), a);
+    faults_disarm();
+    if (comes_up(c, 0))
+        for (unsigned k = 0; k < 2 * sizeof page / sizeof *page; k++) {
+            const char *text = support_ask(port, page[k / 2], &answer);
+            if (strncmp(text, "HTTP/1.1 ", 9) != 0 && (k % 2 == 1 || text[0] != '\0'))
+                fail_msg("%s with %s%ld: %s", page[k / 2], kind, n, text);
+        }
+    faults_expect_words(file(c, "server0.log"), support_stop(&c->server[0]), kind, n);
+    bytes_clear(&answer);
+    return faults_happened(c);
+}
+
+static void status_pages_survive_faults(void **state)
+{
+    static const struct sweep of[] = {{"alloc@", 0, 61}, {"library@", 0, 23}, {"call@", 0, 5}};
+    faults_sweep(*state, status_survives, 1, of, sizeof of / sizeof *of);
+}
+
+static int purge(struct scene *c)
+{
+    const char *const a[] = {"serve",    c->s.path,          "--key",   file(c, "s0.key"),
+                             "--folder", file(c, "server0"), "--purge", NULL};
+    unlink(file(c, "purge.log"));
+    return support_run(file(c, "purge.log"), 60, a);
+}
+
+static int check_statement(struct scene *c)
+{
+    const char *const a[] = {"check", c->s.path, "--statement", file(c, "server0/purge.txt"), NULL};
+    return support_run(file(c, "check.log"), 60, a);
+}
+
+/* The same command purges, whatever has failed, and the owners have a statement of it. */
+static bool purge_survives(struct scene *c, unsigned victim, const char *kind, long n)
+{
+    int code;
+    (void)victim;
+    have_upload(c);
+    faults_arm(c, kind, n);
+    code = purge(c);
+    faults_disarm();
+    faults_expect_words(file(c, "purge.log"), code, kind, n);
+    if (purge(c) != 0 || check_statement(c) != 0)
+        fail_msg("%s%ld in a purge: it does not go on", kind, n);
+    return faults_happened(c);
+}
+
+static void a_purge_survives_faults(void **state)
+{
+    static const struct sweep of[] = {
+        {"sync:", 0, 3},   {"write:", 0, 7}, {"sql@", 0, 11},
+        {"alloc@", 0, 41}, {"call@", 0, 5},  {"library@", 0, 17},
+    };
+    struct scene *c = *state;
+    char statement[SUPPORT_PATH];
+    const char *const check[] = {"check", c->s.path, "--statement", statement, NULL};
+    faults_sweep(c, purge_survives, 1, of, sizeof of / sizeof *of);
+    support_study_file(&c->s, "server0/purge.txt", statement);
+    faults_command(c, &(struct faults_command){check, 0, 17, NULL});
+}
+
+/* --- sessions -------------------------------------------------------------------------------------- */
+
+static void uploads_survive_faults(void **state)
+{
+    static const struct sweep of[] = {
+        {"sync:", 0, 5},   {"write:", 1, 41}, {"short:", 2, 61}, {"read:", 0, 41},
+        {"sql@", 1, 23},   {"alloc@", 1, 37}, {"call@", 2, 3},   {"library@", 0, 17},
+        {"signal@", 1, 9}, {"link@", 2, 31},
+    };
+    faults_sweep(*state, upload_survives, STUDY_SERVERS, of, sizeof of / sizeof *of);
+}
+
+static void runs_survive_faults(void **state)
+{
+    static const struct sweep of[] = {
+        {"sync:", 1, 5},   {"write:", 2, 31},   {"read:", 0, 41},   {"sql@", 2, 37},
+        {"alloc@", 0, 91}, {"library@", 1, 41}, {"signal@", 2, 11}, {"link@", 2, 61},
+    };
+    faults_sweep(*state, run_survives, STUDY_SERVERS, of, sizeof of / sizeof *of);
+}
+
+/* What is made of a server's folder while it does not run. */
+static void folders_are_whole_or_absent(void **state)
+{
+    struct scene *c = *state;
+    char folder[SUPPORT_PATH], saved[SUPPORT_PATH], logs[2][SUPPORT_PATH], made[SUPPORT_PATH];
+    const char *const first[] = {"backup", folder, saved, NULL};
+    const char *const backup[] = {"backup", folder, made, NULL};
+    const char *const restore[] = {"restore", saved, made, NULL};
+    const char *const audit[] = {"audit", logs[0], logs[1], "--study", c->s.path, NULL};
+    support_study_file(&c->s, "server0", folder);
+    support_study_file(&c->s, "saved.backup", saved);
+    support_study_file(&c->s, "server0/audit.log", logs[0]);
+    support_study_file(&c->s, "server1/audit.log", logs[1]);
+    support_study_file(&c->s, "work/made", made);
+    have_upload(c);
+    assert_true(start_servers(c, 0, "alloc:", 0));
+    assert_int_equal(run(c), 0);
+    end_servers(c);
+    assert_int_equal(support_run(file(c, "first.log"), 60, first), 0);
+    faults_command(c, &(struct faults_command){backup, 1, 1, NULL});
+    faults_command(c, &(struct faults_command){restore, 1, 1, NULL});
+    faults_command(c, &(struct faults_command){audit, 0, 17, NULL});
+}
+
+static void long_uploads_survive_faults(void **state)
+{
+    static const struct sweep of[] = {
+        {"sync:", 1, 5}, {"sql@", 1, 23}, {"alloc@", 1, 61}, {"library@", 1, 31}};
+    static const struct sweep at_owner[] = {{"alloc@", 0, 61}, {"link@", 0, 31}};
+    struct scene *c = *state;
+    assert_true(study_upload_bytes(c->s.study, 0) > MESSAGE_PART_MAX);
+    faults_sweep(c, parts_survive, STUDY_SERVERS, of, sizeof of / sizeof *of);
+    faults_sweep(c, owner_survives, 1, at_owner, sizeof at_owner / sizeof *at_owner);
+}
+
+static void an_upload_survives_faults_of_the_owner(void **state)
+{
+    static const struct sweep of[] = {
+        {"write:", 0, 3},    {"rename:", 0, 1}, {"alloc@", 0, 61},
+        {"library@", 0, 17}, {"signal@", 0, 5}, {"link@", 0, 31},
+    };
+    faults_sweep(*state, owner_survives, 1, of, sizeof of / sizeof *of);
+}
+
+static void recovery_survives_faults(void **state)
+{
+    static const struct sweep of[] = {
+        {"sync:", 0, 3},   {"sql@", 0, 41},     {"call@", 0, 7},
+        {"alloc@", 0, 91}, {"library@", 0, 31}, {"link@", 0, 61},
+    };
+    faults_sweep(*state, recovery_survives, 1, of, sizeof of / sizeof *of);
+}
+
+static void a_run_survives_faults_of_the_analyst(void **state)
+{
+    static const struct sweep of[] = {
+        {"write:", 0, 3},    {"sync:", 0, 3},   {"rename:", 0, 3}, {"alloc@", 0, 91},
+        {"library@", 0, 31}, {"signal@", 0, 7}, {"link@", 0, 31},
+    };
+    faults_sweep(*state, analyst_survives, 1, of, sizeof of / sizeof *of);
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const padded[] = {
+        "    max_rows: 1000\n    as: records\n    pad_to: 200000\n"};
+    static struct support_options large = {.owners = 1, .round_s = 5, .part = padded};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(uploads_survive_faults, faults_new, faults_free),
+        cmocka_unit_test_setup_teardown(runs_survive_faults, faults_new, faults_free),
+        cmocka_unit_test_setup_teardown(folders_are_whole_or_absent, faults_new, faults_free),
+        cmocka_unit_test_setup_teardown(an_upload_survives_faults_of_the_owner, faults_new,
+                                        faults_free),
+        cmocka_unit_test_prestate_setup_teardown(long_uploads_survive_faults, faults_new,
+                                                 faults_free, &large),
+        cmocka_unit_test_setup_teardown(status_pages_survive_faults, faults_new, faults_free),
+        cmocka_unit_test_setup_teardown(a_purge_survives_faults, faults_new, faults_free),
+        cmocka_unit_test_setup_teardown(recovery_survives_faults, faults_new, faults_free),
+        cmocka_unit_test_setup_teardown(a_run_survives_faults_of_the_analyst, faults_new,
+                                        faults_free),
+    };
+    return faults_main(argc, argv, tests, sizeof tests / sizeof *tests);
+}
