@@ -22,6 +22,7 @@
  *   FAULT_TALLY   a file that gets a byte for each such call: "s" for syncs, "w" for writes, "n" for sends
  *   FAULT_FULL    while there is this file, writes fail with ENOSPC
  *   FAULT_CLOCK   a file with a number of seconds: the wall clock is so far ahead, or behind
+ *   FAULT_WAIT    a file with a number of seconds that seem to have passed, to the program alone
  *   FAULT_TRACE   prints the place at which it went wrong
  */
 #include "preload_fault.h"
@@ -71,7 +72,7 @@ static int first_object(struct dl_phdr_info *info, size_t size, void *self)
     return 1; /* the program itself comes first */
 }
 
-static bool is_program(const void *code)
+bool preload_is_program(const void *code)
 {
     return (uintptr_t)code >= program[0] && (uintptr_t)code < program[1];
 }
@@ -131,7 +132,7 @@ static uint64_t this_place(void)
     int n = backtrace(frame, DEPTH), most = armed == ALLOC ? 6 : 3;
     uint64_t hash = 14695981039346656037U;
     for (int i = 0, own = 0; i < n && own < most; i++)
-        if (is_program(frame[i]) && ++own)
+        if (preload_is_program(frame[i]) && ++own)
             hash = (hash ^ ((uintptr_t)frame[i] - program[0])) * 1099511628211U;
     return hash | 1;
 }
@@ -177,7 +178,7 @@ bool preload_fails_for(enum kind kind, const void *caller)
 {
     static const int code[] = {[ALLOC] = ENOMEM, [CALL] = EMFILE,  [LIBRARY] = EAGAIN,
                                [LINK] = EMFILE,  [SIGNAL] = EINTR, [SQL] = EIO};
-    if (armed != kind || !is_program(caller) || !preload_fails(kind))
+    if (armed != kind || !preload_is_program(caller) || !preload_fails(kind))
         return false;
     errno = code[kind];
     return true;

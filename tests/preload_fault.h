@@ -38,6 +38,8 @@ void preload_begin(void);
 bool preload_fails(enum kind kind);
 /* The same of a call by the program itself, not by a library, which may die without. */
 bool preload_fails_for(enum kind kind, const void *caller);
+/* Whether this is code of the program's own, not of a library's. */
+bool preload_is_program(const void *code);
 /* Adds to the file that an environment variable names, if it does. */
 void preload_append(const char *variable, const char *text);
 /* What the program would have called: a sanitizer's function, or the C library's. */

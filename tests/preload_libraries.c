@@ -6,6 +6,7 @@
 #include <microhttpd.h>
 #include <openssl/evp.h>
 #include <openssl/kdf.h>
+#include <openssl/sha.h>
 #include <pthread.h>
 #include <sodium.h>
 #include <sqlite3.h>
@@ -108,6 +109,8 @@ STAND_IN(LIBRARY, 0, int, EVP_Digest,
          (const void *p, size_t n, unsigned char *digest, unsigned *size, const EVP_MD *type,
           ENGINE *engine),
          (p, n, digest, size, type, engine))
+STAND_IN(LIBRARY, NULL, unsigned char *, SHA256,
+         (const unsigned char *p, size_t n, unsigned char *digest), (p, n, digest))
 STAND_IN(LIBRARY, NULL, EVP_KDF *, EVP_KDF_fetch,
          (OSSL_LIB_CTX * library, const char *name, const char *properties),
          (library, name, properties))

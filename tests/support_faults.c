@@ -23,8 +23,11 @@ long faults_stride(long step)
 int faults_new(void **state)
 {
     static struct scene c;
-    static const struct support_options small = {
-        .owners = 1, .rounds = 1, .epsilon = 1, .round_s = 5};
+    static const struct support_options small = {.owners = 1,
+                                                 .rounds = 1,
+                                                 .epsilon = 1,
+                                                 .round_s = 5,
+                                                 .more = "impossible: [{age: 8, ward: d}]\n"};
     const struct support_options *o = *state != NULL ? *state : &small;
     const char *program = getenv("TREFOIL"), *slash;
     struct table *t;

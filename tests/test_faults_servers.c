@@ -69,6 +69,14 @@ static int share(struct scene *c)
     return support_run(file(c, "share.log"), 60, a);
 }
 
+static int ask_status(struct scene *c)
+{
+    const char *const a[] = {"share",     c->s.path, "--key",    file(c, "o0.key"),
+                             "--retries", "2",       "--status", NULL};
+    unlink(file(c, "status.log"));
+    return support_run(file(c, "status.log"), 60, a);
+}
+
 /* The same. */
 static int run(struct scene *c)
 {
@@ -185,6 +193,7 @@ static bool upload_survives(struct scene *c, unsigned victim, const char *kind, 
     if (start_servers(c, victim, kind, n)) {
         shared = share(c);
         faults_expect_words(file(c, "share.log"), shared, kind, n);
+        faults_expect_words(file(c, "status.log"), ask_status(c), kind, n);
     }
     fired = faults_happened(c);
     replace_server(c, victim, kind, n);
@@ -263,18 +272,19 @@ static int withdraw(struct scene *c)
 /* The owner's program is: the same command, without a fault, sends the upload, and another takes it back. */
 static bool owner_survives(struct scene *c, unsigned victim, const char *kind, long n)
 {
-    int (*const step[])(struct scene *) = {share, withdraw};
+    int (*const step[])(struct scene *) = {share, ask_status, withdraw};
+    const char *const log[] = {"share.log", "status.log", "share.log"};
     bool fired = false;
     (void)victim;
     clear_servers(c);
     assert_true(start_servers(c, 0, "alloc:", 0));
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < 3; i++) {
         int code;
         faults_arm(c, kind, n);
         code = step[i](c);
         faults_disarm();
         fired = fired || faults_happened(c);
-        faults_expect_words(file(c, "share.log"), code, kind, n);
+        faults_expect_words(file(c, "%s", log[i]), code, kind, n);
         if (step[i](c) != 0)
             fail_msg("%s%ld at the owner: it does not go on", kind, n);
     }
@@ -447,7 +457,7 @@ static void folders_are_whole_or_absent(void **state)
     char folder[SUPPORT_PATH], saved[SUPPORT_PATH], logs[2][SUPPORT_PATH], made[SUPPORT_PATH];
     const char *const first[] = {"backup", folder, saved, NULL};
     const char *const backup[] = {"backup", folder, made, NULL};
-    const char *const restore[] = {"restore", saved, made, NULL};
+    const char *const restore[] = {"restore", saved, c->folder, NULL};
     const char *const audit[] = {"audit", logs[0], logs[1], "--study", c->s.path, NULL};
     support_study_file(&c->s, "server0", folder);
     support_study_file(&c->s, "saved.backup", saved);
@@ -460,7 +470,7 @@ static void folders_are_whole_or_absent(void **state)
     end_servers(c);
     assert_int_equal(support_run(file(c, "first.log"), 60, first), 0);
     faults_command(c, &(struct faults_command){backup, 1, 1, NULL});
-    faults_command(c, &(struct faults_command){restore, 1, 1, NULL});
+    faults_command(c, &(struct faults_command){restore, 2, 1, NULL});
     faults_command(c, &(struct faults_command){audit, 0, 17, NULL});
 }
 

@@ -540,6 +540,9 @@ static void what_neighbours_say_is_judged(void **state)
          ERR_TIMEOUT,
          "no HELLO from server 0"},
         {{{0, ATTEMPT_B, CUT}}, ERR_TIMEOUT, "no HELLO from server 2"},
+        {{{0, HELLO_A, SOUND}, {2, HELLO_A, SOUND}, {2, HELLO_B, SOUND}},
+         ERR_TIMEOUT,
+         "server 2 has begun another session, and server 0 did not call us to it"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {

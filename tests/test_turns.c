@@ -247,6 +247,37 @@ static void a_run_keeps_its_place_while_its_program_lives(void **state)
     scene_free(&c);
 }
 
+/* Half an hour passes, for the servers: what the session holds is let go, though nobody asks for its place. */
+static void a_run_that_is_not_heard_of_ends(void **state)
+{
+    struct scene c;
+    struct client *client = NULL;
+    uint8_t run[REQUEST_RUN_SIZE] = {7};
+    struct client_opened opened;
+    char passed[] = "/tmp/trefoil-passed-XXXXXX", shim[SUPPORT_PATH];
+    int fd = mkstemp(passed);
+    (void)state;
+    snprintf(shim, sizeof shim, "%s/tests/preload_fault.so", getenv("TREFOIL_OUT"));
+    setenv("FAULT_WAIT", passed, 1);
+    setenv("LD_PRELOAD", shim, 1);
+    setenv("ASAN_OPTIONS", "verify_asan_link_order=0", 1); /* wants to be first, but need not be */
+    scene_with(&c, NULL, CONNECT_S);
+    unsetenv("ASAN_OPTIONS");
+    unsetenv("LD_PRELOAD");
+    unsetenv("FAULT_WAIT");
+    assert_int_equal(client_new(&client, c.netio, c.s.study, c.me, run, &quiet), ERR_OK);
+    assert_int_equal(client_open(client, &opened), ERR_OK);
+    assert_int_equal(pwrite(fd, "1810\n", 5, 0), 5);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_true(support_wait_for(file(&c, "server%u.log", i),
+                                     "not heard of for too long; its session is closed", 10));
+    client_free(&client);
+    assert_int_equal(run_into(&c, "second"), 0);
+    scene_free(&c);
+    unlink(passed); /* not before: no clock goes back */
+    close(fd);
+}
+
 /* One that came meanwhile, and cannot have the budget, is not in the way of the one that has begun to spend it. */
 static void a_run_that_has_paid_goes_on_before_others(void **state)
 {
@@ -327,6 +358,7 @@ int main(void)
         cmocka_unit_test(a_request_has_to_be_of_the_session),
         cmocka_unit_test(a_request_that_server_0_alone_has_is_not_answered),
         cmocka_unit_test(a_run_keeps_its_place_while_its_program_lives),
+        cmocka_unit_test(a_run_that_is_not_heard_of_ends),
         cmocka_unit_test(a_run_that_has_paid_goes_on_before_others),
         cmocka_unit_test(an_upload_that_is_damaged_is_told),
         cmocka_unit_test(the_last_debit_is_taken_over),

@@ -121,11 +121,15 @@ static enum err take_audit(const struct side *s, const char *path)
 {
     sqlite3_stmt *row = NULL;
     enum err e = ERR_OK;
+    int result;
     if (sqlite3_prepare_v2(s->db, "SELECT text FROM audit_log", -1, &row, NULL) != SQLITE_OK)
         return failed(s, "read");
-    if (sqlite3_step(row) == SQLITE_ROW)
+    result = sqlite3_step(row);
+    if (result == SQLITE_ROW)
         e = file_write(path, 0600, sqlite3_column_blob(row, 0),
                        (size_t)sqlite3_column_bytes(row, 0), s->log);
+    else if (result != SQLITE_DONE) /* there may have been none */
+        e = failed(s, "read");
     sqlite3_finalize(row);
     return e == ERR_OK ? execute(s, "DROP TABLE audit_log") : e;
 }
