@@ -1,5 +1,6 @@
 #include "aim/domain.h"
 
+#include "aim/encoding.h"
 #include "aim/number.h"
 #include "base/memory.h"
 
@@ -350,7 +351,7 @@ enum err domain_compare(const struct domain *a, const struct domain *b, bool *sa
 
 /* --- reading back ---------------------------------------------------------------------------- */
 
-/* A string of any length, on the heap; NULL on failure. */
+/* A string of any length, on the heap. What a study may not hold, a file may not either. */
 static enum err read_text(struct reader *r, char **text)
 {
     size_t n = 0;
@@ -362,7 +363,7 @@ static enum err read_text(struct reader *r, char **text)
     if (*text == NULL)
         return ERR_NOMEM;
     memcpy(*text, p, n);
-    return ERR_OK;
+    return encoding_steers(*text) ? ERR_FORMAT : ERR_OK;
 }
 
 /* What is common to all kinds, from the bytes of one attribute. */

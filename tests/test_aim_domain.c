@@ -158,7 +158,6 @@ static unsigned mask_of(const struct clique *c)
     return m;
 }
 
-/* Every subset of 6 attributes, asked against the definition. */
 static void canonical_bytes_read_back(void **state)
 {
     struct domain *d = four_attributes(), *again;
@@ -190,6 +189,30 @@ static void canonical_bytes_read_back(void **state)
     domain_free(&d);
 }
 
+/* A model comes from others, and its names go to terminals. */
+static void names_that_steer_are_not_read(void **state)
+{
+    static const char *const value[] = {"yes", "no"}, *const steers[] = {"yes", "no\x1b[2J"};
+    (void)state;
+    for (unsigned k = 0; k < 3; k++) {
+        struct domain *d, *again;
+        struct bytes b = {0};
+        struct reader r;
+        assert_int_equal(domain_new(&d), ERR_OK);
+        assert_int_equal(domain_add_categorical(d, k == 1 ? "sex\xff" : "sex",
+                                                k == 2 ? steers : value, 2, NULL, DOMAIN_REJECT,
+                                                NULL),
+                         ERR_OK);
+        domain_write(d, &b);
+        r = reader_of(b.data, b.size);
+        assert_int_equal(domain_read(&again, &r, NULL), k == 0 ? ERR_OK : ERR_FORMAT);
+        domain_free(&again);
+        domain_free(&d);
+        bytes_clear(&b);
+    }
+}
+
+/* Every subset of 6 attributes, asked against the definition. */
 static void the_closure_matches_its_definition(void **state)
 {
     static const uint32_t size[] = {2, 3, 4, 5, 2, 3};
@@ -363,6 +386,7 @@ int main(void)
         cmocka_unit_test(mistakes_in_a_domain_are_refused),
         cmocka_unit_test(canonical_bytes_tell_domains_apart),
         cmocka_unit_test(canonical_bytes_read_back),
+        cmocka_unit_test(names_that_steer_are_not_read),
         cmocka_unit_test(the_closure_matches_its_definition),
         cmocka_unit_test(order_does_not_change_the_digest),
         cmocka_unit_test(mistakes_in_a_workload_are_refused),
