@@ -60,7 +60,7 @@ static bool comes_up(const struct scene *c, unsigned i)
     return false;
 }
 
-/* Gives up a server that has ended well before the test would. */
+/* They give up a server that has ended well before the test would. */
 static int share(struct scene *c)
 {
     const char *const a[] = {
@@ -77,13 +77,20 @@ static int ask_status(struct scene *c)
     return support_run(file(c, "status.log"), 60, a);
 }
 
-/* The same. */
 static int run(struct scene *c)
 {
     const char *const a[] = {
         "run", c->s.path, "--key", file(c, "a.key"), "--out", file(c, "out"), "--wait", "20", NULL};
     unlink(file(c, "run.log"));
     return support_run(file(c, "run.log"), 60, a);
+}
+
+static void start_all(struct scene *c)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        start_server(c, i);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_true(is_ready(c, i));
 }
 
 /* Starts the three, one of which has a fault; false if that one did not come up. */
@@ -179,7 +186,7 @@ static void have_upload(struct scene *c)
 {
     if (have_folders(c, "shared"))
         return;
-    assert_true(start_servers(c, 0, "alloc:", 0));
+    start_all(c);
     assert_int_equal(share(c), 0);
     keep_folders(c, "shared");
 }
@@ -219,7 +226,7 @@ static bool parts_survive(struct scene *c, unsigned victim, const char *kind, lo
     return fired;
 }
 
-/* The same with a run: the same command ends it, whatever has failed, and no other run finds any budget. */
+/* A run with such a server: the same command ends it, whatever has failed, and no other run finds any budget. */
 static bool run_survives(struct scene *c, unsigned victim, const char *kind, long n)
 {
     bool fired;
@@ -247,7 +254,7 @@ static bool analyst_survives(struct scene *c, unsigned victim, const char *kind,
     int code;
     (void)victim;
     have_upload(c);
-    assert_true(start_servers(c, 0, "alloc:", 0));
+    start_all(c);
     faults_arm(c, kind, n);
     code = run(c);
     faults_disarm();
@@ -277,7 +284,7 @@ static bool owner_survives(struct scene *c, unsigned victim, const char *kind, l
     bool fired = false;
     (void)victim;
     clear_servers(c);
-    assert_true(start_servers(c, 0, "alloc:", 0));
+    start_all(c);
     for (unsigned i = 0; i < 3; i++) {
         int code;
         faults_arm(c, kind, n);
@@ -297,7 +304,7 @@ static void set_back(struct scene *c)
 {
     if (!have_folders(c, "ran")) {
         have_upload(c);
-        assert_true(start_servers(c, 0, "alloc:", 0));
+        start_all(c);
         assert_int_equal(run(c), 0);
         keep_folders(c, "ran");
     }
@@ -444,8 +451,9 @@ static void uploads_survive_faults(void **state)
 static void runs_survive_faults(void **state)
 {
     static const struct sweep of[] = {
-        {"sync:", 1, 5},   {"write:", 2, 31},   {"read:", 0, 41},   {"sql@", 2, 37},
-        {"alloc@", 0, 91}, {"library@", 1, 41}, {"signal@", 2, 11}, {"link@", 2, 61},
+        {"sync:", 1, 5},    {"write:", 2, 31}, {"read:", 0, 41},
+        {"sql@", 2, 37},    {"alloc@", 0, 91}, {"library@", 1, 41},
+        {"signal@", 2, 11}, {"call@", 1, 5},   {"link@", 2, 61},
     };
     faults_sweep(*state, run_survives, STUDY_SERVERS, of, sizeof of / sizeof *of);
 }
@@ -465,7 +473,7 @@ static void folders_are_whole_or_absent(void **state)
     support_study_file(&c->s, "server1/audit.log", logs[1]);
     support_study_file(&c->s, "work/made", made);
     have_upload(c);
-    assert_true(start_servers(c, 0, "alloc:", 0));
+    start_all(c);
     assert_int_equal(run(c), 0);
     end_servers(c);
     assert_int_equal(support_run(file(c, "first.log"), 60, first), 0);
@@ -488,7 +496,7 @@ static void long_uploads_survive_faults(void **state)
 static void an_upload_survives_faults_of_the_owner(void **state)
 {
     static const struct sweep of[] = {
-        {"write:", 0, 3},    {"rename:", 0, 1}, {"alloc@", 0, 61},
+        {"write:", 0, 3},    {"rename:", 0, 1}, {"call@", 0, 3},  {"alloc@", 0, 61},
         {"library@", 0, 17}, {"signal@", 0, 5}, {"link@", 0, 31},
     };
     faults_sweep(*state, owner_survives, 1, of, sizeof of / sizeof *of);
@@ -506,8 +514,8 @@ static void recovery_survives_faults(void **state)
 static void a_run_survives_faults_of_the_analyst(void **state)
 {
     static const struct sweep of[] = {
-        {"write:", 0, 3},    {"sync:", 0, 3},   {"rename:", 0, 3}, {"alloc@", 0, 91},
-        {"library@", 0, 31}, {"signal@", 0, 7}, {"link@", 0, 31},
+        {"write:", 0, 3},  {"sync:", 0, 3},     {"rename:", 0, 3}, {"call@", 0, 3},
+        {"alloc@", 0, 91}, {"library@", 0, 31}, {"signal@", 0, 7}, {"link@", 0, 31},
     };
     faults_sweep(*state, analyst_survives, 1, of, sizeof of / sizeof *of);
 }
