@@ -166,7 +166,11 @@ says 3 'did you mean "rounds"?' check wrong.yaml
 sed 's/max_rows: 4095/max_rows: few/' study.yaml >wrong.yaml
 says 3 'wrong.yaml:' plan wrong.yaml
 sed 's/delta: 1e-6/delta: 1e-15/' study.yaml >wrong.yaml
-says 3 'raise delta or measure fewer marginals' aim wrong.yaml a.csv --out x
+for command in 'aim wrong.yaml a.csv --out x' 'serve wrong.yaml --key north.key --folder s' \
+    'recover wrong.yaml --key north.key --folder folder'; do
+    # shellcheck disable=SC2086
+    says 3 'raise delta or measure fewer marginals' $command
+done
 sed "s|127.0.0.1:$((port + 5))|127.0.0.1:$port|" study.yaml >wrong.yaml
 says 3 'overlap those of server north' check wrong.yaml
 sed "s|tcp://127.0.0.1:$port|127.0.0.1:$port|" study.yaml >wrong.yaml

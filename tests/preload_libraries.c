@@ -67,6 +67,10 @@ STAND_IN(SQL, (*db = NULL, SQLITE_IOERR), int, sqlite3_open_v2,
 STAND_IN(SQL, (*statement = NULL, SQLITE_IOERR), int, sqlite3_prepare_v2,
          (sqlite3 * db, const char *sql, int size, sqlite3_stmt **statement, const char **rest),
          (db, sql, size, statement, rest))
+STAND_IN(SQL, SQLITE_NOMEM, int, sqlite3_bind_blob64,
+         (sqlite3_stmt * statement, int at, const void *p, sqlite3_uint64 n,
+          void (*give_back)(void *)),
+         (statement, at, p, n, give_back))
 STAND_IN(SQL, SQLITE_IOERR, int, sqlite3_step, (sqlite3_stmt * statement), (statement))
 STAND_IN(SQL, SQLITE_IOERR, int, sqlite3_exec,
          (sqlite3 * db, const char *sql, int (*row)(void *, int, char **, char **), void *self,
@@ -130,6 +134,10 @@ int sodium_init(void)
 }
 
 STAND_IN(LIBRARY, NULL, void *, sodium_malloc, (size_t n), (n))
+STAND_IN(LIBRARY, -1, int, crypto_generichash,
+         (unsigned char *out, size_t size, const unsigned char *p, unsigned long long n,
+          const unsigned char *key, size_t key_size),
+         (out, size, p, n, key, key_size))
 STAND_IN(LIBRARY, -1, int, crypto_scalarmult_base, (unsigned char *q, const unsigned char *n),
          (q, n))
 STAND_IN(LIBRARY, -1, int, crypto_sign_seed_keypair,
@@ -167,8 +175,13 @@ STAND_IN(LIBRARY, let_go(value), int, json_object_set_new,
          (json_t * object, const char *key, json_t *value), (object, key, value))
 STAND_IN(LIBRARY, let_go(value), int, json_array_append_new, (json_t * array, json_t *value),
          (array, value))
+STAND_IN(LIBRARY, (*error = (json_error_t){.text = "cannot be read"}, NULL), json_t *,
+         json_load_file, (const char *path, size_t flags, json_error_t *error),
+         (path, flags, error))
 STAND_IN(LIBRARY, NULL, char *, json_dumps, (const json_t *json, size_t flags), (json, flags))
 STAND_IN(LIBRARY, 0, int, yaml_parser_initialize, (yaml_parser_t * parser), (parser))
+STAND_IN(LIBRARY, (parser->error = YAML_MEMORY_ERROR, 0), int, yaml_parser_load,
+         (yaml_parser_t * parser, yaml_document_t *document), (parser, document))
 STAND_IN(LIBRARY, NULL, struct MHD_Response *, MHD_create_response_from_buffer,
          (size_t n, void *p, enum MHD_ResponseMemoryMode mode), (n, p, mode))
 STAND_IN(LIBRARY, MHD_NO, enum MHD_Result, MHD_add_response_header,
@@ -181,6 +194,9 @@ STAND_IN(LIBRARY, EAGAIN, int, pthread_create,
          (pthread_t *restrict thread, const pthread_attr_t *restrict how, void *(*go)(void *),
           void *restrict self),
          (thread, how, go, self))
+STAND_IN(LIBRARY, ENOMEM, int, pthread_mutexattr_init, (pthread_mutexattr_t * how), (how))
+STAND_IN(LIBRARY, ENOMEM, int, pthread_mutexattr_settype, (pthread_mutexattr_t * how, int type),
+         (how, type))
 STAND_IN(LIBRARY, ENOMEM, int, pthread_mutex_init,
          (pthread_mutex_t * mutex, const pthread_mutexattr_t *how), (mutex, how))
 STAND_IN(LIBRARY, ENOMEM, int, pthread_cond_init,

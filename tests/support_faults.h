@@ -39,7 +39,7 @@ void faults_expect_words(const char *log, int code, const char *kind, long n);
 /* Tries one fault, at one of the servers where that matters; false if there is no such call. */
 typedef bool (*faults_trial)(struct scene *c, unsigned victim, const char *kind, long n);
 
-/* Faults of one kind: at the victim, `step` apart; in the long tests all, at each of `servers`. */
+/* Faults of one kind: at the victim, `step` apart; in the long tests all (of "+" more), at each of `servers`. */
 struct sweep {
     const char *kind;
     unsigned victim;

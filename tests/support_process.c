@@ -37,7 +37,7 @@ pid_t support_serve(const struct support_study *s, unsigned i, const char *study
     const char *const arguments[] = {"serve",    study,
                                      "--key",    support_path(s, "s%u.key", i),
                                      "--folder", support_path(s, "server%u", i),
-                                     "--listen", "127.0.0.1",
+                                     "--listen", s->host,
                                      NULL};
     return support_start(support_path(s, "server%u.log", i), arguments);
 }

@@ -46,3 +46,13 @@ const char *support_ask(uint16_t port, const char *request, struct bytes *answer
         (void)dprintf(fd, "%s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", request);
     return support_answer(fd, answer);
 }
+
+bool support_has_ipv6(void)
+{
+    const struct sockaddr_in6 a = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool bound = fd >= 0 && bind(fd, (const struct sockaddr *)&a, sizeof a) == 0;
+    if (fd >= 0)
+        close(fd);
+    return bound;
+}

@@ -82,7 +82,7 @@ static enum err write_study(struct support_study *s, const struct support_option
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         char name[16];
         snprintf(name, sizeof name, "s%u", i);
-        fprintf(f, "  - name: %s\n    endpoint: tcp://127.0.0.1:%u\n", name,
+        fprintf(f, "  - name: %s\n    endpoint: tcp://%s:%u\n", name, s->host,
                 s->port + i * STUDY_PORTS);
         TRY(key(s, name, f, log));
     }
@@ -106,7 +106,8 @@ enum err support_study_new(struct support_study *s, const struct support_options
 {
     FILE *f;
     enum err e;
-    *s = (struct support_study){.owners = o->owners > 0 ? o->owners : 3};
+    *s = (struct support_study){.owners = o->owners > 0 ? o->owners : 3,
+                                .host = o->host != NULL ? o->host : "127.0.0.1"};
     TRY(secret_start());
     snprintf(s->folder, sizeof s->folder, "/tmp/trefoil-study-XXXXXX");
     if (mkdtemp(s->folder) == NULL)

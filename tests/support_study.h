@@ -12,6 +12,7 @@ struct support_study {
     struct study *study;
     unsigned owners;
     uint16_t port;           /* first of fifteen, free when asked */
+    const char *host;        /* of all three servers */
     char path[SUPPORT_PATH]; /* of the study file */
 };
 
@@ -24,6 +25,7 @@ struct support_options {
     unsigned round_s, connect_s; /* deadlines */
     const char *noise;
     const char *more; /* top-level keys more */
+    const char *host; /* default 127.0.0.1 */
     const char *const
         *part; /* for each owner its lines after the name, or NULL for max_rows alone */
 };

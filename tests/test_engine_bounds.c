@@ -224,6 +224,9 @@ static enum err refuse_bad_requests(struct party *p, void *shared)
                          .multiplier = 1000};
     right = right && engine_prepare(g, &r, &step) == ERR_OK;
     engine_step_clear(&step);
+    r.multiplier = 255;
+    right = right && engine_prepare(g, &r, &step) == ERR_REFUSED;
+    r.multiplier = 1000;
     estimate[0] = UINT64_C(1) << 60;
     right = right && engine_prepare(g, &r, &step) == ERR_REFUSED;
     estimate[0] = 0;

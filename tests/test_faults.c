@@ -31,9 +31,14 @@ static void a_roster_is_signed_or_as_it_was(void **state)
     struct scene *c = *state;
     const char *amended = file(c, "amended.yaml"), *signs = file(c, "work/amended.yaml");
     const char *const sign[] = {"roster", "sign", signs, "--key", file(c, "s1.key"), NULL};
+    char amendment[256], key[KEYS_TEXT_SIZE];
+    struct identity *revoked = NULL;
     const char *const show[] = {"roster", "show", amended, "--since", c->s.path, NULL};
-    assert_true(support_edit(c->s.path, amended,
-                             (const char *const[]){"study:", "roster: 2\nstudy:", NULL}));
+    assert_int_equal(identity_new(&revoked, NULL), ERR_OK);
+    public_identity_text(&revoked->public, key);
+    identity_free(&revoked);
+    snprintf(amendment, sizeof amendment, "roster: 2\nrevoked: [%s]\nstudy:", key);
+    assert_true(support_edit(c->s.path, amended, (const char *const[]){"study:", amendment, NULL}));
     faults_command(c, &(struct faults_command){sign, 1, 13, amended});
     faults_command(c, &(struct faults_command){show, 0, 13, NULL});
 }

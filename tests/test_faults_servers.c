@@ -6,6 +6,8 @@
 #include "tests/support_cmocka.h"
 
 #include "base/clock.h"
+#include "base/date.h"
+#include "base/file.h"
 #include "parties/exchange/request.h"
 #include "tests/support_faults.h"
 #include "tests/support_socket.h"
@@ -16,6 +18,7 @@
 #include <unistd.h>
 
 #define EXIT_BUDGET 5
+#define A_MONTH "2764800" /* seconds */
 
 /* --- servers --------------------------------------------------------------------------------------- */
 
@@ -211,6 +214,12 @@ static bool upload_survives(struct scene *c, unsigned victim, const char *kind, 
     return fired;
 }
 
+/* How far the clock is ahead at the server that has the fault. */
+static void set_clock(struct scene *c, const char *seconds)
+{
+    assert_int_equal(file_write(file(c, "clock"), 0600, seconds, strlen(seconds), NULL), ERR_OK);
+}
+
 /* A vector that comes in parts, without a run. */
 static bool parts_survive(struct scene *c, unsigned victim, const char *kind, long n)
 {
@@ -276,6 +285,60 @@ static int withdraw(struct scene *c)
     return support_run(file(c, "share.log"), 60, a);
 }
 
+/* An upload that is there is replaced and withdrawn, at a server of which the n-th call fails. */
+static bool withdrawal_survives(struct scene *c, unsigned victim, const char *kind, long n)
+{
+    const char *const replace[] = {"share", c->s.path,         file(c, "other.csv"),
+                                   "--key", file(c, "o0.key"), "--retries",
+                                   "2",     "--replace",       NULL};
+    bool fired;
+    have_upload(c);
+    if (start_servers(c, victim, kind, n)) {
+        faults_expect_words(file(c, "replace.log"),
+                            support_run(file(c, "replace.log"), 60, replace), kind, n);
+        faults_expect_words(file(c, "share.log"), withdraw(c), kind, n);
+    }
+    fired = faults_happened(c);
+    replace_server(c, victim, kind, n);
+    assert_int_equal(withdraw(c), 0);
+    assert_int_equal(ask_status(c), 0);
+    assert_true(support_contains(file(c, "status.log"), "withdrawn"));
+    end_servers(c);
+    return fired;
+}
+
+/* What is refused, for its terms and for a key that has expired at a server, is told or asked again. */
+static bool refusal_survives(struct scene *c, unsigned victim, const char *kind, long n)
+{
+    const char *const other[] = {"share",
+                                 file(c, "other.yaml"),
+                                 file(c, "o0.csv"),
+                                 "--key",
+                                 file(c, "o0.key"),
+                                 "--retries",
+                                 "2",
+                                 NULL};
+    bool fired;
+    clear_servers(c);
+    set_clock(c, "0\n");
+    setenv("FAULT_CLOCK", file(c, "clock"), 1);
+    if (start_servers(c, victim, kind, n)) {
+        int code = support_run(file(c, "share.log"), 60, other);
+        assert_int_not_equal(code, 0);
+        faults_expect_words(file(c, "share.log"), code, kind, n);
+        set_clock(c, A_MONTH "\n");
+        code = share(c);
+        assert_int_not_equal(code, 0);
+        faults_expect_words(file(c, "share.log"), code, kind, n);
+    }
+    unsetenv("FAULT_CLOCK");
+    fired = faults_happened(c);
+    replace_server(c, victim, kind, n);
+    assert_int_equal(share(c), 0);
+    end_servers(c);
+    return fired;
+}
+
 /* The owner's program is: the same command, without a fault, sends the upload, and another takes it back. */
 static bool owner_survives(struct scene *c, unsigned victim, const char *kind, long n)
 {
@@ -310,9 +373,6 @@ static void set_back(struct scene *c)
     }
     faults_remove(file(c, "server0"));
     faults_copy(file(c, "shared0"), file(c, "server0"));
-    start_server(c, 1);
-    start_server(c, 2);
-    assert_true(is_ready(c, 1) && is_ready(c, 2));
 }
 
 static int recover(struct scene *c)
@@ -323,18 +383,29 @@ static int recover(struct scene *c)
     return support_run(file(c, "recover.log"), 60, a);
 }
 
-/* The server takes over what it lacks, whatever has failed; then it may serve. */
+/*
+ * Server 0 takes over what it lacks, whatever has failed, in its program or at a neighbour of whom it asks; then it may
+ * serve.
+ */
 static bool recovery_survives(struct scene *c, unsigned victim, const char *kind, long n)
 {
-    bool fired;
-    int code;
-    (void)victim;
+    bool fired, up = true;
     set_back(c);
-    faults_arm(c, kind, n);
-    code = recover(c);
+    for (unsigned i = 1; i < STUDY_SERVERS; i++) {
+        if (i == victim)
+            faults_arm(c, kind, n);
+        start_server(c, i);
+        faults_disarm();
+        up = comes_up(c, i) && up;
+    }
+    if (victim == 0)
+        faults_arm(c, kind, n);
+    if (up)
+        faults_expect_words(file(c, "recover.log"), recover(c), kind, n);
     faults_disarm();
     fired = faults_happened(c);
-    faults_expect_words(file(c, "recover.log"), code, kind, n);
+    if (victim != 0)
+        replace_server(c, victim, kind, n);
     if (recover(c) != 0)
         fail_msg("%s%ld in recover: it does not go on", kind, n);
     start_server(c, 0);
@@ -366,7 +437,7 @@ static bool status_survives(struct scene *c, unsigned victim, const char *kind, 
     const char *const a[] = {"serve",    c->s.path,
                              "--key",    file(c, "s0.key"),
                              "--folder", file(c, "server0"),
-                             "--listen", "127.0.0.1",
+                             "--listen", c->s.host,
                              "--status", at,
                              NULL};
     (void)victim;
@@ -389,7 +460,8 @@ static bool status_survives(struct scene *c, unsigned victim, const char *kind, 
 
 static void status_pages_survive_faults(void **state)
 {
-    static const struct sweep of[] = {{"alloc@", 0, 61}, {"library@", 0, 23}, {"call@", 0, 5}};
+    static const struct sweep of[] = {
+        {"alloc@", 0, 61}, {"library@", 0, 23}, {"call@", 0, 5}, {"link@", 0, 31}};
     faults_sweep(*state, status_survives, 1, of, sizeof of / sizeof *of);
 }
 
@@ -441,20 +513,63 @@ static void a_purge_survives_faults(void **state)
 static void uploads_survive_faults(void **state)
 {
     static const struct sweep of[] = {
-        {"sync:", 0, 5},   {"write:", 1, 41}, {"short:", 2, 61}, {"read:", 0, 41},
-        {"sql@", 1, 23},   {"alloc@", 1, 37}, {"call@", 2, 3},   {"library@", 0, 17},
-        {"signal@", 1, 9}, {"link@", 2, 31},
+        {"sync:", 0, 5},    {"write:", 1, 41}, {"short:", 2, 61}, {"read:", 0, 41},
+        {"sql@", 1, 23},    {"alloc@", 1, 37}, {"call@", 2, 3},   {"library@", 0, 17},
+        {"signal@", 1, 9},  {"link@", 2, 31},  {"sql+", 0, 61},   {"write+", 2, 31},
+        {"alloc+", 1, 151},
     };
     faults_sweep(*state, upload_survives, STUDY_SERVERS, of, sizeof of / sizeof *of);
+}
+
+static void withdrawals_survive_faults(void **state)
+{
+    static const struct sweep of[] = {
+        {"sync:", 0, 5}, {"sql@", 2, 37}, {"alloc@", 1, 61}, {"library@", 1, 31}};
+    struct scene *c = *state;
+    assert_int_equal(support_csv(file(c, "other.csv"), c->s.study->domain, 150, 2), ERR_OK);
+    faults_sweep(c, withdrawal_survives, STUDY_SERVERS, of, sizeof of / sizeof *of);
+}
+
+/* The owner's key is good for a month; other.yaml has another budget. */
+static void amend_study(struct scene *c)
+{
+    struct identity *old = NULL, *renewed = NULL;
+    char was[KEYS_TEXT_SIZE], is[KEYS_TEXT_SIZE];
+    assert_int_equal(identity_load(&old, file(c, "o0.key"), NULL), ERR_OK);
+    assert_int_equal(identity_renew(&renewed, old, date_today() + 30, NULL), ERR_OK);
+    assert_int_equal(identity_save(renewed, file(c, "o0.key"), true, NULL), ERR_OK);
+    public_identity_text(&old->public, was);
+    public_identity_text(&renewed->public, is);
+    identity_free(&old);
+    identity_free(&renewed);
+    assert_true(support_edit(c->s.path, file(c, "new.yaml"), (const char *const[]){was, is, NULL}));
+    assert_int_equal(rename(file(c, "new.yaml"), c->s.path), 0);
+    assert_true(support_edit(c->s.path, file(c, "other.yaml"),
+                             (const char *const[]){"epsilon: 1,", "epsilon: 2,", NULL}));
+}
+
+static void refusals_survive_faults(void **state)
+{
+    static const struct sweep of[] = {{"alloc@", 0, 61}, {"link@", 2, 61}};
+    amend_study(*state);
+    faults_sweep(*state, refusal_survives, STUDY_SERVERS, of, sizeof of / sizeof *of);
 }
 
 static void runs_survive_faults(void **state)
 {
     static const struct sweep of[] = {
-        {"sync:", 1, 5},    {"write:", 2, 31}, {"read:", 0, 41},
-        {"sql@", 2, 37},    {"alloc@", 0, 91}, {"library@", 1, 41},
-        {"signal@", 2, 11}, {"call@", 1, 5},   {"link@", 2, 61},
+        {"sync:", 1, 5},    {"write:", 2, 31},   {"read:", 0, 41},   {"sql@", 2, 37},
+        {"alloc@", 0, 91},  {"library@", 1, 41}, {"signal@", 2, 11}, {"call@", 1, 5},
+        {"link@", 2, 61},   {"sql+", 1, 97},     {"write+", 0, 37},  {"library+", 2, 1501},
+        {"alloc+", 0, 397},
     };
+    faults_sweep(*state, run_survives, STUDY_SERVERS, of, sizeof of / sizeof *of);
+}
+
+/* Of records, with other noise and another score. */
+static void other_runs_survive_faults(void **state)
+{
+    static const struct sweep of[] = {{"alloc@", 1, 151}};
     faults_sweep(*state, run_survives, STUDY_SERVERS, of, sizeof of / sizeof *of);
 }
 
@@ -505,10 +620,10 @@ static void an_upload_survives_faults_of_the_owner(void **state)
 static void recovery_survives_faults(void **state)
 {
     static const struct sweep of[] = {
-        {"sync:", 0, 3},   {"sql@", 0, 41},     {"call@", 0, 7},
-        {"alloc@", 0, 91}, {"library@", 0, 31}, {"link@", 0, 61},
+        {"sync:", 0, 3},   {"sql@", 1, 41},     {"call@", 0, 7},
+        {"alloc@", 0, 61}, {"library@", 2, 31}, {"link@", 0, 61},
     };
-    faults_sweep(*state, recovery_survives, 1, of, sizeof of / sizeof *of);
+    faults_sweep(*state, recovery_survives, STUDY_SERVERS, of, sizeof of / sizeof *of);
 }
 
 static void a_run_survives_faults_of_the_analyst(void **state)
@@ -524,16 +639,32 @@ int main(int argc, char **argv)
 {
     static const char *const padded[] = {
         "    max_rows: 1000\n    as: records\n    pad_to: 200000\n"};
+    /* twelve owners, both links' first neighbour and the rest fill what admission first makes room for */
+    static struct support_options many = {.owners = 12, .round_s = 5};
+    static const char *const records[] = {"    max_rows: 1000\n    as: records\n"};
+    static struct support_options other = {.owners = 1,
+                                           .rounds = 1,
+                                           .round_s = 5,
+                                           .part = records,
+                                           .noise = "discrete",
+                                           .more = "score: l2\n"};
     static struct support_options large = {.owners = 1, .round_s = 5, .part = padded};
+    if (support_has_ipv6())
+        many.host = "[::1]";
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(uploads_survive_faults, faults_new, faults_free),
         cmocka_unit_test_setup_teardown(runs_survive_faults, faults_new, faults_free),
+        cmocka_unit_test_prestate_setup_teardown(other_runs_survive_faults, faults_new, faults_free,
+                                                 &other),
+        cmocka_unit_test_setup_teardown(withdrawals_survive_faults, faults_new, faults_free),
+        cmocka_unit_test_setup_teardown(refusals_survive_faults, faults_new, faults_free),
         cmocka_unit_test_setup_teardown(folders_are_whole_or_absent, faults_new, faults_free),
         cmocka_unit_test_setup_teardown(an_upload_survives_faults_of_the_owner, faults_new,
                                         faults_free),
         cmocka_unit_test_prestate_setup_teardown(long_uploads_survive_faults, faults_new,
                                                  faults_free, &large),
-        cmocka_unit_test_setup_teardown(status_pages_survive_faults, faults_new, faults_free),
+        cmocka_unit_test_prestate_setup_teardown(status_pages_survive_faults, faults_new,
+                                                 faults_free, &many),
         cmocka_unit_test_setup_teardown(a_purge_survives_faults, faults_new, faults_free),
         cmocka_unit_test_setup_teardown(recovery_survives_faults, faults_new, faults_free),
         cmocka_unit_test_setup_teardown(a_run_survives_faults_of_the_analyst, faults_new,

@@ -7,9 +7,7 @@
 #include "tests/support_socket.h"
 #include "tests/support_study.h"
 
-#include <arpa/inet.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 struct room {
@@ -144,18 +142,6 @@ static void a_place_that_is_none_is_told(void **state)
     }
 }
 
-static bool has_ipv6(uint16_t port)
-{
-    struct sockaddr_in6 a = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
-    int fd = socket(AF_INET6, SOCK_STREAM, 0);
-    bool bound;
-    a.sin6_port = htons(port);
-    bound = fd >= 0 && bind(fd, (struct sockaddr *)&a, sizeof a) == 0;
-    if (fd >= 0)
-        close(fd);
-    return bound;
-}
-
 static void the_pages_may_be_on_ipv6(void **state)
 {
     struct room r;
@@ -165,7 +151,7 @@ static void the_pages_may_be_on_ipv6(void **state)
     struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_WARN};
     uint16_t port = support_ports(1);
     (void)state;
-    if (!has_ipv6(port)) {
+    if (!support_has_ipv6()) {
         printf("# SKIP no IPv6 on this machine's loopback\n");
         skip();
     }

@@ -166,7 +166,8 @@ static enum err prepare_select(struct engine *g, struct engine_step *s)
     };
     struct select_plan plan;
     size_t at = 0;
-    if (!(r->epsilon > 0 && r->epsilon < 100) || !(r->sigma > 0 && r->sigma < 1e6)) {
+    if (!(r->epsilon > 0 && r->epsilon < 100) || !(r->sigma > 0 && r->sigma < 1e6) ||
+        price_selection(g, s) != ERR_OK) {
         log_error(g->log, "select: the request has an epsilon or a sigma out of range");
         return ERR_REFUSED;
     }
@@ -185,7 +186,6 @@ static enum err prepare_select(struct engine *g, struct engine_step *s)
     TRY(select_plan(&terms, s->multiplier, s->penalty, &plan, g->log));
     s->shift = plan.shift;
     s->width = plan.width + 1; /* of differences */
-    TRY(price_selection(g, s));
     s->gumbel = r->queries;
     s->gauss = s->cells;
     return ERR_OK;

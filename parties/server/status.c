@@ -41,7 +41,7 @@ static uint64_t resident_bytes(void)
 {
     unsigned long long pages = 0;
     FILE *f = fopen("/proc/self/statm", "r");
-    if (f != NULL && fscanf(f, "%*u %llu", &pages) != 1)
+    if (f == NULL || fscanf(f, "%*u %llu", &pages) != 1)
         pages = 0;
     if (f != NULL)
         fclose(f);
