@@ -696,7 +696,7 @@ static void crowd_at(const char *host, const char *crowded, bool apart, unsigned
 {
     const size_t most = descriptors != 0 ? descriptors / 2 : 8;
     struct rlimit limit, before;
-    char words[40];
+    char words[64];
     struct house h;
     struct gate_client from;
     struct bytes b = {0};
