@@ -167,6 +167,7 @@ static void a_run_whose_folder_is_lost_goes_on(void **state)
     assert_true(support_contains(file(&c, "found.log"), "of another run than --continue names"));
     expect_code(support_wait(start_run(&c, "again", text), 60), 0, file(&c, "again.log"));
     check_measurements(&c, file(&c, "again/measurements.json"), c.s.study->workload->one_ways + 9);
+    expect_code(support_wait(start_run(&c, "again", text), 60), 0, file(&c, "again.log"));
     /* and once more, when it has ended: the same to the last digit */
     expect_code(support_wait(start_run(&c, "more", text), 60), 0, file(&c, "more.log"));
     assert_int_equal(file_read(file(&c, "again/measurements.json"), 1 << 24, &words, &quiet),
