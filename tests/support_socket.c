@@ -42,8 +42,9 @@ const char *support_answer(int fd, struct bytes *answer)
 const char *support_ask(uint16_t port, const char *request, struct bytes *answer)
 {
     int fd = support_connect("127.0.0.1", port);
-    if (fd >= 0)
-        (void)dprintf(fd, "%s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", request);
+    if (fd < 0)
+        return "";
+    (void)dprintf(fd, "%s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", request);
     return support_answer(fd, answer);
 }
 

@@ -55,8 +55,12 @@ enum err pulse_start(struct pulse **pulse, struct netio *netio, const struct stu
     memcpy(p->message + 1, run, REQUEST_RUN_SIZE);
     p->every_ms = (int64_t)study->connect_s * 1000 / BEATS;
     /* no log: who asks something of a server that is away is told so */
-    for (unsigned i = 0; e == ERR_OK && i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; e == ERR_OK && i < STUDY_SERVERS; i++) {
         e = lines_dial(&p->dial[i], netio, study, me, i, NULL);
+        if (e != ERR_OK)
+            log_error(log, "no line by which server %u would hear that the run lives: %s", i,
+                      error_text(e));
+    }
     if (e == ERR_OK)
         e = thread_start(&p->thread, beat_on, p, log);
     p->started = e == ERR_OK;
