@@ -4,7 +4,8 @@
  *
  *   FAULT         KIND:N, what goes wrong at the N-th call (from 1) of that kind; KIND+N, from that on; or KIND@N, at
  *                 the first call from the N-th place: places differ by the program's last three calls, of an allocation
- *                 and of ZeroMQ six. So every N once is every branch that a failure can take.
+ *                 and of ZeroMQ six. So every N once is every branch that a failure can take. SECOND<FIRST, such as
+ *                 alloc+1<sql@3: what goes wrong once the first has.
  *       alloc     an allocation by the program itself, not by a library: NULL
  *       write     write, pwrite to a file: ENOSPC     short   half of it is written
  *       read      read, pread from a file: EIO
@@ -41,9 +42,13 @@
 #define DEPTH 48
 #define PLACES 4096
 
-static enum kind armed;
-static bool by_place, from_then_on;
-static long target;
+struct fault {
+    enum kind kind;
+    bool by_place, from_then_on;
+    long target;
+};
+
+static struct fault now, after; /* what happens, and once it has */
 static atomic_long calls;
 static atomic_flag working = ATOMIC_FLAG_INIT;
 static uintptr_t program[2]; /* from where to where its code lies */
@@ -77,26 +82,35 @@ bool preload_is_program(const void *code)
     return (uintptr_t)code >= program[0] && (uintptr_t)code < program[1];
 }
 
-__attribute__((constructor)) static void arm(void)
+/* One of "alloc:7", "alloc+7", "alloc@7". */
+static struct fault read_fault(const char *text)
 {
     static const char *const names[] = {
         "",           "alloc",      "write",     "short",  "read", "sync", "kill-before",
         "kill-after", "kill-write", "kill-send", "rename", "open", "call", "sql",
         "library",    "link",       "signal"};
-    const char *fault = getenv("FAULT"), *end = fault != NULL ? strpbrk(fault, ":+@") : NULL;
+    const size_t n = strcspn(text, ":+@");
+    for (size_t k = 1; k < sizeof names / sizeof *names; k++)
+        if (strlen(names[k]) == n && strncmp(text, names[k], n) == 0)
+            return (struct fault){.kind = (enum kind)k,
+                                  .by_place = text[n] == '@',
+                                  .from_then_on = text[n] == '+',
+                                  .target = atol(text + n + 1)};
+    return (struct fault){.kind = NONE};
+}
+
+__attribute__((constructor)) static void arm(void)
+{
+    const char *text = getenv("FAULT"), *first = text != NULL ? strchr(text, '<') : NULL;
     void *frame[1];
-    if (getenv("FAULT_ALONE") != NULL)
-        unsetenv("FAULT");
     dl_iterate_phdr(first_object, NULL);
     (void)backtrace(frame, 1); /* loads what it needs now, not within an allocation */
-    for (size_t k = 1; end != NULL && k < sizeof names / sizeof *names; k++)
-        if (strlen(names[k]) == (size_t)(end - fault) &&
-            strncmp(fault, names[k], strlen(names[k])) == 0) {
-            target = atol(end + 1);
-            by_place = *end == '@';
-            from_then_on = *end == '+';
-            armed = (enum kind)k;
-        }
+    if (first != NULL)
+        after = read_fault(text);
+    if (text != NULL)
+        now = read_fault(first != NULL ? first + 1 : text);
+    if (getenv("FAULT_ALONE") != NULL)
+        unsetenv("FAULT");
 }
 
 /* System calls: what this writes is no call of the program. */
@@ -114,7 +128,7 @@ void preload_append(const char *variable, const char *text)
 
 static void disarm(void)
 {
-    armed = NONE;
+    now.kind = NONE;
 }
 
 void preload_begin(void)
@@ -129,7 +143,8 @@ void preload_begin(void)
 static uint64_t this_place(void)
 {
     void *frame[DEPTH];
-    bool shared = armed == ALLOC || armed == LINK || armed == SIGNAL; /* by much of the program */
+    bool shared = now.kind == ALLOC || now.kind == LINK ||
+                  now.kind == SIGNAL; /* by much of the program */
     int n = backtrace(frame, DEPTH), most = shared ? 6 : 3;
     uint64_t hash = 14695981039346656037U;
     for (int i = 0, own = 0; i < n && own < most; i++)
@@ -161,25 +176,40 @@ static void trace(void)
         backtrace_symbols_fd(frame, backtrace(frame, DEPTH), STDERR_FILENO);
 }
 
+/* The second fault's turn has come. */
+static void go_on(void)
+{
+    atomic_store(&calls, 0);
+    pthread_mutex_lock(&places.lock);
+    memset(places.seen, 0, sizeof places.seen);
+    places.count = 0;
+    pthread_mutex_unlock(&places.lock);
+    now = after;
+    after.kind = NONE;
+}
+
 bool preload_fails(enum kind kind)
 {
+    const struct fault f = now;
     long n;
-    if (armed != kind)
+    if (f.kind != kind)
         return false;
     preload_begin();
-    n = by_place ? number_of(this_place()) : atomic_fetch_add(&calls, 1) + 1;
-    if (n == target) {
+    n = f.by_place ? number_of(this_place()) : atomic_fetch_add(&calls, 1) + 1;
+    if (n == f.target) {
         preload_append("FAULT_DONE", "");
         trace();
+        if (after.kind != NONE)
+            go_on();
     }
-    return n == target || (from_then_on && n > target);
+    return n == f.target || (f.from_then_on && n > f.target);
 }
 
 bool preload_fails_for(enum kind kind, const void *caller)
 {
     static const int code[] = {[ALLOC] = ENOMEM, [CALL] = EMFILE,  [LIBRARY] = EAGAIN,
                                [LINK] = EMFILE,  [SIGNAL] = EINTR, [SQL] = EIO};
-    if (armed != kind || !preload_is_program(caller) || !preload_fails(kind))
+    if (now.kind != kind || !preload_is_program(caller) || !preload_fails(kind))
         return false;
     errno = code[kind];
     return true;

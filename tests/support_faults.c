@@ -107,13 +107,13 @@ static long wanted(const char *kind)
 
 static void sweep(struct scene *c, faults_trial survives, unsigned servers, const struct sweep *w)
 {
-    bool all = getenv("TREFOIL_LONG") != NULL, for_good = strchr(w->kind, '+') != NULL;
+    bool all = getenv("TREFOIL_LONG") != NULL, for_good = w->kind[strlen(w->kind) - 1] == '+';
     long one = wanted(w->kind), step = faults_stride(w->step);
     unsigned faults = 0;
     if (one < 0)
         return;
     if (all && for_good) /* whatever fails from then on, not one place each */
-        step = (w->step + 7) / 8;
+        step = (w->step + 31) / 32;
     for (unsigned i = 0; i < servers; i++)
         if (one > 0)
             faults += survives(c, i, w->kind, one);

@@ -54,7 +54,8 @@ static void long_names_are_taken_or_refused(void **state)
     const char *const backup[] = {"backup", folder, file(c, "again.backup"), NULL};
     const char *const restore[] = {"restore", saved, folder, NULL};
     const char *const aim[] = {"aim", c->s.path, file(c, "o0.csv"), "--out", folder, NULL};
-    const char *const *const commands[] = {purge, backup, restore, aim};
+    const char *const run[] = {"run", c->s.path, "--key", file(c, "a.key"), "--out", folder, NULL};
+    const char *const *const commands[] = {purge, backup, restore, aim, run};
     unsigned refused = 0;
     support_study_file(&c->s, "saved.backup", saved);
     snprintf(folder, sizeof folder, "%s/server", c->s.folder);
@@ -66,6 +67,8 @@ static void long_names_are_taken_or_refused(void **state)
         for (size_t k = 0; k < sizeof commands / sizeof *commands; k++) {
             const char *log = file(c, "long.log");
             int code;
+            if (commands[k] == run && n + strlen("/run.lock") < FILE_PATH)
+                continue; /* it would wait for servers */
             /* ./././. is where it began */
             for (size_t i = given; i < n; i++)
                 folder[i] = (i - given) % 2 == 0 ? '.' : '/';
@@ -78,7 +81,7 @@ static void long_names_are_taken_or_refused(void **state)
             faults_remove(file(c, "store.sqlite"));
             faults_remove(file(c, "audit.log"));
         }
-    assert_in_range(refused, 4, 24 * 4);
+    assert_in_range(refused, 5, 24 * 5);
 }
 
 static void a_table_is_read_or_refused(void **state)
