@@ -246,23 +246,36 @@ static void a_restored_server_is_refused_and_recovers(void **state)
     scene_free(&c);
 }
 
-/* A server that is killed before its n-th write to the disk is there. */
-static void start_doomed(struct scene *c, unsigned i, unsigned n)
+/* The programs that start until fault_over() have a fault in what they write under a folder. */
+static void fault(struct scene *c, const char *what, const char *folder)
 {
-    char preload[SUPPORT_PATH], fault[32];
+    char preload[SUPPORT_PATH];
     const char *out = getenv("TREFOIL_OUT");
     snprintf(preload, sizeof preload, "%s/tests/preload_fault.so", out != NULL ? out : "build/gcc");
-    snprintf(fault, sizeof fault, "kill-before:%u", n);
     setenv("LD_PRELOAD", preload, 1);
     setenv("ASAN_OPTIONS", "verify_asan_link_order=0", 1);
-    setenv("FAULT_UNDER", file(c, "server%u/", i), 1);
-    setenv("FAULT", fault, 1);
-    unlink(file(c, "server%u.log", i));
-    c->server[i] = support_serve(&c->s, i, c->s.path);
+    setenv("FAULT_UNDER", file(c, "%s/", folder), 1);
+    setenv("FAULT", what, 1);
+}
+
+static void fault_over(void)
+{
     unsetenv("LD_PRELOAD");
     unsetenv("ASAN_OPTIONS");
     unsetenv("FAULT_UNDER");
     unsetenv("FAULT");
+}
+
+/* A server that is killed before its n-th write to the disk is there. */
+static void start_doomed(struct scene *c, unsigned i, unsigned n)
+{
+    char what[32], folder[16];
+    snprintf(what, sizeof what, "kill-before:%u", n);
+    snprintf(folder, sizeof folder, "server%u", i);
+    unlink(file(c, "server%u.log", i));
+    fault(c, what, folder);
+    c->server[i] = support_serve(&c->s, i, c->s.path);
+    fault_over();
 }
 
 /*
@@ -290,6 +303,13 @@ static void a_round_that_a_server_has_lost_is_asked_anew(void **state)
     }
     assert_true(debited);
     restart_server(&c, 2);
+    /* a full disk keeps the analyst from noting that the round is asked anew, so it is not */
+    unlink(file(&c, "out.log"));
+    fault(&c, "write:1", "out");
+    expect_code(support_wait(start_run(&c, "out", NULL), 30), 1, file(&c, "out.log"));
+    fault_over();
+    assert_true(support_contains(file(&c, "out.log"), "round 0 cannot be answered any more"));
+    assert_true(support_contains(file(&c, "out.log"), "No space left on device"));
     for (unsigned again = 0; again < 2; again++) { /* the second time nobody is asked */
         unlink(file(&c, "out.log"));
         expect_code(support_wait(start_run(&c, "out", NULL), 30), 0, file(&c, "out.log"));

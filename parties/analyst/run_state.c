@@ -111,10 +111,8 @@ static enum err begin(struct run_state *s)
     return save(s);
 }
 
-static enum err take_folder(struct run_state *s, const char *folder)
+static enum err take_folder(struct run_state *s, const char *folder, const char *path)
 {
-    char path[FILE_PATH];
-    TRY(file_path(path, s->log, "%s/run.lock", folder));
     s->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (s->lock >= 0 && flock(s->lock, LOCK_EX | LOCK_NB) == 0)
         return ERR_OK;
@@ -131,6 +129,7 @@ enum err run_state_open(struct run_state **state, const char *folder, const stru
                         const uint8_t *lost, struct log *log)
 {
     struct run_state *s = memory_array(1, sizeof *s);
+    char lock[FILE_PATH];
     enum err e;
     *state = s;
     if (s == NULL)
@@ -139,11 +138,13 @@ enum err run_state_open(struct run_state **state, const char *folder, const stru
     s->lost = lost;
     s->log = log;
     s->lock = -1;
-    e = file_path(s->path, log, "%s/run.state", folder);
+    e = file_path(lock, log, "%s/run.lock", folder);
+    if (e == ERR_OK)
+        e = file_path(s->path, log, "%s/run.state", folder);
     if (e == ERR_OK)
         e = file_path(s->loop_path, log, "%s/loop.state", folder);
     if (e == ERR_OK)
-        e = take_folder(s, folder);
+        e = take_folder(s, folder, lock);
     if (e == ERR_OK)
         e = access(s->path, F_OK) == 0 ? load(s) : begin(s);
     if (e == ERR_OK && s->round > 0 && access(s->loop_path, F_OK) != 0) {

@@ -103,10 +103,8 @@ static enum err migrate(struct store *s)
 }
 
 /* One process a folder, since two would both debit. SQLite's own lock would keep a backup out as well. */
-static enum err lock_folder(struct store *s, const char *folder)
+static enum err lock_folder(struct store *s, const char *path)
 {
-    char path[FILE_PATH];
-    TRY(file_path(path, s->log, "%s/lock", folder));
     s->lock_file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (s->lock_file >= 0 && flock(s->lock_file, LOCK_EX | LOCK_NB) == 0)
         return ERR_OK;
@@ -118,10 +116,11 @@ static enum err lock_folder(struct store *s, const char *folder)
 
 static enum err open_database(struct store *s, const char *folder, const struct identity *me)
 {
-    char path[FILE_PATH];
+    char lock[FILE_PATH], path[FILE_PATH];
+    TRY(file_path(lock, s->log, "%s/lock", folder));
     TRY(file_path(path, s->log, "%s/store.sqlite", folder));
     TRY(file_folder(folder, s->log));
-    TRY(lock_folder(s, folder));
+    TRY(lock_folder(s, lock));
     if (sqlite3_open_v2(path, &s->db,
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
                         NULL) != SQLITE_OK)
