@@ -90,10 +90,10 @@ void support_kill(pid_t *pid)
 
 const char *support_path(const struct support_study *s, const char *format, ...)
 {
-    static char paths[16][SUPPORT_PATH];
+    static char paths[64][SUPPORT_PATH];
     static unsigned next;
     char name[96];
-    char *path = paths[next++ % 16];
+    char *path = paths[next++ % 64];
     va_list args;
     va_start(args, format);
     vsnprintf(name, sizeof name, format, args);
