@@ -285,12 +285,17 @@ static bool analyst_survives(struct scene *c, unsigned victim, const char *kind,
     return fired;
 }
 
-static int withdraw(struct scene *c)
+static int withdraw_under(struct scene *c, const char *study)
 {
-    const char *const a[] = {"share",     c->s.path, "--key",      file(c, "o0.key"),
-                             "--retries", "2",       "--withdraw", NULL};
+    const char *const a[] = {"share",     study, "--key",      file(c, "o0.key"),
+                             "--retries", "2",   "--withdraw", NULL};
     unlink(file(c, "share.log"));
     return support_run(file(c, "share.log"), 60, a);
+}
+
+static int withdraw(struct scene *c)
+{
+    return withdraw_under(c, c->s.path);
 }
 
 static int replace(struct scene *c)
@@ -339,6 +344,9 @@ static bool refusal_survives(struct scene *c, unsigned victim, const char *kind,
     setenv("FAULT_CLOCK", file(c, "clock"), 1);
     if (start_servers(c, victim, kind, n)) {
         int code = share_under(c, file(c, "other.yaml"));
+        assert_int_not_equal(code, 0);
+        faults_expect_words(file(c, "share.log"), code, kind, n);
+        code = withdraw_under(c, file(c, "other.yaml"));
         assert_int_not_equal(code, 0);
         faults_expect_words(file(c, "share.log"), code, kind, n);
         set_clock(c, A_MONTH "\n");
