@@ -4,7 +4,7 @@
  *
  *   FAULT         KIND:N, what goes wrong at the N-th call (from 1) of that kind; KIND+N, from that on; or KIND@N, at
  *                 the first call from the N-th place: places differ by the program's last three calls, of an allocation
- *                 and of ZeroMQ eight. So every N once is every branch that a failure can take. SECOND<FIRST, such as
+ *                 and of ZeroMQ ten. So every N once is every branch that a failure can take. SECOND<FIRST, such as
  *                 alloc+1<sql@3: what goes wrong once the first has.
  *       alloc     an allocation by the program itself, not by a library: NULL
  *       write     write, pwrite to a file: ENOSPC     short   half of it is written
@@ -145,7 +145,7 @@ static uint64_t this_place(void)
     void *frame[DEPTH];
     bool shared = now.kind == ALLOC || now.kind == LINK ||
                   now.kind == SIGNAL; /* by much of the program */
-    int n = backtrace(frame, DEPTH), most = shared ? 8 : 3;
+    int n = backtrace(frame, DEPTH), most = shared ? 10 : 3;
     uint64_t hash = 14695981039346656037U;
     for (int i = 0, own = 0; i < n && own < most; i++)
         if (preload_is_program(frame[i]) && ++own)
