@@ -76,7 +76,8 @@ static enum err replace_key(struct seal *s)
         e = use_key(s);
     }
     secret_wipe(fresh, sizeof fresh);
-    s->used = 0;
+    if (e == ERR_OK) /* else nothing more is sealed under the old one */
+        s->used = 0;
     return e;
 }
 

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #define EXIT_BUDGET 5
+#define IN_A_RUN 400      /* messages that a server has sent */
 #define A_MONTH "2764800" /* seconds */
 
 /* --- servers --------------------------------------------------------------------------------------- */
@@ -88,12 +89,18 @@ static int ask_status(struct scene *c)
     return support_run(file(c, "status.log"), 60, a);
 }
 
-static int run(struct scene *c)
+static int run_waiting(struct scene *c, const char *seconds)
 {
-    const char *const a[] = {
-        "run", c->s.path, "--key", file(c, "a.key"), "--out", file(c, "out"), "--wait", "20", NULL};
+    const char *const a[] = {"run",   c->s.path,      "--key",  file(c, "a.key"),
+                             "--out", file(c, "out"), "--wait", seconds,
+                             NULL};
     unlink(file(c, "run.log"));
     return support_run(file(c, "run.log"), 60, a);
+}
+
+static int run(struct scene *c)
+{
+    return run_waiting(c, "20");
 }
 
 static void start_all(struct scene *c)
@@ -260,6 +267,36 @@ static bool run_survives(struct scene *c, unsigned victim, const char *kind, lon
     }
     faults_remove(file(c, "out"));
     assert_int_equal(run(c), EXIT_BUDGET);
+    end_servers(c);
+    return fired;
+}
+
+/* A server is killed in the middle of the run, and another has the fault while it hears of that. */
+static bool lost_run_survives(struct scene *c, unsigned victim, const char *kind, long n)
+{
+    const unsigned lost = (victim + 1) % STUDY_SERVERS;
+    bool fired, up;
+    have_upload(c);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        if (i == victim)
+            faults_arm(c, kind, n);
+        else if (i == lost) {
+            faults_arm(c, "kill-send:", IN_A_RUN);
+            unsetenv("FAULT_DONE");
+        }
+        start_server(c, i);
+        faults_disarm();
+    }
+    up = comes_up(c, victim);
+    if (up)
+        faults_expect_words(file(c, "run.log"), run_waiting(c, "0"), kind, n);
+    fired = faults_happened(c);
+    support_kill(&c->server[lost]);
+    start_server(c, lost);
+    assert_true(is_ready(c, lost));
+    replace_server(c, victim, kind, n);
+    if (run(c) != 0)
+        fail_msg("%s%ld at server %u: the run does not go on", kind, n, victim);
     end_servers(c);
     return fired;
 }
@@ -591,6 +628,12 @@ static void runs_survive_faults(void **state)
     faults_sweep(*state, run_survives, STUDY_SERVERS, of, sizeof of / sizeof *of);
 }
 
+static void lost_runs_survive_faults(void **state)
+{
+    static const struct sweep of[] = {{"library@", 0, 61}};
+    faults_sweep(*state, lost_run_survives, STUDY_SERVERS, of, sizeof of / sizeof *of);
+}
+
 /* Of records, with other noise and another score. */
 static void other_runs_survive_faults(void **state)
 {
@@ -679,6 +722,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(uploads_survive_faults, faults_new, faults_free),
         cmocka_unit_test_setup_teardown(runs_survive_faults, faults_new, faults_free),
+        cmocka_unit_test_setup_teardown(lost_runs_survive_faults, faults_new, faults_free),
         cmocka_unit_test_prestate_setup_teardown(other_runs_survive_faults, faults_new, faults_free,
                                                  &other),
         cmocka_unit_test_setup_teardown(withdrawals_survive_faults, faults_new, faults_free),
