@@ -470,6 +470,46 @@ static void what_a_server_says_has_bounds(void **state)
     }
 }
 
+/* Server 0 says that it has a debit, and leaves before it gives it. */
+static enum err leave(struct party *p, void *shared)
+{
+    struct meeting *m = shared;
+    struct bytes last = {0};
+    struct ledger *ledger = NULL;
+    struct {
+        struct store_head head;
+        uint64_t entry_size;
+    } card = {.entry_size = 0};
+    uint8_t ignored[32];
+    if (p->index != 0)
+        return meet(p, shared);
+    TRY(store_ledger(m->b->store[0], &limits, &ledger, &card.head));
+    ledger_free(&ledger);
+    TRY(store_entry(m->b->store[0], card.head.number, &last, ignored));
+    card.entry_size = last.size;
+    bytes_clear(&last);
+    m->result[0] = send_odd(p, &card, sizeof card);
+    net_abort(p->net);
+    return ERR_OK;
+}
+
+static void who_leaves_gives_no_debit(void **state)
+{
+    struct bench b;
+    struct meeting m = {.b = &b};
+    (void)state;
+    bench_new(&b);
+    for (unsigned i = 0; i < 3; i++)
+        debit_times(&b, i, 0, i == 0 ? 3 : 2);
+    assert_int_equal(three_run(1, leave, &m, NULL), ERR_OK);
+    assert_int_equal(m.result[0], ERR_OK);
+    for (unsigned i = 1; i < 3; i++) {
+        assert_int_equal(m.result[i], ERR_PEER);
+        assert_int_equal(m.head[i].number, 2); /* as before */
+    }
+    bench_free(&b);
+}
+
 static void a_round_goes_on_from_the_least_far(void **state)
 {
     struct saying s;
@@ -507,6 +547,7 @@ int main(void)
         cmocka_unit_test(what_is_staged_can_be_dropped),
         cmocka_unit_test(one_server_can_refuse),
         cmocka_unit_test(what_a_server_says_has_bounds),
+        cmocka_unit_test(who_leaves_gives_no_debit),
         cmocka_unit_test(a_round_goes_on_from_the_least_far),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
