@@ -11,7 +11,6 @@
 
 #define CODES 6 /* documented exit codes are 0 to 6 */
 #define LOG_SIZE 8192
-#define SHIM "preload_fault.so"
 
 static struct log quiet = {.file = NULL, .level = LOG_ERROR};
 
@@ -29,13 +28,9 @@ int faults_new(void **state)
                                                  .round_s = 5,
                                                  .more = "impossible: [{age: 8, ward: d}]\n"};
     const struct support_options *o = *state != NULL ? *state : &small;
-    const char *program = getenv("TREFOIL"), *slash;
     struct table *t;
     memset(&c, 0, sizeof c);
     *state = &c;
-    if (program == NULL || (slash = strrchr(program, '/')) == NULL)
-        return -1;
-    snprintf(c.shim, sizeof c.shim, "%.*s/tests/" SHIM, (int)(slash - program), program);
     if (support_study_new(&c.s, o, &quiet) != ERR_OK ||
         support_table(&t, c.s.study->domain, 200, 1) != ERR_OK ||
         table_write_csv(file(&c, "o0.csv"), t, 1, &quiet) != ERR_OK)
@@ -65,9 +60,7 @@ void faults_arm(const struct scene *c, const char *kind, long n)
     setenv("FAULT", fault, 1);
     setenv("FAULT_ALONE", "1", 1);
     setenv("FAULT_DONE", c->done, 1);
-    setenv("LD_PRELOAD", c->shim, 1);
-    /* a sanitizer wants to be first, but need not be */
-    setenv("ASAN_OPTIONS", "verify_asan_link_order=0", 1);
+    support_preload();
 }
 
 void faults_disarm(void)
@@ -75,8 +68,7 @@ void faults_disarm(void)
     unsetenv("FAULT");
     unsetenv("FAULT_ALONE");
     unsetenv("FAULT_DONE");
-    unsetenv("LD_PRELOAD");
-    unsetenv("ASAN_OPTIONS");
+    support_unload();
 }
 
 bool faults_happened(const struct scene *c)

@@ -15,7 +15,7 @@ struct CMUnitTest;
 struct scene {
     struct support_study s;
     pid_t server[STUDY_SERVERS];
-    char shim[SUPPORT_PATH], folder[SUPPORT_PATH], done[SUPPORT_PATH];
+    char folder[SUPPORT_PATH], done[SUPPORT_PATH];
 };
 
 #define file(scene, ...) support_path(&(scene)->s, __VA_ARGS__)

@@ -88,6 +88,22 @@ void support_kill(pid_t *pid)
     *pid = 0;
 }
 
+void support_preload(void)
+{
+    const char *out = getenv("TREFOIL_OUT");
+    char shim[SUPPORT_PATH];
+    snprintf(shim, sizeof shim, "%s/tests/preload_fault.so", out != NULL ? out : "build/gcc");
+    setenv("LD_PRELOAD", shim, 1);
+    /* a sanitizer wants to be first, but need not be */
+    setenv("ASAN_OPTIONS", "verify_asan_link_order=0", 1);
+}
+
+void support_unload(void)
+{
+    unsetenv("LD_PRELOAD");
+    unsetenv("ASAN_OPTIONS");
+}
+
 const char *support_path(const struct support_study *s, const char *format, ...)
 {
     static char paths[64][SUPPORT_PATH];

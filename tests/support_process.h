@@ -22,6 +22,10 @@ void support_kill(pid_t *pid);
  */
 pid_t support_serve(const struct support_study *s, unsigned i, const char *study);
 
+/* The programs that start from now on have tests/preload_fault.c in them; until support_unload(). */
+void support_preload(void);
+void support_unload(void);
+
 /* A path in the study's folder; good until sixty-four more have been asked for. */
 const char *support_path(const struct support_study *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

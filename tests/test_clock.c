@@ -45,18 +45,13 @@ static void set_clocks(struct scene *c, int64_t ahead)
 /* Starts a program that has server i's clock. */
 static void take_clock(const struct scene *c, unsigned i)
 {
-    char preload[SUPPORT_PATH];
-    snprintf(preload, sizeof preload, "%s/tests/preload_fault.so", getenv("TREFOIL_OUT"));
-    setenv("LD_PRELOAD", preload, 1);
-    /* a sanitizer wants to be first, but need not be */
-    setenv("ASAN_OPTIONS", "verify_asan_link_order=0", 1);
+    support_preload();
     setenv("FAULT_CLOCK", file(c, "clock%u", i), 1);
 }
 
 static void leave_clock(void)
 {
-    unsetenv("LD_PRELOAD");
-    unsetenv("ASAN_OPTIONS");
+    support_unload();
     unsetenv("FAULT_CLOCK");
 }
 

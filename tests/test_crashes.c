@@ -49,11 +49,8 @@ static struct log quiet = {.level = LOG_ERROR};
 
 static void arm(const struct stage *c, unsigned who, const struct fault *fault, const char *count)
 {
-    char preload[SUPPORT_PATH], text[32];
-    snprintf(preload, sizeof preload, "%s/tests/preload_fault.so", getenv("TREFOIL_OUT"));
-    setenv("LD_PRELOAD", preload, 1);
-    /* a sanitizer wants to be first, but need not be */
-    setenv("ASAN_OPTIONS", "verify_asan_link_order=0", 1);
+    char text[32];
+    support_preload();
     setenv("FAULT_UNDER", who == ANALYST ? file(c, "out/") : file(c, "server%u/", who), 1);
     if (fault->what != NULL) {
         snprintf(text, sizeof text, "%s%ld", fault->what, fault->at);
@@ -65,8 +62,8 @@ static void arm(const struct stage *c, unsigned who, const struct fault *fault, 
 
 static void disarm(void)
 {
-    static const char *const names[] = {"LD_PRELOAD", "ASAN_OPTIONS", "FAULT", "FAULT_UNDER",
-                                        "FAULT_TALLY"};
+    static const char *const names[] = {"FAULT", "FAULT_UNDER", "FAULT_TALLY"};
+    support_unload();
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
         unsetenv(names[k]);
 }

@@ -5,6 +5,7 @@
 #include "netio/hkdf.h"
 #include "netio/seal.h"
 #include "netio/session.h"
+#include "tests/support_process.h"
 #include "tests/support_session.h"
 
 #include <limits.h>
@@ -172,7 +173,7 @@ static int run_again(const char *program, const char *fault)
 static void a_key_that_cannot_be_replaced_is_an_error(void **state)
 {
     const char *out = getenv("TREFOIL_OUT");
-    char shim[512], program[512], fault[32];
+    char program[512], fault[32];
     unsigned failed = 0;
     int code = -1;
     (void)state;
@@ -180,19 +181,15 @@ static void a_key_that_cannot_be_replaced_is_an_error(void **state)
     printf("# SKIP a sanitizer has allocation for itself\n");
     skip();
 #endif
-    snprintf(shim, sizeof shim, "%s/tests/preload_fault.so", out != NULL ? out : "build/gcc");
     snprintf(program, sizeof program, "%s/tests/test_netio_seal", out != NULL ? out : "build/gcc");
-    setenv("LD_PRELOAD", shim, 1);
-    /* a sanitizer wants to be first, but need not be */
-    setenv("ASAN_OPTIONS", "verify_asan_link_order=0", 1);
+    support_preload();
     for (unsigned n = 1; code != 0; n++) {
         snprintf(fault, sizeof fault, "library:%u", n);
         code = run_again(program, fault);
         assert_true(code == 0 || code == ERR_CRYPTO || code == ERR_NOMEM);
         failed += code != 0;
     }
-    unsetenv("ASAN_OPTIONS");
-    unsetenv("LD_PRELOAD");
+    support_unload();
     assert_true(failed > 40); /* nine frames have four calls each, four new keys more */
 }
 

@@ -249,19 +249,14 @@ static void a_restored_server_is_refused_and_recovers(void **state)
 /* The programs that start until fault_over() have a fault in what they write under a folder. */
 static void fault(struct scene *c, const char *what, const char *folder)
 {
-    char preload[SUPPORT_PATH];
-    const char *out = getenv("TREFOIL_OUT");
-    snprintf(preload, sizeof preload, "%s/tests/preload_fault.so", out != NULL ? out : "build/gcc");
-    setenv("LD_PRELOAD", preload, 1);
-    setenv("ASAN_OPTIONS", "verify_asan_link_order=0", 1);
+    support_preload();
     setenv("FAULT_UNDER", file(c, "%s/", folder), 1);
     setenv("FAULT", what, 1);
 }
 
 static void fault_over(void)
 {
-    unsetenv("LD_PRELOAD");
-    unsetenv("ASAN_OPTIONS");
+    support_unload();
     unsetenv("FAULT_UNDER");
     unsetenv("FAULT");
 }

@@ -254,7 +254,7 @@ static void a_run_that_is_not_heard_of_ends(void **state)
     struct client *client = NULL;
     uint8_t run[REQUEST_RUN_SIZE] = {7};
     struct client_opened opened;
-    char passed[] = "/tmp/trefoil-passed-XXXXXX", shim[SUPPORT_PATH];
+    char passed[] = "/tmp/trefoil-passed-XXXXXX";
     int fd = mkstemp(passed);
     (void)state;
 #if defined(__SANITIZE_THREAD__)
@@ -262,13 +262,10 @@ static void a_run_that_is_not_heard_of_ends(void **state)
     unlink(passed);
     skip();
 #endif
-    snprintf(shim, sizeof shim, "%s/tests/preload_fault.so", getenv("TREFOIL_OUT"));
     setenv("FAULT_WAIT", passed, 1);
-    setenv("LD_PRELOAD", shim, 1);
-    setenv("ASAN_OPTIONS", "verify_asan_link_order=0", 1); /* wants to be first, but need not be */
+    support_preload();
     scene_with(&c, NULL, CONNECT_S);
-    unsetenv("ASAN_OPTIONS");
-    unsetenv("LD_PRELOAD");
+    support_unload();
     unsetenv("FAULT_WAIT");
     assert_int_equal(client_new(&client, c.netio, c.s.study, c.me, run, &quiet), ERR_OK);
     assert_int_equal(client_open(client, &opened), ERR_OK);

@@ -32,7 +32,7 @@
 struct stage {
     struct support_study s;
     pid_t server[STUDY_SERVERS];
-    char shim[SUPPORT_PATH], done[SUPPORT_PATH], full[SUPPORT_PATH];
+    char done[SUPPORT_PATH], full[SUPPORT_PATH];
     size_t rows;
     bool mounts; /* those of this process are seen by nobody else, and go with it */
 };
@@ -50,17 +50,16 @@ static bool is_long(void)
 
 static void disarm(void)
 {
-    static const char *const names[] = {"LD_PRELOAD",  "ASAN_OPTIONS", "FAULT",     "FAULT_UNDER",
-                                        "FAULT_TALLY", "FAULT_DONE",   "FAULT_FULL"};
+    static const char *const names[] = {"FAULT", "FAULT_UNDER", "FAULT_TALLY", "FAULT_DONE",
+                                        "FAULT_FULL"};
+    support_unload();
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
         unsetenv(names[k]);
 }
 
 static void arm(const struct stage *c, unsigned who)
 {
-    setenv("LD_PRELOAD", c->shim, 1);
-    /* a sanitizer wants to be first, but need not be */
-    setenv("ASAN_OPTIONS", "verify_asan_link_order=0", 1);
+    support_preload();
     setenv("FAULT_UNDER", file(c, "server%u/", who), 1);
 }
 
@@ -522,7 +521,6 @@ static int stage_new(void **state)
         c.rows += t->rows;
         table_free(&t);
     }
-    snprintf(c.shim, sizeof c.shim, "%s/tests/preload_fault.so", getenv("TREFOIL_OUT"));
     support_study_file(&c.s, "done", c.done);
     support_study_file(&c.s, "full", c.full);
     c.mounts = unshare(CLONE_NEWNS) == 0 &&

@@ -6,7 +6,7 @@
 # alone. A file that no test touched counts with all its lines. Runs add up: so to see which branches
 # faults reach,
 #
-#   make cov; TREFOIL_LONG=1 ONLY=test_faults make COVERAGE=1 test; tools/cov.sh build/gcc-cov -m
+#   make cov; TREFOIL_LONG=1 TEST_LIMIT=36000 ONLY=test_faults make COVERAGE=1 test; tools/cov.sh build/gcc-cov -m
 set -u
 [ $# -ge 1 ] && [ -d "$1" ] || { echo "usage: $0 TREE [-v | -m]" >&2; exit 2; }
 tree=$1
