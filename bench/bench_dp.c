@@ -1,13 +1,14 @@
 /*
  * bench/bench_dp.c - noise, and whole studies of real tables: what the servers take.
  *
- *   bench_dp [--json FILE] [--only noise|tables] [--table NAME] [--samples N] [--rounds T]
+ *   bench_dp [--json FILE] [--only noise|tables] [--table NAME] [--samples N] [--rounds T] [--smoke]
  *
  * Noise: three processes over sealed links on loopback make N samples (393216) of each kind, as for a study of so many.
  * Tables: three `trefoil serve`, five `trefoil share` and one `trefoil run` (the program is $OUT/trefoil), T = 10 at
  * (1, 1e-6); figures are those of the run's stats.json, the seconds those of server 0. Five owners of at most 16383 rows
  * each; those of Adult send padded records, which are smaller, unless the study has them send counts.
  * Tables come from $TREFOIL_DATA, or ../shared/data; what is absent is said and left out.
+ * --smoke: few samples, T = 2.
  */
 #include "base/clock.h"
 #include "base/secret.h"
@@ -30,6 +31,7 @@ struct options {
     const char *json, *only, *table;
     size_t samples;
     unsigned rounds;
+    bool smoke;
 };
 
 /* --- noise --------------------------------------------------------------------------------------- */
@@ -361,12 +363,19 @@ int main(int argc, char **argv)
     char program[4096];
     json_t *root = json_object();
     bool right = secret_start() == ERR_OK;
-    for (int i = 1; i < argc; i += 2)
-        if (i + 1 == argc || !take(&o, argv[i], argv[i + 1])) {
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--smoke") == 0) {
+            o.smoke = true;
+            o.samples = 1024;
+            o.rounds = 2;
+        } else if (i + 1 == argc || !take(&o, argv[i], argv[i + 1])) {
             fprintf(stderr, "bench_dp: %s is unknown or lacks its value; see bench/bench_dp.c\n",
                     argv[i]);
             return 2;
+        } else {
+            i++;
         }
+    }
     snprintf(program, sizeof program, "%s/trefoil", out != NULL ? out : "build/gcc");
     setenv("TREFOIL", program, 0);
     setvbuf(stdout, NULL, _IOLBF, 0);
@@ -374,6 +383,8 @@ int main(int argc, char **argv)
         right = bench_noise(&o, root) && right;
     if (o.only == NULL || strcmp(o.only, "tables") == 0)
         right = bench_tables(&o, root) && right;
+    if (o.smoke)
+        json_object_set_new(root, "smoke", json_true());
     if (o.json != NULL && json_dump_file(root, o.json, JSON_INDENT(2)) != 0) {
         fprintf(stderr, "bench_dp: cannot write %s\n", o.json);
         right = false;

@@ -13,6 +13,7 @@
  *   mpc_s, network_s, estimate_s, l1, l1_central      a whole run on Adult: bench/e2e_adult.h
  *
  * Tables are those of $TREFOIL_DATA, or ../shared/data; what needs an absent one is left out aloud.
+ * --smoke has a hundredth of the owners under the same names.
  */
 #include "base/bytes.h"
 #include "base/clock.h"
@@ -82,7 +83,7 @@ static void write_people(struct cast *c, const struct plan *p, FILE *f)
     struct identity *who;
     fprintf(f, "servers:\n");
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        fprintf(f, "  - name: s%u\n    endpoint: tcp://127.0.0.1:%u\n", i,
+        fprintf(f, "  - name: s%u\n    endpoint: tcp://%s:%u\n", i, c->s.host,
                 c->s.port + i * STUDY_PORTS);
         done(identity_new(&who, &loud), "a key");
         done(identity_save(who, support_path(&c->s, "s%u.key", i), false, &loud), "saving a key");
@@ -110,7 +111,7 @@ static void write_people(struct cast *c, const struct plan *p, FILE *f)
 static void cast_new(struct cast *c, const struct plan *p)
 {
     FILE *f;
-    *c = (struct cast){.s.owners = p->owners};
+    *c = (struct cast){.s = {.owners = p->owners, .host = "127.0.0.1"}};
     c->owner = memory_array(p->owners, sizeof *c->owner);
     snprintf(c->s.folder, sizeof c->s.folder, "/tmp/trefoil-bench-XXXXXX");
     must(c->owner != NULL && mkdtemp(c->s.folder) != NULL, "a folder in /tmp");
@@ -277,12 +278,20 @@ static double count_all(struct cast *c)
     return clock_now_s() - begin;
 }
 
-static void bench_uploads(json_t *out, unsigned owners)
+static void put(json_t *out, const char *format, unsigned owners, double figure)
 {
+    char name[64];
+    snprintf(name, sizeof name, format, owners);
+    json_object_set_new(out, name, json_real(figure));
+}
+
+/* As many owners as the figures are named after; in a smoke run a hundredth of them. */
+static void bench_uploads(json_t *out, unsigned named, bool smoke)
+{
+    const unsigned owners = smoke ? named / 100 : named;
     const struct plan plan = {four_kb_domain, "{all: 2}", owners, 2047, NULL};
     struct cast c;
     double seconds, before;
-    char name[64];
     cast_new(&c, &plan);
     start_servers(&c);
     before = largest_mib(&c, "VmRSS");
@@ -291,21 +300,15 @@ static void bench_uploads(json_t *out, unsigned owners)
            "%.1f), and stored %.1f\n",
            owners, (unsigned long long)study_upload_bytes(c.s.study, 0), seconds,
            largest_mib(&c, "VmRSS"), largest_mib(&c, "VmHWM"), before, stored_mib(&c));
-    snprintf(name, sizeof name, "uploads_%u_s", owners);
-    json_object_set_new(out, name, json_real(seconds));
-    snprintf(name, sizeof name, "server_rss_mib_%u", owners);
-    json_object_set_new(out, name, json_real(largest_mib(&c, "VmHWM")));
-    snprintf(name, sizeof name, "server_rss_mib_before_%u", owners);
-    json_object_set_new(out, name, json_real(before));
-    snprintf(name, sizeof name, "server_stored_mib_%u", owners);
-    json_object_set_new(out, name, json_real(stored_mib(&c)));
+    put(out, "uploads_%u_s", named, seconds);
+    put(out, "server_rss_mib_%u", named, largest_mib(&c, "VmHWM"));
+    put(out, "server_rss_mib_before_%u", named, before);
+    put(out, "server_stored_mib_%u", named, stored_mib(&c));
     seconds = count_all(&c);
     printf("adding them up: %.2f s; the largest server's peak is %.1f MiB\n", seconds,
            largest_mib(&c, "VmHWM"));
-    snprintf(name, sizeof name, "count_%u_s", owners);
-    json_object_set_new(out, name, json_real(seconds));
-    snprintf(name, sizeof name, "server_rss_mib_%u_counted", owners);
-    json_object_set_new(out, name, json_real(largest_mib(&c, "VmHWM")));
+    put(out, "count_%u_s", named, seconds);
+    put(out, "server_rss_mib_%u_counted", named, largest_mib(&c, "VmHWM"));
     cast_free(&c);
 }
 
@@ -390,13 +393,21 @@ static void find_program(const char *self)
 
 int main(int argc, char **argv)
 {
-    const char *json = argc == 3 && strcmp(argv[1], "--json") == 0 ? argv[2] : NULL;
+    const char *json = NULL;
+    bool smoke = false;
     json_t *out = json_object();
     int failed = 0;
-    if (argc != 1 && json == NULL) {
-        fprintf(stderr, "usage: %s [--json FILE]\n", argv[0]);
-        return 2;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--smoke") == 0) {
+            smoke = true;
+        } else if (strcmp(argv[i], "--json") == 0 && i + 1 < argc) {
+            json = argv[++i];
+        } else {
+            fprintf(stderr, "usage: %s [--smoke] [--json FILE]\n", argv[0]);
+            return 2;
+        }
     }
+    setvbuf(stdout, NULL, _IOLBF, 0); /* what has been measured is seen, whatever fails later */
     signal(SIGPIPE, SIG_IGN);
     find_program(argv[0]);
     loud.file = stderr;
@@ -404,8 +415,10 @@ int main(int argc, char **argv)
     done(e2e_adult(out, &loud), "a run on Adult");
     bench_bytes(out, "adult", "records", "upload_bytes_records_adult");
     bench_bytes(out, "adult_pgm", "answers", "upload_bytes_answers_adult_pgm");
-    bench_uploads(out, 1000);
-    bench_uploads(out, 10000);
+    bench_uploads(out, 1000, smoke);
+    bench_uploads(out, 10000, smoke);
+    if (smoke)
+        json_object_set_new(out, "smoke", json_true());
     if (json != NULL)
         failed = json_dump_file(out, json, JSON_INDENT(2) | JSON_SORT_KEYS);
     json_decref(out);

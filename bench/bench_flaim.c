@@ -2,7 +2,7 @@
  * DistAIM, as Trefoil does it, against FLAIM: utility and bandwidth side by side.
  *
  *   bench_flaim [--quick] [--only PART] [--table NAME] [--seeds N] [--report]
- *               [--results FILE] [--json FILE]
+ *               [--results FILE] [--json FILE] [--smoke]
  *
  *   --quick      two small tables, few seeds and rounds: minutes
  *   --only       table1, iid, rounds (Table 2, Figure 5), figures (Figure 2), ablation, annealed,
@@ -13,6 +13,7 @@
  *                Default: build/bench/flaim-results.jsonl
  *   --json       the figures of all of it (bench/report.h says how they stand there); plots go
  *                beside it
+ *   --smoke      as --quick, with one seed and without what has been run before
  *
  * Tables come from $TREFOIL_DATA, or ../shared/data; what is absent is said and left out, as are
  * AUC where libxgboost is absent and plots where gnuplot is.
@@ -30,7 +31,7 @@
 
 struct bench {
     struct plan_options plan;
-    bool report;
+    bool report, smoke;
     bool trees;
     const char *results_path, *json;
     struct results *results;
@@ -139,6 +140,8 @@ static enum err report(struct bench *b)
     if (b->json == NULL)
         return ERR_OK;
     root = report_json(b->results);
+    if (b->smoke)
+        json_object_set_new(root, "smoke", json_true());
     status = json_dump_file(root, b->json, JSON_INDENT(1) | JSON_REAL_PRECISION(8));
     json_decref(root);
     if (status != 0) {
@@ -206,6 +209,10 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--quick") == 0) {
             b.plan.quick = true;
+        } else if (strcmp(argv[i], "--smoke") == 0) {
+            b.smoke = b.plan.quick = true;
+            b.plan.seeds = 1;
+            b.results_path = "/dev/null";
         } else if (strcmp(argv[i], "--report") == 0) {
             b.report = true;
         } else if (i + 1 == argc || !take(&b, argv[i], argv[i + 1])) {

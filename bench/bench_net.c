@@ -5,7 +5,8 @@
  * a memory copy, and the ring over bare ZeroMQ with nothing of ours, frames made and freed by it.
  *
  * Then whole studies over networks that are slower than loopback (bench/support_studies.h), which need
- * root and the table Adult; --studies runs only these.
+ * root and the table Adult; --studies runs only these. --smoke: each link with little to send, once,
+ * and studies of two rounds.
  *
  * Figures are medians of REPEATS runs. GB is 10^9 bytes of payload sent by the three together; CPU
  * is user and system time of all threads of the three, filling each payload (memset) included.
@@ -300,6 +301,16 @@ static struct figure run(const struct job *job)
     return (struct figure){median(wall), median(cpu), median(system)};
 }
 
+/* Two tiles or rounds at the most. */
+static struct job smaller(const struct job *job)
+{
+    struct job j = *job;
+    j.rounds = j.rounds > 2 ? 2 : j.rounds;
+    if (j.payload > 2 * MIB)
+        j.payload = 2 * MIB;
+    return j;
+}
+
 /* --- one core ---------------------------------------------------------------------------------- */
 
 struct bench {
@@ -328,14 +339,14 @@ static void do_copy(struct bench *k)
 }
 
 /* GB/s of CPU time, the median of some short runs. */
-static double core_speed(struct bench *k, void (*f)(struct bench *))
+static double core_speed(struct bench *k, double seconds, void (*f)(struct bench *))
 {
     double v[REPEATS];
     for (int r = 0; r < REPEATS; r++) {
         double bytes = 0, begin;
         f(k);
         begin = now().cpu;
-        while (now().cpu - begin < 0.1)
+        while (now().cpu - begin < seconds)
             for (int i = 0; i < 32; i++, bytes += (double)k->frame)
                 f(k);
         v[r] = bytes / (now().cpu - begin) / 1e9;
@@ -348,11 +359,15 @@ static double core_speed(struct bench *k, void (*f)(struct bench *))
 struct out {
     FILE *json;
     bool some;
+    bool smoke;
 };
 
 static void row(struct out *o, const char *name, const struct job *job)
 {
-    struct figure f = run(job);
+    const struct job small = smaller(job);
+    if (o->smoke)
+        job = &small;
+    struct figure f = o->smoke ? run_once(job) : run(job);
     double bytes = 3.0 * (double)job->payload * (double)job->rounds *
                    (job->kind == BOTH_WAYS ? 2 : 1);
     double us = f.wall / (double)job->rounds * 1e6;
@@ -375,6 +390,7 @@ static void calibrate(struct out *o, size_t frame)
     static const uint8_t key[16] = {1};
     struct bench k = {
         .frame = frame, .a = memory_words(frame, 1), .b = memory_words(frame + 16, 1)};
+    const double seconds = o->smoke ? 0.001 : 0.1;
     double gcm, ctr, copy;
 
     k.ctr = EVP_CIPHER_CTX_new();
@@ -382,9 +398,9 @@ static void calibrate(struct out *o, size_t frame)
              seal_new(&k.seal, SEAL_SENDER, key, 0) == ERR_OK &&
              EVP_EncryptInit_ex(k.ctr, EVP_aes_128_ctr(), NULL, key, key) == 1,
          "setting up ciphers");
-    gcm = core_speed(&k, do_seal);
-    ctr = core_speed(&k, do_ctr);
-    copy = core_speed(&k, do_copy);
+    gcm = core_speed(&k, seconds, do_seal);
+    ctr = core_speed(&k, seconds, do_ctr);
+    copy = core_speed(&k, seconds, do_copy);
     printf("one core, %7zu B: AES-128-GCM %.2f GB/s, AES-128-CTR %.2f GB/s, memcpy %.2f GB/s\n",
            frame, gcm, ctr, copy);
     if (o->json != NULL)
@@ -439,10 +455,12 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--studies") == 0) {
             links = false;
+        } else if (strcmp(argv[i], "--smoke") == 0) {
+            o.smoke = true;
         } else if (strcmp(argv[i], "--json") == 0 && i + 1 < argc) {
             path = argv[++i];
         } else {
-            fprintf(stderr, "usage: bench_net [--studies] [--json FILE]\n");
+            fprintf(stderr, "usage: bench_net [--studies] [--smoke] [--json FILE]\n");
             return 2;
         }
     }
@@ -452,13 +470,13 @@ int main(int argc, char **argv)
             perror(path);
             return 1;
         }
-        fprintf(o.json, "{\n  \"one_core\": [");
+        fprintf(o.json, "{\n%s  \"one_core\": [", o.smoke ? "  \"smoke\": true,\n" : "");
     }
     if (links)
         measure_links(&o);
     if (o.json != NULL)
         fprintf(o.json, "\n  ]");
-    failed = studies_run(o.json);
+    failed = studies_run(o.json, o.smoke);
     if (o.json != NULL) {
         fprintf(o.json, "\n}\n");
         if (fclose(o.json) != 0) {

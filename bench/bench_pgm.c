@@ -1,10 +1,10 @@
 /*
  * The estimator and central AIM, measured. Two uses:
  *
- *   bench_pgm [--json FILE] [--only PART] [--table NAME] [--seeds N] [--rounds N] [--plain]
+ *   bench_pgm [--json FILE] [--only PART] [--table NAME] [--seeds N] [--rounds N] [--plain] [--smoke]
  *       PART: nursery, bp, aim or wide. Reference figures stand beside in reference/baselines.md.
  *       AIM runs on six tables with 5 seeds and T = 10 at (1, 1e-5), and annealed; adult also with
- *       T = 32. --plain fits by the reference's mirror descent.
+ *       T = 32. --plain fits by the reference's mirror descent. --smoke: one seed, small sizes.
  *   bench_pgm --case FILE [--iterations N] [--plain] [--marginal a,b]...
  *       Fits one case and prints loss, CPU seconds and the marginals asked for. A case is
  *         { "domain": { "age": 32, "sex": 2 },  attributes in order, and their sizes
@@ -43,6 +43,7 @@ struct bench {
     const char *table; /* NULL: all */
     unsigned seeds, rounds;
     enum fit_method method;
+    bool smoke;
 };
 
 /* --- cases ----------------------------------------------------------------------------------- */
@@ -264,13 +265,14 @@ static enum err chain_new(struct domain **d, struct model **m, unsigned cliques,
     return e;
 }
 
-static json_t *bench_bp_one(unsigned cliques, uint32_t size, struct log *log)
+/* Propagates until about `work` cells have been computed. */
+static json_t *bench_bp_one(unsigned cliques, uint32_t size, uint64_t work, struct log *log)
 {
     struct domain *d = NULL;
     struct model *m = NULL;
     json_t *out = NULL;
     if (chain_new(&d, &m, cliques, size, log) == ERR_OK) {
-        unsigned times = (unsigned)(30000000 / model_cells(m)) + 3;
+        unsigned times = (unsigned)(work / model_cells(m)) + 3;
         double start, ms;
         for (size_t i = 0; i < m->parameters; i++)
             m->theta[i] = (double)((i * 2654435761u) % 1000) * 0.003;
@@ -299,8 +301,10 @@ static json_t *bench_bp(const struct bench *b)
         uint32_t size;
     } shape[] = {{8, 5}, {10, 10}, {12, 20}, {11, 30}, {8, 50}, {14, 60}, {9, 100}};
     json_t *list = json_array(), *out = json_object();
-    for (size_t i = 0; i < sizeof shape / sizeof shape[0]; i++)
-        json_array_append_new(list, bench_bp_one(shape[i].cliques, shape[i].size, b->log));
+    const size_t shapes = b->smoke ? 2 : sizeof shape / sizeof shape[0];
+    for (size_t i = 0; i < shapes; i++)
+        json_array_append_new(list, bench_bp_one(shape[i].cliques, shape[i].size,
+                                                 b->smoke ? 100000 : 30000000, b->log));
     printf("(kernel: %s)\n", sweep_best()->name);
     json_object_set_new(out, "bp_ms", list);
     json_object_set_new(out, "kernel", json_string(sweep_best()->name));
@@ -497,9 +501,13 @@ static json_t *bench_wide_one(const struct bench *b, size_t rows, unsigned round
 static json_t *bench_wide(const struct bench *b)
 {
     json_t *list = json_array(), *out = json_object();
-    json_array_append_new(list, bench_wide_one(b, WIDE_ROWS / 10, 10));
-    json_array_append_new(list, bench_wide_one(b, WIDE_ROWS, 10));
-    json_array_append_new(list, bench_wide_one(b, WIDE_ROWS, 40));
+    if (b->smoke) {
+        json_array_append_new(list, bench_wide_one(b, WIDE_ROWS / 1000, 1));
+    } else {
+        json_array_append_new(list, bench_wide_one(b, WIDE_ROWS / 10, 10));
+        json_array_append_new(list, bench_wide_one(b, WIDE_ROWS, 10));
+        json_array_append_new(list, bench_wide_one(b, WIDE_ROWS, 40));
+    }
     json_object_set_new(out, "wide", list);
     return out;
 }
@@ -521,6 +529,8 @@ static int all(const struct bench *b, const char *json, const char *only)
             json_object_update(root, figures);
             json_decref(figures);
         }
+    if (b->smoke)
+        json_object_set_new(root, "smoke", json_true());
     if (json != NULL && json_dump_file(root, json, JSON_INDENT(2)) != 0) {
         log_error(b->log, "cannot write %s", json);
         status = 1;
@@ -568,6 +578,9 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--plain") == 0) {
             a.bench.method = FIT_PLAIN;
+        } else if (strcmp(argv[i], "--smoke") == 0) {
+            a.bench.smoke = true;
+            a.bench.seeds = 1;
         } else if (i + 1 == argc || !take(&a, argv[i], argv[i + 1])) {
             log_error(&log, "%s is unknown or lacks its value; see the head of bench/bench_pgm.c",
                       argv[i]);

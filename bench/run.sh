@@ -13,6 +13,11 @@ only=${ONLY:-}
 failed=()
 
 export OPENBLAS_NUM_THREADS=1 OUT=$out TREFOIL=${TREFOIL:-$out/trefoil}
+names=$(cd bench && printf '%s ' bench_*.c | sed 's/bench_//g; s/\.c//g')
+if [ -n "$only" ] && [[ " $names" != *" $only "* ]]; then
+    echo "bench/run.sh: there is no bench/bench_$only.c; those there are: $names" >&2
+    exit 2
+fi
 mkdir -p build/bench
 for program in "$out"/bench/bench_*; do
     [ -f "$program" ] && [ -x "$program" ] || continue

@@ -1,19 +1,22 @@
 #!/usr/bin/env bash
-# Usage: bench/studies.sh OUT FOLDER
+# Usage: bench/studies.sh OUT FOLDER [smoke]
 #
 # Adult over a LAN (1 ms each way, 1 Gbit/s) and a WAN (40 ms each way, 100 Mbit/s): three servers,
 # three owners and the analyst in network namespaces; all two-way marginals, (1, 1e-5), annealed AIM
 # and T = 10. Leaves FOLDER/NETWORK-KIND/stats.json, and in `seconds` beside it how long the
 # analyst's command took. Exit code 77, having said why, where there is no root or no data
-# ($TREFOIL_DATA or ../shared/data). NETWORKS and KINDS choose some only.
+# ($TREFOIL_DATA or ../shared/data). NETWORKS and KINDS choose some only. `smoke`: T = 2, and 1 ms
+# everywhere.
 set -u
-OUT=${1:?usage: bench/studies.sh OUT FOLDER} folder=${2:?usage: bench/studies.sh OUT FOLDER}
+usage='usage: bench/studies.sh OUT FOLDER [smoke]'
+OUT=${1:?$usage} folder=${2:?$usage}
 data=${TREFOIL_DATA:-../shared/data}
 # shellcheck source=tests/network.sh
 . tests/network.sh
 # shellcheck source=tests/network_study.sh
 . tests/network_study.sh
-owners=3
+owners=3 fixed_rounds=10 wan_delay=40
+[ "${3:-}" = smoke ] && fixed_rounds=2 wan_delay=1
 
 skip() {
     echo "# SKIP studies over networks: $*"
@@ -32,7 +35,7 @@ domain() { # { "age": 32, ... } as lines of a study: every value is a code
 }
 
 play() { # network kind
-    local rounds=10 k rows
+    local rounds=$fixed_rounds k rows
     study=$folder/$1-$2
     rm -rf "$study"
     [ "$2" = annealed ] && rounds=annealed
@@ -58,7 +61,7 @@ trap network_down EXIT
 for network in ${NETWORKS:-lan wan}; do
     case $network in
     lan) rate=1000 delay=1 ;;
-    *) rate=100 delay=40 ;;
+    *) rate=100 delay=$wan_delay ;;
     esac
     echo "$network: $delay ms each way, $rate Mbit/s (delay by $network_wire, rate by tbf)"
     network_up "$delay" "$rate" s0 s1 s2 o0 o1 o2 a || exit 1

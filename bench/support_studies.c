@@ -5,18 +5,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define FOLDER "build/bench/net"
 #define SKIPPED 77
 
 static const char *const networks[] = {"lan", "wan"};
 static const char *const kinds[] = {"annealed", "fixed10"};
 
-static double read_seconds(const char *network, const char *kind)
+static double read_seconds(const char *folder, const char *network, const char *kind)
 {
     char path[128];
     double s = -1;
     FILE *f;
-    snprintf(path, sizeof path, FOLDER "/%s-%s/seconds", network, kind);
+    snprintf(path, sizeof path, "%s/%s-%s/seconds", folder, network, kind);
     f = fopen(path, "r");
     if (f == NULL || fscanf(f, "%lf", &s) != 1)
         s = -1;
@@ -46,11 +45,11 @@ static json_t *phases_of(const json_t *stats)
 }
 
 /* NULL, said, if it left no figures. */
-static json_t *one_run(const char *network, const char *kind, double seconds)
+static json_t *one_run(const char *folder, const char *network, const char *kind, double seconds)
 {
     char path[128];
     json_t *stats, *run;
-    snprintf(path, sizeof path, FOLDER "/%s-%s/stats.json", network, kind);
+    snprintf(path, sizeof path, "%s/%s-%s/stats.json", folder, network, kind);
     stats = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
     if (stats == NULL || seconds < 0) {
         printf("  %s, %s: no figures\n", network, kind);
@@ -70,13 +69,13 @@ static json_t *one_run(const char *network, const char *kind, double seconds)
     return run;
 }
 
-static void report(FILE *json)
+static void report(const char *folder, FILE *json)
 {
     for (size_t n = 0; n < sizeof networks / sizeof *networks; n++) {
         json_t *network = json_object();
         for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-            double seconds = read_seconds(networks[n], kinds[k]);
-            json_t *run = one_run(networks[n], kinds[k], seconds);
+            double seconds = read_seconds(folder, networks[n], kinds[k]);
+            json_t *run = one_run(folder, networks[n], kinds[k], seconds);
             char key[64];
             if (run == NULL)
                 continue;
@@ -93,7 +92,7 @@ static void report(FILE *json)
 }
 
 /* What the script says, and its exit code: 0, SKIPPED, or another. */
-static int run_script(void)
+static int run_script(const char *folder, bool smoke)
 {
     const char *out = getenv("OUT");
     pid_t child;
@@ -101,7 +100,8 @@ static int run_script(void)
     fflush(NULL);
     child = fork();
     if (child == 0) {
-        execl("bench/studies.sh", "studies.sh", out != NULL ? out : "build/gcc", FOLDER, NULL);
+        execl("bench/studies.sh", "studies.sh", out != NULL ? out : "build/gcc", folder,
+              smoke ? "smoke" : NULL, NULL);
         perror("bench/studies.sh");
         _exit(127);
     }
@@ -110,12 +110,13 @@ static int run_script(void)
     return WEXITSTATUS(status);
 }
 
-int studies_run(FILE *json)
+int studies_run(FILE *json, bool smoke)
 {
+    const char *folder = smoke ? "build/bench/net-smoke" : "build/bench/net";
     int code;
     printf("\nstudies over networks (seconds, rounds and bytes of server 0):\n");
-    code = run_script();
+    code = run_script(folder, smoke);
     if (code == 0)
-        report(json);
+        report(folder, json);
     return code == 0 || code == SKIPPED ? 0 : 1;
 }

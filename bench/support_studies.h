@@ -10,9 +10,13 @@
 #ifndef TREFOIL_BENCH_SUPPORT_STUDIES_H
 #define TREFOIL_BENCH_SUPPORT_STUDIES_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
-/* Runs them, and writes the two members to `json` (may be NULL), each after a comma. 0, or 1. */
-int studies_run(FILE *json);
+/*
+ * Runs them, in a smoke run with T = 2 and delays of 1 ms, and writes the two members to `json` (may be NULL), each
+ * after a comma. 0, or 1.
+ */
+int studies_run(FILE *json, bool smoke);
 
 #endif

@@ -1,0 +1,238 @@
+/*
+ * Each program of bench/ runs here in its smoke form, which takes seconds, on an invented table; then every key that
+ * its JSON is to have is looked up. A program of bench/ without a line here fails the last test.
+ */
+#include "tests/support_cmocka.h"
+
+#include "tests/support_process.h"
+
+#include <ftw.h>
+#include <glob.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ROWS 600
+#define CLIENTS 3
+#define LIMIT "timeout -k 5 240"
+
+/* Keys are paths, each to a number. */
+static const struct smoke {
+    const char *name, *keys;
+    const char *with_namespaces; /* more, where this process may make network namespaces */
+} smokes[] = {
+    {"dp",
+     "gauss_per_s gauss_cpu_us discrete_per_s discrete_cpu_us gumbel_per_s gumbel_cpu_us "
+     "noise_peak_rss_mib rounds_per_iteration tables.adult.collect_s tables.adult.compute_s "
+     "tables.adult.noise_s tables.adult.select_s tables.adult.measure_s tables.adult.total_s "
+     "tables.adult.iteration_s tables.adult.bytes_per_server tables.adult.rounds_per_iteration "
+     "tables.adult_answers.total_s",
+     ""},
+    {"e2e",
+     "mpc_s network_s estimate_s l1 l1_central l1_central_sd upload_bytes_records_adult "
+     "upload_bytes_answers_adult_pgm uploads_1000_s count_1000_s server_stored_mib_1000 "
+     "server_rss_mib_1000 server_rss_mib_before_1000 server_rss_mib_1000_counted "
+     "uploads_10000_s count_10000_s server_stored_mib_10000 server_rss_mib_10000 "
+     "server_rss_mib_before_10000 server_rss_mib_10000_counted",
+     ""},
+    {"engine",
+     "and_per_s mul64_per_s open64_per_s lt64_per_s l1_cells_per_s l1_cells_per_s_with_caching "
+     "l1_bytes_per_cell matmul_mac_per_s argmax1000_rounds argmax1000_ms peak_rss_mib "
+     "aes_gcm_gb_s aes_ctr_gb_s memcpy_gb_s zmq_gb_s matrix16_mac_per_s dgemm_mac_per_s "
+     "and.0.n and.0.per_s mul64.0.ms open64.0.rounds lt64.0.bytes bit_to_ring64.0.cpu_s.2 "
+     "l1.0.per_s l1_with_caching.0.per_s matmul.0.per_s argmax.0.per_s",
+     ""},
+    {"flaim",
+     "nursery.distaim.10.l1 nursery.distaim.10.nll nursery.distaim.10.clients "
+     "nursery.distaim.10.client_bytes_wire nursery.distaim.10.client_bytes_paper "
+     "nursery.distaim.10.server_bytes nursery.flaim-naive.10.client_bytes_wire "
+     "nursery-iid.aim.10.l1 sweeps.T-nursery.distaim.10.l1 ablation.nursery.flaim-tau.l1 "
+     "annealed.nursery.distaim.rounds servers.nursery.10.server_bytes",
+     ""},
+    {"net",
+     "one_core.0.frame one_core.0.aes_gcm_gb_per_s one_core.0.aes_ctr_gb_per_s "
+     "one_core.0.memcpy_gb_per_s links.0.payload links.0.tile links.0.gb_per_s "
+     "links.0.rounds_per_s links.0.cpu_s_per_gb links.0.system_s_per_gb "
+     "links.0.cpu_us_per_round",
+     "lan.annealed_adult_s lan.fixed10_adult_s lan.fixed10.noise.seconds lan.fixed10.noise.rounds "
+     "lan.fixed10.noise.bytes wan.annealed_adult_s wan.annealed.selections wan.annealed.mpc_s "
+     "wan.fixed10.estimate_s"},
+    {"pgm",
+     "nursery_plain_loss.100 nursery_plain_loss.10000 nursery_seconds_to_41_72 "
+     "nursery_propagations_to_41_72 aim.0.l1 aim.0.l1_standard_error aim.0.l1_model aim.0.cpu_s "
+     "aim.0.peak_mib aim.0.rounds aim.0.seeds bp_ms.0.cells bp_ms.0.ms bp_ms.0.peak_mib "
+     "wide.0.rows wide.0.rounds wide.0.cpu_s wide.0.l1 wide.0.peak_mib",
+     ""},
+};
+#define SMOKES (sizeof smokes / sizeof *smokes)
+
+/* --- invented data ------------------------------------------------------------------------------- */
+
+static char folder[] = "/tmp/trefoil-smoke-XXXXXX";
+
+static void path_of(char path[SUPPORT_PATH], const char *name, const char *ending)
+{
+    snprintf(path, SUPPORT_PATH, "%s/%s%s", folder, name, ending);
+}
+
+static FILE *create(const char *name, const char *ending)
+{
+    char path[SUPPORT_PATH];
+    FILE *f;
+    path_of(path, name, ending);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    return f;
+}
+
+/* A table as bench/data.h reads it: rows of codes, their sizes, a workload, and whose each row is. */
+static void invent(const char *name)
+{
+    static const int sizes[] = {4, 3, 5, 2, 6};
+    char path[SUPPORT_PATH];
+    struct domain *d = NULL;
+    FILE *f = create(name, ".domain.json");
+    assert_int_equal(domain_new(&d), ERR_OK);
+    for (int a = 0; a < 5; a++) {
+        const char column[] = {(char)('a' + a), '\0'};
+        fprintf(f, "%c\"%s\": %d", a == 0 ? '{' : ',', column, sizes[a]);
+        assert_int_equal(domain_add_integer(d, column, 0, sizes[a] - 1, NULL, DOMAIN_REJECT, NULL),
+                         ERR_OK);
+    }
+    fputs("}\n", f);
+    fclose(f);
+    f = create(name, ".workload.json");
+    fputs("{\"cliques\": [[\"a\",\"b\",\"c\"], [\"b\",\"c\",\"d\"], [\"c\",\"d\",\"e\"]]}\n", f);
+    fclose(f);
+    f = create(name, ".clients100.csv");
+    fputs("client\n", f);
+    for (int i = 0; i < ROWS; i++)
+        fprintf(f, "%d\n", i % CLIENTS);
+    fclose(f);
+    path_of(path, name, ".csv");
+    assert_int_equal(support_csv(path, d, ROWS, 7), ERR_OK);
+    domain_free(&d);
+}
+
+static int prepare(void **state)
+{
+    char path[SUPPORT_PATH];
+    FILE *f;
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    path_of(path, "data", "");
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_equal(setenv("TREFOIL_DATA", path, 1), 0);
+    invent("data/adult");
+    invent("data/adult_pgm");
+    invent("data/nursery");
+    /* bench_pgm's case is looked for beside the tables */
+    path_of(path, "reference", "");
+    assert_int_equal(mkdir(path, 0700), 0);
+    f = create("reference/pgm_nursery", ".json");
+    fputs("{\"domain\": {\"a\": 2, \"b\": 2}, \"total\": 100, \"measurements\":"
+          " [{\"clique\": [\"a\", \"b\"], \"sigma\": 5, \"y\": [10, 20, 30, 40]}]}\n",
+          f);
+    return fclose(f);
+}
+
+static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *where)
+{
+    (void)st;
+    (void)kind;
+    (void)where;
+    return remove(path);
+}
+
+static int clean_up(void **state)
+{
+    (void)state;
+    return nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* --- programs ------------------------------------------------------------------------------------ */
+
+static const json_t *at(const json_t *root, const char *path)
+{
+    char text[128], *rest = NULL;
+    snprintf(text, sizeof text, "%s", path);
+    for (char *step = strtok_r(text, ".", &rest); step != NULL; step = strtok_r(NULL, ".", &rest))
+        root = json_is_array(root) ? json_array_get(root, strtoul(step, NULL, 10))
+                                   : json_object_get(root, step);
+    return root;
+}
+
+static void assert_keys(const json_t *root, const char *bench, const char *keys)
+{
+    char text[2048], *rest = NULL;
+    snprintf(text, sizeof text, "%s", keys);
+    for (char *key = strtok_r(text, " ", &rest); key != NULL; key = strtok_r(NULL, " ", &rest))
+        if (!json_is_number(at(root, key)))
+            fail_msg("the JSON of bench_%s has no number %s", bench, key);
+}
+
+static void runs_and_leaves_its_keys(void **state)
+{
+    const struct smoke *s = *state;
+    const char *out = getenv("TREFOIL_OUT") != NULL ? getenv("TREFOIL_OUT") : "build/gcc";
+    char json[SUPPORT_PATH], said[SUPPORT_PATH], command[4 * SUPPORT_PATH];
+    json_t *root;
+    path_of(json, s->name, ".json");
+    path_of(said, s->name, ".log");
+    snprintf(command, sizeof command,
+             "export OUT=%s TREFOIL=%s/trefoil; " LIMIT
+             " %s/bench/bench_%s --smoke --json %s >%s 2>&1 || { tail -n 20 %s >&2; exit 1; }",
+             out, out, out, s->name, json, said, said);
+    if (system(command) != 0)
+        fail_msg("bench_%s --smoke failed", s->name);
+    root = json_load_file(json, JSON_REJECT_DUPLICATES, NULL);
+    assert_true(json_is_true(json_object_get(root, "smoke")));
+    assert_keys(root, s->name, s->keys);
+    if (!support_contains(said, "# SKIP"))
+        assert_keys(root, s->name, s->with_namespaces);
+    json_decref(root);
+}
+
+static void every_program_is_here(void **state)
+{
+    glob_t found;
+    (void)state;
+    assert_int_equal(glob("bench/bench_*.c", 0, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        char source[64];
+        bool here = false;
+        for (size_t k = 0; k < SMOKES; k++) {
+            snprintf(source, sizeof source, "bench/bench_%s.c", smokes[k].name);
+            here |= strcmp(source, found.gl_pathv[i]) == 0;
+        }
+        if (!here)
+            fail_msg("%s has no line in tests/test_bench_smoke.c", found.gl_pathv[i]);
+    }
+    globfree(&found);
+}
+
+static void a_name_that_does_not_exist_is_refused(void **state)
+{
+    char said[SUPPORT_PATH], command[4 * SUPPORT_PATH];
+    (void)state;
+    path_of(said, "run", ".log");
+    snprintf(command, sizeof command, "ONLY=nothing bench/run.sh build/gcc >%s 2>&1", said);
+    assert_int_not_equal(system(command), 0);
+    assert_true(support_contains(said, "there is no bench/bench_nothing.c"));
+    assert_true(support_contains(said, "dp e2e engine"));
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[SMOKES + 2] = {
+        cmocka_unit_test(every_program_is_here),
+        cmocka_unit_test(a_name_that_does_not_exist_is_refused),
+    };
+    for (size_t k = 0; k < SMOKES; k++)
+        tests[2 + k] = (struct CMUnitTest){.name = smokes[k].name,
+                                           .test_func = runs_and_leaves_its_keys,
+                                           .initial_state = (void *)(uintptr_t)&smokes[k]};
+    return cmocka_run_group_tests_name("benchmarks", tests, prepare, clean_up);
+}
