@@ -167,7 +167,7 @@ static enum err prepare_counts(struct party *p, struct work *w)
 static enum err prepare_cached(struct party *p, struct work *w)
 {
     TRY(prepare_counts(p, w));
-    TRY(cached_new(p, &w->cached, CACHED_32, w->x, &w->planes));
+    TRY(cached_new(p, &w->cached, CACHED_64, w->x, &w->planes));
     share64_free(&w->x);
     return ERR_OK;
 }
@@ -184,7 +184,7 @@ static enum err distances(struct party *p, struct work *w)
 static enum err run_caching_and_distances(struct party *p, struct work *w)
 {
     cached_free(&w->cached);
-    TRY(cached_new(p, &w->cached, CACHED_32, w->x, &w->planes));
+    TRY(cached_new(p, &w->cached, CACHED_64, w->x, &w->planes));
     return distances(p, w);
 }
 

@@ -19,6 +19,8 @@
 
 #include "base/memory.h"
 
+#include <string.h>
+
 #define ALL_BITS 12 /* of the secrets' planes */
 
 struct secrets {
@@ -86,7 +88,6 @@ static inline enum err secrets_new(const struct party *p, struct secrets *s, con
 static inline enum err all_multiply(struct party *p, struct secrets *s)
 {
     TRY(ring16_multiply(p, s->out16, s->x16, s->y16));
-    TRY(ring32_multiply(p, s->out32, s->x32, s->y32));
     TRY(ring64_multiply(p, s->out, s->x, s->y));
     TRY(ring128_multiply(p, s->wide, s->wide, s->wide));
     return ring64_multiply(p, s->x, s->x, s->y); /* in place */
@@ -100,12 +101,12 @@ static inline enum err all_inner(struct party *p, struct secrets *s)
         start[i] = i;
     if (e == ERR_OK)
         e = ring64_inner(p, s->out, s->x, s->y, start);
-    if (e == ERR_OK)
-        e = ring32_inner(p, s->out32, s->x32, s->y32, start);
-    if (e == ERR_OK)
-        e = ring16_matrix(p, s->out16, s->x16, s->y16, s->n / 8, 8, 8);
     memory_free(&start);
-    return e;
+    TRY(e);
+    memset(s->out16.a, 0, s->n * sizeof *s->out16.a);
+    for (int k = 0; k < 2; k++) /* the sum of two matrix products */
+        TRY(ring16_matrix_part(p, s->out16.a, s->x16, s->y16, s->n / 8, 8, 8));
+    return ring16_settle(p, s->out16);
 }
 
 static inline enum err all_input(struct party *p, struct secrets *s)
@@ -128,15 +129,9 @@ static inline enum err all_compare(struct party *p, struct secrets *s)
     static const uint64_t constant = 0xabd; /* its lowest bit is 1: all positions are looked at */
     struct planes one = planes_view(&s->more, 0, 1);
     struct bits out = planes_plane(&s->more, 0);
-    uint64_t *c = memory_words(bits_words(s->n) * ALL_BITS, sizeof *c);
-    enum err e = c == NULL ? ERR_NOMEM : compare_public(p, out, &s->bits, c);
-    memory_free(&c);
-    TRY(e);
     TRY(below_constants(p, &one, &s->bits, ALL_BITS, &constant));
-    TRY(compare_planes(p, out, &s->bits, &s->more));
-    TRY(compare_less16(p, out, s->x16, s->y16, 14));
-    TRY(compare_less32(p, out, s->x32, s->y32, 32));
-    return compare_less64(p, out, s->x, s->y, 64);
+    TRY(compare_top_bit(p, out, s->x, 64));
+    return compare_top_bit(p, out, s->y, 33);
 }
 
 static inline enum err all_convert(struct party *p, struct secrets *s)
@@ -150,11 +145,8 @@ static inline enum err all_bits_to_numbers(struct party *p, struct secrets *s)
 {
     struct bits bit = planes_plane(&s->bits, 0);
     TRY(convert_bit16(p, s->out16, bit));
-    TRY(convert_bit32(p, s->out32, bit));
     TRY(convert_bit64(p, s->out, bit));
-    TRY(convert_bit128(p, s->wide, bit));
-    TRY(convert_bit_times32(p, s->out32, bit, s->x32));
-    return convert_bit_times64(p, s->out, bit, s->x);
+    return convert_bit128(p, s->wide, bit);
 }
 
 static inline enum err all_truncate(struct party *p, struct secrets *s)
@@ -175,22 +167,18 @@ static inline enum err all_root(struct party *p, struct secrets *s)
 
 static inline enum err all_cached(struct party *p, struct secrets *s)
 {
-    for (int ring = 0; ring < 2; ring++) {
-        struct cached *cached = NULL;
-        uint64_t *c = memory_array(s->n, sizeof *c);
-        enum err e = c == NULL ? ERR_NOMEM
-                               : cached_new(p, &cached, (enum cached_ring)ring, s->x, &s->bits);
-        for (size_t i = 0; e == ERR_OK && i < s->n; i++)
-            c[i] = i % 4000 << CACHED_GRID;
-        if (e == ERR_OK) {
-            const struct cached_span span = {0, s->n, c};
-            e = cached_distance(p, share64_view(s->out, 0, 1), cached, &span);
-        }
-        cached_free(&cached);
-        memory_free(&c);
-        TRY(e);
+    struct cached *cached = NULL;
+    uint64_t *c = memory_array(s->n, sizeof *c);
+    enum err e = c == NULL ? ERR_NOMEM : cached_new(p, &cached, CACHED_64, s->x, &s->bits);
+    for (size_t i = 0; e == ERR_OK && i < s->n; i++)
+        c[i] = i % 4000 << CACHED_GRID;
+    if (e == ERR_OK) {
+        const struct cached_span span = {0, s->n, c};
+        e = cached_distance(p, share64_view(s->out, 0, 1), cached, &span);
     }
-    return ERR_OK;
+    cached_free(&cached);
+    memory_free(&c);
+    return e;
 }
 
 static inline enum err all_argmax(struct party *p, struct secrets *s)
@@ -200,14 +188,31 @@ static inline enum err all_argmax(struct party *p, struct secrets *s)
     return argmax_open(p, share64_view(s->x, 0, 60), 40, seed, &index);
 }
 
+/* Whom the product does not call: rings of 16 and 32 bits, input by one server, other comparisons. */
+static inline enum err all_unused(struct party *p, struct secrets *s)
+{
+    struct bits bit = planes_plane(&s->bits, 0), out = planes_plane(&s->more, 0);
+    uint64_t *c = memory_words(bits_words(s->n) * ALL_BITS, sizeof *c);
+    enum err e = c == NULL ? ERR_NOMEM : compare_public(p, out, &s->bits, c);
+    memory_free(&c);
+    TRY(e);
+    TRY(ring32_multiply(p, s->out32, s->x32, s->y32));
+    TRY(compare_planes(p, out, &s->bits, &s->more));
+    TRY(compare_less16(p, out, s->x16, s->y16, 14));
+    TRY(compare_less32(p, out, s->x32, s->y32, 32));
+    TRY(compare_less64(p, out, s->x, s->y, 64));
+    TRY(convert_bit32(p, s->out32, bit));
+    TRY(convert_bit_times32(p, s->out32, bit, s->x32));
+    return convert_bit_times64(p, s->out, bit, s->x);
+}
+
 static const struct {
     const char *name;
     enum err (*run)(struct party *p, struct secrets *s);
 } all_protocols[] = {
     {"multiply", all_multiply},
-    {"inner and matrix products", all_inner},
-    {"input", all_input},
     {"AND, adder", all_and},
+    {"inner and matrix products", all_inner},
     {"comparisons", all_compare},
     {"numbers and bits", all_convert},
     {"bits to numbers", all_bits_to_numbers},
@@ -215,6 +220,8 @@ static const struct {
     {"root", all_root},
     {"kept bits", all_cached},
     {"argmax", all_argmax},
+    {"input", all_input},
+    {"unused", all_unused},
 };
 #define ALL_PROTOCOLS (sizeof all_protocols / sizeof *all_protocols)
 
