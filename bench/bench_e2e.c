@@ -414,7 +414,7 @@ int main(int argc, char **argv)
     done(secret_start(), "the cryptographic library");
     done(e2e_adult(out, &loud), "a run on Adult");
     bench_bytes(out, "adult", "records", "upload_bytes_records_adult");
-    bench_bytes(out, "adult_pgm", "answers", "upload_bytes_answers_adult_pgm");
+    bench_bytes(out, "adult_pgm", "counts", "upload_bytes_answers_adult_pgm");
     bench_uploads(out, 1000, smoke);
     bench_uploads(out, 10000, smoke);
     if (smoke)

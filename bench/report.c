@@ -197,7 +197,7 @@ static void servers_row(const struct results *r, const struct trial *t)
         return;
 #define GET(key) json_number_value(json_object_get(o, key))
     printf("  %-10s %4u %-8s %7.0f %8s %8s %8s %11s %11s %9.0f %8s %9.1f %8.1f %6.3f\n", t->table,
-           t->rounds, GET("records") > 0.5 ? "records" : "answers", GET("uploads"),
+           t->rounds, GET("records") > 0.5 ? "records" : "counts", GET("uploads"),
            size(a, GET("sent")), size(b, GET("received")), size(c, GET("vector")),
            size(d, GET("server_bytes")), size(e, GET("noise_bytes")), GET("exchanges"),
            size(f, GET("analyst_bytes")), GET("mpc_s"), GET("estimate_s"), GET("l1"));

@@ -225,7 +225,7 @@ says 0 '300 rows' share study.yaml <(printf '\xef\xbb\xbf'; sed 's/$/\r/' a.csv)
 sed 's/^workload:.*/workload: {all: 5}/' study.yaml >wide.yaml
 says 5 'the study cannot take records of hospital-a' share wide.yaml a.csv --key hospital-a.key --dry-run --as records
 sed 's/max_rows: 8191/&\n    as: records/' study.yaml >records.yaml
-says 5 'the study bounds hospital-a as an owner of records' share records.yaml a.csv --key hospital-a.key --dry-run --as answers
+says 5 'the study bounds hospital-a as an owner of records' share records.yaml a.csv --key hospital-a.key --dry-run --as counts
 sed -e 's/^workload:.*/workload: {all: 5}/' -e 's/bins: 12/bins: 600/' -e 's/max_rows: 8191/max_rows: 1000000000/' \
     study.yaml >large.yaml
 sed 's/epsilon: 1$/epsilon: 0.0001/' study.yaml >poor.yaml

@@ -167,7 +167,7 @@ static void defaults_are_the_documented_ones(void **state)
     bytes_clear(&c);
 }
 
-/* Records fit in what answers are bounded by; answers do not fit in the bounds of records. */
+/* Records fit in what counts are bounded by; counts do not fit in the bounds of records. */
 static void the_forms_that_bounds_carry(void **state)
 {
     struct fixture *f = *state;
@@ -182,7 +182,7 @@ static void the_forms_that_bounds_carry(void **state)
     assert_int_equal(study_form_bytes(s, 0, 0), records);
     assert_int_equal(study_form_bytes(s, 0, 9), 0);
     study_free(&s);
-    /* more padding than a cell of answers could count */
+    /* more padding than a cell of counts could hold */
     assert_int_equal(parse_edit(f, "max_rows: 500", "max_rows: 500, pad_to: 512", &s), ERR_OK);
     assert_int_equal(study_form_bytes(s, 0, 0), 0);
     study_free(&s);
@@ -212,7 +212,7 @@ static void large_marginals_have_no_records(void **state)
     assert_int_equal(parse_text(f, (const char *)d.data, &s), ERR_STUDY);
     assert_non_null(strstr(f->sink,
                            "t.yaml:38:5: o1 cannot send records, since a marginal has more "
-                           "than 4 attributes; use as: answers"));
+                           "than 4 attributes; use as: counts"));
     bytes_clear(&b);
     bytes_clear(&c);
     bytes_clear(&d);
@@ -251,7 +251,7 @@ static void expect_too_much(struct fixture *f, const char *second, const char *w
              "  - {attributes: [big, second]}\n",
              second);
     b = edited(base_text, "workload:\n", domain);
-    c = edited((const char *)b.data, "max_rows: 500", "max_rows: 1073741823, as: answers");
+    c = edited((const char *)b.data, "max_rows: 500", "max_rows: 1073741823, as: counts");
     assert_int_equal(parse_text(f, (const char *)c.data, &s), ERR_OK);
     assert_int_equal(bounds_new(&bounds, s, &f->log), ERR_RANGE);
     assert_null(bounds);

@@ -176,7 +176,8 @@ static const struct {
     {"tcp://here:7100", "'tcp://here:7100'"},
     {"deadlines:\n  connect: 10\n  round: 20\n", "deadlines: {round: 20, connect: 10}\n"},
     {"max_rows: 500", "max_rows: 500, pad_to: 500, as: auto"},
-    {"max_rows: 500", "max_rows: 500, as: answers"},
+    {"max_rows: 500", "max_rows: 500, as: counts"},
+    {"max_rows: 500", "max_rows: 500, as: answers"}, /* the old word */
     {"rounds: 4", "rounds: 4\nroster: 1\nrevoked: []"},
     {"rounds: 4", "rounds: 4\nsignatures: {}"},
     {"rounds: 4", "rounds: 4\nsignatures: {s1: " SIGNATURE "}"},

@@ -421,7 +421,7 @@ static void a_batchs_owners_fit_together(void **state)
         {"{name: o0, max_rows: 500, key: @3, batch: x, columns: [ward, age]}",
          "{name: o1, max_rows: 500, key: @4, batch: y, columns: [bmi, dose]}", "34",
          "no owner of batch x holds the column bmi"},
-        {"{name: o0, max_rows: 500, key: @3, batch: x, columns: [ward, age], as: answers}",
+        {"{name: o0, max_rows: 500, key: @3, batch: x, columns: [ward, age], as: counts}",
          "{name: o1, max_rows: 500, key: @4, batch: x, columns: [bmi, dose]}", "34:5",
          "o0 holds some of the columns, and so cannot count marginals"},
         {"{name: o0, max_rows: 500, key: @3, batch: x, columns: [ward, age], pad_to: 501}",

@@ -126,7 +126,7 @@ static void rows_and_columns_over_real_processes(void **state)
 static void records_are_counted_with_counts(void **state)
 {
     static const char *const as[][OWNERS] = {{"records", "records", "records"},
-                                             {"auto", "records", "answers"}};
+                                             {"auto", "records", "counts"}};
     const struct support_options o = {.owners = OWNERS, .rounds = 3};
     (void)state;
     for (size_t k = 0; k < sizeof as / sizeof *as; k++) {
@@ -165,7 +165,7 @@ static void more_owners_than_are_added_up_at_once(void **state)
         skip();
     }
     for (unsigned i = 0; i < MANY; i++)
-        part[i] = "    max_rows: 60000\n    as: answers\n";
+        part[i] = "    max_rows: 60000\n    as: counts\n";
     for (unsigned a = 0; a < COLUMNS; a++) {
         size_t n = strlen(domain);
         snprintf(domain + n, sizeof domain - n, "  - {name: c%u, kind: integer, min: 0, max: 38}\n",

@@ -322,10 +322,10 @@ static void terms_are_pinned_and_their_difference_named(void **state)
     assert_int_equal(study_load(&study, altered, NULL), ERR_OK);
     study_fingerprint(study, print);
     assert_int_equal(share_with(&c, altered,
-                                (const char *const[]){csv, "--key", key, "--as", "answers",
+                                (const char *const[]){csv, "--key", key, "--as", "counts",
                                                       "--fingerprint", print, NULL}),
                      5);
-    assert_true(said(&c, "have the study say as: answers"));
+    assert_true(said(&c, "have the study say as: counts"));
     study_free(&study);
     scene_free(&c);
 }

@@ -31,9 +31,9 @@ static const char help[] =
     "on where it ended. Until a run begins it may be replaced or withdrawn.\n"
     "\n"
     "  --key FILE       this owner's private key; its public half stands in the study\n"
-    "  --as FORM        answers (counts), records, or auto, which is the default;\n"
-    "                   records may always take the place of answers, answers only\n"
-    "                   where the study says as: answers\n"
+    "  --as FORM        counts, records, or auto, which is the default; records may\n"
+    "                   always take the place of counts, counts only where the study\n"
+    "                   says as: counts\n"
     "  --person COLUMN  says whose a row is: refuse if somebody has more rows than\n"
     "                   the study's rows_per_person. The column stays here; a\n"
     "                   person's rows at other owners count too, and cannot be seen\n"
@@ -118,10 +118,10 @@ static enum err choose_form(struct share *s)
     s->form = study_upload_form(s->study, s->owner);
     if (as != NULL && strcmp(as, "records") == 0)
         s->form = UPLOAD_RECORDS;
-    else if (as != NULL && strcmp(as, "answers") == 0)
+    else if (as != NULL && (strcmp(as, "counts") == 0 || strcmp(as, "answers") == 0))
         s->form = owner->bits;
     else if (as != NULL && strcmp(as, "auto") != 0) {
-        log_error(s->log, "--as is \"%s\"; it should be answers, records or auto", as);
+        log_error(s->log, "--as is \"%s\"; it should be counts, records or auto", as);
         return ERR_USAGE;
     }
     s->bytes = study_form_bytes(s->study, s->owner, s->form);
@@ -130,7 +130,7 @@ static enum err choose_form(struct share *s)
     if (s->form != UPLOAD_RECORDS)
         log_error(s->log,
                   "the study bounds %s as an owner of records, and counts could exceed that; leave "
-                  "--as out, or have the study say as: answers for this owner",
+                  "--as out, or have the study say as: counts for this owner",
                   owner->name);
     else
         log_error(s->log,
@@ -335,7 +335,7 @@ static enum err write_stats(const struct share *s)
     int n = snprintf(text, sizeof text,
                      "{\"rows\": %zu, \"as\": \"%s\", \"bytes\": %" PRIu64
                      ", \"bytes_sent\": %" PRIu64 ", \"bytes_received\": %" PRIu64 "}\n",
-                     s->table->rows, s->form == UPLOAD_RECORDS ? "records" : "answers", s->bytes,
+                     s->table->rows, s->form == UPLOAD_RECORDS ? "records" : "counts", s->bytes,
                      s->sent, s->received);
     return file_write(s->stats, 0600, text, (size_t)n, s->log);
 }

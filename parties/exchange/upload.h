@@ -33,7 +33,7 @@
 struct upload {
     uint8_t id[UPLOAD_ID_SIZE];
     uint32_t owner; /* index in the study; set by the server from the key that sent it */
-    uint8_t form;   /* UPLOAD_RECORDS, or answers of so many bits a cell */
+    uint8_t form;   /* UPLOAD_RECORDS, or counts of so many bits a cell */
     uint8_t commitment[3][UPLOAD_COMMITMENT_SIZE];
     uint8_t salt[2][UPLOAD_SALT_SIZE];  /* of components index and index + 1 */
     bool has[2];                        /* component present: the vector may come later */

@@ -2,7 +2,7 @@
 
 #include "base/memory.h"
 
-/* What owners together may count: in one cell of a maximal marginal as answers, in any as rows. */
+/* What owners together may count: in one cell of a maximal marginal as counts, in any as rows. */
 struct most {
     uint64_t cell, rows;
 };

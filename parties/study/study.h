@@ -36,7 +36,7 @@
  *   owners:
  *     - {name: hospital-a, key: trefoil1-..., max_rows: 6000}      never more rows than this
  *       as: auto                           optional: the form whose size bounds the owner; auto, the
- *       pad_to: 8000                         smaller one, or answers, or records; how many records
+ *       pad_to: 8000                         smaller one, or counts, or records; how many records
  *                                            are sent, from max_rows (which is the default) on
  *     - {name: clinic, key: trefoil1-..., max_rows: 900, batch: city, columns: [age, ward]}
  *     - {name: lab, key: trefoil1-..., max_rows: 900, batch: city, columns: [bmi]}
@@ -116,7 +116,7 @@ enum study_port {
 enum role { ROLE_SERVER = 1, ROLE_OWNER, ROLE_ANALYST };
 
 enum study_noise { STUDY_BOX_MULLER, STUDY_DISCRETE };
-enum study_form { STUDY_AUTO, STUDY_ANSWERS, STUDY_RECORDS };
+enum study_form { STUDY_AUTO, STUDY_COUNTS, STUDY_RECORDS };
 
 struct study_server {
     char name[STUDY_NAME_SIZE];
@@ -130,7 +130,7 @@ struct study_owner {
     struct public_identity key;
     uint32_t min_rows, max_rows;
     uint32_t pad_to; /* records that it uploads, as records: at least max_rows */
-    unsigned bits;   /* b: max_rows < 2^b; what this owner uploads for a cell, as answers */
+    unsigned bits;   /* b: max_rows < 2^b; what this owner uploads for a cell, as counts */
     enum study_form as;
     bool records; /* bounded as an owner of records: by `as`, or because they are fewer bytes */
     /* The columns that it holds, ascending: of `columns` attributes. All of them, unless it is one of a batch. */
@@ -211,7 +211,7 @@ void study_listen(const struct study *study, size_t server, enum study_port port
                   uint16_t first, char text[STUDY_ENDPOINT_SIZE]);
 
 /*
- * Bytes of what an owner uploads: as answers (its bits for each cell of the maximal marginals) or as
+ * Bytes of what an owner uploads: as counts (its bits for each cell of the maximal marginals) or as
  * records (protocols/records.h). Both follow from public values.
  */
 uint64_t study_answers_bytes(const struct study *study, size_t owner);
@@ -230,7 +230,7 @@ unsigned study_upload_form(const struct study *study, size_t owner);
 uint64_t study_upload_bytes(const struct study *study, size_t owner);
 /*
  * Bytes of an upload of another form; 0 where the study's bounds do not carry that form. Records are
- * within the bounds of answers; answers are not within those of records.
+ * within the bounds of counts; counts are not within those of records.
  */
 uint64_t study_form_bytes(const struct study *study, size_t owner, unsigned form);
 

@@ -7,11 +7,20 @@
 
 enum { OWNER_MAX_ROWS, OWNER_MIN_ROWS, OWNER_PAD_TO, OWNER_AS, OWNER_BOUNDS };
 
+/* Counts were once called answers: studies that say so are still read, and are the same studies. */
+static enum err read_form(struct reading *r, const yaml_node_t *node, size_t *form)
+{
+    static const char *const forms[] = {"auto", "counts", "records"};
+    const char *text;
+    TRY(yaml_text(r->file, node, "as", &text));
+    *form = STUDY_COUNTS;
+    return strcmp(text, "answers") == 0 ? ERR_OK : yaml_choice(r->file, node, "as", forms, 3, form);
+}
+
 /* How many rows, how many records, and in what form. */
 static enum err read_bounds(struct reading *r, const yaml_node_t *part[OWNER_BOUNDS],
                             struct study_owner *o)
 {
-    static const char *const forms[] = {"auto", "answers", "records"};
     int64_t rows, padded;
     size_t form = STUDY_AUTO;
     TRY(yaml_integer(r->file, part[OWNER_MAX_ROWS], "max_rows", 1, INT32_MAX, &rows));
@@ -20,7 +29,7 @@ static enum err read_bounds(struct reading *r, const yaml_node_t *part[OWNER_BOU
     if (part[OWNER_PAD_TO] != NULL)
         TRY(yaml_integer(r->file, part[OWNER_PAD_TO], "pad_to", rows, INT32_MAX, &padded));
     if (part[OWNER_AS] != NULL)
-        TRY(yaml_choice(r->file, part[OWNER_AS], "as", forms, 3, &form));
+        TRY(read_form(r, part[OWNER_AS], &form));
     o->max_rows = (uint32_t)rows;
     o->pad_to = (uint32_t)padded;
     o->as = (enum study_form)form;

@@ -95,7 +95,7 @@ static const char template_text[] =
     "    key: REPLACE-WITH-KEY-OF-hospital-b\n"
     "    max_rows: 4095\n"
     "    # min_rows: 100          # share refuses fewer\n"
-    "    # as: answers            # counts; or records, padded to max_rows (or more: pad_to); "
+    "    # as: counts             # of marginals; or records, padded to max_rows (or pad_to); "
     "left\n"
     "                             # out, whichever is the smaller upload\n"
     "# Owners that hold different columns of the same rows form a batch: each column at one of "

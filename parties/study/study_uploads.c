@@ -1,4 +1,4 @@
-/* What an owner uploads, answers or records: which form, how many bytes, and how many bits all counts need. */
+/* What an owner uploads, counts or records: which form, how many bytes, and how many bits all counts need. */
 #include "parties/study/study_parse.h"
 #include "protocols/records.h"
 
@@ -69,12 +69,12 @@ enum err study_choose_forms(struct reading *r, const yaml_node_t *node)
         if (o->as == STUDY_RECORDS && records == UINT64_MAX)
             return yaml_error(r->file, yaml_item(r->file, node, i),
                               "%s cannot send records, since a marginal has more than %d "
-                              "attributes; use as: answers",
+                              "attributes; use as: counts",
                               o->name, RECORDS_ORDER_MAX);
-        if (o->as == STUDY_ANSWERS && o->columns < s->domain->attributes)
+        if (o->as == STUDY_COUNTS && o->columns < s->domain->attributes)
             return yaml_error(r->file, yaml_item(r->file, node, i),
                               "%s holds some of the columns, and so cannot count marginals; leave "
-                              "out as: answers",
+                              "out as: counts",
                               o->name);
         o->records = o->as == STUDY_RECORDS || o->columns < s->domain->attributes ||
                      (o->as == STUDY_AUTO && records < study_answers_bytes(s, i));
