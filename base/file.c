@@ -96,9 +96,10 @@ enum err file_sync_folder_of(const char *path, struct log *log)
     return ERR_SYSTEM;
 }
 
-enum err file_write(const char *path, unsigned mode, const void *p, size_t n, struct log *log)
+/* A new file beside `path`, synced and closed, for the caller to put in place. */
+static enum err write_beside(const char *path, unsigned mode, const void *p, size_t n,
+                             char name[FILE_PATH], struct log *log)
 {
-    char name[FILE_PATH];
     int fd;
     TRY(file_path(name, log, "%s.XXXXXX", path));
     fd = mkstemp(name);
@@ -112,12 +113,43 @@ enum err file_write(const char *path, unsigned mode, const void *p, size_t n, st
         unlink(name);
         return ERR_SYSTEM;
     }
-    if (close(fd) != 0 || rename(name, path) != 0 || sync_folder_of(path) != 0) {
-        log_error(log, "cannot put %s in place: %s", path, strerror(errno));
+    if (close(fd) == 0)
+        return ERR_OK;
+    log_error(log, "cannot write %s: %s", path, strerror(errno));
+    unlink(name);
+    return ERR_SYSTEM;
+}
+
+static enum err not_in_place(const char *path, struct log *log)
+{
+    log_error(log, "cannot put %s in place: %s", path, strerror(errno));
+    return ERR_SYSTEM;
+}
+
+enum err file_write(const char *path, unsigned mode, const void *p, size_t n, struct log *log)
+{
+    char name[FILE_PATH];
+    enum err e = ERR_OK;
+    TRY(write_beside(path, mode, p, n, name, log));
+    if (rename(name, path) != 0 || sync_folder_of(path) != 0) {
+        e = not_in_place(path, log);
         unlink(name);
-        return ERR_SYSTEM;
     }
-    return ERR_OK;
+    return e;
+}
+
+enum err file_write_new(const char *path, unsigned mode, const void *p, size_t n, struct log *log)
+{
+    char name[FILE_PATH];
+    enum err e = ERR_OK;
+    TRY(write_beside(path, mode, p, n, name, log));
+    /* a link, unlike a rename, replaces nothing */
+    if (link(name, path) != 0)
+        e = errno == EEXIST ? ERR_REFUSED : not_in_place(path, log);
+    else if (sync_folder_of(path) != 0)
+        e = not_in_place(path, log);
+    unlink(name);
+    return e;
 }
 
 enum err file_folder(const char *path, struct log *log)

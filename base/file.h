@@ -22,6 +22,10 @@ enum err file_read(const char *path, size_t limit, struct bytes *out, struct log
 enum err file_write(const char *path, unsigned mode, const void *p, size_t n,
                     struct log *log) MUST_CHECK;
 
+/* The same where nothing is there yet: what is there stays, and this is ERR_REFUSED, not logged. */
+enum err file_write_new(const char *path, unsigned mode, const void *p, size_t n,
+                        struct log *log) MUST_CHECK;
+
 /* All n bytes to an open file; -1, with errno, where some are not written. */
 int file_write_all(int fd, const void *p, size_t n) MUST_CHECK;
 

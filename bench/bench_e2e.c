@@ -163,8 +163,8 @@ static void send_upload(struct cast *c, struct netio *netio, unsigned owner,
     uint8_t *at = bytes_extend(&packed, (size_t)study_upload_bytes(study, owner));
     must(at != NULL, "memory");
     at[0] = (uint8_t)owner;
-    done(upload_make(parts, &c->owner[owner], study->terms.digest, study_upload_form(study, owner),
-                     &packed),
+    done(upload_make(parts, &c->owner[owner], (const uint8_t[UPLOAD_SECRET_SIZE]){1},
+                     study->terms.digest, study_upload_form(study, owner), &packed),
          "an upload");
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         done(lines_dial(&dial[i], netio, study, &c->owner[owner], i, &loud), "a dial");

@@ -47,7 +47,8 @@ void fuzz_seeds(fuzz_put put, void *self)
     for (unsigned k = 0; k < 12; k++) {
         unsigned index = k % 3, form = k / 3 % 2 == 0 ? BITS : UPLOAD_RECORDS;
         struct upload part[3] = {{.form = 0}};
-        if (upload_make(part, owner, terms, form, &packed) != ERR_OK)
+        if (upload_make(part, owner, (const uint8_t[UPLOAD_SECRET_SIZE]){1}, terms, form,
+                        &packed) != ERR_OK)
             abort();
         b.size = 0;
         bytes_put_u8(&b, (uint8_t)(k % 6));

@@ -140,10 +140,20 @@ static void files_are_whole_or_untouched(void **state)
     assert_memory_equal(b.data, "second", 6);
     assert_int_equal(file_read(path, 5, &b, &log), ERR_RANGE);
     assert_non_null(strstr(sink, path));
+    sink[0] = '\0';
+    assert_int_equal(file_write_new(path, 0600, "third", 5, &log), ERR_REFUSED);
+    assert_string_equal(sink, "");
+    assert_int_equal(file_read(path, 100, &b, NULL), ERR_OK);
+    assert_memory_equal(b.data, "second", 6);
+    unlink(path);
+    assert_int_equal(file_write_new(path, 0600, "third", 5, &log), ERR_OK);
+    assert_int_equal(file_read(path, 100, &b, NULL), ERR_OK);
+    assert_memory_equal(b.data, "third", 5);
     unlink(path);
     assert_int_equal(file_read(path, 5, &b, &log), ERR_SYSTEM);
-    rmdir(folder);
+    assert_int_equal(rmdir(folder), 0); /* nothing else was left there */
     assert_int_equal(file_write(path, 0600, "x", 1, &log), ERR_SYSTEM);
+    assert_int_equal(file_write_new(path, 0600, "x", 1, &log), ERR_SYSTEM);
     bytes_clear(&b);
 }
 

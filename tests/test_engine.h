@@ -77,6 +77,7 @@ static inline enum err share_one(struct whole *w, unsigned o, int changed, struc
     struct domain *own = NULL;
     struct identity *me = NULL;
     struct bytes packed = {0};
+    uint8_t secret[UPLOAD_SECRET_SIZE] = {1};
     char path[SUPPORT_PATH], name[16];
     enum err e;
     snprintf(name, sizeof name, "o%u.key", o);
@@ -90,11 +91,16 @@ static inline enum err share_one(struct whole *w, unsigned o, int changed, struc
         e = columns_of(w, o, all, &own, &t);
     if (e == ERR_OK)
         e = pack_table(w->s.study, o, study_upload_form(w->s.study, o), t, &packed);
+    marks_secret(secret, sizeof secret);
+    marks_secret(packed.data, packed.size);
     if (e == ERR_OK)
-        e = upload_make(parts, me, w->s.study->terms.digest, study_upload_form(w->s.study, o),
-                        &packed);
-    for (unsigned i = 0; e == ERR_OK && i < 3; i++)
+        e = upload_make(parts, me, secret, w->s.study->terms.digest,
+                        study_upload_form(w->s.study, o), &packed);
+    for (unsigned i = 0; e == ERR_OK && i < 3; i++) {
+        marks_public(parts[i].vector.data, parts[i].vector.size); /* until the engine gets it */
+        marks_public(&parts[i], sizeof parts[i]);
         parts[i].owner = o;
+    }
     /* whole rows count once: of a batch, those that its last owner has too */
     if (e == ERR_OK && !changed && t->domain->attributes == w->s.study->domain->attributes)
         e = central_append(w->all, all);

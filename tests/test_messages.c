@@ -162,8 +162,8 @@ static void owner_new(struct owner *w, struct scene *c, unsigned owner)
         support_caller_new(&w->at[i], &c->s, key, i);
     memset(bytes_extend(&packed, study_upload_bytes(study, owner)), 0,
            study_upload_bytes(study, owner));
-    assert_int_equal(upload_make(w->part, w->at[0].me, study->terms.digest,
-                                 study_upload_form(study, owner), &packed),
+    assert_int_equal(upload_make(w->part, w->at[0].me, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
+                                 study->terms.digest, study_upload_form(study, owner), &packed),
                      ERR_OK);
     bytes_clear(&packed);
 }

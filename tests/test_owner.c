@@ -1,11 +1,13 @@
 /*
  * The owner's end: servers that cheat or are confused (parties/owner/courier.c), which the test plays itself; what they hold,
- * in words (holding.c); and the terms that a key remembers (pin.c).
+ * in words (holding.c); the terms that a key remembers (pin.c); and the secret beside it (owner_secret.c).
  */
 #include "tests/support_cmocka.h"
 
 #include "base/file.h"
+#include "base/secret.h"
 #include "parties/owner/courier.h"
+#include "parties/owner/owner_secret.h"
 #include "parties/owner/pack.h"
 #include "parties/owner/pin.h"
 #include "tests/support_command.h"
@@ -154,8 +156,9 @@ static void scene_new(struct scene *c)
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         assert_int_equal(identity_load(&c->server[i], file(c, "s%u.key", i), &c->log), ERR_OK);
     assert_non_null(p);
-    assert_int_equal(
-        upload_make(c->parts, c->me, c->s.study->terms.digest, UPLOAD_RECORDS, &packed), ERR_OK);
+    assert_int_equal(upload_make(c->parts, c->me, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
+                                 c->s.study->terms.digest, UPLOAD_RECORDS, &packed),
+                     ERR_OK);
     upload_digest(&c->parts[0], c->s.study->terms.digest, c->digest);
     bytes_clear(&packed);
     gates_new(&c->gates, &c->s, &c->me->public, answer, c);
@@ -438,6 +441,67 @@ static void pins_that_cannot_be_read_or_written_are_told(void **state)
     support_study_free(&s);
 }
 
+/* --- the secret beside a key --------------------------------------------------------------------- */
+
+static enum err load_edited(const struct support_study *s, const char *find, const char *by,
+                            struct log *log)
+{
+    uint8_t *secret = NULL;
+    enum err e;
+    assert_true(support_edit(support_path(s, "secret"), support_path(s, "edited"),
+                             (const char *const[]){find, by, NULL}));
+    assert_int_equal(chmod(support_path(s, "edited"), 0600), 0);
+    e = owner_secret_load(&secret, support_path(s, "edited"), s->study, log);
+    assert_null(secret);
+    return e;
+}
+
+static void a_secret_is_made_once_and_only_a_whole_one_is_taken(void **state)
+{
+    struct support_study s;
+    const struct support_options o = {.owners = 1};
+    char said[4096] = "";
+    struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
+    uint8_t *first = NULL, *again = NULL;
+    struct bytes text = {0};
+    (void)state;
+    assert_int_equal(support_study_new(&s, &o, &log), ERR_OK);
+    const char *path = support_path(&s, "secret");
+    assert_int_equal(owner_secret_load(&first, path, s.study, &log), ERR_OK);
+    assert_null(first);
+    assert_int_equal(owner_secret_take(&first, path, s.study, &log), ERR_OK);
+    assert_int_equal(owner_secret_take(&again, path, s.study, &log), ERR_OK);
+    assert_memory_equal(first, again, UPLOAD_SECRET_SIZE);
+    secret_free(&again);
+    assert_int_equal(owner_secret_load(&again, path, s.study, &log), ERR_OK);
+    assert_memory_equal(first, again, UPLOAD_SECRET_SIZE);
+    secret_free(&again);
+    assert_int_equal(owner_secret_take(&again, support_path(&s, "other"), s.study, &log), ERR_OK);
+    assert_memory_not_equal(first, again, UPLOAD_SECRET_SIZE);
+    secret_free(&again);
+    secret_free(&first);
+    assert_string_equal(said, "");
+
+    assert_int_equal(load_edited(&s, "study test\n", "study toast\n", &log), ERR_STUDY);
+    support_says(said, "or is not the secret of the study test; put a copy of it in its place");
+    assert_int_equal(load_edited(&s, "secret-1", "secret-2", &log), ERR_STUDY);
+    assert_int_equal(load_edited(&s, "\nsecret ", "\nsecret  ", &log), ERR_STUDY);
+    assert_int_equal(load_edited(&s, "\nsecret ", "\nsecret", &log), ERR_STUDY);
+    assert_int_equal(file_read(path, 4096, &text, &log), ERR_OK);
+    for (size_t n = 0; n < text.size; n++) {
+        assert_int_equal(file_write(path, 0600, text.data, n, &log), ERR_OK);
+        assert_int_equal(owner_secret_take(&again, path, s.study, &log), ERR_STUDY);
+        assert_null(again);
+    }
+    text.data[text.size - 5] = '+'; /* in no base64url */
+    assert_int_equal(file_write(path, 0600, text.data, text.size, &log), ERR_OK);
+    assert_int_equal(owner_secret_take(&again, path, s.study, &log), ERR_STUDY);
+    bytes_clear(&text);
+    assert_int_equal(owner_secret_take(&again, support_path(&s, "no/secret"), s.study, &log),
+                     ERR_SYSTEM);
+    support_study_free(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -448,6 +512,7 @@ int main(void)
         cmocka_unit_test(more_rows_than_agreed_are_not_packed),
         cmocka_unit_test(pins_are_replaced_and_kept),
         cmocka_unit_test(pins_that_cannot_be_read_or_written_are_told),
+        cmocka_unit_test(a_secret_is_made_once_and_only_a_whole_one_is_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -109,8 +109,9 @@ static void make_upload(struct stage *c)
     bytes_extend(&packed, study_upload_bytes(c->s.study, 0));
     memset(packed.data, 0, packed.size);
     packed.data[3] = 7;
-    assert_int_equal(upload_make(c->parts, owner, c->s.study->terms.digest,
-                                 study_upload_form(c->s.study, 0), &packed),
+    assert_int_equal(upload_make(c->parts, owner, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
+                                 c->s.study->terms.digest, study_upload_form(c->s.study, 0),
+                                 &packed),
                      ERR_OK);
     bytes_clear(&packed);
     identity_free(&owner);

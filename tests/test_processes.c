@@ -70,7 +70,7 @@ static void a_study_over_real_processes(void **state)
     /* again is the same upload; other data of the same owner are refused */
     assert_int_equal(share_own(&c, 1), 0);
     assert_int_equal(share(&c, 1, c.s.path, file(&c, "o%u.csv", 0)), 5);
-    assert_true(support_contains(file(&c, "share%u.log", 1), "already uploaded other data"));
+    assert_true(support_contains(file(&c, "share%u.log", 1), "holds another upload of this owner"));
     /* only an analyst may run */
     assert_int_equal(run_study(&c, "o0.key", 1), 3);
 

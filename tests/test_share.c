@@ -18,6 +18,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -217,6 +218,80 @@ static void uploads_are_held_replaced_and_withdrawn(void **state)
     assert_int_equal(SHARE(&c, "--key", file(&c, "a.key"), "--status"), 0);
     assert_true(said(&c, "Server 2, s2: roster 1; the run has begun"));
     assert_true(said(&c, "  o0                   held by all three, "));
+    scene_free(&c);
+}
+
+/* --- the owner's secret -------------------------------------------------------------------------- */
+
+/* What `upload` says in a receipt (after "\nupload "), or in share.log ("\nupload: "). */
+static void upload_named_in(struct scene *c, const char *path, const char *word, char name[65])
+{
+    struct bytes text = {0};
+    const char *at;
+    assert_int_equal(file_read(path, 1 << 16, &text, &c->log), ERR_OK);
+    bytes_put_u8(&text, 0);
+    at = strstr((const char *)text.data, word);
+    assert_non_null(at);
+    snprintf(name, 65, "%.64s", at + strlen(word));
+    assert_int_equal(strspn(name, "0123456789abcdef"), 64);
+    bytes_clear(&text);
+}
+
+/* Whoever stole a key, and guesses the table rightly, does not learn from servers or receipts that it is the right one. */
+static void a_stolen_key_confirms_no_guess(struct scene *c, const char *csv)
+{
+    char key[SUPPORT_PATH], uploaded[65], guessed[65];
+    support_study_file(&c->s, "thief.key", key);
+    upload_named_in(c, file(c, "o0.test.receipt"), "\nupload ", uploaded);
+    assert_int_equal(support_copy(file(c, "o0.key"), key), ERR_OK);
+    assert_int_equal(chmod(key, 0600), 0);
+    assert_int_equal(SHARE(c, csv, "--key", key, "--dry-run"), 0);
+    assert_true(said(c, "upload: its name is known after the first share"));
+    assert_int_equal(access(file(c, "thief.test.secret"), F_OK), -1);
+    assert_int_equal(SHARE(c, csv, "--key", key), 5);
+    assert_true(said(c, "holds another upload of this owner"));
+    upload_named_in(c, file(c, "share.log"), "\nupload: ", guessed);
+    assert_string_not_equal(uploaded, guessed);
+    /* with the secret it is found out: that is what the secret keeps */
+    assert_int_equal(
+        SHARE(c, csv, "--key", key, "--dry-run", "--secret", file(c, "o0.test.secret")), 0);
+    upload_named_in(c, file(c, "share.log"), "\nupload: ", guessed);
+    assert_string_equal(uploaded, guessed);
+}
+
+static void the_secret_of_a_study_is_kept_beside_the_key(void **state)
+{
+    const struct support_options o = {.owners = 2};
+    struct scene c;
+    struct stat st;
+    char key[SUPPORT_PATH], csv[SUPPORT_PATH], secret[SUPPORT_PATH];
+    (void)state;
+    scene_new(&c, &o);
+    start_servers(&c);
+    support_study_file(&c.s, "o0.key", key);
+    support_study_file(&c.s, "o0.csv", csv);
+    support_study_file(&c.s, "o0.test.secret", secret);
+    assert_int_equal(SHARE(&c, csv, "--key", key), 0);
+    assert_int_equal(stat(secret, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0600);
+    assert_int_equal(SHARE(&c, csv, "--key", key), 0); /* the same upload again */
+    a_stolen_key_confirms_no_guess(&c, csv);
+
+    assert_int_equal(chmod(secret, 0640), 0);
+    assert_int_equal(SHARE(&c, csv, "--key", key), 3);
+    assert_true(said(&c, "may be read or written by others (mode 0640)"));
+    assert_int_equal(chmod(secret, 0600), 0);
+    assert_int_equal(truncate(secret, st.st_size - 1), 0);
+    assert_int_equal(SHARE(&c, csv, "--key", key), 3);
+    assert_true(said(&c, "is cut or altered"));
+
+    /* lost: another upload, which takes the place of the first, and can be sent again */
+    assert_int_equal(unlink(secret), 0);
+    assert_int_equal(SHARE(&c, csv, "--key", key), 5);
+    assert_true(said(&c, "made with another secret"));
+    assert_true(said(&c, "share --replace"));
+    assert_int_equal(SHARE(&c, csv, "--key", key, "--replace"), 0);
+    assert_int_equal(SHARE(&c, csv, "--key", key), 0);
     scene_free(&c);
 }
 
@@ -770,6 +845,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(uploads_are_held_replaced_and_withdrawn),
+        cmocka_unit_test(the_secret_of_a_study_is_kept_beside_the_key),
         cmocka_unit_test(what_only_some_hold_waits),
         cmocka_unit_test(terms_are_pinned_and_their_difference_named),
         cmocka_unit_test(a_cut_client_goes_on_where_it_was),

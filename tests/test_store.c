@@ -210,8 +210,8 @@ static void an_upload_is_replaced_or_withdrawn_until_it_is_counted(void **state)
     bench_new(&b);
     bytes_extend(&packed, study_upload_bytes(b.s.study, 1));
     packed.data[4] = 9;
-    assert_int_equal(upload_make(other, b.owner, b.s.study->terms.digest,
-                                 study_upload_form(b.s.study, 1), &packed),
+    assert_int_equal(upload_make(other, b.owner, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
+                                 b.s.study->terms.digest, study_upload_form(b.s.study, 1), &packed),
                      ERR_OK);
     other[0].owner = 1;
     assert_int_equal(store_withdraw(b.store[0], 1), ERR_OK); /* nothing is there: fine */

@@ -1,9 +1,11 @@
 #include "aim/table.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/secret.h"
 #include "parties/command/command.h"
 #include "parties/exchange/upload.h"
 #include "parties/owner/courier.h"
+#include "parties/owner/owner_secret.h"
 #include "parties/owner/pack.h"
 #include "parties/owner/pin.h"
 #include "parties/study/roster.h"
@@ -17,8 +19,8 @@
 static const char help[] =
     "usage: trefoil share STUDY DATA.csv --key FILE [--as FORM] [--person COLUMN]\n"
     "                     [--replace] [--dry-run] [--fingerprint TERMS]\n"
-    "                     [--receipt FILE] [--retries N] [--delimiter C]\n"
-    "                     [--decimal C] [--stats FILE]\n"
+    "                     [--secret FILE] [--receipt FILE] [--retries N]\n"
+    "                     [--delimiter C] [--decimal C] [--stats FILE]\n"
     "       trefoil share STUDY --key FILE --status\n"
     "       trefoil share STUDY --key FILE --withdraw [--receipt FILE]\n"
     "                     [--retries N]\n"
@@ -43,6 +45,11 @@ static const char help[] =
     "  --fingerprint TERMS   refuse unless these are the study's terms. Without it\n"
     "                   the terms are remembered beside the key the first time, and\n"
     "                   must stay the same\n"
+    "  --secret FILE    a random secret, which the first share makes: the upload\n"
+    "                   follows from it, the key and the data, so that a thief of\n"
+    "                   the key cannot try out which data were sent. Default: beside\n"
+    "                   the key, with the study's name. Keep it: without it the same\n"
+    "                   data make another upload, which needs --replace\n"
     "  --receipt FILE   where the servers' signatures go; default: beside the key,\n"
     "                   with the study's name. `trefoil check STUDY --receipt FILE`\n"
     "                   verifies it\n"
@@ -59,7 +66,7 @@ static const char help[] =
 
 struct share {
     /* what was asked for */
-    const char *study_path, *data, *key, *as, *fingerprint, *receipt_path, *stats;
+    const char *study_path, *data, *key, *as, *fingerprint, *secret_path, *receipt_path, *stats;
     bool dry_run, replace, status, withdraw;
     unsigned retries;
     struct table_csv_options csv;
@@ -72,6 +79,7 @@ struct share {
     struct domain *columns; /* that this owner holds */
     struct table *table;
     struct bytes packed; /* counts or records */
+    bool made;           /* `parts` are */
     struct upload parts[STUDY_SERVERS];
     struct progress progress;
     uint64_t sent, received;
@@ -140,13 +148,33 @@ static enum err choose_form(struct share *s)
     return ERR_REFUSED;
 }
 
+/* A file of this study: the one that was asked for, or else one beside the key. */
+static enum err own_path(const struct share *s, const char *asked, const char *end,
+                         char path[FILE_PATH])
+{
+    char name[STUDY_NAME_SIZE + 16];
+    snprintf(name, sizeof name, ".%s.%s", s->study->name, end);
+    return asked != NULL ? file_path(path, s->log, "%s", asked)
+                         : pin_beside(s->key, name, path, s->log);
+}
+
+/* A dry run makes no secret; without one there is no upload yet. */
 static enum err make_parts(struct share *s)
 {
+    char path[FILE_PATH];
+    uint8_t *secret = NULL;
+    enum err e;
     TRY(pack_table(s->study, s->owner, s->form, s->table, &s->packed));
-    TRY(upload_make(s->parts, s->me, s->study->terms.digest, s->form, &s->packed));
+    TRY(own_path(s, s->secret_path, "secret", path));
+    TRY((s->dry_run ? owner_secret_load : owner_secret_take)(&secret, path, s->study, s->log));
+    s->made = secret != NULL;
+    if (!s->made)
+        return ERR_OK;
+    e = upload_make(s->parts, s->me, secret, s->study->terms.digest, s->form, &s->packed);
+    secret_free(&secret);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         s->parts[i].owner = (uint32_t)s->owner;
-    return ERR_OK;
+    return e;
 }
 
 /* Says if rows hold what the study calls impossible: the study or the table is wrong. */
@@ -197,11 +225,13 @@ static void say(const struct share *s, const char *person)
     const struct study_server *server = s->study->server;
     uint64_t answers = study_answers_bytes(s->study, s->owner),
              records = study_records_bytes(s->study, s->owner);
-    char terms[STUDY_FINGERPRINT_SIZE], print[65];
-    uint8_t digest[32];
+    char terms[STUDY_FINGERPRINT_SIZE], print[65] = "its name is known after the first share";
     study_fingerprint(s->study, terms);
-    upload_digest(&s->parts[0], s->study->terms.digest, digest);
-    sodium_bin2hex(print, sizeof print, digest, sizeof digest);
+    if (s->made) {
+        uint8_t digest[32];
+        upload_digest(&s->parts[0], s->study->terms.digest, digest);
+        sodium_bin2hex(print, sizeof print, digest, sizeof digest);
+    }
     if (owner->columns < s->study->domain->attributes)
         printf("%s: %zu rows of %zu columns, padded to %u,\nare sent as records: %" PRIu64
                " bytes.\n"
@@ -260,11 +290,10 @@ static void part(struct share *s, struct courier **courier)
 
 static enum err keep_receipt(const struct share *s, const struct receipt *receipt)
 {
-    char path[FILE_PATH], end[STUDY_NAME_SIZE + 16];
-    snprintf(end, sizeof end, ".%s.receipt", s->study->name);
-    TRY(pin_beside(s->key, end, path, s->log));
-    TRY(receipt_save(s->receipt_path != NULL ? s->receipt_path : path, s->study, receipt, s->log));
-    printf("their signatures are in %s\n", s->receipt_path != NULL ? s->receipt_path : path);
+    char path[FILE_PATH];
+    TRY(own_path(s, s->receipt_path, "receipt", path));
+    TRY(receipt_save(path, s->study, receipt, s->log));
+    printf("their signatures are in %s\n", path);
     return ERR_OK;
 }
 
@@ -380,7 +409,8 @@ static enum err check_wish(const struct share *s)
         return ERR_USAGE;
     }
     if ((s->status || s->withdraw) &&
-        (s->dry_run || s->replace || s->as != NULL || s->csv.person != NULL || s->stats != NULL)) {
+        (s->dry_run || s->replace || s->as != NULL || s->csv.person != NULL || s->stats != NULL ||
+         s->secret_path != NULL)) {
         log_error(s->log, "--status and --withdraw send no data; leave what is about data out");
         return ERR_USAGE;
     }
@@ -405,6 +435,7 @@ static int run(int argc, char **argv, struct log *log)
         {.name = "status", .flag = &s.status},
         {.name = "withdraw", .flag = &s.withdraw},
         {.name = "fingerprint", .value = &s.fingerprint},
+        {.name = "secret", .value = &s.secret_path},
         {.name = "receipt", .value = &s.receipt_path},
         {.name = "retries", .value = &retries},
     };

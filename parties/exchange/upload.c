@@ -30,16 +30,24 @@ static void commit(const uint8_t terms[32], const uint8_t id[UPLOAD_ID_SIZE], un
     crypto_hash_sha256_final(&s, commitment);
 }
 
-/* 32 bytes that only the owner can make, for one purpose; `data` is the digest of what is shared. */
-static void derive(const struct identity *owner, const uint8_t terms[32], const uint8_t data[32],
-                   const char *purpose, unsigned number, uint8_t out[32])
+/* What the owner alone has: its signing key, and its secret of the study. */
+#define OWNER_KEY_SIZE (32 + UPLOAD_SECRET_SIZE)
+
+/* What an upload is derived from. */
+struct origin {
+    uint8_t key[OWNER_KEY_SIZE];
+    uint8_t terms[32], data[32]; /* `data`: the digest of what is shared */
+};
+
+/* 32 bytes that only the owner can make, for one purpose. */
+static void derive(const struct origin *from, const char *purpose, unsigned number, uint8_t out[32])
 {
     crypto_auth_hmacsha512256_state s;
     uint8_t n = (uint8_t)number;
-    crypto_auth_hmacsha512256_init(&s, owner->sign_secret, 32);
-    crypto_auth_hmacsha512256_update(&s, (const uint8_t *)"trefoil-upload-1", 16);
-    crypto_auth_hmacsha512256_update(&s, terms, 32);
-    crypto_auth_hmacsha512256_update(&s, data, 32);
+    crypto_auth_hmacsha512256_init(&s, from->key, sizeof from->key);
+    crypto_auth_hmacsha512256_update(&s, (const uint8_t *)"trefoil-upload-2", 16);
+    crypto_auth_hmacsha512256_update(&s, from->terms, sizeof from->terms);
+    crypto_auth_hmacsha512256_update(&s, from->data, sizeof from->data);
     crypto_auth_hmacsha512256_update(&s, (const uint8_t *)purpose, strlen(purpose) + 1);
     crypto_auth_hmacsha512256_update(&s, &n, 1);
     crypto_auth_hmacsha512256_final(&s, out);
@@ -71,21 +79,26 @@ static enum err place(struct upload *part, unsigned slot, unsigned c, const uint
     return bytes_ok(&part->vector);
 }
 
-enum err upload_make(struct upload parts[3], const struct identity *owner, const uint8_t terms[32],
+enum err upload_make(struct upload parts[3], const struct identity *owner,
+                     const uint8_t secret[UPLOAD_SECRET_SIZE], const uint8_t terms[32],
                      unsigned form, const struct bytes *packed)
 {
-    uint8_t data[32], id[32], material[32], salt[3][UPLOAD_SALT_SIZE], commitment[3][32];
+    struct origin from;
+    uint8_t id[32], material[32], salt[3][UPLOAD_SALT_SIZE], commitment[3][32];
     uint8_t seed[2][ANSWERS_SEED_SIZE];
     struct bytes vector = {0};
     enum err e;
 
     memset(parts, 0, 3 * sizeof *parts);
-    digest_packed(form, packed, data);
-    derive(owner, terms, data, "id", 0, id);
+    memcpy(from.key, owner->sign_secret, 32);
+    memcpy(from.key + 32, secret, UPLOAD_SECRET_SIZE);
+    memcpy(from.terms, terms, sizeof from.terms);
+    digest_packed(form, packed, from.data);
+    derive(&from, "id", 0, id);
     for (unsigned c = 0; c < 3; c++)
-        derive(owner, terms, data, "salt", c, salt[c]);
+        derive(&from, "salt", c, salt[c]);
     for (unsigned c = 0; c < 2; c++) {
-        derive(owner, terms, data, "seed", c, material);
+        derive(&from, "seed", c, material);
         memcpy(seed[c], material, ANSWERS_SEED_SIZE);
     }
     bytes_put(&vector, packed->data, packed->size);
@@ -106,7 +119,7 @@ enum err upload_make(struct upload parts[3], const struct identity *owner, const
         }
     }
     bytes_clear(&vector);
-    secret_wipe(data, sizeof data);
+    secret_wipe(&from, sizeof from);
     secret_wipe(material, sizeof material);
     secret_wipe(salt, sizeof salt);
     secret_wipe(seed, sizeof seed);

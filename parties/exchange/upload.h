@@ -13,9 +13,10 @@
  * components against the commitments, and the servers compare commitments before they compute. So a client that
  * sent different words to two servers is found and named.
  *
- * Seeds, salts and id are derived from the owner's secret key, the terms and the data (HMAC-SHA-512-256):
- * sharing the same table again gives the same upload, which is how a cut upload is resumed; other counts give
- * other masks.
+ * Seeds, salts and id are derived from the terms and the data (HMAC-SHA-512-256, keyed by the owner's signing key and
+ * a random secret of the study): sharing the same table again gives the same upload, which is how a cut upload is
+ * resumed; other counts give other masks. Servers tell an upload's digest to everybody whom they admit; who guesses
+ * the table can check the guess by that only with both keys.
  */
 #ifndef TREFOIL_PARTIES_EXCHANGE_UPLOAD_H
 #define TREFOIL_PARTIES_EXCHANGE_UPLOAD_H
@@ -29,6 +30,7 @@
 #define UPLOAD_COMMITMENT_SIZE 32
 #define UPLOAD_RECORDS 0
 #define UPLOAD_VERSION 2u
+#define UPLOAD_SECRET_SIZE 32
 
 struct upload {
     uint8_t id[UPLOAD_ID_SIZE];
@@ -48,8 +50,12 @@ struct upload_name {
     uint8_t digest[32]; /* upload_digest() */
 };
 
-/* The owner's side: the three servers' parts of the sharing of what answers_pack() or records_pack() made. */
-enum err upload_make(struct upload parts[3], const struct identity *owner, const uint8_t terms[32],
+/*
+ * The owner's side: the three servers' parts of the sharing of what answers_pack() or records_pack() made. `secret` is
+ * the owner's for this study (parties/owner/owner_secret.h).
+ */
+enum err upload_make(struct upload parts[3], const struct identity *owner,
+                     const uint8_t secret[UPLOAD_SECRET_SIZE], const uint8_t terms[32],
                      unsigned form, const struct bytes *packed) MUST_CHECK;
 void upload_clear(struct upload *u);
 

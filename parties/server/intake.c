@@ -136,7 +136,8 @@ static const char *upload_words(enum err e)
     case ERR_DATA:
         return "the upload does not fit its commitments";
     case ERR_REFUSED:
-        return "this owner has already uploaded other data for this study; to put these in their "
+        return "this server holds another upload of this owner: of other data, or made with "
+               "another secret (the .secret file beside the owner's key). To put this one in its "
                "place: share --replace";
     case ERR_MISUSE:
         return "the run has begun, or begins: the upload may have been counted, and stays";

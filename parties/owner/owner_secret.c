@@ -1,0 +1,139 @@
+#include "parties/owner/owner_secret.h"
+
+#include "base/file.h"
+#include "base/secret.h"
+#include "parties/exchange/upload.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define BASE64 sodium_base64_VARIANT_URLSAFE_NO_PADDING
+#define SECRET_TEXT_SIZE 44 /* with the NUL */
+#define FILE_LIMIT 4096
+
+static const char head[] =
+    "# An owner's secret of one Trefoil study. Uploads are made with it and the owner's key, so "
+    "that\n"
+    "# nobody who has that key alone can find out what was uploaded. Keep it beside the key, and\n"
+    "# tell nobody; if it is lost, share again with --replace.\n"
+    "format trefoil-secret-1\n";
+
+/* All of the file that stands before the secret: the one text that it may have. */
+static void put_head(struct bytes *text, const struct study *study)
+{
+    bytes_put_text(text, head);
+    bytes_put_text(text, "study ");
+    bytes_put_text(text, study->name);
+    bytes_put_text(text, "\nsecret ");
+}
+
+static enum err parse(const struct bytes *text, const struct study *study,
+                      uint8_t secret[UPLOAD_SECRET_SIZE])
+{
+    struct bytes expected = {0};
+    const char *line, *end;
+    size_t n = 0, skip;
+    enum err e;
+    put_head(&expected, study);
+    e = bytes_ok(&expected);
+    skip = expected.size;
+    if (e == ERR_OK &&
+        (text->size != skip + SECRET_TEXT_SIZE || memcmp(text->data, expected.data, skip) != 0 ||
+         text->data[text->size - 1] != '\n'))
+        e = ERR_STUDY;
+    bytes_clear(&expected);
+    TRY(e);
+    line = (const char *)text->data + skip;
+    return sodium_base642bin(secret, UPLOAD_SECRET_SIZE, line, SECRET_TEXT_SIZE - 1, NULL, &n, &end,
+                             BASE64) == 0 &&
+                   n == UPLOAD_SECRET_SIZE && *end == '\n'
+               ? ERR_OK
+               : ERR_STUDY;
+}
+
+static enum err check_mode(const char *path, const struct stat *st, struct log *log)
+{
+    if ((st->st_mode & 077) == 0)
+        return ERR_OK;
+    log_error(log,
+              "the secret %s may be read or written by others (mode %04o); if nobody did, run: "
+              "chmod 600 %s; otherwise delete it and share with --replace, which makes a new one",
+              path, (unsigned)st->st_mode & 07777U, path);
+    return ERR_STUDY;
+}
+
+static enum err read_secret(uint8_t *secret, const char *path, const struct study *study,
+                            struct log *log)
+{
+    struct bytes text = {0};
+    enum err e = file_read(path, FILE_LIMIT, &text, log);
+    if (e == ERR_OK)
+        e = parse(&text, study, secret);
+    bytes_clear(&text);
+    if (e == ERR_STUDY)
+        log_error(log,
+                  "%s is cut or altered, or is not the secret of the study %s; put a copy of it in "
+                  "its place, or delete it and share with --replace, which makes a new one",
+                  path, study->name);
+    return e;
+}
+
+enum err owner_secret_load(uint8_t **secret, const char *path, const struct study *study,
+                           struct log *log)
+{
+    struct stat st;
+    enum err e;
+    *secret = NULL;
+    if (stat(path, &st) != 0) {
+        if (errno == ENOENT)
+            return ERR_OK;
+        log_error(log, "cannot open the secret %s: %s", path, strerror(errno));
+        return ERR_SYSTEM;
+    }
+    TRY(check_mode(path, &st, log));
+    *secret = secret_new(UPLOAD_SECRET_SIZE);
+    e = *secret == NULL ? ERR_NOMEM : read_secret(*secret, path, study, log);
+    if (e != ERR_OK)
+        secret_free(secret);
+    return e;
+}
+
+/* ERR_REFUSED where somebody has made one meanwhile. */
+static enum err make(const char *path, const struct study *study, struct log *log)
+{
+    uint8_t secret[UPLOAD_SECRET_SIZE];
+    char words[SECRET_TEXT_SIZE];
+    struct bytes text = {0};
+    enum err e;
+    secret_random(secret, sizeof secret);
+    sodium_bin2base64(words, sizeof words, secret, sizeof secret, BASE64);
+    put_head(&text, study);
+    bytes_put_text(&text, words);
+    bytes_put_text(&text, "\n");
+    e = bytes_ok(&text);
+    if (e == ERR_OK)
+        e = file_write_new(path, 0600, text.data, text.size, log);
+    bytes_clear(&text);
+    secret_wipe(secret, sizeof secret);
+    secret_wipe(words, sizeof words);
+    return e;
+}
+
+enum err owner_secret_take(uint8_t **secret, const char *path, const struct study *study,
+                           struct log *log)
+{
+    enum err e;
+    TRY(owner_secret_load(secret, path, study, log));
+    if (*secret != NULL)
+        return ERR_OK;
+    e = make(path, study, log);
+    if (e != ERR_OK && e != ERR_REFUSED)
+        return e;
+    TRY(owner_secret_load(secret, path, study, log));
+    if (*secret != NULL)
+        return ERR_OK;
+    log_error(log, "the secret %s was made, and is gone again; see what deletes it", path);
+    return ERR_SYSTEM;
+}

@@ -1,0 +1,31 @@
+/*
+ * parties/owner/owner_secret.h - an owner's secret of one study, which its uploads are made with.
+ *
+ * Beside the key (hospital-a.key, of the study example: hospital-a.example.secret), mode 0600, one for each study. The
+ * first share makes it from fresh random bytes; every later one takes it, so that the same table gives the same upload.
+ * Whoever has the owner's key without it cannot tell which table was uploaded (parties/exchange/upload.h). If it is lost,
+ * the same table makes another upload, which can take the place of the first until the run begins.
+ *
+ *   three lines of comment, then
+ *   format trefoil-secret-1
+ *   study NAME
+ *   secret SECRET            base64url of 32 bytes
+ */
+#ifndef TREFOIL_PARTIES_OWNER_OWNER_SECRET_H
+#define TREFOIL_PARTIES_OWNER_OWNER_SECRET_H
+
+#include "base/error.h"
+#include "base/log.h"
+#include "parties/study/study.h"
+
+/*
+ * The secret at `path`, UPLOAD_SECRET_SIZE bytes for secret_free(); *secret NULL where there is no file. ERR_STUDY, logged
+ * with what to do, for a file that is cut, altered, of another study, or that group or others may read.
+ */
+enum err owner_secret_load(uint8_t **secret, const char *path, const struct study *study,
+                           struct log *log) MUST_CHECK;
+/* The same; where there is no file it is made, on disk when this returns. */
+enum err owner_secret_take(uint8_t **secret, const char *path, const struct study *study,
+                           struct log *log) MUST_CHECK;
+
+#endif
