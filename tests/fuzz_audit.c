@@ -50,7 +50,7 @@ static void check(struct audit_file *f, struct bytes *text)
     FILE *out = fopen("/dev/null", "w");
     if (out == NULL)
         abort();
-    audit_describe(f, out);
+    audit_describe(&f, 1, out);
     if (f->size + f->torn != text->size || audit_compare(&f, 1, out, NULL) != ERR_OK)
         abort();
     fclose(out);

@@ -559,11 +559,70 @@ static void openings_are_described(void **state)
     assert_int_equal(audit_file_read(&f, path, &quiet), ERR_OK);
     out = fmemopen(words, sizeof words, "w");
     assert_non_null(out);
-    audit_describe(f, out);
+    audit_describe(&f, 1, out);
     fclose(out);
     for (size_t i = 0; i < 4; i++)
         assert_non_null(strstr(words, reasons[i][1]));
     audit_file_free(&f);
+    bench_free(&b);
+}
+
+static size_t times(const char *words, const char *text)
+{
+    size_t n = 0;
+    for (const char *at = words; (at = strstr(at, text)) != NULL; at++)
+        n++;
+    return n;
+}
+
+/* All three logs in words. */
+static void describe_all(struct bench *b, char *words, size_t size)
+{
+    struct audit_file *files[STUDY_SERVERS] = {NULL};
+    FILE *out = fmemopen(words, size, "w");
+    assert_non_null(out);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        char path[SUPPORT_PATH];
+        log_path(b, i, path);
+        assert_int_equal(audit_file_read(&files[i], path, &quiet), ERR_OK);
+    }
+    audit_describe(files, STUDY_SERVERS, out);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        audit_file_free(&files[i]);
+    fclose(out);
+}
+
+/* What is the same in all logs is listed once; what a recovery explains is said once for each log. */
+static void nothing_is_told_twice(void **state)
+{
+    struct bench b;
+    char path[SUPPORT_PATH], words[8192] = "";
+    (void)state;
+    bench_new(&b);
+    fill(&b);
+    describe_all(&b, words, sizeof words);
+    assert_int_equal(times(words, "the chain holds"), 3);
+    assert_int_equal(times(words, "10 noisy counts"), 1);
+    assert_int_equal(times(words, "opened for rho"), 1);
+    assert_int_equal(times(words, "tells the same"), 2);
+    log_path(&b, 0, path);
+    audit_close(&b.audit[0]);
+    assert_int_equal(remove(path), 0);
+    assert_int_equal(open_log(&b, 0), ERR_OK);
+    assert_int_equal(audit_recovered(b.audit[0], 1, 2), ERR_OK);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        open_one(&b, i, 2, "NOISY_MARGINAL");
+    open_one(&b, 2, 3, "NOISY_MARGINAL"); /* which the others did not come to */
+    assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
+    assert_int_equal(times(words, "recovered since"), 1);
+    assert_int_equal(times(words, "note:"), 3);
+    assert_int_equal(times(words, "server 0 (s0) lacks 4 openings, of rounds 0 to 3"), 1);
+    assert_int_equal(times(words, "server 1 (s1) lacks 1 opening, of round 3, that"), 1);
+    describe_all(&b, words, sizeof words);
+    assert_int_equal(times(words, "10 noisy counts"), 1);
+    assert_int_equal(times(words, "12 noisy counts"), 1);
+    assert_int_equal(times(words, "took over debits 1 to 2"), 1);
+    assert_int_equal(times(words, "besides, or otherwise"), 2);
     bench_free(&b);
 }
 
@@ -646,6 +705,7 @@ int main(void)
         cmocka_unit_test(what_a_line_claims_is_checked),
         cmocka_unit_test(logs_that_do_not_belong_together_are_told),
         cmocka_unit_test(openings_are_described),
+        cmocka_unit_test(nothing_is_told_twice),
         cmocka_unit_test(a_line_that_is_not_written_whole_is_taken_back),
         cmocka_unit_test(what_is_no_file_is_no_log),
     };

@@ -39,30 +39,119 @@ static uint64_t signed_by(const struct audit_file *f, unsigned server)
     return most;
 }
 
-void audit_describe(const struct audit_file *f, FILE *out)
+static bool same_opening(const struct audit_opening *a, const struct audit_opening *b)
 {
-    double paid = 0, spent = 0;
+    return a->round == b->round && memcmp(a->run, b->run, sizeof a->run) == 0 &&
+           memcmp(a->request, b->request, sizeof a->request) == 0 &&
+           strcmp(a->reason, b->reason) == 0;
+}
+
+static bool same_story(const struct audit_opening *a, const struct audit_opening *b)
+{
+    return a->values == b->values && a->cost == b->cost && a->spent == b->spent &&
+           strcmp(a->what, b->what) == 0;
+}
+
+static const struct audit_entry *look_up(const struct audit_file *f, const struct audit_opening *o)
+{
+    for (size_t k = 0; k < f->entries; k++)
+        if (f->entry[k].kind == AUDIT_OPEN && same_opening(&f->entry[k].opening, o))
+            return &f->entry[k];
+    return NULL;
+}
+
+static bool tells(const struct audit_file *f, const struct audit_opening *o)
+{
+    for (size_t k = 0; k < f->entries; k++)
+        if (f->entry[k].kind == AUDIT_OPEN && same_opening(&f->entry[k].opening, o) &&
+            same_story(&f->entry[k].opening, o))
+            return true;
+    return false;
+}
+
+static void describe_head(const struct audit_file *f, FILE *out)
+{
     fprintf(out, "log of server %u (%s), study %s: %zu lines, the chain holds\n", f->server,
             f->name[f->server], f->study, f->entries);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         if (i != f->server)
             fprintf(out, "  server %u (%s) has signed its first %" PRIu64 " lines\n", i, f->name[i],
                     signed_by(f, i));
+}
+
+struct total {
+    double paid, spent;
+};
+
+static struct total total_of(const struct audit_file *f)
+{
+    struct total t = {0};
+    for (size_t k = 0; k < f->entries; k++)
+        if (f->entry[k].kind == AUDIT_OPEN) {
+            t.paid += f->entry[k].opening.cost;
+            t.spent = f->entry[k].opening.spent;
+        }
+    return t;
+}
+
+/* What a log tells and `before` (NULL: none) does not. */
+static void list(const struct audit_file *f, const struct audit_file *before, FILE *out)
+{
     for (size_t k = 0; k < f->entries; k++) {
         const struct audit_entry *e = &f->entry[k];
         if (e->kind == AUDIT_RECOVERED)
             fprintf(out, "  %s  trefoil recover took over debits %" PRIu64 " to %" PRIu64 "\n",
                     e->time, e->from, e->to);
-        if (e->kind != AUDIT_OPEN)
-            continue;
-        describe_opening(e, out);
-        paid += e->opening.cost;
-        spent = e->opening.spent;
+        else if (e->kind == AUDIT_OPEN && (before == NULL || !tells(before, &e->opening)))
+            describe_opening(e, out);
     }
-    fprintf(out, "  opened for rho = %.9g; debited in all %.9g%s\n", paid, spent,
-            spent - paid > 1e-9
+}
+
+static bool tells_all(const struct audit_file *f, const struct audit_file *of)
+{
+    for (size_t k = 0; k < of->entries; k++)
+        if (of->entry[k].kind == AUDIT_RECOVERED ||
+            (of->entry[k].kind == AUDIT_OPEN && !tells(f, &of->entry[k].opening)))
+            return false;
+    return true;
+}
+
+static void describe_total(struct total t, FILE *out)
+{
+    fprintf(out, "  opened for rho = %.9g; debited in all %.9g%s\n", t.paid, t.spent,
+            t.spent - t.paid > 1e-9
                 ? "\n  (the rest for rounds that were interrupted, or opened before a recovery)"
                 : "");
+}
+
+/* One log in full: the one with most in it, so that the others add little. */
+void audit_describe(struct audit_file *const *files, size_t count, FILE *out)
+{
+    const struct audit_file *fullest = files[0];
+    for (size_t i = 0; i < count; i++) {
+        describe_head(files[i], out);
+        if (total_of(files[i]).paid > total_of(fullest).paid)
+            fullest = files[i];
+    }
+    if (count > 1)
+        fprintf(out, "opened, by the log of server %u (%s):\n", fullest->server,
+                fullest->name[fullest->server]);
+    list(fullest, NULL, out);
+    describe_total(total_of(fullest), out);
+    for (size_t i = 0; i < count; i++) {
+        const struct total t = total_of(files[i]);
+        const bool same = tells_all(fullest, files[i]) && t.paid == total_of(fullest).paid &&
+                          t.spent == total_of(fullest).spent;
+        if (files[i] == fullest)
+            continue;
+        fprintf(out, "the log of server %u (%s) tells %s\n", files[i]->server,
+                files[i]->name[files[i]->server],
+                same ? "the same" : "this besides, or otherwise:");
+        if (!same) {
+            list(files[i], fullest, out);
+            describe_total(t, out);
+        }
+    }
 }
 
 enum err audit_is_of(const struct audit_file *f, const struct study *study, struct log *log)
@@ -106,12 +195,10 @@ static bool was_recovered(const struct audit_file *f, uint64_t entries)
     return false;
 }
 
-/* What `by` saw of `of`'s log has to be there. */
-static enum err check_seen(const struct audit_file *by, const struct audit_file *of, FILE *out,
+/* What `by` saw of `of`'s log has to be there; a difference is told once. `*lost`: a recovery explains one. */
+static enum err check_seen(const struct audit_file *by, const struct audit_file *of, bool *lost,
                            struct log *log)
 {
-    enum err e = ERR_OK;
-    bool noted = false;
     for (size_t k = 0; k < by->entries; k++) {
         const struct audit_entry *seen = &by->entry[k];
         uint64_t n = seen->head.entries;
@@ -120,59 +207,33 @@ static enum err check_seen(const struct audit_file *by, const struct audit_file 
         if (seen->kind != AUDIT_SEEN || seen->server != of->server || there)
             continue;
         if (was_recovered(of, n)) {
-            if (!noted)
-                fprintf(out,
-                        "note: lines of server %u's log that server %u saw went with a disk;\n"
-                        "  the server was recovered since\n",
-                        of->server, by->server);
-            noted = true;
+            *lost = true;
             continue;
         }
         log_error(log,
                   "server %u saw server %u's log with %" PRIu64 " lines (line %zu of its own), and "
                   "that is not how it begins now: it was cut short or written anew",
                   by->server, of->server, n, k + 1);
-        e = ERR_DATA;
+        return ERR_DATA;
     }
-    return e;
+    return ERR_OK;
 }
 
-static bool same_opening(const struct audit_opening *a, const struct audit_opening *b)
-{
-    return a->round == b->round && memcmp(a->run, b->run, sizeof a->run) == 0 &&
-           memcmp(a->request, b->request, sizeof a->request) == 0 &&
-           strcmp(a->reason, b->reason) == 0;
-}
-
-static const struct audit_entry *look_up(const struct audit_file *f, const struct audit_opening *o)
-{
-    for (size_t k = 0; k < f->entries; k++)
-        if (f->entry[k].kind == AUDIT_OPEN && same_opening(&f->entry[k].opening, o))
-            return &f->entry[k];
-    return NULL;
-}
-
-/* Every opening of `a` against the same one of `b`. */
-static enum err check_openings(const struct audit_file *a, const struct audit_file *b, FILE *out,
+/* Every opening of `a` against the same one of `b`, if that is there. */
+static enum err check_openings(const struct audit_file *a, const struct audit_file *b,
                                struct log *log)
 {
     enum err e = ERR_OK;
     for (size_t k = 0; k < a->entries; k++) {
         const struct audit_opening *o = &a->entry[k].opening;
-        const struct audit_entry *other;
+        const struct audit_entry *own, *other;
         if (a->entry[k].kind != AUDIT_OPEN || strcmp(o->reason, "REJECT_BIT") == 0)
             continue;
+        own = look_up(a, o);
         other = look_up(b, o);
-        if (other == NULL) {
-            if (look_up(a, o) == &a->entry[k])
-                fprintf(out,
-                        "note: server %u began to open %s of round %" PRIu32
-                        ", server %u did not:\n"
-                        "  it was interrupted, or is of before a recovery\n",
-                        a->server, o->reason, o->round, b->server);
-        } else if (other->opening.values != o->values ||
-                   strcmp(other->opening.what, o->what) != 0 ||
-                   other->opening.spent != look_up(a, o)->opening.spent) {
+        if (own != NULL && other != NULL &&
+            (other->opening.values != o->values || strcmp(other->opening.what, o->what) != 0 ||
+             other->opening.spent != own->opening.spent)) {
             log_error(log, "servers %u and %u tell different things of %s in round %" PRIu32,
                       a->server, b->server, o->reason, o->round);
             e = ERR_DATA;
@@ -181,15 +242,54 @@ static enum err check_openings(const struct audit_file *a, const struct audit_fi
     return e;
 }
 
+/* What others began to open and log `of` does not have: one note for all of it. */
+static void note_gaps(struct audit_file *const *files, size_t count, size_t of, FILE *out)
+{
+    uint32_t first = UINT32_MAX, last = 0;
+    size_t gaps = 0;
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < files[i]->entries; k++) {
+            const struct audit_entry *e = &files[i]->entry[k];
+            const struct audit_opening *o = &e->opening;
+            bool counted = false; /* at a log before this one */
+            if (e->kind != AUDIT_OPEN || strcmp(o->reason, "REJECT_BIT") == 0 ||
+                look_up(files[i], o) != e || look_up(files[of], o) != NULL)
+                continue;
+            for (size_t j = 0; j < i; j++)
+                counted |= look_up(files[j], o) != NULL;
+            gaps += !counted;
+            first = o->round < first ? o->round : first;
+            last = o->round > last ? o->round : last;
+        }
+    if (gaps == 0)
+        return;
+    fprintf(out, "note: the log of server %u (%s) lacks %zu %s, of ", files[of]->server,
+            files[of]->name[files[of]->server], gaps, gaps == 1 ? "opening" : "openings");
+    if (first == last)
+        fprintf(out, "round %" PRIu32, first);
+    else
+        fprintf(out, "rounds %" PRIu32 " to %" PRIu32, first, last);
+    fputs(", that\n  other logs have: they were interrupted there, or are of before a recovery\n",
+          out);
+}
+
 enum err audit_compare(struct audit_file *const *files, size_t count, FILE *out, struct log *log)
 {
     enum err worst = ERR_OK;
     TRY(same_study(files, count, log));
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < count; k++) {
-            enum err seen = i == k ? ERR_OK : check_seen(files[i], files[k], out, log);
-            enum err opened = i == k ? ERR_OK : check_openings(files[i], files[k], out, log);
+    for (size_t k = 0; k < count; k++) {
+        bool lost = false;
+        for (size_t i = 0; i < count; i++) {
+            enum err seen = i == k ? ERR_OK : check_seen(files[i], files[k], &lost, log);
+            enum err opened = i == k ? ERR_OK : check_openings(files[i], files[k], log);
             worst = seen != ERR_OK ? seen : opened != ERR_OK ? opened : worst;
         }
+        if (lost)
+            fprintf(out,
+                    "note: the log of server %u (%s) has lost lines that other servers saw, and\n"
+                    "  the server was recovered since\n",
+                    files[k]->server, files[k]->name[files[k]->server]);
+        note_gaps(files, count, k, out);
+    }
     return worst;
 }

@@ -11,7 +11,9 @@
 
 #include <stdio.h>
 
-/* ERR_DATA, each difference logged. What a crash or a recovery explains is a note, on `out`. */
+/*
+ * ERR_DATA, each difference logged. What a crash or a recovery explains is a note on `out`, one of a kind for each log.
+ */
 enum err audit_compare(struct audit_file *const *files, size_t count, FILE *out,
                        struct log *log) MUST_CHECK;
 
@@ -19,7 +21,10 @@ enum err audit_compare(struct audit_file *const *files, size_t count, FILE *out,
 enum err audit_is_of(const struct audit_file *file, const struct study *study,
                      struct log *log) MUST_CHECK;
 
-/* A log in words: whose, how far it is signed, and all that was ever opened. */
-void audit_describe(const struct audit_file *file, FILE *out);
+/*
+ * Logs in words: whose they are, how far they are signed, and all that was ever opened. What several logs have alike is
+ * listed once; behind it, for each further log, what only that one has.
+ */
+void audit_describe(struct audit_file *const *files, size_t count, FILE *out);
 
 #endif

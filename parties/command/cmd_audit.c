@@ -48,8 +48,8 @@ static enum err audit(const char *const *paths, size_t count, const char *study,
         e = read_whole(&files[i], paths[i], log);
     if (e == ERR_OK && study != NULL)
         e = check_study(files, count, study, log);
-    for (size_t i = 0; e == ERR_OK && i < count; i++)
-        audit_describe(files[i], stdout);
+    if (e == ERR_OK)
+        audit_describe(files, count, stdout);
     if (e == ERR_OK)
         e = audit_compare(files, count, stdout, log);
     if (e == ERR_OK)
