@@ -297,6 +297,48 @@ static void late_rows_join_a_run(void **state)
     scene_free(&c);
 }
 
+static pid_t start_run_of(struct scene *c, const char *rounds)
+{
+    const char *const a[] = {"run",   c->s.path,      "--key", file(c, "a.key"),
+                             "--out", file(c, "out"), rounds,  NULL};
+    unlink(file(c, "run.log"));
+    return support_start(file(c, "run.log"), a);
+}
+
+/* The third owner uploads while nobody runs: the first round that follows counts its rows. */
+static void late_rows_join_between_two_commands(void **state)
+{
+    const struct support_options o = {
+        .owners = OWNERS, .rounds = 4, .epsilon = 8, .more = "min_owners: 2\nlate_uploads: join\n"};
+    struct scene c;
+    char letters[64] = "";
+    struct table *all;
+    (void)state;
+    scene_new(&c, &o);
+    assert_int_equal(share_own(&c, 0), 0);
+    assert_int_equal(share_own(&c, 1), 0);
+    expect_code(support_wait(start_run_of(&c, "--rounds=1"), 30), 0, file(&c, "run.log"));
+    assert_true(support_contains(file(&c, "run.log"), "the rows of 2 of 3 are counted\n"));
+    assert_int_equal(share_own(&c, 2), 0);
+    expect_code(support_wait(start_run_of(&c, "--rounds=2"), 30), 0, file(&c, "run.log"));
+    assert_true(support_contains(file(&c, "run.log"),
+                                 "the rows of 3 of 3 are counted; 1 of them came during the run"));
+    expect_code(support_wait(start_run_of(&c, NULL), 30), 0, file(&c, "run.log"));
+    all = c.all;
+    c.all = NULL;
+    leave_out(&c, 2);
+    {
+        struct table *some = c.all;
+        size_t first = c.s.study->workload->one_ways + 1;
+        c.all = all;
+        tell_populations(&c, some, file(&c, "out/measurements.json"), letters, sizeof letters);
+        assert_int_equal(strspn(letters, "s"), first);
+        assert_string_equal(letters + first, "aaa");
+        table_free(&some);
+    }
+    scene_free(&c);
+}
+
 /* --- the wrong ----------------------------------------------------------------------------------- */
 
 /* Late rows that one server cannot read: the run goes on without them, and does not stumble over them in every round. */
@@ -329,9 +371,10 @@ static void late_rows_that_are_damaged_stop_no_run(void **state)
     assert_int_equal(file_read(file(&c, "server1.log"), 1 << 20, &log, &quiet), ERR_OK);
     bytes_put_u8(&log, 0);
     for (const char *at = (const char *)log.data;
-         (at = strstr(at, "rows that came during the run could not be counted")) != NULL; at++)
+         (at = strstr(at, "the upload of o2 cannot be read here, and is left out")) != NULL; at++)
         stumbles++;
     assert_in_range(stumbles, 1, 1 + 15 / 11);
+    assert_false(support_contains(file(&c, "run.log"), "trying again"));
     bytes_clear(&log);
     scene_free(&c);
 }
@@ -382,6 +425,7 @@ int main(void)
         cmocka_unit_test(more_owners_than_are_added_up_at_once),
         cmocka_unit_test(a_run_begins_with_fewer_owners_where_the_study_says_so),
         cmocka_unit_test(late_rows_join_a_run),
+        cmocka_unit_test(late_rows_join_between_two_commands),
         cmocka_unit_test(late_rows_that_are_damaged_stop_no_run),
         cmocka_unit_test(other_terms_are_named),
     };

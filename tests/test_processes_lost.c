@@ -192,6 +192,12 @@ static void copy_folder(struct scene *c, const char *from, const char *to)
     unlink(file(c, "%s/store.sqlite-wal", to));
 }
 
+static const char *folder_of(unsigned server)
+{
+    static const char *const folder[] = {"server0", "server1", "server2"};
+    return folder[server];
+}
+
 static void restart_server(struct scene *c, unsigned i)
 {
     unlink(file(c, "server%u.log", i));
@@ -244,6 +250,43 @@ static void a_restored_server_is_refused_and_recovers(void **state)
         assert_true(support_contains(file(&c, "audit.txt"), "the server was recovered since"));
     }
     scene_free(&c);
+}
+
+/* A run has counted an upload that the restored server never saw: it is not left out without a word. */
+static void rows_that_a_restored_server_lacks_are_missed(void **state)
+{
+    const struct support_options o = {.owners = OWNERS,
+                                      .rounds = 6,
+                                      .round_s = 3,
+                                      .epsilon = 8,
+                                      .more = "min_owners: 2\nlate_uploads: join\n"};
+    (void)state;
+    for (unsigned victim = 0; victim < STUDY_SERVERS; victim++) {
+        struct scene c;
+        char words[256];
+        scene_new(&c, &o);
+        expect_code(share_own(&c, 0), 0, file(&c, "share0.log"));
+        expect_code(share_own(&c, 1), 0, file(&c, "share1.log"));
+        assert_int_equal(support_stop(&c.server[victim]), 0);
+        copy_folder(&c, folder_of(victim), "backup");
+        restart_server(&c, victim);
+        expect_code(share_own(&c, 2), 0, file(&c, "share2.log"));
+        expect_code(support_wait(start_run(&c, "out", "--rounds=2"), 30), 0, file(&c, "out.log"));
+        assert_int_equal(support_stop(&c.server[victim]), 0);
+        copy_folder(&c, "backup", folder_of(victim));
+        expect_code(recover(&c, victim), 0, file(&c, "recover.log"));
+        restart_server(&c, victim);
+        expect_code(support_wait(start_run(&c, "out", NULL), 30), 3, file(&c, "out.log"));
+        snprintf(words, sizeof words,
+                 "this run has counted the rows of o2, but server %u does not hold them any more",
+                 victim);
+        assert_true(support_contains(file(&c, "out.log"), words));
+        expect_code(share_own(&c, 2), 0, file(&c, "share2.log"));
+        expect_code(support_wait(start_run(&c, "out", NULL), 30), 0, file(&c, "out.log"));
+        check_measurements(&c, file(&c, "out/measurements.json"),
+                           c.s.study->workload->one_ways + 6);
+        scene_free(&c);
+    }
 }
 
 /* The programs that start until fault_over() have a fault in what they write under a folder. */
@@ -490,6 +533,7 @@ int main(void)
         cmocka_unit_test(a_run_is_killed_and_extended),
         cmocka_unit_test(a_run_whose_folder_is_lost_goes_on),
         cmocka_unit_test(a_restored_server_is_refused_and_recovers),
+        cmocka_unit_test(rows_that_a_restored_server_lacks_are_missed),
         cmocka_unit_test(a_round_that_a_server_has_lost_is_asked_anew),
     };
     if (getenv("TREFOIL") == NULL)

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "parties/server/round.h"
+#include "parties/server/round_uploads.h"
 #include "parties/store/store_private.h"
 
 #include <sqlite3.h>
@@ -407,13 +408,6 @@ static enum err send_odd(struct party *p, const void *own, size_t size)
     return net_exchange(p->net, &r);
 }
 
-static const char *nobody(const void *self, uint32_t owner)
-{
-    (void)self;
-    (void)owner;
-    return "nobody";
-}
-
 static enum err be_odd(struct party *p, void *shared)
 {
     struct oddity *o = shared;
@@ -424,12 +418,12 @@ static enum err be_odd(struct party *p, void *shared)
         struct store_head head;
         uint64_t entry_size;
     } card = {.entry_size = 1 << 20};
-    const uint32_t many = 100001;
+    const uint32_t many[] = {100001, STANDING_NONE};
     struct round_statement own = {.verdict = i == 0 ? 200 : ERR_OK};
     struct round_agreement ignored;
     struct bytes last = {0}, entry = {0};
     uint8_t signature[2][64] = {{0}}, digest[32];
-    size_t count = 0;
+    struct round_uploads none = {0};
     bool lacking;
     enum err e;
     if (o->kind == VERDICT)
@@ -440,8 +434,7 @@ static enum err be_odd(struct party *p, void *shared)
         e = i == 0 ? send_odd(p, &card, sizeof card)
                    : round_ledger(p->net, &head, &last, &lacking, &entry, digest, &log);
     else
-        e = i == 0 ? send_odd(p, &many, sizeof many)
-                   : round_uploads(p->net, NULL, &count, nobody, NULL, digest, &log);
+        e = i == 0 ? send_odd(p, many, sizeof many) : round_uploads(p->net, &none, digest, &log);
     o->result[i] = e;
     if (e != ERR_OK)
         net_abort(p->net);

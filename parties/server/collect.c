@@ -1,7 +1,7 @@
 #include "parties/server/collect.h"
 
 #include "base/memory.h"
-#include "parties/server/round.h"
+#include "parties/server/round_uploads.h"
 
 #include <string.h>
 
@@ -14,15 +14,8 @@
 
 /* --- which --------------------------------------------------------------------------------------- */
 
-static const char *owner_name(const void *self, uint32_t owner)
-{
-    const struct study *study = self;
-    return study->owner[owner].name;
-}
-
-/* Whether a run may begin with these; says who is missing. */
-static enum err enough_have_uploaded(const struct collector *g, const struct upload_name *names,
-                                     size_t count)
+/* Whether a run may begin, or go on, with what is kept; says who is missing. */
+static enum err enough_have_uploaded(const struct collector *g, const struct round_uploads *u)
 {
     const struct study *study = g->study;
     bool *has = memory_array(study->owners, sizeof *has);
@@ -30,20 +23,20 @@ static enum err enough_have_uploaded(const struct collector *g, const struct upl
     size_t enough;
     if (has == NULL)
         return ERR_NOMEM;
-    for (size_t k = 0; k < count; k++)
-        has[names[k].owner] = true;
+    for (size_t k = 0; k < u->kept; k++)
+        has[u->upload[k].owner] = true;
     enough = study_taking_part(study, has);
     if (enough < study->min_owners) {
         log_error(g->log, "%zu of %zu owners' rows are here; a run needs %u", enough, study->owners,
                   study->min_owners);
         e = ERR_AGAIN;
     }
-    for (size_t k = 0; k < count; k++)
-        if (!has[names[k].owner])
+    for (size_t k = 0; k < u->kept; k++)
+        if (!has[u->upload[k].owner])
             log_warn(g->log, "the columns of %s wait for those of the others of its batch",
-                     study->owner[names[k].owner].name);
-    for (size_t k = 0; k < count; k++)
-        has[names[k].owner] = true;
+                     study->owner[u->upload[k].owner].name);
+    for (size_t k = 0; k < u->count; k++)
+        has[u->upload[k].owner] = true;
     for (size_t i = 0; i < study->owners; i++)
         if (!has[i])
             log_warn(g->log, "%s has not uploaded yet; it should run trefoil share",
@@ -53,12 +46,25 @@ static enum err enough_have_uploaded(const struct collector *g, const struct upl
 }
 
 /* The ids of the uploads, for replays to load the same ones. */
-static enum err remember_ids(struct bytes *ids, const struct upload_name *names, size_t count)
+static enum err remember_ids(struct bytes *ids, const struct round_uploads *u)
 {
     bytes_clear(ids);
-    for (size_t i = 0; i < count; i++)
-        bytes_put(ids, names[i].id, UPLOAD_ID_SIZE);
+    for (size_t i = 0; i < u->kept; i++)
+        bytes_put(ids, u->upload[i].id, UPLOAD_ID_SIZE);
     return bytes_ok(ids);
+}
+
+/* What a run has counted, and how far its last round is. */
+static enum err recall(const struct collector *g, const uint8_t run[REQUEST_RUN_SIZE],
+                       struct round_uploads *u)
+{
+    struct store_found found = {0};
+    uint32_t rounds;
+    TRY(store_run(g->store, run, &rounds, &u->counted));
+    if (rounds > 0)
+        TRY(store_find_round(g->store, run, rounds - 1, &found));
+    u->last = found.standing;
+    return ERR_OK;
 }
 
 static bool is_among(const struct bytes *ids, const uint8_t id[UPLOAD_ID_SIZE])
@@ -69,21 +75,37 @@ static bool is_among(const struct bytes *ids, const uint8_t id[UPLOAD_ID_SIZE])
     return false;
 }
 
-/* A run that has begun goes on with the uploads of its last round, which may have to be played again. */
-static enum err keep_those_of_run(const struct collector *g, const uint8_t run[REQUEST_RUN_SIZE],
-                                  struct upload_name *names, size_t *count)
+/* Rows that come late and cannot be read here do not end a run that goes on without them. */
+static enum err leave_out_damaged(const struct collector *g, struct round_uploads *u)
 {
-    struct bytes ids = {0};
-    uint32_t rounds;
-    size_t kept = 0;
-    enum err e = store_run(g->store, run, &rounds, &ids);
-    for (size_t i = 0; e == ERR_OK && ids.size > 0 && i < *count; i++)
-        if (is_among(&ids, names[i].id))
-            names[kept++] = names[i];
-    if (e == ERR_OK && ids.size > 0)
-        *count = kept;
-    bytes_clear(&ids);
-    return e;
+    size_t left = 0;
+    if (u->counted.size == 0)
+        return ERR_OK;
+    for (size_t i = 0; i < u->count; i++) {
+        const struct upload_name name = u->upload[i];
+        struct upload upload = {0};
+        enum err e = is_among(&u->counted, name.id) ? ERR_OK
+                                                    : store_upload(g->store, &name, &upload);
+        upload_clear(&upload);
+        if (e == ERR_NOMEM || e == ERR_SYSTEM)
+            return e;
+        if (e == ERR_OK)
+            u->upload[left++] = name;
+        else
+            log_warn(g->log, "the upload of %s cannot be read here, and is left out",
+                     g->study->owner[name.owner].name);
+    }
+    u->count = left;
+    return ERR_OK;
+}
+
+/* Server 1 passes on once more what server 2, restored from a backup, holds no longer. */
+static enum err pass_on_again(const struct collector *g, const struct bytes *lacking)
+{
+    if (net_index(g->net) == 1)
+        for (size_t at = 0; at < lacking->size; at += UPLOAD_ID_SIZE)
+            TRY(store_forwarded(g->store, lacking->data + at, false));
+    return ERR_OK;
 }
 
 /* --- counting them ------------------------------------------------------------------------------- */
@@ -155,14 +177,14 @@ static enum err add_groups(const struct collector *g, const struct upload_name *
     return e == ERR_OK ? engine_finish(g->engine) : e;
 }
 
-static enum err add_all(const struct collector *g, const struct upload_name *names, size_t count)
+static enum err add_all(const struct collector *g, const struct round_uploads *u)
 {
     const struct upload_name **by_owner = memory_array(g->study->owners, sizeof *by_owner);
     enum err e;
     if (by_owner == NULL)
         return ERR_NOMEM;
-    for (size_t k = 0; k < count; k++)
-        by_owner[names[k].owner] = &names[k];
+    for (size_t k = 0; k < u->kept; k++)
+        by_owner[u->upload[k].owner] = &u->upload[k];
     net_enter(g->net, NET_COMPUTE);
     e = add_groups(g, by_owner);
     net_enter(g->net, NET_OTHER);
@@ -173,19 +195,29 @@ static enum err add_all(const struct collector *g, const struct upload_name *nam
 enum err collect_uploads(const struct collector *g, const uint8_t run[REQUEST_RUN_SIZE], bool late,
                          struct bytes *ids, uint8_t digest[32])
 {
-    struct upload_name *names = NULL;
-    size_t count = 0;
-    enum err e = store_uploads(g->store, &names, &count);
+    struct round_uploads u = {.study = g->study};
+    enum err e = store_uploads(g->store, &u.upload, &u.count), passed;
+    if (e == ERR_OK && late)
+        bytes_put(&u.counted, ids->data, ids->size);
+    else if (e == ERR_OK)
+        e = recall(g, run, &u);
+    if (e == ERR_OK)
+        e = bytes_ok(&u.counted);
+    if (e == ERR_OK)
+        e = leave_out_damaged(g, &u);
+    if (e == ERR_OK)
+        e = round_uploads(g->net, &u, digest, g->log);
+    passed = pass_on_again(g, &u.lacking); /* also where the run cannot go on without */
+    if (e == ERR_OK)
+        e = passed;
+    if (e == ERR_OK)
+        e = remember_ids(ids, &u);
     if (e == ERR_OK && !late)
-        e = keep_those_of_run(g, run, names, &count);
+        e = enough_have_uploaded(g, &u);
     if (e == ERR_OK)
-        e = round_uploads(g->net, names, &count, owner_name, g->study, digest, g->log);
-    if (e == ERR_OK)
-        e = remember_ids(ids, names, count);
-    if (e == ERR_OK && !late)
-        e = enough_have_uploaded(g, names, count);
-    if (e == ERR_OK)
-        e = add_all(g, names, count);
-    memory_free(&names);
+        e = add_all(g, &u);
+    memory_free(&u.upload);
+    bytes_clear(&u.counted);
+    bytes_clear(&u.lacking);
     return e;
 }

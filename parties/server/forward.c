@@ -128,7 +128,7 @@ static enum err note_settled(struct forward *f, const struct window *w)
     TRY(store_batch(f->store));
     for (size_t i = 0; e == ERR_OK && i < w->sent; i++)
         if (w->item[i].settled)
-            e = store_forwarded(f->store, w->item[i].id);
+            e = store_forwarded(f->store, w->item[i].id, true);
     return store_batch_end(f->store, e);
 }
 

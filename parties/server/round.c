@@ -1,13 +1,11 @@
 #include "parties/server/round.h"
 
-#include "base/memory.h"
 #include "base/secret.h"
 
 #include <sodium.h>
 #include <string.h>
 
-/* The same block to both neighbours, theirs from both. */
-static enum err broadcast(struct net *net, const void *own, size_t size, void *prev, void *next)
+enum err round_broadcast(struct net *net, const void *own, size_t size, void *prev, void *next)
 {
     const struct net_round r = {
         .send = {own, own},
@@ -108,7 +106,7 @@ enum err round_agree(struct net *net, const struct round_statement *own,
     struct round_statement other[2];
     unsigned i = net_index(net);
     enum err mine = (enum err)own->verdict, e = ERR_OK;
-    TRY(broadcast(net, own, sizeof *own, &other[NET_PREV], &other[NET_NEXT]));
+    TRY(round_broadcast(net, own, sizeof *own, &other[NET_PREV], &other[NET_NEXT]));
     for (unsigned p = 0; e == ERR_OK && p < 2; p++)
         e = compare(net_index_of(i, (enum net_peer)p), (enum net_peer)p, own, &other[p],
                     mine == ERR_OK ? log : NULL);
@@ -161,7 +159,7 @@ enum err round_heads(struct net *net, const struct audit_head *own, struct audit
 {
     uint8_t mine[40], other[2][40];
     round_put_head(own, mine);
-    TRY(broadcast(net, mine, sizeof mine, other[NET_PREV], other[NET_NEXT]));
+    TRY(round_broadcast(net, mine, sizeof mine, other[NET_PREV], other[NET_NEXT]));
     for (unsigned p = 0; p < 2; p++)
         theirs[p] = head_of(other[p]);
     return ERR_OK;
@@ -229,7 +227,7 @@ enum err round_ledger(struct net *net, const struct store_head *own, const struc
     uint8_t received[2][ENTRY_MAX];
     struct net_round r = {0};
     *lacking = false;
-    TRY(broadcast(net, &card, sizeof card, &other[NET_PREV], &other[NET_NEXT]));
+    TRY(round_broadcast(net, &card, sizeof card, &other[NET_PREV], &other[NET_NEXT]));
     for (unsigned p = 0; p < 2; p++) {
         unsigned i = net_index(net), server = net_index_of(i, (enum net_peer)p);
         if (!close_enough(own, &other[p].head)) {
@@ -259,89 +257,4 @@ enum err round_ledger(struct net *net, const struct store_head *own, const struc
             bytes_put(entry, received[p], r.receive_size[p]);
         }
     return bytes_ok(entry);
-}
-
-/* --- uploads ------------------------------------------------------------------------------------- */
-
-struct entry {
-    uint8_t id[UPLOAD_ID_SIZE];
-    uint8_t digest[32];
-};
-
-#define ENTRIES_MAX 100000
-
-static enum err exchange_lists(struct net *net, const struct entry *own, uint32_t count,
-                               struct entry *lists[2], uint32_t counts[2])
-{
-    struct net_round r = {0};
-    TRY(broadcast(net, &count, sizeof count, &counts[NET_PREV], &counts[NET_NEXT]));
-    for (unsigned p = 0; p < 2; p++) {
-        if (counts[p] > ENTRIES_MAX)
-            return ERR_FORMAT;
-        lists[p] = memory_array(counts[p], sizeof *lists[p]);
-        if (lists[p] == NULL)
-            return ERR_NOMEM;
-        r.send[p] = own;
-        r.send_size[p] = count * sizeof *own;
-        r.receive[p] = lists[p];
-        r.receive_size[p] = counts[p] * sizeof *lists[p];
-    }
-    return net_exchange(net, &r);
-}
-
-static const struct entry *look_up(const struct entry *list, uint32_t count, const uint8_t *id)
-{
-    for (uint32_t i = 0; i < count; i++)
-        if (memcmp(list[i].id, id, UPLOAD_ID_SIZE) == 0)
-            return &list[i];
-    return NULL;
-}
-
-/* Whether both neighbours hold this upload, alike; says who does not. */
-static bool held_by_all(struct net *net, const struct entry *own, struct entry *const lists[2],
-                        const uint32_t counts[2], const char *owner, struct log *log)
-{
-    bool all = true;
-    for (unsigned p = 0; p < 2; p++) {
-        const struct entry *theirs = look_up(lists[p], counts[p], own->id);
-        unsigned server = net_index_of(net_index(net), (enum net_peer)p);
-        if (theirs == NULL)
-            log_warn(log, "the upload of %s is not complete at server %u and waits", owner, server);
-        else if (memcmp(theirs->digest, own->digest, 32) != 0)
-            log_error(log, "%s sent server %u other words than this one; its upload is left out",
-                      owner, server);
-        all = all && theirs != NULL && memcmp(theirs->digest, own->digest, 32) == 0;
-    }
-    return all;
-}
-
-enum err round_uploads(struct net *net, struct upload_name *uploads, size_t *count,
-                       const char *(*name)(const void *self, uint32_t owner), const void *self,
-                       uint8_t digest[32], struct log *log)
-{
-    struct entry *own = memory_array(*count, sizeof *own), *lists[2] = {NULL, NULL};
-    uint32_t counts[2];
-    size_t kept = 0;
-    enum err e = own == NULL ? ERR_NOMEM : *count > ENTRIES_MAX ? ERR_RANGE : ERR_OK;
-    crypto_hash_sha256_state hash;
-    for (size_t i = 0; e == ERR_OK && i < *count; i++) {
-        memcpy(own[i].id, uploads[i].id, UPLOAD_ID_SIZE);
-        memcpy(own[i].digest, uploads[i].digest, sizeof own[i].digest);
-    }
-    if (e == ERR_OK)
-        e = exchange_lists(net, own, (uint32_t)*count, lists, counts);
-    crypto_hash_sha256_init(&hash);
-    for (size_t i = 0; e == ERR_OK && i < *count; i++) {
-        if (!held_by_all(net, &own[i], lists, counts, name(self, uploads[i].owner), log))
-            continue;
-        crypto_hash_sha256_update(&hash, own[i].digest, 32);
-        uploads[kept++] = uploads[i];
-    }
-    crypto_hash_sha256_final(&hash, digest);
-    if (e == ERR_OK)
-        *count = kept;
-    memory_free(&own);
-    memory_free(&lists[0]);
-    memory_free(&lists[1]);
-    return e;
 }

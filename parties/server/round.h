@@ -6,8 +6,6 @@
  *                               each noise component
  *   round_confirm  all -> all   verdict, 32 fresh bytes, a signature of the receiver's audit log
  *                                                                   after the debit is on disk
- *   round_uploads  all -> all   the complete uploads that each holds
- *
  *   round_ledger   all -> all   length and head of the ledger; its last entry to who lacks just that
  *
  * A verdict other than ERR_OK of anybody ends the request at all three with nothing opened. The fresh bytes
@@ -21,10 +19,13 @@
 #include "base/log.h"
 #include "netio/net.h"
 #include "parties/audit/audit_file.h"
-#include "parties/exchange/upload.h"
 #include "parties/store/store_rounds.h"
 
 #include <stdbool.h>
+
+/* The same block to both neighbours, theirs from both. */
+enum err round_broadcast(struct net *net, const void *own, size_t size, void *prev,
+                         void *next) MUST_CHECK;
 
 /* What a server says is about to happen. */
 enum round_intent {
@@ -80,13 +81,5 @@ enum err round_signatures(struct net *net, uint8_t signature[2][64]) MUST_CHECK;
 enum err round_ledger(struct net *net, const struct store_head *own, const struct bytes *last,
                       bool *lacking, struct bytes *entry, uint8_t next[32],
                       struct log *log) MUST_CHECK;
-
-/*
- * Keeps in uploads[0 .. *count) those that all three hold alike, ordered by id; the others are logged: `name` gives
- * the owners' names. `digest` is of what is left.
- */
-enum err round_uploads(struct net *net, struct upload_name *uploads, size_t *count,
-                       const char *(*name)(const void *self, uint32_t owner), const void *self,
-                       uint8_t digest[32], struct log *log) MUST_CHECK;
 
 #endif

@@ -97,6 +97,8 @@ enum err store_owners(struct store *store, bool *has) MUST_CHECK;
  */
 enum err store_unforwarded(struct store *store, const uint8_t after[UPLOAD_ID_SIZE],
                            struct upload *u, bool *found) MUST_CHECK;
-enum err store_forwarded(struct store *store, const uint8_t id[UPLOAD_ID_SIZE]) MUST_CHECK;
+/* Notes whether it has been, or is to be. */
+enum err store_forwarded(struct store *store, const uint8_t id[UPLOAD_ID_SIZE],
+                         bool forwarded) MUST_CHECK;
 
 #endif

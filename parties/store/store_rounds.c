@@ -111,8 +111,11 @@ static enum err last_of_run(struct store *s, const uint8_t run[REQUEST_RUN_SIZE]
     int result;
     *rounds = 0;
     TRY(store_prepare(s,
-                      "SELECT sequence, upload_ids FROM rounds WHERE run = ? AND number IS NOT NULL"
-                      " ORDER BY sequence DESC LIMIT 1",
+                      "WITH bound AS (SELECT sequence, upload_ids FROM rounds"
+                      " WHERE run = ? AND number IS NOT NULL)"
+                      " SELECT sequence, (SELECT upload_ids FROM bound WHERE upload_ids <> x''"
+                      " ORDER BY sequence DESC LIMIT 1)"
+                      " FROM bound ORDER BY sequence DESC LIMIT 1",
                       &row));
     sqlite3_bind_blob(row, 1, run, REQUEST_RUN_SIZE, SQLITE_STATIC);
     result = sqlite3_step(row);

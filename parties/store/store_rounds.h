@@ -39,7 +39,10 @@ struct store_found {
 };
 enum err store_find_round(struct store *store, const uint8_t run[REQUEST_RUN_SIZE],
                           uint32_t sequence, struct store_found *found) MUST_CHECK;
-/* How many rounds of a run are bound: the sequence of the next one; and the ids of the last one's uploads, unless NULL. */
+/*
+ * How many rounds of a run are bound: the sequence of the next one; and, unless NULL, the ids of the last one's uploads:
+ * of the last that was bound here, since what is taken over from neighbours comes without them.
+ */
 enum err store_run(struct store *store, const uint8_t run[REQUEST_RUN_SIZE], uint32_t *rounds,
                    struct bytes *upload_ids) MUST_CHECK;
 

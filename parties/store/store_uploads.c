@@ -416,14 +416,15 @@ enum err store_unforwarded(struct store *store, const uint8_t after[UPLOAD_ID_SI
     return e;
 }
 
-enum err store_forwarded(struct store *store, const uint8_t id[UPLOAD_ID_SIZE])
+enum err store_forwarded(struct store *store, const uint8_t id[UPLOAD_ID_SIZE], bool forwarded)
 {
     sqlite3_stmt *statement;
     enum err e;
     pthread_mutex_lock(&store->lock);
-    e = store_prepare(store, "UPDATE uploads SET forwarded = 1 WHERE id = ?", &statement);
+    e = store_prepare(store, "UPDATE uploads SET forwarded = ?2 WHERE id = ?1", &statement);
     if (e == ERR_OK) {
         sqlite3_bind_blob(statement, 1, id, UPLOAD_ID_SIZE, SQLITE_STATIC);
+        sqlite3_bind_int(statement, 2, forwarded);
         e = store_finish(store, statement);
     }
     pthread_mutex_unlock(&store->lock);

@@ -1,0 +1,276 @@
+#include "parties/server/round_uploads.h"
+
+#include "base/memory.h"
+#include "parties/server/round.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct card {
+    uint32_t count;
+    uint32_t last; /* enum standing */
+};
+
+struct entry {
+    uint8_t id[UPLOAD_ID_SIZE]; /* first: entries are ordered by it */
+    uint8_t digest[32];
+    uint8_t owner[4];
+    uint8_t counted; /* 1: by the run's last round */
+    uint8_t held;    /* 0: the run has counted it, and it is not here any more */
+};
+
+#define ENTRIES_MAX 100000
+
+/* What the servers say, by their indices. */
+struct lists {
+    unsigned own;
+    struct card card[STUDY_SERVERS];
+    struct entry *entry[STUDY_SERVERS];
+};
+
+/* --- lists --------------------------------------------------------------------------------------- */
+
+static int compare_ids(const void *a, const void *b)
+{
+    return memcmp(a, b, UPLOAD_ID_SIZE);
+}
+
+static struct entry *look_up(const struct lists *l, unsigned server, const uint8_t *id)
+{
+    return bsearch(id, l->entry[server], l->card[server].count, sizeof(struct entry), compare_ids);
+}
+
+static struct entry entry_of(const struct upload_name *u)
+{
+    struct entry e = {.held = 1};
+    memcpy(e.id, u->id, sizeof e.id);
+    memcpy(e.digest, u->digest, sizeof e.digest);
+    for (unsigned k = 0; k < 4; k++)
+        e.owner[k] = (uint8_t)(u->owner >> 8 * k);
+    return e;
+}
+
+static uint32_t owner_of(const struct entry *e)
+{
+    uint32_t owner = 0;
+    for (unsigned k = 0; k < 4; k++)
+        owner |= (uint32_t)e->owner[k] << 8 * k;
+    return owner;
+}
+
+/* What is here, and what has been counted and is here no longer. */
+static enum err write_list(struct lists *l, const struct round_uploads *u)
+{
+    size_t counted = u->counted.size / UPLOAD_ID_SIZE, lost = 0;
+    struct entry *list = memory_array(u->count + counted, sizeof *list);
+    l->entry[l->own] = list;
+    l->card[l->own] = (struct card){.count = (uint32_t)u->count, .last = u->last};
+    if (list == NULL)
+        return ERR_NOMEM;
+    if (u->count + counted > ENTRIES_MAX)
+        return ERR_RANGE;
+    for (size_t i = 0; i < u->count; i++)
+        list[i] = entry_of(&u->upload[i]);
+    for (size_t i = 0; i < counted; i++) {
+        const uint8_t *id = u->counted.data + i * UPLOAD_ID_SIZE;
+        struct entry *e = look_up(l, l->own, id);
+        if (e == NULL) {
+            e = &list[u->count + lost++];
+            memcpy(e->id, id, sizeof e->id);
+        }
+        e->counted = 1;
+    }
+    l->card[l->own].count += (uint32_t)lost;
+    qsort(list, u->count + lost, sizeof *list, compare_ids);
+    return ERR_OK;
+}
+
+/* Whether a list is ordered, and of the study's owners. */
+static enum err check_list(const struct lists *l, unsigned server, const struct study *study)
+{
+    const struct entry *e = l->entry[server];
+    for (uint32_t i = 0; i < l->card[server].count; i++)
+        if ((i > 0 && compare_ids(e[i - 1].id, e[i].id) >= 0) || owner_of(&e[i]) >= study->owners)
+            return ERR_FORMAT;
+    return ERR_OK;
+}
+
+static enum err exchange_lists(struct net *net, struct lists *l)
+{
+    const struct card *own = &l->card[l->own];
+    struct card card[2];
+    struct net_round r = {0};
+    TRY(round_broadcast(net, own, sizeof *own, &card[NET_PREV], &card[NET_NEXT]));
+    for (unsigned p = 0; p < 2; p++) {
+        unsigned server = net_index_of(l->own, (enum net_peer)p);
+        struct entry *list;
+        if (card[p].count > ENTRIES_MAX || card[p].last > STANDING_OPENED)
+            return ERR_FORMAT;
+        list = memory_array(card[p].count, sizeof *list);
+        if (list == NULL)
+            return ERR_NOMEM;
+        l->card[server] = card[p];
+        l->entry[server] = list;
+        r.send[p] = l->entry[l->own];
+        r.send_size[p] = own->count * sizeof *list;
+        r.receive[p] = list;
+        r.receive_size[p] = card[p].count * sizeof *list;
+    }
+    return net_exchange(net, &r);
+}
+
+/* --- what is counted ----------------------------------------------------------------------------- */
+
+/* Whether only what the run's last round counted may be counted now. */
+static bool is_closed(const struct lists *l, const struct study *study)
+{
+    bool begun = false, unfinished = false, lost = false;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        enum standing s = (enum standing)l->card[i].last;
+        begun = begun || s != STANDING_NONE;
+        unfinished = unfinished || s == STANDING_BOUND || s == STANDING_INDEX;
+        lost = lost || s == STANDING_LOST; /* at one, and nobody plays the round again */
+    }
+    return begun && (!study->late_join || (unfinished && !lost));
+}
+
+static bool was_counted(const struct lists *l, const uint8_t *id)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        const struct entry *e = look_up(l, i, id);
+        if (e != NULL && e->counted)
+            return true;
+    }
+    return false;
+}
+
+/* Whether both neighbours hold what is held here, alike; says who does not. */
+static bool held_by_all(const struct lists *l, const struct entry *own, const char *owner,
+                        struct log *log)
+{
+    bool all = true;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        const struct entry *theirs = look_up(l, i, own->id);
+        bool held = theirs != NULL && theirs->held;
+        bool alike = held && memcmp(theirs->digest, own->digest, sizeof own->digest) == 0;
+        if (!held)
+            log_warn(log, "the upload of %s is not complete at server %u and waits", owner, i);
+        else if (!alike)
+            log_error(log, "%s sent server %u other words than this one; its upload is left out",
+                      owner, i);
+        all = all && alike;
+    }
+    return all;
+}
+
+/* Keeps what is counted, and says why the rest is not. */
+static void keep(const struct lists *l, struct round_uploads *u, uint8_t digest[32],
+                 struct log *log)
+{
+    bool closed = is_closed(l, u->study);
+    crypto_hash_sha256_state hash;
+    crypto_hash_sha256_init(&hash);
+    for (size_t i = 0; i < u->count; i++) {
+        const struct upload_name name = u->upload[i];
+        const struct entry own = entry_of(&name);
+        const char *owner = u->study->owner[name.owner].name;
+        if (closed && !was_counted(l, own.id)) {
+            log_warn(log, "the rows of %s came after this run had begun, and are not counted %s",
+                     owner, u->study->late_join ? "in the round that is played again" : "in it");
+            continue;
+        }
+        if (!held_by_all(l, &own, owner, log))
+            continue;
+        crypto_hash_sha256_update(&hash, own.digest, sizeof own.digest);
+        u->upload[i] = u->upload[u->kept]; /* what is not kept stays, behind what is */
+        u->upload[u->kept++] = name;
+    }
+    crypto_hash_sha256_final(&hash, digest);
+}
+
+/* --- what has to be ------------------------------------------------------------------------------ */
+
+/* An upload that the run has counted: names whoever does not hold it, alike. */
+static enum err check_counted(const struct lists *l, const struct study *study, const uint8_t *id,
+                              struct log *log)
+{
+    const struct entry *first = NULL; /* that is held */
+    enum err e = ERR_OK;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        const struct entry *theirs = look_up(l, i, id);
+        if (first == NULL && theirs != NULL && theirs->held)
+            first = theirs;
+    }
+    if (first == NULL) {
+        log_error(log, "this run has counted an upload that no server holds any more, so it cannot "
+                       "go on; restore the servers' folders from newer backups");
+        return ERR_MISMATCH;
+    }
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        const struct entry *theirs = look_up(l, i, id);
+        const char *owner = study->owner[owner_of(first)].name;
+        if (theirs != NULL && theirs->held &&
+            memcmp(theirs->digest, first->digest, sizeof first->digest) == 0)
+            continue;
+        log_error(log,
+                  "this run has counted the rows of %s, but server %u does not hold them any more "
+                  "(was an old backup restored there?). %s should run trefoil share again, with "
+                  "the same table and key; then the run goes on",
+                  owner, i, owner);
+        e = ERR_MISMATCH;
+    }
+    return e;
+}
+
+/* What came to server 2, and is gone there since, it needs from server 1 again. */
+static enum err find_lacking(const struct lists *l, struct round_uploads *u)
+{
+    for (size_t i = 0; i < u->count; i++) {
+        const struct entry *theirs = look_up(l, 2, u->upload[i].id);
+        if (theirs == NULL || !theirs->held)
+            bytes_put(&u->lacking, u->upload[i].id, UPLOAD_ID_SIZE);
+    }
+    return bytes_ok(&u->lacking);
+}
+
+/* A run never goes on without rows that it has counted: its population would shrink unseen. */
+static enum err check_all_counted(const struct lists *l, const struct study *study, struct log *log)
+{
+    enum err e = ERR_OK;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        for (uint32_t k = 0; k < l->card[i].count; k++) {
+            const struct entry *counted = &l->entry[i][k];
+            bool told = false; /* as another server's */
+            for (unsigned j = 0; j < i; j++) {
+                const struct entry *same = look_up(l, j, counted->id);
+                told = told || (same != NULL && same->counted);
+            }
+            if (counted->counted && !told) {
+                enum err one = check_counted(l, study, counted->id, log);
+                e = e == ERR_OK ? one : e;
+            }
+        }
+    return e;
+}
+
+enum err round_uploads(struct net *net, struct round_uploads *u, uint8_t digest[32],
+                       struct log *log)
+{
+    struct lists l = {.own = net_index(net)};
+    enum err e = write_list(&l, u);
+    u->kept = 0;
+    if (e == ERR_OK)
+        e = exchange_lists(net, &l);
+    for (unsigned i = 0; e == ERR_OK && i < STUDY_SERVERS; i++)
+        e = check_list(&l, i, u->study);
+    if (e == ERR_OK)
+        e = find_lacking(&l, u);
+    if (e == ERR_OK)
+        e = check_all_counted(&l, u->study, log);
+    if (e == ERR_OK)
+        keep(&l, u, digest, log);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        memory_free(&l.entry[i]);
+    return e;
+}

@@ -1,0 +1,37 @@
+/*
+ * parties/server/round_uploads.h - the three servers agree on the uploads that a session counts.
+ *
+ *   all -> all   how many uploads each lists, and how far the run's last round is there
+ *   all -> all   of each its id, owner and digest; whether the run has counted it; whether it is held
+ *
+ * Before a run's first round, and between rounds, what all three hold alike is counted. A run that
+ * goes on in a new session counts at least what its last round did. What has come since
+ * (late_uploads: join) is counted at once, unless that round may have to be played again, as it was.
+ * LEAKS: nothing secret; ids and digests are salted.
+ */
+#ifndef TREFOIL_PARTIES_SERVER_ROUND_UPLOADS_H
+#define TREFOIL_PARTIES_SERVER_ROUND_UPLOADS_H
+
+#include "base/log.h"
+#include "netio/net.h"
+#include "parties/exchange/upload.h"
+#include "parties/store/store_rounds.h"
+
+struct round_uploads {
+    const struct study *study; /* borrowed */
+    enum standing last;   /* of the run's last round here; NONE: there is none, or it is over */
+    struct bytes counted; /* ids that the run has counted, one after another */
+    struct upload_name *upload; /* complete uploads here, ordered by id */
+    size_t count;
+    size_t kept;          /* of these, moved to the front: what is counted */
+    struct bytes lacking; /* ids of those here that server 2 does not hold whole */
+};
+
+/*
+ * Fills in `kept` and `lacking`, and the digest of what is kept. Logs what is not held by all:
+ * ERR_MISMATCH if that is an upload that the run has counted.
+ */
+enum err round_uploads(struct net *net, struct round_uploads *u, uint8_t digest[32],
+                       struct log *log) MUST_CHECK;
+
+#endif
