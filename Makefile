@@ -170,7 +170,7 @@ BASH_COMPLETION = $(SHARE)/bash-completion/completions/trefoil
 ZSH_COMPLETION = $(SHARE)/zsh/site-functions/_trefoil
 UNIT := $(DESTDIR)$(PREFIX)/lib/systemd/system/trefoil@.service
 
-# The manual is left out, aloud, where it has not been made and scdoc is not there to make it.
+# The manual is left out, aloud, where scdoc is absent and cannot be installed.
 install: all
 	install -D -m 0755 $(OUT)/trefoil $(DESTDIR)$(PREFIX)/bin/trefoil
 	install -d $(SHARE)/doc/trefoil $(SHARE)/man/man1 $(SHARE)/man/man5 $(dir $(BASH_COMPLETION)) \
@@ -180,11 +180,10 @@ install: all
 	sed 's|@PREFIX@|$(PREFIX)|' tools/trefoil@.service >$(UNIT)
 	$(OUT)/trefoil complete bash >$(BASH_COMPLETION)
 	$(OUT)/trefoil complete zsh >$(ZSH_COMPLETION)
-	@if command -v scdoc >/dev/null; then $(MAKE) --no-print-directory man; fi
-	@if [ -d $(OUT)/man ]; then \
+	@if $(MAKE) --no-print-directory man; then \
 		install -m 0644 $(OUT)/man/*.1 $(SHARE)/man/man1 && \
 		install -m 0644 $(OUT)/man/*.5 $(SHARE)/man/man5; \
-	else echo 'no manual pages: "make man" makes them'; fi
+	else echo 'no manual pages were installed: install scdoc, then run make install again'; fi
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/trefoil $(BASH_COMPLETION) $(ZSH_COMPLETION)

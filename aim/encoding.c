@@ -1,5 +1,6 @@
 #include "aim/encoding.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Bytes of the UTF-8 character at `p`, or 0 if there is none. */
@@ -59,6 +60,25 @@ void encoding_tame(char *text)
             memset(text, '?', n);
         text += n;
     }
+}
+
+/* Of a character of two bytes at the most, as accents (U+0300 to U+036F) and most letters under them are. */
+static unsigned code_point(const unsigned char *p)
+{
+    return p[0] < 0x80 ? p[0] : (p[0] & 0x1fu) << 6 | (p[1] & 0x3fu);
+}
+
+const char *encoding_decomposed(const char *text, char points[24])
+{
+    const unsigned char *p = (const unsigned char *)text, *before = NULL;
+    for (size_t n; *p != '\0' && (n = character((const char *)p)) > 0; p += n) {
+        if (before != NULL && n == 2 && code_point(p) >= 0x300 && code_point(p) <= 0x36f) {
+            snprintf(points, 24, "U+%04X U+%04X", code_point(before), code_point(p));
+            return points;
+        }
+        before = n <= 2 ? p : NULL;
+    }
+    return NULL;
 }
 
 const char *encoding_guess(const char *text)

@@ -19,6 +19,12 @@ void encoding_tame(char *text);
 /* What text that is not UTF-8 most likely is. */
 const char *encoding_guess(const char *text);
 
+/*
+ * Code points of the first letter that has its accent as a character of its own, such as "U+0075 U+0308" of a
+ * decomposed u with two dots (NFD); NULL if there is none. Such text looks like its composed form (NFC), and differs.
+ */
+const char *encoding_decomposed(const char *text, char points[24]);
+
 /* What a file that cannot be UTF-8 text is, by its first bytes; NULL if nothing speaks against it. */
 const char *encoding_foreign(const char *p, size_t n);
 

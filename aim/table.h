@@ -44,7 +44,7 @@ enum err table_read_csv(struct table **t, const struct domain *d, const char *pa
 /*
  * Writes labels and numbers. A numeric code becomes a number drawn uniformly inside its bin with
  * the given seed, a missing one the attribute's missing text. Reading the file back gives the same
- * codes. The file appears whole or not at all.
+ * codes. The file appears whole or not at all; "-" is the standard output.
  */
 enum err table_write_csv(const char *path, const struct table *t, uint64_t seed,
                          struct log *log) MUST_CHECK;

@@ -152,26 +152,54 @@ static bool header_is_none(struct csv_reading *r)
     return true;
 }
 
+/* Two texts that look alike, one of them with accents as characters of their own. */
+static void decomposed_hint(const char *text, const char *const *expected, size_t count, char *hint,
+                            size_t size)
+{
+    char points[24];
+    if (encoding_decomposed(text, points) != NULL) {
+        snprintf(
+            hint, size,
+            " (decomposed Unicode: %s for one letter. The study may have it composed: save the "
+            "file in the form NFC)",
+            points);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (encoding_decomposed(expected[i], points) != NULL)
+            snprintf(
+                hint, size,
+                " (the study has decomposed Unicode: %s for one letter. It and the file should "
+                "both be in the form NFC)",
+                points);
+}
+
+static void no_column(struct csv_reading *r, const char *name)
+{
+    char hint[200] = "";
+    if (bytes_ok(&r->ignored) == ERR_OK)
+        decomposed_hint((const char *)r->ignored.data, &name, 1, hint, sizeof hint);
+    log_error(r->log,
+              "%s:%zu: no column is named %s; add it, or correct the header or delimiter%s%s",
+              r->path, r->line, name, delimiter_hint(r), hint);
+}
+
 static void header_end(struct csv_reading *r)
 {
     r->fields = r->field;
+    bytes_put_u8(&r->ignored, 0);
     if (header_is_none(r))
         return;
     for (uint32_t a = 0; a < r->domain->attributes; a++) {
         if (!header_has(r, a) && problem(r))
-            log_error(r->log,
-                      "%s:%zu: no column is named %s; add it, or correct the header or delimiter%s",
-                      r->path, r->line, r->domain->attribute[a].name, delimiter_hint(r));
+            no_column(r, r->domain->attribute[a].name);
     }
     if (r->person != NULL && r->person_field == SIZE_MAX && problem(r))
         log_error(r->log, "%s:%zu: no column is named %s, which should say whose a row is", r->path,
                   r->line, r->person);
-    if (r->ignored.size > 0) {
-        bytes_put_u8(&r->ignored, 0);
-        if (bytes_ok(&r->ignored) == ERR_OK)
-            log_info(r->log, "%s: columns not in the study are ignored: %s", r->path,
-                     (const char *)r->ignored.data);
-    }
+    if (r->ignored.size > 1 && bytes_ok(&r->ignored) == ERR_OK)
+        log_info(r->log, "%s: columns not in the study are ignored: %s", r->path,
+                 (const char *)r->ignored.data);
     if (r->row_bad) /* without a sound header every row would only repeat it */
         r->fatal = ERR_DATA;
 }
@@ -179,7 +207,7 @@ static void header_end(struct csv_reading *r)
 static void wrong_value(struct csv_reading *r, const struct domain_attribute *a, size_t field,
                         const char *text)
 {
-    char allowed[300], shown[100], hint[128] = "";
+    char allowed[300], shown[100], hint[200] = "";
     bool utf8 = encoding_printable(text, shown, sizeof shown);
     if (!problem(r))
         return;
@@ -187,7 +215,9 @@ static void wrong_value(struct csv_reading *r, const struct domain_attribute *a,
     if (!utf8)
         snprintf(hint, sizeof hint, " (not UTF-8 but %s, it seems: save the file as UTF-8)",
                  encoding_guess(text));
-    else if (a->kind != DOMAIN_CATEGORICAL && strchr(text, r->decimal == ',' ? '.' : ',') != NULL)
+    else if (a->kind == DOMAIN_CATEGORICAL)
+        decomposed_hint(text, (const char *const *)a->labels, a->values, hint, sizeof hint);
+    else if (strchr(text, r->decimal == ',' ? '.' : ',') != NULL)
         snprintf(hint, sizeof hint, " (numbers have a decimal %s here)",
                  r->decimal == ',' ? "comma" : "point");
     log_error(r->log, "%s:%zu:%zu: %s is '%s'%s; it must be %s", r->path, r->line, field + 1,

@@ -3,6 +3,7 @@
 #include "aim/table.h"
 #include "base/file.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,6 +62,14 @@ static void put_cell(struct bytes *out, const struct table *t, size_t row, size_
     }
 }
 
+static enum err write_out(const struct bytes *text, struct log *log)
+{
+    if (fwrite(text->data, 1, text->size, stdout) == text->size && fflush(stdout) == 0)
+        return ERR_OK;
+    log_error(log, "cannot write to the standard output: %s", strerror(errno));
+    return ERR_SYSTEM;
+}
+
 enum err table_write_csv(const char *path, const struct table *t, uint64_t seed, struct log *log)
 {
     struct bytes out = {0};
@@ -78,7 +87,8 @@ enum err table_write_csv(const char *path, const struct table *t, uint64_t seed,
         }
     e = bytes_ok(&out);
     if (e == ERR_OK)
-        e = file_write(path, 0644, out.data, out.size, log);
+        e = strcmp(path, "-") == 0 ? write_out(&out, log)
+                                   : file_write(path, 0644, out.data, out.size, log);
     bytes_clear(&out);
     return e;
 }

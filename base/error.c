@@ -7,15 +7,14 @@ static const char *const texts[ERR_COUNT] = {
         "out of memory; free some, or make the study smaller (trefoil check tells its size)",
     [ERR_SYSTEM] = "the system refused; see the messages for the file or address",
     [ERR_USAGE] = "wrong command line; see the usage",
-    [ERR_STUDY] = "the study or key file is not valid; mend the line named above",
-    [ERR_MISMATCH] =
-        "two sides disagree; see above on what: compare study files (trefoil check) or versions",
-    [ERR_DATA] = "the data do not fit the study, or were altered; mend what is named above",
-    [ERR_FORMAT] = ("not of the form that is expected here; see the messages, "
-                    "and that all run one version"),
+    [ERR_STUDY] = "the study or key file is not valid; correct it and try again",
+    [ERR_MISMATCH] = "two sides disagree; compare the study files (trefoil check) and the versions",
+    [ERR_DATA] = "the data do not fit the study, or were altered",
+    [ERR_FORMAT] = "not in the expected form; check that all programs are of one version",
     [ERR_AUTH] = "authentication failed; check keys against the study file",
-    [ERR_PEER] = "a peer was lost; see that all three servers are up, then start the run again",
-    [ERR_TIMEOUT] = "a peer did not answer in time; see that it is up and reachable",
+    [ERR_PEER] =
+        "the connection was lost; see that all three servers are up, then start the run again",
+    [ERR_TIMEOUT] = "no answer in time; see that all three servers are up and can be reached",
     [ERR_BUDGET] = "the privacy budget does not allow this; nothing was opened",
     [ERR_REFUSED] = "the request is outside what the study permits; nothing was opened",
     [ERR_RANGE] = "a size or bound of the study is exceeded; see the messages",

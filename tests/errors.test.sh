@@ -10,6 +10,7 @@ finish() {
     rm -rf "$folder"
 }
 trap finish EXIT
+tree=$PWD
 cd "$folder" || exit 1
 
 # says CODE WORDS COMMAND...: the command ends so, and says the words; "-" for none.
@@ -68,7 +69,7 @@ says 2 'run needs --key FILE and --out DIR' run study.yaml
 says 2 'there is completion for bash and zsh' complete fish
 says 2 'trefoil --help lists them' help nothing
 says 2 'write PORT, ADDRESS:PORT' serve study.yaml --key north.key --folder s --status 99999
-says 2 '--delimiter is one character' share study.yaml a.csv --key hospital-a.key --delimiter tab
+says 2 '--delimiter is one character or the word tab' share study.yaml a.csv --key hospital-a.key --delimiter tabs
 says 2 '--decimal a point or a comma' aim study.yaml a.csv --out x --decimal ''
 says 2 'and the two differ' aim study.yaml a.csv --out x --delimiter ';' --decimal ';'
 says 2 '--decimal a point or a comma' aim study.yaml a.csv --out x --decimal x
@@ -190,8 +191,21 @@ sed 's/^study: example/&\nroster: 2/' study.yaml >amended.yaml
 for command in 'share amended.yaml a.csv --key hospital-a.key' 'run amended.yaml --key office.key --out x' \
     'serve amended.yaml --key north.key --folder s'; do
     # shellcheck disable=SC2086
-    says 3 'its operator should run trefoil roster sign' $command
+    says 3 'roster 2 of study example is not signed by server north and server east and server west; their operators should run trefoil roster sign' $command
 done
+sign() { "$trefoil" roster sign amended.yaml --key "$1".key >/dev/null; }
+sign north && sign east && sign west
+head -n -2 amended.yaml >cut.yaml # one of three signatures is left
+says 3 'is not signed by server east and server west; their operators should' share cut.yaml a.csv --key hospital-a.key
+head -n -1 amended.yaml >cut.yaml
+says 3 'is not signed by server west; its operator should' share cut.yaml a.csv --key hospital-a.key
+head -c -20 amended.yaml >cut.yaml
+says 3 'this is not a signature of west, or it was cut short' share cut.yaml a.csv --key hospital-a.key
+says 3 'trefoil: the study or key file is not valid; correct it and try again' check cut.yaml
+sed 's/epsilon: 1$/epsilon: 0.00009/' study.yaml >wrong.yaml
+says 3 'it should be from 0.0001 to' check wrong.yaml
+grep -q '`epsilon`: 0.0001 to' "$tree/docs/study.md"
+result $? "docs/study.md has the same least epsilon"
 says 3 'that of the owner hospital-a' recover study.yaml --key hospital-a.key --folder s
 says 3 'that of the server north' share study.yaml a.csv --key north.key
 says 3 'that of the owner hospital-a' run study.yaml --key hospital-a.key --out x
@@ -218,6 +232,22 @@ sed '3s/,.*$//' a.csv >wrong.csv
 says 6 'wrong.csv:3: the row has 1 fields, the header 5' share study.yaml wrong.csv --key hospital-a.key
 sed '2s/[a-z]*$/hj\xe4rt/' a.csv >wrong.csv
 says 6 'save the file as UTF-8' share study.yaml wrong.csv --key hospital-a.key
+sed 's/injury/m\xc3\xbcde/' study.yaml >composed.yaml # one character, and the same of two
+sed 's/injury/mu\xcc\x88de/' study.yaml >decomposed.yaml
+sed 's/injury/m\xc3\xbcde/' a.csv >composed.csv
+sed 's/injury/mu\xcc\x88de/' a.csv >decomposed.csv
+says 0 '300 rows' share composed.yaml composed.csv --key hospital-a.key --dry-run
+says 0 '300 rows' share decomposed.yaml decomposed.csv --key hospital-a.key --dry-run
+says 6 '(decomposed Unicode: U+0075 U+0308 for one letter. The study may have it composed: save the file in the form NFC)' \
+    share composed.yaml decomposed.csv --key hospital-a.key --dry-run
+says 6 '(the study has decomposed Unicode: U+0075 U+0308 for one letter' \
+    share decomposed.yaml composed.csv --key hospital-a.key --dry-run
+sed '1s/bmi/bmu\xcc\x88/' a.csv >wrong.csv
+says 6 '(decomposed Unicode: U+0075 U+0308 for one letter' \
+    share <(sed 's/name: bmi/name: bm\xc3\xbc/' study.yaml) wrong.csv --key hospital-a.key --dry-run
+tr , '\t' <a.csv >tab.csv
+says 0 '300 rows' share study.yaml tab.csv --key hospital-a.key --dry-run --delimiter tab
+says 0 '300 rows' share study.yaml tab.csv --key hospital-a.key --dry-run --delimiter '\t'
 says 6 'names none of them' share study.yaml study.yaml --key hospital-a.key
 sed 1q a.csv >wrong.csv
 says 0 'has a header and no rows: is it the right file?' share study.yaml wrong.csv --key hospital-a.key --dry-run
@@ -250,6 +280,20 @@ says 0 'This was a dry run' share study.yaml a.csv --key hospital-a.key --dry-ru
 says 6 'is not a statement of trefoil serve --purge' check study.yaml --statement a.csv
 says 6 - check study.yaml --receipt a.csv
 says 6 - synth a.csv --out rows.csv
+"$trefoil" synth central/model --rows 30 --out rows.csv >said && "$trefoil" synth central/model --rows 30 --out - >-rows &&
+    cmp rows.csv ./-rows && grep -q '^wrote 30 rows' said && [ ! -e ./- ]
+result $? "synth --out - writes to the standard output"
+"$trefoil" synth central/model --rows 30 --out - >/dev/full 2>said
+[ $? -eq 1 ] && grep -q 'cannot write to the standard output' said
+result $? "a standard output that is full fails"
+sed -n 's/^retain_days: .*/retain_days: 1/;p' study.yaml >day.yaml
+says 0 'keep the uploads for 1 day after the last one came' check day.yaml
+awk '/^  - name: hospital-b/ { for (i = 0; i < 9; i++) printf "  - {name: h%d, key: KEY%d, max_rows: 90}\n", i, i } { print }' \
+    study.yaml >eleven.yaml
+for ((i = 0; i < 9; i++)); do
+    sed -i "s|KEY$i,|$("$trefoil" keygen h$i.key 2>/dev/null | head -n 1),|" eleven.yaml
+done
+says 0 'and 1 more owner' plan eleven.yaml
 
 # --- 4: servers that are down
 
@@ -263,6 +307,9 @@ else
     failed=1
 fi
 says 4 'server 0 (north)' share study.yaml a.csv --key hospital-a.key --retries 0
+says 4 'server 2 (west)' share study.yaml --key hospital-a.key --status
+! grep -q '(west):.*(west)' said
+result $? "a server's name is said once"
 
 # --- with servers
 
@@ -281,6 +328,8 @@ open=$(awk '/^Max open files/ { print $4 }' "/proc/${servers[0]}/limits") most=$
 result $? "a server may open $most files"
 says 1 'has this port' serve study.yaml --key north.key --folder other --listen 127.0.0.1
 says 1 'hospital-a has not uploaded yet; it should run trefoil share' run study.yaml --key office.key --out x
+[ "$(grep -c 'hospital-a has not uploaded yet' said)" -eq 1 ] && grep -q '^error: all three servers: not ready yet' said
+result $? "what all three servers say is told once"
 says 0 "nothing of this owner is at all three servers any more" share study.yaml --key hospital-a.key --withdraw
 says 3 'knows the study example by other terms' share other.yaml a.csv --key hospital-a.key
 says 0 'all three servers have stored' share study.yaml a.csv --key hospital-a.key

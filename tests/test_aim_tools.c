@@ -193,7 +193,7 @@ static void plans_of_unusual_studies(void **state)
     } cases[] = {
         {{.owners = 12, .part = parts}, EXIT_OK, "bits a row) of its 2 columns"},
         {{.owners = 12, .part = parts}, EXIT_OK, "bits a row): sends records"},
-        {{.owners = 12, .part = parts}, EXIT_OK, "  ...     and 2 owners more\n"},
+        {{.owners = 12, .part = parts}, EXIT_OK, "  ...     and 2 more owners\n"},
         {{.more = "model: {max_mib: 1}\n",
           .workload = "{all: 1}",
           .domain = "domain:\n  - {name: a, kind: integer, min: 0, max: 60000}\n"

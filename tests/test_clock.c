@@ -218,14 +218,14 @@ static void uploads_end_and_are_due_by_the_servers_clock(void **state)
     assert_true(told(&c, "The servers keep them until"));
     assert_false(support_contains(file(&c, "server0.log"), "due to be purged"));
     set_clock(&c, 0, 31 * DAY);
-    assert_true(support_wait_for(file(&c, "server0.log"), "they are due to be purged", 10));
+    assert_true(support_wait_for(file(&c, "server0.log"), "the uploads are due to be purged", 10));
     assert_int_equal(support_stop(&c.server[0]), 0);
     set_clock(&c, 0, -YEAR);
     take_clock(&c, 0);
     assert_int_equal(TELL(&c, "serve", c.s.path, "--key", file(&c, "s0.key"), "--folder",
                           file(&c, "server0"), "--purge"),
                      EXIT_REFUSED);
-    assert_true(told(&c, "can be purged from"));
+    assert_true(told(&c, "cannot be purged yet"));
     set_clock(&c, 0, 31 * DAY);
     assert_int_equal(TELL(&c, "check", c.s.path), 0);
     assert_true(told(&c, "That is on "));

@@ -263,7 +263,7 @@ static void late_rows_join_a_run(void **state)
     assert_int_equal(share_own(&c, 2), 0);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         assert_true(support_wait_for(file(&c, "server%u.log", i),
-                                     "the rows of 1 owners more are counted from now on", 20));
+                                     "the rows of 1 more owner are counted from now on", 20));
     /* after a crash the run goes on with the rows that it had */
     support_kill(&c.server[1]);
     unlink(file(&c, "server1.log"));

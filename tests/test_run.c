@@ -460,7 +460,7 @@ static void a_run_is_ended_once(void **state)
     add_step(&c, ERR_SYSTEM, "the disk is full");
     assert_int_equal(close_run(&c), ERR_SYSTEM);
     assert_false(run_state_ended(c.state));
-    support_says(c.words, "it says: the disk is full");
+    support_says(c.words, "they say: the disk is full");
     clear_steps(&c);
     c.remote.wait_ms = 10000;
     add_opened(&c, RHO, 1);
@@ -486,7 +486,7 @@ static void a_lost_run_is_asked_for_as_it_was(void **state)
     add_opened(&c, 0, 3);
     add_step(&c, ERR_REFUSED, "bound to another request\033[2J\xc2\x9b\x9b\nfor ever");
     assert_int_equal(measure(&c, &lost), ERR_REFUSED);
-    support_says(c.words, "it says: bound to another request?[2J???\nfor ever");
+    support_says(c.words, "they say: bound to another request?[2J???\nfor ever");
     support_says(c.words, "this program does not ask what the lost run asked");
     end(&c);
 }

@@ -84,7 +84,7 @@ static void the_page_has_what_is_going_on(void **state)
     r.study.uploads_until = 1800000000;
     atomic_store(&r.status.purge_due, date_now() + 100);
     expect(made(&r, status_page), "3 of 5 owners, 2 in part");
-    expect((char *)r.text.data, "in progress, request 7");
+    expect((char *)r.text.data, "in progress, round 7");
     expect((char *)r.text.data, "taken until 2027-01-15T08:00:00Z");
     expect((char *)r.text.data, "style=\"width:60.0%\"");
     expect((char *)r.text.data, "style=\"width:100.0%\"");

@@ -12,6 +12,10 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 make --no-print-directory install PREFIX="$folder" >"$folder/install.log" 2>&1 ||
     { cat "$folder/install.log"; echo "not ok 1 - make install"; exit 1; }
+for page in man1/trefoil.1 man1/trefoil-share.1 man5/trefoil-study.5; do
+    [ -s "$folder/share/man/$page" ] || grep -q 'no manual pages were installed' "$folder/install.log" ||
+        { cat "$folder/install.log"; echo "not ok 1 - make install leaves out $page"; exit 1; }
+done
 unit="$folder/lib/systemd/system/trefoil@.service"
 cp "$unit" "$folder/trefoil@study.service"
 words=$(systemd-analyze verify --man=no "$folder/trefoil@study.service" 2>&1 | grep -F trefoil)

@@ -17,7 +17,8 @@ static const char help[] =
     "  --out DIR    made if it is not there\n"
     "  --rows N     synthetic rows, instead of the noisy total\n"
     "  --seed N     of the sampling (the noise is always fresh); default 1\n"
-    "  --delimiter C, --decimal C    of the CSV files, instead of a comma and a point\n"
+    "  --delimiter C, --decimal C    of the CSV files, instead of a comma and a\n"
+    "                   point; C may be the word tab\n"
     "\n"
     "example:\n"
     "  trefoil aim study.yaml all.csv --out result\n";

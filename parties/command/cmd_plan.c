@@ -109,7 +109,7 @@ static void print_uploads(const struct plan *p)
             print_upload(s, i);
     }
     if (s->owners > 10)
-        printf("  ...     and %zu owners more\n", s->owners - 10);
+        printf("  ...     and %zu more %s\n", s->owners - 10, s->owners == 11 ? "owner" : "owners");
     printf("  disk: servers 1 and 2 keep %s of them, server 0 only seeds; a ledger\n"
            "  grows by 1 kB a round\n",
            words_bytes(all, disk));

@@ -12,7 +12,7 @@ static const char help[] =
     "Synthetic rows from a released model, as often and as many as you like: what was\n"
     "protected stays protected, and nothing is charged to the budget.\n"
     "\n"
-    "  --out FILE       the CSV file to write\n"
+    "  --out FILE       the CSV file to write; - is the standard output\n"
     "  --rows N         instead of the model's noisy total\n"
     "  --seed N         the same seed gives the same rows; default 1\n"
     "  --sampling HOW   rounded (default): marginals as near to the model's as so\n"
@@ -37,7 +37,7 @@ static enum err execute(const char *path, const char *out, size_t rows, uint64_t
     }
     if (e == ERR_OK)
         e = table_write_csv(out, t, seed, log);
-    if (e == ERR_OK)
+    if (e == ERR_OK && strcmp(out, "-") != 0)
         printf("wrote %zu rows of %zu attributes to %s\n", rows, d->attributes, out);
     table_free(&t);
     model_free(&m);

@@ -203,10 +203,13 @@ enum err command_sampling(const char *rows, const char *seed, struct command_sam
 enum err command_csv(const char *delimiter, const char *decimal, struct table_csv_options *csv,
                      struct log *log)
 {
+    if (strcmp(delimiter, "tab") == 0 || strcmp(delimiter, "\\t") == 0)
+        delimiter = "\t";
     if (strlen(delimiter) != 1 || strlen(decimal) != 1 || delimiter[0] == decimal[0] ||
         strchr(".,", decimal[0]) == NULL) {
         log_error(log,
-                  "--delimiter is one character, --decimal a point or a comma, and the two differ");
+                  "--delimiter is one character or the word tab, --decimal a point or a comma, and "
+                  "the two differ");
         return ERR_USAGE;
     }
     csv->delimiter = delimiter[0];

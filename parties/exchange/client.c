@@ -116,9 +116,9 @@ static bool is_consequence(enum err e, enum err of)
     return (e == ERR_TIMEOUT || e == ERR_PEER) && !says_more(ERR_TIMEOUT, of);
 }
 
-/* Takes server i's answer if it comes in time (`came`); logs a failure with that server's words. */
+/* Takes server i's answer if it comes in time (`came`). */
 static enum err receive_one(struct client *c, unsigned i, struct bytes *message,
-                            struct reply *reply, int64_t deadline, enum err worst, bool *came)
+                            struct reply *reply, int64_t deadline, bool *came)
 {
     enum err e = dial_receive(c->lines.dial[i], message, deadline);
     *came = e != ERR_TIMEOUT;
@@ -127,40 +127,40 @@ static enum err receive_one(struct client *c, unsigned i, struct bytes *message,
     reply->text[0] = '\0';
     if (e == ERR_OK)
         e = reply_read(reply, message);
-    if (e == ERR_OK)
-        e = reply->status;
-    if (e != ERR_OK && !is_consequence(e, worst))
-        log_error(c->log, "server %u (%s): %s%s%s", i, c->study->server[i].name, error_text(e),
-                  reply->text[0] != '\0' ? "\n  it says: " : "", reply->text);
-    return e;
+    return e == ERR_OK ? reply->status : e;
 }
 
-/* Gathers the three answers, whichever comes first: one that fails cuts the waiting for the others short. */
-static enum err receive_all(struct client *c, struct bytes message[STUDY_SERVERS],
-                            struct reply reply[STUDY_SERVERS], int64_t deadline)
+/* One message for all servers that failed alike. */
+static void tell_failure(const struct client *c, unsigned i, const enum err failed[STUDY_SERVERS],
+                         const struct reply reply[STUDY_SERVERS])
 {
-    enum err worst = ERR_OK;
-    unsigned missing = (1u << STUDY_SERVERS) - 1;
-    while (missing != 0 && clock_left_ms(deadline) > 0) {
-        int64_t slice = LOOK_MS; /* at the first that is missing; the others are only looked at */
-        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-            bool came;
-            enum err e;
-            if ((missing >> i & 1) == 0)
-                continue;
-            e = receive_one(c, i, &message[i], &reply[i], clock_now_ms() + slice, worst, &came);
-            slice = 0;
-            if (!came)
-                continue;
-            missing &= ~(1u << i);
-            if (e == ERR_OK)
-                continue;
-            if (says_more(e, worst))
-                worst = e;
-            if (deadline > clock_now_ms() + GRACE_MS)
-                deadline = clock_now_ms() + GRACE_MS;
-        }
+    char names[STUDY_SERVERS * (STUDY_NAME_SIZE + 24)] = "";
+    unsigned count = 0;
+    for (unsigned k = 0; k < STUDY_SERVERS; k++) {
+        size_t n = strlen(names);
+        if (failed[k] != failed[i] || strcmp(reply[k].text, reply[i].text) != 0)
+            continue;
+        if (k < i)
+            return; /* told with that one */
+        snprintf(names + n, sizeof names - n, "%sserver %u (%s)", count++ > 0 ? ", " : "", k,
+                 c->study->server[k].name);
     }
+    log_error(c->log, "%s: %s%s%s", count == STUDY_SERVERS ? "all three servers" : names,
+              error_text(failed[i]),
+              reply[i].text[0] == '\0' ? ""
+              : count > 1              ? "\n  they say: "
+                                       : "\n  it says: ",
+              reply[i].text);
+}
+
+/* Who refused or broke off, and then who is silent; consequences of a worse failure are not told. */
+static enum err tell_failures(const struct client *c, unsigned missing,
+                              const enum err failed[STUDY_SERVERS],
+                              const struct reply reply[STUDY_SERVERS], enum err worst)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        if (failed[i] != ERR_OK && !is_consequence(failed[i], worst))
+            tell_failure(c, i, failed, reply);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         if ((missing >> i & 1) && !is_consequence(ERR_TIMEOUT, worst)) {
             log_error(c->log, "server %u (%s) did not answer; see that it is up", i,
@@ -169,6 +169,36 @@ static enum err receive_all(struct client *c, struct bytes message[STUDY_SERVERS
                 worst = ERR_TIMEOUT;
         }
     return worst;
+}
+
+/* Gathers the three answers, whichever comes first: one that fails cuts the waiting for the others short. */
+static enum err receive_all(struct client *c, struct bytes message[STUDY_SERVERS],
+                            struct reply reply[STUDY_SERVERS], int64_t deadline)
+{
+    enum err worst = ERR_OK, failed[STUDY_SERVERS] = {ERR_OK};
+    unsigned missing = (1u << STUDY_SERVERS) - 1;
+    while (missing != 0 && clock_left_ms(deadline) > 0) {
+        int64_t slice = LOOK_MS; /* at the first that is missing; the others are only looked at */
+        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+            bool came;
+            enum err e;
+            if ((missing >> i & 1) == 0)
+                continue;
+            e = receive_one(c, i, &message[i], &reply[i], clock_now_ms() + slice, &came);
+            slice = 0;
+            if (!came)
+                continue;
+            missing &= ~(1u << i);
+            failed[i] = e;
+            if (e == ERR_OK)
+                continue;
+            if (says_more(e, worst))
+                worst = e;
+            if (deadline > clock_now_ms() + GRACE_MS)
+                deadline = clock_now_ms() + GRACE_MS;
+        }
+    }
+    return tell_failures(c, missing, failed, reply, worst);
 }
 
 static int64_t answer_deadline(const struct client *c)

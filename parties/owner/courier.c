@@ -369,6 +369,7 @@ void courier_status(struct courier *c, struct holding holding[STUDY_SERVERS])
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         struct bytes message = {0};
         struct reply reply = {0};
+        char words[sizeof c->words + 64];
         enum err e;
         holding[i] = (struct holding){0};
         bytes_put_u8(&message, MESSAGE_STATUS);
@@ -381,8 +382,9 @@ void courier_status(struct courier *c, struct holding holding[STUDY_SERVERS])
             e = misfit(c);
         bytes_clear(&message);
         holding[i].answered = e == ERR_OK;
-        if (e != ERR_OK)
-            log_error(c->o.log, "server %u (%s): %s", i, c->o.study->server[i].name,
-                      c->words[0] != '\0' ? c->words : error_text(e));
+        if (e != ERR_OK) {
+            words_of(c, i, e, words, sizeof words);
+            log_error(c->o.log, "%s", words);
+        }
     }
 }

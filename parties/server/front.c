@@ -50,10 +50,11 @@ static void tell_due(struct front *f)
         return;
     f->told_due = due;
     date_text(due, date);
-    log_warn(f->o.log,
-             "the study has uploads kept for %u days, which were over on %s: they are due to be "
-             "purged. Stop this server and run it with --purge",
-             f->o.study->retain_days, date);
+    log_warn(
+        f->o.log,
+        "the study's retain_days (%u) were over on %s: the uploads are due to be purged. Stop this "
+        "server and run it with --purge",
+        f->o.study->retain_days, date);
 }
 
 static void show_message(struct front *f, size_t bytes)

@@ -93,7 +93,7 @@ static void of_worker(const struct status *s, struct bytes *out)
 {
     count(out, "trefoil_session_open", "gauge", "1 while an analyst's run is in progress.",
           atomic_load(&s->session));
-    count(out, "trefoil_round", "gauge", "The last request's number in its run.",
+    count(out, "trefoil_round", "gauge", "The last round that an analyst asked for.",
           atomic_load(&s->round));
     count(out, "trefoil_requests_total", "counter", "Requests of analysts.",
           atomic_load(&s->requests));
@@ -180,7 +180,7 @@ static void run_row(const struct status *s, struct bytes *out)
 {
     html_put(out, "<tr><th>Run</th><td>");
     if (atomic_load(&s->session))
-        html_put(out, "in progress, request %u", atomic_load(&s->round));
+        html_put(out, "in progress, round %u", atomic_load(&s->round));
     else
         html_put(out, "none in progress");
     html_put(out,

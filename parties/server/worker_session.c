@@ -230,7 +230,8 @@ enum err worker_handle(struct worker *w, const void *p, size_t n, struct bytes *
     TRY(request_read(&r, w->o.study->workload, p, n));
     request_digest(p, n, digest);
     hear(w);
-    atomic_store(&w->o.status->round, r.sequence);
+    if (r.kind == REQUEST_SELECT || r.kind == REQUEST_MEASURE)
+        atomic_store(&w->o.status->round, r.sequence);
     e = dispatch(w, &r, digest, result);
     hear(w);
     if (worker_show_budget(w) != ERR_OK)
@@ -255,8 +256,9 @@ void worker_let_late_join(struct worker *w)
     w->words[0] = '\0';
     e = load_uploads(w, true);
     if (e == ERR_OK && w->engine->tally.owners > before)
-        log_info(w->o.log, "the rows of %zu owners more are counted from now on",
-                 w->engine->tally.owners - before);
+        log_info(w->o.log, "the rows of %zu more %s are counted from now on",
+                 w->engine->tally.owners - before,
+                 w->engine->tally.owners == before + 1 ? "owner" : "owners");
     if (e == ERR_OK && w->play.here > w->engine->tally.owners)
         w->play.patience = PATIENCE; /* others do not hold them, or not alike */
     if (e != ERR_OK) {

@@ -26,8 +26,8 @@ static enum err is_due(struct store *s, int64_t now)
         return ERR_OK;
     date_text(due, date);
     log_error(s->log,
-              "the study has uploads kept for %u days after the last one came: they can be purged "
-              "from %s on",
+              "the uploads cannot be purged yet: the study's retain_days (%u, from the last upload "
+              "on) end on %s",
               s->study->retain_days, date);
     return ERR_REFUSED;
 }

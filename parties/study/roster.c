@@ -41,19 +41,23 @@ enum roster_signature roster_signature(const struct study *study, size_t server)
 
 enum err roster_check(const struct study *study, struct log *log)
 {
-    enum err e = ERR_OK;
+    char missing[STUDY_SERVERS * (STUDY_NAME_SIZE + 64)] = "";
+    size_t count = 0;
     if (study->roster_version == 1)
         return ERR_OK;
     for (size_t i = 0; i < STUDY_SERVERS; i++)
         if (roster_signature(study, i) != ROSTER_SIGNED) {
-            log_error(log,
-                      "roster %u of study %s is not signed by server %s%s; its operator should run "
-                      "trefoil roster sign",
-                      study->roster_version, study->name, study->server[i].name,
-                      study->signature[i].given ? " (its signature is of another roster)" : "");
-            e = ERR_AUTH;
+            size_t n = strlen(missing);
+            snprintf(missing + n, sizeof missing - n, "%sserver %s%s", count++ > 0 ? " and " : "",
+                     study->server[i].name,
+                     study->signature[i].given ? " (whose signature is of another roster)" : "");
         }
-    return e;
+    if (count == 0)
+        return ERR_OK;
+    log_error(log, "roster %u of study %s is not signed by %s; %s should run trefoil roster sign",
+              study->roster_version, study->name, missing,
+              count == 1 ? "its operator" : "their operators");
+    return ERR_AUTH;
 }
 
 /* --- signing a file ------------------------------------------------------------------------------ */

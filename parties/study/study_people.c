@@ -208,8 +208,9 @@ static enum err read_signatures(struct reading *r, const yaml_node_t *node)
         TRY(yaml_text(r->file, part[i], "a signature", &text));
         if (keys_signature_parse(s->signature[i].bytes, text) != ERR_OK)
             return yaml_error(r->file, part[i],
-                              "this is not a signature; paste the line trefoil-sig1-... that "
-                              "trefoil roster sign printed");
+                              "this is not a signature of %s, or it was cut short; paste the line "
+                              "trefoil-sig1-... that trefoil roster sign printed",
+                              s->server[i].name);
         s->signature[i].given = true;
     }
     return ERR_OK;

@@ -339,9 +339,9 @@ static void describe_times(FILE *out, const struct study *s)
         fprintf(out, "Uploads are taken until %s.\n", until);
     if (s->retain_days != 0)
         fprintf(out,
-                "Servers keep the uploads for %u days after the last one came, and are then\n"
-                "due to purge them.\n",
-                s->retain_days);
+                "Servers keep the uploads for %u %s after the last one came. Then their\n"
+                "operators are due to purge them; nothing is deleted by itself.\n",
+                s->retain_days, s->retain_days == 1 ? "day" : "days");
     if (s->retain_days != 0 && s->uploads_until != 0)
         fprintf(out,
                 date_now() < last
