@@ -92,7 +92,7 @@ list:
 	@echo 'test-long  the long statistics, sanitizers and memcheck'
 	@echo 'test-net   studies over a LAN, a WAN, a partition, in network namespaces (needs root)'
 	@echo 'soak       a day of uploads in SOAK_SECONDS=600, with servers killed at random'
-	@echo 'bench      the measurements of bench/; bench-NAME one of them (dp, engine, net, pgm, e2e, flaim)'
+	@echo 'bench      the measurements of bench/; bench-NAME one of them (dp, engine, net, pgm, e2e, faults, flaim)'
 	@echo 'lint       include order, format, warnings as errors under gcc and clang'
 	@echo 'analyze    gcc -fanalyzer, clang-tidy and cppcheck, where they are installed'
 	@echo 'fuzz       fuzz the parsers (FUZZ_SECONDS=60 each)'
@@ -231,7 +231,10 @@ $(OUT)/tests/%: $(OUT)/tests/%.o $(TEST_SUPPORT) $(BENCH_LIBRARY) $(LIBRARY)
 
 $(OUT)/bench/bench_%: $(OUT)/bench/bench_%.o $(TEST_SUPPORT) $(BENCH_LIBRARY) $(LIBRARY)
 	$(say) LINK $@
-	$(Q)$(CC) $(FLAGS) $(CFLAGS) $^ -o $@ $(PKG_LIBS) $(TEST_LIBS)
+	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(WRAP) $^ -o $@ $(PKG_LIBS) $(TEST_LIBS)
+
+# Its servers count rounds, and signal themselves in the middle of one.
+$(OUT)/bench/bench_faults: WRAP := -Wl,--wrap=net_enter,--wrap=net_exchange,--wrap=net_stream
 
 build/fuzz/objects/%.o: %.c Makefile
 	$(say) FUZZ $<

@@ -44,6 +44,8 @@ static const struct smoke {
      "and.0.n and.0.per_s mul64.0.ms open64.0.rounds lt64.0.bytes bit_to_ring64.0.cpu_s.2 "
      "l1.0.per_s l1_with_caching.0.per_s matmul.0.per_s argmax.0.per_s",
      ""},
+    {"faults",
+     "plain_s resume_s.SIGKILL.0.noise resume_s.SIGTERM.1.select resume_s.SIGSTOP.2.measure", ""},
     {"flaim",
      "nursery.distaim.10.l1 nursery.distaim.10.nll nursery.distaim.10.clients "
      "nursery.distaim.10.client_bytes_wire nursery.distaim.10.client_bytes_paper "
