@@ -17,14 +17,14 @@
  *
  *   ERR_AUTH, ERR_FORMAT  a frame that was altered, moved or made by somebody else
  *   ERR_MISMATCH          an authentic frame of another round or size: the programs differ
- *   ERR_TIMEOUT           a neighbour was silent, or took nothing, for the deadline
- *   ERR_PEER              a neighbour gave up; its own log says why
+ *   ERR_TIMEOUT           a neighbour was silent, or took nothing, for the deadline: it hangs, or is cut off
+ *   ERR_PEER              a neighbour gave up, and its own log says why; or it has left: its connection broke
  *
  * After a failure the receive buffers hold nothing to be used: unauthenticated bytes are wiped, but
  * a part of a payload may stand there.
  *
  * Sending and receiving are interleaved, so that bounded queues cannot deadlock. A server that waits
- * for a silent neighbour hears within milliseconds that the other one gave up in this round.
+ * for a silent neighbour hears within milliseconds that the other one gave up in this round, or that either has left.
  */
 #ifndef TREFOIL_NETIO_NET_H
 #define TREFOIL_NETIO_NET_H
@@ -107,6 +107,9 @@ struct net_flow {
     void *self;
 };
 enum err net_stream(struct net *net, const struct net_flow *flows, size_t count) MUST_CHECK;
+
+/* Between rounds: ERR_PEER, as of a failed exchange, once a neighbour has left. */
+enum err net_listen(struct net *net) MUST_CHECK;
 
 /* Ends the session and tells both neighbours, as a failed exchange does. Again: nothing happens. */
 void net_abort(struct net *net);

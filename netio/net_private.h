@@ -43,6 +43,7 @@ struct link {
     struct incoming incoming;
     int64_t send_by, receive_by; /* when its silence is too long */
     bool gave_up;                /* it sent an ABORT */
+    bool left;                   /* our connection to it broke */
 };
 
 struct net {
@@ -58,6 +59,7 @@ struct net {
     uint8_t *tile; /* plain text of the tile that a callback makes or uses */
     size_t tile_size;
     bool dead;
+    int64_t left_by; /* once a neighbour has left: when the session ends over it; else INT64_MAX */
     uint64_t round, strangers;
     enum net_phase phase;
     double entered; /* up to when time has been charged */

@@ -51,7 +51,8 @@ struct session {
  * follow server 0 to a newer PROPOSE if one comes meanwhile; each attempt has `patience_ms`.
  * `about` is the callers' own: server 0 passes it, and the others find there what the last PROPOSE
  * was about, also when it came to nothing.
- * ERR_MISMATCH names the peer and what differs: version, index, or the part of the terms; all three
+ * ERR_PEER: a neighbour's connection broke meanwhile, so that it has lost what we sent. One that is not there yet is
+ * waited for. ERR_MISMATCH names the peer and what differs: version, index, or the part of the terms; all three
  * servers report it.
  */
 enum err session_open(struct session **session, struct transport *control, unsigned index,

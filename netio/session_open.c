@@ -318,6 +318,7 @@ static enum err begin_attempt(struct handshake *h, const uint8_t attempt[ATTEMPT
 {
     memcpy(h->attempt, attempt, ATTEMPT);
     h->deadline = clock_now_ms() + h->patience;
+    transport_forget(h->control);
     memset(h->hello, 0, sizeof h->hello);
     memset(h->secret, 0, sizeof h->secret);
     h->sent = h->mismatch = h->dead = false;
@@ -376,6 +377,21 @@ static bool reads(const struct handshake *h, enum net_peer peer)
     return !h->secret[peer] || (is_leader(h, peer) && (h->dead || !h->sent));
 }
 
+/* Who leaves has taken what we sent along: it will not answer this attempt. */
+static enum err check_links(struct handshake *h)
+{
+    unsigned broken = transport_broken(h->control);
+    for (unsigned p = 0; p < 2; p++)
+        if (broken >> p & 1)
+            log_error(h->log,
+                      "server %u closed its connection, or the network broke it, before the "
+                      "session was agreed on",
+                      net_index_of(h->index, (enum net_peer)p));
+    if (broken == 0)
+        return ERR_OK;
+    return h->mismatch ? ERR_MISMATCH : ERR_PEER;
+}
+
 /* Receives what has come from the neighbours that are read, one message each. */
 static enum err receive_some(struct handshake *h)
 {
@@ -388,8 +404,10 @@ static enum err receive_some(struct handshake *h)
     if (h->mismatch && clock_now_ms() + MISMATCH_MS < deadline)
         deadline = clock_now_ms() + MISMATCH_MS;
     /* messages that are skipped for ever must not hold us for ever */
-    e = clock_left_ms(deadline) > 0 ? transport_wait(h->control, readable, 0, deadline)
-                                    : ERR_TIMEOUT;
+    TRY(check_links(h));
+    e = clock_left_ms(deadline) > 0
+            ? transport_wait(h->control, readable | TRANSPORT_NEWS, 0, deadline)
+            : ERR_TIMEOUT;
     if (e != ERR_OK) {
         name_silent(h, e);
         return h->mismatch ? ERR_MISMATCH : e;

@@ -70,7 +70,7 @@ bool socket_writable(void *socket);
  * Waits until one of at most SOCKET_WAIT_MAX sockets is ready; ERR_TIMEOUT at the deadline,
  * ERR_MISUSE once the context is being freed.
  */
-#define SOCKET_WAIT_MAX 4
+#define SOCKET_WAIT_MAX 6
 struct socket_wait {
     void *socket;
     bool readable, writable;

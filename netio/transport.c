@@ -51,6 +51,17 @@ enum err transport_wait(struct transport *t, unsigned readable, unsigned writabl
     return t->ops->wait(t->self, readable, writable, deadline);
 }
 
+unsigned transport_broken(struct transport *t)
+{
+    return t->ops->broken != NULL ? t->ops->broken(t->self) : 0;
+}
+
+void transport_forget(struct transport *t)
+{
+    if (t->ops->forget != NULL)
+        t->ops->forget(t->self);
+}
+
 enum err transport_send_by(struct transport *t, enum net_peer to, const void *p, size_t n,
                            int64_t deadline)
 {

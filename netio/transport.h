@@ -27,6 +27,8 @@ static inline unsigned net_index_of(unsigned own, enum net_peer peer)
     return (own + (peer == NET_NEXT ? 1 : 2)) % 3;
 }
 
+#define TRANSPORT_NEWS (1u << 2) /* beside the bits of both peers */
+
 struct transport {
     const struct transport_ops *ops;
     void *self;
@@ -56,9 +58,13 @@ struct transport_ops {
     void (*drop)(void *self, struct transport_message *m);
     /*
      * Waits until one of `readable` (bit 1 << peer) has a message or one of `writable` has room, or
-     * until the deadline (clock_now_ms() time): then ERR_TIMEOUT.
+     * until the deadline (clock_now_ms() time): then ERR_TIMEOUT. With TRANSPORT_NEWS among `readable`
+     * also until something has happened to a connection.
      */
     enum err (*wait)(void *self, unsigned readable, unsigned writable, int64_t deadline);
+    /* May be NULL, where no connection can break: see transport_broken() and transport_forget(). */
+    unsigned (*broken)(void *self);
+    void (*forget)(void *self);
     void (*free)(void *self); /* with the transport */
 };
 
@@ -71,6 +77,13 @@ enum err transport_pull(struct transport *t, enum net_peer from,
 void transport_drop(struct transport *t, struct transport_message *m);
 enum err transport_wait(struct transport *t, unsigned readable, unsigned writable,
                         int64_t deadline) MUST_CHECK;
+
+/*
+ * The neighbours (bit 1 << peer) to whom our connection stood, and broke since transport_forget(): such a server has
+ * ended, or the network has cut it off. What it sent before may still be to be read.
+ */
+unsigned transport_broken(struct transport *t);
+void transport_forget(struct transport *t);
 
 /* With copies, for what is short: bytes as one message; a message into bytes. */
 enum err transport_send(struct transport *t, enum net_peer to, const void *p, size_t n) MUST_CHECK;

@@ -14,7 +14,7 @@ struct watch {
     void *socket; /* borrowed */
     void *events; /* PAIR */
     char *endpoint;
-    bool broke, refused;
+    bool stands, broke, refused;
 };
 
 enum err watch_new(struct watch **watch, void *context, void *socket, const char *endpoint,
@@ -29,7 +29,9 @@ enum err watch_new(struct watch **watch, void *context, void *socket, const char
     w->socket = socket;
     w->endpoint = memory_string(endpoint);
     if (w->endpoint != NULL)
-        w->events = events_new(context, socket, ZMQ_EVENT_DISCONNECTED | REFUSED, log, &e);
+        w->events = events_new(context, socket,
+                               ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED | REFUSED,
+                               log, &e);
     if (e != ERR_OK)
         watch_free(watch);
     return e;
@@ -50,7 +52,9 @@ void watch_tend(struct watch *w)
     uint16_t kind;
     int32_t value;
     while (events_take(w->events, &kind, &value)) {
-        w->broke = w->broke || (kind & ZMQ_EVENT_DISCONNECTED) != 0;
+        /* one that is cut before it is admitted never stood: ZeroMQ dials again */
+        w->broke = w->broke || (w->stands && kind == ZMQ_EVENT_DISCONNECTED);
+        w->stands = kind == ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
         w->refused = w->refused || (kind & REFUSED) != 0;
     }
 }

@@ -28,7 +28,7 @@ void watch_free(struct watch **watch);
 void watch_tend(struct watch *watch);
 /* Dials again if we were refused since the last call. */
 void watch_redial(struct watch *watch);
-/* Whether a connection that stood broke since the last watch_forget(). */
+/* Whether a connection that stood, admitted by both sides, broke since the last watch_forget(). */
 bool watch_broke(struct watch *watch);
 void watch_forget(struct watch *watch);
 /* To wait on: readable when there is something new. */

@@ -21,6 +21,7 @@ struct house {
     struct gates *gates;
     uint8_t run[REQUEST_RUN_SIZE];
     atomic_uint liar, refuses;        /* a server's index, or STUDY_SERVERS: nobody */
+    atomic_int refusal;               /* what it refuses with */
     atomic_uint alive[STUDY_SERVERS]; /* how often the run was said to live */
 };
 
@@ -39,7 +40,7 @@ static enum err write_answer(struct house *h, unsigned i, uint8_t kind, struct b
     request_digest(opened, sizeof opened, digest);
     digest[7] ^= atomic_load(&h->liar) == i;
     if (refuses == i)
-        return reply_write(kind, ERR_REFUSED, "not today", NULL, 0, out);
+        return reply_write(kind, (enum err)atomic_load(&h->refusal), "not today", NULL, 0, out);
     if (refuses != STUDY_SERVERS) {
         nanosleep(&late, NULL);
         return reply_write(kind, ERR_TIMEOUT, "waited in vain", NULL, 0, out);
@@ -66,6 +67,7 @@ static void house_new(struct house *h)
     memset(h->run, 5, sizeof h->run);
     atomic_store(&h->liar, STUDY_SERVERS);
     atomic_store(&h->refuses, STUDY_SERVERS);
+    atomic_store(&h->refusal, ERR_REFUSED);
     assert_int_equal(support_study_new(&h->s, &o, &quiet), ERR_OK);
     support_study_file(&h->s, "a.key", path);
     assert_int_equal(identity_load(&h->analyst, path, &quiet), ERR_OK);
@@ -141,6 +143,24 @@ static void a_refusal_is_all_that_is_said(void **state)
     house_free(&h);
 }
 
+/* One has lost a peer, another waits: the third, which says nothing yet, may well be up. */
+static void nobody_is_blamed_for_a_moment_of_silence(void **state)
+{
+    char words[2048];
+    struct house h;
+    (void)state;
+    house_new(&h);
+    atomic_store(&h.refusal, ERR_PEER);
+    for (unsigned who = 0; who < STUDY_SERVERS; who++) {
+        atomic_store(&h.refuses, who);
+        assert_int_equal(ask(&h, words, sizeof words), ERR_TIMEOUT);
+        assert_non_null(strstr(words, "it says: not today"));
+        assert_non_null(strstr(words, "it says: waited in vain"));
+        assert_null(strstr(words, ") did not answer"));
+    }
+    house_free(&h);
+}
+
 static void a_run_is_said_to_live_as_long_as_it_does(void **state)
 {
     struct house h;
@@ -162,6 +182,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_result_that_one_server_forges_is_noticed),
         cmocka_unit_test(a_refusal_is_all_that_is_said),
+        cmocka_unit_test(nobody_is_blamed_for_a_moment_of_silence),
         cmocka_unit_test(a_run_is_said_to_live_as_long_as_it_does),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -192,6 +192,7 @@ struct party {
     size_t extra;  /* bytes that this party wrongly adds to what it sends */
     size_t rounds; /* after which it leaves without a word */
     bool says_so;  /* it does not leave without a word */
+    bool closes;   /* it takes its links along */
     /* results */
     enum err e, after;
     size_t done;
@@ -273,6 +274,8 @@ static void *run_party(void *argument)
                                                 : ERR_OK;
     }
     net_free(&net);
+    if (p->closes)
+        transport_free(&p->transport);
     return NULL;
 }
 
@@ -603,6 +606,69 @@ static void a_dead_neighbour_is_noticed(void **state)
     assert_int_equal(netio_new(&netio, &log), ERR_OK);
     assert_int_equal(three_zmq(t, netio, 4, NULL, NULL, &log), ERR_OK);
     expect_death(t, &later, 2);
+    netio_free(&netio);
+}
+
+/* A process that ends takes its connections along: nobody waits for the deadline. */
+static void a_neighbour_that_leaves_is_noticed_at_once(void **state)
+{
+    struct log log = {.file = stderr, .level = LOG_WARN};
+    struct transport *t[3];
+    struct netio *netio;
+    (void)state;
+    assert_int_equal(netio_new(&netio, &log), ERR_OK);
+    for (size_t rounds = 1; rounds < 3; rounds++) {
+        bool seen = false;
+        struct party p[3];
+        assert_int_equal(three_zmq(t, netio, 4, NULL, NULL, &log), ERR_OK);
+        start(p, t, &small_rounds);
+        p[2].rounds = rounds;
+        p[2].closes = true;
+        run_three(run_party, p, sizeof *p);
+        for (unsigned i = 0; i < 2; i++) {
+            assert_int_equal(p[i].e, ERR_PEER);
+            assert_int_equal(p[i].done, rounds + 1);
+            assert_int_equal(p[i].after, ERR_MISUSE);
+            assert_null(strstr(p[i].sink, "silent"));
+            /* the other may hear it of the first */
+            seen = seen || strstr(p[i].sink, "server 2 closed its connection, or the") != NULL;
+            transport_free(&t[i]);
+        }
+        assert_true(seen);
+    }
+    netio_free(&netio);
+}
+
+/* Between rounds nobody waits for it, but whoever asks is told. */
+static void one_that_leaves_between_rounds_is_noticed_too(void **state)
+{
+    char sink[2048] = "";
+    struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_WARN};
+    struct session *session;
+    struct transport *t[3];
+    struct netio *netio;
+    struct net *net;
+    struct bytes b = {0};
+    (void)state;
+    assert_int_equal(netio_new(&netio, &log), ERR_OK);
+    assert_int_equal(three_zmq(t, netio, 4, NULL, NULL, &log), ERR_OK);
+    assert_int_equal(session_for_test(&session, 0, 11), ERR_OK);
+    assert_int_equal(
+        net_new(&net, &(struct net_options){.transport = t[0], .session = session, .log = &log}),
+        ERR_OK);
+    assert_int_equal(transport_send(t[0], NET_NEXT, "there?", 6), ERR_OK);
+    assert_int_equal(transport_receive_by(t[1], NET_PREV, &b, clock_now_ms() + 5000), ERR_OK);
+    assert_int_equal(net_listen(net), ERR_OK);
+    transport_free(&t[1]);
+    assert_int_equal(transport_wait(t[0], TRANSPORT_NEWS, 0, clock_now_ms() + 5000), ERR_OK);
+    assert_int_equal(net_listen(net), ERR_PEER);
+    assert_non_null(strstr(sink, "server 1 closed its connection"));
+    assert_int_equal(net_listen(net), ERR_MISUSE);
+    net_free(&net);
+    session_free(&session);
+    bytes_clear(&b);
+    transport_free(&t[0]);
+    transport_free(&t[2]);
     netio_free(&netio);
 }
 
@@ -1079,6 +1145,8 @@ int main(void)
         cmocka_unit_test(another_size_is_a_mismatch),
         cmocka_unit_test(an_abort_is_passed_on),
         cmocka_unit_test(a_dead_neighbour_is_noticed),
+        cmocka_unit_test(a_neighbour_that_leaves_is_noticed_at_once),
+        cmocka_unit_test(one_that_leaves_between_rounds_is_noticed_too),
         cmocka_unit_test(a_party_may_give_up_by_itself),
         cmocka_unit_test(a_neighbour_that_takes_nothing_is_noticed),
         cmocka_unit_test(while_one_is_silent_the_other_is_heard),

@@ -644,6 +644,40 @@ static void a_wrong_key_is_not_admitted(void **state)
     assert_non_null(strstr(sink, "turned away a connection from 127.0.0.1"));
 }
 
+/* Server 2 is there, hears both, and is gone before it has said a word. */
+static void *leave_or_run(void *argument)
+{
+    struct server *s = argument;
+    struct bytes b = {0};
+    if (s->index != 2)
+        return run_server(s);
+    for (unsigned p = 0; p < 2; p++)
+        s->e = transport_receive_by(s->transport, (enum net_peer)p, &b, clock_now_ms() + 5000);
+    bytes_clear(&b);
+    transport_free(&s->transport);
+    return NULL;
+}
+
+static void one_that_leaves_meanwhile_is_not_waited_for(void **state)
+{
+    struct log log = {.file = stderr, .level = LOG_WARN};
+    struct netio *netio;
+    struct server s[3];
+    (void)state;
+    over_curve(s, false, &netio, &log);
+    for (unsigned i = 0; i < 3; i++)
+        s[i].patience = 60000;
+    run_three(leave_or_run, s, sizeof *s);
+    assert_int_equal(s[2].e, ERR_OK);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(s[i].e, ERR_PEER);
+        assert_non_null(strstr(s[i].sink, "server 2 closed its connection"));
+        assert_null(strstr(s[i].sink, "no HELLO"));
+    }
+    sit_down(s);
+    netio_free(&netio);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -663,6 +697,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_sent_is_named),
         cmocka_unit_test(three_agree_over_curve),
         cmocka_unit_test(a_wrong_key_is_not_admitted),
+        cmocka_unit_test(one_that_leaves_meanwhile_is_not_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

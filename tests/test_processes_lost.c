@@ -12,6 +12,7 @@
 #include "parties/owner/pack.h"
 
 #include <math.h>
+#include <signal.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,35 +44,70 @@ static pid_t start_run(struct scene *c, const char *out, const char *more)
     return support_start(file(c, "%s.log", out), a);
 }
 
-/* The run waits for the server that was killed, and goes on where it was. */
+static bool says(struct scene *c, unsigned server, const char *words)
+{
+    return support_contains(file(c, "server%u.log", server), words);
+}
+
+/*
+ * The run waits for the server that was killed, and goes on where it was. Neither the others nor the analyst wait for
+ * a deadline before: these are longer than the test may take.
+ */
 static void a_server_killed_in_the_middle_of_a_run(void **state)
 {
-    const struct support_options o = {.owners = OWNERS, .rounds = 40, .round_s = 2, .epsilon = 8};
+    const struct support_options o = {
+        .owners = OWNERS, .rounds = 40, .connect_s = 90, .round_s = 120, .epsilon = 8};
     struct scene c;
     (void)state;
     for (unsigned victim = 0; victim < STUDY_SERVERS; victim++) {
         pid_t run;
-        char name[32];
+        char words[64];
         scene_new(&c, &o);
         share_everything(&c);
         run = start_run(&c, "out", NULL);
         assert_true(support_wait_for(file(&c, "out.log"), "\n5/40 ", 20));
         support_kill(&c.server[victim]);
-        assert_true(support_wait_for(file(&c, "out.log"), "trying again in", 20));
-        /* The analyst is told which one, by a neighbour that waited for it or by its own silence; nothing
-         * half-written is there. */
-        snprintf(name, sizeof name, "server %u", victim);
-        assert_true(support_contains(file(&c, "out.log"), name));
+        snprintf(words, sizeof words, "server %u closed its connection", victim);
+        for (unsigned i = 1; i < STUDY_SERVERS; i++)
+            assert_true(support_wait_for(file(&c, "server%u.log", (victim + i) % STUDY_SERVERS),
+                                         words, 20));
+        /* the analyst is told which one, or sees that it is not there; nothing half-written is */
+        snprintf(words, sizeof words, "server %u (", victim);
+        assert_true(support_wait_for(file(&c, "out.log"), words, 20));
         assert_int_not_equal(access(file(&c, "out/synthetic.csv"), F_OK), 0);
         unlink(file(&c, "server%u.log", victim));
         start_server(&c, victim, c.s.path);
         expect_code(support_wait(run, 60), 0, file(&c, "out.log"));
+        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+            assert_false(says(&c, i, "silent") || says(&c, i, "no analyst sent"));
+        assert_false(support_contains(file(&c, "out.log"), "did not answer"));
         check_measurements(&c, file(&c, "out/measurements.json"),
                            c.s.study->workload->one_ways + 40);
         /* and nothing was paid twice: the budget is spent to the last round, and not beyond */
         expect_code(run_study(&c, "a.key", 1), 5, file(&c, "run%u.log", 1));
         scene_free(&c);
     }
+}
+
+/* One that hangs for less than the deadline is no loss. */
+static void a_server_that_hangs_for_a_moment_is_waited_for(void **state)
+{
+    const struct support_options o = {.owners = OWNERS, .rounds = 40, .round_s = 60, .epsilon = 8};
+    struct scene c;
+    pid_t run;
+    (void)state;
+    scene_new(&c, &o);
+    share_everything(&c);
+    run = start_run(&c, "out", NULL);
+    assert_true(support_wait_for(file(&c, "out.log"), "\n5/40 ", 20));
+    assert_int_equal(kill(c.server[1], SIGSTOP), 0);
+    sleep(1);
+    assert_int_equal(kill(c.server[1], SIGCONT), 0);
+    expect_code(support_wait(run, 60), 0, file(&c, "out.log"));
+    assert_false(support_contains(file(&c, "out.log"), "trying again"));
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_false(says(&c, i, "closed its connection") || says(&c, i, "silent"));
+    scene_free(&c);
 }
 
 /* Nobody comes back: the run ends, and the same command continues it. */
@@ -529,6 +565,7 @@ int main(void)
         cmocka_unit_test(a_hostile_owner_is_named_and_left_out),
         cmocka_unit_test(a_dead_server_is_an_error_in_time_and_can_come_back),
         cmocka_unit_test(a_server_killed_in_the_middle_of_a_run),
+        cmocka_unit_test(a_server_that_hangs_for_a_moment_is_waited_for),
         cmocka_unit_test(a_run_gives_up_and_goes_on_later),
         cmocka_unit_test(a_run_is_killed_and_extended),
         cmocka_unit_test(a_run_whose_folder_is_lost_goes_on),

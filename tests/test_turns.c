@@ -33,8 +33,11 @@ static struct log quiet = {.level = LOG_ERROR};
 
 static void scene_with(struct scene *c, const char *domain, unsigned connect_s)
 {
-    const struct support_options o = {
-        .owners = 1, .rounds = 2, .round_s = 5, .connect_s = connect_s, .domain = domain};
+    const struct support_options o = {.owners = 1,
+                                      .rounds = 2,
+                                      .round_s = connect_s > 5 ? connect_s : 5,
+                                      .connect_s = connect_s,
+                                      .domain = domain};
     memset(c, 0, sizeof *c);
     assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
@@ -87,7 +90,8 @@ static void disconnect_all(struct analyst *a)
         dial_free(&a->dial[i]);
 }
 
-static void ask(struct analyst *a, enum request_kind kind)
+/* What server `lost` should hear does not reach it. */
+static void ask_without(struct analyst *a, enum request_kind kind, unsigned lost)
 {
     struct request r = {.kind = kind};
     struct bytes request = {0}, message = {0};
@@ -100,11 +104,17 @@ static void ask(struct analyst *a, enum request_kind kind)
     bytes_put_u8(&message, MESSAGE_REQUEST);
     bytes_put(&message, note + 1, REQUEST_ATTEMPT_SIZE);
     bytes_put(&message, request.data, request.size);
-    assert_int_equal(dial_send(a->dial[2], note, sizeof note, deadline), ERR_OK);
-    assert_int_equal(dial_send(a->dial[1], note, sizeof note, deadline), ERR_OK);
+    for (unsigned i = STUDY_SERVERS - 1; i > 0; i--)
+        if (i != lost)
+            assert_int_equal(dial_send(a->dial[i], note, sizeof note, deadline), ERR_OK);
     assert_int_equal(dial_send(a->dial[0], message.data, message.size, deadline), ERR_OK);
     bytes_clear(&request);
     bytes_clear(&message);
+}
+
+static void ask(struct analyst *a, enum request_kind kind)
+{
+    ask_without(a, kind, STUDY_SERVERS);
 }
 
 static enum err answer_of(struct analyst *a, unsigned server)
@@ -205,6 +215,31 @@ static void a_request_that_server_0_alone_has_is_not_answered(void **state)
     bytes_clear(&message);
     disconnect_all(&alone);
     disconnect_all(&next);
+    scene_free(&c);
+}
+
+/* A connection to one server breaks under a request. What the analyst asks next ends the waiting for it, at all three. */
+static void a_digest_that_was_lost_is_not_waited_for(void **state)
+{
+    struct scene c;
+    struct analyst a;
+    (void)state;
+    scene_with(&c, NULL, 90); /* longer than the test may take */
+    connect_all(&c, &a);
+    for (unsigned lost = 1; lost < STUDY_SERVERS; lost++) {
+        ask(&a, REQUEST_OPEN);
+        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+            assert_int_equal(answer_of(&a, i), ERR_OK);
+        ask_without(&a, REQUEST_CLOSE, lost);
+        sleep_ms(500);
+        ask(&a, REQUEST_OPEN);
+        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+            if (i != lost)
+                assert_int_equal(answer_of(&a, i), ERR_PEER);
+            assert_int_equal(answer_of(&a, i), ERR_OK);
+        }
+    }
+    disconnect_all(&a);
     scene_free(&c);
 }
 
@@ -359,6 +394,7 @@ int main(void)
         cmocka_unit_test(a_failure_is_told_to_whom_it_concerns),
         cmocka_unit_test(a_request_has_to_be_of_the_session),
         cmocka_unit_test(a_request_that_server_0_alone_has_is_not_answered),
+        cmocka_unit_test(a_digest_that_was_lost_is_not_waited_for),
         cmocka_unit_test(a_run_keeps_its_place_while_its_program_lives),
         cmocka_unit_test(a_run_that_is_not_heard_of_ends),
         cmocka_unit_test(a_run_that_has_paid_goes_on_before_others),

@@ -97,6 +97,17 @@ static enum err ask(struct remote *r, const struct bytes *request, struct bytes 
     return e;
 }
 
+/* A server that is not there is an error at once; one that leaves while the session is made is waited for. */
+static enum err begin(struct remote *r)
+{
+    int64_t deadline = clock_now_ms() + r->wait_ms, pause = PAUSE_MS;
+    enum err e;
+    do
+        e = open_session(r);
+    while (e == ERR_PEER && try_again(r, e, deadline, &pause));
+    return e;
+}
+
 /*
  * Asks for a round of the loop. One that the servers have lost is asked anew: its budget is gone. `lost`: how often that
  * was so.
@@ -107,7 +118,7 @@ static enum err ask_round(struct remote *r, unsigned round, struct request *requ
     const struct bytes *bytes;
     enum err e;
     if (!r->open && !run_state_begun(r->state))
-        TRY(open_session(r)); /* what cannot begin fails before it has begun */
+        TRY(begin(r)); /* what cannot begin fails before it has begun */
     TRY(run_state_request(r->state, round, request, &bytes));
     while ((e = ask(r, bytes, result)) == ERR_LOST) {
         log_warn(

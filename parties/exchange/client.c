@@ -161,14 +161,13 @@ static enum err tell_failures(const struct client *c, unsigned missing,
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         if (failed[i] != ERR_OK && !is_consequence(failed[i], worst))
             tell_failure(c, i, failed, reply);
+    if (worst != ERR_OK) /* the others were given a moment: they may be up, and still at it */
+        return worst;
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        if ((missing >> i & 1) && !is_consequence(ERR_TIMEOUT, worst)) {
+        if (missing >> i & 1)
             log_error(c->log, "server %u (%s) did not answer; see that it is up", i,
                       c->study->server[i].name);
-            if (worst == ERR_OK)
-                worst = ERR_TIMEOUT;
-        }
-    return worst;
+    return missing == 0 ? ERR_OK : ERR_TIMEOUT;
 }
 
 /* Gathers the three answers, whichever comes first: one that fails cuts the waiting for the others short. */

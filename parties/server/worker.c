@@ -14,6 +14,7 @@ static enum err work(struct worker *w)
     enum err e = ERR_OK;
     while (e == ERR_OK && !atomic_load(w->o.stop)) {
         e = w->o.index == 0 ? worker_lead_once(w, &message) : worker_follow_once(w, &message);
+        worker_heed_neighbours(w);
         if (w->session != NULL && worker_silent_ms(w) > IDLE_MS) {
             log_warn(w->o.log, "the run was not heard of for too long; its session is closed");
             worker_close_session(w);

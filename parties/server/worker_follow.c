@@ -9,9 +9,10 @@
 static enum err take_notes(struct worker *w, int64_t deadline)
 {
     struct bytes message = {0};
-    struct digest_note note = {.since = clock_now_ms(), .used = true};
+    struct digest_note note = {.used = true};
     enum err e = gate_port_receive(w->port, &note.client, &message, deadline);
     if (e == ERR_OK) {
+        note.since = clock_now_ms();
         memcpy(note.attempt, message.data + 1, REQUEST_ATTEMPT_SIZE);
         memcpy(note.digest, message.data + REQUEST_HEAD_SIZE, REQUEST_DIGEST_SIZE);
         w->notes[w->next_note++ % WORKER_DIGESTS] = note;
@@ -24,29 +25,48 @@ static enum err take_notes(struct worker *w, int64_t deadline)
     return e;
 }
 
-/* The same request may come more than once: every attempt has its own digest and its own answer. */
+static bool find_note(struct worker *w, const uint8_t attempt[REQUEST_ATTEMPT_SIZE],
+                      const uint8_t digest[REQUEST_DIGEST_SIZE], struct gate_client *client)
+{
+    for (unsigned i = 0; i < WORKER_DIGESTS; i++)
+        if (w->notes[i].used && memcmp(w->notes[i].attempt, attempt, REQUEST_ATTEMPT_SIZE) == 0 &&
+            memcmp(w->notes[i].digest, digest, REQUEST_DIGEST_SIZE) == 0) {
+            *client = w->notes[i].client;
+            w->notes[i].used = false;
+            return true;
+        }
+    return false;
+}
+
+/* Whether the session's analyst, whose connection had broken, has begun another attempt since. */
+static bool asks_anew(const struct worker *w, int64_t since)
+{
+    for (unsigned i = 0; i < WORKER_DIGESTS; i++)
+        if (w->notes[i].used && w->notes[i].since > since && w->engine != NULL &&
+            w->notes[i].client.user == w->user)
+            return true;
+    return false;
+}
+
+/*
+ * The same request may come more than once: every attempt has its own digest and its own answer. A digest that was lost
+ * on its way is not waited for once that is known.
+ */
 static enum err wait_for_digest(struct worker *w, const uint8_t attempt[REQUEST_ATTEMPT_SIZE],
                                 const uint8_t digest[REQUEST_DIGEST_SIZE],
                                 struct gate_client *client)
 {
-    int64_t deadline = clock_now_ms() + worker_connect_ms(w);
-    for (;;) {
-        enum err e;
-        for (unsigned i = 0; i < WORKER_DIGESTS; i++)
-            if (w->notes[i].used &&
-                memcmp(w->notes[i].attempt, attempt, REQUEST_ATTEMPT_SIZE) == 0 &&
-                memcmp(w->notes[i].digest, digest, REQUEST_DIGEST_SIZE) == 0) {
-                *client = w->notes[i].client;
-                w->notes[i].used = false;
-                return ERR_OK;
-            }
-        e = take_notes(w, deadline);
-        if (e != ERR_OK) {
-            if (e == ERR_TIMEOUT)
-                log_error(&w->log, "server 0 relayed a request whose digest no analyst sent here");
-            return e;
-        }
+    int64_t since = clock_now_ms(), deadline = since + worker_connect_ms(w);
+    while (!find_note(w, attempt, digest, client)) {
+        int64_t soon = clock_now_ms() + WORKER_POLL_MS;
+        enum err e = take_notes(w, soon < deadline ? soon : deadline);
+        if (e == ERR_TIMEOUT && clock_left_ms(deadline) == 0)
+            log_error(&w->log, "server 0 relayed a request whose digest no analyst sent here");
+        else if (e == ERR_TIMEOUT)
+            e = asks_anew(w, since) ? ERR_PEER : net_listen(w->net);
+        TRY(e);
     }
+    return ERR_OK;
 }
 
 static void follow(struct worker *w, const uint8_t attempt[REQUEST_ATTEMPT_SIZE], const uint8_t *p,
@@ -62,6 +82,7 @@ static void follow(struct worker *w, const uint8_t attempt[REQUEST_ATTEMPT_SIZE]
         worker_close_session(w);
         return;
     }
+    w->user = client.user;
     e = worker_handle(w, p, n, &result);
     request_digest(result.data, result.size, of_result);
     if (w->session == NULL && e == ERR_OK) /* CLOSE: this server's own counters */

@@ -46,9 +46,8 @@ struct worker {
     struct play play;
     uint8_t run[REQUEST_RUN_SIZE];
     uint64_t shown_sent, shown_received; /* of this session's links, in the status */
-    /* at server 0: whose run it is, and since when, by the wall clock */
-    uint32_t user;
-    int64_t began;
+    uint32_t user;                       /* whose run it is */
+    int64_t began;                       /* at server 0: since when, by the wall clock */
     /* at servers 1 and 2 */
     struct digest_note notes[WORKER_DIGESTS];
     unsigned next_note;
@@ -67,6 +66,8 @@ enum err worker_follow_once(struct worker *w, struct bytes *message) MUST_CHECK;
 enum err worker_open_session(struct worker *w, const struct bytes *propose,
                              uint8_t attempt[REQUEST_ATTEMPT_SIZE]) MUST_CHECK;
 void worker_close_session(struct worker *w);
+/* Ends the session if a neighbour has left: when that is back, the next request begins another. */
+void worker_heed_neighbours(struct worker *w);
 /* For how long nothing was heard of the run. */
 int64_t worker_silent_ms(const struct worker *w);
 /* The study's deadline for connecting. */

@@ -42,6 +42,12 @@ void worker_close_session(struct worker *w)
     store_use(w->o.store, false);
 }
 
+void worker_heed_neighbours(struct worker *w)
+{
+    if (w->session != NULL && net_listen(w->net) != ERR_OK)
+        worker_close_session(w);
+}
+
 /* The run in progress was heard of; the front notes the same (MESSAGE_ALIVE). */
 static void hear(struct worker *w)
 {
