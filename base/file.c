@@ -152,6 +152,31 @@ enum err file_write_new(const char *path, unsigned mode, const void *p, size_t n
     return e;
 }
 
+/* Whether the last line of an open file has no end. */
+static bool is_cut(int fd)
+{
+    char last = '\n';
+    off_t size = lseek(fd, 0, SEEK_END);
+    return size > 0 && pread(fd, &last, 1, size - 1) == 1 && last != '\n';
+}
+
+enum err file_append(const char *path, unsigned mode, const char *lines, struct log *log)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, (mode_t)mode);
+    bool done;
+    if (fd < 0) {
+        log_error(log, "cannot open %s: %s", path, strerror(errno));
+        return ERR_SYSTEM;
+    }
+    done = (!is_cut(fd) || file_write_all(fd, "\n", 1) == 0) &&
+           file_write_all(fd, lines, strlen(lines)) == 0 && fsync(fd) == 0;
+    if (!done)
+        log_error(log, "cannot write %s: %s", path, strerror(errno));
+    close(fd);
+    TRY(done ? ERR_OK : ERR_SYSTEM);
+    return file_sync_folder_of(path, log);
+}
+
 enum err file_folder(const char *path, struct log *log)
 {
     struct stat st;

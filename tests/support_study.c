@@ -44,6 +44,18 @@ uint16_t support_ports(unsigned count)
     }
 }
 
+void support_forget(const struct support_study *s)
+{
+    char name[32], path[SUPPORT_PATH];
+    support_study_file(s, "a.test.heads", path);
+    unlink(path);
+    for (unsigned i = 0; i < s->owners; i++) {
+        snprintf(name, sizeof name, "o%u.test.heads", i);
+        support_study_file(s, name, path);
+        unlink(path);
+    }
+}
+
 void support_study_file(const struct support_study *s, const char *name, char path[SUPPORT_PATH])
 {
     snprintf(path, SUPPORT_PATH, "%s/%s", s->folder, name);

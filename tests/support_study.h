@@ -35,6 +35,8 @@ enum err support_study_new(struct support_study *s, const struct support_options
                            struct log *log) MUST_CHECK;
 /* Removes the folder. */
 void support_study_free(struct support_study *s);
+/* Whoever has seen the servers' ledgers forgets them: for servers that begin anew. */
+void support_forget(const struct support_study *s);
 void support_study_file(const struct support_study *s, const char *name, char path[SUPPORT_PATH]);
 
 enum err support_copy(const char *from, const char *to) MUST_CHECK;

@@ -127,10 +127,19 @@ static void wait_ready(struct stage *c, unsigned who)
 
 static void forget(const struct stage *c, const char *folder)
 {
-    static const char *const names[] = {"store.sqlite", "store.sqlite-wal",  "store.sqlite-shm",
-                                        "audit.log",    "run.state",         "loop.state",
-                                        "run.lock",     "measurements.json", "synthetic.csv",
-                                        "stats.json",   "report.html",       "model"};
+    static const char *const names[] = {"store.sqlite",
+                                        "store.sqlite-wal",
+                                        "store.sqlite-shm",
+                                        "audit.log",
+                                        "run.state",
+                                        "loop.state",
+                                        "run.lock",
+                                        "heads",
+                                        "measurements.json",
+                                        "synthetic.csv",
+                                        "stats.json",
+                                        "report.html",
+                                        "model"};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
         unlink(file(c, "%s/%s", folder, names[k]));
 }
@@ -139,6 +148,7 @@ static void forget(const struct stage *c, const char *folder)
 static void restore(struct stage *c)
 {
     forget(c, "out");
+    support_forget(&c->s);
     unlink(file(c, "run.log"));
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         char name[16];

@@ -179,6 +179,7 @@ static void clear_servers(struct scene *c)
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         faults_remove(file(c, "server%u", i));
     faults_remove(file(c, "out"));
+    support_forget(&c->s);
 }
 
 /* The servers' folders are kept, once, under another name; or are as they were then. */

@@ -35,7 +35,15 @@ enum cheat {
     MISSES_ALWAYS,
     OTHER_UPLOAD, /* withdrawn was another one */
     NOTHING,      /* and that there was none */
-    OTHER_OWNERS  /* a study of more owners */
+    OTHER_OWNERS, /* a study of more owners */
+    /* of the ledger, whose head was seen at 5 debits */
+    GROWN,       /* continues it: no cheat */
+    PUT_BACK,    /* is shorter */
+    REWRITTEN,   /* is longer, and was another */
+    OTHER_END,   /* is as long, and ends otherwise */
+    HEAD_FORGED, /* is not signed */
+    HEAD_CUT,
+    OTHER_QUESTION /* is about another length than was asked */
 };
 
 struct scene {
@@ -50,6 +58,7 @@ struct scene {
     FILE *out;
     struct progress progress;
     struct courier *courier;
+    struct witness witness;
     char words[4096];
     struct log log;
 };
@@ -108,6 +117,47 @@ static void status(const struct scene *c, enum cheat cheat, struct bytes *payloa
         held_put(payload, &nothing);
 }
 
+/* A ledger whose head after n debits is n everywhere; `fork` for another one. */
+static struct head_at ledger_at(uint64_t n, uint8_t fork)
+{
+    struct head_at at = {.length = n};
+    if (n > 0)
+        memset(at.hash, (int)(n + fork), sizeof at.hash);
+    return at;
+}
+
+static void head(const struct scene *c, unsigned i, enum cheat cheat, const struct bytes *message,
+                 struct bytes *out)
+{
+    struct reader in = reader_of(message->data + 1, message->size - 1);
+    const uint8_t *terms = reader_bytes(&in, 32);
+    uint64_t seen = reader_u64(&in);
+    struct head h = {.ledger = ledger_at(5, 0), .past = ledger_at(seen, 0)};
+    struct bytes payload = {0};
+    if (cheat == GROWN)
+        h.ledger = ledger_at(7, 0);
+    if (cheat == PUT_BACK) {
+        h.ledger = ledger_at(3, 0);
+        h.past = (struct head_at){.length = seen};
+    }
+    if (cheat == REWRITTEN) {
+        h.ledger = ledger_at(9, 100);
+        h.past = ledger_at(seen, 100);
+    }
+    if (cheat == OTHER_END)
+        h.ledger = ledger_at(5, 100);
+    assert_int_equal(reader_done(&in), ERR_OK);
+    assert_memory_equal(terms, c->s.study->terms.digest, 32);
+    h.past.length += cheat == OTHER_QUESTION;
+    assert_int_equal(head_sign(c->s.study, c->server[i], i, &h), ERR_OK);
+    h.log.length += cheat == HEAD_FORGED;
+    head_put(&payload, &h);
+    payload.size -= cheat == HEAD_CUT;
+    assert_int_equal(reply_write(MESSAGE_HEAD, ERR_OK, "", payload.data, payload.size, out),
+                     ERR_OK);
+    bytes_clear(&payload);
+}
+
 static void answer(void *self, unsigned i, const struct bytes *message, struct bytes *out)
 {
     struct scene *c = self;
@@ -115,6 +165,10 @@ static void answer(void *self, unsigned i, const struct bytes *message, struct b
     struct bytes payload = {0};
     enum err e = ERR_OK;
     uint8_t kind = message->data[0];
+    if (kind == MESSAGE_HEAD) {
+        head(c, i, cheat, message, out);
+        return;
+    }
     if (cheat == NO_ANSWER) {
         bytes_put_u8(out, 77);
         return;
@@ -162,6 +216,8 @@ static void scene_new(struct scene *c)
     upload_digest(&c->parts[0], c->s.study->terms.digest, c->digest);
     bytes_clear(&packed);
     gates_new(&c->gates, &c->s, &c->me->public, answer, c);
+    c->witness = (struct witness){.study = c->s.study, .log = &c->log};
+    assert_int_equal(witness_add(&c->witness, file(c, "heads")), ERR_OK);
     c->out = fopen(file(c, "said"), "w");
     assert_non_null(c->out);
     c->progress = progress_start(c->out, c->s.study, 0);
@@ -181,8 +237,11 @@ static void scene_free(struct scene *c)
 
 static void meet(struct scene *c, unsigned who, enum cheat cheat)
 {
-    const struct courier_options o = {
-        .study = c->s.study, .me = c->me, .progress = &c->progress, .log = &c->log};
+    const struct courier_options o = {.study = c->s.study,
+                                      .me = c->me,
+                                      .witness = &c->witness,
+                                      .progress = &c->progress,
+                                      .log = &c->log};
     atomic_store(&c->who, who);
     atomic_store(&c->cheat, cheat);
     atomic_store(&c->held, 0);
@@ -281,7 +340,7 @@ static void the_status_of_servers_that_cheat(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct holding holding[STUDY_SERVERS];
         meet(&c, 1, cases[i].cheat);
-        courier_status(c.courier, holding);
+        assert_int_equal(courier_status(c.courier, holding), ERR_OK);
         for (unsigned k = 0; k < STUDY_SERVERS; k++) {
             assert_int_equal(holding[k].answered, k != 1 || cases[i].cheat == NONE);
             holding_clear(&holding[k]);
@@ -289,6 +348,131 @@ static void the_status_of_servers_that_cheat(void **state)
         support_says(c.words, cases[i].words);
         courier_free(&c.courier);
     }
+    scene_free(&c);
+}
+
+/* --- their ledgers ------------------------------------------------------------------------------- */
+
+/* All of them were seen at 5 debits; then server 1 has another one. */
+static void a_ledger_that_was_put_back_is_refused(void **state)
+{
+    static const struct {
+        enum cheat cheat;
+        enum err expected;
+        const char *words;
+    } cases[] = {
+        {NONE, ERR_OK, ""},
+        {PUT_BACK, ERR_MISMATCH,
+         " that its privacy ledger had 5 debits; now it signs that it has 3;"},
+        {REWRITTEN, ERR_MISMATCH, " had 5 debits; now it signs another ledger, of 9; an old copy"},
+        {OTHER_END, ERR_MISMATCH, " had 5 debits; now it signs another ledger, of 5; an old copy"},
+        {HEAD_FORGED, ERR_AUTH, "server 1 (s1): it did not sign what it says of its ledger"},
+        {HEAD_CUT, ERR_FORMAT, "server 1 (s1): its answer does not fit"},
+        {OTHER_QUESTION, ERR_FORMAT, "server 1 (s1): its answer does not fit"},
+        {GROWN, ERR_OK, ""},
+        {NONE, ERR_MISMATCH, " had 7 debits; now it signs that it has 5;"},
+    };
+    struct scene c;
+    struct bytes text = {0};
+    unsigned kept = 0;
+    (void)state;
+    scene_new(&c);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct holding holding[STUDY_SERVERS];
+        struct receipt receipt;
+        enum err e;
+        meet(&c, 1, cases[i].cheat);
+        assert_int_equal(courier_upload(c.courier, c.parts, false, &receipt), cases[i].expected);
+        support_says(c.words, cases[i].words);
+        e = courier_status(c.courier, holding);
+        assert_int_equal(e, cases[i].expected == ERR_MISMATCH ? ERR_MISMATCH : ERR_OK);
+        for (unsigned k = 0; k < STUDY_SERVERS; k++)
+            holding_clear(&holding[k]);
+        courier_free(&c.courier);
+        /* and the next time, from the file */
+        c.witness = (struct witness){.study = c.s.study, .log = &c.log};
+        c.words[0] = '\0';
+        assert_int_equal(witness_add(&c.witness, file(&c, "heads")), ERR_OK);
+        assert_string_equal(c.words, "");
+    }
+    /* who has withdrawn from such servers wants that all the more */
+    meet(&c, 1, PUT_BACK);
+    bool whole;
+    struct receipt receipt;
+    assert_int_equal(courier_withdraw(c.courier, &receipt, &whole), ERR_OK);
+    courier_free(&c.courier);
+    /* both signatures are kept */
+    assert_int_equal(file_read(file(&c, "heads"), 1 << 20, &text, &c.log), ERR_OK);
+    bytes_put_u8(&text, 0);
+    for (char *line = strtok((char *)text.data, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        struct head h;
+        unsigned server;
+        const char *told = strncmp(line, "against ", 8) == 0 ? line + 8 : NULL;
+        if (told != NULL)
+            assert_int_equal(head_parse(c.s.study, told, &server, &h), ERR_OK);
+        kept += told != NULL && server == 1 && h.ledger.length != 7;
+    }
+    assert_int_equal(kept, 8);
+    bytes_clear(&text);
+    scene_free(&c);
+}
+
+/* Lines that were cut or altered count for nothing, are told, and are not in the way of those that come after. */
+static void what_was_kept_of_ledgers_is_read_with_care(void **state)
+{
+    struct scene c;
+    struct bytes text = {0};
+    struct head h = {.ledger = ledger_at(6, 0), .past = ledger_at(5, 0)};
+    size_t end;
+    (void)state;
+    scene_new(&c);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        struct head first = {.ledger = ledger_at(5, 0)};
+        assert_int_equal(head_sign(c.s.study, c.server[i], i, &first), ERR_OK);
+        assert_int_equal(witness_take(&c.witness, i, &first, &c.log), ERR_OK);
+        assert_int_equal(witness_debits(&c.witness, i), 5);
+    }
+    assert_int_equal(file_read(file(&c, "heads"), 1 << 20, &text, &c.log), ERR_OK);
+    end = text.size;
+    for (size_t k = 0; k < end; k++) {
+        struct witness w = {.study = c.s.study, .log = &c.log};
+        unsigned known = 0;
+        bool comment;
+        c.words[0] = '\0';
+        text.data[k] ^= 1;
+        assert_int_equal(file_write(file(&c, "altered"), 0600, text.data, end, &c.log), ERR_OK);
+        assert_int_equal(witness_add(&w, file(&c, "altered")), ERR_OK);
+        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+            known += witness_debits(&w, i) == 5;
+        comment = known == 3;
+        assert_true(known >= 1);
+        /* of another study, or no statement any more */
+        assert_true(comment || strstr(c.words, "is not what a server has signed") != NULL ||
+                    known == 2);
+        text.data[k] ^= 1;
+    }
+    /* cut in its last line; the next one begins a line of its own */
+    assert_int_equal(file_write(file(&c, "heads"), 0600, text.data, end - 20, &c.log), ERR_OK);
+    c.witness = (struct witness){.study = c.s.study, .log = &c.log};
+    c.words[0] = '\0';
+    assert_int_equal(witness_add(&c.witness, file(&c, "heads")), ERR_OK);
+    support_says(c.words, "heads:5 is not what a server has signed: it was cut or altered");
+    assert_int_equal(witness_debits(&c.witness, 1), 5);
+    assert_int_equal(witness_debits(&c.witness, 2), 0);
+    assert_int_equal(head_sign(c.s.study, c.server[1], 1, &h), ERR_OK);
+    assert_int_equal(witness_take(&c.witness, 1, &h, &c.log), ERR_OK);
+    c.witness = (struct witness){.study = c.s.study, .log = &c.log};
+    assert_int_equal(witness_add(&c.witness, file(&c, "heads")), ERR_OK);
+    assert_int_equal(witness_debits(&c.witness, 1), 6);
+    /* what cannot be kept is told, and ends nothing; what cannot be read does */
+    c.witness = (struct witness){.study = c.s.study, .log = &c.log};
+    assert_int_equal(witness_add(&c.witness, file(&c, "no/heads")), ERR_OK);
+    h.past = ledger_at(0, 0);
+    assert_int_equal(head_sign(c.s.study, c.server[1], 1, &h), ERR_OK);
+    assert_int_equal(witness_take(&c.witness, 1, &h, &c.log), ERR_OK);
+    support_says(c.words, "a ledger that is put back may go unnoticed");
+    assert_int_equal(witness_add(&c.witness, file(&c, ".")), ERR_SYSTEM);
+    bytes_clear(&text);
     scene_free(&c);
 }
 
@@ -508,6 +692,8 @@ int main(void)
         cmocka_unit_test(an_upload_to_servers_that_cheat),
         cmocka_unit_test(a_withdrawal_from_servers_that_cheat),
         cmocka_unit_test(the_status_of_servers_that_cheat),
+        cmocka_unit_test(a_ledger_that_was_put_back_is_refused),
+        cmocka_unit_test(what_was_kept_of_ledgers_is_read_with_care),
         cmocka_unit_test(what_is_held_is_told_in_words),
         cmocka_unit_test(more_rows_than_agreed_are_not_packed),
         cmocka_unit_test(pins_are_replaced_and_kept),

@@ -241,13 +241,14 @@ static void upload_named_in(struct scene *c, const char *path, const char *word,
 static void a_stolen_key_confirms_no_guess(struct scene *c, const char *csv)
 {
     char key[SUPPORT_PATH], uploaded[65], guessed[65];
-    support_study_file(&c->s, "thief.key", key);
+    assert_int_equal(file_folder(file(c, "thief"), &c->log), ERR_OK);
+    support_study_file(&c->s, "thief/o0.key", key);
     upload_named_in(c, file(c, "o0.test.receipt"), "\nupload ", uploaded);
     assert_int_equal(support_copy(file(c, "o0.key"), key), ERR_OK);
     assert_int_equal(chmod(key, 0600), 0);
     assert_int_equal(SHARE(c, csv, "--key", key, "--dry-run"), 0);
     assert_true(said(c, "upload: its name is known after the first share"));
-    assert_int_equal(access(file(c, "thief.test.secret"), F_OK), -1);
+    assert_int_equal(access(file(c, "thief/o0.test.secret"), F_OK), -1);
     assert_int_equal(SHARE(c, csv, "--key", key), 5);
     assert_true(said(c, "holds another upload of this owner"));
     upload_named_in(c, file(c, "share.log"), "\nupload: ", guessed);

@@ -174,6 +174,7 @@ static void clear_servers(struct stage *c)
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         remove_folder(file(c, "server%u", i));
     remove_folder(file(c, "out"));
+    support_forget(&c->s);
 }
 
 /* --- what must be true then ---------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +21,9 @@ struct audit {
     const struct identity *me;
     unsigned index;
     struct audit_head head;
-    off_t size; /* of the file, up to that head */
+    pthread_mutex_t lock;      /* of what follows */
+    struct audit_head lasting; /* the head that is on disk */
+    off_t size;                /* of the file, up to `head` */
     struct log *log;
 };
 
@@ -91,6 +94,13 @@ static void begin(const struct audit *a, struct bytes *line)
     put_text(line, "%" PRIu64 " %s ", a->head.entries, stamp);
 }
 
+static void set_lasting(struct audit *a)
+{
+    pthread_mutex_lock(&a->lock);
+    a->lasting = a->head;
+    pthread_mutex_unlock(&a->lock);
+}
+
 /* Chains a line and appends it; the line is done with. */
 static enum err end(struct audit *a, struct bytes *line, bool sync)
 {
@@ -108,6 +118,8 @@ static enum err end(struct audit *a, struct bytes *line, bool sync)
         e = put(a, (const char *)line->data, line->size, sync);
     if (e == ERR_OK)
         a->head = next;
+    if (e == ERR_OK && sync)
+        set_lasting(a);
     bytes_clear(line);
     return e;
 }
@@ -160,9 +172,11 @@ static enum err take_up(struct audit *a)
                  "%s ended in half a line, from a crash; it is cut off: nothing was opened "
                  "for it",
                  a->path);
-        if (ftruncate(a->fd, a->size) != 0 || fdatasync(a->fd) != 0)
+        if (ftruncate(a->fd, a->size) != 0)
             e = failed(a, "mend");
     }
+    if (e == ERR_OK && fdatasync(a->fd) != 0)
+        e = failed(a, "sync");
     if (e == ERR_OK && f->entries == 1 && !is_ours(a, f)) {
         /* nothing has happened here, and a study without data may change */
         a->size = 0;
@@ -173,6 +187,7 @@ static enum err take_up(struct audit *a)
     else if (e == ERR_OK) {
         a->head.entries = f->entries;
         memcpy(a->head.hash, f->entry[f->entries - 1].hash, sizeof a->head.hash);
+        set_lasting(a);
         e = belongs(a, f);
     }
     audit_file_free(&f);
@@ -196,6 +211,10 @@ enum err audit_open(struct audit **audit, const char *folder, const struct study
     *audit = a;
     if (a == NULL)
         return ERR_NOMEM;
+    if (pthread_mutex_init(&a->lock, NULL) != 0) {
+        memory_free(audit);
+        return ERR_NOMEM;
+    }
     a->log = log;
     a->study = study;
     a->me = me;
@@ -213,8 +232,11 @@ enum err audit_open(struct audit **audit, const char *folder, const struct study
 
 void audit_close(struct audit **audit)
 {
-    if (*audit != NULL && (*audit)->fd >= 0)
+    if (*audit == NULL)
+        return;
+    if ((*audit)->fd >= 0)
         close((*audit)->fd);
+    pthread_mutex_destroy(&(*audit)->lock);
     memory_free(audit);
 }
 
@@ -247,6 +269,13 @@ enum err audit_recovered(struct audit *a, uint64_t from, uint64_t to)
 void audit_head(const struct audit *a, struct audit_head *head)
 {
     *head = a->head;
+}
+
+void audit_lasting(struct audit *a, struct audit_head *head)
+{
+    pthread_mutex_lock(&a->lock);
+    *head = a->lasting;
+    pthread_mutex_unlock(&a->lock);
 }
 
 static void put_head(struct bytes *line, const char *kind, unsigned server,

@@ -27,6 +27,8 @@ enum err audit_write(struct audit *audit, const struct audit_opening *opening) M
 enum err audit_recovered(struct audit *audit, uint64_t from, uint64_t to) MUST_CHECK;
 
 void audit_head(const struct audit *audit, struct audit_head *head);
+/* The same as far as it is on disk, for good; from any thread. */
+void audit_lasting(struct audit *audit, struct audit_head *head);
 /* Notes that a neighbour showed this head of its log, and signs it. */
 enum err audit_see(struct audit *audit, unsigned server, const struct audit_head *theirs,
                    uint8_t signature[64]) MUST_CHECK;

@@ -195,6 +195,32 @@ static bool was_recovered(const struct audit_file *f, uint64_t entries)
     return false;
 }
 
+static bool has_line(const struct audit_file *f, const struct audit_head *head)
+{
+    return head->entries > 0 && head->entries <= f->entries &&
+           memcmp(f->entry[head->entries - 1].hash, head->hash, sizeof head->hash) == 0;
+}
+
+enum err audit_continues(const struct audit_file *f, const struct audit_head *head, const char *day,
+                         FILE *out, struct log *log)
+{
+    if (has_line(f, head))
+        return ERR_OK;
+    if (was_recovered(f, head->entries)) {
+        fprintf(out,
+                "note: lines of server %u's log of before %s went with a disk;\n"
+                "  the server was recovered since\n",
+                f->server, day);
+        return ERR_OK;
+    }
+    log_error(log,
+              "server %u signed on %s that its log had %" PRIu64 " lines, and that is not how it "
+              "begins now: it was cut short or written anew, or an old copy of the server's folder "
+              "was put in place, with an old ledger: budget that is spent may be spent again",
+              f->server, day, head->entries);
+    return ERR_DATA;
+}
+
 /* What `by` saw of `of`'s log has to be there; a difference is told once. `*lost`: a recovery explains one. */
 static enum err check_seen(const struct audit_file *by, const struct audit_file *of, bool *lost,
                            struct log *log)
@@ -202,9 +228,7 @@ static enum err check_seen(const struct audit_file *by, const struct audit_file 
     for (size_t k = 0; k < by->entries; k++) {
         const struct audit_entry *seen = &by->entry[k];
         uint64_t n = seen->head.entries;
-        bool there = n > 0 && n <= of->entries &&
-                     memcmp(of->entry[n - 1].hash, seen->head.hash, sizeof seen->head.hash) == 0;
-        if (seen->kind != AUDIT_SEEN || seen->server != of->server || there)
+        if (seen->kind != AUDIT_SEEN || seen->server != of->server || has_line(of, &seen->head))
             continue;
         if (was_recovered(of, n)) {
             *lost = true;

@@ -17,6 +17,13 @@
 enum err audit_compare(struct audit_file *const *files, size_t count, FILE *out,
                        struct log *log) MUST_CHECK;
 
+/*
+ * What a log's own server signed of it on some day, after so many lines, has to be there. ERR_DATA, logged; where the
+ * server was recovered since it is a note, on `out`.
+ */
+enum err audit_continues(const struct audit_file *file, const struct audit_head *head,
+                         const char *day, FILE *out, struct log *log) MUST_CHECK;
+
 /* ERR_MISMATCH, logged, if a log is not of this study and its three servers. */
 enum err audit_is_of(const struct audit_file *file, const struct study *study,
                      struct log *log) MUST_CHECK;

@@ -1,8 +1,14 @@
+#include "base/date.h"
 #include "parties/audit/audit_compare.h"
 #include "parties/command/command.h"
+#include "parties/exchange/witness.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
 
 static const char help[] =
-    "usage: trefoil audit LOG [LOG LOG] [--study FILE]\n"
+    "usage: trefoil audit LOG [LOG LOG] [--study FILE [--heads FILE]]\n"
     "\n"
     "Checks servers' audit logs, and prints what was ever opened and what it cost.\n"
     "One log is checked in itself: no line was altered, left out or put in, and what\n"
@@ -13,19 +19,54 @@ static const char help[] =
     "  LOG            audit.log of a server's folder, or a copy\n"
     "  --study FILE   also check that the logs are of this study and its servers'\n"
     "                 keys: else a log is believed about whose it is\n"
+    "  --heads FILE   also check that the logs go on from what their servers signed\n"
+    "                 of them: `heads` in the --out of a run, or beside the key of an\n"
+    "                 owner or analyst. So all three logs cannot have been put back\n"
     "\n"
     "example:\n"
-    "  trefoil audit north.log east.log west.log --study study.yaml\n";
+    "  trefoil audit north.log east.log west.log --study study.yaml \\\n"
+    "      --heads result/heads\n";
 
 #define LOGS 3
 
-static enum err check_study(struct audit_file *const *files, size_t count, const char *path,
+struct audit_terms {
+    const char *path[LOGS];
+    size_t logs;
+    const char *study, *heads; /* NULL where not given */
+};
+
+/* All logs are looked at, also after one that does not hold. */
+static enum err check_heads(struct audit_file *const *files, const struct audit_terms *t,
+                            const struct study *study, struct log *log)
+{
+    struct witness w = {.study = study, .log = log};
+    enum err worst = ERR_OK;
+    if (access(t->heads, F_OK) != 0) {
+        log_error(log, "cannot open %s: %s", t->heads, strerror(errno));
+        return ERR_SYSTEM;
+    }
+    TRY(witness_add(&w, t->heads));
+    for (size_t i = 0; i < t->logs; i++) {
+        const struct head *seen = &w.seen[files[i]->server];
+        struct audit_head head = {.entries = seen->log.length};
+        char day[DATE_SIZE];
+        memcpy(head.hash, seen->log.hash, sizeof head.hash);
+        date_text(seen->time, day);
+        if (seen->ledger.length > 0 && audit_continues(files[i], &head, day, stdout, log) != ERR_OK)
+            worst = ERR_DATA;
+    }
+    return worst;
+}
+
+static enum err check_study(struct audit_file *const *files, const struct audit_terms *t,
                             struct log *log)
 {
     struct study *study = NULL;
-    enum err e = study_load(&study, path, log);
-    for (size_t i = 0; e == ERR_OK && i < count; i++)
+    enum err e = study_load(&study, t->study, log);
+    for (size_t i = 0; e == ERR_OK && i < t->logs; i++)
         e = audit_is_of(files[i], study, log);
+    if (e == ERR_OK && t->heads != NULL)
+        e = check_heads(files, t, study, log);
     study_free(&study);
     return e;
 }
@@ -40,14 +81,15 @@ static enum err read_whole(struct audit_file **file, const char *path, struct lo
     return ERR_DATA;
 }
 
-static enum err audit(const char *const *paths, size_t count, const char *study, struct log *log)
+static enum err audit(const struct audit_terms *t, struct log *log)
 {
     struct audit_file *files[LOGS] = {NULL};
+    const size_t count = t->logs;
     enum err e = ERR_OK;
     for (size_t i = 0; e == ERR_OK && i < count; i++)
-        e = read_whole(&files[i], paths[i], log);
-    if (e == ERR_OK && study != NULL)
-        e = check_study(files, count, study, log);
+        e = read_whole(&files[i], t->path[i], log);
+    if (e == ERR_OK && t->study != NULL)
+        e = check_study(files, t, log);
     if (e == ERR_OK)
         audit_describe(files, count, stdout);
     if (e == ERR_OK)
@@ -63,12 +105,16 @@ static enum err audit(const char *const *paths, size_t count, const char *study,
 
 static int run(int argc, char **argv, struct log *log)
 {
-    const char *paths[LOGS], *study = NULL;
-    size_t given;
-    const struct command_option options[] = {{.name = "study", .value = &study}};
-    enum err e = command_options(argc, argv, options, 1, paths, 1, LOGS, &given, log);
+    struct audit_terms t = {0};
+    const struct command_option options[] = {{.name = "study", .value = &t.study},
+                                             {.name = "heads", .value = &t.heads}};
+    enum err e = command_options(argc, argv, options, 2, t.path, 1, LOGS, &t.logs, log);
+    if (e == ERR_OK && t.heads != NULL && t.study == NULL) {
+        log_error(log, "--heads needs --study, which says whose signatures they are");
+        e = ERR_USAGE;
+    }
     if (e == ERR_OK)
-        e = audit(paths, given, study, log);
+        e = audit(&t, log);
     return command_end(e, log);
 }
 

@@ -9,7 +9,9 @@
 #include "parties/display/progress.h"
 #include "parties/display/report.h"
 #include "parties/exchange/client.h"
+#include "parties/owner/pin.h"
 #include "parties/study/bounds.h"
+#include "parties/study/roster.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -30,6 +32,10 @@ static const char help[] =
     "The same command again, with the same --out, continues a run that was\n"
     "interrupted, however that was: at the round that it was in, for nothing. While a\n"
     "server is away a run waits.\n"
+    "\n"
+    "What the servers sign of their ledgers is kept in DIR/heads and beside the key,\n"
+    "in NAME.STUDY.heads: a server that comes back with a shorter ledger, or another,\n"
+    "is refused.\n"
     "\n"
     "  --key FILE   an analyst's private key; its public half stands in the study\n"
     "  --out DIR    made if it is not there; a run's state is there as well\n"
@@ -53,6 +59,7 @@ struct run {
     struct bounds *bounds;
     struct netio *netio;
     struct run_state *state;
+    struct witness witness; /* of the servers' ledgers */
     struct client *client;
     struct remote remote;
     struct aim_result *result;
@@ -115,6 +122,7 @@ static enum err play(struct run *r, int64_t wait_ms)
     const struct aim_backend backend = {&timed, timed_measure, timed_select};
     TRY(netio_new(&r->netio, r->log));
     TRY(client_new(&r->client, r->netio, r->study, r->me, run_state_run(r->state), r->log));
+    client_watch(r->client, &r->witness);
     say_begun(r);
     r->remote = (struct remote){.study = r->study,
                                 .client = r->client,
@@ -194,6 +202,21 @@ struct run_terms {
     struct command_sampling sampling;
 };
 
+/* What the servers signed of their ledgers is beside the key and in the folder: one of them may be lost. */
+static enum err call_witness(struct run *r, const struct run_terms *t)
+{
+    char path[FILE_PATH];
+    const char *name;
+    size_t index;
+    TRY(roster_find(r->study, &r->me->public, ROLE_ANALYST, &index, r->log));
+    (void)roster_key(r->study, ROLE_ANALYST, index, &name);
+    r->witness = (struct witness){.study = r->study, .log = r->log};
+    TRY(pin_of_study(t->key, name, r->study, "heads", path, r->log));
+    TRY(witness_add(&r->witness, path));
+    TRY(file_path(path, r->log, "%s/heads", t->folder));
+    return witness_add(&r->witness, path);
+}
+
 /* Everything that follows from what was opened. */
 static enum err release(struct run *r, const struct run_terms *t)
 {
@@ -213,6 +236,7 @@ static enum err release(struct run *r, const struct run_terms *t)
 
 static enum err execute(struct run *r, const struct run_terms *t)
 {
+    enum err e;
     TRY(study_load(&r->study, t->study, r->log));
     TRY(identity_load(&r->me, t->key, r->log));
     TRY(bounds_new(&r->bounds, r->study, r->log));
@@ -225,8 +249,10 @@ static enum err execute(struct run *r, const struct run_terms *t)
     r->options.rounds_now = (unsigned)t->rounds;
     TRY(file_folder(t->folder, r->log)); /* before the budget is spent */
     TRY(run_state_open(&r->state, t->folder, r->study, t->lost, r->log));
-    TRY(play(r, t->wait_s * 1000));
-    return release(r, t);
+    TRY(call_witness(r, t));
+    e = play(r, t->wait_s * 1000);
+    witness_advise(&r->witness);
+    return e == ERR_OK ? release(r, t) : e;
 }
 
 /* The numbers of the command line. */

@@ -47,16 +47,20 @@ static const char help[] =
     "                   must stay the same\n"
     "  --secret FILE    a random secret, which the first share makes: the upload\n"
     "                   follows from it, the key and the data, so that a thief of\n"
-    "                   the key cannot try out which data were sent. Default: beside\n"
-    "                   the key, with the study's name. Keep it: without it the same\n"
+    "                   the key cannot try out which data were sent. Default:\n"
+    "                   NAME.STUDY.secret beside the key. Keep it: without it the same\n"
     "                   data make another upload, which needs --replace\n"
-    "  --receipt FILE   where the servers' signatures go; default: beside the key,\n"
-    "                   with the study's name. `trefoil check STUDY --receipt FILE`\n"
-    "                   verifies it\n"
+    "  --receipt FILE   where the servers' signatures go; default: NAME.STUDY.receipt\n"
+    "                   beside the key. `trefoil check STUDY --receipt FILE` verifies it\n"
     "  --retries N      how often a server that fails is tried again, after longer\n"
     "                   and longer pauses; default 6, of half a minute in all\n"
     "  --status         send nothing; say which uploads the servers hold, and what\n"
     "                   waits (also with the key of an analyst)\n"
+    "\n"
+    "What the servers sign of their ledgers is kept beside the key, in\n"
+    "NAME.STUDY.heads: a server that comes back with a shorter ledger, or another, is\n"
+    "refused.\n"
+    "\n"
     "  --withdraw       have the servers delete what this owner uploaded\n"
     "  --delimiter C, --decimal C    of the CSV file, instead of a comma and a point;\n"
     "                   a delimiter may be the word tab\n"
@@ -74,6 +78,7 @@ struct share {
 
     struct study *study;
     struct identity *me;
+    const char *name; /* in the study */
     size_t owner;
     unsigned form; /* as parties/exchange/upload.h numbers it */
     uint64_t bytes;
@@ -83,6 +88,7 @@ struct share {
     bool made;           /* `parts` are */
     struct upload parts[STUDY_SERVERS];
     struct progress progress;
+    struct witness witness; /* of the servers' ledgers */
     uint64_t sent, received;
     struct log *log;
 };
@@ -96,6 +102,7 @@ static enum err load(struct share *s)
     if (s->status && study_find_analyst(s->study, &s->me->public) != SIZE_MAX)
         role = ROLE_ANALYST;
     TRY(roster_find(s->study, &s->me->public, role, &s->owner, s->log));
+    (void)roster_key(s->study, role, s->owner, &s->name);
     TRY(roster_check(s->study, s->log));
     return roster_servers_current(s->study, s->log);
 }
@@ -153,10 +160,8 @@ static enum err choose_form(struct share *s)
 static enum err own_path(const struct share *s, const char *asked, const char *end,
                          char path[FILE_PATH])
 {
-    char name[STUDY_NAME_SIZE + 16];
-    snprintf(name, sizeof name, ".%s.%s", s->study->name, end);
     return asked != NULL ? file_path(path, s->log, "%s", asked)
-                         : pin_beside(s->key, name, path, s->log);
+                         : pin_of_study(s->key, s->name, s->study, end, path, s->log);
 }
 
 /* A dry run makes no secret; without one there is no upload yet. */
@@ -264,9 +269,11 @@ static void say(const struct share *s, const char *person)
 
 static enum err meet(struct share *s, struct courier **courier)
 {
+    char heads[FILE_PATH];
     const struct courier_options o = {
         .study = s->study,
         .me = s->me,
+        .witness = &s->witness,
         .owner = (uint32_t)s->owner,
         .retries = s->retries,
         .progress = &s->progress,
@@ -275,6 +282,9 @@ static enum err meet(struct share *s, struct courier **courier)
     s->progress = progress_start(stdout, s->study, 0);
     s->log->before = progress_end;
     s->log->self = &s->progress;
+    s->witness = (struct witness){.study = s->study, .log = s->log};
+    TRY(own_path(s, NULL, "heads", heads));
+    TRY(witness_add(&s->witness, heads));
     return courier_new(courier, &o);
 }
 
@@ -282,6 +292,7 @@ static void part(struct share *s, struct courier **courier)
 {
     progress_end(&s->progress);
     s->log->before = NULL;
+    witness_advise(&s->witness);
     if (*courier != NULL) {
         s->sent = courier_sent(*courier);
         s->received = courier_received(*courier);
@@ -340,17 +351,19 @@ static enum err withdraw(struct share *s)
     return ERR_OK;
 }
 
-/* ERR_PEER where a server does not answer. */
+/* ERR_PEER where a server does not answer, ERR_MISMATCH where a ledger was put back. */
 static enum err tell_status(struct share *s)
 {
     struct courier *courier = NULL;
     struct holding holding[STUDY_SERVERS] = {{0}};
-    enum err e = meet(s, &courier);
+    enum err e = meet(s, &courier), ledgers = ERR_OK;
     if (e == ERR_OK)
-        courier_status(courier, holding);
+        ledgers = courier_status(courier, holding);
     part(s, &courier);
     if (e == ERR_OK)
         holding_describe(stdout, s->study, holding);
+    if (e == ERR_OK)
+        e = ledgers;
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         if (e == ERR_OK && !holding[i].answered)
             e = ERR_PEER;

@@ -20,6 +20,7 @@ struct client {
     struct lines lines;
     uint8_t run[REQUEST_RUN_SIZE];
     struct pulse *pulse;
+    struct witness *witness; /* NULL where nobody keeps what servers sign of their ledgers */
     struct log *log;
 };
 
@@ -127,6 +128,10 @@ static enum err receive_one(struct client *c, unsigned i, struct bytes *message,
     reply->text[0] = '\0';
     if (e == ERR_OK)
         e = reply_read(reply, message);
+    if (e == ERR_OK && reply->kind == MESSAGE_HEAD) {
+        *came = false; /* one that came too late for look() */
+        return ERR_OK;
+    }
     return e == ERR_OK ? reply->status : e;
 }
 
@@ -232,7 +237,7 @@ static enum err compare(const struct client *c, const struct reply reply[STUDY_S
     return ERR_OK;
 }
 
-enum err client_result(struct client *c, const struct bytes *request, struct bytes *result)
+static enum err result_of(struct client *c, const struct bytes *request, struct bytes *result)
 {
     struct bytes message[STUDY_SERVERS] = {{0}};
     struct reply reply[STUDY_SERVERS];
@@ -246,6 +251,84 @@ enum err client_result(struct client *c, const struct bytes *request, struct byt
     }
     clear_all(message);
     return e;
+}
+
+static void tell_terms(const struct client *c)
+{
+    log_error(c->log, "the servers run a study with other terms than this file; compare "
+                      "fingerprints with trefoil check --fingerprint");
+}
+
+/* --- the servers' ledgers ------------------------------------------------------------------------ */
+
+void client_watch(struct client *c, struct witness *witness)
+{
+    c->witness = witness;
+}
+
+static enum err ask_head(struct client *c, unsigned i, int64_t deadline)
+{
+    struct bytes message = {0};
+    enum err e;
+    bytes_put_u8(&message, MESSAGE_HEAD);
+    bytes_put(&message, c->study->terms.digest, 32);
+    bytes_put_u64(&message, witness_debits(c->witness, i));
+    e = bytes_ok(&message);
+    if (e == ERR_OK)
+        e = dial_send(c->lines.dial[i], message.data, message.size, deadline);
+    bytes_clear(&message);
+    return e;
+}
+
+/* What server i signs; answers to something else came too late, and are left out. */
+static enum err hear_head(struct client *c, unsigned i, int64_t deadline, struct log *log)
+{
+    struct head head;
+    struct bytes message = {0};
+    struct reply reply = {0};
+    struct reader in;
+    enum err e;
+    do {
+        e = dial_receive(c->lines.dial[i], &message, deadline);
+        if (e == ERR_OK)
+            e = reply_read(&reply, &message);
+    } while (e == ERR_OK && reply.kind != MESSAGE_HEAD);
+    if (e == ERR_OK)
+        e = reply.status;
+    if (e == ERR_MISMATCH && reply.kind == MESSAGE_HEAD)
+        tell_terms(c);
+    in = reader_of(reply.payload, e == ERR_OK ? reply.size : 0);
+    head_read(&in, &head);
+    if (e == ERR_OK)
+        e = reader_done(&in);
+    if (e == ERR_OK)
+        e = witness_take(c->witness, i, &head, c->log);
+    else if (e != ERR_MISMATCH)
+        log_error(log, "server %u (%s) does not say what its ledger holds: %s", i,
+                  c->study->server[i].name, error_text(e));
+    bytes_clear(&message);
+    return e;
+}
+
+/* Whether the ledgers of all three continue what was seen of them; `log` is told what goes wrong on the way. */
+static enum err look(struct client *c, struct log *log)
+{
+    int64_t deadline = clock_now_ms() + 1000 * (int64_t)c->study->connect_s;
+    enum err worst = ERR_OK;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        TRY(ask_head(c, i, deadline));
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        enum err e = hear_head(c, i, deadline, log);
+        worst = e == ERR_MISMATCH || worst == ERR_OK ? e : worst;
+    }
+    return worst;
+}
+
+enum err client_result(struct client *c, const struct bytes *request, struct bytes *result)
+{
+    TRY(result_of(c, request, result));
+    /* a server that is gone by now has answered */
+    return c->witness != NULL && look(c, NULL) == ERR_MISMATCH ? ERR_MISMATCH : ERR_OK;
 }
 
 /* A request that is no round. */
@@ -262,8 +345,7 @@ static enum err check_terms(struct client *c, const uint8_t terms[32])
     struct net_counters ignored[STUDY_SERVERS][NET_PHASES];
     if (memcmp(terms, c->study->terms.digest, 32) == 0)
         return ERR_OK;
-    log_error(c->log, "the servers run a study with other terms than this file; compare "
-                      "fingerprints with trefoil check --fingerprint");
+    tell_terms(c);
     (void)!client_close(c, ignored); /* or it ends by itself, in time */
     return ERR_MISMATCH;
 }
@@ -273,8 +355,12 @@ enum err client_open(struct client *c, struct client_opened *opened)
     struct bytes request = {0}, result = {0};
     uint8_t terms[32] = {0};
     enum err e = write_plain(c, REQUEST_OPEN, &request);
+    if (e == ERR_OK && c->witness != NULL)
+        e = reach_all(c, clock_now_ms() + 1000 * (int64_t)c->study->connect_s);
+    if (e == ERR_OK && c->witness != NULL)
+        e = look(c, c->log);
     if (e == ERR_OK)
-        e = client_result(c, &request, &result);
+        e = result_of(c, &request, &result);
     if (e == ERR_OK) {
         struct reader in = reader_of(result.data, result.size);
         opened->remaining = reader_double(&in);

@@ -11,6 +11,7 @@
 #include "netio/context.h"
 #include "parties/exchange/cost.h"
 #include "parties/exchange/request.h"
+#include "parties/exchange/witness.h"
 #include "parties/study/keys.h"
 #include "parties/study/study.h"
 
@@ -21,6 +22,11 @@ enum err client_new(struct client **client, struct netio *netio, const struct st
                     const struct identity *me, const uint8_t run[REQUEST_RUN_SIZE],
                     struct log *log) MUST_CHECK;
 void client_free(struct client **client);
+/*
+ * From now on what the servers sign of their ledgers is kept in `witness` (borrowed), before each session and after each
+ * answer: a ledger that is shorter than it was seen, or another, ends the run with ERR_MISMATCH.
+ */
+void client_watch(struct client *client, struct witness *witness);
 /* New connections: answers to what was asked before never come to the new ones. */
 enum err client_reconnect(struct client *client) MUST_CHECK;
 

@@ -60,7 +60,8 @@ enum message_kind {
     MESSAGE_PART,       /* owner to server 1: id, first (u64), bytes of the vector from there on */
     MESSAGE_WITHDRAW,   /* owner: terms digest */
     MESSAGE_LEDGER, /* server to server: a debit, for trefoil recover; parties/server/recover.h */
-    MESSAGE_ALIVE   /* analyst: a run whose program lives; unanswered; parties/exchange/pulse.h */
+    MESSAGE_ALIVE,  /* analyst: a run whose program lives; unanswered; parties/exchange/pulse.h */
+    MESSAGE_HEAD /* anybody admitted: terms digest, debits that it has seen (u64); parties/exchange/head.h */
 };
 
 /* A vector longer than this goes to server 1 in parts of so many bytes. */

@@ -142,6 +142,33 @@ static enum err verify(struct courier *c, const struct receipt *r, unsigned serv
     return e;
 }
 
+/* Whether the server's ledger continues what was seen of it. */
+static enum err look(struct courier *c, unsigned server)
+{
+    struct bytes message = {0};
+    struct reply reply = {0};
+    struct reader in;
+    struct head head;
+    enum err e;
+    bytes_put_u8(&message, MESSAGE_HEAD);
+    bytes_put(&message, c->o.study->terms.digest, 32);
+    bytes_put_u64(&message, witness_debits(c->o.witness, server));
+    e = bytes_ok(&message);
+    if (e == ERR_OK)
+        e = ask(c, server, &message, &reply);
+    in = reader_of(reply.payload, e == ERR_OK ? reply.size : 0);
+    head_read(&in, &head);
+    if (e == ERR_OK && reader_done(&in) != ERR_OK)
+        e = misfit(c);
+    bytes_clear(&message);
+    if (e != ERR_OK)
+        return e;
+    c->words[0] = '\0';
+    e = witness_take(c->o.witness, server, &head, &c->quiet);
+    keep_words(c, e == ERR_AUTH ? "it did not sign what it says of its ledger" : "");
+    return e == ERR_FORMAT ? misfit(c) : e;
+}
+
 /* --- again and again ----------------------------------------------------------------------------- */
 
 /* What may be otherwise in a while. */
@@ -273,6 +300,7 @@ static enum err deliver(struct courier *c, unsigned server, void *self)
     struct reply reply = {0};
     bool complete = false;
     enum err e;
+    TRY(look(c, server));
     if (head.vector.size > MESSAGE_PART_MAX && server == 1)
         head.has[1] = false;
     bytes_put_u8(&message, d->kind);
@@ -364,27 +392,42 @@ enum err courier_withdraw(struct courier *c, struct receipt *receipt, bool *whol
 
 /* --- status -------------------------------------------------------------------------------------- */
 
-void courier_status(struct courier *c, struct holding holding[STUDY_SERVERS])
+static enum err status_of(struct courier *c, unsigned server, struct holding *holding)
 {
+    struct bytes message = {0};
+    struct reply reply = {0};
+    enum err e;
+    bytes_put_u8(&message, MESSAGE_STATUS);
+    e = bytes_ok(&message);
+    if (e == ERR_OK)
+        e = ask(c, server, &message, &reply);
+    if (e == ERR_OK)
+        e = holding_read(c->o.study, &reply, holding);
+    if (e == ERR_FORMAT)
+        e = misfit(c);
+    bytes_clear(&message);
+    return e;
+}
+
+enum err courier_status(struct courier *c, struct holding holding[STUDY_SERVERS])
+{
+    enum err worst = ERR_OK;
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        struct bytes message = {0};
-        struct reply reply = {0};
         char words[sizeof c->words + 64];
         enum err e;
         holding[i] = (struct holding){0};
-        bytes_put_u8(&message, MESSAGE_STATUS);
-        e = bytes_ok(&message);
-        if (e == ERR_OK)
-            e = ask(c, i, &message, &reply);
-        if (e == ERR_OK)
-            e = holding_read(c->o.study, &reply, &holding[i]);
-        if (e == ERR_FORMAT)
-            e = misfit(c);
-        bytes_clear(&message);
-        holding[i].answered = e == ERR_OK;
+        bool refused = false;
+        e = status_of(c, i, &holding[i]);
+        if (e == ERR_OK) {
+            e = look(c, i);
+            refused = e == ERR_MISMATCH;
+        }
+        holding[i].answered = e == ERR_OK || refused;
+        worst = refused ? e : worst;
         if (e != ERR_OK) {
             words_of(c, i, e, words, sizeof words);
             log_error(c->o.log, "%s", words);
         }
     }
+    return worst;
 }

@@ -13,11 +13,13 @@
 #include "parties/display/progress.h"
 #include "parties/exchange/receipt.h"
 #include "parties/exchange/upload.h"
+#include "parties/exchange/witness.h"
 #include "parties/owner/holding.h"
 
 struct courier_options {
     const struct study *study;
     const struct identity *me;
+    struct witness *witness; /* of what the servers sign of their ledgers */
     uint32_t owner;
     unsigned retries;          /* after the first attempt, at each server */
     struct progress *progress; /* told what is going on */
@@ -29,7 +31,10 @@ struct courier;
 enum err courier_new(struct courier **courier, const struct courier_options *o) MUST_CHECK;
 void courier_free(struct courier **courier);
 
-/* Returns with all three servers' verified statements that they hold it. `replace`: instead of the owner's last one. */
+/*
+ * Returns with all three servers' verified statements that they hold it. `replace`: instead of the owner's last one.
+ * Nothing is sent to a server whose ledger does not continue what was seen of it (ERR_MISMATCH).
+ */
 enum err courier_upload(struct courier *courier, const struct upload parts[STUDY_SERVERS],
                         bool replace, struct receipt *receipt) MUST_CHECK;
 /*
@@ -38,8 +43,11 @@ enum err courier_upload(struct courier *courier, const struct upload parts[STUDY
  */
 enum err courier_withdraw(struct courier *courier, struct receipt *receipt, bool *whole) MUST_CHECK;
 
-/* Asks all three, once each; one that does not answer is left out, and named in the log. */
-void courier_status(struct courier *courier, struct holding holding[STUDY_SERVERS]);
+/*
+ * Asks all three, once each; one that does not answer is left out, and named in the log. ERR_MISMATCH where one's ledger
+ * does not continue what was seen of it, or its terms are others.
+ */
+enum err courier_status(struct courier *courier, struct holding holding[STUDY_SERVERS]) MUST_CHECK;
 
 /* Bytes of messages so far. */
 uint64_t courier_sent(const struct courier *courier);

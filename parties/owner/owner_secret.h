@@ -1,7 +1,7 @@
 /*
  * parties/owner/owner_secret.h - an owner's secret of one study, which its uploads are made with.
  *
- * Beside the key (hospital-a.key, of the study example: hospital-a.example.secret), mode 0600, one for each study. The
+ * Beside the key (of owner hospital-a in the study example: hospital-a.example.secret), mode 0600, one for each study. The
  * first share makes it from fresh random bytes; every later one takes it, so that the same table gives the same upload.
  * Whoever has the owner's key without it cannot tell which table was uploaded (parties/exchange/upload.h). If it is lost,
  * the same table makes another upload, which can take the place of the first until the run begins.

@@ -19,6 +19,14 @@ enum err pin_beside(const char *key_path, const char *end, char path[FILE_PATH],
     return file_path(path, log, "%.*s%s", (int)n, key_path, end);
 }
 
+enum err pin_of_study(const char *key_path, const char *name, const struct study *study,
+                      const char *end, char path[FILE_PATH], struct log *log)
+{
+    const char *slash = strrchr(key_path, '/');
+    int folder = slash == NULL ? 0 : (int)(slash + 1 - key_path);
+    return file_path(path, log, "%.*s%s.%s.%s", folder, key_path, name, study->name, end);
+}
+
 /* The file's text, empty where there is none; with a NUL behind it. */
 static enum err read_pins(const char *key_path, char path[FILE_PATH], struct bytes *text,
                           struct log *log)

@@ -16,6 +16,13 @@ enum err pin_beside(const char *key_path, const char *end, char path[FILE_PATH],
                     struct log *log) MUST_CHECK;
 
 /*
+ * What belongs to one participant of one study, by its name in the study file: NAME.STUDY.END in the key's folder. So a
+ * key that was renewed, and has another file, finds it too.
+ */
+enum err pin_of_study(const char *key_path, const char *name, const struct study *study,
+                      const char *end, char path[FILE_PATH], struct log *log) MUST_CHECK;
+
+/*
  * ERR_MISMATCH, logged, unless the study's terms are those of `fingerprint` if it is not NULL, or else those that
  * were remembered under its name, if any were. `known`: they are remembered already.
  */

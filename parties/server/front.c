@@ -138,6 +138,8 @@ static enum err sort(struct front *f, const struct gate_client *from, enum role 
     size_t n = message->size - 1;
     if (kind == MESSAGE_STATUS)
         return intake_status(&f->intake, from);
+    if (kind == MESSAGE_HEAD)
+        return intake_head(&f->intake, from, p, n);
     if (role == ROLE_OWNER && (kind == MESSAGE_UPLOAD || kind == MESSAGE_REPLACE))
         return intake_upload(&f->intake, from, kind, who, p, n);
     if (role == ROLE_OWNER && kind == MESSAGE_PART && f->o.index == 1)
@@ -273,6 +275,7 @@ enum err front_new(struct front **front, const struct front_options *options)
                                 .me = options->me,
                                 .index = options->index,
                                 .store = options->store,
+                                .audit = options->audit,
                                 .outbox = &f->outbox,
                                 .log = options->log};
     f->rate = memory_array(options->study->owners + options->study->analysts, sizeof *f->rate);

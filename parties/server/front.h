@@ -8,6 +8,7 @@
 #define TREFOIL_PARTIES_SERVER_FRONT_H
 
 #include "netio/gate.h"
+#include "parties/audit/audit.h"
 #include "parties/server/forward.h"
 #include "parties/server/status.h"
 #include "parties/store/store.h"
@@ -22,6 +23,7 @@ struct front_options {
     const struct identity *me;
     unsigned index;
     struct store *store;
+    struct audit *audit;
     struct gate *gate;
     struct forward *forward; /* at server 1 */
     struct status *status;   /* the front's fields of it */

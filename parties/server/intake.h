@@ -1,5 +1,6 @@
 /*
- * parties/server/intake.h - uploads at a server: taken, in one message or in parts, withdrawn, and told of.
+ * parties/server/intake.h - uploads at a server: taken, in one message or in parts, withdrawn, and told of; and what it
+ * signs of its ledger, for everybody.
  *
  * A server says `stored`, and signs it, when both of its components are on disk: server 2 therefore answers an owner
  * when the vector has come from server 1, and server 1, of a long one, when the last part has.
@@ -9,10 +10,12 @@
  *   withdraw  whether there was anything (u8), then the digest of it (32) and a receipt_part
  *   status    number of the roster (u32), whether the run has begun (u8), number of owners (u32), then a struct
  *             held for each
+ *   head      a struct head (parties/exchange/head.h)
  */
 #ifndef TREFOIL_PARTIES_SERVER_INTAKE_H
 #define TREFOIL_PARTIES_SERVER_INTAKE_H
 
+#include "parties/audit/audit.h"
 #include "parties/exchange/receipt.h"
 #include "parties/exchange/request.h"
 #include "parties/server/outbox.h"
@@ -26,6 +29,7 @@ struct intake {
     const struct identity *me;
     unsigned index;
     struct store *store;
+    struct audit *audit;
     struct outbox *outbox;
     struct log *log;
     /* its own */
@@ -61,5 +65,8 @@ enum err intake_withdraw(struct intake *in, const struct gate_client *from, uint
                          const uint8_t *p, size_t n) MUST_CHECK;
 /* MESSAGE_STATUS */
 enum err intake_status(const struct intake *in, const struct gate_client *from) MUST_CHECK;
+/* MESSAGE_HEAD: terms digest, debits that the client has seen (u64). */
+enum err intake_head(const struct intake *in, const struct gate_client *from, const uint8_t *p,
+                     size_t n) MUST_CHECK;
 
 #endif

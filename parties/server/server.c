@@ -141,6 +141,7 @@ static enum err make_front(struct server *s)
         .me = s->o.me,
         .index = s->index,
         .store = s->store,
+        .audit = s->audit,
         .gate = s->gate,
         .forward = s->forward,
         .status = &s->status,

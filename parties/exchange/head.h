@@ -1,0 +1,52 @@
+/*
+ * parties/exchange/head.h - what a server signs of its privacy ledger, for whoever asks: how long it is, and how it ends.
+ *
+ * Whoever asks names a length at which the ledger was seen before; the server says what its head was there. So a client
+ * that keeps one statement of each server (parties/exchange/witness.h) notices a ledger that was put back, or is another.
+ * The server signs, with its Ed25519 identity,
+ *
+ *   "trefoil-head-1", terms (32), index of the server (u8), and the statement without its signature
+ *
+ * On the wire: debits (u64), head after the last of them (32), debits that were asked about (u64), head after so many
+ * (32; zeros where there are fewer), lines of the audit log that are on disk (u64), last hash of them (32), time (u64),
+ * signature (64). As text, a line without its end:
+ *
+ *   TIME server INDEX NAME terms HEX debits N HEX was N HEX log N HEX SIGNATURE
+ */
+#ifndef TREFOIL_PARTIES_EXCHANGE_HEAD_H
+#define TREFOIL_PARTIES_EXCHANGE_HEAD_H
+
+#include "base/bytes.h"
+#include "parties/study/study.h"
+
+/* A length, and the hash that stands there. */
+struct head_at {
+    uint64_t length;
+    uint8_t hash[32];
+};
+
+struct head {
+    struct head_at ledger; /* debits */
+    struct head_at past;   /* what was asked about */
+    struct head_at log;    /* lines of the audit log */
+    int64_t time;          /* base/date.h */
+    uint8_t signature[KEYS_SIGNATURE_SIZE];
+};
+
+/* Now, by server `index`, whose identity `me` is. */
+enum err head_sign(const struct study *study, const struct identity *me, unsigned index,
+                   struct head *head) MUST_CHECK;
+/* ERR_AUTH, not logged, unless server `index` of the study has signed it. */
+enum err head_verify(const struct study *study, unsigned index, const struct head *head) MUST_CHECK;
+
+void head_put(struct bytes *out, const struct head *head);
+void head_read(struct reader *in, struct head *head);
+
+#define HEAD_LINE_SIZE 640
+void head_line(const struct study *study, unsigned index, const struct head *head,
+               char line[HEAD_LINE_SIZE]);
+/* ERR_FORMAT for another text, ERR_MISMATCH for another study's, ERR_AUTH for one that its server has not signed. */
+enum err head_parse(const struct study *study, const char *line, unsigned *index,
+                    struct head *head) MUST_CHECK;
+
+#endif

@@ -1,0 +1,141 @@
+#include "parties/exchange/witness.h"
+
+#include "base/date.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FILE_LIMIT ((size_t)64 << 20)
+
+static const char first_lines[] =
+    "# What servers of a Trefoil study have signed of their privacy ledgers: who comes back with "
+    "a\n"
+    "# shorter one is refused. Keep this file as long as the study lasts.\n";
+static const char against[] = "against ";
+
+/* --- reading ------------------------------------------------------------------------------------- */
+
+static void read_line(struct witness *w, const char *path, unsigned number, const char *line)
+{
+    struct head head;
+    unsigned server;
+    enum err e;
+    if (line[0] == '\0' || line[0] == '#' || strncmp(line, against, sizeof against - 1) == 0)
+        return;
+    e = head_parse(w->study, line, &server, &head);
+    if (e == ERR_OK && head.ledger.length > w->seen[server].ledger.length)
+        w->seen[server] = head;
+    else if (e != ERR_OK && e != ERR_MISMATCH)
+        log_warn(w->log,
+                 "%s:%u is not what a server has signed: it was cut or altered, and is left out",
+                 path, number);
+}
+
+/* `text` ends with a NUL. */
+static void read_lines(struct witness *w, const char *path, char *text)
+{
+    unsigned number = 1;
+    for (char *line = text; line != NULL; number++) {
+        char *end = strchr(line, '\n');
+        if (end != NULL)
+            *end++ = '\0';
+        read_line(w, path, number, line);
+        line = end;
+    }
+}
+
+enum err witness_add(struct witness *w, const char *path)
+{
+    struct bytes text = {0};
+    enum err e = ERR_OK;
+    if (access(path, F_OK) == 0)
+        e = file_read(path, FILE_LIMIT, &text, w->log);
+    bytes_put_u8(&text, 0);
+    if (e == ERR_OK)
+        e = bytes_ok(&text);
+    if (e == ERR_OK)
+        e = file_path(w->path[w->files], w->log, "%s", path);
+    if (e == ERR_OK) {
+        read_lines(w, path, (char *)text.data);
+        w->files++;
+    }
+    bytes_clear(&text);
+    return e;
+}
+
+/* --- writing ------------------------------------------------------------------------------------- */
+
+static void keep(const struct witness *w, const char *prefix, unsigned server,
+                 const struct head *head)
+{
+    char line[HEAD_LINE_SIZE], text[sizeof first_lines + sizeof against + HEAD_LINE_SIZE];
+    head_line(w->study, server, head, line);
+    for (size_t k = 0; k < w->files; k++) {
+        const char *path = w->path[k];
+        snprintf(text, sizeof text, "%s%s%s\n", access(path, F_OK) == 0 ? "" : first_lines, prefix,
+                 line);
+        if (file_append(path, 0600, text, w->log) != ERR_OK)
+            log_warn(w->log,
+                     "what server %u (%s) signed of its ledger is not kept in %s; a ledger that is "
+                     "put back may go unnoticed",
+                     server, w->study->server[server].name, path);
+    }
+}
+
+/* --- taking -------------------------------------------------------------------------------------- */
+
+uint64_t witness_debits(const struct witness *w, unsigned server)
+{
+    return w->seen[server].ledger.length;
+}
+
+static enum err refuse(struct witness *w, unsigned server, const struct head *head, struct log *log)
+{
+    const struct head *seen = &w->seen[server];
+    char time[DATE_SIZE];
+    date_text(seen->time, time);
+    keep(w, against, server, head);
+    log_error(log,
+              "server %u (%s) signed on %s that its privacy ledger had %" PRIu64
+              " debits; now it signs %s %" PRIu64 "; an old copy of its folder was put in place",
+              server, w->study->server[server].name, time, seen->ledger.length,
+              head->ledger.length < seen->ledger.length ? "that it has" : "another ledger, of",
+              head->ledger.length);
+    w->refused = true;
+    return ERR_MISMATCH;
+}
+
+static bool continues(const struct head *seen, const struct head *head)
+{
+    return head->ledger.length >= seen->ledger.length &&
+           memcmp(head->past.hash, seen->ledger.hash, sizeof head->past.hash) == 0 &&
+           (head->ledger.length > seen->ledger.length ||
+            memcmp(head->ledger.hash, seen->ledger.hash, sizeof head->ledger.hash) == 0);
+}
+
+enum err witness_take(struct witness *w, unsigned server, const struct head *head, struct log *log)
+{
+    struct head *seen = &w->seen[server];
+    if (head->past.length != seen->ledger.length)
+        return ERR_FORMAT;
+    TRY(head_verify(w->study, server, head));
+    if (!continues(seen, head))
+        return refuse(w, server, head, log);
+    if (head->ledger.length > seen->ledger.length) {
+        keep(w, "", server, head);
+        *seen = *head;
+    }
+    return ERR_OK;
+}
+
+void witness_advise(const struct witness *w)
+{
+    if (w->refused)
+        log_error(w->log,
+                  "budget that was spent would be spent again: the servers that are named should "
+                  "have the newest copies of their folders put in place, or run trefoil recover. "
+                  "Both signatures of each are in %s",
+                  w->path[w->files - 1]);
+}

@@ -1,0 +1,160 @@
+/*
+ * All three servers' folders put back from one copy: no server can notice, and so whoever has seen their ledgers does
+ * (parties/exchange/witness.h), by what is kept in the run's folder, beside each key, or given to trefoil audit.
+ */
+#include "tests/support_cmocka.h"
+
+#include "base/file.h"
+#include "tests/support_process.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define file(s, ...) support_path(s, __VA_ARGS__)
+
+static const char *const kept[] = {"store.sqlite", "audit.log"};
+
+static void start_servers(const struct support_study *s, pid_t server[STUDY_SERVERS])
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        unlink(file(s, "server%u.log", i));
+        server[i] = support_serve(s, i, s->path);
+    }
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_true(support_wait_for(file(s, "server%u.log", i), "is ready", 10));
+}
+
+static void stop_servers(pid_t server[STUDY_SERVERS])
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(support_stop(&server[i]), 0);
+}
+
+/* What stopped servers hold, into or out of copies of their folders; `name` is of these. */
+static void copy_folders(const struct support_study *s, const char *name, bool back)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        assert_int_equal(file_folder(file(s, "%s%u", name, i), NULL), ERR_OK);
+        for (size_t k = 0; k < sizeof kept / sizeof *kept; k++) {
+            const char *folder = file(s, "server%u/%s", i, kept[k]),
+                       *copy = file(s, "%s%u/%s", name, i, kept[k]);
+            assert_int_equal(back ? support_copy(copy, folder) : support_copy(folder, copy),
+                             ERR_OK);
+        }
+        unlink(file(s, "server%u/store.sqlite-wal", i));
+        unlink(file(s, "server%u/store.sqlite-shm", i));
+    }
+}
+
+static int trefoil(const struct support_study *s, const char *const *words)
+{
+    unlink(file(s, "said.log"));
+    return support_run(file(s, "said.log"), 60, words);
+}
+
+#define TREFOIL(s, ...) trefoil(s, (const char *const[]){__VA_ARGS__, NULL})
+
+static int run(const struct support_study *s, const char *out, const char *rounds)
+{
+    return TREFOIL(s, "run", s->path, "--key", file(s, "a.key"), "--out", file(s, "%s", out),
+                   "--rounds", rounds, "--wait", "0");
+}
+
+static int audit(const struct support_study *s, const char *heads)
+{
+    return TREFOIL(s, "audit", file(s, "server0/audit.log"), file(s, "server1/audit.log"),
+                   file(s, "server2/audit.log"), "--study", s->path,
+                   heads != NULL ? "--heads" : NULL, heads);
+}
+
+static void says(const struct support_study *s, const char *words)
+{
+    struct bytes b = {0};
+    if (!support_contains(file(s, "said.log"), words) &&
+        file_read(file(s, "said.log"), 1 << 20, &b, NULL) == ERR_OK)
+        fail_msg("\"%s\" is not in:\n%.*s", words, (int)b.size, (const char *)b.data);
+    bytes_clear(&b);
+}
+
+/* They know three debits; the servers know two. */
+static void everybody_who_has_seen_more_refuses(const struct support_study *s)
+{
+    static const char put_back[] =
+        "that its privacy ledger had 3 debits; now it signs that it has 2;";
+    char *const heads = strdup(file(s, "a.test.heads"));
+    assert_int_equal(run(s, "out", "3"), 3);
+    says(s, "server 0 (s0) signed on 20");
+    says(s, put_back);
+    says(s, "budget that was spent would be spent again");
+    assert_int_equal(run(s, "another", "1"), 3); /* its folder is new: by what is beside the key */
+    says(s, put_back);
+    assert_int_equal(rename(heads, file(s, "gone")), 0);
+    assert_int_equal(run(s, "out", "3"), 3); /* by what is in the folder */
+    says(s, put_back);
+    assert_int_equal(rename(file(s, "gone"), heads), 0);
+    assert_int_equal(TREFOIL(s, "share", s->path, "--key", file(s, "o0.key"), "--status"), 3);
+    says(s, put_back);
+    says(s, "held by all three");
+    assert_int_equal(TREFOIL(s, "share", s->path, file(s, "o0.csv"), "--key", file(s, "o0.key")),
+                     3);
+    says(s, put_back);
+    /* who has never seen a ledger cannot know */
+    assert_int_equal(TREFOIL(s, "share", s->path, "--key", file(s, "o1.key"), "--status"), 0);
+    assert_int_equal(audit(s, NULL), 0);
+    assert_int_equal(audit(s, file(s, "o0.test.heads")), 6);
+    says(s, "server 2 signed on 20");
+    says(s, "an old copy of the server's folder was put in place");
+    assert_int_equal(audit(s, file(s, "out/heads")), 6);
+    assert_int_equal(audit(s, file(s, "no-such.heads")), 1);
+    free(heads);
+}
+
+static void three_folders_from_one_copy_give_no_budget_back(void **state)
+{
+    const struct support_options o = {.owners = 2};
+    struct support_study s;
+    pid_t server[STUDY_SERVERS];
+    (void)state;
+    assert_int_equal(support_study_new(&s, &o, NULL), ERR_OK);
+    start_servers(&s, server);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(support_csv(file(&s, "o%u.csv", i), s.study->domain, 300, i), ERR_OK);
+        assert_int_equal(
+            TREFOIL(&s, "share", s.path, file(&s, "o%u.csv", i), "--key", file(&s, "o%u.key", i)),
+            0);
+    }
+    /* nothing is spent, so there is nothing to keep */
+    assert_int_equal(access(file(&s, "o0.test.heads"), F_OK), -1);
+    assert_int_equal(run(&s, "out", "1"), 0);
+    stop_servers(server);
+    copy_folders(&s, "old", false);
+    start_servers(&s, server);
+    assert_int_equal(run(&s, "out", "2"), 0);
+    assert_int_equal(TREFOIL(&s, "share", s.path, "--key", file(&s, "o0.key"), "--status"), 0);
+    assert_int_equal(audit(&s, file(&s, "out/heads")), 0);
+    stop_servers(server);
+    copy_folders(&s, "new", false);
+
+    copy_folders(&s, "old", true);
+    start_servers(&s, server);
+    everybody_who_has_seen_more_refuses(&s);
+    stop_servers(server);
+
+    copy_folders(&s, "new", true);
+    start_servers(&s, server);
+    assert_int_equal(run(&s, "out", "3"), 0);
+    assert_int_equal(audit(&s, file(&s, "out/heads")), 0);
+    assert_int_equal(TREFOIL(&s, "share", s.path, "--key", file(&s, "o0.key"), "--status"), 0);
+    stop_servers(server);
+    support_study_free(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(three_folders_from_one_copy_give_no_budget_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
