@@ -24,6 +24,7 @@
 #include "tests/test_netio.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #define L1_BITS 17
@@ -113,9 +114,14 @@ static enum err run_open(struct party *p, struct work *w)
     return open_ring64(p, OPEN_MASKED, w->x, w->opened);
 }
 
+/* The difference, and its sign. */
 static enum err run_less(struct party *p, struct work *w)
 {
-    return compare_less64(p, w->bits[0], w->x, w->y, 64);
+    for (size_t i = 0; i < w->n; i++) {
+        w->z.a[i] = w->x.a[i] - w->y.a[i];
+        w->z.b[i] = w->x.b[i] - w->y.b[i];
+    }
+    return compare_top_bit(p, w->bits[0], w->z, 64);
 }
 
 static enum err run_bit_to_ring(struct party *p, struct work *w)
@@ -132,7 +138,9 @@ static enum err prepare_matrix(struct party *p, struct work *w)
 
 static enum err run_matrix(struct party *p, struct work *w)
 {
-    return ring16_matrix(p, w->c, w->a, w->b, w->n, w->n, w->n);
+    memset(w->c.a, 0, w->c.n * sizeof *w->c.a);
+    TRY(move_part_matrix(p, w->c.a, w->a, w->b, w->n, w->n, w->n));
+    return move_settle(p, RING_16, operand_16(w->c), w->c.a, w->c.n);
 }
 
 static size_t cubed(size_t n)
@@ -167,7 +175,7 @@ static enum err prepare_counts(struct party *p, struct work *w)
 static enum err prepare_cached(struct party *p, struct work *w)
 {
     TRY(prepare_counts(p, w));
-    TRY(cached_new(p, &w->cached, CACHED_64, w->x, &w->planes));
+    TRY(cached_new(p, &w->cached, w->x, &w->planes));
     share64_free(&w->x);
     return ERR_OK;
 }
@@ -184,7 +192,7 @@ static enum err distances(struct party *p, struct work *w)
 static enum err run_caching_and_distances(struct party *p, struct work *w)
 {
     cached_free(&w->cached);
-    TRY(cached_new(p, &w->cached, CACHED_64, w->x, &w->planes));
+    TRY(cached_new(p, &w->cached, w->x, &w->planes));
     return distances(p, w);
 }
 

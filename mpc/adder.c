@@ -22,26 +22,26 @@ static void groups_of(struct groups *s, const struct planes *g, const struct pla
 
 /* The terms that combine neighbours in pairs into `fresh` planes. */
 static size_t pair_terms(const struct groups *s, const struct planes *fresh,
-                         struct bits_term *terms)
+                         struct move_term *terms)
 {
     size_t count = 0;
     for (unsigned i = 0; i < s->count / 2; i++) {
         struct bits g = planes_plane(fresh, 2 * i), propagate = planes_plane(fresh, 2 * i + 1);
-        terms[count++] = (struct bits_term){g, s->p[2 * i + 1], s->g[2 * i], s->g[2 * i + 1]};
+        terms[count++] = bits_product_plus(g, s->p[2 * i + 1], s->g[2 * i], s->g[2 * i + 1]);
         if (i > 0)
-            terms[count++] = (struct bits_term){propagate, s->p[2 * i + 1], s->p[2 * i], {0}};
+            terms[count++] = bits_product(propagate, s->p[2 * i + 1], s->p[2 * i]);
     }
     return count;
 }
 
-/* Moves the views to the terms' results; the number of groups halves. */
-static void take_pairs(struct groups *s, const struct bits_term *terms)
+/* Moves the views to what pair_terms() has made; the number of groups halves. */
+static void take_pairs(struct groups *s, const struct planes *fresh)
 {
     unsigned pairs = s->count / 2;
     for (unsigned i = 0; i < pairs; i++) {
-        s->g[i] = (terms++)->out;
+        s->g[i] = planes_plane(fresh, 2 * i);
         if (i > 0)
-            s->p[i] = (terms++)->out;
+            s->p[i] = planes_plane(fresh, 2 * i + 1);
     }
     if (s->count % 2 != 0) {
         s->g[pairs] = s->g[s->count - 1];
@@ -54,7 +54,6 @@ static void take_pairs(struct groups *s, const struct bits_term *terms)
 struct climbing {
     struct groups groups;
     struct planes fresh[2];
-    size_t terms; /* of the layer at hand */
 };
 
 static enum err climb(struct party *p, struct climbing *c, size_t count)
@@ -62,24 +61,19 @@ static enum err climb(struct party *p, struct climbing *c, size_t count)
     size_t all = 0;
     for (size_t t = 0; t < count; t++)
         all += c[t].groups.count;
-    struct bits_term *terms = scratch_take(p->scratch, all, sizeof *terms);
+    struct move_term *terms = scratch_take(p->scratch, all, sizeof *terms);
     if (terms == NULL)
         return ERR_NOMEM;
     for (unsigned layer = 0;; layer++) {
         size_t n = 0;
         for (size_t t = 0; t < count; t++) {
-            c[t].terms = pair_terms(&c[t].groups, &c[t].fresh[layer % 2], terms + n);
-            n += c[t].terms;
+            n += pair_terms(&c[t].groups, &c[t].fresh[layer % 2], terms + n);
         }
         if (n == 0)
             return ERR_OK;
         TRY(bits_terms(p, terms, n));
-        n = 0;
-        for (size_t t = 0; t < count; t++) {
-            if (c[t].terms > 0)
-                take_pairs(&c[t].groups, terms + n);
-            n += c[t].terms;
-        }
+        for (size_t t = 0; t < count; t++)
+            take_pairs(&c[t].groups, &c[t].fresh[layer % 2]);
     }
 }
 
@@ -116,6 +110,13 @@ enum err adder_carry(struct party *p, struct bits out, struct planes *g, struct 
     return adder_carries(p, &tree, 1);
 }
 
+static void exchange(struct bits *x, struct bits *y)
+{
+    struct bits z = *x;
+    *x = *y;
+    *y = z;
+}
+
 /*
  * Turns g, p of positions into g of everything from position 0 up to each. Sklansky's tree: `spare`
  * planes take a layer's results, and the planes that they replace become spare.
@@ -123,27 +124,24 @@ enum err adder_carry(struct party *p, struct bits out, struct planes *g, struct 
 static enum err prefix(struct party *p, struct groups *s, struct bits *spare)
 {
     for (unsigned d = 1; d < s->count; d *= 2) {
-        struct bits_term terms[2 * WIDTH_MAX];
+        struct move_term terms[2 * WIDTH_MAX];
         size_t count = 0, used = 0;
         for (unsigned i = 0; i < s->count; i++) {
             unsigned group = i / d, j = group * d - 1;
             if (group % 2 == 0)
                 continue;
-            terms[count++] = (struct bits_term){spare[used++], s->p[i], s->g[j], s->g[i]};
+            terms[count++] = bits_product_plus(spare[used++], s->p[i], s->g[j], s->g[i]);
             if (group > 1)
-                terms[count++] = (struct bits_term){spare[used++], s->p[i], s->p[j], {0}};
+                terms[count++] = bits_product(spare[used++], s->p[i], s->p[j]);
         }
         TRY(bits_terms(p, terms, count));
-        used = count = 0;
+        used = 0;
         for (unsigned i = 0; i < s->count; i++) {
             if (i / d % 2 == 0)
                 continue;
-            spare[used++] = s->g[i];
-            s->g[i] = terms[count++].out;
-            if (i / d > 1) {
-                spare[used++] = s->p[i];
-                s->p[i] = terms[count++].out;
-            }
+            exchange(&spare[used++], &s->g[i]);
+            if (i / d > 1)
+                exchange(&spare[used++], &s->p[i]);
         }
     }
     return ERR_OK;
@@ -202,13 +200,13 @@ enum err adder_save(struct party *p, struct planes *sum, struct planes *carry,
     struct scratch_mark mark = scratch_mark(p->scratch);
     struct planes majority = planes_view(carry, 1, w - 1), low = planes_view(sum, 0, w - 1);
     struct planes low_x = planes_view(x, 0, w - 1), low_z = planes_view(z, 0, w - 1), x_z;
-    struct bits_term term;
+    struct move_term term;
     enum err e = party_planes(p, &x_z, w - 1, x->n);
     bits_xor(planes_flat(sum), planes_flat(x), planes_flat(y));
     if (e == ERR_OK) {
         bits_xor(planes_flat(&x_z), planes_flat(&low_x), planes_flat(&low_z));
-        term = (struct bits_term){planes_flat(&majority), planes_flat(&x_z), planes_flat(&low),
-                                  planes_flat(&low_x)};
+        term = bits_product_plus(planes_flat(&majority), planes_flat(&x_z), planes_flat(&low),
+                                 planes_flat(&low_x));
         e = bits_terms(p, &term, 1);
     }
     bits_zero(planes_plane(carry, 0));

@@ -2,7 +2,6 @@
 
 #include "mpc/compare.h"
 #include "mpc/open.h"
-#include "mpc/ring.h"
 
 #include <string.h>
 
@@ -69,19 +68,13 @@ static enum err pack_losses(struct party *p, struct pairs s, struct bits less, s
 static enum err open_zero(struct party *p, struct share64 w, size_t *index)
 {
     struct share64 r;
-    uint64_t *z = scratch_take(p->scratch, w.n, sizeof *z);
     uint64_t *opened = scratch_take(p->scratch, w.n, sizeof *opened);
     size_t zeros = 0;
     TRY(party_share64(p, &r, w.n));
-    if (z == NULL || opened == NULL)
+    if (opened == NULL)
         return ERR_NOMEM;
     TRY(party_random64(p, &r));
-    TRY(party_zero_bits(p, z, w.n));
-    /* w_a (r_a ^ r_b) ^ w_b r_a */
-    p->kernel->exclusive(r.b, r.b, r.a, w.n);
-    p->kernel->field(z, w.a, r.b, w.n);
-    p->kernel->field(z, w.b, r.a, w.n);
-    TRY(open_summands(p, OPEN_SELECTED_INDEX, z, w.n, opened));
+    TRY(open_products(p, OPEN_SELECTED_INDEX, w, r, opened));
     for (size_t q = 0; q < w.n; q++)
         if (opened[q] == 0) {
             *index = q;

@@ -44,14 +44,14 @@ static struct bits undecided(struct party *p, const struct group *x, struct bits
 struct layer {
     struct planes products, factors;
     unsigned made, pairs;
-    struct bits_term *terms;
+    struct move_term *terms;
     size_t count;
 };
 
 static struct bits product(struct layer *y, struct bits factor, struct bits low, struct bits added)
 {
     struct bits out = planes_plane(&y->products, y->made++);
-    y->terms[y->count++] = (struct bits_term){out, factor, low, added};
+    y->terms[y->count++] = bits_product_plus(out, factor, low, added);
     return out;
 }
 

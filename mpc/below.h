@@ -7,7 +7,7 @@
  *
  * On a group where t has only zeros G is 0, and where it has only ones L is 1, so that a lower group of the kind takes one
  * product, not two. Positions below t's lowest one decide nothing and are not looked at. Constants of few runs of
- * digits cost about one AND a position, others 1.3, where compare_public() takes 1.9 for any.
+ * digits cost about one AND a position, others 1.3, where a carry takes 1.9 for any.
  *
  * Rounds: ceil(log2) of the most positions of a constant. LEAKS: nothing.
  */

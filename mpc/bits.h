@@ -9,40 +9,38 @@
 #ifndef TREFOIL_MPC_BITS_H
 #define TREFOIL_MPC_BITS_H
 
-#include "mpc/party.h"
-
-struct bits_gate {
-    struct bits out, x, y;
-};
+#include "mpc/move.h"
 
 /* Local. Outputs may be inputs. */
 void bits_copy(struct bits out, struct bits x);
 void bits_xor(struct bits out, struct bits x, struct bits y);
 void bits_not(const struct party *p, struct bits out, struct bits x);
-/* x ^= c, c public and packed like a plane. */
-void bits_xor_public(const struct party *p, struct bits x, const uint64_t *c);
-/* out = x & c, c public. */
-void bits_and_public(struct bits out, struct bits x, const uint64_t *c);
 void bits_zero(struct bits x);
 
-/* One layer of AND gates in one round. An output may be an input of any gate of the layer. */
-enum err bits_and_layer(struct party *p, const struct bits_gate *gates, size_t count) MUST_CHECK;
+/* The terms out = x y and out = x y ^ c. */
+static inline struct move_term bits_product(struct bits out, struct bits x, struct bits y)
+{
+    return (struct move_term){
+        operand_bits(out), operand_bits(x), operand_bits(y), {NULL, NULL}, bits_words(out.n)};
+}
+
+static inline struct move_term bits_product_plus(struct bits out, struct bits x, struct bits y,
+                                                 struct bits c)
+{
+    return (struct move_term){operand_bits(out), operand_bits(x), operand_bits(y), operand_bits(c),
+                              bits_words(out.n)};
+}
+
+/* One layer of ANDs in one round. An output may be an input of any term of the layer. */
+enum err bits_and_layer(struct party *p, const struct move_term *terms, size_t count) MUST_CHECK;
 
 /*
- * One layer of out = (x & y) ^ c in one round, at the cost of the ANDs: each server adds its own
- * component of c before it sends. c.a may be NULL: nothing is added. No output may overlap any
- * input of the layer.
+ * The same where no output overlaps any input of the layer: nothing is held until it is sent. In
+ * bits_sums() each output is the sum of `products` products, still at the cost of one; see
+ * struct move_sums.
  */
-struct bits_term {
-    struct bits out, x, y, c;
-};
-enum err bits_terms(struct party *p, const struct bits_term *terms, size_t count) MUST_CHECK;
-
-/*
- * The same where each output is the sum of `products` products, still at the cost of one: terms[products k ..] are
- * output k's, of which the first names out and c; those with x.a = NULL add nothing.
- */
-enum err bits_sums(struct party *p, const struct bits_term *terms, size_t count,
+enum err bits_terms(struct party *p, const struct move_term *terms, size_t count) MUST_CHECK;
+enum err bits_sums(struct party *p, const struct move_term *terms, size_t count,
                    unsigned products) MUST_CHECK;
 
 enum err bits_and(struct party *p, struct bits out, struct bits x, struct bits y) MUST_CHECK;

@@ -3,7 +3,6 @@
 #include "base/memory.h"
 #include "mpc/convert.h"
 #include "mpc/ring.h"
-#include "mpc/truncate.h"
 
 #include <string.h>
 
@@ -21,19 +20,20 @@
 static enum err prefix(struct party *p, struct bits *view, struct bits *spare, unsigned l)
 {
     for (unsigned d = 1; d < l; d *= 2) {
-        struct bits_term terms[CACHED_BITS];
+        struct move_term terms[CACHED_BITS];
         size_t count = 0;
         for (unsigned i = 0; i < l; i++)
             if (i / d % 2 != 0) {
-                terms[count] = (struct bits_term){spare[count], view[i], view[i / d * d - 1], {0}};
+                terms[count] = bits_product(spare[count], view[i], view[i / d * d - 1]);
                 count++;
             }
         TRY(bits_terms(p, terms, count));
         count = 0;
         for (unsigned i = 0; i < l; i++)
             if (i / d % 2 != 0) {
-                spare[count] = view[i];
-                view[i] = terms[count++].out;
+                struct bits old = view[i];
+                view[i] = spare[count];
+                spare[count++] = old;
             }
     }
     return ERR_OK;
@@ -60,23 +60,15 @@ static enum err make_flags(struct party *p, struct cached *c, size_t from, size_
     TRY(prefix(p, view, spare, l));
     for (unsigned i = 0; i < l; i++)
         bits_copy(part_of(&c->below, l - 1 - i, from, n), view[i]);
-    if (c->ring == CACHED_32)
-        return convert_bit32(p, share32_view(c->zero32, from, n), view[l - 1]);
-    return convert_bit64(p, share64_view(c->zero64, from, n), view[l - 1]);
+    return convert_bit64(p, share64_view(c->zero, from, n), view[l - 1]);
 }
 
 static enum err fill(struct party *p, struct cached *c, struct share64 x)
 {
     TRY(planes_new(&c->below, c->bits.width, x.n));
-    if (c->ring == CACHED_32) {
-        TRY(share32_new(&c->x32, x.n));
-        TRY(share32_new(&c->zero32, x.n));
-        ring32_from64(c->x32, x);
-    } else {
-        TRY(share64_new(&c->x64, x.n));
-        TRY(share64_new(&c->zero64, x.n));
-        ring64_copy(c->x64, x);
-    }
+    TRY(share64_new(&c->x, x.n));
+    TRY(share64_new(&c->zero, x.n));
+    ring64_copy(c->x, x);
     for (size_t from = 0; from < x.n; from += TILE) {
         struct scratch_mark mark = scratch_mark(p->scratch);
         enum err e = make_flags(p, c, from, x.n - from < TILE ? x.n - from : TILE);
@@ -86,17 +78,15 @@ static enum err fill(struct party *p, struct cached *c, struct share64 x)
     return ERR_OK;
 }
 
-enum err cached_new(struct party *p, struct cached **cached, enum cached_ring ring,
-                    struct share64 x, const struct planes *bits)
+enum err cached_new(struct party *p, struct cached **cached, struct share64 x,
+                    const struct planes *bits)
 {
     struct cached *c = memory_array(1, sizeof *c);
     enum err e = c == NULL ? ERR_NOMEM : ERR_OK;
     *cached = c;
-    if (bits->width == 0 || bits->width > CACHED_BITS || bits->n != x.n ||
-        (ring == CACHED_32 && bits->width + 2 + CACHED_GRID > 32))
+    if (bits->width == 0 || bits->width > CACHED_BITS || bits->n != x.n)
         e = ERR_RANGE;
     if (e == ERR_OK) {
-        c->ring = ring;
         c->bits = *bits;
         e = fill(p, c, x);
     }
@@ -111,10 +101,8 @@ void cached_free(struct cached **cached)
     if (c == NULL)
         return;
     planes_free(&c->below);
-    share32_free(&c->x32);
-    share32_free(&c->zero32);
-    share64_free(&c->x64);
-    share64_free(&c->zero64);
+    share64_free(&c->x);
+    share64_free(&c->zero);
     memory_free(cached);
 }
 
@@ -137,8 +125,9 @@ struct comparing {
     uint64_t *c;         /* l + 1 planes of C */
     unsigned classes;
     struct lane_class class[CLASSES];
-    size_t lanes; /* compared */
-    struct bits less;
+    size_t lanes;          /* compared */
+    struct bits less;      /* [x < C] of all classes, each from a word on */
+    struct share64 number; /* the same in the ring */
 };
 
 /* C of every cell, as planes; 0 in the lanes between spans. */
@@ -262,7 +251,6 @@ static void gather(const struct comparing *s)
     }
 }
 
-/* s->less = [x < C] of all classes, each from a word on. */
 static enum err compare(struct comparing *s)
 {
     struct adder_tree trees[CLASSES];
@@ -294,99 +282,77 @@ static enum err prepare(struct comparing *s)
 /* --- sums ------------------------------------------------------------------------------------- */
 
 /*
- * With s = [x < C]: |x - c| = x - c - 2 s x + 2 s c, each times 2^CACHED_GRID. Blocks of lanes get
- * s in the order of the cells, from the classes' numbers and the kept [x = 0].
+ * With s = [x < C]: |x - c| = x - c - 2 s x + 2 s c, each times 2^CACHED_GRID. One component of
+ * blocks of lanes gets s in the order of the cells, from the classes' numbers and the kept [x = 0].
  */
-#define DEFINE(bits)                                                                               \
-    static void spread##bits(const struct comparing *s, uint##bits##_t *out,                       \
-                             const uint##bits##_t *less, const uint##bits##_t *zero, size_t word,  \
-                             size_t words, const size_t *used)                                     \
-    {                                                                                              \
-        size_t at[CLASSES];                                                                        \
-        memcpy(at, used, sizeof at);                                                               \
-        memset(out, 0, BLOCK * sizeof *out);                                                       \
-        for (size_t w = 0; w < words; w++) {                                                       \
-            uint64_t ones = s->c[word + w], compared = 0;                                          \
-            for (unsigned i = 0; i < s->classes; i++) {                                            \
-                const struct lane_class *class = &s->class[i];                                     \
-                const uint64_t mask = class->mask[word + w];                                       \
-                if (mask != 0)                                                                     \
-                    at[i] += s->p->kernel->expand##bits(out + 64 * w, less + class->from + at[i],  \
-                                                        mask);                                     \
-                compared |= mask;                                                                  \
-            }                                                                                      \
-            for (ones &= ~compared; ones != 0; ones &= ones - 1) { /* C = 1 */                     \
-                size_t lane = 64 * w + (size_t)__builtin_ctzll(ones);                              \
-                out[lane] = zero[lane];                                                            \
-            }                                                                                      \
-        }                                                                                          \
-    }                                                                                              \
-    /* The local part of a span's sum in out, the part to be reshared in *product. */              \
-    static void sum##bits(const struct comparing *s, const struct cached_span *span, size_t word,  \
-                          struct share##bits less, size_t *used, uint##bits##_t *out_a,            \
-                          uint##bits##_t *out_b, uint##bits##_t *product)                          \
-    {                                                                                              \
-        const struct kernel *k = s->p->kernel;                                                     \
-        const struct cached *x = s->x;                                                             \
-        uint##bits##_t a[BLOCK], b[BLOCK], c[BLOCK], x_a = 0, x_b = 0, s_a = 0, s_b = 0, all = 0;  \
-        for (size_t at = 0; at < span->cells; at += BLOCK) {                                       \
-            const size_t n = span->cells - at < BLOCK ? span->cells - at : BLOCK;                  \
-            const size_t lane = span->from + at, words = bits_words(n), w = word + at / 64;        \
-            const uint##bits##_t *xa = x->x##bits.a + lane, *xb = x->x##bits.b + lane;             \
-            spread##bits(s, a, less.a, x->zero##bits.a + lane, w, words, used);                    \
-            spread##bits(s, b, less.b, x->zero##bits.b + lane, w, words, used);                    \
-            for (unsigned i = 0; i < s->classes; i++)                                              \
-                for (size_t v = 0; v < words; v++)                                                 \
-                    used[i] += (size_t)__builtin_popcountll(s->class[i].mask[w + v]);              \
-            for (size_t i = 0; i < n; i++)                                                         \
-                c[i] = (uint##bits##_t)span->c[at + i];                                            \
-            x_a += k->sum##bits(xa, n);                                                            \
-            x_b += k->sum##bits(xb, n);                                                            \
-            s_a += k->dot##bits(a, c, n);                                                          \
-            s_b += k->dot##bits(b, c, n);                                                          \
-            all += k->sum##bits(c, n);                                                             \
-            *product += k->inner##bits(a, b, xa, xb, n);                                           \
-        }                                                                                          \
-        *out_a = (x_a << CACHED_GRID) + 2 * s_a - (s->p->index == 0 ? all : 0);                    \
-        *out_b = (x_b << CACHED_GRID) + 2 * s_b - (s->p->index == 2 ? all : 0);                    \
-    }                                                                                              \
-    static enum err distance##bits(struct comparing *s, struct share##bits out)                    \
-    {                                                                                              \
-        struct share##bits less, product;                                                          \
-        uint##bits##_t *z = scratch_take(s->p->scratch, s->count, sizeof *z);                      \
-        size_t used[CLASSES] = {0}, word = 0, bytes = s->count * sizeof *z;                        \
-        TRY(party_share##bits(s->p, &less, s->lanes));                                             \
-        TRY(party_share##bits(s->p, &product, s->count));                                          \
-        if (z == NULL)                                                                             \
-            return ERR_NOMEM;                                                                      \
-        if (s->lanes > 0) {                                                                        \
-            TRY(compare(s));                                                                       \
-            TRY(convert_bit##bits(s->p, less, s->less));                                           \
-        }                                                                                          \
-        TRY(party_zero##bits(s->p, z, s->count));                                                  \
-        for (size_t k = 0; k < s->count; k++) {                                                    \
-            sum##bits(s, &s->spans[k], word, less, used, &out.a[k], &out.b[k], &z[k]);             \
-            word += bits_words(s->spans[k].cells);                                                 \
-        }                                                                                          \
-        memcpy(product.a, z, bytes);                                                               \
-        TRY(party_exchange(s->p, NET_PREV, z, bytes, NET_NEXT, product.b, bytes));                 \
-        ring##bits##_add_scaled(out, product,                                                      \
-                                (uint##bits##_t)0 - ((uint##bits##_t)2 << CACHED_GRID));           \
-        return ERR_OK;                                                                             \
+static void spread(const struct comparing *s, uint64_t *out, const uint64_t *less,
+                   const uint64_t *zero, size_t word, size_t words, const size_t *used)
+{
+    size_t at[CLASSES];
+    memcpy(at, used, sizeof at);
+    memset(out, 0, BLOCK * sizeof *out);
+    for (size_t w = 0; w < words; w++) {
+        uint64_t ones = s->c[word + w], compared = 0;
+        for (unsigned i = 0; i < s->classes; i++) {
+            const struct lane_class *class = &s->class[i];
+            const uint64_t mask = class->mask[word + w];
+            if (mask != 0)
+                at[i] += s->p->kernel->expand64(out + 64 * w, less + class->from + at[i], mask);
+            compared |= mask;
+        }
+        for (ones &= ~compared; ones != 0; ones &= ones - 1) { /* C = 1 */
+            size_t lane = 64 * w + (size_t)__builtin_ctzll(ones);
+            out[lane] = zero[lane];
+        }
     }
+}
 
-DEFINE(32)
-DEFINE(64)
+/* What is local of a span's sum goes to out, the part of the sum of s x to *product. */
+static void sum_span(const struct comparing *s, const struct cached_span *span, size_t word,
+                     size_t *used, struct share64 out, uint64_t *product)
+{
+    const struct kernel *k = s->p->kernel;
+    const struct cached *x = s->x;
+    uint64_t a[BLOCK], b[BLOCK], x_a = 0, x_b = 0, s_a = 0, s_b = 0, all = 0;
+    for (size_t at = 0; at < span->cells; at += BLOCK) {
+        const size_t n = span->cells - at < BLOCK ? span->cells - at : BLOCK;
+        const size_t lane = span->from + at, words = bits_words(n), w = word + at / 64;
+        const struct share64 cells = share64_view(x->x, lane, n);
+        spread(s, a, s->number.a, x->zero.a + lane, w, words, used);
+        spread(s, b, s->number.b, x->zero.b + lane, w, words, used);
+        for (unsigned i = 0; i < s->classes; i++)
+            for (size_t v = 0; v < words; v++)
+                used[i] += (size_t)__builtin_popcountll(s->class[i].mask[w + v]);
+        x_a += k->sum64(cells.a, n);
+        x_b += k->sum64(cells.b, n);
+        s_a += k->dot64(a, span->c + at, n);
+        s_b += k->dot64(b, span->c + at, n);
+        all += k->sum64(span->c + at, n);
+        move_part_inner(s->p, product, (struct share64){a, b, n}, cells);
+    }
+    out.a[0] = (x_a << CACHED_GRID) + 2 * s_a - (s->p->index == 0 ? all : 0);
+    out.b[0] = (x_b << CACHED_GRID) + 2 * s_b - (s->p->index == 2 ? all : 0);
+}
 
 static enum err distance(struct comparing *s, struct share64 out)
 {
-    struct share32 narrow;
+    size_t used[CLASSES] = {0}, word = 0;
+    struct share64 product;
     TRY(prepare(s));
-    if (s->x->ring == CACHED_64)
-        return distance64(s, out);
-    TRY(party_share32(s->p, &narrow, out.n));
-    TRY(distance32(s, narrow));
-    return truncate_widen32(s->p, out, narrow);
+    TRY(party_share64(s->p, &s->number, s->lanes));
+    TRY(party_share64(s->p, &product, s->count));
+    if (s->lanes > 0) {
+        TRY(compare(s));
+        TRY(convert_bit64(s->p, s->number, s->less));
+    }
+    memset(product.a, 0, s->count * sizeof *product.a);
+    for (size_t k = 0; k < s->count; k++) {
+        sum_span(s, &s->spans[k], word, used, share64_view(out, k, 1), &product.a[k]);
+        word += bits_words(s->spans[k].cells);
+    }
+    TRY(move_settle(s->p, RING_64, operand_64(product), product.a, s->count));
+    ring64_add_scaled(out, product, (uint64_t)0 - ((uint64_t)2 << CACHED_GRID));
+    return ERR_OK;
 }
 
 /* ERR_RANGE, logged, for what the header excludes. */

@@ -1,8 +1,7 @@
 /*
  * mpc/cached.h - [x < C] and sums of |x - c| for many public c, on shared x that stay.
  *
- * Of each x, 0 <= x < 2^l, is kept: its l bits; the flags Z_b = [x < 2^b], b < l; [x = 0] as a ring
- * element. With B = floor(log2 C), for a public C >= 2,
+ * Of each x, 0 <= x < 2^l, is kept: its l bits; the flags Z_b = [x < 2^b], b < l; [x = 0] as a number. With B = floor(log2 C), for a public C >= 2,
  *
  *   [x < C] = Z_B ^ (Z_(B+1) ^ Z_B) [x mod 2^B < C mod 2^B]                    (Z_b = 1 for b >= l)
  *
@@ -11,8 +10,8 @@
  * cost less; lanes with C <= 1 cost nothing and are not in any message.
  *
  * Cost of a lane of width w: 2(w-1) - ceil(log2 w) ANDs, then 3 ring elements over all servers for
- * the bit as a number. Rounds: ceil(log2 l) + 2, fewer if every C is small. At l = 17 that is 7.4
- * bytes a server in Z_2^32, 11.4 in Z_2^64.
+ * the bit as a number. Rounds: ceil(log2 l) + 2, fewer if every C is small. At l = 17 that is 11.4
+ * bytes a server.
  */
 #ifndef TREFOIL_MPC_CACHED_H
 #define TREFOIL_MPC_CACHED_H
@@ -22,16 +21,10 @@
 #define CACHED_GRID 10 /* estimates are multiples of 2^-10 */
 #define CACHED_BITS 52 /* largest l: sums stay below 2^64 */
 
-/* The ring in which bits become numbers and sums are made. 32 needs l + 2 + CACHED_GRID <= 32. */
-enum cached_ring { CACHED_32, CACHED_64 };
-
 struct cached {
-    enum cached_ring ring;
-    struct planes bits;  /* borrowed */
-    struct planes below; /* plane b: Z_b */
-    /* x and [x = 0] in the ring; the other two are empty */
-    struct share32 x32, zero32;
-    struct share64 x64, zero64;
+    struct planes bits;     /* borrowed */
+    struct planes below;    /* plane b: Z_b */
+    struct share64 x, zero; /* zero: [x = 0] */
 };
 
 /*
@@ -39,7 +32,7 @@ struct cached {
  * ceil(log2 l) rounds for the flags (33 ANDs a lane at l = 17), 2 rounds and 3 elements over all
  * servers for [x = 0]; the rounds repeat every 2^22 lanes. LEAKS: nothing.
  */
-enum err cached_new(struct party *p, struct cached **c, enum cached_ring ring, struct share64 x,
+enum err cached_new(struct party *p, struct cached **c, struct share64 x,
                     const struct planes *bits) MUST_CHECK;
 void cached_free(struct cached **c);
 
@@ -51,10 +44,9 @@ struct cached_span {
 
 /*
  * out[k] = 2^CACHED_GRID times the sum over span k of |x - c|. Only integers are compared: C is c
- * rounded up. The sums must be below 2^31 (2^64) so multiplied; with every c_j <= 2^l, a sum of x
- * below 2^l and one of c below 2^(l+1) they are.
- * One element a span more; in Z_2^32 then widened, 4 elements a span over all servers. Rounds:
- * those of the bits, 1, and 2 to widen. LEAKS: nothing.
+ * rounded up. The sums must be below 2^64 so multiplied; with every c_j <= 2^l, a sum of x below 2^l
+ * and one of c below 2^(l+1) they are. One element a span more, and 1 round after those of the bits.
+ * LEAKS: nothing.
  */
 enum err cached_distance(struct party *p, struct share64 out, const struct cached *x,
                          const struct cached_span *spans) MUST_CHECK;

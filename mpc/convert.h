@@ -17,8 +17,8 @@
 enum err convert_split(struct party *p, struct planes *u, struct planes *t,
                        struct share64 x) MUST_CHECK;
 /*
- * The same of `digits` bits, and then, plane by plane, of products that who knows u or t makes by himself: plane
- * digits + k is the product of bits 2k and 2k + 1.
+ * The same of `digits` bits, and then, plane by plane, of products that a server can form alone
+ * because it knows u or t: plane digits + k is the product of bits 2k and 2k + 1.
  */
 enum err convert_split_pairs(struct party *p, struct planes *u, struct planes *t, unsigned digits,
                              struct share64 x) MUST_CHECK;
@@ -45,14 +45,7 @@ enum err convert_to_ring128(struct party *p, struct share128 out,
  * and u + G + H is component j+2. 3 elements over all servers, 2 rounds.
  */
 enum err convert_bit16(struct party *p, struct share16 out, struct bits x) MUST_CHECK;
-enum err convert_bit32(struct party *p, struct share32 out, struct bits x) MUST_CHECK;
 enum err convert_bit64(struct party *p, struct share64 out, struct bits x) MUST_CHECK;
 enum err convert_bit128(struct party *p, struct share128 out, struct bits x) MUST_CHECK;
-
-/* out = b v: the bit as a number, then a multiplication. 6 elements over all servers, 3 rounds. */
-enum err convert_bit_times32(struct party *p, struct share32 out, struct bits b,
-                             struct share32 v) MUST_CHECK;
-enum err convert_bit_times64(struct party *p, struct share64 out, struct bits b,
-                             struct share64 v) MUST_CHECK;
 
 #endif

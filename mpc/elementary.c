@@ -22,23 +22,25 @@ static const int64_t logarithm_of[LOGARITHM_DEGREE + 1] = {
     0,         4294967262, -2147481691, 1431611617, -1073217530, 855225047, -698040161,
     555418896, -400037967, 237429866,   -104081716, 29059607,    -3808758};
 
+static enum err circle(struct party *p, struct share128 cosine, struct share128 sine,
+                       struct share128 u)
+{
+    struct share128 w;
+    TRY(party_share128(p, &w, u.n));
+    TRY(fixed_multiply128(p, w, u, u, ELEMENTARY_ANGLE_BITS));
+    TRY(fixed_two_polynomials128(p, cosine, sine, w, ELEMENTARY_ANGLE_BITS, cosine_of, sine_of,
+                                 CIRCLE_DEGREE));
+    TRY(truncate_signed_ring128(p, cosine, cosine, ELEMENTARY_ANGLE_BITS));
+    TRY(truncate_signed_ring128(p, sine, sine, ELEMENTARY_ANGLE_BITS));
+    return fixed_multiply128(p, sine, sine, u, ELEMENTARY_ANGLE_BITS);
+}
+
 enum err elementary_circle(struct party *p, struct share128 cosine, struct share128 sine,
                            struct share128 u)
 {
-    struct share128 w = {0};
-    enum err e = share128_new(&w, u.n);
-    if (e == ERR_OK)
-        e = fixed_multiply128(p, w, u, u, ELEMENTARY_ANGLE_BITS);
-    if (e == ERR_OK)
-        e = fixed_two_polynomials128(p, cosine, sine, w, ELEMENTARY_ANGLE_BITS, cosine_of, sine_of,
-                                     CIRCLE_DEGREE);
-    if (e == ERR_OK)
-        e = truncate_signed_ring128(p, cosine, cosine, ELEMENTARY_ANGLE_BITS);
-    if (e == ERR_OK)
-        e = truncate_signed_ring128(p, sine, sine, ELEMENTARY_ANGLE_BITS);
-    if (e == ERR_OK)
-        e = fixed_multiply128(p, sine, sine, u, ELEMENTARY_ANGLE_BITS);
-    share128_free(&w);
+    struct scratch_mark mark = scratch_mark(p->scratch);
+    enum err e = circle(p, cosine, sine, u);
+    scratch_release(p->scratch, mark);
     return e;
 }
 

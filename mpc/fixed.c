@@ -2,75 +2,52 @@
 
 #include "mpc/ring.h"
 #include "mpc/truncate.h"
+#include "mpc/width.h"
 
-#define DEFINE(width, word)                                                                        \
-    enum err fixed_multiply##width(struct party *p, struct share##width out,                       \
-                                   struct share##width x, struct share##width y, unsigned f)       \
-    {                                                                                              \
-        TRY(ring##width##_multiply(p, out, x, y));                                                 \
-        return truncate_signed_ring##width(p, out, out, f);                                        \
-    }                                                                                              \
-    /* power k of lane i stands at (k-1) n + i; the first n lanes hold x */                        \
-    static enum err powers##width(struct party *p, struct share##width power, size_t n,            \
-                                  unsigned f, unsigned degree, struct share##width top)            \
-    {                                                                                              \
-        for (unsigned m = 1; m < degree; m *= 2) {                                                 \
-            unsigned count = degree - m < m ? degree - m : m;                                      \
-            for (unsigned j = 0; j < count; j++)                                                   \
-                ring##width##_copy(share##width##_view(top, j *n, n),                              \
-                                   share##width##_view(power, (m - 1) * n, n));                    \
-            TRY(fixed_multiply##width(p, share##width##_view(power, m *n, count *n),               \
-                                      share##width##_view(power, 0, count *n),                     \
-                                      share##width##_view(top, 0, count *n), f));                  \
-        }                                                                                          \
-        return ERR_OK;                                                                             \
-    }                                                                                              \
-    static void combine##width(const struct party *p, struct share##width out,                     \
-                               struct share##width power, unsigned f, const int64_t *c,            \
-                               unsigned degree)                                                    \
-    {                                                                                              \
-        for (size_t i = 0; i < out.n; i++)                                                         \
-            out.a[i] = out.b[i] = 0;                                                               \
-        for (unsigned k = 1; k <= degree; k++)                                                     \
-            ring##width##_add_scaled(out, share##width##_view(power, (k - 1) * out.n, out.n),      \
-                                     (word)c[k]);                                                  \
-        ring##width##_add_public(p, out, (word)c[0] << f);                                         \
-    }                                                                                              \
-    static enum err polynomials##width(                                                            \
-        struct party *p, struct share##width out, struct share##width *out2,                       \
-        struct share##width x, unsigned f, const int64_t *c, const int64_t *c2, unsigned degree)   \
-    {                                                                                              \
-        struct share##width power = {0}, top = {0};                                                \
-        enum err e = degree == 0 || degree > FIXED_DEGREE_MAX                                      \
-                         ? ERR_RANGE                                                               \
-                         : share##width##_new(&power, degree * x.n);                               \
-        if (e == ERR_OK)                                                                           \
-            e = share##width##_new(&top, degree * x.n);                                            \
-        if (e == ERR_OK) {                                                                         \
-            ring##width##_copy(share##width##_view(power, 0, x.n), x);                             \
-            e = powers##width(p, power, x.n, f, degree, top);                                      \
-        }                                                                                          \
-        if (e == ERR_OK)                                                                           \
-            combine##width(p, out, power, f, c, degree);                                           \
-        if (e == ERR_OK && out2 != NULL)                                                           \
-            combine##width(p, *out2, power, f, c2, degree);                                        \
-        share##width##_free(&power);                                                               \
-        share##width##_free(&top);                                                                 \
-        return e;                                                                                  \
-    }                                                                                              \
-    enum err fixed_polynomial##width(struct party *p, struct share##width out,                     \
-                                     struct share##width x, unsigned f, const int64_t *c,          \
-                                     unsigned degree)                                              \
-    {                                                                                              \
-        return polynomials##width(p, out, NULL, x, f, c, NULL, degree);                            \
-    }
+#define WIDTH 64
+#define WORD uint64_t
+#include "mpc/fixed_body.inc"
 
-DEFINE(64, uint64_t)
-DEFINE(128, word128)
+#define WIDTH 128
+#define WORD word128
+#include "mpc/fixed_body.inc"
+
+static bool is_degree(unsigned degree)
+{
+    return degree > 0 && degree <= FIXED_DEGREE_MAX;
+}
+
+enum err fixed_polynomial64(struct party *p, struct share64 out, struct share64 x, unsigned f,
+                            const int64_t *c, unsigned degree)
+{
+    struct scratch_mark mark = scratch_mark(p->scratch);
+    struct share64 power, top;
+    enum err e = is_degree(degree) ? party_share64(p, &power, degree * x.n) : ERR_RANGE;
+    if (e == ERR_OK)
+        e = party_share64(p, &top, degree * x.n);
+    if (e == ERR_OK)
+        e = powers64(p, power, top, x, f, degree);
+    if (e == ERR_OK)
+        combine64(p, out, power, f, c, degree);
+    scratch_release(p->scratch, mark);
+    return e;
+}
 
 enum err fixed_two_polynomials128(struct party *p, struct share128 out, struct share128 out2,
                                   struct share128 x, unsigned f, const int64_t *c,
                                   const int64_t *c2, unsigned degree)
 {
-    return polynomials128(p, out, &out2, x, f, c, c2, degree);
+    struct scratch_mark mark = scratch_mark(p->scratch);
+    struct share128 power, top;
+    enum err e = is_degree(degree) ? party_share128(p, &power, degree * x.n) : ERR_RANGE;
+    if (e == ERR_OK)
+        e = party_share128(p, &top, degree * x.n);
+    if (e == ERR_OK)
+        e = powers128(p, power, top, x, f, degree);
+    if (e == ERR_OK) {
+        combine128(p, out, power, f, c, degree);
+        combine128(p, out2, power, f, c2, degree);
+    }
+    scratch_release(p->scratch, mark);
+    return e;
 }

@@ -25,8 +25,6 @@ enum err fixed_multiply128(struct party *p, struct share128 out, struct share128
  */
 enum err fixed_polynomial64(struct party *p, struct share64 out, struct share64 x, unsigned f,
                             const int64_t *c, unsigned degree) MUST_CHECK;
-enum err fixed_polynomial128(struct party *p, struct share128 out, struct share128 x, unsigned f,
-                             const int64_t *c, unsigned degree) MUST_CHECK;
 
 /* Two polynomials of the same argument: the powers are made once. */
 enum err fixed_two_polynomials128(struct party *p, struct share128 out, struct share128 out2,

@@ -84,46 +84,41 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-#define DEFINE_SLICE(bits, word, load)                                                             \
-    void kernel_slice##bits(const struct kernel *k, const word *values, size_t n, unsigned width,  \
-                            uint64_t *planes, size_t stride)                                       \
-    {                                                                                              \
-        uint64_t m[GROUP * 64];                                                                    \
-        for (size_t from = 0; from < n; from += 64 * GROUP) {                                      \
-            size_t lanes = least(n - from, 64 * GROUP), matrices = bits_words(lanes);              \
-            for (unsigned half = 0; half < width; half += 64) {                                    \
-                if (lanes < 64 * GROUP)                                                            \
-                    memset(m, 0, sizeof m);                                                        \
-                load(m, values + from, lanes, half);                                               \
-                k->transpose(m, matrices);                                                         \
-                store_group(m, matrices, (unsigned)least(width - half, 64),                        \
-                            planes + half * stride + from / 64, stride);                           \
-            }                                                                                      \
-        }                                                                                          \
+/* The bits of a group's words, which it uses up, to `width` planes. */
+static void slice_group(const struct kernel *k, uint64_t *m, size_t lanes, size_t width,
+                        uint64_t *planes, size_t stride)
+{
+    k->transpose(m, bits_words(lanes));
+    store_group(m, bits_words(lanes), (unsigned)least(width, 64), planes, stride);
+}
+
+void kernel_slice64(const struct kernel *k, const uint64_t *values, size_t n, unsigned width,
+                    uint64_t *planes, size_t stride)
+{
+    for (size_t from = 0; from < n; from += 64 * GROUP) {
+        uint64_t m[GROUP * 64];
+        const size_t lanes = least(n - from, 64 * GROUP);
+        if (lanes < 64 * GROUP)
+            memset(m, 0, sizeof m);
+        memcpy(m, values + from, lanes * sizeof *m);
+        slice_group(k, m, lanes, width, planes + from / 64, stride);
     }
-
-static void load64(uint64_t *m, const uint64_t *v, size_t n, unsigned half)
-{
-    (void)half;
-    memcpy(m, v, n * sizeof *v);
 }
 
-static void load32(uint64_t *m, const uint32_t *v, size_t n, unsigned half)
+void kernel_slice128(const struct kernel *k, const word128 *values, size_t n, unsigned width,
+                     uint64_t *planes, size_t stride)
 {
-    (void)half;
-    for (size_t i = 0; i < n; i++)
-        m[i] = v[i];
+    for (size_t from = 0; from < n; from += 64 * GROUP)
+        for (unsigned half = 0; half < width; half += 64) {
+            uint64_t m[GROUP * 64];
+            const size_t lanes = least(n - from, 64 * GROUP);
+            if (lanes < 64 * GROUP)
+                memset(m, 0, sizeof m);
+            for (size_t i = 0; i < lanes; i++)
+                m[i] = (uint64_t)(values[from + i] >> half);
+            slice_group(k, m, lanes, width - half, planes + half * stride + from / 64, stride);
+        }
 }
-
-static void load128(uint64_t *m, const word128 *v, size_t n, unsigned half)
-{
-    for (size_t i = 0; i < n; i++)
-        m[i] = (uint64_t)(v[i] >> half);
-}
-
-DEFINE_SLICE(64, uint64_t, load64)
-DEFINE_SLICE(32, uint32_t, load32)
-DEFINE_SLICE(128, word128, load128)
 
 void kernel_unslice64(const struct kernel *k, const uint64_t *planes, size_t stride, size_t n,
                       unsigned width, uint64_t *values)

@@ -9,7 +9,7 @@
  *   avx2       AVX2, BMI2, PCLMULQDQ
  *   avx512     AVX-512 F, BW, DQ, VL, VBMI; GFNI; BMI2; PCLMULQDQ (Ice Lake, Zen 4 and later)
  *
- * All functions take any length, zero included; all but transpose and matrix* take any
+ * All functions take any length, zero included; all but transpose and matrix16 take any
  * alignment. An output may be an input at the same position, nothing else may overlap. No branch or
  * index depends on a word's value.
  */
@@ -20,29 +20,6 @@
 
 #include <stdbool.h>
 
-/* Words of one width: what the three arithmetic rings have in common. */
-#define KERNEL_RING(bits)                                                                          \
-    /* z = z - f + x_a (y_a + y_b) + x_b y_a: a multiplication's summand, z - f being its mask */  \
-    void (*multiply##bits)(uint##bits##_t * z, const uint##bits##_t *f, const uint##bits##_t *xa,  \
-                           const uint##bits##_t *xb, const uint##bits##_t *ya,                     \
-                           const uint##bits##_t *yb, size_t n);                                    \
-    /* the sum of x_a (y_a + y_b) + x_b y_a */                                                     \
-    uint##bits##_t (*inner##bits)(const uint##bits##_t *xa, const uint##bits##_t *xb,              \
-                                  const uint##bits##_t *ya, const uint##bits##_t *yb, size_t n);   \
-    /* the sum of x y, and of x */                                                                 \
-    uint##bits##_t (*dot##bits)(const uint##bits##_t *x, const uint##bits##_t *y, size_t n);       \
-    uint##bits##_t (*sum##bits)(const uint##bits##_t *x, size_t n);                                \
-    /* out = in + x + y: the third component joins the two of an opening */                        \
-    void (*join##bits)(uint##bits##_t * out, const uint##bits##_t *in, const uint##bits##_t *x,    \
-                       const uint##bits##_t *y, size_t n);                                         \
-    /* with b the bits as numbers: out = b - f;  out = (1 - 2 b) v - g;  out = b + g + h */        \
-    void (*bit_less##bits)(uint##bits##_t * out, const uint64_t *b, const uint##bits##_t *f,       \
-                           size_t n);                                                              \
-    void (*bit_sign##bits)(uint##bits##_t * out, const uint64_t *b, const uint##bits##_t *v,       \
-                           const uint##bits##_t *g, size_t n);                                     \
-    void (*bit_plus##bits)(uint##bits##_t * out, const uint64_t *b, const uint##bits##_t *g,       \
-                           const uint##bits##_t *h, size_t n);
-
 #define KERNEL_BLOCK 8
 
 struct kernel {
@@ -50,15 +27,35 @@ struct kernel {
     /* z = x_a (y_a ^ y_b) ^ x_b y_a; ^ c if c is not NULL */
     void (*gate)(uint64_t *z, const uint64_t *xa, const uint64_t *xb, const uint64_t *ya,
                  const uint64_t *yb, const uint64_t *c, size_t words);
-    void (*exclusive)(uint64_t *out, const uint64_t *x, const uint64_t *y, size_t words);
+    void (*xor_bits)(uint64_t *out, const uint64_t *x, const uint64_t *y, size_t words);
     /* out = in ^ x ^ y */
     void (*join_bits)(uint64_t *out, const uint64_t *in, const uint64_t *x, const uint64_t *y,
                       size_t words);
-    KERNEL_RING(16)
-    KERNEL_RING(32)
-    KERNEL_RING(64)
+    /* z = z - f + x_a (y_a + y_b) + x_b y_a: a multiplication's summand, z - f being its mask */
+    void (*multiply16)(uint16_t *z, const uint16_t *f, const uint16_t *xa, const uint16_t *xb,
+                       const uint16_t *ya, const uint16_t *yb, size_t n);
+    void (*multiply64)(uint64_t *z, const uint64_t *f, const uint64_t *xa, const uint64_t *xb,
+                       const uint64_t *ya, const uint64_t *yb, size_t n);
+    /* with b the bits as numbers: out = b - f;  out = (1 - 2 b) v - g;  out = b + g + h */
+    void (*bit_less16)(uint16_t *out, const uint64_t *b, const uint16_t *f, size_t n);
+    void (*bit_less64)(uint64_t *out, const uint64_t *b, const uint64_t *f, size_t n);
+    void (*bit_sign16)(uint16_t *out, const uint64_t *b, const uint16_t *v, const uint16_t *g,
+                       size_t n);
+    void (*bit_sign64)(uint64_t *out, const uint64_t *b, const uint64_t *v, const uint64_t *g,
+                       size_t n);
+    void (*bit_plus16)(uint16_t *out, const uint64_t *b, const uint16_t *g, const uint16_t *h,
+                       size_t n);
+    void (*bit_plus64)(uint64_t *out, const uint64_t *b, const uint64_t *g, const uint64_t *h,
+                       size_t n);
+    /* the sum of x_a (y_a + y_b) + x_b y_a; of x y; of x */
+    uint64_t (*inner64)(const uint64_t *xa, const uint64_t *xb, const uint64_t *ya,
+                        const uint64_t *yb, size_t n);
+    uint64_t (*dot64)(const uint64_t *x, const uint64_t *y, size_t n);
+    uint64_t (*sum64)(const uint64_t *x, size_t n);
+    /* out = in + x + y: the third component joins the two of an opening */
+    void (*join64)(uint64_t *out, const uint64_t *in, const uint64_t *x, const uint64_t *y,
+                   size_t n);
     /* out[i] = the next word of `in` for each set bit i of a public mask, of which it returns the number. */
-    unsigned (*expand32)(uint32_t *out, const uint32_t *in, uint64_t mask);
     unsigned (*expand64)(uint64_t *out, const uint64_t *in, uint64_t mask);
     /*
      * The bits that a public mask chooses of one word of each of `planes` planes, `in_stride` words
@@ -84,8 +81,6 @@ struct kernel {
     void (*field)(uint64_t *z, const uint64_t *x, const uint64_t *y, size_t n);
     /* c += a b, row by row: a is m x k, b is k x n. */
     void (*matrix16)(uint16_t *c, const uint16_t *a, const uint16_t *b, size_t m, size_t k,
-                     size_t n);
-    void (*matrix32)(uint32_t *c, const uint32_t *a, const uint32_t *b, size_t m, size_t k,
                      size_t n);
 };
 
@@ -113,8 +108,6 @@ const char *kernel_name(void);
  * before.
  */
 void kernel_slice64(const struct kernel *k, const uint64_t *values, size_t n, unsigned width,
-                    uint64_t *planes, size_t stride);
-void kernel_slice32(const struct kernel *k, const uint32_t *values, size_t n, unsigned width,
                     uint64_t *planes, size_t stride);
 void kernel_slice128(const struct kernel *k, const word128 *values, size_t n, unsigned width,
                      uint64_t *planes, size_t stride);

@@ -63,11 +63,11 @@ TARGET static void field(uint64_t *z, const uint64_t *x, const uint64_t *y, size
 {
     const __m128i low_terms = _mm_cvtsi32_si128(0x1b);
     for (size_t i = 0; i < n; i++) {
-        __m128i product = _mm_clmulepi64_si128(_mm_cvtsi64_si128((long long)WORD_AT(64, x, i)),
-                                               _mm_cvtsi64_si128((long long)WORD_AT(64, y, i)), 0);
+        __m128i product = _mm_clmulepi64_si128(_mm_cvtsi64_si128((long long)WORD_AT(x, i)),
+                                               _mm_cvtsi64_si128((long long)WORD_AT(y, i)), 0);
         __m128i once = _mm_clmulepi64_si128(product, low_terms, 0x01);
         __m128i twice = _mm_clmulepi64_si128(once, low_terms, 0x01);
-        WORD_PUT(64, z, i) ^= (uint64_t)_mm_cvtsi128_si64(
+        WORD_PUT(z, i) ^= (uint64_t)_mm_cvtsi128_si64(
             _mm_xor_si128(product, _mm_xor_si128(once, twice)));
     }
 }

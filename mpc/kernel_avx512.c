@@ -10,33 +10,25 @@
 
 #include <immintrin.h>
 
-#define ONES16(mask) _mm512_maskz_set1_epi16((__mmask32)(mask), 1)
-#define ONES32(mask) _mm512_maskz_set1_epi32((__mmask16)(mask), 1)
-#define ONES64(mask) _mm512_maskz_set1_epi64((__mmask8)(mask), 1)
-#define SPREAD(bits, out, b, i)                                                                    \
-    ((out) = (vector##bits)ONES##bits(WORD_AT(64, b, (i) / 64) >> (i) % 64))
-
+#define SPREAD16(bits) _mm512_maskz_set1_epi16((__mmask32)(bits), 1)
+#define SPREAD64(bits) _mm512_maskz_set1_epi64((__mmask8)(bits), 1)
+#define OWN_SPREAD
 #define COMPRESS _pext_u64
-#define EXPAND(bits)                                                                               \
-    TARGET static unsigned expand##bits(uint##bits##_t *out, const uint##bits##_t *in,             \
-                                        uint64_t mask)                                             \
-    {                                                                                              \
-        unsigned count = 0;                                                                        \
-        for (unsigned i = 0; i < 64; i += LANES(bits)) {                                           \
-            const MASK##bits chosen = (MASK##bits)(mask >> i);                                     \
-            EXPAND##bits(out + i, chosen, in + count);                                             \
-            count += (unsigned)__builtin_popcount(chosen);                                         \
-        }                                                                                          \
-        return count;                                                                              \
-    }
-#define MASK32 __mmask16
-#define MASK64 __mmask8
-#define EXPAND32(out, mask, in)                                                                    \
-    _mm512_mask_storeu_epi32(out, mask, _mm512_maskz_expandloadu_epi32(mask, in))
-#define EXPAND64(out, mask, in)                                                                    \
-    _mm512_mask_storeu_epi64(out, mask, _mm512_maskz_expandloadu_epi64(mask, in))
+#define OWN_EXPAND
 
 #include "mpc/kernel_body.inc"
+
+TARGET static unsigned expand64(uint64_t *out, const uint64_t *in, uint64_t mask)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < 64; i += 8) {
+        const __mmask8 chosen = (__mmask8)(mask >> i);
+        _mm512_mask_storeu_epi64(out + i, chosen,
+                                 _mm512_maskz_expandloadu_epi64(chosen, in + count));
+        count += (unsigned)__builtin_popcount(chosen);
+    }
+    return count;
+}
 
 /* Qword c of vector r changes places with qword r of vector c. */
 TARGET static inline void swap_qwords(__m512i z[8])
@@ -93,11 +85,11 @@ TARGET static void field(uint64_t *z, const uint64_t *x, const uint64_t *y, size
 {
     const __m128i low_terms = _mm_cvtsi32_si128(0x1b);
     for (size_t i = 0; i < n; i++) {
-        __m128i product = _mm_clmulepi64_si128(_mm_cvtsi64_si128((long long)WORD_AT(64, x, i)),
-                                               _mm_cvtsi64_si128((long long)WORD_AT(64, y, i)), 0);
+        __m128i product = _mm_clmulepi64_si128(_mm_cvtsi64_si128((long long)WORD_AT(x, i)),
+                                               _mm_cvtsi64_si128((long long)WORD_AT(y, i)), 0);
         __m128i once = _mm_clmulepi64_si128(product, low_terms, 0x01);
         __m128i twice = _mm_clmulepi64_si128(once, low_terms, 0x01);
-        WORD_PUT(64, z, i) ^= (uint64_t)_mm_cvtsi128_si64(
+        WORD_PUT(z, i) ^= (uint64_t)_mm_cvtsi128_si64(
             _mm_xor_si128(product, _mm_xor_si128(once, twice)));
     }
 }

@@ -33,7 +33,7 @@ uint64_t kernel_field_product(uint64_t x, uint64_t y)
 static void field(uint64_t *z, const uint64_t *x, const uint64_t *y, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        WORD_PUT(64, z, i) ^= kernel_field_product(WORD_AT(64, x, i), WORD_AT(64, y, i));
+        WORD_PUT(z, i) ^= kernel_field_product(WORD_AT(x, i), WORD_AT(y, i));
 }
 
 const struct kernel kernel_portable = KERNEL_TABLE("portable");

@@ -57,147 +57,7 @@ void party_free(struct party **party)
     memory_free(party);
 }
 
-enum err party_exchange(struct party *p, enum net_peer to, const void *send, size_t send_size,
-                        enum net_peer from, void *receive, size_t receive_size)
-{
-    struct net_round r = {0};
-    r.send[to] = send;
-    r.send_size[to] = send_size;
-    r.receive[from] = receive;
-    r.receive_size[from] = receive_size;
-    TRY(net_exchange(p->net, &r));
-    party_secret(p, receive, receive_size);
-    return ERR_OK;
-}
-
-/* --- streams ---------------------------------------------------------------------------------- */
-
-/* A flow whose incoming bytes are reported before they are used. */
-struct watched {
-    struct party *p;
-    const struct net_flow *flow;
-};
-
-static enum err watched_produce(void *self, size_t offset, uint8_t *out, size_t n)
-{
-    struct watched *w = self;
-    return w->flow->produce(w->flow->self, offset, out, n);
-}
-
-static enum err watched_consume(void *self, size_t offset, const uint8_t *in, size_t n)
-{
-    struct watched *w = self;
-    party_secret(w->p, in, n);
-    return w->flow->consume(w->flow->self, offset, in, n);
-}
-
-enum err party_stream(struct party *p, const struct net_flow *flow)
-{
-    struct watched watched = {p, flow};
-    struct net_flow f = *flow;
-    f.tile = PARTY_TILE;
-    if (p->watch != NULL) {
-        f.produce = watched_produce;
-        f.consume = watched_consume;
-        f.self = &watched;
-    }
-    return net_stream(p->net, &f, 1);
-}
-
-#define STEP ((size_t)16 << 10) /* bytes made at a time, in the first-level cache */
-
-/* Made step by step; `whole`, if not NULL, holds all of z already. */
-struct resharing {
-    const struct party_reshare *r;
-    const uint8_t *whole;
-};
-
-static enum err reshare_produce(void *self, size_t offset, uint8_t *out, size_t n)
-{
-    const struct resharing *s = self;
-    const struct party_reshare *r = s->r;
-    if (s->whole != NULL) {
-        memcpy(out, s->whole + offset, n);
-        return ERR_OK;
-    }
-    for (size_t at = 0; at < n; at += STEP) {
-        size_t k = n - at < STEP ? n - at : STEP;
-        TRY(r->make(r->self, offset + at, out + at, k));
-        r->keep(r->self, offset + at, out + at, k);
-    }
-    return ERR_OK;
-}
-
-static enum err reshare_consume(void *self, size_t offset, const uint8_t *in, size_t n)
-{
-    const struct resharing *s = self;
-    s->r->take(s->r->self, offset, in, n);
-    return ERR_OK;
-}
-
-static enum err make_whole(const struct party_reshare *r, uint8_t *z)
-{
-    for (size_t at = 0; at < r->bytes; at += STEP)
-        TRY(r->make(r->self, at, z + at, r->bytes - at < STEP ? r->bytes - at : STEP));
-    r->keep(r->self, 0, z, r->bytes);
-    return ERR_OK;
-}
-
-enum err party_reshare(const struct party_reshare *r)
-{
-    struct resharing s = {.r = r};
-    const struct net_flow flow = {
-        .to = NET_PREV,
-        .from = NET_NEXT,
-        .send_size = r->bytes,
-        .receive_size = r->bytes,
-        .produce = reshare_produce,
-        .consume = reshare_consume,
-        .self = &s,
-    };
-    struct scratch_mark mark = scratch_mark(r->p->scratch);
-    enum err e = ERR_OK;
-    if (!r->apart) {
-        uint8_t *z = scratch_take(r->p->scratch, r->bytes, 1);
-        s.whole = z;
-        e = z == NULL ? ERR_NOMEM : make_whole(r, z);
-    }
-    if (e == ERR_OK)
-        e = party_stream(r->p, &flow);
-    scratch_release(r->p->scratch, mark);
-    return e;
-}
-
-/* --- shares of zero and of random values ------------------------------------------------------ */
-
-#define CHUNK 512 /* words drawn at a time of the second key */
-
-/* Draws the same length from both keys and combines them: the base of all zero sharings. */
-#define DEFINE_ZERO(name, word)                                                                    \
-    enum err name(struct party *p, word *mask, size_t n)                                           \
-    {                                                                                              \
-        word chunk[CHUNK];                                                                         \
-        TRY(prg_fill(p->prg[0][PRG_ZERO], mask, n * sizeof *mask));                                \
-        for (size_t at = 0; at < n; at += CHUNK) {                                                 \
-            size_t k = n - at < CHUNK ? n - at : CHUNK;                                            \
-            TRY(prg_fill(p->prg[1][PRG_ZERO], chunk, k * sizeof *chunk));                          \
-            for (size_t i = 0; i < k; i++)                                                         \
-                mask[at + i] = (word)(mask[at + i] - chunk[i]);                                    \
-        }                                                                                          \
-        secret_wipe(chunk, sizeof chunk);                                                          \
-        return ERR_OK;                                                                             \
-    }
-
-DEFINE_ZERO(party_zero16, uint16_t)
-DEFINE_ZERO(party_zero32, uint32_t)
-DEFINE_ZERO(party_zero64, uint64_t)
-DEFINE_ZERO(party_zero128, word128)
-
-enum err party_zero_bits(struct party *p, uint64_t *mask, size_t words)
-{
-    TRY(prg_fill(p->prg[0][PRG_ZERO], mask, words * sizeof *mask));
-    return prg_xor(p->prg[1][PRG_ZERO], mask, words * sizeof *mask);
-}
+/* --- random values ---------------------------------------------------------------------------- */
 
 enum err party_random64(struct party *p, struct share64 *x)
 {
@@ -213,26 +73,52 @@ enum err party_random_bits(struct party *p, struct bits *x)
 
 /* --- vectors from the scratch ----------------------------------------------------------------- */
 
-#define DEFINE_VECTOR(name, type, word)                                                            \
-    enum err name(struct party *p, struct type *x, size_t n)                                       \
-    {                                                                                              \
-        x->a = scratch_take(p->scratch, n, sizeof(word));                                          \
-        x->b = scratch_take(p->scratch, n, sizeof(word));                                          \
-        x->n = n;                                                                                  \
-        return x->a == NULL || x->b == NULL ? ERR_NOMEM : ERR_OK;                                  \
-    }
+/* Room for both components of `words` words. */
+static enum err take(struct party *p, void **a, void **b, size_t words, size_t size)
+{
+    *a = scratch_take(p->scratch, words, size);
+    *b = scratch_take(p->scratch, words, size);
+    return *a == NULL || *b == NULL ? ERR_NOMEM : ERR_OK;
+}
 
-DEFINE_VECTOR(party_share32, share32, uint32_t)
-DEFINE_VECTOR(party_share64, share64, uint64_t)
-DEFINE_VECTOR(party_share128, share128, word128)
+enum err party_share16(struct party *p, struct share16 *x, size_t n)
+{
+    void *a, *b;
+    enum err e = take(p, &a, &b, n, sizeof *x->a);
+    *x = (struct share16){a, b, n};
+    return e;
+}
+
+enum err party_share32(struct party *p, struct share32 *x, size_t n)
+{
+    void *a, *b;
+    enum err e = take(p, &a, &b, n, sizeof *x->a);
+    *x = (struct share32){a, b, n};
+    return e;
+}
+
+enum err party_share64(struct party *p, struct share64 *x, size_t n)
+{
+    void *a, *b;
+    enum err e = take(p, &a, &b, n, sizeof *x->a);
+    *x = (struct share64){a, b, n};
+    return e;
+}
+
+enum err party_share128(struct party *p, struct share128 *x, size_t n)
+{
+    void *a, *b;
+    enum err e = take(p, &a, &b, n, sizeof *x->a);
+    *x = (struct share128){a, b, n};
+    return e;
+}
 
 enum err party_planes(struct party *p, struct planes *x, unsigned width, size_t n)
 {
-    x->a = scratch_take(p->scratch, bits_words(n), width * sizeof *x->a);
-    x->b = scratch_take(p->scratch, bits_words(n), width * sizeof *x->b);
-    x->n = n;
-    x->width = width;
-    return x->a == NULL || x->b == NULL ? ERR_NOMEM : ERR_OK;
+    void *a, *b;
+    enum err e = take(p, &a, &b, bits_words(n), width * sizeof *x->a);
+    *x = (struct planes){a, b, n, width};
+    return e;
 }
 
 enum err party_bits(struct party *p, struct bits *x, size_t n)
@@ -241,4 +127,22 @@ enum err party_bits(struct party *p, struct bits *x, size_t n)
     enum err e = party_planes(p, &one, 1, n);
     *x = (struct bits){one.a, one.b, n};
     return e;
+}
+
+/* --- parts ------------------------------------------------------------------------------------ */
+
+/* Where part j begins, of `units` units. */
+static size_t start_of(size_t n, size_t unit, unsigned j)
+{
+    const size_t units = n / unit + (n % unit != 0),
+                 at = (units / 3 * j + units % 3 * j / 3) * unit;
+    return at < n ? at : n;
+}
+
+struct parts party_parts(const struct party *p, size_t n, size_t unit)
+{
+    struct part part[3];
+    for (unsigned j = 0; j < 3; j++)
+        part[j] = (struct part){start_of(n, unit, j), start_of(n, unit, j + 1)};
+    return (struct parts){part[p->index], part[(p->index + 2) % 3], part[(p->index + 1) % 3]};
 }

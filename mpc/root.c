@@ -26,23 +26,25 @@ static enum err step(struct party *p, struct planes *out, const struct planes *x
     return ERR_OK;
 }
 
+static enum err root(struct party *p, struct planes *out, const struct planes *x)
+{
+    struct planes remainder, addend;
+    struct bits positive;
+    TRY(party_planes(p, &remainder, out->width + 2, x->n));
+    TRY(party_planes(p, &addend, out->width + 2, x->n));
+    TRY(party_bits(p, &positive, x->n));
+    bits_zero(planes_flat(&remainder));
+    bits_zero(positive);
+    bits_not(p, positive, positive);
+    for (unsigned i = 0; i < out->width; i++)
+        TRY(step(p, out, x, &remainder, &addend, &positive, i));
+    return ERR_OK;
+}
+
 enum err root_floor(struct party *p, struct planes *out, const struct planes *x)
 {
-    struct planes remainder = {0}, addend = {0};
-    struct bits positive = {0};
-    enum err e = x->width == 2 * out->width ? ERR_OK : ERR_RANGE;
-    if (e == ERR_OK)
-        e = planes_new(&remainder, out->width + 2, x->n);
-    if (e == ERR_OK)
-        e = planes_new(&addend, out->width + 2, x->n);
-    if (e == ERR_OK)
-        e = bits_new(&positive, x->n);
-    if (e == ERR_OK)
-        bits_not(p, positive, positive);
-    for (unsigned i = 0; e == ERR_OK && i < out->width; i++)
-        e = step(p, out, x, &remainder, &addend, &positive, i);
-    planes_free(&remainder);
-    planes_free(&addend);
-    bits_free(&positive);
+    struct scratch_mark mark = scratch_mark(p->scratch);
+    enum err e = x->width == 2 * out->width ? root(p, out, x) : ERR_RANGE;
+    scratch_release(p->scratch, mark);
     return e;
 }

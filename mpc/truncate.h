@@ -15,11 +15,9 @@
 
 #include "mpc/party.h"
 
-/* Requires 0 <= v < 2^63 (2^127) and 1 <= shift < 64 (128); out may be v. */
+/* Requires 0 <= v < 2^63 and 1 <= shift < 64; out may be v. */
 enum err truncate_ring64(struct party *p, struct share64 out, struct share64 v,
                          unsigned shift) MUST_CHECK;
-enum err truncate_ring128(struct party *p, struct share128 out, struct share128 v,
-                          unsigned shift) MUST_CHECK;
 
 /* The same for -2^62 <= v < 2^62 (2^126): an offset is added before and taken off after. */
 enum err truncate_signed_ring128(struct party *p, struct share128 out, struct share128 v,

@@ -15,11 +15,4 @@
 /* Plane c of out: out.n independent coins of threshold[c]. */
 enum err coin_flip(struct party *p, struct planes *out, const uint64_t *threshold) MUST_CHECK;
 
-/*
- * out: independent numbers, uniform below a public bound, 1 <= bound < 2^62, exactly: numbers of as many
- * random bits as the bound has are compared with it, and those that are not below it are rejected. Which
- * ones is opened (REJECT_BIT); it depends on nothing that is kept. LEAKS: how many were rejected.
- */
-enum err coin_uniform(struct party *p, struct share64 out, uint64_t bound) MUST_CHECK;
-
 #endif

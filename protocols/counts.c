@@ -76,7 +76,7 @@ enum err counts_finish(struct party *p, struct counts *c)
         planes_free(&tile);
         TRY(e);
     }
-    return cached_new(p, &c->kept, CACHED_64, c->x, &c->bits);
+    return cached_new(p, &c->kept, c->x, &c->bits);
 }
 
 enum err counts_finish_squares(struct party *p, struct counts *c)

@@ -34,9 +34,8 @@ static inline struct share64 counts_query(const struct counts *c, size_t query)
 void counts_sum_down(struct counts *c, size_t parent, size_t child, const uint32_t *index);
 
 /*
- * Makes the bits from the ring shares and what scores keep of them. 2 + ceil(log2 width) rounds a tile, then those of
- * cached_new(). Scores are made in Z_2^64: in Z_2^32 they would take 7.4 bytes a cell instead of 11.4, and two
- * rounds more to be widened.
+ * Makes the bits from the ring shares and what scores keep of them. 2 + ceil(log2 width) rounds a
+ * tile, then those of cached_new().
  */
 enum err counts_finish(struct party *p, struct counts *c) MUST_CHECK;
 

@@ -28,7 +28,7 @@ static enum err top_is_zero(struct party *p, struct bits zero, const struct plan
 /* e = zero ? e << s : e, with zeros coming in; in one layer */
 static enum err shift_if(struct party *p, struct planes *e, struct bits zero, unsigned s)
 {
-    struct bits_gate gates[EXPONENTIAL_DIGITS];
+    struct move_term terms[EXPONENTIAL_DIGITS];
     struct planes change = {0};
     enum err result;
     TRY(planes_new(&change, e->width, e->n));
@@ -37,9 +37,9 @@ static enum err shift_if(struct party *p, struct planes *e, struct bits zero, un
         bits_copy(d, planes_plane(e, k));
         if (k >= s)
             bits_xor(d, d, planes_plane(e, k - s));
-        gates[k] = (struct bits_gate){d, d, zero};
+        terms[k] = bits_product(d, d, zero);
     }
-    result = bits_and_layer(p, gates, e->width);
+    result = bits_and_layer(p, terms, e->width);
     bits_xor(planes_flat(e), planes_flat(e), planes_flat(&change));
     planes_free(&change);
     return result;

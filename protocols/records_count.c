@@ -29,6 +29,12 @@ static struct share16 matrix_of(const struct records_tile *t, uint16_t attribute
     return share16_view(t->number, t->row[attribute] * t->n, t->shape->size[attribute] * t->n);
 }
 
+static void copy(struct share16 out, struct share16 x)
+{
+    memcpy(out.a, x.a, out.n * sizeof *out.a);
+    memcpy(out.b, x.b, out.n * sizeof *out.b);
+}
+
 /* Element by element, all pairs of rows: row (i, j) = row i of a times row j of b. */
 static enum err multiply_rows(struct party *p, const struct records_tile *t,
                               const struct records_side *s, struct share16 out)
@@ -41,9 +47,8 @@ static enum err multiply_rows(struct party *p, const struct records_tile *t,
         e = share16_new(&y, out.n);
     for (size_t i = 0; e == ERR_OK && i < rows_a; i++) {
         for (size_t j = 0; j < rows_b; j++)
-            ring16_copy(share16_view(x, (i * rows_b + j) * t->n, t->n),
-                        share16_view(a, i * t->n, t->n));
-        ring16_copy(share16_view(y, i * b.n, b.n), b);
+            copy(share16_view(x, (i * rows_b + j) * t->n, t->n), share16_view(a, i * t->n, t->n));
+        copy(share16_view(y, i * b.n, b.n), b);
     }
     if (e == ERR_OK)
         e = ring16_multiply(p, out, x, y);
@@ -94,7 +99,7 @@ static enum err add_product(struct party *p, const struct records_tile *t,
         e = share16_new(&turned, right.n);
     if (e == ERR_OK) {
         transpose(turned, right, k, t->n);
-        e = ring16_matrix_part(p, plan->part, left, turned, m, t->n, k);
+        e = move_part_matrix(p, plan->part, left, turned, m, t->n, k);
     }
     share16_free(&made);
     share16_free(&turned);
@@ -175,7 +180,7 @@ static enum err flush(struct party *p, const struct records_shape *shape, struct
     if (e == ERR_OK)
         e = share64_new(&wider, cells);
     if (e == ERR_OK)
-        e = ring16_settle(p, g->parts);
+        e = move_settle(p, RING_16, operand_16(g->parts), g->parts.a, cells);
     if (e == ERR_OK)
         e = truncate_widen16(p, wide, g->parts);
     if (e == ERR_OK)

@@ -66,7 +66,7 @@ static void step_down(struct planes *node, const struct planes *next, uint32_t p
 }
 
 /* Level by level, for all attributes at once: one round a level. */
-static enum err grow_trees(struct party *p, struct records_tile *t, struct bits_gate *gates)
+static enum err grow_trees(struct party *p, struct records_tile *t, struct move_term *terms)
 {
     const struct records_shape *shape = t->shape;
     unsigned deepest = 0;
@@ -80,11 +80,11 @@ static enum err grow_trees(struct party *p, struct records_tile *t, struct bits_
         for (size_t a = 0; a < shape->attributes; a++) {
             unsigned k = records_code_bits(shape->size[a]);
             for (uint32_t i = 0; level < k && i < nodes_at(shape->size[a], k - level); i++)
-                gates[count++] = (struct bits_gate){planes_plane(&t->next[a], i),
-                                                    planes_plane(&t->node[a], i),
-                                                    planes_plane(&t->code, t->plane[a] + level)};
+                terms[count++] = bits_product(planes_plane(&t->next[a], i),
+                                              planes_plane(&t->node[a], i),
+                                              planes_plane(&t->code, t->plane[a] + level));
         }
-        TRY(bits_and_layer(p, gates, count));
+        TRY(bits_and_layer(p, terms, count));
         for (size_t a = 0; a < shape->attributes; a++) {
             unsigned k = records_code_bits(shape->size[a]);
             if (level < k)
@@ -97,14 +97,14 @@ static enum err grow_trees(struct party *p, struct records_tile *t, struct bits_
 
 enum err records_one_hot(struct party *p, struct records_tile *t)
 {
-    struct bits_gate *gates = memory_array(t->rows, sizeof *gates);
-    enum err e = gates == NULL ? ERR_NOMEM : grow_trees(p, t, gates);
+    struct move_term *terms = memory_array(t->rows, sizeof *terms);
+    enum err e = terms == NULL ? ERR_NOMEM : grow_trees(p, t, terms);
     for (size_t a = 0; e == ERR_OK && a < t->shape->attributes; a++) {
         struct planes rows = planes_view(&t->hot, (unsigned)t->row[a], t->shape->size[a]);
         bits_copy(planes_flat(&rows), planes_flat(&t->node[a]));
     }
     if (e == ERR_OK)
         e = convert_bit16(p, t->number, planes_flat(&t->hot));
-    memory_free(&gates);
+    memory_free(&terms);
     return e;
 }

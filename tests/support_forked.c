@@ -10,8 +10,12 @@
 enum err forked_barrier(struct party *p, uint64_t *from_0)
 {
     uint64_t value = *from_0, got = 0;
+    const struct net_round ring = {.send[NET_NEXT] = &value,
+                                   .send_size[NET_NEXT] = sizeof value,
+                                   .receive[NET_PREV] = &got,
+                                   .receive_size[NET_PREV] = sizeof got};
     for (int round = 0; round < 2; round++) {
-        TRY(party_exchange(p, NET_NEXT, &value, sizeof value, NET_PREV, &got, sizeof got));
+        TRY(net_exchange(p->net, &ring));
         if (p->index != 0)
             value = got;
     }

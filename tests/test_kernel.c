@@ -86,7 +86,7 @@ static void gates(void **state)
     EACH_CASE({
         for (size_t i = 0; i < n; i++)
             SET(uint64_t, r.twin, i, IN(uint64_t, 0) ^ IN(uint64_t, 1));
-        k->exclusive(r.out, r.in[0], r.in[1], n);
+        k->xor_bits(r.out, r.in[0], r.in[1], n);
     })
     EACH_CASE({
         for (size_t i = 0; i < n; i++)
@@ -112,33 +112,6 @@ static void gates(void **state)
             k->multiply##bits(r.out, r.in[4], r.in[0], r.in[1], r.in[2], r.in[3], n);              \
         })                                                                                         \
         EACH_CASE({                                                                                \
-            uint64_t inner = 0, dot = 0, sum = 0;                                                  \
-            for (size_t i = 0; i < n; i++) {                                                       \
-                uint64_t a = IN(uint##bits##_t, 0), b = IN(uint##bits##_t, 1);                     \
-                uint64_t c = IN(uint##bits##_t, 2), d = IN(uint##bits##_t, 3);                     \
-                inner += a * (c + d) + b * c;                                                      \
-                dot += a * b;                                                                      \
-                sum += a;                                                                          \
-            }                                                                                      \
-            SET(uint##bits##_t, r.twin, 0, inner);                                                 \
-            SET(uint##bits##_t, r.twin, 1, dot);                                                   \
-            SET(uint##bits##_t, r.twin, 2, sum);                                                   \
-            SET(uint##bits##_t, r.out, 0, k->inner##bits(r.in[0], r.in[1], r.in[2], r.in[3], n));  \
-            SET(uint##bits##_t, r.out, 1, k->dot##bits(r.in[0], r.in[1], n));                      \
-            SET(uint##bits##_t, r.out, 2, k->sum##bits(r.in[0], n));                               \
-        })                                                                                         \
-        EACH_CASE({                                                                                \
-            for (size_t i = 0; i < n; i++)                                                         \
-                SET(uint##bits##_t, r.twin, i,                                                     \
-                    (uint64_t)IN(uint##bits##_t, 2) + IN(uint##bits##_t, 0) +                      \
-                        IN(uint##bits##_t, 1));                                                    \
-            k->join##bits(r.out, r.in[2], r.in[0], r.in[1], n);                                    \
-        })                                                                                         \
-    }                                                                                              \
-    static void ring##bits##_bits(void **state)                                                    \
-    {                                                                                              \
-        (void)state;                                                                               \
-        EACH_CASE({                                                                                \
             for (size_t i = 0; i < n; i++)                                                         \
                 SET(uint##bits##_t, r.twin, i, BIT(r.in[0], i) - IN(uint##bits##_t, 1));           \
             k->bit_less##bits(r.out, r.in[0], r.in[1], n);                                         \
@@ -160,8 +133,32 @@ static void gates(void **state)
     }
 
 RING_TESTS(16)
-RING_TESTS(32)
 RING_TESTS(64)
+
+static void sums_and_openings(void **state)
+{
+    (void)state;
+    EACH_CASE({
+        uint64_t inner = 0, dot = 0, sum = 0;
+        for (size_t i = 0; i < n; i++) {
+            uint64_t a = IN(uint64_t, 0), b = IN(uint64_t, 1), c = IN(uint64_t, 2);
+            inner += a * (c + IN(uint64_t, 3)) + b * c;
+            dot += a * b;
+            sum += a;
+        }
+        SET(uint64_t, r.twin, 0, inner);
+        SET(uint64_t, r.twin, 1, dot);
+        SET(uint64_t, r.twin, 2, sum);
+        SET(uint64_t, r.out, 0, k->inner64(r.in[0], r.in[1], r.in[2], r.in[3], n));
+        SET(uint64_t, r.out, 1, k->dot64(r.in[0], r.in[1], n));
+        SET(uint64_t, r.out, 2, k->sum64(r.in[0], n));
+    })
+    EACH_CASE({
+        for (size_t i = 0; i < n; i++)
+            SET(uint64_t, r.twin, i, IN(uint64_t, 2) + IN(uint64_t, 0) + IN(uint64_t, 1));
+        k->join64(r.out, r.in[2], r.in[0], r.in[1], n);
+    })
+}
 
 static void transposition(void **state)
 {
@@ -197,37 +194,33 @@ static const size_t sides[][3] = {{0, 3, 4},     {1, 1, 1},     {3, 0, 2},    {4
                                   {5, 257, 129}, {7, 300, 3},   {9, 17, 33},  {4, 1, 64},
                                   {3, 255, 127}, {6, 513, 260}, {64, 64, 64}, {65, 63, 31}};
 
-#define MATRIX_TESTS(bits)                                                                         \
-    static void matrix##bits##_products(void **state)                                              \
-    {                                                                                              \
-        (void)state;                                                                               \
-        for (size_t t = 0; t < 3; t++)                                                             \
-            for (size_t s = 0; s < sizeof sides / sizeof *sides && table(t) != NULL; s++) {        \
-                const size_t m = sides[s][0], k = sides[s][1], n = sides[s][2];                    \
-                uint##bits##_t *a = memory_array(m * k, sizeof *a);                                \
-                uint##bits##_t *b = memory_array(k * n, sizeof *b);                                \
-                uint##bits##_t *c = memory_array(2 * m * n, sizeof *c), *twin = c + m * n;         \
-                uint64_t seed = s;                                                                 \
-                for (size_t i = 0; i < m * k; i++)                                                 \
-                    a[i] = (uint##bits##_t)three_random(&seed);                                    \
-                for (size_t i = 0; i < k * n; i++)                                                 \
-                    b[i] = (uint##bits##_t)three_random(&seed);                                    \
-                for (size_t i = 0; i < m * n; i++) {                                               \
-                    uint64_t sum = c[i] = (uint##bits##_t)three_random(&seed);                     \
-                    for (size_t d = 0; d < k; d++)                                                 \
-                        sum += (uint64_t)a[i / n * k + d] * b[d * n + i % n];                      \
-                    twin[i] = (uint##bits##_t)sum;                                                 \
-                }                                                                                  \
-                table(t)->matrix##bits(c, a, b, m, k, n);                                          \
-                assert_memory_equal(c, twin, m *n * sizeof *c);                                    \
-                memory_free(&a);                                                                   \
-                memory_free(&b);                                                                   \
-                memory_free(&c);                                                                   \
-            }                                                                                      \
-    }
-
-MATRIX_TESTS(16)
-MATRIX_TESTS(32)
+static void matrix16_products(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < 3; t++)
+        for (size_t s = 0; s < sizeof sides / sizeof *sides && table(t) != NULL; s++) {
+            const size_t m = sides[s][0], k = sides[s][1], n = sides[s][2];
+            uint16_t *a = memory_array(m * k, sizeof *a);
+            uint16_t *b = memory_array(k * n, sizeof *b);
+            uint16_t *c = memory_array(2 * m * n, sizeof *c), *twin = c + m * n;
+            uint64_t seed = s;
+            for (size_t i = 0; i < m * k; i++)
+                a[i] = (uint16_t)three_random(&seed);
+            for (size_t i = 0; i < k * n; i++)
+                b[i] = (uint16_t)three_random(&seed);
+            for (size_t i = 0; i < m * n; i++) {
+                uint64_t sum = c[i] = (uint16_t)three_random(&seed);
+                for (size_t d = 0; d < k; d++)
+                    sum += (uint64_t)a[i / n * k + d] * b[d * n + i % n];
+                twin[i] = (uint16_t)sum;
+            }
+            table(t)->matrix16(c, a, b, m, k, n);
+            assert_memory_equal(c, twin, m * n * sizeof *c);
+            memory_free(&a);
+            memory_free(&b);
+            memory_free(&c);
+        }
+}
 
 static void expansions_and_appendices(void **state)
 {
@@ -237,23 +230,16 @@ static void expansions_and_appendices(void **state)
         for (uint64_t round = 0; round < 40 && table(t) != NULL; round++) {
             uint64_t seed = round, mask = round < 5 ? masks[round] : three_random(&seed);
             uint64_t in[64], wide[64], wide_twin[64], planes[3 * 4] = {0}, row[3];
-            uint32_t narrow_in[64], narrow[64], narrow_twin[64];
             unsigned used = 0, at = (unsigned)round % 64;
             for (size_t i = 0; i < 64; i++) {
                 in[i] = three_random(&seed);
-                narrow_in[i] = (uint32_t)in[i];
                 wide[i] = wide_twin[i] = i;
-                narrow[i] = narrow_twin[i] = (uint32_t)i;
             }
             for (size_t i = 0; i < 64; i++)
-                if (mask >> i & 1) {
-                    wide_twin[i] = in[used];
-                    narrow_twin[i] = narrow_in[used++];
-                }
+                if (mask >> i & 1)
+                    wide_twin[i] = in[used++];
             assert_int_equal(table(t)->expand64(wide, in, mask), used);
-            assert_int_equal(table(t)->expand32(narrow, narrow_in, mask), used);
             assert_memory_equal(wide, wide_twin, sizeof wide);
-            assert_memory_equal(narrow, narrow_twin, sizeof narrow);
             for (size_t k = 0; k < 3; k++)
                 row[k] = in[k];
             table(t)->append(planes, 4, at, row, 1, 3, mask);
@@ -315,7 +301,6 @@ static void slices(void **state)
                 const size_t n = lengths[l], words = bits_words(n);
                 struct room r = room_new(l, false);
                 uint64_t *planes = memory_words(words * 128, 8), *v = r.in[0], *back = r.in[1];
-                uint32_t *narrow = r.in[2];
                 word128 *wide = memory_words(n, 16), *wide_back = memory_words(n, 16);
                 for (size_t i = 0; i < n; i++)
                     wide[i] = (word128)v[i] << 64 | v[i + 1];
@@ -328,12 +313,6 @@ static void slices(void **state)
                     kernel_unslice64(table(t), planes, words, n, width, back);
                     for (size_t i = 0; i < n; i++)
                         assert_true(back[i] == v[i] << (64 - width) >> (64 - width));
-                }
-                if (width <= 32) {
-                    kernel_slice32(table(t), narrow, n, width, planes, words);
-                    kernel_unslice64(table(t), planes, words, n, width, back);
-                    for (size_t i = 0; i < n; i++)
-                        assert_true(back[i] == (uint64_t)narrow[i] << (64 - width) >> (64 - width));
                 }
                 kernel_slice128(table(t), wide, n, width, planes, words);
                 kernel_unslice128(table(t), planes, words, n, width, wide_back);
@@ -387,15 +366,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gates),
         cmocka_unit_test(ring16_steps),
-        cmocka_unit_test(ring32_steps),
         cmocka_unit_test(ring64_steps),
-        cmocka_unit_test(ring16_bits),
-        cmocka_unit_test(ring32_bits),
-        cmocka_unit_test(ring64_bits),
+        cmocka_unit_test(sums_and_openings),
         cmocka_unit_test(transposition),
         cmocka_unit_test(field_products),
         cmocka_unit_test(matrix16_products),
-        cmocka_unit_test(matrix32_products),
         cmocka_unit_test(expansions_and_appendices),
         cmocka_unit_test(thresholds),
         cmocka_unit_test(slices),

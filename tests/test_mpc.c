@@ -94,32 +94,6 @@ static void inner_costs_its_output(void **state)
     finish(c);
 }
 
-static enum err run_input(struct party *p, struct call *c)
-{
-    struct share64 x;
-    TRY(share64_new(&x, c->n));
-    TRY(ring64_input(p, x, c->width, p->index == c->width ? c->x : NULL));
-    three_put64(&c->out, p, x);
-    share64_free(&x);
-    return ERR_OK;
-}
-
-static void input_shares_a_value_of_one_server(void **state)
-{
-    (void)state;
-    for (unsigned owner = 0; owner < 3; owner++) {
-        struct call *c = fresh(65, owner);
-        c->width = owner;
-        execute(c, run_input);
-        assert_true(three_replicated(&c->out, 64));
-        for (size_t i = 0; i < c->n; i++)
-            assert_true(three_sum64(&c->out, i) == c->x[i]);
-        for (unsigned s = 0; s < 3; s++)
-            assert_int_equal(c->costs.sent[s], s == owner ? 8 * c->n : 0);
-        finish(c);
-    }
-}
-
 static enum err run_open(struct party *p, struct call *c)
 {
     struct share64 x;
@@ -307,46 +281,6 @@ static void add_adds_at_every_width(void **state)
 
 /* --- comparisons ------------------------------------------------------------------------------ */
 
-static enum err run_compare_public(struct party *p, struct call *c)
-{
-    struct planes x, out;
-    uint64_t *planes = memory_words(bits_words(c->n) * c->width, 8);
-    TRY(three_share_planes(p, &x, c->x, c->n, c->width, 1));
-    TRY(planes_new(&out, 1, c->n));
-    kernel_slice64(&kernel_portable, c->y, c->n, c->width, planes, bits_words(c->n));
-    TRY(compare_public(p, planes_plane(&out, 0), &x, planes));
-    three_put_planes(&c->out, p, &out);
-    planes_free(&x);
-    planes_free(&out);
-    memory_free(&planes);
-    return ERR_OK;
-}
-
-static void compare_public_compares_at_every_width(void **state)
-{
-    (void)state;
-    for (unsigned width = 1; width <= 64; width++) {
-        struct call *c = fresh(256, width);
-        uint64_t ands = 2 * (width - 1) - log2_ceil(width);
-        c->width = width;
-        if (width <= 4) /* all pairs */
-            for (size_t i = 0; i < 256; i++) {
-                c->x[i] = i % 16;
-                c->y[i] = i / 16;
-            }
-        for (size_t i = 90; i < 120; i++)
-            c->y[i] = c->x[i] + i % 3 - 1;
-        execute(c, run_compare_public);
-        assert_true(three_replicated(&c->out, 1));
-        for (size_t i = 0; i < c->n; i++)
-            assert_int_equal((uint64_t)three_xor(&c->out, i),
-                             (c->x[i] & mask_of(width)) < (c->y[i] & mask_of(width)));
-        assert_int_equal(c->costs.rounds, log2_ceil(width));
-        assert_int_equal(c->costs.sent[0], ands * bits_words(c->n) * 8);
-        finish(c);
-    }
-}
-
 static enum err run_top_bit(struct party *p, struct call *c)
 {
     struct planes out;
@@ -392,14 +326,12 @@ int main(void)
         cmocka_unit_test(multiply_is_multiplication),
         cmocka_unit_test(multiply128_is_multiplication),
         cmocka_unit_test(inner_costs_its_output),
-        cmocka_unit_test(input_shares_a_value_of_one_server),
         cmocka_unit_test(open_gives_all_three_the_value_and_counts),
         cmocka_unit_test(the_audit_hook_can_stop_an_opening),
         cmocka_unit_test(slicing_is_undone_by_unslicing),
         cmocka_unit_test(and_costs_one_bit),
         cmocka_unit_test(and_all_is_one_only_for_all_ones),
         cmocka_unit_test(add_adds_at_every_width),
-        cmocka_unit_test(compare_public_compares_at_every_width),
         cmocka_unit_test(top_bit_at_every_width_and_length),
     };
     return THREE_EACH_KERNEL(tests);

@@ -27,7 +27,7 @@ struct secrets {
     size_t n;
     struct share64 x, y, out;
     struct share128 wide;
-    struct share32 x32, y32, out32;
+    struct share32 x32, out32;
     struct share16 x16, y16, out16;
     struct planes bits, more; /* x and y modulo 2^ALL_BITS */
     uint64_t *values;
@@ -40,7 +40,6 @@ static inline void secrets_free(struct secrets *s)
     share64_free(&s->out);
     share128_free(&s->wide);
     share32_free(&s->x32);
-    share32_free(&s->y32);
     share32_free(&s->out32);
     share16_free(&s->x16);
     share16_free(&s->y16);
@@ -69,16 +68,17 @@ static inline enum err secrets_new(const struct party *p, struct secrets *s, con
     TRY(share64_new(&s->out, n));
     TRY(share128_new(&s->wide, n));
     TRY(share32_new(&s->x32, n));
-    TRY(share32_new(&s->y32, n));
     TRY(share32_new(&s->out32, n));
     TRY(share16_new(&s->x16, n));
     TRY(share16_new(&s->y16, n));
     TRY(share16_new(&s->out16, n));
-    ring32_from64(s->x32, s->x);
-    ring32_from64(s->y32, s->y);
-    ring16_from32(s->x16, s->x32);
-    ring16_from32(s->y16, s->y32);
     for (size_t i = 0; i < n; i++) {
+        s->x32.a[i] = (uint32_t)s->x.a[i];
+        s->x32.b[i] = (uint32_t)s->x.b[i];
+        s->x16.a[i] = (uint16_t)s->x.a[i];
+        s->x16.b[i] = (uint16_t)s->x.b[i];
+        s->y16.a[i] = (uint16_t)s->y.a[i];
+        s->y16.b[i] = (uint16_t)s->y.b[i];
         s->wide.a[i] = s->x.a[i];
         s->wide.b[i] = s->x.b[i];
     }
@@ -105,15 +105,8 @@ static inline enum err all_inner(struct party *p, struct secrets *s)
     TRY(e);
     memset(s->out16.a, 0, s->n * sizeof *s->out16.a);
     for (int k = 0; k < 2; k++) /* the sum of two matrix products */
-        TRY(ring16_matrix_part(p, s->out16.a, s->x16, s->y16, s->n / 8, 8, 8));
-    return ring16_settle(p, s->out16);
-}
-
-static inline enum err all_input(struct party *p, struct secrets *s)
-{
-    for (unsigned owner = 0; owner < 3; owner++)
-        TRY(ring64_input(p, s->out, owner, s->values));
-    return ERR_OK;
+        TRY(move_part_matrix(p, s->out16.a, s->x16, s->y16, s->n / 8, 8, 8));
+    return move_settle(p, RING_16, operand_16(s->out16), s->out16.a, s->n);
 }
 
 static inline enum err all_and(struct party *p, struct secrets *s)
@@ -169,7 +162,7 @@ static inline enum err all_cached(struct party *p, struct secrets *s)
 {
     struct cached *cached = NULL;
     uint64_t *c = memory_array(s->n, sizeof *c);
-    enum err e = c == NULL ? ERR_NOMEM : cached_new(p, &cached, CACHED_64, s->x, &s->bits);
+    enum err e = c == NULL ? ERR_NOMEM : cached_new(p, &cached, s->x, &s->bits);
     for (size_t i = 0; e == ERR_OK && i < s->n; i++)
         c[i] = i % 4000 << CACHED_GRID;
     if (e == ERR_OK) {
@@ -188,24 +181,6 @@ static inline enum err all_argmax(struct party *p, struct secrets *s)
     return argmax_open(p, share64_view(s->x, 0, 60), 40, seed, &index);
 }
 
-/* Whom the product does not call: rings of 16 and 32 bits, input by one server, other comparisons. */
-static inline enum err all_unused(struct party *p, struct secrets *s)
-{
-    struct bits bit = planes_plane(&s->bits, 0), out = planes_plane(&s->more, 0);
-    uint64_t *c = memory_words(bits_words(s->n) * ALL_BITS, sizeof *c);
-    enum err e = c == NULL ? ERR_NOMEM : compare_public(p, out, &s->bits, c);
-    memory_free(&c);
-    TRY(e);
-    TRY(ring32_multiply(p, s->out32, s->x32, s->y32));
-    TRY(compare_planes(p, out, &s->bits, &s->more));
-    TRY(compare_less16(p, out, s->x16, s->y16, 14));
-    TRY(compare_less32(p, out, s->x32, s->y32, 32));
-    TRY(compare_less64(p, out, s->x, s->y, 64));
-    TRY(convert_bit32(p, s->out32, bit));
-    TRY(convert_bit_times32(p, s->out32, bit, s->x32));
-    return convert_bit_times64(p, s->out, bit, s->x);
-}
-
 static const struct {
     const char *name;
     enum err (*run)(struct party *p, struct secrets *s);
@@ -220,8 +195,6 @@ static const struct {
     {"root", all_root},
     {"kept bits", all_cached},
     {"argmax", all_argmax},
-    {"input", all_input},
-    {"unused", all_unused},
 };
 #define ALL_PROTOCOLS (sizeof all_protocols / sizeof *all_protocols)
 

@@ -135,7 +135,7 @@ static void coins_are_compared_for_half_the_cost(void **state)
         for (unsigned c = 0; c < b->constants; c++)
             ands += below_ands(b->constant[c], 64);
         assert_int_equal(ands, coins[k].ands);
-        assert_true(2 * ands < 120 * b->constants); /* compare_public() takes 120 each */
+        assert_true(2 * ands < 120 * b->constants); /* a carry takes 120 each */
     }
     memory_free(&b);
 }

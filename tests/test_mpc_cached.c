@@ -11,7 +11,6 @@
 
 struct call {
     unsigned l;
-    enum cached_ring ring;
     size_t lanes;
     uint64_t *x, *c; /* of all lanes */
     struct cached_span spans[SPANS];
@@ -31,7 +30,7 @@ static enum err job(struct party *p, void *shared)
     TRY(three_share_planes(p, &bits, c->x, c->lanes, c->l, 2));
     TRY(share64_new(&out, SPANS));
     start = net_total(p->net);
-    TRY(cached_new(p, &cached, c->ring, x, &bits));
+    TRY(cached_new(p, &cached, x, &bits));
     c->before[p->index] = net_total(p->net);
     c->cache_sent[p->index] = c->before[p->index].payload_sent - start.payload_sent;
     if (p->index == 0)
@@ -47,14 +46,13 @@ static enum err job(struct party *p, void *shared)
 }
 
 /* The widest span holds `cells`; the others are short and elsewhere. */
-static struct call *fresh(unsigned l, enum cached_ring ring, size_t cells)
+static struct call *fresh(unsigned l, size_t cells)
 {
     struct call *c = memory_array(1, sizeof *c);
     uint64_t seed = l + cells;
     const uint64_t limit = (uint64_t)1 << l;
     assert_non_null(c);
     c->l = l;
-    c->ring = ring;
     c->lanes = 64 * bits_words(cells) + 128;
     c->x = memory_array(c->lanes, sizeof *c->x);
     c->c = memory_array(c->lanes, sizeof *c->c);
@@ -122,26 +120,11 @@ static void distances_are_exact(void **state)
     (void)state;
     for (size_t w = 0; w < 9; w++)
         for (size_t n = 0; n < 8; n++) {
-            struct call *c = fresh(widths[w], CACHED_64, cells[n]);
+            struct call *c = fresh(widths[w], cells[n]);
             run(c);
             assert_true(c->after[0].rounds - c->before[0].rounds <= log2_ceil(widths[w]) + 3);
             finish(c);
         }
-}
-
-static void small_sums_fit_the_narrow_ring(void **state)
-{
-    (void)state;
-    for (size_t cells = 1; cells < 1100; cells = 2 * cells + 5) {
-        struct call *c = fresh(17, CACHED_32, cells);
-        for (size_t i = 0; i < c->lanes; i++) { /* sums below 2^31 */
-            c->x[i] %= 1 + ((1 << 17) / c->lanes);
-            c->c[i] %= 1 + ((1 << 28) / c->lanes);
-        }
-        run(c);
-        assert_true(c->after[0].rounds - c->before[0].rounds <= log2_ceil(17) + 5);
-        finish(c);
-    }
 }
 
 static void wide_counts(void **state)
@@ -149,7 +132,7 @@ static void wide_counts(void **state)
     static const unsigned widths[] = {18, 31, 33, 52};
     (void)state;
     for (size_t w = 0; w < 4; w++) {
-        struct call *c = fresh(widths[w], CACHED_64, 300);
+        struct call *c = fresh(widths[w], 300);
         run(c);
         finish(c);
     }
@@ -158,41 +141,36 @@ static void wide_counts(void **state)
 /* Dense: every C needs the full width. */
 static void a_dense_cell_costs_at_most_twelve_bytes(void **state)
 {
+    const size_t cells = 64 * 512;
+    const uint64_t ands = 2 * 16 - 5;
+    uint64_t all = 0;
+    struct call *c = fresh(17, cells);
     (void)state;
-    for (int ring = 0; ring < 2; ring++) {
-        const size_t cells = 64 * 512;
-        const uint64_t ands = 2 * 16 - 5, element = ring == CACHED_32 ? 4 : 8;
-        uint64_t all = 0;
-        struct call *c = fresh(17, (enum cached_ring)ring, cells);
-        for (size_t i = 0; i < c->lanes; i++) {
-            c->c[i] = (uint64_t)(2 + i % 500) << CACHED_GRID;
-            c->x[i] = i % 3;
-        }
-        for (size_t i = 0; i < cells; i++)
-            c->c[64 + i] = ((uint64_t)256 << CACHED_GRID) + i; /* B = 8: of the widest class */
-        c->spans[1].cells = c->spans[2].cells = 0;
-        if (ring == CACHED_32)
-            c->l = 17;
-        assert_int_equal(three_result_new(&c->out, SPANS), ERR_OK);
-        assert_int_equal(three_run(c->lanes, job, c, NULL), ERR_OK);
-        for (int s = 0; s < 3; s++) {
-            all += sent(c, s);
-            assert_true(sent(c, s) <= 12 * cells);
-        }
-        assert_int_equal(all, 3 * cells * ands / 8 + 3 * cells * element + 3 * SPANS * element +
-                                  (ring == CACHED_32 ? 4 * 8 * SPANS : 0));
-        assert_int_equal(c->after[0].rounds - c->before[0].rounds, ring == CACHED_32 ? 10 : 8);
-        /* flags: 33 ANDs, 5 rounds; [x = 0]: an element a server, 2 rounds */
-        assert_int_equal(c->cache_sent[0] + c->cache_sent[1] + c->cache_sent[2],
-                         3 * c->lanes * 33 / 8 + 3 * c->lanes * element);
-        assert_int_equal(c->cache_rounds, 7);
-        finish(c);
+    for (size_t i = 0; i < c->lanes; i++) {
+        c->c[i] = (uint64_t)(2 + i % 500) << CACHED_GRID;
+        c->x[i] = i % 3;
     }
+    for (size_t i = 0; i < cells; i++)
+        c->c[64 + i] = ((uint64_t)256 << CACHED_GRID) + i; /* B = 8: of the widest class */
+    c->spans[1].cells = c->spans[2].cells = 0;
+    assert_int_equal(three_result_new(&c->out, SPANS), ERR_OK);
+    assert_int_equal(three_run(c->lanes, job, c, NULL), ERR_OK);
+    for (int s = 0; s < 3; s++) {
+        all += sent(c, s);
+        assert_true(sent(c, s) <= 12 * cells);
+    }
+    assert_int_equal(all, 3 * cells * ands / 8 + 3 * cells * 8 + 3 * SPANS * 8);
+    assert_int_equal(c->after[0].rounds - c->before[0].rounds, 8);
+    /* flags: 33 ANDs, 5 rounds; [x = 0]: an element a server, 2 rounds */
+    assert_int_equal(c->cache_sent[0] + c->cache_sent[1] + c->cache_sent[2],
+                     3 * c->lanes * 33 / 8 + 3 * c->lanes * 8);
+    assert_int_equal(c->cache_rounds, 7);
+    finish(c);
 }
 
 static void cells_up_to_one_cost_nothing(void **state)
 {
-    struct call *c = fresh(17, CACHED_64, 1000);
+    struct call *c = fresh(17, 1000);
     (void)state;
     for (size_t i = 0; i < c->lanes; i++)
         c->c[i] = i % 1025;
@@ -202,7 +180,7 @@ static void cells_up_to_one_cost_nothing(void **state)
     assert_int_equal(c->after[0].rounds - c->before[0].rounds, 1);
     finish(c);
     /* and one cell among them costs one lane of the narrowest width */
-    c = fresh(17, CACHED_64, 1000);
+    c = fresh(17, 1000);
     for (size_t i = 0; i < c->lanes; i++)
         c->c[i] = i == 100 ? 3 << CACHED_GRID : i % 1025;
     run(c);
@@ -220,11 +198,11 @@ static enum err out_of_range(struct party *p, void *shared)
     TRY(three_share64(p, &x, c->x, c->lanes, 1));
     TRY(three_share_planes(p, &bits, c->x, c->lanes, c->l, 2));
     TRY(share64_new(&out, SPANS));
-    TRY(cached_new(p, &cached, c->ring, x, &bits));
+    TRY(cached_new(p, &cached, x, &bits));
     p->log = NULL;
     enum err e = cached_distance(p, out, cached, c->spans);
-    bits.width = 21;
-    enum err wide = cached_new(p, &none, CACHED_32, x, &bits);
+    bits.width = CACHED_BITS + 1;
+    enum err wide = cached_new(p, &none, x, &bits);
     bits.width = c->l;
     cached_free(&cached);
     share64_free(&x);
@@ -235,7 +213,7 @@ static enum err out_of_range(struct party *p, void *shared)
 
 static void what_could_wrap_is_refused(void **state)
 {
-    struct call *c = fresh(5, CACHED_32, 100);
+    struct call *c = fresh(5, 100);
     (void)state;
     c->c[70] = ((uint64_t)32 << CACHED_GRID) + 1;
     assert_int_equal(three_run(1, out_of_range, c, NULL), ERR_OK);
@@ -246,7 +224,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(distances_are_exact),
-        cmocka_unit_test(small_sums_fit_the_narrow_ring),
         cmocka_unit_test(wide_counts),
         cmocka_unit_test(a_dense_cell_costs_at_most_twelve_bytes),
         cmocka_unit_test(cells_up_to_one_cost_nothing),

@@ -24,8 +24,6 @@ static void make_secrets(struct secrets *s)
     marks_secret(s->y.b, 8 * s->n);
     marks_secret(s->x32.a, 4 * s->n);
     marks_secret(s->x32.b, 4 * s->n);
-    marks_secret(s->y32.a, 4 * s->n);
-    marks_secret(s->y32.b, 4 * s->n);
     marks_secret(s->x16.a, 2 * s->n);
     marks_secret(s->x16.b, 2 * s->n);
     marks_secret(s->y16.a, 2 * s->n);

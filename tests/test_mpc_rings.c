@@ -1,11 +1,9 @@
-/* mpc/: the narrow rings, widening, products of matrices, comparisons, and tile boundaries. */
+/* mpc/: rings of 16 and 64 bits, widening, products of matrices, layers of gates, and tile boundaries. */
 #include "tests/support_cmocka.h"
 
 #include "base/memory.h"
 #include "mpc/argmax.h"
-#include "mpc/compare.h"
 #include "mpc/convert.h"
-#include "mpc/open.h"
 #include "mpc/ring.h"
 #include "mpc/truncate.h"
 #include "tests/support_three.h"
@@ -19,7 +17,7 @@ struct call {
     unsigned width;
     uint64_t *x, *y;
     uint64_t *out[3][2]; /* [server][component a, b] */
-    uint64_t *opened[3];
+    uint64_t *again[3];
     size_t index[3];
     struct three_costs costs;
 };
@@ -46,7 +44,7 @@ static struct call *fresh(size_t n, uint64_t seed)
     for (int s = 0; s < 3; s++) {
         c->out[s][0] = memory_array(n, 8);
         c->out[s][1] = memory_array(n, 8);
-        c->opened[s] = memory_array(n, 8);
+        c->again[s] = memory_array(n, 8);
     }
     return c;
 }
@@ -56,7 +54,7 @@ static void finish(struct call *c)
     for (int s = 0; s < 3; s++) {
         memory_free(&c->out[s][0]);
         memory_free(&c->out[s][1]);
-        memory_free(&c->opened[s]);
+        memory_free(&c->again[s]);
     }
     memory_free(&c->x);
     memory_free(&c->y);
@@ -76,18 +74,13 @@ static uint64_t sum(const struct call *c, size_t i)
     return c->out[0][0][i] + c->out[1][0][i] + c->out[2][0][i];
 }
 
-static uint64_t xor_of(const struct call *c, size_t i)
-{
-    return (c->out[0][0][i / 64] ^ c->out[1][0][i / 64] ^ c->out[2][0][i / 64]) >> i % 64 & 1;
-}
-
 static uint64_t sent(const struct call *c)
 {
     return c->costs.sent[0] + c->costs.sent[1] + c->costs.sent[2];
 }
 
 /* Shares of the low words of v, and the way back. */
-#define DEFINE_NARROW(w)                                                                           \
+#define DEFINE_WIDTH(w)                                                                            \
     static enum err share##w##_of(const struct party *p, struct share##w *x, const uint64_t *v,    \
                                   size_t n, uint64_t seed)                                         \
     {                                                                                              \
@@ -107,7 +100,13 @@ static uint64_t sent(const struct call *c)
             c->out[p->index][0][i] = x.a[i];                                                       \
             c->out[p->index][1][i] = x.b[i];                                                       \
         }                                                                                          \
-    }                                                                                              \
+    }
+
+DEFINE_WIDTH(16)
+DEFINE_WIDTH(32)
+DEFINE_WIDTH(64)
+
+#define DEFINE_RING(w)                                                                             \
     static enum err run_multiply##w(struct party *p, struct call *c)                               \
     {                                                                                              \
         struct share##w x, y, z;                                                                   \
@@ -116,8 +115,8 @@ static uint64_t sent(const struct call *c)
         TRY(share##w##_new(&z, c->n));                                                             \
         TRY(ring##w##_multiply(p, z, x, y));                                                       \
         TRY(ring##w##_multiply(p, x, x, y)); /* in place, the same */                              \
-        ring##w##_sub(y, z, x);                                                                    \
-        TRY(open_ring##w(p, OPEN_MASKED, y, (uint##w##_t *)c->opened[p->index]));                  \
+        for (size_t i = 0; i < c->n; i++)                                                          \
+            c->again[p->index][i] = x.a[i];                                                        \
         put##w(c, p, z);                                                                           \
         share##w##_free(&x);                                                                       \
         share##w##_free(&y);                                                                       \
@@ -126,19 +125,20 @@ static uint64_t sent(const struct call *c)
     }                                                                                              \
     static void multiply##w##_at_tile_boundaries(void **state)                                     \
     {                                                                                              \
-        const size_t tile = PARTY_TILE * 8 / w;                                                    \
+        const size_t tile = MOVE_TILE * 8 / w;                                                     \
         const size_t lengths[] = {0, 1, 63, 64, 65, tile - 1, tile, tile + 1, 3 * tile + 7};       \
         (void)state;                                                                               \
         for (size_t l = 0; l < 9; l++) {                                                           \
             struct call *c = fresh(lengths[l], l);                                                 \
             execute(c, run_multiply##w);                                                           \
             for (size_t i = 0; i < c->n; i++) {                                                    \
+                uint64_t again = c->again[0][i] + c->again[1][i] + c->again[2][i];                 \
                 assert_true((uint##w##_t)sum(c, i) == (uint##w##_t)(c->x[i] * c->y[i]));           \
-                assert_int_equal(((uint##w##_t *)c->opened[1])[i], 0);                             \
+                assert_true((uint##w##_t)again == (uint##w##_t)(c->x[i] * c->y[i]));               \
             }                                                                                      \
-            assert_int_equal(c->costs.rounds, 3);                                                  \
+            assert_int_equal(c->costs.rounds, 2);                                                  \
             for (int s = 0; s < 3; s++)                                                            \
-                assert_int_equal(c->costs.sent[s], 3 * w / 8 * c->n);                              \
+                assert_int_equal(c->costs.sent[s], 2 * w / 8 * c->n);                              \
             finish(c);                                                                             \
         }                                                                                          \
     }                                                                                              \
@@ -156,7 +156,7 @@ static uint64_t sent(const struct call *c)
     }                                                                                              \
     static void bits_become_numbers##w(void **state)                                               \
     {                                                                                              \
-        const size_t tile = PARTY_TILE * 8 / w;                                                    \
+        const size_t tile = MOVE_TILE * 8 / w;                                                     \
         const size_t lengths[] = {0, 1, 2, 63, 64, 65, 191, 193, 1000, 3 * tile, 4 * tile + 77};   \
         (void)state;                                                                               \
         for (size_t l = 0; l < 11; l++) {                                                          \
@@ -168,81 +168,10 @@ static uint64_t sent(const struct call *c)
             assert_int_equal(sent(c), 3 * w / 8 * c->n);                                           \
             finish(c);                                                                             \
         }                                                                                          \
-    }                                                                                              \
-    static enum err run_less##w(struct party *p, struct call *c)                                   \
-    {                                                                                              \
-        struct share##w x, y;                                                                      \
-        struct bits out;                                                                           \
-        TRY(share##w##_of(p, &x, c->x, c->n, 1));                                                  \
-        TRY(share##w##_of(p, &y, c->y, c->n, 2));                                                  \
-        TRY(bits_new(&out, c->n));                                                                 \
-        TRY(compare_less##w(p, out, x, y, c->width));                                              \
-        memcpy(c->out[p->index][0], out.a, 8 * bits_words(c->n));                                  \
-        memcpy(c->out[p->index][1], out.b, 8 * bits_words(c->n));                                  \
-        share##w##_free(&x);                                                                       \
-        share##w##_free(&y);                                                                       \
-        bits_free(&out);                                                                           \
-        return ERR_OK;                                                                             \
-    }                                                                                              \
-    static void shared_numbers_compare##w(void **state)                                            \
-    {                                                                                              \
-        (void)state;                                                                               \
-        for (unsigned width = 2; width <= w; width += width < 5 ? 1 : 3) {                         \
-            struct call *c = fresh(320, width);                                                    \
-            c->width = width;                                                                      \
-            for (size_t i = 0; i < c->n; i++) { /* unsigned, below half the width's range */       \
-                c->x[i] = c->x[i] << (65 - width) >> (65 - width);                                 \
-                c->y[i] = i % 5 == 0 ? c->x[i] : c->y[i] << (65 - width) >> (65 - width);          \
-            }                                                                                      \
-            execute(c, run_less##w);                                                               \
-            for (size_t i = 0; i < c->n; i++)                                                      \
-                assert_int_equal(xor_of(c, i), c->x[i] < c->y[i]);                                 \
-            finish(c);                                                                             \
-        }                                                                                          \
     }
 
-DEFINE_NARROW(16)
-DEFINE_NARROW(32)
-DEFINE_NARROW(64)
-
-static enum err run_less_planes(struct party *p, struct call *c)
-{
-    struct planes x, y;
-    struct bits out;
-    TRY(three_share_planes(p, &x, c->x, c->n, c->width, 1));
-    TRY(three_share_planes(p, &y, c->y, c->n, c->width, 2));
-    TRY(bits_new(&out, c->n));
-    TRY(compare_planes(p, out, &x, &y));
-    memcpy(c->out[p->index][0], out.a, 8 * bits_words(c->n));
-    memcpy(c->out[p->index][1], out.b, 8 * bits_words(c->n));
-    planes_free(&x);
-    planes_free(&y);
-    bits_free(&out);
-    return ERR_OK;
-}
-
-static void shared_bits_compare_unsigned(void **state)
-{
-    (void)state;
-    for (unsigned width = 1; width <= 64; width += width < 4 ? 1 : 6) {
-        struct call *c = fresh(320, width);
-        unsigned layers = 0;
-        c->width = width;
-        for (size_t i = 0; i < c->n; i++) {
-            c->x[i] = c->x[i] << (64 - width) >> (64 - width);
-            c->y[i] = i % 5 == 0 ? c->x[i] : c->y[i] << (64 - width) >> (64 - width);
-        }
-        execute(c, run_less_planes);
-        for (size_t i = 0; i < c->n; i++)
-            assert_int_equal(xor_of(c, i), c->x[i] < c->y[i]);
-        while ((1u << layers) < width)
-            layers++;
-        assert_int_equal(c->costs.rounds, 1 + layers);
-        assert_int_equal(c->costs.sent[0],
-                         8 * bits_words(c->n) * (width + 2 * (width - 1) - layers));
-        finish(c);
-    }
-}
+DEFINE_RING(16)
+DEFINE_RING(64)
 
 static enum err run_widen16(struct party *p, struct call *c)
 {
@@ -294,71 +223,45 @@ static void widening_is_exact(void **state)
     }
 }
 
-/* x is side[0] x side[1], y is side[1] x side[2]; n is room enough for each of the three. */
-#define DEFINE_MATRIX(w)                                                                           \
-    static enum err run_matrix##w(struct party *p, struct call *c)                                 \
-    {                                                                                              \
-        const size_t m = c->side[0], k = c->side[1], n = c->side[2];                               \
-        struct share##w x, y, out;                                                                 \
-        TRY(share##w##_of(p, &x, c->x, m *k, 1));                                                  \
-        TRY(share##w##_of(p, &y, c->y, k *n, 2));                                                  \
-        TRY(share##w##_new(&out, m *n));                                                           \
-        TRY(ring##w##_matrix(p, out, x, y, m, k, n));                                              \
-        put##w(c, p, out);                                                                         \
-        share##w##_free(&x);                                                                       \
-        share##w##_free(&y);                                                                       \
-        share##w##_free(&out);                                                                     \
-        return ERR_OK;                                                                             \
-    }                                                                                              \
-    static void matrix##w##_costs_its_output(void **state)                                         \
-    {                                                                                              \
-        static const size_t sides[][3] = {{1, 1, 1},    {3, 5, 2}, {17, 300, 9},                   \
-                                          {4, 33, 130}, {0, 3, 3}, {65, 7, 64}};                   \
-        (void)state;                                                                               \
-        for (size_t s = 0; s < 6; s++) {                                                           \
-            const size_t m = sides[s][0], k = sides[s][1], n = sides[s][2];                        \
-            struct call *c = fresh(m * k + k * n + m * n, s);                                      \
-            memcpy(c->side, sides[s], sizeof sides[s]);                                            \
-            execute(c, run_matrix##w);                                                             \
-            for (size_t i = 0; i < m * n; i++) {                                                   \
-                uint64_t all = 0;                                                                  \
-                for (size_t d = 0; d < k; d++)                                                     \
-                    all += c->x[i / n * k + d] * c->y[d * n + i % n];                              \
-                assert_true((uint##w##_t)sum(c, i) == (uint##w##_t)all);                           \
-            }                                                                                      \
-            assert_int_equal(c->costs.rounds, 1);                                                  \
-            for (int i = 0; i < 3; i++)                                                            \
-                assert_int_equal(c->costs.sent[i], w / 8 * m * n);                                 \
-            finish(c);                                                                             \
-        }                                                                                          \
-    }
-
-DEFINE_MATRIX(16)
-DEFINE_MATRIX(32)
-
-static enum err run_times(struct party *p, struct call *c)
+/* x is side[0] x side[1], y is side[1] x side[2]; n is room enough for each of the three. Twice x y. */
+static enum err run_matrix(struct party *p, struct call *c)
 {
-    struct planes b;
-    struct share64 v;
-    TRY(three_share_planes(p, &b, c->x, c->n, 1, 3));
-    TRY(three_share64(p, &v, c->y, c->n, 4));
-    TRY(convert_bit_times64(p, v, planes_plane(&b, 0), v));
-    put64(c, p, v);
-    planes_free(&b);
-    share64_free(&v);
+    const size_t m = c->side[0], k = c->side[1], n = c->side[2];
+    struct share16 x, y, out;
+    TRY(share16_of(p, &x, c->x, m * k, 1));
+    TRY(share16_of(p, &y, c->y, k * n, 2));
+    TRY(share16_new(&out, m * n));
+    for (int twice = 0; twice < 2; twice++)
+        TRY(move_part_matrix(p, out.a, x, y, m, k, n));
+    TRY(move_settle(p, RING_16, operand_16(out), out.a, m * n));
+    put16(c, p, out);
+    share16_free(&x);
+    share16_free(&y);
+    share16_free(&out);
     return ERR_OK;
 }
 
-static void a_bit_times_a_value(void **state)
+static void a_sum_of_matrix_products_costs_its_output(void **state)
 {
-    struct call *c = fresh(1000, 6);
+    static const size_t sides[][3] = {{1, 1, 1},    {3, 5, 2}, {17, 300, 9},
+                                      {4, 33, 130}, {0, 3, 3}, {65, 7, 64}};
     (void)state;
-    execute(c, run_times);
-    for (size_t i = 0; i < c->n; i++)
-        assert_true(sum(c, i) == (c->x[i] & 1) * c->y[i]);
-    assert_int_equal(c->costs.rounds, 3);
-    assert_int_equal(sent(c), 6 * 8 * c->n);
-    finish(c);
+    for (size_t s = 0; s < 6; s++) {
+        const size_t m = sides[s][0], k = sides[s][1], n = sides[s][2];
+        struct call *c = fresh(m * k + k * n + m * n, s);
+        memcpy(c->side, sides[s], sizeof sides[s]);
+        execute(c, run_matrix);
+        for (size_t i = 0; i < m * n; i++) {
+            uint64_t all = 0;
+            for (size_t d = 0; d < k; d++)
+                all += c->x[i / n * k + d] * c->y[d * n + i % n];
+            assert_true((uint16_t)sum(c, i) == (uint16_t)(2 * all));
+        }
+        assert_int_equal(c->costs.rounds, 1);
+        for (int i = 0; i < 3; i++)
+            assert_int_equal(c->costs.sent[i], 2 * m * n);
+        finish(c);
+    }
 }
 
 /* Gates of different lengths in one layer, across tiles; outputs that are inputs of other gates. */
@@ -370,8 +273,9 @@ static enum err run_layer(struct party *p, struct call *c)
     struct bits x0 = planes_plane(&x, 0), x1 = planes_plane(&x, 1), x2 = planes_plane(&x, 2);
     struct bits y0 = planes_plane(&y, 0), y1 = planes_plane(&y, 1), y2 = planes_plane(&y, 2);
     struct bits short_0 = {y0.a, y0.b, c->n / 2};
-    const struct bits_gate gates[] = {{x0, x0, x1}, {x1, x0, x2}, {short_0, x0, x1}, {y1, y1, x1}};
-    const struct bits_term term = {y2, x0, x1, y1};
+    const struct move_term gates[] = {bits_product(x0, x0, x1), bits_product(x1, x0, x2),
+                                      bits_product(short_0, x0, x1), bits_product(y1, y1, x1)};
+    const struct move_term term = bits_product_plus(y2, x0, x1, y1);
     TRY(bits_and_layer(p, gates, 4)); /* all of them read the old values */
     TRY(bits_terms(p, &term, 1));
     for (size_t w = 0; w < bits_words(c->n) && 5 * w + 4 < c->n; w++)
@@ -387,7 +291,7 @@ static enum err run_layer(struct party *p, struct call *c)
 
 static void gates_of_a_layer_read_before_any_writes(void **state)
 {
-    const size_t n = 64 * (PARTY_TILE / 8 / 3 + 5);
+    const size_t n = 64 * (MOVE_TILE / 8 / 3 + 5);
     struct call *c = fresh(n, 11);
     (void)state;
     execute(c, run_layer);
@@ -460,19 +364,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(multiply16_at_tile_boundaries),
-        cmocka_unit_test(multiply32_at_tile_boundaries),
         cmocka_unit_test(multiply64_at_tile_boundaries),
         cmocka_unit_test(bits_become_numbers16),
-        cmocka_unit_test(bits_become_numbers32),
         cmocka_unit_test(bits_become_numbers64),
-        cmocka_unit_test(shared_numbers_compare16),
-        cmocka_unit_test(shared_numbers_compare32),
-        cmocka_unit_test(shared_numbers_compare64),
-        cmocka_unit_test(shared_bits_compare_unsigned),
         cmocka_unit_test(widening_is_exact),
-        cmocka_unit_test(matrix16_costs_its_output),
-        cmocka_unit_test(matrix32_costs_its_output),
-        cmocka_unit_test(a_bit_times_a_value),
+        cmocka_unit_test(a_sum_of_matrix_products_costs_its_output),
         cmocka_unit_test(gates_of_a_layer_read_before_any_writes),
         cmocka_unit_test(argmax_of_a_thousand_takes_at_most_ten_rounds),
         cmocka_unit_test(argmax_of_many_is_tiled),

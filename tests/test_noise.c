@@ -408,53 +408,6 @@ static void discrete_gaussians_have_their_distribution(void **state)
     assert_distribution("discrete Gaussians", &statistics_gaussian, &z);
 }
 
-/* --- uniform numbers ----------------------------------------------------------------------------- */
-
-struct uniform {
-    uint64_t bound;
-    struct three_result out;
-};
-
-static enum err make_uniform(struct party *p, void *shared)
-{
-    struct uniform *u = shared;
-    struct share64 out;
-    enum err e;
-    TRY(share64_new(&out, u->out.n));
-    e = coin_uniform(p, out, u->bound);
-    three_put64(&u->out, p, out);
-    share64_free(&out);
-    return e;
-}
-
-static void uniform_numbers_are_uniform_below_their_bound(void **state)
-{
-    static const uint64_t bounds[] = {1, 2, 3, 5, 8, 64, 100, (uint64_t)1 << 61};
-    (void)state;
-    for (size_t k = 0; k < sizeof bounds / sizeof *bounds; k++) {
-        struct uniform u = {.bound = bounds[k]};
-        double cells[128] = {0}, n = 20000, chi = 0, kinds = fmin(100, (double)bounds[k]);
-        assert_int_equal(three_result_new(&u.out, (size_t)n), ERR_OK);
-        assert_int_equal(three_run(k, make_uniform, &u, NULL), ERR_OK);
-        assert_true(three_replicated(&u.out, 64));
-        for (size_t i = 0; i < u.out.n; i++) {
-            uint64_t v = three_sum64(&u.out, i);
-            assert_true(v < bounds[k]);
-            cells[(size_t)((word128)v * (word128)kinds / bounds[k])]++;
-        }
-        for (int c = 0; c < kinds; c++)
-            chi += (cells[c] - n / kinds) * (cells[c] - n / kinds) / (n / kinds);
-        assert_close(chi, kinds - 1, sqrt(2 * kinds) + 1);
-        three_result_free(&u.out);
-    }
-    {
-        struct uniform u = {.bound = 0};
-        assert_int_equal(three_result_new(&u.out, 1), ERR_OK);
-        assert_int_equal(three_run(1, make_uniform, &u, NULL), ERR_RANGE);
-        three_result_free(&u.out);
-    }
-}
-
 /* --- Gumbel ----------------------------------------------------------------------------------- */
 
 static void gumbels_are_right_to_their_stated_error(void **state)
@@ -538,7 +491,6 @@ int main(void)
         cmocka_unit_test(gaussians_are_right_to_their_stated_error),
         cmocka_unit_test(discrete_constants_are_rounded_to_nearest),
         cmocka_unit_test(discrete_gaussians_have_their_distribution),
-        cmocka_unit_test(uniform_numbers_are_uniform_below_their_bound),
         cmocka_unit_test(partners_stand_side_by_side),
         cmocka_unit_test(gumbels_are_right_to_their_stated_error),
         cmocka_unit_test(gumbels_hold_over_the_whole_range),

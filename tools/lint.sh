@@ -88,6 +88,24 @@ include_order() {
         sed -E 's|^([^:]+:[0-9]+):[^"]*"parties/([^/"]*)/?[^"]*".*|\1:\2|')
 }
 
+# Of mpc/ and protocols/ only the moves touch the network; whoever is given as $1 is looked at too.
+only_moves_send() { # [file]
+    find mpc protocols ${1:+"$1"} -name '*.[ch]' -o -name '*.inc' | LC_ALL=C sort | grep -v '^mpc/move\.c$' |
+        xargs -r grep -nHE '(^|[^_[:alnum:]])net_(exchange|stream)[[:space:]]*\('
+    find mpc protocols -name '*.[ch]' | LC_ALL=C sort | grep -v '^mpc/move[_a-z]*\.c$' |
+        xargs -r grep -nHE '^#include "mpc/move_private\.h"|(^|[^_[:alnum:]])move_round[[:space:]]*\(' |
+        grep -v '^mpc/move_private\.h:'
+}
+
+# A file that sends by itself must be found, or the check above checks nothing.
+senders_are_found() {
+    local planted
+    planted=$(mktemp --suffix=.c)
+    echo 'TRY(net_exchange(p->net, &round));' >"$planted"
+    only_moves_send "$planted" | grep -q "^$planted:1:" || echo "$planted: sends, and is not found"
+    rm -f "$planted"
+}
+
 only_main_exits() {
     sources "${folders[@]}" | grep -v '^parties/main\.c$' |
         xargs -r grep -nHE '(^|[^_[:alnum:]])(exit|abort|quick_exit)[[:space:]]*\(' |
@@ -129,10 +147,9 @@ guards() {
     done
 }
 
-# A header named *_body.h is one body of code that several files compile each in its own way.
 headers_alone() {
     local header
-    for header in $(sources "${folders[@]}" | grep '\.h$' | grep -v '_body\.h$'); do
+    for header in $(sources "${folders[@]}" | grep '\.h$'); do
         # shellcheck disable=SC2086
         echo "#include \"$header\"" | gcc $flags $package_flags -fsyntax-only -x c - 2>&1 |
             grep -E 'error|warning' | sed "s|^|$header alone: |"
@@ -190,6 +207,8 @@ package_flags=$(make_variable PKG_CFLAGS)
 
 check "include order" include_order
 check "only parties/main.c exits" only_main_exits
+check "only mpc/move.c sends shares" only_moves_send
+check "who else sends is found" senders_are_found
 check "include guards" guards
 check "no space at line ends" white_space
 check "shell scripts parse" script_syntax

@@ -1,0 +1,256 @@
+#include "mpc/move_private.h"
+#include "mpc/width.h"
+
+#include <string.h>
+
+#define WIDTH 16
+#define WORD uint16_t
+#include "mpc/words.inc"
+#define WIDTH 64
+#define WORD uint64_t
+#include "mpc/words.inc"
+
+/* Walks the words of the outputs, in order. */
+struct cursor {
+    size_t term, at; /* bytes */
+};
+
+struct summing {
+    struct party *p;
+    const struct move_sums *sums;
+    size_t size;          /* of a word */
+    const uint8_t *whole; /* all of z, where it had to be made first */
+    struct cursor make, keep, take;
+};
+
+/* The longest run of bytes, up to *bytes, within one output, and where it begins; moves past it. */
+static const struct move_term *next_run(const struct summing *s, struct cursor *c, size_t *bytes,
+                                        size_t *at)
+{
+    size_t all;
+    while ((all = s->sums->terms[c->term].words * s->size) == c->at)
+        *c = (struct cursor){c->term + s->sums->products, 0};
+    *bytes = all - c->at < *bytes ? all - c->at : *bytes;
+    *at = c->at;
+    c->at += *bytes;
+    return &s->sums->terms[c->term];
+}
+
+static void *word_at(void *words, size_t at)
+{
+    return (uint8_t *)words + at;
+}
+
+static enum err make_bits(struct summing *s, uint8_t *out, size_t n)
+{
+    for (size_t left = n, k, at; left > 0; left -= k) {
+        const struct move_term *t = next_run(s, &s->make, (k = left, &k), &at);
+        uint64_t *z = word_at(out, n - left);
+        const uint64_t *sum = t->c.a != NULL ? word_at(t->c.a, at) : NULL;
+        for (unsigned i = 0; i < s->sums->products && t[i].x.a != NULL; i++, sum = z)
+            s->p->kernel->gate(z, word_at(t[i].x.a, at), word_at(t[i].x.b, at),
+                               word_at(t[i].y.a, at), word_at(t[i].y.b, at), sum, k / 8);
+    }
+    TRY(prg_xor(s->p->prg[0][PRG_ZERO], out, n));
+    return prg_xor(s->p->prg[1][PRG_ZERO], out, n);
+}
+
+/* In Z_2^128 there is nothing to gain from vectors. */
+static void multiply128(word128 *z, const word128 *f, const word128 *xa, const word128 *xb,
+                        const word128 *ya, const word128 *yb, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        z[i] += xa[i] * (ya[i] + yb[i]) + xb[i] * ya[i] - f[i];
+}
+
+/* z = z - f + this server's part of the products at `at`; z - f is the mask */
+static void add_products(const struct summing *s, const struct move_term *t, size_t at, void *z,
+                         const void *f, size_t n)
+{
+    const void *xa = word_at(t->x.a, at), *xb = word_at(t->x.b, at);
+    const void *ya = word_at(t->y.a, at), *yb = word_at(t->y.b, at);
+    switch (s->sums->ring) {
+    case RING_16:
+        s->p->kernel->multiply16(z, f, xa, xb, ya, yb, n / 2);
+        break;
+    case RING_64:
+        s->p->kernel->multiply64(z, f, xa, xb, ya, yb, n / 8);
+        break;
+    case RING_128:
+        multiply128(z, f, xa, xb, ya, yb, n / 16);
+        break;
+    case RING_BITS:
+    case RING_32:
+    case RING_FIELD:
+        break;
+    }
+}
+
+/* z = z - f + c: what has been added up elsewhere, masked */
+static void add_settled(const struct summing *s, const struct move_term *t, size_t at, void *z,
+                        const void *f, size_t n)
+{
+    const void *c = word_at(t->c.a, at);
+    if (s->sums->ring == RING_16) {
+        subtract16(z, f, n / 2);
+        add16(z, c, n / 2);
+    } else {
+        subtract64(z, f, n / 8);
+        add64(z, c, n / 8);
+    }
+}
+
+static enum err make_numbers(struct summing *s, uint8_t *out, size_t n)
+{
+    _Alignas(64) uint8_t f[MOVE_STEP / 2];
+    for (size_t left = n, k, at; left > 0; left -= k) {
+        const size_t most = left < sizeof f ? left : sizeof f;
+        const struct move_term *t = next_run(s, &s->make, (k = most, &k), &at);
+        uint8_t *z = out + (n - left);
+        TRY(prg_fill(s->p->prg[0][PRG_ZERO], z, k));
+        TRY(prg_fill(s->p->prg[1][PRG_ZERO], f, k));
+        if (t->x.a != NULL)
+            add_products(s, t, at, z, f, k);
+        else
+            add_settled(s, t, at, z, f, k);
+    }
+    return ERR_OK;
+}
+
+static enum err make_step(struct summing *s, uint8_t *out, size_t n)
+{
+    return s->sums->ring == RING_BITS ? make_bits(s, out, n) : make_numbers(s, out, n);
+}
+
+/* What is sent becomes component a. */
+static void keep(struct summing *s, const uint8_t *z, size_t n)
+{
+    for (size_t left = n, k, at; left > 0; left -= k) {
+        const struct move_term *t = next_run(s, &s->keep, (k = left, &k), &at);
+        memcpy(word_at(t->out.a, at), z + (n - left), k);
+    }
+}
+
+static enum err sums_make(void *self, size_t offset, uint8_t *out, size_t n)
+{
+    struct summing *s = self;
+    if (s->whole != NULL) {
+        memcpy(out, s->whole + offset, n);
+        return ERR_OK;
+    }
+    for (size_t at = 0; at < n; at += MOVE_STEP) {
+        size_t k = n - at < MOVE_STEP ? n - at : MOVE_STEP;
+        TRY(make_step(s, out + at, k));
+        keep(s, out + at, k);
+    }
+    return ERR_OK;
+}
+
+/* What comes becomes component b. */
+static void sums_take(void *self, size_t offset, const uint8_t *in, size_t n)
+{
+    struct summing *s = self;
+    (void)offset;
+    for (size_t left = n, k, at; left > 0; left -= k) {
+        const struct move_term *t = next_run(s, &s->take, (k = left, &k), &at);
+        memcpy(word_at(t->out.b, at), in + (n - left), k);
+    }
+}
+
+/* Addresses from the lowest to the highest that a set of vectors spans. */
+struct span {
+    uintptr_t low, high;
+};
+
+static void span_add(struct span *s, const void *v, size_t bytes)
+{
+    uintptr_t from = (uintptr_t)v, to = from + bytes;
+    s->low = from < s->low ? from : s->low;
+    s->high = to > s->high ? to : s->high;
+}
+
+static bool span_meets(const struct span *s, const void *v, size_t bytes)
+{
+    uintptr_t from = (uintptr_t)v, to = from + bytes;
+    return v != NULL && from < s->high && s->low < to;
+}
+
+/* Whether no output can overlap an operand: a quick answer, which errs towards no. */
+static bool are_apart(const struct move_sums *sums)
+{
+    const size_t all = sums->count * sums->products, size = ring_size(sums->ring);
+    struct span a = {UINTPTR_MAX, 0}, b = {UINTPTR_MAX, 0};
+    for (size_t t = 0; t < all; t += sums->products) {
+        span_add(&a, sums->terms[t].out.a, sums->terms[t].words * size);
+        span_add(&b, sums->terms[t].out.b, sums->terms[t].words * size);
+    }
+    for (size_t t = 0; t < all; t++) {
+        const struct move_term *first = &sums->terms[t - t % sums->products], *at = &sums->terms[t];
+        const void *in[] = {at->x.a, at->x.b, at->y.a, at->y.b, at->c.a};
+        for (size_t k = 0; k < sizeof in / sizeof *in; k++)
+            if (span_meets(&a, in[k], first->words * size) ||
+                span_meets(&b, in[k], first->words * size))
+                return false;
+    }
+    return true;
+}
+
+static enum err make_whole(struct summing *s, size_t bytes)
+{
+    uint8_t *z = scratch_take(s->p->scratch, bytes, 1);
+    if (z == NULL)
+        return ERR_NOMEM;
+    for (size_t at = 0; at < bytes; at += MOVE_STEP)
+        TRY(make_step(s, z + at, bytes - at < MOVE_STEP ? bytes - at : MOVE_STEP));
+    keep(s, z, bytes);
+    s->whole = z;
+    return ERR_OK;
+}
+
+enum err move_sums(struct party *p, const struct move_sums *sums)
+{
+    struct summing s = {.p = p, .sums = sums, .size = ring_size(sums->ring)};
+    struct scratch_mark mark = scratch_mark(p->scratch);
+    struct round round = {.move = &s};
+    size_t bytes = 0;
+    enum err e = ERR_OK;
+    for (size_t k = 0; k < sums->count; k++)
+        bytes += sums->terms[sums->products * k].words * s.size;
+    round.send[NET_PREV][0] = (struct message){.bytes = bytes, .make = sums_make};
+    round.receive[NET_NEXT][0] = (struct message){.bytes = bytes, .take = sums_take};
+    if (!sums->apart && !are_apart(sums))
+        e = make_whole(&s, bytes);
+    if (e == ERR_OK)
+        e = move_round(p, &round);
+    scratch_release(p->scratch, mark);
+    return e;
+}
+
+/* --- sums in parts ---------------------------------------------------------------------------- */
+
+void move_part_inner(const struct party *p, uint64_t *z, struct share64 x, struct share64 y)
+{
+    *z += p->kernel->inner64(x.a, x.b, y.a, y.b, x.n);
+}
+
+/* x_i (y_i + y_(i+1)) + x_(i+1) y_i */
+enum err move_part_matrix(struct party *p, uint16_t *z, struct share16 x, struct share16 y,
+                          size_t m, size_t k, size_t n)
+{
+    struct scratch_mark mark = scratch_mark(p->scratch);
+    uint16_t *sum = scratch_take(p->scratch, k * n, sizeof *sum);
+    if (sum != NULL) {
+        for (size_t i = 0; i < k * n; i++)
+            sum[i] = (uint16_t)(y.a[i] + y.b[i]);
+        p->kernel->matrix16(z, x.a, sum, m, k, n);
+        p->kernel->matrix16(z, x.b, y.a, m, k, n);
+    }
+    scratch_release(p->scratch, mark);
+    return sum != NULL ? ERR_OK : ERR_NOMEM;
+}
+
+enum err move_settle(struct party *p, enum ring ring, struct operand out, void *z, size_t n)
+{
+    const struct move_term term = {.out = out, .c = {.a = z}, .words = n};
+    return move_sums(p, &(struct move_sums){ring, &term, 1, 1, true});
+}
