@@ -127,19 +127,37 @@ enum err dial_reach(struct dial *d, int64_t deadline)
     return e;
 }
 
-enum err dial_send(struct dial *d, const void *p, size_t n, int64_t deadline)
+static enum err broken(const struct dial *d)
+{
+    log_error(d->log, "the connection to %s broke", d->label);
+    return ERR_PEER;
+}
+
+static enum err send(struct dial *d, bool more, const void *p, size_t n, int64_t deadline)
 {
     enum err e = ERR_AGAIN;
     while (e == ERR_AGAIN) {
         /* what broke before is no matter; but between reaching and sending a message may be lost */
-        if (d->watch != NULL)
+        if (d->watch != NULL && !more)
             watch_forget(d->watch);
         TRY(dial_reach(d, deadline));
+        if (d->watch != NULL && more && watch_broke(d->watch))
+            return broken(d);
         e = socket_send(d->socket, p, n);
     }
     if (e == ERR_OK)
         d->sent += n;
     return e;
+}
+
+enum err dial_send(struct dial *d, const void *p, size_t n, int64_t deadline)
+{
+    return send(d, false, p, n, deadline);
+}
+
+enum err dial_send_more(struct dial *d, const void *p, size_t n, int64_t deadline)
+{
+    return send(d, true, p, n, deadline);
 }
 
 /* Until there may be a message, or news of the connection. */
@@ -162,10 +180,8 @@ enum err dial_receive(struct dial *d, struct bytes *message, int64_t deadline)
             d->received += message->size;
         if (e != ERR_AGAIN)
             return e;
-        if (broke) {
-            log_error(d->log, "the connection to %s broke", d->label);
-            return ERR_PEER;
-        }
+        if (broke)
+            return broken(d);
         TRY(wait_for_news(d, deadline));
     }
 }

@@ -39,6 +39,8 @@ void dial_tend(struct dial *dial);
 enum err dial_reach(struct dial *dial, int64_t deadline) MUST_CHECK;
 /* Reaches it, then sends. */
 enum err dial_send(struct dial *dial, const void *p, size_t n, int64_t deadline) MUST_CHECK;
+/* Sends what belongs with the message before; ERR_PEER if the connection, which is watched, broke since. */
+enum err dial_send_more(struct dial *dial, const void *p, size_t n, int64_t deadline) MUST_CHECK;
 enum err dial_receive(struct dial *dial, struct bytes *message, int64_t deadline) MUST_CHECK;
 /* Bytes of messages sent and received so far (without the transport's own framing). */
 uint64_t dial_sent(const struct dial *dial);

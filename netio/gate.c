@@ -10,6 +10,7 @@
 #include "netio/porter.h"
 #include "netio/socket.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,15 @@
 
 #define ROUTE_MADE 5
 #define RECEIVE_DEPTH 2 /* messages of one client that wait; each may be max_message long */
+#define REPLIES 16      /* of the worker, that wait for the front */
 #define REPLY_MS 10000
+
+/* Whose messages wait for the worker. Front and worker have it together. */
+struct queue {
+    pthread_mutex_t mutex;
+    uint32_t user[GATE_BACKLOG];
+    size_t count;
+};
 
 struct gate {
     struct netio *netio;
@@ -27,12 +36,43 @@ struct gate {
     struct porter *porter;
     void *hub; /* PAIR: the front's end of the port */
     char hub_name[40];
+    struct queue queue;
 };
 
 struct gate_port {
     struct log *log;
     void *pair;
+    struct queue *queue; /* the gate's, which outlives the port's use of it */
 };
+
+/* --- who waits for the worker ----------------------------------------------------------------- */
+
+static bool queue_enter(struct queue *q, uint32_t user)
+{
+    size_t mine = 0;
+    bool room;
+
+    pthread_mutex_lock(&q->mutex);
+    for (size_t i = 0; i < q->count; i++)
+        mine += q->user[i] == user;
+    room = mine < GATE_SHARE && q->count < GATE_BACKLOG;
+    if (room)
+        q->user[q->count++] = user;
+    pthread_mutex_unlock(&q->mutex);
+    return room;
+}
+
+static void queue_leave(struct queue *q, uint32_t user)
+{
+    size_t i = 0;
+
+    pthread_mutex_lock(&q->mutex);
+    while (i < q->count && q->user[i] != user)
+        i++;
+    if (i < q->count)
+        q->user[i] = q->user[--q->count];
+    pthread_mutex_unlock(&q->mutex);
+}
 
 /* --- messages of several frames --------------------------------------------------------------- */
 
@@ -96,10 +136,18 @@ static enum err open_router(struct gate *g, const struct gate_options *o)
         .type = ZMQ_ROUTER,
         .receive_depth = RECEIVE_DEPTH,
         .send_depth = GATE_REPLIES,
-        .max_message = o->max_message,
+        .max_message = o->max_message != 0 ? o->max_message : GATE_MESSAGE,
         .own_public = o->curve_public,
         .own_secret = o->curve_secret,
         .zap_domain = "gate",
+    };
+    struct porter_options po = {
+        .context = netio_zmq(o->netio),
+        .connections = most_connections(o),
+        .of_a_key = o->max_of_a_key != 0 ? o->max_of_a_key : GATE_OF_A_KEY,
+        .memory = o->max_memory != 0 ? o->max_memory : GATE_MEMORY,
+        .message_ms = o->message_ms,
+        .log = o->log,
     };
     enum err e;
 
@@ -107,14 +155,15 @@ static enum err open_router(struct gate *g, const struct gate_options *o)
     TRY(e);
     TRY(socket_option(g->router, ZMQ_ROUTER_HANDOVER, 0, o->log));
     TRY(socket_option(g->router, ZMQ_ROUTER_MANDATORY, 0, o->log));
-    TRY(porter_new(&g->porter, netio_zmq(o->netio), g->router, most_connections(o), o->log));
+    po.socket = g->router;
+    TRY(porter_new(&g->porter, &po));
     return socket_bind(g->router, o->listen, o->log);
 }
 
 static enum err open_hub(struct gate *g)
 {
     struct socket_options so = {
-        .type = ZMQ_PAIR, .send_depth = GATE_BACKLOG, .receive_depth = GATE_BACKLOG};
+        .type = ZMQ_PAIR, .send_depth = 2 * GATE_BACKLOG, .receive_depth = REPLIES};
     enum err e;
 
     g->hub = socket_new(netio_zmq(g->netio), &so, g->log, &e);
@@ -133,6 +182,7 @@ enum err gate_new(struct gate **gate, const struct gate_options *o)
         return ERR_NOMEM;
     g->netio = o->netio;
     g->log = o->log;
+    pthread_mutex_init(&g->queue.mutex, NULL);
     e = open_hub(g);
     if (e == ERR_OK)
         e = open_router(g, o);
@@ -146,19 +196,32 @@ void gate_free(struct gate **gate)
 {
     if (*gate == NULL)
         return;
-    porter_free(&(*gate)->porter, (*gate)->router);
+    porter_free(&(*gate)->porter);
     if ((*gate)->router != NULL)
         zmq_close((*gate)->router);
     if ((*gate)->hub != NULL)
         zmq_close((*gate)->hub);
+    pthread_mutex_destroy(&(*gate)->queue.mutex);
     memory_free(gate);
 }
 
-/* One message of a client; ERR_AGAIN: none, or one that was dropped. */
-static enum err take_message(struct gate *g, struct gate_client *from, struct bytes *message)
+/* What speaks against a message, if anything does. */
+static const char *fault(bool routed, bool admitted, zmq_msg_t *m)
 {
-    const char *dropped = NULL;
+    return !routed                ? "whose client names its own route"
+           : !admitted            ? "that nobody has admitted"
+           : zmq_msg_more(m)      ? "in several frames"
+           : zmq_msg_size(m) == 0 ? "that is empty"
+                                  : NULL;
+}
+
+/* One message of a client; ERR_AGAIN: none. One that no program of ours sends ends its connection. */
+static enum err take_message(struct gate *g, struct gate_client *from, struct bytes *message,
+                             bool *dropped)
+{
+    const char *why = NULL;
     bool routed = false;
+    int fd = -1;
     zmq_msg_t m;
     enum err e;
 
@@ -168,19 +231,20 @@ static enum err take_message(struct gate *g, struct gate_client *from, struct by
         routed = take_route(from, &m);
         e = socket_part(g->router, &m); /* a route is never the whole of a message */
     }
-    if (e == ERR_OK && !routed)
-        dropped = "whose client names its own route";
-    else if (e == ERR_OK && !user_of(&m, &from->user))
-        dropped = "that nobody has admitted";
-    else if (e == ERR_OK && (zmq_msg_more(&m) || zmq_msg_size(&m) == 0))
-        dropped = "that is empty or in parts";
-    if (dropped != NULL) {
+    if (e == ERR_OK) {
+        fd = zmq_msg_get(&m, ZMQ_SRCFD);
+        why = fault(routed, user_of(&m, &from->user), &m);
+    }
+    if (why != NULL) {
         socket_skip(g->router, &m);
-        log_debug(g->log, "dropped a message %s", dropped);
+        log_debug(g->log, "dropped a message %s", why);
+        porter_cut(g->porter, fd);
         e = ERR_AGAIN;
     } else if (e == ERR_OK) {
+        porter_took(g->porter, fd, from->user, zmq_msg_size(&m));
         e = fill(message, &m);
     }
+    *dropped = why != NULL;
     zmq_msg_close(&m);
     return e;
 }
@@ -206,17 +270,18 @@ enum err gate_receive(struct gate *g, struct gate_client *from, struct bytes *me
                       int64_t deadline)
 {
     const struct socket_wait w[] = {{.socket = g->router, .readable = true},
-                                    {.socket = g->hub, .readable = true},
-                                    {.socket = porter_socket(g->porter), .readable = true}};
+                                    {.socket = g->hub, .readable = true}};
     for (;;) {
+        bool dropped;
         enum err e;
-        porter_look(g->porter);
         TRY(forward_replies(g));
-        e = take_message(g, from, message);
+        e = take_message(g, from, message, &dropped);
         if (e != ERR_AGAIN)
             return e;
+        if (!dropped)
+            porter_idle(g->porter);
         /* checked here too, since dropped messages could keep the sockets ready for ever */
-        e = clock_left_ms(deadline) > 0 ? socket_wait(w, 3, deadline) : ERR_TIMEOUT;
+        e = clock_left_ms(deadline) > 0 ? socket_wait(w, 2, deadline) : ERR_TIMEOUT;
         TRY(e);
     }
 }
@@ -234,12 +299,16 @@ enum err gate_reply(struct gate *g, const struct gate_client *to, const void *p,
 
 enum err gate_pass(struct gate *g, const struct gate_client *from, const void *p, size_t n)
 {
-    enum err e = pair_send(g->hub, from, p, n);
-    if (e != ERR_AGAIN)
-        return e;
-    log_warn(g->log, "a message of user %u was not passed on: the worker is busy or has gone",
-             from->user);
-    return ERR_NOMEM;
+    enum err e = ERR_AGAIN;
+    if (queue_enter(&g->queue, from->user)) {
+        e = pair_send(g->hub, from, p, n);
+        if (e != ERR_OK)
+            queue_leave(&g->queue, from->user);
+    }
+    if (e == ERR_AGAIN)
+        log_warn(g->log, "a message of user %u was not passed on: the worker is busy or has gone",
+                 from->user);
+    return e;
 }
 
 /* --- the worker's end ------------------------------------------------------------------------- */
@@ -247,13 +316,14 @@ enum err gate_pass(struct gate *g, const struct gate_client *from, const void *p
 struct gate_port *gate_port(struct gate *g)
 {
     struct socket_options so = {
-        .type = ZMQ_PAIR, .send_depth = GATE_BACKLOG, .receive_depth = GATE_BACKLOG};
+        .type = ZMQ_PAIR, .send_depth = REPLIES, .receive_depth = GATE_BACKLOG};
     struct gate_port *port = memory_array(1, sizeof *port);
     enum err e;
 
     if (port == NULL)
         return NULL;
     port->log = g->log;
+    port->queue = &g->queue;
     port->pair = socket_new(netio_zmq(g->netio), &so, g->log, &e);
     if (port->pair == NULL || socket_dial(port->pair, g->hub_name, g->log) != ERR_OK)
         gate_port_free(&port);
@@ -282,8 +352,10 @@ enum err gate_port_receive(struct gate_port *port, struct gate_client *from, str
         if (e != ERR_OK)
             break;
     }
-    if (e == ERR_OK)
+    if (e == ERR_OK) {
+        queue_leave(port->queue, from->user);
         e = fill(message, &m);
+    }
     zmq_msg_close(&m);
     return e;
 }

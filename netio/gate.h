@@ -4,10 +4,10 @@
  * The gate is a CURVE ROUTER socket owned by one thread, the front. Only keys admitted to the
  * domain "gate" (netio_allow) get through; every message carries the `user` number of its key, so
  * that a sender cannot claim to be another. A message is one frame; requests and replies are
- * matched by the programs above; an empty message, one in parts or one longer than max_message is
- * dropped. Of one connection two messages wait at most, of its answers 64; connections are bounded
- * too (netio/porter.h). A second thread, the worker, has the gate's port: the front passes messages
- * to it, and its replies go out through the front.
+ * matched by the programs above. Whoever sends an empty message, or one in frames, or one longer than
+ * max_message is cut. Of one connection two messages wait at most, of its answers 64; connections, and
+ * the memory of all that waits, are bounded too (netio/porter.h). A second thread, the worker, has the
+ * gate's port: the front passes messages to it, and its replies go out through the front.
  */
 #ifndef TREFOIL_NETIO_GATE_H
 #define TREFOIL_NETIO_GATE_H
@@ -18,8 +18,13 @@
 #include <stdbool.h>
 
 #define GATE_ROUTE_SIZE 32
-#define GATE_BACKLOG 16       /* messages between front and worker, each way */
-#define GATE_CONNECTIONS 1000 /* at a time, where the process may have as many */
+#define GATE_BACKLOG 64 /* messages that wait for the worker */
+#define GATE_SHARE 2    /* of them, of one key */
+/* Unless gate_options says otherwise. Whatever is longer than a message goes in parts. */
+#define GATE_MESSAGE ((size_t)264 << 10)
+#define GATE_CONNECTIONS 1000          /* at a time, where the process may have as many */
+#define GATE_OF_A_KEY 16               /* of them */
+#define GATE_MEMORY ((size_t)32 << 20) /* of what they send and is not taken yet */
 
 /* Who sent a message: enough to answer. A plain value. */
 struct gate_client {
@@ -41,8 +46,9 @@ struct gate_options {
     struct netio *netio;
     const char *listen; /* "tcp://0.0.0.0:7100" */
     const uint8_t *curve_public, *curve_secret;
-    size_t max_message;
-    size_t max_connections; /* 0: GATE_CONNECTIONS; see netio/porter.h */
+    /* 0: as above; see netio/porter.h */
+    size_t max_message, max_connections, max_of_a_key, max_memory;
+    int64_t message_ms;
     struct log *log;
 };
 
@@ -66,8 +72,8 @@ enum err gate_receive(struct gate *gate, struct gate_client *from, struct bytes 
 enum err gate_reply(struct gate *gate, const struct gate_client *to, const void *p,
                     size_t n) MUST_CHECK;
 /*
- * Front: hands a client's message to the worker. ERR_NOMEM: GATE_BACKLOG messages wait already, or
- * there is no worker; the client should be told to try later.
+ * Front: hands a client's message to the worker. ERR_AGAIN: GATE_SHARE messages of this key wait already, or
+ * GATE_BACKLOG of all, or there is no worker; the client should be told to try later.
  */
 enum err gate_pass(struct gate *gate, const struct gate_client *from, const void *p,
                    size_t n) MUST_CHECK;

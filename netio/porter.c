@@ -1,69 +1,134 @@
 /*
  * The monitor of a ZeroMQ socket names connections by their descriptors, which belong to the I/O thread and may
- * be closed and used anew at any time. So a descriptor is only ever touched after its peer has been found to be
+ * be closed and used anew at any time. So a descriptor is only cut after its peer has been found to be
  * the same as when it came; the worst that a race can do is to cut a connection that will be dialled again.
+ *
+ * What waits in memory is what the kernel has received, less what it still holds, less the messages that were taken.
+ * The last are noted first and applied after the events that were there by then: so each finds its connection, which
+ * was announced before its first byte was read.
  */
 #include "netio/porter.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
+#include "base/thread.h"
 #include "netio/events.h"
+#include "netio/socket.h"
 
+#include <linux/tcp.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
+#include <stdatomic.h>
 #include <stdbool.h>
-#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <zmq.h>
+
+/* Between looks: while nothing waits, and while something does. */
+#define LOOK_MS 50
+#define SOON_MS 10
+/* Greeting and handshake: bytes on the wire that are of no message. Whoever holds less than that is let alone. */
+#define ALLOWANCE 4096
+
+/* An address, or a key: who shares it is one. */
+struct name {
+    uint8_t bytes[16];
+};
 
 struct guest {
     int fd;
     struct sockaddr_storage peer;
+    struct name host, who;      /* who: its key once that is known, else its host */
+    uint64_t taken;             /* bytes on the wire of the messages that were taken */
+    uint64_t received;          /* by the kernel */
+    uint64_t waiting;           /* in this program's memory */
+    int64_t heard_ms, whole_ms; /* when bytes came last; when there was last no part of a message */
+};
+
+/* What the other thread says of a connection. */
+struct note {
+    int fd;
+    uint32_t user;
+    bool cut;
+    uint64_t bytes;
+};
+
+struct pile {
+    struct name name;
+    uint64_t weight;
 };
 
 struct porter {
-    void *events; /* PAIR */
-    size_t most, count;
-    struct guest *guest; /* most + 1 */
-    struct log *log;
-    bool warned;
+    struct porter_options o;
+    void *events; /* PAIR; of the thread once that runs */
+    pthread_t thread;
+    bool started;
+    /* of the thread */
+    struct guest *guest; /* connections + 1 */
+    struct pile *pile;   /* as many */
+    size_t count;
+    struct note *heard; /* those that are applied */
+    int64_t next_ms;    /* when the kernel is asked again */
+    int64_t whole_ms;   /* when every whole message had been taken */
+    /* between the threads */
+    atomic_bool stop;
+    pthread_mutex_t mutex;
+    struct note *note; /* one for each connection of which there is news */
+    size_t notes, capacity;
+    int64_t idle_ms;
 };
 
-enum err porter_new(struct porter **porter, void *context, void *socket, size_t most,
-                    struct log *log)
+/* --- names ---------------------------------------------------------------------------------------- */
+
+static struct name name_of_key(uint32_t user)
 {
-    struct porter *p = memory_array(1, sizeof *p);
-    enum err e = ERR_NOMEM;
-    *porter = p;
-    if (p == NULL)
-        return ERR_NOMEM;
-    p->log = log;
-    p->most = most;
-    p->guest = memory_array(most + 1, sizeof *p->guest);
-    if (p->guest != NULL)
-        p->events = events_new(context, socket, ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED, log,
-                               &e);
-    if (e != ERR_OK)
-        porter_free(porter, socket);
-    return e;
+    struct name n; /* no host has a multicast address */
+    memset(&n, 0xff, sizeof n);
+    memcpy(n.bytes + 12, &user, sizeof user);
+    return n;
 }
 
-void porter_free(struct porter **porter, void *socket)
+static struct name name_of_host(const struct sockaddr_storage *a)
 {
-    struct porter *p = *porter;
-    if (p == NULL)
-        return;
-    events_free(p->events, socket);
-    memory_free(&p->guest);
-    memory_free(porter);
+    const struct sockaddr_in *four = (const struct sockaddr_in *)(const void *)a;
+    const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)(const void *)a;
+    struct name n = {{0}};
+    if (a->ss_family == AF_INET) {
+        n.bytes[10] = n.bytes[11] = 0xff;
+        memcpy(n.bytes + 12, &four->sin_addr, 4);
+    } else /* of IPv6 a subscriber has 64 bits to himself */
+        memcpy(n.bytes, &six->sin6_addr, IN6_IS_ADDR_V4MAPPED(&six->sin6_addr) ? 16 : 8);
+    return n;
 }
 
-void *porter_socket(struct porter *porter)
+static bool same(const struct name *a, const struct name *b)
 {
-    return porter->events;
+    return memcmp(a, b, sizeof *a) == 0;
 }
 
-/* --- who comes and goes -------------------------------------------------------------------------- */
+static int compare(const void *a, const void *b)
+{
+    return memcmp(&((const struct pile *)a)->name, &((const struct pile *)b)->name,
+                  sizeof(struct name));
+}
+
+/* Of p->count piles the name whose weights add up to most, and that sum. */
+static struct pile heaviest(struct porter *p)
+{
+    struct pile best = {.weight = 0}, sum = {.weight = 0};
+    qsort(p->pile, p->count, sizeof *p->pile, compare);
+    for (size_t i = 0; i < p->count; i++) {
+        if (!same(&p->pile[i].name, &sum.name))
+            sum = (struct pile){.name = p->pile[i].name};
+        sum.weight += p->pile[i].weight;
+        if (sum.weight > best.weight)
+            best = sum;
+    }
+    return best;
+}
+
+/* --- who comes and goes --------------------------------------------------------------------------- */
 
 static bool peer_of(int fd, struct sockaddr_storage *peer)
 {
@@ -72,102 +137,294 @@ static bool peer_of(int fd, struct sockaddr_storage *peer)
     return getpeername(fd, (struct sockaddr *)peer, &size) == 0;
 }
 
-/* Of one socket all guests are of one family; those that IPv6 maps from IPv4 count as such. */
-static bool same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+static struct guest *find(struct porter *p, int fd)
 {
-    const struct sockaddr_in *a4 = (const struct sockaddr_in *)(const void *)a,
-                             *b4 = (const struct sockaddr_in *)(const void *)b;
-    const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)(const void *)a,
-                              *b6 = (const struct sockaddr_in6 *)(const void *)b;
-    if (a->ss_family == AF_INET)
-        return a4->sin_addr.s_addr == b4->sin_addr.s_addr;
-    /* of IPv6 a subscriber has 64 bits to himself */
-    bool mapped = IN6_IS_ADDR_V4MAPPED(&a6->sin6_addr) || IN6_IS_ADDR_V4MAPPED(&b6->sin6_addr);
-    return memcmp(&a6->sin6_addr, &b6->sin6_addr, mapped ? sizeof a6->sin6_addr : 8) == 0;
+    for (size_t i = 0; i < p->count; i++)
+        if (p->guest[i].fd == fd)
+            return &p->guest[i];
+    return NULL;
 }
 
 static void forget(struct porter *p, int fd)
 {
-    for (size_t i = 0; i < p->count; i++)
-        if (p->guest[i].fd == fd) {
-            p->guest[i] = p->guest[--p->count];
-            return;
-        }
+    struct guest *g = find(p, fd);
+    if (g != NULL)
+        *g = p->guest[--p->count];
 }
 
-/* Milliseconds since the last byte came. */
-static uint32_t silence(int fd)
+static void cut(struct porter *p, const struct guest *g)
 {
-    struct tcp_info info = {0};
-    socklen_t size = sizeof info;
-    return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 ? info.tcpi_last_data_recv
-                                                                    : UINT32_MAX;
-}
-
-static size_t neighbours(const struct porter *p, size_t of)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < p->count; i++)
-        n += same_host(&p->guest[i].peer, &p->guest[of].peer);
-    return n;
-}
-
-static size_t choose(const struct porter *p)
-{
-    size_t crowd = 0, from = 0, worst;
-    uint32_t longest = 0;
-    for (size_t i = 0; i < p->count; i++) {
-        size_t n = neighbours(p, i);
-        if (n > crowd) {
-            crowd = n;
-            from = i;
-        }
-    }
-    worst = from;
-    for (size_t i = 0; i < p->count; i++)
-        if (same_host(&p->guest[i].peer, &p->guest[from].peer)) {
-            uint32_t ms = silence(p->guest[i].fd);
-            if (ms > longest) {
-                longest = ms;
-                worst = i;
-            }
-        }
-    return worst;
-}
-
-static void cut_one(struct porter *p)
-{
-    struct guest g = p->guest[choose(p)];
     struct sockaddr_storage now;
-    if (peer_of(g.fd, &now) && memcmp(&now, &g.peer, sizeof now) == 0)
-        (void)shutdown(g.fd, SHUT_RDWR);
-    forget(p, g.fd);
-    if (!p->warned)
-        log_warn(p->log, "more than %zu connections at a time: the longest silent are cut",
-                 p->most);
-    p->warned = true;
+    if (peer_of(g->fd, &now) && memcmp(&now, &g->peer, sizeof now) == 0)
+        (void)shutdown(g->fd, SHUT_RDWR);
+    forget(p, g->fd);
+}
+
+/* Of the guests of a name: their key's, or else their host's. */
+static struct guest *longest_silent(struct porter *p, const struct name *name)
+{
+    struct guest *worst = NULL;
+    for (size_t i = 0; i < p->count; i++) {
+        struct guest *g = &p->guest[i];
+        if ((same(&g->host, name) || same(&g->who, name)) &&
+            (worst == NULL || g->heard_ms < worst->heard_ms))
+            worst = g;
+    }
+    return worst;
 }
 
 static void welcome(struct porter *p, int fd)
 {
     struct guest *g;
+    struct pile crowd;
     forget(p, fd);
     g = &p->guest[p->count];
-    g->fd = fd;
+    *g = (struct guest){.fd = fd, .heard_ms = clock_now_ms()};
     if (!peer_of(fd, &g->peer))
         return; /* gone again */
-    p->count++;
-    if (p->count > p->most)
-        cut_one(p);
+    g->host = g->who = name_of_host(&g->peer);
+    g->whole_ms = g->heard_ms;
+    if (++p->count <= p->o.connections)
+        return;
+    for (size_t i = 0; i < p->count; i++)
+        p->pile[i] = (struct pile){.name = p->guest[i].host, .weight = 1};
+    crowd = heaviest(p);
+    log_warn(p->o.log, "more than %zu connections at a time: the longest silent are cut",
+             p->o.connections);
+    cut(p, longest_silent(p, &crowd.name));
 }
 
-void porter_look(struct porter *p)
+static void take_events(struct porter *p)
 {
     uint16_t kind;
     int32_t fd;
     while (events_take(p->events, &kind, &fd))
         if (kind == ZMQ_EVENT_ACCEPTED)
             welcome(p, fd);
-        else
+        else if (kind == ZMQ_EVENT_DISCONNECTED)
             forget(p, fd);
+}
+
+/* --- what they send ------------------------------------------------------------------------------- */
+
+/* A guest says whose it is, with its first message. */
+static void recognise(struct porter *p, struct guest *g, uint32_t user)
+{
+    const struct name key = name_of_key(user);
+    size_t others = 0;
+    if (same(&g->who, &key))
+        return;
+    g->who = key;
+    for (size_t i = 0; i < p->count; i++)
+        others += same(&p->guest[i].who, &key);
+    if (others <= p->o.of_a_key)
+        return;
+    log_warn(p->o.log, "more than %zu connections of one key: the longest silent is cut",
+             p->o.of_a_key);
+    cut(p, longest_silent(p, &key));
+}
+
+static void apply(struct porter *p, const struct note *note)
+{
+    struct guest *g = find(p, note->fd);
+    if (g == NULL)
+        return;
+    if (note->cut) {
+        cut(p, g);
+        return;
+    }
+    g->taken += note->bytes;
+    g->whole_ms = clock_now_ms();
+    recognise(p, g, note->user);
+}
+
+static void measure(struct guest *g, int64_t now)
+{
+    struct tcp_info info = {0};
+    socklen_t size = sizeof info;
+    int unread = 0;
+    uint64_t gone;
+    if (getsockopt(g->fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
+        return;
+    if (info.tcpi_bytes_received != g->received)
+        g->heard_ms = now;
+    g->received = info.tcpi_bytes_received;
+    if (g->received > g->taken + ALLOWANCE && ioctl(g->fd, FIONREAD, &unread) != 0)
+        unread = 0;
+    gone = g->taken + (uint64_t)unread;
+    g->waiting = g->received > gone ? g->received - gone : 0;
+}
+
+/* What waits where every whole message has been taken is parts of messages. */
+static void measure_all(struct porter *p)
+{
+    const int64_t now = clock_now_ms();
+    for (size_t i = 0; i < p->count;) {
+        struct guest *g = &p->guest[i];
+        measure(g, now);
+        if (g->waiting <= ALLOWANCE)
+            g->whole_ms = now;
+        if (p->whole_ms - g->whole_ms < p->o.message_ms) {
+            i++;
+            continue;
+        }
+        log_warn(p->o.log, "a connection is cut: its message was not whole after %.3g s",
+                 (double)p->o.message_ms / 1000);
+        cut(p, g);
+    }
+}
+
+static uint64_t waiting(const struct porter *p)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < p->count; i++)
+        sum += p->guest[i].waiting;
+    return sum;
+}
+
+static void keep_within_memory(struct porter *p)
+{
+    while (waiting(p) > p->o.memory) {
+        struct guest *worst = NULL;
+        struct pile most;
+        for (size_t i = 0; i < p->count; i++)
+            p->pile[i] = (struct pile){.name = p->guest[i].who, .weight = p->guest[i].waiting};
+        most = heaviest(p);
+        for (size_t i = 0; i < p->count; i++)
+            if (same(&p->guest[i].who, &most.name) &&
+                (worst == NULL || p->guest[i].waiting > worst->waiting))
+                worst = &p->guest[i];
+        log_warn(p->o.log,
+                 "messages that wait take more than %zu MiB: a connection of whoever has most of "
+                 "them is cut",
+                 p->o.memory >> 20);
+        cut(p, worst);
+    }
+}
+
+/* --- the thread ----------------------------------------------------------------------------------- */
+
+/* What was noted so far, into p->heard. */
+static size_t take_notes(struct porter *p)
+{
+    struct note *mine;
+    size_t n;
+    pthread_mutex_lock(&p->mutex);
+    mine = p->note;
+    n = p->notes;
+    p->note = p->heard;
+    p->notes = 0;
+    p->whole_ms = p->idle_ms;
+    pthread_mutex_unlock(&p->mutex);
+    p->heard = mine;
+    return n;
+}
+
+static void look(struct porter *p)
+{
+    size_t n = take_notes(p);
+    take_events(p);
+    for (size_t i = 0; i < n; i++)
+        apply(p, &p->heard[i]);
+    if (clock_now_ms() < p->next_ms)
+        return;
+    measure_all(p);
+    keep_within_memory(p);
+    p->next_ms = clock_now_ms() + (waiting(p) > 0 ? SOON_MS : LOOK_MS);
+}
+
+static void *watch_over(void *self)
+{
+    struct porter *p = self;
+    const struct socket_wait w = {.socket = p->events, .readable = true};
+    while (!atomic_load(&p->stop)) {
+        enum err e = socket_wait(&w, 1, p->next_ms);
+        if (e == ERR_MISUSE)
+            break; /* ZeroMQ's context ends */
+        if (e != ERR_OK && e != ERR_TIMEOUT)
+            clock_pause(LOOK_MS);
+        look(p);
+    }
+    return NULL;
+}
+
+enum err porter_new(struct porter **porter, const struct porter_options *o)
+{
+    struct porter *p = memory_array(1, sizeof *p);
+    enum err e = ERR_NOMEM;
+    *porter = p;
+    if (p == NULL)
+        return ERR_NOMEM;
+    p->o = *o;
+    p->o.message_ms = o->message_ms != 0 ? o->message_ms : PORTER_MESSAGE_MS;
+    p->capacity = 2 * (o->connections + 1);
+    pthread_mutex_init(&p->mutex, NULL);
+    p->guest = memory_array(o->connections + 1, sizeof *p->guest);
+    p->pile = memory_array(o->connections + 1, sizeof *p->pile);
+    p->note = memory_array(p->capacity, sizeof *p->note);
+    p->heard = memory_array(p->capacity, sizeof *p->heard);
+    if (p->guest != NULL && p->pile != NULL && p->note != NULL && p->heard != NULL)
+        p->events = events_new(
+            o->context, o->socket,
+            ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_MONITOR_STOPPED, o->log, &e);
+    if (e == ERR_OK)
+        e = thread_start(&p->thread, watch_over, p, o->log);
+    p->started = e == ERR_OK;
+    if (e != ERR_OK)
+        porter_free(porter);
+    return e;
+}
+
+void porter_free(struct porter **porter)
+{
+    struct porter *p = *porter;
+    if (p == NULL)
+        return;
+    atomic_store(&p->stop, true);
+    (void)zmq_socket_monitor(p->o.socket, NULL, 0); /* the last event wakes the thread */
+    if (p->started)
+        pthread_join(p->thread, NULL);
+    events_free(p->events, p->o.socket);
+    pthread_mutex_destroy(&p->mutex);
+    memory_free(&p->guest);
+    memory_free(&p->pile);
+    memory_free(&p->note);
+    memory_free(&p->heard);
+    memory_free(porter);
+}
+
+/* --- the other thread ----------------------------------------------------------------------------- */
+
+/* A connection has one note. Where there is none left, which takes twice as many as may be, it is cut some time later. */
+static void note(struct porter *p, const struct note *news)
+{
+    size_t i = 0;
+    pthread_mutex_lock(&p->mutex);
+    while (i < p->notes && p->note[i].fd != news->fd)
+        i++;
+    if (i == p->notes && i < p->capacity)
+        p->note[p->notes++] = (struct note){.fd = news->fd};
+    if (i < p->capacity) {
+        p->note[i].user = news->user;
+        p->note[i].cut = p->note[i].cut || news->cut;
+        p->note[i].bytes += news->bytes;
+    }
+    pthread_mutex_unlock(&p->mutex);
+}
+
+void porter_took(struct porter *p, int fd, uint32_t user, size_t bytes)
+{
+    note(p, &(struct note){.fd = fd, .user = user, .bytes = socket_wire_bytes(bytes)});
+}
+
+void porter_cut(struct porter *p, int fd)
+{
+    note(p, &(struct note){.fd = fd, .cut = true});
+}
+
+void porter_idle(struct porter *p)
+{
+    pthread_mutex_lock(&p->mutex);
+    p->idle_ms = clock_now_ms();
+    pthread_mutex_unlock(&p->mutex);
 }

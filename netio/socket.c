@@ -7,9 +7,14 @@
 #include <string.h>
 #include <zmq.h>
 
-/* What CURVE's MESSAGE command adds to a message: ZeroMQ's bound counts it. Name, nonce, tag, flags.
- */
+/* What CURVE's MESSAGE command adds to a message: ZeroMQ's bound counts it. Name, nonce, tag, flags. */
 #define CURVE_OVERHEAD (8 + 8 + 16 + 1)
+
+size_t socket_wire_bytes(size_t message)
+{
+    size_t body = message + CURVE_OVERHEAD;
+    return body + (body > 255 ? 9 : 2); /* flags and size */
+}
 
 /* What a failed call means to those above. */
 static enum err meaning(int code)

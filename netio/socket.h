@@ -29,6 +29,9 @@ struct socket_options {
     const uint8_t *server_public;
 };
 
+/* What a message of one frame takes on a CURVE connection. */
+size_t socket_wire_bytes(size_t message);
+
 /* NULL with *e set and the reason logged. Close it with zmq_close(). */
 void *socket_new(void *context, const struct socket_options *o, struct log *log, enum err *e);
 

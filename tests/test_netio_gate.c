@@ -4,8 +4,10 @@
 #include "base/clock.h"
 #include "netio/context.h"
 #include "netio/dial.h"
+#include "netio/events.h"
 #include "netio/gate.h"
 #include "netio/watch.h"
+#include "tests/support_withhold.h"
 #include "tests/test_netio.h"
 
 #include <errno.h>
@@ -13,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <zmq.h>
 
 #define MAX_MESSAGE 4096
@@ -24,6 +27,8 @@ struct house {
     struct key_pair server, client[3]; /* client i is user 100 + i */
     struct log log, outside_log;
     char sink[32768], outside_sink[4096];
+    size_t connections, of_a_key, memory; /* of the gate; 0: its own bounds */
+    int64_t message_ms;
 };
 
 static int64_t in_ms(int64_t ms)
@@ -38,14 +43,18 @@ static struct gate_options gate_of(struct house *h)
                                  .curve_public = h->server.public,
                                  .curve_secret = h->server.secret,
                                  .max_message = MAX_MESSAGE,
+                                 .max_connections = h->connections,
+                                 .max_of_a_key = h->of_a_key,
+                                 .max_memory = h->memory,
+                                 .message_ms = h->message_ms,
                                  .log = &h->log};
 }
 
-static void build_at(struct house *h, const char *host, size_t connections)
+/* With the bounds that are set in it. */
+static void build_at(struct house *h, const char *host)
 {
     struct gate_options o;
     char port[8];
-    memset(h, 0, sizeof *h);
     h->log = (struct log){.buffer = h->sink, .buffer_size = sizeof h->sink, .level = LOG_DEBUG};
     h->outside_log = (struct log){
         .buffer = h->outside_sink, .buffer_size = sizeof h->outside_sink, .level = LOG_DEBUG};
@@ -60,13 +69,13 @@ static void build_at(struct house *h, const char *host, size_t connections)
     snprintf(port, sizeof port, "%s", strrchr(h->endpoint[0], ':') + 1);
     snprintf(h->endpoint[0], ENDPOINT_SIZE, "tcp://%s:%s", host, port);
     o = gate_of(h);
-    o.max_connections = connections;
     assert_int_equal(gate_new(&h->gate, &o), ERR_OK);
 }
 
 static void build(struct house *h)
 {
-    build_at(h, "127.0.0.1", 0);
+    memset(h, 0, sizeof *h);
+    build_at(h, "127.0.0.1");
 }
 
 static void pull_down(struct house *h)
@@ -512,28 +521,30 @@ static void what_fails_leaves_nothing_behind(void **state)
     pull_down(&h);
 }
 
+/* Of one key GATE_SHARE messages wait, so that others find room; of all GATE_BACKLOG. */
 static void the_worker_may_be_busy_or_gone(void **state)
 {
     struct house h;
-    struct gate_client from = {.user = 1, .route_size = 5};
+    struct gate_client from = {.user = 1, .route_size = 5}, other = from;
     struct gate_port *port;
     struct bytes b = {0};
-    enum err e = ERR_OK;
-    size_t passed = 0;
     (void)state;
     build(&h);
-    assert_int_equal(gate_pass(h.gate, &from, "x", 1), ERR_NOMEM); /* there was never one */
+    assert_int_equal(gate_pass(h.gate, &from, "x", 1), ERR_AGAIN); /* there was never one */
     port = gate_port(h.gate);
     assert_non_null(port);
     assert_int_equal(gate_port_receive(port, &from, &b, in_ms(20)), ERR_TIMEOUT);
-    while (e == ERR_OK && passed < 10 * GATE_BACKLOG) {
-        e = gate_pass(h.gate, &from, "x", 1);
-        passed += e == ERR_OK;
+    for (unsigned round = 0; round < 3; round++) {
+        size_t passed = 0;
+        for (from.user = 1; passed < GATE_BACKLOG; from.user++) {
+            for (unsigned i = 0; i < GATE_SHARE; i++, passed++)
+                assert_int_equal(gate_pass(h.gate, &from, "x", 1), ERR_OK);
+            assert_int_equal(gate_pass(h.gate, &from, "x", 1), ERR_AGAIN);
+        }
+        assert_int_equal(gate_pass(h.gate, &from, "x", 1), ERR_AGAIN);
+        for (; passed > 0; passed--)
+            assert_int_equal(gate_port_receive(port, &other, &b, in_ms(1000)), ERR_OK);
     }
-    assert_int_equal(e, ERR_NOMEM);
-    assert_in_range(passed, GATE_BACKLOG, 3 * GATE_BACKLOG);
-    for (size_t i = 0; i < passed; i++)
-        assert_int_equal(gate_port_receive(port, &from, &b, in_ms(1000)), ERR_OK);
     gate_port_free(&port);
     bytes_clear(&b);
     pull_down(&h);
@@ -556,37 +567,43 @@ static void *raw_client(struct house *h, const char *route)
     return s;
 }
 
-static void garbage_is_dropped(void **state)
+/* What no program of ours sends is not heard, and ends the connection: it costs one of the key's dials each time. */
+static void garbage_ends_the_connection(void **state)
 {
     static const char name[] = "a route far longer than any that the gate would make or keep";
+    static const struct {
+        const char *route, *says;
+        unsigned frames;
+        size_t size;
+    } kinds[] = {
+        {NULL, "that is empty", 1, 0},          {NULL, "in several frames", 20, 4},
+        {NULL, "in several frames", 2, 0},      {name, "names its own route", 1, 4},
+        {"route", "names its own route", 1, 4}, /* as long as the gate's own */
+    };
     struct house h;
     struct gate_client from;
     struct bytes b = {0};
-    void *s, *named, *disguised;
     (void)state;
     build(&h);
-    s = raw_client(&h, NULL);
-    named = raw_client(&h, name);
-    disguised = raw_client(&h, "route"); /* as long as the gate's own */
-    for (int i = 0; i < 50; i++) {
-        zmq_send(s, "", 0, 0);
-        zmq_send(s, "", 0, ZMQ_SNDMORE);
-        zmq_send(s, "in parts", 8, 0);
-        for (int part = 0; part < 20; part++)
-            zmq_send(s, "part", 4, part < 19 ? ZMQ_SNDMORE : 0);
-        zmq_send(named, "who", 3, 0);
-        zmq_send(disguised, "me", 2, 0);
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        void *s = raw_client(&h, kinds[k].route), *watch;
+        uint16_t kind = 0;
+        int32_t value;
+        enum err e;
+        watch = events_new(netio_zmq(h.outside), s, ZMQ_EVENT_DISCONNECTED, NULL, &e);
+        assert_non_null(watch);
+        h.sink[0] = '\0';
+        for (unsigned i = 1; i <= kinds[k].frames; i++)
+            zmq_send(s, "part", kinds[k].size, i < kinds[k].frames ? ZMQ_SNDMORE : 0);
+        for (int64_t end = in_ms(5000); kind == 0 && clock_now_ms() < end;) {
+            assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(10)), ERR_TIMEOUT);
+            (void)events_take(watch, &kind, &value);
+        }
+        assert_int_equal(kind, ZMQ_EVENT_DISCONNECTED);
+        assert_non_null(strstr(h.sink, kinds[k].says));
+        events_free(watch, s);
+        zmq_close(s);
     }
-    zmq_send(s, "sense", 5, 0);
-    assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(3000)), ERR_OK);
-    expect_message(&b, "sense");
-    assert_int_equal(from.user, 102);
-    assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(100)), ERR_TIMEOUT);
-    assert_non_null(strstr(h.sink, "names its own route"));
-    assert_non_null(strstr(h.sink, "empty or in parts"));
-    zmq_close(disguised);
-    zmq_close(named);
-    zmq_close(s);
     bytes_clear(&b);
     pull_down(&h);
 }
@@ -697,7 +714,7 @@ static void crowd_at(const char *host, const char *crowded, bool apart, unsigned
     const size_t most = descriptors != 0 ? descriptors / 2 : 8;
     struct rlimit limit, before;
     char words[64];
-    struct house h;
+    struct house h = {.connections = descriptors != 0 ? 0 : most};
     struct gate_client from;
     struct bytes b = {0};
     struct dial *early, *late;
@@ -708,7 +725,7 @@ static void crowd_at(const char *host, const char *crowded, bool apart, unsigned
     if (descriptors != 0)
         limit.rlim_cur = descriptors;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
-    build_at(&h, host, descriptors != 0 ? 0 : most);
+    build_at(&h, host);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     early = knock(&h, &h.client[0], h.server.public);
     assert_int_equal(dial_watch(early), ERR_OK);
@@ -765,6 +782,125 @@ static void a_crowd_of_ipv6_is_in_its_own_way(void **state)
     }
     crowd_at("[::ffff:127.0.0.1]", "127.0.0.9", true, 0);
     crowd_at("[::1]", "::1", false, 0);
+}
+
+/* Of one key the longest silent go; others stay. */
+static void a_key_has_so_many_connections(void **state)
+{
+    enum { MINE = 6, MOST = 4 };
+    struct house h = {.of_a_key = MOST};
+    struct gate_client from;
+    struct bytes b = {0};
+    struct dial *other, *d[MINE];
+    unsigned cut = 0;
+    (void)state;
+    build_at(&h, "127.0.0.1");
+    other = knock(&h, &h.client[1], h.server.public);
+    assert_int_equal(dial_watch(other), ERR_OK);
+    ask_and_answer(&h, other, 101);
+    for (size_t i = 0; i < MINE; i++) {
+        d[i] = knock(&h, &h.client[0], h.server.public);
+        assert_int_equal(dial_watch(d[i]), ERR_OK);
+        ask_and_answer(&h, d[i], 100);
+        assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(120)), ERR_TIMEOUT);
+    }
+    for (size_t i = 0; i < MINE; i++) {
+        enum err e = dial_receive(d[i], &b, in_ms(i < MINE - MOST ? 5000 : 20));
+        assert_int_equal(e, i < MINE - MOST ? ERR_PEER : ERR_TIMEOUT);
+        cut += e == ERR_PEER;
+        dial_free(&d[i]);
+    }
+    assert_int_equal(cut, MINE - MOST);
+    assert_non_null(strstr(h.sink, "more than 4 connections of one key"));
+    ask_and_answer(&h, other, 101);
+    assert_int_equal(dial_receive(other, &b, in_ms(20)), ERR_TIMEOUT);
+    dial_free(&other);
+    bytes_clear(&b);
+    pull_down(&h);
+}
+
+/* ZMTP's greeting of a client that speaks CURVE, and a command longer than the `n` bytes of it that follow. */
+static void send_the_head_of_a_message(int fd, size_t size, size_t n)
+{
+    uint8_t greeting[64] = {0xff, [9] = 0x7f, 3, 0, 'C', 'U', 'R', 'V', 'E'}, head[9] = {6};
+    uint8_t *body = calloc(1, n);
+    assert_non_null(body);
+    for (unsigned i = 0; i < 8; i++)
+        head[1 + i] = (uint8_t)(size >> (56 - 8 * i));
+    assert_int_equal(send(fd, greeting, sizeof greeting, MSG_NOSIGNAL), sizeof greeting);
+    assert_int_equal(send(fd, head, sizeof head, MSG_NOSIGNAL), sizeof head);
+    assert_int_equal(send(fd, body, n, MSG_NOSIGNAL), (ssize_t)n);
+    free(body);
+}
+
+/* A message whose tail does not come is waited for so long; who is silent between messages is let alone. */
+static void a_message_has_a_time_to_arrive(void **state)
+{
+    struct house h = {.message_ms = 300};
+    struct gate_client from;
+    struct bytes b = {0};
+    struct dial *honest;
+    int fd;
+    (void)state;
+    build_at(&h, "127.0.0.1");
+    h.message_ms = 0;
+    honest = knock(&h, &h.client[0], h.server.public);
+    assert_int_equal(dial_watch(honest), ERR_OK);
+    ask_and_answer(&h, honest, 100);
+    /* every byte of what was whole is accounted for, whatever its length */
+    for (size_t i = 0; i < 2000; i++) {
+        static const uint8_t some[MAX_MESSAGE];
+        assert_int_equal(dial_send(honest, some, 150 + i % 150, in_ms(5000)), ERR_OK);
+        assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(5000)), ERR_OK);
+    }
+    fd = stranger_from(&h, "127.0.0.1", 0);
+    send_the_head_of_a_message(fd, MAX_MESSAGE, MAX_MESSAGE - 16);
+    for (int64_t end = in_ms(8000); !is_cut(fd);) {
+        assert_true(clock_now_ms() < end);
+        assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(20)), ERR_TIMEOUT);
+    }
+    assert_int_equal(dial_receive(honest, &b, in_ms(20)), ERR_TIMEOUT);
+    ask_and_answer(&h, honest, 100);
+    close(fd);
+    dial_free(&honest);
+    bytes_clear(&b);
+    pull_down(&h);
+}
+
+/* Messages that are never whole wait in ZeroMQ, out of sight of who reads: all of them have so much memory. */
+static void nobody_fills_memory(void **state)
+{
+    struct house h = {.memory = (size_t)8 << 20};
+    struct gate_client from;
+    struct bytes b = {0};
+    struct dial *honest;
+    struct withheld attack = {.connections = 20, .frames = 2000, .frame = 4000}; /* 160 MB in all */
+    uint64_t before, most = 0;
+    unsigned served = 0;
+    int status;
+    pid_t child;
+    (void)state;
+    build_at(&h, "127.0.0.1");
+    honest = knock(&h, &h.client[1], h.server.public);
+    ask_and_answer(&h, honest, 101);
+    before = support_resident(getpid());
+    attack.endpoint = h.endpoint[0];
+    attack.server_public = h.server.public;
+    attack.curve_public = h.client[0].public;
+    attack.curve_secret = h.client[0].secret;
+    child = support_withhold(&attack);
+    for (; waitpid(child, &status, WNOHANG) == 0; served++) {
+        assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(10)), ERR_TIMEOUT);
+        ask_and_answer(&h, honest, 101);
+        most = support_resident(getpid()) > most ? support_resident(getpid()) : most;
+    }
+    assert_int_equal(status, 0);
+    if (most - before >= (uint64_t)64 << 20)
+        fail_msg("%llu bytes more", (unsigned long long)(most - before));
+    assert_true(served > 10);
+    dial_free(&honest);
+    bytes_clear(&b);
+    pull_down(&h);
 }
 
 /* One key that dials without end is let in later, another one at once. */
@@ -951,11 +1087,13 @@ static void a_gate_that_is_closed_under_us_says_so(void **state)
     assert_int_equal(zmq_ctx_shutdown(netio_zmq(h.inside)), 0);
     pthread_join(worker, NULL);
     assert_int_equal(t.e, ERR_MISUSE);
-    assert_in_range(t.taken, GATE_BACKLOG, 3 * GATE_BACKLOG);
+    assert_in_range(t.taken, 16, 64);
     assert_non_null(strstr(h.sink, "the gate's front did not take an answer to user 100"));
     assert_int_equal(gate_receive(h.gate, &client, &b, in_ms(60000)), ERR_MISUSE);
     assert_int_equal(gate_reply(h.gate, &client, "x", 1), ERR_MISUSE);
     assert_non_null(strstr(h.sink, "cannot answer user 100"));
+    assert_int_equal(gate_pass(h.gate, &client, "x", 1), ERR_MISUSE);
+    assert_int_equal(gate_pass(h.gate, &client, "x", 1), ERR_MISUSE); /* and it waits for nobody */
     assert_int_equal(gate_pass(h.gate, &client, "x", 1), ERR_MISUSE);
     assert_null(gate_port(h.gate));
     o = gate_of(&h);
@@ -1033,11 +1171,14 @@ int main(void)
         cmocka_unit_test(a_client_that_never_reads_holds_nobody),
         cmocka_unit_test(what_fails_leaves_nothing_behind),
         cmocka_unit_test(the_worker_may_be_busy_or_gone),
-        cmocka_unit_test(garbage_is_dropped),
+        cmocka_unit_test(garbage_ends_the_connection),
         cmocka_unit_test(what_is_too_long_does_not_arrive),
         cmocka_unit_test(other_protocols_get_nothing),
         cmocka_unit_test(a_crowd_is_in_its_own_way),
         cmocka_unit_test(a_crowd_of_ipv6_is_in_its_own_way),
+        cmocka_unit_test(a_key_has_so_many_connections),
+        cmocka_unit_test(a_message_has_a_time_to_arrive),
+        cmocka_unit_test(nobody_fills_memory),
         cmocka_unit_test(a_key_that_dials_without_end_waits),
         cmocka_unit_test(only_a_whole_request_admits),
         cmocka_unit_test(a_gate_without_keys_hears_nobody),

@@ -11,6 +11,18 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* What server 1 passes on to server 2. */
+static enum err pass_on(struct store *s, const struct upload *u, size_t first, const void *p,
+                        size_t n, bool complete)
+{
+    uint64_t held;
+    bool now_complete;
+    enum err e = store_pass_part(s, u->id, u->vector.size, first, p, n, &held, &now_complete);
+    assert_int_equal(now_complete, complete);
+    assert_int_equal(held, e == ERR_OK ? first + n : 0);
+    return e;
+}
+
 static void uploads_come_back(void **state)
 {
     struct bench b;
@@ -25,7 +37,7 @@ static void uploads_come_back(void **state)
         if (i == 2)
             first.has[0] = false; /* the vector comes from server 1 */
         if (i == 2)
-            assert_int_equal(store_put_vector(b.store[i], first.id, "x", 1), ERR_AGAIN);
+            assert_int_equal(pass_on(b.store[i], &first, 0, "x", 1, false), ERR_AGAIN);
         assert_int_equal(store_put(b.store[i], &first, false, &complete), ERR_OK);
         assert_int_equal(complete, i != 2);
         assert_int_equal(store_put(b.store[i], &first, false, &complete), ERR_OK); /* again */
@@ -35,14 +47,21 @@ static void uploads_come_back(void **state)
             assert_false(has[1]);
             bytes_put(&wrong, b.parts[2].vector.data, b.parts[2].vector.size);
             wrong.data[0] ^= 1;
-            assert_int_equal(store_put_vector(b.store[i], first.id, wrong.data, wrong.size),
+            assert_int_equal(pass_on(b.store[i], &first, 0, wrong.data, wrong.size, false),
                              ERR_DATA);
             assert_int_equal(store_owners(b.store[i], has), ERR_OK);
             assert_false(has[1]);
-            assert_int_equal(store_put_vector(b.store[i], first.id, wrong.data, 3), ERR_FORMAT);
+            assert_int_equal(pass_on(b.store[i], &first, 0, wrong.data, 0, false), ERR_FORMAT);
+            first.vector.size--; /* says that there are less */
+            assert_int_equal(pass_on(b.store[i], &first, 0, wrong.data, 3, false), ERR_FORMAT);
+            first.vector.size++;
             wrong.data[0] ^= 1;
-            assert_int_equal(store_put_vector(b.store[i], first.id, wrong.data, wrong.size),
+            /* in parts, as long ones are */
+            assert_int_equal(pass_on(b.store[i], &first, 0, wrong.data, 3, false), ERR_OK);
+            assert_int_equal(pass_on(b.store[i], &first, 3, wrong.data + 3, wrong.size - 3, true),
                              ERR_OK);
+            assert_int_equal(store_owners(b.store[i], has), ERR_OK);
+            assert_true(has[1]);
             bytes_clear(&wrong);
         }
         /* over a restart */

@@ -76,7 +76,10 @@ static enum err put(struct bench *b)
 static enum err vector(struct bench *b)
 {
     const struct bytes *v = &b->parts[1].vector;
-    return store_put_vector(b->store[1], b->parts[1].id, v->data, v->size);
+    uint64_t held;
+    bool complete;
+    return store_pass_part(b->store[1], b->parts[1].id, v->size, 0, v->data, v->size, &held,
+                           &complete);
 }
 
 static enum err part(struct bench *b)

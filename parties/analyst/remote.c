@@ -69,7 +69,7 @@ static enum err try_once(struct remote *r, const struct bytes *request, struct b
 
 static bool may_pass(enum err e)
 {
-    return e == ERR_PEER || e == ERR_TIMEOUT || e == ERR_MISUSE;
+    return e == ERR_PEER || e == ERR_TIMEOUT || e == ERR_AGAIN || e == ERR_MISUSE;
 }
 
 /* Whether to try once more after a failure: says so, waits, and connects anew. */

@@ -85,23 +85,35 @@ static enum err reach_all(struct client *c, int64_t deadline)
     return worst;
 }
 
+/* A part of a request, from `first` on: a piece, or what is left of it. */
+static enum err send_part(struct client *c, const uint8_t attempt[REQUEST_ATTEMPT_SIZE],
+                          const struct bytes *request, size_t first, int64_t deadline)
+{
+    size_t left = request->size - first, n = left < MESSAGE_PART_MAX ? left : MESSAGE_PART_MAX;
+    struct bytes message = {0};
+    enum err e;
+    bytes_put_u8(&message, n < left ? MESSAGE_PIECE : MESSAGE_REQUEST);
+    bytes_put(&message, attempt, REQUEST_ATTEMPT_SIZE);
+    bytes_put(&message, request->data + first, n);
+    e = bytes_ok(&message);
+    if (e == ERR_OK)
+        e = first == 0 ? dial_send(c->lines.dial[0], message.data, message.size, deadline)
+                       : dial_send_more(c->lines.dial[0], message.data, message.size, deadline);
+    bytes_clear(&message);
+    return e;
+}
+
 static enum err send_all(struct client *c, const struct bytes *request, int64_t deadline)
 {
-    struct bytes message = {0};
     uint8_t note[REQUEST_HEAD_SIZE + REQUEST_DIGEST_SIZE] = {MESSAGE_DIGEST};
     enum err e;
     secret_random(note + 1, REQUEST_ATTEMPT_SIZE);
-    bytes_put_u8(&message, MESSAGE_REQUEST);
-    bytes_put(&message, note + 1, REQUEST_ATTEMPT_SIZE);
-    bytes_put(&message, request->data, request->size);
     request_digest(request->data, request->size, note + REQUEST_HEAD_SIZE);
-    e = bytes_ok(&message);
-    if (e == ERR_OK)
-        e = reach_all(c, deadline);
-    for (unsigned i = STUDY_SERVERS; e == ERR_OK && i-- > 0;)
-        e = i == 0 ? dial_send(c->lines.dial[i], message.data, message.size, deadline)
-                   : dial_send(c->lines.dial[i], note, sizeof note, deadline);
-    bytes_clear(&message);
+    e = reach_all(c, deadline);
+    for (unsigned i = STUDY_SERVERS; e == ERR_OK && --i > 0;)
+        e = dial_send(c->lines.dial[i], note, sizeof note, deadline);
+    for (size_t at = 0; e == ERR_OK && at < request->size; at += MESSAGE_PART_MAX)
+        e = send_part(c, note + 1, request, at, deadline);
     return e;
 }
 

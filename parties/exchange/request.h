@@ -52,19 +52,20 @@ void request_digest(const void *p, size_t n, uint8_t digest[REQUEST_DIGEST_SIZE]
 /* The first byte of every message to a gate. */
 enum message_kind {
     MESSAGE_UPLOAD = 1, /* owner: terms digest, then parties/exchange/upload.h */
-    MESSAGE_FORWARD,    /* server 1 to server 2: the vector of an upload */
+    MESSAGE_FORWARD,    /* server 1 to server 2: bytes of a vector (parties/server/intake.h) */
     MESSAGE_STATUS,     /* anybody admitted: what is here of each owner (parties/server/intake.h) */
-    MESSAGE_REQUEST,    /* analyst to server 0: attempt, request */
+    MESSAGE_REQUEST,    /* analyst to server 0: attempt, request, or what pieces left of it */
     MESSAGE_DIGEST,     /* analyst to servers 1 and 2: attempt, digest of the request */
     MESSAGE_REPLACE,    /* owner: an upload that takes the place of its last one */
     MESSAGE_PART,       /* owner to server 1: id, first (u64), bytes of the vector from there on */
     MESSAGE_WITHDRAW,   /* owner: terms digest */
     MESSAGE_LEDGER, /* server to server: a debit, for trefoil recover; parties/server/recover.h */
     MESSAGE_ALIVE,  /* analyst: a run whose program lives; unanswered; parties/exchange/pulse.h */
-    MESSAGE_HEAD /* anybody admitted: terms digest, debits that it has seen (u64); parties/exchange/head.h */
+    MESSAGE_HEAD, /* anybody admitted: terms digest, debits that it has seen (u64); parties/exchange/head.h */
+    MESSAGE_PIECE /* analyst to server 0: attempt, bytes of a request; unanswered */
 };
 
-/* A vector longer than this goes to server 1 in parts of so many bytes. */
+/* No message is much longer: a vector or a request that is goes in parts of so many bytes. */
 #define MESSAGE_PART_MAX ((size_t)256 << 10)
 
 /* The same request may be sent again: a fresh random attempt tells which digest goes with which. */

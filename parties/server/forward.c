@@ -39,87 +39,149 @@ struct window {
     size_t sent, answers;
 };
 
-static enum err send_one(struct forward *f, const struct upload *u, int64_t deadline)
+/* The vector from `first` on, as much as a message takes. */
+static enum err send_part(struct forward *f, const struct upload *u, uint64_t first)
 {
+    size_t left = u->vector.size - (size_t)first;
     struct bytes message = {0};
     enum err e;
     bytes_put_u8(&message, MESSAGE_FORWARD);
     bytes_put(&message, u->id, sizeof u->id);
-    bytes_put(&message, u->vector.data, u->vector.size);
+    bytes_put_u64(&message, u->vector.size);
+    bytes_put_u64(&message, first);
+    bytes_put(&message, u->vector.data + first, left < MESSAGE_PART_MAX ? left : MESSAGE_PART_MAX);
     e = bytes_ok(&message);
     if (e == ERR_OK)
-        e = dial_send(f->dial, message.data, message.size, deadline);
+        e = dial_send(f->dial, message.data, message.size, clock_now_ms() + ANSWER_MS);
     bytes_clear(&message);
     return e;
 }
 
-/* The next that wait, in the order of ids and round again, so that none is in the way of others: not one that is damaged. */
-static enum err send_window(struct forward *f, struct window *w, int64_t deadline)
+struct answer {
+    enum err status;
+    uint8_t id[UPLOAD_ID_SIZE];
+    uint64_t held;
+    bool complete;
+};
+
+static enum err receive_answer(struct forward *f, struct answer *a, int64_t deadline)
+{
+    struct bytes message = {0};
+    struct reply reply = {0};
+    struct reader in;
+    enum err e = dial_receive(f->dial, &message, deadline);
+    if (e == ERR_OK)
+        e = reply_read(&reply, &message);
+    in = reader_of(reply.payload, reply.size);
+    a->status = reply.status;
+    reader_copy(&in, a->id, sizeof a->id);
+    a->held = reader_u64(&in);
+    a->complete = reader_u8(&in) == 1;
+    if (e == ERR_OK)
+        e = reader_done(&in);
+    bytes_clear(&message);
+    return e;
+}
+
+/* Part by part, each answered, until what is left fits a message: that is *first on. */
+static enum err send_all_but_last(struct forward *f, const struct upload *u, uint64_t *first)
+{
+    size_t patience = 2 * (u->vector.size / MESSAGE_PART_MAX + 1); /* it may have begun already */
+    *first = 0;
+    while (u->vector.size - *first > MESSAGE_PART_MAX) {
+        struct answer a;
+        if (patience-- == 0 || atomic_load(&f->stop))
+            return ERR_TIMEOUT;
+        TRY(send_part(f, u, *first));
+        do
+            TRY(receive_answer(f, &a, clock_now_ms() + ANSWER_MS));
+        while (memcmp(a.id, u->id, sizeof a.id) != 0); /* of a vector that was given up */
+        if (a.status != ERR_OK && (a.status != ERR_AGAIN || a.held == *first))
+            return a.status;
+        if (a.held > u->vector.size)
+            return ERR_FORMAT;
+        *first = a.held;
+    }
+    return ERR_OK;
+}
+
+/* What is left of it, to be answered with the others of the window. */
+static enum err add_to_window(struct forward *f, struct window *w, const struct upload *u)
+{
+    uint64_t first;
+    TRY(send_all_but_last(f, u, &first));
+    TRY(send_part(f, u, first));
+    memcpy(w->item[w->sent].id, u->id, UPLOAD_ID_SIZE);
+    w->item[w->sent++].owner = u->owner;
+    return ERR_OK;
+}
+
+/* The next that wait, in the order of ids and round again, so that none is in the way of others: not one that fails. */
+static enum err send_window(struct forward *f, struct window *w)
 {
     size_t bytes = 0;
-    enum err e = ERR_OK, damage = ERR_OK;
-    while (e == ERR_OK && w->sent < WINDOW && bytes < WINDOW_BYTES) {
+    enum err failure = ERR_OK;
+    while (w->sent < WINDOW && bytes < WINDOW_BYTES && !atomic_load(&f->stop)) {
         struct upload u;
-        bool found = false;
-        enum err read = store_unforwarded(f->store, f->after, &u, &found);
-        if (read == ERR_AUTH) {
-            memcpy(f->after, u.id, sizeof f->after);
-            damage = read;
-            continue;
-        }
-        TRY(read);
-        if (!found) {
+        bool found = false, alone;
+        enum err e = store_unforwarded(f->store, f->after, &u, &found);
+        if (e != ERR_OK && e != ERR_AUTH)
+            return e;
+        if (e == ERR_OK && !found) {
             memset(f->after, 0, sizeof f->after);
             break;
         }
-        e = send_one(f, &u, deadline);
-        bytes += u.vector.size;
-        if (e == ERR_OK) {
-            memcpy(f->after, u.id, sizeof f->after);
-            memcpy(w->item[w->sent].id, u.id, UPLOAD_ID_SIZE);
-            w->item[w->sent++].owner = u.owner;
+        alone = e == ERR_OK && u.vector.size > MESSAGE_PART_MAX;
+        if (alone && w->sent > 0) { /* the answers of the others come first */
+            upload_clear(&u);
+            break;
         }
-        upload_clear(&u);
+        memcpy(f->after, u.id, sizeof f->after);
+        if (e == ERR_OK) {
+            bytes += u.vector.size;
+            e = add_to_window(f, w, &u);
+            upload_clear(&u);
+        }
+        if (e == ERR_PEER || e == ERR_TIMEOUT)
+            return e;
+        failure = e != ERR_OK ? e : failure;
+        if (alone)
+            break;
     }
-    return e == ERR_OK ? damage : e;
+    return failure;
 }
 
 /* Notes an answer. A refusal of the words themselves is final: the owner told the two servers different things. */
-static enum err take_answer(struct forward *f, struct window *w, const struct reply *r)
+static enum err take_answer(struct forward *f, struct window *w, const struct answer *a)
 {
     for (size_t i = 0; i < w->sent; i++) {
-        if (w->item[i].answered || r->size != UPLOAD_ID_SIZE ||
-            memcmp(w->item[i].id, r->payload, UPLOAD_ID_SIZE) != 0)
+        if (w->item[i].answered || memcmp(w->item[i].id, a->id, UPLOAD_ID_SIZE) != 0)
             continue;
         w->item[i].answered = true;
         w->answers++;
-        if (r->status == ERR_DATA || r->status == ERR_FORMAT)
+        if (a->status == ERR_DATA || a->status == ERR_FORMAT)
             log_warn(f->log,
                      "server 2 refused the vector of %s for good: it does not fit what that owner "
                      "sent to server 2",
                      f->study->owner[w->item[i].owner].name);
-        w->item[i].settled = r->status == ERR_OK || r->status == ERR_DATA ||
-                             r->status == ERR_FORMAT;
-        return w->item[i].settled ? ERR_OK : r->status;
+        w->item[i].settled = a->status == ERR_DATA || a->status == ERR_FORMAT ||
+                             (a->status == ERR_OK && a->complete);
+        return w->item[i].settled ? ERR_OK : a->status;
     }
     return ERR_OK; /* of a window that was given up */
 }
 
 static enum err take_answers(struct forward *f, struct window *w, int64_t deadline)
 {
-    struct bytes message = {0};
-    enum err e = ERR_OK, worst = ERR_OK;
-    while (e == ERR_OK && w->answers < w->sent) {
-        struct reply reply;
-        enum err answer;
-        e = dial_receive(f->dial, &message, deadline);
-        if (e == ERR_OK)
-            e = reply_read(&reply, &message);
-        answer = e == ERR_OK ? take_answer(f, w, &reply) : ERR_OK;
-        worst = worst == ERR_OK || worst == ERR_AGAIN ? answer : worst;
+    enum err worst = ERR_OK;
+    while (w->answers < w->sent) {
+        struct answer a;
+        enum err e;
+        TRY(receive_answer(f, &a, deadline));
+        e = take_answer(f, w, &a);
+        worst = worst == ERR_OK || worst == ERR_AGAIN ? e : worst;
     }
-    bytes_clear(&message);
-    return e == ERR_OK ? worst : e;
+    return worst;
 }
 
 static enum err note_settled(struct forward *f, const struct window *w)
@@ -136,12 +198,11 @@ static enum err note_settled(struct forward *f, const struct window *w)
 static enum err forward_some(struct forward *f, bool *sent)
 {
     struct window w = {.sent = 0};
-    int64_t deadline = clock_now_ms() + ANSWER_MS;
-    enum err e = send_window(f, &w, deadline), answers, noted;
+    enum err e = send_window(f, &w), answers, noted;
     *sent = w.sent > 0;
     if (!*sent)
         return e;
-    answers = take_answers(f, &w, deadline);
+    answers = take_answers(f, &w, clock_now_ms() + ANSWER_MS);
     noted = note_settled(f, &w);
     return e != ERR_OK ? e : noted != ERR_OK ? noted : answers;
 }

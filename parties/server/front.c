@@ -4,12 +4,15 @@
 #include "base/date.h"
 #include "base/memory.h"
 #include "base/rate.h"
+#include "parties/server/assembly.h"
 #include "parties/server/intake.h"
 #include "parties/server/recover.h"
 #include "parties/server/worker.h"
 #include "parties/study/roster.h"
 
 #include <string.h>
+
+_Static_assert(MESSAGE_PART_MAX + 4096 <= GATE_MESSAGE, "a part fits a message");
 
 #define POLL_MS 200
 /* Messages that are taken in one transaction, at most. */
@@ -24,6 +27,7 @@ struct front {
     struct front_options o;
     struct outbox outbox;
     struct intake intake;
+    struct assembly *assembly;
     struct rate *rate; /* of messages: of each owner, then of each analyst */
     int64_t told_due;  /* the operator was told that uploads are due to be purged since then */
 };
@@ -116,18 +120,41 @@ static void note_alive(struct front *f, const uint8_t *run, size_t n)
         atomic_store(&f->o.status->heard_ms, clock_now_ms());
 }
 
-/* Server 0's worker takes requests, the others' their digests. */
-static enum err pass_to_worker(struct front *f, const struct gate_client *from,
-                               const struct bytes *message)
+/* ERR_AGAIN is not the sender's fault, and he tries again. */
+static enum err pass_on(struct front *f, const struct gate_client *from,
+                        const struct bytes *message)
 {
-    size_t least = REQUEST_HEAD_SIZE + (f->o.index == 0 ? 0 : REQUEST_DIGEST_SIZE);
+    enum err e = gate_pass(f->o.gate, from, message->data, message->size);
+    return e != ERR_AGAIN ? e
+                          : tell(f, from, message->data[0], e,
+                                 "this server is busy with other requests, or about to end");
+}
+
+/* To server 0's worker, once it is whole. */
+static enum err take_request(struct front *f, const struct gate_client *from, uint32_t who,
+                             const struct bytes *message)
+{
     enum err e;
-    if (message->size < least || (f->o.index != 0 && message->size > least))
+    if (message->size < REQUEST_HEAD_SIZE)
         return tell(f, from, message->data[0], ERR_FORMAT, "the request is cut");
-    e = gate_pass(f->o.gate, from, message->data, message->size);
-    return e != ERR_NOMEM ? e
-                          : tell(f, from, message->data[0], ERR_TIMEOUT,
-                                 "this server is busy, or about to end");
+    e = assembly_add(f->assembly, who, from, message);
+    if (e == ERR_RANGE)
+        return tell(f, from, message->data[0], ERR_FORMAT,
+                    "the request is longer than any of this study");
+    if (e != ERR_OK || message->data[0] == MESSAGE_PIECE)
+        return e;
+    e = pass_on(f, from, assembly_whole(f->assembly, who));
+    assembly_drop(f->assembly, who);
+    return e;
+}
+
+/* To the workers of servers 1 and 2. */
+static enum err take_digest(struct front *f, const struct gate_client *from,
+                            const struct bytes *message)
+{
+    if (message->size != REQUEST_HEAD_SIZE + REQUEST_DIGEST_SIZE)
+        return tell(f, from, message->data[0], ERR_FORMAT, "the request is cut");
+    return pass_on(f, from, message);
 }
 
 /* Each kind of message is for some to say, and for some servers to hear. */
@@ -150,8 +177,11 @@ static enum err sort(struct front *f, const struct gate_client *from, enum role 
         return intake_vector(&f->intake, from, p, n);
     if (role == ROLE_SERVER && kind == MESSAGE_LEDGER)
         return tell_debit(f, from, p, n);
-    if (role == ROLE_ANALYST && kind == (f->o.index == 0 ? MESSAGE_REQUEST : MESSAGE_DIGEST))
-        return pass_to_worker(f, from, message);
+    if (role == ROLE_ANALYST && f->o.index == 0 &&
+        (kind == MESSAGE_REQUEST || kind == MESSAGE_PIECE))
+        return take_request(f, from, who, message);
+    if (role == ROLE_ANALYST && f->o.index != 0 && kind == MESSAGE_DIGEST)
+        return take_digest(f, from, message);
     if (role == ROLE_ANALYST && kind == MESSAGE_ALIVE) {
         note_alive(f, p, n);
         return ERR_OK;
@@ -252,6 +282,7 @@ enum err front_run(struct front *f)
         struct gate_client from = {0};
         atomic_store(&f->o.status->front_ms, clock_now_ms());
         tell_due(f);
+        assembly_tend(f->assembly);
         e = gate_receive(f->o.gate, &from, &message, clock_now_ms() + POLL_MS);
         if (e == ERR_OK)
             e = take_batch(f, &from, &message);
@@ -279,7 +310,8 @@ enum err front_new(struct front **front, const struct front_options *options)
                                 .outbox = &f->outbox,
                                 .log = options->log};
     f->rate = memory_array(options->study->owners + options->study->analysts, sizeof *f->rate);
-    if (f->rate == NULL || intake_start(&f->intake) != ERR_OK) {
+    if (f->rate == NULL || assembly_new(&f->assembly, options->study) != ERR_OK ||
+        intake_start(&f->intake) != ERR_OK) {
         front_free(front);
         return ERR_NOMEM;
     }
@@ -292,6 +324,7 @@ void front_free(struct front **front)
     if (*front == NULL)
         return;
     intake_stop(&(*front)->intake);
+    assembly_free(&(*front)->assembly);
     outbox_clear(&(*front)->outbox);
     memory_free(&(*front)->rate);
     memory_free(front);

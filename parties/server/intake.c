@@ -310,18 +310,28 @@ enum err intake_give_up(struct intake *in, enum err status)
 enum err intake_vector(struct intake *in, const struct gate_client *from, const uint8_t *p,
                        size_t n)
 {
+    struct reader r = reader_of(p, n);
+    const uint8_t *id = reader_bytes(&r, UPLOAD_ID_SIZE);
+    uint64_t whole = reader_u64(&r), first = reader_u64(&r), held;
+    struct bytes out = {0};
+    bool complete;
     enum err e;
-    if (n < UPLOAD_ID_SIZE)
+    if (r.failed || whole == 0)
         return tell(in, from, MESSAGE_FORWARD, ERR_FORMAT, "", NULL);
-    e = stored(in, store_put_vector(in->store, p, p + UPLOAD_ID_SIZE, n - UPLOAD_ID_SIZE));
-    if (e == ERR_OK)
+    e = stored(in, store_pass_part(in->store, id, whole, first, r.p, r.left, &held, &complete));
+    if (e == ERR_OK && complete)
         log_info(in->log, "an upload is complete: its vector has come from server 1");
-    else if (e != ERR_AGAIN)
+    else if (e != ERR_OK && e != ERR_AGAIN)
         log_error(in->log, "a vector from server 1 was not accepted: %s", error_text(e));
     /* of a batch that fails all who wait are told: intake_give_up() */
-    if (e != ERR_AGAIN && in->failure == ERR_OK)
-        TRY(answer_waiting(in, p, e));
-    return outbox_put(in->outbox, from, MESSAGE_FORWARD, e, "", p, UPLOAD_ID_SIZE);
+    if ((e == ERR_OK ? complete : e != ERR_AGAIN) && in->failure == ERR_OK)
+        TRY(answer_waiting(in, id, e));
+    bytes_put(&out, id, UPLOAD_ID_SIZE);
+    bytes_put_u64(&out, held);
+    bytes_put_u8(&out, complete);
+    e = tell(in, from, MESSAGE_FORWARD, e, "", &out);
+    bytes_clear(&out);
+    return e;
 }
 
 /* --- withdrawing, and what is here --------------------------------------------------------------- */

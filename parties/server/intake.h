@@ -57,7 +57,10 @@ enum err intake_upload(struct intake *in, const struct gate_client *from, uint8_
 /* MESSAGE_PART, at server 1: id, first (u64), bytes. */
 enum err intake_part(struct intake *in, const struct gate_client *from, uint32_t owner,
                      const uint8_t *p, size_t n) MUST_CHECK;
-/* MESSAGE_FORWARD, at server 2 from server 1: id, the vector. Answers with the id, and the owner if it waits. */
+/*
+ * MESSAGE_FORWARD, at server 2 from server 1: id, size (u64), first (u64), bytes. Answers with id, bytes held (u64), complete
+ * (u8), and the owner if it waits and that is so.
+ */
 enum err intake_vector(struct intake *in, const struct gate_client *from, const uint8_t *p,
                        size_t n) MUST_CHECK;
 /* MESSAGE_WITHDRAW: terms digest. */

@@ -82,26 +82,6 @@ static enum err admit(struct server *s)
     return ERR_OK;
 }
 
-/* What an owner's upload takes at most in one message: a whole vector comes to server 2 alone, from server 1. */
-static size_t longest_upload(const struct study *study, unsigned index)
-{
-    uint64_t longest = 0;
-    for (size_t i = 0; i < study->owners; i++) {
-        uint64_t n = study_upload_bytes(study, i),
-                 records = study_form_bytes(study, i, UPLOAD_RECORDS);
-        longest = n > longest ? n : longest;
-        longest = records > longest ? records : longest;
-    }
-    return index != 2 && longest > MESSAGE_PART_MAX ? MESSAGE_PART_MAX : (size_t)longest;
-}
-
-/* The longest message that anybody may send: an upload, or a request with all estimates. */
-static size_t longest_message(const struct study *study, unsigned index)
-{
-    size_t request = request_longest(study->workload), upload = longest_upload(study, index) + 4096;
-    return request > upload ? request : upload;
-}
-
 /* --- running ------------------------------------------------------------------------------------- */
 
 /* What is in memory and on disk. */
@@ -122,7 +102,6 @@ static enum err open_links(struct server *s)
         .listen = listen,
         .curve_public = s->o.me->public.curve,
         .curve_secret = s->o.me->curve_secret,
-        .max_message = longest_message(s->o.study, s->index),
         .log = s->o.log,
     };
     TRY(netio_new(&s->netio, s->o.log));

@@ -5,6 +5,36 @@
 #include <stdio.h>
 #include <string.h>
 
+static void tell(struct worker *w, struct digest_note *note, enum err e)
+{
+    worker_answer(w, &note->client, MESSAGE_DIGEST, e, NULL, 0);
+    note->used = false;
+}
+
+/* A place for a note: of one key a few wait, and of all a number, then the oldest is given up. */
+static struct digest_note *place_for(struct worker *w, const struct digest_note *note)
+{
+    struct digest_note *vacant = NULL, *oldest = NULL, *own = NULL;
+    unsigned mine = 0;
+    for (unsigned i = 0; i < WORKER_DIGESTS; i++) {
+        struct digest_note *n = &w->notes[i];
+        bool is_own = n->used && n->client.user == note->client.user;
+        mine += is_own;
+        if (!n->used)
+            vacant = n;
+        if (n->used && (oldest == NULL || n->since < oldest->since))
+            oldest = n;
+        if (is_own && (own == NULL || n->since < own->since))
+            own = n;
+    }
+    if (mine >= WORKER_DIGESTS_OF_A_KEY)
+        oldest = own;
+    else if (vacant != NULL)
+        return vacant;
+    tell(w, oldest, ERR_AGAIN);
+    return oldest;
+}
+
 /* Takes what has come to the port: analysts' digests. */
 static enum err take_notes(struct worker *w, int64_t deadline)
 {
@@ -15,7 +45,7 @@ static enum err take_notes(struct worker *w, int64_t deadline)
         note.since = clock_now_ms();
         memcpy(note.attempt, message.data + 1, REQUEST_ATTEMPT_SIZE);
         memcpy(note.digest, message.data + REQUEST_HEAD_SIZE, REQUEST_DIGEST_SIZE);
-        w->notes[w->next_note++ % WORKER_DIGESTS] = note;
+        *place_for(w, &note) = note;
     }
     bytes_clear(&message);
     if (e == ERR_NOMEM) {
@@ -91,12 +121,6 @@ static void follow(struct worker *w, const uint8_t attempt[REQUEST_ATTEMPT_SIZE]
         worker_answer(w, &client, MESSAGE_DIGEST, e, of_result, e == ERR_OK ? sizeof of_result : 0);
     bytes_clear(&result);
     worker_let_late_join(w);
-}
-
-static void tell(struct worker *w, struct digest_note *note, enum err e)
-{
-    worker_answer(w, &note->client, MESSAGE_DIGEST, e, NULL, 0);
-    note->used = false;
 }
 
 /* Answers analysts whose digest has waited for too long for a request that does not come. */

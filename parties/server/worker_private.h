@@ -21,7 +21,8 @@
 _Static_assert(RELAY_HEAD + RELAY_PART <= WORKER_CONTROL_MAX, "a part fits a message");
 _Static_assert(REQUEST_ATTEMPT_SIZE == SESSION_ABOUT_SIZE, "a session is about an attempt");
 
-#define WORKER_DIGESTS 16
+#define WORKER_DIGESTS 64 /* that wait for their request */
+#define WORKER_DIGESTS_OF_A_KEY 4
 
 struct digest_note { /* an analyst's digest that has come, and whom to answer */
     uint8_t attempt[REQUEST_ATTEMPT_SIZE], digest[REQUEST_DIGEST_SIZE];
@@ -50,7 +51,6 @@ struct worker {
     int64_t began;                       /* at server 0: since when, by the wall clock */
     /* at servers 1 and 2 */
     struct digest_note notes[WORKER_DIGESTS];
-    unsigned next_note;
     struct bytes relayed; /* a request of which more is to come */
     uint8_t relayed_attempt[REQUEST_ATTEMPT_SIZE];
 };

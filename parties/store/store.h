@@ -43,12 +43,6 @@ enum err store_batch_end(struct store *store, enum err e) MUST_CHECK;
 enum err store_put(struct store *store, const struct upload *u, bool replace,
                    bool *complete) MUST_CHECK;
 /*
- * Server 2: adds the vector, which makes an upload that waits for it complete. ERR_AGAIN if its own part has not come
- * yet, ERR_DATA or ERR_FORMAT if it does not fit that.
- */
-enum err store_put_vector(struct store *store, const uint8_t id[UPLOAD_ID_SIZE], const void *p,
-                          size_t n) MUST_CHECK;
-/*
  * Server 1: the bytes from `first` on of the vector of an owner's upload, which come in order. *held of them are here
  * afterwards; ERR_AGAIN if `first` is not where they end, or there is no such upload of this owner (*held 0).
  * After ERR_DATA, where the whole does not fit its commitment, it begins anew.
@@ -56,6 +50,10 @@ enum err store_put_vector(struct store *store, const uint8_t id[UPLOAD_ID_SIZE],
 enum err store_put_part(struct store *store, uint32_t owner, const uint8_t id[UPLOAD_ID_SIZE],
                         uint64_t first, const void *p, size_t n, uint64_t *held,
                         bool *complete) MUST_CHECK;
+/* Server 2: the same, of a vector of `whole` bytes that server 1 passes on. ERR_FORMAT if the upload has not so many. */
+enum err store_pass_part(struct store *store, const uint8_t id[UPLOAD_ID_SIZE], uint64_t whole,
+                         uint64_t first, const void *p, size_t n, uint64_t *held,
+                         bool *complete) MUST_CHECK;
 /*
  * Deletes an owner's upload, for ever: with the end of the batch it is not in the write-ahead log either. ERR_MISUSE
  * as with store_put(). Nothing to delete is fine.

@@ -1,4 +1,4 @@
-/* Long vectors come to server 1 in parts: kept as they come, and joined when the last is there. */
+/* Vectors come to servers 1 and 2 in parts if they are long: kept as they come, and joined when the last is there. */
 #include "parties/store/store_private.h"
 
 #include <string.h>
@@ -88,11 +88,17 @@ static enum err drop_parts(struct store *s, const uint8_t id[UPLOAD_ID_SIZE])
     return store_finish(s, statement);
 }
 
-/* The last part has come: the parts become the vector, if that is what was committed to. */
+/* Which of a server's two components the vector is. */
+static unsigned vector_slot(const struct store *s)
+{
+    return (5 - s->index) % 3;
+}
+
+/* All is here, in parts or in u->vector: it becomes the upload's, if that is what was committed to. */
 static enum err complete_parts(struct store *s, struct upload *u, uint64_t *held, bool *complete)
 {
-    enum err e = join_parts(s, u->id, &u->vector);
-    u->has[1] = true;
+    enum err e = u->vector.size == 0 ? join_parts(s, u->id, &u->vector) : ERR_OK;
+    u->has[vector_slot(s)] = true;
     if (e == ERR_AUTH) {
         log_error(s->log,
                   "store: the parts of the upload of %s on disk do not unseal; they begin anew. Is "
@@ -112,39 +118,57 @@ static enum err complete_parts(struct store *s, struct upload *u, uint64_t *held
     return e;
 }
 
+/* Bytes of a vector that have come. */
+struct piece {
+    const uint8_t *id;
+    uint32_t owner; /* who says so, or ANYBODY */
+    uint64_t whole; /* bytes of the vector; 0: not said */
+    uint64_t first;
+    const void *p;
+    size_t n;
+};
+
+#define ANYBODY UINT32_MAX
+
 /* `u` is the upload as it is here, without its vector. */
-static enum err put_part(struct store *s, struct upload *u, uint64_t first, const void *p, size_t n,
+static enum err put_part(struct store *s, struct upload *u, const struct piece *part,
                          uint64_t *held, bool *complete)
 {
     uint64_t total = study_form_bytes(s->study, u->owner, u->form);
     TRY(bytes_held(s, u->id, held));
-    if (first != *held)
-        return ERR_AGAIN;
-    if (n == 0 || n > total - first)
+    if (part->whole != 0 && part->whole != total)
         return ERR_FORMAT;
-    TRY(write_part(s, u->id, first, p, n));
-    *held += n;
+    if (part->first != *held)
+        return ERR_AGAIN;
+    if (part->n == 0 || part->n > total - part->first)
+        return ERR_FORMAT;
+    if (part->n == total) {
+        bytes_put(&u->vector, part->p, part->n);
+        TRY(bytes_ok(&u->vector));
+    } else
+        TRY(write_part(s, u->id, part->first, part->p, part->n));
+    *held += part->n;
     return *held == total ? complete_parts(s, u, held, complete) : ERR_OK;
 }
 
 /* What ERR_DATA did (the parts are gone) is to stay. */
-static enum err put_part_of(struct store *s, uint32_t owner, const uint8_t id[UPLOAD_ID_SIZE],
-                            uint64_t first, const void *p, size_t n, uint64_t *held, bool *complete)
+static enum err put_part_of(struct store *s, const struct piece *part, uint64_t *held,
+                            bool *complete)
 {
     struct upload u;
     bool found;
     enum err e, kept;
-    TRY(store_find_upload(s, id, &u, &found));
-    if (!found || u.owner != owner) {
+    TRY(store_find_upload(s, part->id, &u, &found));
+    if (!found || (u.owner != part->owner && part->owner != ANYBODY)) {
         if (found)
             upload_clear(&u);
         return ERR_AGAIN;
     }
-    *complete = u.has[1];
+    *complete = u.has[vector_slot(s)];
     *held = u.vector.size;
     e = store_savepoint(s);
-    if (e == ERR_OK && !u.has[1]) {
-        e = put_part(s, &u, first, p, n, held, complete);
+    if (e == ERR_OK && !*complete) {
+        e = put_part(s, &u, part, held, complete);
         kept = store_savepoint_end(s, e == ERR_DATA ? ERR_OK : e);
         e = kept != ERR_OK ? kept : e;
     } else if (e == ERR_OK)
@@ -153,14 +177,28 @@ static enum err put_part_of(struct store *s, uint32_t owner, const uint8_t id[UP
     return e;
 }
 
-enum err store_put_part(struct store *store, uint32_t owner, const uint8_t id[UPLOAD_ID_SIZE],
-                        uint64_t first, const void *p, size_t n, uint64_t *held, bool *complete)
+static enum err put(struct store *store, const struct piece *part, uint64_t *held, bool *complete)
 {
     enum err e;
     *held = 0;
     *complete = false;
     pthread_mutex_lock(&store->lock);
-    e = put_part_of(store, owner, id, first, p, n, held, complete);
+    e = put_part_of(store, part, held, complete);
     pthread_mutex_unlock(&store->lock);
     return e;
+}
+
+enum err store_put_part(struct store *store, uint32_t owner, const uint8_t id[UPLOAD_ID_SIZE],
+                        uint64_t first, const void *p, size_t n, uint64_t *held, bool *complete)
+{
+    const struct piece part = {.id = id, .owner = owner, .first = first, .p = p, .n = n};
+    return put(store, &part, held, complete);
+}
+
+enum err store_pass_part(struct store *store, const uint8_t id[UPLOAD_ID_SIZE], uint64_t whole,
+                         uint64_t first, const void *p, size_t n, uint64_t *held, bool *complete)
+{
+    const struct piece part = {
+        .id = id, .owner = ANYBODY, .whole = whole, .first = first, .p = p, .n = n};
+    return put(store, &part, held, complete);
 }

@@ -209,39 +209,6 @@ enum err store_put(struct store *store, const struct upload *u, bool replace, bo
     return e;
 }
 
-static enum err put_vector(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], const void *p,
-                           size_t n)
-{
-    struct upload u;
-    bool found;
-    enum err e;
-    TRY(store_find_upload(s, id, &u, &found));
-    if (!found)
-        return ERR_AGAIN;
-    e = n == study_form_bytes(s->study, u.owner, u.form) ? ERR_OK : ERR_FORMAT;
-    if (e == ERR_OK && !u.has[0]) {
-        u.has[0] = true;
-        bytes_put(&u.vector, p, n);
-        e = bytes_ok(&u.vector);
-        if (e == ERR_OK)
-            e = upload_check(&u, s->index, s->study->terms.digest);
-        if (e == ERR_OK)
-            e = store_write_upload(s, &u);
-    }
-    upload_clear(&u);
-    return e;
-}
-
-enum err store_put_vector(struct store *store, const uint8_t id[UPLOAD_ID_SIZE], const void *p,
-                          size_t n)
-{
-    enum err e;
-    pthread_mutex_lock(&store->lock);
-    e = put_vector(store, id, p, n);
-    pthread_mutex_unlock(&store->lock);
-    return e;
-}
-
 /* --- withdrawing, and what is here --------------------------------------------------------------- */
 
 static enum err withdraw(struct store *s, uint32_t owner)
