@@ -87,14 +87,14 @@ static enum err check_terms(const struct budget_terms *t, double epsilon_slack, 
                   LEDGER_ROWS_PER_PERSON_MAX);
         return ERR_STUDY;
     }
-    if (t->delta_slack > 0.01 * t->delta) {
+    if (t->delta_slack > BUDGET_SLACK_OF_DELTA * t->delta) {
         log_error(log,
                   "the noise circuits need a delta of %.3g, more than 1 %% of the study's %.3g; "
                   "raise delta or measure fewer marginals",
                   t->delta_slack, t->delta);
         return ERR_STUDY;
     }
-    if (epsilon_slack > 0.1 * t->epsilon) {
+    if (epsilon_slack > BUDGET_SLACK_OF_EPSILON * t->epsilon) {
         log_error(
             log,
             "the noise circuits need an epsilon of %.3g, more than 10 %% of the study's %.3g; "

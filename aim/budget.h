@@ -14,6 +14,10 @@
 double budget_rho(double epsilon, double delta);
 double budget_epsilon(double rho, double delta);
 
+/* What slack may take of a promise. */
+#define BUDGET_SLACK_OF_DELTA 0.01
+#define BUDGET_SLACK_OF_EPSILON 0.1
+
 struct budget_terms {
     double epsilon, delta;         /* what the study promises */
     unsigned rows_per_person;      /* k; 0 counts as 1 */

@@ -27,6 +27,13 @@ enum err discrete_sample(struct party *p, struct share64 out) MUST_CHECK;
 
 double discrete_tau(void);
 
+/*
+ * The same as ratios: the probability of any value that the circuit can give is within e^(+-discrete_ratio()) of the
+ * exact one; discrete_tail(): of all others together.
+ */
+double discrete_ratio(void);
+double discrete_tail(void);
+
 /* round(2^64 exp(-2^(i - 41))) for bit i of the square, at most 2^64 - 1. */
 extern const uint64_t discrete_coin[DISCRETE_SQUARE_BITS];
 

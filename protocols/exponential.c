@@ -39,5 +39,22 @@ enum err exponential_sample(struct party *p, struct planes *out)
 double exponential_tau(void)
 {
     const double lowest_coin = ldexp(1, EXPONENTIAL_TOP + 1 - EXPONENTIAL_COINS);
-    return EXPONENTIAL_COINS * COIN_TAU + lowest_coin / 4 + exp(-ldexp(1, EXPONENTIAL_TOP + 1));
+    return EXPONENTIAL_COINS * COIN_TAU + lowest_coin / 4 + exponential_tail();
+}
+
+double exponential_tail(void)
+{
+    return exp(-ldexp(1, EXPONENTIAL_TOP + 1));
+}
+
+double exponential_ratio(int top)
+{
+    const int lowest = EXPONENTIAL_TOP + 1 - EXPONENTIAL_COINS;
+    /* a fair digit of weight w is off by less than 0.51 w, and ideal variables may be above the digits */
+    double sum = ldexp(1, lowest) + 2 * exponential_tail();
+    for (int i = lowest; i <= EXPONENTIAL_TOP; i++) {
+        const double p = 1 / (1 + exp(ldexp(1, i)));
+        sum -= log1p(-COIN_TAU / (i <= top ? p : 1 - p));
+    }
+    return sum * (1 + 0x1p-20);
 }

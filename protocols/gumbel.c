@@ -122,6 +122,23 @@ double gumbel_epsilon(void)
     return 8 * gumbel_error();
 }
 
+/* docs/protocols.md, "The selection, as ratios": its c, and what ln p~ may differ by from ln p beside 2 eta. */
+double gumbel_ratio(double candidates)
+{
+    const double low = exponential_ratio(EXPONENTIAL_TOP - 1),
+                 all = exponential_ratio(EXPONENTIAL_TOP);
+    const double c = 1.01 * (low + all * exp(-14) + exp(-46) + 0x1p-90);
+    return (candidates + 1) * c + 1.01 * exp(candidates * all - 18) + 1.1 * 0x1p-14 +
+           candidates * 0x1p-62;
+}
+
+double gumbel_missed(double candidates, double epsilon)
+{
+    if (candidates > GUMBEL_CANDIDATES_MAX)
+        return INFINITY;
+    return exp(candidates * exponential_ratio(EXPONENTIAL_TOP) + epsilon) * 0x1p-77;
+}
+
 double gumbel_tau(void)
 {
     return exponential_tau() + ldexp(1, -GUMBEL_LEAST);

@@ -27,6 +27,16 @@ double gumbel_error(void);
 double gumbel_epsilon(void);
 double gumbel_tau(void);
 
+#define GUMBEL_CANDIDATES_MAX 0x1p22 /* of a selection that is compared by ratios */
+
+/*
+ * The same as ratios, of a selection among so many candidates. The probability of each whose exact one is at least
+ * 2^-78 is within e^(+-(2 error + gumbel_ratio())) of that. gumbel_missed(): the most that one has which is not so
+ * likely under each of two tables that a selection at epsilon may tell apart.
+ */
+double gumbel_ratio(double candidates);
+double gumbel_missed(double candidates, double epsilon);
+
 enum err gumbel_sample(struct party *p, struct share64 out) MUST_CHECK;
 
 /* The evaluation alone, of EXPONENTIAL_DIGITS planes, which it destroys: for tests. */

@@ -86,6 +86,22 @@ struct tape_slack tape_slack(enum tape_noise noise, enum tape_kind kind)
     return (struct tape_slack){rounded_up(gauss_epsilon()), rounded_up(exponential_tau())};
 }
 
+struct tape_ratio tape_ratio(enum tape_noise noise)
+{
+    if (noise == TAPE_DISCRETE)
+        return (struct tape_ratio){rounded_up(2 * discrete_ratio() * (1 + 0x1p-10)),
+                                   rounded_up(discrete_tail())};
+    return (struct tape_ratio){
+        rounded_up(gauss_epsilon() + 2 * exponential_ratio(EXPONENTIAL_TOP) * (1 + 0x1p-10)),
+        rounded_up(exponential_tail())};
+}
+
+struct tape_ratio tape_select_ratio(double candidates, double epsilon)
+{
+    return (struct tape_ratio){rounded_up(gumbel_epsilon() + 4 * gumbel_ratio(candidates)),
+                               rounded_up(gumbel_missed(candidates, epsilon))};
+}
+
 /* How many to make so that there are `end`: whole batches while the plan lasts, whole words of pairs at its end. */
 static size_t missing(const struct tape *tape, enum tape_kind kind, size_t end)
 {

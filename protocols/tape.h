@@ -37,6 +37,11 @@ struct tape_slack {
     double epsilon, tau;
 };
 
+/* The same of Gaussians as ratios: `epsilon` of each measured marginal, all in all; `tail`: what is never made. */
+struct tape_ratio {
+    double epsilon, tail;
+};
+
 struct tape {
     uint8_t id[TAPE_ID_SIZE];
     enum tape_noise noise;
@@ -52,6 +57,9 @@ void tape_free(struct tape *tape);
 
 const struct tape_cost *tape_cost(enum tape_noise noise, enum tape_kind kind);
 struct tape_slack tape_slack(enum tape_noise noise, enum tape_kind kind);
+struct tape_ratio tape_ratio(enum tape_noise noise);
+/* Of a selection among so many candidates: what is added to its epsilon; of a candidate what is missed, and is no more. */
+struct tape_ratio tape_select_ratio(double candidates, double epsilon);
 /* So many samples in all are to be expected; more may be reserved all the same. */
 void tape_plan(struct tape *tape, enum tape_kind kind, size_t samples);
 

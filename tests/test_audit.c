@@ -157,7 +157,7 @@ static enum err select_one(struct seat *s, struct outcome *o)
                         .queries = CANDIDATES,
                         .query = query,
                         .multiplier = a->multiplier,
-                        .epsilon = a->schedule.epsilon - price_select_slack(),
+                        .epsilon = a->schedule.epsilon - price_select_slack(a->s.study),
                         .sigma = a->schedule.sigma,
                         .estimate = estimate,
                         .estimates = 8};
@@ -282,9 +282,9 @@ static void price(struct audit *a, struct log *log)
     a->schedule = schedule_start(2, a->s.study->rounds, false, limits.rho);
     assert_int_equal(measure_multiplier(a->schedule.sigma, &a->multiplier, log), ERR_OK);
     ledger_measure_cost(cost, a->multiplier, 3);
-    assert_int_equal(
-        ledger_select_cost(one, a->schedule.epsilon - price_select_slack(), price_select_slack()),
-        ERR_OK);
+    assert_int_equal(ledger_select_cost(one, a->schedule.epsilon - price_select_slack(a->s.study),
+                                        price_select_slack(a->s.study)),
+                     ERR_OK);
     mpq_add(cost, cost, one);
     a->rho = mpq_get_d(cost);
     assert_true(a->rho <= limits.rho && a->rho > 0.9 * limits.rho);

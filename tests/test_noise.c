@@ -12,6 +12,7 @@
 #include "protocols/exponential.h"
 #include "protocols/gauss.h"
 #include "protocols/gumbel.h"
+#include "protocols/tape.h"
 #include "tests/support_statistics.h"
 #include "tests/support_three.h"
 
@@ -155,6 +156,137 @@ static void slack_covers_the_constants(void **state)
     const double d = 2 * 2 * gauss_error() * 0x1p20 * (1 + 12 * 0x1p-20);
     assert_true(gauss_epsilon() > 2 * log((1 + d) / (1 - d)) && gauss_epsilon() < 4.01 * d);
     assert_true(gauss_error() <= 0x1p-40); /* and well within what was asked for */
+}
+
+/* --- ratios -------------------------------------------------------------------------------------- */
+
+/* |ln (t / 2^64) / q| of a constant against q = 1 / divisor, and of the complements. */
+static double log_ratio(uint64_t constant, const mpf_t divisor, bool complement)
+{
+    mpf_t exact, stored;
+    double d;
+    mpf_inits(exact, stored, NULL);
+    mpf_ui_div(exact, 1, divisor);
+    mpf_set_ui(stored, (unsigned long)constant);
+    mpf_div_2exp(stored, stored, 64);
+    if (complement) {
+        mpf_ui_sub(exact, 1, exact);
+        mpf_ui_sub(stored, 1, stored);
+    }
+    mpf_sub(stored, stored, exact);
+    mpf_div(stored, stored, exact);
+    d = fabs(log1p(mpf_get_d(stored)));
+    mpf_clears(exact, stored, NULL);
+    return d;
+}
+
+/* Of a digit of weight 2^i, the worse of its two values, or that of 0. */
+static double digit_ratio(int i, bool may_be_set)
+{
+    const int lowest = EXPONENTIAL_TOP + 1 - EXPONENTIAL_COINS;
+    uint64_t constant = i < lowest ? (uint64_t)1 << 63 : exponential_coin[i - lowest];
+    double set, unset;
+    mpf_t e;
+    mpf_init(e);
+    exp_of_power(e, i);
+    mpf_add_ui(e, e, 1);
+    set = log_ratio(constant, e, false);
+    unset = log_ratio(constant, e, true);
+    mpf_clear(e);
+    return may_be_set ? fmax(set, unset) : unset;
+}
+
+static void ratios_cover_the_constants(void **state)
+{
+    double discrete = 0;
+    mpf_t e;
+    (void)state;
+    mpf_set_default_prec(320);
+    for (int top = 3; top <= EXPONENTIAL_TOP; top++) {
+        double sum = exponential_tail();
+        for (int i = -EXPONENTIAL_LOWEST; i <= EXPONENTIAL_TOP; i++)
+            sum += digit_ratio(i, i <= top);
+        print_message("# ratio below 2^%d: 2^%.1f of 2^%.1f charged\n", top + 1, log2(sum),
+                      log2(exponential_ratio(top)));
+        assert_true(sum <= exponential_ratio(top) && exponential_ratio(top) < 8 * sum);
+    }
+    mpf_init(e);
+    for (int i = -20; i <= EXPONENTIAL_TOP; i++)
+        discrete += digit_ratio(i, i <= 3);
+    for (int i = 0; i < DISCRETE_SQUARE_BITS; i++) {
+        exp_of_power(e, i - 41);
+        if (discrete_coin[i] > 0)
+            discrete += log_ratio(discrete_coin[i], e, false);
+        else /* no such value: it is at least s + 2^(i / 2) */
+            assert_true(2 * exp(-pow(1 + ldexp(sqrt(ldexp(1, i)), -20), 2) / 2) <=
+                        discrete_tail() * (1 + 1e-9));
+    }
+    mpf_clear(e);
+    assert_true(2 * discrete <= discrete_ratio() && discrete_ratio() < 4 * discrete);
+    assert_true(tape_ratio(TAPE_DISCRETE).epsilon > 2 * discrete_ratio());
+    assert_true(tape_ratio(TAPE_BOX_MULLER).epsilon >
+                gauss_epsilon() + 2 * exponential_ratio(EXPONENTIAL_TOP));
+}
+
+/* P(E >= t) of the circuit's digits, from the constants; and e^-t. t has the digits of `high`, then those of `low`. */
+static void survival(mpf_t circuit, mpf_t exact, uint64_t high, uint64_t low)
+{
+    const int lowest = EXPONENTIAL_TOP + 1 - EXPONENTIAL_COINS;
+    mpf_t same, p, e;
+    mpf_inits(same, p, e, NULL);
+    mpf_set_ui(same, 1); /* P(all digits so far are t's) */
+    mpf_set_ui(circuit, 0);
+    mpf_set_ui(exact, 1);
+    for (int k = EXPONENTIAL_DIGITS - 1; k >= 0; k--) {
+        int i = k - EXPONENTIAL_LOWEST;
+        bool digit = k >= 64 ? high >> (k - 64) & 1 : low >> k & 1;
+        mpf_set_ui(p,
+                   (unsigned long)(i < lowest ? (uint64_t)1 << 63 : exponential_coin[i - lowest]));
+        mpf_div_2exp(p, p, 64);
+        mpf_mul(e, same, p);
+        if (!digit)
+            mpf_add(circuit, circuit, e); /* larger here */
+        mpf_sub(same, same, e);
+        if (digit) {
+            mpf_set(same, e);
+            exp_of_power(e, i);
+            mpf_div(exact, exact, e);
+        }
+    }
+    mpf_add(circuit, circuit, same);
+    mpf_clears(same, p, e, NULL);
+}
+
+/* What the proof of the selection says of P(E >= t): within e^c of e^-t for t <= 18, and nowhere far above. */
+static void survival_is_close_in_ratio(void **state)
+{
+    const double low = exponential_ratio(4), all = exponential_ratio(5);
+    const double c = 1.01 * (low + all * exp(-14) + exp(-46) + 0x1p-90);
+    uint64_t random = 7;
+    double worst = 0;
+    mpf_t circuit, exact;
+    (void)state;
+    mpf_set_default_prec(320);
+    mpf_inits(circuit, exact, NULL);
+    for (unsigned n = 0; n < 600; n++) {
+        /* t of any size: an integer part below 64, or leading zeros */
+        uint64_t high = three_random(&random) >> 30 >> (n % 2 ? 0 : n % 34),
+                 digits = three_random(&random);
+        double t = ldexp((double)high, -28), ratio;
+        survival(circuit, exact, high, digits);
+        mpf_div(circuit, circuit, exact);
+        mpf_sub_ui(circuit, circuit, 1);
+        ratio = mpf_get_d(circuit);
+        assert_true(ratio <= expm1(all));
+        if (t <= 18) {
+            assert_true(fabs(ratio) <= c);
+            worst = fmax(worst, fabs(ratio));
+        }
+    }
+    print_message("# P(E >= t), t <= 18: off by 2^%.1f of the proof's 2^%.1f\n", log2(worst),
+                  log2(c));
+    assert_true(gumbel_ratio(1000) > 1001 * c + 0x1p-14 && gumbel_ratio(1000) < 1e-4);
+    mpf_clears(circuit, exact, NULL);
 }
 
 /* --- running ---------------------------------------------------------------------------------- */
@@ -435,24 +567,21 @@ static void gumbels_are_right_to_their_stated_error(void **state)
     assert_distribution("Gumbels", &statistics_gumbel, &g);
 }
 
-/* Chosen exponentials: the ends of the range, powers of two, all digits set. */
-static enum err edge_gumbels(struct party *p, void *shared)
+/* Lane i is 1 in digit k where `digit` says so. */
+static enum err chosen_gumbels(struct party *p, struct batch *b,
+                               bool (*digit)(size_t lane, unsigned k))
 {
-    struct batch *b = shared;
     struct planes e;
     struct share64 g;
     TRY(planes_new(&e, EXPONENTIAL_DIGITS, b->pairs));
     TRY(share64_new(&g, b->pairs));
     for (size_t i = 0; i < b->pairs; i++)
         for (unsigned k = 0; k < EXPONENTIAL_DIGITS; k++) {
-            /* lane i: the leading one at digit i + 24 (2^-68), then none, all, or alternating */
-            unsigned lead = (unsigned)(i / 3) + EXPONENTIAL_LOWEST - 68;
-            uint64_t digit = k == lead || (k < lead && (i % 3 == 1 || (i % 3 == 2 && k % 2)));
             struct planes lane = planes_view(&e, k, 1);
             if (p->index == 0)
-                lane.a[i / 64] |= digit << (i % 64);
+                lane.a[i / 64] |= (uint64_t)digit(i, k) << (i % 64);
             if (p->index == 2)
-                lane.b[i / 64] |= digit << (i % 64);
+                lane.b[i / 64] |= (uint64_t)digit(i, k) << (i % 64);
         }
     if (p->index == 0) {
         struct planes low = planes_view(&e, 0, 64),
@@ -465,6 +594,51 @@ static enum err edge_gumbels(struct party *p, void *shared)
     planes_free(&e);
     share64_free(&g);
     return ERR_OK;
+}
+
+/* Three lanes of each leading one from `first` on: below it no digit, all, or every other. */
+static bool led_by(unsigned first, size_t i, unsigned k)
+{
+    unsigned lead = (unsigned)(i / 3) + first;
+    return k == lead || (k < lead && (i % 3 == 1 || (i % 3 == 2 && k % 2)));
+}
+
+static bool edge_digit(size_t i, unsigned k)
+{
+    return led_by(EXPONENTIAL_LOWEST - 68, i, k);
+}
+
+/* The last lane has no digit at all. */
+#define SMALLEST (3 * (EXPONENTIAL_LOWEST - 68) + 1)
+static bool smallest_digit(size_t i, unsigned k)
+{
+    return i < SMALLEST - 1 && led_by(0, i, k);
+}
+
+static enum err edge_gumbels(struct party *p, void *shared)
+{
+    return chosen_gumbels(p, shared, edge_digit);
+}
+
+static enum err smallest_gumbels(struct party *p, void *shared)
+{
+    return chosen_gumbels(p, shared, smallest_digit);
+}
+
+/* Where E is so small that digits which are not drawn matter, g is right for those that are; of none it is 122 ln 2. */
+static void gumbels_of_the_smallest(void **state)
+{
+    struct batch b;
+    (void)state;
+    batch_new(&b, SMALLEST);
+    assert_int_equal(three_run(1, smallest_gumbels, &b, NULL), ERR_OK);
+    for (size_t i = 0; i < b.pairs; i++) {
+        long double e = exponential_of(&b, i, NULL);
+        double g = (double)(int64_t)three_sum64(&b.gumbel, i) * 0x1p-24;
+        assert_true(fabsl(g - (e > 0 ? -logl(e) : 122 * logl(2.0L))) < gumbel_error());
+        assert_true(g < 96);
+    }
+    batch_free(&b);
 }
 
 static void gumbels_hold_over_the_whole_range(void **state)
@@ -488,12 +662,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(coin_constants_are_rounded_to_nearest),
         cmocka_unit_test(slack_covers_the_constants),
+        cmocka_unit_test(ratios_cover_the_constants),
+        cmocka_unit_test(survival_is_close_in_ratio),
         cmocka_unit_test(gaussians_are_right_to_their_stated_error),
         cmocka_unit_test(discrete_constants_are_rounded_to_nearest),
         cmocka_unit_test(discrete_gaussians_have_their_distribution),
         cmocka_unit_test(partners_stand_side_by_side),
         cmocka_unit_test(gumbels_are_right_to_their_stated_error),
         cmocka_unit_test(gumbels_hold_over_the_whole_range),
+        cmocka_unit_test(gumbels_of_the_smallest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,8 +6,10 @@
 #include "base/bytes.h"
 #include "parties/study/bounds.h"
 #include "parties/study/keys.h"
+#include "parties/study/price.h"
 #include "parties/study/study.h"
 
+#include <math.h>
 #include <string.h>
 
 /* --- meaning ---------------------------------------------------------------------------------- */
@@ -271,9 +273,67 @@ static void counts_that_the_arithmetic_cannot_carry_are_refused(void **state)
                     "the marginal big could count up to 1073742123 in each of 1114095 cells");
 }
 
+/* --- prices ------------------------------------------------------------------------------------ */
+
+/* The study's limits at this epsilon. */
+static struct ledger_limits limits_at(const struct study *study, double epsilon)
+{
+    struct study s = *study;
+    struct ledger_limits limits = {0};
+    s.epsilon = epsilon;
+    assert_int_equal(price_limits(&s, &limits, NULL), ERR_OK);
+    assert_true(limits.delta_slack <= 0.01 * s.delta);
+    assert_true(limits.rho < epsilon); /* the proof of the selection's ratios needs it */
+    return limits;
+}
+
+/* A small epsilon is priced in total variation, a large one by ratios; there is a largest, and its message says it. */
+static void slack_does_not_grow_with_a_large_epsilon(void **state)
+{
+    struct fixture *f = *state;
+    struct study s = *f->base, discrete = s;
+    struct ledger_limits ignored;
+    double limit, before = 0;
+    char words[64];
+    s.delta = 1e-6;
+    s.rounds = 10;
+    s.rows_per_person = 1;
+    assert_true(price_marginal_slack(&s) == tape_slack(TAPE_BOX_MULLER, TAPE_GAUSS).epsilon);
+    assert_true(price_select_slack(&s) == tape_slack(TAPE_BOX_MULLER, TAPE_GUMBEL).epsilon);
+    for (double epsilon = 0.01; epsilon < 42.8; epsilon *= 1.3) {
+        const struct ledger_limits limits = limits_at(&s, epsilon);
+        assert_true(limits.rho > before);
+        before = limits.rho;
+    }
+    limit = price_epsilon_limit(&s);
+    assert_in_range((long)(10 * limit), 428, 430); /* 64 + ln(0.01 delta / 14) */
+    limits_at(&s, limit);
+    s.epsilon = limit + 0.2;
+    f->log.buffer[0] = '\0';
+    assert_int_equal(price_limits(&s, &ignored, &f->log), ERR_STUDY);
+    snprintf(words, sizeof words, "noise circuits allow: at most %.1f with a delta of 1e-06",
+             floor(10 * limit) / 10);
+    if (strstr(f->sink, words) == NULL)
+        fail_msg("not \"%s\" but %s", words, f->sink);
+    s.epsilon = 40;
+    assert_true(price_marginal_slack(&s) == tape_ratio(TAPE_BOX_MULLER).epsilon);
+    assert_true(price_select_slack(&s) < 3e-4);
+    s.rows_per_person = 3;
+    assert_true(price_epsilon_limit(&s) < limit - 1);
+    discrete.delta = 1e-6;
+    discrete.rounds = 10;
+    discrete.noise = STUDY_DISCRETE;
+    assert_true(price_epsilon_limit(&discrete) > 50);
+    s.delta = 1e-15; /* of so little nothing is left for any epsilon */
+    s.rounds = 1000;
+    s.rows_per_person = 10000;
+    assert_true(price_epsilon_limit(&s) < 15);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slack_does_not_grow_with_a_large_epsilon),
         cmocka_unit_test(the_domain_is_read),
         cmocka_unit_test(what_is_impossible_is_read),
         cmocka_unit_test(the_rest_is_read),

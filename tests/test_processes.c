@@ -308,8 +308,10 @@ static pid_t start_run_of(struct scene *c, const char *rounds)
 /* The third owner uploads while nobody runs: the first round that follows counts its rows. */
 static void late_rows_join_between_two_commands(void **state)
 {
-    const struct support_options o = {
-        .owners = OWNERS, .rounds = 4, .epsilon = 8, .more = "min_owners: 2\nlate_uploads: join\n"};
+    const struct support_options o = {.owners = OWNERS,
+                                      .rounds = 4,
+                                      .epsilon = 35,
+                                      .more = "min_owners: 2\nlate_uploads: join\n"};
     struct scene c;
     char letters[64] = "";
     struct table *all;

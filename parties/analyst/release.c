@@ -21,7 +21,7 @@ enum err release_loop_options(const struct study *study, const struct bounds *bo
         .annealed = study->annealed,
         .bounds = bounds->counts,
         .score = study->score,
-        .select_slack = price_select_slack(),
+        .select_slack = price_select_slack(study),
         .measure_slack = price_marginal_slack(study),
         .model_bytes = (uint64_t)study->max_mib << 20,
         .fit_round = study->iterations,

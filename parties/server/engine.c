@@ -143,7 +143,7 @@ static enum err price_selection(const struct engine *g, struct engine_step *s)
     enum err e;
     mpq_init(measure);
     ledger_measure_cost(measure, r->multiplier, 1);
-    e = ledger_select_cost(s->cost, r->epsilon, price_select_slack());
+    e = ledger_select_cost(s->cost, r->epsilon, price_select_slack(g->study));
     mpq_add(s->cost, s->cost, measure);
     mpq_clear(measure);
     s->epsilon_slack = price_marginal_slack(g->study);

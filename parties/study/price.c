@@ -11,49 +11,139 @@ enum tape_noise price_tape_noise(const struct study *study)
     return study->noise == STUDY_DISCRETE ? TAPE_DISCRETE : TAPE_BOX_MULLER;
 }
 
+/* --- slack ---------------------------------------------------------------------------------------- */
+
+/*
+ * Small epsilons are charged in total variation: a term tau enters as (1 + e^eps) tau. Where that is too much for the
+ * study's delta, the noise is compared by ratios, which cost more of epsilon, and of delta only what is never made.
+ */
+struct slack {
+    double marginal, select; /* epsilons: of a measured marginal, and added to a selection's */
+    struct term {
+        double factor, tau;
+    } measured, candidate; /* deltas: of a measured marginal, and of a candidate of a selection */
+};
+
+static double delta_of(struct term t, double n)
+{
+    return t.factor * n * t.tau;
+}
+
+static struct slack by_variation(const struct study *study)
+{
+    const struct tape_slack gauss = tape_slack(price_tape_noise(study), TAPE_GAUSS),
+                            gumbel = tape_slack(price_tape_noise(study), TAPE_GUMBEL);
+    const double factor = 1 + exp(study->epsilon);
+    return (struct slack){.marginal = gauss.epsilon,
+                          .select = gumbel.epsilon,
+                          .measured = {factor, gauss.tau},
+                          .candidate = {factor, gumbel.tau + ARGMAX_TAU}};
+}
+
+static struct slack by_ratio(const struct study *study)
+{
+    /* a selection of all rows of a person at e costs e^2 / 8, and rho is below epsilon */
+    const struct tape_ratio gauss = tape_ratio(price_tape_noise(study)),
+                            gumbel = tape_select_ratio((double)study->workload->queries,
+                                                       sqrt(8 * study->epsilon));
+    return (struct slack){.marginal = gauss.epsilon,
+                          .select = gumbel.epsilon,
+                          .measured = {exp(study->epsilon), gauss.tail},
+                          .candidate = {1, ARGMAX_TAU + gumbel.tail}};
+}
+
+/* delta of a whole study: all its measured marginals and selections. */
+static double delta_of_study(const struct study *study, const struct slack *s)
+{
+    const struct workload *w = study->workload;
+    double all = delta_of(s->measured, (double)w->one_ways + study->rounds) +
+                 delta_of(s->candidate, (double)study->rounds * (double)w->queries);
+    all *= 1.001; /* the ledger adds the terms one by one, each rounded */
+    return all * study->rows_per_person;
+}
+
+static bool fits(const struct study *study, const struct slack *s)
+{
+    return delta_of_study(study, s) <= BUDGET_SLACK_OF_DELTA * study->delta;
+}
+
+static struct slack slack_of(const struct study *study)
+{
+    const struct slack s = by_variation(study);
+    return fits(study, &s) ? s : by_ratio(study);
+}
+
 double price_marginal_slack(const struct study *study)
 {
-    return tape_slack(price_tape_noise(study), TAPE_GAUSS).epsilon;
+    return slack_of(study).marginal;
 }
 
-double price_select_slack(void)
+double price_select_slack(const struct study *study)
 {
-    return tape_slack(TAPE_BOX_MULLER, TAPE_GUMBEL).epsilon;
+    return slack_of(study).select;
 }
 
-/* A total-variation term tau enters as (1 + e^eps) tau. */
 double price_measure_delta(const struct study *study, double marginals)
 {
-    return (1 + exp(study->epsilon)) * marginals *
-           tape_slack(price_tape_noise(study), TAPE_GAUSS).tau;
+    return delta_of(slack_of(study).measured, marginals);
 }
 
 double price_select_delta(const struct study *study, double candidates)
 {
-    const double tau = tape_slack(price_tape_noise(study), TAPE_GUMBEL).tau + ARGMAX_TAU;
-    return (1 + exp(study->epsilon)) * candidates * tau;
+    return delta_of(slack_of(study).candidate, candidates);
 }
 
-/* delta of a whole study: all its measured marginals and selections. */
-static double delta_slack(const struct study *study)
+/* --- limits --------------------------------------------------------------------------------------- */
+
+double price_epsilon_limit(const struct study *study)
 {
-    const struct workload *w = study->workload;
-    double all = price_measure_delta(study, (double)w->one_ways + study->rounds) +
-                 price_select_delta(study, (double)study->rounds * (double)w->queries);
-    return all * 1.001; /* the ledger adds the terms one by one, each rounded */
+    struct study other = *study;
+    double low = 0, high = STUDY_EPSILON_MAX;
+    while (high - low > 0.01) {
+        const double middle = (low + high) / 2;
+        struct slack s;
+        other.epsilon = middle;
+        s = slack_of(&other);
+        if (fits(&other, &s))
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Says which epsilon the circuits allow, if it is that. */
+static enum err check_epsilon(const struct study *study, const struct slack *s, struct log *log)
+{
+    double limit;
+    if (fits(study, s))
+        return ERR_OK;
+    limit = floor(10 * price_epsilon_limit(study)) / 10;
+    if (limit <= 0)
+        return ERR_OK; /* for any epsilon: the plan says so */
+    log_error(
+        log,
+        "an epsilon of %g is more than the noise circuits allow: at most %.1f with a delta of "
+        "%g and %llu measured marginals; lower epsilon or raise delta%s",
+        study->epsilon, limit, study->delta,
+        (unsigned long long)study->workload->one_ways + study->rounds,
+        study->noise == STUDY_DISCRETE ? "" : "; noise: discrete allows more");
+    return ERR_STUDY;
 }
 
 enum err price_limits(const struct study *study, struct ledger_limits *limits, struct log *log)
 {
+    const struct slack slack = slack_of(study);
     const struct budget_terms terms = {
         .epsilon = study->epsilon,
         .delta = study->delta,
         .rows_per_person = study->rows_per_person,
         .marginals = study->workload->one_ways + study->rounds,
-        .marginal_epsilon_slack = price_marginal_slack(study),
-        .delta_slack = delta_slack(study) * study->rows_per_person,
+        .marginal_epsilon_slack = slack.marginal,
+        .delta_slack = delta_of_study(study, &slack),
     };
     struct budget_plan plan;
+    TRY(check_epsilon(study, &slack, log));
     TRY(budget_plan(&terms, &plan, log));
     *limits = plan.limits;
     return ERR_OK;

@@ -13,12 +13,14 @@
 /* How the study's noise is made. */
 enum tape_noise price_tape_noise(const struct study *study);
 
-/* Slack of the noise circuits, in the ledger's units; from protocols/tape.h and mpc/argmax.h. */
+/* Slack of the noise circuits, in the ledger's units; from protocols/ and mpc/argmax.h. */
 double price_marginal_slack(const struct study *study);
-double price_select_slack(void);
+double price_select_slack(const struct study *study);
 /* delta of measured marginals; of a selection among so many candidates. */
 double price_measure_delta(const struct study *study, double marginals);
 double price_select_delta(const struct study *study, double candidates);
+/* The largest epsilon for which that leaves enough of the study's delta; 0 if there is none. */
+double price_epsilon_limit(const struct study *study);
 /* The ledger that the study's promise allows. */
 enum err price_limits(const struct study *study, struct ledger_limits *limits,
                       struct log *log) MUST_CHECK;

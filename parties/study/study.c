@@ -17,7 +17,7 @@ static enum err read_budget(struct reading *r, const yaml_node_t *node)
         {"epsilon", true}, {"delta", true}, {"rows_per_person", false}};
     const yaml_node_t *part[3];
     TRY(yaml_mapping(r->file, node, "budget", keys, 3, part));
-    TRY(yaml_number(r->file, part[0], "epsilon", 1e-4, 100, &r->study->epsilon));
+    TRY(yaml_number(r->file, part[0], "epsilon", 1e-4, STUDY_EPSILON_MAX, &r->study->epsilon));
     TRY(yaml_number(r->file, part[1], "delta", 1e-15, 0.01, &r->study->delta));
     return study_read_unsigned(r, part[2], "rows_per_person", 1, 10000, &r->study->rows_per_person);
 }

@@ -21,7 +21,7 @@
  *             {random: 3, count: 64, seed: 1}   some of them; or a list:
  *     - {attributes: [age, ward], weight: 1}        weight is optional: 1
  *   budget:
- *     epsilon: 1                         above 0, at most 100
+ *     epsilon: 1                         above 0, at most 100, and what the noise circuits allow
  *     delta: 1e-6                        1e-15 to 0.01
  *     rows_per_person: 1                 optional; the guarantee holds for so many rows of one
  *   noise: box-muller                    optional; or discrete: exact, and slower to make
@@ -99,6 +99,7 @@
 #define STUDY_OWNERS_MAX 10000
 #define STUDY_ANALYSTS_MAX 1000
 #define STUDY_REVOKED_MAX 10000
+#define STUDY_EPSILON_MAX 100 /* noise circuits may allow less: price_epsilon_limit() */
 #define STUDY_ROUNDS_MAX 1000
 #define STUDY_COUNT_BITS_MAX 31 /* of l: counts of all owners together stay below 2^31 */
 #define STUDY_FINGERPRINT_SIZE 36
