@@ -83,7 +83,7 @@ says 2 '--status and --withdraw are two commands' share study.yaml --key hospita
 says 2 '--status and --withdraw take no data' share study.yaml a.csv --key hospital-a.key --status
 for option in --dry-run --replace '--as records' '--person who' '--stats x'; do
     # shellcheck disable=SC2086
-    says 2 'leave what is about data out' share study.yaml --key hospital-a.key --withdraw $option
+    says 2 'leave out the options about data' share study.yaml --key hospital-a.key --withdraw $option
 done
 says 2 '--as is "rows"' share study.yaml a.csv --key hospital-a.key --as rows
 says 2 '--retries is "-1"' share study.yaml a.csv --key hospital-a.key --retries -1
@@ -139,7 +139,7 @@ says 1 'cannot open nowhere.csv' eval study.yaml a.csv nowhere.csv
 says 1 'cannot open nowhere' check study.yaml --statement nowhere
 says 1 'cannot open nowhere' audit nowhere
 says 1 'cannot open nowhere' synth nowhere --out rows.csv
-says 1 'north is not there: trefoil restore makes it from a backup' recover study.yaml --key north.key --folder north
+says 1 'north does not exist: restore it from a backup' recover study.yaml --key north.key --folder north
 says 1 'a.csv is there and is not a folder' recover study.yaml --key north.key --folder a.csv
 says 1 'a.csv is there and is not a folder' aim study.yaml a.csv --out a.csv
 says 1 'left alone' keygen north.key
@@ -149,7 +149,7 @@ says 1 'a.csv is there and is not a folder' run study.yaml --key office.key --ou
 says 1 'a.csv is there and is not a folder' serve study.yaml --key north.key --folder a.csv
 says 1 'cannot open nowhere/store.sqlite: No such file or directory' backup nowhere copy
 says 1 'name what trefoil backup wrote' restore nowhere new
-says 6 'not what trefoil backup makes' restore a.csv new
+says 6 'was not made by trefoil backup' restore a.csv new
 says 1 'a.csv is there and is not a folder' demo --folder a.csv
 says 1 'cannot read folder: Is a directory' check folder
 says 1 'cannot read folder: Is a directory' share study.yaml folder --key hospital-a.key
@@ -330,7 +330,7 @@ says 1 'has this port' serve study.yaml --key north.key --folder other --listen 
 says 1 'hospital-a has not uploaded yet; it should run trefoil share' run study.yaml --key office.key --out x
 [ "$(grep -c 'hospital-a has not uploaded yet' said)" -eq 1 ] && grep -q '^error: all three servers: not ready yet' said
 result $? "what all three servers say is told once"
-says 0 "nothing of this owner is at all three servers any more" share study.yaml --key hospital-a.key --withdraw
+says 0 "no server holds an upload of this owner now" share study.yaml --key hospital-a.key --withdraw
 says 3 'knows the study example by other terms' share other.yaml a.csv --key hospital-a.key
 says 0 'all three servers have stored' share study.yaml a.csv --key hospital-a.key
 says 0 'all three servers have stored' share study.yaml a.csv --key hospital-a.key

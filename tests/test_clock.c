@@ -215,7 +215,7 @@ static void uploads_end_and_are_due_by_the_servers_clock(void **state)
     assert_int_equal(share(&c, 1), 0);
     /* kept, until it is due at that server, which says so in its log */
     assert_int_equal(status(&c), 0);
-    assert_true(told(&c, "The servers keep them until"));
+    assert_true(told(&c, "operators are due to purge them from"));
     assert_false(support_contains(file(&c, "server0.log"), "due to be purged"));
     set_clock(&c, 0, 31 * DAY);
     assert_true(support_wait_for(file(&c, "server0.log"), "the uploads are due to be purged", 10));

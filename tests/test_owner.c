@@ -269,10 +269,11 @@ static void an_upload_to_servers_that_cheat(void **state)
         {1, OTHER_TERMS, ERR_MISMATCH,
          "server 1 (s1): it has other terms than your study file, which was refused: study, "
          "retain_days; ask whoever keeps the file which is right"},
-        {2, NOT_COMPLETE, ERR_AGAIN, "server 2 (s2): no; what it has stays: run the same command"},
+        {2, NOT_COMPLETE, ERR_AGAIN,
+         "server 2 (s2): no; what it already has is kept: run the same command"},
         {1, HELD_TOO_MUCH, ERR_FORMAT, "server 1 (s1): its answer does not fit"},
         {1, MISSES_ONCE, ERR_OK, ""},
-        {1, MISSES_ALWAYS, ERR_AGAIN, "server 1 (s1): no; what it has stays"},
+        {1, MISSES_ALWAYS, ERR_AGAIN, "server 1 (s1): no; what it already has is kept"},
     };
     struct scene c;
     (void)state;
@@ -500,14 +501,15 @@ static void what_is_held_is_told_in_words(void **state)
     fclose(out);
     support_says(words, "Server 0, s0: roster 1; no run has begun");
     support_says(words, "Server 1, s1: roster 2 (this file has another); no run has begun");
-    support_says(words, "o0                   waits: servers hold different uploads; share");
-    support_says(words, "o1                   waits: not held by all three\n");
+    support_says(words,
+                 "o0                   the servers hold different uploads: run share --replace");
+    support_says(words, "o1                   incomplete\n");
     support_says(words, "    server 0 (s0) has deleted it: withdrawn\n");
     support_says(words, "    server 1 (s1) has 5000 bytes of it\n");
-    support_says(words, "    server 2 (s2) waits for what server 1 passes on\n");
+    support_says(words, "    server 2 (s2) waits until server 1 has passed it on\n");
     support_says(words, "o2                   nothing yet\n");
     support_says(words, "retain_days were over on 2001-10-09");
-    support_says(words, "What waits is left out of a run");
+    support_says(words, "A run leaves out what is not alike and complete");
     for (const char *line = words; *line != '\0'; line += strcspn(line, "\n") + 1)
         assert_true(strcspn(line, "\n") <= 80);
     support_study_free(&s);

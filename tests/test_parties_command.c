@@ -384,7 +384,7 @@ static void mistakes_in_options(void **state)
     assert_int_equal(PARSE(&p, "cmd", "one", "two", "three"), ERR_USAGE);
     support_says(p.sink, "do not know what to do with \"three\"");
     assert_int_equal(PARSE(&p, "cmd"), ERR_USAGE);
-    support_says(p.sink, "left out");
+    support_says(p.sink, "an argument is missing");
     p.needs = "FILE";
     assert_int_equal(PARSE(&p, "cmd", "one", "--text", "--file"), ERR_USAGE);
     support_says(p.sink, "cmd needs --file FILE");

@@ -347,7 +347,7 @@ static void many_owners_persons_and_exact_noise_are_told(void **state)
     expect(&g, "for adding or removing all rows of any one person");
     expect(&g, "with that person as without");
     expect(&g, "by exact coins.");
-    expect(&g, "It holds for people with at most 2 rows;");
+    expect(&g, "It holds for people with at most 2 rows.");
     stage_free(&g);
 }
 

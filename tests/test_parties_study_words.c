@@ -65,10 +65,10 @@ static void what_may_be_said_besides(void **state)
                                 &s),
                      ERR_OK);
     text = description(s, NULL);
-    assert_non_null(strstr(text, "Impossible, as everybody knows"));
+    assert_non_null(strstr(text, "Impossible, by public knowledge"));
     assert_non_null(strstr(text, "  age x ward: 2 of 40 combinations\n"));
-    assert_non_null(strstr(text, "then at most 64 more that it\n"));
-    assert_non_null(strstr(text, "by the largest sum of squared errors"));
+    assert_non_null(strstr(text, "Then it chooses and\n  measures at most 64 more,"));
+    assert_non_null(strstr(text, "the one with the largest sum of squared errors"));
     assert_non_null(
         strstr(text, "Rows that come while a run is on are counted from its next round"));
     free(text);

@@ -548,10 +548,10 @@ static void a_hostile_owner_is_named_and_left_out(void **state)
     assert_int_equal(share_own(&c, 2), 0);
     assert_int_equal(run_study(&c, "a.key", 0), 0);
     assert_true(support_contains(file(&c, "server0.log"),
-                                 "o1 sent server 1 other words than this one; its upload is left"));
-    assert_true(support_contains(file(&c, "server1.log"), "o1 sent server 0 other words"));
+                                 "o1 sent server 1 another upload than this one; it is left"));
+    assert_true(support_contains(file(&c, "server1.log"), "o1 sent server 0 another upload"));
     /* when the run begins, and then in every eleventh of the 25 rounds, in case it has changed */
-    assert_int_equal(how_often(file(&c, "server0.log"), "o1 sent server 1 other words"), 1 + 3);
+    assert_int_equal(how_often(file(&c, "server0.log"), "o1 sent server 1 another upload"), 1 + 3);
     /* what comes out is the others', whole */
     leave_out(&c, 1);
     check_measurements(&c, file(&c, "out%u/measurements.json", 0),

@@ -584,7 +584,8 @@ static void neighbours_that_disagree_recover_nobody(void **state)
     /* without a backup, in an empty folder; one that is mistyped is not made */
     assert_int_equal(rename(in(&h, "server1"), in(&h, "recovered1")), 0);
     assert_int_equal(recover(&h, 1), 1);
-    assert_true(support_contains(in(&h, "recover.log"), "is not there: trefoil restore makes it"));
+    assert_true(
+        support_contains(in(&h, "recover.log"), "does not exist: restore it from a backup"));
     assert_int_equal(mkdir(in(&h, "server1"), 0700), 0);
     assert_int_equal(recover(&h, 1), 0);
     assert_true(support_contains(in(&h, "recover.log"), "took over debits 1 to 4"));
@@ -685,7 +686,7 @@ static void nothing_is_purged_before_its_time(void **state)
     assert_int_equal(share(&h, 0), 0);
     due = metric(&h, 0, "trefoil_purge_due_timestamp_seconds") - 30.0 * 86400;
     assert_true(due > (double)date_now() - 60 && due <= (double)date_now());
-    expect(ask(&h, 0, "GET /", &page), "kept until 20");
+    expect(ask(&h, 0, "GET /", &page), "due to be purged on 20");
     bytes_clear(&page);
     assert_int_equal(support_stop(&h.server[0]), 0);
     assert_int_equal(serve_purge(&h, 0), 5);

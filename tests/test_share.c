@@ -314,10 +314,13 @@ static void what_only_some_hold_waits(void **state)
     assert_true(said(&c, "run the same command again later"));
     assert_int_equal(SHARE(&c, "--key", key, "--status"), 4);
     assert_true(said(&c, "Server 2, s2: does not answer"));
+    assert_true(said(&c, "  o0                   held by the servers that answer"));
+    assert_true(said(&c, "    server 2 (s2) does not answer"));
+    assert_false(said(&c, "should run trefoil share again"));
     start_server(&c, 2);
     assert_int_equal(SHARE(&c, "--key", key, "--status"), 0);
-    assert_true(said(&c, "  o1                   waits: not held by all three"));
-    assert_true(said(&c, "    server 1 (s1) has its part"));
+    assert_true(said(&c, "  o1                   incomplete"));
+    assert_true(said(&c, "    server 1 (s1) has stored its part"));
     assert_true(said(&c, "    server 2 (s2) has nothing"));
     assert_int_equal(run_study(&c), 1);
     assert_true(support_contains(file(&c, "run.log"), "o1 has not uploaded yet"));
@@ -623,7 +626,7 @@ static void a_killed_client_is_resumed_by_the_same_command(void **state)
                 usleep(50000);
                 assert_int_equal(SHARE(&l.c, "--key", l.key, "--status"), 0);
                 assert_true(said(&l.c, "server 1 (s1) has 262.1 kB of it"));
-                assert_true(said(&l.c, "server 0 (s0) has its part"));
+                assert_true(said(&l.c, "server 0 (s0) has stored its part"));
                 assert_true(
                     said(&l.c, "server 2 (s2) has deleted it: withdrawn")); /* the last one */
             }

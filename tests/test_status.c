@@ -90,7 +90,7 @@ static void the_page_has_what_is_going_on(void **state)
     expect((char *)r.text.data, "style=\"width:100.0%\"");
     date_text(date_now() + 100, date);
     date[16] = '\0'; /* but for the seconds */
-    snprintf(words, sizeof words, "kept until %s", date);
+    snprintf(words, sizeof words, "due to be purged on %s", date);
     expect((char *)r.text.data, words);
     atomic_store(&r.status.purge_due, 1700000000);
     expect(made(&r, status_page),

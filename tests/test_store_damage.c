@@ -173,12 +173,12 @@ static const struct harm {
     {"UPDATE uploads SET digest = x'00'", hold, ERR_FORMAT, "digest on disk has 1 bytes"},
     {"UPDATE uploads SET digest = x'00'", purge, ERR_FORMAT, "digest on disk has 1 bytes"},
     {"UPDATE uploads SET owner = 2", list, ERR_FORMAT,
-     "an upload of owner 2, one too many of the "},
+     "an upload of owner 2, one too many for the "},
     {"UPDATE uploads SET owner = -1", purge, ERR_FORMAT, "an upload of owner -1, one too many"},
-    {"UPDATE uploads SET owner = 2", owners, ERR_FORMAT, "an upload of owner 2, one too many of"},
+    {"UPDATE uploads SET owner = 2", owners, ERR_FORMAT, "an upload of owner 2, one too many for"},
     {"UPDATE uploads SET owner = -1", upload, ERR_AUTH, "the upload of owner -1 on disk does not"},
-    {NOT_UNIQUE, list, ERR_FORMAT, "an upload of owner 1, one too many of the study's 2"},
-    {NOT_UNIQUE, purge, ERR_FORMAT, "an upload of owner 1, one too many of the study's 2"},
+    {NOT_UNIQUE, list, ERR_FORMAT, "an upload of owner 1, one too many for the study's 2"},
+    {NOT_UNIQUE, purge, ERR_FORMAT, "an upload of owner 1, one too many for the study's 2"},
     {"UPDATE uploads SET owner = 2", upload, ERR_AUTH, "the upload of owner 2 on disk does not"},
     {"UPDATE uploads SET owner = 2", forward, ERR_AUTH, "the upload of owner 2 on disk does not"},
     {"UPDATE uploads SET sealed = x'00'", upload, ERR_AUTH, "does not unseal; restore a backup"},
@@ -197,7 +197,7 @@ static const struct harm {
     {"UPDATE ledger SET head = x'00'", open_again, ERR_MISMATCH, "entry 1 of the privacy ledger"},
     {"UPDATE ledger SET entry = x'00'", ledger, ERR_FORMAT, "entry 1 of the privacy ledger on "},
     {"UPDATE about SET value = x'00' WHERE key = 'roster'", open_again, ERR_FORMAT,
-     "what it notes of the roster is none"},
+     "its note of the roster cannot be read"},
     {"UPDATE about SET value = x'00' WHERE key = 'server index'", open_again, ERR_MISMATCH,
      "the server's folder holds another server index"},
     {"UPDATE about SET value = x'00' WHERE key = 'study (its terms)'", open_again, ERR_MISMATCH,
@@ -282,7 +282,8 @@ static void a_ledger_of_other_words_is_none(void **state)
     listen_from_here();
     assert_int_equal(ledger(&b), ERR_FORMAT);
     quiet.buffer = NULL;
-    expect_words("entry 1 of the privacy ledger on disk is none of trefoil's; restore a backup");
+    expect_words(
+        "entry 1 of the privacy ledger on disk is not one that trefoil wrote; restore a backup");
     bench_free(&b);
 }
 
@@ -354,10 +355,11 @@ static const struct ruin {
     const char *says;
 } ruins[] = {
     {"PRAGMA user_version = 1000", ERR_MISMATCH, "is of a later trefoil (store version 1000, this"},
-    {"DROP TABLE audit_log", ERR_FORMAT, "is damaged, or not what trefoil backup makes"},
-    {"INSERT INTO audit_log VALUES(x'00')", ERR_FORMAT, "is damaged, or not what trefoil backup"},
-    {"DROP TABLE uploads", ERR_FORMAT, "is damaged, or not what trefoil backup makes"},
-    {"DROP TABLE ledger", ERR_FORMAT, "is damaged, or not what trefoil backup makes"},
+    {"DROP TABLE audit_log", ERR_FORMAT, "is damaged, or was not made by trefoil backup"},
+    {"INSERT INTO audit_log VALUES(x'00')", ERR_FORMAT,
+     "is damaged, or was not made by trefoil backup"},
+    {"DROP TABLE uploads", ERR_FORMAT, "is damaged, or was not made by trefoil backup"},
+    {"DROP TABLE ledger", ERR_FORMAT, "is damaged, or was not made by trefoil backup"},
 };
 
 static bool there(const struct bench *b, const char *name)

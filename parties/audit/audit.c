@@ -163,14 +163,14 @@ static enum err take_up(struct audit *a)
     enum err e = audit_file_read(&f, a->path, a->log);
     if (e == ERR_DATA)
         log_error(a->log,
-                  "this server does not start with an audit log that does not hold; keep it "
+                  "this server does not start, because its audit log is not intact; keep the log "
                   "as evidence, and restore the folder from a backup");
     TRY(e);
     a->size = (off_t)f->size;
     if (f->torn > 0) {
         log_warn(a->log,
-                 "%s ended in half a line, from a crash; it is cut off: nothing was opened "
-                 "for it",
+                 "%s ended in half a line, after a crash; that line is removed, since nothing "
+                 "was opened for it",
                  a->path);
         if (ftruncate(a->fd, a->size) != 0)
             e = failed(a, "mend");

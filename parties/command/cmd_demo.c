@@ -471,8 +471,8 @@ static void show_guarantee(const struct demo *d)
     printf("\nGuarantee: the synthetic table and everything else that came out is\n"
            "differentially private with epsilon %g and delta %g, for adding or removing\n"
            "any one patient's row: what anybody concludes from it is at most e^%g = %.2f\n"
-           "times as likely, but for a chance of %g, with that patient as without. Each\n"
-           "server held the budget by itself and logged every opened value in its\n"
+           "times as likely with that patient as without, except with probability %g.\n"
+           "Each server kept the budget by itself and logged every opened value in its\n"
            "audit.log. Two servers that collude could read everything.\n",
            d->study->epsilon, d->study->delta, d->study->epsilon, exp(d->study->epsilon),
            d->study->delta);

@@ -54,7 +54,7 @@ static enum err check_folder(const char *folder, struct log *log)
     if (access(folder, F_OK) == 0)
         return ERR_OK;
     log_error(log,
-              "%s is not there: trefoil restore makes it from a backup; without a backup, make it "
+              "%s does not exist: restore it from a backup (trefoil restore); without one, make "
               "an empty folder, and all is taken from the two others",
               folder);
     return ERR_SYSTEM;

@@ -26,20 +26,24 @@ static const char help[] =
     "                     [--retries N]\n"
     "\n"
     "Sends an owner's rows, secret-shared, to the three servers: none of them learns\n"
-    "anything of the data. They go as counts in the study's marginals or as padded\n"
-    "records, whichever is smaller, unless the study or --as says otherwise. All\n"
-    "three servers sign that they hold the upload. Running it again with the same\n"
-    "data is safe: it sends the same upload, which counts once, so a cut upload goes\n"
-    "on where it ended. Until a run begins it may be replaced or withdrawn.\n"
+    "anything about the data. The rows go as counts in the study's marginals or as\n"
+    "padded records, whichever is smaller, unless the study or --as says otherwise.\n"
+    "All three servers sign that they hold the upload. Running the command again with\n"
+    "the same data is safe: it sends the same upload, which counts once, and goes on\n"
+    "where it was cut. Until a run begins an upload may be replaced or withdrawn.\n"
+    "\n"
+    "What the servers sign about their ledgers is kept beside the key, in\n"
+    "NAME.STUDY.heads: a server that comes back with a shorter ledger, or another\n"
+    "one, is refused.\n"
     "\n"
     "  --key FILE       this owner's private key; its public half stands in the study\n"
     "  --as FORM        counts, records, or auto, which is the default; records may\n"
     "                   always take the place of counts, counts only where the study\n"
     "                   says as: counts\n"
-    "  --person COLUMN  says whose a row is: refuse if somebody has more rows than\n"
-    "                   the study's rows_per_person. The column stays here; a\n"
-    "                   person's rows at other owners count too, and cannot be seen\n"
-    "  --replace        put these data in the place of what was uploaded before\n"
+    "  --person COLUMN  the column that says which person a row is about: refuse if\n"
+    "                   somebody has more rows than the study's rows_per_person. It\n"
+    "                   is not sent. Rows at other owners cannot be checked\n"
+    "  --replace        replace what was uploaded before by these data\n"
     "  --dry-run        say what would be sent to whom, and send nothing; `upload:`\n"
     "                   is what a receipt for these data says\n"
     "  --fingerprint TERMS   refuse unless these are the study's terms. Without it\n"
@@ -48,19 +52,15 @@ static const char help[] =
     "  --secret FILE    a random secret, which the first share makes: the upload\n"
     "                   follows from it, the key and the data, so that a thief of\n"
     "                   the key cannot try out which data were sent. Default:\n"
-    "                   NAME.STUDY.secret beside the key. Keep it: without it the same\n"
-    "                   data make another upload, which needs --replace\n"
+    "                   NAME.STUDY.secret beside the key. Keep it: without it the\n"
+    "                   same data make another upload, which needs --replace\n"
     "  --receipt FILE   where the servers' signatures go; default: NAME.STUDY.receipt\n"
-    "                   beside the key. `trefoil check STUDY --receipt FILE` verifies it\n"
-    "  --retries N      how often a server that fails is tried again, after longer\n"
-    "                   and longer pauses; default 6, of half a minute in all\n"
-    "  --status         send nothing; say which uploads the servers hold, and what\n"
-    "                   waits (also with the key of an analyst)\n"
-    "\n"
-    "What the servers sign of their ledgers is kept beside the key, in\n"
-    "NAME.STUDY.heads: a server that comes back with a shorter ledger, or another, is\n"
-    "refused.\n"
-    "\n"
+    "                   beside the key. `trefoil check STUDY --receipt FILE` verifies\n"
+    "                   them\n"
+    "  --retries N      how often to try a server again that fails, after longer and\n"
+    "                   longer pauses; default 6, which takes half a minute\n"
+    "  --status         send nothing; say which uploads the servers hold, and which\n"
+    "                   are incomplete (an analyst's key may ask, too)\n"
     "  --withdraw       have the servers delete what this owner uploaded\n"
     "  --delimiter C, --decimal C    of the CSV file, instead of a comma and a point;\n"
     "                   a delimiter may be the word tab\n"
@@ -120,7 +120,7 @@ static enum err load_data(struct share *s)
     log_error(
         s->log,
         "%s has %zu rows, and %s agreed to bring at least %u: is it the right file? Nothing was "
-        "sent. (That this owner does not upload would tell others that it has fewer)",
+        "sent. (If this owner never uploads, the others can tell that it has fewer rows)",
         s->data, s->table->rows, s->study->owner[s->owner].name,
         s->study->owner[s->owner].min_rows);
     return ERR_DATA;
@@ -204,7 +204,7 @@ static enum err look_for_the_impossible(const struct share *s)
             log_warn(s->log,
                      "%" PRId64
                      " rows hold %s that the study calls impossible: they are sent as they "
-                     "are, but the result will have none; is the table right, and the study?",
+                     "are, but no row of the result will have that; check the table and the study",
                      rows, name);
     }
     return ERR_OK;
@@ -219,10 +219,10 @@ static void say_persons(const struct share *s, const char *person)
         printf("Nobody has more than %u %s here, by the column %s, which is not sent.\n", most,
                rows, person);
     else
-        printf("It is taken for granted that nobody has more than %u %s;\n--person COLUMN checks "
-               "it.\n",
+        printf("This assumes that nobody has more than %u %s here; check it with\n"
+               "--person COLUMN.\n",
                most, rows);
-    puts("Rows that a person has at other owners count too, and no owner can see those.");
+    puts("A person's rows at other owners count too, which no owner can check.");
 }
 
 static void say(const struct share *s, const char *person)
@@ -254,9 +254,9 @@ static void say(const struct share *s, const char *person)
                " cells of %u bits: %" PRIu64 " bytes.\n",
                owner->name, s->table->rows, owner->max_rows, s->study->workload->maximal_cells,
                owner->bits, answers);
-    printf("  server 0 (%s) gets two random seeds,\n"
-           "  server 1 (%s) a seed and the masked bytes,\n"
-           "  server 2 (%s) a seed, and from server 1 the masked bytes.\n"
+    printf("  server 0 (%s) gets two random seeds;\n"
+           "  server 1 (%s) gets a seed and the masked bytes;\n"
+           "  server 2 (%s) gets a seed, and the masked bytes from server 1.\n"
            "No server can read any of it; two servers together could. The size depends on\n"
            "what the study says, not on the data.\n"
            "terms: %s\n"
@@ -347,7 +347,7 @@ static enum err withdraw(struct share *s)
         return e;
     if (whole)
         return keep_receipt(s, &receipt);
-    puts("nothing of this owner is at all three servers any more");
+    puts("no server holds an upload of this owner now");
     return ERR_OK;
 }
 
@@ -425,7 +425,7 @@ static enum err check_wish(const struct share *s)
     if ((s->status || s->withdraw) &&
         (s->dry_run || s->replace || s->as != NULL || s->csv.person != NULL || s->stats != NULL ||
          s->secret_path != NULL)) {
-        log_error(s->log, "--status and --withdraw send no data; leave what is about data out");
+        log_error(s->log, "--status and --withdraw send no data; leave out the options about data");
         return ERR_USAGE;
     }
     return ERR_OK;

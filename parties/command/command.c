@@ -166,7 +166,7 @@ enum err command_options(int argc, char **argv, const struct command_option *opt
         }
     }
     if (*given < least) {
-        log_error(log, "something is left out");
+        log_error(log, "an argument is missing");
         return ERR_USAGE;
     }
     return check_needed(argv[0], option, options, seen, log);

@@ -92,8 +92,9 @@ static void time_left(const struct progress *p, const struct aim_round *r, char 
 
 static void heading(struct progress *p)
 {
-    progress_say(p, "Errors are shares of the rows, 0 to 2: how far the model was and now is from\n"
-                    "what was measured; and what noise alone is expected to make.");
+    progress_say(p,
+                 "The model's error against what was measured, before a round (was) and after it\n"
+                 "(now), and the error to expect of noise alone: 0 alike, 2 nothing in common.");
     progress_say(p, "round   %-*s    was    now  noise  budget left  time", PROGRESS_NAME,
                  "marginal");
 }

@@ -145,20 +145,20 @@ static void what_is_guaranteed(const struct report *r)
     size_t rounds = json_array_size(json_object_get(r->stats, "rounds"));
     spent = report_number(report_round(r, rounds - 1), "spent");
     words_number(s->delta, delta);
-    html_put(r->out,
-             "<h2>What is guaranteed</h2>\n<p>Everything that came out of this study together is "
-             "(&epsilon; = %g, &delta; = %s)-differentially private for adding or removing %s. "
-             "Whatever anybody concludes from it is at most e<sup>%g</sup> = %.2f times as likely "
-             "with %s as without, but for a chance of %s. The bound covers the noise as it was "
-             "computed, %s.</p>\n",
-             s->epsilon, delta,
-             s->rows_per_person == 1 ? "any one row" : "all rows of any one person", s->epsilon,
-             exp(s->epsilon), s->rows_per_person == 1 ? "that row" : "that person", delta,
-             s->noise == STUDY_DISCRETE ? "by exact coins" : "in finite precision");
+    html_put(
+        r->out,
+        "<h2>What is guaranteed</h2>\n<p>Everything that came out of this study together is "
+        "(&epsilon; = %g, &delta; = %s)-differentially private for adding or removing %s. "
+        "Whatever anybody concludes from it is at most e<sup>%g</sup> = %.2f times as likely "
+        "with %s as without, except with a probability of %s. The bound covers the noise as it was "
+        "computed, %s.</p>\n",
+        s->epsilon, delta, s->rows_per_person == 1 ? "any one row" : "all rows of any one person",
+        s->epsilon, exp(s->epsilon), s->rows_per_person == 1 ? "that row" : "that person", delta,
+        s->noise == STUDY_DISCRETE ? "by exact coins" : "in finite precision");
     if (s->rows_per_person > 1)
         html_put(r->out,
-                 "<p>It holds for people with at most %u rows; that nobody has more is for the "
-                 "owners to see to.</p>\n",
+                 "<p>It holds for people with at most %u rows. That nobody has more is what the "
+                 "owners have to ensure.</p>\n",
                  s->rows_per_person);
     html_put(r->out,
              "<p>Each server kept the budget by itself: &rho; = %.4g of zero-concentrated "
@@ -222,8 +222,8 @@ static enum err model_against_measurements(const struct report *r)
         "noise alone is expected to put those from the truth: sums of |difference| as shares of "
         "the rows, 0 for alike and 2 for nothing in common. A bar that stays left of its mark "
         "means that the model agrees with the data as well as anybody can know. Marginals that "
-        "were not measured follow from the model; how far those are off, only data could "
-        "tell.</p>\n"
+        "were not measured follow from the model; how far off those are cannot be known "
+        "without looking at the data.</p>\n"
         "<ul class=\"key\"><li><svg viewBox=\"0 0 14 10\"><rect class=\"model\" y=\"2\" "
         "width=\"14\" height=\"6\"/></svg>model against noisy counts</li><li><svg "
         "viewBox=\"0 0 14 10\"><path class=\"noisy\" d=\"M7 0v10\"/></svg>expected of noise "

@@ -58,7 +58,7 @@ enum err pulse_start(struct pulse **pulse, struct netio *netio, const struct stu
     for (unsigned i = 0; e == ERR_OK && i < STUDY_SERVERS; i++) {
         e = lines_dial(&p->dial[i], netio, study, me, i, NULL);
         if (e != ERR_OK)
-            log_error(log, "no line by which server %u would hear that the run lives: %s", i,
+            log_error(log, "cannot connect to server %u to tell it that this run is alive: %s", i,
                       error_text(e));
     }
     if (e == ERR_OK)

@@ -220,7 +220,8 @@ static enum err persist(struct courier *c, unsigned server, errand go, void *sel
     if (e != ERR_OK) {
         words_of(c, server, e, words, sizeof words);
         log_error(c->o.log, "%s%s", words,
-                  may_pass(e) ? "; what it has stays: run the same command again later" : "");
+                  may_pass(e) ? "; what it already has is kept: run the same command again later"
+                              : "");
     }
     return e;
 }
@@ -331,10 +332,12 @@ enum err courier_upload(struct courier *c, const struct upload parts[STUDY_SERVE
     *receipt = (struct receipt){.state = RECEIPT_HELD, .owner = c->o.owner};
     upload_digest(&parts[0], c->o.study->terms.digest, receipt->digest);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        progress_wait(c->o.progress, i == 2 ? "server 2 waits for what server 1 passes on"
-                                            : "waiting for the server's answer");
+        progress_wait(c->o.progress,
+                      i == 2 ? "waiting until server 1 has passed the upload on to server 2"
+                             : "waiting for the server's answer");
         TRY(persist(c, i, deliver, &d));
-        progress_say(c->o.progress, "server %u (%s) has its part", i, c->o.study->server[i].name);
+        progress_say(c->o.progress, "server %u (%s) has stored its part", i,
+                     c->o.study->server[i].name);
     }
     return ERR_OK;
 }

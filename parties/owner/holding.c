@@ -41,9 +41,9 @@ static void describe_entry(FILE *out, const struct study *study, unsigned server
     if (entry->state == HELD_INCOMPLETE && server == 1)
         fprintf(out, "has %s of it\n", words_bytes(entry->bytes, held));
     else if (entry->state == HELD_INCOMPLETE)
-        fputs("waits for what server 1 passes on\n", out);
+        fputs("waits until server 1 has passed it on\n", out);
     else
-        fputs(entry->state == HELD_COMPLETE  ? "has its part\n"
+        fputs(entry->state == HELD_COMPLETE  ? "has stored its part\n"
               : entry->state == HELD_NOTHING ? "has nothing\n"
                                              : "has deleted it: withdrawn\n",
               out);
@@ -66,29 +66,51 @@ static bool all_alike(const struct holding holding[STUDY_SERVERS], size_t owner)
     return true;
 }
 
-static void describe_owner(FILE *out, const struct study *study,
-                           const struct holding holding[STUDY_SERVERS], size_t owner, bool *waits)
+/* How many servers answer, and have it all, or nothing of it. */
+struct at_servers {
+    unsigned answer, complete, nothing;
+};
+
+static struct at_servers count_servers(const struct holding holding[STUDY_SERVERS], size_t owner)
 {
+    struct at_servers at = {0};
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        if (holding[i].answered) {
+            at.answer++;
+            at.complete += holding[i].entry[owner].state == HELD_COMPLETE;
+            at.nothing += holding[i].entry[owner].state == HELD_NOTHING;
+        }
+    return at;
+}
+
+/* `left_out`: as it is, a run would not count it. What a server that does not answer has is not known. */
+static void describe_owner(FILE *out, const struct study *study,
+                           const struct holding holding[STUDY_SERVERS], size_t owner,
+                           bool *left_out)
+{
+    const struct at_servers at = count_servers(holding, owner);
     char time[DATE_SIZE] = "";
-    *waits = false;
+    bool known = at.answer == STUDY_SERVERS;
+    *left_out = false;
     if (holding[0].answered)
         date_text(holding[0].entry[owner].time, time);
     fprintf(out, "  %-20s ", study->owner[owner].name);
-    if (all_in(holding, owner, HELD_NOTHING))
-        fputs("nothing yet\n", out);
+    if (at.answer == 0)
+        fputs("not known\n", out);
+    else if (at.nothing == at.answer)
+        fputs(known ? "nothing yet\n" : "nothing at the servers that answer\n", out);
     else if (all_in(holding, owner, HELD_WITHDRAWN))
         fprintf(out, "withdrawn, %s\n", time);
-    else if (all_in(holding, owner, HELD_COMPLETE) && all_alike(holding, owner))
+    else if (known && at.complete == at.answer && all_alike(holding, owner))
         fprintf(out, "held by all three, %s\n", time);
-    else {
-        *waits = true;
-        if (all_in(holding, owner, HELD_COMPLETE))
-            fputs("waits: servers hold different uploads; share --replace\n", out);
-        else {
-            fputs("waits: not held by all three\n", out);
-            for (unsigned i = 0; i < STUDY_SERVERS; i++)
-                describe_entry(out, study, i, &holding[i], owner);
-        }
+    else if (known && at.complete == at.answer) {
+        *left_out = true;
+        fputs("the servers hold different uploads: run share --replace\n", out);
+    } else {
+        *left_out = at.complete < at.answer;
+        fputs(*left_out ? "incomplete\n" : "held by the servers that answer\n", out);
+        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+            describe_entry(out, study, i, &holding[i], owner);
     }
 }
 
@@ -129,21 +151,23 @@ static void describe_due(FILE *out, int64_t due)
                 "due to purge the uploads, and to send each owner a signed statement of it.\n",
                 date);
     else if (due != 0)
-        fprintf(out, "The servers keep them until %s.\n", date);
+        fprintf(out, "The servers' operators are due to purge them from %s on.\n", date);
 }
 
 void holding_describe(FILE *out, const struct study *study,
                       const struct holding holding[STUDY_SERVERS])
 {
-    size_t waiting = 0;
+    size_t incomplete = 0;
     describe_servers(out, study, holding);
     fputs("Uploads:\n", out);
     for (size_t i = 0; i < study->owners; i++) {
-        bool waits;
-        describe_owner(out, study, holding, i, &waits);
-        waiting += waits;
+        bool left_out;
+        describe_owner(out, study, holding, i, &left_out);
+        incomplete += left_out;
     }
     describe_due(out, purge_due(study, holding));
-    if (waiting > 0)
-        fputs("What waits is left out of a run; its owner should run trefoil share again.\n", out);
+    if (incomplete > 0)
+        fputs("A run leaves out what is not alike and complete at all three servers; its owner\n"
+              "should run trefoil share again.\n",
+              out);
 }

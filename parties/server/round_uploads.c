@@ -155,10 +155,12 @@ static bool held_by_all(const struct lists *l, const struct entry *own, const ch
         bool held = theirs != NULL && theirs->held;
         bool alike = held && memcmp(theirs->digest, own->digest, sizeof own->digest) == 0;
         if (!held)
-            log_warn(log, "the upload of %s is not complete at server %u and waits", owner, i);
+            log_warn(log,
+                     "the upload of %s is not complete at server %u, and is left out until it is",
+                     owner, i);
         else if (!alike)
-            log_error(log, "%s sent server %u other words than this one; its upload is left out",
-                      owner, i);
+            log_error(log, "%s sent server %u another upload than this one; it is left out", owner,
+                      i);
         all = all && alike;
     }
     return all;

@@ -158,7 +158,7 @@ static void put_due(int64_t due, struct bytes *out)
         html_put(out, "<p class=\"bad\">due to be purged since %s: trefoil serve --purge</p>",
                  date);
     else if (due != 0)
-        html_put(out, "<p class=\"soft\">kept until %s</p>", date);
+        html_put(out, "<p class=\"soft\">due to be purged on %s</p>", date);
 }
 
 static void uploads_row(const struct status *s, struct bytes *out)

@@ -183,8 +183,9 @@ static enum err take_roster(struct store *s)
         digest = reader_bytes(&in, 32);
         e = reader_done(&in);
         if (e != ERR_OK)
-            log_error(s->log, "store: it is damaged: what it notes of the roster is none; restore "
-                              "a backup of the server's folder");
+            log_error(s->log,
+                      "store: it is damaged: its note of the roster cannot be read; restore "
+                      "a backup of the server's folder");
         else
             e = follows(s, before, memcmp(digest, s->study->roster, 32) == 0);
     }

@@ -89,7 +89,7 @@ static enum err check(const struct side *s, struct store_contents *contents)
     if (e == ERR_OK && (whole != 1 || logs != 1))
         e = ERR_FORMAT;
     if (e != ERR_OK)
-        log_error(s->log, "%s is damaged, or not what trefoil backup makes", s->path);
+        log_error(s->log, "%s is damaged, or was not made by trefoil backup", s->path);
     return e;
 }
 

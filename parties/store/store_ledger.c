@@ -107,10 +107,11 @@ static enum err read_last(struct store *s, sqlite3_stmt *row, struct ledger **le
     if (store_read_entry(sqlite3_column_blob(row, 1), (size_t)sqlite3_column_bytes(row, 1), &round,
                          text) == ERR_OK)
         return ledger_parse(ledger, text, s->log);
-    log_error(s->log,
-              "store: entry %llu of the privacy ledger on disk is none of trefoil's; restore a "
-              "backup of the server's folder, and run trefoil recover",
-              (unsigned long long)head->number);
+    log_error(
+        s->log,
+        "store: entry %llu of the privacy ledger on disk is not one that trefoil wrote; restore a "
+        "backup of the server's folder, and run trefoil recover",
+        (unsigned long long)head->number);
     return ERR_FORMAT;
 }
 

@@ -303,10 +303,11 @@ static enum err check_owner(struct store *s, sqlite3_int64 owner, size_t count)
 {
     if (owner >= 0 && (size_t)owner < s->study->owners && count < s->study->owners)
         return ERR_OK;
-    log_error(s->log,
-              "store: it is damaged: there is an upload of owner %lld, one too many of the study's "
-              "%zu; restore a backup of the server's folder",
-              (long long)owner, s->study->owners);
+    log_error(
+        s->log,
+        "store: it is damaged: there is an upload of owner %lld, one too many for the study's "
+        "%zu; restore a backup of the server's folder",
+        (long long)owner, s->study->owners);
     return ERR_FORMAT;
 }
 

@@ -248,7 +248,7 @@ enum err roster_find(const struct study *study, const struct public_identity *wh
         return ERR_AUTH;
     }
     if (has != role) {
-        log_error(log, "this key is that of the %s %s, and this takes the key of one of the %ss",
+        log_error(log, "this key is that of the %s %s; the key of one of the %ss is needed here",
                   role_name(has), name, role_name(role));
         return ERR_AUTH;
     }

@@ -41,8 +41,8 @@ static enum err read_edge(struct reading *r, const yaml_node_t *node,
     for (*edge = 0; *edge <= a->values; ++*edge)
         if (a->edges[*edge] == v)
             return ERR_OK;
-    return yaml_error(r->file, node, "%g is not an edge of %.64s; bins are impossible as a whole",
-                      v, a->name);
+    return yaml_error(r->file, node,
+                      "%g is not an edge of %.64s; only whole bins can be impossible", v, a->name);
 }
 
 /* {from: x, to: y}: whole numbers, both included, or the bins between two edges. */

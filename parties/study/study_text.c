@@ -113,9 +113,10 @@ static const char template_text[] =
     "#    batch: city\n"
     "#    columns: [bmi, stay_days]\n"
     "\n"
-    "# A run waits for all owners, or for so many of them:\n"
+    "# A run needs the uploads of all owners, or of so many of them:\n"
     "# min_owners: 2\n"
-    "# Uploads that come while a run is on wait for the next one, or join it at its next round:\n"
+    "# Uploads that come during a run are not counted in it; or, with join, from its next round "
+    "on:\n"
     "# late_uploads: join\n"
     "\n"
     "# Who may start the run and gets its results.\n"
@@ -217,7 +218,7 @@ static void describe_domain(FILE *out, const struct study *s)
 static void describe_impossible(FILE *out, const struct study *s)
 {
     if (s->zeros > 0)
-        fputs("\nImpossible, as everybody knows: no row of the result will have it.\n", out);
+        fputs("\nImpossible, by public knowledge: no row of the result will have these.\n", out);
     for (size_t k = 0; k < s->zeros; k++) {
         char name[128];
         clique_name(&s->zero[k].clique, s->domain, name, sizeof name);
@@ -233,10 +234,10 @@ static void describe_workload(FILE *out, const struct study *s)
     for (size_t i = 0; i < w->queries; i++)
         maximal += w->query[i].maximal;
     fprintf(out,
-            "\nMarginals: %zu with all those that they contain (%llu cells), %zu of one\n"
-            "  attribute. The %zu largest (%llu cells) are what is counted; the others are\n"
-            "  sums of them. A run measures each attribute once, then %s%u more that it\n"
-            "  chooses, by the largest sum of %serrors.\n",
+            "\nMarginals: %zu in all (%llu cells), including the smaller ones they contain;\n"
+            "  %zu have one attribute. The %zu largest (%llu cells) are counted; the others\n"
+            "  are sums of those. A run measures each attribute once. Then it chooses and\n"
+            "  measures %s%u more, each time the one with the largest sum of %serrors.\n",
             w->queries, (unsigned long long)w->cells, w->one_ways, maximal,
             (unsigned long long)w->maximal_cells, s->annealed ? "at most " : "", s->rounds,
             s->score == AIM_L2 ? "squared " : "");
@@ -247,16 +248,16 @@ static void describe_guarantee(FILE *out, const struct study *s)
     fprintf(out, "\nGuarantee: (%g, %g)-differential privacy for adding or removing %s.\n",
             s->epsilon, s->delta, s->rows_per_person == 1 ? "one row" : "all rows of one person");
     if (s->rows_per_person == 1)
-        fputs("  The protected unit is one row. A person with j rows is protected less: what is\n"
-              "  accounted as rho for one row is j^2 rho for them.\n",
+        fputs("  The protected unit is one row. A person with j rows is protected less: what\n"
+              "  costs one row rho costs them j^2 rho.\n",
               out);
     else
         fprintf(out,
-                "  A person has at most %u rows, at all owners together; share --person checks\n"
-                "  each owner's. What is accounted as rho for one row is charged as %u rho. A\n"
-                "  person with j rows costs j^2 rho.\n",
+                "  A person has at most %u rows at all owners together; share --person checks\n"
+                "  those of one owner. What costs one row rho is charged as %u rho. A person with\n"
+                "  j rows costs j^2 rho.\n",
                 s->rows_per_person, s->rows_per_person * s->rows_per_person);
-    fputs("  Each server checks and debits this budget itself; an honest one refuses\n"
+    fputs("  Each server checks and debits this budget itself; an honest one does not go\n"
           "  beyond it. Budgets of other studies on the same data add up. Trefoil cannot\n"
           "  see them: count them.\n",
           out);
