@@ -166,11 +166,11 @@ sed 's/^rounds:/round:/' study.yaml >wrong.yaml
 says 3 'did you mean "rounds"?' check wrong.yaml
 sed 's/max_rows: 4095/max_rows: few/' study.yaml >wrong.yaml
 says 3 'wrong.yaml:' plan wrong.yaml
-sed 's/delta: 1e-6/delta: 1e-15/' study.yaml >wrong.yaml
+sed 's/epsilon: 1$/epsilon: 90/' study.yaml >wrong.yaml
 for command in 'aim wrong.yaml a.csv --out x' 'serve wrong.yaml --key north.key --folder s' \
     'recover wrong.yaml --key north.key --folder folder'; do
     # shellcheck disable=SC2086
-    says 3 'raise delta or measure fewer marginals' $command
+    says 3 'lower epsilon or raise delta' $command
 done
 sed "s|127.0.0.1:$((port + 5))|127.0.0.1:$port|" study.yaml >wrong.yaml
 says 3 'overlap those of server north' check wrong.yaml
@@ -204,7 +204,7 @@ says 3 'this is not a signature of west, or it was cut short' share cut.yaml a.c
 says 3 'trefoil: the study or key file is not valid; correct it and try again' check cut.yaml
 sed 's/epsilon: 1$/epsilon: 0.00009/' study.yaml >wrong.yaml
 says 3 'it should be from 0.0001 to' check wrong.yaml
-grep -q '`epsilon`: 0.0001 to' "$tree/docs/study.md"
+grep -q '`epsilon`: from 0.0001 to' "$tree/docs/study.md"
 result $? "docs/study.md has the same least epsilon"
 says 3 'that of the owner hospital-a' recover study.yaml --key hospital-a.key --folder s
 says 3 'that of the server north' share study.yaml a.csv --key north.key
