@@ -1,36 +1,18 @@
 #include "aim/encoding.h"
 
+#include "base/text.h"
+
 #include <stdio.h>
 #include <string.h>
-
-/* Bytes of the UTF-8 character at `p`, or 0 if there is none. */
-static size_t character(const char *p)
-{
-    unsigned char first = (unsigned char)*p;
-    size_t n = first < 0x80 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 0;
-    if (first > 0xf4)
-        return 0;
-    for (size_t i = 1; i < n; i++)
-        if (((unsigned char)p[i] & 0xc0) != 0x80)
-            return 0;
-    return n;
-}
-
-/* Of the first 32 characters, or one of those that eight-bit code pages have besides: a terminal may obey them. */
-static bool is_control(const char *p)
-{
-    unsigned char first = (unsigned char)p[0];
-    return first < 0x20 || first == 0x7f || (first == 0xc2 && (unsigned char)p[1] < 0xa0);
-}
 
 bool encoding_printable(const char *text, char *out, size_t size)
 {
     bool utf8 = true;
     size_t used = 0;
     while (*text != '\0' && used + 8 < size) {
-        size_t n = character(text);
+        size_t n = text_character(text);
         utf8 &= n > 0;
-        if (n == 0 || is_control(text)) {
+        if (n == 0 || text_is_control(text)) {
             out[used++] = '?';
             text += n > 0 ? n : 1;
         } else {
@@ -45,21 +27,9 @@ bool encoding_printable(const char *text, char *out, size_t size)
 
 bool encoding_steers(const char *text)
 {
-    while (*text != '\0' && character(text) > 0 && !is_control(text))
-        text += character(text);
+    while (*text != '\0' && text_character(text) > 0 && !text_is_control(text))
+        text += text_character(text);
     return *text != '\0';
-}
-
-void encoding_tame(char *text)
-{
-    while (*text != '\0') {
-        size_t n = character(text);
-        bool fine = n > 0 && (*text == '\n' || !is_control(text));
-        n = n > 0 ? n : 1;
-        if (!fine)
-            memset(text, '?', n);
-        text += n;
-    }
 }
 
 /* Of a character of two bytes at the most, as accents (U+0300 to U+036F) and most letters under them are. */
@@ -71,7 +41,7 @@ static unsigned code_point(const unsigned char *p)
 const char *encoding_decomposed(const char *text, char points[24])
 {
     const unsigned char *p = (const unsigned char *)text, *before = NULL;
-    for (size_t n; *p != '\0' && (n = character((const char *)p)) > 0; p += n) {
+    for (size_t n; *p != '\0' && (n = text_character((const char *)p)) > 0; p += n) {
         if (before != NULL && n == 2 && code_point(p) >= 0x300 && code_point(p) <= 0x36f) {
             snprintf(points, 24, "U+%04X U+%04X", code_point(before), code_point(p));
             return points;

@@ -13,8 +13,6 @@ bool encoding_printable(const char *text, char *out, size_t size);
 
 /* Whether text holds control characters, line ends among them, or what is not UTF-8. */
 bool encoding_steers(const char *text);
-/* Makes those `?`, but for line ends. */
-void encoding_tame(char *text);
 
 /* What text that is not UTF-8 most likely is. */
 const char *encoding_guess(const char *text);

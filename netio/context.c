@@ -42,9 +42,6 @@ struct netio {
     pthread_mutex_t mutex; /* over what follows */
     struct admitted *list;
     size_t count, capacity;
-    /* of the thread alone: the last key turned away, so that a client that dials again and again is
-     * reported once */
-    struct admitted turned_away;
 };
 
 /* --- the lists -------------------------------------------------------------------------------- */
@@ -181,16 +178,9 @@ static bool zap_admits(struct netio *n, const struct zap_request *r, uint32_t *u
 static void report_denial(struct netio *n, const struct zap_request *r)
 {
     char text[KEY_TEXT] = "none";
-    struct admitted *last = &n->turned_away;
 
-    if (r->size[ZAP_KEY] == KEY_SIZE) {
-        if (memcmp(last->key, r->data[ZAP_KEY], KEY_SIZE) == 0 &&
-            strncmp(last->domain, r->data[ZAP_DOMAIN], DOMAIN_SIZE - 1) == 0)
-            return;
-        memcpy(last->key, r->data[ZAP_KEY], KEY_SIZE);
-        snprintf(last->domain, sizeof last->domain, "%.*s", DOMAIN_SIZE - 1, r->data[ZAP_DOMAIN]);
-        zmq_z85_encode(text, last->key, KEY_SIZE);
-    }
+    if (r->size[ZAP_KEY] == KEY_SIZE)
+        zmq_z85_encode(text, (const uint8_t *)r->data[ZAP_KEY], KEY_SIZE);
     log_warn(n->log,
              "turned away a connection from %s to \"%s\": its key %s is not in the study; if it "
              "should be, amend the study's roster",

@@ -240,6 +240,57 @@ static void a_rate_is_kept_in_the_long_run(void **state)
     assert_false(rate_take(&r, 2, 10, 1000000));
 }
 
+/* What others say in a line neither steers a terminal nor looks like a line of ours. */
+static void a_log_tames_what_it_is_told(void **state)
+{
+    char *text = NULL, sink[256] = "";
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    struct log log = {.file = file,
+                      .level = LOG_INFO,
+                      .prefix = "north: ",
+                      .buffer = sink,
+                      .buffer_size = sizeof sink};
+    (void)state;
+    log_warn(&log, "server 2 runs %s", "\x1b[31m0.1\r\nnorth: error: all is lost\n  \xc2\x9b\xff");
+    fclose(file);
+    assert_string_equal(text, "north: warning: server 2 runs ?[31m0.1?\n"
+                              "  north: error: all is lost\n"
+                              "  ???\n");
+    assert_null(strchr(sink, '\x1b'));
+    free(text);
+}
+
+/* Of each kind so many lines, then a count; other kinds are not in the way of each other. */
+static void a_meter_bounds_a_log(void **state)
+{
+    char *text = NULL;
+    size_t size = 0, lines = 0;
+    FILE *file = open_memstream(&text, &size);
+    struct log log = {.file = file, .level = LOG_INFO, .meter = log_meter_new(50)}, copy = log;
+    (void)state;
+    assert_non_null(log.meter);
+    for (unsigned i = 0; i < 5000; i++) {
+        log_warn(i % 2 == 0 ? &log : &copy, "turned away %u", i);
+        if (i % 50 == 0)
+            log_info(&log, "stored %u", i);
+    }
+    log_tend(&log); /* not yet */
+    log_error(&log, "one more");
+    log_meter_free(&log);
+    assert_null(log.meter);
+    fclose(file);
+    for (const char *p = text; *p != '\0'; p++)
+        lines += *p == '\n';
+    assert_in_range(lines, 20 + 50 + 3, 20 + 50 + 5);
+    assert_non_null(strstr(text, "turned away 19\n"));
+    assert_non_null(strstr(text, "stored 2450\n"));
+    assert_non_null(strstr(text, "error: one more\n"));
+    assert_non_null(strstr(text, "the last: turned away 4999\n"));
+    assert_non_null(strstr(text, "50 more like this in 0 s, the last: stored 4950\n"));
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -247,6 +298,8 @@ int main(void)
         cmocka_unit_test(bytes_round_trip),
         cmocka_unit_test(reader_never_passes_the_end),
         cmocka_unit_test(a_log_keeps_its_level_and_its_bound),
+        cmocka_unit_test(a_log_tames_what_it_is_told),
+        cmocka_unit_test(a_meter_bounds_a_log),
         cmocka_unit_test(sizes_do_not_overflow),
         cmocka_unit_test(secrets_are_zeroed_and_freed),
         cmocka_unit_test(files_are_whole_or_untouched),

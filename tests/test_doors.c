@@ -2,6 +2,7 @@
 #include "tests/support_cmocka.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "tests/support_caller.h"
 #include "tests/support_process.h"
 #include "tests/support_withhold.h"
@@ -82,6 +83,55 @@ static void a_stolen_key_fills_no_memory(void **state)
     scene_free(&c);
 }
 
+/* --- logs --------------------------------------------------------------------------------------- */
+
+static unsigned lines_with(const char *path, const char *words)
+{
+    struct bytes text = {0};
+    unsigned n = 0;
+    assert_int_equal(file_read(path, (size_t)1 << 20, &text, &quiet), ERR_OK);
+    bytes_put_u8(&text, 0);
+    for (const char *p = (const char *)text.data; (p = strstr(p, words)) != NULL; p++)
+        n++;
+    bytes_clear(&text);
+    return n;
+}
+
+/* Keys that nobody knows, and a key that is known and says odd things: a few lines, and how many more. */
+static void nobody_fills_the_log(void **state)
+{
+    enum { STRANGERS = 60, ODD = 1500 };
+    const struct support_options o = {.owners = 1};
+    struct support_caller odd;
+    struct scene c;
+    struct netio *netio;
+    (void)state;
+    scene_new(&c, &o);
+    serve(&c, 1);
+    support_caller_new(&odd, &c.s, "o0.key", 1);
+    for (unsigned i = 0; i < ODD; i++) {
+        support_caller_begin(&odd, 77);
+        assert_int_equal(support_call(&odd), ERR_REFUSED);
+    }
+    support_caller_free(&odd);
+    assert_int_equal(netio_new(&netio, NULL), ERR_OK);
+    for (unsigned i = 0; i < STRANGERS; i++) {
+        struct identity *stranger;
+        struct dial *d;
+        assert_int_equal(identity_new(&stranger, &quiet), ERR_OK);
+        assert_int_equal(lines_dial(&d, netio, c.s.study, stranger, 1, NULL), ERR_OK);
+        assert_int_not_equal(dial_reach(d, clock_now_ms() + 100), ERR_OK);
+        dial_free(&d);
+        identity_free(&stranger);
+    }
+    netio_free(&netio);
+    assert_int_equal(support_stop(&c.server[1]), 0);
+    assert_in_range(lines_with(file(&c, "server1.log"), "a message of kind 77"), 21, 30);
+    assert_in_range(lines_with(file(&c, "server1.log"), "turned away a connection"), 21, 35);
+    assert_int_equal(lines_with(file(&c, "server1.log"), "more like this in"), 2);
+    scene_free(&c);
+}
+
 /* --- long requests ------------------------------------------------------------------------------ */
 
 /* Estimates of a marginal of 65,536 cells: three messages. */
@@ -115,6 +165,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stolen_key_fills_no_memory),
+        cmocka_unit_test(nobody_fills_the_log),
         cmocka_unit_test(a_long_request_comes_in_pieces),
     };
     if (getenv("TREFOIL") == NULL)

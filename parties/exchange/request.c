@@ -1,7 +1,7 @@
 #include "parties/exchange/request.h"
 
-#include "aim/encoding.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 #include <openssl/sha.h>
 #include <sodium.h>
@@ -141,7 +141,7 @@ enum err reply_read(struct reply *r, const struct bytes *message)
         r->size = 0;
         return ERR_FORMAT;
     }
-    encoding_tame(r->text);
+    text_tame(r->text);
     r->status = (enum err)status;
     return ERR_OK;
 }

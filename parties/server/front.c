@@ -282,6 +282,7 @@ enum err front_run(struct front *f)
         struct gate_client from = {0};
         atomic_store(&f->o.status->front_ms, clock_now_ms());
         tell_due(f);
+        log_tend(f->o.log);
         assembly_tend(f->assembly);
         e = gate_receive(f->o.gate, &from, &message, clock_now_ms() + POLL_MS);
         if (e == ERR_OK)

@@ -18,6 +18,7 @@
 
 struct server {
     struct server_options o;
+    struct log log; /* as the options', with a meter */
     unsigned index;
     struct bounds *bounds;
     struct ledger_limits limits;
@@ -199,7 +200,11 @@ enum err server_run(const struct server_options *options)
     if (s == NULL)
         return ERR_NOMEM;
     s->o = *options;
-    e = check_place(s);
+    s->log = *options->log;
+    s->o.log = &s->log;
+    /* so that what each owner does is told, some times */
+    s->log.meter = log_meter_new(100 + 4 * options->study->owners);
+    e = s->log.meter != NULL ? check_place(s) : ERR_NOMEM;
     if (e == ERR_OK) {
         e = start(s);
         if (e == ERR_OK) {
@@ -211,6 +216,7 @@ enum err server_run(const struct server_options *options)
         ended = end(s);
         e = e == ERR_OK ? ended : e;
     }
+    log_meter_free(&s->log);
     memory_free(&s);
     return e;
 }
