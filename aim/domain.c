@@ -85,9 +85,8 @@ static enum err check_common(const struct domain *d, const struct domain_attribu
 static bool is_value(const struct domain_attribute *a, const char *text)
 {
     struct domain_attribute strict = *a;
-    strict.policy = DOMAIN_REJECT;
     strict.missing = NULL;
-    return domain_code(&strict, text) != DOMAIN_NO_CODE;
+    return domain_fits(&strict, text);
 }
 
 /* Makes room, names the attribute and sets its size; `a` is consumed, also on failure. */
@@ -301,7 +300,16 @@ uint32_t domain_code(const struct domain_attribute *a, const char *text)
         code = numeric_code(a, text);
         break;
     }
-    return code == DOMAIN_NO_CODE && a->policy == DOMAIN_AS_MISSING ? a->values : code;
+    if (code == DOMAIN_NO_CODE && a->policy != DOMAIN_REJECT && a->missing != NULL)
+        return a->values;
+    return code;
+}
+
+bool domain_fits(const struct domain_attribute *a, const char *text)
+{
+    struct domain_attribute strict = *a;
+    strict.policy = DOMAIN_REJECT;
+    return domain_code(&strict, text) != DOMAIN_NO_CODE;
 }
 
 static void attribute_write(const struct domain_attribute *a, struct bytes *out)

@@ -25,7 +25,10 @@
 
 enum domain_kind { DOMAIN_CATEGORICAL, DOMAIN_INTEGER, DOMAIN_NUMERIC };
 
-/* What share and aim do with a value outside of an attribute's range or list. */
+/*
+ * What share and aim do with a value outside of an attribute's range or list: refuse the table; take the nearest number,
+ * and what is no number as missing where there is that; take all as missing.
+ */
 enum domain_policy { DOMAIN_REJECT, DOMAIN_CLIP, DOMAIN_AS_MISSING };
 
 struct domain_attribute {
@@ -74,6 +77,8 @@ uint32_t domain_find(const struct domain *d, const char *name);
 
 /* The code of a cell's text (spaces around it taken off), policy applied; or DOMAIN_NO_CODE. */
 uint32_t domain_code(const struct domain_attribute *a, const char *text);
+/* Whether it has a code by itself, without the policy. */
+bool domain_fits(const struct domain_attribute *a, const char *text);
 
 /* Canonical bytes: equal exactly when two domains mean the same. For digests and files. */
 void domain_write(const struct domain *d, struct bytes *out);

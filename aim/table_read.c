@@ -11,6 +11,8 @@
 
 #define DEFAULT_ROWS 100000000
 #define FIELDS_MAX 65536
+#define SHOWN_SIZE 100
+#define HINT_SIZE 200
 
 struct csv_reading {
     struct table *table;
@@ -28,6 +30,7 @@ struct csv_reading {
     uint32_t *attribute_of; /* header field -> attribute or DOMAIN_NO_CODE */
     size_t attribute_of_capacity;
     uint16_t *codes;
+    size_t *changed;      /* values of each attribute that did not fit, and were taken as others */
     struct bytes ignored; /* names of columns that the domain does not know */
     const char *person;   /* the column that says whose a row is, or NULL */
     size_t person_field;  /* which it is; SIZE_MAX until it is found */
@@ -204,24 +207,46 @@ static void header_end(struct csv_reading *r)
         r->fatal = ERR_DATA;
 }
 
+/* A value as it is shown, and what may be wrong with it. */
+static void explain(const struct csv_reading *r, const struct domain_attribute *a, const char *text,
+                    char shown[SHOWN_SIZE], char hint[HINT_SIZE])
+{
+    bool utf8 = encoding_printable(text, shown, SHOWN_SIZE);
+    hint[0] = '\0';
+    if (!utf8)
+        snprintf(hint, HINT_SIZE, " (not UTF-8 but %s, it seems: save the file as UTF-8)",
+                 encoding_guess(text));
+    else if (a->kind == DOMAIN_CATEGORICAL)
+        decomposed_hint(text, (const char *const *)a->labels, a->values, hint, HINT_SIZE);
+    else if (strchr(text, r->decimal == ',' ? '.' : ',') != NULL)
+        snprintf(hint, HINT_SIZE, " (numbers have a decimal %s here)",
+                 r->decimal == ',' ? "comma" : "point");
+}
+
 static void wrong_value(struct csv_reading *r, const struct domain_attribute *a, size_t field,
                         const char *text)
 {
-    char allowed[300], shown[100], hint[200] = "";
-    bool utf8 = encoding_printable(text, shown, sizeof shown);
+    char allowed[300], shown[SHOWN_SIZE], hint[HINT_SIZE];
     if (!problem(r))
         return;
     describe_allowed(a, allowed, sizeof allowed);
-    if (!utf8)
-        snprintf(hint, sizeof hint, " (not UTF-8 but %s, it seems: save the file as UTF-8)",
-                 encoding_guess(text));
-    else if (a->kind == DOMAIN_CATEGORICAL)
-        decomposed_hint(text, (const char *const *)a->labels, a->values, hint, sizeof hint);
-    else if (strchr(text, r->decimal == ',' ? '.' : ',') != NULL)
-        snprintf(hint, sizeof hint, " (numbers have a decimal %s here)",
-                 r->decimal == ',' ? "comma" : "point");
+    explain(r, a, text, shown, hint);
     log_error(r->log, "%s:%zu:%zu: %s is '%s'%s; it must be %s", r->path, r->line, field + 1,
               a->name, shown, hint, allowed);
+}
+
+/* A value that does not fit, and is taken as another: the first of each column is told. For the owner alone to judge. */
+static void changed_value(struct csv_reading *r, uint32_t attribute, size_t field, uint32_t code,
+                          const char *text)
+{
+    const struct domain_attribute *a = &r->domain->attribute[attribute];
+    char shown[SHOWN_SIZE], hint[HINT_SIZE];
+    if (r->changed[attribute]++ > 0)
+        return;
+    explain(r, a, text, shown, hint);
+    log_warn(r->log, "%s:%zu:%zu: %s is '%s'%s, which does not fit the study; it counts as %s",
+             r->path, r->line, field + 1, a->name, shown, hint,
+             code == a->values ? "missing" : "the nearest");
 }
 
 /* The code of a field that may have a decimal comma; `text` is changed. */
@@ -266,6 +291,17 @@ static void data_field(struct csv_reading *r, char *text, size_t length)
         return;
     }
     r->codes[r->attribute_of[field]] = (uint16_t)code;
+    /* only what was clipped, or is missing now, has one of these codes without fitting */
+    if (a->policy != DOMAIN_REJECT && (code == 0 || code + 1 >= a->values) && !domain_fits(a, text))
+        changed_value(r, r->attribute_of[field], field, code, text);
+}
+
+static void tell_changed(const struct csv_reading *r)
+{
+    for (size_t i = 0; i < r->domain->attributes; i++)
+        if (r->changed[i] > 1)
+            log_warn(r->log, "%s: %zu values of %s do not fit, and count so", r->path,
+                     r->changed[i], r->domain->attribute[i].name);
 }
 
 static void data_end(struct csv_reading *r)
@@ -430,15 +466,19 @@ enum err table_read_csv(struct table **t, const struct domain *d, const char *pa
     TRY(check_options(&r));
     TRY(table_new(&r.table, d, 0));
     r.codes = memory_array(d->attributes, sizeof *r.codes);
-    e = r.codes != NULL ? ERR_OK : ERR_NOMEM;
+    r.changed = memory_array(d->attributes, sizeof *r.changed);
+    e = r.codes != NULL && r.changed != NULL ? ERR_OK : ERR_NOMEM;
     if (e == ERR_OK && r.person != NULL)
         e = persons_new(&r.persons);
     if (e == ERR_OK)
         e = read_file(&r);
+    if (e == ERR_OK)
+        tell_changed(&r);
     if (e != ERR_OK)
         table_free(&r.table);
     *t = r.table;
     memory_free(&r.codes);
+    memory_free(&r.changed);
     memory_free(&r.attribute_of);
     persons_free(&r.persons);
     bytes_clear(&r.ignored);

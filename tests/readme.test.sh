@@ -28,7 +28,7 @@ done
 
 # rows have the study's own labels, and numbers where it has bins
 awk -F, 'NR == 1 { if ($0 != "age,sex,bmi,stay_days,diagnosis") bad = 1; next }
-    $1 !~ /^[0-9]+$/ || ($2 != "male" && $2 != "female") || $5 !~ /^(heart|lung|injury|infection|other|\?)$/ { bad = 1 }
+    $1 !~ /^[0-9]+$/ || $2 !~ /^(male|female|)$/ || $5 !~ /^(heart|lung|injury|infection|other|\?)$/ { bad = 1 }
     $3 != "" && ($3 < 10 || $3 > 60) { bad = 1 }
     $3 == "" { missing++ }
     $4 < 0 || $4 > 60 { bad = 1 }

@@ -193,6 +193,49 @@ static void errors_say_where_and_what(void **state)
     domain_free(&d);
 }
 
+/* By `clip` and `missing` a column with a missing value takes every cell; its owner is told what became of them. */
+static void what_does_not_fit_is_taken_and_told(void **state)
+{
+    static const char *const labels[] = {"red", "blue"};
+    static const double edges[] = {0, 1, 2};
+    static const char text[] = "colour,age,dose,year\n"
+                               "green,4,,2000\n"   /* missing, the nearest, missing, fits */
+                               "red,-1,-7,1999\n"  /* fits, fits, the nearest, the nearest */
+                               ",x,2.5,2001\n"     /* missing, missing, the nearest, fits */
+                               "blue,99,0,2002\n"; /* fits, the nearest, fits, the nearest */
+    static const uint16_t expected[4][4] = {{2, 0, 2, 1}, {4, 0, 5, 4}, {2, 0, 1, 0}, {0, 0, 1, 1}};
+    struct domain *d;
+    struct table *t = NULL;
+    char sink[2048];
+    (void)state;
+    assert_int_equal(domain_new(&d), ERR_OK);
+    assert_int_equal(domain_add_categorical(d, "colour", labels, 2, "?", DOMAIN_AS_MISSING, NULL),
+                     0);
+    assert_int_equal(domain_add_integer(d, "age", -1, 3, "?", DOMAIN_CLIP, NULL), 0);
+    assert_int_equal(domain_add_numeric(d, "dose", edges, 3, "", DOMAIN_CLIP, NULL), 0);
+    assert_int_equal(domain_add_integer(d, "year", 2000, 2001, NULL, DOMAIN_CLIP, NULL), 0);
+    assert_int_equal(read_text(&t, d, text, sizeof text - 1, NULL, sink, sizeof sink), ERR_OK);
+    assert_int_equal(t->rows, 4);
+    for (size_t a = 0; a < 4; a++)
+        for (size_t i = 0; i < 4; i++)
+            assert_int_equal(t->column[a][i], expected[a][i]);
+    table_free(&t);
+    assert_non_null(strstr(sink, ":2:1: colour is 'green', which does not fit the study; it counts "
+                                 "as missing\n"));
+    assert_non_null(strstr(sink, ":2:2: age is '4', which does not fit the study; it counts as the "
+                                 "nearest\n"));
+    assert_non_null(strstr(sink, ": 2 values of colour do not fit, and count so\n"));
+    assert_non_null(strstr(sink, ": 3 values of age do not fit, and count so\n"));
+    assert_non_null(strstr(sink, ": 2 values of dose do not fit, and count so\n"));
+    assert_non_null(strstr(sink, ": 2 values of year do not fit, and count so\n"));
+    /* a column that has no missing value has no place for what is no number */
+    assert_int_equal(
+        read_text(&t, d, "colour,age,dose,year\nred,1,1,x\n", 34, NULL, sink, sizeof sink),
+        ERR_DATA);
+    assert_non_null(strstr(sink, ":2:4: year is 'x'; it must be a whole number from 2000 to 2001"));
+    domain_free(&d);
+}
+
 static void only_the_first_problems_are_printed(void **state)
 {
     struct domain *d = three();
@@ -410,6 +453,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_as_people_write_them),
         cmocka_unit_test(errors_say_where_and_what),
+        cmocka_unit_test(what_does_not_fit_is_taken_and_told),
         cmocka_unit_test(only_the_first_problems_are_printed),
         cmocka_unit_test(options_are_followed),
         cmocka_unit_test(random_files_read_as_they_were_meant),

@@ -129,10 +129,14 @@ static void hostile_owners_move_no_more_than_their_bounds(void **state)
     const struct support_options records = {
         .owners = OWNERS, .domain = wide_domain, .workload = wide_workload};
     const struct support_options columns = {.owners = OWNERS, .part = part};
+    static const char *const padded_part[] = {
+        "    max_rows: 900\n    pad_to: 1200\n    as: records\n", NULL, NULL};
+    const struct support_options padded = {.owners = OWNERS, .part = padded_part};
     (void)state;
     moves_no_more_than_its_bound(&answers, 1, (1 << 11) - 1, UINT64_MAX); /* max_rows: 2000 */
     moves_no_more_than_its_bound(&records, 0, 1000, 1000);
-    moves_no_more_than_its_bound(&columns, 0, 260, 260); /* the other one of the batch has 260 */
+    moves_no_more_than_its_bound(&padded, 0, 1200, 1200); /* pad_to, whatever its max_rows */
+    moves_no_more_than_its_bound(&columns, 0, 260, 260);  /* the other one of the batch has 260 */
     moves_no_more_than_its_bound(&columns, 2, 300, 300);
 }
 

@@ -26,8 +26,9 @@ static void the_domain_is_read(void **state)
     assert_int_equal(d->attribute[1].size, 4);
     assert_string_equal(d->attribute[1].labels[2], "c");
     assert_string_equal(d->attribute[1].missing, "?");
-    assert_int_equal(d->attribute[1].policy, DOMAIN_REJECT);
+    assert_int_equal(d->attribute[1].policy, DOMAIN_AS_MISSING); /* by default */
     assert_int_equal(d->attribute[2].size, 2);
+    assert_int_equal(d->attribute[2].policy, DOMAIN_CLIP);
     assert_true(d->attribute[2].edges[1] == 1.5);
     assert_int_equal(d->attribute[3].size, 5);
     for (int i = 0; i <= 5; i++)

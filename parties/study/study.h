@@ -7,8 +7,8 @@
  *       kind: integer                      whole numbers from min to max, one cell each
  *       min: 0
  *       max: 99
- *       outside: clip                      optional: error (default), clip (integer, numeric),
- *     - name: ward                         or missing (only together with `missing`)
+ *       outside: clip                      optional: error; clip (integer, numeric), their default; or
+ *     - name: ward                         missing, the default of texts that have `missing`
  *       kind: categorical
  *       values: [surgery, cardiology]      at least one text
  *       missing: "?"                       optional: the text of a missing value; "": empty cell

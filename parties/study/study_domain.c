@@ -175,7 +175,8 @@ static enum err read_missing(struct reading *r, struct attribute *a, size_t kind
 {
     static const char *const policies[] = {"error", "clip", "missing"};
     const yaml_node_t *missing = a->part[ATTR_MISSING], *outside = a->part[ATTR_OUTSIDE];
-    size_t policy = 0;
+    /* a refusal can be seen, so that what refuses nothing goes first */
+    size_t policy = kind != 0 ? 1 : missing != NULL ? 2 : 0;
     if (missing != NULL)
         TRY(yaml_text(r->file, missing, "missing", &a->missing));
     if (outside != NULL)

@@ -28,21 +28,25 @@ static const char template_text[] =
     "    kind: integer            # whole numbers, one cell for each from min to max\n"
     "    min: 0\n"
     "    max: 99\n"
-    "    outside: clip            # 104 counts as 99; the default, error, refuses such a row\n"
+    "    outside: clip            # 104 counts as 99: the default for numbers; error would refuse\n"
+    "                             # the table, which others can see, since its owner is missing\n"
     "  - name: sex\n"
     "    kind: categorical\n"
     "    values: [female, male]\n"
+    "    missing: \"\"              # an empty cell is a missing value, which is a value of its "
+    "own;\n"
+    "    outside: missing         # and so is any other text: the default where there is "
+    "`missing`\n"
     "  - name: bmi\n"
     "    kind: numeric            # cut into bins: from 10 to below 18.5, and so on\n"
     "    edges: [10, 18.5, 25, 30, 60]\n"
-    "    missing: \"\"              # an empty cell is a missing value, which is a bin of its own\n"
-    "    outside: missing         # and so is a number outside of the edges\n"
+    "    missing: \"\"\n"
+    "    outside: missing         # rather than the nearest bin\n"
     "  - name: stay_days\n"
     "    kind: numeric\n"
     "    min: 0\n"
     "    max: 60\n"
     "    bins: 12                 # of equal width\n"
-    "    outside: clip\n"
     "  - name: diagnosis\n"
     "    kind: categorical\n"
     "    values: [heart, lung, injury, infection, other]\n"
@@ -199,10 +203,13 @@ static void describe_attribute(FILE *out, const struct domain_attribute *a)
         snprintf(missing, sizeof missing, "or missing (\"%s\")", a->missing);
         wrap(out, &at, a->missing[0] != '\0' ? missing : "or missing (an empty cell)", ";");
     }
+    if (a->policy == DOMAIN_CLIP)
+        wrap(out, &at, "any other number counts as the nearest", ";");
     wrap(out, &at,
-         a->policy == DOMAIN_REJECT ? "a row with any other value is refused"
-         : a->policy == DOMAIN_CLIP ? "any other value counts as the nearest"
-                                    : "any other value counts as missing",
+         a->policy == DOMAIN_AS_MISSING ? "any other value counts as missing"
+         : a->policy == DOMAIN_REJECT   ? "a table with any other value is refused"
+         : a->missing != NULL           ? "what is no number counts as missing"
+                                        : "a table with what is no number is refused",
          "");
     fputc('\n', out);
 }
@@ -257,7 +264,10 @@ static void describe_guarantee(FILE *out, const struct study *s)
                 "  those of one owner. What costs one row rho is charged as %u rho. A person with\n"
                 "  j rows costs j^2 rho.\n",
                 s->rows_per_person, s->rows_per_person * s->rows_per_person);
-    fputs("  Each server checks and debits this budget itself; an honest one does not go\n"
+    fputs("  It is for tables that fit the study. An owner whose table is refused (it has too\n"
+          "  many or too few rows, or values that do not fit) does not upload, and others\n"
+          "  see that.\n"
+          "  Each server checks and debits this budget itself; an honest one does not go\n"
           "  beyond it. Budgets of other studies on the same data add up. Trefoil cannot\n"
           "  see them: count them.\n",
           out);
