@@ -21,6 +21,18 @@ const char *net_phase_name(enum net_phase phase)
     return (unsigned)phase < NET_PHASES ? names[phase] : "unknown";
 }
 
+/* These rounds are not those of a run, so people read of exchanges. */
+const char *net_place(const struct net *net, char text[NET_PLACE])
+{
+    int n = snprintf(text, NET_PLACE, "exchange %" PRIu64 " (%s", net->round,
+                     net_phase_name(net->phase));
+    if (net->lane > 0)
+        snprintf(text + n, NET_PLACE - (size_t)n, ", lane %" PRIu32 ")", net->lane);
+    else
+        snprintf(text + n, NET_PLACE - (size_t)n, ")");
+    return text;
+}
+
 /* --- counters --------------------------------------------------------------------------------- */
 
 static void charge_time(struct net *net)
@@ -131,7 +143,7 @@ enum err net_new(struct net **net, const struct net_options *o)
     if (e == ERR_OK)
         e = open_link(n, o, NET_NEXT);
     if (e != ERR_OK) {
-        log_error(o->log, "cannot set up the sealed links of lane %u: %s", o->lane, error_text(e));
+        log_error(o->log, "cannot set up the sealed links to the other servers: %s", error_text(e));
         net_free(&n);
     }
     *net = n;
@@ -196,15 +208,15 @@ static enum err too_late(struct net *net, int64_t now)
         return ERR_PEER;
     for (int p = 0; p < 2; p++) {
         const struct link *link = &net->link[p];
+        char place[NET_PLACE];
         bool silent = link->incoming.done < link->incoming.size && now >= link->receive_by;
         bool full = link->outgoing.done < link->outgoing.size && now >= link->send_by;
         if (silent || full)
             log_error(net->log,
-                      "server %u %s for %" PRId64 " ms in round %" PRIu64
-                      " (%s), lane %u: see that it runs and can be reached, then start a new "
-                      "session",
+                      "server %u %s for %" PRId64
+                      " ms in %s: see that it runs and can be reached; the session ends",
                       link->index, silent ? "was silent" : "took nothing", net->deadline_ms,
-                      net->round, net_phase_name(net->phase), net->lane);
+                      net_place(net, place));
     }
     return ERR_TIMEOUT;
 }
@@ -219,6 +231,7 @@ static enum err too_late(struct net *net, int64_t now)
  */
 static enum err wait_for(struct net *net, const struct outstanding *left)
 {
+    char place[NET_PLACE];
     int64_t first = clock_now_ms() + WATCH_MS;
     unsigned watched = 0;
     enum err e;
@@ -242,7 +255,7 @@ static enum err wait_for(struct net *net, const struct outstanding *left)
             TRY(net_look_ahead(net, (enum net_peer)p));
     if (e == ERR_OK || e == ERR_TIMEOUT)
         return ERR_OK;
-    log_error(net->log, "waiting for the neighbours failed in round %" PRIu64 ": %s", net->round,
+    log_error(net->log, "waiting for the other servers failed in %s: %s", net_place(net, place),
               error_text(e));
     return e;
 }
@@ -275,13 +288,14 @@ static enum err move_all(struct net *net)
 /* Also where the other neighbour has seen it first, and told us only that it gave up. */
 static void name_who_left(struct net *net)
 {
+    char place[NET_PLACE];
     see_who_left(net);
     for (int p = 0; p < 2; p++)
         if (net->link[p].left)
             log_error(net->log,
-                      "server %u closed its connection, or the network broke it, in round %" PRIu64
-                      " (%s): the session ends, and the run goes on when that server is back",
-                      net->link[p].index, net->round, net_phase_name(net->phase));
+                      "server %u closed its connection, or the network broke it, in %s: the "
+                      "session ends, and the run goes on when that server is back",
+                      net->link[p].index, net_place(net, place));
 }
 
 static enum err give_up(struct net *net, enum err e)
@@ -390,6 +404,7 @@ static enum err fit_tile(struct net *net, const struct net_flow *flows, size_t c
 
 enum err net_stream(struct net *net, const struct net_flow *flows, size_t count)
 {
+    char place[NET_PLACE];
     enum err e;
 
     TRY(check_alive(net));
@@ -397,7 +412,7 @@ enum err net_stream(struct net *net, const struct net_flow *flows, size_t count)
     if (e == ERR_OK)
         e = fit_tile(net, flows, count);
     if (e != ERR_OK) {
-        log_error(net->log, "cannot stream round %" PRIu64 ": %s", net->round, error_text(e));
+        log_error(net->log, "cannot stream %s: %s", net_place(net, place), error_text(e));
         return give_up(net, e);
     }
     for (int p = 0; p < 2; p++) {

@@ -80,6 +80,7 @@ static enum err seal_next(struct net *net, enum net_peer peer)
 
 enum err net_push(struct net *net, enum net_peer peer, bool *moved)
 {
+    char place[NET_PLACE];
     struct link *link = &net->link[peer];
     size_t n;
     enum err e;
@@ -93,8 +94,8 @@ enum err net_push(struct net *net, enum net_peer peer, bool *moved)
     if (e == ERR_AGAIN)
         return ERR_OK;
     if (e != ERR_OK) {
-        log_error(net->log, "the link to server %u failed in round %" PRIu64 " (%s): %s",
-                  link->index, net->round, net_phase_name(net->phase), error_text(e));
+        log_error(net->log, "the link to server %u failed in %s: %s", link->index,
+                  net_place(net, place), error_text(e));
         return e;
     }
     link->outgoing.done += n;
@@ -107,15 +108,17 @@ enum err net_push(struct net *net, enum net_peer peer, bool *moved)
 /* One place for the words that end a session over a frame. */
 static enum err bad_frame(struct net *net, enum net_peer peer, enum err e, const char *what)
 {
+    char place[NET_PLACE];
     log_error(net->log,
-              "server %u sent a frame %s in round %" PRIu64 " (%s), lane %u: the session ends; "
-              "start a new one, and look at the network between the servers if it happens again",
-              net->link[peer].index, what, net->round, net_phase_name(net->phase), net->lane);
+              "server %u sent a frame %s in %s: the session ends; look at the network between the "
+              "servers if this happens again",
+              net->link[peer].index, what, net_place(net, place));
     return e;
 }
 
 static enum err take_abort(struct net *net, enum net_peer peer, const struct transport_message *m)
 {
+    char place[NET_PLACE];
     struct link *link = &net->link[peer];
     struct seal *seal;
     uint8_t nothing;
@@ -129,10 +132,8 @@ static enum err take_abort(struct net *net, enum net_peer peer, const struct tra
     if (e != ERR_OK)
         return bad_frame(net, peer, e, "that says ABORT and does not authenticate");
     link->gave_up = true;
-    log_error(net->log,
-              "server %u gave up in round %" PRIu64 " (%s), lane %u: its log has the reason; the "
-              "session ends, start a new one",
-              link->index, net->round, net_phase_name(net->phase), net->lane);
+    log_error(net->log, "server %u gave up in %s: its log has the reason; the session ends",
+              link->index, net_place(net, place));
     return ERR_PEER;
 }
 
@@ -144,6 +145,7 @@ static enum err take_abort(struct net *net, enum net_peer peer, const struct tra
 static enum err unexpected(struct net *net, enum net_peer peer, struct transport_message *m,
                            const struct frame_header *h, const struct frame_header *expected)
 {
+    char place[NET_PLACE];
     struct link *link = &net->link[peer];
     uint8_t *body = m->data + FRAME_HEADER;
     enum err e;
@@ -157,11 +159,12 @@ static enum err unexpected(struct net *net, enum net_peer peer, struct transport
     if (e != ERR_OK)
         return bad_frame(net, peer, e, "that does not authenticate");
     log_error(net->log,
-              "server %u sent %" PRIu64 " bytes for round %" PRIu64 " where we expect %" PRIu64
-              " bytes for round %" PRIu64 " (tiles of %u and %u; %s), lane %u: the servers do not "
-              "run the same protocol; compare their versions and studies",
-              link->index, h->total, h->round, expected->total, expected->round, h->length,
-              expected->length, net_phase_name(net->phase), net->lane);
+              "server %u sent %" PRIu64 " bytes of exchange %" PRIu64 " (tiles of %u) where this "
+              "server expects %" PRIu64
+              " bytes of %s (tiles of %u): the servers do not run the same "
+              "protocol; compare their versions and studies",
+              link->index, h->total, h->round, h->length, expected->total, net_place(net, place),
+              expected->length);
     return ERR_MISMATCH;
 }
 
@@ -225,12 +228,13 @@ static enum err take_frame(struct net *net, enum net_peer peer, struct transport
 /* The next message of a neighbour, into `m`. */
 static enum err next_message(struct net *net, enum net_peer peer, struct transport_message *m)
 {
+    char place[NET_PLACE];
     const struct link *link = &net->link[peer];
     enum err e = transport_pull(net->transport, peer, m);
 
     if (e != ERR_OK && e != ERR_AGAIN)
-        log_error(net->log, "the link from server %u failed in round %" PRIu64 " (%s): %s",
-                  link->index, net->round, net_phase_name(net->phase), error_text(e));
+        log_error(net->log, "the link from server %u failed in %s: %s", link->index,
+                  net_place(net, place), error_text(e));
     return e;
 }
 

@@ -66,6 +66,10 @@ struct net {
     struct net_counters counters[NET_PHASES];
 };
 
+/* Where the session is, for people: "exchange 34 (select)". `text` is returned. */
+#define NET_PLACE 64
+const char *net_place(const struct net *net, char text[NET_PLACE]);
+
 /* Sends the next frame of what this round has for a neighbour, if there is one and room for it: then *moved. */
 enum err net_push(struct net *net, enum net_peer peer, bool *moved) MUST_CHECK;
 /* Takes the next frame of what this round expects of a neighbour, if it has come. */

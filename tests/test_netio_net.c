@@ -423,8 +423,9 @@ static void another_size_is_a_mismatch(void **state)
     assert_true(p[2].e == ERR_MISMATCH || p[2].e == ERR_PEER);
     assert_int_equal(p[0].e, ERR_PEER);
     if (p[1].e == ERR_MISMATCH)
-        assert_non_null(
-            strstr(p[1].sink, "server 0 sent 101 bytes for round 0 where we expect 100"));
+        assert_non_null(strstr(
+            p[1].sink,
+            "server 0 sent 101 bytes of exchange 0 (tiles of 101) where this server expects 100"));
     for (unsigned i = 0; i < 3; i++)
         transport_free(&t[i]);
 }
@@ -1113,16 +1114,16 @@ static void links_that_are_closed_under_us_say_so(void **state)
     assert_int_equal(zmq_ctx_shutdown(netio_zmq(l.netio)), 0);
     pthread_join(thread, NULL);
     assert_int_equal(w.e, ERR_MISUSE);
-    assert_non_null(strstr(l.sink, "waiting for the neighbours failed in round 0"));
+    assert_non_null(strstr(l.sink, "waiting for the other servers failed in exchange 0 (other)"));
     net_free(&w.net);
     w.net = net_of(&l, session);
     (void)wait_in_vain(&w);
     assert_int_equal(w.e, ERR_MISUSE);
-    assert_non_null(strstr(l.sink, "the link from server 2 failed in round 0 (other)"));
+    assert_non_null(strstr(l.sink, "the link from server 2 failed in exchange 0 (other)"));
     net_free(&w.net);
     net = net_of(&l, session);
     assert_int_equal(net_exchange(net, &give), ERR_MISUSE);
-    assert_non_null(strstr(l.sink, "the link to server 1 failed in round 0 (other)"));
+    assert_non_null(strstr(l.sink, "the link to server 1 failed in exchange 0 (other)"));
     net_free(&net);
     session_free(&session);
     be_gone(&l);
