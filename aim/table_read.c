@@ -13,6 +13,7 @@
 #define FIELDS_MAX 65536
 #define SHOWN_SIZE 100
 #define HINT_SIZE 200
+#define FIELD_MAX (1 << 20) /* bytes */
 
 struct csv_reading {
     struct table *table;
@@ -370,6 +371,11 @@ static enum err parse_block(struct csv_reading *r, struct csv_parser *parser, co
         size_t part = end != NULL ? (size_t)(end - p) + 1 : n;
         if (csv_parse(parser, p, part, on_field, on_row, r) != part)
             return parse_failed(r, parser);
+        if (csv_get_buffer_size(parser) > FIELD_MAX) {
+            log_error(r->log, "%s:%zu: a field has more than %d bytes; is this a CSV file?",
+                      r->path, r->line, FIELD_MAX);
+            return ERR_DATA;
+        }
         r->line += end != NULL;
         p += part;
         n -= part;

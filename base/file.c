@@ -22,23 +22,43 @@ enum err file_path(char path[FILE_PATH], struct log *log, const char *format, ..
     return ERR_SYSTEM;
 }
 
+static enum err too_large(const char *path, size_t limit, struct log *log)
+{
+    log_error(log, "%s is larger than the %zu bytes allowed here", path, limit);
+    return ERR_RANGE;
+}
+
+/* Before anything is read. A pipe or a device does not say how much comes: it has less room. */
+static enum err check_size(FILE *f, const char *path, size_t *limit, struct log *log)
+{
+    struct stat s;
+    if (fstat(fileno(f), &s) != 0) {
+        log_error(log, "cannot open %s: %s", path, strerror(errno));
+        return ERR_SYSTEM;
+    }
+    if (!S_ISREG(s.st_mode))
+        *limit = *limit < FILE_STREAM_MAX ? *limit : FILE_STREAM_MAX;
+    return S_ISREG(s.st_mode) && (uint64_t)s.st_size > *limit ? too_large(path, *limit, log)
+                                                              : ERR_OK;
+}
+
 enum err file_read(const char *path, size_t limit, struct bytes *out, struct log *log)
 {
     FILE *f = fopen(path, "rb");
-    enum err e = ERR_OK;
+    enum err e;
     bytes_clear(out);
     if (f == NULL) {
         log_error(log, "cannot open %s: %s", path, strerror(errno));
         return ERR_SYSTEM;
     }
+    e = check_size(f, path, &limit, log);
     while (e == ERR_OK) {
         uint8_t block[16384];
         size_t n = fread(block, 1, sizeof block, f);
         if (n == 0)
             break;
         if (n > limit - out->size) {
-            log_error(log, "%s is larger than the %zu bytes allowed here", path, limit);
-            e = ERR_RANGE;
+            e = too_large(path, limit, log);
         } else {
             bytes_put(out, block, n);
             e = bytes_ok(out);

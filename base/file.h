@@ -12,7 +12,11 @@
 enum err file_path(char path[FILE_PATH], struct log *log, const char *format, ...) MUST_CHECK
     __attribute__((format(printf, 3, 4)));
 
-/* Reads all of `path` into `out` (cleared first); a file above `limit` bytes is ERR_RANGE. */
+/*
+ * Reads all of `path` into `out` (cleared first); a file above `limit` bytes is ERR_RANGE before any of it is read. A
+ * pipe or a device may have FILE_STREAM_MAX bytes.
+ */
+#define FILE_STREAM_MAX ((size_t)64 << 20)
 enum err file_read(const char *path, size_t limit, struct bytes *out, struct log *log) MUST_CHECK;
 
 /*

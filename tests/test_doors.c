@@ -5,11 +5,15 @@
 #include "base/file.h"
 #include "tests/support_caller.h"
 #include "tests/support_process.h"
+#include "tests/support_socket.h"
 #include "tests/support_withhold.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 struct scene {
     struct support_study s;
@@ -132,6 +136,107 @@ static void nobody_fills_the_log(void **state)
     scene_free(&c);
 }
 
+/* --- files -------------------------------------------------------------------------------------- */
+
+/* What never ends is not read whole before it is judged. */
+static void what_never_ends_is_not_read_whole(void **state)
+{
+    const struct support_options o = {.owners = 1};
+    struct scene c;
+    (void)state;
+    scene_new(&c, &o);
+    {
+        const char *const synth[] = {"synth", "/dev/zero", "--out", file(&c, "rows.csv"), NULL};
+        const char *const check[] = {"check", "/dev/zero", NULL};
+        const char *const share[] = {"share", c.s.path,           file(&c, "endless.csv"),
+                                     "--key", file(&c, "o0.key"), NULL};
+        uint8_t block[4096];
+        FILE *f = fopen(share[2], "wb");
+        assert_non_null(f);
+        memset(block, 'x', sizeof block);
+        for (unsigned i = 0; i < 1024; i++)
+            assert_int_equal(fwrite(block, 1, sizeof block, f), sizeof block);
+        fclose(f);
+        assert_int_equal(support_run(file(&c, "synth.log"), 60, synth), 6);
+        assert_true(support_contains(file(&c, "synth.log"), "larger than the 67108864 bytes"));
+        assert_int_not_equal(support_run(file(&c, "check.log"), 60, check), 0);
+        assert_true(support_contains(file(&c, "check.log"), "larger than the"));
+        assert_int_equal(support_run(file(&c, "share.log"), 60, share), 6);
+        assert_true(support_contains(file(&c, "share.log"), "a field has more than 1048576 bytes"));
+    }
+    scene_free(&c);
+}
+
+/* A folder that others may write to could be exchanged for an older one. */
+static void a_folder_of_all_is_refused(void **state)
+{
+    const struct support_options o = {.owners = 1};
+    struct scene c;
+    (void)state;
+    scene_new(&c, &o);
+    assert_int_equal(mkdir(file(&c, "server0"), 0700), 0);
+    for (unsigned k = 0; k < 2; k++) {
+        const mode_t mode = k == 0 ? 0777 : 0720;
+        pid_t pid;
+        assert_int_equal(chmod(file(&c, "server0"), mode), 0);
+        pid = support_serve(&c.s, 0, c.s.path);
+        assert_int_equal(support_wait(pid, 10), 1);
+        assert_true(support_contains(file(&c, "server0.log"), "run chmod go-w '"));
+    }
+    assert_true(support_contains(file(&c, "server0.log"), "(mode 720)"));
+    assert_int_equal(chmod(file(&c, "server0"), 0755), 0);
+    serve(&c, 0);
+    scene_free(&c);
+}
+
+/* --- the status pages --------------------------------------------------------------------------- */
+
+/* More than the pages take, who send a byte now and then: each is cut, and others are answered. */
+static void slow_readers_do_not_hold_the_status_pages(void **state)
+{
+    enum { SLOW = 16 };
+    const struct support_options o = {.owners = 1};
+    struct scene c;
+    uint16_t port;
+    char text[16];
+    int slow[SLOW];
+    bool served = false;
+    (void)state;
+    scene_new(&c, &o);
+    port = support_ports(1);
+    snprintf(text, sizeof text, "%u", port);
+    {
+        const char *const a[] = {
+            "serve",    c.s.path, "--key", file(&c, "s0.key"), "--folder", file(&c, "server0"),
+            "--status", text,     NULL};
+        c.server[0] = support_start(file(&c, "server0.log"), a);
+    }
+    assert_true(support_wait_for(file(&c, "server0.log"), "is ready", 10));
+    for (unsigned i = 0; i < SLOW; i++) {
+        slow[i] = support_connect("127.0.0.1", port);
+        assert_true(slow[i] >= 0);
+        assert_int_equal(write(slow[i], "GET / HTTP/1.1\r\n", 16), 16);
+    }
+    for (int64_t end = clock_now_ms() + 40000; !served && clock_now_ms() < end;) {
+        int fd = support_connect("127.0.0.1", port);
+        for (unsigned i = 0; i < SLOW; i++)
+            (void)!send(slow[i], "x", 1, MSG_NOSIGNAL);
+        clock_pause(1000);
+        assert_true(fd >= 0);
+        if (send(fd, "GET /healthz HTTP/1.0\r\n\r\n", 25, MSG_NOSIGNAL) == 25) {
+            struct timeval t = {.tv_sec = 1};
+            char first[8];
+            (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t);
+            served = recv(fd, first, sizeof first, 0) > 0;
+        }
+        close(fd);
+    }
+    assert_true(served);
+    for (unsigned i = 0; i < SLOW; i++)
+        close(slow[i]);
+    scene_free(&c);
+}
+
 /* --- long requests ------------------------------------------------------------------------------ */
 
 /* Estimates of a marginal of 65,536 cells: three messages. */
@@ -166,6 +271,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stolen_key_fills_no_memory),
         cmocka_unit_test(nobody_fills_the_log),
+        cmocka_unit_test(what_never_ends_is_not_read_whole),
+        cmocka_unit_test(a_folder_of_all_is_refused),
+        cmocka_unit_test(slow_readers_do_not_hold_the_status_pages),
         cmocka_unit_test(a_long_request_comes_in_pieces),
     };
     if (getenv("TREFOIL") == NULL)

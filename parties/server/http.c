@@ -1,21 +1,75 @@
 #include "parties/server/http.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
+#include "base/thread.h"
 
 #include <arpa/inet.h>
 #include <microhttpd.h>
 #include <netdb.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #define CONNECTIONS 16
 #define CONNECTION_MEMORY ((size_t)16 << 10)
 #define SILENT_S 10
+/* A connection is for one request, which has so long, however slowly its bytes come and go. */
+#define REQUEST_MS 5000
+#define LOOK_MS 500
+
+struct visit {
+    int fd; /* -1: none */
+    int64_t since_ms;
+};
 
 struct http {
     struct MHD_Daemon *daemon;
     const struct status *status;
+    pthread_t clock;
+    bool ticks;
+    atomic_bool stop;
+    pthread_mutex_t mutex;
+    struct visit visit[CONNECTIONS];
 };
+
+/* --- how long ------------------------------------------------------------------------------------- */
+
+/* Before a connection's first byte is read, and before its descriptor is closed. */
+static void on_connection(void *self, struct MHD_Connection *connection, void **context,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    struct http *h = self;
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+        connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    bool comes = code == MHD_CONNECTION_NOTIFY_STARTED;
+    int fd = info != NULL ? info->connect_fd : -1;
+    (void)context;
+    if (fd < 0)
+        return;
+    pthread_mutex_lock(&h->mutex);
+    for (size_t i = 0; i < CONNECTIONS; i++)
+        if (h->visit[i].fd == (comes ? -1 : fd)) {
+            h->visit[i] = (struct visit){.fd = comes ? fd : -1, .since_ms = clock_now_ms()};
+            break;
+        }
+    pthread_mutex_unlock(&h->mutex);
+}
+
+static void *end_visits(void *self)
+{
+    struct http *h = self;
+    while (!atomic_load(&h->stop)) {
+        clock_pause(LOOK_MS);
+        pthread_mutex_lock(&h->mutex);
+        for (size_t i = 0; i < CONNECTIONS; i++)
+            if (h->visit[i].fd >= 0 && clock_now_ms() - h->visit[i].since_ms > REQUEST_MS)
+                (void)shutdown(h->visit[i].fd, SHUT_RDWR);
+        pthread_mutex_unlock(&h->mutex);
+    }
+    return NULL;
+}
 
 /* --- answers -------------------------------------------------------------------------------------- */
 
@@ -26,6 +80,7 @@ static enum MHD_Result answer(struct MHD_Connection *connection, unsigned code, 
                                                              MHD_RESPMEM_MUST_COPY);
     enum MHD_Result result = MHD_NO;
     if (r != NULL && MHD_add_response_header(r, "Content-Type", type) == MHD_YES &&
+        MHD_add_response_header(r, "Connection", "close") == MHD_YES &&
         MHD_add_response_header(r, "Cache-Control", "no-store") == MHD_YES &&
         MHD_add_response_header(r, "X-Content-Type-Options", "nosniff") == MHD_YES &&
         MHD_add_response_header(r, "Content-Security-Policy",
@@ -145,6 +200,7 @@ enum err http_start(struct http **http, const char *where, const struct status *
     struct sockaddr_storage address = {0};
     unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_USE_ERROR_LOG;
     struct http *h;
+    enum err e;
     *http = NULL;
     TRY(parse(where, &address, log));
     if (!is_loopback(&address))
@@ -153,29 +209,42 @@ enum err http_start(struct http **http, const char *where, const struct status *
     if (h == NULL)
         return ERR_NOMEM;
     h->status = status;
+    pthread_mutex_init(&h->mutex, NULL);
+    for (size_t i = 0; i < CONNECTIONS; i++)
+        h->visit[i].fd = -1;
     if (address.ss_family == AF_INET6)
         flags |= MHD_USE_IPv6;
     h->daemon = MHD_start_daemon(
         flags, 0, NULL, NULL, handle, h, MHD_OPTION_EXTERNAL_LOGGER, ignore, NULL,
         MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
         MHD_OPTION_CONNECTION_TIMEOUT, SILENT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        CONNECTION_MEMORY, MHD_OPTION_END);
+        CONNECTION_MEMORY, MHD_OPTION_NOTIFY_CONNECTION, on_connection, h, MHD_OPTION_END);
     if (h->daemon == NULL) {
         log_error(log,
                   "cannot show the status on %s: is the port in use, or the address another "
                   "machine's?",
                   where);
-        memory_free(&h);
+        http_stop(&h);
         return ERR_SYSTEM;
     }
+    e = thread_start(&h->clock, end_visits, h, log);
+    h->ticks = e == ERR_OK;
+    if (e != ERR_OK)
+        http_stop(&h);
     *http = h;
-    return ERR_OK;
+    return e;
 }
 
 void http_stop(struct http **http)
 {
-    if (*http == NULL)
+    struct http *h = *http;
+    if (h == NULL)
         return;
-    MHD_stop_daemon((*http)->daemon);
+    atomic_store(&h->stop, true);
+    if (h->ticks)
+        pthread_join(h->clock, NULL);
+    if (h->daemon != NULL)
+        MHD_stop_daemon(h->daemon);
+    pthread_mutex_destroy(&h->mutex);
     memory_free(http);
 }

@@ -5,8 +5,11 @@
 #include "base/thread.h"
 #include "parties/server/worker_private.h"
 
-/* A session whose run is not heard of is closed after this, also when nobody else wants its place. */
-#define IDLE_MS (30 * 60 * 1000)
+/*
+ * A session whose run is not heard of for so many times deadlines.connect is closed, also when nobody else wants its
+ * place: while it is open no owner can withdraw or replace an upload.
+ */
+#define SILENT_TIMES 2
 
 static enum err work(struct worker *w)
 {
@@ -15,7 +18,7 @@ static enum err work(struct worker *w)
     while (e == ERR_OK && !atomic_load(w->o.stop)) {
         e = w->o.index == 0 ? worker_lead_once(w, &message) : worker_follow_once(w, &message);
         worker_heed_neighbours(w);
-        if (w->session != NULL && worker_silent_ms(w) > IDLE_MS) {
+        if (w->session != NULL && worker_silent_ms(w) > SILENT_TIMES * worker_connect_ms(w)) {
             log_warn(w->o.log, "the run was not heard of for too long; its session is closed");
             worker_close_session(w);
         }

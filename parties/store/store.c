@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /*
@@ -114,12 +115,30 @@ static enum err lock_folder(struct store *s, const char *path)
     return ERR_SYSTEM;
 }
 
+/* Whoever may write here can take the files away and put others in their place. */
+static enum err check_folder(const struct store *s, const char *folder)
+{
+    struct stat st;
+    if (stat(folder, &st) != 0) {
+        log_error(s->log, "cannot open %s: %s", folder, strerror(errno));
+        return ERR_SYSTEM;
+    }
+    if ((st.st_mode & (S_IWGRP | S_IWOTH)) == 0)
+        return ERR_OK;
+    log_error(s->log,
+              "others on this machine may write to the server's folder %s (mode %03o): run chmod "
+              "go-w '%s', and see that nobody has",
+              folder, (unsigned)st.st_mode & 0777, folder);
+    return ERR_SYSTEM;
+}
+
 static enum err open_database(struct store *s, const char *folder, const struct identity *me)
 {
     char lock[FILE_PATH], path[FILE_PATH];
     TRY(file_path(lock, s->log, "%s/lock", folder));
     TRY(file_path(path, s->log, "%s/store.sqlite", folder));
     TRY(file_folder(folder, s->log));
+    TRY(check_folder(s, folder));
     TRY(lock_folder(s, lock));
     if (sqlite3_open_v2(path, &s->db,
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
