@@ -19,7 +19,7 @@ static const char *const texts[ERR_COUNT] = {
     [ERR_REFUSED] = "the request is outside what the study permits; nothing was opened",
     [ERR_RANGE] = "a size or bound of the study is exceeded; see the messages",
     [ERR_MISUSE] = "used out of order, or after a failure; start a new session",
-    [ERR_LOST] = "the round's noise was lost: it stays debited and cannot be answered any more",
+    [ERR_LOST] = "the round is lost: it stays debited and cannot be answered any more",
     [ERR_CRYPTO] = "a cryptographic operation failed; check the OpenSSL and libsodium installation",
 };
 

@@ -382,14 +382,14 @@ static void a_round_that_a_server_has_lost_is_asked_anew(void **state)
     fault(&c, "write:1", "out");
     expect_code(support_wait(start_run(&c, "out", NULL), 30), 1, file(&c, "out.log"));
     fault_over();
-    assert_true(support_contains(file(&c, "out.log"), "round 0 cannot be answered any more"));
+    assert_true(support_contains(file(&c, "out.log"), "round 0 is lost: what it took"));
     assert_true(support_contains(file(&c, "out.log"), "No space left on device"));
     for (unsigned again = 0; again < 2; again++) { /* the second time nobody is asked */
         unlink(file(&c, "out.log"));
         expect_code(support_wait(start_run(&c, "out", NULL), 30), 0, file(&c, "out.log"));
         assert_int_equal(support_contains(file(&c, "out.log"),
-                                          "round 0 cannot be answered any more; it is asked anew, "
-                                          "and the budget it took is lost"),
+                                          "round 0 is lost: what it took of the budget is spent, "
+                                          "and it has no answer"),
                          again == 0);
         /* round 0 cost 5 / 17 of 0.9 of the budget, twice; each that follows 0.9 / 17 + 0.1 / 12 of it */
         assert_true(support_contains(file(&c, "out.log"), "the run ends with round 7 of 12"));

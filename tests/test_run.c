@@ -363,13 +363,42 @@ static void a_round_that_is_lost_is_asked_until_it_is_not(void **state)
     add_values(&c, NULL, c.s.study->workload->query[0].cells);
     assert_int_equal(measure(&c, &lost), ERR_OK);
     assert_int_equal(lost, 2);
-    support_says(c.words, "round 0 cannot be answered any more; it is asked anew");
+    support_says(c.words, "round 0 is lost: what it took of the budget is spent");
+    support_says(c.words, "it is asked anew, at the same price");
     assert_int_equal(select_of_two(&c), ERR_MISMATCH); /* as the same round */
     support_says(c.words, "round 0 was asked before for other marginals");
     /* also by the program that goes on after a crash */
     run_state_close(&c.state);
     assert_int_equal(open_state(&c, NULL), ERR_OK);
     assert_int_equal(run_state_skipped(c.state), 2);
+    end(&c);
+}
+
+/*
+ * A server that breaks every round must not take the whole budget: the run stops, and goes on when
+ * it is told to.
+ */
+static void a_run_that_loses_round_after_round_stops(void **state)
+{
+    struct scene c;
+    unsigned lost = 0;
+    (void)state;
+    begin(&c, NULL);
+    for (unsigned i = 0; i < 3; i++) {
+        add_opened(&c, RHO, 0);
+        add_step(&c, ERR_LOST, "round 0 stays without an answer");
+    }
+    assert_int_equal(measure(&c, &lost), ERR_LOST);
+    support_says(c.words, "3 rounds in a row were lost, so the run stops");
+    assert_int_equal(run_state_skipped(c.state), 2);
+    clear_steps(&c);
+    /* the same command: the third one is lost, and the fourth is not */
+    add_opened(&c, RHO, 0);
+    add_step(&c, ERR_LOST, "round 0 stays without an answer");
+    add_opened(&c, RHO, 0);
+    add_values(&c, NULL, c.s.study->workload->query[0].cells);
+    assert_int_equal(measure(&c, &lost), ERR_OK);
+    assert_int_equal(lost, 3);
     end(&c);
 }
 
@@ -537,6 +566,7 @@ int main(void)
         cmocka_unit_test(a_state_of_another_form_is_refused),
         cmocka_unit_test(a_folder_has_one_run_of_one_study),
         cmocka_unit_test(a_round_that_is_lost_is_asked_until_it_is_not),
+        cmocka_unit_test(a_run_that_loses_round_after_round_stops),
         cmocka_unit_test(answers_that_do_not_fit_are_refused),
         cmocka_unit_test(a_run_that_cannot_begin_says_why),
         cmocka_unit_test(a_run_is_ended_once),

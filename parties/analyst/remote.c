@@ -8,6 +8,7 @@
 
 #define PAUSE_MS 500 /* before the first new try; doubled up to the most */
 #define PAUSE_MOST_MS 30000
+#define LOST_MOST 3 /* rounds in a row, before the run stops */
 
 /* --- asking, with patience ----------------------------------------------------------------------- */
 
@@ -108,24 +109,36 @@ static enum err begin(struct remote *r)
     return e;
 }
 
+/* A server that fails at each round would take the whole budget. */
+static enum err stop_losing(struct remote *r)
+{
+    log_error(r->log,
+              "%d rounds in a row were lost, so the run stops before it spends more. Mend the "
+              "server that is named above, then go on with the same command",
+              LOST_MOST);
+    return ERR_LOST;
+}
+
 /*
- * Asks for a round of the loop. One that the servers have lost is asked anew: its budget is gone. `lost`: how often that
- * was so.
+ * Asks for a round of the loop. One that the servers have lost is asked anew, as the run's next:
+ * its budget is gone. `lost`: how often that was so.
  */
 static enum err ask_round(struct remote *r, unsigned round, struct request *request,
                           struct bytes *result, unsigned *lost)
 {
     const struct bytes *bytes;
+    unsigned in_a_row = 0;
     enum err e;
     if (!r->open && !run_state_begun(r->state))
         TRY(begin(r)); /* what cannot begin fails before it has begun */
     TRY(run_state_request(r->state, round, request, &bytes));
     while ((e = ask(r, bytes, result)) == ERR_LOST) {
-        log_warn(
-            r->log,
-            "round %u cannot be answered any more; it is asked anew, and the budget it took is "
-            "lost",
-            round);
+        log_warn(r->log,
+                 "round %u is lost: what it took of the budget is spent, and it has no answer",
+                 round);
+        if (++in_a_row == LOST_MOST)
+            return stop_losing(r);
+        log_warn(r->log, "it is asked anew, at the same price");
         TRY(run_state_skip(r->state, request, &bytes));
     }
     *lost = run_state_skipped(r->state);
