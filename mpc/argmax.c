@@ -83,8 +83,9 @@ static enum err open_zero(struct party *p, struct share64 w, size_t *index)
     if (zeros == 1)
         return ERR_OK;
     log_error(p->log,
-              "selection: %zu indices look largest instead of one (this happens with "
-              "probability below 2^-52); run the round again",
+              "selection: %zu indices look largest instead of one. Chance does that less than once "
+              "in 2^52: a server departs from the protocol, or its memory is faulty. Compare the "
+              "three servers' programs and machines before the run goes on",
               zeros);
     return ERR_RANGE;
 }

@@ -1,18 +1,22 @@
 /*
- * How rounds are bound (parties/server/play.c, docs/protocols.md), for spin: three servers, any of which may crash
- * between any two steps, and an analyst (or a relay) that asks different servers for different things.
+ * How rounds are bound (parties/server/play.c, docs/protocols.md), for spin: three servers, any of
+ * which may crash between any two steps, and an analyst (or a relay) that asks different servers
+ * for different things.
  *
- * Modelled are what is on disk, what each message says, and who has heard what; not what is computed. A session makes
- * a noise tape of its own and plays up to PLAYS requests: for round 0, or round 1 once that is bound, each in one of
- * two words. A round's range is two pieces of noise. In word 1 it takes only the first, and what it has left goes back
- * to the tape, to be the first piece of the next new round; in word 2 it takes both. An exchange ends for a server
- * when it has both other messages, or, at any moment after somebody crashed or gave up, with the loss of the session:
- * so a message may reach one neighbour and not the other.
+ * Modelled are what is on disk, what each message says, and who has heard what; not what is
+ * computed. A session makes a noise tape of its own and plays up to PLAYS requests: for round 0, or
+ * round 1 once that is bound, each in one of two words. A round's range is two pieces of noise. In
+ * word 1 it takes only the first, and what it has left goes back to the tape, to be the first piece
+ * of the next new round; in word 2 it takes both. An exchange ends for a server when it has both
+ * other messages, or, at any moment after somebody crashed or gave up, with the loss of the
+ * session: so a message may reach one neighbour and not the other. Here all three follow the
+ * protocol; tests/attempts.pml has one that does not, and the index.
  *
  * Checked, in every interleaving:
  *   - no server ever sends its part of an opening of a piece of noise for two requests
  *   - a round that is opened is debited on all three disks, once
- *   - a debit that is taken over finds its noise staged: a crash loses no round
+ *   - a debit that is taken over is the one that was staged, with its noise: no crash is refused, or
+ *     loses a round
  *   - nobody waits for ever
  */
 #define SERVERS 3
@@ -275,8 +279,15 @@ next:
     :: else -> skip
     fi;
     if
-    :: mine_of(AGREE).opened && step[AGREE].by[a].opened && step[AGREE].by[b].opened ->
-        goto played /* answered from disk */
+    :: step[AGREE].by[a].opened && step[AGREE].by[b].opened -> /* and so has the third */
+        if
+        :: mine_of(AGREE).opened || !lost -> skip
+        :: lost -> goto away
+        fi;
+        disk[i].opened[round_of(request)] = true;
+        goto played
+    :: mine_of(AGREE).opened && (step[AGREE].by[a].opened || step[AGREE].by[b].opened) ->
+        goto played
     :: else -> skip
     fi;
     if

@@ -1,8 +1,9 @@
 /*
- * A whole study with real processes, of which one or two are killed, or their disk fails, at every step that leaves
- * the disk different (tests/preload_fault.c); they are started again, and the run ends. Then: every round was debited
- * once, what was released is what all three servers have stored, no upload is lost, ledgers are equal, audit logs
- * hold together.
+ * A whole study with real processes, of which one or two are killed, or their disk fails, at every
+ * step that leaves the disk different (tests/preload_fault.c); they are started again, and the run
+ * ends. Then: every round was debited once, what was released is what all three servers have
+ * stored, no upload is lost, ledgers are equal, audit logs hold together; and each fault took one
+ * attempt at one round, so that no round came near to being lost.
  *
  * `make test` takes some of the steps, TREFOIL_LONG=1 all of them, with pairs.
  */
@@ -294,6 +295,9 @@ static void check(struct stage *c)
         assert_string_equal(text, "3|");
         query(db, "SELECT COUNT(*) FROM rounds WHERE standing = 5", text, sizeof text);
         assert_string_equal(text, "3|");
+        query(db, "SELECT MIN(attempts) > 0, SUM(attempts) <= 3 + 2 FROM rounds", text,
+              sizeof text);
+        assert_string_equal(text, "1|1|");
         query(db, "SELECT COUNT(*) FROM noise", text, sizeof text);
         assert_string_equal(text, "0|");
         query(db, "SELECT COUNT(*) FROM uploads WHERE complete", text, sizeof text);

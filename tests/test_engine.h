@@ -205,7 +205,7 @@ static inline enum err open_step(struct seat *s, struct engine_step *step, struc
     uint64_t rounds = net_rounds(net);
     uint8_t seed[32], signature[2][64] = {{0}};
     TRY(round_agree(net, &statement, &agreement, s->engine->log));
-    TRY(round_confirm(net, ERR_OK, signature, seed, s->engine->log));
+    TRY(round_confirm(net, ERR_OK, &agreement, signature, seed, s->engine->log));
     if (step->request->kind == REQUEST_SELECT)
         TRY(engine_select(s->engine, step, range, seed, selected));
     TRY(engine_measure(s->engine, step, range, selected != NULL ? *selected : 0, values, measured));

@@ -1,8 +1,10 @@
 /*
- * parties/server/play.c at three servers of one process. One that departs from what binds a round: the two others
- * refuse, say which server it was and in what it differs, open nothing and pay nothing. (Servers are assumed to follow
- * the protocol; this is about one that was altered, restored, or runs something else.) And a round that crashes left at
- * different steps opens what it would have opened without them.
+ * parties/server/play.c at three servers of one process. One that departs from what binds a round:
+ * the two others refuse, say which server it was and in what it differs, open nothing and pay
+ * nothing. (Servers are assumed to follow the protocol; this is about one that was altered,
+ * restored, or runs something else.) A round that crashes left at different steps opens what it
+ * would have opened without them. And one that asks for a bound round again and again, in whatever
+ * way it departs, gets one index from two servers that have it, and a few from two that have not.
  */
 #include "tests/support_cmocka.h"
 
@@ -30,6 +32,8 @@ enum cheat {
     OTHER_ROSTER,
     OTHER_LEDGER,
     OTHER_NOISE,
+    OTHER_COUNTS, /* what it computes is wrong, and so is the index */
+    HANGS_UP,     /* that, and it does not send its part of the index */
     CHEATS
 };
 
@@ -61,9 +65,10 @@ struct stage {
     bool keep;     /* what is on disk before each opening */
     enum cheat cheat;
     unsigned who;
+    uint32_t sequence;
     enum err result[STUDY_SERVERS];
     struct bytes opened[STUDY_SERVERS];
-    uint64_t openings[STUDY_SERVERS];
+    uint64_t openings[STUDY_SERVERS], indices[STUDY_SERVERS]; /* in all, and of an index */
     char words[STUDY_SERVERS][4096];
 };
 
@@ -92,8 +97,8 @@ static void forge_debit(struct store *store, const struct ledger_limits *limits)
     bytes_put_string(&noise, "noise");
     bytes_extend(&ids, UPLOAD_ID_SIZE);
     assert_int_equal(store_ledger(store, limits, &ledger, &head), ERR_OK);
-    assert_int_equal(store_stage(store, &round, &ids, &noise), ERR_OK);
-    assert_int_equal(store_bind(store, &round, ledger, &head), ERR_OK);
+    assert_int_equal(store_stage(store, &round, ledger, &ids, &noise), ERR_OK);
+    assert_int_equal(store_bind(store, &round, &head), ERR_OK);
     ledger_free(&ledger);
     bytes_clear(&noise);
     bytes_clear(&ids);
@@ -186,17 +191,18 @@ static enum err put_on(struct mask *mask, const struct stage *c, enum cheat chea
 }
 
 /* All candidates of two columns; `less`: without the last. */
-static struct request selection(const struct stage *c, bool less)
+static struct request selection(const struct stage *c, enum cheat cheat)
 {
     const struct workload *w = c->s.study->workload;
     struct request r = {.kind = REQUEST_SELECT,
                         .run = {1},
+                        .sequence = c->sequence,
                         .query = c->query,
                         .estimate = c->estimate,
                         .multiplier = 20000,
                         .epsilon = 0.3,
                         .sigma = 50};
-    r.queries = (uint32_t)(w->queries - w->one_ways) - less;
+    r.queries = (uint32_t)(w->queries - w->one_ways) - (cheat == OTHER_CANDIDATES);
     for (uint32_t k = 0; k < r.queries; k++)
         r.estimates += w->query[w->one_ways + k].cells;
     return r;
@@ -221,6 +227,16 @@ static enum err make_noise(struct engine *g, enum cheat cheat)
     return e;
 }
 
+/*
+ * Alters this server's own shares of what scores are made of, in each session in another marginal.
+ */
+static void alter_counts(const struct stage *c, struct engine *g)
+{
+    const struct workload *w = c->s.study->workload;
+    size_t k = w->one_ways + c->seed % (w->queries - w->one_ways);
+    g->counts->kept->x.a[g->counts->start[k]] += 1000;
+}
+
 /* What a crash at the opening that comes would leave of a server's store. */
 static enum err keep_store(const struct stage *c, unsigned i, const char *state)
 {
@@ -240,12 +256,26 @@ static enum err keep_store(const struct stage *c, unsigned i, const char *state)
 struct keeper {
     struct stage *c;
     struct play *play;
+    enum cheat cheat;
     unsigned server;
 };
+
+/* Takes the others' parts of what is opened, sends none, and leaves. */
+static enum err listen_only(struct net *net, size_t values)
+{
+    uint64_t *part = memory_array(2 * values, sizeof *part);
+    const size_t size = values * sizeof *part;
+    const struct net_round r = {.receive = {part, part + values}, .receive_size = {size, size}};
+    enum err e = part == NULL ? ERR_NOMEM : net_exchange(net, &r);
+    memory_free(&part);
+    return e == ERR_OK ? ERR_PEER : e;
+}
 
 static enum err keep_and_audit(void *self, enum open_reason reason, size_t values)
 {
     struct keeper *k = self;
+    if (k->cheat == HANGS_UP && reason == OPEN_SELECTED_INDEX)
+        return listen_only(k->play->net, values);
     if (k->c->keep && reason == OPEN_SELECTED_INDEX)
         TRY(keep_store(k->c, k->server, "bound"));
     if (k->c->keep && reason == OPEN_NOISY_MARGINAL)
@@ -257,7 +287,7 @@ static enum err play_with(struct stage *c, struct party *p, struct engine *g, st
                           enum cheat cheat, struct log *log)
 {
     unsigned i = p->index;
-    struct request r = selection(c, cheat == OTHER_CANDIDATES);
+    struct request r = selection(c, cheat);
     uint8_t digest[REQUEST_DIGEST_SIZE] = {3};
     struct play play = {.study = &mask->study,
                         .limits = &c->limits,
@@ -267,7 +297,7 @@ static enum err play_with(struct stage *c, struct party *p, struct engine *g, st
                         .engine = g,
                         .log = log};
     struct session *session = NULL;
-    struct keeper keeper = {.c = c, .play = &play, .server = i};
+    struct keeper keeper = {.c = c, .play = &play, .cheat = cheat, .server = i};
     enum err e = session_for_test(&session, i, c->seed);
     play.session = session;
     digest[1] = cheat == OTHER_REQUEST;
@@ -277,7 +307,8 @@ static enum err play_with(struct stage *c, struct party *p, struct engine *g, st
     p->audit_self = &keeper;
     if (e == ERR_OK)
         e = play_round(&play, &r, digest, &c->opened[i]);
-    c->openings[i] = p->opened[OPEN_SELECTED_INDEX].calls + p->opened[OPEN_NOISY_MARGINAL].calls;
+    c->indices[i] = p->opened[OPEN_SELECTED_INDEX].calls;
+    c->openings[i] = c->indices[i] + p->opened[OPEN_NOISY_MARGINAL].calls;
     p->audit = NULL;
     bytes_clear(&play.upload_ids);
     bytes_clear(&play.what);
@@ -296,7 +327,7 @@ static enum err play_one(struct party *p, void *shared)
     struct mask mask = {0};
     enum err e;
     c->words[i][0] = '\0';
-    c->openings[i] = 0;
+    c->openings[i] = c->indices[i] = 0;
     bytes_clear(&c->opened[i]);
     p->log = &log;
     e = put_on(&mask, c, cheat);
@@ -306,6 +337,8 @@ static enum err play_one(struct party *p, void *shared)
         e = engine_add(g, &c->parts[i], 1);
     if (e == ERR_OK)
         e = engine_finish(g);
+    if (e == ERR_OK && cheat >= OTHER_COUNTS)
+        alter_counts(c, g);
     if (e == ERR_OK)
         e = make_noise(g, cheat);
     if (e == ERR_OK)
@@ -416,6 +449,28 @@ static void put_back(struct stage *c, unsigned i, const char *state)
     open_folder(c, i, "server", &c->store[i]);
 }
 
+/* A round that was played, and what it was at each step; `first` is what it opened. */
+static void play_and_keep(struct stage *c, struct bytes *first)
+{
+    stage_new(c);
+    c->keep = true;
+    play(c, HONEST, 0);
+    c->keep = false;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        assert_int_equal(c->result[i], ERR_OK);
+        assert_int_equal(keep_store(c, i, "opened"), ERR_OK);
+    }
+    bytes_put(first, c->opened[0].data, c->opened[0].size);
+}
+
+static void expect_answer(const struct stage *c, unsigned i, const struct bytes *first)
+{
+    if (c->result[i] != ERR_OK)
+        fail_msg("server %u: %s", i, c->words[i]);
+    assert_int_equal(c->opened[i].size, first->size);
+    assert_memory_equal(c->opened[i].data, first->data, first->size);
+}
+
 /* From every mix of three disks: bound, index known, opened. The session is another, and so is its tape. */
 static void what_a_crash_left_opens_what_it_would_have(void **state)
 {
@@ -423,28 +478,21 @@ static void what_a_crash_left_opens_what_it_would_have(void **state)
     struct bytes first = {0};
     struct stage c;
     (void)state;
-    stage_new(&c);
-    c.keep = true;
-    play(&c, HONEST, 0);
-    c.keep = false;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        assert_int_equal(c.result[i], ERR_OK);
-        assert_int_equal(keep_store(&c, i, "opened"), ERR_OK);
-    }
-    bytes_put(&first, c.opened[0].data, c.opened[0].size);
+    play_and_keep(&c, &first);
     for (unsigned mix = 0; mix < 27; mix++) {
         const unsigned at[] = {mix % 3, mix / 3 % 3, mix / 9};
-        bool indexed = at[0] > 0 && at[1] > 0 && at[2] > 0;
+        unsigned indexed = 0, opened = 0;
+        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+            indexed += at[i] > 0;
+            opened += at[i] > 1;
+        }
         for (unsigned i = 0; i < STUDY_SERVERS; i++)
             put_back(&c, i, kept[at[i]]);
         play(&c, HONEST, 0);
         for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-            if (c.result[i] != ERR_OK)
-                fail_msg("mix %u: server %u: %s\n%s", mix, i, error_text(c.result[i]), c.words[i]);
+            expect_answer(&c, i, &first);
             assert_int_equal(debits(&c, i), 1);
-            assert_int_equal(c.openings[i], mix == 26 ? 0 : indexed ? 1 : 2);
-            assert_int_equal(c.opened[i].size, first.size);
-            assert_memory_equal(c.opened[i].data, first.data, first.size);
+            assert_int_equal(c.openings[i], opened >= 2 ? 0 : indexed >= 2 ? 1 : 2);
         }
     }
     bytes_clear(&first);
@@ -455,47 +503,56 @@ static const struct ruin {
     const char *others, *its; /* states of the round */
     const char *sql;          /* on its store */
     enum err e;
-    const char *says, *others_say;
+    const char *says, *others_say; /* of ERR_LOST all say the same: "server N ", and this */
+    enum cheat cheat;
 } ruins[] = {
-    {"bound", "bound", "UPDATE rounds SET standing = 2", ERR_LOST,
-     "the noise of round 0 is not at this server, which was restored from a backup", "refuses"},
-    {"bound", "bound", "UPDATE rounds SET uploads = randomblob(32)", ERR_LOST,
-     "round 0 was bound with other uploads than are here now", "refuses"},
+    {"bound", "bound", "UPDATE rounds SET standing = 2", ERR_LOST, "has its noise no more", NULL,
+     0},
+    {"bound", "bound", "DELETE FROM noise", ERR_LOST, "has its noise no more", NULL, 0},
+    {"bound", "index", "DELETE FROM noise", ERR_LOST, "has its noise no more", NULL, 0},
+    {"bound", "opened", "DELETE FROM noise", ERR_LOST, "has its noise no more", NULL, 0},
+    {"index", "bound", "DELETE FROM noise", ERR_LOST, "has its noise no more", NULL, 0},
+    {"index", "index", "UPDATE rounds SET attempts = 8", ERR_LOST, "has tried it as often as it",
+     NULL, 0},
+    {"bound", "opened", "UPDATE rounds SET attempts = 9", ERR_LOST, "has tried it as often as it",
+     NULL, 0},
+    {"bound", "bound", "PRAGMA user_version", ERR_LOST, "holds other uploads now", NULL,
+     OTHER_UPLOADS},
+    {"index", "opened", "PRAGMA user_version", ERR_LOST, "holds other uploads now", NULL,
+     OTHER_UPLOADS},
     {"bound", "bound", "UPDATE rounds SET request = zeroblob(32)", ERR_REFUSED,
-     "round 0 of this run is bound to another request, for ever", "refuses"},
+     "round 0 of this run is bound to another request, for ever", "refuses", 0},
     {"index", "index", "UPDATE rounds SET selected = 999", ERR_MISMATCH,
-     "what round 0 selected is not among its candidates", "refuses"},
-    {"bound", "index", "DELETE FROM noise", ERR_LOST,
-     "the noise of round 0 is not in this server's store", "refuses"},
+     "what round 0 selected is not among its candidates", "refuses", 0},
+    {"opened", "index", "UPDATE rounds SET selected = (selected + 1) % 2", ERR_MISMATCH,
+     "have different indices of this round", "have different indices of this round", 0},
     {"bound", "bound", "UPDATE noise SET sealed = zeroblob(length(sealed))", ERR_AUTH,
-     "the noise of round 0 does not unseal in this server's store", "refuses"},
-    {"bound", "opened", "DELETE FROM noise", ERR_LOST,
-     "the noise of round 0 is wiped at a server that has its answer",
-     "the noise of round 0 is wiped at a server that has its answer"},
+     "the noise of round 0 does not unseal in this server's store", "refuses", 0},
     {"bound", "index", "UPDATE rounds SET sequence = 1", ERR_REFUSED,
-     "this run has 2 rounds; round 0 cannot come next", "refuses"},
+     "this run has 2 rounds; round 0 cannot come next", "refuses", 0},
 };
 
 /* A store in which a bound round is not what it was: nobody opens anything, and each says why. */
 static void a_round_that_cannot_go_on_is_told_why(void **state)
 {
+    struct bytes first = {0};
     struct stage c;
     (void)state;
-    stage_new(&c);
-    c.keep = true;
-    play(&c, HONEST, 0);
-    c.keep = false;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        assert_int_equal(keep_store(&c, i, "opened"), ERR_OK);
+    play_and_keep(&c, &first);
+    bytes_clear(&first);
     for (size_t k = 0; k < sizeof ruins / sizeof *ruins; k++) {
         const struct ruin *r = &ruins[k];
         unsigned who = (unsigned)k % STUDY_SERVERS;
         for (unsigned i = 0; i < STUDY_SERVERS; i++)
             put_back(&c, i, i == who ? r->its : r->others);
         support_alter(&c.s, who, r->sql);
-        play(&c, HONEST, 0);
+        play(&c, r->cheat, who);
         for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-            const char *says = i == who ? r->says : r->others_say;
+            char says[128];
+            if (r->e == ERR_LOST)
+                snprintf(says, sizeof says, "its debit stays: server %u %s", who, r->says);
+            else
+                snprintf(says, sizeof says, "%s", i == who ? r->says : r->others_say);
             if (c.result[i] != r->e || strstr(c.words[i], says) == NULL)
                 fail_msg("%s: server %u: %s, says: %s", r->sql, i, error_text(c.result[i]),
                          c.words[i]);
@@ -506,6 +563,161 @@ static void a_round_that_cannot_go_on_is_told_why(void **state)
     stage_free(&c);
 }
 
+/* --- a server that asks again -------------------------------------------------------------------- */
+
+/* Whatever a third claims, or cannot do: what two have is not opened once more. */
+static void what_two_have_is_answered_without_the_third(void **state)
+{
+    static const char *const harm[] = {"PRAGMA user_version", "DELETE FROM noise",
+                                       "UPDATE rounds SET standing = 2; DELETE FROM noise",
+                                       "UPDATE rounds SET attempts = 100"};
+    struct bytes first = {0};
+    struct stage c;
+    (void)state;
+    play_and_keep(&c, &first);
+    for (unsigned k = 0; k < 2 * sizeof harm / sizeof *harm; k++) {
+        unsigned who = k % STUDY_SERVERS;
+        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+            put_back(&c, i, i != who ? "opened" : k % 2 == 0 ? "bound" : "index");
+        support_alter(&c.s, who, harm[k / 2]);
+        play(&c, k == 0 ? OTHER_UPLOADS : OTHER_COUNTS, who);
+        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+            expect_answer(&c, i, &first);
+            assert_int_equal(c.openings[i], 0);
+        }
+        play(&c, HONEST, 0); /* and it has them on disk now */
+        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+            expect_answer(&c, i, &first);
+    }
+    bytes_clear(&first);
+    stage_free(&c);
+}
+
+/*
+ * The store of a server that departs is put back to where it knew nothing; those of the others are
+ * as they left them.
+ */
+static void two_that_have_the_index_open_no_other(void **state)
+{
+    struct bytes first = {0};
+    struct stage c;
+    (void)state;
+    play_and_keep(&c, &first);
+    for (unsigned who = 0; who < STUDY_SERVERS; who++) {
+        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+            put_back(&c, i, "index");
+        for (unsigned k = 0; k < 3; k++) {
+            put_back(&c, who, "bound");
+            play(&c, k == 2 ? HONEST : OTHER_COUNTS, who);
+            for (unsigned i = 0; i < STUDY_SERVERS; i++)
+                assert_int_equal(c.indices[i], 0);
+        }
+        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+            expect_answer(&c, i, &first);
+    }
+    bytes_clear(&first);
+    stage_free(&c);
+}
+
+/*
+ * One has the index, and the other has to select again: if something else comes out, the first one
+ * goes no further.
+ */
+static void who_has_an_index_takes_no_other(void **state)
+{
+    struct bytes first = {0};
+    unsigned noticed = 0;
+    struct stage c;
+    (void)state;
+    play_and_keep(&c, &first);
+    for (unsigned who = 0; who < STUDY_SERVERS; who++) {
+        const unsigned has = (who + 1) % 3;
+        struct store_found found;
+        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+            put_back(&c, i, i == has ? "index" : "bound");
+        play(&c, OTHER_COUNTS, who);
+        assert_int_equal(c.indices[has], 1);
+        if (c.result[has] == ERR_OK)
+            continue; /* the same has come out */
+        noticed++;
+        assert_int_equal(c.result[has], ERR_MISMATCH);
+        assert_int_equal(c.openings[has], 1);
+        assert_int_equal(
+            store_find_round(c.store[has], (const uint8_t[REQUEST_RUN_SIZE]){1}, 0, &found),
+            ERR_OK);
+        assert_int_equal(found.standing, STANDING_INDEX);
+        assert_memory_equal(&found.selected, first.data, sizeof found.selected);
+    }
+    assert_true(noticed > 0);
+    bytes_clear(&first);
+    stage_free(&c);
+}
+
+/*
+ * One lets the others send their parts of an index, leaves, and asks again, each time with
+ * something else in its own computation: they have nothing on disk that they could compare. After
+ * ROUND_ATTEMPTS the round is lost at all three, and the run goes on with the next.
+ */
+static void a_round_is_tried_a_few_times(void **state)
+{
+    struct bytes first = {0};
+    struct stage c;
+    (void)state;
+    play_and_keep(&c, &first);
+    for (unsigned who = 0; who < STUDY_SERVERS; who++) {
+        uint64_t indices = 0;
+        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+            put_back(&c, i, "bound");
+        for (unsigned k = 1; k < ROUND_ATTEMPTS + 3; k++) { /* the first one is over */
+            bool lost = k >= ROUND_ATTEMPTS;
+            put_back(&c, who, "bound");
+            play(&c, OTHER_REQUEST, who); /* a link lost before anything depends on data is free */
+            play(&c, HANGS_UP, who);
+            indices += c.indices[(who + 1) % 3];
+            for (unsigned i = 0; i < STUDY_SERVERS; i++)
+                if (lost ? c.result[i] != ERR_LOST || c.openings[i] > 0 : c.result[i] == ERR_OK)
+                    fail_msg("attempt %u, server %u: %s", k, i, error_text(c.result[i]));
+        }
+        assert_int_equal(indices, ROUND_ATTEMPTS - 1);
+        assert_non_null(strstr(c.words[who], "has tried it as often as it may"));
+        play(&c, HONEST, 0);
+        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+            assert_int_equal(c.result[i], ERR_LOST);
+    }
+    c.sequence = 1;
+    play(&c, HONEST, 0);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        assert_int_equal(c.result[i], ERR_OK);
+        assert_int_equal(debits(&c, i), 2);
+    }
+    bytes_clear(&first);
+    stage_free(&c);
+}
+
+/*
+ * Servers count by themselves: one that has tried as often as it may ends the round, wherever the
+ * others are.
+ */
+static void an_honest_server_needs_few_attempts(void **state)
+{
+    struct bytes first = {0};
+    struct stage c;
+    (void)state;
+    play_and_keep(&c, &first);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        put_back(&c, i, "bound");
+        support_alter(&c.s, i, "UPDATE rounds SET attempts = 7"); /* the last one */
+    }
+    play(&c, HONEST, 0);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        expect_answer(&c, i, &first);
+    play(&c, HONEST, 0); /* what is on disk is answered for ever */
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        expect_answer(&c, i, &first);
+    bytes_clear(&first);
+    stage_free(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -513,6 +725,11 @@ int main(void)
         cmocka_unit_test(noise_that_was_altered_is_not_used),
         cmocka_unit_test(what_a_crash_left_opens_what_it_would_have),
         cmocka_unit_test(a_round_that_cannot_go_on_is_told_why),
+        cmocka_unit_test(what_two_have_is_answered_without_the_third),
+        cmocka_unit_test(two_that_have_the_index_open_no_other),
+        cmocka_unit_test(who_has_an_index_takes_no_other),
+        cmocka_unit_test(a_round_is_tried_a_few_times),
+        cmocka_unit_test(an_honest_server_needs_few_attempts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

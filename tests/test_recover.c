@@ -72,9 +72,9 @@ static void debit_small(struct scene *c, unsigned server, unsigned from, unsigne
         mpq_init(cost);
         mpq_set_ui(cost, 1, 1000000);
         assert_int_equal(store_ledger(store, &c->limits, &ledger, &head), ERR_OK);
-        assert_int_equal(stage(store, &r), ERR_OK);
         assert_int_equal(ledger_debit(ledger, cost, &quiet), ERR_OK);
-        assert_int_equal(store_bind(store, &r, ledger, &head), ERR_OK);
+        assert_int_equal(stage_with(store, &r, ledger), ERR_OK);
+        assert_int_equal(store_bind(store, &r, &head), ERR_OK);
         bytes_put_u64(&values, 100 + i);
         assert_int_equal(store_put_index(store, &r, i), ERR_OK);
         assert_int_equal(store_put_values(store, &r, &values), ERR_OK);

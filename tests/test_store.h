@@ -79,16 +79,47 @@ static inline struct store_round round_of(uint8_t run, uint32_t i)
     return r;
 }
 
-static inline enum err stage(struct store *store, const struct store_round *r)
+static inline enum err stage_with(struct store *store, const struct store_round *r,
+                                  const struct ledger *after)
 {
     struct bytes noise = {0}, ids = {0};
     enum err e;
     bytes_put(&noise, "these are the shares", 20);
     bytes_put(&ids, "0123456789abcdef", UPLOAD_ID_SIZE);
-    e = store_stage(store, r, &ids, &noise);
+    e = store_stage(store, r, after, &ids, &noise);
     bytes_clear(&noise);
     bytes_clear(&ids);
     return e;
+}
+
+/* The ledger after a debit more; *head is that before it. */
+static inline enum err ledger_after(struct store *store, unsigned price, struct ledger **after,
+                                    struct store_head *head)
+{
+    mpq_t cost;
+    enum err e = store_ledger(store, &limits, after, head);
+    mpq_init(cost);
+    mpq_set_ui(cost, price, 1);
+    if (e == ERR_OK)
+        e = ledger_debit(*after, cost, &quiet);
+    mpq_clear(cost);
+    return e;
+}
+
+static inline enum err stage_at(struct store *store, const struct store_round *r, unsigned price)
+{
+    struct ledger *after = NULL;
+    struct store_head head;
+    enum err e = ledger_after(store, price, &after, &head);
+    if (e == ERR_OK)
+        e = stage_with(store, r, after);
+    ledger_free(&after);
+    return e;
+}
+
+static inline enum err stage(struct store *store, const struct store_round *r)
+{
+    return stage_at(store, r, 1);
 }
 
 /* Stages and binds one round at a price. */
@@ -96,17 +127,11 @@ static inline enum err debit(struct store *store, const struct store_round *r, u
 {
     struct ledger *ledger = NULL;
     struct store_head head;
-    mpq_t cost;
-    enum err e = store_ledger(store, &limits, &ledger, &head);
-    mpq_init(cost);
-    mpq_set_ui(cost, price, 1);
+    enum err e = stage_at(store, r, price);
     if (e == ERR_OK)
-        e = stage(store, r);
+        e = store_ledger(store, &limits, &ledger, &head);
     if (e == ERR_OK)
-        e = ledger_debit(ledger, cost, &quiet);
-    if (e == ERR_OK)
-        e = store_bind(store, r, ledger, &head);
-    mpq_clear(cost);
+        e = store_bind(store, r, &head);
     ledger_free(&ledger);
     return e;
 }

@@ -19,6 +19,7 @@ struct meeting {
     enum err result[3];
     double spent[3];
     struct store_head head[3];
+    char words[3][1024];
 };
 
 static enum err meet(struct party *p, void *shared)
@@ -26,33 +27,54 @@ static enum err meet(struct party *p, void *shared)
     struct meeting *m = shared;
     struct store *store = m->b->store[p->index];
     struct ledger *ledger = NULL;
+    struct store_round round;
     struct store_head own;
-    struct bytes last = {0}, entry = {0};
-    uint8_t next[32], ignored[32];
-    bool lacking;
+    struct bytes last = {0}, staged = {0};
+    struct log log = {
+        .buffer = m->words[p->index], .buffer_size = sizeof m->words[0], .level = LOG_ERROR};
+    uint8_t ignored[32];
+    bool adopt;
     enum err e;
     TRY(store_ledger(store, &limits, &ledger, &own));
     if (own.number > 0)
         TRY(store_entry(store, own.number, &last, ignored));
-    e = round_ledger(p->net, &own, &last, &lacking, &entry, next, NULL);
-    if (e == ERR_OK && lacking)
-        e = store_adopt(store, &entry, &own, next, ledger);
+    TRY(store_staged(store, &round, &staged));
+    e = round_ledger(p->net, &own, &last, &staged, &adopt, &log);
+    if (e == ERR_OK && adopt)
+        e = store_bind(store, &round, &own);
     m->result[p->index] = e;
     ledger_free(&ledger);
     TRY(store_ledger(store, &limits, &ledger, &m->head[p->index]));
     m->spent[p->index] = ledger_spent(ledger);
     ledger_free(&ledger);
     bytes_clear(&last);
-    bytes_clear(&entry);
+    bytes_clear(&staged);
     return ERR_OK;
 }
 
-/* Who has staged the third round has it bound then, and who has not has lost it. */
-static void a_debit_that_one_server_made_is_made_at_all(void **state)
+/*
+ * What a server that lacks the third debit has staged: the same, at another price, of another
+ * request, or nothing.
+ */
+enum staged { SAME, OTHER_PRICE, OTHER_REQUEST, NOTHING, STAGED };
+
+static void stage_third(struct store *store, enum staged staged)
+{
+    struct store_round third = round_of(1, 2);
+    third.request[0] ^= staged == OTHER_REQUEST;
+    if (staged != NOTHING)
+        assert_int_equal(stage_at(store, &third, staged == OTHER_PRICE ? 2 : 3), ERR_OK);
+}
+
+/*
+ * A neighbour's debit is taken over where it is, byte for byte, the one that was staged for; else
+ * not at all.
+ */
+static void a_debit_is_taken_over_by_who_has_staged_it(void **state)
 {
     (void)state;
     for (unsigned have = 1; have < 8; have++) /* who has the third debit, as bits */
-        for (unsigned staged = 0; staged < 2; staged++) {
+        for (enum staged staged = 0; staged < STAGED; staged++) {
             const struct store_round third = round_of(1, 2);
             struct store_found found;
             struct bench b;
@@ -60,20 +82,39 @@ static void a_debit_that_one_server_made_is_made_at_all(void **state)
             bench_new(&b);
             for (unsigned i = 0; i < 3; i++) {
                 debit_times(&b, i, 0, have >> i & 1 ? 3 : 2);
-                if (staged && !(have >> i & 1))
-                    assert_int_equal(stage(b.store[i], &third), ERR_OK);
+                if (!(have >> i & 1))
+                    stage_third(b.store[i], staged);
             }
             assert_int_equal(three_run(have, meet, &m, NULL), ERR_OK);
             for (unsigned i = 0; i < 3; i++) {
-                bool kept = staged || (have >> i & 1);
-                assert_int_equal(m.result[i], ERR_OK);
-                assert_true(m.spent[i] == 6);
-                assert_memory_equal(&m.head[i], &m.head[0], sizeof m.head[0]);
+                bool has = staged == SAME || (have >> i & 1);
+                char names[64];
+                snprintf(names, sizeof names, "has made debit 3, which server %u has not", i);
+                assert_int_equal(m.result[i], has ? ERR_OK : ERR_MISMATCH);
+                assert_true(m.spent[i] == (has ? 6 : 3));
                 assert_int_equal(store_find_round(b.store[i], third.run, 2, &found), ERR_OK);
-                assert_int_equal(found.standing, kept ? STANDING_BOUND : STANDING_LOST);
+                assert_int_equal(found.standing == STANDING_BOUND, has);
+                if (!has && (strstr(m.words[i], names) == NULL ||
+                             strstr(m.words[i], "trefoil recover STUDY --key") == NULL))
+                    fail_msg("server %u says: %s", i, m.words[i]);
             }
             bench_free(&b);
         }
+}
+
+/* Stages a round with a ledger of the harness's own making. */
+static void stage_forged(struct store *store, const struct store_round *r,
+                         const struct ledger_limits *with, unsigned spent)
+{
+    struct ledger *after = NULL;
+    mpq_t cost;
+    mpq_init(cost);
+    mpq_set_ui(cost, spent, 1);
+    assert_int_equal(ledger_new(&after, with, &quiet), ERR_OK);
+    assert_int_equal(ledger_debit(after, cost, &quiet), ERR_OK);
+    assert_int_equal(stage_with(store, r, after), ERR_OK);
+    ledger_free(&after);
+    mpq_clear(cost);
 }
 
 static void ledgers_that_differ_by_more_are_refused(void **state)
@@ -89,8 +130,12 @@ static void ledgers_that_differ_by_more_are_refused(void **state)
             debit_times(&b, 2, 0, 1);
         else if (kind == 1) /* as long, but another past */
             debit_times(&b, 2, 1, 4);
-        else /* one behind, of another past: the neighbours' debit does not follow */
-            debit_times(&b, 2, 1, 3);
+        else { /* one behind, of another past: the debit is staged, and does not follow */
+            const struct store_round other = round_of(2, 1), third = round_of(1, 2);
+            debit_times(&b, 2, 0, 1);
+            assert_int_equal(debit(b.store[2], &other, 4), ERR_OK);
+            stage_forged(b.store[2], &third, &limits, 6);
+        }
         assert_int_equal(three_run(kind, meet, &m, NULL), ERR_OK);
         assert_int_equal(m.result[2], ERR_MISMATCH);
         assert_true(m.spent[0] == 6 && m.spent[1] == 6);
@@ -99,43 +144,38 @@ static void ledgers_that_differ_by_more_are_refused(void **state)
     }
 }
 
-/* Debits a store once with a ledger of the harness's own making. */
-static void debit_with(struct bench *b, unsigned server, const struct ledger_limits *with,
-                       unsigned spent)
-{
-    const struct store_round r = round_of(2, 0);
-    struct ledger *ledger = NULL, *mine = NULL;
-    struct store_head head;
-    mpq_t cost;
-    mpq_init(cost);
-    mpq_set_ui(cost, spent, 1);
-    assert_int_equal(store_ledger(b->store[server], with, &ledger, &head), ERR_OK);
-    assert_int_equal(ledger_new(&mine, with, &quiet), ERR_OK);
-    assert_int_equal(ledger_debit(mine, cost, &quiet), ERR_OK);
-    assert_int_equal(stage(b->store[server], &r), ERR_OK);
-    assert_int_equal(store_bind(b->store[server], &r, mine, &head), ERR_OK);
-    ledger_free(&ledger);
-    ledger_free(&mine);
-    mpq_clear(cost);
-}
-
-/* A server that passes on a debit which resets the others' budget, or widens it, gets nowhere. */
+/*
+ * A debit which resets the others' budget, or widens it, is taken over nowhere: in a session, or by
+ * trefoil recover.
+ */
 static void a_neighbour_cannot_give_budget_back(void **state)
 {
     static const struct ledger_limits wide = {.rho = 1000, .rows_per_person = 1};
     (void)state;
     for (unsigned kind = 0; kind < 2; kind++) {
+        const struct store_round r = round_of(2, 0);
+        struct ledger *before = NULL;
+        struct store_head head;
+        struct bytes entry = {0};
+        uint8_t next[32];
         struct bench b;
         struct meeting m = {.b = &b};
         bench_new(&b);
         for (unsigned i = 0; i < 3; i++)
             debit_times(&b, i, 0, 2);
-        debit_with(&b, 0, kind == 0 ? &limits : &wide, kind == 0 ? 1 : 50);
+        assert_int_equal(store_ledger(b.store[0], &limits, &before, &head), ERR_OK);
+        stage_forged(b.store[0], &r, kind == 0 ? &limits : &wide, kind == 0 ? 1 : 50);
+        assert_int_equal(store_bind(b.store[0], &r, &head), ERR_OK);
         assert_int_equal(three_run(kind, meet, &m, NULL), ERR_OK);
+        assert_int_equal(store_entry(b.store[0], 3, &entry, next), ERR_OK);
         for (unsigned i = 1; i < 3; i++) {
             assert_int_equal(m.result[i], ERR_MISMATCH);
             assert_true(m.spent[i] == 3);
+            assert_int_equal(store_adopt(b.store[i], &entry, &m.head[i], next, before),
+                             ERR_MISMATCH);
         }
+        ledger_free(&before);
+        bytes_clear(&entry);
         bench_free(&b);
     }
 }
@@ -200,7 +240,7 @@ static void a_bound_range_is_refused_for_any_other_request(void **state)
         assert_int_equal(stage(b.store[0], &other), ERR_OK);
         other.request[0] ^= 1;
         assert_int_equal(store_ledger(b.store[0], &limits, &ledger, &head), ERR_OK);
-        assert_int_equal(store_bind(b.store[0], &other, ledger, &head), ERR_LOST);
+        assert_int_equal(store_bind(b.store[0], &other, &head), ERR_LOST);
         assert_int_equal(head.number, 1);
         ledger_free(&ledger);
     }
@@ -279,6 +319,51 @@ static void noise_is_sealed_and_wiped_once_the_next_is_bound(void **state)
     bench_free(&b);
 }
 
+static uint32_t attempts_of(struct store *store, const struct store_round *r)
+{
+    struct store_found found;
+    assert_int_equal(store_find_round(store, r->run, r->sequence, &found), ERR_OK);
+    return found.attempts;
+}
+
+/* Attempts are on disk, each round has its own, and a store of before counts from none. */
+static void attempts_are_counted_on_disk(void **state)
+{
+    const struct store_round first = round_of(1, 0), second = round_of(1, 1);
+    struct store_round staged;
+    struct bytes entry = {0};
+    struct bench b;
+    (void)state;
+    bench_new(&b);
+    assert_int_equal(debit(b.store[0], &first, 1), ERR_OK);
+    assert_int_equal(attempts_of(b.store[0], &first), 0);
+    for (unsigned k = 1; k < 4; k++) {
+        assert_int_equal(store_attempt(b.store[0], &first), ERR_OK);
+        store_close(&b.store[0]);
+        assert_int_equal(open_store(&b, 0), ERR_OK);
+        assert_int_equal(attempts_of(b.store[0], &first), k);
+    }
+    assert_int_equal(debit(b.store[0], &second, 1), ERR_OK);
+    assert_int_equal(attempts_of(b.store[0], &second), 0);
+    /*
+     * of a store of version 6 what is staged has no entry, so that nobody's debit can be taken for
+     * it
+     */
+    assert_int_equal(stage(b.store[0], &(struct store_round){.run = {9}}), ERR_OK);
+    assert_int_equal(store_staged(b.store[0], &staged, &entry), ERR_OK);
+    assert_true(entry.size > 0 && staged.run[0] == 9);
+    store_close(&b.store[0]);
+    support_alter(&b.s, 0,
+                  "ALTER TABLE rounds DROP COLUMN attempts; ALTER TABLE rounds DROP COLUMN entry;"
+                  "PRAGMA user_version = 6");
+    assert_int_equal(open_store(&b, 0), ERR_OK);
+    assert_int_equal(attempts_of(b.store[0], &first), 0);
+    assert_int_equal(store_staged(b.store[0], &staged, &entry), ERR_OK);
+    assert_int_equal(entry.size, 0);
+    bytes_clear(&entry);
+    bench_free(&b);
+}
+
 /* Noise was a column of its round once: it is found where it is now. */
 static void noise_of_an_older_store_is_taken_over(void **state)
 {
@@ -293,6 +378,7 @@ static void noise_of_an_older_store_is_taken_over(void **state)
                   "ALTER TABLE rounds ADD COLUMN sealed BLOB;"
                   "UPDATE rounds SET sealed = (SELECT sealed FROM noise); DROP TABLE noise;"
                   "DROP INDEX came; DROP INDEX held;"
+                  "ALTER TABLE rounds DROP COLUMN attempts; ALTER TABLE rounds DROP COLUMN entry;"
                   "PRAGMA user_version = 4");
     assert_int_equal(open_store(&b, 0), ERR_OK);
     assert_int_equal(store_noise(b.store[0], &first, &noise), ERR_OK);
@@ -370,7 +456,6 @@ static void one_server_can_refuse(void **state)
     (void)state;
     all_alike(&s, STANDING_NONE);
     expect_agreement(&s, ERR_OK);
-    assert_true(s.agreement[0].noise);
     for (unsigned i = 0; i < 3; i++) {
         uint8_t *const differs[] = {s.by[i].request, s.by[i].step,      s.by[i].uploads,
                                     s.by[i].roster,  s.by[i].range,     s.by[i].ledger,
@@ -420,19 +505,19 @@ static enum err be_odd(struct party *p, void *shared)
     } card = {.entry_size = 1 << 20};
     const uint32_t many[] = {100001, STANDING_NONE};
     struct round_statement own = {.verdict = i == 0 ? 200 : ERR_OK};
-    struct round_agreement ignored;
-    struct bytes last = {0}, entry = {0};
+    struct round_agreement ignored = {0};
+    struct bytes last = {0}, staged = {0};
     uint8_t signature[2][64] = {{0}}, digest[32];
     struct round_uploads none = {0};
-    bool lacking;
+    bool adopt;
     enum err e;
     if (o->kind == VERDICT)
         e = round_agree(p->net, &own, &ignored, &log);
     else if (o->kind == CONFIRM)
-        e = round_confirm(p->net, i == 0 ? ERR_SYSTEM : ERR_OK, signature, digest, &log);
+        e = round_confirm(p->net, i == 0 ? ERR_SYSTEM : ERR_OK, &ignored, signature, digest, &log);
     else if (o->kind == LEDGER)
         e = i == 0 ? send_odd(p, &card, sizeof card)
-                   : round_ledger(p->net, &head, &last, &lacking, &entry, digest, &log);
+                   : round_ledger(p->net, &head, &last, &staged, &adopt, &log);
     else
         e = i == 0 ? send_odd(p, many, sizeof many) : round_uploads(p->net, &none, digest, &log);
     o->result[i] = e;
@@ -503,45 +588,254 @@ static void who_leaves_gives_no_debit(void **state)
     bench_free(&b);
 }
 
-static void a_round_goes_on_from_the_least_far(void **state)
+/* --- what is left to do of a round ----------------------------------------------------------------- */
+
+static enum round_course course_of(const unsigned standing[3])
+{
+    unsigned indexed = 0, opened = 0;
+    for (unsigned i = 0; i < 3; i++) {
+        indexed += standing[i] >= STANDING_INDEX;
+        opened += standing[i] == STANDING_OPENED;
+    }
+    return opened == 3    ? ROUND_ANSWER
+           : opened == 2  ? ROUND_GIVE
+           : indexed >= 2 ? ROUND_MEASURE
+                          : ROUND_SELECT;
+}
+
+/*
+ * From every three standings: what two have is taken over, and only what two lack is opened again.
+ */
+static void what_two_have_opened_is_opened_no_more(void **state)
+{
+    static const enum standing all[] = {STANDING_LOST, STANDING_BOUND, STANDING_INDEX,
+                                        STANDING_OPENED};
+    struct saying s;
+    (void)state;
+    for (unsigned mix = 0; mix < 64; mix++) {
+        const unsigned standing[] = {all[mix % 4], all[mix / 4 % 4], all[mix / 16]};
+        all_alike(&s, STANDING_BOUND);
+        for (unsigned i = 0; i < 3; i++) {
+            struct round_statement *own = &s.by[i];
+            own->standing = (uint8_t)standing[i];
+            own->obstacle = standing[i] == STANDING_LOST ? ROUND_NO_NOISE : ROUND_READY;
+            own->selected[1] = standing[i] >= STANDING_INDEX ? 7 : 0;
+            own->values[5] = standing[i] == STANDING_OPENED ? 8 : 0;
+        }
+        expect_agreement(&s, ERR_OK);
+        for (unsigned i = 0; i < 3; i++) {
+            const struct round_agreement *a = &s.agreement[i];
+            assert_int_equal(a->course, course_of(standing));
+            for (unsigned k = 0; k < 3; k++)
+                assert_int_equal(a->obstacle[k], s.by[k].obstacle);
+            if (a->course >= ROUND_MEASURE)
+                assert_int_equal(a->selected, 7 << 8);
+            if (a->course == ROUND_GIVE)
+                assert_true(standing[a->lacks] != STANDING_OPENED && a->values[5] == 8);
+        }
+    }
+}
+
+/*
+ * One that has opened something else, or says so, is believed by nobody: nor by who has nothing
+ * itself.
+ */
+static void two_who_opened_different_things_end_it(void **state)
 {
     struct saying s;
     (void)state;
-    all_alike(&s, STANDING_BOUND);
-    s.by[1].standing = STANDING_OPENED;
-    s.by[1].noise = 0;
-    s.by[2].standing = STANDING_INDEX;
-    s.by[1].selected[0] = s.by[2].selected[0] = 7;
-    expect_agreement(&s, ERR_OK);
-    for (unsigned i = 0; i < 3; i++) {
-        assert_int_equal(s.agreement[i].least, STANDING_BOUND);
-        assert_false(s.agreement[i].noise);
-    }
-    s.by[2].selected[0] = 6; /* two that know the index know another */
-    assert_int_equal(three_run(1, say, &s, NULL), ERR_OK);
-    assert_int_equal(s.result[1], ERR_MISMATCH);
-    assert_int_equal(s.result[2], ERR_MISMATCH);
+    for (unsigned lacks = 0; lacks < 4; lacks++)
+        for (unsigned of_values = 0; of_values < 2; of_values++) {
+            unsigned liar = (lacks + 1) % 3;
+            all_alike(&s, of_values ? STANDING_OPENED : STANDING_INDEX);
+            if (lacks < 3)
+                s.by[lacks].standing = STANDING_BOUND;
+            if (of_values)
+                s.by[liar].values[31] = 1;
+            else
+                s.by[liar].selected[7] = 1;
+            expect_agreement(&s, ERR_MISMATCH);
+        }
     all_alike(&s, STANDING_BOUND);
     s.by[0].standing = 77;
     assert_int_equal(three_run(1, say, &s, NULL), ERR_OK);
     assert_int_equal(s.result[1], ERR_FORMAT);
+    all_alike(&s, STANDING_BOUND);
+    s.by[0].obstacle = 77;
+    expect_agreement(&s, ERR_FORMAT);
+    all_alike(&s, STANDING_NONE);
+    s.by[0].obstacle = ROUND_TRIED; /* what is new was not tried */
+    assert_int_equal(three_run(1, say, &s, NULL), ERR_OK);
+    assert_int_equal(s.result[1], ERR_FORMAT);
+}
+
+/* --- a server that says different things ------------------------------------------------------------- */
+
+enum trick { NO_TRICK, TWO_TONGUES, OTHER_BYTES, FALSE_ECHO, TRICKS };
+
+struct trickery {
+    enum trick trick;
+    unsigned who;
+    enum err result[3];
+    uint8_t seed[3][32];
+    char words[3][1024];
+};
+
+/* What is sent to each neighbour, and what comes back from each. */
+static enum err swap(struct net *net, const void *const send[2], size_t n, void *receive[2])
+{
+    const struct net_round r = {.send = {send[0], send[1]},
+                                .send_size = {n, n},
+                                .receive = {receive[0], receive[1]},
+                                .receive_size = {n, n}};
+    return net_exchange(net, &r);
+}
+
+/*
+ * round_agree() and round_confirm() as a server plays them that wants to choose the seed, or what
+ * others believe.
+ */
+static enum err play_tricks(struct party *p, enum trick trick)
+{
+    struct round_statement own[2] = {{0}}, other[2];
+    struct {
+        uint8_t verdict, fresh[32], said[32], signature[64];
+    } show[2] = {{0}}, shown[2];
+    const uint8_t fresh[32] = {1};
+    for (unsigned k = 0; k < 2; k++) {
+        own[k].late = trick == TWO_TONGUES && k == 1;
+        request_digest(fresh, sizeof fresh, own[k].fresh);
+    }
+    TRY(swap(p->net, (const void *[]){&own[0], &own[1]}, sizeof own[0],
+             (void *[]){&other[0], &other[1]}));
+    for (unsigned k = 0; k < 2; k++) {
+        memcpy(show[k].fresh, fresh, sizeof fresh);
+        show[k].fresh[9] ^= trick == OTHER_BYTES;
+        request_digest(&other[1 - k], sizeof other[0], show[k].said);
+        show[k].said[31] ^= trick == FALSE_ECHO;
+    }
+    return swap(p->net, (const void *[]){&show[0], &show[1]}, sizeof show[0],
+                (void *[]){&shown[0], &shown[1]});
+}
+
+static enum err agree_and_confirm(struct party *p, void *shared)
+{
+    struct trickery *t = shared;
+    unsigned i = p->index;
+    struct log log = {.buffer = t->words[i], .buffer_size = sizeof t->words[i], .level = LOG_ERROR};
+    struct round_statement own = {0};
+    struct round_agreement agreement;
+    uint8_t signature[2][64] = {{0}};
+    enum err e;
+    if (i == t->who && t->trick != NO_TRICK)
+        return play_tricks(p, t->trick);
+    e = round_agree(p->net, &own, &agreement, &log);
+    if (e == ERR_OK)
+        e = round_confirm(p->net, ERR_OK, &agreement, signature, t->seed[i], &log);
+    t->result[i] = e;
+    return ERR_OK;
+}
+
+static void who_says_two_things_or_chooses_last_is_named(void **state)
+{
+    uint8_t first[32];
+    (void)state;
+    for (unsigned who = 0; who < 3; who++)
+        for (enum trick trick = NO_TRICK; trick < TRICKS; trick++) {
+            struct trickery t = {.trick = trick, .who = who};
+            unsigned a = (who + 1) % 3, b = (who + 2) % 3;
+            char says[2][64];
+            assert_int_equal(three_run(trick, agree_and_confirm, &t, NULL), ERR_OK);
+            if (trick == NO_TRICK) {
+                for (unsigned i = 0; i < 3; i++) {
+                    assert_int_equal(t.result[i], ERR_OK);
+                    assert_memory_equal(t.seed[i], t.seed[0], 32);
+                }
+                assert_true(who == 0 || memcmp(first, t.seed[0], 32) != 0); /* others each time */
+                memcpy(first, t.seed[0], 32);
+                continue;
+            }
+            for (unsigned k = 0; k < 2; k++) {
+                unsigned i = k == 0 ? a : b, other = k == 0 ? b : a;
+                if (trick == TWO_TONGUES)
+                    snprintf(says[k], sizeof says[k],
+                             "server %u told server %u something else of this round", who, other);
+                else if (trick == FALSE_ECHO)
+                    snprintf(says[k], sizeof says[k],
+                             "server %u told server %u something else of this round", other, who);
+                else
+                    snprintf(says[k], sizeof says[k], "server %u shows other random bytes", who);
+                assert_int_equal(t.result[i], ERR_MISMATCH);
+                if (strstr(t.words[i], says[k]) == NULL)
+                    fail_msg("server %u says: %s", i, t.words[i]);
+            }
+        }
+}
+
+/* --- values for who lacks them ----------------------------------------------------------------------- */
+
+struct handing {
+    unsigned lacks;
+    bool wrong; /* the giver gives something else */
+    enum err result[3];
+    uint64_t got[3];
+    char words[3][512];
+};
+
+static enum err hand_over(struct party *p, void *shared)
+{
+    struct handing *h = shared;
+    unsigned i = p->index;
+    struct log log = {.buffer = h->words[i], .buffer_size = sizeof h->words[i], .level = LOG_ERROR};
+    struct round_agreement agreement = {.course = ROUND_GIVE, .lacks = h->lacks};
+    struct bytes values = {0};
+    bytes_put_u64(&values, 4711);
+    request_digest(values.data, values.size, agreement.values);
+    if (i == h->lacks || (h->wrong && i == (h->lacks + 2) % 3))
+        values.data[0] ^= 1;
+    if (h->wrong && i == (h->lacks + 2) % 3)
+        request_digest(values.data, values.size, agreement.values); /* and does not mind */
+    h->result[i] = round_values(p->net, &agreement, &values, &log);
+    memcpy(&h->got[i], values.data, sizeof h->got[i]);
+    bytes_clear(&values);
+    return ERR_OK;
+}
+
+static void who_lacks_values_takes_what_two_say_they_have(void **state)
+{
+    (void)state;
+    for (unsigned lacks = 0; lacks < 3; lacks++)
+        for (unsigned wrong = 0; wrong < 2; wrong++) {
+            struct handing h = {.lacks = lacks, .wrong = wrong != 0};
+            char says[64];
+            assert_int_equal(three_run(lacks, hand_over, &h, NULL), ERR_OK);
+            assert_int_equal(h.result[lacks], wrong ? ERR_MISMATCH : ERR_OK);
+            if (!wrong)
+                assert_int_equal(h.got[lacks], 4711);
+            snprintf(says, sizeof says, "server %u gives other values", (lacks + 2) % 3);
+            assert_true(!wrong || strstr(h.words[lacks], says) != NULL);
+        }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_debit_that_one_server_made_is_made_at_all),
+        cmocka_unit_test(a_debit_is_taken_over_by_who_has_staged_it),
         cmocka_unit_test(ledgers_that_differ_by_more_are_refused),
         cmocka_unit_test(a_neighbour_cannot_give_budget_back),
         cmocka_unit_test(an_altered_ledger_does_not_open),
         cmocka_unit_test(a_bound_range_is_refused_for_any_other_request),
         cmocka_unit_test(noise_is_sealed_and_wiped_once_the_next_is_bound),
+        cmocka_unit_test(attempts_are_counted_on_disk),
         cmocka_unit_test(noise_of_an_older_store_is_taken_over),
         cmocka_unit_test(what_is_staged_can_be_dropped),
         cmocka_unit_test(one_server_can_refuse),
         cmocka_unit_test(what_a_server_says_has_bounds),
         cmocka_unit_test(who_leaves_gives_no_debit),
-        cmocka_unit_test(a_round_goes_on_from_the_least_far),
+        cmocka_unit_test(what_two_have_opened_is_opened_no_more),
+        cmocka_unit_test(two_who_opened_different_things_end_it),
+        cmocka_unit_test(who_says_two_things_or_chooses_last_is_named),
+        cmocka_unit_test(who_lacks_values_takes_what_two_say_they_have),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

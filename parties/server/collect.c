@@ -63,7 +63,8 @@ static enum err recall(const struct collector *g, const uint8_t run[REQUEST_RUN_
     TRY(store_run(g->store, run, &rounds, &u->counted));
     if (rounds > 0)
         TRY(store_find_round(g->store, run, rounds - 1, &found));
-    u->last = found.standing;
+    u->last = found.standing < STANDING_OPENED && found.attempts >= ROUND_ATTEMPTS ? STANDING_LOST
+                                                                                   : found.standing;
     return ERR_OK;
 }
 

@@ -301,14 +301,18 @@ enum err engine_select(struct engine *g, const struct engine_step *s, struct tap
     return e;
 }
 
+size_t engine_cells(const struct engine *g, const struct engine_step *s, size_t selected)
+{
+    return s->request->kind == REQUEST_SELECT ? g->counts->cells[s->request->query[selected]]
+                                              : s->cells;
+}
+
 enum err engine_measure(struct engine *g, const struct engine_step *s, struct tape *range,
                         size_t selected, int64_t *values, size_t *measured)
 {
     const struct request *r = s->request;
     const uint32_t *query = r->kind == REQUEST_SELECT ? &r->query[selected] : r->query;
     size_t count = r->kind == REQUEST_SELECT ? 1 : r->queries;
-    *measured = 0;
-    for (size_t k = 0; k < count; k++)
-        *measured += g->counts->cells[query[k]];
+    *measured = engine_cells(g, s, selected);
     return measure_open(g->party, g->counts, range, query, count, r->multiplier, values);
 }

@@ -88,6 +88,8 @@ enum err engine_return(struct engine *engine, struct tape *range) MUST_CHECK;
 /* `seed`: ARGMAX_SEED_SIZE common bytes. */
 enum err engine_select(struct engine *engine, const struct engine_step *step, struct tape *range,
                        const uint8_t *seed, size_t *selected) MUST_CHECK;
+/* How many values a step measures; `selected` is not read unless the request selects. */
+size_t engine_cells(const struct engine *engine, const struct engine_step *step, size_t selected);
 /*
  * `selected` is not read unless the request selects. `values` has step->cells; *measured of them are filled.
  */

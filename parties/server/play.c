@@ -14,8 +14,10 @@ struct hand {
     struct engine_step step;
     struct store_round round;
     enum standing standing; /* here, as it was found */
+    enum round_obstacle obstacle;
     uint64_t selected;
-    struct tape range; /* the round's noise, if `noise` */
+    struct bytes values; /* that it opened, if it has */
+    struct tape range;   /* the round's noise, if `noise` */
     bool noise;
     struct ledger *ledger, *after; /* before the debit; after it, if the round is new */
     struct store_head head;
@@ -126,7 +128,10 @@ enum err play_sign_logs(struct play *p)
 
 /* --- prepare ------------------------------------------------------------------------------------- */
 
-/* The noise of a round that is bound. That of a round which has been answered may be gone. */
+/*
+ * The noise of a round that is bound. It may be gone: the run went on, or this server was restored
+ * from a backup.
+ */
 static enum err load_noise(struct hand *h)
 {
     struct bytes noise = {0};
@@ -135,12 +140,22 @@ static enum err load_noise(struct hand *h)
         e = range_read(&h->range, &h->round.range, h->p->engine->tape.noise, &noise);
     bytes_clear(&noise);
     h->noise = e == ERR_OK;
-    if (e == ERR_LOST && h->standing == STANDING_OPENED)
-        return ERR_OK;
-    if (e == ERR_LOST || e == ERR_AUTH)
-        log_error(h->p->log, "the noise of round %u %s this server's store, which was altered",
-                  h->round.sequence, e == ERR_LOST ? "is not in" : "does not unseal in");
-    return e;
+    if (e == ERR_AUTH)
+        log_error(h->p->log,
+                  "the noise of round %u does not unseal in this server's store, which was altered",
+                  h->round.sequence);
+    return e == ERR_LOST ? ERR_OK : e;
+}
+
+static enum round_obstacle obstacle(const struct hand *h, const struct store_found *found)
+{
+    if (found->attempts >= ROUND_ATTEMPTS)
+        return ROUND_TRIED;
+    if (!h->noise || found->standing == STANDING_LOST)
+        return ROUND_NO_NOISE;
+    return memcmp(found->round.uploads, h->p->uploads, sizeof h->p->uploads) == 0
+               ? ROUND_READY
+               : ROUND_OTHER_UPLOADS;
 }
 
 /* The request is for a round that is bound: only the very same one is answered. */
@@ -154,20 +169,6 @@ static enum err take_up(struct hand *h, const struct store_found *found)
     }
     h->standing = found->standing;
     h->selected = found->selected;
-    if (found->standing == STANDING_LOST) {
-        log_error(log,
-                  "the noise of round %u is not at this server, which was restored from a backup; "
-                  "its debit stays",
-                  h->round.sequence);
-        return ERR_LOST;
-    }
-    /* what has been answered is answered from disk, also when other rows have joined since */
-    if (found->standing != STANDING_OPENED &&
-        memcmp(found->round.uploads, h->p->uploads, sizeof h->p->uploads) != 0) {
-        log_error(log, "round %u was bound with other uploads than are here now",
-                  h->round.sequence);
-        return ERR_LOST;
-    }
     h->round = found->round;
     if (h->standing >= STANDING_INDEX && h->selected >= h->request->queries) {
         log_error(log,
@@ -176,7 +177,11 @@ static enum err take_up(struct hand *h, const struct store_found *found)
                   h->round.sequence);
         return ERR_MISMATCH;
     }
-    return load_noise(h);
+    if (h->standing == STANDING_OPENED)
+        TRY(store_values(h->p->store, &h->round, &h->values));
+    TRY(load_noise(h));
+    h->obstacle = obstacle(h, found);
+    return ERR_OK;
 }
 
 /* A new round: it has to be the run's next, and within the budget. */
@@ -283,10 +288,14 @@ static enum err look_for_late(struct play *p, uint8_t *late)
 static enum err agree(struct hand *h, enum err verdict, enum round_intent intent,
                       struct round_agreement *agreement)
 {
-    struct round_statement own = {
-        .intent = (uint8_t)intent, .standing = (uint8_t)h->standing, .noise = h->noise};
+    struct round_statement own = {.intent = (uint8_t)intent,
+                                  .standing = (uint8_t)h->standing,
+                                  .obstacle = (uint8_t)h->obstacle,
+                                  .noise = h->noise};
     for (unsigned k = 0; k < 8; k++)
         own.selected[k] = (uint8_t)(h->selected >> 8 * k);
+    if (h->standing == STANDING_OPENED)
+        request_digest(h->values.data, h->values.size, own.values);
     memcpy(own.request, h->round.request, sizeof own.request);
     memcpy(own.uploads, h->round.uploads, sizeof own.uploads);
     memcpy(own.roster, h->p->study->roster, sizeof own.roster);
@@ -324,7 +333,7 @@ static enum err stage(struct hand *h)
     if (e == ERR_OK)
         e = range_write(&h->range, &noise);
     if (e == ERR_OK)
-        e = store_stage(h->p->store, &h->round, &h->p->upload_ids, &noise);
+        e = store_stage(h->p->store, &h->round, h->after, &h->p->upload_ids, &noise);
     bytes_clear(&noise);
     return e;
 }
@@ -333,16 +342,16 @@ static enum err stage(struct hand *h)
 
 static enum err bind(struct hand *h)
 {
-    TRY(store_bind(h->p->store, &h->round, h->after, &h->head));
+    TRY(store_bind(h->p->store, &h->round, &h->head));
     h->p->opening.spent = ledger_spent(h->after);
     return ERR_OK;
 }
 
-static enum err write_result(const struct hand *h, const struct bytes *values, struct bytes *result)
+static enum err write_result(const struct hand *h, struct bytes *result)
 {
     if (h->request->kind == REQUEST_SELECT)
         bytes_put_u64(result, h->selected);
-    bytes_put(result, values->data, values->size);
+    bytes_put(result, h->values.data, h->values.size);
     return bytes_ok(result);
 }
 
@@ -354,10 +363,23 @@ static enum err select_one(struct hand *h, const uint8_t *seed)
     return store_put_index(h->p->store, &h->round, h->selected);
 }
 
+/* The index that the two others state; who has one has the same (round_agree()). */
+static enum err take_index(struct hand *h, uint64_t selected)
+{
+    if (selected >= h->request->queries) {
+        log_error(h->p->log,
+                  "what the others say that round %u selected is not among its candidates; their "
+                  "stores were altered",
+                  h->round.sequence);
+        return ERR_MISMATCH;
+    }
+    h->selected = selected;
+    return store_put_index(h->p->store, &h->round, h->selected);
+}
+
 static enum err measure(struct hand *h, struct bytes *result)
 {
     int64_t *cells = memory_array(h->step.cells, sizeof *cells);
-    struct bytes values = {0};
     size_t measured = 0;
     enum err e = cells == NULL ? ERR_NOMEM : ERR_OK;
     net_enter(h->p->net, NET_MEASURE);
@@ -369,73 +391,104 @@ static enum err measure(struct hand *h, struct bytes *result)
     if (e == ERR_OK)
         e = engine_measure(h->p->engine, &h->step, &h->range, (size_t)h->selected, cells,
                            &measured);
-    bytes_put_u64(&values, h->p->engine->tally.owners);
+    bytes_clear(&h->values);
+    bytes_put_u64(&h->values, h->p->engine->tally.owners);
     for (size_t i = 0; e == ERR_OK && i < measured; i++)
-        bytes_put_u64(&values, (uint64_t)cells[i]);
-    if (e == ERR_OK)
-        e = bytes_ok(&values);
-    if (e == ERR_OK)
-        e = store_put_values(h->p->store, &h->round, &values);
-    if (e == ERR_OK)
-        e = write_result(h, &values, result);
-    bytes_clear(&values);
+        bytes_put_u64(&h->values, (uint64_t)cells[i]);
     memory_free(&cells);
-    return e;
+    TRY(e);
+    TRY(bytes_ok(&h->values));
+    TRY(store_put_values(h->p->store, &h->round, &h->values));
+    return write_result(h, result);
 }
 
-/* All three have the values on disk. */
-static enum err answer_again(struct hand *h, struct bytes *result)
+/* Two have the values on disk; the third gets them, and nothing is opened. */
+static enum err give_values(struct hand *h, const struct round_agreement *agreement)
 {
-    struct bytes values = {0};
-    enum err e = store_values(h->p->store, &h->round, &values);
-    if (e == ERR_OK)
-        e = write_result(h, &values, result);
-    bytes_clear(&values);
-    return e;
+    bool lacks = h->standing != STANDING_OPENED;
+    if (lacks && h->request->kind == REQUEST_SELECT)
+        TRY(take_index(h, agreement->selected));
+    if (lacks) {
+        size_t cells = engine_cells(h->p->engine, &h->step, (size_t)h->selected);
+        bytes_extend(&h->values, sizeof(uint64_t) * (1 + cells));
+        TRY(bytes_ok(&h->values));
+    }
+    TRY(round_values(h->p->net, agreement, &h->values, h->p->log));
+    return lacks ? store_put_values(h->p->store, &h->round, &h->values) : ERR_OK;
 }
 
 /* ------------------------------------------------------------------------------------------------- */
 
+/*
+ * A round that some server cannot open, and that no two have opened, is lost: paid for, and never
+ * answered.
+ */
+static enum err may_open(const struct hand *h, const struct round_agreement *agreement)
+{
+    static const char *const why[] = {
+        [ROUND_TRIED] = "has tried it as often as it may, and it was interrupted each time",
+        [ROUND_NO_NOISE] = "has its noise no more: the run has gone on without the round, or that "
+                           "server was restored from a backup",
+        [ROUND_OTHER_UPLOADS] = "holds other uploads now than those it was bound with",
+    };
+    enum err e = ERR_OK;
+    for (unsigned i = 0; i < 3; i++)
+        if (agreement->obstacle[i] != ROUND_READY) {
+            log_error(h->p->log,
+                      "round %u stays without an answer, and its debit stays: server %u %s",
+                      h->round.sequence, i, why[agreement->obstacle[i]]);
+            e = ERR_LOST;
+        }
+    return e;
+}
+
 /* From here on the round is paid for at all three, and each has signed what the others have logged so far. */
-static enum err commit(struct hand *h, bool is_new, const struct audit_head theirs[2],
+static enum err commit(struct hand *h, bool is_new, const struct round_agreement *agreement,
                        uint8_t seed[32])
 {
     uint8_t signature[2][64] = {{0}};
     enum err e = is_new ? bind(h) : ERR_OK;
     if (e == ERR_OK)
-        e = sign_logs(h->p, theirs, signature);
-    TRY(round_confirm(h->p->net, e, signature, seed, h->p->log));
+        e = sign_logs(h->p, agreement->audit, signature);
+    TRY(round_confirm(h->p->net, e, agreement, signature, seed, h->p->log));
     return keep_signatures(h->p, &h->audit, signature);
+}
+
+static enum err open_values(struct hand *h, bool is_new, const struct round_agreement *agreement,
+                            struct bytes *result)
+{
+    uint8_t seed[32];
+    TRY(may_open(h, agreement));
+    TRY(commit(h, is_new, agreement, seed));
+    TRY(store_attempt(h->p->store, &h->round));
+    begin_openings(h, is_new);
+    if (h->request->kind == REQUEST_SELECT)
+        TRY(agreement->course == ROUND_SELECT ? select_one(h, seed)
+                                              : take_index(h, agreement->selected));
+    TRY(measure(h, result));
+    /*
+     * All three have the same range of this session's tape and have measured the same cells of it.
+     * Who plays this round again has the index, or finds the same one, and so takes no more of the
+     * range than that.
+     */
+    return is_new ? engine_return(h->p->engine, &h->range) : ERR_OK;
 }
 
 static enum err play(struct hand *h, enum err verdict, struct bytes *result)
 {
     struct round_agreement agreement;
     bool is_new = verdict == ERR_OK && h->standing == STANDING_NONE;
-    uint8_t seed[32];
     if (is_new && !engine_has_noise(h->p->engine, &h->step))
         TRY(make_noise(h));
     if (is_new)
         verdict = stage(h);
     TRY(agree(h, verdict, ROUND_BIND, &agreement));
     h->p->late = agreement.late;
-    if (agreement.least == STANDING_OPENED)
-        return answer_again(h, result);
-    if (!agreement.noise) {
-        log_error(h->p->log,
-                  "the noise of round %u is wiped at a server that has its answer, and "
-                  "the run has gone on without it",
-                  h->round.sequence);
-        return ERR_LOST;
-    }
-    TRY(commit(h, is_new, agreement.audit, seed));
-    begin_openings(h, is_new);
-    if (h->request->kind == REQUEST_SELECT && agreement.least < STANDING_INDEX)
-        TRY(select_one(h, seed));
-    TRY(measure(h, result));
-    /* All three have the same range of this session's tape and have measured the same cells of it. Who plays this round
-     * again has the index, or finds the same one, and so takes no more of the range than that. */
-    return is_new ? engine_return(h->p->engine, &h->range) : ERR_OK;
+    if (agreement.course < ROUND_GIVE)
+        return open_values(h, is_new, &agreement, result);
+    if (agreement.course == ROUND_GIVE)
+        TRY(give_values(h, &agreement));
+    return write_result(h, result);
 }
 
 enum err play_round(struct play *p, struct request *request,
@@ -449,6 +502,7 @@ enum err play_round(struct play *p, struct request *request,
     ledger_free(&h.ledger);
     ledger_free(&h.after);
     tape_free(&h.range);
+    bytes_clear(&h.values);
     engine_step_clear(&h.step);
     return e;
 }

@@ -1,20 +1,28 @@
 /*
- * parties/server/play.h - one round at one server: agreed on by all three, paid for, opened, and answered again at will.
+ * parties/server/play.h - one round at one server: agreed on by all three, paid for, opened, and
+ * answered again at will.
  *
  *   each         prepare   the request against the study, the ledger, and what is bound already
  *   all -> all   agree     only if noise is missing; then it is made: independent of data
  *   each         stage     the round's noise, sealed: on disk
- *   all -> all   agree     request, uploads, range, noise components, ledger head       (parties/server/round.h)
+ *   all -> all   agree     request, uploads, range, noise, ledger head      (parties/server/round.h)
  *   each         bind      debit, and range bound to this request: one transaction, on disk
- *   all -> all   confirm   that it is; fresh bytes
+ *   all -> all   confirm   that it is; fresh bytes; what was heard in `agree`
+ *   each         count     the attempt: on disk before anything that depends on data is sent
  *   all          select    the index: on disk before more happens
  *   all          measure   the values: on disk before the analyst gets them
  *
- * What is staged at all before anybody binds cannot be lost by a crash: a server that was to bind and did not
- * takes the debit over when the next session begins (worker.c), and has the noise. So whatever crashes, at any
- * step, the analyst sends the same request again and gets the same values, for nothing: from the first step that
- * is not on disk at all three on, with the same noise and uploads and fresh masks, or from disk alone. Another
- * request for a round that is bound is refused for ever.
+ * What is staged at all before anybody binds cannot be lost by a crash: a server that was to bind
+ * and did not takes the debit over when the next session begins (worker.c), and has the noise. So
+ * whatever crashes, at any step, the analyst sends the same request again and gets the same values,
+ * for nothing: from the first step that is not on disk at all three on, with the same noise and
+ * uploads and fresh masks, or from disk alone. Another request for a round that is bound is refused
+ * for ever.
+ *
+ * What two servers have opened is opened no more: the third takes the index, or the values, from
+ * them. So nobody makes two others open a thing anew by claiming to lack it. Where two lack it, it
+ * is opened again, and that has an end: after ROUND_ATTEMPTS attempts at any one server the round
+ * is lost (ERR_LOST): paid for, and never answered.
  */
 #ifndef TREFOIL_PARTIES_SERVER_PLAY_H
 #define TREFOIL_PARTIES_SERVER_PLAY_H

@@ -55,9 +55,8 @@ static enum err compare(unsigned server, enum net_peer peer, const struct round_
         return differs(server, "position on the noise tape", log);
     if ((own->standing == STANDING_NONE) != (other->standing == STANDING_NONE))
         return differs(server, "past: the round is bound at one, and new to the other", log);
-    if (own->standing >= STANDING_INDEX && other->standing >= STANDING_INDEX &&
-        memcmp(own->selected, other->selected, sizeof own->selected) != 0)
-        return differs(server, "index that this round opened", log);
+    if (other->standing == STANDING_NONE && other->obstacle != ROUND_READY)
+        return ERR_FORMAT;
     /* what it holds with its next server, if we are that, is what we hold with our previous one */
     if (own->noise && other->noise &&
         memcmp(own->replica[peer], other->replica[1 - peer], sizeof own->replica[0]) != 0)
@@ -72,57 +71,142 @@ void round_put_head(const struct audit_head *head, uint8_t audit[40])
     memcpy(audit + 8, head->hash, sizeof head->hash);
 }
 
+static uint64_t number_of(const uint8_t bytes[8])
+{
+    uint64_t n = 0;
+    for (unsigned k = 0; k < 8; k++)
+        n |= (uint64_t)bytes[k] << 8 * k;
+    return n;
+}
+
 static struct audit_head head_of(const uint8_t audit[40])
 {
-    struct audit_head head = {0};
-    for (unsigned k = 0; k < 8; k++)
-        head.entries |= (uint64_t)audit[k] << 8 * k;
+    struct audit_head head = {.entries = number_of(audit)};
     memcpy(head.hash, audit + 8, sizeof head.hash);
     return head;
 }
 
-static enum err agreed(const struct round_statement *own, const struct round_statement other[2],
-                       struct round_agreement *agreement)
+/*
+ * Who has opened the same thing has opened the same: also two neighbours, of which one may then be
+ * believed.
+ */
+static enum err compare_opened(const struct round_statement *const by[3], struct log *log)
 {
-    unsigned least = own->standing;
-    agreement->noise = own->noise != 0;
-    agreement->late = own->late != 0;
-    for (unsigned p = 0; p < 2; p++) {
-        if (other[p].standing > STANDING_OPENED)
-            return ERR_FORMAT;
-        least = other[p].standing < least ? other[p].standing : least;
-        agreement->noise = agreement->noise && other[p].noise != 0;
-        agreement->late = agreement->late && other[p].late != 0;
+    for (unsigned i = 0; i < 3; i++) {
+        const struct round_statement *a = by[i], *b = by[(i + 1) % 3];
+        const char *what = NULL;
+        if (a->standing >= STANDING_INDEX && b->standing >= STANDING_INDEX &&
+            memcmp(a->selected, b->selected, sizeof a->selected) != 0)
+            what = "indices";
+        else if (a->standing == STANDING_OPENED && b->standing == STANDING_OPENED &&
+                 memcmp(a->values, b->values, sizeof a->values) != 0)
+            what = "values";
+        if (what != NULL) {
+            log_error(log,
+                      "servers %u and %u have different %s of this round: one of them was altered, "
+                      "or lies; nothing was opened",
+                      i, (i + 1) % 3, what);
+            return ERR_MISMATCH;
+        }
     }
-    agreement->least = (enum standing)least;
-    for (unsigned p = 0; p < 2; p++)
-        agreement->audit[p] = head_of(other[p].audit);
     return ERR_OK;
 }
 
-enum err round_agree(struct net *net, const struct round_statement *own,
+/* What two have is had: so a server that claims to lack it makes nobody open it once more. */
+static void set_course(const struct round_statement *const by[3], struct round_agreement *agreement)
+{
+    unsigned indexed = 0, opened = 0;
+    for (unsigned i = 0; i < 3; i++) {
+        if (by[i]->standing >= STANDING_INDEX) {
+            indexed++;
+            agreement->selected = number_of(by[i]->selected);
+        }
+        if (by[i]->standing == STANDING_OPENED) {
+            opened++;
+            memcpy(agreement->values, by[i]->values, sizeof agreement->values);
+        } else
+            agreement->lacks = i;
+    }
+    agreement->course = opened == 3    ? ROUND_ANSWER
+                        : opened == 2  ? ROUND_GIVE
+                        : indexed >= 2 ? ROUND_MEASURE
+                                       : ROUND_SELECT;
+}
+
+static enum err agreed(const struct round_statement *const by[3], struct round_agreement *agreement,
+                       struct log *log)
+{
+    agreement->late = true;
+    for (unsigned i = 0; i < 3; i++) {
+        if (by[i]->standing > STANDING_OPENED || by[i]->obstacle > ROUND_OTHER_UPLOADS)
+            return ERR_FORMAT;
+        agreement->late = agreement->late && by[i]->late != 0;
+        agreement->obstacle[i] = (enum round_obstacle)by[i]->obstacle;
+    }
+    TRY(compare_opened(by, log));
+    set_course(by, agreement);
+    return ERR_OK;
+}
+
+enum err round_agree(struct net *net, const struct round_statement *statement,
                      struct round_agreement *agreement, struct log *log)
 {
-    struct round_statement other[2];
+    struct round_statement own = *statement, other[2];
+    const struct round_statement *by[3];
     unsigned i = net_index(net);
-    enum err mine = (enum err)own->verdict, e = ERR_OK;
-    TRY(round_broadcast(net, own, sizeof *own, &other[NET_PREV], &other[NET_NEXT]));
-    for (unsigned p = 0; e == ERR_OK && p < 2; p++)
-        e = compare(net_index_of(i, (enum net_peer)p), (enum net_peer)p, own, &other[p],
-                    mine == ERR_OK ? log : NULL);
+    enum err mine = (enum err)own.verdict, e = ERR_OK;
+    *agreement = (struct round_agreement){0};
+    secret_random(agreement->own_fresh, sizeof agreement->own_fresh);
+    request_digest(agreement->own_fresh, sizeof agreement->own_fresh, own.fresh);
+    TRY(round_broadcast(net, &own, sizeof own, &other[NET_PREV], &other[NET_NEXT]));
+    by[i] = &own;
+    for (unsigned p = 0; e == ERR_OK && p < 2; p++) {
+        unsigned server = net_index_of(i, (enum net_peer)p);
+        by[server] = &other[p];
+        agreement->audit[p] = head_of(other[p].audit);
+        memcpy(agreement->fresh[p], other[p].fresh, sizeof agreement->fresh[p]);
+        request_digest(&other[p], sizeof other[p], agreement->said[p]);
+        e = compare(server, (enum net_peer)p, &own, &other[p], mine == ERR_OK ? log : NULL);
+    }
     TRY(mine);
     TRY(e);
-    return agreed(own, other, agreement);
+    return agreed(by, agreement, log);
 }
 
 struct confirmation {
     uint8_t verdict;
     uint8_t fresh[32];
+    uint8_t said[32];      /* digest of the third server's statement */
     uint8_t signature[64]; /* of the receiver's log */
 };
 
-enum err round_confirm(struct net *net, enum err verdict, uint8_t signature[2][64],
-                       uint8_t seed[32], struct log *log)
+/* What neighbour p shows, against what it said, and against what the other neighbour said here. */
+static enum err check_confirmation(unsigned i, enum net_peer p,
+                                   const struct confirmation *confirmation,
+                                   const struct round_agreement *agreement, struct log *log)
+{
+    unsigned server = net_index_of(i, p), third = net_index_of(i, (enum net_peer)(1 - p));
+    uint8_t digest[32];
+    if (memcmp(confirmation->said, agreement->said[1 - p], sizeof confirmation->said) != 0) {
+        log_error(log,
+                  "server %u told server %u something else of this round than server %u, or server "
+                  "%u repeats it wrongly: one of the two departs from the protocol; nothing was "
+                  "opened",
+                  third, server, i, server);
+        return ERR_MISMATCH;
+    }
+    request_digest(confirmation->fresh, sizeof confirmation->fresh, digest);
+    if (memcmp(digest, agreement->fresh[p], sizeof digest) == 0)
+        return ERR_OK;
+    log_error(log,
+              "server %u shows other random bytes than those that it had promised: it departs from "
+              "the protocol; nothing was opened",
+              server);
+    return ERR_MISMATCH;
+}
+
+enum err round_confirm(struct net *net, enum err verdict, const struct round_agreement *agreement,
+                       uint8_t signature[2][64], uint8_t seed[32], struct log *log)
 {
     struct confirmation own[2], other[2];
     const struct net_round r = {
@@ -134,18 +218,20 @@ enum err round_confirm(struct net *net, enum err verdict, uint8_t signature[2][6
     unsigned i = net_index(net);
     const uint8_t *fresh[3];
     crypto_hash_sha256_state hash;
-    own[0].verdict = (uint8_t)verdict;
-    secret_random(own[0].fresh, sizeof own[0].fresh);
-    own[1] = own[0];
-    for (unsigned p = 0; p < 2; p++)
+    for (unsigned p = 0; p < 2; p++) {
+        own[p].verdict = (uint8_t)verdict;
+        memcpy(own[p].fresh, agreement->own_fresh, sizeof own[p].fresh);
+        memcpy(own[p].said, agreement->said[1 - p], sizeof own[p].said);
         memcpy(own[p].signature, signature[p], sizeof own[p].signature);
+    }
     TRY(net_exchange(net, &r));
     TRY(verdict);
-    fresh[i] = own[0].fresh;
+    fresh[i] = agreement->own_fresh;
+    for (unsigned p = 0; p < 2; p++)
+        TRY(verdict_of(net_index_of(i, (enum net_peer)p), other[p].verdict, log));
     for (unsigned p = 0; p < 2; p++) {
-        unsigned server = net_index_of(i, (enum net_peer)p);
-        TRY(verdict_of(server, other[p].verdict, log));
-        fresh[server] = other[p].fresh;
+        TRY(check_confirmation(i, (enum net_peer)p, &other[p], agreement, log));
+        fresh[net_index_of(i, (enum net_peer)p)] = other[p].fresh;
         memcpy(signature[p], other[p].signature, sizeof other[p].signature);
     }
     crypto_hash_sha256_init(&hash);
@@ -153,6 +239,31 @@ enum err round_confirm(struct net *net, enum err verdict, uint8_t signature[2][6
         crypto_hash_sha256_update(&hash, fresh[k], 32);
     crypto_hash_sha256_final(&hash, seed);
     return ERR_OK;
+}
+
+enum err round_values(struct net *net, const struct round_agreement *agreement,
+                      struct bytes *values, struct log *log)
+{
+    unsigned i = net_index(net), giver = net_index_of(agreement->lacks, NET_PREV);
+    struct net_round r = {0};
+    uint8_t digest[32];
+    if (i == giver) {
+        r.send[NET_NEXT] = values->data;
+        r.send_size[NET_NEXT] = values->size;
+    }
+    if (i == agreement->lacks) {
+        r.receive[NET_PREV] = values->data;
+        r.receive_size[NET_PREV] = values->size;
+    }
+    TRY(net_exchange(net, &r));
+    request_digest(values->data, values->size, digest);
+    if (memcmp(digest, agreement->values, sizeof digest) == 0)
+        return ERR_OK;
+    log_error(log,
+              "server %u gives other values than servers %u and %u say they have opened; they are "
+              "not taken over",
+              giver, giver, net_index_of(agreement->lacks, NET_NEXT));
+    return ERR_MISMATCH;
 }
 
 enum err round_heads(struct net *net, const struct audit_head *own, struct audit_head theirs[2])
@@ -198,6 +309,8 @@ static bool close_enough(const struct store_head *a, const struct store_head *b)
     return same_ledger(a, b) || a->number + 1 == b->number || b->number + 1 == a->number;
 }
 
+#define RECOVER "stop it and run trefoil recover STUDY --key KEY --folder FOLDER"
+
 /* Says who is behind, and what helps. */
 static void tell_behind(unsigned own_index, uint64_t own, unsigned server, uint64_t theirs,
                         struct log *log)
@@ -213,23 +326,17 @@ static void tell_behind(unsigned own_index, uint64_t own, unsigned server, uint6
     else
         log_error(log,
                   "the privacy ledger of server %u has %llu debits, that of server %u has %llu: "
-                  "server %u was restored from an old backup. Its operator should stop it and run "
-                  "trefoil recover STUDY --key KEY --folder FOLDER",
+                  "server %u was restored from an old backup. Its operator should " RECOVER,
                   own_index, (unsigned long long)own, server, (unsigned long long)theirs,
                   own < theirs ? own_index : server);
 }
 
-enum err round_ledger(struct net *net, const struct store_head *own, const struct bytes *last,
-                      bool *lacking, struct bytes *entry, uint8_t next[32], struct log *log)
+/* Whether the ledgers can be what a crash has left. */
+static enum err compare_ledgers(unsigned i, const struct store_head *own,
+                                const struct ledger_card other[2], struct log *log)
 {
-    const struct ledger_card card = {.head = *own, .entry_size = last->size};
-    struct ledger_card other[2];
-    uint8_t received[2][ENTRY_MAX];
-    struct net_round r = {0};
-    *lacking = false;
-    TRY(round_broadcast(net, &card, sizeof card, &other[NET_PREV], &other[NET_NEXT]));
     for (unsigned p = 0; p < 2; p++) {
-        unsigned i = net_index(net), server = net_index_of(i, (enum net_peer)p);
+        unsigned server = net_index_of(i, (enum net_peer)p);
         if (!close_enough(own, &other[p].head)) {
             tell_behind(i, own->number, server, other[p].head.number, log);
             return ERR_MISMATCH;
@@ -241,6 +348,41 @@ enum err round_ledger(struct net *net, const struct store_head *own, const struc
                       server, (unsigned long long)other[p].entry_size);
             return ERR_FORMAT;
         }
+    }
+    return ERR_OK;
+}
+
+/* A debit that neighbour `server` is ahead with has to be the one that is staged here. */
+static enum err is_staged(unsigned i, unsigned server, const struct store_head *own,
+                          const struct store_head *theirs, const struct bytes *staged,
+                          const uint8_t *entry, size_t n, struct log *log)
+{
+    uint8_t follows[32];
+    memcpy(follows, own->head, sizeof follows);
+    store_chain(entry, n, follows);
+    if (n > 0 && n == staged->size && memcmp(entry, staged->data, n) == 0 &&
+        memcmp(follows, theirs->head, sizeof follows) == 0)
+        return ERR_OK;
+    log_error(log,
+              "server %u has made debit %llu, which server %u has not prepared: server %u was "
+              "restored from a backup, or server %u is wrong. Server %u does not take it over by "
+              "itself: its operator should " RECOVER ", which asks both neighbours",
+              server, (unsigned long long)theirs->number, i, i, server, i);
+    return ERR_MISMATCH;
+}
+
+enum err round_ledger(struct net *net, const struct store_head *own, const struct bytes *last,
+                      const struct bytes *staged, bool *adopt, struct log *log)
+{
+    const struct ledger_card card = {.head = *own, .entry_size = last->size};
+    struct ledger_card other[2];
+    uint8_t received[2][ENTRY_MAX];
+    struct net_round r = {0};
+    unsigned i = net_index(net);
+    *adopt = false;
+    TRY(round_broadcast(net, &card, sizeof card, &other[NET_PREV], &other[NET_NEXT]));
+    TRY(compare_ledgers(i, own, other, log));
+    for (unsigned p = 0; p < 2; p++) {
         if (other[p].head.number < own->number) {
             r.send[p] = last->data;
             r.send_size[p] = last->size;
@@ -250,11 +392,11 @@ enum err round_ledger(struct net *net, const struct store_head *own, const struc
         }
     }
     TRY(net_exchange(net, &r));
-    for (unsigned p = 0; p < 2 && !*lacking; p++)
-        if (r.receive_size[p] > 0) { /* where both neighbours have it, either will do */
-            *lacking = true;
-            memcpy(next, other[p].head.head, 32);
-            bytes_put(entry, received[p], r.receive_size[p]);
+    for (unsigned p = 0; p < 2; p++)
+        if (other[p].head.number > own->number) {
+            TRY(is_staged(i, net_index_of(i, (enum net_peer)p), own, &other[p].head, staged,
+                          received[p], r.receive_size[p], log));
+            *adopt = true;
         }
-    return bytes_ok(entry);
+    return ERR_OK;
 }

@@ -1,17 +1,21 @@
 /*
- * parties/server/round.h - what the three servers say to each other around each request, over sealed links.
+ * parties/server/round.h - what the three servers say to each other around each request, over
+ * sealed links.
  *
- *   round_agree    all -> all   verdict, how far the round is, digests: request, what it comes to, uploads, roster,
- *                               range of noise, ledger head, head of the audit log; a keyed digest of
- *                               each noise component
- *   round_confirm  all -> all   verdict, 32 fresh bytes, a signature of the receiver's audit log
- *                                                                   after the debit is on disk
- *   round_ledger   all -> all   length and head of the ledger; its last entry to who lacks just that
+ *   round_agree    all -> all   verdict, how far the round is and what it opened, digests: 32 fresh
+ *                               bytes, request, what it comes to, uploads, roster, range of noise,
+ *                               ledger head, head of the audit log; a keyed digest of each noise
+ *                               component
+ *   round_confirm  all -> all   verdict, the fresh bytes, a digest of what the third server said, a
+ *                               signature of the receiver's log; after the debit is on disk
+ *   round_values   one -> one   what the round opened, to who lacks what the two others have
+ *   round_ledger   all -> all   length and head of the ledger; its last entry to who lacks that alone
  *
- * A verdict other than ERR_OK of anybody ends the request at all three with nothing opened. The fresh bytes
- * seed public randomness that nobody could know before the request was bound. LEAKS: nothing secret; the
- * digests are of public or salted values, or keyed: of a component of noise, with a key that only its two
- * holders have.
+ * A verdict other than ERR_OK of anybody ends the request at all three with nothing opened. The
+ * fresh bytes seed public randomness that nobody could know before the request was bound, nor
+ * choose: who shows others than those of its digest ends the session, and so does who tells its two
+ * neighbours different things. LEAKS: nothing secret; the digests are of public, random or salted
+ * values, or keyed: of a component of noise, with a key that only its two holders have.
  */
 #ifndef TREFOIL_PARTIES_SERVER_ROUND_H
 #define TREFOIL_PARTIES_SERVER_ROUND_H
@@ -33,13 +37,27 @@ enum round_intent {
     ROUND_BIND   /* the round is bound, or bound already: something may be opened */
 };
 
+/* Why a server cannot open a round that is bound. */
+enum round_obstacle { ROUND_READY, ROUND_TRIED, ROUND_NO_NOISE, ROUND_OTHER_UPLOADS };
+
+/* What is left to do of a round, from what the three have of it. */
+enum round_course {
+    ROUND_SELECT,  /* all, but that nothing is selected where the request does not */
+    ROUND_MEASURE, /* two know the index, and the third takes it from them */
+    ROUND_GIVE,    /* two have the values, and the third gets them */
+    ROUND_ANSWER   /* all three have the values */
+};
+
 struct round_statement {
     uint8_t verdict;  /* enum err */
     uint8_t intent;   /* enum round_intent */
     uint8_t standing; /* enum standing: STANDING_NONE for a new round */
+    uint8_t obstacle; /* enum round_obstacle */
     uint8_t noise;    /* 1: the noise of the round is at hand */
     uint8_t late;     /* 1: rows have come that may join the run, and are not counted yet */
     uint8_t selected[8];
+    uint8_t values[32]; /* digest of them, from STANDING_OPENED on */
+    uint8_t fresh[32];  /* digest of the fresh bytes; round_agree() fills it in */
     uint8_t request[32], step[32], uploads[32], roster[32], range[32], ledger[32];
     uint8_t audit[40];      /* lines of the audit log (u64), and its last hash */
     uint8_t replica[2][32]; /* of the components of noise held with NET_PREV and with NET_NEXT */
@@ -47,10 +65,15 @@ struct round_statement {
 
 /* What the three together say. */
 struct round_agreement {
-    enum standing least;        /* how far the round is at the server where it is least far */
-    bool noise;                 /* all have its noise */
-    bool late;                  /* rows have come to all */
-    struct audit_head audit[2]; /* of the neighbours' logs */
+    enum round_course course;
+    unsigned lacks;                  /* ROUND_GIVE: the server that gets the values */
+    uint64_t selected;               /* from ROUND_MEASURE on */
+    uint8_t values[32];              /* digest of them, from ROUND_GIVE on */
+    enum round_obstacle obstacle[3]; /* of each server */
+    bool late;                       /* rows have come to all */
+    struct audit_head audit[2];      /* of the neighbours' logs */
+    /* for round_confirm(): what this server shows then, and what the neighbours have to show */
+    uint8_t own_fresh[32], fresh[2][32], said[2][32];
 };
 
 /* The bytes in which a statement has the head of a log. */
@@ -61,11 +84,20 @@ enum err round_agree(struct net *net, const struct round_statement *own,
                      struct round_agreement *agreement, struct log *log) MUST_CHECK;
 
 /*
- * seed = SHA-256 of the three servers' fresh bytes in order of their indices. `signature` goes to the neighbours;
- * what they signed of ours comes back in its place.
+ * seed = SHA-256 of the three servers' fresh bytes in order of their indices. `signature` goes to
+ * the neighbours; what they signed of ours comes back in its place. ERR_MISMATCH, logged, names the
+ * server that shows other fresh bytes than it had promised, or said different things to its two
+ * neighbours.
  */
-enum err round_confirm(struct net *net, enum err verdict, uint8_t signature[2][64],
-                       uint8_t seed[32], struct log *log) MUST_CHECK;
+enum err round_confirm(struct net *net, enum err verdict, const struct round_agreement *agreement,
+                       uint8_t signature[2][64], uint8_t seed[32], struct log *log) MUST_CHECK;
+
+/*
+ * ROUND_GIVE: `values` are sent or, at the server that lacks them and expects as many bytes,
+ * received and checked.
+ */
+enum err round_values(struct net *net, const struct round_agreement *agreement,
+                      struct bytes *values, struct log *log) MUST_CHECK;
 
 /* Heads of audit logs, and then signatures of them, apart from any round: to end a run with. */
 enum err round_heads(struct net *net, const struct audit_head *own,
@@ -73,13 +105,13 @@ enum err round_heads(struct net *net, const struct audit_head *own,
 enum err round_signatures(struct net *net, uint8_t signature[2][64]) MUST_CHECK;
 
 /*
- * Compares ledgers. A server that crashed while a round was debited may lack the last entry: it gets it from
- * a neighbour. What may be adopted is for store_adopt() to judge. `lacking` is set and
- * `entry` and `next` are filled where this server has to adopt one. ERR_MISMATCH, logged, if ledgers
- * differ by more: a server was restored from a backup, or its store was tampered with.
+ * Compares ledgers. `last` is the own one's last entry, `staged` the one that would follow it here.
+ * A server that crashed while a round was debited may lack the last entry: `*adopt` tells to bind
+ * what is staged. That is so only where the neighbours that are ahead have that very entry, and
+ * nothing else differs: else ERR_MISMATCH, logged. A server was restored from a backup then, or its
+ * store was tampered with.
  */
 enum err round_ledger(struct net *net, const struct store_head *own, const struct bytes *last,
-                      bool *lacking, struct bytes *entry, uint8_t next[32],
-                      struct log *log) MUST_CHECK;
+                      const struct bytes *staged, bool *adopt, struct log *log) MUST_CHECK;
 
 #endif

@@ -104,24 +104,24 @@ static enum err load_uploads(struct worker *w, bool late)
     return collect_uploads(&g, w->run, late, &w->play.upload_ids, w->play.uploads);
 }
 
-/* Exchanges heads; takes over the debit that this server lacks, if it is the last one. */
-static enum err adopt_last(struct worker *w, const struct store_head *head,
-                           const struct ledger *ledger)
+/* Exchanges heads; makes the debit that a neighbour has made and this server has only staged. */
+static enum err adopt_last(struct worker *w, struct store_head *head)
 {
-    struct bytes last = {0}, entry = {0};
-    uint8_t next[32], ignored[32];
-    bool lacking = false;
-    enum err e = ERR_OK;
-    if (head->number > 0)
+    struct store_round round;
+    struct bytes last = {0}, staged = {0};
+    uint8_t ignored[32];
+    bool adopt = false;
+    enum err e = store_staged(w->o.store, &round, &staged);
+    if (e == ERR_OK && head->number > 0)
         e = store_entry(w->o.store, head->number, &last, ignored);
     if (e == ERR_OK)
-        e = round_ledger(w->net, head, &last, &lacking, &entry, next, &w->log);
-    if (e == ERR_OK && lacking)
-        e = store_adopt(w->o.store, &entry, head, next, ledger);
-    if (e == ERR_OK && lacking)
+        e = round_ledger(w->net, head, &last, &staged, &adopt, &w->log);
+    if (e == ERR_OK && adopt)
+        e = store_bind(w->o.store, &round, head);
+    if (e == ERR_OK && adopt)
         log_warn(w->o.log, "took over a debit that the others made when this server was stopped");
     bytes_clear(&last);
-    bytes_clear(&entry);
+    bytes_clear(&staged);
     return e;
 }
 
@@ -145,7 +145,7 @@ static enum err agree_on_ledger(struct worker *w)
     struct store_head head;
     enum err e = store_ledger(w->o.store, w->o.limits, &ledger, &head);
     if (e == ERR_OK)
-        e = adopt_last(w, &head, ledger);
+        e = adopt_last(w, &head);
     ledger_free(&ledger);
     return e == ERR_OK ? store_unstage(w->o.store) : e;
 }

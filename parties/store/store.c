@@ -59,6 +59,9 @@ static const char *const migrations[] = {
     /* what is asked often, when the last one came and what is held of whom, must not read the uploads themselves */
     "CREATE INDEX came ON uploads(at);"
     "CREATE INDEX held ON uploads(owner, complete, digest, at, id);",
+    /* how often a round was tried; and, while it is staged, the entry that would debit it */
+    "ALTER TABLE rounds ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE rounds ADD COLUMN entry BLOB;",
 };
 #define VERSION (sizeof migrations / sizeof *migrations)
 

@@ -28,6 +28,8 @@ struct store_head {
 /* The ledger as last stored, or `fresh` if there is none yet; and the chain's head. */
 enum err store_ledger(struct store *store, const struct ledger_limits *fresh,
                       struct ledger **ledger, struct store_head *head) MUST_CHECK;
+/* head = SHA-256(label, head, entry) */
+void store_chain(const void *entry, size_t n, uint8_t head[32]);
 /* How many debits there are. */
 enum err store_debits(struct store *store, uint64_t *count) MUST_CHECK;
 /* The n-th entry, from 1 on, and the head after it. ERR_RANGE if there are fewer. */

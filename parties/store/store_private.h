@@ -96,8 +96,6 @@ enum err store_write_entry(const struct store_round *round, const char *ledger,
                            struct bytes *out) MUST_CHECK;
 enum err store_read_entry(const void *p, size_t n, struct store_round *round,
                           char text[STORE_LEDGER_TEXT]) MUST_CHECK;
-/* head = SHA-256(label, head, entry) */
-void store_chain(const void *entry, size_t n, uint8_t head[32]);
 /* Within a transaction: adds it to the chain, and moves `head` on. */
 enum err store_append_entry(struct store *s, const struct bytes *entry,
                             struct store_head *head) MUST_CHECK;

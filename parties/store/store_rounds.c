@@ -9,6 +9,7 @@
 
 #define COLUMNS                                                                                    \
     "run, sequence, request, uploads, tape, gauss_from, gauss_count, gumbel_from, gumbel_count"
+#define FOUND COLUMNS ", standing, selected, attempts"
 
 static void bind_round(sqlite3_stmt *statement, const struct store_round *round)
 {
@@ -45,7 +46,7 @@ static bool same_round(const struct store_round *a, const struct store_round *b)
            memcmp(&a->range, &b->range, sizeof a->range) == 0;
 }
 
-/* The first row of a statement over COLUMNS, standing, selected; ends the statement. */
+/* The first row of a statement over FOUND; ends the statement. */
 static enum err take_found(struct store *s, sqlite3_stmt *row, struct store_found *found)
 {
     enum err e = ERR_OK;
@@ -54,6 +55,7 @@ static enum err take_found(struct store *s, sqlite3_stmt *row, struct store_foun
         e = read_round(s, row, &found->round);
         found->standing = (enum standing)sqlite3_column_int(row, 9);
         found->selected = (uint64_t)sqlite3_column_int64(row, 10);
+        found->attempts = (uint32_t)sqlite3_column_int64(row, 11);
     } else if (result != SQLITE_DONE)
         e = store_failed(s, "read rounds");
     sqlite3_finalize(row);
@@ -65,10 +67,7 @@ static enum err find(struct store *s, const uint8_t run[REQUEST_RUN_SIZE], uint3
 {
     sqlite3_stmt *row;
     *found = (struct store_found){0};
-    TRY(store_prepare(s,
-                      "SELECT " COLUMNS ", standing, selected FROM rounds"
-                      " WHERE run = ? AND sequence = ?",
-                      &row));
+    TRY(store_prepare(s, "SELECT " FOUND " FROM rounds WHERE run = ? AND sequence = ?", &row));
     sqlite3_bind_blob(row, 1, run, REQUEST_RUN_SIZE, SQLITE_STATIC);
     sqlite3_bind_int64(row, 2, sequence);
     return take_found(s, row, found);
@@ -88,8 +87,7 @@ static enum err find_number(struct store *s, uint64_t number, struct store_found
 {
     sqlite3_stmt *row;
     *found = (struct store_found){0};
-    TRY(store_prepare(s, "SELECT " COLUMNS ", standing, selected FROM rounds WHERE number = ?",
-                      &row));
+    TRY(store_prepare(s, "SELECT " FOUND " FROM rounds WHERE number = ?", &row));
     sqlite3_bind_int64(row, 1, (sqlite3_int64)number);
     return take_found(s, row, found);
 }
@@ -184,15 +182,16 @@ static enum err may_stage(struct store *s, const struct store_round *round)
 }
 
 static enum err insert_staged(struct store *s, const struct store_round *round,
-                              const struct bytes *upload_ids)
+                              const struct bytes *entry, const struct bytes *upload_ids)
 {
     sqlite3_stmt *statement;
     TRY(store_prepare(s,
-                      "INSERT INTO rounds(" COLUMNS ", standing, upload_ids)"
-                      " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                      "INSERT INTO rounds(" COLUMNS ", standing, upload_ids, entry)"
+                      " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                       &statement));
     bind_round(statement, round);
     sqlite3_bind_int(statement, 10, STANDING_STAGED);
+    sqlite3_bind_blob64(statement, 12, entry->data, entry->size, SQLITE_STATIC);
     sqlite3_bind_blob64(statement, 11, upload_ids->size > 0 ? upload_ids->data : (const void *)"",
                         upload_ids->size, SQLITE_STATIC);
     return store_finish(s, statement);
@@ -206,7 +205,7 @@ static enum err drop_staged(struct store *s, bool *dropped)
     return ERR_OK;
 }
 
-static enum err stage(struct store *s, const struct store_round *round,
+static enum err stage(struct store *s, const struct store_round *round, const struct bytes *entry,
                       const struct bytes *upload_ids, const struct bytes *noise)
 {
     bool dropped;
@@ -216,18 +215,54 @@ static enum err stage(struct store *s, const struct store_round *round,
     if (e == ERR_OK)
         e = may_stage(s, round);
     if (e == ERR_OK)
-        e = insert_staged(s, round, upload_ids);
+        e = insert_staged(s, round, entry, upload_ids);
     if (e == ERR_OK)
         e = store_put_noise(s, round, noise);
     return store_end(s, e);
 }
 
 enum err store_stage(struct store *store, const struct store_round *round,
-                     const struct bytes *upload_ids, const struct bytes *noise)
+                     const struct ledger *after, const struct bytes *upload_ids,
+                     const struct bytes *noise)
+{
+    struct bytes entry = {0};
+    char *text = NULL;
+    enum err e = ledger_text(after, &text);
+    if (e == ERR_OK)
+        e = store_write_entry(round, text, &entry);
+    pthread_mutex_lock(&store->lock);
+    if (e == ERR_OK)
+        e = stage(store, round, &entry, upload_ids, noise);
+    pthread_mutex_unlock(&store->lock);
+    bytes_clear(&entry);
+    memory_free(&text);
+    return e;
+}
+
+static enum err find_staged(struct store *s, struct store_round *round, struct bytes *entry)
+{
+    sqlite3_stmt *row;
+    enum err e = ERR_OK;
+    int result;
+    TRY(store_prepare(s, "SELECT " COLUMNS ", entry FROM rounds WHERE number IS NULL", &row));
+    result = sqlite3_step(row);
+    if (result == SQLITE_ROW) {
+        e = read_round(s, row, round);
+        bytes_put(entry, sqlite3_column_blob(row, 9), (size_t)sqlite3_column_bytes(row, 9));
+        if (e == ERR_OK)
+            e = bytes_ok(entry);
+    } else if (result != SQLITE_DONE)
+        e = store_failed(s, "read rounds");
+    sqlite3_finalize(row);
+    return e;
+}
+
+enum err store_staged(struct store *store, struct store_round *round, struct bytes *entry)
 {
     enum err e;
+    bytes_clear(entry);
     pthread_mutex_lock(&store->lock);
-    e = stage(store, round, upload_ids, noise);
+    e = find_staged(store, round, entry);
     pthread_mutex_unlock(&store->lock);
     return e;
 }
@@ -260,23 +295,27 @@ static enum err number_staged(struct store *s, const struct store_round *round, 
     TRY(find(s, round->run, round->sequence, &found));
     if (found.standing != STANDING_STAGED || !same_round(&found.round, round))
         return ERR_LOST;
-    TRY(store_prepare(
-        s, "UPDATE rounds SET number = ?3, standing = ?4 WHERE run = ?1 AND sequence = ?2",
-        &statement));
+    TRY(store_prepare(s,
+                      "UPDATE rounds SET number = ?3, standing = ?4, entry = NULL"
+                      " WHERE run = ?1 AND sequence = ?2",
+                      &statement));
     store_bind_name(statement, round);
     sqlite3_bind_int64(statement, 3, (sqlite3_int64)number);
     sqlite3_bind_int(statement, 4, STANDING_BOUND);
     return store_finish(s, statement);
 }
 
-static enum err debit_and_bind(struct store *s, const struct store_round *round, const char *text,
+static enum err debit_and_bind(struct store *s, const struct store_round *round,
                                struct store_head *head)
 {
+    struct store_round staged;
     struct bytes entry = {0};
     bool wiped = false;
     enum err e;
     TRY(store_begin(s));
-    e = store_write_entry(round, text, &entry);
+    e = find_staged(s, &staged, &entry);
+    if (e == ERR_OK && entry.size == 0)
+        e = ERR_LOST;
     if (e == ERR_OK)
         e = store_append_entry(s, &entry, head);
     if (e == ERR_OK)
@@ -290,19 +329,15 @@ static enum err debit_and_bind(struct store *s, const struct store_round *round,
     return e;
 }
 
-enum err store_bind(struct store *store, const struct store_round *round,
-                    const struct ledger *after, struct store_head *head)
+enum err store_bind(struct store *store, const struct store_round *round, struct store_head *head)
 {
     struct store_head next = *head;
-    char *text = NULL;
-    enum err e = ledger_text(after, &text);
+    enum err e;
     pthread_mutex_lock(&store->lock);
-    if (e == ERR_OK)
-        e = debit_and_bind(store, round, text, &next);
+    e = debit_and_bind(store, round, &next);
     pthread_mutex_unlock(&store->lock);
     if (e == ERR_OK)
         *head = next;
-    memory_free(&text);
     return e;
 }
 
@@ -328,6 +363,25 @@ enum err store_adopt_round(struct store *s, const struct store_round *round, uin
 }
 
 /* --- what was opened ----------------------------------------------------------------------------- */
+
+static enum err count_attempt(struct store *s, const struct store_round *round)
+{
+    sqlite3_stmt *statement;
+    TRY(store_prepare(s,
+                      "UPDATE rounds SET attempts = attempts + 1 WHERE run = ?1 AND sequence = ?2",
+                      &statement));
+    store_bind_name(statement, round);
+    return store_finish(s, statement);
+}
+
+enum err store_attempt(struct store *store, const struct store_round *round)
+{
+    enum err e;
+    pthread_mutex_lock(&store->lock);
+    e = count_attempt(store, round);
+    pthread_mutex_unlock(&store->lock);
+    return e;
+}
 
 static enum err differs(struct store *s, const struct store_round *round)
 {

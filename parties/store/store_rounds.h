@@ -8,16 +8,23 @@
  *   STANDING_BOUND    debited; the range of noise belongs to this request for ever
  *   STANDING_INDEX    what was selected is known
  *   STANDING_OPENED   so are the values; nothing more happens
- *   STANDING_LOST     debited, but its noise is not here: it can be answered no more
+ *   STANDING_LOST     debited, but its noise is not here: this server can open it no more
  *
- * and only moves forward. A debit and its binding are one transaction. Shares of noise are sealed at rest, with
- * the round as associated data; they go (SQLite's secure_delete, and the log is emptied) once the run's next round
- * is bound, or the run ends: whoever asks for the next one has the last one's answer.
+ * and only moves forward. A debit and its binding are one transaction. Shares of noise are sealed
+ * at rest, with the round as associated data; they go (SQLite's secure_delete, and the log is
+ * emptied) once the run's next round is bound, or the run ends: whoever asks for the next one has
+ * the last one's answer.
+ *
+ * A server that departs from the protocol can make the others open something else from the same
+ * noise each time that a bound round is asked again. So it is tried ROUND_ATTEMPTS times at most,
+ * and each attempt is on disk before this server's first message of it that depends on data.
  */
 #ifndef TREFOIL_PARTIES_STORE_STORE_ROUNDS_H
 #define TREFOIL_PARTIES_STORE_STORE_ROUNDS_H
 
 #include "parties/store/store_ledger.h"
+
+#define ROUND_ATTEMPTS 8
 
 enum standing {
     STANDING_NONE,
@@ -36,27 +43,39 @@ struct store_found {
     struct store_round round;
     enum standing standing;
     uint64_t selected;
+    uint32_t attempts;
 };
 enum err store_find_round(struct store *store, const uint8_t run[REQUEST_RUN_SIZE],
                           uint32_t sequence, struct store_found *found) MUST_CHECK;
 /*
- * How many rounds of a run are bound: the sequence of the next one; and, unless NULL, the ids of the last one's uploads:
- * of the last that was bound here, since what is taken over from neighbours comes without them.
+ * How many rounds of a run are bound: the sequence of the next one; and, unless NULL, the ids of
+ * the last one's uploads: of the last that was bound here, since what is taken over from neighbours
+ * comes without them.
  */
 enum err store_run(struct store *store, const uint8_t run[REQUEST_RUN_SIZE], uint32_t *rounds,
                    struct bytes *upload_ids) MUST_CHECK;
 
 /*
- * Puts a round and its noise (range_write()) on disk; what was staged before is gone. ERR_REFUSED, logged, if the
- * round is bound to another request, or a part of its range to any.
+ * Puts a round and its noise (range_write()) on disk, with the entry that would debit it: `after`
+ * is the ledger then. What was staged before is gone. ERR_REFUSED, logged, if the round is bound to
+ * another request, or a part of its range to any.
  */
 enum err store_stage(struct store *store, const struct store_round *round,
-                     const struct bytes *upload_ids, const struct bytes *noise) MUST_CHECK;
+                     const struct ledger *after, const struct bytes *upload_ids,
+                     const struct bytes *noise) MUST_CHECK;
+/* What is staged, and its entry; an empty one if nothing is. */
+enum err store_staged(struct store *store, struct store_round *round,
+                      struct bytes *entry) MUST_CHECK;
 /* Drops what is staged: for when no neighbour has it bound. */
 enum err store_unstage(struct store *store) MUST_CHECK;
-/* Debits and binds the round that is staged; wipes the noise of the run's earlier ones. `head` moves on. */
+/*
+ * Appends the entry of the round that is staged, and binds it; wipes the noise of the run's earlier
+ * ones. `head` moves on. ERR_LOST if another round is staged, or none.
+ */
 enum err store_bind(struct store *store, const struct store_round *round,
-                    const struct ledger *after, struct store_head *head) MUST_CHECK;
+                    struct store_head *head) MUST_CHECK;
+/* Counts an attempt to open a round that is bound. */
+enum err store_attempt(struct store *store, const struct store_round *round) MUST_CHECK;
 
 /* The noise of a round that is bound; ERR_AUTH if it does not unseal, ERR_LOST if it is not there. */
 enum err store_noise(struct store *store, const struct store_round *round,
