@@ -269,6 +269,12 @@ static void a_restored_server_is_refused_and_recovers(void **state)
     restart_server(&c, 1);
     expect_code(recover(&c, 1), 1, file(&c, "recover.log")); /* it runs */
     expect_code(support_wait(start_run(&c, "out", NULL), 30), 3, file(&c, "out.log"));
+    assert_true(
+        support_contains(file(&c, "out.log"), "an old copy of its folder was put in place"));
+    /* whom nobody told of heads hears it from the servers */
+    assert_int_equal(unlink(file(&c, "out/heads")), 0);
+    assert_int_equal(unlink(file(&c, "a.test.heads")), 0);
+    expect_code(support_wait(start_run(&c, "out", NULL), 30), 3, file(&c, "out.log"));
     assert_true(support_contains(file(&c, "out.log"),
                                  "server 1 was restored from an old backup. Its operator should "
                                  "stop it and run trefoil recover"));
@@ -325,11 +331,11 @@ static void rows_that_a_restored_server_lacks_are_missed(void **state)
     }
 }
 
-/* The programs that start until fault_over() have a fault in what they write under a folder. */
-static void fault(struct scene *c, const char *what, const char *folder)
+/* The programs that start until fault_over() have a fault in what they write under a path. */
+static void fault(struct scene *c, const char *what, const char *path)
 {
     support_preload();
-    setenv("FAULT_UNDER", file(c, "%s/", folder), 1);
+    setenv("FAULT_UNDER", file(c, "%s", path), 1);
     setenv("FAULT", what, 1);
 }
 
@@ -345,7 +351,7 @@ static void start_doomed(struct scene *c, unsigned i, unsigned n)
 {
     char what[32], folder[16];
     snprintf(what, sizeof what, "kill-before:%u", n);
-    snprintf(folder, sizeof folder, "server%u", i);
+    snprintf(folder, sizeof folder, "server%u/", i);
     unlink(file(c, "server%u.log", i));
     fault(c, what, folder);
     c->server[i] = support_serve(&c->s, i, c->s.path);
@@ -379,7 +385,7 @@ static void a_round_that_a_server_has_lost_is_asked_anew(void **state)
     restart_server(&c, 2);
     /* a full disk keeps the analyst from noting that the round is asked anew, so it is not */
     unlink(file(&c, "out.log"));
-    fault(&c, "write:1", "out");
+    fault(&c, "write:1", "out/run.state");
     expect_code(support_wait(start_run(&c, "out", NULL), 30), 1, file(&c, "out.log"));
     fault_over();
     assert_true(support_contains(file(&c, "out.log"), "round 0 is lost: what it took"));
