@@ -98,10 +98,8 @@ static enum err carries(struct party *p, const struct adder_tree *trees, size_t 
 
 enum err adder_carries(struct party *p, const struct adder_tree *trees, size_t count)
 {
-    struct scratch_mark mark = scratch_mark(p->scratch);
-    enum err e = carries(p, trees, count);
-    scratch_release(p->scratch, mark);
-    return e;
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    return scratch_done(p->scratch, mark, carries(p, trees, count));
 }
 
 enum err adder_carry(struct party *p, struct bits out, struct planes *g, struct planes *propagate)
@@ -147,9 +145,9 @@ static enum err prefix(struct party *p, struct groups *s, struct bits *spare)
     return ERR_OK;
 }
 
-/* out = x ^ y ^ the carries into each position; `t` holds x ^ y, g and t are used up. */
-static enum err add(struct party *p, struct planes out, const struct planes *g,
-                    const struct planes *t, bool carry_in)
+/* out = t ^ the carries into each position, of g and t = x ^ y, which are used up. */
+static enum err add_carries(struct party *p, struct planes out, const struct planes *g,
+                            const struct planes *t, bool carry_in)
 {
     struct groups s;
     struct planes room, low = planes_view(t, 0, out.width - 1);
@@ -171,46 +169,52 @@ static enum err add(struct party *p, struct planes out, const struct planes *g,
     return ERR_OK;
 }
 
+static enum err add(struct party *p, struct planes out, const struct planes *x,
+                    const struct planes *y, bool carry_in)
+{
+    const unsigned w = out.width;
+    const struct planes low_x = planes_view(x, 0, w - 1), low_y = planes_view(y, 0, w - 1);
+    struct planes g, t;
+    TRY(party_planes(p, &t, w, out.n));
+    TRY(party_planes(p, &g, w - 1, out.n));
+    if (w > 1)
+        TRY(bits_and(p, planes_flat(&g), planes_flat(&low_x), planes_flat(&low_y)));
+    bits_xor(planes_flat(&t), planes_flat(x), planes_flat(y));
+    return add_carries(p, out, &g, &t, carry_in);
+}
+
 enum err adder_add(struct party *p, struct planes out, const struct planes *x,
                    const struct planes *y, bool carry_in)
 {
-    struct scratch_mark mark = scratch_mark(p->scratch);
-    struct planes g = {0}, t = {0};
-    unsigned w = out.width;
-    enum err e = w > WIDTH_MAX ? ERR_RANGE : party_planes(p, &t, w, out.n);
-    if (e == ERR_OK)
-        e = party_planes(p, &g, w - 1, out.n);
-    if (e == ERR_OK && w > 1) {
-        struct planes low_x = planes_view(x, 0, w - 1), low_y = planes_view(y, 0, w - 1);
-        e = bits_and(p, planes_flat(&g), planes_flat(&low_x), planes_flat(&low_y));
-    }
-    if (e == ERR_OK) {
-        bits_xor(planes_flat(&t), planes_flat(x), planes_flat(y));
-        e = add(p, out, &g, &t, carry_in);
-    }
-    scratch_release(p->scratch, mark);
-    return e;
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    if (out.width == 0 || out.width > WIDTH_MAX)
+        return ERR_RANGE;
+    return scratch_done(p->scratch, mark, add(p, out, x, y, carry_in));
+}
+
+/* The majority of x, y, z is x ^ (x ^ y)(x ^ z); a position's sum is x ^ y ^ z. */
+static enum err save(struct party *p, struct planes *sum, struct planes *carry,
+                     const struct planes *x, const struct planes *y, const struct planes *z)
+{
+    const unsigned w = sum->width;
+    const struct planes majority = planes_view(carry, 1, w - 1), x_y = planes_view(sum, 0, w - 1);
+    const struct planes low_x = planes_view(x, 0, w - 1), low_z = planes_view(z, 0, w - 1);
+    struct planes x_z;
+    struct move_term term;
+    TRY(party_planes(p, &x_z, w - 1, x->n));
+    bits_xor(planes_flat(sum), planes_flat(x), planes_flat(y));
+    bits_xor(planes_flat(&x_z), planes_flat(&low_x), planes_flat(&low_z));
+    term = bits_product_plus(planes_flat(&majority), planes_flat(&x_z), planes_flat(&x_y),
+                             planes_flat(&low_x));
+    TRY(bits_terms(p, &term, 1));
+    bits_zero(planes_plane(carry, 0));
+    bits_xor(planes_flat(sum), planes_flat(sum), planes_flat(z));
+    return ERR_OK;
 }
 
 enum err adder_save(struct party *p, struct planes *sum, struct planes *carry,
                     const struct planes *x, const struct planes *y, const struct planes *z)
 {
-    /* the majority of x, y, z is x ^ (x ^ y)(x ^ z) */
-    unsigned w = sum->width;
-    struct scratch_mark mark = scratch_mark(p->scratch);
-    struct planes majority = planes_view(carry, 1, w - 1), low = planes_view(sum, 0, w - 1);
-    struct planes low_x = planes_view(x, 0, w - 1), low_z = planes_view(z, 0, w - 1), x_z;
-    struct move_term term;
-    enum err e = party_planes(p, &x_z, w - 1, x->n);
-    bits_xor(planes_flat(sum), planes_flat(x), planes_flat(y));
-    if (e == ERR_OK) {
-        bits_xor(planes_flat(&x_z), planes_flat(&low_x), planes_flat(&low_z));
-        term = bits_product_plus(planes_flat(&majority), planes_flat(&x_z), planes_flat(&low),
-                                 planes_flat(&low_x));
-        e = bits_terms(p, &term, 1);
-    }
-    bits_zero(planes_plane(carry, 0));
-    bits_xor(planes_flat(sum), planes_flat(sum), planes_flat(z));
-    scratch_release(p->scratch, mark);
-    return e;
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    return scratch_done(p->scratch, mark, save(p, sum, carry, x, y, z));
 }

@@ -90,56 +90,55 @@ static enum err open_zero(struct party *p, struct share64 w, size_t *index)
     return ERR_RANGE;
 }
 
-/* Compares all pairs, a tile at a time, and adds up who lost. */
-static enum err lose(struct party *p, struct share64 values, unsigned width, struct share64 w,
-                     struct prg *public)
+/* Compares n pairs and adds up who lost. */
+static enum err lose(struct party *p, struct pairs at, size_t n, struct share64 values,
+                     unsigned width, struct share64 w, struct prg *public)
 {
-    size_t pairs = values.n * (values.n - 1) / 2;
+    struct share64 d;
+    struct bits less;
+    TRY(party_share64(p, &d, n));
+    TRY(party_bits(p, &less, n));
+    differences(at, d, values);
+    TRY(compare_top_bit(p, less, d, width));
+    return pack_losses(p, at, less, w, public);
+}
+
+static enum err lose_all(struct party *p, struct share64 values, unsigned width, struct share64 w,
+                         struct prg *public)
+{
+    size_t left = values.n * (values.n - 1) / 2;
     struct pairs at = {values.n, 0, 1};
-    for (size_t done = 0; done < pairs;) {
-        struct scratch_mark mark = scratch_mark(p->scratch);
-        size_t n = pairs - done < TILE ? pairs - done : TILE;
-        struct share64 d;
-        struct bits less;
-        enum err e = party_share64(p, &d, n);
-        if (e == ERR_OK)
-            e = party_bits(p, &less, n);
-        if (e == ERR_OK) {
-            differences(at, d, values);
-            e = compare_top_bit(p, less, d, width);
-        }
-        if (e == ERR_OK)
-            e = pack_losses(p, at, less, w, public);
-        scratch_release(p->scratch, mark);
-        TRY(e);
-        done += n;
-        for (size_t left = n, k; left > 0; left -= k)
-            next_pairs(&at, (k = left, &k));
+    for (size_t n; left > 0; left -= n) {
+        const struct scratch_mark mark = scratch_mark(p->scratch);
+        n = left < TILE ? left : TILE;
+        TRY(scratch_done(p->scratch, mark, lose(p, at, n, values, width, w, public)));
+        for (size_t over = n, k; over > 0; over -= k)
+            next_pairs(&at, (k = over, &k));
     }
     return ERR_OK;
+}
+
+static enum err choose(struct party *p, struct share64 values, unsigned width, struct prg *public,
+                       size_t *index)
+{
+    struct share64 w;
+    TRY(party_share64(p, &w, values.n));
+    memset(w.a, 0, w.n * sizeof *w.a);
+    memset(w.b, 0, w.n * sizeof *w.b);
+    TRY(lose_all(p, values, width, w, public));
+    return open_zero(p, w, index);
 }
 
 enum err argmax_open(struct party *p, struct share64 values, unsigned width,
                      const uint8_t seed[ARGMAX_SEED_SIZE], size_t *index)
 {
-    struct scratch_mark mark = scratch_mark(p->scratch);
-    struct share64 w;
+    const struct scratch_mark mark = scratch_mark(p->scratch);
     struct prg *public = NULL;
-    enum err e = ERR_OK;
+    enum err e;
     if (values.n == 0 || values.n > 65536 || width < 2 || width > 64)
-        e = ERR_RANGE;
-    if (e == ERR_OK)
-        e = prg_new(&public, seed);
-    if (e == ERR_OK)
-        e = party_share64(p, &w, values.n);
-    if (e == ERR_OK) {
-        memset(w.a, 0, w.n * sizeof *w.a);
-        memset(w.b, 0, w.n * sizeof *w.b);
-        e = lose(p, values, width, w, public);
-    }
-    if (e == ERR_OK)
-        e = open_zero(p, w, index);
+        return ERR_RANGE;
+    TRY(prg_new(&public, seed));
+    e = scratch_done(p->scratch, mark, choose(p, values, width, public, index));
     prg_free(&public);
-    scratch_release(p->scratch, mark);
     return e;
 }

@@ -136,9 +136,8 @@ static enum err below(struct party *p, struct planes *out, const struct planes *
 enum err below_constants(struct party *p, struct planes *out, const struct planes *complement,
                          unsigned width, const uint64_t *constant)
 {
-    struct scratch_mark mark = scratch_mark(p->scratch);
-    enum err e = width == 0 || width > BELOW_BITS ? ERR_RANGE
-                                                  : below(p, out, complement, width, constant);
-    scratch_release(p->scratch, mark);
-    return e;
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    return scratch_done(
+        p->scratch, mark,
+        width == 0 || width > BELOW_BITS ? ERR_RANGE : below(p, out, complement, width, constant));
 }

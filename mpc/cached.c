@@ -70,10 +70,9 @@ static enum err fill(struct party *p, struct cached *c, struct share64 x)
     TRY(share64_new(&c->zero, x.n));
     ring64_copy(c->x, x);
     for (size_t from = 0; from < x.n; from += TILE) {
-        struct scratch_mark mark = scratch_mark(p->scratch);
-        enum err e = make_flags(p, c, from, x.n - from < TILE ? x.n - from : TILE);
-        scratch_release(p->scratch, mark);
-        TRY(e);
+        const struct scratch_mark mark = scratch_mark(p->scratch);
+        const size_t n = x.n - from < TILE ? x.n - from : TILE;
+        TRY(scratch_done(p->scratch, mark, make_flags(p, c, from, n)));
     }
     return ERR_OK;
 }
@@ -378,11 +377,8 @@ static enum err check(struct party *p, const struct cached *x, const struct cach
 enum err cached_distance(struct party *p, struct share64 out, const struct cached *x,
                          const struct cached_span *spans)
 {
-    struct scratch_mark mark = scratch_mark(p->scratch);
+    const struct scratch_mark mark = scratch_mark(p->scratch);
     struct comparing s = {.p = p, .x = x, .spans = spans, .count = out.n};
-    enum err e = check(p, x, spans, out.n);
-    if (e == ERR_OK)
-        e = distance(&s, out);
-    scratch_release(p->scratch, mark);
-    return e;
+    TRY(check(p, x, spans, out.n));
+    return scratch_done(p->scratch, mark, distance(&s, out));
 }

@@ -59,8 +59,7 @@ static enum err top_bit(struct party *p, struct bits out, struct share64 x, unsi
 
 enum err compare_top_bit(struct party *p, struct bits out, struct share64 x, unsigned width)
 {
-    struct scratch_mark mark = scratch_mark(p->scratch);
-    enum err e = width == 0 || width > 64 ? ERR_RANGE : top_bit(p, out, x, width);
-    scratch_release(p->scratch, mark);
-    return e;
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    return scratch_done(p->scratch, mark,
+                        width == 0 || width > 64 ? ERR_RANGE : top_bit(p, out, x, width));
 }

@@ -75,19 +75,19 @@ enum err convert_split_pairs(struct party *p, struct planes *u, struct planes *t
     return move_input(p, *u);
 }
 
+static enum err to_bits(struct party *p, struct planes *out, struct share64 x)
+{
+    struct planes u, t;
+    TRY(party_planes(p, &u, out->width, x.n));
+    TRY(party_planes(p, &t, out->width, x.n));
+    TRY(convert_split(p, &u, &t, x));
+    return adder_add(p, *out, &u, &t, false);
+}
+
 enum err convert_to_bits(struct party *p, struct planes *out, struct share64 x)
 {
-    struct scratch_mark mark = scratch_mark(p->scratch);
-    struct planes u, t;
-    enum err e = party_planes(p, &u, out->width, x.n);
-    if (e == ERR_OK)
-        e = party_planes(p, &t, out->width, x.n);
-    if (e == ERR_OK)
-        e = convert_split(p, &u, &t, x);
-    if (e == ERR_OK)
-        e = adder_add(p, *out, &u, &t, false);
-    scratch_release(p->scratch, mark);
-    return e;
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    return scratch_done(p->scratch, mark, to_bits(p, out, x));
 }
 
 /* --- bits to numbers -------------------------------------------------------------------------- */
@@ -173,10 +173,8 @@ static enum err to_ring(struct party *p, unsigned bits, struct operand out, size
                         const struct planes *x)
 {
     const struct joining c = {p, bits, out, n};
-    struct scratch_mark mark = scratch_mark(p->scratch);
-    enum err e = join(&c, x);
-    scratch_release(p->scratch, mark);
-    return e;
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    return scratch_done(p->scratch, mark, join(&c, x));
 }
 
 enum err convert_to_ring64(struct party *p, struct share64 out, const struct planes *x)

@@ -38,10 +38,8 @@ static enum err circle(struct party *p, struct share128 cosine, struct share128 
 enum err elementary_circle(struct party *p, struct share128 cosine, struct share128 sine,
                            struct share128 u)
 {
-    struct scratch_mark mark = scratch_mark(p->scratch);
-    enum err e = circle(p, cosine, sine, u);
-    scratch_release(p->scratch, mark);
-    return e;
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    return scratch_done(p->scratch, mark, circle(p, cosine, sine, u));
 }
 
 enum err elementary_logarithm(struct party *p, struct share64 out, struct share64 t)

@@ -221,8 +221,6 @@ static enum err open_products(struct party *p, enum open_reason reason, struct s
 enum err move_open_products(struct party *p, enum open_reason reason, struct share64 x,
                             struct share64 y, uint64_t *out)
 {
-    struct scratch_mark mark = scratch_mark(p->scratch);
-    enum err e = open_products(p, reason, x, y, out);
-    scratch_release(p->scratch, mark);
-    return e;
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    return scratch_done(p->scratch, mark, open_products(p, reason, x, y, out));
 }

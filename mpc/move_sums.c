@@ -195,7 +195,8 @@ static bool are_apart(const struct move_sums *sums)
     return true;
 }
 
-static enum err make_whole(struct summing *s, size_t bytes)
+/* All of z is made before any output is written. */
+static enum err send_whole(struct summing *s, size_t bytes, const struct round *round)
 {
     uint8_t *z = scratch_take(s->p->scratch, bytes, 1);
     if (z == NULL)
@@ -204,26 +205,22 @@ static enum err make_whole(struct summing *s, size_t bytes)
         TRY(make_step(s, z + at, bytes - at < MOVE_STEP ? bytes - at : MOVE_STEP));
     keep(s, z, bytes);
     s->whole = z;
-    return ERR_OK;
+    return move_round(s->p, round);
 }
 
 enum err move_sums(struct party *p, const struct move_sums *sums)
 {
     struct summing s = {.p = p, .sums = sums, .size = ring_size(sums->ring)};
-    struct scratch_mark mark = scratch_mark(p->scratch);
+    const struct scratch_mark mark = scratch_mark(p->scratch);
     struct round round = {.move = &s};
     size_t bytes = 0;
-    enum err e = ERR_OK;
     for (size_t k = 0; k < sums->count; k++)
         bytes += sums->terms[sums->products * k].words * s.size;
     round.send[NET_PREV][0] = (struct message){.bytes = bytes, .make = sums_make};
     round.receive[NET_NEXT][0] = (struct message){.bytes = bytes, .take = sums_take};
-    if (!sums->apart && !are_apart(sums))
-        e = make_whole(&s, bytes);
-    if (e == ERR_OK)
-        e = move_round(p, &round);
-    scratch_release(p->scratch, mark);
-    return e;
+    if (sums->apart || are_apart(sums))
+        return move_round(p, &round);
+    return scratch_done(p->scratch, mark, send_whole(&s, bytes, &round));
 }
 
 /* --- sums in parts ---------------------------------------------------------------------------- */
@@ -237,16 +234,15 @@ void move_part_inner(const struct party *p, uint64_t *z, struct share64 x, struc
 enum err move_part_matrix(struct party *p, uint16_t *z, struct share16 x, struct share16 y,
                           size_t m, size_t k, size_t n)
 {
-    struct scratch_mark mark = scratch_mark(p->scratch);
+    const struct scratch_mark mark = scratch_mark(p->scratch);
     uint16_t *sum = scratch_take(p->scratch, k * n, sizeof *sum);
-    if (sum != NULL) {
-        for (size_t i = 0; i < k * n; i++)
-            sum[i] = (uint16_t)(y.a[i] + y.b[i]);
-        p->kernel->matrix16(z, x.a, sum, m, k, n);
-        p->kernel->matrix16(z, x.b, y.a, m, k, n);
-    }
-    scratch_release(p->scratch, mark);
-    return sum != NULL ? ERR_OK : ERR_NOMEM;
+    if (sum == NULL)
+        return ERR_NOMEM;
+    for (size_t i = 0; i < k * n; i++)
+        sum[i] = (uint16_t)(y.a[i] + y.b[i]);
+    p->kernel->matrix16(z, x.a, sum, m, k, n);
+    p->kernel->matrix16(z, x.b, y.a, m, k, n);
+    return scratch_done(p->scratch, mark, ERR_OK);
 }
 
 enum err move_settle(struct party *p, enum ring ring, struct operand out, void *z, size_t n)

@@ -63,3 +63,13 @@ enum err prg_xor(struct prg *prg, void *p, size_t n)
     }
     return ERR_OK;
 }
+
+enum err prg_xor_once(const uint8_t key[16], void *p, size_t n)
+{
+    struct prg *prg;
+    enum err e = prg_new(&prg, key);
+    if (e == ERR_OK)
+        e = prg_xor(prg, p, n);
+    prg_free(&prg);
+    return e;
+}

@@ -57,19 +57,23 @@ enum err ring128_multiply(struct party *p, struct share128 out, struct share128 
         &(struct move_term){operand_128(out), operand_128(x), operand_128(y), .words = out.n});
 }
 
-enum err ring64_inner(struct party *p, struct share64 out, struct share64 x, struct share64 y,
+static enum err inner(struct party *p, struct share64 out, struct share64 x, struct share64 y,
                       const size_t *start)
 {
-    struct scratch_mark mark = scratch_mark(p->scratch);
     uint64_t *z = scratch_take(p->scratch, out.n, sizeof *z);
-    enum err e = z == NULL ? ERR_NOMEM : ERR_OK;
-    for (size_t s = 0; e == ERR_OK && s < out.n; s++) {
+    if (z == NULL)
+        return ERR_NOMEM;
+    for (size_t s = 0; s < out.n; s++) {
         const size_t n = start[s + 1] - start[s];
         z[s] = 0;
         move_part_inner(p, &z[s], share64_view(x, start[s], n), share64_view(y, start[s], n));
     }
-    if (e == ERR_OK)
-        e = move_settle(p, RING_64, operand_64(out), z, out.n);
-    scratch_release(p->scratch, mark);
-    return e;
+    return move_settle(p, RING_64, operand_64(out), z, out.n);
+}
+
+enum err ring64_inner(struct party *p, struct share64 out, struct share64 x, struct share64 y,
+                      const size_t *start)
+{
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    return scratch_done(p->scratch, mark, inner(p, out, x, y, start));
 }

@@ -43,8 +43,6 @@ static enum err root(struct party *p, struct planes *out, const struct planes *x
 
 enum err root_floor(struct party *p, struct planes *out, const struct planes *x)
 {
-    struct scratch_mark mark = scratch_mark(p->scratch);
-    enum err e = x->width == 2 * out->width ? root(p, out, x) : ERR_RANGE;
-    scratch_release(p->scratch, mark);
-    return e;
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    return scratch_done(p->scratch, mark, x->width == 2 * out->width ? root(p, out, x) : ERR_RANGE);
 }

@@ -1,6 +1,7 @@
 #include "mpc/scratch.h"
 
 #include "base/memory.h"
+#include "base/secret.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -116,4 +117,15 @@ void scratch_release(struct scratch *s, struct scratch_mark mark)
         return;
     if (s->total > KEEP)
         free_blocks(s);
+}
+
+enum err scratch_wiped(struct scratch *s, struct scratch_mark mark, enum err e)
+{
+    for (size_t i = mark.block; i < s->blocks; i++) {
+        const size_t from = i == mark.block ? mark.used : 0, to = s->block[i].used;
+        ASAN_UNPOISON_MEMORY_REGION(s->block[i].memory + from, to - from);
+        secret_wipe(s->block[i].memory + from, to - from);
+    }
+    scratch_release(s, mark);
+    return e;
 }

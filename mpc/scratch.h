@@ -9,6 +9,8 @@
 #ifndef TREFOIL_MPC_SCRATCH_H
 #define TREFOIL_MPC_SCRATCH_H
 
+#include "base/error.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,5 +28,18 @@ void *scratch_take(struct scratch *s, size_t count, size_t size)
     __attribute__((warn_unused_result));
 struct scratch_mark scratch_mark(const struct scratch *s);
 void scratch_release(struct scratch *s, struct scratch_mark mark);
+
+/*
+ * Releases, and gives the result of what has used the memory: the end of a call, which hands what
+ * takes vectors and may fail to another.
+ */
+static inline enum err scratch_done(struct scratch *s, struct scratch_mark mark, enum err e)
+{
+    scratch_release(s, mark);
+    return e;
+}
+
+/* The same, and what stands there is wiped: for uploads and noise, which nobody should find later. */
+enum err scratch_wiped(struct scratch *s, struct scratch_mark mark, enum err e) MUST_CHECK;
 
 #endif

@@ -1,6 +1,5 @@
 #include "protocols/answers.h"
 
-#include "base/memory.h"
 #include "mpc/adder.h"
 #include "mpc/convert.h"
 
@@ -16,19 +15,8 @@ size_t answers_bytes(uint64_t cells, unsigned bits)
 
 enum err answers_mask(const uint8_t seed[2][ANSWERS_SEED_SIZE], uint8_t *vector, size_t bytes)
 {
-    uint8_t *stream = memory_array(bytes, 1);
-    enum err e = stream == NULL ? ERR_NOMEM : ERR_OK;
-    for (unsigned c = 0; e == ERR_OK && c < 2; c++) {
-        struct prg *prg = NULL;
-        e = prg_new(&prg, seed[c]);
-        if (e == ERR_OK)
-            e = prg_fill(prg, stream, bytes);
-        for (size_t i = 0; e == ERR_OK && i < bytes; i++)
-            vector[i] ^= stream[i];
-        prg_free(&prg);
-    }
-    memory_wipe_free(&stream, bytes);
-    return e;
+    TRY(prg_xor_once(seed[0], vector, bytes));
+    return prg_xor_once(seed[1], vector, bytes);
 }
 
 enum err answers_pack(const int64_t *counts, uint64_t cells, unsigned bits, uint8_t *vector)
@@ -54,111 +42,99 @@ static void unpack(const uint8_t *packed, size_t from, size_t n, unsigned bits, 
         }
 }
 
-/* The whole of each component, expanded once. */
-struct expanded {
-    uint8_t **stream; /* two an upload, where the component is a seed; NULL where it is a vector */
+/* What is added: of each upload both components, whole; what was a seed is expanded once. */
+struct addends {
     const struct answers_upload *uploads;
+    const uint8_t **component; /* two an upload */
     size_t count;
-    size_t cells;
+    unsigned bits; /* of the sum */
 };
 
-static void expanded_free(struct expanded *x)
+static enum err expand(struct party *p, struct addends *x, size_t cells)
 {
-    for (size_t i = 0; x->stream != NULL && i < 2 * x->count; i++)
-        memory_wipe_free(&x->stream[i], answers_bytes(x->cells, x->uploads[i / 2].bits));
-    memory_free(&x->stream);
-}
-
-static enum err expand(struct expanded *x, const struct answers_upload *uploads, size_t count,
-                       size_t cells)
-{
-    enum err e = ERR_OK;
-    *x = (struct expanded){.uploads = uploads, .count = count, .cells = cells};
-    x->stream = memory_array(2 * count, sizeof *x->stream);
-    if (x->stream == NULL)
+    x->component = scratch_take(p->scratch, 2 * x->count, sizeof *x->component);
+    if (x->component == NULL)
         return ERR_NOMEM;
-    for (size_t i = 0; e == ERR_OK && i < 2 * count; i++) {
-        const uint8_t *seed = uploads[i / 2].seed[i % 2];
-        struct prg *prg = NULL;
-        size_t bytes = answers_bytes(cells, uploads[i / 2].bits);
-        if (seed == NULL)
+    for (size_t i = 0; i < 2 * x->count; i++) {
+        const struct answers_upload *u = &x->uploads[i / 2];
+        const size_t bytes = answers_bytes(cells, u->bits);
+        uint8_t *stream;
+        x->component[i] = u->vector;
+        if (u->seed[i % 2] == NULL)
             continue;
-        x->stream[i] = memory_array(bytes, 1);
-        e = x->stream[i] == NULL ? ERR_NOMEM : prg_new(&prg, seed);
-        if (e == ERR_OK)
-            e = prg_fill(prg, x->stream[i], bytes);
-        prg_free(&prg);
+        x->component[i] = stream = scratch_take(p->scratch, bytes, 1);
+        if (stream == NULL)
+            return ERR_NOMEM;
+        memset(stream, 0, bytes);
+        TRY(prg_xor_once(u->seed[i % 2], stream, bytes));
     }
-    return e;
+    return ERR_OK;
 }
 
-static void load(const struct expanded *x, size_t upload, size_t from, struct planes *out)
+static void load(const struct addends *x, size_t upload, size_t from, const struct planes *out)
 {
-    const struct answers_upload *u = &x->uploads[upload];
-    const uint8_t *a = x->stream[2 * upload] != NULL ? x->stream[2 * upload] : u->vector;
-    const uint8_t *b = x->stream[2 * upload + 1] != NULL ? x->stream[2 * upload + 1] : u->vector;
-    unpack(a, from, out->n, u->bits, out->a);
-    unpack(b, from, out->n, u->bits, out->b);
+    const unsigned bits = x->uploads[upload].bits;
+    bits_zero(planes_flat(out));
+    unpack(x->component[2 * upload], from, out->n, bits, out->a);
+    unpack(x->component[2 * upload + 1], from, out->n, bits, out->b);
 }
 
-/* Adds numbers[0 .. count), three into two until two are left, then into numbers[0]. */
+/*
+ * Adds numbers[0 .. count), three into two until two are left, then into numbers[0]. What two results
+ * need is what two of their three numbers had.
+ */
 static enum err add_all(struct party *p, struct planes *numbers, size_t count)
 {
+    struct planes spare[2];
+    for (unsigned k = 0; k < 2 && count > 2; k++)
+        TRY(party_planes(p, &spare[k], numbers[0].width, numbers[0].n));
     while (count > 2) {
         size_t kept = 0, i = 0;
         for (; i + 3 <= count; i += 3) {
-            struct planes sum = {0}, carry = {0};
-            enum err e = planes_new(&sum, numbers[i].width, numbers[i].n);
-            if (e == ERR_OK)
-                e = planes_new(&carry, numbers[i].width, numbers[i].n);
-            if (e == ERR_OK)
-                e = adder_save(p, &sum, &carry, &numbers[i], &numbers[i + 1], &numbers[i + 2]);
-            if (e != ERR_OK) {
-                planes_free(&sum);
-                planes_free(&carry);
-                return e;
+            const struct planes used[2] = {numbers[i], numbers[i + 1]};
+            TRY(adder_save(p, &spare[0], &spare[1], &used[0], &used[1], &numbers[i + 2]));
+            for (unsigned k = 0; k < 2; k++) {
+                numbers[kept++] = spare[k];
+                spare[k] = used[k];
             }
-            for (size_t k = 0; k < 3; k++)
-                planes_free(&numbers[i + k]);
-            numbers[kept++] = sum;
-            numbers[kept++] = carry;
         }
-        for (; i < count; i++) {
-            struct planes moved = numbers[i];
-            numbers[i] = (struct planes){0};
-            numbers[kept++] = moved;
-        }
+        while (i < count)
+            numbers[kept++] = numbers[i++];
         count = kept;
     }
     return count == 2 ? adder_add(p, numbers[0], &numbers[0], &numbers[1], false) : ERR_OK;
 }
 
-static enum err sum_tile(struct party *p, struct share64 out, const struct expanded *x, size_t from,
-                         unsigned bits)
+static enum err sum_tile(struct party *p, struct share64 out, const struct addends *x, size_t from)
 {
-    struct planes *numbers = memory_array(x->count, sizeof *numbers);
-    enum err e = numbers == NULL ? ERR_NOMEM : ERR_OK;
-    for (size_t i = 0; e == ERR_OK && i < x->count; i++) {
-        e = planes_new(&numbers[i], bits, out.n);
-        if (e == ERR_OK)
-            load(x, i, from, &numbers[i]);
+    struct planes *numbers = scratch_take(p->scratch, x->count, sizeof *numbers);
+    if (numbers == NULL)
+        return ERR_NOMEM;
+    for (size_t i = 0; i < x->count; i++) {
+        TRY(party_planes(p, &numbers[i], x->bits, out.n));
+        load(x, i, from, &numbers[i]);
     }
-    if (e == ERR_OK)
-        e = add_all(p, numbers, x->count);
-    if (e == ERR_OK)
-        e = convert_to_ring64(p, out, &numbers[0]);
-    for (size_t i = 0; numbers != NULL && i < x->count; i++)
-        planes_free(&numbers[i]);
-    memory_free(&numbers);
-    return e;
+    TRY(add_all(p, numbers, x->count));
+    return convert_to_ring64(p, out, &numbers[0]);
+}
+
+static enum err sum_tiles(struct party *p, struct share64 out, struct addends *x)
+{
+    TRY(expand(p, x, out.n));
+    for (size_t from = 0, n; from < out.n; from += n) {
+        const struct scratch_mark mark = scratch_mark(p->scratch);
+        n = out.n - from < TILE ? out.n - from : TILE;
+        TRY(scratch_wiped(p->scratch, mark, sum_tile(p, share64_view(out, from, n), x, from)));
+    }
+    return ERR_OK;
 }
 
 enum err answers_sum(struct party *p, struct share64 out, const struct answers_upload *uploads,
                      size_t count, unsigned bits)
 {
-    struct expanded x = {0};
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    struct addends x = {.uploads = uploads, .count = count, .bits = bits};
     uint64_t largest = 0;
-    enum err e;
     for (size_t i = 0; i < count; i++) {
         if (uploads[i].bits == 0 || uploads[i].bits >= 63 || uploads[i].bits > bits)
             return ERR_RANGE;
@@ -169,11 +145,5 @@ enum err answers_sum(struct party *p, struct share64 out, const struct answers_u
                   count, (unsigned long long)largest, bits);
         return ERR_RANGE;
     }
-    e = expand(&x, uploads, count, out.n);
-    for (size_t from = 0; e == ERR_OK && from < out.n; from += TILE) {
-        size_t n = out.n - from < TILE ? out.n - from : TILE;
-        e = sum_tile(p, share64_view(out, from, n), &x, from, bits);
-    }
-    expanded_free(&x);
-    return e;
+    return scratch_wiped(p->scratch, mark, sum_tiles(p, out, &x));
 }

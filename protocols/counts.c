@@ -59,22 +59,27 @@ void counts_sum_down(struct counts *c, size_t parent, size_t child, const uint32
     }
 }
 
+/* The bits of n counts from `from` on. */
+static enum err make_bits(struct party *p, struct counts *c, size_t from, size_t n)
+{
+    const size_t words = bits_words(c->x.n), k = bits_words(n);
+    struct planes tile;
+    TRY(party_planes(p, &tile, c->bits.width, n));
+    TRY(convert_to_bits(p, &tile, share64_view(c->x, from, n)));
+    for (unsigned b = 0; b < tile.width; b++) {
+        memcpy(c->bits.a + b * words + from / 64, tile.a + b * k, k * sizeof *tile.a);
+        memcpy(c->bits.b + b * words + from / 64, tile.b + b * k, k * sizeof *tile.b);
+    }
+    return ERR_OK;
+}
+
 enum err counts_finish(struct party *p, struct counts *c)
 {
-    size_t words = bits_words(c->x.n);
     TRY(planes_new(&c->bits, c->bits.width, c->x.n));
     for (size_t from = 0; from < c->x.n; from += TILE) {
-        size_t n = c->x.n - from < TILE ? c->x.n - from : TILE, k = bits_words(n);
-        struct planes tile;
-        enum err e = planes_new(&tile, c->bits.width, n);
-        if (e == ERR_OK)
-            e = convert_to_bits(p, &tile, share64_view(c->x, from, n));
-        for (unsigned b = 0; e == ERR_OK && b < tile.width; b++) {
-            memcpy(c->bits.a + b * words + from / 64, tile.a + b * k, k * sizeof *tile.a);
-            memcpy(c->bits.b + b * words + from / 64, tile.b + b * k, k * sizeof *tile.b);
-        }
-        planes_free(&tile);
-        TRY(e);
+        const struct scratch_mark mark = scratch_mark(p->scratch);
+        const size_t n = c->x.n - from < TILE ? c->x.n - from : TILE;
+        TRY(scratch_wiped(p->scratch, mark, make_bits(p, c, from, n)));
     }
     return cached_new(p, &c->kept, c->x, &c->bits);
 }

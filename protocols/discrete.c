@@ -1,6 +1,5 @@
 #include "protocols/discrete.h"
 
-#include "base/memory.h"
 #include "mpc/convert.h"
 #include "mpc/open.h"
 #include "mpc/ring.h"
@@ -34,28 +33,16 @@ struct candidates {
     struct share64 value, squared, bit;
 };
 
-static void candidates_free(struct candidates *c)
+static enum err take_candidates(struct party *p, struct candidates *c, size_t n)
 {
-    planes_free(&c->digits);
-    planes_free(&c->sign);
-    planes_free(&c->square);
-    planes_free(&c->keep);
-    share64_free(&c->value);
-    share64_free(&c->squared);
-    share64_free(&c->bit);
-}
-
-static enum err candidates_new(struct candidates *c, size_t n)
-{
-    *c = (struct candidates){0};
-    TRY(planes_new(&c->digits, DISCRETE_DIGITS, n));
-    TRY(planes_new(&c->sign, 1, n));
-    TRY(planes_new(&c->square, DISCRETE_SQUARE_BITS, n));
+    TRY(party_planes(p, &c->digits, DISCRETE_DIGITS, n));
+    TRY(party_planes(p, &c->sign, 1, n));
+    TRY(party_planes(p, &c->square, DISCRETE_SQUARE_BITS, n));
     /* a plane for each bit of the square, then one against a second zero */
-    TRY(planes_new(&c->keep, DISCRETE_SQUARE_BITS + 1, n));
-    TRY(share64_new(&c->value, n));
-    TRY(share64_new(&c->squared, n));
-    return share64_new(&c->bit, n);
+    TRY(party_planes(p, &c->keep, DISCRETE_SQUARE_BITS + 1, n));
+    TRY(party_share64(p, &c->value, n));
+    TRY(party_share64(p, &c->squared, n));
+    return party_share64(p, &c->bit, n);
 }
 
 /* value = |Y|, square = the bits of (|Y| - s)^2, sign = a fair bit */
@@ -94,34 +81,26 @@ static enum err apply_signs(struct party *p, struct candidates *c)
     return ring64_multiply(p, c->value, c->value, c->bit);
 }
 
-/* Appends accepted candidates to out from *made on, until it is full. */
+/* Appends the accepted ones of n candidates to out from *made on, until it is full. */
 static enum err sample_some(struct party *p, struct share64 out, size_t *made, size_t n)
 {
     struct candidates c;
-    struct bits accept = {0};
-    uint64_t *accepted = memory_words(bits_words(n), sizeof *accepted);
-    enum err e = candidates_new(&c, n);
-    if (e == ERR_OK && accepted == NULL)
-        e = ERR_NOMEM;
-    if (e == ERR_OK)
-        e = bits_new(&accept, n);
-    if (e == ERR_OK)
-        e = draw(p, &c);
-    if (e == ERR_OK)
-        e = judge(p, &c, accept);
-    if (e == ERR_OK)
-        e = apply_signs(p, &c);
-    if (e == ERR_OK)
-        e = open_bits(p, OPEN_REJECT_BIT, accept, accepted);
-    for (size_t i = 0; e == ERR_OK && i < n && *made < out.n; i++)
+    struct bits accept;
+    uint64_t *accepted = scratch_take(p->scratch, bits_words(n), sizeof *accepted);
+    if (accepted == NULL)
+        return ERR_NOMEM;
+    TRY(take_candidates(p, &c, n));
+    TRY(party_bits(p, &accept, n));
+    TRY(draw(p, &c));
+    TRY(judge(p, &c, accept));
+    TRY(apply_signs(p, &c));
+    TRY(open_bits(p, OPEN_REJECT_BIT, accept, accepted));
+    for (size_t i = 0; i < n && *made < out.n; i++)
         if (accepted[i / 64] >> (i % 64) & 1) {
             ring64_copy(share64_view(out, *made, 1), share64_view(c.value, i, 1));
             ++*made;
         }
-    candidates_free(&c);
-    bits_free(&accept);
-    memory_free(&accepted);
-    return e;
+    return ERR_OK;
 }
 
 enum err discrete_sample(struct party *p, struct share64 out)
@@ -129,8 +108,9 @@ enum err discrete_sample(struct party *p, struct share64 out)
     size_t made = 0;
     while (made < out.n) {
         /* 4/3 of what is missing, and some: most often enough */
-        size_t missing = out.n - made, n = missing + missing / 3 + 64;
-        TRY(sample_some(p, out, &made, (n + 63) / 64 * 64));
+        const size_t missing = out.n - made, n = (missing + missing / 3 + 127) / 64 * 64;
+        const struct scratch_mark mark = scratch_mark(p->scratch);
+        TRY(scratch_wiped(p->scratch, mark, sample_some(p, out, &made, n)));
     }
     return ERR_OK;
 }

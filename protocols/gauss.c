@@ -8,54 +8,33 @@
 
 #include <math.h>
 
-enum err gauss_coins_new(struct party *p, struct gauss_coins *coins, size_t pairs)
+enum err gauss_draw(struct party *p, struct gauss_coins *coins, size_t pairs)
 {
-    enum err e;
-    *coins = (struct gauss_coins){0};
-    e = planes_new(&coins->e, EXPONENTIAL_DIGITS, pairs);
-    if (e == ERR_OK)
-        e = planes_new(&coins->u, GAUSS_ANGLE_BITS, pairs);
-    if (e == ERR_OK)
-        e = planes_new(&coins->sign, 1, 2 * pairs);
-    if (e == ERR_OK)
-        e = exponential_sample(p, &coins->e);
-    if (e == ERR_OK) {
-        struct bits u = planes_flat(&coins->u), sign = planes_flat(&coins->sign);
-        e = party_random_bits(p, &u);
-        if (e == ERR_OK)
-            e = party_random_bits(p, &sign);
-    }
-    if (e != ERR_OK)
-        gauss_coins_free(coins);
-    return e;
-}
-
-void gauss_coins_free(struct gauss_coins *coins)
-{
-    planes_free(&coins->e);
-    planes_free(&coins->u);
-    planes_free(&coins->sign);
+    struct bits u, sign;
+    TRY(party_planes(p, &coins->e, EXPONENTIAL_DIGITS, pairs));
+    TRY(party_planes(p, &coins->u, GAUSS_ANGLE_BITS, pairs));
+    TRY(party_planes(p, &coins->sign, 1, 2 * pairs));
+    u = planes_flat(&coins->u);
+    sign = planes_flat(&coins->sign);
+    TRY(exponential_sample(p, &coins->e));
+    TRY(party_random_bits(p, &u));
+    return party_random_bits(p, &sign);
 }
 
 /* sqrt(2E) at 45 fraction bits; plane k of 2E 2^90 is the digit of weight 2^(k - 91) of E */
 static enum err radius(struct party *p, struct share128 r, const struct planes *digits)
 {
-    enum { WIDTH = GAUSS_RADIUS_BITS + 4 };
-    const struct planes used = planes_view(digits, 1, EXPONENTIAL_DIGITS - 1);
-    struct planes radicand = {0}, root = {0};
-    enum err e = planes_new(&radicand, 2 * WIDTH, r.n);
-    if (e == ERR_OK)
-        e = planes_new(&root, WIDTH, r.n);
-    if (e == ERR_OK) {
-        const struct planes low = planes_view(&radicand, 0, EXPONENTIAL_DIGITS - 1);
-        bits_copy(planes_flat(&low), planes_flat(&used));
-        e = root_floor(p, &root, &radicand);
-    }
-    if (e == ERR_OK)
-        e = convert_to_ring128(p, r, &root);
-    planes_free(&radicand);
-    planes_free(&root);
-    return e;
+    enum { WIDTH = GAUSS_RADIUS_BITS + 4, USED = EXPONENTIAL_DIGITS - 1 };
+    const struct planes used = planes_view(digits, 1, USED);
+    struct planes radicand, root, low, high;
+    TRY(party_planes(p, &radicand, 2 * WIDTH, r.n));
+    TRY(party_planes(p, &root, WIDTH, r.n));
+    low = planes_view(&radicand, 0, USED);
+    high = planes_view(&radicand, USED, 2 * WIDTH - USED);
+    bits_copy(planes_flat(&low), planes_flat(&used));
+    bits_zero(planes_flat(&high));
+    TRY(root_floor(p, &root, &radicand));
+    return convert_to_ring128(p, r, &root);
 }
 
 static struct share128 half(struct share128 x, unsigned which)
@@ -67,48 +46,40 @@ static struct share128 half(struct share128 x, unsigned which)
 /* cos in the first half of the lanes, sin in the second, at 52 fraction bits */
 static enum err circle(struct party *p, struct share128 out, const struct planes *angle)
 {
-    struct share128 u = {0};
-    enum err e = share128_new(&u, out.n / 2);
-    if (e == ERR_OK)
-        e = convert_to_ring128(p, u, angle);
-    if (e == ERR_OK)
-        e = elementary_circle(p, half(out, 0), half(out, 1), u);
-    share128_free(&u);
-    return e;
+    struct share128 u;
+    TRY(party_share128(p, &u, out.n / 2));
+    TRY(convert_to_ring128(p, u, angle));
+    return elementary_circle(p, half(out, 0), half(out, 1), u);
 }
 
 /* z = z (1 - 2 b) */
 static enum err apply_signs(struct party *p, struct share128 z, struct bits sign)
 {
-    struct share128 b = {0};
-    enum err e = share128_new(&b, z.n);
-    if (e == ERR_OK)
-        e = convert_bit128(p, b, sign);
-    if (e == ERR_OK) {
-        ring128_scale(b, b, (word128)0 - 2);
-        ring128_add_public(p, b, 1);
-        e = ring128_multiply(p, z, z, b);
-    }
-    share128_free(&b);
-    return e;
+    struct share128 b;
+    TRY(party_share128(p, &b, z.n));
+    TRY(convert_bit128(p, b, sign));
+    ring128_scale(b, b, (word128)0 - 2);
+    ring128_add_public(p, b, 1);
+    return ring128_multiply(p, z, z, b);
+}
+
+static enum err evaluate(struct party *p, struct share128 out, const struct gauss_coins *coins)
+{
+    struct share128 r;
+    struct scratch_mark mark;
+    TRY(party_share128(p, &r, out.n));
+    mark = scratch_mark(p->scratch);
+    TRY(scratch_wiped(p->scratch, mark, radius(p, half(r, 0), &coins->e)));
+    ring128_copy(half(r, 1), half(r, 0));
+    TRY(scratch_wiped(p->scratch, mark, circle(p, out, &coins->u)));
+    TRY(ring128_multiply(p, out, out, r));
+    return apply_signs(p, out, planes_plane(&coins->sign, 0));
 }
 
 enum err gauss_evaluate(struct party *p, struct share128 out, const struct gauss_coins *coins)
 {
-    struct share128 r = {0};
-    enum err e = share128_new(&r, out.n);
-    if (e == ERR_OK)
-        e = radius(p, half(r, 0), &coins->e);
-    if (e == ERR_OK) {
-        ring128_copy(half(r, 1), half(r, 0));
-        e = circle(p, out, &coins->u);
-    }
-    if (e == ERR_OK)
-        e = ring128_multiply(p, out, out, r);
-    if (e == ERR_OK)
-        e = apply_signs(p, out, planes_plane(&coins->sign, 0));
-    share128_free(&r);
-    return e;
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    return scratch_wiped(p->scratch, mark, evaluate(p, out, coins));
 }
 
 enum err gauss_round(struct party *p, struct share64 out, struct share128 z)
@@ -129,26 +100,26 @@ static void interleave(struct share64 out, struct share64 halves)
         }
 }
 
+static enum err sample(struct party *p, struct share64 out)
+{
+    struct gauss_coins coins;
+    struct share128 z;
+    struct share64 halves;
+    TRY(party_share128(p, &z, out.n));
+    TRY(party_share64(p, &halves, out.n));
+    TRY(gauss_draw(p, &coins, out.n / 2));
+    TRY(gauss_evaluate(p, z, &coins));
+    TRY(gauss_round(p, halves, z));
+    interleave(out, halves);
+    return ERR_OK;
+}
+
 enum err gauss_sample(struct party *p, struct share64 out)
 {
-    struct gauss_coins coins = {0};
-    struct share128 z = {0};
-    struct share64 halves = {0};
-    enum err e = out.n % 2 != 0 ? ERR_RANGE : share128_new(&z, out.n);
-    if (e == ERR_OK)
-        e = share64_new(&halves, out.n);
-    if (e == ERR_OK)
-        e = gauss_coins_new(p, &coins, out.n / 2);
-    if (e == ERR_OK)
-        e = gauss_evaluate(p, z, &coins);
-    if (e == ERR_OK)
-        e = gauss_round(p, halves, z);
-    if (e == ERR_OK)
-        interleave(out, halves);
-    gauss_coins_free(&coins);
-    share128_free(&z);
-    share64_free(&halves);
-    return e;
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    if (out.n % 2 != 0)
+        return ERR_RANGE;
+    return scratch_wiped(p->scratch, mark, sample(p, out));
 }
 
 double gauss_error(void)

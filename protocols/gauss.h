@@ -45,8 +45,8 @@ struct gauss_coins {
     struct planes u;    /* GAUSS_ANGLE_BITS planes */
     struct planes sign; /* one plane of 2 * pairs lanes */
 };
-enum err gauss_coins_new(struct party *p, struct gauss_coins *coins, size_t pairs) MUST_CHECK;
-void gauss_coins_free(struct gauss_coins *coins);
+/* From the party's scratch. */
+enum err gauss_draw(struct party *p, struct gauss_coins *coins, size_t pairs) MUST_CHECK;
 /* out: 2 * pairs lanes at GAUSS_PRODUCT_BITS fraction bits. */
 enum err gauss_evaluate(struct party *p, struct share128 out,
                         const struct gauss_coins *coins) MUST_CHECK;

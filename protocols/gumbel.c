@@ -17,21 +17,18 @@
 static enum err top_is_zero(struct party *p, struct bits zero, const struct planes *e, unsigned s)
 {
     const struct planes top = planes_view(e, e->width - s, s);
-    struct planes complement = {0};
-    TRY(planes_new(&complement, s, e->n));
+    struct planes complement;
+    TRY(party_planes(p, &complement, s, e->n));
     bits_not(p, planes_flat(&complement), planes_flat(&top));
-    enum err result = bits_and_all(p, zero, &complement);
-    planes_free(&complement);
-    return result;
+    return bits_and_all(p, zero, &complement);
 }
 
 /* e = zero ? e << s : e, with zeros coming in; in one layer */
 static enum err shift_if(struct party *p, struct planes *e, struct bits zero, unsigned s)
 {
     struct move_term terms[EXPONENTIAL_DIGITS];
-    struct planes change = {0};
-    enum err result;
-    TRY(planes_new(&change, e->width, e->n));
+    struct planes change;
+    TRY(party_planes(p, &change, e->width, e->n));
     for (unsigned k = 0; k < e->width; k++) {
         struct bits d = planes_plane(&change, k);
         bits_copy(d, planes_plane(e, k));
@@ -39,71 +36,71 @@ static enum err shift_if(struct party *p, struct planes *e, struct bits zero, un
             bits_xor(d, d, planes_plane(e, k - s));
         terms[k] = bits_product(d, d, zero);
     }
-    result = bits_and_layer(p, terms, e->width);
+    TRY(bits_and_layer(p, terms, e->width));
     bits_xor(planes_flat(e), planes_flat(e), planes_flat(&change));
-    planes_free(&change);
-    return result;
+    return ERR_OK;
 }
 
-/* out = k ln 2 at INNER_BITS, from the bits of k: places[i] has weight 2^i */
-static enum err shift_times_ln2(struct party *p, struct share64 out, const struct planes *places)
+/* Shifts E until its leading one is on top, by places whose bits are `places`: plane i weighs 2^i. */
+static enum err normalise(struct party *p, struct planes *e, const struct planes *places)
 {
-    struct share64 bit = {0};
-    enum err e = share64_new(&bit, STEPS * out.n);
-    for (unsigned i = 0; e == ERR_OK && i < STEPS; i++) {
-        struct share64 b = share64_view(bit, i * out.n, out.n);
-        e = convert_bit64(p, b, planes_plane(places, i));
-        if (e == ERR_OK)
-            ring64_add_scaled(out, b, ((LN2_40 << i) + 8) >> (40 - INNER_BITS));
+    for (unsigned i = STEPS; i-- > 0;) {
+        const struct scratch_mark mark = scratch_mark(p->scratch);
+        struct bits zero = planes_plane(places, i);
+        TRY(scratch_wiped(p->scratch, mark, top_is_zero(p, zero, e, 1u << i)));
+        TRY(scratch_wiped(p->scratch, mark, shift_if(p, e, zero, 1u << i)));
     }
-    share64_free(&bit);
-    return e;
+    return ERR_OK;
 }
 
-static enum err evaluate(struct party *p, struct share64 out, struct planes *e,
-                         struct planes *places, struct share64 t, struct share64 ln)
+/* out = out + k ln 2 at INNER_BITS, from the bits of k */
+static enum err add_times_ln2(struct party *p, struct share64 out, const struct planes *places)
+{
+    struct share64 bit;
+    TRY(party_share64(p, &bit, out.n));
+    for (unsigned i = 0; i < STEPS; i++) {
+        TRY(convert_bit64(p, bit, planes_plane(places, i)));
+        ring64_add_scaled(out, bit, ((LN2_40 << i) + 8) >> (40 - INNER_BITS));
+    }
+    return ERR_OK;
+}
+
+static enum err evaluate(struct party *p, struct share64 out, struct planes *e)
 {
     const struct planes mantissa = planes_view(e, e->width - 1 - ELEMENTARY_ARGUMENT_BITS,
                                                ELEMENTARY_ARGUMENT_BITS);
-    for (unsigned i = STEPS; i-- > 0;) {
-        TRY(top_is_zero(p, planes_plane(places, i), e, 1u << i));
-        TRY(shift_if(p, e, planes_plane(places, i), 1u << i));
-    }
+    struct planes places;
+    struct share64 t, ln;
+    TRY(party_planes(p, &places, STEPS, out.n));
+    TRY(party_share64(p, &t, out.n));
+    TRY(party_share64(p, &ln, out.n));
+    TRY(normalise(p, e, &places));
     TRY(convert_to_ring64(p, t, &mantissa));
     TRY(elementary_logarithm(p, ln, t));
     ring64_scale(out, ln, (uint64_t)0 - 1);
-    TRY(shift_times_ln2(p, out, places));
+    TRY(add_times_ln2(p, out, &places));
     ring64_add_public(p, out, (uint64_t)0 - ((EXPONENTIAL_TOP * LN2_40 + 8) >> (40 - INNER_BITS)));
     return truncate_signed_ring64(p, out, out, INNER_BITS - GUMBEL_BITS);
 }
 
 enum err gumbel_evaluate(struct party *p, struct share64 out, struct planes *e)
 {
-    struct planes places = {0};
-    struct share64 t = {0}, ln = {0};
-    enum err result = planes_new(&places, STEPS, out.n);
-    if (result == ERR_OK)
-        result = share64_new(&t, out.n);
-    if (result == ERR_OK)
-        result = share64_new(&ln, out.n);
-    if (result == ERR_OK)
-        result = evaluate(p, out, e, &places, t, ln);
-    planes_free(&places);
-    share64_free(&t);
-    share64_free(&ln);
-    return result;
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    return scratch_wiped(p->scratch, mark, evaluate(p, out, e));
+}
+
+static enum err sample(struct party *p, struct share64 out)
+{
+    struct planes e;
+    TRY(party_planes(p, &e, EXPONENTIAL_DIGITS, out.n));
+    TRY(exponential_sample(p, &e));
+    return gumbel_evaluate(p, out, &e);
 }
 
 enum err gumbel_sample(struct party *p, struct share64 out)
 {
-    struct planes e = {0};
-    enum err result = planes_new(&e, EXPONENTIAL_DIGITS, out.n);
-    if (result == ERR_OK)
-        result = exponential_sample(p, &e);
-    if (result == ERR_OK)
-        result = gumbel_evaluate(p, out, &e);
-    planes_free(&e);
-    return result;
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    return scratch_wiped(p->scratch, mark, sample(p, out));
 }
 
 double gumbel_error(void)

@@ -1,6 +1,5 @@
 #include "protocols/records_private.h"
 
-#include "base/memory.h"
 #include "mpc/bits.h"
 #include "mpc/ring.h"
 #include "mpc/truncate.h"
@@ -39,36 +38,31 @@ static void copy(struct share16 out, struct share16 x)
 static enum err multiply_rows(struct party *p, const struct records_tile *t,
                               const struct records_side *s, struct share16 out)
 {
-    struct share16 a = matrix_of(t, s->attribute[0]), b = matrix_of(t, s->attribute[1]), x = {0},
-                   y = {0};
-    size_t rows_a = a.n / t->n, rows_b = b.n / t->n;
-    enum err e = share16_new(&x, out.n);
-    if (e == ERR_OK)
-        e = share16_new(&y, out.n);
-    for (size_t i = 0; e == ERR_OK && i < rows_a; i++) {
+    const struct share16 a = matrix_of(t, s->attribute[0]), b = matrix_of(t, s->attribute[1]);
+    const size_t rows_a = a.n / t->n, rows_b = b.n / t->n;
+    struct share16 x, y;
+    TRY(party_share16(p, &x, out.n));
+    TRY(party_share16(p, &y, out.n));
+    for (size_t i = 0; i < rows_a; i++) {
         for (size_t j = 0; j < rows_b; j++)
             copy(share16_view(x, (i * rows_b + j) * t->n, t->n), share16_view(a, i * t->n, t->n));
         copy(share16_view(y, i * b.n, b.n), b);
     }
-    if (e == ERR_OK)
-        e = ring16_multiply(p, out, x, y);
-    share16_free(&x);
-    share16_free(&y);
-    return e;
+    return ring16_multiply(p, out, x, y);
 }
 
-/* The matrix of a side; *made is what the caller frees. */
+/* The matrix of a side, in scratch that the caller releases where it has to be made. */
 static enum err side_matrix(struct party *p, const struct records_tile *t,
-                            const struct records_side *s, struct share16 *made,
-                            struct share16 *matrix)
+                            const struct records_side *s, struct share16 *matrix)
 {
+    struct scratch_mark mark;
     if (s->n == 1) {
         *matrix = matrix_of(t, s->attribute[0]);
         return ERR_OK;
     }
-    TRY(share16_new(made, records_side_rows(t->shape, s) * t->n));
-    *matrix = *made;
-    return multiply_rows(p, t, s, *made);
+    TRY(party_share16(p, matrix, records_side_rows(t->shape, s) * t->n));
+    mark = scratch_mark(p->scratch);
+    return scratch_done(p->scratch, mark, multiply_rows(p, t, s, *matrix));
 }
 
 static void transpose(struct share16 out, struct share16 in, size_t rows, size_t columns)
@@ -91,39 +85,43 @@ static void add_row_sums(const struct records_plan *plan, struct share16 matrix,
 static enum err add_product(struct party *p, const struct records_tile *t,
                             const struct records_plan *plan, struct share16 left)
 {
-    size_t m = records_side_rows(t->shape, &plan->left),
-           k = records_side_rows(t->shape, &plan->right);
-    struct share16 made = {0}, right = {0}, turned = {0};
-    enum err e = side_matrix(p, t, &plan->right, &made, &right);
-    if (e == ERR_OK)
-        e = share16_new(&turned, right.n);
-    if (e == ERR_OK) {
-        transpose(turned, right, k, t->n);
-        e = move_part_matrix(p, plan->part, left, turned, m, t->n, k);
-    }
-    share16_free(&made);
-    share16_free(&turned);
-    return e;
+    const size_t m = records_side_rows(t->shape, &plan->left),
+                 k = records_side_rows(t->shape, &plan->right);
+    struct share16 right, turned;
+    TRY(side_matrix(p, t, &plan->right, &right));
+    TRY(party_share16(p, &turned, right.n));
+    transpose(turned, right, k, t->n);
+    return move_part_matrix(p, plan->part, left, turned, m, t->n, k);
 }
 
-/* All queries of a tile. Plans stand in order of their left sides, each of which is made once. */
-static enum err count_tile(struct party *p, struct records_tile *t, struct records_plan *plans,
-                           size_t count)
+/* The first plans, up to `count`, that have the same left side, which is made once. */
+static enum err count_left(struct party *p, const struct records_tile *t,
+                           const struct records_plan *plans, size_t count)
 {
-    struct share16 made = {0}, left = {0};
-    enum err e = records_one_hot(p, t);
-    for (size_t k = 0; e == ERR_OK && k < count; k++) {
-        if (k == 0 || !same_side(&plans[k].left, &plans[k - 1].left)) {
-            share16_free(&made);
-            e = side_matrix(p, t, &plans[k].left, &made, &left);
-        }
-        if (e == ERR_OK && plans[k].right.n == 0)
+    struct share16 left;
+    TRY(side_matrix(p, t, &plans->left, &left));
+    for (size_t k = 0; k < count; k++) {
+        const struct scratch_mark mark = scratch_mark(p->scratch);
+        if (plans[k].right.n == 0)
             add_row_sums(&plans[k], left, t->n);
-        else if (e == ERR_OK)
-            e = add_product(p, t, &plans[k], left);
+        else
+            TRY(scratch_done(p->scratch, mark, add_product(p, t, &plans[k], left)));
     }
-    share16_free(&made);
-    return e;
+    return ERR_OK;
+}
+
+/* All queries of a tile. Plans stand in order of their left sides. */
+static enum err count_tile(struct party *p, struct records_tile *t,
+                           const struct records_plan *plans, size_t count)
+{
+    TRY(records_one_hot(p, t));
+    for (size_t k = 0, same; k < count; k += same) {
+        const struct scratch_mark mark = scratch_mark(p->scratch);
+        for (same = 1; k + same < count && same_side(&plans[k].left, &plans[k + same].left);)
+            same++;
+        TRY(scratch_done(p->scratch, mark, count_left(p, t, plans + k, same)));
+    }
+    return ERR_OK;
 }
 
 /* --- groups of tiles ------------------------------------------------------------------------------- */
@@ -136,21 +134,16 @@ struct group {
     size_t records;       /* counted there so far */
 };
 
-static void group_free(struct group *g)
-{
-    memory_free(&g->plan);
-    share16_free(&g->parts);
-}
-
-static enum err group_new(struct group *g, const struct records_shape *shape,
-                          struct records_query *queries, size_t count)
+static enum err group_take(struct party *p, struct group *g, const struct records_shape *shape,
+                           struct records_query *queries, size_t count)
 {
     size_t cells = 0;
-    *g = (struct group){.plan = memory_array(count, sizeof *g->plan), .plans = count};
+    *g = (struct group){.plan = scratch_take(p->scratch, count, sizeof *g->plan), .plans = count};
     if (g->plan == NULL)
         return ERR_NOMEM;
     TRY(records_plans(shape, queries, count, g->plan, &cells));
-    TRY(share16_new(&g->parts, cells));
+    TRY(party_share16(p, &g->parts, cells));
+    memset(g->parts.a, 0, cells * sizeof *g->parts.a);
     cells = 0;
     for (size_t k = 0; k < count; cells += g->plan[k++].cells)
         g->plan[k].part = g->parts.a + cells;
@@ -170,63 +163,58 @@ static void add_to_queries(const struct records_shape *shape, const struct group
         }
 }
 
-/* Shares the group's sums, widens them, adds them to the results and begins the next group. */
+/* Shares the group's sums, widens them and adds them to the results. */
+static enum err settle(struct party *p, const struct records_shape *shape, const struct group *g)
+{
+    const size_t cells = g->parts.n;
+    struct share32 wide;
+    struct share64 wider;
+    TRY(party_share32(p, &wide, cells));
+    TRY(party_share64(p, &wider, cells));
+    TRY(move_settle(p, RING_16, operand_16(g->parts), g->parts.a, cells));
+    TRY(truncate_widen16(p, wide, g->parts));
+    TRY(truncate_widen32(p, wider, wide));
+    add_to_queries(shape, g, wider);
+    return ERR_OK;
+}
+
+/* And begins the next group. */
 static enum err flush(struct party *p, const struct records_shape *shape, struct group *g)
 {
-    size_t cells = g->parts.n;
-    struct share32 wide = {0};
-    struct share64 wider = {0};
-    enum err e = share32_new(&wide, cells);
-    if (e == ERR_OK)
-        e = share64_new(&wider, cells);
-    if (e == ERR_OK)
-        e = move_settle(p, RING_16, operand_16(g->parts), g->parts.a, cells);
-    if (e == ERR_OK)
-        e = truncate_widen16(p, wide, g->parts);
-    if (e == ERR_OK)
-        e = truncate_widen32(p, wider, wide);
-    if (e == ERR_OK)
-        add_to_queries(shape, g, wider);
-    memset(g->parts.a, 0, cells * sizeof *g->parts.a);
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    TRY(scratch_done(p->scratch, mark, settle(p, shape, g)));
+    memset(g->parts.a, 0, g->parts.n * sizeof *g->parts.a);
     g->records = 0;
-    share32_free(&wide);
-    share64_free(&wider);
-    return e;
+    return ERR_OK;
 }
 
 /* --- batches --------------------------------------------------------------------------------------- */
 
-/* Counts what is loaded and empties the tile: what is not loaded is invalid. */
+/* Counts what is loaded and empties the tile. */
 static enum err count_loaded(struct party *p, struct records_tile *t, struct group *g)
 {
-    enum err e = ERR_OK;
     if (t->used == 0)
         return ERR_OK;
     if (g->records + t->used > GROUP)
-        e = flush(p, t->shape, g);
-    if (e == ERR_OK)
-        e = bits_and_all(p, planes_plane(&t->code, 0), &t->valid);
-    if (e == ERR_OK)
-        e = count_tile(p, t, g->plan, g->plans);
+        TRY(flush(p, t->shape, g));
+    TRY(bits_and_all(p, planes_plane(&t->code, 0), &t->valid));
+    TRY(count_tile(p, t, g->plan, g->plans));
     g->records += t->used;
-    t->used = 0;
-    bits_zero(planes_flat(&t->code));
-    bits_zero(planes_flat(&t->valid));
-    return e;
+    records_tile_empty(t);
+    return ERR_OK;
 }
 
 static enum err count_batch(struct party *p, struct records_tile *t, const struct records_batch *b,
                             struct group *g)
 {
     struct records_source s;
-    enum err e = records_source_open(&s, t->shape, b);
-    while (e == ERR_OK && s.taken < b->records) {
+    TRY(records_source_open(p, &s, t->shape, b));
+    while (s.taken < b->records) {
         records_load(p, t, &s);
         if (t->used == t->n)
-            e = count_loaded(p, t, g);
+            TRY(count_loaded(p, t, g));
     }
-    records_source_close(&s);
-    return e;
+    return ERR_OK;
 }
 
 /* Rows of the widest matrix: the one-hot one of all attributes, or a pair's. */
@@ -245,7 +233,7 @@ static size_t widest(const struct records_shape *shape, const struct group *g)
 }
 
 /* A tile for these batches, no longer than they need. */
-static enum err tile_for(struct records_tile *t, const struct records_shape *shape,
+static enum err tile_for(struct party *p, struct records_tile *t, const struct records_shape *shape,
                          const struct records_batch *batches, size_t count, const struct group *g)
 {
     size_t parts = 1, records = 0, n = TILE_CELLS / widest(shape, g) / 64 * 64;
@@ -255,25 +243,30 @@ static enum err tile_for(struct records_tile *t, const struct records_shape *sha
         if (records < n)
             records += (batches[i].records + 63) / 64 * 64;
     }
-    return records_tile_new(t, shape, records < n ? records : n, parts);
+    return records_tile_take(p, t, shape, records < n ? records : n, parts);
+}
+
+static enum err count_all(struct party *p, const struct records_shape *shape,
+                          const struct records_batch *batches, size_t count,
+                          struct records_query *queries, size_t query_count)
+{
+    struct records_tile t;
+    struct group g;
+    TRY(group_take(p, &g, shape, queries, query_count));
+    TRY(tile_for(p, &t, shape, batches, count, &g));
+    for (size_t i = 0; i < count; i++) {
+        const struct scratch_mark mark = scratch_mark(p->scratch);
+        TRY(scratch_wiped(p->scratch, mark, count_batch(p, &t, &batches[i], &g)));
+    }
+    TRY(count_loaded(p, &t, &g));
+    return g.records > 0 ? flush(p, shape, &g) : ERR_OK;
 }
 
 enum err records_count(struct party *p, const struct records_shape *shape,
                        const struct records_batch *batches, size_t count,
                        struct records_query *queries, size_t query_count)
 {
-    struct records_tile t = {.shape = shape};
-    struct group g;
-    enum err e = group_new(&g, shape, queries, query_count);
-    if (e == ERR_OK)
-        e = tile_for(&t, shape, batches, count, &g);
-    for (size_t i = 0; e == ERR_OK && i < count; i++)
-        e = count_batch(p, &t, &batches[i], &g);
-    if (e == ERR_OK)
-        e = count_loaded(p, &t, &g);
-    if (e == ERR_OK && g.records > 0)
-        e = flush(p, shape, &g);
-    records_tile_free(&t);
-    group_free(&g);
-    return e;
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    return scratch_wiped(p->scratch, mark,
+                         count_all(p, shape, batches, count, queries, query_count));
 }

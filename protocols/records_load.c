@@ -1,7 +1,5 @@
 #include "protocols/records_private.h"
 
-#include "base/memory.h"
-
 #include <string.h>
 
 static unsigned part_bits(const struct records_shape *shape, const struct records_part *part)
@@ -30,36 +28,25 @@ static enum err check_batch(const struct records_shape *shape, const struct reco
     return ERR_OK;
 }
 
-/* The two components of a part, expanded. */
+/* The two components of a part, whole; what was a seed is expanded. */
 struct records_stream {
-    uint8_t *made[2]; /* from a seed */
-    const uint8_t *at[2];
-    size_t bytes;
+    const uint8_t *component[2];
 };
 
-static void stream_free(struct records_stream *s)
+static enum err expand(struct party *p, const struct records_shape *shape,
+                       const struct records_part *part, size_t records, struct records_stream *s)
 {
-    for (unsigned slot = 0; slot < 2; slot++)
-        memory_wipe_free(&s->made[slot], s->bytes);
-}
-
-static enum err expand(const struct records_shape *shape, const struct records_part *part,
-                       size_t records, struct records_stream *s)
-{
-    s->bytes = part_bits(shape, part) * records_plane_bytes(records);
+    const size_t bytes = part_bits(shape, part) * records_plane_bytes(records);
     for (unsigned slot = 0; slot < 2; slot++) {
-        struct prg *prg = NULL;
-        enum err e;
-        if (part->seed[slot] == NULL) {
-            s->at[slot] = part->vector;
+        uint8_t *made;
+        s->component[slot] = part->vector;
+        if (part->seed[slot] == NULL)
             continue;
-        }
-        s->at[slot] = s->made[slot] = memory_array(s->bytes, 1);
-        e = s->made[slot] == NULL ? ERR_NOMEM : prg_new(&prg, part->seed[slot]);
-        if (e == ERR_OK)
-            e = prg_fill(prg, s->made[slot], s->bytes);
-        prg_free(&prg);
-        TRY(e);
+        s->component[slot] = made = scratch_take(p->scratch, bytes, 1);
+        if (made == NULL)
+            return ERR_NOMEM;
+        memset(made, 0, bytes);
+        TRY(prg_xor_once(part->seed[slot], made, bytes));
     }
     return ERR_OK;
 }
@@ -88,13 +75,13 @@ static void load_part(struct records_tile *t, const struct records_part *part,
                       struct bits valid)
 {
     size_t plane = 1, words = t->n / 64;
-    load_planes(stream->at[0], 0, 1, records, s, valid.a, words);
-    load_planes(stream->at[1], 0, 1, records, s, valid.b, words);
+    load_planes(stream->component[0], 0, 1, records, s, valid.a, words);
+    load_planes(stream->component[1], 0, 1, records, s, valid.b, words);
     for (size_t k = 0; k < part->attributes; k++) {
         unsigned bits = records_code_bits(t->shape->size[part->attribute[k]]);
         struct planes code = planes_view(&t->code, t->plane[part->attribute[k]], bits);
-        load_planes(stream->at[0], plane, bits, records, s, code.a, words);
-        load_planes(stream->at[1], plane, bits, records, s, code.b, words);
+        load_planes(stream->component[0], plane, bits, records, s, code.a, words);
+        load_planes(stream->component[1], plane, bits, records, s, code.b, words);
         plane += bits;
     }
 }
@@ -109,24 +96,17 @@ static void load_ones(const struct party *p, const struct span *s, struct bits v
         memset(valid.b + s->at / 64, 0xff, bytes);
 }
 
-enum err records_source_open(struct records_source *s, const struct records_shape *shape,
-                             const struct records_batch *b)
+enum err records_source_open(struct party *p, struct records_source *s,
+                             const struct records_shape *shape, const struct records_batch *b)
 {
-    enum err e;
     *s = (struct records_source){.batch = b};
     TRY(check_batch(shape, b));
-    s->stream = memory_array(b->parts, sizeof *s->stream);
-    e = s->stream == NULL ? ERR_NOMEM : ERR_OK;
-    for (size_t i = 0; e == ERR_OK && i < b->parts; i++)
-        e = expand(shape, &b->part[i], b->records, &s->stream[i]);
-    return e;
-}
-
-void records_source_close(struct records_source *s)
-{
-    for (size_t i = 0; s->stream != NULL && i < s->batch->parts; i++)
-        stream_free(&s->stream[i]);
-    memory_free(&s->stream);
+    s->stream = scratch_take(p->scratch, b->parts, sizeof *s->stream);
+    if (s->stream == NULL)
+        return ERR_NOMEM;
+    for (size_t i = 0; i < b->parts; i++)
+        TRY(expand(p, shape, &b->part[i], b->records, &s->stream[i]));
+    return ERR_OK;
 }
 
 void records_load(const struct party *p, struct records_tile *t, struct records_source *s)

@@ -78,8 +78,7 @@ enum err records_plans(const struct records_shape *shape, struct records_query *
             cells *= shape->size[queries[q].attribute[k]];
         if (cells != queries[q].out.n)
             return ERR_RANGE;
-        plans[q].query = &queries[q];
-        plans[q].cells = cells;
+        plans[q] = (struct records_plan){.query = &queries[q], .cells = cells};
         split_query(shape, queries, count, &plans[q]);
         *total += cells;
     }

@@ -25,10 +25,11 @@ struct records_tile {
     struct share16 number; /* the same as `hot` in Z_2^16 */
 };
 
-/* `parts`: the most of a batch. To be freed also after a failure. */
-enum err records_tile_new(struct records_tile *t, const struct records_shape *shape, size_t n,
-                          size_t parts) MUST_CHECK;
-void records_tile_free(struct records_tile *t);
+/* From the party's scratch, empty. `parts`: the most of a batch. */
+enum err records_tile_take(struct party *p, struct records_tile *t,
+                           const struct records_shape *shape, size_t n, size_t parts) MUST_CHECK;
+/* What is not loaded is invalid. */
+void records_tile_empty(struct records_tile *t);
 
 /* Makes `hot` and `number` from the codes. */
 enum err records_one_hot(struct party *p, struct records_tile *t) MUST_CHECK;
@@ -41,10 +42,10 @@ struct records_source {
     size_t taken;                  /* records loaded */
 };
 
-/* ERR_RANGE as of records_count(). To be closed also after a failure. */
-enum err records_source_open(struct records_source *s, const struct records_shape *shape,
+/* In the party's scratch. ERR_RANGE as of records_count(). */
+enum err records_source_open(struct party *p, struct records_source *s,
+                             const struct records_shape *shape,
                              const struct records_batch *b) MUST_CHECK;
-void records_source_close(struct records_source *s);
 
 /*
  * Loads what fits behind what the tile holds. Each batch begins at a multiple of 64, so small ones

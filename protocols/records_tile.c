@@ -1,36 +1,17 @@
 #include "protocols/records_private.h"
 
-#include "base/memory.h"
 #include "mpc/bits.h"
 #include "mpc/convert.h"
 
-void records_tile_free(struct records_tile *t)
-{
-    for (size_t a = 0; a < t->shape->attributes; a++) {
-        if (t->node != NULL)
-            planes_free(&t->node[a]);
-        if (t->next != NULL)
-            planes_free(&t->next[a]);
-    }
-    memory_free(&t->row);
-    memory_free(&t->plane);
-    memory_free(&t->node);
-    memory_free(&t->next);
-    planes_free(&t->code);
-    planes_free(&t->valid);
-    planes_free(&t->hot);
-    share16_free(&t->number);
-}
-
-enum err records_tile_new(struct records_tile *t, const struct records_shape *shape, size_t n,
-                          size_t parts)
+enum err records_tile_take(struct party *p, struct records_tile *t,
+                           const struct records_shape *shape, size_t n, size_t parts)
 {
     unsigned plane = 1; /* the first is validity */
     *t = (struct records_tile){.shape = shape, .n = n};
-    t->row = memory_array(shape->attributes, sizeof *t->row);
-    t->plane = memory_array(shape->attributes, sizeof *t->plane);
-    t->node = memory_array(shape->attributes, sizeof *t->node);
-    t->next = memory_array(shape->attributes, sizeof *t->next);
+    t->row = scratch_take(p->scratch, shape->attributes, sizeof *t->row);
+    t->plane = scratch_take(p->scratch, shape->attributes, sizeof *t->plane);
+    t->node = scratch_take(p->scratch, shape->attributes, sizeof *t->node);
+    t->next = scratch_take(p->scratch, shape->attributes, sizeof *t->next);
     if (t->row == NULL || t->plane == NULL || t->node == NULL || t->next == NULL)
         return ERR_NOMEM;
     for (size_t a = 0; a < shape->attributes; a++) {
@@ -38,13 +19,22 @@ enum err records_tile_new(struct records_tile *t, const struct records_shape *sh
         t->plane[a] = plane;
         plane += records_code_bits(shape->size[a]);
         t->rows += shape->size[a];
-        TRY(planes_new(&t->node[a], shape->size[a], n));
-        TRY(planes_new(&t->next[a], shape->size[a], n));
+        TRY(party_planes(p, &t->node[a], shape->size[a], n));
+        TRY(party_planes(p, &t->next[a], shape->size[a], n));
     }
-    TRY(planes_new(&t->code, plane, n));
-    TRY(planes_new(&t->valid, (unsigned)parts, n));
-    TRY(planes_new(&t->hot, (unsigned)t->rows, n));
-    return share16_new(&t->number, t->rows * n);
+    TRY(party_planes(p, &t->code, plane, n));
+    TRY(party_planes(p, &t->valid, (unsigned)parts, n));
+    TRY(party_planes(p, &t->hot, (unsigned)t->rows, n));
+    TRY(party_share16(p, &t->number, t->rows * n));
+    records_tile_empty(t);
+    return ERR_OK;
+}
+
+void records_tile_empty(struct records_tile *t)
+{
+    t->used = 0;
+    bits_zero(planes_flat(&t->code));
+    bits_zero(planes_flat(&t->valid));
 }
 
 /* How many nodes of a level lead to a code in range; `left` bits are still to come. */
@@ -95,16 +85,21 @@ static enum err grow_trees(struct party *p, struct records_tile *t, struct move_
     return ERR_OK;
 }
 
-enum err records_one_hot(struct party *p, struct records_tile *t)
+static enum err one_hot(struct party *p, struct records_tile *t)
 {
-    struct move_term *terms = memory_array(t->rows, sizeof *terms);
-    enum err e = terms == NULL ? ERR_NOMEM : grow_trees(p, t, terms);
-    for (size_t a = 0; e == ERR_OK && a < t->shape->attributes; a++) {
+    struct move_term *terms = scratch_take(p->scratch, t->rows, sizeof *terms);
+    if (terms == NULL)
+        return ERR_NOMEM;
+    TRY(grow_trees(p, t, terms));
+    for (size_t a = 0; a < t->shape->attributes; a++) {
         struct planes rows = planes_view(&t->hot, (unsigned)t->row[a], t->shape->size[a]);
         bits_copy(planes_flat(&rows), planes_flat(&t->node[a]));
     }
-    if (e == ERR_OK)
-        e = convert_bit16(p, t->number, planes_flat(&t->hot));
-    memory_free(&terms);
-    return e;
+    return convert_bit16(p, t->number, planes_flat(&t->hot));
+}
+
+enum err records_one_hot(struct party *p, struct records_tile *t)
+{
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    return scratch_done(p->scratch, mark, one_hot(p, t));
 }

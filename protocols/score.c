@@ -1,7 +1,5 @@
 #include "protocols/score.h"
 
-#include "base/memory.h"
-
 static enum err check(struct party *p, const uint64_t *c, size_t cells, unsigned bits, size_t query)
 {
     uint64_t limit = (uint64_t)1 << (bits + SCORE_BITS), sum = 0;
@@ -26,22 +24,25 @@ static enum err check_candidate(struct party *p, const struct counts *counts,
     return check(p, c->estimate, counts->cells[c->query], counts->bits.width, c->query);
 }
 
+static enum err distances(struct party *p, struct share64 out, const struct counts *counts,
+                          const struct score_candidate *candidates)
+{
+    struct cached_span *spans = scratch_take(p->scratch, out.n, sizeof *spans);
+    if (spans == NULL)
+        return ERR_NOMEM;
+    for (size_t k = 0; k < out.n; k++) {
+        const size_t q = candidates[k].query;
+        TRY(check_candidate(p, counts, &candidates[k]));
+        spans[k] = (struct cached_span){counts->start[q], counts->cells[q], candidates[k].estimate};
+    }
+    return cached_distance(p, out, counts->kept, spans);
+}
+
 enum err score_l1(struct party *p, struct share64 out, const struct counts *counts,
                   const struct score_candidate *candidates)
 {
-    struct cached_span *spans = memory_array(out.n, sizeof *spans);
-    enum err e = spans == NULL ? ERR_NOMEM : ERR_OK;
-    for (size_t k = 0; e == ERR_OK && k < out.n; k++) {
-        size_t q = candidates[k].query;
-        e = check_candidate(p, counts, &candidates[k]);
-        if (e == ERR_OK)
-            spans[k] = (struct cached_span){counts->start[q], counts->cells[q],
-                                            candidates[k].estimate};
-    }
-    if (e == ERR_OK)
-        e = cached_distance(p, out, counts->kept, spans);
-    memory_free(&spans);
-    return e;
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    return scratch_done(p->scratch, mark, distances(p, out, counts, candidates));
 }
 
 /* sum C^2 - 2 sum C x of one component; the public part is carried by components 0 alone. */

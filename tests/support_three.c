@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct seat {
     unsigned index;
@@ -36,6 +37,18 @@ uint64_t three_random(uint64_t *state)
     return z ^ (z >> 31);
 }
 
+/* What the scratch gives is not zeroed: here it never is. */
+static enum err soil(struct scratch *scratch)
+{
+    const size_t bytes = (size_t)1 << 20;
+    const struct scratch_mark mark = scratch_mark(scratch);
+    void *p = scratch_take(scratch, bytes, 1);
+    if (p == NULL)
+        return ERR_NOMEM;
+    memset(p, 0xa5, bytes);
+    return scratch_done(scratch, mark, ERR_OK);
+}
+
 static void *sit(void *arg)
 {
     struct seat *s = arg;
@@ -50,6 +63,8 @@ static void *sit(void *arg)
         e = net_new(&net, &options);
     if (e == ERR_OK)
         e = party_new(&party, net, session, 0, &log);
+    if (e == ERR_OK)
+        e = soil(party->scratch);
     if (e == ERR_OK)
         e = s->job(party, s->shared);
     if (e == ERR_OK && s->costs != NULL) {

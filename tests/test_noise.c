@@ -303,7 +303,7 @@ static enum err make_gauss(struct party *p, void *shared)
     struct share128 z;
     struct share64 rounded;
     struct planes low, high;
-    TRY(gauss_coins_new(p, &coins, b->pairs));
+    TRY(gauss_draw(p, &coins, b->pairs));
     low = planes_view(&coins.e, 0, 64);
     high = planes_view(&coins.e, 64, EXPONENTIAL_DIGITS - 64);
     three_put_planes(&b->low, p, &low);
@@ -316,7 +316,6 @@ static enum err make_gauss(struct party *p, void *shared)
     three_put128(&b->z, p, z);
     TRY(gauss_round(p, rounded, z));
     three_put64(&b->rounded, p, rounded);
-    gauss_coins_free(&coins);
     share128_free(&z);
     share64_free(&rounded);
     return ERR_OK;
