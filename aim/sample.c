@@ -13,7 +13,7 @@ struct sampling {
     struct table *table;
     bool independent;
     struct random random;
-    size_t *order;    /* rows, those of one group together */
+    uint32_t *order;  /* rows, those of one group together */
     double *fraction; /* room for a number of each value */
     uint16_t *values; /* to give out in a group */
 };
@@ -125,7 +125,7 @@ static void sort_rows(struct sampling *s, const struct scope *given, uint64_t gr
         start[table_cell(s->table, given->attribute, given->n, row) + 2]++;
     for (uint64_t g = 2; g < groups + 2; g++)
         start[g] += start[g - 1];
-    for (size_t row = 0; row < s->table->rows; row++)
+    for (uint32_t row = 0; row < s->table->rows; row++)
         s->order[start[table_cell(s->table, given->attribute, given->n, row) + 1]++] = row;
 }
 
@@ -202,6 +202,10 @@ static enum err sample(struct table **t, const struct model *m, size_t rows, uin
     struct sampling s = {.model = m, .domain = model_domain(m), .independent = independent};
     enum err e;
     *t = NULL;
+    if (rows >= UINT32_MAX) {
+        log_error(log, "%zu rows are more than can be sampled; ask for fewer", rows);
+        return ERR_RANGE;
+    }
     TRY(table_new(&s.table, s.domain, rows));
     s.table->rows = rows;
     random_seed_u64(&s.random, seed);

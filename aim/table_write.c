@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define PIECE ((size_t)64 << 10) /* that is written at a time */
+
 static void put_text(struct bytes *out, const char *text, bool quote)
 {
     size_t n = strlen(text);
@@ -62,33 +64,55 @@ static void put_cell(struct bytes *out, const struct table *t, size_t row, size_
     }
 }
 
-static enum err write_out(const struct bytes *text, struct log *log)
+/* Where lines go: a file in the making, or the standard output. */
+struct sink {
+    struct file_draft draft;
+    bool standard;
+    struct bytes text; /* to be written */
+    struct log *log;
+};
+
+static enum err write_text(struct sink *s)
 {
-    if (fwrite(text->data, 1, text->size, stdout) == text->size && fflush(stdout) == 0)
-        return ERR_OK;
-    log_error(log, "cannot write to the standard output: %s", strerror(errno));
-    return ERR_SYSTEM;
+    enum err e = bytes_ok(&s->text);
+    if (e == ERR_OK && !s->standard)
+        e = file_draft_write(&s->draft, s->text.data, s->text.size);
+    if (e == ERR_OK && s->standard &&
+        (fwrite(s->text.data, 1, s->text.size, stdout) != s->text.size || fflush(stdout) != 0)) {
+        log_error(s->log, "cannot write to the standard output: %s", strerror(errno));
+        e = ERR_SYSTEM;
+    }
+    s->text.size = 0;
+    return e;
+}
+
+static enum err write_rows(struct sink *s, const struct table *t, uint64_t seed)
+{
+    const size_t attributes = t->domain->attributes;
+    struct random r;
+    random_seed_u64(&r, seed);
+    for (size_t a = 0; a < attributes; a++) {
+        put_text(&s->text, t->domain->attribute[a].name, false);
+        bytes_put_u8(&s->text, a + 1 < attributes ? ',' : '\n');
+    }
+    for (size_t row = 0; row < t->rows; row++) {
+        for (size_t a = 0; a < attributes; a++) {
+            put_cell(&s->text, t, row, a, &r);
+            bytes_put_u8(&s->text, a + 1 < attributes ? ',' : '\n');
+        }
+        if (s->text.size >= PIECE)
+            TRY(write_text(s));
+    }
+    return write_text(s);
 }
 
 enum err table_write_csv(const char *path, const struct table *t, uint64_t seed, struct log *log)
 {
-    struct bytes out = {0};
-    struct random r;
-    enum err e;
-    random_seed_u64(&r, seed);
-    for (size_t a = 0; a < t->domain->attributes; a++) {
-        put_text(&out, t->domain->attribute[a].name, false);
-        bytes_put_u8(&out, a + 1 < t->domain->attributes ? ',' : '\n');
-    }
-    for (size_t row = 0; row < t->rows; row++)
-        for (size_t a = 0; a < t->domain->attributes; a++) {
-            put_cell(&out, t, row, a, &r);
-            bytes_put_u8(&out, a + 1 < t->domain->attributes ? ',' : '\n');
-        }
-    e = bytes_ok(&out);
-    if (e == ERR_OK)
-        e = strcmp(path, "-") == 0 ? write_out(&out, log)
-                                   : file_write(path, 0644, out.data, out.size, log);
-    bytes_clear(&out);
-    return e;
+    struct sink s = {.standard = strcmp(path, "-") == 0, .log = log};
+    enum err e = s.standard ? ERR_OK : file_draft_open(&s.draft, path, 0644, log);
+    if (e != ERR_OK)
+        return e;
+    e = write_rows(&s, t, seed);
+    bytes_clear(&s.text);
+    return s.standard ? e : file_draft_end(&s.draft, e);
 }

@@ -116,28 +116,46 @@ enum err file_sync_folder_of(const char *path, struct log *log)
     return ERR_SYSTEM;
 }
 
-/* A new file beside `path`, synced and closed, for the caller to put in place. */
-static enum err write_beside(const char *path, unsigned mode, const void *p, size_t n,
-                             char name[FILE_PATH], struct log *log)
+enum err file_draft_open(struct file_draft *d, const char *path, unsigned mode, struct log *log)
 {
-    int fd;
-    TRY(file_path(name, log, "%s.XXXXXX", path));
-    fd = mkstemp(name);
-    if (fd < 0) {
+    d->path = path;
+    d->log = log;
+    TRY(file_path(d->name, log, "%s.XXXXXX", path));
+    d->fd = mkstemp(d->name);
+    if (d->fd < 0) {
         log_error(log, "cannot create a file beside %s: %s", path, strerror(errno));
         return ERR_SYSTEM;
     }
-    if (fchmod(fd, (mode_t)mode) != 0 || file_write_all(fd, p, n) != 0 || fsync(fd) != 0) {
-        log_error(log, "cannot write %s: %s", path, strerror(errno));
-        close(fd);
-        unlink(name);
-        return ERR_SYSTEM;
-    }
-    if (close(fd) == 0)
+    if (fchmod(d->fd, (mode_t)mode) == 0)
         return ERR_OK;
     log_error(log, "cannot write %s: %s", path, strerror(errno));
-    unlink(name);
+    return file_draft_end(d, ERR_SYSTEM);
+}
+
+enum err file_draft_write(const struct file_draft *d, const void *p, size_t n)
+{
+    if (file_write_all(d->fd, p, n) == 0)
+        return ERR_OK;
+    log_error(d->log, "cannot write %s: %s", d->path, strerror(errno));
     return ERR_SYSTEM;
+}
+
+/* On disk, for the caller to put in place; or gone. */
+static enum err finish(struct file_draft *d, enum err e)
+{
+    bool synced = e == ERR_OK && fsync(d->fd) == 0;
+    int why = errno;
+    if (close(d->fd) != 0 && synced) {
+        why = errno;
+        synced = false;
+    }
+    if (e == ERR_OK && !synced) {
+        log_error(d->log, "cannot write %s: %s", d->path, strerror(why));
+        e = ERR_SYSTEM;
+    }
+    if (e != ERR_OK)
+        unlink(d->name);
+    return e;
 }
 
 static enum err not_in_place(const char *path, struct log *log)
@@ -146,29 +164,35 @@ static enum err not_in_place(const char *path, struct log *log)
     return ERR_SYSTEM;
 }
 
-enum err file_write(const char *path, unsigned mode, const void *p, size_t n, struct log *log)
+enum err file_draft_end(struct file_draft *d, enum err e)
 {
-    char name[FILE_PATH];
-    enum err e = ERR_OK;
-    TRY(write_beside(path, mode, p, n, name, log));
-    if (rename(name, path) != 0 || sync_folder_of(path) != 0) {
-        e = not_in_place(path, log);
-        unlink(name);
+    TRY(finish(d, e));
+    if (rename(d->name, d->path) != 0 || sync_folder_of(d->path) != 0) {
+        e = not_in_place(d->path, d->log);
+        unlink(d->name);
     }
     return e;
 }
 
+enum err file_write(const char *path, unsigned mode, const void *p, size_t n, struct log *log)
+{
+    struct file_draft d;
+    TRY(file_draft_open(&d, path, mode, log));
+    return file_draft_end(&d, file_draft_write(&d, p, n));
+}
+
 enum err file_write_new(const char *path, unsigned mode, const void *p, size_t n, struct log *log)
 {
-    char name[FILE_PATH];
+    struct file_draft d;
     enum err e = ERR_OK;
-    TRY(write_beside(path, mode, p, n, name, log));
+    TRY(file_draft_open(&d, path, mode, log));
+    TRY(finish(&d, file_draft_write(&d, p, n)));
     /* a link, unlike a rename, replaces nothing */
-    if (link(name, path) != 0)
+    if (link(d.name, path) != 0)
         e = errno == EEXIST ? ERR_REFUSED : not_in_place(path, log);
     else if (sync_folder_of(path) != 0)
         e = not_in_place(path, log);
-    unlink(name);
+    unlink(d.name);
     return e;
 }
 

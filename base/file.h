@@ -26,6 +26,21 @@ enum err file_read(const char *path, size_t limit, struct bytes *out, struct log
 enum err file_write(const char *path, unsigned mode, const void *p, size_t n,
                     struct log *log) MUST_CHECK;
 
+/*
+ * The same piece by piece, for what is too long to be in memory at once. The end puts it in place if all before went
+ * well, and removes it otherwise: it returns that failure, or its own.
+ */
+struct file_draft {
+    int fd;
+    const char *path; /* borrowed */
+    char name[FILE_PATH];
+    struct log *log;
+};
+enum err file_draft_open(struct file_draft *draft, const char *path, unsigned mode,
+                         struct log *log) MUST_CHECK;
+enum err file_draft_write(const struct file_draft *draft, const void *p, size_t n) MUST_CHECK;
+enum err file_draft_end(struct file_draft *draft, enum err e) MUST_CHECK;
+
 /* The same where nothing is there yet: what is there stays, and this is ERR_REFUSED, not logged. */
 enum err file_write_new(const char *path, unsigned mode, const void *p, size_t n,
                         struct log *log) MUST_CHECK;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -48,11 +49,12 @@ static void pause_briefly(void)
     nanosleep(&t, NULL);
 }
 
-int support_wait(pid_t pid, double seconds)
+int support_wait_peak(pid_t pid, double seconds, size_t *peak_bytes)
 {
     double end = clock_now_s() + seconds;
+    struct rusage usage;
     int status;
-    while (waitpid(pid, &status, WNOHANG) != pid) {
+    while (wait4(pid, &status, WNOHANG, &usage) != pid) {
         if (clock_now_s() > end) {
             kill(pid, SIGKILL);
             waitpid(pid, &status, 0);
@@ -60,7 +62,14 @@ int support_wait(pid_t pid, double seconds)
         }
         pause_briefly();
     }
+    *peak_bytes = (size_t)usage.ru_maxrss << 10;
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+int support_wait(pid_t pid, double seconds)
+{
+    size_t ignored;
+    return support_wait_peak(pid, seconds, &ignored);
 }
 
 int support_run(const char *output, double seconds, const char *const *arguments)

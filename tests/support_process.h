@@ -11,6 +11,8 @@
 pid_t support_start(const char *output, const char *const *arguments);
 /* Its exit code; -1 if it died of a signal, -2 if it does not end in `seconds` (it is then killed). */
 int support_wait(pid_t pid, double seconds);
+/* The same; and the most memory that it had at any time. */
+int support_wait_peak(pid_t pid, double seconds, size_t *peak_bytes);
 int support_run(const char *output, double seconds, const char *const *arguments);
 /* SIGTERM, and its exit code. */
 int support_stop(pid_t *pid);

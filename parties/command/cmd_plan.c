@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char help[] =
@@ -64,21 +65,73 @@ static void print_domain(const struct plan *p)
            p->study->rounds);
 }
 
-/*
- * A cell costs its belief and potential and five numbers of the fit, whose memory of steps is
- * another 80 bytes a cell up to 64 MiB, or 16 above that; and there are the candidates' estimates.
- */
-static void print_model(const struct plan *p)
+static int by_size(const void *a, const void *b)
 {
-    uint64_t limit = ((uint64_t)p->study->max_mib << 20) / sizeof(double);
-    uint64_t reach = p->one_way_cells + p->study->rounds * p->largest;
-    uint64_t cells = reach < limit ? reach : limit;
-    double steps = fmax(16.0 * (double)cells, fmin(80.0 * (double)cells, 0x1p26));
-    uint64_t estimates = p->study->workload->cells * sizeof(uint64_t);
-    char model[WORDS_SIZE], most[WORDS_SIZE];
-    printf("model: at most %s (%" PRIu64 " cells); the analyst's program at most\n  about %s\n",
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x < y) - (x > y);
+}
+
+/* Cells of the one-ways, and of as many of the largest marginals as there are rounds. */
+static enum err count_measured(const struct plan *p, uint64_t *cells)
+{
+    const struct workload *w = p->study->workload;
+    size_t n = w->queries - w->one_ways;
+    uint64_t *size = memory_array(n, sizeof *size);
+    if (size == NULL)
+        return ERR_NOMEM;
+    for (size_t i = 0; i < n; i++)
+        size[i] = w->query[w->one_ways + i].cells;
+    qsort(size, n, sizeof *size, by_size);
+    *cells = p->one_way_cells;
+    for (size_t i = 0; i < n && i < p->study->rounds; i++)
+        *cells += size[i];
+    memory_free(&size);
+    return ERR_OK;
+}
+
+/* Cells of the whole domain, or as many as the model may have. */
+static uint64_t most_cells(const struct study *s)
+{
+    const uint64_t limit = ((uint64_t)s->max_mib << 20) / sizeof(double);
+    uint64_t cells = 1;
+    for (size_t i = 0; i < s->domain->attributes; i++)
+        if (__builtin_mul_overflow(cells, s->domain->attribute[i].size, &cells) || cells > limit)
+            return limit;
+    return cells;
+}
+
+/*
+ * What the analyst's program takes, as measured (tests/test_plan_memory.c): itself and its libraries, and the most of
+ *   asking    each candidate's estimates, from the model to the wire
+ *   fitting   a cell's potential, belief and numbers of the fit, whose memory of steps is another 80 bytes a cell up
+ *             to 64 MiB, or 16 above that; a measured cell
+ *   drawing   a row's codes, its place and a value
+ */
+static double analyst_bytes(const struct plan *p, uint64_t cells, uint64_t measured)
+{
+    const double asking = 56.0 * (double)p->study->workload->cells;
+    const double steps = fmax(16.0 * (double)cells, fmin(80.0 * (double)cells, 0x1p26));
+    const double fitting = 72.0 * (double)cells + steps + 24.0 * (double)measured;
+    const double drawing = (double)p->rows *
+                           (sizeof(uint16_t) * ((double)p->study->domain->attributes + 1) +
+                            sizeof(uint32_t));
+    return 15e6 + fmax(asking, fmax(fitting, drawing + 16.0 * (double)cells));
+}
+
+static enum err print_model(const struct plan *p)
+{
+    uint64_t measured, cells, most = most_cells(p->study);
+    char model[WORDS_SIZE], text[WORDS_SIZE];
+    TRY(count_measured(p, &measured));
+    cells = measured < most ? measured : most;
+    printf("model: about %s (%" PRIu64 " cells); the analyst's program about %s\n",
            words_bytes(cells * sizeof(double), model), cells,
-           words_bytes((UINT64_C(8) << 20) + cells * 56 + (uint64_t)steps + estimates, most));
+           words_bytes((uint64_t)analyst_bytes(p, cells, measured), text));
+    if (most > cells)
+        printf("  marginals that overlap may need more, up to %s; the program then takes %s\n",
+               words_bytes(most * sizeof(double), model),
+               words_bytes((uint64_t)analyst_bytes(p, most, measured), text));
+    return ERR_OK;
 }
 
 static void print_upload(const struct study *s, size_t i)
@@ -236,7 +289,7 @@ static enum err plan(struct plan *p, const char *path)
     count(p);
     TRY(check(p));
     print_domain(p);
-    print_model(p);
+    TRY(print_model(p));
     print_uploads(p);
     print_noise(p);
     print_errors(p);
