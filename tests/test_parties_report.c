@@ -11,6 +11,7 @@
 #include "tests/support_process.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +50,8 @@ struct stage {
     struct support_study s;
     struct table *table;
     size_t began_with, ended_with; /* owners */
+    uint8_t run[REQUEST_RUN_SIZE];
+    char rows[64]; /* as the page has to say */
     char folder[SUPPORT_PATH];
     struct bytes page; /* NUL-ended */
 };
@@ -84,6 +87,29 @@ static void expect_not(const struct stage *g, const char *text)
         fail_msg("the page says: %s", text);
 }
 
+/* As if a third of the rows had been there. */
+static void count_a_third(const struct stage *g, struct measurement *m, double total)
+{
+    m->total = total;
+    m->sigma /= 3;
+    for (uint64_t i = 0; i < clique_cells(&m->clique, g->s.study->domain); i++)
+        m->y[i] /= 3;
+}
+
+/* The rows and twice their standard error, from what was measured of all of them. */
+static void note_error(struct stage *g, const struct aim_result *result)
+{
+    double weight = 0;
+    for (size_t i = 0; i < result->measurements; i++) {
+        const struct measurement *m = &result->measurement[i];
+        if (!(m->total > 0))
+            weight += 1 /
+                      (m->sigma * m->sigma * (double)clique_cells(&m->clique, g->s.study->domain));
+    }
+    snprintf(g->rows, sizeof g->rows, "<b>%.0f &plusmn; %.0f</b>", model_total(result->model),
+             2 / sqrt(weight));
+}
+
 /* A finished run's folder: central AIM in the servers' place, with invented counters. */
 static void write_result(struct stage *g)
 {
@@ -101,10 +127,15 @@ static void write_result(struct stage *g)
                 .rounds = 3, .wire_sent = 1000000, .seconds = 0.25};
     assert_int_equal(price_limits(g->s.study, &limits, &quiet), ERR_OK);
     assert_int_equal(central_run(&result, g->s.study, g->table, NULL, NULL, &quiet), ERR_OK);
-    for (size_t i = 0; i < result->measurements; i++) /* what the servers would have said */
-        result->population[i] = i < g->s.study->workload->one_ways + 1 ? g->began_with
-                                                                       : g->ended_with;
+    for (size_t i = 0; i < result->measurements; i++) { /* what the servers would have said */
+        bool early = i < g->s.study->workload->one_ways + 1;
+        result->population[i] = early ? g->began_with : g->ended_with;
+        if (early && g->began_with != g->ended_with)
+            count_a_third(g, &result->measurement[i], model_total(result->model) / 3);
+    }
+    note_error(g, result);
     stats.result = result;
+    stats.run = g->run;
     stats.server = (const struct net_counters(*)[NET_PHASES])server;
     stats.rho = limits.rho;
     assert_int_equal(release_write(g->folder, g->s.study, result, limits.rho, 10, 1, &quiet),
@@ -189,10 +220,39 @@ static void whose_rows_are_counted(void **state)
     expect(&g, "3 owners could bring records: o0, o1 and o2. The rows of 2 of them were counted, "
                "from round 2 on those of 3; what was measured before an owner joined is scaled to "
                "the rows of the end. Three servers");
+    expect(&g, g.rows);
+    expect(&g, "the band does not cover how the others' rows differ");
     stage_free(&g);
     stage_joined(&g, &o, 2, 2);
     write_page(&g, g.folder, NULL);
     expect(&g, "The rows of 2 of them were counted. Three servers");
+    expect(&g, g.rows);
+    expect_not(&g, "the band does not cover");
+    stage_free(&g);
+}
+
+/* Each command of a run adds its bytes and seconds; those of another run in the same place are gone. */
+static void a_run_that_is_continued_is_counted_as_a_whole(void **state)
+{
+    const struct support_options o = {.rounds = 2};
+    struct stage g;
+    (void)state;
+    stage_new(&g, &o);
+    write_page(&g, g.folder, NULL);
+    expect(&g, "<b>3.5 s</b><small>at work</small>");
+    expect(&g, "<b>18.0 MB</b><small>between the servers</small>");
+    bytes_clear(&g.page);
+    write_result(&g);
+    write_page(&g, g.folder, NULL);
+    expect(&g, "<b>7.0 s</b><small>at work</small>");
+    expect(&g, "<b>36.0 MB</b><small>between the servers</small>");
+    expect(&g, "sent 90.4 kB and received 10.8 kB; it waited 4.0 s for the servers, and its "
+               "estimator took 3.0 s");
+    bytes_clear(&g.page);
+    g.run[0] ^= 1;
+    write_result(&g);
+    write_page(&g, g.folder, NULL);
+    expect(&g, "<b>3.5 s</b><small>at work</small>");
     stage_free(&g);
 }
 
@@ -476,6 +536,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_in_words_and_pictures),
         cmocka_unit_test(whose_rows_are_counted),
+        cmocka_unit_test(a_run_that_is_continued_is_counted_as_a_whole),
         cmocka_unit_test(it_is_made_of_opened_values_alone),
         cmocka_unit_test(damaged_files_are_refused),
         cmocka_unit_test(measurements_in_another_order_are_refused),

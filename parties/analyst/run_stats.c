@@ -4,20 +4,37 @@
 #include "base/file.h"
 
 #include <jansson.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
-static json_t *server_json(const struct net_counters phase[NET_PHASES])
+/* A number that is in `before`, too, or in none. */
+static json_t *integer(uint64_t now, const json_t *before, const char *key)
+{
+    return json_integer((json_int_t)now + json_integer_value(json_object_get(before, key)));
+}
+
+static json_t *real(double now, const json_t *before, const char *key)
+{
+    return json_real(now + json_number_value(json_object_get(before, key)));
+}
+
+static json_t *server_json(const struct net_counters phase[NET_PHASES], const json_t *before)
 {
     json_t *phases = json_object();
-    for (unsigned k = 0; k < NET_PHASES; k++)
+    for (unsigned k = 0; k < NET_PHASES; k++) {
+        const struct net_counters *c = &phase[k];
+        const char *name = net_phase_name((enum net_phase)k);
+        const json_t *old = json_object_get(before, name);
         json_object_set_new(
-            phases, net_phase_name((enum net_phase)k),
-            json_pack("{s:I, s:I, s:I, s:I, s:I, s:f}", "rounds", (json_int_t)phase[k].rounds,
-                      "payload_sent", (json_int_t)phase[k].payload_sent, "payload_received",
-                      (json_int_t)phase[k].payload_received, "wire_sent",
-                      (json_int_t)phase[k].wire_sent, "wire_received",
-                      (json_int_t)phase[k].wire_received, "seconds", phase[k].seconds));
+            phases, name,
+            json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "rounds", integer(c->rounds, old, "rounds"),
+                      "payload_sent", integer(c->payload_sent, old, "payload_sent"),
+                      "payload_received", integer(c->payload_received, old, "payload_received"),
+                      "wire_sent", integer(c->wire_sent, old, "wire_sent"), "wire_received",
+                      integer(c->wire_received, old, "wire_received"), "seconds",
+                      real(c->seconds, old, "seconds")));
+    }
     return phases;
 }
 
@@ -35,35 +52,55 @@ static json_t *round_json(const struct study *study, const struct aim_round *r, 
                      (json_int_t)r->model_cells, "owners", (json_int_t)owners);
 }
 
-static json_t *document(const struct run_stats *s)
+/* What earlier commands of the same run have written, or NULL. */
+static json_t *earlier(const char *path, const char *run)
+{
+    json_t *all = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+    const char *of = json_string_value(json_object_get(all, "run"));
+    if (of != NULL && strcmp(of, run) == 0)
+        return all;
+    json_decref(all);
+    return NULL;
+}
+
+static json_t *document(const struct run_stats *s, const char *run, const json_t *before)
 {
     char terms[STUDY_FINGERPRINT_SIZE], finished[DATE_SIZE];
     json_t *servers = json_array(), *rounds = json_array();
+    const json_t *analyst = json_object_get(before, "analyst");
     study_fingerprint(s->study, terms);
     date_text(date_now(), finished);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        json_array_append_new(servers, server_json(s->server[i]));
+        json_array_append_new(
+            servers,
+            server_json(s->server[i], json_array_get(json_object_get(before, "servers"), i)));
     for (size_t i = 0; i < s->result->rounds; i++) /* the one-ways in one, then one in each */
         json_array_append_new(
             rounds, round_json(s->study, &s->result->round[i],
                                s->result->population[s->study->workload->one_ways - 1 + i]));
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:f, s:{s:I, s:I}, s:o, s:o, s:f, s:f, s:f}",
-                     "format", "trefoil-stats-1", "study", s->study->name, "terms", terms,
-                     "version", TREFOIL_VERSION, "finished", finished, "rho", s->rho, "analyst",
-                     "bytes_sent", (json_int_t)s->analyst_sent, "bytes_received",
-                     (json_int_t)s->analyst_received, "servers", servers, "rounds", rounds, "mpc_s",
-                     s->mpc_s, "estimate_s", s->total_s - s->mpc_s, "total_s", s->total_s);
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:f, s:{s:o, s:o}, s:o, s:o, s:o, s:o, s:o}",
+                     "format", "trefoil-stats-1", "study", s->study->name, "terms", terms, "run",
+                     run, "version", TREFOIL_VERSION, "finished", finished, "rho", s->rho,
+                     "analyst", "bytes_sent", integer(s->analyst_sent, analyst, "bytes_sent"),
+                     "bytes_received", integer(s->analyst_received, analyst, "bytes_received"),
+                     "servers", servers, "rounds", rounds, "mpc_s", real(s->mpc_s, before, "mpc_s"),
+                     "estimate_s", real(s->total_s - s->mpc_s, before, "estimate_s"), "total_s",
+                     real(s->total_s, before, "total_s"));
 }
 
 enum err run_stats_write(const char *folder, const struct run_stats *stats, struct log *log)
 {
-    char path[FILE_PATH];
-    json_t *all = document(stats);
-    char *text = all != NULL ? json_dumps(all, JSON_INDENT(2)) : NULL;
-    enum err e = text != NULL ? file_path(path, log, "%s/stats.json", folder) : ERR_NOMEM;
-    if (e == ERR_OK)
-        e = file_write(path, 0644, text, strlen(text), log);
+    char path[FILE_PATH], run[2 * REQUEST_RUN_SIZE + 1], *text;
+    json_t *before, *all;
+    enum err e;
+    TRY(file_path(path, log, "%s/stats.json", folder));
+    sodium_bin2hex(run, sizeof run, stats->run, REQUEST_RUN_SIZE);
+    before = earlier(path, run);
+    all = document(stats, run, before);
+    text = all != NULL ? json_dumps(all, JSON_INDENT(2)) : NULL;
+    e = text != NULL ? file_write(path, 0644, text, strlen(text), log) : ERR_NOMEM;
     free(text);
     json_decref(all);
+    json_decref(before);
     return e;
 }

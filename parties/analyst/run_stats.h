@@ -1,25 +1,29 @@
 /*
  * parties/analyst/run_stats.h - stats.json: what a run cost, by round, by server and phase, and at the analyst's.
  *
- * Times, sizes and what follows from opened values; docs/formats.md has the fields.
+ * Times, sizes and what follows from opened values; docs/formats.md has the fields. A run that is continued adds to
+ * what its earlier commands have written.
  */
 #ifndef TREFOIL_PARTIES_ANALYST_RUN_STATS_H
 #define TREFOIL_PARTIES_ANALYST_RUN_STATS_H
 
 #include "aim/loop.h"
 #include "netio/net.h"
+#include "parties/exchange/request.h"
 #include "parties/study/study.h"
 
 struct run_stats {
     const struct study *study;
     const struct aim_result *result;
+    const uint8_t *run; /* its number, REQUEST_RUN_SIZE bytes */
+    /* of this command */
     const struct net_counters (*server)[NET_PHASES]; /* of STUDY_SERVERS */
-    double rho;
     double mpc_s, total_s;
     uint64_t analyst_sent, analyst_received;
+    double rho;
 };
 
-/* Writes <folder>/stats.json. */
+/* Writes <folder>/stats.json; what is there of the same run is added. */
 enum err run_stats_write(const char *folder, const struct run_stats *stats,
                          struct log *log) MUST_CHECK;
 

@@ -146,6 +146,7 @@ static enum err write_stats(const struct run *r, const char *folder)
     const struct run_stats stats = {
         .study = r->study,
         .result = r->result,
+        .run = run_state_run(r->state),
         .server = r->stats,
         .rho = r->options.limits.rho,
         .mpc_s = r->mpc_s,

@@ -16,13 +16,16 @@ static void names_in_words(struct bytes *out, size_t i, size_t count, const char
     html_text(out, name);
 }
 
-/* Standard error of the model's total: the sums of all measurements, weighted by inverse variance. */
+/* Standard error of the model's total: the sums of its measurements, weighted by inverse variance. */
 static double total_error(const struct report *r)
 {
     double weight = 0;
-    for (size_t i = 0; i < r->measurements; i++)
-        weight += 1 / (r->measurement[i].sigma * r->measurement[i].sigma *
-                       (double)clique_cells(&r->measurement[i].clique, r->domain));
+    for (size_t i = 0; i < r->measurements; i++) {
+        const struct measurement *m = &r->measurement[i];
+        if (m->total > 0) /* of fewer rows, before an owner joined: the total is not from it */
+            continue;
+        weight += 1 / (m->sigma * m->sigma * (double)clique_cells(&m->clique, r->domain));
+    }
     return sqrt(1 / weight);
 }
 
@@ -67,7 +70,7 @@ static void cards(const struct report *r)
     snprintf(value, sizeof value, "%zu of %zu", different_marginals(r),
              r->study->workload->queries);
     card(r->out, value, "marginals measured");
-    card(r->out, words_time(report_number(r->stats, "total_s"), words), "from start to end");
+    card(r->out, words_time(report_number(r->stats, "total_s"), words), "at work");
     card(r->out, words_bytes((uint64_t)sum_of_servers(r, "wire_sent"), words),
          "between the servers");
     html_put(r->out, "</div>\n");
@@ -318,11 +321,16 @@ static void costs(const struct report *r)
 static enum err attributes(const struct report *r)
 {
     enum err e = ERR_OK;
-    html_put(r->out,
-             "<h2>Attribute by attribute</h2>\n<p>Rows by value, as the model has them. The "
-             "noisy counts that were opened in round 0 stand beside with a band of twice "
-             "their noise's deviation: the true count lies inside for about 95 of 100.</p>\n"
-             "<ul class=\"key\">");
+    html_put(
+        r->out,
+        "<h2>Attribute by attribute</h2>\n<p>Rows by value, as the model has them. The "
+        "noisy counts that were opened in round 0 stand beside with a band of twice "
+        "their noise's deviation: the true count lies inside for about 95 of 100.%s</p>\n"
+        "<ul class=\"key\">",
+        r->measurement[0].total > 0
+            ? " They count the rows of those owners who were there then, scaled to the rows of "
+              "the end; the band does not cover how the others' rows differ."
+            : "");
     key(r->out, "model", "model");
     key(r->out, "band", "noisy count &plusmn; 2&sigma;");
     if (r->truth != NULL)
@@ -373,9 +381,11 @@ static void files(const struct report *r)
         "from mbi import Domain, LinearMeasurement, estimation\n\n"
         "doc = json.load(open(\"measurements.json\"))\n"
         "domain = Domain.fromdict(doc[\"domain\"])\n"
-        "measurements = [LinearMeasurement(np.array(m[\"values\"]), tuple(m[\"attributes\"]), "
-        "m[\"sigma\"])\n"
-        "                for m in doc[\"measurements\"]]\n"
+        "measurements = []\n"
+        "for m in doc[\"measurements\"]:\n"
+        "    scale = doc[\"total\"] / m.get(\"total\", doc[\"total\"])  # others' rows came later\n"
+        "    measurements.append(LinearMeasurement(scale * np.array(m[\"values\"]),\n"
+        "                        tuple(m[\"attributes\"]), scale * m[\"sigma\"]))\n"
         "model = estimation.mirror_descent(domain, measurements, known_total=doc[\"total\"])\n"
         "rows = model.synthetic_data()</pre>\n"
         "<p class=\"soft\"><small>Written by Trefoil %s from <code>study.yaml</code>, "

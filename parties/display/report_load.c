@@ -34,12 +34,17 @@ static enum err take_clique(const struct domain *d, const json_t *names, struct 
     return ERR_OK;
 }
 
-static enum err take_measurement(const struct domain *d, const json_t *from, struct measurement *m)
+/* What was measured of fewer rows, before an owner joined, is brought to the scale of the model's `rows`. */
+static enum err take_measurement(const struct domain *d, const json_t *from, double rows,
+                                 struct measurement *m)
 {
     const json_t *values = json_object_get(from, "values");
+    double scale;
     uint64_t cells;
     TRY(take_clique(d, json_object_get(from, "attributes"), &m->clique));
-    m->sigma = json_number_value(json_object_get(from, "sigma"));
+    m->total = json_number_value(json_object_get(from, "total"));
+    scale = m->total > 0 ? rows / m->total : 1;
+    m->sigma = scale * json_number_value(json_object_get(from, "sigma"));
     cells = clique_cells(&m->clique, d);
     if (json_array_size(values) != cells || !(m->sigma > 0))
         return ERR_FORMAT;
@@ -47,7 +52,7 @@ static enum err take_measurement(const struct domain *d, const json_t *from, str
     if (m->y == NULL)
         return ERR_NOMEM;
     for (size_t i = 0; i < cells; i++)
-        m->y[i] = json_number_value(json_array_get(values, i));
+        m->y[i] = scale * json_number_value(json_array_get(values, i));
     return ERR_OK;
 }
 
@@ -63,7 +68,8 @@ static enum err load_measurements(struct report *r, const char *folder)
     if (r->measurement == NULL)
         e = ERR_NOMEM;
     for (size_t i = 0; e == ERR_OK && i < r->measurements; i++)
-        e = take_measurement(r->domain, json_array_get(list, i), &r->measurement[i]);
+        e = take_measurement(r->domain, json_array_get(list, i), model_total(r->model),
+                             &r->measurement[i]);
     if (e == ERR_FORMAT)
         log_error(r->log, "%s/measurements.json does not go with %s/model", folder, folder);
     json_decref(doc);
