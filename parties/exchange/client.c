@@ -292,8 +292,12 @@ static enum err ask_head(struct client *c, unsigned i, int64_t deadline)
     return e;
 }
 
-/* What server i signs; answers to something else came too late, and are left out. */
-static enum err hear_head(struct client *c, unsigned i, int64_t deadline, struct log *log)
+/*
+ * What server i signs; answers to something else came too late, and are left out. A server of other
+ * terms signs nothing, and sets `other`.
+ */
+static enum err hear_head(struct client *c, unsigned i, int64_t deadline, bool *other,
+                          struct log *log)
 {
     struct head head;
     struct bytes message = {0};
@@ -305,10 +309,13 @@ static enum err hear_head(struct client *c, unsigned i, int64_t deadline, struct
         if (e == ERR_OK)
             e = reply_read(&reply, &message);
     } while (e == ERR_OK && reply.kind != MESSAGE_HEAD);
+    if (e == ERR_OK && reply.status == ERR_MISMATCH) {
+        *other = true;
+        bytes_clear(&message);
+        return ERR_OK;
+    }
     if (e == ERR_OK)
         e = reply.status;
-    if (e == ERR_MISMATCH && reply.kind == MESSAGE_HEAD)
-        tell_terms(c);
     in = reader_of(reply.payload, e == ERR_OK ? reply.size : 0);
     head_read(&in, &head);
     if (e == ERR_OK)
@@ -322,15 +329,18 @@ static enum err hear_head(struct client *c, unsigned i, int64_t deadline, struct
     return e;
 }
 
-/* Whether the ledgers of all three continue what was seen of them; `log` is told what goes wrong on the way. */
-static enum err look(struct client *c, struct log *log)
+/*
+ * Whether the ledgers of all three continue what was seen of them, but for those of other terms
+ * (`other`); `log` is told what goes wrong on the way.
+ */
+static enum err look(struct client *c, bool *other, struct log *log)
 {
     int64_t deadline = clock_now_ms() + 1000 * (int64_t)c->study->connect_s;
     enum err worst = ERR_OK;
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         TRY(ask_head(c, i, deadline));
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        enum err e = hear_head(c, i, deadline, log);
+        enum err e = hear_head(c, i, deadline, other, log);
         worst = e == ERR_MISMATCH || worst == ERR_OK ? e : worst;
     }
     return worst;
@@ -338,9 +348,16 @@ static enum err look(struct client *c, struct log *log)
 
 enum err client_result(struct client *c, const struct bytes *request, struct bytes *result)
 {
+    bool other = false;
+    enum err e;
     TRY(result_of(c, request, result));
+    if (c->witness == NULL)
+        return ERR_OK;
+    e = look(c, &other, NULL);
+    if (other)
+        tell_terms(c);
     /* a server that is gone by now has answered */
-    return c->witness != NULL && look(c, NULL) == ERR_MISMATCH ? ERR_MISMATCH : ERR_OK;
+    return e == ERR_MISMATCH || other ? ERR_MISMATCH : ERR_OK;
 }
 
 /* A request that is no round. */
@@ -366,12 +383,13 @@ enum err client_open(struct client *c, struct client_opened *opened)
 {
     struct bytes request = {0}, result = {0};
     uint8_t terms[32] = {0};
+    bool other = false;
     enum err e = write_plain(c, REQUEST_OPEN, &request);
     if (e == ERR_OK && c->witness != NULL)
         e = reach_all(c, clock_now_ms() + 1000 * (int64_t)c->study->connect_s);
     if (e == ERR_OK && c->witness != NULL)
-        e = look(c, c->log);
-    if (e == ERR_OK)
+        e = look(c, &other, c->log);
+    if (e == ERR_OK) /* servers whose terms differ say in what */
         e = result_of(c, &request, &result);
     if (e == ERR_OK) {
         struct reader in = reader_of(result.data, result.size);
@@ -383,6 +401,10 @@ enum err client_open(struct client *c, struct client_opened *opened)
     }
     if (e == ERR_OK)
         e = check_terms(c, terms);
+    if (e == ERR_OK && other) { /* one that said so, and opened all the same */
+        tell_terms(c);
+        e = ERR_MISMATCH;
+    }
     bytes_clear(&request);
     bytes_clear(&result);
     return e;
