@@ -7,8 +7,8 @@
 static const char help[] =
     "usage: trefoil complete bash|zsh\n"
     "\n"
-    "Prints a script that has the shell complete commands, options and file names of\n"
-    "trefoil. `make install` puts both where shells look for them.\n"
+    "Prints a script with which the shell completes trefoil's commands, options and\n"
+    "file names. `make install` puts both scripts where shells look for them.\n"
     "\n"
     "example:\n"
     "  trefoil complete bash >~/.local/share/bash-completion/completions/trefoil\n";

@@ -34,13 +34,13 @@ static const char help[] =
     "usage: trefoil demo [--folder DIR] [--seed N]\n"
     "\n"
     "Shows a whole study on this machine: five invented hospitals of different size\n"
-    "and kind, three server processes on loopback, one run; then how good the\n"
-    "synthetic table is, beside central AIM and beside what each hospital could do\n"
-    "alone.\n"
+    "and kind, three server processes on loopback, one run. Then it says how good the\n"
+    "synthetic table is, compared with central AIM and with what each hospital could\n"
+    "do alone.\n"
     "\n"
-    "  --folder DIR   where everything is put; an earlier demo there is replaced.\n"
+    "  --folder DIR   where everything goes; an earlier demo there is replaced.\n"
     "                 Default: trefoil-demo\n"
-    "  --seed N       of the invented data; default 7\n"
+    "  --seed N       for the invented data; default 7\n"
     "\n"
     "example:\n"
     "  trefoil demo --folder trefoil-demo\n";
@@ -193,13 +193,16 @@ static enum err write_study(struct demo *d)
     return e;
 }
 
+/* Values that are clipped are what the owners were told, in their share-*.log. */
 static enum err load_tables(struct demo *d)
 {
+    struct log errors = *d->log;
+    errors.level = LOG_ERROR;
     TRY(table_new(&d->all, d->study->domain, 0));
     for (unsigned i = 0; i < DEMO_HOSPITALS; i++) {
         char path[FILE_PATH];
         path_of(d, path, "%s.csv", demo_hospitals[i].name);
-        TRY(table_read_csv(&d->hospital[i], d->study->domain, path, NULL, d->log));
+        TRY(table_read_csv(&d->hospital[i], d->study->domain, path, NULL, &errors));
         TRY(central_append(d->all, d->hospital[i]));
     }
     return ERR_OK;

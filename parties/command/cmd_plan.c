@@ -15,9 +15,10 @@
 static const char help[] =
     "usage: trefoil plan STUDY\n"
     "\n"
-    "What a study will take, before anybody sends anything: cells, memory, uploads,\n"
-    "rounds, noise, disk; and what error to expect at several epsilons. Only the\n"
-    "study file is read. Refuses a study that cannot work, with what to change.\n"
+    "Says what a study will take, before anybody sends anything: cells, memory,\n"
+    "uploads, rounds, noise, disk; and what error to expect at several epsilons.\n"
+    "Reads only the study file. Refuses a study that cannot work, and says what to\n"
+    "change.\n"
     "\n"
     "example:\n"
     "  trefoil plan study.yaml\n";
@@ -128,7 +129,7 @@ static enum err print_model(const struct plan *p)
            words_bytes(cells * sizeof(double), model), cells,
            words_bytes((uint64_t)analyst_bytes(p, cells, measured), text));
     if (most > cells)
-        printf("  marginals that overlap may need more, up to %s; the program then takes %s\n",
+        printf("  marginals that overlap may need more, up to %s;\n  the program then takes %s\n",
                words_bytes(most * sizeof(double), model),
                words_bytes((uint64_t)analyst_bytes(p, most, measured), text));
     return ERR_OK;

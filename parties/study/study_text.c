@@ -264,9 +264,9 @@ static void describe_guarantee(FILE *out, const struct study *s)
                 "  those of one owner. What costs one row rho is charged as %u rho. A person with\n"
                 "  j rows costs j^2 rho.\n",
                 s->rows_per_person, s->rows_per_person * s->rows_per_person);
-    fputs("  It is for tables that fit the study. An owner whose table is refused (it has too\n"
-          "  many or too few rows, or values that do not fit) does not upload, and others\n"
-          "  see that.\n"
+    fputs("  It is for tables that fit the study. An owner whose table is refused (because\n"
+          "  it has too many or too few rows, or values that do not fit) does not upload,\n"
+          "  and others see that.\n"
           "  Each server checks and debits this budget itself; an honest one does not go\n"
           "  beyond it. Budgets of other studies on the same data add up. Trefoil cannot\n"
           "  see them: count them.\n",
