@@ -259,19 +259,18 @@ static void a_reader_may_have_enough(void **state)
     pid_t child;
     (void)state;
     assert_int_equal(pipe(ends), 0);
+    close(ends[0]); /* before the child can write */
     child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         char name[] = "trefoil", option[] = "--help";
         char *argv[] = {name, option, NULL};
         struct log log = {.file = stderr, .level = LOG_INFO};
-        close(ends[0]);
         signal(SIGPIPE, SIG_IGN);
         if (dup2(ends[1], STDOUT_FILENO) < 0 || freopen("err", "w", stderr) == NULL)
             _exit(99);
         exit(command_main(commands, command_count, 2, argv, &log));
     }
-    close(ends[0]);
     close(ends[1]);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(WEXITSTATUS(status), EXIT_RUNTIME);
