@@ -20,6 +20,7 @@ struct dial {
     struct watch *watch; /* NULL unless it was asked for */
     char *endpoint;
     char label[400]; /* name and endpoint */
+    bool impatient;
     uint64_t sent, received;
 };
 
@@ -42,6 +43,7 @@ enum err dial_new(struct dial **dial, const struct dial_options *o)
         return ERR_NOMEM;
     d->log = o->log;
     d->stop = o->stop;
+    d->impatient = o->impatient;
     d->context = netio_zmq(o->netio);
     d->endpoint = memory_string(o->endpoint);
     snprintf(d->label, sizeof d->label, "%s%s%s", o->name != NULL ? o->name : "",
@@ -97,28 +99,58 @@ void dial_tend(struct dial *d)
         watch_tend(d->watch);
 }
 
-/* Until the socket takes a message, or the deadline. */
-static enum err wait_writable(struct dial *d, int64_t deadline)
+/* Why there is no use in waiting, if there is none. */
+static enum err in_vain(struct dial *d)
 {
-    const struct socket_wait w = {.socket = d->socket, .writable = true};
+    switch (d->impatient && d->watch != NULL ? watch_attempts(d->watch) : WATCH_NO_END) {
+    case WATCH_DENIED:
+        log_error(d->log,
+                  "%s does not admit this key: it is revoked, or not in the study file that the "
+                  "server runs with",
+                  d->label);
+        return ERR_AUTH;
+    case WATCH_NOBODY:
+        log_error(d->log,
+                  "%s: nobody listens there; see that the server runs, and that the study has its "
+                  "address",
+                  d->label);
+        return ERR_TIMEOUT;
+    default:
+        return ERR_OK;
+    }
+}
+
+/* Until the socket takes a message, or the deadline, or there is no use in it, which is told. */
+static enum err wait_writable(struct dial *d, int64_t deadline, bool *told)
+{
+    struct socket_wait w[2] = {{.socket = d->socket, .writable = true}};
+    size_t n = 1;
     enum err e = ERR_OK;
-    while (e == ERR_OK && !socket_writable(d->socket))
-        e = wait_on(d, &w, 1, deadline);
+    if (d->watch != NULL)
+        w[n++] = (struct socket_wait){.socket = watch_socket(d->watch), .readable = true};
+    while (e == ERR_OK && !socket_writable(d->socket)) {
+        dial_tend(d);
+        e = in_vain(d);
+        *told = e != ERR_OK;
+        if (e == ERR_OK)
+            e = wait_on(d, w, n, deadline);
+    }
     return e;
 }
 
 enum err dial_reach(struct dial *d, int64_t deadline)
 {
     int64_t soon = clock_now_ms() + PATIENCE_MS;
+    bool told = false;
     enum err e;
     if (d->watch != NULL)
         watch_redial(d->watch);
-    e = wait_writable(d, soon < deadline ? soon : deadline);
-    if (e == ERR_TIMEOUT && soon < deadline) {
+    e = wait_writable(d, soon < deadline ? soon : deadline, &told);
+    if (e == ERR_TIMEOUT && !told && soon < deadline) {
         log_info(d->log, "waiting for %s to answer", d->label);
-        e = wait_writable(d, deadline);
+        e = wait_writable(d, deadline, &told);
     }
-    if (e == ERR_TIMEOUT)
+    if (e == ERR_TIMEOUT && !told)
         log_error(
             d->log,
             "%s does not answer: see that the server runs, that the study has its address and "

@@ -20,6 +20,7 @@ struct dial_options {
     const uint8_t *server_public; /* CURVE key that the server must hold */
     const uint8_t *curve_public, *curve_secret;
     size_t max_message;
+    bool impatient; /* watched, it does not wait where nobody listens or our key is turned away */
     const atomic_bool *stop; /* waiting ends with ERR_PEER once it is set; NULL: never */
     struct log *log;
 };
@@ -35,7 +36,10 @@ void dial_free(struct dial **dial);
 enum err dial_watch(struct dial *dial) MUST_CHECK;
 /* Takes what dial_watch() has seen: to be called now and then while nothing is sent. */
 void dial_tend(struct dial *dial);
-/* Waits until the server has admitted us. ERR_TIMEOUT, logged: it is silent, unreachable or refuses our key. */
+/*
+ * Waits until the server has admitted us. ERR_TIMEOUT, logged: it is silent, unreachable or refuses our key. Of an
+ * impatient dial that is watched the last two are told at once, the last with ERR_AUTH.
+ */
 enum err dial_reach(struct dial *dial, int64_t deadline) MUST_CHECK;
 /* Reaches it, then sends. */
 enum err dial_send(struct dial *dial, const void *p, size_t n, int64_t deadline) MUST_CHECK;

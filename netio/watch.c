@@ -9,12 +9,16 @@
 #define REFUSED                                                                                    \
     (ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |                  \
      ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
+#define DENIED 400 /* ZAP's status for a key that is not admitted; others say: not now */
+/* Attempts that ended: ZeroMQ tells of each that a port refused, and of each that it will make later. */
+#define IN_VAIN 2
 
 struct watch {
     void *socket; /* borrowed */
     void *events; /* PAIR */
     char *endpoint;
-    bool stands, broke, refused;
+    bool stands, broke, refused, denied, closed;
+    unsigned put_off; /* attempts */
 };
 
 enum err watch_new(struct watch **watch, void *context, void *socket, const char *endpoint,
@@ -30,7 +34,8 @@ enum err watch_new(struct watch **watch, void *context, void *socket, const char
     w->endpoint = memory_string(endpoint);
     if (w->endpoint != NULL)
         w->events = events_new(context, socket,
-                               ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED | REFUSED,
+                               ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED |
+                                   ZMQ_EVENT_CLOSED | ZMQ_EVENT_CONNECT_RETRIED | REFUSED,
                                log, &e);
     if (e != ERR_OK)
         watch_free(watch);
@@ -54,20 +59,34 @@ void watch_tend(struct watch *w)
     while (events_take(w->events, &kind, &value)) {
         /* one that is cut before it is admitted never stood: ZeroMQ dials again */
         w->broke = w->broke || (w->stands && kind == ZMQ_EVENT_DISCONNECTED);
-        w->stands = kind == ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
+        w->stands = kind == ZMQ_EVENT_HANDSHAKE_SUCCEEDED ||
+                    (w->stands && kind != ZMQ_EVENT_DISCONNECTED);
         w->refused = w->refused || (kind & REFUSED) != 0;
+        w->denied = w->denied || (kind == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH && value == DENIED);
+        w->closed = w->closed || kind == ZMQ_EVENT_CLOSED;
+        w->put_off += kind == ZMQ_EVENT_CONNECT_RETRIED;
     }
 }
 
 void watch_redial(struct watch *w)
 {
     watch_tend(w);
+    w->denied = w->closed = false;
+    w->put_off = 0;
     if (!w->refused)
         return;
     w->refused = false;
     /* fails where ZeroMQ has forgotten the endpoint with the connection: then there is nothing to undo */
     (void)zmq_disconnect(w->socket, w->endpoint);
     (void)zmq_connect(w->socket, w->endpoint);
+}
+
+enum watch_end watch_attempts(struct watch *w)
+{
+    watch_tend(w);
+    return w->denied                            ? WATCH_DENIED
+           : w->closed || w->put_off >= IN_VAIN ? WATCH_NOBODY
+                                                : WATCH_NO_END;
 }
 
 bool watch_broke(struct watch *w)

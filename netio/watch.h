@@ -26,8 +26,15 @@ void watch_free(struct watch **watch);
  * and a port that accepts and closes again, such as a proxy's, makes twenty a second.
  */
 void watch_tend(struct watch *watch);
-/* Dials again if we were refused since the last call. */
+/* Dials again if we were refused since the last call; forgets how attempts to connect ended. */
 void watch_redial(struct watch *watch);
+/* How attempts ended since then. */
+enum watch_end {
+    WATCH_NO_END, /* not yet, or well */
+    WATCH_NOBODY, /* nobody listens there, or there is no such host */
+    WATCH_DENIED  /* the other side has turned our key away */
+};
+enum watch_end watch_attempts(struct watch *watch);
 /* Whether a connection that stood, admitted by both sides, broke since the last watch_forget(). */
 bool watch_broke(struct watch *watch);
 void watch_forget(struct watch *watch);

@@ -297,10 +297,10 @@ says 0 'and 1 more owner' plan eleven.yaml
 
 # --- 4: servers that are down
 
-says 4 "server 0 (north) at tcp://127.0.0.1:$port does not answer: see that the server runs" \
+says 4 "server 0 (north) at tcp://127.0.0.1:$port: nobody listens there; see that the server runs" \
     run study.yaml --key office.key --out x
 number=$((number + 1))
-if grep -q 'server 1 (east) .* does not answer' said && grep -q 'server 2 (west) .* does not answer' said; then
+if grep -q 'server 1 (east) .*: nobody listens' said && grep -q 'server 2 (west) .*: nobody listens' said; then
     echo "ok $number - each server that is down is named"
 else
     echo "not ok $number - each server that is down is named"
@@ -347,7 +347,7 @@ cp -r north copy && sed -i '1s/./x/9' copy/audit.log
 says 6 'audit.log, line' recover study.yaml --key north.key --folder copy
 says 5 'an earlier run spent the rest' run study.yaml --key office.key --out again
 sed "s|$(head -n 1 office.public)|$(head -n 1 stranger.public)|" study.yaml >strange.yaml
-says 4 "that the server's study has our key" run strange.yaml --key stranger.key --out x
+says 3 "does not admit this key: it is revoked, or not in the study file" run strange.yaml --key stranger.key --out x
 says 6 - eval study.yaml study.yaml result/synthetic.csv
 says 3 - check result/model
 

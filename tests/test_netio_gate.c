@@ -294,6 +294,8 @@ static void strangers_get_nothing(void **state)
     pull_down(&h);
 }
 
+static void ask_and_answer(struct house *h, struct dial *d, uint32_t user);
+
 static void nobody_there_is_a_timeout(void **state)
 {
     struct house h;
@@ -305,6 +307,45 @@ static void nobody_there_is_a_timeout(void **state)
     d = knock(&h, &h.client[0], h.server.public);
     assert_int_equal(dial_send(d, "hello", 5, in_ms(150)), ERR_TIMEOUT);
     assert_int_equal(dial_sent(d), 0);
+    dial_free(&d);
+    pull_down(&h);
+}
+
+/* One who has no time hears at once that nobody listens, that there is no such host, or that his key is turned away. */
+static void an_impatient_dial_hears_why(void **state)
+{
+    struct house h;
+    struct key_pair stranger = new_key_pair();
+    struct dial_options o;
+    enum err e = ERR_OK;
+    struct dial *d;
+    (void)state;
+    build(&h);
+    o = dial_as(&h, &stranger);
+    o.impatient = true;
+    assert_int_equal(dial_new(&d, &o), ERR_OK);
+    assert_int_equal(dial_watch(d), ERR_OK);
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(dial_send(d, "hello", 5, in_ms(60000)), ERR_AUTH);
+    assert_non_null(strstr(h.outside_sink, "does not admit this key: it is revoked"));
+    /* let in a moment later, it gets through */
+    assert_int_equal(netio_allow(h.inside, "gate", stranger.public, 103), ERR_OK);
+    ask_and_answer(&h, d, 103);
+    gate_free(&h.gate);
+    wait_until_closed(h.endpoint[0]);
+    /* ZeroMQ may take a message to the last for the connection that stood */
+    for (unsigned i = 0; i < 100 && e == ERR_OK; i++) {
+        clock_pause(20);
+        e = dial_send(d, "hello", 5, in_ms(600000));
+    }
+    assert_int_equal(e, ERR_TIMEOUT);
+    assert_non_null(strstr(h.outside_sink, ": nobody listens there"));
+    dial_free(&d);
+    o.endpoint = "tcp://no-such-host.invalid:7100";
+    assert_int_equal(dial_new(&d, &o), ERR_OK);
+    assert_int_equal(dial_watch(d), ERR_OK);
+    assert_int_equal(dial_send(d, "hello", 5, in_ms(600000)), ERR_TIMEOUT);
+    assert_non_null(strstr(h.outside_sink, "tcp://no-such-host.invalid:7100: nobody"));
     dial_free(&d);
     pull_down(&h);
 }
@@ -1166,6 +1207,7 @@ int main(void)
         cmocka_unit_test(a_break_is_told_until_something_is_sent),
         cmocka_unit_test(strangers_get_nothing),
         cmocka_unit_test(nobody_there_is_a_timeout),
+        cmocka_unit_test(an_impatient_dial_hears_why),
         cmocka_unit_test(many_clients_are_served),
         cmocka_unit_test(a_thousand_messages_wait_for_their_reader),
         cmocka_unit_test(a_client_that_never_reads_holds_nobody),

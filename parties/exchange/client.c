@@ -74,13 +74,19 @@ void client_free(struct client **client)
 
 /* --- one request --------------------------------------------------------------------------------- */
 
+/* Of several failures the one that says most: a lost peer is often the consequence of another's. */
+static bool says_more(enum err e, enum err than)
+{
+    return than == ERR_OK || than == ERR_PEER || (than == ERR_TIMEOUT && e != ERR_PEER);
+}
+
 /* Nothing is sent unless all three are there. Tells of each that is not. */
 static enum err reach_all(struct client *c, int64_t deadline)
 {
     enum err worst = ERR_OK;
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         enum err e = dial_reach(c->lines.dial[i], deadline);
-        worst = worst == ERR_OK ? e : worst;
+        worst = e != ERR_OK && says_more(e, worst) ? e : worst;
     }
     return worst;
 }
@@ -115,12 +121,6 @@ static enum err send_all(struct client *c, const struct bytes *request, int64_t 
     for (size_t at = 0; e == ERR_OK && at < request->size; at += MESSAGE_PART_MAX)
         e = send_part(c, note + 1, request, at, deadline);
     return e;
-}
-
-/* Of several failures the one that says most: a lost peer is often the consequence of another's. */
-static bool says_more(enum err e, enum err than)
-{
-    return than == ERR_OK || than == ERR_PEER || (than == ERR_TIMEOUT && e != ERR_PEER);
 }
 
 /* Where one has refused, others that wait for it in vain, or are silent, say nothing more. */

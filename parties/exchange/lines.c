@@ -15,6 +15,7 @@ enum err lines_dial(struct dial **dial, struct netio *netio, const struct study 
         .curve_secret = me->curve_secret,
         /* noisy counts, or what a server holds of everybody (parties/server/intake.h) */
         .max_message = (size_t)study->workload->cells * 8 + study->owners * 64 + 65536,
+        .impatient = true,
         .log = log,
     };
     study_endpoint(study, server, STUDY_GATE, endpoint);

@@ -242,9 +242,12 @@ enum err recover_ledger(const struct recover_terms *terms, uint64_t *from, uint6
     struct recovery r = {.t = terms};
     enum err e = ERR_OK;
     *from = *to = 0;
-    for (unsigned peer = 0; e == ERR_OK && peer < 2; peer++)
+    for (unsigned peer = 0; e == ERR_OK && peer < 2; peer++) {
         e = lines_dial(&r.dial[peer], terms->netio, terms->study, terms->me, neighbour(&r, peer),
                        terms->log);
+        if (e == ERR_OK)
+            e = dial_watch(r.dial[peer]);
+    }
     if (e == ERR_OK)
         e = take_all(&r, from, to);
     for (unsigned peer = 0; peer < 2; peer++) {
