@@ -21,6 +21,7 @@
 #include "mpc/open.h"
 #include "mpc/ring.h"
 #include "tests/support_forked.h"
+#include "tests/support_shares.h"
 #include "tests/test_netio.h"
 
 #include <stdlib.h>
@@ -140,7 +141,7 @@ static enum err run_matrix(struct party *p, struct work *w)
 {
     memset(w->c.a, 0, w->c.n * sizeof *w->c.a);
     TRY(move_part_matrix(p, w->c.a, w->a, w->b, w->n, w->n, w->n));
-    return move_settle(p, RING_16, operand_16(w->c), w->c.a, w->c.n);
+    return move_settle(p, RING_16, OPERAND(w->c), w->c.a, w->c.n);
 }
 
 static size_t cubed(size_t n)

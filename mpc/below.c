@@ -1,6 +1,9 @@
 #include "mpc/below.h"
 
-/* g.a is NULL where G is 0 because the constant has only zeros there, l.a where L is 1 because it has only ones. */
+/*
+ * g.a is NULL where G is 0 because the constant has only zeros there, l.a where L is 1 because it
+ * has only ones.
+ */
 struct group {
     struct bits g, l;
 };

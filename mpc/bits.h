@@ -21,14 +21,13 @@ void bits_zero(struct bits x);
 static inline struct move_term bits_product(struct bits out, struct bits x, struct bits y)
 {
     return (struct move_term){
-        operand_bits(out), operand_bits(x), operand_bits(y), {NULL, NULL}, bits_words(out.n)};
+        OPERAND(out), OPERAND(x), OPERAND(y), {NULL, NULL}, bits_words(out.n)};
 }
 
 static inline struct move_term bits_product_plus(struct bits out, struct bits x, struct bits y,
                                                  struct bits c)
 {
-    return (struct move_term){operand_bits(out), operand_bits(x), operand_bits(y), operand_bits(c),
-                              bits_words(out.n)};
+    return (struct move_term){OPERAND(out), OPERAND(x), OPERAND(y), OPERAND(c), bits_words(out.n)};
 }
 
 /* One layer of ANDs in one round. An output may be an input of any term of the layer. */

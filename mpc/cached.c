@@ -349,7 +349,7 @@ static enum err distance(struct comparing *s, struct share64 out)
         sum_span(s, &s->spans[k], word, used, share64_view(out, k, 1), &product.a[k]);
         word += bits_words(s->spans[k].cells);
     }
-    TRY(move_settle(s->p, RING_64, operand_64(product), product.a, s->count));
+    TRY(move_settle(s->p, RING_64, OPERAND(product), product.a, s->count));
     ring64_add_scaled(out, product, (uint64_t)0 - ((uint64_t)2 << CACHED_GRID));
     return ERR_OK;
 }

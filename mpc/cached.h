@@ -1,7 +1,8 @@
 /*
  * mpc/cached.h - [x < C] and sums of |x - c| for many public c, on shared x that stay.
  *
- * Of each x, 0 <= x < 2^l, is kept: its l bits; the flags Z_b = [x < 2^b], b < l; [x = 0] as a number. With B = floor(log2 C), for a public C >= 2,
+ * Of each x, 0 <= x < 2^l, is kept: its l bits; the flags Z_b = [x < 2^b], b < l; [x = 0] as a
+ * number. With B = floor(log2 C), for a public C >= 2,
  *
  *   [x < C] = Z_B ^ (Z_(B+1) ^ Z_B) [x mod 2^B < C mod 2^B]                    (Z_b = 1 for b >= l)
  *
@@ -44,9 +45,9 @@ struct cached_span {
 
 /*
  * out[k] = 2^CACHED_GRID times the sum over span k of |x - c|. Only integers are compared: C is c
- * rounded up. The sums must be below 2^64 so multiplied; with every c_j <= 2^l, a sum of x below 2^l
- * and one of c below 2^(l+1) they are. One element a span more, and 1 round after those of the bits.
- * LEAKS: nothing.
+ * rounded up. The sums must be below 2^64 so multiplied; with every c_j <= 2^l, a sum of x below
+ * 2^l and one of c below 2^(l+1) they are. One element a span more, and 1 round after those of the
+ * bits. LEAKS: nothing.
  */
 enum err cached_distance(struct party *p, struct share64 out, const struct cached *x,
                          const struct cached_span *spans) MUST_CHECK;

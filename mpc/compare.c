@@ -3,8 +3,8 @@
 #include "mpc/convert.h"
 
 /*
- * generate and propagate of the lower positions two by two, of a last single one as it is; u and t hold digits, then
- * products of two of them.
+ * generate and propagate of the lower positions two by two, of a last single one as it is; u and t
+ * hold digits, then products of two of them.
  */
 static enum err carry_pairs(struct party *p, struct planes *generate, struct planes *propagate,
                             const struct planes *u, const struct planes *t, unsigned digits)
@@ -44,7 +44,7 @@ static enum err top_bit(struct party *p, struct bits out, struct share64 x, unsi
     struct bits carry;
     TRY(party_planes(p, &u, width + pairs, x.n));
     TRY(party_planes(p, &t, width + pairs, x.n));
-    TRY(convert_split_pairs(p, &u, &t, width, x));
+    TRY(convert_split(p, &u, &t, width, x));
     bits_xor(out, planes_plane(&u, width - 1), planes_plane(&t, width - 1));
     if (width == 1)
         return ERR_OK;

@@ -51,13 +51,8 @@ static void slice_sum(const struct splitting *c, struct share64 x, struct part p
     }
 }
 
-enum err convert_split(struct party *p, struct planes *u, struct planes *t, struct share64 x)
-{
-    return convert_split_pairs(p, u, t, u->width, x);
-}
-
-enum err convert_split_pairs(struct party *p, struct planes *u, struct planes *t, unsigned digits,
-                             struct share64 x)
+enum err convert_split(struct party *p, struct planes *u, struct planes *t, unsigned digits,
+                       struct share64 x)
 {
     const struct splitting c = {p->kernel, x.n, digits, u->width};
     const struct parts parts = party_parts(p, x.n, 64);
@@ -80,7 +75,7 @@ static enum err to_bits(struct party *p, struct planes *out, struct share64 x)
     struct planes u, t;
     TRY(party_planes(p, &u, out->width, x.n));
     TRY(party_planes(p, &t, out->width, x.n));
-    TRY(convert_split(p, &u, &t, x));
+    TRY(convert_split(p, &u, &t, out->width, x));
     return adder_add(p, *out, &u, &t, false);
 }
 
@@ -105,7 +100,10 @@ static void *component(const struct joining *c, unsigned k)
     return c->p->index == k ? c->out.a : (c->p->index + 1) % 3 == k ? c->out.b : NULL;
 }
 
-/* Component k is drawn; `x`, of which it is the only one that is not 0, receives the complement of its bits. */
+/*
+ * Component k is drawn; `x`, of which it is the only one that is not 0, receives the complement of
+ * its bits.
+ */
 static enum err draw(const struct joining *c, unsigned k, struct planes *x)
 {
     struct party *p = c->p;
@@ -179,27 +177,27 @@ static enum err to_ring(struct party *p, unsigned bits, struct operand out, size
 
 enum err convert_to_ring64(struct party *p, struct share64 out, const struct planes *x)
 {
-    return to_ring(p, 64, operand_64(out), out.n, x);
+    return to_ring(p, 64, OPERAND(out), out.n, x);
 }
 
 enum err convert_to_ring128(struct party *p, struct share128 out, const struct planes *x)
 {
-    return to_ring(p, 128, operand_128(out), out.n, x);
+    return to_ring(p, 128, OPERAND(out), out.n, x);
 }
 
 /* --- one bit to a number ---------------------------------------------------------------------- */
 
 enum err convert_bit16(struct party *p, struct share16 out, struct bits x)
 {
-    return move_known(p, &(struct move_known){RING_16, x.n, operand_16(out), .x = x});
+    return move_known(p, &(struct move_known){RING_16, x.n, OPERAND(out), .x = x});
 }
 
 enum err convert_bit64(struct party *p, struct share64 out, struct bits x)
 {
-    return move_known(p, &(struct move_known){RING_64, x.n, operand_64(out), .x = x});
+    return move_known(p, &(struct move_known){RING_64, x.n, OPERAND(out), .x = x});
 }
 
 enum err convert_bit128(struct party *p, struct share128 out, struct bits x)
 {
-    return move_known(p, &(struct move_known){RING_128, x.n, operand_128(out), .x = x});
+    return move_known(p, &(struct move_known){RING_128, x.n, OPERAND(out), .x = x});
 }

@@ -10,18 +10,14 @@
 #include "mpc/adder.h"
 
 /*
- * Boolean shares of the low bits of u and t, x = u + t: u = x_j + x_(j+1) is known to j, who inputs
- * it; t = x_(j+2) is known to the two others and costs nothing.
- *   j -> j+1   bits of u ^ F(key_j)                 width bits a lane over all servers, 1 round
+ * Boolean shares of the low `digits` bits of u and t, x = u + t: u = x_j + x_(j+1) is known to j,
+ * who inputs it; t = x_(j+2) is known to the two others and costs nothing. Then, plane by plane,
+ * products that a server can form alone because it knows u or t: plane digits + k is that of bits
+ * 2k and 2k + 1.
+ *   j -> j+1   bits of u ^ F                        width bits a lane over all servers, 1 round
  */
-enum err convert_split(struct party *p, struct planes *u, struct planes *t,
+enum err convert_split(struct party *p, struct planes *u, struct planes *t, unsigned digits,
                        struct share64 x) MUST_CHECK;
-/*
- * The same of `digits` bits, and then, plane by plane, of products that a server can form alone
- * because it knows u or t: plane digits + k is the product of bits 2k and 2k + 1.
- */
-enum err convert_split_pairs(struct party *p, struct planes *u, struct planes *t, unsigned digits,
-                             struct share64 x) MUST_CHECK;
 
 /* out = the low out.width bits of x. A split, then an adder: 2 + ceil(log2 width) rounds. */
 enum err convert_to_bits(struct party *p, struct planes *out, struct share64 x) MUST_CHECK;

@@ -1,8 +1,10 @@
 /*
- * mpc/elementary.h - elementary functions of shared fixed-point numbers, with their absolute errors.
+ * mpc/elementary.h - elementary functions of shared fixed-point numbers, with their absolute
+ * errors.
  *
- * Polynomials by interpolation at Chebyshev nodes; the errors are the worst over all arguments and all masks, and
- * count the polynomial, the rounding of its coefficients, the powers and every truncation. LEAKS: nothing.
+ * Polynomials by interpolation at Chebyshev nodes; the errors are the worst over all arguments and
+ * all masks, and count the polynomial, the rounding of its coefficients, the powers and every
+ * truncation. LEAKS: nothing.
  */
 #ifndef TREFOIL_MPC_ELEMENTARY_H
 #define TREFOIL_MPC_ELEMENTARY_H
@@ -20,8 +22,8 @@ enum err elementary_circle(struct party *p, struct share128 cosine, struct share
                            struct share128 u) MUST_CHECK;
 
 /*
- * ln(1 + t) for 0 <= t < 1 at 30 fraction bits, the result at 36: the logarithm of a normalised number.
- * 7.6 * 2^-30 (powers) + 2^-33 (polynomial and its coefficients) + 2^-36 (truncation)
+ * ln(1 + t) for 0 <= t < 1 at 30 fraction bits, the result at 36: the logarithm of a normalised
+ * number. 7.6 * 2^-30 (powers) + 2^-33 (polynomial and its coefficients) + 2^-36 (truncation)
  */
 #define ELEMENTARY_ARGUMENT_BITS 30
 #define ELEMENTARY_LOGARITHM_BITS 36

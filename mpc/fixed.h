@@ -11,7 +11,10 @@
 
 #define FIXED_DEGREE_MAX 16
 
-/* out = x y, truncated by f; needs |x y| < 2^62 (2^126). 3 rounds: a multiplication and a truncation. */
+/*
+ * out = x y, truncated by f; needs |x y| < 2^62 (2^126). 3 rounds: a multiplication and a
+ * truncation.
+ */
 enum err fixed_multiply64(struct party *p, struct share64 out, struct share64 x, struct share64 y,
                           unsigned f) MUST_CHECK;
 enum err fixed_multiply128(struct party *p, struct share128 out, struct share128 x,

@@ -55,7 +55,10 @@ struct kernel {
     /* out = in + x + y: the third component joins the two of an opening */
     void (*join64)(uint64_t *out, const uint64_t *in, const uint64_t *x, const uint64_t *y,
                    size_t n);
-    /* out[i] = the next word of `in` for each set bit i of a public mask, of which it returns the number. */
+    /*
+     * out[i] = the next word of `in` for each set bit i of a public mask, of which it returns the
+     * number.
+     */
     unsigned (*expand64)(uint64_t *out, const uint64_t *in, uint64_t mask);
     /*
      * The bits that a public mask chooses of one word of each of `planes` planes, `in_stride` words

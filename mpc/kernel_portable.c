@@ -1,4 +1,6 @@
-/* The baseline: vectors of 16 bytes, which every x86-64 has and any other compiler target lowers. */
+/*
+ * The baseline: vectors of 16 bytes, which every x86-64 has and any other compiler target lowers.
+ */
 #define TARGET
 #define VECTOR 16
 #define MATRIX_VECTORS 2

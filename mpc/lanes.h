@@ -1,5 +1,6 @@
 /*
- * mpc/lanes.h - one call on several threads: each lane has links, PRG streams and scratch of its own.
+ * mpc/lanes.h - one call on several threads: each lane has links, PRG streams and scratch of its
+ * own.
  *
  * Lane k of a server talks to lane k of the two others and to nothing else, so that lanes need no
  * lock, may run in any order, and one thread after the other where there is one core. The three

@@ -5,8 +5,7 @@
 size_t ring_size(enum ring ring)
 {
     static const size_t size[] = {
-        [RING_BITS] = 8, [RING_16] = 2,   [RING_32] = 4,
-        [RING_64] = 8,   [RING_128] = 16, [RING_FIELD] = 8,
+        [RING_BITS] = 8, [RING_16] = 2, [RING_32] = 4, [RING_64] = 8, [RING_128] = 16,
     };
     return size[ring];
 }
@@ -20,7 +19,10 @@ struct current {
     enum net_peer to, from;
 };
 
-/* The message at *offset of those end to end; *offset is then within it, and *n no more than it has. */
+/*
+ * The message at *offset of those end to end; *offset is then within it, and *n no more than it
+ * has.
+ */
 static size_t message_at(const struct message *all, size_t *offset, size_t *n)
 {
     size_t m = 0;
@@ -38,7 +40,7 @@ static enum err produce(void *self, size_t offset, uint8_t *out, size_t n)
     for (size_t end = offset + n, k; offset < end; offset += k, out += k) {
         size_t at = offset, m = message_at(all, &at, (k = end - offset, &k));
         const struct party_sent sent = {net_rounds(c->p->net), c->to, m, at};
-        TRY(all[m].make(c->round->move, at, out, k));
+        TRY(all[m].make(all[m].self, at, out, k));
         if (tamper != NULL)
             tamper->alter(tamper->self, &sent, out, k);
     }
@@ -54,7 +56,7 @@ static enum err consume(void *self, size_t offset, const uint8_t *in, size_t n)
         watch->secret(watch->self, in, n);
     for (size_t end = offset + n, k; offset < end; offset += k, in += k) {
         size_t at = offset, m = message_at(all, &at, (k = end - offset, &k));
-        all[m].take(c->round->move, at, in, k);
+        all[m].take(all[m].self, at, in, k);
     }
     return ERR_OK;
 }
@@ -88,54 +90,51 @@ enum err move_round(struct party *p, const struct round *round)
     return net_stream(p->net, flows, 2);
 }
 
-/* --- reveal and open: whole vectors ------------------------------------------------------------ */
+/* --- reveal and open: whole vectors ----------------------------------------------------------- */
 
-/* Component a or b goes as it is; what comes joins the two at hand in `out`. */
-struct showing {
-    struct party *p;
+static enum err copy_out(void *self, size_t offset, uint8_t *out, size_t n)
+{
+    const uint8_t *words = self;
+    memcpy(out, words + offset, n);
+    return ERR_OK;
+}
+
+static struct message whole(void *words, size_t bytes)
+{
+    return (struct message){.bytes = bytes, .make = copy_out, .self = words};
+}
+
+/* What comes joins the two components at hand. */
+struct joining {
+    const struct kernel *kernel;
     enum ring ring;
-    const uint8_t *a, *b;
+    struct operand x;
     uint8_t *out;
 };
 
-static enum err show_a(void *self, size_t offset, uint8_t *out, size_t n)
-{
-    const struct showing *s = self;
-    memcpy(out, s->a + offset, n);
-    return ERR_OK;
-}
-
-static enum err show_b(void *self, size_t offset, uint8_t *out, size_t n)
-{
-    const struct showing *s = self;
-    memcpy(out, s->b + offset, n);
-    return ERR_OK;
-}
-
 static void join(void *self, size_t offset, const uint8_t *in, size_t n)
 {
-    const struct showing *s = self;
-    const struct kernel *k = s->p->kernel;
-    const void *words = in, *a = s->a + offset, *b = s->b + offset;
-    if (s->ring == RING_64)
-        k->join64((uint64_t *)(void *)(s->out + offset), words, a, b, n / 8);
+    const struct joining *j = self;
+    const void *words = in, *a = (const uint8_t *)j->x.a + offset,
+               *b = (const uint8_t *)j->x.b + offset;
+    void *out = j->out + offset;
+    if (j->ring == RING_64)
+        j->kernel->join64(out, words, a, b, n / 8);
     else
-        k->join_bits((uint64_t *)(void *)(s->out + offset), words, a, b, n / 8);
+        j->kernel->join_bits(out, words, a, b, n / 8);
 }
 
 enum err move_reveal(struct party *p, unsigned from, const struct planes *y, uint64_t *out)
 {
     const size_t bytes = y->width * bits_words(y->n) * sizeof *out;
-    struct showing s = {p, RING_BITS, (const uint8_t *)y->a, (const uint8_t *)y->b, (uint8_t *)out};
-    struct round round = {.move = &s};
-    const struct message in = {.bytes = bytes, .take = join};
+    struct joining j = {p->kernel, RING_BITS, {y->a, y->b}, (uint8_t *)out};
+    const struct message in = {.bytes = bytes, .take = join, .self = &j};
+    struct round round = {0};
     if (p->index == from) { /* the next server lacks this one's a, the one before it its b */
-        round.send[NET_NEXT][0] = (struct message){.bytes = bytes, .make = show_a};
-        round.send[NET_PREV][0] = (struct message){.bytes = bytes, .make = show_b};
-    } else if (p->index == (from + 1) % 3) {
-        round.receive[NET_PREV][0] = in;
+        round.send[NET_NEXT][0] = whole(y->a, bytes);
+        round.send[NET_PREV][0] = whole(y->b, bytes);
     } else {
-        round.receive[NET_NEXT][0] = in;
+        round.receive[p->index == (from + 1) % 3 ? NET_PREV : NET_NEXT][0] = in;
     }
     return move_round(p, &round);
 }
@@ -149,57 +148,53 @@ static enum err report(struct party *p, enum open_reason reason, size_t values)
     return ERR_OK;
 }
 
-static void have_opened(const struct party *p, const void *words, size_t bytes)
+static enum err open_round(struct party *p, const struct round *round, const void *out,
+                           size_t bytes)
 {
+    TRY(move_round(p, round));
     if (p->watch != NULL)
-        p->watch->opened(p->watch->self, words, bytes);
+        p->watch->opened(p->watch->self, out, bytes);
+    return ERR_OK;
 }
 
 enum err move_open(struct party *p, enum open_reason reason, enum ring ring, struct operand x,
-                   size_t n, size_t values, void *out)
+                   size_t n, uint64_t *out)
 {
-    const size_t bytes = n * ring_size(ring);
-    struct showing s = {p, ring, x.a, x.b, out};
-    struct round round = {.move = &s};
-    round.send[NET_NEXT][0] = (struct message){.bytes = bytes, .make = show_a};
-    round.receive[NET_PREV][0] = (struct message){.bytes = bytes, .take = join};
-    TRY(report(p, reason, values));
-    TRY(move_round(p, &round));
-    have_opened(p, out, bytes);
+    const size_t words = ring == RING_BITS ? bits_words(n) : n, bytes = words * sizeof *out;
+    struct joining j = {p->kernel, ring, x, (uint8_t *)out};
+    const struct round round = {.send[NET_NEXT] = {whole(x.a, bytes)},
+                                .receive[NET_PREV] = {{.bytes = bytes, .take = join, .self = &j}}};
+    TRY(report(p, reason, n));
+    TRY(open_round(p, &round, out, bytes));
+    if (ring == RING_BITS && n % 64 != 0)
+        out[words - 1] &= ((uint64_t)1 << (n % 64)) - 1;
     return ERR_OK;
 }
 
-/* --- products, opened -------------------------------------------------------------------------- */
+/* --- products, opened ------------------------------------------------------------------------- */
 
-struct summands {
-    const uint8_t *own;
-    uint64_t *sum; /* of what came */
+struct adding {
     const struct kernel *kernel;
+    uint64_t *sum;
 };
 
-static enum err summands_make(void *self, size_t offset, uint8_t *out, size_t n)
+static void add_summand(void *self, size_t offset, const uint8_t *in, size_t n)
 {
-    const struct summands *s = self;
-    memcpy(out, s->own + offset, n);
-    return ERR_OK;
+    const struct adding *s = self;
+    const void *words = in;
+    s->kernel->xor_bits(s->sum + offset / 8, s->sum + offset / 8, words, n / 8);
 }
 
-static void summands_take(void *self, size_t offset, const uint8_t *in, size_t n)
-{
-    const struct summands *s = self;
-    uint64_t *sum = s->sum + offset / 8;
-    s->kernel->xor_bits(sum, sum, (const uint64_t *)(const void *)in, n / 8);
-}
-
-static enum err open_products(struct party *p, enum open_reason reason, struct share64 x,
-                              struct share64 y, uint64_t *out)
+static enum err open_products(struct party *p, struct share64 x, struct share64 y, uint64_t *out)
 {
     const struct kernel *k = p->kernel;
     const size_t bytes = x.n * sizeof *out;
     uint64_t *z = scratch_take(p->scratch, x.n, sizeof *z);
     uint64_t *y_ab = scratch_take(p->scratch, x.n, sizeof *y_ab);
-    struct summands s = {(const uint8_t *)z, out, k};
-    struct round round = {.move = &s};
+    struct adding s = {k, out};
+    const struct message in = {.bytes = bytes, .take = add_summand, .self = &s};
+    const struct round round = {.send = {{whole(z, bytes)}, {whole(z, bytes)}},
+                                .receive = {{in}, {in}}};
     if (z == NULL || y_ab == NULL)
         return ERR_NOMEM;
     TRY(prg_fill(p->prg[0][PRG_ZERO], z, bytes));
@@ -208,19 +203,13 @@ static enum err open_products(struct party *p, enum open_reason reason, struct s
     k->field(z, x.a, y_ab, x.n);
     k->field(z, x.b, y.a, x.n);
     memcpy(out, z, bytes);
-    for (unsigned to = 0; to < 2; to++) {
-        round.send[to][0] = (struct message){.bytes = bytes, .make = summands_make};
-        round.receive[to][0] = (struct message){.bytes = bytes, .take = summands_take};
-    }
-    TRY(report(p, reason, x.n));
-    TRY(move_round(p, &round));
-    have_opened(p, out, bytes);
-    return ERR_OK;
+    return open_round(p, &round, out, bytes);
 }
 
 enum err move_open_products(struct party *p, enum open_reason reason, struct share64 x,
                             struct share64 y, uint64_t *out)
 {
     const struct scratch_mark mark = scratch_mark(p->scratch);
-    return scratch_done(p->scratch, mark, open_products(p, reason, x, y, out));
+    TRY(report(p, reason, x.n));
+    return scratch_done(p->scratch, mark, open_products(p, x, y, out));
 }

@@ -4,7 +4,7 @@
  *   reshare   i -> i-1   z_i, masked by a zero share        sums of products of shares
  *   input     j -> j+1   v - F                              what j alone knows becomes a share
  *   reveal    a component, masked, to a server that lacks it
- *   open      i -> i+1   x_i                                the only way by which a value becomes public
+ *   open      i -> i+1   x_i                                the only way to make a value public
  *
  * Nothing else in mpc/ or protocols/ sends. A move is told what it computes on, in terms: which
  * shares, over which ring, which public positions. So what it computes can be recorded, counted or
@@ -15,8 +15,8 @@
  *
  * Components are whole words: both holders of a component hold the same ones, lanes of bits past a
  * vector's end too. A component leaves in steps of 16 KiB within tiles of MOVE_TILE bytes, made as
- * they go: nothing large is held whole. One call is one round, but for move_known(). LEAKS: nothing,
- * open apart.
+ * they go: nothing large is held whole. One call is one round, but for move_known(). LEAKS:
+ * nothing, open apart.
  */
 #ifndef TREFOIL_MPC_MOVE_H
 #define TREFOIL_MPC_MOVE_H
@@ -26,38 +26,15 @@
 /* One stays in the second-level cache from the PRG to the socket. */
 #define MOVE_TILE ((size_t)256 << 10)
 
-/* What words are: 64 bits over XOR, numbers modulo 2^K, elements of GF(2^64). */
-enum ring { RING_BITS, RING_16, RING_32, RING_64, RING_128, RING_FIELD };
+/* What words are: 64 bits over XOR, or numbers modulo 2^K. */
+enum ring { RING_BITS, RING_16, RING_32, RING_64, RING_128 };
 
 /* A shared vector, as words of the ring that goes with it; a is NULL where there is none. */
 struct operand {
     void *a, *b;
 };
 
-static inline struct operand operand_bits(struct bits x)
-{
-    return (struct operand){x.a, x.b};
-}
-
-static inline struct operand operand_16(struct share16 x)
-{
-    return (struct operand){x.a, x.b};
-}
-
-static inline struct operand operand_32(struct share32 x)
-{
-    return (struct operand){x.a, x.b};
-}
-
-static inline struct operand operand_64(struct share64 x)
-{
-    return (struct operand){x.a, x.b};
-}
-
-static inline struct operand operand_128(struct share128 x)
-{
-    return (struct operand){x.a, x.b};
-}
+#define OPERAND(x) ((struct operand){(x).a, (x).b})
 
 /* --- reshare ---------------------------------------------------------------------------------- */
 
@@ -98,7 +75,7 @@ enum err move_part_matrix(struct party *p, uint16_t *z, struct share16 x, struct
 enum err move_settle(struct party *p, enum ring ring, struct operand out, void *z,
                      size_t n) MUST_CHECK;
 
-/* --- input, and products of what is known ------------------------------------------------------ */
+/* --- input, and products of what is known ----------------------------------------------------- */
 
 /*
  * Server j of each part of the lanes (party_parts(), whole words) knows bits, which stand in u.b
@@ -108,8 +85,8 @@ enum err move_settle(struct party *p, enum ring ring, struct operand out, void *
 enum err move_input(struct party *p, struct planes u) MUST_CHECK;
 
 /*
- * What server j of each part knows, times what the two others know there, over RING_32 to 128, or of
- * bits over RING_16, 64 and 128:
+ * What server j of each part knows, times what the two others know there, over RING_32 to 128, or
+ * of bits over RING_16, 64 and 128:
  *   round 1   j   -> j+1   a - F                            so (F, a - F, 0) shares a
  *             j   -> j+1   r - F'                           where there is a rest
  *             j+2 -> j     F b - G                          component j
@@ -118,8 +95,9 @@ enum err move_input(struct party *p, struct planes u) MUST_CHECK;
  *
  *   words   `known` is a in the part where this server is j, elsewhere b; out = a b. A rest r is
  *           like it, and sum = what j knows of it plus what the others know: (F', r - F', r')
- *   bits    out = x as numbers, 0 or 1: with t = x_j ^ x_(j+1) and u = x_(j+2) it is t (1 - 2 u) + u,
- *           so a = t, b = 1 - 2 u, and u joins component j+2. Parts are of whole words of x.
+ *   bits    out = x as numbers, 0 or 1: with t = x_j ^ x_(j+1) and u = x_(j+2) that is
+ *           t (1 - 2 u) + u, so a = t, b = 1 - 2 u, and u joins component j+2. Parts are of whole
+ *           words of x.
  */
 struct move_known {
     enum ring ring;
@@ -141,15 +119,14 @@ enum err move_known(struct party *p, const struct move_known *known) MUST_CHECK;
 enum err move_reveal(struct party *p, unsigned from, const struct planes *y,
                      uint64_t *out) MUST_CHECK;
 
-/* --- open: through mpc/open.h ------------------------------------------------------------------ */
+/* --- open: through mpc/open.h ----------------------------------------------------------------- */
 
 /*
- * Calls are counted, and reported to the party's audit hook before anything is sent. `out`, n words,
- * must not overlap x; `values` is how many values stand there. RING_BITS or RING_64.
+ * n bits (RING_BITS), or n words (RING_64). Bits past n become zero.
  *   i -> i+1   x_i                                          1 word a server
  */
 enum err move_open(struct party *p, enum open_reason reason, enum ring ring, struct operand x,
-                   size_t n, size_t values, void *out) MUST_CHECK;
+                   size_t n, uint64_t *out) MUST_CHECK;
 /*
  * The products in GF(2^64) of two shared vectors and their opening in one round.
  *   i -> both   x_i (y_i + y_(i+1)) + x_(i+1) y_i + alpha_i     2 words a server

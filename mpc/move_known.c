@@ -1,9 +1,8 @@
 /*
  * What a server knows by itself: input, and its products with what the two others know.
  *
- * A message between two roles of a part is an arrow. From server i's place: in part i it is j, and
- * in the two others j+2 and j+1; so it sends an arrow's message for one part and receives that of
- * another.
+ * From server i's place: in part i it is j, and in the two others j+2 and j+1. So it sends an
+ * arrow's message for one part and receives that of another.
  */
 #include "mpc/move_private.h"
 #include "mpc/width.h"
@@ -78,11 +77,10 @@ enum err move_input(struct party *p, struct planes u)
 {
     struct inputting c = {p, u, party_parts(p, bits_words(u.n), 1)};
     const size_t j2 = u.width * part_lanes(c.parts.j2);
-    struct round round = {.move = &c};
-    round.send[NET_NEXT][0] = (struct message){.bytes = 8 * u.width * part_lanes(c.parts.j),
-                                               .make = input_make};
-    round.receive[NET_PREV][0] = (struct message){.bytes = 8 * u.width * part_lanes(c.parts.j1),
-                                                  .take = input_take};
+    const struct round round = {
+        .send[NET_NEXT] = {{8 * u.width * part_lanes(c.parts.j), input_make, NULL, &c}},
+        .receive[NET_PREV] = {{8 * u.width * part_lanes(c.parts.j1), NULL, input_take, &c}},
+    };
     /* j+2 knows F and lacks what is sent; the component of j+1 and j+2 is 0 */
     for (size_t at = 0, k; at < j2; at += k) {
         uint64_t *mask = stretch(u.b, u.n, c.parts.j2, at, (k = SIZE_MAX, &k));
@@ -93,7 +91,7 @@ enum err move_input(struct party *p, struct planes u)
     return move_round(p, &round);
 }
 
-/* --- what is known, as words or as bits -------------------------------------------------------- */
+/* --- what is known, as words or as bits ------------------------------------------------------- */
 
 struct knowing {
     struct party *p;
@@ -198,7 +196,7 @@ static void add(const struct knowing *c, void *z, const void *x, size_t n)
         add128(z, x, n);
 }
 
-/* --- the arrows, a few lanes at a time --------------------------------------------------------- */
+/* --- the arrows, a few lanes at a time -------------------------------------------------------- */
 
 /* j -> j+1   a - F */
 static enum err a_step(const struct knowing *c, size_t lane, void *z, size_t k)
@@ -271,64 +269,31 @@ static enum err second_step(const struct knowing *c, size_t lane, void *z, size_
     return ERR_OK;
 }
 
-static enum err steps(const struct knowing *c,
-                      enum err (*step)(const struct knowing *, size_t, void *, size_t),
-                      struct part part, size_t offset, uint8_t *out, size_t n)
+/*
+ * An arrow between two roles: this server makes its message in one part, and takes it in another.
+ */
+struct arrow {
+    const struct knowing *c;
+    enum err (*step)(const struct knowing *, size_t lane, void *z, size_t k);
+    size_t from, to; /* lanes in which this server sends, and receives */
+    void *component; /* that takes what comes */
+};
+
+static enum err arrow_make(void *self, size_t offset, uint8_t *out, size_t n)
 {
-    const size_t lanes = n / c->size;
+    const struct arrow *w = self;
+    const size_t size = w->c->size, lanes = n / size, lane = w->from + offset / size;
     for (size_t at = 0, k; at < lanes; at += k) {
         k = lanes - at < STEP ? lanes - at : STEP;
-        TRY(step(c, part.begin + offset / c->size + at, out + at * c->size, k));
+        TRY(w->step(w->c, lane + at, out + at * size, k));
     }
     return ERR_OK;
 }
 
-static enum err a_make(void *self, size_t offset, uint8_t *out, size_t n)
+static void arrow_take(void *self, size_t offset, const uint8_t *in, size_t n)
 {
-    const struct knowing *c = self;
-    return steps(c, a_step, c->parts.j, offset, out, n);
-}
-
-static enum err rest_make(void *self, size_t offset, uint8_t *out, size_t n)
-{
-    const struct knowing *c = self;
-    return steps(c, rest_step, c->parts.j, offset, out, n);
-}
-
-static enum err first_make(void *self, size_t offset, uint8_t *out, size_t n)
-{
-    const struct knowing *c = self;
-    return steps(c, first_step, c->parts.j2, offset, out, n);
-}
-
-static enum err second_make(void *self, size_t offset, uint8_t *out, size_t n)
-{
-    const struct knowing *c = self;
-    return steps(c, second_step, c->parts.j1, offset, out, n);
-}
-
-static void a_take(void *self, size_t offset, const uint8_t *in, size_t n)
-{
-    const struct knowing *c = self;
-    memcpy((uint8_t *)lane_of(c, c->terms->out.a, c->parts.j1.begin) + offset, in, n);
-}
-
-static void rest_take(void *self, size_t offset, const uint8_t *in, size_t n)
-{
-    const struct knowing *c = self;
-    memcpy((uint8_t *)lane_of(c, c->terms->sum.a, c->parts.j1.begin) + offset, in, n);
-}
-
-static void first_take(void *self, size_t offset, const uint8_t *in, size_t n)
-{
-    const struct knowing *c = self;
-    memcpy((uint8_t *)lane_of(c, c->terms->out.a, c->parts.j.begin) + offset, in, n);
-}
-
-static void second_take(void *self, size_t offset, const uint8_t *in, size_t n)
-{
-    const struct knowing *c = self;
-    memcpy((uint8_t *)lane_of(c, c->terms->out.b, c->parts.j.begin) + offset, in, n);
+    const struct arrow *w = self;
+    memcpy((uint8_t *)lane_of(w->c, w->component, w->to) + offset, in, n);
 }
 
 /* What j+1 and j+2 make alone, of words, between the rounds: the rest's components, G and H. */
@@ -352,26 +317,30 @@ static enum err between(const struct knowing *c)
     return ERR_OK;
 }
 
-enum err move_known(struct party *p, const struct move_known *terms)
+enum err move_known(struct party *p, const struct move_known *t)
 {
-    const size_t size = ring_size(terms->ring);
-    struct knowing c = {p, terms, size, party_parts(p, terms->n, terms->x.a != NULL ? 64 : 1)};
-    const size_t j = part_lanes(c.parts.j) * size, j1 = part_lanes(c.parts.j1) * size;
-    const size_t j2 = part_lanes(c.parts.j2) * size, rest = terms->rest != NULL;
-    const struct round first = {
-        .send[NET_NEXT] = {{j, a_make, NULL}, {j * rest, rest_make, NULL}, {j2, first_make, NULL}},
-        .receive[NET_PREV] = {{j1, NULL, a_take},
-                              {j1 * rest, NULL, rest_take},
-                              {j, NULL, first_take}},
-        .move = &c,
+    const size_t size = ring_size(t->ring);
+    const struct knowing c = {p, t, size, party_parts(p, t->n, t->x.a != NULL ? 64 : 1)};
+    const size_t j = c.parts.j.begin, j1 = c.parts.j1.begin, j2 = c.parts.j2.begin;
+    const size_t nj = part_lanes(c.parts.j) * size, nj1 = part_lanes(c.parts.j1) * size;
+    const size_t nj2 = part_lanes(c.parts.j2) * size, rests = t->rest != NULL;
+    struct arrow a = {&c, a_step, j, j1, t->out.a}, rest = {&c, rest_step, j, j1, t->sum.a};
+    struct arrow first = {&c, first_step, j2, j, t->out.a},
+                 second = {&c, second_step, j1, j, t->out.b};
+    const struct round round1 = {
+        .send[NET_NEXT] = {{nj, arrow_make, NULL, &a},
+                           {nj * rests, arrow_make, NULL, &rest},
+                           {nj2, arrow_make, NULL, &first}},
+        .receive[NET_PREV] = {{nj1, NULL, arrow_take, &a},
+                              {nj1 * rests, NULL, arrow_take, &rest},
+                              {nj, NULL, arrow_take, &first}},
     };
-    const struct round second = {
-        .send[NET_PREV] = {{j1, second_make, NULL}},
-        .receive[NET_NEXT] = {{j, NULL, second_take}},
-        .move = &c,
+    const struct round round2 = {
+        .send[NET_PREV] = {{nj1, arrow_make, NULL, &second}},
+        .receive[NET_NEXT] = {{nj, NULL, arrow_take, &second}},
     };
-    TRY(move_round(p, &first));
+    TRY(move_round(p, &round1));
     if (!of_bits(&c))
         TRY(between(&c));
-    return move_round(p, &second);
+    return move_round(p, &round2);
 }

@@ -7,17 +7,17 @@
 #define MOVE_STEP ((size_t)16 << 10) /* bytes made at a time, in the first-level cache */
 #define MOVE_MESSAGES 3              /* most to one neighbour in a round */
 
-/* So many bytes, made or taken from `offset` on, in order. `move` is the self of the round. */
+/* So many bytes, made or taken from `offset` on, in order. */
 struct message {
     size_t bytes;
-    enum err (*make)(void *move, size_t offset, uint8_t *out, size_t n);
-    void (*take)(void *move, size_t offset, const uint8_t *in, size_t n);
+    enum err (*make)(void *self, size_t offset, uint8_t *out, size_t n);
+    void (*take)(void *self, size_t offset, const uint8_t *in, size_t n);
+    void *self;
 };
 
 /* What goes to each neighbour, and what comes, end to end; those of no bytes are none. */
 struct round {
     struct message send[2][MOVE_MESSAGES], receive[2][MOVE_MESSAGES];
-    void *move;
 };
 enum err move_round(struct party *p, const struct round *round) MUST_CHECK;
 

@@ -81,7 +81,6 @@ static void add_products(const struct summing *s, const struct move_term *t, siz
         break;
     case RING_BITS:
     case RING_32:
-    case RING_FIELD:
         break;
     }
 }
@@ -212,12 +211,12 @@ enum err move_sums(struct party *p, const struct move_sums *sums)
 {
     struct summing s = {.p = p, .sums = sums, .size = ring_size(sums->ring)};
     const struct scratch_mark mark = scratch_mark(p->scratch);
-    struct round round = {.move = &s};
     size_t bytes = 0;
+    struct round round = {0};
     for (size_t k = 0; k < sums->count; k++)
         bytes += sums->terms[sums->products * k].words * s.size;
-    round.send[NET_PREV][0] = (struct message){.bytes = bytes, .make = sums_make};
-    round.receive[NET_NEXT][0] = (struct message){.bytes = bytes, .take = sums_take};
+    round.send[NET_PREV][0] = (struct message){bytes, sums_make, NULL, &s};
+    round.receive[NET_NEXT][0] = (struct message){bytes, NULL, sums_take, &s};
     if (sums->apart || are_apart(sums))
         return move_round(p, &round);
     return scratch_done(p->scratch, mark, send_whole(&s, bytes, &round));

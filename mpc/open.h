@@ -11,17 +11,27 @@
 
 #include "mpc/move.h"
 
-enum err open_ring64(struct party *p, enum open_reason reason, struct share64 x,
-                     uint64_t *out) MUST_CHECK;
+MUST_CHECK static inline enum err open_ring64(struct party *p, enum open_reason reason,
+                                              struct share64 x, uint64_t *out)
+{
+    return move_open(p, reason, RING_64, OPERAND(x), x.n, out);
+}
+
 /* out: bits_words(x.n) words; bits past x.n are zero. */
-enum err open_bits(struct party *p, enum open_reason reason, struct bits x,
-                   uint64_t *out) MUST_CHECK;
+MUST_CHECK static inline enum err open_bits(struct party *p, enum open_reason reason, struct bits x,
+                                            uint64_t *out)
+{
+    return move_open(p, reason, RING_BITS, OPERAND(x), x.n, out);
+}
 
 /*
- * Opens the products in GF(2^64) of two shared vectors, in the round in which they are made.
+ * The products in GF(2^64) of two shared vectors, in the round in which they are made.
  *   i -> both   x_i (y_i + y_(i+1)) + x_(i+1) y_i + alpha_i     2 elements a server, 1 round
  */
-enum err open_products(struct party *p, enum open_reason reason, struct share64 x, struct share64 y,
-                       uint64_t *out) MUST_CHECK;
+MUST_CHECK static inline enum err open_products(struct party *p, enum open_reason reason,
+                                                struct share64 x, struct share64 y, uint64_t *out)
+{
+    return move_open_products(p, reason, x, y, out);
+}
 
 #endif

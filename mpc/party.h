@@ -43,8 +43,8 @@ struct party_watch {
 };
 
 /*
- * For tests: a server that cheats. Called with each stretch of a message, in order, when this server
- * has kept what it needs of it and before it leaves.
+ * For tests: a server that cheats. Called with each stretch of a message, in order, when this
+ * server has kept what it needs of it and before it leaves.
  */
 struct party_sent {
     uint64_t round;

@@ -23,7 +23,9 @@ enum err prg_fill(struct prg *prg, void *p, size_t n) MUST_CHECK;
 /* The same, XORed to what p holds. */
 enum err prg_xor(struct prg *prg, void *p, size_t n) MUST_CHECK;
 
-/* p = p ^ the first n bytes of the stream of a key that serves once, such as the seed of an upload. */
+/*
+ * p = p ^ the first n bytes of the stream of a key that serves once, such as the seed of an upload.
+ */
 enum err prg_xor_once(const uint8_t key[16], void *p, size_t n) MUST_CHECK;
 
 #endif

@@ -37,24 +37,21 @@ static enum err multiply(struct party *p, enum ring ring, const struct move_term
 
 enum err ring16_multiply(struct party *p, struct share16 out, struct share16 x, struct share16 y)
 {
-    return multiply(
-        p, RING_16,
-        &(struct move_term){operand_16(out), operand_16(x), operand_16(y), .words = out.n});
+    return multiply(p, RING_16,
+                    &(struct move_term){OPERAND(out), OPERAND(x), OPERAND(y), .words = out.n});
 }
 
 enum err ring64_multiply(struct party *p, struct share64 out, struct share64 x, struct share64 y)
 {
-    return multiply(
-        p, RING_64,
-        &(struct move_term){operand_64(out), operand_64(x), operand_64(y), .words = out.n});
+    return multiply(p, RING_64,
+                    &(struct move_term){OPERAND(out), OPERAND(x), OPERAND(y), .words = out.n});
 }
 
 enum err ring128_multiply(struct party *p, struct share128 out, struct share128 x,
                           struct share128 y)
 {
-    return multiply(
-        p, RING_128,
-        &(struct move_term){operand_128(out), operand_128(x), operand_128(y), .words = out.n});
+    return multiply(p, RING_128,
+                    &(struct move_term){OPERAND(out), OPERAND(x), OPERAND(y), .words = out.n});
 }
 
 static enum err inner(struct party *p, struct share64 out, struct share64 x, struct share64 y,
@@ -68,7 +65,7 @@ static enum err inner(struct party *p, struct share64 out, struct share64 x, str
         z[s] = 0;
         move_part_inner(p, &z[s], share64_view(x, start[s], n), share64_view(y, start[s], n));
     }
-    return move_settle(p, RING_64, operand_64(out), z, out.n);
+    return move_settle(p, RING_64, OPERAND(out), z, out.n);
 }
 
 enum err ring64_inner(struct party *p, struct share64 out, struct share64 x, struct share64 y,

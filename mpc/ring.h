@@ -4,8 +4,8 @@
  *   multiply   i -> i-1   z_i = x_i (y_i + y_(i+1)) + x_(i+1) y_i + alpha_i   (move_sums())
  *                                                           1 element a server, 1 round
  *
- * An inner product sums before it sends: it costs its output size, whatever its length. So does a sum
- * of matrix products; see move_part_matrix().
+ * An inner product sums before it sends: it costs its output size, whatever its length. So does a
+ * sum of matrix products; see move_part_matrix().
  *
  * The other functions are local: they cannot fail and send nothing. All vectors of a call have the
  * same length; outputs may be inputs. LEAKS: nothing.

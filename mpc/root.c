@@ -1,6 +1,8 @@
 #include "mpc/root.h"
 
-/* Step i (from 0) has i root bits already, in out's planes w-1 .. w-i; remainders fit i + 3 bits. */
+/*
+ * Step i (from 0) has i root bits already, in out's planes w-1 .. w-i; remainders fit i + 3 bits.
+ */
 static enum err step(struct party *p, struct planes *out, const struct planes *x,
                      struct planes *remainder, struct planes *addend, struct bits *positive,
                      unsigned i)

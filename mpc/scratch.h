@@ -39,7 +39,9 @@ static inline enum err scratch_done(struct scratch *s, struct scratch_mark mark,
     return e;
 }
 
-/* The same, and what stands there is wiped: for uploads and noise, which nobody should find later. */
+/*
+ * The same, and what stands there is wiped: for uploads and noise, which nobody should find later.
+ */
 enum err scratch_wiped(struct scratch *s, struct scratch_mark mark, enum err e) MUST_CHECK;
 
 #endif

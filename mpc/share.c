@@ -2,57 +2,33 @@
 
 #include "base/memory.h"
 
-#define DEFINE(type, word)                                                                         \
-    enum err type##_new(struct type *x, size_t n)                                                  \
-    {                                                                                              \
-        *x = (struct type){memory_words(n, sizeof(word)), memory_words(n, sizeof(word)), n};       \
-        if (x->a != NULL && x->b != NULL)                                                          \
-            return ERR_OK;                                                                         \
-        type##_free(x);                                                                            \
-        return ERR_NOMEM;                                                                          \
-    }                                                                                              \
-    void type##_free(struct type *x)                                                               \
-    {                                                                                              \
-        memory_wipe_free(&x->a, x->n * sizeof(word));                                              \
-        memory_wipe_free(&x->b, x->n * sizeof(word));                                              \
-        x->n = 0;                                                                                  \
-    }
-
-DEFINE(share16, uint16_t)
-DEFINE(share32, uint32_t)
-DEFINE(share64, uint64_t)
-DEFINE(share128, word128)
-
-enum err bits_new(struct bits *x, size_t n)
+enum err share64_new(struct share64 *x, size_t n)
 {
-    struct planes p;
-    TRY(planes_new(&p, 1, n));
-    *x = (struct bits){p.a, p.b, n};
-    return ERR_OK;
+    *x = (struct share64){memory_words(n, sizeof *x->a), memory_words(n, sizeof *x->b), n};
+    if (x->a != NULL && x->b != NULL)
+        return ERR_OK;
+    share64_free(x);
+    return ERR_NOMEM;
 }
 
-void bits_free(struct bits *x)
+void share64_free(struct share64 *x)
 {
-    struct planes p = {x->a, x->b, x->n, 1};
-    planes_free(&p);
-    *x = (struct bits){0};
+    memory_wipe_free(&x->a, x->n * sizeof *x->a);
+    memory_wipe_free(&x->b, x->n * sizeof *x->b);
+    *x = (struct share64){0};
 }
 
 enum err planes_new(struct planes *x, unsigned width, size_t n)
 {
-    size_t words = bits_words(n);
-    *x = (struct planes){memory_words(words, width * sizeof(uint64_t)),
-                         memory_words(words, width * sizeof(uint64_t)), n, width};
-    if (x->a != NULL && x->b != NULL)
-        return ERR_OK;
-    planes_free(x);
-    return ERR_NOMEM;
+    struct share64 words;
+    TRY(share64_new(&words, width * bits_words(n)));
+    *x = (struct planes){words.a, words.b, n, width};
+    return ERR_OK;
 }
 
 void planes_free(struct planes *x)
 {
-    size_t bytes = bits_words(x->n) * x->width * sizeof(uint64_t);
-    memory_wipe_free(&x->a, bytes);
-    memory_wipe_free(&x->b, bytes);
+    struct share64 words = {x->a, x->b, x->width * bits_words(x->n)};
+    share64_free(&words);
     *x = (struct planes){0};
 }

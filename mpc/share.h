@@ -51,18 +51,13 @@ struct planes {
     unsigned width;
 };
 
-/* All zero shares; ERR_NOMEM. A zero-initialised struct may be freed. */
-enum err share16_new(struct share16 *x, size_t n) MUST_CHECK;
-enum err share32_new(struct share32 *x, size_t n) MUST_CHECK;
+/*
+ * All zero shares, for what outlives a call; the rest comes from the party's scratch. ERR_NOMEM. A
+ * zero-initialised struct may be freed.
+ */
 enum err share64_new(struct share64 *x, size_t n) MUST_CHECK;
-enum err share128_new(struct share128 *x, size_t n) MUST_CHECK;
-enum err bits_new(struct bits *x, size_t n) MUST_CHECK;
 enum err planes_new(struct planes *x, unsigned width, size_t n) MUST_CHECK;
-void share16_free(struct share16 *x);
-void share32_free(struct share32 *x);
 void share64_free(struct share64 *x);
-void share128_free(struct share128 *x);
-void bits_free(struct bits *x);
 void planes_free(struct planes *x);
 
 static inline size_t bits_words(size_t n)
@@ -73,11 +68,6 @@ static inline size_t bits_words(size_t n)
 static inline struct share64 share64_view(struct share64 x, size_t from, size_t n)
 {
     return (struct share64){x.a + from, x.b + from, n};
-}
-
-static inline struct share32 share32_view(struct share32 x, size_t from, size_t n)
-{
-    return (struct share32){x.a + from, x.b + from, n};
 }
 
 static inline struct share16 share16_view(struct share16 x, size_t from, size_t n)
@@ -103,7 +93,9 @@ static inline struct planes planes_view(const struct planes *x, unsigned from, u
     return (struct planes){x->a + from * words, x->b + from * words, x->n, width};
 }
 
-/* All planes as one vector of words (of 64 * width * words bits), for local steps on all of them. */
+/*
+ * All planes as one vector of words (of 64 * width * words bits), for local steps on all of them.
+ */
 static inline struct bits planes_flat(const struct planes *x)
 {
     return (struct bits){x->a, x->b, 64 * x->width * bits_words(x->n)};

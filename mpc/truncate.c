@@ -27,34 +27,24 @@
 #define WIDE word128
 #include "mpc/truncate_body.inc"
 
-enum err truncate_ring64(struct party *p, struct share64 out, struct share64 v, unsigned shift)
-{
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    return scratch_done(p->scratch, mark, truncate64_64(p, out, v, shift, 0));
-}
-
 enum err truncate_signed_ring64(struct party *p, struct share64 out, struct share64 v,
                                 unsigned shift)
 {
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    return scratch_done(p->scratch, mark, truncate64_64(p, out, v, shift, (uint64_t)1 << 62));
+    return truncate64_64(p, out, v, shift, (uint64_t)1 << 62);
 }
 
 enum err truncate_signed_ring128(struct party *p, struct share128 out, struct share128 v,
                                  unsigned shift)
 {
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    return scratch_done(p->scratch, mark, truncate128_128(p, out, v, shift, (word128)1 << 126));
+    return truncate128_128(p, out, v, shift, (word128)1 << 126);
 }
 
 enum err truncate_widen16(struct party *p, struct share32 out, struct share16 v)
 {
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    return scratch_done(p->scratch, mark, truncate16_32(p, out, v, 0, 0));
+    return truncate16_32(p, out, v, 0, 0);
 }
 
 enum err truncate_widen32(struct party *p, struct share64 out, struct share32 v)
 {
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    return scratch_done(p->scratch, mark, truncate32_64(p, out, v, 0, 0));
+    return truncate32_64(p, out, v, 0, 0);
 }

@@ -15,15 +15,14 @@
 
 #include "mpc/party.h"
 
-/* Requires 0 <= v < 2^63 and 1 <= shift < 64; out may be v. */
-enum err truncate_ring64(struct party *p, struct share64 out, struct share64 v,
-                         unsigned shift) MUST_CHECK;
-
-/* The same for -2^62 <= v < 2^62 (2^126): an offset is added before and taken off after. */
-enum err truncate_signed_ring128(struct party *p, struct share128 out, struct share128 v,
-                                 unsigned shift) MUST_CHECK;
+/*
+ * For -2^62 <= v < 2^62 (2^126) and 1 <= shift < 64 (128): an offset is added before and taken off
+ * after. out may be v.
+ */
 enum err truncate_signed_ring64(struct party *p, struct share64 out, struct share64 v,
                                 unsigned shift) MUST_CHECK;
+enum err truncate_signed_ring128(struct party *p, struct share128 out, struct share128 v,
+                                 unsigned shift) MUST_CHECK;
 
 /*
  * The same number in the ring of twice the width, exact: v = u + t - 2^k (u_top + t_top -

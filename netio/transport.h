@@ -1,9 +1,9 @@
 /*
  * netio/transport.h - ordered, bounded message queues to the two neighbours.
  *
- * A transport moves whole messages; it knows nothing of what is in them. Three kinds exist: ZeroMQ
- * with CURVE (control links), ZeroMQ bare (bulk links, sealed one layer up) and in-process queues
- * (three parties as threads of one test). Each direction of each link is a queue of bounded length:
+ * A transport moves whole messages; it knows nothing of what is in them. Two kinds exist: ZeroMQ
+ * with CURVE (control links) and ZeroMQ bare (bulk links, sealed one layer up). Tests have a third,
+ * in-process queues (tests/support_transport.h). Each direction of each link is a queue of bounded length:
  * a full one gives ERR_AGAIN, so that memory is bounded and the caller can receive meanwhile.
  *
  * One thread uses a transport at a time.
@@ -95,12 +95,6 @@ enum err transport_send_by(struct transport *t, enum net_peer to, const void *p,
 enum err transport_receive_by(struct transport *t, enum net_peer from, struct bytes *message,
                               int64_t deadline) MUST_CHECK;
 void transport_free(struct transport **t);
-
-/*
- * Three connected transports, one for each server of one process; `depth` messages a queue. A freed
- * one is a silent neighbour to the others, as a dead server is over a network.
- */
-enum err transport_memory_new(struct transport *three[3], size_t depth) MUST_CHECK;
 
 /* --- ZeroMQ ----------------------------------------------------------------------------------- */
 

@@ -80,8 +80,8 @@ static void load(const struct addends *x, size_t upload, size_t from, const stru
 }
 
 /*
- * Adds numbers[0 .. count), three into two until two are left, then into numbers[0]. What two results
- * need is what two of their three numbers had.
+ * Adds numbers[0 .. count), three into two until two are left, then into numbers[0]. What two
+ * results need is what two of their three numbers had.
  */
 static enum err add_all(struct party *p, struct planes *numbers, size_t count)
 {

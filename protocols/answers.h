@@ -21,9 +21,9 @@
 size_t answers_bytes(uint64_t cells, unsigned bits);
 
 /*
- * The owner's side. answers_pack: the packed counts, in answers_bytes(); ERR_DATA if a count is negative or
- * needs more than `bits` bits. answers_mask: vector ^= the streams of the seeds of components 0 and 1, which
- * makes it component 2; the seeds must be used for nothing else.
+ * The owner's side. answers_pack: the packed counts, in answers_bytes(); ERR_DATA if a count is
+ * negative or needs more than `bits` bits. answers_mask: vector ^= the streams of the seeds of
+ * components 0 and 1, which makes it component 2; the seeds must be used for nothing else.
  */
 enum err answers_pack(const int64_t *counts, uint64_t cells, unsigned bits,
                       uint8_t *vector) MUST_CHECK;

@@ -1,16 +1,19 @@
 /*
- * protocols/discrete.h - exact discrete Gaussians of deviation 2^20 (Canonne, Kamath, Steinke), by coins alone.
+ * protocols/discrete.h - exact discrete Gaussians of deviation 2^20 (Canonne, Kamath, Steinke), by
+ * coins alone.
  *
- *   |Y|     26 digits of a geometric variable, P(digit 2^i) = 1 / (1 + e^(2^i / s)), s = 2^20: the coins of
- *           protocols/exponential.h from weight 2^-20 on;  a fair sign bit
- *   accept  unless the sign is set and |Y| = 0, and with probability exp(-(|Y| - s)^2 / (2 s^2)): one coin of
- *           exp(-2^i / (2 s^2)) for each bit i of (|Y| - s)^2 that is set
+ *   |Y|     26 digits of a geometric variable, P(digit 2^i) = 1 / (1 + e^(2^i / s)), s = 2^20: the
+ *           coins of protocols/exponential.h from weight 2^-20 on;  a fair sign bit
+ *   accept  unless the sign is set and |Y| = 0, and with probability exp(-(|Y| - s)^2 / (2 s^2)):
+ *           one coin of exp(-2^i / (2 s^2)) for each bit i of (|Y| - s)^2 that is set
  * The accept bit is opened (REJECT_BIT), P = 0.760; what is kept is (-1)^sign |Y|.
  *
- * An integer query, multiplied by m, with one such sample added costs exactly m^2 / (2 s^2) zCDP: no error of
- * evaluation, no lattice. ERROR in total variation a kept sample: 78 coins and P(|Y| >= 2^26) = e^-64, times 2 over
- * the probability of acceptance, for conditioning on it: discrete_tau().
- * LEAKS: how many candidates were rejected, and which; they depend on nothing that is kept, nor on data.
+ * An integer query, multiplied by m, with one such sample added costs exactly m^2 / (2 s^2) zCDP:
+ * no error of evaluation, no lattice. ERROR in total variation a kept sample: 78 coins and P(|Y| >=
+ * 2^26) = e^-64, times 2 over the probability of acceptance, for conditioning on it:
+ * discrete_tau().
+ * LEAKS: how many candidates were rejected, and which; they depend on nothing that is kept, nor on
+ * data.
  */
 #ifndef TREFOIL_PROTOCOLS_DISCRETE_H
 #define TREFOIL_PROTOCOLS_DISCRETE_H
@@ -28,8 +31,8 @@ enum err discrete_sample(struct party *p, struct share64 out) MUST_CHECK;
 double discrete_tau(void);
 
 /*
- * The same as ratios: the probability of any value that the circuit can give is within e^(+-discrete_ratio()) of the
- * exact one; discrete_tail(): of all others together.
+ * The same as ratios: the probability of any value that the circuit can give is within
+ * e^(+-discrete_ratio()) of the exact one; discrete_tail(): of all others together.
  */
 double discrete_ratio(void);
 double discrete_tail(void);

@@ -50,7 +50,10 @@ double exponential_tail(void)
 double exponential_ratio(int top)
 {
     const int lowest = EXPONENTIAL_TOP + 1 - EXPONENTIAL_COINS;
-    /* a fair digit of weight w is off by less than 0.51 w, and ideal variables may be above the digits */
+    /*
+     * a fair digit of weight w is off by less than 0.51 w, and ideal variables may be above the
+     * digits
+     */
     double sum = ldexp(1, lowest) + 2 * exponential_tail();
     for (int i = lowest; i <= EXPONENTIAL_TOP; i++) {
         const double p = 1 / (1 + exp(ldexp(1, i)));

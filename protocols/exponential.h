@@ -6,9 +6,9 @@
  * random bits each, digits 2^-63 .. 2^-92 fair random bits (for those p differs from 1/2 by less
  * than 2^-64).
  *
- * No server knows any of it. Costs: EXPONENTIAL_ANDS a sample, 6 rounds. LEAKS:
- * nothing. ERROR, in total variation a sample: rounding of the 68 coin constants; the 30 fair digits
- * together less than a quarter of the lowest coin's weight; digits above 2^5 left out, P(E >= 64) = e^-64:
+ * No server knows any of it. Costs: EXPONENTIAL_ANDS a sample, 6 rounds. LEAKS: nothing. ERROR, in
+ * total variation a sample: rounding of the 68 coin constants; the 30 fair digits together less
+ * than a quarter of the lowest coin's weight; digits above 2^5 left out, P(E >= 64) = e^-64:
  * exponential_tau(). What the missing digits below 2^-92 add is an error of the value, not of the
  * distribution: users bound it.
  */
@@ -29,9 +29,9 @@ enum err exponential_sample(struct party *p, struct planes *out) MUST_CHECK;
 double exponential_tau(void);
 
 /*
- * The same as ratios, for proofs in which a total variation is too dear. With digits above weight 2^top all 0, the
- * probability of any digits is within e^(+-exponential_ratio(top)) of that of Exp(1) variables below 64 that have
- * them; exponential_tail(): those that are not below 64.
+ * The same as ratios, for proofs in which a total variation is too dear. With digits above weight
+ * 2^top all 0, the probability of any digits is within e^(+-exponential_ratio(top)) of that of
+ * Exp(1) variables below 64 that have them; exponential_tail(): those that are not below 64.
  */
 double exponential_ratio(int top);
 double exponential_tail(void);

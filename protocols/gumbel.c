@@ -41,7 +41,9 @@ static enum err shift_if(struct party *p, struct planes *e, struct bits zero, un
     return ERR_OK;
 }
 
-/* Shifts E until its leading one is on top, by places whose bits are `places`: plane i weighs 2^i. */
+/*
+ * Shifts E until its leading one is on top, by places whose bits are `places`: plane i weighs 2^i.
+ */
 static enum err normalise(struct party *p, struct planes *e, const struct planes *places)
 {
     for (unsigned i = STEPS; i-- > 0;) {
@@ -108,7 +110,10 @@ double gumbel_error(void)
     const double digits = ldexp(1, GUMBEL_LEAST - EXPONENTIAL_LOWEST),
                  rounding = ldexp(1, -GUMBEL_BITS);
     const double argument = ldexp(1, -ELEMENTARY_ARGUMENT_BITS);
-    /* half a unit for each place of k whose multiple of ln 2 is rounded and for the constant; ln 2's own, k + 5 times */
+    /*
+     * half a unit for each place of k whose multiple of ln 2 is rounded and for the constant; ln
+     * 2's own, k + 5 times
+     */
     const double ln2 = (40 - INNER_BITS + 1) * ldexp(1, -INNER_BITS - 1) +
                        (EXPONENTIAL_TOP + GUMBEL_LEAST + EXPONENTIAL_TOP) * 0x1p-41;
     return digits + rounding + argument + ELEMENTARY_LOGARITHM_ERROR + ln2;
@@ -119,7 +124,10 @@ double gumbel_epsilon(void)
     return 8 * gumbel_error();
 }
 
-/* docs/protocols.md, "The selection, as ratios": its c, and what ln p~ may differ by from ln p beside 2 eta. */
+/*
+ * docs/protocols.md, "The selection, as ratios": its c, and what ln p~ may differ by from ln p
+ * beside 2 eta.
+ */
 double gumbel_ratio(double candidates)
 {
     const double low = exponential_ratio(EXPONENTIAL_TOP - 1),

@@ -1,16 +1,17 @@
 /*
  * protocols/gumbel.h - Gumbel variables g = -ln E, on the grid 2^-24.
  *
- *   E ~ Exp(1) (protocols/exponential.h) is shifted left until its leading one is at the top, in seven
- *   steps of 64 .. 1 places, each on the AND of the top bits' complements: E = 2^(5 - k) (1 + t), t of
- *   30 bits; then g = (k - 5) ln 2 - ln(1 + t), the logarithm by mpc/elementary.h
+ *   E ~ Exp(1) (protocols/exponential.h) is shifted left until its leading one is at the top, in
+ *   seven steps of 64 .. 1 places, each on the AND of the top bits' complements: E = 2^(5 - k)
+ *   (1 + t), t of 30 bits; then g = (k - 5) ln 2 - ln(1 + t), the logarithm by mpc/elementary.h
  *
  * ERROR of g, the worst over all coins and masks, for E >= 2^-68, as gumbel_error() adds it up:
  *   2^-24 (digits of E below 2^-92) + 2^-24 (the last rounding) + 2^-30 (t)
- *   + ELEMENTARY_LOGARITHM_ERROR + 2.5 * 2^-35 (rounding of ln 2)                     = 2.143 * 2^-24
- * In total variation a sample differs by exponential_tau() + P(E < 2^-68) = gumbel_tau(). By coupling
- * every selection probability is within e^(+-2 error) of the exact softmax, so a selection at
- * eps is charged as (eps + gumbel_epsilon())^2 / 8, which is 8 errors more. LEAKS: nothing. Rounds: GUMBEL_ROUNDS, whatever their number.
+ *   + ELEMENTARY_LOGARITHM_ERROR + 2.5 * 2^-35 (rounding of ln 2)               = 2.143 * 2^-24
+ * In total variation a sample differs by exponential_tau() + P(E < 2^-68) = gumbel_tau(). By
+ * coupling every selection probability is within e^(+-2 error) of the exact softmax, so a selection
+ * at eps is charged as (eps + gumbel_epsilon())^2 / 8, which is 8 errors more. LEAKS: nothing.
+ * Rounds: GUMBEL_ROUNDS, whatever their number.
  */
 #ifndef TREFOIL_PROTOCOLS_GUMBEL_H
 #define TREFOIL_PROTOCOLS_GUMBEL_H
@@ -30,9 +31,10 @@ double gumbel_tau(void);
 #define GUMBEL_CANDIDATES_MAX 0x1p22 /* of a selection that is compared by ratios */
 
 /*
- * The same as ratios, of a selection among so many candidates. The probability of each whose exact one is at least
- * 2^-78 is within e^(+-(2 error + gumbel_ratio())) of that. gumbel_missed(): the most that one has which is not so
- * likely under each of two tables that a selection at epsilon may tell apart.
+ * The same as ratios, of a selection among so many candidates. The probability of each whose exact
+ * one is at least 2^-78 is within e^(+-(2 error + gumbel_ratio())) of that. gumbel_missed(): the
+ * most that one has which is not so likely under each of two tables that a selection at epsilon may
+ * tell apart.
  */
 double gumbel_ratio(double candidates);
 double gumbel_missed(double candidates, double epsilon);

@@ -7,8 +7,8 @@
 #include <string.h>
 
 /*
- * Records handled at a time. Rounds are a tile's, so long tiles make few; but memory is a tile's too: as many
- * records as the widest matrix has cells for, within bounds.
+ * Records handled at a time. Rounds are a tile's, so long tiles make few; but memory is a tile's
+ * too: as many records as the widest matrix has cells for, within bounds.
  */
 #define TILE_LEAST ((size_t)2048)
 #define TILE_MOST ((size_t)8192)
@@ -16,7 +16,10 @@
 /* Sums of so many records stay below 2^15, so that widening is exact. */
 #define GROUP ((size_t)32767)
 
-/* --- products -------------------------------------------------------------------------------------- */
+/*
+ * --- products
+ * --------------------------------------------------------------------------------------
+ */
 
 static bool same_side(const struct records_side *a, const struct records_side *b)
 {
@@ -124,7 +127,10 @@ static enum err count_tile(struct party *p, struct records_tile *t,
     return ERR_OK;
 }
 
-/* --- groups of tiles ------------------------------------------------------------------------------- */
+/*
+ * --- groups of tiles
+ * -------------------------------------------------------------------------------
+ */
 
 /* The sums of a group of tiles, which all plans point into. */
 struct group {
@@ -171,7 +177,7 @@ static enum err settle(struct party *p, const struct records_shape *shape, const
     struct share64 wider;
     TRY(party_share32(p, &wide, cells));
     TRY(party_share64(p, &wider, cells));
-    TRY(move_settle(p, RING_16, operand_16(g->parts), g->parts.a, cells));
+    TRY(move_settle(p, RING_16, OPERAND(g->parts), g->parts.a, cells));
     TRY(truncate_widen16(p, wide, g->parts));
     TRY(truncate_widen32(p, wider, wide));
     add_to_queries(shape, g, wider);
@@ -188,7 +194,10 @@ static enum err flush(struct party *p, const struct records_shape *shape, struct
     return ERR_OK;
 }
 
-/* --- batches --------------------------------------------------------------------------------------- */
+/*
+ * --- batches
+ * ---------------------------------------------------------------------------------------
+ */
 
 /* Counts what is loaded and empties the tile. */
 static enum err count_loaded(struct party *p, struct records_tile *t, struct group *g)

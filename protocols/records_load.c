@@ -86,7 +86,9 @@ static void load_part(struct records_tile *t, const struct records_part *part,
     }
 }
 
-/* What a batch of fewer parts than another has in place of theirs: valid, component 0 carries it. */
+/*
+ * What a batch of fewer parts than another has in place of theirs: valid, component 0 carries it.
+ */
 static void load_ones(const struct party *p, const struct span *s, struct bits valid)
 {
     size_t bytes = (s->n / 64 + (s->n % 64 != 0)) * sizeof *valid.a;

@@ -8,7 +8,10 @@
 unsigned records_code_bits(uint32_t size);
 size_t records_plane_bytes(size_t records);
 
-/* --- records_tile.c: so many records at a time, and their one-hot matrices ------------------------- */
+/*
+ * --- records_tile.c: so many records at a time, and their one-hot matrices
+ * -------------------------
+ */
 
 /* Row v of attribute a's matrix stands at row[a] + v in `hot`. */
 struct records_tile {
@@ -34,7 +37,10 @@ void records_tile_empty(struct records_tile *t);
 /* Makes `hot` and `number` from the codes. */
 enum err records_one_hot(struct party *p, struct records_tile *t) MUST_CHECK;
 
-/* --- records_load.c: a batch's vectors into tiles --------------------------------------------------- */
+/*
+ * --- records_load.c: a batch's vectors into tiles
+ * ---------------------------------------------------
+ */
 
 struct records_source {
     const struct records_batch *batch;
@@ -53,7 +59,10 @@ enum err records_source_open(struct party *p, struct records_source *s,
  */
 void records_load(const struct party *p, struct records_tile *t, struct records_source *s);
 
-/* --- records_plan.c: which products make a marginal; public ----------------------------------------- */
+/*
+ * --- records_plan.c: which products make a marginal; public
+ * -----------------------------------------
+ */
 
 /* One or two attributes as a one-hot matrix: rows values (or pairs of them), n columns. */
 struct records_side {
@@ -71,7 +80,9 @@ struct records_plan {
 
 size_t records_side_rows(const struct records_shape *shape, const struct records_side *s);
 
-/* In order of their left sides. `total` is the cells of all plans. ERR_RANGE as of records_count(). */
+/*
+ * In order of their left sides. `total` is the cells of all plans. ERR_RANGE as of records_count().
+ */
 enum err records_plans(const struct records_shape *shape, struct records_query *queries,
                        size_t count, struct records_plan *plans, size_t *total) MUST_CHECK;
 

@@ -1,5 +1,6 @@
 /*
- * protocols/score.h - how badly the model fits each candidate: the L1 norm, or the squared L2 norm, on shares.
+ * protocols/score.h - how badly the model fits each candidate: the L1 norm, or the squared L2 norm,
+ * on shares.
  *
  * With integer counts 0 <= x_j < 2^l and public estimates c_j on the grid 2^-10, C_j = ceil(c_j),
  * s_j = [x_j < C_j]: sum |x_j - c_j| = sum x_j - sum c_j - 2 sum s_j x_j + 2 sum s_j c_j. Only
@@ -8,8 +9,9 @@
  *
  * Cost and rounds: those of cached_distance() in mpc/cached.h. LEAKS: nothing.
  *
- * Squares, with the integers C_j nearest to c_j: sum (x_j - C_j)^2 = sum x_j^2 - 2 sum C_j x_j + sum C_j^2. The first sum is
- * kept (counts_finish_squares()), the others are linear in what is shared: no message at all.
+ * Squares, with the integers C_j nearest to c_j: sum (x_j - C_j)^2 = sum x_j^2 - 2 sum C_j x_j +
+ * sum C_j^2. The first sum is kept (counts_finish_squares()), the others are linear in what is
+ * shared: no message at all.
  */
 #ifndef TREFOIL_PROTOCOLS_SCORE_H
 #define TREFOIL_PROTOCOLS_SCORE_H
@@ -30,7 +32,10 @@ struct score_candidate {
 enum err score_l1(struct party *p, struct share64 out, const struct counts *counts,
                   const struct score_candidate *candidates) MUST_CHECK;
 
-/* out[k] = candidate k's squared norm, an integer; local. Refusals as above. ERR_MISUSE without squares. */
+/*
+ * out[k] = candidate k's squared norm, an integer; local. Refusals as above. ERR_MISUSE without
+ * squares.
+ */
 enum err score_l2(struct party *p, struct share64 out, const struct counts *counts,
                   const struct score_candidate *candidates) MUST_CHECK;
 

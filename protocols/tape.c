@@ -10,8 +10,8 @@
 #include <string.h>
 
 /*
- * Coins take most of the memory: some 2.2 KiB for each exponential variable, of which a Gaussian takes half of one, and
- * 1.7 KiB for each candidate of a discrete Gaussian, of which it takes 4/3.
+ * Coins take most of the memory: some 2.2 KiB for each exponential variable, of which a Gaussian
+ * takes half of one, and 1.7 KiB for each candidate of a discrete Gaussian, of which it takes 4/3.
  */
 static const struct maker {
     enum err (*make)(struct party *p, struct share64 out);
@@ -102,7 +102,10 @@ struct tape_ratio tape_select_ratio(double candidates, double epsilon)
                                rounded_up(gumbel_missed(candidates, epsilon))};
 }
 
-/* How many to make so that there are `end`: whole batches while the plan lasts, whole words of pairs at its end. */
+/*
+ * How many to make so that there are `end`: whole batches while the plan lasts, whole words of
+ * pairs at its end.
+ */
 static size_t missing(const struct tape *tape, enum tape_kind kind, size_t end)
 {
     const size_t made = tape->reel[kind].made, planned = tape->reel[kind].planned;

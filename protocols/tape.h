@@ -6,9 +6,10 @@
  * three hold shares of the same samples. What was taken cannot be taken again: its place on the
  * tape is wiped. LEAKS: nothing but how many samples are made.
  *
- * The rounds of making some do not depend on how many, so samples are made in batches, as large as 256 MiB of
- * working memory at each server allow: what is missing, or a whole batch where the plan has so many to come.
- * A plan of n samples takes at most ceil(n / batch) batches, and what is beyond it one for each reservation.
+ * The rounds of making some do not depend on how many, so samples are made in batches, as large as
+ * 256 MiB of working memory at each server allow: what is missing, or a whole batch where the plan
+ * has so many to come. A plan of n samples takes at most ceil(n / batch) batches, and what is
+ * beyond it one for each reservation.
  */
 #ifndef TREFOIL_PROTOCOLS_TAPE_H
 #define TREFOIL_PROTOCOLS_TAPE_H
@@ -30,14 +31,18 @@ struct tape_cost {
 };
 
 /*
- * What the imprecision of a circuit costs, from its constants: `epsilon` of each measured marginal, or added to each
- * selection's; `tau` in total variation of each pair of Gaussians, discrete Gaussian or Gumbel. See docs/protocols.md.
+ * What the imprecision of a circuit costs, from its constants: `epsilon` of each measured marginal,
+ * or added to each selection's; `tau` in total variation of each pair of Gaussians, discrete
+ * Gaussian or Gumbel. See docs/protocols.md.
  */
 struct tape_slack {
     double epsilon, tau;
 };
 
-/* The same of Gaussians as ratios: `epsilon` of each measured marginal, all in all; `tail`: what is never made. */
+/*
+ * The same of Gaussians as ratios: `epsilon` of each measured marginal, all in all; `tail`: what is
+ * never made.
+ */
 struct tape_ratio {
     double epsilon, tail;
 };
@@ -58,7 +63,10 @@ void tape_free(struct tape *tape);
 const struct tape_cost *tape_cost(enum tape_noise noise, enum tape_kind kind);
 struct tape_slack tape_slack(enum tape_noise noise, enum tape_kind kind);
 struct tape_ratio tape_ratio(enum tape_noise noise);
-/* Of a selection among so many candidates: what is added to its epsilon; of a candidate what is missed, and is no more. */
+/*
+ * Of a selection among so many candidates: what is added to its epsilon; of a candidate what is
+ * missed, and is no more.
+ */
 struct tape_ratio tape_select_ratio(double candidates, double epsilon);
 /* So many samples in all are to be expected; more may be reserved all the same. */
 void tape_plan(struct tape *tape, enum tape_kind kind, size_t samples);
@@ -75,7 +83,10 @@ enum err tape_reserve(struct party *p, struct tape *tape, enum tape_kind kind,
  * few. */
 enum err tape_take(struct tape *tape, enum tape_kind kind, struct share64 out) MUST_CHECK;
 
-/* Puts samples that were taken and not used at the tape's end, under new positions. For Gaussians: whole pairs. */
+/*
+ * Puts samples that were taken and not used at the tape's end, under new positions. For Gaussians:
+ * whole pairs.
+ */
 enum err tape_append(struct tape *tape, enum tape_kind kind, struct share64 samples) MUST_CHECK;
 
 #endif

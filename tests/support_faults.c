@@ -50,7 +50,7 @@ int faults_free(void **state)
     return 0;
 }
 
-/* --- one fault ------------------------------------------------------------------------------------- */
+/* --- one fault -------------------------------------------------------------------------------- */
 
 void faults_arm(const struct scene *c, const char *kind, long n)
 {
@@ -86,7 +86,7 @@ void faults_expect_words(const char *log, int code, const char *kind, long n)
     }
 }
 
-/* --- one after another ----------------------------------------------------------------------------- */
+/* --- one after another ------------------------------------------------------------------------ */
 
 /* -1: not this kind, 0: all of it, else which. */
 static long wanted(const char *kind)
@@ -135,7 +135,7 @@ int faults_main(int argc, char **argv, const struct CMUnitTest *tests, size_t n)
 #endif
 }
 
-/* --- commands -------------------------------------------------------------------------------------- */
+/* --- commands --------------------------------------------------------------------------------- */
 
 /* "@": at the first call from each place; ":": at each call. */
 static const char *const kinds[] = {"alloc@", "library@", "call@", "sql@",    "write:",
@@ -177,7 +177,7 @@ void faults_command(struct scene *c, const struct faults_command *t)
     assert_true(faults > 0);
 }
 
-/* --- files ----------------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 void faults_remove(const char *path)
 {

@@ -49,7 +49,7 @@ bool marks_reach(const void *p, size_t n)
     return any;
 }
 
-/* --- a party --------------------------------------------------------------------------------------- */
+/* --- a party ---------------------------------------------------------------------------------- */
 
 static void make_secret(void *self, const void *p, size_t n)
 {
@@ -80,7 +80,7 @@ enum err marks_begin(struct party *p)
     return ERR_OK;
 }
 
-/* --- a transport on top of the one that net_new() was given ---------------------------------------- */
+/* --- a transport on top of the one that net_new() was given ----------------------------------- */
 
 static enum err send_public(void *self, enum net_peer to, struct transport_message *m)
 {

@@ -9,7 +9,7 @@
 #define CELLS 256
 #define SIDE 16
 
-/* --- distributions ------------------------------------------------------------------------------- */
+/* --- distributions ---------------------------------------------------------------------------- */
 
 static double gaussian_below(double x)
 {
@@ -40,7 +40,7 @@ const struct distribution statistics_gumbel = {
     {1, 0.577215664901533, 1.97811199065595, 5.44487445648532, 23.5614740840256, 117.839408268377,
      715.067362527319, 5019.84887262985, 40243.6215733358}};
 
-/* --- p-values ------------------------------------------------------------------------------------ */
+/* --- p-values --------------------------------------------------------------------------------- */
 
 void verdict_note(struct verdict *v, const char *statistic, double p)
 {
@@ -73,7 +73,7 @@ static double count_p(double count, double mean)
     return fmin(1, 2 * fmin(below + at, 1 - below));
 }
 
-/* --- one sample after the other ------------------------------------------------------------------ */
+/* --- one sample after the other --------------------------------------------------------------- */
 
 static int ascending(const void *a, const void *b)
 {
@@ -161,7 +161,7 @@ void statistics_shape(struct verdict *v, const struct distribution *d, const dou
     tails(v, d, x, n);
 }
 
-/* --- pairs --------------------------------------------------------------------------------------- */
+/* --- pairs ------------------------------------------------------------------------------------ */
 
 /* Of independent a and b the mean of products has mean 0 and the product of both variances. */
 static double correlation_p(const struct distribution *d, const double *a, size_t n, int power)

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/secret.h"
 #include "tests/support_session.h"
+#include "tests/support_transport.h"
 
 #include <pthread.h>
 #include <stdio.h>

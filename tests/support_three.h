@@ -6,6 +6,7 @@
 #define TREFOIL_TESTS_SUPPORT_THREE_H
 
 #include "mpc/party.h"
+#include "tests/support_shares.h"
 
 struct three_costs {
     uint64_t rounds;

@@ -106,7 +106,7 @@ static inline enum err all_inner(struct party *p, struct secrets *s)
     memset(s->out16.a, 0, s->n * sizeof *s->out16.a);
     for (int k = 0; k < 2; k++) /* the sum of two matrix products */
         TRY(move_part_matrix(p, s->out16.a, s->x16, s->y16, s->n / 8, 8, 8));
-    return move_settle(p, RING_16, operand_16(s->out16), s->out16.a, s->n);
+    return move_settle(p, RING_16, OPERAND(s->out16), s->out16.a, s->n);
 }
 
 static inline enum err all_and(struct party *p, struct secrets *s)
@@ -145,7 +145,7 @@ static inline enum err all_bits_to_numbers(struct party *p, struct secrets *s)
 static inline enum err all_truncate(struct party *p, struct secrets *s)
 {
     static const int64_t c[] = {1, 2, 3};
-    TRY(truncate_ring64(p, s->out, s->x, 5));
+    TRY(truncate_signed_ring64(p, s->out, s->x, 5));
     TRY(truncate_signed_ring128(p, s->wide, s->wide, 7));
     TRY(truncate_widen16(p, s->out32, s->x16));
     TRY(truncate_widen32(p, s->out, s->x32));

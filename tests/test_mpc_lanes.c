@@ -7,6 +7,7 @@
 #include "mpc/ring.h"
 #include "tests/support_session.h"
 #include "tests/support_three.h"
+#include "tests/support_transport.h"
 
 #include <pthread.h>
 

@@ -1,6 +1,7 @@
 /*
- * What mpc/move.h promises of every protocol: both holders of a component hold the same words, lanes past the end
- * included; and a test can alter any word that leaves, which what comes out shows.
+ * What mpc/move.h promises of every protocol: both holders of a component hold the same words,
+ * lanes past the end included; and a test can alter any word that leaves, which what comes out
+ * shows.
  */
 #include "tests/support_cmocka.h"
 
@@ -10,7 +11,10 @@
 
 #define ROUNDS 16
 
-/* A run of one protocol, the components that each server holds then, and a word that one of them alters. */
+/*
+ * A run of one protocol, the components that each server holds then, and a word that one of them
+ * alters.
+ */
 struct run {
     size_t protocol, n;
     const uint64_t *values;
@@ -132,7 +136,10 @@ static bool same(const struct run *x, const struct run *y)
     return true;
 }
 
-/* Every message of protocols in which no word is lost, at each server: its first word, then its last. */
+/*
+ * Every message of protocols in which no word is lost, at each server: its first word, then its
+ * last.
+ */
 static void an_altered_word_shows(void **state)
 {
     static const char *const names[] = {"multiply", "inner and matrix products", "bits to numbers"};
@@ -170,7 +177,10 @@ static void an_altered_word_shows(void **state)
         }
 }
 
-/* --- openings -------------------------------------------------------------------------------------- */
+/*
+ * --- openings
+ * --------------------------------------------------------------------------------------
+ */
 
 struct opening {
     struct run run;
@@ -223,7 +233,10 @@ static enum err choose(struct party *p, void *shared)
     return e;
 }
 
-/* In its last round argmax opens W_q R_q: 0 for the largest alone. Now there is no 0 at the neighbours. */
+/*
+ * In its last round argmax opens W_q R_q: 0 for the largest alone. Now there is no 0 at the
+ * neighbours.
+ */
 static void an_altered_argmax_ends_in_an_error(void **state)
 {
     struct opening honest = {.run = {.cheat = 0, .round = UINT64_MAX}};

@@ -126,7 +126,7 @@ static enum err run_truncate(struct party *p, struct call *c)
 {
     struct share64 x;
     TRY(three_share64(p, &x, c->x, c->n, c->start[0]));
-    TRY(truncate_ring64(p, x, x, c->width));
+    TRY(truncate_signed_ring64(p, x, x, c->width));
     three_put64(&c->out, p, x);
     share64_free(&x);
     return ERR_OK;
@@ -150,11 +150,12 @@ static void truncation_never_wraps(void **state)
         c->width = shift;
         c->start[0] = shift;
         for (size_t i = 0; i < c->n; i++)
-            c->x[i] = i < 9 ? edges[i] >> 1 : c->x[i] >> (1 + i % 60);
+            c->x[i] = (uint64_t)((int64_t)(i < 9 ? edges[i] : c->x[i]) >>
+                                 (2 + (i < 9 ? 0 : i % 60)));
         execute(c, run_truncate);
         assert_true(three_replicated(&c->out, 64));
         for (size_t i = 0; i < c->n; i++) {
-            int64_t got = (int64_t)three_sum64(&c->out, i), floor = (int64_t)(c->x[i] >> shift);
+            int64_t got = (int64_t)three_sum64(&c->out, i), floor = (int64_t)c->x[i] >> shift;
             assert_true(got == floor || got == floor + 1);
         }
         assert_int_equal(c->costs.rounds, 2);

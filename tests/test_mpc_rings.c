@@ -233,7 +233,7 @@ static enum err run_matrix(struct party *p, struct call *c)
     TRY(share16_new(&out, m * n));
     for (int twice = 0; twice < 2; twice++)
         TRY(move_part_matrix(p, out.a, x, y, m, k, n));
-    TRY(move_settle(p, RING_16, operand_16(out), out.a, m * n));
+    TRY(move_settle(p, RING_16, OPERAND(out), out.a, m * n));
     put16(c, p, out);
     share16_free(&x);
     share16_free(&y);

@@ -10,6 +10,7 @@
 #include "netio/net.h"
 #include "netio/socket.h"
 #include "tests/support_session.h"
+#include "tests/support_transport.h"
 #include "tests/test_netio.h"
 
 #include <stdlib.h>

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "netio/session.h"
+#include "tests/support_transport.h"
 #include "tests/test_netio.h"
 
 #include <string.h>

@@ -9,6 +9,7 @@
 #include "netio/net.h"
 #include "netio/pool.h"
 #include "tests/support_session.h"
+#include "tests/support_transport.h"
 #include "tests/test_netio.h"
 
 #include <signal.h>

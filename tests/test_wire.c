@@ -1,7 +1,8 @@
 /*
- * The same words on the wire: with fixed keys each protocol of mpc/ and of protocols/, and whole studies, send what they
- * sent when the digests below were recorded, under every instruction set. A change that is meant to change no message
- * changes no digest. One that does has to: run this program with TREFOIL_RECORD=1 and it prints the new ones.
+ * The same words on the wire: with fixed keys each protocol of mpc/ and of protocols/, and whole
+ * studies, send what they sent when the digests below were recorded, under every instruction set. A
+ * change that is meant to change no message changes no digest. One that does has to: run this
+ * program with TREFOIL_RECORD=1 and it prints the new ones.
  */
 #include "tests/support_cmocka.h"
 
@@ -43,7 +44,10 @@ static void check(const char *name, size_t n, const uint32_t digest[3])
     fail_msg("%s of %zu is not recorded", name, n);
 }
 
-/* --- mpc/ ------------------------------------------------------------------------------------------ */
+/*
+ * --- mpc/
+ * ------------------------------------------------------------------------------------------
+ */
 
 struct one {
     size_t protocol, n;
@@ -82,7 +86,10 @@ static void protocols_of_mpc_send_what_they_sent(void **state)
     }
 }
 
-/* --- openings and noise ---------------------------------------------------------------------------- */
+/*
+ * --- openings and noise
+ * ----------------------------------------------------------------------------
+ */
 
 static enum err open_some(struct party *p, struct share64 x)
 {
@@ -127,7 +134,10 @@ static void openings_and_noise_send_what_they_sent(void **state)
     }
 }
 
-/* --- studies --------------------------------------------------------------------------------------- */
+/*
+ * --- studies
+ * ---------------------------------------------------------------------------------------
+ */
 
 /* The uploads anew, with seeds that do not depend on the owners' keys. */
 static void fix_uploads(struct whole *w)
@@ -229,7 +239,10 @@ static const char *const split[] = {
     "    max_rows: 900\n    batch: city\n"
     "    columns: [bmi, sex, ward]\n"};
 
-/* Answers alone, squared scores, discrete noise; records and answers; rows and columns at several owners. */
+/*
+ * Answers alone, squared scores, discrete noise; records and answers; rows and columns at several
+ * owners.
+ */
 static const struct support_options studies[] = {
     {.workload = "{all: 2}", .more = "score: l2\n", .noise = "discrete"},
     {.domain = wide_domain, .workload = wide_workload, .noise = "discrete"},

@@ -3,7 +3,7 @@
  *
  * What is queued is buffers of one pool: nothing is copied from sender to receiver.
  */
-#include "netio/transport.h"
+#include "tests/support_transport.h"
 
 #include "base/memory.h"
 #include "netio/pool.h"

@@ -1,0 +1,20 @@
+/*
+ * tests/support_shares.h - vectors that the product takes from a scratch alone, here to be made and
+ * freed.
+ */
+#ifndef TREFOIL_TESTS_SUPPORT_SHARES_H
+#define TREFOIL_TESTS_SUPPORT_SHARES_H
+
+#include "mpc/share.h"
+
+/* As share64_new() and share64_free(). */
+enum err share16_new(struct share16 *x, size_t n) MUST_CHECK;
+enum err share32_new(struct share32 *x, size_t n) MUST_CHECK;
+enum err share128_new(struct share128 *x, size_t n) MUST_CHECK;
+enum err bits_new(struct bits *x, size_t n) MUST_CHECK;
+void share16_free(struct share16 *x);
+void share32_free(struct share32 *x);
+void share128_free(struct share128 *x);
+void bits_free(struct bits *x);
+
+#endif
