@@ -138,6 +138,7 @@ struct group {
     size_t plans;
     struct share16 parts; /* a: this server's parts, which flush() makes shares of */
     size_t records;       /* counted there so far */
+    uint64_t done, all;   /* records of all groups */
 };
 
 static enum err group_take(struct party *p, struct group *g, const struct records_shape *shape,
@@ -209,6 +210,9 @@ static enum err count_loaded(struct party *p, struct records_tile *t, struct gro
     TRY(bits_and_all(p, planes_plane(&t->code, 0), &t->valid));
     TRY(count_tile(p, t, g->plan, g->plans));
     g->records += t->used;
+    g->done += t->used;
+    if (p->progress != NULL)
+        p->progress(p->progress_self, g->done < g->all ? g->done : g->all, g->all);
     records_tile_empty(t);
     return ERR_OK;
 }
@@ -263,6 +267,8 @@ static enum err count_all(struct party *p, const struct records_shape *shape,
     struct group g;
     TRY(group_take(p, &g, shape, queries, query_count));
     TRY(tile_for(p, &t, shape, batches, count, &g));
+    for (size_t i = 0; i < count; i++)
+        g.all += batches[i].records;
     for (size_t i = 0; i < count; i++) {
         const struct scratch_mark mark = scratch_mark(p->scratch);
         TRY(scratch_wiped(p->scratch, mark, count_batch(p, &t, &batches[i], &g)));

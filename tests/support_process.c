@@ -4,11 +4,13 @@
 #include "base/file.h"
 
 #include <fcntl.h>
+#include <pty.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -95,6 +97,34 @@ void support_kill(pid_t *pid)
         support_wait(*pid, 5);
     }
     *pid = 0;
+}
+
+int support_on_terminal(const char *const *arguments, char *out, size_t size)
+{
+    struct winsize window = {.ws_row = 24, .ws_col = 80};
+    const char *program = getenv("TREFOIL");
+    size_t n = 0;
+    int fd, status;
+    pid_t pid = forkpty(&fd, NULL, NULL, &window);
+    if (pid < 0)
+        return -2;
+    if (pid == 0) {
+        char *argv[24] = {NULL};
+        for (size_t i = 0; i < 23 && arguments[i] != NULL; i++)
+            memcpy(&argv[i], &arguments[i], sizeof argv[i]);
+        setenv("TERM", "xterm", 1);
+        execv(program, argv);
+        _exit(127);
+    }
+    for (;;) {
+        ssize_t k = read(fd, out + n, size - 1 - n);
+        if (k <= 0)
+            break;
+        n += (size_t)k;
+    }
+    out[n] = '\0';
+    close(fd);
+    return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 void support_preload(void)

@@ -14,6 +14,8 @@ int support_wait(pid_t pid, double seconds);
 /* The same; and the most memory that it had at any time. */
 int support_wait_peak(pid_t pid, double seconds, size_t *peak_bytes);
 int support_run(const char *output, double seconds, const char *const *arguments);
+/* With arguments that begin with its name, on a terminal of 80 columns; what it wrote goes to `out`, NUL-ended. */
+int support_on_terminal(const char *const *arguments, char *out, size_t size);
 /* SIGTERM, and its exit code. */
 int support_stop(pid_t *pid);
 void support_kill(pid_t *pid);

@@ -305,6 +305,33 @@ static pid_t start_run_of(struct scene *c, const char *rounds)
     return support_start(file(c, "run.log"), a);
 }
 
+/* On a terminal a run says how far the servers are with padded records, as they count them tile by tile. */
+static void adding_up_is_told_by_tiles(void **state)
+{
+    static const char part[] = "    max_rows: 4000\n    pad_to: 3000000\n    as: records\n";
+    const char *const parts[] = {part};
+    const struct support_options o = {
+        .owners = 1, .rounds = 1, .epsilon = 8, .connect_s = 1, .part = parts};
+    static char said[1 << 16];
+    unsigned shown = 0, percent = 0;
+    struct scene c;
+    (void)state;
+    scene_new(&c, &o);
+    assert_int_equal(share_own(&c, 0), 0);
+    {
+        const char *const a[] = {"trefoil",         "run",   c.s.path,        "--key",
+                                 file(&c, "a.key"), "--out", file(&c, "out"), NULL};
+        assert_int_equal(support_on_terminal(a, said, sizeof said), 0);
+    }
+    for (const char *at = said; (at = strstr(at, "add up the uploads: ")) != NULL; shown++) {
+        unsigned now = (unsigned)strtoul(at += strlen("add up the uploads: "), NULL, 10);
+        assert_in_range(now, percent, 100);
+        percent = now;
+    }
+    assert_true(shown > 1 && percent > 0);
+    scene_free(&c);
+}
+
 /* The third owner uploads while nobody runs: the first round that follows counts its rows. */
 static void late_rows_join_between_two_commands(void **state)
 {
@@ -427,6 +454,7 @@ int main(void)
         cmocka_unit_test(more_owners_than_are_added_up_at_once),
         cmocka_unit_test(a_run_begins_with_fewer_owners_where_the_study_says_so),
         cmocka_unit_test(late_rows_join_a_run),
+        cmocka_unit_test(adding_up_is_told_by_tiles),
         cmocka_unit_test(late_rows_join_between_two_commands),
         cmocka_unit_test(late_rows_that_are_damaged_stop_no_run),
         cmocka_unit_test(other_terms_are_named),

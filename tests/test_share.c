@@ -746,35 +746,6 @@ static void an_upload_under_anothers_name_is_the_senders(void **state)
 
 /* --- what people see ----------------------------------------------------------------------------- */
 
-/* Runs share on a terminal of 80 columns; what it wrote goes to `out`, NUL-ended. */
-static int on_terminal(const char *const *arguments, char *out, size_t size)
-{
-    struct winsize window = {.ws_row = 24, .ws_col = 80};
-    const char *program = getenv("TREFOIL");
-    size_t n = 0;
-    int fd, status;
-    pid_t pid = forkpty(&fd, NULL, NULL, &window);
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        char *argv[24] = {NULL};
-        for (size_t i = 0; i < 23 && arguments[i] != NULL; i++)
-            memcpy(&argv[i], &arguments[i], sizeof argv[i]);
-        setenv("TERM", "xterm", 1);
-        execv(program, argv);
-        _exit(127);
-    }
-    for (;;) {
-        ssize_t k = read(fd, out + n, size - 1 - n);
-        if (k <= 0)
-            break;
-        n += (size_t)k;
-    }
-    out[n] = '\0';
-    close(fd);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 /* The longest line; paths, which may be as long as they are, aside. */
 static size_t widest(const char *text)
 {
@@ -806,14 +777,14 @@ static void lines_fit_a_terminal_and_a_pipe_has_no_control_characters(void **sta
     lossy_new(&l);
     {
         const char *const a[] = {"trefoil", "share", l.c.s.path, l.csv, "--key", l.key, NULL};
-        assert_int_equal(on_terminal(a, text, sizeof text), 0);
+        assert_int_equal(support_on_terminal(a, text, sizeof text), 0);
         assert_non_null(strstr(text, "[########"));
         assert_non_null(strstr(text, "\033[K"));
         assert_in_range(widest(text), 40, 80);
     }
     {
         const char *const a[] = {"trefoil", "share", l.c.s.path, "--key", l.key, "--status", NULL};
-        assert_int_equal(on_terminal(a, text, sizeof text), 0);
+        assert_int_equal(support_on_terminal(a, text, sizeof text), 0);
         assert_in_range(widest(text), 20, 80);
     }
     assert_int_equal(SHARE(&l.c, l.csv, "--key", l.key), 0);

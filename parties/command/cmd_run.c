@@ -114,6 +114,13 @@ static void say_begun(struct run *r)
         progress_say(&r->progress, "waiting for the servers to add up the uploads");
 }
 
+static void show_adding(void *progress, double share)
+{
+    char what[80];
+    snprintf(what, sizeof what, "the servers add up the uploads: %.0f %%", floor(100 * share));
+    progress_wait(progress, what);
+}
+
 static enum err play(struct run *r, int64_t wait_ms)
 {
     double begin = clock_now_s();
@@ -122,6 +129,7 @@ static enum err play(struct run *r, int64_t wait_ms)
     TRY(netio_new(&r->netio, r->log));
     TRY(client_new(&r->client, r->netio, r->study, r->me, run_state_run(r->state), r->log));
     client_watch(r->client, &r->witness);
+    client_show(r->client, show_adding, &r->progress);
     say_begun(r);
     r->remote = (struct remote){.study = r->study,
                                 .client = r->client,

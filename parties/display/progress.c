@@ -87,7 +87,7 @@ static void time_left(const struct progress *p, const struct aim_round *r, char 
     if (p->done == 0 || p->rounds <= r->round)
         return;
     each = (clock_now_s() - p->first) / p->done;
-    snprintf(text, 40, "  %s", words_time(each * (p->rounds - r->round), time));
+    snprintf(text, 40, "  %9s", words_time(each * (p->rounds - r->round), time));
 }
 
 static void heading(struct progress *p)
@@ -95,7 +95,7 @@ static void heading(struct progress *p)
     progress_say(p,
                  "The model's error against what was measured, before a round (was) and after it\n"
                  "(now), and the error to expect of noise alone: 0 alike, 2 nothing in common.");
-    progress_say(p, "round   %-*s    was    now  noise  budget left  time", PROGRESS_NAME,
+    progress_say(p, "round   %-*s    was    now  noise  budget left  time left", PROGRESS_NAME,
                  "marginal");
 }
 

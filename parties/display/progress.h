@@ -14,7 +14,7 @@
 
 #include <stdio.h>
 
-#define PROGRESS_NAME 30 /* columns that a marginal's name has */
+#define PROGRESS_NAME 27 /* columns that a marginal's name has */
 
 struct progress {
     FILE *out;

@@ -21,6 +21,12 @@ struct client {
     uint8_t run[REQUEST_RUN_SIZE];
     struct pulse *pulse;
     struct witness *witness; /* NULL where nobody keeps what servers sign of their ledgers */
+    struct {
+        void (*adding)(void *self, double share); /* NULL: nobody looks */
+        void *self;
+        bool opening; /* else servers add up nothing that is waited for */
+        double last;
+    } show;
     struct log *log;
 };
 
@@ -187,6 +193,16 @@ static enum err tell_failures(const struct client *c, unsigned missing,
     return missing == 0 ? ERR_OK : ERR_TIMEOUT;
 }
 
+/* What is new of the uploads that servers add up. */
+static void show_adding(struct client *c)
+{
+    const double share = pulse_adding(c->pulse);
+    if (!c->show.opening || c->show.adding == NULL || share < 0 || share == c->show.last)
+        return;
+    c->show.last = share;
+    c->show.adding(c->show.self, share);
+}
+
 /* Gathers the three answers, whichever comes first: one that fails cuts the waiting for the others short. */
 static enum err receive_all(struct client *c, struct bytes message[STUDY_SERVERS],
                             struct reply reply[STUDY_SERVERS], int64_t deadline)
@@ -195,6 +211,7 @@ static enum err receive_all(struct client *c, struct bytes message[STUDY_SERVERS
     unsigned missing = (1u << STUDY_SERVERS) - 1;
     while (missing != 0 && clock_left_ms(deadline) > 0) {
         int64_t slice = LOOK_MS; /* at the first that is missing; the others are only looked at */
+        show_adding(c);
         for (unsigned i = 0; i < STUDY_SERVERS; i++) {
             bool came;
             enum err e;
@@ -276,6 +293,13 @@ static void tell_terms(const struct client *c)
 void client_watch(struct client *c, struct witness *witness)
 {
     c->witness = witness;
+}
+
+void client_show(struct client *c, void (*adding)(void *self, double share), void *self)
+{
+    c->show.adding = adding;
+    c->show.self = self;
+    c->show.last = -1;
 }
 
 static enum err ask_head(struct client *c, unsigned i, int64_t deadline)
@@ -389,8 +413,10 @@ enum err client_open(struct client *c, struct client_opened *opened)
         e = reach_all(c, clock_now_ms() + 1000 * (int64_t)c->study->connect_s);
     if (e == ERR_OK && c->witness != NULL)
         e = look(c, &other, c->log);
+    c->show.opening = true;
     if (e == ERR_OK) /* servers whose terms differ say in what */
         e = result_of(c, &request, &result);
+    c->show.opening = false;
     if (e == ERR_OK) {
         struct reader in = reader_of(result.data, result.size);
         opened->remaining = reader_double(&in);

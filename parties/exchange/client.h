@@ -27,6 +27,8 @@ void client_free(struct client **client);
  * answer: a ledger that is shorter than it was seen, or another, ends the run with ERR_MISMATCH.
  */
 void client_watch(struct client *client, struct witness *witness);
+/* While servers add up the uploads, `adding` is called with the share that is done, 0 to 1, when that has changed. */
+void client_show(struct client *client, void (*adding)(void *self, double share), void *self);
 /* New connections: answers to what was asked before never come to the new ones. */
 enum err client_reconnect(struct client *client) MUST_CHECK;
 

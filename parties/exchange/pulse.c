@@ -10,7 +10,8 @@
 #include <string.h>
 
 #define LOOK_MS 50
-#define BEATS 6 /* in the time after which a run counts as dead */
+#define BEATS 6 /* in the time after which a run counts as dead, at least */
+#define BEAT_MS 1000
 
 struct pulse {
     struct dial *dial[STUDY_SERVERS];
@@ -19,6 +20,7 @@ struct pulse {
     pthread_t thread;
     bool started;
     atomic_bool stop;
+    atomic_int adding; /* thousandths; -1: nothing was heard */
 };
 
 /* A server that is not there hears the next one. */
@@ -26,6 +28,29 @@ static void beat(struct pulse *p)
 {
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         (void)!dial_send(p->dial[i], p->message, sizeof p->message, clock_now_ms());
+}
+
+/* What server 0 has answered, if it has. */
+static void listen(struct pulse *p)
+{
+    struct bytes message = {0};
+    while (dial_receive(p->dial[0], &message, clock_now_ms()) == ERR_OK) {
+        struct reply reply;
+        struct reader in;
+        uint32_t adding;
+        if (reply_read(&reply, &message) != ERR_OK || reply.status != ERR_OK)
+            continue;
+        in = reader_of(reply.payload, reply.size);
+        adding = reader_u32(&in);
+        if (reader_done(&in) == ERR_OK && adding <= 1000)
+            atomic_store(&p->adding, (int)adding);
+    }
+    bytes_clear(&message);
+}
+
+double pulse_adding(const struct pulse *p)
+{
+    return (double)atomic_load(&p->adding) / 1000;
 }
 
 static void *beat_on(void *arg)
@@ -38,6 +63,7 @@ static void *beat_on(void *arg)
             next = clock_now_ms() + p->every_ms;
         }
         clock_pause(LOOK_MS);
+        listen(p);
     }
     return NULL;
 }
@@ -54,6 +80,9 @@ enum err pulse_start(struct pulse **pulse, struct netio *netio, const struct stu
     p->message[0] = MESSAGE_ALIVE;
     memcpy(p->message + 1, run, REQUEST_RUN_SIZE);
     p->every_ms = (int64_t)study->connect_s * 1000 / BEATS;
+    if (p->every_ms > BEAT_MS)
+        p->every_ms = BEAT_MS;
+    atomic_init(&p->adding, -1);
     /* no log: who asks something of a server that is away is told so */
     for (unsigned i = 0; e == ERR_OK && i < STUDY_SERVERS; i++) {
         e = lines_dial(&p->dial[i], netio, study, me, i, NULL);

@@ -60,7 +60,7 @@ enum message_kind {
     MESSAGE_PART,       /* owner to server 1: id, first (u64), bytes of the vector from there on */
     MESSAGE_WITHDRAW,   /* owner: terms digest */
     MESSAGE_LEDGER, /* server to server: a debit, for trefoil recover; parties/server/recover.h */
-    MESSAGE_ALIVE,  /* analyst: a run whose program lives; unanswered; parties/exchange/pulse.h */
+    MESSAGE_ALIVE,  /* analyst: a run whose program lives; parties/exchange/pulse.h */
     MESSAGE_HEAD, /* anybody admitted: terms digest, debits that it has seen (u64); parties/exchange/head.h */
     MESSAGE_PIECE /* analyst to server 0: attempt, bytes of a request; unanswered */
 };

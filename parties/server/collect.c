@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "parties/server/round_uploads.h"
 
+#include <math.h>
 #include <string.h>
 
 /*
@@ -158,7 +159,32 @@ static enum err load_batch(const struct collector *g, const struct upload_name *
     return ERR_OK;
 }
 
-static enum err add_groups(const struct collector *g, const struct upload_name *const *by_owner)
+/* How much of what is to be added up has been, by bytes of vectors. */
+struct meter {
+    atomic_uint *adding;
+    uint64_t before, now, all; /* groups that are done; the one in hand; everything */
+};
+
+static void show(void *self, uint64_t done, uint64_t all)
+{
+    const struct meter *m = self;
+    const double bytes = (double)m->before + (double)m->now * (double)done / (double)all;
+    atomic_store(m->adding, 1 + (unsigned)fmin(1000, 1000 * bytes / (double)m->all));
+}
+
+static enum err add_group(const struct collector *g, struct group *group, struct meter *m)
+{
+    enum err e;
+    m->now = group->bytes;
+    show(m, 0, 1);
+    e = engine_add(g->engine, group->upload, group->count);
+    m->before += group->bytes;
+    empty(group);
+    return e;
+}
+
+static enum err add_groups(const struct collector *g, const struct upload_name *const *by_owner,
+                           struct meter *m)
 {
     const struct study *study = g->study;
     struct group group = {0};
@@ -167,13 +193,11 @@ static enum err add_groups(const struct collector *g, const struct upload_name *
         if (study->owner[i].batch != i || g->engine->tally.counted[i])
             continue;
         e = load_batch(g, by_owner, i, &group);
-        if (e == ERR_OK && group.bytes >= GROUP_BYTES && group.count >= GROUP_OWNERS) {
-            e = engine_add(g->engine, group.upload, group.count);
-            empty(&group);
-        }
+        if (e == ERR_OK && group.bytes >= GROUP_BYTES && group.count >= GROUP_OWNERS)
+            e = add_group(g, &group, m);
     }
     if (e == ERR_OK && group.count > 0)
-        e = engine_add(g->engine, group.upload, group.count);
+        e = add_group(g, &group, m);
     empty(&group);
     return e == ERR_OK ? engine_finish(g->engine) : e;
 }
@@ -181,14 +205,23 @@ static enum err add_groups(const struct collector *g, const struct upload_name *
 static enum err add_all(const struct collector *g, const struct round_uploads *u)
 {
     const struct upload_name **by_owner = memory_array(g->study->owners, sizeof *by_owner);
+    struct party *party = g->engine->party;
+    struct meter m = {.adding = g->adding, .all = 1};
     enum err e;
     if (by_owner == NULL)
         return ERR_NOMEM;
-    for (size_t k = 0; k < u->kept; k++)
-        by_owner[u->upload[k].owner] = &u->upload[k];
+    for (size_t k = 0; k < u->kept; k++) {
+        const uint32_t owner = u->upload[k].owner;
+        by_owner[owner] = &u->upload[k];
+        m.all += g->engine->tally.counted[owner] ? 0 : study_upload_bytes(g->study, owner);
+    }
+    party->progress = show;
+    party->progress_self = &m;
     net_enter(g->net, NET_COMPUTE);
-    e = add_groups(g, by_owner);
+    e = add_groups(g, by_owner, &m);
     net_enter(g->net, NET_OTHER);
+    party->progress = NULL;
+    atomic_store(g->adding, 0);
     memory_free(&by_owner);
     return e;
 }

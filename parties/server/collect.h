@@ -10,11 +10,14 @@
 #include "parties/server/engine.h"
 #include "parties/store/store_rounds.h"
 
+#include <stdatomic.h>
+
 struct collector {
     const struct study *study;
     struct store *store;
     struct net *net;
     struct engine *engine;
+    atomic_uint *adding; /* how far it is: status.h */
     struct log *log;
 };
 

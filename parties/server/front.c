@@ -113,11 +113,27 @@ static enum err tell_debit(struct front *f, const struct gate_client *from, cons
     return e;
 }
 
-/* The program of a run lives. That of another than the one in progress says nothing to us. */
-static void note_alive(struct front *f, const uint8_t *run, size_t n)
+/*
+ * The program of a run lives. That of another than the one in progress says nothing to us. While uploads are added up it
+ * is told how far that is.
+ */
+static enum err take_alive(struct front *f, const struct gate_client *from, const uint8_t *run,
+                           size_t n)
 {
-    if (n == REQUEST_RUN_SIZE && status_run_word(run) == atomic_load(&f->o.status->run))
-        atomic_store(&f->o.status->heard_ms, clock_now_ms());
+    const uint32_t adding = atomic_load(&f->o.status->adding);
+    struct bytes out = {0};
+    enum err e;
+    if (n != REQUEST_RUN_SIZE || status_run_word(run) != atomic_load(&f->o.status->run))
+        return ERR_OK;
+    atomic_store(&f->o.status->heard_ms, clock_now_ms());
+    if (adding == 0 || f->o.index != 0)
+        return ERR_OK;
+    bytes_put_u32(&out, adding - 1);
+    e = bytes_ok(&out);
+    if (e == ERR_OK)
+        e = outbox_put(&f->outbox, from, MESSAGE_ALIVE, ERR_OK, "", out.data, out.size);
+    bytes_clear(&out);
+    return e;
 }
 
 /* ERR_AGAIN is not the sender's fault, and he tries again. */
@@ -182,10 +198,8 @@ static enum err sort(struct front *f, const struct gate_client *from, enum role 
         return take_request(f, from, who, message);
     if (role == ROLE_ANALYST && f->o.index != 0 && kind == MESSAGE_DIGEST)
         return take_digest(f, from, message);
-    if (role == ROLE_ANALYST && kind == MESSAGE_ALIVE) {
-        note_alive(f, p, n);
-        return ERR_OK;
-    }
+    if (role == ROLE_ANALYST && kind == MESSAGE_ALIVE)
+        return take_alive(f, from, p, n);
     log_warn(f->o.log, "a message of kind %u from user %u:%u is not for this server", kind,
              (unsigned)role, who);
     return tell(f, from, kind, ERR_REFUSED, "this key may not ask that of this server");

@@ -28,8 +28,10 @@ struct status {
 
     /* the worker */
     atomic_bool worker_ended;
-    atomic_bool session;          /* an analyst's run is in progress */
-    atomic_uint round;            /* of that run */
+    atomic_bool session; /* an analyst's run is in progress */
+    atomic_uint round;   /* of that run */
+    atomic_uint
+        adding; /* 1, and thousandths of the uploads that are added up by now; 0: none are */
     atomic_uint_fast64_t run;     /* which one: the first bytes of its number */
     atomic_int_fast64_t heard_ms; /* when it was last heard of: by the worker and the front */
     atomic_uint_fast64_t requests, requests_failed;

@@ -99,6 +99,7 @@ static enum err load_uploads(struct worker *w, bool late)
                                 .store = w->o.store,
                                 .net = w->net,
                                 .engine = w->engine,
+                                .adding = &w->o.status->adding,
                                 .log = &w->log};
     store_use(w->o.store, true); /* until the session ends nothing is withdrawn or replaced */
     return collect_uploads(&g, w->run, late, &w->play.upload_ids, w->play.uploads);
