@@ -9,6 +9,7 @@
 #include "parties/server/round_uploads.h"
 #include "parties/store/store_private.h"
 
+#include <sodium.h>
 #include <sqlite3.h>
 #include <string.h>
 
@@ -355,11 +356,56 @@ static void attempts_are_counted_on_disk(void **state)
     store_close(&b.store[0]);
     support_alter(&b.s, 0,
                   "ALTER TABLE rounds DROP COLUMN attempts; ALTER TABLE rounds DROP COLUMN entry;"
+                  "ALTER TABLE rounds DROP COLUMN analyst;"
                   "PRAGMA user_version = 6");
     assert_int_equal(open_store(&b, 0), ERR_OK);
     assert_int_equal(attempts_of(b.store[0], &first), 0);
     assert_int_equal(store_staged(b.store[0], &staged, &entry), ERR_OK);
     assert_int_equal(entry.size, 0);
+    bytes_clear(&entry);
+    bench_free(&b);
+}
+
+/* A run is whose last bound round it is; a ledger that is taken over has that in it. */
+static void a_run_is_of_the_analyst_who_paid_last(void **state)
+{
+    struct bench b;
+    struct store_round first = round_of(1, 0), second = round_of(1, 1), before = round_of(2, 0);
+    struct ledger *empty = NULL;
+    struct store_head head = {0};
+    struct bytes entry = {0};
+    uint8_t next[32], analyst[32], own[32];
+    bool known = true;
+    (void)state;
+    bench_new(&b);
+    memset(first.analyst, 5, sizeof first.analyst);
+    memset(second.analyst, 6, sizeof second.analyst);
+    assert_int_equal(store_analyst(b.store[0], first.run, analyst, &known), ERR_OK);
+    assert_false(known);
+    assert_int_equal(stage(b.store[0], &first), ERR_OK);
+    assert_int_equal(store_analyst(b.store[0], first.run, analyst, &known), ERR_OK);
+    assert_false(known); /* nothing is paid */
+    for (unsigned k = 0; k < 2; k++) {
+        const struct store_round *r = k == 0 ? &first : &second;
+        assert_int_equal(debit(b.store[0], r, 1), ERR_OK);
+        assert_int_equal(store_analyst(b.store[0], first.run, analyst, &known), ERR_OK);
+        assert_true(known);
+        memset(own, 5 + (int)k, sizeof own);
+        assert_memory_equal(analyst, own, sizeof own);
+    }
+    /* nobody's, as rounds of before are */
+    assert_int_equal(debit(b.store[0], &before, 1), ERR_OK);
+    assert_int_equal(store_analyst(b.store[0], before.run, analyst, &known), ERR_OK);
+    assert_true(known && sodium_is_zero(analyst, sizeof analyst));
+
+    assert_int_equal(ledger_new(&empty, &limits, &quiet), ERR_OK);
+    assert_int_equal(store_entry(b.store[0], 1, &entry, next), ERR_OK);
+    assert_int_equal(store_adopt(b.store[1], &entry, &head, next, empty), ERR_OK);
+    assert_int_equal(store_analyst(b.store[1], first.run, analyst, &known), ERR_OK);
+    memset(own, 5, sizeof own);
+    assert_true(known);
+    assert_memory_equal(analyst, own, sizeof own);
+    ledger_free(&empty);
     bytes_clear(&entry);
     bench_free(&b);
 }
@@ -379,6 +425,7 @@ static void noise_of_an_older_store_is_taken_over(void **state)
                   "UPDATE rounds SET sealed = (SELECT sealed FROM noise); DROP TABLE noise;"
                   "DROP INDEX came; DROP INDEX held;"
                   "ALTER TABLE rounds DROP COLUMN attempts; ALTER TABLE rounds DROP COLUMN entry;"
+                  "ALTER TABLE rounds DROP COLUMN analyst;"
                   "PRAGMA user_version = 4");
     assert_int_equal(open_store(&b, 0), ERR_OK);
     assert_int_equal(store_noise(b.store[0], &first, &noise), ERR_OK);
@@ -835,6 +882,7 @@ int main(void)
         cmocka_unit_test(what_two_have_opened_is_opened_no_more),
         cmocka_unit_test(two_who_opened_different_things_end_it),
         cmocka_unit_test(who_says_two_things_or_chooses_last_is_named),
+        cmocka_unit_test(a_run_is_of_the_analyst_who_paid_last),
         cmocka_unit_test(who_lacks_values_takes_what_two_say_they_have),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

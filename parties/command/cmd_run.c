@@ -47,7 +47,9 @@ static const char help[] =
     "               default 1\n"
     "  --continue RUN   continue a run whose --out is lost, into another one: the\n"
     "               servers give again what they have opened, at no cost. RUN is the\n"
-    "               run's number, 32 digits, from the servers' audit logs\n"
+    "               run's number, 32 digits, from the servers' audit logs. A run\n"
+    "               belongs to its analyst: another may continue it once the roster\n"
+    "               leaves that key out\n"
     "\n"
     "example:\n"
     "  trefoil run study.yaml --key analyst.key --out result\n";

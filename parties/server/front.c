@@ -114,8 +114,8 @@ static enum err tell_debit(struct front *f, const struct gate_client *from, cons
 }
 
 /*
- * The program of a run lives. That of another than the one in progress says nothing to us. While uploads are added up it
- * is told how far that is.
+ * The program of a run lives. That of another than the one in progress, or of another analyst, says nothing to
+ * us. While uploads are added up it is told how far that is.
  */
 static enum err take_alive(struct front *f, const struct gate_client *from, const uint8_t *run,
                            size_t n)
@@ -123,7 +123,8 @@ static enum err take_alive(struct front *f, const struct gate_client *from, cons
     const uint32_t adding = atomic_load(&f->o.status->adding);
     struct bytes out = {0};
     enum err e;
-    if (n != REQUEST_RUN_SIZE || status_run_word(run) != atomic_load(&f->o.status->run))
+    if (n != REQUEST_RUN_SIZE || status_run_word(run) != atomic_load(&f->o.status->run) ||
+        from->user != atomic_load(&f->o.status->user))
         return ERR_OK;
     atomic_store(&f->o.status->heard_ms, clock_now_ms());
     if (adding == 0 || f->o.index != 0)

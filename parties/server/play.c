@@ -215,6 +215,7 @@ static enum err prepare(struct hand *h, const uint8_t digest[REQUEST_DIGEST_SIZE
     h->round.sequence = h->request->sequence;
     memcpy(h->round.request, digest, sizeof h->round.request);
     memcpy(h->round.uploads, p->uploads, sizeof h->round.uploads);
+    memcpy(h->round.analyst, p->analyst, sizeof h->round.analyst);
     TRY(store_ledger(p->store, p->limits, &h->ledger, &h->head));
     p->opening = (struct audit_opening){.round = h->round.sequence,
                                         .spent = ledger_spent(h->ledger)};
@@ -299,6 +300,7 @@ static enum err agree(struct hand *h, enum err verdict, enum round_intent intent
     memcpy(own.request, h->round.request, sizeof own.request);
     memcpy(own.uploads, h->round.uploads, sizeof own.uploads);
     memcpy(own.roster, h->p->study->roster, sizeof own.roster);
+    memcpy(own.analyst, h->round.analyst, sizeof own.analyst);
     memcpy(own.ledger, h->head.head, sizeof own.ledger);
     audit_head(h->p->audit, &h->audit);
     round_put_head(&h->audit, own.audit);

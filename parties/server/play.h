@@ -37,6 +37,7 @@ struct play {
     const struct ledger_limits *limits; /* of a ledger without debits */
     struct store *store;
     struct audit *audit;
+    uint8_t analyst[32]; /* signing key of who asks */
     struct net *net;
     const struct session *session;
     struct engine *engine;

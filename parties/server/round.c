@@ -45,6 +45,7 @@ static enum err compare(unsigned server, enum net_peer peer, const struct round_
         {"roster (number, keys, endpoints, deadlines, model; see trefoil roster show)", own->roster,
          other->roster},
         {"range of the noise tape", own->range, other->range},
+        {"analyst who asks for this round", own->analyst, other->analyst},
         {"privacy ledger (was a server restored from a backup?)", own->ledger, other->ledger},
     };
     TRY(verdict_of(server, other->verdict, log));

@@ -58,7 +58,7 @@ struct round_statement {
     uint8_t selected[8];
     uint8_t values[32]; /* digest of them, from STANDING_OPENED on */
     uint8_t fresh[32];  /* digest of the fresh bytes; round_agree() fills it in */
-    uint8_t request[32], step[32], uploads[32], roster[32], range[32], ledger[32];
+    uint8_t request[32], step[32], uploads[32], roster[32], range[32], analyst[32], ledger[32];
     uint8_t audit[40];      /* lines of the audit log (u64), and its last hash */
     uint8_t replica[2][32]; /* of the components of noise held with NET_PREV and with NET_NEXT */
 };

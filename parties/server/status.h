@@ -33,6 +33,7 @@ struct status {
     atomic_uint
         adding; /* 1, and thousandths of the uploads that are added up by now; 0: none are */
     atomic_uint_fast64_t run;     /* which one: the first bytes of its number */
+    atomic_uint user;             /* whose it is, as the gate numbers him */
     atomic_int_fast64_t heard_ms; /* when it was last heard of: by the worker and the front */
     atomic_uint_fast64_t requests, requests_failed;
     _Atomic double rho_spent, rho_limit;

@@ -112,8 +112,7 @@ static void follow(struct worker *w, const uint8_t attempt[REQUEST_ATTEMPT_SIZE]
         worker_close_session(w);
         return;
     }
-    w->user = client.user;
-    e = worker_handle(w, p, n, &result);
+    e = worker_handle(w, client.user, p, n, &result);
     request_digest(result.data, result.size, of_result);
     if (w->session == NULL && e == ERR_OK) /* CLOSE: this server's own counters */
         worker_answer(w, &client, MESSAGE_DIGEST, e, result.data, result.size);

@@ -61,6 +61,7 @@ static enum err session_for(struct worker *w, const struct gate_client *from,
                             const uint8_t attempt[REQUEST_ATTEMPT_SIZE], const struct request *r)
 {
     uint8_t about[REQUEST_ATTEMPT_SIZE];
+    TRY(worker_may_ask(w, r, from->user));
     if (busy_with_another(w, r))
         return refuse_second(w);
     if (r->kind == REQUEST_OPEN) {
@@ -102,7 +103,7 @@ static enum err lead(struct worker *w, const struct gate_client *from,
         worker_close_session(w);
         return e;
     }
-    return worker_handle(w, p, n, result);
+    return worker_handle(w, from->user, p, n, result);
 }
 
 enum err worker_lead_once(struct worker *w, struct bytes *message)

@@ -73,10 +73,17 @@ int64_t worker_silent_ms(const struct worker *w);
 /* The study's deadline for connecting. */
 int64_t worker_connect_ms(const struct worker *w);
 
+/*
+ * Whether an analyst (a gate's user) may ask this of a run. A run is the analyst's who asked for its last bound round;
+ * before that, of whose session it is. Another may go on with it once that key is not on the roster any more. ERR_REFUSED,
+ * logged, for everybody else.
+ */
+enum err worker_may_ask(struct worker *w, const struct request *r, uint32_t user) MUST_CHECK;
 /* In the status, what the ledger says is spent and left. */
 enum err worker_show_budget(struct worker *w) MUST_CHECK;
-/* Handles the bytes of a request; a failure ends the session. */
-enum err worker_handle(struct worker *w, const void *p, size_t n, struct bytes *result) MUST_CHECK;
+/* Handles the bytes of an analyst's request (a gate's user); a failure ends the session. */
+enum err worker_handle(struct worker *w, uint32_t user, const void *p, size_t n,
+                       struct bytes *result) MUST_CHECK;
 /* Answers an analyst, in the words that have been logged where that is not ERR_OK. */
 void worker_answer(struct worker *w, const struct gate_client *to, uint8_t kind, enum err status,
                    const void *payload, size_t n);

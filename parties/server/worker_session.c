@@ -52,6 +52,7 @@ void worker_heed_neighbours(struct worker *w)
 static void hear(struct worker *w)
 {
     atomic_store(&w->o.status->run, status_run_word(w->run));
+    atomic_store(&w->o.status->user, w->user);
     atomic_store(&w->o.status->heard_ms, clock_now_ms());
 }
 
@@ -88,6 +89,45 @@ enum err worker_open_session(struct worker *w, const struct bytes *propose,
     } else
         worker_close_session(w);
     return e;
+}
+
+/* --- whose a run is ------------------------------------------------------------------------------ */
+
+static const uint8_t *key_of(const struct worker *w, uint32_t user)
+{
+    return w->o.study->analyst[user & 0xffffff].key.sign;
+}
+
+/* The analyst of the roster with this key, or NULL. */
+static const char *name_of(const struct study *study, const uint8_t key[32])
+{
+    for (size_t i = 0; i < study->analysts; i++)
+        if (memcmp(study->analyst[i].key.sign, key, 32) == 0 &&
+            !study_revoked(study, &study->analyst[i].key))
+            return study->analyst[i].name;
+    return NULL;
+}
+
+enum err worker_may_ask(struct worker *w, const struct request *r, uint32_t user)
+{
+    bool paid = false, open = w->engine != NULL && memcmp(w->run, r->run, sizeof w->run) == 0;
+    uint8_t key[32];
+    const char *name;
+    TRY(store_analyst(w->o.store, r->run, key, &paid));
+    /* who has gone on with another's run has it to himself, also before he has paid */
+    if (open && (r->kind != REQUEST_OPEN || worker_silent_ms(w) < worker_connect_ms(w)))
+        memcpy(key, key_of(w, w->user), sizeof key);
+    else if (!paid)
+        return ERR_OK;
+    name = name_of(w->o.study, key);
+    if (name == NULL || memcmp(key, key_of(w, user), sizeof key) == 0)
+        return ERR_OK;
+    log_error(
+        &w->log,
+        "this run is of analyst %s, and no other may ask for it. Once the roster does not list "
+        "%s any more, or its key as revoked, another may go on with it: trefoil run --continue",
+        name, name);
+    return ERR_REFUSED;
 }
 
 /* --- a request at every server alike ------------------------------------------------------------- */
@@ -165,6 +205,7 @@ static enum err new_engine(struct worker *w)
     w->play.limits = w->o.limits;
     w->play.store = w->o.store;
     w->play.audit = w->o.audit;
+    memcpy(w->play.analyst, key_of(w, w->user), sizeof w->play.analyst);
     w->play.net = w->net;
     w->play.session = w->session;
     w->play.engine = w->engine;
@@ -229,17 +270,22 @@ static enum err dispatch(struct worker *w, struct request *r, const uint8_t dige
                                     : play_round(&w->play, r, digest, result);
 }
 
-enum err worker_handle(struct worker *w, const void *p, size_t n, struct bytes *result)
+enum err worker_handle(struct worker *w, uint32_t user, const void *p, size_t n,
+                       struct bytes *result)
 {
     struct request r;
     uint8_t digest[REQUEST_DIGEST_SIZE];
     enum err e;
     TRY(request_read(&r, w->o.study->workload, p, n));
     request_digest(p, n, digest);
+    e = worker_may_ask(w, &r, user);
+    if (e == ERR_OK)
+        w->user = user;
     hear(w);
     if (r.kind == REQUEST_SELECT || r.kind == REQUEST_MEASURE)
         atomic_store(&w->o.status->round, r.sequence);
-    e = dispatch(w, &r, digest, result);
+    if (e == ERR_OK)
+        e = dispatch(w, &r, digest, result);
     hear(w);
     if (worker_show_budget(w) != ERR_OK)
         log_warn(w->o.log, "the status shows an old budget: the ledger cannot be read");

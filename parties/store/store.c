@@ -61,7 +61,10 @@ static const char *const migrations[] = {
     "CREATE INDEX held ON uploads(owner, complete, digest, at, id);",
     /* how often a round was tried; and, while it is staged, the entry that would debit it */
     "ALTER TABLE rounds ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0;"
-    "ALTER TABLE rounds ADD COLUMN entry BLOB;",
+    "ALTER TABLE rounds ADD COLUMN entry BLOB;"
+    /* whose a run is; of rounds of before nobody's */
+    "ALTER TABLE rounds ADD COLUMN analyst BLOB NOT NULL"
+    "  DEFAULT x'0000000000000000000000000000000000000000000000000000000000000000';",
 };
 #define VERSION (sizeof migrations / sizeof *migrations)
 

@@ -17,6 +17,8 @@ enum err store_write_entry(const struct store_round *round, const char *ledger, 
         bytes_put_u64(out, round->range.count[k]);
     }
     bytes_put_string(out, ledger);
+    if (!sodium_is_zero(round->analyst, sizeof round->analyst)) /* else as it was written then */
+        bytes_put(out, round->analyst, sizeof round->analyst);
     return bytes_ok(out);
 }
 
@@ -34,6 +36,9 @@ enum err store_read_entry(const void *p, size_t n, struct store_round *round,
         round->range.count[k] = reader_u64(&in);
     }
     reader_string(&in, text, STORE_LEDGER_TEXT);
+    memset(round->analyst, 0, sizeof round->analyst);
+    if (in.left > 0)
+        reader_copy(&in, round->analyst, sizeof round->analyst);
     return reader_done(&in);
 }
 

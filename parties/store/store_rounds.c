@@ -8,7 +8,8 @@
 /* --- a round in a row ---------------------------------------------------------------------------- */
 
 #define COLUMNS                                                                                    \
-    "run, sequence, request, uploads, tape, gauss_from, gauss_count, gumbel_from, gumbel_count"
+    "run, sequence, request, uploads, tape, gauss_from, gauss_count, gumbel_from, gumbel_count,"   \
+    " analyst"
 #define FOUND COLUMNS ", standing, selected, attempts"
 
 static void bind_round(sqlite3_stmt *statement, const struct store_round *round)
@@ -21,6 +22,7 @@ static void bind_round(sqlite3_stmt *statement, const struct store_round *round)
         sqlite3_bind_int64(statement, 6 + 2 * k, (sqlite3_int64)round->range.from[k]);
         sqlite3_bind_int64(statement, 7 + 2 * k, (sqlite3_int64)round->range.count[k]);
     }
+    sqlite3_bind_blob(statement, 10, round->analyst, sizeof round->analyst, SQLITE_STATIC);
 }
 
 /* Of a row whose columns begin with COLUMNS. */
@@ -35,7 +37,7 @@ static enum err read_round(struct store *s, sqlite3_stmt *row, struct store_roun
         round->range.from[k] = (uint64_t)sqlite3_column_int64(row, 5 + 2 * k);
         round->range.count[k] = (uint64_t)sqlite3_column_int64(row, 6 + 2 * k);
     }
-    return ERR_OK;
+    return store_column(s, row, 9, round->analyst, sizeof round->analyst);
 }
 
 static bool same_round(const struct store_round *a, const struct store_round *b)
@@ -43,7 +45,8 @@ static bool same_round(const struct store_round *a, const struct store_round *b)
     return memcmp(a->run, b->run, sizeof a->run) == 0 && a->sequence == b->sequence &&
            memcmp(a->request, b->request, sizeof a->request) == 0 &&
            memcmp(a->uploads, b->uploads, sizeof a->uploads) == 0 &&
-           memcmp(&a->range, &b->range, sizeof a->range) == 0;
+           memcmp(&a->range, &b->range, sizeof a->range) == 0 &&
+           memcmp(a->analyst, b->analyst, sizeof a->analyst) == 0;
 }
 
 /* The first row of a statement over FOUND; ends the statement. */
@@ -53,9 +56,9 @@ static enum err take_found(struct store *s, sqlite3_stmt *row, struct store_foun
     int result = sqlite3_step(row);
     if (result == SQLITE_ROW) {
         e = read_round(s, row, &found->round);
-        found->standing = (enum standing)sqlite3_column_int(row, 9);
-        found->selected = (uint64_t)sqlite3_column_int64(row, 10);
-        found->attempts = (uint32_t)sqlite3_column_int64(row, 11);
+        found->standing = (enum standing)sqlite3_column_int(row, 10);
+        found->selected = (uint64_t)sqlite3_column_int64(row, 11);
+        found->attempts = (uint32_t)sqlite3_column_int64(row, 12);
     } else if (result != SQLITE_DONE)
         e = store_failed(s, "read rounds");
     sqlite3_finalize(row);
@@ -140,6 +143,37 @@ enum err store_run(struct store *store, const uint8_t run[REQUEST_RUN_SIZE], uin
     return e;
 }
 
+static enum err analyst_of(struct store *s, const uint8_t run[REQUEST_RUN_SIZE],
+                           uint8_t analyst[32], bool *known)
+{
+    sqlite3_stmt *row;
+    enum err e = ERR_OK;
+    int result;
+    TRY(store_prepare(s,
+                      "SELECT analyst FROM rounds WHERE run = ? AND number IS NOT NULL"
+                      " ORDER BY sequence DESC LIMIT 1",
+                      &row));
+    sqlite3_bind_blob(row, 1, run, REQUEST_RUN_SIZE, SQLITE_STATIC);
+    result = sqlite3_step(row);
+    *known = result == SQLITE_ROW;
+    if (*known)
+        e = store_column(s, row, 0, analyst, 32);
+    else if (result != SQLITE_DONE)
+        e = store_failed(s, "read rounds");
+    sqlite3_finalize(row);
+    return e;
+}
+
+enum err store_analyst(struct store *store, const uint8_t run[REQUEST_RUN_SIZE],
+                       uint8_t analyst[32], bool *known)
+{
+    enum err e;
+    pthread_mutex_lock(&store->lock);
+    e = analyst_of(store, run, analyst, known);
+    pthread_mutex_unlock(&store->lock);
+    return e;
+}
+
 /* --- staging ------------------------------------------------------------------------------------- */
 
 /* Whether no bound round has a part of these samples. */
@@ -187,12 +221,12 @@ static enum err insert_staged(struct store *s, const struct store_round *round,
     sqlite3_stmt *statement;
     TRY(store_prepare(s,
                       "INSERT INTO rounds(" COLUMNS ", standing, upload_ids, entry)"
-                      " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                      " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                       &statement));
     bind_round(statement, round);
-    sqlite3_bind_int(statement, 10, STANDING_STAGED);
-    sqlite3_bind_blob64(statement, 12, entry->data, entry->size, SQLITE_STATIC);
-    sqlite3_bind_blob64(statement, 11, upload_ids->size > 0 ? upload_ids->data : (const void *)"",
+    sqlite3_bind_int(statement, 11, STANDING_STAGED);
+    sqlite3_bind_blob64(statement, 13, entry->data, entry->size, SQLITE_STATIC);
+    sqlite3_bind_blob64(statement, 12, upload_ids->size > 0 ? upload_ids->data : (const void *)"",
                         upload_ids->size, SQLITE_STATIC);
     return store_finish(s, statement);
 }
@@ -248,7 +282,7 @@ static enum err find_staged(struct store *s, struct store_round *round, struct b
     result = sqlite3_step(row);
     if (result == SQLITE_ROW) {
         e = read_round(s, row, round);
-        bytes_put(entry, sqlite3_column_blob(row, 9), (size_t)sqlite3_column_bytes(row, 9));
+        bytes_put(entry, sqlite3_column_blob(row, 10), (size_t)sqlite3_column_bytes(row, 10));
         if (e == ERR_OK)
             e = bytes_ok(entry);
     } else if (result != SQLITE_DONE)
@@ -348,11 +382,11 @@ static enum err insert_lost(struct store *s, const struct store_round *round, ui
     TRY(drop_staged(s, &dropped));
     TRY(store_prepare(s,
                       "INSERT INTO rounds(" COLUMNS ", number, standing, upload_ids)"
-                      " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, x'')",
+                      " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, x'')",
                       &statement));
     bind_round(statement, round);
-    sqlite3_bind_int64(statement, 10, (sqlite3_int64)number);
-    sqlite3_bind_int(statement, 11, STANDING_LOST);
+    sqlite3_bind_int64(statement, 11, (sqlite3_int64)number);
+    sqlite3_bind_int(statement, 12, STANDING_LOST);
     return store_finish(s, statement);
 }
 

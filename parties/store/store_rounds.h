@@ -55,6 +55,10 @@ enum err store_find_round(struct store *store, const uint8_t run[REQUEST_RUN_SIZ
 enum err store_run(struct store *store, const uint8_t run[REQUEST_RUN_SIZE], uint32_t *rounds,
                    struct bytes *upload_ids) MUST_CHECK;
 
+/* Whose a run is: the signing key of who asked for its last bound round; `known`: it has one. */
+enum err store_analyst(struct store *store, const uint8_t run[REQUEST_RUN_SIZE],
+                       uint8_t analyst[32], bool *known) MUST_CHECK;
+
 /*
  * Puts a round and its noise (range_write()) on disk, with the entry that would debit it: `after`
  * is the ledger then. What was staged before is gone. ERR_REFUSED, logged, if the round is bound to

@@ -1,0 +1,267 @@
+/*
+ * A run is its analyst's: whoever learns its number (from a server's audit log, or from what servers say of a budget that is
+ * spent) can neither ask for it, nor end its session, nor keep its place, while the roster lists who began it.
+ */
+#include "tests/support_cmocka.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "parties/exchange/client.h"
+#include "tests/support_process.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CONNECT_S 2
+
+static struct log quiet = {.level = LOG_ERROR};
+
+struct scene {
+    struct support_study s;
+    struct study *study; /* with a second analyst, b */
+    char path[SUPPORT_PATH];
+    pid_t server[STUDY_SERVERS];
+    struct identity *me[2]; /* a and b */
+    struct netio *netio;
+    char words[4096];
+    struct log log;
+};
+
+#define file(c, ...) support_path(&(c)->s, __VA_ARGS__)
+
+static int trefoil(struct scene *c, const char *const *words)
+{
+    unlink(file(c, "said.log"));
+    return support_run(file(c, "said.log"), 60, words);
+}
+
+#define TREFOIL(c, ...) trefoil(c, (const char *const[]){__VA_ARGS__, NULL})
+
+static void start_servers(struct scene *c, const char *study)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        unlink(file(c, "server%u.log", i));
+        c->server[i] = support_serve(&c->s, i, study);
+    }
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 10));
+}
+
+static void stop_servers(struct scene *c)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(support_stop(&c->server[i]), 0);
+}
+
+static void scene_new(struct scene *c)
+{
+    const struct support_options o = {.owners = 1, .round_s = 5, .connect_s = CONNECT_S};
+    char key[KEYS_TEXT_SIZE], analysts[KEYS_TEXT_SIZE + 64];
+    memset(c, 0, sizeof *c);
+    c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_ERROR};
+    assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
+    assert_int_equal(TREFOIL(c, "keygen", file(c, "b.key")), 0);
+    assert_int_equal(identity_load(&c->me[0], file(c, "a.key"), &quiet), ERR_OK);
+    assert_int_equal(identity_load(&c->me[1], file(c, "b.key"), &quiet), ERR_OK);
+    public_identity_text(&c->me[1]->public, key);
+    snprintf(analysts, sizeof analysts, "analysts:\n  - name: b\n    key: %s\n", key);
+    support_study_file(&c->s, "two.yaml", c->path);
+    assert_true(
+        support_edit(c->s.path, c->path, (const char *const[]){"analysts:\n", analysts, NULL}));
+    assert_int_equal(study_load(&c->study, c->path, &quiet), ERR_OK);
+    start_servers(c, c->path);
+    assert_int_equal(support_csv(file(c, "o0.csv"), c->study->domain, 400, 1), ERR_OK);
+    assert_int_equal(TREFOIL(c, "share", c->path, file(c, "o0.csv"), "--key", file(c, "o0.key")),
+                     0);
+    assert_int_equal(netio_new(&c->netio, &quiet), ERR_OK);
+}
+
+static void scene_free(struct scene *c)
+{
+    netio_free(&c->netio);
+    identity_free(&c->me[0]);
+    identity_free(&c->me[1]);
+    study_free(&c->study);
+    stop_servers(c);
+    support_study_free(&c->s);
+}
+
+/* --- what was spent ------------------------------------------------------------------------------ */
+
+static int64_t debits(struct scene *c, unsigned i)
+{
+    sqlite3 *db = NULL;
+    sqlite3_stmt *row = NULL;
+    int64_t n;
+    assert_int_equal(
+        sqlite3_open_v2(file(c, "server%u/store.sqlite", i), &db, SQLITE_OPEN_READONLY, NULL),
+        SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, "SELECT COUNT(*) FROM ledger", -1, &row, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_step(row), SQLITE_ROW);
+    n = sqlite3_column_int64(row, 0);
+    sqlite3_finalize(row);
+    sqlite3_close(db);
+    return n;
+}
+
+static void spent(struct scene *c, int64_t expected)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(debits(c, i), expected);
+}
+
+/* The number of the run in server 0's audit log, as anybody reads it. */
+static void run_number(struct scene *c, char hex[2 * REQUEST_RUN_SIZE + 1])
+{
+    struct bytes text = {0};
+    const char *at;
+    assert_int_equal(file_read(file(c, "server0/audit.log"), 1 << 20, &text, &quiet), ERR_OK);
+    bytes_put_u8(&text, 0);
+    at = strstr((const char *)text.data, " open run ");
+    assert_non_null(at);
+    snprintf(hex, 2 * REQUEST_RUN_SIZE + 1, "%s", at + 10);
+    bytes_clear(&text);
+}
+
+/* --- steps of a run ------------------------------------------------------------------------------ */
+
+static void measure(const uint8_t run[REQUEST_RUN_SIZE], uint32_t sequence, uint32_t query,
+                    struct bytes *bytes)
+{
+    struct request r = {.kind = REQUEST_MEASURE,
+                        .sequence = sequence,
+                        .queries = 1,
+                        .query = &query,
+                        .multiplier = 4096};
+    memcpy(r.run, run, sizeof r.run);
+    bytes_clear(bytes);
+    assert_int_equal(request_write(&r, bytes), ERR_OK);
+}
+
+static void refused(struct scene *c, enum err e)
+{
+    assert_int_equal(e, ERR_REFUSED);
+    assert_non_null(strstr(c->words, "this run is of analyst a, and no other may ask for it"));
+    c->words[0] = '\0';
+}
+
+/* Before anything is paid it is whose session it is; then whose round it is, also without a session. */
+static void another_cannot_ask_for_it_or_end_it(void **state)
+{
+    struct scene c;
+    struct client *a = NULL, *b = NULL;
+    const uint8_t run[REQUEST_RUN_SIZE] = {42};
+    struct client_opened opened;
+    struct net_counters stats[STUDY_SERVERS][NET_PHASES];
+    struct bytes first = {0}, other = {0}, result = {0};
+    (void)state;
+    scene_new(&c);
+    assert_int_equal(client_new(&a, c.netio, c.study, c.me[0], run, &quiet), ERR_OK);
+    assert_int_equal(client_new(&b, c.netio, c.study, c.me[1], run, &c.log), ERR_OK);
+    measure(run, 0, 0, &first);
+    measure(run, 0, 1, &other);
+    assert_int_equal(client_open(a, &opened), ERR_OK);
+    refused(&c, client_open(b, &opened));
+    refused(&c, client_result(b, &other, &result));
+    spent(&c, 0);
+    assert_int_equal(client_result(a, &first, &result), ERR_OK); /* its session is there */
+    spent(&c, 1);
+    measure(run, 1, 1, &other);
+    refused(&c, client_result(b, &other, &result));
+    assert_int_equal(client_close(a, stats), ERR_OK);
+    refused(&c, client_open(b, &opened));
+    spent(&c, 1);
+    assert_int_equal(client_open(a, &opened), ERR_OK);
+    assert_int_equal(opened.rounds, 1);
+    measure(run, 1, 2, &first);
+    assert_int_equal(client_result(a, &first, &result),
+                     ERR_OK); /* nothing was bound in its place */
+    spent(&c, 2);
+    bytes_clear(&first);
+    bytes_clear(&other);
+    bytes_clear(&result);
+    client_free(&a);
+    client_free(&b);
+    scene_free(&c);
+}
+
+/* b says all the time that a's run lives, whose program has died: its place is free all the same. */
+static void another_cannot_keep_its_place(void **state)
+{
+    struct scene c;
+    struct client *a = NULL, *b = NULL;
+    const uint8_t run[REQUEST_RUN_SIZE] = {42};
+    struct client_opened opened;
+    double begin;
+    int code;
+    (void)state;
+    scene_new(&c);
+    assert_int_equal(client_new(&a, c.netio, c.study, c.me[0], run, &quiet), ERR_OK);
+    assert_int_equal(client_open(a, &opened), ERR_OK);
+    assert_int_equal(client_new(&b, c.netio, c.study, c.me[1], run, &c.log), ERR_OK);
+    client_free(&a);
+    begin = clock_now_s();
+    do
+        code = TREFOIL(&c, "run", c.path, "--key", file(&c, "a.key"), "--out", file(&c, "out"),
+                       "--wait", "0");
+    while (code == 5 && clock_now_s() < begin + 10 * CONNECT_S);
+    assert_int_equal(code, 0);
+    client_free(&b);
+    scene_free(&c);
+}
+
+/* --- handing over -------------------------------------------------------------------------------- */
+
+static int go_on(struct scene *c, const char *study, const char *who, const char *out,
+                 const char *number)
+{
+    return TREFOIL(c, "run", study, "--key", file(c, "%s.key", who), "--out", file(c, "%s", out),
+                   "--continue", number, "--wait", "0");
+}
+
+/* Once the roster lists a no more. */
+static void a_run_is_handed_over_by_the_roster(void **state)
+{
+    struct scene c;
+    char number[2 * REQUEST_RUN_SIZE + 1], key[KEYS_TEXT_SIZE], revoked[KEYS_TEXT_SIZE + 64];
+    const char *amended;
+    (void)state;
+    scene_new(&c);
+    amended = file(&c, "amended.yaml");
+    assert_int_equal(TREFOIL(&c, "run", c.path, "--key", file(&c, "a.key"), "--out",
+                             file(&c, "out"), "--rounds", "1"),
+                     0);
+    run_number(&c, number);
+    spent(&c, 2);
+    assert_int_equal(go_on(&c, c.path, "b", "taken", number), 5);
+    assert_true(support_contains(file(&c, "said.log"), "this run is of analyst a"));
+    spent(&c, 2);
+    stop_servers(&c);
+    public_identity_text(&c.me[0]->public, key);
+    snprintf(revoked, sizeof revoked, "roster: 2\nrevoked: [%s]\nstudy: test\n", key);
+    assert_true(
+        support_edit(c.path, amended, (const char *const[]){"study: test\n", revoked, NULL}));
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(TREFOIL(&c, "roster", "sign", amended, "--key", file(&c, "s%u.key", i)),
+                         0);
+    start_servers(&c, amended);
+    assert_int_equal(go_on(&c, amended, "b", "taken", number), 0);
+    spent(&c, 4);
+    scene_free(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(another_cannot_ask_for_it_or_end_it),
+        cmocka_unit_test(another_cannot_keep_its_place),
+        cmocka_unit_test(a_run_is_handed_over_by_the_roster),
+    };
+    if (getenv("TREFOIL") == NULL)
+        setenv("TREFOIL", "build/gcc/trefoil", 1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
