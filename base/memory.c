@@ -2,6 +2,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 void *memory_array(size_t count, size_t size)
 {
@@ -57,4 +60,11 @@ void memory_wipe_release(void *address_of_pointer, size_t bytes)
     if (p != NULL)
         explicit_bzero(p, bytes);
     memory_release(address_of_pointer);
+}
+
+void memory_give_back(void)
+{
+#ifdef __GLIBC__
+    (void)malloc_trim(0);
+#endif
 }

@@ -31,4 +31,7 @@ void memory_release(void *address_of_pointer);
     memory_wipe_release((void *)(address_of_pointer), (bytes))
 void memory_wipe_release(void *address_of_pointer, size_t bytes);
 
+/* After much was freed: what the C library keeps for later goes back to the system, where it can. */
+void memory_give_back(void);
+
 #endif

@@ -170,6 +170,7 @@ static void sit_sealed(const struct seat *s)
     must(netio_new(&o.netio, &log) == ERR_OK, "starting ZeroMQ");
     must(transport_zmq_new(&n.transport, &o) == ERR_OK, "binding");
     must(session_for_test(&session, s->index, 1) == ERR_OK, "making a session");
+    must(open_bare(n.transport, s->index) == ERR_OK, "dialling");
     n.session = session;
     must(net_new(&net, &n) == ERR_OK, "setting up the links");
     for (int i = 0; i < (s->job->kind == STREAM ? 0 : 4); i++) {

@@ -1,6 +1,7 @@
 /*
  * The admission thread answers ZAP (ZeroMQ RFC 27) requests of this context's sockets on
- * inproc://zeromq.zap.01. libzmq asks it for each CURVE connection before anything reaches a socket.
+ * inproc://zeromq.zap.01. libzmq asks it for each CURVE connection before anything reaches a socket, and for each that
+ * shows a pass, which ZeroMQ calls a user name (PLAIN, RFC 24).
  * Without that endpoint libzmq would admit every key: socket.c closes that door (fail_closed()).
  */
 #include "netio/context.h"
@@ -16,6 +17,7 @@
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
+#include <sodium.h>
 #include <stdbool.h>
 #include <string.h>
 #include <zmq.h>
@@ -26,12 +28,18 @@
 /* Connections of one key to one domain: a link that flaps stays below. */
 #define DIALS_AT_ONCE 100
 #define DIALS_PER_SECOND 2
+/* Connections of one pass: the first, and some that the network broke while they began. */
+#define PASS_DIALS 4
+
+_Static_assert(KEY_SIZE == NETIO_PASS_SIZE, "keys and passes are kept alike");
 
 struct admitted {
     char domain[DOMAIN_SIZE];
-    uint8_t key[KEY_SIZE];
+    uint8_t key[KEY_SIZE]; /* or pass */
     uint32_t user;
-    struct rate rate; /* of its connections */
+    bool pass;
+    unsigned dials;   /* of a pass, so far */
+    struct rate rate; /* of a key's connections */
 };
 
 struct netio {
@@ -49,7 +57,8 @@ struct netio {
 static struct admitted *find(struct netio *n, const char *domain, const uint8_t key[KEY_SIZE])
 {
     for (size_t i = 0; i < n->count; i++)
-        if (memcmp(n->list[i].key, key, KEY_SIZE) == 0 && strcmp(n->list[i].domain, domain) == 0)
+        if (sodium_memcmp(n->list[i].key, key, KEY_SIZE) == 0 &&
+            strcmp(n->list[i].domain, domain) == 0)
             return &n->list[i];
     return NULL;
 }
@@ -67,19 +76,20 @@ static struct admitted *append(struct netio *n)
     return &n->list[n->count++];
 }
 
-enum err netio_allow(struct netio *n, const char *domain, const uint8_t public_key[32],
-                     uint32_t user)
+static enum err allow(struct netio *n, const char *domain, const uint8_t key[KEY_SIZE],
+                      uint32_t user, bool pass)
 {
     struct admitted *a;
 
     if (strlen(domain) >= DOMAIN_SIZE)
         return ERR_RANGE;
     pthread_mutex_lock(&n->mutex);
-    a = find(n, domain, public_key);
+    a = find(n, domain, key);
     if (a == NULL && (a = append(n)) != NULL) {
         memset(a, 0, sizeof *a);
         memcpy(a->domain, domain, strlen(domain));
-        memcpy(a->key, public_key, KEY_SIZE);
+        memcpy(a->key, key, KEY_SIZE);
+        a->pass = pass;
     }
     if (a != NULL)
         a->user = user;
@@ -87,12 +97,23 @@ enum err netio_allow(struct netio *n, const char *domain, const uint8_t public_k
     return a != NULL ? ERR_OK : ERR_NOMEM;
 }
 
-void netio_disallow(struct netio *n, const char *domain, const uint8_t public_key[32])
+enum err netio_allow(struct netio *n, const char *domain, const uint8_t public_key[32],
+                     uint32_t user)
+{
+    return allow(n, domain, public_key, user, false);
+}
+
+enum err netio_allow_pass(struct netio *n, const char *domain, const uint8_t pass[NETIO_PASS_SIZE])
+{
+    return allow(n, domain, pass, 0, true);
+}
+
+void netio_disallow(struct netio *n, const char *domain, const uint8_t key[32])
 {
     struct admitted *a;
 
     pthread_mutex_lock(&n->mutex);
-    a = find(n, domain, public_key);
+    a = find(n, domain, key);
     if (a != NULL)
         *a = n->list[--n->count];
     pthread_mutex_unlock(&n->mutex);
@@ -158,21 +179,47 @@ static bool zap_read(void *socket, struct zap_request *r)
     return true;
 }
 
-static bool zap_admits(struct netio *n, const struct zap_request *r, uint32_t *user, bool *later)
-{
-    struct admitted *a;
+enum verdict { ADMITTED, LATER, TURNED_AWAY };
 
-    if (r->frames != ZAP_MAX || strcmp(r->data[ZAP_VERSION], "1.0") != 0 ||
-        strcmp(r->data[ZAP_MECHANISM], "CURVE") != 0 || r->size[ZAP_KEY] != KEY_SIZE)
-        return false;
+/* PLAIN has a password, too, which we do not use. */
+static bool shows_pass(const struct zap_request *r)
+{
+    return r->frames == ZAP_MAX + 1 && strcmp(r->data[ZAP_MECHANISM], "PLAIN") == 0;
+}
+
+static bool shows_key(const struct zap_request *r)
+{
+    return r->frames == ZAP_MAX && strcmp(r->data[ZAP_MECHANISM], "CURVE") == 0;
+}
+
+/* Who dials faster than any client of ours is let in later: it will try again. */
+static enum verdict judge_key(struct admitted *a, uint32_t *user)
+{
+    if (a == NULL || a->pass)
+        return TURNED_AWAY;
+    *user = a->user;
+    return rate_take(&a->rate, DIALS_PER_SECOND, DIALS_AT_ONCE, clock_now_ms()) ? ADMITTED : LATER;
+}
+
+static enum verdict judge_pass(struct admitted *a)
+{
+    return a != NULL && a->pass && a->dials++ < PASS_DIALS ? ADMITTED : TURNED_AWAY;
+}
+
+static enum verdict judge(struct netio *n, const struct zap_request *r, uint32_t *user)
+{
+    bool pass = shows_pass(r);
+    struct admitted *a;
+    enum verdict v;
+
+    if (strcmp(r->data[ZAP_VERSION], "1.0") != 0 || (!pass && !shows_key(r)) ||
+        r->size[ZAP_KEY] != KEY_SIZE)
+        return TURNED_AWAY;
     pthread_mutex_lock(&n->mutex);
     a = find(n, r->data[ZAP_DOMAIN], (const uint8_t *)r->data[ZAP_KEY]);
-    if (a != NULL)
-        *user = a->user;
-    /* who dials faster than any client of ours is let in later: it will try again */
-    *later = a != NULL && !rate_take(&a->rate, DIALS_PER_SECOND, DIALS_AT_ONCE, clock_now_ms());
+    v = pass ? judge_pass(a) : judge_key(a, user);
     pthread_mutex_unlock(&n->mutex);
-    return a != NULL;
+    return v;
 }
 
 static void report_denial(struct netio *n, const struct zap_request *r)
@@ -187,11 +234,13 @@ static void report_denial(struct netio *n, const struct zap_request *r)
              r->data[ZAP_ADDRESS], r->data[ZAP_DOMAIN], text);
 }
 
-static bool zap_answer(void *socket, const struct zap_request *r, const char *status, uint32_t user)
+static bool zap_answer(void *socket, const struct zap_request *r, enum verdict v, uint32_t user)
 {
-    bool admitted = strcmp(status, "200") == 0;
+    const char *status = v == ADMITTED ? "200" : v == LATER ? "300" : "400";
+    bool admitted = v == ADMITTED;
     char name[16] = "";
-    if (admitted)
+    /* a name comes as a message of its own, which takes a place in the queue for ever */
+    if (admitted && !shows_pass(r))
         snprintf(name, sizeof name, "%" PRIu32, user);
     return zap_send(socket, "1.0", 3, ZMQ_SNDMORE) &&
            zap_send(socket, r->data[ZAP_ID], r->size[ZAP_ID], ZMQ_SNDMORE) &&
@@ -207,13 +256,12 @@ static void *admission(void *argument)
 
     for (;;) {
         uint32_t user = 0;
-        bool admitted, later = false;
         bool done = zap_read(n->zap, &r);
         if (done) {
-            admitted = zap_admits(n, &r, &user, &later);
-            if (!admitted)
+            enum verdict v = judge(n, &r, &user);
+            if (v == TURNED_AWAY && !shows_pass(&r)) /* a pass is nobody's name */
                 report_denial(n, &r);
-            done = zap_answer(n->zap, &r, !admitted ? "400" : later ? "300" : "200", user);
+            done = zap_answer(n->zap, &r, v, user);
         }
         if (!done && errno == ETERM)
             break;

@@ -1,6 +1,6 @@
 /*
  * netio/context.h - what the ZeroMQ sockets of one process share: the library's context and the
- * allow-lists by which CURVE connections are admitted (ZAP). Nobody is admitted by default.
+ * allow-lists by which connections are admitted (ZAP): by a CURVE key, or by a pass. Nobody is admitted by default.
  */
 #ifndef TREFOIL_NETIO_CONTEXT_H
 #define TREFOIL_NETIO_CONTEXT_H
@@ -26,7 +26,15 @@ void *netio_zmq(struct netio *netio);
  */
 enum err netio_allow(struct netio *netio, const char *domain, const uint8_t public_key[32],
                      uint32_t user) MUST_CHECK;
-/* Connections that stand already are not cut. */
-void netio_disallow(struct netio *netio, const char *domain, const uint8_t public_key[32]);
+/*
+ * Admits whoever shows a pass to sockets of a domain, which are under no CURVE: a secret of those who know each other
+ * from elsewhere. It travels in clear, so it serves for a few connections. Anything else that is shown there is turned
+ * away without a word.
+ */
+#define NETIO_PASS_SIZE 32
+enum err netio_allow_pass(struct netio *netio, const char *domain,
+                          const uint8_t pass[NETIO_PASS_SIZE]) MUST_CHECK;
+/* Of a key or a pass. Connections that stand already are not cut. */
+void netio_disallow(struct netio *netio, const char *domain, const uint8_t key[32]);
 
 #endif

@@ -39,10 +39,11 @@ struct name {
 struct guest {
     int fd;
     struct sockaddr_storage peer;
-    struct name host, who;      /* who: its key once that is known, else its host */
-    uint64_t taken;             /* bytes on the wire of the messages that were taken */
-    uint64_t received;          /* by the kernel */
-    uint64_t waiting;           /* in this program's memory */
+    struct name host, who; /* who: its key once that is known, else its host */
+    uint64_t taken;        /* bytes on the wire of the messages that were taken */
+    uint64_t received;     /* by the kernel */
+    uint64_t waiting;      /* in this program's memory */
+    int64_t came_ms;
     int64_t heard_ms, whole_ms; /* when bytes came last; when there was last no part of a message */
 };
 
@@ -160,38 +161,69 @@ static void cut(struct porter *p, const struct guest *g)
     forget(p, g->fd);
 }
 
+static bool settled(const struct porter *p, const struct guest *g, int64_t now)
+{
+    return p->o.settled_ms > 0 && now - g->came_ms > p->o.settled_ms;
+}
+
 /* Of the guests of a name: their key's, or else their host's. */
-static struct guest *longest_silent(struct porter *p, const struct name *name)
+static struct guest *longest_silent(struct porter *p, const struct name *name, int64_t now)
 {
     struct guest *worst = NULL;
     for (size_t i = 0; i < p->count; i++) {
         struct guest *g = &p->guest[i];
-        if ((same(&g->host, name) || same(&g->who, name)) &&
+        if ((same(&g->host, name) || same(&g->who, name)) && !settled(p, g, now) &&
             (worst == NULL || g->heard_ms < worst->heard_ms))
             worst = g;
     }
     return worst;
 }
 
-static void welcome(struct porter *p, int fd)
+static void measure(struct guest *g, int64_t now)
 {
-    struct guest *g;
-    struct pile crowd;
-    forget(p, fd);
-    g = &p->guest[p->count];
-    *g = (struct guest){.fd = fd, .heard_ms = clock_now_ms()};
-    if (!peer_of(fd, &g->peer))
-        return; /* gone again */
-    g->host = g->who = name_of_host(&g->peer);
-    g->whole_ms = g->heard_ms;
-    if (++p->count <= p->o.connections)
+    struct tcp_info info = {0};
+    socklen_t size = sizeof info;
+    int unread = 0;
+    uint64_t gone;
+    if (getsockopt(g->fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
         return;
-    for (size_t i = 0; i < p->count; i++)
-        p->pile[i] = (struct pile){.name = p->guest[i].host, .weight = 1};
+    g->heard_ms = now - info.tcpi_last_data_recv;
+    g->received = info.tcpi_bytes_received;
+    if (g->received > g->taken + ALLOWANCE && ioctl(g->fd, FIONREAD, &unread) != 0)
+        unread = 0;
+    gone = g->taken + (uint64_t)unread;
+    g->waiting = g->received > gone ? g->received - gone : 0;
+}
+
+/* There are too many; the last one, who is never settled, among them. */
+static void cut_one(struct porter *p)
+{
+    const int64_t now = p->guest[p->count - 1].came_ms;
+    struct pile crowd;
+    for (size_t i = 0; i < p->count; i++) {
+        struct guest *g = &p->guest[i];
+        if (p->o.memory == 0) /* else they are measured all the time */
+            measure(g, now);
+        p->pile[i] = (struct pile){.name = g->host, .weight = !settled(p, g, now)};
+    }
     crowd = heaviest(p);
     log_warn(p->o.log, "more than %zu connections at a time: the longest silent are cut",
              p->o.connections);
-    cut(p, longest_silent(p, &crowd.name));
+    cut(p, longest_silent(p, &crowd.name, now));
+}
+
+static void welcome(struct porter *p, int fd)
+{
+    struct guest *g;
+    forget(p, fd);
+    g = &p->guest[p->count];
+    *g = (struct guest){.fd = fd, .came_ms = clock_now_ms()};
+    if (!peer_of(fd, &g->peer))
+        return; /* gone again */
+    g->host = g->who = name_of_host(&g->peer);
+    g->whole_ms = g->heard_ms = g->came_ms;
+    if (++p->count > p->o.connections)
+        cut_one(p);
 }
 
 static void take_events(struct porter *p)
@@ -221,7 +253,7 @@ static void recognise(struct porter *p, struct guest *g, uint32_t user)
         return;
     log_warn(p->o.log, "more than %zu connections of one key: the longest silent is cut",
              p->o.of_a_key);
-    cut(p, longest_silent(p, &key));
+    cut(p, longest_silent(p, &key, clock_now_ms()));
 }
 
 static void apply(struct porter *p, const struct note *note)
@@ -236,23 +268,6 @@ static void apply(struct porter *p, const struct note *note)
     g->taken += note->bytes;
     g->whole_ms = clock_now_ms();
     recognise(p, g, note->user);
-}
-
-static void measure(struct guest *g, int64_t now)
-{
-    struct tcp_info info = {0};
-    socklen_t size = sizeof info;
-    int unread = 0;
-    uint64_t gone;
-    if (getsockopt(g->fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
-        return;
-    if (info.tcpi_bytes_received != g->received)
-        g->heard_ms = now;
-    g->received = info.tcpi_bytes_received;
-    if (g->received > g->taken + ALLOWANCE && ioctl(g->fd, FIONREAD, &unread) != 0)
-        unread = 0;
-    gone = g->taken + (uint64_t)unread;
-    g->waiting = g->received > gone ? g->received - gone : 0;
 }
 
 /* What waits where every whole message has been taken is parts of messages. */
@@ -326,6 +341,8 @@ static void look(struct porter *p)
     take_events(p);
     for (size_t i = 0; i < n; i++)
         apply(p, &p->heard[i]);
+    if (p->o.memory == 0)
+        p->next_ms = INT64_MAX;
     if (clock_now_ms() < p->next_ms)
         return;
     measure_all(p);

@@ -2,7 +2,7 @@
  * netio/session.h - one agreed session between the three servers, and the keys that hang off it.
  *
  *   0 -> 1, 2   PROPOSE  attempt (16 random bytes), and what it is about; server 0 starts
- *   all -> all  HELLO    attempt, version, index, nonce, terms digest with a digest for each part
+ *   all -> all  HELLO    attempt, version, index, nonce, pass, terms digest with a digest for each part
  *   all -> all  SECRET   session id, 32 random bytes
  *
  *   session id = SHA-256("trefoil-session-1", nonce_0, nonce_1, nonce_2), each length-prefixed
@@ -22,7 +22,7 @@
 #include "netio/transport.h"
 
 /* Of the handshake and of the frames: a server speaks to one that has the same number. */
-#define SESSION_PROTOCOL 1
+#define SESSION_PROTOCOL 2
 #define SESSION_ID_SIZE 32
 #define SESSION_SECRET_SIZE 64 /* r_low || r_high */
 #define SESSION_ABOUT_SIZE 16
@@ -46,19 +46,26 @@ struct session {
 };
 
 /*
+ * What the callers bring along, and find there of the others. `about` is server 0's: what it proposes a session for;
+ * the two others find that of the last PROPOSE, also when it came to nothing. `passes.expect` is what each asks its
+ * neighbours to show where they dial its bulk links; `passes.show` is what they ask of it.
+ */
+struct session_offer {
+    uint8_t about[SESSION_ABOUT_SIZE];
+    struct transport_passes passes;
+};
+
+/*
  * Runs the handshake as server `index`. Server 0 starts it; servers 1 and 2 call this when they
  * have received a PROPOSE, whose whole message they pass as `propose` (NULL at server 0). They
  * follow server 0 to a newer PROPOSE if one comes meanwhile; each attempt has `patience_ms`.
- * `about` is the callers' own: server 0 passes it, and the others find there what the last PROPOSE
- * was about, also when it came to nothing.
  * ERR_PEER: a neighbour's connection broke meanwhile, so that it has lost what we sent. One that is not there yet is
  * waited for. ERR_MISMATCH names the peer and what differs: version, index, or the part of the terms; all three
  * servers report it.
  */
 enum err session_open(struct session **session, struct transport *control, unsigned index,
                       const struct session_terms *terms, const struct bytes *propose,
-                      uint8_t about[SESSION_ABOUT_SIZE], int64_t patience_ms,
-                      struct log *log) MUST_CHECK;
+                      struct session_offer *offer, int64_t patience_ms, struct log *log) MUST_CHECK;
 
 /* Whether a control message is a PROPOSE. */
 bool session_is_propose(const struct bytes *message);

@@ -5,7 +5,7 @@
  *   magic "TFS1" u32, type u8, protocol version u16, attempt 16 bytes
  *   PROPOSE: about 16 bytes
  *   HELLO:  program version (string), index u8                       as long as these fields can be
- *           then nonce 32, terms 32, parts u8, (name, digest 32)*    of the same protocol version
+ *           then nonce 32, pass 32, terms 32, parts u8, (name, digest 32)*    of the same protocol version
  *   SECRET: session id 32, secret 32
  *
  * Each link keeps its order, so a neighbour's HELLO precedes its SECRET. A server reads from a
@@ -41,7 +41,8 @@ struct handshake {
     struct log *log;
     unsigned index;
     int64_t deadline, patience; /* of an attempt */
-    uint8_t attempt[ATTEMPT], about[SESSION_ABOUT_SIZE];
+    struct session_offer *offer;
+    uint8_t attempt[ATTEMPT];
     uint8_t nonce[3][NONCE];
     uint8_t id[SESSION_ID_SIZE];
     struct bytes message;                 /* the last one received */
@@ -113,7 +114,7 @@ static enum err send_propose(struct handshake *h)
     for (unsigned p = 0; p < 2; p++) {
         struct bytes b = {0};
         put_prefix(&b, h, PROPOSE);
-        bytes_put(&b, h->about, sizeof h->about);
+        bytes_put(&b, h->offer->about, sizeof h->offer->about);
         TRY(tell(h, (enum net_peer)p, &b, "PROPOSE"));
     }
     return ERR_OK;
@@ -128,6 +129,7 @@ static enum err send_hello(struct handshake *h)
         bytes_put_string(&b, TREFOIL_VERSION);
         bytes_put_u8(&b, (uint8_t)h->index);
         bytes_put(&b, h->nonce[h->index], NONCE);
+        bytes_put(&b, h->offer->passes.expect[p], TRANSPORT_PASS_SIZE);
         bytes_put(&b, h->terms->digest, sizeof h->terms->digest);
         bytes_put_u8(&b, (uint8_t)h->terms->parts);
         for (size_t i = 0; i < h->terms->parts; i++) {
@@ -230,8 +232,10 @@ static void name_versions(const struct handshake *h, unsigned who, const char *v
 }
 
 /* `r` stands behind the prefix. Differences are logged and noted in h->mismatch. */
-static enum err judge_hello(struct handshake *h, unsigned who, uint16_t protocol, struct reader *r)
+static enum err judge_hello(struct handshake *h, enum net_peer peer, uint16_t protocol,
+                            struct reader *r)
 {
+    unsigned who = net_index_of(h->index, peer);
     struct session_terms terms;
     char version[64];
     unsigned claimed;
@@ -254,6 +258,7 @@ static enum err judge_hello(struct handshake *h, unsigned who, uint16_t protocol
         h->mismatch = true;
     }
     reader_copy(r, h->nonce[who], NONCE);
+    reader_copy(r, h->offer->passes.show[peer], TRANSPORT_PASS_SIZE);
     read_terms(r, &terms);
     TRY(reader_done(r));
     if (memcmp(terms.digest, h->terms->digest, sizeof terms.digest) != 0) {
@@ -270,7 +275,7 @@ static enum err take_hello(struct handshake *h, enum net_peer peer, const struct
                            struct reader *r)
 {
     unsigned who = net_index_of(h->index, peer);
-    enum err e = judge_hello(h, who, prefix->protocol, r);
+    enum err e = judge_hello(h, peer, prefix->protocol, r);
     if (e != ERR_OK)
         log_error(h->log, "server %u sent a HELLO that does not parse: %s", who, error_text(e));
     h->hello[peer] = true;
@@ -343,7 +348,7 @@ static enum err take(struct handshake *h, enum net_peer peer)
     }
     current = memcmp(p.attempt, h->attempt, ATTEMPT) == 0;
     if (p.type == PROPOSE && who == 0 && !current) {
-        reader_copy(&r, h->about, sizeof h->about);
+        reader_copy(&r, h->offer->about, sizeof h->offer->about);
         return begin_attempt(h, p.attempt);
     }
     if (p.type == HELLO && !current)
@@ -497,7 +502,7 @@ static enum err first_attempt(struct handshake *h, const struct bytes *propose)
         log_error(h->log, "what server 0 sent is no PROPOSE of a session");
         return ERR_FORMAT;
     }
-    reader_copy(&r, h->about, sizeof h->about);
+    reader_copy(&r, h->offer->about, sizeof h->offer->about);
     return begin_attempt(h, p.attempt);
 }
 
@@ -524,10 +529,14 @@ static void clear(struct handshake *h)
 
 enum err session_open(struct session **session, struct transport *control, unsigned index,
                       const struct session_terms *terms, const struct bytes *propose,
-                      uint8_t about[SESSION_ABOUT_SIZE], int64_t patience_ms, struct log *log)
+                      struct session_offer *offer, int64_t patience_ms, struct log *log)
 {
-    struct handshake h = {
-        .control = control, .terms = terms, .log = log, .index = index, .patience = patience_ms};
+    struct handshake h = {.control = control,
+                          .terms = terms,
+                          .log = log,
+                          .index = index,
+                          .offer = offer,
+                          .patience = patience_ms};
     enum err e;
 
     *session = NULL;
@@ -535,7 +544,6 @@ enum err session_open(struct session **session, struct transport *control, unsig
         log_error(log, "session_open: wrong arguments at server %u", index);
         return ERR_MISUSE;
     }
-    memcpy(h.about, about, sizeof h.about);
     e = prepare(&h);
     if (e == ERR_OK)
         e = first_attempt(&h, propose);
@@ -543,7 +551,6 @@ enum err session_open(struct session **session, struct transport *control, unsig
         e = run(&h);
     if (e == ERR_OK)
         e = finish(&h, session);
-    memcpy(about, h.about, sizeof h.about);
     clear(&h);
     return e;
 }

@@ -1,6 +1,7 @@
 #include "netio/socket.h"
 
 #include "base/clock.h"
+#include "netio/context.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -61,20 +62,37 @@ static void fail_closed(void *socket)
     (void)zmq_setsockopt(socket, ZAP_ENFORCE_DOMAIN, &on, sizeof on);
 }
 
+/* Only those on the list get in. */
+static enum err set_domain(void *socket, const char *domain, struct log *log)
+{
+    fail_closed(socket);
+    if (zmq_setsockopt(socket, ZMQ_ZAP_DOMAIN, domain, strlen(domain)) == 0)
+        return ERR_OK;
+    log_error(log, "ZeroMQ refused the domain %s: %s", domain, zmq_strerror(errno));
+    return ERR_SYSTEM;
+}
+
+static enum err set_pass(void *socket, const struct socket_options *o, struct log *log)
+{
+    if (o->pass != NULL &&
+        zmq_setsockopt(socket, ZMQ_PLAIN_USERNAME, o->pass, NETIO_PASS_SIZE) != 0) {
+        log_error(log, "ZeroMQ refused a pass: %s", zmq_strerror(errno));
+        return ERR_SYSTEM;
+    }
+    if (!o->wants_pass)
+        return ERR_OK;
+    TRY(socket_option(socket, ZMQ_PLAIN_SERVER, 1, log));
+    return set_domain(socket, o->zap_domain, log);
+}
+
 static enum err set_curve(void *socket, const struct socket_options *o, struct log *log)
 {
-    if (o->own_public == NULL)
-        return ERR_OK;
     TRY(set_key(socket, ZMQ_CURVE_PUBLICKEY, o->own_public, log));
     TRY(set_key(socket, ZMQ_CURVE_SECRETKEY, o->own_secret, log));
     if (o->server_public != NULL)
         return set_key(socket, ZMQ_CURVE_SERVERKEY, o->server_public, log);
     TRY(socket_option(socket, ZMQ_CURVE_SERVER, 1, log));
-    fail_closed(socket);
-    if (zmq_setsockopt(socket, ZMQ_ZAP_DOMAIN, o->zap_domain, strlen(o->zap_domain)) == 0)
-        return ERR_OK;
-    log_error(log, "ZeroMQ refused the domain %s: %s", o->zap_domain, zmq_strerror(errno));
-    return ERR_SYSTEM;
+    return set_domain(socket, o->zap_domain, log);
 }
 
 static enum err set_options(void *socket, const struct socket_options *o, struct log *log)
@@ -107,7 +125,7 @@ static enum err set_options(void *socket, const struct socket_options *o, struct
         log_error(log, "ZeroMQ refused a bound on messages: %s", zmq_strerror(errno));
         return ERR_SYSTEM;
     }
-    return set_curve(socket, o, log);
+    return o->own_public != NULL ? set_curve(socket, o, log) : set_pass(socket, o, log);
 }
 
 void *socket_new(void *context, const struct socket_options *o, struct log *log, enum err *e)

@@ -1,5 +1,5 @@
 /*
- * netio/socket.h - what every ZeroMQ socket of netio/ has in common: options, CURVE, binding and
+ * netio/socket.h - what every ZeroMQ socket of netio/ has in common: options, who is admitted, binding and
  * dialling with errors that say what to do, and whole messages of one frame.
  */
 #ifndef TREFOIL_NETIO_SOCKET_H
@@ -23,10 +23,13 @@ struct socket_options {
     int send_depth; /* messages; 0 means ZeroMQ's default */
     int receive_depth;
     size_t max_message; /* 0: no bound */
-    /* CURVE, unless own_public is NULL: a server names its allow-list, a client the server's key */
+    /* CURVE, if there is own_public: a server names its allow-list, a client the server's key */
     const uint8_t *own_public, *own_secret;
-    const char *zap_domain;
     const uint8_t *server_public;
+    const char *zap_domain;
+    /* or passes (netio_allow_pass()): a server that has an allow-list wants one, a client shows one */
+    bool wants_pass;
+    const uint8_t *pass;
 };
 
 /* What a message of one frame takes on a CURVE connection. */

@@ -106,7 +106,7 @@ struct transport_zmq_options {
     /* Where this server listens for each neighbour, and where it dials each: "tcp://host:port". */
     const char *listen[2];
     const char *dial[2];
-    /* NULL for bare links. Otherwise CURVE: own key pair and each neighbour's public key, 32 bytes.
+    /* NULL for bare links, which have to be opened. Otherwise CURVE: own key pair and each neighbour's public key, 32 bytes.
      */
     const uint8_t *curve_public, *curve_secret;
     const uint8_t *peer_public[2];
@@ -122,8 +122,23 @@ struct transport_zmq_options {
 
 /*
  * One PULL socket a neighbour that it dials, one PUSH socket to it: what we send goes nowhere but
- * where we dialled. With CURVE, only the neighbour's key may dial in.
+ * where we dialled. With CURVE, only the neighbour's key may dial in. Bare links dial nobody, and nobody gets
+ * in, until they are opened.
  */
 enum err transport_zmq_new(struct transport **t, const struct transport_zmq_options *o) MUST_CHECK;
+
+#define TRANSPORT_PASS_SIZE 32
+/* What the dialling end of a bare link shows and the other expects: a secret of the two. Index: the neighbour. */
+struct transport_passes {
+    uint8_t show[2][TRANSPORT_PASS_SIZE], expect[2][TRANSPORT_PASS_SIZE];
+};
+/* Bare links, for a session. First: lets in who shows what it is expected to. */
+enum err transport_zmq_admit(struct transport *t,
+                             const uint8_t expect[2][TRANSPORT_PASS_SIZE]) MUST_CHECK;
+/* Then, when both neighbours do the same: dials them. */
+enum err transport_zmq_dial(struct transport *t,
+                            const uint8_t show[2][TRANSPORT_PASS_SIZE]) MUST_CHECK;
+/* Leaves both, lets nobody in, and drops what has come. Also where the links are not open. */
+void transport_zmq_close(struct transport *t);
 
 #endif

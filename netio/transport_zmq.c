@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "netio/context.h"
 #include "netio/pool.h"
+#include "netio/porter.h"
 #include "netio/socket.h"
 #include "netio/watch.h"
 
@@ -17,17 +18,29 @@
 #define POOLED ((size_t)16 << 10)
 #define SPARE 12 /* unused buffers that are kept */
 
+/*
+ * To each port that a neighbour dials: it has one, and after a break of the network another before the first is known to
+ * be dead. Who has not proved what it must is cut after SOCKET_HANDSHAKE_MS; so one that stays longer is a neighbour.
+ */
+#define CONNECTIONS 8
+
+_Static_assert(TRANSPORT_PASS_SIZE == NETIO_PASS_SIZE, "a pass is what admission knows as one");
+
 struct links {
     struct transport transport;
     struct netio *netio;
     struct log *log;
     unsigned index;
+    int depth;
     struct pool *pool; /* of long messages to be sent */
-    void *pull[2], *push[2];
-    struct watch *watch[2]; /* of push */
+    char *dial[2];
+    void *pull[2], *push[2];  /* push is NULL where links are not open */
+    struct porter *porter[2]; /* of pull */
+    void *parked[2];          /* push of the session before: an ABORT may be on its way there */
+    struct watch *watch[2];   /* of push */
     bool curve, admitted[2];
     char domain[2][40]; /* allow-list and name of each PULL socket */
-    uint8_t peer_public[2][32];
+    uint8_t key[2][32]; /* who is admitted: a CURVE key, or a pass */
 };
 
 /* ZeroMQ's message, inside ours: it may lie within the message itself, so it is never moved. */
@@ -101,18 +114,26 @@ static enum err zmq_transport_receive(void *self, enum net_peer from, struct tra
 static unsigned zmq_transport_broken(void *self)
 {
     struct links *l = self;
-    return (unsigned)watch_broke(l->watch[NET_PREV]) << NET_PREV |
-           (unsigned)watch_broke(l->watch[NET_NEXT]) << NET_NEXT;
+    unsigned broken = 0;
+    for (unsigned p = 0; p < 2; p++) {
+        if (l->watch[p] == NULL)
+            continue;
+        watch_redial(l->watch[p]);
+        if (watch_broke(l->watch[p]))
+            broken |= 1u << p;
+    }
+    return broken;
 }
 
 static void zmq_transport_forget(void *self)
 {
     struct links *l = self;
     for (unsigned p = 0; p < 2; p++)
-        watch_forget(l->watch[p]);
+        if (l->watch[p] != NULL)
+            watch_forget(l->watch[p]);
 }
 
-/* Bare links refuse nobody, so nothing but news is asked of their watches: each look would cost a round some 0.5 us. */
+/* A bare link refuses nobody who should be there. So its watch is asked for nothing while frames come: 0.5 us a look. */
 static enum err zmq_transport_wait(void *self, unsigned readable, unsigned writable,
                                    int64_t deadline)
 {
@@ -128,24 +149,103 @@ static enum err zmq_transport_wait(void *self, unsigned readable, unsigned writa
             w[count++] = (struct socket_wait){.socket = l->pull[p], .readable = true};
         if (writable >> p & 1)
             w[count++] = (struct socket_wait){.socket = l->push[p], .writable = true};
-        if (news)
+        if (news && l->watch[p] != NULL)
             w[count++] = (struct socket_wait){.socket = watch_socket(l->watch[p]),
                                               .readable = true};
     }
     return socket_wait(w, count, deadline);
 }
 
+/* --- to one neighbour, and from it ---------------------------------------------------------------- */
+
+static enum err admit(struct links *l, unsigned p, const uint8_t key[32])
+{
+    memcpy(l->key[p], key, 32);
+    TRY(l->curve
+            ? netio_allow(l->netio, l->domain[p], key, net_index_of(l->index, (enum net_peer)p))
+            : netio_allow_pass(l->netio, l->domain[p], key));
+    l->admitted[p] = true;
+    return ERR_OK;
+}
+
+static void turn_away(struct links *l, unsigned p)
+{
+    if (l->admitted[p])
+        netio_disallow(l->netio, l->domain[p], l->key[p]);
+    l->admitted[p] = false;
+}
+
+static enum err listen_to(struct links *l, const struct transport_zmq_options *o, unsigned p)
+{
+    struct socket_options so = {
+        .type = ZMQ_PULL,
+        .receive_depth = o->depth,
+        .max_message = o->max_message,
+        .own_public = o->curve_public,
+        .own_secret = o->curve_secret,
+        .wants_pass = !l->curve,
+        .zap_domain = l->domain[p],
+    };
+    struct porter_options po = {.context = netio_zmq(l->netio),
+                                .connections = CONNECTIONS,
+                                .settled_ms = SOCKET_HANDSHAKE_MS,
+                                .log = l->log};
+    enum err e;
+
+    /* a list of its own for each socket: no other link's key opens this one */
+    snprintf(l->domain[p], sizeof l->domain[p], "link %u from %u at %p", l->index,
+             net_index_of(l->index, (enum net_peer)p), (void *)l);
+    if (l->curve)
+        TRY(admit(l, p, o->peer_public[p]));
+    l->pull[p] = socket_new(netio_zmq(l->netio), &so, l->log, &e);
+    TRY(e);
+    po.socket = l->pull[p];
+    TRY(porter_new(&l->porter[p], &po));
+    return socket_bind(l->pull[p], o->listen[p], l->log);
+}
+
+static enum err dial(struct links *l, unsigned p, const struct socket_options *so)
+{
+    enum err e;
+
+    l->push[p] = socket_new(netio_zmq(l->netio), so, l->log, &e);
+    TRY(e);
+    if (!l->curve) /* what is queued for one who is not there yet would be lost if he turned us away at first */
+        TRY(socket_option(l->push[p], ZMQ_IMMEDIATE, 1, l->log));
+    TRY(watch_new(&l->watch[p], netio_zmq(l->netio), l->push[p], l->dial[p], l->log));
+    return socket_dial(l->push[p], l->dial[p], l->log);
+}
+
+static void let_go(void **socket)
+{
+    if (*socket != NULL)
+        zmq_close(*socket);
+    *socket = NULL;
+}
+
+/* What was sent arrives, however long the neighbour takes to read it. */
+static void park(struct links *l, unsigned p)
+{
+    watch_free(&l->watch[p]);
+    if (l->push[p] == NULL)
+        return;
+    let_go(&l->parked[p]);
+    l->parked[p] = l->push[p];
+    l->push[p] = NULL;
+}
+
+/* --- life ----------------------------------------------------------------------------------------- */
+
 static void zmq_transport_free(void *self)
 {
     struct links *l = self;
-    for (int p = 0; p < 2; p++) {
-        watch_free(&l->watch[p]);
-        if (l->push[p] != NULL)
-            zmq_close(l->push[p]);
-        if (l->pull[p] != NULL)
-            zmq_close(l->pull[p]);
-        if (l->admitted[p])
-            netio_disallow(l->netio, l->domain[p], l->peer_public[p]);
+    for (unsigned p = 0; p < 2; p++) {
+        park(l, p);
+        let_go(&l->parked[p]);
+        porter_free(&l->porter[p]);
+        let_go(&l->pull[p]);
+        turn_away(l, p);
+        memory_free(&l->dial[p]);
     }
     pool_close(&l->pool);
     memory_free(&l);
@@ -162,44 +262,22 @@ static const struct transport_ops zmq_ops = {
     .free = zmq_transport_free,
 };
 
-static enum err open_pull(struct links *l, const struct transport_zmq_options *o, unsigned p)
+/* A CURVE link stands from the first; a bare one is opened for each session. */
+static enum err set_up(struct links *l, const struct transport_zmq_options *o, unsigned p)
 {
-    struct socket_options so = {
-        .type = ZMQ_PULL,
-        .receive_depth = o->depth,
-        .max_message = o->max_message,
-        .own_public = o->curve_public,
-        .own_secret = o->curve_secret,
-        .zap_domain = l->domain[p],
-    };
-    enum err e;
-
-    if (o->curve_public != NULL) {
-        memcpy(l->peer_public[p], o->peer_public[p], 32);
-        TRY(netio_allow(o->netio, l->domain[p], l->peer_public[p],
-                        net_index_of(l->index, (enum net_peer)p)));
-        l->admitted[p] = true;
-    }
-    l->pull[p] = socket_new(netio_zmq(o->netio), &so, o->log, &e);
-    TRY(e);
-    return socket_bind(l->pull[p], o->listen[p], o->log);
-}
-
-static enum err open_push(struct links *l, const struct transport_zmq_options *o, unsigned p)
-{
-    struct socket_options so = {
+    const struct socket_options so = {
         .type = ZMQ_PUSH,
         .send_depth = o->depth,
         .own_public = o->curve_public,
         .own_secret = o->curve_secret,
         .server_public = o->peer_public[p],
     };
-    enum err e;
 
-    l->push[p] = socket_new(netio_zmq(o->netio), &so, o->log, &e);
-    TRY(e);
-    TRY(watch_new(&l->watch[p], netio_zmq(o->netio), l->push[p], o->dial[p], o->log));
-    return socket_dial(l->push[p], o->dial[p], o->log);
+    l->dial[p] = memory_string(o->dial[p]);
+    if (l->dial[p] == NULL)
+        return ERR_NOMEM;
+    TRY(listen_to(l, o, p));
+    return l->curve ? dial(l, p, &so) : ERR_OK;
 }
 
 enum err transport_zmq_new(struct transport **t, const struct transport_zmq_options *o)
@@ -215,18 +293,49 @@ enum err transport_zmq_new(struct transport **t, const struct transport_zmq_opti
     l->netio = o->netio;
     l->log = o->log;
     l->index = o->index;
+    l->depth = o->depth;
     l->curve = o->curve_public != NULL;
     l->pool = pool_new(SPARE);
     e = l->pool != NULL ? ERR_OK : ERR_NOMEM;
-    for (unsigned p = 0; p < 2 && e == ERR_OK; p++) {
-        /* a list of its own for each socket: no other link's key opens this one */
-        snprintf(l->domain[p], sizeof l->domain[p], "link %u from %u at %p", o->index,
-                 net_index_of(o->index, (enum net_peer)p), (void *)l);
-        e = open_pull(l, o, p);
-        if (e == ERR_OK)
-            e = open_push(l, o, p);
-    }
+    for (unsigned p = 0; p < 2 && e == ERR_OK; p++)
+        e = set_up(l, o, p);
     if (e != ERR_OK)
         transport_free(t);
     return e;
+}
+
+enum err transport_zmq_admit(struct transport *t, const uint8_t expect[2][TRANSPORT_PASS_SIZE])
+{
+    struct links *l = t->self;
+
+    transport_zmq_close(t);
+    for (unsigned p = 0; p < 2; p++)
+        TRY(admit(l, p, expect[p]));
+    return ERR_OK;
+}
+
+enum err transport_zmq_dial(struct transport *t, const uint8_t show[2][TRANSPORT_PASS_SIZE])
+{
+    struct links *l = t->self;
+
+    for (unsigned p = 0; p < 2; p++) {
+        const struct socket_options so = {
+            .type = ZMQ_PUSH, .send_depth = l->depth, .pass = show[p]};
+        let_go(&l->parked[p]); /* a neighbour that gave us this pass has left the session before */
+        TRY(dial(l, p, &so));
+    }
+    return ERR_OK;
+}
+
+void transport_zmq_close(struct transport *t)
+{
+    struct links *l = t->self;
+
+    for (unsigned p = 0; p < 2; p++) {
+        struct transport_message m = {0};
+        park(l, p);
+        turn_away(l, p);
+        while (zmq_transport_receive(l, (enum net_peer)p, &m) == ERR_OK)
+            zmq_transport_drop(l, &m);
+    }
 }

@@ -111,7 +111,7 @@ static enum err open_with(struct wire *w, unsigned index)
     struct transport t = {&ops, w};
     struct session *s = NULL;
     struct bytes propose = {0};
-    uint8_t about[SESSION_ABOUT_SIZE] = {0};
+    struct session_offer offer = {{0}, {{{0}}, {{0}}}};
     struct reader r = w->left;
     size_t n = 0;
     const uint8_t *p;
@@ -123,7 +123,7 @@ static enum err open_with(struct wire *w, unsigned index)
     if (p != NULL)
         bytes_put(&propose, p, n);
     (void)session_is_propose(&propose);
-    e = session_open(&s, &t, index, &terms, index == 0 ? NULL : &propose, about, 60000, NULL);
+    e = session_open(&s, &t, index, &terms, index == 0 ? NULL : &propose, &offer, 60000, NULL);
     if ((e == ERR_OK) != (s != NULL))
         abort();
     session_free(&s);

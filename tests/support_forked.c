@@ -46,6 +46,8 @@ static enum err serve(unsigned index, char (*endpoint)[ENDPOINT_SIZE], forked_jo
         e = transport_zmq_new(&transport, &zo);
     if (e == ERR_OK)
         e = session_for_test(&session, index, 1);
+    if (e == ERR_OK)
+        e = open_bare(transport, index);
     struct net_options no = {.transport = transport, .session = session, .log = &log};
     if (e == ERR_OK)
         e = net_new(&net, &no);

@@ -55,8 +55,28 @@ static inline struct key_pair new_key_pair(void)
     return k;
 }
 
+/* Passes of bare links, without a session: each pair and direction has its own. */
+static inline struct transport_passes passes_of(unsigned i)
+{
+    struct transport_passes t;
+    for (unsigned p = 0; p < 2; p++) {
+        unsigned other = net_index_of(i, (enum net_peer)p);
+        memset(t.show[p], (int)(16 * i + other + 1), sizeof t.show[p]);
+        memset(t.expect[p], (int)(16 * other + i + 1), sizeof t.expect[p]);
+    }
+    return t;
+}
+
+/* A server's bare links, when it has bound them. */
+static inline enum err open_bare(struct transport *t, unsigned i)
+{
+    const struct transport_passes passes = passes_of(i);
+    TRY(transport_zmq_admit(t, (const uint8_t(*)[TRANSPORT_PASS_SIZE])passes.expect));
+    return transport_zmq_dial(t, (const uint8_t(*)[TRANSPORT_PASS_SIZE])passes.show);
+}
+
 /*
- * Three servers' ZeroMQ links on loopback. With keys: CURVE, and server i expects key[j] of server
+ * Three servers' ZeroMQ links on loopback, open. With keys: CURVE, and server i expects key[j] of server
  * j but shows shown[i].
  */
 static inline enum err three_zmq(struct transport *t[3], struct netio *netio, int depth,
@@ -84,6 +104,8 @@ static inline enum err three_zmq(struct transport *t[3], struct netio *netio, in
             o.peer_public[NET_NEXT] = key[next].public;
         }
         TRY(transport_zmq_new(&t[i], &o));
+        if (key == NULL)
+            TRY(open_bare(t[i], i));
     }
     return ERR_OK;
 }

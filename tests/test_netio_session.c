@@ -19,7 +19,7 @@ struct server {
     int64_t per_try;   /* ms for each of server 0's attempts; 0: patience */
     enum err e;
     struct session *session;
-    uint8_t about[SESSION_ABOUT_SIZE];
+    struct session_offer offer;
     char sink[4096];
 };
 
@@ -36,8 +36,8 @@ static enum err lead(struct server *s, struct log *log, int64_t deadline)
         int64_t until = s->per_try > 0 ? clock_now_ms() + s->per_try : deadline;
         if (i + 1 == s->attempts)
             until = deadline;
-        s->about[0] = (uint8_t)(i + 1);
-        e = session_open(&s->session, s->transport, s->claimed, &s->terms, NULL, s->about,
+        s->offer.about[0] = (uint8_t)(i + 1);
+        e = session_open(&s->session, s->transport, s->claimed, &s->terms, NULL, &s->offer,
                          clock_left_ms(until), log);
     }
     return e;
@@ -53,7 +53,7 @@ static enum err follow(struct server *s, struct log *log, int64_t deadline)
         e = transport_receive_by(s->transport, zero, &message, deadline);
     } while (e == ERR_OK && !session_is_propose(&message));
     if (e == ERR_OK)
-        e = session_open(&s->session, s->transport, s->claimed, &s->terms, &message, s->about,
+        e = session_open(&s->session, s->transport, s->claimed, &s->terms, &message, &s->offer,
                          clock_left_ms(deadline), log);
     bytes_clear(&message);
     return e;
@@ -222,11 +222,12 @@ static void raw_hello(struct bytes *b, uint16_t protocol, const char *version, u
                       const uint8_t attempt[16])
 {
     struct session_terms t = some_terms();
-    uint8_t nonce[32] = {9};
+    uint8_t nonce[32] = {9}, pass[TRANSPORT_PASS_SIZE] = {7};
     raw_prefix(b, 2, protocol, attempt);
     bytes_put_string(b, version);
     bytes_put_u8(b, (uint8_t)index);
     bytes_put(b, nonce, sizeof nonce);
+    bytes_put(b, pass, sizeof pass);
     bytes_put(b, t.digest, sizeof t.digest);
     bytes_put_u8(b, (uint8_t)t.parts);
     for (size_t i = 0; i < t.parts; i++) {
@@ -283,7 +284,7 @@ static void another_version_is_named(void **state)
 {
     struct script x[3];
     (void)state;
-    play(x, SESSION_PROTOCOL + 8, "9.9.9", 0);
+    play(x, SESSION_PROTOCOL + 7, "9.9.9", 0);
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(x[i].s.e, ERR_MISMATCH);
         assert_non_null(strstr(x[i].s.sink, "server 2 runs trefoil 9.9.9 (protocol 9), we run"));
@@ -292,7 +293,7 @@ static void another_version_is_named(void **state)
     play(x, SESSION_PROTOCOL, "0.0.9", 0);
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(x[i].s.e, ERR_MISMATCH);
-        assert_non_null(strstr(x[i].s.sink, "server 2 runs trefoil 0.0.9 (protocol 1), we run"));
+        assert_non_null(strstr(x[i].s.sink, "server 2 runs trefoil 0.0.9 (protocol 2), we run"));
         assert_non_null(strstr(x[i].s.sink, "theirs is the older one, upgrade it"));
     }
     /* a protocol of which we can read nothing but the number */
@@ -353,7 +354,7 @@ static void a_second_attempt_takes_over(void **state)
     run_three(run_server, s, sizeof *s);
     expect_agreement(s);
     for (unsigned i = 0; i < 3; i++)
-        assert_int_equal(s[i].about[0], 3); /* of the last, wherever one came in */
+        assert_int_equal(s[i].offer.about[0], 3); /* of the last, wherever one came in */
     sit_down(s);
 }
 
@@ -379,7 +380,7 @@ static void a_neighbour_may_die_and_return(void **state)
     run_three(run_reborn, x, sizeof *x);
     for (unsigned i = 0; i < 3; i++) {
         s[i] = x[i].s;
-        assert_int_equal(s[i].about[0], 2);
+        assert_int_equal(s[i].offer.about[0], 2);
     }
     expect_agreement(s);
     sit_down(s);
@@ -414,23 +415,23 @@ static void proposals_are_recognised(void **state)
     assert_false(session_is_propose(&b));
     in_memory(s);
     assert_int_equal(
-        session_open(&s[1].session, s[1].transport, 1, &s[1].terms, &b, s[1].about, 0, NULL),
+        session_open(&s[1].session, s[1].transport, 1, &s[1].terms, &b, &s[1].offer, 0, NULL),
         ERR_FORMAT);
     assert_int_equal(
-        session_open(&s[1].session, s[1].transport, 1, &s[1].terms, NULL, s[1].about, 0, NULL),
+        session_open(&s[1].session, s[1].transport, 1, &s[1].terms, NULL, &s[1].offer, 0, NULL),
         ERR_MISUSE);
     assert_int_equal(
-        session_open(&s[1].session, s[1].transport, 3, &s[1].terms, &b, s[1].about, 0, NULL),
+        session_open(&s[1].session, s[1].transport, 3, &s[1].terms, &b, &s[1].offer, 0, NULL),
         ERR_MISUSE);
     s[0].terms.parts = SESSION_PARTS_MAX + 1;
     assert_int_equal(
-        session_open(&s[0].session, s[0].transport, 0, &s[0].terms, NULL, s[0].about, 0, NULL),
+        session_open(&s[0].session, s[0].transport, 0, &s[0].terms, NULL, &s[0].offer, 0, NULL),
         ERR_MISUSE);
     b.data[4] = 1;
     b.size--;
     assert_false(session_is_propose(&b));
     assert_int_equal(
-        session_open(&s[1].session, s[1].transport, 1, &s[1].terms, &b, s[1].about, 0, NULL),
+        session_open(&s[1].session, s[1].transport, 1, &s[1].terms, &b, &s[1].offer, 0, NULL),
         ERR_FORMAT);
     sit_down(s);
     bytes_clear(&b);
@@ -495,7 +496,7 @@ static enum err hear(struct server s[3], unsigned who, const struct line *line, 
         bytes_clear(&b);
     }
     raw_prefix(&propose, 1, SESSION_PROTOCOL, attempt_a);
-    e = session_open(&s[who].session, s[who].transport, who, &s[who].terms, &propose, s[who].about,
+    e = session_open(&s[who].session, s[who].transport, who, &s[who].terms, &propose, &s[who].offer,
                      60, &log);
     assert_true((e == ERR_OK) == (s[who].session != NULL));
     bytes_clear(&propose);
@@ -588,9 +589,9 @@ static void what_cannot_be_sent_is_named(void **state)
     assert_int_equal(hear(s, 1, NULL, 0), ERR_TIMEOUT);
     assert_non_null(strstr(s[1].sink, "cannot send HELLO to server 0"));
     for (int i = 0; i < 2; i++)
-        assert_int_equal(
-            session_open(&s[0].session, s[0].transport, 0, &s[0].terms, NULL, s[0].about, 60, &log),
-            ERR_TIMEOUT);
+        assert_int_equal(session_open(&s[0].session, s[0].transport, 0, &s[0].terms, NULL,
+                                      &s[0].offer, 60, &log),
+                         ERR_TIMEOUT);
     assert_non_null(strstr(sink, "cannot send HELLO to server 2"));
     assert_non_null(strstr(sink, "cannot send PROPOSE to server 2"));
     sit_down(s);

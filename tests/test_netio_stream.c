@@ -661,7 +661,8 @@ static void serve(unsigned index, char (*endpoint)[ENDPOINT_SIZE], struct board 
     struct transport *t = NULL;
 
     alarm(30);
-    if (netio_new(&o.netio, NULL) != ERR_OK || transport_zmq_new(&t, &o) != ERR_OK)
+    if (netio_new(&o.netio, NULL) != ERR_OK || transport_zmq_new(&t, &o) != ERR_OK ||
+        open_bare(t, index) != ERR_OK)
         _exit(1);
     for (int session = again ? 1 : 0; session < 2; session++) {
         struct party *p = &board->party[session][index];

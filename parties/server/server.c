@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "netio/gate.h"
+#include "netio/net.h"
 #include "parties/exchange/request.h"
 #include "parties/server/forward.h"
 #include "parties/server/front.h"
@@ -48,7 +49,7 @@ static enum err make_links(struct server *s, bool bulk, struct transport **t)
         .index = s->index,
         .listen = {listen[0], listen[1]},
         .dial = {dial[0], dial[1]},
-        .max_message = bulk ? (size_t)2 << 20 : WORKER_CONTROL_MAX,
+        .max_message = bulk ? NET_FRAME_BODY + NET_FRAME_OVERHEAD : WORKER_CONTROL_MAX,
         .depth = bulk ? 8 : 64,
         .log = s->o.log,
     };

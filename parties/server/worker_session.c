@@ -1,6 +1,8 @@
 #include "parties/server/worker_private.h"
 
 #include "base/clock.h"
+#include "base/memory.h"
+#include "base/secret.h"
 #include "parties/exchange/cost.h"
 #include "parties/server/collect.h"
 #include "parties/server/round.h"
@@ -30,16 +32,20 @@ static void show_bytes(struct worker *w)
 
 void worker_close_session(struct worker *w)
 {
+    bool was_open = w->session != NULL;
     show_bytes(w);
     atomic_store(&w->o.status->session, false);
     net_abort(w->net);
     engine_free(&w->engine);
     party_free(&w->party);
     net_free(&w->net);
+    transport_zmq_close(w->o.bulk);
     session_free(&w->session);
     bytes_clear(&w->play.upload_ids);
     bytes_clear(&w->play.what);
     store_use(w->o.store, false);
+    if (was_open) /* a batch of noise alone took 150 MiB, half of which would stay */
+        memory_give_back();
 }
 
 void worker_heed_neighbours(struct worker *w)
@@ -66,6 +72,25 @@ int64_t worker_connect_ms(const struct worker *w)
     return (int64_t)w->o.study->connect_s * 1000;
 }
 
+/* The handshake. Bulk links are open to this session's neighbours from now on, and to nobody else. */
+static enum err meet(struct worker *w, const struct bytes *propose,
+                     uint8_t attempt[REQUEST_ATTEMPT_SIZE])
+{
+    struct session_offer offer;
+    enum err e;
+    memcpy(offer.about, attempt, sizeof offer.about);
+    secret_random(&offer.passes, sizeof offer.passes);
+    e = transport_zmq_admit(w->o.bulk, (const uint8_t(*)[TRANSPORT_PASS_SIZE])offer.passes.expect);
+    if (e == ERR_OK)
+        e = session_open(&w->session, w->o.control, w->o.index, &w->o.study->terms, propose, &offer,
+                         worker_connect_ms(w), &w->log);
+    if (e == ERR_OK)
+        e = transport_zmq_dial(w->o.bulk, (const uint8_t(*)[TRANSPORT_PASS_SIZE])offer.passes.show);
+    memcpy(attempt, offer.about, sizeof offer.about);
+    secret_wipe(&offer, sizeof offer);
+    return e;
+}
+
 enum err worker_open_session(struct worker *w, const struct bytes *propose,
                              uint8_t attempt[REQUEST_ATTEMPT_SIZE])
 {
@@ -73,8 +98,7 @@ enum err worker_open_session(struct worker *w, const struct bytes *propose,
         .transport = w->o.bulk, .deadline_ms = (int64_t)w->o.study->round_s * 1000, .log = &w->log};
     enum err e;
     worker_close_session(w);
-    e = session_open(&w->session, w->o.control, w->o.index, &w->o.study->terms, propose, attempt,
-                     worker_connect_ms(w), &w->log);
+    e = meet(w, propose, attempt);
     options.session = w->session;
     if (e == ERR_OK)
         e = net_new(&w->net, &options);

@@ -1,0 +1,274 @@
+/*
+ * Servers as real processes, and somebody without a key who reaches the four ports that are for neighbours: what he
+ * sends takes no memory, who only connects takes no descriptors, and studies go on meanwhile.
+ */
+#include "tests/support_cmocka.h"
+#include "tests/support_process.h"
+#include "tests/support_socket.h"
+#include "tests/support_withhold.h"
+
+#include "base/clock.h"
+#include "base/secret.h"
+#include "netio/context.h"
+#include "netio/events.h"
+#include "netio/porter.h"
+#include "netio/socket.h"
+#include "tests/test_netio.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#define MIB ((size_t)1 << 20)
+
+static struct log quiet = {.level = LOG_ERROR};
+
+struct scene {
+    struct support_study s;
+    pid_t server[STUDY_SERVERS];
+    uint16_t status; /* of server 0 */
+};
+
+#define file(scene, ...) support_path(&(scene)->s, __VA_ARGS__)
+
+static void serve(struct scene *c, unsigned i)
+{
+    char port[8];
+    const char *const a[] = {"serve",
+                             c->s.path,
+                             "--key",
+                             file(c, "s%u.key", i),
+                             "--folder",
+                             file(c, "server%u", i),
+                             "--listen",
+                             c->s.host,
+                             i == 0 ? "--status" : NULL,
+                             port,
+                             NULL};
+    snprintf(port, sizeof port, "%u", c->status);
+    c->server[i] = support_start(file(c, "server%u.log", i), a);
+    assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 10));
+}
+
+/* Server 0 may have so many files open; 0: as many as this process. */
+static void scene_new(struct scene *c, const struct support_options *o, unsigned descriptors)
+{
+    struct rlimit before, limit;
+    *c = (struct scene){.status = support_ports(1)};
+    assert_int_equal(support_study_new(&c->s, o, &quiet), ERR_OK);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    limit = before;
+    if (descriptors > 0)
+        limit.rlim_cur = descriptors;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    serve(c, 0);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    for (unsigned i = 1; i < STUDY_SERVERS; i++)
+        serve(c, i);
+}
+
+static void scene_free(struct scene *c)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(support_stop(&c->server[i]), 0);
+    support_study_free(&c->s);
+}
+
+static void share_all(struct scene *c)
+{
+    for (unsigned i = 0; i < c->s.owners; i++) {
+        const char *data = file(c, "o%u.csv", i);
+        const char *const a[] = {"share", c->s.path, data, "--key", file(c, "o%u.key", i), NULL};
+        assert_int_equal(support_csv(data, c->s.study->domain, 400, 10 + i), ERR_OK);
+        assert_int_equal(support_run(file(c, "share.log"), 30, a), 0);
+    }
+}
+
+static pid_t start_run(struct scene *c)
+{
+    const char *const a[] = {"run",   c->s.path,      "--key", file(c, "a.key"),
+                             "--out", file(c, "out"), NULL};
+    return support_start(file(c, "run.log"), a);
+}
+
+static unsigned port_of(const struct scene *c, enum study_port which)
+{
+    return c->s.port + (unsigned)which; /* server 0's come first */
+}
+
+static uint64_t resident(const struct scene *c)
+{
+    return support_resident(c->server[0]);
+}
+
+/* --- messages ------------------------------------------------------------------------------------ */
+
+/* Sockets that speak ZeroMQ, with an invented pass or none, and send what they can until they are turned away. */
+static void flood(const struct scene *c, struct netio *netio)
+{
+    enum { SOCKETS = 24, MESSAGES = 8 };
+    static const uint8_t junk[MIB];
+    void *socket[SOCKETS], *events[SOCKETS];
+    uint8_t pass[NETIO_PASS_SIZE];
+    enum err e;
+    for (unsigned i = 0; i < SOCKETS; i++) {
+        const struct socket_options o = {
+            .type = ZMQ_PUSH, .send_depth = MESSAGES, .pass = i % 2 == 0 ? NULL : pass};
+        char endpoint[64];
+        secret_random(pass, sizeof pass);
+        snprintf(endpoint, sizeof endpoint, "tcp://127.0.0.1:%u",
+                 port_of(c, i % 4 < 2 ? STUDY_BULK_PREV : STUDY_BULK_NEXT));
+        socket[i] = socket_new(netio_zmq(netio), &o, &quiet, &e);
+        assert_non_null(socket[i]);
+        events[i] = events_new(netio_zmq(netio), socket[i], ZMQ_EVENT_DISCONNECTED, &quiet, &e);
+        assert_non_null(events[i]);
+        assert_int_equal(socket_dial(socket[i], endpoint, &quiet), ERR_OK);
+        for (unsigned k = 0; k < MESSAGES; k++)
+            (void)!socket_send(socket[i], junk, sizeof junk);
+    }
+    for (unsigned i = 0; i < SOCKETS; i++) {
+        const struct socket_wait w = {.socket = events[i], .readable = true};
+        assert_int_equal(socket_wait(&w, 1, clock_now_ms() + 10000), ERR_OK);
+        events_free(events[i], socket[i]);
+        zmq_close(socket[i]);
+    }
+}
+
+static void strangers_fill_no_memory(void **state)
+{
+    const struct support_options o = {
+        .owners = 2, .rounds = 30, .connect_s = 20, .round_s = 20, .epsilon = 8};
+    struct netio *netio;
+    struct scene c;
+    uint64_t before;
+    pid_t run;
+    (void)state;
+    scene_new(&c, &o, 0);
+    share_all(&c);
+    assert_int_equal(netio_new(&netio, &quiet), ERR_OK);
+    before = resident(&c);
+    flood(&c, netio);
+    assert_true(resident(&c) < before + 32 * MIB); /* of 192 */
+    run = start_run(&c);
+    assert_true(support_wait_for(file(&c, "run.log"), "\n5/30 ", 20));
+    before = resident(&c);
+    flood(&c, netio);
+    assert_true(resident(&c) < before + 32 * MIB);
+    assert_int_equal(support_wait(run, 60), 0);
+    assert_false(support_contains(file(&c, "run.log"), "trying again"));
+    /* what never had a name leaves no line for each */
+    assert_false(support_contains(file(&c, "server0.log"), "turned away"));
+    netio_free(&netio);
+    scene_free(&c);
+}
+
+/* --- connections --------------------------------------------------------------------------------- */
+
+/* From another address of this machine than the servers', as a stranger's would be. */
+static int connect_from_afar(unsigned port)
+{
+    struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000002)},
+                       to = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)port),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&from, sizeof from), 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
+    return fd;
+}
+
+static void who_only_connects_takes_no_descriptors(void **state)
+{
+    enum { IDLE = 240, DESCRIPTORS = 180 };
+    const struct support_options o = {.owners = 2, .connect_s = 20, .round_s = 20};
+    struct bytes answer = {0};
+    int fd[IDLE];
+    struct scene c;
+    (void)state;
+    scene_new(&c, &o, DESCRIPTORS);
+    for (unsigned i = 0; i < IDLE; i++)
+        fd[i] = connect_from_afar(port_of(&c, (enum study_port)(STUDY_CONTROL_PREV + i % 4)));
+    assert_non_null(strstr(support_ask(c.status, "GET /healthz", &answer), " 200 "));
+    share_all(&c);
+    assert_int_equal(support_wait(start_run(&c), 60), 0);
+    assert_false(support_contains(file(&c, "run.log"), "trying again"));
+    assert_true(support_contains(file(&c, "server0.log"), "connections at a time"));
+    for (unsigned i = 0; i < IDLE; i++)
+        close(fd[i]);
+    bytes_clear(&answer);
+    scene_free(&c);
+}
+
+/* Who has stayed for long has proved what it must, and is not crowded out by neighbours of the same address. */
+static void who_is_settled_stays(void **state)
+{
+    enum { CROWD = 12 };
+    const struct socket_options pull = {.type = ZMQ_PULL}, push = {.type = ZMQ_PUSH};
+    struct porter_options o = {.connections = 3, .settled_ms = 200, .log = &quiet};
+    char endpoint[1][ENDPOINT_SIZE];
+    struct porter *porter;
+    struct netio *netio;
+    struct bytes b = {0};
+    void *in, *out;
+    unsigned left = 0;
+    int fd[CROWD];
+    enum err e;
+    (void)state;
+    assert_int_equal(netio_new(&netio, &quiet), ERR_OK);
+    free_endpoints(endpoint, 1);
+    in = socket_new(netio_zmq(netio), &pull, &quiet, &e);
+    out = socket_new(netio_zmq(netio), &push, &quiet, &e);
+    o.context = netio_zmq(netio);
+    o.socket = in;
+    assert_int_equal(porter_new(&porter, &o), ERR_OK);
+    assert_int_equal(socket_bind(in, endpoint[0], &quiet), ERR_OK);
+    assert_int_equal(socket_dial(out, endpoint[0], &quiet), ERR_OK);
+    assert_int_equal(socket_send(out, "first", 5), ERR_OK);
+    assert_int_equal(socket_wait(&(struct socket_wait){.socket = in, .readable = true}, 1,
+                                 clock_now_ms() + 5000),
+                     ERR_OK);
+    clock_pause(400);
+    for (unsigned i = 0; i < CROWD; i++)
+        fd[i] = support_connect("127.0.0.1", (uint16_t)atoi(strrchr(endpoint[0], ':') + 1));
+    for (unsigned i = 0; i < CROWD; i++) { /* all but two are cut: their greeting ends */
+        uint8_t byte[64];
+        const struct timeval soon = {.tv_usec = 300000};
+        setsockopt(fd[i], SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof soon);
+        ssize_t n;
+        while ((n = recv(fd[i], byte, sizeof byte, 0)) > 0)
+            ;
+        left += n < 0 && errno == EAGAIN;
+        close(fd[i]);
+    }
+    assert_int_equal(left, 2);
+    assert_int_equal(socket_send(out, "second", 6), ERR_OK);
+    for (unsigned k = 0; k < 2; k++) {
+        const struct socket_wait w = {.socket = in, .readable = true};
+        assert_int_equal(socket_wait(&w, 1, clock_now_ms() + 5000), ERR_OK);
+        assert_int_equal(socket_receive(in, &b, "link", &quiet), ERR_OK);
+    }
+    assert_memory_equal(b.data, "second", 6);
+    bytes_clear(&b);
+    porter_free(&porter);
+    zmq_close(in);
+    zmq_close(out);
+    netio_free(&netio);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(strangers_fill_no_memory),
+        cmocka_unit_test(who_only_connects_takes_no_descriptors),
+        cmocka_unit_test(who_is_settled_stays),
+    };
+    if (getenv("TREFOIL") == NULL)
+        setenv("TREFOIL", "build/gcc/trefoil", 1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
