@@ -221,6 +221,22 @@ enum err file_append(const char *path, unsigned mode, const char *lines, struct 
     return file_sync_folder_of(path, log);
 }
 
+bool file_is_there(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 || errno != ENOENT;
+}
+
+void file_drop_folder(const char *path, const char *const *names)
+{
+    for (; *names != NULL; names++) {
+        char file[FILE_PATH];
+        if (file_path(file, NULL, "%s/%s", path, *names) == ERR_OK)
+            unlink(file);
+    }
+    rmdir(path);
+}
+
 enum err file_folder(const char *path, struct log *log)
 {
     struct stat st;

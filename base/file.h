@@ -60,5 +60,8 @@ enum err file_sync_folder_of(const char *path, struct log *log) MUST_CHECK;
 
 /* Makes one folder of mode 0700 unless it is there. */
 enum err file_folder(const char *path, struct log *log) MUST_CHECK;
+bool file_is_there(const char *path);
+/* For a folder that was made for nothing: removes files in it (a NULL-ended list of names), and it if it is empty then. */
+void file_drop_folder(const char *path, const char *const *names);
 
 #endif

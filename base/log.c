@@ -1,6 +1,7 @@
 #include "base/log.h"
 
 #include "base/clock.h"
+#include "base/date.h"
 #include "base/memory.h"
 #include "base/rate.h"
 #include "base/text.h"
@@ -53,6 +54,11 @@ static void write_line(const struct log *log, enum log_level level, const char *
         log->before(log->self);
     fflush(stdout); /* so that messages stand where they belong, also in a file */
     flockfile(log->file);
+    if (log->dated) {
+        char date[DATE_SIZE];
+        date_text(date_now(), date);
+        fprintf(log->file, "%s ", date);
+    }
     put(log->file, log->prefix, level, line);
     fflush(log->file);
     funlockfile(log->file);

@@ -11,6 +11,7 @@
 #ifndef TREFOIL_BASE_LOG_H
 #define TREFOIL_BASE_LOG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -23,6 +24,7 @@ struct log {
     enum log_level level;    /* lines above this level are dropped */
     struct log_meter *meter; /* bounds what goes to `file`; NULL: nothing does */
     const char *prefix;      /* stands before each line, or NULL */
+    bool dated;              /* the time in UTC stands before each line */
     /* Called before a line goes to `file`, such as to take away a display there; or NULL. */
     void (*before)(void *self);
     void *self;

@@ -5,6 +5,7 @@
 
 #include "aim/plaintext.h"
 #include "base/clock.h"
+#include "base/date.h"
 #include "base/file.h"
 #include "parties/analyst/central.h"
 #include "parties/exchange/lines.h"
@@ -125,8 +126,9 @@ static void a_run_gives_up_and_goes_on_later(void **state)
     expect_code(support_wait(run, 60), 4, file(&c, "out.log"));
     unlink(file(&c, "server%u.log", 2));
     start_server(&c, 2, c.s.path);
-    /* another run is refused, for its budget is not whole */
+    /* another run is refused, for its budget is not whole, and leaves nothing behind */
     expect_code(run_study(&c, "a.key", 1), 5, file(&c, "run%u.log", 1));
+    assert_int_not_equal(access(file(&c, "out%u", 1), F_OK), 0);
     run = start_run(&c, "out", NULL);
     /* one run a folder, and one at the servers */
     assert_true(support_wait_for(file(&c, "out.log"), "continuing the run", 20));
@@ -169,6 +171,68 @@ static void a_run_is_killed_and_extended(void **state)
     scene_free(&c);
 }
 
+/* The command that an interrupted run names continues it. */
+static void an_interrupted_run_says_how_to_go_on(void **state)
+{
+    const struct support_options o = {.owners = OWNERS, .rounds = 200, .round_s = 2, .epsilon = 8};
+    static const char before[] = "nothing that it spent is lost:\n  trefoil ";
+    char command[4 * SUPPORT_PATH];
+    struct bytes said = {0};
+    struct scene c;
+    char *at;
+    pid_t run;
+    (void)state;
+    scene_new(&c, &o);
+    share_everything(&c);
+    run = start_run(&c, "it's out", "--rounds=6");
+    assert_true(support_wait_for(file(&c, "it's out.log"), "\n2/200 ", 20));
+    assert_int_equal(kill(run, SIGINT), 0);
+    assert_int_equal(support_wait(run, 10), -1);
+    assert_int_equal(file_read(file(&c, "it's out.log"), 1 << 20, &said, &quiet), ERR_OK);
+    bytes_put_u8(&said, 0);
+    at = strstr((char *)said.data, before);
+    assert_non_null(at);
+    at += sizeof before - 1;
+    at[strcspn(at, "\n")] = '\0';
+    assert_non_null(strstr(at, "--rounds=6"));
+    snprintf(command, sizeof command, "\"$TREFOIL\" %s > %s", at, file(&c, "again.log"));
+    assert_int_equal(system(command), 0);
+    assert_true(support_contains(file(&c, "again.log"), "\n6/200 "));
+    assert_false(support_contains(file(&c, "again.log"), "\n0/200 "));
+    bytes_clear(&said);
+    scene_free(&c);
+}
+
+/* A server that cannot start leaves no folder that it made; one that runs says when what happened. */
+static void a_refused_server_leaves_nothing(void **state)
+{
+    const struct support_options o = {.owners = OWNERS};
+    struct scene c;
+    struct bytes said = {0};
+    char date[DATE_SIZE];
+    int64_t when;
+    (void)state;
+    scene_new(&c, &o);
+    {
+        const char *const a[] = {"serve",    c.s.path,           "--key",    file(&c, "s%u.key", 0),
+                                 "--folder", file(&c, "second"), "--listen", c.s.host,
+                                 NULL};
+        assert_int_not_equal(support_run(file(&c, "second.log"), 10, a),
+                             0); /* its ports are taken */
+    }
+    assert_int_not_equal(access(file(&c, "second"), F_OK), 0);
+    assert_int_equal(access(file(&c, "server%u", 0), F_OK), 0);
+    assert_int_equal(file_read(file(&c, "server%u.log", 0), 1 << 20, &said, &quiet), ERR_OK);
+    bytes_put_u8(&said, 0);
+    memcpy(date, said.data, DATE_SIZE - 1);
+    date[DATE_SIZE - 1] = '\0';
+    assert_true(date_parse(date, &when));
+    assert_true(when <= date_now() && when > date_now() - 3600);
+    assert_int_equal(said.data[DATE_SIZE - 1], ' ');
+    bytes_clear(&said);
+    scene_free(&c);
+}
+
 /* The analyst's disk is gone in the middle of a run: the servers give again what they opened, and it goes on. */
 static void a_run_whose_folder_is_lost_goes_on(void **state)
 {
@@ -199,11 +263,12 @@ static void a_run_whose_folder_is_lost_goes_on(void **state)
     assert_non_null(at);
     memcpy(text + sizeof option - 1, at + sizeof option - 1, 2 * REQUEST_RUN_SIZE);
     bytes_clear(&words);
-    expect_code(support_wait(start_run(&c, "found", text), 30), 3, file(&c, "found.log"));
-    assert_true(support_contains(file(&c, "found.log"), "of another run than --continue names"));
     expect_code(support_wait(start_run(&c, "again", text), 60), 0, file(&c, "again.log"));
     check_measurements(&c, file(&c, "again/measurements.json"), c.s.study->workload->one_ways + 9);
     expect_code(support_wait(start_run(&c, "again", text), 60), 0, file(&c, "again.log"));
+    run = start_run(&c, "again", "--continue=000102030405060708090a0b0c0d0e0f");
+    expect_code(support_wait(run, 30), 3, file(&c, "again.log"));
+    assert_true(support_contains(file(&c, "again.log"), "of another run than --continue names"));
     /* and once more, when it has ended: the same to the last digit */
     expect_code(support_wait(start_run(&c, "more", text), 60), 0, file(&c, "more.log"));
     assert_int_equal(file_read(file(&c, "again/measurements.json"), 1 << 24, &words, &quiet),
@@ -574,6 +639,8 @@ int main(void)
         cmocka_unit_test(a_server_that_hangs_for_a_moment_is_waited_for),
         cmocka_unit_test(a_run_gives_up_and_goes_on_later),
         cmocka_unit_test(a_run_is_killed_and_extended),
+        cmocka_unit_test(an_interrupted_run_says_how_to_go_on),
+        cmocka_unit_test(a_refused_server_leaves_nothing),
         cmocka_unit_test(a_run_whose_folder_is_lost_goes_on),
         cmocka_unit_test(a_restored_server_is_refused_and_recovers),
         cmocka_unit_test(rows_that_a_restored_server_lacks_are_missed),

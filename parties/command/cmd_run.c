@@ -15,9 +15,11 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <signal.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char help[] =
     "usage: trefoil run STUDY --key FILE --out DIR [--rounds N] [--wait S]\n"
@@ -207,6 +209,7 @@ static void say_cost(const struct run *r)
 
 struct run_terms {
     const char *study, *key, *folder;
+    bool is_new;         /* the folder was not there */
     const uint8_t *lost; /* the number of a run, or NULL */
     int64_t rounds, wait_s;
     struct command_sampling sampling;
@@ -244,7 +247,7 @@ static enum err release(struct run *r, const struct run_terms *t)
     return ERR_OK;
 }
 
-static enum err execute(struct run *r, const struct run_terms *t)
+static enum err execute(struct run *r, struct run_terms *t)
 {
     enum err e;
     TRY(study_load(&r->study, t->study, r->log));
@@ -257,6 +260,7 @@ static enum err execute(struct run *r, const struct run_terms *t)
     r->options.progress = progress_round;
     r->options.self = &r->progress;
     r->options.rounds_now = (unsigned)t->rounds;
+    t->is_new = !file_is_there(t->folder);
     TRY(file_folder(t->folder, r->log)); /* before the budget is spent */
     TRY(run_state_open(&r->state, t->folder, r->study, t->lost, r->log));
     TRY(call_witness(r, t));
@@ -264,6 +268,74 @@ static enum err execute(struct run *r, const struct run_terms *t)
     witness_advise(&r->witness);
     return e == ERR_OK ? release(r, t) : e;
 }
+
+/* What was made for a run that has not begun. */
+static void drop_folder(const char *folder)
+{
+    static const char *const names[] = {"run.state", "heads", "run.lock", NULL};
+    file_drop_folder(folder, names);
+}
+
+/* --- ^C ------------------------------------------------------------------------------------------- */
+
+/* What the signal handler says. It is told nothing else, so this is global. */
+static struct {
+    char text[2048];
+    size_t size;
+} farewell;
+
+static void say_farewell(int signal_number)
+{
+    struct sigaction standard = {.sa_handler = SIG_DFL};
+    ssize_t ignored = write(STDERR_FILENO, farewell.text, farewell.size);
+    (void)ignored;
+    (void)sigaction(signal_number, &standard, NULL);
+    (void)raise(signal_number);
+}
+
+/* A word as a shell takes it. */
+static void put_word(struct bytes *out, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-./=:,@%+";
+    bytes_put_u8(out, ' ');
+    if (*word != '\0' && word[strspn(word, plain)] == '\0') {
+        bytes_put(out, word, strlen(word));
+        return;
+    }
+    bytes_put_u8(out, '\'');
+    for (; *word != '\0'; word++)
+        if (*word == '\'')
+            bytes_put(out, "'\\''", 4);
+        else
+            bytes_put_u8(out, (uint8_t)*word);
+    bytes_put_u8(out, '\'');
+}
+
+/* From now on who interrupts the run is told how to go on. */
+static enum err advise_on_signals(int argc, char **argv)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = say_farewell};
+    struct bytes command = {0};
+    for (int i = 1; i < argc; i++)
+        put_word(&command, argv[i]);
+    bytes_put_u8(&command, 0);
+    TRY(bytes_ok(&command));
+    farewell.size = (size_t)snprintf(farewell.text, sizeof farewell.text,
+                                     "\nInterrupted. The run can be continued, and nothing that it "
+                                     "spent is lost:\n  trefoil run%s\n",
+                                     (const char *)command.data);
+    if (farewell.size >= sizeof farewell.text)
+        farewell.size = sizeof farewell.text - 1;
+    bytes_clear(&command);
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        (void)sigaction(signals[i], &action, NULL); /* which fails only for a signal that is none */
+    return ERR_OK;
+}
+
+/* --- the command line ----------------------------------------------------------------------------- */
 
 /* The numbers of the command line. */
 static enum err read_numbers(const char *rounds, const char *wait, const char *rows,
@@ -310,12 +382,17 @@ static int run(int argc, char **argv, struct log *log)
         t.lost = number;
     }
     if (e == ERR_OK)
+        e = advise_on_signals(argc, argv);
+    if (e == ERR_OK)
         e = execute(&r, &t);
+    t.is_new = t.is_new && e != ERR_OK && (r.state == NULL || !run_state_begun(r.state));
     progress_end(&r.progress);
     log->before = NULL;
     aim_result_free(&r.result);
     client_free(&r.client);
     run_state_close(&r.state);
+    if (t.is_new)
+        drop_folder(t.folder);
     netio_free(&r.netio);
     bounds_free(&r.bounds);
     identity_free(&r.me);

@@ -109,9 +109,11 @@ static enum err serve(const struct arguments *a, struct log *log)
                                                .status = a->status,
                                                .stop = &stop_requested,
                                                .log = log};
+        log->dated = true;
         e = a->purge ? server_purge(&options) : server_run(&options);
         if (e == ERR_OK && !a->purge)
             log_info(log, "server stopped");
+        log->dated = false;
     }
     identity_free(&me);
     study_free(&study);

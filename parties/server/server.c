@@ -194,9 +194,18 @@ static enum err check_place(struct server *s)
     return roster_servers_current(s->o.study, s->o.log);
 }
 
+/* A folder that was made for a server which did not start. */
+static void drop_folder(const char *folder)
+{
+    static const char *const names[] = {
+        "store.sqlite-wal", "store.sqlite-shm", "store.sqlite", "audit.log", "lock", NULL};
+    file_drop_folder(folder, names);
+}
+
 enum err server_run(const struct server_options *options)
 {
     struct server *s = memory_array(1, sizeof *s);
+    bool is_new = !file_is_there(options->folder);
     enum err e, ended;
     if (s == NULL)
         return ERR_NOMEM;
@@ -212,9 +221,12 @@ enum err server_run(const struct server_options *options)
             log_info(options->log, "server %u (%s) of study %s is ready, with roster %u", s->index,
                      options->study->server[s->index].name, options->study->name,
                      options->study->roster_version);
+            is_new = false;
             e = front_run(s->front);
         }
         ended = end(s);
+        if (is_new)
+            drop_folder(options->folder);
         e = e == ERR_OK ? ended : e;
     }
     log_meter_free(&s->log);
@@ -227,6 +239,7 @@ enum err server_purge(const struct server_options *options)
     struct server s = {.o = *options};
     struct bytes statement = {0};
     char path[FILE_PATH];
+    bool is_new = !file_is_there(options->folder);
     size_t index = 0;
     enum err e = roster_find(options->study, &options->me->public, ROLE_SERVER, &index,
                              options->log);
@@ -242,6 +255,8 @@ enum err server_purge(const struct server_options *options)
     if (e == ERR_OK)
         log_info(options->log, "purged; the signed statement for the owners is %s", path);
     store_close(&s.store);
+    if (e != ERR_OK && is_new)
+        drop_folder(options->folder);
     bytes_clear(&statement);
     return e;
 }
