@@ -295,9 +295,9 @@ static void check(struct stage *c)
         assert_string_equal(text, "3|");
         query(db, "SELECT COUNT(*) FROM rounds WHERE standing = 5", text, sizeof text);
         assert_string_equal(text, "3|");
-        query(db, "SELECT MIN(attempts) > 0, SUM(attempts) <= 3 + 2 FROM rounds", text,
-              sizeof text);
-        assert_string_equal(text, "1|1|");
+        query(db, "SELECT MIN(attempts) > 0, SUM(attempts) <= 3 + 2, COUNT(entry) FROM rounds",
+              text, sizeof text);
+        assert_string_equal(text, "1|1|0|");
         query(db, "SELECT COUNT(*) FROM noise", text, sizeof text);
         assert_string_equal(text, "0|");
         query(db, "SELECT COUNT(*) FROM uploads WHERE complete", text, sizeof text);

@@ -8,6 +8,7 @@
  */
 #include "tests/support_cmocka.h"
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "parties/exchange/upload.h"
 #include "parties/server/play.h"
@@ -19,6 +20,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* In what a server departs. */
 enum cheat {
@@ -565,6 +567,14 @@ static void a_round_that_cannot_go_on_is_told_why(void **state)
 
 /* --- a server that asks again -------------------------------------------------------------------- */
 
+static struct store_found found_of(const struct stage *c, unsigned i)
+{
+    struct store_found found;
+    const uint8_t run[REQUEST_RUN_SIZE] = {1};
+    assert_int_equal(store_find_round(c->store[i], run, 0, &found), ERR_OK);
+    return found;
+}
+
 /* Whatever a third claims, or cannot do: what two have is not opened once more. */
 static void what_two_have_is_answered_without_the_third(void **state)
 {
@@ -585,7 +595,8 @@ static void what_two_have_is_answered_without_the_third(void **state)
             expect_answer(&c, i, &first);
             assert_int_equal(c.openings[i], 0);
         }
-        play(&c, HONEST, 0); /* and it has them on disk now */
+        assert_int_equal(found_of(&c, who).standing, STANDING_OPENED); /* here as well now */
+        play(&c, HONEST, 0);
         for (unsigned i = 0; i < STUDY_SERVERS; i++)
             expect_answer(&c, i, &first);
     }
@@ -671,7 +682,6 @@ static void a_round_is_tried_a_few_times(void **state)
         for (unsigned k = 1; k < ROUND_ATTEMPTS + 3; k++) { /* the first one is over */
             bool lost = k >= ROUND_ATTEMPTS;
             put_back(&c, who, "bound");
-            play(&c, OTHER_REQUEST, who); /* a link lost before anything depends on data is free */
             play(&c, HANGS_UP, who);
             indices += c.indices[(who + 1) % 3];
             for (unsigned i = 0; i < STUDY_SERVERS; i++)
@@ -690,6 +700,38 @@ static void a_round_is_tried_a_few_times(void **state)
         assert_int_equal(c.result[i], ERR_OK);
         assert_int_equal(debits(&c, i), 2);
     }
+    bytes_clear(&first);
+    stage_free(&c);
+}
+
+/* All agree, and then one cannot note the others' heads: nobody has sent what depends on data. */
+static void a_link_that_is_lost_before_is_free(void **state)
+{
+    struct bytes first = {0}, log = {0};
+    char name[32], path[SUPPORT_PATH];
+    struct stage c;
+    (void)state;
+    play_and_keep(&c, &first);
+    for (unsigned who = 0; who < STUDY_SERVERS; who++) {
+        uint32_t before[STUDY_SERVERS];
+        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+            put_back(&c, i, "bound");
+            before[i] = found_of(&c, i).attempts;
+        }
+        snprintf(name, sizeof name, "server%u/audit.log", who);
+        support_study_file(&c.s, name, path);
+        bytes_clear(&log);
+        assert_int_equal(file_read(path, 1 << 20, &log, &quiet), ERR_OK);
+        assert_int_equal(truncate(path, 0), 0);
+        play(&c, HONEST, 0);
+        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+            assert_int_equal(c.result[i], ERR_DATA);
+            assert_int_equal(c.openings[i], 0);
+            assert_int_equal(found_of(&c, i).attempts, before[i]);
+        }
+        assert_int_equal(file_write(path, 0600, log.data, log.size, &quiet), ERR_OK);
+    }
+    bytes_clear(&log);
     bytes_clear(&first);
     stage_free(&c);
 }
@@ -729,6 +771,7 @@ int main(void)
         cmocka_unit_test(two_that_have_the_index_open_no_other),
         cmocka_unit_test(who_has_an_index_takes_no_other),
         cmocka_unit_test(a_round_is_tried_a_few_times),
+        cmocka_unit_test(a_link_that_is_lost_before_is_free),
         cmocka_unit_test(an_honest_server_needs_few_attempts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

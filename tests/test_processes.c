@@ -368,6 +368,30 @@ static void late_rows_join_between_two_commands(void **state)
     scene_free(&c);
 }
 
+/* A round that is lost is not played again, so that it does not keep late rows from the next one. */
+static void late_rows_join_after_a_round_that_is_lost(void **state)
+{
+    const struct support_options o = {.owners = OWNERS,
+                                      .rounds = 4,
+                                      .epsilon = 35,
+                                      .more = "min_owners: 2\nlate_uploads: join\n"};
+    struct scene c;
+    (void)state;
+    scene_new(&c, &o);
+    assert_int_equal(share_own(&c, 0), 0);
+    assert_int_equal(share_own(&c, 1), 0);
+    expect_code(support_wait(start_run_of(&c, "--rounds=1"), 30), 0, file(&c, "run.log"));
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        support_alter(&c.s, i,
+                      "UPDATE rounds SET standing = 3, attempts = 8, selected = NULL, opened = NULL"
+                      " WHERE sequence = 1");
+    assert_int_equal(share_own(&c, 2), 0);
+    expect_code(support_wait(start_run_of(&c, "--rounds=2"), 30), 0, file(&c, "run.log"));
+    assert_true(support_contains(file(&c, "run.log"),
+                                 "the rows of 3 of 3 are counted; 1 of them came during the run"));
+    scene_free(&c);
+}
+
 /* --- the wrong ----------------------------------------------------------------------------------- */
 
 /* Late rows that one server cannot read: the run goes on without them, and does not stumble over them in every round. */
@@ -456,6 +480,7 @@ int main(void)
         cmocka_unit_test(late_rows_join_a_run),
         cmocka_unit_test(adding_up_is_told_by_tiles),
         cmocka_unit_test(late_rows_join_between_two_commands),
+        cmocka_unit_test(late_rows_join_after_a_round_that_is_lost),
         cmocka_unit_test(late_rows_that_are_damaged_stop_no_run),
         cmocka_unit_test(other_terms_are_named),
     };

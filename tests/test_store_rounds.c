@@ -482,7 +482,6 @@ static void all_alike(struct saying *s, enum standing standing)
         struct round_statement *own = &s->by[i];
         own->intent = ROUND_BIND;
         own->standing = (uint8_t)standing;
-        own->noise = 1;
         memset(own->request, 1, sizeof own->request);
         memset(own->replica[NET_PREV], 10 + (int)i, sizeof own->replica[0]);
         memset(own->replica[NET_NEXT], 10 + (int)(i + 1) % 3, sizeof own->replica[0]);

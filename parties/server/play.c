@@ -149,10 +149,10 @@ static enum err load_noise(struct hand *h)
 
 static enum round_obstacle obstacle(const struct hand *h, const struct store_found *found)
 {
-    if (found->attempts >= ROUND_ATTEMPTS)
-        return ROUND_TRIED;
     if (!h->noise || found->standing == STANDING_LOST)
         return ROUND_NO_NOISE;
+    if (found->attempts >= ROUND_ATTEMPTS)
+        return ROUND_TRIED;
     return memcmp(found->round.uploads, h->p->uploads, sizeof h->p->uploads) == 0
                ? ROUND_READY
                : ROUND_OTHER_UPLOADS;
@@ -291,8 +291,7 @@ static enum err agree(struct hand *h, enum err verdict, enum round_intent intent
 {
     struct round_statement own = {.intent = (uint8_t)intent,
                                   .standing = (uint8_t)h->standing,
-                                  .obstacle = (uint8_t)h->obstacle,
-                                  .noise = h->noise};
+                                  .obstacle = (uint8_t)h->obstacle};
     for (unsigned k = 0; k < 8; k++)
         own.selected[k] = (uint8_t)(h->selected >> 8 * k);
     if (h->standing == STANDING_OPENED)

@@ -32,6 +32,11 @@ static enum err differs(unsigned server, const char *what, struct log *log)
     return ERR_MISMATCH;
 }
 
+static bool has_noise(const struct round_statement *s)
+{
+    return s->intent == ROUND_BIND && s->obstacle != ROUND_NO_NOISE;
+}
+
 static enum err compare(unsigned server, enum net_peer peer, const struct round_statement *own,
                         const struct round_statement *other, struct log *log)
 {
@@ -59,7 +64,7 @@ static enum err compare(unsigned server, enum net_peer peer, const struct round_
     if (other->standing == STANDING_NONE && other->obstacle != ROUND_READY)
         return ERR_FORMAT;
     /* what it holds with its next server, if we are that, is what we hold with our previous one */
-    if (own->noise && other->noise &&
+    if (has_noise(own) && has_noise(other) &&
         memcmp(own->replica[peer], other->replica[1 - peer], sizeof own->replica[0]) != 0)
         return differs(server, "share of this round's noise: its store or ours was altered", log);
     return ERR_OK;

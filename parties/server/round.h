@@ -38,7 +38,7 @@ enum round_intent {
 };
 
 /* Why a server cannot open a round that is bound. */
-enum round_obstacle { ROUND_READY, ROUND_TRIED, ROUND_NO_NOISE, ROUND_OTHER_UPLOADS };
+enum round_obstacle { ROUND_READY, ROUND_NO_NOISE, ROUND_TRIED, ROUND_OTHER_UPLOADS };
 
 /* What is left to do of a round, from what the three have of it. */
 enum round_course {
@@ -53,14 +53,14 @@ struct round_statement {
     uint8_t intent;   /* enum round_intent */
     uint8_t standing; /* enum standing: STANDING_NONE for a new round */
     uint8_t obstacle; /* enum round_obstacle */
-    uint8_t noise;    /* 1: the noise of the round is at hand */
     uint8_t late;     /* 1: rows have come that may join the run, and are not counted yet */
     uint8_t selected[8];
     uint8_t values[32]; /* digest of them, from STANDING_OPENED on */
     uint8_t fresh[32];  /* digest of the fresh bytes; round_agree() fills it in */
     uint8_t request[32], step[32], uploads[32], roster[32], range[32], analyst[32], ledger[32];
-    uint8_t audit[40];      /* lines of the audit log (u64), and its last hash */
-    uint8_t replica[2][32]; /* of the components of noise held with NET_PREV and with NET_NEXT */
+    uint8_t audit[40]; /* lines of the audit log (u64), and its last hash */
+    /* of the noise's components held with NET_PREV and NET_NEXT; ROUND_BIND, where it is here */
+    uint8_t replica[2][32];
 };
 
 /* What the three together say. */
