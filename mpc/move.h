@@ -40,7 +40,7 @@ struct operand {
 
 /*
  * out = x y + c, word by word: each server makes z_i = x_i (y_i + y_(i+1)) + x_(i+1) y_i + c_i +
- * alpha_i of its components. Without y.a there is no product.
+ * alpha_i of its components. Without x.a there is no product, and without c.a no c.
  *   i -> i-1   z_i                                          1 word a server
  */
 struct move_term {
@@ -91,7 +91,8 @@ enum err move_input(struct party *p, struct planes u) MUST_CHECK;
  *             j   -> j+1   r - F'                           where there is a rest
  *             j+2 -> j     F b - G                          component j
  *   round 2   j+1 -> j     (a - F) b - H                    component j+1
- * and G + H is component j+2. 3 words over all servers, 4 with a rest.
+ * and G + H is component j+2. 3 words over all servers, 4 with a rest. out and sum overlap nothing
+ * that is known.
  *
  *   words   `known` is a in the part where this server is j, elsewhere b; out = a b. A rest r is
  *           like it, and sum = what j knows of it plus what the others know: (F', r - F', r')
