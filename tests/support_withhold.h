@@ -16,6 +16,13 @@ struct withheld {
     size_t frame;    /* bytes */
 };
 
+/* A program whose threads a sanitizer watches cannot have a child with threads. */
+#if defined(__SANITIZE_THREAD__)
+#define SUPPORT_WITHHOLDS 0
+#else
+#define SUPPORT_WITHHOLDS 1
+#endif
+
 /*
  * In a process of its own, which ends with 0 after two seconds. ZeroMQ sends a message once it is whole; so a relay
  * stands between its sockets and the gate, which keeps back the last of it.

@@ -17,7 +17,7 @@
 #define SILENT_S 10
 /* A connection is for one request, which has so long, however slowly its bytes come and go. */
 #define REQUEST_MS 5000
-#define LOOK_MS 500
+#define LOOK_MS 100
 
 struct visit {
     int fd; /* -1: none */
