@@ -26,8 +26,9 @@
 enum domain_kind { DOMAIN_CATEGORICAL, DOMAIN_INTEGER, DOMAIN_NUMERIC };
 
 /*
- * What share and aim do with a value outside of an attribute's range or list: refuse the table; take the nearest number,
- * and what is no number as missing where there is that; take all as missing.
+ * What share and aim do with a value outside of an attribute's range or list: refuse the table;
+ * take the nearest number, and what is no number as missing where there is that; take all as
+ * missing.
  */
 enum domain_policy { DOMAIN_REJECT, DOMAIN_CLIP, DOMAIN_AS_MISSING };
 

@@ -236,7 +236,10 @@ static void wrong_value(struct csv_reading *r, const struct domain_attribute *a,
               a->name, shown, hint, allowed);
 }
 
-/* A value that does not fit, and is taken as another: the first of each column is told. For the owner alone to judge. */
+/*
+ * A value that does not fit, and is taken as another: the first of each column is told. For the
+ * owner alone to judge.
+ */
 static void changed_value(struct csv_reading *r, uint32_t attribute, size_t field, uint32_t code,
                           const char *text)
 {

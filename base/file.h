@@ -46,8 +46,9 @@ enum err file_write_new(const char *path, unsigned mode, const void *p, size_t n
                         struct log *log) MUST_CHECK;
 
 /*
- * Adds lines, each with its end, behind what is there, or makes the file; they are on disk when this returns. A last line
- * that a crash has cut stays apart from them. Two processes may do so at the same time.
+ * Adds lines, each with its end, behind what is there, or makes the file; they are on disk when
+ * this returns. A last line that a crash has cut stays apart from them. Two processes may do so at
+ * the same time.
  */
 enum err file_append(const char *path, unsigned mode, const char *lines,
                      struct log *log) MUST_CHECK;

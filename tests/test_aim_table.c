@@ -193,7 +193,10 @@ static void errors_say_where_and_what(void **state)
     domain_free(&d);
 }
 
-/* By `clip` and `missing` a column with a missing value takes every cell; its owner is told what became of them. */
+/*
+ * By `clip` and `missing` a column with a missing value takes every cell; its owner is told what
+ * became of them.
+ */
 static void what_does_not_fit_is_taken_and_told(void **state)
 {
     static const char *const labels[] = {"red", "blue"};

@@ -1,6 +1,7 @@
 /*
- * The owner's end: servers that cheat or are confused (parties/owner/courier.c), which the test plays itself; what they hold,
- * in words (holding.c); the terms that a key remembers (pin.c); and the secret beside it (owner_secret.c).
+ * The owner's end: servers that cheat or are confused (parties/owner/courier.c), which the test
+ * plays itself; what they hold, in words (holding.c); the terms that a key remembers (pin.c); and
+ * the secret beside it (owner_secret.c).
  */
 #include "tests/support_cmocka.h"
 
@@ -418,7 +419,10 @@ static void a_ledger_that_was_put_back_is_refused(void **state)
     scene_free(&c);
 }
 
-/* Lines that were cut or altered count for nothing, are told, and are not in the way of those that come after. */
+/*
+ * Lines that were cut or altered count for nothing, are told, and are not in the way of those that
+ * come after.
+ */
 static void what_was_kept_of_ledgers_is_read_with_care(void **state)
 {
     struct scene c;

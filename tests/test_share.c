@@ -237,7 +237,10 @@ static void upload_named_in(struct scene *c, const char *path, const char *word,
     bytes_clear(&text);
 }
 
-/* Whoever stole a key, and guesses the table rightly, does not learn from servers or receipts that it is the right one. */
+/*
+ * Whoever stole a key, and guesses the table rightly, does not learn from servers or receipts that
+ * it is the right one.
+ */
 static void a_stolen_key_confirms_no_guess(struct scene *c, const char *csv)
 {
     char key[SUPPORT_PATH], uploaded[65], guessed[65];

@@ -1,6 +1,7 @@
 /*
- * A run is its analyst's: whoever learns its number (from a server's audit log, or from what servers say of a budget that is
- * spent) can neither ask for it, nor end its session, nor keep its place, while the roster lists who began it.
+ * A run is its analyst's: whoever learns its number (from a server's audit log, or from what
+ * servers say of a budget that is spent) can neither ask for it, nor end its session, nor keep its
+ * place, while the roster lists who began it.
  */
 #include "tests/support_cmocka.h"
 
@@ -149,7 +150,10 @@ static void refused(struct scene *c, enum err e)
     c->words[0] = '\0';
 }
 
-/* Before anything is paid it is whose session it is; then whose round it is, also without a session. */
+/*
+ * Before anything is paid it is whose session it is; then whose round it is, also without a
+ * session.
+ */
 static void another_cannot_ask_for_it_or_end_it(void **state)
 {
     struct scene c;
@@ -189,7 +193,9 @@ static void another_cannot_ask_for_it_or_end_it(void **state)
     scene_free(&c);
 }
 
-/* b says all the time that a's run lives, whose program has died: its place is free all the same. */
+/*
+ * b says all the time that a's run lives, whose program has died: its place is free all the same.
+ */
 static void another_cannot_keep_its_place(void **state)
 {
     struct scene c;

@@ -18,8 +18,8 @@ enum err audit_compare(struct audit_file *const *files, size_t count, FILE *out,
                        struct log *log) MUST_CHECK;
 
 /*
- * What a log's own server signed of it on some day, after so many lines, has to be there. ERR_DATA, logged; where the
- * server was recovered since it is a note, on `out`.
+ * What a log's own server signed of it on some day, after so many lines, has to be there. ERR_DATA,
+ * logged; where the server was recovered since it is a note, on `out`.
  */
 enum err audit_continues(const struct audit_file *file, const struct audit_head *head,
                          const char *day, FILE *out, struct log *log) MUST_CHECK;

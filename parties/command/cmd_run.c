@@ -215,7 +215,10 @@ struct run_terms {
     struct command_sampling sampling;
 };
 
-/* What the servers signed of their ledgers is beside the key and in the folder: one of them may be lost. */
+/*
+ * What the servers signed of their ledgers is beside the key and in the folder: one of them may be
+ * lost.
+ */
 static enum err call_witness(struct run *r, const struct run_terms *t)
 {
     char path[FILE_PATH];

@@ -23,8 +23,9 @@ enum err client_new(struct client **client, struct netio *netio, const struct st
                     struct log *log) MUST_CHECK;
 void client_free(struct client **client);
 /*
- * From now on what the servers sign of their ledgers is kept in `witness` (borrowed), before each session and after each
- * answer: a ledger that is shorter than it was seen, or another, ends the run with ERR_MISMATCH.
+ * From now on what the servers sign of their ledgers is kept in `witness` (borrowed), before each
+ * session and after each answer: a ledger that is shorter than it was seen, or another, ends the
+ * run with ERR_MISMATCH.
  */
 void client_watch(struct client *client, struct witness *witness);
 /* While servers add up the uploads, `adding` is called with the share that is done, 0 to 1, when that has changed. */

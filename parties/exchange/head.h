@@ -1,15 +1,16 @@
 /*
- * parties/exchange/head.h - what a server signs of its privacy ledger, for whoever asks: how long it is, and how it ends.
+ * parties/exchange/head.h - what a server signs of its privacy ledger, for whoever asks: how long
+ * it is, and how it ends.
  *
- * Whoever asks names a length at which the ledger was seen before; the server says what its head was there. So a client
- * that keeps one statement of each server (parties/exchange/witness.h) notices a ledger that was put back, or is another.
- * The server signs, with its Ed25519 identity,
+ * Whoever asks names a length at which the ledger was seen before; the server says what its head
+ * was there. So a client that keeps one statement of each server (parties/exchange/witness.h)
+ * notices a ledger that was put back, or is another. The server signs, with its Ed25519 identity,
  *
  *   "trefoil-head-1", terms (32), index of the server (u8), and the statement without its signature
  *
- * On the wire: debits (u64), head after the last of them (32), debits that were asked about (u64), head after so many
- * (32; zeros where there are fewer), lines of the audit log that are on disk (u64), last hash of them (32), time (u64),
- * signature (64). As text, a line without its end:
+ * On the wire: debits (u64), head after the last of them (32), debits that were asked about (u64),
+ * head after so many (32; zeros where there are fewer), lines of the audit log that are on disk
+ * (u64), last hash of them (32), time (u64), signature (64). As text, a line without its end:
  *
  *   TIME server INDEX NAME terms HEX debits N HEX was N HEX log N HEX SIGNATURE
  */
@@ -45,7 +46,10 @@ void head_read(struct reader *in, struct head *head);
 #define HEAD_LINE_SIZE 640
 void head_line(const struct study *study, unsigned index, const struct head *head,
                char line[HEAD_LINE_SIZE]);
-/* ERR_FORMAT for another text, ERR_MISMATCH for another study's, ERR_AUTH for one that its server has not signed. */
+/*
+ * ERR_FORMAT for another text, ERR_MISMATCH for another study's, ERR_AUTH for one that its server
+ * has not signed.
+ */
 enum err head_parse(const struct study *study, const char *line, unsigned *index,
                     struct head *head) MUST_CHECK;
 

@@ -13,10 +13,11 @@
  * components against the commitments, and the servers compare commitments before they compute. So a client that
  * sent different words to two servers is found and named.
  *
- * Seeds, salts and id are derived from the terms and the data (HMAC-SHA-512-256, keyed by the owner's signing key and
- * a random secret of the study): sharing the same table again gives the same upload, which is how a cut upload is
- * resumed; other counts give other masks. Servers tell an upload's digest to everybody whom they admit; who guesses
- * the table can check the guess by that only with both keys.
+ * Seeds, salts and id are derived from the terms and the data (HMAC-SHA-512-256, keyed by the
+ * owner's signing key and a random secret of the study): sharing the same table again gives the
+ * same upload, which is how a cut upload is resumed; other counts give other masks. Servers tell an
+ * upload's digest to everybody whom they admit; who guesses the table can check the guess by that
+ * only with both keys.
  */
 #ifndef TREFOIL_PARTIES_EXCHANGE_UPLOAD_H
 #define TREFOIL_PARTIES_EXCHANGE_UPLOAD_H
@@ -51,8 +52,8 @@ struct upload_name {
 };
 
 /*
- * The owner's side: the three servers' parts of the sharing of what answers_pack() or records_pack() made. `secret` is
- * the owner's for this study (parties/owner/owner_secret.h).
+ * The owner's side: the three servers' parts of the sharing of what answers_pack() or
+ * records_pack() made. `secret` is the owner's for this study (parties/owner/owner_secret.h).
  */
 enum err upload_make(struct upload parts[3], const struct identity *owner,
                      const uint8_t secret[UPLOAD_SECRET_SIZE], const uint8_t terms[32],

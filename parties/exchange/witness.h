@@ -1,14 +1,16 @@
 /*
  * parties/exchange/witness.h - what a client has seen of the servers' ledgers, on its own disk.
  *
- * A server's ledger only ever grows. A server whose folder was restored from a copy has a shorter one, or another, and
- * would let budget be spent twice; two neighbours notice that, unless all three were restored alike. So every owner and
- * analyst keeps what the servers signed (parties/exchange/head.h), and tells each server how long a ledger it has seen:
- * one that is shorter, or had another head there, is refused, and the signature of that is kept too.
+ * A server's ledger only ever grows. A server whose folder was restored from a copy has a shorter
+ * one, or another, and would let budget be spent twice; two neighbours notice that, unless all
+ * three were restored alike. So every owner and analyst keeps what the servers signed
+ * (parties/exchange/head.h), and tells each server how long a ledger it has seen: one that is
+ * shorter, or had another head there, is refused, and the signature of that is kept too.
  *
- * Files are text, lines that only ever come to the end: comments (#), statements as head_line() has them, and statements
- * with "against " before them that contradict earlier ones. Of each server the longest ledger counts. A line that is cut,
- * by a crash, counts for nothing. Statements of an empty ledger are not kept.
+ * Files are text, lines that only ever come to the end: comments (#), statements as head_line() has
+ * them, and statements with "against " before them that contradict earlier ones. Of each server the
+ * longest ledger counts. A line that is cut, by a crash, counts for nothing. Statements of an empty
+ * ledger are not kept.
  */
 #ifndef TREFOIL_PARTIES_EXCHANGE_WITNESS_H
 #define TREFOIL_PARTIES_EXCHANGE_WITNESS_H
@@ -29,17 +31,19 @@ struct witness {
 };
 
 /*
- * Reads a file, if it is there; what is seen later is written to it as well. At most WITNESS_FILES. ERR_SYSTEM or
- * ERR_RANGE, logged, where it cannot be read; a line that is no whole statement is a warning.
+ * Reads a file, if it is there; what is seen later is written to it as well. At most WITNESS_FILES.
+ * ERR_SYSTEM or ERR_RANGE, logged, where it cannot be read; a line that is no whole statement is a
+ * warning.
  */
 enum err witness_add(struct witness *w, const char *path) MUST_CHECK;
 
 /* How many debits of a server's ledger have been seen: what to ask it about. */
 uint64_t witness_debits(const struct witness *w, unsigned server);
 /*
- * Takes what a server answers to that, and keeps it. ERR_FORMAT, not logged, for the answer to another question, ERR_AUTH,
- * not logged, for one that the server has not signed. ERR_MISMATCH, told to `log`, where its ledger is shorter than it was
- * seen, or does not continue that; both signatures are then in the files. A file that cannot be written is a warning.
+ * Takes what a server answers to that, and keeps it. ERR_FORMAT, not logged, for the answer to
+ * another question, ERR_AUTH, not logged, for one that the server has not signed. ERR_MISMATCH,
+ * told to `log`, where its ledger is shorter than it was seen, or does not continue that; both
+ * signatures are then in the files. A file that cannot be written is a warning.
  */
 enum err witness_take(struct witness *w, unsigned server, const struct head *head,
                       struct log *log) MUST_CHECK;

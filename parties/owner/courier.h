@@ -32,8 +32,9 @@ enum err courier_new(struct courier **courier, const struct courier_options *o) 
 void courier_free(struct courier **courier);
 
 /*
- * Returns with all three servers' verified statements that they hold it. `replace`: instead of the owner's last one.
- * Nothing is sent to a server whose ledger does not continue what was seen of it (ERR_MISMATCH).
+ * Returns with all three servers' verified statements that they hold it. `replace`: instead of the
+ * owner's last one. Nothing is sent to a server whose ledger does not continue what was seen of it
+ * (ERR_MISMATCH).
  */
 enum err courier_upload(struct courier *courier, const struct upload parts[STUDY_SERVERS],
                         bool replace, struct receipt *receipt) MUST_CHECK;
@@ -44,8 +45,8 @@ enum err courier_upload(struct courier *courier, const struct upload parts[STUDY
 enum err courier_withdraw(struct courier *courier, struct receipt *receipt, bool *whole) MUST_CHECK;
 
 /*
- * Asks all three, once each; one that does not answer is left out, and named in the log. ERR_MISMATCH where one's ledger
- * does not continue what was seen of it, or its terms are others.
+ * Asks all three, once each; one that does not answer is left out, and named in the log.
+ * ERR_MISMATCH where one's ledger does not continue what was seen of it, or its terms are others.
  */
 enum err courier_status(struct courier *courier, struct holding holding[STUDY_SERVERS]) MUST_CHECK;
 

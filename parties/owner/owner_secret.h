@@ -1,10 +1,11 @@
 /*
  * parties/owner/owner_secret.h - an owner's secret of one study, which its uploads are made with.
  *
- * Beside the key (of owner hospital-a in the study example: hospital-a.example.secret), mode 0600, one for each study. The
- * first share makes it from fresh random bytes; every later one takes it, so that the same table gives the same upload.
- * Whoever has the owner's key without it cannot tell which table was uploaded (parties/exchange/upload.h). If it is lost,
- * the same table makes another upload, which can take the place of the first until the run begins.
+ * Beside the key (of owner hospital-a in the study example: hospital-a.example.secret), mode 0600,
+ * one for each study. The first share makes it from fresh random bytes; every later one takes it,
+ * so that the same table gives the same upload. Whoever has the owner's key without it cannot tell
+ * which table was uploaded (parties/exchange/upload.h). If it is lost, the same table makes another
+ * upload, which can take the place of the first until the run begins.
  *
  *   three lines of comment, then
  *   format trefoil-secret-1
@@ -19,8 +20,9 @@
 #include "parties/study/study.h"
 
 /*
- * The secret at `path`, UPLOAD_SECRET_SIZE bytes for secret_free(); *secret NULL where there is no file. ERR_STUDY, logged
- * with what to do, for a file that is cut, altered, of another study, or that group or others may read.
+ * The secret at `path`, UPLOAD_SECRET_SIZE bytes for secret_free(); *secret NULL where there is no
+ * file. ERR_STUDY, logged with what to do, for a file that is cut, altered, of another study, or
+ * that group or others may read.
  */
 enum err owner_secret_load(uint8_t **secret, const char *path, const struct study *study,
                            struct log *log) MUST_CHECK;

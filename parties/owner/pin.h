@@ -16,8 +16,8 @@ enum err pin_beside(const char *key_path, const char *end, char path[FILE_PATH],
                     struct log *log) MUST_CHECK;
 
 /*
- * What belongs to one participant of one study, by its name in the study file: NAME.STUDY.END in the key's folder. So a
- * key that was renewed, and has another file, finds it too.
+ * What belongs to one participant of one study, by its name in the study file: NAME.STUDY.END in
+ * the key's folder. So a key that was renewed, and has another file, finds it too.
  */
 enum err pin_of_study(const char *key_path, const char *name, const struct study *study,
                       const char *end, char path[FILE_PATH], struct log *log) MUST_CHECK;

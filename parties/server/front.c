@@ -114,8 +114,8 @@ static enum err tell_debit(struct front *f, const struct gate_client *from, cons
 }
 
 /*
- * The program of a run lives. That of another than the one in progress, or of another analyst, says nothing to
- * us. While uploads are added up it is told how far that is.
+ * The program of a run lives. That of another than the one in progress, or of another analyst, says
+ * nothing to us. While uploads are added up it is told how far that is.
  */
 static enum err take_alive(struct front *f, const struct gate_client *from, const uint8_t *run,
                            size_t n)

@@ -1,6 +1,6 @@
 /*
- * parties/server/intake.h - uploads at a server: taken, in one message or in parts, withdrawn, and told of; and what it
- * signs of its ledger, for everybody.
+ * parties/server/intake.h - uploads at a server: taken, in one message or in parts, withdrawn, and
+ * told of; and what it signs of its ledger, for everybody.
  *
  * A server says `stored`, and signs it, when both of its components are on disk: server 2 therefore answers an owner
  * when the vector has come from server 1, and server 1, of a long one, when the last part has.

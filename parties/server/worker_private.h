@@ -74,9 +74,9 @@ int64_t worker_silent_ms(const struct worker *w);
 int64_t worker_connect_ms(const struct worker *w);
 
 /*
- * Whether an analyst (a gate's user) may ask this of a run. A run is the analyst's who asked for its last bound round;
- * before that, of whose session it is. Another may go on with it once that key is not on the roster any more. ERR_REFUSED,
- * logged, for everybody else.
+ * Whether an analyst (a gate's user) may ask this of a run. A run is the analyst's who asked for
+ * its last bound round; before that, of whose session it is. Another may go on with it once that
+ * key is not on the roster any more. ERR_REFUSED, logged, for everybody else.
  */
 enum err worker_may_ask(struct worker *w, const struct request *r, uint32_t user) MUST_CHECK;
 /* In the status, what the ledger says is spent and left. */
