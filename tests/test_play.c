@@ -32,6 +32,7 @@ enum cheat {
     OTHER_TAPE,
     OTHER_UPLOADS,
     OTHER_ROSTER,
+    OTHER_ANALYST, /* two analysts, of one run, share a request */
     OTHER_LEDGER,
     OTHER_NOISE,
     OTHER_COUNTS, /* what it computes is wrong, and so is the index */
@@ -48,6 +49,7 @@ static const char *const names[CHEATS] = {
     [OTHER_TAPE] = "range of the noise tape",
     [OTHER_UPLOADS] = "set of uploads",
     [OTHER_ROSTER] = "roster",
+    [OTHER_ANALYST] = "analyst who asks for this round",
     [OTHER_LEDGER] = "privacy ledger",
     [OTHER_NOISE] = "share of this round's noise",
 };
@@ -304,6 +306,7 @@ static enum err play_with(struct stage *c, struct party *p, struct engine *g, st
     play.session = session;
     digest[1] = cheat == OTHER_REQUEST;
     play.uploads[0] = cheat == OTHER_UPLOADS;
+    play.analyst[0] = cheat == OTHER_ANALYST ? 2 : 1;
     bytes_put(&play.upload_ids, c->parts[i].id, UPLOAD_ID_SIZE);
     p->audit = keep_and_audit;
     p->audit_self = &keeper;
