@@ -41,6 +41,8 @@ void dial_tend(struct dial *dial);
  * impatient dial that is watched the last two are told at once, the last with ERR_AUTH.
  */
 enum err dial_reach(struct dial *dial, int64_t deadline) MUST_CHECK;
+/* The server was there, and will be back: from now on an impatient dial waits until it listens again. */
+void dial_expect(struct dial *dial);
 /* Reaches it, then sends. */
 enum err dial_send(struct dial *dial, const void *p, size_t n, int64_t deadline) MUST_CHECK;
 /* Sends what belongs with the message before; ERR_PEER if the connection, which is watched, broke since. */

@@ -45,7 +45,7 @@ static const struct smoke {
      "l1.0.per_s l1_with_caching.0.per_s matmul.0.per_s argmax.0.per_s",
      ""},
     {"faults",
-     "plain_s resume_s.SIGKILL.0.noise resume_s.SIGTERM.1.select resume_s.SIGSTOP.2.measure", ""},
+     "plain_s resume_s.SIGKILL.0.compute resume_s.SIGTERM.1.measure resume_s.SIGSTOP.2.select", ""},
     {"flaim",
      "nursery.distaim.10.l1 nursery.distaim.10.nll nursery.distaim.10.clients "
      "nursery.distaim.10.client_bytes_wire nursery.distaim.10.client_bytes_paper "

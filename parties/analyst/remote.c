@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define PAUSE_MS 500 /* before the first new try; doubled up to the most */
-#define PAUSE_MOST_MS 30000
+#define PAUSE_MOST_MS 5000
 #define LOST_MOST 3 /* rounds in a row, before the run stops */
 
 /* --- asking, with patience ----------------------------------------------------------------------- */
@@ -98,14 +98,16 @@ static enum err ask(struct remote *r, const struct bytes *request, struct bytes 
     return e;
 }
 
-/* A server that is not there is an error at once; one that leaves while the session is made is waited for. */
+/* A server that is not there is an error at once; one that was, and left while the session was made, is waited for. */
 static enum err begin(struct remote *r)
 {
     int64_t deadline = clock_now_ms() + r->wait_ms, pause = PAUSE_MS;
+    bool were_there = false;
     enum err e;
-    do
+    do {
         e = open_session(r);
-    while (e == ERR_PEER && try_again(r, e, deadline, &pause));
+        were_there = were_there || e == ERR_PEER;
+    } while (were_there && try_again(r, e, deadline, &pause));
     return e;
 }
 

@@ -30,13 +30,21 @@ struct client {
     struct log *log;
 };
 
-enum err client_reconnect(struct client *c)
+static enum err connect_all(struct client *c)
 {
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         lines_end(&c->lines, i);
         TRY(lines_dial(&c->lines.dial[i], c->netio, c->study, c->me, i, c->log));
         TRY(dial_watch(c->lines.dial[i])); /* a server that ends takes what was asked of it along */
     }
+    return ERR_OK;
+}
+
+enum err client_reconnect(struct client *c)
+{
+    TRY(connect_all(c));
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        dial_expect(c->lines.dial[i]);
     return ERR_OK;
 }
 
@@ -60,7 +68,7 @@ enum err client_new(struct client **client, struct netio *netio, const struct st
     if (e == ERR_OK)
         e = roster_servers_current(study, log);
     if (e == ERR_OK)
-        e = client_reconnect(c);
+        e = connect_all(c);
     if (e == ERR_OK)
         e = pulse_start(&c->pulse, netio, study, me, run, log);
     if (e != ERR_OK)

@@ -30,7 +30,10 @@ void client_free(struct client **client);
 void client_watch(struct client *client, struct witness *witness);
 /* While servers add up the uploads, `adding` is called with the share that is done, 0 to 1, when that has changed. */
 void client_show(struct client *client, void (*adding)(void *self, double share), void *self);
-/* New connections: answers to what was asked before never come to the new ones. */
+/*
+ * New connections: answers to what was asked before never come to the new ones. A server that is not there any more is
+ * waited for, and asked as soon as it is back.
+ */
 enum err client_reconnect(struct client *client) MUST_CHECK;
 
 /* What the servers say of the study's budget when a session begins. */
