@@ -278,11 +278,12 @@ static double count_all(struct cast *c)
     return clock_now_s() - begin;
 }
 
-static void put(json_t *out, const char *format, unsigned owners, double figure)
+/* A figure named after a number of owners: "name_1000end". */
+static void put(json_t *out, const char *name, unsigned owners, const char *end, double figure)
 {
-    char name[64];
-    snprintf(name, sizeof name, format, owners);
-    json_object_set_new(out, name, json_real(figure));
+    char key[64];
+    snprintf(key, sizeof key, "%s_%u%s", name, owners, end);
+    json_object_set_new(out, key, json_real(figure));
 }
 
 /* As many owners as the figures are named after; in a smoke run a hundredth of them. */
@@ -300,15 +301,15 @@ static void bench_uploads(json_t *out, unsigned named, bool smoke)
            "%.1f), and stored %.1f\n",
            owners, (unsigned long long)study_upload_bytes(c.s.study, 0), seconds,
            largest_mib(&c, "VmRSS"), largest_mib(&c, "VmHWM"), before, stored_mib(&c));
-    put(out, "uploads_%u_s", named, seconds);
-    put(out, "server_rss_mib_%u", named, largest_mib(&c, "VmHWM"));
-    put(out, "server_rss_mib_before_%u", named, before);
-    put(out, "server_stored_mib_%u", named, stored_mib(&c));
+    put(out, "uploads", named, "_s", seconds);
+    put(out, "server_rss_mib", named, "", largest_mib(&c, "VmHWM"));
+    put(out, "server_rss_mib_before", named, "", before);
+    put(out, "server_stored_mib", named, "", stored_mib(&c));
     seconds = count_all(&c);
     printf("adding them up: %.2f s; the largest server's peak is %.1f MiB\n", seconds,
            largest_mib(&c, "VmHWM"));
-    put(out, "count_%u_s", named, seconds);
-    put(out, "server_rss_mib_%u_counted", named, largest_mib(&c, "VmHWM"));
+    put(out, "count", named, "_s", seconds);
+    put(out, "server_rss_mib", named, "_counted", largest_mib(&c, "VmHWM"));
     cast_free(&c);
 }
 
