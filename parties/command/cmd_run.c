@@ -1,6 +1,7 @@
 #include "aim/loop.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/thread.h"
 #include "base/words.h"
 #include "parties/analyst/release.h"
 #include "parties/analyst/remote.h"
@@ -15,8 +16,10 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sodium.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -281,21 +284,6 @@ static void drop_folder(const char *folder)
 
 /* --- ^C ------------------------------------------------------------------------------------------- */
 
-/* What the signal handler says. It is told nothing else, so this is global. */
-static struct {
-    char text[2048];
-    size_t size;
-} farewell;
-
-static void say_farewell(int signal_number)
-{
-    struct sigaction standard = {.sa_handler = SIG_DFL};
-    ssize_t ignored = write(STDERR_FILENO, farewell.text, farewell.size);
-    (void)ignored;
-    (void)sigaction(signal_number, &standard, NULL);
-    (void)raise(signal_number);
-}
-
 /* A word as a shell takes it. */
 static void put_word(struct bytes *out, const char *word)
 {
@@ -315,27 +303,61 @@ static void put_word(struct bytes *out, const char *word)
     bytes_put_u8(out, '\'');
 }
 
-/* From now on who interrupts the run is told how to go on. */
-static enum err advise_on_signals(int argc, char **argv)
+/* Says what `text` has when the process gets a signal that ends it. */
+struct adviser {
+    sigset_t signals, before;
+    struct bytes text;
+    pthread_t thread;
+    bool started;
+    atomic_bool stop;
+};
+
+static void *wait_for_signal(void *arg)
 {
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action = {.sa_handler = say_farewell};
-    struct bytes command = {0};
+    struct adviser *a = arg;
+    int number;
+    if (sigwait(&a->signals, &number) != 0 || atomic_load(&a->stop))
+        return NULL;
+    (void)!file_write_all(STDERR_FILENO, a->text.data, a->text.size);
+    (void)signal(number, SIG_DFL);
+    (void)pthread_sigmask(SIG_UNBLOCK, &a->signals, NULL);
+    (void)kill(getpid(), number);
+    return NULL;
+}
+
+static void adviser_stop(struct adviser *a)
+{
+    if (a->started) {
+        atomic_store(&a->stop, true);
+        (void)pthread_kill(a->thread, SIGHUP);
+        (void)pthread_join(a->thread, NULL);
+        (void)pthread_sigmask(SIG_SETMASK, &a->before, NULL);
+    }
+    bytes_clear(&a->text);
+}
+
+/* From now on, and in all threads that begin from now on, who interrupts the run is told how to go on. */
+static enum err adviser_start(struct adviser *a, int argc, char **argv, struct log *log)
+{
+    static const char before[] = "\nInterrupted. The run can be continued, and nothing that it "
+                                 "spent is lost:\n  trefoil run";
+    enum err e;
+    bytes_put(&a->text, before, sizeof before - 1);
     for (int i = 1; i < argc; i++)
-        put_word(&command, argv[i]);
-    bytes_put_u8(&command, 0);
-    TRY(bytes_ok(&command));
-    farewell.size = (size_t)snprintf(farewell.text, sizeof farewell.text,
-                                     "\nInterrupted. The run can be continued, and nothing that it "
-                                     "spent is lost:\n  trefoil run%s\n",
-                                     (const char *)command.data);
-    if (farewell.size >= sizeof farewell.text)
-        farewell.size = sizeof farewell.text - 1;
-    bytes_clear(&command);
-    sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-        (void)sigaction(signals[i], &action, NULL); /* which fails only for a signal that is none */
-    return ERR_OK;
+        put_word(&a->text, argv[i]);
+    bytes_put_u8(&a->text, '\n');
+    TRY(bytes_ok(&a->text));
+    atomic_init(&a->stop, false);
+    sigemptyset(&a->signals);
+    sigaddset(&a->signals, SIGINT);
+    sigaddset(&a->signals, SIGTERM);
+    sigaddset(&a->signals, SIGHUP);
+    (void)pthread_sigmask(SIG_BLOCK, &a->signals, &a->before);
+    e = thread_start(&a->thread, wait_for_signal, a, log);
+    a->started = e == ERR_OK;
+    if (e != ERR_OK)
+        (void)pthread_sigmask(SIG_SETMASK, &a->before, NULL);
+    return e;
 }
 
 /* --- the command line ----------------------------------------------------------------------------- */
@@ -368,6 +390,7 @@ static int run(int argc, char **argv, struct log *log)
     struct run_terms t = {0};
     size_t given;
     struct run r = {.log = log};
+    struct adviser adviser = {0};
     const struct command_option options[] = {
         {.name = "key", .value = &t.key, .needed = "FILE"},
         {.name = "out", .value = &t.folder, .needed = "DIR"},
@@ -385,7 +408,7 @@ static int run(int argc, char **argv, struct log *log)
         t.lost = number;
     }
     if (e == ERR_OK)
-        e = advise_on_signals(argc, argv);
+        e = adviser_start(&adviser, argc, argv, log);
     if (e == ERR_OK)
         e = execute(&r, &t);
     t.is_new = t.is_new && e != ERR_OK && (r.state == NULL || !run_state_begun(r.state));
@@ -400,6 +423,7 @@ static int run(int argc, char **argv, struct log *log)
     bounds_free(&r.bounds);
     identity_free(&r.me);
     study_free(&r.study);
+    adviser_stop(&adviser);
     return command_end(e, log);
 }
 
