@@ -183,6 +183,8 @@ static enum err send(struct dial *d, bool more, const void *p, size_t n, int64_t
         TRY(dial_reach(d, deadline));
         if (d->watch != NULL && more && watch_broke(d->watch))
             return broken(d);
+        if (d->watch != NULL)
+            watch_stands(d->watch);
         e = socket_send(d->socket, p, n);
     }
     if (e == ERR_OK)

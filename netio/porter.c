@@ -243,17 +243,21 @@ static void take_events(struct porter *p)
 static void recognise(struct porter *p, struct guest *g, uint32_t user)
 {
     const struct name key = name_of_key(user);
+    const int64_t now = clock_now_ms();
     size_t others = 0;
     if (same(&g->who, &key))
         return;
     g->who = key;
     for (size_t i = 0; i < p->count; i++)
-        others += same(&p->guest[i].who, &key);
+        if (same(&p->guest[i].who, &key)) {
+            measure(&p->guest[i], now);
+            others++;
+        }
     if (others <= p->o.of_a_key)
         return;
     log_warn(p->o.log, "more than %zu connections of one key: the longest silent is cut",
              p->o.of_a_key);
-    cut(p, longest_silent(p, &key, clock_now_ms()));
+    cut(p, longest_silent(p, &key, now));
 }
 
 static void apply(struct porter *p, const struct note *note)

@@ -89,6 +89,11 @@ enum watch_end watch_attempts(struct watch *w)
                                                 : WATCH_NO_END;
 }
 
+void watch_stands(struct watch *w)
+{
+    w->stands = true;
+}
+
 bool watch_broke(struct watch *w)
 {
     watch_tend(w);

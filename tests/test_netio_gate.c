@@ -201,6 +201,27 @@ static void a_watched_dial_notices_and_comes_back(void **state)
     pull_down(&h);
 }
 
+/* Even one that stood before it was watched. */
+static void a_break_is_told_to_one_who_watches_late(void **state)
+{
+    struct house h;
+    struct gate_client from;
+    struct bytes b = {0};
+    struct dial *d;
+    (void)state;
+    build(&h);
+    d = knock(&h, &h.client[0], h.server.public);
+    assert_int_equal(dial_reach(d, in_ms(5000)), ERR_OK);
+    assert_int_equal(dial_watch(d), ERR_OK);
+    assert_int_equal(dial_send(d, "still there?", 12, in_ms(5000)), ERR_OK);
+    assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(5000)), ERR_OK);
+    gate_free(&h.gate);
+    assert_int_equal(dial_receive(d, &b, in_ms(20000)), ERR_PEER);
+    dial_free(&d);
+    bytes_clear(&b);
+    pull_down(&h);
+}
+
 /* ZeroMQ closes a socket's port in its own thread: until then a client may still be let in. */
 static void wait_until_closed(const char *endpoint)
 {
@@ -1209,6 +1230,7 @@ int main(void)
         cmocka_unit_test(what_a_watch_sees_has_room),
         cmocka_unit_test(a_watched_dial_notices_and_comes_back),
         cmocka_unit_test(a_break_is_told_until_something_is_sent),
+        cmocka_unit_test(a_break_is_told_to_one_who_watches_late),
         cmocka_unit_test(strangers_get_nothing),
         cmocka_unit_test(nobody_there_is_a_timeout),
         cmocka_unit_test(an_impatient_dial_hears_why),
