@@ -14,6 +14,7 @@
 #define SPREAD64(bits) _mm512_maskz_set1_epi64((__mmask8)(bits), 1)
 #define OWN_SPREAD
 #define COMPRESS _pext_u64
+#define CARRYLESS
 #define OWN_EXPAND
 
 #include "mpc/kernel_body.inc"
@@ -77,20 +78,6 @@ TARGET static void transpose(uint64_t *rows, size_t count)
         swap_qwords(z);
         for (unsigned r = 0; r < 8; r++)
             _mm512_storeu_si512(rows + 8 * r, _mm512_permutexvar_epi8(bytes, z[r]));
-    }
-}
-
-/* x^64 = x^4 + x^3 + x + 1: the high half is folded twice, since the first fold leaves 4 bits. */
-TARGET static void field(uint64_t *z, const uint64_t *x, const uint64_t *y, size_t n)
-{
-    const __m128i low_terms = _mm_cvtsi32_si128(0x1b);
-    for (size_t i = 0; i < n; i++) {
-        __m128i product = _mm_clmulepi64_si128(_mm_cvtsi64_si128((long long)WORD_AT(x, i)),
-                                               _mm_cvtsi64_si128((long long)WORD_AT(y, i)), 0);
-        __m128i once = _mm_clmulepi64_si128(product, low_terms, 0x01);
-        __m128i twice = _mm_clmulepi64_si128(once, low_terms, 0x01);
-        WORD_PUT(z, i) ^= (uint64_t)_mm_cvtsi128_si64(
-            _mm_xor_si128(product, _mm_xor_si128(once, twice)));
     }
 }
 

@@ -2,8 +2,7 @@
 
 #include "base/memory.h"
 #include "base/secret.h"
-
-#include <string.h>
+#include "mpc/width.h"
 
 const char *open_reason_name(enum open_reason reason)
 {
@@ -73,60 +72,33 @@ enum err party_random_bits(struct party *p, struct bits *x)
 
 /* --- vectors from the scratch ----------------------------------------------------------------- */
 
-/* Room for both components of `words` words. */
-static enum err take(struct party *p, void **a, void **b, size_t words, size_t size)
-{
-    *a = scratch_take(p->scratch, words, size);
-    *b = scratch_take(p->scratch, words, size);
-    return *a == NULL || *b == NULL ? ERR_NOMEM : ERR_OK;
-}
-
-enum err party_share16(struct party *p, struct share16 *x, size_t n)
-{
-    void *a, *b;
-    enum err e = take(p, &a, &b, n, sizeof *x->a);
-    *x = (struct share16){a, b, n};
-    return e;
-}
-
-enum err party_share32(struct party *p, struct share32 *x, size_t n)
-{
-    void *a, *b;
-    enum err e = take(p, &a, &b, n, sizeof *x->a);
-    *x = (struct share32){a, b, n};
-    return e;
-}
-
-enum err party_share64(struct party *p, struct share64 *x, size_t n)
-{
-    void *a, *b;
-    enum err e = take(p, &a, &b, n, sizeof *x->a);
-    *x = (struct share64){a, b, n};
-    return e;
-}
-
-enum err party_share128(struct party *p, struct share128 *x, size_t n)
-{
-    void *a, *b;
-    enum err e = take(p, &a, &b, n, sizeof *x->a);
-    *x = (struct share128){a, b, n};
-    return e;
-}
+#define WIDTH 16
+#define WORD uint16_t
+#include "mpc/party_body.inc"
+#define WIDTH 32
+#define WORD uint32_t
+#include "mpc/party_body.inc"
+#define WIDTH 64
+#define WORD uint64_t
+#include "mpc/party_body.inc"
+#define WIDTH 128
+#define WORD word128
+#include "mpc/party_body.inc"
 
 enum err party_planes(struct party *p, struct planes *x, unsigned width, size_t n)
 {
-    void *a, *b;
-    enum err e = take(p, &a, &b, bits_words(n), width * sizeof *x->a);
-    *x = (struct planes){a, b, n, width};
-    return e;
+    struct share64 words;
+    TRY(party_share64(p, &words, width * bits_words(n)));
+    *x = (struct planes){words.a, words.b, n, width};
+    return ERR_OK;
 }
 
 enum err party_bits(struct party *p, struct bits *x, size_t n)
 {
     struct planes one;
-    enum err e = party_planes(p, &one, 1, n);
+    TRY(party_planes(p, &one, 1, n));
     *x = (struct bits){one.a, one.b, n};
-    return e;
+    return ERR_OK;
 }
 
 /* --- parts ------------------------------------------------------------------------------------ */

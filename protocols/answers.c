@@ -50,6 +50,20 @@ struct addends {
     unsigned bits; /* of the sum */
 };
 
+enum err answers_component(struct party *p, const uint8_t *seed, const uint8_t *vector,
+                           size_t bytes, const uint8_t **component)
+{
+    uint8_t *made;
+    *component = vector;
+    if (seed == NULL)
+        return ERR_OK;
+    *component = made = scratch_take(p->scratch, bytes, 1);
+    if (made == NULL)
+        return ERR_NOMEM;
+    memset(made, 0, bytes);
+    return prg_xor_once(seed, made, bytes);
+}
+
 static enum err expand(struct party *p, struct addends *x, size_t cells)
 {
     x->component = scratch_take(p->scratch, 2 * x->count, sizeof *x->component);
@@ -57,16 +71,8 @@ static enum err expand(struct party *p, struct addends *x, size_t cells)
         return ERR_NOMEM;
     for (size_t i = 0; i < 2 * x->count; i++) {
         const struct answers_upload *u = &x->uploads[i / 2];
-        const size_t bytes = answers_bytes(cells, u->bits);
-        uint8_t *stream;
-        x->component[i] = u->vector;
-        if (u->seed[i % 2] == NULL)
-            continue;
-        x->component[i] = stream = scratch_take(p->scratch, bytes, 1);
-        if (stream == NULL)
-            return ERR_NOMEM;
-        memset(stream, 0, bytes);
-        TRY(prg_xor_once(u->seed[i % 2], stream, bytes));
+        TRY(answers_component(p, u->seed[i % 2], u->vector, answers_bytes(cells, u->bits),
+                              &x->component[i]));
     }
     return ERR_OK;
 }

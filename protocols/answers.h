@@ -38,6 +38,10 @@ struct answers_upload {
     const uint8_t *vector;  /* where the seed is NULL */
 };
 
+/* A component whole, in the party's scratch if it has to be expanded from a seed. */
+enum err answers_component(struct party *p, const uint8_t *seed, const uint8_t *vector,
+                           size_t bytes, const uint8_t **component) MUST_CHECK;
+
 enum err answers_sum(struct party *p, struct share64 out, const struct answers_upload *uploads,
                      size_t count, unsigned bits) MUST_CHECK;
 

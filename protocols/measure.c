@@ -3,9 +3,6 @@
 #include "mpc/open.h"
 #include "mpc/ring.h"
 
-#define MULTIPLIER_MIN 256
-#define MULTIPLIER_MAX ((uint64_t)1 << 40)
-
 static enum err add_and_open(struct party *p, const struct counts *counts, struct tape *tape,
                              const uint32_t *queries, size_t count, size_t n, uint64_t m,
                              int64_t *values)
@@ -27,7 +24,8 @@ enum err measure_open(struct party *p, const struct counts *counts, struct tape 
 {
     const struct scratch_mark mark = scratch_mark(p->scratch);
     size_t n = 0;
-    if (m < MULTIPLIER_MIN || m > MULTIPLIER_MAX || m >> (62 - counts->bits.width) != 0)
+    if (m < MEASURE_MULTIPLIER_MIN || m > MEASURE_MULTIPLIER_MAX ||
+        m >> (62 - counts->bits.width) != 0)
         return ERR_REFUSED;
     for (size_t k = 0; k < count; k++) {
         if (queries[k] >= counts->queries)

@@ -11,9 +11,13 @@
 #include "protocols/counts.h"
 #include "protocols/tape.h"
 
+#define MEASURE_MULTIPLIER_MIN 256
+#define MEASURE_MULTIPLIER_MAX (UINT64_C(1) << 30)
+
 /*
  * values receives the cells of all queries, one after another (no padding). The Gaussians (one a
- * cell) must have been reserved. ERR_REFUSED for m < 2^8, or where m 2^bits could leave 63 bits.
+ * cell) must have been reserved. ERR_REFUSED for an m out of bounds, or where
+ * m 2^bits could leave 63 bits.
  */
 enum err measure_open(struct party *p, const struct counts *counts, struct tape *tape,
                       const uint32_t *queries, size_t count, uint64_t m,

@@ -28,28 +28,10 @@ static enum err check_batch(const struct records_shape *shape, const struct reco
     return ERR_OK;
 }
 
-/* The two components of a part, whole; what was a seed is expanded. */
+/* The two components of a part, whole. */
 struct records_stream {
     const uint8_t *component[2];
 };
-
-static enum err expand(struct party *p, const struct records_shape *shape,
-                       const struct records_part *part, size_t records, struct records_stream *s)
-{
-    const size_t bytes = part_bits(shape, part) * records_plane_bytes(records);
-    for (unsigned slot = 0; slot < 2; slot++) {
-        uint8_t *made;
-        s->component[slot] = part->vector;
-        if (part->seed[slot] == NULL)
-            continue;
-        s->component[slot] = made = scratch_take(p->scratch, bytes, 1);
-        if (made == NULL)
-            return ERR_NOMEM;
-        memset(made, 0, bytes);
-        TRY(prg_xor_once(part->seed[slot], made, bytes));
-    }
-    return ERR_OK;
-}
 
 /* Where `n` records of a batch, from `from` on, go in the tile: at its record `at`. */
 struct span {
@@ -106,8 +88,12 @@ enum err records_source_open(struct party *p, struct records_source *s,
     s->stream = scratch_take(p->scratch, b->parts, sizeof *s->stream);
     if (s->stream == NULL)
         return ERR_NOMEM;
-    for (size_t i = 0; i < b->parts; i++)
-        TRY(expand(p, shape, &b->part[i], b->records, &s->stream[i]));
+    for (size_t i = 0; i < 2 * b->parts; i++) {
+        const struct records_part *part = &b->part[i / 2];
+        const size_t bytes = part_bits(shape, part) * records_plane_bytes(b->records);
+        TRY(answers_component(p, part->seed[i % 2], part->vector, bytes,
+                              &s->stream[i / 2].component[i % 2]));
+    }
     return ERR_OK;
 }
 

@@ -114,7 +114,8 @@ enum err engine_finish(struct engine *g)
 
 static enum err check_multiplier(const struct engine *g, const struct request *r)
 {
-    if (r->queries > 0 && r->multiplier >= 256 && r->multiplier <= UINT64_C(1) << 30 &&
+    if (r->queries > 0 && r->multiplier >= MEASURE_MULTIPLIER_MIN &&
+        r->multiplier <= MEASURE_MULTIPLIER_MAX &&
         r->multiplier >> (62 - g->counts->bits.width) == 0)
         return ERR_OK;
     log_error(g->log, "a multiplier of %llu over %u marginals is outside what servers permit",
