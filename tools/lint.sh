@@ -113,7 +113,7 @@ only_main_exits() {
 }
 
 # A name in .data or .bss of an object is state outside of any context. Constant tables are in
-# .rodata or, where they hold pointers, in .data.rel.ro. What a signal handler sets or reads has to be one.
+# .rodata or, where they hold pointers, in .data.rel.ro. What a signal handler sets has to be one.
 no_mutable_globals() { # tree of objects
     local object
     for object in $(cd "$1" && find "${folders[@]}" -name '*.o' 2>/dev/null); do
@@ -121,7 +121,7 @@ no_mutable_globals() { # tree of objects
             awk -v o="$object" -F'\t' 'NF == 2 {
                 n = split($1, word, " ")
                 split($2, rest, " ")
-                if (rest[2] != "stop_requested" && rest[2] != "farewell" && rest[2] !~ /^\./ && word[n] ~ /^(\.data|\.bss|\.tdata|\.tbss|\*COM\*)/ && word[n] !~ /^\.data\.rel\.ro/)
+                if (rest[2] != "stop_requested" && rest[2] !~ /^\./ && word[n] ~ /^(\.data|\.bss|\.tdata|\.tbss|\*COM\*)/ && word[n] !~ /^\.data\.rel\.ro/)
                     print o ": " rest[2] " is mutable and outside of any context"
             }'
     done
