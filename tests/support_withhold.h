@@ -29,7 +29,12 @@ struct withheld {
  */
 pid_t support_withhold(const struct withheld *w);
 
-/* Bytes of a process that are in memory. */
+/* Bytes of a process that are in memory. Address sanitizer keeps for a while what is freed. */
+#if defined(__SANITIZE_ADDRESS__)
+#define SUPPORT_MEMORY_TELLS 0
+#else
+#define SUPPORT_MEMORY_TELLS 1
+#endif
 uint64_t support_resident(pid_t pid);
 
 #endif

@@ -171,7 +171,7 @@ static void a_run_is_killed_and_extended(void **state)
     scene_free(&c);
 }
 
-/* The command that an interrupted run names continues it. */
+/* The command that an interrupted run names continues it. A signal that nohup has ignored stays so. */
 static void an_interrupted_run_says_how_to_go_on(void **state)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 200, .round_s = 2, .epsilon = 8};
@@ -184,7 +184,11 @@ static void an_interrupted_run_says_how_to_go_on(void **state)
     (void)state;
     scene_new(&c, &o);
     share_everything(&c);
+    signal(SIGHUP, SIG_IGN);
     run = start_run(&c, "it's out", "--rounds=6");
+    signal(SIGHUP, SIG_DFL);
+    assert_true(support_wait_for(file(&c, "it's out.log"), "\n1/200 ", 20));
+    assert_int_equal(kill(run, SIGHUP), 0);
     assert_true(support_wait_for(file(&c, "it's out.log"), "\n2/200 ", 20));
     assert_int_equal(kill(run, SIGINT), 0);
     assert_int_equal(support_wait(run, 10), -1);

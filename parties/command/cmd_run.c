@@ -19,7 +19,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sodium.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -309,14 +308,13 @@ struct adviser {
     struct bytes text;
     pthread_t thread;
     bool started;
-    atomic_bool stop;
 };
 
 static void *wait_for_signal(void *arg)
 {
     struct adviser *a = arg;
     int number;
-    if (sigwait(&a->signals, &number) != 0 || atomic_load(&a->stop))
+    if (sigwait(&a->signals, &number) != 0)
         return NULL;
     (void)!file_write_all(STDERR_FILENO, a->text.data, a->text.size);
     (void)signal(number, SIG_DFL);
@@ -328,8 +326,7 @@ static void *wait_for_signal(void *arg)
 static void adviser_stop(struct adviser *a)
 {
     if (a->started) {
-        atomic_store(&a->stop, true);
-        (void)pthread_kill(a->thread, SIGHUP);
+        (void)pthread_cancel(a->thread);
         (void)pthread_join(a->thread, NULL);
         (void)pthread_sigmask(SIG_SETMASK, &a->before, NULL);
     }
@@ -341,17 +338,20 @@ static enum err adviser_start(struct adviser *a, int argc, char **argv, struct l
 {
     static const char before[] = "\nInterrupted. The run can be continued, and nothing that it "
                                  "spent is lost:\n  trefoil run";
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
     enum err e;
     bytes_put(&a->text, before, sizeof before - 1);
     for (int i = 1; i < argc; i++)
         put_word(&a->text, argv[i]);
     bytes_put_u8(&a->text, '\n');
     TRY(bytes_ok(&a->text));
-    atomic_init(&a->stop, false);
     sigemptyset(&a->signals);
-    sigaddset(&a->signals, SIGINT);
-    sigaddset(&a->signals, SIGTERM);
-    sigaddset(&a->signals, SIGHUP);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        struct sigaction now;
+        /* what is ignored, under nohup say, stays so */
+        if (sigaction(ends[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+            sigaddset(&a->signals, ends[i]);
+    }
     (void)pthread_sigmask(SIG_BLOCK, &a->signals, &a->before);
     e = thread_start(&a->thread, wait_for_signal, a, log);
     a->started = e == ERR_OK;
