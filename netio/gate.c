@@ -199,8 +199,10 @@ void gate_free(struct gate **gate)
     porter_free(&(*gate)->porter);
     if ((*gate)->router != NULL)
         zmq_close((*gate)->router);
-    if ((*gate)->hub != NULL)
+    if ((*gate)->hub != NULL) {
+        zmq_unbind((*gate)->hub, (*gate)->hub_name); /* closing alone frees the name only later */
         zmq_close((*gate)->hub);
+    }
     pthread_mutex_destroy(&(*gate)->queue.mutex);
     memory_free(gate);
 }

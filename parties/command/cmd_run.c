@@ -274,6 +274,12 @@ static enum err execute(struct run *r, struct run_terms *t)
     return e == ERR_OK ? release(r, t) : e;
 }
 
+/* A server that was lost may hold a place for the run, which the same command takes. */
+static bool is_lost(enum err e)
+{
+    return e == ERR_PEER || e == ERR_TIMEOUT;
+}
+
 /* What was made for a run that has not begun. */
 static void drop_folder(const char *folder)
 {
@@ -411,7 +417,8 @@ static int run(int argc, char **argv, struct log *log)
         e = adviser_start(&adviser, argc, argv, log);
     if (e == ERR_OK)
         e = execute(&r, &t);
-    t.is_new = t.is_new && e != ERR_OK && (r.state == NULL || !run_state_begun(r.state));
+    if (e == ERR_OK || is_lost(e) || (r.state != NULL && run_state_begun(r.state)))
+        t.is_new = false;
     progress_end(&r.progress);
     log->before = NULL;
     aim_result_free(&r.result);
