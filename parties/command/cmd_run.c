@@ -274,10 +274,11 @@ static enum err execute(struct run *r, struct run_terms *t)
     return e == ERR_OK ? release(r, t) : e;
 }
 
-/* A server that was lost may hold a place for the run, which the same command takes. */
-static bool is_lost(enum err e)
+/* What servers refuse holds no place there; after other failures the same command takes it. */
+static bool is_refusal(enum err e)
 {
-    return e == ERR_PEER || e == ERR_TIMEOUT;
+    return e == ERR_REFUSED || e == ERR_BUDGET || e == ERR_STUDY || e == ERR_MISMATCH ||
+           e == ERR_AUTH || e == ERR_AGAIN;
 }
 
 /* What was made for a run that has not begun. */
@@ -417,7 +418,7 @@ static int run(int argc, char **argv, struct log *log)
         e = adviser_start(&adviser, argc, argv, log);
     if (e == ERR_OK)
         e = execute(&r, &t);
-    if (e == ERR_OK || is_lost(e) || (r.state != NULL && run_state_begun(r.state)))
+    if (!is_refusal(e) || (r.state != NULL && run_state_begun(r.state)))
         t.is_new = false;
     progress_end(&r.progress);
     log->before = NULL;
