@@ -35,6 +35,17 @@ static struct digest_note *place_for(struct worker *w, const struct digest_note 
     return oldest;
 }
 
+/* A program asks one thing at a time: what its connection asked before it waits for no more. */
+static void forget_older(struct worker *w, const struct gate_client *client)
+{
+    for (unsigned i = 0; i < WORKER_DIGESTS; i++) {
+        const struct gate_client *c = &w->notes[i].client;
+        if (w->notes[i].used && c->route_size == client->route_size &&
+            memcmp(c->route, client->route, client->route_size) == 0)
+            w->notes[i].used = false;
+    }
+}
+
 /* Takes what has come to the port: analysts' digests. */
 static enum err take_notes(struct worker *w, int64_t deadline)
 {
@@ -45,6 +56,7 @@ static enum err take_notes(struct worker *w, int64_t deadline)
         note.since = clock_now_ms();
         memcpy(note.attempt, message.data + 1, REQUEST_ATTEMPT_SIZE);
         memcpy(note.digest, message.data + REQUEST_HEAD_SIZE, REQUEST_DIGEST_SIZE);
+        forget_older(w, &note.client);
         *place_for(w, &note) = note;
     }
     bytes_clear(&message);
