@@ -277,8 +277,7 @@ static enum err execute(struct run *r, struct run_terms *t)
 /* What servers refuse holds no place there; after other failures the same command takes it. */
 static bool is_refusal(enum err e)
 {
-    return e == ERR_REFUSED || e == ERR_BUDGET || e == ERR_STUDY || e == ERR_MISMATCH ||
-           e == ERR_AUTH || e == ERR_AGAIN;
+    return e == ERR_REFUSED || e == ERR_BUDGET;
 }
 
 /* What was made for a run that has not begun. */
