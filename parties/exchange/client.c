@@ -400,11 +400,14 @@ static enum err write_plain(const struct client *c, enum request_kind kind, stru
     return request_write(&r, out);
 }
 
-/* Servers that run another study have a session of theirs now, which is ended. */
-static enum err check_terms(struct client *c, const uint8_t terms[32])
+/*
+ * Servers that run another study have a session of theirs now, which is ended; `other`: one has said
+ * that it does.
+ */
+static enum err check_terms(struct client *c, const uint8_t terms[32], bool other)
 {
     struct net_counters ignored[STUDY_SERVERS][NET_PHASES];
-    if (memcmp(terms, c->study->terms.digest, 32) == 0)
+    if (!other && memcmp(terms, c->study->terms.digest, 32) == 0)
         return ERR_OK;
     tell_terms(c);
     (void)!client_close(c, ignored); /* or it ends by itself, in time */
@@ -417,10 +420,11 @@ enum err client_open(struct client *c, struct client_opened *opened)
     uint8_t terms[32] = {0};
     bool other = false;
     enum err e = write_plain(c, REQUEST_OPEN, &request);
-    if (e == ERR_OK && c->witness != NULL)
+    if (e == ERR_OK && c->witness != NULL) {
         e = reach_all(c, clock_now_ms() + 1000 * (int64_t)c->study->connect_s);
-    if (e == ERR_OK && c->witness != NULL)
-        e = look(c, &other, c->log);
+        if (e == ERR_OK)
+            e = look(c, &other, c->log);
+    }
     c->show.opening = true;
     if (e == ERR_OK) /* servers whose terms differ say in what */
         e = result_of(c, &request, &result);
@@ -434,11 +438,7 @@ enum err client_open(struct client *c, struct client_opened *opened)
         e = reader_done(&in);
     }
     if (e == ERR_OK)
-        e = check_terms(c, terms);
-    if (e == ERR_OK && other) { /* one that said so, and opened all the same */
-        tell_terms(c);
-        e = ERR_MISMATCH;
-    }
+        e = check_terms(c, terms, other);
     bytes_clear(&request);
     bytes_clear(&result);
     return e;
