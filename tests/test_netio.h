@@ -67,12 +67,23 @@ static inline struct transport_passes passes_of(unsigned i)
     return t;
 }
 
-/* A server's bare links, when it has bound them. */
-static inline enum err open_bare(struct transport *t, unsigned i)
+/* A server's bare links, when it has bound them: who dials before the other admits is turned away. */
+static inline enum err admit_bare(struct transport *t, unsigned i)
 {
     const struct transport_passes passes = passes_of(i);
-    TRY(transport_zmq_admit(t, (const uint8_t(*)[TRANSPORT_PASS_SIZE])passes.expect));
+    return transport_zmq_admit(t, (const uint8_t(*)[TRANSPORT_PASS_SIZE])passes.expect);
+}
+
+static inline enum err dial_bare(struct transport *t, unsigned i)
+{
+    const struct transport_passes passes = passes_of(i);
     return transport_zmq_dial(t, (const uint8_t(*)[TRANSPORT_PASS_SIZE])passes.show);
+}
+
+static inline enum err open_bare(struct transport *t, unsigned i)
+{
+    TRY(admit_bare(t, i));
+    return dial_bare(t, i);
 }
 
 /*
@@ -105,8 +116,10 @@ static inline enum err three_zmq(struct transport *t[3], struct netio *netio, in
         }
         TRY(transport_zmq_new(&t[i], &o));
         if (key == NULL)
-            TRY(open_bare(t[i], i));
+            TRY(admit_bare(t[i], i));
     }
+    for (unsigned i = 0; key == NULL && i < 3; i++)
+        TRY(dial_bare(t[i], i));
     return ERR_OK;
 }
 
