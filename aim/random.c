@@ -1,6 +1,7 @@
 #include "aim/random.h"
 
 #include "aim/backend.h"
+#include "base/bytes.h"
 #include "base/secret.h"
 
 #include <math.h>
@@ -16,8 +17,7 @@ static void start(struct random *r, const uint8_t seed[RANDOM_SEED_BYTES])
 void random_seed_u64(struct random *r, uint64_t seed)
 {
     uint8_t bytes[RANDOM_SEED_BYTES] = {0};
-    for (unsigned i = 0; i < 8; i++)
-        bytes[i] = (uint8_t)(seed >> (8 * i));
+    integer_put(bytes, seed, 8);
     start(r, bytes);
 }
 
@@ -38,8 +38,7 @@ void random_wipe(struct random *r)
 static void refill(struct random *r)
 {
     uint8_t nonce[crypto_stream_chacha20_NONCEBYTES];
-    for (unsigned i = 0; i < sizeof nonce; i++)
-        nonce[i] = (uint8_t)(r->block >> (8 * i));
+    integer_put(nonce, r->block, sizeof nonce);
     crypto_stream_chacha20(r->stream, sizeof r->stream, nonce, r->key);
     r->block++;
     r->used = 0;
@@ -47,11 +46,10 @@ static void refill(struct random *r)
 
 uint64_t random_u64(struct random *r)
 {
-    uint64_t v = 0;
+    uint64_t v;
     if (r->used + 8 > sizeof r->stream)
         refill(r);
-    for (unsigned i = 0; i < 8; i++)
-        v |= (uint64_t)r->stream[r->used + i] << (8 * i);
+    v = integer_get(r->stream + r->used, 8);
     r->used += 8;
     return v;
 }

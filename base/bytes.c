@@ -47,10 +47,8 @@ void bytes_set(struct bytes *b, const void *p, size_t n)
 static void put_integer(struct bytes *b, uint64_t v, size_t n)
 {
     uint8_t *at = bytes_extend(b, n);
-    if (at == NULL)
-        return;
-    for (size_t i = 0; i < n; i++)
-        at[i] = (uint8_t)(v >> (8 * i));
+    if (at != NULL)
+        integer_put(at, v, n);
 }
 
 void bytes_put_u8(struct bytes *b, uint8_t v)
@@ -131,12 +129,7 @@ const uint8_t *reader_bytes(struct reader *r, size_t n)
 static uint64_t read_integer(struct reader *r, size_t n)
 {
     const uint8_t *at = reader_bytes(r, n);
-    uint64_t v = 0;
-    if (at == NULL)
-        return 0;
-    for (size_t i = 0; i < n; i++)
-        v |= (uint64_t)at[i] << (8 * i);
-    return v;
+    return at != NULL ? integer_get(at, n) : 0;
 }
 
 uint8_t reader_u8(struct reader *r)

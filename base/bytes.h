@@ -15,6 +15,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The low n bytes of v, as every format here has them; returns what follows. And back. */
+static inline uint8_t *integer_put(uint8_t *to, uint64_t v, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] = (uint8_t)(v >> (8 * i));
+    return to + n;
+}
+
+static inline uint64_t integer_get(const uint8_t *from, size_t n)
+{
+    uint64_t v = 0;
+    for (size_t i = 0; i < n; i++)
+        v |= (uint64_t)from[i] << (8 * i);
+    return v;
+}
+
 struct bytes {
     uint8_t *data;
     size_t size;

@@ -7,27 +7,20 @@
 #define MAGIC 0x46455254u /* "TREF" */
 #define SESSION_OFFSET 8
 
-static uint8_t *put(uint8_t *at, uint64_t v, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        at[i] = (uint8_t)(v >> (8 * i));
-    return at + n;
-}
-
 void frame_encode(const struct frame_header *h, uint8_t out[FRAME_HEADER])
 {
-    uint8_t *at = put(out, MAGIC, 4);
-    at = put(at, FRAME_VERSION, 2);
-    at = put(at, h->kind, 2);
+    uint8_t *at = integer_put(out, MAGIC, 4);
+    at = integer_put(at, FRAME_VERSION, 2);
+    at = integer_put(at, h->kind, 2);
     memcpy(at, h->session, FRAME_SESSION);
-    at = put(at + FRAME_SESSION, h->sender, 2);
-    at = put(at, h->receiver, 2);
-    at = put(at, h->lane, 4);
-    at = put(at, h->sequence, 8);
-    at = put(at, h->round, 8);
-    at = put(at, h->total, 8);
-    at = put(at, h->length, 4);
-    put(at, 0, 4);
+    at = integer_put(at + FRAME_SESSION, h->sender, 2);
+    at = integer_put(at, h->receiver, 2);
+    at = integer_put(at, h->lane, 4);
+    at = integer_put(at, h->sequence, 8);
+    at = integer_put(at, h->round, 8);
+    at = integer_put(at, h->total, 8);
+    at = integer_put(at, h->length, 4);
+    integer_put(at, 0, 4);
 }
 
 bool frame_is_foreign(const void *message, size_t n, const uint8_t session[FRAME_SESSION])

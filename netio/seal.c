@@ -1,5 +1,6 @@
 #include "netio/seal.h"
 
+#include "base/bytes.h"
 #include "base/memory.h"
 #include "base/secret.h"
 #include "netio/hkdf.h"
@@ -96,8 +97,7 @@ static enum err begin(struct seal *s, uint64_t sequence, size_t ad_size, size_t 
     if (s->used != 0 && s->used + blocks > s->limit)
         TRY(replace_key(s));
     s->used += blocks;
-    for (int i = 0; i < 8; i++)
-        nonce[i] = (uint8_t)(sequence >> (8 * i));
+    integer_put(nonce, sequence, 8);
     return EVP_CipherInit_ex(s->cipher, NULL, NULL, NULL, nonce, -1) == 1 ? ERR_OK : ERR_CRYPTO;
 }
 

@@ -1,6 +1,7 @@
 #include "parties/audit/audit_file.h"
 
 #include "aim/encoding.h"
+#include "base/bytes.h"
 #include "base/file.h"
 #include "base/memory.h"
 
@@ -28,8 +29,7 @@ void audit_signed_words(const uint8_t terms[32], unsigned server, const struct a
 {
     memcpy(words, terms, 32);
     words[32] = (uint8_t)server;
-    for (unsigned k = 0; k < 8; k++)
-        words[33 + k] = (uint8_t)(head->entries >> 8 * k);
+    integer_put(words + 33, head->entries, 8);
     memcpy(words + 41, head->hash, 32);
 }
 

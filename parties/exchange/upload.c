@@ -8,8 +8,7 @@
 static void hash_block(crypto_hash_sha256_state *s, const void *p, size_t n)
 {
     uint8_t length[8];
-    for (unsigned i = 0; i < 8; i++)
-        length[i] = (uint8_t)((uint64_t)n >> (8 * i));
+    integer_put(length, n, 8);
     crypto_hash_sha256_update(s, length, sizeof length);
     crypto_hash_sha256_update(s, p, n);
 }
@@ -235,8 +234,7 @@ void upload_digest(const struct upload *u, const uint8_t terms[32], uint8_t dige
 {
     crypto_hash_sha256_state s;
     uint8_t owner[4];
-    for (unsigned i = 0; i < 4; i++)
-        owner[i] = (uint8_t)(u->owner >> (8 * i));
+    integer_put(owner, u->owner, 4);
     crypto_hash_sha256_init(&s);
     hash_block(&s, "trefoil-upload", 14);
     hash_block(&s, terms, 32);

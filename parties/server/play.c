@@ -292,8 +292,7 @@ static enum err agree(struct hand *h, enum err verdict, enum round_intent intent
     struct round_statement own = {.intent = (uint8_t)intent,
                                   .standing = (uint8_t)h->standing,
                                   .obstacle = (uint8_t)h->obstacle};
-    for (unsigned k = 0; k < 8; k++)
-        own.selected[k] = (uint8_t)(h->selected >> 8 * k);
+    integer_put(own.selected, h->selected, 8);
     if (h->standing == STANDING_OPENED)
         request_digest(h->values.data, h->values.size, own.values);
     memcpy(own.request, h->round.request, sizeof own.request);

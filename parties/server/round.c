@@ -1,5 +1,6 @@
 #include "parties/server/round.h"
 
+#include "base/bytes.h"
 #include "base/secret.h"
 
 #include <sodium.h>
@@ -72,22 +73,12 @@ static enum err compare(unsigned server, enum net_peer peer, const struct round_
 
 void round_put_head(const struct audit_head *head, uint8_t audit[40])
 {
-    for (unsigned k = 0; k < 8; k++)
-        audit[k] = (uint8_t)(head->entries >> 8 * k);
-    memcpy(audit + 8, head->hash, sizeof head->hash);
-}
-
-static uint64_t number_of(const uint8_t bytes[8])
-{
-    uint64_t n = 0;
-    for (unsigned k = 0; k < 8; k++)
-        n |= (uint64_t)bytes[k] << 8 * k;
-    return n;
+    memcpy(integer_put(audit, head->entries, 8), head->hash, sizeof head->hash);
 }
 
 static struct audit_head head_of(const uint8_t audit[40])
 {
-    struct audit_head head = {.entries = number_of(audit)};
+    struct audit_head head = {.entries = integer_get(audit, 8)};
     memcpy(head.hash, audit + 8, sizeof head.hash);
     return head;
 }
@@ -125,7 +116,7 @@ static void set_course(const struct round_statement *const by[3], struct round_a
     for (unsigned i = 0; i < 3; i++) {
         if (by[i]->standing >= STANDING_INDEX) {
             indexed++;
-            agreement->selected = number_of(by[i]->selected);
+            agreement->selected = integer_get(by[i]->selected, 8);
         }
         if (by[i]->standing == STANDING_OPENED) {
             opened++;

@@ -1,5 +1,6 @@
 #include "parties/server/round_uploads.h"
 
+#include "base/bytes.h"
 #include "base/memory.h"
 #include "parties/server/round.h"
 
@@ -46,17 +47,13 @@ static struct entry entry_of(const struct upload_name *u)
     struct entry e = {.held = 1};
     memcpy(e.id, u->id, sizeof e.id);
     memcpy(e.digest, u->digest, sizeof e.digest);
-    for (unsigned k = 0; k < 4; k++)
-        e.owner[k] = (uint8_t)(u->owner >> 8 * k);
+    integer_put(e.owner, u->owner, 4);
     return e;
 }
 
 static uint32_t owner_of(const struct entry *e)
 {
-    uint32_t owner = 0;
-    for (unsigned k = 0; k < 4; k++)
-        owner |= (uint32_t)e->owner[k] << 8 * k;
-    return owner;
+    return (uint32_t)integer_get(e->owner, 4);
 }
 
 /* What is here, and what has been counted and is here no longer. */

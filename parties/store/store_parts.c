@@ -12,8 +12,7 @@ static struct part_binding bind_part(const uint8_t id[UPLOAD_ID_SIZE], uint64_t 
 {
     struct part_binding b;
     memcpy(b.bytes, id, UPLOAD_ID_SIZE);
-    for (unsigned i = 0; i < 8; i++)
-        b.bytes[UPLOAD_ID_SIZE + i] = (uint8_t)(first >> (8 * i));
+    integer_put(b.bytes + UPLOAD_ID_SIZE, first, 8);
     return b;
 }
 

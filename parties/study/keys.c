@@ -25,12 +25,6 @@ struct statement {
     size_t size;
 };
 
-static void put_day(uint8_t out[4], uint32_t day)
-{
-    for (unsigned i = 0; i < 4; i++)
-        out[i] = (uint8_t)(day >> (8 * i));
-}
-
 /* What an identity signs to vouch for its CURVE key. */
 static struct statement curve_statement(const struct public_identity *who)
 {
@@ -38,7 +32,7 @@ static struct statement curve_statement(const struct public_identity *who)
     memcpy(s.bytes, curve_label[who->last_day != 0], 15);
     memcpy(s.bytes + 15, who->curve, 32);
     if (who->last_day != 0) {
-        put_day(s.bytes + s.size, who->last_day);
+        integer_put(s.bytes + s.size, who->last_day, 4);
         s.size += 4;
     }
     return s;
@@ -306,7 +300,7 @@ static size_t pack(const struct public_identity *who, uint8_t raw[PUBLIC_SIZE + 
     memcpy(raw, who->sign, 32);
     memcpy(raw + 32, who->curve, 32);
     memcpy(raw + 64, who->signature, 64);
-    put_day(raw + PUBLIC_SIZE, who->last_day);
+    integer_put(raw + PUBLIC_SIZE, who->last_day, 4);
     return who->last_day != 0 ? PUBLIC_SIZE + 4 : PUBLIC_SIZE;
 }
 
@@ -334,9 +328,7 @@ enum err public_identity_parse(struct public_identity *who, const char *text)
     memcpy(who->sign, raw, 32);
     memcpy(who->curve, raw + 32, 32);
     memcpy(who->signature, raw + 64, 64);
-    who->last_day = 0;
-    for (unsigned i = 0; expires && i < 4; i++)
-        who->last_day |= (uint32_t)raw[PUBLIC_SIZE + i] << (8 * i);
+    who->last_day = expires ? (uint32_t)integer_get(raw + PUBLIC_SIZE, 4) : 0;
     /* one text each: libsodium decodes some that it would not write, and a last day of 0 is none */
     public_identity_text(who, again);
     if (strcmp(text, again) != 0)

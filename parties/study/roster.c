@@ -22,9 +22,7 @@ static struct statement statement_of(const struct study *study)
 {
     struct statement s;
     memcpy(s.bytes, study->terms.digest, 32);
-    for (unsigned i = 0; i < 4; i++)
-        s.bytes[32 + i] = (uint8_t)(study->roster_version >> (8 * i));
-    memcpy(s.bytes + 36, study->roster, 32);
+    memcpy(integer_put(s.bytes + 32, study->roster_version, 4), study->roster, 32);
     return s;
 }
 
