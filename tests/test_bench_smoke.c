@@ -226,14 +226,33 @@ static void a_name_that_does_not_exist_is_refused(void **state)
     assert_true(support_contains(said, "dp e2e engine"));
 }
 
+/* A build beside itself: each figure's ratio is there, and what does not depend on time is 1. */
+static void two_builds_are_compared(void **state)
+{
+    const char *out = getenv("TREFOIL_OUT") != NULL ? getenv("TREFOIL_OUT") : "build/gcc";
+    char said[SUPPORT_PATH], command[4 * SUPPORT_PATH];
+    (void)state;
+    if (system("command -v jq >/dev/null") != 0)
+        skip();
+    path_of(said, "pairs", ".log");
+    snprintf(command, sizeof command,
+             "PAIRS=1 FIGURES='^and|^lt64' " LIMIT " bench/pairs.sh %s %s engine --smoke >%s 2>&1",
+             out, out, said);
+    assert_int_equal(system(command), 0);
+    assert_true(support_contains(said, "and.0.cpu_s "));
+    assert_true(support_contains(said, "lt64.0.bytes                                    1.000 "));
+    assert_false(support_contains(said, "open64"));
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[SMOKES + 2] = {
+    struct CMUnitTest tests[SMOKES + 3] = {
+        cmocka_unit_test(two_builds_are_compared),
         cmocka_unit_test(every_program_is_here),
         cmocka_unit_test(a_name_that_does_not_exist_is_refused),
     };
     for (size_t k = 0; k < SMOKES; k++)
-        tests[2 + k] = (struct CMUnitTest){.name = smokes[k].name,
+        tests[3 + k] = (struct CMUnitTest){.name = smokes[k].name,
                                            .test_func = runs_and_leaves_its_keys,
                                            .initial_state = (void *)(uintptr_t)&smokes[k]};
     return cmocka_run_group_tests_name("benchmarks", tests, prepare, clean_up);
