@@ -1,6 +1,7 @@
 #include "aim/evaluate.h"
 
 #include "aim/factor.h"
+#include "aim/tabulate.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@ static enum err shares_of(const struct table *t, const struct clique *c, uint64_
     int64_t *counts = memory_array(cells, sizeof *counts);
     if (counts == NULL)
         return ERR_NOMEM;
-    table_marginal(t, c, counts);
+    tabulate_marginal(t, c, counts);
     for (uint64_t i = 0; i < cells; i++)
         share[i] = t->rows > 0 ? (double)counts[i] / (double)t->rows : 0;
     memory_free(&counts);

@@ -9,7 +9,7 @@
 #define TREFOIL_AIM_EVALUATE_H
 
 #include "aim/model.h"
-#include "aim/table.h"
+#include "aim/table/table.h"
 
 /* `each` (may be NULL) has room for w->cliques errors. */
 enum err evaluate_tables(const struct workload *w, const struct table *a, const struct table *b,

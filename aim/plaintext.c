@@ -1,6 +1,7 @@
 #include "aim/plaintext.h"
 
 #include "aim/score.h"
+#include "aim/tabulate.h"
 #include "base/memory.h"
 
 #include <string.h>
@@ -12,6 +13,9 @@ struct plaintext {
     struct noise_source noise;
     struct random random; /* behind `noise` where none was given */
 };
+
+_Static_assert(AIM_GAUSS_BITS == RANDOM_GAUSS_BITS && AIM_GUMBEL_BITS == RANDOM_GUMBEL_BITS,
+               "random.h draws on the lattices of the backend");
 
 static enum err draw_gauss(void *self, size_t n, int64_t *out)
 {
@@ -58,7 +62,7 @@ enum err plaintext_new(struct plaintext **p, const struct workload *w, const str
 {
     enum err e;
     TRY(empty(p, w, noise, log));
-    e = table_closure(t, w, (*p)->counts);
+    e = tabulate_closure(t, w, (*p)->counts);
     if (e != ERR_OK)
         plaintext_free(p);
     return e;

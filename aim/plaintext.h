@@ -11,9 +11,9 @@
 #define TREFOIL_AIM_PLAINTEXT_H
 
 #include "aim/backend.h"
-#include "aim/random.h"
-#include "aim/table.h"
+#include "aim/table/table.h"
 #include "aim/workload.h"
+#include "base/random.h"
 
 /* Unit samples on the lattices of aim/backend.h, as integers. */
 struct noise_source {

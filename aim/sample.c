@@ -1,8 +1,8 @@
 #include "aim/sample.h"
 
 #include "aim/factor.h"
-#include "aim/random.h"
 #include "base/memory.h"
+#include "base/random.h"
 
 #include <math.h>
 #include <string.h>

@@ -18,7 +18,7 @@
 #define TREFOIL_AIM_SAMPLE_H
 
 #include "aim/model.h"
-#include "aim/table.h"
+#include "aim/table/table.h"
 
 /* The table borrows the model's domain, not the model. */
 enum err sample_rows(struct table **t, const struct model *m, size_t rows, uint64_t seed,

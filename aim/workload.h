@@ -9,7 +9,7 @@
 #ifndef TREFOIL_AIM_WORKLOAD_H
 #define TREFOIL_AIM_WORKLOAD_H
 
-#include "aim/domain.h"
+#include "aim/table/domain.h"
 
 #define CLIQUE_MAX 8
 #define WORKLOAD_CLIQUES_MAX (UINT64_C(1) << 22)

@@ -1,7 +1,7 @@
 /* Workloads that are given by a rule: all k-way marginals, or some of them drawn at random. */
-#include "aim/random.h"
 #include "aim/workload.h"
 #include "base/memory.h"
+#include "base/random.h"
 
 #include <stdlib.h>
 

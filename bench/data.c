@@ -1,5 +1,6 @@
 #include "bench/data.h"
 
+#include "aim/table/csv.h"
 #include "base/file.h"
 #include "base/memory.h"
 

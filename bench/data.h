@@ -5,7 +5,8 @@
 #ifndef TREFOIL_BENCH_DATA_H
 #define TREFOIL_BENCH_DATA_H
 
-#include "aim/table.h"
+#include "aim/table/table.h"
+#include "aim/workload.h"
 
 #include <jansson.h>
 

@@ -2,6 +2,7 @@
 
 #include "aim/loop.h"
 #include "aim/score.h"
+#include "aim/tabulate.h"
 #include "base/memory.h"
 #include "bench/flaim_gather.h"
 #include "bench/flaim_message.h"
@@ -423,7 +424,7 @@ static enum err truth_new(struct flaim *f)
 {
     const struct workload *w = f->o.workload;
     int64_t *counts = memory_array(w->cells, sizeof *counts);
-    enum err e = counts != NULL ? table_closure(f->o.split->train, w, counts) : ERR_NOMEM;
+    enum err e = counts != NULL ? tabulate_closure(f->o.split->train, w, counts) : ERR_NOMEM;
     f->truth = memory_array(w->cells, sizeof *f->truth);
     if (f->truth == NULL)
         e = ERR_NOMEM;

@@ -1,6 +1,7 @@
 #include "bench/flaim_private.h"
 
 #include "aim/loop.h"
+#include "aim/tabulate.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -259,7 +260,7 @@ static enum err measure_own(const struct flaim_round *r, const struct table *t, 
     *own = (struct measurement){.clique = query->clique, .sigma = r->sigma * scale};
     own->y = memory_array(query->cells, sizeof *own->y);
     if (counts != NULL && noise != NULL && own->y != NULL) {
-        table_marginal(t, &query->clique, counts);
+        tabulate_marginal(t, &query->clique, counts);
         e = r->options->noise.gauss(r->options->noise.self, query->cells, noise);
         for (uint64_t i = 0; e == ERR_OK && i < query->cells; i++)
             own->y[i] = ((double)counts[i] + r->sigma * (double)noise[i] * 0x1p-20) * scale;

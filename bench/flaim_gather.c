@@ -1,5 +1,6 @@
 #include "bench/flaim_gather.h"
 
+#include "aim/tabulate.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -45,7 +46,7 @@ static enum err contribute(const struct gathering_terms *t, const struct table *
                      ? t->options->noise.gauss(t->options->noise.self, q->cells, noise)
                      : ERR_NOMEM;
     if (e == ERR_OK) {
-        table_marginal(rows, &q->clique, counts);
+        tabulate_marginal(rows, &q->clique, counts);
         for (uint64_t i = 0; i < q->cells; i++)
             words[i] = (uint32_t)((int64_t)t->multiplier * counts[i] +
                                   llrint((double)noise[i] * scale));

@@ -1,5 +1,6 @@
 #include "bench/joining.h"
 
+#include "aim/tabulate.h"
 #include "base/memory.h"
 #include "parties/analyst/central.h"
 
@@ -74,7 +75,7 @@ static enum err admit(struct joining *j, const struct table *rows)
     const struct workload *w = j->terms.workload;
     if (rows->rows == 0)
         return ERR_OK;
-    TRY(table_closure(rows, w, j->newcomers));
+    TRY(tabulate_closure(rows, w, j->newcomers));
     for (uint64_t i = 0; i < w->cells; i++)
         j->counts[i] = (j->terms.kind == JOINING_ROUND ? 0 : j->counts[i]) + j->newcomers[i];
     plaintext_free(&j->now);

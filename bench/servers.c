@@ -1,6 +1,7 @@
 #include "bench/servers.h"
 
 #include "aim/evaluate.h"
+#include "aim/table/csv.h"
 #include "base/memory.h"
 #include "bench/study_text.h"
 #include "tests/support_process.h"

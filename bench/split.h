@@ -13,7 +13,7 @@
 #ifndef TREFOIL_BENCH_SPLIT_H
 #define TREFOIL_BENCH_SPLIT_H
 
-#include "aim/random.h"
+#include "base/random.h"
 #include "bench/data.h"
 
 struct split {

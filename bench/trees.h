@@ -5,7 +5,7 @@
 #ifndef TREFOIL_BENCH_TREES_H
 #define TREFOIL_BENCH_TREES_H
 
-#include "aim/table.h"
+#include "aim/table/table.h"
 
 /* Whether the library (Debian's libxgboost0) can be loaded; `reason` says why not. */
 bool trees_present(const char **reason);

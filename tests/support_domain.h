@@ -2,7 +2,7 @@
 #ifndef TREFOIL_TESTS_SUPPORT_DOMAIN_H
 #define TREFOIL_TESTS_SUPPORT_DOMAIN_H
 
-#include "aim/domain.h"
+#include "aim/table/domain.h"
 
 /* Attributes a0, a1 .. from 0 on, of so many values each. */
 struct domain *support_domain(const uint32_t *size, size_t attributes);

@@ -1,5 +1,6 @@
 #include "tests/support_cmocka.h"
 
+#include "aim/table/csv.h"
 #include "tests/support_command.h"
 #include "tests/support_faults.h"
 

@@ -1,5 +1,6 @@
 #include "tests/support_study.h"
 
+#include "aim/table/csv.h"
 #include "base/file.h"
 #include "base/secret.h"
 #include "tests/support_three.h"

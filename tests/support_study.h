@@ -2,7 +2,7 @@
 #ifndef TREFOIL_TESTS_SUPPORT_STUDY_H
 #define TREFOIL_TESTS_SUPPORT_STUDY_H
 
-#include "aim/table.h"
+#include "aim/table/table.h"
 #include "parties/study/study.h"
 
 #define SUPPORT_PATH 512

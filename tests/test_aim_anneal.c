@@ -6,6 +6,7 @@
 
 #include "aim/loop.h"
 #include "aim/plaintext.h"
+#include "aim/tabulate.h"
 #include "base/file.h"
 #include "base/memory.h"
 
@@ -329,7 +330,7 @@ static void grow(const struct stage *s, bool tells, double *share, double *pair,
     struct growing g = {.grows_at = 3, .tells = tells};
     assert_non_null(counts);
     *share = *pair = *total = 0;
-    assert_int_equal(table_closure(s->table, s->workload, counts), ERR_OK);
+    assert_int_equal(tabulate_closure(s->table, s->workload, counts), ERR_OK);
     assert_int_equal(plaintext_new_counts(&g.small, s->workload, counts, &noise, NULL), ERR_OK);
     for (uint64_t i = 0; i < s->workload->cells; i++)
         counts[i] *= 10;
@@ -362,7 +363,7 @@ static void growing_populations_leave_no_bias(void **state)
     static const struct clique two = {2, {0, 1}};
     double share, pair, total, exact;
     (void)state;
-    table_marginal(s.table, &two, counts);
+    tabulate_marginal(s.table, &two, counts);
     exact = (double)(counts[0] + counts[1] + counts[2] + counts[3]) / 1000;
     grow(&s, true, &share, &pair, &total);
     assert_true(fabs(total - 10000) < 20);

@@ -1,9 +1,9 @@
-/* aim/budget and aim/random: conversions to ten digits, a ledger that never gives, lattices. */
+/* aim/budget and base/random: conversions to ten digits, a ledger that never gives, lattices. */
 #include "tests/support_cmocka.h"
 
 #include "aim/budget.h"
-#include "aim/random.h"
 #include "base/memory.h"
+#include "base/random.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,9 +1,9 @@
-/* aim/domain, aim/workload, aim/number: codes, refusals, closure against brute force. */
+/* aim/table/domain, number, aim/workload: codes, refusals, closure against brute force. */
 #include "tests/support_cmocka.h"
 #include "tests/support_domain.h"
 
-#include "aim/domain.h"
-#include "aim/number.h"
+#include "aim/table/domain.h"
+#include "aim/table/number.h"
 #include "aim/workload.h"
 
 #include <math.h>

@@ -6,6 +6,7 @@
 #include "aim/output.h"
 #include "aim/plaintext.h"
 #include "aim/sample.h"
+#include "aim/tabulate.h"
 #include "base/memory.h"
 
 #include <jansson.h>
@@ -90,12 +91,12 @@ static void closure_counts_are_the_tables(void **state)
     int64_t *counts = memory_array(s.workload->cells, sizeof *counts);
     int64_t direct[64];
     (void)state;
-    assert_int_equal(table_closure(s.table, s.workload, counts), ERR_OK);
+    assert_int_equal(tabulate_closure(s.table, s.workload, counts), ERR_OK);
     for (size_t i = 0; i < s.workload->queries; i++) {
         const struct workload_query *q = &s.workload->query[i];
         if (q->cells > 64)
             continue;
-        table_marginal(s.table, &q->clique, direct);
+        tabulate_marginal(s.table, &q->clique, direct);
         assert_memory_equal(direct, counts + q->offset, q->cells * sizeof *direct);
     }
     memory_free(&counts);

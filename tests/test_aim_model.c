@@ -8,8 +8,8 @@
 #include "aim/model.h"
 #include "aim/model_file.h"
 #include "aim/model_private.h"
-#include "aim/random.h"
 #include "base/file.h"
+#include "base/random.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * aim/sample, aim/random, and what is drawn by them: frequencies by chi-square, moments and tails.
+ * aim/sample, base/random, and what is drawn by them: frequencies by chi-square, moments and tails.
  * Each statistic is also run on a sampler that is wrong on purpose, which it must find.
  * TREFOIL_LONG=1 draws twenty times as many.
  */
@@ -10,6 +10,7 @@
 #include "aim/model_private.h"
 #include "aim/plaintext.h"
 #include "aim/sample.h"
+#include "aim/tabulate.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -220,7 +221,7 @@ static double rows_chi(const struct world *w, bool independent, size_t rows, siz
         assert_int_equal(independent ? sample_independent(&t, w->model, rows, seed, NULL)
                                      : sample_rows(&t, w->model, rows, seed, NULL),
                          ERR_OK);
-        table_marginal(t, &w->all, counts);
+        tabulate_marginal(t, &w->all, counts);
         for (size_t i = 0; i < w->cells; i++)
             sum[i] += (double)counts[i];
         table_free(&t);
@@ -240,7 +241,7 @@ static void check_rounding(const struct world *w)
         double expected[12];
         int64_t counts[12];
         assert_int_equal(model_marginal(w->model, &c[k], expected, NULL), ERR_OK);
-        table_marginal(t, &c[k], counts);
+        tabulate_marginal(t, &c[k], counts);
         for (uint64_t i = 0; i < clique_cells(&c[k], w->domain); i++)
             assert_true(fabs((double)counts[i] - 50000 * expected[i]) < 3);
     }

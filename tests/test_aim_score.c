@@ -2,8 +2,8 @@
 #include "tests/support_cmocka.h"
 #include "tests/support_domain.h"
 
-#include "aim/random.h"
 #include "aim/score.h"
+#include "base/random.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #include "tests/support_domain.h"
 
 #include "aim/model_private.h"
-#include "aim/random.h"
 #include "base/memory.h"
+#include "base/random.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,9 @@
 /* aim/table: CSV as people write it, its errors, and the way back. */
 #include "tests/support_cmocka.h"
 
-#include "aim/random.h"
-#include "aim/table.h"
+#include "aim/table/csv.h"
+#include "aim/tabulate.h"
+#include "base/random.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -445,7 +446,7 @@ static void marginals_count_rows(void **state)
     assert_int_equal(table_append(t, (uint16_t[]){1, 0, 3}), ERR_OK);
     assert_int_equal(table_append(t, (uint16_t[]){1, 5, 3}), ERR_OK);
     assert_int_equal(table_append(t, (uint16_t[]){2, 5, 0}), ERR_OK);
-    table_marginal(t, &c, cells);
+    tabulate_marginal(t, &c, cells);
     for (int i = 0; i < 12; i++)
         assert_int_equal(cells[i], i == 7 ? 2 : i == 8 ? 1 : 0);
     table_free(&t);

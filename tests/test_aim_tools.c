@@ -7,6 +7,7 @@
 #include "aim/model_file.h"
 #include "aim/model_private.h"
 #include "aim/sample.h"
+#include "aim/table/csv.h"
 #include "base/file.h"
 #include "parties/command/command.h"
 #include "tests/support_study.h"

@@ -9,6 +9,7 @@
 #include "aim/budget.h"
 #include "aim/plaintext.h"
 #include "aim/schedule.h"
+#include "aim/tabulate.h"
 #include "base/memory.h"
 #include "mpc/ring.h"
 #include "parties/server/engine.h"
@@ -267,7 +268,7 @@ static enum err count_rows(struct audit *a, bool with_row)
     if (e == ERR_OK && with_row)
         e = table_append(t, (const uint16_t[]){0, 1});
     if (e == ERR_OK)
-        e = table_closure(t, a->s.study->workload, a->counts);
+        e = tabulate_closure(t, a->s.study->workload, a->counts);
     table_free(&t);
     return e;
 }

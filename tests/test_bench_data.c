@@ -2,6 +2,7 @@
 #include "tests/support_cmocka.h"
 #include "tests/test_bench_flaim.h"
 
+#include "aim/tabulate.h"
 #include "base/memory.h"
 #include "bench/flaim.h"
 #include "bench/trees.h"
@@ -21,10 +22,10 @@ static void splits_deal_every_row_once(void **state)
     for (uint32_t q = 0; q < s->workload->queries; q++) {
         const struct workload_query *query = &s->workload->query[q];
         int64_t all[CELLS_MOST], part[CELLS_MOST], sum[CELLS_MOST] = {0};
-        table_marginal(s->table, &query->clique, all);
-        table_marginal(s->split.test, &query->clique, sum);
+        tabulate_marginal(s->table, &query->clique, all);
+        tabulate_marginal(s->split.test, &query->clique, sum);
         for (size_t k = 0; k < CLIENTS; k++) {
-            table_marginal(s->split.client[k], &query->clique, part);
+            tabulate_marginal(s->split.client[k], &query->clique, part);
             for (uint64_t i = 0; i < query->cells; i++)
                 sum[i] += part[i];
         }

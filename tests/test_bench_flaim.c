@@ -3,6 +3,7 @@
 #include "tests/support_cmocka.h"
 
 #include "aim/score.h"
+#include "aim/tabulate.h"
 #include "base/memory.h"
 #include "bench/flaim.h"
 #include "bench/joining.h"
@@ -62,7 +63,7 @@ static size_t draw(struct sketch *s, size_t *who)
 static void shares(const struct table *t, const struct clique *c, uint64_t cells, double *out)
 {
     int64_t counts[CELLS_MOST];
-    table_marginal(t, c, counts);
+    tabulate_marginal(t, c, counts);
     for (uint64_t i = 0; i < cells; i++)
         out[i] = (double)counts[i] / (double)t->rows;
 }
@@ -93,7 +94,7 @@ static void add_up(struct sketch *s, uint32_t query, const size_t *who, size_t n
     for (size_t i = 0; i < n; i++) {
         const struct table *t = s->o->split->client[who[i]];
         int64_t counts[CELLS_MOST];
-        table_marginal(t, &q->clique, counts);
+        tabulate_marginal(t, &q->clique, counts);
         for (uint64_t j = 0; j < q->cells; j++)
             y[j] += (double)((int64_t)s->m * counts[j] +
                              llrint((double)random_gauss(&s->noise) / sqrt((double)n)));
@@ -209,7 +210,7 @@ static void choose(struct sketch *s, size_t k, size_t at, bool chosen[QUERIES_MO
             break;
         own[l] = (struct measurement){.clique = s->w->query[q].clique, .sigma = s->sigma * scale};
         own[l].y = memory_array(CELLS_MOST, sizeof(double));
-        table_marginal(t, &own[l].clique, counts);
+        tabulate_marginal(t, &own[l].clique, counts);
         for (uint64_t i = 0; i < s->w->query[q].cells; i++)
             own[l].y[i] = ((double)counts[i] +
                            s->sigma * (double)random_gauss(&s->noise) * 0x1p-20) *

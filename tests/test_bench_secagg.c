@@ -1,8 +1,8 @@
 /* bench/secagg, bench/shamir: sums, dropouts, counted bytes. */
 #include "tests/support_cmocka.h"
 
-#include "aim/random.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "base/secret.h"
 #include "bench/secagg.h"
 #include "bench/shamir.h"

@@ -15,6 +15,7 @@
 #include "aim/loop.h"
 #include "aim/plaintext.h"
 #include "aim/sample.h"
+#include "aim/tabulate.h"
 #include "base/memory.h"
 #include "parties/analyst/central.h"
 #include "parties/analyst/release.h"
@@ -330,7 +331,7 @@ static void what_is_impossible_has_no_part_in_a_run(void **state)
         int64_t sampled[64] = {0};
         assert_in_range(clique_cells(&zero->clique, w->s.study->domain), 1, 64);
         assert_int_equal(model_marginal(w->result[0]->model, &zero->clique, counts, &log), ERR_OK);
-        table_marginal(rows, &zero->clique, sampled);
+        tabulate_marginal(rows, &zero->clique, sampled);
         for (size_t i = 0; i < zero->cells; i++) {
             assert_true(counts[zero->cell[i]] == 0);
             assert_int_equal(sampled[zero->cell[i]], 0);

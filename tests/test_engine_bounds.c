@@ -7,6 +7,7 @@
 
 #include "aim/loop.h"
 #include "aim/plaintext.h"
+#include "aim/tabulate.h"
 #include "base/memory.h"
 #include "parties/analyst/central.h"
 #include "parties/exchange/upload.h"
@@ -74,7 +75,7 @@ static void others_have(const struct whole *w, unsigned hostile, const struct cl
         if (owner[o].batch == owner[hostile].batch)
             continue;
         assert_int_equal(rows_of(w, o, &t), ERR_OK);
-        table_marginal(t, clique, one);
+        tabulate_marginal(t, clique, one);
         for (size_t i = 0; i < cells; i++)
             counts[i] += one[i];
         table_free(&t);

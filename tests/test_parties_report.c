@@ -1,6 +1,7 @@
 /* parties/display/report: what the page says, what it is made of, and that nobody's name becomes markup. */
 #include "tests/support_cmocka.h"
 
+#include "aim/tabulate.h"
 #include "base/file.h"
 #include "parties/analyst/central.h"
 #include "parties/analyst/release.h"
@@ -494,7 +495,7 @@ static void a_demo_marks_the_truth(void **state)
     stage_new(&g, &o);
     for (unsigned a = 0; a < 5; a++) {
         one_way[a] = counts[a];
-        table_marginal(g.table, &g.s.study->workload->query[a].clique, counts[a]);
+        tabulate_marginal(g.table, &g.s.study->workload->query[a].clique, counts[a]);
     }
     truth.one_way = (const int64_t *const *)one_way;
     write_page(&g, g.folder, &truth);

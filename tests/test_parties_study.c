@@ -2,7 +2,7 @@
 #include "tests/test_parties_study.h"
 #include "tests/support_cmocka.h"
 
-#include "aim/table.h"
+#include "aim/table/table.h"
 #include "base/bytes.h"
 #include "parties/study/bounds.h"
 #include "parties/study/keys.h"

@@ -5,7 +5,7 @@
 
 #include "tests/support_cmocka.h"
 
-#include "aim/table.h"
+#include "aim/table/table.h"
 #include "base/bytes.h"
 #include "base/secret.h"
 #include "parties/study/keys.h"

@@ -2,7 +2,7 @@
 #include "tests/support_cmocka.h"
 #include "tests/test_parties_study.h"
 
-#include "aim/table.h"
+#include "aim/table/table.h"
 #include "base/bytes.h"
 #include "base/nearest.h"
 #include "parties/study/study.h"

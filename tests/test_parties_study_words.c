@@ -2,7 +2,7 @@
 #include "tests/support_cmocka.h"
 #include "tests/test_parties_study.h"
 
-#include "aim/table.h"
+#include "aim/table/csv.h"
 #include "base/bytes.h"
 #include "base/file.h"
 #include "parties/command/demo_data.h"

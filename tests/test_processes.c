@@ -4,6 +4,8 @@
 #include "tests/support_process.h"
 #include "tests/support_store.h"
 
+#include "aim/table/csv.h"
+#include "aim/tabulate.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "parties/analyst/central.h"
@@ -211,7 +213,7 @@ static void tell_populations(struct scene *c, const struct table *some, const ch
     assert_non_null(doc);
     for (unsigned t = 0; t < 2; t++) {
         counts[t] = memory_array(w->cells, sizeof *counts[t]);
-        assert_int_equal(table_closure(table[t], w, counts[t]), ERR_OK);
+        assert_int_equal(tabulate_closure(table[t], w, counts[t]), ERR_OK);
     }
     json_array_foreach(json_object_get(doc, "measurements"), k, m)
     {

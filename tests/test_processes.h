@@ -5,6 +5,8 @@
 #include "tests/support_cmocka.h"
 #include "tests/support_process.h"
 
+#include "aim/table/csv.h"
+#include "aim/tabulate.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "parties/analyst/central.h"
@@ -106,7 +108,7 @@ static inline void check_measurements(struct scene *c, const char *path, size_t 
     double n = 0, sum = 0, squares = 0;
     size_t k, j;
     assert_non_null(doc);
-    assert_int_equal(table_closure(c->all, w, counts), ERR_OK);
+    assert_int_equal(tabulate_closure(c->all, w, counts), ERR_OK);
     assert_int_equal(json_array_size(json_object_get(doc, "measurements")), expected);
     json_array_foreach(json_object_get(doc, "measurements"), k, m)
     {

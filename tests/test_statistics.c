@@ -5,8 +5,8 @@
 #include "tests/support_cmocka.h"
 
 #include "aim/backend.h"
-#include "aim/random.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "protocols/discrete.h"
 #include "protocols/exponential.h"
 #include "tests/support_statistics.h"

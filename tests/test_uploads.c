@@ -8,6 +8,7 @@
  */
 #include "tests/support_cmocka.h"
 
+#include "aim/table/csv.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "tests/support_process.h"

@@ -16,8 +16,10 @@ declare -A allowed=(
     [aim]="base"
     [parties]="protocols mpc netio aim base"
 )
-# And within parties/, where files of a room may include those of its own and of these; main.c sees all.
+# And within aim/ and parties/, where files of a room may include those of its own and of these; what
+# has no room, such as main.c, sees all.
 declare -A below=(
+    [table]=""
     [study]=""
     [exchange]="study"
     [display]="study"
@@ -79,13 +81,13 @@ include_order() {
             sed -E 's|^([^:]+:[0-9]+):[^"]*"([^/"]*)/?[^"]*".*|\1:\2|')
     done
     while IFS=: read -r file line included; do
-        folder=${file#parties/}
+        folder=${file#*/}
         folder=${folder%%/*}
-        [ -n "${below[$folder]+is there}" ] || echo "$file:$line: parties/$folder has no place in the order"
+        [ -n "${below[$folder]+is there}" ] || echo "$file:$line: ${file%/*} has no place in the order"
         [[ " $folder ${below[$folder]-} " == *" $included "* ]] ||
-            echo "$file:$line: parties/$folder/ may not include parties/$included/"
-    done < <(sources parties | grep -v '^parties/main\.c$' | xargs -r grep -nHE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"parties/' |
-        sed -E 's|^([^:]+:[0-9]+):[^"]*"parties/([^/"]*)/?[^"]*".*|\1:\2|')
+            echo "$file:$line: ${file%/*}/ may not include ${file%%/*}/$included"
+    done < <(sources aim parties | grep '/.*/' | xargs -r grep -nHE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' |
+        sed -nE 's|^(([^/]+)/[^:]+:[0-9]+):[^"]*"\2/([^/"]*)/?[^"]*".*|\1:\3|p')
 }
 
 # Of mpc/ and protocols/ only the moves touch the network; whoever is given as $1 is looked at too.

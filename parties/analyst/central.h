@@ -6,7 +6,7 @@
 #define TREFOIL_PARTIES_ANALYST_CENTRAL_H
 
 #include "aim/loop.h"
-#include "aim/table.h"
+#include "aim/table/table.h"
 #include "parties/study/study.h"
 
 /*

@@ -3,6 +3,7 @@
 #include "aim/model_file.h"
 #include "aim/output.h"
 #include "aim/sample.h"
+#include "aim/table/csv.h"
 #include "base/file.h"
 #include "parties/study/bounds.h"
 #include "parties/study/price.h"

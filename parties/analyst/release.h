@@ -8,7 +8,7 @@
 #define TREFOIL_PARTIES_ANALYST_RELEASE_H
 
 #include "aim/loop.h"
-#include "aim/table.h"
+#include "aim/table/table.h"
 #include "parties/study/study.h"
 
 struct bounds;

@@ -1,7 +1,7 @@
 #include "parties/audit/audit_file.h"
 
-#include "aim/encoding.h"
 #include "base/bytes.h"
+#include "base/encoding.h"
 #include "base/file.h"
 #include "base/memory.h"
 

@@ -1,3 +1,4 @@
+#include "aim/table/csv.h"
 #include "base/file.h"
 #include "parties/analyst/central.h"
 #include "parties/analyst/release.h"

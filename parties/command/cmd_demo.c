@@ -5,6 +5,8 @@
  */
 #include "aim/evaluate.h"
 #include "aim/sample.h"
+#include "aim/table/csv.h"
+#include "aim/tabulate.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -394,7 +396,7 @@ static enum err write_report(const struct demo *d, const struct errors *x)
     cells = 0;
     for (size_t i = 0; e == ERR_OK && i < w->one_ways; i++) {
         one_way[i] = counts + cells;
-        table_marginal(d->all, &w->query[i].clique, one_way[i]);
+        tabulate_marginal(d->all, &w->query[i].clique, one_way[i]);
         cells += w->query[i].cells;
     }
     for (unsigned i = 0; i < TABLES; i++)

@@ -1,5 +1,6 @@
 #include "aim/evaluate.h"
 #include "aim/model_file.h"
+#include "aim/table/csv.h"
 #include "base/memory.h"
 #include "parties/command/command.h"
 #include "parties/study/study.h"

@@ -1,4 +1,5 @@
-#include "aim/table.h"
+#include "aim/table/csv.h"
+#include "aim/tabulate.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/secret.h"
@@ -195,7 +196,7 @@ static enum err look_for_the_impossible(const struct share *s)
         char name[128];
         if (counts == NULL)
             return ERR_NOMEM;
-        table_marginal(s->table, &zero->clique, counts);
+        tabulate_marginal(s->table, &zero->clique, counts);
         for (size_t i = 0; i < zero->cells; i++)
             rows += counts[zero->cell[i]];
         memory_wipe_free(&counts, cells * sizeof *counts);

@@ -1,5 +1,6 @@
 #include "aim/model_file.h"
 #include "aim/sample.h"
+#include "aim/table/csv.h"
 #include "parties/command/command.h"
 
 #include <math.h>

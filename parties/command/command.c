@@ -1,6 +1,6 @@
 #include "parties/command/command.h"
 
-#include "aim/table.h"
+#include "aim/table/csv.h"
 #include "base/nearest.h"
 #include "mpc/kernel.h"
 

@@ -1,8 +1,8 @@
 #include "parties/command/demo_data.h"
 
-#include "aim/random.h"
 #include "base/bytes.h"
 #include "base/file.h"
+#include "base/random.h"
 
 #include <math.h>
 #include <stdbool.h>

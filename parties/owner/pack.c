@@ -1,5 +1,6 @@
 #include "parties/owner/pack.h"
 
+#include "aim/tabulate.h"
 #include "base/memory.h"
 #include "parties/exchange/upload.h"
 #include "protocols/answers.h"
@@ -22,7 +23,7 @@ static enum err pack_answers(const struct study *study, size_t owner, const stru
         return ERR_NOMEM;
     for (size_t q = 0; q < w->queries; q++)
         if (w->query[q].maximal) {
-            table_marginal(t, &w->query[q].clique, counts + at);
+            tabulate_marginal(t, &w->query[q].clique, counts + at);
             at += w->query[q].cells;
         }
     e = answers_pack(counts, w->maximal_cells, study->owner[owner].bits, out);

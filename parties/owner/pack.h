@@ -4,7 +4,7 @@
 #ifndef TREFOIL_PARTIES_OWNER_PACK_H
 #define TREFOIL_PARTIES_OWNER_PACK_H
 
-#include "aim/table.h"
+#include "aim/table/table.h"
 #include "base/bytes.h"
 #include "parties/study/study.h"
 

@@ -79,8 +79,8 @@
 #define TREFOIL_PARTIES_STUDY_STUDY_H
 
 #include "aim/backend.h"
-#include "aim/domain.h"
 #include "aim/model.h"
+#include "aim/table/domain.h"
 #include "aim/workload.h"
 #include "base/error.h"
 #include "base/log.h"

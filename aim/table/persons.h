@@ -1,10 +1,10 @@
 /*
- * aim/persons.h - how many rows each person has, from a column that says whose a row is.
+ * aim/table/persons.h - how many rows each person has, from a column that says whose a row is.
  *
  * Nothing of that column is kept but a digest of each field under a key of this process, and the line.
  */
-#ifndef TREFOIL_AIM_PERSONS_H
-#define TREFOIL_AIM_PERSONS_H
+#ifndef TREFOIL_AIM_TABLE_PERSONS_H
+#define TREFOIL_AIM_TABLE_PERSONS_H
 
 #include "base/error.h"
 #include "base/log.h"

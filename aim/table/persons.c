@@ -1,4 +1,4 @@
-#include "aim/persons.h"
+#include "aim/table/persons.h"
 
 #include "base/memory.h"
 #include "base/secret.h"

@@ -1,6 +1,6 @@
-/* aim/encoding.h - text from outside: whether it is UTF-8, what it seems to be otherwise, how to show it. */
-#ifndef TREFOIL_AIM_ENCODING_H
-#define TREFOIL_AIM_ENCODING_H
+/* base/encoding.h - text from outside: whether it is UTF-8, what it seems to be otherwise, how to show it. */
+#ifndef TREFOIL_BASE_ENCODING_H
+#define TREFOIL_BASE_ENCODING_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,11 +1,11 @@
 /*
- * aim/number.h - numbers as text, the same in every locale.
+ * aim/table/number.h - numbers as text, the same in every locale.
  *
  * A number is [+-] digits [. digits] [e [+-] digits], with at least one digit before the exponent;
  * nothing may follow. Names such as "nan" and "inf" are not numbers here.
  */
-#ifndef TREFOIL_AIM_NUMBER_H
-#define TREFOIL_AIM_NUMBER_H
+#ifndef TREFOIL_AIM_TABLE_NUMBER_H
+#define TREFOIL_AIM_TABLE_NUMBER_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "aim/number.h"
+#include "aim/table/number.h"
 
 #include <locale.h>
 #include <math.h>

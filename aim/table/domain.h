@@ -1,5 +1,5 @@
 /*
- * aim/domain.h - what values each attribute may take, and their codes 0 .. size-1.
+ * aim/table/domain.h - what values each attribute may take, and their codes 0 .. size-1.
  *
  * A domain is public and is written by people; it is never derived from data. Codes:
  *   categorical  the index in the list of labels
@@ -8,8 +8,8 @@
  *
  * An attribute that may be missing has one code more, the last one.
  */
-#ifndef TREFOIL_AIM_DOMAIN_H
-#define TREFOIL_AIM_DOMAIN_H
+#ifndef TREFOIL_AIM_TABLE_DOMAIN_H
+#define TREFOIL_AIM_TABLE_DOMAIN_H
 
 #include "base/bytes.h"
 #include "base/error.h"

@@ -1,6 +1,6 @@
-#include "aim/encoding.h"
-#include "aim/persons.h"
-#include "aim/table.h"
+#include "aim/table/csv.h"
+#include "aim/table/persons.h"
+#include "base/encoding.h"
 #include "base/memory.h"
 
 #include <csv.h>

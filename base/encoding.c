@@ -1,4 +1,4 @@
-#include "aim/encoding.h"
+#include "base/encoding.h"
 
 #include "base/text.h"
 

@@ -1,7 +1,7 @@
-#include "aim/number.h"
-#include "aim/random.h"
-#include "aim/table.h"
+#include "aim/table/csv.h"
+#include "aim/table/number.h"
 #include "base/file.h"
+#include "base/random.h"
 
 #include <errno.h>
 #include <math.h>

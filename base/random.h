@@ -1,12 +1,12 @@
 /*
- * aim/random.h - a seeded generator: ChaCha20 (libsodium) run as a stream.
+ * base/random.h - a seeded generator: ChaCha20 (libsodium) run as a stream.
  *
  * The same seed gives the same numbers on every machine, up to the last bit of logl() and cosl() in
  * the two lattice samplers. With random_fresh() it is a cryptographic generator; with a seed from a
  * person it is for synthetic rows and tests, never for noise that has to protect anyone.
  */
-#ifndef TREFOIL_AIM_RANDOM_H
-#define TREFOIL_AIM_RANDOM_H
+#ifndef TREFOIL_BASE_RANDOM_H
+#define TREFOIL_BASE_RANDOM_H
 
 #include "base/error.h"
 
@@ -15,6 +15,8 @@
 #include <stdint.h>
 
 #define RANDOM_SEED_BYTES 32
+#define RANDOM_GAUSS_BITS 20  /* lattice of unit Gaussians: 2^-20 */
+#define RANDOM_GUMBEL_BITS 24 /* lattice of Gumbels: 2^-24 */
 
 struct random {
     uint8_t key[RANDOM_SEED_BYTES];
@@ -33,9 +35,9 @@ uint64_t random_u64(struct random *r);
 uint64_t random_below(struct random *r, uint64_t n); /* 0 .. n-1, unbiased; n > 0 */
 double random_double(struct random *r);              /* [0, 1), a multiple of 2^-53 */
 
-/* A unit Gaussian rounded to the lattice 2^-20, as the multiple of 2^-20. */
+/* A unit Gaussian rounded to the lattice, as the multiple of 2^-20. */
 int64_t random_gauss(struct random *r);
-/* A standard Gumbel rounded to the lattice 2^-24, as the multiple of 2^-24. */
+/* A standard Gumbel rounded to the lattice, as the multiple of 2^-24. */
 int64_t random_gumbel(struct random *r);
 
 #endif

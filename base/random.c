@@ -1,6 +1,5 @@
-#include "aim/random.h"
+#include "base/random.h"
 
-#include "aim/backend.h"
 #include "base/bytes.h"
 #include "base/secret.h"
 
@@ -97,7 +96,7 @@ int64_t random_gauss(struct random *r)
         r->has_spare = false;
         return r->spare;
     }
-    radius = sqrtl(-2 * logl(uniform(r))) * (1 << AIM_GAUSS_BITS);
+    radius = sqrtl(-2 * logl(uniform(r))) * (1 << RANDOM_GAUSS_BITS);
     angle = 2 * pi * ((long double)random_u64(r) * 0x1p-64L);
     r->spare = llrintl(radius * sinl(angle));
     r->has_spare = true;
@@ -108,5 +107,5 @@ int64_t random_gumbel(struct random *r)
 {
     /* An exponential that is exact relative to its size near 0, where Gumbel's long tail is. */
     long double exponential = -log1pl(-uniform(r));
-    return llrintl(-logl(exponential) * (1 << AIM_GUMBEL_BITS));
+    return llrintl(-logl(exponential) * (1 << RANDOM_GUMBEL_BITS));
 }

@@ -1,0 +1,31 @@
+/* aim/table/table.h - rows as codes, column by column. */
+#ifndef TREFOIL_AIM_TABLE_TABLE_H
+#define TREFOIL_AIM_TABLE_TABLE_H
+
+#include "aim/table/domain.h"
+
+struct table {
+    const struct domain *domain; /* borrowed */
+    size_t rows;
+    size_t capacity;
+    uint16_t **column; /* column[attribute][row] */
+};
+
+/* An empty table with room for `capacity` rows; it grows as rows are added. */
+enum err table_new(struct table **t, const struct domain *d, size_t capacity) MUST_CHECK;
+void table_free(struct table **t);
+
+/* Adds a row of one code for each attribute; ERR_DATA if one is outside its attribute. */
+enum err table_append(struct table *t, const uint16_t *codes) MUST_CHECK;
+
+/* The cell of a row in a table over `n` attributes, the last fastest. */
+static inline size_t table_cell(const struct table *t, const uint16_t *attribute, unsigned n,
+                                size_t row)
+{
+    size_t cell = 0;
+    for (unsigned i = 0; i < n; i++)
+        cell = cell * t->domain->attribute[attribute[i]].size + t->column[attribute[i]][row];
+    return cell;
+}
+
+#endif
