@@ -12,8 +12,8 @@
 #define TREFOIL_MPC_PARTY_H
 
 #include "base/log.h"
+#include "base/prg.h"
 #include "mpc/kernel.h"
-#include "mpc/prg.h"
 #include "mpc/scratch.h"
 #include "mpc/share.h"
 #include "netio/net.h"

@@ -19,6 +19,7 @@
 #ifndef TREFOIL_NETIO_SESSION_H
 #define TREFOIL_NETIO_SESSION_H
 
+#include "base/terms.h"
 #include "netio/transport.h"
 
 /* Of the handshake and of the frames: a server speaks to one that has the same number. */
@@ -26,17 +27,7 @@
 #define SESSION_ID_SIZE 32
 #define SESSION_SECRET_SIZE 64 /* r_low || r_high */
 #define SESSION_ABOUT_SIZE 16
-#define SESSION_PARTS_MAX 16
-
-/* What the three must agree on: a digest for each named part, and one over them all. */
-struct session_terms {
-    uint8_t digest[32];
-    size_t parts;
-    struct {
-        char name[32];
-        uint8_t digest[32];
-    } part[SESSION_PARTS_MAX];
-};
+#define TERMS_PARTS_MAX 16
 
 struct session {
     unsigned index;
@@ -64,7 +55,7 @@ struct session_offer {
  * servers report it.
  */
 enum err session_open(struct session **session, struct transport *control, unsigned index,
-                      const struct session_terms *terms, const struct bytes *propose,
+                      const struct terms *terms, const struct bytes *propose,
                       struct session_offer *offer, int64_t patience_ms, struct log *log) MUST_CHECK;
 
 /* Whether a control message is a PROPOSE. */

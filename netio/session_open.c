@@ -37,7 +37,7 @@ enum type { PROPOSE = 1, HELLO = 2, SECRETS = 3 };
 
 struct handshake {
     struct transport *control;
-    const struct session_terms *terms;
+    const struct terms *terms;
     struct log *log;
     unsigned index;
     int64_t deadline, patience; /* of an attempt */
@@ -156,7 +156,7 @@ static enum err send_secrets(struct handshake *h)
 
 /* --- judging a HELLO -------------------------------------------------------------------------- */
 
-static const uint8_t *part_of(const struct session_terms *terms, const char *name)
+static const uint8_t *part_of(const struct terms *terms, const char *name)
 {
     for (size_t i = 0; i < terms->parts; i++)
         if (strcmp(terms->part[i].name, name) == 0)
@@ -164,8 +164,8 @@ static const uint8_t *part_of(const struct session_terms *terms, const char *nam
     return NULL;
 }
 
-static size_t name_missing(struct handshake *h, unsigned who, const struct session_terms *a,
-                           const struct session_terms *b, const char *whose)
+static size_t name_missing(struct handshake *h, unsigned who, const struct terms *a,
+                           const struct terms *b, const char *whose)
 {
     size_t found = 0;
     for (size_t i = 0; i < a->parts; i++) {
@@ -178,7 +178,7 @@ static size_t name_missing(struct handshake *h, unsigned who, const struct sessi
     return found;
 }
 
-static void name_differences(struct handshake *h, unsigned who, const struct session_terms *theirs)
+static void name_differences(struct handshake *h, unsigned who, const struct terms *theirs)
 {
     size_t found = 0;
     for (size_t i = 0; i < h->terms->parts; i++) {
@@ -201,12 +201,12 @@ static void name_differences(struct handshake *h, unsigned who, const struct ses
                   who);
 }
 
-static void read_terms(struct reader *r, struct session_terms *terms)
+static void read_terms(struct reader *r, struct terms *terms)
 {
     memset(terms, 0, sizeof *terms);
     reader_copy(r, terms->digest, sizeof terms->digest);
     terms->parts = reader_u8(r);
-    if (terms->parts > SESSION_PARTS_MAX) {
+    if (terms->parts > TERMS_PARTS_MAX) {
         terms->parts = 0;
         r->failed = true;
     }
@@ -236,7 +236,7 @@ static enum err judge_hello(struct handshake *h, enum net_peer peer, uint16_t pr
                             struct reader *r)
 {
     unsigned who = net_index_of(h->index, peer);
-    struct session_terms terms;
+    struct terms terms;
     char version[64];
     unsigned claimed;
 
@@ -528,7 +528,7 @@ static void clear(struct handshake *h)
 }
 
 enum err session_open(struct session **session, struct transport *control, unsigned index,
-                      const struct session_terms *terms, const struct bytes *propose,
+                      const struct terms *terms, const struct bytes *propose,
                       struct session_offer *offer, int64_t patience_ms, struct log *log)
 {
     struct handshake h = {.control = control,
@@ -540,7 +540,7 @@ enum err session_open(struct session **session, struct transport *control, unsig
     enum err e;
 
     *session = NULL;
-    if (index > 2 || terms->parts > SESSION_PARTS_MAX || (index == 0) != (propose == NULL)) {
+    if (index > 2 || terms->parts > TERMS_PARTS_MAX || (index == 0) != (propose == NULL)) {
         log_error(log, "session_open: wrong arguments at server %u", index);
         return ERR_MISUSE;
     }

@@ -13,22 +13,7 @@
 #define TREFOIL_PROTOCOLS_ANSWERS_H
 
 #include "mpc/party.h"
-
-#define ANSWERS_SEED_SIZE 16
-
-/* Bytes of a packed vector of `cells` counts of `bits` bits: bit k of cell i is bit i * bits + k.
- */
-size_t answers_bytes(uint64_t cells, unsigned bits);
-
-/*
- * The owner's side. answers_pack: the packed counts, in answers_bytes(); ERR_DATA if a count is
- * negative or needs more than `bits` bits. answers_mask: vector ^= the streams of the seeds of
- * components 0 and 1, which makes it component 2; the seeds must be used for nothing else.
- */
-enum err answers_pack(const int64_t *counts, uint64_t cells, unsigned bits,
-                      uint8_t *vector) MUST_CHECK;
-enum err answers_mask(const uint8_t seed[2][ANSWERS_SEED_SIZE], uint8_t *vector,
-                      size_t bytes) MUST_CHECK;
+#include "protocols/answers_pack.h"
 
 /* One upload as a server holds it: its two components, a seed where that component is one, else the
  * vector. */

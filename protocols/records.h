@@ -29,25 +29,7 @@
 
 #include "mpc/party.h"
 #include "protocols/answers.h"
-
-#define RECORDS_ORDER_MAX 4
-
-/* The codes of attribute a are 0 .. size[a] - 1. */
-struct records_shape {
-    size_t attributes;
-    const uint32_t *size;
-};
-
-/* Bits of one record, the validity bit counted; bytes of a packed vector of so many. */
-unsigned records_bits(const struct records_shape *shape);
-size_t records_bytes(const struct records_shape *shape, size_t records);
-
-/*
- * The owner's side: `rows` rows, padded to `records`, packed into records_bytes(); to be masked by
- * answers_mask(). ERR_DATA if there are more rows than that, or a code outside its attribute.
- */
-enum err records_pack(const struct records_shape *shape, uint16_t *const *column, size_t rows,
-                      size_t records, uint8_t *vector) MUST_CHECK;
+#include "protocols/records_pack.h"
 
 /*
  * An owner's part of a batch as a server holds it, as struct answers_upload. What was packed had

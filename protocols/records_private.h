@@ -4,10 +4,6 @@
 
 #include "protocols/records.h"
 
-/* Planes of an attribute's code; bytes of a packed plane. */
-unsigned records_code_bits(uint32_t size);
-size_t records_plane_bytes(size_t records);
-
 /*
  * --- records_tile.c: so many records at a time, and their one-hot matrices
  * -------------------------

@@ -103,7 +103,7 @@ static const struct transport_ops ops = {.make = wire_make,
                                          .wait = wire_wait,
                                          .free = wire_free};
 
-static const struct session_terms terms = {
+static const struct terms terms = {
     .digest = {1}, .parts = 2, .part = {{"study", {2}}, {"domain", {3}}}};
 
 static enum err open_with(struct wire *w, unsigned index)

@@ -12,8 +12,8 @@
 #include "aim/tabulate.h"
 #include "base/memory.h"
 #include "mpc/ring.h"
+#include "parties/exchange/price.h"
 #include "parties/server/engine.h"
-#include "parties/study/price.h"
 #include "tests/support_study.h"
 #include "tests/support_three.h"
 

@@ -46,7 +46,7 @@ static int scene_free(void **state)
 }
 
 /* What follows the kind: this digest of terms or none, and so many bytes of one value. */
-enum terms { NONE, OURS, OTHERS };
+enum claim { NONE, OURS, OTHERS };
 
 static const char no_right[] = "this key may not ask that of this server";
 static const char no_form[] = "the upload does not have a form that the study takes";
@@ -56,7 +56,7 @@ static const struct odd {
     const char *key;
     unsigned server;
     uint8_t kind;
-    enum terms terms;
+    enum claim terms;
     uint8_t value;
     size_t times;
     enum err e;

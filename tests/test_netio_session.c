@@ -12,7 +12,7 @@ struct server {
     unsigned index;   /* where it stands */
     unsigned claimed; /* what it believes to be */
     struct transport *transport;
-    struct session_terms terms;
+    struct terms terms;
     int64_t patience;  /* ms for its whole part */
     int64_t delay;     /* ms before it begins */
     unsigned attempts; /* of server 0 */
@@ -70,9 +70,9 @@ static void *run_server(void *argument)
     return NULL;
 }
 
-static struct session_terms some_terms(void)
+static struct terms some_terms(void)
 {
-    struct session_terms t = {.parts = 3};
+    struct terms t = {.parts = 3};
     memset(t.digest, 1, sizeof t.digest);
     snprintf(t.part[0].name, sizeof t.part[0].name, "domain");
     snprintf(t.part[1].name, sizeof t.part[1].name, "budget");
@@ -221,7 +221,7 @@ static void raw_prefix(struct bytes *b, uint8_t type, uint16_t protocol, const u
 static void raw_hello(struct bytes *b, uint16_t protocol, const char *version, unsigned index,
                       const uint8_t attempt[16])
 {
-    struct session_terms t = some_terms();
+    struct terms t = some_terms();
     uint8_t nonce[32] = {9}, pass[TRANSPORT_PASS_SIZE] = {7};
     raw_prefix(b, 2, protocol, attempt);
     bytes_put_string(b, version);
@@ -423,7 +423,7 @@ static void proposals_are_recognised(void **state)
     assert_int_equal(
         session_open(&s[1].session, s[1].transport, 3, &s[1].terms, &b, &s[1].offer, 0, NULL),
         ERR_MISUSE);
-    s[0].terms.parts = SESSION_PARTS_MAX + 1;
+    s[0].terms.parts = TERMS_PARTS_MAX + 1;
     assert_int_equal(
         session_open(&s[0].session, s[0].transport, 0, &s[0].terms, NULL, &s[0].offer, 0, NULL),
         ERR_MISUSE);
@@ -474,7 +474,7 @@ static void write_line(struct bytes *b, const struct line *l)
     else if (l->fault == ENDLESS)
         bytes_put(b, zeros, sizeof zeros);
     else if (l->fault == MANY_PARTS)
-        b->data[b->size - 3 * 36 - 6 - 6 - 7 - 1] = SESSION_PARTS_MAX + 1;
+        b->data[b->size - 3 * 36 - 6 - 6 - 7 - 1] = TERMS_PARTS_MAX + 1;
     else if (l->fault == OTHER_TERMS)
         b->data[b->size - 3 * 36 - 6 - 6 - 7 - 2] ^= 1;
 }

@@ -8,7 +8,7 @@
 #include "parties/analyst/run_stats.h"
 #include "parties/display/html.h"
 #include "parties/display/report.h"
-#include "parties/study/price.h"
+#include "parties/exchange/price.h"
 #include "tests/support_process.h"
 
 #include <ctype.h>

@@ -4,9 +4,9 @@
 
 #include "aim/table/table.h"
 #include "base/bytes.h"
+#include "parties/exchange/price.h"
 #include "parties/study/bounds.h"
 #include "parties/study/keys.h"
-#include "parties/study/price.h"
 #include "parties/study/study.h"
 
 #include <math.h>

@@ -10,9 +10,9 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "parties/exchange/price.h"
 #include "parties/exchange/upload.h"
 #include "parties/server/play.h"
-#include "parties/study/price.h"
 #include "tests/support_session.h"
 #include "tests/support_store.h"
 #include "tests/support_study.h"

@@ -1,5 +1,5 @@
 /*
- * protocols/records.c: counts from shared records against plain counts, honest and hostile; with rows at several
+ * protocols/records.h: counts from shared records against plain counts, honest and hostile; with rows at several
  * owners, and with rows and columns at several.
  */
 #include "tests/support_cmocka.h"

@@ -7,9 +7,9 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "netio/gate.h"
+#include "parties/exchange/price.h"
 #include "parties/server/recover.h"
 #include "parties/server/worker.h"
-#include "parties/study/price.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -90,6 +90,41 @@ include_order() {
         sed -nE 's|^(([^/]+)/[^:]+:[0-9]+):[^"]*"\2/([^/"]*)/?[^"]*".*|\1:\3|p')
 }
 
+# What files must not reach, be it over ten headers: the study knows no network, owners' code no shares.
+declare -A unreachable=(
+    ['parties/study/*.c']="netio mpc"
+    ['parties/owner/*.c']="mpc"
+    ['protocols/*_pack.c']="netio mpc"
+)
+
+reached() { # folders, files...
+    local folders=${1// /|} file
+    shift
+    for file in "$@"; do
+        # shellcheck disable=SC2086
+        gcc $flags $package_flags -MM "$file" | grep -oE "(^|[[:space:]])($folders)/[^[:space:]]*" |
+            sed "s|^[[:space:]]*|$file: reaches |"
+    done
+}
+
+out_of_reach() {
+    local pattern
+    for pattern in "${!unreachable[@]}"; do
+        # shellcheck disable=SC2086
+        reached "${unreachable[$pattern]}" $pattern
+    done
+}
+
+# A header that includes the moves must be found behind another, or the check above checks nothing.
+reach_is_found() {
+    local planted
+    planted=$(mktemp --suffix=.c)
+    echo '#include "protocols/answers.h"' >"$planted"
+    reached "netio mpc" "$planted" | grep -q "$planted: reaches mpc/share\.h" ||
+        echo "$planted: reaches mpc/share.h, and is not found"
+    rm -f "$planted"
+}
+
 # Of mpc/ and protocols/ only the moves touch the network; whoever is given as $1 is looked at too.
 only_moves_send() { # [file]
     find mpc protocols ${1:+"$1"} -name '*.[ch]' -o -name '*.inc' | LC_ALL=C sort | grep -v '^mpc/move\.c$' |
@@ -208,6 +243,8 @@ flags=$(make_variable FLAGS)
 package_flags=$(make_variable PKG_CFLAGS)
 
 check "include order" include_order
+check "out of reach" out_of_reach
+check "what is in reach is found" reach_is_found
 check "only parties/main.c exits" only_main_exits
 check "only mpc/move.c sends shares" only_moves_send
 check "who else sends is found" senders_are_found

@@ -5,8 +5,8 @@
 #include "aim/sample.h"
 #include "aim/table/csv.h"
 #include "base/file.h"
+#include "parties/exchange/price.h"
 #include "parties/study/bounds.h"
-#include "parties/study/price.h"
 
 #include <math.h>
 

@@ -4,7 +4,7 @@
 #include "parties/analyst/release.h"
 #include "parties/command/command.h"
 #include "parties/display/progress.h"
-#include "parties/study/price.h"
+#include "parties/exchange/price.h"
 
 static const char help[] =
     "usage: trefoil aim STUDY DATA.csv [DATA.csv ...] --out DIR [--rows N] [--seed N]\n"

@@ -2,10 +2,10 @@
 #include "base/file.h"
 #include "base/words.h"
 #include "parties/command/command.h"
+#include "parties/exchange/price.h"
 #include "parties/exchange/receipt.h"
 #include "parties/exchange/statement.h"
 #include "parties/study/bounds.h"
-#include "parties/study/price.h"
 #include "parties/study/roster.h"
 
 #include <string.h>

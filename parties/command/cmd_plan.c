@@ -3,8 +3,8 @@
 #include "base/words.h"
 #include "parties/analyst/release.h"
 #include "parties/command/command.h"
+#include "parties/exchange/price.h"
 #include "parties/study/bounds.h"
-#include "parties/study/price.h"
 #include "parties/study/study.h"
 
 #include <inttypes.h>

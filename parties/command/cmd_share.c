@@ -10,7 +10,7 @@
 #include "parties/owner/pack.h"
 #include "parties/owner/pin.h"
 #include "parties/study/roster.h"
-#include "protocols/records.h"
+#include "protocols/records_pack.h"
 
 #include <inttypes.h>
 #include <sodium.h>

@@ -24,7 +24,7 @@
 
 #include "base/bytes.h"
 #include "parties/study/keys.h"
-#include "protocols/answers.h"
+#include "protocols/answers_pack.h"
 
 #define UPLOAD_ID_SIZE 16
 #define UPLOAD_SALT_SIZE 32

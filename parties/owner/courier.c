@@ -72,7 +72,7 @@ static void keep_words(struct courier *c, const char *text)
 /* Names the parts of the terms in which the server's study differs from ours. */
 static void tell_terms(struct courier *c, const struct reply *reply)
 {
-    const struct session_terms *t = &c->o.study->terms;
+    const struct terms *t = &c->o.study->terms;
     struct reader in = reader_of(reply->payload, reply->size);
     size_t n = (size_t)snprintf(c->words, sizeof c->words,
                                 "it has other terms than your study file, which was refused:");

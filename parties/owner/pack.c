@@ -3,8 +3,8 @@
 #include "aim/tabulate.h"
 #include "base/memory.h"
 #include "parties/exchange/upload.h"
-#include "protocols/answers.h"
-#include "protocols/records.h"
+#include "protocols/answers_pack.h"
+#include "protocols/records_pack.h"
 
 enum err pack_domain(struct domain **own, const struct study *study, size_t owner)
 {

@@ -2,7 +2,7 @@
 
 #include "base/memory.h"
 #include "mpc/ring.h"
-#include "parties/study/price.h"
+#include "parties/exchange/price.h"
 #include "protocols/measure.h"
 #include "protocols/select.h"
 

@@ -92,7 +92,7 @@ static enum err tell_held(const struct intake *in, const struct gate_client *to,
 static enum err check_terms(const struct intake *in, const struct gate_client *from, uint8_t kind,
                             const uint8_t *p, bool *same)
 {
-    const struct session_terms *t = &in->study->terms;
+    const struct terms *t = &in->study->terms;
     struct bytes out = {0};
     enum err e;
     *same = memcmp(p, t->digest, sizeof t->digest) == 0;

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "parties/exchange/lines.h"
-#include "parties/study/price.h"
+#include "parties/exchange/price.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -5,13 +5,13 @@
 #include "base/memory.h"
 #include "netio/gate.h"
 #include "netio/net.h"
+#include "parties/exchange/price.h"
 #include "parties/exchange/request.h"
 #include "parties/server/forward.h"
 #include "parties/server/front.h"
 #include "parties/server/http.h"
 #include "parties/server/worker.h"
 #include "parties/study/bounds.h"
-#include "parties/study/price.h"
 #include "parties/study/roster.h"
 
 #include <stdio.h>

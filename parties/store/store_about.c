@@ -70,7 +70,7 @@ static enum err belongs(struct store *s, const char *key, const void *value, siz
 
 static enum err set_terms(struct store *s)
 {
-    const struct session_terms *t = &s->study->terms;
+    const struct terms *t = &s->study->terms;
     struct bytes parts = {0};
     enum err e = store_set_note(s, terms_key, t->digest, sizeof t->digest);
     for (size_t i = 0; i < t->parts; i++) {
@@ -88,7 +88,7 @@ static enum err set_terms(struct store *s)
 /* The words of the first part that differs; "" where the store does not know the parts. */
 static enum err differing_part(struct store *s, const char **words)
 {
-    const struct session_terms *t = &s->study->terms;
+    const struct terms *t = &s->study->terms;
     struct bytes parts = {0};
     struct reader in;
     enum err e = store_note(s, parts_key, &parts);

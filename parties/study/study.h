@@ -84,7 +84,7 @@
 #include "aim/workload.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "netio/session.h"
+#include "base/terms.h"
 #include "parties/study/keys.h"
 
 #include <stdbool.h>
@@ -170,7 +170,7 @@ struct study {
     unsigned max_mib, iterations, final_iterations;
 
     unsigned count_bits; /* l: the sum of 2^b - 1 over owners is below 2^l, and l the least such */
-    struct session_terms terms;
+    struct terms terms;
     uint32_t roster_version; /* 1: as first agreed */
     uint8_t roster[32];
     size_t revoked_count;

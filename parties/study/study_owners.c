@@ -1,7 +1,7 @@
 /* The owners of a study file: the bounds of each, and the batches that hold other columns of the same rows. */
 #include "base/memory.h"
 #include "parties/study/study_parse.h"
-#include "protocols/records.h"
+#include "protocols/records_pack.h"
 
 #include <string.h>
 

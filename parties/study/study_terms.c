@@ -105,7 +105,7 @@ static const struct part {
 };
 #define PARTS (sizeof parts / sizeof parts[0])
 
-_Static_assert(PARTS <= SESSION_PARTS_MAX, "a session carries every part");
+_Static_assert(PARTS <= TERMS_PARTS_MAX, "a session carries every part");
 
 static enum err finish(struct bytes *b, uint8_t digest[32])
 {

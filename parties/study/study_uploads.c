@@ -1,6 +1,6 @@
 /* What an owner uploads, counts or records: which form, how many bytes, and how many bits all counts need. */
 #include "parties/study/study_parse.h"
-#include "protocols/records.h"
+#include "protocols/records_pack.h"
 
 uint64_t study_answers_bytes(const struct study *study, size_t owner)
 {

@@ -1,10 +1,10 @@
 /*
- * parties/study/price.h - what a run of a study may spend: its ledger, the slack of its noise, how much noise.
+ * parties/exchange/price.h - what a run of a study may spend: its ledger, the slack of its noise, how much noise.
  *
  * From the study alone: servers, analysts and who only asks come to the same numbers.
  */
-#ifndef TREFOIL_PARTIES_STUDY_PRICE_H
-#define TREFOIL_PARTIES_STUDY_PRICE_H
+#ifndef TREFOIL_PARTIES_EXCHANGE_PRICE_H
+#define TREFOIL_PARTIES_EXCHANGE_PRICE_H
 
 #include "aim/ledger.h"
 #include "parties/study/study.h"

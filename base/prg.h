@@ -1,12 +1,12 @@
 /*
- * mpc/prg.h - a keyed stream of pseudorandom bytes: AES-128-CTR.
+ * base/prg.h - a keyed stream of pseudorandom bytes: AES-128-CTR.
  *
  * Each stream belongs to one (session, key index, lane, purpose) and only moves forward, so that no
  * position is ever used twice. Both holders of the key must draw the same amounts in the same
  * order.
  */
-#ifndef TREFOIL_MPC_PRG_H
-#define TREFOIL_MPC_PRG_H
+#ifndef TREFOIL_BASE_PRG_H
+#define TREFOIL_BASE_PRG_H
 
 #include "base/error.h"
 

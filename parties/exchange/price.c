@@ -1,4 +1,4 @@
-#include "parties/study/price.h"
+#include "parties/exchange/price.h"
 
 #include "aim/budget.h"
 #include "mpc/argmax.h"

@@ -1,4 +1,4 @@
-#include "mpc/prg.h"
+#include "base/prg.h"
 
 #include "base/memory.h"
 
