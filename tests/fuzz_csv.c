@@ -50,12 +50,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char sink[4096] = "", path[64], folder[] = "/tmp/trefoil-fuzz-XXXXXX";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};
     struct domain *d = make_domain();
-    struct table_csv_options options = {.max_rows = 1000};
+    struct table_csv_options options = {.rows.max = 1000};
     struct table *t;
     int fd = fuzz_file(data, size, path);
     enum err e;
     if (size % 4 == 1) /* a quarter of the inputs as files from where commas are decimal */
-        options = (struct table_csv_options){.delimiter = ';', .decimal = ','};
+        options = (struct table_csv_options){.delimiter = ';', .rows.decimal = ','};
     e = table_read_csv(&t, d, path, &options, &log);
     if (e == ERR_OK) {
         check(t);

@@ -89,8 +89,8 @@ static void nobody_has_more_rows_than_agreed(void **state)
     char sink[2000];
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const struct table_csv_options o = {.person = cases[i].person,
-                                            .person_rows = cases[i].most};
+        const struct table_csv_options o = {
+            .rows = {.person = cases[i].person, .per_person = cases[i].most}};
         enum err e = read_text(&t, d, text, sizeof text - 1, &o, sink, sizeof sink);
         assert_int_equal(e, cases[i].said == NULL ? ERR_OK : ERR_DATA);
         if (cases[i].said != NULL && strstr(sink, cases[i].said) == NULL)
@@ -100,7 +100,7 @@ static void nobody_has_more_rows_than_agreed(void **state)
         table_free(&t);
     }
     {
-        const struct table_csv_options o = {.person = "who", .person_rows = 9};
+        const struct table_csv_options o = {.rows = {.person = "who", .per_person = 9}};
         assert_int_equal(read_text(&t, d, nobody, sizeof nobody - 1, &o, sink, sizeof sink),
                          ERR_DATA);
         assert_non_null(strstr(sink, "t.csv:3:4: who is empty"));
@@ -109,6 +109,55 @@ static void nobody_has_more_rows_than_agreed(void **state)
         assert_non_null(strstr(sink, "t.csv:1:5: column who stands twice"));
     }
     domain_free(&d);
+}
+
+static size_t third(const void *row)
+{
+    return 3 * *(const size_t *)row;
+}
+
+static enum err give(struct rows *r, const char *const field[2], bool columns)
+{
+    for (size_t i = 0; i < 2; i++) {
+        char text[16];
+        snprintf(text, sizeof text, "%s", field[i]);
+        TRY((columns ? rows_column : rows_field)(r, text, strlen(text)));
+    }
+    return rows_end(r);
+}
+
+/* A source that is no file numbers its rows as it likes, and may fail itself. */
+static void rows_come_from_anywhere(void **state)
+{
+    static const char *const field[][2] = {
+        {"who", "age"}, {"ann", " 1"}, {"bob ", "7"}, {"ann", ""}};
+    const struct rows_options o = {.person = "who", .per_person = 1};
+    for (int problem = 0; problem < 3; problem++) { /* a person's rows, a value's, the source's */
+        char sink[1000] = "";
+        struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};
+        size_t row = 0;
+        const struct rows_source source = {"view", "places", third, &row, "the view"};
+        struct domain *d;
+        struct table *t;
+        struct rows *r;
+        assert_int_equal(domain_new(&d), ERR_OK);
+        assert_int_equal(domain_add_integer(d, "age", 0, problem == 1 ? 3 : 9, "", 0, NULL), 0);
+        assert_int_equal(rows_begin(&r, d, &o, &source, &log), ERR_OK);
+        assert_int_equal(give(r, field[0], true), ERR_OK);
+        for (row = 1; row < 4; row++)
+            assert_int_equal(give(r, field[row], false), ERR_OK);
+        assert_int_equal(rows_finish(&r, problem == 2 ? ERR_SYSTEM : ERR_OK, &t),
+                         problem == 2 ? ERR_SYSTEM : ERR_DATA);
+        assert_null(t);
+        assert_null(r);
+        if (problem == 0)
+            assert_non_null(strstr(sink, "view: one person has 2 rows: places 3 and 9\n"));
+        if (problem == 1)
+            assert_non_null(strstr(sink, "view:6:2: age is '7'; it must be"));
+        assert_true(problem < 2 || sink[0] == '\0');
+        domain_free(&d);
+    }
+    (void)state;
 }
 
 static void files_as_people_write_them(void **state)
@@ -253,7 +302,7 @@ static void only_the_first_problems_are_printed(void **state)
     assert_int_equal(read_text(&t, d, text, strlen(text), NULL, sink, sizeof sink), ERR_DATA);
     for (const char *p = sink; (p = strchr(p, '\n')) != NULL; p++)
         lines++;
-    assert_int_equal(lines, TABLE_ERRORS_SHOWN + 1);
+    assert_int_equal(lines, ROWS_ERRORS_SHOWN + 1);
     assert_non_null(strstr(sink, "30 more problems"));
     domain_free(&d);
 }
@@ -261,7 +310,7 @@ static void only_the_first_problems_are_printed(void **state)
 static void options_are_followed(void **state)
 {
     static const char text[] = "colour\tage\tdose\nred\t\t1\nred\t1\t1";
-    struct table_csv_options o = {.delimiter = '\t', .max_rows = 2};
+    struct table_csv_options o = {.delimiter = '\t', .rows.max = 2};
     struct domain *d = three();
     struct table *t;
     char sink[2000];
@@ -270,7 +319,7 @@ static void options_are_followed(void **state)
     assert_int_equal(t->rows, 2);
     assert_int_equal(t->column[1][0], 5);
     table_free(&t);
-    o.max_rows = 1;
+    o.rows.max = 1;
     assert_int_equal(read_text(&t, d, text, sizeof text - 1, &o, sink, sizeof sink), ERR_RANGE);
     assert_null(t);
     domain_free(&d);
@@ -357,9 +406,9 @@ static void random_files_read_as_they_were_meant(void **state)
 
 static void decimals_may_begin_with_a_comma(void **state)
 {
-    static const struct table_csv_options comma = {.delimiter = ';', .decimal = ','};
+    static const struct table_csv_options comma = {.delimiter = ';', .rows.decimal = ','};
     static const struct table_csv_options odd[] = {
-        {.delimiter = 'a'}, {.delimiter = '.'}, {.delimiter = '"'}, {.decimal = ';'}};
+        {.delimiter = 'a'}, {.delimiter = '.'}, {.delimiter = '"'}, {.rows.decimal = ';'}};
     static const char text[] = "colour;age;dose\na, b;3,0;0,0005\nred;;NA\nred;2;1e1\n";
     struct domain *d = three();
     struct table *t;
@@ -457,6 +506,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_as_people_write_them),
+        cmocka_unit_test(rows_come_from_anywhere),
         cmocka_unit_test(errors_say_where_and_what),
         cmocka_unit_test(what_does_not_fit_is_taken_and_told),
         cmocka_unit_test(only_the_first_problems_are_printed),

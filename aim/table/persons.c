@@ -10,11 +10,11 @@
 
 #define DIGEST 16 /* two of 10^8 persons are alike with a probability below 2^-74 */
 #define PERSONS_SHOWN 5
-#define LINES_SHOWN 8
+#define PLACES_SHOWN 8
 
 struct row {
     uint8_t person[DIGEST];
-    size_t line;
+    size_t place;
 };
 
 struct persons {
@@ -41,7 +41,7 @@ void persons_free(struct persons **p)
     memory_free(p);
 }
 
-enum err persons_add(struct persons *p, const char *text, size_t n, size_t line)
+enum err persons_add(struct persons *p, const char *text, size_t n, size_t place)
 {
     struct row *row;
     if (p->rows == p->capacity) {
@@ -53,7 +53,7 @@ enum err persons_add(struct persons *p, const char *text, size_t n, size_t line)
         p->capacity = capacity;
     }
     row = &p->row[p->rows++];
-    row->line = line;
+    row->place = place;
     return crypto_generichash(row->person, DIGEST, (const uint8_t *)text, n, p->key,
                               sizeof p->key) == 0
                ? ERR_OK
@@ -64,45 +64,47 @@ static int by_person(const void *x, const void *y)
 {
     const struct row *a = x, *b = y;
     int order = memcmp(a->person, b->person, DIGEST);
-    return order != 0 ? order : (a->line > b->line) - (a->line < b->line);
+    return order != 0 ? order : (a->place > b->place) - (a->place < b->place);
 }
 
 /* "lines 3, 5 and 8". */
-static void put_lines(const struct row *row, size_t rows, char *text, size_t size)
+static void put_places(const struct row *row, size_t rows, const char *places, char *text,
+                       size_t size)
 {
-    size_t shown = rows < LINES_SHOWN ? rows : LINES_SHOWN;
-    int n = snprintf(text, size, "lines");
+    size_t shown = rows < PLACES_SHOWN ? rows : PLACES_SHOWN;
+    int n = snprintf(text, size, "%s", places);
     for (size_t i = 0; i < shown && n >= 0 && (size_t)n < size; i++)
         n += snprintf(text + n, size - (size_t)n, "%s %zu",
                       i == 0          ? ""
                       : i + 1 == rows ? " and"
                                       : ",",
-                      row[i].line);
+                      row[i].place);
     if (rows > shown && n >= 0 && (size_t)n < size)
         snprintf(text + n, size - (size_t)n, " and %zu more", rows - shown);
 }
 
-enum err persons_check(struct persons *p, size_t most, const char *path, struct log *log)
+enum err persons_check(struct persons *p, size_t most, const char *name, const char *places,
+                       struct log *log)
 {
     size_t found = 0;
     if (p->rows > 0)
         qsort(p->row, p->rows, sizeof *p->row, by_person);
     for (size_t i = 0, n; i < p->rows; i += n) {
-        char lines[300];
+        char text[300];
         n = 1;
         while (i + n < p->rows && memcmp(p->row[i].person, p->row[i + n].person, DIGEST) == 0)
             n++;
         if (n <= most || ++found > PERSONS_SHOWN)
             continue;
-        put_lines(&p->row[i], n, lines, sizeof lines);
-        log_error(log, "%s: one person has %zu rows: %s", path, n, lines);
+        put_places(&p->row[i], n, places, text, sizeof text);
+        log_error(log, "%s: one person has %zu rows: %s", name, n, text);
     }
     if (found == 0)
         return ERR_OK;
     log_error(log,
               "%s: %zu %s more than %zu %s, for which the study's guarantee holds; leave rows out, "
               "or agree on a study with a larger rows_per_person",
-              path, found, found == 1 ? "person has" : "persons have", most,
+              name, found, found == 1 ? "person has" : "persons have", most,
               most == 1 ? "row" : "rows");
     return ERR_DATA;
 }

@@ -1,7 +1,8 @@
 /*
  * aim/table/persons.h - how many rows each person has, from a column that says whose a row is.
  *
- * Nothing of that column is kept but a digest of each field under a key of this process, and the line.
+ * All that is kept of that column is a digest of each field, under a key of this process, and the
+ * place of the row.
  */
 #ifndef TREFOIL_AIM_TABLE_PERSONS_H
 #define TREFOIL_AIM_TABLE_PERSONS_H
@@ -16,11 +17,14 @@ struct persons;
 enum err persons_new(struct persons **p) MUST_CHECK;
 void persons_free(struct persons **p);
 
-/* A row of the person that `text` names, on this line. */
-enum err persons_add(struct persons *p, const char *text, size_t n, size_t line) MUST_CHECK;
+/* A row of the person that `text` names, at this place. */
+enum err persons_add(struct persons *p, const char *text, size_t n, size_t place) MUST_CHECK;
 
-/* ERR_DATA, logged with how many and their lines, if somebody has more than `most` rows. */
-enum err persons_check(struct persons *p, size_t most, const char *path,
+/*
+ * ERR_DATA, logged with how many and where, if somebody has more than `most` rows. `name` is the
+ * source's, `places` what the places of rows are: "lines".
+ */
+enum err persons_check(struct persons *p, size_t most, const char *name, const char *places,
                        struct log *log) MUST_CHECK;
 
 #endif

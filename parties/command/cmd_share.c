@@ -110,8 +110,8 @@ static enum err load(struct share *s)
 
 static enum err load_data(struct share *s)
 {
-    s->csv.max_rows = s->study->owner[s->owner].max_rows;
-    s->csv.person_rows = s->study->rows_per_person;
+    s->csv.rows.max = s->study->owner[s->owner].max_rows;
+    s->csv.rows.per_person = s->study->rows_per_person;
     TRY(pack_domain(&s->columns, s->study, s->owner));
     TRY(table_read_csv(&s->table, s->columns, s->data, &s->csv, s->log));
     if (s->table->rows == 0)
@@ -403,7 +403,7 @@ static enum err share_data(struct share *s)
     TRY(choose_form(s));
     TRY(look_for_the_impossible(s));
     TRY(make_parts(s));
-    say(s, s->csv.person);
+    say(s, s->csv.rows.person);
     if (s->dry_run)
         puts("This was a dry run: nothing was sent.");
     else
@@ -424,8 +424,8 @@ static enum err check_wish(const struct share *s)
         return ERR_USAGE;
     }
     if ((s->status || s->withdraw) &&
-        (s->dry_run || s->replace || s->as != NULL || s->csv.person != NULL || s->stats != NULL ||
-         s->secret_path != NULL)) {
+        (s->dry_run || s->replace || s->as != NULL || s->csv.rows.person != NULL ||
+         s->stats != NULL || s->secret_path != NULL)) {
         log_error(s->log, "--status and --withdraw send no data; leave out the options about data");
         return ERR_USAGE;
     }
@@ -445,7 +445,7 @@ static int run(int argc, char **argv, struct log *log)
         {.name = "decimal", .value = &decimal},
         {.name = "stats", .value = &s.stats},
         {.name = "as", .value = &s.as},
-        {.name = "person", .value = &s.csv.person},
+        {.name = "person", .value = &s.csv.rows.person},
         {.name = "replace", .flag = &s.replace},
         {.name = "status", .flag = &s.status},
         {.name = "withdraw", .flag = &s.withdraw},

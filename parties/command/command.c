@@ -213,7 +213,7 @@ enum err command_csv(const char *delimiter, const char *decimal, struct table_cs
         return ERR_USAGE;
     }
     csv->delimiter = delimiter[0];
-    csv->decimal = decimal[0];
+    csv->rows.decimal = decimal[0];
     return ERR_OK;
 }
 

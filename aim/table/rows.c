@@ -1,0 +1,371 @@
+#include "aim/table/rows.h"
+
+#include "aim/table/persons.h"
+#include "base/encoding.h"
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define DEFAULT_ROWS 100000000
+#define SHOWN_SIZE 100
+#define HINT_SIZE 200
+
+struct rows {
+    struct table *table;
+    const struct domain *domain;
+    const struct rows_source *source;
+    struct rows_options o;
+    struct log *log;
+    size_t field;   /* of the row at hand, from 0 */
+    size_t columns; /* 0 until all are named */
+    size_t problems;
+    bool row_bad;
+    uint32_t *attribute_of; /* column -> attribute or DOMAIN_NO_CODE */
+    size_t capacity;
+    uint16_t *codes;
+    size_t *changed;      /* values of each attribute that did not fit, and were taken as others */
+    struct bytes ignored; /* names of columns that the domain does not know */
+    size_t person_column; /* SIZE_MAX until it is found */
+    struct persons *persons;
+};
+
+static size_t place(const struct rows *r)
+{
+    return r->source->place(r->source->of);
+}
+
+/* Whether one more problem is still to be printed. */
+static bool problem(struct rows *r)
+{
+    r->row_bad = true;
+    return ++r->problems <= ROWS_ERRORS_SHOWN;
+}
+
+static int describe_labels(const struct domain_attribute *a, char *text, size_t size)
+{
+    int n = snprintf(text, size, "one of");
+    if (a->values > 8)
+        return snprintf(text, size, "one of %u labels: '%s', '%s', '%s', ...", a->values,
+                        a->labels[0], a->labels[1], a->labels[2]);
+    for (uint32_t i = 0; i < a->values && n >= 0 && (size_t)n < size; i++)
+        n += snprintf(text + n, size - (size_t)n, "%s '%s'", i > 0 ? "," : "", a->labels[i]);
+    return n;
+}
+
+static void describe_allowed(const struct domain_attribute *a, char *text, size_t size)
+{
+    int n = 0;
+    switch (a->kind) {
+    case DOMAIN_CATEGORICAL:
+        n = describe_labels(a, text, size);
+        break;
+    case DOMAIN_INTEGER:
+        n = snprintf(text, size, "a whole number from %lld to %lld", (long long)a->min,
+                     (long long)a->max);
+        break;
+    case DOMAIN_NUMERIC:
+        n = snprintf(text, size, "a number from %g to %g", a->edges[0], a->edges[a->values]);
+        break;
+    }
+    if (a->missing != NULL && n >= 0 && (size_t)n < size)
+        snprintf(text + n, size - (size_t)n, ", or '%s' if missing", a->missing);
+}
+
+static void stands_twice(struct rows *r, const char *name)
+{
+    if (problem(r))
+        log_error(r->log, "%s:%zu:%zu: column %s stands twice in the header; remove one",
+                  r->source->name, place(r), r->field + 1, name);
+}
+
+static enum err reserve_column(struct rows *r)
+{
+    size_t capacity = r->capacity * 2 + 16;
+    uint32_t *grown;
+    if (r->field < r->capacity)
+        return ERR_OK;
+    grown = memory_grow(r->attribute_of, capacity, sizeof *grown);
+    if (grown == NULL)
+        return ERR_NOMEM;
+    r->attribute_of = grown;
+    r->capacity = capacity;
+    return ERR_OK;
+}
+
+/* Takes off spaces around a text. */
+static char *trim(char *text, size_t *length)
+{
+    while (*length > 0 && (text[*length - 1] == ' ' || text[*length - 1] == '\t'))
+        text[--*length] = '\0';
+    while (*length > 0 && (*text == ' ' || *text == '\t')) {
+        text++;
+        --*length;
+    }
+    return text;
+}
+
+static bool has_column(const struct rows *r, uint32_t attribute)
+{
+    for (size_t i = 0; i < r->field; i++)
+        if (r->attribute_of[i] == attribute)
+            return true;
+    return false;
+}
+
+bool rows_known(const struct rows *r)
+{
+    for (size_t i = 0; i < r->field; i++)
+        if (r->attribute_of[i] != DOMAIN_NO_CODE)
+            return true;
+    return false;
+}
+
+enum err rows_column(struct rows *r, char *text, size_t length)
+{
+    uint32_t a;
+    text = trim(text, &length);
+    a = domain_find(r->domain, text);
+    TRY(reserve_column(r));
+    if (a != DOMAIN_NO_CODE && has_column(r, a))
+        stands_twice(r, text);
+    if (r->o.person != NULL && strcmp(text, r->o.person) == 0) {
+        if (r->person_column != SIZE_MAX)
+            stands_twice(r, text);
+        r->person_column = r->field;
+    } else if (a == DOMAIN_NO_CODE) {
+        char shown[SHOWN_SIZE];
+        encoding_printable(text, shown, sizeof shown);
+        if (r->ignored.size > 0)
+            bytes_put(&r->ignored, ", ", 2);
+        bytes_put(&r->ignored, shown, strlen(shown));
+    }
+    r->attribute_of[r->field++] = a;
+    return ERR_OK;
+}
+
+/* Two texts that look alike, one of them with accents as characters of their own. */
+static void decomposed_hint(const char *text, const char *const *expected, size_t count, char *hint,
+                            size_t size)
+{
+    char points[24];
+    if (encoding_decomposed(text, points) != NULL) {
+        snprintf(
+            hint, size,
+            " (decomposed Unicode: %s for one letter. The study may have it composed: save the "
+            "file in the form NFC)",
+            points);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (encoding_decomposed(expected[i], points) != NULL)
+            snprintf(
+                hint, size,
+                " (the study has decomposed Unicode: %s for one letter. It and the file should "
+                "both be in the form NFC)",
+                points);
+}
+
+static void no_column(struct rows *r, const char *name)
+{
+    char hint[HINT_SIZE] = "";
+    if (bytes_ok(&r->ignored) == ERR_OK)
+        decomposed_hint((const char *)r->ignored.data, &name, 1, hint, sizeof hint);
+    log_error(r->log, "%s:%zu: no column is named %s; add it, or correct %s%s", r->source->name,
+              place(r), name, r->source->correct, hint);
+}
+
+static enum err columns_end(struct rows *r)
+{
+    r->columns = r->field;
+    bytes_put_u8(&r->ignored, 0);
+    for (uint32_t a = 0; a < r->domain->attributes; a++)
+        if (!has_column(r, a) && problem(r))
+            no_column(r, r->domain->attribute[a].name);
+    if (r->o.person != NULL && r->person_column == SIZE_MAX && problem(r))
+        log_error(r->log, "%s:%zu: no column is named %s, which should say whose a row is",
+                  r->source->name, place(r), r->o.person);
+    if (r->ignored.size > 1 && bytes_ok(&r->ignored) == ERR_OK)
+        log_info(r->log, "%s: columns not in the study are ignored: %s", r->source->name,
+                 (const char *)r->ignored.data);
+    return r->row_bad ? ERR_DATA : ERR_OK; /* or every row would only repeat it */
+}
+
+/* A value as it is shown, and what may be wrong with it. */
+static void explain(const struct rows *r, const struct domain_attribute *a, const char *text,
+                    char shown[SHOWN_SIZE], char hint[HINT_SIZE])
+{
+    bool utf8 = encoding_printable(text, shown, SHOWN_SIZE);
+    hint[0] = '\0';
+    if (!utf8)
+        snprintf(hint, HINT_SIZE, " (not UTF-8 but %s, it seems: save the file as UTF-8)",
+                 encoding_guess(text));
+    else if (a->kind == DOMAIN_CATEGORICAL)
+        decomposed_hint(text, (const char *const *)a->labels, a->values, hint, HINT_SIZE);
+    else if (strchr(text, r->o.decimal == ',' ? '.' : ',') != NULL)
+        snprintf(hint, HINT_SIZE, " (numbers have a decimal %s here)",
+                 r->o.decimal == ',' ? "comma" : "point");
+}
+
+static void wrong_value(struct rows *r, const struct domain_attribute *a, size_t field,
+                        const char *text)
+{
+    char allowed[300], shown[SHOWN_SIZE], hint[HINT_SIZE];
+    if (!problem(r))
+        return;
+    describe_allowed(a, allowed, sizeof allowed);
+    explain(r, a, text, shown, hint);
+    log_error(r->log, "%s:%zu:%zu: %s is '%s'%s; it must be %s", r->source->name, place(r),
+              field + 1, a->name, shown, hint, allowed);
+}
+
+/*
+ * A value that does not fit, and is taken as another: the first of each column is told. For the
+ * owner alone to judge.
+ */
+static void changed_value(struct rows *r, uint32_t attribute, size_t field, uint32_t code,
+                          const char *text)
+{
+    const struct domain_attribute *a = &r->domain->attribute[attribute];
+    char shown[SHOWN_SIZE], hint[HINT_SIZE];
+    if (r->changed[attribute]++ > 0)
+        return;
+    explain(r, a, text, shown, hint);
+    log_warn(r->log, "%s:%zu:%zu: %s is '%s'%s, which does not fit the study; it counts as %s",
+             r->source->name, place(r), field + 1, a->name, shown, hint,
+             code == a->values ? "missing" : "the nearest");
+}
+
+/* The code of a field that may have a decimal comma; `text` is changed. */
+static uint32_t code_of(const struct rows *r, const struct domain_attribute *a, char *text)
+{
+    char *comma;
+    if (r->o.decimal != ',' || a->kind == DOMAIN_CATEGORICAL ||
+        (a->missing != NULL && strcmp(text, a->missing) == 0))
+        return domain_code(a, text);
+    comma = strchr(text, ',');
+    if (strchr(text, '.') != NULL)
+        *strchr(text, '.') = ','; /* no number at all: the policy decides */
+    else if (comma != NULL)
+        *comma = '.';
+    return domain_code(a, text);
+}
+
+/* A row that is nobody's cannot be counted. */
+static enum err person_field(struct rows *r, const char *text, size_t length)
+{
+    if (length > 0)
+        return persons_add(r->persons, text, length, place(r));
+    if (problem(r))
+        log_error(r->log, "%s:%zu:%zu: %s is empty; every row needs it where persons are counted",
+                  r->source->name, place(r), r->person_column + 1, r->o.person);
+    return ERR_OK;
+}
+
+enum err rows_field(struct rows *r, char *text, size_t length)
+{
+    size_t field = r->field++;
+    const struct domain_attribute *a;
+    uint32_t code = DOMAIN_NO_CODE;
+    text = trim(text, &length);
+    if (field == r->person_column)
+        TRY(person_field(r, text, length));
+    if (field >= r->columns || r->attribute_of[field] == DOMAIN_NO_CODE)
+        return ERR_OK;
+    a = &r->domain->attribute[r->attribute_of[field]];
+    if (strlen(text) == length) /* a NUL inside is no value */
+        code = code_of(r, a, text);
+    if (code == DOMAIN_NO_CODE) {
+        wrong_value(r, a, field, text);
+        return ERR_OK;
+    }
+    r->codes[r->attribute_of[field]] = (uint16_t)code;
+    /* only what was clipped, or is missing now, has one of these codes without fitting */
+    if (a->policy != DOMAIN_REJECT && (code == 0 || code + 1 >= a->values) && !domain_fits(a, text))
+        changed_value(r, r->attribute_of[field], field, code, text);
+    return ERR_OK;
+}
+
+static enum err row_end(struct rows *r)
+{
+    if (r->field != r->columns && problem(r))
+        log_error(r->log, "%s:%zu: the row has %zu fields, the header %zu", r->source->name,
+                  place(r), r->field, r->columns);
+    if (r->table->rows >= r->o.max) {
+        log_error(r->log, "%s:%zu: more than the %zu rows allowed", r->source->name, place(r),
+                  r->o.max);
+        return ERR_RANGE;
+    }
+    return r->row_bad ? ERR_OK : table_append(r->table, r->codes);
+}
+
+enum err rows_end(struct rows *r)
+{
+    TRY(r->columns == 0 ? columns_end(r) : row_end(r));
+    r->field = 0;
+    r->row_bad = false;
+    return ERR_OK;
+}
+
+static void rows_free(struct rows **r)
+{
+    table_free(&(*r)->table);
+    memory_free(&(*r)->codes);
+    memory_free(&(*r)->changed);
+    memory_free(&(*r)->attribute_of);
+    persons_free(&(*r)->persons);
+    bytes_clear(&(*r)->ignored);
+    memory_free(r);
+}
+
+enum err rows_begin(struct rows **out, const struct domain *d, const struct rows_options *options,
+                    const struct rows_source *source, struct log *log)
+{
+    struct rows *r = memory_array(1, sizeof *r);
+    enum err e;
+    *out = r;
+    if (r == NULL)
+        return ERR_NOMEM;
+    *r = (struct rows){
+        .domain = d, .source = source, .o = *options, .log = log, .person_column = SIZE_MAX};
+    if (r->o.max == 0)
+        r->o.max = DEFAULT_ROWS;
+    e = table_new(&r->table, d, 0);
+    r->codes = memory_array(d->attributes, sizeof *r->codes);
+    r->changed = memory_array(d->attributes, sizeof *r->changed);
+    if (e == ERR_OK && (r->codes == NULL || r->changed == NULL))
+        e = ERR_NOMEM;
+    if (e == ERR_OK && r->o.person != NULL)
+        e = persons_new(&r->persons);
+    if (e != ERR_OK)
+        rows_free(out);
+    return e;
+}
+
+static void tell_changed(const struct rows *r)
+{
+    for (size_t i = 0; i < r->domain->attributes; i++)
+        if (r->changed[i] > 1)
+            log_warn(r->log, "%s: %zu values of %s do not fit, and count so", r->source->name,
+                     r->changed[i], r->domain->attribute[i].name);
+}
+
+enum err rows_finish(struct rows **rows, enum err e, struct table **t)
+{
+    struct rows *r = *rows;
+    *t = NULL;
+    if (r->problems > ROWS_ERRORS_SHOWN)
+        log_error(r->log, "%s: %zu more problems like these", r->source->name,
+                  r->problems - ROWS_ERRORS_SHOWN);
+    if (e == ERR_OK && r->problems > 0)
+        e = ERR_DATA;
+    if (e == ERR_OK && r->persons != NULL)
+        e = persons_check(r->persons, r->o.per_person, r->source->name, r->source->places, r->log);
+    if (e == ERR_OK) {
+        tell_changed(r);
+        *t = r->table;
+        r->table = NULL;
+    }
+    rows_free(rows);
+    return e;
+}

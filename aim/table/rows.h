@@ -1,0 +1,57 @@
+/*
+ * aim/table/rows.h - what rows mean, wherever they come from.
+ *
+ * A source names its columns, then gives rows field by field:
+ *
+ *     rows_begin  { rows_column }  rows_end  { { rows_field }  rows_end }  rows_finish
+ *
+ * Columns come in any order; those that the domain does not know are left out and listed once. A
+ * value that does not fit is treated as its attribute's policy says. Every problem is logged with
+ * its place, the attribute, the value and what is allowed: the first ROWS_ERRORS_SHOWN of them one
+ * by one, then a count. Any problem makes the whole table fail, since rows that are silently
+ * dropped would be a wrong count.
+ */
+#ifndef TREFOIL_AIM_TABLE_ROWS_H
+#define TREFOIL_AIM_TABLE_ROWS_H
+
+#include "aim/table/table.h"
+
+#define ROWS_ERRORS_SHOWN 20
+
+struct rows_options {
+    char decimal;       /* 0: a point. With ',' numbers are 1,5 and may have no point at all */
+    size_t max;         /* 0: 100 million; one more is ERR_RANGE */
+    const char *person; /* NULL, or a column that says whose a row is: nobody may have more */
+    size_t per_person;  /* than so many rows. It is read for that alone */
+};
+
+/* Where rows come from, for messages. All is borrowed. */
+struct rows_source {
+    const char *name;                /* of the file */
+    const char *places;              /* what the numbers of rows count: "lines" */
+    size_t (*place)(const void *of); /* the number of the row at hand */
+    const void *of;
+    const char *correct; /* what to correct where a column is missing: "the header" */
+};
+
+struct rows;
+
+enum err rows_begin(struct rows **r, const struct domain *d, const struct rows_options *options,
+                    const struct rows_source *source, struct log *log) MUST_CHECK;
+
+/* The next column's name, the next field's text. Spaces around both are taken off in place. */
+enum err rows_column(struct rows *r, char *text, size_t length) MUST_CHECK;
+enum err rows_field(struct rows *r, char *text, size_t length) MUST_CHECK;
+/* The end of the columns at first, then of each row. */
+enum err rows_end(struct rows *r) MUST_CHECK;
+
+/* Whether any column so far is one of the domain. */
+bool rows_known(const struct rows *r);
+
+/*
+ * After the last row, or after an error `e` of the source: the table, or NULL and the first error.
+ * Whoever has too many rows is found here.
+ */
+enum err rows_finish(struct rows **r, enum err e, struct table **t) MUST_CHECK;
+
+#endif
