@@ -72,7 +72,7 @@ struct party {
     /* Called before each opening, if set; an error stops it. */
     enum err (*audit)(void *self, enum open_reason reason, size_t values);
     void *audit_self;
-    /* Told after each tile of a long computation how much of it is done, if set. Sizes are public. */
+    /* Told after each tile of a long computation how much is done, if set. Sizes are public. */
     void (*progress)(void *self, uint64_t done, uint64_t all);
     void *progress_self;
 };

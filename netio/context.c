@@ -1,8 +1,8 @@
 /*
  * The admission thread answers ZAP (ZeroMQ RFC 27) requests of this context's sockets on
- * inproc://zeromq.zap.01. libzmq asks it for each CURVE connection before anything reaches a socket, and for each that
- * shows a pass, which ZeroMQ calls a user name (PLAIN, RFC 24).
- * Without that endpoint libzmq would admit every key: socket.c closes that door (fail_closed()).
+ * inproc://zeromq.zap.01. libzmq asks it for each CURVE connection before anything reaches a
+ * socket, and for each that shows a pass, which ZeroMQ calls a user name (PLAIN, RFC 24). Without
+ * that endpoint libzmq would admit every key: socket.c closes that door (fail_closed()).
  */
 #include "netio/context.h"
 
@@ -139,7 +139,10 @@ struct zap_request {
     char data[ZAP_MAX][256];
 };
 
-/* A signal must not cut a message: half a request, or half an answer, would be the end of admission. */
+/*
+ * A signal must not cut a message: half a request, or half an answer, would be the end of
+ * admission.
+ */
 static int zap_receive(void *socket, void *p, size_t n)
 {
     int size;
@@ -272,8 +275,8 @@ static void *admission(void *argument)
 
 /*
  * Long frames come and go in ZeroMQ's threads. By default the C library returns their pages to the
- * kernel each time and has them cleared again: a fifth to a quarter of a stream's CPU time. These are
- * the bounds that the library's own adaptation would reach.
+ * kernel each time and has them cleared again: a fifth to a quarter of a stream's CPU time. These
+ * are the bounds that the library's own adaptation would reach.
  */
 static void keep_pages(void)
 {

@@ -1,6 +1,6 @@
 /*
- * netio/context.h - what the ZeroMQ sockets of one process share: the library's context and the
- * allow-lists by which connections are admitted (ZAP): by a CURVE key, or by a pass. Nobody is admitted by default.
+ * netio/context.h - what the ZeroMQ sockets of one process share: the library's context, and lists
+ * of who may connect (ZAP), by a CURVE key or by a pass. By default nobody may.
  */
 #ifndef TREFOIL_NETIO_CONTEXT_H
 #define TREFOIL_NETIO_CONTEXT_H
@@ -27,9 +27,9 @@ void *netio_zmq(struct netio *netio);
 enum err netio_allow(struct netio *netio, const char *domain, const uint8_t public_key[32],
                      uint32_t user) MUST_CHECK;
 /*
- * Admits whoever shows a pass to sockets of a domain, which are under no CURVE: a secret of those who know each other
- * from elsewhere. It travels in clear, so it serves for a few connections. Anything else that is shown there is turned
- * away without a word.
+ * Admits whoever shows a pass to sockets of a domain, which are under no CURVE: a secret of those
+ * who know each other from elsewhere. It travels in clear, so it serves for a few connections.
+ * Anything else that is shown there is turned away without a word.
  */
 #define NETIO_PASS_SIZE 32
 enum err netio_allow_pass(struct netio *netio, const char *domain,

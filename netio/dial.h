@@ -1,5 +1,6 @@
 /*
- * netio/dial.h - the side that knocks at a server's gate: a CURVE DEALER socket that knows the server's key.
+ * netio/dial.h - the side that knocks at a server's gate: a CURVE DEALER socket that knows the
+ * server's key.
  *
  * One thread uses a dial.
  */
@@ -28,24 +29,30 @@ struct dial_options {
 enum err dial_new(struct dial **dial, const struct dial_options *o) MUST_CHECK;
 void dial_free(struct dial **dial);
 /*
- * From now on dial_receive() is ERR_PEER once the connection has broken after the last dial_send() began, and no
- * message is left to read: ours or its answer is lost, and there is nothing to wait for. (ZeroMQ connects again by
- * itself, but sends nothing twice, and drops what had come and was not read.) And a server that refused us is dialled
- * again at the next dial_send(). Call it at once after dial_new().
+ * From now on dial_receive() is ERR_PEER if the connection broke after the last dial_send() began
+ * and no message is left to read. Then our message or its answer is lost, and there is nothing to
+ * wait for. (ZeroMQ connects again by itself, but sends nothing twice, and drops what it had not
+ * read.) And the next dial_send() dials a server that refused us once more. Call it at once after
+ * dial_new().
  */
 enum err dial_watch(struct dial *dial) MUST_CHECK;
 /* Takes what dial_watch() has seen: to be called now and then while nothing is sent. */
 void dial_tend(struct dial *dial);
 /*
- * Waits until the server has admitted us. ERR_TIMEOUT, logged: it is silent, unreachable or refuses our key. Of an
- * impatient dial that is watched the last two are told at once, the last with ERR_AUTH.
+ * Waits until the server has admitted us. ERR_TIMEOUT, logged: it is silent, unreachable or refuses
+ * our key. An impatient dial that is watched tells the last two at once: ERR_TIMEOUT and ERR_AUTH.
  */
 enum err dial_reach(struct dial *dial, int64_t deadline) MUST_CHECK;
-/* The server was there, and will be back: from now on an impatient dial waits until it listens again. */
+/*
+ * The server was there and will be back: from now on an impatient dial waits until it listens again.
+ */
 void dial_expect(struct dial *dial);
 /* Reaches it, then sends. */
 enum err dial_send(struct dial *dial, const void *p, size_t n, int64_t deadline) MUST_CHECK;
-/* Sends what belongs with the message before; ERR_PEER if the connection, which is watched, broke since. */
+/*
+ * Sends what belongs with the message before. The dial is watched; ERR_PEER if its connection broke
+ * since then.
+ */
 enum err dial_send_more(struct dial *dial, const void *p, size_t n, int64_t deadline) MUST_CHECK;
 enum err dial_receive(struct dial *dial, struct bytes *message, int64_t deadline) MUST_CHECK;
 /* Bytes of messages sent and received so far (without the transport's own framing). */

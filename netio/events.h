@@ -1,8 +1,8 @@
 /*
  * netio/events.h - what ZeroMQ tells of the connections of one of its sockets.
  *
- * Without a bound: where one is reached ZeroMQ's thread waits for us, and with it every connection of the program. So
- * whoever asks for events takes them.
+ * Events wait without a bound: at a bound ZeroMQ's thread would wait for us, and every connection of
+ * the program with it. So whoever asks for events must take them.
  */
 #ifndef TREFOIL_NETIO_EVENTS_H
 #define TREFOIL_NETIO_EVENTS_H
@@ -13,7 +13,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A ZeroMQ socket that is readable when one of `kinds` (ZMQ_EVENT_...) has happened to `socket`. NULL with *e set. */
+/*
+ * A ZeroMQ socket that is readable when one of `kinds` (ZMQ_EVENT_...) has happened to `socket`.
+ * NULL with *e set.
+ */
 void *events_new(void *context, void *socket, int kinds, struct log *log, enum err *e);
 /* Before `socket` is closed. `events` may be NULL. */
 void events_free(void *events, void *socket);

@@ -40,7 +40,9 @@ void frame_encode(const struct frame_header *h, uint8_t out[FRAME_HEADER]);
 /* Whether a message is long enough to name a session and names another than `session`. */
 bool frame_is_foreign(const void *message, size_t n, const uint8_t session[FRAME_SESSION]);
 
-/* The version that a message says it is of, at the same place in all; 0 if it is no frame of ours. */
+/*
+ * The version that a message says it is of, at the same place in all; 0 if it is no frame of ours.
+ */
 unsigned frame_version(const void *message, size_t n);
 
 /*

@@ -82,7 +82,9 @@ static enum err fill(struct bytes *message, zmq_msg_t *m)
     return bytes_ok(message);
 }
 
-/* The user number that admission (context.c) gave to the connection: false if it was never asked. */
+/*
+ * The user number that admission (context.c) gave to the connection: false if it was never asked.
+ */
 static bool user_of(zmq_msg_t *m, uint32_t *user)
 {
     const char *text = zmq_msg_gets(m, "User-Id");
@@ -104,7 +106,10 @@ static bool take_route(struct gate_client *from, zmq_msg_t *m)
     return true;
 }
 
-/* Between front and worker, which are one program: the client as it stands in memory, then the message. */
+/*
+ * Between front and worker, which are one program: the client as it stands in memory, then the
+ * message.
+ */
 static enum err pair_send(void *pair, const struct gate_client *client, const void *p, size_t n)
 {
     return socket_send_two(pair, client, sizeof *client, p, n);
@@ -120,7 +125,10 @@ static enum err pair_receive(void *pair, struct gate_client *client, zmq_msg_t *
 
 /* --- the front -------------------------------------------------------------------------------- */
 
-/* Half of the descriptors are for others: the links, the store, connections that have just been cut. */
+/*
+ * Half of the descriptors are for others: the links, the store, connections that have just been
+ * cut.
+ */
 static size_t most_connections(const struct gate_options *o)
 {
     struct rlimit files;
@@ -217,7 +225,9 @@ static const char *fault(bool routed, bool admitted, zmq_msg_t *m)
                                   : NULL;
 }
 
-/* One message of a client; ERR_AGAIN: none. One that no program of ours sends ends its connection. */
+/*
+ * One message of a client; ERR_AGAIN: none. One that no program of ours sends ends its connection.
+ */
 static enum err take_message(struct gate *g, struct gate_client *from, struct bytes *message,
                              bool *dropped)
 {

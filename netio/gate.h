@@ -4,10 +4,11 @@
  * The gate is a CURVE ROUTER socket owned by one thread, the front. Only keys admitted to the
  * domain "gate" (netio_allow) get through; every message carries the `user` number of its key, so
  * that a sender cannot claim to be another. A message is one frame; requests and replies are
- * matched by the programs above. Whoever sends an empty message, or one in frames, or one longer than
- * max_message is cut. Of one connection two messages wait at most, of its answers 64; connections, and
- * the memory of all that waits, are bounded too (netio/porter.h). A second thread, the worker, has the
- * gate's port: the front passes messages to it, and its replies go out through the front.
+ * matched by the programs above. The gate cuts whoever sends an empty message, one in several
+ * frames, or one longer than max_message. At most two messages of a connection wait, and 64 of its
+ * answers. The number of connections and the memory of all that waits are bounded too
+ * (netio/porter.h). A second thread, the worker, has the gate's port: the front passes messages to
+ * it, and its replies go out through the front.
  */
 #ifndef TREFOIL_NETIO_GATE_H
 #define TREFOIL_NETIO_GATE_H
@@ -34,8 +35,8 @@ struct gate_client {
 };
 
 /*
- * Answers that wait for a client; more are dropped. ZeroMQ hears of what was read in halves of that: who has more than
- * GATE_REPLIES / 2 messages on the way may lose an answer.
+ * Answers that wait for a client; more are dropped. ZeroMQ learns what was read in steps of half as
+ * many: a client with more than GATE_REPLIES / 2 messages under way may lose an answer.
  */
 #define GATE_REPLIES 64
 
@@ -56,15 +57,15 @@ enum err gate_new(struct gate **gate, const struct gate_options *o) MUST_CHECK;
 void gate_free(struct gate **gate);
 
 /*
- * The worker's end, or NULL when memory is short. Make it once, before the worker starts; use it in the
- * worker's thread alone, and free it there or when that has ended.
+ * The worker's end, or NULL when memory is short. Make it once, before the worker starts; use it in
+ * the worker's thread alone, and free it there or when that has ended.
  */
 struct gate_port *gate_port(struct gate *gate);
 void gate_port_free(struct gate_port **port);
 
 /*
- * Front: the next message of a client, ERR_TIMEOUT if none comes; meanwhile forwards the worker's replies. ERR_NOMEM: one
- * of `from` was lost.
+ * Front: the next message of a client, ERR_TIMEOUT if none comes; meanwhile forwards the worker's
+ * replies. ERR_NOMEM: one of `from` was lost.
  */
 enum err gate_receive(struct gate *gate, struct gate_client *from, struct bytes *message,
                       int64_t deadline) MUST_CHECK;
@@ -72,13 +73,15 @@ enum err gate_receive(struct gate *gate, struct gate_client *from, struct bytes 
 enum err gate_reply(struct gate *gate, const struct gate_client *to, const void *p,
                     size_t n) MUST_CHECK;
 /*
- * Front: hands a client's message to the worker. ERR_AGAIN: GATE_SHARE messages of this key wait already, or
- * GATE_BACKLOG of all, or there is no worker; the client should be told to try later.
+ * Front: hands a client's message to the worker. ERR_AGAIN: GATE_SHARE messages of this key wait
+ * already, or GATE_BACKLOG of all, or there is no worker; the client should be told to try later.
  */
 enum err gate_pass(struct gate *gate, const struct gate_client *from, const void *p,
                    size_t n) MUST_CHECK;
 
-/* As their namesakes of the front. A reply that it does not take within ten seconds is ERR_TIMEOUT. */
+/*
+ * As their namesakes of the front. A reply that it does not take within ten seconds is ERR_TIMEOUT.
+ */
 enum err gate_port_receive(struct gate_port *port, struct gate_client *from, struct bytes *message,
                            int64_t deadline) MUST_CHECK;
 enum err gate_port_reply(struct gate_port *port, const struct gate_client *to, const void *p,

@@ -80,11 +80,6 @@ uint64_t net_rounds(const struct net *net)
     return net->round;
 }
 
-uint64_t net_strangers(const struct net *net)
-{
-    return net->strangers;
-}
-
 /* --- making one ------------------------------------------------------------------------------- */
 
 static enum err derive_abort_key(const uint8_t bulk[SEAL_KEY], uint8_t **key)
@@ -222,12 +217,13 @@ static enum err too_late(struct net *net, int64_t now)
 }
 
 /*
- * Waits for what is outstanding. After a while also for a word of a neighbour that has done its part
- * of the round: it may give up over the silence of the other, or over a bad frame. And for one that leaves.
+ * Waits for what is outstanding. After a while it also heeds a neighbour that has done its part of
+ * the round, since that may give up over the other's silence or over a bad frame, and one that
+ * leaves.
  *
- * Not preceded by trying again with sched_yield() between: with three processes on two cores that
- * left a small round in one direction at 40 - 50 us, gained a twentieth in two, and cost 15 to 60 %
- * more CPU, which the neighbours need.
+ * It does not try again with sched_yield() first. With three processes on two cores that left a
+ * small round in one direction at 40 - 50 us, gained a twentieth in two directions, and cost 15 to
+ * 60 % more CPU, which the neighbours need.
  */
 static enum err wait_for(struct net *net, const struct outstanding *left)
 {

@@ -17,14 +17,17 @@
  *
  *   ERR_AUTH, ERR_FORMAT  a frame that was altered, moved or made by somebody else
  *   ERR_MISMATCH          an authentic frame of another round or size: the programs differ
- *   ERR_TIMEOUT           a neighbour was silent, or took nothing, for the deadline: it hangs, or is cut off
- *   ERR_PEER              a neighbour gave up, and its own log says why; or it has left: its connection broke
+ *   ERR_TIMEOUT           a neighbour was silent, or took nothing, for the deadline: it hangs, or
+ *                         is cut off
+ *   ERR_PEER              a neighbour gave up, and its own log says why; or it has left: its
+ *                         connection broke
  *
  * After a failure the receive buffers hold nothing to be used: unauthenticated bytes are wiped, but
  * a part of a payload may stand there.
  *
- * Sending and receiving are interleaved, so that bounded queues cannot deadlock. A server that waits
- * for a silent neighbour hears within milliseconds that the other one gave up in this round, or that either has left.
+ * Sending and receiving are interleaved, so that bounded queues cannot deadlock. A server that
+ * waits for a silent neighbour hears within milliseconds that the other one gave up in this round,
+ * or that either has left.
  */
 #ifndef TREFOIL_NETIO_NET_H
 #define TREFOIL_NETIO_NET_H
@@ -90,12 +93,12 @@ enum err net_exchange(struct net *net, const struct net_round *round) MUST_CHECK
  * `offset` of what is received. Each is called once for each tile, in order; the two interleave as
  * the neighbours are ready, a flow's sending up to the depth of the queues ahead of its receiving.
  * The pointer is valid during the call and aligned to 64 bytes. Tiles have `tile` bytes but for the
- * last; a tile is a frame's body, so both ends of a link must use the same size, as of a length, and
- * in multiples of 16 (64 at best). A failure of a callback ends the session.
+ * last; a tile is a frame's body, so both ends of a link must use the same size, as of a length,
+ * and in multiples of 16 (64 at best). A failure of a callback ends the session.
  *
- * A frame costs some 3 us at each end, and the caches hold few long tiles: 128 to 512 KiB are within
- * a tenth of each other on a stream; a protocol that computes on several vectors a tile takes the
- * one that its working set fits L2 with. bench/bench_net prints the curve.
+ * A frame costs some 3 us at each end, and the caches hold few long tiles: 128 to 512 KiB are
+ * within a tenth of each other on a stream; a protocol that computes on several vectors a tile
+ * takes the one that its working set fits L2 with. bench/bench_net prints the curve.
  */
 #define NET_TILE ((size_t)256 << 10)
 struct net_flow {
@@ -121,7 +124,5 @@ uint64_t net_rounds(const struct net *net);
 void net_enter(struct net *net, enum net_phase phase);
 const struct net_counters *net_counters(const struct net *net, enum net_phase phase);
 struct net_counters net_total(const struct net *net);
-/* Frames of other sessions that were dropped. */
-uint64_t net_strangers(const struct net *net);
 
 #endif

@@ -1,12 +1,14 @@
 /*
- * netio/net_private.h - sealed rounds: what net.c (rounds) and net_frames.c (frames) share. Invariants:
+ * netio/net_private.h - sealed rounds: what net.c (rounds) and net_frames.c (frames) share.
+ * Invariants:
  *
  *   1. A sequence number is sealed once: a frame that the transport has no room for stays sealed in
  *      its message and is offered again as it is.
  *   2. Nothing is opened of a neighbour beyond the payload that this round expects of it: a
  *      neighbour that is a round ahead waits in the transport's queue. While another one is silent,
  *      the first message of that queue is held to see whether it is an ABORT; nothing can stand
- *      before an ABORT of this round, since all that the neighbour sent for the round has been taken.
+ *      before an ABORT of this round, since all that the neighbour sent for the round has been
+ *      taken.
  *   3. What a frame's header must say is known before it comes; it is compared, never believed.
  *   4. The ABORT frame has a key of its own, used for one frame. It may overtake a frame that is
  *      sealed and not sent yet without touching the order of the others.
@@ -60,7 +62,7 @@ struct net {
     size_t tile_size;
     bool dead;
     int64_t left_by; /* once a neighbour has left: when the session ends over it; else INT64_MAX */
-    uint64_t round, strangers;
+    uint64_t round, strangers; /* frames of other sessions that were dropped */
     enum net_phase phase;
     double entered; /* up to when time has been charged */
     struct net_counters counters[NET_PHASES];
@@ -70,7 +72,10 @@ struct net {
 #define NET_PLACE 64
 const char *net_place(const struct net *net, char text[NET_PLACE]);
 
-/* Sends the next frame of what this round has for a neighbour, if there is one and room for it: then *moved. */
+/*
+ * Sends the next frame of what this round has for a neighbour, if there is one and room for it:
+ * then *moved.
+ */
 enum err net_push(struct net *net, enum net_peer peer, bool *moved) MUST_CHECK;
 /* Takes the next frame of what this round expects of a neighbour, if it has come. */
 enum err net_pull(struct net *net, enum net_peer peer, bool *moved) MUST_CHECK;

@@ -2,8 +2,8 @@
  * netio/pool.h - buffers of frames that circulate: the last one returned is the next one given,
  * still warm in the cache, and nothing is allocated or cleared once the sizes have settled.
  *
- * Safe for several threads. A buffer may outlive its pool's owner: libzmq returns the last ones from
- * its own thread after the sockets are closed.
+ * Safe for several threads. A buffer may outlive its pool's owner: libzmq returns the last ones
+ * from its own thread after the sockets are closed.
  */
 #ifndef TREFOIL_NETIO_POOL_H
 #define TREFOIL_NETIO_POOL_H

@@ -1,17 +1,18 @@
 /*
- * The monitor of a ZeroMQ socket names connections by their descriptors, which belong to the I/O thread and may
- * be closed and used anew at any time. So a descriptor is only cut after its peer has been found to be
- * the same as when it came; the worst that a race can do is to cut a connection that will be dialled again.
+ * ZeroMQ names a connection by its descriptor, which belongs to the I/O thread and may be closed
+ * and used for another at any time. So the porter cuts a descriptor only if its peer is still the
+ * one that came. The worst that a race can do is to cut a connection that will be dialled again.
  *
- * What waits in memory is what the kernel has received, less what it still holds, less the messages that were taken.
- * The last are noted first and applied after the events that were there by then: so each finds its connection, which
- * was announced before its first byte was read.
+ * What waits in memory is what the kernel has received, less what it still holds, less the messages
+ * that were taken. Messages taken are noted first and applied after the events that were there by
+ * then. So each note finds its connection, which was announced before its first byte was read.
  */
 #include "netio/porter.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/thread.h"
+#include "netio/crowd.h"
 #include "netio/events.h"
 #include "netio/socket.h"
 
@@ -19,7 +20,6 @@
 #include <netinet/in.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -28,21 +28,19 @@
 /* Between looks: while nothing waits, and while something does. */
 #define LOOK_MS 50
 #define SOON_MS 10
-/* Greeting and handshake: bytes on the wire that are of no message. Whoever holds less than that is let alone. */
+/*
+ * Greeting and handshake: bytes on the wire that are of no message. Whoever holds less than that is
+ * let alone.
+ */
 #define ALLOWANCE 4096
-
-/* An address, or a key: who shares it is one. */
-struct name {
-    uint8_t bytes[16];
-};
 
 struct guest {
     int fd;
     struct sockaddr_storage peer;
-    struct name host, who; /* who: its key once that is known, else its host */
-    uint64_t taken;        /* bytes on the wire of the messages that were taken */
-    uint64_t received;     /* by the kernel */
-    uint64_t waiting;      /* in this program's memory */
+    struct crowd_name host, who; /* who: its key once that is known, else its host */
+    uint64_t taken;              /* bytes on the wire of the messages that were taken */
+    uint64_t received;           /* by the kernel */
+    uint64_t waiting;            /* in this program's memory */
     int64_t came_ms;
     int64_t heard_ms, whole_ms; /* when bytes came last; when there was last no part of a message */
 };
@@ -55,19 +53,14 @@ struct note {
     uint64_t bytes;
 };
 
-struct pile {
-    struct name name;
-    uint64_t weight;
-};
-
 struct porter {
     struct porter_options o;
     void *events; /* PAIR; of the thread once that runs */
     pthread_t thread;
     bool started;
     /* of the thread */
-    struct guest *guest; /* connections + 1 */
-    struct pile *pile;   /* as many */
+    struct guest *guest;     /* connections + 1 */
+    struct crowd_pile *pile; /* as many */
     size_t count;
     struct note *heard; /* those that are applied */
     int64_t next_ms;    /* when the kernel is asked again */
@@ -80,56 +73,7 @@ struct porter {
     int64_t idle_ms;
 };
 
-/* --- names ---------------------------------------------------------------------------------------- */
-
-static struct name name_of_key(uint32_t user)
-{
-    struct name n; /* no host has a multicast address */
-    memset(&n, 0xff, sizeof n);
-    memcpy(n.bytes + 12, &user, sizeof user);
-    return n;
-}
-
-static struct name name_of_host(const struct sockaddr_storage *a)
-{
-    const struct sockaddr_in *four = (const struct sockaddr_in *)(const void *)a;
-    const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)(const void *)a;
-    struct name n = {{0}};
-    if (a->ss_family == AF_INET) {
-        n.bytes[10] = n.bytes[11] = 0xff;
-        memcpy(n.bytes + 12, &four->sin_addr, 4);
-    } else /* of IPv6 a subscriber has 64 bits to himself */
-        memcpy(n.bytes, &six->sin6_addr, IN6_IS_ADDR_V4MAPPED(&six->sin6_addr) ? 16 : 8);
-    return n;
-}
-
-static bool same(const struct name *a, const struct name *b)
-{
-    return memcmp(a, b, sizeof *a) == 0;
-}
-
-static int compare(const void *a, const void *b)
-{
-    return memcmp(&((const struct pile *)a)->name, &((const struct pile *)b)->name,
-                  sizeof(struct name));
-}
-
-/* Of p->count piles the name whose weights add up to most, and that sum. */
-static struct pile heaviest(struct porter *p)
-{
-    struct pile best = {.weight = 0}, sum = {.weight = 0};
-    qsort(p->pile, p->count, sizeof *p->pile, compare);
-    for (size_t i = 0; i < p->count; i++) {
-        if (!same(&p->pile[i].name, &sum.name))
-            sum = (struct pile){.name = p->pile[i].name};
-        sum.weight += p->pile[i].weight;
-        if (sum.weight > best.weight)
-            best = sum;
-    }
-    return best;
-}
-
-/* --- who comes and goes --------------------------------------------------------------------------- */
+/* --- who comes and goes ----------------------------------------------------------------------- */
 
 static bool peer_of(int fd, struct sockaddr_storage *peer)
 {
@@ -167,12 +111,12 @@ static bool settled(const struct porter *p, const struct guest *g, int64_t now)
 }
 
 /* Of the guests of a name: their key's, or else their host's. */
-static struct guest *longest_silent(struct porter *p, const struct name *name, int64_t now)
+static struct guest *longest_silent(struct porter *p, const struct crowd_name *name, int64_t now)
 {
     struct guest *worst = NULL;
     for (size_t i = 0; i < p->count; i++) {
         struct guest *g = &p->guest[i];
-        if ((same(&g->host, name) || same(&g->who, name)) && !settled(p, g, now) &&
+        if ((crowd_same(&g->host, name) || crowd_same(&g->who, name)) && !settled(p, g, now) &&
             (worst == NULL || g->heard_ms < worst->heard_ms))
             worst = g;
     }
@@ -199,14 +143,14 @@ static void measure(struct guest *g, int64_t now)
 static void cut_one(struct porter *p)
 {
     const int64_t now = p->guest[p->count - 1].came_ms;
-    struct pile crowd;
+    struct crowd_pile crowd;
     for (size_t i = 0; i < p->count; i++) {
         struct guest *g = &p->guest[i];
         if (p->o.memory == 0) /* else they are measured all the time */
             measure(g, now);
-        p->pile[i] = (struct pile){.name = g->host, .weight = !settled(p, g, now)};
+        p->pile[i] = (struct crowd_pile){.name = g->host, .weight = !settled(p, g, now)};
     }
-    crowd = heaviest(p);
+    crowd = crowd_heaviest(p->pile, p->count);
     log_warn(p->o.log, "more than %zu connections at a time: the longest silent are cut",
              p->o.connections);
     cut(p, longest_silent(p, &crowd.name, now));
@@ -220,7 +164,7 @@ static void welcome(struct porter *p, int fd)
     *g = (struct guest){.fd = fd, .came_ms = clock_now_ms()};
     if (!peer_of(fd, &g->peer))
         return; /* gone again */
-    g->host = g->who = name_of_host(&g->peer);
+    g->host = g->who = crowd_of_host(&g->peer);
     g->whole_ms = g->heard_ms = g->came_ms;
     if (++p->count > p->o.connections)
         cut_one(p);
@@ -237,19 +181,19 @@ static void take_events(struct porter *p)
             forget(p, fd);
 }
 
-/* --- what they send ------------------------------------------------------------------------------- */
+/* --- what they send --------------------------------------------------------------------------- */
 
 /* A guest says whose it is, with its first message. */
 static void recognise(struct porter *p, struct guest *g, uint32_t user)
 {
-    const struct name key = name_of_key(user);
+    const struct crowd_name key = crowd_of_key(user);
     const int64_t now = clock_now_ms();
     size_t others = 0;
-    if (same(&g->who, &key))
+    if (crowd_same(&g->who, &key))
         return;
     g->who = key;
     for (size_t i = 0; i < p->count; i++)
-        if (same(&p->guest[i].who, &key)) {
+        if (crowd_same(&p->guest[i].who, &key)) {
             measure(&p->guest[i], now);
             others++;
         }
@@ -305,12 +249,13 @@ static void keep_within_memory(struct porter *p)
 {
     while (waiting(p) > p->o.memory) {
         struct guest *worst = NULL;
-        struct pile most;
+        struct crowd_pile most;
         for (size_t i = 0; i < p->count; i++)
-            p->pile[i] = (struct pile){.name = p->guest[i].who, .weight = p->guest[i].waiting};
-        most = heaviest(p);
+            p->pile[i] = (struct crowd_pile){.name = p->guest[i].who,
+                                             .weight = p->guest[i].waiting};
+        most = crowd_heaviest(p->pile, p->count);
         for (size_t i = 0; i < p->count; i++)
-            if (same(&p->guest[i].who, &most.name) &&
+            if (crowd_same(&p->guest[i].who, &most.name) &&
                 (worst == NULL || p->guest[i].waiting > worst->waiting))
                 worst = &p->guest[i];
         log_warn(p->o.log,
@@ -321,7 +266,7 @@ static void keep_within_memory(struct porter *p)
     }
 }
 
-/* --- the thread ----------------------------------------------------------------------------------- */
+/* --- the thread ------------------------------------------------------------------------------- */
 
 /* What was noted so far, into p->heard. */
 static size_t take_notes(struct porter *p)
@@ -414,9 +359,12 @@ void porter_free(struct porter **porter)
     memory_free(porter);
 }
 
-/* --- the other thread ----------------------------------------------------------------------------- */
+/* --- the other thread ------------------------------------------------------------------------- */
 
-/* A connection has one note. Where there is none left, which takes twice as many as may be, it is cut some time later. */
+/*
+ * A connection has one note. Where there is none left, which takes twice as many as may be, it is
+ * cut some time later.
+ */
 static void note(struct porter *p, const struct note *news)
 {
     size_t i = 0;

@@ -1,15 +1,18 @@
 /*
  * netio/porter.h - who may stay connected to a socket, and how much memory all of them may take.
  *
- * ZeroMQ takes every connection and reads what each sends, before its messages can be seen. The porter, a thread of its
- * own, hears of each connection, asks the kernel what has come by it, and cuts
+ * ZeroMQ accepts every connection and reads what it sends before we can see a message. The porter
+ * has a thread of its own. It hears of each connection and asks the kernel how much has come. It
+ * cuts
  *
- *   - above `connections`: of the address that has most, the one from which nothing has come for longest;
- *   - above `of_a_key` of one key: of these, the same;
- *   - above `memory` bytes that wait to be taken, of messages whole or not: of whoever has most there, the most;
+ *   - above `connections`: among those of the busiest address, the one that was silent longest;
+ *   - above `of_a_key` for one key: among those of that key, the one that was silent longest;
+ *   - above `memory` bytes that wait, in whole messages or parts: the connection with most, of
+ *     whoever has most in all;
  *   - one whose message is not whole after PORTER_MESSAGE_MS.
  *
- * So whoever opens many connections, or fills memory, crowds out himself, and an honest client that is cut dials again.
+ * So a client that opens many connections or fills memory harms only itself. An honest client that
+ * is cut dials again.
  */
 #ifndef TREFOIL_NETIO_PORTER_H
 #define TREFOIL_NETIO_PORTER_H
@@ -20,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A message may take so long to arrive: 35 kbit/s for one of 256 KiB. */
+/* The longest that a message may take to arrive: 35 kbit/s for one of 256 KiB. */
 #define PORTER_MESSAGE_MS 60000
 
 struct porter;
@@ -41,7 +44,10 @@ enum err porter_new(struct porter **porter, const struct porter_options *o) MUST
 /* Before the socket is closed. */
 void porter_free(struct porter **porter);
 
-/* A message was taken: the connection that it came by (ZMQ_SRCFD), whose key that is, bytes of the message. */
+/*
+ * A message was taken: the connection that it came by (ZMQ_SRCFD), whose key that is, bytes of the
+ * message.
+ */
 void porter_took(struct porter *porter, int fd, uint32_t user, size_t bytes);
 /* Nothing is left to take. */
 void porter_idle(struct porter *porter);

@@ -143,8 +143,3 @@ enum err seal_open(struct seal *s, uint64_t sequence, const void *ad, size_t ad_
     }
     return ERR_OK;
 }
-
-uint64_t seal_generation(const struct seal *s)
-{
-    return s->generation;
-}

@@ -41,7 +41,4 @@ enum err seal_frame(struct seal *seal, uint64_t sequence, const void *ad, size_t
 enum err seal_open(struct seal *seal, uint64_t sequence, const void *ad, size_t ad_size,
                    const uint8_t *sealed, size_t n, void *plain) MUST_CHECK;
 
-/* How often the key was replaced. */
-uint64_t seal_generation(const struct seal *seal);
-
 #endif

@@ -2,7 +2,8 @@
  * netio/session.h - one agreed session between the three servers, and the keys that hang off it.
  *
  *   0 -> 1, 2   PROPOSE  attempt (16 random bytes), and what it is about; server 0 starts
- *   all -> all  HELLO    attempt, version, index, nonce, pass, terms digest with a digest for each part
+ *   all -> all  HELLO    attempt, version, index, nonce, pass, terms digest with a digest for each
+ *   part
  *   all -> all  SECRET   session id, 32 random bytes
  *
  *   session id = SHA-256("trefoil-session-1", nonce_0, nonce_1, nonce_2), each length-prefixed
@@ -37,9 +38,10 @@ struct session {
 };
 
 /*
- * What the callers bring along, and find there of the others. `about` is server 0's: what it proposes a session for;
- * the two others find that of the last PROPOSE, also when it came to nothing. `passes.expect` is what each asks its
- * neighbours to show where they dial its bulk links; `passes.show` is what they ask of it.
+ * What a caller brings along, and finds there of the others. Server 0 sets `about`: what it proposes
+ * a session for. The two others find that of the last PROPOSE there, also when it came to nothing.
+ * `passes.expect` is what a server wants its neighbours to show where they dial its bulk links;
+ * `passes.show` is what they want of it.
  */
 struct session_offer {
     uint8_t about[SESSION_ABOUT_SIZE];
@@ -50,9 +52,9 @@ struct session_offer {
  * Runs the handshake as server `index`. Server 0 starts it; servers 1 and 2 call this when they
  * have received a PROPOSE, whose whole message they pass as `propose` (NULL at server 0). They
  * follow server 0 to a newer PROPOSE if one comes meanwhile; each attempt has `patience_ms`.
- * ERR_PEER: a neighbour's connection broke meanwhile, so that it has lost what we sent. One that is not there yet is
- * waited for. ERR_MISMATCH names the peer and what differs: version, index, or the part of the terms; all three
- * servers report it.
+ * A neighbour that is not there yet is waited for. ERR_PEER: a neighbour's connection broke, so that
+ * it has lost what we sent. ERR_MISMATCH, at all three servers: the log names the peer and what
+ * differs: version, index, or part of the terms.
  */
 enum err session_open(struct session **session, struct transport *control, unsigned index,
                       const struct terms *terms, const struct bytes *propose,

@@ -1,34 +1,32 @@
 /*
- * The handshake. Every message opens with the same fields in every version of the protocol, so that
- * two versions can at least name each other:
+ * The handshake. Every message begins with the same fields in every version of the protocol, so
+ * that two versions can at least name each other:
  *
  *   magic "TFS1" u32, type u8, protocol version u16, attempt 16 bytes
  *   PROPOSE: about 16 bytes
- *   HELLO:  program version (string), index u8                       as long as these fields can be
- *           then nonce 32, pass 32, terms 32, parts u8, (name, digest 32)*    of the same protocol version
- *   SECRET: session id 32, secret 32
+ *   HELLO:   netio/session_hello.h
+ *   SECRET:  session id 32, secret 32
  *
- * Each link keeps its order, so a neighbour's HELLO precedes its SECRET. A server reads from a
- * neighbour until that neighbour's SECRET: what follows belongs to the session and stays in the
- * queue. Server 0 starts again with a new PROPOSE; servers 1 and 2 that find one in the middle of
- * an attempt follow it, since it is newer than all they know. It may stand behind server 0's SECRET,
- * when the other of the two was lost: so they read on there while the session cannot have begun.
+ * Each link keeps its order, so a neighbour's HELLO comes before its SECRET. A server reads from a
+ * neighbour up to that SECRET: what follows belongs to the session and stays in the queue. Server 0
+ * starts again with a new PROPOSE. Servers 1 and 2 follow one that comes in the middle of an
+ * attempt, since it is newer than all they know. It may stand behind server 0's SECRET, when the
+ * other of the two was lost: so they read on there while the session cannot have begun.
  *
- * HELLOs are sent before any is judged, and judged when both are there: so a mismatch is reported
- * at all three servers, and each names every difference that it sees.
+ * Each server sends its HELLOs before it judges any, and judges them when both are there. So all
+ * three servers report a mismatch, and each names every difference that it sees.
  */
 #include "netio/session.h"
 
 #include "base/clock.h"
 #include "base/secret.h"
 #include "netio/hkdf.h"
+#include "netio/session_hello.h"
 
 #include <string.h>
 
 #define MAGIC 0x31534654u /* "TFS1" */
-#define PROTOCOL SESSION_PROTOCOL
 #define ATTEMPT 16
-#define NONCE 32
 #define SECRET 32
 #define MESSAGE_MAX 4096
 #define MISMATCH_MS 2000 /* after a mismatch, the other neighbour's HELLO is awaited so long */
@@ -43,7 +41,7 @@ struct handshake {
     int64_t deadline, patience; /* of an attempt */
     struct session_offer *offer;
     uint8_t attempt[ATTEMPT];
-    uint8_t nonce[3][NONCE];
+    struct session_hello said[3]; /* by each server */
     uint8_t id[SESSION_ID_SIZE];
     struct bytes message;                 /* the last one received */
     struct bytes early[2];                /* a HELLO of an attempt that we have not heard of yet */
@@ -91,7 +89,7 @@ static void put_prefix(struct bytes *b, const struct handshake *h, enum type typ
 {
     bytes_put_u32(b, MAGIC);
     bytes_put_u8(b, (uint8_t)type);
-    bytes_put_u16(b, PROTOCOL);
+    bytes_put_u16(b, SESSION_PROTOCOL);
     bytes_put(b, h->attempt, ATTEMPT);
 }
 
@@ -122,20 +120,13 @@ static enum err send_propose(struct handshake *h)
 
 static enum err send_hello(struct handshake *h)
 {
-    secret_random(h->nonce[h->index], NONCE);
+    struct session_hello *own = &h->said[h->index];
+    secret_random(own->nonce, sizeof own->nonce);
     for (unsigned p = 0; p < 2; p++) {
         struct bytes b = {0};
+        memcpy(own->pass, h->offer->passes.expect[p], sizeof own->pass);
         put_prefix(&b, h, HELLO);
-        bytes_put_string(&b, TREFOIL_VERSION);
-        bytes_put_u8(&b, (uint8_t)h->index);
-        bytes_put(&b, h->nonce[h->index], NONCE);
-        bytes_put(&b, h->offer->passes.expect[p], TRANSPORT_PASS_SIZE);
-        bytes_put(&b, h->terms->digest, sizeof h->terms->digest);
-        bytes_put_u8(&b, (uint8_t)h->terms->parts);
-        for (size_t i = 0; i < h->terms->parts; i++) {
-            bytes_put_string(&b, h->terms->part[i].name);
-            bytes_put(&b, h->terms->part[i].digest, sizeof h->terms->part[i].digest);
-        }
+        session_hello_put(&b, h->index, own, h->terms);
         TRY(tell(h, (enum net_peer)p, &b, "HELLO"));
     }
     return ERR_OK;
@@ -154,120 +145,6 @@ static enum err send_secrets(struct handshake *h)
     return ERR_OK;
 }
 
-/* --- judging a HELLO -------------------------------------------------------------------------- */
-
-static const uint8_t *part_of(const struct terms *terms, const char *name)
-{
-    for (size_t i = 0; i < terms->parts; i++)
-        if (strcmp(terms->part[i].name, name) == 0)
-            return terms->part[i].digest;
-    return NULL;
-}
-
-static size_t name_missing(struct handshake *h, unsigned who, const struct terms *a,
-                           const struct terms *b, const char *whose)
-{
-    size_t found = 0;
-    for (size_t i = 0; i < a->parts; i++) {
-        if (part_of(b, a->part[i].name) != NULL)
-            continue;
-        log_error(h->log, "server %u: only %s study has \"%s\"; all servers need the same study",
-                  who, whose, a->part[i].name);
-        found++;
-    }
-    return found;
-}
-
-static void name_differences(struct handshake *h, unsigned who, const struct terms *theirs)
-{
-    size_t found = 0;
-    for (size_t i = 0; i < h->terms->parts; i++) {
-        const char *name = h->terms->part[i].name;
-        const uint8_t *digest = part_of(theirs, name);
-        if (digest == NULL || memcmp(digest, h->terms->part[i].digest, 32) == 0)
-            continue;
-        log_error(h->log,
-                  "server %u has other terms than we: \"%s\" differs; compare that part of the "
-                  "study files",
-                  who, name);
-        found++;
-    }
-    found += name_missing(h, who, h->terms, theirs, "our");
-    found += name_missing(h, who, theirs, h->terms, "its");
-    if (found == 0)
-        log_error(h->log,
-                  "server %u has other terms than we, though no named part differs; compare the "
-                  "study files",
-                  who);
-}
-
-static void read_terms(struct reader *r, struct terms *terms)
-{
-    memset(terms, 0, sizeof *terms);
-    reader_copy(r, terms->digest, sizeof terms->digest);
-    terms->parts = reader_u8(r);
-    if (terms->parts > TERMS_PARTS_MAX) {
-        terms->parts = 0;
-        r->failed = true;
-    }
-    for (size_t i = 0; i < terms->parts; i++) {
-        reader_string(r, terms->part[i].name, sizeof terms->part[i].name);
-        reader_copy(r, terms->part[i].digest, sizeof terms->part[i].digest);
-    }
-}
-
-/* Which of two is older: by the protocol, and of the same one by the program's own version. */
-static void name_versions(const struct handshake *h, unsigned who, const char *version,
-                          uint16_t protocol)
-{
-    bool ours_is_older = protocol != PROTOCOL ? protocol > PROTOCOL
-                                              : strverscmp(version, TREFOIL_VERSION) > 0;
-    log_error(
-        h->log,
-        "server %u runs trefoil %s (protocol %u), we run %s (protocol %u): all three need the "
-        "same version; %s",
-        who, version[0] != '\0' ? version : "of another time", protocol, TREFOIL_VERSION, PROTOCOL,
-        ours_is_older ? "ours is the older one, upgrade it"
-                      : "theirs is the older one, upgrade it");
-}
-
-/* `r` stands behind the prefix. Differences are logged and noted in h->mismatch. */
-static enum err judge_hello(struct handshake *h, enum net_peer peer, uint16_t protocol,
-                            struct reader *r)
-{
-    unsigned who = net_index_of(h->index, peer);
-    struct terms terms;
-    char version[64];
-    unsigned claimed;
-
-    reader_string(r, version, sizeof version);
-    claimed = reader_u8(r);
-    if (r->failed)
-        version[0] = '\0';
-    if (protocol != PROTOCOL || strcmp(version, TREFOIL_VERSION) != 0) {
-        name_versions(h, who, version, protocol);
-        h->mismatch = true;
-    }
-    if (protocol != PROTOCOL)
-        return ERR_OK; /* what follows may look different there */
-    if (!r->failed && claimed != who) {
-        log_error(h->log,
-                  "the neighbour that we know as server %u says that it is server %u: compare the "
-                  "order of the servers in the study, and the index that each was started with",
-                  who, claimed);
-        h->mismatch = true;
-    }
-    reader_copy(r, h->nonce[who], NONCE);
-    reader_copy(r, h->offer->passes.show[peer], TRANSPORT_PASS_SIZE);
-    read_terms(r, &terms);
-    TRY(reader_done(r));
-    if (memcmp(terms.digest, h->terms->digest, sizeof terms.digest) != 0) {
-        name_differences(h, who, &terms);
-        h->mismatch = true;
-    }
-    return ERR_OK;
-}
-
 /* --- receiving -------------------------------------------------------------------------------- */
 
 /* `r` stands behind the prefix. */
@@ -275,9 +152,11 @@ static enum err take_hello(struct handshake *h, enum net_peer peer, const struct
                            struct reader *r)
 {
     unsigned who = net_index_of(h->index, peer);
-    enum err e = judge_hello(h, peer, prefix->protocol, r);
+    enum err e = session_hello_take(r, prefix->protocol, who, h->terms, &h->said[who], &h->mismatch,
+                                    h->log);
     if (e != ERR_OK)
         log_error(h->log, "server %u sent a HELLO that does not parse: %s", who, error_text(e));
+    memcpy(h->offer->passes.show[peer], h->said[who].pass, TRANSPORT_PASS_SIZE);
     h->hello[peer] = true;
     h->dead = h->dead && !is_fellow(h, peer);
     return e;
@@ -376,7 +255,10 @@ static void name_silent(struct handshake *h, enum err e)
                       error_text(e));
 }
 
-/* What follows a SECRET is the session's, but server 0 cannot have begun it without our SECRET, or in a dead attempt. */
+/*
+ * What follows a SECRET is the session's. But server 0 cannot have begun it without our SECRET, nor
+ * in a dead attempt.
+ */
 static bool reads(const struct handshake *h, enum net_peer peer)
 {
     return !h->secret[peer] || (is_leader(h, peer) && (h->dead || !h->sent));
@@ -437,7 +319,7 @@ static enum err make_id(struct handshake *h)
     enum err e;
     bytes_put_string(&b, "trefoil-session-1");
     for (int i = 0; i < 3; i++)
-        bytes_put_block(&b, h->nonce[i], NONCE);
+        bytes_put_block(&b, h->said[i].nonce, SESSION_NONCE);
     e = hkdf_digest(&b, h->id);
     bytes_clear(&b);
     return e;

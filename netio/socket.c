@@ -8,7 +8,10 @@
 #include <string.h>
 #include <zmq.h>
 
-/* What CURVE's MESSAGE command adds to a message: ZeroMQ's bound counts it. Name, nonce, tag, flags. */
+/*
+ * What CURVE's MESSAGE command adds to a message: ZeroMQ's bound counts it. Name, nonce, tag,
+ * flags.
+ */
 #define CURVE_OVERHEAD (8 + 8 + 16 + 1)
 
 size_t socket_wire_bytes(size_t message)
@@ -101,7 +104,10 @@ static enum err set_options(void *socket, const struct socket_options *o, struct
         int option, value;
     } common[] = {
         {ZMQ_LINGER, SOCKET_LINGER_MS},
-        /* not ZeroMQ's own heartbeats: they cut a link whose reader computes while its queue is full */
+        /*
+         * not ZeroMQ's own heartbeats: they cut a link whose reader computes while its queue is
+         * full
+         */
         {ZMQ_TCP_KEEPALIVE, 1},
         {ZMQ_TCP_KEEPALIVE_IDLE, 30},
         {ZMQ_TCP_KEEPALIVE_INTVL, 10},

@@ -1,6 +1,6 @@
 /*
- * netio/socket.h - what every ZeroMQ socket of netio/ has in common: options, who is admitted, binding and
- * dialling with errors that say what to do, and whole messages of one frame.
+ * netio/socket.h - what every ZeroMQ socket of netio/ has in common: options, who is admitted,
+ * binding and dialling with errors that say what to do, and whole messages of one frame.
  */
 #ifndef TREFOIL_NETIO_SOCKET_H
 #define TREFOIL_NETIO_SOCKET_H
@@ -27,7 +27,9 @@ struct socket_options {
     const uint8_t *own_public, *own_secret;
     const uint8_t *server_public;
     const char *zap_domain;
-    /* or passes (netio_allow_pass()): a server that has an allow-list wants one, a client shows one */
+    /*
+     * or passes (netio_allow_pass()): a server that has an allow-list wants one, a client shows one
+     */
     bool wants_pass;
     const uint8_t *pass;
 };
@@ -45,8 +47,8 @@ enum err socket_option(void *socket, int option, int value, struct log *log) MUS
 /* Queues a message of one frame without waiting. ERR_AGAIN: no room. */
 enum err socket_send(void *socket, const void *p, size_t n) MUST_CHECK;
 /*
- * One of two frames. Both have their memory before the first is queued: else the next message would become the
- * second frame of this one.
+ * One of two frames. Both have their memory before the first is queued: else the next message would
+ * become the second frame of this one.
  */
 enum err socket_send_two(void *socket, const void *head, size_t head_size, const void *p,
                          size_t n) MUST_CHECK;
@@ -65,7 +67,10 @@ enum err socket_receive(void *socket, struct bytes *message, const char *link,
 enum err socket_push(void *socket, void *zmq_message) MUST_CHECK;
 enum err socket_pull(void *socket, void *zmq_message, const char *link, struct log *log) MUST_CHECK;
 
-/* For messages of several frames: the next one, into an initialised zmq_msg_t; and what is left of that message, dropped. */
+/*
+ * For messages of several frames: the next one, into an initialised zmq_msg_t; and what is left of
+ * that message, dropped.
+ */
 enum err socket_part(void *socket, void *zmq_message) MUST_CHECK;
 void socket_skip(void *socket, void *zmq_message);
 

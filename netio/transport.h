@@ -3,8 +3,9 @@
  *
  * A transport moves whole messages; it knows nothing of what is in them. Two kinds exist: ZeroMQ
  * with CURVE (control links) and ZeroMQ bare (bulk links, sealed one layer up). Tests have a third,
- * in-process queues (tests/support_transport.h). Each direction of each link is a queue of bounded length:
- * a full one gives ERR_AGAIN, so that memory is bounded and the caller can receive meanwhile.
+ * in-process queues (tests/support_transport.h). Each direction of each link is a queue of bounded
+ * length: a full one gives ERR_AGAIN, so that memory is bounded and the caller can receive
+ * meanwhile.
  *
  * One thread uses a transport at a time.
  */
@@ -36,8 +37,8 @@ struct transport {
 
 /*
  * A message in a buffer of the transport, so that a frame is sealed where ZeroMQ sends it from and
- * opened where ZeroMQ received it. Whoever holds one sends it or drops it, with the transport that it
- * came from; it stays at its address meanwhile. All zeros is none.
+ * opened where ZeroMQ received it. Whoever holds one sends it or drops it, with the transport that
+ * it came from; it stays at its address meanwhile. All zeros is none.
  */
 struct transport_message {
     uint8_t *data; /* may be written; aligned to 16 bytes where it is long */
@@ -58,8 +59,8 @@ struct transport_ops {
     void (*drop)(void *self, struct transport_message *m);
     /*
      * Waits until one of `readable` (bit 1 << peer) has a message or one of `writable` has room, or
-     * until the deadline (clock_now_ms() time): then ERR_TIMEOUT. With TRANSPORT_NEWS among `readable`
-     * also until something has happened to a connection.
+     * until the deadline (clock_now_ms() time): then ERR_TIMEOUT. With TRANSPORT_NEWS among
+     * `readable` also until something has happened to a connection.
      */
     enum err (*wait)(void *self, unsigned readable, unsigned writable, int64_t deadline);
     /* May be NULL, where no connection can break: see transport_broken() and transport_forget(). */
@@ -79,8 +80,9 @@ enum err transport_wait(struct transport *t, unsigned readable, unsigned writabl
                         int64_t deadline) MUST_CHECK;
 
 /*
- * The neighbours (bit 1 << peer) to whom our connection stood, and broke since transport_forget(): such a server has
- * ended, or the network has cut it off. What it sent before may still be to be read.
+ * The neighbours (bit 1 << peer) to whom our connection stood, and broke since transport_forget():
+ * such a server has ended, or the network has cut it off. What it sent before may still be to be
+ * read.
  */
 unsigned transport_broken(struct transport *t);
 void transport_forget(struct transport *t);
@@ -106,15 +108,18 @@ struct transport_zmq_options {
     /* Where this server listens for each neighbour, and where it dials each: "tcp://host:port". */
     const char *listen[2];
     const char *dial[2];
-    /* NULL for bare links, which have to be opened. Otherwise CURVE: own key pair and each neighbour's public key, 32 bytes.
+    /*
+     * NULL for bare links, which have to be opened. Otherwise CURVE: own key pair and each
+     * neighbour's public key, 32 bytes.
      */
     const uint8_t *curve_public, *curve_secret;
     const uint8_t *peer_public[2];
     size_t max_message; /* bytes; a longer message is refused by the library */
     /*
      * Messages a queue (high-water mark). On a stream 2 to 8 long frames are as fast as more; 16 of
-     * 512 KiB fall out of the cache (0.88 CPU seconds a GB in place of 0.67). The kernel's own socket
-     * buffers stay: 128 KiB to 4 MiB made no difference beyond noise, and a fixed size cannot grow with delay.
+     * 512 KiB fall out of the cache (0.88 CPU seconds a GB in place of 0.67). The kernel's own
+     * socket buffers stay: 128 KiB to 4 MiB made no difference beyond noise, and a fixed size
+     * cannot grow with delay.
      */
     int depth;
     struct log *log;
@@ -122,13 +127,16 @@ struct transport_zmq_options {
 
 /*
  * One PULL socket a neighbour that it dials, one PUSH socket to it: what we send goes nowhere but
- * where we dialled. With CURVE, only the neighbour's key may dial in. Bare links dial nobody, and nobody gets
- * in, until they are opened.
+ * where we dialled. With CURVE, only the neighbour's key may dial in. Bare links dial nobody, and
+ * nobody gets in, until they are opened.
  */
 enum err transport_zmq_new(struct transport **t, const struct transport_zmq_options *o) MUST_CHECK;
 
 #define TRANSPORT_PASS_SIZE 32
-/* What the dialling end of a bare link shows and the other expects: a secret of the two. Index: the neighbour. */
+/*
+ * What the dialling end of a bare link shows and the other expects: a secret of the two. Index: the
+ * neighbour.
+ */
 struct transport_passes {
     uint8_t show[2][TRANSPORT_PASS_SIZE], expect[2][TRANSPORT_PASS_SIZE];
 };

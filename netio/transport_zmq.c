@@ -19,8 +19,9 @@
 #define SPARE 12 /* unused buffers that are kept */
 
 /*
- * To each port that a neighbour dials: it has one, and after a break of the network another before the first is known to
- * be dead. Who has not proved what it must is cut after SOCKET_HANDSHAKE_MS; so one that stays longer is a neighbour.
+ * Connections to a port that a neighbour dials. The neighbour has one, and a second after a break of
+ * the network, before the first is known to be dead. Whoever has not proved what it must by
+ * SOCKET_HANDSHAKE_MS is cut, so one that stays longer is a neighbour.
  */
 #define CONNECTIONS 8
 
@@ -133,7 +134,10 @@ static void zmq_transport_forget(void *self)
             watch_forget(l->watch[p]);
 }
 
-/* A bare link refuses nobody who should be there. So its watch is asked for nothing while frames come: 0.5 us a look. */
+/*
+ * A bare link refuses nobody who should be there. So its watch is asked for nothing while frames
+ * come: 0.5 us a look.
+ */
 static enum err zmq_transport_wait(void *self, unsigned readable, unsigned writable,
                                    int64_t deadline)
 {
@@ -156,7 +160,7 @@ static enum err zmq_transport_wait(void *self, unsigned readable, unsigned writa
     return socket_wait(w, count, deadline);
 }
 
-/* --- to one neighbour, and from it ---------------------------------------------------------------- */
+/* --- to one neighbour, and from it ------------------------------------------------------------ */
 
 static enum err admit(struct links *l, unsigned p, const uint8_t key[32])
 {
@@ -210,7 +214,8 @@ static enum err dial(struct links *l, unsigned p, const struct socket_options *s
 
     l->push[p] = socket_new(netio_zmq(l->netio), so, l->log, &e);
     TRY(e);
-    if (!l->curve) /* what is queued for one who is not there yet would be lost if he turned us away at first */
+    /* Frames queued before the neighbour admits us would be lost if it turned us away at first. */
+    if (!l->curve)
         TRY(socket_option(l->push[p], ZMQ_IMMEDIATE, 1, l->log));
     TRY(watch_new(&l->watch[p], netio_zmq(l->netio), l->push[p], l->dial[p], l->log));
     return socket_dial(l->push[p], l->dial[p], l->log);
@@ -234,7 +239,7 @@ static void park(struct links *l, unsigned p)
     l->push[p] = NULL;
 }
 
-/* --- life ----------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static void zmq_transport_free(void *self)
 {

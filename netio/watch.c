@@ -10,7 +10,10 @@
     (ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |                  \
      ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
 #define DENIED 400 /* ZAP's status for a key that is not admitted; others say: not now */
-/* Attempts that ended: ZeroMQ tells of each that a port refused, and of each that it will make later. */
+/*
+ * Attempts that ended: ZeroMQ tells of each that a port refused, and of each that it will make
+ * later.
+ */
 #define IN_VAIN 2
 
 struct watch {
@@ -76,7 +79,10 @@ void watch_redial(struct watch *w)
     if (!w->refused)
         return;
     w->refused = false;
-    /* fails where ZeroMQ has forgotten the endpoint with the connection: then there is nothing to undo */
+    /*
+     * fails where ZeroMQ has forgotten the endpoint with the connection: then there is nothing to
+     * undo
+     */
     (void)zmq_disconnect(w->socket, w->endpoint);
     (void)zmq_connect(w->socket, w->endpoint);
 }

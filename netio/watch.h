@@ -1,9 +1,10 @@
 /*
- * netio/watch.h - what happens to the connection of a socket that dials: that it broke, that it was refused.
+ * netio/watch.h - what happens to the connection of a socket that dials: that it broke, that it was
+ * refused.
  *
- * ZeroMQ connects again by itself when a connection breaks, but never after the other side has refused our key, nor
- * when it proves another key than we expect: such a socket stays dead although the other side may know us a moment
- * later, with an amended roster. One thread uses a watch, that of the socket.
+ * ZeroMQ connects again by itself when a connection breaks. It does not when the other side has
+ * refused our key or has proved another key than we expect. Such a socket stays dead, although the
+ * other side may know us a moment later, with an amended roster. The socket's thread uses the watch.
  */
 #ifndef TREFOIL_NETIO_WATCH_H
 #define TREFOIL_NETIO_WATCH_H
@@ -22,8 +23,9 @@ enum err watch_new(struct watch **watch, void *context, void *socket, const char
 void watch_free(struct watch **watch);
 
 /*
- * Takes what has happened so far. To be called now and then where nothing else of a watch is: events wait in memory,
- * and a port that accepts and closes again, such as a proxy's, makes twenty a second.
+ * Takes what has happened so far. Call it now and then where nothing else of a watch is called:
+ * events wait in memory, and a port that accepts and closes at once, such as a proxy's, makes
+ * twenty a second.
  */
 void watch_tend(struct watch *watch);
 /* Dials again if we were refused since the last call; forgets how attempts to connect ended. */
@@ -35,7 +37,9 @@ enum watch_end {
     WATCH_DENIED  /* the other side has turned our key away */
 };
 enum watch_end watch_attempts(struct watch *watch);
-/* The socket can be written, so its connection stands: it may have come to stand before the watch. */
+/*
+ * The socket can be written, so its connection stands: it may have come to stand before the watch.
+ */
 void watch_stands(struct watch *watch);
 /* Whether a connection that stood, admitted by both sides, broke since the last watch_forget(). */
 bool watch_broke(struct watch *watch);

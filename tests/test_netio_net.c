@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "netio/frame.h"
-#include "netio/net.h"
+#include "netio/net_private.h"
 #include "netio/socket.h"
 #include "tests/support_session.h"
 #include "tests/support_transport.h"
@@ -267,7 +267,7 @@ static void *run_party(void *argument)
     if (net != NULL) {
         p->total = net_total(net);
         p->select = *net_counters(net, NET_SELECT);
-        p->strangers = net_strangers(net);
+        p->strangers = net->strangers;
         p->counted = net_rounds(net);
         if (p->says_so)
             net_abort(net);
@@ -772,7 +772,7 @@ static void while_one_is_silent_the_other_is_heard(void **state)
                          ERR_OK);
         assert_int_equal(net_exchange(net, &r), expected[news].e);
         assert_non_null(strstr(sink, expected[news].words));
-        assert_int_equal(net_strangers(net), expected[news].strangers);
+        assert_int_equal(net->strangers, expected[news].strangers);
         net_free(&net);
         for (unsigned i = 0; i < 3; i++)
             transport_free(&t[i]);
@@ -830,7 +830,7 @@ static void a_flood_of_strangers_ends_with_our_patience(void **state)
                                                              .log = &log}),
                          ERR_OK);
         assert_int_equal(net_exchange(net, &rounds[i]), ERR_TIMEOUT);
-        assert_true(net_strangers(net) > 0);
+        assert_true(net->strangers > 0);
         net_free(&net);
         for (unsigned k = 0; k < 3; k++)
             transport_free(&t[k]);

@@ -6,7 +6,7 @@
 #include "tests/support_cmocka.h"
 
 #include "base/clock.h"
-#include "netio/net.h"
+#include "netio/net_private.h"
 #include "netio/pool.h"
 #include "tests/support_session.h"
 #include "tests/support_transport.h"
@@ -161,7 +161,7 @@ static void *run_party(void *argument)
         p->e = one_round(p, net, r);
     if (net != NULL) {
         p->rounds = net_rounds(net);
-        p->strangers = net_strangers(net);
+        p->strangers = net->strangers;
         p->total = net_total(net);
     }
     net_free(&net);

@@ -1,0 +1,33 @@
+/*
+ * netio/session_hello.h - HELLO: what a server says of itself when a session begins.
+ *
+ *   program version (string), index u8             the same in all versions of the protocol
+ *   nonce 32, pass 32, terms 32, parts u8, (name, digest 32)*
+ *
+ * For netio/session_open.c alone.
+ */
+#ifndef TREFOIL_NETIO_SESSION_HELLO_H
+#define TREFOIL_NETIO_SESSION_HELLO_H
+
+#include "netio/session.h"
+
+#define SESSION_NONCE 32
+
+struct session_hello {
+    uint8_t nonce[SESSION_NONCE];
+    uint8_t pass[TRANSPORT_PASS_SIZE]; /* for the bulk links of the server that gets this HELLO */
+};
+
+void session_hello_put(struct bytes *b, unsigned index, const struct session_hello *hello,
+                       const struct terms *terms);
+
+/*
+ * Reads the HELLO of server `who`, and compares it with what this server has. Differences are
+ * logged, and then *mismatch is set. Only the fields that all versions share are read of another
+ * version of the protocol. ERR_FORMAT: it does not parse.
+ */
+enum err session_hello_take(struct reader *r, uint16_t protocol, unsigned who,
+                            const struct terms *ours, struct session_hello *hello, bool *mismatch,
+                            struct log *log) MUST_CHECK;
+
+#endif
