@@ -1,5 +1,6 @@
 #include "aim/ledger.h"
 
+#include "aim/backend.h"
 #include "base/bytes.h"
 #include "base/memory.h"
 
@@ -67,6 +68,16 @@ void ledger_free(struct ledger **l)
     memory_free(l);
 }
 
+enum err ledger_copy(struct ledger **out, const struct ledger *from)
+{
+    TRY(ledger_empty(out, from->rows_per_person));
+    for (int i = 0; i < SUMS; i++) {
+        mpq_set((*out)->limit[i], from->limit[i]);
+        mpq_set((*out)->spent[i], from->spent[i]);
+    }
+    return ERR_OK;
+}
+
 /* GMP takes unsigned long, which need not hold 64 bits. */
 static void set_u64(mpz_ptr z, uint64_t v)
 {
@@ -82,7 +93,7 @@ void ledger_measure_cost(mpq_ptr cost, uint64_t multiplier, uint64_t marginals)
     set_u64(mpq_numref(cost), marginals);
     mpz_mul(mpq_numref(cost), mpq_numref(cost), n);
     mpz_set_ui(mpq_denref(cost), 1);
-    mpq_div_2exp(cost, cost, 41);
+    mpq_div_2exp(cost, cost, 2 * AIM_GAUSS_BITS + 1);
     mpz_clear(n);
 }
 

@@ -34,6 +34,7 @@ struct ledger_limits {
 enum err ledger_new(struct ledger **l, const struct ledger_limits *limits,
                     struct log *log) MUST_CHECK;
 void ledger_free(struct ledger **l);
+enum err ledger_copy(struct ledger **l, const struct ledger *from) MUST_CHECK;
 
 /* Costs before k^2; the caller owns `cost` (mpq_init, mpq_clear). */
 void ledger_measure_cost(mpq_ptr cost, uint64_t multiplier, uint64_t marginals); /* n m^2 / 2^41 */

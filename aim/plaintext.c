@@ -113,13 +113,6 @@ static enum err measure(void *self, const struct aim_measure *request)
     return ERR_OK;
 }
 
-static uint64_t score_of(enum aim_score score, size_t cells, const int64_t *counts,
-                         const uint64_t *estimate)
-{
-    return score == AIM_L1 ? select_score(cells, counts, estimate)
-                           : select_score_squared(cells, counts, estimate);
-}
-
 static enum err select_one(void *self, struct aim_select *request)
 {
     struct plaintext *p = self;
@@ -135,7 +128,8 @@ static enum err select_one(void *self, struct aim_select *request)
         if (e != ERR_OK)
             break;
         q = &p->workload->query[c->query];
-        score = (int64_t)score_of(request->score, q->cells, p->counts + q->offset, c->estimate) -
+        score = (int64_t)select_score(request->score, q->cells, p->counts + q->offset,
+                                      c->estimate) -
                 (int64_t)c->penalty;
         score = (int64_t)c->multiplier * score +
                 noise[k] * (INT64_C(1) << (request->shift - AIM_GUMBEL_BITS));

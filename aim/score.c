@@ -74,13 +74,44 @@ static double largest_weight(const struct select_terms *t)
     return most;
 }
 
-/* What the noise alone is expected to make of a score: round(sqrt(2/pi) sigma cells 2^10), the constant to 128 bits. */
-static void expected_l1(mpq_ptr q, mpq_srcptr sigma)
+/* Fraction bits of a score: it is an integer on the grid 2^-this. */
+static unsigned score_bits(enum aim_score score)
 {
-    mpz_set_str(mpq_numref(q), "cc42299ea1b284687e59e2805d5c7180", 16);
-    mpq_div_2exp(q, q, 128);
-    mpq_mul(q, q, sigma);
-    mpq_mul_2exp(q, q, AIM_ESTIMATE_BITS);
+    switch (score) {
+    case AIM_L1:
+        return AIM_ESTIMATE_BITS;
+    case AIM_L2:
+        return 0;
+    }
+    return 0;
+}
+
+/* A row changes a score by at most 2^this. */
+static unsigned change_bits(const struct select_terms *t)
+{
+    switch (t->score) {
+    case AIM_L1:
+        return 0;
+    case AIM_L2:
+        return t->bounds.bits + 1;
+    }
+    return 0;
+}
+
+/* What the noise alone is expected to add to a score for each cell. */
+static void expected_score(mpq_ptr q, enum aim_score score, mpq_srcptr sigma)
+{
+    switch (score) {
+    case AIM_L1: /* sqrt(2/pi) sigma, the constant to 128 bits */
+        mpz_set_str(mpq_numref(q), "cc42299ea1b284687e59e2805d5c7180", 16);
+        mpq_div_2exp(q, q, 128);
+        mpq_mul(q, q, sigma);
+        break;
+    case AIM_L2:
+        mpq_mul(q, sigma, sigma);
+        break;
+    }
+    mpq_mul_2exp(q, q, score_bits(score));
 }
 
 static bool penalty_of(const struct select_terms *t, uint64_t cells, uint64_t *penalty)
@@ -89,10 +120,7 @@ static bool penalty_of(const struct select_terms *t, uint64_t cells, uint64_t *p
     bool fits;
     mpq_inits(q, s, (mpq_ptr)NULL);
     mpq_set_d(s, t->sigma);
-    if (t->score == AIM_L1)
-        expected_l1(q, s);
-    else
-        mpq_mul(q, s, s);
+    expected_score(q, t->score, s);
     set_u64(mpq_numref(s), cells);
     mpz_set_ui(mpq_denref(s), 1);
     mpq_mul(q, q, s);
@@ -103,13 +131,7 @@ static bool penalty_of(const struct select_terms *t, uint64_t cells, uint64_t *p
     return fits;
 }
 
-/* A row changes a score, as the integer that it is, by at most 2^this. */
-static unsigned change_bits(const struct select_terms *t)
-{
-    return t->score == AIM_L1 ? AIM_ESTIMATE_BITS : t->bounds.bits + 1;
-}
-
-/* floor(2^shift eps w / (2 Delta)), with Delta as that integer */
+/* floor(2^shift eps w / (2 Delta)), with Delta on the score's grid */
 static bool multiplier_of(const struct select_terms *t, double weight, double most, unsigned shift,
                           uint64_t *multiplier)
 {
@@ -122,7 +144,7 @@ static bool multiplier_of(const struct select_terms *t, double weight, double mo
     mpq_set_d(s, most);
     mpq_div(q, q, s);
     mpq_mul_2exp(q, q, shift);
-    mpq_div_2exp(q, q, change_bits(t) + 1);
+    mpq_div_2exp(q, q, score_bits(t->score) + change_bits(t) + 1);
     fits = floor_u64(q, multiplier) && *multiplier < UINT64_C(1) << 60;
     mpq_clears(q, s, (mpq_ptr)NULL);
     return fits;
@@ -132,8 +154,13 @@ static bool multiplier_of(const struct select_terms *t, double weight, double mo
 static u128 range_of(const struct select_terms *t, uint32_t query)
 {
     u128 l1 = (u128)score_total(&t->bounds, query) + (UINT64_C(2) << t->bounds.bits);
-    return t->score == AIM_L1 ? l1 << AIM_ESTIMATE_BITS
-                              : (l1 + t->workload->query[query].cells) << t->bounds.bits;
+    switch (t->score) {
+    case AIM_L1:
+        return l1 << AIM_ESTIMATE_BITS;
+    case AIM_L2:
+        return (l1 + t->workload->query[query].cells) << t->bounds.bits;
+    }
+    return 0;
 }
 
 /* 1 + ceil(log2(max_q(...) + 2^f 96)), with the multipliers of f = 40 shifted down to f. */
@@ -200,7 +227,7 @@ enum err select_plan(const struct select_terms *t, uint64_t *multiplier, uint64_
     double most;
     TRY(check_terms(t, log));
     most = largest_weight(t);
-    plan->sensitivity = t->score == AIM_L1 ? most : ldexp(most, (int)change_bits(t));
+    plan->sensitivity = ldexp(most, (int)change_bits(t));
     for (size_t i = 0; i < t->candidates; i++) {
         const struct workload_query *q = &t->workload->query[t->query[i]];
         if (!multiplier_of(t, q->weight, most, SCORE_SHIFT_MAX, &multiplier[i]) ||
@@ -254,7 +281,7 @@ enum err select_check_estimates(const struct domain *d, const struct workload *w
     return ERR_REFUSED;
 }
 
-uint64_t select_score(size_t cells, const int64_t *counts, const uint64_t *estimate)
+static uint64_t sum_l1(size_t cells, const int64_t *counts, const uint64_t *estimate)
 {
     uint64_t sum = 0;
     for (size_t j = 0; j < cells; j++) {
@@ -264,7 +291,7 @@ uint64_t select_score(size_t cells, const int64_t *counts, const uint64_t *estim
     return sum;
 }
 
-uint64_t select_score_squared(size_t cells, const int64_t *counts, const uint64_t *estimate)
+static uint64_t sum_l2(size_t cells, const int64_t *counts, const uint64_t *estimate)
 {
     const uint64_t half = UINT64_C(1) << (AIM_ESTIMATE_BITS - 1);
     uint64_t sum = 0;
@@ -273,4 +300,16 @@ uint64_t select_score_squared(size_t cells, const int64_t *counts, const uint64_
         sum += d * d;
     }
     return sum;
+}
+
+uint64_t select_score(enum aim_score score, size_t cells, const int64_t *counts,
+                      const uint64_t *estimate)
+{
+    switch (score) {
+    case AIM_L1:
+        return sum_l1(cells, counts, estimate);
+    case AIM_L2:
+        return sum_l2(cells, counts, estimate);
+    }
+    return 0;
 }

@@ -25,6 +25,7 @@
 #define SCORE_SHIFT_MIN 24
 #define SCORE_SHIFT_MAX 40
 #define SCORE_MULTIPLIER_MIN 256 /* below, flooring would cost more than 0.4 % of the budget */
+#define SCORE_MULTIPLIER_MAX (UINT64_C(1) << 30)
 #define SCORE_BITS_MAX 40
 #define SCORE_TOTAL_MAX (UINT64_C(1) << 50)
 
@@ -79,12 +80,11 @@ enum err select_check_estimates(const struct domain *d, const struct workload *w
                                 struct log *log) MUST_CHECK;
 
 /*
- * 2^10 times the L1 distance: sum over cells of |2^10 x_j - c_j|. Servers compute the same integer
- * as  2^10 sum x - sum c - 2^11 sum s x + 2 sum s c  with s_j = [x_j < ceil(c_j 2^-10)].
+ * The integer that servers compute on shares (protocols/score.h):
+ *   L1  2^10 times the distance: sum over cells of |2^10 x_j - c_j|
+ *   L2  sum over cells of (x_j - C_j)^2
  */
-uint64_t select_score(size_t cells, const int64_t *counts, const uint64_t *estimate);
-
-/* sum over cells of (x_j - C_j)^2. Servers compute the same integer as  sum x^2 - 2 sum C x + sum C^2. */
-uint64_t select_score_squared(size_t cells, const int64_t *counts, const uint64_t *estimate);
+uint64_t select_score(enum aim_score score, size_t cells, const int64_t *counts,
+                      const uint64_t *estimate);
 
 #endif

@@ -19,13 +19,18 @@ static enum err add_and_open(struct party *p, const struct counts *counts, struc
     return open_ring64(p, OPEN_NOISY_MARGINAL, noisy, (uint64_t *)values);
 }
 
+bool measure_permits(const struct counts *counts, uint64_t m)
+{
+    return m >= MEASURE_MULTIPLIER_MIN && m <= MEASURE_MULTIPLIER_MAX &&
+           m >> (62 - counts->bits.width) == 0;
+}
+
 enum err measure_open(struct party *p, const struct counts *counts, struct tape *tape,
                       const uint32_t *queries, size_t count, uint64_t m, int64_t *values)
 {
     const struct scratch_mark mark = scratch_mark(p->scratch);
     size_t n = 0;
-    if (m < MEASURE_MULTIPLIER_MIN || m > MEASURE_MULTIPLIER_MAX ||
-        m >> (62 - counts->bits.width) != 0)
+    if (!measure_permits(counts, m))
         return ERR_REFUSED;
     for (size_t k = 0; k < count; k++) {
         if (queries[k] >= counts->queries)

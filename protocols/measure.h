@@ -14,10 +14,12 @@
 #define MEASURE_MULTIPLIER_MIN 256
 #define MEASURE_MULTIPLIER_MAX (UINT64_C(1) << 30)
 
+/* Whether m is within these bounds, and m 2^bits within 62 bits. */
+bool measure_permits(const struct counts *counts, uint64_t m);
+
 /*
  * values receives the cells of all queries, one after another (no padding). The Gaussians (one a
- * cell) must have been reserved. ERR_REFUSED for an m out of bounds, or where
- * m 2^bits could leave 63 bits.
+ * cell) must have been reserved. ERR_REFUSED unless m is permitted.
  */
 enum err measure_open(struct party *p, const struct counts *counts, struct tape *tape,
                       const uint32_t *queries, size_t count, uint64_t m,

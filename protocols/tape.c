@@ -81,19 +81,27 @@ struct tape_slack tape_slack(enum tape_noise noise, enum tape_kind kind)
 {
     if (kind == TAPE_GUMBEL)
         return (struct tape_slack){rounded_up(gumbel_epsilon()), rounded_up(gumbel_tau())};
-    if (noise == TAPE_DISCRETE) /* coins alone: nothing is evaluated */
+    switch (noise) {
+    case TAPE_BOX_MULLER:
+        return (struct tape_slack){rounded_up(gauss_epsilon()), rounded_up(exponential_tau())};
+    case TAPE_DISCRETE: /* coins alone: nothing is evaluated */
         return (struct tape_slack){0, rounded_up(discrete_tau())};
-    return (struct tape_slack){rounded_up(gauss_epsilon()), rounded_up(exponential_tau())};
+    }
+    return (struct tape_slack){INFINITY, 1};
 }
 
 struct tape_ratio tape_ratio(enum tape_noise noise)
 {
-    if (noise == TAPE_DISCRETE)
+    switch (noise) {
+    case TAPE_BOX_MULLER:
+        return (struct tape_ratio){
+            rounded_up(gauss_epsilon() + 2 * exponential_ratio(EXPONENTIAL_TOP) * (1 + 0x1p-10)),
+            rounded_up(exponential_tail())};
+    case TAPE_DISCRETE:
         return (struct tape_ratio){rounded_up(2 * discrete_ratio() * (1 + 0x1p-10)),
                                    rounded_up(discrete_tail())};
-    return (struct tape_ratio){
-        rounded_up(gauss_epsilon() + 2 * exponential_ratio(EXPONENTIAL_TOP) * (1 + 0x1p-10)),
-        rounded_up(exponential_tail())};
+    }
+    return (struct tape_ratio){INFINITY, 1};
 }
 
 struct tape_ratio tape_select_ratio(double candidates, double epsilon)

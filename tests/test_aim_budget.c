@@ -186,7 +186,7 @@ static void a_ledger_survives_as_text(void **state)
                                       "1 1/1 0/1 0/1 0/1 0/1",
                                       " 1 1/1 0/1 0/1 0/1 0/1 0/1",
                                       "1 1/1  0/1 0/1 0/1 0/1 0/1"};
-    struct ledger *l = ledger_of(0.1, 3), *back;
+    struct ledger *l = ledger_of(0.1, 3), *back, *copy;
     char *text, *again;
     mpq_t cost;
     (void)state;
@@ -199,6 +199,11 @@ static void a_ledger_survives_as_text(void **state)
     assert_int_equal(ledger_text(back, &again), ERR_OK);
     assert_string_equal(text, again);
     assert_int_equal(ledger_rows_per_person(back), 3);
+    memory_free(&again);
+    assert_int_equal(ledger_copy(&copy, l), ERR_OK);
+    assert_int_equal(ledger_debit(l, cost, NULL), ERR_OK); /* which the copy does not follow */
+    assert_int_equal(ledger_text(copy, &again), ERR_OK);
+    assert_string_equal(text, again);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct ledger *none;
         assert_int_equal(ledger_parse(&none, bad[i], NULL), ERR_FORMAT);
@@ -208,6 +213,7 @@ static void a_ledger_survives_as_text(void **state)
     memory_free(&again);
     ledger_free(&l);
     ledger_free(&back);
+    ledger_free(&copy);
     mpq_clear(cost);
 }
 

@@ -171,10 +171,10 @@ static void a_row_changes_a_score_by_no_more_than_its_sensitivity(void **state)
         for (uint64_t c = 0; c <= UINT64_C(1) << (BITS + AIM_ESTIMATE_BITS); c += 64) {
             const int64_t before[] = {x, 3}, after[] = {x + 1, 3};
             const uint64_t estimate[] = {c, 1000};
-            int64_t l1 = (int64_t)(select_score(2, after, estimate) -
-                                   select_score(2, before, estimate));
-            int64_t l2 = (int64_t)(select_score_squared(2, after, estimate) -
-                                   select_score_squared(2, before, estimate));
+            int64_t l1 = (int64_t)(select_score(AIM_L1, 2, after, estimate) -
+                                   select_score(AIM_L1, 2, before, estimate));
+            int64_t l2 = (int64_t)(select_score(AIM_L2, 2, after, estimate) -
+                                   select_score(AIM_L2, 2, before, estimate));
             worst[AIM_L1] = llabs(l1) > worst[AIM_L1] ? llabs(l1) : worst[AIM_L1];
             worst[AIM_L2] = llabs(l2) > worst[AIM_L2] ? llabs(l2) : worst[AIM_L2];
         }
@@ -285,7 +285,7 @@ static void both_formulas_of_the_score_agree(void **state)
                 c[j] = random_below(&r, UINT64_C(1) << random_below(&r, 28));
             }
         }
-        assert_true(select_score(16, x, c) == shared_score(16, x, c));
+        assert_true(select_score(AIM_L1, 16, x, c) == shared_score(16, x, c));
     }
 }
 

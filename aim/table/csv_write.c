@@ -54,13 +54,19 @@ static void put_cell(struct bytes *out, const struct table *t, size_t row, size_
     char text[32];
     if (code >= a->values) {
         put_text(out, a->missing, alone);
-    } else if (a->kind == DOMAIN_CATEGORICAL) {
+        return;
+    }
+    switch (a->kind) {
+    case DOMAIN_CATEGORICAL:
         put_text(out, a->labels[code], false);
-    } else if (a->kind == DOMAIN_NUMERIC) {
-        put_numeric(out, a, code, r);
-    } else {
+        break;
+    case DOMAIN_INTEGER:
         snprintf(text, sizeof text, "%lld", (long long)a->min + code);
         bytes_put(out, text, strlen(text));
+        break;
+    case DOMAIN_NUMERIC:
+        put_numeric(out, a, code, r);
+        break;
     }
 }
 

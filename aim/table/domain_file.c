@@ -69,7 +69,7 @@ static enum err read_text(struct reader *r, char **text)
 struct header {
     char *name;
     char *missing;
-    uint8_t kind;
+    enum domain_kind kind;
     enum domain_policy policy;
     uint32_t values;
 };
@@ -117,17 +117,18 @@ static enum err read_numeric(struct domain *d, const struct header *h, struct re
 
 static enum err read_header(struct header *h, struct reader *r)
 {
-    uint8_t policy, missing;
+    uint8_t kind, policy, missing;
     TRY(read_text(r, &h->name));
-    h->kind = reader_u8(r);
+    kind = reader_u8(r);
     policy = reader_u8(r);
     missing = reader_u8(r);
     if (missing == 1)
         TRY(read_text(r, &h->missing));
     h->values = reader_u32(r);
-    if (r->failed || missing > 1 || policy > DOMAIN_AS_MISSING || h->values == 0 ||
-        h->values > DOMAIN_SIZE_MAX)
+    if (r->failed || missing > 1 || kind > DOMAIN_NUMERIC || policy > DOMAIN_AS_MISSING ||
+        h->values == 0 || h->values > DOMAIN_SIZE_MAX)
         return ERR_FORMAT;
+    h->kind = (enum domain_kind)kind;
     h->policy = (enum domain_policy)policy;
     return ERR_OK;
 }
@@ -142,9 +143,8 @@ static enum err read_values(struct domain *d, const struct header *h, struct rea
         return read_integer(d, h, r, log);
     case DOMAIN_NUMERIC:
         return read_numeric(d, h, r, log);
-    default:
-        return ERR_FORMAT;
     }
+    return ERR_FORMAT;
 }
 
 static enum err attribute_read(struct domain *d, struct reader *r, struct log *log)

@@ -175,7 +175,7 @@ static void print_noise(const struct plan *p)
 {
     const struct study *s = p->study;
     const struct price_noise noise = price_noise(s);
-    const enum tape_noise kind = s->noise == STUDY_DISCRETE ? TAPE_DISCRETE : TAPE_BOX_MULLER;
+    const enum tape_noise kind = price_tape_noise(s);
     const struct tape_cost *gauss = tape_cost(kind, TAPE_GAUSS),
                            *gumbel = tape_cost(kind, TAPE_GUMBEL);
     uint64_t rounds = (noise.gauss + gauss->batch - 1) / gauss->batch * gauss->rounds +

@@ -140,6 +140,17 @@ static void what_was_run(const struct report *r)
         r->measurements - r->study->workload->one_ways == 1 ? "time" : "times");
 }
 
+static const char *how_noise_is_made(enum study_noise noise)
+{
+    switch (noise) {
+    case STUDY_BOX_MULLER:
+        return "in finite precision";
+    case STUDY_DISCRETE:
+        return "by exact coins";
+    }
+    return "";
+}
+
 static void what_is_guaranteed(const struct report *r)
 {
     const struct study *s = r->study;
@@ -157,7 +168,7 @@ static void what_is_guaranteed(const struct report *r)
         "computed, %s.</p>\n",
         s->epsilon, delta, s->rows_per_person == 1 ? "any one row" : "all rows of any one person",
         s->epsilon, exp(s->epsilon), s->rows_per_person == 1 ? "that row" : "that person", delta,
-        s->noise == STUDY_DISCRETE ? "by exact coins" : "in finite precision");
+        how_noise_is_made(s->noise));
     if (s->rows_per_person > 1)
         html_put(r->out,
                  "<p>It holds for people with at most %u rows. That nobody has more is what the "

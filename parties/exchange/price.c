@@ -1,14 +1,33 @@
 #include "parties/exchange/price.h"
 
 #include "aim/budget.h"
+#include "aim/score.h"
 #include "mpc/argmax.h"
+#include "protocols/gauss.h"
+#include "protocols/gumbel.h"
+#include "protocols/measure.h"
+#include "protocols/score.h"
 #include "protocols/tape.h"
 
 #include <math.h>
 
+/* The public mathematics and the circuits speak of the same grids and bounds. */
+_Static_assert(AIM_GAUSS_BITS == GAUSS_BITS, "Gaussians");
+_Static_assert(AIM_GUMBEL_BITS == GUMBEL_BITS, "Gumbels");
+_Static_assert(AIM_ESTIMATE_BITS == SCORE_BITS, "estimates");
+_Static_assert(SCORE_MULTIPLIER_MIN == MEASURE_MULTIPLIER_MIN &&
+                   SCORE_MULTIPLIER_MAX == MEASURE_MULTIPLIER_MAX,
+               "multipliers");
+
 enum tape_noise price_tape_noise(const struct study *study)
 {
-    return study->noise == STUDY_DISCRETE ? TAPE_DISCRETE : TAPE_BOX_MULLER;
+    switch (study->noise) {
+    case STUDY_BOX_MULLER:
+        return TAPE_BOX_MULLER;
+    case STUDY_DISCRETE:
+        return TAPE_DISCRETE;
+    }
+    return TAPE_BOX_MULLER;
 }
 
 /* --- slack ---------------------------------------------------------------------------------------- */
@@ -127,7 +146,7 @@ static enum err check_epsilon(const struct study *study, const struct slack *s, 
         "%g and %llu measured marginals; lower epsilon or raise delta%s",
         study->epsilon, limit, study->delta,
         (unsigned long long)study->workload->one_ways + study->rounds,
-        study->noise == STUDY_DISCRETE ? "" : "; noise: discrete allows more");
+        study->noise == STUDY_BOX_MULLER ? "; noise: discrete allows more" : "");
     return ERR_STUDY;
 }
 

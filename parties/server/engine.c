@@ -99,6 +99,18 @@ enum err engine_add(struct engine *g, const struct upload *uploads, size_t count
     return ERR_OK;
 }
 
+/* Whether scores are of squares. */
+static bool squares(const struct engine *g)
+{
+    switch (g->study->score) {
+    case AIM_L1:
+        return false;
+    case AIM_L2:
+        return true;
+    }
+    return false;
+}
+
 enum err engine_finish(struct engine *g)
 {
     if (!g->grown && g->counts != NULL)
@@ -106,17 +118,15 @@ enum err engine_finish(struct engine *g)
     g->grown = false;
     TRY(fresh_counts(g));
     TRY(spread(g));
-    return g->study->score == AIM_L2 ? counts_finish_squares(g->party, g->counts)
-                                     : counts_finish(g->party, g->counts);
+    return squares(g) ? counts_finish_squares(g->party, g->counts)
+                      : counts_finish(g->party, g->counts);
 }
 
 /* --- requests ------------------------------------------------------------------------------------ */
 
 static enum err check_multiplier(const struct engine *g, const struct request *r)
 {
-    if (r->queries > 0 && r->multiplier >= MEASURE_MULTIPLIER_MIN &&
-        r->multiplier <= MEASURE_MULTIPLIER_MAX &&
-        r->multiplier >> (62 - g->counts->bits.width) == 0)
+    if (r->queries > 0 && measure_permits(g->counts, r->multiplier))
         return ERR_OK;
     log_error(g->log, "a multiplier of %llu over %u marginals is outside what servers permit",
               (unsigned long long)r->multiplier, r->queries);
@@ -287,7 +297,7 @@ enum err engine_select(struct engine *g, const struct engine_step *s, struct tap
         .shift = s->shift,
         .width = s->width,
         .seed = seed,
-        .squared = g->study->score == AIM_L2,
+        .squared = squares(g),
     };
     size_t at = 0;
     enum err e;

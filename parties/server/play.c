@@ -188,23 +188,15 @@ static enum err take_up(struct hand *h, const struct store_found *found)
 static enum err price(struct hand *h)
 {
     uint32_t next;
-    char *text = NULL;
-    enum err e;
     TRY(store_run(h->p->store, h->round.run, &next, NULL));
     if (h->round.sequence != next) {
         log_error(h->p->log, "this run has %u rounds; round %u cannot come next", next,
                   h->round.sequence);
         return ERR_REFUSED;
     }
-    e = ledger_text(h->ledger, &text);
-    if (e == ERR_OK)
-        e = ledger_parse(&h->after, text, h->p->log);
-    if (e == ERR_OK)
-        e = ledger_debit(h->after, h->step.cost, h->p->log);
-    if (e == ERR_OK)
-        e = ledger_slack(h->after, h->step.epsilon_slack, h->step.delta_slack, h->p->log);
-    memory_free(&text);
-    return e;
+    TRY(ledger_copy(&h->after, h->ledger));
+    TRY(ledger_debit(h->after, h->step.cost, h->p->log));
+    return ledger_slack(h->after, h->step.epsilon_slack, h->step.delta_slack, h->p->log);
 }
 
 static enum err prepare(struct hand *h, const uint8_t digest[REQUEST_DIGEST_SIZE])

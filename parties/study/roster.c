@@ -182,7 +182,15 @@ enum err roster_sign_file(const char *path, const struct identity *server,
 
 static const char *role_name(enum role role)
 {
-    return role == ROLE_SERVER ? "server" : role == ROLE_OWNER ? "owner" : "analyst";
+    switch (role) {
+    case ROLE_SERVER:
+        return "server";
+    case ROLE_OWNER:
+        return "owner";
+    case ROLE_ANALYST:
+        return "analyst";
+    }
+    return "nobody";
 }
 
 const struct public_identity *roster_key(const struct study *study, enum role role, size_t index,

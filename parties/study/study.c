@@ -36,23 +36,24 @@ static enum err read_rounds(struct reading *r, const yaml_node_t *node)
 
 static enum err read_noise(struct reading *r, const yaml_node_t *node)
 {
-    static const char *const kinds[] = {"box-muller", "discrete"};
-    size_t kind = 0;
+    const char *const kinds[] = {study_noise_word(STUDY_BOX_MULLER),
+                                 study_noise_word(STUDY_DISCRETE)};
+    size_t kind = STUDY_BOX_MULLER;
     if (node == NULL)
         return ERR_OK;
     TRY(yaml_choice(r->file, node, "noise", kinds, 2, &kind));
-    r->study->noise = kind == 1 ? STUDY_DISCRETE : STUDY_BOX_MULLER;
+    r->study->noise = (enum study_noise)kind;
     return ERR_OK;
 }
 
 static enum err read_score(struct reading *r, const yaml_node_t *node)
 {
-    static const char *const kinds[] = {"l1", "l2"};
-    size_t kind = 0;
+    const char *const kinds[] = {study_score_word(AIM_L1), study_score_word(AIM_L2)};
+    size_t kind = AIM_L1;
     if (node == NULL)
         return ERR_OK;
     TRY(yaml_choice(r->file, node, "score", kinds, 2, &kind));
-    r->study->score = kind == 1 ? AIM_L2 : AIM_L1;
+    r->study->score = (enum aim_score)kind;
     return ERR_OK;
 }
 

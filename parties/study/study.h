@@ -117,6 +117,10 @@ enum study_port {
 enum role { ROLE_SERVER = 1, ROLE_OWNER, ROLE_ANALYST };
 
 enum study_noise { STUDY_BOX_MULLER, STUDY_DISCRETE };
+/* As the file says it, and what is hashed. */
+const char *study_noise_word(enum study_noise noise);
+const char *study_score_word(enum aim_score score);
+
 enum study_form { STUDY_AUTO, STUDY_COUNTS, STUDY_RECORDS };
 
 struct study_server {

@@ -171,22 +171,25 @@ static enum err add_numeric(struct reading *r, const struct attribute *a)
     return e;
 }
 
-static enum err read_missing(struct reading *r, struct attribute *a, size_t kind)
+static enum err read_missing(struct reading *r, struct attribute *a, enum domain_kind kind)
 {
-    static const char *const policies[] = {"error", "clip", "missing"};
+    static const char *const policies[] = {
+        [DOMAIN_REJECT] = "error", [DOMAIN_CLIP] = "clip", [DOMAIN_AS_MISSING] = "missing"};
     const yaml_node_t *missing = a->part[ATTR_MISSING], *outside = a->part[ATTR_OUTSIDE];
     /* a refusal can be seen, so that what refuses nothing goes first */
-    size_t policy = kind != 0 ? 1 : missing != NULL ? 2 : 0;
+    size_t policy = kind != DOMAIN_CATEGORICAL ? DOMAIN_CLIP
+                    : missing != NULL          ? DOMAIN_AS_MISSING
+                                               : DOMAIN_REJECT;
     if (missing != NULL)
         TRY(yaml_text(r->file, missing, "missing", &a->missing));
     if (outside != NULL)
         TRY(yaml_choice(r->file, outside, "outside", policies, 3, &policy));
-    a->policy = policy == 1 ? DOMAIN_CLIP : policy == 2 ? DOMAIN_AS_MISSING : DOMAIN_REJECT;
+    a->policy = (enum domain_policy)policy;
     if (a->policy == DOMAIN_AS_MISSING && missing == NULL)
         return yaml_error(r->file, outside,
                           "outside: missing needs \"missing\" beside it, the text of a missing "
                           "value; add it");
-    if (a->policy == DOMAIN_CLIP && kind == 0)
+    if (a->policy == DOMAIN_CLIP && kind == DOMAIN_CATEGORICAL)
         return yaml_error(r->file, outside,
                           "texts have no order to clip to; use outside: error or missing");
     return ERR_OK;
@@ -195,7 +198,9 @@ static enum err read_missing(struct reading *r, struct attribute *a, size_t kind
 /* `name` is the key of a mapping of attributes, or NULL in a list. */
 static enum err read_attribute(struct reading *r, const yaml_node_t *node, const yaml_node_t *name)
 {
-    static const char *const kinds[] = {"categorical", "integer", "numeric"};
+    static const char *const kinds[] = {[DOMAIN_CATEGORICAL] = "categorical",
+                                        [DOMAIN_INTEGER] = "integer",
+                                        [DOMAIN_NUMERIC] = "numeric"};
     struct attribute a = {.node = node};
     size_t kind;
     TRY(yaml_mapping(r->file, node, "an attribute", attribute_keys, ATTR_KEYS, a.part));
@@ -213,8 +218,16 @@ static enum err read_attribute(struct reading *r, const yaml_node_t *node, const
     if (domain_find(r->study->domain, a.name) != DOMAIN_NO_CODE)
         return yaml_error(r->file, name, "there is an attribute %s already; rename one", a.name);
     TRY(yaml_choice(r->file, a.part[ATTR_KIND], "kind", kinds, 3, &kind));
-    TRY(read_missing(r, &a, kind));
-    return kind == 0 ? add_categorical(r, &a) : kind == 1 ? add_integer(r, &a) : add_numeric(r, &a);
+    TRY(read_missing(r, &a, (enum domain_kind)kind));
+    switch ((enum domain_kind)kind) {
+    case DOMAIN_CATEGORICAL:
+        return add_categorical(r, &a);
+    case DOMAIN_INTEGER:
+        return add_integer(r, &a);
+    case DOMAIN_NUMERIC:
+        return add_numeric(r, &a);
+    }
+    return ERR_STUDY;
 }
 
 static int by_name(const void *a, const void *b)

@@ -10,7 +10,8 @@ enum { OWNER_MAX_ROWS, OWNER_MIN_ROWS, OWNER_PAD_TO, OWNER_AS, OWNER_BOUNDS };
 /* Counts were once called answers: studies that say so are still read, and are the same studies. */
 static enum err read_form(struct reading *r, const yaml_node_t *node, size_t *form)
 {
-    static const char *const forms[] = {"auto", "counts", "records"};
+    static const char *const forms[] = {
+        [STUDY_AUTO] = "auto", [STUDY_COUNTS] = "counts", [STUDY_RECORDS] = "records"};
     const char *text;
     TRY(yaml_text(r->file, node, "as", &text));
     *form = STUDY_COUNTS;

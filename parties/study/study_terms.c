@@ -49,16 +49,38 @@ static void put_budget(const struct study *s, struct bytes *b)
     bytes_put_u32(b, s->rows_per_person);
 }
 
+const char *study_noise_word(enum study_noise noise)
+{
+    switch (noise) {
+    case STUDY_BOX_MULLER:
+        return "box-muller";
+    case STUDY_DISCRETE:
+        return "discrete";
+    }
+    return NULL;
+}
+
+const char *study_score_word(enum aim_score score)
+{
+    switch (score) {
+    case AIM_L1:
+        return "l1";
+    case AIM_L2:
+        return "l2";
+    }
+    return NULL;
+}
+
 static void put_noise(const struct study *s, struct bytes *b)
 {
-    bytes_put_string(b, s->noise == STUDY_BOX_MULLER ? "box-muller" : "discrete");
+    bytes_put_string(b, study_noise_word(s->noise));
 }
 
 static void put_rounds(const struct study *s, struct bytes *b)
 {
     bytes_put_u32(b, s->rounds);
     bytes_put_u8(b, s->annealed);
-    bytes_put_string(b, s->score == AIM_L1 ? "l1" : "l2");
+    bytes_put_string(b, study_score_word(s->score));
 }
 
 static void put_bounds(const struct study *s, struct bytes *b)

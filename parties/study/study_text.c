@@ -189,28 +189,40 @@ static void describe_attribute(FILE *out, const struct domain_attribute *a)
 {
     char values[96], missing[96];
     size_t at = 22;
-    if (a->kind == DOMAIN_INTEGER)
+    switch (a->kind) {
+    case DOMAIN_CATEGORICAL:
+        snprintf(values, sizeof values, "%u %s", a->values, plural(a->values, "value", "values"));
+        break;
+    case DOMAIN_INTEGER:
         snprintf(values, sizeof values, "whole numbers %lld to %lld", (long long)a->min,
                  (long long)a->max);
-    else if (a->kind == DOMAIN_NUMERIC)
+        break;
+    case DOMAIN_NUMERIC:
         snprintf(values, sizeof values, "%g to %g in %u %s", a->edges[0], a->edges[a->values],
                  a->values, plural(a->values, "bin", "bins"));
-    else
-        snprintf(values, sizeof values, "%u %s", a->values, plural(a->values, "value", "values"));
+        break;
+    }
     fprintf(out, "  %-20s", a->name);
     wrap(out, &at, values, a->missing != NULL ? "," : ";");
     if (a->missing != NULL) {
         snprintf(missing, sizeof missing, "or missing (\"%s\")", a->missing);
         wrap(out, &at, a->missing[0] != '\0' ? missing : "or missing (an empty cell)", ";");
     }
-    if (a->policy == DOMAIN_CLIP)
+    switch (a->policy) {
+    case DOMAIN_REJECT:
+        wrap(out, &at, "a table with any other value is refused", "");
+        break;
+    case DOMAIN_CLIP:
         wrap(out, &at, "any other number counts as the nearest", ";");
-    wrap(out, &at,
-         a->policy == DOMAIN_AS_MISSING ? "any other value counts as missing"
-         : a->policy == DOMAIN_REJECT   ? "a table with any other value is refused"
-         : a->missing != NULL           ? "what is no number counts as missing"
-                                        : "a table with what is no number is refused",
-         "");
+        wrap(out, &at,
+             a->missing != NULL ? "what is no number counts as missing"
+                                : "a table with what is no number is refused",
+             "");
+        break;
+    case DOMAIN_AS_MISSING:
+        wrap(out, &at, "any other value counts as missing", "");
+        break;
+    }
     fputc('\n', out);
 }
 
@@ -234,6 +246,17 @@ static void describe_impossible(FILE *out, const struct study *s)
     }
 }
 
+static const char *score_kind(enum aim_score score)
+{
+    switch (score) {
+    case AIM_L1:
+        return "";
+    case AIM_L2:
+        return "squared ";
+    }
+    return "";
+}
+
 static void describe_workload(FILE *out, const struct study *s)
 {
     const struct workload *w = s->workload;
@@ -247,7 +270,7 @@ static void describe_workload(FILE *out, const struct study *s)
             "  measures %s%u more, each time the one with the largest sum of %serrors.\n",
             w->queries, (unsigned long long)w->cells, w->one_ways, maximal,
             (unsigned long long)w->maximal_cells, s->annealed ? "at most " : "", s->rounds,
-            s->score == AIM_L2 ? "squared " : "");
+            score_kind(s->score));
 }
 
 static void describe_guarantee(FILE *out, const struct study *s)
