@@ -369,24 +369,22 @@ static void an_upload_of_another_version_is_not_read(void **state)
     struct upload_name *list = NULL;
     struct upload back;
     struct bytes plain = {0}, sealed = {0};
-    struct { /* docs/formats.md */
-        uint8_t id[UPLOAD_ID_SIZE];
-        uint32_t owner;
-    } binding = {.owner = 1};
-    sqlite3_stmt *row;
+    uint8_t binding[UPLOAD_ID_SIZE + 4] = {0}; /* docs/formats.md */
+    struct query q;
     char words[1024] = "";
     bool complete;
     size_t count;
     (void)state;
     bench_new(&b);
-    memcpy(binding.id, b.parts[0].id, UPLOAD_ID_SIZE);
+    memcpy(binding, b.parts[0].id, UPLOAD_ID_SIZE);
+    binding[UPLOAD_ID_SIZE] = 1; /* the owner */
     assert_int_equal(store_put(b.store[0], &b.parts[0], false, &complete), ERR_OK);
     assert_int_equal(upload_write(&b.parts[0], 0, true, &plain), ERR_OK);
     plain.data[0] = UPLOAD_VERSION + 1;
-    assert_int_equal(store_seal(b.store[0], &binding, sizeof binding, &plain, &sealed), ERR_OK);
-    assert_int_equal(store_prepare(b.store[0], "UPDATE uploads SET sealed = ?", &row), ERR_OK);
-    sqlite3_bind_blob64(row, 1, sealed.data, sealed.size, SQLITE_STATIC);
-    assert_int_equal(store_finish(b.store[0], row), ERR_OK);
+    assert_int_equal(store_seal(b.store[0], binding, sizeof binding, &plain, &sealed), ERR_OK);
+    q = query_of(b.store[0], "UPDATE uploads SET sealed = ?");
+    query_put_bytes(&q, &sealed);
+    assert_int_equal(query_run(&q, NULL), ERR_OK);
     quiet.buffer = words;
     quiet.buffer_size = sizeof words;
     assert_int_equal(store_uploads(b.store[0], &list, &count), ERR_OK);

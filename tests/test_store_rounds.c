@@ -452,6 +452,9 @@ static void what_is_staged_can_be_dropped(void **state)
     assert_int_equal(store_run(b.store[0], first.run, &rounds, &ids), ERR_OK);
     assert_int_equal(rounds, 1);
     assert_int_equal(ids.size, UPLOAD_ID_SIZE);
+    assert_int_equal(store_put_index(b.store[0], &second, 0), ERR_LOST); /* nothing is spent */
+    assert_int_equal(store_put_values(b.store[0], &second, &ids), ERR_LOST);
+    assert_int_equal(standing_of(b.store[0], &second), STANDING_STAGED);
     assert_int_equal(store_unstage(b.store[0]), ERR_OK);
     assert_int_equal(standing_of(b.store[0], &second), STANDING_NONE);
     assert_int_equal(standing_of(b.store[0], &first), STANDING_BOUND);

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 /*
- * What makes a database of version k + 1 out of one of version k: add to the end, change nothing before it. The
- * version is SQLite's user_version; a new file begins at 0.
+ * What makes a database of version k + 1 out of one of version k: add to the end, change nothing
+ * before it. The version is SQLite's user_version; a new file begins at 0.
  */
 static const char *const migrations[] = {
     "CREATE TABLE IF NOT EXISTS about(key TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;"
@@ -31,8 +31,8 @@ static const char *const migrations[] = {
     "CREATE INDEX unforwarded ON uploads(id) WHERE complete AND NOT forwarded;"
     "CREATE INDEX complete ON uploads(owner) WHERE complete;",
     /*
-     * Entries of the ledger say which round they are for; those of before cannot. A store that has any is not
-     * taken over, since budget must not be forgotten.
+     * Entries of the ledger say which round they are for; those of before cannot. A store that has
+     * any is not taken over, since budget must not be forgotten.
      */
     "CREATE TABLE empty(debits_of_an_earlier_trefoil INTEGER"
     "  CHECK (debits_of_an_earlier_trefoil = 0)) STRICT;"
@@ -56,7 +56,10 @@ static const char *const migrations[] = {
     "  PRIMARY KEY(run, sequence)) STRICT;"
     "INSERT INTO noise SELECT run, sequence, sealed FROM rounds WHERE sealed IS NOT NULL;"
     "ALTER TABLE rounds DROP COLUMN sealed;",
-    /* what is asked often, when the last one came and what is held of whom, must not read the uploads themselves */
+    /*
+     * what is asked often, when the last one came and what is held of whom, must not read the
+     * uploads themselves
+     */
     "CREATE INDEX came ON uploads(at);"
     "CREATE INDEX held ON uploads(owner, complete, digest, at, id);",
     /* how often a round was tried; and, while it is staged, the entry that would debit it */
@@ -73,28 +76,28 @@ size_t store_version(void)
     return VERSION;
 }
 
-/* --- opening ------------------------------------------------------------------------------------- */
+/*
+ * --- opening -------------------------------------------------------------------------------------
+ */
 
 /* Brings the database up to this program's version, all in one; refuses one of a later program. */
 static enum err migrate(struct store *s)
 {
-    int64_t stored;
-    size_t version;
+    uint64_t version = 0;
     char sql[64];
     enum err e = ERR_OK;
-    TRY(store_number(s, "PRAGMA user_version", &stored));
-    version = (size_t)stored;
+    TRY(store_number(s, "PRAGMA user_version", &version));
     if (version > VERSION) {
         log_error(s->log,
-                  "the server's folder was used by a later trefoil (store version %zu; this one, "
+                  "the server's folder was used by a later trefoil (store version %u; this one, "
                   "%s, knows %zu): run that one; nothing was changed",
-                  version, TREFOIL_VERSION, VERSION);
+                  (unsigned)version, TREFOIL_VERSION, VERSION);
         return ERR_MISMATCH;
     }
     if (version == VERSION)
         return ERR_OK;
-    TRY(store_begin(s));
-    for (size_t k = version; e == ERR_OK && k < VERSION; k++)
+    TRY(store_batch(s));
+    for (size_t k = (size_t)version; e == ERR_OK && k < VERSION; k++)
         e = store_execute(s, migrations[k]);
     snprintf(sql, sizeof sql, "PRAGMA user_version = %zu", VERSION);
     if (e == ERR_OK)
@@ -102,14 +105,17 @@ static enum err migrate(struct store *s)
     e = store_end(s, e);
     if (e != ERR_OK)
         log_error(s->log,
-                  "the server's folder is of an earlier trefoil (store version %zu; this one, %s, "
+                  "the server's folder is of an earlier trefoil (store version %u; this one, %s, "
                   "writes %zu) and could not be brought up to date: nothing was changed. If it has "
                   "debits, end the study with the trefoil that made it",
-                  version, TREFOIL_VERSION, VERSION);
+                  (unsigned)version, TREFOIL_VERSION, VERSION);
     return e;
 }
 
-/* One process a folder, since two would both debit. SQLite's own lock would keep a backup out as well. */
+/*
+ * One process a folder, since two would both debit. SQLite's own lock would keep a backup out as
+ * well.
+ */
 static enum err lock_folder(struct store *s, const char *path)
 {
     s->lock_file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);

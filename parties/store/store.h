@@ -1,11 +1,13 @@
 /*
  * parties/store/store.h - what a server keeps on disk: uploads, the privacy ledger, rounds.
  *
- * One SQLite file (write-ahead log, full synchronisation). A change is on disk when the call that made it returns.
- * Components are sealed with a key derived from the server's identity (XChaCha20-Poly1305, the
- * upload's id and owner as associated data), so that a stolen disk without the key file tells
- * nothing but sizes and owners. The file belongs to one server and, once it holds data, to one study's terms; opened
- * with others it is refused, and so is a roster that is older than the last, or amended without three signatures. It has a version: an older one is brought up to date when it is opened, one of a later program refused.
+ * One SQLite file (write-ahead log, full synchronisation). A change is on disk when the call that
+ * made it returns. Components are sealed with a key derived from the server's identity
+ * (XChaCha20-Poly1305, the upload's id and owner as associated data), so that a stolen disk without
+ * the key file tells nothing but sizes and owners. The file belongs to one server and, once it
+ * holds data, to one study's terms; opened with others it is refused, and so is a roster that is
+ * older than the last, or amended without three signatures. It has a version: an older one is
+ * brought up to date when it is opened, one of a later program refused.
  *
  * Here are opening and uploads; the ledger and rounds are in parties/store/store_rounds.h.
  *
@@ -28,35 +30,41 @@ enum err store_open(struct store **store, const char *folder, const struct study
 void store_close(struct store **store);
 
 /*
- * Group commit: what this thread writes between the two is on disk, all of it, when store_batch_end(ERR_OK)
- * returns ERR_OK, and none of it otherwise. Other threads wait meanwhile, so let no network into it. After a
- * write within it has failed with ERR_SYSTEM, what came before may be lost as well: end it with that error.
+ * Group commit: what this thread writes between the two is on disk, all of it, when
+ * store_batch_end(ERR_OK) returns ERR_OK, and none of it otherwise. Other threads wait meanwhile,
+ * so let no network into it. After a write within it has failed with ERR_SYSTEM, what came before
+ * may be lost as well: end it with that error.
  */
 enum err store_batch(struct store *store) MUST_CHECK;
 enum err store_batch_end(struct store *store, enum err e) MUST_CHECK;
 
 /*
- * Adds an upload. The same id and digest again is fine (ERR_OK). ERR_DATA if the id is known with another digest;
- * ERR_REFUSED if the owner has another upload, which `replace` puts this one in the place of; ERR_MISUSE if that has
- * been counted: a session is open, or the ledger has a debit. `complete`: both components are here.
+ * Adds an upload. The same id and digest again is fine (ERR_OK). ERR_DATA if the id is known with
+ * another digest; ERR_REFUSED if the owner has another upload, which `replace` puts this one in the
+ * place of; ERR_MISUSE if that has been counted: a session is open, or the ledger has a debit.
+ * `complete`: both components are here.
  */
 enum err store_put(struct store *store, const struct upload *u, bool replace,
                    bool *complete) MUST_CHECK;
 /*
- * Server 1: the bytes from `first` on of the vector of an owner's upload, which come in order. *held of them are here
- * afterwards; ERR_AGAIN if `first` is not where they end, or there is no such upload of this owner (*held 0).
- * After ERR_DATA, where the whole does not fit its commitment, it begins anew.
+ * Server 1: the bytes from `first` on of the vector of an owner's upload, which come in order.
+ * *held of them are here afterwards; ERR_AGAIN if `first` is not where they end, or there is no
+ * such upload of this owner (*held 0). After ERR_DATA, where the whole does not fit its commitment,
+ * it begins anew.
  */
 enum err store_put_part(struct store *store, uint32_t owner, const uint8_t id[UPLOAD_ID_SIZE],
                         uint64_t first, const void *p, size_t n, uint64_t *held,
                         bool *complete) MUST_CHECK;
-/* Server 2: the same, of a vector of `whole` bytes that server 1 passes on. ERR_FORMAT if the upload has not so many. */
+/*
+ * Server 2: the same, of a vector of `whole` bytes that server 1 passes on. ERR_FORMAT if the
+ * upload has not so many.
+ */
 enum err store_pass_part(struct store *store, const uint8_t id[UPLOAD_ID_SIZE], uint64_t whole,
                          uint64_t first, const void *p, size_t n, uint64_t *held,
                          bool *complete) MUST_CHECK;
 /*
- * Deletes an owner's upload, for ever: with the end of the batch it is not in the write-ahead log either. ERR_MISUSE
- * as with store_put(). Nothing to delete is fine.
+ * Deletes an owner's upload, for ever: with the end of the batch it is not in the write-ahead log
+ * either. ERR_MISUSE as with store_put(). Nothing to delete is fine.
  */
 enum err store_withdraw(struct store *store, uint32_t owner) MUST_CHECK;
 /* Whether a session counts the uploads: meanwhile none is replaced or withdrawn. */
@@ -75,8 +83,9 @@ enum err store_uploads(struct store *store, struct upload_name **names, size_t *
 enum err store_upload(struct store *store, const struct upload_name *name,
                       struct upload *u) MUST_CHECK;
 /*
- * Deletes all uploads and noise for good, and appends the signed statement of it (parties/exchange/statement.h). ERR_REFUSED,
- * logged, before the study's retain_days are over. Again is fine: the same statement.
+ * Deletes all uploads and noise for good, and appends the signed statement of it
+ * (parties/exchange/statement.h). ERR_REFUSED, logged, before the study's retain_days are over.
+ * Again is fine: the same statement.
  */
 enum err store_purge(struct store *store, const struct identity *me,
                      struct bytes *statement) MUST_CHECK;
@@ -90,8 +99,8 @@ enum err store_count(struct store *store, uint64_t *whole, uint64_t *part) MUST_
 /* has[owner] for each owner of the study: a complete upload is here. */
 enum err store_owners(struct store *store, bool *has) MUST_CHECK;
 /*
- * Server 1: the upload with the least id above `after` whose vector has not been passed on yet. ERR_AUTH, logged, if it
- * does not unseal: u->id is which.
+ * Server 1: the upload with the least id above `after` whose vector has not been passed on yet.
+ * ERR_AUTH, logged, if it does not unseal: u->id is which.
  */
 enum err store_unforwarded(struct store *store, const uint8_t after[UPLOAD_ID_SIZE],
                            struct upload *u, bool *found) MUST_CHECK;

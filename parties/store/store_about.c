@@ -1,4 +1,7 @@
-/* What a server's folder belongs to: a study's terms, a server, and the roster that it last ran with. */
+/*
+ * What a server's folder belongs to: a study's terms, a server, and the roster that it last ran
+ * with.
+ */
 #include "parties/store/store_private.h"
 #include "parties/study/roster.h"
 
@@ -10,41 +13,27 @@ static const char roster_key_name[] = "roster";
 
 enum err store_note(struct store *s, const char *key, struct bytes *value)
 {
-    sqlite3_stmt *row;
-    enum err e = ERR_OK;
-    int result;
-    TRY(store_prepare(s, "SELECT value FROM about WHERE key = ?", &row));
-    sqlite3_bind_text(row, 1, key, -1, SQLITE_STATIC);
-    result = sqlite3_step(row);
-    if (result == SQLITE_ROW) {
-        bytes_put(value, sqlite3_column_blob(row, 0), (size_t)sqlite3_column_bytes(row, 0));
-        e = bytes_ok(value);
-    } else if (result != SQLITE_DONE)
-        e = store_failed(s, "read");
-    sqlite3_finalize(row);
-    return e;
+    struct query q = query_of(s, "SELECT value FROM about WHERE key = ?");
+    query_put_text(&q, key);
+    if (query_row(&q))
+        query_bytes(&q, value);
+    return query_end(&q);
 }
 
 enum err store_set_note(struct store *s, const char *key, const void *value, size_t n)
 {
-    sqlite3_stmt *statement;
-    TRY(store_prepare(s, "INSERT OR REPLACE INTO about VALUES(?, ?)", &statement));
-    sqlite3_bind_text(statement, 1, key, -1, SQLITE_STATIC);
-    sqlite3_bind_blob(statement, 2, value, (int)n, SQLITE_STATIC);
-    return store_finish(s, statement);
+    struct query q = query_of(s, "INSERT OR REPLACE INTO about VALUES(?, ?)");
+    query_put_text(&q, key);
+    query_put(&q, value, n);
+    return query_run(&q, NULL);
 }
 
 static enum err has_data(struct store *s, bool *has)
 {
-    sqlite3_stmt *row;
-    enum err e = ERR_OK;
-    TRY(store_prepare(s, "SELECT EXISTS(SELECT 1 FROM uploads) OR EXISTS(SELECT 1 FROM ledger)",
-                      &row));
-    if (sqlite3_step(row) == SQLITE_ROW)
-        *has = sqlite3_column_int(row, 0) != 0;
-    else
-        e = store_failed(s, "read");
-    sqlite3_finalize(row);
+    uint64_t any = 0;
+    enum err e = store_number(
+        s, "SELECT EXISTS(SELECT 1 FROM uploads) OR EXISTS(SELECT 1 FROM ledger)", &any);
+    *has = any != 0;
     return e;
 }
 
@@ -66,7 +55,9 @@ static enum err belongs(struct store *s, const char *key, const void *value, siz
     return e;
 }
 
-/* --- terms --------------------------------------------------------------------------------------- */
+/*
+ * --- terms ---------------------------------------------------------------------------------------
+ */
 
 static enum err set_terms(struct store *s)
 {
@@ -130,7 +121,9 @@ static enum err take_terms(struct store *s)
     return e;
 }
 
-/* --- roster -------------------------------------------------------------------------------------- */
+/*
+ * --- roster --------------------------------------------------------------------------------------
+ */
 
 static enum err set_roster(struct store *s)
 {
@@ -201,7 +194,7 @@ enum err store_belongs(struct store *s, const struct identity *me)
 {
     const uint8_t index = (uint8_t)s->index;
     enum err e;
-    TRY(store_begin(s));
+    TRY(store_batch(s));
     e = belongs(s, "server index", &index, 1);
     if (e == ERR_OK)
         e = belongs(s, "server key", me->public.sign, sizeof me->public.sign);

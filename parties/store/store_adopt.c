@@ -20,7 +20,7 @@ static enum err append_adopted(struct store *s, const struct store_round *round,
                                const struct bytes *entry, struct store_head *head)
 {
     enum err e;
-    TRY(store_begin(s));
+    TRY(store_batch(s));
     e = store_append_entry(s, entry, head);
     if (e == ERR_OK)
         e = store_adopt_round(s, round, head->number);
@@ -34,7 +34,6 @@ enum err store_adopt(struct store *store, const struct bytes *entry, const struc
     struct store_head own = *head;
     char text[STORE_LEDGER_TEXT];
     uint8_t follows[32];
-    enum err e;
     memcpy(follows, head->head, sizeof follows);
     store_chain(entry->data, entry->size, follows);
     if (memcmp(follows, next, sizeof follows) != 0) {
@@ -48,8 +47,5 @@ enum err store_adopt(struct store *store, const struct bytes *entry, const struc
         return ERR_FORMAT;
     }
     TRY(may_follow(store, text, before));
-    pthread_mutex_lock(&store->lock);
-    e = append_adopted(store, &round, entry, &own);
-    pthread_mutex_unlock(&store->lock);
-    return e;
+    return append_adopted(store, &round, entry, &own);
 }

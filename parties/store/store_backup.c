@@ -55,7 +55,10 @@ static enum err ask(const struct side *s, const char *sql, uint64_t *v)
     return e;
 }
 
-/* All pages in one step, so within one read transaction of the source: a server that writes goes on. */
+/*
+ * All pages in one step, so within one read transaction of the source: a server that writes goes
+ * on.
+ */
 static enum err copy(const struct side *from, const struct side *to)
 {
     sqlite3_backup *b = sqlite3_backup_init(to->db, "main", from->db, "main");
@@ -93,7 +96,9 @@ static enum err check(const struct side *s, struct store_contents *contents)
     return e;
 }
 
-/* --- the audit log, beside the tables ----------------------------------------------------------- */
+/*
+ * --- the audit log, beside the tables -----------------------------------------------------------
+ */
 
 static enum err put_audit(const struct side *s, const char *path)
 {
@@ -134,7 +139,10 @@ static enum err take_audit(const struct side *s, const char *path)
     return e == ERR_OK ? execute(s, "DROP TABLE audit_log") : e;
 }
 
-/* --- both ways ------------------------------------------------------------------------------------ */
+/*
+ * --- both ways
+ * ------------------------------------------------------------------------------------
+ */
 
 /* Takes the place of `path` only if there is nothing: a link, unlike a rename, replaces nothing. */
 static enum err place(const char *made, const char *path, struct log *log)

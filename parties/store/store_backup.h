@@ -1,8 +1,8 @@
 /*
  * parties/store/store_backup.h - a server's folder as one file, and back.
  *
- * The file is an SQLite database as in the folder, whole at one moment, with the audit log in it; what is sealed
- * there stays sealed. Backing up does not stop a running server.
+ * The file is an SQLite database as in the folder, whole at one moment, with the audit log in it;
+ * what is sealed there stays sealed. Backing up does not stop a running server.
  */
 #ifndef TREFOIL_PARTIES_STORE_STORE_BACKUP_H
 #define TREFOIL_PARTIES_STORE_STORE_BACKUP_H
@@ -16,10 +16,15 @@ struct store_contents {
     uint64_t uploads, debits;
 };
 
-/* Neither replaces anything: ERR_SYSTEM, logged, if `file` is there, or the folder holds a store. */
+/*
+ * Neither replaces anything: ERR_SYSTEM, logged, if `file` is there, or the folder holds a store.
+ */
 enum err store_backup(const char *folder, const char *file, struct store_contents *contents,
                       struct log *log) MUST_CHECK;
-/* ERR_FORMAT, logged, for a file that is damaged or no backup; ERR_MISMATCH for one of a later program. */
+/*
+ * ERR_FORMAT, logged, for a file that is damaged or no backup; ERR_MISMATCH for one of a later
+ * program.
+ */
 enum err store_restore(const char *file, const char *folder, struct store_contents *contents,
                        struct log *log) MUST_CHECK;
 

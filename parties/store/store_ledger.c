@@ -3,7 +3,9 @@
 #include <sodium.h>
 #include <string.h>
 
-/* --- entries ------------------------------------------------------------------------------------- */
+/*
+ * --- entries -------------------------------------------------------------------------------------
+ */
 
 enum err store_write_entry(const struct store_round *round, const char *ledger, struct bytes *out)
 {
@@ -55,137 +57,106 @@ void store_chain(const void *entry, size_t n, uint8_t head[32])
 
 enum err store_append_entry(struct store *s, const struct bytes *entry, struct store_head *head)
 {
-    sqlite3_stmt *statement;
+    struct query q = query_of(s, "INSERT INTO ledger VALUES(?, ?, ?)");
     struct store_head next = *head;
+    enum err e;
     store_chain(entry->data, entry->size, next.head);
     next.number++;
-    TRY(store_prepare(s, "INSERT INTO ledger VALUES(?, ?, ?)", &statement));
-    sqlite3_bind_int64(statement, 1, (sqlite3_int64)next.number);
-    sqlite3_bind_blob64(statement, 2, entry->data, entry->size, SQLITE_STATIC);
-    sqlite3_bind_blob(statement, 3, next.head, 32, SQLITE_STATIC);
-    TRY(store_finish(s, statement));
-    *head = next;
-    return ERR_OK;
-}
-
-/* --- reading ------------------------------------------------------------------------------------- */
-
-/* Walks all rows of (number, entry, head); each has to follow from the one before. */
-static enum err check_chain(struct store *s, sqlite3_stmt *row)
-{
-    struct store_head own = {0};
-    int result;
-    while ((result = sqlite3_step(row)) == SQLITE_ROW) {
-        own.number++;
-        store_chain(sqlite3_column_blob(row, 1), (size_t)sqlite3_column_bytes(row, 1), own.head);
-        if ((uint64_t)sqlite3_column_int64(row, 0) != own.number ||
-            sqlite3_column_bytes(row, 2) != sizeof own.head ||
-            memcmp(sqlite3_column_blob(row, 2), own.head, sizeof own.head) != 0) {
-            log_error(s->log,
-                      "store: entry %llu of the privacy ledger on disk was altered; restore a "
-                      "backup of the server's folder, and run trefoil recover",
-                      (unsigned long long)own.number);
-            return ERR_MISMATCH;
-        }
-    }
-    return result == SQLITE_DONE ? ERR_OK : store_failed(s, "read the ledger");
-}
-
-enum err store_check_ledger(struct store *s)
-{
-    sqlite3_stmt *row;
-    enum err e;
-    TRY(store_prepare(s, "SELECT number, entry, head FROM ledger ORDER BY number", &row));
-    e = check_chain(s, row);
-    sqlite3_finalize(row);
+    query_put_u64(&q, next.number);
+    query_put_bytes(&q, entry);
+    query_put(&q, next.head, sizeof next.head);
+    e = query_run(&q, NULL);
+    if (e == ERR_OK)
+        *head = next;
     return e;
 }
 
-/* The budget that a row of (number, entry, head) leaves. */
-static enum err read_last(struct store *s, sqlite3_stmt *row, struct ledger **ledger,
-                          struct store_head *head)
+/*
+ * --- reading -------------------------------------------------------------------------------------
+ */
+
+/* Walks the whole chain; each entry has to follow from the one before. */
+enum err store_check_ledger(struct store *s)
+{
+    struct query q = query_of(s, "SELECT number, entry, head FROM ledger ORDER BY number");
+    struct store_head own = {0};
+    bool sound = true;
+    while (sound && query_row(&q)) {
+        const uint64_t number = query_u64(&q);
+        size_t n;
+        const void *entry = query_blob(&q, &n);
+        own.number++;
+        store_chain(entry, n, own.head);
+        entry = query_blob(&q, &n);
+        sound = number == own.number && n == sizeof own.head && memcmp(entry, own.head, n) == 0;
+    }
+    TRY(query_end(&q));
+    if (sound)
+        return ERR_OK;
+    log_error(
+        s->log,
+        "store: entry %llu of the privacy ledger on disk was altered; restore a backup of the "
+        "server's folder, and run trefoil recover",
+        (unsigned long long)own.number);
+    return ERR_MISMATCH;
+}
+
+/* The budget that an entry leaves. */
+static enum err read_budget(struct store *s, uint64_t number, const struct bytes *entry,
+                            struct ledger **ledger)
 {
     struct store_round round;
     char text[STORE_LEDGER_TEXT];
-    head->number = (uint64_t)sqlite3_column_int64(row, 0);
-    TRY(store_column(s, row, 2, head->head, sizeof head->head));
-    if (store_read_entry(sqlite3_column_blob(row, 1), (size_t)sqlite3_column_bytes(row, 1), &round,
-                         text) == ERR_OK)
+    if (store_read_entry(entry->data, entry->size, &round, text) == ERR_OK)
         return ledger_parse(ledger, text, s->log);
     log_error(
         s->log,
         "store: entry %llu of the privacy ledger on disk is not one that trefoil wrote; restore a "
         "backup of the server's folder, and run trefoil recover",
-        (unsigned long long)head->number);
+        (unsigned long long)number);
     return ERR_FORMAT;
-}
-
-static enum err read_ledger(struct store *s, const struct ledger_limits *fresh,
-                            struct ledger **ledger, struct store_head *head)
-{
-    sqlite3_stmt *row;
-    enum err e;
-    int result;
-    *head = (struct store_head){0};
-    TRY(store_prepare(s, "SELECT number, entry, head FROM ledger ORDER BY number DESC LIMIT 1",
-                      &row));
-    result = sqlite3_step(row);
-    if (result == SQLITE_ROW)
-        e = read_last(s, row, ledger, head);
-    else if (result == SQLITE_DONE)
-        e = ledger_new(ledger, fresh, s->log);
-    else
-        e = store_failed(s, "read the ledger");
-    sqlite3_finalize(row);
-    return e;
 }
 
 enum err store_ledger(struct store *store, const struct ledger_limits *fresh,
                       struct ledger **ledger, struct store_head *head)
 {
+    struct query q = query_of(
+        store, "SELECT number, head, entry FROM ledger ORDER BY number DESC LIMIT 1");
+    struct bytes entry = {0};
     enum err e;
     *ledger = NULL;
-    pthread_mutex_lock(&store->lock);
-    e = read_ledger(store, fresh, ledger, head);
-    pthread_mutex_unlock(&store->lock);
+    *head = (struct store_head){0};
+    if (query_row(&q)) {
+        head->number = query_u64(&q);
+        query_copy(&q, head->head, sizeof head->head);
+        query_bytes(&q, &entry);
+    }
+    e = query_end(&q);
+    if (e == ERR_OK)
+        e = head->number > 0 ? read_budget(store, head->number, &entry, ledger)
+                             : ledger_new(ledger, fresh, store->log);
+    bytes_clear(&entry);
     return e;
 }
 
 enum err store_debits(struct store *store, uint64_t *count)
 {
-    int64_t n = 0;
-    enum err e;
-    pthread_mutex_lock(&store->lock);
-    e = store_number(store, "SELECT COUNT(*) FROM ledger", &n);
-    pthread_mutex_unlock(&store->lock);
-    *count = (uint64_t)n;
-    return e;
-}
-
-static enum err one_entry(struct store *s, uint64_t number, struct bytes *entry, uint8_t head[32])
-{
-    sqlite3_stmt *row;
-    enum err e = ERR_OK;
-    int result;
-    TRY(store_prepare(s, "SELECT entry, head FROM ledger WHERE number = ?", &row));
-    sqlite3_bind_int64(row, 1, (sqlite3_int64)number);
-    result = sqlite3_step(row);
-    if (result == SQLITE_ROW) {
-        bytes_put(entry, sqlite3_column_blob(row, 0), (size_t)sqlite3_column_bytes(row, 0));
-        e = store_column(s, row, 1, head, 32);
-    } else
-        e = result == SQLITE_DONE ? ERR_RANGE : store_failed(s, "read the ledger");
-    sqlite3_finalize(row);
-    return e == ERR_OK ? bytes_ok(entry) : e;
+    *count = 0;
+    return store_number(store, "SELECT COUNT(*) FROM ledger", count);
 }
 
 enum err store_entry(struct store *store, uint64_t number, struct bytes *entry, uint8_t head[32])
 {
-    enum err e;
-    pthread_mutex_lock(&store->lock);
-    e = one_entry(store, number, entry, head);
-    pthread_mutex_unlock(&store->lock);
-    return e;
+    struct query q = query_of(store, "SELECT entry, head FROM ledger WHERE number = ?");
+    bool found;
+    query_put_u64(&q, number);
+    found = query_row(&q);
+    if (found) {
+        query_bytes(&q, entry);
+        query_copy(&q, head, 32);
+    }
+    TRY(query_end(&q));
+    return found ? ERR_OK : ERR_RANGE;
 }
 
 enum err store_begun(struct store *store, bool *begun)

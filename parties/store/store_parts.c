@@ -1,16 +1,19 @@
-/* Vectors come to servers 1 and 2 in parts if they are long: kept as they come, and joined when the last is there. */
+/*
+ * Vectors come to servers 1 and 2 in parts if they are long: kept as they come, and joined when the
+ * last is there.
+ */
 #include "parties/store/store_private.h"
 
 #include <string.h>
 
-/* What a sealed part is bound to: field by field, since padding bytes have no value. */
-struct part_binding {
+/* What a sealed part is bound to. */
+struct binding {
     uint8_t bytes[UPLOAD_ID_SIZE + 8];
 };
 
-static struct part_binding bind_part(const uint8_t id[UPLOAD_ID_SIZE], uint64_t first)
+static struct binding bind_to(const uint8_t id[UPLOAD_ID_SIZE], uint64_t first)
 {
-    struct part_binding b;
+    struct binding b;
     memcpy(b.bytes, id, UPLOAD_ID_SIZE);
     integer_put(b.bytes + UPLOAD_ID_SIZE, first, 8);
     return b;
@@ -18,37 +21,30 @@ static struct part_binding bind_part(const uint8_t id[UPLOAD_ID_SIZE], uint64_t 
 
 static enum err bytes_held(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], uint64_t *held)
 {
-    sqlite3_stmt *row;
-    enum err e = ERR_OK;
-    TRY(store_prepare(s, "SELECT COALESCE(SUM(size), 0) FROM parts WHERE id = ?", &row));
-    sqlite3_bind_blob(row, 1, id, UPLOAD_ID_SIZE, SQLITE_STATIC);
-    if (sqlite3_step(row) == SQLITE_ROW)
-        *held = (uint64_t)sqlite3_column_int64(row, 0);
-    else
-        e = store_failed(s, "read");
-    sqlite3_finalize(row);
-    return e;
+    struct query q = query_of(s, "SELECT COALESCE(SUM(size), 0) FROM parts WHERE id = ?");
+    query_put(&q, id, UPLOAD_ID_SIZE);
+    if (query_row(&q))
+        *held = query_u64(&q);
+    return query_end(&q);
 }
 
 static enum err write_part(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], uint64_t first,
                            const void *p, size_t n)
 {
-    const struct part_binding binding = bind_part(id, first);
+    const struct binding binding = bind_to(id, first);
     struct bytes plain = {0}, sealed = {0};
-    sqlite3_stmt *statement;
     enum err e;
     bytes_put(&plain, p, n);
     e = bytes_ok(&plain);
     if (e == ERR_OK)
         e = store_seal(s, binding.bytes, sizeof binding.bytes, &plain, &sealed);
-    if (e == ERR_OK)
-        e = store_prepare(s, "INSERT INTO parts VALUES(?, ?, ?, ?)", &statement);
     if (e == ERR_OK) {
-        sqlite3_bind_blob(statement, 1, id, UPLOAD_ID_SIZE, SQLITE_STATIC);
-        sqlite3_bind_int64(statement, 2, (sqlite3_int64)first);
-        sqlite3_bind_int64(statement, 3, (sqlite3_int64)n);
-        sqlite3_bind_blob64(statement, 4, sealed.data, sealed.size, SQLITE_STATIC);
-        e = store_finish(s, statement);
+        struct query q = query_of(s, "INSERT INTO parts VALUES(?, ?, ?, ?)");
+        query_put(&q, id, UPLOAD_ID_SIZE);
+        query_put_u64(&q, first);
+        query_put_u64(&q, n);
+        query_put_bytes(&q, &sealed);
+        e = query_run(&q, NULL);
     }
     bytes_clear(&plain);
     bytes_clear(&sealed);
@@ -58,33 +54,27 @@ static enum err write_part(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], ui
 /* All parts of an upload, one after another. */
 static enum err join_parts(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], struct bytes *vector)
 {
-    sqlite3_stmt *row;
-    enum err e = ERR_OK;
-    int result = SQLITE_ROW;
-    TRY(store_prepare(s, "SELECT first, sealed FROM parts WHERE id = ? ORDER BY first", &row));
-    sqlite3_bind_blob(row, 1, id, UPLOAD_ID_SIZE, SQLITE_STATIC);
-    while (e == ERR_OK && (result = sqlite3_step(row)) == SQLITE_ROW) {
-        const struct part_binding binding = bind_part(id, (uint64_t)sqlite3_column_int64(row, 0));
+    struct query q = query_of(s, "SELECT first, sealed FROM parts WHERE id = ? ORDER BY first");
+    query_put(&q, id, UPLOAD_ID_SIZE);
+    while (query_row(&q)) {
+        const struct binding binding = bind_to(id, query_u64(&q));
         struct bytes plain = {0};
-        e = store_unseal(s, binding.bytes, sizeof binding.bytes, sqlite3_column_blob(row, 1),
-                         (size_t)sqlite3_column_bytes(row, 1), &plain);
+        size_t n;
+        const void *sealed = query_blob(&q, &n);
+        q.e = store_unseal(s, binding.bytes, sizeof binding.bytes, sealed, n, &plain);
         bytes_put(vector, plain.data, plain.size);
         bytes_clear(&plain);
-        if (e == ERR_OK)
-            e = bytes_ok(vector);
+        if (q.e == ERR_OK)
+            q.e = bytes_ok(vector);
     }
-    if (e == ERR_OK && result != SQLITE_DONE)
-        e = store_failed(s, "read");
-    sqlite3_finalize(row);
-    return e;
+    return query_end(&q);
 }
 
 static enum err drop_parts(struct store *s, const uint8_t id[UPLOAD_ID_SIZE])
 {
-    sqlite3_stmt *statement;
-    TRY(store_prepare(s, "DELETE FROM parts WHERE id = ?", &statement));
-    sqlite3_bind_blob(statement, 1, id, UPLOAD_ID_SIZE, SQLITE_STATIC);
-    return store_finish(s, statement);
+    struct query q = query_of(s, "DELETE FROM parts WHERE id = ?");
+    query_put(&q, id, UPLOAD_ID_SIZE);
+    return query_run(&q, NULL);
 }
 
 /* Which of a server's two components the vector is. */
@@ -93,7 +83,9 @@ static unsigned vector_slot(const struct store *s)
     return (5 - s->index) % 3;
 }
 
-/* All is here, in parts or in u->vector: it becomes the upload's, if that is what was committed to. */
+/*
+ * All is here, in parts or in u->vector: it becomes the upload's, if that is what was committed to.
+ */
 static enum err complete_parts(struct store *s, struct upload *u, uint64_t *held, bool *complete)
 {
     enum err e = u->vector.size == 0 ? join_parts(s, u->id, &u->vector) : ERR_OK;
@@ -150,41 +142,33 @@ static enum err put_part(struct store *s, struct upload *u, const struct piece *
     return *held == total ? complete_parts(s, u, held, complete) : ERR_OK;
 }
 
-/* What ERR_DATA did (the parts are gone) is to stay. */
 static enum err put_part_of(struct store *s, const struct piece *part, uint64_t *held,
                             bool *complete)
 {
     struct upload u;
     bool found;
-    enum err e, kept;
+    enum err e = ERR_AGAIN;
     TRY(store_find_upload(s, part->id, &u, &found));
-    if (!found || (u.owner != part->owner && part->owner != ANYBODY)) {
-        if (found)
-            upload_clear(&u);
+    if (!found)
         return ERR_AGAIN;
+    if (u.owner == part->owner || part->owner == ANYBODY) {
+        *complete = u.has[vector_slot(s)];
+        *held = u.vector.size;
+        e = *complete ? ERR_OK : put_part(s, &u, part, held, complete);
     }
-    *complete = u.has[vector_slot(s)];
-    *held = u.vector.size;
-    e = store_savepoint(s);
-    if (e == ERR_OK && !*complete) {
-        e = put_part(s, &u, part, held, complete);
-        kept = store_savepoint_end(s, e == ERR_DATA ? ERR_OK : e);
-        e = kept != ERR_OK ? kept : e;
-    } else if (e == ERR_OK)
-        e = store_savepoint_end(s, ERR_OK);
     upload_clear(&u);
     return e;
 }
 
 static enum err put(struct store *store, const struct piece *part, uint64_t *held, bool *complete)
 {
-    enum err e;
+    enum err e, kept;
     *held = 0;
     *complete = false;
-    pthread_mutex_lock(&store->lock);
+    TRY(store_savepoint(store));
     e = put_part_of(store, part, held, complete);
-    pthread_mutex_unlock(&store->lock);
-    return e;
+    kept = store_savepoint_end(store, e == ERR_DATA ? ERR_OK : e); /* its parts stay dropped */
+    return kept != ERR_OK ? kept : e;
 }
 
 enum err store_put_part(struct store *store, uint32_t owner, const uint8_t id[UPLOAD_ID_SIZE],

@@ -1,11 +1,13 @@
 /*
- * parties/store/store_private.h - the open store, shared by store.c and the files of what is in
- * it. Statements run under the lock; whoever is exported takes it.
+ * parties/store/store_private.h - the open store, shared by store.c and the files of what is in it.
+ *
+ * The lock is recursive. A query, a batch and a savepoint hold it from their beginning to their
+ * end, so nothing else takes it but what reads the other members.
  */
 #ifndef TREFOIL_PARTIES_STORE_STORE_PRIVATE_H
 #define TREFOIL_PARTIES_STORE_STORE_PRIVATE_H
 
-#include "base/bytes.h"
+#include "parties/store/query.h"
 #include "parties/store/store_rounds.h"
 
 #include <pthread.h>
@@ -24,13 +26,16 @@ struct store {
 };
 
 /*
- * Whether the folder belongs to the study and the server, once it does to any; takes note of the study's roster.
- * ERR_MISMATCH, logged, for other terms, an older roster, or another of the same number; ERR_AUTH for a later one that
- * is not signed (store_about.c).
+ * Whether the folder belongs to the study and the server, once it does to any; takes note of the
+ * study's roster. ERR_MISMATCH, logged, for other terms, an older roster, or another of the same
+ * number; ERR_AUTH for a later one that is not signed (store_about.c).
  */
 enum err store_belongs(struct store *s, const struct identity *me) MUST_CHECK;
 
-/* What the folder notes of itself under a key: appended to `value`, nothing where there is none; and noted. */
+/*
+ * What the folder notes of itself under a key: appended to `value`, nothing where there is none;
+ * and noted.
+ */
 enum err store_note(struct store *s, const char *key, struct bytes *value) MUST_CHECK;
 enum err store_set_note(struct store *s, const char *key, const void *value, size_t n) MUST_CHECK;
 
@@ -38,56 +43,59 @@ enum err store_set_note(struct store *s, const char *key, const void *value, siz
 enum err store_failed(struct store *s, const char *what) MUST_CHECK;
 /* SQL without parameters and rows. */
 enum err store_execute(struct store *s, const char *sql) MUST_CHECK;
-enum err store_prepare(struct store *s, const char *sql, sqlite3_stmt **statement) MUST_CHECK;
-/* The one number that a query without parameters gives. */
-enum err store_number(struct store *s, const char *sql, int64_t *number) MUST_CHECK;
-/* Runs a statement that gives no rows, and ends it. */
-enum err store_finish(struct store *s, sqlite3_stmt *statement) MUST_CHECK;
-/* A column that must have exactly n bytes; ERR_FORMAT, logged, else. */
-enum err store_column(struct store *s, sqlite3_stmt *row, int column, void *out,
-                      size_t n) MUST_CHECK;
+/* The one number that a query without parameters gives; 0 for NULL, and as it was without a row. */
+enum err store_number(struct store *s, const char *sql, uint64_t *number) MUST_CHECK;
 
 /*
- * All that is written between begin and end is on disk when end(ERR_OK) returns, or none of it: end takes how the
- * writing went, and returns that, or its own failure.
+ * What ends a batch, but for the log: all that was written since store_batch() is on disk when
+ * store_end(ERR_OK) returns, or none of it. It takes how the writing went, and returns that, or its
+ * own failure.
  */
-enum err store_begin(struct store *s) MUST_CHECK;
 enum err store_end(struct store *s, enum err e) MUST_CHECK;
 
 /*
- * Deleted pages are overwritten, but the write-ahead log still holds what they were: empties it too. Outside of
- * transactions.
+ * Deleted pages are overwritten, but the write-ahead log still holds what they were: empties it
+ * too. Outside of transactions.
  */
 enum err store_empty_log(struct store *s) MUST_CHECK;
 
 /*
- * The same within a transaction, or without one: what is written between the two stays or goes together. A failure
- * undoes that alone, unless SQLite has undone everything.
+ * The same within a transaction, or without one: what is written between the two stays or goes
+ * together. A failure undoes that alone, unless SQLite has undone everything.
  */
 enum err store_savepoint(struct store *s) MUST_CHECK;
 enum err store_savepoint_end(struct store *s, enum err e) MUST_CHECK;
 
 /*
- * Secrets at rest: 24 bytes of nonce and the plain text under XChaCha20-Poly1305 with the server's own key.
- * `binding` is what the text belongs to, and must be the same to unseal it: ERR_AUTH else.
+ * Secrets at rest: 24 bytes of nonce and the plain text under XChaCha20-Poly1305 with the server's
+ * own key. `binding` is what the text belongs to, and must be the same to unseal it: ERR_AUTH else.
  */
 enum err store_seal(struct store *s, const void *binding, size_t binding_size,
                     const struct bytes *plain, struct bytes *sealed) MUST_CHECK;
 enum err store_unseal(struct store *s, const void *binding, size_t binding_size, const void *sealed,
                       size_t n, struct bytes *plain) MUST_CHECK;
 
-/* --- uploads --------------------------------------------------------------------------------------- */
+/*
+ * --- uploads
+ * ---------------------------------------------------------------------------------------
+ */
 
 /* The upload with an id, if there is one. */
 enum err store_find_upload(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], struct upload *u,
                            bool *found) MUST_CHECK;
-/* The uploads that a query for (id, owner, digest) gives; `names` is the caller's to free, also after a failure. */
+/*
+ * The uploads that a query for (owner, id, digest) gives; `names` is the caller's to free, also
+ * after a failure.
+ */
 enum err store_list(struct store *s, const char *sql, struct upload_name **names,
                     size_t *count) MUST_CHECK;
 /* In place of what stands there under its id. */
 enum err store_write_upload(struct store *s, const struct upload *u) MUST_CHECK;
 
-/* --- the ledger's entries -------------------------------------------------------------------------- */
+/*
+ * --- the ledger's entries
+ * --------------------------------------------------------------------------
+ */
 
 #define STORE_LEDGER_TEXT 4096 /* that a ledger may have */
 
@@ -102,20 +110,20 @@ enum err store_append_entry(struct store *s, const struct bytes *entry,
 /* ERR_MISMATCH, logged, if the chain does not hold from its first entry on. */
 enum err store_check_ledger(struct store *s) MUST_CHECK;
 
-/* --- rounds and their noise ---------------------------------------------------------------------- */
+/*
+ * --- rounds and their noise ----------------------------------------------------------------------
+ */
 
-/* Of statements that name one round: its run and sequence as parameters 1 and 2. */
-void store_bind_name(sqlite3_stmt *statement, const struct store_round *round);
-/* The blob that a statement gives for a round; ERR_LOST if there is none. */
-enum err store_blob_of(struct store *s, const char *sql, const struct store_round *round,
-                       struct bytes *out) MUST_CHECK;
+/* A round's run and sequence, as the next two parameters. */
+void store_put_name(struct query *q, const uint8_t run[REQUEST_RUN_SIZE], uint32_t sequence);
 /* Within a transaction: the noise of a round, sealed. */
 enum err store_put_noise(struct store *s, const struct store_round *round,
                          const struct bytes *noise) MUST_CHECK;
-/* Deletes that of the run's rounds before this one; that of what is staged. The log has to be emptied after. */
+/*
+ * Deletes that of the run's rounds before this one. If it `wiped` any, the log has to be emptied.
+ */
 enum err store_wipe_noise(struct store *s, const uint8_t run[REQUEST_RUN_SIZE], uint32_t before,
                           bool *wiped) MUST_CHECK;
-enum err store_wipe_staged_noise(struct store *s) MUST_CHECK;
 
 /* Within a transaction: a round that a neighbour has bound as debit `number` (store_rounds.c). */
 enum err store_adopt_round(struct store *s, const struct store_round *round,

@@ -1,4 +1,7 @@
-/* The end of a study: uploads and noise are deleted, and a signed statement of it stays. The ledger stays too. */
+/*
+ * The end of a study: uploads and noise are deleted, and a signed statement of it stays. The ledger
+ * stays too.
+ */
 #include "base/date.h"
 #include "parties/exchange/statement.h"
 #include "parties/store/store_private.h"
@@ -7,12 +10,9 @@ static const char purged[] = "purged"; /* the note that holds the statement */
 
 enum err store_due(struct store *store, int64_t *due)
 {
-    int64_t last = 0;
-    enum err e;
-    pthread_mutex_lock(&store->lock);
-    e = store_number(store, "SELECT MAX(at) FROM uploads", &last); /* 0 where there are none */
-    pthread_mutex_unlock(&store->lock);
-    *due = last == 0 ? 0 : study_purge_due(store->study, last);
+    uint64_t last = 0; /* NULL, where there are none, is 0 too */
+    enum err e = store_number(store, "SELECT MAX(at) FROM uploads", &last);
+    *due = last == 0 ? 0 : study_purge_due(store->study, (int64_t)last);
     return e;
 }
 
@@ -32,12 +32,15 @@ static enum err is_due(struct store *s, int64_t now)
     return ERR_REFUSED;
 }
 
-/* Pages are overwritten as they are freed (secure_delete); then the log is emptied and the space given back. */
+/*
+ * Pages are overwritten as they are freed (secure_delete); then the log is emptied and the space
+ * given back.
+ */
 static enum err delete_all(struct store *s, const struct bytes *statement)
 {
-    enum err e = store_begin(s);
-    if (e == ERR_OK)
-        e = store_execute(s, "DELETE FROM uploads; DELETE FROM parts; DELETE FROM noise");
+    enum err e;
+    TRY(store_batch(s));
+    e = store_execute(s, "DELETE FROM uploads; DELETE FROM parts; DELETE FROM noise");
     if (e == ERR_OK)
         e = store_set_note(s, purged, statement->data, statement->size);
     TRY(store_end(s, e));
@@ -46,7 +49,7 @@ static enum err delete_all(struct store *s, const struct bytes *statement)
     return store_empty_log(s);
 }
 
-static enum err purge(struct store *s, const struct identity *me, struct bytes *statement)
+enum err store_purge(struct store *s, const struct identity *me, struct bytes *statement)
 {
     struct statement list = {.server = s->index, .time = date_now()};
     enum err e;
@@ -54,7 +57,7 @@ static enum err purge(struct store *s, const struct identity *me, struct bytes *
     if (statement->size > 0)
         return ERR_OK;
     TRY(is_due(s, list.time));
-    e = store_list(s, "SELECT id, owner, digest FROM uploads ORDER BY owner", &list.upload,
+    e = store_list(s, "SELECT owner, id, digest FROM uploads ORDER BY owner", &list.upload,
                    &list.uploads);
     if (e == ERR_OK)
         e = statement_write(&list, s->study, me, statement);
@@ -64,22 +67,10 @@ static enum err purge(struct store *s, const struct identity *me, struct bytes *
     return e;
 }
 
-enum err store_purge(struct store *store, const struct identity *me, struct bytes *statement)
-{
-    enum err e;
-    pthread_mutex_lock(&store->lock);
-    e = purge(store, me, statement);
-    pthread_mutex_unlock(&store->lock);
-    return e;
-}
-
 enum err store_check_purged(struct store *store)
 {
     struct bytes statement = {0};
-    enum err e;
-    pthread_mutex_lock(&store->lock);
-    e = store_note(store, purged, &statement);
-    pthread_mutex_unlock(&store->lock);
+    enum err e = store_note(store, purged, &statement);
     if (e == ERR_OK && statement.size > 0) {
         log_error(store->log, "this server's uploads have been purged: the study is over here. A "
                               "new study needs a folder of its own");

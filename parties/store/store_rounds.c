@@ -1,3 +1,18 @@
+/*
+ * Rounds, each a row. What holds of them:
+ *
+ *  1. A round has a number if and only if the ledger has the debit of that number. Both are written
+ *     in one transaction (store_bind(), store_adopt_round()).
+ *  2. A round's standing changes in advance() alone, and forward: from STAGED to BOUND, INDEX (where
+ *     something is selected) and OPENED. A round that begins as LOST goes on as a bound one does,
+ *     with what neighbours tell. The statement names the standings that it may change from.
+ *  3. At most one round is staged. Staging another, or adopting a debit, drops it and its noise.
+ *  4. No sample of a tape belongs to two rounds that have a number.
+ *  5. What was opened never changes: the same again is fine, anything else is ERR_MISMATCH.
+ *  6. Noise is kept of the staged round, and of the last bound one of each run. Binding the next
+ *     wipes it, and so does the run's end; then the log is emptied.
+ *  7. An attempt is on disk before this server's first message of it that depends on data.
+ */
 #include "parties/store/store_rounds.h"
 
 #include "base/memory.h"
@@ -5,39 +20,47 @@
 
 #include <string.h>
 
-/* --- a round in a row ---------------------------------------------------------------------------- */
+/*
+ * --- a round in a row ----------------------------------------------------------------------------
+ */
 
 #define COLUMNS                                                                                    \
     "run, sequence, request, uploads, tape, gauss_from, gauss_count, gumbel_from, gumbel_count,"   \
     " analyst"
 #define FOUND COLUMNS ", standing, selected, attempts"
 
-static void bind_round(sqlite3_stmt *statement, const struct store_round *round)
+void store_put_name(struct query *q, const uint8_t run[REQUEST_RUN_SIZE], uint32_t sequence)
 {
-    store_bind_name(statement, round);
-    sqlite3_bind_blob(statement, 3, round->request, sizeof round->request, SQLITE_STATIC);
-    sqlite3_bind_blob(statement, 4, round->uploads, sizeof round->uploads, SQLITE_STATIC);
-    sqlite3_bind_blob(statement, 5, round->range.tape, sizeof round->range.tape, SQLITE_STATIC);
-    for (int k = 0; k < TAPE_KINDS; k++) {
-        sqlite3_bind_int64(statement, 6 + 2 * k, (sqlite3_int64)round->range.from[k]);
-        sqlite3_bind_int64(statement, 7 + 2 * k, (sqlite3_int64)round->range.count[k]);
-    }
-    sqlite3_bind_blob(statement, 10, round->analyst, sizeof round->analyst, SQLITE_STATIC);
+    query_put(q, run, REQUEST_RUN_SIZE);
+    query_put_u64(q, sequence);
 }
 
-/* Of a row whose columns begin with COLUMNS. */
-static enum err read_round(struct store *s, sqlite3_stmt *row, struct store_round *round)
+/* As COLUMNS. */
+static void put_round(struct query *q, const struct store_round *round)
 {
-    TRY(store_column(s, row, 0, round->run, sizeof round->run));
-    round->sequence = (uint32_t)sqlite3_column_int64(row, 1);
-    TRY(store_column(s, row, 2, round->request, sizeof round->request));
-    TRY(store_column(s, row, 3, round->uploads, sizeof round->uploads));
-    TRY(store_column(s, row, 4, round->range.tape, sizeof round->range.tape));
-    for (int k = 0; k < TAPE_KINDS; k++) {
-        round->range.from[k] = (uint64_t)sqlite3_column_int64(row, 5 + 2 * k);
-        round->range.count[k] = (uint64_t)sqlite3_column_int64(row, 6 + 2 * k);
+    store_put_name(q, round->run, round->sequence);
+    query_put(q, round->request, sizeof round->request);
+    query_put(q, round->uploads, sizeof round->uploads);
+    query_put(q, round->range.tape, sizeof round->range.tape);
+    for (unsigned k = 0; k < TAPE_KINDS; k++) {
+        query_put_u64(q, round->range.from[k]);
+        query_put_u64(q, round->range.count[k]);
     }
-    return store_column(s, row, 9, round->analyst, sizeof round->analyst);
+    query_put(q, round->analyst, sizeof round->analyst);
+}
+
+static void take_round(struct query *q, struct store_round *round)
+{
+    query_copy(q, round->run, sizeof round->run);
+    round->sequence = (uint32_t)query_u64(q);
+    query_copy(q, round->request, sizeof round->request);
+    query_copy(q, round->uploads, sizeof round->uploads);
+    query_copy(q, round->range.tape, sizeof round->range.tape);
+    for (unsigned k = 0; k < TAPE_KINDS; k++) {
+        round->range.from[k] = query_u64(q);
+        round->range.count[k] = query_u64(q);
+    }
+    query_copy(q, round->analyst, sizeof round->analyst);
 }
 
 static bool same_round(const struct store_round *a, const struct store_round *b)
@@ -49,194 +72,160 @@ static bool same_round(const struct store_round *a, const struct store_round *b)
            memcmp(a->analyst, b->analyst, sizeof a->analyst) == 0;
 }
 
-/* The first row of a statement over FOUND; ends the statement. */
-static enum err take_found(struct store *s, sqlite3_stmt *row, struct store_found *found)
+/* The round of a query over FOUND, if there is one; ends the query. */
+static enum err take_found(struct query *q, struct store_found *found)
 {
-    enum err e = ERR_OK;
-    int result = sqlite3_step(row);
-    if (result == SQLITE_ROW) {
-        e = read_round(s, row, &found->round);
-        found->standing = (enum standing)sqlite3_column_int(row, 10);
-        found->selected = (uint64_t)sqlite3_column_int64(row, 11);
-        found->attempts = (uint32_t)sqlite3_column_int64(row, 12);
-    } else if (result != SQLITE_DONE)
-        e = store_failed(s, "read rounds");
-    sqlite3_finalize(row);
-    return e;
-}
-
-static enum err find(struct store *s, const uint8_t run[REQUEST_RUN_SIZE], uint32_t sequence,
-                     struct store_found *found)
-{
-    sqlite3_stmt *row;
     *found = (struct store_found){0};
-    TRY(store_prepare(s, "SELECT " FOUND " FROM rounds WHERE run = ? AND sequence = ?", &row));
-    sqlite3_bind_blob(row, 1, run, REQUEST_RUN_SIZE, SQLITE_STATIC);
-    sqlite3_bind_int64(row, 2, sequence);
-    return take_found(s, row, found);
+    if (query_row(q)) {
+        take_round(q, &found->round);
+        found->standing = (enum standing)query_u64(q);
+        found->selected = query_u64(q);
+        found->attempts = (uint32_t)query_u64(q);
+    }
+    return query_end(q);
 }
 
 enum err store_find_round(struct store *store, const uint8_t run[REQUEST_RUN_SIZE],
                           uint32_t sequence, struct store_found *found)
 {
-    enum err e;
-    pthread_mutex_lock(&store->lock);
-    e = find(store, run, sequence, found);
-    pthread_mutex_unlock(&store->lock);
-    return e;
-}
-
-static enum err find_number(struct store *s, uint64_t number, struct store_found *found)
-{
-    sqlite3_stmt *row;
-    *found = (struct store_found){0};
-    TRY(store_prepare(s, "SELECT " FOUND " FROM rounds WHERE number = ?", &row));
-    sqlite3_bind_int64(row, 1, (sqlite3_int64)number);
-    return take_found(s, row, found);
+    struct query q = query_of(store, "SELECT " FOUND " FROM rounds WHERE run = ? AND sequence = ?");
+    store_put_name(&q, run, sequence);
+    return take_found(&q, found);
 }
 
 enum err store_round_of(struct store *store, uint64_t number, struct store_found *found)
 {
-    enum err e;
-    pthread_mutex_lock(&store->lock);
-    e = find_number(store, number, found);
-    pthread_mutex_unlock(&store->lock);
-    return e;
-}
-
-static enum err last_of_run(struct store *s, const uint8_t run[REQUEST_RUN_SIZE], uint32_t *rounds,
-                            struct bytes *upload_ids)
-{
-    sqlite3_stmt *row;
-    enum err e = ERR_OK;
-    int result;
-    *rounds = 0;
-    TRY(store_prepare(s,
-                      "WITH bound AS (SELECT sequence, upload_ids FROM rounds"
-                      " WHERE run = ? AND number IS NOT NULL)"
-                      " SELECT sequence, (SELECT upload_ids FROM bound WHERE upload_ids <> x''"
-                      " ORDER BY sequence DESC LIMIT 1)"
-                      " FROM bound ORDER BY sequence DESC LIMIT 1",
-                      &row));
-    sqlite3_bind_blob(row, 1, run, REQUEST_RUN_SIZE, SQLITE_STATIC);
-    result = sqlite3_step(row);
-    if (result == SQLITE_ROW) {
-        *rounds = (uint32_t)sqlite3_column_int64(row, 0) + 1;
-        if (upload_ids != NULL) {
-            bytes_put(upload_ids, sqlite3_column_blob(row, 1),
-                      (size_t)sqlite3_column_bytes(row, 1));
-            e = bytes_ok(upload_ids);
-        }
-    } else if (result != SQLITE_DONE)
-        e = store_failed(s, "read rounds");
-    sqlite3_finalize(row);
-    return e;
+    struct query q = query_of(store, "SELECT " FOUND " FROM rounds WHERE number = ?");
+    query_put_u64(&q, number);
+    return take_found(&q, found);
 }
 
 enum err store_run(struct store *store, const uint8_t run[REQUEST_RUN_SIZE], uint32_t *rounds,
                    struct bytes *upload_ids)
 {
-    enum err e;
-    pthread_mutex_lock(&store->lock);
-    e = last_of_run(store, run, rounds, upload_ids);
-    pthread_mutex_unlock(&store->lock);
-    return e;
-}
-
-static enum err analyst_of(struct store *s, const uint8_t run[REQUEST_RUN_SIZE],
-                           uint8_t analyst[32], bool *known)
-{
-    sqlite3_stmt *row;
-    enum err e = ERR_OK;
-    int result;
-    TRY(store_prepare(s,
-                      "SELECT analyst FROM rounds WHERE run = ? AND number IS NOT NULL"
-                      " ORDER BY sequence DESC LIMIT 1",
-                      &row));
-    sqlite3_bind_blob(row, 1, run, REQUEST_RUN_SIZE, SQLITE_STATIC);
-    result = sqlite3_step(row);
-    *known = result == SQLITE_ROW;
-    if (*known)
-        e = store_column(s, row, 0, analyst, 32);
-    else if (result != SQLITE_DONE)
-        e = store_failed(s, "read rounds");
-    sqlite3_finalize(row);
-    return e;
+    struct query q = query_of(store, "WITH bound AS (SELECT sequence, upload_ids FROM rounds"
+                                     " WHERE run = ? AND number IS NOT NULL)"
+                                     " SELECT sequence, (SELECT upload_ids FROM bound"
+                                     " WHERE upload_ids <> x'' ORDER BY sequence DESC LIMIT 1)"
+                                     " FROM bound ORDER BY sequence DESC LIMIT 1");
+    *rounds = 0;
+    query_put(&q, run, REQUEST_RUN_SIZE);
+    if (query_row(&q)) {
+        *rounds = (uint32_t)query_u64(&q) + 1;
+        if (upload_ids != NULL)
+            query_bytes(&q, upload_ids);
+    }
+    return query_end(&q);
 }
 
 enum err store_analyst(struct store *store, const uint8_t run[REQUEST_RUN_SIZE],
                        uint8_t analyst[32], bool *known)
 {
+    struct query q = query_of(store,
+                              "SELECT analyst FROM rounds WHERE run = ? AND number IS NOT NULL"
+                              " ORDER BY sequence DESC LIMIT 1");
+    query_put(&q, run, REQUEST_RUN_SIZE);
+    *known = query_row(&q);
+    if (*known)
+        query_copy(&q, analyst, 32);
+    return query_end(&q);
+}
+
+/*
+ * --- standing ------------------------------------------------------------------------------------
+ */
+
+/* A change of a round's standing. */
+struct step {
+    enum standing from, until, to; /* from one of the first two or of those between them */
+    /* what else changes: NULL leaves it as it is */
+    const uint64_t *number, *selected;
+    const struct bytes *opened;
+};
+
+/* `advanced`: the round stood where this may change it from; else nothing has changed. */
+static enum err advance(struct store *s, const struct store_round *round, const struct step *step,
+                        bool *advanced)
+{
+    struct query q = query_of(
+        s, "UPDATE rounds SET standing = ?3, number = COALESCE(?4, number),"
+           " selected = COALESCE(?5, selected), opened = COALESCE(?6, opened), entry = NULL"
+           " WHERE run = ?1 AND sequence = ?2 AND standing BETWEEN ?7 AND ?8");
+    int changed;
     enum err e;
-    pthread_mutex_lock(&store->lock);
-    e = analyst_of(store, run, analyst, known);
-    pthread_mutex_unlock(&store->lock);
+    store_put_name(&q, round->run, round->sequence);
+    query_put_u64(&q, step->to);
+    query_put_number(&q, step->number);
+    query_put_number(&q, step->selected);
+    query_put_bytes(&q, step->opened);
+    query_put_u64(&q, step->from);
+    query_put_u64(&q, step->until);
+    e = query_run(&q, &changed);
+    *advanced = changed == 1;
     return e;
 }
 
-/* --- staging ------------------------------------------------------------------------------------- */
+/*
+ * --- staging -------------------------------------------------------------------------------------
+ */
 
 /* Whether no bound round has a part of these samples. */
-static enum err range_is_free(struct store *s, const struct store_round *round)
+static enum err range_is_free(struct store *s, const struct range_place *r)
 {
-    static const char *const sql[TAPE_KINDS] = {
-        "SELECT 1 FROM rounds WHERE number IS NOT NULL AND tape = ?"
-        " AND gauss_from < ? AND gauss_from + gauss_count > ?",
-        "SELECT 1 FROM rounds WHERE number IS NOT NULL AND tape = ?"
-        " AND gumbel_from < ? AND gumbel_from + gumbel_count > ?"};
+    struct query q = query_of(s, "SELECT 1 FROM rounds WHERE number IS NOT NULL AND tape = ?1 AND"
+                                 " (gauss_from < ?3 AND gauss_from + gauss_count > ?2 OR"
+                                 " gumbel_from < ?5 AND gumbel_from + gumbel_count > ?4)");
+    bool taken;
+    query_put(&q, r->tape, sizeof r->tape);
     for (unsigned k = 0; k < TAPE_KINDS; k++) {
-        const struct range_place *r = &round->range;
-        sqlite3_stmt *row;
-        int result;
-        TRY(store_prepare(s, sql[k], &row));
-        sqlite3_bind_blob(row, 1, r->tape, sizeof r->tape, SQLITE_STATIC);
-        sqlite3_bind_int64(row, 2, (sqlite3_int64)(r->from[k] + r->count[k]));
-        sqlite3_bind_int64(row, 3, (sqlite3_int64)r->from[k]);
-        result = sqlite3_step(row);
-        sqlite3_finalize(row);
-        if (result == SQLITE_ROW) {
-            log_error(s->log, "this range of the noise tape is bound to another request");
-            return ERR_REFUSED;
-        }
-        if (result != SQLITE_DONE)
-            return store_failed(s, "read rounds");
+        query_put_u64(&q, r->from[k]);
+        query_put_u64(&q, r->from[k] + r->count[k]);
     }
-    return ERR_OK;
+    taken = query_row(&q);
+    TRY(query_end(&q));
+    if (!taken)
+        return ERR_OK;
+    log_error(s->log, "this range of the noise tape is bound to another request");
+    return ERR_REFUSED;
 }
 
 static enum err may_stage(struct store *s, const struct store_round *round)
 {
     struct store_found found;
-    TRY(find(s, round->run, round->sequence, &found));
+    TRY(store_find_round(s, round->run, round->sequence, &found));
     if (found.standing > STANDING_STAGED) {
         log_error(s->log, "round %u of this run is bound already", round->sequence);
         return ERR_REFUSED;
     }
-    return range_is_free(s, round);
+    return range_is_free(s, &round->range);
 }
 
-static enum err insert_staged(struct store *s, const struct store_round *round,
-                              const struct bytes *entry, const struct bytes *upload_ids)
+/* A staged round has its entry, and no number; one that was lost the number of its debit. */
+static enum err insert(struct store *s, const struct store_round *round, enum standing standing,
+                       const uint64_t *number, const struct bytes *entry,
+                       const struct bytes *upload_ids)
 {
-    sqlite3_stmt *statement;
-    TRY(store_prepare(s,
-                      "INSERT INTO rounds(" COLUMNS ", standing, upload_ids, entry)"
-                      " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                      &statement));
-    bind_round(statement, round);
-    sqlite3_bind_int(statement, 11, STANDING_STAGED);
-    sqlite3_bind_blob64(statement, 13, entry->data, entry->size, SQLITE_STATIC);
-    sqlite3_bind_blob64(statement, 12, upload_ids->size > 0 ? upload_ids->data : (const void *)"",
-                        upload_ids->size, SQLITE_STATIC);
-    return store_finish(s, statement);
+    struct query q = query_of(s, "INSERT INTO rounds(" COLUMNS ", standing, upload_ids, number,"
+                                 " entry) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    put_round(&q, round);
+    query_put_u64(&q, standing);
+    query_put_bytes(&q, upload_ids);
+    query_put_number(&q, number);
+    query_put_bytes(&q, entry);
+    return query_run(&q, NULL);
 }
 
 static enum err drop_staged(struct store *s, bool *dropped)
 {
-    TRY(store_wipe_staged_noise(s));
-    TRY(store_execute(s, "DELETE FROM rounds WHERE number IS NULL"));
-    *dropped = sqlite3_changes(s->db) > 0;
-    return ERR_OK;
+    struct query q;
+    int changed;
+    enum err e;
+    TRY(store_execute(s, "DELETE FROM noise WHERE (run, sequence) IN"
+                         " (SELECT run, sequence FROM rounds WHERE number IS NULL)"));
+    q = query_of(s, "DELETE FROM rounds WHERE number IS NULL");
+    e = query_run(&q, &changed);
+    *dropped = changed > 0;
+    return e;
 }
 
 static enum err stage(struct store *s, const struct store_round *round, const struct bytes *entry,
@@ -244,12 +233,12 @@ static enum err stage(struct store *s, const struct store_round *round, const st
 {
     bool dropped;
     enum err e;
-    TRY(store_begin(s));
+    TRY(store_batch(s));
     e = drop_staged(s, &dropped);
     if (e == ERR_OK)
         e = may_stage(s, round);
     if (e == ERR_OK)
-        e = insert_staged(s, round, entry, upload_ids);
+        e = insert(s, round, STANDING_STAGED, NULL, entry, upload_ids);
     if (e == ERR_OK)
         e = store_put_noise(s, round, noise);
     return store_end(s, e);
@@ -264,90 +253,54 @@ enum err store_stage(struct store *store, const struct store_round *round,
     enum err e = ledger_text(after, &text);
     if (e == ERR_OK)
         e = store_write_entry(round, text, &entry);
-    pthread_mutex_lock(&store->lock);
     if (e == ERR_OK)
         e = stage(store, round, &entry, upload_ids, noise);
-    pthread_mutex_unlock(&store->lock);
     bytes_clear(&entry);
     memory_free(&text);
     return e;
 }
 
-static enum err find_staged(struct store *s, struct store_round *round, struct bytes *entry)
-{
-    sqlite3_stmt *row;
-    enum err e = ERR_OK;
-    int result;
-    TRY(store_prepare(s, "SELECT " COLUMNS ", entry FROM rounds WHERE number IS NULL", &row));
-    result = sqlite3_step(row);
-    if (result == SQLITE_ROW) {
-        e = read_round(s, row, round);
-        bytes_put(entry, sqlite3_column_blob(row, 10), (size_t)sqlite3_column_bytes(row, 10));
-        if (e == ERR_OK)
-            e = bytes_ok(entry);
-    } else if (result != SQLITE_DONE)
-        e = store_failed(s, "read rounds");
-    sqlite3_finalize(row);
-    return e;
-}
-
 enum err store_staged(struct store *store, struct store_round *round, struct bytes *entry)
 {
-    enum err e;
+    struct query q = query_of(store, "SELECT " COLUMNS ", entry FROM rounds WHERE number IS NULL");
     bytes_clear(entry);
-    pthread_mutex_lock(&store->lock);
-    e = find_staged(store, round, entry);
-    pthread_mutex_unlock(&store->lock);
-    return e;
-}
-
-static enum err unstage(struct store *s)
-{
-    bool dropped = false;
-    enum err e;
-    TRY(store_begin(s));
-    e = store_end(s, drop_staged(s, &dropped));
-    return e == ERR_OK && dropped ? store_empty_log(s) : e;
+    if (query_row(&q)) {
+        take_round(&q, round);
+        query_bytes(&q, entry);
+    }
+    return query_end(&q);
 }
 
 enum err store_unstage(struct store *store)
 {
-    enum err e;
-    pthread_mutex_lock(&store->lock);
-    e = unstage(store);
-    pthread_mutex_unlock(&store->lock);
-    return e;
+    bool dropped = false;
+    TRY(store_batch(store));
+    TRY(store_end(store, drop_staged(store, &dropped)));
+    return dropped ? store_empty_log(store) : ERR_OK;
 }
 
-/* --- binding ------------------------------------------------------------------------------------- */
+/*
+ * --- binding -------------------------------------------------------------------------------------
+ */
 
 /* The round gets its debit's number; ERR_LOST if it is not what is staged. */
 static enum err number_staged(struct store *s, const struct store_round *round, uint64_t number)
 {
+    const struct step step = {STANDING_STAGED, STANDING_STAGED, STANDING_BOUND, .number = &number};
     struct store_found found;
-    sqlite3_stmt *statement;
-    TRY(find(s, round->run, round->sequence, &found));
-    if (found.standing != STANDING_STAGED || !same_round(&found.round, round))
-        return ERR_LOST;
-    TRY(store_prepare(s,
-                      "UPDATE rounds SET number = ?3, standing = ?4, entry = NULL"
-                      " WHERE run = ?1 AND sequence = ?2",
-                      &statement));
-    store_bind_name(statement, round);
-    sqlite3_bind_int64(statement, 3, (sqlite3_int64)number);
-    sqlite3_bind_int(statement, 4, STANDING_BOUND);
-    return store_finish(s, statement);
+    bool bound = false;
+    TRY(store_find_round(s, round->run, round->sequence, &found));
+    if (same_round(&found.round, round))
+        TRY(advance(s, round, &step, &bound));
+    return bound ? ERR_OK : ERR_LOST;
 }
 
 static enum err debit_and_bind(struct store *s, const struct store_round *round,
-                               struct store_head *head)
+                               struct store_head *head, bool *wiped)
 {
     struct store_round staged;
     struct bytes entry = {0};
-    bool wiped = false;
-    enum err e;
-    TRY(store_begin(s));
-    e = find_staged(s, &staged, &entry);
+    enum err e = store_staged(s, &staged, &entry);
     if (e == ERR_OK && entry.size == 0)
         e = ERR_LOST;
     if (e == ERR_OK)
@@ -355,66 +308,44 @@ static enum err debit_and_bind(struct store *s, const struct store_round *round,
     if (e == ERR_OK)
         e = number_staged(s, round, head->number);
     if (e == ERR_OK)
-        e = store_wipe_noise(s, round->run, round->sequence, &wiped);
+        e = store_wipe_noise(s, round->run, round->sequence, wiped);
     bytes_clear(&entry);
-    e = store_end(s, e);
-    if (e == ERR_OK && wiped && store_empty_log(s) != ERR_OK)
-        log_warn(s->log, "store: old noise stays in the write-ahead log for now");
     return e;
 }
 
 enum err store_bind(struct store *store, const struct store_round *round, struct store_head *head)
 {
     struct store_head next = *head;
-    enum err e;
-    pthread_mutex_lock(&store->lock);
-    e = debit_and_bind(store, round, &next);
-    pthread_mutex_unlock(&store->lock);
-    if (e == ERR_OK)
-        *head = next;
-    return e;
-}
-
-static enum err insert_lost(struct store *s, const struct store_round *round, uint64_t number)
-{
-    sqlite3_stmt *statement;
-    bool dropped;
-    TRY(drop_staged(s, &dropped));
-    TRY(store_prepare(s,
-                      "INSERT INTO rounds(" COLUMNS ", number, standing, upload_ids)"
-                      " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, x'')",
-                      &statement));
-    bind_round(statement, round);
-    sqlite3_bind_int64(statement, 11, (sqlite3_int64)number);
-    sqlite3_bind_int(statement, 12, STANDING_LOST);
-    return store_finish(s, statement);
+    bool wiped = false;
+    TRY(store_batch(store));
+    TRY(store_end(store, debit_and_bind(store, round, &next, &wiped)));
+    *head = next;
+    if (wiped && store_empty_log(store) != ERR_OK)
+        log_warn(store->log, "store: old noise stays in the write-ahead log for now");
+    return ERR_OK;
 }
 
 enum err store_adopt_round(struct store *s, const struct store_round *round, uint64_t number)
 {
+    const struct bytes no_ids = {0};
+    bool dropped;
     enum err e = number_staged(s, round, number);
-    return e == ERR_LOST ? insert_lost(s, round, number) : e;
+    if (e != ERR_LOST)
+        return e;
+    TRY(drop_staged(s, &dropped));
+    return insert(s, round, STANDING_LOST, &number, NULL, &no_ids);
 }
 
-/* --- what was opened ----------------------------------------------------------------------------- */
-
-static enum err count_attempt(struct store *s, const struct store_round *round)
-{
-    sqlite3_stmt *statement;
-    TRY(store_prepare(s,
-                      "UPDATE rounds SET attempts = attempts + 1 WHERE run = ?1 AND sequence = ?2",
-                      &statement));
-    store_bind_name(statement, round);
-    return store_finish(s, statement);
-}
+/*
+ * --- what was opened -----------------------------------------------------------------------------
+ */
 
 enum err store_attempt(struct store *store, const struct store_round *round)
 {
-    enum err e;
-    pthread_mutex_lock(&store->lock);
-    e = count_attempt(store, round);
-    pthread_mutex_unlock(&store->lock);
-    return e;
+    struct query q = query_of(
+        store, "UPDATE rounds SET attempts = attempts + 1 WHERE run = ? AND sequence = ?");
+    store_put_name(&q, round->run, round->sequence);
+    return query_run(&q, NULL);
 }
 
 static enum err differs(struct store *s, const struct store_round *round)
@@ -425,84 +356,53 @@ static enum err differs(struct store *s, const struct store_round *round)
     return ERR_MISMATCH;
 }
 
-static enum err put_index(struct store *s, const struct store_round *round, uint64_t selected)
+enum err store_put_index(struct store *s, const struct store_round *round, uint64_t selected)
 {
+    const struct step step = {STANDING_LOST, STANDING_BOUND, STANDING_INDEX, .selected = &selected};
     struct store_found found;
-    sqlite3_stmt *statement;
-    TRY(find(s, round->run, round->sequence, &found));
-    if (found.standing >= STANDING_INDEX)
-        return found.selected == selected ? ERR_OK : differs(s, round);
-    TRY(store_prepare(s,
-                      "UPDATE rounds SET standing = ?3, selected = ?4"
-                      " WHERE run = ?1 AND sequence = ?2",
-                      &statement));
-    store_bind_name(statement, round);
-    sqlite3_bind_int(statement, 3, STANDING_INDEX);
-    sqlite3_bind_int64(statement, 4, (sqlite3_int64)selected);
-    return store_finish(s, statement);
+    bool is_new;
+    TRY(advance(s, round, &step, &is_new));
+    if (is_new)
+        return ERR_OK;
+    TRY(store_find_round(s, round->run, round->sequence, &found));
+    if (found.standing < STANDING_INDEX)
+        return ERR_LOST;
+    return found.selected == selected ? ERR_OK : differs(s, round);
 }
 
-enum err store_put_index(struct store *store, const struct store_round *round, uint64_t selected)
-{
-    enum err e;
-    pthread_mutex_lock(&store->lock);
-    e = put_index(store, round, selected);
-    pthread_mutex_unlock(&store->lock);
-    return e;
-}
-
-static const char values_of[] = "SELECT opened FROM rounds WHERE run = ? AND sequence = ?";
-
-static enum err put_values(struct store *s, const struct store_round *round,
-                           const struct bytes *values)
-{
-    struct bytes known = {0};
-    sqlite3_stmt *statement;
-    enum err e = store_blob_of(s, values_of, round, &known);
-    bool same = e == ERR_OK && known.size == values->size &&
-                (known.size == 0 || memcmp(known.data, values->data, known.size) == 0);
-    bytes_clear(&known);
-    if (e == ERR_OK)
-        return same ? ERR_OK : differs(s, round);
-    if (e != ERR_LOST)
-        return e;
-    TRY(store_prepare(s,
-                      "UPDATE rounds SET standing = ?3, opened = ?4"
-                      " WHERE run = ?1 AND sequence = ?2",
-                      &statement));
-    store_bind_name(statement, round);
-    sqlite3_bind_int(statement, 3, STANDING_OPENED);
-    sqlite3_bind_blob64(statement, 4, values->data, values->size, SQLITE_STATIC);
-    return store_finish(s, statement);
-}
-
-enum err store_put_values(struct store *store, const struct store_round *round,
+enum err store_put_values(struct store *s, const struct store_round *round,
                           const struct bytes *values)
 {
+    const struct step step = {STANDING_LOST, STANDING_INDEX, STANDING_OPENED, .opened = values};
+    struct bytes known = {0};
+    bool is_new, same;
     enum err e;
-    pthread_mutex_lock(&store->lock);
-    e = put_values(store, round, values);
-    pthread_mutex_unlock(&store->lock);
-    return e;
+    TRY(advance(s, round, &step, &is_new));
+    if (is_new)
+        return ERR_OK;
+    e = store_values(s, round, &known);
+    same = e == ERR_OK && known.size == values->size &&
+           (known.size == 0 || memcmp(known.data, values->data, known.size) == 0);
+    bytes_clear(&known);
+    return e != ERR_OK ? e : same ? ERR_OK : differs(s, round);
 }
 
 enum err store_values(struct store *store, const struct store_round *round, struct bytes *values)
 {
-    enum err e;
-    pthread_mutex_lock(&store->lock);
-    e = store_blob_of(store, values_of, round, values);
-    pthread_mutex_unlock(&store->lock);
-    return e;
+    struct query q = query_of(
+        store, "SELECT opened FROM rounds WHERE run = ? AND sequence = ? AND opened IS NOT NULL");
+    bool opened;
+    store_put_name(&q, round->run, round->sequence);
+    opened = query_row(&q);
+    if (opened)
+        query_bytes(&q, values);
+    TRY(query_end(&q));
+    return opened ? ERR_OK : ERR_LOST;
 }
 
 enum err store_end_run(struct store *store, const uint8_t run[REQUEST_RUN_SIZE])
 {
-    bool wiped = false;
-    enum err e;
-    pthread_mutex_lock(&store->lock);
-    e = store_wipe_noise(store, run, UINT32_MAX, &wiped);
-    if (e == ERR_OK && wiped)
-        e = store_empty_log(store);
-    pthread_mutex_unlock(&store->lock);
-    return e;
+    bool wiped;
+    TRY(store_wipe_noise(store, run, UINT32_MAX, &wiped));
+    return wiped ? store_empty_log(store) : ERR_OK;
 }

@@ -4,11 +4,11 @@
  * A round is one request of a run, named by (run, sequence). At this server it is
  *
  *   STANDING_NONE     unknown
- *   STANDING_STAGED   its noise is on disk, and nothing is spent: dropped when the ledgers agree without it
+ *   STANDING_STAGED   its noise is on disk, nothing is spent: dropped when the ledgers agree without
  *   STANDING_BOUND    debited; the range of noise belongs to this request for ever
  *   STANDING_INDEX    what was selected is known
  *   STANDING_OPENED   so are the values; nothing more happens
- *   STANDING_LOST     debited, but its noise is not here: this server can open it no more
+ *   STANDING_LOST     debited, but its noise is not here: only neighbours can tell what it opened
  *
  * and only moves forward. A debit and its binding are one transaction. Shares of noise are sealed
  * at rest, with the round as associated data; they go (SQLite's secure_delete, and the log is
@@ -36,8 +36,9 @@ enum standing {
 };
 
 /*
- * The round of this run and sequence, if there is one; `selected` from STANDING_INDEX on (0 where nothing was
- * selected), `uploads` (may be NULL) are the ids that it was bound with, one after another.
+ * The round of this run and sequence, if there is one; `selected` from STANDING_INDEX on (0 where
+ * nothing was selected), `uploads` (may be NULL) are the ids that it was bound with, one after
+ * another.
  */
 struct store_found {
     struct store_round round;
@@ -81,10 +82,15 @@ enum err store_bind(struct store *store, const struct store_round *round,
 /* Counts an attempt to open a round that is bound. */
 enum err store_attempt(struct store *store, const struct store_round *round) MUST_CHECK;
 
-/* The noise of a round that is bound; ERR_AUTH if it does not unseal, ERR_LOST if it is not there. */
+/*
+ * The noise of a round that is bound; ERR_AUTH if it does not unseal, ERR_LOST if it is not there.
+ */
 enum err store_noise(struct store *store, const struct store_round *round,
                      struct bytes *noise) MUST_CHECK;
-/* What was opened. The same again is fine, anything else is ERR_MISMATCH, logged. */
+/*
+ * What was opened. The same again is fine, anything else is ERR_MISMATCH, logged; ERR_LOST of a
+ * round that is not debited.
+ */
 enum err store_put_index(struct store *store, const struct store_round *round,
                          uint64_t selected) MUST_CHECK;
 enum err store_put_values(struct store *store, const struct store_round *round,
@@ -97,9 +103,10 @@ enum err store_round_of(struct store *store, uint64_t number, struct store_found
 enum err store_end_run(struct store *store, const uint8_t run[REQUEST_RUN_SIZE]) MUST_CHECK;
 
 /*
- * Takes over an entry that follows `head` at a neighbour and gives `next` there. ERR_MISMATCH, logged, unless it
- * does, and its ledger may follow `before`, this server's own: the same limits, no sum less. So a neighbour that
- * lies can use budget up, but never give any back. The round is bound if its noise is staged here, else lost.
+ * Takes over an entry that follows `head` at a neighbour and gives `next` there. ERR_MISMATCH,
+ * logged, unless it does, and its ledger may follow `before`, this server's own: the same limits,
+ * no sum less. So a neighbour that lies can use budget up, but never give any back. The round is
+ * bound if its noise is staged here, else lost.
  */
 enum err store_adopt(struct store *store, const struct bytes *entry, const struct store_head *head,
                      const uint8_t next[32], const struct ledger *before) MUST_CHECK;

@@ -6,14 +6,14 @@
 
 /* What a sealed upload is bound to: its row's id and owner. */
 struct binding {
-    uint8_t id[UPLOAD_ID_SIZE];
-    uint32_t owner;
+    uint8_t bytes[UPLOAD_ID_SIZE + 4];
 };
 
 static struct binding bind_to(const void *id, uint32_t owner)
 {
-    struct binding b = {.owner = owner};
-    memcpy(b.id, id, sizeof b.id);
+    struct binding b;
+    memcpy(b.bytes, id, UPLOAD_ID_SIZE);
+    integer_put(b.bytes + UPLOAD_ID_SIZE, owner, 4);
     return b;
 }
 
@@ -23,7 +23,7 @@ static enum err seal(struct store *s, const struct upload *u, struct bytes *out)
     struct bytes plain = {0};
     enum err e = upload_write(u, s->index, true, &plain);
     if (e == ERR_OK)
-        e = store_seal(s, &binding, sizeof binding, &plain, out);
+        e = store_seal(s, binding.bytes, sizeof binding.bytes, &plain, out);
     bytes_clear(&plain);
     return e;
 }
@@ -44,59 +44,45 @@ static enum err read_plain(const struct store *s, size_t owner, const struct byt
                        plain->data, plain->size);
 }
 
-/* The upload of a row whose columns are id, owner, sealed. */
-static enum err unseal(struct store *s, sqlite3_stmt *row, struct upload *u)
+/* The upload of a row whose columns are id, owner, sealed; only its id, if it does not unseal. */
+static enum err unseal(struct store *s, struct query *row, struct upload *u)
 {
-    sqlite3_int64 owner = sqlite3_column_int64(row, 1);
     struct bytes plain = {0};
+    size_t id_size, n;
+    const void *id = query_blob(row, &id_size);
+    const uint64_t owner = query_u64(row);
+    const void *sealed = query_blob(row, &n);
     enum err e = ERR_AUTH;
-    if (sqlite3_column_bytes(row, 0) == UPLOAD_ID_SIZE && owner >= 0 &&
-        (size_t)owner < s->study->owners) {
-        const struct binding binding = bind_to(sqlite3_column_blob(row, 0), (uint32_t)owner);
-        e = store_unseal(s, &binding, sizeof binding, sqlite3_column_blob(row, 2),
-                         (size_t)sqlite3_column_bytes(row, 2), &plain);
+    *u = (struct upload){0};
+    if (id_size == UPLOAD_ID_SIZE && owner < s->study->owners) {
+        const struct binding binding = bind_to(id, (uint32_t)owner);
+        e = store_unseal(s, binding.bytes, sizeof binding.bytes, sealed, n, &plain);
         if (e == ERR_OK)
             e = read_plain(s, (size_t)owner, &plain, u);
     }
+    bytes_clear(&plain);
     if (e == ERR_OK)
         u->owner = (uint32_t)owner;
     else if (e != ERR_MISMATCH)
         log_error(s->log,
                   "store: the upload of owner %lld on disk does not unseal; restore a backup",
                   (long long)owner);
-    bytes_clear(&plain);
+    if (e == ERR_AUTH && id != NULL) /* all of it, unless the row is damaged */
+        memcpy(u->id, id, id_size < UPLOAD_ID_SIZE ? id_size : UPLOAD_ID_SIZE);
     return e;
 }
 
-/* How much of a row's id fits one: all of it, unless the row is damaged. */
-static size_t id_bytes(sqlite3_stmt *row)
-{
-    size_t n = (size_t)sqlite3_column_bytes(row, 0);
-    return n < UPLOAD_ID_SIZE ? n : UPLOAD_ID_SIZE;
-}
-
-/* The upload of a query for one with an id, if there is one; if it does not unseal, its id alone. */
+/* The upload of a query for one with an id, if there is one. */
 static enum err find(struct store *s, const char *sql, const uint8_t id[UPLOAD_ID_SIZE],
                      struct upload *u, bool *found)
 {
-    sqlite3_stmt *statement;
-    enum err e = ERR_OK;
-    int result;
-    *found = false;
-    TRY(store_prepare(s, sql, &statement));
-    sqlite3_bind_blob(statement, 1, id, UPLOAD_ID_SIZE, SQLITE_STATIC);
-    result = sqlite3_step(statement);
-    if (result == SQLITE_ROW) {
-        e = unseal(s, statement, u);
-        *found = e == ERR_OK;
-        if (e == ERR_AUTH) {
-            *u = (struct upload){0};
-            memcpy(u->id, sqlite3_column_blob(statement, 0), id_bytes(statement));
-        }
-    } else if (result != SQLITE_DONE)
-        e = store_failed(s, "read");
-    sqlite3_finalize(statement);
-    return e;
+    struct query q = query_of(s, sql);
+    query_put(&q, id, UPLOAD_ID_SIZE);
+    *found = query_row(&q);
+    if (*found)
+        q.e = unseal(s, &q, u);
+    *found = *found && q.e == ERR_OK;
+    return query_end(&q);
 }
 
 enum err store_find_upload(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], struct upload *u,
@@ -107,36 +93,29 @@ enum err store_find_upload(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], st
 
 static enum err owner_is_free(struct store *s, uint32_t owner)
 {
-    sqlite3_stmt *statement;
-    int result;
-    TRY(store_prepare(s, "SELECT 1 FROM uploads WHERE owner = ?", &statement));
-    sqlite3_bind_int64(statement, 1, owner);
-    result = sqlite3_step(statement);
-    sqlite3_finalize(statement);
-    return result == SQLITE_DONE  ? ERR_OK
-           : result == SQLITE_ROW ? ERR_REFUSED
-                                  : store_failed(s, "read");
+    struct query q = query_of(s, "SELECT 1 FROM uploads WHERE owner = ?");
+    bool taken;
+    query_put_u64(&q, owner);
+    taken = query_row(&q);
+    TRY(query_end(&q));
+    return taken ? ERR_REFUSED : ERR_OK;
 }
 
 enum err store_write_upload(struct store *s, const struct upload *u)
 {
-    sqlite3_stmt *statement;
     struct bytes sealed = {0};
     uint8_t digest[32];
-    bool complete = u->has[0] && u->has[1];
     enum err e = seal(s, u, &sealed);
     upload_digest(u, s->study->terms.digest, digest);
-    if (e == ERR_OK)
-        e = store_prepare(s, "INSERT OR REPLACE INTO uploads VALUES(?, ?, ?, ?, 0, ?, ?)",
-                          &statement);
     if (e == ERR_OK) {
-        sqlite3_bind_blob(statement, 1, u->id, UPLOAD_ID_SIZE, SQLITE_STATIC);
-        sqlite3_bind_int64(statement, 2, u->owner);
-        sqlite3_bind_blob(statement, 3, digest, 32, SQLITE_STATIC);
-        sqlite3_bind_int(statement, 4, complete);
-        sqlite3_bind_blob64(statement, 5, sealed.data, sealed.size, SQLITE_STATIC);
-        sqlite3_bind_int64(statement, 6, date_now());
-        e = store_finish(s, statement);
+        struct query q = query_of(s, "INSERT OR REPLACE INTO uploads VALUES(?, ?, ?, ?, 0, ?, ?)");
+        query_put(&q, u->id, sizeof u->id);
+        query_put_u64(&q, u->owner);
+        query_put(&q, digest, sizeof digest);
+        query_put_u64(&q, u->has[0] && u->has[1]);
+        query_put_bytes(&q, &sealed);
+        query_put_u64(&q, (uint64_t)date_now());
+        e = query_run(&q, NULL);
     }
     bytes_clear(&sealed);
     return e;
@@ -145,10 +124,9 @@ enum err store_write_upload(struct store *s, const struct upload *u)
 /* Runs a statement whose one parameter is an owner. */
 static enum err execute_for(struct store *s, const char *sql, uint32_t owner)
 {
-    sqlite3_stmt *statement;
-    TRY(store_prepare(s, sql, &statement));
-    sqlite3_bind_int64(statement, 1, owner);
-    return store_finish(s, statement);
+    struct query q = query_of(s, sql);
+    query_put_u64(&q, owner);
+    return query_run(&q, NULL);
 }
 
 /* Deletes what is here of an owner; the upload's parts go with it. */
@@ -199,17 +177,14 @@ static enum err put(struct store *s, const struct upload *u, bool replace, bool 
 
 enum err store_put(struct store *store, const struct upload *u, bool replace, bool *complete)
 {
-    enum err e;
     *complete = false;
-    pthread_mutex_lock(&store->lock);
-    e = store_savepoint(store);
-    if (e == ERR_OK)
-        e = store_savepoint_end(store, put(store, u, replace, complete));
-    pthread_mutex_unlock(&store->lock);
-    return e;
+    TRY(store_savepoint(store));
+    return store_savepoint_end(store, put(store, u, replace, complete));
 }
 
-/* --- withdrawing, and what is here --------------------------------------------------------------- */
+/*
+ * --- withdrawing, and what is here ---------------------------------------------------------------
+ */
 
 static enum err withdraw(struct store *s, uint32_t owner)
 {
@@ -226,13 +201,8 @@ static enum err withdraw(struct store *s, uint32_t owner)
 
 enum err store_withdraw(struct store *store, uint32_t owner)
 {
-    enum err e;
-    pthread_mutex_lock(&store->lock);
-    e = store_savepoint(store);
-    if (e == ERR_OK)
-        e = store_savepoint_end(store, withdraw(store, owner));
-    pthread_mutex_unlock(&store->lock);
-    return e;
+    TRY(store_savepoint(store));
+    return store_savepoint_end(store, withdraw(store, owner));
 }
 
 void store_use(struct store *store, bool in_use)
@@ -250,58 +220,36 @@ static const char entries_sql[] =
     " WHERE owner >= ?1 AND owner <= ?2";
 
 /* entries[0] is of the owner `first`. */
-static enum err read_entries(struct store *s, uint32_t first, uint32_t last, struct held *entries)
+static enum err read_entries(struct store *s, size_t first, size_t last, struct held *entries)
 {
-    sqlite3_stmt *row;
-    enum err e = ERR_OK;
-    int result = SQLITE_ROW;
-    memset(entries, 0, (size_t)(last - first + 1) * sizeof *entries);
-    TRY(store_prepare(s, entries_sql, &row));
-    sqlite3_bind_int64(row, 1, first);
-    sqlite3_bind_int64(row, 2, last);
-    while (e == ERR_OK && (result = sqlite3_step(row)) == SQLITE_ROW) {
-        struct held *entry = &entries[sqlite3_column_int64(row, 0) - first];
-        entry->state = (enum held_state)sqlite3_column_int(row, 1);
-        entry->time = sqlite3_column_int64(row, 3);
-        entry->bytes = (uint64_t)sqlite3_column_int64(row, 4);
-        e = store_column(s, row, 2, entry->digest, 32);
+    struct query q = query_of(s, entries_sql);
+    memset(entries, 0, (last - first + 1) * sizeof *entries);
+    query_put_u64(&q, first);
+    query_put_u64(&q, last);
+    while (query_row(&q)) {
+        struct held *entry = &entries[query_u64(&q) - first];
+        entry->state = (enum held_state)query_u64(&q);
+        query_copy(&q, entry->digest, sizeof entry->digest);
+        entry->time = (int64_t)query_u64(&q);
+        entry->bytes = query_u64(&q);
     }
-    if (e == ERR_OK && result != SQLITE_DONE)
-        e = store_failed(s, "read");
-    sqlite3_finalize(row);
-    return e;
+    return query_end(&q);
 }
 
 enum err store_hold_of(struct store *store, uint32_t owner, struct held *entry)
 {
-    enum err e;
-    pthread_mutex_lock(&store->lock);
-    e = read_entries(store, owner, owner, entry);
-    pthread_mutex_unlock(&store->lock);
-    return e;
+    return read_entries(store, owner, owner, entry);
 }
 
 enum err store_holds(struct store *store, struct held *entries)
 {
-    enum err e;
-    pthread_mutex_lock(&store->lock);
-    e = read_entries(store, 0, (uint32_t)store->study->owners - 1, entries);
-    pthread_mutex_unlock(&store->lock);
-    return e;
-}
-
-/* A row of id, owner, digest. */
-static enum err read_name(struct store *s, sqlite3_stmt *row, struct upload_name *name)
-{
-    name->owner = (uint32_t)sqlite3_column_int64(row, 1);
-    TRY(store_column(s, row, 0, name->id, sizeof name->id));
-    return store_column(s, row, 2, name->digest, sizeof name->digest);
+    return read_entries(store, 0, store->study->owners - 1, entries);
 }
 
 /* Whether the study has this owner, of whom there is no upload yet in the list. */
-static enum err check_owner(struct store *s, sqlite3_int64 owner, size_t count)
+static enum err check_owner(struct store *s, uint64_t owner, size_t count)
 {
-    if (owner >= 0 && (size_t)owner < s->study->owners && count < s->study->owners)
+    if (owner < s->study->owners && count < s->study->owners)
         return ERR_OK;
     log_error(
         s->log,
@@ -313,38 +261,35 @@ static enum err check_owner(struct store *s, sqlite3_int64 owner, size_t count)
 
 enum err store_list(struct store *s, const char *sql, struct upload_name **names, size_t *count)
 {
-    sqlite3_stmt *row;
-    enum err e = ERR_OK;
-    int result = SQLITE_ROW;
+    struct query q;
     *count = 0;
     *names = memory_array(s->study->owners, sizeof **names);
     if (*names == NULL)
         return ERR_NOMEM;
-    TRY(store_prepare(s, sql, &row));
-    while (e == ERR_OK && (result = sqlite3_step(row)) == SQLITE_ROW) {
-        e = check_owner(s, sqlite3_column_int64(row, 1), *count);
-        if (e == ERR_OK)
-            e = read_name(s, row, &(*names)[(*count)++]);
+    q = query_of(s, sql);
+    while (query_row(&q)) {
+        const uint64_t owner = query_u64(&q);
+        q.e = check_owner(s, owner, *count);
+        if (q.e == ERR_OK) {
+            struct upload_name *name = &(*names)[(*count)++];
+            name->owner = (uint32_t)owner;
+            query_copy(&q, name->id, sizeof name->id);
+            query_copy(&q, name->digest, sizeof name->digest);
+        }
     }
-    if (e == ERR_OK && result != SQLITE_DONE)
-        e = store_failed(s, "read");
-    sqlite3_finalize(row);
-    return e;
+    return query_end(&q);
 }
 
 enum err store_uploads(struct store *store, struct upload_name **names, size_t *count)
 {
-    enum err e;
-    pthread_mutex_lock(&store->lock);
-    e = store_list(store, "SELECT id, owner, digest FROM uploads WHERE complete ORDER BY id", names,
-                   count);
-    pthread_mutex_unlock(&store->lock);
+    enum err e = store_list(
+        store, "SELECT owner, id, digest FROM uploads WHERE complete ORDER BY id", names, count);
     if (e != ERR_OK)
         memory_free(names);
     return e;
 }
 
-static enum err read_named(struct store *s, const struct upload_name *name, struct upload *u)
+enum err store_upload(struct store *s, const struct upload_name *name, struct upload *u)
 {
     uint8_t digest[32];
     bool found;
@@ -362,79 +307,43 @@ static enum err read_named(struct store *s, const struct upload_name *name, stru
     return ERR_AUTH;
 }
 
-enum err store_upload(struct store *store, const struct upload_name *name, struct upload *u)
-{
-    enum err e;
-    pthread_mutex_lock(&store->lock);
-    e = read_named(store, name, u);
-    pthread_mutex_unlock(&store->lock);
-    return e;
-}
-
 enum err store_unforwarded(struct store *store, const uint8_t after[UPLOAD_ID_SIZE],
                            struct upload *u, bool *found)
 {
-    enum err e;
-    pthread_mutex_lock(&store->lock);
-    e = find(store,
-             "SELECT id, owner, sealed FROM uploads WHERE complete AND NOT forwarded AND id > ?"
-             " ORDER BY id LIMIT 1",
-             after, u, found);
-    pthread_mutex_unlock(&store->lock);
-    return e;
+    return find(store,
+                "SELECT id, owner, sealed FROM uploads WHERE complete AND NOT forwarded AND id > ?"
+                " ORDER BY id LIMIT 1",
+                after, u, found);
 }
 
 enum err store_forwarded(struct store *store, const uint8_t id[UPLOAD_ID_SIZE], bool forwarded)
 {
-    sqlite3_stmt *statement;
-    enum err e;
-    pthread_mutex_lock(&store->lock);
-    e = store_prepare(store, "UPDATE uploads SET forwarded = ?2 WHERE id = ?1", &statement);
-    if (e == ERR_OK) {
-        sqlite3_bind_blob(statement, 1, id, UPLOAD_ID_SIZE, SQLITE_STATIC);
-        sqlite3_bind_int(statement, 2, forwarded);
-        e = store_finish(store, statement);
-    }
-    pthread_mutex_unlock(&store->lock);
-    return e;
+    struct query q = query_of(store, "UPDATE uploads SET forwarded = ? WHERE id = ?");
+    query_put_u64(&q, forwarded);
+    query_put(&q, id, UPLOAD_ID_SIZE);
+    return query_run(&q, NULL);
 }
 
 enum err store_count(struct store *store, uint64_t *whole, uint64_t *part)
 {
-    int64_t complete = 0, all = 0;
-    enum err e;
-    pthread_mutex_lock(&store->lock);
-    e = store_number(store, "SELECT COUNT(*) FROM uploads WHERE complete", &complete);
-    if (e == ERR_OK)
-        e = store_number(store, "SELECT COUNT(*) FROM uploads", &all);
-    pthread_mutex_unlock(&store->lock);
-    if (e == ERR_OK) {
-        *whole = (uint64_t)complete;
-        *part = (uint64_t)(all - complete);
+    struct query q = query_of(store, "SELECT (SELECT COUNT(*) FROM uploads WHERE complete),"
+                                     " (SELECT COUNT(*) FROM uploads WHERE NOT complete)");
+    if (query_row(&q)) {
+        *whole = query_u64(&q);
+        *part = query_u64(&q);
     }
-    return e;
+    return query_end(&q);
 }
 
 enum err store_owners(struct store *store, bool *has)
 {
-    sqlite3_stmt *statement;
-    int result = SQLITE_ERROR;
-    enum err e;
+    struct query q = query_of(store, "SELECT owner FROM uploads WHERE complete");
     memset(has, 0, store->study->owners * sizeof *has);
-    pthread_mutex_lock(&store->lock);
-    e = store_prepare(store, "SELECT owner FROM uploads WHERE complete", &statement);
-    if (e == ERR_OK) {
-        while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
-            sqlite3_int64 owner = sqlite3_column_int64(statement, 0);
-            e = check_owner(store, owner, 0);
-            if (e != ERR_OK)
-                break;
+    while (query_row(&q)) {
+        const uint64_t owner = query_u64(&q);
+        q.e = check_owner(store, owner, 0);
+        if (q.e == ERR_OK)
             has[owner] = true;
-        }
-        sqlite3_finalize(statement);
-        if (e == ERR_OK && result != SQLITE_DONE)
-            e = store_failed(store, "read");
     }
-    pthread_mutex_unlock(&store->lock);
-    return e;
+    return query_end(&q);
 }

@@ -1,0 +1,128 @@
+#include "parties/store/query.h"
+
+#include "parties/store/store_private.h"
+
+#include <string.h>
+
+struct query query_of(struct store *s, const char *sql)
+{
+    struct query q = {.store = s, .next = 1};
+    pthread_mutex_lock(&s->lock);
+    if (sqlite3_prepare_v2(s->db, sql, -1, &q.statement, NULL) != SQLITE_OK)
+        q.e = store_failed(s, "prepare a statement");
+    return q;
+}
+
+enum err query_end(struct query *q)
+{
+    sqlite3_finalize(q->statement);
+    pthread_mutex_unlock(&q->store->lock);
+    return q->e;
+}
+
+/*
+ * --- parameters ----------------------------------------------------------------------------------
+ */
+
+/* What comes of putting the parameter that is next. */
+static void was_put(struct query *q, int result)
+{
+    if (result != SQLITE_OK)
+        q->e = store_failed(q->store, "prepare a statement");
+    q->next++;
+}
+
+void query_put_u64(struct query *q, uint64_t v)
+{
+    if (q->e == ERR_OK)
+        was_put(q, sqlite3_bind_int64(q->statement, q->next, (sqlite3_int64)v));
+}
+
+void query_put(struct query *q, const void *p, size_t n)
+{
+    if (q->e == ERR_OK) /* no bytes are an empty blob, and not NULL */
+        was_put(q, sqlite3_bind_blob64(q->statement, q->next, n > 0 ? p : "", n, SQLITE_STATIC));
+}
+
+void query_put_text(struct query *q, const char *text)
+{
+    if (q->e == ERR_OK)
+        was_put(q, sqlite3_bind_text(q->statement, q->next, text, -1, SQLITE_STATIC));
+}
+
+void query_put_number(struct query *q, const uint64_t *v)
+{
+    if (v != NULL)
+        query_put_u64(q, *v);
+    else
+        q->next++;
+}
+
+void query_put_bytes(struct query *q, const struct bytes *b)
+{
+    if (b != NULL)
+        query_put(q, b->data, b->size);
+    else
+        q->next++;
+}
+
+/*
+ * --- rows ----------------------------------------------------------------------------------------
+ */
+
+bool query_row(struct query *q)
+{
+    int result = q->e == ERR_OK ? sqlite3_step(q->statement) : SQLITE_DONE;
+    q->next = 0;
+    if (result != SQLITE_ROW && result != SQLITE_DONE)
+        q->e = store_failed(q->store, sqlite3_stmt_readonly(q->statement) ? "read" : "write");
+    return result == SQLITE_ROW;
+}
+
+uint64_t query_u64(struct query *q)
+{
+    return q->e == ERR_OK ? (uint64_t)sqlite3_column_int64(q->statement, q->next++) : 0;
+}
+
+const void *query_blob(struct query *q, size_t *n)
+{
+    const void *p = NULL;
+    *n = 0;
+    if (q->e == ERR_OK) {
+        p = sqlite3_column_blob(q->statement, q->next);
+        *n = (size_t)sqlite3_column_bytes(q->statement, q->next++);
+    }
+    return p;
+}
+
+void query_bytes(struct query *q, struct bytes *out)
+{
+    size_t n;
+    const void *p = query_blob(q, &n);
+    bytes_put(out, p, n);
+    if (q->e == ERR_OK)
+        q->e = bytes_ok(out);
+}
+
+void query_copy(struct query *q, void *out, size_t n)
+{
+    size_t found;
+    const void *p = query_blob(q, &found);
+    if (q->e == ERR_OK && found != n) {
+        log_error(q->store->log,
+                  "store: it is damaged: %s on disk has %zu bytes, and should have %zu; restore a "
+                  "backup of the server's folder",
+                  sqlite3_column_name(q->statement, q->next - 1), found, n);
+        q->e = ERR_FORMAT;
+    }
+    if (q->e == ERR_OK)
+        memcpy(out, p, n);
+}
+
+enum err query_run(struct query *q, int *changed)
+{
+    (void)query_row(q);
+    if (changed != NULL)
+        *changed = q->e == ERR_OK ? sqlite3_changes(q->store->db) : 0;
+    return query_end(q);
+}

@@ -1,0 +1,52 @@
+/*
+ * parties/store/query.h - one statement, from its text to its end.
+ *
+ * Parameters are put in order, as in struct bytes, and columns are taken in order, as from a struct
+ * reader. The first failure is logged and kept, and nothing is done after it, so that a caller
+ * checks once: query_end(). A query holds the store's lock until then.
+ */
+#ifndef TREFOIL_PARTIES_STORE_QUERY_H
+#define TREFOIL_PARTIES_STORE_QUERY_H
+
+#include "base/bytes.h"
+
+#include <sqlite3.h>
+
+struct store;
+
+struct query {
+    struct store *store;
+    sqlite3_stmt *statement; /* NULL: it could not be prepared */
+    int next;                /* of parameters from 1 on; of a row's columns from 0 on */
+    enum err e;
+};
+
+struct query query_of(struct store *s, const char *sql);
+enum err query_end(struct query *q) MUST_CHECK;
+
+/* The next parameter. Bytes are borrowed until the end. */
+void query_put_u64(struct query *q, uint64_t v);
+void query_put(struct query *q, const void *p, size_t n);
+void query_put_text(struct query *q, const char *text);
+/* The same, or SQL's NULL for NULL. */
+void query_put_number(struct query *q, const uint64_t *v);
+void query_put_bytes(struct query *q, const struct bytes *b);
+
+/* The next row, if there is one. */
+bool query_row(struct query *q);
+
+/* The next column of the row; 0 or nothing after a failure. */
+uint64_t query_u64(struct query *q);
+/* In place, until the next row or the end; NULL if it has no bytes. */
+const void *query_blob(struct query *q, size_t *n);
+/* Appended to `out`. */
+void query_bytes(struct query *q, struct bytes *out);
+/* One that must have exactly n bytes; ERR_FORMAT, logged, else. */
+void query_copy(struct query *q, void *out, size_t n);
+
+/*
+ * Runs a statement that gives no rows, and ends it; `changed` (may be NULL): how many rows it did.
+ */
+enum err query_run(struct query *q, int *changed) MUST_CHECK;
+
+#endif
