@@ -10,8 +10,8 @@
  * kept [x = 0]. Lanes are sorted by B into widths l, l/2, l/4 .., by public masks, so that small C
  * cost less; lanes with C <= 1 cost nothing and are not in any message.
  *
- * Cost of a lane of width w: 2(w-1) - ceil(log2 w) ANDs, then 3 ring elements over all servers for
- * the bit as a number. Rounds: ceil(log2 l) + 2, fewer if every C is small. At l = 17 that is 11.4
+ * Cost of a lane of width w: 2(w-1) - ceil(log2 w) ANDs, then 4 ring elements over all servers for
+ * the bit as a number. Rounds: ceil(log2 l) + 1, fewer if every C is small. At l = 17 that is 14.1
  * bytes a server.
  */
 #ifndef TREFOIL_MPC_CACHED_H
@@ -30,7 +30,7 @@ struct cached {
 
 /*
  * Keeps what is said above of x; `bits` are its bits and are borrowed for the life of the result.
- * ceil(log2 l) rounds for the flags (33 ANDs a lane at l = 17), 2 rounds and 3 elements over all
+ * ceil(log2 l) rounds for the flags (33 ANDs a lane at l = 17), 1 round and 4 elements over all
  * servers for [x = 0]; the rounds repeat every 2^22 lanes. LEAKS: nothing.
  */
 enum err cached_new(struct party *p, struct cached **c, struct share64 x,

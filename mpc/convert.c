@@ -187,17 +187,39 @@ enum err convert_to_ring128(struct party *p, struct share128 out, const struct p
 
 /* --- one bit to a number ---------------------------------------------------------------------- */
 
+/* x_j ^ x_(j+1), as j knows it, and x_(j+2), as the others do. */
+static enum err number(struct party *p, enum ring ring, struct operand out, struct bits x)
+{
+    const struct parts parts = party_parts(p, x.n, 64);
+    uint64_t *known = scratch_take(p->scratch, bits_words(x.n), sizeof *known);
+    if (known == NULL)
+        return ERR_NOMEM;
+    for (size_t w = bits_words(parts.j.begin); w < bits_words(parts.j.end); w++)
+        known[w] = x.a[w] ^ x.b[w];
+    for (size_t w = bits_words(parts.j1.begin); w < bits_words(parts.j1.end); w++)
+        known[w] = x.b[w];
+    for (size_t w = bits_words(parts.j2.begin); w < bits_words(parts.j2.end); w++)
+        known[w] = x.a[w];
+    return move_known(p, &(struct move_known){.ring = ring, .n = x.n, .out = out, .known = known});
+}
+
+static enum err bit_number(struct party *p, enum ring ring, struct operand out, struct bits x)
+{
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    return scratch_done(p->scratch, mark, number(p, ring, out, x));
+}
+
 enum err convert_bit16(struct party *p, struct share16 out, struct bits x)
 {
-    return move_known(p, &(struct move_known){RING_16, x.n, OPERAND(out), .x = x});
+    return bit_number(p, RING_16, OPERAND(out), x);
 }
 
 enum err convert_bit64(struct party *p, struct share64 out, struct bits x)
 {
-    return move_known(p, &(struct move_known){RING_64, x.n, OPERAND(out), .x = x});
+    return bit_number(p, RING_64, OPERAND(out), x);
 }
 
 enum err convert_bit128(struct party *p, struct share128 out, struct bits x)
 {
-    return move_known(p, &(struct move_known){RING_128, x.n, OPERAND(out), .x = x});
+    return bit_number(p, RING_128, OPERAND(out), x);
 }

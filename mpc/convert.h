@@ -33,12 +33,8 @@ enum err convert_to_ring128(struct party *p, struct share128 out,
                             const struct planes *x) MUST_CHECK;
 
 /*
- * out = the bit as a number, 0 or 1. With t = b_j ^ b_(j+1) known to j, u = b_(j+2) known to the
- * others and F = F(key_j), G and H of key_(j+2): b = t + u - 2 t u = (1 - 2u) (F + (t - F)) + u, so
- *   round 1   j   -> j+1   t - F
- *             j+2 -> j     (1 - 2u) F - G                      component j
- *   round 2   j+1 -> j     (1 - 2u) (t - F) - H                component j+1
- * and u + G + H is component j+2. 3 elements over all servers, 2 rounds.
+ * out = the bit as a number, 0 or 1: T = x_j ^ x_(j+1) is known to j, u = x_(j+2) to the others,
+ * and move_known() makes T ^ u. 4 elements over all servers, 1 round.
  */
 enum err convert_bit16(struct party *p, struct share16 out, struct bits x) MUST_CHECK;
 enum err convert_bit64(struct party *p, struct share64 out, struct bits x) MUST_CHECK;

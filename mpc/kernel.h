@@ -36,17 +36,23 @@ struct kernel {
                        const uint16_t *ya, const uint16_t *yb, size_t n);
     void (*multiply64)(uint64_t *z, const uint64_t *f, const uint64_t *xa, const uint64_t *xb,
                        const uint64_t *ya, const uint64_t *yb, size_t n);
-    /* with b the bits as numbers: out = b - f;  out = (1 - 2 b) v - g;  out = b + g + h */
-    void (*bit_less16)(uint16_t *out, const uint64_t *b, const uint16_t *f, size_t n);
-    void (*bit_less64)(uint64_t *out, const uint64_t *b, const uint64_t *f, size_t n);
+    /* with b the bits as numbers: out = b - f - g;  out = (1 - 2 b) v + g;  out = b v + g */
+    void (*bit_less16)(uint16_t *out, const uint64_t *b, const uint16_t *f, const uint16_t *g,
+                       size_t n);
+    void (*bit_less32)(uint32_t *out, const uint64_t *b, const uint32_t *f, const uint32_t *g,
+                       size_t n);
+    void (*bit_less64)(uint64_t *out, const uint64_t *b, const uint64_t *f, const uint64_t *g,
+                       size_t n);
     void (*bit_sign16)(uint16_t *out, const uint64_t *b, const uint16_t *v, const uint16_t *g,
                        size_t n);
     void (*bit_sign64)(uint64_t *out, const uint64_t *b, const uint64_t *v, const uint64_t *g,
                        size_t n);
-    void (*bit_plus16)(uint16_t *out, const uint64_t *b, const uint16_t *g, const uint16_t *h,
-                       size_t n);
-    void (*bit_plus64)(uint64_t *out, const uint64_t *b, const uint64_t *g, const uint64_t *h,
-                       size_t n);
+    void (*bit_times16)(uint16_t *out, const uint64_t *b, const uint16_t *v, const uint16_t *g,
+                        size_t n);
+    void (*bit_times32)(uint32_t *out, const uint64_t *b, const uint32_t *v, const uint32_t *g,
+                        size_t n);
+    void (*bit_times64)(uint64_t *out, const uint64_t *b, const uint64_t *v, const uint64_t *g,
+                        size_t n);
     /* the sum of x_a (y_a + y_b) + x_b y_a; of x y; of x */
     uint64_t (*inner64)(const uint64_t *xa, const uint64_t *xb, const uint64_t *ya,
                         const uint64_t *yb, size_t n);

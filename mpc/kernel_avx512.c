@@ -11,6 +11,7 @@
 #include <immintrin.h>
 
 #define SPREAD16(bits) _mm512_maskz_set1_epi16((__mmask32)(bits), 1)
+#define SPREAD32(bits) _mm512_maskz_set1_epi32((__mmask16)(bits), 1)
 #define SPREAD64(bits) _mm512_maskz_set1_epi64((__mmask8)(bits), 1)
 #define OWN_SPREAD
 #define COMPRESS _pext_u64

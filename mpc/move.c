@@ -56,7 +56,7 @@ static enum err consume(void *self, size_t offset, const uint8_t *in, size_t n)
         watch->secret(watch->self, in, n);
     for (size_t end = offset + n, k; offset < end; offset += k, in += k) {
         size_t at = offset, m = message_at(all, &at, (k = end - offset, &k));
-        all[m].take(all[m].self, at, in, k);
+        TRY(all[m].take(all[m].self, at, in, k));
     }
     return ERR_OK;
 }
@@ -112,7 +112,7 @@ struct joining {
     uint8_t *out;
 };
 
-static void join(void *self, size_t offset, const uint8_t *in, size_t n)
+static enum err join(void *self, size_t offset, const uint8_t *in, size_t n)
 {
     const struct joining *j = self;
     const void *words = in, *a = (const uint8_t *)j->x.a + offset,
@@ -122,6 +122,7 @@ static void join(void *self, size_t offset, const uint8_t *in, size_t n)
         j->kernel->join64(out, words, a, b, n / 8);
     else
         j->kernel->join_bits(out, words, a, b, n / 8);
+    return ERR_OK;
 }
 
 enum err move_reveal(struct party *p, unsigned from, const struct planes *y, uint64_t *out)
@@ -178,11 +179,12 @@ struct adding {
     uint64_t *sum;
 };
 
-static void add_summand(void *self, size_t offset, const uint8_t *in, size_t n)
+static enum err add_summand(void *self, size_t offset, const uint8_t *in, size_t n)
 {
     const struct adding *s = self;
     const void *words = in;
     s->kernel->xor_bits(s->sum + offset / 8, s->sum + offset / 8, words, n / 8);
+    return ERR_OK;
 }
 
 static enum err open_products(struct party *p, struct share64 x, struct share64 y, uint64_t *out)

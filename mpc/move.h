@@ -3,6 +3,7 @@
  *
  *   reshare   i -> i-1   z_i, masked by a zero share        sums of products of shares
  *   input     j -> j+1   v - F                              what j alone knows becomes a share
+ *   known     j -> both  v - F - F'                         and is multiplied by what they know
  *   reveal    a component, masked, to a server that lacks it
  *   open      i -> i+1   x_i                                the only way to make a value public
  *
@@ -15,8 +16,7 @@
  *
  * Components are whole words: both holders of a component hold the same ones, lanes of bits past a
  * vector's end too. A component leaves in steps of 16 KiB within tiles of MOVE_TILE bytes, made as
- * they go: nothing large is held whole. One call is one round, but for move_known(). LEAKS:
- * nothing, open apart.
+ * they go: nothing large is held whole. One call is one round. LEAKS: nothing, open apart.
  */
 #ifndef TREFOIL_MPC_MOVE_H
 #define TREFOIL_MPC_MOVE_H
@@ -85,31 +85,34 @@ enum err move_settle(struct party *p, enum ring ring, struct operand out, void *
 enum err move_input(struct party *p, struct planes u) MUST_CHECK;
 
 /*
- * What server j of each part knows, times what the two others know there, over RING_32 to 128, or
- * of bits over RING_16, 64 and 128:
- *   round 1   j   -> j+1   a - F                            so (F, a - F, 0) shares a
- *             j   -> j+1   r - F'                           where there is a rest
- *             j+2 -> j     F b - G                          component j
- *   round 2   j+1 -> j     (a - F) b - H                    component j+1
- * and G + H is component j+2. 3 words over all servers, 4 with a rest. out and sum overlap nothing
- * that is known.
+ * Of each lane server j of its part (party_parts(), 64 lanes) knows a bit T, and the two others a
+ * bit u: `known` is T in the part where this server is j, elsewhere u. Without `added`, out is the
+ * number T ^ u = T (1 - 2 u) + u over RING_16, 64 or 128. With it, out = 2^shift T u + c over
+ * RING_32, 64 or 128, where c is what j has in `added` plus what each of the others has there.
  *
- *   words   `known` is a in the part where this server is j, elsewhere b; out = a b. A rest r is
- *           like it, and sum = what j knows of it plus what the others know: (F', r - F', r')
- *   bits    out = x as numbers, 0 or 1: with t = x_j ^ x_(j+1) and u = x_(j+2) that is
- *           t (1 - 2 u) + u, so a = t, b = 1 - 2 u, and u joins component j+2. Parts are of whole
- *           words of x.
+ *   j   -> both   m = T - F - F'                            so (F, F', m) shares T
+ *   j   -> j+1    c - F''                                   where something is added
+ *   j+2 -> j      F b + G       component j   (+ F'')       b = 1 - 2 u, or u
+ *   j+1 -> j      F' b + H      component j+1 (+ c - F'')
+ *                 m b - G - H   component j+2 (+ u, or c of both)
+ *
+ * F and F'' are of key_j, F' of key_(j+1), G and H of key_(j+2): 4 words over all servers, and 1
+ * for c. 2^shift T u is needed modulo the ring alone, so its 4 words may be of `product`, a ring of
+ * its width less the shift, or of any more. What is sent of `added` is masked in place.
+ *
+ * A server j that lies can send two different m, so that the others hold two components j+2: they
+ * would have to compare what came.
  */
 struct move_known {
     enum ring ring;
     size_t n; /* lanes */
     struct operand out;
-    const void *known;
-    struct operand sum;
-    const void *rest;
-    struct bits x; /* a is NULL: words */
+    const uint64_t *known;
+    void *added; /* or NULL */
+    unsigned shift;
+    enum ring product;
 };
-enum err move_known(struct party *p, const struct move_known *known) MUST_CHECK;
+enum err move_known(struct party *p, const struct move_known *terms) MUST_CHECK;
 
 /* --- reveal ----------------------------------------------------------------------------------- */
 

@@ -19,7 +19,7 @@
 #define WORD word128
 #include "mpc/words.inc"
 
-#define STEP 512 /* lanes at a time */
+#define STEP 512 /* lanes at a time; a multiple of 64 */
 
 static size_t part_lanes(struct part part)
 {
@@ -57,7 +57,7 @@ static enum err input_make(void *self, size_t offset, uint8_t *out, size_t n)
     return ERR_OK;
 }
 
-static void input_take(void *self, size_t offset, const uint8_t *in, size_t n)
+static enum err input_take(void *self, size_t offset, const uint8_t *in, size_t n)
 {
     const struct inputting *c = self;
     for (size_t done = 0, k; done < n / 8; done += k) {
@@ -65,6 +65,7 @@ static void input_take(void *self, size_t offset, const uint8_t *in, size_t n)
         uint64_t *to = stretch(c->u.a, c->u.n, c->parts.j1, at, (k = n / 8 - done, &k));
         memcpy(to, in + 8 * done, 8 * k);
     }
+    return ERR_OK;
 }
 
 static void zero_part(uint64_t *planes, const struct planes *u, struct part part)
@@ -91,13 +92,25 @@ enum err move_input(struct party *p, struct planes u)
     return move_round(p, &round);
 }
 
-/* --- what is known, as words or as bits ------------------------------------------------------- */
+/* --- a bit that j knows, a bit that the others know ------------------------------------------- */
 
 struct knowing {
     struct party *p;
     const struct move_known *terms;
-    size_t size; /* of a word */
-    struct parts parts;
+    size_t size, product; /* of a word of the ring, and of the ring in which products are made */
+};
+
+/*
+ * This server in one part of the lanes. What it needs there alone is made a step at a time, in
+ * order, as soon as a message that it sends or receives asks for it: both holders of a key draw in
+ * the same steps.
+ */
+struct role {
+    const struct knowing *c;
+    enum err (*step)(const struct role *r, size_t lane, size_t n);
+    struct part part;
+    size_t made;   /* lane up to which that is done */
+    uint8_t *sent; /* what goes to another as words of the product's ring */
 };
 
 static void *lane_of(const struct knowing *c, const void *words, size_t lane)
@@ -105,9 +118,18 @@ static void *lane_of(const struct knowing *c, const void *words, size_t lane)
     return (uint8_t *)(uintptr_t)words + lane * c->size;
 }
 
-static bool of_bits(const struct knowing *c)
+static void *sent_at(const struct role *r, size_t lane)
 {
-    return c->terms->x.a != NULL;
+    return r->sent + (lane - r->part.begin) * r->c->product;
+}
+
+static enum err reach(struct role *r, size_t lane)
+{
+    for (size_t n; r->made < lane; r->made += n) {
+        n = r->part.end - r->made < STEP ? r->part.end - r->made : STEP;
+        TRY(r->step(r, r->made, n));
+    }
+    return ERR_OK;
 }
 
 /* out = `n` bits of v from lane `from` on, from lane 0 on. */
@@ -122,225 +144,298 @@ static void bits_from(uint64_t *out, const uint64_t *v, size_t from, size_t n)
     }
 }
 
-/* With b the bits as numbers: z = b - f;  z = (1 - 2 b) v - g;  z = b + g + h. */
-static void bit_less(const struct knowing *c, void *z, const uint64_t *b, const void *f, size_t n)
+/* z = b - f - g, with b the bits as numbers; without b they are 0. */
+static void less(const struct knowing *c, void *z, const uint64_t *b, const void *f, const void *g,
+                 size_t n)
 {
+    static const uint64_t none[STEP / 64];
     const struct kernel *k = c->p->kernel;
-    if (c->terms->ring == RING_16)
-        k->bit_less16(z, b, f, n);
-    else if (c->terms->ring == RING_64)
-        k->bit_less64(z, b, f, n);
+    b = b == NULL ? none : b;
+    if (c->product == 2)
+        k->bit_less16(z, b, f, g, n);
+    else if (c->product == 4)
+        k->bit_less32(z, b, f, g, n);
+    else if (c->product == 8)
+        k->bit_less64(z, b, f, g, n);
     else
         for (size_t i = 0; i < n; i++)
-            ((word128 *)z)[i] = (b[i / 64] >> i % 64 & 1) - ((const word128 *)f)[i];
+            ((word128 *)z)[i] = (b[i / 64] >> i % 64 & 1) - ((const word128 *)f)[i] -
+                                ((const word128 *)g)[i];
 }
 
-static void bit_sign(const struct knowing *c, void *z, const uint64_t *b, const void *v,
-                     const void *g, size_t n)
+/* z = (1 - 2 u) v + g */
+static void sign(const struct knowing *c, void *z, const uint64_t *u, const void *v, const void *g,
+                 size_t n)
 {
     const struct kernel *k = c->p->kernel;
-    if (c->terms->ring == RING_16)
-        k->bit_sign16(z, b, v, g, n);
-    else if (c->terms->ring == RING_64)
-        k->bit_sign64(z, b, v, g, n);
+    if (c->product == 2)
+        k->bit_sign16(z, u, v, g, n);
+    else if (c->product == 8)
+        k->bit_sign64(z, u, v, g, n);
     else
         for (size_t i = 0; i < n; i++) {
-            const word128 bit = b[i / 64] >> i % 64 & 1, sign = 0 - bit;
-            ((word128 *)z)[i] = (((const word128 *)v)[i] ^ sign) + bit - ((const word128 *)g)[i];
+            const word128 bit = u[i / 64] >> i % 64 & 1;
+            ((word128 *)z)[i] = (((const word128 *)v)[i] ^ (0 - bit)) + bit +
+                                ((const word128 *)g)[i];
         }
 }
 
-static void bit_plus(const struct knowing *c, void *z, const uint64_t *b, const void *g,
-                     const void *h, size_t n)
+/* z = u v + g */
+static void times(const struct knowing *c, void *z, const uint64_t *u, const void *v, const void *g,
+                  size_t n)
 {
     const struct kernel *k = c->p->kernel;
-    if (c->terms->ring == RING_16)
-        k->bit_plus16(z, b, g, h, n);
-    else if (c->terms->ring == RING_64)
-        k->bit_plus64(z, b, g, h, n);
+    if (c->product == 2)
+        k->bit_times16(z, u, v, g, n);
+    else if (c->product == 4)
+        k->bit_times32(z, u, v, g, n);
+    else if (c->product == 8)
+        k->bit_times64(z, u, v, g, n);
     else
         for (size_t i = 0; i < n; i++)
-            ((word128 *)z)[i] = (b[i / 64] >> i % 64 & 1) + ((const word128 *)g)[i] +
-                                ((const word128 *)h)[i];
+            ((word128 *)z)[i] = (((const word128 *)v)[i] &
+                                 (0 - (word128)(u[i / 64] >> i % 64 & 1))) +
+                                ((const word128 *)g)[i];
 }
 
-/* Of words: z = x - y;  z = x y - g;  z += x. */
-static void less(const struct knowing *c, void *z, const void *x, const void *y, size_t n)
+/* out = out + 2^shift z, from words of `narrow` bytes to words of `wide` */
+static inline void lift_sizes(uint8_t *out, size_t wide, const uint8_t *z, size_t narrow,
+                              unsigned shift, size_t n)
 {
-    if (c->terms->ring == RING_32)
-        less32(z, x, y, n);
-    else if (c->terms->ring == RING_64)
-        less64(z, x, y, n);
-    else
-        less128(z, x, y, n);
+    for (size_t i = 0; i < n; i++) {
+        word128 sum = 0, v = 0;
+        memcpy(&sum, out + i * wide, wide);
+        memcpy(&v, z + i * narrow, narrow);
+        sum += v << shift;
+        memcpy(out + i * wide, &sum, wide);
+    }
 }
 
-static void times_less(const struct knowing *c, void *z, const void *x, const void *y,
-                       const void *g, size_t n)
+static void lift(const struct knowing *c, void *out, const void *z, size_t n)
 {
-    if (c->terms->ring == RING_32)
-        times_less32(z, x, y, g, n);
-    else if (c->terms->ring == RING_64)
-        times_less64(z, x, y, g, n);
+    const unsigned shift = c->terms->shift;
+    if (c->size == 4)
+        lift_sizes(out, 4, z, 2, shift, n);
+    else if (c->size == 8 && c->product == 4)
+        lift_sizes(out, 8, z, 4, shift, n);
+    else if (c->size == 8)
+        lift_sizes(out, 8, z, 8, shift, n);
+    else if (c->product == 8)
+        lift_sizes(out, 16, z, 8, shift, n);
     else
-        times_less128(z, x, y, g, n);
+        lift_sizes(out, 16, z, 16, shift, n);
 }
 
 static void add(const struct knowing *c, void *z, const void *x, size_t n)
 {
-    if (c->terms->ring == RING_32)
+    if (c->size == 4)
         add32(z, x, n);
-    else if (c->terms->ring == RING_64)
+    else if (c->size == 8)
         add64(z, x, n);
     else
         add128(z, x, n);
 }
 
-/* --- the arrows, a few lanes at a time -------------------------------------------------------- */
-
-/* j -> j+1   a - F */
-static enum err a_step(const struct knowing *c, size_t lane, void *z, size_t k)
+static void subtract(const struct knowing *c, void *z, const void *x, size_t n)
 {
-    const struct bits x = c->terms->x;
-    uint64_t b[STEP / 64 + 1], b2[STEP / 64 + 1];
-    word128 f[STEP];
-    TRY(prg_fill(c->p->prg[0][PRG_INPUT], f, k * c->size));
-    if (!of_bits(c)) {
-        less(c, z, lane_of(c, c->terms->known, lane), f, k);
+    if (c->size == 4)
+        subtract32(z, x, n);
+    else if (c->size == 8)
+        subtract64(z, x, n);
+    else
+        subtract128(z, x, n);
+}
+
+/* j: a - F - F'; of what is added, c - F'', which stays in its place, and both are components */
+static enum err step_j(const struct role *r, size_t lane, size_t n)
+{
+    const struct knowing *c = r->c;
+    const struct move_known *t = c->terms;
+    void *a = lane_of(c, t->out.a, lane), *added = lane_of(c, t->added, lane);
+    word128 f[STEP], f1[STEP];
+    TRY(prg_fill(c->p->prg[0][PRG_INPUT], f, n * c->product));
+    TRY(prg_fill(c->p->prg[1][PRG_MASK], f1, n * c->product));
+    less(c, sent_at(r, lane), t->known + lane / 64, f, f1, n);
+    if (t->added == NULL)
         return ERR_OK;
-    }
-    bits_from(b, x.a, lane, k);
-    bits_from(b2, x.b, lane, k);
-    for (size_t i = 0; i < bits_words(k); i++)
-        b[i] ^= b2[i];
-    bit_less(c, z, b, f, k);
-    return ERR_OK;
-}
-
-/* j -> j+1   r - F', and F' is component j */
-static enum err rest_step(const struct knowing *c, size_t lane, void *z, size_t k)
-{
-    void *f = lane_of(c, c->terms->sum.a, lane);
-    TRY(prg_fill(c->p->prg[0][PRG_INPUT], f, k * c->size));
-    less(c, z, lane_of(c, c->terms->rest, lane), f, k);
-    memcpy(lane_of(c, c->terms->sum.b, lane), z, k * c->size);
-    return ERR_OK;
-}
-
-/* j+2 -> j   F b - G, which is component j; component j+2 is G + H, here G where H follows later */
-static enum err first_step(const struct knowing *c, size_t lane, void *z, size_t k)
-{
-    uint64_t b[STEP / 64 + 1];
-    word128 f[STEP], g[STEP], h[STEP];
-    void *a = lane_of(c, c->terms->out.a, lane);
-    TRY(prg_fill(c->p->prg[1][PRG_INPUT], f, k * c->size));
-    if (of_bits(c)) {
-        TRY(prg_fill(c->p->prg[0][PRG_RANDOM], g, k * c->size));
-        TRY(prg_fill(c->p->prg[0][PRG_MASK], h, k * c->size));
-        bits_from(b, c->terms->x.a, lane, k);
-        bit_sign(c, z, b, f, g, k);
-        bit_plus(c, a, b, g, h, k);
-    } else {
-        TRY(prg_fill(c->p->prg[0][PRG_RANDOM], a, k * c->size));
-        times_less(c, z, f, lane_of(c, c->terms->known, lane), a, k);
-    }
-    memcpy(lane_of(c, c->terms->out.b, lane), z, k * c->size);
-    return ERR_OK;
-}
-
-/* j+1 -> j   (a - F) b - H, which is component j+1; a - F stands in its place until now */
-static enum err second_step(const struct knowing *c, size_t lane, void *z, size_t k)
-{
-    uint64_t bits[STEP / 64 + 1];
-    word128 g[STEP], h[STEP];
-    void *a = lane_of(c, c->terms->out.a, lane), *b = lane_of(c, c->terms->out.b, lane);
-    if (of_bits(c)) {
-        TRY(prg_fill(c->p->prg[1][PRG_RANDOM], g, k * c->size));
-        TRY(prg_fill(c->p->prg[1][PRG_MASK], h, k * c->size));
-        bits_from(bits, c->terms->x.b, lane, k);
-        bit_plus(c, b, bits, g, h, k);
-        bit_sign(c, z, bits, a, h, k);
-    } else {
-        TRY(prg_fill(c->p->prg[1][PRG_RANDOM], h, k * c->size));
-        add(c, b, h, k);
-        times_less(c, z, a, lane_of(c, c->terms->known, lane), h, k);
-    }
-    memcpy(a, z, k * c->size);
+    TRY(prg_fill(c->p->prg[0][PRG_INPUT], a, n * c->size));
+    subtract(c, added, a, n);
+    memcpy(lane_of(c, t->out.b, lane), added, n * c->size);
     return ERR_OK;
 }
 
 /*
- * An arrow between two roles: this server makes its message in one part, and takes it in another.
+ * What the two others make alike: component j+2 but for m b. `own` is their mask of the product
+ * with f, which they send.
  */
-struct arrow {
-    const struct knowing *c;
-    enum err (*step)(const struct knowing *, size_t lane, void *z, size_t k);
-    size_t from, to; /* lanes in which this server sends, and receives */
-    void *component; /* that takes what comes */
+static enum err step_other(const struct role *r, size_t lane, size_t n, struct prg *known_to_j,
+                           struct prg *unknown_to_j, void *common, bool second)
+{
+    const struct knowing *c = r->c;
+    const struct move_known *t = c->terms;
+    const uint64_t *u = t->known + lane / 64;
+    word128 f[STEP], g[STEP], h[STEP];
+    TRY(prg_fill(known_to_j, f, n * c->product));
+    TRY(prg_fill(unknown_to_j, g, n * c->product));
+    TRY(prg_fill(unknown_to_j, h, n * c->product));
+    if (t->added == NULL) {
+        sign(c, sent_at(r, lane), u, f, second ? h : g, n);
+        less(c, lane_of(c, common, lane), u, g, h, n);
+        return ERR_OK;
+    }
+    times(c, sent_at(r, lane), u, f, second ? h : g, n);
+    memcpy(lane_of(c, common, lane), lane_of(c, t->added, lane), n * c->size);
+    less(c, f, NULL, g, h, n);
+    lift(c, lane_of(c, common, lane), f, n);
+    return ERR_OK;
+}
+
+/* j+1: F' b + H, component j+1; where something is added its other part comes from j */
+static enum err step_j1(const struct role *r, size_t lane, size_t n)
+{
+    const struct knowing *c = r->c;
+    const struct operand out = c->terms->out;
+    TRY(step_other(r, lane, n, c->p->prg[0][PRG_MASK], c->p->prg[1][PRG_RANDOM], out.b, true));
+    if (c->terms->added == NULL)
+        return ERR_OK;
+    memset(lane_of(c, out.a, lane), 0, n * c->size);
+    lift(c, lane_of(c, out.a, lane), sent_at(r, lane), n);
+    return ERR_OK;
+}
+
+/* j+2: F b + G, component j, with F'' where something is added */
+static enum err step_j2(const struct role *r, size_t lane, size_t n)
+{
+    const struct knowing *c = r->c;
+    const struct operand out = c->terms->out;
+    TRY(step_other(r, lane, n, c->p->prg[1][PRG_INPUT], c->p->prg[0][PRG_RANDOM], out.a, false));
+    if (c->terms->added == NULL)
+        return ERR_OK;
+    TRY(prg_fill(c->p->prg[1][PRG_INPUT], lane_of(c, out.b, lane), n * c->size));
+    lift(c, lane_of(c, out.b, lane), sent_at(r, lane), n);
+    return ERR_OK;
+}
+
+/* --- the arrows ------------------------------------------------------------------------------- */
+
+/* m, or a product */
+static enum err send_words(void *self, size_t offset, uint8_t *out, size_t n)
+{
+    struct role *r = self;
+    TRY(reach(r, r->part.begin + (offset + n) / r->c->product));
+    memcpy(out, r->sent + offset, n);
+    return ERR_OK;
+}
+
+/* c - F'' */
+static enum err send_added(void *self, size_t offset, uint8_t *out, size_t n)
+{
+    struct role *r = self;
+    const struct knowing *c = r->c;
+    TRY(reach(r, r->part.begin + (offset + n) / c->size));
+    memcpy(out, (uint8_t *)lane_of(c, c->terms->added, r->part.begin) + offset, n);
+    return ERR_OK;
+}
+
+/* What comes joins a component of this server's. */
+struct arrival {
+    struct role *role;
+    void *component;
 };
 
-static enum err arrow_make(void *self, size_t offset, uint8_t *out, size_t n)
+static enum err take_m(void *self, size_t offset, const uint8_t *in, size_t n)
 {
-    const struct arrow *w = self;
-    const size_t size = w->c->size, lanes = n / size, lane = w->from + offset / size;
-    for (size_t at = 0, k; at < lanes; at += k) {
-        k = lanes - at < STEP ? lanes - at : STEP;
-        TRY(w->step(w->c, lane + at, out + at * size, k));
+    static const word128 none[STEP];
+    const struct arrival *v = self;
+    const struct knowing *c = v->role->c;
+    size_t lane = v->role->part.begin + offset / c->product, lanes = n / c->product;
+    TRY(reach(v->role, lane + lanes));
+    for (size_t k; lanes > 0; lanes -= k, lane += k, in += k * c->product) {
+        void *out = lane_of(c, v->component, lane);
+        uint64_t u[STEP / 64];
+        word128 z[STEP];
+        k = lanes < STEP ? lanes : STEP;
+        bits_from(u, c->terms->known, lane, k);
+        if (c->terms->added == NULL) {
+            sign(c, out, u, in, out, k);
+            continue;
+        }
+        times(c, z, u, in, none, k);
+        lift(c, out, z, k);
     }
     return ERR_OK;
 }
 
-static void arrow_take(void *self, size_t offset, const uint8_t *in, size_t n)
+static enum err take_product(void *self, size_t offset, const uint8_t *in, size_t n)
 {
-    const struct arrow *w = self;
-    memcpy((uint8_t *)lane_of(w->c, w->component, w->to) + offset, in, n);
+    const struct arrival *v = self;
+    const struct knowing *c = v->role->c;
+    const size_t lane = v->role->part.begin + offset / c->product, lanes = n / c->product;
+    if (c->terms->added == NULL) {
+        memcpy(lane_of(c, v->component, lane), in, n);
+        return ERR_OK;
+    }
+    TRY(reach(v->role, lane + lanes));
+    lift(c, lane_of(c, v->component, lane), in, lanes);
+    return ERR_OK;
 }
 
-/* What j+1 and j+2 make alone, of words, between the rounds: the rest's components, G and H. */
-static enum err between(const struct knowing *c)
+static enum err take_added(void *self, size_t offset, const uint8_t *in, size_t n)
+{
+    const struct arrival *v = self;
+    const struct knowing *c = v->role->c;
+    const size_t lane = v->role->part.begin + offset / c->size, lanes = n / c->size;
+    TRY(reach(v->role, lane + lanes));
+    add(c, lane_of(c, v->component, lane), in, lanes);
+    return ERR_OK;
+}
+
+/* Room for what is sent: where nothing is added, products are components as they are. */
+static enum err make_room(const struct knowing *c, struct role *role[3])
 {
     const struct move_known *t = c->terms;
-    const struct part j1 = c->parts.j1, j2 = c->parts.j2;
-    const size_t n1 = part_lanes(j1) * c->size, n2 = part_lanes(j2) * c->size;
-    TRY(prg_fill(c->p->prg[1][PRG_RANDOM], lane_of(c, t->out.b, j1.begin), n1));
-    for (size_t at = 0, k; at < part_lanes(j2); at += k) {
-        word128 h[STEP];
-        k = part_lanes(j2) - at < STEP ? part_lanes(j2) - at : STEP;
-        TRY(prg_fill(c->p->prg[0][PRG_RANDOM], h, k * c->size));
-        add(c, lane_of(c, t->out.a, j2.begin + at), h, k);
+    for (unsigned k = 0; k < 3; k++) {
+        struct role *r = role[k];
+        r->made = r->part.begin;
+        if (k > 0 && t->added == NULL)
+            r->sent = lane_of(c, k == 1 ? t->out.a : t->out.b, r->part.begin);
+        else
+            r->sent = scratch_take(c->p->scratch, part_lanes(r->part), c->product);
+        if (r->sent == NULL)
+            return ERR_NOMEM;
     }
-    if (t->rest == NULL)
-        return ERR_OK;
-    TRY(prg_fill(c->p->prg[1][PRG_INPUT], lane_of(c, t->sum.b, j2.begin), n2));
-    memcpy(lane_of(c, t->sum.a, j2.begin), lane_of(c, t->rest, j2.begin), n2);
-    memcpy(lane_of(c, t->sum.b, j1.begin), lane_of(c, t->rest, j1.begin), n1);
     return ERR_OK;
+}
+
+static enum err known(struct party *p, const struct move_known *t)
+{
+    const struct parts parts = party_parts(p, t->n, 64);
+    const struct knowing c = {p, t, ring_size(t->ring),
+                              ring_size(t->added != NULL ? t->product : t->ring)};
+    struct role j = {&c, step_j, .part = parts.j}, j1 = {&c, step_j1, .part = parts.j1},
+                j2 = {&c, step_j2, .part = parts.j2};
+    struct arrival product_j2 = {&j, t->out.a}, product_j1 = {&j, t->out.b};
+    struct arrival m_j1 = {&j1, t->out.b}, m_j2 = {&j2, t->out.a}, added = {&j1, t->out.a};
+    const size_t nj = part_lanes(parts.j), nj1 = part_lanes(parts.j1), nj2 = part_lanes(parts.j2);
+    const size_t more = t->added != NULL ? c.size : 0;
+    const struct round round = {
+        .send[NET_NEXT] = {{nj * more, send_added, NULL, &j},
+                           {nj * c.product, send_words, NULL, &j},
+                           {nj2 * c.product, send_words, NULL, &j2}},
+        .send[NET_PREV] = {{nj * c.product, send_words, NULL, &j},
+                           {nj1 * c.product, send_words, NULL, &j1}},
+        .receive[NET_PREV] = {{nj1 * more, NULL, take_added, &added},
+                              {nj1 * c.product, NULL, take_m, &m_j1},
+                              {nj * c.product, NULL, take_product, &product_j2}},
+        .receive[NET_NEXT] = {{nj2 * c.product, NULL, take_m, &m_j2},
+                              {nj * c.product, NULL, take_product, &product_j1}},
+    };
+    TRY(make_room(&c, (struct role *[]){&j, &j1, &j2}));
+    return move_round(p, &round);
 }
 
 enum err move_known(struct party *p, const struct move_known *t)
 {
-    const size_t size = ring_size(t->ring);
-    const struct knowing c = {p, t, size, party_parts(p, t->n, t->x.a != NULL ? 64 : 1)};
-    const size_t j = c.parts.j.begin, j1 = c.parts.j1.begin, j2 = c.parts.j2.begin;
-    const size_t nj = part_lanes(c.parts.j) * size, nj1 = part_lanes(c.parts.j1) * size;
-    const size_t nj2 = part_lanes(c.parts.j2) * size, rests = t->rest != NULL;
-    struct arrow a = {&c, a_step, j, j1, t->out.a}, rest = {&c, rest_step, j, j1, t->sum.a};
-    struct arrow first = {&c, first_step, j2, j, t->out.a},
-                 second = {&c, second_step, j1, j, t->out.b};
-    const struct round round1 = {
-        .send[NET_NEXT] = {{nj, arrow_make, NULL, &a},
-                           {nj * rests, arrow_make, NULL, &rest},
-                           {nj2, arrow_make, NULL, &first}},
-        .receive[NET_PREV] = {{nj1, NULL, arrow_take, &a},
-                              {nj1 * rests, NULL, arrow_take, &rest},
-                              {nj, NULL, arrow_take, &first}},
-    };
-    const struct round round2 = {
-        .send[NET_PREV] = {{nj1, arrow_make, NULL, &second}},
-        .receive[NET_NEXT] = {{nj, NULL, arrow_take, &second}},
-    };
-    TRY(move_round(p, &round1));
-    if (!of_bits(&c))
-        TRY(between(&c));
-    return move_round(p, &round2);
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    return scratch_done(p->scratch, mark, known(p, t));
 }

@@ -11,7 +11,7 @@
 struct message {
     size_t bytes;
     enum err (*make)(void *self, size_t offset, uint8_t *out, size_t n);
-    void (*take)(void *self, size_t offset, const uint8_t *in, size_t n);
+    enum err (*take)(void *self, size_t offset, const uint8_t *in, size_t n);
     void *self;
 };
 

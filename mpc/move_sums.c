@@ -146,7 +146,7 @@ static enum err sums_make(void *self, size_t offset, uint8_t *out, size_t n)
 }
 
 /* What comes becomes component b. */
-static void sums_take(void *self, size_t offset, const uint8_t *in, size_t n)
+static enum err sums_take(void *self, size_t offset, const uint8_t *in, size_t n)
 {
     struct summing *s = self;
     (void)offset;
@@ -154,6 +154,7 @@ static void sums_take(void *self, size_t offset, const uint8_t *in, size_t n)
         const struct move_term *t = next_run(s, &s->take, (k = left, &k), &at);
         memcpy(word_at(t->out.b, at), in + (n - left), k);
     }
+    return ERR_OK;
 }
 
 /* Addresses from the lowest to the highest that a set of vectors spans. */

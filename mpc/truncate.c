@@ -5,24 +5,28 @@
 
 #define FROM 16
 #define TO 32
+#define HALF 16
 #define NARROW uint16_t
 #define WIDE uint32_t
 #include "mpc/truncate_body.inc"
 
 #define FROM 32
 #define TO 64
+#define HALF 32
 #define NARROW uint32_t
 #define WIDE uint64_t
 #include "mpc/truncate_body.inc"
 
 #define FROM 64
 #define TO 64
+#define HALF 32
 #define NARROW uint64_t
 #define WIDE uint64_t
 #include "mpc/truncate_body.inc"
 
 #define FROM 128
 #define TO 128
+#define HALF 64
 #define NARROW word128
 #define WIDE word128
 #include "mpc/truncate_body.inc"

@@ -8,7 +8,8 @@
  *
  * The first two terms give floor((v - t mod 2^s) / 2^s): one floor, with an offset that is uniform
  * and independent of v. With the 1 added, the result lies in (v/2^s - 1, v/2^s + 1] and its mean is
- * v/2^s. 4 elements over all servers, 2 rounds. LEAKS: nothing.
+ * v/2^s. u_top t_top is needed modulo 2^s alone: over all servers an element and 4 of half the
+ * width, or of the width where s is more than that; 1 round. LEAKS: nothing.
  */
 #ifndef TREFOIL_MPC_TRUNCATE_H
 #define TREFOIL_MPC_TRUNCATE_H
@@ -26,8 +27,8 @@ enum err truncate_signed_ring128(struct party *p, struct share128 out, struct sh
 
 /*
  * The same number in the ring of twice the width, exact: v = u + t - 2^k (u_top + t_top -
- * u_top t_top) there. Requires 0 <= v < 2^15 (2^31). 4 elements of the wide ring over all servers,
- * 2 rounds.
+ * u_top t_top) there. Requires 0 <= v < 2^15 (2^31). Over all servers a wide element and 4
+ * narrow ones; 1 round.
  */
 enum err truncate_widen16(struct party *p, struct share32 out, struct share16 v) MUST_CHECK;
 enum err truncate_widen32(struct party *p, struct share64 out, struct share32 v) MUST_CHECK;

@@ -21,7 +21,7 @@
 #include "mpc/bits.h"
 
 #define DISCRETE_DIGITS 26
-#define DISCRETE_ROUNDS 47 /* of a batch of candidates: most often one is enough */
+#define DISCRETE_ROUNDS 46 /* of a batch of candidates: most often one is enough */
 #define DISCRETE_SQUARE_BITS 52
 #define DISCRETE_ACCEPT_ANDS 2840 /* of the coins against (|Y| - s)^2 */
 

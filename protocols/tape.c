@@ -16,9 +16,9 @@
 static const struct maker {
     enum err (*make)(struct party *p, struct share64 out);
     struct tape_cost cost;
-} gumbels = {gumbel_sample, {65536, GUMBEL_ROUNDS, 912}},
-  makers[] = {[TAPE_BOX_MULLER] = {gauss_sample, {131072, GAUSS_ROUNDS, 1019}},
-              [TAPE_DISCRETE] = {discrete_sample, {49152, DISCRETE_ROUNDS, 983}}};
+} gumbels = {gumbel_sample, {65536, GUMBEL_ROUNDS, 896}},
+  makers[] = {[TAPE_BOX_MULLER] = {gauss_sample, {131072, GAUSS_ROUNDS, 1001}},
+              [TAPE_DISCRETE] = {discrete_sample, {49152, DISCRETE_ROUNDS, 987}}};
 
 static const struct maker *maker_of(enum tape_noise noise, enum tape_kind kind)
 {

@@ -97,8 +97,8 @@ static void gates(void **state)
 
 #define BIT(p, i) (GET(uint64_t, p, (i) / 64) >> (i) % 64 & 1)
 
-#define RING_TESTS(bits)                                                                           \
-    static void ring##bits##_steps(void **state)                                                   \
+#define PRODUCTS(bits)                                                                             \
+    static void products##bits(void **state)                                                       \
     {                                                                                              \
         (void)state;                                                                               \
         EACH_CASE({                                                                                \
@@ -113,27 +113,37 @@ static void gates(void **state)
         })                                                                                         \
         EACH_CASE({                                                                                \
             for (size_t i = 0; i < n; i++)                                                         \
-                SET(uint##bits##_t, r.twin, i, BIT(r.in[0], i) - IN(uint##bits##_t, 1));           \
-            k->bit_less##bits(r.out, r.in[0], r.in[1], n);                                         \
-        })                                                                                         \
-        EACH_CASE({                                                                                \
-            for (size_t i = 0; i < n; i++)                                                         \
-                SET(uint##bits##_t, r.twin, i,                                                     \
-                    BIT(r.in[0], i) + IN(uint##bits##_t, 1) + IN(uint##bits##_t, 2));              \
-            k->bit_plus##bits(r.out, r.in[0], r.in[1], r.in[2], n);                                \
-        })                                                                                         \
-        EACH_CASE({                                                                                \
-            for (size_t i = 0; i < n; i++)                                                         \
                 SET(uint##bits##_t, r.twin, i,                                                     \
                     (BIT(r.in[0], i) ? 0 - (uint64_t)IN(uint##bits##_t, 1)                         \
-                                     : (uint64_t)IN(uint##bits##_t, 1)) -                          \
+                                     : (uint64_t)IN(uint##bits##_t, 1)) +                          \
                         IN(uint##bits##_t, 2));                                                    \
             k->bit_sign##bits(r.out, r.in[0], r.in[1], r.in[2], n);                                \
         })                                                                                         \
     }
 
-RING_TESTS(16)
-RING_TESTS(64)
+#define KNOWN(bits)                                                                                \
+    static void known##bits(void **state)                                                          \
+    {                                                                                              \
+        (void)state;                                                                               \
+        EACH_CASE({                                                                                \
+            for (size_t i = 0; i < n; i++)                                                         \
+                SET(uint##bits##_t, r.twin, i,                                                     \
+                    BIT(r.in[0], i) - IN(uint##bits##_t, 1) - IN(uint##bits##_t, 2));              \
+            k->bit_less##bits(r.out, r.in[0], r.in[1], r.in[2], n);                                \
+        })                                                                                         \
+        EACH_CASE({                                                                                \
+            for (size_t i = 0; i < n; i++)                                                         \
+                SET(uint##bits##_t, r.twin, i,                                                     \
+                    BIT(r.in[0], i) * IN(uint##bits##_t, 1) + IN(uint##bits##_t, 2));              \
+            k->bit_times##bits(r.out, r.in[0], r.in[1], r.in[2], n);                               \
+        })                                                                                         \
+    }
+
+PRODUCTS(16)
+PRODUCTS(64)
+KNOWN(16)
+KNOWN(32)
+KNOWN(64)
 
 static void sums_and_openings(void **state)
 {
@@ -365,8 +375,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gates),
-        cmocka_unit_test(ring16_steps),
-        cmocka_unit_test(ring64_steps),
+        cmocka_unit_test(products16),
+        cmocka_unit_test(known16),
+        cmocka_unit_test(known32),
+        cmocka_unit_test(products64),
+        cmocka_unit_test(known64),
         cmocka_unit_test(sums_and_openings),
         cmocka_unit_test(transposition),
         cmocka_unit_test(field_products),

@@ -21,10 +21,12 @@ struct run {
     struct bytes a[3], b[3];
     unsigned cheat; /* 3: nobody */
     uint64_t round;
+    enum net_peer to;
+    bool both; /* or to each of them */
     size_t message, word;
     unsigned altered;
-    uint64_t rounds;         /* of the cheat */
-    size_t bytes[ROUNDS][3]; /* of each message of the first ones */
+    uint64_t rounds;            /* of the cheat */
+    size_t bytes[ROUNDS][2][3]; /* of each message of the first ones, by neighbour */
 };
 
 static void put(struct run *r, const struct party *p, const void *a, const void *b, size_t bytes)
@@ -56,9 +58,9 @@ static void alter(void *self, const struct party_sent *at, void *p, size_t n)
     const size_t byte = 8 * r->word;
     r->rounds = at->round + 1;
     if (at->round < ROUNDS)
-        r->bytes[at->round][at->message] = at->offset + n;
-    if (at->round == r->round && at->message == r->message && byte >= at->offset &&
-        byte < at->offset + n) {
+        r->bytes[at->round][at->to][at->message] = at->offset + n;
+    if (at->round == r->round && (r->both || at->to == r->to) && at->message == r->message &&
+        byte >= at->offset && byte < at->offset + n) {
         ((uint8_t *)p)[byte - at->offset] ^= 1;
         r->altered++;
     }
@@ -155,13 +157,15 @@ static void an_altered_word_shows(void **state)
             assert_int_equal(three_run(7, job, &honest, NULL), ERR_OK);
             assert_int_equal(honest.altered, 0);
             assert_true(honest.rounds > 0 && honest.rounds <= ROUNDS);
-            for (size_t t = 0; t < 6 * honest.rounds; t++) {
-                const size_t bytes = honest.bytes[t / 6][t / 2 % 3];
+            for (size_t t = 0; t < 12 * honest.rounds; t++) {
+                const enum net_peer to = t / 6 % 2 == 0 ? NET_PREV : NET_NEXT;
+                const size_t bytes = honest.bytes[t / 12][to][t / 2 % 3];
                 struct run r = {.protocol = honest.protocol,
                                 .n = honest.n,
                                 .values = honest.values,
                                 .cheat = cheat,
-                                .round = t / 6,
+                                .round = t / 12,
+                                .to = to,
                                 .message = t / 2 % 3,
                                 .word = t % 2 == 0 ? 0 : (bytes - 1) / 8};
                 if (bytes == 0)
@@ -208,7 +212,7 @@ static void an_altered_opening_reaches_one_neighbour(void **state)
 {
     (void)state;
     for (unsigned cheat = 0; cheat < 3; cheat++) {
-        struct opening o = {.run = {.cheat = cheat}};
+        struct opening o = {.run = {.cheat = cheat, .to = NET_NEXT}};
         assert_int_equal(three_run(8, open_one, &o, NULL), ERR_OK);
         assert_int_equal(o.run.altered, 1);
         for (unsigned s = 0; s < 3; s++)
@@ -240,7 +244,7 @@ static enum err choose(struct party *p, void *shared)
 static void an_altered_argmax_ends_in_an_error(void **state)
 {
     struct opening honest = {.run = {.cheat = 0, .round = UINT64_MAX}};
-    struct opening o = {.run = {.cheat = 0, .word = 2}};
+    struct opening o = {.run = {.cheat = 0, .both = true, .word = 2}};
     (void)state;
     assert_int_equal(three_run(8, choose, &honest, NULL), ERR_OK);
     for (unsigned s = 0; s < 3; s++) {

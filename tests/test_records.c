@@ -233,7 +233,7 @@ static void rounds_are_of_tiles(void **state)
     expect_plain_counts(&b);
     assert_int_equal(a.costs.rounds, b.costs.rounds);
     /* three levels of trees, their leaves as numbers, pairs of columns, and a sum shared and widened */
-    assert_int_equal(a.costs.rounds, 3 + 2 + 5 + 5);
+    assert_int_equal(a.costs.rounds, 3 + 1 + 5 + 3);
     scene_free(&a);
     scene_free(&b);
 }

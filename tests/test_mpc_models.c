@@ -1,0 +1,98 @@
+/*
+ * The arrows of docs/protocols.md in rings so small that every key is tried: what a protocol
+ * computes is right, and what a server receives is uniform whatever its own components and masks
+ * are, and whatever the others hold.
+ */
+#include "tests/support_cmocka.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+/* --- views ------------------------------------------------------------------------------------ */
+
+#define OWN 4096 /* what a server may hold, and what it may have drawn */
+#define SEEN 256 /* what it may receive */
+
+/* How often each server saw what, by what it knew. */
+struct views {
+    unsigned count[3][OWN][SEEN];
+};
+
+/* Digits of base 4, one after the other. */
+static unsigned digits(const unsigned *d, size_t n)
+{
+    unsigned all = 0;
+    for (size_t i = 0; i < n; i++)
+        all = 4 * all + d[i] % 4;
+    return all;
+}
+
+#define DIGITS(...)                                                                                \
+    digits((const unsigned[]){__VA_ARGS__},                                                        \
+           sizeof((const unsigned[]){__VA_ARGS__}) / sizeof(unsigned))
+
+/* Of all that a server knew at times, everything came equally often, for `seen` possible values. */
+static void expect_uniform(const struct views *v, unsigned server, unsigned seen)
+{
+    for (unsigned own = 0; own < OWN; own++)
+        for (unsigned s = 1; s < SEEN; s++)
+            assert_int_equal(v->count[server][own][s], s < seen ? v->count[server][own][0] : 0);
+}
+
+/* --- a value of one server times a value of the two others ------------------------------------ */
+
+static void a_known_product(unsigned a, unsigned b)
+{
+    static struct views v;
+    memset(&v, 0, sizeof v);
+    for (unsigned keys = 0; keys < 256; keys++) {
+        const unsigned f = keys % 4, f1 = keys / 4 % 4, g = keys / 16 % 4, h = keys / 64;
+        const unsigned m = (a - f - f1) % 4, from_j2 = f * b + g, from_j1 = f1 * b + h;
+        assert_int_equal((from_j2 + from_j1 + (m * b - g - h)) % 4, a * b % 4);
+        v.count[0][DIGITS(f, f1)][DIGITS(from_j2, from_j1)]++;
+        v.count[1][DIGITS(f1, g, h)][m]++;
+        v.count[2][DIGITS(f, g, h)][m]++;
+    }
+    expect_uniform(&v, 0, 16);
+    expect_uniform(&v, 1, 4);
+    expect_uniform(&v, 2, 4);
+}
+
+static void known_products(void **state)
+{
+    (void)state;
+    for (unsigned a = 0; a < 4; a++)
+        for (unsigned b = 0; b < 4; b++)
+            a_known_product(a, b);
+}
+
+/* --- truncation ------------------------------------------------------------------------------- */
+
+#define K 6 /* bits of the ring */
+
+/* The value from all shares of all v < 2^(K-1), at each shift: one floor with its offset. */
+static void truncation_of_all_shares(void **state)
+{
+    (void)state;
+    for (unsigned v = 0; v < 1u << (K - 1); v++)
+        for (unsigned u = 0; u < 1u << K; u++)
+            for (unsigned s = 1; s < K; s++) {
+                const unsigned t = (v - u) % (1u << K), u_top = u >> (K - 1), t_top = t >> (K - 1);
+                const unsigned product = u_top * t_top % (1u << s); /* mod 2^s is enough */
+                const unsigned known = (u >> s) - (u_top << (K - s));
+                const unsigned others = (t >> s) - (t_top << (K - s)) + 1;
+                const unsigned got = (known + others + (product << (K - s))) % (1u << K);
+                const int offset = (int)(t % (1u << s)), low = (int)v - offset;
+                const int floor = low >= 0 ? low >> s : -((-low + (1 << s) - 1) >> s);
+                assert_int_equal(got, (unsigned)(floor + 1) % (1u << K));
+            }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(known_products),
+        cmocka_unit_test(truncation_of_all_shares),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
