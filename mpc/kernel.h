@@ -7,7 +7,7 @@
  *
  *   portable   any processor
  *   avx2       AVX2, BMI2, PCLMULQDQ
- *   avx512     AVX-512 F, BW, DQ, VL, VBMI; GFNI; BMI2; PCLMULQDQ (Ice Lake, Zen 4 and later)
+ *   avx512     AVX-512 F, BW, DQ, VL, VBMI; GFNI; BMI2; VPCLMULQDQ (Ice Lake, Zen 4 and later)
  *
  * All functions take any length, zero included; all but transpose and matrix16 take any
  * alignment. An output may be an input at the same position, nothing else may overlap. No branch or
@@ -21,6 +21,10 @@
 #include <stdbool.h>
 
 #define KERNEL_BLOCK 8
+#define KERNEL_ROWS 64
+#define KERNEL_COLUMNS 8
+#define KERNEL_GROUP ((size_t)KERNEL_ROWS * KERNEL_COLUMNS)
+#define KERNEL_POINTS 729 /* 3^6 */
 
 struct kernel {
     const char *name;
@@ -91,6 +95,29 @@ struct kernel {
     /* c += a b, row by row: a is m x k, b is k x n. */
     void (*matrix16)(uint16_t *c, const uint16_t *a, const uint16_t *b, size_t m, size_t k,
                      size_t n);
+    /*
+     * For the check of relations (mpc/check.h), over GF(2^64). A group is 64 rows of 8 columns of
+     * words: word 8 a + s is row a of column s. A product is four groups: x_a, x_b, y_a, y_b; its
+     * summand is x_a (y_a + y_b) + x_b y_a. Point c = sum of d_v 3^v stands for the sum of the rows a
+     * of which bit v is d_v, for all v with d_v < 2.
+     *
+     *   bits_points     sums[c] += sum over columns of weight * summand, word by word of 64 bits, a
+     *                   word being an element; `products` summands are added up first; 8 weights a
+     *                   group
+     *   field_points    sums[c] += sum over columns of the summand, words being elements
+     *   bits_rows       row b of out = the sum of weight[a] over the rows a of x with bit b set; of
+     *                   `vectors` groups; out may be x
+     *   field_rows      out[s] = sum of weight[a] x[8 a + s]
+     *   field_columns   sums[a] += sum of x[8 a + s] y[s]
+     *   field_scale     x[8 a + s] *= weight[s]
+     */
+    void (*bits_points)(uint64_t *sums, const uint64_t *x, unsigned products, size_t groups,
+                        const uint64_t *weight);
+    void (*field_points)(uint64_t *sums, const uint64_t *x, size_t groups);
+    void (*bits_rows)(uint64_t *out, const uint64_t *x, size_t vectors, const uint64_t *weight);
+    void (*field_rows)(uint64_t *out, const uint64_t *x, const uint64_t *weight);
+    void (*field_columns)(uint64_t *sums, const uint64_t *x, const uint64_t *y);
+    void (*field_scale)(uint64_t *x, const uint64_t *weight);
 };
 
 extern const struct kernel kernel_portable;
@@ -127,5 +154,12 @@ void kernel_unslice128(const struct kernel *k, const uint64_t *planes, size_t st
 
 /* One product in GF(2^64), portable and constant in time. */
 uint64_t kernel_field_product(uint64_t x, uint64_t y);
+
+/* A polynomial of 128 bits, high X^64 + low, as an element. */
+static inline uint64_t kernel_field_reduce(uint64_t low, uint64_t high)
+{
+    const uint64_t over = high ^ high >> 63 ^ high >> 61 ^ high >> 60;
+    return low ^ over ^ over << 1 ^ over << 3 ^ over << 4;
+}
 
 #endif

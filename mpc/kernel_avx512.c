@@ -4,7 +4,7 @@
 
 #define TARGET                                                                                     \
     __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,gfni,bmi2,popcnt,"        \
-                          "pclmul")))
+                          "pclmul,vpclmulqdq")))
 #define VECTOR 64
 #define MATRIX_VECTORS 4
 
@@ -81,6 +81,64 @@ TARGET static void transpose(uint64_t *rows, size_t count)
             _mm512_storeu_si512(rows + 8 * r, _mm512_permutexvar_epi8(bytes, z[r]));
     }
 }
+
+/* --- the check -------------------------------------------------------------------------------- */
+
+TARGET static inline vector64 even(vector64 x, vector64 y)
+{
+    return (vector64)_mm512_clmulepi64_epi128((__m512i)x, (__m512i)y, 0x00);
+}
+
+TARGET static inline vector64 odd(vector64 x, vector64 y)
+{
+    return (vector64)_mm512_clmulepi64_epi128((__m512i)x, (__m512i)y, 0x11);
+}
+
+TARGET static inline vector64 carryless(vector64 x, vector64 y)
+{
+    return even(x, y) ^ odd(x, y);
+}
+
+/* The low halves of two vectors of products, reduced, in turn. */
+TARGET static inline vector64 reduced(vector64 low, vector64 high)
+{
+    const __m512i terms = _mm512_set1_epi64(0x1b);
+    const __m512i low1 = _mm512_clmulepi64_epi128((__m512i)low, terms, 0x01);
+    const __m512i high1 = _mm512_clmulepi64_epi128((__m512i)high, terms, 0x01);
+    const __m512i low2 = _mm512_clmulepi64_epi128(low1, terms, 0x01);
+    const __m512i high2 = _mm512_clmulepi64_epi128(high1, terms, 0x01);
+    return (vector64)_mm512_unpacklo_epi64((__m512i)low ^ low1 ^ low2,
+                                           (__m512i)high ^ high1 ^ high2);
+}
+
+TARGET static inline vector64 field_times(vector64 x, vector64 y)
+{
+    return reduced(even(x, y), odd(x, y));
+}
+
+/* A matrix of 8 x 8 bits, as the affine instruction wants it: the mask of the top bit first. */
+#define LOOKUP uint64_t
+
+TARGET static void lookup_tables(uint64_t table[8][8], const uint64_t *weight)
+{
+    uint64_t column[64]; /* bit a of column[q]: bit q of weight[a] */
+    memcpy(column, weight, sizeof column);
+    transpose(column, 1);
+    for (unsigned i = 0; i < 8; i++)
+        for (unsigned j = 0; j < 8; j++) {
+            table[i][j] = 0;
+            for (unsigned q = 0; q < 8; q++)
+                table[i][j] |= (column[8 * i + q] >> 8 * j & 0xff) << 8 * (7 - q);
+        }
+}
+
+TARGET static inline vector64 lookup(vector64 index, const uint64_t *matrix)
+{
+    return (vector64)_mm512_gf2p8affine_epi64_epi8((__m512i)index,
+                                                   _mm512_set1_epi64((long long)*matrix), 0);
+}
+
+#include "mpc/kernel_check.inc"
 
 const struct kernel kernel_avx512 = KERNEL_TABLE("avx512");
 

@@ -1,0 +1,167 @@
+/* mpc/kernel.h: what the check of relations computes, under every table, against its definition. */
+#include "tests/support_cmocka.h"
+
+#include "mpc/kernel.h"
+#include "tests/support_three.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define GROUPS 3
+#define PRODUCTS 3
+#define WORDS (4 * KERNEL_GROUP * PRODUCTS * GROUPS)
+
+struct room {
+    uint64_t x[WORDS], out[WORDS], twin[WORDS], weight[64];
+};
+
+static struct room *room_new(uint64_t seed)
+{
+    struct room *r = calloc(1, sizeof *r);
+    assert_non_null(r);
+    for (size_t i = 0; i < WORDS; i++) {
+        r->x[i] = three_random(&seed);
+        r->out[i] = r->twin[i] = three_random(&seed);
+    }
+    for (size_t i = 0; i < 64; i++)
+        r->weight[i] = three_random(&seed);
+    return r;
+}
+
+static void for_each_table(void (*test)(const struct kernel *k, struct room *r))
+{
+    static const char *const names[] = {"portable", "avx2", "avx512"};
+    for (uint64_t t = 0; t < 3; t++) {
+        const struct kernel *k = kernel_by_name(names[t]);
+        struct room *r = room_new(5);
+        if (k != NULL) {
+            test(k, r);
+            assert_memory_equal(r->out, r->twin, sizeof r->out);
+        }
+        free(r);
+    }
+}
+
+static bool in_point(unsigned c, unsigned a)
+{
+    for (unsigned v = 0; v < 6; v++, c /= 3)
+        if (c % 3 < 2 && c % 3 != (a >> v & 1))
+            return false;
+    return true;
+}
+
+/* A point of one column of a group. */
+static uint64_t point(const uint64_t *group, unsigned c, unsigned column)
+{
+    uint64_t sum = 0;
+    for (unsigned a = 0; a < KERNEL_ROWS; a++)
+        if (in_point(c, a))
+            sum ^= group[a * KERNEL_COLUMNS + column];
+    return sum;
+}
+
+struct four {
+    uint64_t xa, xb, ya, yb;
+};
+
+static struct four four_points(const uint64_t *product, unsigned c, unsigned column)
+{
+    return (struct four){point(product, c, column), point(product + KERNEL_GROUP, c, column),
+                         point(product + 2 * KERNEL_GROUP, c, column),
+                         point(product + 3 * KERNEL_GROUP, c, column)};
+}
+
+static void points_of_bits(const struct kernel *k, struct room *r)
+{
+    for (unsigned products = 1; products <= PRODUCTS; products++) {
+        for (unsigned c = 0; c < KERNEL_POINTS; c += c < 100 ? 1 : 7)
+            for (unsigned q = 0; q < GROUPS * KERNEL_COLUMNS; q++) {
+                uint64_t t = 0;
+                for (unsigned l = 0; l < products; l++) {
+                    const size_t product = q / KERNEL_COLUMNS * products + l;
+                    struct four v = four_points(r->x + 4 * KERNEL_GROUP * product, c, q % 8);
+                    t ^= (v.xa & (v.ya ^ v.yb)) ^ (v.xb & v.ya);
+                }
+                r->twin[c] ^= kernel_field_product(t, r->weight[q]);
+            }
+        k->bits_points(r->out, r->x, products, GROUPS, r->weight);
+        for (unsigned c = 100; c < KERNEL_POINTS; c++)
+            if ((c - 100) % 7 != 0)
+                r->out[c] = r->twin[c];
+    }
+}
+
+static void points_of_elements(const struct kernel *k, struct room *r)
+{
+    for (unsigned c = 0; c < KERNEL_POINTS; c++)
+        for (unsigned q = 0; q < GROUPS * KERNEL_COLUMNS; q++) {
+            struct four v = four_points(r->x + 4 * KERNEL_GROUP * (q / KERNEL_COLUMNS), c, q % 8);
+            r->twin[c] ^= kernel_field_product(v.xa, v.ya ^ v.yb) ^
+                          kernel_field_product(v.xb, v.ya);
+        }
+    k->field_points(r->out, r->x, GROUPS);
+}
+
+static void rows(const struct kernel *k, struct room *r)
+{
+    memset(r->twin, 0, 2 * KERNEL_GROUP * sizeof *r->twin);
+    for (size_t i = 0; i < 2 * KERNEL_GROUP; i++)
+        for (unsigned b = 0; b < 64; b++)
+            if (r->x[i] >> b & 1)
+                r->twin[i / KERNEL_GROUP * KERNEL_GROUP + b * KERNEL_COLUMNS + i % 8] ^=
+                    r->weight[i % KERNEL_GROUP / KERNEL_COLUMNS];
+    memcpy(r->out, r->x, KERNEL_GROUP * sizeof *r->out);
+    k->bits_rows(r->out, r->out, 1, r->weight);
+    k->bits_rows(r->out + KERNEL_GROUP, r->x + KERNEL_GROUP, 1, r->weight);
+}
+
+static void rows_and_columns_of_elements(const struct kernel *k, struct room *r)
+{
+    uint64_t *out = r->out + KERNEL_GROUP, *twin = r->twin + KERNEL_GROUP;
+    memset(r->twin, 0, KERNEL_COLUMNS * sizeof *r->twin);
+    for (size_t i = 0; i < KERNEL_GROUP; i++)
+        r->twin[i % 8] ^= kernel_field_product(r->x[i], r->weight[i / KERNEL_COLUMNS]);
+    k->field_rows(r->out, r->x, r->weight);
+    for (size_t i = 0; i < KERNEL_GROUP; i++)
+        twin[i / KERNEL_COLUMNS] ^= kernel_field_product(r->x[i], r->weight[i % 8]);
+    k->field_columns(out, r->x, r->weight);
+    out += KERNEL_GROUP;
+    twin += KERNEL_GROUP;
+    for (size_t i = 0; i < KERNEL_GROUP; i++)
+        twin[i] = kernel_field_product(twin[i], r->weight[i % 8]);
+    k->field_scale(out, r->weight);
+}
+
+static void sums_at_points(void **state)
+{
+    (void)state;
+    for_each_table(points_of_bits);
+    for_each_table(points_of_elements);
+}
+
+static void folds(void **state)
+{
+    (void)state;
+    for_each_table(rows);
+    for_each_table(rows_and_columns_of_elements);
+}
+
+static void reduction(void **state)
+{
+    uint64_t seed = 3;
+    (void)state;
+    for (unsigned i = 0; i < 200; i++) { /* low + high X^64, X^64 = 0x1b */
+        const uint64_t low = three_random(&seed), high = three_random(&seed);
+        assert_int_equal(kernel_field_reduce(low, high), low ^ kernel_field_product(high, 0x1b));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_at_points),
+        cmocka_unit_test(folds),
+        cmocka_unit_test(reduction),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
