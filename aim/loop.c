@@ -180,7 +180,6 @@ static enum err new_model(struct loop *l, struct model **m)
 static enum err fit(struct loop *l, unsigned iterations, double *loss)
 {
     struct aim_result *r = l->result;
-    struct fit_options o = {.method = l->options->fit, .iterations = iterations};
     struct fit_result fitted = {0};
     struct model *m = NULL;
     enum err e = new_model(l, &m);
@@ -188,7 +187,7 @@ static enum err fit(struct loop *l, unsigned iterations, double *loss)
         if (r->model != NULL)
             model_warm(m, r->model);
         model_set_total(m, settle_totals(l));
-        e = model_fit(m, r->measurement, r->measurements, &o, &fitted, l->log);
+        e = model_fit(m, r->measurement, r->measurements, iterations, &fitted, l->log);
     }
     if (e != ERR_OK) {
         model_free(&m);
@@ -476,9 +475,7 @@ static enum err fit_final(struct loop *l)
 {
     const struct aim_options *o = l->options;
     unsigned iterations = o->fit_final != 0 ? o->fit_final : AIM_FIT_FINAL;
-    if (o->fit == FIT_FAST)
-        iterations = iterations / 10 * 3 + iterations % 10;
-    return fit(l, iterations, &l->result->loss);
+    return fit(l, iterations / 10 * 3 + iterations % 10, &l->result->loss);
 }
 
 /* Rounds were lost, and with them what those that are left would cost. */

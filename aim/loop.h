@@ -71,7 +71,6 @@ struct aim_options {
     uint64_t model_bytes;     /* 0: AIM_MODEL_BYTES */
     unsigned fit_round;       /* iterations after each round; 0: AIM_FIT_ROUND */
     unsigned fit_final;       /* iterations at the end; 0: AIM_FIT_FINAL */
-    enum fit_method fit;      /* 0: FIT_FAST */
     const struct zeros *zero; /* what cannot occur: public knowledge */
     size_t zeros;
     const char *state_file; /* NULL: nothing is kept. Written after each round */

@@ -47,7 +47,7 @@ static enum err digest_options(const struct aim_options *o, uint8_t digest[DIGES
     bytes_put_double(&b, o->measure_slack);
     bytes_put_u64(&b, loop_model_limit(o));
     bytes_put_u32(&b, o->fit_round != 0 ? o->fit_round : AIM_FIT_ROUND);
-    bytes_put_u8(&b, (uint8_t)o->fit);
+    bytes_put_u8(&b, 0); /* there was a choice of fits */
     write_zeros(o, &b);
     e = bytes_ok(&b);
     if (e == ERR_OK)

@@ -8,7 +8,7 @@
  *
  *   model_new()       theta = 0: all cells of a clique equally likely
  *   model_warm()      takes over what an earlier model learned
- *   model_fit()       mirror descent on  L = sum over measurements 1/2 ||(mu - y) / sigma||^2
+ *   model_fit()       mirror descent with memory on  L = sum over measurements 1/2 ||(mu - y) / sigma||^2
  *   model_marginal()  counts of any clique, inside the tree or not
  */
 #ifndef TREFOIL_AIM_MODEL_H
@@ -86,19 +86,6 @@ uint64_t model_marginal_cells(const struct model *m, const struct clique *c);
 enum err model_marginal(const struct model *m, const struct clique *c, double *counts,
                         struct log *log) MUST_CHECK;
 
-enum fit_method {
-    FIT_FAST, /* implicit mirror descent by L-BFGS: see aim/model_fit.c */
-    FIT_PLAIN /* mirror descent as in the reference */
-};
-
-struct fit_options {
-    enum fit_method method;
-    unsigned iterations;
-    /* Called now and then with the iteration and the loss; may be NULL. */
-    void (*progress)(void *self, unsigned iteration, double loss);
-    void *self;
-};
-
 struct fit_result {
     double loss;
     unsigned iterations; /* fewer than asked for when no step lowers the loss any more */
@@ -106,15 +93,11 @@ struct fit_result {
 };
 
 /*
- * FIT_PLAIN: the step starts at 1 / total^2, each iteration tries twice the last accepted one, and
- * halves it (25 times at most) until the loss falls by at least step/2 <dL, mu_old - mu_new>: two
- * belief propagations or so an iteration. FIT_FAST takes iterations / 5 + 20 propagations, which
- * come to the loss of so many plain iterations or below, and fewer where the loss has settled.
- * (Further down there is mostly noise to be fitted.) Every measured clique must be one of the
- * model's: ERR_MISMATCH.
+ * Reaches the loss of so many iterations of plain mirror descent, or less, by iterations / 5 + 20
+ * belief propagations: by fewer where the loss has settled, since below that there is mostly noise
+ * to be fitted. Every measured clique must be one of the model's: ERR_MISMATCH.
  */
 enum err model_fit(struct model *m, const struct measurement *measurements, size_t count,
-                   const struct fit_options *options, struct fit_result *result,
-                   struct log *log) MUST_CHECK;
+                   unsigned iterations, struct fit_result *result, struct log *log) MUST_CHECK;
 
 #endif

@@ -1,18 +1,16 @@
 /*
- * Two ways to the same minimum of L = sum over measurements 1/2 ||(mu - y) / sigma||^2.
+ * Mirror descent with memory: Anderson's acceleration, measured in the metric of L.
  *
- * FIT_PLAIN is the reference's mirror descent: theta moves by -step dL(mu), with a line search.
+ * Plain mirror descent moves theta by -step dL(mu). This one also keeps, of its last steps, how
+ * theta moved and how mu followed. Over such steps mu is nearly linear in theta, so a small linear
+ * system gives the combination of them that promises the least L. From there it goes down the
+ * gradient. The step comes from the newest pair: <moved, met> over <met, met / sigma^2>, the
+ * curvature of L in theta's geometry. A proposal that does not lower L is replaced by a step down
+ * the gradient alone, and the oldest pair is dropped.
  *
- * FIT_FAST is mirror descent with memory (Anderson's acceleration, measured in L's own metric). Of
- * the last steps it keeps how theta moved and how mu followed; mu is nearly linear in theta over
- * such steps, so the combination of them for which the prediction of L is least comes from a small
- * linear system. From there it goes down the gradient, by the step that the newest pair suggests:
- * <moved, met> over <met, met / sigma^2>, the curvature of L in theta's geometry. A proposal that
- * does not lower L is replaced by a step down the gradient alone, and the oldest pair is dropped.
- *
- * Found by trial on nursery's case and on five tables' 10-round measurements: from equal starts it
- * reaches the loss of 1000 plain iterations in a tenth of their propagations, or less. L-BFGS on
- * the dual of implicit steps, the other that was tried, needed more and left L's path unsteady.
+ * Measured on nursery and on five tables after 10 rounds: from equal starts it reaches the loss of
+ * 1000 plain iterations in at most a tenth of their propagations. L-BFGS on the dual of implicit
+ * steps needed more, and its loss did not fall steadily.
  */
 #include "aim/model.h"
 
@@ -22,7 +20,11 @@
 #include <math.h>
 #include <string.h>
 
-#define HALVINGS 25
+#define PAIRS 10
+#define PAIR_NUMBERS (UINT64_C(1) << 24) /* in all pairs: larger models keep fewer of them */
+#define RIDGE 1e-4                       /* of the small system, relative to its diagonal */
+#define LOSS_DONE 1e-8                   /* relative fall of the loss over so many iterations */
+#define SETTLED 20                       /* that ends the fit */
 
 /* A measurement on the model's scale. */
 struct target {
@@ -32,15 +34,24 @@ struct target {
     const double *y;
 };
 
+struct pair {
+    float *moved; /* how theta moved */
+    float *met;   /* and mu */
+};
+
 struct fitting {
     struct model *model;
+    const struct sweep *sweep;
     size_t targets;
     struct target *target;
-    double *gradient; /* dL by mu */
-    /* mirror descent */
-    double *theta;       /* where the step starts */
-    double *mu;          /* counts there */
-    double *mu_gradient; /* and dL */
+    size_t n;                    /* parameters */
+    double *y;                   /* measurements of a clique together */
+    double *weight;              /* of each potential, the same: 1 / sigma^2; 0 if not measured */
+    double *theta, *mu, *change; /* where it stands, and where it wants to go from there */
+    double loss, step;
+    unsigned pairs, kept, newest;
+    struct pair pair[PAIRS];
+    double gram[PAIRS][PAIRS]; /* <met, met>, weighted */
 };
 
 static enum err find_targets(struct fitting *f, const struct measurement *ms, size_t count,
@@ -70,214 +81,111 @@ static enum err find_targets(struct fitting *f, const struct measurement *ms, si
     return ERR_OK;
 }
 
-/* L at the model's mu; and dL in f->gradient, if there is room for it. */
-static double loss_of(struct fitting *f)
+/* L at the model's mu. */
+static double loss_of(const struct fitting *f)
 {
-    double loss = 0, n = f->model->total;
-    if (f->gradient != NULL)
-        memset(f->gradient, 0, f->model->parameters * sizeof *f->gradient);
+    double loss = 0;
     for (size_t k = 0; k < f->targets; k++) {
         const struct target *t = &f->target[k];
-        const double *mu = t->potential->mu;
         double sum = 0;
         for (size_t i = 0; i < t->potential->cells; i++) {
-            double miss = n * mu[i] - t->y[i] * t->scale;
+            double miss = f->model->total * t->potential->mu[i] - t->y[i] * t->scale;
             sum += miss * miss;
-            if (f->gradient != NULL)
-                f->gradient[t->potential->offset + i] += miss * t->weight;
         }
         loss += 0.5 * t->weight * sum;
     }
     return loss;
 }
 
-/* --- mirror descent -------------------------------------------------------------------------- */
-
-static void keep_point(struct fitting *f)
+static void join_targets(struct fitting *f)
 {
-    const struct model *m = f->model;
-    memcpy(f->theta, m->theta, m->parameters * sizeof(double));
-    memcpy(f->mu_gradient, f->gradient, m->parameters * sizeof(double));
-    for (size_t k = 0; k < m->potentials; k++)
-        for (size_t i = 0; i < m->potential[k].cells; i++)
-            f->mu[m->potential[k].offset + i] = m->total * m->potential[k].mu[i];
-}
-
-/* The loss after a step from the kept point; `decrease` is <dL, mu_old - mu_new>. */
-static double try_step(struct fitting *f, double step, double *decrease)
-{
-    struct model *m = f->model;
-    double sum = 0;
-    for (size_t i = 0; i < m->parameters; i++)
-        m->theta[i] = f->theta[i] - step * f->mu_gradient[i];
-    model_propagate(m, false);
-    for (size_t k = 0; k < m->potentials; k++) {
-        const struct potential *p = &m->potential[k];
-        for (size_t i = 0; i < p->cells; i++)
-            sum += f->mu_gradient[p->offset + i] * (f->mu[p->offset + i] - m->total * p->mu[i]);
-    }
-    *decrease = sum;
-    return loss_of(f);
-}
-
-/* One iteration; false, with the model back where it was, if no step lowers the loss. */
-static bool descend(struct fitting *f, double *step, struct fit_result *r)
-{
-    double loss = r->loss;
-    *step *= 2;
-    keep_point(f);
-    for (int i = 0; i < HALVINGS; i++) {
-        double decrease, trial = try_step(f, *step, &decrease);
-        r->trials++;
-        if (loss - trial >= 0.5 * *step * decrease && decrease > 0) {
-            r->loss = trial;
-            return true;
-        }
-        *step *= 0.5;
-    }
-    memcpy(f->model->theta, f->theta, f->model->parameters * sizeof(double));
-    return false;
-}
-
-static enum err mirror_descent(struct fitting *f, const struct fit_options *o, struct fit_result *r)
-{
-    size_t n = f->model->parameters;
-    double step = 1 / (f->model->total * f->model->total);
-    f->gradient = memory_array(n, sizeof(double));
-    f->theta = memory_array(n, sizeof(double));
-    f->mu = memory_array(n, sizeof(double));
-    f->mu_gradient = memory_array(n, sizeof(double));
-    if (f->gradient != NULL && f->theta != NULL && f->mu != NULL && f->mu_gradient != NULL) {
-        model_propagate(f->model, true);
-        r->loss = loss_of(f);
-        while (r->iterations < o->iterations && descend(f, &step, r)) {
-            r->iterations++;
-            if (o->progress != NULL && r->iterations % 50 == 0)
-                o->progress(o->self, r->iterations, r->loss);
-        }
-    }
-    return f->gradient != NULL && f->theta != NULL && f->mu != NULL && f->mu_gradient != NULL
-               ? ERR_OK
-               : ERR_NOMEM;
-}
-
-/* --- mirror descent with memory -------------------------------------------------------------- */
-
-#define PAIRS 10
-#define PAIR_NUMBERS (UINT64_C(1) << 24) /* in all pairs: larger models keep fewer of them */
-#define RIDGE 1e-4                       /* of the small system, relative to its diagonal */
-#define LOSS_DONE 1e-8                   /* relative fall of the loss over so many iterations */
-#define SETTLED 20                       /* that ends the fit */
-
-struct pair {
-    float *moved; /* how theta moved */
-    float *met;   /* and mu */
-};
-
-struct fast {
-    struct fitting *f;
-    struct model *model;
-    const struct sweep *sweep;
-    size_t n;                    /* parameters */
-    double *y;                   /* measurements of a clique together */
-    double *weight;              /* of each potential, the same: 1 / sigma^2; 0 if not measured */
-    double *theta, *mu, *change; /* where it stands, and where it wants to go from there */
-    double loss, step;
-    unsigned pairs, kept, newest;
-    struct pair pair[PAIRS];
-    double gram[PAIRS][PAIRS]; /* <met, met>, weighted */
-};
-
-static void join_targets(struct fast *a)
-{
-    const struct fitting *f = a->f;
     for (size_t k = 0; k < f->targets; k++) {
         const struct target *t = &f->target[k];
-        a->weight[t->potential - a->model->potential] += t->weight;
+        f->weight[t->potential - f->model->potential] += t->weight;
         for (size_t i = 0; i < t->potential->cells; i++)
-            a->y[t->potential->offset + i] += t->weight * t->scale * t->y[i];
+            f->y[t->potential->offset + i] += t->weight * t->scale * t->y[i];
     }
-    for (size_t k = 0; k < a->model->potentials; k++) {
-        const struct potential *p = &a->model->potential[k];
-        for (size_t i = 0; a->weight[k] > 0 && i < p->cells; i++)
-            a->y[p->offset + i] /= a->weight[k];
+    for (size_t k = 0; k < f->model->potentials; k++) {
+        const struct potential *p = &f->model->potential[k];
+        for (size_t i = 0; f->weight[k] > 0 && i < p->cells; i++)
+            f->y[p->offset + i] /= f->weight[k];
     }
 }
 
 /* L after a move to theta + part * change, but for a constant where a clique has two targets. */
-static double try_change(struct fast *a, double part, struct fit_result *r)
+static double try_change(struct fitting *f, double part, struct fit_result *r)
 {
-    const struct model *m = a->model;
+    const struct model *m = f->model;
     double loss = 0;
-    for (size_t i = 0; i < a->n; i++)
-        m->theta[i] = a->theta[i] + part * a->change[i];
-    model_propagate(a->model, false);
+    for (size_t i = 0; i < f->n; i++)
+        m->theta[i] = f->theta[i] + part * f->change[i];
+    model_propagate(f->model, false);
     r->trials++;
     for (size_t k = 0; k < m->potentials; k++) {
         const struct potential *p = &m->potential[k];
-        loss += 0.5 * a->weight[k] *
-                a->sweep->square_off(p->mu, m->total, a->y + p->offset, p->cells);
+        loss += 0.5 * f->weight[k] *
+                f->sweep->square_off(p->mu, m->total, f->y + p->offset, p->cells);
     }
     return loss;
 }
 
 /* Takes over where the model stands. */
-static void settle(struct fast *a, double loss, struct pair *pair)
+static void settle(struct fitting *f, double loss, struct pair *pair)
 {
-    const struct model *m = a->model;
+    const struct model *m = f->model;
     for (size_t k = 0; k < m->potentials; k++) {
         const struct potential *p = &m->potential[k];
         for (size_t i = p->offset; i < p->offset + p->cells; i++) {
             double mu = m->total * p->mu[i - p->offset];
             if (pair != NULL) {
-                pair->moved[i] = (float)(m->theta[i] - a->theta[i]);
-                pair->met[i] = (float)(mu - a->mu[i]);
+                pair->moved[i] = (float)(m->theta[i] - f->theta[i]);
+                pair->met[i] = (float)(mu - f->mu[i]);
             }
-            a->mu[i] = mu;
-            a->theta[i] = m->theta[i];
+            f->mu[i] = mu;
+            f->theta[i] = m->theta[i];
         }
     }
-    a->loss = loss;
+    f->loss = loss;
 }
 
-static double weighted(const struct fast *a, const float *v, const float *w)
+static double weighted(const struct fitting *f, const float *v, const float *w)
 {
     double sum = 0;
-    for (size_t k = 0; k < a->model->potentials; k++) {
-        const struct potential *p = &a->model->potential[k];
-        sum += a->weight[k] * a->sweep->dot(v + p->offset, w + p->offset, p->cells);
+    for (size_t k = 0; k < f->model->potentials; k++) {
+        const struct potential *p = &f->model->potential[k];
+        sum += f->weight[k] * f->sweep->dot(v + p->offset, w + p->offset, p->cells);
     }
     return sum;
 }
 
 /* The same, and the step becomes the newest pair. */
-static void learn(struct fast *a, double loss)
+static void learn(struct fitting *f, double loss)
 {
-    unsigned at = a->kept > 0 ? (a->newest + 1) % a->pairs : 0;
-    struct pair *pair = &a->pair[at];
+    unsigned at = f->kept > 0 ? (f->newest + 1) % f->pairs : 0;
+    struct pair *pair = &f->pair[at];
     double across;
-    settle(a, loss, pair);
-    a->newest = at;
-    a->kept += a->kept < a->pairs;
-    for (unsigned j = 0; j < a->kept; j++) {
-        unsigned other = (at + a->pairs - j) % a->pairs;
-        a->gram[at][other] = a->gram[other][at] = weighted(a, pair->met, a->pair[other].met);
+    settle(f, loss, pair);
+    f->newest = at;
+    f->kept += f->kept < f->pairs;
+    for (unsigned j = 0; j < f->kept; j++) {
+        unsigned other = (at + f->pairs - j) % f->pairs;
+        f->gram[at][other] = f->gram[other][at] = weighted(f, pair->met, f->pair[other].met);
     }
-    across = a->sweep->dot(pair->moved, pair->met, a->n);
-    if (across > 0 && a->gram[at][at] > 0)
-        a->step = across / a->gram[at][at];
+    across = f->sweep->dot(pair->moved, pair->met, f->n);
+    if (across > 0 && f->gram[at][at] > 0)
+        f->step = across / f->gram[at][at];
 }
 
 /* x from gram x = x by elimination; `place` are the kept pairs. */
-static void solve(const struct fast *a, const unsigned *place, double *x)
+static void solve(const struct fitting *f, const unsigned *place, double *x)
 {
     double g[PAIRS][PAIRS + 1], scale[PAIRS];
-    unsigned n = a->kept;
+    unsigned n = f->kept;
     for (unsigned i = 0; i < n; i++)
-        scale[i] = 1 / sqrt(a->gram[place[i]][place[i]] + 1e-300);
+        scale[i] = 1 / sqrt(f->gram[place[i]][place[i]] + 1e-300);
     for (unsigned i = 0; i < n; i++) {
         for (unsigned j = 0; j < n; j++)
-            g[i][j] = a->gram[place[i]][place[j]] * scale[i] * scale[j] + (i == j ? RIDGE : 0);
+            g[i][j] = f->gram[place[i]][place[j]] * scale[i] * scale[j] + (i == j ? RIDGE : 0);
         g[i][n] = x[i] * scale[i];
     }
     for (unsigned i = 0; i < n; i++) /* positive definite: no pivoting */
@@ -296,138 +204,132 @@ static void solve(const struct fast *a, const unsigned *place, double *x)
 }
 
 /* change = -step dL */
-static void point_down(struct fast *a)
+static void point_down(struct fitting *f)
 {
-    for (size_t k = 0; k < a->model->potentials; k++) {
-        const struct potential *p = &a->model->potential[k];
-        double factor = a->step * a->weight[k];
+    for (size_t k = 0; k < f->model->potentials; k++) {
+        const struct potential *p = &f->model->potential[k];
+        double factor = f->step * f->weight[k];
         for (size_t i = p->offset; i < p->offset + p->cells; i++)
-            a->change[i] = factor * (a->y[i] - a->mu[i]);
+            f->change[i] = factor * (f->y[i] - f->mu[i]);
     }
 }
 
 /* change = to where the pairs predict the least loss, and down from there. */
-static void propose(struct fast *a)
+static void propose(struct fitting *f)
 {
-    const struct model *m = a->model;
+    const struct model *m = f->model;
     unsigned place[PAIRS];
     double x[PAIRS] = {0};
-    for (unsigned j = 0; j < a->kept; j++) {
-        place[j] = (a->newest + a->pairs - j) % a->pairs;
+    for (unsigned j = 0; j < f->kept; j++) {
+        place[j] = (f->newest + f->pairs - j) % f->pairs;
         for (size_t k = 0; k < m->potentials; k++) {
             size_t o = m->potential[k].offset;
-            x[j] += a->weight[k] * a->sweep->dot_off(a->pair[place[j]].met + o, a->mu + o, a->y + o,
+            x[j] += f->weight[k] * f->sweep->dot_off(f->pair[place[j]].met + o, f->mu + o, f->y + o,
                                                      m->potential[k].cells);
         }
     }
-    solve(a, place, x);
-    point_down(a);
-    for (unsigned j = 0; j < a->kept; j++) {
-        const struct pair *pair = &a->pair[place[j]];
-        a->sweep->add(a->change, -x[j], pair->moved, a->n);
+    solve(f, place, x);
+    point_down(f);
+    for (unsigned j = 0; j < f->kept; j++) {
+        const struct pair *pair = &f->pair[place[j]];
+        f->sweep->add(f->change, -x[j], pair->moved, f->n);
         for (size_t k = 0; k < m->potentials; k++) {
             size_t o = m->potential[k].offset;
-            a->sweep->add(a->change + o, x[j] * a->step * a->weight[k], pair->met + o,
+            f->sweep->add(f->change + o, x[j] * f->step * f->weight[k], pair->met + o,
                           m->potential[k].cells);
         }
     }
 }
 
 /* One iteration; false, with the model back where it was, if nothing lowers the loss. */
-static bool improve(struct fast *a, struct fit_result *r, unsigned most)
+static bool improve(struct fitting *f, struct fit_result *r, unsigned most)
 {
     double loss;
-    if (a->kept > 0) {
-        propose(a);
-        loss = try_change(a, 1, r);
-        if (loss < a->loss) {
-            learn(a, loss);
+    if (f->kept > 0) {
+        propose(f);
+        loss = try_change(f, 1, r);
+        if (loss < f->loss) {
+            learn(f, loss);
             return true;
         }
-        a->kept = a->kept > 2 ? a->kept - 1 : 0;
+        f->kept = f->kept > 2 ? f->kept - 1 : 0;
     }
-    point_down(a);
+    point_down(f);
     for (double part = 1; part > 1e-8 && r->trials < most; part *= 0.5) {
-        loss = try_change(a, part, r);
-        if (loss < a->loss) {
-            learn(a, loss);
+        loss = try_change(f, part, r);
+        if (loss < f->loss) {
+            learn(f, loss);
             return true;
         }
     }
-    memcpy(a->model->theta, a->theta, a->n * sizeof(double));
+    memcpy(f->model->theta, f->theta, f->n * sizeof(double));
     return false;
 }
 
-static void descend_fast(struct fast *a, const struct fit_options *o, struct fit_result *r)
+static void descend(struct fitting *f, unsigned iterations, struct fit_result *r)
 {
-    unsigned most = o->iterations / 5 + 20;
+    unsigned most = iterations / 5 + 20;
     double before = INFINITY;
-    memcpy(a->theta, a->model->theta, a->n * sizeof(double));
-    settle(a, try_change(a, 0, r), NULL);
-    a->step = 1 / (a->model->total * a->model->total);
-    while (r->trials < most && improve(a, r, most)) {
+    memcpy(f->theta, f->model->theta, f->n * sizeof(double));
+    settle(f, try_change(f, 0, r), NULL);
+    f->step = 1 / (f->model->total * f->model->total);
+    while (r->trials < most && improve(f, r, most)) {
         if (++r->iterations % SETTLED != 0)
             continue;
-        if (o->progress != NULL)
-            o->progress(o->self, r->iterations, a->loss);
-        if (before - a->loss <= LOSS_DONE * a->loss)
+        if (before - f->loss <= LOSS_DONE * f->loss)
             break;
-        before = a->loss;
+        before = f->loss;
     }
 }
 
-static enum err fast_descent(struct fitting *f, const struct fit_options *o, struct fit_result *r)
+static enum err make_room(struct fitting *f, size_t targets)
 {
-    struct model *m = f->model;
-    struct fast a = {.f = f, .model = m, .sweep = m->sweep, .n = m->parameters};
-    double **vector[] = {&a.y, &a.theta, &a.mu, &a.change};
+    double **vector[] = {&f->y, &f->theta, &f->mu, &f->change};
     bool room;
-    a.pairs = (unsigned)fmin(PAIRS, fmax(2, (double)(PAIR_NUMBERS / 2 / (a.n + 1))));
-    a.weight = memory_array(m->potentials, sizeof(double));
-    room = a.weight != NULL;
+    f->pairs = (unsigned)fmin(PAIRS, fmax(2, (double)(PAIR_NUMBERS / 2 / (f->n + 1))));
+    f->target = memory_array(targets, sizeof *f->target);
+    f->weight = memory_array(f->model->potentials, sizeof(double));
+    room = f->target != NULL && f->weight != NULL;
     for (size_t k = 0; k < sizeof vector / sizeof vector[0]; k++)
-        room &= (*vector[k] = memory_array(a.n, sizeof(double))) != NULL;
-    for (unsigned k = 0; k < a.pairs; k++) {
-        room &= (a.pair[k].moved = memory_array(a.n, sizeof(float))) != NULL;
-        room &= (a.pair[k].met = memory_array(a.n, sizeof(float))) != NULL;
-    }
-    if (room) {
-        join_targets(&a);
-        descend_fast(&a, o, r);
-    }
-    memory_free(&a.weight);
-    for (size_t k = 0; k < sizeof vector / sizeof vector[0]; k++)
-        memory_free(vector[k]);
-    for (unsigned k = 0; k < a.pairs; k++) {
-        memory_free(&a.pair[k].moved);
-        memory_free(&a.pair[k].met);
+        room &= (*vector[k] = memory_array(f->n, sizeof(double))) != NULL;
+    for (unsigned k = 0; k < f->pairs; k++) {
+        room &= (f->pair[k].moved = memory_array(f->n, sizeof(float))) != NULL;
+        room &= (f->pair[k].met = memory_array(f->n, sizeof(float))) != NULL;
     }
     return room ? ERR_OK : ERR_NOMEM;
 }
 
-enum err model_fit(struct model *m, const struct measurement *measurements, size_t count,
-                   const struct fit_options *options, struct fit_result *result, struct log *log)
+static void clear(struct fitting *f)
 {
-    struct fitting f = {.model = m};
-    enum err e = ERR_NOMEM;
+    memory_free(&f->target);
+    memory_free(&f->weight);
+    memory_free(&f->y);
+    memory_free(&f->theta);
+    memory_free(&f->mu);
+    memory_free(&f->change);
+    for (unsigned k = 0; k < f->pairs; k++) {
+        memory_free(&f->pair[k].moved);
+        memory_free(&f->pair[k].met);
+    }
+}
+
+enum err model_fit(struct model *m, const struct measurement *measurements, size_t count,
+                   unsigned iterations, struct fit_result *result, struct log *log)
+{
+    struct fitting f = {.model = m, .sweep = m->sweep, .n = m->parameters};
+    enum err e = make_room(&f, count);
     *result = (struct fit_result){0};
-    f.target = memory_array(count, sizeof *f.target);
-    if (f.target != NULL)
-        e = find_targets(&f, measurements, count, log);
-    if (e == ERR_OK)
-        e = options->method == FIT_PLAIN ? mirror_descent(&f, options, result)
-                                         : fast_descent(&f, options, result);
-    if (e == ERR_OK) {
-        model_propagate(m, true);
-        result->loss = loss_of(&f);
-    } else if (e == ERR_NOMEM) {
+    if (e == ERR_NOMEM)
         log_error(log, "no memory to fit a model of %llu cells",
                   (unsigned long long)m->junction->cells);
+    if (e == ERR_OK)
+        e = find_targets(&f, measurements, count, log);
+    if (e == ERR_OK) {
+        join_targets(&f);
+        descend(&f, iterations, result);
+        model_propagate(m, true);
+        result->loss = loss_of(&f);
     }
-    memory_free(&f.target);
-    memory_free(&f.gradient);
-    memory_free(&f.theta);
-    memory_free(&f.mu);
-    memory_free(&f.mu_gradient);
+    clear(&f);
     return e;
 }

@@ -1,12 +1,13 @@
 /*
  * The estimator and central AIM, measured. Two uses:
  *
- *   bench_pgm [--json FILE] [--only PART] [--table NAME] [--seeds N] [--rounds N] [--plain] [--smoke]
+ *   bench_pgm [--json FILE] [--only PART] [--table NAME] [--seeds N] [--rounds N] [--smoke]
  *       PART: nursery, bp, aim or wide. Reference figures stand beside in reference/baselines.md.
  *       AIM runs on six tables with 5 seeds and T = 10 at (1, 1e-5), and annealed; adult also with
- *       T = 32. --plain fits by the reference's mirror descent. --smoke: one seed, small sizes.
+ *       T = 32. --smoke: one seed, small sizes.
  *   bench_pgm --case FILE [--iterations N] [--plain] [--marginal a,b]...
- *       Fits one case and prints loss, CPU seconds and the marginals asked for. A case is
+ *       Fits one case, with --plain by the reference's mirror descent, and prints loss, CPU seconds
+ *       and the marginals asked for. A case is
  *         { "domain": { "age": 32, "sex": 2 },  attributes in order, and their sizes
  *           "total": 1000,                      optional: else estimated from the measurements
  *           "measurements": [ { "clique": ["sex", "age"], "sigma": 5.0, "y": [...] } ] }
@@ -26,6 +27,7 @@
 #include "base/memory.h"
 #include "bench/cpu.h"
 #include "bench/data.h"
+#include "tests/support_mirror.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -42,7 +44,6 @@ struct bench {
     struct log *log;
     const char *table; /* NULL: all */
     unsigned seeds, rounds;
-    enum fit_method method;
     bool smoke;
 };
 
@@ -140,15 +141,17 @@ static enum err case_read(struct pgm_case *c, const char *path, struct log *log)
     return e;
 }
 
-static enum err case_fit(const struct pgm_case *c, enum fit_method method, unsigned iterations,
+static enum err case_fit(const struct pgm_case *c, bool plain, unsigned iterations,
                          struct model **m, struct fit_result *fitted, double *seconds,
                          struct log *log)
 {
-    const struct fit_options o = {.method = method, .iterations = iterations};
     double start = cpu_s();
     TRY(model_new(m, c->domain, c->clique, c->measurements, UINT32_MAX, log));
     model_set_total(*m, c->total);
-    TRY(model_fit(*m, c->measurement, c->measurements, &o, fitted, log));
+    if (plain)
+        TRY(mirror_fit(*m, c->measurement, c->measurements, iterations, fitted));
+    else
+        TRY(model_fit(*m, c->measurement, c->measurements, iterations, fitted, log));
     *seconds = cpu_s() - start;
     return ERR_OK;
 }
@@ -174,8 +177,8 @@ static enum err print_marginal(const struct model *m, char *text, struct log *lo
     return e;
 }
 
-static enum err run_case(const char *path, enum fit_method method, unsigned iterations,
-                         char *const *marginal, size_t marginals, struct log *log)
+static enum err run_case(const char *path, bool plain, unsigned iterations, char *const *marginal,
+                         size_t marginals, struct log *log)
 {
     struct pgm_case c;
     struct model *m = NULL;
@@ -183,7 +186,7 @@ static enum err run_case(const char *path, enum fit_method method, unsigned iter
     double seconds;
     enum err e;
     TRY(case_read(&c, path, log));
-    e = case_fit(&c, method, iterations, &m, &fitted, &seconds, log);
+    e = case_fit(&c, plain, iterations, &m, &fitted, &seconds, log);
     if (e == ERR_OK)
         printf("loss %.10g  seconds %.4f  iterations %u  propagations %u  model cells %llu\n",
                fitted.loss, seconds, fitted.iterations, fitted.trials,
@@ -213,7 +216,7 @@ static json_t *bench_nursery(const struct bench *b)
         return out;
     for (int i = 0; i < 3; i++) {
         char key[16];
-        if (case_fit(&c, FIT_PLAIN, iterations[i], &m, &fitted, &seconds, log) == ERR_OK) {
+        if (case_fit(&c, true, iterations[i], &m, &fitted, &seconds, log) == ERR_OK) {
             snprintf(key, sizeof key, "%u", iterations[i]);
             json_object_set_new(losses, key, json_real(fitted.loss));
             printf("nursery, plain, %5u iterations: loss %.7g, %.4f s\n", iterations[i],
@@ -222,7 +225,7 @@ static json_t *bench_nursery(const struct bench *b)
         model_free(&m);
     }
     for (unsigned n = 100; n <= 100000; n += n / 10) {
-        bool done = case_fit(&c, FIT_FAST, n, &m, &fitted, &seconds, log) == ERR_OK &&
+        bool done = case_fit(&c, false, n, &m, &fitted, &seconds, log) == ERR_OK &&
                     fitted.loss <= 41.72;
         model_free(&m);
         if (!done)
@@ -317,16 +320,14 @@ struct aim_figures {
     double l1, l1_model, cpu, loss, rounds, peak;
 };
 
-static struct aim_options aim_terms(const struct bench *b, const struct bench_data *c,
-                                    unsigned rounds)
+static struct aim_options aim_terms(const struct bench_data *c, unsigned rounds)
 {
     return (struct aim_options){.domain = c->domain,
                                 .workload = c->workload,
                                 .limits = {.rho = budget_rho(1, 1e-5), .epsilon_slack = 1},
                                 .annealed = rounds == 0,
                                 .rounds = rounds,
-                                .bounds = {.bits = 21},
-                                .fit = b->method};
+                                .bounds = {.bits = 21}};
 }
 
 static enum err aim_once(const struct bench_data *c, const struct aim_options *o, uint64_t seed,
@@ -379,7 +380,7 @@ static enum err aim_apart(const struct bench *b, const char *name, unsigned roun
         struct bench_data c;
         enum err e = bench_data_read(&c, name, b->log);
         if (e == ERR_OK) {
-            struct aim_options o = aim_terms(b, &c, rounds);
+            struct aim_options o = aim_terms(&c, rounds);
             e = aim_once(&c, &o, seed, f, b->log);
         }
         _exit(e == ERR_OK && write(ends[1], f, sizeof *f) == sizeof *f ? 0 : 1);
@@ -484,7 +485,7 @@ static json_t *bench_wide_one(const struct bench *b, size_t rows, unsigned round
     struct aim_figures f = {0};
     json_t *out = NULL;
     if (wide_new(&c, rows, b->log) == ERR_OK) {
-        struct aim_options o = aim_terms(b, &c, rounds);
+        struct aim_options o = aim_terms(&c, rounds);
         if (aim_once(&c, &o, 1, &f, b->log) == ERR_OK) {
             printf("wide: %d attributes, %zu rows, %zu queries, %u rounds: L1 %.4f of model %.4f, "
                    "%.2f CPU s, %.0f MiB\n",
@@ -545,6 +546,7 @@ struct arguments {
     char *marginal[MARGINALS_MAX];
     size_t marginals;
     unsigned iterations;
+    bool plain;
 };
 
 static bool take(struct arguments *a, const char *option, char *value)
@@ -577,7 +579,7 @@ int main(int argc, char **argv)
                           .iterations = AIM_FIT_FINAL};
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--plain") == 0) {
-            a.bench.method = FIT_PLAIN;
+            a.plain = true;
         } else if (strcmp(argv[i], "--smoke") == 0) {
             a.bench.smoke = true;
             a.bench.seeds = 1;
@@ -592,7 +594,5 @@ int main(int argc, char **argv)
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (a.file == NULL)
         return all(&a.bench, a.json, a.only);
-    return run_case(a.file, a.bench.method, a.iterations, a.marginal, a.marginals, &log) == ERR_OK
-               ? 0
-               : 1;
+    return run_case(a.file, a.plain, a.iterations, a.marginal, a.marginals, &log) == ERR_OK ? 0 : 1;
 }

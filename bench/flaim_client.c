@@ -99,7 +99,6 @@ static enum err fit_measurements(struct model **m, const struct flaim_options *o
                                  const struct measurement *x, size_t n, const struct model *warm,
                                  unsigned iterations, struct log *log)
 {
-    const struct fit_options fit = {.iterations = iterations};
     struct fit_result fitted;
     struct clique *c = memory_array(n, sizeof *c);
     enum err e = c != NULL ? ERR_OK : ERR_NOMEM;
@@ -112,7 +111,7 @@ static enum err fit_measurements(struct model **m, const struct flaim_options *o
     if (warm != NULL)
         model_warm(*m, warm);
     model_set_total(*m, (double)o->split->train->rows);
-    return model_fit(*m, x, n, &fit, &fitted, log);
+    return model_fit(*m, x, n, iterations, &fitted, log);
 }
 
 enum err fit_pooled(struct model **m, const struct flaim_options *o, const struct pooled *pool,

@@ -125,7 +125,6 @@ static struct model *fit(struct sketch *s, const struct measurement *own, size_t
 {
     struct measurement x[MEASURED_MOST + 4];
     struct clique c[MEASURED_MOST + 4];
-    struct fit_options fit = {.iterations = s->o->fit_round};
     struct fit_result fitted;
     struct model *m;
     size_t n = 0;
@@ -139,7 +138,7 @@ static struct model *fit(struct sketch *s, const struct measurement *own, size_t
     if (warm != NULL)
         model_warm(m, warm);
     model_set_total(m, (double)s->o->split->train->rows);
-    assert_int_equal(model_fit(m, x, n, &fit, &fitted, NULL), ERR_OK);
+    assert_int_equal(model_fit(m, x, n, s->o->fit_round, &fitted, NULL), ERR_OK);
     return m;
 }
 
