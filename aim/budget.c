@@ -55,25 +55,6 @@ double budget_rho(double epsilon, double delta)
     return (double)((long double)low / RHO_GRID); /* at most 52 bits: exact */
 }
 
-double budget_epsilon(double rho, double delta)
-{
-    long double log_of_delta, low = 0, high;
-    if (!sensible(rho) || !(delta > 0 && delta < 1))
-        return INFINITY;
-    if (rho <= 0)
-        return 0;
-    log_of_delta = logl(delta);
-    high = rho + 2 * sqrtl(-rho * log_of_delta) + 1e-9L; /* the older, weaker conversion */
-    for (int i = 0; i < 100; i++) {
-        long double middle = (low + high) / 2;
-        if (gives(rho, middle, log_of_delta))
-            high = middle;
-        else
-            low = middle;
-    }
-    return nextafter((double)high, INFINITY);
-}
-
 static enum err check_terms(const struct budget_terms *t, double epsilon_slack, struct log *log)
 {
     if (!(t->epsilon > 0 && t->epsilon <= 1000) || !(t->delta > 0 && t->delta < 1)) {

@@ -1,18 +1,16 @@
-/* aim/budget.h - what a ledger's limits mean in (eps, delta), and which limits keep a promise. */
+/* aim/budget.h - which limits of a ledger keep a promise of (eps, delta). */
 #ifndef TREFOIL_AIM_BUDGET_H
 #define TREFOIL_AIM_BUDGET_H
 
 #include "aim/ledger.h"
 
 /*
- * The optimal conversion of Canonne, Kamath and Steinke (2020):
+ * The largest rho for which rho-zCDP gives (eps, delta), down to a multiple of 2^-40; 0 if there is
+ * none or the arguments make no sense. By the optimal conversion of Canonne, Kamath and Steinke
+ * (2020):
  *   delta = min over alpha > 1 of exp((alpha-1)(alpha rho - eps)) (1-1/alpha)^alpha / (alpha-1).
- * budget_rho: the largest rho for which rho-zCDP gives (eps, delta), down to a multiple of 2^-40;
- * 0 if there is none or the arguments make no sense. budget_epsilon: the least eps, rounded up;
- * infinite if the arguments make no sense.
  */
 double budget_rho(double epsilon, double delta);
-double budget_epsilon(double rho, double delta);
 
 /* What slack may take of a promise. */
 #define BUDGET_SLACK_OF_DELTA 0.01

@@ -171,7 +171,7 @@ static enum err new_model(struct loop *l, struct model **m)
     for (size_t i = 0; e == ERR_OK && i < r->measurements; i++)
         cliques[i] = r->measurement[i].clique;
     if (e == ERR_OK)
-        e = model_new_terms(m, &t, l->log);
+        e = model_new(m, &t, l->log);
     memory_free(&cliques);
     return e;
 }

@@ -159,7 +159,7 @@ static enum err build(struct model *m, const struct model_terms *t, struct log *
     return ERR_OK;
 }
 
-enum err model_new_terms(struct model **out, const struct model_terms *t, struct log *log)
+enum err model_new(struct model **out, const struct model_terms *t, struct log *log)
 {
     struct model *m = memory_array(1, sizeof *m);
     enum err e;
@@ -175,14 +175,6 @@ enum err model_new_terms(struct model **out, const struct model_terms *t, struct
         model_free(&m);
     *out = m;
     return e;
-}
-
-enum err model_new(struct model **m, const struct domain *d, const struct clique *cliques,
-                   size_t count, uint64_t limit_cells, struct log *log)
-{
-    const struct model_terms t = {
-        .domain = d, .clique = cliques, .cliques = count, .limit_cells = limit_cells};
-    return model_new_terms(m, &t, log);
 }
 
 static void node_clear(struct node *n)
@@ -276,11 +268,6 @@ double model_estimate_total(const struct domain *d, const struct measurement *me
 void model_set_total(struct model *m, double total)
 {
     m->total = total;
-}
-
-void model_set_limit(struct model *m, uint64_t limit_cells)
-{
-    m->limit_cells = limit_cells;
 }
 
 double model_total(const struct model *m)

@@ -47,11 +47,7 @@ struct model_terms {
 };
 
 /* ERR_RANGE, logged, also where structural zeros name a cell that is not there, or leave none. */
-enum err model_new_terms(struct model **m, const struct model_terms *terms,
-                         struct log *log) MUST_CHECK;
-/* The same without zeros. */
-enum err model_new(struct model **m, const struct domain *d, const struct clique *cliques,
-                   size_t count, uint64_t limit_cells, struct log *log) MUST_CHECK;
+enum err model_new(struct model **m, const struct model_terms *terms, struct log *log) MUST_CHECK;
 void model_free(struct model **m);
 
 /*
@@ -75,8 +71,6 @@ bool model_covers(const struct model *m, const struct clique *c); /* within one 
 
 /* Probabilities of a tree clique's cells. */
 const double *model_belief(const struct model *m, size_t clique);
-/* Another limit for model_marginal() than the model was made with. */
-void model_set_limit(struct model *m, uint64_t limit_cells);
 /*
  * Cells of the largest table that model_marginal() would make, or a thirty-second of its largest
  * product, if that is more: products are summed without being held.

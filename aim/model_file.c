@@ -158,7 +158,7 @@ enum err model_read(struct model **out, const struct domain *d, struct reader *r
                                       .zero = p.zero,
                                       .zeros = p.zeros,
                                       .limit_cells = limit_cells};
-        e = model_new_terms(&m, &t, log);
+        e = model_new(&m, &t, log);
     }
     if (e == ERR_OK)
         e = read_theta(m, r);

@@ -27,7 +27,7 @@
 #include "base/memory.h"
 #include "bench/cpu.h"
 #include "bench/data.h"
-#include "tests/support_mirror.h"
+#include "tests/support_model.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -146,7 +146,7 @@ static enum err case_fit(const struct pgm_case *c, bool plain, unsigned iteratio
                          struct log *log)
 {
     double start = cpu_s();
-    TRY(model_new(m, c->domain, c->clique, c->measurements, UINT32_MAX, log));
+    TRY(model_plain(m, c->domain, c->clique, c->measurements, UINT32_MAX, log));
     model_set_total(*m, c->total);
     if (plain)
         TRY(mirror_fit(*m, c->measurement, c->measurements, iterations, fitted));
@@ -263,7 +263,7 @@ static enum err chain_new(struct domain **d, struct model **m, unsigned cliques,
     for (unsigned k = 0; e == ERR_OK && k < cliques; k++)
         c[k] = (struct clique){3, {(uint16_t)k, (uint16_t)(k + 1), (uint16_t)(k + 2)}};
     if (e == ERR_OK)
-        e = model_new(m, *d, c, cliques, UINT32_MAX, log);
+        e = model_plain(m, *d, c, cliques, UINT32_MAX, log);
     memory_free(&c);
     return e;
 }
@@ -351,7 +351,7 @@ static enum err aim_once(const struct bench_data *c, const struct aim_options *o
     if (e == ERR_OK)
         model_set_limit(result->model, UINT64_C(1) << 30);
     if (e == ERR_OK)
-        e = evaluate_model(c->workload, result->model, c->table, NULL, &f->l1_model, log);
+        e = model_error(result->model, c->workload, c->table, &f->l1_model, log);
     if (e == ERR_OK)
         e = sample_rows(&rows, result->model, c->table->rows, seed, log);
     if (e == ERR_OK)

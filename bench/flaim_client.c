@@ -3,6 +3,7 @@
 #include "aim/loop.h"
 #include "aim/tabulate.h"
 #include "base/memory.h"
+#include "tests/support_model.h"
 
 #include <math.h>
 #include <string.h>
@@ -105,7 +106,7 @@ static enum err fit_measurements(struct model **m, const struct flaim_options *o
     for (size_t i = 0; e == ERR_OK && i < n; i++)
         c[i] = x[i].clique;
     if (e == ERR_OK)
-        e = model_new(m, o->split->train->domain, c, n, UINT32_MAX, log);
+        e = model_plain(m, o->split->train->domain, c, n, UINT32_MAX, log);
     memory_free(&c);
     TRY(e);
     if (warm != NULL)

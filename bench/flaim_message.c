@@ -2,6 +2,7 @@
 
 #include "aim/model_private.h"
 #include "base/memory.h"
+#include "tests/support_model.h"
 
 #include <string.h>
 
@@ -42,7 +43,7 @@ enum err flaim_model_write(const struct model *m, struct bytes *out, struct log 
     for (size_t i = 0; c != NULL && i < m->potentials; i++)
         if (largest(m, i))
             c[n++] = m->potential[i].clique;
-    e = c != NULL ? model_new(&small, m->domain, c, n, UINT32_MAX, log) : ERR_NOMEM;
+    e = c != NULL ? model_plain(&small, m->domain, c, n, UINT32_MAX, log) : ERR_NOMEM;
     if (e == ERR_OK) {
         model_warm(small, m);
         bytes_put_u8(out, MODEL);

@@ -9,6 +9,7 @@
 #include "bench/flaim.h"
 #include "bench/joining.h"
 #include "bench/trees.h"
+#include "tests/support_model.h"
 
 #include <math.h>
 #include <stdio.h>

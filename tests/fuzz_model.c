@@ -56,14 +56,17 @@ void fuzz_seeds(fuzz_put put, void *self)
     static const double edges[] = {0, 1.5, 3, 10};
     struct clique cliques[2] = {{.n = 2, .attribute = {0, 1}}, {.n = 2, .attribute = {1, 2}}};
     struct domain *d;
+    struct model_terms terms = {.clique = cliques, .cliques = 2, .limit_cells = CELLS};
     struct model *m;
     struct bytes text = {0};
     char path[64];
     if (domain_new(&d) != ERR_OK ||
         domain_add_integer(d, "age", 0, 4, NULL, DOMAIN_CLIP, NULL) != ERR_OK ||
         domain_add_categorical(d, "ward", wards, 3, "?", DOMAIN_AS_MISSING, NULL) != ERR_OK ||
-        domain_add_numeric(d, "bmi", edges, 4, NULL, DOMAIN_REJECT, NULL) != ERR_OK ||
-        model_new(&m, d, cliques, 2, CELLS, NULL) != ERR_OK)
+        domain_add_numeric(d, "bmi", edges, 4, NULL, DOMAIN_REJECT, NULL) != ERR_OK)
+        abort();
+    terms.domain = d;
+    if (model_new(&m, &terms, NULL) != ERR_OK)
         abort();
     model_set_total(m, 100);
     snprintf(path, sizeof path, "/tmp/trefoil-fuzz-model-%d", (int)getpid());

@@ -1,5 +1,6 @@
 /* aim/plaintext, aim/loop, aim/sample, aim/evaluate, aim/output: whole runs on a made-up table. */
 #include "tests/support_cmocka.h"
+#include "tests/support_model.h"
 
 #include "aim/evaluate.h"
 #include "aim/loop.h"
@@ -116,8 +117,8 @@ static void more_rounds_beat_independence(void **state)
         assert_int_equal(a->measurements, 11);
         assert_int_equal(b->measurements, 5);
         assert_true(a->round[6].spent <= 0.2 && a->round[6].spent > 0.19);
-        assert_int_equal(evaluate_model(s.workload, a->model, s.table, NULL, &with, NULL), 0);
-        assert_int_equal(evaluate_model(s.workload, b->model, s.table, NULL, &without, NULL), 0);
+        assert_int_equal(model_error(a->model, s.workload, s.table, &with, NULL), 0);
+        assert_int_equal(model_error(b->model, s.workload, s.table, &without, NULL), 0);
         assert_true(with < 0.35 * without);
         assert_true(fabs(model_total(a->model) - ROWS) < 60);
         aim_result_free(&a);
@@ -409,7 +410,7 @@ static void samples_follow_the_model(void **state)
     (void)state;
     assert_int_equal(sample_rows(&rows, a->model, 20000, 1, NULL), ERR_OK);
     assert_int_equal(rows->rows, 20000);
-    assert_int_equal(evaluate_model(s.workload, a->model, rows, NULL, &error, NULL), ERR_OK);
+    assert_int_equal(model_error(a->model, s.workload, rows, &error, NULL), ERR_OK);
     assert_true(error < 0.03); /* independent draws would give about 0.04 */
     assert_int_equal(sample_rows(&again, a->model, 20000, 1, NULL), ERR_OK);
     assert_int_equal(sample_rows(&other, a->model, 20000, 2, NULL), ERR_OK);

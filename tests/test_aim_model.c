@@ -4,7 +4,7 @@
  */
 #include "tests/support_cmocka.h"
 #include "tests/support_domain.h"
-#include "tests/support_mirror.h"
+#include "tests/support_model.h"
 
 #include "aim/model.h"
 #include "aim/model_file.h"
@@ -74,7 +74,7 @@ static void world_free(struct world *w)
 static struct model *model_of(const struct world *w)
 {
     struct model *m;
-    assert_int_equal(model_new(&m, w->domain, w->clique, w->cliques, 1 << 20, NULL), ERR_OK);
+    assert_int_equal(model_plain(&m, w->domain, w->clique, w->cliques, 1 << 20, NULL), ERR_OK);
     return m;
 }
 
@@ -282,7 +282,7 @@ static void a_perfect_fit_stops_without_harm(void **state)
     (void)state;
     assert_int_equal(domain_new(&d), ERR_OK);
     assert_int_equal(domain_add_integer(d, "a", 0, 1, NULL, DOMAIN_REJECT, NULL), ERR_OK);
-    assert_int_equal(model_new(&m, d, &c, 1, 100, NULL), ERR_OK);
+    assert_int_equal(model_plain(&m, d, &c, 1, 100, NULL), ERR_OK);
     model_set_total(m, 100);
     assert_int_equal(model_fit(m, &x, 1, 1000, &result, NULL), ERR_OK);
     assert_true(result.loss < 1e-20);
@@ -318,7 +318,7 @@ static void a_warm_start_keeps_the_distribution(void **state)
             larger[0].attribute[1] = larger[0].attribute[0] > 0 ? larger[0].attribute[0] : 1;
             larger[0].attribute[0] = larger[0].attribute[0] > 0 ? 0 : larger[0].attribute[0];
         }
-        assert_int_equal(model_new(&next, w.domain, larger, CLIQUES, 1 << 20, NULL), ERR_OK);
+        assert_int_equal(model_plain(&next, w.domain, larger, CLIQUES, 1 << 20, NULL), ERR_OK);
         model_warm(next, m);
         cells = clique_cells(&w.all, w.domain);
         assert_int_equal(model_marginal(m, &w.all, before, NULL), ERR_OK);
@@ -355,7 +355,7 @@ static void totals_weigh_by_inverse_variance(void **state)
     assert_true(fabs(model_estimate_total(d, x, 2) - 130) < 1e-9);
     y[1][0] = y[1][1] = y[1][2] = 15;
     y[1][3] = 20;
-    assert_int_equal(model_new(&m, d, c, 2, 100, NULL), ERR_OK);
+    assert_int_equal(model_plain(&m, d, c, 2, 100, NULL), ERR_OK);
     model_set_total(m, 130);
     assert_int_equal(model_fit(m, x, 2, 300, &result, NULL), ERR_OK);
     assert_true(result.loss < 1e-6);
@@ -377,10 +377,10 @@ static void sizes_are_refused_by_name(void **state)
     struct model *m;
     double counts[10000];
     (void)state;
-    assert_int_equal(model_new(&m, d, pairs, 3, 299, &log), ERR_RANGE);
+    assert_int_equal(model_plain(&m, d, pairs, 3, 299, &log), ERR_RANGE);
     assert_null(m);
     assert_non_null(strstr(sink, "a0 x a1"));
-    assert_int_equal(model_new(&m, d, pairs, 3, 300, NULL), ERR_OK);
+    assert_int_equal(model_plain(&m, d, pairs, 3, 300, NULL), ERR_OK);
     assert_int_equal(model_cells(m), 300);
     assert_int_equal(model_cells_with(m, &inside), 300);
     assert_int_equal(model_cells_with(m, &ends), 2000); /* a ring of four: two triangles */
@@ -416,7 +416,7 @@ static void structural_zeros_are_exact(void **state)
         t.domain = w.domain;
         t.clique = w.clique;
         t.cliques = w.cliques;
-        assert_int_equal(model_new_terms(&m, &t, NULL), ERR_OK);
+        assert_int_equal(model_new(&m, &t, NULL), ERR_OK);
         for (size_t i = 0; i < m->parameters; i++)
             m->theta[i] = (run % 3 == 0 ? 400 : 3) * (random_double(&r) - 0.5);
         model_propagate(m, run % 2 == 0);
@@ -457,9 +457,9 @@ static void impossible_zeros_are_refused(void **state)
     assert_int_equal(domain_new(&d), ERR_OK);
     assert_int_equal(domain_add_integer(d, "a", 0, 1, NULL, DOMAIN_REJECT, NULL), ERR_OK);
     t.domain = d;
-    assert_int_equal(model_new_terms(&m, &t, NULL), ERR_RANGE);
+    assert_int_equal(model_new(&m, &t, NULL), ERR_RANGE);
     zeros = (struct zeros){.clique = {1, {0}}, .cells = 1, .cell = outside};
-    assert_int_equal(model_new_terms(&m, &t, NULL), ERR_RANGE);
+    assert_int_equal(model_new(&m, &t, NULL), ERR_RANGE);
     domain_free(&d);
 }
 
@@ -515,7 +515,7 @@ static void files_keep_models_to_the_last_bit(void **state)
         t.domain = w.domain;
         t.clique = w.clique;
         t.cliques = w.cliques;
-        assert_int_equal(model_new_terms(&m, &t, NULL), ERR_OK);
+        assert_int_equal(model_new(&m, &t, NULL), ERR_OK);
         for (size_t i = 0; i < m->parameters; i++)
             m->theta[i] = random_double(&r);
         model_propagate(m, true);

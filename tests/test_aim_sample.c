@@ -5,6 +5,7 @@
  */
 #include "tests/support_cmocka.h"
 #include "tests/support_domain.h"
+#include "tests/support_model.h"
 
 #include "aim/backend.h"
 #include "aim/model_private.h"
@@ -196,7 +197,7 @@ static struct world world_new(void)
     w.domain = support_domain(size, 5);
     for (unsigned a = 0; a < 5; a++)
         w.cells *= size[a];
-    assert_int_equal(model_new(&w.model, w.domain, c, 4, 1000, NULL), ERR_OK);
+    assert_int_equal(model_plain(&w.model, w.domain, c, 4, 1000, NULL), ERR_OK);
     for (size_t i = 0; i < w.model->parameters; i++)
         w.model->theta[i] = 2 * random_double(&r);
     model_propagate(w.model, true);

@@ -1,6 +1,7 @@
 /* aim/sweep: every kernel against plain loops, and the three of them against each other. */
 #include "tests/support_cmocka.h"
 #include "tests/support_domain.h"
+#include "tests/support_model.h"
 
 #include "aim/model_private.h"
 #include "base/memory.h"
@@ -182,7 +183,7 @@ static void beliefs_are_the_same_on_all(void **state)
     double *first;
     size_t cells;
     (void)state;
-    assert_int_equal(model_new(&m, d, c, 4, 1 << 20, NULL), ERR_OK);
+    assert_int_equal(model_plain(&m, d, c, 4, 1 << 20, NULL), ERR_OK);
     for (size_t i = 0; i < m->parameters; i++)
         m->theta[i] = (double)(i * 7919 % 1000) * 0.01;
     cells = m->node[0].cells;

@@ -10,6 +10,7 @@
 #include "aim/table/csv.h"
 #include "base/file.h"
 #include "parties/command/command.h"
+#include "tests/support_model.h"
 #include "tests/support_study.h"
 
 #include <math.h>
@@ -30,7 +31,7 @@ static void save_model(const struct stage *g, const struct domain *d, double fir
 {
     const struct clique c = {.n = d->attributes > 1 ? 2 : 1, .attribute = {0, 1}};
     struct model *m;
-    assert_int_equal(model_new(&m, d, &c, 1, 1 << 20, NULL), ERR_OK);
+    assert_int_equal(model_plain(&m, d, &c, 1, 1 << 20, NULL), ERR_OK);
     for (size_t i = 0; i < m->parameters; i++)
         m->theta[i] = i == 0 ? first : (double)(i % 5) * 0.3;
     model_propagate(m, true);
@@ -52,8 +53,8 @@ static void stage_new(struct stage *g, const struct support_options *o)
     support_study_file(&g->s, "err", g->err);
     assert_int_equal(support_table(&t, g->s.study->domain, 400, 1), ERR_OK);
     assert_int_equal(table_write_csv(g->real, t, 1, NULL), ERR_OK);
-    assert_int_equal(model_new(&m, g->s.study->domain, g->s.study->workload->clique,
-                               g->s.study->workload->cliques > 2 ? 2 : 1, 1 << 20, NULL),
+    assert_int_equal(model_plain(&m, g->s.study->domain, g->s.study->workload->clique,
+                                 g->s.study->workload->cliques > 2 ? 2 : 1, 1 << 20, NULL),
                      ERR_OK);
     for (size_t i = 0; i < m->parameters; i++)
         m->theta[i] = (double)(i % 5) * 0.3;
@@ -229,7 +230,7 @@ static void likelihoods_match_the_joint(void **state)
     struct model *m;
     struct table *t;
     (void)state;
-    assert_int_equal(model_new(&m, d, c, 3, 1000, NULL), ERR_OK);
+    assert_int_equal(model_plain(&m, d, c, 3, 1000, NULL), ERR_OK);
     for (size_t i = 0; i < m->parameters; i++)
         m->theta[i] = (double)(i * 7 % 5) * 0.5;
     model_propagate(m, true);

@@ -298,6 +298,20 @@ static size_t runs(void)
     return wanted != NULL && strcmp(wanted, "1") == 0 ? 30000 : 3000;
 }
 
+/* The least epsilon that rho gives at DELTA. */
+static double epsilon_of(double rho)
+{
+    double low = 0, high = 100;
+    while (high - low > 1e-6) {
+        double middle = (low + high) / 2;
+        if (budget_rho(middle, DELTA) >= rho)
+            high = middle;
+        else
+            low = middle;
+    }
+    return high;
+}
+
 /* The loss shown, over the promise at the same delta. */
 static double audit(const char *score, const char *noise, enum flaw flaw)
 {
@@ -317,7 +331,7 @@ static double audit(const char *score, const char *noise, enum flaw flaw)
         assert_int_equal(count_rows(a, t == 1), ERR_OK);
         assert_int_equal(three_run(40 + t, run_all, a, NULL), ERR_OK);
     }
-    promise = budget_epsilon(a->rho, DELTA) + 3 * price_marginal_slack(a->s.study);
+    promise = epsilon_of(a->rho) + 3 * price_marginal_slack(a->s.study);
     loss = shown_loss(a);
     print_message("# promised: epsilon %.2f at delta %g; shown: %.2f\n", promise, DELTA, loss);
     memory_free(&a->both[0]);

@@ -1,6 +1,7 @@
 /* bench/flaim: FLAIM beside Algorithm 1 as it stands in the paper, its budget and its bytes. */
 #include "tests/test_bench_flaim.h"
 #include "tests/support_cmocka.h"
+#include "tests/support_model.h"
 
 #include "aim/score.h"
 #include "aim/tabulate.h"
@@ -134,7 +135,7 @@ static struct model *fit(struct sketch *s, const struct measurement *own, size_t
         x[n++] = own[i];
     for (size_t i = 0; i < n; i++)
         c[i] = x[i].clique;
-    assert_int_equal(model_new(&m, s->o->split->train->domain, c, n, 1 << 20, NULL), ERR_OK);
+    assert_int_equal(model_plain(&m, s->o->split->train->domain, c, n, 1 << 20, NULL), ERR_OK);
     if (warm != NULL)
         model_warm(m, warm);
     model_set_total(m, (double)s->o->split->train->rows);

@@ -1,11 +1,52 @@
-#include "tests/support_mirror.h"
+#include "tests/support_model.h"
 
 #include "aim/model_private.h"
+#include "aim/tabulate.h"
 #include "base/memory.h"
 
+#include <math.h>
 #include <string.h>
 
 #define HALVINGS 25
+
+enum err model_plain(struct model **m, const struct domain *d, const struct clique *cliques,
+                     size_t count, uint64_t limit_cells, struct log *log)
+{
+    const struct model_terms t = {
+        .domain = d, .clique = cliques, .cliques = count, .limit_cells = limit_cells};
+    return model_new(m, &t, log);
+}
+
+void model_set_limit(struct model *m, uint64_t limit_cells)
+{
+    m->limit_cells = limit_cells;
+}
+
+static enum err error_of(const struct model *m, const struct clique *c, const struct table *t,
+                         double *error, struct log *log)
+{
+    uint64_t cells = clique_cells(c, t->domain);
+    double *p = memory_array(cells, sizeof *p);
+    int64_t *q = memory_array(cells, sizeof *q);
+    enum err e = p != NULL && q != NULL ? model_marginal(m, c, p, log) : ERR_NOMEM;
+    if (e == ERR_OK)
+        tabulate_marginal(t, c, q);
+    for (uint64_t i = 0; e == ERR_OK && i < cells; i++)
+        *error += fabs(p[i] / m->total - (double)q[i] / (double)t->rows);
+    memory_free(&p);
+    memory_free(&q);
+    return e;
+}
+
+enum err model_error(const struct model *m, const struct workload *w, const struct table *t,
+                     double *mean, struct log *log)
+{
+    *mean = 0;
+    for (size_t k = 0; k < w->cliques; k++)
+        TRY(error_of(m, &w->clique[k], t, mean, log));
+    *mean /= (double)w->cliques;
+    return ERR_OK;
+}
 
 struct mirror {
     struct model *model;
