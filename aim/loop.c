@@ -6,9 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Taken off estimates so that rounding cannot take their sum above the bound. */
-#define GUARD 0x1p-48
-
 static double usable_rho(const struct aim_options *o)
 {
     double k = o->limits.rows_per_person != 0 ? o->limits.rows_per_person : 1;
@@ -204,127 +201,6 @@ static enum err fit_round(struct loop *l, double *loss)
     return fit(l, l->options->fit_round != 0 ? l->options->fit_round : AIM_FIT_ROUND, loss);
 }
 
-/* --- selecting ------------------------------------------------------------------------------- */
-
-static void find_candidates(struct loop *l, double share)
-{
-    const struct workload *w = l->options->workload;
-    const struct model *m = l->result->model;
-    uint64_t limit = (uint64_t)(fmin(share, 1) * (double)loop_model_limit(l->options));
-    l->candidates = 0;
-    for (uint32_t i = 0; i < w->queries; i++) {
-        const struct clique *c = &w->query[i].clique;
-        if (!model_covers(m, c) && (model_cells_with(m, c) > limit ||
-                                    model_marginal_cells(m, c) > loop_model_limit(l->options)))
-            continue;
-        l->query[l->candidates++] = i;
-    }
-}
-
-static enum err make_room(struct loop *l)
-{
-    uint64_t cells = 0;
-    uint64_t *grown;
-    for (size_t i = 0; i < l->candidates; i++)
-        cells += l->options->workload->query[l->query[i]].cells;
-    if (cells <= l->estimates)
-        return ERR_OK;
-    grown = memory_grow(l->estimate, cells, sizeof *grown);
-    if (grown == NULL) {
-        log_error(l->log, "no memory for the estimates of %zu candidates (%llu cells)",
-                  l->candidates, (unsigned long long)cells);
-        return ERR_NOMEM;
-    }
-    l->estimate = grown;
-    l->estimates = cells;
-    return ERR_OK;
-}
-
-/*
- * Counts onto the grid 2^-10, rounded down, so that their sum stays within that of the counts, and
- * clamped to what servers accept: each at most 2^l, the sum at most 2^(l+1).
- */
-static enum err estimate(struct loop *l, uint32_t query, uint64_t *out)
-{
-    const struct workload_query *q = &l->options->workload->query[query];
-    const struct model *m = l->result->model;
-    double most = ldexp(1, (int)l->options->bounds.bits);
-    double scale = fmin(1, 2 * most / model_total(m)) * (1 - GUARD);
-    double *counts = memory_array(q->cells, sizeof *counts);
-    enum err e = counts != NULL ? model_marginal(m, &q->clique, counts, l->log) : ERR_NOMEM;
-    for (uint64_t i = 0; e == ERR_OK && i < q->cells; i++)
-        out[i] = (uint64_t)(fmax(0, fmin(counts[i] * scale, most)) * (1 << AIM_ESTIMATE_BITS));
-    memory_free(&counts);
-    return e;
-}
-
-static enum err fill_candidates(struct loop *l)
-{
-    uint64_t cells = 0;
-    TRY(make_room(l));
-    for (size_t i = 0; i < l->candidates; i++) {
-        struct aim_candidate *c = &l->candidate[i];
-        *c = (struct aim_candidate){.query = l->query[i],
-                                    .multiplier = l->multipliers[i],
-                                    .penalty = l->penalties[i],
-                                    .estimate = l->estimate + cells};
-        TRY(estimate(l, c->query, l->estimate + cells));
-        TRY(select_check_estimates(l->options->domain, l->options->workload, c->query,
-                                   &l->options->bounds, c->estimate, l->log));
-        cells += l->options->workload->query[c->query].cells;
-    }
-    return ERR_OK;
-}
-
-/* Cells of the largest candidate: room for what is measured. */
-static uint64_t largest_candidate(const struct loop *l)
-{
-    uint64_t most = 0;
-    for (size_t i = 0; i < l->candidates; i++) {
-        uint64_t cells = l->options->workload->query[l->query[i]].cells;
-        most = cells > most ? cells : most;
-    }
-    return most;
-}
-
-/* Selects, and has what is selected measured: the marginal's noisy counts are `values`. */
-static enum err choose(struct loop *l, struct aim_round *r, int64_t *values, uint64_t *population)
-{
-    const struct aim_options *o = l->options;
-    struct select_terms terms = {.domain = o->domain,
-                                 .workload = o->workload,
-                                 .query = l->query,
-                                 .candidates = l->candidates,
-                                 .epsilon = l->epsilon,
-                                 .sigma = measure_sigma(l->multiplier),
-                                 .bounds = o->bounds,
-                                 .score = o->score};
-    struct select_plan plan;
-    unsigned lost = 0;
-    struct aim_select request = {.round = r->round,
-                                 .epsilon = l->epsilon,
-                                 .sigma = terms.sigma,
-                                 .score = o->score,
-                                 .multiplier = l->multiplier,
-                                 .values = values,
-                                 .population = population,
-                                 .lost = &lost};
-    TRY(select_plan(&terms, l->multipliers, l->penalties, &plan, l->log));
-    TRY(fill_candidates(l));
-    request.shift = plan.shift;
-    request.candidates = l->candidates;
-    request.candidate = l->candidate;
-    TRY(l->backend->select(l->backend->self, &request));
-    TRY(debit_lost(l, 1, true, lost));
-    if (request.selected >= l->candidates) {
-        log_error(l->log, "round %u: the backend selected candidate %zu of %zu", r->round,
-                  request.selected, l->candidates);
-        return ERR_MISMATCH;
-    }
-    r->query = l->query[request.selected];
-    return ERR_OK;
-}
-
 /* --- the run --------------------------------------------------------------------------------- */
 
 /* sigma and epsilon of the round that comes. */
@@ -443,15 +319,17 @@ static enum err learn(struct loop *l, struct aim_round *r, const int64_t *values
 
 static enum err choose_and_learn(struct loop *l, struct aim_round *r)
 {
-    int64_t *values = memory_array(largest_candidate(l), sizeof *values);
-    uint64_t population = 0;
-    enum err e = values == NULL ? ERR_NOMEM : choose(l, r, values, &population);
+    struct chosen chosen = {0};
+    enum err e = loop_choose(l, r->round, &chosen);
+    if (e == ERR_OK)
+        e = debit_lost(l, 1, true, chosen.lost);
     if (e == ERR_OK) {
+        r->query = chosen.query;
         clique_name(&l->options->workload->query[r->query].clique, l->options->domain, l->name,
                     sizeof l->name);
-        e = learn(l, r, values, population);
+        e = learn(l, r, chosen.values, chosen.population);
     }
-    memory_free(&values);
+    memory_free(&chosen.values);
     return e;
 }
 
@@ -463,7 +341,7 @@ static enum err round_select(struct loop *l)
     TRY(enter(l));
     *r = (struct aim_round){.round = l->schedule.done + 1, .epsilon = l->epsilon};
     TRY(debit(l, 1, true, o->stop_when_spent ? NULL : l->log));
-    find_candidates(l, ledger_spent(l->ledger) / o->limits.rho);
+    loop_find_candidates(l, ledger_spent(l->ledger) / o->limits.rho);
     r->candidates = l->candidates;
     TRY(choose_and_learn(l, r));
     schedule_next(&l->schedule, r->moved, o->workload->query[r->query].cells,

@@ -1,4 +1,4 @@
-/* aim/loop_private.h - a run while it lasts, shared by loop.c and loop_file.c. */
+/* aim/loop_private.h - a run while it lasts, shared by loop.c, loop_choose.c and loop_file.c. */
 #ifndef TREFOIL_AIM_LOOP_PRIVATE_H
 #define TREFOIL_AIM_LOOP_PRIVATE_H
 
@@ -24,6 +24,19 @@ struct loop {
 };
 
 uint64_t loop_model_limit(const struct aim_options *o); /* cells */
+
+/* What a round selected, and its noisy counts. */
+struct chosen {
+    uint32_t query;
+    int64_t *values; /* the caller frees them, also after an error */
+    uint64_t population;
+    unsigned lost; /* times that the request was debited in vain */
+};
+
+/* Candidates of a round that may use up to this share of what a model may hold. */
+void loop_find_candidates(struct loop *l, double share);
+/* Selects from them, and has what is selected measured. */
+enum err loop_choose(struct loop *l, unsigned round, struct chosen *chosen) MUST_CHECK;
 
 /* The state after a round, to and from options->state_file. */
 enum err loop_save(const struct loop *l) MUST_CHECK;
