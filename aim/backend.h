@@ -40,11 +40,11 @@ enum aim_score { AIM_L1, AIM_L2 };
 struct aim_measure {
     unsigned round; /* 0: the one-ways */
     size_t queries;
-    const uint32_t *query;  /* `queries` closure indices */
-    uint64_t multiplier;    /* m: the same for all of the batch */
-    int64_t *const *values; /* out: for each query its cells, row-major */
-    uint64_t *population;   /* out, 0 before: names the set of rows, if it grows between rounds */
-    unsigned *lost;         /* out, 0 before: how often it was debited and could not be answered */
+    const uint32_t *query; /* `queries` closure indices */
+    uint64_t multiplier;   /* m: the same for all of the batch */
+    int64_t *values;       /* out: the cells of one query after the other, row-major */
+    uint64_t *population;  /* out, 0 before: names the set of rows, if it grows between rounds */
+    unsigned *lost;        /* out, 0 before: how often it was debited and could not be answered */
 };
 
 struct aim_candidate {

@@ -81,40 +81,31 @@ static enum err record(struct loop *l, uint32_t query, uint64_t population, cons
     return ERR_OK;
 }
 
-static enum err measure(struct loop *l, const uint32_t *query, size_t count)
+/* All one-ways: the closure begins with them. */
+static enum err measure_one_ways(struct loop *l)
 {
-    const struct workload_query *all = l->options->workload->query;
-    int64_t **values = memory_array(count, sizeof *values);
-    int64_t *block;
-    uint64_t cells = 0;
-    enum err e;
-    for (size_t i = 0; i < count; i++)
-        cells += all[query[i]].cells;
-    block = memory_array(cells, sizeof *block);
-    e = values != NULL && block != NULL ? ERR_OK : ERR_NOMEM;
-    cells = 0;
-    for (size_t i = 0; e == ERR_OK && i < count; i++) {
-        values[i] = block + cells;
-        cells += all[query[i]].cells;
-    }
-    if (e == ERR_OK) {
-        uint64_t population = 0;
-        unsigned lost = 0;
-        struct aim_measure request = {.round = 0,
-                                      .queries = count,
-                                      .query = query,
-                                      .multiplier = l->multiplier,
-                                      .values = values,
-                                      .population = &population,
-                                      .lost = &lost};
+    const struct workload *w = l->options->workload;
+    const size_t count = w->one_ways;
+    const uint64_t cells = w->query[count - 1].offset + w->query[count - 1].cells;
+    uint64_t population = 0;
+    unsigned lost = 0;
+    int64_t *values = memory_array(cells, sizeof *values);
+    const struct aim_measure request = {.queries = count,
+                                        .query = l->query,
+                                        .multiplier = l->multiplier,
+                                        .values = values,
+                                        .population = &population,
+                                        .lost = &lost};
+    enum err e = ERR_NOMEM;
+    for (uint32_t i = 0; i < count; i++)
+        l->query[i] = i;
+    if (values != NULL)
         e = l->backend->measure(l->backend->self, &request);
-        if (e == ERR_OK)
-            e = debit_lost(l, count, false, lost);
-        for (size_t i = 0; e == ERR_OK && i < count; i++)
-            e = record(l, query[i], population, values[i]);
-    }
+    if (e == ERR_OK)
+        e = debit_lost(l, count, false, lost);
+    for (uint32_t i = 0; e == ERR_OK && i < count; i++)
+        e = record(l, i, population, values + w->query[i].offset);
     memory_free(&values);
-    memory_free(&block);
     return e;
 }
 
@@ -283,10 +274,8 @@ static enum err round_zero(struct loop *l)
     *r = (struct aim_round){.query = AIM_NO_QUERY};
     snprintf(l->name, sizeof l->name, "all one-ways");
     TRY(enter(l));
-    for (uint32_t i = 0; i < o->workload->one_ways; i++)
-        l->query[i] = i; /* the closure begins with them */
     TRY(debit(l, o->workload->one_ways, false, l->log));
-    TRY(measure(l, l->query, o->workload->one_ways));
+    TRY(measure_one_ways(l));
     TRY(fit_round(l, &r->loss));
     TRY(compare_one_ways(l, r));
     return leave(l, r, 0);

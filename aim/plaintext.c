@@ -108,8 +108,11 @@ static enum err measure_one(struct plaintext *p, uint32_t query, uint64_t multip
 static enum err measure(void *self, const struct aim_measure *request)
 {
     struct plaintext *p = self;
-    for (size_t k = 0; k < request->queries; k++)
-        TRY(measure_one(p, request->query[k], request->multiplier, request->values[k]));
+    int64_t *values = request->values;
+    for (size_t k = 0; k < request->queries; k++) {
+        TRY(measure_one(p, request->query[k], request->multiplier, values));
+        values += p->workload->query[request->query[k]].cells;
+    }
     return ERR_OK;
 }
 

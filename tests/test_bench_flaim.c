@@ -512,7 +512,7 @@ static void populations_grow_by_who_was_drawn(void **state)
         assert_int_equal(joining_new(&j, &terms, NULL), ERR_OK);
         backend = joining_backend(j);
         for (unsigned round = 0; round < 6; round++) {
-            int64_t values[64], *const list[] = {values};
+            int64_t values[64];
             const uint32_t query = 0;
             uint64_t population = 0;
             double rows = 0, opened = 0;
@@ -521,7 +521,7 @@ static void populations_grow_by_who_was_drawn(void **state)
                                           .queries = 1,
                                           .query = &query,
                                           .multiplier = UINT64_C(1) << 30,
-                                          .values = list,
+                                          .values = values,
                                           .population = &population};
             if (kind != JOINING_AHEAD || round == 0)
                 draw_again(&same, now, here);

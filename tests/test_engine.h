@@ -271,27 +271,15 @@ static inline enum err perform(struct seat *s, struct request *r, size_t *select
 static inline enum err measure(void *self, const struct aim_measure *m)
 {
     struct seat *s = self;
-    const struct workload_query *query = s->engine->study->workload->query;
     struct request r = {.kind = REQUEST_MEASURE,
                         .queries = (uint32_t)m->queries,
                         .query = memory_array(m->queries, sizeof *r.query),
                         .multiplier = m->multiplier};
-    size_t cells = 0, at = 0;
-    int64_t *values;
     enum err e = next_request(s, m->population);
     if (e != ERR_OK)
         return e;
-    for (size_t k = 0; k < m->queries; k++) {
-        r.query[k] = m->query[k];
-        cells += query[m->query[k]].cells;
-    }
-    values = memory_array(cells, sizeof *values);
-    e = perform(s, &r, NULL, values);
-    for (size_t k = 0; k < m->queries; k++) {
-        memcpy(m->values[k], values + at, query[m->query[k]].cells * sizeof *values);
-        at += query[m->query[k]].cells;
-    }
-    memory_free(&values);
+    memcpy(r.query, m->query, m->queries * sizeof *r.query);
+    e = perform(s, &r, NULL, m->values);
     request_clear(&r);
     return e;
 }

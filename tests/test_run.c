@@ -311,12 +311,11 @@ static enum err measure(struct scene *c, unsigned *lost)
     const struct aim_backend backend = remote_backend(&c->remote);
     static const uint32_t query = 0;
     int64_t values[64];
-    int64_t *const all[] = {values};
     uint64_t population = 0;
     const struct aim_measure m = {.queries = 1,
                                   .query = &query,
                                   .multiplier = 1000,
-                                  .values = all,
+                                  .values = values,
                                   .population = &population,
                                   .lost = lost};
     enum err e;

@@ -178,9 +178,9 @@ static enum err measure(void *self, const struct aim_measure *m)
     }
     in = reader_of(answer.data, answer.size);
     *m->population = reader_u64(&in);
-    for (size_t k = 0; e == ERR_OK && k < m->queries; k++)
+    for (size_t k = 0, at = 0; e == ERR_OK && k < m->queries; k++)
         for (uint64_t j = 0; j < all[m->query[k]].cells; j++)
-            m->values[k][j] = (int64_t)reader_u64(&in);
+            m->values[at++] = (int64_t)reader_u64(&in);
     if (e == ERR_OK && reader_done(&in) != ERR_OK)
         e = misfit(r, m->round);
     bytes_clear(&answer);
