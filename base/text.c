@@ -1,5 +1,7 @@
 #include "base/text.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 size_t text_character(const char *p)
@@ -31,4 +33,40 @@ void text_tame(char *text)
             memset(text, '?', n);
         text += n;
     }
+}
+
+char *text_value(char *text, const char *word)
+{
+    size_t n = strlen(word);
+    for (char *line = text; line != NULL;) {
+        char *end = strchr(line, '\n');
+        if (strncmp(line, word, n) == 0 && line[n] == ' ')
+            return line + n + 1;
+        line = end == NULL ? NULL : end + 1;
+    }
+    return NULL;
+}
+
+void text_put(struct bytes *b, const char *format, ...)
+{
+    va_list args;
+    char *at;
+    int n;
+    va_start(args, format);
+    n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    at = n >= 0 ? (char *)bytes_extend(b, (size_t)n + 1) : NULL;
+    b->failed = b->failed || n < 0;
+    if (at == NULL)
+        return;
+    va_start(args, format);
+    vsnprintf(at, (size_t)n + 1, format, args);
+    va_end(args);
+    b->size--; /* the NUL */
+}
+
+void text_put_hex(struct bytes *b, const void *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        text_put(b, "%02x", ((const uint8_t *)p)[i]);
 }

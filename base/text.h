@@ -1,6 +1,8 @@
-/* base/text.h - text from outside, as UTF-8, and what of it could steer a terminal. */
+/* base/text.h - text: made, taken apart; as UTF-8, and what of it could steer a terminal. */
 #ifndef TREFOIL_BASE_TEXT_H
 #define TREFOIL_BASE_TEXT_H
+
+#include "base/bytes.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,5 +13,15 @@ size_t text_character(const char *p);
 bool text_is_control(const char *p);
 /* Makes those, and what is no UTF-8, `?`, but for line ends. */
 void text_tame(char *text);
+
+/* Adds text as printf() makes it; the digits of n bytes in hexadecimal. */
+void text_put(struct bytes *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_put_hex(struct bytes *b, const void *p, size_t n);
+
+/*
+ * Where the value of the line that begins with `word` and a space starts, or NULL. It reaches to
+ * the line's end.
+ */
+char *text_value(char *text, const char *word);
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/rate.h"
 #include "base/secret.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -154,6 +155,19 @@ static void files_are_whole_or_untouched(void **state)
     assert_int_equal(rmdir(folder), 0); /* nothing else was left there */
     assert_int_equal(file_write(path, 0600, "x", 1, &log), ERR_SYSTEM);
     assert_int_equal(file_write_new(path, 0600, "x", 1, &log), ERR_SYSTEM);
+    bytes_clear(&b);
+}
+
+static void text_is_put_whole(void **state)
+{
+    struct bytes b = {0};
+    (void)state;
+    text_put(&b, "a %s %0*d;", "word", 5000, 1); /* more than fits any buffer */
+    text_put_hex(&b, "\x00\xfa", 2);
+    assert_int_equal(bytes_ok(&b), ERR_OK);
+    assert_int_equal(b.size, 7 + 5000 + 1 + 4);
+    assert_memory_equal(b.data, "a word 000", 10);
+    assert_memory_equal(b.data + b.size - 7, "01;00fa", 7);
     bytes_clear(&b);
 }
 
@@ -303,6 +317,7 @@ int main(void)
         cmocka_unit_test(sizes_do_not_overflow),
         cmocka_unit_test(secrets_are_zeroed_and_freed),
         cmocka_unit_test(files_are_whole_or_untouched),
+        cmocka_unit_test(text_is_put_whole),
         cmocka_unit_test(paths_are_whole_or_refused),
         cmocka_unit_test(deadlines_do_not_go_negative),
         cmocka_unit_test(dates_have_one_form),

@@ -412,19 +412,6 @@ static void many_owners_persons_and_exact_noise_are_told(void **state)
     stage_free(&g);
 }
 
-/* More than fits at once is not cut, which could cut a tag. */
-static void what_is_too_long_fails(void **state)
-{
-    struct bytes out = {0};
-    (void)state;
-    html_put(&out, "%0*d", 2000, 1);
-    assert_int_equal(bytes_ok(&out), ERR_OK);
-    assert_int_equal(out.size, 2000);
-    html_put(&out, "%0*d", 2001, 1);
-    assert_int_not_equal(bytes_ok(&out), ERR_OK);
-    bytes_clear(&out);
-}
-
 static void names_stay_text(void **state)
 {
     const struct support_options o = {
@@ -543,7 +530,6 @@ int main(void)
         cmocka_unit_test(measurements_in_another_order_are_refused),
         cmocka_unit_test(long_paths_are_refused),
         cmocka_unit_test(many_owners_persons_and_exact_noise_are_told),
-        cmocka_unit_test(what_is_too_long_fails),
         cmocka_unit_test(names_stay_text),
         cmocka_unit_test(large_attributes_are_added_up),
         cmocka_unit_test(a_demo_marks_the_truth),

@@ -3,12 +3,12 @@
 #include "base/bytes.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -62,27 +62,6 @@ static enum err put(struct audit *a, const char *text, size_t n, bool sync)
     return ERR_SYSTEM;
 }
 
-static void put_hex(struct bytes *line, const uint8_t *p, size_t n)
-{
-    static const char digits[] = "0123456789abcdef";
-    for (size_t i = 0; i < n; i++) {
-        bytes_put_u8(line, (uint8_t)digits[p[i] >> 4]);
-        bytes_put_u8(line, (uint8_t)digits[p[i] & 15]);
-    }
-}
-
-/* No format of this file makes more: names and reasons have their bound. */
-__attribute__((format(printf, 2, 3))) static void put_text(struct bytes *line, const char *format,
-                                                           ...)
-{
-    char text[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    bytes_put_text(line, text);
-}
-
 /* Number and time, with which every line begins. */
 static void begin(const struct audit *a, struct bytes *line)
 {
@@ -91,7 +70,7 @@ static void begin(const struct audit *a, struct bytes *line)
     struct tm utc;
     gmtime_r(&now, &utc);
     strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    put_text(line, "%" PRIu64 " %s ", a->head.entries, stamp);
+    text_put(line, "%" PRIu64 " %s ", a->head.entries, stamp);
 }
 
 static void set_lasting(struct audit *a)
@@ -110,7 +89,7 @@ static enum err end(struct audit *a, struct bytes *line, bool sync)
     if (e == ERR_OK) {
         audit_chain(next.hash, (const char *)line->data, line->size);
         bytes_put_u8(line, ' ');
-        put_hex(line, next.hash, sizeof next.hash);
+        text_put_hex(line, next.hash, sizeof next.hash);
         bytes_put_u8(line, '\n');
         e = bytes_ok(line);
     }
@@ -130,12 +109,12 @@ static enum err write_first(struct audit *a)
 {
     struct bytes line = {0};
     begin(a, &line);
-    put_text(&line, "log trefoil-audit-1 study %s terms ", a->study->name);
-    put_hex(&line, a->study->terms.digest, 32);
-    put_text(&line, " server %u", a->index);
+    text_put(&line, "log trefoil-audit-1 study %s terms ", a->study->name);
+    text_put_hex(&line, a->study->terms.digest, 32);
+    text_put(&line, " server %u", a->index);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        put_text(&line, " %s=", a->study->server[i].name);
-        put_hex(&line, a->study->server[i].key.sign, 32);
+        text_put(&line, " %s=", a->study->server[i].name);
+        text_put_hex(&line, a->study->server[i].key.sign, 32);
     }
     return end(a, &line, true);
 }
@@ -246,12 +225,12 @@ enum err audit_write(struct audit *a, const struct audit_opening *o)
 {
     struct bytes line = {0};
     begin(a, &line);
-    put_text(&line, "open run ");
-    put_hex(&line, o->run, sizeof o->run);
-    put_text(&line, " round %" PRIu32 " reason %s values %" PRIu64 " request ", o->round, o->reason,
+    text_put(&line, "open run ");
+    text_put_hex(&line, o->run, sizeof o->run);
+    text_put(&line, " round %" PRIu32 " reason %s values %" PRIu64 " request ", o->round, o->reason,
              o->values);
-    put_hex(&line, o->request, sizeof o->request);
-    put_text(&line, " cost %.12g spent %.12g what ", o->cost, o->spent);
+    text_put_hex(&line, o->request, sizeof o->request);
+    text_put(&line, " cost %.12g spent %.12g what ", o->cost, o->spent);
     bytes_put_text(&line, o->what);
     return end(a, &line, true);
 }
@@ -260,7 +239,7 @@ enum err audit_recovered(struct audit *a, uint64_t from, uint64_t to)
 {
     struct bytes line = {0};
     begin(a, &line);
-    put_text(&line, "recovered debits %" PRIu64 " to %" PRIu64, from, to);
+    text_put(&line, "recovered debits %" PRIu64 " to %" PRIu64, from, to);
     return end(a, &line, true);
 }
 
@@ -281,8 +260,8 @@ void audit_lasting(struct audit *a, struct audit_head *head)
 static void put_head(struct bytes *line, const char *kind, unsigned server,
                      const struct audit_head *head)
 {
-    put_text(line, "%s server %u entries %" PRIu64 " head ", kind, server, head->entries);
-    put_hex(line, head->hash, sizeof head->hash);
+    text_put(line, "%s server %u entries %" PRIu64 " head ", kind, server, head->entries);
+    text_put_hex(line, head->hash, sizeof head->hash);
 }
 
 enum err audit_see(struct audit *a, unsigned server, const struct audit_head *theirs,
@@ -310,7 +289,7 @@ enum err audit_keep(struct audit *a, unsigned server, const struct audit_head *o
     }
     begin(a, &line);
     put_head(&line, "signed", server, ours);
-    put_text(&line, " signature ");
-    put_hex(&line, signature, 64);
+    text_put(&line, " signature ");
+    text_put_hex(&line, signature, 64);
     return end(a, &line, false);
 }

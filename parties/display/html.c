@@ -2,23 +2,7 @@
 
 #include "base/words.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
-
-void html_put(struct bytes *out, const char *format, ...)
-{
-    char text[2001];
-    va_list args;
-    int n;
-    va_start(args, format);
-    n = vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    if ((size_t)n >= sizeof text)
-        out->failed = true;
-    else
-        bytes_put(out, text, (size_t)n);
-}
 
 static void put_escaped(struct bytes *out, const char *text, size_t n)
 {

@@ -1,6 +1,6 @@
 /*
- * parties/display/progress.h - what a run shows while it lasts: a line a round, and on a terminal one more
- * that says what is being waited for and is drawn over.
+ * parties/display/progress.h - what a run shows while it lasts: a line a round, and on a terminal
+ * one more that says what is being waited for and is drawn over.
  *
  * Lines fit 80 columns. Errors are shares of the rows, sum |p - q| from 0 to 2: `was` and `now` are
  * how far the model was and is from what was measured, `noise` what noise alone is expected to
@@ -27,7 +27,10 @@ struct progress {
     bool drawn;       /* the line that is drawn over stands there */
 };
 
-/* A display of a run of this study, whose budget is rho, on `out`; finds out whether that is a terminal. */
+/*
+ * A display of a run of this study, whose budget is rho, on `out`; finds out whether that is a
+ * terminal.
+ */
 struct progress progress_start(FILE *out, const struct study *study, double rho);
 
 /* What is being waited for, in a few words: drawn over on a terminal, nothing elsewhere. */

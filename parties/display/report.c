@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/words.h"
 #include "parties/display/report_private.h"
 
@@ -12,11 +13,13 @@
 
 static void names_in_words(struct bytes *out, size_t i, size_t count, const char *name)
 {
-    html_put(out, "%s", i == 0 ? "" : i + 1 == count ? " and " : ", ");
+    text_put(out, "%s", i == 0 ? "" : i + 1 == count ? " and " : ", ");
     html_text(out, name);
 }
 
-/* Standard error of the model's total: the sums of its measurements, weighted by inverse variance. */
+/*
+ * Standard error of the model's total: the sums of its measurements, weighted by inverse variance.
+ */
 static double total_error(const struct report *r)
 {
     double weight = 0;
@@ -51,17 +54,19 @@ static double sum_of_servers(const struct report *r, const char *key)
     return sum;
 }
 
-/* --- what was run ------------------------------------------------------------------------------ */
+/*
+ * --- what was run ------------------------------------------------------------------------------
+ */
 
 static void card(struct bytes *out, const char *value, const char *what)
 {
-    html_put(out, "<div><b>%s</b><small>%s</small></div>", value, what);
+    text_put(out, "<div><b>%s</b><small>%s</small></div>", value, what);
 }
 
 static void cards(const struct report *r)
 {
     char value[64], words[WORDS_SIZE];
-    html_put(r->out, "<div class=\"cards\">");
+    text_put(r->out, "<div class=\"cards\">");
     snprintf(value, sizeof value, "&epsilon; %g, &delta; %s", r->study->epsilon,
              words_number(r->study->delta, words));
     card(r->out, value, "differential privacy");
@@ -73,7 +78,7 @@ static void cards(const struct report *r)
     card(r->out, words_time(report_number(r->stats, "total_s"), words), "at work");
     card(r->out, words_bytes((uint64_t)sum_of_servers(r, "wire_sent"), words),
          "between the servers");
-    html_put(r->out, "</div>\n");
+    text_put(r->out, "</div>\n");
 }
 
 static void put_owners(const struct report *r)
@@ -83,7 +88,7 @@ static void put_owners(const struct report *r)
         names_in_words(r->out, i, shown == r->study->owners ? shown : shown + 1,
                        r->study->owner[i].name);
     if (shown < r->study->owners)
-        html_put(r->out, " and %zu others", r->study->owners - shown);
+        text_put(r->out, " and %zu others", r->study->owners - shown);
 }
 
 static size_t counted_owners(const struct report *r, size_t round)
@@ -96,20 +101,20 @@ static void whose_rows(const struct report *r)
 {
     size_t rounds = json_array_size(json_object_get(r->stats, "rounds")), all = r->study->owners;
     size_t counted = counted_owners(r, 0);
-    html_put(r->out, "%zu %s %s: ", all, all == 1 ? "owner" : "owners",
+    text_put(r->out, "%zu %s %s: ", all, all == 1 ? "owner" : "owners",
              counted == all ? "brought records" : "could bring records");
     put_owners(r);
     if (counted == all)
         return;
-    html_put(r->out, ". The rows of %zu of them were counted", counted);
+    text_put(r->out, ". The rows of %zu of them were counted", counted);
     for (size_t i = 1; i < rounds; i++) {
         if (counted_owners(r, i) == counted)
             continue;
         counted = counted_owners(r, i);
-        html_put(r->out, ", from round %zu on those of %zu", i, counted);
+        text_put(r->out, ", from round %zu on those of %zu", i, counted);
     }
     if (counted != counted_owners(r, 0))
-        html_put(r->out,
+        text_put(r->out,
                  "; what was measured before an owner joined is scaled to the rows of the end");
 }
 
@@ -117,19 +122,19 @@ static void what_was_run(const struct report *r)
 {
     char terms[STUDY_FINGERPRINT_SIZE];
     study_fingerprint(r->study, terms);
-    html_put(r->out, "<h1>Study ");
+    text_put(r->out, "<h1>Study ");
     html_text(r->out, r->study->name);
-    html_put(r->out, "</h1>\n<p class=\"soft\">Finished ");
+    text_put(r->out, "</h1>\n<p class=\"soft\">Finished ");
     html_text(r->out, json_string_value(json_object_get(r->stats, "finished")));
-    html_put(r->out, ". Terms <code>%s</code>, which everybody who took part can compare.</p>\n",
+    text_put(r->out, ". Terms <code>%s</code>, which everybody who took part can compare.</p>\n",
              terms);
     cards(r);
-    html_put(r->out, "<p>");
+    text_put(r->out, "<p>");
     whose_rows(r);
-    html_put(r->out, ". Three servers, ");
+    text_put(r->out, ". Three servers, ");
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         names_in_words(r->out, i, STUDY_SERVERS, r->study->server[i].name);
-    html_put(
+    text_put(
         r->out,
         ", held them as secret shares, none of which tells anything by itself. Together they "
         "measured each of %zu attributes once and then, %zu %s, chose the marginal that the "
@@ -159,7 +164,7 @@ static void what_is_guaranteed(const struct report *r)
     size_t rounds = json_array_size(json_object_get(r->stats, "rounds"));
     spent = report_number(report_round(r, rounds - 1), "spent");
     words_number(s->delta, delta);
-    html_put(
+    text_put(
         r->out,
         "<h2>What is guaranteed</h2>\n<p>Everything that came out of this study together is "
         "(&epsilon; = %g, &delta; = %s)-differentially private for adding or removing %s. "
@@ -170,11 +175,11 @@ static void what_is_guaranteed(const struct report *r)
         s->epsilon, exp(s->epsilon), s->rows_per_person == 1 ? "that row" : "that person", delta,
         how_noise_is_made(s->noise));
     if (s->rows_per_person > 1)
-        html_put(r->out,
+        text_put(r->out,
                  "<p>It holds for people with at most %u rows. That nobody has more is what the "
                  "owners have to ensure.</p>\n",
                  s->rows_per_person);
-    html_put(r->out,
+    text_put(r->out,
              "<p>Each server kept the budget by itself: &rho; = %.4g of zero-concentrated "
              "differential privacy, of which %.4g is spent. Budgets of other studies on the same "
              "data add up with this one. Two servers that collude could read the data; no single "
@@ -182,7 +187,9 @@ static void what_is_guaranteed(const struct report *r)
              rho, spent);
 }
 
-/* --- model against measurements ---------------------------------------------------------------- */
+/*
+ * --- model against measurements ----------------------------------------------------------------
+ */
 
 struct fit_of {
     double error, expected; /* shares of the rows, 0 to 2 and more */
@@ -210,11 +217,11 @@ static void fit_row(const struct report *r, size_t i, const struct fit_of *f, do
     size_t one_ways = r->study->workload->one_ways;
     char name[256];
     clique_name(&m->clique, r->domain, name, sizeof name);
-    html_put(r->out, "<tr><td class=\"n hide\">%zu</td><td>", i < one_ways ? 0 : i - one_ways + 1);
+    text_put(r->out, "<tr><td class=\"n hide\">%zu</td><td>", i < one_ways ? 0 : i - one_ways + 1);
     html_text(r->out, name);
-    html_put(r->out, "</td><td>");
+    text_put(r->out, "</td><td>");
     report_chart_bar(r->out, f->error, f->expected, most);
-    html_put(r->out,
+    text_put(r->out,
              "</td><td class=\"n\">%.3f</td><td class=\"n\">%.3f</td>"
              "<td class=\"n hide\">%" PRIu64 "</td><td class=\"n hide\">%.1f</td></tr>\n",
              f->error, f->expected, f->cells, m->sigma);
@@ -229,7 +236,7 @@ static enum err model_against_measurements(const struct report *r)
         e = fit_of(r, &r->measurement[i], &f[i]);
         most = fmax(most, fmax(f[i].error, f[i].expected));
     }
-    html_put(
+    text_put(
         r->out,
         "<h2>The model against what was measured</h2>\n"
         "<p>For each measured marginal, how far the model is from the noisy counts, and how far "
@@ -247,16 +254,18 @@ static enum err model_against_measurements(const struct report *r)
         "<th class=\"n hide\">cells</th><th class=\"n hide\">&sigma;</th></tr></thead><tbody>\n");
     for (size_t i = 0; e == ERR_OK && i < r->measurements; i++)
         fit_row(r, i, &f[i], most);
-    html_put(r->out, "</tbody></table></div>\n");
+    text_put(r->out, "</tbody></table></div>\n");
     memory_free(&f);
     return e;
 }
 
-/* --- budget, costs ----------------------------------------------------------------------------- */
+/*
+ * --- budget, costs -----------------------------------------------------------------------------
+ */
 
 static void key(struct bytes *out, const char *class, const char *what)
 {
-    html_put(out,
+    text_put(out,
              "<li><svg viewBox=\"0 0 14 10\"><rect class=\"%s\" width=\"14\" height=\"10\"/></svg>"
              "%s</li>",
              class, what);
@@ -264,15 +273,15 @@ static void key(struct bytes *out, const char *class, const char *what)
 
 static void budget(const struct report *r)
 {
-    html_put(r->out,
+    text_put(r->out,
              "<section><h2>Where the budget went</h2>\n<p>Round 0 measures all attributes; each "
              "later round "
              "spends a little on the choice and most on the measurement.</p>\n<ul class=\"key\">");
     key(r->out, "model", "measuring");
     key(r->out, "select", "choosing");
-    html_put(r->out, "</ul>\n<div class=\"figure\">");
+    text_put(r->out, "</ul>\n<div class=\"figure\">");
     report_chart_budget(r);
-    html_put(r->out, "</div></section>\n");
+    text_put(r->out, "</div></section>\n");
 }
 
 /* As stats.json has them, and as the page does, in its order. */
@@ -283,41 +292,41 @@ const struct report_phase report_phases[REPORT_PHASES] = {
 
 static void cost_row(const struct report *r, size_t phase)
 {
-    html_put(r->out, "<tr><td>%s</td><td class=\"n\">%.0f</td>", report_phases[phase].name,
+    text_put(r->out, "<tr><td>%s</td><td class=\"n\">%.0f</td>", report_phases[phase].name,
              report_number(report_phase(r, 0, phase), "rounds"));
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         const json_t *o = report_phase(r, i, phase);
         char sent[WORDS_SIZE], time[WORDS_SIZE];
-        html_put(r->out, "<td class=\"n\">%s<br>%s</td>",
+        text_put(r->out, "<td class=\"n\">%s<br>%s</td>",
                  words_time(report_number(o, "seconds"), time),
                  words_bytes((uint64_t)report_number(o, "wire_sent"), sent));
     }
-    html_put(r->out, "</tr>\n");
+    text_put(r->out, "</tr>\n");
 }
 
 static void costs(const struct report *r)
 {
     const json_t *analyst = json_object_get(r->stats, "analyst");
     char sent[WORDS_SIZE], received[WORDS_SIZE], mpc[WORDS_SIZE], estimate[WORDS_SIZE];
-    html_put(r->out, "<h2>Time, bytes and rounds</h2>\n<ul class=\"key\">");
+    text_put(r->out, "<h2>Time, bytes and rounds</h2>\n<ul class=\"key\">");
     for (size_t k = 0; k < REPORT_PHASES; k++) {
         char class[8];
         snprintf(class, sizeof class, "p%zu", k);
         key(r->out, class, report_phases[k].name);
     }
-    html_put(r->out, "</ul>\n<div class=\"figure\">");
+    text_put(r->out, "</ul>\n<div class=\"figure\">");
     report_chart_phases(r);
-    html_put(r->out, "</div>\n<div class=\"wide\"><table class=\"costs\"><thead><tr><th>phase</th>"
+    text_put(r->out, "</div>\n<div class=\"wide\"><table class=\"costs\"><thead><tr><th>phase</th>"
                      "<th class=\"n\">rounds</th>");
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        html_put(r->out, "<th class=\"n\">");
+        text_put(r->out, "<th class=\"n\">");
         html_text(r->out, r->study->server[i].name);
-        html_put(r->out, "</th>");
+        text_put(r->out, "</th>");
     }
-    html_put(r->out, "</tr></thead><tbody>\n");
+    text_put(r->out, "</tr></thead><tbody>\n");
     for (size_t k = 0; k < REPORT_PHASES; k++)
         cost_row(r, k);
-    html_put(r->out,
+    text_put(r->out,
              "</tbody></table></div>\n<p>Bytes are those that a server sent to the two others. The "
              "analyst's program sent %s and received %s; it waited %s for the servers, and its "
              "estimator took %s.</p>\n",
@@ -327,12 +336,14 @@ static void costs(const struct report *r)
              words_time(report_number(r->stats, "estimate_s"), estimate));
 }
 
-/* --- attributes -------------------------------------------------------------------------------- */
+/*
+ * --- attributes --------------------------------------------------------------------------------
+ */
 
 static enum err attributes(const struct report *r)
 {
     enum err e = ERR_OK;
-    html_put(
+    text_put(
         r->out,
         "<h2>Attribute by attribute</h2>\n<p>Rows by value, as the model has them. The "
         "noisy counts that were opened in round 0 stand beside with a band of twice "
@@ -345,12 +356,12 @@ static enum err attributes(const struct report *r)
     key(r->out, "model", "model");
     key(r->out, "band", "noisy count &plusmn; 2&sigma;");
     if (r->truth != NULL)
-        html_put(r->out, "<li><svg viewBox=\"0 0 14 10\"><path class=\"truth\" d=\"M7 0l5 5-5 "
+        text_put(r->out, "<li><svg viewBox=\"0 0 14 10\"><path class=\"truth\" d=\"M7 0l5 5-5 "
                          "5-5-5z\"/></svg>the truth (this is a demo)</li>");
-    html_put(r->out, "</ul>\n<div class=\"grid\">\n");
+    text_put(r->out, "</ul>\n<div class=\"grid\">\n");
     for (size_t a = 0; e == ERR_OK && a < r->domain->attributes; a++)
         e = report_chart_attribute(r, (uint16_t)a);
-    html_put(r->out, "</div>\n");
+    text_put(r->out, "</div>\n");
     return e;
 }
 
@@ -360,7 +371,7 @@ static void comparison_with_the_truth(const struct report *r)
     double most = 0;
     for (size_t i = 0; i < r->truth->comparisons; i++)
         most = fmax(most, r->truth->error[i]);
-    html_put(
+    text_put(
         r->out,
         "<section class=\"demo\"><h2>Demo only: compared with the truth</h2>\n<p><b>Not private, "
         "and in no real report.</b> The data are invented, so here one may look: there are %zu "
@@ -369,18 +380,18 @@ static void comparison_with_the_truth(const struct report *r)
         "Trefoil's. In the charts of attributes the marks are true counts.</p>\n<table><tbody>\n",
         r->truth->rows);
     for (size_t i = 0; i < r->truth->comparisons; i++) {
-        html_put(r->out, "<tr><td>");
+        text_put(r->out, "<tr><td>");
         html_text(r->out, r->truth->name[i]);
-        html_put(r->out, "</td><td>");
+        text_put(r->out, "</td><td>");
         report_chart_bar(r->out, r->truth->error[i], r->truth->error[0], most);
-        html_put(r->out, "</td><td class=\"n\">%.3f</td></tr>\n", r->truth->error[i]);
+        text_put(r->out, "</td><td class=\"n\">%.3f</td></tr>\n", r->truth->error[i]);
     }
-    html_put(r->out, "</tbody></table></section>\n");
+    text_put(r->out, "</tbody></table></section>\n");
 }
 
 static void files(const struct report *r)
 {
-    html_put(
+    text_put(
         r->out,
         "<h2>The files beside this page</h2>\n"
         "<p><code>synthetic.csv</code> has rows drawn from the model, in the study's own labels "
@@ -407,13 +418,13 @@ static void files(const struct report *r)
 
 static enum err page(const struct report *r)
 {
-    html_put(r->out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+    text_put(r->out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
                      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
                      "<meta name=\"color-scheme\" content=\"light dark\">\n<title>Study ");
     html_text(r->out, r->study->name);
-    html_put(r->out, "</title>\n<style>");
+    text_put(r->out, "</title>\n<style>");
     bytes_put(r->out, report_style, strlen(report_style));
-    html_put(r->out, "</style></head><body>\n");
+    text_put(r->out, "</style></head><body>\n");
     what_was_run(r);
     what_is_guaranteed(r);
     if (r->truth != NULL)
@@ -423,7 +434,7 @@ static enum err page(const struct report *r)
     budget(r);
     costs(r);
     files(r);
-    html_put(r->out, "</body></html>\n");
+    text_put(r->out, "</body></html>\n");
     return bytes_ok(r->out);
 }
 

@@ -1,5 +1,6 @@
 /*
- * parties/display/report.h - report.html: a run in words and pictures, one page that needs nothing else.
+ * parties/display/report.h - report.html: a run in words and pictures, one page that needs nothing
+ * else.
  *
  * It is a function of the study file and of three files that a run wrote, measurements.json, model
  * and stats.json: nothing in them comes from data but through noise, and nothing else is read. The

@@ -1,8 +1,9 @@
 /*
- * The pictures of a report. Widths are those of a small phone, 320 units, and scale; colours are classes of
- * the page's style, so that they follow dark screens and print.
+ * The pictures of a report. Widths are those of a small phone, 320 units, and scale; colours are
+ * classes of the page's style, so that they follow dark screens and print.
  */
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/words.h"
 #include "parties/display/report_private.h"
 
@@ -15,7 +16,9 @@
 #define BARS_MOST 64   /* columns of a chart of numbers; more cells are added up */
 #define LABELS_MOST 16 /* rows of a chart of labels; the smaller ones are added up */
 
-/* --- one attribute ----------------------------------------------------------------------------- */
+/*
+ * --- one attribute -----------------------------------------------------------------------------
+ */
 
 /* A bar: what the model says, the noisy count with its deviation, and in a demo the truth. */
 struct bar {
@@ -87,15 +90,17 @@ static double scale(const struct chart *c, double v, double from, double to)
 /* The text of a number on an axis: as few digits as tell neighbours apart. */
 static void put_number(struct bytes *out, double v)
 {
-    html_put(out, "%.6g", v);
+    text_put(out, "%.6g", v);
 }
 
 static void begin_svg(struct bytes *out, double height)
 {
-    html_put(out, "<svg viewBox=\"0 0 %g %g\" role=\"img\">", WIDTH, height);
+    text_put(out, "<svg viewBox=\"0 0 %g %g\" role=\"img\">", WIDTH, height);
 }
 
-/* --- labels: horizontal bars ------------------------------------------------------------------- */
+/*
+ * --- labels: horizontal bars -------------------------------------------------------------------
+ */
 
 static int larger_first(const void *a, const void *b)
 {
@@ -121,9 +126,9 @@ static void put_label(const struct chart *c, const struct bar *b, size_t charact
 {
     struct bytes *out = c->r->out;
     if (b->count > 1)
-        html_put(out, "%u others", (unsigned)b->count);
+        text_put(out, "%u others", (unsigned)b->count);
     else if (b->missing)
-        html_put(out, "missing");
+        text_put(out, "missing");
     else
         html_text_cut(out, c->a->labels[b->first], characters);
 }
@@ -133,9 +138,9 @@ static void draw_label_bar(const struct chart *c, const struct bar *b, double y)
     const double left = 104, right = 268;
     struct bytes *out = c->r->out;
     double zero = scale(c, 0, left, right), noisy = scale(c, b->noisy, left, right);
-    html_put(out, "<text x=\"%g\" y=\"%g\" class=\"t end\">", left - 8, y + 11);
+    text_put(out, "<text x=\"%g\" y=\"%g\" class=\"t end\">", left - 8, y + 11);
     put_label(c, b, 15);
-    html_put(out,
+    text_put(out,
              "</text><rect class=\"model\" x=\"%.1f\" y=\"%g\" width=\"%.1f\" height=\"11\"/>"
              "<rect class=\"band\" x=\"%.1f\" y=\"%g\" width=\"%.1f\" height=\"15\"/>"
              "<path class=\"noisy\" d=\"M%.1f %gv15\"/>",
@@ -143,9 +148,9 @@ static void draw_label_bar(const struct chart *c, const struct bar *b, double y)
              scale(c, b->noisy - BAND * b->sigma, left, right), y,
              2 * BAND * b->sigma / (c->high - c->low) * (right - left), noisy, y);
     if (c->r->truth != NULL)
-        html_put(out, "<path class=\"truth\" d=\"M%.1f %gl4 4-4 4-4-4z\"/>",
+        text_put(out, "<path class=\"truth\" d=\"M%.1f %gl4 4-4 4-4-4z\"/>",
                  scale(c, b->truth, left, right), y + 3.5);
-    html_put(out, "<text x=\"%g\" y=\"%g\" class=\"t end n\">%.0f</text>", WIDTH - 2, y + 11,
+    text_put(out, "<text x=\"%g\" y=\"%g\" class=\"t end n\">%.0f</text>", WIDTH - 2, y + 11,
              b->model);
 }
 
@@ -154,10 +159,12 @@ static void draw_labels(const struct chart *c)
     begin_svg(c->r->out, 20.0 * (double)c->bars + 4);
     for (size_t i = 0; i < c->bars; i++)
         draw_label_bar(c, &c->bar[i], 20.0 * (double)i + 3);
-    html_put(c->r->out, "</svg>");
+    text_put(c->r->out, "</svg>");
 }
 
-/* --- numbers: columns --------------------------------------------------------------------------- */
+/*
+ * --- numbers: columns ---------------------------------------------------------------------------
+ */
 
 /* Many cells: as many neighbours a column as it takes; the missing value stays by itself. */
 static void fold_numbers(struct chart *c)
@@ -197,7 +204,7 @@ static void draw_column(const struct chart *c, size_t i, double top, double bott
     double gap, high = scale(c, b->noisy + BAND * b->sigma, bottom, top);
     place(c, i, &x, &width);
     gap = fmin(2, width / 8);
-    html_put(out,
+    text_put(out,
              "<rect class=\"model\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>"
              "<rect class=\"band\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>"
              "<path class=\"noisy\" d=\"M%.1f %.1fh%.1f\"/>",
@@ -206,7 +213,7 @@ static void draw_column(const struct chart *c, size_t i, double top, double bott
              scale(c, b->noisy - BAND * b->sigma, bottom, top) - high, x + gap / 2,
              scale(c, b->noisy, bottom, top), fmax(0.1, width - gap));
     if (c->r->truth != NULL)
-        html_put(out, "<path class=\"truth\" d=\"M%.1f %.1fl3 3-3 3-3-3z\"/>", x + width / 2,
+        text_put(out, "<path class=\"truth\" d=\"M%.1f %.1fl3 3-3 3-3-3z\"/>", x + width / 2,
                  scale(c, b->truth, bottom, top) - 3);
 }
 
@@ -216,17 +223,17 @@ static void draw_scale(const struct chart *c, double bottom)
     bool missing = c->a->missing != NULL;
     double right = missing ? WIDTH - 62 : WIDTH - 4;
     uint32_t last = c->a->kind == DOMAIN_INTEGER ? c->a->values - 1 : c->a->values;
-    html_put(out, "<path class=\"axis\" d=\"M4 %.1fH%g\"/>", bottom, right);
-    html_put(out, "<text x=\"4\" y=\"%.1f\" class=\"t\">", bottom + 14);
+    text_put(out, "<path class=\"axis\" d=\"M4 %.1fH%g\"/>", bottom, right);
+    text_put(out, "<text x=\"4\" y=\"%.1f\" class=\"t\">", bottom + 14);
     put_number(out, edge(c, 0));
-    html_put(out, "</text><text x=\"%g\" y=\"%.1f\" class=\"t mid\">", (4 + right) / 2,
+    text_put(out, "</text><text x=\"%g\" y=\"%.1f\" class=\"t mid\">", (4 + right) / 2,
              bottom + 14);
     put_number(out, edge(c, last / 2));
-    html_put(out, "</text><text x=\"%g\" y=\"%.1f\" class=\"t end\">", right, bottom + 14);
+    text_put(out, "</text><text x=\"%g\" y=\"%.1f\" class=\"t end\">", right, bottom + 14);
     put_number(out, edge(c, last));
-    html_put(out, "</text>");
+    text_put(out, "</text>");
     if (missing)
-        html_put(out, "<text x=\"%g\" y=\"%.1f\" class=\"t end\">missing</text>", WIDTH - 2,
+        text_put(out, "<text x=\"%g\" y=\"%.1f\" class=\"t end\">missing</text>", WIDTH - 2,
                  bottom + 14);
 }
 
@@ -234,11 +241,11 @@ static void draw_numbers(const struct chart *c)
 {
     const double top = 16, bottom = 122;
     begin_svg(c->r->out, 140);
-    html_put(c->r->out, "<text x=\"4\" y=\"10\" class=\"t\">%.0f rows</text>", c->high);
+    text_put(c->r->out, "<text x=\"4\" y=\"10\" class=\"t\">%.0f rows</text>", c->high);
     for (size_t i = 0; i < c->bars; i++)
         draw_column(c, i, top, bottom);
     draw_scale(c, scale(c, 0, bottom, top));
-    html_put(c->r->out, "</svg>");
+    text_put(c->r->out, "</svg>");
 }
 
 enum err report_chart_attribute(const struct report *r, uint16_t attribute)
@@ -246,9 +253,9 @@ enum err report_chart_attribute(const struct report *r, uint16_t attribute)
     struct chart c = {.r = r, .a = &r->domain->attribute[attribute]};
     enum err e = make_bars(&c, attribute);
     if (e == ERR_OK) {
-        html_put(r->out, "<figure><figcaption>");
+        text_put(r->out, "<figure><figcaption>");
         html_text(r->out, c.a->name);
-        html_put(r->out, "</figcaption>");
+        text_put(r->out, "</figcaption>");
         if (c.a->kind == DOMAIN_CATEGORICAL)
             fold_labels(&c);
         else
@@ -258,18 +265,20 @@ enum err report_chart_attribute(const struct report *r, uint16_t attribute)
             draw_labels(&c);
         else
             draw_numbers(&c);
-        html_put(r->out, "</figure>\n");
+        text_put(r->out, "</figure>\n");
     }
     memory_free(&c.bar);
     return e;
 }
 
-/* --- bars, budget, phases ---------------------------------------------------------------------- */
+/*
+ * --- bars, budget, phases ----------------------------------------------------------------------
+ */
 
 void report_chart_bar(struct bytes *out, double value, double expected, double most)
 {
     double unit = 100 / fmax(most, 1e-9);
-    html_put(out,
+    text_put(out,
              "<svg class=\"bar\" viewBox=\"0 0 100 14\" preserveAspectRatio=\"none\" "
              "aria-hidden=\"true\"><rect class=\"model\" y=\"3\" width=\"%.1f\" height=\"8\"/>"
              "<path class=\"noisy\" d=\"M%.1f 0v14\"/></svg>",
@@ -293,7 +302,7 @@ void report_chart_budget(const struct report *r)
     double width = (right - left) / (double)rounds, gap = fmin(2, width / 8);
     begin_svg(r->out, 142);
     for (unsigned k = 0; k <= 2; k++)
-        html_put(r->out,
+        text_put(r->out,
                  "<path class=\"axis\" d=\"M%g %.1fH%g\"/><text x=\"%g\" y=\"%.1f\" class=\"t "
                  "end\">%u %%</text>",
                  left, bottom - height * k / 2, right, left - 4, bottom + 4 - height * k / 2,
@@ -302,14 +311,14 @@ void report_chart_budget(const struct report *r)
         double cost = report_number(report_round(r, i), "cost") / rho * height;
         double measure = fmin(cost, measuring(r, i) / rho * height), y = bottom - before;
         double x = left + width * (double)i + gap;
-        html_put(r->out,
+        text_put(r->out,
                  "<rect class=\"model\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>"
                  "<rect class=\"select\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>",
                  x, y - measure, width - 2 * gap, measure, x, y - cost, width - 2 * gap,
                  cost - measure);
         before += cost;
     }
-    html_put(r->out,
+    text_put(r->out,
              "<text x=\"%g\" y=\"138\" class=\"t\">round 0</text>"
              "<text x=\"%g\" y=\"138\" class=\"t end\">round %zu</text></svg>",
              left, right, rounds - 1);
@@ -327,17 +336,17 @@ void report_chart_phases(const struct report *r)
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         double x = 4, y = 36.0 * i;
         char text[WORDS_SIZE];
-        html_put(r->out, "<text x=\"4\" y=\"%g\" class=\"t\">", y + 11);
+        text_put(r->out, "<text x=\"4\" y=\"%g\" class=\"t\">", y + 11);
         html_text(r->out, r->study->server[i].name);
-        html_put(r->out, "</text><text x=\"316\" y=\"%g\" class=\"t end\">%s</text>", y + 11,
+        text_put(r->out, "</text><text x=\"316\" y=\"%g\" class=\"t end\">%s</text>", y + 11,
                  words_time(seconds[i], text));
         for (size_t k = 0; k < REPORT_PHASES; k++) {
             double w = report_number(report_phase(r, i, k), "seconds") / most * 312;
-            html_put(r->out,
+            text_put(r->out,
                      "<rect class=\"p%zu\" x=\"%.1f\" y=\"%g\" width=\"%.1f\" height=\"14\"/>", k,
                      x, y + 15, w);
             x += w;
         }
     }
-    html_put(r->out, "</svg>");
+    text_put(r->out, "</svg>");
 }

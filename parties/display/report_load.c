@@ -34,7 +34,10 @@ static enum err take_clique(const struct domain *d, const json_t *names, struct 
     return ERR_OK;
 }
 
-/* What was measured of fewer rows, before an owner joined, is brought to the scale of the model's `rows`. */
+/*
+ * What was measured of fewer rows, before an owner joined, is brought to the scale of the model's
+ * `rows`.
+ */
 static enum err take_measurement(const struct domain *d, const json_t *from, double rows,
                                  struct measurement *m)
 {

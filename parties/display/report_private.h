@@ -30,7 +30,10 @@ struct report_phase {
 };
 extern const struct report_phase report_phases[REPORT_PHASES];
 
-/* Stats: the object of a round, of a server's phase. NULL where it is not there; numbers are then 0. */
+/*
+ * Stats: the object of a round, of a server's phase. NULL where it is not there; numbers are then
+ * 0.
+ */
 const json_t *report_round(const struct report *r, size_t round);
 const json_t *report_phase(const struct report *r, unsigned server, size_t phase);
 double report_number(const json_t *object, const char *key);

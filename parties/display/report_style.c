@@ -1,4 +1,7 @@
-/* The look of a report: one column that fits a phone, dark where the reader's screen is, light on paper. */
+/*
+ * The look of a report: one column that fits a phone, dark where the reader's screen is, light on
+ * paper.
+ */
 #include "parties/display/report_private.h"
 
 const char report_style[] =

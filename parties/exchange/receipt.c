@@ -2,6 +2,7 @@
 
 #include "base/date.h"
 #include "base/file.h"
+#include "base/text.h"
 
 #include <sodium.h>
 #include <string.h>
@@ -76,44 +77,26 @@ void receipt_part_read(struct receipt_part *part, struct reader *in)
 
 /* --- as a file ----------------------------------------------------------------------------------- */
 
-static void put_line(struct bytes *out, const char *word, const char *value)
-{
-    bytes_put(out, word, strlen(word));
-    bytes_put_u8(out, ' ');
-    bytes_put(out, value, strlen(value));
-    bytes_put_u8(out, '\n');
-}
-
-static void put_part(struct bytes *out, const struct study_server *server,
-                     const struct receipt_part *part)
-{
-    char time[DATE_SIZE], signature[KEYS_SIGNATURE_TEXT_SIZE], line[LINE_MAX_SIZE];
-    date_text(part->time, time);
-    keys_signature_text(part->signature, signature);
-    snprintf(line, sizeof line, "%s %s %s", server->name, time, signature);
-    put_line(out, "server", line);
-}
-
 enum err receipt_save(const char *path, const struct study *study, const struct receipt *r,
                       struct log *log)
 {
-    static const char head[] =
-        "# What the three servers of a Trefoil study signed for an owner. Verify it with\n"
-        "# trefoil check STUDY --receipt FILE\n"
-        "format trefoil-receipt-1\n";
     struct bytes out = {0};
-    char terms[DIGEST_TEXT], digest[DIGEST_TEXT];
     enum err e;
-    sodium_bin2hex(terms, sizeof terms, study->terms.digest, 32);
-    sodium_bin2hex(digest, sizeof digest, r->digest, 32);
-    bytes_put(&out, head, sizeof head - 1);
-    put_line(&out, "study", study->name);
-    put_line(&out, "terms", terms);
-    put_line(&out, "owner", study->owner[r->owner].name);
-    put_line(&out, "upload", digest);
-    put_line(&out, "state", states[r->state]);
-    for (size_t i = 0; i < STUDY_SERVERS; i++)
-        put_part(&out, &study->server[i], &r->part[i]);
+    text_put(&out,
+             "# What the three servers of a Trefoil study signed for an owner. Verify it with\n"
+             "# trefoil check STUDY --receipt FILE\n"
+             "format %s\nstudy %s\nterms ",
+             label, study->name);
+    text_put_hex(&out, study->terms.digest, 32);
+    text_put(&out, "\nowner %s\nupload ", study->owner[r->owner].name);
+    text_put_hex(&out, r->digest, 32);
+    text_put(&out, "\nstate %s\n", states[r->state]);
+    for (size_t i = 0; i < STUDY_SERVERS; i++) {
+        char time[DATE_SIZE], signature[KEYS_SIGNATURE_TEXT_SIZE];
+        date_text(r->part[i].time, time);
+        keys_signature_text(r->part[i].signature, signature);
+        text_put(&out, "server %s %s %s\n", study->server[i].name, time, signature);
+    }
     e = bytes_ok(&out);
     if (e == ERR_OK)
         e = file_write(path, 0644, out.data, out.size, log);

@@ -2,9 +2,9 @@
 
 #include "base/date.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 #include <sodium.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,47 +19,28 @@ void statement_clear(struct statement *s)
 
 /* --- writing -------------------------------------------------------------------------------------- */
 
-static void put(struct bytes *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void put(struct bytes *out, const char *format, ...)
-{
-    char line[LINE];
-    va_list args;
-    int n;
-    va_start(args, format);
-    n = vsnprintf(line, sizeof line, format, args);
-    va_end(args);
-    bytes_put(out, line, n > 0 && n < LINE ? (size_t)n : 0);
-}
-
-static void put_head(const struct statement *s, const struct study *study, struct bytes *out)
-{
-    char terms[65], date[DATE_SIZE];
-    sodium_bin2hex(terms, sizeof terms, study->terms.digest, 32);
-    date_text(s->time, date);
-    put(out, LABEL "\nstudy %s\nterms %s\nserver %u %s\ntime %s\nuploads %zu\n", study->name, terms,
-        s->server, study->server[s->server].name, date, s->uploads);
-}
-
-static void put_upload(const struct upload_name *u, const struct study *study, struct bytes *out)
-{
-    char id[2 * UPLOAD_ID_SIZE + 1], digest[65];
-    sodium_bin2hex(id, sizeof id, u->id, sizeof u->id);
-    sodium_bin2hex(digest, sizeof digest, u->digest, sizeof u->digest);
-    put(out, "upload %s id %s digest %s\n", study->owner[u->owner].name, id, digest);
-}
-
 enum err statement_write(const struct statement *s, const struct study *study,
                          const struct identity *me, struct bytes *out)
 {
     uint8_t signature[KEYS_SIGNATURE_SIZE];
-    char text[KEYS_SIGNATURE_TEXT_SIZE];
-    put_head(s, study, out);
-    for (size_t i = 0; i < s->uploads; i++)
-        put_upload(&s->upload[i], study, out);
+    char text[KEYS_SIGNATURE_TEXT_SIZE], date[DATE_SIZE];
+    date_text(s->time, date);
+    text_put(out, LABEL "\nstudy %s\nterms ", study->name);
+    text_put_hex(out, study->terms.digest, 32);
+    text_put(out, "\nserver %u %s\ntime %s\nuploads %zu\n", s->server,
+             study->server[s->server].name, date, s->uploads);
+    for (size_t i = 0; i < s->uploads; i++) {
+        const struct upload_name *u = &s->upload[i];
+        text_put(out, "upload %s id ", study->owner[u->owner].name);
+        text_put_hex(out, u->id, sizeof u->id);
+        bytes_put_text(out, " digest ");
+        text_put_hex(out, u->digest, sizeof u->digest);
+        bytes_put_text(out, "\n");
+    }
     TRY(bytes_ok(out));
     TRY(identity_sign(me, LABEL, out->data, out->size, signature));
     keys_signature_text(signature, text);
-    put(out, "signature %s\n", text);
+    text_put(out, "signature %s\n", text);
     return bytes_ok(out);
 }
 

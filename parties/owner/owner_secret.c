@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/secret.h"
+#include "base/text.h"
 #include "parties/exchange/upload.h"
 
 #include <errno.h>
@@ -23,10 +24,7 @@ static const char head[] =
 /* All of the file that stands before the secret: the one text that it may have. */
 static void put_head(struct bytes *text, const struct study *study)
 {
-    bytes_put_text(text, head);
-    bytes_put_text(text, "study ");
-    bytes_put_text(text, study->name);
-    bytes_put_text(text, "\nsecret ");
+    text_put(text, "%sstudy %s\nsecret ", head, study->name);
 }
 
 static enum err parse(const struct bytes *text, const struct study *study,
@@ -110,8 +108,7 @@ static enum err make(const char *path, const struct study *study, struct log *lo
     secret_random(secret, sizeof secret);
     sodium_bin2base64(words, sizeof words, secret, sizeof secret, BASE64);
     put_head(&text, study);
-    bytes_put_text(&text, words);
-    bytes_put_text(&text, "\n");
+    text_put(&text, "%s\n", words);
     e = bytes_ok(&text);
     if (e == ERR_OK)
         e = file_write_new(path, 0600, text.data, text.size, log);

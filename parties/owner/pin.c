@@ -1,6 +1,7 @@
 #include "parties/owner/pin.h"
 
 #include "base/bytes.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -38,19 +39,6 @@ static enum err read_pins(const char *key_path, char path[FILE_PATH], struct byt
     return bytes_ok(text);
 }
 
-/* Where the line of a study begins, or NULL: "name fingerprint". */
-static char *line_of(char *text, const char *name)
-{
-    size_t n = strlen(name);
-    for (char *line = text; line != NULL;) {
-        char *end = strchr(line, '\n');
-        if (strncmp(line, name, n) == 0 && line[n] == ' ')
-            return line;
-        line = end == NULL ? NULL : end + 1;
-    }
-    return NULL;
-}
-
 static enum err check_given(const char *given, const char *print, struct log *log)
 {
     if (strcmp(given, print) == 0)
@@ -67,13 +55,12 @@ enum err pin_check(const char *key_path, const struct study *study, const char *
 {
     char path[FILE_PATH], print[STUDY_FINGERPRINT_SIZE];
     struct bytes text = {0};
-    const char *line, *pinned;
+    const char *pinned;
     size_t n = sizeof print - 1;
     enum err e = read_pins(key_path, path, &text, log);
     *known = false;
     study_fingerprint(study, print);
-    line = e == ERR_OK ? line_of((char *)text.data, study->name) : NULL;
-    pinned = line != NULL ? line + strlen(study->name) + 1 : NULL;
+    pinned = e == ERR_OK ? text_value((char *)text.data, study->name) : NULL;
     if (pinned != NULL)
         *known = strncmp(pinned, print, n) == 0 && strchr("\r\n", pinned[n]) != NULL;
     if (e == ERR_OK && fingerprint != NULL)
@@ -92,10 +79,10 @@ enum err pin_check(const char *key_path, const struct study *study, const char *
 /* The text but for the line of one study; its last line is ended. */
 static void copy_others(struct bytes *out, char *text, const char *name)
 {
-    const char *own = line_of(text, name), *rest = text;
+    const char *own = text_value(text, name), *rest = text;
     if (own != NULL) {
         const size_t n = strcspn(own, "\n");
-        bytes_put(out, text, (size_t)(own - text));
+        bytes_put(out, text, (size_t)(own - text) - strlen(name) - 1);
         rest = own + n + (own[n] == '\n');
     }
     bytes_put_text(out, rest);
@@ -105,16 +92,15 @@ static void copy_others(struct bytes *out, char *text, const char *name)
 
 enum err pin_set(const char *key_path, const struct study *study, struct log *log)
 {
-    char path[FILE_PATH], print[STUDY_FINGERPRINT_SIZE], line[STUDY_NAME_SIZE + sizeof print + 2];
+    char path[FILE_PATH], print[STUDY_FINGERPRINT_SIZE];
     struct bytes text = {0}, out = {0};
     enum err e = read_pins(key_path, path, &text, log);
     study_fingerprint(study, print);
-    snprintf(line, sizeof line, "%s %s\n", study->name, print);
     if (e == ERR_OK && text.size == 1)
         bytes_put(&out, head, sizeof head - 1);
     if (e == ERR_OK) {
         copy_others(&out, (char *)text.data, study->name);
-        bytes_put_text(&out, line);
+        text_put(&out, "%s %s\n", study->name, print);
         e = bytes_ok(&out);
     }
     if (e == ERR_OK)

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/date.h"
+#include "base/text.h"
 #include "base/words.h"
 #include "parties/display/html.h"
 
@@ -52,29 +53,29 @@ static uint64_t resident_bytes(void)
 
 static void head(struct bytes *out, const char *name, const char *kind, const char *help)
 {
-    html_put(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind);
+    text_put(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind);
 }
 
 static void count(struct bytes *out, const char *name, const char *kind, const char *help,
                   uint64_t v)
 {
     head(out, name, kind, help);
-    html_put(out, "%s %" PRIu64 "\n", name, v);
+    text_put(out, "%s %" PRIu64 "\n", name, v);
 }
 
 static void number(struct bytes *out, const char *name, const char *help, double v)
 {
     head(out, name, "gauge", help);
-    html_put(out, "%s %.12g\n", name, v);
+    text_put(out, "%s %.12g\n", name, v);
 }
 
 static void of_front(const struct status *s, struct bytes *out)
 {
     count(out, "trefoil_owners", "gauge", "Owners in the study file.", s->study->owners);
     head(out, "trefoil_uploads", "gauge", "Uploads on disk, whole or in part.");
-    html_put(out, "trefoil_uploads{state=\"complete\"} %" PRIuFAST64 "\n",
+    text_put(out, "trefoil_uploads{state=\"complete\"} %" PRIuFAST64 "\n",
              atomic_load(&s->uploads));
-    html_put(out, "trefoil_uploads{state=\"partial\"} %" PRIuFAST64 "\n",
+    text_put(out, "trefoil_uploads{state=\"partial\"} %" PRIuFAST64 "\n",
              atomic_load(&s->uploads_partial));
     count(out, "trefoil_purge_due_timestamp_seconds", "gauge",
           "When the uploads are to be purged, as the study says; 0 if it does not.",
@@ -104,9 +105,9 @@ static void of_worker(const struct status *s, struct bytes *out)
     number(out, "trefoil_budget_rho_spent", "What of it this server has debited.",
            atomic_load(&s->rho_spent));
     head(out, "trefoil_peer_bytes_total", "counter", "Bytes on the links between servers.");
-    html_put(out, "trefoil_peer_bytes_total{direction=\"sent\"} %" PRIuFAST64 "\n",
+    text_put(out, "trefoil_peer_bytes_total{direction=\"sent\"} %" PRIuFAST64 "\n",
              atomic_load(&s->peer_sent));
-    html_put(out, "trefoil_peer_bytes_total{direction=\"received\"} %" PRIuFAST64 "\n",
+    text_put(out, "trefoil_peer_bytes_total{direction=\"received\"} %" PRIuFAST64 "\n",
              atomic_load(&s->peer_received));
 }
 
@@ -114,7 +115,7 @@ enum err status_metrics(const struct status *s, struct bytes *out)
 {
     char why[STATUS_WHY_SIZE];
     head(out, "trefoil_info", "gauge", "Always 1.");
-    html_put(out, "trefoil_info{study=\"%s\",server=\"%s\",index=\"%u\",version=\"%s\"} 1\n",
+    text_put(out, "trefoil_info{study=\"%s\",server=\"%s\",index=\"%u\",version=\"%s\"} 1\n",
              s->study->name, s->study->server[s->index].name, s->index, TREFOIL_VERSION);
     count(out, "trefoil_healthy", "gauge", "1 if /healthz says ok.", status_healthy(s, why));
     number(out, "trefoil_uptime_seconds", "Since the server began.",
@@ -147,7 +148,7 @@ static void bar(struct bytes *out, double part, double whole)
 {
     double share = whole > 0 ? part / whole : 0;
     share = share > 1 ? 1 : share;
-    html_put(out, "<div class=\"bar\"><div style=\"width:%.1f%%\"></div></div>", 100 * share);
+    text_put(out, "<div class=\"bar\"><div style=\"width:%.1f%%\"></div></div>", 100 * share);
 }
 
 static void put_due(int64_t due, struct bytes *out)
@@ -155,35 +156,35 @@ static void put_due(int64_t due, struct bytes *out)
     char date[DATE_SIZE];
     date_text(due, date);
     if (due != 0 && date_now() >= due)
-        html_put(out, "<p class=\"bad\">due to be purged since %s: trefoil serve --purge</p>",
+        text_put(out, "<p class=\"bad\">due to be purged since %s: trefoil serve --purge</p>",
                  date);
     else if (due != 0)
-        html_put(out, "<p class=\"soft\">due to be purged on %s</p>", date);
+        text_put(out, "<p class=\"soft\">due to be purged on %s</p>", date);
 }
 
 static void uploads_row(const struct status *s, struct bytes *out)
 {
     uint64_t whole = atomic_load(&s->uploads), partial = atomic_load(&s->uploads_partial);
     char until[DATE_SIZE];
-    html_put(out, "<tr><th>Uploads</th><td>%" PRIu64 " of %zu owners", whole, s->study->owners);
+    text_put(out, "<tr><th>Uploads</th><td>%" PRIu64 " of %zu owners", whole, s->study->owners);
     if (partial > 0)
-        html_put(out, ", %" PRIu64 " in part", partial);
+        text_put(out, ", %" PRIu64 " in part", partial);
     bar(out, (double)whole, (double)s->study->owners);
     date_text(s->study->uploads_until, until);
     if (s->study->uploads_until != 0)
-        html_put(out, "<span class=\"soft\">taken until %s</span>", until);
+        text_put(out, "<span class=\"soft\">taken until %s</span>", until);
     put_due(atomic_load(&s->purge_due), out);
-    html_put(out, "</td></tr>");
+    text_put(out, "</td></tr>");
 }
 
 static void run_row(const struct status *s, struct bytes *out)
 {
-    html_put(out, "<tr><th>Run</th><td>");
+    text_put(out, "<tr><th>Run</th><td>");
     if (atomic_load(&s->session))
-        html_put(out, "in progress, round %u", atomic_load(&s->round));
+        text_put(out, "in progress, round %u", atomic_load(&s->round));
     else
-        html_put(out, "none in progress");
-    html_put(out,
+        text_put(out, "none in progress");
+    text_put(out,
              "<br><span class=\"soft\">%" PRIuFAST64 " requests so far, %" PRIuFAST64
              " failed</span></td></tr>",
              atomic_load(&s->requests), atomic_load(&s->requests_failed));
@@ -192,9 +193,9 @@ static void run_row(const struct status *s, struct bytes *out)
 static void budget_row(const struct status *s, struct bytes *out)
 {
     double spent = atomic_load(&s->rho_spent), limit = atomic_load(&s->rho_limit);
-    html_put(out, "<tr><th>Privacy budget</th><td>rho %.6g of %.6g spent", spent, limit);
+    text_put(out, "<tr><th>Privacy budget</th><td>rho %.6g of %.6g spent", spent, limit);
     bar(out, spent, limit);
-    html_put(out,
+    text_put(out,
              "<span class=\"soft\">for (epsilon %g, delta %g), as this server's ledger has "
              "it</span></td></tr>",
              s->study->epsilon, s->study->delta);
@@ -203,7 +204,7 @@ static void budget_row(const struct status *s, struct bytes *out)
 static void bytes_row(const struct status *s, struct bytes *out)
 {
     char a[WORDS_SIZE], b[WORDS_SIZE], c[WORDS_SIZE];
-    html_put(out,
+    text_put(out,
              "<tr><th>Traffic</th><td>%s from owners and analysts, in %" PRIuFAST64
              " messages (%" PRIuFAST64 " refused)<br>%s to the other servers, %s from "
              "them</td></tr>",
@@ -218,21 +219,21 @@ enum err status_page(const struct status *s, struct bytes *out)
     char why[STATUS_WHY_SIZE], now[DATE_SIZE], up[WORDS_SIZE], memory[WORDS_SIZE];
     bool healthy = status_healthy(s, why);
     date_text(date_now(), now);
-    html_put(out,
+    text_put(out,
              "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">"
              "<meta name=\"viewport\" content=\"width=device-width\">"
              "<meta http-equiv=\"refresh\" content=\"10\"><title>%s, %s</title><style>",
              name, s->study->name);
     bytes_put(out, page_style, sizeof page_style - 1);
-    html_put(out, "</style></head><body><h1>Server %u, %s</h1><p>Study %s</p><p class=\"%s\">",
+    text_put(out, "</style></head><body><h1>Server %u, %s</h1><p>Study %s</p><p class=\"%s\">",
              s->index, name, s->study->name, healthy ? "soft" : "bad");
     html_text(out, healthy ? "healthy" : why);
-    html_put(out, "</p><table>");
+    text_put(out, "</p><table>");
     uploads_row(s, out);
     run_row(s, out);
     budget_row(s, out);
     bytes_row(s, out);
-    html_put(out,
+    text_put(out,
              "<tr><th>Process</th><td>up for %s, %s of memory, version %s</td></tr></table>"
              "<p class=\"soft\">%s. Public values alone; "
              "/metrics has them for Prometheus, /healthz for a watchdog.</p></body></html>\n",

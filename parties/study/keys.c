@@ -3,6 +3,7 @@
 #include "base/bytes.h"
 #include "base/file.h"
 #include "base/secret.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <sodium.h>
@@ -138,26 +139,13 @@ static enum err check_mode(const char *path, const struct stat *st, struct log *
     return ERR_OK;
 }
 
-/* Where the value of the line that begins with `word` and a space starts, or NULL. */
-static char *value_of(char *text, const char *word)
-{
-    size_t n = strlen(word);
-    for (char *line = text; line != NULL;) {
-        char *end = strchr(line, '\n');
-        if (strncmp(line, word, n) == 0 && line[n] == ' ')
-            return line + n + 1;
-        line = end == NULL ? NULL : end + 1;
-    }
-    return NULL;
-}
-
 static enum err parse_private(struct identity *id, char *text, uint8_t seeds[SECRET_SIZE])
 {
     struct public_identity stated;
     size_t n = 0;
     const char *end;
-    char *public_text = value_of(text, "public");
-    char *secret_text = value_of(text, "secret");
+    char *public_text = text_value(text, "public");
+    char *secret_text = text_value(text, "secret");
     if (public_text == NULL || secret_text == NULL)
         return ERR_STUDY;
     public_text[strcspn(public_text, "\r\n")] = '\0';
@@ -222,12 +210,10 @@ enum err identity_save(const struct identity *identity, const char *path, bool f
     memcpy(seeds + 32, identity->curve_secret, 32);
     sodium_bin2base64(secret_text, sizeof secret_text, seeds, sizeof seeds, BASE64);
     public_identity_text(&identity->public, public_text);
-    bytes_put_text(&file, "# Trefoil private key: whoever reads the line `secret` can act as you.\n"
-                          "# The line `public` is for the study file.\nsecret ");
-    bytes_put_text(&file, secret_text);
-    bytes_put_text(&file, "\npublic ");
-    bytes_put_text(&file, public_text);
-    bytes_put_text(&file, "\n");
+    text_put(&file,
+             "# Trefoil private key: whoever reads the line `secret` can act as you.\n"
+             "# The line `public` is for the study file.\nsecret %s\npublic %s\n",
+             secret_text, public_text);
     e = bytes_ok(&file);
     if (e == ERR_OK)
         e = file_write(path, 0600, file.data, file.size, log);

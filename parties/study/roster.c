@@ -3,6 +3,7 @@
 #include "base/bytes.h"
 #include "base/date.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "parties/study/yaml.h"
 
 #include <string.h>
@@ -86,11 +87,7 @@ static void put_signature(struct bytes *out, const char *name,
 {
     char text[KEYS_SIGNATURE_TEXT_SIZE];
     keys_signature_text(signature, text);
-    bytes_put_text(out, "  ");
-    bytes_put_text(out, name);
-    bytes_put_text(out, ": ");
-    bytes_put_text(out, text);
-    bytes_put_text(out, "\n");
+    text_put(out, "  %s: %s\n", name, text);
 }
 
 /* The file's text with this server's signature and those of the others that are good. */
@@ -98,8 +95,7 @@ static enum err signed_text(const struct study *study, size_t server, const uint
                             const struct bytes *text, struct bytes *out)
 {
     copy_unsigned(out, (const char *)text->data, text->size);
-    bytes_put_text(out, signatures_key);
-    bytes_put_text(out, "\n");
+    text_put(out, "%s\n", signatures_key);
     for (size_t i = 0; i < STUDY_SERVERS; i++)
         if (i == server)
             put_signature(out, study->server[i].name, signature);
