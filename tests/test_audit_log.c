@@ -592,6 +592,21 @@ static void describe_all(struct bench *b, char *words, size_t size)
     fclose(out);
 }
 
+/* A log that began again from nothing has another first line, which others may have seen. */
+static void a_recovery_from_nothing_explains_the_first_line(void **state)
+{
+    struct audit_entry entry[] = {{.kind = AUDIT_LOG}, {.kind = AUDIT_RECOVERED}};
+    const struct audit_file f = {.entry = entry, .entries = 2};
+    const struct audit_head first = {.entries = 1, .hash = {1}};
+    FILE *out = tmpfile();
+    (void)state;
+    assert_non_null(out);
+    assert_int_equal(audit_continues(&f, &first, "that day", out, &quiet), ERR_OK);
+    entry[1].kind = AUDIT_OPEN;
+    assert_int_equal(audit_continues(&f, &first, "that day", out, NULL), ERR_DATA);
+    fclose(out);
+}
+
 /* What is the same in all logs is listed once; what a recovery explains is said once for each log. */
 static void nothing_is_told_twice(void **state)
 {
@@ -705,6 +720,7 @@ int main(void)
         cmocka_unit_test(what_a_line_claims_is_checked),
         cmocka_unit_test(logs_that_do_not_belong_together_are_told),
         cmocka_unit_test(openings_are_described),
+        cmocka_unit_test(a_recovery_from_nothing_explains_the_first_line),
         cmocka_unit_test(nothing_is_told_twice),
         cmocka_unit_test(a_line_that_is_not_written_whole_is_taken_back),
         cmocka_unit_test(what_is_no_file_is_no_log),

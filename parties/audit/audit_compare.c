@@ -186,10 +186,13 @@ static enum err same_study(struct audit_file *const *files, size_t count, struct
     return ERR_OK;
 }
 
-/* Whether a log began again from a backup, so that its lines from some place before `entries` on are others. */
+/*
+ * Whether a log began again, from a backup or from nothing, so that its lines from some place before
+ * `entries` on are others. From nothing its first line is another, too, and the second says so.
+ */
 static bool was_recovered(const struct audit_file *f, uint64_t entries)
 {
-    for (size_t k = 0; k < f->entries && k < entries; k++)
+    for (size_t k = 0; k < f->entries && (k < entries || k == 1); k++)
         if (f->entry[k].kind == AUDIT_RECOVERED)
             return true;
     return false;
