@@ -269,8 +269,10 @@ static enum err move_all(struct net *net)
 
         for (unsigned p = 0; p < 2; p++) {
             TRY(net_push(net, (enum net_peer)p, &moved));
+            net_say(&net->link[p]);
             TRY(net_pull(net, (enum net_peer)p, &moved));
         }
+        TRY(net_hear(net, &moved));
         left = outstanding(net);
         if (left.readable == 0 && left.writable == 0)
             return ERR_OK;
@@ -343,6 +345,7 @@ static enum err run_round(struct net *net)
     int64_t by = clock_now_ms() + net->deadline_ms;
     enum err e;
 
+    net_mount(net);
     for (int p = 0; p < 2; p++)
         net->link[p].send_by = net->link[p].receive_by = by;
     e = move_all(net);
@@ -359,12 +362,7 @@ static enum err run_round(struct net *net)
 enum err net_exchange(struct net *net, const struct net_round *round)
 {
     TRY(check_alive(net));
-    for (int p = 0; p < 2; p++) {
-        net->link[p].outgoing = (struct outgoing){
-            .from = round->send[p], .size = round->send_size[p], .tile = NET_FRAME_BODY};
-        net->link[p].incoming = (struct incoming){
-            .to = round->receive[p], .size = round->receive_size[p], .tile = NET_FRAME_BODY};
-    }
+    net_load(net, round);
     return run_round(net);
 }
 

@@ -111,6 +111,23 @@ struct net_flow {
 };
 enum err net_stream(struct net *net, const struct net_flow *flows, size_t count) MUST_CHECK;
 
+/*
+ * A statement rides on the next round: a block to each neighbour ahead of whatever that round moves,
+ * and one from each. So what servers have to hear of each other costs no round of its own. When both
+ * have come, and before anything else of the round is taken, `heard` is called. It may let another
+ * statement ride, on the round after. Its failure ends the session; a neighbour that waits for the
+ * third server's statement gets that before it hears of it. The blocks lie where they are until
+ * then. One statement rides at a time: what another one was to say is lost.
+ */
+struct net_rider {
+    struct net_round blocks;
+    enum err (*heard)(void *self);
+    void *self;
+};
+void net_ride(struct net *net, const struct net_rider *rider);
+/* While a statement is to ride: a round that moves nothing else. */
+enum err net_settle(struct net *net) MUST_CHECK;
+
 /* Between rounds: ERR_PEER, as of a failed exchange, once a neighbour has left. */
 enum err net_listen(struct net *net) MUST_CHECK;
 

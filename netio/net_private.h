@@ -9,6 +9,7 @@
  *      the first message of that queue is held to see whether it is an ABORT; nothing can stand
  *      before an ABORT of this round, since all that the neighbour sent for the round has been
  *      taken.
+ *      (While a statement of the other one is awaited, its payload can: the ABORT waits behind it.)
  *   3. What a frame's header must say is known before it comes; it is compared, never believed.
  *   4. The ABORT frame has a key of its own, used for one frame. It may overtake a frame that is
  *      sealed and not sent yet without touching the order of the others.
@@ -21,7 +22,7 @@
 
 #include "netio/net.h"
 
-/* One payload of a round, in memory or made and used by a flow tile by tile; `done` bytes moved. */
+/* One payload of a round or one block of a statement, in memory or made and used by a flow tile by tile; `done` bytes moved. */
 struct outgoing {
     const uint8_t *from;
     const struct net_flow *flow;
@@ -41,8 +42,9 @@ struct link {
     struct transport_message sealed; /* a frame that the transport had no room for */
     struct transport_message ahead;  /* what came while we watched for an ABORT; read next */
     /* of this round */
-    struct outgoing outgoing;
-    struct incoming incoming;
+    struct outgoing outgoing, later_out; /* later: behind a statement */
+    struct incoming incoming, later_in;
+    bool said;                   /* the statement, if one rides, has left */
     int64_t send_by, receive_by; /* when its silence is too long */
     bool gave_up;                /* it sent an ABORT */
     bool left;                   /* our connection to it broke */
@@ -62,7 +64,8 @@ struct net {
     size_t tile_size;
     bool dead;
     int64_t left_by; /* once a neighbour has left: when the session ends over it; else INT64_MAX */
-    uint64_t round, strangers; /* frames of other sessions that were dropped */
+    struct net_rider rider, next_rider; /* on this round, and on the next; `heard` is NULL: none */
+    uint64_t round, strangers;          /* frames of other sessions that were dropped */
     enum net_phase phase;
     double entered; /* up to when time has been charged */
     struct net_counters counters[NET_PHASES];
@@ -71,6 +74,17 @@ struct net {
 /* Where the session is, for people: "exchange 34 (select)". `text` is returned. */
 #define NET_PLACE 64
 const char *net_place(const struct net *net, char text[NET_PLACE]);
+
+/* Gives the links blocks that lie in memory to move. */
+void net_load(struct net *net, const struct net_round *round);
+/*
+ * A statement that rides: net_mount() puts it before what the links have been given to move,
+ * net_say() lets the payload follow once it has left, and net_hear() calls back once both have
+ * come: then *moved.
+ */
+void net_mount(struct net *net);
+void net_say(struct link *link);
+enum err net_hear(struct net *net, bool *moved) MUST_CHECK;
 
 /*
  * Sends the next frame of what this round has for a neighbour, if there is one and room for it:

@@ -16,13 +16,13 @@
 
 struct select_request {
     size_t candidates;
-    const struct score_candidate *candidate;
-    const uint64_t *multiplier; /* m_q */
-    const uint64_t *penalty;    /* on the score's grid */
-    unsigned shift;             /* f, 24 .. 40 */
-    unsigned width;      /* bits that any difference of two values needs, signed; at most 64 */
-    bool squared;        /* scores are score_l2(), and penalties integers; else score_l1() */
-    const uint8_t *seed; /* ARGMAX_SEED_SIZE bytes; see mpc/argmax.h */
+    struct score_candidate *candidate;
+    uint64_t *multiplier; /* m_q */
+    uint64_t *penalty;    /* on the score's grid */
+    unsigned shift;       /* f, 24 .. 40 */
+    unsigned width;       /* bits that any difference of two values needs, signed; at most 64 */
+    bool squared;         /* scores are score_l2(), and penalties integers; else score_l1() */
+    const uint8_t *seed;  /* ARGMAX_SEED_SIZE bytes; see mpc/argmax.h */
 };
 
 /* The Gumbels must have been reserved. */

@@ -136,7 +136,7 @@ struct seat {
 
 static inline enum err count_all(struct engine *g, const struct upload *uploads, size_t count)
 {
-    TRY(engine_add(g, uploads, count));
+    TRY(tally_add(g->party, &g->tally, uploads, count));
     return engine_finish(g);
 }
 
@@ -201,13 +201,15 @@ static inline enum err open_step(struct seat *s, struct engine_step *step, struc
 {
     const struct round_statement statement = {.verdict = ERR_OK};
     struct net *net = s->engine->party->net;
-    struct round_agreement agreement;
+    const uint8_t signature[2][64] = {{0}};
+    struct round_talk talk = {.net = net, .log = s->engine->log};
     uint64_t rounds = net_rounds(net);
-    uint8_t seed[32], signature[2][64] = {{0}};
-    TRY(round_agree(net, &statement, &agreement, s->engine->log));
-    TRY(round_confirm(net, ERR_OK, &agreement, signature, seed, s->engine->log));
+    round_agree(&talk, &statement);
+    TRY(net_settle(net));
+    round_confirm(&talk, ERR_OK, signature);
+    TRY(net_settle(net));
     if (step->request->kind == REQUEST_SELECT)
-        TRY(engine_select(s->engine, step, range, seed, selected));
+        TRY(engine_select(s->engine, step, range, talk.seed, selected));
     TRY(engine_measure(s->engine, step, range, selected != NULL ? *selected : 0, values, measured));
     return net_rounds(net) - rounds > ROUNDS_MAX ? ERR_RANGE : ERR_OK;
 }
@@ -261,7 +263,7 @@ static inline enum err perform(struct seat *s, struct request *r, size_t *select
     if (e == ERR_OK && s->w->twice)
         e = open_again(s, &step, &kept, &place, selected, values, measured);
     /* of the Gaussians that were ready for the largest candidate only these were used */
-    s->w->used[TAPE_GAUSS][s->index] -= step.gauss - measured;
+    s->w->used[TAPE_GAUSS][s->index] -= step.noise[TAPE_GAUSS] - measured;
     bytes_clear(&kept);
     tape_free(&range);
     engine_step_clear(&step);

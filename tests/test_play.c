@@ -284,7 +284,7 @@ static enum err keep_and_audit(void *self, enum open_reason reason, size_t value
         TRY(keep_store(k->c, k->server, "bound"));
     if (k->c->keep && reason == OPEN_NOISY_MARGINAL)
         TRY(keep_store(k->c, k->server, "index"));
-    return play_audit(k->play, reason, values);
+    return openings_audit(&k->play->openings, reason, values);
 }
 
 static enum err play_with(struct stage *c, struct party *p, struct engine *g, struct mask *mask,
@@ -296,7 +296,7 @@ static enum err play_with(struct stage *c, struct party *p, struct engine *g, st
     struct play play = {.study = &mask->study,
                         .limits = &c->limits,
                         .store = cheat == OTHER_LEDGER ? c->forged[i] : c->store[i],
-                        .audit = c->audit[i],
+                        .openings.audit = c->audit[i],
                         .net = p->net,
                         .engine = g,
                         .log = log};
@@ -316,7 +316,7 @@ static enum err play_with(struct stage *c, struct party *p, struct engine *g, st
     c->openings[i] = c->indices[i] + p->opened[OPEN_NOISY_MARGINAL].calls;
     p->audit = NULL;
     bytes_clear(&play.upload_ids);
-    bytes_clear(&play.what);
+    bytes_clear(&play.openings.what);
     session_free(&session);
     return e;
 }
@@ -339,7 +339,7 @@ static enum err play_one(struct party *p, void *shared)
     if (e == ERR_OK)
         e = engine_new(&g, p, &mask.study, c->bounds, id, &log);
     if (e == ERR_OK)
-        e = engine_add(g, &c->parts[i], 1);
+        e = tally_add(p, &g->tally, &c->parts[i], 1);
     if (e == ERR_OK)
         e = engine_finish(g);
     if (e == ERR_OK && cheat >= OTHER_COUNTS)

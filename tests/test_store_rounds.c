@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "parties/server/round.h"
+#include "parties/server/round_ledger.h"
 #include "parties/server/round_uploads.h"
 #include "parties/store/store_private.h"
 
@@ -473,7 +474,10 @@ struct saying {
 static enum err say(struct party *p, void *shared)
 {
     struct saying *s = shared;
-    s->result[p->index] = round_agree(p->net, &s->by[p->index], &s->agreement[p->index], NULL);
+    struct round_talk talk = {.net = p->net};
+    round_agree(&talk, &s->by[p->index]);
+    s->result[p->index] = net_settle(p->net);
+    s->agreement[p->index] = talk.agreement;
     return ERR_OK;
 }
 
@@ -554,16 +558,19 @@ static enum err be_odd(struct party *p, void *shared)
     } card = {.entry_size = 1 << 20};
     const uint32_t many[] = {100001, STANDING_NONE};
     struct round_statement own = {.verdict = i == 0 ? 200 : ERR_OK};
-    struct round_agreement ignored = {0};
+    struct round_talk talk = {.net = p->net, .log = &log};
     struct bytes last = {0}, staged = {0};
-    uint8_t signature[2][64] = {{0}}, digest[32];
+    const uint8_t signature[2][64] = {{0}};
+    uint8_t digest[32];
     struct round_uploads none = {0};
     bool adopt;
     enum err e;
     if (o->kind == VERDICT)
-        e = round_agree(p->net, &own, &ignored, &log);
+        round_agree(&talk, &own);
     else if (o->kind == CONFIRM)
-        e = round_confirm(p->net, i == 0 ? ERR_SYSTEM : ERR_OK, &ignored, signature, digest, &log);
+        round_confirm(&talk, i == 0 ? ERR_SYSTEM : ERR_OK, signature);
+    if (o->kind <= CONFIRM)
+        e = net_settle(p->net);
     else if (o->kind == LEDGER)
         e = i == 0 ? send_odd(p, &card, sizeof card)
                    : round_ledger(p->net, &head, &last, &staged, &adopt, &log);
@@ -668,7 +675,7 @@ static void what_two_have_opened_is_opened_no_more(void **state)
             struct round_statement *own = &s.by[i];
             own->standing = (uint8_t)standing[i];
             own->obstacle = standing[i] == STANDING_LOST ? ROUND_NO_NOISE : ROUND_READY;
-            own->selected[1] = standing[i] >= STANDING_INDEX ? 7 : 0;
+            own->selected = standing[i] >= STANDING_INDEX ? 7 << 8 : 0;
             own->values[5] = standing[i] == STANDING_OPENED ? 8 : 0;
         }
         expect_agreement(&s, ERR_OK);
@@ -702,7 +709,7 @@ static void two_who_opened_different_things_end_it(void **state)
             if (of_values)
                 s.by[liar].values[31] = 1;
             else
-                s.by[liar].selected[7] = 1;
+                s.by[liar].selected = (uint64_t)1 << 56;
             expect_agreement(&s, ERR_MISMATCH);
         }
     all_alike(&s, STANDING_BOUND);
@@ -746,21 +753,21 @@ static enum err swap(struct net *net, const void *const send[2], size_t n, void 
  */
 static enum err play_tricks(struct party *p, enum trick trick)
 {
-    struct round_statement own[2] = {{0}}, other[2];
+    uint8_t own[2][ROUND_AGREE_SIZE] = {{0}}, other[2][ROUND_AGREE_SIZE];
     struct {
         uint8_t verdict, fresh[32], said[32], signature[64];
     } show[2] = {{0}}, shown[2];
     const uint8_t fresh[32] = {1};
     for (unsigned k = 0; k < 2; k++) {
-        own[k].late = trick == TWO_TONGUES && k == 1;
-        request_digest(fresh, sizeof fresh, own[k].fresh);
+        own[k][4] = trick == TWO_TONGUES && k == 1; /* late rows */
+        request_digest(fresh, sizeof fresh, own[k] + 5 + 8 + 32);
     }
-    TRY(swap(p->net, (const void *[]){&own[0], &own[1]}, sizeof own[0],
-             (void *[]){&other[0], &other[1]}));
+    TRY(swap(p->net, (const void *[]){own[0], own[1]}, sizeof own[0],
+             (void *[]){other[0], other[1]}));
     for (unsigned k = 0; k < 2; k++) {
         memcpy(show[k].fresh, fresh, sizeof fresh);
         show[k].fresh[9] ^= trick == OTHER_BYTES;
-        request_digest(&other[1 - k], sizeof other[0], show[k].said);
+        request_digest(other[1 - k], sizeof other[0], show[k].said);
         show[k].said[31] ^= trick == FALSE_ECHO;
     }
     return swap(p->net, (const void *[]){&show[0], &show[1]}, sizeof show[0],
@@ -772,16 +779,20 @@ static enum err agree_and_confirm(struct party *p, void *shared)
     struct trickery *t = shared;
     unsigned i = p->index;
     struct log log = {.buffer = t->words[i], .buffer_size = sizeof t->words[i], .level = LOG_ERROR};
-    struct round_statement own = {0};
-    struct round_agreement agreement;
-    uint8_t signature[2][64] = {{0}};
+    const struct round_statement own = {0};
+    struct round_talk talk = {.net = p->net, .log = &log};
+    const uint8_t signature[2][64] = {{0}};
     enum err e;
     if (i == t->who && t->trick != NO_TRICK)
         return play_tricks(p, t->trick);
-    e = round_agree(p->net, &own, &agreement, &log);
-    if (e == ERR_OK)
-        e = round_confirm(p->net, ERR_OK, &agreement, signature, t->seed[i], &log);
+    round_agree(&talk, &own);
+    e = net_settle(p->net);
+    if (e == ERR_OK) {
+        round_confirm(&talk, ERR_OK, signature);
+        e = net_settle(p->net);
+    }
     t->result[i] = e;
+    memcpy(t->seed[i], talk.seed, sizeof t->seed[i]);
     return ERR_OK;
 }
 

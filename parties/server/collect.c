@@ -177,7 +177,7 @@ static enum err add_group(const struct collector *g, struct group *group, struct
     enum err e;
     m->now = group->bytes;
     show(m, 0, 1);
-    e = engine_add(g->engine, group->upload, group->count);
+    e = tally_add(g->engine->party, &g->engine->tally, group->upload, group->count);
     m->before += group->bytes;
     empty(group);
     return e;

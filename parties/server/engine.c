@@ -4,7 +4,6 @@
 #include "mpc/ring.h"
 #include "parties/exchange/price.h"
 #include "protocols/measure.h"
-#include "protocols/select.h"
 
 #include <math.h>
 #include <string.h>
@@ -33,7 +32,7 @@ enum err engine_new(struct engine **engine, struct party *party, const struct st
     g->bounds = bounds;
     g->log = log;
     start_tape(g, tape_id);
-    e = tally_new(&g->tally, study);
+    e = tally_new(&g->tally, study, bounds);
     if (e != ERR_OK)
         engine_free(engine);
     return e;
@@ -91,14 +90,6 @@ static enum err spread(struct engine *g)
     return ERR_OK;
 }
 
-enum err engine_add(struct engine *g, const struct upload *uploads, size_t count)
-{
-    size_t added;
-    TRY(tally_add(g->party, &g->tally, g->bounds, uploads, count, &added));
-    g->grown = g->grown || added > 0;
-    return ERR_OK;
-}
-
 /* Whether scores are of squares. */
 static bool squares(const struct engine *g)
 {
@@ -113,9 +104,9 @@ static bool squares(const struct engine *g)
 
 enum err engine_finish(struct engine *g)
 {
-    if (!g->grown && g->counts != NULL)
+    if (g->counts != NULL && g->owners == g->tally.owners)
         return ERR_OK;
-    g->grown = false;
+    g->owners = g->tally.owners;
     TRY(fresh_counts(g));
     TRY(spread(g));
     return squares(g) ? counts_finish_squares(g->party, g->counts)
@@ -133,16 +124,15 @@ static enum err check_multiplier(const struct engine *g, const struct request *r
     return ERR_REFUSED;
 }
 
-static enum err prepare_measure(struct engine *g, struct engine_step *s)
+static enum err prepare_measure(const struct engine *g, struct engine_step *s)
 {
     const struct request *r = s->request;
     for (uint32_t k = 0; k < r->queries; k++)
         s->cells += g->counts->cells[r->query[k]];
-    TRY(check_multiplier(g, r));
-    ledger_measure_cost(s->cost, r->multiplier, r->queries);
+    ledger_measure_cost(s->measuring, r->multiplier, r->queries);
+    mpq_set(s->cost, s->measuring);
     s->epsilon_slack = r->queries * price_marginal_slack(g->study);
     s->delta_slack = price_measure_delta(g->study, r->queries);
-    s->gauss = s->cells;
     return ERR_OK;
 }
 
@@ -150,19 +140,41 @@ static enum err prepare_measure(struct engine *g, struct engine_step *s)
 static enum err price_selection(const struct engine *g, struct engine_step *s)
 {
     const struct request *r = s->request;
-    mpq_t measure;
-    enum err e;
-    mpq_init(measure);
-    ledger_measure_cost(measure, r->multiplier, 1);
-    e = ledger_select_cost(s->cost, r->epsilon, price_select_slack(g->study));
-    mpq_add(s->cost, s->cost, measure);
-    mpq_clear(measure);
+    enum err e = ERR_RANGE;
+    if (r->epsilon > 0 && r->epsilon < 100 && r->sigma > 0 && r->sigma < 1e6)
+        e = ledger_select_cost(s->cost, r->epsilon, price_select_slack(g->study));
+    if (e != ERR_OK) {
+        log_error(g->log, "select: the request has an epsilon or a sigma out of range");
+        return ERR_REFUSED;
+    }
+    ledger_measure_cost(s->measuring, r->multiplier, 1);
+    mpq_add(s->cost, s->cost, s->measuring);
     s->epsilon_slack = price_marginal_slack(g->study);
     s->delta_slack = price_measure_delta(g->study, 1) + price_select_delta(g->study, r->queries);
-    return e;
+    return ERR_OK;
 }
 
-static enum err prepare_select(struct engine *g, struct engine_step *s)
+/* What is selected from. */
+static enum err take_candidates(const struct engine *g, struct engine_step *s)
+{
+    const struct request *r = s->request;
+    const uint64_t *estimate = r->estimate;
+    struct score_candidate *c = memory_array(r->queries, sizeof *c);
+    s->select.candidate = c;
+    if (c == NULL)
+        return ERR_NOMEM;
+    for (uint32_t k = 0; k < r->queries; k++) {
+        const uint64_t cells = g->counts->cells[r->query[k]];
+        TRY(select_check_estimates(g->study->domain, g->study->workload, r->query[k],
+                                   &g->bounds->counts, estimate, g->log));
+        c[k] = (struct score_candidate){r->query[k], estimate};
+        estimate += cells;
+        s->cells = s->cells < cells ? cells : s->cells;
+    }
+    return ERR_OK;
+}
+
+static enum err prepare_select(const struct engine *g, struct engine_step *s)
 {
     const struct request *r = s->request;
     const struct select_terms terms = {
@@ -176,38 +188,31 @@ static enum err prepare_select(struct engine *g, struct engine_step *s)
         .score = g->study->score,
     };
     struct select_plan plan;
-    size_t at = 0;
-    if (!(r->epsilon > 0 && r->epsilon < 100) || !(r->sigma > 0 && r->sigma < 1e6) ||
-        price_selection(g, s) != ERR_OK) {
-        log_error(g->log, "select: the request has an epsilon or a sigma out of range");
-        return ERR_REFUSED;
-    }
-    TRY(check_multiplier(g, r));
-    for (uint32_t k = 0; k < r->queries; k++) {
-        TRY(select_check_estimates(g->study->domain, g->study->workload, r->query[k],
-                                   &g->bounds->counts, r->estimate + at, g->log));
-        at += g->counts->cells[r->query[k]];
-        if (s->cells < g->counts->cells[r->query[k]])
-            s->cells = g->counts->cells[r->query[k]];
-    }
-    s->multiplier = memory_array(r->queries, sizeof *s->multiplier);
-    s->penalty = memory_array(r->queries, sizeof *s->penalty);
-    if (s->multiplier == NULL || s->penalty == NULL)
+    TRY(price_selection(g, s));
+    TRY(take_candidates(g, s));
+    s->select.multiplier = memory_array(r->queries, sizeof *s->select.multiplier);
+    s->select.penalty = memory_array(r->queries, sizeof *s->select.penalty);
+    if (s->select.multiplier == NULL || s->select.penalty == NULL)
         return ERR_NOMEM;
-    TRY(select_plan(&terms, s->multiplier, s->penalty, &plan, g->log));
-    s->shift = plan.shift;
-    s->width = plan.width + 1; /* of differences */
-    s->gumbel = r->queries;
-    s->gauss = s->cells;
+    TRY(select_plan(&terms, s->select.multiplier, s->select.penalty, &plan, g->log));
+    s->select.candidates = r->queries;
+    s->select.shift = plan.shift;
+    s->select.width = plan.width + 1; /* of differences */
+    s->select.squared = squares(g);
+    s->noise[TAPE_GUMBEL] = r->queries;
     return ERR_OK;
 }
 
-enum err engine_prepare(struct engine *g, struct request *request, struct engine_step *step)
+enum err engine_prepare(struct engine *g, const struct request *request, struct engine_step *step)
 {
     enum err e;
     *step = (struct engine_step){.request = request};
     mpq_init(step->cost);
-    e = request->kind == REQUEST_SELECT ? prepare_select(g, step) : prepare_measure(g, step);
+    mpq_init(step->measuring);
+    e = check_multiplier(g, request);
+    if (e == ERR_OK)
+        e = request->kind == REQUEST_SELECT ? prepare_select(g, step) : prepare_measure(g, step);
+    step->noise[TAPE_GAUSS] = step->cells;
     if (e != ERR_OK)
         engine_step_clear(step);
     return e;
@@ -218,8 +223,10 @@ void engine_step_clear(struct engine_step *step)
     if (step->request == NULL)
         return;
     mpq_clear(step->cost);
-    memory_free(&step->multiplier);
-    memory_free(&step->penalty);
+    mpq_clear(step->measuring);
+    memory_free(&step->select.candidate);
+    memory_free(&step->select.multiplier);
+    memory_free(&step->select.penalty);
     *step = (struct engine_step){0};
 }
 
@@ -230,14 +237,14 @@ enum err engine_step_digest(const struct engine_step *s, uint8_t digest[REQUEST_
     bytes_put_double(&b, mpq_get_d(s->cost));
     bytes_put_double(&b, s->epsilon_slack);
     bytes_put_double(&b, s->delta_slack);
-    bytes_put_u64(&b, s->gauss);
-    bytes_put_u64(&b, s->gumbel);
+    bytes_put_u64(&b, s->noise[TAPE_GAUSS]);
+    bytes_put_u64(&b, s->noise[TAPE_GUMBEL]);
     bytes_put_u64(&b, s->cells);
-    bytes_put_u32(&b, s->shift);
-    bytes_put_u32(&b, s->width);
-    for (uint32_t k = 0; s->multiplier != NULL && k < s->request->queries; k++) {
-        bytes_put_u64(&b, s->multiplier[k]);
-        bytes_put_u64(&b, s->penalty[k]);
+    bytes_put_u32(&b, s->select.shift);
+    bytes_put_u32(&b, s->select.width);
+    for (size_t k = 0; k < s->select.candidates; k++) {
+        bytes_put_u64(&b, s->select.multiplier[k]);
+        bytes_put_u64(&b, s->select.penalty[k]);
     }
     e = bytes_ok(&b);
     if (e == ERR_OK)
@@ -248,33 +255,25 @@ enum err engine_step_digest(const struct engine_step *s, uint8_t digest[REQUEST_
 
 /* --- noise --------------------------------------------------------------------------------------- */
 
-#define COUNTS(step)                                                                               \
-    {                                                                                              \
-        [TAPE_GAUSS] = (step)->gauss, [TAPE_GUMBEL] = (step)->gumbel                               \
-    }
-
 bool engine_has_noise(const struct engine *g, const struct engine_step *step)
 {
-    const size_t count[TAPE_KINDS] = COUNTS(step);
-    return range_is_made(&g->tape, count);
+    return range_is_made(&g->tape, step->noise);
 }
 
 enum err engine_reserve(struct engine *g, const struct engine_step *step)
 {
-    TRY(tape_reserve(g->party, &g->tape, TAPE_GUMBEL, step->gumbel));
-    return tape_reserve(g->party, &g->tape, TAPE_GAUSS, step->gauss);
+    TRY(tape_reserve(g->party, &g->tape, TAPE_GUMBEL, step->noise[TAPE_GUMBEL]));
+    return tape_reserve(g->party, &g->tape, TAPE_GAUSS, step->noise[TAPE_GAUSS]);
 }
 
 void engine_range(const struct engine *g, const struct engine_step *step, struct range_place *place)
 {
-    const size_t count[TAPE_KINDS] = COUNTS(step);
-    range_next(&g->tape, count, place);
+    range_next(&g->tape, step->noise, place);
 }
 
 enum err engine_cut(struct engine *g, const struct engine_step *step, struct tape *range)
 {
-    const size_t count[TAPE_KINDS] = COUNTS(step);
-    return range_cut(&g->tape, count, range);
+    return range_cut(&g->tape, step->noise, range);
 }
 
 enum err engine_return(struct engine *g, struct tape *range)
@@ -287,29 +286,9 @@ enum err engine_return(struct engine *g, struct tape *range)
 enum err engine_select(struct engine *g, const struct engine_step *s, struct tape *range,
                        const uint8_t *seed, size_t *selected)
 {
-    const struct request *r = s->request;
-    struct score_candidate *candidates = memory_array(r->queries, sizeof *candidates);
-    struct select_request select = {
-        .candidates = r->queries,
-        .candidate = candidates,
-        .multiplier = s->multiplier,
-        .penalty = s->penalty,
-        .shift = s->shift,
-        .width = s->width,
-        .seed = seed,
-        .squared = squares(g),
-    };
-    size_t at = 0;
-    enum err e;
-    if (candidates == NULL)
-        return ERR_NOMEM;
-    for (uint32_t k = 0; k < r->queries; k++) {
-        candidates[k] = (struct score_candidate){r->query[k], r->estimate + at};
-        at += g->counts->cells[r->query[k]];
-    }
-    e = select_index(g->party, g->counts, range, &select, selected);
-    memory_free(&candidates);
-    return e;
+    struct select_request select = s->select;
+    select.seed = seed;
+    return select_index(g->party, g->counts, range, &select, selected);
 }
 
 size_t engine_cells(const struct engine *g, const struct engine_step *s, size_t selected)

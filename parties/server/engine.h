@@ -1,18 +1,19 @@
 /*
- * parties/server/engine.h - a server's secret state within a session, and what an honest server does with a request.
+ * parties/server/engine.h - a server's secret state within a session, and what it does with a
+ * request.
  *
- * From three engines with the same study and uploads and one request come the same public integers. The order
- * within a round (docs/protocols.md):
+ * From three engines with the same study and uploads and one request come the same public integers.
+ * The order within a round (docs/protocols.md):
  *   engine_prepare   checks the request against the study and prices it; local
  *   engine_reserve   makes the noise that is missing; nothing depends on data
  *   engine_cut       takes the round's range of noise off the tape
  *   (the caller agrees with the other two, debits, and confirms)
  *   engine_select    opens the index
  *   engine_measure   opens the noisy marginals
- * The last two depend on nothing but the uploads, the request and the range: with the same ones they open the
- * same values again, under fresh masks.
+ * The last two depend on nothing but the uploads, the request and the range: with the same ones they
+ * open the same values again, under fresh masks.
  *
- * Used by the server (parties/server/worker.c) and, without network and disk, by tests.
+ * Uploads are added to its tally (parties/server/collect.c); parties/server/play.c takes the steps.
  */
 #ifndef TREFOIL_PARTIES_SERVER_ENGINE_H
 #define TREFOIL_PARTIES_SERVER_ENGINE_H
@@ -22,16 +23,16 @@
 #include "parties/server/tally.h"
 #include "parties/study/bounds.h"
 #include "parties/study/study.h"
-#include "protocols/counts.h"
 #include "protocols/range.h"
+#include "protocols/select.h"
 
 struct engine {
     struct party *party;         /* borrowed */
     const struct study *study;   /* borrowed */
     const struct bounds *bounds; /* borrowed */
     struct tally tally;
-    bool grown;            /* the tally, since the counts were made */
     struct counts *counts; /* of the tally; NULL until they are made */
+    size_t owners;         /* that the counts are of */
     struct tape tape;
     struct log *log;
 };
@@ -41,32 +42,24 @@ enum err engine_new(struct engine **engine, struct party *party, const struct st
                     struct log *log) MUST_CHECK;
 void engine_free(struct engine **engine);
 
-/*
- * engine_add: counts what is new among the uploads (as tally_add()), again and again. engine_finish: then makes all
- * counts of the closure, with their bits, if there is anything new.
- */
-enum err engine_add(struct engine *engine, const struct upload *uploads, size_t count) MUST_CHECK;
+/* Makes all counts of the closure from the tally, with their bits, if there is anything new. */
 enum err engine_finish(struct engine *engine) MUST_CHECK;
 
 /* A request that has been found permissible, and what it takes. */
 struct engine_step {
-    struct request *request; /* borrowed */
-    mpq_t cost;
-    double epsilon_slack,
-        delta_slack; /* for ledger_slack(); the marginals' share at measurements */
-    /* Noise that it may take from the tape; for a selection, Gaussians for the largest candidate. */
-    size_t gauss, gumbel;
-    /* select */
-    uint64_t *multiplier, *penalty;
-    unsigned shift, width;
-    size_t cells; /* that are measured; of a selection, the most that may be */
+    const struct request *request;     /* borrowed */
+    mpq_t cost, measuring;             /* of all; of the marginals measured */
+    double epsilon_slack, delta_slack; /* for ledger_slack() */
+    size_t cells;                      /* that are measured; of a selection, the most that may be */
+    size_t noise[TAPE_KINDS];     /* that it may take from the tape: Gaussians for so many cells */
+    struct select_request select; /* its arrays are owned; the seed comes later */
 };
 
 /* ERR_REFUSED or ERR_RANGE, logged, for what the study does not permit. */
-enum err engine_prepare(struct engine *engine, struct request *request,
+enum err engine_prepare(struct engine *engine, const struct request *request,
                         struct engine_step *step) MUST_CHECK;
 void engine_step_clear(struct engine_step *step);
-/* Of what this server has made of the request: price, noise, weights. The three must have the same. */
+/* Of the price, noise and weights that this server has found. The three must have the same. */
 enum err engine_step_digest(const struct engine_step *step,
                             uint8_t digest[REQUEST_DIGEST_SIZE]) MUST_CHECK;
 
@@ -80,8 +73,9 @@ enum err engine_cut(struct engine *engine, const struct engine_step *step,
                     struct tape *range) MUST_CHECK;
 
 /*
- * After a round that all three played anew, not from what was kept: what it did not use of its range goes back to the tape.
- * A selection's range has Gaussians for the largest candidate, and few candidates are as large.
+ * After a round that all three played anew, not from what was kept: what it did not use of its range
+ * goes back to the tape. A selection's range has Gaussians for the largest candidate, and few
+ * candidates are as large.
  */
 enum err engine_return(struct engine *engine, struct tape *range) MUST_CHECK;
 
@@ -90,9 +84,7 @@ enum err engine_select(struct engine *engine, const struct engine_step *step, st
                        const uint8_t *seed, size_t *selected) MUST_CHECK;
 /* How many values a step measures; `selected` is not read unless the request selects. */
 size_t engine_cells(const struct engine *engine, const struct engine_step *step, size_t selected);
-/*
- * `selected` is not read unless the request selects. `values` has step->cells; *measured of them are filled.
- */
+/* `values` has step->cells; *measured of them are filled. */
 enum err engine_measure(struct engine *engine, const struct engine_step *step, struct tape *range,
                         size_t selected, int64_t *values, size_t *measured) MUST_CHECK;
 

@@ -8,12 +8,12 @@
 #include <string.h>
 
 /* A round in hand. */
-struct hand {
+struct round {
     struct play *p;
-    struct request *request;
+    const struct request *request;
     struct engine_step step;
     struct store_round round;
-    enum standing standing; /* here, as it was found */
+    enum standing standing; /* here, as it was found; NONE: the round is new */
     enum round_obstacle obstacle;
     uint64_t selected;
     struct bytes values; /* that it opened, if it has */
@@ -21,109 +21,24 @@ struct hand {
     bool noise;
     struct ledger *ledger, *after; /* before the debit; after it, if the round is new */
     struct store_head head;
-    struct audit_head audit; /* as it was told the others */
+    struct audit_head audit; /* as the others were told of it */
+    struct round_talk talk;
 };
 
-static enum net_phase phase_of(const struct hand *h)
+static enum net_phase phase_of(const struct request *request)
 {
-    return h->request->kind == REQUEST_SELECT ? NET_SELECT : NET_MEASURE;
-}
-
-/* --- the audit log ------------------------------------------------------------------------------- */
-
-enum err play_audit(void *self, enum open_reason reason, size_t values)
-{
-    const struct play *p = self;
-    struct audit_opening o = p->opening;
-    snprintf(o.reason, sizeof o.reason, "%s", open_reason_name(reason));
-    o.values = values;
-    o.what = "-";
-    if (reason == OPEN_SELECTED_INDEX)
-        o.cost = p->select_cost;
-    if (reason == OPEN_NOISY_MARGINAL) {
-        o.cost = p->measure_cost;
-        o.what = (const char *)p->what.data;
-    }
-    return audit_write(p->audit, &o);
-}
-
-/* What nobody has to guess at: letters, digits and a few signs as they are, other bytes as %XX. */
-static void put_name(struct bytes *out, const char *name)
-{
-    static const char digits[] = "0123456789ABCDEF";
-    for (; *name != '\0'; name++) {
-        uint8_t c = (uint8_t)*name;
-        bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-                     c == '_' || c == '-' || c == '.' || c >= 0x80;
-        bytes_put_u8(out, plain ? c : '%');
-        if (!plain) {
-            bytes_put_u8(out, (uint8_t)digits[c >> 4]);
-            bytes_put_u8(out, (uint8_t)digits[c & 15]);
-        }
-    }
-}
-
-/* Names the marginals that are about to be measured. */
-static enum err name_marginals(struct play *p, const uint32_t *query, size_t count)
-{
-    bytes_clear(&p->what);
-    for (size_t k = 0; k < count; k++) {
-        const struct clique *c = &p->study->workload->query[query[k]].clique;
-        if (k > 0)
-            bytes_put_u8(&p->what, ',');
-        for (unsigned a = 0; a < c->n; a++) {
-            if (a > 0)
-                bytes_put_u8(&p->what, '*');
-            put_name(&p->what, p->study->domain->attribute[c->attribute[a]].name);
-        }
-    }
-    bytes_put_u8(&p->what, 0);
-    return bytes_ok(&p->what);
-}
-
-/* Tells the log whose openings follow. What a round is asked for again costs nothing. */
-static void begin_openings(struct hand *h, bool is_new)
-{
-    struct play *p = h->p;
-    double k = ledger_rows_per_person(h->ledger);
-    mpq_t measured;
-    mpq_init(measured);
-    ledger_measure_cost(measured, h->request->multiplier,
-                        h->request->kind == REQUEST_SELECT ? 1 : h->request->queries);
-    p->measure_cost = is_new ? k * k * mpq_get_d(measured) : 0;
-    mpq_sub(measured, h->step.cost, measured);
-    p->select_cost = is_new ? k * k * mpq_get_d(measured) : 0;
-    mpq_clear(measured);
-}
-
-/* Notes the neighbours' heads, and signs them. */
-static enum err sign_logs(struct play *p, const struct audit_head theirs[2],
-                          uint8_t signature[2][64])
-{
-    for (unsigned peer = 0; peer < 2; peer++)
-        TRY(audit_see(p->audit, net_index_of(net_index(p->net), (enum net_peer)peer), &theirs[peer],
-                      signature[peer]));
-    return ERR_OK;
-}
-
-static enum err keep_signatures(struct play *p, const struct audit_head *ours,
-                                uint8_t signature[2][64])
-{
-    for (unsigned peer = 0; peer < 2; peer++)
-        TRY(audit_keep(p->audit, net_index_of(net_index(p->net), (enum net_peer)peer), ours,
-                       signature[peer]));
-    return ERR_OK;
+    return request->kind == REQUEST_SELECT ? NET_SELECT : NET_MEASURE;
 }
 
 enum err play_sign_logs(struct play *p)
 {
     struct audit_head ours, theirs[2];
     uint8_t signature[2][64] = {{0}};
-    audit_head(p->audit, &ours);
+    audit_head(p->openings.audit, &ours);
     TRY(round_heads(p->net, &ours, theirs));
-    TRY(sign_logs(p, theirs, signature));
+    TRY(openings_sign(&p->openings, p->net, theirs, signature));
     TRY(round_signatures(p->net, signature));
-    return keep_signatures(p, &ours, signature);
+    return openings_keep(&p->openings, p->net, &ours, signature);
 }
 
 /* --- prepare ------------------------------------------------------------------------------------- */
@@ -132,106 +47,106 @@ enum err play_sign_logs(struct play *p)
  * The noise of a round that is bound. It may be gone: the run went on, or this server was restored
  * from a backup.
  */
-static enum err load_noise(struct hand *h)
+static enum err load_noise(struct round *r)
 {
     struct bytes noise = {0};
-    enum err e = store_noise(h->p->store, &h->round, &noise);
+    enum err e = store_noise(r->p->store, &r->round, &noise);
     if (e == ERR_OK)
-        e = range_read(&h->range, &h->round.range, h->p->engine->tape.noise, &noise);
+        e = range_read(&r->range, &r->round.range, r->p->engine->tape.noise, &noise);
     bytes_clear(&noise);
-    h->noise = e == ERR_OK;
+    r->noise = e == ERR_OK;
     if (e == ERR_AUTH)
-        log_error(h->p->log,
+        log_error(r->p->log,
                   "the noise of round %u does not unseal in this server's store, which was altered",
-                  h->round.sequence);
+                  r->round.sequence);
     return e == ERR_LOST ? ERR_OK : e;
 }
 
-static enum round_obstacle obstacle(const struct hand *h, const struct store_found *found)
+static enum round_obstacle obstacle(const struct round *r, const struct store_found *found)
 {
-    if (!h->noise || found->standing == STANDING_LOST)
+    if (!r->noise || found->standing == STANDING_LOST)
         return ROUND_NO_NOISE;
     if (found->attempts >= ROUND_ATTEMPTS)
         return ROUND_TRIED;
-    return memcmp(found->round.uploads, h->p->uploads, sizeof h->p->uploads) == 0
+    return memcmp(found->round.uploads, r->p->uploads, sizeof r->p->uploads) == 0
                ? ROUND_READY
                : ROUND_OTHER_UPLOADS;
 }
 
 /* The request is for a round that is bound: only the very same one is answered. */
-static enum err take_up(struct hand *h, const struct store_found *found)
+static enum err take_up(struct round *r, const struct store_found *found)
 {
-    struct log *log = h->p->log;
-    if (memcmp(found->round.request, h->round.request, sizeof h->round.request) != 0) {
+    struct log *log = r->p->log;
+    if (memcmp(found->round.request, r->round.request, sizeof r->round.request) != 0) {
         log_error(log, "round %u of this run is bound to another request, for ever",
-                  h->round.sequence);
+                  r->round.sequence);
         return ERR_REFUSED;
     }
-    h->standing = found->standing;
-    h->selected = found->selected;
-    h->round = found->round;
-    if (h->standing >= STANDING_INDEX && h->selected >= h->request->queries) {
+    r->standing = found->standing;
+    r->selected = found->selected;
+    r->round = found->round;
+    if (r->standing >= STANDING_INDEX && r->selected >= r->request->queries) {
         log_error(log,
                   "what round %u selected is not among its candidates; this server's store was "
                   "altered",
-                  h->round.sequence);
+                  r->round.sequence);
         return ERR_MISMATCH;
     }
-    if (h->standing == STANDING_OPENED)
-        TRY(store_values(h->p->store, &h->round, &h->values));
-    TRY(load_noise(h));
-    h->obstacle = obstacle(h, found);
+    if (r->standing == STANDING_OPENED)
+        TRY(store_values(r->p->store, &r->round, &r->values));
+    TRY(load_noise(r));
+    r->obstacle = obstacle(r, found);
     return ERR_OK;
 }
 
 /* A new round: it has to be the run's next, and within the budget. */
-static enum err price(struct hand *h)
+static enum err price(struct round *r)
 {
     uint32_t next;
-    TRY(store_run(h->p->store, h->round.run, &next, NULL));
-    if (h->round.sequence != next) {
-        log_error(h->p->log, "this run has %u rounds; round %u cannot come next", next,
-                  h->round.sequence);
+    TRY(store_run(r->p->store, r->round.run, &next, NULL));
+    if (r->round.sequence != next) {
+        log_error(r->p->log, "this run has %u rounds; round %u cannot come next", next,
+                  r->round.sequence);
         return ERR_REFUSED;
     }
-    TRY(ledger_copy(&h->after, h->ledger));
-    TRY(ledger_debit(h->after, h->step.cost, h->p->log));
-    return ledger_slack(h->after, h->step.epsilon_slack, h->step.delta_slack, h->p->log);
+    TRY(ledger_copy(&r->after, r->ledger));
+    TRY(ledger_debit(r->after, r->step.cost, r->p->log));
+    return ledger_slack(r->after, r->step.epsilon_slack, r->step.delta_slack, r->p->log);
 }
 
-static enum err prepare(struct hand *h, const uint8_t digest[REQUEST_DIGEST_SIZE])
+static enum err prepare(struct round *r, const uint8_t digest[REQUEST_DIGEST_SIZE])
 {
-    struct play *p = h->p;
+    struct play *p = r->p;
     struct store_found found;
-    memcpy(h->round.run, h->request->run, sizeof h->round.run);
-    h->round.sequence = h->request->sequence;
-    memcpy(h->round.request, digest, sizeof h->round.request);
-    memcpy(h->round.uploads, p->uploads, sizeof h->round.uploads);
-    memcpy(h->round.analyst, p->analyst, sizeof h->round.analyst);
-    TRY(store_ledger(p->store, p->limits, &h->ledger, &h->head));
-    p->opening = (struct audit_opening){.round = h->round.sequence,
-                                        .spent = ledger_spent(h->ledger)};
-    memcpy(p->opening.run, h->round.run, sizeof p->opening.run);
-    memcpy(p->opening.request, digest, sizeof p->opening.request);
-    TRY(engine_prepare(p->engine, h->request, &h->step));
-    TRY(store_find_round(p->store, h->round.run, h->round.sequence, &found));
+    memcpy(r->round.run, r->request->run, sizeof r->round.run);
+    r->round.sequence = r->request->sequence;
+    memcpy(r->round.request, digest, sizeof r->round.request);
+    memcpy(r->round.uploads, p->uploads, sizeof r->round.uploads);
+    memcpy(r->round.analyst, p->analyst, sizeof r->round.analyst);
+    TRY(store_ledger(p->store, p->limits, &r->ledger, &r->head));
+    p->openings.common = (struct audit_opening){.round = r->round.sequence,
+                                                .spent = ledger_spent(r->ledger)};
+    memcpy(p->openings.common.run, r->round.run, sizeof p->openings.common.run);
+    memcpy(p->openings.common.request, digest, sizeof p->openings.common.request);
+    TRY(engine_prepare(p->engine, r->request, &r->step));
+    TRY(store_find_round(p->store, r->round.run, r->round.sequence, &found));
     if (found.standing > STANDING_STAGED)
-        return take_up(h, &found);
-    TRY(price(h));
-    engine_range(p->engine, &h->step, &h->round.range);
+        return take_up(r, &found);
+    TRY(price(r));
+    engine_range(p->engine, &r->step, &r->round.range);
     return ERR_OK;
 }
 
 /* --- agree --------------------------------------------------------------------------------------- */
 
-static enum err digest_range(const struct hand *h, uint8_t digest[32])
+static enum err digest_range(const struct round *r, uint8_t digest[32])
 {
     struct bytes b = {0};
     enum err e;
-    bytes_put(&b, h->round.range.tape, sizeof h->round.range.tape);
+    bytes_put(&b, r->round.range.tape, sizeof r->round.range.tape);
     for (unsigned k = 0; k < TAPE_KINDS; k++) {
-        bytes_put_u64(&b, h->round.range.from[k]);
-        bytes_put_u64(&b, h->round.range.count[k]);
+        bytes_put_u64(&b, r->round.range.from[k]);
+        bytes_put_u64(&b, r->round.range.count[k]);
     }
     e = bytes_ok(&b);
     if (e == ERR_OK)
@@ -241,14 +156,14 @@ static enum err digest_range(const struct hand *h, uint8_t digest[32])
 }
 
 /* Keyed digests of the two components of noise that are here. */
-static enum err digest_noise(const struct hand *h, uint8_t replica[2][32])
+static enum err digest_noise(const struct round *r, uint8_t replica[2][32])
 {
-    unsigned i = net_index(h->p->net);
+    unsigned i = net_index(r->p->net);
     for (unsigned peer = 0; peer < 2; peer++) {
         uint8_t key[RANGE_KEY_SIZE];
-        enum err e = session_prg_key(h->p->session, (i + peer) % 3, 0, "noise of a round", key);
+        enum err e = session_prg_key(r->p->session, (i + peer) % 3, 0, "noise of a round", key);
         if (e == ERR_OK)
-            range_digest(&h->range, peer, key, replica[peer]);
+            range_digest(&r->range, peer, key, replica[peer]);
         secret_wipe(key, sizeof key);
         TRY(e);
     }
@@ -278,144 +193,68 @@ static enum err look_for_late(struct play *p, uint8_t *late)
     return e;
 }
 
-static enum err agree(struct hand *h, enum err verdict, enum round_intent intent,
-                      struct round_agreement *agreement)
+static enum err state_digests(struct round *r, struct round_statement *own)
 {
-    struct round_statement own = {.intent = (uint8_t)intent,
-                                  .standing = (uint8_t)h->standing,
-                                  .obstacle = (uint8_t)h->obstacle};
-    integer_put(own.selected, h->selected, 8);
-    if (h->standing == STANDING_OPENED)
-        request_digest(h->values.data, h->values.size, own.values);
-    memcpy(own.request, h->round.request, sizeof own.request);
-    memcpy(own.uploads, h->round.uploads, sizeof own.uploads);
-    memcpy(own.roster, h->p->study->roster, sizeof own.roster);
-    memcpy(own.analyst, h->round.analyst, sizeof own.analyst);
-    memcpy(own.ledger, h->head.head, sizeof own.ledger);
-    audit_head(h->p->audit, &h->audit);
-    round_put_head(&h->audit, own.audit);
-    if (verdict == ERR_OK)
-        verdict = engine_step_digest(&h->step, own.step);
-    if (verdict == ERR_OK)
-        verdict = digest_range(h, own.range);
-    if (verdict == ERR_OK && h->noise)
-        verdict = digest_noise(h, own.replica);
-    if (verdict == ERR_OK)
-        verdict = look_for_late(h->p, &own.late);
-    own.verdict = (uint8_t)verdict;
-    return round_agree(h->p->net, &own, agreement, h->p->log);
+    TRY(engine_step_digest(&r->step, own->step));
+    TRY(digest_range(r, own->range));
+    if (r->noise)
+        TRY(digest_noise(r, own->replica));
+    return look_for_late(r->p, &own->late);
 }
 
-static enum err make_noise(struct hand *h)
+/* Lets the statement ride; `verdict`: whether there is more to it than that. */
+static void agree(struct round *r, enum err verdict, enum round_intent intent)
 {
-    struct round_agreement ignored;
-    TRY(agree(h, ERR_OK, ROUND_NOISE, &ignored));
-    net_enter(h->p->net, NET_NOISE);
-    TRY(engine_reserve(h->p->engine, &h->step));
-    net_enter(h->p->net, phase_of(h));
+    struct round_statement own = {.intent = (uint8_t)intent,
+                                  .standing = (uint8_t)r->standing,
+                                  .obstacle = (uint8_t)r->obstacle,
+                                  .selected = r->selected};
+    if (r->standing == STANDING_OPENED)
+        request_digest(r->values.data, r->values.size, own.values);
+    memcpy(own.request, r->round.request, sizeof own.request);
+    memcpy(own.uploads, r->round.uploads, sizeof own.uploads);
+    memcpy(own.roster, r->p->study->roster, sizeof own.roster);
+    memcpy(own.analyst, r->round.analyst, sizeof own.analyst);
+    memcpy(own.ledger, r->head.head, sizeof own.ledger);
+    audit_head(r->p->openings.audit, &r->audit);
+    own.audit = r->audit;
+    if (verdict == ERR_OK)
+        verdict = state_digests(r, &own);
+    own.verdict = (uint8_t)verdict;
+    round_agree(&r->talk, &own);
+}
+
+static enum err make_noise(struct round *r)
+{
+    agree(r, ERR_OK, ROUND_NOISE);
+    TRY(net_settle(r->p->net));
+    net_enter(r->p->net, NET_NOISE);
+    TRY(engine_reserve(r->p->engine, &r->step));
+    net_enter(r->p->net, phase_of(r->request));
     return ERR_OK;
 }
 
 /* Takes the round's noise off the tape, and puts it on disk before anybody can bind it. */
-static enum err stage(struct hand *h)
+static enum err stage(struct round *r)
 {
     struct bytes noise = {0};
-    enum err e = engine_cut(h->p->engine, &h->step, &h->range);
-    h->noise = e == ERR_OK;
+    enum err e = engine_cut(r->p->engine, &r->step, &r->range);
+    r->noise = e == ERR_OK;
     if (e == ERR_OK)
-        e = range_write(&h->range, &noise);
+        e = range_write(&r->range, &noise);
     if (e == ERR_OK)
-        e = store_stage(h->p->store, &h->round, h->after, &h->p->upload_ids, &noise);
+        e = store_stage(r->p->store, &r->round, r->after, &r->p->upload_ids, &noise);
     bytes_clear(&noise);
     return e;
 }
 
-/* --- open ---------------------------------------------------------------------------------------- */
-
-static enum err bind(struct hand *h)
-{
-    TRY(store_bind(h->p->store, &h->round, &h->head));
-    h->p->opening.spent = ledger_spent(h->after);
-    return ERR_OK;
-}
-
-static enum err write_result(const struct hand *h, struct bytes *result)
-{
-    if (h->request->kind == REQUEST_SELECT)
-        bytes_put_u64(result, h->selected);
-    bytes_put(result, h->values.data, h->values.size);
-    return bytes_ok(result);
-}
-
-static enum err select_one(struct hand *h, const uint8_t *seed)
-{
-    size_t selected = 0;
-    TRY(engine_select(h->p->engine, &h->step, &h->range, seed, &selected));
-    h->selected = selected;
-    return store_put_index(h->p->store, &h->round, h->selected);
-}
-
-/* The index that the two others state; who has one has the same (round_agree()). */
-static enum err take_index(struct hand *h, uint64_t selected)
-{
-    if (selected >= h->request->queries) {
-        log_error(h->p->log,
-                  "what the others say that round %u selected is not among its candidates; their "
-                  "stores were altered",
-                  h->round.sequence);
-        return ERR_MISMATCH;
-    }
-    h->selected = selected;
-    return store_put_index(h->p->store, &h->round, h->selected);
-}
-
-static enum err measure(struct hand *h, struct bytes *result)
-{
-    int64_t *cells = memory_array(h->step.cells, sizeof *cells);
-    size_t measured = 0;
-    enum err e = cells == NULL ? ERR_NOMEM : ERR_OK;
-    net_enter(h->p->net, NET_MEASURE);
-    if (e == ERR_OK)
-        e = name_marginals(h->p,
-                           h->request->kind == REQUEST_SELECT ? &h->request->query[h->selected]
-                                                              : h->request->query,
-                           h->request->kind == REQUEST_SELECT ? 1 : h->request->queries);
-    if (e == ERR_OK)
-        e = engine_measure(h->p->engine, &h->step, &h->range, (size_t)h->selected, cells,
-                           &measured);
-    bytes_clear(&h->values);
-    bytes_put_u64(&h->values, h->p->engine->tally.owners);
-    for (size_t i = 0; e == ERR_OK && i < measured; i++)
-        bytes_put_u64(&h->values, (uint64_t)cells[i]);
-    memory_free(&cells);
-    TRY(e);
-    TRY(bytes_ok(&h->values));
-    TRY(store_put_values(h->p->store, &h->round, &h->values));
-    return write_result(h, result);
-}
-
-/* Two have the values on disk; the third gets them, and nothing is opened. */
-static enum err give_values(struct hand *h, const struct round_agreement *agreement)
-{
-    bool lacks = h->standing != STANDING_OPENED;
-    if (lacks && h->request->kind == REQUEST_SELECT)
-        TRY(take_index(h, agreement->selected));
-    if (lacks) {
-        size_t cells = engine_cells(h->p->engine, &h->step, (size_t)h->selected);
-        bytes_extend(&h->values, sizeof(uint64_t) * (1 + cells));
-        TRY(bytes_ok(&h->values));
-    }
-    TRY(round_values(h->p->net, agreement, &h->values, h->p->log));
-    return lacks ? store_put_values(h->p->store, &h->round, &h->values) : ERR_OK;
-}
-
-/* ------------------------------------------------------------------------------------------------- */
+/* --- agreed, confirmed --------------------------------------------------------------------------- */
 
 /*
  * A round that some server cannot open, and that no two have opened, is lost: paid for, and never
  * answered.
  */
-static enum err may_open(const struct hand *h, const struct round_agreement *agreement)
+static enum err may_open(const struct round *r)
 {
     static const char *const why[] = {
         [ROUND_TRIED] = "has tried it as often as it may, and it was interrupted each time",
@@ -423,78 +262,184 @@ static enum err may_open(const struct hand *h, const struct round_agreement *agr
                            "server was restored from a backup",
         [ROUND_OTHER_UPLOADS] = "holds other uploads now than those it was bound with",
     };
+    const enum round_obstacle *obstacle = r->talk.agreement.obstacle;
     enum err e = ERR_OK;
     for (unsigned i = 0; i < 3; i++)
-        if (agreement->obstacle[i] != ROUND_READY) {
-            log_error(h->p->log,
+        if (obstacle[i] != ROUND_READY) {
+            log_error(r->p->log,
                       "round %u stays without an answer, and its debit stays: server %u %s",
-                      h->round.sequence, i, why[agreement->obstacle[i]]);
+                      r->round.sequence, i, why[obstacle[i]]);
             e = ERR_LOST;
         }
     return e;
 }
 
-/* From here on the round is paid for at all three, and each has signed what the others have logged so far. */
-static enum err commit(struct hand *h, bool is_new, const struct round_agreement *agreement,
-                       uint8_t seed[32])
+/* All three say the same: the round is bound here, and that is confirmed. */
+static enum err hear_agreed(void *self)
 {
+    struct round *r = self;
+    struct openings *o = &r->p->openings;
     uint8_t signature[2][64] = {{0}};
-    enum err e = is_new ? bind(h) : ERR_OK;
+    enum err e = ERR_OK;
+    r->p->late = r->talk.agreement.late;
+    if (r->talk.agreement.course >= ROUND_GIVE)
+        return ERR_OK;
+    TRY(may_open(r));
+    if (r->standing == STANDING_NONE) {
+        e = store_bind(r->p->store, &r->round, &r->head);
+        o->common.spent = ledger_spent(r->after);
+    }
     if (e == ERR_OK)
-        e = sign_logs(h->p, agreement->audit, signature);
-    TRY(round_confirm(h->p->net, e, agreement, signature, seed, h->p->log));
-    return keep_signatures(h->p, &h->audit, signature);
+        e = openings_sign(o, r->p->net, r->talk.agreement.audit, signature);
+    round_confirm(&r->talk, e, signature);
+    return ERR_OK;
 }
 
-static enum err open_values(struct hand *h, bool is_new, const struct round_agreement *agreement,
-                            struct bytes *result)
+/* What the openings cost. What a round is asked for again costs nothing. */
+static void price_openings(const struct round *r, struct openings *o)
 {
-    uint8_t seed[32];
-    TRY(may_open(h, agreement));
-    TRY(commit(h, is_new, agreement, seed));
-    TRY(store_attempt(h->p->store, &h->round));
-    begin_openings(h, is_new);
-    if (h->request->kind == REQUEST_SELECT)
-        TRY(agreement->course == ROUND_SELECT ? select_one(h, seed)
-                                              : take_index(h, agreement->selected));
-    TRY(measure(h, result));
+    const double k = r->standing == STANDING_NONE ? ledger_rows_per_person(r->ledger) : 0;
+    mpq_t selecting;
+    mpq_init(selecting);
+    mpq_sub(selecting, r->step.cost, r->step.measuring);
+    o->select_cost = k * k * mpq_get_d(selecting);
+    o->measure_cost = k * k * mpq_get_d(r->step.measuring);
+    mpq_clear(selecting);
+}
+
+/* The round is paid for at all three, and each has signed what the others have logged so far. */
+static enum err hear_confirmed(void *self)
+{
+    struct round *r = self;
+    struct openings *o = &r->p->openings;
+    TRY(openings_keep(o, r->p->net, &r->audit, r->talk.signature));
+    TRY(store_attempt(r->p->store, &r->round));
+    price_openings(r, o);
+    o->confirmed = true;
+    return ERR_OK;
+}
+
+/* --- open ---------------------------------------------------------------------------------------- */
+
+static enum err write_result(const struct round *r, struct bytes *result)
+{
+    if (r->request->kind == REQUEST_SELECT)
+        bytes_put_u64(result, r->selected);
+    bytes_put(result, r->values.data, r->values.size);
+    return bytes_ok(result);
+}
+
+static enum err select_one(struct round *r)
+{
+    size_t selected = 0;
+    TRY(engine_select(r->p->engine, &r->step, &r->range, r->talk.seed, &selected));
+    r->selected = selected;
+    return store_put_index(r->p->store, &r->round, r->selected);
+}
+
+/* The index that the two others state; who has one has the same (round_agree()). */
+static enum err take_index(struct round *r)
+{
+    const uint64_t selected = r->talk.agreement.selected;
+    if (selected >= r->request->queries) {
+        log_error(r->p->log,
+                  "what the others say that round %u selected is not among its candidates; their "
+                  "stores were altered",
+                  r->round.sequence);
+        return ERR_MISMATCH;
+    }
+    r->selected = selected;
+    return store_put_index(r->p->store, &r->round, r->selected);
+}
+
+static enum err measure(struct round *r, struct bytes *result)
+{
+    const bool one = r->request->kind == REQUEST_SELECT;
+    int64_t *cells = memory_array(r->step.cells, sizeof *cells);
+    size_t measured = 0;
+    enum err e = cells == NULL ? ERR_NOMEM : ERR_OK;
+    net_enter(r->p->net, NET_MEASURE);
+    if (e == ERR_OK)
+        e = openings_name(&r->p->openings, r->p->study, &r->request->query[one ? r->selected : 0],
+                          one ? 1 : r->request->queries);
+    if (e == ERR_OK)
+        e = engine_measure(r->p->engine, &r->step, &r->range, (size_t)r->selected, cells,
+                           &measured);
+    bytes_clear(&r->values);
+    bytes_put_u64(&r->values, r->p->engine->tally.owners);
+    for (size_t i = 0; e == ERR_OK && i < measured; i++)
+        bytes_put_u64(&r->values, (uint64_t)cells[i]);
+    memory_free(&cells);
+    TRY(e);
+    TRY(bytes_ok(&r->values));
+    TRY(store_put_values(r->p->store, &r->round, &r->values));
+    return write_result(r, result);
+}
+
+/* Two have the values on disk; the third gets them, and nothing is opened. */
+static enum err give_values(struct round *r)
+{
+    bool lacks = r->standing != STANDING_OPENED;
+    if (lacks && r->request->kind == REQUEST_SELECT)
+        TRY(take_index(r));
+    if (lacks) {
+        size_t cells = engine_cells(r->p->engine, &r->step, (size_t)r->selected);
+        bytes_extend(&r->values, sizeof(uint64_t) * (1 + cells));
+        TRY(bytes_ok(&r->values));
+    }
+    TRY(round_values(r->p->net, &r->talk.agreement, &r->values, r->p->log));
+    return lacks ? store_put_values(r->p->store, &r->round, &r->values) : ERR_OK;
+}
+
+static enum err open_values(struct round *r, struct bytes *result)
+{
+    if (r->request->kind == REQUEST_SELECT)
+        TRY(r->talk.agreement.course == ROUND_SELECT ? select_one(r) : take_index(r));
+    TRY(measure(r, result));
     /*
      * All three have the same range of this session's tape and have measured the same cells of it.
      * Who plays this round again has the index, or finds the same one, and so takes no more of the
      * range than that.
      */
-    return is_new ? engine_return(h->p->engine, &h->range) : ERR_OK;
+    return r->standing == STANDING_NONE ? engine_return(r->p->engine, &r->range) : ERR_OK;
 }
 
-static enum err play(struct hand *h, enum err verdict, struct bytes *result)
+/* --- the round ----------------------------------------------------------------------------------- */
+
+static enum err play(struct round *r, enum err verdict, struct bytes *result)
 {
-    struct round_agreement agreement;
-    bool is_new = verdict == ERR_OK && h->standing == STANDING_NONE;
-    if (is_new && !engine_has_noise(h->p->engine, &h->step))
-        TRY(make_noise(h));
-    if (is_new)
-        verdict = stage(h);
-    TRY(agree(h, verdict, ROUND_BIND, &agreement));
-    h->p->late = agreement.late;
-    if (agreement.course < ROUND_GIVE)
-        return open_values(h, is_new, &agreement, result);
-    if (agreement.course == ROUND_GIVE)
-        TRY(give_values(h, &agreement));
-    return write_result(h, result);
+    if (verdict == ERR_OK && r->standing == STANDING_NONE) {
+        if (!engine_has_noise(r->p->engine, &r->step))
+            TRY(make_noise(r));
+        verdict = stage(r);
+    }
+    r->talk.agreed = hear_agreed;
+    r->talk.confirmed = hear_confirmed;
+    agree(r, verdict, ROUND_BIND);
+    TRY(net_settle(r->p->net));
+    if (r->talk.agreement.course < ROUND_GIVE)
+        return open_values(r, result);
+    if (r->talk.agreement.course == ROUND_GIVE)
+        TRY(give_values(r));
+    return write_result(r, result);
 }
 
-enum err play_round(struct play *p, struct request *request,
+enum err play_round(struct play *p, const struct request *request,
                     const uint8_t digest[REQUEST_DIGEST_SIZE], struct bytes *result)
 {
-    struct hand h = {.p = p, .request = request};
-    enum err e = prepare(&h, digest);
-    net_enter(p->net, phase_of(&h));
-    e = play(&h, e, result);
+    struct round r = {.p = p, .request = request, .talk = {.net = p->net, .log = p->log}};
+    enum err e;
+    r.talk.self = &r;
+    p->openings.confirmed = false;
+    e = prepare(&r, digest);
+    net_enter(p->net, phase_of(request));
+    e = play(&r, e, result);
     net_enter(p->net, NET_OTHER);
-    ledger_free(&h.ledger);
-    ledger_free(&h.after);
-    tape_free(&h.range);
-    bytes_clear(&h.values);
-    engine_step_clear(&h.step);
+    p->openings.confirmed = false;
+    ledger_free(&r.ledger);
+    ledger_free(&r.after);
+    tape_free(&r.range);
+    bytes_clear(&r.values);
+    engine_step_clear(&r.step);
     return e;
 }

@@ -27,41 +27,37 @@
 #ifndef TREFOIL_PARTIES_SERVER_PLAY_H
 #define TREFOIL_PARTIES_SERVER_PLAY_H
 
-#include "parties/audit/audit.h"
 #include "parties/server/engine.h"
+#include "parties/server/openings.h"
 #include "parties/store/store_rounds.h"
 
-/* A server within a session; all borrowed. */
+/* A server within a session, for all rounds of it; borrowed where pointed to. */
 struct play {
     const struct study *study;
     const struct ledger_limits *limits; /* of a ledger without debits */
     struct store *store;
-    struct audit *audit;
     uint8_t analyst[32]; /* signing key of who asks */
     struct net *net;
     const struct session *session;
     struct engine *engine;
+    struct openings openings;
     uint8_t uploads[32];     /* digest of what the engine has counted */
     struct bytes upload_ids; /* the same, by id */
     bool late;               /* after a round: all three have rows that may join before the next */
     size_t here;             /* owners whose rows are here */
-    unsigned
-        patience; /* rounds before rows that could not join are tried again, in whatever session */
+    /* rounds before rows that could not join are tried again, in whatever session */
+    unsigned patience;
     struct log *log;
-    /* the round in hand, for play_audit(): what its lines have in common, and what is opened for how much */
-    struct audit_opening opening;
-    struct bytes what;
-    double select_cost, measure_cost;
 };
 
-/* Plays REQUEST_MEASURE or REQUEST_SELECT; `digest` is of its bytes. `result` gets the answer's payload. */
-enum err play_round(struct play *play, struct request *request,
+/*
+ * Plays REQUEST_MEASURE or REQUEST_SELECT; `digest` is of its bytes. `result` gets the answer's
+ * payload.
+ */
+enum err play_round(struct play *play, const struct request *request,
                     const uint8_t digest[REQUEST_DIGEST_SIZE], struct bytes *result) MUST_CHECK;
 
 /* Has the neighbours sign this server's audit log as it is, and signs theirs: the end of a run. */
 enum err play_sign_logs(struct play *play) MUST_CHECK;
-
-/* A party's audit hook; `self` is a struct play. */
-enum err play_audit(void *self, enum open_reason reason, size_t values);
 
 #endif

@@ -17,6 +17,67 @@ enum err round_broadcast(struct net *net, const void *own, size_t size, void *pr
     return net_exchange(net, &r);
 }
 
+/* --- as bytes ------------------------------------------------------------------------------------ */
+
+#define HEAD_SIZE 40 /* of an audit log: lines (u64), last hash */
+
+static uint8_t *put(uint8_t *to, const void *p, size_t n)
+{
+    memcpy(to, p, n);
+    return to + n;
+}
+
+static uint8_t *put_head(uint8_t *to, const struct audit_head *head)
+{
+    return put(integer_put(to, head->entries, 8), head->hash, sizeof head->hash);
+}
+
+static void take_head(struct reader *in, struct audit_head *head)
+{
+    head->entries = reader_u64(in);
+    reader_copy(in, head->hash, sizeof head->hash);
+}
+
+/* The digests of a statement, as they follow each other, before and behind the log's head. */
+#define DIGESTS 9
+static void list_digests(struct round_statement *s, uint8_t *digest[DIGESTS])
+{
+    uint8_t *const all[DIGESTS] = {s->values, s->fresh, s->request, s->step,  s->uploads,
+                                   s->roster, s->range, s->analyst, s->ledger};
+    memcpy(digest, all, sizeof all);
+}
+
+static void put_statement(struct round_statement *s, uint8_t bytes[ROUND_AGREE_SIZE])
+{
+    const uint8_t words[] = {s->verdict, s->intent, s->standing, s->obstacle, s->late};
+    uint8_t *digest[DIGESTS], *to = put(bytes, words, sizeof words);
+    list_digests(s, digest);
+    to = integer_put(to, s->selected, 8);
+    for (unsigned k = 0; k < DIGESTS; k++)
+        to = put(to, digest[k], 32);
+    to = put_head(to, &s->audit);
+    put(to, s->replica, sizeof s->replica);
+}
+
+static void take_statement(const uint8_t bytes[ROUND_AGREE_SIZE], struct round_statement *s)
+{
+    struct reader in = reader_of(bytes, ROUND_AGREE_SIZE);
+    uint8_t *digest[DIGESTS];
+    list_digests(s, digest);
+    s->verdict = reader_u8(&in);
+    s->intent = reader_u8(&in);
+    s->standing = reader_u8(&in);
+    s->obstacle = reader_u8(&in);
+    s->late = reader_u8(&in);
+    s->selected = reader_u64(&in);
+    for (unsigned k = 0; k < DIGESTS; k++)
+        reader_copy(&in, digest[k], 32);
+    take_head(&in, &s->audit);
+    reader_copy(&in, s->replica, sizeof s->replica);
+}
+
+/* --- agreement ----------------------------------------------------------------------------------- */
+
 static enum err verdict_of(unsigned server, uint8_t verdict, struct log *log)
 {
     if (verdict == ERR_OK)
@@ -71,18 +132,6 @@ static enum err compare(unsigned server, enum net_peer peer, const struct round_
     return ERR_OK;
 }
 
-void round_put_head(const struct audit_head *head, uint8_t audit[40])
-{
-    memcpy(integer_put(audit, head->entries, 8), head->hash, sizeof head->hash);
-}
-
-static struct audit_head head_of(const uint8_t audit[40])
-{
-    struct audit_head head = {.entries = integer_get(audit, 8)};
-    memcpy(head.hash, audit + 8, sizeof head.hash);
-    return head;
-}
-
 /*
  * Who has opened the same thing has opened the same: also two neighbours, of which one may then be
  * believed.
@@ -93,7 +142,7 @@ static enum err compare_opened(const struct round_statement *const by[3], struct
         const struct round_statement *a = by[i], *b = by[(i + 1) % 3];
         const char *what = NULL;
         if (a->standing >= STANDING_INDEX && b->standing >= STANDING_INDEX &&
-            memcmp(a->selected, b->selected, sizeof a->selected) != 0)
+            a->selected != b->selected)
             what = "indices";
         else if (a->standing == STANDING_OPENED && b->standing == STANDING_OPENED &&
                  memcmp(a->values, b->values, sizeof a->values) != 0)
@@ -116,7 +165,7 @@ static void set_course(const struct round_statement *const by[3], struct round_a
     for (unsigned i = 0; i < 3; i++) {
         if (by[i]->standing >= STANDING_INDEX) {
             indexed++;
-            agreement->selected = integer_get(by[i]->selected, 8);
+            agreement->selected = by[i]->selected;
         }
         if (by[i]->standing == STANDING_OPENED) {
             opened++;
@@ -145,97 +194,110 @@ static enum err agreed(const struct round_statement *const by[3], struct round_a
     return ERR_OK;
 }
 
-enum err round_agree(struct net *net, const struct round_statement *statement,
-                     struct round_agreement *agreement, struct log *log)
+/* What neighbours say, or its own part of it: judges, and goes on. */
+static enum err hear_agree(void *self)
 {
-    struct round_statement own = *statement, other[2];
+    struct round_talk *t = self;
+    struct round_statement other[2];
     const struct round_statement *by[3];
-    unsigned i = net_index(net);
-    enum err mine = (enum err)own.verdict, e = ERR_OK;
-    *agreement = (struct round_agreement){0};
-    secret_random(agreement->own_fresh, sizeof agreement->own_fresh);
-    request_digest(agreement->own_fresh, sizeof agreement->own_fresh, own.fresh);
-    TRY(round_broadcast(net, &own, sizeof own, &other[NET_PREV], &other[NET_NEXT]));
-    by[i] = &own;
+    unsigned i = net_index(t->net);
+    enum err e = ERR_OK;
+    by[i] = &t->own;
     for (unsigned p = 0; e == ERR_OK && p < 2; p++) {
         unsigned server = net_index_of(i, (enum net_peer)p);
         by[server] = &other[p];
-        agreement->audit[p] = head_of(other[p].audit);
-        memcpy(agreement->fresh[p], other[p].fresh, sizeof agreement->fresh[p]);
-        request_digest(&other[p], sizeof other[p], agreement->said[p]);
-        e = compare(server, (enum net_peer)p, &own, &other[p], mine == ERR_OK ? log : NULL);
+        take_statement(t->came[p], &other[p]);
+        t->agreement.audit[p] = other[p].audit;
+        memcpy(t->fresh[server], other[p].fresh, sizeof other[p].fresh);
+        request_digest(t->came[p], ROUND_AGREE_SIZE, t->said[p]);
+        e = compare(server, (enum net_peer)p, &t->own, &other[p],
+                    t->verdict == ERR_OK ? t->log : NULL);
     }
-    TRY(mine);
+    TRY(t->verdict);
     TRY(e);
-    return agreed(by, agreement, log);
+    TRY(agreed(by, &t->agreement, t->log));
+    return t->agreed != NULL ? t->agreed(t->self) : ERR_OK;
 }
 
-struct confirmation {
-    uint8_t verdict;
-    uint8_t fresh[32];
-    uint8_t said[32];      /* digest of the third server's statement */
-    uint8_t signature[64]; /* of the receiver's log */
-};
+/* Blocks of so many bytes to and from both neighbours. */
+static void ride(struct round_talk *t, size_t size, enum err (*heard)(void *))
+{
+    net_ride(t->net, &(const struct net_rider){
+                         .blocks = {.send = {t->sent[NET_PREV], t->sent[NET_NEXT]},
+                                    .send_size = {size, size},
+                                    .receive = {t->came[NET_PREV], t->came[NET_NEXT]},
+                                    .receive_size = {size, size}},
+                         .heard = heard,
+                         .self = t,
+                     });
+}
+
+void round_agree(struct round_talk *t, const struct round_statement *own)
+{
+    uint8_t *fresh = t->fresh[net_index(t->net)];
+    t->own = *own;
+    t->verdict = (enum err)own->verdict;
+    t->agreement = (struct round_agreement){0};
+    secret_random(fresh, sizeof t->fresh[0]);
+    request_digest(fresh, sizeof t->fresh[0], t->own.fresh);
+    for (unsigned p = 0; p < 2; p++)
+        put_statement(&t->own, t->sent[p]);
+    ride(t, ROUND_AGREE_SIZE, hear_agree);
+}
 
 /* What neighbour p shows, against what it said, and against what the other neighbour said here. */
-static enum err check_confirmation(unsigned i, enum net_peer p,
-                                   const struct confirmation *confirmation,
-                                   const struct round_agreement *agreement, struct log *log)
+static enum err check_confirmation(struct round_talk *t, enum net_peer p, const uint8_t *fresh,
+                                   const uint8_t *said)
 {
-    unsigned server = net_index_of(i, p), third = net_index_of(i, (enum net_peer)(1 - p));
+    unsigned i = net_index(t->net), server = net_index_of(i, p),
+             third = net_index_of(i, (enum net_peer)(1 - p));
     uint8_t digest[32];
-    if (memcmp(confirmation->said, agreement->said[1 - p], sizeof confirmation->said) != 0) {
-        log_error(log,
+    if (memcmp(said, t->said[1 - p], sizeof t->said[0]) != 0) {
+        log_error(t->log,
                   "server %u told server %u something else of this round than server %u, or server "
                   "%u repeats it wrongly: one of the two departs from the protocol; nothing was "
                   "opened",
                   third, server, i, server);
         return ERR_MISMATCH;
     }
-    request_digest(confirmation->fresh, sizeof confirmation->fresh, digest);
-    if (memcmp(digest, agreement->fresh[p], sizeof digest) == 0)
+    request_digest(fresh, sizeof t->fresh[0], digest);
+    if (memcmp(digest, t->fresh[server], sizeof digest) == 0) {
+        memcpy(t->fresh[server], fresh, sizeof digest);
         return ERR_OK;
-    log_error(log,
+    }
+    log_error(t->log,
               "server %u shows other random bytes than those that it had promised: it departs from "
               "the protocol; nothing was opened",
               server);
     return ERR_MISMATCH;
 }
 
-enum err round_confirm(struct net *net, enum err verdict, const struct round_agreement *agreement,
-                       uint8_t signature[2][64], uint8_t seed[32], struct log *log)
+static enum err hear_confirm(void *self)
 {
-    struct confirmation own[2], other[2];
-    const struct net_round r = {
-        .send = {&own[NET_PREV], &own[NET_NEXT]},
-        .send_size = {sizeof own[0], sizeof own[1]},
-        .receive = {&other[NET_PREV], &other[NET_NEXT]},
-        .receive_size = {sizeof other[0], sizeof other[1]},
-    };
-    unsigned i = net_index(net);
-    const uint8_t *fresh[3];
-    crypto_hash_sha256_state hash;
-    for (unsigned p = 0; p < 2; p++) {
-        own[p].verdict = (uint8_t)verdict;
-        memcpy(own[p].fresh, agreement->own_fresh, sizeof own[p].fresh);
-        memcpy(own[p].said, agreement->said[1 - p], sizeof own[p].said);
-        memcpy(own[p].signature, signature[p], sizeof own[p].signature);
-    }
-    TRY(net_exchange(net, &r));
-    TRY(verdict);
-    fresh[i] = agreement->own_fresh;
+    struct round_talk *t = self;
+    TRY(t->verdict);
     for (unsigned p = 0; p < 2; p++)
-        TRY(verdict_of(net_index_of(i, (enum net_peer)p), other[p].verdict, log));
+        TRY(verdict_of(net_index_of(net_index(t->net), (enum net_peer)p), t->came[p][0], t->log));
     for (unsigned p = 0; p < 2; p++) {
-        TRY(check_confirmation(i, (enum net_peer)p, &other[p], agreement, log));
-        fresh[net_index_of(i, (enum net_peer)p)] = other[p].fresh;
-        memcpy(signature[p], other[p].signature, sizeof other[p].signature);
+        const uint8_t *fresh = t->came[p] + 1, *said = fresh + 32, *signature = said + 32;
+        TRY(check_confirmation(t, (enum net_peer)p, fresh, said));
+        memcpy(t->signature[p], signature, sizeof t->signature[p]);
     }
-    crypto_hash_sha256_init(&hash);
-    for (unsigned k = 0; k < 3; k++)
-        crypto_hash_sha256_update(&hash, fresh[k], 32);
-    crypto_hash_sha256_final(&hash, seed);
-    return ERR_OK;
+    crypto_hash_sha256(t->seed, t->fresh[0], sizeof t->fresh);
+    return t->confirmed != NULL ? t->confirmed(t->self) : ERR_OK;
+}
+
+void round_confirm(struct round_talk *t, enum err verdict, const uint8_t signature[2][64])
+{
+    t->verdict = verdict;
+    for (unsigned p = 0; p < 2; p++) {
+        uint8_t *out = t->sent[p];
+        *out++ = (uint8_t)verdict;
+        out = put(out, t->fresh[net_index(t->net)], sizeof t->fresh[0]);
+        out = put(out, t->said[1 - p], sizeof t->said[0]);
+        put(out, signature[p], sizeof t->signature[0]);
+    }
+    ride(t, ROUND_CONFIRM_SIZE, hear_confirm);
 }
 
 enum err round_values(struct net *net, const struct round_agreement *agreement,
@@ -265,11 +327,13 @@ enum err round_values(struct net *net, const struct round_agreement *agreement,
 
 enum err round_heads(struct net *net, const struct audit_head *own, struct audit_head theirs[2])
 {
-    uint8_t mine[40], other[2][40];
-    round_put_head(own, mine);
+    uint8_t mine[HEAD_SIZE], other[2][HEAD_SIZE];
+    put_head(mine, own);
     TRY(round_broadcast(net, mine, sizeof mine, other[NET_PREV], other[NET_NEXT]));
-    for (unsigned p = 0; p < 2; p++)
-        theirs[p] = head_of(other[p]);
+    for (unsigned p = 0; p < 2; p++) {
+        struct reader in = reader_of(other[p], HEAD_SIZE);
+        take_head(&in, &theirs[p]);
+    }
     return ERR_OK;
 }
 
@@ -284,116 +348,4 @@ enum err round_signatures(struct net *net, uint8_t signature[2][64])
     };
     memcpy(mine, signature, sizeof mine);
     return net_exchange(net, &r);
-}
-
-/* --- the ledger ---------------------------------------------------------------------------------- */
-
-struct ledger_card {
-    struct store_head head;
-    uint64_t entry_size;
-};
-
-#define ENTRY_MAX 8192
-
-static bool same_ledger(const struct store_head *a, const struct store_head *b)
-{
-    return a->number == b->number && memcmp(a->head, b->head, sizeof a->head) == 0;
-}
-
-/* Whether one ledger can be the other one, or that without its last entry. */
-static bool close_enough(const struct store_head *a, const struct store_head *b)
-{
-    return same_ledger(a, b) || a->number + 1 == b->number || b->number + 1 == a->number;
-}
-
-#define RECOVER "stop it and run trefoil recover STUDY --key KEY --folder FOLDER"
-
-/* Says who is behind, and what helps. */
-static void tell_behind(unsigned own_index, uint64_t own, unsigned server, uint64_t theirs,
-                        struct log *log)
-{
-    if (own == theirs)
-        log_error(
-            log,
-            "servers %u and %u have different privacy ledgers of %llu debits: one of them was "
-            "altered, or debited for another analyst while it was alone. Compare their logs "
-            "with trefoil audit; restore the wrong one from a backup, then run trefoil recover "
-            "there",
-            own_index, server, (unsigned long long)own);
-    else
-        log_error(log,
-                  "the privacy ledger of server %u has %llu debits, that of server %u has %llu: "
-                  "server %u was restored from an old backup. Its operator should " RECOVER,
-                  own_index, (unsigned long long)own, server, (unsigned long long)theirs,
-                  own < theirs ? own_index : server);
-}
-
-/* Whether the ledgers can be what a crash has left. */
-static enum err compare_ledgers(unsigned i, const struct store_head *own,
-                                const struct ledger_card other[2], struct log *log)
-{
-    for (unsigned p = 0; p < 2; p++) {
-        unsigned server = net_index_of(i, (enum net_peer)p);
-        if (!close_enough(own, &other[p].head)) {
-            tell_behind(i, own->number, server, other[p].head.number, log);
-            return ERR_MISMATCH;
-        }
-        if (other[p].entry_size > ENTRY_MAX) {
-            log_error(log,
-                      "server %u says that its last debit has %llu bytes; it should be looked "
-                      "at",
-                      server, (unsigned long long)other[p].entry_size);
-            return ERR_FORMAT;
-        }
-    }
-    return ERR_OK;
-}
-
-/* A debit that neighbour `server` is ahead with has to be the one that is staged here. */
-static enum err is_staged(unsigned i, unsigned server, const struct store_head *own,
-                          const struct store_head *theirs, const struct bytes *staged,
-                          const uint8_t *entry, size_t n, struct log *log)
-{
-    uint8_t follows[32];
-    memcpy(follows, own->head, sizeof follows);
-    store_chain(entry, n, follows);
-    if (n > 0 && n == staged->size && memcmp(entry, staged->data, n) == 0 &&
-        memcmp(follows, theirs->head, sizeof follows) == 0)
-        return ERR_OK;
-    log_error(log,
-              "server %u has made debit %llu, which server %u has not prepared: server %u was "
-              "restored from a backup, or server %u is wrong. Server %u does not take it over by "
-              "itself: its operator should " RECOVER ", which asks both neighbours",
-              server, (unsigned long long)theirs->number, i, i, server, i);
-    return ERR_MISMATCH;
-}
-
-enum err round_ledger(struct net *net, const struct store_head *own, const struct bytes *last,
-                      const struct bytes *staged, bool *adopt, struct log *log)
-{
-    const struct ledger_card card = {.head = *own, .entry_size = last->size};
-    struct ledger_card other[2];
-    uint8_t received[2][ENTRY_MAX];
-    struct net_round r = {0};
-    unsigned i = net_index(net);
-    *adopt = false;
-    TRY(round_broadcast(net, &card, sizeof card, &other[NET_PREV], &other[NET_NEXT]));
-    TRY(compare_ledgers(i, own, other, log));
-    for (unsigned p = 0; p < 2; p++) {
-        if (other[p].head.number < own->number) {
-            r.send[p] = last->data;
-            r.send_size[p] = last->size;
-        } else if (other[p].head.number > own->number) {
-            r.receive[p] = received[p];
-            r.receive_size[p] = (size_t)other[p].entry_size;
-        }
-    }
-    TRY(net_exchange(net, &r));
-    for (unsigned p = 0; p < 2; p++)
-        if (other[p].head.number > own->number) {
-            TRY(is_staged(i, net_index_of(i, (enum net_peer)p), own, &other[p].head, staged,
-                          received[p], r.receive_size[p], log));
-            *adopt = true;
-        }
-    return ERR_OK;
 }

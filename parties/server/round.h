@@ -9,13 +9,14 @@
  *   round_confirm  all -> all   verdict, the fresh bytes, a digest of what the third server said, a
  *                               signature of the receiver's log; after the debit is on disk
  *   round_values   one -> one   what the round opened, to who lacks what the two others have
- *   round_ledger   all -> all   length and head of the ledger; its last entry to who lacks that alone
  *
- * A verdict other than ERR_OK of anybody ends the request at all three with nothing opened. The
- * fresh bytes seed public randomness that nobody could know before the request was bound, nor
- * choose: who shows others than those of its digest ends the session, and so does who tells its two
- * neighbours different things. LEAKS: nothing secret; the digests are of public, random or salted
- * values, or keyed: of a component of noise, with a key that only its two holders have.
+ * Both statements ride (net_ride()): on the first exchanges of what they permit, or by themselves
+ * where net_settle() follows. A verdict other than ERR_OK of anybody ends the request at all three
+ * with nothing opened. The fresh bytes seed public randomness that nobody could know before the
+ * request was bound, nor choose: who shows others than those of its digest ends the session, and so
+ * does who tells its two neighbours different things. LEAKS: nothing secret; the digests are of
+ * public, random or salted values, or keyed: of a component of noise, with a key that only its two
+ * holders have.
  */
 #ifndef TREFOIL_PARTIES_SERVER_ROUND_H
 #define TREFOIL_PARTIES_SERVER_ROUND_H
@@ -49,16 +50,16 @@ enum round_course {
 };
 
 struct round_statement {
-    uint8_t verdict;  /* enum err */
-    uint8_t intent;   /* enum round_intent */
-    uint8_t standing; /* enum standing: STANDING_NONE for a new round */
-    uint8_t obstacle; /* enum round_obstacle */
-    uint8_t late;     /* 1: rows have come that may join the run, and are not counted yet */
-    uint8_t selected[8];
+    uint8_t verdict;    /* enum err */
+    uint8_t intent;     /* enum round_intent */
+    uint8_t standing;   /* enum standing: STANDING_NONE for a new round */
+    uint8_t obstacle;   /* enum round_obstacle */
+    uint8_t late;       /* 1: rows have come that may join the run, and are not counted yet */
+    uint64_t selected;  /* from STANDING_INDEX on */
     uint8_t values[32]; /* digest of them, from STANDING_OPENED on */
     uint8_t fresh[32];  /* digest of the fresh bytes; round_agree() fills it in */
     uint8_t request[32], step[32], uploads[32], roster[32], range[32], analyst[32], ledger[32];
-    uint8_t audit[40]; /* lines of the audit log (u64), and its last hash */
+    struct audit_head audit;
     /* of the noise's components held with NET_PREV and NET_NEXT; ROUND_BIND, where it is here */
     uint8_t replica[2][32];
 };
@@ -72,25 +73,40 @@ struct round_agreement {
     enum round_obstacle obstacle[3]; /* of each server */
     bool late;                       /* rows have come to all */
     struct audit_head audit[2];      /* of the neighbours' logs */
-    /* for round_confirm(): what this server shows then, and what the neighbours have to show */
-    uint8_t own_fresh[32], fresh[2][32], said[2][32];
 };
 
-/* The bytes in which a statement has the head of a log. */
-void round_put_head(const struct audit_head *head, uint8_t audit[40]);
+#define ROUND_AGREE_SIZE (5 + 8 + 9 * 32 + 40 + 2 * 32)
+#define ROUND_CONFIRM_SIZE (1 + 32 + 32 + 64)
 
-/* ERR_MISMATCH, logged, names the server and the part that differs; else the worst verdict of the three. */
-enum err round_agree(struct net *net, const struct round_statement *own,
-                     struct round_agreement *agreement, struct log *log) MUST_CHECK;
+/* The two exchanges of statements about one round; borrowed but for the rest. */
+struct round_talk {
+    struct net *net;
+    struct log *log;
+    struct round_agreement agreement; /* once it is reached */
+    uint8_t signature[2][64];         /* of ours, by the neighbours; once it is confirmed */
+    uint8_t seed[32];                 /* SHA-256 of the three's fresh bytes, by index; likewise */
+    /* called with `self` when the neighbours have agreed, or confirmed; may be NULL */
+    enum err (*agreed)(void *self), (*confirmed)(void *self);
+    void *self;
+    /* the rest is round.c's */
+    enum err verdict;
+    struct round_statement own;
+    uint8_t fresh[3][32], said[2][32]; /* fresh: of the others, digests, until they show them */
+    uint8_t sent[2][ROUND_AGREE_SIZE], came[2][ROUND_AGREE_SIZE];
+};
 
 /*
- * seed = SHA-256 of the three servers' fresh bytes in order of their indices. `signature` goes to
- * the neighbours; what they signed of ours comes back in its place. ERR_MISMATCH, logged, names the
- * server that shows other fresh bytes than it had promised, or said different things to its two
- * neighbours.
+ * Lets a statement ride. Where it ends the session: ERR_MISMATCH, logged, names the server and the
+ * part that differs; else the worst verdict of the three.
  */
-enum err round_confirm(struct net *net, enum err verdict, const struct round_agreement *agreement,
-                       uint8_t signature[2][64], uint8_t seed[32], struct log *log) MUST_CHECK;
+void round_agree(struct round_talk *talk, const struct round_statement *own);
+
+/*
+ * Once agreed: lets the confirmation ride. `signature`: of the neighbours' logs, for them. Where it
+ * ends the session: ERR_MISMATCH, logged, names the server that shows other fresh bytes than it had
+ * promised, or said different things to its two neighbours.
+ */
+void round_confirm(struct round_talk *talk, enum err verdict, const uint8_t signature[2][64]);
 
 /*
  * ROUND_GIVE: `values` are sent or, at the server that lacks them and expects as many bytes,
@@ -103,15 +119,5 @@ enum err round_values(struct net *net, const struct round_agreement *agreement,
 enum err round_heads(struct net *net, const struct audit_head *own,
                      struct audit_head theirs[2]) MUST_CHECK;
 enum err round_signatures(struct net *net, uint8_t signature[2][64]) MUST_CHECK;
-
-/*
- * Compares ledgers. `last` is the own one's last entry, `staged` the one that would follow it here.
- * A server that crashed while a round was debited may lack the last entry: `*adopt` tells to bind
- * what is staged. That is so only where the neighbours that are ahead have that very entry, and
- * nothing else differs: else ERR_MISMATCH, logged. A server was restored from a backup then, or its
- * store was tampered with.
- */
-enum err round_ledger(struct net *net, const struct store_head *own, const struct bytes *last,
-                      const struct bytes *staged, bool *adopt, struct log *log) MUST_CHECK;
 
 #endif

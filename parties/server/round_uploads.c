@@ -13,6 +13,9 @@ struct card {
     uint32_t last; /* enum standing */
 };
 
+#define CARD_SIZE 8
+
+/* On the wire as it stands here: bytes alone. */
 struct entry {
     uint8_t id[UPLOAD_ID_SIZE]; /* first: entries are ordered by it */
     uint8_t digest[32];
@@ -20,6 +23,8 @@ struct entry {
     uint8_t counted; /* 1: by the run's last round */
     uint8_t held;    /* 0: the run has counted it, and it is not here any more */
 };
+
+_Static_assert(sizeof(struct entry) == UPLOAD_ID_SIZE + 32 + 4 + 2, "nothing between");
 
 #define ENTRIES_MAX 100000
 
@@ -96,23 +101,26 @@ static enum err check_list(const struct lists *l, unsigned server, const struct 
 static enum err exchange_lists(struct net *net, struct lists *l)
 {
     const struct card *own = &l->card[l->own];
-    struct card card[2];
+    uint8_t said[CARD_SIZE], came[2][CARD_SIZE];
     struct net_round r = {0};
-    TRY(round_broadcast(net, own, sizeof *own, &card[NET_PREV], &card[NET_NEXT]));
+    integer_put(integer_put(said, own->count, 4), own->last, 4);
+    TRY(round_broadcast(net, said, sizeof said, came[NET_PREV], came[NET_NEXT]));
     for (unsigned p = 0; p < 2; p++) {
         unsigned server = net_index_of(l->own, (enum net_peer)p);
+        const struct card card = {(uint32_t)integer_get(came[p], 4),
+                                  (uint32_t)integer_get(came[p] + 4, 4)};
         struct entry *list;
-        if (card[p].count > ENTRIES_MAX || card[p].last > STANDING_OPENED)
+        if (card.count > ENTRIES_MAX || card.last > STANDING_OPENED)
             return ERR_FORMAT;
-        list = memory_array(card[p].count, sizeof *list);
+        list = memory_array(card.count, sizeof *list);
         if (list == NULL)
             return ERR_NOMEM;
-        l->card[server] = card[p];
+        l->card[server] = card;
         l->entry[server] = list;
         r.send[p] = l->entry[l->own];
         r.send_size[p] = own->count * sizeof *list;
         r.receive[p] = list;
-        r.receive_size[p] = card[p].count * sizeof *list;
+        r.receive_size[p] = card.count * sizeof *list;
     }
     return net_exchange(net, &r);
 }

@@ -7,9 +7,9 @@
 
 #include <string.h>
 
-enum err tally_new(struct tally *t, const struct study *study)
+enum err tally_new(struct tally *t, const struct study *study, const struct bounds *bounds)
 {
-    *t = (struct tally){.study = study};
+    *t = (struct tally){.study = study, .bounds = bounds};
     t->counted = memory_array(study->owners, sizeof *t->counted);
     if (t->counted == NULL)
         return ERR_NOMEM;
@@ -96,12 +96,12 @@ static enum err gather(struct work *w, const struct study *study, const bool *no
     return ERR_OK;
 }
 
-static enum err add_answers(struct party *p, struct tally *t, unsigned bits, const struct work *w)
+static enum err add_answers(struct party *p, struct tally *t, const struct work *w)
 {
     struct share64 more = {0};
     enum err e = share64_new(&more, t->sums.n);
     if (e == ERR_OK)
-        e = answers_sum(p, more, w->answer, w->answers, bits);
+        e = answers_sum(p, more, w->answer, w->answers, t->bounds->answer_bits);
     if (e == ERR_OK)
         ring64_add(t->sums, t->sums, more);
     share64_free(&more);
@@ -136,34 +136,31 @@ static enum err add_records(struct party *p, struct tally *t, const struct work 
     return e;
 }
 
-enum err tally_add(struct party *p, struct tally *t, const struct bounds *bounds,
-                   const struct upload *uploads, size_t count, size_t *added)
+enum err tally_add(struct party *p, struct tally *t, const struct upload *uploads, size_t count)
 {
     const struct study *study = t->study;
     const struct upload **by_owner = memory_array(study->owners, sizeof *by_owner);
     bool *now = memory_array(study->owners, sizeof *now);
     struct work w = {0};
     enum err e = by_owner == NULL || now == NULL ? ERR_NOMEM : ERR_OK;
-    *added = 0;
     for (size_t k = 0; e == ERR_OK && k < count; k++) {
         by_owner[uploads[k].owner] = &uploads[k];
         now[uploads[k].owner] = true;
     }
     if (e == ERR_OK) {
         study_taking_part(study, now);
-        for (size_t i = 0; i < study->owners; i++) {
+        for (size_t i = 0; i < study->owners; i++)
             now[i] = now[i] && !t->counted[i];
-            *added += now[i];
-        }
         e = gather(&w, study, now, by_owner, p->index);
     }
     if (e == ERR_OK && w.answers > 0)
-        e = add_answers(p, t, bounds->answer_bits, &w);
+        e = add_answers(p, t, &w);
     if (e == ERR_OK && w.batches > 0)
         e = add_records(p, t, &w);
-    for (size_t i = 0; e == ERR_OK && i < study->owners; i++)
+    for (size_t i = 0; e == ERR_OK && i < study->owners; i++) {
         t->counted[i] = t->counted[i] || now[i];
-    t->owners += e == ERR_OK ? *added : 0;
+        t->owners += now[i];
+    }
     work_free(&w);
     memory_free(&by_owner);
     memory_free(&now);

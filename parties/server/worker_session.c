@@ -5,7 +5,7 @@
 #include "base/secret.h"
 #include "parties/exchange/cost.h"
 #include "parties/server/collect.h"
-#include "parties/server/round.h"
+#include "parties/server/round_ledger.h"
 
 #include <sodium.h>
 #include <string.h>
@@ -42,7 +42,7 @@ void worker_close_session(struct worker *w)
     transport_zmq_close(w->o.bulk);
     session_free(&w->session);
     bytes_clear(&w->play.upload_ids);
-    bytes_clear(&w->play.what);
+    bytes_clear(&w->play.openings.what);
     store_use(w->o.store, false);
     if (was_open) /* a batch of noise alone took 150 MiB, half of which would stay */
         memory_give_back();
@@ -105,8 +105,8 @@ enum err worker_open_session(struct worker *w, const struct bytes *propose,
     if (e == ERR_OK)
         e = party_new(&w->party, w->net, w->session, 0, &w->log);
     if (e == ERR_OK) {
-        w->party->audit = play_audit;
-        w->party->audit_self = &w->play;
+        w->party->audit = openings_audit;
+        w->party->audit_self = &w->play.openings;
         hear(w);
         w->shown_sent = w->shown_received = 0;
         atomic_store(&w->o.status->session, true);
@@ -228,7 +228,7 @@ static enum err new_engine(struct worker *w)
     w->play.study = w->o.study;
     w->play.limits = w->o.limits;
     w->play.store = w->o.store;
-    w->play.audit = w->o.audit;
+    w->play.openings.audit = w->o.audit;
     memcpy(w->play.analyst, key_of(w, w->user), sizeof w->play.analyst);
     w->play.net = w->net;
     w->play.session = w->session;

@@ -1,0 +1,73 @@
+#include "parties/server/openings.h"
+
+#include <stdio.h>
+
+enum err openings_audit(void *self, enum open_reason reason, size_t values)
+{
+    const struct openings *o = self;
+    struct audit_opening line = o->common;
+    if (!o->confirmed && reason != OPEN_REJECT_BIT)
+        return ERR_MISUSE;
+    snprintf(line.reason, sizeof line.reason, "%s", open_reason_name(reason));
+    line.values = values;
+    line.what = "-";
+    if (reason == OPEN_SELECTED_INDEX)
+        line.cost = o->select_cost;
+    if (reason == OPEN_NOISY_MARGINAL) {
+        line.cost = o->measure_cost;
+        line.what = (const char *)o->what.data;
+    }
+    return audit_write(o->audit, &line);
+}
+
+/* What nobody has to guess at: letters, digits and a few signs as they are, other bytes as %XX. */
+static void put_name(struct bytes *out, const char *name)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    for (; *name != '\0'; name++) {
+        uint8_t c = (uint8_t)*name;
+        bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+                     c == '_' || c == '-' || c == '.' || c >= 0x80;
+        bytes_put_u8(out, plain ? c : '%');
+        if (!plain) {
+            bytes_put_u8(out, (uint8_t)digits[c >> 4]);
+            bytes_put_u8(out, (uint8_t)digits[c & 15]);
+        }
+    }
+}
+
+enum err openings_name(struct openings *o, const struct study *study, const uint32_t *query,
+                       size_t count)
+{
+    bytes_clear(&o->what);
+    for (size_t k = 0; k < count; k++) {
+        const struct clique *c = &study->workload->query[query[k]].clique;
+        if (k > 0)
+            bytes_put_u8(&o->what, ',');
+        for (unsigned a = 0; a < c->n; a++) {
+            if (a > 0)
+                bytes_put_u8(&o->what, '*');
+            put_name(&o->what, study->domain->attribute[c->attribute[a]].name);
+        }
+    }
+    bytes_put_u8(&o->what, 0);
+    return bytes_ok(&o->what);
+}
+
+enum err openings_sign(struct openings *o, const struct net *net, const struct audit_head theirs[2],
+                       uint8_t signature[2][64])
+{
+    for (unsigned p = 0; p < 2; p++)
+        TRY(audit_see(o->audit, net_index_of(net_index(net), (enum net_peer)p), &theirs[p],
+                      signature[p]));
+    return ERR_OK;
+}
+
+enum err openings_keep(struct openings *o, const struct net *net, const struct audit_head *ours,
+                       const uint8_t signature[2][64])
+{
+    for (unsigned p = 0; p < 2; p++)
+        TRY(audit_keep(o->audit, net_index_of(net_index(net), (enum net_peer)p), ours,
+                       signature[p]));
+    return ERR_OK;
+}

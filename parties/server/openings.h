@@ -1,0 +1,35 @@
+/*
+ * parties/server/openings.h - what a round opens: whether it may, and its lines in the audit log.
+ *
+ * A party asks here before each opening (openings_audit()). Nothing that depends on data is opened
+ * unless all three servers have confirmed that the round is bound; and the line is on disk before
+ * anything is sent.
+ */
+#ifndef TREFOIL_PARTIES_SERVER_OPENINGS_H
+#define TREFOIL_PARTIES_SERVER_OPENINGS_H
+
+#include "mpc/party.h"
+#include "parties/audit/audit.h"
+
+struct openings {
+    struct audit *audit;              /* borrowed */
+    bool confirmed;                   /* the round in hand is bound at all three */
+    struct audit_opening common;      /* to the lines of a round */
+    double select_cost, measure_cost; /* rho, k^2 included; 0 where a round is asked for again */
+    struct bytes what;                /* names of the marginals that are measured */
+};
+
+/* Names the marginals that are about to be measured: queries of the study's workload. */
+enum err openings_name(struct openings *o, const struct study *study, const uint32_t *query,
+                       size_t count) MUST_CHECK;
+
+/* A party's audit hook; `self` is a struct openings. ERR_MISUSE for an opening that may not be. */
+enum err openings_audit(void *self, enum open_reason reason, size_t values);
+
+/* Notes the neighbours' heads of their logs, and signs them; keeps their signatures of ours. */
+enum err openings_sign(struct openings *o, const struct net *net, const struct audit_head theirs[2],
+                       uint8_t signature[2][64]) MUST_CHECK;
+enum err openings_keep(struct openings *o, const struct net *net, const struct audit_head *ours,
+                       const uint8_t signature[2][64]) MUST_CHECK;
+
+#endif

@@ -1,0 +1,26 @@
+/*
+ * parties/server/round_ledger.h - the three servers compare their ledgers, when a session opens.
+ *
+ *   all -> all   length and head of the ledger, size of its last entry
+ *   one -> one   the last entry, to who lacks that alone
+ *
+ * LEAKS: nothing secret; ledgers are public.
+ */
+#ifndef TREFOIL_PARTIES_SERVER_ROUND_LEDGER_H
+#define TREFOIL_PARTIES_SERVER_ROUND_LEDGER_H
+
+#include "base/log.h"
+#include "netio/net.h"
+#include "parties/store/store_ledger.h"
+
+/*
+ * Compares ledgers. `last` is the own one's last entry, `staged` the one that would follow it here.
+ * A server that crashed while a round was debited may lack the last entry: `*adopt` tells to bind
+ * what is staged. That is so only where the neighbours that are ahead have that very entry, and
+ * nothing else differs: else ERR_MISMATCH, logged. A server was restored from a backup then, or its
+ * store was tampered with.
+ */
+enum err round_ledger(struct net *net, const struct store_head *own, const struct bytes *last,
+                      const struct bytes *staged, bool *adopt, struct log *log) MUST_CHECK;
+
+#endif

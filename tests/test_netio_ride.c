@@ -1,0 +1,234 @@
+/* netio/net_ride.c: statements that ride ahead of what a round moves. */
+#include "tests/support_cmocka.h"
+#include "tests/support_three.h"
+
+#include "base/memory.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define SIZE ((size_t)3 << 20) /* of a payload: several frames */
+
+enum payload { NOTHING, BLOCKS, STREAM };
+
+struct ride {
+    enum payload payload;
+    unsigned refuses; /* this server does, when it has heard the first statement; 3: nobody */
+    enum err result[3];
+    uint64_t rounds[3];
+};
+
+/* One server's. */
+struct rider {
+    struct ride *ride;
+    struct party *p;
+    uint64_t own[2], came[2][2]; /* of two statements: [statement][peer] */
+    unsigned heard;
+    bool early; /* something of a payload was taken before a statement that was ahead of it */
+    uint8_t *in[2], *out[2];
+};
+
+static enum err hear(void *self);
+
+static void ride(struct rider *r)
+{
+    uint64_t *own = &r->own[r->heard], *came = r->came[r->heard];
+    *own = 10 * r->heard + r->p->index;
+    net_ride(r->p->net,
+             &(const struct net_rider){.blocks = {.send = {own, own},
+                                                  .send_size = {sizeof *own, sizeof *own},
+                                                  .receive = {&came[0], &came[1]},
+                                                  .receive_size = {sizeof *came, sizeof *came}},
+                                       .heard = hear,
+                                       .self = r});
+}
+
+static enum err hear(void *self)
+{
+    struct rider *r = self;
+    const unsigned i = r->p->index;
+    for (unsigned peer = 0; peer < 2; peer++)
+        if (r->came[r->heard][peer] != 10 * r->heard + net_index_of(i, (enum net_peer)peer))
+            return ERR_MISMATCH;
+    for (unsigned peer = 0; r->heard == 0 && peer < 2; peer++)
+        r->early = r->early || (r->in[peer] != NULL && r->in[peer][0] != 0);
+    if (r->heard++ == 0) {
+        ride(r);
+        if (r->ride->refuses == i)
+            return ERR_REFUSED;
+    }
+    return ERR_OK;
+}
+
+static enum err make(void *self, size_t offset, uint8_t *out, size_t n)
+{
+    const uint8_t *from = self;
+    memcpy(out, from + offset, n);
+    return ERR_OK;
+}
+
+struct taking {
+    struct rider *r;
+    uint8_t *to;
+    const uint8_t *from;
+};
+
+static enum err take(void *self, size_t offset, const uint8_t *in, size_t n)
+{
+    struct taking *t = self;
+    t->r->early = t->r->early || t->r->heard == 0;
+    memcpy(t->to + offset, in, n);
+    return ERR_OK;
+}
+
+static enum err produce(void *self, size_t offset, uint8_t *out, size_t n)
+{
+    const struct taking *t = self;
+    return make((void *)(uintptr_t)t->from, offset, out, n);
+}
+
+static enum err move(struct rider *r)
+{
+    struct net *net = r->p->net;
+    struct taking t[2];
+    struct net_flow flow[2];
+    struct net_round round = {0};
+    for (unsigned k = 0; k < 2; k++) {
+        t[k] = (struct taking){r, r->in[k], r->out[1 - k]};
+        flow[k] = (struct net_flow){.to = (enum net_peer)(1 - k),
+                                    .from = (enum net_peer)k,
+                                    .send_size = SIZE,
+                                    .receive_size = SIZE,
+                                    .produce = produce,
+                                    .consume = take,
+                                    .self = &t[k]};
+        round.send[k] = r->out[k];
+        round.receive[k] = r->in[k];
+        round.send_size[k] = round.receive_size[k] = SIZE;
+    }
+    return r->ride->payload == STREAM   ? net_stream(net, flow, 2)
+           : r->ride->payload == BLOCKS ? net_exchange(net, &round)
+                                        : net_settle(net);
+}
+
+/* Two statements on two rounds, or both by themselves; then one round more. */
+static enum err ride_twice(struct party *p, void *shared)
+{
+    struct ride *all = shared;
+    const unsigned i = p->index;
+    struct rider r = {.ride = all, .p = p};
+    bool right = true;
+    enum err e = ERR_OK;
+    for (unsigned k = 0; k < 2; k++) {
+        r.in[k] = memory_array(SIZE, 1);
+        r.out[k] = memory_array(SIZE, 1);
+        if (r.in[k] == NULL || r.out[k] == NULL)
+            return ERR_NOMEM;
+        memset(r.out[k], (int)(i + 1), SIZE);
+    }
+    ride(&r);
+    for (unsigned k = 0; e == ERR_OK && k < 3; k++)
+        e = move(&r);
+    for (unsigned k = 0; e == ERR_OK && all->payload != NOTHING && k < 2; k++)
+        right = right && r.in[k][0] == net_index_of(i, (enum net_peer)k) + 1 &&
+                r.in[k][SIZE - 1] == r.in[k][0];
+    all->result[i] = e;
+    all->rounds[i] = net_rounds(p->net);
+    for (unsigned k = 0; k < 2; k++) {
+        memory_free(&r.in[k]);
+        memory_free(&r.out[k]);
+    }
+    return right && !r.early && (e != ERR_OK || r.heard == 2) ? ERR_OK : ERR_DATA;
+}
+
+static void statements_cost_no_round_where_there_is_something_to_move(void **state)
+{
+    (void)state;
+    for (enum payload payload = NOTHING; payload <= STREAM; payload++) {
+        struct ride all = {.payload = payload, .refuses = 3};
+        assert_int_equal(three_run(1, ride_twice, &all, NULL), ERR_OK);
+        for (unsigned i = 0; i < 3; i++) {
+            assert_int_equal(all.result[i], ERR_OK);
+            assert_int_equal(all.rounds[i], payload == NOTHING ? 2 : 3);
+        }
+    }
+}
+
+static void who_refuses_what_it_hears_ends_the_session(void **state)
+{
+    (void)state;
+    for (enum payload payload = NOTHING; payload <= STREAM; payload++)
+        for (unsigned who = 0; who < 3; who++) {
+            struct ride all = {.payload = payload, .refuses = who};
+            assert_int_equal(three_run(1, ride_twice, &all, NULL), ERR_OK);
+            for (unsigned i = 0; i < 3; i++)
+                assert_int_equal(all.result[i], i == who ? ERR_REFUSED : ERR_PEER);
+        }
+}
+
+static enum err refuse(void *self)
+{
+    (void)self;
+    return ERR_REFUSED;
+}
+
+/* Server 0 hears 100 ms after server 1 what server 2 says. */
+static enum err speak(void *self, size_t offset, uint8_t *out, size_t n)
+{
+    const bool *late = self;
+    (void)offset;
+    if (*late)
+        usleep(100000);
+    memset(out, 0, n);
+    return ERR_OK;
+}
+
+static enum err ignore(void *self, size_t offset, const uint8_t *in, size_t n)
+{
+    (void)self, (void)offset, (void)in, (void)n;
+    return ERR_OK;
+}
+
+static enum err refuse_both(struct party *p, void *shared)
+{
+    enum err *result = shared;
+    bool late[2] = {false, true};
+    uint8_t word[3] = {0};
+    struct net_flow flow[2];
+    for (unsigned k = 0; k < 2; k++)
+        flow[k] = (struct net_flow){.to = (enum net_peer)k,
+                                    .from = (enum net_peer)k,
+                                    .send_size = 1,
+                                    .receive_size = 1,
+                                    .produce = speak,
+                                    .consume = ignore,
+                                    .self = &late[k]};
+    if (p->index == 2)
+        return net_stream(p->net, flow, 2);
+    net_ride(p->net, &(const struct net_rider){.blocks = {.send = {word, word},
+                                                          .send_size = {1, 1},
+                                                          .receive = {&word[1], &word[2]},
+                                                          .receive_size = {1, 1}},
+                                               .heard = refuse});
+    result[p->index] = net_settle(p->net);
+    return ERR_OK;
+}
+
+static void what_a_third_server_says_is_heard_before_another_gives_up(void **state)
+{
+    enum err result[2];
+    (void)state;
+    assert_int_equal(three_run(1, refuse_both, result, NULL), ERR_OK);
+    assert_int_equal(result[0], ERR_REFUSED);
+    assert_int_equal(result[1], ERR_REFUSED);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(statements_cost_no_round_where_there_is_something_to_move),
+        cmocka_unit_test(who_refuses_what_it_hears_ends_the_session),
+        cmocka_unit_test(what_a_third_server_says_is_heard_before_another_gives_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
