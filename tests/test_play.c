@@ -653,8 +653,8 @@ static void who_has_an_index_takes_no_other(void **state)
         assert_int_equal(c.indices[has], 1);
         if (c.result[has] == ERR_OK)
             continue; /* the same has come out */
-        noticed++;
-        assert_int_equal(c.result[has], ERR_MISMATCH);
+        noticed += c.result[has] == ERR_MISMATCH;
+        assert_true(c.result[has] == ERR_MISMATCH || c.result[has] == ERR_RANGE); /* or none */
         assert_int_equal(c.openings[has], 1);
         assert_int_equal(
             store_find_round(c.store[has], (const uint8_t[REQUEST_RUN_SIZE]){1}, 0, &found),
