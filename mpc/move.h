@@ -114,6 +114,24 @@ struct move_known {
 };
 enum err move_known(struct party *p, const struct move_known *terms) MUST_CHECK;
 
+/*
+ * out[k] = the sum of s v over the lanes start[k] <= i < start[k+1], s bits and v numbers; out.n
+ * sums, of all s.n lanes; out overlaps nothing. In each part j knows T = s_j ^ s_(j+1), V = v_j +
+ * v_(j+1) and P = T V, the others u = s_(j+2) and w = (1 - 2 u) v_(j+2), and s v is P + u (V - 2 P)
+ * + T w + u v_(j+2):
+ *
+ *   j   -> both   m = P - F - F', n = T - E - E'                  of each lane
+ *   j+2 -> j      sum of F + u (v_j - 2 F) + E w, + G             of each sum: component j
+ *   j+1 -> j      sum of F' + u (v_(j+1) - 2 F') + E' w, + H      component j+1
+ *                 sum of m - 2 u m + n w + u v_(j+2), - G - H     component j+2
+ *
+ * F, E are of key_j, F', E' of key_(j+1), G, H of key_(j+2). 4 words a lane over all servers, and 2
+ * a sum, up to two of them once more where parts meet. A server j that lies can send two different
+ * m or n, as in move_known().
+ */
+enum err move_choose(struct party *p, struct share64 out, struct bits s, struct share64 v,
+                     const size_t *start) MUST_CHECK;
+
 /* --- reveal ----------------------------------------------------------------------------------- */
 
 /*

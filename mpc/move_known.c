@@ -132,18 +132,6 @@ static enum err reach(struct role *r, size_t lane)
     return ERR_OK;
 }
 
-/* out = `n` bits of v from lane `from` on, from lane 0 on. */
-static void bits_from(uint64_t *out, const uint64_t *v, size_t from, size_t n)
-{
-    unsigned shift = from % 64;
-    const uint64_t *at = v + from / 64;
-    for (size_t i = 0; i < bits_words(n); i++) {
-        out[i] = at[i] >> shift;
-        if (shift != 0 && 64 * i + 64 - shift < n)
-            out[i] |= at[i + 1] << (64 - shift);
-    }
-}
-
 /* z = b - f - g, with b the bits as numbers; without b they are 0. */
 static void less(const struct knowing *c, void *z, const uint64_t *b, const void *f, const void *g,
                  size_t n)
@@ -355,7 +343,7 @@ static enum err take_m(void *self, size_t offset, const uint8_t *in, size_t n)
         uint64_t u[STEP / 64];
         word128 z[STEP];
         k = lanes < STEP ? lanes : STEP;
-        bits_from(u, c->terms->known, lane, k);
+        move_bits_from(u, c->terms->known, lane, k);
         if (c->terms->added == NULL) {
             sign(c, out, u, in, out, k);
             continue;

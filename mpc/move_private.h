@@ -24,4 +24,7 @@ enum err move_round(struct party *p, const struct round *round) MUST_CHECK;
 /* Bytes of a ring's word. */
 size_t ring_size(enum ring ring);
 
+/* out = `n` bits of v from lane `from` on, from lane 0 on. */
+void move_bits_from(uint64_t *out, const uint64_t *v, size_t from, size_t n);
+
 #endif

@@ -109,6 +109,15 @@ static inline enum err all_inner(struct party *p, struct secrets *s)
     return move_settle(p, RING_16, OPERAND(s->out16), s->out16.a, s->n);
 }
 
+static inline enum err all_choose(struct party *p, struct secrets *s)
+{
+    const size_t start[] = {0, 3, 3, s->n}, each = s->n;
+    TRY(move_choose(p, share64_view(s->out, 0, 3), planes_plane(&s->bits, 0), s->x, start));
+    return each < 4 ? ERR_OK
+                    : move_choose(p, share64_view(s->out, 3, 1), planes_plane(&s->bits, 1), s->y,
+                                  (const size_t[]){0, each});
+}
+
 static inline enum err all_and(struct party *p, struct secrets *s)
 {
     struct planes half = planes_view(&s->bits, 0, ALL_BITS / 2);
@@ -191,6 +200,7 @@ static const struct {
     {"comparisons", all_compare},
     {"numbers and bits", all_convert},
     {"bits to numbers", all_bits_to_numbers},
+    {"numbers that bits choose", all_choose},
     {"truncation, widening, polynomial", all_truncate},
     {"root", all_root},
     {"kept bits", all_cached},

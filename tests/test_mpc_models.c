@@ -10,8 +10,8 @@
 
 /* --- views ------------------------------------------------------------------------------------ */
 
-#define OWN 4096 /* what a server may hold, and what it may have drawn */
-#define SEEN 256 /* what it may receive */
+#define OWN 256 /* what a server may have drawn */
+#define SEEN 16 /* what it may receive */
 
 /* How often each server saw what, by what it knew. */
 struct views {
@@ -66,6 +66,43 @@ static void known_products(void **state)
             a_known_product(a, b);
 }
 
+/* --- numbers that bits choose ----------------------------------------------------------------- */
+
+/* Of x = x_j + x_(j+1) + x_(j+2), in Z_4 or over XOR. */
+struct parted {
+    unsigned j, j1, j2;
+};
+
+static void a_choice(struct parted s, struct parted v)
+{
+    static struct views views;
+    const unsigned t = s.j ^ s.j1, u = s.j2, known = v.j + v.j1, product = t * known;
+    const unsigned w = v.j2 - 2 * u * v.j2;
+    memset(&views, 0, sizeof views);
+    for (unsigned keys = 0; keys < 4096; keys++) {
+        const unsigned f = keys % 4, f1 = keys / 4 % 4, e = keys / 16 % 4, e1 = keys / 64 % 4;
+        const unsigned g = keys / 256 % 4, h = keys / 1024;
+        const unsigned m = product - f - f1, n = t - e - e1;
+        const unsigned from_j2 = f + u * (v.j - 2 * f) + e * w + g;
+        const unsigned from_j1 = f1 + u * (v.j1 - 2 * f1) + e1 * w + h;
+        const unsigned last = m - 2 * u * m + n * w + u * v.j2 - g - h;
+        assert_int_equal((from_j2 + from_j1 + last) % 4, (t ^ u) * (v.j + v.j1 + v.j2) % 4);
+        views.count[0][DIGITS(f, f1, e, e1)][DIGITS(from_j2, from_j1)]++;
+        views.count[1][DIGITS(f1, e1, g, h)][DIGITS(m, n)]++;
+        views.count[2][DIGITS(f, e, g, h)][DIGITS(m, n)]++;
+    }
+    for (unsigned server = 0; server < 3; server++)
+        expect_uniform(&views, server, 16);
+}
+
+static void choices(void **state)
+{
+    (void)state;
+    for (unsigned k = 0; k < 8 * 64; k++)
+        a_choice((struct parted){k % 2, k / 2 % 2, k / 4 % 2},
+                 (struct parted){k / 8 % 4, k / 32 % 4, k / 128});
+}
+
 /* --- truncation ------------------------------------------------------------------------------- */
 
 #define K 6 /* bits of the ring */
@@ -92,6 +129,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_products),
+        cmocka_unit_test(choices),
         cmocka_unit_test(truncation_of_all_shares),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include "mpc/argmax.h"
 #include "mpc/convert.h"
 #include "mpc/elementary.h"
+#include "mpc/move.h"
 #include "mpc/root.h"
 #include "mpc/truncate.h"
 
@@ -116,6 +117,68 @@ static void a_bit_becomes_a_number_for_four_elements(void **state)
         assert_true(three_replicated(&c->out, 128));
         for (size_t i = 0; i < c->n; i++)
             assert_true(three_sum128(&c->out, i) == (c->x[i] & 1));
+        finish(c);
+    }
+}
+
+/* --- numbers that bits choose ----------------------------------------------------------------- */
+
+#define SUMS 7
+
+static enum err run_choose(struct party *p, struct call *c)
+{
+    struct planes s;
+    struct share64 v, out;
+    const struct parts parts = party_parts(p, c->n, 64);
+    size_t twice = 0; /* sums whose lanes are in this part as well as in one before it */
+    TRY(three_share_planes(p, &s, c->y, c->n, 1, 1));
+    TRY(three_share64(p, &v, c->x, c->n, 2));
+    TRY(share64_new(&out, SUMS));
+    TRY(move_choose(p, out, planes_plane(&s, 0), v, c->start));
+    for (size_t k = 0; k < SUMS; k++)
+        twice += c->start[k] < parts.j.end && c->start[k + 1] > parts.j.begin;
+    c->opened[p->index][0] = twice;
+    three_put64(&c->out, p, out);
+    planes_free(&s);
+    share64_free(&v);
+    share64_free(&out);
+    return ERR_OK;
+}
+
+static void numbers_that_bits_choose_add_up(void **state)
+{
+    static const size_t starts[][SUMS + 1] = {
+        {0},
+        {0, 0, 0, 1},
+        {0, 1, 2, 3, 4, 5, 6, 7},
+        {0, 0, 63, 64, 65, 65, 65, 300},
+        {0, 1000, 1000, 1000, 1000, 1000, 1000, 1000},
+        {0, 0, 0, 0, 0, 0, 0, 1000},
+        {0, 383, 384, 385, 511, 512, 513, 1000},
+    };
+    (void)state;
+    for (size_t l = 0; l < sizeof starts / sizeof *starts; l++) {
+        size_t pairs = 0, lanes = 0;
+        struct call *c = fresh(1000, l);
+        for (size_t k = 0; k <= SUMS; k++)
+            lanes = c->start[k] = starts[l][k] > lanes ? starts[l][k] : lanes;
+        c->n = lanes;
+        c->run = run_choose;
+        assert_int_equal(three_result_new(&c->out, SUMS), ERR_OK);
+        assert_int_equal(three_run(l, job, c, &c->costs), ERR_OK);
+        assert_true(three_replicated(&c->out, 64));
+        for (size_t k = 0; k < SUMS; k++) {
+            uint64_t sum = 0;
+            for (size_t i = c->start[k]; i < c->start[k + 1]; i++)
+                sum += c->y[i] % 2 * c->x[i];
+            assert_true(three_sum64(&c->out, k) == sum);
+        }
+        for (int s = 0; s < 3; s++)
+            pairs += c->opened[s][0];
+        assert_true(pairs <= SUMS + 2);
+        assert_int_equal(c->costs.rounds, 1);
+        assert_int_equal(c->costs.sent[0] + c->costs.sent[1] + c->costs.sent[2],
+                         (4 * lanes + 2 * pairs) * 8);
         finish(c);
     }
 }
@@ -351,6 +414,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bits_and_numbers_convert_both_ways),
         cmocka_unit_test(a_bit_becomes_a_number_for_four_elements),
+        cmocka_unit_test(numbers_that_bits_choose_add_up),
         cmocka_unit_test(truncation_never_wraps),
         cmocka_unit_test(signed_truncation_is_within_one_and_unbiased),
         cmocka_unit_test(a_quarter_turn_is_right_to_its_stated_error),
