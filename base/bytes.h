@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The low n bytes of v, as every format here has them; returns what follows. And back. */
+/* The low n bytes of v, lowest first; returns where the next go. And back. */
 static inline uint8_t *integer_put(uint8_t *to, uint64_t v, size_t n)
 {
     for (size_t i = 0; i < n; i++)

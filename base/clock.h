@@ -11,7 +11,7 @@ double clock_now_s(void);
 /* Milliseconds from now to `deadline` (a clock_now_ms() value), never below 0. */
 int64_t clock_left_ms(int64_t deadline);
 
-/* Does nothing for so many milliseconds, or until a signal comes. */
+/* Waits for so many milliseconds, or until a signal comes. */
 void clock_pause(int64_t ms);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * base/date.h - points in time as people write them, in UTC: 2026-12-01T18:00:00Z.
  *
- * Only for what is agreed in days and hours. The wall clock may jump, so whatever waits or measures uses
+ * Only for what is agreed in days and hours. The wall clock may jump: to wait or to measure, use
  * base/clock.h.
  */
 #ifndef TREFOIL_BASE_DATE_H
@@ -17,10 +17,10 @@ int64_t date_now(void);
 
 /* False unless `text` is a date of the years 1970 to 9999 in exactly that form. */
 bool date_parse(const char *text, int64_t *seconds);
-/* Dates outside those years are written as the nearest inside. */
+/* A date outside those years is written as the nearest inside. */
 void date_text(int64_t seconds, char text[DATE_SIZE]);
 
-/* Whole days, from 1970-01-01 on, as 2026-12-01: coarse enough that no clock need be right. */
+/* Whole days since 1970-01-01, written 2026-12-01: coarse enough for a clock that is wrong. */
 #define DATE_DAY_SIZE 11 /* with the NUL */
 uint32_t date_today(void);
 bool date_parse_day(const char *text, uint32_t *day);

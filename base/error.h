@@ -1,9 +1,9 @@
 /*
  * base/error.h - the closed list of ways in which Trefoil can fail.
  *
- * Every function that can fail returns `enum err` and is marked MUST_CHECK. The place that notices
- * a failure logs the particulars (which file, line, field, peer); the code that travels upward
- * says only what kind it was. error_text() gives the kind in words and what to do about it.
+ * Every function that can fail returns `enum err` and is marked MUST_CHECK. Where a failure is
+ * noticed its particulars are logged (which file, line, field, peer); the code that is returned
+ * says only of what kind it was. error_text() puts the kind into words, with what to do about it.
  */
 #ifndef TREFOIL_BASE_ERROR_H
 #define TREFOIL_BASE_ERROR_H
@@ -13,7 +13,7 @@
 enum err {
     ERR_OK = 0,
     ERR_AGAIN,    /* not now: nothing to read, or no room to write; only transports return it */
-    ERR_NOMEM,    /* an allocation failed or would exceed a stated bound */
+    ERR_NOMEM,    /* an allocation failed, or would exceed a stated bound */
     ERR_SYSTEM,   /* the operating system refused: file, socket, disk */
     ERR_USAGE,    /* a command line that cannot be understood */
     ERR_STUDY,    /* a study file or key file that is wrong in itself */
@@ -26,9 +26,9 @@ enum err {
     ERR_BUDGET,   /* the privacy budget does not allow it */
     ERR_REFUSED,  /* a request outside what the study permits */
     ERR_RANGE,    /* a public bound would be exceeded: sizes, widths, no-wrap conditions */
-    ERR_MISUSE,   /* called in the wrong order; a used-up or dead object */
+    ERR_MISUSE,   /* called in the wrong order, or on an object that is used up */
     ERR_CRYPTO,   /* a cryptographic library failed */
-    ERR_LOST,     /* a round that was debited, but can be answered no more */
+    ERR_LOST,     /* a round that was debited and can no longer be answered */
     ERR_COUNT
 };
 

@@ -28,7 +28,7 @@ static enum err too_large(const char *path, size_t limit, struct log *log)
     return ERR_RANGE;
 }
 
-/* Before anything is read. A pipe or a device does not say how much comes: it has less room. */
+/* Before anything is read. A pipe or a device does not say how much will come: it may give less. */
 static enum err check_size(FILE *f, const char *path, size_t *limit, struct log *log)
 {
     struct stat s;
@@ -140,7 +140,7 @@ enum err file_draft_write(const struct file_draft *d, const void *p, size_t n)
     return ERR_SYSTEM;
 }
 
-/* On disk, for the caller to put in place; or gone. */
+/* Afterwards the draft is on disk, for the caller to put in place, or gone. */
 static enum err finish(struct file_draft *d, enum err e)
 {
     bool synced = e == ERR_OK && fsync(d->fd) == 0;
@@ -196,7 +196,7 @@ enum err file_write_new(const char *path, unsigned mode, const void *p, size_t n
     return e;
 }
 
-/* Whether the last line of an open file has no end. */
+/* Whether the last line of an open file lacks its end. */
 static bool is_cut(int fd)
 {
     char last = '\n';

@@ -22,7 +22,7 @@ struct kind {
     const char *format; /* NULL: a vacant place */
     enum log_level level;
     struct rate rate;
-    unsigned long held; /* back */
+    unsigned long held; /* lines that were held back */
     int64_t since_ms;
     char last[LINE];
 };
@@ -30,12 +30,12 @@ struct kind {
 struct log_meter {
     pthread_mutex_t mutex;
     size_t at_once;
-    struct kind kind[KINDS]; /* the last is of all that find no place */
+    struct kind kind[KINDS]; /* the last is shared by all that find no place */
 };
 
-/* --- lines ---------------------------------------------------------------------------------------- */
+/* --- lines ----------------------------------------------------------------------------------- */
 
-/* A line that goes on is indented, so that none of its parts looks like a line of its own. */
+/* What follows a line end is indented, so that it does not look like a line of its own. */
 static void put(FILE *file, const char *prefix, enum log_level level, const char *line)
 {
     fputs(prefix != NULL ? prefix : "", file);
@@ -52,7 +52,7 @@ static void write_line(const struct log *log, enum log_level level, const char *
 {
     if (log->before != NULL)
         log->before(log->self);
-    fflush(stdout); /* so that messages stand where they belong, also in a file */
+    fflush(stdout); /* so that both stand in order where they share a file */
     flockfile(log->file);
     if (log->dated) {
         char date[DATE_SIZE];
@@ -64,7 +64,7 @@ static void write_line(const struct log *log, enum log_level level, const char *
     funlockfile(log->file);
 }
 
-/* --- how many ------------------------------------------------------------------------------------- */
+/* --- how many -------------------------------------------------------------------------------- */
 
 struct log_meter *log_meter_new(size_t at_once)
 {
@@ -138,7 +138,7 @@ void log_meter_free(struct log *log)
     memory_free(&log->meter);
 }
 
-/* --- messages ------------------------------------------------------------------------------------- */
+/* --- messages -------------------------------------------------------------------------------- */
 
 static void write_metered(const struct log *log, enum log_level level, const char *format,
                           const char *line)

@@ -26,12 +26,12 @@ void *memory_words(size_t count, size_t size) MEMORY_OWNED;
 #define memory_free(address_of_pointer) memory_release((void *)(address_of_pointer))
 void memory_release(void *address_of_pointer);
 
-/* Overwrites `bytes` bytes in a way that the compiler keeps, then frees and nulls. */
+/* Overwrites `bytes` bytes (the compiler cannot leave it out), frees and nulls. */
 #define memory_wipe_free(address_of_pointer, bytes)                                                \
     memory_wipe_release((void *)(address_of_pointer), (bytes))
 void memory_wipe_release(void *address_of_pointer, size_t bytes);
 
-/* After much was freed: what the C library keeps for later goes back to the system, where it can. */
+/* Returns to the system what the C library keeps, after much was freed. */
 void memory_give_back(void);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#define WORD_MAX 40 /* longer words are no slip of the finger of a shorter one */
+#define WORD_MAX 40 /* longer words are no mistyped command or name */
 
 static size_t least(size_t a, size_t b)
 {

@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 /*
- * The index of the word with the fewest insertions, deletions, replacements and swaps of
- * neighbours away, if they are at most a third of the word (and at least one); else `count`.
+ * The index of the nearest word, counted in insertions, deletions, replacements and swaps of
+ * neighbours; `count` if none is within a third of the word's length (or one, if that is more).
  */
 size_t nearest(const char *word, const char *const *words, size_t count);
 

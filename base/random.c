@@ -55,7 +55,8 @@ uint64_t random_u64(struct random *r)
 
 uint64_t random_below(struct random *r, uint64_t n)
 {
-    uint64_t skip = -n % n; /* 2^64 mod n: dropping so many of the lowest leaves whole turns */
+    uint64_t skip = -n %
+                    n; /* 2^64 mod n: without that many of the lowest, each residue is as likely */
     uint64_t v;
     do
         v = random_u64(r);
@@ -68,10 +69,7 @@ double random_double(struct random *r)
     return (double)(random_u64(r) >> 11) * 0x1p-53;
 }
 
-/*
- * Uniform on (0, 1) with 64 significant bits however small it is, so that tails are not cut where a
- * fixed grid would end.
- */
+/* Uniform on (0, 1), with 64 significant bits however small: a fixed grid would cut the tails. */
 static long double uniform(struct random *r)
 {
     int exponent = -64;
@@ -105,7 +103,7 @@ int64_t random_gauss(struct random *r)
 
 int64_t random_gumbel(struct random *r)
 {
-    /* An exponential that is exact relative to its size near 0, where Gumbel's long tail is. */
+    /* The exponential is exact relative to its size near 0, where Gumbel's long tail comes from. */
     long double exponential = -log1pl(-uniform(r));
     return llrintl(-logl(exponential) * (1 << RANDOM_GUMBEL_BITS));
 }

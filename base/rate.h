@@ -1,6 +1,5 @@
 /*
  * base/rate.h - how often something may happen: a bucket that fills steadily and is emptied by use.
- *
  * A bucket of zeros is full.
  */
 #ifndef TREFOIL_BASE_RATE_H
@@ -14,7 +13,10 @@ struct rate {
     double used;
 };
 
-/* Takes one out; false, and nothing taken, if the bucket is empty: `burst` at once, `per_second` in the long run. */
+/*
+ * Takes one out; false if the bucket is empty. It gives `burst` at once and `per_second` in the
+ * long run.
+ */
 bool rate_take(struct rate *r, double per_second, double burst, int64_t now_ms);
 
 #endif

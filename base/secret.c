@@ -22,7 +22,7 @@ enum err secret_harden_process(struct log *log)
 
 void *secret_new(size_t bytes)
 {
-    /* whoever has forgotten to start it gets memory that is guarded all the same */
+    /* memory is guarded even if the caller forgot to start the library */
     void *p = secret_start() == ERR_OK ? sodium_malloc(bytes ? bytes : 1) : NULL;
     if (p != NULL)
         memset(p, 0, bytes);

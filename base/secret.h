@@ -10,18 +10,18 @@
 
 #include <stddef.h>
 
-/* Starts the library: once in a process, before anything else here; safe to repeat, from several threads. */
+/* Starts libsodium: call it before anything else here. Threads may repeat it. */
 enum err secret_start(void) MUST_CHECK;
 
 /* For programs that hold shares: no core dumps, no ptrace by other processes of the user. */
 enum err secret_harden_process(struct log *log) MUST_CHECK;
 
-/* Zeroed, or NULL. Where the lock limit (ulimit -l) is too low the lock is skipped, nothing else. */
+/* Zeroed, or NULL. If the lock limit (ulimit -l) is too low, only the lock is skipped. */
 void *secret_new(size_t bytes) __attribute__((warn_unused_result));
 #define secret_free(address_of_pointer) secret_release((void *)(address_of_pointer))
 void secret_release(void *address_of_pointer);
 
-/* Overwrites in a way that the compiler keeps. */
+/* Overwrites; the compiler cannot leave it out. */
 void secret_wipe(void *p, size_t bytes);
 
 /* Fresh bytes from the operating system's generator. */

@@ -16,7 +16,7 @@ size_t text_character(const char *p)
     return n;
 }
 
-/* Of the first 32 characters, or one of those that eight-bit code pages have besides. */
+/* One of the first 32 characters, or of the further controls of eight-bit code pages. */
 bool text_is_control(const char *p)
 {
     unsigned char first = (unsigned char)p[0];
