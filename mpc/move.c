@@ -1,4 +1,4 @@
-#include "mpc/move_private.h"
+#include "mpc/check_private.h"
 
 #include <string.h>
 
@@ -110,9 +110,21 @@ static enum err copy_out(void *self, size_t offset, uint8_t *out, size_t n)
     return ERR_OK;
 }
 
-static struct message whole(void *words, size_t bytes)
+static enum err copy_in(void *self, size_t offset, const uint8_t *in, size_t n)
 {
-    return (struct message){.bytes = bytes, .make = copy_out, .self = words};
+    uint8_t *words = self;
+    memcpy(words + offset, in, n);
+    return ERR_OK;
+}
+
+struct message move_whole(const void *words, size_t bytes)
+{
+    return (struct message){.bytes = bytes, .make = copy_out, .self = (void *)(uintptr_t)words};
+}
+
+struct message move_kept(void *words, size_t bytes)
+{
+    return (struct message){.bytes = bytes, .take = copy_in, .self = words};
 }
 
 /* What comes joins the two components at hand. */
@@ -142,9 +154,11 @@ enum err move_reveal(struct party *p, unsigned from, const struct planes *y, uin
     struct joining j = {p->kernel, RING_BITS, {y->a, y->b}, (uint8_t *)out};
     const struct message in = {.bytes = bytes, .take = join, .self = &j};
     struct round round = {0};
+    if (p->check != NULL)
+        return move_reveal_checked(p, from, y, out);
     if (p->index == from) { /* the next server lacks this one's a, the one before it its b */
-        round.send[NET_NEXT][0] = whole(y->a, bytes);
-        round.send[NET_PREV][0] = whole(y->b, bytes);
+        round.send[NET_NEXT][0] = move_whole(y->a, bytes);
+        round.send[NET_PREV][0] = move_whole(y->b, bytes);
     } else {
         round.receive[p->index == (from + 1) % 3 ? NET_PREV : NET_NEXT][0] = in;
     }
@@ -174,9 +188,12 @@ enum err move_open(struct party *p, enum open_reason reason, enum ring ring, str
 {
     const size_t words = ring == RING_BITS ? bits_words(n) : n, bytes = words * sizeof *out;
     struct joining j = {p->kernel, ring, x, (uint8_t *)out};
-    const struct round round = {.send[NET_NEXT] = {whole(x.a, bytes)},
+    const struct round round = {.send[NET_NEXT] = {move_whole(x.a, bytes)},
                                 .receive[NET_PREV] = {{.bytes = bytes, .take = join, .self = &j}}};
+    TRY(check_flush(p));
     TRY(report(p, reason, n));
+    if (p->check != NULL)
+        return move_open_checked(p, ring, x, n, out);
     TRY(open_round(p, &round, out, bytes));
     if (ring == RING_BITS && n % 64 != 0)
         out[words - 1] &= ((uint64_t)1 << (n % 64)) - 1;
@@ -206,7 +223,7 @@ static enum err open_products(struct party *p, struct share64 x, struct share64 
     uint64_t *y_ab = scratch_take(p->scratch, x.n, sizeof *y_ab);
     struct adding s = {k, out};
     const struct message in = {.bytes = bytes, .take = add_summand, .self = &s};
-    const struct round round = {.send = {{whole(z, bytes)}, {whole(z, bytes)}},
+    const struct round round = {.send = {{move_whole(z, bytes)}, {move_whole(z, bytes)}},
                                 .receive = {{in}, {in}}};
     if (z == NULL || y_ab == NULL)
         return ERR_NOMEM;
@@ -219,10 +236,23 @@ static enum err open_products(struct party *p, struct share64 x, struct share64 
     return open_round(p, &round, out, bytes);
 }
 
+/* With a check: shares of the products, which travel with its flush, and then they are opened. */
+static enum err open_checked_products(struct party *p, enum open_reason reason, struct share64 x,
+                                      struct share64 y, uint64_t *out)
+{
+    struct check_ride ride = {.x = x, .y = y};
+    TRY(party_share64(p, &ride.z, x.n));
+    TRY(check_flush_with(p, &ride));
+    TRY(report(p, reason, x.n));
+    return move_open_checked(p, RING_BITS, OPERAND(ride.z), 64 * x.n, out);
+}
+
 enum err move_open_products(struct party *p, enum open_reason reason, struct share64 x,
                             struct share64 y, uint64_t *out)
 {
     const struct scratch_mark mark = scratch_mark(p->scratch);
+    if (p->check != NULL)
+        return scratch_done(p->scratch, mark, open_checked_products(p, reason, x, y, out));
     TRY(report(p, reason, x.n));
     return scratch_done(p->scratch, mark, open_products(p, x, y, out));
 }

@@ -4,7 +4,7 @@
  * From server i's place: in part i it is j, and in the two others j+2 and j+1. So it sends an
  * arrow's message for one part and receives that of another.
  */
-#include "mpc/move_private.h"
+#include "mpc/check_private.h"
 #include "mpc/width.h"
 
 #include <string.h>
@@ -89,6 +89,7 @@ enum err move_input(struct party *p, struct planes u)
     }
     zero_part(u.a, &u, c.parts.j2);
     zero_part(u.b, &u, c.parts.j1);
+    TRY(check_say(p, CHECK_INPUT, u.n, u.width, 0));
     return move_round(p, &round);
 }
 

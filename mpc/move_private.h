@@ -21,6 +21,16 @@ struct round {
 };
 enum err move_round(struct party *p, const struct round *round) MUST_CHECK;
 
+/* Messages that stand in memory as they travel; of 0 bytes: none. */
+struct message move_whole(const void *words, size_t bytes);
+struct message move_kept(void *words, size_t bytes);
+
+/* Where there is a check: with digests. The log is not looked at. */
+enum err move_open_checked(struct party *p, enum ring ring, struct operand x, size_t n,
+                           uint64_t *out) MUST_CHECK;
+enum err move_reveal_checked(struct party *p, unsigned from, const struct planes *y,
+                             uint64_t *out) MUST_CHECK;
+
 /* Bytes of a ring's word. */
 size_t ring_size(enum ring ring);
 

@@ -1,4 +1,4 @@
-#include "mpc/move_private.h"
+#include "mpc/check_private.h"
 #include "mpc/width.h"
 
 #include <string.h>
@@ -20,7 +20,8 @@ struct summing {
     const struct move_sums *sums;
     size_t size;          /* of a word */
     const uint8_t *whole; /* all of z, where it had to be made first */
-    struct cursor make, keep, take;
+    struct cursor make, note, keep, take;
+    struct check_cursor sent, came; /* how far what is noted has got, by component of z */
 };
 
 /* The longest run of bytes, up to *bytes, within one output, and where it begins; moves past it. */
@@ -116,9 +117,24 @@ static enum err make_numbers(struct summing *s, uint8_t *out, size_t n)
     return ERR_OK;
 }
 
+/* What has been made is a relation to be proved, while its operands still stand. */
+static void note(struct summing *s, const uint8_t *z, size_t n)
+{
+    for (size_t left = n, k, at; left > 0; left -= k) {
+        const struct move_term *t = next_run(s, &s->note, (k = left, &k), &at);
+        check_log_put(&s->p->check->log, &s->sent, t, check_products(t, s->sums->products), at,
+                      (const void *)(z + (n - left)), k / 8);
+    }
+}
+
 static enum err make_step(struct summing *s, uint8_t *out, size_t n)
 {
-    return s->sums->ring == RING_BITS ? make_bits(s, out, n) : make_numbers(s, out, n);
+    if (s->sums->ring != RING_BITS)
+        return make_numbers(s, out, n);
+    TRY(make_bits(s, out, n));
+    if (s->p->check != NULL)
+        note(s, out, n);
+    return ERR_OK;
 }
 
 /* What is sent becomes component a. */
@@ -153,6 +169,9 @@ static enum err sums_take(void *self, size_t offset, const uint8_t *in, size_t n
     for (size_t left = n, k, at; left > 0; left -= k) {
         const struct move_term *t = next_run(s, &s->take, (k = left, &k), &at);
         memcpy(word_at(t->out.b, at), in + (n - left), k);
+        if (s->p->check != NULL && s->sums->ring == RING_BITS)
+            check_log_take(&s->p->check->log, &s->came, check_products(t, s->sums->products),
+                           (const void *)(in + (n - left)), k / 8);
     }
     return ERR_OK;
 }
@@ -208,19 +227,52 @@ static enum err send_whole(struct summing *s, size_t bytes, const struct round *
     return move_round(s->p, round);
 }
 
+/* Before: what is asked. After: a log that is full is proved. */
+static enum err begin(struct summing *s)
+{
+    const struct move_sums *sums = s->sums;
+    if (s->p->check == NULL)
+        return ERR_OK;
+    s->sent = s->came = check_log_end(&s->p->check->log);
+    TRY(check_say(s->p, CHECK_SUMS, sums->ring, sums->count, sums->products));
+    for (size_t k = 0; k < sums->count; k++) {
+        const struct move_term *t = &sums->terms[sums->products * k];
+        const unsigned products = check_products(t, sums->products);
+        TRY(check_say(s->p, CHECK_TERM, t->words, products, 0));
+        if (sums->ring == RING_BITS)
+            TRY(check_log_room(&s->p->check->log, products, t->words));
+    }
+    return ERR_OK;
+}
+
+static enum err end(struct summing *s)
+{
+    const struct check *c = s->p->check;
+    return c != NULL && check_log_bytes(&c->log) > c->limits.log ? check_flush(s->p) : ERR_OK;
+}
+
+static enum err reshare(struct summing *s, size_t bytes)
+{
+    const struct round round = {
+        .send[NET_PREV] = {{bytes, sums_make, NULL, s}},
+        .receive[NET_NEXT] = {{bytes, NULL, sums_take, s}},
+    };
+    TRY(begin(s));
+    if (s->sums->apart || are_apart(s->sums))
+        TRY(move_round(s->p, &round));
+    else
+        TRY(send_whole(s, bytes, &round));
+    return end(s);
+}
+
 enum err move_sums(struct party *p, const struct move_sums *sums)
 {
     struct summing s = {.p = p, .sums = sums, .size = ring_size(sums->ring)};
     const struct scratch_mark mark = scratch_mark(p->scratch);
     size_t bytes = 0;
-    struct round round = {0};
     for (size_t k = 0; k < sums->count; k++)
         bytes += sums->terms[sums->products * k].words * s.size;
-    round.send[NET_PREV][0] = (struct message){bytes, sums_make, NULL, &s};
-    round.receive[NET_NEXT][0] = (struct message){bytes, NULL, sums_take, &s};
-    if (sums->apart || are_apart(sums))
-        return move_round(p, &round);
-    return scratch_done(p->scratch, mark, send_whole(&s, bytes, &round));
+    return scratch_done(p->scratch, mark, reshare(&s, bytes));
 }
 
 /* --- sums in parts ---------------------------------------------------------------------------- */

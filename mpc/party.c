@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "base/secret.h"
+#include "mpc/check.h"
 #include "mpc/width.h"
 
 const char *open_reason_name(enum open_reason reason)
@@ -19,7 +20,8 @@ const char *open_reason_name(enum open_reason reason)
 enum err party_new(struct party **party, struct net *net, const struct session *session,
                    uint32_t lane, struct log *log)
 {
-    static const char *const purposes[PRG_PURPOSES] = {"zero", "random", "input", "mask"};
+    static const char *const purposes[PRG_PURPOSES] = {"zero", "random", "input",
+                                                       "mask", "coin",   "check"};
     struct party *p = memory_array(1, sizeof *p);
     enum err e = ERR_OK;
     *party = p;
@@ -53,6 +55,7 @@ void party_free(struct party **party)
         for (unsigned purpose = 0; purpose < PRG_PURPOSES; purpose++)
             prg_free(&(*party)->prg[side][purpose]);
     scratch_free(&(*party)->scratch);
+    check_free(&(*party)->check);
     memory_free(party);
 }
 

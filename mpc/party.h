@@ -30,7 +30,15 @@ enum open_reason {
 const char *open_reason_name(enum open_reason reason);
 
 /* Separate streams of each key, so that no two uses can meet. */
-enum prg_purpose { PRG_ZERO, PRG_RANDOM, PRG_INPUT, PRG_MASK, PRG_PURPOSES };
+enum prg_purpose {
+    PRG_ZERO,
+    PRG_RANDOM,
+    PRG_INPUT,
+    PRG_MASK,
+    PRG_COIN,  /* halves of the coins of a check */
+    PRG_CHECK, /* what masks its sums */
+    PRG_PURPOSES
+};
 
 /*
  * For tests: told of words that came in and are secret (masked shares), and of words that have been
@@ -64,6 +72,7 @@ struct party {
     struct log *log;
     const struct kernel *kernel; /* kernel_best() */
     struct scratch *scratch;
+    struct check *check; /* NULL: servers are trusted to follow the protocol; see mpc/check.h */
     const struct party_watch *watch;   /* NULL but in tests */
     const struct party_tamper *tamper; /* NULL but in tests */
     struct {

@@ -1,0 +1,153 @@
+#include "mpc/check_private.h"
+
+#include "base/bytes.h"
+#include "base/memory.h"
+
+#include <string.h>
+
+enum err check_new(struct party *p, const struct check_limits *limits)
+{
+    struct check *c = memory_array(1, sizeof *c);
+    p->check = c;
+    if (c == NULL)
+        return ERR_NOMEM;
+    c->limits = *limits;
+    c->limits.log = c->limits.log == 0 ? (size_t)128 << 20 : c->limits.log;
+    c->limits.groups = c->limits.groups == 0 ? 1024 : c->limits.groups;
+    c->script = EVP_MD_CTX_new();
+    if (c->script == NULL || EVP_DigestInit_ex(c->script, EVP_sha256(), NULL) != 1) {
+        check_free(&p->check);
+        return ERR_CRYPTO;
+    }
+    return ERR_OK;
+}
+
+void check_free(struct check **check)
+{
+    if (*check == NULL)
+        return;
+    check_log_free(&(*check)->log);
+    EVP_MD_CTX_free((*check)->script);
+    memory_free(check);
+}
+
+bool check_clean(const struct party *p)
+{
+    return p->check == NULL || check_log_empty(&p->check->log);
+}
+
+enum err check_fail(struct party *p, const char *what)
+{
+    log_error(
+        p->log,
+        "server %u or %u sent something that does not fit (%s, check %lu): one of them departs "
+        "from the protocol, or its memory is faulty. Nothing that depends on it was opened",
+        (p->index + 1) % 3, (p->index + 2) % 3, what, (unsigned long)p->check->flushes);
+    net_abort(p->net);
+    return ERR_CHEAT;
+}
+
+/* --- script ----------------------------------------------------------------------------------- */
+
+enum err check_say_opened(const struct party *p, const void *words, size_t bytes)
+{
+    if (p->check != NULL && EVP_DigestUpdate(p->check->script, words, bytes) != 1)
+        return ERR_CRYPTO;
+    return ERR_OK;
+}
+
+enum err check_say(const struct party *p, enum check_step step, uint64_t a, uint64_t b, uint64_t c)
+{
+    uint8_t said[32], *at = said;
+    at = integer_put(at, step, 8);
+    at = integer_put(at, a, 8);
+    at = integer_put(at, b, 8);
+    integer_put(at, c, 8);
+    return check_say_opened(p, said, sizeof said);
+}
+
+enum err check_digest(const void *p, size_t bytes, uint8_t digest[CHECK_DIGEST])
+{
+    return EVP_Digest(p, bytes, digest, NULL, EVP_sha256(), NULL) == 1 ? ERR_OK : ERR_CRYPTO;
+}
+
+static enum err script_so_far(const struct check *c, uint8_t digest[CHECK_DIGEST])
+{
+    EVP_MD_CTX *copy = EVP_MD_CTX_new();
+    const bool ok = copy != NULL && EVP_MD_CTX_copy_ex(copy, c->script) == 1 &&
+                    EVP_DigestFinal_ex(copy, digest, NULL) == 1;
+    EVP_MD_CTX_free(copy);
+    return ok ? ERR_OK : ERR_CRYPTO;
+}
+
+/* --- coin ------------------------------------------------------------------------------------- */
+
+#define HALF 16
+
+/* What one server tells another: a half, the digest of the other half, the script. */
+struct share_of_coin {
+    uint8_t half[HALF], other[CHECK_DIGEST], script[CHECK_DIGEST];
+};
+
+static bool fits(const uint8_t half[HALF], const uint8_t digest[CHECK_DIGEST], enum err *e)
+{
+    uint8_t own[CHECK_DIGEST];
+    *e = check_digest(half, HALF, own);
+    return *e == ERR_OK && memcmp(own, digest, sizeof own) == 0;
+}
+
+/* SHA-256("trefoil-coin-1", script, u_0, v_0 .. v_2): its first half is a key. */
+static enum err stream_of(const uint8_t script[CHECK_DIGEST], const uint8_t half[3][2][HALF],
+                          struct prg **weights)
+{
+    static const char label[] = "trefoil-coin-1";
+    uint8_t all[sizeof label + CHECK_DIGEST + 6 * HALF], coin[CHECK_DIGEST];
+    memcpy(all, label, sizeof label);
+    memcpy(all + sizeof label, script, CHECK_DIGEST);
+    memcpy(all + sizeof label + CHECK_DIGEST, half, 6 * HALF);
+    TRY(check_digest(all, sizeof all, coin));
+    return prg_new(weights, coin);
+}
+
+static enum err exchange(struct party *p, const struct share_of_coin sent[2],
+                         struct share_of_coin came[2])
+{
+    const size_t bytes = sizeof *sent;
+    const struct round round = {
+        .send = {[NET_PREV] = {move_whole(&sent[NET_PREV], bytes)},
+                 [NET_NEXT] = {move_whole(&sent[NET_NEXT], bytes)}},
+        .receive = {[NET_PREV] = {move_kept(&came[NET_PREV], bytes)},
+                    [NET_NEXT] = {move_kept(&came[NET_NEXT], bytes)}},
+    };
+    TRY(move_round(p, &round));
+    if (p->watch != NULL) /* coins are public */
+        p->watch->opened(p->watch->self, came, 2 * bytes);
+    return ERR_OK;
+}
+
+enum err check_coin(struct party *p, struct prg **weights)
+{
+    const unsigned i = p->index, next = (i + 1) % 3, last = (i + 2) % 3;
+    struct share_of_coin sent[2], came[2];
+    uint8_t half[3][2][HALF]; /* u, v of each key */
+    enum err e;
+    *weights = NULL;
+    for (unsigned side = 0; side < 2; side++)
+        TRY(prg_fill(p->prg[side][PRG_COIN], half[(i + side) % 3], sizeof half[0]));
+    TRY(script_so_far(p->check, sent[NET_NEXT].script));
+    memcpy(sent[NET_PREV].script, sent[NET_NEXT].script, CHECK_DIGEST);
+    memcpy(sent[NET_NEXT].half, half[i][0], HALF);
+    memcpy(sent[NET_PREV].half, half[next][1], HALF);
+    TRY(check_digest(half[i][1], HALF, sent[NET_NEXT].other));
+    TRY(check_digest(half[next][0], HALF, sent[NET_PREV].other));
+    TRY(exchange(p, sent, came));
+    memcpy(half[last][0], came[NET_PREV].half, HALF);
+    memcpy(half[last][1], came[NET_NEXT].half, HALF);
+    for (unsigned side = 0; side < 2; side++)
+        if (memcmp(came[side].script, sent[NET_NEXT].script, CHECK_DIGEST) != 0)
+            return check_fail(p, "what was computed so far");
+    if (!fits(half[last][0], came[NET_NEXT].other, &e) ||
+        !fits(half[last][1], came[NET_PREV].other, &e))
+        return e != ERR_OK ? e : check_fail(p, "a coin");
+    return stream_of(sent[NET_NEXT].script, (const uint8_t(*)[2][HALF])half, weights);
+}

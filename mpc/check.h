@@ -1,0 +1,47 @@
+/*
+ * mpc/check.h - what the servers prove to each other before anything is opened.
+ *
+ * A party with a check notes every relation that must hold between components as they are stored,
+ * and proves all of them at once, in a flush, before it opens a value. So if one server alters
+ * whatever it sends, the two others open what they would have opened without it, or nothing at
+ * all; docs/protocols.md has the theorem. A party without a check (p->check is NULL) sends not a
+ * byte more. Relations of bits are noted:
+ *
+ *   x_1 y_1 ^ .. ^ x_l y_l = z                              l <= CHECK_PRODUCTS
+ *
+ *   coin     i -> i+1   u_i, SHA-256(v_i), script           80 bytes each way, 1 round
+ *            i -> i-1   v_(i+1), SHA-256(u_(i+1)), script
+ *   flush    6 rounds for the whole log; 2 more for every factor of 64 above 2^19 elements, where
+ *            64 products of bits make one: 15 kB, and 16 bytes for 64 elements
+ *
+ * LEAKS: nothing; what a relation is off by is opened, and the server that lied knows it.
+ */
+#ifndef TREFOIL_MPC_CHECK_H
+#define TREFOIL_MPC_CHECK_H
+
+#include "mpc/party.h"
+
+#include <stdbool.h>
+
+#define CHECK_PRODUCTS 8 /* most of a relation */
+
+/* Zeros stand for what is said; other values are for tests. */
+struct check_limits {
+    size_t log;    /* bytes: a move that passes them is followed by a flush; 128 MiB */
+    size_t groups; /* of 512 elements: more are folded before the last fold; 1024 */
+};
+
+/* p->check, which goes with the party. */
+enum err check_new(struct party *p, const struct check_limits *limits) MUST_CHECK;
+void check_free(struct check **check);
+
+/*
+ * Proves what is noted; nothing happens where that is nothing. ERR_CHEAT: one of the two others sent
+ * something that does not fit, which is logged, and the session has ended.
+ */
+enum err check_flush(struct party *p) MUST_CHECK;
+
+/* Nothing waits to be proved. */
+bool check_clean(const struct party *p);
+
+#endif

@@ -1,0 +1,206 @@
+#include "mpc/check_log.h"
+
+#include "base/memory.h"
+#include "mpc/move.h"
+
+#include <string.h>
+
+#define CHUNK ((size_t)1 << 17) /* words, at most */
+
+/* Groups in a chunk. */
+static size_t capacity(unsigned products)
+{
+    return CHUNK / ((4 * (size_t)products + 2) * KERNEL_GROUP);
+}
+
+void check_log_free(struct check_log *log)
+{
+    check_log_clear(log);
+    for (size_t k = 0; k < log->spares; k++)
+        memory_wipe_free(&log->spare[k], CHUNK * sizeof **log->spare);
+    for (unsigned l = 1; l <= CHECK_PRODUCTS; l++)
+        memory_free(&log->list[l].chunk);
+    memory_free(&log->spare);
+}
+
+/* Room for one more pointer. */
+static enum err grow(uint64_t ***array, size_t count, size_t *room)
+{
+    const size_t more = *room == 0 ? 16 : 2 * *room;
+    uint64_t **grown;
+    if (count < *room)
+        return ERR_OK;
+    grown = memory_grow(*array, more, sizeof *grown);
+    if (grown == NULL)
+        return ERR_NOMEM;
+    *array = grown;
+    *room = more;
+    return ERR_OK;
+}
+
+/* Whoever has taken a chunk has room to give it back. */
+static enum err add_chunk(struct check_log *log, struct check_list *list)
+{
+    size_t all = log->spares + 1;
+    uint64_t *fresh;
+    for (unsigned l = 1; l <= CHECK_PRODUCTS; l++)
+        all += log->list[l].chunks;
+    TRY(grow(&list->chunk, list->chunks, &list->room));
+    TRY(grow(&log->spare, all, &log->spare_room));
+    fresh = log->spares > 0 ? log->spare[--log->spares] : memory_words(CHUNK, sizeof *fresh);
+    if (fresh == NULL)
+        return ERR_NOMEM;
+    list->chunk[list->chunks++] = fresh;
+    return ERR_OK;
+}
+
+void check_log_clear(struct check_log *log)
+{
+    for (unsigned l = 1; l <= CHECK_PRODUCTS; l++) {
+        struct check_list *list = &log->list[l];
+        while (list->chunks > 0)
+            log->spare[log->spares++] = list->chunk[--list->chunks];
+        list->words = 0;
+    }
+}
+
+bool check_log_empty(const struct check_log *log)
+{
+    return check_log_bytes(log) == 0;
+}
+
+size_t check_log_bytes(const struct check_log *log)
+{
+    size_t bytes = 0;
+    for (unsigned l = 1; l <= CHECK_PRODUCTS; l++)
+        bytes += log->list[l].words * (4 * (size_t)l + 2) * sizeof(uint64_t);
+    return bytes;
+}
+
+struct check_cursor check_log_end(const struct check_log *log)
+{
+    struct check_cursor end = {{0}};
+    for (unsigned l = 1; l <= CHECK_PRODUCTS; l++)
+        end.at[l] = log->list[l].words;
+    return end;
+}
+
+unsigned check_products(const struct move_term *terms, unsigned most)
+{
+    unsigned l = 0;
+    while (l < most && terms[l].x.a != NULL)
+        l++;
+    return l;
+}
+
+/* Where word `at` of a list stands: its group's products, z, and its place in each vector. */
+struct place {
+    uint64_t *products, *z;
+    size_t within;
+};
+
+static struct place place_of(const struct check_log *log, unsigned products, size_t at)
+{
+    const size_t groups = capacity(products), group = at / KERNEL_GROUP % groups;
+    uint64_t *chunk = log->list[products].chunk[at / KERNEL_GROUP / groups];
+    return (struct place){chunk + 4 * products * group * KERNEL_GROUP,
+                          chunk + (4 * products * groups + 2 * group) * KERNEL_GROUP,
+                          at % KERNEL_GROUP};
+}
+
+/* The next words of a list that stand in one group, at most `words`. */
+static size_t run(size_t at, size_t words)
+{
+    const size_t left = KERNEL_GROUP - at % KERNEL_GROUP;
+    return words < left ? words : left;
+}
+
+static void copy(uint64_t *to, const void *words, size_t at, size_t n)
+{
+    memcpy(to, (const uint8_t *)words + at, n * sizeof *to);
+}
+
+static void put_run(const struct place *to, const struct move_term *terms, unsigned products,
+                    size_t at, const uint64_t *z, size_t n)
+{
+    uint64_t *out = to->products + to->within, *za = to->z + to->within, *zb = za + KERNEL_GROUP;
+    uint64_t c[KERNEL_GROUP];
+    for (unsigned l = 0; l < products; l++, out += 4 * KERNEL_GROUP) {
+        copy(out, terms[l].x.a, at, n);
+        copy(out + KERNEL_GROUP, terms[l].x.b, at, n);
+        copy(out + 2 * KERNEL_GROUP, terms[l].y.a, at, n);
+        copy(out + 3 * KERNEL_GROUP, terms[l].y.b, at, n);
+    }
+    memcpy(za, z, n * sizeof *z);
+    if (terms->c.a == NULL)
+        return;
+    copy(c, terms->c.a, at, n);
+    kernel_portable.xor_bits(za, za, c, n);
+    copy(c, terms->c.b, at, n);
+    kernel_portable.xor_bits(zb, zb, c, n);
+}
+
+enum err check_log_room(struct check_log *log, unsigned products, size_t words)
+{
+    struct check_list *list = &log->list[products];
+    if (products == 0 || products > CHECK_PRODUCTS)
+        return ERR_MISUSE;
+    for (size_t n; words > 0; words -= n) {
+        struct place to;
+        if (list->words == list->chunks * capacity(products) * KERNEL_GROUP)
+            TRY(add_chunk(log, list));
+        n = run(list->words, words);
+        to = place_of(log, products, list->words);
+        memset(to.z + KERNEL_GROUP + to.within, 0, n * sizeof *to.z);
+        list->words += n;
+    }
+    return ERR_OK;
+}
+
+void check_log_put(struct check_log *log, struct check_cursor *cursor,
+                   const struct move_term *terms, unsigned products, size_t at, const uint64_t *z,
+                   size_t words)
+{
+    size_t *next = &cursor->at[products];
+    for (size_t n; words > 0; words -= n, z += n, at += n * sizeof *z, *next += n) {
+        const struct place to = place_of(log, products, *next);
+        n = run(*next, words);
+        put_run(&to, terms, products, at, z, n);
+    }
+}
+
+void check_log_take(struct check_log *log, struct check_cursor *cursor, unsigned products,
+                    const uint64_t *z, size_t words)
+{
+    size_t *at = &cursor->at[products];
+    for (size_t n; words > 0; words -= n, z += n, *at += n) {
+        const struct place to = place_of(log, products, *at);
+        uint64_t *zb = to.z + KERNEL_GROUP + to.within;
+        n = run(*at, words);
+        kernel_portable.xor_bits(zb, zb, z, n);
+    }
+}
+
+size_t check_log_groups(struct check_log *log, unsigned products)
+{
+    const struct check_list *list = &log->list[products];
+    const size_t used = list->words % KERNEL_GROUP, bytes = (KERNEL_GROUP - used) * 8;
+    if (used > 0) {
+        const struct place last = place_of(log, products, list->words);
+        for (unsigned v = 0; v < 4 * products; v++)
+            memset(last.products + v * KERNEL_GROUP + used, 0, bytes);
+        for (unsigned v = 0; v < 2; v++)
+            memset(last.z + v * KERNEL_GROUP + used, 0, bytes);
+    }
+    return list->words / KERNEL_GROUP + (used > 0);
+}
+
+struct check_part check_log_part(const struct check_log *log, unsigned products, size_t chunk)
+{
+    const struct check_list *list = &log->list[products];
+    const size_t all = list->words / KERNEL_GROUP + (list->words % KERNEL_GROUP != 0);
+    const size_t room = capacity(products), left = all - chunk * room;
+    uint64_t *words = list->chunk[chunk];
+    return (struct check_part){words, words + 4 * products * room * KERNEL_GROUP,
+                               left < room ? left : room};
+}

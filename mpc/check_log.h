@@ -1,0 +1,62 @@
+/*
+ * mpc/check_log.h - the log of a check: relations between bits, as components.
+ *
+ * Relations of l products stand in a list of their own, word after word, in chunks of about 1 MiB.
+ * 512 words are a group, 64 rows of 8 columns (mpc/kernel.h); of a chunk first come the products of
+ * all its groups, 4 vectors each, then z of all of them, 2 vectors each. A flush overwrites products
+ * by elements. Chunks are kept for later, and wiped at the end.
+ */
+#ifndef TREFOIL_MPC_CHECK_LOG_H
+#define TREFOIL_MPC_CHECK_LOG_H
+
+#include "mpc/check.h"
+
+struct move_term;
+
+struct check_list {
+    uint64_t **chunk;
+    size_t chunks, room; /* in use; of the array */
+    size_t words;
+};
+
+struct check_log {
+    struct check_list list[CHECK_PRODUCTS + 1]; /* of l products; none of 0 */
+    uint64_t **spare;
+    size_t spares, spare_room;
+};
+
+/* Where the next words of each list go. */
+struct check_cursor {
+    size_t at[CHECK_PRODUCTS + 1];
+};
+
+void check_log_free(struct check_log *log);
+void check_log_clear(struct check_log *log);
+bool check_log_empty(const struct check_log *log);
+size_t check_log_bytes(const struct check_log *log);
+struct check_cursor check_log_end(const struct check_log *log);
+
+/* Products that a term has, of at most `most`. */
+unsigned check_products(const struct move_term *terms, unsigned most);
+
+/*
+ * Room for `words` relations of so many products, which then come in the same order: from byte `at`
+ * of the terms on, their products and z ^ c, which is what x y must be. Of z component a is put when
+ * it is sent, and component b when it has come, which may be before.
+ */
+enum err check_log_room(struct check_log *log, unsigned products, size_t words) MUST_CHECK;
+void check_log_put(struct check_log *log, struct check_cursor *cursor,
+                   const struct move_term *terms, unsigned products, size_t at, const uint64_t *z,
+                   size_t words);
+void check_log_take(struct check_log *log, struct check_cursor *cursor, unsigned products,
+                    const uint64_t *z, size_t words);
+
+/* Groups of a list, the last one filled up with zeros; its chunks, and what stands in them. */
+size_t check_log_groups(struct check_log *log, unsigned products);
+struct check_part {
+    uint64_t *products, *z;
+    size_t groups;
+};
+struct check_part check_log_part(const struct check_log *log, unsigned products, size_t chunk);
+
+#endif

@@ -1,0 +1,59 @@
+/* mpc/check_private.h - what the moves tell the check, and its parts. For mpc/check*.c and mpc/move*.c. */
+#ifndef TREFOIL_MPC_CHECK_PRIVATE_H
+#define TREFOIL_MPC_CHECK_PRIVATE_H
+
+#include "mpc/check.h"
+#include "mpc/check_log.h"
+#include "mpc/move_private.h"
+
+#include <openssl/evp.h>
+
+#define CHECK_DIGEST 32
+
+struct check {
+    struct check_limits limits;
+    struct check_log log;
+    EVP_MD_CTX *script; /* what has been called, with which sizes, and what was opened */
+    uint64_t flushes;
+};
+
+/* --- script ----------------------------------------------------------------------------------- */
+
+enum check_step {
+    CHECK_SUMS,
+    CHECK_TERM,
+    CHECK_INPUT,
+    CHECK_KNOWN,
+    CHECK_REVEAL,
+    CHECK_OPEN,
+    CHECK_FLUSH
+};
+
+/* Adds a step to the script, where there is a check. */
+enum err check_say(const struct party *p, enum check_step step, uint64_t a, uint64_t b,
+                   uint64_t c) MUST_CHECK;
+enum err check_say_opened(const struct party *p, const void *words, size_t bytes) MUST_CHECK;
+enum err check_digest(const void *p, size_t bytes, uint8_t digest[CHECK_DIGEST]) MUST_CHECK;
+
+/* Something does not fit: logs it, ends the session and gives ERR_CHEAT. */
+enum err check_fail(struct party *p, const char *what) MUST_CHECK;
+
+/* --- coin ------------------------------------------------------------------------------------- */
+
+/*
+ * A stream of public weights that nobody could know before all that the three have sent so far had
+ * arrived.
+ */
+enum err check_coin(struct party *p, struct prg **weights) MUST_CHECK;
+
+/* --- flush ------------------------------------------------------------------------------------ */
+
+/* Products in GF(2^64) that travel with a flush: z = x y, which nothing checks. */
+struct check_ride {
+    struct share64 x, y, z;
+};
+
+/* A flush even of an empty log, since the ride needs it. */
+enum err check_flush_with(struct party *p, const struct check_ride *ride) MUST_CHECK;
+
+#endif

@@ -1,0 +1,129 @@
+/*
+ * Components that reach the server that lacks them, where there is a check: from one holder whole,
+ * from the other as a digest, in the same round, and compared before use. Lanes past a vector's end
+ * are cleared first: nothing vouches for what stands there.
+ */
+#include "mpc/check_private.h"
+
+#include <string.h>
+
+/* A component that comes, what it has to fit, and its digest. */
+struct arrival {
+    uint64_t *words;
+    size_t bytes;
+    uint8_t digest[CHECK_DIGEST];
+};
+
+static enum err expect(struct party *p, struct arrival *a, size_t words)
+{
+    a->bytes = words * sizeof *a->words;
+    a->words = scratch_take(p->scratch, words, sizeof *a->words);
+    return a->words == NULL ? ERR_NOMEM : ERR_OK;
+}
+
+static enum err accept(struct party *p, struct arrival *a, const char *what)
+{
+    uint8_t own[CHECK_DIGEST];
+    TRY(check_digest(a->words, a->bytes, own));
+    if (p->watch != NULL) {
+        p->watch->opened(p->watch->self, own, sizeof own);
+        p->watch->opened(p->watch->self, a->digest, sizeof a->digest);
+    }
+    return memcmp(own, a->digest, sizeof own) == 0 ? ERR_OK : check_fail(p, what);
+}
+
+/* A copy of one component of planes, lanes past the end cleared. */
+static enum err clear_lanes(struct party *p, const uint64_t *from, size_t n, unsigned width,
+                            uint64_t **to)
+{
+    const size_t words = bits_words(n);
+    *to = scratch_take(p->scratch, width * words, sizeof **to);
+    if (*to == NULL)
+        return ERR_NOMEM;
+    memcpy(*to, from, width * words * sizeof **to);
+    for (unsigned k = 0; k < width && n % 64 != 0; k++)
+        (*to)[(k + 1) * words - 1] &= ((uint64_t)1 << (n % 64)) - 1;
+    return ERR_OK;
+}
+
+/* --- open ------------------------------------------------------------------------------------- */
+
+static enum err open_cleared(struct party *p, enum ring ring, struct operand x, size_t words,
+                             uint64_t *out)
+{
+    const size_t bytes = words * sizeof *out;
+    struct arrival in;
+    uint8_t digest[CHECK_DIGEST];
+    TRY(expect(p, &in, words));
+    TRY(check_digest(x.b, bytes, digest));
+    const struct round round = {
+        .send = {[NET_NEXT] = {move_whole(x.a, bytes)},
+                 [NET_PREV] = {move_whole(digest, sizeof digest)}},
+        .receive = {[NET_PREV] = {move_kept(in.words, bytes)},
+                    [NET_NEXT] = {move_kept(in.digest, sizeof in.digest)}},
+    };
+    TRY(move_round(p, &round));
+    TRY(accept(p, &in, "an opening"));
+    if (ring == RING_64)
+        p->kernel->join64(out, in.words, x.a, x.b, words);
+    else
+        p->kernel->join_bits(out, in.words, x.a, x.b, words);
+    if (p->watch != NULL)
+        p->watch->opened(p->watch->self, out, bytes);
+    return check_say_opened(p, out, bytes);
+}
+
+static enum err open_bits_cleared(struct party *p, struct operand x, size_t n, uint64_t *out)
+{
+    uint64_t *a, *b;
+    TRY(clear_lanes(p, x.a, n, 1, &a));
+    TRY(clear_lanes(p, x.b, n, 1, &b));
+    return open_cleared(p, RING_BITS, (struct operand){a, b}, bits_words(n), out);
+}
+
+enum err move_open_checked(struct party *p, enum ring ring, struct operand x, size_t n,
+                           uint64_t *out)
+{
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    TRY(check_say(p, CHECK_OPEN, ring, n, 0));
+    return scratch_done(p->scratch, mark,
+                        ring == RING_BITS ? open_bits_cleared(p, x, n, out)
+                                          : open_cleared(p, ring, x, n, out));
+}
+
+/* --- reveal ----------------------------------------------------------------------------------- */
+
+/* The two who get a component hold the one that the other gets, and send its digest. */
+static enum err reveal(struct party *p, unsigned from, const struct planes *y, uint64_t *out)
+{
+    const size_t words = y->width * bits_words(y->n), bytes = words * sizeof *out;
+    const bool first = p->index == (from + 1) % 3;
+    const enum net_peer giver = first ? NET_PREV : NET_NEXT, other = first ? NET_NEXT : NET_PREV;
+    struct arrival in = {.bytes = 0};
+    uint8_t digest[CHECK_DIGEST];
+    uint64_t *a, *b;
+    struct round round = {0};
+    TRY(clear_lanes(p, y->a, y->n, y->width, &a));
+    TRY(clear_lanes(p, y->b, y->n, y->width, &b));
+    if (p->index == from) {
+        round.send[NET_NEXT][0] = move_whole(a, bytes);
+        round.send[NET_PREV][0] = move_whole(b, bytes);
+        return move_round(p, &round);
+    }
+    TRY(expect(p, &in, words));
+    TRY(check_digest(first ? a : b, bytes, digest));
+    round.receive[giver][0] = move_kept(in.words, bytes);
+    round.send[other][0] = move_whole(digest, sizeof digest);
+    round.receive[other][0] = move_kept(in.digest, sizeof in.digest);
+    TRY(move_round(p, &round));
+    TRY(accept(p, &in, "a reveal"));
+    p->kernel->join_bits(out, in.words, a, b, words);
+    return ERR_OK;
+}
+
+enum err move_reveal_checked(struct party *p, unsigned from, const struct planes *y, uint64_t *out)
+{
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    TRY(check_say(p, CHECK_REVEAL, from, y->n, y->width));
+    return scratch_done(p->scratch, mark, reveal(p, from, y, out));
+}

@@ -1,0 +1,106 @@
+#include "tests/support_check.h"
+
+#include "mpc/move.h"
+#include "tests/support_cmocka.h"
+
+#include <openssl/sha.h>
+#include <string.h>
+
+/* A server of a play: who it is, for the hook. */
+struct player {
+    struct play *play;
+    unsigned index;
+};
+
+static void on_sent(void *self, const struct party_sent *at, void *p, size_t n)
+{
+    const struct player *who = self;
+    struct play *play = who->play;
+    assert_true(at->round < PLAY_ROUNDS && at->message < PLAY_MESSAGES);
+    bytes_put(&play->sent[who->index][at->round][at->to][at->message], p, n);
+    if (who->index == play->cheat && play->alter != NULL)
+        play->alter(play, at, p, n);
+}
+
+static enum err sit(struct party *p, void *shared)
+{
+    struct play *play = shared;
+    struct player who = {play, p->index};
+    const struct party_tamper tamper = {on_sent, &who};
+    enum err e = ERR_OK;
+    p->log->file = NULL;
+    p->tamper = &tamper;
+    play->party[p->index] = p;
+    if (play->limits != NULL)
+        e = check_new(p, play->limits);
+    if (e == ERR_OK)
+        e = play->job(p, play);
+    if (e == ERR_OK)
+        assert_true(check_clean(p));
+    if (p->index == 0)
+        play->rounds = net_rounds(p->net);
+    play->result[p->index] = e;
+    return e;
+}
+
+void play_run(struct play *play)
+{
+    const enum err e = three_run(7, sit, play, NULL);
+    assert_true(e != ERR_NOMEM && e != ERR_SYSTEM);
+    if (play->cheat == NOBODY)
+        assert_int_equal(e, ERR_OK);
+}
+
+void play_free(struct play *play)
+{
+    for (unsigned s = 0; s < 3; s++) {
+        bytes_clear(&play->opened[s]);
+        for (unsigned k = 0; k < PLAY_ROUNDS * 2 * PLAY_MESSAGES; k++)
+            bytes_clear(&play->sent[s][0][0][0] + k);
+    }
+}
+
+enum err play_open(struct party *p, struct play *play, const struct planes *x)
+{
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    const size_t words = bits_words(x->n);
+    uint64_t *out = scratch_take(p->scratch, words, sizeof *out);
+    enum err e = out == NULL ? ERR_NOMEM : ERR_OK;
+    for (unsigned k = 0; e == ERR_OK && k < x->width; k++) {
+        e = move_open(p, OPEN_MASKED, RING_BITS, OPERAND(planes_plane(x, k)), x->n, out);
+        if (e == ERR_OK)
+            bytes_put(&play->opened[p->index], out, words * sizeof *out);
+    }
+    return scratch_done(p->scratch, mark, e);
+}
+
+bool play_opened_right(const struct play *play, const struct play *honest, unsigned server)
+{
+    const struct bytes *got = &play->opened[server], *all = &honest->opened[0];
+    return got->size <= all->size &&
+           (got->size == 0 || memcmp(got->data, all->data, got->size) == 0);
+}
+
+bool play_opened_all(const struct play *play, const struct play *honest, unsigned server)
+{
+    return play_opened_right(play, honest, server) &&
+           play->opened[server].size == honest->opened[0].size;
+}
+
+/* u_k is sent by server k to the next, v_k by server k-1 to the one before it. */
+enum err play_coin(struct play *play, uint64_t round, struct prg **weights)
+{
+    static const char label[] = "trefoil-coin-1";
+    struct bytes all = {0};
+    uint8_t coin[32];
+    bytes_put(&all, label, sizeof label);
+    bytes_put(&all, play->sent[0][round][NET_NEXT][0].data + 48, 32);
+    for (unsigned k = 0; k < 3; k++) {
+        bytes_put(&all, play->sent[k][round][NET_NEXT][0].data, 16);
+        bytes_put(&all, play->sent[(k + 2) % 3][round][NET_PREV][0].data, 16);
+    }
+    TRY(bytes_ok(&all));
+    SHA256(all.data, all.size, coin);
+    bytes_clear(&all);
+    return prg_new(weights, coin);
+}

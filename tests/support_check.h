@@ -1,0 +1,47 @@
+/*
+ * tests/support_check.h - protocols under a check, by three servers of which one may cheat: what
+ * each sends is noted, and a test may alter it, knowing all that was sent before.
+ */
+#ifndef TREFOIL_TESTS_SUPPORT_CHECK_H
+#define TREFOIL_TESTS_SUPPORT_CHECK_H
+
+#include "base/bytes.h"
+#include "mpc/check.h"
+#include "tests/support_three.h"
+
+#define PLAY_ROUNDS 64
+#define PLAY_MESSAGES 3
+#define NOBODY 3
+
+struct play {
+    /* what each server runs; it opens through play_open() */
+    enum err (*job)(struct party *p, struct play *play);
+    const struct check_limits *limits; /* NULL: no check */
+    size_t n;                          /* for the job */
+    unsigned cheat;                    /* NOBODY, or who alters what it sends: */
+    void (*alter)(struct play *play, const struct party_sent *at, void *p, size_t n);
+    void *self;
+
+    /* what came of it, by server; sent as it was made, before it was altered */
+    enum err result[3];
+    struct bytes opened[3];
+    struct bytes sent[3][PLAY_ROUNDS][2][PLAY_MESSAGES];
+    struct party *party[3]; /* while it runs */
+    uint64_t rounds;
+    unsigned altered;
+};
+
+void play_run(struct play *play);
+void play_free(struct play *play);
+
+/* Opens all planes, and notes what was opened. */
+enum err play_open(struct party *p, struct play *play, const struct planes *x) MUST_CHECK;
+
+/* Whether all that a server opened is the beginning of what `honest` opened; all of it. */
+bool play_opened_right(const struct play *play, const struct play *honest, unsigned server);
+bool play_opened_all(const struct play *play, const struct play *honest, unsigned server);
+
+/* The stream of weights of the coin of a round, from what the three sent in it. */
+enum err play_coin(struct play *play, uint64_t round, struct prg **weights) MUST_CHECK;
+
+#endif
