@@ -28,6 +28,7 @@ enum err party_new(struct party **party, struct net *net, const struct session *
     if (p == NULL)
         return ERR_NOMEM;
     p->index = net_index(net);
+    p->lane = lane;
     p->net = net;
     p->log = log;
     p->kernel = kernel_best(NULL);

@@ -65,8 +65,11 @@ struct party_tamper {
     void *self;
 };
 
+struct crew;
+
 struct party {
-    unsigned index;
+    unsigned index, lane;
+    struct crew *crew;                /* of lane 0, if there is one: mpc/crew.h */
     struct net *net;                  /* borrowed */
     struct prg *prg[2][PRG_PURPOSES]; /* [0]: key_i, [1]: key_(i+1) */
     struct log *log;

@@ -34,11 +34,20 @@ struct scratch {
     } block[BLOCKS];
     size_t blocks, total; /* total: bytes of all blocks */
     size_t current;       /* the blocks after it are empty */
+    size_t keep;          /* bytes, at most, when nothing is used */
 };
 
 struct scratch *scratch_new(void)
 {
-    return memory_array(1, sizeof(struct scratch));
+    struct scratch *s = memory_array(1, sizeof *s);
+    if (s != NULL)
+        s->keep = KEEP;
+    return s;
+}
+
+void scratch_share(struct scratch *s, size_t scratches)
+{
+    s->keep = KEEP / scratches;
 }
 
 static void free_blocks(struct scratch *s)
@@ -115,7 +124,7 @@ void scratch_release(struct scratch *s, struct scratch_mark mark)
     s->current = mark.block;
     if (mark.block != 0 || mark.used != 0)
         return;
-    if (s->total > KEEP)
+    if (s->total > s->keep)
         free_blocks(s);
 }
 

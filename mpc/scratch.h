@@ -23,6 +23,12 @@ struct scratch_mark {
 struct scratch *scratch_new(void) __attribute__((warn_unused_result));
 void scratch_free(struct scratch **s);
 
+/*
+ * Up to 256 MiB of memory that is not used stay with a scratch, for the next call. This is one of
+ * so many that have this together.
+ */
+void scratch_share(struct scratch *s, size_t scratches);
+
 /* count * size bytes on a 64-byte boundary, or NULL. */
 void *scratch_take(struct scratch *s, size_t count, size_t size)
     __attribute__((warn_unused_result));

@@ -70,9 +70,35 @@ struct net_counters net_total(const struct net *net)
     return sum;
 }
 
+uint64_t net_part(const struct net *first, struct net *lane)
+{
+    memset(lane->counters, 0, sizeof lane->counters);
+    lane->phase = first->phase;
+    return first->counters[first->phase].rounds;
+}
+
+void net_join(struct net *first, const struct net *lane, uint64_t since)
+{
+    struct net_counters *sum = &first->counters[first->phase];
+    const struct net_counters *c = &lane->counters[first->phase];
+    if (since + c->rounds > sum->rounds)
+        sum->rounds = since + c->rounds;
+    sum->payload_sent += c->payload_sent;
+    sum->payload_received += c->payload_received;
+    sum->wire_sent += c->wire_sent;
+    sum->wire_received += c->wire_received;
+    sum->frames_sent += c->frames_sent;
+    sum->frames_received += c->frames_received;
+}
+
 unsigned net_index(const struct net *net)
 {
     return net->index;
+}
+
+struct log *net_log(const struct net *net)
+{
+    return net->log;
 }
 
 uint64_t net_rounds(const struct net *net)
@@ -129,6 +155,7 @@ enum err net_new(struct net **net, const struct net_options *o)
     n->log = o->log;
     n->index = o->session->index;
     n->lane = o->lane;
+    n->ended = o->ended;
     memcpy(n->session, o->session->id, sizeof n->session);
     n->deadline_ms = o->deadline_ms > 0 ? o->deadline_ms : DEADLINE_MS;
     n->left_by = INT64_MAX;
@@ -267,6 +294,8 @@ static enum err move_all(struct net *net)
         struct outstanding left;
         bool moved = false;
 
+        if (net->ended != NULL && atomic_load(net->ended))
+            return ERR_PEER;
         for (unsigned p = 0; p < 2; p++) {
             TRY(net_push(net, (enum net_peer)p, &moved));
             net_say(&net->link[p]);
@@ -301,6 +330,8 @@ static enum err give_up(struct net *net, enum err e)
     int64_t deadline = clock_now_ms() + ABORT_MS;
 
     net->dead = true;
+    if (net->ended != NULL)
+        atomic_store(net->ended, true);
     if (e != ERR_OK)
         name_who_left(net);
     for (unsigned p = 0; p < 2; p++) {

@@ -35,6 +35,8 @@
 #include "netio/session.h"
 #include "netio/transport.h"
 
+#include <stdatomic.h>
+
 #define NET_FRAME_BODY ((size_t)1 << 20)
 #define NET_FRAME_OVERHEAD 96 /* header and tag: the bytes that a frame adds, exactly */
 
@@ -63,6 +65,12 @@ struct net_options {
     struct transport *transport;   /* borrowed */
     const struct session *session; /* borrowed during the call; keys are derived once */
     uint32_t lane;
+    /*
+     * Shared by the nets of a server's lanes; may be NULL. Once one of them has failed, the others
+     * end too at their next step, and tell their neighbours. So a lane that fails ends all lanes of
+     * all three servers, without waiting for the work in hand.
+     */
+    atomic_bool *ended;
     int64_t deadline_ms;   /* longest silence of a neighbour within a round; 0 means 60 seconds */
     uint64_t rekey_blocks; /* 16-byte blocks before a key is replaced; 0 means 2^30 */
     struct log *log;
@@ -135,11 +143,21 @@ enum err net_listen(struct net *net) MUST_CHECK;
 void net_abort(struct net *net);
 
 unsigned net_index(const struct net *net);
+struct log *net_log(const struct net *net);
 uint64_t net_rounds(const struct net *net);
 
 /* Charges what follows to a phase. */
 void net_enter(struct net *net, enum net_phase phase);
 const struct net_counters *net_counters(const struct net *net, enum net_phase phase);
 struct net_counters net_total(const struct net *net);
+
+/*
+ * Lanes that work side by side with a server's first one, each on its own net. net_part(): they
+ * enter the first one's phase, and count from zero. net_join(), in the thread of all: their bytes
+ * and frames are added to the first one's. Of rounds that run side by side the lane with most counts:
+ * that is how often the network's delay was waited for. `since`: what net_part() returned.
+ */
+uint64_t net_part(const struct net *first, struct net *lane);
+void net_join(struct net *first, const struct net *lane, uint64_t since);
 
 #endif

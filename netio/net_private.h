@@ -63,6 +63,7 @@ struct net {
     uint8_t *tile; /* plain text of the tile that a callback makes or uses */
     size_t tile_size;
     bool dead;
+    atomic_bool *ended; /* by any of this server's lanes; may be NULL */
     int64_t left_by; /* once a neighbour has left: when the session ends over it; else INT64_MAX */
     struct net_rider rider, next_rider; /* on this round, and on the next; `heard` is NULL: none */
     uint64_t round, strangers;          /* frames of other sessions that were dropped */

@@ -2,11 +2,11 @@
  * netio/session.h - one agreed session between the three servers, and the keys that hang off it.
  *
  *   0 -> 1, 2   PROPOSE  attempt (16 random bytes), and what it is about; server 0 starts
- *   all -> all  HELLO    attempt, version, index, nonce, pass, terms digest with a digest for each
- *   part
+ *   all -> all  HELLO    attempt, version, index, nonce, pass, lanes, digests of the terms
  *   all -> all  SECRET   session id, 32 random bytes
  *
- *   session id = SHA-256("trefoil-session-1", nonce_0, nonce_1, nonce_2), each length-prefixed
+ *   session id = SHA-256("trefoil-session-1", nonce_0, nonce_1, nonce_2), each length-prefixed,
+ *                and the three numbers of lanes behind them
  *
  * over CURVE control links. Messages of another attempt or session are left over from an earlier
  * try and are skipped. Nothing is read beyond a neighbour's SECRET. Before a session, servers 1 and
@@ -24,11 +24,11 @@
 #include "netio/transport.h"
 
 /* Of the handshake and of the frames: a server speaks to one that has the same number. */
-#define SESSION_PROTOCOL 2
+#define SESSION_PROTOCOL 3
 #define SESSION_ID_SIZE 32
 #define SESSION_SECRET_SIZE 64 /* r_low || r_high */
 #define SESSION_ABOUT_SIZE 16
-#define TERMS_PARTS_MAX 16
+#define SESSION_LANES_MAX 16
 
 struct session {
     unsigned index;
@@ -41,11 +41,13 @@ struct session {
  * What a caller brings along, and finds there of the others. Server 0 sets `about`: what it proposes
  * a session for. The two others find that of the last PROPOSE there, also when it came to nothing.
  * `passes.expect` is what a server wants its neighbours to show where they dial its bulk links;
- * `passes.show` is what they want of it.
+ * `passes.show` is what they want of it. `lanes` is how many a server can use, and then what the
+ * session has: the least of the three.
  */
 struct session_offer {
     uint8_t about[SESSION_ABOUT_SIZE];
     struct transport_passes passes;
+    unsigned lanes; /* 1 to SESSION_LANES_MAX */
 };
 
 /*

@@ -122,6 +122,7 @@ static enum err send_hello(struct handshake *h)
 {
     struct session_hello *own = &h->said[h->index];
     secret_random(own->nonce, sizeof own->nonce);
+    own->lanes = (uint8_t)h->offer->lanes;
     for (unsigned p = 0; p < 2; p++) {
         struct bytes b = {0};
         memcpy(own->pass, h->offer->passes.expect[p], sizeof own->pass);
@@ -320,6 +321,8 @@ static enum err make_id(struct handshake *h)
     bytes_put_string(&b, "trefoil-session-1");
     for (int i = 0; i < 3; i++)
         bytes_put_block(&b, h->said[i].nonce, SESSION_NONCE);
+    for (int i = 0; i < 3; i++) /* so that all three know the same least one */
+        bytes_put_u8(&b, h->said[i].lanes);
     e = hkdf_digest(&b, h->id);
     bytes_clear(&b);
     return e;
@@ -359,6 +362,9 @@ static enum err finish(struct handshake *h, struct session **session)
 
     if (both == NULL)
         return ERR_NOMEM;
+    for (unsigned i = 0; i < 3; i++)
+        if (h->said[i].lanes < h->offer->lanes)
+            h->offer->lanes = h->said[i].lanes;
     for (unsigned p = 0; p < 2; p++) {
         bool low = h->index < net_index_of(h->index, (enum net_peer)p);
         memcpy(both[p], low ? h->mine[p] : h->theirs[p], SECRET);
@@ -422,7 +428,8 @@ enum err session_open(struct session **session, struct transport *control, unsig
     enum err e;
 
     *session = NULL;
-    if (index > 2 || terms->parts > TERMS_PARTS_MAX || (index == 0) != (propose == NULL)) {
+    if (index > 2 || terms->parts > TERMS_PARTS_MAX || (index == 0) != (propose == NULL) ||
+        offer->lanes == 0 || offer->lanes > SESSION_LANES_MAX) {
         log_error(log, "session_open: wrong arguments at server %u", index);
         return ERR_MISUSE;
     }

@@ -16,7 +16,7 @@
  * cold or new pages, and a stream of 1 MiB frames cost 0.82 CPU seconds a GB in place of 0.64.
  */
 #define POOLED ((size_t)16 << 10)
-#define SPARE 12 /* unused buffers that are kept */
+#define SPARE_MOST 12 /* unused buffers that are kept: 4 more than a queue is long, up to this */
 
 /*
  * Connections to a port that a neighbour dials. The neighbour has one, and a second after a break of
@@ -300,7 +300,7 @@ enum err transport_zmq_new(struct transport **t, const struct transport_zmq_opti
     l->index = o->index;
     l->depth = o->depth;
     l->curve = o->curve_public != NULL;
-    l->pool = pool_new(SPARE);
+    l->pool = pool_new((uint8_t)(o->depth + 4 < SPARE_MOST ? o->depth + 4 : SPARE_MOST));
     e = l->pool != NULL ? ERR_OK : ERR_NOMEM;
     for (unsigned p = 0; p < 2 && e == ERR_OK; p++)
         e = set_up(l, o, p);

@@ -111,7 +111,7 @@ static enum err open_with(struct wire *w, unsigned index)
     struct transport t = {&ops, w};
     struct session *s = NULL;
     struct bytes propose = {0};
-    struct session_offer offer = {{0}, {{{0}}, {{0}}}};
+    struct session_offer offer = {.lanes = 2};
     struct reader r = w->left;
     size_t n = 0;
     const uint8_t *p;

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "base/secret.h"
+#include "mpc/crew.h"
 #include "tests/support_session.h"
 #include "tests/support_transport.h"
 
@@ -13,7 +14,8 @@
 struct seat {
     unsigned index;
     uint64_t seed;
-    struct transport *transport;
+    size_t lanes;
+    struct transport *transport[SESSION_LANES_MAX];
     three_job job;
     void *shared;
     struct three_costs *costs;
@@ -50,45 +52,81 @@ static enum err soil(struct scratch *scratch)
     return scratch_done(scratch, mark, ERR_OK);
 }
 
+static enum err open_nets(const struct seat *s, const struct session *session, atomic_bool *ended,
+                          struct log *log, struct net *nets[SESSION_LANES_MAX])
+{
+    for (size_t k = 0; k < s->lanes; k++) {
+        const struct net_options options = {.transport = s->transport[k],
+                                            .session = session,
+                                            .lane = (uint32_t)k,
+                                            .ended = ended,
+                                            .deadline_ms = 20000,
+                                            .log = log};
+        TRY(net_new(&nets[k], &options));
+    }
+    return ERR_OK;
+}
+
 static void *sit(void *arg)
 {
     struct seat *s = arg;
     struct session *session = NULL;
-    struct net *net = NULL;
+    struct net *nets[SESSION_LANES_MAX] = {NULL};
     struct party *party = NULL;
+    struct crew *crew = NULL;
     struct log log = {.file = stderr, .level = LOG_ERROR, .prefix = "# "};
-    struct net_options options = {.transport = s->transport, .deadline_ms = 20000, .log = &log};
+    atomic_bool ended = false;
     enum err e = session_for_test(&session, s->index, s->seed);
-    options.session = session;
     if (e == ERR_OK)
-        e = net_new(&net, &options);
+        e = open_nets(s, session, &ended, &log, nets);
     if (e == ERR_OK)
-        e = party_new(&party, net, session, 0, &log);
+        e = party_new(&party, nets[0], session, 0, &log);
+    if (e == ERR_OK && s->lanes > 1)
+        e = crew_new(&crew, party, nets, s->lanes, session);
     if (e == ERR_OK)
         e = soil(party->scratch);
     if (e == ERR_OK)
         e = s->job(party, s->shared);
     if (e == ERR_OK && s->costs != NULL) {
-        struct net_counters total = net_total(net);
+        struct net_counters total = net_total(nets[0]);
         s->costs->sent[s->index] = total.payload_sent;
         if (s->index == 0) {
-            s->costs->rounds = net_rounds(net);
+            s->costs->rounds = total.rounds;
             for (unsigned r = 0; r < OPEN_REASONS; r++) {
                 s->costs->opened_calls[r] = party->opened[r].calls;
                 s->costs->opened_values[r] = party->opened[r].values;
             }
         }
     }
+    crew_free(&crew);
     party_free(&party);
-    net_free(&net);
+    for (size_t k = 0; k < s->lanes; k++)
+        net_free(&nets[k]);
     session_free(&session);
     s->result = e;
     return NULL;
 }
 
+/* The first error of any server; each server's own in `results`, if asked for. */
+static enum err sit_all(struct seat seats[3], enum err *results)
+{
+    pthread_t threads[3];
+    enum err e = ERR_OK;
+    for (unsigned i = 0; i < 3; i++)
+        if (pthread_create(&threads[i], NULL, sit, &seats[i]) != 0)
+            return ERR_SYSTEM;
+    for (unsigned i = 0; i < 3; i++) {
+        pthread_join(threads[i], NULL);
+        e = e == ERR_OK ? seats[i].result : e;
+        if (results != NULL)
+            results[i] = seats[i].result;
+    }
+    return e;
+}
+
 enum err three_run(uint64_t seed, three_job job, void *shared, struct three_costs *costs)
 {
-    return three_run_wrapped(seed, job, shared, costs, NULL);
+    return three_run_lanes(seed, 1, 64, job, shared, costs, NULL);
 }
 
 enum err three_run_wrapped(uint64_t seed, three_job job, void *shared, struct three_costs *costs,
@@ -97,31 +135,47 @@ enum err three_run_wrapped(uint64_t seed, three_job job, void *shared, struct th
     struct transport wrapped[3];
     struct transport *transports[3] = {NULL, NULL, NULL};
     struct seat seats[3];
-    pthread_t threads[3];
     enum err e = secret_start();
     if (e == ERR_OK)
         e = transport_memory_new(transports, 64);
     if (e != ERR_OK)
         return e;
     for (unsigned i = 0; i < 3; i++) {
-        if (wrap != NULL)
-            wrapped[i] = wrap(transports[i]);
+        wrapped[i] = wrap(transports[i]);
         seats[i] = (struct seat){.index = i,
                                  .seed = seed,
-                                 .transport = wrap != NULL ? &wrapped[i] : transports[i],
+                                 .lanes = 1,
+                                 .transport = {&wrapped[i]},
                                  .job = job,
                                  .shared = shared,
                                  .costs = costs};
-        if (pthread_create(&threads[i], NULL, sit, &seats[i]) != 0)
-            return ERR_SYSTEM;
     }
+    e = sit_all(seats, NULL);
     for (unsigned i = 0; i < 3; i++)
-        pthread_join(threads[i], NULL);
-    for (unsigned i = 0; i < 3; i++) {
         transport_free(&transports[i]);
-        if (e == ERR_OK)
-            e = seats[i].result;
+    return e;
+}
+
+enum err three_run_lanes(uint64_t seed, size_t lanes, size_t depth, three_job job, void *shared,
+                         struct three_costs *costs, enum err results[3])
+{
+    struct transport *transports[SESSION_LANES_MAX][3] = {{NULL}};
+    struct seat seats[3];
+    enum err e = secret_start();
+    for (size_t k = 0; k < lanes && e == ERR_OK; k++)
+        e = transport_memory_new(transports[k], depth);
+    if (e != ERR_OK)
+        return e;
+    for (unsigned i = 0; i < 3; i++) {
+        seats[i] = (struct seat){
+            .index = i, .seed = seed, .lanes = lanes, .job = job, .shared = shared, .costs = costs};
+        for (size_t k = 0; k < lanes; k++)
+            seats[i].transport[k] = transports[k][i];
     }
+    e = sit_all(seats, results);
+    for (size_t k = 0; k < lanes; k++)
+        for (unsigned i = 0; i < 3; i++)
+            transport_free(&transports[k][i]);
     return e;
 }
 

@@ -19,6 +19,13 @@ typedef enum err (*three_job)(struct party *p, void *shared);
 /* `shared` is what all three see: inputs in the clear, outputs by server. `costs` may be NULL. */
 enum err three_run(uint64_t seed, three_job job, void *shared, struct three_costs *costs);
 
+/*
+ * The same with so many lanes a server, on queues of `depth` messages. `results`: each server's own,
+ * or NULL.
+ */
+enum err three_run_lanes(uint64_t seed, size_t lanes, size_t depth, three_job job, void *shared,
+                         struct three_costs *costs, enum err results[3]);
+
 /* The same over transports that `wrap` puts on top of the in-process ones. */
 enum err three_run_wrapped(uint64_t seed, three_job job, void *shared, struct three_costs *costs,
                            struct transport (*wrap)(struct transport *inner));

@@ -91,6 +91,7 @@ static void stand_up(struct server s[3], struct transport *t[3])
                                .transport = t[i],
                                .terms = some_terms(),
                                .patience = 5000,
+                               .offer = {.lanes = 1},
                                .attempts = 1};
 }
 
@@ -153,6 +154,24 @@ static void three_agree(void **state)
     for (unsigned i = 0; i < 3; i++)
         assert_int_equal(transport_wait(s[i].transport, 3, 0, clock_now_ms()), ERR_TIMEOUT);
     sit_down(s);
+}
+
+static void the_least_number_of_lanes_is_agreed_on(void **state)
+{
+    static const unsigned lanes[][3] = {{1, 16, 4}, {8, 2, 3}, {4, 4, 4}};
+    (void)state;
+    for (size_t k = 0; k < 3; k++) {
+        const unsigned least[] = {1, 2, 4};
+        struct server s[3];
+        in_memory(s);
+        for (unsigned i = 0; i < 3; i++)
+            s[i].offer.lanes = lanes[k][i];
+        run_three(run_server, s, sizeof *s);
+        expect_agreement(s);
+        for (unsigned i = 0; i < 3; i++)
+            assert_int_equal(s[i].offer.lanes, least[k]);
+        sit_down(s);
+    }
 }
 
 static void other_terms_are_named(void **state)
@@ -228,6 +247,7 @@ static void raw_hello(struct bytes *b, uint16_t protocol, const char *version, u
     bytes_put_u8(b, (uint8_t)index);
     bytes_put(b, nonce, sizeof nonce);
     bytes_put(b, pass, sizeof pass);
+    bytes_put_u8(b, 1);
     bytes_put(b, t.digest, sizeof t.digest);
     bytes_put_u8(b, (uint8_t)t.parts);
     for (size_t i = 0; i < t.parts; i++) {
@@ -287,13 +307,13 @@ static void another_version_is_named(void **state)
     play(x, SESSION_PROTOCOL + 7, "9.9.9", 0);
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(x[i].s.e, ERR_MISMATCH);
-        assert_non_null(strstr(x[i].s.sink, "server 2 runs trefoil 9.9.9 (protocol 9), we run"));
+        assert_non_null(strstr(x[i].s.sink, "server 2 runs trefoil 9.9.9 (protocol 10), we run"));
         assert_non_null(strstr(x[i].s.sink, "ours is the older one, upgrade it"));
     }
     play(x, SESSION_PROTOCOL, "0.0.9", 0);
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(x[i].s.e, ERR_MISMATCH);
-        assert_non_null(strstr(x[i].s.sink, "server 2 runs trefoil 0.0.9 (protocol 2), we run"));
+        assert_non_null(strstr(x[i].s.sink, "server 2 runs trefoil 0.0.9 (protocol 3), we run"));
         assert_non_null(strstr(x[i].s.sink, "theirs is the older one, upgrade it"));
     }
     /* a protocol of which we can read nothing but the number */
@@ -684,6 +704,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(three_agree),
+        cmocka_unit_test(the_least_number_of_lanes_is_agreed_on),
         cmocka_unit_test(other_terms_are_named),
         cmocka_unit_test(missing_and_nameless_differences_are_named),
         cmocka_unit_test(another_index_is_named),

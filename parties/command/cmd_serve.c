@@ -11,19 +11,23 @@
 
 static const char help[] =
     "usage: trefoil serve STUDY --key FILE --folder DIR [--listen ADDRESS[:PORT]]\n"
-    "                     [--status [ADDRESS:]PORT] [--purge]\n"
+    "                     [--lanes N] [--status [ADDRESS:]PORT] [--purge]\n"
     "\n"
     "Runs one of the study's three servers until it gets SIGTERM or SIGINT. It takes\n"
     "owners' uploads, and computes with the two other servers when an analyst runs\n"
-    "the study. It listens on five ports, from the port of its endpoint on.\n"
+    "the study. It listens on five ports, from the port of its endpoint on, and on\n"
+    "two more for each lane beyond the first.\n"
     "\n"
     "  --key FILE         this server's private key; its public half stands in the\n"
     "                     study\n"
     "  --folder DIR       where its uploads, ledger and audit log are; for this study\n"
     "                     and server alone\n"
-    "  --listen ADDRESS[:PORT]   listen on this address instead of all, and on five\n"
-    "                     ports from this one on instead of the endpoint's, where a\n"
-    "                     router passes those on\n"
+    "  --listen ADDRESS[:PORT]   listen on this address instead of all, and on ports\n"
+    "                     from this one on instead of the endpoint's, where a router\n"
+    "                     passes those on\n"
+    "  --lanes N          compute on N threads, 1 to 16; without it, on as many as\n"
+    "                     there are processors. A session has as many as the server\n"
+    "                     with the fewest\n"
     "  --status PORT      show status pages on 127.0.0.1: /, /metrics (Prometheus)\n"
     "                     and /healthz; ADDRESS:PORT for another address: they have\n"
     "                     no password\n"
@@ -63,7 +67,8 @@ static void raise_file_limit(void)
 }
 
 struct arguments {
-    const char *study, *key, *folder, *listen, *status;
+    const char *study, *key, *folder, *listen, *lanes_text, *status;
+    int64_t lanes;
     bool purge;
     char host[STUDY_HOST_SIZE];
     uint16_t port;
@@ -106,6 +111,7 @@ static enum err serve(const struct arguments *a, struct log *log)
                                                .folder = a->folder,
                                                .listen = a->listen != NULL ? a->host : NULL,
                                                .listen_port = a->port,
+                                               .lanes = (unsigned)a->lanes,
                                                .status = a->status,
                                                .stop = &stop_requested,
                                                .log = log};
@@ -128,12 +134,15 @@ static int run(int argc, char **argv, struct log *log)
         {.name = "key", .value = &a.key, .needed = "FILE"},
         {.name = "folder", .value = &a.folder, .needed = "DIR"},
         {.name = "listen", .value = &a.listen},
+        {.name = "lanes", .value = &a.lanes_text},
         {.name = "status", .value = &a.status},
         {.name = "purge", .flag = &a.purge},
     };
-    enum err e = command_options(argc, argv, options, 5, &a.study, 1, 1, &given, log);
+    enum err e = command_options(argc, argv, options, 6, &a.study, 1, 1, &given, log);
     if (e == ERR_OK && a.listen != NULL)
         e = take_listen(&a, log);
+    if (e == ERR_OK && a.lanes_text != NULL)
+        e = command_integer("lanes", a.lanes_text, 1, STUDY_LANES_MAX, &a.lanes, log);
     if (e == ERR_OK)
         e = serve(&a, log);
     return command_end(e, log);

@@ -14,6 +14,7 @@
 #include "parties/study/bounds.h"
 #include "parties/study/roster.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,7 +27,8 @@ struct server {
     struct store *store;
     struct audit *audit;
     struct netio *netio;
-    struct transport *control, *bulk;
+    struct transport *control, *bulk[STUDY_LANES_MAX];
+    unsigned lanes;
     struct gate *gate;
     struct forward *forward;
     struct status status;
@@ -37,12 +39,25 @@ struct server {
 
 /* --- links --------------------------------------------------------------------------------------- */
 
-static enum err make_links(struct server *s, bool bulk, struct transport **t)
+_Static_assert(STUDY_LANES_MAX == SESSION_LANES_MAX, "each lane has its ports");
+
+/*
+ * Frames that wait in each direction of a lane's links: what several lanes take is bounded by 2 for each and 6 for all
+ * of them, of the 8 that one alone has.
+ */
+static int depth_of(unsigned lanes)
 {
+    return (int)(2 + 6 / lanes);
+}
+
+/* `lane`: of bulk links; NULL: the control links. */
+static enum err make_links(struct server *s, const unsigned *lane, struct transport **t)
+{
+    const bool bulk = lane != NULL;
     const struct study *study = s->o.study;
     unsigned prev = (s->index + 2) % 3, next = (s->index + 1) % 3;
-    enum study_port from_prev = bulk ? STUDY_BULK_PREV : STUDY_CONTROL_PREV;
-    enum study_port from_next = bulk ? STUDY_BULK_NEXT : STUDY_CONTROL_NEXT;
+    unsigned from_prev = bulk ? study_bulk(STUDY_BULK_PREV, *lane) : STUDY_CONTROL_PREV;
+    unsigned from_next = bulk ? study_bulk(STUDY_BULK_NEXT, *lane) : STUDY_CONTROL_NEXT;
     char listen[2][STUDY_ENDPOINT_SIZE], dial[2][STUDY_ENDPOINT_SIZE];
     struct transport_zmq_options o = {
         .netio = s->netio,
@@ -50,7 +65,7 @@ static enum err make_links(struct server *s, bool bulk, struct transport **t)
         .listen = {listen[0], listen[1]},
         .dial = {dial[0], dial[1]},
         .max_message = bulk ? NET_FRAME_BODY + NET_FRAME_OVERHEAD : WORKER_CONTROL_MAX,
-        .depth = bulk ? 8 : 64,
+        .depth = bulk ? depth_of(s->lanes) : 64,
         .log = s->o.log,
     };
     study_listen(study, s->index, from_prev, s->o.listen, s->o.listen_port, listen[NET_PREV]);
@@ -108,8 +123,9 @@ static enum err open_links(struct server *s)
     };
     TRY(netio_new(&s->netio, s->o.log));
     TRY(admit(s));
-    TRY(make_links(s, false, &s->control));
-    TRY(make_links(s, true, &s->bulk));
+    TRY(make_links(s, NULL, &s->control));
+    for (unsigned k = 0; k < s->lanes; k++)
+        TRY(make_links(s, &k, &s->bulk[k]));
     study_listen(s->o.study, s->index, STUDY_GATE, s->o.listen, s->o.listen_port, listen);
     gate.netio = s->netio;
     return gate_new(&s->gate, &gate);
@@ -144,6 +160,7 @@ static enum err start_worker(struct server *s)
         .status = &s->status,
         .control = s->control,
         .bulk = s->bulk,
+        .lanes = s->lanes,
         .gate = s->gate,
         .stop = s->o.stop,
         .log = s->o.log,
@@ -173,12 +190,36 @@ static enum err end(struct server *s)
     forward_stop(&s->forward);
     gate_free(&s->gate);
     transport_free(&s->control);
-    transport_free(&s->bulk);
+    for (unsigned k = 0; k < s->lanes; k++)
+        transport_free(&s->bulk[k]);
     netio_free(&s->netio);
     audit_close(&s->audit);
     store_close(&s->store);
     bounds_free(&s->bounds);
     return e;
+}
+
+/* One for each processor that this process may use, where nobody said how many: as far as its ports go. */
+static enum err count_lanes(struct server *s)
+{
+    const unsigned most = study_lanes_most(s->o.study, s->o.listen_port);
+    cpu_set_t cores;
+    s->lanes = s->o.lanes;
+    if (s->lanes > most) {
+        log_error(s->o.log,
+                  "--lanes %u takes %u ports in a row at each server; those in the study have room "
+                  "for %u %s before "
+                  "the next server's on the same host, or before 65536",
+                  s->lanes, study_bulk(STUDY_BULK_NEXT, s->lanes - 1) + 1, most,
+                  most == 1 ? "lane" : "lanes");
+        return ERR_USAGE;
+    }
+    if (s->lanes == 0) {
+        s->lanes = sched_getaffinity(0, sizeof cores, &cores) == 0 ? (unsigned)CPU_COUNT(&cores)
+                                                                   : 1;
+        s->lanes = s->lanes < most ? s->lanes : most;
+    }
+    return ERR_OK;
 }
 
 static enum err check_place(struct server *s)
@@ -190,6 +231,7 @@ static enum err check_place(struct server *s)
     s->status.index = s->index;
     s->status.started_ms = clock_now_ms();
     s->status.front_ms = s->status.started_ms;
+    TRY(count_lanes(s));
     roster_warn(s->o.study, s->o.log);
     return roster_servers_current(s->o.study, s->o.log);
 }
@@ -218,9 +260,9 @@ enum err server_run(const struct server_options *options)
     if (e == ERR_OK) {
         e = start(s);
         if (e == ERR_OK) {
-            log_info(options->log, "server %u (%s) of study %s is ready, with roster %u", s->index,
-                     options->study->server[s->index].name, options->study->name,
-                     options->study->roster_version);
+            log_info(options->log, "server %u (%s) of study %s is ready, with roster %u and %u %s",
+                     s->index, options->study->server[s->index].name, options->study->name,
+                     options->study->roster_version, s->lanes, s->lanes == 1 ? "lane" : "lanes");
             is_new = false;
             e = front_run(s->front);
         }

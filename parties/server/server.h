@@ -18,7 +18,8 @@ struct server_options {
     const struct identity *me; /* one of the study's servers */
     const char *folder;        /* store and audit log */
     const char *listen;        /* address to listen on, or NULL for all */
-    uint16_t listen_port;      /* first of the five ports to listen on; 0: the endpoint's */
+    uint16_t listen_port;      /* first of the ports to listen on; 0: the endpoint's */
+    unsigned lanes;            /* 1 to STUDY_LANES_MAX; 0: as many as it may use processors */
     const char *status;        /* where to show the status pages, or NULL: parties/server/http.h */
     atomic_bool *stop;         /* set from elsewhere to end */
     struct log *log;

@@ -35,7 +35,9 @@ struct worker_options {
     struct store *store;
     struct audit *audit;
     struct status *status; /* of this server; the worker's fields of it */
-    struct transport *control, *bulk;
+    struct transport *control;
+    struct transport *const *bulk; /* of each lane that this server can use */
+    unsigned lanes;                /* so many */
     struct gate *gate;
     atomic_bool *stop; /* set by another thread: end soon; by the worker: it has ended */
     struct log *log;

@@ -105,7 +105,7 @@ static enum err wait_for_digest(struct worker *w, const uint8_t attempt[REQUEST_
         if (e == ERR_TIMEOUT && clock_left_ms(deadline) == 0)
             log_error(&w->log, "server 0 relayed a request whose digest no analyst sent here");
         else if (e == ERR_TIMEOUT)
-            e = asks_anew(w, since) ? ERR_PEER : net_listen(w->net);
+            e = asks_anew(w, since) ? ERR_PEER : worker_listen(w);
         TRY(e);
     }
     return ERR_OK;

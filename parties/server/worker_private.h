@@ -5,6 +5,7 @@
 #ifndef TREFOIL_PARTIES_SERVER_WORKER_PRIVATE_H
 #define TREFOIL_PARTIES_SERVER_WORKER_PRIVATE_H
 
+#include "mpc/crew.h"
 #include "parties/exchange/request.h"
 #include "parties/server/play.h"
 #include "parties/server/worker.h"
@@ -41,8 +42,16 @@ struct worker {
     char words[512]; /* what is logged while a request is handled: told to the analyst */
     /* the session, if any */
     struct session *session;
-    struct net *net;
+    struct worker_lane {
+        struct net *net;
+        struct log log; /* lane 0's is the worker's */
+        char words[256];
+    } lane[SESSION_LANES_MAX];
+    unsigned lanes;    /* of the session: the least that one of the three can use */
+    atomic_bool ended; /* all lanes, with the first that failed */
+    struct net *net;   /* lane 0's, and its party with the others as its crew */
     struct party *party;
+    struct crew *crew;
     struct engine *engine;
     struct play play;
     uint8_t run[REQUEST_RUN_SIZE];
@@ -54,6 +63,20 @@ struct worker {
     struct bytes relayed; /* a request of which more is to come */
     uint8_t relayed_attempt[REQUEST_ATTEMPT_SIZE];
 };
+
+/*
+ * worker_lanes.c. In this order: lets neighbours in on every lane that this server can use, dials the lanes that the
+ * session has, makes nets, party and crew, and sees that every link stands.
+ */
+enum err worker_admit_lanes(struct worker *w,
+                            const uint8_t expect[2][TRANSPORT_PASS_SIZE]) MUST_CHECK;
+enum err worker_dial_lanes(struct worker *w, unsigned lanes,
+                           const uint8_t show[2][TRANSPORT_PASS_SIZE]) MUST_CHECK;
+enum err worker_open_lanes(struct worker *w) MUST_CHECK;
+/* As net_listen(), of all lanes. */
+enum err worker_listen(struct worker *w) MUST_CHECK;
+/* Ends all of them, whatever is open. */
+void worker_close_lanes(struct worker *w);
 
 /* One message, or a while without: ERR_OK unless the worker cannot go on. */
 enum err worker_lead_once(struct worker *w, struct bytes *message) MUST_CHECK;

@@ -35,11 +35,8 @@ void worker_close_session(struct worker *w)
     bool was_open = w->session != NULL;
     show_bytes(w);
     atomic_store(&w->o.status->session, false);
-    net_abort(w->net);
     engine_free(&w->engine);
-    party_free(&w->party);
-    net_free(&w->net);
-    transport_zmq_close(w->o.bulk);
+    worker_close_lanes(w);
     session_free(&w->session);
     bytes_clear(&w->play.upload_ids);
     bytes_clear(&w->play.openings.what);
@@ -50,7 +47,7 @@ void worker_close_session(struct worker *w)
 
 void worker_heed_neighbours(struct worker *w)
 {
-    if (w->session != NULL && net_listen(w->net) != ERR_OK)
+    if (w->session != NULL && worker_listen(w) != ERR_OK)
         worker_close_session(w);
 }
 
@@ -76,16 +73,17 @@ int64_t worker_connect_ms(const struct worker *w)
 static enum err meet(struct worker *w, const struct bytes *propose,
                      uint8_t attempt[REQUEST_ATTEMPT_SIZE])
 {
-    struct session_offer offer;
+    struct session_offer offer = {.lanes = w->o.lanes};
     enum err e;
     memcpy(offer.about, attempt, sizeof offer.about);
     secret_random(&offer.passes, sizeof offer.passes);
-    e = transport_zmq_admit(w->o.bulk, (const uint8_t(*)[TRANSPORT_PASS_SIZE])offer.passes.expect);
+    e = worker_admit_lanes(w, (const uint8_t(*)[TRANSPORT_PASS_SIZE])offer.passes.expect);
     if (e == ERR_OK)
         e = session_open(&w->session, w->o.control, w->o.index, &w->o.study->terms, propose, &offer,
                          worker_connect_ms(w), &w->log);
     if (e == ERR_OK)
-        e = transport_zmq_dial(w->o.bulk, (const uint8_t(*)[TRANSPORT_PASS_SIZE])offer.passes.show);
+        e = worker_dial_lanes(w, offer.lanes,
+                              (const uint8_t(*)[TRANSPORT_PASS_SIZE])offer.passes.show);
     memcpy(attempt, offer.about, sizeof offer.about);
     secret_wipe(&offer, sizeof offer);
     return e;
@@ -94,16 +92,11 @@ static enum err meet(struct worker *w, const struct bytes *propose,
 enum err worker_open_session(struct worker *w, const struct bytes *propose,
                              uint8_t attempt[REQUEST_ATTEMPT_SIZE])
 {
-    struct net_options options = {
-        .transport = w->o.bulk, .deadline_ms = (int64_t)w->o.study->round_s * 1000, .log = &w->log};
     enum err e;
     worker_close_session(w);
     e = meet(w, propose, attempt);
-    options.session = w->session;
     if (e == ERR_OK)
-        e = net_new(&w->net, &options);
-    if (e == ERR_OK)
-        e = party_new(&w->party, w->net, w->session, 0, &w->log);
+        e = worker_open_lanes(w);
     if (e == ERR_OK) {
         w->party->audit = openings_audit;
         w->party->audit_self = &w->play.openings;

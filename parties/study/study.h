@@ -111,8 +111,15 @@ enum study_port {
     STUDY_CONTROL_NEXT = 2, /* server i+1's */
     STUDY_BULK_PREV = 3,    /* server i-1's bulk link: bare, sealed by netio/net.h */
     STUDY_BULK_NEXT = 4,
-    STUDY_PORTS = 5
+    STUDY_PORTS = 5 /* and two more for each lane beyond the first, which some servers have */
 };
+
+/* Lanes of a server, which compute side by side. The bulk links of lane k: of `port`, one of the two. */
+#define STUDY_LANES_MAX 16
+static inline unsigned study_bulk(enum study_port port, unsigned lane)
+{
+    return (unsigned)port + 2 * lane;
+}
 
 enum role { ROLE_SERVER = 1, ROLE_OWNER, ROLE_ANALYST };
 
@@ -206,14 +213,19 @@ bool study_revoked(const struct study *study, const struct public_identity *who)
  * Where others reach a server's port: "tcp://host:port". A server dials its next neighbour at
  * (next, STUDY_CONTROL_PREV) and its previous one at (previous, STUDY_CONTROL_NEXT).
  */
-void study_endpoint(const struct study *study, size_t server, enum study_port port,
+void study_endpoint(const struct study *study, size_t server, unsigned port,
                     char text[STUDY_ENDPOINT_SIZE]);
 /*
- * Where the server itself listens: five ports from `first` on, or from its endpoint's if 0; on `host`, or on all
+ * Where the server itself listens: its ports from `first` on, or from its endpoint's if 0; on `host`, or on all
  * addresses if NULL. The two differ where a router passes ports on.
  */
-void study_listen(const struct study *study, size_t server, enum study_port port, const char *host,
+void study_listen(const struct study *study, size_t server, unsigned port, const char *host,
                   uint16_t first, char text[STUDY_ENDPOINT_SIZE]);
+/*
+ * The most lanes that a server can use which listens from `first` on, as above: no server's ports reach those of the
+ * next one on its host.
+ */
+unsigned study_lanes_most(const struct study *study, uint16_t first);
 
 /*
  * Bytes of what an owner uploads: as counts (its bits for each cell of the maximal marginals) or as

@@ -1,0 +1,155 @@
+#include "mpc/crew.h"
+
+#include "base/memory.h"
+#include "base/thread.h"
+
+struct crew {
+    size_t lanes;
+    struct party *lane[SESSION_LANES_MAX]; /* the first is borrowed */
+};
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+/* The audit hook of all lanes but the first. */
+static enum err refuse_to_open(void *self, enum open_reason reason, size_t values)
+{
+    struct party *p = self;
+    (void)values;
+    log_error(p->log, "lane %u was to open values (%s): only lane 0 does", p->lane,
+              open_reason_name(reason));
+    return ERR_MISUSE;
+}
+
+static enum err add_lane(struct crew *c, const struct party *first, struct net *net,
+                         const struct session *session)
+{
+    struct party *p;
+    TRY(party_new(&p, net, session, (uint32_t)c->lanes, net_log(net)));
+    p->audit = refuse_to_open;
+    p->audit_self = p;
+    p->watch = first->watch;
+    c->lane[c->lanes++] = p;
+    return ERR_OK;
+}
+
+enum err crew_new(struct crew **crew, struct party *first, struct net *const *nets, size_t lanes,
+                  const struct session *session)
+{
+    struct crew *c;
+    enum err e = ERR_OK;
+    *crew = NULL;
+    if (lanes == 0 || lanes > SESSION_LANES_MAX)
+        return ERR_RANGE;
+    c = memory_array(1, sizeof *c);
+    if (c == NULL)
+        return ERR_NOMEM;
+    c->lane[c->lanes++] = first;
+    while (c->lanes < lanes && e == ERR_OK)
+        e = add_lane(c, first, nets[c->lanes], session);
+    for (size_t k = 0; k < c->lanes; k++)
+        scratch_share(c->lane[k]->scratch, lanes);
+    first->crew = c;
+    *crew = c;
+    if (e != ERR_OK)
+        crew_free(crew);
+    return e;
+}
+
+void crew_free(struct crew **crew)
+{
+    struct crew *c = *crew;
+    if (c == NULL)
+        return;
+    c->lane[0]->crew = NULL;
+    for (size_t k = 1; k < c->lanes; k++)
+        party_free(&c->lane[k]);
+    memory_free(crew);
+}
+
+size_t crew_lanes(const struct party *p)
+{
+    return p->crew != NULL ? p->crew->lanes : 1;
+}
+
+/* --- work ------------------------------------------------------------------------------------- */
+
+/* What one lane has to do: the tiles from `tile` on, `step` apart. */
+struct errand {
+    enum err (*work)(void *self, struct party *lane, size_t tile);
+    void *self;
+    struct party *party;
+    size_t tile, step, tiles;
+    uint64_t since; /* see net_part() */
+    pthread_t thread;
+    bool started;
+    enum err result;
+};
+
+static void *go(void *arg)
+{
+    struct errand *r = arg;
+    for (size_t i = r->tile; i < r->tiles && r->result == ERR_OK; i += r->step) {
+        const struct scratch_mark mark = scratch_mark(r->party->scratch);
+        r->result = scratch_done(r->party->scratch, mark, r->work(r->self, r->party, i));
+    }
+    if (r->result != ERR_OK)
+        net_abort(r->party->net);
+    return NULL;
+}
+
+static void start(struct errand *r, const struct party *first)
+{
+    r->since = net_part(first->net, r->party->net);
+    r->result = thread_start(&r->thread, go, r, r->party->log);
+    r->started = r->result == ERR_OK;
+    if (!r->started)
+        net_abort(r->party->net);
+}
+
+static void finish(struct errand *r, const struct party *first)
+{
+    if (r->started)
+        pthread_join(r->thread, NULL);
+    net_join(first->net, r->party->net, r->since);
+}
+
+/* A lane that was ended has ERR_PEER; the one that ended it often knows better. */
+static enum err worst(const struct errand *errand, size_t lanes)
+{
+    enum err e = ERR_OK;
+    for (size_t k = 0; k < lanes; k++)
+        if (e == ERR_OK || e == ERR_PEER)
+            e = errand[k].result != ERR_OK ? errand[k].result : e;
+    return e;
+}
+
+enum err crew_run(struct party *p, size_t tiles,
+                  enum err (*work)(void *self, struct party *lane, size_t tile), void *self)
+{
+    struct errand errand[SESSION_LANES_MAX] = {0};
+    const size_t crew = crew_lanes(p), lanes = tiles < crew ? tiles : crew;
+    for (size_t k = 0; k < lanes; k++)
+        errand[k] = (struct errand){.work = work,
+                                    .self = self,
+                                    .party = k == 0 ? p : p->crew->lane[k],
+                                    .tile = k,
+                                    .step = lanes,
+                                    .tiles = tiles};
+    for (size_t k = 1; k < lanes; k++)
+        start(&errand[k], p);
+    if (lanes > 0)
+        go(&errand[0]);
+    for (size_t k = 1; k < lanes; k++)
+        finish(&errand[k], p);
+    return worst(errand, lanes);
+}
+
+size_t crew_tile(const struct party *p, size_t n, size_t most, size_t least)
+{
+    const size_t lanes = crew_lanes(p), even = n / lanes + (n % lanes != 0);
+    size_t tile = even < most / lanes ? even : most / lanes;
+    if (lanes == 1)
+        return most;
+    tile = (tile + least - 1) / least * least;
+    return tile > least ? tile : least;
+}

@@ -1,0 +1,54 @@
+/*
+ * mpc/crew.h - the lanes of a server: one computation on several threads.
+ *
+ * A lane is a party of its own: links, PRG streams (their keys depend on its number), scratch
+ * memory, and a thread while there is work. Lane k of a server talks to lane k of the two others
+ * and to nothing else. Lane 0 is the caller's party; the others serve it.
+ *
+ * Work is cut in tiles. Tile i of L lanes belongs to lane i mod L, and each lane takes its tiles in
+ * order: so the three servers deal them out alike. Lanes share no queue and no lock. So a lane that
+ * is slow at one server holds up the same lane of the others alone, and lanes cannot deadlock: were
+ * there one, it would be among the rounds of a single lane, which run as they do without others.
+ *
+ * Only lane 0 opens values: in the order of its calls, however many lanes there are. LEAKS: what
+ * the work does; the number of tiles is public.
+ */
+#ifndef TREFOIL_MPC_CREW_H
+#define TREFOIL_MPC_CREW_H
+
+#include "mpc/party.h"
+
+struct crew;
+
+/*
+ * Gives `first` (lane 0) the lanes 1 .. lanes - 1, where nets[k] is lane k's: made with its number
+ * over a transport that nothing else uses, and with the same `ended` as all others. Borrows the
+ * nets. Do not change the party's watch later. Memory that scratch keeps is shared out.
+ */
+enum err crew_new(struct crew **crew, struct party *first, struct net *const *nets, size_t lanes,
+                  const struct session *session) MUST_CHECK;
+void crew_free(struct crew **crew);
+
+/* 1 where a party has no crew. */
+size_t crew_lanes(const struct party *p);
+
+/*
+ * Calls work(self, lane, tile) for each tile, and waits for all. A lane writes nowhere but to its
+ * tiles' own places; what lives in its scratch ends with the tile. Without a crew, or for one tile,
+ * everything runs on `p` itself.
+ *
+ * Once a lane fails, every lane of the three servers ends at its next round. The error is that of
+ * the lane that failed by itself, not of one that was ended.
+ */
+enum err crew_run(struct party *p, size_t tiles,
+                  enum err (*work)(void *self, struct party *lane, size_t tile),
+                  void *self) MUST_CHECK;
+
+/*
+ * How long tiles of n elements should be: `most` where there is one lane. More lanes get shorter
+ * ones, so that the memory of all is bounded as that of one is, and each has work; but none is
+ * shorter than `least`. Multiples of `least`, which divides `most`.
+ */
+size_t crew_tile(const struct party *p, size_t n, size_t most, size_t least);
+
+#endif
