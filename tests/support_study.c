@@ -79,6 +79,12 @@ static enum err key(const struct support_study *s, const char *name, FILE *f, st
     return e;
 }
 
+/* Of a server. */
+static unsigned ports_of(const struct support_options *o)
+{
+    return study_bulk(STUDY_BULK_NEXT, o->lanes > 1 ? o->lanes - 1 : 0) + 1;
+}
+
 static enum err write_study(struct support_study *s, const struct support_options *o, FILE *f,
                             struct log *log)
 {
@@ -96,7 +102,7 @@ static enum err write_study(struct support_study *s, const struct support_option
         char name[16];
         snprintf(name, sizeof name, "s%u", i);
         fprintf(f, "  - name: %s\n    endpoint: tcp://%s:%u\n", name, s->host,
-                s->port + i * STUDY_PORTS);
+                s->port + i * ports_of(o));
         TRY(key(s, name, f, log));
     }
     fprintf(f, "owners:\n");
@@ -125,7 +131,9 @@ enum err support_study_new(struct support_study *s, const struct support_options
     snprintf(s->folder, sizeof s->folder, "/tmp/trefoil-study-XXXXXX");
     if (mkdtemp(s->folder) == NULL)
         return ERR_SYSTEM;
-    s->port = support_ports(STUDY_SERVERS * STUDY_PORTS);
+    s->port = support_ports(STUDY_SERVERS * ports_of(o));
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        s->lanes[i] = o->lanes > 1 ? o->lanes : 1;
     support_study_file(s, "study.yaml", s->path);
     f = fopen(s->path, "w");
     if (f == NULL)

@@ -11,7 +11,8 @@ struct support_study {
     char folder[SUPPORT_PATH / 2];
     struct study *study;
     unsigned owners;
-    uint16_t port;           /* first of fifteen, free when asked */
+    uint16_t port;           /* first of all three servers', free when asked */
+    unsigned lanes[3];       /* of each server */
     const char *host;        /* of all three servers */
     char path[SUPPORT_PATH]; /* of the study file */
 };
@@ -26,6 +27,7 @@ struct support_options {
     const char *noise;
     const char *more; /* top-level keys more */
     const char *host; /* default 127.0.0.1 */
+    unsigned lanes;   /* of each server: default 1, for which ports have room, and no more */
     const char *const
         *part; /* for each owner its lines after the name, or NULL for max_rows alone */
 };

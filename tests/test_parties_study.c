@@ -125,6 +125,22 @@ static void endpoints_are_five_ports(void **state)
     assert_string_equal(text, "tcp://127.0.0.1:9002");
 }
 
+/* As far as no server's ports reach the next one's on its host. */
+static void lanes_are_as_many_as_ports_have_room_for(void **state)
+{
+    struct fixture *f = *state;
+    const struct study *s = f->base;
+    char text[STUDY_ENDPOINT_SIZE];
+    study_endpoint(s, 1, study_bulk(STUDY_BULK_PREV, 2), text);
+    assert_string_equal(text, "tcp://here:7117");
+    study_endpoint(s, 1, study_bulk(STUDY_BULK_NEXT, 2), text);
+    assert_string_equal(text, "tcp://here:7118");
+    assert_int_equal(study_lanes_most(s, 0), 3); /* here:7100 and here:7110 */
+    assert_int_equal(study_lanes_most(s, 65536 - 5), 1);
+    assert_int_equal(study_lanes_most(s, 65536 - 7), 2);
+    assert_int_equal(study_lanes_most(s, 65536 - 100), 3);
+}
+
 static void bounds_give_the_bits_of_counts(void **state)
 {
     static const struct {
@@ -340,6 +356,7 @@ int main(void)
         cmocka_unit_test(the_rest_is_read),
         cmocka_unit_test(everybody_is_found_by_key),
         cmocka_unit_test(endpoints_are_five_ports),
+        cmocka_unit_test(lanes_are_as_many_as_ports_have_room_for),
         cmocka_unit_test(bounds_give_the_bits_of_counts),
         cmocka_unit_test(defaults_are_the_documented_ones),
         cmocka_unit_test(the_forms_that_bounds_carry),

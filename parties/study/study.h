@@ -31,7 +31,7 @@
  *                                        as many as its schedule fits in the budget
  *   servers:                             exactly three; the first is server 0
  *     - name: north
- *       endpoint: tcp://north.example.org:7100      five ports, from this one: see enum study_port
+ *       endpoint: tcp://north.example.org:7100      ports from this one on: see enum study_port
  *       key: trefoil1-...                what `trefoil keygen` prints
  *   owners:
  *     - {name: hospital-a, key: trefoil1-..., max_rows: 6000}      never more rows than this

@@ -76,7 +76,8 @@ static const char template_text[] =
     "\n"
     "# Three parties that do not collude: any two of them together could read the data. Each uses "
     "five\n"
-    "# ports from the one given on (here 7100 to 7104).\n"
+    "# ports from the one given on (here 7100 to 7104), and two more for each lane beyond the "
+    "first.\n"
     "servers:\n"
     "  - name: north\n"
     "    endpoint: tcp://north.example.org:7100\n"
@@ -331,6 +332,11 @@ static void describe_people(FILE *out, const struct study *s)
                 s->server[i].host, s->server[i].port, s->server[i].port + STUDY_PORTS - 1u, "",
                 print);
     }
+    if (study_lanes_most(s, 0) > 1)
+        fprintf(out,
+                "  For each lane beyond the first a server uses two more ports, behind these:\n"
+                "  up to %u lanes (serve --lanes N; by default one for each processor).\n",
+                study_lanes_most(s, 0));
     fputs("  Any two servers that collude can read everything. The guarantee against\n"
           "  servers holds while no two do.\n"
           "\nOwners: each sees its own rows and nothing of the others'.\n",

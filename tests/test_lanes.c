@@ -1,0 +1,98 @@
+/* Lanes of real servers: how many there are, what comes out, and what a crash changes. */
+#include "tests/test_processes.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+static pid_t start_run(struct scene *c)
+{
+    const char *const a[] = {"run",   c->s.path,       "--key", file(c, "a.key"),
+                             "--out", file(c, "out0"), NULL};
+    return support_start(file(c, "run0.log"), a);
+}
+
+static void expect_lanes(struct scene *c, unsigned server, unsigned lanes)
+{
+    char words[32];
+    snprintf(words, sizeof words, "and %u %s", lanes, lanes == 1 ? "lane" : "lanes");
+    if (!support_contains(file(c, "server%u.log", server), words))
+        fail_msg("server %u has another number of lanes than %u", server, lanes);
+}
+
+static void restart(struct scene *c, unsigned server, unsigned lanes)
+{
+    c->s.lanes[server] = lanes;
+    unlink(file(c, "server%u.log", server));
+    start_server(c, server, c->s.path);
+    expect_lanes(c, server, lanes);
+}
+
+/* Server 0 could use three lanes, the others two. */
+static void servers_of_different_size_share_a_study(void **state)
+{
+    const struct support_options o = {.owners = OWNERS, .epsilon = 8, .lanes = 3};
+    struct scene c;
+    (void)state;
+    scene_new(&c, &o);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        expect_lanes(&c, i, 3);
+    for (unsigned i = 1; i < STUDY_SERVERS; i++) {
+        assert_int_equal(support_stop(&c.server[i]), 0);
+        restart(&c, i, 2);
+    }
+    share_everything(&c);
+    expect_code(run_study(&c, "a.key", 0), 0, file(&c, "run%u.log", 0));
+    check_measurements(&c, file(&c, "out%u/measurements.json", 0), 8);
+    scene_free(&c);
+}
+
+/* In the middle of a run, a server with two lanes ends; what comes back has one. */
+static void a_run_goes_on_with_other_lanes(void **state)
+{
+    const struct support_options o = {.owners = OWNERS, .epsilon = 8, .rounds = 3, .lanes = 2};
+    struct scene c;
+    pid_t run;
+    (void)state;
+    scene_new(&c, &o);
+    share_everything(&c);
+    run = start_run(&c);
+    assert_true(support_wait_for(file(&c, "run%u.log", 0), "\n1/3", 20));
+    kill(c.server[1], SIGKILL);
+    support_wait(c.server[1], 10);
+    restart(&c, 1, 1);
+    expect_code(support_wait(run, 60), 0, file(&c, "run%u.log", 0));
+    check_measurements(&c, file(&c, "out%u/measurements.json", 0), 8);
+    scene_free(&c);
+}
+
+static void lanes_without_ports_are_refused(void **state)
+{
+    static const char *const wrong[] = {"0", "2", "17"};
+    const struct support_options o = {.owners = OWNERS};
+    struct scene c;
+    (void)state;
+    scene_new(&c, &o);
+    for (size_t k = 0; k < 3; k++) {
+        const char *const a[] = {"serve",    c.s.path,          "--key",   file(&c, "s0.key"),
+                                 "--folder", file(&c, "other"), "--lanes", wrong[k],
+                                 NULL};
+        assert_int_equal(support_run(file(&c, "refused.log"), 10, a), 2);
+        assert_true(support_contains(file(&c, "refused.log"),
+                                     k == 1 ? "--lanes 2 takes 7 ports in a row at each server; "
+                                              "those in the study have room for 1 lane"
+                                            : "lanes"));
+    }
+    scene_free(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(servers_of_different_size_share_a_study),
+        cmocka_unit_test(a_run_goes_on_with_other_lanes),
+        cmocka_unit_test(lanes_without_ports_are_refused),
+    };
+    if (getenv("TREFOIL") == NULL)
+        setenv("TREFOIL", "build/gcc/trefoil", 1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
