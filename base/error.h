@@ -36,7 +36,13 @@ enum err {
 /* Cause and next step in one line; never NULL. */
 const char *error_text(enum err e);
 
-/* Returns from the calling function on failure; for functions with nothing to undo. */
+/*
+ * A variable that is cleared or freed where its scope ends, by a function of its address:
+ *     struct bytes text CLEAN(bytes_clear) = {0};
+ */
+#define CLEAN(function) __attribute__((cleanup(function)))
+
+/* Returns from the calling function on failure, where nothing has to be undone but by CLEAN(). */
 #define TRY(expression)                                                                            \
     do {                                                                                           \
         enum err try_error = (expression);                                                         \

@@ -34,15 +34,12 @@ static const char help[] =
 /* What only the servers' arithmetic knows: that counts and noise fit, and the budget in their units. */
 static enum err check_arithmetic(const struct study *study, double *rho, struct log *log)
 {
-    struct bounds *bounds = NULL;
+    struct bounds *bounds CLEAN(bounds_free) = NULL;
     struct ledger_limits limits;
-    enum err e = bounds_new(&bounds, study, log);
-    if (e == ERR_OK)
-        e = price_limits(study, &limits, log);
-    if (e == ERR_OK)
-        *rho = limits.rho;
-    bounds_free(&bounds);
-    return e;
+    TRY(bounds_new(&bounds, study, log));
+    TRY(price_limits(study, &limits, log));
+    *rho = limits.rho;
+    return ERR_OK;
 }
 
 struct wish {

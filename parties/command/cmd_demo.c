@@ -230,17 +230,12 @@ static enum err start_servers(struct demo *d)
 static enum err ask_status(const struct demo *d, struct netio *netio,
                            const struct identity *analyst, unsigned server, int64_t ms)
 {
-    struct dial *dial = NULL;
-    struct bytes message = {0};
+    struct dial *dial CLEAN(dial_free) = NULL;
+    struct bytes message CLEAN(bytes_clear) = {0};
     struct reply reply;
-    enum err e;
     bytes_put_u8(&message, MESSAGE_STATUS);
-    e = lines_dial(&dial, netio, d->study, analyst, server, NULL);
-    if (e == ERR_OK)
-        e = lines_ask(dial, &message, &reply, clock_now_ms() + ms);
-    dial_free(&dial);
-    bytes_clear(&message);
-    return e;
+    TRY(lines_dial(&dial, netio, d->study, analyst, server, NULL));
+    return lines_ask(dial, &message, &reply, clock_now_ms() + ms);
 }
 
 /* A server is up when it answers a status question; that it has ended need not be waited for. */
@@ -261,19 +256,15 @@ static enum err wait_for_server(struct demo *d, struct netio *netio, const struc
 
 static enum err wait_for_servers(struct demo *d)
 {
-    struct identity *analyst = NULL;
-    struct netio *netio = NULL;
+    struct identity *analyst CLEAN(identity_free) = NULL;
+    struct netio *netio CLEAN(netio_free) = NULL;
     char key[FILE_PATH];
-    enum err e;
     path_of(d, key, "%s.key", "analyst");
-    e = identity_load(&analyst, key, d->log);
-    if (e == ERR_OK)
-        e = netio_new(&netio, d->log);
-    for (unsigned i = 0; e == ERR_OK && i < STUDY_SERVERS; i++)
-        e = wait_for_server(d, netio, analyst, i);
-    netio_free(&netio);
-    identity_free(&analyst);
-    return e;
+    TRY(identity_load(&analyst, key, d->log));
+    TRY(netio_new(&netio, d->log));
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        TRY(wait_for_server(d, netio, analyst, i));
+    return ERR_OK;
 }
 
 static enum err run_owners(struct demo *d)
@@ -322,27 +313,19 @@ static enum err run_analyst(struct demo *d)
 
 static enum err error_of_csv(const struct demo *d, const char *path, double *error)
 {
-    struct table *table = NULL;
-    enum err e = table_read_csv(&table, d->study->domain, path, NULL, d->log);
-    if (e == ERR_OK)
-        e = evaluate_tables(d->study->workload, d->all, table, NULL, error);
-    table_free(&table);
-    return e;
+    struct table *table CLEAN(table_free) = NULL;
+    TRY(table_read_csv(&table, d->study->domain, path, NULL, d->log));
+    return evaluate_tables(d->study->workload, d->all, table, NULL, error);
 }
 
 /* Central AIM on a table at the same budget, as n synthetic rows, against all patients. */
 static enum err error_of_central(const struct demo *d, const struct table *table, double *error)
 {
-    struct aim_result *result = NULL;
-    struct table *rows = NULL;
-    enum err e = central_run(&result, d->study, table, NULL, NULL, d->log);
-    if (e == ERR_OK)
-        e = sample_rows(&rows, result->model, table->rows, 1, d->log);
-    if (e == ERR_OK)
-        e = evaluate_tables(d->study->workload, d->all, rows, NULL, error);
-    table_free(&rows);
-    aim_result_free(&result);
-    return e;
+    struct aim_result *result CLEAN(aim_result_free) = NULL;
+    struct table *rows CLEAN(table_free) = NULL;
+    TRY(central_run(&result, d->study, table, NULL, NULL, d->log));
+    TRY(sample_rows(&rows, result->model, table->rows, 1, d->log));
+    return evaluate_tables(d->study->workload, d->all, rows, NULL, error);
 }
 
 /* Errors against all patients: Trefoil's, central AIM's, each hospital's alone. */

@@ -212,9 +212,8 @@ static enum err write_hospital(const char *folder, size_t index, struct random *
     static const char header[] = "age,sex,smoker,bmi,blood_pressure,diagnosis,insurance,outcome";
     const struct demo_hospital *h = &demo_hospitals[index];
     const struct skew *k = &skews[index];
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     char path[FILE_PATH];
-    enum err e;
     TRY(file_path(path, log, "%s/%s.csv", folder, h->name));
     bytes_put(&b, header, sizeof header - 1);
     bytes_put(&b, k->line_end, strlen(k->line_end));
@@ -222,11 +221,8 @@ static enum err write_hospital(const char *folder, size_t index, struct random *
         struct patient p = draw_patient(r, k);
         put_patient(&b, r, k, &p);
     }
-    e = bytes_ok(&b);
-    if (e == ERR_OK)
-        e = file_write(path, 0600, b.data, b.size, log);
-    bytes_clear(&b);
-    return e;
+    TRY(bytes_ok(&b));
+    return file_write(path, 0600, b.data, b.size, log);
 }
 
 enum err demo_data_write(const char *folder, uint64_t seed, struct log *log)

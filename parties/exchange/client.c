@@ -110,17 +110,13 @@ static enum err send_part(struct client *c, const uint8_t attempt[REQUEST_ATTEMP
                           const struct bytes *request, size_t first, int64_t deadline)
 {
     size_t left = request->size - first, n = left < MESSAGE_PART_MAX ? left : MESSAGE_PART_MAX;
-    struct bytes message = {0};
-    enum err e;
+    struct bytes message CLEAN(bytes_clear) = {0};
     bytes_put_u8(&message, n < left ? MESSAGE_PIECE : MESSAGE_REQUEST);
     bytes_put(&message, attempt, REQUEST_ATTEMPT_SIZE);
     bytes_put(&message, request->data + first, n);
-    e = bytes_ok(&message);
-    if (e == ERR_OK)
-        e = first == 0 ? dial_send(c->lines.dial[0], message.data, message.size, deadline)
-                       : dial_send_more(c->lines.dial[0], message.data, message.size, deadline);
-    bytes_clear(&message);
-    return e;
+    TRY(bytes_ok(&message));
+    return first == 0 ? dial_send(c->lines.dial[0], message.data, message.size, deadline)
+                      : dial_send_more(c->lines.dial[0], message.data, message.size, deadline);
 }
 
 static enum err send_all(struct client *c, const struct bytes *request, int64_t deadline)
@@ -312,16 +308,12 @@ void client_show(struct client *c, void (*adding)(void *self, double share), voi
 
 static enum err ask_head(struct client *c, unsigned i, int64_t deadline)
 {
-    struct bytes message = {0};
-    enum err e;
+    struct bytes message CLEAN(bytes_clear) = {0};
     bytes_put_u8(&message, MESSAGE_HEAD);
     bytes_put(&message, c->study->terms.digest, 32);
     bytes_put_u64(&message, witness_debits(c->witness, i));
-    e = bytes_ok(&message);
-    if (e == ERR_OK)
-        e = dial_send(c->lines.dial[i], message.data, message.size, deadline);
-    bytes_clear(&message);
-    return e;
+    TRY(bytes_ok(&message));
+    return dial_send(c->lines.dial[i], message.data, message.size, deadline);
 }
 
 /*

@@ -37,25 +37,18 @@ static enum err statement(const struct study *study, unsigned index, const struc
 enum err head_sign(const struct study *study, const struct identity *me, unsigned index,
                    struct head *head)
 {
-    struct bytes b = {0};
-    enum err e;
+    struct bytes b CLEAN(bytes_clear) = {0};
     head->time = date_now();
-    e = statement(study, index, head, &b);
-    if (e == ERR_OK)
-        e = identity_sign(me, label, b.data, b.size, head->signature);
-    bytes_clear(&b);
-    return e;
+    TRY(statement(study, index, head, &b));
+    return identity_sign(me, label, b.data, b.size, head->signature);
 }
 
 enum err head_verify(const struct study *study, unsigned index, const struct head *head)
 {
-    struct bytes b = {0};
-    enum err e = statement(study, index, head, &b);
-    if (e == ERR_OK)
-        e = public_identity_verify(&study->server[index].key, label, b.data, b.size,
-                                   head->signature);
-    bytes_clear(&b);
-    return e;
+    struct bytes b CLEAN(bytes_clear) = {0};
+    TRY(statement(study, index, head, &b));
+    return public_identity_verify(&study->server[index].key, label, b.data, b.size,
+                                  head->signature);
 }
 
 /* --- on the wire --------------------------------------------------------------------------------- */

@@ -29,14 +29,10 @@ static enum err statement(const struct study *study, const struct receipt *r, in
 enum err receipt_sign(const struct study *study, const struct identity *server,
                       const struct receipt *r, struct receipt_part *part)
 {
-    struct bytes b = {0};
-    enum err e;
+    struct bytes b CLEAN(bytes_clear) = {0};
     part->time = date_now();
-    e = statement(study, r, part->time, &b);
-    if (e == ERR_OK)
-        e = identity_sign(server, label, b.data, b.size, part->signature);
-    bytes_clear(&b);
-    return e;
+    TRY(statement(study, r, part->time, &b));
+    return identity_sign(server, label, b.data, b.size, part->signature);
 }
 
 enum err receipt_verify_part(const struct study *study, const struct receipt *r, unsigned server,
@@ -80,8 +76,7 @@ void receipt_part_read(struct receipt_part *part, struct reader *in)
 enum err receipt_save(const char *path, const struct study *study, const struct receipt *r,
                       struct log *log)
 {
-    struct bytes out = {0};
-    enum err e;
+    struct bytes out CLEAN(bytes_clear) = {0};
     text_put(&out,
              "# What the three servers of a Trefoil study signed for an owner. Verify it with\n"
              "# trefoil check STUDY --receipt FILE\n"
@@ -97,11 +92,8 @@ enum err receipt_save(const char *path, const struct study *study, const struct 
         keys_signature_text(r->part[i].signature, signature);
         text_put(&out, "server %s %s %s\n", study->server[i].name, time, signature);
     }
-    e = bytes_ok(&out);
-    if (e == ERR_OK)
-        e = file_write(path, 0644, out.data, out.size, log);
-    bytes_clear(&out);
-    return e;
+    TRY(bytes_ok(&out));
+    return file_write(path, 0644, out.data, out.size, log);
 }
 
 struct source {
@@ -240,12 +232,9 @@ enum err receipt_parse(struct receipt *r, const struct study *study, const char 
 enum err receipt_load(struct receipt *r, const struct study *study, const char *path,
                       struct log *log)
 {
-    struct bytes text = {0};
-    enum err e = file_read(path, RECEIPT_FILE_MAX, &text, log);
-    if (e == ERR_OK)
-        e = receipt_parse(r, study, path, text.data, text.size, log);
-    bytes_clear(&text);
-    return e;
+    struct bytes text CLEAN(bytes_clear) = {0};
+    TRY(file_read(path, RECEIPT_FILE_MAX, &text, log));
+    return receipt_parse(r, study, path, text.data, text.size, log);
 }
 
 void receipt_describe(FILE *out, const struct study *study, const struct receipt *r)

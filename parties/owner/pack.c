@@ -35,16 +35,13 @@ static enum err pack_records(const struct study *study, size_t owner, const stru
                              uint8_t *out)
 {
     const struct domain *d = t->domain;
-    uint32_t *size = memory_array(d->attributes, sizeof *size);
+    uint32_t *size CLEAN(memory_release) = memory_array(d->attributes, sizeof *size);
     const struct records_shape shape = {d->attributes, size};
-    enum err e;
     if (size == NULL)
         return ERR_NOMEM;
     for (size_t a = 0; a < d->attributes; a++)
         size[a] = d->attribute[a].size;
-    e = records_pack(&shape, t->column, t->rows, study->owner[owner].pad_to, out);
-    memory_free(&size);
-    return e;
+    return records_pack(&shape, t->column, t->rows, study->owner[owner].pad_to, out);
 }
 
 enum err pack_table(const struct study *study, size_t owner, unsigned form, const struct table *t,

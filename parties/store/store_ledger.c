@@ -122,8 +122,7 @@ enum err store_ledger(struct store *store, const struct ledger_limits *fresh,
 {
     struct query q = query_of(
         store, "SELECT number, head, entry FROM ledger ORDER BY number DESC LIMIT 1");
-    struct bytes entry = {0};
-    enum err e;
+    struct bytes entry CLEAN(bytes_clear) = {0};
     *ledger = NULL;
     *head = (struct store_head){0};
     if (query_row(&q)) {
@@ -131,12 +130,9 @@ enum err store_ledger(struct store *store, const struct ledger_limits *fresh,
         query_copy(&q, head->head, sizeof head->head);
         query_bytes(&q, &entry);
     }
-    e = query_end(&q);
-    if (e == ERR_OK)
-        e = head->number > 0 ? read_budget(store, head->number, &entry, ledger)
-                             : ledger_new(ledger, fresh, store->log);
-    bytes_clear(&entry);
-    return e;
+    TRY(query_end(&q));
+    return head->number > 0 ? read_budget(store, head->number, &entry, ledger)
+                            : ledger_new(ledger, fresh, store->log);
 }
 
 enum err store_debits(struct store *store, uint64_t *count)

@@ -43,15 +43,11 @@ static enum err read_sealed(struct store *s, const struct store_round *round, st
 
 enum err store_noise(struct store *store, const struct store_round *round, struct bytes *noise)
 {
-    struct bytes binding = {0}, sealed = {0};
-    enum err e = binding_of(round, &binding);
-    if (e == ERR_OK)
-        e = read_sealed(store, round, &sealed);
-    if (e == ERR_OK)
-        e = store_unseal(store, binding.data, binding.size, sealed.data, sealed.size, noise);
-    bytes_clear(&binding);
-    bytes_clear(&sealed);
-    return e;
+    struct bytes binding CLEAN(bytes_clear) = {0};
+    struct bytes sealed CLEAN(bytes_clear) = {0};
+    TRY(binding_of(round, &binding));
+    TRY(read_sealed(store, round, &sealed));
+    return store_unseal(store, binding.data, binding.size, sealed.data, sealed.size, noise);
 }
 
 enum err store_wipe_noise(struct store *s, const uint8_t run[REQUEST_RUN_SIZE], uint32_t before,

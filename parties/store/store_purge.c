@@ -51,20 +51,15 @@ static enum err delete_all(struct store *s, const struct bytes *statement)
 
 enum err store_purge(struct store *s, const struct identity *me, struct bytes *statement)
 {
-    struct statement list = {.server = s->index, .time = date_now()};
-    enum err e;
+    struct statement list CLEAN(statement_clear) = {.server = s->index, .time = date_now()};
     TRY(store_note(s, purged, statement));
     if (statement->size > 0)
         return ERR_OK;
     TRY(is_due(s, list.time));
-    e = store_list(s, "SELECT owner, id, digest FROM uploads ORDER BY owner", &list.upload,
-                   &list.uploads);
-    if (e == ERR_OK)
-        e = statement_write(&list, s->study, me, statement);
-    if (e == ERR_OK)
-        e = delete_all(s, statement);
-    statement_clear(&list);
-    return e;
+    TRY(store_list(s, "SELECT owner, id, digest FROM uploads ORDER BY owner", &list.upload,
+                   &list.uploads));
+    TRY(statement_write(&list, s->study, me, statement));
+    return delete_all(s, statement);
 }
 
 enum err store_check_purged(struct store *store)

@@ -248,16 +248,11 @@ enum err store_stage(struct store *store, const struct store_round *round,
                      const struct ledger *after, const struct bytes *upload_ids,
                      const struct bytes *noise)
 {
-    struct bytes entry = {0};
-    char *text = NULL;
-    enum err e = ledger_text(after, &text);
-    if (e == ERR_OK)
-        e = store_write_entry(round, text, &entry);
-    if (e == ERR_OK)
-        e = stage(store, round, &entry, upload_ids, noise);
-    bytes_clear(&entry);
-    memory_free(&text);
-    return e;
+    struct bytes entry CLEAN(bytes_clear) = {0};
+    char *text CLEAN(memory_release) = NULL;
+    TRY(ledger_text(after, &text));
+    TRY(store_write_entry(round, text, &entry));
+    return stage(store, round, &entry, upload_ids, noise);
 }
 
 enum err store_staged(struct store *store, struct store_round *round, struct bytes *entry)

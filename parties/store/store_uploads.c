@@ -20,12 +20,9 @@ static struct binding bind_to(const void *id, uint32_t owner)
 static enum err seal(struct store *s, const struct upload *u, struct bytes *out)
 {
     const struct binding binding = bind_to(u->id, u->owner);
-    struct bytes plain = {0};
-    enum err e = upload_write(u, s->index, true, &plain);
-    if (e == ERR_OK)
-        e = store_seal(s, binding.bytes, sizeof binding.bytes, &plain, out);
-    bytes_clear(&plain);
-    return e;
+    struct bytes plain CLEAN(bytes_clear) = {0};
+    TRY(upload_write(u, s->index, true, &plain));
+    return store_seal(s, binding.bytes, sizeof binding.bytes, &plain, out);
 }
 
 static enum err read_plain(const struct store *s, size_t owner, const struct bytes *plain,

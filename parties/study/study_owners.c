@@ -162,12 +162,9 @@ static enum err read_owner(struct reading *r, const yaml_node_t *node, struct st
 enum err study_read_owners(struct reading *r, const yaml_node_t *node, struct people *people)
 {
     struct study *s = r->study;
-    struct batch_part *parts = memory_array(s->owners, sizeof *parts);
-    enum err e = parts == NULL ? ERR_NOMEM : ERR_OK;
-    for (size_t i = 0; e == ERR_OK && i < s->owners; i++)
-        e = read_owner(r, yaml_item(r->file, node, i), &s->owner[i], &parts[i], people);
-    if (e == ERR_OK)
-        e = read_batches(r, parts);
-    memory_free(&parts);
-    return e;
+    struct batch_part *parts CLEAN(memory_release) = memory_array(s->owners, sizeof *parts);
+    TRY(parts == NULL ? ERR_NOMEM : ERR_OK);
+    for (size_t i = 0; i < s->owners; i++)
+        TRY(read_owner(r, yaml_item(r->file, node, i), &s->owner[i], &parts[i], people));
+    return read_batches(r, parts);
 }

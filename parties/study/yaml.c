@@ -184,13 +184,10 @@ enum err yaml_parse(struct yaml_file **file, const char *path, const void *text,
 
 enum err yaml_open(struct yaml_file **file, const char *path, struct log *log)
 {
-    struct bytes text = {0};
-    enum err e;
+    struct bytes text CLEAN(bytes_clear) = {0};
     *file = NULL;
     TRY(file_read(path, YAML_FILE_MAX, &text, log));
-    e = yaml_parse(file, path, text.data, text.size, log);
-    bytes_clear(&text);
-    return e;
+    return yaml_parse(file, path, text.data, text.size, log);
 }
 
 void yaml_close(struct yaml_file **file)
