@@ -187,6 +187,15 @@ DEFINE(log_warn, LOG_WARN)
 DEFINE(log_info, LOG_INFO)
 DEFINE(log_debug, LOG_DEBUG)
 
+enum err log_fail(struct log *log, enum err e, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    emit(log, LOG_ERROR, format, args);
+    va_end(args);
+    return e;
+}
+
 const char *log_first(char *buffer)
 {
     buffer[strcspn(buffer, "\n")] = '\0';

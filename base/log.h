@@ -11,6 +11,8 @@
 #ifndef TREFOIL_BASE_LOG_H
 #define TREFOIL_BASE_LOG_H
 
+#include "base/error.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -33,6 +35,9 @@ struct log {
 #define LOG_FORMAT __attribute__((format(printf, 2, 3)))
 
 void log_error(struct log *log, const char *format, ...) LOG_FORMAT;
+/* The same, and is `e`: for what notices a failure and returns it. */
+enum err log_fail(struct log *log, enum err e, const char *format, ...) MUST_CHECK
+    __attribute__((format(printf, 3, 4)));
 void log_warn(struct log *log, const char *format, ...) LOG_FORMAT;
 void log_info(struct log *log, const char *format, ...) LOG_FORMAT;
 void log_debug(struct log *log, const char *format, ...) LOG_FORMAT;

@@ -27,26 +27,24 @@ struct audit {
     struct log *log;
 };
 
-/* --- lines --------------------------------------------------------------------------------------- */
+/* --- lines ------------------------------------------------------------------------------------ */
 
 static enum err failed(const struct audit *a, const char *what)
 {
-    log_error(a->log, "cannot %s %s: %s; nothing is opened without it", what, a->path,
-              strerror(errno));
-    return ERR_SYSTEM;
+    return log_fail(a->log, ERR_SYSTEM, "cannot %s %s: %s; nothing is opened without it", what,
+                    a->path, strerror(errno));
 }
 
 /* Cuts off what a failed write has left behind the last line. */
 static enum err make_whole(const struct audit *a)
 {
     off_t end = lseek(a->fd, 0, SEEK_END);
-    if (end < a->size) {
-        log_error(a->log,
-                  "%s is shorter than this server has written it; nothing is opened without it. "
-                  "Keep it as evidence, and restore the folder from a backup",
-                  a->path);
-        return ERR_DATA;
-    }
+    if (end < a->size)
+        return log_fail(
+            a->log, ERR_DATA,
+            "%s is shorter than this server has written it; nothing is opened without it. "
+            "Keep it as evidence, and restore the folder from a backup",
+            a->path);
     return end == a->size || ftruncate(a->fd, a->size) == 0 ? ERR_OK : failed(a, "mend");
 }
 
@@ -103,7 +101,7 @@ static enum err end(struct audit *a, struct bytes *line, bool sync)
     return e;
 }
 
-/* --- opening ------------------------------------------------------------------------------------- */
+/* --- opening ---------------------------------------------------------------------------------- */
 
 static enum err write_first(struct audit *a)
 {
@@ -131,8 +129,8 @@ static enum err belongs(const struct audit *a, const struct audit_file *f)
 {
     if (is_ours(a, f))
         return ERR_OK;
-    log_error(a->log, "%s is of another study or server; keep it, and use another folder", a->path);
-    return ERR_MISMATCH;
+    return log_fail(a->log, ERR_MISMATCH,
+                    "%s is of another study or server; keep it, and use another folder", a->path);
 }
 
 /* Checks what is there, and goes on behind it. */
@@ -178,8 +176,7 @@ static enum err open_log(struct audit *a)
     a->fd = open(a->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (a->fd >= 0)
         return ERR_OK;
-    log_error(a->log, "cannot open %s: %s", a->path, strerror(errno));
-    return ERR_SYSTEM;
+    return log_fail(a->log, ERR_SYSTEM, "cannot open %s: %s", a->path, strerror(errno));
 }
 
 enum err audit_open(struct audit **audit, const char *folder, const struct study *study,
@@ -219,7 +216,7 @@ void audit_close(struct audit **audit)
     memory_free(audit);
 }
 
-/* --- writing ------------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 enum err audit_write(struct audit *a, const struct audit_opening *o)
 {
@@ -243,7 +240,7 @@ enum err audit_recovered(struct audit *a, uint64_t from, uint64_t to)
     return end(a, &line, true);
 }
 
-/* --- heads --------------------------------------------------------------------------------------- */
+/* --- heads ------------------------------------------------------------------------------------ */
 
 void audit_head(const struct audit *a, struct audit_head *head)
 {
@@ -283,10 +280,9 @@ enum err audit_keep(struct audit *a, unsigned server, const struct audit_head *o
     struct bytes line = {0};
     audit_signed_words(a->study->terms.digest, a->index, ours, words);
     if (public_identity_verify(&a->study->server[server].key, AUDIT_LABEL, words, sizeof words,
-                               signature) != ERR_OK) {
-        log_error(a->log, "server %u did not sign the head of this server's audit log", server);
-        return ERR_AUTH;
-    }
+                               signature) != ERR_OK)
+        return log_fail(a->log, ERR_AUTH,
+                        "server %u did not sign the head of this server's audit log", server);
     begin(a, &line);
     put_head(&line, "signed", server, ours);
     text_put(&line, " signature ");

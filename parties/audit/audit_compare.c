@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* --- one log in words ---------------------------------------------------------------------------- */
+/* --- one log in words ------------------------------------------------------------------------- */
 
 static const char *in_words(const struct audit_opening *o, char *text, size_t size)
 {
@@ -161,27 +161,24 @@ enum err audit_is_of(const struct audit_file *f, const struct study *study, stru
         same = same && memcmp(f->key[i], study->server[i].key.sign, sizeof f->key[i]) == 0;
     if (same)
         return ERR_OK;
-    log_error(log, "the log of server %u is not of this study's terms and servers", f->server);
-    return ERR_MISMATCH;
+    return log_fail(log, ERR_MISMATCH,
+                    "the log of server %u is not of this study's terms and servers", f->server);
 }
 
-/* --- against each other -------------------------------------------------------------------------- */
+/* --- against each other ----------------------------------------------------------------------- */
 
 static enum err same_study(struct audit_file *const *files, size_t count, struct log *log)
 {
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < i; k++) {
             if (memcmp(files[i]->terms, files[k]->terms, sizeof files[i]->terms) != 0 ||
-                memcmp(files[i]->key, files[k]->key, sizeof files[i]->key) != 0) {
-                log_error(log, "logs %zu and %zu are of different studies or servers", k + 1,
-                          i + 1);
-                return ERR_DATA;
-            }
-            if (files[i]->server == files[k]->server) {
-                log_error(log, "logs %zu and %zu are both of server %u", k + 1, i + 1,
-                          files[i]->server);
-                return ERR_DATA;
-            }
+                memcmp(files[i]->key, files[k]->key, sizeof files[i]->key) != 0)
+                return log_fail(log, ERR_DATA,
+                                "logs %zu and %zu are of different studies or servers", k + 1,
+                                i + 1);
+            if (files[i]->server == files[k]->server)
+                return log_fail(log, ERR_DATA, "logs %zu and %zu are both of server %u", k + 1,
+                                i + 1, files[i]->server);
         }
     return ERR_OK;
 }
@@ -216,12 +213,12 @@ enum err audit_continues(const struct audit_file *f, const struct audit_head *he
                 f->server, day);
         return ERR_OK;
     }
-    log_error(log,
-              "server %u signed on %s that its log had %" PRIu64 " lines, and that is not how it "
-              "begins now: it was cut short or written anew, or an old copy of the server's folder "
-              "was put in place, with an old ledger: budget that is spent may be spent again",
-              f->server, day, head->entries);
-    return ERR_DATA;
+    return log_fail(
+        log, ERR_DATA,
+        "server %u signed on %s that its log had %" PRIu64 " lines, and that is not how it "
+        "begins now: it was cut short or written anew, or an old copy of the server's folder "
+        "was put in place, with an old ledger: budget that is spent may be spent again",
+        f->server, day, head->entries);
 }
 
 /* What `by` saw of `of`'s log has to be there; a difference is told once. `*lost`: a recovery explains one. */
@@ -237,11 +234,11 @@ static enum err check_seen(const struct audit_file *by, const struct audit_file 
             *lost = true;
             continue;
         }
-        log_error(log,
-                  "server %u saw server %u's log with %" PRIu64 " lines (line %zu of its own), and "
-                  "that is not how it begins now: it was cut short or written anew",
-                  by->server, of->server, n, k + 1);
-        return ERR_DATA;
+        return log_fail(log, ERR_DATA,
+                        "server %u saw server %u's log with %" PRIu64
+                        " lines (line %zu of its own), and "
+                        "that is not how it begins now: it was cut short or written anew",
+                        by->server, of->server, n, k + 1);
     }
     return ERR_OK;
 }

@@ -33,7 +33,7 @@ void audit_signed_words(const uint8_t terms[32], unsigned server, const struct a
     memcpy(words + 41, head->hash, 32);
 }
 
-/* --- words of a line ----------------------------------------------------------------------------- */
+/* --- words of a line -------------------------------------------------------------------------- */
 
 /* Walks over words with single spaces between them. */
 struct words {
@@ -113,7 +113,7 @@ static unsigned server_of(struct words *w)
     return (unsigned)(number(w, "server", STUDY_SERVERS - 1) % STUDY_SERVERS);
 }
 
-/* --- kinds --------------------------------------------------------------------------------------- */
+/* --- kinds ------------------------------------------------------------------------------------ */
 
 static void read_first(struct audit_file *f, struct words *w)
 {
@@ -197,7 +197,7 @@ static enum err read_words(struct audit_file *f, struct audit_entry *entry, char
     return entry->kind == AUDIT_OPEN && entry->what == NULL ? ERR_NOMEM : ERR_OK;
 }
 
-/* --- what a line claims -------------------------------------------------------------------------- */
+/* --- what a line claims ----------------------------------------------------------------------- */
 
 /* A signed head has to be the one that this log had, and signed by a neighbour. */
 static enum err check_signed(const struct audit_file *f, const struct audit_entry *entry,
@@ -207,19 +207,15 @@ static enum err check_signed(const struct audit_file *f, const struct audit_entr
     uint8_t words[AUDIT_SIGNED_SIZE];
     uint64_t n = entry->head.entries;
     if (n == 0 || n > f->entries ||
-        memcmp(f->entry[n - 1].hash, entry->head.hash, sizeof entry->head.hash) != 0) {
-        log_error(log, "%s, line %zu: server %u signed another log than this one", path,
-                  f->entries + 1, entry->server);
-        return ERR_DATA;
-    }
+        memcmp(f->entry[n - 1].hash, entry->head.hash, sizeof entry->head.hash) != 0)
+        return log_fail(log, ERR_DATA, "%s, line %zu: server %u signed another log than this one",
+                        path, f->entries + 1, entry->server);
     memcpy(who.sign, f->key[entry->server], sizeof who.sign);
     audit_signed_words(f->terms, f->server, &entry->head, words);
-    if (entry->server == f->server || public_identity_verify(&who, AUDIT_LABEL, words, sizeof words,
-                                                             entry->signature) != ERR_OK) {
-        log_error(log, "%s, line %zu: this is not a signature of server %u", path, f->entries + 1,
-                  entry->server);
-        return ERR_DATA;
-    }
+    if (entry->server == f->server ||
+        public_identity_verify(&who, AUDIT_LABEL, words, sizeof words, entry->signature) != ERR_OK)
+        return log_fail(log, ERR_DATA, "%s, line %zu: this is not a signature of server %u", path,
+                        f->entries + 1, entry->server);
     return ERR_OK;
 }
 
@@ -230,9 +226,8 @@ static enum err check_total(const struct audit_file *f, const struct audit_entry
         if (f->entry[k].kind == AUDIT_OPEN) {
             if (entry->opening.spent >= f->entry[k].opening.spent)
                 return ERR_OK;
-            log_error(log, "%s, line %zu: what was spent is less than before", path,
-                      f->entries + 1);
-            return ERR_DATA;
+            return log_fail(log, ERR_DATA, "%s, line %zu: what was spent is less than before", path,
+                            f->entries + 1);
         }
     return ERR_OK;
 }
@@ -253,14 +248,12 @@ static enum err check_hash(const struct audit_file *f, char *line, size_t n, uin
         }
     }
     if (f->entries == 0 && (n < 2 || memcmp(line, "0 ", 2) != 0))
-        log_error(log, "%s is no audit log; name the audit.log of a server's folder", path);
-    else
-        log_error(
-            log,
-            "%s, line %zu: the chain breaks here: this line was altered, or the one before it "
-            "is missing",
-            path, f->entries + 1);
-    return ERR_DATA;
+        return log_fail(log, ERR_DATA,
+                        "%s is no audit log; name the audit.log of a server's folder", path);
+    return log_fail(log, ERR_DATA,
+                    "%s, line %zu: the chain breaks here: this line was altered, or the one before "
+                    "it is missing",
+                    path, f->entries + 1);
 }
 
 static enum err read_line(struct audit_file *f, struct audit_entry *entry, char *text,

@@ -42,10 +42,8 @@ static enum err check_heads(struct audit_file *const *files, const struct audit_
 {
     struct witness w = {.study = study, .log = log};
     enum err worst = ERR_OK;
-    if (access(t->heads, F_OK) != 0) {
-        log_error(log, "cannot open %s: %s", t->heads, strerror(errno));
-        return ERR_SYSTEM;
-    }
+    if (access(t->heads, F_OK) != 0)
+        return log_fail(log, ERR_SYSTEM, "cannot open %s: %s", t->heads, strerror(errno));
     TRY(witness_add(&w, t->heads));
     for (size_t i = 0; i < t->logs; i++) {
         const struct head *seen = &w.seen[files[i]->server];
@@ -78,8 +76,7 @@ static enum err read_whole(struct audit_file **file, const char *path, struct lo
     TRY(audit_file_read(file, path, log));
     if ((*file)->entries > 0 && (*file)->torn == 0)
         return ERR_OK;
-    log_error(log, "%s is empty, or its last line is cut", path);
-    return ERR_DATA;
+    return log_fail(log, ERR_DATA, "%s is empty, or its last line is cut", path);
 }
 
 static enum err audit(const struct audit_terms *t, struct log *log)

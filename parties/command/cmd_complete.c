@@ -19,7 +19,7 @@ static bool is_path(const struct help_option *o)
            strcmp(o->value, "OLD") == 0;
 }
 
-/* --- bash -------------------------------------------------------------------------------------- */
+/* --- bash ------------------------------------------------------------------------------------- */
 
 static void put_words(const char *text)
 {
@@ -86,7 +86,7 @@ static void bash(void)
            "complete -o filenames -F _trefoil trefoil\n");
 }
 
-/* --- zsh --------------------------------------------------------------------------------------- */
+/* --- zsh -------------------------------------------------------------------------------------- */
 
 /* Inside '...' of a specification of _arguments or _describe. */
 static void zsh_text(const char *text)

@@ -70,7 +70,7 @@ path_of(const struct demo *d, char path[FILE_PATH], const char *format, ...)
     snprintf(path, FILE_PATH, "%s/%s", d->folder, tail);
 }
 
-/* --- preparing ----------------------------------------------------------------------------------- */
+/* --- preparing -------------------------------------------------------------------------------- */
 
 /* What is in a folder, not the folder itself. */
 static int is_entry(const char *path, const struct stat *s, int kind, struct FTW *where)
@@ -90,23 +90,19 @@ static int remove_entry(const char *path, const struct stat *s, int kind, struct
 static enum err fresh_folder(struct demo *d, const char *folder)
 {
     char marker[FILE_PATH], inside[FILE_PATH];
-    if (strlen(folder) >= sizeof d->folder || folder[0] == '\0') {
-        log_error(d->log, "--folder: the name is empty or too long");
-        return ERR_USAGE;
-    }
+    if (strlen(folder) >= sizeof d->folder || folder[0] == '\0')
+        return log_fail(d->log, ERR_USAGE, "--folder: the name is empty or too long");
     snprintf(d->folder, sizeof d->folder, "%s", folder);
     path_of(d, marker, "%s", MARKER);
     path_of(d, inside, "."); /* where a link leads */
     if (access(marker, F_OK) == 0) {
-        if (nftw(inside, remove_entry, 16, FTW_DEPTH | FTW_PHYS) != 0) {
-            log_error(d->log, "cannot remove the earlier demo in %s: %s", folder, strerror(errno));
-            return ERR_SYSTEM;
-        }
-    } else if (nftw(inside, is_entry, 16, FTW_PHYS) > 0) {
-        log_error(d->log, "%s holds something that is no earlier demo; name another --folder",
-                  folder);
-        return ERR_SYSTEM;
-    }
+        if (nftw(inside, remove_entry, 16, FTW_DEPTH | FTW_PHYS) != 0)
+            return log_fail(d->log, ERR_SYSTEM, "cannot remove the earlier demo in %s: %s", folder,
+                            strerror(errno));
+    } else if (nftw(inside, is_entry, 16, FTW_PHYS) > 0)
+        return log_fail(d->log, ERR_SYSTEM,
+                        "%s holds something that is no earlier demo; name another --folder",
+                        folder);
     TRY(file_folder(folder, d->log));
     return file_write(marker, 0600, "", 0, d->log);
 }
@@ -136,8 +132,8 @@ static enum err find_ports(struct demo *d)
             return ERR_OK;
         }
     }
-    log_error(d->log, "no %d free ports in a row on 127.0.0.1", STUDY_SERVERS * STUDY_PORTS);
-    return ERR_SYSTEM;
+    return log_fail(d->log, ERR_SYSTEM, "no %d free ports in a row on 127.0.0.1",
+                    STUDY_SERVERS * STUDY_PORTS);
 }
 
 static enum err make_key(const struct demo *d, const char *name, char text[KEYS_TEXT_SIZE])
@@ -210,7 +206,7 @@ static enum err load_tables(struct demo *d)
     return ERR_OK;
 }
 
-/* --- processes ----------------------------------------------------------------------------------- */
+/* --- processes -------------------------------------------------------------------------------- */
 
 static enum err start_servers(struct demo *d)
 {
@@ -248,10 +244,10 @@ static enum err wait_for_server(struct demo *d, struct netio *netio, const struc
             break;
         e = ask_status(d, netio, analyst, server, ms);
     }
-    if (e != ERR_OK)
-        log_error(d->log, "server %s does not answer; see %s/server-%s.log", server_names[server],
-                  d->folder, server_names[server]);
-    return e;
+    if (e == ERR_OK)
+        return ERR_OK;
+    return log_fail(d->log, e, "server %s does not answer; see %s/server-%s.log",
+                    server_names[server], d->folder, server_names[server]);
 }
 
 static enum err wait_for_servers(struct demo *d)
@@ -309,7 +305,7 @@ static enum err run_analyst(struct demo *d)
     return e;
 }
 
-/* --- what came of it ----------------------------------------------------------------------------- */
+/* --- what came of it -------------------------------------------------------------------------- */
 
 static enum err error_of_csv(const struct demo *d, const char *path, double *error)
 {

@@ -50,24 +50,18 @@ struct wish {
 
 static enum err check_wish(const struct wish *w, uint32_t *last_day, struct log *log)
 {
-    if ((w->show == NULL) == (w->file == NULL)) {
-        log_error(log, "name one file: the key to make, or --show and the key to read");
-        return ERR_USAGE;
-    }
-    if (w->show != NULL && (w->renew != NULL || w->until != NULL)) {
-        log_error(log, "--show makes nothing; leave --renew and --until out");
-        return ERR_USAGE;
-    }
-    if (w->name != NULL && !study_good_name(w->name)) {
-        log_error(log, "--name is \"%s\"; a study takes 1 to %d of a-z 0-9 _ -", w->name,
-                  STUDY_NAME_SIZE - 1);
-        return ERR_USAGE;
-    }
-    if (w->until != NULL && (!date_parse_day(w->until, last_day) || *last_day < date_today())) {
-        log_error(log, "--until is \"%s\"; it should be a day to come, such as 2027-06-30",
-                  w->until);
-        return ERR_USAGE;
-    }
+    if ((w->show == NULL) == (w->file == NULL))
+        return log_fail(log, ERR_USAGE,
+                        "name one file: the key to make, or --show and the key to read");
+    if (w->show != NULL && (w->renew != NULL || w->until != NULL))
+        return log_fail(log, ERR_USAGE, "--show makes nothing; leave --renew and --until out");
+    if (w->name != NULL && !study_good_name(w->name))
+        return log_fail(log, ERR_USAGE, "--name is \"%s\"; a study takes 1 to %d of a-z 0-9 _ -",
+                        w->name, STUDY_NAME_SIZE - 1);
+    if (w->until != NULL && (!date_parse_day(w->until, last_day) || *last_day < date_today()))
+        return log_fail(log, ERR_USAGE,
+                        "--until is \"%s\"; it should be a day to come, such as 2027-06-30",
+                        w->until);
     return ERR_OK;
 }
 

@@ -53,11 +53,11 @@ static enum err check_folder(const char *folder, struct log *log)
 {
     if (access(folder, F_OK) == 0)
         return ERR_OK;
-    log_error(log,
-              "%s does not exist: restore it from a backup (trefoil restore); without one, make "
-              "an empty folder, and all is taken from the two others",
-              folder);
-    return ERR_SYSTEM;
+    return log_fail(
+        log, ERR_SYSTEM,
+        "%s does not exist: restore it from a backup (trefoil restore); without one, make "
+        "an empty folder, and all is taken from the two others",
+        folder);
 }
 
 static enum err recover(struct recover *r, const char *study, const char *key, const char *folder,

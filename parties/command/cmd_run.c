@@ -287,7 +287,7 @@ static void drop_folder(const char *folder)
     file_drop_folder(folder, names);
 }
 
-/* --- ^C ------------------------------------------------------------------------------------------- */
+/* --- ^C --------------------------------------------------------------------------------------- */
 
 /* A word as a shell takes it. */
 static void put_word(struct bytes *out, const char *word)
@@ -366,7 +366,7 @@ static enum err adviser_start(struct adviser *a, int argc, char **argv, struct l
     return e;
 }
 
-/* --- the command line ----------------------------------------------------------------------------- */
+/* --- the command line ------------------------------------------------------------------------- */
 
 /* The numbers of the command line. */
 static enum err read_numbers(const char *rounds, const char *wait, const char *rows,
@@ -384,9 +384,9 @@ static enum err read_run(const char *text, uint8_t number[REQUEST_RUN_SIZE], str
     if (sodium_hex2bin(number, REQUEST_RUN_SIZE, text, strlen(text), NULL, &n, NULL) == 0 &&
         n == REQUEST_RUN_SIZE)
         return ERR_OK;
-    log_error(log, "--continue needs the number of a run: %u digits and letters a to f",
-              2 * REQUEST_RUN_SIZE);
-    return ERR_USAGE;
+    return log_fail(log, ERR_USAGE,
+                    "--continue needs the number of a run: %u digits and letters a to f",
+                    2 * REQUEST_RUN_SIZE);
 }
 
 static int run(int argc, char **argv, struct log *log)

@@ -81,11 +81,10 @@ static enum err take_listen(struct arguments *a, struct log *log)
     const char *colon = from != NULL ? strchr(from, ':') : NULL;
     size_t n = colon != NULL ? (size_t)(colon - a->listen) : strlen(a->listen);
     int64_t port = 0;
-    if (from == NULL || n == 0 || n >= sizeof a->host) {
-        log_error(log, "--listen is \"%s\"; write ADDRESS, ADDRESS:PORT or [ADDRESS]:PORT",
-                  a->listen);
-        return ERR_USAGE;
-    }
+    if (from == NULL || n == 0 || n >= sizeof a->host)
+        return log_fail(log, ERR_USAGE,
+                        "--listen is \"%s\"; write ADDRESS, ADDRESS:PORT or [ADDRESS]:PORT",
+                        a->listen);
     memcpy(a->host, a->listen, n);
     if (colon != NULL)
         TRY(command_integer("listen's port", colon + 1, 1, 65536 - STUDY_PORTS, &port, log));

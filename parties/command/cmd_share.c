@@ -118,13 +118,12 @@ static enum err load_data(struct share *s)
         log_warn(s->log, "%s has a header and no rows: is it the right file?", s->data);
     if (s->table->rows >= s->study->owner[s->owner].min_rows)
         return ERR_OK;
-    log_error(
-        s->log,
+    return log_fail(
+        s->log, ERR_DATA,
         "%s has %zu rows, and %s agreed to bring at least %u: is it the right file? Nothing was "
         "sent. (If this owner never uploads, the others can tell that it has fewer rows)",
         s->data, s->table->rows, s->study->owner[s->owner].name,
         s->study->owner[s->owner].min_rows);
-    return ERR_DATA;
 }
 
 /* auto: what the study bounds this owner by. */
@@ -137,24 +136,21 @@ static enum err choose_form(struct share *s)
         s->form = UPLOAD_RECORDS;
     else if (as != NULL && (strcmp(as, "counts") == 0 || strcmp(as, "answers") == 0))
         s->form = owner->bits;
-    else if (as != NULL && strcmp(as, "auto") != 0) {
-        log_error(s->log, "--as is \"%s\"; it should be counts, records or auto", as);
-        return ERR_USAGE;
-    }
+    else if (as != NULL && strcmp(as, "auto") != 0)
+        return log_fail(s->log, ERR_USAGE, "--as is \"%s\"; it should be counts, records or auto",
+                        as);
     s->bytes = study_form_bytes(s->study, s->owner, s->form);
     if (s->bytes != 0)
         return ERR_OK;
     if (s->form != UPLOAD_RECORDS)
-        log_error(s->log,
-                  "the study bounds %s as an owner of records, and counts could exceed that; leave "
-                  "--as out, or have the study say as: counts for this owner",
-                  owner->name);
-    else
-        log_error(s->log,
-                  "the study cannot take records of %s: a marginal has more than %d attributes, or "
-                  "pad_to is beyond what its counts may be; leave --as out",
-                  owner->name, RECORDS_ORDER_MAX);
-    return ERR_REFUSED;
+        return log_fail(s->log, ERR_REFUSED,
+                        "the study bounds %s as an owner of records, and counts could exceed that; "
+                        "leave --as out, or have the study say as: counts for this owner",
+                        owner->name);
+    return log_fail(s->log, ERR_REFUSED,
+                    "the study cannot take records of %s: a marginal has more than %d attributes, "
+                    "or pad_to is beyond what its counts may be; leave --as out",
+                    owner->name, RECORDS_ORDER_MAX);
 }
 
 /* A file of this study: the one that was asked for, or else one beside the key. */
@@ -266,7 +262,7 @@ static void say(const struct share *s, const char *person)
     say_persons(s, person);
 }
 
-/* --- at the servers ------------------------------------------------------------------------------ */
+/* --- at the servers --------------------------------------------------------------------------- */
 
 static enum err meet(struct share *s, struct courier **courier)
 {
@@ -413,22 +409,19 @@ static enum err share_data(struct share *s)
 
 static enum err check_wish(const struct share *s)
 {
-    if (s->status && s->withdraw) {
-        log_error(s->log, "--status and --withdraw are two commands; leave one out");
-        return ERR_USAGE;
-    }
-    if ((s->status || s->withdraw) != (s->data == NULL)) {
-        log_error(s->log, s->data == NULL ? "share needs the data: a CSV file after the study"
-                                          : "--status and --withdraw take no data; leave the CSV "
-                                            "file out");
-        return ERR_USAGE;
-    }
+    if (s->status && s->withdraw)
+        return log_fail(s->log, ERR_USAGE,
+                        "--status and --withdraw are two commands; leave one out");
+    if ((s->status || s->withdraw) != (s->data == NULL))
+        return log_fail(s->log, ERR_USAGE,
+                        s->data == NULL ? "share needs the data: a CSV file after the study"
+                                        : "--status and --withdraw take no data; leave the CSV "
+                                          "file out");
     if ((s->status || s->withdraw) &&
         (s->dry_run || s->replace || s->as != NULL || s->csv.rows.person != NULL ||
-         s->stats != NULL || s->secret_path != NULL)) {
-        log_error(s->log, "--status and --withdraw send no data; leave out the options about data");
-        return ERR_USAGE;
-    }
+         s->stats != NULL || s->secret_path != NULL))
+        return log_fail(s->log, ERR_USAGE,
+                        "--status and --withdraw send no data; leave out the options about data");
     return ERR_OK;
 }
 

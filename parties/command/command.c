@@ -100,24 +100,19 @@ static enum err take_option(const char *text, int argc, char **argv, int *at,
         i++;
     if (i == options)
         return unknown_option(text, n, option, options, log);
-    if (seen[i]) {
-        log_error(log, "--%s comes twice; leave one out", option[i].name);
-        return ERR_USAGE;
-    }
+    if (seen[i])
+        return log_fail(log, ERR_USAGE, "--%s comes twice; leave one out", option[i].name);
     seen[i] = true;
     if (option[i].flag != NULL) {
-        if (text[n] == '=') {
-            log_error(log, "--%s takes no value", option[i].name);
-            return ERR_USAGE;
-        }
+        if (text[n] == '=')
+            return log_fail(log, ERR_USAGE, "--%s takes no value", option[i].name);
         *option[i].flag = true;
     } else if (text[n] == '=') {
         *option[i].value = text + n + 1;
     } else if (*at + 1 < argc) {
         *option[i].value = argv[++*at];
     } else {
-        log_error(log, "--%s needs a value; --help shows which", option[i].name);
-        return ERR_USAGE;
+        return log_fail(log, ERR_USAGE, "--%s needs a value; --help shows which", option[i].name);
     }
     return ERR_OK;
 }
@@ -137,8 +132,7 @@ static enum err check_needed(const char *command, const struct command_option *o
     }
     if (!missing)
         return ERR_OK;
-    log_error(log, "%s needs %s", command, text);
-    return ERR_USAGE;
+    return log_fail(log, ERR_USAGE, "%s needs %s", command, text);
 }
 
 enum err command_options(int argc, char **argv, const struct command_option *option, size_t options,
@@ -156,19 +150,15 @@ enum err command_options(int argc, char **argv, const struct command_option *opt
         } else if (!ended && strncmp(argv[i], "--", 2) == 0) {
             TRY(take_option(argv[i] + 2, argc, argv, &i, option, options, seen, log));
         } else if (!ended && argv[i][0] == '-' && argv[i][1] != '\0') {
-            log_error(log, "there is no option %s; --help lists them", argv[i]);
-            return ERR_USAGE;
+            return log_fail(log, ERR_USAGE, "there is no option %s; --help lists them", argv[i]);
         } else if (*given == most) {
-            log_error(log, "do not know what to do with \"%s\"", argv[i]);
-            return ERR_USAGE;
+            return log_fail(log, ERR_USAGE, "do not know what to do with \"%s\"", argv[i]);
         } else {
             rest[(*given)++] = argv[i];
         }
     }
-    if (*given < least) {
-        log_error(log, "an argument is missing");
-        return ERR_USAGE;
-    }
+    if (*given < least)
+        return log_fail(log, ERR_USAGE, "an argument is missing");
     return check_needed(argv[0], option, options, seen, log);
 }
 
@@ -181,11 +171,10 @@ enum err command_integer(const char *name, const char *text, int64_t least, int6
         return ERR_OK;
     errno = 0;
     n = strtoll(text, &end, 10);
-    if (end == text || *end != '\0' || errno != 0 || n < least || n > most) {
-        log_error(log, "--%s is \"%s\"; it should be a whole number from %lld to %lld", name, text,
-                  (long long)least, (long long)most);
-        return ERR_USAGE;
-    }
+    if (end == text || *end != '\0' || errno != 0 || n < least || n > most)
+        return log_fail(log, ERR_USAGE,
+                        "--%s is \"%s\"; it should be a whole number from %lld to %lld", name, text,
+                        (long long)least, (long long)most);
     *v = n;
     return ERR_OK;
 }
@@ -206,12 +195,11 @@ enum err command_csv(const char *delimiter, const char *decimal, struct table_cs
     if (strcmp(delimiter, "tab") == 0 || strcmp(delimiter, "\\t") == 0)
         delimiter = "\t";
     if (strlen(delimiter) != 1 || strlen(decimal) != 1 || delimiter[0] == decimal[0] ||
-        strchr(".,", decimal[0]) == NULL) {
-        log_error(log,
-                  "--delimiter is one character or the word tab, --decimal a point or a comma, and "
-                  "the two differ");
-        return ERR_USAGE;
-    }
+        strchr(".,", decimal[0]) == NULL)
+        return log_fail(
+            log, ERR_USAGE,
+            "--delimiter is one character or the word tab, --decimal a point or a comma, and "
+            "the two differ");
     csv->delimiter = delimiter[0];
     csv->rows.decimal = decimal[0];
     return ERR_OK;

@@ -36,8 +36,7 @@ enum err process_start(pid_t *pid, const char *const *arguments, const char *out
         become(arguments, output);
     if (*pid > 0)
         return ERR_OK;
-    log_error(log, "cannot start a process: %s", strerror(errno));
-    return ERR_SYSTEM;
+    return log_fail(log, ERR_SYSTEM, "cannot start a process: %s", strerror(errno));
 }
 
 static bool ended(pid_t *pid, int *status)
@@ -59,16 +58,13 @@ enum err process_wait(pid_t *pid, const char *what, const char *output, int64_t 
 {
     int status = 0;
     while (!ended(pid, &status)) {
-        if (clock_left_ms(deadline) == 0) {
-            log_error(log, "%s did not end in time; see %s", what, output);
-            return ERR_TIMEOUT;
-        }
+        if (clock_left_ms(deadline) == 0)
+            return log_fail(log, ERR_TIMEOUT, "%s did not end in time; see %s", what, output);
         clock_pause(LOOK_MS);
     }
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return ERR_OK;
-    log_error(log, "%s failed; see %s", what, output);
-    return ERR_SYSTEM;
+    return log_fail(log, ERR_SYSTEM, "%s failed; see %s", what, output);
 }
 
 void process_end(pid_t *pid)

@@ -33,9 +33,7 @@ struct progress progress_start(FILE *out, const struct study *study, double rho)
     };
 }
 
-/*
- * --- words ---------------------------------------------------------------------------------------
- */
+/* --- words ------------------------------------------------------------------------------------ */
 
 /* Pads or cuts a name to PROGRESS_NAME columns, of a character each. */
 static void fit(const char *name, char text[NAME_TEXT])
@@ -47,9 +45,7 @@ static void fit(const char *name, char text[NAME_TEXT])
         snprintf(text, NAME_TEXT, "%.*s..", (int)words_prefix(name, PROGRESS_NAME - 2), name);
 }
 
-/*
- * --- lines ---------------------------------------------------------------------------------------
- */
+/* --- lines ------------------------------------------------------------------------------------ */
 
 void progress_end(void *self)
 {

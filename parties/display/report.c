@@ -54,9 +54,7 @@ static double sum_of_servers(const struct report *r, const char *key)
     return sum;
 }
 
-/*
- * --- what was run ------------------------------------------------------------------------------
- */
+/* --- what was run ----------------------------------------------------------------------------- */
 
 static void card(struct bytes *out, const char *value, const char *what)
 {
@@ -187,9 +185,7 @@ static void what_is_guaranteed(const struct report *r)
              rho, spent);
 }
 
-/*
- * --- model against measurements ----------------------------------------------------------------
- */
+/* --- model against measurements --------------------------------------------------------------- */
 
 struct fit_of {
     double error, expected; /* shares of the rows, 0 to 2 and more */
@@ -259,9 +255,7 @@ static enum err model_against_measurements(const struct report *r)
     return e;
 }
 
-/*
- * --- budget, costs -----------------------------------------------------------------------------
- */
+/* --- budget, costs ---------------------------------------------------------------------------- */
 
 static void key(struct bytes *out, const char *class, const char *what)
 {
@@ -336,9 +330,7 @@ static void costs(const struct report *r)
              words_time(report_number(r->stats, "estimate_s"), estimate));
 }
 
-/*
- * --- attributes --------------------------------------------------------------------------------
- */
+/* --- attributes ------------------------------------------------------------------------------- */
 
 static enum err attributes(const struct report *r)
 {

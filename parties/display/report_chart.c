@@ -16,9 +16,7 @@
 #define BARS_MOST 64   /* columns of a chart of numbers; more cells are added up */
 #define LABELS_MOST 16 /* rows of a chart of labels; the smaller ones are added up */
 
-/*
- * --- one attribute -----------------------------------------------------------------------------
- */
+/* --- one attribute ---------------------------------------------------------------------------- */
 
 /* A bar: what the model says, the noisy count with its deviation, and in a demo the truth. */
 struct bar {
@@ -98,9 +96,7 @@ static void begin_svg(struct bytes *out, double height)
     text_put(out, "<svg viewBox=\"0 0 %g %g\" role=\"img\">", WIDTH, height);
 }
 
-/*
- * --- labels: horizontal bars -------------------------------------------------------------------
- */
+/* --- labels: horizontal bars ------------------------------------------------------------------ */
 
 static int larger_first(const void *a, const void *b)
 {
@@ -162,9 +158,7 @@ static void draw_labels(const struct chart *c)
     text_put(c->r->out, "</svg>");
 }
 
-/*
- * --- numbers: columns ---------------------------------------------------------------------------
- */
+/* --- numbers: columns ------------------------------------------------------------------------- */
 
 /* Many cells: as many neighbours a column as it takes; the missing value stays by itself. */
 static void fold_numbers(struct chart *c)
@@ -271,9 +265,7 @@ enum err report_chart_attribute(const struct report *r, uint16_t attribute)
     return e;
 }
 
-/*
- * --- bars, budget, phases ----------------------------------------------------------------------
- */
+/* --- bars, budget, phases --------------------------------------------------------------------- */
 
 void report_chart_bar(struct bytes *out, double value, double expected, double most)
 {

@@ -14,8 +14,7 @@ enum err report_read_json(json_t **json, const char *folder, const char *name, s
     *json = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
     if (*json != NULL)
         return ERR_OK;
-    log_error(log, "%s:%d: %s", path, error.line, error.text);
-    return ERR_FORMAT;
+    return log_fail(log, ERR_FORMAT, "%s:%d: %s", path, error.line, error.text);
 }
 
 static enum err take_clique(const struct domain *d, const json_t *names, struct clique *c)
@@ -104,8 +103,8 @@ static enum err check(const struct report *r, const char *folder)
     if (same && of_these_terms(r) && begins_with_one_ways(r) && report_round(r, 0) != NULL &&
         json_is_string(json_object_get(r->stats, "finished")))
         return ERR_OK;
-    log_error(r->log, "what %s holds is not of study %s", folder, r->study->name);
-    return ERR_MISMATCH;
+    return log_fail(r->log, ERR_MISMATCH, "what %s holds is not of study %s", folder,
+                    r->study->name);
 }
 
 enum err report_load(struct report *r, const char *folder)

@@ -86,7 +86,7 @@ void client_free(struct client **client)
     memory_free(client);
 }
 
-/* --- one request --------------------------------------------------------------------------------- */
+/* --- one request ------------------------------------------------------------------------------ */
 
 /* Of several failures the one that says most: a lost peer is often the consequence of another's. */
 static bool says_more(enum err e, enum err than)
@@ -262,11 +262,9 @@ static enum err compare(const struct client *c, const struct reply reply[STUDY_S
     uint8_t digest[REQUEST_DIGEST_SIZE];
     request_digest(reply[0].payload, reply[0].size, digest);
     for (unsigned i = 1; i < STUDY_SERVERS; i++)
-        if (reply[i].size != sizeof digest ||
-            memcmp(reply[i].payload, digest, sizeof digest) != 0) {
-            log_error(c->log, "servers 0 and %u opened different results: one of them is lying", i);
-            return ERR_MISMATCH;
-        }
+        if (reply[i].size != sizeof digest || memcmp(reply[i].payload, digest, sizeof digest) != 0)
+            return log_fail(c->log, ERR_MISMATCH,
+                            "servers 0 and %u opened different results: one of them is lying", i);
     return ERR_OK;
 }
 
@@ -292,7 +290,7 @@ static void tell_terms(const struct client *c)
                       "fingerprints with trefoil check --fingerprint");
 }
 
-/* --- the servers' ledgers ------------------------------------------------------------------------ */
+/* --- the servers' ledgers --------------------------------------------------------------------- */
 
 void client_watch(struct client *c, struct witness *witness)
 {

@@ -23,7 +23,7 @@ static void put_words(struct bytes *out, const struct head *head)
     bytes_put_u64(out, (uint64_t)head->time);
 }
 
-/* --- signing ------------------------------------------------------------------------------------- */
+/* --- signing ---------------------------------------------------------------------------------- */
 
 static enum err statement(const struct study *study, unsigned index, const struct head *head,
                           struct bytes *out)
@@ -51,7 +51,7 @@ enum err head_verify(const struct study *study, unsigned index, const struct hea
                                   head->signature);
 }
 
-/* --- on the wire --------------------------------------------------------------------------------- */
+/* --- on the wire ------------------------------------------------------------------------------ */
 
 static void read_at(struct reader *in, struct head_at *at)
 {
@@ -74,7 +74,7 @@ void head_read(struct reader *in, struct head *head)
     reader_copy(in, head->signature, sizeof head->signature);
 }
 
-/* --- as text ------------------------------------------------------------------------------------- */
+/* --- as text ---------------------------------------------------------------------------------- */
 
 #define HEX_SIZE 65
 

@@ -30,7 +30,7 @@ enum tape_noise price_tape_noise(const struct study *study)
     return TAPE_BOX_MULLER;
 }
 
-/* --- slack ---------------------------------------------------------------------------------------- */
+/* --- slack ------------------------------------------------------------------------------------ */
 
 /*
  * Small epsilons are charged in total variation: a term tau enters as (1 + e^eps) tau. Where that is too much for the
@@ -112,7 +112,7 @@ double price_select_delta(const struct study *study, double candidates)
     return delta_of(slack_of(study).candidate, candidates);
 }
 
-/* --- limits --------------------------------------------------------------------------------------- */
+/* --- limits ----------------------------------------------------------------------------------- */
 
 double price_epsilon_limit(const struct study *study)
 {
@@ -140,14 +140,13 @@ static enum err check_epsilon(const struct study *study, const struct slack *s, 
     limit = floor(10 * price_epsilon_limit(study)) / 10;
     if (limit <= 0)
         return ERR_OK; /* for any epsilon: the plan says so */
-    log_error(
-        log,
+    return log_fail(
+        log, ERR_STUDY,
         "an epsilon of %g is more than the noise circuits allow: at most %.1f with a delta of "
         "%g and %llu measured marginals; lower epsilon or raise delta%s",
         study->epsilon, limit, study->delta,
         (unsigned long long)study->workload->one_ways + study->rounds,
         study->noise == STUDY_BOX_MULLER ? "; noise: discrete allows more" : "");
-    return ERR_STUDY;
 }
 
 enum err price_limits(const struct study *study, struct ledger_limits *limits, struct log *log)

@@ -13,7 +13,7 @@ static const char *const states[] = {[RECEIPT_HELD] = "held", [RECEIPT_WITHDRAWN
 #define DIGEST_TEXT 65
 #define LINE_MAX_SIZE 256
 
-/* --- statements ---------------------------------------------------------------------------------- */
+/* --- statements ------------------------------------------------------------------------------- */
 
 static enum err statement(const struct study *study, const struct receipt *r, int64_t time,
                           struct bytes *out)
@@ -38,18 +38,17 @@ enum err receipt_sign(const struct study *study, const struct identity *server,
 enum err receipt_verify_part(const struct study *study, const struct receipt *r, unsigned server,
                              struct log *log)
 {
-    struct bytes b = {0};
-    enum err e = statement(study, r, r->part[server].time, &b);
-    if (e == ERR_OK)
-        e = public_identity_verify(&study->server[server].key, label, b.data, b.size,
-                                   r->part[server].signature);
-    bytes_clear(&b);
-    if (e == ERR_AUTH)
-        log_error(log,
-                  "server %u (%s) has not signed this: its signature is of something else; share "
-                  "again, and ask its operator if it stays so",
-                  server, study->server[server].name);
-    return e;
+    struct bytes b CLEAN(bytes_clear) = {0};
+    enum err e;
+    TRY(statement(study, r, r->part[server].time, &b));
+    e = public_identity_verify(&study->server[server].key, label, b.data, b.size,
+                               r->part[server].signature);
+    if (e != ERR_AUTH)
+        return e;
+    return log_fail(log, e,
+                    "server %u (%s) has not signed this: its signature is of something else; share "
+                    "again, and ask its operator if it stays so",
+                    server, study->server[server].name);
 }
 
 enum err receipt_verify(const struct study *study, const struct receipt *r, struct log *log)
@@ -71,7 +70,7 @@ void receipt_part_read(struct receipt_part *part, struct reader *in)
     reader_copy(in, part->signature, sizeof part->signature);
 }
 
-/* --- as a file ----------------------------------------------------------------------------------- */
+/* --- as a file -------------------------------------------------------------------------------- */
 
 enum err receipt_save(const char *path, const struct study *study, const struct receipt *r,
                       struct log *log)
@@ -125,17 +124,14 @@ static enum err next_line(struct source *in, const char *word, char value[LINE_M
     size_t n = 0, skip = strlen(word);
     const char *line;
     do {
-        if (!take_line(in, &line, &n)) {
-            log_error(in->log, "%s ends where the line \"%s ...\" should follow", in->path, word);
-            return ERR_FORMAT;
-        }
+        if (!take_line(in, &line, &n))
+            return log_fail(in->log, ERR_FORMAT, "%s ends where the line \"%s ...\" should follow",
+                            in->path, word);
     } while (n == 0 || line[0] == '#');
     if (n <= skip || n - skip > LINE_MAX_SIZE || memcmp(line, word, skip) != 0 ||
-        line[skip] != ' ' || memchr(line, '\0', n) != NULL) {
-        log_error(in->log, "%s:%u: the line \"%s ...\" should stand here", in->path, in->number,
-                  word);
-        return ERR_FORMAT;
-    }
+        line[skip] != ' ' || memchr(line, '\0', n) != NULL)
+        return log_fail(in->log, ERR_FORMAT, "%s:%u: the line \"%s ...\" should stand here",
+                        in->path, in->number, word);
     memcpy(value, line + skip + 1, n - skip - 1);
     value[n - skip - 1] = '\0';
     return ERR_OK;
@@ -143,8 +139,7 @@ static enum err next_line(struct source *in, const char *word, char value[LINE_M
 
 static enum err wrong(const struct source *in, enum err e, const char *what)
 {
-    log_error(in->log, "%s:%u: %s", in->path, in->number, what);
-    return e;
+    return log_fail(in->log, e, "%s:%u: %s", in->path, in->number, what);
 }
 
 static bool digest_of(const char *hex, uint8_t digest[32])

@@ -47,7 +47,7 @@ size_t request_longest(const struct workload *w);
 
 void request_digest(const void *p, size_t n, uint8_t digest[REQUEST_DIGEST_SIZE]);
 
-/* --- messages between programs and gates --------------------------------------------------------- */
+/* --- messages between programs and gates ------------------------------------------------------ */
 
 /* The first byte of every message to a gate. */
 enum message_kind {

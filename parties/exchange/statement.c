@@ -17,7 +17,7 @@ void statement_clear(struct statement *s)
     *s = (struct statement){0};
 }
 
-/* --- writing -------------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 enum err statement_write(const struct statement *s, const struct study *study,
                          const struct identity *me, struct bytes *out)
@@ -44,7 +44,7 @@ enum err statement_write(const struct statement *s, const struct study *study,
     return bytes_ok(out);
 }
 
-/* --- reading -------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 struct source {
     const char *at, *end;

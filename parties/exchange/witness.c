@@ -15,7 +15,7 @@ static const char first_lines[] =
     "# shorter one is refused. Keep this file as long as the study lasts.\n";
 static const char against[] = "against ";
 
-/* --- reading ------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static void read_line(struct witness *w, const char *path, unsigned number, const char *line)
 {
@@ -65,7 +65,7 @@ enum err witness_add(struct witness *w, const char *path)
     return e;
 }
 
-/* --- writing ------------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 static void keep(const struct witness *w, const char *prefix, unsigned server,
                  const struct head *head)
@@ -84,7 +84,7 @@ static void keep(const struct witness *w, const char *prefix, unsigned server,
     }
 }
 
-/* --- taking -------------------------------------------------------------------------------------- */
+/* --- taking ----------------------------------------------------------------------------------- */
 
 uint64_t witness_debits(const struct witness *w, unsigned server)
 {

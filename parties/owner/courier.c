@@ -58,7 +58,7 @@ uint64_t courier_received(const struct courier *c)
     return lines_received(&c->lines);
 }
 
-/* --- one message and its answer ------------------------------------------------------------------ */
+/* --- one message and its answer --------------------------------------------------------------- */
 
 /* What the server says, or else what went wrong with the line, in c->words. */
 static void keep_words(struct courier *c, const char *text)
@@ -169,7 +169,7 @@ static enum err look(struct courier *c, unsigned server)
     return e == ERR_FORMAT ? misfit(c) : e;
 }
 
-/* --- again and again ----------------------------------------------------------------------------- */
+/* --- again and again -------------------------------------------------------------------------- */
 
 /* What may be otherwise in a while. */
 static bool may_pass(enum err e)
@@ -226,7 +226,7 @@ static enum err persist(struct courier *c, unsigned server, errand go, void *sel
     return e;
 }
 
-/* --- uploading ----------------------------------------------------------------------------------- */
+/* --- uploading -------------------------------------------------------------------------------- */
 
 struct delivery {
     const struct upload *parts;
@@ -342,7 +342,7 @@ enum err courier_upload(struct courier *c, const struct upload parts[STUDY_SERVE
     return ERR_OK;
 }
 
-/* --- withdrawing --------------------------------------------------------------------------------- */
+/* --- withdrawing ------------------------------------------------------------------------------ */
 
 struct withdrawal {
     struct receipt *receipt;
@@ -393,7 +393,7 @@ enum err courier_withdraw(struct courier *c, struct receipt *receipt, bool *whol
     return ERR_OK;
 }
 
-/* --- status -------------------------------------------------------------------------------------- */
+/* --- status ----------------------------------------------------------------------------------- */
 
 static enum err status_of(struct courier *c, unsigned server, struct holding *holding)
 {

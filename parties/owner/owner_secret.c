@@ -30,19 +30,15 @@ static void put_head(struct bytes *text, const struct study *study)
 static enum err parse(const struct bytes *text, const struct study *study,
                       uint8_t secret[UPLOAD_SECRET_SIZE])
 {
-    struct bytes expected = {0};
+    struct bytes expected CLEAN(bytes_clear) = {0};
     const char *line, *end;
     size_t n = 0, skip;
-    enum err e;
     put_head(&expected, study);
-    e = bytes_ok(&expected);
+    TRY(bytes_ok(&expected));
     skip = expected.size;
-    if (e == ERR_OK &&
-        (text->size != skip + SECRET_TEXT_SIZE || memcmp(text->data, expected.data, skip) != 0 ||
-         text->data[text->size - 1] != '\n'))
-        e = ERR_STUDY;
-    bytes_clear(&expected);
-    TRY(e);
+    if (text->size != skip + SECRET_TEXT_SIZE || memcmp(text->data, expected.data, skip) != 0 ||
+        text->data[text->size - 1] != '\n')
+        return ERR_STUDY;
     line = (const char *)text->data + skip;
     return sodium_base642bin(secret, UPLOAD_SECRET_SIZE, line, SECRET_TEXT_SIZE - 1, NULL, &n, &end,
                              BASE64) == 0 &&
@@ -55,27 +51,26 @@ static enum err check_mode(const char *path, const struct stat *st, struct log *
 {
     if ((st->st_mode & 077) == 0)
         return ERR_OK;
-    log_error(log,
-              "the secret %s may be read or written by others (mode %04o); if nobody did, run: "
-              "chmod 600 %s; otherwise delete it and share with --replace, which makes a new one",
-              path, (unsigned)st->st_mode & 07777U, path);
-    return ERR_STUDY;
+    return log_fail(
+        log, ERR_STUDY,
+        "the secret %s may be read or written by others (mode %04o); if nobody did, run: "
+        "chmod 600 %s; otherwise delete it and share with --replace, which makes a new one",
+        path, (unsigned)st->st_mode & 07777U, path);
 }
 
 static enum err read_secret(uint8_t *secret, const char *path, const struct study *study,
                             struct log *log)
 {
-    struct bytes text = {0};
-    enum err e = file_read(path, FILE_LIMIT, &text, log);
-    if (e == ERR_OK)
-        e = parse(&text, study, secret);
-    bytes_clear(&text);
-    if (e == ERR_STUDY)
-        log_error(log,
-                  "%s is cut or altered, or is not the secret of the study %s; put a copy of it in "
-                  "its place, or delete it and share with --replace, which makes a new one",
-                  path, study->name);
-    return e;
+    struct bytes text CLEAN(bytes_clear) = {0};
+    enum err e;
+    TRY(file_read(path, FILE_LIMIT, &text, log));
+    e = parse(&text, study, secret);
+    if (e != ERR_STUDY)
+        return e;
+    return log_fail(log, e,
+                    "%s is cut or altered, or is not the secret of the study %s; put a copy of it "
+                    "in its place, or delete it and share with --replace, which makes a new one",
+                    path, study->name);
 }
 
 enum err owner_secret_load(uint8_t **secret, const char *path, const struct study *study,
@@ -87,8 +82,7 @@ enum err owner_secret_load(uint8_t **secret, const char *path, const struct stud
     if (stat(path, &st) != 0) {
         if (errno == ENOENT)
             return ERR_OK;
-        log_error(log, "cannot open the secret %s: %s", path, strerror(errno));
-        return ERR_SYSTEM;
+        return log_fail(log, ERR_SYSTEM, "cannot open the secret %s: %s", path, strerror(errno));
     }
     TRY(check_mode(path, &st, log));
     *secret = secret_new(UPLOAD_SECRET_SIZE);
@@ -103,7 +97,7 @@ static enum err make(const char *path, const struct study *study, struct log *lo
 {
     uint8_t secret[UPLOAD_SECRET_SIZE];
     char words[SECRET_TEXT_SIZE];
-    struct bytes text = {0};
+    struct bytes text CLEAN(bytes_clear) = {0};
     enum err e;
     secret_random(secret, sizeof secret);
     sodium_bin2base64(words, sizeof words, secret, sizeof secret, BASE64);
@@ -112,7 +106,6 @@ static enum err make(const char *path, const struct study *study, struct log *lo
     e = bytes_ok(&text);
     if (e == ERR_OK)
         e = file_write_new(path, 0600, text.data, text.size, log);
-    bytes_clear(&text);
     secret_wipe(secret, sizeof secret);
     secret_wipe(words, sizeof words);
     return e;
@@ -131,6 +124,6 @@ enum err owner_secret_take(uint8_t **secret, const char *path, const struct stud
     TRY(owner_secret_load(secret, path, study, log));
     if (*secret != NULL)
         return ERR_OK;
-    log_error(log, "the secret %s was made, and is gone again; see what deletes it", path);
-    return ERR_SYSTEM;
+    return log_fail(log, ERR_SYSTEM,
+                    "the secret %s was made, and is gone again; see what deletes it", path);
 }

@@ -43,11 +43,10 @@ static enum err check_given(const char *given, const char *print, struct log *lo
 {
     if (strcmp(given, print) == 0)
         return ERR_OK;
-    log_error(log,
-              "the terms of this study file are %s, not %s; ask whoever keeps the file, by "
-              "telephone, which are right",
-              print, given);
-    return ERR_MISMATCH;
+    return log_fail(log, ERR_MISMATCH,
+                    "the terms of this study file are %s, not %s; ask whoever keeps the file, by "
+                    "telephone, which are right",
+                    print, given);
 }
 
 enum err pin_check(const char *key_path, const struct study *study, const char *fingerprint,

@@ -20,9 +20,7 @@ enum err query_end(struct query *q)
     return q->e;
 }
 
-/*
- * --- parameters ----------------------------------------------------------------------------------
- */
+/* --- parameters ------------------------------------------------------------------------------- */
 
 /* What comes of putting the parameter that is next. */
 static void was_put(struct query *q, int result)
@@ -66,9 +64,7 @@ void query_put_bytes(struct query *q, const struct bytes *b)
         q->next++;
 }
 
-/*
- * --- rows ----------------------------------------------------------------------------------------
- */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 bool query_row(struct query *q)
 {

@@ -76,9 +76,7 @@ size_t store_version(void)
     return VERSION;
 }
 
-/*
- * --- opening -------------------------------------------------------------------------------------
- */
+/* --- opening ---------------------------------------------------------------------------------- */
 
 /* Brings the database up to this program's version, all in one; refuses one of a later program. */
 static enum err migrate(struct store *s)
@@ -87,13 +85,12 @@ static enum err migrate(struct store *s)
     char sql[64];
     enum err e = ERR_OK;
     TRY(store_number(s, "PRAGMA user_version", &version));
-    if (version > VERSION) {
-        log_error(s->log,
-                  "the server's folder was used by a later trefoil (store version %u; this one, "
-                  "%s, knows %zu): run that one; nothing was changed",
-                  (unsigned)version, TREFOIL_VERSION, VERSION);
-        return ERR_MISMATCH;
-    }
+    if (version > VERSION)
+        return log_fail(
+            s->log, ERR_MISMATCH,
+            "the server's folder was used by a later trefoil (store version %u; this one, "
+            "%s, knows %zu): run that one; nothing was changed",
+            (unsigned)version, TREFOIL_VERSION, VERSION);
     if (version == VERSION)
         return ERR_OK;
     TRY(store_batch(s));
@@ -103,13 +100,13 @@ static enum err migrate(struct store *s)
     if (e == ERR_OK)
         e = store_execute(s, sql);
     e = store_end(s, e);
-    if (e != ERR_OK)
-        log_error(s->log,
-                  "the server's folder is of an earlier trefoil (store version %u; this one, %s, "
-                  "writes %zu) and could not be brought up to date: nothing was changed. If it has "
-                  "debits, end the study with the trefoil that made it",
-                  (unsigned)version, TREFOIL_VERSION, VERSION);
-    return e;
+    if (e == ERR_OK)
+        return ERR_OK;
+    return log_fail(s->log, e,
+                    "the server's folder is of an earlier trefoil (store version %u; this one, %s, "
+                    "writes %zu) and could not be brought up to date: nothing was changed. If it "
+                    "has debits, end the study with the trefoil that made it",
+                    (unsigned)version, TREFOIL_VERSION, VERSION);
 }
 
 /*
@@ -121,27 +118,24 @@ static enum err lock_folder(struct store *s, const char *path)
     s->lock_file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (s->lock_file >= 0 && flock(s->lock_file, LOCK_EX | LOCK_NB) == 0)
         return ERR_OK;
-    log_error(s->log, "cannot lock %s: %s%s", path, strerror(errno),
-              errno == EWOULDBLOCK ? "; another trefoil serve uses this folder: stop it first"
-                                   : "");
-    return ERR_SYSTEM;
+    return log_fail(s->log, ERR_SYSTEM, "cannot lock %s: %s%s", path, strerror(errno),
+                    errno == EWOULDBLOCK ? "; another trefoil serve uses this folder: stop it first"
+                                         : "");
 }
 
 /* Whoever may write here can take the files away and put others in their place. */
 static enum err check_folder(const struct store *s, const char *folder)
 {
     struct stat st;
-    if (stat(folder, &st) != 0) {
-        log_error(s->log, "cannot open %s: %s", folder, strerror(errno));
-        return ERR_SYSTEM;
-    }
+    if (stat(folder, &st) != 0)
+        return log_fail(s->log, ERR_SYSTEM, "cannot open %s: %s", folder, strerror(errno));
     if ((st.st_mode & (S_IWGRP | S_IWOTH)) == 0)
         return ERR_OK;
-    log_error(s->log,
-              "others on this machine may write to the server's folder %s (mode %03o): run chmod "
-              "go-w '%s', and see that nobody has",
-              folder, (unsigned)st.st_mode & 0777, folder);
-    return ERR_SYSTEM;
+    return log_fail(
+        s->log, ERR_SYSTEM,
+        "others on this machine may write to the server's folder %s (mode %03o): run chmod "
+        "go-w '%s', and see that nobody has",
+        folder, (unsigned)st.st_mode & 0777, folder);
 }
 
 static enum err open_database(struct store *s, const char *folder, const struct identity *me)

@@ -55,9 +55,7 @@ static enum err belongs(struct store *s, const char *key, const void *value, siz
     return e;
 }
 
-/*
- * --- terms ---------------------------------------------------------------------------------------
- */
+/* --- terms ------------------------------------------------------------------------------------ */
 
 static enum err set_terms(struct store *s)
 {
@@ -121,9 +119,7 @@ static enum err take_terms(struct store *s)
     return e;
 }
 
-/*
- * --- roster --------------------------------------------------------------------------------------
- */
+/* --- roster ----------------------------------------------------------------------------------- */
 
 static enum err set_roster(struct store *s)
 {
@@ -146,22 +142,21 @@ static enum err follows(struct store *s, uint32_t before, bool same)
     bool frozen = false;
     if (now > before)
         return ERR_OK;
-    if (now < before) {
-        log_error(s->log,
-                  "the study file has roster %u, and this server has run with roster %u; use the "
-                  "amended file",
-                  now, before);
-        return ERR_MISMATCH;
-    }
+    if (now < before)
+        return log_fail(
+            s->log, ERR_MISMATCH,
+            "the study file has roster %u, and this server has run with roster %u; use the "
+            "amended file",
+            now, before);
     TRY(has_data(s, &frozen));
     if (same || !frozen)
         return ERR_OK;
-    log_error(s->log,
-              "the study file has another roster %u than this server has run with; an amended one "
-              "needs the next number (roster: %u) and the signatures of all servers (trefoil "
-              "roster sign)",
-              now, before + 1);
-    return ERR_MISMATCH;
+    return log_fail(
+        s->log, ERR_MISMATCH,
+        "the study file has another roster %u than this server has run with; an amended one "
+        "needs the next number (roster: %u) and the signatures of all servers (trefoil "
+        "roster sign)",
+        now, before + 1);
 }
 
 static enum err take_roster(struct store *s)

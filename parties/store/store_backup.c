@@ -22,8 +22,7 @@ struct side {
 
 static enum err failed(const struct side *s, const char *what)
 {
-    log_error(s->log, "cannot %s %s: %s", what, s->path, sqlite3_errmsg(s->db));
-    return ERR_SYSTEM;
+    return log_fail(s->log, ERR_SYSTEM, "cannot %s %s: %s", what, s->path, sqlite3_errmsg(s->db));
 }
 
 static enum err open_side(struct side *s, const char *path, int flags, struct log *log)
@@ -67,38 +66,37 @@ static enum err copy(const struct side *from, const struct side *to)
         sqlite3_backup_finish(b);
     if (result == SQLITE_DONE)
         return ERR_OK;
-    log_error(to->log, "cannot copy %s to %s: %s", from->path, to->path, sqlite3_errstr(result));
-    return ERR_SYSTEM;
+    return log_fail(to->log, ERR_SYSTEM, "cannot copy %s to %s: %s", from->path, to->path,
+                    sqlite3_errstr(result));
+}
+
+static enum err read_contents(const struct side *s, struct store_contents *contents)
+{
+    uint64_t whole, logs;
+    TRY(ask(s, "SELECT COUNT(*) FROM uploads", &contents->uploads));
+    TRY(ask(s, "SELECT COUNT(*) FROM ledger", &contents->debits));
+    TRY(ask(s, "SELECT integrity_check = 'ok' FROM pragma_integrity_check", &whole));
+    TRY(ask(s, "SELECT COUNT(*) <= 1 FROM audit_log", &logs));
+    return whole == 1 && logs == 1 ? ERR_OK : ERR_FORMAT;
 }
 
 /* Whether it is whole, a store with its audit log, and one that this program knows. */
 static enum err check(const struct side *s, struct store_contents *contents)
 {
-    uint64_t whole = 0, version = 0, logs = 0;
-    enum err e = ask(s, "SELECT integrity_check = 'ok' FROM pragma_integrity_check", &whole);
+    uint64_t version = 0;
+    enum err e = ask(s, "PRAGMA user_version", &version);
+    if (version > store_version())
+        return log_fail(s->log, ERR_MISMATCH,
+                        "%s is of a later trefoil (store version %u, this one knows %zu)", s->path,
+                        (unsigned)version, store_version());
     if (e == ERR_OK)
-        e = ask(s, "PRAGMA user_version", &version);
-    if (e == ERR_OK && version > store_version()) {
-        log_error(s->log, "%s is of a later trefoil (store version %u, this one knows %zu)",
-                  s->path, (unsigned)version, store_version());
-        return ERR_MISMATCH;
-    }
+        e = read_contents(s, contents);
     if (e == ERR_OK)
-        e = ask(s, "SELECT COUNT(*) FROM uploads", &contents->uploads);
-    if (e == ERR_OK)
-        e = ask(s, "SELECT COUNT(*) FROM ledger", &contents->debits);
-    if (e == ERR_OK)
-        e = ask(s, "SELECT COUNT(*) <= 1 FROM audit_log", &logs);
-    if (e == ERR_OK && (whole != 1 || logs != 1))
-        e = ERR_FORMAT;
-    if (e != ERR_OK)
-        log_error(s->log, "%s is damaged, or was not made by trefoil backup", s->path);
-    return e;
+        return ERR_OK;
+    return log_fail(s->log, e, "%s is damaged, or was not made by trefoil backup", s->path);
 }
 
-/*
- * --- the audit log, beside the tables -----------------------------------------------------------
- */
+/* --- the audit log, beside the tables --------------------------------------------------------- */
 
 static enum err put_audit(const struct side *s, const char *path)
 {
@@ -139,10 +137,7 @@ static enum err take_audit(const struct side *s, const char *path)
     return e == ERR_OK ? execute(s, "DROP TABLE audit_log") : e;
 }
 
-/*
- * --- both ways
- * ------------------------------------------------------------------------------------
- */
+/* --- both ways -------------------------------------------------------------------------------- */
 
 /* Takes the place of `path` only if there is nothing: a link, unlike a rename, replaces nothing. */
 static enum err place(const char *made, const char *path, struct log *log)
@@ -152,10 +147,8 @@ static enum err place(const char *made, const char *path, struct log *log)
     enum err e;
     if (fd >= 0)
         close(fd);
-    if (!synced || link(made, path) != 0) {
-        log_error(log, "cannot put %s in place: %s", path, strerror(errno));
-        return ERR_SYSTEM;
-    }
+    if (!synced || link(made, path) != 0)
+        return log_fail(log, ERR_SYSTEM, "cannot put %s in place: %s", path, strerror(errno));
     e = file_sync_folder_of(path, log);
     if (e != ERR_OK)
         unlink(path);
@@ -166,8 +159,8 @@ static enum err refuse_if_there(const char *path, struct log *log)
 {
     if (access(path, F_OK) != 0)
         return ERR_OK;
-    log_error(log, "%s is there already, and is not replaced: choose another name", path);
-    return ERR_SYSTEM;
+    return log_fail(log, ERR_SYSTEM,
+                    "%s is there already, and is not replaced: choose another name", path);
 }
 
 /* SQLite would say that it is unable, and not why. */
@@ -175,8 +168,7 @@ static enum err refuse_if_not_there(const char *path, const char *what, struct l
 {
     if (access(path, R_OK) == 0)
         return ERR_OK;
-    log_error(log, "cannot open %s: %s; name %s", path, strerror(errno), what);
-    return ERR_SYSTEM;
+    return log_fail(log, ERR_SYSTEM, "cannot open %s: %s; name %s", path, strerror(errno), what);
 }
 
 enum err store_backup(const char *folder, const char *file, struct store_contents *contents,

@@ -3,9 +3,7 @@
 #include <sodium.h>
 #include <string.h>
 
-/*
- * --- entries -------------------------------------------------------------------------------------
- */
+/* --- entries ---------------------------------------------------------------------------------- */
 
 enum err store_write_entry(const struct store_round *round, const char *ledger, struct bytes *out)
 {
@@ -71,9 +69,7 @@ enum err store_append_entry(struct store *s, const struct bytes *entry, struct s
     return e;
 }
 
-/*
- * --- reading -------------------------------------------------------------------------------------
- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 /* Walks the whole chain; each entry has to follow from the one before. */
 enum err store_check_ledger(struct store *s)
@@ -93,12 +89,11 @@ enum err store_check_ledger(struct store *s)
     TRY(query_end(&q));
     if (sound)
         return ERR_OK;
-    log_error(
-        s->log,
+    return log_fail(
+        s->log, ERR_MISMATCH,
         "store: entry %llu of the privacy ledger on disk was altered; restore a backup of the "
         "server's folder, and run trefoil recover",
         (unsigned long long)own.number);
-    return ERR_MISMATCH;
 }
 
 /* The budget that an entry leaves. */
@@ -109,12 +104,11 @@ static enum err read_budget(struct store *s, uint64_t number, const struct bytes
     char text[STORE_LEDGER_TEXT];
     if (store_read_entry(entry->data, entry->size, &round, text) == ERR_OK)
         return ledger_parse(ledger, text, s->log);
-    log_error(
-        s->log,
+    return log_fail(
+        s->log, ERR_FORMAT,
         "store: entry %llu of the privacy ledger on disk is not one that trefoil wrote; restore a "
         "backup of the server's folder, and run trefoil recover",
         (unsigned long long)number);
-    return ERR_FORMAT;
 }
 
 enum err store_ledger(struct store *store, const struct ledger_limits *fresh,

@@ -75,10 +75,7 @@ enum err store_seal(struct store *s, const void *binding, size_t binding_size,
 enum err store_unseal(struct store *s, const void *binding, size_t binding_size, const void *sealed,
                       size_t n, struct bytes *plain) MUST_CHECK;
 
-/*
- * --- uploads
- * ---------------------------------------------------------------------------------------
- */
+/* --- uploads ---------------------------------------------------------------------------------- */
 
 /* The upload with an id, if there is one. */
 enum err store_find_upload(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], struct upload *u,
@@ -92,10 +89,7 @@ enum err store_list(struct store *s, const char *sql, struct upload_name **names
 /* In place of what stands there under its id. */
 enum err store_write_upload(struct store *s, const struct upload *u) MUST_CHECK;
 
-/*
- * --- the ledger's entries
- * --------------------------------------------------------------------------
- */
+/* --- the ledger's entries --------------------------------------------------------------------- */
 
 #define STORE_LEDGER_TEXT 4096 /* that a ledger may have */
 
@@ -110,9 +104,7 @@ enum err store_append_entry(struct store *s, const struct bytes *entry,
 /* ERR_MISMATCH, logged, if the chain does not hold from its first entry on. */
 enum err store_check_ledger(struct store *s) MUST_CHECK;
 
-/*
- * --- rounds and their noise ----------------------------------------------------------------------
- */
+/* --- rounds and their noise ------------------------------------------------------------------- */
 
 /* A round's run and sequence, as the next two parameters. */
 void store_put_name(struct query *q, const uint8_t run[REQUEST_RUN_SIZE], uint32_t sequence);

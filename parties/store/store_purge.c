@@ -25,11 +25,11 @@ static enum err is_due(struct store *s, int64_t now)
     if (now >= due)
         return ERR_OK;
     date_text(due, date);
-    log_error(s->log,
-              "the uploads cannot be purged yet: the study's retain_days (%u, from the last upload "
-              "on) end on %s",
-              s->study->retain_days, date);
-    return ERR_REFUSED;
+    return log_fail(
+        s->log, ERR_REFUSED,
+        "the uploads cannot be purged yet: the study's retain_days (%u, from the last upload "
+        "on) end on %s",
+        s->study->retain_days, date);
 }
 
 /*

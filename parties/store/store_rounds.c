@@ -20,9 +20,7 @@
 
 #include <string.h>
 
-/*
- * --- a round in a row ----------------------------------------------------------------------------
- */
+/* --- a round in a row ------------------------------------------------------------------------- */
 
 #define COLUMNS                                                                                    \
     "run, sequence, request, uploads, tape, gauss_from, gauss_count, gumbel_from, gumbel_count,"   \
@@ -131,9 +129,7 @@ enum err store_analyst(struct store *store, const uint8_t run[REQUEST_RUN_SIZE],
     return query_end(&q);
 }
 
-/*
- * --- standing ------------------------------------------------------------------------------------
- */
+/* --- standing --------------------------------------------------------------------------------- */
 
 /* A change of a round's standing. */
 struct step {
@@ -165,9 +161,7 @@ static enum err advance(struct store *s, const struct store_round *round, const 
     return e;
 }
 
-/*
- * --- staging -------------------------------------------------------------------------------------
- */
+/* --- staging ---------------------------------------------------------------------------------- */
 
 /* Whether no bound round has a part of these samples. */
 static enum err range_is_free(struct store *s, const struct range_place *r)
@@ -185,18 +179,17 @@ static enum err range_is_free(struct store *s, const struct range_place *r)
     TRY(query_end(&q));
     if (!taken)
         return ERR_OK;
-    log_error(s->log, "this range of the noise tape is bound to another request");
-    return ERR_REFUSED;
+    return log_fail(s->log, ERR_REFUSED,
+                    "this range of the noise tape is bound to another request");
 }
 
 static enum err may_stage(struct store *s, const struct store_round *round)
 {
     struct store_found found;
     TRY(store_find_round(s, round->run, round->sequence, &found));
-    if (found.standing > STANDING_STAGED) {
-        log_error(s->log, "round %u of this run is bound already", round->sequence);
-        return ERR_REFUSED;
-    }
+    if (found.standing > STANDING_STAGED)
+        return log_fail(s->log, ERR_REFUSED, "round %u of this run is bound already",
+                        round->sequence);
     return range_is_free(s, &round->range);
 }
 
@@ -274,9 +267,7 @@ enum err store_unstage(struct store *store)
     return dropped ? store_empty_log(store) : ERR_OK;
 }
 
-/*
- * --- binding -------------------------------------------------------------------------------------
- */
+/* --- binding ---------------------------------------------------------------------------------- */
 
 /* The round gets its debit's number; ERR_LOST if it is not what is staged. */
 static enum err number_staged(struct store *s, const struct store_round *round, uint64_t number)
@@ -331,9 +322,7 @@ enum err store_adopt_round(struct store *s, const struct store_round *round, uin
     return insert(s, round, STANDING_LOST, &number, NULL, &no_ids);
 }
 
-/*
- * --- what was opened -----------------------------------------------------------------------------
- */
+/* --- what was opened -------------------------------------------------------------------------- */
 
 enum err store_attempt(struct store *store, const struct store_round *round)
 {
@@ -345,10 +334,10 @@ enum err store_attempt(struct store *store, const struct store_round *round)
 
 static enum err differs(struct store *s, const struct store_round *round)
 {
-    log_error(s->log,
-              "round %u opens something else than it did before; a server's store was altered",
-              round->sequence);
-    return ERR_MISMATCH;
+    return log_fail(
+        s->log, ERR_MISMATCH,
+        "round %u opens something else than it did before; a server's store was altered",
+        round->sequence);
 }
 
 enum err store_put_index(struct store *s, const struct store_round *round, uint64_t selected)

@@ -2,9 +2,9 @@
 
 enum err store_failed(struct store *s, const char *what)
 {
-    log_error(s->log, "store: cannot %s: %s (is the disk full, or the folder not writable?)", what,
-              sqlite3_errmsg(s->db));
-    return ERR_SYSTEM;
+    return log_fail(s->log, ERR_SYSTEM,
+                    "store: cannot %s: %s (is the disk full, or the folder not writable?)", what,
+                    sqlite3_errmsg(s->db));
 }
 
 enum err store_execute(struct store *s, const char *sql)

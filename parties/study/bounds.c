@@ -25,12 +25,12 @@ static enum err too_many(const struct study *study, size_t query, const struct m
 {
     char name[128];
     clique_name(&study->workload->query[query].clique, study->domain, name, sizeof name);
-    log_error(log,
-              "the marginal %s could count up to %llu in each of %llu cells, which is more than "
-              "the arithmetic carries; lower the owners' max_rows (pad_to) or coarsen its "
-              "attributes",
-              name, (unsigned long long)(m->cell + m->rows), (unsigned long long)parent_cells);
-    return ERR_RANGE;
+    return log_fail(
+        log, ERR_RANGE,
+        "the marginal %s could count up to %llu in each of %llu cells, which is more than "
+        "the arithmetic carries; lower the owners' max_rows (pad_to) or coarsen its "
+        "attributes",
+        name, (unsigned long long)(m->cell + m->rows), (unsigned long long)parent_cells);
 }
 
 /*

@@ -116,26 +116,21 @@ void identity_free(struct identity **identity)
 
 static enum err check_file(const char *path, struct stat *st, struct log *log)
 {
-    if (stat(path, st) != 0) {
-        log_error(log, "cannot open the key %s: %s", path, strerror(errno));
-        return ERR_SYSTEM;
-    }
-    if (!S_ISREG(st->st_mode)) {
-        log_error(log, "%s is not a file; name a key made by trefoil keygen", path);
-        return ERR_STUDY;
-    }
+    if (stat(path, st) != 0)
+        return log_fail(log, ERR_SYSTEM, "cannot open the key %s: %s", path, strerror(errno));
+    if (!S_ISREG(st->st_mode))
+        return log_fail(log, ERR_STUDY, "%s is not a file; name a key made by trefoil keygen",
+                        path);
     return ERR_OK;
 }
 
 static enum err check_mode(const char *path, const struct stat *st, struct log *log)
 {
-    if ((st->st_mode & 077) != 0) {
-        log_error(log,
-                  "the key %s may be read or written by others (mode %04o); if nobody did, "
-                  "run: chmod 600 %s; otherwise make a new key",
-                  path, (unsigned)st->st_mode & 07777U, path);
-        return ERR_STUDY;
-    }
+    if ((st->st_mode & 077) != 0)
+        return log_fail(log, ERR_STUDY,
+                        "the key %s may be read or written by others (mode %04o); if nobody did, "
+                        "run: chmod 600 %s; otherwise make a new key",
+                        path, (unsigned)st->st_mode & 07777U, path);
     return ERR_OK;
 }
 
@@ -199,13 +194,12 @@ enum err identity_save(const struct identity *identity, const char *path, bool f
     char secret_text[SECRET_TEXT_SIZE];
     uint8_t seeds[SECRET_SIZE];
     enum err e;
-    if (!force && lstat(path, &st) == 0) {
-        log_error(log,
-                  "%s is there already and was left alone; a lost key cannot be made again, so "
-                  "choose another name (or --force)",
-                  path);
-        return ERR_SYSTEM;
-    }
+    if (!force && lstat(path, &st) == 0)
+        return log_fail(
+            log, ERR_SYSTEM,
+            "%s is there already and was left alone; a lost key cannot be made again, so "
+            "choose another name (or --force)",
+            path);
     crypto_sign_ed25519_sk_to_seed(seeds, identity->sign_secret);
     memcpy(seeds + 32, identity->curve_secret, 32);
     sodium_bin2base64(secret_text, sizeof secret_text, seeds, sizeof seeds, BASE64);

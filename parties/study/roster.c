@@ -12,7 +12,7 @@
 static const char label[] = "trefoil-amendment-1";
 static const char signatures_key[] = "signatures:";
 
-/* --- signatures ---------------------------------------------------------------------------------- */
+/* --- signatures ------------------------------------------------------------------------------- */
 
 /* What the servers sign. */
 struct statement {
@@ -53,13 +53,13 @@ enum err roster_check(const struct study *study, struct log *log)
         }
     if (count == 0)
         return ERR_OK;
-    log_error(log, "roster %u of study %s is not signed by %s; %s should run trefoil roster sign",
-              study->roster_version, study->name, missing,
-              count == 1 ? "its operator" : "their operators");
-    return ERR_AUTH;
+    return log_fail(log, ERR_AUTH,
+                    "roster %u of study %s is not signed by %s; %s should run trefoil roster sign",
+                    study->roster_version, study->name, missing,
+                    count == 1 ? "its operator" : "their operators");
 }
 
-/* --- signing a file ------------------------------------------------------------------------------ */
+/* --- signing a file --------------------------------------------------------------------------- */
 
 /* The text without its top-level block `signatures`. */
 static void copy_unsigned(struct bytes *out, const char *text, size_t n)
@@ -174,7 +174,7 @@ enum err roster_sign_file(const char *path, const struct identity *server,
     return e;
 }
 
-/* --- people -------------------------------------------------------------------------------------- */
+/* --- people ----------------------------------------------------------------------------------- */
 
 static const char *role_name(enum role role)
 {
@@ -214,11 +214,11 @@ static enum err check_current(const char *name, const struct public_identity *wh
     if (!public_identity_expired(who, date_today()))
         return ERR_OK;
     date_day_text(who->last_day, day);
-    log_error(log,
-              "the key of %s was good until %s; renew it (trefoil keygen --renew) and amend the "
-              "study's roster",
-              name, day);
-    return ERR_AUTH;
+    return log_fail(
+        log, ERR_AUTH,
+        "the key of %s was good until %s; renew it (trefoil keygen --renew) and amend the "
+        "study's roster",
+        name, day);
 }
 
 /* Somebody with this signing key, in any role, the given one first. */
@@ -242,31 +242,26 @@ enum err roster_find(const struct study *study, const struct public_identity *wh
     const char *name = "";
     enum role has;
     const struct public_identity *key = look_up(study, who, role, &has, index, &name);
-    if (key == NULL) {
-        log_error(log,
-                  "this key is not one of the study's %ss; use the key whose public half stands "
-                  "under %ss in the study file, or ask whoever keeps it to list yours",
-                  role_name(role), role_name(role));
-        return ERR_AUTH;
-    }
-    if (has != role) {
-        log_error(log, "this key is that of the %s %s; the key of one of the %ss is needed here",
-                  role_name(has), name, role_name(role));
-        return ERR_AUTH;
-    }
-    if (!public_identity_equal(key, who)) {
-        log_error(log,
-                  "the study lists another key for the links of %s than this file holds (one of "
-                  "them was renewed); use the key file that the study lists, or an amended study "
-                  "file",
-                  name);
-        return ERR_AUTH;
-    }
-    if (study_revoked(study, who)) {
-        log_error(log, "the key of %s is revoked in roster %u of this study", name,
-                  study->roster_version);
-        return ERR_AUTH;
-    }
+    if (key == NULL)
+        return log_fail(
+            log, ERR_AUTH,
+            "this key is not one of the study's %ss; use the key whose public half stands "
+            "under %ss in the study file, or ask whoever keeps it to list yours",
+            role_name(role), role_name(role));
+    if (has != role)
+        return log_fail(log, ERR_AUTH,
+                        "this key is that of the %s %s; the key of one of the %ss is needed here",
+                        role_name(has), name, role_name(role));
+    if (!public_identity_equal(key, who))
+        return log_fail(
+            log, ERR_AUTH,
+            "the study lists another key for the links of %s than this file holds (one of "
+            "them was renewed); use the key file that the study lists, or an amended study "
+            "file",
+            name);
+    if (study_revoked(study, who))
+        return log_fail(log, ERR_AUTH, "the key of %s is revoked in roster %u of this study", name,
+                        study->roster_version);
     return check_current(name, who, log);
 }
 
@@ -284,7 +279,7 @@ enum err roster_servers_current(const struct study *study, struct log *log)
     return ERR_OK;
 }
 
-/* --- in words ------------------------------------------------------------------------------------ */
+/* --- in words --------------------------------------------------------------------------------- */
 
 typedef void (*visit)(void *self, const struct study *study, const char *name,
                       const struct public_identity *key);
@@ -435,11 +430,10 @@ enum err roster_compare(FILE *out, const struct study *earlier, const struct stu
                         struct log *log)
 {
     for (size_t i = 0; i < study->terms.parts; i++)
-        if (memcmp(study->terms.part[i].digest, earlier->terms.part[i].digest, 32) != 0) {
-            log_error(log, "the two differ in their terms, which no amendment changes: %s",
-                      study_part_words(study->terms.part[i].name));
-            return ERR_MISMATCH;
-        }
+        if (memcmp(study->terms.part[i].digest, earlier->terms.part[i].digest, 32) != 0)
+            return log_fail(log, ERR_MISMATCH,
+                            "the two differ in their terms, which no amendment changes: %s",
+                            study_part_words(study->terms.part[i].name));
     fprintf(out, "Of roster %u it changes:\n", earlier->roster_version);
     if (memcmp(earlier->roster, study->roster, 32) == 0)
         fputs("  nothing\n", out);

@@ -16,7 +16,7 @@ struct reading {
     struct log quiet;
 };
 
-/* --- small parts, study_parse.c ---------------------------------------------------------------- */
+/* --- small parts, study_parse.c --------------------------------------------------------------- */
 
 /* Has `quiet` take down what aim/ says until the end. */
 void study_begin_note(struct reading *r);
@@ -31,7 +31,7 @@ enum err study_read_key(struct reading *r, const yaml_node_t *node,
 enum err study_read_unsigned(struct reading *r, const yaml_node_t *node, const char *what,
                              unsigned least, unsigned most, unsigned *v) MUST_CHECK;
 
-/* --- the domain and what is said of it: study_domain.c, study_impossible.c, study_workload.c --- */
+/* --- the domain and what is said of it: study_domain.c, study_impossible.c, study_workload.c -- */
 
 enum err study_read_domain(struct reading *r, const yaml_node_t *node) MUST_CHECK;
 /* Names of different attributes, given in any order, as ascending indices. */
@@ -43,7 +43,7 @@ enum err study_unknown_attribute(struct reading *r, const yaml_node_t *node,
 enum err study_read_impossible(struct reading *r, const yaml_node_t *node) MUST_CHECK;
 enum err study_read_workload(struct reading *r, const yaml_node_t *node) MUST_CHECK;
 
-/* --- who takes part, after the workload: study_people.c ---------------------------------------- */
+/* --- who takes part, after the workload: study_people.c --------------------------------------- */
 
 /* Everybody, for the search for repeated names and keys. */
 struct person {

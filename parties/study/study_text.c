@@ -159,11 +159,10 @@ const char *study_template(void)
 enum err study_write_template(const char *path, bool force, struct log *log)
 {
     struct stat st;
-    if (!force && lstat(path, &st) == 0) {
-        log_error(log, "%s is there already and was left alone; choose another name (or --force)",
-                  path);
-        return ERR_SYSTEM;
-    }
+    if (!force && lstat(path, &st) == 0)
+        return log_fail(log, ERR_SYSTEM,
+                        "%s is there already and was left alone; choose another name (or --force)",
+                        path);
     return file_write(path, 0644, template_text, sizeof template_text - 1, log);
 }
 

@@ -22,8 +22,7 @@ struct yaml_file {
 
 static enum err error_at(const char *path, struct log *log, yaml_mark_t mark, const char *text)
 {
-    log_error(log, "%s:%zu:%zu: %s", path, mark.line + 1, mark.column + 1, text);
-    return ERR_STUDY;
+    return log_fail(log, ERR_STUDY, "%s:%zu:%zu: %s", path, mark.line + 1, mark.column + 1, text);
 }
 
 enum err yaml_error(const struct yaml_file *file, const yaml_node_t *node, const char *format, ...)
@@ -162,10 +161,9 @@ enum err yaml_parse(struct yaml_file **file, const char *path, const void *text,
     struct yaml_file *f = NULL;
     enum err e;
     *file = NULL;
-    if (n > YAML_FILE_MAX) {
-        log_error(log, "%s is larger than the %zu bytes allowed here", path, YAML_FILE_MAX);
-        return ERR_STUDY;
-    }
+    if (n > YAML_FILE_MAX)
+        return log_fail(log, ERR_STUDY, "%s is larger than the %zu bytes allowed here", path,
+                        YAML_FILE_MAX);
     if (n == 0)
         text = ""; /* libyaml asserts that there is a pointer */
     TRY(scan_text(path, text, n, log));
