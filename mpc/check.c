@@ -36,6 +36,20 @@ bool check_clean(const struct party *p)
     return p->check == NULL || check_log_empty(&p->check->log);
 }
 
+enum err check_bits(struct party *p, struct bits x, struct bits y, struct bits z)
+{
+    const struct move_term term = {.x = OPERAND(x), .y = OPERAND(y), .words = bits_words(z.n)};
+    struct check_cursor sent, came;
+    if (p->check == NULL)
+        return ERR_OK;
+    sent = came = check_log_end(&p->check->log);
+    TRY(check_say(p, CHECK_BITS, term.words, 0, 0));
+    TRY(check_log_room(&p->check->log, 1, term.words));
+    check_log_put(&p->check->log, &sent, &term, 1, 0, z.a, term.words);
+    check_log_take(&p->check->log, &came, 1, z.b, term.words);
+    return ERR_OK;
+}
+
 enum err check_fail(struct party *p, const char *what)
 {
     log_error(

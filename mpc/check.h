@@ -41,6 +41,12 @@ void check_free(struct check **check);
  */
 enum err check_flush(struct party *p) MUST_CHECK;
 
+/*
+ * Notes x y = z, word by word, where there is a check: for what a move cannot know. The servers must
+ * hold all of z, both components.
+ */
+enum err check_bits(struct party *p, struct bits x, struct bits y, struct bits z) MUST_CHECK;
+
 /* Nothing waits to be proved. */
 bool check_clean(const struct party *p);
 

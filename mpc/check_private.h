@@ -23,6 +23,7 @@ enum check_step {
     CHECK_SUMS,
     CHECK_TERM,
     CHECK_INPUT,
+    CHECK_BITS,
     CHECK_KNOWN,
     CHECK_REVEAL,
     CHECK_OPEN,

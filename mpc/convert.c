@@ -1,5 +1,7 @@
 #include "mpc/convert.h"
 
+#include "mpc/check.h"
+
 #include <string.h>
 
 #define STEP 512 /* lanes at a time, where words are made on the stack */
@@ -51,22 +53,101 @@ static void slice_sum(const struct splitting *c, struct share64 x, struct part p
     }
 }
 
+/* t is component a where this server is j+2, and b where it is j+1. */
+static void split_known(const struct splitting *c, const struct parts *parts,
+                        const struct planes *t, struct share64 x)
+{
+    zero(c, parts->j, t->a);
+    zero(c, parts->j, t->b);
+    slice(c, x.a + parts->j2.begin, parts->j2, t->a);
+    pair(c, parts->j2, t->a);
+    zero(c, parts->j2, t->b);
+    slice(c, x.b + parts->j1.begin, parts->j1, t->b);
+    pair(c, parts->j1, t->b);
+    zero(c, parts->j1, t->a);
+}
+
+/*
+ * The same so that it can be checked. With a, b the components j and j+1 of x, whose bits are shared
+ * without a message, u = a ^ b ^ c, and j inputs the carries c_1 ..  in the place of u. Then
+ *   (a_i ^ c_i) (b_i ^ c_i) = c_(i+1) ^ c_i,  c_0 = 0         and u_1 u_0 = their product
+ */
+struct carrying {
+    struct planes a, b, c, in; /* in: c but c_0, then products of digits of u */
+};
+
+static enum err take_carrying(struct party *p, struct carrying *y, const struct planes *u,
+                              unsigned digits)
+{
+    TRY(party_planes(p, &y->a, digits, u->n));
+    TRY(party_planes(p, &y->b, digits, u->n));
+    TRY(party_planes(p, &y->c, u->width, u->n));
+    y->in = planes_view(&y->c, 1, u->width - 1);
+    for (const struct planes *x = &y->a; x <= &y->c; x++)
+        bits_zero(planes_flat(x));
+    return ERR_OK;
+}
+
+/* Of a part where this is j: u, with its products, and from u ^ a ^ b what it inputs. */
+static void known_carries(const struct splitting *c, const struct carrying *y, struct part part,
+                          const struct planes *u)
+{
+    const size_t stride = bits_words(c->n), first = part.begin / 64;
+    pair(c, part, u->b);
+    for (unsigned k = 0; k < u->width; k++)
+        for (size_t w = k * stride + first; w < k * stride + bits_words(part.end); w++)
+            y->c.b[w] = k < c->digits ? u->b[w] ^ y->a.a[w] ^ y->b.b[w] : u->b[w];
+}
+
+static enum err note_carries(struct party *p, const struct carrying *y, const struct planes *u,
+                             unsigned digits)
+{
+    const struct planes low = planes_view(&y->c, 0, digits - 1);
+    const struct planes high = planes_view(&y->c, 1, digits - 1);
+    const struct planes a = planes_view(&y->a, 0, digits - 1),
+                        b = planes_view(&y->b, 0, digits - 1);
+    bits_xor(planes_flat(&a), planes_flat(&a), planes_flat(&low));
+    bits_xor(planes_flat(&b), planes_flat(&b), planes_flat(&low));
+    bits_xor(planes_flat(&low), planes_flat(&low), planes_flat(&high));
+    TRY(check_bits(p, planes_flat(&a), planes_flat(&b), planes_flat(&low)));
+    for (unsigned k = 0; digits + k < u->width; k++)
+        TRY(check_bits(p, planes_plane(u, 2 * k + 1), planes_plane(u, 2 * k),
+                       planes_plane(u, digits + k)));
+    return ERR_OK;
+}
+
+static enum err split_checked(struct party *p, const struct planes *u, unsigned digits,
+                              struct share64 x)
+{
+    const struct splitting c = {p->kernel, x.n, digits, u->width};
+    const struct parts parts = party_parts(p, x.n, 64);
+    const struct planes low = planes_view(u, 0, digits);
+    struct carrying y;
+    TRY(take_carrying(p, &y, u, digits));
+    slice(&c, x.a + parts.j.begin, parts.j, y.a.a);
+    slice(&c, x.b + parts.j2.begin, parts.j2, y.a.b);
+    slice(&c, x.a + parts.j1.begin, parts.j1, y.b.a);
+    slice(&c, x.b + parts.j.begin, parts.j, y.b.b);
+    slice_sum(&c, x, parts.j, u->b);
+    known_carries(&c, &y, parts.j, u);
+    TRY(move_input(p, y.in));
+    bits_copy(planes_flat(u), planes_flat(&y.c));
+    bits_xor(planes_flat(&low), planes_flat(&low), planes_flat(&y.a));
+    bits_xor(planes_flat(&low), planes_flat(&low), planes_flat(&y.b));
+    return note_carries(p, &y, u, digits);
+}
+
 enum err convert_split(struct party *p, struct planes *u, struct planes *t, unsigned digits,
                        struct share64 x)
 {
     const struct splitting c = {p->kernel, x.n, digits, u->width};
     const struct parts parts = party_parts(p, x.n, 64);
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    split_known(&c, &parts, t, x);
+    if (p->check != NULL)
+        return scratch_done(p->scratch, mark, split_checked(p, u, digits, x));
     slice_sum(&c, x, parts.j, u->b);
     pair(&c, parts.j, u->b);
-    zero(&c, parts.j, t->a);
-    zero(&c, parts.j, t->b);
-    /* t is component a where this is j+2, and b where it is j+1 */
-    slice(&c, x.a + parts.j2.begin, parts.j2, t->a);
-    pair(&c, parts.j2, t->a);
-    zero(&c, parts.j2, t->b);
-    slice(&c, x.b + parts.j1.begin, parts.j1, t->b);
-    pair(&c, parts.j1, t->b);
-    zero(&c, parts.j1, t->a);
     return move_input(p, *u);
 }
 

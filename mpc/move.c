@@ -53,7 +53,7 @@ static enum err produce(void *self, size_t offset, uint8_t *out, size_t n)
         const struct party_sent sent = {net_rounds(c->p->net), c->to, m, at};
         TRY(all[m].make(all[m].self, at, out, k));
         if (tamper != NULL)
-            tamper->alter(tamper->self, &sent, out, k);
+            TRY(tamper->alter(tamper->self, &sent, out, k));
     }
     return ERR_OK;
 }

@@ -52,7 +52,7 @@ struct party_watch {
 
 /*
  * For tests: a server that cheats. Called with each stretch of a message, in order, when this
- * server has kept what it needs of it and before it leaves.
+ * server has kept what it needs of it and before it leaves. A failure ends its session.
  */
 struct party_sent {
     uint64_t round;
@@ -61,7 +61,7 @@ struct party_sent {
     size_t offset;  /* of the stretch, in bytes */
 };
 struct party_tamper {
-    void (*alter)(void *self, const struct party_sent *at, void *p, size_t n);
+    enum err (*alter)(void *self, const struct party_sent *at, void *p, size_t n);
     void *self;
 };
 

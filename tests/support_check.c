@@ -4,6 +4,7 @@
 #include "tests/support_cmocka.h"
 
 #include <openssl/sha.h>
+#include <sched.h>
 #include <string.h>
 
 /* A server of a play: who it is, for the hook. */
@@ -12,14 +13,17 @@ struct player {
     unsigned index;
 };
 
-static void on_sent(void *self, const struct party_sent *at, void *p, size_t n)
+static enum err on_sent(void *self, const struct party_sent *at, void *p, size_t n)
 {
     const struct player *who = self;
     struct play *play = who->play;
     assert_true(at->round < PLAY_ROUNDS && at->message < PLAY_MESSAGES);
+    pthread_mutex_lock(&play->lock);
     bytes_put(&play->sent[who->index][at->round][at->to][at->message], p, n);
+    pthread_mutex_unlock(&play->lock);
     if (who->index == play->cheat && play->alter != NULL)
-        play->alter(play, at, p, n);
+        return play->alter(play, at, p, n);
+    return ERR_OK;
 }
 
 static enum err sit(struct party *p, void *shared)
@@ -45,7 +49,9 @@ static enum err sit(struct party *p, void *shared)
 
 void play_run(struct play *play)
 {
-    const enum err e = three_run(7, sit, play, NULL);
+    enum err e;
+    pthread_mutex_init(&play->lock, NULL);
+    e = three_run(7, sit, play, NULL);
     assert_true(e != ERR_NOMEM && e != ERR_SYSTEM);
     if (play->cheat == NOBODY)
         assert_int_equal(e, ERR_OK);
@@ -53,6 +59,7 @@ void play_run(struct play *play)
 
 void play_free(struct play *play)
 {
+    pthread_mutex_destroy(&play->lock);
     for (unsigned s = 0; s < 3; s++) {
         bytes_clear(&play->opened[s]);
         for (unsigned k = 0; k < PLAY_ROUNDS * 2 * PLAY_MESSAGES; k++)
@@ -87,18 +94,32 @@ bool play_opened_all(const struct play *play, const struct play *honest, unsigne
            play->opened[server].size == honest->opened[0].size;
 }
 
+bool play_has_sent(struct play *play, unsigned server, uint64_t round, enum net_peer to)
+{
+    bool any;
+    pthread_mutex_lock(&play->lock);
+    any = play->sent[server][round][to][0].size > 0;
+    pthread_mutex_unlock(&play->lock);
+    return any;
+}
+
 /* u_k is sent by server k to the next, v_k by server k-1 to the one before it. */
 enum err play_coin(struct play *play, uint64_t round, struct prg **weights)
 {
     static const char label[] = "trefoil-coin-1";
     struct bytes all = {0};
     uint8_t coin[32];
+    for (unsigned k = 0; k < 6; k++)
+        while (!play_has_sent(play, k % 3, round, (enum net_peer)(k / 3)))
+            sched_yield();
+    pthread_mutex_lock(&play->lock);
     bytes_put(&all, label, sizeof label);
     bytes_put(&all, play->sent[0][round][NET_NEXT][0].data + 48, 32);
     for (unsigned k = 0; k < 3; k++) {
         bytes_put(&all, play->sent[k][round][NET_NEXT][0].data, 16);
         bytes_put(&all, play->sent[(k + 2) % 3][round][NET_PREV][0].data, 16);
     }
+    pthread_mutex_unlock(&play->lock);
     TRY(bytes_ok(&all));
     SHA256(all.data, all.size, coin);
     bytes_clear(&all);

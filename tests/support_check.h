@@ -9,6 +9,8 @@
 #include "mpc/check.h"
 #include "tests/support_three.h"
 
+#include <pthread.h>
+
 #define PLAY_ROUNDS 64
 #define PLAY_MESSAGES 3
 #define NOBODY 3
@@ -19,7 +21,7 @@ struct play {
     const struct check_limits *limits; /* NULL: no check */
     size_t n;                          /* for the job */
     unsigned cheat;                    /* NOBODY, or who alters what it sends: */
-    void (*alter)(struct play *play, const struct party_sent *at, void *p, size_t n);
+    enum err (*alter)(struct play *play, const struct party_sent *at, void *p, size_t n);
     void *self;
 
     /* what came of it, by server; sent as it was made, before it was altered */
@@ -29,6 +31,7 @@ struct play {
     struct party *party[3]; /* while it runs */
     uint64_t rounds;
     unsigned altered;
+    pthread_mutex_t lock; /* of sent */
 };
 
 void play_run(struct play *play);
@@ -41,7 +44,10 @@ enum err play_open(struct party *p, struct play *play, const struct planes *x) M
 bool play_opened_right(const struct play *play, const struct play *honest, unsigned server);
 bool play_opened_all(const struct play *play, const struct play *honest, unsigned server);
 
-/* The stream of weights of the coin of a round, from what the three sent in it. */
+/* What a server has sent so far of a round's messages to one neighbour. */
+bool play_has_sent(struct play *play, unsigned server, uint64_t round, enum net_peer to);
+
+/* The stream of weights of the coin of a round, once all three have sent their messages of it. */
 enum err play_coin(struct play *play, uint64_t round, struct prg **weights) MUST_CHECK;
 
 #endif

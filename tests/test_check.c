@@ -355,11 +355,92 @@ static void a_flush_sends_what_its_definition_says(void **state)
     memory_free(&e);
 }
 
+/* --- what is sent ----------------------------------------------------------------------------- */
+
+/* Relations of zeros only, in all components: so what is sent is what masks it. */
+static enum err nothing(struct party *p, struct play *play)
+{
+    struct planes x = {0}, y = {0};
+    enum err e = planes_new(&x, 1, play->n);
+    if (e == ERR_OK)
+        e = planes_new(&y, 1, play->n);
+    if (e == ERR_OK)
+        e = bits_and(p, planes_flat(&x), planes_flat(&y), planes_flat(&y));
+    if (e == ERR_OK)
+        e = play_open(p, play, &x);
+    planes_free(&x);
+    planes_free(&y);
+    return e;
+}
+
+static int compare_words(const void *x, const void *y)
+{
+    return memcmp(x, y, 8);
+}
+
+static void every_word_is_masked(void **state)
+{
+    static const struct check_limits limits;
+    struct play play = {.job = nothing, .limits = &limits, .n = 1000, .cheat = NOBODY};
+    const struct {
+        uint64_t round;
+        enum net_peer to;
+        size_t words;
+    } messages[] = {{2, NET_PREV, 729}, {4, NET_PREV, 729 + 65}, {6, NET_NEXT, 2 * 8}};
+    struct bytes all = {0};
+    (void)state;
+    play_run(&play);
+    for (unsigned s = 0; s < 3; s++)
+        for (unsigned m = 0; m < 3; m++)
+            bytes_put(&all, play.sent[s][messages[m].round][messages[m].to][0].data,
+                      8 * messages[m].words);
+    assert_int_equal(bytes_ok(&all), ERR_OK);
+    qsort(all.data, all.size / 8, 8, compare_words);
+    for (size_t i = 8; i < all.size; i += 8)
+        assert_memory_not_equal(all.data + i - 8, all.data + i, 8);
+    bytes_clear(&all);
+    play_free(&play);
+}
+
+/* Past their end vectors hold what nobody vouches for. */
+static enum err open_with_more(struct party *p, struct play *play)
+{
+    struct planes x = {0};
+    uint64_t out[2 * 3];
+    enum err e = planes_new(&x, 2, play->n);
+    if (e == ERR_OK) {
+        memset(x.a, 0xff, 2 * bits_words(play->n) * 8);
+        memset(x.b, 0xff, 2 * bits_words(play->n) * 8);
+        e = move_reveal(p, 0, &x, out);
+        x.width = 1;
+    }
+    if (e == ERR_OK)
+        e = play_open(p, play, &x);
+    planes_free(&x);
+    return e;
+}
+
+static void lanes_past_the_end_do_not_leave(void **state)
+{
+    static const struct check_limits limits;
+    static const uint64_t cleared[] = {UINT64_MAX, UINT64_MAX, 3, UINT64_MAX, UINT64_MAX, 3};
+    struct play play = {.job = open_with_more, .limits = &limits, .n = 130, .cheat = NOBODY};
+    (void)state;
+    play_run(&play);
+    for (unsigned to = 0; to < 2; to++)
+        assert_memory_equal(play.sent[0][0][to][0].data, cleared, sizeof cleared);
+    for (unsigned s = 0; s < 3; s++)
+        assert_memory_equal(play.sent[s][1][NET_NEXT][0].data, cleared, sizeof cleared / 2);
+    play_free(&play);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_opened_is_the_same),
         cmocka_unit_test(a_flush_sends_what_its_definition_says),
+        cmocka_unit_test(every_word_is_masked),
+        cmocka_unit_test(lanes_past_the_end_do_not_leave),
     };
     return THREE_EACH_KERNEL(tests);
 }

@@ -52,7 +52,7 @@ static void put_secrets(struct run *r, const struct party *p, const struct secre
     put(r, p, s->more.a, s->more.b, planes);
 }
 
-static void alter(void *self, const struct party_sent *at, void *p, size_t n)
+static enum err alter(void *self, const struct party_sent *at, void *p, size_t n)
 {
     struct run *r = self;
     const size_t byte = 8 * r->word;
@@ -64,6 +64,7 @@ static void alter(void *self, const struct party_sent *at, void *p, size_t n)
         ((uint8_t *)p)[byte - at->offset] ^= 1;
         r->altered++;
     }
+    return ERR_OK;
 }
 
 static enum err job(struct party *p, void *shared)

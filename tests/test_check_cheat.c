@@ -1,0 +1,464 @@
+/*
+ * A server that departs from the protocol, against mpc/check.h: whatever word it alters, wherever it
+ * hangs up, and however it corrects an error once it knows a coin, each of the two others opens what
+ * it would have opened anyway, or stops before.
+ */
+#include "tests/support_cmocka.h"
+
+#include "mpc/adder.h"
+#include "mpc/argmax.h"
+#include "mpc/below.h"
+#include "mpc/bits.h"
+#include "mpc/compare.h"
+#include "mpc/convert.h"
+#include "mpc/open.h"
+#include "protocols/coin.h"
+#include "tests/support_check.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define WIDTH 5
+#define N_MAX 700
+
+static const struct check_limits limits;
+
+static const uint64_t *some_values(void)
+{
+    static uint64_t values[N_MAX + 1];
+    uint64_t seed = 4;
+    for (size_t i = 0; i <= N_MAX; i++)
+        values[i] = three_random(&seed);
+    return values;
+}
+
+/* --- protocols -------------------------------------------------------------------------------- */
+
+struct inputs {
+    struct planes x, y;
+    struct share64 v;
+};
+
+static enum err take_inputs(const struct party *p, size_t n, struct inputs *in)
+{
+    const uint64_t *values = some_values();
+    TRY(three_share_planes(p, &in->x, values, n, WIDTH, 3));
+    TRY(three_share_planes(p, &in->y, values + 1, n, WIDTH, 4));
+    return three_share64(p, &in->v, values, n, 5);
+}
+
+static enum err with_inputs(struct party *p, struct play *play,
+                            enum err (*run)(struct party *p, struct play *play, struct inputs *in))
+{
+    struct inputs in = {0};
+    enum err e = take_inputs(p, play->n, &in);
+    if (e == ERR_OK)
+        e = run(p, play, &in);
+    planes_free(&in.x);
+    planes_free(&in.y);
+    share64_free(&in.v);
+    return e;
+}
+
+static enum err run_and(struct party *p, struct play *play, struct inputs *in)
+{
+    struct planes x = planes_view(&in->x, 0, 1), y = planes_view(&in->y, 0, 1);
+    TRY(bits_and(p, planes_flat(&x), planes_flat(&x), planes_flat(&y)));
+    return play_open(p, play, &x);
+}
+
+static enum err run_all(struct party *p, struct play *play, struct inputs *in)
+{
+    struct planes out = planes_view(&in->y, 0, 1);
+    TRY(bits_and_all(p, planes_flat(&out), &in->x));
+    return play_open(p, play, &out);
+}
+
+static enum err run_adder(struct party *p, struct play *play, struct inputs *in)
+{
+    struct planes top = planes_view(&in->y, WIDTH - 1, 1);
+    TRY(adder_add(p, in->y, &in->x, &in->y, true));
+    return play_open(p, play, &top);
+}
+
+static enum err run_save(struct party *p, struct play *play, struct inputs *in)
+{
+    struct planes sum, carry, top;
+    TRY(party_planes(p, &sum, WIDTH, in->x.n));
+    TRY(party_planes(p, &carry, WIDTH, in->x.n));
+    TRY(adder_save(p, &sum, &carry, &in->x, &in->y, &in->x));
+    top = planes_view(&carry, WIDTH - 1, 1);
+    return play_open(p, play, &top);
+}
+
+static enum err run_below(struct party *p, struct play *play, struct inputs *in)
+{
+    static const uint64_t constants[] = {13};
+    struct planes out = planes_view(&in->y, 0, 1);
+    TRY(below_constants(p, &out, &in->x, WIDTH, constants));
+    return play_open(p, play, &out);
+}
+
+static enum err run_compare(struct party *p, struct play *play, struct inputs *in)
+{
+    struct planes out = planes_view(&in->y, 0, 1);
+    TRY(compare_top_bit(p, planes_flat(&out), in->v, 64));
+    return play_open(p, play, &out);
+}
+
+static enum err run_narrow(struct party *p, struct play *play, struct inputs *in)
+{
+    struct planes out = planes_view(&in->y, 0, 3), one = planes_view(&in->x, 0, 1);
+    TRY(convert_to_bits(p, &out, in->v));
+    TRY(compare_top_bit(p, planes_flat(&one), in->v, 1));
+    TRY(play_open(p, play, &one));
+    return play_open(p, play, &out);
+}
+
+static enum err run_join(struct party *p, struct play *play, struct inputs *in)
+{
+    uint64_t out[N_MAX];
+    TRY(convert_to_ring64(p, in->v, &in->x));
+    TRY(open_ring64(p, OPEN_MASKED, in->v, out));
+    bytes_put(&play->opened[p->index], out, in->v.n * sizeof *out);
+    return ERR_OK;
+}
+
+static enum err run_coins(struct party *p, struct play *play, struct inputs *in)
+{
+    static const uint64_t constants[] = {(uint64_t)5 << 60, (uint64_t)3 << 62};
+    struct planes out = planes_view(&in->y, 0, 2), one = planes_view(&in->y, 0, 1);
+    TRY(coin_flip(p, &out, constants));
+    return play_open(p, play, &one);
+}
+
+static enum err run_argmax(struct party *p, struct play *play, struct inputs *in)
+{
+    static const uint8_t seed[ARGMAX_SEED_SIZE] = {1, 2, 3};
+    size_t index;
+    for (size_t i = 0; i < in->v.n; i++) { /* of 60 bits */
+        in->v.a[i] &= ((uint64_t)1 << 58) - 1;
+        in->v.b[i] &= ((uint64_t)1 << 58) - 1;
+    }
+    TRY(argmax_open(p, in->v, 62, seed, &index));
+    bytes_put_u64(&play->opened[p->index], index);
+    return ERR_OK;
+}
+
+#define JOB(name)                                                                                  \
+    static enum err name(struct party *p, struct play *play)                                       \
+    {                                                                                              \
+        return with_inputs(p, play, run_##name);                                                   \
+    }
+JOB(and)
+JOB(all)
+JOB(adder)
+JOB(save)
+JOB(below)
+JOB(compare)
+JOB(narrow)
+JOB(join)
+JOB(coins)
+JOB(argmax)
+
+static const struct {
+    const char *name;
+    enum err (*job)(struct party *p, struct play *play);
+    size_t n;
+} jobs[] = {{"AND in place", and, 130},
+            {"AND of all", all, 61},
+            {"adder", adder, 130},
+            {"carry save", save, 65},
+            {"constants", below, 130},
+            {"top bit", compare, 200},
+            {"few bits, and one", narrow, 200},
+            {"bits to a number", join, 3},
+            {"coins", coins, 64},
+            {"argmax", argmax, 13}};
+#define JOBS (sizeof jobs / sizeof *jobs)
+
+static struct play honest_run(size_t job, bool checked)
+{
+    struct play play = {.job = jobs[job].job,
+                        .n = jobs[job].n,
+                        .limits = checked ? &limits : NULL,
+                        .cheat = NOBODY};
+    play_run(&play);
+    return play;
+}
+
+static void a_check_changes_nothing_that_is_opened(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < JOBS; k++) {
+        struct play plain = honest_run(k, false), checked = honest_run(k, true);
+        for (unsigned s = 0; s < 3; s++)
+            assert_true(play_opened_all(&checked, &plain, s));
+        assert_int_equal(checked.rounds, plain.rounds + 6);
+        play_free(&plain);
+        play_free(&checked);
+    }
+}
+
+/* --- every message, every server -------------------------------------------------------------- */
+
+enum how { FLIP, PLUS_ONE, TOP_BIT, HOWS };
+
+struct altering {
+    uint64_t round;
+    enum net_peer to;
+    size_t message, word;
+    enum how how;
+};
+
+static enum err alter_word(struct play *play, const struct party_sent *at, void *p, size_t n)
+{
+    const struct altering *a = play->self;
+    const size_t byte = 8 * a->word;
+    uint64_t w;
+    if (at->round != a->round || at->to != a->to || at->message != a->message ||
+        byte < at->offset || byte >= at->offset + n)
+        return ERR_OK;
+    memcpy(&w, (uint8_t *)p + byte - at->offset, 8);
+    w = a->how == FLIP ? w ^ 4 : a->how == PLUS_ONE ? w + 1 : w ^ (uint64_t)1 << 63;
+    memcpy((uint8_t *)p + byte - at->offset, &w, 8);
+    play->altered++;
+    return ERR_OK;
+}
+
+/*
+ * Each of the two others has opened what is right, or nothing; both have failed if the cheat was
+ * before the opening. Argmax may go on: a product of a loser is another random number then.
+ */
+static void judge(const struct play *play, const struct play *honest, uint64_t round,
+                  const char *what)
+{
+    const bool may_go_on = round + 1 == honest->rounds || play->job == argmax;
+    for (unsigned s = 0; s < 3; s++) {
+        if (s == play->cheat)
+            continue;
+        if (!play_opened_right(play, honest, s))
+            fail_msg("%s: server %u opened something else, cheat %u in round %lu", what, s,
+                     play->cheat, (unsigned long)round);
+        if (play->result[s] == ERR_OK && !may_go_on)
+            fail_msg("%s: server %u noticed nothing, cheat %u in round %lu", what, s, play->cheat,
+                     (unsigned long)round);
+        if (play->result[s] == ERR_OK)
+            assert_true(play_opened_all(play, honest, s));
+    }
+}
+
+static void try_word(size_t job, const struct play *honest, unsigned cheat, struct altering a)
+{
+    struct play play = {.job = jobs[job].job,
+                        .n = jobs[job].n,
+                        .limits = &limits,
+                        .cheat = cheat,
+                        .alter = alter_word,
+                        .self = &a};
+    play_run(&play);
+    assert_int_equal(play.altered, 1);
+    judge(&play, honest, a.round, jobs[job].name);
+    play_free(&play);
+}
+
+/* First, last and some word of a message; each is altered in one way, or in all where time allows. */
+static void sweep(size_t job)
+{
+    struct play honest = honest_run(job, true);
+    uint64_t seed = job;
+    const bool all = getenv("TREFOIL_LONG") != NULL;
+    for (unsigned k = 0; k < 3 * honest.rounds * 2 * PLAY_MESSAGES; k++) {
+        const unsigned cheat = k % 3, m = k / 3 % PLAY_MESSAGES, to = k / 3 / PLAY_MESSAGES % 2;
+        const uint64_t round = k / 3 / PLAY_MESSAGES / 2;
+        const size_t words = honest.sent[cheat][round][to][m].size / 8;
+        const size_t word[3] = {0, words - 1, words > 0 ? three_random(&seed) % words : 0};
+        for (unsigned w = 0; words > 0 && w < 3; w++)
+            for (unsigned how = 0; how < HOWS; how++)
+                if (all || how == (k + w) % HOWS)
+                    try_word(job, &honest, cheat,
+                             (struct altering){round, (enum net_peer)to, m, word[w], how});
+    }
+    play_free(&honest);
+}
+
+static void no_altered_word_opens_anything_else(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < JOBS; k++)
+        sweep(k);
+}
+
+/* --- hanging up ------------------------------------------------------------------------------- */
+
+static enum err hang_up(struct play *play, const struct party_sent *at, void *p, size_t n)
+{
+    const uint64_t *round = play->self;
+    (void)p;
+    (void)n;
+    return at->round == *round ? ERR_PEER : ERR_OK;
+}
+
+static void who_hangs_up_opens_nothing(void **state)
+{
+    struct play honest = honest_run(0, true);
+    (void)state;
+    for (unsigned cheat = 0; cheat < 3; cheat++)
+        for (uint64_t round = 0; round < honest.rounds; round++) {
+            struct play play = {.job = jobs[0].job,
+                                .n = jobs[0].n,
+                                .limits = &limits,
+                                .cheat = cheat,
+                                .alter = hang_up,
+                                .self = &round};
+            play_run(&play);
+            judge(&play, &honest, round, "hanging up");
+            play_free(&play);
+        }
+    play_free(&honest);
+}
+
+/* --- errors that are corrected ---------------------------------------------------------------- */
+
+/* Of one AND, its flush in rounds 1 to 6, the opening in round 7. */
+#define FLUSH 1
+#define LANES 700
+#define ROW_WORDS 8
+
+struct attack {
+    unsigned level;       /* corrections, one more after each coin */
+    size_t word[2];       /* whose lane 5 is wrong: the second only where it is another one */
+    uint64_t error, next; /* what the sum at row 0 is off by, then the one of the elements */
+    uint64_t last;        /* then z */
+};
+
+static void draw(struct play *play, uint64_t round, uint64_t *to, size_t n)
+{
+    struct prg *weights;
+    assert_int_equal(play_coin(play, round, &weights), ERR_OK);
+    assert_int_equal(prg_fill(weights, to, n * sizeof *to), ERR_OK);
+    prg_free(&weights);
+}
+
+/* The weight at r of point 0, which is row 0's. */
+static uint64_t weight_of_row_0(const uint64_t r[6])
+{
+    uint64_t w = 1;
+    for (unsigned v = 0; v < 6; v++)
+        w = kernel_field_product(w, r[v] ^ 1);
+    return w;
+}
+
+static void add_to(void *p, size_t word, uint64_t error)
+{
+    uint64_t w;
+    memcpy(&w, (uint8_t *)p + 8 * word, 8);
+    w ^= error;
+    memcpy((uint8_t *)p + 8 * word, &w, 8);
+}
+
+static enum err correct(struct play *play, const struct party_sent *at, void *p, size_t n)
+{
+    struct attack *a = play->self;
+    uint64_t drawn[6 + 8];
+    if (at->offset != 0)
+        return ERR_OK;
+    if (at->round == 0)
+        for (unsigned k = 0; k < 2; k++)
+            if (k == 0 || a->word[1] != a->word[0])
+                add_to(p, a->word[k], 1 << 5);
+    if (at->round == FLUSH + 1 && a->level > 0) {
+        draw(play, FLUSH, drawn, 14); /* row 0's weight is on both sides */
+        a->error = kernel_field_product(drawn[6], 1 << 5);
+        add_to(p, 0, a->error);
+    }
+    if (at->round == FLUSH + 3 && a->level > 1) {
+        draw(play, FLUSH + 2, drawn, 6);
+        a->next = kernel_field_product(a->error, weight_of_row_0(drawn));
+        add_to(p, 0, a->next); /* row 0 weighs 1 */
+    }
+    if (at->round == FLUSH + 5 && a->level > 2 && at->to == NET_NEXT) {
+        draw(play, FLUSH + 4, drawn, 6);
+        a->last = kernel_field_product(a->next, weight_of_row_0(drawn));
+        add_to(p, n / 8 - 3, a->last);
+    }
+    return ERR_OK;
+}
+
+static void errors_that_are_corrected_after_a_coin(void **state)
+{
+    static const size_t words[][2] = {{0, 0}, {0, 1}, {0, 8}, {2, 9}};
+    (void)state;
+    for (unsigned level = 0; level < 4; level++)
+        for (unsigned w = 0; w < (level == 0 ? 4 : 1); w++)
+            for (unsigned cheat = 0; cheat < 3; cheat++) {
+                struct attack a = {.level = level, .word = {words[w][0], words[w][1]}};
+                struct play play = {.job = and,
+                                    .n = LANES,
+                                    .limits = &limits,
+                                    .cheat = cheat,
+                                    .alter = correct,
+                                    .self = &a};
+                play_run(&play);
+                for (unsigned s = 0; s < 3; s++)
+                    if (s != cheat) {
+                        assert_int_equal(play.result[s], ERR_CHEAT);
+                        assert_int_equal(play.opened[s].size, 0);
+                    }
+                play_free(&play);
+            }
+}
+
+/* --- coins ------------------------------------------------------------------------------------ */
+
+/* A message that the coin judges is held back, until nothing more comes without it. */
+struct holding {
+    uint64_t round, coin;
+    bool before_came;
+};
+
+static enum err hold(struct play *play, const struct party_sent *at, void *p, size_t n)
+{
+    struct holding *h = play->self;
+    const struct timespec while_others_go_on = {0, 30000000};
+    const unsigned before = (play->cheat + 2) % 3;
+    (void)p;
+    (void)n;
+    if (at->round != h->round || at->to != NET_PREV)
+        return ERR_OK;
+    nanosleep(&while_others_go_on, NULL);
+    h->before_came = play_has_sent(play, before, h->coin, NET_NEXT);
+    play->altered++;
+    return ERR_OK;
+}
+
+/* Server i lacks a half of each of its two neighbours, and the one that it lets wait has shown none. */
+static void nobody_knows_a_coin_early(void **state)
+{
+    (void)state;
+    for (unsigned cheat = 0; cheat < 3; cheat++)
+        for (unsigned c = 0; c < 3; c++) {
+            struct holding h = {.round = 2 * c, .coin = FLUSH + 2 * c};
+            struct play play = {
+                .job = and, .n = 130, .limits = &limits, .cheat = cheat, .alter = hold, .self = &h};
+            play_run(&play);
+            assert_int_equal(play.altered, 1);
+            assert_false(h.before_came);
+            for (unsigned s = 0; s < 3; s++)
+                assert_int_equal(play.result[s], ERR_OK);
+            play_free(&play);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_check_changes_nothing_that_is_opened),
+        cmocka_unit_test(no_altered_word_opens_anything_else),
+        cmocka_unit_test(who_hangs_up_opens_nothing),
+        cmocka_unit_test(errors_that_are_corrected_after_a_coin),
+        cmocka_unit_test(nobody_knows_a_coin_early),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
