@@ -2,22 +2,22 @@
  * aim/backend.h - where the public mathematics meets the data.
  *
  * The AIM loop (aim/loop.h) never sees a record. It asks a backend to measure marginals with noise,
- * and to select the candidate that the model fits worst. Two backends exist: plaintext
- * (aim/plaintext.h: central AIM, which trusts its curator and is the reference in tests) and MPC
- * (parties/: the product). Given the same noise they return the same integers, bit for bit, because
- * everything here is integer arithmetic on a stated grid:
+ * and to select the candidate that the model fits worst. There are two: plaintext (aim/plaintext.h,
+ * central AIM, which trusts its curator and is the reference in tests) and three servers
+ * (parties/analyst/remote.h). Given the same noise both return the same integers, bit for bit,
+ * because all of this is integer arithmetic on a stated grid:
  *
  *   measure  sigma asks for m = measure_multiplier(sigma) = floor(2^20 / sigma). The backend opens
  *            value_j = m x_j + z_j, z_j unit Gaussians on the lattice 2^-20, each given as its
  *            integer multiple of 2^-20. The noisy count is value_j / m. A marginal costs m^2 / 2^41
  *            zCDP. m < 2^8 is refused.
- *   select   Estimates c_j are integers on the grid 2^-10, and the score of q is the integer
- *            s_q = sum_j |2^10 x_j - c_j| - penalty_q, or sum_j (x_j - round(2^-10 c_j))^2 - penalty_q where the study
- *            asks for squares, see select_score(). What is opened is the
+ *   select   Estimates c_j are integers on the grid 2^-10. The score of q is an integer:
+ *            s_q = sum_j |2^10 x_j - c_j| - penalty_q, or, where the study asks for squares,
+ *            sum_j (x_j - round(2^-10 c_j))^2 - penalty_q (select_score()). The backend opens the
  *            lowest argmax of m_q s_q + 2^(f-24) g_q, with g_q a Gumbel sample on the grid 2^-24
- *            and f, m_q and penalty_q from select_plan(). It costs (eps + slack)^2 / 8 zCDP, the
- *            slack covering the error of the backend's Gumbel circuit. What was selected is measured
- *            in the same request: one exchange with the servers a round.
+ *            and f, m_q and penalty_q from select_plan(). It costs (eps + slack)^2 / 8 zCDP; the
+ *            slack covers the error of the backend's Gumbel circuit. The same request measures
+ *            what was selected: one exchange with the servers a round.
  */
 #ifndef TREFOIL_AIM_BACKEND_H
 #define TREFOIL_AIM_BACKEND_H
@@ -34,7 +34,7 @@
 
 /* Marginals are named by their index in the closure of the workload (aim/workload.h). */
 
-/* How badly the model fits a marginal: the sum of |x_j - c_j|, or of (x_j - C_j)^2, C_j the nearest integer. */
+/* How badly the model fits: the sum of |x_j - c_j|, or of (x_j - C_j)^2, C_j c_j rounded. */
 enum aim_score { AIM_L1, AIM_L2 };
 
 struct aim_measure {
@@ -43,8 +43,8 @@ struct aim_measure {
     const uint32_t *query; /* `queries` closure indices */
     uint64_t multiplier;   /* m: the same for all of the batch */
     int64_t *values;       /* out: the cells of one query after the other, row-major */
-    uint64_t *population;  /* out, 0 before: names the set of rows, if it grows between rounds */
-    unsigned *lost;        /* out, 0 before: how often it was debited and could not be answered */
+    uint64_t *population;  /* out, 0 before: the number of the set of rows, if it grows */
+    unsigned *lost;        /* out, 0 before: how often it was debited in vain */
 };
 
 struct aim_candidate {
@@ -56,14 +56,15 @@ struct aim_candidate {
 
 struct aim_select {
     unsigned round;
-    double epsilon; /* eps_t: charged (with the slack) to the ledger */
+    double epsilon; /* eps_t: debited, with the slack, to the ledger */
     double sigma;   /* sigma_t, from which servers recompute the penalties */
     enum aim_score score;
     unsigned shift; /* f, 24 .. 40 */
     size_t candidates;
     const struct aim_candidate *candidate;
     size_t selected; /* out: index into candidate[] */
-    /* As in struct aim_measure, of what was selected; room for the largest candidate. 0: not measured. */
+    /* Of what was selected, as in struct aim_measure; `values` has room for the largest candidate.
+     * With a multiplier of 0 nothing is measured. */
     uint64_t multiplier;
     int64_t *values;
     uint64_t *population;

@@ -26,13 +26,13 @@ struct budget_terms {
 
 struct budget_plan {
     struct ledger_limits limits;
-    double epsilon, delta; /* where the conversion is made: the promise less the slack */
+    double epsilon, delta; /* the promise less the slack: where the conversion is made */
 };
 
 /*
- * With E = k * marginals * marginal_epsilon_slack and the noise tape's theorem (docs/protocols.md): an
- * ideal (eps - E, (delta - delta_slack) e^(-E/2)) becomes (eps, delta). ERR_STUDY, logged, if the
- * slack exceeds 1 % of delta or 10 % of eps, or the promise makes no sense.
+ * With E = k * marginals * marginal_epsilon_slack, an ideal (eps - E, (delta - delta_slack)
+ * e^(-E/2)) becomes (eps, delta), by the noise tape's theorem (docs/protocols.md). ERR_STUDY,
+ * logged, if the slack exceeds 1 % of delta or 10 % of eps, or the promise makes no sense.
  */
 enum err budget_plan(const struct budget_terms *terms, struct budget_plan *plan,
                      struct log *log) MUST_CHECK;

@@ -1,4 +1,4 @@
-/* aim/digest.h - the BLAKE2b-256 at the end of a file, by which one that was cut or altered is told. */
+/* aim/digest.h - the BLAKE2b-256 at the end of a file: it shows whether the file is whole. */
 #ifndef TREFOIL_AIM_DIGEST_H
 #define TREFOIL_AIM_DIGEST_H
 
@@ -6,9 +6,9 @@
 
 #define DIGEST_SIZE 32
 
-/* That of all that stands there, behind it. */
+/* Appends the digest of all that is there. */
 void digest_append(struct bytes *out);
-/* Takes it off the end of what is left to read. ERR_FORMAT if it does not fit. */
+/* Takes it off the end of what is left to read; ERR_FORMAT if it does not fit the rest. */
 enum err digest_check(struct reader *r) MUST_CHECK;
 
 #endif

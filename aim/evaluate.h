@@ -1,9 +1,9 @@
 /*
- * aim/evaluate.h - how far two tables are apart on the workload; how well a model describes a table.
+ * aim/evaluate.h - how far apart two tables are on the workload, and how well a model fits one.
  *
  * The error of a marginal is sum |p - q| over its cells, p and q being the shares of rows in the
  * cell: 0 if they agree, 2 if they never meet. The mean is over the workload's cliques as given.
- * Computed from real rows, it is not private.
+ * Computed from real rows, neither is private.
  */
 #ifndef TREFOIL_AIM_EVALUATE_H
 #define TREFOIL_AIM_EVALUATE_H

@@ -29,7 +29,7 @@ void factor_sum(const struct scope *scope, const double *cells, const struct sco
         out[w.place] += cells[i];
 }
 
-/* One run of one attribute's values: `step` says how they move in each table. */
+/* One run over an attribute's values; `step` is how far one moves in each table. */
 static void contract_run(double *out, const double *f, const double *g, uint32_t size,
                          const uint64_t step[3])
 {
@@ -44,7 +44,7 @@ static void contract_run(double *out, const double *f, const double *g, uint32_t
     }
 }
 
-/* Takes an attribute out of a walk, to be a run of its own: returns its step. */
+/* Takes an attribute out of a walk and returns its step: it becomes a run. */
 static uint64_t take_out(struct scope_walk *w, unsigned attribute)
 {
     uint64_t step = w->n > 0 ? w->step[attribute] : 0;

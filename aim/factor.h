@@ -1,4 +1,4 @@
-/* aim/factor.h - tables of numbers over a scope, as the estimator multiplies, sums and divides them. */
+/* aim/factor.h - tables of numbers over a scope: products, sums and quotients. */
 #ifndef TREFOIL_AIM_FACTOR_H
 #define TREFOIL_AIM_FACTOR_H
 
@@ -16,10 +16,10 @@ void factor_clear(struct factor *f);
 /* out = the sum of `cells` over all attributes of `scope` that are not in `keep`. */
 void factor_sum(const struct scope *scope, const double *cells, const struct scope *keep,
                 const struct domain *d, double *out);
-/* f times g, summed onto what `keep` has of their scopes, in place of f; the product is never held. */
+/* f becomes f times g, summed onto what `keep` has of their scopes; the product is never held. */
 enum err factor_contract(struct factor *f, const struct factor *g, const struct scope *keep,
                          const struct domain *d) MUST_CHECK;
-/* Divides f by its own sums onto `given`: p(rest | given); 0 where the sum is 0. */
+/* f becomes p(rest | given): each cell over the sum of its `given`, or 0 where that is 0. */
 enum err factor_condition(struct factor *f, const struct scope *given,
                           const struct domain *d) MUST_CHECK;
 

@@ -23,7 +23,7 @@ static bool bitset_within(const struct bitset *part, const struct bitset *whole)
     return true;
 }
 
-/* The graph while it is eliminated; `near` holds each attribute itself too. */
+/* The graph while it is eliminated; near[a] holds a itself too. */
 struct elimination {
     const struct domain *domain;
     struct bitset near[DOMAIN_ATTRIBUTES_MAX];
@@ -142,7 +142,7 @@ static void span(struct junction *j, const struct elimination *e, uint32_t *sour
                 }
             }
         if (best == UINT32_MAX)
-            return; /* cannot happen: one clique is always left */
+            return; /* cannot happen: a clique is always left */
         in[best] = true;
         source[placed] = best;
         c->scope = scope_of_bits(&e->clique[best]);

@@ -4,8 +4,8 @@
  * Attributes that stand together in a marginal are joined; eliminating them one by one, the one
  * whose clique then has the fewest cells first, gives the tree's cliques. Every attribute of the
  * domain is in some clique, and the cliques with any one attribute are connected (running
- * intersection). Parts that share nothing are joined by an empty separator, so that there is always
- * one tree.
+ * intersection). Parts that share nothing are joined by an empty separator, so there is always one
+ * tree.
  */
 #ifndef TREFOIL_AIM_JUNCTION_H
 #define TREFOIL_AIM_JUNCTION_H

@@ -1,14 +1,14 @@
 /*
  * aim/ledger.h - what was spent of the privacy budget, in exact rationals.
  *
- * Everything is accounted in zero-concentrated differential privacy (zCDP), where costs add up.
- * A ledger starts with rho and refuses whatever would take the sum above it by anything at all: it
- * never rounds, and doubles that enter count as the exact binary fractions that they are. Where one
- * person may have k rows, every cost counts k^2 times.
+ * Costs are in zero-concentrated differential privacy (zCDP), where they add up. A ledger starts
+ * with rho and refuses whatever would take the sum above it. It never rounds: doubles that enter
+ * count as the binary fractions that they are. Where one person may have k rows, every cost counts
+ * k^2 times.
  *
- * Beside rho stand two smaller sums, of epsilon and of delta: the distance between the noise as it
- * is computed (finite precision, bounded circuits) and the noise of the theorem. budget_plan()
- * (aim/budget.h) sets them aside, so that all together the published (eps, delta) holds exactly.
+ * Beside rho there are two smaller sums, of epsilon and of delta: how far the noise as it is
+ * computed (finite precision, bounded circuits) is from the noise of the theorem. budget_plan()
+ * (aim/budget.h) sets them aside, so that the published (eps, delta) holds exactly.
  */
 #ifndef TREFOIL_AIM_LEDGER_H
 #define TREFOIL_AIM_LEDGER_H
@@ -46,7 +46,7 @@ enum err ledger_debit(struct ledger *l, mpq_srcptr cost, struct log *log) MUST_C
 /* Adds k times each to the two slack sums, or ERR_BUDGET and nothing changed. */
 enum err ledger_slack(struct ledger *l, double epsilon, double delta, struct log *log) MUST_CHECK;
 
-/* Whether `after` may come after `before`: the same limits, and no sum is less or above its limit. */
+/* Whether `after` may follow `before`: the same limits, no sum smaller, none above its limit. */
 bool ledger_follows(const struct ledger *before, const struct ledger *after);
 
 double ledger_remaining(const struct ledger *l); /* rounded down */
@@ -54,9 +54,9 @@ double ledger_spent(const struct ledger *l);     /* rounded down; k^2 included *
 unsigned ledger_rows_per_person(const struct ledger *l);
 
 /*
- * One line that holds all of a ledger: rows_per_person, then limit and sum of rho, epsilon slack
- * and delta slack as decimal fractions "num/den", separated by spaces. The caller frees it with
- * memory_free(). Parsing is strict: a line that ledger_text() would not write is ERR_FORMAT.
+ * All of a ledger in one line: rows_per_person, then limit and sum of rho, epsilon slack and delta
+ * slack as decimal fractions "num/den", separated by spaces. The caller frees it with
+ * memory_free(). A line that ledger_text() would not write is ERR_FORMAT.
  */
 enum err ledger_text(const struct ledger *l, char **text) MUST_CHECK;
 enum err ledger_parse(struct ledger **l, const char *text, struct log *log) MUST_CHECK;

@@ -35,7 +35,7 @@ uint64_t loop_model_limit(const struct aim_options *o)
 
 /* --- the ledger ------------------------------------------------------------------------------ */
 
-/* What a request costs, selection (if any) and measurement, debited together before either; ERR_BUDGET is logged. */
+/* Debits a request, selection (if any) and measurement together, before it is sent. */
 static enum err debit(struct loop *l, size_t marginals, bool selects, struct log *log)
 {
     mpq_t cost, more;
@@ -53,7 +53,7 @@ static enum err debit(struct loop *l, size_t marginals, bool selects, struct log
     return e;
 }
 
-/* And once more for each time that it could not be answered. */
+/* Debits it once more for each time that it could not be answered. */
 static enum err debit_lost(struct loop *l, size_t marginals, bool selects, unsigned lost)
 {
     for (unsigned i = 0; i < lost; i++)
@@ -112,8 +112,8 @@ static enum err measure_one_ways(struct loop *l)
 /* --- the model ------------------------------------------------------------------------------- */
 
 /*
- * The number of rows of the latest population. Measurements of others get their own population's,
- * by which they are scaled; those of the latest get 0.
+ * Returns the number of rows of the latest population. Measurements of an earlier one get that
+ * one's number, by which they are scaled; those of the latest get 0.
  */
 static double settle_totals(struct loop *l)
 {
@@ -164,7 +164,7 @@ static enum err new_model(struct loop *l, struct model **m)
     return e;
 }
 
-/* A model over everything measured, warm from the last one, fitted. */
+/* Fits a model to all measurements, starting from the last one. */
 static enum err fit(struct loop *l, unsigned iterations, double *loss)
 {
     struct aim_result *r = l->result;
@@ -246,7 +246,7 @@ static double distance(const double *a, const double *b, uint64_t cells)
     return sum;
 }
 
-/* Adds to a round's `after` and `noise` those of a measurement, given the model's counts of it. */
+/* Adds a measurement to a round's `after` and `noise`, given the model's counts of it. */
 static void compare(struct aim_round *r, const struct measurement *x, const double *counts,
                     uint64_t cells)
 {
@@ -281,7 +281,7 @@ static enum err round_zero(struct loop *l)
     return leave(l, r, 0);
 }
 
-/* Takes in what was measured, fits, and tells how far the marginal moved. */
+/* Takes in what was measured, fits, and notes how far the marginal moved. */
 static enum err learn(struct loop *l, struct aim_round *r, const int64_t *values,
                       uint64_t population)
 {
@@ -345,7 +345,7 @@ static enum err fit_final(struct loop *l)
     return fit(l, iterations / 10 * 3 + iterations % 10, &l->result->loss);
 }
 
-/* Rounds were lost, and with them what those that are left would cost. */
+/* Lost rounds have used up what the remaining ones would cost. */
 static enum err end_early(struct loop *l)
 {
     log_warn(l->log,

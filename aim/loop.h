@@ -5,17 +5,17 @@
  *   round 1 ...  estimate every candidate from the model, select the one that the model fits worst,
  *                measure it, fit the model again
  *
- * aim/schedule.h says how many rounds there are and what sigma and epsilon each has; the slack of
- * the backend's selection comes off epsilon. The loop keeps a ledger of its own and debits it as
- * servers do theirs, before it asks.
+ * aim/schedule.h says how many rounds there are and gives each its sigma and epsilon; the slack of
+ * the backend's selection comes off epsilon. The loop keeps a ledger of its own. Like the servers,
+ * it debits a request before the request is made.
  *
  * A candidate is any query of the workload's closure (one-ways included) that lies in the model's
  * tree, or with which the tree would take at most (rho used / rho) of `model_bytes`. Queries whose
- * estimate would need a larger table than that are left out as well.
+ * estimate needs a larger table than that are left out.
  *
- * Everything here follows from public values and what the backend opened: the same opened values
- * give the same requests. So a run can stop after any round and go on later from `state_file`,
- * which is written when a round has ended and holds nothing but public values:
+ * Requests follow from public values and what the backend opened: the same opened values give the
+ * same requests. So a run can stop after any round and go on later from `state_file`, which is
+ * written at the end of a round and holds public values only:
  *
  *   "trefoil-loop-1\n"; 32 bytes, BLAKE2b-256 of the options that matter; block ledger_text();
  *   the schedule: u32 done, u8 last, u8 finished, f64 sigma, f64 epsilon; u32 measurements, for
@@ -23,8 +23,8 @@
  *   struct aim_round but name; the model (aim/model_file.h); 32 bytes, BLAKE2b-256 of all before.
  *
  * Where people join between rounds, the backend numbers the populations that it measured. Each has
- * its own noisy total, pooled over its measurements by inverse variance; those of the latest count
- * as they are, those of earlier ones are scaled to it (aim/model.h).
+ * a noisy total of its own, pooled over its measurements by inverse variance. Measurements of
+ * earlier ones are scaled to the latest (aim/model.h).
  */
 #ifndef TREFOIL_AIM_LOOP_H
 #define TREFOIL_AIM_LOOP_H
@@ -48,8 +48,8 @@ struct aim_round {
     size_t candidates;
     double moved; /* L1 change of the query's marginal by this round, in rows */
     double loss;  /* after the fit */
-    /* Sums over the measured cells, in rows: how far the model was before this round and is now from
-     * what was measured; and what noise alone is expected to make, sqrt(2/pi) sigma a cell. */
+    /* Sums over the measured cells, in rows: how far the model is from what was measured, before
+     * and after the fit, and what noise alone is expected to make, sqrt(2/pi) sigma a cell. */
     double before, after, noise; /* before is 0 in round 0 */
     double cost;                 /* zCDP of this round, k^2 included */
     double spent;                /* of rho, after this round */
@@ -75,8 +75,8 @@ struct aim_options {
     size_t zeros;
     const char *state_file; /* NULL: nothing is kept. Written after each round */
     bool resume;            /* go on from state_file if it is there */
-    unsigned rounds_now;    /* stop when so many have been selected in all; 0: do not */
-    bool stop_when_spent;   /* when the backend has no budget for a round, end with what there is */
+    unsigned rounds_now;    /* stop after so many selections in all; 0: do not */
+    bool stop_when_spent;   /* end with what there is when the budget has no room for a round */
     void (*progress)(void *self, const struct aim_round *round); /* may be NULL */
     void *self;
 };
@@ -92,7 +92,7 @@ struct aim_result {
     struct model *model;
 };
 
-/* What a run with these options begins with: for `trefoil plan` and for servers' tests. */
+/* What a run with these options begins with. */
 double aim_sigma(const struct aim_options *o);
 double aim_epsilon(const struct aim_options *o); /* slack already taken off; 0 if T is 0 */
 

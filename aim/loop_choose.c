@@ -1,10 +1,10 @@
-/* What a round selects from: the candidates, what the model makes of them, and the request. */
+/* What a round selects from: its candidates, the model's estimates of them, and the request. */
 #include "aim/loop_private.h"
 #include "base/memory.h"
 
 #include <math.h>
 
-/* Taken off estimates so that rounding cannot take their sum above the bound. */
+/* Makes estimates smaller, so that rounding cannot take their sum above the bound. */
 #define GUARD 0x1p-48
 
 void loop_find_candidates(struct loop *l, double share)
@@ -77,7 +77,7 @@ static enum err fill_candidates(struct loop *l)
     return ERR_OK;
 }
 
-/* Cells of the largest candidate: room for what is measured. */
+/* Cells of the largest candidate. */
 static uint64_t largest_candidate(const struct loop *l)
 {
     uint64_t most = 0;

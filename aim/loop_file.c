@@ -26,7 +26,7 @@ static void write_zeros(const struct aim_options *o, struct bytes *out)
     }
 }
 
-/* Everything that a request depends on, so that a state is never taken into another run. */
+/* All that a request depends on, so that no state is taken into another run. */
 static enum err digest_options(const struct aim_options *o, uint8_t digest[DIGEST_SIZE])
 {
     struct bytes b = {0};
@@ -196,7 +196,7 @@ static enum err read_schedule(struct loop *l, struct reader *r)
     s->finished = reader_u8(r) != 0;
     s->sigma = reader_double(r);
     s->epsilon = reader_double(r);
-    /* a schedule that goes on has a round to come, for which there is room */
+    /* a schedule that goes on has room for a round to come */
     return r->failed || s->done > s->most || (s->done == s->most && !s->finished) ||
                    !(s->sigma > 0 && isfinite(s->sigma)) ||
                    !(s->epsilon >= 0 && isfinite(s->epsilon))

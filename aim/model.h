@@ -2,13 +2,13 @@
  * aim/model.h - Private-PGM: the distribution of largest entropy that fits noisy marginals best.
  *
  * A model is p(x) = exp(sum over measured cliques of theta_c(x_c)) / Z. Its parameters live on the
- * measured cliques, its inference on their junction tree. The cost of everything is known before it
- * is paid: model_new() refuses a tree above `limit_cells`, model_marginal() an answer that would
- * need a larger table than that, both with the name of the clique.
+ * measured cliques, its inference on their junction tree. Costs are known before they are paid:
+ * model_new() refuses a tree above `limit_cells`, model_marginal() an answer that needs a larger
+ * table than that, both with the name of the clique.
  *
  *   model_new()       theta = 0: all cells of a clique equally likely
  *   model_warm()      takes over what an earlier model learned
- *   model_fit()       mirror descent with memory on  L = sum over measurements 1/2 ||(mu - y) / sigma||^2
+ *   model_fit()       minimizes  L = sum over measurements 1/2 ||(mu - y) / sigma||^2
  *   model_marginal()  counts of any clique, inside the tree or not
  */
 #ifndef TREFOIL_AIM_MODEL_H
@@ -21,14 +21,13 @@ struct measurement {
     double sigma;
     double *y; /* noisy counts, row-major */
     /*
-     * Noisy number of rows in the population that was measured, if it is another than the model's
-     * (people join between rounds): y and sigma are then scaled by the model's total / total. 0:
-     * the same population.
+     * 0, or the noisy number of rows of the population that was measured, where people have joined
+     * since: y and sigma are then scaled by the model's total / total.
      */
     double total;
 };
 
-/* Cells of a clique that cannot occur: public knowledge, such as "pregnant x male". */
+/* Cells of a clique that cannot occur, by public knowledge: "pregnant x male". */
 struct zeros {
     struct clique clique;
     size_t cells;
@@ -73,7 +72,7 @@ bool model_covers(const struct model *m, const struct clique *c); /* within one 
 const double *model_belief(const struct model *m, size_t clique);
 /*
  * Cells of the largest table that model_marginal() would make, or a thirty-second of its largest
- * product, if that is more: products are summed without being held.
+ * product if that is more: products are summed but not held.
  */
 uint64_t model_marginal_cells(const struct model *m, const struct clique *c);
 /* Expected counts (they add up to the total); ERR_RANGE, logged, if too large. */

@@ -1,7 +1,7 @@
 /*
  * aim/model_file.h - a model as bytes and as a file, to sample from later.
  *
- * All integers are little-endian, doubles are their IEEE bits. A file is
+ * Integers are little-endian, doubles are their IEEE bits. A file is
  *
  *   "trefoil-model-1\n"
  *   domain        as domain_write() has it: u32 attributes, for each
@@ -14,9 +14,9 @@
  *                 u64 parameters, f64 each: theta of the cliques in turn, row-major
  *   digest        32 bytes: BLAKE2b-256 of all before
  *
- * where a block is its length as u32, then its bytes. p(x) is exp(the sum over cliques of theta at
- * x's cell) over its sum, 0 where a structural zero is; counts are total * p(x). What is read back
- * has the same beliefs to the last bit.
+ * where a block is its length as u32, then its bytes. p(x) is exp(sum over cliques of theta at
+ * x's cell) over the sum of these, and 0 at a structural zero; counts are total * p(x). A file
+ * that is read back gives the same beliefs, to the last bit.
  */
 #ifndef TREFOIL_AIM_MODEL_FILE_H
 #define TREFOIL_AIM_MODEL_FILE_H

@@ -112,7 +112,7 @@ static void join_targets(struct fitting *f)
     }
 }
 
-/* L after a move to theta + part * change, but for a constant where a clique has two targets. */
+/* L after a move to theta + part * change, less a constant where a clique has two targets. */
 static double try_change(struct fitting *f, double part, struct fit_result *r)
 {
     const struct model *m = f->model;
@@ -129,7 +129,7 @@ static double try_change(struct fitting *f, double part, struct fit_result *r)
     return loss;
 }
 
-/* Takes over where the model stands. */
+/* Makes where the model stands the place to start from. */
 static void settle(struct fitting *f, double loss, struct pair *pair)
 {
     const struct model *m = f->model;
@@ -158,7 +158,7 @@ static double weighted(const struct fitting *f, const float *v, const float *w)
     return sum;
 }
 
-/* The same, and the step becomes the newest pair. */
+/* The same; the step becomes the newest pair. */
 static void learn(struct fitting *f, double loss)
 {
     unsigned at = f->kept > 0 ? (f->newest + 1) % f->pairs : 0;
@@ -214,7 +214,7 @@ static void point_down(struct fitting *f)
     }
 }
 
-/* change = to where the pairs predict the least loss, and down from there. */
+/* change = to where the pairs promise the least loss, and down from there. */
 static void propose(struct fitting *f)
 {
     const struct model *m = f->model;

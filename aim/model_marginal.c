@@ -1,8 +1,8 @@
 /*
  * Marginals that lie in no tree clique. Beliefs are calibrated, so p is the top clique's marginal
- * times, for every clique below it, p(its attributes | its separator). Only the subtree that holds
- * asked attributes takes part, and each clique is first summed onto what matters: its separators in
- * that subtree and the asked attributes.
+ * times p(attributes | separator) of every clique below it. Only the subtree that holds asked
+ * attributes takes part. Each clique is first summed onto what matters: its separators in that
+ * subtree and the asked attributes.
  */
 #include "aim/model.h"
 
@@ -10,14 +10,14 @@
 #include "aim/model_private.h"
 #include "base/memory.h"
 
-/* Products are summed without being held; so many cells of one count like one of a table. */
+/* Products are summed but not held: so many of their cells count like one of a table. */
 #define WORK 32
 
 struct question {
     const struct model *model;
     const struct scope *asked;
     struct scope *below; /* for each clique: the asked attributes in its subtree */
-    bool *needed;        /* its subtree holds one that its separator does not */
+    bool *needed;        /* its subtree holds an asked attribute that its separator lacks */
     uint64_t largest;    /* cells of the largest table met, or of a product over WORK */
 };
 
@@ -77,7 +77,7 @@ static void note_size(struct question *q, const struct scope *s, uint64_t share)
     q->largest = cells > q->largest ? cells : q->largest;
 }
 
-/* The scope of answer() below, with the sizes on the way noted; nothing is computed. */
+/* The scope of answer() below: notes the sizes on the way, and computes nothing. */
 static struct scope rehearse(struct question *q, size_t i, bool top)
 {
     const struct junction *j = q->model->junction;

@@ -7,10 +7,10 @@
  * the cell of the separator; the message to the parent is most[s] + log(sum[s]). Downward, e is
  * scaled by the parent's marginal of the separator over sum[s]: the belief.
  *
- * most[s] need not be the largest b exactly, only near: within a fit the one of the propagation
- * before serves, which saves a pass. Where a sum then leaves 1e-150 .. 1e150 the node is done again
- * with the true one. `exact` asks for the true one everywhere: beliefs are then a function of theta
- * alone, to the last bit, which resuming a run relies on; model_fit() ends with it.
+ * most[s] need only be near the largest b. Within a fit the one of the propagation before serves,
+ * which saves a pass; where a sum then leaves 1e-150 .. 1e150, the node is done again with the true
+ * one. `exact` asks for the true one everywhere: beliefs are then a function of theta alone, to the
+ * last bit. Resuming a run relies on that, so model_fit() ends with it.
  */
 #ifndef TREFOIL_AIM_MODEL_PRIVATE_H
 #define TREFOIL_AIM_MODEL_PRIVATE_H
@@ -18,7 +18,7 @@
 #include "aim/model.h"
 #include "aim/sweep.h"
 
-/* Log-value of a structural zero: far below what any potential makes up for. */
+/* Log-value of a structural zero: no potential makes up for it. */
 #define MODEL_ZERO (-1e9)
 
 /* Where the cells of a table fall in a table over fewer attributes. */

@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <string.h>
 
-/* jansson takes NULL values (no memory, no UTF-8, no finite number) and answers with a failure. */
+/* jansson takes a NULL value (no memory, no UTF-8, no finite number) and answers with a failure. */
 
 static json_t *strings(char *const *text, size_t n)
 {

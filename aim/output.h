@@ -12,8 +12,8 @@
  *     "measurements": [ { "attributes": ["age", "sex"], "sigma": 20.9, "values": [...] } ] }
  *
  * values are noisy counts, row-major over "attributes" (the last fastest), each with independent
- * Gaussian noise of standard deviation sigma; "total" stands in a measurement only if it was taken
- * over another population, and is then its noisy number of rows. In Python, with private-pgm:
+ * Gaussian noise of standard deviation sigma; A measurement has a "total" only if its
+ * population was another one: the noisy number of rows of that. In Python, with private-pgm:
  *
  *   doc = json.load(open("measurements.json"))
  *   domain = Domain.fromdict(doc["domain"])

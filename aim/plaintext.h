@@ -1,8 +1,8 @@
 /*
  * aim/plaintext.h - a backend of the AIM loop that holds the counts in the clear: central AIM.
  *
- * It trusts its curator, and the MPC backend is tested against it: given the same noise both return
- * the same integers. Noise is consumed in a fixed order, so that it can be replayed:
+ * It trusts its curator. The servers are tested against it: given the same noise both return the
+ * same integers. Noise is taken in a fixed order, so that it can be replayed:
  *   select   one Gumbel a candidate, in the order of the request
  *   measure  one Gaussian a cell, queries in the order of the request, cells row-major
  * and a round selects before it measures. Round 0 (the one-ways) only measures.

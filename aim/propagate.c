@@ -5,14 +5,14 @@
 #include <math.h>
 #include <string.h>
 
-#define CHUNK_LEAST 256  /* so that a walk over chunks costs nothing */
-#define CHUNK_MOST 16384 /* so that a chunk stays in cache */
+#define CHUNK_LEAST 256  /* a walk over chunks then costs little */
+#define CHUNK_MOST 16384 /* and a chunk stays in cache */
 #define SUM_LEAST 1e-150
 #define SUM_MOST 1e150
 
 /* --- projections ----------------------------------------------------------------------------- */
 
-/* First attribute of the chunk: the last ones whose cells are enough, but not too many. */
+/* The chunk's first attribute: from there on there are enough cells, but not too many. */
 static unsigned chunk_start(const struct scope *whole, const struct domain *d, size_t *cells)
 {
     unsigned i = whole->n;
@@ -83,7 +83,7 @@ void projection_clear(struct projection *p)
 
 /* --- up -------------------------------------------------------------------------------------- */
 
-/* b of one chunk: what flows in, added to what stands there or in its place. */
+/* b of one chunk: what flows in, added to what is there or in its place. */
 static void gather(const struct model *m, const struct node *n, size_t chunk, double *b, bool add)
 {
     if (!add && n->inflows == 0)

@@ -20,7 +20,7 @@ struct sampling {
 
 /* --- one group ------------------------------------------------------------------------------- */
 
-/* An index drawn by weight, or `n` if nothing has any. */
+/* An index drawn by weight, or `n` if all weights are 0. */
 static size_t draw(struct random *r, const double *weight, size_t n)
 {
     double sum = 0, at;
@@ -40,9 +40,10 @@ static size_t draw(struct random *r, const double *weight, size_t n)
 }
 
 /*
- * Fills s->values with `rows` codes distributed as `weight` (any positive sum), in random order. The
- * rows left over by rounding down are drawn systematically: the fractions laid end to end, one row
- * for each whole number plus one uniform offset. So a value is met with exactly its fraction.
+ * Fills s->values with `rows` codes distributed as `weight` (any positive sum), in random order.
+ * Rows left over by rounding down are drawn systematically: the fractions are laid end to end, and
+ * a row goes to each that holds a whole number plus one uniform offset. So a value gets one with a
+ * probability of exactly its fraction.
  */
 static void round_off(struct sampling *s, const double *weight, uint32_t size, size_t rows)
 {
@@ -60,7 +61,7 @@ static void round_off(struct sampling *s, const double *weight, uint32_t size, s
             next += 1;
         }
     }
-    while (n < rows) /* only where rounding errors ate a row */
+    while (n < rows) /* only where rounding errors lost a row */
         s->values[n++] = (uint16_t)draw(&s->random, weight, size);
     for (size_t i = n; i > 1; i--) {
         size_t k = (size_t)random_below(&s->random, i);
@@ -130,7 +131,7 @@ static void sort_rows(struct sampling *s, const struct scope *given, uint64_t gr
 }
 
 /*
- * Rounding can put a row where the model has no mass at all (a belief that underflows); it then
+ * Rounding can put a row where the model has no mass at all (a belief that underflows). Such a row
  * follows the attribute's distribution over all groups.
  */
 static void mend(double *weight, uint64_t groups, uint32_t size, double *overall)

@@ -1,16 +1,15 @@
 /*
  * aim/sample.h - synthetic rows from a model.
  *
- * Both ways go attribute by attribute down the tree: the rows are grouped by what is already set in
- * the attribute's clique, and each group gets the attribute's conditional distribution.
+ * Both ways go down the tree attribute by attribute: rows are grouped by what is already set in the
+ * attribute's clique, and each group gets the attribute's conditional distribution.
  *
- * sample_rows(), Private-PGM's rounding method: a group's expected counts are rounded down, and the
- * rows left over go to different values, each met with the fraction that was cut off (exactly so,
- * which drawing without replacement would not be). So n rows are as close to the model as n rows
- * can be, and any few of many tables are unbiased.
+ * sample_rows() rounds, as Private-PGM does: a group's expected counts are rounded down, and the
+ * rows left over go to different values, each with a probability of exactly the fraction that was
+ * cut off. So n rows are as close to the model as n rows can be, and unbiased.
  *
- * sample_independent(): each row is drawn by itself, as if it were one more person. Frequencies then
- * scatter as those of a real sample do.
+ * sample_independent() draws each row by itself, as if it were one more person. Frequencies then
+ * scatter as in a real sample.
  *
  * The same seed gives the same rows.
  */

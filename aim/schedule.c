@@ -4,7 +4,7 @@
 
 #define MEASURE_SHARE 0.9
 #define ANNEALED_START 16 /* T0 = 16 d, unless given */
-/* Taken off sigma and epsilon so that rounding here cannot end above rho by a unit. */
+/* Makes sigma larger and epsilon smaller, so that rounding cannot end above rho by a unit. */
 #define GUARD 0x1p-48
 
 static double sigma_of(double shares, double measure_share, double rho)

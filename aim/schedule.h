@@ -3,14 +3,15 @@
  *
  *   fixed     T rounds, all alike: sigma = sqrt((T + d) / (2 * 0.9 rho)), eps = sqrt(8 * 0.1 rho /
  *             T), the d one-ways with the same sigma.
- *   annealed  (McKenna et al. 2022) begins with T0 = 16 d, or another: sigma = sqrt(T0 / (2 * 0.9 rho)), eps =
- *             sqrt(8 * 0.1 rho / T0), the one-ways with that sigma. Where a measurement moved the
- *             model's marginal by no more than the noise's expected sqrt(2/pi) sigma n_q, sigma is
- *             halved and eps doubled. Then, in either case, if what remains is at most twice the
- *             next round's 1/(2 sigma^2) + eps^2/8, the next round is the last and takes it all:
+ *   annealed  (McKenna et al. 2022) begins with T0 = 16 d, or another T0:
+ *             sigma = sqrt(T0 / (2 * 0.9 rho)), eps = sqrt(8 * 0.1 rho / T0), and the one-ways
+ *             have that sigma. Where a measurement moved the model's marginal by no more than the
+ *             sqrt(2/pi) sigma n_q that noise is expected to make, sigma is halved and eps doubled.
+ *             Then, in either case, if what remains is at most twice the next round's 1/(2 sigma^2) +
+ *             eps^2/8, the next round is the last and takes it all:
  *             sigma = sqrt(1 / (2 * 0.9 remaining)), eps = sqrt(8 * 0.1 remaining).
  *
- * rho here is the budget of one row: that of the study over k^2, k rows a person.
+ * rho is the budget of one row: the study's over k^2, for k rows a person.
  */
 #ifndef TREFOIL_AIM_SCHEDULE_H
 #define TREFOIL_AIM_SCHEDULE_H
@@ -29,13 +30,13 @@ struct schedule {
 };
 
 /*
- * Rounds of a run at most, from public values: T, or if annealed T0 (each costs at least rho / T0).
- * A run measures at most so many marginals and the one-ways: what ledgers must provide for.
+ * Rounds of a run at most: T, or T0 if annealed, since each costs at least rho / T0. A run measures
+ * at most so many marginals and the one-ways, and ledgers must provide for them.
  */
 unsigned schedule_rounds_most(size_t one_ways, unsigned rounds, bool annealed);
 
 /*
- * `rounds` is T, or T0 if annealed, where 0 stands for 16 d and 2 d is the least. T = 0 measures the
+ * `rounds` is T, or T0 if annealed: 0 stands for 16 d, and 2 d is the least. T = 0 measures the
  * one-ways alone, with all of rho.
  */
 struct schedule schedule_start(size_t one_ways, unsigned rounds, bool annealed, double rho);
@@ -43,7 +44,7 @@ struct schedule schedule_start(size_t one_ways, unsigned rounds, bool annealed, 
 /* After a round: `moved` is the L1 change of the measured marginal's n_q = `cells` counts. */
 void schedule_next(struct schedule *s, double moved, uint64_t cells, double remaining);
 
-/* Whether `moved` is no more than noise: what halves sigma. */
+/* Whether `moved` is no more than noise, which halves sigma. */
 bool schedule_is_noise(double moved, double sigma, uint64_t cells);
 
 #endif

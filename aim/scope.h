@@ -1,8 +1,9 @@
 /*
  * aim/scope.h - sets of attributes of any size, and walking the cells of a table over them.
  *
- * A clique (aim/workload.h) is what a study names, at most eight attributes; a scope is what the
- * estimator meets inside, at most all of them. Cells are row-major, the last attribute fastest.
+ * A clique (aim/workload.h) is what a study names, of at most eight attributes; a scope is what the
+ * estimator meets inside, and may hold all of them. Cells are row-major, the last attribute
+ * fastest.
  */
 #ifndef TREFOIL_AIM_SCOPE_H
 #define TREFOIL_AIM_SCOPE_H
@@ -31,7 +32,7 @@ struct scope_walk {
     uint64_t step[DOMAIN_ATTRIBUTES_MAX];
 };
 
-/* Attributes of `part` that are not in `whole` must not exist. */
+/* Every attribute of `part` is one of `whole`. */
 void scope_walk_start(struct scope_walk *w, const struct scope *whole, const struct scope *part,
                       const struct domain *d);
 

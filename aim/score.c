@@ -15,7 +15,7 @@ static void set_u64(mpz_ptr z, uint64_t v)
     mpz_import(z, 1, -1, sizeof v, 0, 0, &v);
 }
 
-/* False if it needs more than 64 bits; z is not negative. */
+/* False if z, which is not negative, needs more than 64 bits. */
 static bool get_u64(mpz_srcptr z, uint64_t *v)
 {
     *v = 0;

@@ -1,19 +1,20 @@
 /*
  * aim/score.h - the public integers of measure and select, the same on every machine.
  *
- * The analyst puts them into a request, the servers compute them again and refuse another value,
- * and both backends use them: so nothing here rounds in floating point where a floor or a round
- * decides an integer. Doubles count as the exact binary fractions that they are.
+ * The analyst puts them into a request; the servers compute them again and refuse any other value.
+ * So nothing here rounds in floating point where a floor or a round decides an integer: doubles
+ * count as the binary fractions that they are.
  *
  * No-wrap conditions, for counts 0 <= x < 2^l (public): estimates c_j on the grid 2^-10 are at most
  * 2^l, and at most 2^(l+1) in sum over a marginal; S_q is the largest possible sum of q's counts.
  * Then 0 <= L1_q <= S_q + 2^(l+1), and the score m_q (2^10 L1_q - penalty_q) + 2^(f-24) g_q with
  * |g| <= 96 * 2^24 is a signed number of `width` bits. The difference of two scores takes one bit
- * more: this is why width is at most 63, so that a comparison by subtraction fits a word.
+ * more. So width is at most 63, and a comparison by subtraction fits a word.
  *
- * Squares are of integers alone: C_j is c_j rounded to the nearest, at most 2^l. Then every |x_j - C_j| <= 2^l and
- * 0 <= L2_q <= 2^l (S_q + 2^(l+1) + cells_q). A row that is added changes one (x_j - C_j)^2 by 2 (x_j - C_j) + 1, of
- * magnitude at most 2^(l+1) - 1 since x_j + 1 < 2^l: Delta is 2^(l+1).
+ * Squares are of integers alone: C_j is c_j rounded to the nearest, at most 2^l. Then every
+ * |x_j - C_j| <= 2^l and 0 <= L2_q <= 2^l (S_q + 2^(l+1) + cells_q). One more row changes one
+ * (x_j - C_j)^2 by 2 (x_j - C_j) + 1, of magnitude at most 2^(l+1) - 1 since x_j + 1 < 2^l. So
+ * Delta is 2^(l+1).
  */
 #ifndef TREFOIL_AIM_SCORE_H
 #define TREFOIL_AIM_SCORE_H
@@ -59,15 +60,15 @@ struct select_terms {
 struct select_plan {
     unsigned shift;     /* f */
     unsigned width;     /* w */
-    double sensitivity; /* largest w_q of the candidates, times what a row changes a score by */
+    double sensitivity; /* the largest w_q times what a row may change a score by */
 };
 
 /*
  * With m_q = floor(2^(f-10) eps w_q / (2 Delta)) and penalty_q = round(sqrt(2/pi) sigma cells_q
  * 2^10), f is the largest in 24 .. 40 for which
  *   w = 1 + ceil(log2(max_q(m_q (2^10 (S_q + 2^(l+1)) + penalty_q)) + 2^f 96)) <= 63.
- * Of squares, which are integers: m_q = floor(2^f eps w_q / (2 Delta)), penalty_q = round(sigma^2 cells_q), and the
- * bound above.
+ * For squares, which are integers: m_q = floor(2^f eps w_q / (2 Delta)), penalty_q = round(sigma^2
+ * cells_q), and the bound above.
  * The caller provides room for `candidates` multipliers and penalties. ERR_RANGE, logged with what
  * to change, if there is no such f or a multiplier is below 2^8.
  */

@@ -11,7 +11,7 @@ typedef int64_t whole __attribute__((vector_size(LANES * sizeof(double)), aligne
 
 typedef float narrow __attribute__((vector_size(LANES * sizeof(float)), aligned(4), may_alias));
 
-/* vectors never cross a call: helpers are inlined */
+/* vectors never cross a call, since helpers are inlined */
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 #define SWEEP(name) name##_plain

@@ -1,14 +1,13 @@
 /*
  * aim/sweep.h - the inner loops of belief propagation and of fitting.
  *
- * They exist three times, for AVX-512, AVX2 and any processor, from one source written in vectors
- * of eight numbers, without fused multiply-adds: so the same input gives the same bytes on every
- * machine. sweep_best() is asked once per model.
+ * There are three, for AVX-512, AVX2 and any processor, from one source in vectors of eight numbers
+ * without fused multiply-adds: the same input gives the same bytes on every machine.
  *
  * A table over a scope is walked in chunks: the cells of its last attributes, whose values run
- * fastest. A strip says where a chunk's cells fall in the table of a smaller scope: runs of cells
- * that move along in the smaller table ("kept" attributes) and of cells that stay at one of its
- * cells ("dropped" ones), by turns. So a projection costs a few numbers instead of an index a cell.
+ * fastest. A strip says where a chunk's cells fall in the table of a smaller scope, by turns runs
+ * that move along in the smaller table ("kept" attributes) and runs that stay at one of its cells
+ * ("dropped" ones). So a projection costs a few numbers instead of an index for each cell.
  */
 #ifndef TREFOIL_AIM_SWEEP_H
 #define TREFOIL_AIM_SWEEP_H

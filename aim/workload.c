@@ -88,7 +88,7 @@ static enum err check_clique(const struct domain *d, const struct clique *c, dou
     return ERR_OK;
 }
 
-/* Sorted copies of what was given: order in the study must not change a digest or a sum. */
+/* Sorted copies of what was given: their order in the study must not change a digest or a sum. */
 struct given {
     struct clique clique;
     double weight;
@@ -155,7 +155,7 @@ static enum err too_many_cells(const struct domain *d, const struct clique *c, s
     return ERR_STUDY;
 }
 
-/* What the marginals as given take alone, before anything is allocated by their subsets. */
+/* What the given marginals alone take, before anything is allocated by their subsets. */
 static enum err check_given(const struct workload *w, const struct domain *d, struct log *log)
 {
     uint64_t cells = 0, subsets = 0;
@@ -219,7 +219,7 @@ static enum err count_cells(struct workload *w, const struct domain *d, const do
     return ERR_OK;
 }
 
-/* Only a clique as given can be maximal; a proper subset of one is not. */
+/* Only a given clique can be maximal; its proper subsets are not. */
 static void find_maximal(struct workload *w)
 {
     for (size_t i = 0; i < w->cliques; i++)

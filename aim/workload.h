@@ -1,10 +1,10 @@
 /*
  * aim/workload.h - the marginals that the study cares about, and their downward closure.
  *
- * A clique is a set of attributes, kept as ascending indices; a marginal's cells are row-major in
- * that order (the last attribute runs fastest). The closure holds every non-empty subset of a
- * workload clique once, ordered by size, then lexicographically: so the one-ways come first. All
- * other modules and the wire name a marginal by its index in the closure.
+ * A clique is a set of attributes, as ascending indices; a marginal's cells are row-major in that
+ * order (the last attribute runs fastest). The closure holds every non-empty subset of a workload
+ * clique once, by size, then lexicographically: the one-ways come first. All other modules and the
+ * wire name a marginal by its index in the closure.
  */
 #ifndef TREFOIL_AIM_WORKLOAD_H
 #define TREFOIL_AIM_WORKLOAD_H
@@ -49,10 +49,10 @@ struct workload {
 };
 
 /*
- * Builds the closure; attributes in no clique get no one-way, so a study needs each in at least
- * one: ERR_STUDY, logged, names the attribute that is missing, a clique that repeats or has more
- * than CLIQUE_MAX attributes, a weight that is not positive and finite, or a closure of more than
- * 2^32 cells. Cells are counted before anything of their size is allocated.
+ * Builds the closure. Each attribute must be in a clique, or it would have no one-way. ERR_STUDY,
+ * logged, names an attribute in none, a clique that repeats or has more than CLIQUE_MAX attributes,
+ * a weight that is not positive and finite, or a closure of more than 2^32 cells. Cells are counted
+ * before anything of their size is allocated.
  */
 enum err workload_new(struct workload **w, const struct domain *d, const struct clique *cliques,
                       const double *weights, size_t count, struct log *log) MUST_CHECK;
@@ -62,7 +62,7 @@ enum err workload_all(struct workload **w, const struct domain *d, unsigned k,
 /*
  * `count` different k-way marginals with weight 1, drawn evenly from all such choices that leave no
  * attribute out. The same seed gives the same workload on every machine. ERR_STUDY, logged, if
- * there are not so many, or a thousand draws in a row left an attribute out: then ask for more.
+ * there are not so many, or if a thousand draws in a row left an attribute out.
  */
 enum err workload_random(struct workload **w, const struct domain *d, unsigned k, size_t count,
                          uint64_t seed, struct log *log) MUST_CHECK;
@@ -73,10 +73,7 @@ uint32_t workload_find(const struct workload *w, const struct clique *c);
 
 void workload_write(const struct workload *w, struct bytes *out); /* canonical, for digests */
 
-/*
- * The cell of parent's marginal to which each cell of `child` (a subset) sums: index[i] for each
- * parent cell i is the child's cell. The caller provides clique_cells(parent) entries.
- */
+/* index[i] = the cell of `child`, a subset of `parent`, to which the parent's cell i sums. */
 void clique_project(const struct clique *parent, const struct clique *child, const struct domain *d,
                     uint32_t *index);
 

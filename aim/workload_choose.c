@@ -1,4 +1,4 @@
-/* Workloads that are given by a rule: all k-way marginals, or some of them drawn at random. */
+/* Workloads by a rule: all k-way marginals, or some of them drawn at random. */
 #include "aim/workload.h"
 #include "base/memory.h"
 #include "base/random.h"

@@ -19,9 +19,9 @@ struct csv_reading {
     char delimiter;
     size_t line;       /* of the bytes being parsed, from 1 */
     size_t field;      /* of the row being parsed, from 0 */
-    bool header;       /* has been read */
-    const char *seems; /* the delimiter that the header's one field holds, for messages, or "" */
-    char correct[60];  /* what may be wrong where a column is missing */
+    bool header;       /* is read */
+    const char *seems; /* what the delimiter seems to be, for messages, or "" */
+    char correct[60];  /* what to correct where a column is missing */
     enum err fatal;
 };
 
@@ -30,7 +30,7 @@ static size_t line_of(const void *reading)
     return ((const struct csv_reading *)reading)->line;
 }
 
-/* What another delimiter would be, where the header is one field, and that holds it. */
+/* Another delimiter in a header of one field. */
 static const char *delimiter_hint(const char *field)
 {
     if (strchr(field, ';') != NULL)
@@ -52,7 +52,7 @@ static enum err header_field(struct csv_reading *r, char *text, size_t length)
     return ERR_OK;
 }
 
-/* Without any column of the study the first line is hardly a header, or is cut at wrong places. */
+/* A first line without any column of the study is no header, or is cut at the wrong places. */
 static enum err header_end(struct csv_reading *r)
 {
     const struct domain *d = r->domain;
@@ -119,7 +119,7 @@ static enum err parse_block(struct csv_reading *r, struct csv_parser *parser, co
     return r->fatal;
 }
 
-/* Bytes to leave out at the start, or an error for what is not UTF-8 text. */
+/* Finds how many bytes to skip at the start; refuses what cannot be UTF-8 text. */
 static enum err check_mark(struct csv_reading *r, const char *p, size_t n, size_t *skip)
 {
     const char *name = encoding_foreign(p, n);

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PIECE ((size_t)64 << 10) /* that is written at a time */
+#define PIECE ((size_t)64 << 10) /* written at a time */
 
 static void put_text(struct bytes *out, const char *text, bool quote)
 {
@@ -27,7 +27,7 @@ static void put_text(struct bytes *out, const char *text, bool quote)
     bytes_put_u8(out, '"');
 }
 
-/* Two digits finer than the bin is wide, and never in another bin. */
+/* Two digits finer than the bin is wide, and never outside of it. */
 static void put_numeric(struct bytes *out, const struct domain_attribute *a, uint16_t code,
                         struct random *r)
 {
@@ -50,7 +50,7 @@ static void put_cell(struct bytes *out, const struct table *t, size_t row, size_
 {
     const struct domain_attribute *a = &t->domain->attribute[attribute];
     uint16_t code = t->column[attribute][row];
-    bool alone = t->domain->attributes == 1; /* a line of an empty field alone would be blank */
+    bool alone = t->domain->attributes == 1; /* a lone empty field would be a blank line */
     char text[32];
     if (code >= a->values) {
         put_text(out, a->missing, alone);

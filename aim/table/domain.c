@@ -35,7 +35,7 @@ void domain_free(struct domain **domain)
     memory_free(domain);
 }
 
-/* Reading a CSV file takes spaces off, so text with spaces around it would match nothing. */
+/* Spaces around fields are taken off (rows.h), so text with spaces around it matches nothing. */
 static bool spaced(const char *text)
 {
     size_t n = strlen(text);
@@ -81,7 +81,7 @@ static enum err check_common(const struct domain *d, const struct domain_attribu
     return ERR_OK;
 }
 
-/* Whether a text is a value in itself, not only after clipping. */
+/* Whether a text is a value without clipping. */
 static bool is_value(const struct domain_attribute *a, const char *text)
 {
     struct domain_attribute strict = *a;
@@ -89,7 +89,7 @@ static bool is_value(const struct domain_attribute *a, const char *text)
     return domain_fits(&strict, text);
 }
 
-/* Makes room, names the attribute and sets its size; `a` is consumed, also on failure. */
+/* Names the attribute, sets its size and appends it; `a` is consumed, also on failure. */
 static enum err append(struct domain *d, struct domain_attribute *a, uint64_t values,
                        const char *name, const char *missing, struct log *log)
 {

@@ -26,8 +26,8 @@
 enum domain_kind { DOMAIN_CATEGORICAL, DOMAIN_INTEGER, DOMAIN_NUMERIC };
 
 /*
- * What share and aim do with a value outside of an attribute's range or list: refuse the table;
- * take the nearest number, and what is no number as missing where there is that; take all as
+ * What to do with a value outside of an attribute's range or list: refuse the table; take the
+ * nearest number, or what is no number as missing if the attribute may be missing; take it as
  * missing.
  */
 enum domain_policy { DOMAIN_REJECT, DOMAIN_CLIP, DOMAIN_AS_MISSING };
@@ -54,7 +54,7 @@ enum err domain_new(struct domain **domain) MUST_CHECK;
 void domain_free(struct domain **domain);
 
 /*
- * Add one attribute; everything is copied; `missing` may be NULL. ERR_STUDY, logged, for an empty
+ * Adds one attribute; everything is copied; `missing` may be NULL. ERR_STUDY, logged, for an empty
  * or repeated name or label, spaces around one, a value equal to the missing text, min > max, edges
  * not ascending or not finite, more than DOMAIN_SIZE_MAX codes, no code at all, or a policy that
  * does not go with the kind.
@@ -76,9 +76,9 @@ enum err domain_pick(struct domain **out, const struct domain *d, const uint16_t
 /* The attribute of this name, or DOMAIN_NO_CODE. */
 uint32_t domain_find(const struct domain *d, const char *name);
 
-/* The code of a cell's text (spaces around it taken off), policy applied; or DOMAIN_NO_CODE. */
+/* The code of a text without spaces around it, by the policy; or DOMAIN_NO_CODE. */
 uint32_t domain_code(const struct domain_attribute *a, const char *text);
-/* Whether it has a code by itself, without the policy. */
+/* Whether it has a code without the policy. */
 bool domain_fits(const struct domain_attribute *a, const char *text);
 
 /* Canonical bytes: equal exactly when two domains mean the same. For digests and files. */

@@ -50,7 +50,7 @@ enum err domain_compare(const struct domain *a, const struct domain *b, bool *sa
     return e;
 }
 
-/* A string of any length, on the heap. What a study may not hold, a file may not either. */
+/* A string of any length, on the heap. A file may hold no more than a study may. */
 static enum err read_text(struct reader *r, char **text)
 {
     size_t n = 0;
@@ -65,7 +65,7 @@ static enum err read_text(struct reader *r, char **text)
     return encoding_steers(*text) ? ERR_FORMAT : ERR_OK;
 }
 
-/* What is common to all kinds, from the bytes of one attribute. */
+/* What all kinds of attribute have. */
 struct header {
     char *name;
     char *missing;

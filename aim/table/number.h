@@ -16,7 +16,7 @@ bool number_double(const char *text, double *value);
 
 /*
  * A whole number, also as "39.0" or "1e3"; false if the text is none. One beyond int64_t gives
- * INT64_MIN or INT64_MAX, which is what clipping wants and no range holds by accident.
+ * INT64_MIN or INT64_MAX: clipping wants that, and no range holds either.
  */
 bool number_integer(const char *text, int64_t *value);
 

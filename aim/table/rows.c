@@ -24,7 +24,7 @@ struct rows {
     uint32_t *attribute_of; /* column -> attribute or DOMAIN_NO_CODE */
     size_t capacity;
     uint16_t *codes;
-    size_t *changed;      /* values of each attribute that did not fit, and were taken as others */
+    size_t *changed;      /* values of each attribute that were taken as others */
     struct bytes ignored; /* names of columns that the domain does not know */
     size_t person_column; /* SIZE_MAX until it is found */
     struct persons *persons;
@@ -35,7 +35,7 @@ static size_t place(const struct rows *r)
     return r->source->place(r->source->of);
 }
 
-/* Whether one more problem is still to be printed. */
+/* Counts a problem; whether it is to be printed. */
 static bool problem(struct rows *r)
 {
     r->row_bad = true;
@@ -188,10 +188,10 @@ static enum err columns_end(struct rows *r)
     if (r->ignored.size > 1 && bytes_ok(&r->ignored) == ERR_OK)
         log_info(r->log, "%s: columns not in the study are ignored: %s", r->source->name,
                  (const char *)r->ignored.data);
-    return r->row_bad ? ERR_DATA : ERR_OK; /* or every row would only repeat it */
+    return r->row_bad ? ERR_DATA : ERR_OK; /* or every row would repeat it */
 }
 
-/* A value as it is shown, and what may be wrong with it. */
+/* How a value is shown, and what may be wrong with it. */
 static void explain(const struct rows *r, const struct domain_attribute *a, const char *text,
                     char shown[SHOWN_SIZE], char hint[HINT_SIZE])
 {
@@ -219,10 +219,7 @@ static void wrong_value(struct rows *r, const struct domain_attribute *a, size_t
               field + 1, a->name, shown, hint, allowed);
 }
 
-/*
- * A value that does not fit, and is taken as another: the first of each column is told. For the
- * owner alone to judge.
- */
+/* A value does not fit and is taken as another: the owner is told the first of each column. */
 static void changed_value(struct rows *r, uint32_t attribute, size_t field, uint32_t code,
                           const char *text)
 {
@@ -251,7 +248,7 @@ static uint32_t code_of(const struct rows *r, const struct domain_attribute *a, 
     return domain_code(a, text);
 }
 
-/* A row that is nobody's cannot be counted. */
+/* A row of nobody cannot be counted. */
 static enum err person_field(struct rows *r, const char *text, size_t length)
 {
     if (length > 0)
@@ -280,7 +277,7 @@ enum err rows_field(struct rows *r, char *text, size_t length)
         return ERR_OK;
     }
     r->codes[r->attribute_of[field]] = (uint16_t)code;
-    /* only what was clipped, or is missing now, has one of these codes without fitting */
+    /* a value that does not fit has one of these codes: the nearest, or missing */
     if (a->policy != DOMAIN_REJECT && (code == 0 || code + 1 >= a->values) && !domain_fits(a, text))
         changed_value(r, r->attribute_of[field], field, code, text);
     return ERR_OK;
