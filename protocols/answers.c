@@ -2,11 +2,16 @@
 
 #include "mpc/adder.h"
 #include "mpc/convert.h"
+#include "mpc/crew.h"
 
 #include <string.h>
 
-/* Cells summed at a time: bounds memory to uploads * bits * TILE / 4 bytes. A multiple of 64. */
+/*
+ * Cells summed at a time, by all lanes together: bounds memory to uploads * bits * TILE / 4 bytes. No
+ * lane has fewer at a time than LEAST. Multiples of 64.
+ */
 #define TILE ((size_t)16384)
+#define LEAST ((size_t)256)
 
 /* Cells [from, from + n) of a packed vector as planes. */
 static void unpack(const uint8_t *packed, size_t from, size_t n, unsigned bits, uint64_t *planes)
@@ -25,6 +30,8 @@ struct addends {
     const uint8_t **component; /* two an upload */
     size_t count;
     unsigned bits; /* of the sum */
+    struct share64 out;
+    size_t tile;
 };
 
 enum err answers_component(struct party *p, const uint8_t *seed, const uint8_t *vector,
@@ -101,22 +108,30 @@ static enum err sum_tile(struct party *p, struct share64 out, const struct adden
     return convert_to_ring64(p, out, &numbers[0]);
 }
 
-static enum err sum_tiles(struct party *p, struct share64 out, struct addends *x)
+static enum err sum_one_tile(void *self, struct party *lane, size_t tile)
 {
-    TRY(expand(p, x, out.n));
-    for (size_t from = 0, n; from < out.n; from += n) {
-        const struct scratch_mark mark = scratch_mark(p->scratch);
-        n = out.n - from < TILE ? out.n - from : TILE;
-        TRY(scratch_wiped(p->scratch, mark, sum_tile(p, share64_view(out, from, n), x, from)));
-    }
-    return ERR_OK;
+    const struct scratch_mark mark = scratch_mark(lane->scratch);
+    const struct addends *x = self;
+    const size_t from = tile * x->tile, left = x->out.n - from, n = left < x->tile ? left : x->tile;
+    return scratch_wiped(lane->scratch, mark,
+                         sum_tile(lane, share64_view(x->out, from, n), x, from));
+}
+
+static enum err sum_tiles(struct party *p, struct addends *x)
+{
+    TRY(expand(p, x, x->out.n));
+    return crew_run(p, (x->out.n + x->tile - 1) / x->tile, sum_one_tile, x);
 }
 
 enum err answers_sum(struct party *p, struct share64 out, const struct answers_upload *uploads,
                      size_t count, unsigned bits)
 {
     const struct scratch_mark mark = scratch_mark(p->scratch);
-    struct addends x = {.uploads = uploads, .count = count, .bits = bits};
+    struct addends x = {.uploads = uploads,
+                        .count = count,
+                        .bits = bits,
+                        .out = out,
+                        .tile = crew_tile(p, out.n, TILE, LEAST)};
     uint64_t largest = 0;
     for (size_t i = 0; i < count; i++) {
         if (uploads[i].bits == 0 || uploads[i].bits >= 63 || uploads[i].bits > bits)
@@ -128,5 +143,5 @@ enum err answers_sum(struct party *p, struct share64 out, const struct answers_u
                   count, (unsigned long long)largest, bits);
         return ERR_RANGE;
     }
-    return scratch_wiped(p->scratch, mark, sum_tiles(p, out, &x));
+    return scratch_wiped(p->scratch, mark, sum_tiles(p, &x));
 }

@@ -1,6 +1,7 @@
 #include "protocols/discrete.h"
 
 #include "mpc/convert.h"
+#include "mpc/crew.h"
 #include "mpc/open.h"
 #include "mpc/ring.h"
 #include "protocols/coin.h"
@@ -81,23 +82,49 @@ static enum err apply_signs(struct party *p, struct candidates *c)
     return ring64_multiply(p, c->value, c->value, c->bit);
 }
 
-/* Appends the accepted ones of n candidates to out from *made on, until it is full. */
-static enum err sample_some(struct party *p, struct share64 out, size_t *made, size_t n)
+/* Candidates that lanes draw side by side, in parts of whole words. */
+struct drawing {
+    struct share64 value;
+    struct bits accept;
+    size_t part;
+};
+
+static enum err draw_candidates(struct party *p, struct share64 value, struct bits accept)
 {
     struct candidates c;
-    struct bits accept;
-    uint64_t *accepted = scratch_take(p->scratch, bits_words(n), sizeof *accepted);
-    if (accepted == NULL)
-        return ERR_NOMEM;
-    TRY(take_candidates(p, &c, n));
-    TRY(party_bits(p, &accept, n));
+    TRY(take_candidates(p, &c, value.n));
     TRY(draw(p, &c));
     TRY(judge(p, &c, accept));
     TRY(apply_signs(p, &c));
-    TRY(open_bits(p, OPEN_REJECT_BIT, accept, accepted));
+    ring64_copy(value, c.value);
+    return ERR_OK;
+}
+
+static enum err draw_part(void *self, struct party *lane, size_t part)
+{
+    const struct scratch_mark mark = scratch_mark(lane->scratch);
+    const struct drawing *d = self;
+    const size_t from = part * d->part, left = d->value.n - from,
+                 n = left < d->part ? left : d->part;
+    const struct bits accept = {d->accept.a + from / 64, d->accept.b + from / 64, n};
+    return scratch_wiped(lane->scratch, mark,
+                         draw_candidates(lane, share64_view(d->value, from, n), accept));
+}
+
+/* Appends the accepted ones of n candidates to out from *made on, until it is full. */
+static enum err sample_some(struct party *p, struct share64 out, size_t *made, size_t n)
+{
+    struct drawing d = {.part = crew_tile(p, n, n, 64)};
+    uint64_t *accepted = scratch_take(p->scratch, bits_words(n), sizeof *accepted);
+    if (accepted == NULL)
+        return ERR_NOMEM;
+    TRY(party_share64(p, &d.value, n));
+    TRY(party_bits(p, &d.accept, n));
+    TRY(crew_run(p, (n + d.part - 1) / d.part, draw_part, &d));
+    TRY(open_bits(p, OPEN_REJECT_BIT, d.accept, accepted));
     for (size_t i = 0; i < n && *made < out.n; i++)
         if (accepted[i / 64] >> (i % 64) & 1) {
-            ring64_copy(share64_view(out, *made, 1), share64_view(c.value, i, 1));
+            ring64_copy(share64_view(out, *made, 1), share64_view(d.value, i, 1));
             ++*made;
         }
     return ERR_OK;

@@ -1,6 +1,7 @@
 #include "protocols/tape.h"
 
 #include "base/secret.h"
+#include "mpc/crew.h"
 #include "mpc/ring.h"
 #include "protocols/discrete.h"
 #include "protocols/gauss.h"
@@ -16,9 +17,10 @@
 static const struct maker {
     enum err (*make)(struct party *p, struct share64 out);
     struct tape_cost cost;
-} gumbels = {gumbel_sample, {65536, GUMBEL_ROUNDS, 896}},
-  makers[] = {[TAPE_BOX_MULLER] = {gauss_sample, {131072, GAUSS_ROUNDS, 1001}},
-              [TAPE_DISCRETE] = {discrete_sample, {49152, DISCRETE_ROUNDS, 987}}};
+    bool opens; /* so it is lane 0 that makes them, and shares out what it can */
+} gumbels = {gumbel_sample, {65536, GUMBEL_ROUNDS, 896}, false},
+  makers[] = {[TAPE_BOX_MULLER] = {gauss_sample, {131072, GAUSS_ROUNDS, 1001}, false},
+              [TAPE_DISCRETE] = {discrete_sample, {49152, DISCRETE_ROUNDS, 987}, true}};
 
 static const struct maker *maker_of(enum tape_noise noise, enum tape_kind kind)
 {
@@ -124,6 +126,28 @@ static size_t missing(const struct tape *tape, enum tape_kind kind, size_t end)
     return (n + 127) / 128 * 128;
 }
 
+/* A batch, made in parts of whole words of pairs side by side where there are lanes. */
+struct batch {
+    enum err (*make)(struct party *p, struct share64 out);
+    struct share64 out;
+    size_t part;
+};
+
+static enum err make_part(void *self, struct party *lane, size_t part)
+{
+    const struct batch *b = self;
+    const size_t from = part * b->part, left = b->out.n - from;
+    return b->make(lane, share64_view(b->out, from, left < b->part ? left : b->part));
+}
+
+static enum err make_batch(struct party *p, const struct maker *maker, struct share64 out)
+{
+    struct batch b = {maker->make, out, crew_tile(p, out.n, maker->cost.batch, 128)};
+    if (maker->opens)
+        return maker->make(p, out);
+    return crew_run(p, (out.n + b.part - 1) / b.part, make_part, &b);
+}
+
 enum err tape_reserve(struct party *p, struct tape *tape, enum tape_kind kind, size_t count)
 {
     const struct maker *maker = maker_of(tape->noise, kind);
@@ -136,7 +160,7 @@ enum err tape_reserve(struct party *p, struct tape *tape, enum tape_kind kind, s
     TRY(grow(tape, kind, n));
     for (size_t k; n > 0; n -= k) {
         k = n < maker->cost.batch ? n : maker->cost.batch;
-        TRY(maker->make(p, view(tape, kind, *made, k)));
+        TRY(make_batch(p, maker, view(tape, kind, *made, k)));
         *made += k;
     }
     return ERR_OK;

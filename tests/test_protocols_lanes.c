@@ -1,0 +1,157 @@
+/* protocols/ on many lanes: the same sums as on one, for the same openings in the same rounds. */
+#include "tests/support_cmocka.h"
+
+#include "base/memory.h"
+#include "protocols/answers.h"
+#include "protocols/answers_pack.h"
+#include "protocols/tape.h"
+#include "tests/support_three.h"
+
+#include <math.h>
+#include <string.h>
+
+static const size_t lane_counts[] = {1, 2, 3};
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+#define OWNERS 3
+#define CELLS 1500
+#define BITS 9
+
+struct answers {
+    int64_t counts[OWNERS][CELLS];
+    uint8_t seed[OWNERS][2][ANSWERS_SEED_SIZE];
+    uint8_t vector[OWNERS][CELLS * 2];
+    struct three_result out;
+};
+
+static enum err sum_answers(struct party *p, void *shared)
+{
+    struct answers *a = shared;
+    struct answers_upload uploads[OWNERS];
+    struct share64 out;
+    enum err e = share64_new(&out, CELLS);
+    for (size_t i = 0; i < OWNERS; i++) {
+        uploads[i] = (struct answers_upload){.bits = BITS, .vector = a->vector[i]};
+        for (unsigned c = 0; c < 2; c++)
+            if ((p->index + c) % 3 < 2)
+                uploads[i].seed[c] = a->seed[i][(p->index + c) % 3];
+    }
+    if (e == ERR_OK)
+        e = answers_sum(p, out, uploads, OWNERS, BITS + 2);
+    if (e == ERR_OK)
+        three_put64(&a->out, p, out);
+    share64_free(&out);
+    return e;
+}
+
+static void answers_add_up(void **state)
+{
+    struct answers *a = memory_array(1, sizeof *a);
+    struct three_costs cost[3];
+    uint64_t s = 1;
+    (void)state;
+    for (size_t i = 0; i < OWNERS; i++) {
+        for (size_t k = 0; k < CELLS; k++)
+            a->counts[i][k] = (int64_t)(three_random(&s) & ((1 << BITS) - 1));
+        a->seed[i][0][0] = a->seed[i][1][1] = (uint8_t)(i + 1);
+        assert_int_equal(answers_pack(a->counts[i], CELLS, BITS, a->vector[i]), ERR_OK);
+        assert_int_equal(answers_mask((const uint8_t(*)[ANSWERS_SEED_SIZE])a->seed[i], a->vector[i],
+                                      answers_bytes(CELLS, BITS)),
+                         ERR_OK);
+    }
+    assert_int_equal(three_result_new(&a->out, CELLS), ERR_OK);
+    for (size_t k = 0; k < 3; k++) {
+        assert_int_equal(three_run_lanes(3, lane_counts[k], 8, sum_answers, a, &cost[k], NULL),
+                         ERR_OK);
+        assert_true(three_replicated(&a->out, 64));
+        for (size_t i = 0; i < CELLS; i++)
+            assert_int_equal(three_sum64(&a->out, i),
+                             a->counts[0][i] + a->counts[1][i] + a->counts[2][i]);
+        assert_int_equal(cost[k].rounds, cost[0].rounds);
+    }
+    three_result_free(&a->out);
+    memory_free(&a);
+}
+
+/* --- noise ------------------------------------------------------------------------------------ */
+
+#define SAMPLES 1280
+
+struct noise {
+    enum tape_noise noise;
+    enum tape_kind kind;
+    struct three_result out;
+};
+
+static enum err make_noise(struct party *p, void *shared)
+{
+    static const uint8_t id[TAPE_ID_SIZE] = {7};
+    struct noise *n = shared;
+    struct share64 taken = {0};
+    struct tape tape;
+    enum err e;
+    tape_start(&tape, id, n->noise);
+    e = tape_reserve(p, &tape, n->kind, SAMPLES);
+    if (e == ERR_OK)
+        e = share64_new(&taken, SAMPLES);
+    if (e == ERR_OK)
+        e = tape_take(&tape, n->kind, taken);
+    if (e == ERR_OK)
+        three_put64(&n->out, p, taken);
+    share64_free(&taken);
+    tape_free(&tape);
+    return e;
+}
+
+/* Bounds that right samples miss once in 10^8 runs; the keys are fixed. */
+static void expect_samples(const struct three_result *out, size_t from, size_t n, bool gumbel)
+{
+    const double grid = gumbel ? 0x1p-24 : 0x1p-20, mean = gumbel ? 0.5772 : 0,
+                 deviation = gumbel ? M_PI / sqrt(6) : 1;
+    double sum = 0, squares = 0;
+    for (size_t i = from; i < from + n; i++) {
+        const double z = ((double)(int64_t)three_sum64(out, i) * grid - mean) / deviation;
+        assert_true(fabs(z) < 16);
+        sum += z;
+        squares += z * z;
+    }
+    assert_true(fabs(sum / (double)n) < 5.8 / sqrt((double)n));
+    assert_true(fabs(squares / (double)n - 1) < 16 / sqrt((double)n));
+}
+
+static void noise_is_made_by_all_lanes(void **state)
+{
+    static const struct noise kinds[] = {{.noise = TAPE_BOX_MULLER, .kind = TAPE_GAUSS},
+                                         {.noise = TAPE_BOX_MULLER, .kind = TAPE_GUMBEL},
+                                         {.noise = TAPE_DISCRETE, .kind = TAPE_GAUSS}};
+    (void)state;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        struct noise n = kinds[k];
+        struct three_costs cost[3];
+        assert_int_equal(three_result_new(&n.out, SAMPLES), ERR_OK);
+        for (size_t l = 0; l < 3; l++) {
+            const size_t lanes = lane_counts[l], part = SAMPLES / lanes;
+            assert_int_equal(three_run_lanes(4, lanes, 8, make_noise, &n, &cost[l], NULL), ERR_OK);
+            assert_true(three_replicated(&n.out, 64));
+            for (size_t lane = 0; lane < lanes; lane++)
+                expect_samples(&n.out, lane * part, part, n.kind == TAPE_GUMBEL);
+            if (n.noise != TAPE_DISCRETE)
+                assert_int_equal(cost[l].rounds, tape_cost(n.noise, n.kind)->rounds);
+            else if (cost[l].opened_calls[OPEN_REJECT_BIT] == cost[0].opened_calls[OPEN_REJECT_BIT])
+                assert_int_equal(cost[l].rounds, cost[0].rounds);
+            if (n.noise != TAPE_DISCRETE)
+                assert_int_equal(cost[l].opened_calls[OPEN_REJECT_BIT], 0);
+        }
+        three_result_free(&n.out);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answers_add_up),
+        cmocka_unit_test(noise_is_made_by_all_lanes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
