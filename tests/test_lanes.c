@@ -14,8 +14,8 @@ static pid_t start_run(struct scene *c)
 static void expect_lanes(struct scene *c, unsigned server, unsigned lanes)
 {
     char words[32];
-    snprintf(words, sizeof words, "and %u %s", lanes, lanes == 1 ? "lane" : "lanes");
-    if (!support_contains(file(c, "server%u.log", server), words))
+    snprintf(words, sizeof words, "and %u %s\n", lanes, lanes == 1 ? "lane" : "lanes");
+    if (!support_wait_for(file(c, "server%u.log", server), words, 10))
         fail_msg("server %u has another number of lanes than %u", server, lanes);
 }
 
