@@ -31,12 +31,9 @@ static enum err read_all(const struct study *study, const char *const *files, si
 {
     TRY(table_new(all, study->domain, 0));
     for (size_t i = 0; i < count; i++) {
-        struct table *one = NULL;
-        enum err e = table_read_csv(&one, study->domain, files[i], csv, log);
-        if (e == ERR_OK)
-            e = central_append(*all, one);
-        table_free(&one);
-        TRY(e);
+        struct table *one CLEAN(table_free) = NULL;
+        TRY(table_read_csv(&one, study->domain, files[i], csv, log));
+        TRY(central_append(*all, one));
     }
     return ERR_OK;
 }
@@ -45,36 +42,25 @@ static enum err execute(const char *const *files, size_t count, const char *fold
                         const struct command_sampling *sampling,
                         const struct table_csv_options *csv, struct log *log)
 {
-    struct study *study = NULL;
-    struct table *table = NULL;
-    struct aim_result *result = NULL;
+    struct study *study CLEAN(study_free) = NULL;
+    struct table *table CLEAN(table_free) = NULL;
+    struct aim_result *result CLEAN(aim_result_free) = NULL;
     struct ledger_limits limits = {0};
     struct progress progress;
-    enum err e = study_load(&study, files[0], log);
-    if (e == ERR_OK) {
-        log_warn(log, "this is central AIM: it reads every row in the clear, so whoever runs it is "
-                      "the trusted curator that trefoil run does without");
-        e = read_all(study, files + 1, count - 1, csv, &table, log);
-    }
-    if (e == ERR_OK)
-        e = file_folder(folder, log);
-    if (e == ERR_OK)
-        e = price_limits(study, &limits, log);
-    if (e == ERR_OK) {
-        progress = progress_start(stdout, study, limits.rho);
-        e = central_run(&result, study, table, progress_round, &progress, log);
-    }
-    if (e == ERR_OK)
-        e = release_write(folder, study, result, limits.rho, sampling->rows, sampling->seed, log);
-    if (e == ERR_OK)
-        printf("wrote measurements.json, model and synthetic.csv to %s\n", folder);
-    aim_result_free(&result);
-    table_free(&table);
-    study_free(&study);
-    return e;
+    TRY(study_load(&study, files[0], log));
+    log_warn(log, "this is central AIM: it reads every row in the clear, so whoever runs it is "
+                  "the trusted curator that trefoil run does without");
+    TRY(read_all(study, files + 1, count - 1, csv, &table, log));
+    TRY(file_folder(folder, log));
+    TRY(price_limits(study, &limits, log));
+    progress = progress_start(stdout, study, limits.rho);
+    TRY(central_run(&result, study, table, progress_round, &progress, log));
+    TRY(release_write(folder, study, result, limits.rho, sampling->rows, sampling->seed, log));
+    printf("wrote measurements.json, model and synthetic.csv to %s\n", folder);
+    return ERR_OK;
 }
 
-static int run(int argc, char **argv, struct log *log)
+static enum err run(int argc, char **argv, struct log *log)
 {
     const char *files[FILES_MAX + 1], *out = NULL, *rows = NULL, *seed = "1", *delimiter = ",",
                                       *decimal = ".";
@@ -88,14 +74,10 @@ static int run(int argc, char **argv, struct log *log)
         {.name = "decimal", .value = &decimal},
     };
     struct table_csv_options csv = {0};
-    enum err e = command_options(argc, argv, options, 5, files, 2, FILES_MAX + 1, &given, log);
-    if (e == ERR_OK)
-        e = command_sampling(rows, seed, &sampling, log);
-    if (e == ERR_OK)
-        e = command_csv(delimiter, decimal, &csv, log);
-    if (e == ERR_OK)
-        e = execute(files, given, out, &sampling, &csv, log);
-    return command_end(e, log);
+    TRY(command_options(argc, argv, options, 5, files, 2, FILES_MAX + 1, &given, log));
+    TRY(command_sampling(rows, seed, &sampling, log));
+    TRY(command_csv(delimiter, decimal, &csv, log));
+    return execute(files, given, out, &sampling, &csv, log);
 }
 
 const struct command cmd_aim = {

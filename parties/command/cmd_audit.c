@@ -60,14 +60,11 @@ static enum err check_heads(struct audit_file *const *files, const struct audit_
 static enum err check_study(struct audit_file *const *files, const struct audit_terms *t,
                             struct log *log)
 {
-    struct study *study = NULL;
-    enum err e = study_load(&study, t->study, log);
-    for (size_t i = 0; e == ERR_OK && i < t->logs; i++)
-        e = audit_is_of(files[i], study, log);
-    if (e == ERR_OK && t->heads != NULL)
-        e = check_heads(files, t, study, log);
-    study_free(&study);
-    return e;
+    struct study *study CLEAN(study_free) = NULL;
+    TRY(study_load(&study, t->study, log));
+    for (size_t i = 0; i < t->logs; i++)
+        TRY(audit_is_of(files[i], study, log));
+    return t->heads != NULL ? check_heads(files, t, study, log) : ERR_OK;
 }
 
 /* A log that is looked at has to end where a line ends; only a server may mend that. */
@@ -79,41 +76,37 @@ static enum err read_whole(struct audit_file **file, const char *path, struct lo
     return log_fail(log, ERR_DATA, "%s is empty, or its last line is cut", path);
 }
 
-static enum err audit(const struct audit_terms *t, struct log *log)
+static void free_files(struct audit_file *(*files)[LOGS])
 {
-    struct audit_file *files[LOGS] = {NULL};
-    const size_t count = t->logs;
-    enum err e = ERR_OK;
-    for (size_t i = 0; e == ERR_OK && i < count; i++)
-        e = read_whole(&files[i], t->path[i], log);
-    if (e == ERR_OK && t->study != NULL)
-        e = check_study(files, t, log);
-    if (e == ERR_OK)
-        audit_describe(files, count, stdout);
-    if (e == ERR_OK)
-        e = audit_compare(files, count, stdout, log);
-    if (e == ERR_OK)
-        puts(count == LOGS
-                 ? "the three logs fit together"
-                 : "all that was compared fits; give all three servers' logs to compare all");
-    for (size_t i = 0; i < count; i++)
-        audit_file_free(&files[i]);
-    return e;
+    for (size_t i = 0; i < LOGS; i++)
+        audit_file_free(&(*files)[i]);
 }
 
-static int run(int argc, char **argv, struct log *log)
+static enum err audit(const struct audit_terms *t, struct log *log)
+{
+    struct audit_file *files[LOGS] CLEAN(free_files) = {NULL};
+    const size_t count = t->logs;
+    for (size_t i = 0; i < count; i++)
+        TRY(read_whole(&files[i], t->path[i], log));
+    if (t->study != NULL)
+        TRY(check_study(files, t, log));
+    audit_describe(files, count, stdout);
+    TRY(audit_compare(files, count, stdout, log));
+    puts(count == LOGS ? "the three logs fit together"
+                       : "all that was compared fits; give all three servers' logs to compare all");
+    return ERR_OK;
+}
+
+static enum err run(int argc, char **argv, struct log *log)
 {
     struct audit_terms t = {0};
     const struct command_option options[] = {{.name = "study", .value = &t.study},
                                              {.name = "heads", .value = &t.heads}};
-    enum err e = command_options(argc, argv, options, 2, t.path, 1, LOGS, &t.logs, log);
-    if (e == ERR_OK && t.heads != NULL && t.study == NULL) {
-        log_error(log, "--heads needs --study, which says whose signatures they are");
-        e = ERR_USAGE;
-    }
-    if (e == ERR_OK)
-        e = audit(&t, log);
-    return command_end(e, log);
+    TRY(command_options(argc, argv, options, 2, t.path, 1, LOGS, &t.logs, log));
+    if (t.heads != NULL && t.study == NULL)
+        return log_fail(log, ERR_USAGE,
+                        "--heads needs --study, which says whose signatures they are");
+    return audit(&t, log);
 }
 
 const struct command cmd_audit = {

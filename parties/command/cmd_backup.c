@@ -27,27 +27,23 @@ static const char restore_help[] =
 typedef enum err copier(const char *from, const char *to, struct store_contents *contents,
                         struct log *log);
 
-static int run(copier *copy, int argc, char **argv, struct log *log)
+static enum err run(copier *copy, int argc, char **argv, struct log *log)
 {
     const char *path[2] = {NULL, NULL};
     struct store_contents c = {0};
-    size_t given;
-    enum err e = command_options(argc, argv, NULL, 0, path, 2, 2, &given, log);
+    TRY(command_options(argc, argv, NULL, 0, path, 2, 2, NULL, log));
     umask(077);
-    if (e == ERR_OK)
-        e = copy(path[0], path[1], &c, log);
-    if (e == ERR_OK)
-        printf("%s holds %" PRIu64 " uploads and %" PRIu64 " debits\n", path[1], c.uploads,
-               c.debits);
-    return command_end(e, log);
+    TRY(copy(path[0], path[1], &c, log));
+    printf("%s holds %" PRIu64 " uploads and %" PRIu64 " debits\n", path[1], c.uploads, c.debits);
+    return ERR_OK;
 }
 
-static int run_backup(int argc, char **argv, struct log *log)
+static enum err run_backup(int argc, char **argv, struct log *log)
 {
     return run(store_backup, argc, argv, log);
 }
 
-static int run_restore(int argc, char **argv, struct log *log)
+static enum err run_restore(int argc, char **argv, struct log *log)
 {
     return run(store_restore, argc, argv, log);
 }

@@ -31,7 +31,10 @@ static const char help[] =
     "example:\n"
     "  trefoil check study.yaml --key hospital-a.key\n";
 
-/* What only the servers' arithmetic knows: that counts and noise fit, and the budget in their units. */
+/*
+ * What only the servers' arithmetic knows: that counts and noise fit, and the budget in their
+ * units.
+ */
 static enum err check_arithmetic(const struct study *study, double *rho, struct log *log)
 {
     struct bounds *bounds CLEAN(bounds_free) = NULL;
@@ -76,7 +79,7 @@ static void warn_of_key(const struct study *study, const struct public_identity 
 
 static enum err explain(const struct study *study, const char *key, struct log *log)
 {
-    struct identity *me = NULL;
+    struct identity *me CLEAN(identity_free) = NULL;
     double rho = 0;
     TRY(check_arithmetic(study, &rho, log));
     if (key != NULL)
@@ -87,7 +90,6 @@ static enum err explain(const struct study *study, const char *key, struct log *
     roster_describe(stdout, study);
     if (me != NULL)
         warn_of_key(study, &me->public, log);
-    identity_free(&me);
     return roster_servers_current(study, log);
 }
 
@@ -102,67 +104,55 @@ static enum err check_receipt(const struct study *study, const char *path, struc
 
 static enum err check_statement(const struct study *study, const char *path, struct log *log)
 {
-    struct statement s = {0};
-    struct bytes text = {0};
+    struct statement s CLEAN(statement_clear) = {0};
+    struct bytes text CLEAN(bytes_clear) = {0};
     char date[DATE_SIZE];
-    enum err e = file_read(path, STATEMENT_MAX, &text, log);
-    if (e == ERR_OK)
-        e = statement_read(&s, study, path, text.data, text.size, log);
-    if (e == ERR_OK) {
-        date_text(s.time, date);
-        printf("Server %u (%s) states, signed with its key, that on %s\n"
-               "it deleted for good from its store what %zu %s had uploaded for study\n"
-               "%s. Backups are not covered.\n",
-               s.server, study->server[s.server].name, date, s.uploads,
-               s.uploads == 1 ? "owner" : "owners", study->name);
-        for (size_t i = 0; i < s.uploads; i++)
-            printf("  %s\n", study->owner[s.upload[i].owner].name);
-    }
-    statement_clear(&s);
-    bytes_clear(&text);
-    return e;
+    TRY(file_read(path, STATEMENT_MAX, &text, log));
+    TRY(statement_read(&s, study, path, text.data, text.size, log));
+    date_text(s.time, date);
+    printf("Server %u (%s) states, signed with its key, that on %s\n"
+           "it deleted for good from its store what %zu %s had uploaded for study\n"
+           "%s. Backups are not covered.\n",
+           s.server, study->server[s.server].name, date, s.uploads,
+           s.uploads == 1 ? "owner" : "owners", study->name);
+    for (size_t i = 0; i < s.uploads; i++)
+        printf("  %s\n", study->owner[s.upload[i].owner].name);
+    return ERR_OK;
 }
 
 static enum err check(const struct wish *w, struct log *log)
 {
-    struct study *study = NULL;
+    struct study *study CLEAN(study_free) = NULL;
+    char text[STUDY_FINGERPRINT_SIZE];
     double rho;
-    enum err e = study_load(&study, w->file, log);
-    if (e == ERR_OK && w->receipt != NULL)
-        e = check_receipt(study, w->receipt, log);
-    else if (e == ERR_OK && w->statement != NULL)
-        e = check_statement(study, w->statement, log);
-    else if (e == ERR_OK && w->fingerprint) {
-        char text[STUDY_FINGERPRINT_SIZE];
-        e = check_arithmetic(study, &rho, log);
-        study_fingerprint(study, text);
-        if (e == ERR_OK)
-            puts(text);
-    } else if (e == ERR_OK)
-        e = explain(study, w->key, log);
-    study_free(&study);
-    return e;
+    TRY(study_load(&study, w->file, log));
+    if (w->receipt != NULL)
+        return check_receipt(study, w->receipt, log);
+    if (w->statement != NULL)
+        return check_statement(study, w->statement, log);
+    if (!w->fingerprint)
+        return explain(study, w->key, log);
+    TRY(check_arithmetic(study, &rho, log));
+    study_fingerprint(study, text);
+    puts(text);
+    return ERR_OK;
 }
 
-static int run(int argc, char **argv, struct log *log)
+static enum err run(int argc, char **argv, struct log *log)
 {
     struct wish w = {0};
-    size_t given;
     const struct command_option options[] = {
         {.name = "key", .value = &w.key},
         {.name = "receipt", .value = &w.receipt},
         {.name = "statement", .value = &w.statement},
         {.name = "fingerprint", .flag = &w.fingerprint},
     };
-    enum err e = command_options(argc, argv, options, 4, &w.file, 1, 1, &given, log);
-    if (e == ERR_OK && (w.receipt != NULL || w.statement != NULL) &&
-        (w.fingerprint || w.key != NULL || (w.receipt != NULL && w.statement != NULL))) {
-        log_error(log, "--receipt and --statement stand alone; leave the other options out");
-        e = ERR_USAGE;
-    }
-    if (e == ERR_OK)
-        e = check(&w, log);
-    return command_end(e, log);
+    TRY(command_options(argc, argv, options, 4, &w.file, 1, 1, NULL, log));
+    if ((w.receipt != NULL || w.statement != NULL) &&
+        (w.fingerprint || w.key != NULL || (w.receipt != NULL && w.statement != NULL)))
+        return log_fail(log, ERR_USAGE,
+                        "--receipt and --statement stand alone; leave the other options out");
+    return check(&w, log);
 }
 
 const struct command cmd_check = {

@@ -1,4 +1,7 @@
-/* trefoil complete: made from the table of commands and their help, so that it cannot say anything else. */
+/*
+ * trefoil complete: made from the table of commands and their help, so that it cannot say anything
+ * else.
+ */
 #include "parties/command/command.h"
 #include "parties/command/help.h"
 
@@ -161,20 +164,18 @@ static void zsh(void)
            "_trefoil \"$@\"\n");
 }
 
-static int run(int argc, char **argv, struct log *log)
+static enum err run(int argc, char **argv, struct log *log)
 {
     const char *shell = NULL;
-    size_t given;
-    enum err e = command_options(argc, argv, NULL, 0, &shell, 1, 1, &given, log);
-    if (e == ERR_OK && strcmp(shell, "bash") == 0)
+    TRY(command_options(argc, argv, NULL, 0, &shell, 1, 1, NULL, log));
+    if (strcmp(shell, "bash") == 0)
         bash();
-    else if (e == ERR_OK && strcmp(shell, "zsh") == 0)
+    else if (strcmp(shell, "zsh") == 0)
         zsh();
-    else if (e == ERR_OK) {
-        log_error(log, "there is completion for bash and zsh, not for \"%s\"", shell);
-        e = ERR_USAGE;
-    }
-    return command_end(e, log);
+    else
+        return log_fail(log, ERR_USAGE, "there is completion for bash and zsh, not for \"%s\"",
+                        shell);
+    return ERR_OK;
 }
 
 const struct command cmd_complete = {

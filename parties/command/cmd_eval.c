@@ -50,7 +50,7 @@ static int by_error(const void *a, const void *b)
 static enum err print_errors(const struct evaluation *v, size_t worst)
 {
     const struct workload *w = v->study->workload;
-    struct entry *order = memory_array(w->cliques, sizeof *order);
+    struct entry *order CLEAN(memory_release) = memory_array(w->cliques, sizeof *order);
     if (order == NULL)
         return ERR_NOMEM;
     for (size_t i = 0; i < w->cliques; i++)
@@ -63,35 +63,35 @@ static enum err print_errors(const struct evaluation *v, size_t worst)
     }
     if (worst != 0 && worst < w->cliques)
         printf("  ...     and %zu more (--worst 0 for all)\n", w->cliques - worst);
-    memory_free(&order);
     return ERR_OK;
 }
 
 static enum err print_likelihood(const struct evaluation *v, const char *path)
 {
-    struct model *m = NULL;
-    struct domain *d = NULL;
+    struct domain *d CLEAN(domain_free) = NULL;
+    struct model *m CLEAN(model_free) = NULL;
     bool same = false;
     double mean = 0;
     size_t impossible = 0;
-    enum err e = model_load(&m, &d, path, MODEL_FILE_CELLS, v->log);
-    if (e == ERR_OK)
-        e = domain_compare(d, v->study->domain, &same);
-    if (e == ERR_OK && !same) {
-        log_error(v->log, "%s is a model of another domain than the study's", path);
-        e = ERR_MISMATCH;
-    }
-    if (e == ERR_OK)
-        e = evaluate_likelihood(m, v->real, &mean, &impossible);
-    if (e == ERR_OK) {
-        printf("negative log-likelihood of a real row under the model: %.4f\n", mean);
-        if (impossible > 0)
-            printf("  (%zu rows are impossible under the model, and count as %g each)\n",
-                   impossible, EVALUATE_IMPOSSIBLE);
-    }
-    model_free(&m);
-    domain_free(&d);
-    return e;
+    TRY(model_load(&m, &d, path, MODEL_FILE_CELLS, v->log));
+    TRY(domain_compare(d, v->study->domain, &same));
+    if (!same)
+        return log_fail(v->log, ERR_MISMATCH, "%s is a model of another domain than the study's",
+                        path);
+    TRY(evaluate_likelihood(m, v->real, &mean, &impossible));
+    printf("negative log-likelihood of a real row under the model: %.4f\n", mean);
+    if (impossible > 0)
+        printf("  (%zu rows are impossible under the model, and count as %g each)\n", impossible,
+               EVALUATE_IMPOSSIBLE);
+    return ERR_OK;
+}
+
+static void clear(struct evaluation *v)
+{
+    memory_free(&v->each);
+    table_free(&v->real);
+    table_free(&v->synthetic);
+    study_free(&v->study);
 }
 
 static enum err evaluate_files(struct evaluation *v, const char *const *files, const char *model,
@@ -115,26 +115,18 @@ static enum err evaluate_files(struct evaluation *v, const char *const *files, c
     return model != NULL ? print_likelihood(v, model) : ERR_OK;
 }
 
-static int run(int argc, char **argv, struct log *log)
+static enum err run(int argc, char **argv, struct log *log)
 {
     const char *files[3] = {NULL, NULL, NULL}, *model = NULL, *worst = "20";
     int64_t count = 0;
-    size_t given = 0;
-    struct evaluation v = {.log = log};
+    struct evaluation v CLEAN(clear) = {.log = log};
     const struct command_option options[] = {
         {.name = "model", .value = &model},
         {.name = "worst", .value = &worst},
     };
-    enum err e = command_options(argc, argv, options, 2, files, 3, 3, &given, log);
-    if (e == ERR_OK)
-        e = command_integer("worst", worst, 0, INT32_MAX, &count, log);
-    if (e == ERR_OK)
-        e = evaluate_files(&v, files, model, (size_t)count);
-    memory_free(&v.each);
-    table_free(&v.real);
-    table_free(&v.synthetic);
-    study_free(&v.study);
-    return command_end(e, log);
+    TRY(command_options(argc, argv, options, 2, files, 3, 3, NULL, log));
+    TRY(command_integer("worst", worst, 0, INT32_MAX, &count, log));
+    return evaluate_files(&v, files, model, (size_t)count);
 }
 
 const struct command cmd_eval = {

@@ -12,18 +12,15 @@ static const char help[] =
     "example:\n"
     "  trefoil init study.yaml\n";
 
-static int run(int argc, char **argv, struct log *log)
+static enum err run(int argc, char **argv, struct log *log)
 {
     const char *file = "study.yaml";
     bool force = false;
-    size_t given;
     const struct command_option options[] = {{.name = "force", .flag = &force}};
-    enum err e = command_options(argc, argv, options, 1, &file, 0, 1, &given, log);
-    if (e == ERR_OK)
-        e = study_write_template(file, force, log);
-    if (e == ERR_OK)
-        log_info(log, "wrote %s: edit it, then run trefoil check %s", file, file);
-    return command_end(e, log);
+    TRY(command_options(argc, argv, options, 1, &file, 0, 1, NULL, log));
+    TRY(study_write_template(file, force, log));
+    log_info(log, "wrote %s: edit it, then run trefoil check %s", file, file);
+    return ERR_OK;
 }
 
 const struct command cmd_init = {

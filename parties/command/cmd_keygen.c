@@ -67,52 +67,41 @@ static enum err check_wish(const struct wish *w, uint32_t *last_day, struct log 
 
 static enum err show(const struct wish *w, struct log *log)
 {
-    struct identity *identity;
+    struct identity *identity CLEAN(identity_free) = NULL;
     TRY(identity_load(&identity, w->show, log));
     print(&identity->public, w->name);
-    identity_free(&identity);
     return ERR_OK;
 }
 
 static enum err make(const struct wish *w, uint32_t last_day, struct log *log)
 {
-    struct identity *base = NULL, *made = NULL;
-    enum err e = w->renew != NULL ? identity_load(&base, w->renew, log) : identity_new(&base, log);
-    if (e == ERR_OK)
-        e = identity_renew(&made, base, last_day, log);
-    if (e == ERR_OK)
-        e = identity_save(made, w->file, w->force, log);
-    if (e == ERR_OK) {
-        log_info(log, "%s is your private key: keep it secret, and a copy in a safe place",
-                 w->file);
-        if (w->renew != NULL)
-            log_info(log,
-                     "Send the public key to whoever keeps the study file; use %s\n"
-                     "until the servers run with the amended one.",
-                     w->renew);
-        print(&made->public, w->name);
-    }
-    identity_free(&base);
-    identity_free(&made);
-    return e;
+    struct identity *base CLEAN(identity_free) = NULL;
+    struct identity *made CLEAN(identity_free) = NULL;
+    TRY(w->renew != NULL ? identity_load(&base, w->renew, log) : identity_new(&base, log));
+    TRY(identity_renew(&made, base, last_day, log));
+    TRY(identity_save(made, w->file, w->force, log));
+    log_info(log, "%s is your private key: keep it secret, and a copy in a safe place", w->file);
+    if (w->renew != NULL)
+        log_info(log,
+                 "Send the public key to whoever keeps the study file; use %s\n"
+                 "until the servers run with the amended one.",
+                 w->renew);
+    print(&made->public, w->name);
+    return ERR_OK;
 }
 
-static int run(int argc, char **argv, struct log *log)
+static enum err run(int argc, char **argv, struct log *log)
 {
     struct wish w = {0};
     uint32_t last_day = 0;
-    size_t given;
     const struct command_option options[] = {
         {.name = "show", .value = &w.show},   {.name = "name", .value = &w.name},
         {.name = "renew", .value = &w.renew}, {.name = "until", .value = &w.until},
         {.name = "force", .flag = &w.force},
     };
-    enum err e = command_options(argc, argv, options, 5, &w.file, 0, 1, &given, log);
-    if (e == ERR_OK)
-        e = check_wish(&w, &last_day, log);
-    if (e == ERR_OK)
-        e = w.show != NULL ? show(&w, log) : make(&w, last_day, log);
-    return command_end(e, log);
+    TRY(command_options(argc, argv, options, 5, &w.file, 0, 1, NULL, log));
+    TRY(check_wish(&w, &last_day, log));
+    return w.show != NULL ? show(&w, log) : make(&w, last_day, log);
 }
 
 const struct command cmd_keygen = {

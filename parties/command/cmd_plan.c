@@ -101,7 +101,8 @@ static uint64_t most_cells(const struct study *s)
 }
 
 /*
- * What the analyst's program takes, as measured (tests/test_plan_memory.c): itself and its libraries, and the most of
+ * What the analyst's program takes, as measured (tests/test_plan_memory.c): itself and its
+ * libraries, and the most of
  *   asking    each candidate's estimates, from the model to the wire
  *   fitting   a cell's potential, belief and numbers of the fit, whose memory of steps is another 80 bytes a cell up
  *             to 64 MiB, or 16 above that; a measured cell
@@ -193,7 +194,9 @@ static void print_noise(const struct plan *p)
 
 /* --- what comes out -------------------------------------------------------------------------- */
 
-/* Expected L1 error of a marginal that is measured once: sqrt(2/pi) sigma cells / rows, at most 2. */
+/*
+ * Expected L1 error of a marginal that is measured once: sqrt(2/pi) sigma cells / rows, at most 2.
+ */
 static double noise_error(const struct plan *p, double sigma, uint64_t cells)
 {
     return fmin(2, sqrt(2 / M_PI) * sigma * (double)cells / fmax(1, (double)p->rows));
@@ -248,9 +251,9 @@ static enum err check(const struct plan *p)
 {
     const struct workload *w = p->study->workload;
     uint64_t limit = ((uint64_t)p->study->max_mib << 20) / sizeof(double), m;
-    uint32_t *query = memory_array(w->queries, sizeof *query);
-    uint64_t *multiplier = memory_array(w->queries, sizeof *multiplier);
-    uint64_t *penalty = memory_array(w->queries, sizeof *penalty);
+    uint32_t *query CLEAN(memory_release) = memory_array(w->queries, sizeof *query);
+    uint64_t *multiplier CLEAN(memory_release) = memory_array(w->queries, sizeof *multiplier);
+    uint64_t *penalty CLEAN(memory_release) = memory_array(w->queries, sizeof *penalty);
     struct select_terms terms = {.domain = p->study->domain,
                                  .workload = w,
                                  .query = query,
@@ -259,26 +262,24 @@ static enum err check(const struct plan *p)
                                  .bounds = p->options.bounds,
                                  .score = p->study->score};
     struct select_plan ignored;
-    enum err e = query != NULL && multiplier != NULL && penalty != NULL ? ERR_OK : ERR_NOMEM;
-    for (uint32_t q = 0; e == ERR_OK && q < w->queries; q++)
+    if (query == NULL || multiplier == NULL || penalty == NULL)
+        return ERR_NOMEM;
+    for (uint32_t q = 0; q < w->queries; q++)
         query[q] = q;
-    if (e == ERR_OK)
-        e = measure_multiplier(aim_sigma(&p->options), &m, p->log);
-    if (e == ERR_OK && p->one_way_cells > limit) {
-        log_error(p->log,
-                  "the one-ways alone take %" PRIu64 " cells, the model may have %" PRIu64
-                  "; raise model: max_mib, or use fewer or coarser attributes",
-                  p->one_way_cells, limit);
-        e = ERR_RANGE;
-    }
-    if (e == ERR_OK) {
-        terms.sigma = measure_sigma(m);
-        e = select_plan(&terms, multiplier, penalty, &ignored, p->log);
-    }
-    memory_free(&query);
-    memory_free(&multiplier);
-    memory_free(&penalty);
-    return e;
+    TRY(measure_multiplier(aim_sigma(&p->options), &m, p->log));
+    if (p->one_way_cells > limit)
+        return log_fail(p->log, ERR_RANGE,
+                        "the one-ways alone take %" PRIu64 " cells, the model may have %" PRIu64
+                        "; raise model: max_mib, or use fewer or coarser attributes",
+                        p->one_way_cells, limit);
+    terms.sigma = measure_sigma(m);
+    return select_plan(&terms, multiplier, penalty, &ignored, p->log);
+}
+
+static void clear(struct plan *p)
+{
+    bounds_free(&p->bounds);
+    study_free(&p->study);
 }
 
 static enum err plan(struct plan *p, const char *path)
@@ -296,17 +297,12 @@ static enum err plan(struct plan *p, const char *path)
     return ERR_OK;
 }
 
-static int run(int argc, char **argv, struct log *log)
+static enum err run(int argc, char **argv, struct log *log)
 {
     const char *file = NULL;
-    size_t given = 0;
-    struct plan p = {.log = log};
-    enum err e = command_options(argc, argv, NULL, 0, &file, 1, 1, &given, log);
-    if (e == ERR_OK)
-        e = plan(&p, file);
-    bounds_free(&p.bounds);
-    study_free(&p.study);
-    return command_end(e, log);
+    struct plan p CLEAN(clear) = {.log = log};
+    TRY(command_options(argc, argv, NULL, 0, &file, 1, 1, NULL, log));
+    return plan(&p, file);
 }
 
 const struct command cmd_plan = {

@@ -48,7 +48,10 @@ static void say(uint64_t from, uint64_t to)
                "uploads the backup lacks should share them again\n");
 }
 
-/* A folder that is mistyped is not made: a server that lost all it had is brought up to date in an empty one. */
+/*
+ * A folder that is mistyped is not made: a server that lost all it had is brought up to date in an
+ * empty one.
+ */
 static enum err check_folder(const char *folder, struct log *log)
 {
     if (access(folder, F_OK) == 0)
@@ -58,6 +61,15 @@ static enum err check_folder(const char *folder, struct log *log)
         "%s does not exist: restore it from a backup (trefoil restore); without one, make "
         "an empty folder, and all is taken from the two others",
         folder);
+}
+
+static void clear(struct recover *r)
+{
+    netio_free(&r->netio);
+    audit_close(&r->audit);
+    store_close(&r->store);
+    identity_free(&r->me);
+    study_free(&r->study);
 }
 
 static enum err recover(struct recover *r, const char *study, const char *key, const char *folder,
@@ -91,24 +103,16 @@ static enum err recover(struct recover *r, const char *study, const char *key, c
     return e;
 }
 
-static int run(int argc, char **argv, struct log *log)
+static enum err run(int argc, char **argv, struct log *log)
 {
     const char *study = NULL, *key = NULL, *folder = NULL;
-    struct recover r = {0};
-    size_t given;
+    struct recover r CLEAN(clear) = {0};
     const struct command_option options[] = {
         {.name = "key", .value = &key, .needed = "FILE"},
         {.name = "folder", .value = &folder, .needed = "DIR"},
     };
-    enum err e = command_options(argc, argv, options, 2, &study, 1, 1, &given, log);
-    if (e == ERR_OK)
-        e = recover(&r, study, key, folder, log);
-    netio_free(&r.netio);
-    audit_close(&r.audit);
-    store_close(&r.store);
-    identity_free(&r.me);
-    study_free(&r.study);
-    return command_end(e, log);
+    TRY(command_options(argc, argv, options, 2, &study, 1, 1, NULL, log));
+    return recover(&r, study, key, folder, log);
 }
 
 const struct command cmd_recover = {

@@ -25,56 +25,44 @@ static const char help[] =
 
 static enum err show(const char *path, const char *since, struct log *log)
 {
-    struct study *study = NULL, *earlier = NULL;
-    enum err e = study_load(&study, path, log);
-    if (e == ERR_OK && since != NULL)
-        e = study_load(&earlier, since, log);
-    if (e == ERR_OK)
-        roster_describe(stdout, study);
-    if (e == ERR_OK && earlier != NULL)
-        e = roster_compare(stdout, earlier, study, log);
-    study_free(&study);
-    study_free(&earlier);
-    return e;
+    struct study *study CLEAN(study_free) = NULL;
+    struct study *earlier CLEAN(study_free) = NULL;
+    TRY(study_load(&study, path, log));
+    if (since != NULL)
+        TRY(study_load(&earlier, since, log));
+    roster_describe(stdout, study);
+    return earlier != NULL ? roster_compare(stdout, earlier, study, log) : ERR_OK;
 }
 
 static enum err sign(const char *path, const char *key, struct log *log)
 {
-    struct identity *me = NULL;
-    struct study *study = NULL;
+    struct identity *me CLEAN(identity_free) = NULL;
+    struct study *study CLEAN(study_free) = NULL;
     char text[KEYS_SIGNATURE_TEXT_SIZE] = "";
-    enum err e = identity_load(&me, key, log);
-    if (e == ERR_OK)
-        e = roster_sign_file(path, me, text, log);
+    enum err e;
+    TRY(identity_load(&me, key, log));
+    e = roster_sign_file(path, me, text, log);
     if (text[0] != '\0')
         printf("%s\n", text);
-    if (e == ERR_OK)
-        e = study_load(&study, path, log);
-    if (e == ERR_OK)
-        roster_describe(stdout, study);
-    study_free(&study);
-    identity_free(&me);
-    return e;
+    TRY(e);
+    TRY(study_load(&study, path, log));
+    roster_describe(stdout, study);
+    return ERR_OK;
 }
 
-static int run(int argc, char **argv, struct log *log)
+static enum err run(int argc, char **argv, struct log *log)
 {
     const char *words[2] = {NULL, NULL}, *since = NULL, *key = NULL;
-    size_t given;
     const struct command_option options[] = {
         {.name = "since", .value = &since},
         {.name = "key", .value = &key},
     };
-    enum err e = command_options(argc, argv, options, 2, words, 2, 2, &given, log);
-    if (e == ERR_OK && strcmp(words[0], "show") == 0 && key == NULL)
-        e = show(words[1], since, log);
-    else if (e == ERR_OK && strcmp(words[0], "sign") == 0 && key != NULL && since == NULL)
-        e = sign(words[1], key, log);
-    else if (e == ERR_OK) {
-        log_error(log, "roster takes show STUDY, or sign STUDY --key FILE");
-        e = ERR_USAGE;
-    }
-    return command_end(e, log);
+    TRY(command_options(argc, argv, options, 2, words, 2, 2, NULL, log));
+    if (strcmp(words[0], "show") == 0 && key == NULL)
+        return show(words[1], since, log);
+    if (strcmp(words[0], "sign") == 0 && key != NULL && since == NULL)
+        return sign(words[1], key, log);
+    return log_fail(log, ERR_USAGE, "roster takes show STUDY, or sign STUDY --key FILE");
 }
 
 const struct command cmd_roster = {

@@ -274,6 +274,19 @@ static enum err execute(struct run *r, struct run_terms *t)
     return e == ERR_OK ? release(r, t) : e;
 }
 
+static void end(struct run *r)
+{
+    progress_end(&r->progress);
+    r->log->before = NULL;
+    aim_result_free(&r->result);
+    client_free(&r->client);
+    run_state_close(&r->state);
+    netio_free(&r->netio);
+    bounds_free(&r->bounds);
+    identity_free(&r->me);
+    study_free(&r->study);
+}
+
 /* What servers refuse holds no place there; after other failures the same command takes it. */
 static bool is_refusal(enum err e)
 {
@@ -339,7 +352,10 @@ static void adviser_stop(struct adviser *a)
     bytes_clear(&a->text);
 }
 
-/* From now on, and in all threads that begin from now on, who interrupts the run is told how to go on. */
+/*
+ * From now on, and in all threads that begin from now on, who interrupts the run is told how to go
+ * on.
+ */
 static enum err adviser_start(struct adviser *a, int argc, char **argv, struct log *log)
 {
     static const char before[] = "\nInterrupted. The run can be continued, and nothing that it "
@@ -389,14 +405,13 @@ static enum err read_run(const char *text, uint8_t number[REQUEST_RUN_SIZE], str
                     2 * REQUEST_RUN_SIZE);
 }
 
-static int run(int argc, char **argv, struct log *log)
+static enum err run(int argc, char **argv, struct log *log)
 {
     const char *rounds = NULL, *wait = "3600", *rows = NULL, *seed = "1", *lost = NULL;
     uint8_t number[REQUEST_RUN_SIZE];
     struct run_terms t = {0};
-    size_t given;
     struct run r = {.log = log};
-    struct adviser adviser = {0};
+    struct adviser adviser CLEAN(adviser_stop) = {0};
     const struct command_option options[] = {
         {.name = "key", .value = &t.key, .needed = "FILE"},
         {.name = "out", .value = &t.folder, .needed = "DIR"},
@@ -406,32 +421,21 @@ static int run(int argc, char **argv, struct log *log)
         {.name = "seed", .value = &seed},
         {.name = "continue", .value = &lost},
     };
-    enum err e = command_options(argc, argv, options, 7, &t.study, 1, 1, &given, log);
-    if (e == ERR_OK)
-        e = read_numbers(rounds, wait, rows, seed, &t, log);
-    if (e == ERR_OK && lost != NULL) {
-        e = read_run(lost, number, log);
+    enum err e;
+    TRY(command_options(argc, argv, options, 7, &t.study, 1, 1, NULL, log));
+    TRY(read_numbers(rounds, wait, rows, seed, &t, log));
+    if (lost != NULL) {
+        TRY(read_run(lost, number, log));
         t.lost = number;
     }
-    if (e == ERR_OK)
-        e = adviser_start(&adviser, argc, argv, log);
-    if (e == ERR_OK)
-        e = execute(&r, &t);
+    TRY(adviser_start(&adviser, argc, argv, log));
+    e = execute(&r, &t);
     if (!is_refusal(e) || (r.state != NULL && run_state_begun(r.state)))
         t.is_new = false;
-    progress_end(&r.progress);
-    log->before = NULL;
-    aim_result_free(&r.result);
-    client_free(&r.client);
-    run_state_close(&r.state);
+    end(&r);
     if (t.is_new)
         drop_folder(t.folder);
-    netio_free(&r.netio);
-    bounds_free(&r.bounds);
-    identity_free(&r.me);
-    study_free(&r.study);
-    adviser_stop(&adviser);
-    return command_end(e, log);
+    return e;
 }
 
 const struct command cmd_run = {

@@ -94,41 +94,35 @@ static enum err take_listen(struct arguments *a, struct log *log)
 
 static enum err serve(const struct arguments *a, struct log *log)
 {
-    struct study *study = NULL;
-    struct identity *me = NULL;
-    enum err e = secret_harden_process(log);
+    struct study *study CLEAN(study_free) = NULL;
+    struct identity *me CLEAN(identity_free) = NULL;
+    struct server_options options = {.folder = a->folder,
+                                     .listen = a->listen != NULL ? a->host : NULL,
+                                     .listen_port = a->port,
+                                     .lanes = (unsigned)a->lanes,
+                                     .status = a->status,
+                                     .stop = &stop_requested,
+                                     .log = log};
+    enum err e;
+    TRY(secret_harden_process(log));
     umask(077); /* whatever is made in the folder is the operator's alone */
     raise_file_limit();
     stop_on_signals();
-    if (e == ERR_OK)
-        e = study_load(&study, a->study, log);
-    if (e == ERR_OK)
-        e = identity_load(&me, a->key, log);
-    if (e == ERR_OK) {
-        const struct server_options options = {.study = study,
-                                               .me = me,
-                                               .folder = a->folder,
-                                               .listen = a->listen != NULL ? a->host : NULL,
-                                               .listen_port = a->port,
-                                               .lanes = (unsigned)a->lanes,
-                                               .status = a->status,
-                                               .stop = &stop_requested,
-                                               .log = log};
-        log->dated = true;
-        e = a->purge ? server_purge(&options) : server_run(&options);
-        if (e == ERR_OK && !a->purge)
-            log_info(log, "server stopped");
-        log->dated = false;
-    }
-    identity_free(&me);
-    study_free(&study);
+    TRY(study_load(&study, a->study, log));
+    TRY(identity_load(&me, a->key, log));
+    options.study = study;
+    options.me = me;
+    log->dated = true;
+    e = a->purge ? server_purge(&options) : server_run(&options);
+    if (e == ERR_OK && !a->purge)
+        log_info(log, "server stopped");
+    log->dated = false;
     return e;
 }
 
-static int run(int argc, char **argv, struct log *log)
+static enum err run(int argc, char **argv, struct log *log)
 {
     struct arguments a = {0};
-    size_t given;
     const struct command_option options[] = {
         {.name = "key", .value = &a.key, .needed = "FILE"},
         {.name = "folder", .value = &a.folder, .needed = "DIR"},
@@ -137,14 +131,11 @@ static int run(int argc, char **argv, struct log *log)
         {.name = "status", .value = &a.status},
         {.name = "purge", .flag = &a.purge},
     };
-    enum err e = command_options(argc, argv, options, 6, &a.study, 1, 1, &given, log);
-    if (e == ERR_OK && a.listen != NULL)
-        e = take_listen(&a, log);
-    if (e == ERR_OK && a.lanes_text != NULL)
-        e = command_integer("lanes", a.lanes_text, 1, STUDY_LANES_MAX, &a.lanes, log);
-    if (e == ERR_OK)
-        e = serve(&a, log);
-    return command_end(e, log);
+    TRY(command_options(argc, argv, options, 6, &a.study, 1, 1, NULL, log));
+    if (a.listen != NULL)
+        TRY(take_listen(&a, log));
+    TRY(command_integer("lanes", a.lanes_text, 1, STUDY_LANES_MAX, &a.lanes, log));
+    return serve(&a, log);
 }
 
 const struct command cmd_serve = {

@@ -1,5 +1,4 @@
 #include "aim/table/csv.h"
-#include "aim/tabulate.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/secret.h"
@@ -165,45 +164,16 @@ static enum err own_path(const struct share *s, const char *asked, const char *e
 static enum err make_parts(struct share *s)
 {
     char path[FILE_PATH];
-    uint8_t *secret = NULL;
-    enum err e;
+    uint8_t *secret CLEAN(secret_release) = NULL;
     TRY(pack_table(s->study, s->owner, s->form, s->table, &s->packed));
     TRY(own_path(s, s->secret_path, "secret", path));
     TRY((s->dry_run ? owner_secret_load : owner_secret_take)(&secret, path, s->study, s->log));
     s->made = secret != NULL;
     if (!s->made)
         return ERR_OK;
-    e = upload_make(s->parts, s->me, secret, s->study->terms.digest, s->form, &s->packed);
-    secret_free(&secret);
+    TRY(upload_make(s->parts, s->me, secret, s->study->terms.digest, s->form, &s->packed));
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         s->parts[i].owner = (uint32_t)s->owner;
-    return e;
-}
-
-/* Says if rows hold what the study calls impossible: the study or the table is wrong. */
-static enum err look_for_the_impossible(const struct share *s)
-{
-    const struct study *study = s->study;
-    for (size_t k = 0; k < study->zeros && s->columns->attributes == study->domain->attributes;
-         k++) {
-        const struct zeros *zero = &study->zero[k];
-        uint64_t cells = clique_cells(&zero->clique, study->domain);
-        int64_t *counts = memory_array(cells, sizeof *counts), rows = 0;
-        char name[128];
-        if (counts == NULL)
-            return ERR_NOMEM;
-        tabulate_marginal(s->table, &zero->clique, counts);
-        for (size_t i = 0; i < zero->cells; i++)
-            rows += counts[zero->cell[i]];
-        memory_wipe_free(&counts, cells * sizeof *counts);
-        clique_name(&zero->clique, study->domain, name, sizeof name);
-        if (rows > 0)
-            log_warn(s->log,
-                     "%" PRId64
-                     " rows hold %s that the study calls impossible: they are sent as they "
-                     "are, but no row of the result will have that; check the table and the study",
-                     rows, name);
-    }
     return ERR_OK;
 }
 
@@ -317,8 +287,7 @@ static enum err send_all(struct share *s, bool known)
 {
     struct courier *courier = NULL;
     struct receipt receipt;
-    enum err e;
-    e = meet(s, &courier);
+    enum err e = meet(s, &courier);
     if (e == ERR_OK)
         e = courier_upload(courier, s->parts, s->replace, &receipt);
     part(s, &courier);
@@ -397,7 +366,7 @@ static enum err share_data(struct share *s)
     TRY(pin_check(s->key, s->study, s->fingerprint, &known, s->log));
     TRY(load_data(s));
     TRY(choose_form(s));
-    TRY(look_for_the_impossible(s));
+    TRY(pack_check_impossible(s->study, s->table, s->log));
     TRY(make_parts(s));
     say(s, s->csv.rows.person);
     if (s->dry_run)
@@ -425,12 +394,11 @@ static enum err check_wish(const struct share *s)
     return ERR_OK;
 }
 
-static int run(int argc, char **argv, struct log *log)
+static enum err run(int argc, char **argv, struct log *log)
 {
     const char *files[2] = {NULL, NULL}, *delimiter = ",", *decimal = ".", *retries = "6";
     int64_t times = 0;
-    size_t given;
-    struct share s = {.log = log};
+    struct share s CLEAN(clear) = {.log = log};
     const struct command_option options[] = {
         {.name = "key", .value = &s.key, .needed = "FILE"},
         {.name = "dry-run", .flag = &s.dry_run},
@@ -447,23 +415,16 @@ static int run(int argc, char **argv, struct log *log)
         {.name = "receipt", .value = &s.receipt_path},
         {.name = "retries", .value = &retries},
     };
-    enum err e = command_options(argc, argv, options, sizeof options / sizeof *options, files, 1, 2,
-                                 &given, log);
+    TRY(command_options(argc, argv, options, sizeof options / sizeof *options, files, 1, 2, NULL,
+                        log));
     s.study_path = files[0];
     s.data = files[1];
-    if (e == ERR_OK)
-        e = check_wish(&s);
-    if (e == ERR_OK)
-        e = command_csv(delimiter, decimal, &s.csv, log);
-    if (e == ERR_OK)
-        e = command_integer("retries", retries, 0, 1000, &times, log);
+    TRY(check_wish(&s));
+    TRY(command_csv(delimiter, decimal, &s.csv, log));
+    TRY(command_integer("retries", retries, 0, 1000, &times, log));
     s.retries = (unsigned)times;
-    if (e == ERR_OK)
-        e = load(&s);
-    if (e == ERR_OK)
-        e = s.status ? tell_status(&s) : s.withdraw ? withdraw(&s) : share_data(&s);
-    clear(&s);
-    return command_end(e, log);
+    TRY(load(&s));
+    return s.status ? tell_status(&s) : s.withdraw ? withdraw(&s) : share_data(&s);
 }
 
 const struct command cmd_share = {

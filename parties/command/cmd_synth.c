@@ -26,48 +26,36 @@ static const char help[] =
 static enum err execute(const char *path, const char *out, size_t rows, uint64_t seed,
                         bool independent, struct log *log)
 {
-    struct model *m = NULL;
-    struct domain *d = NULL;
-    struct table *t = NULL;
-    enum err e = model_load(&m, &d, path, MODEL_FILE_CELLS, log);
-    if (e == ERR_OK) {
-        if (rows == 0)
-            rows = (size_t)fmax(1, round(model_total(m)));
-        e = independent ? sample_independent(&t, m, rows, seed, log)
-                        : sample_rows(&t, m, rows, seed, log);
-    }
-    if (e == ERR_OK)
-        e = table_write_csv(out, t, seed, log);
-    if (e == ERR_OK && strcmp(out, "-") != 0)
+    struct domain *d CLEAN(domain_free) = NULL;
+    struct model *m CLEAN(model_free) = NULL;
+    struct table *t CLEAN(table_free) = NULL;
+    TRY(model_load(&m, &d, path, MODEL_FILE_CELLS, log));
+    if (rows == 0)
+        rows = (size_t)fmax(1, round(model_total(m)));
+    TRY((independent ? sample_independent : sample_rows)(&t, m, rows, seed, log));
+    TRY(table_write_csv(out, t, seed, log));
+    if (strcmp(out, "-") != 0)
         printf("wrote %zu rows of %zu attributes to %s\n", rows, d->attributes, out);
-    table_free(&t);
-    model_free(&m);
-    domain_free(&d);
-    return e;
+    return ERR_OK;
 }
 
-static int run(int argc, char **argv, struct log *log)
+static enum err run(int argc, char **argv, struct log *log)
 {
     const char *file = NULL, *out = NULL, *rows = NULL, *seed = "1", *sampling = "rounded";
     struct command_sampling s;
-    size_t given = 0;
     const struct command_option options[] = {
         {.name = "out", .value = &out, .needed = "FILE"},
         {.name = "rows", .value = &rows},
         {.name = "seed", .value = &seed},
         {.name = "sampling", .value = &sampling},
     };
-    enum err e = command_options(argc, argv, options, 4, &file, 1, 1, &given, log);
-    bool independent = strcmp(sampling, "independent") == 0;
-    if (e == ERR_OK && !independent && strcmp(sampling, "rounded") != 0) {
-        log_error(log, "--sampling is rounded or independent, not %s", sampling);
-        e = ERR_USAGE;
-    }
-    if (e == ERR_OK)
-        e = command_sampling(rows, seed, &s, log);
-    if (e == ERR_OK)
-        e = execute(file, out, s.rows, s.seed, independent, log);
-    return command_end(e, log);
+    bool independent;
+    TRY(command_options(argc, argv, options, 4, &file, 1, 1, NULL, log));
+    independent = strcmp(sampling, "independent") == 0;
+    if (!independent && strcmp(sampling, "rounded") != 0)
+        return log_fail(log, ERR_USAGE, "--sampling is rounded or independent, not %s", sampling);
+    TRY(command_sampling(rows, seed, &s, log));
+    return execute(file, out, s.rows, s.seed, independent, log);
 }
 
 const struct command cmd_synth = {

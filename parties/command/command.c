@@ -141,7 +141,7 @@ enum err command_options(int argc, char **argv, const struct command_option *opt
 {
     bool seen[OPTIONS_MAX] = {0};
     bool ended = false;
-    *given = 0;
+    size_t n = 0;
     if (options > OPTIONS_MAX)
         return ERR_MISUSE;
     for (int i = 1; i < argc; i++) {
@@ -151,13 +151,15 @@ enum err command_options(int argc, char **argv, const struct command_option *opt
             TRY(take_option(argv[i] + 2, argc, argv, &i, option, options, seen, log));
         } else if (!ended && argv[i][0] == '-' && argv[i][1] != '\0') {
             return log_fail(log, ERR_USAGE, "there is no option %s; --help lists them", argv[i]);
-        } else if (*given == most) {
+        } else if (n == most) {
             return log_fail(log, ERR_USAGE, "do not know what to do with \"%s\"", argv[i]);
         } else {
-            rest[(*given)++] = argv[i];
+            rest[n++] = argv[i];
         }
     }
-    if (*given < least)
+    if (given != NULL)
+        *given = n;
+    if (n < least)
         return log_fail(log, ERR_USAGE, "an argument is missing");
     return check_needed(argv[0], option, options, seen, log);
 }
@@ -260,14 +262,17 @@ static bool asks_for_help(int argc, char **argv)
 /* Runs it; a wrong command line is answered with the usage. */
 static int start(const struct command *c, int argc, char **argv, struct log *log)
 {
-    int code = c->run(argc, argv, log);
+    enum err e = c->run(argc, argv, log);
     const char *end = strstr(c->help, "\n\n");
-    if (code == EXIT_USAGE && end != NULL)
+    if (e == ERR_USAGE && end != NULL)
         log_info(log, "%.*s", (int)(end - c->help), c->help);
-    return code;
+    return command_end(e, log);
 }
 
-/* A full disk or a closed pipe shows when the output is flushed; who closed the pipe has read enough. */
+/*
+ * A full disk or a closed pipe shows when the output is flushed; who closed the pipe has read
+ * enough.
+ */
 static int flushed(int code, struct log *log)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))

@@ -1,8 +1,9 @@
 /*
  * parties/command/command.h - the command line: a table of commands, their options, exit codes.
  *
- * A command is a function of its arguments (argv[0] is its name) that returns an exit code; it
- * writes results to standard output and everything else to its log. `--help` never reaches it.
+ * A command is a function of its arguments (argv[0] is its name); it writes results to standard
+ * output and everything else to its log. `--help` never reaches it. What it returns gives the exit
+ * code and the last line of the log, which says what to do about a failure.
  * To add one: write parties/command/cmd_<name>.c, name it in parties/command/commands.c.
  */
 #ifndef TREFOIL_PARTIES_COMMAND_COMMAND_H
@@ -31,7 +32,7 @@ struct command {
     const char *name;
     const char *summary; /* one line, for the list */
     const char *help;    /* usage, options, an example; for --help */
-    int (*run)(int argc, char **argv, struct log *log);
+    enum err (*run)(int argc, char **argv, struct log *log);
 };
 
 /* The table, in the order of a study's life (parties/command/commands.c). */
@@ -43,10 +44,11 @@ int command_main(const struct command *const *table, size_t count, int argc, cha
                  struct log *log);
 
 enum command_exit command_exit_code(enum err e);
-/* The last line of a command: says what to do about a failure, and gives the exit code. (Of a wrong
- * command line the usage says it, which command_main() adds.) */
+/*
+ * The last line of a command: says what to do about a failure, and gives the exit code. (Of a wrong
+ * command line the usage says it, which command_main() adds.)
+ */
 int command_end(enum err e, struct log *log);
-
 /* --- options ---------------------------------------------------------------------------------- */
 
 /* One option, `--name value` or `--name=value`, or without a value where `flag` is set. */
@@ -60,14 +62,18 @@ struct command_option {
 
 /*
  * Sorts out argv[1 ...]: options go where they say, the rest to `rest`, between `least` and `most`
- * of them, *given in all. After `--` nothing is an option. ERR_USAGE, logged, for anything unknown
- * (the nearest option is suggested), repeated, without its value, or needed and not there.
+ * of them, *given in all (`given` may be NULL). After `--` nothing is an option. ERR_USAGE, logged,
+ * for anything unknown (the nearest option is suggested), repeated, without its value, or needed
+ * and not there.
  */
 enum err command_options(int argc, char **argv, const struct command_option *option, size_t options,
                          const char **rest, size_t least, size_t most, size_t *given,
                          struct log *log) MUST_CHECK;
 
-/* The number of an option's text, within bounds; *v stays where there is none. `name` is for messages. */
+/*
+ * The number of an option's text, within bounds; *v stays where there is none. `name` is for
+ * messages.
+ */
 enum err command_integer(const char *name, const char *text, int64_t least, int64_t most,
                          int64_t *v, struct log *log) MUST_CHECK;
 

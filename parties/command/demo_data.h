@@ -1,5 +1,6 @@
 /*
- * parties/command/demo_data.h - invented patients of five hospitals, for trefoil demo and for tests.
+ * parties/command/demo_data.h - invented patients of five hospitals, for trefoil demo and for
+ * tests.
  *
  * Not real and not anybody's: drawn from formulas in demo_data.c with a seed, the same on every
  * machine. Attributes depend on each other (age, smoking and weight on the diagnosis, the diagnosis

@@ -132,7 +132,10 @@ static enum err misfit(struct courier *c)
     return ERR_FORMAT;
 }
 
-/* Its statement, as it stands in a receipt; what is wrong with it is said in place of what the server says. */
+/*
+ * Its statement, as it stands in a receipt; what is wrong with it is said in place of what the
+ * server says.
+ */
 static enum err verify(struct courier *c, const struct receipt *r, unsigned server)
 {
     enum err e;
@@ -188,7 +191,9 @@ static int64_t pause_before(unsigned attempt)
 
 typedef enum err (*errand)(struct courier *c, unsigned server, void *self);
 
-/* What a server said, or what is said of it, with its name before unless that stands there already. */
+/*
+ * What a server said, or what is said of it, with its name before unless that stands there already.
+ */
 static void words_of(const struct courier *c, unsigned server, enum err e, char *text, size_t size)
 {
     char name[STUDY_NAME_SIZE + 24];

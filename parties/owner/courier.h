@@ -1,10 +1,12 @@
 /*
- * parties/owner/courier.h - an owner's end of an upload: gets it to the three servers whatever happens on the way.
+ * parties/owner/courier.h - an owner's end of an upload: gets it to the three servers whatever
+ * happens on the way.
  *
- * What may pass (a server that is down, a line that is cut, a full disk over there) is tried again after a while
- * that doubles, with chance in it so that owners who lost a server at the same time do not all come back at the same
- * time. A long vector goes in parts, each acknowledged when it is on server 1's disk, and goes on where it was cut.
- * What does not pass (other terms, a refused key) ends it, in the server's words.
+ * What may pass (a server that is down, a line that is cut, a full disk over there) is tried again
+ * after a while that doubles, with chance in it so that owners who lost a server at the same time
+ * do not all come back at the same time. A long vector goes in parts, each acknowledged when it is
+ * on server 1's disk, and goes on where it was cut. What does not pass (other terms, a refused key)
+ * ends it, in the server's words.
  */
 #ifndef TREFOIL_PARTIES_OWNER_COURIER_H
 #define TREFOIL_PARTIES_OWNER_COURIER_H
@@ -39,8 +41,8 @@ void courier_free(struct courier **courier);
 enum err courier_upload(struct courier *courier, const struct upload parts[STUDY_SERVERS],
                         bool replace, struct receipt *receipt) MUST_CHECK;
 /*
- * Has all three delete the owner's upload. `whole`: they had the same one, and the receipt is of that; else some had
- * nothing.
+ * Has all three delete the owner's upload. `whole`: they had the same one, and the receipt is of
+ * that; else some had nothing.
  */
 enum err courier_withdraw(struct courier *courier, struct receipt *receipt, bool *whole) MUST_CHECK;
 

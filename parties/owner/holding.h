@@ -1,4 +1,7 @@
-/* parties/owner/holding.h - what a server holds of all owners' uploads, as it says, and that in words. */
+/*
+ * parties/owner/holding.h - what a server holds of all owners' uploads, as it says, and that in
+ * words.
+ */
 #ifndef TREFOIL_PARTIES_OWNER_HOLDING_H
 #define TREFOIL_PARTIES_OWNER_HOLDING_H
 

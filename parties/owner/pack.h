@@ -1,5 +1,6 @@
 /*
- * parties/owner/pack.h - an owner's table as it is uploaded, before it is masked: counts or padded records.
+ * parties/owner/pack.h - an owner's table as it is uploaded, before it is masked: counts or padded
+ * records.
  */
 #ifndef TREFOIL_PARTIES_OWNER_PACK_H
 #define TREFOIL_PARTIES_OWNER_PACK_H
@@ -12,10 +13,15 @@
 enum err pack_domain(struct domain **own, const struct study *study, size_t owner) MUST_CHECK;
 
 /*
- * study_form_bytes() of them, which must not be 0: a form that the study permits, as parties/exchange/upload.h numbers it.
- * `t` has pack_domain()'s columns; ERR_DATA if it has more than max_rows rows.
+ * study_form_bytes() of them, which must not be 0: a form that the study permits, as
+ * parties/exchange/upload.h numbers it. `t` has pack_domain()'s columns; ERR_DATA if it has more
+ * than max_rows rows.
  */
 enum err pack_table(const struct study *study, size_t owner, unsigned form, const struct table *t,
                     struct bytes *packed) MUST_CHECK;
+
+/* Warns of rows that hold what the study calls impossible: the study or the table is wrong. */
+enum err pack_check_impossible(const struct study *study, const struct table *t,
+                               struct log *log) MUST_CHECK;
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * parties/owner/pin.h - the terms that a key has agreed to, remembered beside it.
  *
- * The first time that an owner shares under a study's name the terms' fingerprint goes to a file beside the key
- * (hospital-a.key: hospital-a.pins), a line for each study. Later the same name with other terms is refused: somebody
- * has changed what was agreed on, or sent another file.
+ * The first time that an owner shares under a study's name the terms' fingerprint goes to a file
+ * beside the key (hospital-a.key: hospital-a.pins), a line for each study. Later the same name with
+ * other terms is refused: somebody has changed what was agreed on, or sent another file.
  */
 #ifndef TREFOIL_PARTIES_OWNER_PIN_H
 #define TREFOIL_PARTIES_OWNER_PIN_H
@@ -23,8 +23,9 @@ enum err pin_of_study(const char *key_path, const char *name, const struct study
                       const char *end, char path[FILE_PATH], struct log *log) MUST_CHECK;
 
 /*
- * ERR_MISMATCH, logged, unless the study's terms are those of `fingerprint` if it is not NULL, or else those that
- * were remembered under its name, if any were. `known`: they are remembered already.
+ * ERR_MISMATCH, logged, unless the study's terms are those of `fingerprint` if it is not NULL, or
+ * else those that were remembered under its name, if any were. `known`: they are remembered
+ * already.
  */
 enum err pin_check(const char *key_path, const struct study *study, const char *fingerprint,
                    bool *known, struct log *log) MUST_CHECK;

@@ -1,0 +1,35 @@
+/*
+ * parties/command/demo.h - the demonstration: its folder and processes; what it shows in the end.
+ */
+#ifndef TREFOIL_PARTIES_COMMAND_DEMO_H
+#define TREFOIL_PARTIES_COMMAND_DEMO_H
+
+#include "aim/table/table.h"
+#include "base/file.h"
+#include "parties/command/demo_data.h"
+#include "parties/study/study.h"
+
+#include <sys/types.h>
+
+struct demo {
+    char folder[FILE_PATH - 300]; /* so that there is room for the name of a file in it */
+    uint16_t port;
+    pid_t server[STUDY_SERVERS];
+    struct study *study;
+    struct table *hospital[DEMO_HOSPITALS], *all;
+    struct log *log;
+};
+
+extern const char *const demo_servers[STUDY_SERVERS];
+
+/* A file in the demo's folder. */
+void demo_path(const struct demo *d, char path[FILE_PATH], const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/*
+ * Once the run has ended: what it cost, how good the result is, and the report with the truth in
+ * it.
+ */
+enum err demo_show(const struct demo *d) MUST_CHECK;
+
+#endif
