@@ -90,9 +90,15 @@ static enum err open_zero(struct party *p, struct share64 w, size_t *index)
     return ERR_RANGE;
 }
 
+/* Where the coefficients come from: the stream begins when the first are drawn. */
+struct draw {
+    const uint8_t *seed;
+    struct prg *public;
+};
+
 /* Compares n pairs and adds up who lost. */
 static enum err lose(struct party *p, struct pairs at, size_t n, struct share64 values,
-                     unsigned width, struct share64 w, struct prg *public)
+                     unsigned width, struct share64 w, struct draw *draw)
 {
     struct share64 d;
     struct bits less;
@@ -100,32 +106,34 @@ static enum err lose(struct party *p, struct pairs at, size_t n, struct share64 
     TRY(party_bits(p, &less, n));
     differences(at, d, values);
     TRY(compare_top_bit(p, less, d, width));
-    return pack_losses(p, at, less, w, public);
+    if (draw->public == NULL)
+        TRY(prg_new(&draw->public, draw->seed));
+    return pack_losses(p, at, less, w, draw->public);
 }
 
 static enum err lose_all(struct party *p, struct share64 values, unsigned width, struct share64 w,
-                         struct prg *public)
+                         struct draw *draw)
 {
     size_t left = values.n * (values.n - 1) / 2;
     struct pairs at = {values.n, 0, 1};
     for (size_t n; left > 0; left -= n) {
         const struct scratch_mark mark = scratch_mark(p->scratch);
         n = left < TILE ? left : TILE;
-        TRY(scratch_done(p->scratch, mark, lose(p, at, n, values, width, w, public)));
+        TRY(scratch_done(p->scratch, mark, lose(p, at, n, values, width, w, draw)));
         for (size_t over = n, k; over > 0; over -= k)
             next_pairs(&at, (k = over, &k));
     }
     return ERR_OK;
 }
 
-static enum err choose(struct party *p, struct share64 values, unsigned width, struct prg *public,
+static enum err choose(struct party *p, struct share64 values, unsigned width, struct draw *draw,
                        size_t *index)
 {
     struct share64 w;
     TRY(party_share64(p, &w, values.n));
     memset(w.a, 0, w.n * sizeof *w.a);
     memset(w.b, 0, w.n * sizeof *w.b);
-    TRY(lose_all(p, values, width, w, public));
+    TRY(lose_all(p, values, width, w, draw));
     return open_zero(p, w, index);
 }
 
@@ -133,12 +141,11 @@ enum err argmax_open(struct party *p, struct share64 values, unsigned width,
                      const uint8_t seed[ARGMAX_SEED_SIZE], size_t *index)
 {
     const struct scratch_mark mark = scratch_mark(p->scratch);
-    struct prg *public = NULL;
+    struct draw draw = {.seed = seed};
     enum err e;
     if (values.n == 0 || values.n > 65536 || width < 2 || width > 64)
         return ERR_RANGE;
-    TRY(prg_new(&public, seed));
-    e = scratch_done(p->scratch, mark, choose(p, values, width, public, index));
-    prg_free(&public);
+    e = scratch_done(p->scratch, mark, choose(p, values, width, &draw, index));
+    prg_free(&draw.public);
     return e;
 }

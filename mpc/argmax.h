@@ -23,7 +23,8 @@
 
 /*
  * Differences of any two values must fit in `width` bits, signed; width <= 64. `seed` is common to
- * the three, from fresh bytes of each server that were fixed after everything else was.
+ * the three, from fresh bytes of each server that were fixed after everything else was. It is read
+ * when the first pairs have been compared: it may come meanwhile.
  */
 enum err argmax_open(struct party *p, struct share64 values, unsigned width,
                      const uint8_t seed[ARGMAX_SEED_SIZE], size_t *index) MUST_CHECK;

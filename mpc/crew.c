@@ -66,6 +66,15 @@ void crew_free(struct crew **crew)
     memory_free(crew);
 }
 
+enum err crew_topic(struct party *p, const struct session *session,
+                    const uint8_t topic[SESSION_ID_SIZE])
+{
+    TRY(party_topic(p, session, topic));
+    for (size_t k = 1; k < crew_lanes(p); k++)
+        TRY(party_topic(p->crew->lane[k], session, topic));
+    return ERR_OK;
+}
+
 size_t crew_lanes(const struct party *p)
 {
     return p->crew != NULL ? p->crew->lanes : 1;

@@ -29,6 +29,10 @@ enum err crew_new(struct crew **crew, struct party *first, struct net *const *ne
                   const struct session *session) MUST_CHECK;
 void crew_free(struct crew **crew);
 
+/* party_topic() of a party and of all its lanes. */
+enum err crew_topic(struct party *p, const struct session *session,
+                    const uint8_t topic[SESSION_ID_SIZE]) MUST_CHECK;
+
 /* 1 where a party has no crew. */
 size_t crew_lanes(const struct party *p);
 

@@ -5,6 +5,8 @@
 #include "mpc/check.h"
 #include "mpc/width.h"
 
+#include <string.h>
+
 const char *open_reason_name(enum open_reason reason)
 {
     static const char *const names[OPEN_REASONS] = {
@@ -17,13 +19,34 @@ const char *open_reason_name(enum open_reason reason)
     return (unsigned)reason < OPEN_REASONS ? names[reason] : "?";
 }
 
-enum err party_new(struct party **party, struct net *net, const struct session *session,
-                   uint32_t lane, struct log *log)
+static void end_streams(struct party *p)
+{
+    for (unsigned side = 0; side < 2; side++)
+        for (unsigned purpose = 0; purpose < PRG_PURPOSES; purpose++)
+            prg_free(&p->prg[side][purpose]);
+}
+
+static enum err begin_streams(struct party *p, const struct session *session)
 {
     static const char *const purposes[PRG_PURPOSES] = {"zero", "random", "input",
                                                        "mask", "coin",   "check"};
-    struct party *p = memory_array(1, sizeof *p);
     enum err e = ERR_OK;
+    for (unsigned side = 0; side < 2; side++)
+        for (unsigned purpose = 0; purpose < PRG_PURPOSES && e == ERR_OK; purpose++) {
+            uint8_t key[16];
+            e = session_prg_key(session, (p->index + side) % 3, p->lane, purposes[purpose], key);
+            if (e == ERR_OK)
+                e = prg_new(&p->prg[side][purpose], key);
+            secret_wipe(key, sizeof key);
+        }
+    return e;
+}
+
+enum err party_new(struct party **party, struct net *net, const struct session *session,
+                   uint32_t lane, struct log *log)
+{
+    struct party *p = memory_array(1, sizeof *p);
+    enum err e;
     *party = p;
     if (p == NULL)
         return ERR_NOMEM;
@@ -33,16 +56,7 @@ enum err party_new(struct party **party, struct net *net, const struct session *
     p->log = log;
     p->kernel = kernel_best(NULL);
     p->scratch = scratch_new();
-    if (p->scratch == NULL)
-        e = ERR_NOMEM;
-    for (unsigned side = 0; side < 2; side++)
-        for (unsigned purpose = 0; purpose < PRG_PURPOSES && e == ERR_OK; purpose++) {
-            uint8_t key[16];
-            e = session_prg_key(session, (p->index + side) % 3, lane, purposes[purpose], key);
-            if (e == ERR_OK)
-                e = prg_new(&p->prg[side][purpose], key);
-            secret_wipe(key, sizeof key);
-        }
+    e = p->scratch == NULL ? ERR_NOMEM : begin_streams(p, session);
     if (e != ERR_OK)
         party_free(party);
     return e;
@@ -52,12 +66,19 @@ void party_free(struct party **party)
 {
     if (*party == NULL)
         return;
-    for (unsigned side = 0; side < 2; side++)
-        for (unsigned purpose = 0; purpose < PRG_PURPOSES; purpose++)
-            prg_free(&(*party)->prg[side][purpose]);
+    end_streams(*party);
     scratch_free(&(*party)->scratch);
     check_free(&(*party)->check);
     memory_free(party);
+}
+
+enum err party_topic(struct party *p, const struct session *session,
+                     const uint8_t topic[SESSION_ID_SIZE])
+{
+    struct session about = *session;
+    memcpy(about.id, topic, sizeof about.id);
+    end_streams(p);
+    return begin_streams(p, &about);
 }
 
 /* --- random values ---------------------------------------------------------------------------- */

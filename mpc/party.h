@@ -92,6 +92,13 @@ struct party {
 enum err party_new(struct party **party, struct net *net, const struct session *session,
                    uint32_t lane, struct log *log) MUST_CHECK;
 void party_free(struct party **party);
+/*
+ * From here on masks and random shares come from streams of their own, whose keys follow from the
+ * session's secrets and from `topic` in the place of its id. So servers whose topics differ share no
+ * position of a stream, whatever they compute. A topic comes once in a session.
+ */
+enum err party_topic(struct party *p, const struct session *session,
+                     const uint8_t topic[SESSION_ID_SIZE]) MUST_CHECK;
 
 /* Random shares that nobody knows; no communication. */
 enum err party_random64(struct party *p, struct share64 *x) MUST_CHECK;

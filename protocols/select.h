@@ -22,7 +22,7 @@ struct select_request {
     unsigned shift;       /* f, 24 .. 40 */
     unsigned width;       /* bits that any difference of two values needs, signed; at most 64 */
     bool squared;         /* scores are score_l2(), and penalties integers; else score_l1() */
-    const uint8_t *seed;  /* ARGMAX_SEED_SIZE bytes; see mpc/argmax.h */
+    const uint8_t *seed;  /* ARGMAX_SEED_SIZE bytes, which may come meanwhile: mpc/argmax.h */
 };
 
 /* The Gumbels must have been reserved. */

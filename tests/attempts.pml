@@ -12,7 +12,7 @@
  * Checked, in every interleaving:
  *   - once both have the index, neither sends its part of a selection again; once both have the values, of anything
  *   - neither sends its part of a measurement for two different indices
- *   - neither sends anything that depends on data in more than ATTEMPTS sessions
+ *   - neither sends its part of an opening in more than ATTEMPTS sessions
  *   - nobody waits for ever
  */
 #ifndef ATTEMPTS
@@ -49,7 +49,7 @@ statement heard[2];   /* of the third, by each */
 bool lost, joined[2], epoch;
 
 byte measured[2]; /* for which indices a part was sent, as bits */
-byte tries[2];    /* sessions in which something that depends on data was sent */
+byte tries[2];    /* sessions in which a part of an opening was sent */
 
 #define other (1 - i)
 #define own said[i]

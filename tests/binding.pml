@@ -4,7 +4,7 @@
  * for different things.
  *
  * Modelled are what is on disk, what each message says, and who has heard what; not what is
- * computed. A session makes a noise tape of its own and plays up to PLAYS requests: for round 0, or
+ * computed, though a new round's computing begins before it is bound. A session makes a noise tape of its own and plays up to PLAYS requests: for round 0, or
  * round 1 once that is bound, each in one of two words. A round's range is two pieces of noise. In
  * word 1 it takes only the first, and what it has left goes back to the tape, to be the first piece
  * of the next new round; in word 2 it takes both. An exchange ends for a server when it has both
@@ -50,6 +50,7 @@
 
 typedef message {
     bool sent;
+    bool data;     /* of a new round: what is computed with it has left as well */
     bool verdict; /* refuses */
     byte request; /* LEDGER: of the last debit */
     byte first, second;
@@ -106,8 +107,25 @@ inline exchange(k) {
     fi
 }
 
+/*
+ * A new round computes from here on: what rides with a statement and opens nothing. It touches no
+ * disk. The first is sent whatever the others were asked; from the second on all have agreed.
+ */
+inline compute(k) {
+    mine_of(k).data = new
+}
+
+inline computed(k) {
+    if
+    :: !new -> skip
+    :: new && step[k].by[a].data && step[k].by[b].data -> skip
+    :: new && lost -> goto away
+    fi
+}
+
 inline forget_one(k, s) {
     step[k].by[s].sent = false;
+    step[k].by[s].data = false;
     step[k].by[s].verdict = false;
     step[k].by[s].request = 0;
     step[k].by[s].first = 0;
@@ -272,6 +290,10 @@ next:
         mine_of(AGREE).noise = !disk[i].wiped[round_of(request)];
         mine_of(AGREE).sent = true
     }
+    if
+    :: new -> crash_here(); compute(AGREE)
+    :: else -> skip
+    fi;
     exchange(AGREE);
     if
     :: mine_of(AGREE).verdict || step[AGREE].by[a].verdict || step[AGREE].by[b].verdict -> give_up()
@@ -301,9 +323,15 @@ next:
     :: new -> atomic { bind(disk[i].staged, disk[i].staged_first, disk[i].staged_second) }
     :: else -> skip
     fi;
+    computed(AGREE);
     crash_here();
-    mine_of(CONFIRM).sent = true;
+    atomic {
+        assert(step[AGREE].by[a].request == request && step[AGREE].by[b].request == request);
+        mine_of(CONFIRM).sent = true;
+        compute(CONFIRM)
+    }
     exchange(CONFIRM);
+    computed(CONFIRM);
     crash_here();
 
     /* the messages that depend on data */

@@ -245,6 +245,51 @@ static void masks_that_cancel_are_caught(void **state)
     transcript_free(&mutant);
 }
 
+/* Shares of nothing: what a stream of masks gives to each of its two holders. */
+struct topics {
+    uint8_t of[3]; /* of each server's topic */
+    uint64_t a[3], b[3];
+};
+
+static enum err draw(struct party *p, void *shared)
+{
+    struct topics *t = shared;
+    const uint8_t topic[SESSION_ID_SIZE] = {t->of[p->index]};
+    struct share64 x = {0};
+    struct session *session = NULL;
+    enum err e = session_for_test(&session, p->index, 1);
+    if (e == ERR_OK)
+        e = share64_new(&x, 1);
+    if (e == ERR_OK)
+        e = party_topic(p, session, topic);
+    if (e == ERR_OK)
+        e = party_random64(p, &x);
+    if (e == ERR_OK) {
+        t->a[p->index] = x.a[0];
+        t->b[p->index] = x.b[0];
+    }
+    session_free(&session);
+    share64_free(&x);
+    return e;
+}
+
+/* A key's two holders draw the same masks if, and only if, they compute the same. */
+static void who_computes_something_else_masks_with_something_else(void **state)
+{
+    uint64_t seen[4];
+    (void)state;
+    for (unsigned other = 0; other < 4; other++) { /* 3: nobody */
+        struct topics t = {.of = {1, 1, 1}};
+        if (other < 3)
+            t.of[other] = 2;
+        assert_int_equal(three_run(1, draw, &t, NULL), ERR_OK);
+        for (unsigned i = 0; i < 3; i++)
+            assert_int_equal(t.b[i] == t.a[(i + 1) % 3], t.of[i] == t.of[(i + 1) % 3]);
+        seen[other] = t.a[1];
+    }
+    assert_true(seen[1] != seen[3] && seen[0] == seen[3]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +297,7 @@ int main(void)
         cmocka_unit_test(no_mask_is_used_twice),
         cmocka_unit_test(a_prg_that_repeats_is_caught),
         cmocka_unit_test(masks_that_cancel_are_caught),
+        cmocka_unit_test(who_computes_something_else_masks_with_something_else),
     };
     return THREE_EACH_KERNEL(tests);
 }

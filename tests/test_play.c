@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "mpc/open.h"
 #include "parties/exchange/price.h"
 #include "parties/exchange/upload.h"
 #include "parties/server/play.h"
@@ -70,6 +71,9 @@ struct stage {
     enum cheat cheat;
     unsigned who;
     uint32_t sequence;
+    bool measures;                  /* instead of selecting */
+    uint32_t candidates;            /* only so many; 0: all */
+    uint64_t rounds[STUDY_SERVERS]; /* exchanges of a round */
     enum err result[STUDY_SERVERS];
     struct bytes opened[STUDY_SERVERS];
     uint64_t openings[STUDY_SERVERS], indices[STUDY_SERVERS]; /* in all, and of an index */
@@ -126,10 +130,10 @@ static void make_upload(struct stage *c)
     identity_free(&owner);
 }
 
-static void stage_new(struct stage *c)
+static void stage_of(struct stage *c, const char *more)
 {
     /* marginals of different sizes and weights */
-    const struct support_options o = {.owners = 1, .rounds = 3, .epsilon = 4};
+    const struct support_options o = {.owners = 1, .rounds = 3, .epsilon = 4, .more = more};
     const struct workload *w;
     memset(c, 0, sizeof *c);
     assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
@@ -151,6 +155,11 @@ static void stage_new(struct stage *c)
     assert_true(c->query != NULL && c->estimate != NULL);
     for (size_t k = 0; k < w->queries - w->one_ways; k++)
         c->query[k] = (uint32_t)(w->one_ways + k);
+}
+
+static void stage_new(struct stage *c)
+{
+    stage_of(c, NULL);
 }
 
 static void stage_free(struct stage *c)
@@ -207,6 +216,10 @@ static struct request selection(const struct stage *c, enum cheat cheat)
                         .epsilon = 0.3,
                         .sigma = 50};
     r.queries = (uint32_t)(w->queries - w->one_ways) - (cheat == OTHER_CANDIDATES);
+    if (c->candidates > 0)
+        r.queries = c->candidates;
+    if (c->measures)
+        r.kind = REQUEST_MEASURE;
     for (uint32_t k = 0; k < r.queries; k++)
         r.estimates += w->query[w->one_ways + k].cells;
     return r;
@@ -310,8 +323,10 @@ static enum err play_with(struct stage *c, struct party *p, struct engine *g, st
     bytes_put(&play.upload_ids, c->parts[i].id, UPLOAD_ID_SIZE);
     p->audit = keep_and_audit;
     p->audit_self = &keeper;
+    c->rounds[i] = net_rounds(p->net);
     if (e == ERR_OK)
         e = play_round(&play, &r, digest, &c->opened[i]);
+    c->rounds[i] = net_rounds(p->net) - c->rounds[i];
     c->indices[i] = p->opened[OPEN_SELECTED_INDEX].calls;
     c->openings[i] = c->indices[i] + p->opened[OPEN_NOISY_MARGINAL].calls;
     p->audit = NULL;
@@ -474,6 +489,85 @@ static void expect_answer(const struct stage *c, unsigned i, const struct bytes 
         fail_msg("server %u: %s", i, c->words[i]);
     assert_int_equal(c->opened[i].size, first->size);
     assert_memory_equal(c->opened[i].data, first->data, first->size);
+}
+
+static uint64_t rounds_of(struct stage *c, unsigned openings)
+{
+    play(c, HONEST, 0);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        if (c->result[i] != ERR_OK)
+            fail_msg("server %u: %s", i, c->words[i]);
+        assert_int_equal(c->openings[i], openings);
+        assert_int_equal(c->rounds[i], c->rounds[0]);
+    }
+    return c->rounds[0];
+}
+
+/*
+ * Agree and confirm ride on a new selection, and are two rounds of anything else: of a selection
+ * that is bound, of a measurement, and of a single candidate, whose square needs no round at all.
+ */
+static void statements_cost_a_new_selection_no_round(void **state)
+{
+    struct bytes first = {0};
+    struct stage c;
+    uint64_t rounds;
+    (void)state;
+    play_and_keep(&c, &first);
+    bytes_clear(&first);
+    rounds = c.rounds[0];
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        put_back(&c, i, "bound");
+    assert_int_equal(rounds_of(&c, 2), rounds + 2);
+    c.sequence = 1;
+    c.candidates = 1;
+    c.measures = true;
+    assert_int_equal(rounds_of(&c, 1), 3);
+    stage_free(&c);
+    stage_of(&c, "score: l2\n");
+    c.candidates = 1;
+    assert_int_equal(rounds_of(&c, 2), 2 + 1 + 1);
+    c.sequence = 1;
+    c.candidates = 2;
+    rounds = rounds_of(&c, 2);
+    assert_true(rounds >= 4); /* two to ride on, and two openings */
+    stage_free(&c);
+}
+
+/* Opens something that depends on data, whatever its own hook says. */
+static enum err open_unbound(struct party *p, void *shared)
+{
+    struct stage *c = shared;
+    struct openings o = {.audit = c->audit[p->index]};
+    struct share64 x;
+    struct audit_head before, after;
+    uint64_t value, rounds = net_rounds(p->net);
+    bool right = true;
+    TRY(party_share64(p, &x, 1));
+    memset(x.a, 0, sizeof *x.a);
+    memset(x.b, 0, sizeof *x.b);
+    bytes_put_string(&o.what, "-");
+    p->audit = openings_audit;
+    p->audit_self = &o;
+    audit_head(o.audit, &before);
+    right = right && open_ring64(p, OPEN_NOISY_MARGINAL, x, &value) == ERR_MISUSE;
+    right = right && open_products(p, OPEN_SELECTED_INDEX, x, x, &value) == ERR_MISUSE;
+    audit_head(o.audit, &after);
+    right = right && before.entries == after.entries && net_rounds(p->net) == rounds;
+    o.confirmed = true;
+    right = right && open_ring64(p, OPEN_NOISY_MARGINAL, x, &value) == ERR_OK;
+    p->audit = NULL;
+    bytes_clear(&o.what);
+    return right ? ERR_OK : ERR_DATA;
+}
+
+static void nothing_is_opened_before_all_have_confirmed(void **state)
+{
+    struct stage c;
+    (void)state;
+    stage_new(&c);
+    assert_int_equal(three_run(1, open_unbound, &c, NULL), ERR_OK);
+    stage_free(&c);
 }
 
 /* From every mix of three disks: bound, index known, opened. The session is another, and so is its tape. */
@@ -767,6 +861,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whoever_departs_is_named_and_nothing_is_opened),
+        cmocka_unit_test(nothing_is_opened_before_all_have_confirmed),
+        cmocka_unit_test(statements_cost_a_new_selection_no_round),
         cmocka_unit_test(noise_that_was_altered_is_not_used),
         cmocka_unit_test(what_a_crash_left_opens_what_it_would_have),
         cmocka_unit_test(a_round_that_cannot_go_on_is_told_why),

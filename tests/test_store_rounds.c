@@ -469,12 +469,14 @@ struct saying {
     struct round_statement by[3];
     enum err result[3];
     struct round_agreement agreement[3];
+    uint8_t topic[3][SESSION_ID_SIZE];
 };
 
 static enum err say(struct party *p, void *shared)
 {
     struct saying *s = shared;
     struct round_talk talk = {.net = p->net};
+    round_topic(p->net, &s->by[p->index], s->topic[p->index]);
     round_agree(&talk, &s->by[p->index]);
     s->result[p->index] = net_settle(p->net);
     s->agreement[p->index] = talk.agreement;
@@ -521,6 +523,8 @@ static void one_server_can_refuse(void **state)
             all_alike(&s, STANDING_NONE);
             *differs[k] ^= 1;
             assert_int_equal(three_run(1, say, &s, NULL), ERR_OK);
+            /* the streams of masks are others where what is computed on may be */
+            assert_int_equal(memcmp(s.topic[i], s.topic[(i + 1) % 3], 32) != 0, k < 6);
             for (unsigned j = 0; j < 3; j++)
                 notice += s.result[j] == ERR_MISMATCH;
             /* a component of noise has two holders; anything else all three see */

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "base/secret.h"
+#include "mpc/crew.h"
 #include "parties/server/round.h"
 
 #include <stdio.h>
@@ -202,8 +203,22 @@ static enum err state_digests(struct round *r, struct round_statement *own)
     return look_for_late(r->p, &own->late);
 }
 
-/* Lets the statement ride; `verdict`: whether there is more to it than that. */
-static void agree(struct round *r, enum err verdict, enum round_intent intent)
+/*
+ * What is computed before the others have agreed is masked by streams that only those have who
+ * compute the same.
+ */
+static enum err take_topic(struct round *r, const struct round_statement *own)
+{
+    uint8_t topic[SESSION_ID_SIZE];
+    round_topic(r->p->net, own, topic);
+    return crew_topic(r->p->engine->party, r->p->session, topic);
+}
+
+/*
+ * Lets the statement ride; `verdict`: whether there is more to it than that. Returns the verdict that
+ * it has.
+ */
+static enum err agree(struct round *r, enum err verdict, enum round_intent intent)
 {
     struct round_statement own = {.intent = (uint8_t)intent,
                                   .standing = (uint8_t)r->standing,
@@ -220,13 +235,16 @@ static void agree(struct round *r, enum err verdict, enum round_intent intent)
     own.audit = r->audit;
     if (verdict == ERR_OK)
         verdict = state_digests(r, &own);
+    if (verdict == ERR_OK && intent == ROUND_BIND)
+        verdict = take_topic(r, &own);
     own.verdict = (uint8_t)verdict;
     round_agree(&r->talk, &own);
+    return verdict;
 }
 
 static enum err make_noise(struct round *r)
 {
-    agree(r, ERR_OK, ROUND_NOISE);
+    (void)agree(r, ERR_OK, ROUND_NOISE);
     TRY(net_settle(r->p->net));
     net_enter(r->p->net, NET_NOISE);
     TRY(engine_reserve(r->p->engine, &r->step));
@@ -406,6 +424,16 @@ static enum err open_values(struct round *r, struct bytes *result)
 
 /* --- the round ----------------------------------------------------------------------------------- */
 
+/*
+ * A new selection computes before it is bound: agree and confirm ride on its first two exchanges.
+ * One candidate alone needs none. A measurement opens in its first.
+ */
+static bool rides(const struct round *r, enum err verdict)
+{
+    return verdict == ERR_OK && r->standing == STANDING_NONE &&
+           r->request->kind == REQUEST_SELECT && r->request->queries > 1;
+}
+
 static enum err play(struct round *r, enum err verdict, struct bytes *result)
 {
     if (verdict == ERR_OK && r->standing == STANDING_NONE) {
@@ -415,8 +443,9 @@ static enum err play(struct round *r, enum err verdict, struct bytes *result)
     }
     r->talk.agreed = hear_agreed;
     r->talk.confirmed = hear_confirmed;
-    agree(r, verdict, ROUND_BIND);
-    TRY(net_settle(r->p->net));
+    verdict = agree(r, verdict, ROUND_BIND);
+    if (!rides(r, verdict))
+        TRY(net_settle(r->p->net));
     if (r->talk.agreement.course < ROUND_GIVE)
         return open_values(r, result);
     if (r->talk.agreement.course == ROUND_GIVE)

@@ -8,12 +8,16 @@
  *   all -> all   agree     request, uploads, range, noise, ledger head      (parties/server/round.h)
  *   each         bind      debit, and range bound to this request: one transaction, on disk
  *   all -> all   confirm   that it is; fresh bytes; what was heard in `agree`
- *   each         count     the attempt: on disk before anything that depends on data is sent
+ *   each         count     the attempt: on disk before a part of an opening is sent
  *   all          select    the index: on disk before more happens
  *   all          measure   the values: on disk before the analyst gets them
  *
+ * A new selection does not wait for that: agree and confirm ride on its first two exchanges. Nothing
+ * is opened before all three have confirmed (parties/server/openings.h), and until then its masks
+ * come from streams that follow from all that the three have to agree on.
+ *
  * What is staged at all before anybody binds cannot be lost by a crash: a server that was to bind
- * and did not takes the debit over when the next session begins (worker.c), and has the noise. So
+ * and did not takes the debit over when the next session begins (round_ledger.h), noise and all. So
  * whatever crashes, at any step, the analyst sends the same request again and gets the same values,
  * for nothing: from the first step that is not on disk at all three on, with the same noise and
  * uploads and fresh masks, or from disk alone. Another request for a round that is bound is refused

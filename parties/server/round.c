@@ -40,11 +40,29 @@ static void take_head(struct reader *in, struct audit_head *head)
 
 /* The digests of a statement, as they follow each other, before and behind the log's head. */
 #define DIGESTS 9
+#define OWN_DIGESTS 2 /* the first: what each server has to itself */
 static void list_digests(struct round_statement *s, uint8_t *digest[DIGESTS])
 {
     uint8_t *const all[DIGESTS] = {s->values, s->fresh, s->request, s->step,  s->uploads,
                                    s->roster, s->range, s->analyst, s->ledger};
     memcpy(digest, all, sizeof all);
+}
+
+void round_topic(const struct net *net, const struct round_statement *own,
+                 uint8_t topic[SESSION_ID_SIZE])
+{
+    static const char label[] = "trefoil-topic-1";
+    struct round_statement s = *own;
+    uint8_t at[8], *digest[DIGESTS];
+    crypto_hash_sha256_state hash;
+    integer_put(at, net_rounds(net), sizeof at);
+    list_digests(&s, digest);
+    crypto_hash_sha256_init(&hash);
+    crypto_hash_sha256_update(&hash, (const uint8_t *)label, sizeof label);
+    crypto_hash_sha256_update(&hash, at, sizeof at);
+    for (unsigned k = OWN_DIGESTS; k < DIGESTS; k++)
+        crypto_hash_sha256_update(&hash, digest[k], 32);
+    crypto_hash_sha256_final(&hash, topic);
 }
 
 static void put_statement(struct round_statement *s, uint8_t bytes[ROUND_AGREE_SIZE])

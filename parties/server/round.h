@@ -102,6 +102,13 @@ struct round_talk {
 void round_agree(struct round_talk *talk, const struct round_statement *own);
 
 /*
+ * What a statement is about: a digest of all that the three have to say alike, and of where in the
+ * session they are.
+ */
+void round_topic(const struct net *net, const struct round_statement *own,
+                 uint8_t topic[SESSION_ID_SIZE]);
+
+/*
  * Once agreed: lets the confirmation ride. `signature`: of the neighbours' logs, for them. Where it
  * ends the session: ERR_MISMATCH, logged, names the server that shows other fresh bytes than it had
  * promised, or said different things to its two neighbours.

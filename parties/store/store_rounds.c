@@ -11,7 +11,7 @@
  *  5. What was opened never changes: the same again is fine, anything else is ERR_MISMATCH.
  *  6. Noise is kept of the staged round, and of the last bound one of each run. Binding the next
  *     wipes it, and so does the run's end; then the log is emptied.
- *  7. An attempt is on disk before this server's first message of it that depends on data.
+ *  7. An attempt is on disk before this server's first part of an opening.
  */
 #include "parties/store/store_rounds.h"
 

@@ -17,7 +17,7 @@
  *
  * A server that departs from the protocol can make the others open something else from the same
  * noise each time that a bound round is asked again. So it is tried ROUND_ATTEMPTS times at most,
- * and each attempt is on disk before this server's first message of it that depends on data.
+ * and each attempt is on disk before this server's first part of an opening.
  */
 #ifndef TREFOIL_PARTIES_STORE_STORE_ROUNDS_H
 #define TREFOIL_PARTIES_STORE_STORE_ROUNDS_H
