@@ -266,6 +266,40 @@ enum err convert_to_ring128(struct party *p, struct share128 out, const struct p
     return to_ring(p, 128, OPERAND(out), out.n, x);
 }
 
+/* Planes of x in the first half of the lanes of `both`, of y in the second. */
+static void set_side_by_side(struct planes *both, const struct planes *x, const struct planes *y)
+{
+    for (unsigned k = 0; k < both->width; k++) {
+        const struct bits to = planes_plane(both, k);
+        const size_t words = bits_words(x->n);
+        const struct bits half[2] = {{to.a, to.b, x->n}, {to.a + words, to.b + words, x->n}};
+        const struct planes *from[2] = {x, y};
+        for (unsigned i = 0; i < 2; i++)
+            if (k < from[i]->width)
+                bits_copy(half[i], planes_plane(from[i], k));
+            else
+                bits_zero(half[i]);
+    }
+}
+
+static enum err two_to_ring64(struct party *p, struct share64 out, const struct planes *x,
+                              const struct planes *y)
+{
+    struct planes both;
+    TRY(party_planes(p, &both, x->width > y->width ? x->width : y->width, out.n));
+    set_side_by_side(&both, x, y);
+    return convert_to_ring64(p, out, &both);
+}
+
+enum err convert_two_to_ring64(struct party *p, struct share64 out, const struct planes *x,
+                               const struct planes *y)
+{
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    if (x->n != y->n || out.n != 2 * 64 * bits_words(x->n))
+        return ERR_RANGE;
+    return scratch_done(p->scratch, mark, two_to_ring64(p, out, x, y));
+}
+
 /* --- one bit to a number ---------------------------------------------------------------------- */
 
 /* x_j ^ x_(j+1), as j knows it, and x_(j+2), as the others do. */

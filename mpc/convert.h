@@ -33,6 +33,13 @@ enum err convert_to_ring128(struct party *p, struct share128 out,
                             const struct planes *x) MUST_CHECK;
 
 /*
+ * The numbers of x and those of y in the rounds of one call: out has room for twice the words of x,
+ * as lanes; x's numbers stand first, y's from half of it on.
+ */
+enum err convert_two_to_ring64(struct party *p, struct share64 out, const struct planes *x,
+                               const struct planes *y) MUST_CHECK;
+
+/*
  * out = the bit as a number, 0 or 1: T = x_j ^ x_(j+1) is known to j, u = x_(j+2) to the others,
  * and move_known() makes T ^ u. 4 elements over all servers, 1 round.
  */

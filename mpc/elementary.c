@@ -1,46 +1,175 @@
 #include "mpc/elementary.h"
 
+#include "mpc/convert.h"
 #include "mpc/fixed.h"
+#include "mpc/point.h"
+#include "mpc/ring.h"
 #include "mpc/truncate.h"
 
-#define CIRCLE_DEGREE 8
+#include <string.h>
+
 #define LOGARITHM_DEGREE 12
 #define LOGARITHM_COEFFICIENT_BITS 32
 
-/* At 52 fraction bits, on w in [0, 1]: cos(pi sqrt(w) / 2) ... */
-static const int64_t cosine_of[CIRCLE_DEGREE + 1] = {
-    4503599627370496, -5556093337880027, 1142425901258341, -93960764190704, 4139980227188,
-    -113499896972,    2121569558,        -28743035,        285156};
-/* ... and sin(pi sqrt(w) / 2) / sqrt(w) */
-static const int64_t sine_of[CIRCLE_DEGREE + 1] = {
-    7074237752028440, -2909163668823849, 358903681866408,
-    -21084746179197,  722562859689,      -16207748086,
-    256351035,        -3010394,          26450};
+/* At 60 fraction bits, a row for each segment. */
+const int64_t elementary_root_of[ELEMENTARY_ROOT_SEGMENTS][ELEMENTARY_ROOT_DEGREE + 1] = {
+    {1188404285385017078, 559249075475240302, -131588017758845134, 61923773274092337,
+     -36425749029487623, 23997945991838862, -16939708259855447, 12593245316512967,
+     -9632474273907002},
+    {1256367082104027270, 528996666149040110, -111367719189259472, 46891671319509073,
+     -24679827025797045, 14548033062681816, -9188225046655899, 6105196939849745, -4178054322319868},
+    {1320837516300813619, 503176196686013992, -95843085083045601, 36511651495170798,
+     -17386500717981723, 9272768162198536, -5298722208105178, 3183021910931197, -1970756522588317},
+    {1382304323924661883, 480801503973790713, -83617652865005108, 29084401012649206,
+     -12645391747154806, 6157741120221649, -3212733463313480, 1761100677660246, -995537113999916},
+    {1441151880758558720, 461168601842736466, -73786976294836942, 23611832422282133,
+     -9444732970055660, 4231233058504472, -2030991399961636, 1023794345239051, -532432981395350},
+    {1497688967338360791, 443759694026179767, -65742176892766943, 19479163527906105,
+     -7214505010885479, 2992679760111459, -1330079668139296, 620593386628854, -298833055378015},
+    {1552168077999338324, 428184297379127156, -59059903086775942, 16292387060666513,
+     -5618064503956916, 2169733187226959, -897820514992791, 389909352929276, -174801569941510},
+    {1604798816622592884, 414141630096152629, -53437629689826030, 13790356050260950,
+     -4448501951845004, 1607199531463022, -622141693523234, 252697717354381, -105977766419218},
+};
 
 /* At 32 fraction bits, on t in [0, 1]. */
 static const int64_t logarithm_of[LOGARITHM_DEGREE + 1] = {
     0,         4294967262, -2147481691, 1431611617, -1073217530, 855225047, -698040161,
     555418896, -400037967, 237429866,   -104081716, 29059607,    -3808758};
 
-static enum err circle(struct party *p, struct share128 cosine, struct share128 sine,
-                       struct share128 u)
+/* --- the circle ------------------------------------------------------------------------------- */
+
+/* What component 2's holders know, as a share; the others' components are 0. */
+static struct share128 last_component(const struct party *p, word128 *known, word128 *zeros,
+                                      size_t n)
 {
-    struct share128 w;
-    TRY(party_share128(p, &w, u.n));
-    TRY(fixed_multiply128(p, w, u, u, ELEMENTARY_ANGLE_BITS));
-    TRY(fixed_two_polynomials128(p, cosine, sine, w, ELEMENTARY_ANGLE_BITS, cosine_of, sine_of,
-                                 CIRCLE_DEGREE));
-    TRY(truncate_signed_ring128(p, cosine, cosine, ELEMENTARY_ANGLE_BITS));
-    TRY(truncate_signed_ring128(p, sine, sine, ELEMENTARY_ANGLE_BITS));
-    return fixed_multiply128(p, sine, sine, u, ELEMENTARY_ANGLE_BITS);
+    return (struct share128){p->index == 2 ? known : zeros, p->index == 1 ? known : zeros, n};
+}
+
+/* Server 0's part of the product of the points of components 0 and 1; the others have none. */
+static void turn_first(const struct party *p, word128 *x, word128 *y, struct share64 u)
+{
+    for (size_t i = 0; i < u.n; i++) {
+        struct point z = {0, 0};
+        if (p->index == 0)
+            z = point_turned(point_at(u.a[i]), point_at(u.b[i]));
+        x[i] = (word128)z.x;
+        y[i] = (word128)z.y;
+    }
+}
+
+/* The point of component 2, at its holders. */
+static void turn_last(const struct party *p, word128 *x, word128 *y, word128 *minus_y,
+                      struct share64 u)
+{
+    const uint64_t *known = p->index == 1 ? u.b : u.a;
+    for (size_t i = 0; p->index != 0 && i < u.n; i++) {
+        const struct point z = point_at(known[i]);
+        x[i] = (word128)z.x;
+        y[i] = (word128)z.y;
+        minus_y[i] = 0 - y[i];
+    }
+}
+
+static enum err circle(struct party *p, struct share128 cosine, struct share128 sine,
+                       struct share64 u)
+{
+    const size_t n = u.n;
+    struct share128 first, x1, y1, x2, y2, minus_y2;
+    word128 *last = scratch_take(p->scratch, 4 * n, sizeof *last);
+    TRY(party_share128(p, &first, 2 * n));
+    if (last == NULL)
+        return ERR_NOMEM;
+    x1 = share128_view(first, 0, n);
+    y1 = share128_view(first, n, n);
+    turn_first(p, x1.a, y1.a, u);
+    TRY(move_settle(p, RING_128, OPERAND(first), first.a, 2 * n));
+
+    memset(last, 0, 4 * n * sizeof *last);
+    turn_last(p, last, last + n, last + 2 * n, u);
+    x2 = last_component(p, last, last + 3 * n, n);
+    y2 = last_component(p, last + n, last + 3 * n, n);
+    minus_y2 = last_component(p, last + 2 * n, last + 3 * n, n);
+    return ring128_sums(
+        p,
+        (struct move_term[]){ring128_product(cosine, x1, x2), ring128_product(cosine, y1, minus_y2),
+                             ring128_product(sine, x1, y2), ring128_product(sine, y1, x2)},
+        2, 2);
 }
 
 enum err elementary_circle(struct party *p, struct share128 cosine, struct share128 sine,
-                           struct share128 u)
+                           struct share64 u)
 {
     const struct scratch_mark mark = scratch_mark(p->scratch);
     return scratch_done(p->scratch, mark, circle(p, cosine, sine, u));
 }
+
+/* --- the root --------------------------------------------------------------------------------- */
+
+static void subtract(struct share128 out, struct share128 x)
+{
+    ring128_add_scaled(out, x, (word128)0 - 1);
+}
+
+/*
+ * From the choice among `count` to that among twice as many, by one more bit: those with the bit
+ * are products, but the last, which is what is left of the bit.
+ */
+static enum err choose_further(struct party *p, struct share128 chosen, struct share128 bit,
+                               size_t count)
+{
+    const size_t n = bit.n;
+    const struct share128 last = share128_view(chosen, (2 * count - 1) * n, n);
+    struct move_term terms[ELEMENTARY_ROOT_SEGMENTS / 2];
+    for (size_t s = 0; s + 1 < count; s++)
+        terms[s] = ring128_product(share128_view(chosen, (count + s) * n, n),
+                                   share128_view(chosen, s * n, n), bit);
+    if (count > 1)
+        TRY(ring128_sums(p, terms, count - 1, 1));
+    ring128_copy(last, bit);
+    for (size_t s = 0; s + 1 < count; s++)
+        subtract(last, share128_view(chosen, (count + s) * n, n));
+    subtract(share128_view(chosen, 0, count * n), share128_view(chosen, count * n, count * n));
+    return ERR_OK;
+}
+
+/* chosen[s n + lane] = whether `segment` is s */
+static enum err choose_segment(struct party *p, struct share128 chosen,
+                               const struct planes *segment)
+{
+    const size_t n = segment->n, lanes = 64 * bits_words(n);
+    struct share128 bits;
+    TRY(party_share128(p, &bits, segment->width * lanes));
+    TRY(convert_bit128(p, bits, planes_flat(segment)));
+    memset(chosen.a, 0, n * sizeof *chosen.a);
+    memset(chosen.b, 0, n * sizeof *chosen.b);
+    ring128_add_public(p, share128_view(chosen, 0, n), 1);
+    for (unsigned k = 0; k < segment->width; k++)
+        TRY(choose_further(p, chosen, share128_view(bits, k * lanes, n), (size_t)1 << k));
+    return ERR_OK;
+}
+
+static enum err root(struct party *p, struct share128 out, struct share128 x,
+                     const struct planes *segment)
+{
+    struct share128 chosen;
+    TRY(party_share128(p, &chosen, ELEMENTARY_ROOT_SEGMENTS * x.n));
+    TRY(choose_segment(p, chosen, segment));
+    TRY(fixed_chosen_polynomial128(p, out, x, ELEMENTARY_ROOT_BITS, elementary_root_of[0],
+                                   ELEMENTARY_ROOT_DEGREE, chosen));
+    return truncate_signed_ring128(p, out, out, ELEMENTARY_ROOT_BITS);
+}
+
+enum err elementary_root(struct party *p, struct share128 out, struct share128 x,
+                         const struct planes *segment)
+{
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    if (segment->n != x.n || (size_t)1 << segment->width != ELEMENTARY_ROOT_SEGMENTS)
+        return ERR_RANGE;
+    return scratch_done(p->scratch, mark, root(p, out, x, segment));
+}
+
+/* --- the logarithm ---------------------------------------------------------------------------- */
 
 enum err elementary_logarithm(struct party *p, struct share64 out, struct share64 t)
 {

@@ -12,14 +12,31 @@
 #include "mpc/party.h"
 
 /*
- * cos(pi u / 2) and sin(pi u / 2) for 0 <= u <= 1, all at 52 fraction bits: a quarter turn.
- * In units of 2^-52: 1 (polynomial) + 2.4 (coefficients) + 1.9 (powers; u^2 itself is off by 1) + 1
- * (truncation), and for the sine 1 more.
+ * (cos, sin) of the angle 2 pi (u + 3/2) / 2^64, for any u of Z_2^64: its components are angles
+ * that add up, and each is known to two servers (mpc/point.h). So points are multiplied: those of
+ * components 0 and 1 by server 0, who knows both and shares the product, that and the last one's on
+ * shares. At 120 fraction bits, NOT truncated: |cos|, |sin| < 1 + 2^-56. 2 rounds.
+ * In units of 2^-60: a point is off by sqrt(2) 1.5, three of them by sqrt(2) 4.5, the floors of
+ * server 0's product by sqrt(2).
  */
-#define ELEMENTARY_ANGLE_BITS 52
-#define ELEMENTARY_CIRCLE_ERROR (9 * 0x1p-52)
+#define ELEMENTARY_CIRCLE_BITS 120
+#define ELEMENTARY_CIRCLE_ERROR (8 * 0x1p-60)
 enum err elementary_circle(struct party *p, struct share128 cosine, struct share128 sine,
-                           struct share128 u) MUST_CHECK;
+                           struct share64 u) MUST_CHECK;
+
+/*
+ * sqrt(1 + s/8 + 1/16 + x) for |x| <= 1/16 at 60 fraction bits, like the result; s has the three
+ * planes `segment`. A polynomial for each segment, from Chebyshev nodes; all as one, whose
+ * coefficients the segment chooses. 2.8 * 2^-52 (polynomial) and, in units of 2^-60, 0.54
+ * (coefficients) + 0.33 (powers) + 1 (truncation). 11 rounds.
+ */
+#define ELEMENTARY_ROOT_BITS 60
+#define ELEMENTARY_ROOT_SEGMENTS 8
+#define ELEMENTARY_ROOT_DEGREE 8
+#define ELEMENTARY_ROOT_ERROR (2.8 * 0x1p-52 + 2 * 0x1p-60)
+enum err elementary_root(struct party *p, struct share128 out, struct share128 x,
+                         const struct planes *segment) MUST_CHECK;
+extern const int64_t elementary_root_of[ELEMENTARY_ROOT_SEGMENTS][ELEMENTARY_ROOT_DEGREE + 1];
 
 /*
  * ln(1 + t) for 0 <= t < 1 at 30 fraction bits, the result at 36: the logarithm of a normalised

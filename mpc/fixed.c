@@ -17,7 +17,10 @@ static enum err polynomial64(struct party *p, struct share64 out, struct share64
 {
     struct share64 power;
     TRY(powers64(p, &power, x, f, degree));
-    combine64(p, out, power, f, c, degree);
+    ring64_scale(out, share64_view(power, 0, out.n), (uint64_t)c[1]);
+    for (unsigned k = 2; k <= degree; k++)
+        ring64_add_scaled(out, share64_view(power, (k - 1) * out.n, out.n), (uint64_t)c[k]);
+    ring64_add_public(p, out, (uint64_t)c[0] << f);
     return ERR_OK;
 }
 
@@ -28,21 +31,45 @@ enum err fixed_polynomial64(struct party *p, struct share64 out, struct share64 
     return scratch_done(p->scratch, mark, polynomial64(p, out, x, f, c, degree));
 }
 
-static enum err two_polynomials128(struct party *p, struct share128 out, struct share128 out2,
-                                   struct share128 x, unsigned f, const int64_t *c,
-                                   const int64_t *c2, unsigned degree)
+/* Coefficient k of lane i at k n + i, of one component. */
+static void choose(word128 *out, size_t n, const int64_t *coefficient, unsigned degree,
+                   const word128 *chosen, size_t rows)
 {
-    struct share128 power;
+    for (size_t i = 0; i < n; i++)
+        for (unsigned k = 0; k <= degree; k++) {
+            word128 sum = 0;
+            for (size_t s = 0; s < rows; s++) {
+                const word128 c = (word128)coefficient[s * (degree + 1) + k];
+                sum += chosen[s * n + i] * c;
+            }
+            out[k * n + i] = sum;
+        }
+}
+
+static enum err chosen_polynomial128(struct party *p, struct share128 out, struct share128 x,
+                                     unsigned f, const int64_t *coefficient, unsigned degree,
+                                     struct share128 chosen)
+{
+    const size_t n = x.n;
+    struct move_term terms[FIXED_DEGREE_MAX];
+    struct share128 power, c;
     TRY(powers128(p, &power, x, f, degree));
-    combine128(p, out, power, f, c, degree);
-    combine128(p, out2, power, f, c2, degree);
+    TRY(party_share128(p, &c, (degree + 1) * n));
+    choose(c.a, n, coefficient, degree, chosen.a, chosen.n / n);
+    choose(c.b, n, coefficient, degree, chosen.b, chosen.n / n);
+    for (unsigned k = 1; k <= degree; k++)
+        terms[k - 1] = ring128_product(out, share128_view(c, k * n, n),
+                                       share128_view(power, (k - 1) * n, n));
+    TRY(ring128_sums(p, terms, 1, degree));
+    ring128_add_scaled(out, share128_view(c, 0, n), (word128)1 << f);
     return ERR_OK;
 }
 
-enum err fixed_two_polynomials128(struct party *p, struct share128 out, struct share128 out2,
-                                  struct share128 x, unsigned f, const int64_t *c,
-                                  const int64_t *c2, unsigned degree)
+enum err fixed_chosen_polynomial128(struct party *p, struct share128 out, struct share128 x,
+                                    unsigned f, const int64_t *coefficient, unsigned degree,
+                                    struct share128 chosen)
 {
     const struct scratch_mark mark = scratch_mark(p->scratch);
-    return scratch_done(p->scratch, mark, two_polynomials128(p, out, out2, x, f, c, c2, degree));
+    return scratch_done(p->scratch, mark,
+                        chosen_polynomial128(p, out, x, f, coefficient, degree, chosen));
 }

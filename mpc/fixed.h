@@ -29,9 +29,13 @@ enum err fixed_multiply128(struct party *p, struct share128 out, struct share128
 enum err fixed_polynomial64(struct party *p, struct share64 out, struct share64 x, unsigned f,
                             const int64_t *c, unsigned degree) MUST_CHECK;
 
-/* Two polynomials of the same argument: the powers are made once. */
-enum err fixed_two_polynomials128(struct party *p, struct share128 out, struct share128 out2,
-                                  struct share128 x, unsigned f, const int64_t *c,
-                                  const int64_t *c2, unsigned degree) MUST_CHECK;
+/*
+ * The same, NOT truncated, where each lane has chosen one of several polynomials: row s of
+ * `coefficient`, of degree + 1 numbers, where chosen[s x.n + lane] is 1; the others are 0. One round
+ * more, for a sum of products.
+ */
+enum err fixed_chosen_polynomial128(struct party *p, struct share128 out, struct share128 x,
+                                    unsigned f, const int64_t *coefficient, unsigned degree,
+                                    struct share128 chosen) MUST_CHECK;
 
 #endif

@@ -50,8 +50,8 @@ struct move_term {
 
 /*
  * `count` outputs, each the sum of `products` terms, at the cost of one: terms[products k ..] are
- * output k's, of which the first names out, c and words. Only bits have more than one. `apart`: no
- * output overlaps an operand. Without that promise an output may be an operand of any term.
+ * output k's, of which the first names out, c and words; those after a sum's last product have none.
+ * `apart`: no output overlaps an operand. Without that promise an output may be an operand of any term.
  */
 struct move_sums {
     enum ring ring;

@@ -9,6 +9,9 @@
 #define WIDTH 64
 #define WORD uint64_t
 #include "mpc/words.inc"
+#define WIDTH 128
+#define WORD word128
+#include "mpc/words.inc"
 
 /* Walks the words of the outputs, in order. */
 struct cursor {
@@ -94,14 +97,18 @@ static void add_settled(const struct summing *s, const struct move_term *t, size
     if (s->sums->ring == RING_16) {
         subtract16(z, f, n / 2);
         add16(z, c, n / 2);
-    } else {
+    } else if (s->sums->ring == RING_64) {
         subtract64(z, f, n / 8);
         add64(z, c, n / 8);
+    } else {
+        subtract128(z, f, n / 16);
+        add128(z, c, n / 16);
     }
 }
 
 static enum err make_numbers(struct summing *s, uint8_t *out, size_t n)
 {
+    static const uint8_t no_mask[MOVE_STEP / 2];
     _Alignas(64) uint8_t f[MOVE_STEP / 2];
     for (size_t left = n, k, at; left > 0; left -= k) {
         const size_t most = left < sizeof f ? left : sizeof f;
@@ -109,10 +116,10 @@ static enum err make_numbers(struct summing *s, uint8_t *out, size_t n)
         uint8_t *z = out + (n - left);
         TRY(prg_fill(s->p->prg[0][PRG_ZERO], z, k));
         TRY(prg_fill(s->p->prg[1][PRG_ZERO], f, k));
-        if (t->x.a != NULL)
-            add_products(s, t, at, z, f, k);
-        else
+        if (t->x.a == NULL)
             add_settled(s, t, at, z, f, k);
+        for (unsigned i = 0; i < s->sums->products && t[i].x.a != NULL; i++)
+            add_products(s, &t[i], at, z, i == 0 ? f : no_mask, k);
     }
     return ERR_OK;
 }

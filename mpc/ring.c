@@ -54,6 +54,12 @@ enum err ring128_multiply(struct party *p, struct share128 out, struct share128 
                     &(struct move_term){OPERAND(out), OPERAND(x), OPERAND(y), .words = out.n});
 }
 
+enum err ring128_sums(struct party *p, const struct move_term *terms, size_t count,
+                      unsigned products)
+{
+    return move_sums(p, &(struct move_sums){RING_128, terms, count, products, true});
+}
+
 static enum err inner(struct party *p, struct share64 out, struct share64 x, struct share64 y,
                       const size_t *start)
 {

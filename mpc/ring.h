@@ -37,6 +37,18 @@ enum err ring64_multiply(struct party *p, struct share64 out, struct share64 x,
 enum err ring128_multiply(struct party *p, struct share128 out, struct share128 x,
                           struct share128 y) MUST_CHECK;
 
+/*
+ * Each of `count` outputs is the sum of `products` products, word by word, at the cost of one; see
+ * struct move_sums. No output overlaps an input.
+ */
+static inline struct move_term ring128_product(struct share128 out, struct share128 x,
+                                               struct share128 y)
+{
+    return (struct move_term){OPERAND(out), OPERAND(x), OPERAND(y), .words = out.n};
+}
+enum err ring128_sums(struct party *p, const struct move_term *terms, size_t count,
+                      unsigned products) MUST_CHECK;
+
 /* out[s] = sum of x[k] y[k] over start[s] <= k < start[s+1]; out.n segments */
 enum err ring64_inner(struct party *p, struct share64 out, struct share64 x, struct share64 y,
                       const size_t *start) MUST_CHECK;

@@ -18,6 +18,13 @@
 #include "mpc/truncate_body.inc"
 
 #define FROM 64
+#define TO 128
+#define HALF 64
+#define NARROW uint64_t
+#define WIDE word128
+#include "mpc/truncate_body.inc"
+
+#define FROM 64
 #define TO 64
 #define HALF 32
 #define NARROW uint64_t
@@ -51,4 +58,9 @@ enum err truncate_widen16(struct party *p, struct share32 out, struct share16 v)
 enum err truncate_widen32(struct party *p, struct share64 out, struct share32 v)
 {
     return truncate32_64(p, out, v, 0, 0);
+}
+
+enum err truncate_widen64(struct party *p, struct share128 out, struct share64 v)
+{
+    return truncate64_128(p, out, v, 0, 0);
 }

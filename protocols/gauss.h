@@ -1,21 +1,21 @@
 /*
  * protocols/gauss.h - unit Gaussians by Box-Muller, on the lattice 2^-20.
  *
- *   r = sqrt(2E), E ~ Exp(1) (protocols/exponential.h); U of 52 random bits; signs b, b'
- *   z = (-1)^b r cos(pi U / 2),   z' = (-1)^b' r sin(pi U / 2)
+ *   2 E = 2^e (1 + f), E ~ Exp(1) (protocols/exponential.h); an angle theta that nobody knows
+ *   r = sqrt(2E) = 2^(e/2) sqrt(1 + f);  z = r cos theta,  z' = r sin theta
  *
- *   r         floor of the root of 2E at 45 fraction bits, exact on bits (mpc/root.h), then to the
- *             ring
- *   cos, sin  mpc/elementary.h, at 52 fraction bits, in Z_2^128
- *   z         the product is exact at 97 fraction bits, the sign is applied, and one truncation
- *             rounds to 2^-20: a floor whose offset is, in each server's view, fixed or uniform and
- *             independent of z (mpc/truncate.h)
+ *   2^(e/2), f  from the place of E's leading one (mpc/leading.h), at 58 and 48 fraction bits
+ *   root        mpc/elementary.h: a polynomial that f's top three bits choose
+ *   cos, sin    mpc/elementary.h: a product of points that pairs of servers know
+ *   z           products in Z_2^128 at 118 fraction bits; one truncation rounds to 2^-20: a floor
+ *               whose offset is, in each server's view, fixed or uniform and independent of z
+ *               (mpc/truncate.h)
  *
  * ERROR of the value before rounding, the worst over all coins and masks, as gauss_error() adds it
- * up:
- *   r         2^-45 (floor) + 2^-45 (digits of E below 2^-91: sqrt(2 * 2^-91))   = 2^-44
- *   cos, sin  ELEMENTARY_CIRCLE_ERROR + pi/2 * 2^-52 (digits of U below 2^-52)   < 11 * 2^-52
- *   z         2^-44 + 11.4 * 11 * 2^-52                                          < 2^-43
+ * up in units of 2^-52; docs/protocols.md has the proof:
+ *   r         91 (digits of E below 2^-92) + 8 (4 (digits of f) + 2.8 (root)) + 0.1
+ *   cos, sin  ELEMENTARY_CIRCLE_ERROR, a truncation, half an arc: 0.036
+ *   z         146 + 11.4 * 0.036                                                = 2^-44.8
  * In total variation a pair differs from this by exponential_tau().
  * LEAKS: nothing. Rounds: GAUSS_ROUNDS, whatever the number of pairs.
  */
@@ -26,10 +26,13 @@
 #include "protocols/exponential.h"
 
 #define GAUSS_BITS 20
-#define GAUSS_ROUNDS 328
-#define GAUSS_RADIUS_BITS 45
-#define GAUSS_ANGLE_BITS ELEMENTARY_ANGLE_BITS
-#define GAUSS_PRODUCT_BITS (GAUSS_RADIUS_BITS + GAUSS_ANGLE_BITS)
+#define GAUSS_ROUNDS 41
+#define GAUSS_FRACTION_BITS 48 /* of f, 2 E = 2^e (1 + f) */
+#define GAUSS_RADIUS_BITS 58
+#define GAUSS_PRODUCT_BITS (GAUSS_RADIUS_BITS + ELEMENTARY_ROOT_BITS)
+
+/* round(2^60 sqrt(2)) */
+extern const uint64_t gauss_root_of_two;
 
 double gauss_error(void);
 /*
@@ -46,9 +49,8 @@ enum err gauss_sample(struct party *p, struct share64 out) MUST_CHECK;
  * pair.
  */
 struct gauss_coins {
-    struct planes e;    /* EXPONENTIAL_DIGITS planes of `pairs` lanes */
-    struct planes u;    /* GAUSS_ANGLE_BITS planes */
-    struct planes sign; /* one plane of 2 * pairs lanes */
+    struct planes e;  /* EXPONENTIAL_DIGITS planes of `pairs` lanes */
+    struct share64 u; /* of so many: the angle, in arcs of which the circle has 2^64 */
 };
 /* From the party's scratch. */
 enum err gauss_draw(struct party *p, struct gauss_coins *coins, size_t pairs) MUST_CHECK;

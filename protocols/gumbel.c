@@ -2,90 +2,64 @@
 
 #include "mpc/convert.h"
 #include "mpc/elementary.h"
+#include "mpc/leading.h"
 #include "mpc/ring.h"
 #include "mpc/truncate.h"
 
 #include <math.h>
 
 #define INNER_BITS ELEMENTARY_LOGARITHM_BITS /* of g before the last rounding */
-#define STEPS 7
+#define PLACE_BITS 7                         /* of k */
 
 /* round(ln 2 * 2^40) */
 #define LN2_40 UINT64_C(762123384786)
 
-/* zero = whether the top `s` planes are all 0 */
-static enum err top_is_zero(struct party *p, struct bits zero, const struct planes *e, unsigned s)
-{
-    const struct planes top = planes_view(e, e->width - s, s);
-    struct planes complement;
-    TRY(party_planes(p, &complement, s, e->n));
-    bits_not(p, planes_flat(&complement), planes_flat(&top));
-    return bits_and_all(p, zero, &complement);
-}
-
-/* e = zero ? e << s : e, with zeros coming in; in one layer */
-static enum err shift_if(struct party *p, struct planes *e, struct bits zero, unsigned s)
-{
-    struct move_term terms[EXPONENTIAL_DIGITS];
-    struct planes change;
-    TRY(party_planes(p, &change, e->width, e->n));
-    for (unsigned k = 0; k < e->width; k++) {
-        struct bits d = planes_plane(&change, k);
-        bits_copy(d, planes_plane(e, k));
-        if (k >= s)
-            bits_xor(d, d, planes_plane(e, k - s));
-        terms[k] = bits_product(d, d, zero);
-    }
-    TRY(bits_and_layer(p, terms, e->width));
-    bits_xor(planes_flat(e), planes_flat(e), planes_flat(&change));
-    return ERR_OK;
-}
-
 /*
- * Shifts E until its leading one is on top, by places whose bits are `places`: plane i weighs 2^i.
+ * k ln 2 at INNER_BITS for each place of the leading one, k places below the top: the sum of those
+ * of the bits of k. Without any digit k is all ones.
  */
-static enum err normalise(struct party *p, struct planes *e, const struct planes *places)
+static void multiples_of_ln2(uint64_t multiple[EXPONENTIAL_DIGITS + 1])
 {
-    for (unsigned i = STEPS; i-- > 0;) {
-        const struct scratch_mark mark = scratch_mark(p->scratch);
-        struct bits zero = planes_plane(places, i);
-        TRY(scratch_wiped(p->scratch, mark, top_is_zero(p, zero, e, 1u << i)));
-        TRY(scratch_wiped(p->scratch, mark, shift_if(p, e, zero, 1u << i)));
+    for (unsigned i = 0; i <= EXPONENTIAL_DIGITS; i++) {
+        const unsigned k = i < EXPONENTIAL_DIGITS ? EXPONENTIAL_DIGITS - 1 - i
+                                                  : (1 << PLACE_BITS) - 1;
+        multiple[i] = 0;
+        for (unsigned b = 0; b < PLACE_BITS; b++)
+            if (k >> b & 1)
+                multiple[i] += ((LN2_40 << b) + 8) >> (40 - INNER_BITS);
     }
-    return ERR_OK;
 }
 
-/* out = out + k ln 2 at INNER_BITS, from the bits of k */
-static enum err add_times_ln2(struct party *p, struct share64 out, const struct planes *places)
+/* E = 2^(5 - k) (1 + t): t and, at INNER_BITS, k ln 2, as numbers in the halves of `numbers`. */
+static enum err take_apart(struct party *p, struct share64 numbers, const struct planes *e)
 {
-    struct share64 bit;
-    TRY(party_share64(p, &bit, out.n));
-    for (unsigned i = 0; i < STEPS; i++) {
-        TRY(convert_bit64(p, bit, planes_plane(places, i)));
-        ring64_add_scaled(out, bit, ((LN2_40 << i) + 8) >> (40 - INNER_BITS));
-    }
-    return ERR_OK;
+    uint64_t multiple[EXPONENTIAL_DIGITS + 1];
+    struct planes place, t, k_ln2;
+    TRY(party_planes(p, &place, EXPONENTIAL_DIGITS + 1, e->n));
+    TRY(party_planes(p, &t, ELEMENTARY_ARGUMENT_BITS, e->n));
+    TRY(party_planes(p, &k_ln2, PLACE_BITS + INNER_BITS, e->n));
+    TRY(leading_places(p, &place, e));
+    multiples_of_ln2(multiple);
+    leading_choose(&k_ln2, &place, multiple);
+    TRY(leading_digits(p, &t, &place, e));
+    return convert_two_to_ring64(p, numbers, &t, &k_ln2);
 }
 
-static enum err evaluate(struct party *p, struct share64 out, struct planes *e)
+static enum err evaluate(struct party *p, struct share64 out, const struct planes *e)
 {
-    const struct planes mantissa = planes_view(e, e->width - 1 - ELEMENTARY_ARGUMENT_BITS,
-                                               ELEMENTARY_ARGUMENT_BITS);
-    struct planes places;
-    struct share64 t, ln;
-    TRY(party_planes(p, &places, STEPS, out.n));
-    TRY(party_share64(p, &t, out.n));
+    const size_t lanes = 64 * bits_words(out.n);
+    struct share64 numbers, ln;
+    TRY(party_share64(p, &numbers, 2 * lanes));
     TRY(party_share64(p, &ln, out.n));
-    TRY(normalise(p, e, &places));
-    TRY(convert_to_ring64(p, t, &mantissa));
-    TRY(elementary_logarithm(p, ln, t));
-    ring64_scale(out, ln, (uint64_t)0 - 1);
-    TRY(add_times_ln2(p, out, &places));
+    TRY(take_apart(p, numbers, e));
+    TRY(elementary_logarithm(p, ln, share64_view(numbers, 0, out.n)));
+    ring64_copy(out, share64_view(numbers, lanes, out.n));
+    ring64_add_scaled(out, ln, (uint64_t)0 - 1);
     ring64_add_public(p, out, (uint64_t)0 - ((EXPONENTIAL_TOP * LN2_40 + 8) >> (40 - INNER_BITS)));
     return truncate_signed_ring64(p, out, out, INNER_BITS - GUMBEL_BITS);
 }
 
-enum err gumbel_evaluate(struct party *p, struct share64 out, struct planes *e)
+enum err gumbel_evaluate(struct party *p, struct share64 out, const struct planes *e)
 {
     const struct scratch_mark mark = scratch_mark(p->scratch);
     return scratch_wiped(p->scratch, mark, evaluate(p, out, e));

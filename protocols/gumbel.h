@@ -1,9 +1,9 @@
 /*
  * protocols/gumbel.h - Gumbel variables g = -ln E, on the grid 2^-24.
  *
- *   E ~ Exp(1) (protocols/exponential.h) is shifted left until its leading one is at the top, in
- *   seven steps of 64 .. 1 places, each on the AND of the top bits' complements: E = 2^(5 - k)
- *   (1 + t), t of 30 bits; then g = (k - 5) ln 2 - ln(1 + t), the logarithm by mpc/elementary.h
+ *   E ~ Exp(1) (protocols/exponential.h) is 2^(5 - k) (1 + t): the place of its leading one tells
+ *   k ln 2, bit by bit, and t's 30 bits (mpc/leading.h); then g = (k - 5) ln 2 - ln(1 + t), the
+ *   logarithm by mpc/elementary.h
  *
  * ERROR of g, the worst over all coins and masks, for E >= 2^-68, as gumbel_error() adds it up:
  *   2^-24 (digits of E below 2^-92) + 2^-24 (the last rounding) + 2^-30 (t)
@@ -19,7 +19,7 @@
 #include "protocols/exponential.h"
 
 #define GUMBEL_BITS 24
-#define GUMBEL_ROUNDS 60
+#define GUMBEL_ROUNDS 33
 #define GUMBEL_LEAST 68 /* exponential variables below 2^-68 are left to the total variation */
 /* |g| is below this for every output that the error bound covers: -ln 64 .. 68 ln 2 */
 #define GUMBEL_MAX 48
@@ -41,7 +41,7 @@ double gumbel_missed(double candidates, double epsilon);
 
 enum err gumbel_sample(struct party *p, struct share64 out) MUST_CHECK;
 
-/* The evaluation alone, of EXPONENTIAL_DIGITS planes, which it destroys: for tests. */
-enum err gumbel_evaluate(struct party *p, struct share64 out, struct planes *e) MUST_CHECK;
+/* The evaluation alone, of EXPONENTIAL_DIGITS planes: for tests. */
+enum err gumbel_evaluate(struct party *p, struct share64 out, const struct planes *e) MUST_CHECK;
 
 #endif

@@ -10,10 +10,11 @@
 #include "mpc/cached.h"
 #include "mpc/compare.h"
 #include "mpc/convert.h"
+#include "mpc/elementary.h"
 #include "mpc/fixed.h"
+#include "mpc/leading.h"
 #include "mpc/open.h"
 #include "mpc/ring.h"
-#include "mpc/root.h"
 #include "mpc/truncate.h"
 #include "tests/support_three.h"
 
@@ -158,13 +159,23 @@ static inline enum err all_truncate(struct party *p, struct secrets *s)
     TRY(truncate_signed_ring128(p, s->wide, s->wide, 7));
     TRY(truncate_widen16(p, s->out32, s->x16));
     TRY(truncate_widen32(p, s->out, s->x32));
+    TRY(truncate_widen64(p, s->wide, s->x));
     return fixed_polynomial64(p, s->out, s->x, 12, c, 2);
 }
 
-static inline enum err all_root(struct party *p, struct secrets *s)
+static inline enum err all_elementary(struct party *p, struct secrets *s)
 {
-    struct planes out = planes_view(&s->more, 0, ALL_BITS / 2);
-    return root_floor(p, &out, &s->bits);
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    const struct planes segment = planes_view(&s->bits, 0, 3);
+    struct planes place, below = planes_view(&s->more, 0, ALL_BITS / 2);
+    struct share128 sine;
+    TRY(party_planes(p, &place, ALL_BITS + 1, s->n));
+    TRY(party_share128(p, &sine, s->n));
+    TRY(leading_places(p, &place, &s->bits));
+    TRY(leading_digits(p, &below, &place, &s->bits));
+    TRY(elementary_circle(p, s->wide, sine, s->x));
+    TRY(elementary_logarithm(p, s->out, s->x));
+    return scratch_done(p->scratch, mark, elementary_root(p, sine, s->wide, &segment));
 }
 
 static inline enum err all_cached(struct party *p, struct secrets *s)
@@ -202,7 +213,7 @@ static const struct {
     {"bits to numbers", all_bits_to_numbers},
     {"numbers that bits choose", all_choose},
     {"truncation, widening, polynomial", all_truncate},
-    {"root", all_root},
+    {"leading one, elementary functions", all_elementary},
     {"kept bits", all_cached},
     {"argmax", all_argmax},
 };

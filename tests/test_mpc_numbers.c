@@ -1,13 +1,11 @@
-/* mpc/: conversions, truncation, roots, elementary functions and argmax against plain arithmetic. */
+/* mpc/: conversions, truncation and argmax against plain arithmetic. */
 #include "tests/support_cmocka.h"
 #include "tests/support_three.h"
 #include "tests/test_mpc.h"
 
 #include "mpc/argmax.h"
 #include "mpc/convert.h"
-#include "mpc/elementary.h"
 #include "mpc/move.h"
-#include "mpc/root.h"
 #include "mpc/truncate.h"
 
 #include <math.h>
@@ -250,106 +248,30 @@ static void signed_truncation_is_within_one_and_unbiased(void **state)
     finish(c);
 }
 
-/* --- root ------------------------------------------------------------------------------------- */
-
-static enum err run_root(struct party *p, struct call *c)
+static enum err run_widen64(struct party *p, struct call *c)
 {
-    struct planes x, out;
-    TRY(three_share_planes(p, &x, c->x, c->n, 2 * c->width, 1));
-    TRY(planes_new(&out, c->width, c->n));
-    TRY(root_floor(p, &out, &x));
-    three_put_planes(&c->out, p, &out);
-    planes_free(&x);
-    planes_free(&out);
+    struct share64 x;
+    struct share128 out;
+    TRY(three_share64(p, &x, c->x, c->n, 1));
+    TRY(share128_new(&out, c->n));
+    TRY(truncate_widen64(p, out, x));
+    three_put128(&c->out, p, out);
+    share64_free(&x);
+    share128_free(&out);
     return ERR_OK;
 }
 
-static void root_is_the_exact_floor(void **state)
+static void widening_to_128_bits_is_exact(void **state)
 {
-    (void)state;
-    for (unsigned width = 1; width <= 32; width += width < 5 ? 1 : 9) {
-        struct call *c = fresh(width <= 4 ? (size_t)1 << (2 * width) : 300, width);
-        c->width = width;
-        for (size_t i = 0; i < c->n; i++) {
-            uint64_t r = c->y[i] & mask_of(width);
-            c->x[i] = width <= 4 ? i : i % 3 == 0 ? r * r : i % 3 == 1 ? r * r - 1 : c->x[i];
-            c->x[i] &= mask_of(2 * width);
-        }
-        execute(c, run_root);
-        for (size_t i = 0; i < c->n; i++) {
-            word128 r = three_xor(&c->out, i);
-            assert_true(r * r <= c->x[i] && (r + 1) * (r + 1) > c->x[i]);
-        }
-        finish(c);
-    }
-}
-
-/* --- elementary functions ------------------------------------------------------------------------- */
-
-static enum err run_circle(struct party *p, struct call *c)
-{
-    struct share128 u, cosine, sine;
-    TRY(three_share128(p, &u, c->wide, c->n, 1));
-    TRY(share128_new(&cosine, c->n));
-    TRY(share128_new(&sine, c->n));
-    TRY(elementary_circle(p, cosine, sine, u));
-    three_put128(&c->out, p, c->width == 0 ? cosine : sine);
-    share128_free(&u);
-    share128_free(&cosine);
-    share128_free(&sine);
-    return ERR_OK;
-}
-
-static void a_quarter_turn_is_right_to_its_stated_error(void **state)
-{
-    const long double half_pi = acosl(0.0L), unit = 0x1p-52L;
-    (void)state;
-    for (unsigned which = 0; which < 2; which++) {
-        struct call *c = fresh(1000, 6);
-        long double worst = 0;
-        c->width = which;
-        for (size_t i = 0; i < c->n; i++) /* 0, 1, the smallest steps beside them, and anything */
-            c->wide[i] = i < 2   ? (word128)i << 52
-                         : i < 4 ? (i == 2 ? 1 : ((word128)1 << 52) - 1)
-                                 : c->x[i] >> 12;
-        execute(c, run_circle);
-        for (size_t i = 0; i < c->n; i++) {
-            long double angle = half_pi * (long double)c->wide[i] * unit;
-            long double exact = which == 0 ? cosl(angle) : sinl(angle);
-            long double got = (long double)(__int128)three_sum128(&c->out, i) * unit;
-            worst = fmaxl(worst, fabsl(got - exact));
-        }
-        assert_true(worst <= ELEMENTARY_CIRCLE_ERROR);
-        finish(c);
-    }
-}
-
-static enum err run_logarithm(struct party *p, struct call *c)
-{
-    struct share64 t, out;
-    TRY(three_share64(p, &t, c->x, c->n, 1));
-    TRY(share64_new(&out, c->n));
-    TRY(elementary_logarithm(p, out, t));
-    three_put64(&c->out, p, out);
-    share64_free(&t);
-    share64_free(&out);
-    return ERR_OK;
-}
-
-static void a_logarithm_is_right_to_its_stated_error(void **state)
-{
-    struct call *c = fresh(1000, 7);
-    long double worst = 0;
+    struct call *c = fresh(1000, 9);
     (void)state;
     for (size_t i = 0; i < c->n; i++)
-        c->x[i] = i < 2 ? i : i == 2 ? (1 << 30) - 1 : c->x[i] >> 34;
-    execute(c, run_logarithm);
-    for (size_t i = 0; i < c->n; i++) {
-        long double exact = log1pl((long double)c->x[i] * 0x1p-30L);
-        long double got = (long double)(int64_t)three_sum64(&c->out, i) * 0x1p-36L;
-        worst = fmaxl(worst, fabsl(got - exact));
-    }
-    assert_true(worst <= ELEMENTARY_LOGARITHM_ERROR);
+        c->x[i] &= UINT64_MAX >> 1;
+    execute(c, run_widen64);
+    assert_true(three_replicated(&c->out, 128));
+    for (size_t i = 0; i < c->n; i++)
+        assert_true(three_sum128(&c->out, i) == c->x[i]);
+    assert_int_equal(c->costs.rounds, 1);
     finish(c);
 }
 
@@ -417,9 +339,7 @@ int main(void)
         cmocka_unit_test(numbers_that_bits_choose_add_up),
         cmocka_unit_test(truncation_never_wraps),
         cmocka_unit_test(signed_truncation_is_within_one_and_unbiased),
-        cmocka_unit_test(a_quarter_turn_is_right_to_its_stated_error),
-        cmocka_unit_test(a_logarithm_is_right_to_its_stated_error),
-        cmocka_unit_test(root_is_the_exact_floor),
+        cmocka_unit_test(widening_to_128_bits_is_exact),
         cmocka_unit_test(argmax_opens_the_lowest_largest_index_alone),
         cmocka_unit_test(the_field_is_a_field),
     };

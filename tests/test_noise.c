@@ -293,7 +293,7 @@ static void survival_is_close_in_ratio(void **state)
 
 struct batch {
     size_t pairs;
-    struct three_result low, high, u, sign, z, rounded, gumbel;
+    struct three_result low, high, u, z, rounded, gumbel;
 };
 
 static enum err make_gauss(struct party *p, void *shared)
@@ -308,8 +308,7 @@ static enum err make_gauss(struct party *p, void *shared)
     high = planes_view(&coins.e, 64, EXPONENTIAL_DIGITS - 64);
     three_put_planes(&b->low, p, &low);
     three_put_planes(&b->high, p, &high);
-    three_put_planes(&b->u, p, &coins.u);
-    three_put_planes(&b->sign, p, &coins.sign);
+    three_put64(&b->u, p, coins.u);
     TRY(share128_new(&z, 2 * b->pairs));
     TRY(share64_new(&rounded, 2 * b->pairs));
     TRY(gauss_evaluate(p, z, &coins));
@@ -347,7 +346,6 @@ static void batch_new(struct batch *b, size_t pairs)
     assert_int_equal(three_result_new(&b->low, pairs), ERR_OK);
     assert_int_equal(three_result_new(&b->high, pairs), ERR_OK);
     assert_int_equal(three_result_new(&b->u, pairs), ERR_OK);
-    assert_int_equal(three_result_new(&b->sign, 2 * pairs), ERR_OK);
     assert_int_equal(three_result_new(&b->z, 2 * pairs), ERR_OK);
     assert_int_equal(three_result_new(&b->rounded, 2 * pairs), ERR_OK);
     assert_int_equal(three_result_new(&b->gumbel, pairs), ERR_OK);
@@ -355,8 +353,7 @@ static void batch_new(struct batch *b, size_t pairs)
 
 static void batch_free(struct batch *b)
 {
-    struct three_result *all[] = {&b->low, &b->high,    &b->u,     &b->sign,
-                                  &b->z,   &b->rounded, &b->gumbel};
+    struct three_result *all[] = {&b->low, &b->high, &b->u, &b->z, &b->rounded, &b->gumbel};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         three_result_free(all[i]);
 }
@@ -449,7 +446,7 @@ static void gaussians_are_right_to_their_stated_error(void **state)
     struct samples z = samples_new(2 * PAIRS * batches());
     struct digits digits = {.n = (double)(PAIRS * batches())};
     double worst = 0;
-    const long double unit = ldexpl(1, -GAUSS_PRODUCT_BITS), half_pi = acosl(0.0L);
+    const long double unit = ldexpl(1, -GAUSS_PRODUCT_BITS), pi = acosl(-1.0L);
     (void)state;
     for (size_t round = 0; round < batches(); round++) {
         struct batch b;
@@ -458,12 +455,12 @@ static void gaussians_are_right_to_their_stated_error(void **state)
         assert_true(three_replicated(&b.z, 128) && three_replicated(&b.rounded, 64));
         for (size_t i = 0; i < PAIRS; i++) {
             long double r = sqrtl(2 * exponential_of(&b, i, &digits));
-            long double angle = half_pi * ldexpl((long double)(uint64_t)three_xor(&b.u, i), -52);
+            /* three middles of arcs; of equal sign and size, so that none of it is lost */
+            long double angle = pi * ldexpl((long double)(int64_t)(three_sum64(&b.u, i) + 1) + 0.5L,
+                                            -63);
             for (unsigned k = 0; k < 2; k++) {
                 size_t at = i + k * PAIRS;
                 long double exact = r * (k == 0 ? cosl(angle) : sinl(angle)), got;
-                if (three_xor(&b.sign, at) & 1)
-                    exact = -exact;
                 got = (long double)(__int128)three_sum128(&b.z, at) * unit;
                 worst = fmax(worst, (double)fabsl(got - exact));
                 add(&z, three_sum64(&b.rounded, at), GAUSS_BITS);
