@@ -57,32 +57,27 @@ double budget_rho(double epsilon, double delta)
 
 static enum err check_terms(const struct budget_terms *t, double epsilon_slack, struct log *log)
 {
-    if (!(t->epsilon > 0 && t->epsilon <= 1000) || !(t->delta > 0 && t->delta < 1)) {
-        log_error(log, "epsilon %g must be above 0 and at most 1000, delta %g between 0 and 1",
-                  t->epsilon, t->delta);
-        return ERR_STUDY;
-    }
+    if (!(t->epsilon > 0 && t->epsilon <= 1000) || !(t->delta > 0 && t->delta < 1))
+        return log_fail(log, ERR_STUDY,
+                        "epsilon %g must be above 0 and at most 1000, delta %g between 0 and 1",
+                        t->epsilon, t->delta);
     if (t->rows_per_person > LEDGER_ROWS_PER_PERSON_MAX || !sensible(epsilon_slack) ||
-        !sensible(t->delta_slack)) {
-        log_error(log, "rows per person must be at most %d, and slack finite and not negative",
-                  LEDGER_ROWS_PER_PERSON_MAX);
-        return ERR_STUDY;
-    }
-    if (t->delta_slack > BUDGET_SLACK_OF_DELTA * t->delta) {
-        log_error(log,
-                  "the noise circuits need a delta of %.3g, more than 1 %% of the study's %.3g; "
-                  "raise delta or measure fewer marginals",
-                  t->delta_slack, t->delta);
-        return ERR_STUDY;
-    }
-    if (epsilon_slack > BUDGET_SLACK_OF_EPSILON * t->epsilon) {
-        log_error(
-            log,
+        !sensible(t->delta_slack))
+        return log_fail(log, ERR_STUDY,
+                        "rows per person must be at most %d, and slack finite and not negative",
+                        LEDGER_ROWS_PER_PERSON_MAX);
+    if (t->delta_slack > BUDGET_SLACK_OF_DELTA * t->delta)
+        return log_fail(
+            log, ERR_STUDY,
+            "the noise circuits need a delta of %.3g, more than 1 %% of the study's %.3g; "
+            "raise delta or measure fewer marginals",
+            t->delta_slack, t->delta);
+    if (epsilon_slack > BUDGET_SLACK_OF_EPSILON * t->epsilon)
+        return log_fail(
+            log, ERR_STUDY,
             "the noise circuits need an epsilon of %.3g, more than 10 %% of the study's %.3g; "
             "raise epsilon or measure fewer marginals",
             epsilon_slack, t->epsilon);
-        return ERR_STUDY;
-    }
     return ERR_OK;
 }
 
@@ -98,10 +93,9 @@ enum err budget_plan(const struct budget_terms *t, struct budget_plan *plan, str
         .delta = (t->delta - t->delta_slack) * exp(-slack / 2) * (1 - 0x1p-50),
     };
     plan->limits.rho = budget_rho(plan->epsilon, plan->delta);
-    if (plan->limits.rho <= 0) {
-        log_error(log, "epsilon %g with delta %g leaves no budget; raise one of them", t->epsilon,
-                  t->delta);
-        return ERR_STUDY;
-    }
+    if (plan->limits.rho <= 0)
+        return log_fail(log, ERR_STUDY,
+                        "epsilon %g with delta %g leaves no budget; raise one of them", t->epsilon,
+                        t->delta);
     return ERR_OK;
 }

@@ -43,13 +43,11 @@ enum err ledger_new(struct ledger **out, const struct ledger_limits *limits, str
     unsigned k = limits->rows_per_person != 0 ? limits->rows_per_person : 1;
     *out = NULL;
     if (!sensible(limits->rho) || !sensible(limits->epsilon_slack) ||
-        !sensible(limits->delta_slack) || k > LEDGER_ROWS_PER_PERSON_MAX) {
-        log_error(log,
-                  "a budget needs finite limits that are not negative, and at most %d rows a "
-                  "person",
-                  LEDGER_ROWS_PER_PERSON_MAX);
-        return ERR_STUDY;
-    }
+        !sensible(limits->delta_slack) || k > LEDGER_ROWS_PER_PERSON_MAX)
+        return log_fail(log, ERR_STUDY,
+                        "a budget needs finite limits that are not negative, and at most %d rows a "
+                        "person",
+                        LEDGER_ROWS_PER_PERSON_MAX);
     TRY(ledger_empty(out, k));
     mpq_set_d((*out)->limit[SUM_RHO], limits->rho);
     mpq_set_d((*out)->limit[SUM_EPSILON], limits->epsilon_slack);
@@ -137,12 +135,11 @@ enum err ledger_debit(struct ledger *l, mpq_srcptr cost, struct log *log)
     if (fits(l, SUM_RHO, cost, squared(l->rows_per_person), sum)) {
         mpq_swap(l->spent[SUM_RHO], sum);
     } else {
-        log_error(
-            log,
+        e = log_fail(
+            log, ERR_BUDGET,
             "privacy budget: a cost of %.9g zCDP (times %lu for rows per person) is more than "
             "the %.9g that remain; use more noise or fewer rounds",
             mpq_get_d(cost), squared(l->rows_per_person), ledger_remaining(l));
-        e = ERR_BUDGET;
     }
     mpq_clear(sum);
     return e;
@@ -303,10 +300,9 @@ enum err ledger_parse(struct ledger **out, const char *text, struct log *log)
         e = ledger_text(*out, &again);
         same = e == ERR_OK && strcmp(text, again) == 0;
     }
-    if (e == ERR_OK && !same) {
-        log_error(log, "a stored privacy ledger is damaged; restore it from a neighbour");
-        e = ERR_FORMAT;
-    }
+    if (e == ERR_OK && !same)
+        e = log_fail(log, ERR_FORMAT,
+                     "a stored privacy ledger is damaged; restore it from a neighbour");
     if (e != ERR_OK)
         ledger_free(out);
     memory_free(&again);

@@ -199,13 +199,12 @@ static enum err enter(struct loop *l)
 {
     const struct schedule *s = &l->schedule;
     l->epsilon = s->finished ? 0 : s->epsilon - l->options->select_slack;
-    if (!s->finished && !(l->epsilon > 0)) {
-        log_error(l->log,
-                  "%u rounds leave each selection an epsilon of %g, less than the slack of its "
-                  "noise; use fewer rounds or a larger budget",
-                  s->most, l->epsilon);
-        return ERR_RANGE;
-    }
+    if (!s->finished && !(l->epsilon > 0))
+        return log_fail(
+            l->log, ERR_RANGE,
+            "%u rounds leave each selection an epsilon of %g, less than the slack of its "
+            "noise; use fewer rounds or a larger budget",
+            s->most, l->epsilon);
     return measure_multiplier(s->sigma, &l->multiplier, l->log);
 }
 

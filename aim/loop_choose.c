@@ -31,11 +31,10 @@ static enum err make_room(struct loop *l)
     if (cells <= l->estimates)
         return ERR_OK;
     grown = memory_grow(l->estimate, cells, sizeof *grown);
-    if (grown == NULL) {
-        log_error(l->log, "no memory for the estimates of %zu candidates (%llu cells)",
-                  l->candidates, (unsigned long long)cells);
-        return ERR_NOMEM;
-    }
+    if (grown == NULL)
+        return log_fail(l->log, ERR_NOMEM,
+                        "no memory for the estimates of %zu candidates (%llu cells)", l->candidates,
+                        (unsigned long long)cells);
     l->estimate = grown;
     l->estimates = cells;
     return ERR_OK;
@@ -117,11 +116,9 @@ enum err loop_choose(struct loop *l, unsigned round, struct chosen *chosen)
     request.shift = plan.shift;
     request.values = chosen->values;
     TRY(l->backend->select(l->backend->self, &request));
-    if (request.selected >= l->candidates) {
-        log_error(l->log, "round %u: the backend selected candidate %zu of %zu", round,
-                  request.selected, l->candidates);
-        return ERR_MISMATCH;
-    }
+    if (request.selected >= l->candidates)
+        return log_fail(l->log, ERR_MISMATCH, "round %u: the backend selected candidate %zu of %zu",
+                        round, request.selected, l->candidates);
     chosen->query = l->query[request.selected];
     return ERR_OK;
 }

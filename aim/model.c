@@ -17,11 +17,11 @@ static enum err check_size(const struct model *m, struct log *log)
             scope_cells(&largest->scope, m->domain))
             largest = &m->junction->clique[i];
     scope_name(&largest->scope, m->domain, name, sizeof name);
-    log_error(log,
-              "the model would need %llu cells where %llu are allowed, most of them for %s; allow "
-              "more memory or measure fewer marginals that overlap",
-              (unsigned long long)m->junction->cells, (unsigned long long)m->limit_cells, name);
-    return ERR_RANGE;
+    return log_fail(
+        log, ERR_RANGE,
+        "the model would need %llu cells where %llu are allowed, most of them for %s; allow "
+        "more memory or measure fewer marginals that overlap",
+        (unsigned long long)m->junction->cells, (unsigned long long)m->limit_cells, name);
 }
 
 static enum err node_build(struct model *m, size_t i)
@@ -83,9 +83,9 @@ static enum err mask_add(struct model *m, const struct zeros *z, struct log *log
     for (size_t i = 0; i < z->cells; i++) {
         if (z->cell[i] >= cells) {
             clique_name(&z->clique, m->domain, name, sizeof name);
-            log_error(log, "structural zeros of %s: there is no cell %u, only %llu", name,
-                      z->cell[i], (unsigned long long)cells);
-            return ERR_RANGE;
+            return log_fail(log, ERR_RANGE,
+                            "structural zeros of %s: there is no cell %u, only %llu", name,
+                            z->cell[i], (unsigned long long)cells);
         }
         mask->value[z->cell[i]] = MODEL_ZERO;
     }
@@ -152,10 +152,9 @@ static enum err build(struct model *m, const struct model_terms *t, struct log *
         return ERR_NOMEM;
     TRY(connect(m));
     model_propagate(m, true);
-    if (m->log_z < MODEL_ZERO / 2) {
-        log_error(log, "the structural zeros leave no cell at all; take some back");
-        return ERR_RANGE;
-    }
+    if (m->log_z < MODEL_ZERO / 2)
+        return log_fail(log, ERR_RANGE,
+                        "the structural zeros leave no cell at all; take some back");
     return ERR_OK;
 }
 

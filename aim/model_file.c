@@ -195,13 +195,12 @@ enum err model_load(struct model **m, struct domain **d, const char *path, uint6
     e = file_read(path, MODEL_FILE_MAX, &text, log);
     if (e == ERR_OK) {
         e = load(m, d, &text, limit_cells, log);
-        if (e == ERR_FORMAT || e == ERR_STUDY) {
-            log_error(log,
-                      "%s is no model of this version of trefoil, or it is cut or altered; write "
-                      "it again with trefoil run or trefoil aim",
-                      path);
-            e = ERR_FORMAT;
-        }
+        if (e == ERR_FORMAT || e == ERR_STUDY)
+            e = log_fail(
+                log, ERR_FORMAT,
+                "%s is no model of this version of trefoil, or it is cut or altered; write "
+                "it again with trefoil run or trefoil aim",
+                path);
     }
     bytes_clear(&text);
     if (e != ERR_OK) {

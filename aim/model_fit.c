@@ -66,14 +66,12 @@ static enum err find_targets(struct fitting *f, const struct measurement *ms, si
         if (t->potential == NULL) {
             char name[256];
             clique_name(&ms[k].clique, m->domain, name, sizeof name);
-            log_error(log, "the measurement of %s is not one of the model's cliques", name);
-            return ERR_MISMATCH;
+            return log_fail(log, ERR_MISMATCH,
+                            "the measurement of %s is not one of the model's cliques", name);
         }
-        if (!isfinite(ms[k].sigma) || ms[k].sigma <= 0) {
-            log_error(log, "measurement %zu has a sigma of %g; it must be above 0", k + 1,
-                      ms[k].sigma);
-            return ERR_RANGE;
-        }
+        if (!isfinite(ms[k].sigma) || ms[k].sigma <= 0)
+            return log_fail(log, ERR_RANGE, "measurement %zu has a sigma of %g; it must be above 0",
+                            k + 1, ms[k].sigma);
         t->scale = ms[k].total > 0 ? m->total / ms[k].total : 1;
         t->weight = 1 / (ms[k].sigma * t->scale) / (ms[k].sigma * t->scale);
         t->y = ms[k].y;

@@ -169,12 +169,11 @@ enum err model_marginal(const struct model *m, const struct clique *c, double *c
         if (largest > m->limit_cells) {
             char name[256];
             clique_name(c, m->domain, name, sizeof name);
-            log_error(
-                log,
+            return log_fail(
+                log, ERR_RANGE,
                 "the marginal of %s needs a table of %llu cells where %llu are allowed; allow "
                 "more memory",
                 name, (unsigned long long)largest, (unsigned long long)m->limit_cells);
-            return ERR_RANGE;
         }
         TRY(outside(m, &asked, counts));
     }

@@ -117,13 +117,11 @@ enum err output_measurements(const char *path, const struct output_terms *o, str
     json_t *root = document(o);
     struct bytes out = {0};
     enum err e;
-    if (root == NULL) {
-        log_error(log,
-                  "cannot write %s: a name or label is not UTF-8, a number is not finite, or "
-                  "memory is short",
-                  path);
-        return ERR_DATA;
-    }
+    if (root == NULL)
+        return log_fail(log, ERR_DATA,
+                        "cannot write %s: a name or label is not UTF-8, a number is not finite, or "
+                        "memory is short",
+                        path);
     e = json_dump_callback(root, append, &out, JSON_COMPACT | JSON_REAL_PRECISION(17)) == 0
             ? ERR_OK
             : ERR_NOMEM;

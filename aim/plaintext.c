@@ -89,8 +89,8 @@ static enum err check_query(const struct plaintext *p, uint32_t query)
 {
     if (query < p->workload->queries)
         return ERR_OK;
-    log_error(p->log, "query %u is no marginal of the workload's closure", query);
-    return ERR_REFUSED;
+    return log_fail(p->log, ERR_REFUSED, "query %u is no marginal of the workload's closure",
+                    query);
 }
 
 static enum err measure_one(struct plaintext *p, uint32_t query, uint64_t multiplier,

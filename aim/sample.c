@@ -203,10 +203,9 @@ static enum err sample(struct table **t, const struct model *m, size_t rows, uin
     struct sampling s = {.model = m, .domain = model_domain(m), .independent = independent};
     enum err e;
     *t = NULL;
-    if (rows >= UINT32_MAX) {
-        log_error(log, "%zu rows are more than can be sampled; ask for fewer", rows);
-        return ERR_RANGE;
-    }
+    if (rows >= UINT32_MAX)
+        return log_fail(log, ERR_RANGE, "%zu rows are more than can be sampled; ask for fewer",
+                        rows);
     TRY(table_new(&s.table, s.domain, rows));
     s.table->rows = rows;
     random_seed_u64(&s.random, seed);

@@ -42,22 +42,19 @@ enum err measure_multiplier(double sigma, uint64_t *multiplier, struct log *log)
     mpq_t q, s;
     bool fits;
     *multiplier = 0;
-    if (!isfinite(sigma) || sigma < 0x1p-10 || sigma > 0x1p13) {
-        log_error(log, "a noise of sigma %g is outside 1/1024 .. 4096; %s", sigma,
-                  sigma < 1 ? "the budget is far larger than any study needs, lower epsilon"
-                            : "raise epsilon, or measure less");
-        return ERR_RANGE;
-    }
+    if (!isfinite(sigma) || sigma < 0x1p-10 || sigma > 0x1p13)
+        return log_fail(log, ERR_RANGE, "a noise of sigma %g is outside 1/1024 .. 4096; %s", sigma,
+                        sigma < 1 ? "the budget is far larger than any study needs, lower epsilon"
+                                  : "raise epsilon, or measure less");
     mpq_inits(q, s, (mpq_ptr)NULL);
     mpq_set_ui(q, 1u << AIM_GAUSS_BITS, 1);
     mpq_set_d(s, sigma);
     mpq_div(q, q, s);
     fits = floor_u64(q, multiplier);
     mpq_clears(q, s, (mpq_ptr)NULL);
-    if (!fits || *multiplier < SCORE_MULTIPLIER_MIN) {
-        log_error(log, "a noise of sigma %g is above 4096; raise epsilon, or measure less", sigma);
-        return ERR_RANGE;
-    }
+    if (!fits || *multiplier < SCORE_MULTIPLIER_MIN)
+        return log_fail(log, ERR_RANGE,
+                        "a noise of sigma %g is above 4096; raise epsilon, or measure less", sigma);
     return ERR_OK;
 }
 
@@ -185,26 +182,22 @@ static enum err check_terms(const struct select_terms *t, struct log *log)
     bool bounded = t->bounds.bits >= 1 && t->bounds.bits <= SCORE_BITS_MAX;
     for (size_t i = 0; i < t->candidates; i++)
         if (t->query[i] >= t->workload->queries) {
-            log_error(log, "select: candidate %zu is no marginal of the workload's closure", i);
-            return ERR_REFUSED;
+            return log_fail(log, ERR_REFUSED,
+                            "select: candidate %zu is no marginal of the workload's closure", i);
         } else if (bounded && score_total(&t->bounds, t->query[i]) > SCORE_TOTAL_MAX) {
             bounded = false;
         }
-    if (t->candidates == 0) {
-        log_error(log, "select: there is no candidate; allow a larger model");
-        return ERR_RANGE;
-    }
-    if (!bounded) {
-        log_error(log, "select: counts of up to 2^%u are more than this program handles (2^%d)",
-                  t->bounds.bits, SCORE_BITS_MAX);
-        return ERR_RANGE;
-    }
+    if (t->candidates == 0)
+        return log_fail(log, ERR_RANGE, "select: there is no candidate; allow a larger model");
+    if (!bounded)
+        return log_fail(log, ERR_RANGE,
+                        "select: counts of up to 2^%u are more than this program handles (2^%d)",
+                        t->bounds.bits, SCORE_BITS_MAX);
     if (!isfinite(t->epsilon) || t->epsilon <= 0 || t->epsilon > 0x1p20 || !isfinite(t->sigma) ||
-        t->sigma <= 0) {
-        log_error(log, "select: epsilon %g or sigma %g of the round is out of range", t->epsilon,
-                  t->sigma);
-        return ERR_RANGE;
-    }
+        t->sigma <= 0)
+        return log_fail(log, ERR_RANGE,
+                        "select: epsilon %g or sigma %g of the round is out of range", t->epsilon,
+                        t->sigma);
     return ERR_OK;
 }
 
@@ -212,12 +205,11 @@ static enum err too_small(const struct select_terms *t, size_t candidate, struct
 {
     char name[256];
     clique_name(&t->workload->query[t->query[candidate]].clique, t->domain, name, sizeof name);
-    log_error(
-        log,
+    return log_fail(
+        log, ERR_RANGE,
         "select: an epsilon of %g a round is too small to weigh %s with counts of up to 2^%u; "
         "raise epsilon, use fewer rounds, lower the bound on rows, or make weights more even",
         t->epsilon, name, t->bounds.bits);
-    return ERR_RANGE;
 }
 
 enum err select_plan(const struct select_terms *t, uint64_t *multiplier, uint64_t *penalty,
@@ -231,24 +223,22 @@ enum err select_plan(const struct select_terms *t, uint64_t *multiplier, uint64_
     for (size_t i = 0; i < t->candidates; i++) {
         const struct workload_query *q = &t->workload->query[t->query[i]];
         if (!multiplier_of(t, q->weight, most, SCORE_SHIFT_MAX, &multiplier[i]) ||
-            !penalty_of(t, q->cells, &penalty[i])) {
-            log_error(log, "select: epsilon %g or sigma %g of the round is out of range",
-                      t->epsilon, t->sigma);
-            return ERR_RANGE;
-        }
+            !penalty_of(t, q->cells, &penalty[i]))
+            return log_fail(log, ERR_RANGE,
+                            "select: epsilon %g or sigma %g of the round is out of range",
+                            t->epsilon, t->sigma);
     }
     for (; plan->shift >= SCORE_SHIFT_MIN; plan->shift--) {
         plan->width = width_of(t, multiplier, penalty, plan->shift);
         if (plan->width <= SCORE_WIDTH_MAX)
             break;
     }
-    if (plan->shift < SCORE_SHIFT_MIN) {
-        log_error(log,
-                  "select: scores need %u bits even at the coarsest grid; lower the bound on rows "
-                  "(2^%u) or the number of cells",
-                  plan->width, t->bounds.bits);
-        return ERR_RANGE;
-    }
+    if (plan->shift < SCORE_SHIFT_MIN)
+        return log_fail(
+            log, ERR_RANGE,
+            "select: scores need %u bits even at the coarsest grid; lower the bound on rows "
+            "(2^%u) or the number of cells",
+            plan->width, t->bounds.bits);
     for (size_t i = 0; i < t->candidates; i++) {
         multiplier[i] >>= SCORE_SHIFT_MAX - plan->shift; /* floors compose */
         if (multiplier[i] < SCORE_MULTIPLIER_MIN)
@@ -264,21 +254,20 @@ enum err select_check_estimates(const struct domain *d, const struct workload *w
     uint64_t one = UINT64_C(1) << (bounds->bits + AIM_ESTIMATE_BITS);
     uint64_t cells, sum = 0, cell = 0;
     char name[256];
-    if (query >= w->queries) {
-        log_error(log, "select: query %u is no marginal of the workload's closure", query);
-        return ERR_REFUSED;
-    }
+    if (query >= w->queries)
+        return log_fail(log, ERR_REFUSED,
+                        "select: query %u is no marginal of the workload's closure", query);
     cells = w->query[query].cells;
     while (cell < cells && estimate[cell] <= one && sum <= 2 * one)
         sum += estimate[cell++];
     if (cell == cells && sum <= 2 * one)
         return ERR_OK;
     clique_name(&w->query[query].clique, d, name, sizeof name);
-    log_error(log,
-              "select: the estimates of %s are out of bounds at cell %llu (each at most 2^%u, in "
-              "sum at most 2^%u)",
-              name, (unsigned long long)cell, bounds->bits, bounds->bits + 1);
-    return ERR_REFUSED;
+    return log_fail(
+        log, ERR_REFUSED,
+        "select: the estimates of %s are out of bounds at cell %llu (each at most 2^%u, in "
+        "sum at most 2^%u)",
+        name, (unsigned long long)cell, bounds->bits, bounds->bits + 1);
 }
 
 static uint64_t sum_l1(size_t cells, const int64_t *counts, const uint64_t *estimate)

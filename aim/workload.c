@@ -67,23 +67,21 @@ static enum err check_clique(const struct domain *d, const struct clique *c, dou
                              size_t number, struct log *log)
 {
     char name[256];
-    if (c->n == 0 || c->n > CLIQUE_MAX) {
-        log_error(log, "workload marginal %zu has %u attributes; 1 to %d are allowed", number, c->n,
-                  CLIQUE_MAX);
-        return ERR_STUDY;
-    }
+    if (c->n == 0 || c->n > CLIQUE_MAX)
+        return log_fail(log, ERR_STUDY,
+                        "workload marginal %zu has %u attributes; 1 to %d are allowed", number,
+                        c->n, CLIQUE_MAX);
     for (unsigned i = 0; i < c->n; i++) {
-        if (c->attribute[i] >= d->attributes || (i > 0 && c->attribute[i] <= c->attribute[i - 1])) {
-            log_error(log, "workload marginal %zu names an attribute twice, or one that is unknown",
-                      number);
-            return ERR_STUDY;
-        }
+        if (c->attribute[i] >= d->attributes || (i > 0 && c->attribute[i] <= c->attribute[i - 1]))
+            return log_fail(
+                log, ERR_STUDY,
+                "workload marginal %zu names an attribute twice, or one that is unknown", number);
     }
     if (!isfinite(weight) || weight <= 0) {
         clique_name(c, d, name, sizeof name);
-        log_error(log, "the weight of marginal %s is %g; it must be a number above 0", name,
-                  weight);
-        return ERR_STUDY;
+        return log_fail(log, ERR_STUDY,
+                        "the weight of marginal %s is %g; it must be a number above 0", name,
+                        weight);
     }
     return ERR_OK;
 }
@@ -118,8 +116,8 @@ static enum err check_repeats(const struct domain *d, const struct given *g, siz
     for (size_t i = 1; i < count; i++) {
         if (clique_equal(&g[i].clique, &g[i - 1].clique)) {
             clique_name(&g[i].clique, d, name, sizeof name);
-            log_error(log, "marginal %s is in the workload twice; give it a weight instead", name);
-            return ERR_STUDY;
+            return log_fail(log, ERR_STUDY,
+                            "marginal %s is in the workload twice; give it a weight instead", name);
         }
     }
     return ERR_OK;
@@ -133,13 +131,12 @@ static enum err attribute_weights(const struct domain *d, const struct given *g,
         for (unsigned k = 0; k < g[i].clique.n; k++)
             weight[g[i].clique.attribute[k]] += g[i].weight;
     for (size_t a = 0; a < d->attributes; a++) {
-        if (weight[a] <= 0) {
-            log_error(log,
-                      "attribute %s is in no marginal of the workload; add one, or remove the "
-                      "attribute",
-                      d->attribute[a].name);
-            return ERR_STUDY;
-        }
+        if (weight[a] <= 0)
+            return log_fail(
+                log, ERR_STUDY,
+                "attribute %s is in no marginal of the workload; add one, or remove the "
+                "attribute",
+                d->attribute[a].name);
     }
     return ERR_OK;
 }
@@ -148,11 +145,10 @@ static enum err too_many_cells(const struct domain *d, const struct clique *c, s
 {
     char name[256];
     clique_name(c, d, name, sizeof name);
-    log_error(log,
-              "the workload needs more than 2^32 cells (reached at %s); use fewer or smaller "
-              "marginals, or coarser bins",
-              name);
-    return ERR_STUDY;
+    return log_fail(log, ERR_STUDY,
+                    "the workload needs more than 2^32 cells (reached at %s); use fewer or smaller "
+                    "marginals, or coarser bins",
+                    name);
 }
 
 /* What the given marginals alone take, before anything is allocated by their subsets. */
@@ -166,11 +162,10 @@ static enum err check_given(const struct workload *w, const struct domain *d, st
         cells += more;
         subsets += clique_subsets(&w->clique[i]);
     }
-    if (subsets > SUBSETS_ALL) {
-        log_error(log, "the workload's %zu marginals have %llu subsets; at most %llu are handled",
-                  w->cliques, (unsigned long long)subsets, (unsigned long long)SUBSETS_ALL);
-        return ERR_STUDY;
-    }
+    if (subsets > SUBSETS_ALL)
+        return log_fail(log, ERR_STUDY,
+                        "the workload's %zu marginals have %llu subsets; at most %llu are handled",
+                        w->cliques, (unsigned long long)subsets, (unsigned long long)SUBSETS_ALL);
     return ERR_OK;
 }
 
@@ -269,11 +264,9 @@ enum err workload_new(struct workload **out, const struct domain *d, const struc
     struct workload *w;
     enum err e;
     *out = NULL;
-    if (count == 0 || count > WORKLOAD_CLIQUES_MAX) {
-        log_error(log, "the workload has %zu marginals; 1 to %llu are allowed", count,
-                  (unsigned long long)WORKLOAD_CLIQUES_MAX);
-        return ERR_STUDY;
-    }
+    if (count == 0 || count > WORKLOAD_CLIQUES_MAX)
+        return log_fail(log, ERR_STUDY, "the workload has %zu marginals; 1 to %llu are allowed",
+                        count, (unsigned long long)WORKLOAD_CLIQUES_MAX);
     for (size_t i = 0; i < count; i++)
         TRY(check_clique(d, &cliques[i], weights != NULL ? weights[i] : 1.0, i + 1, log));
     w = memory_array(1, sizeof *w);

@@ -40,9 +40,8 @@ static enum err check_order(const struct domain *d, unsigned k, const char *what
 {
     if (k > 0 && k <= CLIQUE_MAX && k <= d->attributes)
         return ERR_OK;
-    log_error(log, "%s %u-way marginals: 1 to %zu are possible here", what, k,
-              d->attributes < CLIQUE_MAX ? d->attributes : (size_t)CLIQUE_MAX);
-    return ERR_STUDY;
+    return log_fail(log, ERR_STUDY, "%s %u-way marginals: 1 to %zu are possible here", what, k,
+                    d->attributes < CLIQUE_MAX ? d->attributes : (size_t)CLIQUE_MAX);
 }
 
 enum err workload_all(struct workload **w, const struct domain *d, unsigned k, struct log *log)
@@ -55,11 +54,10 @@ enum err workload_all(struct workload **w, const struct domain *d, unsigned k, s
     *w = NULL;
     TRY(check_order(d, k, "all", log));
     count = choices(d->attributes, k);
-    if (count > WORKLOAD_CLIQUES_MAX) {
-        log_error(log, "all %u-way marginals of %zu attributes are more than the %llu allowed", k,
-                  d->attributes, (unsigned long long)WORKLOAD_CLIQUES_MAX);
-        return ERR_STUDY;
-    }
+    if (count > WORKLOAD_CLIQUES_MAX)
+        return log_fail(log, ERR_STUDY,
+                        "all %u-way marginals of %zu attributes are more than the %llu allowed", k,
+                        d->attributes, (unsigned long long)WORKLOAD_CLIQUES_MAX);
     all = memory_array((size_t)count, sizeof *all);
     if (all == NULL)
         return ERR_NOMEM;
@@ -120,14 +118,13 @@ enum err workload_random(struct workload **w, const struct domain *d, unsigned k
     enum err e = ERR_STUDY;
     *w = NULL;
     TRY(check_order(d, k, "random", log));
-    if (count == 0 || count > WORKLOAD_CLIQUES_MAX || count > choices(d->attributes, k)) {
-        log_error(log, "%zu random %u-way marginals of %zu attributes: 1 to %llu are possible",
-                  count, k, d->attributes,
-                  (unsigned long long)(choices(d->attributes, k) < WORKLOAD_CLIQUES_MAX
-                                           ? choices(d->attributes, k)
-                                           : WORKLOAD_CLIQUES_MAX));
-        return ERR_STUDY;
-    }
+    if (count == 0 || count > WORKLOAD_CLIQUES_MAX || count > choices(d->attributes, k))
+        return log_fail(log, ERR_STUDY,
+                        "%zu random %u-way marginals of %zu attributes: 1 to %llu are possible",
+                        count, k, d->attributes,
+                        (unsigned long long)(choices(d->attributes, k) < WORKLOAD_CLIQUES_MAX
+                                                 ? choices(d->attributes, k)
+                                                 : WORKLOAD_CLIQUES_MAX));
     if (count == choices(d->attributes, k))
         return workload_all(w, d, k, log);
     c = memory_array(count, sizeof *c);

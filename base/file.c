@@ -18,24 +18,20 @@ enum err file_path(char path[FILE_PATH], struct log *log, const char *format, ..
     va_end(args);
     if (n >= 0 && n < FILE_PATH)
         return ERR_OK;
-    log_error(log, "this path is too long: %s", path);
-    return ERR_SYSTEM;
+    return log_fail(log, ERR_SYSTEM, "this path is too long: %s", path);
 }
 
 static enum err too_large(const char *path, size_t limit, struct log *log)
 {
-    log_error(log, "%s is larger than the %zu bytes allowed here", path, limit);
-    return ERR_RANGE;
+    return log_fail(log, ERR_RANGE, "%s is larger than the %zu bytes allowed here", path, limit);
 }
 
 /* Before anything is read. A pipe or a device does not say how much will come: it may give less. */
 static enum err check_size(FILE *f, const char *path, size_t *limit, struct log *log)
 {
     struct stat s;
-    if (fstat(fileno(f), &s) != 0) {
-        log_error(log, "cannot open %s: %s", path, strerror(errno));
-        return ERR_SYSTEM;
-    }
+    if (fstat(fileno(f), &s) != 0)
+        return log_fail(log, ERR_SYSTEM, "cannot open %s: %s", path, strerror(errno));
     if (!S_ISREG(s.st_mode))
         *limit = *limit < FILE_STREAM_MAX ? *limit : FILE_STREAM_MAX;
     return S_ISREG(s.st_mode) && (uint64_t)s.st_size > *limit ? too_large(path, *limit, log)
@@ -47,10 +43,8 @@ enum err file_read(const char *path, size_t limit, struct bytes *out, struct log
     FILE *f = fopen(path, "rb");
     enum err e;
     bytes_clear(out);
-    if (f == NULL) {
-        log_error(log, "cannot open %s: %s", path, strerror(errno));
-        return ERR_SYSTEM;
-    }
+    if (f == NULL)
+        return log_fail(log, ERR_SYSTEM, "cannot open %s: %s", path, strerror(errno));
     e = check_size(f, path, &limit, log);
     while (e == ERR_OK) {
         uint8_t block[16384];
@@ -65,10 +59,8 @@ enum err file_read(const char *path, size_t limit, struct bytes *out, struct log
         }
         explicit_bzero(block, n);
     }
-    if (e == ERR_OK && ferror(f)) {
-        log_error(log, "cannot read %s: %s", path, strerror(errno));
-        e = ERR_SYSTEM;
-    }
+    if (e == ERR_OK && ferror(f))
+        e = log_fail(log, ERR_SYSTEM, "cannot read %s: %s", path, strerror(errno));
     fclose(f);
     if (e != ERR_OK)
         bytes_clear(out);
@@ -112,8 +104,7 @@ enum err file_sync_folder_of(const char *path, struct log *log)
 {
     if (sync_folder_of(path) == 0)
         return ERR_OK;
-    log_error(log, "cannot sync the folder of %s: %s", path, strerror(errno));
-    return ERR_SYSTEM;
+    return log_fail(log, ERR_SYSTEM, "cannot sync the folder of %s: %s", path, strerror(errno));
 }
 
 enum err file_draft_open(struct file_draft *d, const char *path, unsigned mode, struct log *log)
@@ -122,10 +113,9 @@ enum err file_draft_open(struct file_draft *d, const char *path, unsigned mode, 
     d->log = log;
     TRY(file_path(d->name, log, "%s.XXXXXX", path));
     d->fd = mkstemp(d->name);
-    if (d->fd < 0) {
-        log_error(log, "cannot create a file beside %s: %s", path, strerror(errno));
-        return ERR_SYSTEM;
-    }
+    if (d->fd < 0)
+        return log_fail(log, ERR_SYSTEM, "cannot create a file beside %s: %s", path,
+                        strerror(errno));
     if (fchmod(d->fd, (mode_t)mode) == 0)
         return ERR_OK;
     log_error(log, "cannot write %s: %s", path, strerror(errno));
@@ -136,8 +126,7 @@ enum err file_draft_write(const struct file_draft *d, const void *p, size_t n)
 {
     if (file_write_all(d->fd, p, n) == 0)
         return ERR_OK;
-    log_error(d->log, "cannot write %s: %s", d->path, strerror(errno));
-    return ERR_SYSTEM;
+    return log_fail(d->log, ERR_SYSTEM, "cannot write %s: %s", d->path, strerror(errno));
 }
 
 /* Afterwards the draft is on disk, for the caller to put in place, or gone. */
@@ -149,10 +138,8 @@ static enum err finish(struct file_draft *d, enum err e)
         why = errno;
         synced = false;
     }
-    if (e == ERR_OK && !synced) {
-        log_error(d->log, "cannot write %s: %s", d->path, strerror(why));
-        e = ERR_SYSTEM;
-    }
+    if (e == ERR_OK && !synced)
+        e = log_fail(d->log, ERR_SYSTEM, "cannot write %s: %s", d->path, strerror(why));
     if (e != ERR_OK)
         unlink(d->name);
     return e;
@@ -160,8 +147,7 @@ static enum err finish(struct file_draft *d, enum err e)
 
 static enum err not_in_place(const char *path, struct log *log)
 {
-    log_error(log, "cannot put %s in place: %s", path, strerror(errno));
-    return ERR_SYSTEM;
+    return log_fail(log, ERR_SYSTEM, "cannot put %s in place: %s", path, strerror(errno));
 }
 
 enum err file_draft_end(struct file_draft *d, enum err e)
@@ -208,10 +194,8 @@ enum err file_append(const char *path, unsigned mode, const char *lines, struct 
 {
     int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, (mode_t)mode);
     bool done;
-    if (fd < 0) {
-        log_error(log, "cannot open %s: %s", path, strerror(errno));
-        return ERR_SYSTEM;
-    }
+    if (fd < 0)
+        return log_fail(log, ERR_SYSTEM, "cannot open %s: %s", path, strerror(errno));
     done = (!is_cut(fd) || file_write_all(fd, "\n", 1) == 0) &&
            file_write_all(fd, lines, strlen(lines)) == 0 && fsync(fd) == 0;
     if (!done)
@@ -242,13 +226,9 @@ enum err file_folder(const char *path, struct log *log)
     struct stat st;
     if (mkdir(path, 0700) == 0)
         return ERR_OK;
-    if (errno != EEXIST) {
-        log_error(log, "cannot make the folder %s: %s", path, strerror(errno));
-        return ERR_SYSTEM;
-    }
-    if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode)) {
-        log_error(log, "%s is there and is not a folder; name another", path);
-        return ERR_SYSTEM;
-    }
+    if (errno != EEXIST)
+        return log_fail(log, ERR_SYSTEM, "cannot make the folder %s: %s", path, strerror(errno));
+    if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
+        return log_fail(log, ERR_SYSTEM, "%s is there and is not a folder; name another", path);
     return ERR_OK;
 }

@@ -16,8 +16,8 @@ enum err secret_harden_process(struct log *log)
     const struct rlimit none = {0, 0};
     if (setrlimit(RLIMIT_CORE, &none) == 0 && prctl(PR_SET_DUMPABLE, 0) == 0)
         return ERR_OK;
-    log_error(log, "cannot keep the process's memory out of core dumps: %s", strerror(errno));
-    return ERR_SYSTEM;
+    return log_fail(log, ERR_SYSTEM, "cannot keep the process's memory out of core dumps: %s",
+                    strerror(errno));
 }
 
 void *secret_new(size_t bytes)

@@ -7,8 +7,8 @@ enum err thread_start(pthread_t *thread, void *(*go)(void *), void *self, struct
     int failed = pthread_create(thread, NULL, go, self);
     if (failed == 0)
         return ERR_OK;
-    log_error(log,
-              "cannot start a thread: %s; is a limit on processes reached (ulimit -u, TasksMax)?",
-              strerror(failed));
-    return ERR_SYSTEM;
+    return log_fail(
+        log, ERR_SYSTEM,
+        "cannot start a thread: %s; is a limit on processes reached (ulimit -u, TasksMax)?",
+        strerror(failed));
 }

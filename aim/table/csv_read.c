@@ -42,11 +42,10 @@ static const char *delimiter_hint(const char *field)
 
 static enum err header_field(struct csv_reading *r, char *text, size_t length)
 {
-    if (r->field >= FIELDS_MAX) {
-        log_error(r->log, "%s: the header has more than %d columns; is the delimiter right?",
-                  r->path, FIELDS_MAX);
-        return ERR_DATA;
-    }
+    if (r->field >= FIELDS_MAX)
+        return log_fail(r->log, ERR_DATA,
+                        "%s: the header has more than %d columns; is the delimiter right?", r->path,
+                        FIELDS_MAX);
     TRY(rows_column(r->rows, text, length));
     r->seems = r->field == 0 && !rows_known(r->rows) ? delimiter_hint(text) : "";
     return ERR_OK;
@@ -60,12 +59,11 @@ static enum err header_end(struct csv_reading *r)
     snprintf(r->correct, sizeof r->correct, "the header or delimiter%s", r->seems);
     if (rows_known(r->rows) || d->attributes < 2)
         return ERR_OK;
-    log_error(
-        r->log,
+    return log_fail(
+        r->log, ERR_DATA,
         "%s:%zu: the first line should name the columns (%s, %s ..) and names none of them; add a "
         "header, or correct it or the delimiter%s",
         r->path, r->line, d->attribute[0].name, d->attribute[1].name, r->seems);
-    return ERR_DATA;
 }
 
 static void on_field(void *text, size_t length, void *reading)
@@ -91,11 +89,11 @@ static enum err parse_failed(struct csv_reading *r, struct csv_parser *parser)
 {
     if (csv_error(parser) != CSV_EPARSE)
         return ERR_NOMEM;
-    log_error(r->log,
-              "%s:%zu:%zu: a quote stands where none may be; put the field in quotes and double "
-              "those inside",
-              r->path, r->line, r->field + 1);
-    return ERR_DATA;
+    return log_fail(
+        r->log, ERR_DATA,
+        "%s:%zu:%zu: a quote stands where none may be; put the field in quotes and double "
+        "those inside",
+        r->path, r->line, r->field + 1);
 }
 
 /* libcsv does not say where it is, so it is fed one line at a time. */
@@ -107,11 +105,10 @@ static enum err parse_block(struct csv_reading *r, struct csv_parser *parser, co
         size_t part = end != NULL ? (size_t)(end - p) + 1 : n;
         if (csv_parse(parser, p, part, on_field, on_row, r) != part)
             return parse_failed(r, parser);
-        if (csv_get_buffer_size(parser) > FIELD_MAX) {
-            log_error(r->log, "%s:%zu: a field has more than %d bytes; is this a CSV file?",
-                      r->path, r->line, FIELD_MAX);
-            return ERR_DATA;
-        }
+        if (csv_get_buffer_size(parser) > FIELD_MAX)
+            return log_fail(r->log, ERR_DATA,
+                            "%s:%zu: a field has more than %d bytes; is this a CSV file?", r->path,
+                            r->line, FIELD_MAX);
         r->line += end != NULL;
         p += part;
         n -= part;
@@ -126,8 +123,7 @@ static enum err check_mark(struct csv_reading *r, const char *p, size_t n, size_
     *skip = n >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     if (name == NULL)
         return ERR_OK;
-    log_error(r->log, "%s is %s; save it as CSV in UTF-8", r->path, name);
-    return ERR_DATA;
+    return log_fail(r->log, ERR_DATA, "%s is %s; save it as CSV in UTF-8", r->path, name);
 }
 
 static enum err read_stream(struct csv_reading *r, struct csv_parser *parser, FILE *f)
@@ -141,10 +137,8 @@ static enum err read_stream(struct csv_reading *r, struct csv_parser *parser, FI
         n = fread(block, 1, sizeof block, f);
     }
     explicit_bzero(block, sizeof block);
-    if (e == ERR_OK && ferror(f)) {
-        log_error(r->log, "cannot read %s: %s", r->path, strerror(errno));
-        return ERR_SYSTEM;
-    }
+    if (e == ERR_OK && ferror(f))
+        return log_fail(r->log, ERR_SYSTEM, "cannot read %s: %s", r->path, strerror(errno));
     if (e == ERR_OK && csv_fini(parser, on_field, on_row, r) != 0)
         e = parse_failed(r, parser);
     return e == ERR_OK ? r->fatal : e;
@@ -155,10 +149,8 @@ static enum err read_file(struct csv_reading *r)
     struct csv_parser parser;
     FILE *f = fopen(r->path, "rb");
     enum err e;
-    if (f == NULL) {
-        log_error(r->log, "cannot open %s: %s", r->path, strerror(errno));
-        return ERR_SYSTEM;
-    }
+    if (f == NULL)
+        return log_fail(r->log, ERR_SYSTEM, "cannot open %s: %s", r->path, strerror(errno));
     if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_APPEND_NULL) != 0) {
         fclose(f);
         return ERR_NOMEM;
@@ -167,24 +159,19 @@ static enum err read_file(struct csv_reading *r)
     e = read_stream(r, &parser, f);
     csv_free(&parser);
     fclose(f);
-    if (e == ERR_OK && !r->header) {
-        log_error(r->log, "%s is empty; it needs a header line", r->path);
-        e = ERR_DATA;
-    }
+    if (e == ERR_OK && !r->header)
+        e = log_fail(r->log, ERR_DATA, "%s is empty; it needs a header line", r->path);
     return e;
 }
 
 static enum err check_options(const struct csv_reading *r, char decimal)
 {
-    if (strchr("\"'\r\n.+-_", r->delimiter) != NULL || isalnum((unsigned char)r->delimiter)) {
-        log_error(r->log, "%s: '%c' cannot be the delimiter of a CSV file", r->path,
-                  isprint((unsigned char)r->delimiter) ? r->delimiter : '?');
-        return ERR_USAGE;
-    }
-    if (strchr(".,", decimal) == NULL) {
-        log_error(r->log, "%s: decimals begin with a point or a comma, nothing else", r->path);
-        return ERR_USAGE;
-    }
+    if (strchr("\"'\r\n.+-_", r->delimiter) != NULL || isalnum((unsigned char)r->delimiter))
+        return log_fail(r->log, ERR_USAGE, "%s: '%c' cannot be the delimiter of a CSV file",
+                        r->path, isprint((unsigned char)r->delimiter) ? r->delimiter : '?');
+    if (strchr(".,", decimal) == NULL)
+        return log_fail(r->log, ERR_USAGE,
+                        "%s: decimals begin with a point or a comma, nothing else", r->path);
     return ERR_OK;
 }
 

@@ -84,10 +84,9 @@ static enum err write_text(struct sink *s)
     if (e == ERR_OK && !s->standard)
         e = file_draft_write(&s->draft, s->text.data, s->text.size);
     if (e == ERR_OK && s->standard &&
-        (fwrite(s->text.data, 1, s->text.size, stdout) != s->text.size || fflush(stdout) != 0)) {
-        log_error(s->log, "cannot write to the standard output: %s", strerror(errno));
-        e = ERR_SYSTEM;
-    }
+        (fwrite(s->text.data, 1, s->text.size, stdout) != s->text.size || fflush(stdout) != 0))
+        e = log_fail(s->log, ERR_SYSTEM, "cannot write to the standard output: %s",
+                     strerror(errno));
     s->text.size = 0;
     return e;
 }

@@ -45,39 +45,30 @@ static bool spaced(const char *text)
 static enum err check_common(const struct domain *d, const struct domain_attribute *a,
                              const char *name, const char *missing, struct log *log)
 {
-    if (name == NULL || *name == '\0') {
-        log_error(log, "attribute %zu has no name; give it one", d->attributes + 1);
-        return ERR_STUDY;
-    }
-    if (spaced(name) || (missing != NULL && spaced(missing))) {
-        log_error(
-            log,
+    if (name == NULL || *name == '\0')
+        return log_fail(log, ERR_STUDY, "attribute %zu has no name; give it one",
+                        d->attributes + 1);
+    if (spaced(name) || (missing != NULL && spaced(missing)))
+        return log_fail(
+            log, ERR_STUDY,
             "attribute %s: its name or missing text has spaces around it, which are taken off "
             "when files are read; remove them",
             name);
-        return ERR_STUDY;
-    }
-    if (domain_find(d, name) != DOMAIN_NO_CODE) {
-        log_error(log, "attribute %s is listed twice; remove or rename one", name);
-        return ERR_STUDY;
-    }
-    if (d->attributes >= DOMAIN_ATTRIBUTES_MAX) {
-        log_error(log, "attribute %s is one too many: at most %d are allowed", name,
-                  DOMAIN_ATTRIBUTES_MAX);
-        return ERR_STUDY;
-    }
-    if (a->policy == DOMAIN_AS_MISSING && missing == NULL) {
-        log_error(log,
-                  "attribute %s: the policy 'missing' needs the text of a missing value; set it, "
-                  "or choose another policy",
-                  name);
-        return ERR_STUDY;
-    }
-    if (a->policy == DOMAIN_CLIP && a->kind == DOMAIN_CATEGORICAL) {
-        log_error(log, "attribute %s: labels cannot be clipped; choose the policy error or missing",
-                  name);
-        return ERR_STUDY;
-    }
+    if (domain_find(d, name) != DOMAIN_NO_CODE)
+        return log_fail(log, ERR_STUDY, "attribute %s is listed twice; remove or rename one", name);
+    if (d->attributes >= DOMAIN_ATTRIBUTES_MAX)
+        return log_fail(log, ERR_STUDY, "attribute %s is one too many: at most %d are allowed",
+                        name, DOMAIN_ATTRIBUTES_MAX);
+    if (a->policy == DOMAIN_AS_MISSING && missing == NULL)
+        return log_fail(
+            log, ERR_STUDY,
+            "attribute %s: the policy 'missing' needs the text of a missing value; set it, "
+            "or choose another policy",
+            name);
+    if (a->policy == DOMAIN_CLIP && a->kind == DOMAIN_CATEGORICAL)
+        return log_fail(
+            log, ERR_STUDY,
+            "attribute %s: labels cannot be clipped; choose the policy error or missing", name);
     return ERR_OK;
 }
 
@@ -151,23 +142,20 @@ static enum err check_labels(const struct domain_attribute *a, const char *name,
 {
     for (uint32_t i = 0; i < a->values; i++) {
         const char *label = a->labels[a->order[i]];
-        if (*label == '\0') {
-            log_error(log, "attribute %s: label %u is empty; an empty cell is written as 'missing'",
-                      name, a->order[i] + 1);
-            return ERR_STUDY;
-        }
-        if (spaced(label)) {
-            log_error(
-                log,
+        if (*label == '\0')
+            return log_fail(
+                log, ERR_STUDY,
+                "attribute %s: label %u is empty; an empty cell is written as 'missing'", name,
+                a->order[i] + 1);
+        if (spaced(label))
+            return log_fail(
+                log, ERR_STUDY,
                 "attribute %s: label '%s' has spaces around it, which are taken off when files "
                 "are read; remove them",
                 name, label);
-            return ERR_STUDY;
-        }
-        if (i > 0 && strcmp(label, a->labels[a->order[i - 1]]) == 0) {
-            log_error(log, "attribute %s: label '%s' is listed twice", name, label);
-            return ERR_STUDY;
-        }
+        if (i > 0 && strcmp(label, a->labels[a->order[i - 1]]) == 0)
+            return log_fail(log, ERR_STUDY, "attribute %s: label '%s' is listed twice", name,
+                            label);
     }
     return ERR_OK;
 }
@@ -197,11 +185,9 @@ enum err domain_add_integer(struct domain *d, const char *name, int64_t min, int
     struct domain_attribute a = {.kind = DOMAIN_INTEGER, .policy = policy, .min = min, .max = max};
     uint64_t span = (uint64_t)max - (uint64_t)min;
     TRY(check_common(d, &a, name, missing, log));
-    if (min > max) {
-        log_error(log, "attribute %s: min %lld is above max %lld", name, (long long)min,
-                  (long long)max);
-        return ERR_STUDY;
-    }
+    if (min > max)
+        return log_fail(log, ERR_STUDY, "attribute %s: min %lld is above max %lld", name,
+                        (long long)min, (long long)max);
     return append(d, &a, span < DOMAIN_SIZE_MAX ? span + 1 : UINT64_C(1) + DOMAIN_SIZE_MAX, name,
                   missing, log);
 }
@@ -212,11 +198,10 @@ enum err domain_add_numeric(struct domain *d, const char *name, const double *ed
     struct domain_attribute a = {.kind = DOMAIN_NUMERIC, .policy = policy};
     TRY(check_common(d, &a, name, missing, log));
     for (size_t i = 0; i < count; i++) {
-        if (!isfinite(edges[i]) || (i > 0 && edges[i] <= edges[i - 1])) {
-            log_error(log, "attribute %s: edge %zu (%g) is not a number above the one before", name,
-                      i + 1, edges[i]);
-            return ERR_STUDY;
-        }
+        if (!isfinite(edges[i]) || (i > 0 && edges[i] <= edges[i - 1]))
+            return log_fail(log, ERR_STUDY,
+                            "attribute %s: edge %zu (%g) is not a number above the one before",
+                            name, i + 1, edges[i]);
     }
     if (count >= 2 && count <= DOMAIN_SIZE_MAX + 1) {
         a.edges = memory_array(count, sizeof *a.edges);

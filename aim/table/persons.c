@@ -101,10 +101,9 @@ enum err persons_check(struct persons *p, size_t most, const char *name, const c
     }
     if (found == 0)
         return ERR_OK;
-    log_error(log,
-              "%s: %zu %s more than %zu %s, for which the study's guarantee holds; leave rows out, "
-              "or agree on a study with a larger rows_per_person",
-              name, found, found == 1 ? "person has" : "persons have", most,
-              most == 1 ? "row" : "rows");
-    return ERR_DATA;
+    return log_fail(
+        log, ERR_DATA,
+        "%s: %zu %s more than %zu %s, for which the study's guarantee holds; leave rows out, "
+        "or agree on a study with a larger rows_per_person",
+        name, found, found == 1 ? "person has" : "persons have", most, most == 1 ? "row" : "rows");
 }

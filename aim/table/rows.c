@@ -288,11 +288,9 @@ static enum err row_end(struct rows *r)
     if (r->field != r->columns && problem(r))
         log_error(r->log, "%s:%zu: the row has %zu fields, the header %zu", r->source->name,
                   place(r), r->field, r->columns);
-    if (r->table->rows >= r->o.max) {
-        log_error(r->log, "%s:%zu: more than the %zu rows allowed", r->source->name, place(r),
-                  r->o.max);
-        return ERR_RANGE;
-    }
+    if (r->table->rows >= r->o.max)
+        return log_fail(r->log, ERR_RANGE, "%s:%zu: more than the %zu rows allowed",
+                        r->source->name, place(r), r->o.max);
     return r->row_bad ? ERR_OK : table_append(r->table, r->codes);
 }
 
