@@ -10,12 +10,23 @@ void digest_append(struct bytes *out)
     bytes_put(out, digest, sizeof digest);
 }
 
-enum err digest_check(struct reader *r)
+enum err digest_write(const char *path, unsigned mode, struct bytes *out, struct log *log)
+{
+    digest_append(out);
+    TRY(bytes_ok(out));
+    return file_write(path, mode, out->data, out->size, log);
+}
+
+enum err digest_check(struct reader *r, const char *magic)
 {
     uint8_t digest[DIGEST_SIZE];
+    const uint8_t *head;
     if (r->failed || r->left < sizeof digest)
         return ERR_FORMAT;
     r->left -= sizeof digest;
     crypto_generichash(digest, sizeof digest, r->p, r->left, NULL, 0);
-    return memcmp(digest, r->p + r->left, sizeof digest) == 0 ? ERR_OK : ERR_FORMAT;
+    if (memcmp(digest, r->p + r->left, sizeof digest) != 0)
+        return ERR_FORMAT;
+    head = reader_bytes(r, strlen(magic));
+    return head != NULL && memcmp(head, magic, strlen(magic)) == 0 ? ERR_OK : ERR_FORMAT;
 }

@@ -2,13 +2,16 @@
 #ifndef TREFOIL_AIM_DIGEST_H
 #define TREFOIL_AIM_DIGEST_H
 
-#include "base/bytes.h"
+#include "base/file.h"
 
 #define DIGEST_SIZE 32
 
 /* Appends the digest of all that is there. */
 void digest_append(struct bytes *out);
-/* Takes it off the end of what is left to read; ERR_FORMAT if it does not fit the rest. */
-enum err digest_check(struct reader *r) MUST_CHECK;
+/* Appends it, and writes the file as file_write() does. */
+enum err digest_write(const char *path, unsigned mode, struct bytes *out,
+                      struct log *log) MUST_CHECK;
+/* Takes it off the end, and `magic` off the start; ERR_FORMAT if either does not fit. */
+enum err digest_check(struct reader *r, const char *magic) MUST_CHECK;
 
 #endif

@@ -100,12 +100,11 @@ enum err factor_contract(struct factor *f, const struct factor *g, const struct 
 enum err factor_condition(struct factor *f, const struct scope *given, const struct domain *d)
 {
     struct scope_walk w;
-    struct factor sum;
+    struct factor sum CLEAN(factor_clear) = {0};
     TRY(factor_new(&sum, given, d));
     factor_sum(&f->scope, f->value, given, d, sum.value);
     scope_walk_start(&w, &f->scope, given, d);
     for (uint64_t i = 0; i < f->cells; i++, scope_walk_next(&w))
         f->value[i] = sum.value[w.place] > 0 ? f->value[i] / sum.value[w.place] : 0;
-    factor_clear(&sum);
     return ERR_OK;
 }

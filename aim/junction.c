@@ -155,26 +155,23 @@ static void span(struct junction *j, const struct elimination *e, uint32_t *sour
 enum err junction_new(struct junction **out, const struct domain *d, const struct clique *cliques,
                       size_t count)
 {
-    struct elimination *e = memory_array(1, sizeof *e);
-    struct junction *j = memory_array(1, sizeof *j);
+    struct elimination *e CLEAN(memory_release) = memory_array(1, sizeof *e);
+    struct junction *j CLEAN(junction_free) = memory_array(1, sizeof *j);
     uint32_t source[DOMAIN_ATTRIBUTES_MAX];
-    enum err result = ERR_NOMEM;
-    if (e != NULL && j != NULL) {
-        eliminate(e, d, cliques, count, NULL);
-        j->cliques = e->cliques;
-        j->clique = memory_array(j->cliques, sizeof *j->clique);
-        if (j->clique != NULL) {
-            span(j, e, source);
-            for (size_t i = 0; i < j->cliques; i++)
-                j->cells = add_saturated(j->cells, scope_cells(&j->clique[i].scope, d));
-            result = ERR_OK;
-        }
-    }
-    memory_free(&e);
-    if (result != ERR_OK)
-        junction_free(&j);
+    *out = NULL;
+    if (e == NULL || j == NULL)
+        return ERR_NOMEM;
+    eliminate(e, d, cliques, count, NULL);
+    j->cliques = e->cliques;
+    j->clique = memory_array(j->cliques, sizeof *j->clique);
+    if (j->clique == NULL)
+        return ERR_NOMEM;
+    span(j, e, source);
+    for (size_t i = 0; i < j->cliques; i++)
+        j->cells = add_saturated(j->cells, scope_cells(&j->clique[i].scope, d));
     *out = j;
-    return result;
+    j = NULL;
+    return ERR_OK;
 }
 
 void junction_free(struct junction **j)

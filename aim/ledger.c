@@ -210,102 +210,72 @@ static void put_fraction(struct bytes *out, mpq_srcptr q)
 {
     /* digits of each, a sign, a slash, the end */
     size_t n = mpz_sizeinbase(mpq_numref(q), 10) + mpz_sizeinbase(mpq_denref(q), 10) + 3;
-    char *text = memory_array(n + 2, 1);
+    char *text CLEAN(memory_release) = memory_array(n + 2, 1);
     if (text == NULL) {
         out->failed = true;
         return;
     }
     gmp_snprintf(text, n + 2, " %Zd/%Zd", mpq_numref(q), mpq_denref(q));
-    bytes_put(out, text, strlen(text));
-    memory_free(&text);
+    bytes_put_text(out, text);
 }
 
 enum err ledger_text(const struct ledger *l, char **text)
 {
-    struct bytes out = {0};
+    struct bytes out CLEAN(bytes_clear) = {0};
     char k[16];
     snprintf(k, sizeof k, "%u", l->rows_per_person);
-    bytes_put(&out, k, strlen(k));
+    bytes_put_text(&out, k);
     for (int i = 0; i < SUMS; i++) {
         put_fraction(&out, l->limit[i]);
         put_fraction(&out, l->spent[i]);
     }
     bytes_put_u8(&out, 0);
-    *text = NULL;
-    if (bytes_ok(&out) == ERR_OK)
-        *text = memory_string((const char *)out.data);
-    bytes_clear(&out);
+    *text = bytes_ok(&out) == ERR_OK ? memory_string((const char *)out.data) : NULL;
     return *text != NULL ? ERR_OK : ERR_NOMEM;
 }
 
-/* " digits/digits" in lowest terms; moves `p` behind it. */
-static bool parse_fraction(char **p, mpq_ptr q)
+/* Takes more than ledger_text() writes: what it understood is written again and compared. */
+static bool parse_all(struct ledger *l, char *copy)
 {
-    size_t a, b;
-    char after;
-    bool ok;
-    if (**p != ' ')
+    char *rest = NULL, *word = strtok_r(copy, " ", &rest);
+    unsigned long k = word != NULL ? strtoul(word, NULL, 10) : 0;
+    if (k == 0 || k > LEDGER_ROWS_PER_PERSON_MAX)
         return false;
-    ++*p;
-    a = strspn(*p, "0123456789");
-    if (a == 0 || (*p)[a] != '/')
-        return false;
-    b = strspn(*p + a + 1, "0123456789");
-    if (b == 0)
-        return false;
-    after = (*p)[a + 1 + b];
-    (*p)[a] = '\0';
-    (*p)[a + 1 + b] = '\0';
-    ok = mpz_set_str(mpq_numref(q), *p, 10) == 0 && mpz_set_str(mpq_denref(q), *p + a + 1, 10) == 0;
-    (*p)[a] = '/';
-    (*p)[a + 1 + b] = after;
-    *p += a + 1 + b;
-    if (!ok || mpz_sgn(mpq_denref(q)) == 0) {
-        mpq_set_ui(q, 0, 1);
-        return false;
+    l->rows_per_person = (unsigned)k;
+    for (int i = 0; i < 2 * SUMS; i++) {
+        mpq_ptr q = i % 2 == 0 ? l->limit[i / 2] : l->spent[i / 2];
+        word = strtok_r(NULL, " ", &rest);
+        if (word == NULL || mpq_set_str(q, word, 10) != 0 || mpz_sgn(mpq_denref(q)) == 0)
+            return false;
+        mpq_canonicalize(q);
+        if (mpq_sgn(q) < 0 || (i % 2 == 1 && mpq_cmp(q, l->limit[i / 2]) > 0))
+            return false;
     }
-    mpq_canonicalize(q);
     return true;
 }
 
-static bool parse_all(struct ledger *l, char *copy)
+static enum err parse(struct ledger *l, const char *text, struct log *log)
 {
-    char *p = copy;
-    unsigned long k = strtoul(copy, &p, 10);
-    if (p == copy || k == 0 || k > LEDGER_ROWS_PER_PERSON_MAX)
-        return false;
-    l->rows_per_person = (unsigned)k;
-    for (int i = 0; i < SUMS; i++) {
-        if (!parse_fraction(&p, l->limit[i]) || !parse_fraction(&p, l->spent[i]))
-            return false;
-        if (mpq_cmp(l->spent[i], l->limit[i]) > 0)
-            return false;
-    }
-    return *p == '\0';
+    char *copy CLEAN(memory_release) = memory_string(text), *again CLEAN(memory_release) = NULL;
+    if (copy == NULL)
+        return ERR_NOMEM;
+    if (parse_all(l, copy))
+        TRY(ledger_text(l, &again));
+    if (again != NULL && strcmp(text, again) == 0)
+        return ERR_OK;
+    return log_fail(log, ERR_FORMAT,
+                    "a stored privacy ledger is damaged; restore it from a neighbour");
 }
 
 enum err ledger_parse(struct ledger **out, const char *text, struct log *log)
 {
-    char *copy, *again = NULL;
-    bool same = false;
-    enum err e = ERR_OK;
+    enum err e;
     *out = NULL;
     if (strnlen(text, TEXT_MAX) == TEXT_MAX)
         return ERR_FORMAT;
-    copy = memory_string(text);
-    if (copy == NULL)
-        return ERR_NOMEM;
-    e = ledger_empty(out, 1);
-    if (e == ERR_OK && parse_all(*out, copy)) {
-        e = ledger_text(*out, &again);
-        same = e == ERR_OK && strcmp(text, again) == 0;
-    }
-    if (e == ERR_OK && !same)
-        e = log_fail(log, ERR_FORMAT,
-                     "a stored privacy ledger is damaged; restore it from a neighbour");
+    TRY(ledger_empty(out, 1));
+    e = parse(*out, text, log);
     if (e != ERR_OK)
         ledger_free(out);
-    memory_free(&again);
-    memory_free(&copy);
     return e;
 }

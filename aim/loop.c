@@ -89,24 +89,22 @@ static enum err measure_one_ways(struct loop *l)
     const uint64_t cells = w->query[count - 1].offset + w->query[count - 1].cells;
     uint64_t population = 0;
     unsigned lost = 0;
-    int64_t *values = memory_array(cells, sizeof *values);
+    int64_t *values CLEAN(memory_release) = memory_array(cells, sizeof *values);
     const struct aim_measure request = {.queries = count,
                                         .query = l->query,
                                         .multiplier = l->multiplier,
                                         .values = values,
                                         .population = &population,
                                         .lost = &lost};
-    enum err e = ERR_NOMEM;
+    if (values == NULL)
+        return ERR_NOMEM;
     for (uint32_t i = 0; i < count; i++)
         l->query[i] = i;
-    if (values != NULL)
-        e = l->backend->measure(l->backend->self, &request);
-    if (e == ERR_OK)
-        e = debit_lost(l, count, false, lost);
-    for (uint32_t i = 0; e == ERR_OK && i < count; i++)
-        e = record(l, i, population, values + w->query[i].offset);
-    memory_free(&values);
-    return e;
+    TRY(l->backend->measure(l->backend->self, &request));
+    TRY(debit_lost(l, count, false, lost));
+    for (uint32_t i = 0; i < count; i++)
+        TRY(record(l, i, population, values + w->query[i].offset));
+    return ERR_OK;
 }
 
 /* --- the model ------------------------------------------------------------------------------- */
@@ -148,20 +146,18 @@ static enum err new_model(struct loop *l, struct model **m)
 {
     const struct aim_options *o = l->options;
     struct aim_result *r = l->result;
-    struct clique *cliques = memory_array(r->measurements, sizeof *cliques);
+    struct clique *cliques CLEAN(memory_release) = memory_array(r->measurements, sizeof *cliques);
     struct model_terms t = {.domain = o->domain,
                             .clique = cliques,
                             .cliques = r->measurements,
                             .zero = o->zero,
                             .zeros = o->zeros,
                             .limit_cells = loop_model_limit(o)};
-    enum err e = cliques != NULL ? ERR_OK : ERR_NOMEM;
-    for (size_t i = 0; e == ERR_OK && i < r->measurements; i++)
+    if (cliques == NULL)
+        return ERR_NOMEM;
+    for (size_t i = 0; i < r->measurements; i++)
         cliques[i] = r->measurement[i].clique;
-    if (e == ERR_OK)
-        e = model_new(m, &t, l->log);
-    memory_free(&cliques);
-    return e;
+    return model_new(m, &t, l->log);
 }
 
 /* Fits a model to all measurements, starting from the last one. */
@@ -169,20 +165,14 @@ static enum err fit(struct loop *l, unsigned iterations, double *loss)
 {
     struct aim_result *r = l->result;
     struct fit_result fitted = {0};
-    struct model *m = NULL;
-    enum err e = new_model(l, &m);
-    if (e == ERR_OK) {
-        if (r->model != NULL)
-            model_warm(m, r->model);
-        model_set_total(m, settle_totals(l));
-        e = model_fit(m, r->measurement, r->measurements, iterations, &fitted, l->log);
-    }
-    if (e != ERR_OK) {
-        model_free(&m);
-        return e;
-    }
-    model_free(&r->model);
+    struct model *m CLEAN(model_free) = NULL, *old = r->model;
+    TRY(new_model(l, &m));
+    if (old != NULL)
+        model_warm(m, old);
+    model_set_total(m, settle_totals(l));
+    TRY(model_fit(m, r->measurement, r->measurements, iterations, &fitted, l->log));
     r->model = m;
+    m = old;
     *loss = fitted.loss;
     return ERR_OK;
 }
@@ -255,15 +245,12 @@ static void compare(struct aim_round *r, const struct measurement *x, const doub
 
 static enum err compare_one_ways(struct loop *l, struct aim_round *r)
 {
-    enum err e = ERR_OK;
-    for (uint32_t i = 0; e == ERR_OK && i < l->options->workload->one_ways; i++) {
-        double *counts = NULL;
-        e = marginal_of(l, i, &counts);
-        if (e == ERR_OK)
-            compare(r, &l->result->measurement[i], counts, l->options->workload->query[i].cells);
-        memory_free(&counts);
+    for (uint32_t i = 0; i < l->options->workload->one_ways; i++) {
+        double *counts CLEAN(memory_release) = NULL;
+        TRY(marginal_of(l, i, &counts));
+        compare(r, &l->result->measurement[i], counts, l->options->workload->query[i].cells);
     }
-    return e;
+    return ERR_OK;
 }
 
 static enum err round_zero(struct loop *l)
@@ -281,44 +268,35 @@ static enum err round_zero(struct loop *l)
 }
 
 /* Takes in what was measured, fits, and notes how far the marginal moved. */
-static enum err learn(struct loop *l, struct aim_round *r, const int64_t *values,
-                      uint64_t population)
+static enum err learn(struct loop *l, struct aim_round *r, const struct chosen *chosen)
 {
     uint64_t cells = l->options->workload->query[r->query].cells;
-    size_t at = l->result->measurements;
-    double *before = NULL, *after = NULL;
-    enum err e = marginal_of(l, r->query, &before);
-    if (e == ERR_OK)
-        e = record(l, r->query, population, values);
-    if (e == ERR_OK)
-        e = fit_round(l, &r->loss);
-    if (e == ERR_OK)
-        e = marginal_of(l, r->query, &after);
-    if (e == ERR_OK) {
-        const struct measurement *x = &l->result->measurement[at];
-        r->moved = distance(after, before, cells);
-        r->before = distance(before, x->y, cells);
-        compare(r, x, after, cells);
-    }
-    memory_free(&before);
-    memory_free(&after);
-    return e;
+    const struct measurement *x = &l->result->measurement[l->result->measurements];
+    double *before CLEAN(memory_release) = NULL, *after CLEAN(memory_release) = NULL;
+    TRY(marginal_of(l, r->query, &before));
+    TRY(record(l, r->query, chosen->population, chosen->values));
+    TRY(fit_round(l, &r->loss));
+    TRY(marginal_of(l, r->query, &after));
+    r->moved = distance(after, before, cells);
+    r->before = distance(before, x->y, cells);
+    compare(r, x, after, cells);
+    return ERR_OK;
+}
+
+static void chosen_clear(struct chosen *chosen)
+{
+    memory_free(&chosen->values);
 }
 
 static enum err choose_and_learn(struct loop *l, struct aim_round *r)
 {
-    struct chosen chosen = {0};
-    enum err e = loop_choose(l, r->round, &chosen);
-    if (e == ERR_OK)
-        e = debit_lost(l, 1, true, chosen.lost);
-    if (e == ERR_OK) {
-        r->query = chosen.query;
-        clique_name(&l->options->workload->query[r->query].clique, l->options->domain, l->name,
-                    sizeof l->name);
-        e = learn(l, r, chosen.values, chosen.population);
-    }
-    memory_free(&chosen.values);
-    return e;
+    const struct aim_options *o = l->options;
+    struct chosen chosen CLEAN(chosen_clear) = {0};
+    TRY(loop_choose(l, r->round, &chosen));
+    TRY(debit_lost(l, 1, true, chosen.lost));
+    r->query = chosen.query;
+    clique_name(&o->workload->query[r->query].clique, o->domain, l->name, sizeof l->name);
+    return learn(l, r, &chosen);
 }
 
 static enum err round_select(struct loop *l)

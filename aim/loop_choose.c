@@ -50,12 +50,13 @@ static enum err estimate(struct loop *l, uint32_t query, uint64_t *out)
     const struct model *m = l->result->model;
     double most = ldexp(1, (int)l->options->bounds.bits);
     double scale = fmin(1, 2 * most / model_total(m)) * (1 - GUARD);
-    double *counts = memory_array(q->cells, sizeof *counts);
-    enum err e = counts != NULL ? model_marginal(m, &q->clique, counts, l->log) : ERR_NOMEM;
-    for (uint64_t i = 0; e == ERR_OK && i < q->cells; i++)
+    double *counts CLEAN(memory_release) = memory_array(q->cells, sizeof *counts);
+    if (counts == NULL)
+        return ERR_NOMEM;
+    TRY(model_marginal(m, &q->clique, counts, l->log));
+    for (uint64_t i = 0; i < q->cells; i++)
         out[i] = (uint64_t)(fmax(0, fmin(counts[i] * scale, most)) * (1 << AIM_ESTIMATE_BITS));
-    memory_free(&counts);
-    return e;
+    return ERR_OK;
 }
 
 static enum err fill_candidates(struct loop *l)

@@ -29,8 +29,7 @@ static void write_zeros(const struct aim_options *o, struct bytes *out)
 /* All that a request depends on, so that no state is taken into another run. */
 static enum err digest_options(const struct aim_options *o, uint8_t digest[DIGEST_SIZE])
 {
-    struct bytes b = {0};
-    enum err e;
+    struct bytes b CLEAN(bytes_clear) = {0};
     domain_write(o->domain, &b);
     workload_write(o->workload, &b);
     bytes_put_double(&b, o->limits.rho);
@@ -49,11 +48,9 @@ static enum err digest_options(const struct aim_options *o, uint8_t digest[DIGES
     bytes_put_u32(&b, o->fit_round != 0 ? o->fit_round : AIM_FIT_ROUND);
     bytes_put_u8(&b, 0); /* there was a choice of fits */
     write_zeros(o, &b);
-    e = bytes_ok(&b);
-    if (e == ERR_OK)
-        crypto_generichash(digest, DIGEST_SIZE, b.data, b.size, NULL, 0);
-    bytes_clear(&b);
-    return e;
+    TRY(bytes_ok(&b));
+    crypto_generichash(digest, DIGEST_SIZE, b.data, b.size, NULL, 0);
+    return ERR_OK;
 }
 
 /* --- writing --------------------------------------------------------------------------------- */
@@ -92,34 +89,26 @@ static void write_measurements(const struct loop *l, struct bytes *out)
 
 enum err loop_save(const struct loop *l)
 {
-    struct bytes out = {0};
+    const struct aim_result *r = l->result;
+    struct bytes out CLEAN(bytes_clear) = {0};
     uint8_t digest[DIGEST_SIZE];
-    char *ledger = NULL;
-    enum err e = digest_options(l->options, digest);
-    if (e == ERR_OK)
-        e = ledger_text(l->ledger, &ledger);
-    if (e == ERR_OK) {
-        bytes_put(&out, magic, sizeof magic - 1);
-        bytes_put(&out, digest, sizeof digest);
-        bytes_put_string(&out, ledger);
-        bytes_put_u32(&out, l->schedule.done);
-        bytes_put_u8(&out, l->schedule.last);
-        bytes_put_u8(&out, l->schedule.finished);
-        bytes_put_double(&out, l->schedule.sigma);
-        bytes_put_double(&out, l->schedule.epsilon);
-        write_measurements(l, &out);
-        bytes_put_u32(&out, (uint32_t)l->result->rounds);
-        for (size_t i = 0; i < l->result->rounds; i++)
-            write_round(&l->result->round[i], &out);
-        model_write(l->result->model, &out);
-        digest_append(&out);
-        e = bytes_ok(&out);
-    }
-    if (e == ERR_OK)
-        e = file_write(l->options->state_file, 0644, out.data, out.size, l->log);
-    memory_free(&ledger);
-    bytes_clear(&out);
-    return e;
+    char *ledger CLEAN(memory_release) = NULL;
+    TRY(digest_options(l->options, digest));
+    TRY(ledger_text(l->ledger, &ledger));
+    bytes_put_text(&out, magic);
+    bytes_put(&out, digest, sizeof digest);
+    bytes_put_string(&out, ledger);
+    bytes_put_u32(&out, l->schedule.done);
+    bytes_put_u8(&out, l->schedule.last);
+    bytes_put_u8(&out, l->schedule.finished);
+    bytes_put_double(&out, l->schedule.sigma);
+    bytes_put_double(&out, l->schedule.epsilon);
+    write_measurements(l, &out);
+    bytes_put_u32(&out, (uint32_t)r->rounds);
+    for (size_t i = 0; i < r->rounds; i++)
+        write_round(&r->round[i], &out);
+    model_write(r->model, &out);
+    return digest_write(l->options->state_file, 0644, &out, l->log);
 }
 
 /* --- reading --------------------------------------------------------------------------------- */
@@ -171,18 +160,10 @@ static enum err read_measurement(struct loop *l, struct reader *r)
 
 static enum err read_ledger(struct loop *l, struct reader *r)
 {
-    size_t n = 0;
-    const uint8_t *p = reader_block(r, &n);
-    char *text = p != NULL ? memory_array(n + 1, 1) : NULL;
+    char *text CLEAN(memory_release) = NULL;
     struct ledger *ledger = NULL;
-    enum err e = p != NULL ? ERR_NOMEM : ERR_FORMAT;
-    if (text != NULL) {
-        memcpy(text, p, n);
-        e = ledger_parse(&ledger, text, l->log);
-    }
-    memory_free(&text);
-    if (e != ERR_OK)
-        return e;
+    TRY(reader_text(r, &text));
+    TRY(ledger_parse(&ledger, text, l->log));
     ledger_free(&l->ledger);
     l->ledger = ledger;
     return ERR_OK;
@@ -229,12 +210,11 @@ static enum err read_file(struct loop *l, const struct bytes *text)
 {
     struct reader r = reader_of(text->data, text->size);
     uint8_t expected[DIGEST_SIZE];
-    const uint8_t *head, *digest;
-    TRY(digest_check(&r));
+    const uint8_t *digest;
+    TRY(digest_check(&r, magic));
     TRY(digest_options(l->options, expected));
-    head = reader_bytes(&r, sizeof magic - 1);
     digest = reader_bytes(&r, DIGEST_SIZE);
-    if (head == NULL || digest == NULL || memcmp(head, magic, sizeof magic - 1) != 0)
+    if (digest == NULL)
         return ERR_FORMAT;
     if (memcmp(digest, expected, DIGEST_SIZE) != 0)
         return ERR_MISMATCH;
@@ -244,7 +224,7 @@ static enum err read_file(struct loop *l, const struct bytes *text)
 enum err loop_load(struct loop *l, bool *found)
 {
     const char *path = l->options->state_file;
-    struct bytes text = {0};
+    struct bytes text CLEAN(bytes_clear) = {0};
     enum err e;
     *found = access(path, F_OK) == 0;
     if (!*found)
@@ -259,6 +239,5 @@ enum err loop_load(struct loop *l, bool *found)
                   path);
     else if (e == ERR_FORMAT)
         log_error(l->log, "%s is cut, altered or no state of this version of trefoil", path);
-    bytes_clear(&text);
     return e;
 }

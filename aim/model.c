@@ -160,8 +160,7 @@ static enum err build(struct model *m, const struct model_terms *t, struct log *
 
 enum err model_new(struct model **out, const struct model_terms *t, struct log *log)
 {
-    struct model *m = memory_array(1, sizeof *m);
-    enum err e;
+    struct model *m CLEAN(model_free) = memory_array(1, sizeof *m);
     *out = NULL;
     if (m == NULL)
         return ERR_NOMEM;
@@ -169,11 +168,10 @@ enum err model_new(struct model **out, const struct model_terms *t, struct log *
     m->sweep = sweep_best();
     m->total = 1;
     m->limit_cells = t->limit_cells;
-    e = build(m, t, log);
-    if (e != ERR_OK)
-        model_free(&m);
+    TRY(build(m, t, log));
     *out = m;
-    return e;
+    m = NULL;
+    return ERR_OK;
 }
 
 static void node_clear(struct node *n)

@@ -47,17 +47,11 @@ void model_write(const struct model *m, struct bytes *out)
 
 enum err model_save(const char *path, const struct model *m, struct log *log)
 {
-    struct bytes out = {0};
-    enum err e;
-    bytes_put(&out, magic, sizeof magic - 1);
+    struct bytes out CLEAN(bytes_clear) = {0};
+    bytes_put_text(&out, magic);
     domain_write(m->domain, &out);
     model_write(m, &out);
-    digest_append(&out);
-    e = bytes_ok(&out);
-    if (e == ERR_OK)
-        e = file_write(path, 0644, out.data, out.size, log);
-    bytes_clear(&out);
-    return e;
+    return digest_write(path, 0644, &out, log);
 }
 
 /* --- reading --------------------------------------------------------------------------------- */
@@ -145,41 +139,31 @@ static enum err read_theta(struct model *m, struct reader *r)
 enum err model_read(struct model **out, const struct domain *d, struct reader *r,
                     uint64_t limit_cells, struct log *log)
 {
-    struct parts p = {0};
-    struct model *m = NULL;
+    struct parts p CLEAN(parts_clear) = {0};
+    struct model *m CLEAN(model_free) = NULL;
+    struct model_terms t = {.domain = d, .limit_cells = limit_cells};
     double total = reader_double(r);
-    enum err e = read_parts(&p, r, d);
-    if (e == ERR_OK && !(isfinite(total) && total > 0))
-        e = ERR_FORMAT;
-    if (e == ERR_OK) {
-        const struct model_terms t = {.domain = d,
-                                      .clique = p.clique,
-                                      .cliques = p.cliques,
-                                      .zero = p.zero,
-                                      .zeros = p.zeros,
-                                      .limit_cells = limit_cells};
-        e = model_new(&m, &t, log);
-    }
-    if (e == ERR_OK)
-        e = read_theta(m, r);
-    if (e == ERR_OK)
-        m->total = total;
-    else
-        model_free(&m);
-    parts_clear(&p);
+    *out = NULL;
+    TRY(read_parts(&p, r, d));
+    if (!(isfinite(total) && total > 0))
+        return ERR_FORMAT;
+    t.clique = p.clique;
+    t.cliques = p.cliques;
+    t.zero = p.zero;
+    t.zeros = p.zeros;
+    TRY(model_new(&m, &t, log));
+    TRY(read_theta(m, r));
+    m->total = total;
     *out = m;
-    return e;
+    m = NULL;
+    return ERR_OK;
 }
 
 static enum err load(struct model **m, struct domain **d, const struct bytes *text,
                      uint64_t limit_cells, struct log *log)
 {
     struct reader r = reader_of(text->data, text->size);
-    const uint8_t *head;
-    TRY(digest_check(&r));
-    head = reader_bytes(&r, sizeof magic - 1);
-    if (head == NULL || memcmp(head, magic, sizeof magic - 1) != 0)
-        return ERR_FORMAT;
+    TRY(digest_check(&r, magic));
     TRY(domain_read(d, &r, log));
     TRY(model_read(m, *d, &r, limit_cells, log));
     return reader_done(&r);
@@ -188,21 +172,17 @@ static enum err load(struct model **m, struct domain **d, const struct bytes *te
 enum err model_load(struct model **m, struct domain **d, const char *path, uint64_t limit_cells,
                     struct log *log)
 {
-    struct bytes text = {0};
+    struct bytes text CLEAN(bytes_clear) = {0};
     enum err e;
     *m = NULL;
     *d = NULL;
-    e = file_read(path, MODEL_FILE_MAX, &text, log);
-    if (e == ERR_OK) {
-        e = load(m, d, &text, limit_cells, log);
-        if (e == ERR_FORMAT || e == ERR_STUDY)
-            e = log_fail(
-                log, ERR_FORMAT,
-                "%s is no model of this version of trefoil, or it is cut or altered; write "
-                "it again with trefoil run or trefoil aim",
-                path);
-    }
-    bytes_clear(&text);
+    TRY(file_read(path, MODEL_FILE_MAX, &text, log));
+    e = load(m, d, &text, limit_cells, log);
+    if (e == ERR_FORMAT || e == ERR_STUDY)
+        e = log_fail(log, ERR_FORMAT,
+                     "%s is no model of this version of trefoil, or it is cut or altered; write it "
+                     "again with trefoil run or trefoil aim",
+                     path);
     if (e != ERR_OK) {
         model_free(m);
         domain_free(d);

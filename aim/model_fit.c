@@ -280,7 +280,7 @@ static void descend(struct fitting *f, unsigned iterations, struct fit_result *r
     }
 }
 
-static enum err make_room(struct fitting *f, size_t targets)
+static bool make_room(struct fitting *f, size_t targets)
 {
     double **vector[] = {&f->y, &f->theta, &f->mu, &f->change};
     bool room;
@@ -294,7 +294,7 @@ static enum err make_room(struct fitting *f, size_t targets)
         room &= (f->pair[k].moved = memory_array(f->n, sizeof(float))) != NULL;
         room &= (f->pair[k].met = memory_array(f->n, sizeof(float))) != NULL;
     }
-    return room ? ERR_OK : ERR_NOMEM;
+    return room;
 }
 
 static void clear(struct fitting *f)
@@ -314,20 +314,15 @@ static void clear(struct fitting *f)
 enum err model_fit(struct model *m, const struct measurement *measurements, size_t count,
                    unsigned iterations, struct fit_result *result, struct log *log)
 {
-    struct fitting f = {.model = m, .sweep = m->sweep, .n = m->parameters};
-    enum err e = make_room(&f, count);
+    struct fitting f CLEAN(clear) = {.model = m, .sweep = m->sweep, .n = m->parameters};
     *result = (struct fit_result){0};
-    if (e == ERR_NOMEM)
-        log_error(log, "no memory to fit a model of %llu cells",
-                  (unsigned long long)m->junction->cells);
-    if (e == ERR_OK)
-        e = find_targets(&f, measurements, count, log);
-    if (e == ERR_OK) {
-        join_targets(&f);
-        descend(&f, iterations, result);
-        model_propagate(m, true);
-        result->loss = loss_of(&f);
-    }
-    clear(&f);
-    return e;
+    if (!make_room(&f, count))
+        return log_fail(log, ERR_NOMEM, "no memory to fit a model of %llu cells",
+                        (unsigned long long)m->junction->cells);
+    TRY(find_targets(&f, measurements, count, log));
+    join_targets(&f);
+    descend(&f, iterations, result);
+    model_propagate(m, true);
+    result->loss = loss_of(&f);
+    return ERR_OK;
 }

@@ -10,6 +10,8 @@
 #include "aim/model_private.h"
 #include "base/memory.h"
 
+#include <string.h>
+
 /* Products are summed but not held: so many of their cells count like one of a table. */
 #define WORK 32
 
@@ -21,17 +23,20 @@ struct question {
     uint64_t largest;    /* cells of the largest table met, or of a product over WORK */
 };
 
+static void question_clear(struct question *q)
+{
+    memory_free(&q->below);
+    memory_free(&q->needed);
+}
+
 static enum err question_new(struct question *q, const struct model *m, const struct scope *asked)
 {
     const struct junction *j = m->junction;
     *q = (struct question){.model = m, .asked = asked};
     q->below = memory_array(j->cliques, sizeof *q->below);
     q->needed = memory_array(j->cliques, sizeof *q->needed);
-    if (q->below == NULL || q->needed == NULL) {
-        memory_free(&q->below);
-        memory_free(&q->needed);
+    if (q->below == NULL || q->needed == NULL)
         return ERR_NOMEM;
-    }
     for (size_t i = 0; i < j->cliques; i++)
         q->below[i] = scope_intersect(&j->clique[i].scope, asked);
     for (size_t i = j->cliques; i-- > 1;) {
@@ -40,12 +45,6 @@ static enum err question_new(struct question *q, const struct model *m, const st
         q->below[parent] = scope_union(&q->below[parent], &q->below[i]);
     }
     return ERR_OK;
-}
-
-static void question_clear(struct question *q)
-{
-    memory_free(&q->below);
-    memory_free(&q->needed);
 }
 
 /* The lowest clique whose subtree holds everything that is asked. */
@@ -98,61 +97,48 @@ static struct scope rehearse(struct question *q, size_t i, bool top)
     return s;
 }
 
-/* p(asked attributes below i | separator of i), or p(asked) at the top. */
+/* p(asked attributes below i | separator of i), or p(asked) at the top; the caller clears f. */
 static enum err answer(const struct question *q, size_t i, bool top, struct factor *f)
 {
     const struct domain *d = q->model->domain;
     const struct junction *j = q->model->junction;
     struct scope keep = kept(q, i, top, i + 1);
     struct scope s = scope_intersect(&j->clique[i].scope, &keep);
-    enum err e = factor_new(f, &s, d);
-    if (e == ERR_OK)
-        factor_sum(&j->clique[i].scope, q->model->node[i].belief, &s, d, f->value);
-    if (e == ERR_OK && !top)
-        e = factor_condition(f, &j->clique[i].separator, d);
-    for (size_t c = i + 1; e == ERR_OK && c < j->cliques; c++) {
-        struct factor message;
+    TRY(factor_new(f, &s, d));
+    factor_sum(&j->clique[i].scope, q->model->node[i].belief, &s, d, f->value);
+    if (!top)
+        TRY(factor_condition(f, &j->clique[i].separator, d));
+    for (size_t c = i + 1; c < j->cliques; c++) {
+        struct factor message CLEAN(factor_clear) = {0};
         if (!q->needed[c] || j->clique[c].parent != i)
             continue;
-        e = answer(q, c, false, &message);
-        if (e != ERR_OK)
-            break;
+        TRY(answer(q, c, false, &message));
         keep = kept(q, i, top, c + 1);
-        e = factor_contract(f, &message, &keep, d);
-        factor_clear(&message);
+        TRY(factor_contract(f, &message, &keep, d));
     }
-    if (e != ERR_OK)
-        factor_clear(f);
-    return e;
+    return ERR_OK;
 }
 
 uint64_t model_marginal_cells(const struct model *m, const struct clique *c)
 {
     struct scope asked = scope_of(c);
-    struct question q;
+    struct question q CLEAN(question_clear) = {0};
     if (model_covers(m, c))
         return clique_cells(c, m->domain);
     if (question_new(&q, m, &asked) != ERR_OK)
         return UINT64_MAX;
     rehearse(&q, top_of(&q), true);
-    question_clear(&q);
     return q.largest;
 }
 
 static enum err outside(const struct model *m, const struct scope *asked, double *counts)
 {
-    struct question q;
-    struct factor f;
-    enum err e;
+    struct question q CLEAN(question_clear) = {0};
+    struct factor f CLEAN(factor_clear) = {0};
     TRY(question_new(&q, m, asked));
-    e = answer(&q, top_of(&q), true, &f);
-    if (e == ERR_OK) {
-        for (uint64_t i = 0; i < f.cells; i++)
-            counts[i] = f.value[i];
-        factor_clear(&f);
-    }
-    question_clear(&q);
-    return e;
+    TRY(answer(&q, top_of(&q), true, &f));
+    memcpy(counts, f.value, f.cells * sizeof *counts);
+    return ERR_OK;
 }
 
 enum err model_marginal(const struct model *m, const struct clique *c, double *counts,

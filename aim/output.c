@@ -115,22 +115,16 @@ static int append(const char *text, size_t n, void *bytes)
 enum err output_measurements(const char *path, const struct output_terms *o, struct log *log)
 {
     json_t *root = document(o);
-    struct bytes out = {0};
-    enum err e;
+    struct bytes out CLEAN(bytes_clear) = {0};
+    int failed;
     if (root == NULL)
         return log_fail(log, ERR_DATA,
                         "cannot write %s: a name or label is not UTF-8, a number is not finite, or "
                         "memory is short",
                         path);
-    e = json_dump_callback(root, append, &out, JSON_COMPACT | JSON_REAL_PRECISION(17)) == 0
-            ? ERR_OK
-            : ERR_NOMEM;
+    failed = json_dump_callback(root, append, &out, JSON_COMPACT | JSON_REAL_PRECISION(17));
     json_decref(root);
     bytes_put_u8(&out, '\n');
-    if (e == ERR_OK)
-        e = bytes_ok(&out);
-    if (e == ERR_OK)
-        e = file_write(path, 0644, out.data, out.size, log);
-    bytes_clear(&out);
-    return e;
+    TRY(failed != 0 ? ERR_NOMEM : bytes_ok(&out));
+    return file_write(path, 0644, out.data, out.size, log);
 }

@@ -119,17 +119,16 @@ static enum err measure(void *self, const struct aim_measure *request)
 static enum err select_one(void *self, struct aim_select *request)
 {
     struct plaintext *p = self;
-    int64_t *noise = memory_array(request->candidates, sizeof *noise);
+    int64_t *noise CLEAN(memory_release) = memory_array(request->candidates, sizeof *noise);
     int64_t best = 0;
-    enum err e = noise != NULL ? p->noise.gumbel(p->noise.self, request->candidates, noise)
-                               : ERR_NOMEM;
-    for (size_t k = 0; e == ERR_OK && k < request->candidates; k++) {
+    if (noise == NULL)
+        return ERR_NOMEM;
+    TRY(p->noise.gumbel(p->noise.self, request->candidates, noise));
+    for (size_t k = 0; k < request->candidates; k++) {
         const struct aim_candidate *c = &request->candidate[k];
         const struct workload_query *q;
         int64_t score;
-        e = check_query(p, c->query);
-        if (e != ERR_OK)
-            break;
+        TRY(check_query(p, c->query));
         q = &p->workload->query[c->query];
         score = (int64_t)select_score(request->score, q->cells, p->counts + q->offset,
                                       c->estimate) -
@@ -141,11 +140,10 @@ static enum err select_one(void *self, struct aim_select *request)
             request->selected = k;
         }
     }
-    memory_free(&noise);
-    if (e == ERR_OK && request->multiplier != 0)
-        e = measure_one(p, request->candidate[request->selected].query, request->multiplier,
-                        request->values);
-    return e;
+    if (request->multiplier == 0)
+        return ERR_OK;
+    return measure_one(p, request->candidate[request->selected].query, request->multiplier,
+                       request->values);
 }
 
 struct aim_backend plaintext_backend(struct plaintext *p)

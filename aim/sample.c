@@ -103,7 +103,7 @@ static enum err joint_weights(const struct sampling *s, size_t clique, const str
     struct scope one = {.n = 1, .attribute = {attribute}};
     struct scope both = scope_union(given, &one);
     struct scope_walk group, value;
-    struct factor joint;
+    struct factor joint CLEAN(factor_clear) = {0};
     uint32_t size = s->domain->attribute[attribute].size;
     TRY(factor_new(&joint, &both, s->domain));
     factor_sum(&c->scope, model_belief(s->model, clique), &both, s->domain, joint.value);
@@ -114,7 +114,6 @@ static enum err joint_weights(const struct sampling *s, size_t clique, const str
         scope_walk_next(&group);
         scope_walk_next(&value);
     }
-    factor_clear(&joint);
     return ERR_OK;
 }
 
@@ -154,29 +153,25 @@ static enum err sample_attribute(struct sampling *s, size_t clique, const struct
 {
     uint32_t size = s->domain->attribute[attribute].size;
     uint64_t groups = scope_cells(given, s->domain);
-    double *weight = memory_array(groups * size, sizeof *weight);
-    size_t *start = memory_array(groups + 2, sizeof *start);
-    enum err e = weight != NULL && start != NULL ? ERR_OK : ERR_NOMEM;
-    if (e == ERR_OK)
-        e = joint_weights(s, clique, given, attribute, weight);
-    if (e == ERR_OK) {
-        mend(weight, groups, size, s->fraction);
-        sort_rows(s, given, groups, start);
-        for (uint64_t g = 0; g < groups; g++) {
-            size_t rows = start[g + 1] - start[g];
-            if (rows == 0)
-                continue;
-            if (s->independent)
-                draw_each(s, weight + g * size, size, rows);
-            else
-                round_off(s, weight + g * size, size, rows);
-            for (size_t i = 0; i < rows; i++)
-                s->table->column[attribute][s->order[start[g] + i]] = s->values[i];
-        }
+    double *weight CLEAN(memory_release) = memory_array(groups * size, sizeof *weight);
+    size_t *start CLEAN(memory_release) = memory_array(groups + 2, sizeof *start);
+    if (weight == NULL || start == NULL)
+        return ERR_NOMEM;
+    TRY(joint_weights(s, clique, given, attribute, weight));
+    mend(weight, groups, size, s->fraction);
+    sort_rows(s, given, groups, start);
+    for (uint64_t g = 0; g < groups; g++) {
+        size_t rows = start[g + 1] - start[g];
+        if (rows == 0)
+            continue;
+        if (s->independent)
+            draw_each(s, weight + g * size, size, rows);
+        else
+            round_off(s, weight + g * size, size, rows);
+        for (size_t i = 0; i < rows; i++)
+            s->table->column[attribute][s->order[start[g] + i]] = s->values[i];
     }
-    memory_free(&weight);
-    memory_free(&start);
-    return e;
+    return ERR_OK;
 }
 
 /* --- all ------------------------------------------------------------------------------------- */
@@ -197,11 +192,19 @@ static enum err sample_all(struct sampling *s)
     return ERR_OK;
 }
 
+static void clear(struct sampling *s)
+{
+    table_free(&s->table);
+    memory_free(&s->order);
+    memory_free(&s->values);
+    memory_free(&s->fraction);
+}
+
 static enum err sample(struct table **t, const struct model *m, size_t rows, uint64_t seed,
                        bool independent, struct log *log)
 {
-    struct sampling s = {.model = m, .domain = model_domain(m), .independent = independent};
-    enum err e;
+    struct sampling s CLEAN(clear) = {
+        .model = m, .domain = model_domain(m), .independent = independent};
     *t = NULL;
     if (rows >= UINT32_MAX)
         return log_fail(log, ERR_RANGE, "%zu rows are more than can be sampled; ask for fewer",
@@ -212,16 +215,11 @@ static enum err sample(struct table **t, const struct model *m, size_t rows, uin
     s.order = memory_array(rows, sizeof *s.order);
     s.values = memory_array(rows, sizeof *s.values);
     s.fraction = memory_array(DOMAIN_SIZE_MAX, sizeof *s.fraction);
-    e = s.order != NULL && s.values != NULL && s.fraction != NULL ? sample_all(&s) : ERR_NOMEM;
-    if (e != ERR_OK) {
-        log_error(log, "no memory to sample %zu rows; ask for fewer", rows);
-        table_free(&s.table);
-    }
+    if (s.order == NULL || s.values == NULL || s.fraction == NULL || sample_all(&s) != ERR_OK)
+        return log_fail(log, ERR_NOMEM, "no memory to sample %zu rows; ask for fewer", rows);
     *t = s.table;
-    memory_free(&s.order);
-    memory_free(&s.values);
-    memory_free(&s.fraction);
-    return e;
+    s.table = NULL;
+    return ERR_OK;
 }
 
 enum err sample_rows(struct table **t, const struct model *m, size_t rows, uint64_t seed,

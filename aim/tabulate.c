@@ -17,14 +17,13 @@ static enum err project(const struct workload *w, const struct domain *d, uint32
 {
     const struct workload_query *q = &w->query[query];
     const struct workload_query *parent = &w->query[q->parent];
-    uint32_t *index = memory_array(parent->cells, sizeof *index);
+    uint32_t *index CLEAN(memory_release) = memory_array(parent->cells, sizeof *index);
     if (index == NULL)
         return ERR_NOMEM;
     clique_project(&parent->clique, &q->clique, d, index);
     memset(counts + q->offset, 0, q->cells * sizeof *counts);
     for (uint64_t i = 0; i < parent->cells; i++)
         counts[q->offset + index[i]] += counts[parent->offset + i];
-    memory_free(&index);
     return ERR_OK;
 }
 

@@ -172,7 +172,7 @@ static enum err check_given(const struct workload *w, const struct domain *d, st
 static enum err enumerate(struct workload *w)
 {
     size_t all = 0, n = 0, kept = 0;
-    struct clique *s;
+    struct clique *s CLEAN(memory_release) = NULL;
     for (size_t i = 0; i < w->cliques; i++)
         all += clique_subsets(&w->clique[i]);
     s = memory_array(all, sizeof *s);
@@ -186,13 +186,12 @@ static enum err enumerate(struct workload *w)
         if (i == 0 || !clique_equal(&s[i], &s[kept - 1]))
             s[kept++] = s[i];
     w->query = memory_array(kept, sizeof *w->query);
-    if (w->query != NULL) {
-        w->queries = kept;
-        for (size_t i = 0; i < kept; i++)
-            w->query[i].clique = s[i];
-    }
-    memory_free(&s);
-    return w->query != NULL ? ERR_OK : ERR_NOMEM;
+    if (w->query == NULL)
+        return ERR_NOMEM;
+    w->queries = kept;
+    for (size_t i = 0; i < kept; i++)
+        w->query[i].clique = s[i];
+    return ERR_OK;
 }
 
 static enum err count_cells(struct workload *w, const struct domain *d, const double *weight,
@@ -238,31 +237,38 @@ static void find_maximal(struct workload *w)
 
 static enum err build(struct workload *w, const struct domain *d, struct log *log)
 {
-    double *weight = memory_array(d->attributes, sizeof *weight);
-    struct given *g = given_sorted(w);
-    enum err e = weight != NULL && g != NULL ? ERR_OK : ERR_NOMEM;
-    if (e == ERR_OK)
-        e = check_repeats(d, g, w->cliques, log);
-    if (e == ERR_OK)
-        e = attribute_weights(d, g, w->cliques, weight, log);
-    if (e == ERR_OK)
-        e = check_given(w, d, log);
-    if (e == ERR_OK)
-        e = enumerate(w);
-    if (e == ERR_OK)
-        e = count_cells(w, d, weight, log);
-    if (e == ERR_OK)
-        find_maximal(w);
-    memory_free(&weight);
-    memory_free(&g);
-    return e;
+    double *weight CLEAN(memory_release) = memory_array(d->attributes, sizeof *weight);
+    struct given *g CLEAN(memory_release) = given_sorted(w);
+    if (weight == NULL || g == NULL)
+        return ERR_NOMEM;
+    TRY(check_repeats(d, g, w->cliques, log));
+    TRY(attribute_weights(d, g, w->cliques, weight, log));
+    TRY(check_given(w, d, log));
+    TRY(enumerate(w));
+    TRY(count_cells(w, d, weight, log));
+    find_maximal(w);
+    return ERR_OK;
+}
+
+static enum err copy_given(struct workload *w, const struct clique *cliques, const double *weights,
+                           size_t count)
+{
+    w->cliques = count;
+    w->clique = memory_array(count, sizeof *w->clique);
+    w->clique_weight = memory_array(count, sizeof *w->clique_weight);
+    if (w->clique == NULL || w->clique_weight == NULL)
+        return ERR_NOMEM;
+    for (size_t i = 0; i < count; i++) {
+        w->clique[i] = cliques[i];
+        w->clique_weight[i] = weights != NULL ? weights[i] : 1.0;
+    }
+    return ERR_OK;
 }
 
 enum err workload_new(struct workload **out, const struct domain *d, const struct clique *cliques,
                       const double *weights, size_t count, struct log *log)
 {
-    struct workload *w;
-    enum err e;
+    struct workload *w CLEAN(workload_free) = NULL;
     *out = NULL;
     if (count == 0 || count > WORKLOAD_CLIQUES_MAX)
         return log_fail(log, ERR_STUDY, "the workload has %zu marginals; 1 to %llu are allowed",
@@ -272,22 +278,11 @@ enum err workload_new(struct workload **out, const struct domain *d, const struc
     w = memory_array(1, sizeof *w);
     if (w == NULL)
         return ERR_NOMEM;
-    w->cliques = count;
-    w->clique = memory_array(count, sizeof *w->clique);
-    w->clique_weight = memory_array(count, sizeof *w->clique_weight);
-    if (w->clique == NULL || w->clique_weight == NULL) {
-        workload_free(&w);
-        return ERR_NOMEM;
-    }
-    for (size_t i = 0; i < count; i++) {
-        w->clique[i] = cliques[i];
-        w->clique_weight[i] = weights != NULL ? weights[i] : 1.0;
-    }
-    e = build(w, d, log);
-    if (e != ERR_OK)
-        workload_free(&w);
+    TRY(copy_given(w, cliques, weights, count));
+    TRY(build(w, d, log));
     *out = w;
-    return e;
+    w = NULL;
+    return ERR_OK;
 }
 
 void workload_free(struct workload **w)
@@ -318,7 +313,7 @@ uint32_t workload_find(const struct workload *w, const struct clique *c)
 
 void workload_write(const struct workload *w, struct bytes *out)
 {
-    struct given *g = given_sorted(w);
+    struct given *g CLEAN(memory_release) = given_sorted(w);
     if (g == NULL) {
         out->failed = true;
         return;
@@ -330,7 +325,6 @@ void workload_write(const struct workload *w, struct bytes *out)
             bytes_put_u16(out, g[i].clique.attribute[k]);
         bytes_put_double(out, g[i].weight);
     }
-    memory_free(&g);
 }
 
 void clique_project(const struct clique *parent, const struct clique *child, const struct domain *d,

@@ -47,9 +47,8 @@ static enum err check_order(const struct domain *d, unsigned k, const char *what
 enum err workload_all(struct workload **w, const struct domain *d, unsigned k, struct log *log)
 {
     struct clique c = {.n = (uint16_t)k};
-    struct clique *all;
+    struct clique *all CLEAN(memory_release) = NULL;
     uint64_t count;
-    enum err e;
     size_t i = 0;
     *w = NULL;
     TRY(check_order(d, k, "all", log));
@@ -66,9 +65,7 @@ enum err workload_all(struct workload **w, const struct domain *d, unsigned k, s
     do
         all[i++] = c;
     while (next_clique(&c, d->attributes));
-    e = workload_new(w, d, all, NULL, i, log);
-    memory_free(&all);
-    return e;
+    return workload_new(w, d, all, NULL, i, log);
 }
 
 /* A k-subset, each equally likely (Floyd). */
@@ -113,9 +110,8 @@ static bool draw_cliques(struct random *r, const struct domain *d, unsigned k, s
 enum err workload_random(struct workload **w, const struct domain *d, unsigned k, size_t count,
                          uint64_t seed, struct log *log)
 {
-    struct clique *c;
+    struct clique *c CLEAN(memory_release) = NULL;
     struct random r;
-    enum err e = ERR_STUDY;
     *w = NULL;
     TRY(check_order(d, k, "random", log));
     if (count == 0 || count > WORKLOAD_CLIQUES_MAX || count > choices(d->attributes, k))
@@ -131,14 +127,10 @@ enum err workload_random(struct workload **w, const struct domain *d, unsigned k
     if (c == NULL)
         return ERR_NOMEM;
     random_seed_u64(&r, seed);
-    for (int draws = 0; draws < 1000 && e == ERR_STUDY; draws++)
+    for (int draws = 0; draws < 1000; draws++)
         if (draw_cliques(&r, d, k, c, count))
-            e = ERR_OK;
-    if (e == ERR_OK)
-        e = workload_new(w, d, c, NULL, count, log);
-    else
-        log_error(log, "%zu random %u-way marginals leave attributes out; ask for more of them",
-                  count, k);
-    memory_free(&c);
-    return e;
+            return workload_new(w, d, c, NULL, count, log);
+    return log_fail(log, ERR_STUDY,
+                    "%zu random %u-way marginals leave attributes out; ask for more of them", count,
+                    k);
 }

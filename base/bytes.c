@@ -192,6 +192,20 @@ void reader_string(struct reader *r, char *to, size_t size)
     to[n] = '\0';
 }
 
+enum err reader_text(struct reader *r, char **text)
+{
+    size_t n;
+    const uint8_t *at = reader_block(r, &n);
+    *text = NULL;
+    if (at == NULL || memchr(at, 0, n) != NULL)
+        return ERR_FORMAT;
+    *text = memory_array(n + 1, 1);
+    if (*text == NULL)
+        return ERR_NOMEM;
+    memcpy(*text, at, n);
+    return ERR_OK;
+}
+
 enum err reader_done(const struct reader *r)
 {
     return r->failed || r->left != 0 ? ERR_FORMAT : ERR_OK;

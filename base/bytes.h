@@ -75,6 +75,8 @@ void reader_copy(struct reader *r, void *to, size_t n);
 const uint8_t *reader_block(struct reader *r, size_t *n);
 /* Copies a block as a string into `to`; fails if it needs more than `size` bytes or holds a NUL. */
 void reader_string(struct reader *r, char *to, size_t size);
+/* A block as a new string, which the caller frees; ERR_FORMAT if it does not fit or holds a NUL. */
+enum err reader_text(struct reader *r, char **text) MUST_CHECK;
 /* ERR_FORMAT if a read failed or bytes are left over. */
 enum err reader_done(const struct reader *r) MUST_CHECK;
 

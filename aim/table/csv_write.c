@@ -42,7 +42,7 @@ static void put_numeric(struct bytes *out, const struct domain_attribute *a, uin
         if (trial == 6)
             low = a->edges[code], width = 0, decimals = -1;
     }
-    bytes_put(out, text, strlen(text));
+    bytes_put_text(out, text);
 }
 
 static void put_cell(struct bytes *out, const struct table *t, size_t row, size_t attribute,
@@ -62,7 +62,7 @@ static void put_cell(struct bytes *out, const struct table *t, size_t row, size_
         break;
     case DOMAIN_INTEGER:
         snprintf(text, sizeof text, "%lld", (long long)a->min + code);
-        bytes_put(out, text, strlen(text));
+        bytes_put_text(out, text);
         break;
     case DOMAIN_NUMERIC:
         put_numeric(out, a, code, r);
@@ -80,15 +80,14 @@ struct sink {
 
 static enum err write_text(struct sink *s)
 {
-    enum err e = bytes_ok(&s->text);
-    if (e == ERR_OK && !s->standard)
-        e = file_draft_write(&s->draft, s->text.data, s->text.size);
-    if (e == ERR_OK && s->standard &&
-        (fwrite(s->text.data, 1, s->text.size, stdout) != s->text.size || fflush(stdout) != 0))
-        e = log_fail(s->log, ERR_SYSTEM, "cannot write to the standard output: %s",
-                     strerror(errno));
+    const size_t n = s->text.size;
+    TRY(bytes_ok(&s->text));
     s->text.size = 0;
-    return e;
+    if (!s->standard)
+        return file_draft_write(&s->draft, s->text.data, n);
+    if (fwrite(s->text.data, 1, n, stdout) == n && fflush(stdout) == 0)
+        return ERR_OK;
+    return log_fail(s->log, ERR_SYSTEM, "cannot write to the standard output: %s", strerror(errno));
 }
 
 static enum err write_rows(struct sink *s, const struct table *t, uint64_t seed)
@@ -114,9 +113,9 @@ static enum err write_rows(struct sink *s, const struct table *t, uint64_t seed)
 enum err table_write_csv(const char *path, const struct table *t, uint64_t seed, struct log *log)
 {
     struct sink s = {.standard = strcmp(path, "-") == 0, .log = log};
-    enum err e = s.standard ? ERR_OK : file_draft_open(&s.draft, path, 0644, log);
-    if (e != ERR_OK)
-        return e;
+    enum err e;
+    if (!s.standard)
+        TRY(file_draft_open(&s.draft, path, 0644, log));
     e = write_rows(&s, t, seed);
     bytes_clear(&s.text);
     return s.standard ? e : file_draft_end(&s.draft, e);

@@ -14,7 +14,7 @@ enum err domain_new(struct domain **domain)
     return *domain != NULL ? ERR_OK : ERR_NOMEM;
 }
 
-static void attribute_clear(struct domain_attribute *a)
+void domain_attribute_clear(struct domain_attribute *a)
 {
     for (uint32_t i = 0; a->labels != NULL && i < a->values; i++)
         memory_free(&a->labels[i]);
@@ -30,7 +30,7 @@ void domain_free(struct domain **domain)
     if (*domain == NULL)
         return;
     for (size_t i = 0; i < (*domain)->attributes; i++)
-        attribute_clear(&(*domain)->attribute[i]);
+        domain_attribute_clear(&(*domain)->attribute[i]);
     memory_free(&(*domain)->attribute);
     memory_free(domain);
 }
@@ -80,35 +80,30 @@ static bool is_value(const struct domain_attribute *a, const char *text)
     return domain_fits(&strict, text);
 }
 
-/* Names the attribute, sets its size and appends it; `a` is consumed, also on failure. */
+/* Names the attribute, sets its size and moves it to the end of d. */
 static enum err append(struct domain *d, struct domain_attribute *a, uint64_t values,
                        const char *name, const char *missing, struct log *log)
 {
     uint64_t size = values + (missing != NULL ? 1 : 0);
     struct domain_attribute *grown;
-    if (values == 0 || size > DOMAIN_SIZE_MAX) {
-        log_error(log, "attribute %s has %llu values; 1 to %d are allowed: use fewer, wider bins",
-                  name, (unsigned long long)size, DOMAIN_SIZE_MAX);
-        attribute_clear(a);
-        return ERR_STUDY;
-    }
+    if (values == 0 || size > DOMAIN_SIZE_MAX)
+        return log_fail(log, ERR_STUDY,
+                        "attribute %s has %llu values; 1 to %d are allowed: use fewer, wider bins",
+                        name, (unsigned long long)size, DOMAIN_SIZE_MAX);
     a->values = (uint32_t)values;
     a->size = (uint32_t)size;
-    if (missing != NULL && is_value(a, missing)) {
-        log_error(log, "attribute %s: '%s' is both a value and the missing one", name, missing);
-        attribute_clear(a);
-        return ERR_STUDY;
-    }
+    if (missing != NULL && is_value(a, missing))
+        return log_fail(log, ERR_STUDY, "attribute %s: '%s' is both a value and the missing one",
+                        name, missing);
     a->name = memory_string(name);
     a->missing = missing != NULL ? memory_string(missing) : NULL;
     grown = memory_grow(d->attribute, d->attributes + 1, sizeof *grown);
     if (grown != NULL)
         d->attribute = grown;
-    if (grown == NULL || a->name == NULL || (missing != NULL && a->missing == NULL)) {
-        attribute_clear(a);
+    if (grown == NULL || a->name == NULL || (missing != NULL && a->missing == NULL))
         return ERR_NOMEM;
-    }
     d->attribute[d->attributes++] = *a;
+    *a = (struct domain_attribute){0};
     return ERR_OK;
 }
 
@@ -164,17 +159,12 @@ enum err domain_add_categorical(struct domain *d, const char *name, const char *
                                 size_t count, const char *missing, enum domain_policy policy,
                                 struct log *log)
 {
-    struct domain_attribute a = {.kind = DOMAIN_CATEGORICAL, .policy = policy};
-    enum err e;
+    struct domain_attribute a CLEAN(domain_attribute_clear) = {.kind = DOMAIN_CATEGORICAL,
+                                                               .policy = policy};
     TRY(check_common(d, &a, name, missing, log));
-    if (count == 0 || count > DOMAIN_SIZE_MAX)
-        return append(d, &a, count, name, missing, log);
-    e = copy_labels(&a, labels, count);
-    if (e == ERR_OK)
-        e = check_labels(&a, name, log);
-    if (e != ERR_OK) {
-        attribute_clear(&a);
-        return e;
+    if (count > 0 && count <= DOMAIN_SIZE_MAX) {
+        TRY(copy_labels(&a, labels, count));
+        TRY(check_labels(&a, name, log));
     }
     return append(d, &a, count, name, missing, log);
 }
@@ -182,7 +172,8 @@ enum err domain_add_categorical(struct domain *d, const char *name, const char *
 enum err domain_add_integer(struct domain *d, const char *name, int64_t min, int64_t max,
                             const char *missing, enum domain_policy policy, struct log *log)
 {
-    struct domain_attribute a = {.kind = DOMAIN_INTEGER, .policy = policy, .min = min, .max = max};
+    struct domain_attribute a CLEAN(domain_attribute_clear) = {
+        .kind = DOMAIN_INTEGER, .policy = policy, .min = min, .max = max};
     uint64_t span = (uint64_t)max - (uint64_t)min;
     TRY(check_common(d, &a, name, missing, log));
     if (min > max)
@@ -195,14 +186,14 @@ enum err domain_add_integer(struct domain *d, const char *name, int64_t min, int
 enum err domain_add_numeric(struct domain *d, const char *name, const double *edges, size_t count,
                             const char *missing, enum domain_policy policy, struct log *log)
 {
-    struct domain_attribute a = {.kind = DOMAIN_NUMERIC, .policy = policy};
+    struct domain_attribute a CLEAN(domain_attribute_clear) = {.kind = DOMAIN_NUMERIC,
+                                                               .policy = policy};
     TRY(check_common(d, &a, name, missing, log));
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         if (!isfinite(edges[i]) || (i > 0 && edges[i] <= edges[i - 1]))
             return log_fail(log, ERR_STUDY,
                             "attribute %s: edge %zu (%g) is not a number above the one before",
                             name, i + 1, edges[i]);
-    }
     if (count >= 2 && count <= DOMAIN_SIZE_MAX + 1) {
         a.edges = memory_array(count, sizeof *a.edges);
         if (a.edges == NULL)

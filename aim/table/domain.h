@@ -52,6 +52,7 @@ struct domain {
 
 enum err domain_new(struct domain **domain) MUST_CHECK;
 void domain_free(struct domain **domain);
+void domain_attribute_clear(struct domain_attribute *a);
 
 /*
  * Adds one attribute; everything is copied; `missing` may be NULL. ERR_STUDY, logged, for an empty

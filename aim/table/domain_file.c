@@ -39,153 +39,119 @@ void domain_write(const struct domain *d, struct bytes *out)
 
 enum err domain_compare(const struct domain *a, const struct domain *b, bool *same)
 {
-    struct bytes x = {0}, y = {0};
-    enum err e;
+    struct bytes x CLEAN(bytes_clear) = {0}, y CLEAN(bytes_clear) = {0};
     domain_write(a, &x);
     domain_write(b, &y);
-    e = bytes_ok(&x) == ERR_OK ? bytes_ok(&y) : ERR_NOMEM;
-    *same = e == ERR_OK && x.size == y.size && memcmp(x.data, y.data, x.size) == 0;
-    bytes_clear(&x);
-    bytes_clear(&y);
-    return e;
+    TRY(bytes_ok(&x));
+    TRY(bytes_ok(&y));
+    *same = x.size == y.size && memcmp(x.data, y.data, x.size) == 0;
+    return ERR_OK;
 }
 
-/* A string of any length, on the heap. A file may hold no more than a study may. */
+/* A file may hold no more than a study may. */
 static enum err read_text(struct reader *r, char **text)
 {
-    size_t n = 0;
-    const uint8_t *p = reader_block(r, &n);
-    *text = NULL;
-    if (p == NULL || memchr(p, 0, n) != NULL)
-        return ERR_FORMAT;
-    *text = memory_array(n + 1, 1);
-    if (*text == NULL)
-        return ERR_NOMEM;
-    memcpy(*text, p, n);
+    TRY(reader_text(r, text));
     return encoding_steers(*text) ? ERR_FORMAT : ERR_OK;
 }
 
-/* What all kinds of attribute have. */
-struct header {
-    char *name;
-    char *missing;
-    enum domain_kind kind;
-    enum domain_policy policy;
-    uint32_t values;
-};
-
-static enum err read_categorical(struct domain *d, const struct header *h, struct reader *r,
-                                 struct log *log)
+static enum err read_labels(struct domain_attribute *a, struct reader *r)
 {
-    char **labels = memory_array(h->values, sizeof *labels);
-    enum err e = labels != NULL ? ERR_OK : ERR_NOMEM;
-    for (uint32_t i = 0; e == ERR_OK && i < h->values; i++)
-        e = read_text(r, &labels[i]);
-    if (e == ERR_OK)
-        e = domain_add_categorical(d, h->name, (const char *const *)labels, h->values, h->missing,
-                                   h->policy, log);
-    for (uint32_t i = 0; labels != NULL && i < h->values; i++)
-        memory_free(&labels[i]);
-    memory_free(&labels);
-    return e;
+    a->labels = memory_array(a->values, sizeof *a->labels);
+    if (a->labels == NULL)
+        return ERR_NOMEM;
+    for (uint32_t i = 0; i < a->values; i++)
+        TRY(read_text(r, &a->labels[i]));
+    return ERR_OK;
 }
 
-static enum err read_integer(struct domain *d, const struct header *h, struct reader *r,
-                             struct log *log)
+static enum err read_range(struct domain_attribute *a, struct reader *r)
 {
-    int64_t min = (int64_t)reader_u64(r), max = (int64_t)reader_u64(r);
-    if (r->failed || (uint64_t)max - (uint64_t)min != (uint64_t)h->values - 1)
-        return ERR_FORMAT;
-    return domain_add_integer(d, h->name, min, max, h->missing, h->policy, log);
+    a->min = (int64_t)reader_u64(r);
+    a->max = (int64_t)reader_u64(r);
+    return r->failed || (uint64_t)a->max - (uint64_t)a->min != (uint64_t)a->values - 1 ? ERR_FORMAT
+                                                                                       : ERR_OK;
 }
 
-static enum err read_numeric(struct domain *d, const struct header *h, struct reader *r,
-                             struct log *log)
+static enum err read_edges(struct domain_attribute *a, struct reader *r)
 {
-    double *edges = memory_array((size_t)h->values + 1, sizeof *edges);
-    enum err e = edges != NULL ? ERR_OK : ERR_NOMEM;
-    for (uint32_t i = 0; e == ERR_OK && i <= h->values; i++)
-        edges[i] = reader_double(r);
-    if (e == ERR_OK && r->failed)
-        e = ERR_FORMAT;
-    if (e == ERR_OK)
-        e = domain_add_numeric(d, h->name, edges, (size_t)h->values + 1, h->missing, h->policy,
-                               log);
-    memory_free(&edges);
-    return e;
+    a->edges = memory_array((size_t)a->values + 1, sizeof *a->edges);
+    if (a->edges == NULL)
+        return ERR_NOMEM;
+    for (uint32_t i = 0; i <= a->values; i++)
+        a->edges[i] = reader_double(r);
+    return r->failed ? ERR_FORMAT : ERR_OK;
 }
 
-static enum err read_header(struct header *h, struct reader *r)
+static enum err read_attribute(struct domain_attribute *a, struct reader *r)
 {
     uint8_t kind, policy, missing;
-    TRY(read_text(r, &h->name));
+    TRY(read_text(r, &a->name));
     kind = reader_u8(r);
     policy = reader_u8(r);
     missing = reader_u8(r);
     if (missing == 1)
-        TRY(read_text(r, &h->missing));
-    h->values = reader_u32(r);
+        TRY(read_text(r, &a->missing));
+    a->values = reader_u32(r);
     if (r->failed || missing > 1 || kind > DOMAIN_NUMERIC || policy > DOMAIN_AS_MISSING ||
-        h->values == 0 || h->values > DOMAIN_SIZE_MAX)
+        a->values == 0 || a->values > DOMAIN_SIZE_MAX)
         return ERR_FORMAT;
-    h->kind = (enum domain_kind)kind;
-    h->policy = (enum domain_policy)policy;
-    return ERR_OK;
-}
-
-static enum err read_values(struct domain *d, const struct header *h, struct reader *r,
-                            struct log *log)
-{
-    switch (h->kind) {
+    a->kind = (enum domain_kind)kind;
+    a->policy = (enum domain_policy)policy;
+    switch (a->kind) {
     case DOMAIN_CATEGORICAL:
-        return read_categorical(d, h, r, log);
+        return read_labels(a, r);
     case DOMAIN_INTEGER:
-        return read_integer(d, h, r, log);
+        return read_range(a, r);
     case DOMAIN_NUMERIC:
-        return read_numeric(d, h, r, log);
+        return read_edges(a, r);
     }
     return ERR_FORMAT;
 }
 
-static enum err attribute_read(struct domain *d, struct reader *r, struct log *log)
+/* A copy of an attribute becomes the last of d. */
+static enum err add(struct domain *d, const struct domain_attribute *a, struct log *log)
 {
-    struct header h = {0};
-    enum err e = read_header(&h, r);
-    if (e == ERR_OK)
-        e = read_values(d, &h, r, log);
-    memory_free(&h.name);
-    memory_free(&h.missing);
-    return e;
+    switch (a->kind) {
+    case DOMAIN_CATEGORICAL:
+        return domain_add_categorical(d, a->name, (const char *const *)a->labels, a->values,
+                                      a->missing, a->policy, log);
+    case DOMAIN_INTEGER:
+        return domain_add_integer(d, a->name, a->min, a->max, a->missing, a->policy, log);
+    case DOMAIN_NUMERIC:
+        return domain_add_numeric(d, a->name, a->edges, (size_t)a->values + 1, a->missing,
+                                  a->policy, log);
+    }
+    return ERR_STUDY;
 }
 
 enum err domain_read(struct domain **out, struct reader *r, struct log *log)
 {
-    struct domain *d = NULL;
+    struct domain *d CLEAN(domain_free) = NULL;
     uint32_t attributes = reader_u32(r);
-    enum err e = r->failed || attributes > DOMAIN_ATTRIBUTES_MAX ? ERR_FORMAT : domain_new(&d);
-    for (uint32_t i = 0; e == ERR_OK && i < attributes; i++)
-        e = attribute_read(d, r, log);
-    if (e != ERR_OK)
-        domain_free(&d);
+    *out = NULL;
+    if (r->failed || attributes > DOMAIN_ATTRIBUTES_MAX)
+        return ERR_FORMAT;
+    TRY(domain_new(&d));
+    for (uint32_t i = 0; i < attributes; i++) {
+        struct domain_attribute a CLEAN(domain_attribute_clear) = {0};
+        TRY(read_attribute(&a, r));
+        TRY(add(d, &a, log));
+    }
     *out = d;
-    return e;
+    d = NULL;
+    return ERR_OK;
 }
 
 enum err domain_pick(struct domain **out, const struct domain *d, const uint16_t *attribute,
                      size_t count)
 {
-    struct bytes b = {0};
-    struct reader r;
-    enum err e = domain_new(out);
+    struct domain *picked CLEAN(domain_free) = NULL;
+    *out = NULL;
+    TRY(domain_new(&picked));
     for (size_t k = 0; k < count; k++)
-        attribute_write(&d->attribute[attribute[k]], &b);
-    if (e == ERR_OK)
-        e = bytes_ok(&b);
-    r = reader_of(b.data, b.size);
-    for (size_t k = 0; e == ERR_OK && k < count; k++)
-        e = attribute_read(*out, &r, NULL);
-    bytes_clear(&b);
-    if (e != ERR_OK)
-        domain_free(out);
-    return e;
+        TRY(add(picked, &d->attribute[attribute[k]], NULL));
+    *out = picked;
+    picked = NULL;
+    return ERR_OK;
 }

@@ -137,8 +137,8 @@ enum err rows_column(struct rows *r, char *text, size_t length)
         char shown[SHOWN_SIZE];
         encoding_printable(text, shown, sizeof shown);
         if (r->ignored.size > 0)
-            bytes_put(&r->ignored, ", ", 2);
-        bytes_put(&r->ignored, shown, strlen(shown));
+            bytes_put_text(&r->ignored, ", ");
+        bytes_put_text(&r->ignored, shown);
     }
     r->attribute_of[r->field++] = a;
     return ERR_OK;
@@ -304,6 +304,8 @@ enum err rows_end(struct rows *r)
 
 static void rows_free(struct rows **r)
 {
+    if (*r == NULL)
+        return;
     table_free(&(*r)->table);
     memory_free(&(*r)->codes);
     memory_free(&(*r)->changed);
@@ -316,25 +318,24 @@ static void rows_free(struct rows **r)
 enum err rows_begin(struct rows **out, const struct domain *d, const struct rows_options *options,
                     const struct rows_source *source, struct log *log)
 {
-    struct rows *r = memory_array(1, sizeof *r);
-    enum err e;
-    *out = r;
+    struct rows *r CLEAN(rows_free) = memory_array(1, sizeof *r);
+    *out = NULL;
     if (r == NULL)
         return ERR_NOMEM;
     *r = (struct rows){
         .domain = d, .source = source, .o = *options, .log = log, .person_column = SIZE_MAX};
     if (r->o.max == 0)
         r->o.max = DEFAULT_ROWS;
-    e = table_new(&r->table, d, 0);
+    TRY(table_new(&r->table, d, 0));
     r->codes = memory_array(d->attributes, sizeof *r->codes);
     r->changed = memory_array(d->attributes, sizeof *r->changed);
-    if (e == ERR_OK && (r->codes == NULL || r->changed == NULL))
-        e = ERR_NOMEM;
-    if (e == ERR_OK && r->o.person != NULL)
-        e = persons_new(&r->persons);
-    if (e != ERR_OK)
-        rows_free(out);
-    return e;
+    if (r->codes == NULL || r->changed == NULL)
+        return ERR_NOMEM;
+    if (r->o.person != NULL)
+        TRY(persons_new(&r->persons));
+    *out = r;
+    r = NULL;
+    return ERR_OK;
 }
 
 static void tell_changed(const struct rows *r)
@@ -347,7 +348,8 @@ static void tell_changed(const struct rows *r)
 
 enum err rows_finish(struct rows **rows, enum err e, struct table **t)
 {
-    struct rows *r = *rows;
+    struct rows *r CLEAN(rows_free) = *rows;
+    *rows = NULL;
     *t = NULL;
     if (r->problems > ROWS_ERRORS_SHOWN)
         log_error(r->log, "%s: %zu more problems like these", r->source->name,
@@ -361,6 +363,5 @@ enum err rows_finish(struct rows **rows, enum err e, struct table **t)
         *t = r->table;
         r->table = NULL;
     }
-    rows_free(rows);
     return e;
 }

@@ -18,19 +18,18 @@ static enum err reserve(struct table *t, size_t capacity)
 
 enum err table_new(struct table **out, const struct domain *d, size_t capacity)
 {
-    struct table *t = memory_array(1, sizeof *t);
-    enum err e = ERR_NOMEM;
+    struct table *t CLEAN(table_free) = memory_array(1, sizeof *t);
     *out = NULL;
     if (t == NULL)
         return ERR_NOMEM;
     t->domain = d;
     t->column = memory_array(d->attributes, sizeof *t->column);
-    if (t->column != NULL)
-        e = reserve(t, capacity);
-    if (e != ERR_OK)
-        table_free(&t);
+    if (t->column == NULL)
+        return ERR_NOMEM;
+    TRY(reserve(t, capacity));
     *out = t;
-    return e;
+    t = NULL;
+    return ERR_OK;
 }
 
 void table_free(struct table **t)

@@ -33,9 +33,8 @@ struct run_state {
 
 static enum err save(const struct run_state *s)
 {
-    struct bytes out = {0};
-    enum err e;
-    bytes_put(&out, magic, sizeof magic - 1);
+    struct bytes out CLEAN(bytes_clear) = {0};
+    bytes_put_text(&out, magic);
     bytes_put(&out, s->study->terms.digest, 32);
     bytes_put(&out, s->run, sizeof s->run);
     bytes_put_u32(&out, s->round);
@@ -43,23 +42,17 @@ static enum err save(const struct run_state *s)
     bytes_put_u32(&out, s->skipped);
     bytes_put_block(&out, s->request.data, s->request.size);
     bytes_put_u8(&out, s->ended);
-    digest_append(&out);
-    e = bytes_ok(&out);
-    if (e == ERR_OK)
-        e = file_write(s->path, 0600, out.data, out.size, s->log);
-    bytes_clear(&out);
-    return e;
+    return digest_write(s->path, 0600, &out, s->log);
 }
 
 static enum err read_state(struct run_state *s, const struct bytes *text)
 {
     struct reader in = reader_of(text->data, text->size);
-    const uint8_t *head, *terms, *request;
+    const uint8_t *terms, *request;
     size_t n = 0;
-    TRY(digest_check(&in));
-    head = reader_bytes(&in, sizeof magic - 1);
+    TRY(digest_check(&in, magic));
     terms = reader_bytes(&in, 32);
-    if (terms == NULL || memcmp(head, magic, sizeof magic - 1) != 0)
+    if (terms == NULL)
         return ERR_FORMAT;
     if (memcmp(terms, s->study->terms.digest, 32) != 0)
         return ERR_MISMATCH;
