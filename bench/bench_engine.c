@@ -176,9 +176,7 @@ static enum err prepare_counts(struct party *p, struct work *w)
 static enum err prepare_cached(struct party *p, struct work *w)
 {
     TRY(prepare_counts(p, w));
-    TRY(cached_new(p, &w->cached, w->x, &w->planes));
-    share64_free(&w->x);
-    return ERR_OK;
+    return cached_new(p, &w->cached, w->x, &w->planes);
 }
 
 static enum err distances(struct party *p, struct work *w)

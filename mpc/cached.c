@@ -1,37 +1,132 @@
 #include "mpc/cached.h"
 
 #include "base/memory.h"
+#include "mpc/adder.h"
 #include "mpc/convert.h"
 #include "mpc/ring.h"
 
 #include <string.h>
 
-#define TILE ((size_t)1 << 22) /* lanes whose flags are made at a time */
-#define CLASSES 6              /* widths l, l/2, .. 2 */
-#define BLOCK 1024             /* lanes whose sums are made at a time */
-#define SLICE 512              /* whose bounds are sliced */
+#define TILE_BITS ((size_t)1 << 26)       /* kept bits that are made at a time */
+#define BLOCK ((size_t)64 * KERNEL_BLOCK) /* lanes whose planes stand together */
+#define SLICE 512                         /* lanes whose bounds are sliced */
 
 /* --- what is kept ----------------------------------------------------------------------------- */
 
-/*
- * Z_b is the AND of the complements of bits b and up: a parallel prefix from the top. View i stands
- * for the bits from the top down to l - 1 - i.
- */
-static enum err prefix(struct party *p, struct bits *view, struct bits *spare, unsigned l)
+/* Bits that follow one another: [their value < v] for v = 1 .. 2^width - 1. */
+struct group {
+    unsigned width;
+    struct bits less[KERNEL_KEPT];
+};
+
+/* What joins two groups of a digit: the products, by value of the high group but its last. */
+struct joint {
+    struct group *to;
+    struct group low, high, out;
+};
+
+struct digits {
+    unsigned groups[KERNEL_DIGITS];
+    struct group group[KERNEL_DIGITS][5];
+};
+
+static unsigned values(const struct group *g)
 {
-    for (unsigned d = 1; d < l; d *= 2) {
-        struct move_term terms[CACHED_BITS];
+    return 1u << g->width;
+}
+
+/*
+ * [value < v] of low and high together, v = vh 2^low + vl:  [high < vh] ^ [high = vh] [low < vl].
+ * The last vh needs no product, since the [high = vh] add up to 1.
+ */
+static enum err join_terms(struct party *p, struct joint *j, size_t n, struct move_term *terms,
+                           size_t *count)
+{
+    const unsigned lows = values(&j->low), highs = values(&j->high);
+    struct planes room, equal;
+    TRY(party_planes(p, &room, (lows - 1) * highs, n));
+    TRY(party_planes(p, &equal, highs - 2, n));
+    j->out.width = j->low.width + j->high.width;
+    for (unsigned vh = 0, k = 0; vh < highs; vh++) {
+        const bool last = vh + 1 == highs;
+        const struct bits hot = vh == 0 || last ? j->high.less[1] : planes_plane(&equal, vh - 1);
+        j->out.less[vh * lows] = j->high.less[vh];
+        if (vh > 0 && !last)
+            bits_xor(hot, j->high.less[vh], j->high.less[vh + 1]);
+        for (unsigned vl = 1; vl < lows; vl++, k++) {
+            const struct bits out = planes_plane(&room, k);
+            j->out.less[vh * lows + vl] = out;
+            if (!last)
+                terms[(*count)++] = vh == 0 ? bits_product(out, hot, j->low.less[vl])
+                                            : bits_product_plus(out, hot, j->low.less[vl],
+                                                                j->high.less[vh]);
+        }
+    }
+    return ERR_OK;
+}
+
+/* Of the last vh: [high < vh] ^ [low < vl] less the products of all others. */
+static void join_last(const struct joint *j)
+{
+    const unsigned lows = values(&j->low), highs = values(&j->high);
+    for (unsigned vl = 1; vl < lows; vl++) {
+        const struct bits out = j->out.less[(highs - 1) * lows + vl];
+        bits_xor(out, j->low.less[vl], j->high.less[highs - 1]);
+        for (unsigned vh = 0; vh + 1 < highs; vh++) {
+            bits_xor(out, out, j->out.less[vh * lows + vl]);
+            if (vh > 0)
+                bits_xor(out, out, j->high.less[vh]);
+        }
+    }
+    *j->to = j->out;
+}
+
+/* Joins neighbours of all digits, in one round; whether there were any. */
+static enum err join_all(struct party *p, struct digits *d, unsigned digits, size_t n, bool *joined)
+{
+    struct joint *joints = scratch_take(p->scratch, 2 * KERNEL_DIGITS, sizeof *joints);
+    struct move_term *terms = scratch_take(p->scratch, (size_t)KERNEL_KEPT * KERNEL_DIGITS,
+                                           sizeof *terms);
+    size_t count = 0, joins = 0;
+    if (joints == NULL || terms == NULL)
+        return ERR_NOMEM;
+    for (unsigned k = 0; k < digits; k++) {
+        struct group *g = d->group[k];
+        unsigned left = 0;
+        for (unsigned i = 0; i < d->groups[k]; i += 2, left++) {
+            if (i + 1 == d->groups[k]) {
+                g[left] = g[i];
+                continue;
+            }
+            joints[joins] = (struct joint){&g[left], g[i], g[i + 1], {0}};
+            TRY(join_terms(p, &joints[joins++], n, terms, &count));
+        }
+        d->groups[k] = left;
+    }
+    *joined = joins > 0;
+    if (joins > 0)
+        TRY(bits_terms(p, terms, count));
+    for (size_t i = 0; i < joins; i++)
+        join_last(&joints[i]);
+    return ERR_OK;
+}
+
+/* Z of digit i is the AND of all [digit = 0] from i up: a parallel prefix from the top. */
+static enum err prefix(struct party *p, struct bits *view, struct bits *spare, unsigned digits)
+{
+    for (unsigned d = 1; d < digits; d *= 2) {
+        struct move_term terms[KERNEL_DIGITS];
         size_t count = 0;
-        for (unsigned i = 0; i < l; i++)
+        for (unsigned i = 0; i < digits; i++)
             if (i / d % 2 != 0) {
                 terms[count] = bits_product(spare[count], view[i], view[i / d * d - 1]);
                 count++;
             }
         TRY(bits_terms(p, terms, count));
         count = 0;
-        for (unsigned i = 0; i < l; i++)
+        for (unsigned i = 0; i < digits; i++)
             if (i / d % 2 != 0) {
-                struct bits old = view[i];
+                const struct bits old = view[i];
                 view[i] = spare[count];
                 spare[count++] = old;
             }
@@ -39,42 +134,82 @@ static enum err prefix(struct party *p, struct bits *view, struct bits *spare, u
     return ERR_OK;
 }
 
-static struct bits part_of(const struct planes *x, unsigned plane, size_t from, size_t n)
+static enum err make_zeros(struct party *p, const struct cached *c, struct digits *d, size_t n)
 {
-    struct bits all = planes_plane(x, plane);
-    return (struct bits){all.a + from / 64, all.b + from / 64, n};
-}
-
-static enum err make_flags(struct party *p, struct cached *c, size_t from, size_t n)
-{
-    const unsigned l = c->bits.width;
-    struct bits view[CACHED_BITS], spare[CACHED_BITS];
+    struct bits view[KERNEL_DIGITS], spare[KERNEL_DIGITS];
     struct planes room;
-    TRY(party_planes(p, &room, l + l / 2, n));
-    for (unsigned i = 0; i < l; i++) {
-        view[i] = planes_plane(&room, i);
-        bits_not(p, view[i], part_of(&c->bits, l - 1 - i, from, n));
-    }
-    for (unsigned i = 0; i < l / 2; i++)
-        spare[i] = planes_plane(&room, l + i);
-    TRY(prefix(p, view, spare, l));
-    for (unsigned i = 0; i < l; i++)
-        bits_copy(part_of(&c->below, l - 1 - i, from, n), view[i]);
-    return convert_bit64(p, share64_view(c->zero, from, n), view[l - 1]);
+    TRY(party_planes(p, &room, c->digits + c->digits / 2, n));
+    for (unsigned i = 0; i < c->digits + c->digits / 2; i++)
+        *(i < c->digits ? &view[i] : &spare[i - c->digits]) = planes_plane(&room, i);
+    for (unsigned i = 0; i < c->digits; i++)
+        bits_copy(view[i], d->group[c->digits - 1 - i][0].less[1]);
+    TRY(prefix(p, view, spare, c->digits));
+    for (unsigned i = 0; i < c->digits; i++)
+        d->group[c->digits - 1 - i][0].less[0] = view[i];
+    return ERR_OK;
 }
 
-static enum err fill(struct party *p, struct cached *c, struct share64 x)
+/* A plane of lanes from `from` on takes its place in the blocks. */
+static void keep(const struct cached *c, unsigned plane, struct bits x, size_t from)
 {
-    TRY(planes_new(&c->below, c->bits.width, x.n));
-    TRY(share64_new(&c->x, x.n));
-    TRY(share64_new(&c->zero, x.n));
-    ring64_copy(c->x, x);
-    for (size_t from = 0; from < x.n; from += TILE) {
+    const size_t words = bits_words(x.n);
+    for (size_t w = 0; w < words; w += KERNEL_BLOCK) {
+        const size_t at = ((from / 64 + w) * c->kept.width) + (size_t)plane * KERNEL_BLOCK;
+        const size_t n = words - w < KERNEL_BLOCK ? words - w : KERNEL_BLOCK;
+        memcpy(c->kept.a + at, x.a + w, n * sizeof *x.a);
+        memcpy(c->kept.b + at, x.b + w, n * sizeof *x.b);
+    }
+}
+
+/* What is kept of n lanes. */
+static enum err make_tile(struct party *p, struct cached *c, const struct planes *bits, size_t from,
+                          size_t n)
+{
+    struct digits *d = scratch_take(p->scratch, 1, sizeof *d);
+    struct planes not_bits;
+    bool joined = true;
+    TRY(party_planes(p, &not_bits, c->bits, n));
+    if (d == NULL)
+        return ERR_NOMEM;
+    for (unsigned k = 0, b = 0; k < c->digits; k++) {
+        d->groups[k] = c->width[k];
+        for (unsigned i = 0; i < c->width[k]; i++, b++) {
+            const struct bits all = planes_plane(bits, b), to = planes_plane(&not_bits, b);
+            bits_not(p, to, (struct bits){all.a + from / 64, all.b + from / 64, n});
+            d->group[k][i] = (struct group){.width = 1, .less[1] = to};
+        }
+    }
+    while (joined)
+        TRY(join_all(p, d, c->digits, n, &joined));
+    TRY(make_zeros(p, c, d, n));
+    for (unsigned k = 0, plane = 0; k < c->digits; k++)
+        for (unsigned v = 0; v < 1u << c->width[k]; v++)
+            keep(c, plane++, d->group[k][0].less[v], from);
+    return convert_bit64(p, share64_view(c->zero, from, n), d->group[0][0].less[0]);
+}
+
+static enum err fill(struct party *p, struct cached *c, const struct planes *bits)
+{
+    const size_t tile = TILE_BITS / c->kept.width / BLOCK * BLOCK;
+    TRY(planes_new(&c->kept, c->kept.width, (bits->n + BLOCK - 1) / BLOCK * BLOCK));
+    TRY(share64_new(&c->zero, bits->n));
+    for (size_t from = 0; from < bits->n; from += tile) {
         const struct scratch_mark mark = scratch_mark(p->scratch);
-        const size_t n = x.n - from < TILE ? x.n - from : TILE;
-        TRY(scratch_done(p->scratch, mark, make_flags(p, c, from, n)));
+        const size_t n = bits->n - from < tile ? bits->n - from : tile;
+        TRY(scratch_done(p->scratch, mark, make_tile(p, c, bits, from, n)));
     }
     return ERR_OK;
+}
+
+/* D digits, of which the lowest take what l leaves over. */
+static void cut(struct cached *c, unsigned bits)
+{
+    c->bits = bits;
+    c->digits = bits < 4 ? bits : bits <= 20 ? 4 : bits <= 40 ? 8 : (bits + 4) / 5;
+    for (unsigned k = 0; k < c->digits; k++) {
+        c->width[k] = (uint8_t)(bits / c->digits + (k < bits % c->digits));
+        c->kept.width += 1u << c->width[k];
+    }
 }
 
 enum err cached_new(struct party *p, struct cached **cached, struct share64 x,
@@ -86,8 +221,9 @@ enum err cached_new(struct party *p, struct cached **cached, struct share64 x,
     if (bits->width == 0 || bits->width > CACHED_BITS || bits->n != x.n)
         e = ERR_RANGE;
     if (e == ERR_OK) {
-        c->bits = *bits;
-        e = fill(p, c, x);
+        c->x = x;
+        cut(c, bits->width);
+        e = fill(p, c, bits);
     }
     if (e != ERR_OK)
         cached_free(cached);
@@ -99,22 +235,12 @@ void cached_free(struct cached **cached)
     struct cached *c = *cached;
     if (c == NULL)
         return;
-    planes_free(&c->below);
-    share64_free(&c->x);
+    planes_free(&c->kept);
     share64_free(&c->zero);
     memory_free(cached);
 }
 
-/* --- which lanes are compared, and at which width --------------------------------------------- */
-
-/* Lanes of one width, in the order of the spans. */
-struct lane_class {
-    unsigned width;
-    size_t lanes;
-    uint64_t *mask; /* of the spans' words side by side: which lanes are of this class */
-    struct planes g, propagate;
-    size_t from; /* its first lane among all that are compared, a multiple of 64 */
-};
+/* --- [x < C] of the cells that are compared --------------------------------------------------- */
 
 struct comparing {
     struct party *p;
@@ -122,17 +248,17 @@ struct comparing {
     const struct cached_span *spans;
     size_t count, words; /* spans; words of all of them, each starting at a word */
     uint64_t *c;         /* l + 1 planes of C */
-    unsigned classes;
-    struct lane_class class[CLASSES];
-    size_t lanes;          /* compared */
-    struct bits less;      /* [x < C] of all classes, each from a word on */
-    struct share64 number; /* the same in the ring */
+    uint64_t *mask;      /* of the spans' words side by side: which lanes are compared */
+    size_t lanes;        /* that are, in the order of the spans */
+    size_t *start;       /* of each span among them */
+    struct planes g, propagate;
+    struct bits less; /* [x < C] */
+    struct share64 v; /* 2^CACHED_GRID (c - x) */
 };
 
 /* C of every cell, as planes; 0 in the lanes between spans. */
 static void slice_bounds(struct comparing *s)
 {
-    const unsigned l = s->x->bits.width;
     size_t word = 0;
     for (size_t k = 0; k < s->count; k++) {
         const struct cached_span *span = &s->spans[k];
@@ -141,216 +267,144 @@ static void slice_bounds(struct comparing *s)
             size_t n = span->cells - at < SLICE ? span->cells - at : SLICE;
             for (size_t i = 0; i < n; i++)
                 bound[i] = (span->c[at + i] + (1 << CACHED_GRID) - 1) >> CACHED_GRID;
-            kernel_slice64(s->p->kernel, bound, n, l + 1, s->c + word, s->words);
+            kernel_slice64(s->p->kernel, bound, n, s->x->bits + 1, s->c + word, s->words);
             word += bits_words(n);
         }
     }
 }
 
-/*
- * With t_k = [C >= 2^k]: the class of width w, next below v, has the lanes t_v & ~t_w; the widest
- * takes t_(l/2) alone.
- */
-static void sort_lanes(struct comparing *s)
+/* C >= 2 */
+static void choose_lanes(struct comparing *s)
 {
-    const unsigned l = s->x->bits.width;
-    for (unsigned i = 0; i < s->classes; i++)
-        s->class[i].lanes = 0;
-    for (size_t w = 0; w < s->words; w++) {
-        uint64_t at_least = s->c[l * s->words + w], above = 0;
-        unsigned k = l;
-        for (unsigned i = 0; i < s->classes; i++) {
-            struct lane_class *class = &s->class[i];
-            unsigned low = i + 1 < s->classes ? s->class[i + 1].width : 1;
-            while (k > low)
-                at_least |= s->c[--k * s->words + w];
-            class->mask[w] = at_least & ~above;
-            class->lanes += (size_t)__builtin_popcountll(class->mask[w]);
-            above = at_least;
-        }
-    }
-}
-
-static enum err make_classes(struct comparing *s)
-{
-    struct party *p = s->p;
-    for (unsigned width = s->x->bits.width; s->classes < CLASSES && (width > 1 || s->classes == 0);
-         width /= 2) {
-        struct lane_class *class = &s->class[s->classes++];
-        class->width = width;
-        class->mask = scratch_take(p->scratch, s->words, sizeof *class->mask);
-        if (class->mask == NULL)
-            return ERR_NOMEM;
-    }
-    sort_lanes(s);
-    for (unsigned i = 0; i < s->classes; i++) {
-        struct lane_class *class = &s->class[i];
-        class->from = s->lanes;
-        s->lanes += 64 * bits_words(class->lanes);
-        TRY(party_planes(p, &class->g, class->width, class->lanes));
-        TRY(party_planes(p, &class->propagate, class->width, class->lanes));
-    }
-    return ERR_OK;
-}
-
-/* --- the carry trees -------------------------------------------------------------------------- */
-
-/*
- * One component of up to KERNEL_BLOCK words: each class takes its lanes of its lowest positions,
- * and of the top one.
- */
-static void gather_block(const struct comparing *s, bool b, size_t to, size_t from, size_t words,
-                         const size_t *filled)
-{
-    const struct cached *x = s->x;
-    const unsigned l = x->bits.width;
-    const size_t stride = bits_words(x->bits.n);
-    const bool first = s->p->index == (b ? 2 : 0);
-    uint64_t g[CACHED_BITS * KERNEL_BLOCK], propagate[CACHED_BITS * KERNEL_BLOCK];
-    s->p->kernel->threshold(g, propagate, (b ? x->bits.b : x->bits.a) + from,
-                            (b ? x->below.b : x->below.a) + from, stride, s->c + to, s->words, l,
-                            words, first);
-    for (unsigned i = 0; i < s->classes; i++) {
-        const struct lane_class *class = &s->class[i];
-        const size_t room = bits_words(class->lanes);
-        uint64_t *out_g = b ? class->g.b : class->g.a;
-        uint64_t *out_p = b ? class->propagate.b : class->propagate.a;
-        const unsigned low = class->width - 1;
-        size_t at = filled[i];
-        for (size_t w = 0; w < words; w++) {
-            const uint64_t mask = class->mask[to + w];
-            void (*append)(uint64_t *, size_t, size_t, const uint64_t *, size_t, unsigned,
-                           uint64_t) = s->p->kernel->append;
-            if (mask == 0)
-                continue;
-            append(out_g, room, at, g + w, KERNEL_BLOCK, low, mask);
-            append(out_p, room, at, propagate + w, KERNEL_BLOCK, low, mask);
-            append(out_g + low * room, room, at, g + (l - 1) * KERNEL_BLOCK + w, 0, 1, mask);
-            append(out_p + low * room, room, at, propagate + (l - 1) * KERNEL_BLOCK + w, 0, 1,
-                   mask);
-            at += (size_t)__builtin_popcountll(mask);
-        }
-    }
-}
-
-static void gather(const struct comparing *s)
-{
-    size_t filled[CLASSES] = {0}, to = 0;
+    size_t word = 0;
     for (size_t k = 0; k < s->count; k++) {
-        const size_t words = bits_words(s->spans[k].cells);
-        for (size_t at = 0; at < words; at += KERNEL_BLOCK) {
-            size_t n = words - at < KERNEL_BLOCK ? words - at : KERNEL_BLOCK;
-            gather_block(s, false, to, s->spans[k].from / 64 + at, n, filled);
-            gather_block(s, true, to, s->spans[k].from / 64 + at, n, filled);
-            for (unsigned i = 0; i < s->classes; i++)
-                for (size_t w = 0; w < n; w++)
-                    filled[i] += (size_t)__builtin_popcountll(s->class[i].mask[to + w]);
-            to += n;
+        s->start[k] = s->lanes;
+        for (size_t end = word + bits_words(s->spans[k].cells); word < end; word++) {
+            uint64_t mask = 0;
+            for (unsigned b = 1; b <= s->x->bits; b++)
+                mask |= s->c[b * s->words + word];
+            s->mask[word] = mask;
+            s->lanes += (size_t)__builtin_popcountll(mask);
         }
     }
-}
-
-static enum err compare(struct comparing *s)
-{
-    struct adder_tree trees[CLASSES];
-    size_t count = 0;
-    TRY(party_bits(s->p, &s->less, s->lanes));
-    for (unsigned i = 0; i < s->classes; i++) {
-        struct lane_class *class = &s->class[i];
-        const size_t word = class->from / 64;
-        if (class->lanes > 0)
-            trees[count++] = (struct adder_tree){
-                {s->less.a + word, s->less.b + word, class->lanes}, &class->g, &class->propagate};
-    }
-    return adder_carries(s->p, trees, count);
+    s->start[s->count] = s->lanes;
 }
 
 static enum err prepare(struct comparing *s)
 {
+    struct party *p = s->p;
     for (size_t k = 0; k < s->count; k++)
         s->words += bits_words(s->spans[k].cells);
-    s->c = scratch_take(s->p->scratch, s->words, (s->x->bits.width + 1) * sizeof *s->c);
-    if (s->c == NULL)
+    s->c = scratch_take(p->scratch, s->words, (s->x->bits + 1) * sizeof *s->c);
+    s->mask = scratch_take(p->scratch, s->words, sizeof *s->mask);
+    s->start = scratch_take(p->scratch, s->count + 1, sizeof *s->start);
+    if (s->c == NULL || s->mask == NULL || s->start == NULL)
         return ERR_NOMEM;
     slice_bounds(s);
-    TRY(make_classes(s));
-    gather(s);
-    return ERR_OK;
+    choose_lanes(s);
+    TRY(party_planes(p, &s->g, s->x->digits, s->lanes));
+    TRY(party_planes(p, &s->propagate, s->x->digits, s->lanes));
+    TRY(party_bits(p, &s->less, s->lanes));
+    return party_share64(p, &s->v, s->lanes);
+}
+
+/* One component of up to KERNEL_BLOCK words, `from` on in the cache, `word` on among the spans'. */
+static void gather_digits(const struct comparing *s, bool b, size_t from, size_t word, size_t words,
+                          size_t at)
+{
+    const struct cached *x = s->x;
+    const uint64_t *kept = (b ? x->kept.b : x->kept.a) +
+                           from / KERNEL_BLOCK * KERNEL_BLOCK * x->kept.width + from % KERNEL_BLOCK;
+    const bool first = s->p->index == (b ? 2 : 0);
+    const size_t room = bits_words(s->lanes);
+    uint64_t g[KERNEL_DIGITS * KERNEL_BLOCK], propagate[KERNEL_DIGITS * KERNEL_BLOCK];
+    const struct kernel *k = s->p->kernel;
+    k->digits(g, propagate, kept, x->width, x->digits, x->bits, s->c + word, s->words, words,
+              first);
+    for (size_t w = 0; w < words; w++) {
+        const uint64_t mask = s->mask[word + w];
+        k->append(b ? s->g.b : s->g.a, room, at, g + w, KERNEL_BLOCK, x->digits, mask);
+        k->append(b ? s->propagate.b : s->propagate.a, room, at, propagate + w, KERNEL_BLOCK,
+                  x->digits, mask);
+        at += (size_t)__builtin_popcountll(mask);
+    }
+}
+
+/* c - x of one word's cells, those that are compared to lanes from `at` on. */
+static void gather_numbers(const struct comparing *s, const struct cached_span *span, size_t cell,
+                           uint64_t mask, size_t at)
+{
+    const struct kernel *k = s->p->kernel;
+    const size_t n = span->cells - cell < 64 ? span->cells - cell : 64;
+    const uint64_t *x_a = s->x->x.a + span->from + cell, *x_b = s->x->x.b + span->from + cell;
+    uint64_t a[64], b[64];
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t c = span->c[cell + i];
+        a[i] = (s->p->index == 0 ? c : 0) - (x_a[i] << CACHED_GRID);
+        b[i] = (s->p->index == 2 ? c : 0) - (x_b[i] << CACHED_GRID);
+    }
+    k->compress64(s->v.a + at, a, mask);
+    k->compress64(s->v.b + at, b, mask);
+}
+
+static void gather(const struct comparing *s)
+{
+    size_t word = 0;
+    for (size_t k = 0; k < s->count; k++) {
+        const struct cached_span *span = &s->spans[k];
+        const size_t words = bits_words(span->cells), from = span->from / 64;
+        size_t lane = s->start[k];
+        for (size_t at = 0, n; at < words; at += n, word += n) {
+            n = KERNEL_BLOCK - (from + at) % KERNEL_BLOCK;
+            n = words - at < n ? words - at : n;
+            gather_digits(s, false, from + at, word, n, lane);
+            gather_digits(s, true, from + at, word, n, lane);
+            for (size_t w = 0; w < n; w++) {
+                gather_numbers(s, span, 64 * (at + w), s->mask[word + w], lane);
+                lane += (size_t)__builtin_popcountll(s->mask[word + w]);
+            }
+        }
+    }
 }
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
-/*
- * With s = [x < C]: |x - c| = x - c - 2 s x + 2 s c, each times 2^CACHED_GRID. One component of
- * blocks of lanes gets s in the order of the cells, from the classes' numbers and the kept [x = 0].
- */
-static void spread(const struct comparing *s, uint64_t *out, const uint64_t *less,
-                   const uint64_t *zero, size_t word, size_t words, const size_t *used)
-{
-    size_t at[CLASSES];
-    memcpy(at, used, sizeof at);
-    memset(out, 0, BLOCK * sizeof *out);
-    for (size_t w = 0; w < words; w++) {
-        uint64_t ones = s->c[word + w], compared = 0;
-        for (unsigned i = 0; i < s->classes; i++) {
-            const struct lane_class *class = &s->class[i];
-            const uint64_t mask = class->mask[word + w];
-            if (mask != 0)
-                at[i] += s->p->kernel->expand64(out + 64 * w, less + class->from + at[i], mask);
-            compared |= mask;
-        }
-        for (ones &= ~compared; ones != 0; ones &= ones - 1) { /* C = 1 */
-            size_t lane = 64 * w + (size_t)__builtin_ctzll(ones);
-            out[lane] = zero[lane];
-        }
-    }
-}
-
-/* What is local of a span's sum goes to out, the part of the sum of s x to *product. */
-static void sum_span(const struct comparing *s, const struct cached_span *span, size_t word,
-                     size_t *used, struct share64 out, uint64_t *product)
+/* sum (x - c) + 2 sum s (c - x), of which s (c - x) is s c where C is 1, and 0 where it is 0 */
+static void add_local(const struct comparing *s, const struct cached_span *span, size_t word,
+                      struct share64 out)
 {
     const struct kernel *k = s->p->kernel;
     const struct cached *x = s->x;
-    uint64_t a[BLOCK], b[BLOCK], x_a = 0, x_b = 0, s_a = 0, s_b = 0, all = 0;
-    for (size_t at = 0; at < span->cells; at += BLOCK) {
-        const size_t n = span->cells - at < BLOCK ? span->cells - at : BLOCK;
-        const size_t lane = span->from + at, words = bits_words(n), w = word + at / 64;
-        const struct share64 cells = share64_view(x->x, lane, n);
-        spread(s, a, s->number.a, x->zero.a + lane, w, words, used);
-        spread(s, b, s->number.b, x->zero.b + lane, w, words, used);
-        for (unsigned i = 0; i < s->classes; i++)
-            for (size_t v = 0; v < words; v++)
-                used[i] += (size_t)__builtin_popcountll(s->class[i].mask[w + v]);
-        x_a += k->sum64(cells.a, n);
-        x_b += k->sum64(cells.b, n);
-        s_a += k->dot64(a, span->c + at, n);
-        s_b += k->dot64(b, span->c + at, n);
-        all += k->sum64(span->c + at, n);
-        move_part_inner(s->p, product, (struct share64){a, b, n}, cells);
-    }
-    out.a[0] = (x_a << CACHED_GRID) + 2 * s_a - (s->p->index == 0 ? all : 0);
-    out.b[0] = (x_b << CACHED_GRID) + 2 * s_b - (s->p->index == 2 ? all : 0);
+    uint64_t all = 0, s_a = 0, s_b = 0;
+    for (size_t cell = 0; cell < span->cells; cell += 64, word++)
+        for (uint64_t ones = s->c[word] & ~s->mask[word]; ones != 0; ones &= ones - 1) {
+            const size_t i = cell + (size_t)__builtin_ctzll(ones);
+            s_a += x->zero.a[span->from + i] * span->c[i];
+            s_b += x->zero.b[span->from + i] * span->c[i];
+        }
+    for (size_t i = 0; i < span->cells; i++)
+        all += span->c[i];
+    out.a[0] = 2 * (out.a[0] + s_a) + (k->sum64(x->x.a + span->from, span->cells) << CACHED_GRID) -
+               (s->p->index == 0 ? all : 0);
+    out.b[0] = 2 * (out.b[0] + s_b) + (k->sum64(x->x.b + span->from, span->cells) << CACHED_GRID) -
+               (s->p->index == 2 ? all : 0);
 }
 
 static enum err distance(struct comparing *s, struct share64 out)
 {
-    size_t used[CLASSES] = {0}, word = 0;
-    struct share64 product;
+    size_t word = 0;
     TRY(prepare(s));
-    TRY(party_share64(s->p, &s->number, s->lanes));
-    TRY(party_share64(s->p, &product, s->count));
+    memset(out.a, 0, out.n * sizeof *out.a);
+    memset(out.b, 0, out.n * sizeof *out.b);
     if (s->lanes > 0) {
-        TRY(compare(s));
-        TRY(convert_bit64(s->p, s->number, s->less));
+        gather(s);
+        TRY(adder_carry(s->p, s->less, &s->g, &s->propagate));
+        TRY(move_choose(s->p, out, s->less, s->v, s->start));
     }
-    memset(product.a, 0, s->count * sizeof *product.a);
     for (size_t k = 0; k < s->count; k++) {
-        sum_span(s, &s->spans[k], word, used, share64_view(out, k, 1), &product.a[k]);
+        add_local(s, &s->spans[k], word, share64_view(out, k, 1));
         word += bits_words(s->spans[k].cells);
     }
-    TRY(move_settle(s->p, RING_64, OPERAND(product), product.a, s->count));
-    ring64_add_scaled(out, product, (uint64_t)0 - ((uint64_t)2 << CACHED_GRID));
     return ERR_OK;
 }
 
@@ -358,16 +412,16 @@ static enum err distance(struct comparing *s, struct share64 out)
 static enum err check(struct party *p, const struct cached *x, const struct cached_span *spans,
                       size_t count)
 {
-    const uint64_t limit = (uint64_t)1 << (x->bits.width + CACHED_GRID);
+    const uint64_t limit = (uint64_t)1 << (x->bits + CACHED_GRID);
     for (size_t k = 0; k < count; k++) {
         uint64_t high = 0;
-        if (spans[k].from % 64 != 0 || spans[k].from > x->bits.n ||
-            spans[k].cells > x->bits.n - spans[k].from)
+        if (spans[k].from % 64 != 0 || spans[k].from > x->x.n ||
+            spans[k].cells > x->x.n - spans[k].from)
             return ERR_RANGE;
         for (size_t i = 0; i < spans[k].cells; i++)
             high = spans[k].c[i] > high ? spans[k].c[i] : high;
         if (high > limit) {
-            log_error(p->log, "distances: a number of span %zu is above 2^%u", k, x->bits.width);
+            log_error(p->log, "distances: a number of span %zu is above 2^%u", k, x->bits);
             return ERR_RANGE;
         }
     }

@@ -1,37 +1,48 @@
 /*
- * mpc/cached.h - [x < C] and sums of |x - c| for many public c, on shared x that stay.
+ * mpc/cached.h - sums of |x - c| for many public c, on shared x that stay.
  *
- * Of each x, 0 <= x < 2^l, is kept: its l bits; the flags Z_b = [x < 2^b], b < l; [x = 0] as a
- * number. With B = floor(log2 C), for a public C >= 2,
+ * A number 0 <= x < 2^l is cut into D digits, as even as can be: D = 4 for l <= 20, 8 for l <= 40.
+ * Of each digit of width d is kept [digit < v] for v = 1 .. 2^d - 1, and Z = [x < its weight]; and
+ * [x = 0] as a number. For a public C >= 2 whose highest digit that is not 0 is digit k,
  *
- *   [x < C] = Z_B ^ (Z_(B+1) ^ Z_B) [x mod 2^B < C mod 2^B]                    (Z_b = 1 for b >= l)
+ *   [x < C]  is the carry out of  g = [digit i < C_i], p = [digit i = C_i]      for i <= k
+ *                                 g = 0, p = Z of digit k + 1                   if there is one
  *
- * is the carry out of B + 1 positions: none needs an AND before the tree. C = 0 is 0, C = 1 is the
- * kept [x = 0]. Lanes are sorted by B into widths l, l/2, l/4 .., by public masks, so that small C
- * cost less; lanes with C <= 1 cost nothing and are not in any message.
+ * and all of these are chosen, or made by XOR, from what is kept. C = 0 is 0, and C = 1 is the kept
+ * [x = 0]. With C = c rounded up and s = [x < C],
  *
- * Cost of a lane of width w: 2(w-1) - ceil(log2 w) ANDs, then 4 ring elements over all servers for
- * the bit as a number. Rounds: ceil(log2 l) + 1, fewer if every C is small. At l = 17 that is 14.1
- * bytes a server.
+ *   sum |x - c|  =  sum (x - c) + 2 sum s (c - x)
+ *
+ * where s chooses numbers (move_choose()). Cells with C <= 1 are in no message. Cost of any other:
+ * 2(D-1) - ceil(log2 D) ANDs and 4 elements over all servers; and 2 elements a sum. At l = 17 that
+ * is 11.2 bytes a server.
  */
 #ifndef TREFOIL_MPC_CACHED_H
 #define TREFOIL_MPC_CACHED_H
 
-#include "mpc/adder.h"
+#include "mpc/bits.h"
+#include "mpc/kernel.h"
 
 #define CACHED_GRID 10 /* estimates are multiples of 2^-10 */
 #define CACHED_BITS 52 /* largest l: sums stay below 2^64 */
 
 struct cached {
-    struct planes bits;     /* borrowed */
-    struct planes below;    /* plane b: Z_b */
-    struct share64 x, zero; /* zero: [x = 0] */
+    unsigned bits, digits;        /* l, D */
+    uint8_t width[KERNEL_DIGITS]; /* of each digit, from the lowest */
+    /*
+     * Of each digit from the lowest Z, then [digit < v] by v; all planes of 512 lanes stand
+     * together, KERNEL_BLOCK words each.
+     */
+    struct planes kept;
+    struct share64 x, zero; /* borrowed; [x = 0] */
 };
 
 /*
- * Keeps what is said above of x; `bits` are its bits and are borrowed for the life of the result.
- * ceil(log2 l) rounds for the flags (33 ANDs a lane at l = 17), 1 round and 4 elements over all
- * servers for [x = 0]; the rounds repeat every 2^22 lanes. LEAKS: nothing.
+ * Keeps what is said above of x, which is borrowed for the life of the result; `bits` are its bits.
+ * A digit takes 2^d - d - 1 ANDs and ceil(log2 d) rounds, the Z's up to 12 ANDs and ceil(log2 D)
+ * rounds, [x = 0] 4 elements over all servers and 1 round: 63 ANDs and 6 rounds at l = 17, where
+ * this takes 20 bytes a lane (32 at l = 20, 64 at l = 40), and [x = 0] another 16. Rounds repeat
+ * every 2^26 bits that are kept. LEAKS: nothing.
  */
 enum err cached_new(struct party *p, struct cached **c, struct share64 x,
                     const struct planes *bits) MUST_CHECK;
@@ -46,8 +57,8 @@ struct cached_span {
 /*
  * out[k] = 2^CACHED_GRID times the sum over span k of |x - c|. Only integers are compared: C is c
  * rounded up. The sums must be below 2^64 so multiplied; with every c_j <= 2^l, a sum of x below
- * 2^l and one of c below 2^(l+1) they are. One element a span more, and 1 round after those of the
- * bits. LEAKS: nothing.
+ * 2^l and one of c below 2^(l+1) they are. ceil(log2 D) + 1 rounds, none if every C is at most 1.
+ * LEAKS: nothing.
  */
 enum err cached_distance(struct party *p, struct share64 out, const struct cached *x,
                          const struct cached_span *spans) MUST_CHECK;

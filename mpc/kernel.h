@@ -21,6 +21,8 @@
 #include <stdbool.h>
 
 #define KERNEL_BLOCK 8
+#define KERNEL_DIGITS 11 /* most digits of a number that is kept, and most that is kept of one */
+#define KERNEL_KEPT 32
 #define KERNEL_ROWS 64
 #define KERNEL_COLUMNS 8
 #define KERNEL_GROUP ((size_t)KERNEL_ROWS * KERNEL_COLUMNS)
@@ -65,11 +67,8 @@ struct kernel {
     /* out = in + x + y: the third component joins the two of an opening */
     void (*join64)(uint64_t *out, const uint64_t *in, const uint64_t *x, const uint64_t *y,
                    size_t n);
-    /*
-     * out[i] = the next word of `in` for each set bit i of a public mask, of which it returns the
-     * number.
-     */
-    unsigned (*expand64)(uint64_t *out, const uint64_t *in, uint64_t mask);
+    /* out[k] = in[i] for the k-th set bit i of a public mask, of which it returns the number. */
+    unsigned (*compress64)(uint64_t *out, const uint64_t *in, uint64_t mask);
     /*
      * The bits that a public mask chooses of one word of each of `planes` planes, `in_stride` words
      * apart, follow one another from lane `at` of planes `stride` words apart. Lanes from `at` on
@@ -79,12 +78,13 @@ struct kernel {
                    unsigned planes, uint64_t mask);
     /*
      * Of one component, `words` words (at most KERNEL_BLOCK) of each plane: what a carry tree needs
-     * for [x < c], see mpc/cached.c. c has width + 1 planes, x and below have width; g and p get
-     * width planes of KERNEL_BLOCK words. `first` is set for the component that carries constants.
+     * for [x < c], from what mpc/cached.h keeps of x in planes of KERNEL_BLOCK words. c has bits +
+     * 1 planes; each digit gets a plane of KERNEL_BLOCK words in g and in p. `first` is set for the
+     * component that carries constants.
      */
-    void (*threshold)(uint64_t *g, uint64_t *p, const uint64_t *x, const uint64_t *below,
-                      size_t stride, const uint64_t *c, size_t c_stride, unsigned width,
-                      size_t words, bool first);
+    void (*digits)(uint64_t *g, uint64_t *p, const uint64_t *kept, const uint8_t *width,
+                   unsigned digits, unsigned bits, const uint64_t *c, size_t c_stride, size_t words,
+                   bool first);
     /*
      * Bit k of row i goes to bit i of row k, in `count` matrices of 64 rows of 64 bits, in place.
      * They stand one after the other.

@@ -16,18 +16,20 @@
 #define OWN_SPREAD
 #define COMPRESS _pext_u64
 #define CARRYLESS
-#define OWN_EXPAND
+#define OWN_COMPRESS
 
 #include "mpc/kernel_body.inc"
 
-TARGET static unsigned expand64(uint64_t *out, const uint64_t *in, uint64_t mask)
+TARGET static unsigned compress64(uint64_t *out, const uint64_t *in, uint64_t mask)
 {
     unsigned count = 0;
     for (unsigned i = 0; i < 64; i += 8) {
         const __mmask8 chosen = (__mmask8)(mask >> i);
-        _mm512_mask_storeu_epi64(out + i, chosen,
-                                 _mm512_maskz_expandloadu_epi64(chosen, in + count));
-        count += (unsigned)__builtin_popcount(chosen);
+        const unsigned n = (unsigned)__builtin_popcount(chosen);
+        const __m512i words = _mm512_maskz_compress_epi64(chosen,
+                                                          _mm512_maskz_loadu_epi64(chosen, in + i));
+        _mm512_mask_storeu_epi64(out + count, (__mmask8)((1u << n) - 1), words);
+        count += n;
     }
     return count;
 }

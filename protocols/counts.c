@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define TILE ((size_t)65536) /* lanes converted at a time; a multiple of 64 */
+#define TILE ((size_t)1 << 19) /* lanes converted at a time; a multiple of 64 */
 
 enum err counts_new(struct counts **counts, const uint64_t *cells, size_t queries, unsigned bits)
 {
@@ -30,7 +30,7 @@ enum err counts_new(struct counts **counts, const uint64_t *cells, size_t querie
         e = share64_new(&c->x, c->start[queries]);
     if (e == ERR_OK)
         e = bits >= 62 ? ERR_RANGE : ERR_OK;
-    c->bits.width = bits;
+    c->bits = bits;
     if (e != ERR_OK)
         counts_free(counts);
     return e;
@@ -43,7 +43,6 @@ void counts_free(struct counts **counts)
         return;
     cached_free(&c->kept);
     share64_free(&c->x);
-    planes_free(&c->bits);
     share64_free(&c->squares);
     memory_free(&c->start);
     memory_free(&c->cells);
@@ -60,28 +59,38 @@ void counts_sum_down(struct counts *c, size_t parent, size_t child, const uint32
 }
 
 /* The bits of n counts from `from` on. */
-static enum err make_bits(struct party *p, struct counts *c, size_t from, size_t n)
+static enum err make_bits(struct party *p, const struct counts *c, const struct planes *bits,
+                          size_t from, size_t n)
 {
     const size_t words = bits_words(c->x.n), k = bits_words(n);
     struct planes tile;
-    TRY(party_planes(p, &tile, c->bits.width, n));
+    TRY(party_planes(p, &tile, bits->width, n));
     TRY(convert_to_bits(p, &tile, share64_view(c->x, from, n)));
     for (unsigned b = 0; b < tile.width; b++) {
-        memcpy(c->bits.a + b * words + from / 64, tile.a + b * k, k * sizeof *tile.a);
-        memcpy(c->bits.b + b * words + from / 64, tile.b + b * k, k * sizeof *tile.b);
+        memcpy(bits->a + b * words + from / 64, tile.a + b * k, k * sizeof *tile.a);
+        memcpy(bits->b + b * words + from / 64, tile.b + b * k, k * sizeof *tile.b);
     }
     return ERR_OK;
 }
 
-enum err counts_finish(struct party *p, struct counts *c)
+static enum err finish(struct party *p, struct counts *c, const struct planes *bits)
 {
-    TRY(planes_new(&c->bits, c->bits.width, c->x.n));
     for (size_t from = 0; from < c->x.n; from += TILE) {
         const struct scratch_mark mark = scratch_mark(p->scratch);
         const size_t n = c->x.n - from < TILE ? c->x.n - from : TILE;
-        TRY(scratch_wiped(p->scratch, mark, make_bits(p, c, from, n)));
+        TRY(scratch_wiped(p->scratch, mark, make_bits(p, c, bits, from, n)));
     }
-    return cached_new(p, &c->kept, c->x, &c->bits);
+    return cached_new(p, &c->kept, c->x, bits);
+}
+
+enum err counts_finish(struct party *p, struct counts *c)
+{
+    struct planes bits = {0};
+    enum err e = planes_new(&bits, c->bits, c->x.n);
+    if (e == ERR_OK)
+        e = finish(p, c, &bits);
+    planes_free(&bits);
+    return e;
 }
 
 enum err counts_finish_squares(struct party *p, struct counts *c)

@@ -3,7 +3,7 @@
  *
  * Counts of all queries stand in one vector, each query from a multiple of 64 on (`start`), so that
  * bit planes can be gathered by words; the lanes between are zero. For each count: the ring share,
- * and its `bits` bits, made once when the counts are complete. LEAKS: nothing.
+ * and what scores are made from, once the counts are complete. LEAKS: nothing.
  */
 #ifndef TREFOIL_PROTOCOLS_COUNTS_H
 #define TREFOIL_PROTOCOLS_COUNTS_H
@@ -14,8 +14,8 @@ struct counts {
     size_t queries;
     size_t *start; /* queries + 1 */
     size_t *cells;
+    unsigned bits; /* every count is below 2^bits */
     struct share64 x;
-    struct planes bits;     /* width: every count is below 2^width */
     struct cached *kept;    /* for scores; see mpc/cached.h */
     struct share64 squares; /* of each query the sum of its counts' squares: for squared scores */
 };
@@ -34,8 +34,8 @@ static inline struct share64 counts_query(const struct counts *c, size_t query)
 void counts_sum_down(struct counts *c, size_t parent, size_t child, const uint32_t *index);
 
 /*
- * Makes the bits from the ring shares and what scores keep of them. 2 + ceil(log2 width) rounds a
- * tile, then those of cached_new().
+ * Makes what scores keep of the counts, from their bits. 2 + ceil(log2(bits - 1)) rounds a tile of
+ * 2^19 counts, then those of cached_new().
  */
 enum err counts_finish(struct party *p, struct counts *c) MUST_CHECK;
 

@@ -22,7 +22,7 @@ static enum err add_and_open(struct party *p, const struct counts *counts, struc
 bool measure_permits(const struct counts *counts, uint64_t m)
 {
     return m >= MEASURE_MULTIPLIER_MIN && m <= MEASURE_MULTIPLIER_MAX &&
-           m >> (62 - counts->bits.width) == 0;
+           m >> (62 - counts->bits) == 0;
 }
 
 enum err measure_open(struct party *p, const struct counts *counts, struct tape *tape,

@@ -21,7 +21,7 @@ static enum err check_candidate(struct party *p, const struct counts *counts,
 {
     if (c->query >= counts->queries)
         return ERR_REFUSED;
-    return check(p, c->estimate, counts->cells[c->query], counts->bits.width, c->query);
+    return check(p, c->estimate, counts->cells[c->query], counts->bits, c->query);
 }
 
 static enum err distances(struct party *p, struct share64 out, const struct counts *counts,

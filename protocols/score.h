@@ -3,9 +3,9 @@
  * on shares.
  *
  * With integer counts 0 <= x_j < 2^l and public estimates c_j on the grid 2^-10, C_j = ceil(c_j),
- * s_j = [x_j < C_j]: sum |x_j - c_j| = sum x_j - sum c_j - 2 sum s_j x_j + 2 sum s_j c_j. Only
+ * s_j = [x_j < C_j]: sum |x_j - c_j| = sum (x_j - c_j) + 2 sum s_j (c_j - x_j). Only
  * integers are compared, so the sensitivity to one row is exactly 1 in the arithmetic that runs.
- * Everything but s_j is local or one inner product a candidate, in Z_2^64, at 10 fraction bits.
+ * All but s_j and its products is local, in Z_2^64, at 10 fraction bits.
  *
  * Cost and rounds: those of cached_distance() in mpc/cached.h. LEAKS: nothing.
  *

@@ -125,7 +125,7 @@ static enum err ask(struct seat *s, struct request *r, struct share64 *noise, si
     TRY(engine_prepare(s->engine, r, &step));
     if (unclamped) {
         memcpy(r->estimate, estimate, r->estimates * sizeof *estimate);
-        s->engine->counts->bits.width = 20;
+        s->engine->counts->bits = 20;
     }
     if (s->a->flaw == HALF_NOISE) /* more than what was charged */
         r->multiplier *= 2;

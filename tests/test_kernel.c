@@ -232,7 +232,7 @@ static void matrix16_products(void **state)
         }
 }
 
-static void expansions_and_appendices(void **state)
+static void compressions_and_appendices(void **state)
 {
     static const uint64_t masks[] = {0, 1, UINT64_MAX, (uint64_t)1 << 63, 0xff00ff00ff00ff01};
     (void)state;
@@ -247,8 +247,8 @@ static void expansions_and_appendices(void **state)
             }
             for (size_t i = 0; i < 64; i++)
                 if (mask >> i & 1)
-                    wide_twin[i] = in[used++];
-            assert_int_equal(table(t)->expand64(wide, in, mask), used);
+                    wide_twin[used++] = in[i];
+            assert_int_equal(table(t)->compress64(wide, in, mask), used);
             assert_memory_equal(wide, wide_twin, sizeof wide);
             for (size_t k = 0; k < 3; k++)
                 row[k] = in[k];
@@ -265,38 +265,42 @@ static void expansions_and_appendices(void **state)
 }
 
 /* The values that the tree combines, component by component, lane by lane. */
-static void thresholds(void **state)
+static void digits(void **state)
 {
-    const unsigned l = 9;
+    static const uint8_t width[] = {3, 5, 1, 2};
+    static const unsigned low[] = {0, 3, 8, 9, 11}, plane[] = {0, 8, 40, 42};
     (void)state;
     for (size_t t = 0; t < 3; t++)
         for (size_t words = 1; words <= KERNEL_BLOCK && table(t) != NULL; words++)
             for (int first = 0; first < 2; first++) {
                 const size_t stride = 13;
                 struct room r = room_new(words, false);
-                const uint64_t *x = r.in[0], *below = r.in[1];
+                const uint64_t *kept = r.in[0], one = (uint64_t)first;
                 uint64_t *c = r.in[2], *g = r.in[3], *p = r.in[4];
-                for (size_t i = 0; i < stride; i++) /* c <= 2^l */
-                    for (unsigned k = 0; k < l; k++)
-                        c[k * stride + i] &= ~c[l * stride + i];
-                table(t)->threshold(g, p, x, below, stride, c, stride, l, words, first != 0);
-                for (size_t i = 0; i < 64 * words; i++) {
-                    unsigned b = l + 1, one = (unsigned)first;
-                    for (unsigned k = l + 1; k-- > 0 && b > l;)
-                        if (BIT(c + k * stride, i))
-                            b = k;
-                    if (b == 0 || b > l) /* not compared */
-                        continue;
-                    for (unsigned k = 0; k + 1 < l; k++) {
-                        uint64_t d = k < b && BIT(c + k * stride, i), v = BIT(x + k * stride, i);
-                        assert_int_equal(BIT(g + k * KERNEL_BLOCK, i), d & (v ^ one));
-                        assert_int_equal(BIT(p + k * KERNEL_BLOCK, i),
-                                         (k < b ? v : 0) ^ (one & !d));
+                for (size_t i = 0; i < stride; i++) /* c <= 2^l, with digits that are 0 on top */
+                    for (unsigned k = 0; k < 11; k++) {
+                        c[k * stride + i] &= ~c[11 * stride + i];
+                        if (k >= low[i % 5])
+                            c[k * stride + i] &= c[12 * stride + i];
                     }
-                    uint64_t z = b < l ? BIT(below + b * stride, i) : one;
-                    uint64_t next = b + 1 < l ? BIT(below + (b + 1) * stride, i) : one;
-                    assert_int_equal(BIT(g + (l - 1) * KERNEL_BLOCK, i), z);
-                    assert_int_equal(BIT(p + (l - 1) * KERNEL_BLOCK, i), z ^ next);
+                table(t)->digits(g, p, kept, width, 4, 11, c, stride, words, first != 0);
+                for (size_t i = 0; i < 64 * words; i++) {
+                    uint64_t value = 0;
+                    for (unsigned k = 0; k <= 11; k++)
+                        value |= BIT(c + k * stride, i) << k;
+                    for (unsigned k = 0; value != 0 && k < 4; k++) {
+                        const uint64_t *at = kept + (size_t)plane[k] * KERNEL_BLOCK;
+                        const uint64_t all = 1u << width[k], v = value >> low[k] & (all - 1);
+                        const uint64_t less = v == 0 ? 0 : BIT(at + v * KERNEL_BLOCK, i);
+                        const uint64_t next = v + 1 == all ? one
+                                                           : BIT(at + (v + 1) * KERNEL_BLOCK, i);
+                        const uint64_t top = k == 3 && value == 1u << 11 ? one : 0;
+                        const uint64_t equal = value >> low[k] != 0                ? less ^ next
+                                               : k > 0 && value >> low[k - 1] != 0 ? BIT(at, i)
+                                                                                   : one;
+                        assert_int_equal(BIT(g + k * KERNEL_BLOCK, i), less ^ top);
+                        assert_int_equal(BIT(p + k * KERNEL_BLOCK, i), equal);
+                    }
                 }
                 memory_free(&r.memory);
             }
@@ -384,8 +388,8 @@ int main(void)
         cmocka_unit_test(transposition),
         cmocka_unit_test(field_products),
         cmocka_unit_test(matrix16_products),
-        cmocka_unit_test(expansions_and_appendices),
-        cmocka_unit_test(thresholds),
+        cmocka_unit_test(compressions_and_appendices),
+        cmocka_unit_test(digits),
         cmocka_unit_test(slices),
         cmocka_unit_test(the_environment_chooses),
         cmocka_unit_test(which_tables_ran),

@@ -251,7 +251,7 @@ static void alter_counts(const struct stage *c, struct engine *g)
 {
     const struct workload *w = c->s.study->workload;
     size_t k = w->one_ways + c->seed % (w->queries - w->one_ways);
-    g->counts->kept->x.a[g->counts->start[k]] += 1000;
+    g->counts->x.a[g->counts->start[k]] += 1000;
 }
 
 /* What a crash at the opening that comes would leave of a server's store. */
