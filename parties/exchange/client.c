@@ -180,7 +180,9 @@ static void tell_failure(const struct client *c, unsigned i, const enum err fail
               reply[i].text);
 }
 
-/* Who refused or broke off, and then who is silent; consequences of a worse failure are not told. */
+/*
+ * Who refused or broke off, and then who is silent; consequences of a worse failure are not told.
+ */
 static enum err tell_failures(const struct client *c, unsigned missing,
                               const enum err failed[STUDY_SERVERS],
                               const struct reply reply[STUDY_SERVERS], enum err worst)
@@ -207,9 +209,23 @@ static void show_adding(struct client *c)
     c->show.adding(c->show.self, share);
 }
 
-/* Gathers the three answers, whichever comes first: one that fails cuts the waiting for the others short. */
-static enum err receive_all(struct client *c, struct bytes message[STUDY_SERVERS],
-                            struct reply reply[STUDY_SERVERS], int64_t deadline)
+/* What the three answer to a request; replies borrow from the messages. */
+struct answers {
+    struct bytes message[STUDY_SERVERS];
+    struct reply reply[STUDY_SERVERS];
+};
+
+static void clear_answers(struct answers *a)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        bytes_clear(&a->message[i]);
+}
+
+/*
+ * Gathers the three answers, whichever comes first: one that fails cuts the waiting for the others
+ * short.
+ */
+static enum err receive_all(struct client *c, struct answers *a, int64_t deadline)
 {
     enum err worst = ERR_OK, failed[STUDY_SERVERS] = {ERR_OK};
     unsigned missing = (1u << STUDY_SERVERS) - 1;
@@ -221,7 +237,7 @@ static enum err receive_all(struct client *c, struct bytes message[STUDY_SERVERS
             enum err e;
             if ((missing >> i & 1) == 0)
                 continue;
-            e = receive_one(c, i, &message[i], &reply[i], clock_now_ms() + slice, &came);
+            e = receive_one(c, i, &a->message[i], &a->reply[i], clock_now_ms() + slice, &came);
             slice = 0;
             if (!came)
                 continue;
@@ -235,7 +251,7 @@ static enum err receive_all(struct client *c, struct bytes message[STUDY_SERVERS
                 deadline = clock_now_ms() + GRACE_MS;
         }
     }
-    return tell_failures(c, missing, failed, reply, worst);
+    return tell_failures(c, missing, failed, a->reply, worst);
 }
 
 static int64_t answer_deadline(const struct client *c)
@@ -243,17 +259,10 @@ static int64_t answer_deadline(const struct client *c)
     return clock_now_ms() + 1000 * ((int64_t)c->study->connect_s + 10 * (int64_t)c->study->round_s);
 }
 
-static enum err ask_all(struct client *c, const struct bytes *request,
-                        struct bytes message[STUDY_SERVERS], struct reply reply[STUDY_SERVERS])
+static enum err ask_all(struct client *c, const struct bytes *request, struct answers *a)
 {
-    enum err e = send_all(c, request, clock_now_ms() + 1000 * (int64_t)c->study->connect_s);
-    return e == ERR_OK ? receive_all(c, message, reply, answer_deadline(c)) : e;
-}
-
-static void clear_all(struct bytes message[STUDY_SERVERS])
-{
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        bytes_clear(&message[i]);
+    TRY(send_all(c, request, clock_now_ms() + 1000 * (int64_t)c->study->connect_s));
+    return receive_all(c, a, answer_deadline(c));
 }
 
 /* The result of server 0, which the two others have to have seen too. */
@@ -270,18 +279,11 @@ static enum err compare(const struct client *c, const struct reply reply[STUDY_S
 
 static enum err result_of(struct client *c, const struct bytes *request, struct bytes *result)
 {
-    struct bytes message[STUDY_SERVERS] = {{0}};
-    struct reply reply[STUDY_SERVERS];
-    enum err e = ask_all(c, request, message, reply);
-    if (e == ERR_OK)
-        e = compare(c, reply);
-    if (e == ERR_OK) {
-        bytes_clear(result);
-        bytes_put(result, reply[0].payload, reply[0].size);
-        e = bytes_ok(result);
-    }
-    clear_all(message);
-    return e;
+    struct answers a CLEAN(clear_answers) = {0};
+    TRY(ask_all(c, request, &a));
+    TRY(compare(c, a.reply));
+    bytes_set(result, a.reply[0].payload, a.reply[0].size);
+    return bytes_ok(result);
 }
 
 static void tell_terms(const struct client *c)
@@ -314,6 +316,14 @@ static enum err ask_head(struct client *c, unsigned i, int64_t deadline)
     return dial_send(c->lines.dial[i], message.data, message.size, deadline);
 }
 
+static enum err head_of(const struct reply *reply, struct head *head)
+{
+    struct reader in = reader_of(reply->payload, reply->size);
+    TRY(reply->status);
+    head_read(&in, head);
+    return reader_done(&in);
+}
+
 /*
  * What server i signs; answers to something else came too late, and are left out. A server of other
  * terms signs nothing, and sets `other`.
@@ -322,9 +332,8 @@ static enum err hear_head(struct client *c, unsigned i, int64_t deadline, bool *
                           struct log *log)
 {
     struct head head;
-    struct bytes message = {0};
+    struct bytes message CLEAN(bytes_clear) = {0};
     struct reply reply = {0};
-    struct reader in;
     enum err e;
     do {
         e = dial_receive(c->lines.dial[i], &message, deadline);
@@ -333,21 +342,15 @@ static enum err hear_head(struct client *c, unsigned i, int64_t deadline, bool *
     } while (e == ERR_OK && reply.kind != MESSAGE_HEAD);
     if (e == ERR_OK && reply.status == ERR_MISMATCH) {
         *other = true;
-        bytes_clear(&message);
         return ERR_OK;
     }
     if (e == ERR_OK)
-        e = reply.status;
-    in = reader_of(reply.payload, e == ERR_OK ? reply.size : 0);
-    head_read(&in, &head);
+        e = head_of(&reply, &head);
     if (e == ERR_OK)
-        e = reader_done(&in);
-    if (e == ERR_OK)
-        e = witness_take(c->witness, i, &head, c->log);
-    else if (e != ERR_MISMATCH)
+        return witness_take(c->witness, i, &head, c->log);
+    if (e != ERR_MISMATCH)
         log_error(log, "server %u (%s) does not say what its ledger holds: %s", i,
                   c->study->server[i].name, error_text(e));
-    bytes_clear(&message);
     return e;
 }
 
@@ -391,8 +394,8 @@ static enum err write_plain(const struct client *c, enum request_kind kind, stru
 }
 
 /*
- * Servers that run another study have a session of theirs now, which is ended; `other`: one has said
- * that it does.
+ * Servers that run another study have a session of theirs now, which is ended; `other`: one has
+ * said that it does.
  */
 static enum err check_terms(struct client *c, const uint8_t terms[32], bool other)
 {
@@ -406,46 +409,39 @@ static enum err check_terms(struct client *c, const uint8_t terms[32], bool othe
 
 enum err client_open(struct client *c, struct client_opened *opened)
 {
-    struct bytes request = {0}, result = {0};
+    struct bytes request CLEAN(bytes_clear) = {0};
+    struct bytes result CLEAN(bytes_clear) = {0};
     uint8_t terms[32] = {0};
     bool other = false;
-    enum err e = write_plain(c, REQUEST_OPEN, &request);
-    if (e == ERR_OK && c->witness != NULL) {
-        e = reach_all(c, clock_now_ms() + 1000 * (int64_t)c->study->connect_s);
-        if (e == ERR_OK)
-            e = look(c, &other, c->log);
+    struct reader in;
+    enum err e;
+    TRY(write_plain(c, REQUEST_OPEN, &request));
+    if (c->witness != NULL) {
+        TRY(reach_all(c, clock_now_ms() + 1000 * (int64_t)c->study->connect_s));
+        TRY(look(c, &other, c->log));
     }
     c->show.opening = true;
-    if (e == ERR_OK) /* servers whose terms differ say in what */
-        e = result_of(c, &request, &result);
+    e = result_of(c, &request, &result); /* servers whose terms differ say in what */
     c->show.opening = false;
-    if (e == ERR_OK) {
-        struct reader in = reader_of(result.data, result.size);
-        opened->remaining = reader_double(&in);
-        reader_copy(&in, terms, sizeof terms);
-        opened->rounds = reader_u32(&in);
-        reader_copy(&in, opened->last, sizeof opened->last);
-        e = reader_done(&in);
-    }
-    if (e == ERR_OK)
-        e = check_terms(c, terms, other);
-    bytes_clear(&request);
-    bytes_clear(&result);
-    return e;
+    TRY(e);
+    in = reader_of(result.data, result.size);
+    opened->remaining = reader_double(&in);
+    reader_copy(&in, terms, sizeof terms);
+    opened->rounds = reader_u32(&in);
+    reader_copy(&in, opened->last, sizeof opened->last);
+    TRY(reader_done(&in));
+    return check_terms(c, terms, other);
 }
 
 enum err client_close(struct client *c, struct net_counters stats[STUDY_SERVERS][NET_PHASES])
 {
-    struct bytes request = {0}, message[STUDY_SERVERS] = {{0}};
-    struct reply reply[STUDY_SERVERS];
-    enum err e = write_plain(c, REQUEST_CLOSE, &request);
-    if (e == ERR_OK)
-        e = ask_all(c, &request, message, reply);
-    for (unsigned i = 0; e == ERR_OK && i < STUDY_SERVERS; i++)
-        e = cost_read(stats[i], reply[i].payload, reply[i].size);
-    bytes_clear(&request);
-    clear_all(message);
-    return e;
+    struct bytes request CLEAN(bytes_clear) = {0};
+    struct answers a CLEAN(clear_answers) = {0};
+    TRY(write_plain(c, REQUEST_CLOSE, &request));
+    TRY(ask_all(c, &request, &a));
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        TRY(cost_read(stats[i], a.reply[i].payload, a.reply[i].size));
+    return ERR_OK;
 }
 
 uint64_t client_sent(const struct client *c)

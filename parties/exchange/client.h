@@ -1,7 +1,8 @@
 /*
  * parties/exchange/client.h - the analyst's end of a run: requests to three servers, their answers.
  *
- * Each request goes to server 0, its digest to servers 1 and 2; all three answer. The result comes from server
+ * Each request goes to server 0, its digest to servers 1 and 2; all three answer. The result comes
+ * from server
  * 0 and is checked against the digests that the two others give, so that no single server can forge it. While a
  * client is there, the servers are told that its run lives (parties/exchange/pulse.h).
  */
@@ -28,11 +29,14 @@ void client_free(struct client **client);
  * run with ERR_MISMATCH.
  */
 void client_watch(struct client *client, struct witness *witness);
-/* While servers add up the uploads, `adding` is called with the share that is done, 0 to 1, when that has changed. */
+/*
+ * While servers add up the uploads, `adding` is called with the share that is done, 0 to 1, when
+ * that has changed.
+ */
 void client_show(struct client *client, void (*adding)(void *self, double share), void *self);
 /*
- * New connections: answers to what was asked before never come to the new ones. A server that is not there any more is
- * waited for, and asked as soon as it is back.
+ * New connections: answers to what was asked before never come to the new ones. A server that is
+ * not there any more is waited for, and asked as soon as it is back.
  */
 enum err client_reconnect(struct client *client) MUST_CHECK;
 
@@ -44,11 +48,14 @@ struct client_opened {
 };
 
 /*
- * Starts a session at the servers: they check that enough owners' uploads are there, and add them up. Errors, here
- * and below, are logged with the words of the server that gave them.
+ * Starts a session at the servers: they check that enough owners' uploads are there, and add them
+ * up. Errors, here and below, are logged with the words of the server that gave them.
  */
 enum err client_open(struct client *client, struct client_opened *opened) MUST_CHECK;
-/* Asks once, with the bytes of a request; `result` is what server 0 answers, as the two others have seen it too. */
+/*
+ * Asks once, with the bytes of a request; `result` is what server 0 answers, as the two others have
+ * seen it too.
+ */
 enum err client_result(struct client *client, const struct bytes *request,
                        struct bytes *result) MUST_CHECK;
 /* Ends session and run, and brings each server's counters. */

@@ -1,8 +1,9 @@
 /*
- * parties/exchange/cost.h - what a run has cost a server, by phase: told at its end, read by the analyst.
+ * parties/exchange/cost.h - what a run has cost a server, by phase: told at its end, read by the
+ * analyst.
  *
- * On the wire, for each of NET_PHASES: rounds, payload sent and received, bytes on the wire sent and received (u64
- * each), seconds (double).
+ * On the wire, for each of NET_PHASES: rounds, payload sent and received, bytes on the wire sent
+ * and received (u64 each), seconds (double).
  */
 #ifndef TREFOIL_PARTIES_EXCHANGE_COST_H
 #define TREFOIL_PARTIES_EXCHANGE_COST_H

@@ -1,5 +1,6 @@
 /*
- * parties/exchange/lines.h - dials to the servers' gates, by whoever is not a server: owners, analysts, operators.
+ * parties/exchange/lines.h - dials to the servers' gates, by whoever is not a server: owners,
+ * analysts, operators.
  */
 #ifndef TREFOIL_PARTIES_EXCHANGE_LINES_H
 #define TREFOIL_PARTIES_EXCHANGE_LINES_H

@@ -33,8 +33,9 @@ enum tape_noise price_tape_noise(const struct study *study)
 /* --- slack ------------------------------------------------------------------------------------ */
 
 /*
- * Small epsilons are charged in total variation: a term tau enters as (1 + e^eps) tau. Where that is too much for the
- * study's delta, the noise is compared by ratios, which cost more of epsilon, and of delta only what is never made.
+ * Small epsilons are charged in total variation: a term tau enters as (1 + e^eps) tau. Where that
+ * is too much for the study's delta, the noise is compared by ratios, which cost more of epsilon,
+ * and of delta only what is never made.
  */
 struct slack {
     double marginal, select; /* epsilons: of a measured marginal, and added to a selection's */

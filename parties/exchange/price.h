@@ -1,5 +1,6 @@
 /*
- * parties/exchange/price.h - what a run of a study may spend: its ledger, the slack of its noise, how much noise.
+ * parties/exchange/price.h - what a run of a study may spend: its ledger, the slack of its noise,
+ * how much noise.
  *
  * From the study alone: servers, analysts and who only asks come to the same numbers.
  */
@@ -26,8 +27,8 @@ enum err price_limits(const struct study *study, struct ledger_limits *limits,
                       struct log *log) MUST_CHECK;
 
 /*
- * Noise that a run may take: Gaussians for the one-ways and a largest marginal each round, Gumbels for all candidates.
- * Of an annealed study for all rounds that it may have.
+ * Noise that a run may take: Gaussians for the one-ways and a largest marginal each round, Gumbels
+ * for all candidates. Of an annealed study for all rounds that it may have.
  */
 struct price_noise {
     uint64_t gauss, gumbel;

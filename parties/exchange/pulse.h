@@ -1,11 +1,12 @@
 /*
- * parties/exchange/pulse.h - tells the servers that the program of a run lives, also while it computes and asks for nothing.
+ * parties/exchange/pulse.h - tells the servers that the program of a run lives, also while it
+ * computes and asks for nothing.
  *
  *   analyst -> all servers    MESSAGE_ALIVE, run     each second, or more often where deadlines.connect is short
  *   server 0 -> analyst       u32: thousandths of the uploads that are added up, while they are
  *
- * So a run whose program has died gives its place to another soon, and one that only takes long keeps it. LEAKS:
- * that the program runs.
+ * So a run whose program has died gives its place to another soon, and one that only takes long
+ * keeps it. LEAKS: that the program runs.
  */
 #ifndef TREFOIL_PARTIES_EXCHANGE_PULSE_H
 #define TREFOIL_PARTIES_EXCHANGE_PULSE_H
@@ -23,7 +24,10 @@ enum err pulse_start(struct pulse **pulse, struct netio *netio, const struct stu
                      struct log *log) MUST_CHECK;
 void pulse_stop(struct pulse **pulse);
 
-/* The last that server 0 said of the uploads that it adds up, 0 to 1; below 0 where it has not said anything. */
+/*
+ * The last that server 0 said of the uploads that it adds up, 0 to 1; below 0 where it has not said
+ * anything.
+ */
 double pulse_adding(const struct pulse *pulse);
 
 #endif

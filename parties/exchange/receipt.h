@@ -1,14 +1,15 @@
 /*
- * parties/exchange/receipt.h - what three servers sign for an owner: that they hold an upload, or that it was withdrawn.
+ * parties/exchange/receipt.h - what three servers sign for an owner: that they hold an upload, or
+ * that it was withdrawn.
  *
  * Each server signs, with its Ed25519 identity,
  *
  *   "trefoil-receipt-1", terms digest, state (u8), owner (u32), digest of the upload, time (u64)
  *
- * where the digest is what servers compare before they compute (upload_digest()): it binds the commitments, so
- * that a receipt says of which bytes it is without telling anything about them. Three such statements make a
- * receipt, a text file that anybody with the study file can verify. A server that signs two states is not
- * contradicting itself: the later time counts.
+ * where the digest is what servers compare before they compute (upload_digest()): it binds the
+ * commitments, so that a receipt says of which bytes it is without telling anything about them.
+ * Three such statements make a receipt, a text file that anybody with the study file can verify. A
+ * server that signs two states is not contradicting itself: the later time counts.
  */
 #ifndef TREFOIL_PARTIES_EXCHANGE_RECEIPT_H
 #define TREFOIL_PARTIES_EXCHANGE_RECEIPT_H
@@ -50,8 +51,9 @@ void receipt_part_read(struct receipt_part *part, struct reader *in);
 enum err receipt_save(const char *path, const struct study *study, const struct receipt *r,
                       struct log *log) MUST_CHECK;
 /*
- * Reads a receipt of this study; `path` is for messages. ERR_FORMAT, logged with the line, for a text that is none;
- * ERR_MISMATCH for one of another study, terms or people. Its signatures are for receipt_verify().
+ * Reads a receipt of this study; `path` is for messages. ERR_FORMAT, logged with the line, for a
+ * text that is none; ERR_MISMATCH for one of another study, terms or people. Its signatures are for
+ * receipt_verify().
  */
 enum err receipt_parse(struct receipt *r, const struct study *study, const char *path,
                        const void *text, size_t n, struct log *log) MUST_CHECK;

@@ -28,7 +28,9 @@ enum err request_write(const struct request *r, struct bytes *out)
     return bytes_ok(out);
 }
 
-/* Query indices are ascending for a measurement batch and distinct for candidates: all ascending. */
+/*
+ * Query indices are ascending for a measurement batch and distinct for candidates: all ascending.
+ */
 static enum err read_queries(struct request *r, const struct workload *w, struct reader *in)
 {
     uint64_t cells = 0;

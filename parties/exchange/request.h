@@ -7,8 +7,8 @@
  *   REQUEST_CLOSE    end session and run
  *
  * The analyst sends the request to server 0, which relays it, and its SHA-256 to all. Weights,
- * penalties and sensitivity are not in it: servers compute them from the study. Formats are versioned and
- * bounded; a reader refuses what is too long, out of order or left over.
+ * penalties and sensitivity are not in it: servers compute them from the study. Formats are
+ * versioned and bounded; a reader refuses what is too long, out of order or left over.
  */
 #ifndef TREFOIL_PARTIES_EXCHANGE_REQUEST_H
 #define TREFOIL_PARTIES_EXCHANGE_REQUEST_H
@@ -40,7 +40,10 @@ enum err request_write(const struct request *r, struct bytes *out) MUST_CHECK;
 enum err request_read(struct request *r, const struct workload *w, const void *p,
                       size_t n) MUST_CHECK;
 void request_clear(struct request *r);
-/* The version that the bytes say they are of; 0 if there are none. Other than REQUEST_VERSION are not read. */
+/*
+ * The version that the bytes say they are of; 0 if there are none. Other than REQUEST_VERSION are
+ * not read.
+ */
 unsigned request_version(const void *p, size_t n);
 /* No request is longer. */
 size_t request_longest(const struct workload *w);

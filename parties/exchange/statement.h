@@ -33,8 +33,9 @@ void statement_clear(struct statement *s);
 enum err statement_write(const struct statement *s, const struct study *study,
                          const struct identity *me, struct bytes *out) MUST_CHECK;
 /*
- * Reads one and checks it against the study: ERR_FORMAT for another text, ERR_MISMATCH for another study,
- * ERR_AUTH where the server that it names has not signed it. All logged; `path` is for messages.
+ * Reads one and checks it against the study: ERR_FORMAT for another text, ERR_MISMATCH for another
+ * study, ERR_AUTH where the server that it names has not signed it. All logged; `path` is for
+ * messages.
  */
 enum err statement_read(struct statement *s, const struct study *study, const char *path,
                         const void *text, size_t n, struct log *log) MUST_CHECK;

@@ -6,12 +6,13 @@
  *   owner -> server 2   id, form, commitments, salts 2 and 0, seed 0
  *   server 1 -> 2       id, the vector
  *
- * A long vector comes to server 1 after the rest, in parts (MESSAGE_PART), so that a cut upload goes on where it ended.
+ * A long vector comes to server 1 after the rest, in parts (MESSAGE_PART), so that a cut upload
+ * goes on where it ended.
  *
- * Component c is committed to by SHA-256("trefoil-c" || terms digest || id || c || salt_c || component),
- * each field length-prefixed, and salt_c is known to the two holders of c alone: each server checks its two
- * components against the commitments, and the servers compare commitments before they compute. So a client that
- * sent different words to two servers is found and named.
+ * Component c is committed to by SHA-256("trefoil-c" || terms digest || id || c || salt_c ||
+ * component), each field length-prefixed, and salt_c is known to the two holders of c alone: each
+ * server checks its two components against the commitments, and the servers compare commitments
+ * before they compute. So a client that sent different words to two servers is found and named.
  *
  * Seeds, salts and id are derived from the terms and the data (HMAC-SHA-512-256, keyed by the
  * owner's signing key and a random secret of the study): sharing the same table again gives the
@@ -60,10 +61,16 @@ enum err upload_make(struct upload parts[3], const struct identity *owner,
                      unsigned form, const struct bytes *packed) MUST_CHECK;
 void upload_clear(struct upload *u);
 
-/* As bytes, for server `index`; the vector goes along only to server 1, unless `whole` (for the store). */
+/*
+ * As bytes, for server `index`; the vector goes along only to server 1, unless `whole` (for the
+ * store).
+ */
 enum err upload_write(const struct upload *u, unsigned index, bool whole,
                       struct bytes *out) MUST_CHECK;
-/* The version that the bytes say they are of; 0 if there are none. Other than UPLOAD_VERSION are not read. */
+/*
+ * The version that the bytes say they are of; 0 if there are none. Other than UPLOAD_VERSION are
+ * not read.
+ */
 unsigned upload_version(const void *p, size_t n);
 /* The form that the bytes say; what a reader takes is for it to know (study_form_bytes()). */
 unsigned upload_form(const void *p, size_t n);

@@ -48,21 +48,15 @@ static void read_lines(struct witness *w, const char *path, char *text)
 
 enum err witness_add(struct witness *w, const char *path)
 {
-    struct bytes text = {0};
-    enum err e = ERR_OK;
+    struct bytes text CLEAN(bytes_clear) = {0};
     if (access(path, F_OK) == 0)
-        e = file_read(path, FILE_LIMIT, &text, w->log);
+        TRY(file_read(path, FILE_LIMIT, &text, w->log));
     bytes_put_u8(&text, 0);
-    if (e == ERR_OK)
-        e = bytes_ok(&text);
-    if (e == ERR_OK)
-        e = file_path(w->path[w->files], w->log, "%s", path);
-    if (e == ERR_OK) {
-        read_lines(w, path, (char *)text.data);
-        w->files++;
-    }
-    bytes_clear(&text);
-    return e;
+    TRY(bytes_ok(&text));
+    TRY(file_path(w->path[w->files], w->log, "%s", path));
+    read_lines(w, path, (char *)text.data);
+    w->files++;
+    return ERR_OK;
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */

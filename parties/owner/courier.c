@@ -99,10 +99,10 @@ static enum err dial(struct courier *c, unsigned server)
 static enum err ask(struct courier *c, unsigned server, struct bytes *message, struct reply *reply)
 {
     const struct study *study = c->o.study;
-    enum err e = ERR_OK;
+    enum err e = bytes_ok(message);
     c->words[0] = '\0';
     *reply = (struct reply){0};
-    if (c->lines.dial[server] == NULL)
+    if (e == ERR_OK && c->lines.dial[server] == NULL)
         e = dial(c, server);
     if (e == ERR_OK)
         e = dial_send(c->lines.dial[server], message->data, message->size,
@@ -148,24 +148,19 @@ static enum err verify(struct courier *c, const struct receipt *r, unsigned serv
 /* Whether the server's ledger continues what was seen of it. */
 static enum err look(struct courier *c, unsigned server)
 {
-    struct bytes message = {0};
-    struct reply reply = {0};
+    struct bytes message CLEAN(bytes_clear) = {0};
+    struct reply reply;
     struct reader in;
     struct head head;
     enum err e;
     bytes_put_u8(&message, MESSAGE_HEAD);
     bytes_put(&message, c->o.study->terms.digest, 32);
     bytes_put_u64(&message, witness_debits(c->o.witness, server));
-    e = bytes_ok(&message);
-    if (e == ERR_OK)
-        e = ask(c, server, &message, &reply);
-    in = reader_of(reply.payload, e == ERR_OK ? reply.size : 0);
+    TRY(ask(c, server, &message, &reply));
+    in = reader_of(reply.payload, reply.size);
     head_read(&in, &head);
-    if (e == ERR_OK && reader_done(&in) != ERR_OK)
-        e = misfit(c);
-    bytes_clear(&message);
-    if (e != ERR_OK)
-        return e;
+    if (reader_done(&in) != ERR_OK)
+        return misfit(c);
     c->words[0] = '\0';
     e = witness_take(c->o.witness, server, &head, &c->quiet);
     keep_words(c, e == ERR_AUTH ? "it did not sign what it says of its ledger" : "");
@@ -268,64 +263,52 @@ static void show(const struct courier *c, unsigned server, uint64_t done, uint64
 static enum err send_parts(struct courier *c, unsigned server, struct delivery *d, bool *complete)
 {
     const struct upload *u = &d->parts[server];
-    struct bytes message = {0};
-    struct reply reply = {0};
+    struct bytes message CLEAN(bytes_clear) = {0};
+    struct reply reply;
     unsigned misses = 0;
-    enum err e = ERR_OK;
-    while (e == ERR_OK && !*complete) {
-        uint64_t first = d->held;
-        size_t n = u->vector.size - (size_t)first;
-        if (first >= u->vector.size) {
-            e = misfit(c);
-            break;
-        }
-        show(c, server, first, u->vector.size);
-        n = n < MESSAGE_PART_MAX ? n : MESSAGE_PART_MAX;
+    while (!*complete) {
+        const size_t left = u->vector.size - (size_t)d->held;
+        enum err e;
+        if (d->held >= u->vector.size)
+            return misfit(c);
+        show(c, server, d->held, u->vector.size);
         message.size = 0;
         bytes_put_u8(&message, MESSAGE_PART);
         bytes_put(&message, u->id, sizeof u->id);
-        bytes_put_u64(&message, first);
-        bytes_put(&message, u->vector.data + first, n);
-        e = bytes_ok(&message);
-        if (e == ERR_OK)
-            e = ask(c, server, &message, &reply);
+        bytes_put_u64(&message, d->held);
+        bytes_put(&message, u->vector.data + d->held,
+                  left < MESSAGE_PART_MAX ? left : MESSAGE_PART_MAX);
+        e = ask(c, server, &message, &reply);
         if (e == ERR_AGAIN && ++misses < MISSES)
             e = ERR_OK; /* the answer says where it has to go on */
-        if (e == ERR_OK)
-            e = read_answer(c, &reply, server, d, complete);
+        TRY(e);
+        TRY(read_answer(c, &reply, server, d, complete));
     }
-    bytes_clear(&message);
-    return e;
+    return ERR_OK;
 }
 
 static enum err deliver(struct courier *c, unsigned server, void *self)
 {
     struct delivery *d = self;
     struct upload head = d->parts[server]; /* borrows */
-    struct bytes message = {0};
-    struct reply reply = {0};
+    struct bytes message CLEAN(bytes_clear) = {0};
+    struct reply reply;
     bool complete = false;
-    enum err e;
     TRY(look(c, server));
     if (head.vector.size > MESSAGE_PART_MAX && server == 1)
         head.has[1] = false;
     bytes_put_u8(&message, d->kind);
     bytes_put(&message, c->o.study->terms.digest, 32);
-    e = upload_write(&head, server, false, &message);
-    if (e == ERR_OK)
-        e = ask(c, server, &message, &reply);
-    if (e == ERR_OK)
-        e = read_answer(c, &reply, server, d, &complete);
-    bytes_clear(&message);
-    if (e == ERR_OK && !complete && server == 1) {
+    TRY(upload_write(&head, server, false, &message));
+    TRY(ask(c, server, &message, &reply));
+    TRY(read_answer(c, &reply, server, d, &complete));
+    if (!complete && server == 1) {
         if (d->held > 0)
             progress_say(c->o.progress, "server 1 has %u %% of it already",
                          (unsigned)(d->held * 100 / head.vector.size));
-        e = send_parts(c, server, d, &complete);
+        TRY(send_parts(c, server, d, &complete));
     }
-    if (e == ERR_OK && !complete)
-        e = ERR_AGAIN;
-    return e == ERR_OK ? verify(c, d->receipt, server) : e;
+    return complete ? verify(c, d->receipt, server) : ERR_AGAIN;
 }
 
 /* Server 2 answers when server 1 has passed the vector on, so server 1 comes before it. */
@@ -359,27 +342,20 @@ static enum err withdraw(struct courier *c, unsigned server, void *self)
 {
     struct withdrawal *w = self;
     struct receipt one = *w->receipt;
-    struct bytes message = {0};
-    struct reply reply = {0};
+    struct bytes message CLEAN(bytes_clear) = {0};
+    struct reply reply;
     struct reader in;
     bool had;
-    enum err e;
     bytes_put_u8(&message, MESSAGE_WITHDRAW);
     bytes_put(&message, c->o.study->terms.digest, 32);
-    e = bytes_ok(&message);
-    if (e == ERR_OK)
-        e = ask(c, server, &message, &reply);
-    in = reader_of(reply.payload, e == ERR_OK ? reply.size : 0);
+    TRY(ask(c, server, &message, &reply));
+    in = reader_of(reply.payload, reply.size);
     had = reader_u8(&in) == 1;
     reader_copy(&in, one.digest, sizeof one.digest);
     receipt_part_read(&one.part[server], &in);
-    if (e == ERR_OK && reader_done(&in) != ERR_OK)
-        e = misfit(c);
-    bytes_clear(&message);
-    if (e == ERR_OK)
-        e = verify(c, &one, server);
-    if (e != ERR_OK)
-        return e;
+    if (reader_done(&in) != ERR_OK)
+        return misfit(c);
+    TRY(verify(c, &one, server));
     w->differ = w->differ || (server > 0 && memcmp(one.digest, w->receipt->digest, 32) != 0);
     w->had += had;
     *w->receipt = one;
@@ -402,19 +378,14 @@ enum err courier_withdraw(struct courier *c, struct receipt *receipt, bool *whol
 
 static enum err status_of(struct courier *c, unsigned server, struct holding *holding)
 {
-    struct bytes message = {0};
-    struct reply reply = {0};
+    struct bytes message CLEAN(bytes_clear) = {0};
+    struct reply reply;
     enum err e;
     bytes_put_u8(&message, MESSAGE_STATUS);
-    e = bytes_ok(&message);
-    if (e == ERR_OK)
-        e = ask(c, server, &message, &reply);
+    e = ask(c, server, &message, &reply);
     if (e == ERR_OK)
         e = holding_read(c->o.study, &reply, holding);
-    if (e == ERR_FORMAT)
-        e = misfit(c);
-    bytes_clear(&message);
-    return e;
+    return e == ERR_FORMAT ? misfit(c) : e;
 }
 
 enum err courier_status(struct courier *c, struct holding holding[STUDY_SERVERS])

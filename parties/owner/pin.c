@@ -92,7 +92,8 @@ static void copy_others(struct bytes *out, char *text, const char *name)
 enum err pin_set(const char *key_path, const struct study *study, struct log *log)
 {
     char path[FILE_PATH], print[STUDY_FINGERPRINT_SIZE];
-    struct bytes text = {0}, out = {0};
+    struct bytes text CLEAN(bytes_clear) = {0};
+    struct bytes out CLEAN(bytes_clear) = {0};
     enum err e = read_pins(key_path, path, &text, log);
     study_fingerprint(study, print);
     if (e == ERR_OK && text.size == 1)
@@ -109,7 +110,5 @@ enum err pin_set(const char *key_path, const struct study *study, struct log *lo
                   "the terms cannot be remembered beside the key; give them each time: "
                   "--fingerprint %s",
                   print);
-    bytes_clear(&text);
-    bytes_clear(&out);
     return e;
 }
