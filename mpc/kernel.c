@@ -10,12 +10,17 @@ static bool runs_avx2(void)
            __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("pclmul");
 }
 
+static bool runs_wide_products(void)
+{
+    return __builtin_cpu_supports("vpclmulqdq");
+}
+
 static bool runs_avx512(void)
 {
     return runs_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
            __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("gfni") &&
-           __builtin_cpu_supports("vpclmulqdq");
+           runs_wide_products();
 }
 #endif
 
@@ -25,7 +30,7 @@ const struct kernel *kernel_by_name(const char *name)
     if (strcmp(name, "avx512") == 0)
         return runs_avx512() ? &kernel_avx512 : NULL;
     if (strcmp(name, "avx2") == 0)
-        return runs_avx2() ? &kernel_avx2 : NULL;
+        return !runs_avx2() ? NULL : runs_wide_products() ? &kernel_avx2_wide : &kernel_avx2;
 #endif
     return strcmp(name, "portable") == 0 ? &kernel_portable : NULL;
 }

@@ -6,7 +6,7 @@
  * more than the baseline but the functions of a table, each with its own target attribute.
  *
  *   portable   any processor
- *   avx2       AVX2, BMI2, PCLMULQDQ
+ *   avx2       AVX2, BMI2, PCLMULQDQ; a table of its own where there is VPCLMULQDQ
  *   avx512     AVX-512 F, BW, DQ, VL, VBMI; GFNI; BMI2; VPCLMULQDQ (Ice Lake, Zen 4 and later)
  *
  * All functions take any length, zero included; all but transpose and matrix16 take any
@@ -122,7 +122,7 @@ struct kernel {
 
 extern const struct kernel kernel_portable;
 #if defined(__x86_64__)
-extern const struct kernel kernel_avx2, kernel_avx512;
+extern const struct kernel kernel_avx2, kernel_avx2_wide, kernel_avx512;
 #endif
 
 /* The table of a name if this processor can run it, or NULL. */

@@ -96,9 +96,10 @@ TARGET static inline vector64 odd(vector64 x, vector64 y)
     return (vector64)_mm512_clmulepi64_epi128((__m512i)x, (__m512i)y, 0x11);
 }
 
-TARGET static inline vector64 carryless(vector64 x, vector64 y)
+TARGET static inline vector64 add_products(vector64 sum, vector64 x, vector64 y)
 {
-    return even(x, y) ^ odd(x, y);
+    return (vector64)_mm512_ternarylogic_epi64((__m512i)sum, (__m512i)even(x, y),
+                                               (__m512i)odd(x, y), 0x96);
 }
 
 /* The low halves of two vectors of products, reduced, in turn. */

@@ -62,10 +62,10 @@ static inline vector64 field_times(vector64 x, vector64 y)
     return z;
 }
 
-static inline vector64 carryless(vector64 x, vector64 y)
+static inline vector64 add_products(vector64 sum, vector64 x, vector64 y)
 {
     const vector64 z = field_times(x, y);
-    return (vector64){z[0] ^ z[1], 0};
+    return sum ^ (vector64) { z[0] ^ z[1], 0 };
 }
 
 static void bits_rows(uint64_t *out, const uint64_t *x, size_t vectors, const uint64_t *weight)

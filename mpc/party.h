@@ -61,6 +61,8 @@ struct party_sent {
     size_t offset;  /* of the stretch, in bytes */
 };
 struct party_tamper {
+    /* or NULL: of what it inputs, words [begin, end) of each plane's b, before it does */
+    void (*input)(void *self, const struct planes *u, size_t begin, size_t end);
     enum err (*alter)(void *self, const struct party_sent *at, void *p, size_t n);
     void *self;
 };

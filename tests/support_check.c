@@ -26,11 +26,18 @@ static enum err on_sent(void *self, const struct party_sent *at, void *p, size_t
     return ERR_OK;
 }
 
+static void on_input(void *self, const struct planes *u, size_t begin, size_t end)
+{
+    const struct player *who = self;
+    if (who->index == who->play->cheat && who->play->input != NULL)
+        who->play->input(who->play, u, begin, end);
+}
+
 static enum err sit(struct party *p, void *shared)
 {
     struct play *play = shared;
     struct player who = {play, p->index};
-    const struct party_tamper tamper = {on_sent, &who};
+    const struct party_tamper tamper = {on_input, on_sent, &who};
     enum err e = ERR_OK;
     p->log->file = NULL;
     p->tamper = &tamper;

@@ -22,6 +22,7 @@ struct play {
     size_t n;                          /* for the job */
     unsigned cheat;                    /* NOBODY, or who alters what it sends: */
     enum err (*alter)(struct play *play, const struct party_sent *at, void *p, size_t n);
+    void (*input)(struct play *play, const struct planes *u, size_t begin, size_t end);
     void *self;
 
     /* what came of it, by server; sent as it was made, before it was altered */

@@ -23,6 +23,7 @@ static const struct smoke {
     const char *name, *keys;
     const char *with_namespaces; /* more, where this process may make network namespaces */
 } smokes[] = {
+    {"abort", "and_ratio and_checked_cpu_ns", ""},
     {"dp",
      "gauss_per_s gauss_cpu_us discrete_per_s discrete_cpu_us gumbel_per_s gumbel_cpu_us "
      "noise_peak_rss_mib rounds_per_iteration tables.adult.collect_s tables.adult.compute_s "
@@ -223,7 +224,7 @@ static void a_name_that_does_not_exist_is_refused(void **state)
     snprintf(command, sizeof command, "ONLY=nothing bench/run.sh build/gcc >%s 2>&1", said);
     assert_int_not_equal(system(command), 0);
     assert_true(support_contains(said, "there is no bench/bench_nothing.c"));
-    assert_true(support_contains(said, "dp e2e engine"));
+    assert_true(support_contains(said, "abort dp e2e engine"));
 }
 
 /* A build beside itself: each figure's ratio is there, and what does not depend on time is 1. */

@@ -6,6 +6,7 @@
 
 #include "mpc/adder.h"
 #include "mpc/bits.h"
+#include "mpc/open.h"
 #include "tests/support_check.h"
 
 #include "base/memory.h"
@@ -368,6 +369,11 @@ static enum err nothing(struct party *p, struct play *play)
         e = bits_and(p, planes_flat(&x), planes_flat(&y), planes_flat(&y));
     if (e == ERR_OK)
         e = play_open(p, play, &x);
+    if (e == ERR_OK) {
+        struct share64 product = {y.a, y.b, bits_words(play->n)};
+        uint64_t out[64];
+        e = open_products(p, OPEN_MASKED, product, product, out);
+    }
     planes_free(&x);
     planes_free(&y);
     return e;
@@ -385,15 +391,21 @@ static void every_word_is_masked(void **state)
     const struct {
         uint64_t round;
         enum net_peer to;
-        size_t words;
-    } messages[] = {{2, NET_PREV, 729}, {4, NET_PREV, 729 + 65}, {6, NET_NEXT, 2 * 8}};
+        size_t message, words;
+    } messages[] = {{2, NET_PREV, 0, 729},
+                    {4, NET_PREV, 0, 729 + 65},
+                    {6, NET_NEXT, 0, 2 * 8},
+                    {9, NET_PREV, 1, 16}};
     struct bytes all = {0};
     (void)state;
     play_run(&play);
     for (unsigned s = 0; s < 3; s++)
-        for (unsigned m = 0; m < 3; m++)
-            bytes_put(&all, play.sent[s][messages[m].round][messages[m].to][0].data,
-                      8 * messages[m].words);
+        for (unsigned k = 0; k < sizeof messages / sizeof *messages; k++) {
+            const struct bytes *sent =
+                &play.sent[s][messages[k].round][messages[k].to][messages[k].message];
+            assert_true(sent->size >= 8 * messages[k].words);
+            bytes_put(&all, sent->data, 8 * messages[k].words);
+        }
     assert_int_equal(bytes_ok(&all), ERR_OK);
     qsort(all.data, all.size / 8, 8, compare_words);
     for (size_t i = 8; i < all.size; i += 8)

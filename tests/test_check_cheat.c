@@ -176,6 +176,7 @@ static const struct {
             {"bits to a number", join, 3},
             {"coins", coins, 64},
             {"argmax", argmax, 13}};
+#define TOP_BIT_JOB 5
 #define JOBS (sizeof jobs / sizeof *jobs)
 
 static struct play honest_run(size_t job, bool checked)
@@ -288,6 +289,39 @@ static void no_altered_word_opens_anything_else(void **state)
     (void)state;
     for (size_t k = 0; k < JOBS; k++)
         sweep(k);
+}
+
+/* --- what a server alone knows ---------------------------------------------------------------- */
+
+/* It inputs a wrong bit, and goes on as if that were right. */
+static void input_wrongly(struct play *play, const struct planes *u, size_t begin, size_t end)
+{
+    const struct altering *a = play->self;
+    const size_t words = end - begin, at = a->word % (words * u->width);
+    u->b[at / words * bits_words(u->n) + begin + at % words] ^= 4;
+    play->altered++;
+}
+
+/* Carries and products of digits in turn; lane 2 is one of x in each part. */
+static void what_is_input_must_be_right(void **state)
+{
+    struct play honest = honest_run(TOP_BIT_JOB, true);
+    (void)state;
+    for (unsigned cheat = 0; cheat < 3; cheat++)
+        for (size_t word = 0; word < 128; word += 3) {
+            struct altering a = {.word = word};
+            struct play play = {.job = compare,
+                                .n = honest.n,
+                                .limits = &limits,
+                                .cheat = cheat,
+                                .input = input_wrongly,
+                                .self = &a};
+            play_run(&play);
+            assert_int_equal(play.altered, 1);
+            judge(&play, &honest, 0, "input");
+            play_free(&play);
+        }
+    play_free(&honest);
 }
 
 /* --- hanging up ------------------------------------------------------------------------------- */
@@ -456,6 +490,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_check_changes_nothing_that_is_opened),
         cmocka_unit_test(no_altered_word_opens_anything_else),
+        cmocka_unit_test(what_is_input_must_be_right),
         cmocka_unit_test(who_hangs_up_opens_nothing),
         cmocka_unit_test(errors_that_are_corrected_after_a_coin),
         cmocka_unit_test(nobody_knows_a_coin_early),

@@ -30,9 +30,13 @@ static struct room *room_new(uint64_t seed)
 
 static void for_each_table(void (*test)(const struct kernel *k, struct room *r))
 {
-    static const char *const names[] = {"portable", "avx2", "avx512"};
-    for (uint64_t t = 0; t < 3; t++) {
+    static const char *const names[] = {"portable", "avx2", "avx512", "avx2"};
+    for (uint64_t t = 0; t < 4; t++) {
         const struct kernel *k = kernel_by_name(names[t]);
+#if defined(__x86_64__)
+        if (t == 3 && k == &kernel_avx2_wide) /* which stands for this one */
+            k = &kernel_avx2;
+#endif
         struct room *r = room_new(5);
         if (k != NULL) {
             test(k, r);

@@ -70,7 +70,7 @@ static enum err alter(void *self, const struct party_sent *at, void *p, size_t n
 static enum err job(struct party *p, void *shared)
 {
     struct run *r = shared;
-    const struct party_tamper tamper = {alter, r};
+    const struct party_tamper tamper = {.alter = alter, .self = r};
     struct secrets s = {0};
     enum err e = secrets_new(p, &s, r->values, r->n, 5);
     if (p->index == r->cheat)
@@ -197,7 +197,7 @@ struct opening {
 static enum err open_one(struct party *p, void *shared)
 {
     struct opening *o = shared;
-    const struct party_tamper tamper = {alter, &o->run};
+    const struct party_tamper tamper = {.alter = alter, .self = &o->run};
     uint64_t value = 42;
     struct share64 x;
     enum err e = three_share64(p, &x, &value, 1, 3);
@@ -226,7 +226,7 @@ static enum err choose(struct party *p, void *shared)
     static const uint8_t seed[ARGMAX_SEED_SIZE] = {1};
     static const uint64_t values[] = {7, 3, 900, 5};
     struct opening *o = shared;
-    const struct party_tamper tamper = {alter, &o->run};
+    const struct party_tamper tamper = {.alter = alter, .self = &o->run};
     struct share64 x;
     enum err e = three_share64(p, &x, values, 4, 3);
     if (p->index == o->run.cheat)
