@@ -8,6 +8,7 @@
 #include "protocols/exponential.h"
 
 #include <math.h>
+#include <string.h>
 
 #define DEVIATION ((uint64_t)1 << 20)
 #define LOWEST_DIGIT 42 /* of weight 2^-20 among the coins of an exponential variable */
@@ -28,30 +29,32 @@ const uint64_t discrete_coin[DISCRETE_SQUARE_BITS] = {
     0x0000000000000000, 0x0000000000000000, 0x0000000000000000, 0x0000000000000000,
 };
 
-/* Candidates: their values, and whether each is accepted. */
+/* Candidates: their values, and what judges them. */
 struct candidates {
-    struct planes digits, sign, square, keep;
-    struct share64 value, squared, bit;
+    struct planes coins, digits, square; /* coins: of digits, then of the square */
+    struct bits sign;
+    struct share64 value, squared;
 };
 
 static enum err take_candidates(struct party *p, struct candidates *c, size_t n)
 {
-    TRY(party_planes(p, &c->digits, DISCRETE_DIGITS, n));
-    TRY(party_planes(p, &c->sign, 1, n));
+    TRY(party_planes(p, &c->coins, DISCRETE_DIGITS + DISCRETE_SQUARE_COINS, n));
     TRY(party_planes(p, &c->square, DISCRETE_SQUARE_BITS, n));
-    /* a plane for each bit of the square, then one against a second zero */
-    TRY(party_planes(p, &c->keep, DISCRETE_SQUARE_BITS + 1, n));
+    TRY(party_bits(p, &c->sign, n));
     TRY(party_share64(p, &c->value, n));
     TRY(party_share64(p, &c->squared, n));
-    return party_share64(p, &c->bit, n);
+    c->digits = planes_view(&c->coins, 0, DISCRETE_DIGITS);
+    return ERR_OK;
 }
 
-/* value = |Y|, square = the bits of (|Y| - s)^2, sign = a fair bit */
+/* value = |Y|, square = the bits of (|Y| - s)^2, sign = a fair bit; and the coins of the square */
 static enum err draw(struct party *p, struct candidates *c)
 {
-    struct bits sign = planes_flat(&c->sign);
-    TRY(coin_flip(p, &c->digits, exponential_coin + LOWEST_DIGIT));
-    TRY(party_random_bits(p, &sign));
+    uint64_t coins[DISCRETE_DIGITS + DISCRETE_SQUARE_COINS];
+    memcpy(coins, exponential_coin + LOWEST_DIGIT, DISCRETE_DIGITS * sizeof *coins);
+    memcpy(coins + DISCRETE_DIGITS, discrete_coin, DISCRETE_SQUARE_COINS * sizeof *coins);
+    TRY(coin_flip(p, &c->coins, coins));
+    TRY(party_random_bits(p, &c->sign));
     TRY(convert_to_ring64(p, c->value, &c->digits));
     ring64_copy(c->squared, c->value);
     ring64_add_public(p, c->squared, 0 - DEVIATION);
@@ -59,28 +62,104 @@ static enum err draw(struct party *p, struct candidates *c)
     return convert_to_bits(p, &c->square, c->squared);
 }
 
-/* keep = for all bits of the square: not the bit, or its coin; and not (sign and |Y| = 0) */
-static enum err judge(struct party *p, struct candidates *c, struct bits accept)
+/* --- whether a candidate is accepted ----------------------------------------------------------- */
+
+/* The products of neighbours among `count` planes, a layer of a tree; then they stand first. */
+static size_t pair_up(struct move_term *terms, const struct planes *x, unsigned count)
 {
-    struct planes coins = planes_view(&c->keep, 0, DISCRETE_SQUARE_BITS);
-    struct bits fails = planes_flat(&coins), second_zero = planes_plane(&c->keep, coins.width);
-    TRY(coin_flip(p, &coins, discrete_coin));
-    bits_not(p, fails, fails);
-    TRY(bits_and(p, fails, fails, planes_flat(&c->square)));
-    bits_not(p, planes_flat(&c->digits), planes_flat(&c->digits));
-    TRY(bits_and_all(p, second_zero, &c->digits));
-    TRY(bits_and(p, second_zero, second_zero, planes_plane(&c->sign, 0)));
-    bits_not(p, planes_flat(&c->keep), planes_flat(&c->keep));
-    return bits_and_all(p, accept, &c->keep);
+    for (unsigned i = 0; i < count / 2; i++)
+        terms[i] = bits_product(planes_plane(x, i), planes_plane(x, 2 * i),
+                                planes_plane(x, 2 * i + 1));
+    return count / 2;
 }
 
-static enum err apply_signs(struct party *p, struct candidates *c)
+static unsigned paired(const struct planes *x, unsigned count)
 {
-    TRY(convert_bit64(p, c->bit, planes_plane(&c->sign, 0)));
-    ring64_scale(c->bit, c->bit, (uint64_t)0 - 2);
-    ring64_add_public(p, c->bit, 1);
-    return ring64_multiply(p, c->value, c->value, c->bit);
+    if (count % 2 != 0)
+        bits_copy(planes_plane(x, count / 2), planes_plane(x, count - 1));
+    return (count + 1) / 2;
 }
+
+#define TOPS (DISCRETE_SQUARE_BITS - DISCRETE_SQUARE_COINS) /* bits of the square without a coin */
+#define ZEROS (TOPS + DISCRETE_DIGITS + 1)
+
+/*
+ * Two trees in the rounds of one: `keep` has whether the coin of each bit of the square lets it
+ * pass; `zero` has the complements of the bits without a coin and of the digits, and the sign. So
+ * the first four of zero, T, have met in node 0 after two layers, and all of it, T and a second
+ * zero, after five; what joins the rest is their difference: T, and no second zero.
+ */
+static enum err climb(struct party *p, struct planes *keep, struct planes *zero,
+                      const struct planes *square)
+{
+    struct move_term terms[DISCRETE_SQUARE_COINS + ZEROS / 2];
+    struct bits tops;
+    unsigned kept = DISCRETE_SQUARE_COINS, zeros = ZEROS;
+    TRY(party_bits(p, &tops, square->n));
+    for (unsigned layer = 0; layer == 0 || kept > 1; layer++) {
+        size_t count = 0;
+        if (layer > 0)
+            count = pair_up(terms, keep, kept);
+        for (; layer == 0 && count < kept; count++)
+            terms[count] = bits_product(planes_plane(keep, (unsigned)count),
+                                        planes_plane(keep, (unsigned)count),
+                                        planes_plane(square, (unsigned)count));
+        count += pair_up(terms + count, zero, zeros);
+        TRY(bits_and_layer(p, terms, count));
+        if (layer > 0)
+            kept = paired(keep, kept);
+        else /* it fails where the bit is set, and its coin is not */
+            bits_not(p, planes_flat(keep), planes_flat(keep));
+        zeros = paired(zero, zeros);
+        if (layer == 1)
+            bits_copy(tops, planes_plane(zero, 0));
+        if (layer == 4)
+            bits_xor(planes_plane(keep, kept++), tops, planes_plane(zero, 0));
+    }
+    return ERR_OK;
+}
+
+static enum err judge(struct party *p, struct bits accept, const struct planes *coins,
+                      const struct planes *digits, struct bits sign, const struct planes *square)
+{
+    const struct planes tops = planes_view(square, DISCRETE_SQUARE_COINS, TOPS);
+    struct planes keep, zero, complements;
+    TRY(party_planes(p, &keep, DISCRETE_SQUARE_COINS, accept.n));
+    TRY(party_planes(p, &zero, ZEROS, accept.n));
+    bits_not(p, planes_flat(&keep), planes_flat(coins));
+    complements = planes_view(&zero, 0, TOPS);
+    bits_not(p, planes_flat(&complements), planes_flat(&tops));
+    complements = planes_view(&zero, TOPS, DISCRETE_DIGITS);
+    bits_not(p, planes_flat(&complements), planes_flat(digits));
+    bits_copy(planes_plane(&zero, ZEROS - 1), sign);
+    TRY(climb(p, &keep, &zero, square));
+    bits_copy(accept, planes_plane(&keep, 0));
+    return ERR_OK;
+}
+
+enum err discrete_judge(struct party *p, struct bits accept, const struct planes *coins,
+                        const struct planes *digits, struct bits sign, const struct planes *square)
+{
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    return scratch_wiped(p->scratch, mark, judge(p, accept, coins, digits, sign, square));
+}
+
+/* out = (1 - 2 sign) value */
+static enum err apply_signs(struct party *p, struct share64 out, struct share64 value,
+                            struct bits sign)
+{
+    size_t *start = scratch_take(p->scratch, out.n + 1, sizeof *start);
+    if (start == NULL)
+        return ERR_NOMEM;
+    for (size_t i = 0; i <= out.n; i++)
+        start[i] = i;
+    TRY(move_choose(p, out, sign, value, start));
+    ring64_scale(out, out, (uint64_t)0 - 2);
+    ring64_add(out, out, value);
+    return ERR_OK;
+}
+
+/* --- candidates until there are enough --------------------------------------------------------- */
 
 /* Candidates that lanes draw side by side, in parts of whole words. */
 struct drawing {
@@ -94,10 +173,9 @@ static enum err draw_candidates(struct party *p, struct share64 value, struct bi
     struct candidates c;
     TRY(take_candidates(p, &c, value.n));
     TRY(draw(p, &c));
-    TRY(judge(p, &c, accept));
-    TRY(apply_signs(p, &c));
-    ring64_copy(value, c.value);
-    return ERR_OK;
+    const struct planes coins = planes_view(&c.coins, DISCRETE_DIGITS, DISCRETE_SQUARE_COINS);
+    TRY(discrete_judge(p, accept, &coins, &c.digits, c.sign, &c.square));
+    return apply_signs(p, value, c.value, c.sign);
 }
 
 static enum err draw_part(void *self, struct party *lane, size_t part)

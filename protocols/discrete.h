@@ -21,12 +21,21 @@
 #include "mpc/bits.h"
 
 #define DISCRETE_DIGITS 26
-#define DISCRETE_ROUNDS 46 /* of a batch of candidates: most often one is enough */
+#define DISCRETE_ROUNDS 33 /* of a batch of candidates: most often one is enough */
 #define DISCRETE_SQUARE_BITS 52
+#define DISCRETE_SQUARE_COINS 48  /* those above have constants of 0 */
 #define DISCRETE_ACCEPT_ANDS 2840 /* of the coins against (|Y| - s)^2 */
 
 /* Fills out; as many candidates as it takes. */
 enum err discrete_sample(struct party *p, struct share64 out) MUST_CHECK;
+
+/*
+ * Its last step, for tests: whether each candidate is accepted, of the coins of the square's lowest
+ * bits, the digits of |Y|, the sign, and the bits of the square. 7 rounds.
+ */
+enum err discrete_judge(struct party *p, struct bits accept, const struct planes *coins,
+                        const struct planes *digits, struct bits sign,
+                        const struct planes *square) MUST_CHECK;
 
 double discrete_tau(void);
 

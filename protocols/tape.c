@@ -12,7 +12,7 @@
 
 /*
  * Coins take most of the memory: some 2.2 KiB for each exponential variable, of which a Gaussian
- * takes half of one, and 1.7 KiB for each candidate of a discrete Gaussian, of which it takes 4/3.
+ * takes half of one, and 2.7 KiB for each candidate of a discrete Gaussian, of which it takes 4/3.
  */
 static const struct maker {
     enum err (*make)(struct party *p, struct share64 out);
@@ -20,7 +20,7 @@ static const struct maker {
     bool opens; /* so it is lane 0 that makes them, and shares out what it can */
 } gumbels = {gumbel_sample, {65536, GUMBEL_ROUNDS, 833}, false},
   makers[] = {[TAPE_BOX_MULLER] = {gauss_sample, {131072, GAUSS_ROUNDS, 636}, false},
-              [TAPE_DISCRETE] = {discrete_sample, {49152, DISCRETE_ROUNDS, 987}, true}};
+              [TAPE_DISCRETE] = {discrete_sample, {36864, DISCRETE_ROUNDS, 983}, true}};
 
 static const struct maker *maker_of(enum tape_noise noise, enum tape_kind kind)
 {

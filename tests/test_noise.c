@@ -536,6 +536,79 @@ static void discrete_gaussians_have_their_distribution(void **state)
     assert_distribution("discrete Gaussians", &statistics_gaussian, &z);
 }
 
+/* What a candidate is judged by, in the clear. */
+#define CANDIDATES ((size_t)1000)
+
+struct judged {
+    uint64_t coins[CANDIDATES], digits[CANDIDATES], sign[CANDIDATES], square[CANDIDATES];
+    struct three_result accept;
+};
+
+static enum err run_judge(struct party *p, void *shared)
+{
+    struct judged *j = shared;
+    struct planes coins, digits, sign, square, accept;
+    TRY(three_share_planes(p, &coins, j->coins, CANDIDATES, DISCRETE_SQUARE_COINS, 1));
+    TRY(three_share_planes(p, &digits, j->digits, CANDIDATES, DISCRETE_DIGITS, 2));
+    TRY(three_share_planes(p, &sign, j->sign, CANDIDATES, 1, 3));
+    TRY(three_share_planes(p, &square, j->square, CANDIDATES, DISCRETE_SQUARE_BITS, 4));
+    TRY(planes_new(&accept, 1, CANDIDATES));
+    TRY(discrete_judge(p, planes_plane(&accept, 0), &coins, &digits, planes_plane(&sign, 0),
+                       &square));
+    three_put_planes(&j->accept, p, &accept);
+    planes_free(&coins);
+    planes_free(&digits);
+    planes_free(&sign);
+    planes_free(&square);
+    planes_free(&accept);
+    return ERR_OK;
+}
+
+/* Every bit of the square alone, with and without its coin; both zeros; and anything. */
+static void choose_candidate(struct judged *j, size_t i, uint64_t *random)
+{
+    const uint64_t coins = ((uint64_t)1 << DISCRETE_SQUARE_COINS) - 1,
+                   bit = (uint64_t)1 << i % DISCRETE_SQUARE_BITS;
+    j->coins[i] = coins;
+    j->digits[i] = three_random(random) & (((uint64_t)1 << DISCRETE_DIGITS) - 1);
+    j->sign[i] = i / 2 % 2;
+    j->square[i] = three_random(random) & coins;
+    if (i < 3 * DISCRETE_SQUARE_BITS)
+        j->square[i] = bit;
+    if (i < 2 * DISCRETE_SQUARE_BITS)
+        j->coins[i] = i < DISCRETE_SQUARE_BITS ? coins & ~bit : bit & coins;
+    if (i % 5 == 0)
+        j->digits[i] = i % 3 == 0 ? 0 : (uint64_t)1 << i % DISCRETE_DIGITS;
+    if (i % 7 == 0)
+        j->coins[i] &= three_random(random) | three_random(random);
+}
+
+static void candidates_are_accepted_by_their_coins_and_but_one_zero(void **state)
+{
+    const uint64_t ands = 2 * DISCRETE_SQUARE_COINS + 30;
+    struct judged *j = memory_array(1, sizeof *j);
+    struct three_costs costs;
+    uint64_t random = 8;
+    unsigned accepted = 0;
+    (void)state;
+    assert_non_null(j);
+    for (size_t i = 0; i < CANDIDATES; i++)
+        choose_candidate(j, i, &random);
+    assert_int_equal(three_result_new(&j->accept, CANDIDATES), ERR_OK);
+    assert_int_equal(three_run(8, run_judge, j, &costs), ERR_OK);
+    for (size_t i = 0; i < CANDIDATES; i++) {
+        const bool fails = (j->square[i] & ~j->coins[i]) != 0,
+                   second_zero = j->sign[i] == 1 && j->digits[i] == 0;
+        assert_true(three_xor(&j->accept, i) == (!fails && !second_zero));
+        accepted += !fails && !second_zero;
+    }
+    assert_true(accepted > 400 && accepted < 900);
+    assert_int_equal(costs.rounds, 7);
+    assert_int_equal(costs.sent[0], ands * 8 * bits_words(CANDIDATES));
+    three_result_free(&j->accept);
+    memory_free(&j);
+}
+
 /* --- Gumbel ----------------------------------------------------------------------------------- */
 
 static void gumbels_are_right_to_their_stated_error(void **state)
@@ -663,6 +736,7 @@ int main(void)
         cmocka_unit_test(gaussians_are_right_to_their_stated_error),
         cmocka_unit_test(discrete_constants_are_rounded_to_nearest),
         cmocka_unit_test(discrete_gaussians_have_their_distribution),
+        cmocka_unit_test(candidates_are_accepted_by_their_coins_and_but_one_zero),
         cmocka_unit_test(partners_stand_side_by_side),
         cmocka_unit_test(gumbels_are_right_to_their_stated_error),
         cmocka_unit_test(gumbels_hold_over_the_whole_range),
