@@ -158,7 +158,7 @@ static enum err select_one(struct seat *s, struct outcome *o)
                         .queries = CANDIDATES,
                         .query = query,
                         .multiplier = a->multiplier,
-                        .epsilon = a->schedule.epsilon - price_select_slack(a->s.study),
+                        .epsilon = a->schedule.epsilon - price_slack(a->s.study).select,
                         .sigma = a->schedule.sigma,
                         .estimate = estimate,
                         .estimates = 8};
@@ -283,8 +283,8 @@ static void price(struct audit *a, struct log *log)
     a->schedule = schedule_start(2, a->s.study->rounds, false, limits.rho);
     assert_int_equal(measure_multiplier(a->schedule.sigma, &a->multiplier, log), ERR_OK);
     ledger_measure_cost(cost, a->multiplier, 3);
-    assert_int_equal(ledger_select_cost(one, a->schedule.epsilon - price_select_slack(a->s.study),
-                                        price_select_slack(a->s.study)),
+    assert_int_equal(ledger_select_cost(one, a->schedule.epsilon - price_slack(a->s.study).select,
+                                        price_slack(a->s.study).select),
                      ERR_OK);
     mpq_add(cost, cost, one);
     a->rho = mpq_get_d(cost);
@@ -331,7 +331,7 @@ static double audit(const char *score, const char *noise, enum flaw flaw)
         assert_int_equal(count_rows(a, t == 1), ERR_OK);
         assert_int_equal(three_run(40 + t, run_all, a, NULL), ERR_OK);
     }
-    promise = epsilon_of(a->rho) + 3 * price_marginal_slack(a->s.study);
+    promise = epsilon_of(a->rho) + 3 * price_slack(a->s.study).marginal;
     loss = shown_loss(a);
     print_message("# promised: epsilon %.2f at delta %g; shown: %.2f\n", promise, DELTA, loss);
     memory_free(&a->both[0]);

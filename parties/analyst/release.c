@@ -13,6 +13,7 @@
 enum err release_loop_options(const struct study *study, const struct bounds *bounds,
                               struct aim_options *options, struct log *log)
 {
+    const struct price_slack slack = price_slack(study);
     *options = (struct aim_options){
         .domain = study->domain,
         .workload = study->workload,
@@ -22,8 +23,8 @@ enum err release_loop_options(const struct study *study, const struct bounds *bo
         .annealed = study->annealed,
         .bounds = bounds->counts,
         .score = study->score,
-        .select_slack = price_select_slack(study),
-        .measure_slack = price_marginal_slack(study),
+        .select_slack = slack.select,
+        .measure_slack = slack.marginal,
         .model_bytes = (uint64_t)study->max_mib << 20,
         .fit_round = study->iterations,
         .fit_final = study->final_iterations,

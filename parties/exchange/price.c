@@ -32,85 +32,53 @@ enum tape_noise price_tape_noise(const struct study *study)
 
 /* --- slack ------------------------------------------------------------------------------------ */
 
-/*
- * Small epsilons are charged in total variation: a term tau enters as (1 + e^eps) tau. Where that
- * is too much for the study's delta, the noise is compared by ratios, which cost more of epsilon,
- * and of delta only what is never made.
- */
-struct slack {
-    double marginal, select; /* epsilons: of a measured marginal, and added to a selection's */
-    struct term {
-        double factor, tau;
-    } measured, candidate; /* deltas: of a measured marginal, and of a candidate of a selection */
-};
-
-static double delta_of(struct term t, double n)
+double price_delta(struct price_term t, double n)
 {
     return t.factor * n * t.tau;
 }
 
-static struct slack by_variation(const struct study *study)
+static struct price_slack by_variation(const struct study *study)
 {
     const struct tape_slack gauss = tape_slack(price_tape_noise(study), TAPE_GAUSS),
                             gumbel = tape_slack(price_tape_noise(study), TAPE_GUMBEL);
     const double factor = 1 + exp(study->epsilon);
-    return (struct slack){.marginal = gauss.epsilon,
-                          .select = gumbel.epsilon,
-                          .measured = {factor, gauss.tau},
-                          .candidate = {factor, gumbel.tau + ARGMAX_TAU}};
+    return (struct price_slack){.marginal = gauss.epsilon,
+                                .select = gumbel.epsilon,
+                                .measured = {factor, gauss.tau},
+                                .candidate = {factor, gumbel.tau + ARGMAX_TAU}};
 }
 
-static struct slack by_ratio(const struct study *study)
+static struct price_slack by_ratio(const struct study *study)
 {
     /* a selection of all rows of a person at e costs e^2 / 8, and rho is below epsilon */
     const struct tape_ratio gauss = tape_ratio(price_tape_noise(study)),
                             gumbel = tape_select_ratio((double)study->workload->queries,
                                                        sqrt(8 * study->epsilon));
-    return (struct slack){.marginal = gauss.epsilon,
-                          .select = gumbel.epsilon,
-                          .measured = {exp(study->epsilon), gauss.tail},
-                          .candidate = {1, ARGMAX_TAU + gumbel.tail}};
+    return (struct price_slack){.marginal = gauss.epsilon,
+                                .select = gumbel.epsilon,
+                                .measured = {exp(study->epsilon), gauss.tail},
+                                .candidate = {1, ARGMAX_TAU + gumbel.tail}};
 }
 
 /* delta of a whole study: all its measured marginals and selections. */
-static double delta_of_study(const struct study *study, const struct slack *s)
+static double delta_of_study(const struct study *study, const struct price_slack *s)
 {
     const struct workload *w = study->workload;
-    double all = delta_of(s->measured, (double)w->one_ways + study->rounds) +
-                 delta_of(s->candidate, (double)study->rounds * (double)w->queries);
+    double all = price_delta(s->measured, (double)w->one_ways + study->rounds) +
+                 price_delta(s->candidate, (double)study->rounds * (double)w->queries);
     all *= 1.001; /* the ledger adds the terms one by one, each rounded */
     return all * study->rows_per_person;
 }
 
-static bool fits(const struct study *study, const struct slack *s)
+static bool fits(const struct study *study, const struct price_slack *s)
 {
     return delta_of_study(study, s) <= BUDGET_SLACK_OF_DELTA * study->delta;
 }
 
-static struct slack slack_of(const struct study *study)
+struct price_slack price_slack(const struct study *study)
 {
-    const struct slack s = by_variation(study);
+    const struct price_slack s = by_variation(study);
     return fits(study, &s) ? s : by_ratio(study);
-}
-
-double price_marginal_slack(const struct study *study)
-{
-    return slack_of(study).marginal;
-}
-
-double price_select_slack(const struct study *study)
-{
-    return slack_of(study).select;
-}
-
-double price_measure_delta(const struct study *study, double marginals)
-{
-    return delta_of(slack_of(study).measured, marginals);
-}
-
-double price_select_delta(const struct study *study, double candidates)
-{
-    return delta_of(slack_of(study).candidate, candidates);
 }
 
 /* --- limits ----------------------------------------------------------------------------------- */
@@ -121,9 +89,9 @@ double price_epsilon_limit(const struct study *study)
     double low = 0, high = STUDY_EPSILON_MAX;
     while (high - low > 0.01) {
         const double middle = (low + high) / 2;
-        struct slack s;
+        struct price_slack s;
         other.epsilon = middle;
-        s = slack_of(&other);
+        s = price_slack(&other);
         if (fits(&other, &s))
             low = middle;
         else
@@ -133,7 +101,8 @@ double price_epsilon_limit(const struct study *study)
 }
 
 /* Says which epsilon the circuits allow, if it is that. */
-static enum err check_epsilon(const struct study *study, const struct slack *s, struct log *log)
+static enum err check_epsilon(const struct study *study, const struct price_slack *s,
+                              struct log *log)
 {
     double limit;
     if (fits(study, s))
@@ -152,7 +121,7 @@ static enum err check_epsilon(const struct study *study, const struct slack *s, 
 
 enum err price_limits(const struct study *study, struct ledger_limits *limits, struct log *log)
 {
-    const struct slack slack = slack_of(study);
+    const struct price_slack slack = price_slack(study);
     const struct budget_terms terms = {
         .epsilon = study->epsilon,
         .delta = study->delta,

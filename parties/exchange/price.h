@@ -14,12 +14,23 @@
 /* How the study's noise is made. */
 enum tape_noise price_tape_noise(const struct study *study);
 
-/* Slack of the noise circuits, in the ledger's units; from protocols/ and mpc/argmax.h. */
-double price_marginal_slack(const struct study *study);
-double price_select_slack(const struct study *study);
-/* delta of measured marginals; of a selection among so many candidates. */
-double price_measure_delta(const struct study *study, double marginals);
-double price_select_delta(const struct study *study, double candidates);
+/*
+ * Slack of the noise circuits, in the ledger's units; from protocols/ and mpc/argmax.h.
+ *
+ * Small epsilons are charged in total variation: a term tau enters as (1 + e^eps) tau. Where that
+ * is too much for the study's delta, the noise is compared by ratios: they cost more of epsilon,
+ * and of delta only what is never made.
+ */
+struct price_slack {
+    double marginal, select; /* epsilons: of a measured marginal, and added to a selection's */
+    struct price_term {
+        double factor, tau;
+    } measured, candidate; /* deltas: of a measured marginal, and of a candidate of a selection */
+};
+struct price_slack price_slack(const struct study *study);
+/* The delta of n marginals or candidates. */
+double price_delta(struct price_term t, double n);
+
 /* The largest epsilon for which that leaves enough of the study's delta; 0 if there is none. */
 double price_epsilon_limit(const struct study *study);
 /* The ledger that the study's promise allows. */

@@ -2,7 +2,6 @@
 
 #include "base/memory.h"
 #include "mpc/ring.h"
-#include "parties/exchange/price.h"
 #include "protocols/measure.h"
 
 #include <math.h>
@@ -30,6 +29,7 @@ enum err engine_new(struct engine **engine, struct party *party, const struct st
     g->party = party;
     g->study = study;
     g->bounds = bounds;
+    g->slack = price_slack(study);
     g->log = log;
     start_tape(g, tape_id);
     e = tally_new(&g->tally, study, bounds);
@@ -131,8 +131,8 @@ static enum err prepare_measure(const struct engine *g, struct engine_step *s)
         s->cells += g->counts->cells[r->query[k]];
     ledger_measure_cost(s->measuring, r->multiplier, r->queries);
     mpq_set(s->cost, s->measuring);
-    s->epsilon_slack = r->queries * price_marginal_slack(g->study);
-    s->delta_slack = price_measure_delta(g->study, r->queries);
+    s->epsilon_slack = r->queries * g->slack.marginal;
+    s->delta_slack = price_delta(g->slack.measured, r->queries);
     return ERR_OK;
 }
 
@@ -142,15 +142,16 @@ static enum err price_selection(const struct engine *g, struct engine_step *s)
     const struct request *r = s->request;
     enum err e = ERR_RANGE;
     if (r->epsilon > 0 && r->epsilon < 100 && r->sigma > 0 && r->sigma < 1e6)
-        e = ledger_select_cost(s->cost, r->epsilon, price_select_slack(g->study));
+        e = ledger_select_cost(s->cost, r->epsilon, g->slack.select);
     if (e != ERR_OK) {
         log_error(g->log, "select: the request has an epsilon or a sigma out of range");
         return ERR_REFUSED;
     }
     ledger_measure_cost(s->measuring, r->multiplier, 1);
     mpq_add(s->cost, s->cost, s->measuring);
-    s->epsilon_slack = price_marginal_slack(g->study);
-    s->delta_slack = price_measure_delta(g->study, 1) + price_select_delta(g->study, r->queries);
+    s->epsilon_slack = g->slack.marginal;
+    s->delta_slack = price_delta(g->slack.measured, 1) +
+                     price_delta(g->slack.candidate, r->queries);
     return ERR_OK;
 }
 

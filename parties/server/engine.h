@@ -19,6 +19,7 @@
 #define TREFOIL_PARTIES_SERVER_ENGINE_H
 
 #include "aim/ledger.h"
+#include "parties/exchange/price.h"
 #include "parties/exchange/request.h"
 #include "parties/server/tally.h"
 #include "parties/study/bounds.h"
@@ -34,6 +35,7 @@ struct engine {
     struct counts *counts; /* of the tally; NULL until they are made */
     size_t owners;         /* that the counts are of */
     struct tape tape;
+    struct price_slack slack; /* of the study's noise */
     struct log *log;
 };
 
