@@ -139,9 +139,14 @@ static enum err prepare_matrix(struct party *p, struct work *w)
 
 static enum err run_matrix(struct party *p, struct work *w)
 {
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    struct share16 sides;
+    TRY(party_share16(p, &sides, w->n * w->n));
+    move_part_side(p, sides.a, w->a);
+    move_part_side(p, sides.b, w->b);
     memset(w->c.a, 0, w->c.n * sizeof *w->c.a);
-    TRY(move_part_matrix(p, w->c.a, w->a, w->b, w->n, w->n, w->n));
-    return move_settle(p, RING_16, OPERAND(w->c), w->c.a, w->c.n);
+    move_part_matrix(p, w->c.a, sides.a, sides.b, w->n, w->n, w->n);
+    return scratch_done(p->scratch, mark, move_settle(p, RING_16, OPERAND(w->c), w->c.a, w->c.n));
 }
 
 static size_t cubed(size_t n)

@@ -100,7 +100,7 @@ static void matrix_speed(size_t n, double seconds, double *own, double *blas)
     for (size_t i = 0; i < n * n; i++)
         x[i] = a[i] = (uint16_t)(i * 40503);
     for (; clock_now_s() - begin < seconds; runs++)
-        k->matrix16(c, a, a, n, n, n);
+        k->matrix16(c, 1, a, a, n, n, n);
     *own = runs * sums / (clock_now_s() - begin);
     begin = clock_now_s();
     for (runs = 0; clock_now_s() - begin < seconds; runs++)

@@ -9,8 +9,8 @@
  *   avx2       AVX2, BMI2, PCLMULQDQ; a table of its own where there is VPCLMULQDQ
  *   avx512     AVX-512 F, BW, DQ, VL, VBMI; GFNI; BMI2; VPCLMULQDQ (Ice Lake, Zen 4 and later)
  *
- * All functions take any length, zero included; all but transpose and matrix16 take any
- * alignment. An output may be an input at the same position, nothing else may overlap. No branch or
+ * All functions take any length, zero included; all but transpose, linear16 and
+ * matrix16 take any alignment. An output may be an input at the same position, nothing else may overlap. No branch or
  * index depends on a word's value.
  */
 #ifndef TREFOIL_MPC_KERNEL_H
@@ -92,9 +92,12 @@ struct kernel {
     void (*transpose)(uint64_t *m, size_t count);
     /* z ^= x y in GF(2^64) modulo x^64 + x^4 + x^3 + x + 1 */
     void (*field)(uint64_t *z, const uint64_t *x, const uint64_t *y, size_t n);
-    /* c += a b, row by row: a is m x k, b is k x n. */
-    void (*matrix16)(uint16_t *c, const uint16_t *a, const uint16_t *b, size_t m, size_t k,
+    /* out = p x + q y */
+    void (*linear16)(uint16_t *out, uint16_t p, const uint16_t *x, uint16_t q, const uint16_t *y,
                      size_t n);
+    /* c += factor a b^T, row by row: a has `rows` rows, b `columns`, of n words each. */
+    void (*matrix16)(uint16_t *c, uint16_t factor, const uint16_t *a, const uint16_t *b,
+                     size_t rows, size_t columns, size_t n);
     /*
      * For the check of relations (mpc/check.h), over GF(2^64). A group is 64 rows of 8 columns of
      * words: word 8 a + s is row a of column s. A product is four groups: x_a, x_b, y_a, y_b; its

@@ -6,7 +6,8 @@
     __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,gfni,bmi2,popcnt,"        \
                           "pclmul,vpclmulqdq")))
 #define VECTOR 64
-#define MATRIX_VECTORS 4
+#define MATRIX_ROWS 5
+#define MATRIX_COLUMNS 5
 
 #include <immintrin.h>
 

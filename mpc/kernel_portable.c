@@ -3,7 +3,8 @@
  */
 #define TARGET
 #define VECTOR 16
-#define MATRIX_VECTORS 2
+#define MATRIX_ROWS 3
+#define MATRIX_COLUMNS 4
 
 #include "mpc/kernel_body.inc"
 

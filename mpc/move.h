@@ -65,13 +65,16 @@ enum err move_sums(struct party *p, const struct move_sums *sums) MUST_CHECK;
 /*
  * A sum of many products costs what one does: each server adds up its own parts, in words that
  * nothing masks and that go nowhere, until they are settled.
- *   move_part_inner    *z += this server's part of the sum of x y over n words; RING_64; local
- *   move_part_matrix   z += its part of x y, row by row: x is m x k, y is k x n; RING_16; local
+ *   move_part_inner    *z += this server's part of the sum of x y over n words; RING_64
+ *   move_part_side     what x brings to this server's part of matrix products of x; RING_16
+ *   move_part_matrix   z += this server's part of 2 x y^T, of such sides: x has `rows` rows, y
+ *                      `columns`, of n words each. So z is known modulo 2^16, and x y^T modulo 2^15
  *   move_settle        out = the sums; z may be out.a
  */
 void move_part_inner(const struct party *p, uint64_t *z, struct share64 x, struct share64 y);
-enum err move_part_matrix(struct party *p, uint16_t *z, struct share16 x, struct share16 y,
-                          size_t m, size_t k, size_t n) MUST_CHECK;
+void move_part_side(const struct party *p, uint16_t *side, struct share16 x);
+void move_part_matrix(const struct party *p, uint16_t *z, const uint16_t *x, const uint16_t *y,
+                      size_t rows, size_t columns, size_t n);
 enum err move_settle(struct party *p, enum ring ring, struct operand out, void *z,
                      size_t n) MUST_CHECK;
 

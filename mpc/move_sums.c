@@ -289,19 +289,20 @@ void move_part_inner(const struct party *p, uint64_t *z, struct share64 x, struc
     *z += p->kernel->inner64(x.a, x.b, y.a, y.b, x.n);
 }
 
-/* x_i (y_i + y_(i+1)) + x_(i+1) y_i */
-enum err move_part_matrix(struct party *p, uint16_t *z, struct share16 x, struct share16 y,
-                          size_t m, size_t k, size_t n)
+/*
+ * 2 x y = (2 x_0 + x_1)(2 y_0 + y_1) + (x_1 + 2 x_2)(y_1 + 2 y_2) - 2 (x_2 - x_0)(y_2 - y_0): a
+ * product of two words at each server, where x y would take five.
+ */
+void move_part_side(const struct party *p, uint16_t *side, struct share16 x)
 {
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    uint16_t *sum = scratch_take(p->scratch, k * n, sizeof *sum);
-    if (sum == NULL)
-        return ERR_NOMEM;
-    for (size_t i = 0; i < k * n; i++)
-        sum[i] = (uint16_t)(y.a[i] + y.b[i]);
-    p->kernel->matrix16(z, x.a, sum, m, k, n);
-    p->kernel->matrix16(z, x.b, y.a, m, k, n);
-    return scratch_done(p->scratch, mark, ERR_OK);
+    static const uint16_t of_a[3] = {2, 1, 1}, of_b[3] = {1, 2, UINT16_MAX};
+    p->kernel->linear16(side, of_a[p->index], x.a, of_b[p->index], x.b, x.n);
+}
+
+void move_part_matrix(const struct party *p, uint16_t *z, const uint16_t *x, const uint16_t *y,
+                      size_t rows, size_t columns, size_t n)
+{
+    p->kernel->matrix16(z, p->index == 2 ? UINT16_MAX - 1 : 1, x, y, rows, columns, n);
 }
 
 enum err move_settle(struct party *p, enum ring ring, struct operand out, void *z, size_t n)

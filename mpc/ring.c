@@ -35,12 +35,6 @@ static enum err multiply(struct party *p, enum ring ring, const struct move_term
     return move_sums(p, &(struct move_sums){ring, product, 1, 1, false});
 }
 
-enum err ring16_multiply(struct party *p, struct share16 out, struct share16 x, struct share16 y)
-{
-    return multiply(p, RING_16,
-                    &(struct move_term){OPERAND(out), OPERAND(x), OPERAND(y), .words = out.n});
-}
-
 enum err ring64_multiply(struct party *p, struct share64 out, struct share64 x, struct share64 y)
 {
     return multiply(p, RING_64,

@@ -1,5 +1,5 @@
 /*
- * mpc/ring.h - arithmetic on shares in Z_2^64 and Z_2^128, and what records need of Z_2^16.
+ * mpc/ring.h - arithmetic on shares in Z_2^64 and Z_2^128.
  *
  *   multiply   i -> i-1   z_i = x_i (y_i + y_(i+1)) + x_(i+1) y_i + alpha_i   (move_sums())
  *                                                           1 element a server, 1 round
@@ -30,8 +30,6 @@ void ring128_add_public(const struct party *p, struct share128 x, word128 c);
 /* The low bits of each value: reduction to a narrower ring is local. */
 void ring64_from128(struct share64 out, struct share128 x);
 
-enum err ring16_multiply(struct party *p, struct share16 out, struct share16 x,
-                         struct share16 y) MUST_CHECK;
 enum err ring64_multiply(struct party *p, struct share64 out, struct share64 x,
                          struct share64 y) MUST_CHECK;
 enum err ring128_multiply(struct party *p, struct share128 out, struct share128 x,

@@ -30,7 +30,7 @@
 struct scratch {
     struct {
         uint8_t *memory;
-        size_t size, used;
+        size_t size, used, most; /* most: that was ever used, and is wiped */
     } block[BLOCKS];
     size_t blocks, total; /* total: bytes of all blocks */
     size_t current;       /* the blocks after it are empty */
@@ -54,7 +54,7 @@ static void free_blocks(struct scratch *s)
 {
     for (size_t i = 0; i < s->blocks; i++) {
         ASAN_UNPOISON_MEMORY_REGION(s->block[i].memory, s->block[i].size);
-        memory_wipe_free(&s->block[i].memory, s->block[i].size);
+        memory_wipe_free(&s->block[i].memory, s->block[i].most);
     }
     s->blocks = s->total = s->current = 0;
 }
@@ -82,7 +82,7 @@ static bool add_block(struct scratch *s, size_t bytes)
     ASAN_POISON_MEMORY_REGION(p, size);
     s->block[s->blocks].memory = p;
     s->block[s->blocks].size = size;
-    s->block[s->blocks].used = 0;
+    s->block[s->blocks].used = s->block[s->blocks].most = 0;
     s->blocks++;
     s->total += size;
     return true;
@@ -105,6 +105,8 @@ void *scratch_take(struct scratch *s, size_t count, size_t size)
     }
     p = s->block[s->current].memory + s->block[s->current].used;
     s->block[s->current].used += bytes;
+    if (s->block[s->current].most < s->block[s->current].used)
+        s->block[s->current].most = s->block[s->current].used;
     ASAN_UNPOISON_MEMORY_REGION(p, bytes - GAP);
     return p;
 }

@@ -70,6 +70,11 @@ static inline struct share64 share64_view(struct share64 x, size_t from, size_t 
     return (struct share64){x.a + from, x.b + from, n};
 }
 
+static inline struct share32 share32_view(struct share32 x, size_t from, size_t n)
+{
+    return (struct share32){x.a + from, x.b + from, n};
+}
+
 static inline struct share16 share16_view(struct share16 x, size_t from, size_t n)
 {
     return (struct share16){x.a + from, x.b + from, n};

@@ -41,26 +41,26 @@
 enum err truncate_signed_ring64(struct party *p, struct share64 out, struct share64 v,
                                 unsigned shift)
 {
-    return truncate64_64(p, out, v, shift, (uint64_t)1 << 62);
+    return truncate64_64(p, out, v, shift, (uint64_t)1 << 62, 0);
 }
 
 enum err truncate_signed_ring128(struct party *p, struct share128 out, struct share128 v,
                                  unsigned shift)
 {
-    return truncate128_128(p, out, v, shift, (word128)1 << 126);
+    return truncate128_128(p, out, v, shift, (word128)1 << 126, 0);
 }
 
 enum err truncate_widen16(struct party *p, struct share32 out, struct share16 v)
 {
-    return truncate16_32(p, out, v, 0, 0);
+    return truncate16_32(p, out, v, 0, 0, 0);
 }
 
-enum err truncate_widen32(struct party *p, struct share64 out, struct share32 v)
+enum err truncate_half32(struct party *p, struct share64 out, struct share32 v)
 {
-    return truncate32_64(p, out, v, 0, 0);
+    return truncate32_64(p, out, v, 1, 0, 1);
 }
 
 enum err truncate_widen64(struct party *p, struct share128 out, struct share64 v)
 {
-    return truncate64_128(p, out, v, 0, 0);
+    return truncate64_128(p, out, v, 0, 0, 0);
 }

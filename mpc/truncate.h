@@ -27,11 +27,17 @@ enum err truncate_signed_ring128(struct party *p, struct share128 out, struct sh
 
 /*
  * The same number in the ring of twice the width, exact: v = u + t - 2^k (u_top + t_top -
- * u_top t_top) there. Requires 0 <= v < 2^15 (2^31, 2^63). Over all servers a wide element
- * and 4 narrow ones; 1 round.
+ * u_top t_top) there. Requires 0 <= v < 2^15 (2^63). Over all servers a wide element and 4 narrow
+ * ones; 1 round.
  */
 enum err truncate_widen16(struct party *p, struct share32 out, struct share16 v) MUST_CHECK;
-enum err truncate_widen32(struct party *p, struct share64 out, struct share32 v) MUST_CHECK;
 enum err truncate_widen64(struct party *p, struct share128 out, struct share64 v) MUST_CHECK;
+
+/*
+ * Half of an even number in the ring of twice the width, exact: u and t are both even or both odd,
+ * so v / 2 = (u >> 1) + (t >> 1) + (t mod 2) - 2^31 (u_top + t_top - u_top t_top). Requires 0 <= v <
+ * 2^31. Over all servers 5 wide elements; 1 round.
+ */
+enum err truncate_half32(struct party *p, struct share64 out, struct share32 v) MUST_CHECK;
 
 #endif

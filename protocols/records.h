@@ -11,16 +11,21 @@
  * record of the batch is valid where all of them are.
  *
  *   0  the AND of the parts' validity bits                       parts - 1 bits a server and record
- *   1  one-hot planes of each attribute, by a tree of ANDs from the validity bit down: so an
- *      invalid or out-of-range code counts nowhere, and a record at most once in a marginal,
- *      whatever an owner sends
- *   2  as numbers in Z_2^16                                      2 bytes a server, plane and record
- *   3  a marginal of two attributes: the matrix product of their one-hot matrices; of three or
- *      four: products of pairs first, element by element (2 bytes a server and record each), a pair
- *      that several marginals use made once; of one: sums. Each server adds up its own parts of
- *      them, over all tiles
- *   4  the sums of at most 2^15 - 1 records are shared (2 bytes a server and cell), widened exactly
- *      to 64 bits and added to the result
+ *   1  one-hot planes of each attribute, all values but the last, by a tree of ANDs from the
+ *      validity bit down                                          a bit a server, node and record
+ *   2  these and validity as numbers in Z_2^16. The last value's plane is validity minus the others:
+ *      so a valid record has one value of each attribute, the last one where its code is out of
+ *      range, and counts once in each marginal, whatever an owner sends; an invalid one nowhere
+ *   3  a marginal is the matrix product of two sides. A side's rows are an attribute's values, or
+ *      all pairs of values of two; one of the two may be a digit of value = high * base + low, of
+ *      which the other side has the other. Of pairs, all but those with a last value are multiplied
+ *      (2 bytes a server, row and record), the others follow. Each server adds up its own parts of
+ *      matrix products, over all tiles
+ *   4  the sums of at most 2^14 - 1 records are shared, twice their value (2 bytes a server and
+ *      cell), widened exactly to 32 bits and added up; at the end widened to 64 and halved
+ *
+ * Which sides make which marginals is public, and chosen for few products in all; marginals share
+ * sides. docs/protocols.md has costs and a lower bound.
  *
  * LEAKS: nothing but sizes.
  */

@@ -33,7 +33,7 @@ struct records_stream {
     const uint8_t *component[2];
 };
 
-/* Where `n` records of a batch, from `from` on, go in the tile: at its record `at`. */
+/* Where `n` records of a batch, from `from` on, go in the block: at its lane `at`. */
 struct span {
     size_t from, n, at;
 };
@@ -51,17 +51,17 @@ static void load_planes(const uint8_t *stream, size_t first, unsigned count, siz
     }
 }
 
-/* A part's validity to `valid`, its codes to where their attributes stand in the tile. */
-static void load_part(struct records_tile *t, const struct records_part *part,
+/* A part's validity to `valid`, its codes to where their attributes stand in the block. */
+static void load_part(struct records_block *b, const struct records_part *part,
                       const struct records_stream *stream, size_t records, const struct span *s,
                       struct bits valid)
 {
-    size_t plane = 1, words = t->n / 64;
+    size_t plane = 1, words = b->n / 64;
     load_planes(stream->component[0], 0, 1, records, s, valid.a, words);
     load_planes(stream->component[1], 0, 1, records, s, valid.b, words);
     for (size_t k = 0; k < part->attributes; k++) {
-        unsigned bits = records_code_bits(t->shape->size[part->attribute[k]]);
-        struct planes code = planes_view(&t->code, t->plane[part->attribute[k]], bits);
+        unsigned bits = records_code_bits(b->shape->size[part->attribute[k]]);
+        struct planes code = planes_view(&b->code, b->plane[part->attribute[k]], bits);
         load_planes(stream->component[0], plane, bits, records, s, code.a, words);
         load_planes(stream->component[1], plane, bits, records, s, code.b, words);
         plane += bits;
@@ -97,18 +97,23 @@ enum err records_source_open(struct party *p, struct records_source *s,
     return ERR_OK;
 }
 
-void records_load(const struct party *p, struct records_tile *t, struct records_source *s)
+bool records_load(const struct party *p, struct records_block *b, struct records_source *s)
 {
-    const struct records_batch *b = s->batch;
-    size_t left = b->records - s->taken, room = t->n - t->used;
-    const struct span span = {.from = s->taken, .n = left < room ? left : room, .at = t->used};
-    for (size_t i = 0; i < t->valid.width; i++) {
-        struct bits valid = planes_plane(&t->valid, (unsigned)i);
-        if (i < b->parts)
-            load_part(t, &b->part[i], &s->stream[i], b->records, &span, valid);
+    const struct records_batch *batch = s->batch;
+    const size_t left = batch->records - s->taken, lanes = b->n - b->used,
+                 most = RECORDS_BLOCK - b->records, room = lanes < most ? lanes : most;
+    const struct span span = {s->taken, left <= room ? left : room / 64 * 64, b->used};
+    if (span.n == 0)
+        return false;
+    for (size_t i = 0; i < b->valid.width; i++) {
+        struct bits valid = planes_plane(&b->valid, (unsigned)i);
+        if (i < batch->parts)
+            load_part(b, &batch->part[i], &s->stream[i], batch->records, &span, valid);
         else
             load_ones(p, &span, valid);
     }
     s->taken += span.n;
-    t->used += (span.n + 63) / 64 * 64;
+    b->records += span.n;
+    b->used += (span.n + 63) / 64 * 64;
+    return true;
 }

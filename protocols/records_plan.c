@@ -1,109 +1,407 @@
 #include "protocols/records_private.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-size_t records_side_rows(const struct records_shape *shape, const struct records_side *s)
-{
-    size_t rows = 1;
-    for (size_t k = 0; k < s->n; k++)
-        rows *= shape->size[s->attribute[k]];
-    return rows;
-}
+/*
+ * A marginal of three or four attributes is the product of two sides, and mostly has several such
+ * pairs to choose from: its options. A side costs the products that make it, once, however many
+ * marginals use it. So options are chosen as sets are in a covering: first greedily, then by moves
+ * of one query, then by moves of all queries that can use a side. Everything is in integers, ties
+ * go to the lower, and steps are counted, so that the three servers choose alike.
+ */
 
-/* How many queries of three or more attributes contain both. */
-static size_t uses_of_pair(const struct records_query *queries, size_t count, uint16_t a,
-                           uint16_t b)
+#define PRODUCT_PRICE 500              /* of a made row, in cells of matrix products */
+#define OPTIONS_MOST ((size_t)1 << 17) /* beyond which nothing is split */
+#define STEPS_MOST ((size_t)1 << 24)   /* prices looked at in a search */
+
+size_t records_factor_rows(const struct records_shape *shape, const struct records_factor *f)
 {
-    size_t uses = 0;
-    for (size_t q = 0; q < count; q++) {
-        bool has_a = false, has_b = false;
-        for (size_t k = 0; k < queries[q].n; k++) {
-            has_a = has_a || queries[q].attribute[k] == a;
-            has_b = has_b || queries[q].attribute[k] == b;
-        }
-        uses += queries[q].n > 2 && has_a && has_b;
+    const uint32_t size = shape->size[f->attribute];
+    switch (f->digit) {
+    case RECORDS_HIGH:
+        return (size + f->base - 1) / f->base;
+    case RECORDS_LOW:
+        return f->base;
+    default:
+        return size;
     }
-    return uses;
 }
 
-static void split_query(const struct records_shape *shape, const struct records_query *queries,
-                        size_t count, struct records_plan *plan)
+/* --- options ---------------------------------------------------------------------------------- */
+
+struct option {
+    uint32_t left, right; /* sides */
+    uint64_t cells;       /* of their product */
+};
+
+/* A side as an option names it: option k has named[2 k] and [2 k + 1]. */
+struct named {
+    struct records_side side;
+    size_t slot;
+};
+
+struct search {
+    const struct records_shape *shape;
+    struct records_query **query; /* in an order that does not depend on the caller's */
+    size_t queries;
+    size_t *first; /* of each query: its first option, and the end */
+    struct option *option;
+    size_t options;
+    struct named *named;
+    struct records_side *side; /* each once */
+    size_t sides;
+    uint32_t *uses; /* of each side */
+    size_t *choice; /* of each query: an option */
+    size_t *kept;   /* a choice to go back to */
+    size_t steps;
+};
+
+static struct records_factor whole(uint16_t attribute)
 {
-    const struct records_query *q = plan->query;
-    size_t best[2] = {0, 1};
-    double cheapest = 0;
-    plan->left = (struct records_side){1, {q->attribute[0]}};
-    if (q->n == 2)
-        plan->right = (struct records_side){1, {q->attribute[1]}};
-    if (q->n < 3)
-        return;
-    /* the pair that is cheapest for each marginal that may use it */
-    for (size_t i = 0; i < q->n; i++)
-        for (size_t j = i + 1; j < q->n; j++) {
-            uint16_t a = q->attribute[i], b = q->attribute[j];
-            double cost = (double)shape->size[a] * shape->size[b] /
-                          (double)uses_of_pair(queries, count, a, b);
-            if ((i == 0 && j == 1) || cost < cheapest) {
-                cheapest = cost;
-                best[0] = i;
-                best[1] = j;
+    return (struct records_factor){attribute, RECORDS_WHOLE, 0};
+}
+
+static struct records_side side_of(const struct records_shape *shape, struct records_factor a,
+                                   struct records_factor b)
+{
+    const size_t rows_a = records_factor_rows(shape, &a), rows_b = records_factor_rows(shape, &b);
+    const struct records_side s = {2, {a, b}, rows_a * rows_b, (rows_a - 1) * (rows_b - 1)};
+    return s;
+}
+
+static struct records_side single(const struct records_shape *shape, uint16_t attribute)
+{
+    return (struct records_side){1, {whole(attribute)}, shape->size[attribute], 0};
+}
+
+/* Option and sides are counted before there is room for them. */
+static void add(struct search *s, struct records_side left, struct records_side right)
+{
+    if (s->option != NULL) {
+        s->named[2 * s->options] = (struct named){left, 2 * s->options};
+        s->named[2 * s->options + 1] = (struct named){right, 2 * s->options + 1};
+        s->option[s->options].cells = (uint64_t)left.rows * right.rows;
+    }
+    s->options++;
+}
+
+/* x y z as x h(y) times l(y) z, in all ways that leave no digit unused. */
+static void add_splits(struct search *s, uint16_t x, uint16_t y, uint16_t z)
+{
+    const uint32_t size = s->shape->size[y];
+    for (uint32_t base = 2; base < size; base++) {
+        const uint32_t high = (size + base - 1) / base;
+        if ((size + high - 1) / high == base)
+            add(s, side_of(s->shape, whole(x), (struct records_factor){y, RECORDS_HIGH, base}),
+                side_of(s->shape, (struct records_factor){y, RECORDS_LOW, base}, whole(z)));
+    }
+}
+
+/* `rest` ascends and has one attribute, or two. */
+static void add_pair(struct search *s, uint16_t a, uint16_t b, const uint16_t *rest, size_t n)
+{
+    add(s, side_of(s->shape, whole(a), whole(b)),
+        n == 1 ? single(s->shape, rest[0]) : side_of(s->shape, whole(rest[0]), whole(rest[1])));
+}
+
+static void add_options(struct search *s, const struct records_query *q, bool split)
+{
+    const uint16_t *a = q->attribute;
+    if (q->n == 1)
+        add(s, single(s->shape, a[0]), (struct records_side){.rows = 1});
+    else if (q->n == 2)
+        add(s, single(s->shape, a[0]), single(s->shape, a[1]));
+    else if (q->n == 4)
+        for (size_t i = 1; i < 4; i++) {
+            const uint16_t rest[2] = {a[i == 1 ? 2 : 1], a[i == 3 ? 2 : 3]};
+            add_pair(s, a[0], a[i], rest, 2);
+        }
+    else
+        for (size_t i = 0; i < 3; i++) {
+            const uint16_t x = a[i == 0 ? 1 : 0], z = a[i == 2 ? 1 : 2];
+            add_pair(s, x, z, &a[i], 1);
+            if (split) {
+                add_splits(s, x, a[i], z);
+                add_splits(s, z, a[i], x);
             }
         }
-    plan->left = (struct records_side){2, {q->attribute[best[0]], q->attribute[best[1]]}};
-    for (size_t k = 0; k < q->n; k++)
-        if (k != best[0] && k != best[1])
-            plan->right.attribute[plan->right.n++] = q->attribute[k];
 }
 
-static int by_left_side(const void *x, const void *y)
+static int by_factors(const void *x, const void *y)
 {
-    const struct records_plan *a = x, *b = y;
-    if (a->left.n != b->left.n)
-        return a->left.n < b->left.n ? -1 : 1;
-    for (size_t k = 0; k < a->left.n; k++)
-        if (a->left.attribute[k] != b->left.attribute[k])
-            return a->left.attribute[k] < b->left.attribute[k] ? -1 : 1;
-    return a->query < b->query ? -1 : a->query > b->query;
-}
-
-enum err records_plans(const struct records_shape *shape, struct records_query *queries,
-                       size_t count, struct records_plan *plans, size_t *total)
-{
-    *total = 0;
-    for (size_t q = 0; q < count; q++) {
-        size_t cells = 1;
-        if (queries[q].n == 0 || queries[q].n > RECORDS_ORDER_MAX)
-            return ERR_RANGE;
-        for (size_t k = 0; k < queries[q].n; k++)
-            cells *= shape->size[queries[q].attribute[k]];
-        if (cells != queries[q].out.n)
-            return ERR_RANGE;
-        plans[q] = (struct records_plan){.query = &queries[q], .cells = cells};
-        split_query(shape, queries, count, &plans[q]);
-        *total += cells;
+    const struct records_side *a = &((const struct named *)x)->side;
+    const struct records_side *b = &((const struct named *)y)->side;
+    if (a->factors != b->factors)
+        return a->factors < b->factors ? -1 : 1;
+    for (unsigned k = 0; k < a->factors; k++) {
+        const struct records_factor *f = &a->factor[k], *g = &b->factor[k];
+        if (f->attribute != g->attribute)
+            return f->attribute < g->attribute ? -1 : 1;
+        if (f->digit != g->digit)
+            return f->digit < g->digit ? -1 : 1;
+        if (f->base != g->base)
+            return f->base < g->base ? -1 : 1;
     }
-    qsort(plans, count, sizeof *plans, by_left_side);
+    return 0;
+}
+
+static int by_cells(const void *x, const void *y)
+{
+    const struct records_query *a = *(struct records_query *const *)x,
+                               *b = *(struct records_query *const *)y;
+    if (a->out.n != b->out.n)
+        return a->out.n > b->out.n ? -1 : 1;
+    if (a->n != b->n)
+        return a->n < b->n ? -1 : 1;
+    for (size_t k = 0; k < a->n; k++)
+        if (a->attribute[k] != b->attribute[k])
+            return a->attribute[k] < b->attribute[k] ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+static void list_options(struct search *s, bool split)
+{
+    s->options = 0;
+    for (size_t q = 0; q < s->queries; q++) {
+        s->first[q] = s->options;
+        add_options(s, s->query[q], split);
+    }
+    s->first[s->queries] = s->options;
+}
+
+/* Each side once, in order, and options point to them. */
+static void number_sides(struct search *s)
+{
+    const size_t n = 2 * s->options;
+    qsort(s->named, n, sizeof *s->named, by_factors);
+    s->sides = 0;
+    for (size_t i = 0; i < n; i++) {
+        const size_t slot = s->named[i].slot;
+        if (i == 0 || by_factors(&s->named[i], &s->named[i - 1]) != 0)
+            s->side[s->sides++] = s->named[i].side;
+        if (slot % 2 == 0)
+            s->option[slot / 2].left = (uint32_t)(s->sides - 1);
+        else
+            s->option[slot / 2].right = (uint32_t)(s->sides - 1);
+    }
+}
+
+static enum err search_new(struct party *p, struct search *s, struct records_query *queries)
+{
+    struct scratch *const scratch = p->scratch;
+    bool split = true;
+    s->query = scratch_take(scratch, s->queries, sizeof(struct records_query *));
+    s->first = scratch_take(scratch, s->queries + 1, sizeof *s->first);
+    s->choice = scratch_take(scratch, s->queries, sizeof *s->choice);
+    s->kept = scratch_take(scratch, s->queries, sizeof *s->kept);
+    if (s->query == NULL || s->first == NULL || s->choice == NULL || s->kept == NULL)
+        return ERR_NOMEM;
+    for (size_t q = 0; q < s->queries; q++)
+        s->query[q] = &queries[q];
+    qsort(s->query, s->queries, sizeof(struct records_query *), by_cells);
+    list_options(s, split);
+    if (s->options > OPTIONS_MOST)
+        list_options(s, split = false);
+    s->option = scratch_take(scratch, s->options, sizeof *s->option);
+    s->named = scratch_take(scratch, 2 * s->options, sizeof *s->named);
+    s->side = scratch_take(scratch, 2 * s->options, sizeof *s->side);
+    s->uses = scratch_take(scratch, 2 * s->options, sizeof *s->uses);
+    if (s->option == NULL || s->named == NULL || s->side == NULL || s->uses == NULL)
+        return ERR_NOMEM;
+    list_options(s, split);
+    number_sides(s);
+    memset(s->uses, 0, s->sides * sizeof *s->uses);
     return ERR_OK;
 }
 
-size_t records_place(const struct records_shape *shape, const struct records_plan *plan, size_t i)
+/* --- the search ------------------------------------------------------------------------------- */
+
+static void use(struct search *s, size_t option)
 {
-    uint16_t order[RECORDS_ORDER_MAX];
-    size_t code[RECORDS_ORDER_MAX], n = 0, at = 0;
-    for (size_t k = 0; k < plan->left.n; k++)
-        order[n++] = plan->left.attribute[k];
-    for (size_t k = 0; k < plan->right.n; k++)
-        order[n++] = plan->right.attribute[k];
-    for (size_t k = n; k-- > 0;) {
-        code[k] = i % shape->size[order[k]];
-        i /= shape->size[order[k]];
+    s->uses[s->option[option].left]++;
+    s->uses[s->option[option].right]++;
+}
+
+static void drop(struct search *s, size_t option)
+{
+    s->uses[s->option[option].left]--;
+    s->uses[s->option[option].right]--;
+}
+
+/* What an option adds to what is in use. */
+static uint64_t price(struct search *s, size_t option)
+{
+    const struct option *o = &s->option[option];
+    uint64_t made = s->uses[o->left] == 0 ? s->side[o->left].made : 0;
+    made += s->uses[o->right] == 0 ? s->side[o->right].made : 0;
+    s->steps++;
+    return made * PRODUCT_PRICE + o->cells;
+}
+
+static uint64_t whole_price(const struct search *s)
+{
+    uint64_t all = 0;
+    for (size_t k = 0; k < s->sides; k++)
+        all += s->uses[k] > 0 ? (uint64_t)s->side[k].made * PRODUCT_PRICE : 0;
+    for (size_t q = 0; q < s->queries; q++)
+        all += s->option[s->choice[q]].cells;
+    return all;
+}
+
+/* The first of a query's cheapest options. */
+static size_t cheapest(struct search *s, size_t q)
+{
+    size_t best = s->first[q];
+    uint64_t least = price(s, best);
+    for (size_t k = best + 1; k < s->first[q + 1]; k++) {
+        const uint64_t this = price(s, k);
+        if (this < least) {
+            least = this;
+            best = k;
+        }
     }
-    for (size_t k = 0; k < n; k++) { /* the query's attributes, ascending */
-        size_t from = 0;
-        while (from + 1 < n && order[from] != plan->query->attribute[k])
-            from++;
-        /* cppcheck-suppress uninitvar ; set above for all n */
-        at = at * shape->size[order[from]] + code[from];
+    return best;
+}
+
+static void choose_greedily(struct search *s)
+{
+    for (size_t q = 0; q < s->queries; q++) {
+        s->choice[q] = cheapest(s, q);
+        use(s, s->choice[q]);
     }
-    return at;
+}
+
+/* Each query moves to its cheapest option, until none is cheaper than what it has. */
+static void move_queries(struct search *s)
+{
+    for (bool moved = true; moved && s->steps < STEPS_MOST;) {
+        moved = false;
+        for (size_t q = 0; q < s->queries; q++) {
+            size_t best;
+            drop(s, s->choice[q]);
+            best = cheapest(s, q);
+            if (price(s, best) < price(s, s->choice[q])) {
+                s->choice[q] = best;
+                moved = true;
+            }
+            use(s, s->choice[q]);
+        }
+    }
+}
+
+static void choose_again(struct search *s, const size_t *choice)
+{
+    memset(s->uses, 0, s->sides * sizeof *s->uses);
+    for (size_t q = 0; q < s->queries; q++) {
+        s->choice[q] = choice[q];
+        use(s, choice[q]);
+    }
+}
+
+/* Every query that can use a side does. */
+static void move_to(struct search *s, size_t side)
+{
+    for (size_t q = 0; q < s->queries; q++)
+        for (size_t k = s->first[q]; k < s->first[q + 1]; k++) {
+            const struct option *o = &s->option[k];
+            s->steps++;
+            if (o->left != side && o->right != side)
+                continue;
+            drop(s, s->choice[q]);
+            s->choice[q] = k;
+            use(s, k);
+            break;
+        }
+}
+
+static void move_to_sides(struct search *s)
+{
+    uint64_t least = whole_price(s);
+    for (bool better = true; better;) {
+        better = false;
+        for (size_t side = 0; side < s->sides && s->steps < STEPS_MOST; side++) {
+            uint64_t now;
+            if (s->side[side].made == 0)
+                continue;
+            memcpy(s->kept, s->choice, s->queries * sizeof *s->kept);
+            move_to(s, side);
+            move_queries(s);
+            now = whole_price(s);
+            better = better || now < least;
+            if (now <= least) /* what costs the same may lead on */
+                least = now;
+            else
+                choose_again(s, s->kept);
+        }
+    }
+}
+
+/* --- plans ------------------------------------------------------------------------------------ */
+
+static enum err check_query(const struct records_shape *shape, const struct records_query *q)
+{
+    size_t cells = 1;
+    if (q->n == 0 || q->n > RECORDS_ORDER_MAX)
+        return ERR_RANGE;
+    for (size_t k = 0; k < q->n; k++) {
+        if (q->attribute[k] >= shape->attributes ||
+            (k > 0 && q->attribute[k] <= q->attribute[k - 1]))
+            return ERR_RANGE;
+        cells *= shape->size[q->attribute[k]];
+    }
+    return cells == q->out.n ? ERR_OK : ERR_RANGE;
+}
+
+/* The sides in use, and where each plan's cells stand. */
+static void take_choice(struct search *s, struct records_plans *plans)
+{
+    for (size_t k = 0; k < s->sides; k++)
+        if (s->uses[k] > 0) {
+            plans->rows += s->side[k].rows;
+            plans->made += s->side[k].made;
+            s->uses[k] = (uint32_t)plans->sides; /* from here on: its number */
+            plans->side[plans->sides++] = s->side[k];
+        }
+    for (size_t q = 0; q < s->queries; q++) {
+        const struct option *o = &s->option[s->choice[q]];
+        plans->plan[plans->plans++] = (struct records_plan){
+            .query = s->query[q],
+            .left = s->uses[o->left],
+            .right = s->uses[o->right],
+            .parts = plans->parts,
+            .cells = plans->cells,
+        };
+        plans->parts += o->cells;
+        plans->cells += s->query[q]->out.n;
+    }
+}
+
+static enum err find_plans(struct party *p, struct search *s, struct records_plans *plans,
+                           struct records_query *queries)
+{
+    TRY(search_new(p, s, queries));
+    choose_greedily(s);
+    move_queries(s);
+    move_to_sides(s);
+    take_choice(s, plans);
+    return ERR_OK;
+}
+
+enum err records_plans_new(struct party *p, struct records_plans *plans,
+                           const struct records_shape *shape, struct records_query *queries,
+                           size_t count)
+{
+    struct search s = {.shape = shape, .queries = count};
+    struct scratch_mark mark;
+    *plans = (struct records_plans){
+        .side = scratch_take(p->scratch, 2 * count, sizeof *plans->side),
+        .plan = scratch_take(p->scratch, count, sizeof *plans->plan),
+    };
+    if (plans->side == NULL || plans->plan == NULL)
+        return ERR_NOMEM;
+    for (size_t q = 0; q < count; q++)
+        TRY(check_query(shape, &queries[q]));
+    mark = scratch_mark(p->scratch);
+    return scratch_done(p->scratch, mark, find_plans(p, &s, plans, queries));
 }

@@ -4,37 +4,95 @@
 
 #include "protocols/records.h"
 
+/* Sums of so many records are below 2^14, so that twice a sum is below 2^15. */
+#define RECORDS_BLOCK ((size_t)16383)
+
+/* Planes of an attribute's code; bytes of a packed plane. */
+unsigned records_code_bits(uint32_t size);
+size_t records_plane_bytes(size_t records);
+
 /*
- * --- records_tile.c: so many records at a time, and their one-hot matrices
- * -------------------------
+ * --- records_plan.c: which products make which marginal; public
+ * -----------------------------------------
  */
 
-/* Row v of attribute a's matrix stands at row[a] + v in `hot`. */
-struct records_tile {
+/* An attribute's values, or one of the two digits of value = high * base + low. */
+enum records_digit { RECORDS_WHOLE, RECORDS_HIGH, RECORDS_LOW };
+struct records_factor {
+    uint16_t attribute, digit;
+    uint32_t base; /* 0 where whole */
+};
+size_t records_factor_rows(const struct records_shape *shape, const struct records_factor *f);
+
+/* A matrix with a column a record: the rows of no factor (one row of ones), one, or all pairs. */
+struct records_side {
+    unsigned factors;
+    struct records_factor factor[2];
+    size_t rows;
+    size_t made; /* rows that are products of shares; the others follow from them */
+};
+
+/* A marginal is the product of two sides, whose cells may be more than the marginal's. */
+struct records_plan {
+    struct records_query *query;
+    size_t left, right; /* sides */
+    size_t parts;       /* where its cells begin among those of all plans */
+    size_t cells;       /* where its marginal begins among all */
+};
+
+struct records_plans {
+    struct records_side *side;
+    struct records_plan *plan;
+    size_t sides, plans;
+    size_t rows, made;   /* of all sides */
+    size_t parts, cells; /* of all plans */
+};
+
+/*
+ * From the party's scratch. The same for the same shape and queries, in whatever order. ERR_RANGE
+ * as of records_count().
+ */
+enum err records_plans_new(struct party *p, struct records_plans *plans,
+                           const struct records_shape *shape, struct records_query *queries,
+                           size_t count) MUST_CHECK;
+
+/* Cells of a plan's product to those of its marginal, in the query's order. */
+enum err records_place(struct party *p, const struct records_shape *shape,
+                       const struct records_plans *plans, const struct records_plan *plan,
+                       const uint16_t *parts, uint16_t *cells) MUST_CHECK;
+
+/*
+ * --- records_block.c: up to RECORDS_BLOCK records, their one-hot planes as numbers
+ * ------------------------------
+ */
+
+struct records_block {
     const struct records_shape *shape;
-    size_t n; /* records, a multiple of 64 */
-    size_t *row, rows;
-    unsigned *plane;     /* of each attribute: its first in `code` */
-    struct planes *node; /* of each attribute: the tree's nodes of one level */
-    struct planes *next; /* and the ANDs of the level below */
-    struct planes code;  /* validity and code planes */
-    struct planes valid; /* of each part of a batch */
-    size_t used;         /* records loaded so far, a multiple of 64 */
-    struct planes hot;
-    struct share16 number; /* the same as `hot` in Z_2^16 */
+    size_t n;             /* lanes, a multiple of 64 */
+    size_t used, records; /* lanes taken so far, a multiple of 64; records in them */
+    unsigned *plane;      /* of each attribute: its first in `code` */
+    struct planes code;   /* validity and code planes */
+    struct planes valid;  /* of each part of a batch */
+    size_t *row;          /* of each attribute: its first in `number`; then the last values' */
+    size_t rows;
+    struct share16 number; /* rows of n words: validity, all values but the last ones, the last */
 };
 
 /* From the party's scratch, empty. `parts`: the most of a batch. */
-enum err records_tile_take(struct party *p, struct records_tile *t,
-                           const struct records_shape *shape, size_t n, size_t parts) MUST_CHECK;
+enum err records_block_take(struct party *p, struct records_block *b,
+                            const struct records_shape *shape, size_t n, size_t parts) MUST_CHECK;
 /* What is not loaded is invalid. */
-void records_tile_empty(struct records_tile *t);
+void records_block_empty(struct records_block *b);
 
-/* Makes `hot` and `number` from the codes. */
-enum err records_one_hot(struct party *p, struct records_tile *t) MUST_CHECK;
+/* Makes `number` from the codes. */
+enum err records_one_hot(struct party *p, struct records_block *b) MUST_CHECK;
+
+/* The row of an attribute's value, `n` records from `from` on. */
+struct share16 records_row(const struct records_block *b, uint16_t attribute, size_t value,
+                           size_t from, size_t n);
 
 /*
- * --- records_load.c: a batch's vectors into tiles
+ * --- records_load.c: a batch's vectors into blocks
  * ---------------------------------------------------
  */
 
@@ -50,39 +108,27 @@ enum err records_source_open(struct party *p, struct records_source *s,
                              const struct records_batch *b) MUST_CHECK;
 
 /*
- * Loads what fits behind what the tile holds. Each batch begins at a multiple of 64, so small ones
- * share a tile.
+ * Loads what fits behind what the block holds; false if nothing does. Each batch begins at a
+ * multiple of 64, so small ones share a block.
  */
-void records_load(const struct party *p, struct records_tile *t, struct records_source *s);
+bool records_load(const struct party *p, struct records_block *b, struct records_source *s);
 
 /*
- * --- records_plan.c: which products make a marginal; public
- * -----------------------------------------
+ * --- records_sides.c: the sides of a tile of a block
+ * ---------------------------------------------------
  */
 
-/* One or two attributes as a one-hot matrix: rows values (or pairs of them), n columns. */
-struct records_side {
-    size_t n;
-    uint16_t attribute[2];
+/* What each side brings to the parts of matrix products (move_part_side()), row after row. */
+struct records_tile {
+    size_t from, n; /* records of the block */
+    uint16_t **side;
 };
 
-/* How a query is computed: the two sides' product, whose order may differ from the query's. */
-struct records_plan {
-    struct records_query *query;
-    struct records_side left, right;
-    uint16_t *part; /* this server's part of the group's sum, in the product's order */
-    size_t cells;
-};
-
-size_t records_side_rows(const struct records_shape *shape, const struct records_side *s);
-
-/*
- * In order of their left sides. `total` is the cells of all plans. ERR_RANGE as of records_count().
- */
-enum err records_plans(const struct records_shape *shape, struct records_query *queries,
-                       size_t count, struct records_plan *plans, size_t *total) MUST_CHECK;
-
-/* Where cell i of the product's order stands in the query's order. */
-size_t records_place(const struct records_shape *shape, const struct records_plan *plan, size_t i);
+/* Records of a tile: as many as there is memory for. */
+size_t records_tile_length(const struct records_plans *plans);
+/* In the party's scratch; one round. */
+enum err records_tile_sides(struct party *p, struct records_tile *t,
+                            const struct records_plans *plans,
+                            const struct records_block *b) MUST_CHECK;
 
 #endif

@@ -200,35 +200,57 @@ static void field_products(void **state)
     })
 }
 
-static const size_t sides[][3] = {{0, 3, 4},     {1, 1, 1},     {3, 0, 2},    {4, 256, 128},
-                                  {5, 257, 129}, {7, 300, 3},   {9, 17, 33},  {4, 1, 64},
-                                  {3, 255, 127}, {6, 513, 260}, {64, 64, 64}, {65, 63, 31}};
+static const size_t sides[][3] = {{0, 4, 3},     {1, 1, 1},    {3, 2, 0},    {4, 128, 256},
+                                  {5, 129, 257}, {7, 3, 300},  {9, 33, 17},  {4, 64, 1},
+                                  {3, 127, 255}, {6, 5, 8300}, {64, 64, 64}, {65, 31, 63}};
 
 static void matrix16_products(void **state)
 {
     (void)state;
     for (size_t t = 0; t < 3; t++)
         for (size_t s = 0; s < sizeof sides / sizeof *sides && table(t) != NULL; s++) {
-            const size_t m = sides[s][0], k = sides[s][1], n = sides[s][2];
+            const size_t m = sides[s][0], n = sides[s][1], k = sides[s][2];
             uint16_t *a = memory_array(m * k, sizeof *a);
             uint16_t *b = memory_array(k * n, sizeof *b);
             uint16_t *c = memory_array(2 * m * n, sizeof *c), *twin = c + m * n;
             uint64_t seed = s;
+            const uint16_t factor = s % 3 == 0 ? UINT16_MAX - 1 : (uint16_t)s;
             for (size_t i = 0; i < m * k; i++)
                 a[i] = (uint16_t)three_random(&seed);
             for (size_t i = 0; i < k * n; i++)
                 b[i] = (uint16_t)three_random(&seed);
             for (size_t i = 0; i < m * n; i++) {
-                uint64_t sum = c[i] = (uint16_t)three_random(&seed);
+                uint64_t sum = 0;
+                c[i] = (uint16_t)three_random(&seed);
                 for (size_t d = 0; d < k; d++)
-                    sum += (uint64_t)a[i / n * k + d] * b[d * n + i % n];
-                twin[i] = (uint16_t)sum;
+                    sum += (uint64_t)a[i / n * k + d] * b[i % n * k + d];
+                twin[i] = (uint16_t)(c[i] + factor * sum);
             }
-            table(t)->matrix16(c, a, b, m, k, n);
+            table(t)->matrix16(c, factor, a, b, m, n, k);
             assert_memory_equal(c, twin, m * n * sizeof *c);
             memory_free(&a);
             memory_free(&b);
             memory_free(&c);
+        }
+}
+
+static void linear16_combinations(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < 3; t++)
+        for (size_t n = 0; n < 130 && table(t) != NULL; n++) {
+            uint16_t x[130], y[130], out[130];
+            uint64_t seed = n;
+            const uint16_t p = (uint16_t)three_random(&seed), q = (uint16_t)three_random(&seed);
+            for (size_t i = 0; i < n; i++) {
+                x[i] = (uint16_t)three_random(&seed);
+                y[i] = (uint16_t)three_random(&seed);
+            }
+            table(t)->linear16(out, p, x, q, y, n);
+            for (size_t i = 0; i < n; i++)
+                assert_int_equal(out[i], (uint16_t)((uint64_t)p * x[i] + (uint64_t)q * y[i]));
+            table(t)->linear16(x, p, x, q, y, n); /* in place */
+            assert_memory_equal(x, out, n * sizeof *x);
         }
 }
 
@@ -388,6 +410,7 @@ int main(void)
         cmocka_unit_test(transposition),
         cmocka_unit_test(field_products),
         cmocka_unit_test(matrix16_products),
+        cmocka_unit_test(linear16_combinations),
         cmocka_unit_test(compressions_and_appendices),
         cmocka_unit_test(digits),
         cmocka_unit_test(slices),

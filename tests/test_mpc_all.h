@@ -88,7 +88,9 @@ static inline enum err secrets_new(const struct party *p, struct secrets *s, con
 
 static inline enum err all_multiply(struct party *p, struct secrets *s)
 {
-    TRY(ring16_multiply(p, s->out16, s->x16, s->y16));
+    const struct move_term product = {
+        .out = OPERAND(s->out16), .x = OPERAND(s->x16), .y = OPERAND(s->y16), .words = s->n};
+    TRY(move_sums(p, &(struct move_sums){RING_16, &product, 1, 1, false}));
     TRY(ring64_multiply(p, s->out, s->x, s->y));
     TRY(ring128_multiply(p, s->wide, s->wide, s->wide));
     return ring64_multiply(p, s->x, s->x, s->y); /* in place */
@@ -105,9 +107,15 @@ static inline enum err all_inner(struct party *p, struct secrets *s)
     memory_free(&start);
     TRY(e);
     memset(s->out16.a, 0, s->n * sizeof *s->out16.a);
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    struct share16 sides;
+    TRY(party_share16(p, &sides, s->n));
+    move_part_side(p, sides.a, s->x16);
+    move_part_side(p, sides.b, s->y16);
     for (int k = 0; k < 2; k++) /* the sum of two matrix products */
-        TRY(move_part_matrix(p, s->out16.a, s->x16, s->y16, s->n / 8, 8, 8));
-    return move_settle(p, RING_16, OPERAND(s->out16), s->out16.a, s->n);
+        move_part_matrix(p, s->out16.a, sides.a, sides.b, s->n / 8, 8, 8);
+    return scratch_done(p->scratch, mark,
+                        move_settle(p, RING_16, OPERAND(s->out16), s->out16.a, s->n));
 }
 
 static inline enum err all_choose(struct party *p, struct secrets *s)
@@ -158,7 +166,7 @@ static inline enum err all_truncate(struct party *p, struct secrets *s)
     TRY(truncate_signed_ring64(p, s->out, s->x, 5));
     TRY(truncate_signed_ring128(p, s->wide, s->wide, 7));
     TRY(truncate_widen16(p, s->out32, s->x16));
-    TRY(truncate_widen32(p, s->out, s->x32));
+    TRY(truncate_half32(p, s->out, s->x32));
     TRY(truncate_widen64(p, s->wide, s->x));
     return fixed_polynomial64(p, s->out, s->x, 12, c, 2);
 }

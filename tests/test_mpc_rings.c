@@ -106,6 +106,17 @@ DEFINE_WIDTH(16)
 DEFINE_WIDTH(32)
 DEFINE_WIDTH(64)
 
+static enum err multiply16(struct party *p, struct share16 out, struct share16 x, struct share16 y)
+{
+    const struct move_term product = {OPERAND(out), OPERAND(x), OPERAND(y), .words = out.n};
+    return move_sums(p, &(struct move_sums){RING_16, &product, 1, 1, false});
+}
+
+static enum err multiply64(struct party *p, struct share64 out, struct share64 x, struct share64 y)
+{
+    return ring64_multiply(p, out, x, y);
+}
+
 #define DEFINE_RING(w)                                                                             \
     static enum err run_multiply##w(struct party *p, struct call *c)                               \
     {                                                                                              \
@@ -113,8 +124,8 @@ DEFINE_WIDTH(64)
         TRY(share##w##_of(p, &x, c->x, c->n, 1));                                                  \
         TRY(share##w##_of(p, &y, c->y, c->n, 2));                                                  \
         TRY(share##w##_new(&z, c->n));                                                             \
-        TRY(ring##w##_multiply(p, z, x, y));                                                       \
-        TRY(ring##w##_multiply(p, x, x, y)); /* in place, the same */                              \
+        TRY(multiply##w(p, z, x, y));                                                              \
+        TRY(multiply##w(p, x, x, y)); /* in place, the same */                                     \
         for (size_t i = 0; i < c->n; i++)                                                          \
             c->again[p->index][i] = x.a[i];                                                        \
         put##w(c, p, z);                                                                           \
@@ -186,20 +197,20 @@ static enum err run_widen16(struct party *p, struct call *c)
     return ERR_OK;
 }
 
-static enum err run_widen32(struct party *p, struct call *c)
+static enum err run_half32(struct party *p, struct call *c)
 {
     struct share32 x;
     struct share64 out;
     TRY(share32_of(p, &x, c->x, c->n, c->width));
     TRY(share64_new(&out, c->n));
-    TRY(truncate_widen32(p, out, x));
+    TRY(truncate_half32(p, out, x));
     put64(c, p, out);
     share32_free(&x);
     share64_free(&out);
     return ERR_OK;
 }
 
-static void widening_is_exact(void **state)
+static void widening_and_halving_are_exact(void **state)
 {
     (void)state;
     for (unsigned seed = 0; seed < 4; seed++) {
@@ -213,26 +224,27 @@ static void widening_is_exact(void **state)
         assert_int_equal(c->costs.rounds, 1);
         assert_int_equal(sent(c), (4 + 4 * 2) * c->n);
         for (size_t i = 0; i < c->n; i++)
-            c->x[i] = i == 0 ? 0x7fffffff : (c->y[i] >> i % 32) & 0x7fffffff;
-        execute(c, run_widen32);
+            c->x[i] = i == 0 ? 0x7ffffffe : (c->y[i] >> i % 32) & 0x7ffffffe;
+        execute(c, run_half32);
         for (size_t i = 0; i < c->n; i++)
-            assert_true(sum(c, i) == c->x[i]);
+            assert_true(sum(c, i) == c->x[i] / 2);
         assert_int_equal(c->costs.rounds, 1);
-        assert_int_equal(sent(c), (8 + 4 * 4) * c->n);
+        assert_int_equal(sent(c), 5 * 8 * c->n);
         finish(c);
     }
 }
 
-/* x is side[0] x side[1], y is side[1] x side[2]; n is room enough for each of the three. Twice x y. */
+/* x is side[0] x side[2], y is side[1] x side[2]; n is room enough for each, and for x y^T. Twice that. */
 static enum err run_matrix(struct party *p, struct call *c)
 {
-    const size_t m = c->side[0], k = c->side[1], n = c->side[2];
+    const size_t m = c->side[0], n = c->side[1], k = c->side[2];
     struct share16 x, y, out;
     TRY(share16_of(p, &x, c->x, m * k, 1));
-    TRY(share16_of(p, &y, c->y, k * n, 2));
+    TRY(share16_of(p, &y, c->y, n * k, 2));
     TRY(share16_new(&out, m * n));
-    for (int twice = 0; twice < 2; twice++)
-        TRY(move_part_matrix(p, out.a, x, y, m, k, n));
+    move_part_side(p, x.a, x);
+    move_part_side(p, y.a, y);
+    move_part_matrix(p, out.a, x.a, y.a, m, n, k);
     TRY(move_settle(p, RING_16, OPERAND(out), out.a, m * n));
     put16(c, p, out);
     share16_free(&x);
@@ -241,20 +253,22 @@ static enum err run_matrix(struct party *p, struct call *c)
     return ERR_OK;
 }
 
+/* Each server's part is one product of two words, and the three are twice the whole: for any words. */
 static void a_sum_of_matrix_products_costs_its_output(void **state)
 {
-    static const size_t sides[][3] = {{1, 1, 1},    {3, 5, 2}, {17, 300, 9},
-                                      {4, 33, 130}, {0, 3, 3}, {65, 7, 64}};
+    static const size_t sides[][3] = {{1, 1, 1},   {3, 2, 5},   {17, 9, 300}, {4, 130, 33},
+                                      {0, 3, 3},   {65, 64, 7}, {2, 2, 0},    {8, 8, 64},
+                                      {1, 1, 200}, {3, 3, 31}};
     (void)state;
-    for (size_t s = 0; s < 6; s++) {
-        const size_t m = sides[s][0], k = sides[s][1], n = sides[s][2];
+    for (size_t s = 0; s < sizeof sides / sizeof *sides; s++) {
+        const size_t m = sides[s][0], n = sides[s][1], k = sides[s][2];
         struct call *c = fresh(m * k + k * n + m * n, s);
         memcpy(c->side, sides[s], sizeof sides[s]);
         execute(c, run_matrix);
         for (size_t i = 0; i < m * n; i++) {
             uint64_t all = 0;
             for (size_t d = 0; d < k; d++)
-                all += c->x[i / n * k + d] * c->y[d * n + i % n];
+                all += c->x[i / n * k + d] * c->y[i % n * k + d];
             assert_true((uint16_t)sum(c, i) == (uint16_t)(2 * all));
         }
         assert_int_equal(c->costs.rounds, 1);
@@ -367,7 +381,7 @@ int main(void)
         cmocka_unit_test(multiply64_at_tile_boundaries),
         cmocka_unit_test(bits_become_numbers16),
         cmocka_unit_test(bits_become_numbers64),
-        cmocka_unit_test(widening_is_exact),
+        cmocka_unit_test(widening_and_halving_are_exact),
         cmocka_unit_test(a_sum_of_matrix_products_costs_its_output),
         cmocka_unit_test(gates_of_a_layer_read_before_any_writes),
         cmocka_unit_test(argmax_of_a_thousand_takes_at_most_ten_rounds),

@@ -11,49 +11,81 @@
 
 #include <string.h>
 
-#define ATTRIBUTES 5
+#define ATTRIBUTES_MAX 11
 #define BATCHES 3
 #define PARTS_MAX 3
-#define QUERIES 9
-#define CELLS_MAX 400
+#define QUERIES_MAX 9
+#define SIZE(array) (sizeof(array) / sizeof *(array))
 
-static const uint32_t sizes[ATTRIBUTES] = {5, 1, 8, 3, 2};
-static const struct records_shape shape = {ATTRIBUTES, sizes};
-
-static const struct {
+struct asked {
     size_t n;
     uint16_t attribute[RECORDS_ORDER_MAX];
-} asked[QUERIES] = {{1, {0}},       {1, {1}},          {2, {0, 2}},
-                    {2, {1, 4}},    {3, {0, 2, 3}},    {3, {0, 3, 4}},
-                    {3, {2, 3, 4}}, {4, {0, 2, 3, 4}}, {4, {0, 1, 2, 4}}};
+};
 
 /* Which part of each batch holds each attribute. */
-typedef unsigned split_of[BATCHES][ATTRIBUTES];
+typedef unsigned split_of[BATCHES][ATTRIBUTES_MAX];
+
+/* What is counted of which attributes. */
+struct kind {
+    struct records_shape shape;
+    size_t queries;
+    const struct asked *asked;
+    const split_of *whole_rows, *rows_and_columns;
+};
+
 static const split_of whole_rows = {{0}};
-static const split_of rows_and_columns = {{0, 0, 0, 0, 0}, {0, 1, 1, 0, 1}, {2, 1, 0, 1, 2}};
+
+static const uint32_t few_sizes[] = {5, 1, 8, 3, 2};
+static const struct asked few_asked[] = {{1, {0}},       {1, {1}},          {2, {0, 2}},
+                                         {2, {1, 4}},    {3, {0, 2, 3}},    {3, {0, 3, 4}},
+                                         {3, {2, 3, 4}}, {4, {0, 2, 3, 4}}, {4, {0, 1, 2, 4}}};
+static const split_of few_split = {{0, 0, 0, 0, 0}, {0, 1, 1, 0, 1}, {2, 1, 0, 1, 2}};
+static const struct kind few = {
+    {SIZE(few_sizes), few_sizes}, SIZE(few_asked), few_asked, &whole_rows, &few_split};
+
+/* Attributes of one value, and sides of several digits and in several tiles. */
+static const uint32_t many_sizes[] = {1, 2, 3, 5, 9, 31, 32, 42, 85, 99, 100};
+static const struct asked many_asked[] = {{1, {0}},        {1, {10}},      {2, {0, 9}},
+                                          {2, {8, 10}},    {3, {1, 2, 5}}, {3, {6, 7, 8}},
+                                          {3, {0, 3, 10}}, {3, {4, 7, 9}}, {4, {1, 2, 3, 9}}};
+static const split_of many_split = {
+    {0}, {0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0}, {2, 2, 0, 0, 0, 1, 1, 2, 1, 0, 2}};
+static const struct kind many = {
+    {SIZE(many_sizes), many_sizes}, SIZE(many_asked), many_asked, &whole_rows, &many_split};
 
 /* An owner's part of a batch: how many of its first rows it says are valid, and what it sends. */
 struct sent {
     size_t rows, attributes, bytes;
-    uint16_t attribute[ATTRIBUTES];
+    uint16_t attribute[ATTRIBUTES_MAX];
     uint8_t seed[2][ANSWERS_SEED_SIZE];
     uint8_t *vector;
 };
 
 struct scene {
+    const struct kind *kind;
     size_t rows[BATCHES], records[BATCHES], parts[BATCHES];
-    uint16_t *column[BATCHES][ATTRIBUTES];
+    uint16_t *column[BATCHES][ATTRIBUTES_MAX];
     struct sent part[BATCHES][PARTS_MAX];
-    struct three_result out[QUERIES];
+    struct three_result out[QUERIES_MAX];
     struct three_costs costs;
+    struct party_watch watch[3];
+    uint64_t received[3][256]; /* of each value, how many bytes */
 };
 
-static size_t cells_of(size_t q)
+static size_t cells_of(const struct scene *s, size_t q)
 {
+    const struct asked *asked = &s->kind->asked[q];
     size_t cells = 1;
-    for (size_t k = 0; k < asked[q].n; k++)
-        cells *= sizes[asked[q].attribute[k]];
+    for (size_t k = 0; k < asked->n; k++)
+        cells *= s->kind->shape.size[asked->attribute[k]];
     return cells;
+}
+
+static void count_bytes(void *self, const void *p, size_t n)
+{
+    uint64_t *values = self;
+    for (size_t i = 0; i < n; i++)
+        values[((const uint8_t *)p)[i]]++;
 }
 
 static enum err count_them(struct party *p, void *shared)
@@ -61,7 +93,7 @@ static enum err count_them(struct party *p, void *shared)
     struct scene *s = shared;
     struct records_part parts[BATCHES][PARTS_MAX] = {0};
     struct records_batch batches[BATCHES];
-    struct records_query queries[QUERIES];
+    struct records_query queries[QUERIES_MAX];
     enum err e;
     for (size_t i = 0; i < BATCHES; i++) {
         batches[i] = (struct records_batch){s->records[i], s->parts[i], parts[i]};
@@ -75,13 +107,15 @@ static enum err count_them(struct party *p, void *shared)
                     parts[i][k].seed[slot] = from->seed[(p->index + slot) % 3];
         }
     }
-    for (size_t q = 0; q < QUERIES; q++) {
-        queries[q].n = asked[q].n;
-        memcpy(queries[q].attribute, asked[q].attribute, sizeof queries[q].attribute);
-        TRY(share64_new(&queries[q].out, cells_of(q)));
+    for (size_t q = 0; q < s->kind->queries; q++) {
+        queries[q].n = s->kind->asked[q].n;
+        memcpy(queries[q].attribute, s->kind->asked[q].attribute, sizeof queries[q].attribute);
+        TRY(share64_new(&queries[q].out, cells_of(s, q)));
     }
-    e = records_count(p, &shape, batches, BATCHES, queries, QUERIES);
-    for (size_t q = 0; q < QUERIES; q++) {
+    s->watch[p->index] = (struct party_watch){count_bytes, count_bytes, s->received[p->index]};
+    p->watch = &s->watch[p->index];
+    e = records_count(p, &s->kind->shape, batches, BATCHES, queries, s->kind->queries);
+    for (size_t q = 0; q < s->kind->queries; q++) {
         three_put64(&s->out[q], p, queries[q].out);
         share64_free(&queries[q].out);
     }
@@ -95,15 +129,16 @@ static void mask(struct sent *part)
         ERR_OK);
 }
 
-/* What an honest owner sends of its columns. */
+/* What an owner sends of its columns. As many values as codes have bits for: codes may be out of range. */
 static void share_part(struct scene *s, size_t i, size_t k)
 {
     struct sent *part = &s->part[i][k];
-    uint32_t size[ATTRIBUTES];
-    uint16_t *column[ATTRIBUTES];
+    uint32_t size[ATTRIBUTES_MAX];
+    uint16_t *column[ATTRIBUTES_MAX];
     const struct records_shape own = {part->attributes, size};
     for (size_t a = 0; a < part->attributes; a++) {
-        size[a] = sizes[part->attribute[a]];
+        for (size[a] = 1; size[a] < s->kind->shape.size[part->attribute[a]];)
+            size[a] *= 2;
         column[a] = s->column[i][part->attribute[a]];
     }
     part->bytes = records_bytes(&own, s->records[i]);
@@ -119,19 +154,26 @@ static void share_rows(struct scene *s, size_t i)
         share_part(s, i, k);
 }
 
-static void scene_new(struct scene *s, const size_t rows[BATCHES], const size_t records[BATCHES],
-                      const split_of split)
+/* Codes are below a multiple of the sizes, as far as they have bits. */
+static void scene_of(struct scene *s, const struct kind *kind, const size_t rows[BATCHES],
+                     const size_t records[BATCHES], bool columns, unsigned multiple)
 {
+    const unsigned(*split)[ATTRIBUTES_MAX] = columns ? *kind->rows_and_columns : *kind->whole_rows;
     uint64_t state = rows[0];
     memset(s, 0, sizeof *s);
+    s->kind = kind;
     for (size_t i = 0; i < BATCHES; i++) {
         s->rows[i] = rows[i];
         s->records[i] = records[i];
-        for (uint16_t a = 0; a < ATTRIBUTES; a++) {
+        for (uint16_t a = 0; a < kind->shape.attributes; a++) {
             struct sent *part = &s->part[i][split[i][a]];
+            uint32_t codes = 1, size = kind->shape.size[a];
+            while (codes < size)
+                codes *= 2;
+            codes = codes < multiple * size ? codes : multiple * size;
             s->column[i][a] = memory_array(rows[i], sizeof(uint16_t));
             for (size_t r = 0; r < rows[i]; r++)
-                s->column[i][a][r] = (uint16_t)(three_random(&state) % sizes[a]);
+                s->column[i][a][r] = (uint16_t)(three_random(&state) % codes);
             part->attribute[part->attributes++] = a;
             s->parts[i] = split[i][a] >= s->parts[i] ? split[i][a] + 1 : s->parts[i];
         }
@@ -141,8 +183,14 @@ static void scene_new(struct scene *s, const size_t rows[BATCHES], const size_t 
         }
         share_rows(s, i);
     }
-    for (size_t q = 0; q < QUERIES; q++)
-        assert_int_equal(three_result_new(&s->out[q], cells_of(q)), ERR_OK);
+    for (size_t q = 0; q < kind->queries; q++)
+        assert_int_equal(three_result_new(&s->out[q], cells_of(s, q)), ERR_OK);
+}
+
+static void scene_new(struct scene *s, const size_t rows[BATCHES], const size_t records[BATCHES],
+                      bool columns)
+{
+    scene_of(s, &few, rows, records, columns, 1);
 }
 
 static void scene_free(struct scene *s)
@@ -150,38 +198,57 @@ static void scene_free(struct scene *s)
     for (size_t i = 0; i < BATCHES; i++) {
         for (size_t k = 0; k < s->parts[i]; k++)
             memory_free(&s->part[i][k].vector);
-        for (size_t a = 0; a < ATTRIBUTES; a++)
+        for (size_t a = 0; a < s->kind->shape.attributes; a++)
             memory_free(&s->column[i][a]);
     }
-    for (size_t q = 0; q < QUERIES; q++)
+    for (size_t q = 0; q < s->kind->queries; q++)
         three_result_free(&s->out[q]);
 }
 
-/* Of the rows that every part of their batch says are valid. */
-static uint64_t plain_count(const struct scene *s, size_t q, size_t cell)
+/* The rows of a batch that every part of it says are valid. */
+static size_t valid_rows(const struct scene *s, size_t i)
 {
-    uint64_t count = 0;
-    for (size_t i = 0; i < BATCHES; i++) {
-        size_t valid = s->rows[i];
-        for (size_t k = 0; k < s->parts[i]; k++)
-            valid = s->part[i][k].rows < valid ? s->part[i][k].rows : valid;
-        for (size_t r = 0; r < valid; r++) {
+    size_t valid = s->rows[i];
+    for (size_t k = 0; k < s->parts[i]; k++)
+        valid = s->part[i][k].rows < valid ? s->part[i][k].rows : valid;
+    return valid;
+}
+
+/* Counts of a marginal of the valid rows. A code out of range is the last value. */
+static uint64_t *plain_counts(const struct scene *s, size_t q)
+{
+    const struct asked *asked = &s->kind->asked[q];
+    uint64_t *counts = memory_array(cells_of(s, q), sizeof *counts);
+    for (size_t i = 0; i < BATCHES; i++)
+        for (size_t r = 0; r < valid_rows(s, i); r++) {
             size_t at = 0;
-            for (size_t k = 0; k < asked[q].n; k++)
-                at = at * sizes[asked[q].attribute[k]] + s->column[i][asked[q].attribute[k]][r];
-            count += at == cell;
+            for (size_t k = 0; k < asked->n; k++) {
+                const uint32_t size = s->kind->shape.size[asked->attribute[k]];
+                const uint16_t code = s->column[i][asked->attribute[k]][r];
+                at = at * size + (code < size ? code : size - 1);
+            }
+            counts[at]++;
         }
-    }
-    return count;
+    return counts;
 }
 
 static void expect_plain_counts(struct scene *s)
 {
+    uint64_t rows = 0;
+    for (size_t i = 0; i < BATCHES; i++)
+        rows += valid_rows(s, i);
     assert_int_equal(three_run(3, count_them, s, &s->costs), ERR_OK);
-    for (size_t q = 0; q < QUERIES; q++) {
+    for (size_t q = 0; q < s->kind->queries; q++) {
+        uint64_t *plain = plain_counts(s, q), all = 0;
         assert_true(three_replicated(&s->out[q], 64));
-        for (size_t c = 0; c < cells_of(q); c++)
-            assert_int_equal(three_sum64(&s->out[q], c), plain_count(s, q, c));
+        for (size_t c = 0; c < cells_of(s, q); c++) {
+            if (three_sum64(&s->out[q], c) != plain[c])
+                fail_msg("query %zu counts %lu, not %lu, in cell %zu", q,
+                         (unsigned long)three_sum64(&s->out[q], c), (unsigned long)plain[c], c);
+            all += plain[c];
+        }
+        assert_int_equal(all, rows); /* in all marginals */
+        memory_free(&plain);
     }
     for (unsigned r = 0; r < OPEN_REASONS; r++)
         assert_int_equal(s->costs.opened_calls[r], 0);
@@ -195,10 +262,45 @@ static void counts_equal_plain_counts(void **state)
     for (size_t k = 0; k < 3; k++)
         for (int columns = 0; columns < 2; columns++) {
             struct scene s;
-            scene_new(&s, rows[k], records[k], columns ? rows_and_columns : whole_rows);
+            scene_new(&s, rows[k], records[k], columns);
             expect_plain_counts(&s);
             scene_free(&s);
         }
+}
+
+/* Attributes of all sorts of sizes, in three tiles, and in one that batches share. */
+static void counts_of_many_values_equal_plain_counts(void **state)
+{
+    static const size_t rows[][BATCHES] = {{40, 70, 100}, {2048, 1, 2500}};
+    static const size_t records[][BATCHES] = {{45, 70, 101}, {2050, 70, 2500}};
+    (void)state;
+    for (unsigned k = 0; k < 2; k++) {
+        struct scene s;
+        scene_of(&s, &many, rows[k], records[k], k == 0, 1);
+        if (k == 0) {
+            s.part[1][0].rows = 31;
+            share_rows(&s, 1);
+        }
+        expect_plain_counts(&s);
+        scene_free(&s);
+    }
+}
+
+/* What owners cannot send by our program: a code out of range counts as the last value, if it is valid. */
+static void codes_out_of_range_are_the_last_value(void **state)
+{
+    static const size_t rows[BATCHES] = {300, 200, 100}, records[BATCHES] = {300, 210, 100};
+    (void)state;
+    for (unsigned k = 0; k < 4; k++) {
+        struct scene s;
+        scene_of(&s, k < 2 ? &few : &many, rows, records, k % 2 == 1, 2);
+        if (s.parts[2] > 1) {
+            s.part[2][1].rows = 50;
+            share_rows(&s, 2);
+        }
+        expect_plain_counts(&s);
+        scene_free(&s);
+    }
 }
 
 /*
@@ -210,8 +312,8 @@ static void columns_apart_cost_an_and_for_each_part_more(void **state)
     static const size_t rows[BATCHES] = {10, 20, 30}, records[BATCHES] = {10, 20, 30};
     struct scene whole, apart;
     (void)state;
-    scene_new(&whole, rows, records, whole_rows);
-    scene_new(&apart, rows, records, rows_and_columns);
+    scene_new(&whole, rows, records, false);
+    scene_new(&apart, rows, records, true);
     expect_plain_counts(&whole);
     expect_plain_counts(&apart);
     assert_int_equal(apart.costs.rounds - whole.costs.rounds, 2);
@@ -221,21 +323,75 @@ static void columns_apart_cost_an_and_for_each_part_more(void **state)
     scene_free(&apart);
 }
 
-/* Rounds are those of tiles and groups of tiles: neither of owners nor, but for pairs, of marginals. */
+/*
+ * 216 records in lanes of 64: three levels of trees, their leaves as numbers, all products of pairs, sums
+ * shared and widened twice. `made` is what tests/test_records_plan.c expects of plans. Over all servers.
+ */
+static void bytes_and_rounds_follow_from_the_sizes(void **state)
+{
+    static const size_t records[BATCHES] = {60, 60, 96};
+    const size_t lanes = 4 * 64, gates = 4 + 0 + 7 + 2 + 1, planes = 1 + 4 + 0 + 7 + 2 + 1,
+                 made = 15;
+    size_t cells = 0;
+    struct scene s;
+    (void)state;
+    scene_new(&s, records, records, false);
+    for (size_t q = 0; q < few.queries; q++)
+        cells += cells_of(&s, q);
+    expect_plain_counts(&s);
+    assert_int_equal(s.costs.sent[0] + s.costs.sent[1] + s.costs.sent[2],
+                     lanes / 8 * (3 * gates + 8 * (4 * 2 * planes + 3 * 2 * made)) +
+                         cells * (3 * 2 + 4 + 4 * 2 + 5 * 8));
+    assert_int_equal(s.costs.rounds, 3 + 1 + 1 + 1 + 1 + 1);
+    scene_free(&s);
+}
+
+/* Rounds are those of tiles and blocks: neither of owners nor of marginals. 7 levels for 100 values. */
 static void rounds_are_of_tiles(void **state)
 {
-    static const size_t few[BATCHES] = {10, 20, 30}, many[BATCHES] = {500, 600, 700};
-    struct scene a, b;
+    static const size_t small[BATCHES] = {10, 20, 30}, large[BATCHES] = {2048, 2000, 2500};
+    const struct kind one = {many.shape, 1, &many_asked[5], &whole_rows, &many_split};
+    struct scene s;
     (void)state;
-    scene_new(&a, few, few, whole_rows);
-    scene_new(&b, many, many, whole_rows);
-    expect_plain_counts(&a);
-    expect_plain_counts(&b);
-    assert_int_equal(a.costs.rounds, b.costs.rounds);
-    /* three levels of trees, their leaves as numbers, pairs of columns, and a sum shared and widened */
-    assert_int_equal(a.costs.rounds, 3 + 1 + 5 + 3);
-    scene_free(&a);
-    scene_free(&b);
+    scene_of(&s, &many, small, small, false, 1);
+    expect_plain_counts(&s);
+    assert_int_equal(s.costs.rounds, 7 + 1 + 1 + 3);
+    scene_free(&s);
+    scene_of(&s, &one, small, small, false, 1);
+    expect_plain_counts(&s);
+    assert_int_equal(s.costs.rounds, 7 + 1 + 1 + 3);
+    scene_free(&s);
+    scene_of(&s, &many, large, large, false, 1);
+    expect_plain_counts(&s);
+    assert_int_equal(s.costs.rounds, 7 + 1 + 4 + 3);
+    scene_free(&s);
+}
+
+/* Chi-square of 255 degrees of freedom on the bytes that each server receives, where all records are alike. */
+static void what_servers_receive_is_uniform(void **state)
+{
+    static const size_t rows[BATCHES] = {2000, 2000, 2000};
+    (void)state;
+    for (unsigned multiple = 0; multiple < 2; multiple++) {
+        struct scene s;
+        scene_new(&s, rows, rows, false);
+        for (size_t i = 0; i < BATCHES; i++) {
+            for (size_t a = 0; a < few.shape.attributes; a++)
+                memset(s.column[i][a], 0, multiple == 0 ? rows[i] * sizeof(uint16_t) : 0);
+            share_rows(&s, i);
+        }
+        expect_plain_counts(&s);
+        for (unsigned i = 0; i < 3; i++) {
+            double all = 0, chi = 0;
+            for (size_t v = 0; v < 256; v++)
+                all += (double)s.received[i][v];
+            for (size_t v = 0; v < 256; v++)
+                chi += ((double)s.received[i][v] - all / 256) *
+                       ((double)s.received[i][v] - all / 256) / (all / 256);
+            assert_true(chi > 140 && chi < 400);
+        }
+        scene_free(&s);
+    }
 }
 
 /* What one owner of a batch lacks, or says that it lacks, counts nowhere; the other batches are as they were. */
@@ -244,7 +400,7 @@ static void a_record_counts_where_all_owners_of_its_batch_hold_it(void **state)
     static const size_t rows[BATCHES] = {40, 50, 70}, records[BATCHES] = {64, 64, 80};
     struct scene s;
     (void)state;
-    scene_new(&s, rows, records, rows_and_columns);
+    scene_new(&s, rows, records, true);
     s.part[1][1].rows = 31;
     s.part[2][0].rows = 69;
     s.part[2][2].rows = 8;
@@ -254,30 +410,29 @@ static void a_record_counts_where_all_owners_of_its_batch_hold_it(void **state)
     scene_free(&s);
 }
 
-/* More records than one group of 16-bit sums holds. */
+/* All records in one cell: as many as a block holds, one more, and many blocks. */
 static void large_counts_do_not_wrap(void **state)
 {
-    static const size_t rows[BATCHES] = {40000, 30000, 1}, records[BATCHES] = {40000, 30720, 1};
-    struct scene s;
+    static const size_t rows[][BATCHES] = {{16383, 1, 0}, {16384, 16383, 40001}};
     (void)state;
-    scene_new(&s, rows, records, whole_rows);
-    for (size_t i = 0; i < BATCHES; i++) { /* all alike: one cell gets everything */
-        for (size_t a = 0; a < ATTRIBUTES; a++)
-            for (size_t r = 0; r < rows[i]; r++)
-                s.column[i][a][r] = (uint16_t)(sizes[a] - 1);
-        share_rows(&s, i);
+    for (size_t k = 0; k < 2; k++) {
+        struct scene s;
+        scene_new(&s, rows[k], rows[k], false);
+        for (size_t i = 0; i < BATCHES; i++) {
+            for (size_t a = 0; a < few.shape.attributes; a++)
+                for (size_t r = 0; r < rows[k][i]; r++)
+                    s.column[i][a][r] = (uint16_t)(few_sizes[a] - 1);
+            share_rows(&s, i);
+        }
+        expect_plain_counts(&s);
+        scene_free(&s);
     }
-    assert_int_equal(three_run(9, count_them, &s, NULL), ERR_OK);
-    for (size_t q = 0; q < QUERIES; q++)
-        for (size_t c = 0; c < cells_of(q); c++)
-            assert_int_equal(three_sum64(&s.out[q], c), c + 1 == cells_of(q) ? 70001 : 0);
-    scene_free(&s);
 }
 
 /*
  * An owner that sets every bit of what it uploads, then one that sends noise: a record counts at most once in
- * a marginal, and not at all where its code is out of range. An owner of columns moves records only of its batch
- * and only those which the batch's others hold, and no count of a marginal that has none of its columns goes up.
+ * a marginal. An owner of columns moves records only of its batch and only those which the batch's others hold,
+ * and no count of a marginal that has none of its columns goes up.
  */
 static void a_hostile_owner_moves_no_more_than_its_records(void **state)
 {
@@ -289,31 +444,32 @@ static void a_hostile_owner_moves_no_more_than_its_records(void **state)
             struct scene s;
             struct sent *part;
             uint64_t seed = 5;
-            scene_new(&s, rows, records, rows_and_columns);
+            scene_new(&s, rows, records, true);
             part = &s.part[batch][batch];
             for (size_t i = 0; i < part->bytes; i++)
                 part->vector[i] = noise ? (uint8_t)three_random(&seed) : 0xff;
             mask(part);
-            part->rows = 0; /* so that plain_count leaves the batch out */
             assert_int_equal(three_run(9, count_them, &s, NULL), ERR_OK);
-            for (size_t q = 0; q < QUERIES; q++) {
-                uint64_t more = 0;
+            for (size_t q = 0; q < few.queries; q++) {
+                uint64_t more = 0, *honest = plain_counts(&s, q), *others;
+                const size_t last = cells_of(&s, q) - 1;
                 bool mine = false;
-                for (size_t k = 0; k < asked[q].n; k++)
-                    mine = mine || rows_and_columns[batch][asked[q].attribute[k]] == batch;
-                for (size_t c = 0; c < cells_of(q); c++) {
-                    uint64_t got = three_sum64(&s.out[q], c), others = plain_count(&s, q, c);
-                    assert_in_range(got, others, others + most);
-                    more += got - others;
-                    if (!mine) {
-                        part->rows = s.rows[batch];
-                        assert_true(got <= plain_count(&s, q, c));
-                        part->rows = 0;
-                    }
+                part->rows = 0; /* so that the batch is left out */
+                others = plain_counts(&s, q);
+                part->rows = rows[batch];
+                for (size_t k = 0; k < few_asked[q].n; k++)
+                    mine = mine || few_split[batch][few_asked[q].attribute[k]] == batch;
+                for (size_t c = 0; c <= last; c++) {
+                    const uint64_t got = three_sum64(&s.out[q], c);
+                    assert_in_range(got, others[c], others[c] + most);
+                    more += got - others[c];
+                    assert_true(mine || got <= honest[c]);
                 }
                 assert_true(more <= most);
-                if (!noise && batch == 0 && asked[q].attribute[0] == 0)
-                    assert_int_equal(more, 0); /* the code 7 of an attribute of five values */
+                if (!noise && batch == 0) /* a record of ones is one of the last values */
+                    assert_int_equal(three_sum64(&s.out[q], last) - others[last], most);
+                memory_free(&honest);
+                memory_free(&others);
             }
             scene_free(&s);
         }
@@ -329,8 +485,8 @@ static enum err count_wrongly_split(struct party *p, void *shared)
     for (size_t i = 0; i < 2; i++) {
         const struct records_batch batch = {8, 1, &parts[i]};
         struct records_query query = {.n = 1};
-        TRY(share64_new(&query.out, sizes[0]));
-        right = right && records_count(p, &shape, &batch, 1, &query, 1) == ERR_RANGE;
+        TRY(share64_new(&query.out, few_sizes[0]));
+        right = right && records_count(p, &few.shape, &batch, 1, &query, 1) == ERR_RANGE;
         share64_free(&query.out);
     }
     return right ? ERR_OK : ERR_MISUSE;
@@ -346,26 +502,30 @@ static void a_batch_holds_each_attribute_once(void **state)
 static void an_owner_cannot_share_what_does_not_fit(void **state)
 {
     uint16_t codes[1] = {5}, zero[1] = {0};
-    uint16_t *column[ATTRIBUTES] = {codes, zero, zero, zero, zero};
+    uint16_t *column[] = {codes, zero, zero, zero, zero};
     uint8_t vector[64];
     (void)state;
-    assert_int_equal(records_bits(&shape), 1 + 3 + 0 + 3 + 2 + 1);
-    assert_int_equal(records_bytes(&shape, 9), 20);
-    assert_int_equal(records_pack(&shape, column, 1, 9, vector), ERR_DATA);
+    assert_int_equal(records_bits(&few.shape), 1 + 3 + 0 + 3 + 2 + 1);
+    assert_int_equal(records_bytes(&few.shape, 9), 20);
+    assert_int_equal(records_pack(&few.shape, column, 1, 9, vector), ERR_DATA);
     codes[0] = 4;
-    assert_int_equal(records_pack(&shape, column, 1, 0, vector), ERR_DATA);
-    assert_int_equal(records_pack(&shape, column, 1, 1, vector), ERR_OK);
+    assert_int_equal(records_pack(&few.shape, column, 1, 0, vector), ERR_DATA);
+    assert_int_equal(records_pack(&few.shape, column, 1, 1, vector), ERR_OK);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_equal_plain_counts),
+        cmocka_unit_test(counts_of_many_values_equal_plain_counts),
+        cmocka_unit_test(codes_out_of_range_are_the_last_value),
+        cmocka_unit_test(bytes_and_rounds_follow_from_the_sizes),
         cmocka_unit_test(columns_apart_cost_an_and_for_each_part_more),
         cmocka_unit_test(rounds_are_of_tiles),
         cmocka_unit_test(a_record_counts_where_all_owners_of_its_batch_hold_it),
         cmocka_unit_test(a_batch_holds_each_attribute_once),
         cmocka_unit_test(large_counts_do_not_wrap),
+        cmocka_unit_test(what_servers_receive_is_uniform),
         cmocka_unit_test(a_hostile_owner_moves_no_more_than_its_records),
         cmocka_unit_test(an_owner_cannot_share_what_does_not_fit),
     };

@@ -1,0 +1,143 @@
+#include "protocols/records_private.h"
+
+#include "mpc/bits.h"
+#include "mpc/convert.h"
+
+#include <string.h>
+
+/* All values but the last: its row is what is left of validity. */
+static unsigned leaves(const struct records_block *b, size_t attribute)
+{
+    return b->shape->size[attribute] - 1;
+}
+
+enum err records_block_take(struct party *p, struct records_block *b,
+                            const struct records_shape *shape, size_t n, size_t parts)
+{
+    unsigned plane = 1; /* the first is validity, as is the first row */
+    *b = (struct records_block){.shape = shape, .n = n, .rows = 1};
+    b->row = scratch_take(p->scratch, shape->attributes, sizeof *b->row);
+    b->plane = scratch_take(p->scratch, shape->attributes, sizeof *b->plane);
+    if (b->row == NULL || b->plane == NULL)
+        return ERR_NOMEM;
+    for (size_t a = 0; a < shape->attributes; a++) {
+        b->row[a] = b->rows;
+        b->rows += leaves(b, a);
+        b->plane[a] = plane;
+        plane += records_code_bits(shape->size[a]);
+    }
+    TRY(party_planes(p, &b->code, plane, n));
+    TRY(party_planes(p, &b->valid, (unsigned)parts, n));
+    TRY(party_share16(p, &b->number, (b->rows + shape->attributes) * n));
+    records_block_empty(b);
+    return ERR_OK;
+}
+
+void records_block_empty(struct records_block *b)
+{
+    b->used = b->records = 0;
+    bits_zero(planes_flat(&b->code));
+    bits_zero(planes_flat(&b->valid));
+}
+
+struct share16 records_row(const struct records_block *b, uint16_t attribute, size_t value,
+                           size_t from, size_t n)
+{
+    const size_t row = value < leaves(b, attribute) ? b->row[attribute] + value
+                                                    : b->rows + attribute;
+    return share16_view(b->number, row * b->n + from, n);
+}
+
+/* --- one-hot planes --------------------------------------------------------------------------- */
+
+/* Trees of all attributes: nodes of one level, in `hot` from row[a] on, and ANDs of the next. */
+struct trees {
+    struct records_block *b;
+    struct planes hot, next;
+    struct move_term *terms;
+};
+
+/* How many nodes of a level lead to a leaf; `left` bits are still to come. */
+static uint32_t nodes_at(uint32_t leaves, unsigned left)
+{
+    return (leaves + ((uint32_t)1 << left) - 1) >> left;
+}
+
+/* The children of a level's nodes: 2i + 1 is the AND, 2i what is left of the parent. */
+static void step_down(struct planes *node, const struct planes *next, uint32_t parents,
+                      uint32_t children)
+{
+    for (uint32_t i = parents; i-- > 0;) {
+        struct bits parent = planes_plane(node, i), one = planes_plane(next, i);
+        if (2 * i + 1 < children)
+            bits_copy(planes_plane(node, 2 * i + 1), one);
+        bits_xor(planes_plane(node, 2 * i), parent, one);
+    }
+}
+
+/* A level of all trees: one round. */
+static enum err grow(struct party *p, const struct trees *t, unsigned level)
+{
+    const struct records_block *b = t->b;
+    size_t count = 0;
+    for (size_t a = 0; a < b->shape->attributes; a++) {
+        const unsigned k = records_code_bits(b->shape->size[a]);
+        for (unsigned i = 0; level < k && i < nodes_at(leaves(b, a), k - level); i++)
+            t->terms[count++] = bits_product(planes_plane(&t->next, (unsigned)b->row[a] + i),
+                                             planes_plane(&t->hot, (unsigned)b->row[a] + i),
+                                             planes_plane(&b->code, b->plane[a] + level));
+    }
+    TRY(bits_terms(p, t->terms, count));
+    for (size_t a = 0; a < b->shape->attributes; a++) {
+        const unsigned k = records_code_bits(b->shape->size[a]);
+        struct planes node = planes_view(&t->hot, (unsigned)b->row[a], leaves(b, a));
+        const struct planes next = planes_view(&t->next, (unsigned)b->row[a], leaves(b, a));
+        if (level < k)
+            step_down(&node, &next, nodes_at(leaves(b, a), k - level),
+                      nodes_at(leaves(b, a), k - level - 1));
+    }
+    return ERR_OK;
+}
+
+/* What is left of validity. */
+static void derive_last(const struct party *p, const struct records_block *b, uint16_t attribute)
+{
+    const struct share16 last = records_row(b, attribute, leaves(b, attribute), 0, b->n),
+                         valid = share16_view(b->number, 0, b->n);
+    memcpy(last.a, valid.a, b->n * sizeof *last.a);
+    memcpy(last.b, valid.b, b->n * sizeof *last.b);
+    for (size_t v = 0; v < leaves(b, attribute); v++) {
+        const struct share16 x = records_row(b, attribute, v, 0, b->n);
+        p->kernel->linear16(last.a, 1, last.a, UINT16_MAX, x.a, b->n);
+        p->kernel->linear16(last.b, 1, last.b, UINT16_MAX, x.b, b->n);
+    }
+}
+
+static enum err one_hot(struct party *p, struct records_block *b)
+{
+    struct trees t = {.b = b, .terms = scratch_take(p->scratch, b->rows, sizeof *t.terms)};
+    unsigned deepest = 0;
+    if (t.terms == NULL)
+        return ERR_NOMEM;
+    TRY(party_planes(p, &t.hot, (unsigned)b->rows, b->n));
+    TRY(party_planes(p, &t.next, (unsigned)b->rows, b->n));
+    bits_copy(planes_plane(&t.hot, 0), planes_plane(&b->code, 0));
+    for (size_t a = 0; a < b->shape->attributes; a++) {
+        const unsigned k = records_code_bits(b->shape->size[a]);
+        deepest = k > deepest ? k : deepest;
+        if (leaves(b, a) > 0)
+            bits_copy(planes_plane(&t.hot, (unsigned)b->row[a]), planes_plane(&b->code, 0));
+    }
+    for (unsigned level = 0; level < deepest; level++)
+        TRY(grow(p, &t, level));
+    TRY(convert_bit16(p, share16_view(b->number, 0, b->rows * b->n), planes_flat(&t.hot)));
+    for (size_t a = 0; a < b->shape->attributes; a++)
+        derive_last(p, b, (uint16_t)a);
+    return ERR_OK;
+}
+
+enum err records_one_hot(struct party *p, struct records_block *b)
+{
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    return scratch_done(p->scratch, mark, one_hot(p, b));
+}

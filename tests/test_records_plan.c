@@ -1,0 +1,225 @@
+/* protocols/records_plan.c, records_place.c: which products make which marginals, of real tables and invented ones. */
+#include "tests/support_cmocka.h"
+
+#include "base/memory.h"
+#include "protocols/records_private.h"
+#include "tests/support_three.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define QUERIES_MAX 64
+#define SIZE(array) (sizeof(array) / sizeof *(array))
+
+/* A table's attributes, and 64 marginals of three: a is the first attribute. */
+struct table {
+    const char *name;
+    struct records_shape shape;
+    const char *triples;
+    size_t made;  /* products */
+    double cells; /* of products, over those of marginals, at most */
+};
+
+static const uint32_t adult[] = {32, 9, 32, 16, 7, 15, 6, 5, 2, 32, 32, 32, 42, 2},
+                      adult_pgm[] = {85, 9, 100, 16, 7, 15, 6, 5, 2, 100, 100, 99, 42, 2},
+                      mushroom[] = {2, 6, 4, 10, 2, 9, 2, 2, 2, 12, 2,
+                                    5, 4, 4, 9,  9, 4, 3, 5, 9, 6,  7},
+                      nursery[] = {3, 5, 4, 4, 3, 2, 3, 3, 5};
+static const char of_adult[] = "fglgijcfibjkcilghjabeeklefmelmchjjkmgmncdgdhklmnagnainbciadibejhlme"
+                               "fjaglejkaklabhbcedhjabkamncgm"
+                               "demcfjabgbhmhilcdfbcdfgidfhajmbfghkndeiehjachilmeimehibdgaikcgigkma"
+                               "hlbclbcmafnahiblmaghegifhkefg";
+static const char of_mushroom[] = "kmodlnehvdgtejulprabnjnsijlknvfhjhkqlqvdkofprtuvbfpbjobnvahvcjmb"
+                                  "lsprsbetimnbjkachbnrfnuacublrejn"
+                                  "gjldsvacfcpslrsdikbovjkufntbivclnilrfhvinuaflqtuipviknbrvbgiehkb"
+                                  "mubescdfcdqbcqbekdlpbcmilvlmnhkr";
+static const char of_nursery[] = "befbdeaeiaehbehcdfdefbcibdgafgadecegeghafhehighiahiabhcgiefgacfcg"
+                                 "hcefbceceicfgdehbfgcdgbegacicfh"
+                                 "adgdhiabcdfiefhbcdabicehbchbgiacgbhideibdhabddghbfibghaegdfhdegbf"
+                                 "hegiachbdfacdchiadfdgiaghbcgcde";
+
+static const struct table tables[] = {
+    {"adult", {SIZE(adult), adult}, of_adult, 2524, 1.02},
+    {"adult_pgm", {SIZE(adult_pgm), adult_pgm}, of_adult, 6897, 1.001},
+    {"mushroom", {SIZE(mushroom), mushroom}, of_mushroom, 355, 1.01},
+    {"nursery", {SIZE(nursery), nursery}, of_nursery, 90, 1.01},
+};
+
+struct scene {
+    struct party party; /* of which plans take the scratch alone */
+    struct records_query query[QUERIES_MAX];
+    size_t queries;
+    struct records_plans plans;
+};
+
+static void ask(struct scene *s, const struct records_shape *shape, const uint16_t *attribute,
+                size_t n)
+{
+    struct records_query *q = &s->query[s->queries++];
+    *q = (struct records_query){.n = n, .out.n = 1};
+    for (size_t k = 0; k < n; k++) {
+        q->attribute[k] = attribute[k];
+        q->out.n *= shape->size[attribute[k]];
+    }
+}
+
+static void scene_new(struct scene *s)
+{
+    *s = (struct scene){.party.scratch = scratch_new()};
+    assert_non_null(s->party.scratch);
+}
+
+static void scene_free(struct scene *s)
+{
+    scratch_free(&s->party.scratch);
+}
+
+static void plan(struct scene *s, const struct records_shape *shape)
+{
+    assert_int_equal(records_plans_new(&s->party, &s->plans, shape, s->query, s->queries), ERR_OK);
+}
+
+static void ask_triples(struct scene *s, const struct table *t, bool backwards)
+{
+    for (size_t k = 0; k < strlen(t->triples) / 3; k++) {
+        const char *at = t->triples + 3 * (backwards ? strlen(t->triples) / 3 - 1 - k : k);
+        const uint16_t attribute[] = {(uint16_t)(at[0] - 'a'), (uint16_t)(at[1] - 'a'),
+                                      (uint16_t)(at[2] - 'a')};
+        ask(s, &t->shape, attribute, 3);
+    }
+}
+
+/* The values that a row of a side stands for: digits of the query's attributes, added up. */
+static void add_values(const struct records_shape *shape, const struct records_side *side,
+                       size_t row, const struct records_query *q, size_t *value)
+{
+    for (unsigned k = side->factors; k-- > 0;) {
+        const struct records_factor *f = &side->factor[k];
+        const size_t rows = records_factor_rows(shape, f);
+        for (size_t a = 0; a < q->n; a++)
+            if (q->attribute[a] == f->attribute)
+                value[a] += row % rows * (f->digit == RECORDS_HIGH ? f->base : 1);
+        row /= rows;
+    }
+}
+
+/* Each cell of a marginal stands in its product once, and records_place() finds it there. */
+static void expect_each_cell_once(struct scene *s, const struct records_shape *shape,
+                                  const struct records_plan *p)
+{
+    const struct records_side *left = &s->plans.side[p->left], *right = &s->plans.side[p->right];
+    const struct records_query *q = p->query;
+    uint16_t *parts = memory_array(left->rows * right->rows, sizeof *parts);
+    uint16_t *cells = memory_array(q->out.n, sizeof *cells);
+    uint8_t *found = memory_array(q->out.n, 1);
+    for (size_t i = 0; i < left->rows * right->rows; i++)
+        parts[i] = (uint16_t)(i * 40503 >> 3);
+    assert_int_equal(records_place(&s->party, shape, &s->plans, p, parts, cells), ERR_OK);
+    for (size_t i = 0; i < left->rows * right->rows; i++) {
+        size_t value[RECORDS_ORDER_MAX] = {0}, at = 0;
+        bool right_value = true;
+        add_values(shape, left, i / right->rows, q, value);
+        add_values(shape, right, i % right->rows, q, value);
+        for (size_t a = 0; a < q->n; a++) {
+            right_value = right_value && value[a] < shape->size[q->attribute[a]];
+            at = at * shape->size[q->attribute[a]] + value[a];
+        }
+        if (!right_value)
+            continue;
+        assert_int_equal(found[at]++, 0);
+        assert_int_equal(cells[at], parts[i]);
+    }
+    for (size_t c = 0; c < q->out.n; c++)
+        assert_int_equal(found[c], 1);
+    memory_free(&parts);
+    memory_free(&cells);
+    memory_free(&found);
+}
+
+static void plans_of_tables_cost_what_is_known(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < SIZE(tables); t++) {
+        struct scene s;
+        scene_new(&s);
+        ask_triples(&s, &tables[t], false);
+        plan(&s, &tables[t].shape);
+        print_message("# %s: %zu products, %zu rows, %zu cells of %zu\n", tables[t].name,
+                      s.plans.made, s.plans.rows, s.plans.parts, s.plans.cells);
+        assert_int_equal(s.plans.made, tables[t].made);
+        assert_true((double)s.plans.parts <= tables[t].cells * (double)s.plans.cells);
+        for (size_t k = 0; k < s.plans.plans; k++)
+            expect_each_cell_once(&s, &tables[t].shape, &s.plans.plan[k]);
+        scene_free(&s);
+    }
+}
+
+/* The same products of the same marginals, whatever their order. */
+static void plans_do_not_depend_on_the_order(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < SIZE(tables); t++) {
+        struct scene s, back;
+        scene_new(&s);
+        scene_new(&back);
+        ask_triples(&s, &tables[t], false);
+        ask_triples(&back, &tables[t], true);
+        plan(&s, &tables[t].shape);
+        plan(&back, &tables[t].shape);
+        assert_int_equal(s.plans.sides, back.plans.sides);
+        assert_memory_equal(s.plans.side, back.plans.side, s.plans.sides * sizeof *s.plans.side);
+        for (size_t k = 0; k < s.plans.plans; k++) {
+            const struct records_plan *a = &s.plans.plan[k], *b = &back.plans.plan[k];
+            assert_memory_equal(a->query->attribute, b->query->attribute,
+                                sizeof a->query->attribute);
+            assert_true(a->left == b->left && a->right == b->right && a->parts == b->parts);
+        }
+        scene_free(&s);
+        scene_free(&back);
+    }
+}
+
+/* Every order and every size, one value included: all ways to split are taken by one size or another. */
+static void every_size_is_covered(void **state)
+{
+    (void)state;
+    for (uint32_t size = 1; size <= 130; size += size < 40 ? 1 : 9) {
+        const uint32_t sizes[] = {7, size, 5, 3};
+        const struct records_shape shape = {4, sizes};
+        static const uint16_t attribute[] = {0, 1, 2, 3};
+        struct scene s;
+        scene_new(&s);
+        for (size_t n = 1; n <= 4; n++)
+            ask(&s, &shape, attribute, n);
+        ask(&s, &shape, attribute + 1, 3);
+        ask(&s, &shape, attribute + 1, 1);
+        plan(&s, &shape);
+        assert_int_equal(s.plans.plans, 6);
+        for (size_t k = 0; k < s.plans.plans; k++)
+            expect_each_cell_once(&s, &shape, &s.plans.plan[k]);
+        scene_free(&s);
+    }
+}
+
+/* A tile's matrices take 4 MiB, or what 2048 records need. */
+static void tiles_are_bounded(void **state)
+{
+    (void)state;
+    for (size_t rows = 10; rows < 100000; rows *= 3) {
+        const struct records_plans plans = {.rows = rows, .made = rows / 2};
+        const size_t n = records_tile_length(&plans), words = plans.rows + plans.made;
+        assert_true(n % 64 == 0 && n >= 2048);
+        assert_true(n == 2048 || 2 * words * n <= (size_t)4 << 20);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plans_of_tables_cost_what_is_known),
+        cmocka_unit_test(plans_do_not_depend_on_the_order),
+        cmocka_unit_test(every_size_is_covered),
+        cmocka_unit_test(tiles_are_bounded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
