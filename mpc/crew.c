@@ -108,11 +108,14 @@ static void *go(void *arg)
 
 static void start(struct errand *r, const struct party *first)
 {
+    enum err e;
     r->since = net_part(first->net, r->party->net);
-    r->result = thread_start(&r->thread, go, r, r->party->log);
-    r->started = r->result == ERR_OK;
-    if (!r->started)
+    e = thread_start(&r->thread, go, r, r->party->log);
+    r->started = e == ERR_OK;
+    if (!r->started) {
+        r->result = e; /* else it is the thread's */
         net_abort(r->party->net);
+    }
 }
 
 static void finish(struct errand *r, const struct party *first)
@@ -153,12 +156,16 @@ enum err crew_run(struct party *p, size_t tiles,
     return worst(errand, lanes);
 }
 
+static size_t divide_up(size_t n, size_t by)
+{
+    return n / by + (n % by != 0);
+}
+
 size_t crew_tile(const struct party *p, size_t n, size_t most, size_t least)
 {
-    const size_t lanes = crew_lanes(p), even = n / lanes + (n % lanes != 0);
-    size_t tile = even < most / lanes ? even : most / lanes;
+    const size_t lanes = crew_lanes(p), longest = divide_up(most, lanes * least) * least;
+    const size_t each = divide_up(n, lanes * longest); /* tiles, of each lane */
     if (lanes == 1)
         return most;
-    tile = (tile + least - 1) / least * least;
-    return tile > least ? tile : least;
+    return each > 0 ? divide_up(divide_up(n, lanes * each), least) * least : least;
 }

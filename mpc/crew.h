@@ -50,8 +50,8 @@ enum err crew_run(struct party *p, size_t tiles,
 
 /*
  * How long tiles of n elements should be: `most` where there is one lane. More lanes get shorter
- * ones, so that the memory of all is bounded as that of one is, and each has work; but none is
- * shorter than `least`. Multiples of `least`, which divides `most`.
+ * ones, so that the memory of all is bounded as that of one is, and each has as many; `most` of them
+ * take one tile each, as they take one where there is one lane. Multiples of `least`.
  */
 size_t crew_tile(const struct party *p, size_t n, size_t most, size_t least);
 

@@ -28,6 +28,7 @@ static void unpack(const uint8_t *packed, size_t from, size_t n, unsigned bits, 
 struct addends {
     const struct answers_upload *uploads;
     const uint8_t **component; /* two an upload */
+    uint8_t **expanded;        /* the same, where they are made of seeds */
     size_t count;
     unsigned bits; /* of the sum */
     struct share64 out;
@@ -48,17 +49,37 @@ enum err answers_component(struct party *p, const uint8_t *seed, const uint8_t *
     return prg_xor_once(seed, made, bytes);
 }
 
-static enum err expand(struct party *p, struct addends *x, size_t cells)
+/* Into lane 0's memory; each lane expands every so many. */
+static enum err expand_one(void *self, struct party *lane, size_t upload)
+{
+    const struct addends *x = self;
+    const struct answers_upload *u = &x->uploads[upload];
+    (void)lane;
+    for (unsigned k = 0; k < 2; k++)
+        if (u->seed[k] != NULL)
+            TRY(prg_xor_once(u->seed[k], x->expanded[2 * upload + k],
+                             answers_bytes(x->out.n, u->bits)));
+    return ERR_OK;
+}
+
+static enum err expand(struct party *p, struct addends *x)
 {
     x->component = scratch_take(p->scratch, 2 * x->count, sizeof *x->component);
-    if (x->component == NULL)
+    x->expanded = scratch_take(p->scratch, 2 * x->count, sizeof *x->expanded);
+    if (x->component == NULL || x->expanded == NULL)
         return ERR_NOMEM;
     for (size_t i = 0; i < 2 * x->count; i++) {
         const struct answers_upload *u = &x->uploads[i / 2];
-        TRY(answers_component(p, u->seed[i % 2], u->vector, answers_bytes(cells, u->bits),
-                              &x->component[i]));
+        const size_t bytes = answers_bytes(x->out.n, u->bits);
+        x->component[i] = u->vector;
+        if (u->seed[i % 2] == NULL)
+            continue;
+        x->component[i] = x->expanded[i] = scratch_take(p->scratch, bytes, 1);
+        if (x->expanded[i] == NULL)
+            return ERR_NOMEM;
+        memset(x->expanded[i], 0, bytes);
     }
-    return ERR_OK;
+    return crew_run(p, x->count, expand_one, x);
 }
 
 static void load(const struct addends *x, size_t upload, size_t from, const struct planes *out)
@@ -119,7 +140,7 @@ static enum err sum_one_tile(void *self, struct party *lane, size_t tile)
 
 static enum err sum_tiles(struct party *p, struct addends *x)
 {
-    TRY(expand(p, x, x->out.n));
+    TRY(expand(p, x));
     return crew_run(p, (x->out.n + x->tile - 1) / x->tile, sum_one_tile, x);
 }
 

@@ -62,6 +62,11 @@ static const struct smoke {
      "lan.annealed_adult_s lan.fixed10_adult_s lan.fixed10.noise.seconds lan.fixed10.noise.rounds "
      "lan.fixed10.noise.bytes wan.annealed_adult_s wan.annealed.selections wan.annealed.mpc_s "
      "wan.fixed10.estimate_s"},
+    {"solo",
+     "count_2_over_1 records_2_over_1 noise_2_over_1 score_2_over_1 select_2_over_1 "
+     "count_2_over_1_cpu noise_2_over_1_cpu count.0.lanes count.1.per_s noise.1.wall_s "
+     "score.1.lane0_cpu_s select.1.cpu_s",
+     ""},
     {"pgm",
      "nursery_plain_loss.100 nursery_plain_loss.10000 nursery_seconds_to_41_72 "
      "nursery_propagations_to_41_72 aim.0.l1 aim.0.l1_standard_error aim.0.l1_model aim.0.cpu_s "

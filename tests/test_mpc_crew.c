@@ -202,25 +202,27 @@ static enum err tiles_job(struct party *p, void *shared)
 {
     size_t *tile = shared;
     if (p->index == 0) {
-        tile[0] = crew_tile(p, 100000, 16384, 64); /* a third of the longest: memory */
+        tile[0] = crew_tile(p, 100000, 16384, 64); /* seven each, below a third of the longest */
         tile[1] = crew_tile(p, 3000, 16384, 64);   /* work for all */
         tile[2] = crew_tile(p, 100, 16384, 64);
         tile[3] = crew_tile(p, 0, 16384, 64);
+        tile[4] = crew_tile(p, 16384, 16384, 64); /* one each, and so as many rounds */
     }
     return ERR_OK;
 }
 
 static void tiles_bound_the_memory_of_all_lanes(void **state)
 {
-    size_t tile[4];
+    size_t tile[5];
     (void)state;
     assert_int_equal(three_run_lanes(9, 3, 4, tiles_job, tile, NULL, NULL), ERR_OK);
-    assert_int_equal(tile[0], (16384 / 3 + 63) / 64 * 64);
+    assert_int_equal(tile[0], (100000 / 21 + 63) / 64 * 64);
     assert_int_equal(tile[1], (1000 + 63) / 64 * 64);
     assert_int_equal(tile[2], 64);
     assert_int_equal(tile[3], 64);
+    assert_int_equal(tile[4], (16384 / 3 + 63) / 64 * 64);
     assert_int_equal(three_run_lanes(9, 1, 4, tiles_job, tile, NULL, NULL), ERR_OK);
-    for (size_t k = 0; k < 4; k++)
+    for (size_t k = 0; k < 5; k++)
         assert_int_equal(tile[k], 16384);
 }
 
