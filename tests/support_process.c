@@ -38,11 +38,16 @@ pid_t support_start(const char *output, const char *const *arguments)
 pid_t support_serve(const struct support_study *s, unsigned i, const char *study)
 {
     char lanes[16];
-    const char *const arguments[] = {"serve",    study,
-                                     "--key",    support_path(s, "s%u.key", i),
-                                     "--folder", support_path(s, "server%u", i),
-                                     "--listen", s->host,
-                                     "--lanes",  lanes,
+    const char *const arguments[] = {"serve",
+                                     study,
+                                     "--key",
+                                     support_path(s, "s%u.key", i),
+                                     "--folder",
+                                     support_path(s, "server%u", i),
+                                     "--listen",
+                                     s->host,
+                                     s->lanes[i] > 0 ? "--lanes" : NULL,
+                                     lanes,
                                      NULL};
     snprintf(lanes, sizeof lanes, "%u", s->lanes[i]);
     return support_start(support_path(s, "server%u.log", i), arguments);

@@ -12,7 +12,7 @@ struct support_study {
     struct study *study;
     unsigned owners;
     uint16_t port;           /* first of all three servers', free when asked */
-    unsigned lanes[3];       /* of each server */
+    unsigned lanes[3];       /* of each server; 0: as many as it likes */
     const char *host;        /* of all three servers */
     char path[SUPPORT_PATH]; /* of the study file */
 };
