@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "mpc/adder.h"
 #include "mpc/convert.h"
+#include "mpc/crew.h"
 #include "mpc/ring.h"
 
 #include <string.h>
@@ -188,17 +189,26 @@ static enum err make_tile(struct party *p, struct cached *c, const struct planes
     return convert_bit64(p, share64_view(c->zero, from, n), d->group[0][0].less[0]);
 }
 
+struct filling {
+    struct cached *c;
+    const struct planes *bits;
+    size_t tile; /* lanes, whole blocks */
+};
+
+static enum err fill_tile(void *self, struct party *lane, size_t tile)
+{
+    const struct filling *f = self;
+    const size_t from = tile * f->tile, left = f->bits->n - from;
+    return make_tile(lane, f->c, f->bits, from, left < f->tile ? left : f->tile);
+}
+
 static enum err fill(struct party *p, struct cached *c, const struct planes *bits)
 {
-    const size_t tile = TILE_BITS / c->kept.width / BLOCK * BLOCK;
+    const size_t most = TILE_BITS / c->kept.width / BLOCK * BLOCK;
+    struct filling f = {c, bits, crew_tile(p, bits->n, most, BLOCK)};
     TRY(planes_new(&c->kept, c->kept.width, (bits->n + BLOCK - 1) / BLOCK * BLOCK));
     TRY(share64_new(&c->zero, bits->n));
-    for (size_t from = 0; from < bits->n; from += tile) {
-        const struct scratch_mark mark = scratch_mark(p->scratch);
-        const size_t n = bits->n - from < tile ? bits->n - from : tile;
-        TRY(scratch_done(p->scratch, mark, make_tile(p, c, bits, from, n)));
-    }
-    return ERR_OK;
+    return crew_run(p, (bits->n + f.tile - 1) / f.tile, fill_tile, &f);
 }
 
 /* D digits, of which the lowest take what l leaves over. */

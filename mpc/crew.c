@@ -77,7 +77,7 @@ enum err crew_topic(struct party *p, const struct session *session,
 
 size_t crew_lanes(const struct party *p)
 {
-    return p->crew != NULL ? p->crew->lanes : 1;
+    return p->crew != NULL && p->check == NULL ? p->crew->lanes : 1;
 }
 
 /* --- work ------------------------------------------------------------------------------------- */

@@ -33,7 +33,10 @@ void crew_free(struct crew **crew);
 enum err crew_topic(struct party *p, const struct session *session,
                     const uint8_t topic[SESSION_ID_SIZE]) MUST_CHECK;
 
-/* 1 where a party has no crew. */
+/*
+ * 1 where a party has no crew, and where it has a check (mpc/check.h), which notes what lane 0 alone
+ * computes.
+ */
 size_t crew_lanes(const struct party *p);
 
 /*

@@ -2,11 +2,14 @@
 
 #include "base/memory.h"
 #include "mpc/convert.h"
+#include "mpc/crew.h"
 #include "mpc/ring.h"
 
 #include <string.h>
 
-#define TILE ((size_t)1 << 19) /* lanes converted at a time; a multiple of 64 */
+/* Counts converted at a time, by all lanes together; by one of them. Multiples of 64. */
+#define TILE ((size_t)1 << 19)
+#define LEAST ((size_t)1024)
 
 enum err counts_new(struct counts **counts, const uint64_t *cells, size_t queries, unsigned bits)
 {
@@ -73,13 +76,25 @@ static enum err make_bits(struct party *p, const struct counts *c, const struct 
     return ERR_OK;
 }
 
+struct converting {
+    const struct counts *c;
+    const struct planes *bits;
+    size_t tile;
+};
+
+static enum err convert_tile(void *self, struct party *lane, size_t tile)
+{
+    const struct scratch_mark mark = scratch_mark(lane->scratch);
+    const struct converting *v = self;
+    const size_t from = tile * v->tile, left = v->c->x.n - from;
+    return scratch_wiped(lane->scratch, mark,
+                         make_bits(lane, v->c, v->bits, from, left < v->tile ? left : v->tile));
+}
+
 static enum err finish(struct party *p, struct counts *c, const struct planes *bits)
 {
-    for (size_t from = 0; from < c->x.n; from += TILE) {
-        const struct scratch_mark mark = scratch_mark(p->scratch);
-        const size_t n = c->x.n - from < TILE ? c->x.n - from : TILE;
-        TRY(scratch_wiped(p->scratch, mark, make_bits(p, c, bits, from, n)));
-    }
+    struct converting v = {c, bits, crew_tile(p, c->x.n, TILE, LEAST)};
+    TRY(crew_run(p, (c->x.n + v.tile - 1) / v.tile, convert_tile, &v));
     return cached_new(p, &c->kept, c->x, bits);
 }
 

@@ -1,5 +1,7 @@
 #include "protocols/score.h"
 
+#include "mpc/crew.h"
+
 static enum err check(struct party *p, const uint64_t *c, size_t cells, unsigned bits, size_t query)
 {
     uint64_t limit = (uint64_t)1 << (bits + SCORE_BITS), sum = 0;
@@ -24,18 +26,52 @@ static enum err check_candidate(struct party *p, const struct counts *counts,
     return check(p, c->estimate, counts->cells[c->query], counts->bits, c->query);
 }
 
+/* Candidates, and where the part of each lane begins among them. */
+struct scoring {
+    struct share64 out;
+    const struct cached *kept;
+    struct cached_span *spans;
+    size_t *start; /* parts + 1 */
+};
+
+static enum err score_part(void *self, struct party *lane, size_t part)
+{
+    const struct scoring *s = self;
+    const size_t from = s->start[part], n = s->start[part + 1] - from;
+    return n > 0 ? cached_distance(lane, share64_view(s->out, from, n), s->kept, s->spans + from)
+                 : ERR_OK;
+}
+
+/* So that all have about as many cells. */
+static void share_out(struct scoring *s, size_t cells, size_t parts)
+{
+    size_t before = 0, part = 0;
+    for (size_t k = 0; k < s->out.n; before += s->spans[k++].cells)
+        while (part < parts && before >= cells / parts * part)
+            s->start[part++] = k;
+    while (part <= parts)
+        s->start[part++] = s->out.n;
+}
+
 static enum err distances(struct party *p, struct share64 out, const struct counts *counts,
                           const struct score_candidate *candidates)
 {
-    struct cached_span *spans = scratch_take(p->scratch, out.n, sizeof *spans);
-    if (spans == NULL)
+    const size_t parts = crew_lanes(p);
+    size_t cells = 0;
+    struct scoring s = {.out = out, .kept = counts->kept};
+    s.spans = scratch_take(p->scratch, out.n, sizeof *s.spans);
+    s.start = scratch_take(p->scratch, parts + 1, sizeof *s.start);
+    if (s.spans == NULL || s.start == NULL)
         return ERR_NOMEM;
     for (size_t k = 0; k < out.n; k++) {
         const size_t q = candidates[k].query;
         TRY(check_candidate(p, counts, &candidates[k]));
-        spans[k] = (struct cached_span){counts->start[q], counts->cells[q], candidates[k].estimate};
+        s.spans[k] = (struct cached_span){counts->start[q], counts->cells[q],
+                                          candidates[k].estimate};
+        cells += counts->cells[q];
     }
-    return cached_distance(p, out, counts->kept, spans);
+    share_out(&s, cells, parts);
+    return crew_run(p, parts, score_part, &s);
 }
 
 enum err score_l1(struct party *p, struct share64 out, const struct counts *counts,

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "protocols/answers.h"
 #include "protocols/answers_pack.h"
+#include "protocols/score.h"
 #include "protocols/tape.h"
 #include "tests/support_three.h"
 
@@ -72,6 +73,80 @@ static void answers_add_up(void **state)
     }
     three_result_free(&a->out);
     memory_free(&a);
+}
+
+/* --- scores ----------------------------------------------------------------------------------- */
+
+#define QUERIES 5
+#define COUNT_BITS 12
+
+static const uint64_t cells[QUERIES] = {700, 64, 3, 2000, 5000};
+
+struct scores {
+    uint64_t x[QUERIES][5000], estimate[QUERIES][5000];
+    struct three_result out;
+};
+
+static enum err make_counts(struct party *p, const struct scores *s, struct counts **counts)
+{
+    TRY(counts_new(counts, cells, QUERIES, COUNT_BITS));
+    for (size_t q = 0; q < QUERIES; q++) {
+        const struct share64 to = counts_query(*counts, q);
+        for (size_t i = 0; i < cells[q]; i++) {
+            const uint64_t c[3] = {i + 77, 1000 * i, s->x[q][i] - (i + 77) - 1000 * i};
+            to.a[i] = c[p->index];
+            to.b[i] = c[(p->index + 1) % 3];
+        }
+    }
+    return counts_finish(p, *counts);
+}
+
+static enum err score_all(struct party *p, void *shared)
+{
+    struct scores *s = shared;
+    struct score_candidate candidates[QUERIES];
+    struct counts *counts = NULL;
+    struct share64 out;
+    enum err e = share64_new(&out, QUERIES);
+    for (size_t q = 0; q < QUERIES; q++)
+        candidates[q] = (struct score_candidate){q, s->estimate[q]};
+    if (e == ERR_OK)
+        e = make_counts(p, s, &counts);
+    if (e == ERR_OK)
+        e = score_l1(p, out, counts, candidates);
+    if (e == ERR_OK)
+        three_put64(&s->out, p, out);
+    counts_free(&counts);
+    share64_free(&out);
+    return e;
+}
+
+static void scores_are_made_by_all_lanes(void **state)
+{
+    struct scores *s = memory_array(1, sizeof *s);
+    struct three_costs cost[3];
+    uint64_t seed = 5, expected[QUERIES] = {0};
+    (void)state;
+    for (size_t q = 0; q < QUERIES; q++)
+        for (size_t i = 0; i < cells[q]; i++) {
+            const uint64_t x = three_random(&seed) % (1 << COUNT_BITS), grid = x << SCORE_BITS,
+                           c = three_random(&seed) % ((2 << SCORE_BITS << COUNT_BITS) / cells[q]);
+            s->x[q][i] = x;
+            s->estimate[q][i] = c < (uint64_t)1 << (SCORE_BITS + COUNT_BITS) ? c : 0;
+            expected[q] += grid > s->estimate[q][i] ? grid - s->estimate[q][i]
+                                                    : s->estimate[q][i] - grid;
+        }
+    assert_int_equal(three_result_new(&s->out, QUERIES), ERR_OK);
+    for (size_t k = 0; k < 3; k++) {
+        assert_int_equal(three_run_lanes(8, lane_counts[k], 8, score_all, s, &cost[k], NULL),
+                         ERR_OK);
+        assert_true(three_replicated(&s->out, 64));
+        for (size_t q = 0; q < QUERIES; q++)
+            assert_true(three_sum64(&s->out, q) == expected[q]);
+        assert_int_equal(cost[k].rounds, cost[0].rounds);
+    }
+    three_result_free(&s->out);
+    memory_free(&s);
 }
 
 /* --- noise ------------------------------------------------------------------------------------ */
@@ -151,6 +226,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_add_up),
+        cmocka_unit_test(scores_are_made_by_all_lanes),
         cmocka_unit_test(noise_is_made_by_all_lanes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
