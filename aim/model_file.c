@@ -12,19 +12,12 @@ static const char magic[] = "trefoil-model-1\n";
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-static void write_clique(const struct clique *c, struct bytes *out)
-{
-    bytes_put_u16(out, c->n);
-    for (unsigned i = 0; i < c->n; i++)
-        bytes_put_u16(out, c->attribute[i]);
-}
-
 static void write_zeros(const struct mask *mask, const struct domain *d, struct bytes *out)
 {
     uint64_t cells = clique_cells(&mask->clique, d), zeros = 0;
     for (uint64_t i = 0; i < cells; i++)
         zeros += mask->value[i] < 0;
-    write_clique(&mask->clique, out);
+    clique_write(&mask->clique, out);
     bytes_put_u64(out, zeros);
     for (uint64_t i = 0; i < cells; i++)
         if (mask->value[i] < 0)
@@ -36,7 +29,7 @@ void model_write(const struct model *m, struct bytes *out)
     bytes_put_double(out, m->total);
     bytes_put_u32(out, (uint32_t)m->potentials);
     for (size_t k = 0; k < m->potentials; k++)
-        write_clique(&m->potential[k].clique, out);
+        clique_write(&m->potential[k].clique, out);
     bytes_put_u32(out, (uint32_t)m->masks);
     for (size_t k = 0; k < m->masks; k++)
         write_zeros(&m->mask[k], m->domain, out);

@@ -33,6 +33,13 @@ void clique_name(const struct clique *c, const struct domain *d, char *text, siz
     scope_name(&s, d, text, size);
 }
 
+void clique_write(const struct clique *c, struct bytes *out)
+{
+    bytes_put_u16(out, c->n);
+    for (unsigned i = 0; i < c->n; i++)
+        bytes_put_u16(out, c->attribute[i]);
+}
+
 int clique_compare(const struct clique *a, const struct clique *b)
 {
     if (a->n != b->n)
@@ -320,9 +327,7 @@ void workload_write(const struct workload *w, struct bytes *out)
     }
     bytes_put_u64(out, w->cliques);
     for (size_t i = 0; i < w->cliques; i++) {
-        bytes_put_u16(out, g[i].clique.n);
-        for (unsigned k = 0; k < g[i].clique.n; k++)
-            bytes_put_u16(out, g[i].clique.attribute[k]);
+        clique_write(&g[i].clique, out);
         bytes_put_double(out, g[i].weight);
     }
 }

@@ -27,6 +27,8 @@ bool clique_contains(const struct clique *whole, const struct clique *part);
 uint64_t clique_cells(const struct clique *c, const struct domain *d);
 /* "age x sex", cut to fit. */
 void clique_name(const struct clique *c, const struct domain *d, char *text, size_t size);
+/* u16 attributes, u16 each. */
+void clique_write(const struct clique *c, struct bytes *out);
 
 struct workload_query {
     struct clique clique;
@@ -56,6 +58,8 @@ struct workload {
  */
 enum err workload_new(struct workload **w, const struct domain *d, const struct clique *cliques,
                       const double *weights, size_t count, struct log *log) MUST_CHECK;
+/* How many k-way marginals n attributes have; UINT64_MAX beyond 2^50. */
+uint64_t workload_choices(uint64_t n, unsigned k);
 /* All k-way marginals with weight 1; k at most the number of attributes and CLIQUE_MAX. */
 enum err workload_all(struct workload **w, const struct domain *d, unsigned k,
                       struct log *log) MUST_CHECK;

@@ -24,8 +24,7 @@ static bool next_clique(struct clique *c, size_t n)
     return true;
 }
 
-/* Binomial coefficient; UINT64_MAX beyond 2^50. */
-static uint64_t choices(uint64_t n, unsigned k)
+uint64_t workload_choices(uint64_t n, unsigned k)
 {
     uint64_t count = 1;
     for (unsigned j = 0; j < k; j++) { /* exact: a product of j+1 consecutive numbers over (j+1)! */
@@ -52,7 +51,7 @@ enum err workload_all(struct workload **w, const struct domain *d, unsigned k, s
     size_t i = 0;
     *w = NULL;
     TRY(check_order(d, k, "all", log));
-    count = choices(d->attributes, k);
+    count = workload_choices(d->attributes, k);
     if (count > WORKLOAD_CLIQUES_MAX)
         return log_fail(log, ERR_STUDY,
                         "all %u-way marginals of %zu attributes are more than the %llu allowed", k,
@@ -112,16 +111,16 @@ enum err workload_random(struct workload **w, const struct domain *d, unsigned k
 {
     struct clique *c CLEAN(memory_release) = NULL;
     struct random r;
+    uint64_t all;
     *w = NULL;
     TRY(check_order(d, k, "random", log));
-    if (count == 0 || count > WORKLOAD_CLIQUES_MAX || count > choices(d->attributes, k))
-        return log_fail(log, ERR_STUDY,
-                        "%zu random %u-way marginals of %zu attributes: 1 to %llu are possible",
-                        count, k, d->attributes,
-                        (unsigned long long)(choices(d->attributes, k) < WORKLOAD_CLIQUES_MAX
-                                                 ? choices(d->attributes, k)
-                                                 : WORKLOAD_CLIQUES_MAX));
-    if (count == choices(d->attributes, k))
+    all = workload_choices(d->attributes, k);
+    if (count == 0 || count > WORKLOAD_CLIQUES_MAX || count > all)
+        return log_fail(
+            log, ERR_STUDY, "%zu random %u-way marginals of %zu attributes: 1 to %llu are possible",
+            count, k, d->attributes,
+            (unsigned long long)(all < WORKLOAD_CLIQUES_MAX ? all : WORKLOAD_CLIQUES_MAX));
+    if (count == all)
         return workload_all(w, d, k, log);
     c = memory_array(count, sizeof *c);
     if (c == NULL)

@@ -65,28 +65,25 @@ static unsigned bits_for(uint64_t most)
 enum err bounds_new(struct bounds **bounds, const struct study *study, struct log *log)
 {
     const struct most most = most_of(study);
-    struct bounds *b = memory_array(1, sizeof *b);
+    struct bounds *b CLEAN(bounds_free) = memory_array(1, sizeof *b);
     uint64_t *total = memory_array(study->workload->queries, sizeof *total);
     uint64_t largest = 0;
-    enum err e = b == NULL || total == NULL ? ERR_NOMEM : ERR_OK;
-    *bounds = b;
-    if (e != ERR_OK) {
+    *bounds = NULL;
+    if (b == NULL || total == NULL) {
         memory_free(&total);
-        bounds_free(bounds);
-        return e;
+        return ERR_NOMEM;
     }
     b->counts.total = total;
     b->answer_bits = bits_for(most.cell);
-    e = bound_totals(study, &most, total, &largest, log);
+    TRY(bound_totals(study, &most, total, &largest, log));
     b->counts.bits = bits_for(largest);
-    if (e == ERR_OK && b->counts.bits > SCORE_BITS_MAX) {
-        log_error(log, "counts could need %u bits, more than the %d carried; lower max_rows",
-                  b->counts.bits, SCORE_BITS_MAX);
-        e = ERR_RANGE;
-    }
-    if (e != ERR_OK)
-        bounds_free(bounds);
-    return e;
+    if (b->counts.bits > SCORE_BITS_MAX)
+        return log_fail(log, ERR_RANGE,
+                        "counts could need %u bits, more than the %d carried; lower max_rows",
+                        b->counts.bits, SCORE_BITS_MAX);
+    *bounds = b;
+    b = NULL;
+    return ERR_OK;
 }
 
 void bounds_free(struct bounds **bounds)

@@ -92,16 +92,15 @@ static enum err mark_codes(struct reading *r, const yaml_node_t *node, uint16_t 
 static enum err read_codes(struct reading *r, const yaml_node_t *node, struct codes *codes)
 {
     uint32_t size = r->study->domain->attribute[codes->attribute].size;
-    bool *marked = memory_array(size, sizeof *marked);
-    enum err e;
+    bool *marked CLEAN(memory_release) = memory_array(size, sizeof *marked);
     codes->code = memory_array(size, sizeof *codes->code);
-    e = marked == NULL || codes->code == NULL ? ERR_NOMEM
-                                              : mark_codes(r, node, codes->attribute, marked);
-    for (uint32_t c = 0; e == ERR_OK && c < size; c++)
+    if (marked == NULL || codes->code == NULL)
+        return ERR_NOMEM;
+    TRY(mark_codes(r, node, codes->attribute, marked));
+    for (uint32_t c = 0; c < size; c++)
         if (marked[c])
             codes->code[codes->count++] = c;
-    memory_free(&marked);
-    return e;
+    return ERR_OK;
 }
 
 static int by_attribute(const void *x, const void *y)
@@ -166,6 +165,23 @@ static enum err add_cells(struct reading *r, const yaml_node_t *node, const stru
     return ERR_OK;
 }
 
+static enum err read_columns(struct reading *r, const yaml_node_t *node, struct codes *codes,
+                             size_t columns)
+{
+    if (columns == 0)
+        return yaml_error(r->file, node, "a combination names no column; name two or more");
+    for (size_t k = 0; k < columns; k++) {
+        struct yaml_entry entry = yaml_entry(r->file, node, k);
+        uint32_t index = domain_find(r->study->domain, entry.name);
+        if (index == DOMAIN_NO_CODE)
+            return study_unknown_attribute(r, entry.key, entry.name);
+        codes[k].attribute = (uint16_t)index;
+        TRY(read_codes(r, entry.value, &codes[k]));
+    }
+    qsort(codes, columns, sizeof codes[0], by_attribute);
+    return add_cells(r, node, codes, columns);
+}
+
 /* A line {column: values, column: values}: no row has them together. */
 static enum err read_combination(struct reading *r, const yaml_node_t *node)
 {
@@ -173,22 +189,7 @@ static enum err read_combination(struct reading *r, const yaml_node_t *node)
     size_t columns;
     enum err e;
     TRY(yaml_entries(r->file, node, "a combination", CLIQUE_MAX, &columns));
-    e = columns > 0 ? ERR_OK
-                    : yaml_error(r->file, node, "a combination names no column; name two or more");
-    for (size_t k = 0; e == ERR_OK && k < columns; k++) {
-        struct yaml_entry entry = yaml_entry(r->file, node, k);
-        uint32_t index = domain_find(r->study->domain, entry.name);
-        if (index == DOMAIN_NO_CODE) {
-            e = study_unknown_attribute(r, entry.key, entry.name);
-            break;
-        }
-        codes[k].attribute = (uint16_t)index;
-        e = read_codes(r, entry.value, &codes[k]);
-    }
-    if (e == ERR_OK) {
-        qsort(codes, columns, sizeof codes[0], by_attribute);
-        e = add_cells(r, node, codes, columns);
-    }
+    e = read_columns(r, node, codes, columns);
     for (size_t k = 0; k < CLIQUE_MAX; k++)
         memory_free(&codes[k].code);
     return e;

@@ -28,9 +28,7 @@ static void put_domain(const struct study *s, struct bytes *b)
     domain_write(s->domain, b);
     bytes_put_u64(b, s->zeros);
     for (size_t k = 0; k < s->zeros; k++) {
-        bytes_put_u16(b, s->zero[k].clique.n);
-        for (size_t i = 0; i < s->zero[k].clique.n; i++)
-            bytes_put_u16(b, s->zero[k].clique.attribute[i]);
+        clique_write(&s->zero[k].clique, b);
         bytes_put_u64(b, s->zero[k].cells);
         for (size_t i = 0; i < s->zero[k].cells; i++)
             bytes_put_u32(b, s->zero[k].cell[i]);
@@ -129,27 +127,22 @@ static const struct part {
 
 _Static_assert(PARTS <= TERMS_PARTS_MAX, "a session carries every part");
 
-static enum err finish(struct bytes *b, uint8_t digest[32])
+static enum err hash(const struct bytes *b, uint8_t digest[32])
 {
-    enum err e = bytes_ok(b);
-    if (e == ERR_OK)
-        crypto_hash_sha256(digest, b->data, b->size);
-    bytes_clear(b);
-    return e;
+    TRY(bytes_ok(b));
+    crypto_hash_sha256(digest, b->data, b->size);
+    return ERR_OK;
 }
 
 static enum err digest_part(const struct study *s, const struct part *part, uint8_t digest[32])
 {
-    struct bytes content = {0}, b = {0};
+    struct bytes content CLEAN(bytes_clear) = {0}, b CLEAN(bytes_clear) = {0};
     part->put(s, &content);
+    TRY(bytes_ok(&content));
     bytes_put_string(&b, terms_label);
     bytes_put_string(&b, part->name);
-    if (content.failed)
-        b.failed = true;
-    else
-        bytes_put_block(&b, content.data, content.size);
-    bytes_clear(&content);
-    return finish(&b, digest);
+    bytes_put_block(&b, content.data, content.size);
+    return hash(&b, digest);
 }
 
 static void put_identity(const struct public_identity *who, struct bytes *b)
@@ -192,22 +185,18 @@ static void put_roster(const struct study *s, struct bytes *b)
 
 enum err study_digest(struct study *s)
 {
-    struct bytes all = {0}, roster = {0};
+    struct bytes all CLEAN(bytes_clear) = {0}, roster CLEAN(bytes_clear) = {0};
     s->terms.parts = PARTS;
     bytes_put_string(&all, terms_label);
     for (size_t i = 0; i < PARTS; i++) {
-        enum err e = digest_part(s, &parts[i], s->terms.part[i].digest);
-        if (e != ERR_OK) {
-            bytes_clear(&all);
-            return e;
-        }
+        TRY(digest_part(s, &parts[i], s->terms.part[i].digest));
         snprintf(s->terms.part[i].name, sizeof s->terms.part[i].name, "%s", parts[i].name);
         bytes_put_string(&all, parts[i].name);
         bytes_put_block(&all, s->terms.part[i].digest, 32);
     }
-    TRY(finish(&all, s->terms.digest));
+    TRY(hash(&all, s->terms.digest));
     put_roster(s, &roster);
-    return finish(&roster, s->roster);
+    return hash(&roster, s->roster);
 }
 
 const char *study_part_words(const char *part)

@@ -4,15 +4,6 @@
 
 #define CLIQUES_MAX 100000
 
-/* n over k, or `most` + 1 if it is more. */
-static uint64_t choose(uint64_t n, uint64_t k, uint64_t most)
-{
-    uint64_t c = 1;
-    for (uint64_t i = 1; i <= k && c <= most; i++)
-        c = c * (n - k + i) / i;
-    return c <= most ? c : most + 1;
-}
-
 /* The k of {all: k} or {random: k, ...}, of which there must not be too many. */
 static enum err read_ways(struct reading *r, const yaml_node_t *node, const char *name, unsigned *k)
 {
@@ -29,7 +20,7 @@ static enum err read_workload_all(struct reading *r, const yaml_node_t *all)
     const struct domain *d = r->study->domain;
     unsigned k;
     TRY(read_ways(r, all, "all", &k));
-    if (choose(d->attributes, k, CLIQUES_MAX) > CLIQUES_MAX)
+    if (workload_choices(d->attributes, k) > CLIQUES_MAX)
         return yaml_error(r->file, all,
                           "all marginals of %u among %zu attributes are more than %d; lower it, or "
                           "list those that matter",
@@ -102,18 +93,14 @@ static enum err read_cliques(struct reading *r, const yaml_node_t *node, struct 
 
 enum err study_read_workload(struct reading *r, const yaml_node_t *node)
 {
-    struct clique *cliques;
-    double *weights;
+    struct clique *cliques CLEAN(memory_release) = NULL;
+    double *weights CLEAN(memory_release) = NULL;
     size_t count;
-    enum err e;
     if (yaml_is_mapping(node))
         return read_workload_rule(r, node);
     TRY(yaml_list(r->file, node, "workload", 1, CLIQUES_MAX, &count));
     cliques = memory_array(count, sizeof *cliques);
     weights = memory_array(count, sizeof *weights);
-    e = cliques == NULL || weights == NULL ? ERR_NOMEM
-                                           : read_cliques(r, node, cliques, weights, count);
-    memory_free(&cliques);
-    memory_free(&weights);
-    return e;
+    return cliques == NULL || weights == NULL ? ERR_NOMEM
+                                              : read_cliques(r, node, cliques, weights, count);
 }
