@@ -133,10 +133,14 @@ static enum err exchange(struct party *p, const struct share_of_coin sent[2],
         .receive = {[NET_PREV] = {move_kept(&came[NET_PREV], bytes)},
                     [NET_NEXT] = {move_kept(&came[NET_NEXT], bytes)}},
     };
-    TRY(move_round(p, &round));
-    if (p->watch != NULL) /* coins are public */
-        p->watch->opened(p->watch->self, came, 2 * bytes);
-    return ERR_OK;
+    return move_round(p, &round);
+}
+
+/* Coins are public. */
+static void tell(const struct party *p, void *words, size_t bytes)
+{
+    if (p->watch != NULL)
+        p->watch->opened(p->watch->self, words, bytes);
 }
 
 enum err check_coin(struct party *p, struct prg **weights)
@@ -155,6 +159,8 @@ enum err check_coin(struct party *p, struct prg **weights)
     TRY(check_digest(half[i][1], HALF, sent[NET_NEXT].other));
     TRY(check_digest(half[next][0], HALF, sent[NET_PREV].other));
     TRY(exchange(p, sent, came));
+    tell(p, came, sizeof came);
+    tell(p, half, sizeof half);
     memcpy(half[last][0], came[NET_PREV].half, HALF);
     memcpy(half[last][1], came[NET_NEXT].half, HALF);
     for (unsigned side = 0; side < 2; side++)

@@ -5,14 +5,15 @@
  * and proves all of them at once, in a flush, before it opens a value. So if one server alters
  * whatever it sends, the two others open what they would have opened without it, or nothing at
  * all; docs/protocols.md has the theorem. A party without a check (p->check is NULL) sends not a
- * byte more. Relations of bits are noted:
+ * byte more. So far it covers bits and openings, and sums of numbers are refused with
+ * ERR_MISUSE. Relations of bits are noted:
  *
  *   x_1 y_1 ^ .. ^ x_l y_l = z                              l <= CHECK_PRODUCTS
  *
  *   coin     i -> i+1   u_i, SHA-256(v_i), script           80 bytes each way, 1 round
  *            i -> i-1   v_(i+1), SHA-256(u_(i+1)), script
  *   flush    6 rounds for the whole log; 2 more for every factor of 64 above 2^19 elements, where
- *            64 products of bits make one: 15 kB, and 16 bytes for 64 elements
+ *            64 products of bits make one: 12.7 kB, and 16 bytes for 64 elements
  *
  * LEAKS: nothing; what a relation is off by is opened, and the server that lied knows it.
  */

@@ -282,5 +282,7 @@ enum err move_choose(struct party *p, struct share64 out, struct bits s, struct 
 {
     const struct choosing c = {p, s, v, out, start};
     const struct scratch_mark mark = scratch_mark(p->scratch);
+    if (p->check != NULL) /* which does not cover numbers yet */
+        return ERR_MISUSE;
     return scratch_done(p->scratch, mark, choose(&c));
 }

@@ -428,5 +428,7 @@ static enum err known(struct party *p, const struct move_known *t)
 enum err move_known(struct party *p, const struct move_known *t)
 {
     const struct scratch_mark mark = scratch_mark(p->scratch);
+    if (p->check != NULL) /* which does not cover numbers yet */
+        return ERR_MISUSE;
     return scratch_done(p->scratch, mark, known(p, t));
 }

@@ -176,7 +176,7 @@ static enum err sums_take(void *self, size_t offset, const uint8_t *in, size_t n
     for (size_t left = n, k, at; left > 0; left -= k) {
         const struct move_term *t = next_run(s, &s->take, (k = left, &k), &at);
         memcpy(word_at(t->out.b, at), in + (n - left), k);
-        if (s->p->check != NULL && s->sums->ring == RING_BITS)
+        if (s->p->check != NULL)
             check_log_take(&s->p->check->log, &s->came, check_products(t, s->sums->products),
                            (const void *)(in + (n - left)), k / 8);
     }
@@ -240,14 +240,15 @@ static enum err begin(struct summing *s)
     const struct move_sums *sums = s->sums;
     if (s->p->check == NULL)
         return ERR_OK;
+    if (sums->ring != RING_BITS) /* which it does not cover yet */
+        return ERR_MISUSE;
     s->sent = s->came = check_log_end(&s->p->check->log);
     TRY(check_say(s->p, CHECK_SUMS, sums->ring, sums->count, sums->products));
     for (size_t k = 0; k < sums->count; k++) {
         const struct move_term *t = &sums->terms[sums->products * k];
         const unsigned products = check_products(t, sums->products);
         TRY(check_say(s->p, CHECK_TERM, t->words, products, 0));
-        if (sums->ring == RING_BITS)
-            TRY(check_log_room(&s->p->check->log, products, t->words));
+        TRY(check_log_room(&s->p->check->log, products, t->words));
     }
     return ERR_OK;
 }

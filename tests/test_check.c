@@ -6,7 +6,9 @@
 
 #include "mpc/adder.h"
 #include "mpc/bits.h"
+#include "mpc/convert.h"
 #include "mpc/open.h"
+#include "mpc/ring.h"
 #include "tests/support_check.h"
 
 #include "base/memory.h"
@@ -329,6 +331,19 @@ static void first_remainder(const struct play *play, const struct clear *c, cons
     assert_int_equal(sum, 0);
 }
 
+/* Three coins, sums at points, those of the last fold, and what is opened, with a digest. */
+static void flush_costs(const struct play *play, size_t groups)
+{
+    const size_t coin = 2 * (16 + 32 + 32), opened = 2 * 8 * groups + 3;
+    for (unsigned s = 0; s < 3; s++) {
+        size_t bytes = 0;
+        for (uint64_t round = 1; round < 7; round++)
+            for (unsigned to = 0; to < 2; to++)
+                bytes += play->sent[s][round][to][0].size;
+        assert_int_equal(bytes, 3 * coin + 8 * (729 + 729 + 65 + opened) + 32);
+    }
+}
+
 static void a_flush_sends_what_its_definition_says(void **state)
 {
     static const struct check_limits limits;
@@ -342,6 +357,7 @@ static void a_flush_sends_what_its_definition_says(void **state)
     make_clear(c);
     play_run(&play);
     assert_int_equal(play.rounds, 8);
+    flush_costs(&play, ELEMENT_GROUPS);
     assert_memory_equal(play.opened[0].data, c->z[0], 8 * WORDS);
     draw(&play, 1, weights, 6 + LISTS * GROUPS * 8);
     draw(&play, 3, r, 6);
@@ -354,6 +370,31 @@ static void a_flush_sends_what_its_definition_says(void **state)
     play_free(&play);
     memory_free(&c);
     memory_free(&e);
+}
+
+/* --- what is not covered ---------------------------------------------------------------------- */
+
+static enum err numbers(struct party *p, struct play *play)
+{
+    struct share64 x = {0};
+    struct bits bit = {0};
+    enum err e = share64_new(&x, 64);
+    (void)play;
+    bit = (struct bits){x.a, x.b, 64};
+    if (e == ERR_OK && (ring64_multiply(p, x, x, x) != ERR_MISUSE ||
+                        convert_bit64(p, x, bit) != ERR_MISUSE || net_rounds(p->net) != 0))
+        e = ERR_FORMAT;
+    share64_free(&x);
+    return e;
+}
+
+static void numbers_are_refused(void **state)
+{
+    static const struct check_limits limits;
+    struct play play = {.job = numbers, .limits = &limits, .cheat = NOBODY};
+    (void)state;
+    play_run(&play);
+    play_free(&play);
 }
 
 /* --- what is sent ----------------------------------------------------------------------------- */
@@ -451,6 +492,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_opened_is_the_same),
         cmocka_unit_test(a_flush_sends_what_its_definition_says),
+        cmocka_unit_test(numbers_are_refused),
         cmocka_unit_test(every_word_is_masked),
         cmocka_unit_test(lanes_past_the_end_do_not_leave),
     };

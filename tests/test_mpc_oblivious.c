@@ -5,6 +5,7 @@
  */
 #include "tests/support_cmocka.h"
 
+#include "mpc/check.h"
 #include "tests/support_marks.h"
 #include "tests/test_mpc_all.h"
 
@@ -79,6 +80,49 @@ static void every_protocol(void **state)
         one(k);
 }
 
+/* --- under a check ---------------------------------------------------------------------------- */
+
+static enum err checked(struct party *p, void *shared)
+{
+    static const uint64_t values[N] = {1, 2, 3, 5, 8, 13};
+    static const struct check_limits limits;
+    struct run *r = shared;
+    struct secrets s = {0};
+    uint64_t opened[N];
+    enum err e = secrets_new(p, &s, values, N, 5);
+    if (e == ERR_OK)
+        e = marks_begin(p);
+    if (e == ERR_OK)
+        e = check_new(p, &limits);
+    if (e == ERR_OK) {
+        make_secrets(&s);
+        e = all_and(p, &s);
+    }
+    if (e == ERR_OK)
+        e = all_compare(p, &s);
+    if (e == ERR_OK)
+        e = convert_to_ring64(p, s.out, &s.more);
+    if (e == ERR_OK) {
+        r->tainted[p->index] = marks_reach(s.out.a, 64) && marks_reach(s.out.b, 64);
+        e = open_ring64(p, OPEN_MASKED, s.out, opened);
+    }
+    if (e == ERR_OK && marks_reach(opened, sizeof opened))
+        e = ERR_MISUSE;
+    if (e == ERR_OK)
+        e = all_argmax(p, &s);
+    secrets_free(&s);
+    return e;
+}
+
+static void with_a_check(void **state)
+{
+    struct run r = {0};
+    (void)state;
+    assert_int_equal(three_run_wrapped(9, checked, &r, NULL, marks_wrap), ERR_OK);
+    for (int s = 0; s < 3; s++)
+        assert_true(r.tainted[s] == marks_on());
+}
+
 static void marks_can_be_made(void **state)
 {
     (void)state;
@@ -92,6 +136,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_protocol),
+        cmocka_unit_test(with_a_check),
         cmocka_unit_test(marks_can_be_made),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
