@@ -40,19 +40,16 @@ static enum err has_data(struct store *s, bool *has)
 /* Stores key = value, or compares with what is there. */
 static enum err belongs(struct store *s, const char *key, const void *value, size_t n)
 {
-    struct bytes known = {0};
-    enum err e = store_note(s, key, &known);
-    if (e == ERR_OK && known.size == 0)
-        e = store_set_note(s, key, value, n);
-    else if (e == ERR_OK && (known.size != n || memcmp(known.data, value, n) != 0)) {
-        log_error(s->log,
-                  "the server's folder holds another %s; use a folder of its own for each study "
-                  "and server",
-                  key);
-        e = ERR_MISMATCH;
-    }
-    bytes_clear(&known);
-    return e;
+    struct bytes known CLEAN(bytes_clear) = {0};
+    TRY(store_note(s, key, &known));
+    if (known.size == 0)
+        return store_set_note(s, key, value, n);
+    if (known.size == n && memcmp(known.data, value, n) == 0)
+        return ERR_OK;
+    return log_fail(s->log, ERR_MISMATCH,
+                    "the server's folder holds another %s; use a folder of its own for each study "
+                    "and server",
+                    key);
 }
 
 /* --- terms ------------------------------------------------------------------------------------ */
@@ -60,18 +57,14 @@ static enum err belongs(struct store *s, const char *key, const void *value, siz
 static enum err set_terms(struct store *s)
 {
     const struct terms *t = &s->study->terms;
-    struct bytes parts = {0};
-    enum err e = store_set_note(s, terms_key, t->digest, sizeof t->digest);
+    struct bytes parts CLEAN(bytes_clear) = {0};
+    TRY(store_set_note(s, terms_key, t->digest, sizeof t->digest));
     for (size_t i = 0; i < t->parts; i++) {
         bytes_put_string(&parts, t->part[i].name);
         bytes_put(&parts, t->part[i].digest, 32);
     }
-    if (e == ERR_OK)
-        e = bytes_ok(&parts);
-    if (e == ERR_OK)
-        e = store_set_note(s, parts_key, parts.data, parts.size);
-    bytes_clear(&parts);
-    return e;
+    TRY(bytes_ok(&parts));
+    return store_set_note(s, parts_key, parts.data, parts.size);
 }
 
 /* The words of the first part that differs; "" where the store does not know the parts. */
@@ -99,40 +92,34 @@ static enum err differing_part(struct store *s, const char **words)
 /* Terms are frozen with the first upload: before that, a folder takes those of its study file. */
 static enum err take_terms(struct store *s)
 {
-    struct bytes known = {0};
+    struct bytes known CLEAN(bytes_clear) = {0};
     const char *words = "";
-    bool frozen = false, same;
-    enum err e = store_note(s, terms_key, &known);
-    same = known.size == 32 && memcmp(known.data, s->study->terms.digest, 32) == 0;
-    if (e == ERR_OK)
-        e = has_data(s, &frozen);
-    if (e == ERR_OK && known.size != 0 && !same && frozen) {
-        e = differing_part(s, &words);
-        log_error(s->log,
-                  "the server's folder holds another study (its terms)%s%s; terms do not change "
-                  "once there are data: use the study file that they came with, or another folder",
-                  *words != '\0' ? ": they differ in " : "", words);
-        e = e == ERR_OK ? ERR_MISMATCH : e;
-    } else if (e == ERR_OK && !frozen)
-        e = set_terms(s);
-    bytes_clear(&known);
-    return e;
+    bool frozen;
+    TRY(store_note(s, terms_key, &known));
+    TRY(has_data(s, &frozen));
+    if (!frozen)
+        return set_terms(s);
+    if (known.size == 0 ||
+        (known.size == 32 && memcmp(known.data, s->study->terms.digest, 32) == 0))
+        return ERR_OK;
+    TRY(differing_part(s, &words));
+    return log_fail(
+        s->log, ERR_MISMATCH,
+        "the server's folder holds another study (its terms)%s%s; terms do not change "
+        "once there are data: use the study file that they came with, or another folder",
+        *words != '\0' ? ": they differ in " : "", words);
 }
 
 /* --- roster ----------------------------------------------------------------------------------- */
 
 static enum err set_roster(struct store *s)
 {
-    struct bytes b = {0};
-    enum err e = roster_check(s->study, s->log);
+    struct bytes b CLEAN(bytes_clear) = {0};
+    TRY(roster_check(s->study, s->log));
     bytes_put_u32(&b, s->study->roster_version);
     bytes_put(&b, s->study->roster, 32);
-    if (e == ERR_OK)
-        e = bytes_ok(&b);
-    if (e == ERR_OK)
-        e = store_set_note(s, roster_key_name, b.data, b.size);
-    bytes_clear(&b);
-    return e;
+    TRY(bytes_ok(&b));
+    return store_set_note(s, roster_key_name, b.data, b.size);
 }
 
 /* The roster with the number `before` is in use; whether the study's may follow it. */
@@ -161,41 +148,38 @@ static enum err follows(struct store *s, uint32_t before, bool same)
 
 static enum err take_roster(struct store *s)
 {
-    struct bytes known = {0};
+    struct bytes known CLEAN(bytes_clear) = {0};
     uint32_t now = s->study->roster_version, before = now;
-    enum err e = store_note(s, roster_key_name, &known);
-    if (e == ERR_OK && known.size != 0) {
+    TRY(store_note(s, roster_key_name, &known));
+    if (known.size != 0) {
         struct reader in = reader_of(known.data, known.size);
-        const uint8_t *digest;
+        uint8_t digest[32];
         before = reader_u32(&in);
-        digest = reader_bytes(&in, 32);
-        e = reader_done(&in);
-        if (e != ERR_OK)
-            log_error(s->log,
-                      "store: it is damaged: its note of the roster cannot be read; restore "
-                      "a backup of the server's folder");
-        else
-            e = follows(s, before, memcmp(digest, s->study->roster, 32) == 0);
+        reader_copy(&in, digest, sizeof digest);
+        if (reader_done(&in) != ERR_OK)
+            return log_fail(s->log, ERR_FORMAT,
+                            "store: it is damaged: its note of the roster cannot be read; restore "
+                            "a backup of the server's folder");
+        TRY(follows(s, before, memcmp(digest, s->study->roster, 32) == 0));
     }
-    if (e == ERR_OK)
-        e = set_roster(s);
-    if (e == ERR_OK && now > before)
+    TRY(set_roster(s));
+    if (now > before)
         log_info(s->log, "roster %u takes the place of roster %u", now, before);
-    bytes_clear(&known);
-    return e;
+    return ERR_OK;
+}
+
+/* Within a batch. */
+static enum err take_all(struct store *s, const struct identity *me)
+{
+    const uint8_t index = (uint8_t)s->index;
+    TRY(belongs(s, "server index", &index, 1));
+    TRY(belongs(s, "server key", me->public.sign, sizeof me->public.sign));
+    TRY(take_terms(s));
+    return take_roster(s);
 }
 
 enum err store_belongs(struct store *s, const struct identity *me)
 {
-    const uint8_t index = (uint8_t)s->index;
-    enum err e;
     TRY(store_batch(s));
-    e = belongs(s, "server index", &index, 1);
-    if (e == ERR_OK)
-        e = belongs(s, "server key", me->public.sign, sizeof me->public.sign);
-    if (e == ERR_OK)
-        e = take_terms(s);
-    if (e == ERR_OK)
-        e = take_roster(s);
-    return store_end(s, e);
+    return store_end(s, take_all(s, me));
 }

@@ -4,16 +4,13 @@
 
 static enum err may_follow(struct store *s, const char *text, const struct ledger *before)
 {
-    struct ledger *after = NULL;
-    enum err e = ledger_parse(&after, text, s->log);
-    if (e == ERR_OK && !ledger_follows(before, after)) {
-        log_error(s->log,
-                  "the debit that a neighbour passes on would change the budget, or give some "
-                  "of it back; it is refused, and that server should be looked at");
-        e = ERR_MISMATCH;
-    }
-    ledger_free(&after);
-    return e;
+    struct ledger *after CLEAN(ledger_free) = NULL;
+    TRY(ledger_parse(&after, text, s->log));
+    if (ledger_follows(before, after))
+        return ERR_OK;
+    return log_fail(s->log, ERR_MISMATCH,
+                    "the debit that a neighbour passes on would change the budget, or give some of "
+                    "it back; it is refused, and that server should be looked at");
 }
 
 static enum err append_adopted(struct store *s, const struct store_round *round,

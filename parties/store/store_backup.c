@@ -35,23 +35,31 @@ static enum err open_side(struct side *s, const char *path, int flags, struct lo
     return ERR_OK;
 }
 
+static void close_side(struct side *s)
+{
+    sqlite3_close(s->db);
+}
+
 static enum err execute(const struct side *s, const char *sql)
 {
     return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? ERR_OK : failed(s, "write");
 }
 
+static void finalize(sqlite3_stmt **statement)
+{
+    sqlite3_finalize(*statement);
+    *statement = NULL;
+}
+
 /* The one number that a query gives; ERR_FORMAT, not logged, if it gives none. */
 static enum err ask(const struct side *s, const char *sql, uint64_t *v)
 {
-    sqlite3_stmt *row = NULL;
-    enum err e = ERR_FORMAT;
-    if (sqlite3_prepare_v2(s->db, sql, -1, &row, NULL) == SQLITE_OK &&
-        sqlite3_step(row) == SQLITE_ROW) {
-        *v = (uint64_t)sqlite3_column_int64(row, 0);
-        e = ERR_OK;
-    }
-    sqlite3_finalize(row);
-    return e;
+    sqlite3_stmt *row CLEAN(finalize) = NULL;
+    if (sqlite3_prepare_v2(s->db, sql, -1, &row, NULL) != SQLITE_OK ||
+        sqlite3_step(row) != SQLITE_ROW)
+        return ERR_FORMAT;
+    *v = (uint64_t)sqlite3_column_int64(row, 0);
+    return ERR_OK;
 }
 
 /*
@@ -100,41 +108,36 @@ static enum err check(const struct side *s, struct store_contents *contents)
 
 static enum err put_audit(const struct side *s, const char *path)
 {
-    sqlite3_stmt *row = NULL;
-    struct bytes audit = {0};
-    enum err e;
+    sqlite3_stmt *row CLEAN(finalize) = NULL;
+    struct bytes audit CLEAN(bytes_clear) = {0};
     TRY(execute(s, "CREATE TABLE audit_log(text BLOB NOT NULL) STRICT"));
     if (access(path, F_OK) != 0)
         return ERR_OK;
-    e = file_read(path, AUDIT_MAX, &audit, s->log);
+    TRY(file_read(path, AUDIT_MAX, &audit, s->log));
     while (audit.size > 0 && audit.data[audit.size - 1] != '\n')
         audit.size--; /* a line that is being written */
-    if (e == ERR_OK && (sqlite3_prepare_v2(s->db, "INSERT INTO audit_log VALUES(?)", -1, &row,
-                                           NULL) != SQLITE_OK ||
-                        sqlite3_bind_blob64(row, 1, audit.size > 0 ? audit.data : (const void *)"",
-                                            audit.size, SQLITE_STATIC) != SQLITE_OK ||
-                        sqlite3_step(row) != SQLITE_DONE))
-        e = failed(s, "write");
-    sqlite3_finalize(row);
-    bytes_clear(&audit);
-    return e;
+    if (sqlite3_prepare_v2(s->db, "INSERT INTO audit_log VALUES(?)", -1, &row, NULL) != SQLITE_OK ||
+        sqlite3_bind_blob64(row, 1, audit.size > 0 ? audit.data : (const void *)"", audit.size,
+                            SQLITE_STATIC) != SQLITE_OK ||
+        sqlite3_step(row) != SQLITE_DONE)
+        return failed(s, "write");
+    return ERR_OK;
 }
 
 static enum err take_audit(const struct side *s, const char *path)
 {
-    sqlite3_stmt *row = NULL;
-    enum err e = ERR_OK;
+    sqlite3_stmt *row CLEAN(finalize) = NULL;
     int result;
     if (sqlite3_prepare_v2(s->db, "SELECT text FROM audit_log", -1, &row, NULL) != SQLITE_OK)
         return failed(s, "read");
     result = sqlite3_step(row);
     if (result == SQLITE_ROW)
-        e = file_write(path, 0600, sqlite3_column_blob(row, 0),
-                       (size_t)sqlite3_column_bytes(row, 0), s->log);
+        TRY(file_write(path, 0600, sqlite3_column_blob(row, 0),
+                       (size_t)sqlite3_column_bytes(row, 0), s->log));
     else if (result != SQLITE_DONE) /* there may have been none */
-        e = failed(s, "read");
-    sqlite3_finalize(row);
-    return e == ERR_OK ? execute(s, "DROP TABLE audit_log") : e;
+        return failed(s, "read");
+    finalize(&row);
+    return execute(s, "DROP TABLE audit_log");
 }
 
 /* --- both ways -------------------------------------------------------------------------------- */
@@ -171,11 +174,24 @@ static enum err refuse_if_not_there(const char *path, const char *what, struct l
     return log_fail(log, ERR_SYSTEM, "cannot open %s: %s; name %s", path, strerror(errno), what);
 }
 
+/* Made whole under another name before it takes its place. */
+static enum err make_backup(const char *from_path, const char *made, const char *audit,
+                            struct store_contents *contents, struct log *log)
+{
+    struct side from CLEAN(close_side) = {0};
+    struct side to CLEAN(close_side) = {0};
+    TRY(open_side(&from, from_path, SQLITE_OPEN_READWRITE, log));
+    TRY(open_side(&to, made, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, log));
+    TRY(copy(&from, &to));
+    TRY(execute(&to, "PRAGMA journal_mode = DELETE"));
+    TRY(put_audit(&to, audit));
+    return check(&to, contents);
+}
+
 enum err store_backup(const char *folder, const char *file, struct store_contents *contents,
                       struct log *log)
 {
     char from_path[FILE_PATH], audit[FILE_PATH], made[FILE_PATH];
-    struct side from = {0}, to = {0};
     enum err e;
     TRY(file_path(audit, log, "%s/audit.log", folder));
     TRY(file_path(from_path, log, "%s/store.sqlite", folder));
@@ -183,30 +199,29 @@ enum err store_backup(const char *folder, const char *file, struct store_content
     TRY(refuse_if_not_there(from_path, "a folder of trefoil serve", log));
     TRY(refuse_if_there(file, log));
     unlink(made); /* of one that was cut */
-    e = open_side(&from, from_path, SQLITE_OPEN_READWRITE, log);
-    if (e == ERR_OK)
-        e = open_side(&to, made, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, log);
-    if (e == ERR_OK)
-        e = copy(&from, &to);
-    if (e == ERR_OK)
-        e = execute(&to, "PRAGMA journal_mode = DELETE");
-    if (e == ERR_OK)
-        e = put_audit(&to, audit);
-    if (e == ERR_OK)
-        e = check(&to, contents);
-    sqlite3_close(from.db);
-    sqlite3_close(to.db);
+    e = make_backup(from_path, made, audit, contents, log);
     if (e == ERR_OK)
         e = place(made, file, log);
     unlink(made);
     return e;
 }
 
+static enum err make_store(const char *file, const char *made, const char *audit,
+                           struct store_contents *contents, struct log *log)
+{
+    struct side from CLEAN(close_side) = {0};
+    struct side to CLEAN(close_side) = {0};
+    TRY(open_side(&from, file, SQLITE_OPEN_READONLY, log));
+    TRY(check(&from, contents));
+    TRY(open_side(&to, made, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, log));
+    TRY(copy(&from, &to));
+    return take_audit(&to, audit);
+}
+
 enum err store_restore(const char *file, const char *folder, struct store_contents *contents,
                        struct log *log)
 {
     char to_path[FILE_PATH], audit[FILE_PATH], made[FILE_PATH];
-    struct side from = {0}, to = {0};
     enum err e;
     TRY(file_path(audit, log, "%s/audit.log", folder));
     TRY(file_path(to_path, log, "%s/store.sqlite", folder));
@@ -216,17 +231,7 @@ enum err store_restore(const char *file, const char *folder, struct store_conten
     TRY(refuse_if_there(to_path, log));
     TRY(refuse_if_there(audit, log));
     unlink(made);
-    e = open_side(&from, file, SQLITE_OPEN_READONLY, log);
-    if (e == ERR_OK)
-        e = check(&from, contents);
-    if (e == ERR_OK)
-        e = open_side(&to, made, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, log);
-    if (e == ERR_OK)
-        e = copy(&from, &to);
-    if (e == ERR_OK)
-        e = take_audit(&to, audit);
-    sqlite3_close(from.db);
-    sqlite3_close(to.db);
+    e = make_store(file, made, audit, contents, log);
     if (e == ERR_OK)
         e = place(made, to_path, log);
     if (e != ERR_OK)

@@ -14,19 +14,15 @@ static enum err binding_of(const struct store_round *round, struct bytes *out)
 enum err store_put_noise(struct store *s, const struct store_round *round,
                          const struct bytes *noise)
 {
-    struct bytes binding = {0}, sealed = {0};
-    enum err e = binding_of(round, &binding);
-    if (e == ERR_OK)
-        e = store_seal(s, binding.data, binding.size, noise, &sealed);
-    if (e == ERR_OK) {
-        struct query q = query_of(s, "INSERT INTO noise(run, sequence, sealed) VALUES(?, ?, ?)");
-        store_put_name(&q, round->run, round->sequence);
-        query_put_bytes(&q, &sealed);
-        e = query_run(&q, NULL);
-    }
-    bytes_clear(&binding);
-    bytes_clear(&sealed);
-    return e;
+    struct bytes binding CLEAN(bytes_clear) = {0};
+    struct bytes sealed CLEAN(bytes_clear) = {0};
+    struct query q;
+    TRY(binding_of(round, &binding));
+    TRY(store_seal(s, binding.data, binding.size, noise, &sealed));
+    q = query_of(s, "INSERT INTO noise(run, sequence, sealed) VALUES(?, ?, ?)");
+    store_put_name(&q, round->run, round->sequence);
+    query_put_bytes(&q, &sealed);
+    return query_run(&q, NULL);
 }
 
 static enum err read_sealed(struct store *s, const struct store_round *round, struct bytes *sealed)

@@ -32,23 +32,18 @@ static enum err write_part(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], ui
                            const void *p, size_t n)
 {
     const struct binding binding = bind_to(id, first);
-    struct bytes plain = {0}, sealed = {0};
-    enum err e;
+    struct bytes plain CLEAN(bytes_clear) = {0};
+    struct bytes sealed CLEAN(bytes_clear) = {0};
+    struct query q;
     bytes_put(&plain, p, n);
-    e = bytes_ok(&plain);
-    if (e == ERR_OK)
-        e = store_seal(s, binding.bytes, sizeof binding.bytes, &plain, &sealed);
-    if (e == ERR_OK) {
-        struct query q = query_of(s, "INSERT INTO parts VALUES(?, ?, ?, ?)");
-        query_put(&q, id, UPLOAD_ID_SIZE);
-        query_put_u64(&q, first);
-        query_put_u64(&q, n);
-        query_put_bytes(&q, &sealed);
-        e = query_run(&q, NULL);
-    }
-    bytes_clear(&plain);
-    bytes_clear(&sealed);
-    return e;
+    TRY(bytes_ok(&plain));
+    TRY(store_seal(s, binding.bytes, sizeof binding.bytes, &plain, &sealed));
+    q = query_of(s, "INSERT INTO parts VALUES(?, ?, ?, ?)");
+    query_put(&q, id, UPLOAD_ID_SIZE);
+    query_put_u64(&q, first);
+    query_put_u64(&q, n);
+    query_put_bytes(&q, &sealed);
+    return query_run(&q, NULL);
 }
 
 /* All parts of an upload, one after another. */

@@ -221,20 +221,15 @@ static enum err drop_staged(struct store *s, bool *dropped)
     return e;
 }
 
+/* Within a batch. */
 static enum err stage(struct store *s, const struct store_round *round, const struct bytes *entry,
                       const struct bytes *upload_ids, const struct bytes *noise)
 {
     bool dropped;
-    enum err e;
-    TRY(store_batch(s));
-    e = drop_staged(s, &dropped);
-    if (e == ERR_OK)
-        e = may_stage(s, round);
-    if (e == ERR_OK)
-        e = insert(s, round, STANDING_STAGED, NULL, entry, upload_ids);
-    if (e == ERR_OK)
-        e = store_put_noise(s, round, noise);
-    return store_end(s, e);
+    TRY(drop_staged(s, &dropped));
+    TRY(may_stage(s, round));
+    TRY(insert(s, round, STANDING_STAGED, NULL, entry, upload_ids));
+    return store_put_noise(s, round, noise);
 }
 
 enum err store_stage(struct store *store, const struct store_round *round,
@@ -245,7 +240,8 @@ enum err store_stage(struct store *store, const struct store_round *round,
     char *text CLEAN(memory_release) = NULL;
     TRY(ledger_text(after, &text));
     TRY(store_write_entry(round, text, &entry));
-    return stage(store, round, &entry, upload_ids, noise);
+    TRY(store_batch(store));
+    return store_end(store, stage(store, round, &entry, upload_ids, noise));
 }
 
 enum err store_staged(struct store *store, struct store_round *round, struct bytes *entry)
@@ -285,18 +281,13 @@ static enum err debit_and_bind(struct store *s, const struct store_round *round,
                                struct store_head *head, bool *wiped)
 {
     struct store_round staged;
-    struct bytes entry = {0};
-    enum err e = store_staged(s, &staged, &entry);
-    if (e == ERR_OK && entry.size == 0)
-        e = ERR_LOST;
-    if (e == ERR_OK)
-        e = store_append_entry(s, &entry, head);
-    if (e == ERR_OK)
-        e = number_staged(s, round, head->number);
-    if (e == ERR_OK)
-        e = store_wipe_noise(s, round->run, round->sequence, wiped);
-    bytes_clear(&entry);
-    return e;
+    struct bytes entry CLEAN(bytes_clear) = {0};
+    TRY(store_staged(s, &staged, &entry));
+    if (entry.size == 0)
+        return ERR_LOST;
+    TRY(store_append_entry(s, &entry, head));
+    TRY(number_staged(s, round, head->number));
+    return store_wipe_noise(s, round->run, round->sequence, wiped);
 }
 
 enum err store_bind(struct store *store, const struct store_round *round, struct store_head *head)

@@ -99,22 +99,19 @@ static enum err owner_is_free(struct store *s, uint32_t owner)
 
 enum err store_write_upload(struct store *s, const struct upload *u)
 {
-    struct bytes sealed = {0};
+    struct bytes sealed CLEAN(bytes_clear) = {0};
     uint8_t digest[32];
-    enum err e = seal(s, u, &sealed);
+    struct query q;
+    TRY(seal(s, u, &sealed));
     upload_digest(u, s->study->terms.digest, digest);
-    if (e == ERR_OK) {
-        struct query q = query_of(s, "INSERT OR REPLACE INTO uploads VALUES(?, ?, ?, ?, 0, ?, ?)");
-        query_put(&q, u->id, sizeof u->id);
-        query_put_u64(&q, u->owner);
-        query_put(&q, digest, sizeof digest);
-        query_put_u64(&q, u->has[0] && u->has[1]);
-        query_put_bytes(&q, &sealed);
-        query_put_u64(&q, (uint64_t)date_now());
-        e = query_run(&q, NULL);
-    }
-    bytes_clear(&sealed);
-    return e;
+    q = query_of(s, "INSERT OR REPLACE INTO uploads VALUES(?, ?, ?, ?, 0, ?, ?)");
+    query_put(&q, u->id, sizeof u->id);
+    query_put_u64(&q, u->owner);
+    query_put(&q, digest, sizeof digest);
+    query_put_u64(&q, u->has[0] && u->has[1]);
+    query_put_bytes(&q, &sealed);
+    query_put_u64(&q, (uint64_t)date_now());
+    return query_run(&q, NULL);
 }
 
 /* Runs a statement whose one parameter is an owner. */
