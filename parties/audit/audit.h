@@ -1,9 +1,10 @@
 /*
- * parties/audit/audit.h - a server's log of every value that it ever helped to open, while it is written.
+ * parties/audit/audit.h - a server's log of every value that it ever helped to open, while it is
+ * written.
  *
- * One line an opening, on disk before anything of it is sent; parties/audit/audit_file.h has the form. The lines are a
- * hash chain, and each round the neighbours sign its head: nobody can change later what a log says, not even the
- * server that keeps it, without two others noticing.
+ * One line an opening, on disk before anything of it is sent; parties/audit/audit_file.h has the
+ * form. The lines are a hash chain, and each round the neighbours sign its head: nobody can change
+ * later what a log says, not even the server that keeps it, without two others noticing.
  */
 #ifndef TREFOIL_PARTIES_AUDIT_AUDIT_H
 #define TREFOIL_PARTIES_AUDIT_AUDIT_H
@@ -13,15 +14,17 @@
 struct audit;
 
 /*
- * Opens folder/audit.log, or begins one, for this server of the study. A last line without an end, from a crash, is
- * cut off: nothing was opened for it. ERR_DATA, logged, if the log does not hold; ERR_MISMATCH if it is another's.
+ * Opens folder/audit.log, or begins one, for this server of the study. A last line without an end,
+ * from a crash, is cut off: nothing was opened for it. ERR_DATA, logged, if the log does not hold;
+ * ERR_MISMATCH if it is another's.
  */
 enum err audit_open(struct audit **audit, const char *folder, const struct study *study,
                     const struct identity *me, unsigned index, struct log *log) MUST_CHECK;
 void audit_close(struct audit **audit);
 
 /*
- * Appends one line; it is on disk when this returns ERR_OK. ERR_DATA, logged, where somebody has cut the file short.
+ * Appends one line; it is on disk when this returns ERR_OK. ERR_DATA, logged, where somebody has
+ * cut the file short.
  */
 enum err audit_write(struct audit *audit, const struct audit_opening *opening) MUST_CHECK;
 enum err audit_recovered(struct audit *audit, uint64_t from, uint64_t to) MUST_CHECK;

@@ -1,8 +1,9 @@
 /*
  * parties/audit/audit_compare.h - audit logs against each other, and what they say was opened.
  *
- * Each log has been read, and so holds in itself. Against each other: of one study, each of another server; what one
- * says that it saw of another's log is there; an opening that several have is the same in each.
+ * Each log has been read, and so holds in itself. Against each other: of one study, each of another
+ * server; what one says that it saw of another's log is there; an opening that several have is the
+ * same in each.
  */
 #ifndef TREFOIL_PARTIES_AUDIT_AUDIT_COMPARE_H
 #define TREFOIL_PARTIES_AUDIT_AUDIT_COMPARE_H
@@ -12,7 +13,8 @@
 #include <stdio.h>
 
 /*
- * ERR_DATA, each difference logged. What a crash or a recovery explains is a note on `out`, one of a kind for each log.
+ * ERR_DATA, each difference logged. What a crash or a recovery explains is a note on `out`, one of
+ * a kind for each log.
  */
 enum err audit_compare(struct audit_file *const *files, size_t count, FILE *out,
                        struct log *log) MUST_CHECK;
@@ -29,8 +31,8 @@ enum err audit_is_of(const struct audit_file *file, const struct study *study,
                      struct log *log) MUST_CHECK;
 
 /*
- * Logs in words: whose they are, how far they are signed, and all that was ever opened. What several logs have alike is
- * listed once; behind it, for each further log, what only that one has.
+ * Logs in words: whose they are, how far they are signed, and all that was ever opened. What
+ * several logs have alike is listed once; behind it, for each further log, what only that one has.
  */
 void audit_describe(struct audit_file *const *files, size_t count, FILE *out);
 

@@ -1,18 +1,23 @@
 /*
  * parties/audit/audit_file.h - an audit log as a file: lines, their chain, what neighbours signed.
  *
- *   NUMBER TIME WORDS HASH          hash_n = SHA-256("trefoil-audit-1" and a NUL, hash_(n-1), line without " HASH")
+ *   NUMBER TIME WORDS HASH
+ *   hash_n = SHA-256("trefoil-audit-1" and a NUL, hash_(n-1), line without " HASH")
  *
  * from 32 zeros and number 0 on. WORDS begin with what kind of line it is:
  *
- *   log trefoil-audit-1 study NAME terms HEX server I NAME=KEY NAME=KEY NAME=KEY      the first line, and only it
+ *   log trefoil-audit-1 study NAME terms HEX server I NAME=KEY NAME=KEY NAME=KEY
  *   open run HEX round R reason REASON values N request HEX cost RHO spent RHO what MARGINALS
- *   seen server J entries N head HASH                      J showed this head of its own log, and was given a signature
- *   signed server J entries N head HASH signature HEX      J's, of this log as it was after N lines
- *   recovered debits N to M                                `trefoil recover` took debits over from the neighbours
+ *   seen server J entries N head HASH
+ *   signed server J entries N head HASH signature HEX
+ *   recovered debits N to M
  *
- * A line changed, left out or put in breaks the chain behind it; a chain made anew does not fit what neighbours
- * have signed; and a log that is cut short lacks lines that neighbours have seen.
+ * `log` is the first line, and only that. `seen`: server J showed this head of its own log, and was
+ * given a signature. `signed` is J's, of this log as it was after N lines. `recovered`: trefoil
+ * recover took these debits over from the neighbours.
+ *
+ * A line changed, left out or put in breaks the chain behind it; a chain made anew does not fit
+ * what neighbours have signed; and a log that is cut short lacks lines that neighbours have seen.
  */
 #ifndef TREFOIL_PARTIES_AUDIT_AUDIT_FILE_H
 #define TREFOIL_PARTIES_AUDIT_AUDIT_FILE_H
@@ -62,8 +67,9 @@ struct audit_file {
 };
 
 /*
- * Reads and checks one log: chain, order, signatures against the keys in its first line, a running total that never
- * falls. ERR_DATA, logged with the line, where it does not hold. A torn last line is counted, and not read.
+ * Reads and checks one log: chain, order, signatures against the keys in its first line, a running
+ * total that never falls. ERR_DATA, logged with the line, where it does not hold. A torn last line
+ * is counted, and not read.
  */
 enum err audit_file_read(struct audit_file **file, const char *path, struct log *log) MUST_CHECK;
 void audit_file_free(struct audit_file **file);
@@ -71,7 +77,10 @@ void audit_file_free(struct audit_file **file);
 /* The chain, one line further: `text` is n bytes, without the space before the hash. */
 void audit_chain(uint8_t hash[32], const char *text, size_t n);
 
-/* What a neighbour signs of server `server`'s log: public_identity_verify() and identity_sign() take it. */
+/*
+ * What a neighbour signs of server `server`'s log: public_identity_verify() and identity_sign()
+ * take it.
+ */
 #define AUDIT_LABEL "trefoil-audit-1"
 #define AUDIT_SIGNED_SIZE (32 + 1 + 8 + 32)
 void audit_signed_words(const uint8_t terms[32], unsigned server, const struct audit_head *head,

@@ -104,8 +104,8 @@ static uint64_t most_cells(const struct study *s)
  * What the analyst's program takes, as measured (tests/test_plan_memory.c): itself and its
  * libraries, and the most of
  *   asking    each candidate's estimates, from the model to the wire
- *   fitting   a cell's potential, belief and numbers of the fit, whose memory of steps is another 80 bytes a cell up
- *             to 64 MiB, or 16 above that; a measured cell
+ *   fitting   a cell's potential, belief and numbers of the fit, whose memory of steps is another
+ *             80 bytes a cell up to 64 MiB, or 16 above that; a measured cell
  *   drawing   a row's codes, its place and a value
  */
 static double analyst_bytes(const struct plan *p, uint64_t cells, uint64_t measured)

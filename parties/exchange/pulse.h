@@ -2,7 +2,8 @@
  * parties/exchange/pulse.h - tells the servers that the program of a run lives, also while it
  * computes and asks for nothing.
  *
- *   analyst -> all servers    MESSAGE_ALIVE, run     each second, or more often where deadlines.connect is short
+ *   analyst -> all servers    MESSAGE_ALIVE, run: each second, or more often where
+ *                             deadlines.connect is short
  *   server 0 -> analyst       u32: thousandths of the uploads that are added up, while they are
  *
  * So a run whose program has died gives its place to another soon, and one that only takes long

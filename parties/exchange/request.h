@@ -64,8 +64,8 @@ enum message_kind {
     MESSAGE_WITHDRAW,   /* owner: terms digest */
     MESSAGE_LEDGER, /* server to server: a debit, for trefoil recover; parties/server/recover.h */
     MESSAGE_ALIVE,  /* analyst: a run whose program lives; parties/exchange/pulse.h */
-    MESSAGE_HEAD, /* anybody admitted: terms digest, debits that it has seen (u64); parties/exchange/head.h */
-    MESSAGE_PIECE /* analyst to server 0: attempt, bytes of a request; unanswered */
+    MESSAGE_HEAD,   /* anybody admitted: terms digest, debits that it has seen (u64); head.h */
+    MESSAGE_PIECE   /* analyst to server 0: attempt, bytes of a request; unanswered */
 };
 
 /* No message is much longer: a vector or a request that is goes in parts of so many bytes. */

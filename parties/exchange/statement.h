@@ -8,8 +8,8 @@
  *   time 2026-12-01T18:00:00Z
  *   uploads COUNT
  *   upload OWNER id HEX digest HEX         for each, in the order of owners
- *   signature trefoil-signature...         by the server's Ed25519 key, over all lines before, label
- *                                          "trefoil-purge-1"
+ *   signature trefoil-sig1-...             by the server's Ed25519 key, over all lines before,
+ *                                          label "trefoil-purge-1"
  *
  * It speaks of the server's own store. Backups are the operator's to delete.
  */

@@ -3,7 +3,7 @@
  *
  *  1. A round has a number if and only if the ledger has the debit of that number. Both are written
  *     in one transaction (store_bind(), store_adopt_round()).
- *  2. A round's standing changes in advance() alone, and forward: from STAGED to BOUND, INDEX (where
+ *  2. A round's standing changes in advance() alone, and forward: from STAGED to BOUND, INDEX (if
  *     something is selected) and OPENED. A round that begins as LOST goes on as a bound one does,
  *     with what neighbours tell. The statement names the standings that it may change from.
  *  3. At most one round is staged. Staging another, or adopting a debit, drops it and its noise.

@@ -4,7 +4,7 @@
  * A round is one request of a run, named by (run, sequence). At this server it is
  *
  *   STANDING_NONE     unknown
- *   STANDING_STAGED   its noise is on disk, nothing is spent: dropped when the ledgers agree without
+ *   STANDING_STAGED   its noise is on disk, nothing is spent: dropped if the ledgers agree so
  *   STANDING_BOUND    debited; the range of noise belongs to this request for ever
  *   STANDING_INDEX    what was selected is known
  *   STANDING_OPENED   so are the values; nothing more happens

@@ -1,9 +1,10 @@
 /*
- * parties/study/bounds.h - how large counts can be, whatever owners send: what keeps sums from wrapping.
+ * parties/study/bounds.h - how large counts can be, whatever owners send: what keeps sums from
+ * wrapping.
  *
- * An owner of counts bounds cells, not totals: each cell of a maximal marginal is at most 2^b - 1, and a marginal
- * below it sums several of its cells. A batch of records bounds totals: pad_to in each marginal, however
- * many owners hold its columns. All are public numbers from the study.
+ * An owner of counts bounds cells, not totals: each cell of a maximal marginal is at most 2^b - 1,
+ * and a marginal below it sums several of its cells. A batch of records bounds totals: pad_to in
+ * each marginal, however many owners hold its columns. All are public numbers from the study.
  */
 #ifndef TREFOIL_PARTIES_STUDY_BOUNDS_H
 #define TREFOIL_PARTIES_STUDY_BOUNDS_H

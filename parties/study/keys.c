@@ -71,29 +71,29 @@ static enum err derive(struct identity *id, const uint8_t seed[32], const uint8_
     return ERR_OK;
 }
 
+static enum err fill(struct identity *id, const struct identity *old, uint32_t last_day)
+{
+    uint8_t *seeds CLEAN(secret_release) = secret_new(SECRET_SIZE);
+    if (seeds == NULL || id == NULL)
+        return ERR_NOMEM;
+    secret_random(seeds, SECRET_SIZE);
+    clamp(seeds + 32);
+    if (old != NULL)
+        crypto_sign_ed25519_sk_to_seed(seeds, old->sign_secret);
+    return derive(id, seeds, seeds + 32, last_day);
+}
+
 /* `old`: whose signing key it keeps, or NULL. */
 static enum err make(struct identity **identity, const struct identity *old, uint32_t last_day,
                      struct log *log)
 {
-    uint8_t *seeds = secret_new(SECRET_SIZE);
-    struct identity *id = secret_new(sizeof *id);
-    enum err e = seeds == NULL || id == NULL ? ERR_NOMEM : ERR_OK;
-    *identity = NULL;
-    if (e == ERR_OK) {
-        secret_random(seeds, SECRET_SIZE);
-        clamp(seeds + 32);
-        if (old != NULL)
-            crypto_sign_ed25519_sk_to_seed(seeds, old->sign_secret);
-        e = derive(id, seeds, seeds + 32, last_day);
-    }
-    secret_free(&seeds);
-    if (e != ERR_OK) {
-        log_error(log, "cannot make a key: %s", error_text(e));
-        secret_free(&id);
-        return e;
-    }
-    *identity = id;
-    return ERR_OK;
+    enum err e;
+    *identity = secret_new(sizeof **identity);
+    e = fill(*identity, old, last_day);
+    if (e == ERR_OK)
+        return ERR_OK;
+    secret_free(identity);
+    return log_fail(log, e, "cannot make a key: %s", error_text(e));
 }
 
 enum err identity_new(struct identity **identity, struct log *log)
@@ -156,9 +156,9 @@ static enum err parse_private(struct identity *id, char *text, uint8_t seeds[SEC
 
 enum err identity_load(struct identity **identity, const char *path, struct log *log)
 {
-    struct bytes file = {0};
-    uint8_t *seeds = NULL;
-    struct identity *id = NULL;
+    struct bytes file CLEAN(bytes_clear) = {0};
+    uint8_t *seeds CLEAN(secret_release) = NULL;
+    struct identity *id CLEAN(identity_free) = NULL;
     struct stat st;
     enum err e;
     *identity = NULL;
@@ -168,21 +168,15 @@ enum err identity_load(struct identity **identity, const char *path, struct log 
     seeds = secret_new(SECRET_SIZE);
     id = secret_new(sizeof *id);
     bytes_put_u8(&file, 0);
-    e = seeds == NULL || id == NULL ? ERR_NOMEM : bytes_ok(&file);
-    if (e == ERR_OK) {
-        e = parse_private(id, (char *)file.data, seeds);
-        if (e != ERR_OK)
-            log_error(log, "%s is not an intact private key; name a file made by trefoil keygen",
-                      path);
-    }
-    if (e == ERR_OK)
-        e = check_mode(path, &st, log);
-    bytes_clear(&file);
-    secret_free(&seeds);
+    TRY(seeds == NULL || id == NULL ? ERR_NOMEM : bytes_ok(&file));
+    e = parse_private(id, (char *)file.data, seeds);
     if (e != ERR_OK)
-        secret_free(&id);
+        return log_fail(
+            log, e, "%s is not an intact private key; name a file made by trefoil keygen", path);
+    TRY(check_mode(path, &st, log));
     *identity = id;
-    return e;
+    id = NULL;
+    return ERR_OK;
 }
 
 enum err identity_save(const struct identity *identity, const char *path, bool force,
@@ -229,24 +223,20 @@ static enum err labelled(struct bytes *b, const char *label, const void *message
 enum err identity_sign(const struct identity *identity, const char *label, const void *message,
                        size_t n, uint8_t signature[64])
 {
-    struct bytes b = {0};
-    enum err e = labelled(&b, label, message, n);
-    if (e == ERR_OK &&
-        crypto_sign_detached(signature, NULL, b.data, b.size, identity->sign_secret) != 0)
-        e = ERR_CRYPTO;
-    bytes_clear(&b);
-    return e;
+    struct bytes b CLEAN(bytes_clear) = {0};
+    TRY(labelled(&b, label, message, n));
+    return crypto_sign_detached(signature, NULL, b.data, b.size, identity->sign_secret) == 0
+               ? ERR_OK
+               : ERR_CRYPTO;
 }
 
 enum err public_identity_verify(const struct public_identity *who, const char *label,
                                 const void *message, size_t n, const uint8_t signature[64])
 {
-    struct bytes b = {0};
-    enum err e = labelled(&b, label, message, n);
-    if (e == ERR_OK && crypto_sign_verify_detached(signature, b.data, b.size, who->sign) != 0)
-        e = ERR_AUTH;
-    bytes_clear(&b);
-    return e;
+    struct bytes b CLEAN(bytes_clear) = {0};
+    TRY(labelled(&b, label, message, n));
+    return crypto_sign_verify_detached(signature, b.data, b.size, who->sign) == 0 ? ERR_OK
+                                                                                  : ERR_AUTH;
 }
 
 static const char signature_prefix[] = "trefoil-sig1-";

@@ -7,7 +7,8 @@
  * that day as u32. Whoever holds a public identity has checked that signature: there is no way to
  * parse one that fails it. That it has not expired is checked where it is used.
  *
- * An identity may take a new CURVE key (identity_renew()): what it is, seals and has uploaded stays.
+ * An identity may take a new CURVE key (identity_renew()): what it is, seals and has uploaded
+ * stays.
  *
  * A public identity as text, for study files: "trefoil1-" and the base64url of its 128 bytes, or
  * "trefoil2-" and that of 132 where it expires. One identity has exactly one text.

@@ -117,61 +117,45 @@ static bool is_signed(const struct bytes *text, size_t server)
 static enum err write_signed(const char *path, const struct study *study, size_t server,
                              const uint8_t signature[64], const struct bytes *text, struct log *log)
 {
-    struct bytes out = {0};
+    struct bytes out CLEAN(bytes_clear) = {0};
     struct stat st;
-    enum err e = signed_text(study, server, signature, text, &out);
-    if (e == ERR_OK && !is_signed(&out, server)) {
-        log_error(log,
-                  "the signature cannot be added to %s, which was left alone; put the printed line "
-                  "under `signatures:` at the end of the file",
-                  path);
-        e = ERR_STUDY;
-    }
-    if (e == ERR_OK)
-        e = file_write(path, stat(path, &st) == 0 ? st.st_mode & 0777 : 0644, out.data, out.size,
-                       log);
-    bytes_clear(&out);
-    return e;
+    TRY(signed_text(study, server, signature, text, &out));
+    if (!is_signed(&out, server))
+        return log_fail(log, ERR_STUDY,
+                        "the signature cannot be added to %s, which was left alone; put the "
+                        "printed line under `signatures:` at the end of the file",
+                        path);
+    return file_write(path, stat(path, &st) == 0 ? st.st_mode & 0777 : 0644, out.data, out.size,
+                      log);
 }
 
 enum err roster_sign_file(const char *path, const struct identity *server,
                           char text[KEYS_SIGNATURE_TEXT_SIZE], struct log *log)
 {
-    struct study *study = NULL;
-    struct bytes file = {0};
+    struct study *study CLEAN(study_free) = NULL;
+    struct bytes file CLEAN(bytes_clear) = {0};
     struct statement s;
     uint8_t signature[KEYS_SIGNATURE_SIZE];
     size_t index = 0;
-    enum err e = file_read(path, YAML_FILE_MAX, &file, log);
     text[0] = '\0';
-    if (e == ERR_OK)
-        e = study_parse(&study, path, file.data, file.size, log);
+    TRY(file_read(path, YAML_FILE_MAX, &file, log));
+    TRY(study_parse(&study, path, file.data, file.size, log));
     /* by the signing key alone: an amendment may be what brings in a new CURVE key */
-    while (e == ERR_OK && index < STUDY_SERVERS &&
+    while (index < STUDY_SERVERS &&
            memcmp(study->server[index].key.sign, server->public.sign, 32) != 0)
         index++;
-    if (e == ERR_OK && index == STUDY_SERVERS) {
-        log_error(log, "this key is not one of the study's three servers', who alone sign");
-        e = ERR_AUTH;
-    }
-    if (e == ERR_OK && study->roster_version == 1) {
-        log_error(log,
-                  "%s has the first roster, which needs no signatures; give an amended one the "
-                  "next number (roster: 2)",
-                  path);
-        e = ERR_STUDY;
-    }
-    if (e == ERR_OK) {
-        s = statement_of(study);
-        e = identity_sign(server, label, s.bytes, sizeof s.bytes, signature);
-    }
-    if (e == ERR_OK) {
-        keys_signature_text(signature, text);
-        e = write_signed(path, study, index, signature, &file, log);
-    }
-    bytes_clear(&file);
-    study_free(&study);
-    return e;
+    if (index == STUDY_SERVERS)
+        return log_fail(log, ERR_AUTH,
+                        "this key is not one of the study's three servers', who alone sign");
+    if (study->roster_version == 1)
+        return log_fail(log, ERR_STUDY,
+                        "%s has the first roster, which needs no signatures; give an amended one "
+                        "the next number (roster: 2)",
+                        path);
+    s = statement_of(study);
+    TRY(identity_sign(server, label, s.bytes, sizeof s.bytes, signature));
+    keys_signature_text(signature, text);
+    return write_signed(path, study, index, signature, &file, log);
 }
 
 /* --- people ----------------------------------------------------------------------------------- */

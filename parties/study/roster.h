@@ -32,8 +32,8 @@ enum err roster_sign_file(const char *path, const struct identity *server,
                           char text[KEYS_SIGNATURE_TEXT_SIZE], struct log *log) MUST_CHECK;
 
 /*
- * The place of a key in a role. ERR_AUTH, logged, if it has none, with what is wrong: the study lists
- * another CURVE key of this identity, the key is revoked or has expired, or has another role.
+ * The place of a key in a role. ERR_AUTH, logged, if it has none, with what is wrong: the study
+ * lists another CURVE key of this identity, the key is revoked or has expired, or has another role.
  */
 enum err roster_find(const struct study *study, const struct public_identity *who, enum role role,
                      size_t *index, struct log *log) MUST_CHECK;
@@ -51,7 +51,9 @@ void roster_warn(const struct study *study, struct log *log);
 
 /* In words: its number, who has signed it, and keys that end. */
 void roster_describe(FILE *out, const struct study *study);
-/* What it changes of an earlier one. ERR_MISMATCH, logged, names a part of the terms that differs. */
+/*
+ * What it changes of an earlier one. ERR_MISMATCH, logged, names a part of the terms that differs.
+ */
 enum err roster_compare(FILE *out, const struct study *earlier, const struct study *study,
                         struct log *log) MUST_CHECK;
 

@@ -39,8 +39,6 @@ static enum err read_noise(struct reading *r, const yaml_node_t *node)
     const char *const kinds[] = {study_noise_word(STUDY_BOX_MULLER),
                                  study_noise_word(STUDY_DISCRETE)};
     size_t kind = STUDY_BOX_MULLER;
-    if (node == NULL)
-        return ERR_OK;
     TRY(yaml_choice(r->file, node, "noise", kinds, 2, &kind));
     r->study->noise = (enum study_noise)kind;
     return ERR_OK;
@@ -50,8 +48,6 @@ static enum err read_score(struct reading *r, const yaml_node_t *node)
 {
     const char *const kinds[] = {study_score_word(AIM_L1), study_score_word(AIM_L2)};
     size_t kind = AIM_L1;
-    if (node == NULL)
-        return ERR_OK;
     TRY(yaml_choice(r->file, node, "score", kinds, 2, &kind));
     r->study->score = (enum aim_score)kind;
     return ERR_OK;
@@ -61,8 +57,7 @@ static enum err read_late_uploads(struct reading *r, const yaml_node_t *node)
 {
     static const char *const words[] = {"wait", "join"};
     size_t join = 0;
-    if (node != NULL)
-        TRY(yaml_choice(r->file, node, "late_uploads", words, 2, &join));
+    TRY(yaml_choice(r->file, node, "late_uploads", words, 2, &join));
     r->study->late_join = join == 1;
     return ERR_OK;
 }
@@ -211,24 +206,18 @@ static enum err study_read(struct study **study, struct yaml_file *file, struct 
 enum err study_parse(struct study **study, const char *path, const void *text, size_t n,
                      struct log *log)
 {
-    struct yaml_file *file;
-    enum err e;
+    struct yaml_file *file CLEAN(yaml_close) = NULL;
     *study = NULL;
     TRY(yaml_parse(&file, path, text, n, log));
-    e = study_read(study, file, log);
-    yaml_close(&file);
-    return e;
+    return study_read(study, file, log);
 }
 
 enum err study_load(struct study **study, const char *path, struct log *log)
 {
-    struct yaml_file *file;
-    enum err e;
+    struct yaml_file *file CLEAN(yaml_close) = NULL;
     *study = NULL;
     TRY(yaml_open(&file, path, log));
-    e = study_read(study, file, log);
-    yaml_close(&file);
-    return e;
+    return study_read(study, file, log);
 }
 
 void study_free(struct study **study)

@@ -7,7 +7,7 @@
  *       kind: integer                      whole numbers from min to max, one cell each
  *       min: 0
  *       max: 99
- *       outside: clip                      optional: error; clip (integer, numeric), their default; or
+ *       outside: clip                      optional: error; clip, the default of numbers; or
  *     - name: ward                         missing, the default of texts that have `missing`
  *       kind: categorical
  *       values: [surgery, cardiology]      at least one text
@@ -25,8 +25,8 @@
  *     delta: 1e-6                        1e-15 to 0.01
  *     rows_per_person: 1                 optional; the guarantee holds for so many rows of one
  *   noise: box-muller                    optional; or discrete: exact, and slower to make
- *   score: l1                            optional: how misfits are weighed when a marginal is selected: l1, the sum of
- *                                        errors, or l2, of their squares (which few rows suit)
+ *   score: l1                            optional: how misfits are weighed in a selection: l1, the
+ *                                        sum of errors; l2, of their squares, which few rows suit
  *   rounds: 10                           marginals that AIM selects, 1 to 1000; or annealed:
  *                                        as many as its schedule fits in the budget
  *   servers:                             exactly three; the first is server 0
@@ -35,14 +35,14 @@
  *       key: trefoil1-...                what `trefoil keygen` prints
  *   owners:
  *     - {name: hospital-a, key: trefoil1-..., max_rows: 6000}      never more rows than this
- *       as: auto                           optional: the form whose size bounds the owner; auto, the
- *       pad_to: 8000                         smaller one, or counts, or records; how many records
+ *       as: auto                           optional: the form that bounds the owner: auto (the
+ *       pad_to: 8000                         smaller one), counts or records; how many records
  *                                            are sent, from max_rows (which is the default) on
  *     - {name: clinic, key: trefoil1-..., max_rows: 900, batch: city, columns: [age, ward]}
  *     - {name: lab, key: trefoil1-..., max_rows: 900, batch: city, columns: [bmi]}
  *                                        a batch's owners hold other columns of the same rows,
  *                                        in the same order: together each column once
- *     - {name: lab, key: trefoil1-..., min_rows: 100, max_rows: 900}     optional: nor fewer than these
+ *     - {name: lab, key: trefoil1-..., min_rows: 100, max_rows: 900}     optional: nor fewer
  *   min_owners: 2                        optional: all. A run needs the uploads of so many owners
  *   late_uploads: join                   optional: wait. Whether uploads that come during a run are
  *                                        counted from its next round on
@@ -59,7 +59,7 @@
  *     iterations: 100                    of the estimator between rounds
  *     final_iterations: 1000             and at the end
  *
- *   roster: 1                            optional; the number of an amendment (parties/study/roster.h)
+ *   roster: 1                            optional; an amendment's number (parties/study/roster.h)
  *   revoked: [trefoil1-...]              optional: keys that are turned away, wherever they stand
  *   signatures: {north: trefoil-sig1-..., ...}     of the servers, which amendments need
  *
@@ -69,11 +69,11 @@
  * Two digests over the parsed content. Comments, line ends, quotes, the order of a mapping's keys
  * and defaults written out change neither; any value changes one (a server's whole key: both).
  *   terms   study (its name and retain_days), domain (and what is impossible), workload, budget,
- *           noise, rounds, bounds (owners' names, min_rows, max_rows, pad_to, as, batches and columns;
- *           min_owners, late_uploads), servers (names and signing keys): frozen once data are in. A
- *           digest for each part, so that a mismatch can be named.
- *   roster  the rest but the signatures: its number, owners' and analysts' keys, endpoints, servers'
- *           CURVE keys, revoked keys, deadlines, model.
+ *           noise, rounds, bounds (owners' names, min_rows, max_rows, pad_to, as, batches and
+ *           columns; min_owners, late_uploads), servers (names and signing keys): frozen once data
+ *           are in. A digest for each part, so that a mismatch can be named.
+ *   roster  the rest but the signatures: its number, owners' and analysts' keys, endpoints,
+ *           servers' CURVE keys, revoked keys, deadlines, model.
  */
 #ifndef TREFOIL_PARTIES_STUDY_STUDY_H
 #define TREFOIL_PARTIES_STUDY_STUDY_H
@@ -114,7 +114,10 @@ enum study_port {
     STUDY_PORTS = 5 /* and two more for each lane beyond the first, which some servers have */
 };
 
-/* Lanes of a server, which compute side by side. The bulk links of lane k: of `port`, one of the two. */
+/*
+ * Lanes of a server, which compute side by side. The bulk links of lane k: of `port`, one of the
+ * two.
+ */
 #define STUDY_LANES_MAX 16
 static inline unsigned study_bulk(enum study_port port, unsigned lane)
 {
@@ -145,7 +148,10 @@ struct study_owner {
     unsigned bits;   /* b: max_rows < 2^b; what this owner uploads for a cell, as counts */
     enum study_form as;
     bool records; /* bounded as an owner of records: by `as`, or because they are fewer bytes */
-    /* The columns that it holds, ascending: of `columns` attributes. All of them, unless it is one of a batch. */
+    /*
+     * The columns that it holds, ascending: of `columns` attributes. All of them, unless it is one
+     * of a batch.
+     */
     size_t columns;
     uint16_t *column;
     size_t batch; /* the first owner of the batch; itself where it shares its rows with nobody */
@@ -216,14 +222,14 @@ bool study_revoked(const struct study *study, const struct public_identity *who)
 void study_endpoint(const struct study *study, size_t server, unsigned port,
                     char text[STUDY_ENDPOINT_SIZE]);
 /*
- * Where the server itself listens: its ports from `first` on, or from its endpoint's if 0; on `host`, or on all
- * addresses if NULL. The two differ where a router passes ports on.
+ * Where the server itself listens: its ports from `first` on, or from its endpoint's if 0; on
+ * `host`, or on all addresses if NULL. The two differ where a router passes ports on.
  */
 void study_listen(const struct study *study, size_t server, unsigned port, const char *host,
                   uint16_t first, char text[STUDY_ENDPOINT_SIZE]);
 /*
- * The most lanes that a server can use which listens from `first` on, as above: no server's ports reach those of the
- * next one on its host.
+ * The most lanes that a server can use which listens from `first` on, as above: no server's ports
+ * reach those of the next one on its host.
  */
 unsigned study_lanes_most(const struct study *study, uint16_t first);
 
@@ -236,18 +242,21 @@ unsigned study_record_bits(const struct study *study, size_t owner); /* the vali
 uint64_t study_records_bytes(const struct study *study,
                              size_t owner); /* UINT64_MAX: not possible */
 /*
- * has[i]: owner i's upload is there. Clears it for owners whose batch is not whole, since their rows cannot be
- * counted; returns how many are left.
+ * has[i]: owner i's upload is there. Clears it for owners whose batch is not whole, since their
+ * rows cannot be counted; returns how many are left.
  */
 size_t study_taking_part(const struct study *study, bool *has);
 /* When uploads are due to be purged of which the last came then; 0 if the study does not say. */
 int64_t study_purge_due(const struct study *study, int64_t last);
-/* The form that the study bounds the owner by, as parties/exchange/upload.h numbers it, and its bytes. */
+/*
+ * The form that the study bounds the owner by, as parties/exchange/upload.h numbers it, and its
+ * bytes.
+ */
 unsigned study_upload_form(const struct study *study, size_t owner);
 uint64_t study_upload_bytes(const struct study *study, size_t owner);
 /*
- * Bytes of an upload of another form; 0 where the study's bounds do not carry that form. Records are
- * within the bounds of counts; counts are not within those of records.
+ * Bytes of an upload of another form; 0 where the study's bounds do not carry that form. Records
+ * are within the bounds of counts; counts are not within those of records.
  */
 uint64_t study_form_bytes(const struct study *study, size_t owner, unsigned form);
 

@@ -57,9 +57,8 @@ static enum err add_categorical(struct reading *r, const struct attribute *a)
 {
     static const int others[] = {ATTR_EDGES, ATTR_MIN, ATTR_MAX, ATTR_BINS};
     const yaml_node_t *node = a->part[ATTR_VALUES];
-    const char **labels;
+    const char **labels CLEAN(memory_release) = NULL;
     size_t count;
-    enum err e = ERR_OK;
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         TRY(refuse(r, a, others[i], "the categorical"));
     TRY(need(r, a, ATTR_VALUES, "the categorical"));
@@ -67,16 +66,13 @@ static enum err add_categorical(struct reading *r, const struct attribute *a)
     labels = memory_array(count, sizeof *labels);
     if (labels == NULL)
         return ERR_NOMEM;
-    for (size_t i = 0; e == ERR_OK && i < count; i++)
-        e = yaml_text(r->file, yaml_item(r->file, node, i), "a value", &labels[i]);
-    if (e == ERR_OK) {
-        study_begin_note(r);
-        e = domain_add_categorical(r->study->domain, a->name, labels, count, a->missing, a->policy,
-                                   &r->quiet);
-        e = study_end_note(r, e, node);
-    }
-    memory_free(&labels);
-    return e;
+    for (size_t i = 0; i < count; i++)
+        TRY(yaml_text(r->file, yaml_item(r->file, node, i), "a value", &labels[i]));
+    study_begin_note(r);
+    return study_end_note(r,
+                          domain_add_categorical(r->study->domain, a->name, labels, count,
+                                                 a->missing, a->policy, &r->quiet),
+                          node);
 }
 
 static enum err add_integer(struct reading *r, const struct attribute *a)
@@ -152,23 +148,19 @@ static enum err count_edges(struct reading *r, const struct attribute *a, size_t
 
 static enum err add_numeric(struct reading *r, const struct attribute *a)
 {
-    double *edges;
+    double *edges CLEAN(memory_release) = NULL;
     size_t count;
-    enum err e;
     TRY(count_edges(r, a, &count));
     edges = memory_array(count, sizeof *edges);
     if (edges == NULL)
         return ERR_NOMEM;
-    e = a->part[ATTR_EDGES] != NULL ? read_edges(r, a, edges, count)
-                                    : even_edges(r, a, edges, count - 1);
-    if (e == ERR_OK) {
-        study_begin_note(r);
-        e = domain_add_numeric(r->study->domain, a->name, edges, count, a->missing, a->policy,
-                               &r->quiet);
-        e = study_end_note(r, e, a->node);
-    }
-    memory_free(&edges);
-    return e;
+    TRY(a->part[ATTR_EDGES] != NULL ? read_edges(r, a, edges, count)
+                                    : even_edges(r, a, edges, count - 1));
+    study_begin_note(r);
+    return study_end_note(r,
+                          domain_add_numeric(r->study->domain, a->name, edges, count, a->missing,
+                                             a->policy, &r->quiet),
+                          a->node);
 }
 
 static enum err read_missing(struct reading *r, struct attribute *a, enum domain_kind kind)
@@ -182,8 +174,7 @@ static enum err read_missing(struct reading *r, struct attribute *a, enum domain
                                                : DOMAIN_REJECT;
     if (missing != NULL)
         TRY(yaml_text(r->file, missing, "missing", &a->missing));
-    if (outside != NULL)
-        TRY(yaml_choice(r->file, outside, "outside", policies, 3, &policy));
+    TRY(yaml_choice(r->file, outside, "outside", policies, 3, &policy));
     a->policy = (enum domain_policy)policy;
     if (a->policy == DOMAIN_AS_MISSING && missing == NULL)
         return yaml_error(r->file, outside,

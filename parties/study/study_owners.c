@@ -1,4 +1,7 @@
-/* The owners of a study file: the bounds of each, and the batches that hold other columns of the same rows. */
+/*
+ * The owners of a study file: the bounds of each, and the batches that hold other columns of the
+ * same rows.
+ */
 #include "base/memory.h"
 #include "parties/study/study_parse.h"
 #include "protocols/records_pack.h"
@@ -41,7 +44,10 @@ static enum err read_bounds(struct reading *r, const yaml_node_t *part[OWNER_BOU
 
 /* --- batches: owners that hold different columns of the same rows ----------------------------- */
 
-/* An owner's `batch` and `columns` as they stand in the file; NULL in both: all columns, for itself. */
+/*
+ * An owner's `batch` and `columns` as they stand in the file; NULL in both: all columns, for
+ * itself.
+ */
 struct batch_part {
     const yaml_node_t *node, *batch, *columns;
     const char *name; /* of the batch */

@@ -1,6 +1,7 @@
 /*
- * parties/study/study_parse.h - a study file while it is read, shared by study.c and the files of its parts. Each reader
- * takes the node of its part, NULL where an optional one is not there, and says what is wrong at its place.
+ * parties/study/study_parse.h - a study file while it is read, shared by study.c and the files of
+ * its parts. Each reader takes the node of its part, NULL where an optional one is not there, and
+ * says what is wrong at its place.
  */
 #ifndef TREFOIL_PARTIES_STUDY_STUDY_PARSE_H
 #define TREFOIL_PARTIES_STUDY_STUDY_PARSE_H
@@ -62,9 +63,13 @@ enum err study_read_people(struct reading *r, const yaml_node_t *servers, const 
 /* As many as the study has `owners`, added to `people` (study_owners.c). */
 enum err study_read_owners(struct reading *r, const yaml_node_t *node,
                            struct people *people) MUST_CHECK;
-/* Answers or records: what each owner is bounded by. Public values alone decide (study_uploads.c). */
+/*
+ * Answers or records: what each owner is bounded by. Public values alone decide (study_uploads.c).
+ */
 enum err study_choose_forms(struct reading *r, const yaml_node_t *owners) MUST_CHECK;
-/* The least l with the sum over owners of their largest counts below 2^l: no count wraps in l bits. */
+/*
+ * The least l with the sum over owners of their largest counts below 2^l: no count wraps in l bits.
+ */
 enum err study_find_count_bits(struct reading *r, const yaml_node_t *owners) MUST_CHECK;
 enum err study_read_roster(struct reading *r, const yaml_node_t *version,
                            const yaml_node_t *revoked, const yaml_node_t *signatures) MUST_CHECK;

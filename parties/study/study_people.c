@@ -1,4 +1,7 @@
-/* Who takes part in a study: servers, owners, analysts, each name and key once; and the roster's own parts. */
+/*
+ * Who takes part in a study: servers, owners, analysts, each name and key once; and the roster's
+ * own parts.
+ */
 #include "base/memory.h"
 #include "parties/study/study_parse.h"
 
@@ -140,31 +143,24 @@ enum err study_read_people(struct reading *r, const yaml_node_t *servers, const 
                            const yaml_node_t *analysts)
 {
     struct study *s = r->study;
+    struct person *persons CLEAN(memory_release) = NULL;
     struct people people = {0};
     size_t n_owners, n_analysts;
-    enum err e;
     TRY(yaml_list(r->file, owners, "owners", 1, STUDY_OWNERS_MAX, &n_owners));
     TRY(yaml_list(r->file, analysts, "analysts", 1, STUDY_ANALYSTS_MAX, &n_analysts));
     s->owner = memory_array(n_owners, sizeof *s->owner);
     s->analyst = memory_array(n_analysts, sizeof *s->analyst);
-    people.person = memory_array(STUDY_SERVERS + n_owners + n_analysts, sizeof *people.person);
-    if (s->owner == NULL || s->analyst == NULL || people.person == NULL) {
-        memory_free(&people.person);
+    people.person = persons = memory_array(STUDY_SERVERS + n_owners + n_analysts, sizeof *persons);
+    if (s->owner == NULL || s->analyst == NULL || persons == NULL)
         return ERR_NOMEM;
-    }
     s->owners = n_owners;
     s->analysts = n_analysts;
-    e = read_servers(r, servers, &people);
-    if (e == ERR_OK)
-        e = study_read_owners(r, owners, &people);
-    if (e == ERR_OK)
-        e = read_analysts(r, analysts, &people);
-    if (e == ERR_OK)
-        e = check_unique(r, &people);
-    memory_free(&people.person);
-    if (e == ERR_OK)
-        e = study_choose_forms(r, owners);
-    return e == ERR_OK ? study_find_count_bits(r, owners) : e;
+    TRY(read_servers(r, servers, &people));
+    TRY(study_read_owners(r, owners, &people));
+    TRY(read_analysts(r, analysts, &people));
+    TRY(check_unique(r, &people));
+    TRY(study_choose_forms(r, owners));
+    return study_find_count_bits(r, owners);
 }
 
 /* --- the roster's own parts ------------------------------------------------------------------- */

@@ -1,4 +1,7 @@
-/* What an owner uploads, counts or records: which form, how many bytes, and how many bits all counts need. */
+/*
+ * What an owner uploads, counts or records: which form, how many bytes, and how many bits all
+ * counts need.
+ */
 #include "parties/study/study_parse.h"
 #include "protocols/records_pack.h"
 

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/nearest.h"
+#include "parties/study/yaml_scan.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -20,11 +21,6 @@ struct yaml_file {
 
 /* --- errors ----------------------------------------------------------------------------------- */
 
-static enum err error_at(const char *path, struct log *log, yaml_mark_t mark, const char *text)
-{
-    return log_fail(log, ERR_STUDY, "%s:%zu:%zu: %s", path, mark.line + 1, mark.column + 1, text);
-}
-
 enum err yaml_error(const struct yaml_file *file, const yaml_node_t *node, const char *format, ...)
 {
     char text[768];
@@ -32,116 +28,10 @@ enum err yaml_error(const struct yaml_file *file, const yaml_node_t *node, const
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return error_at(file->path, file->log, node->start_mark, text);
+    return yaml_error_at(file->path, file->log, node->start_mark, text);
 }
 
-/* Where byte `offset` of the text is; libyaml gives no mark for bytes that are not characters. */
-static yaml_mark_t mark_of(const uint8_t *text, size_t n, size_t offset)
-{
-    yaml_mark_t mark = {0};
-    for (size_t i = 0; i < n && i < offset; i++) {
-        if (text[i] == '\n') {
-            mark.line++;
-            mark.column = 0;
-        } else if ((text[i] & 0xc0) != 0x80) {
-            mark.column++;
-        }
-    }
-    return mark;
-}
-
-static enum err parser_error(const char *path, const yaml_parser_t *parser, const uint8_t *text,
-                             size_t n, struct log *log)
-{
-    char line[512];
-    if (parser->error == YAML_MEMORY_ERROR)
-        return ERR_NOMEM;
-    if (parser->error == YAML_READER_ERROR) {
-        snprintf(line, sizeof line, "%s; save the file as UTF-8 text", parser->problem);
-        return error_at(path, log, mark_of(text, n, parser->problem_offset), line);
-    }
-    if (parser->context != NULL)
-        snprintf(line, sizeof line, "%s (%s that began on line %zu); check indentation and quotes",
-                 parser->problem, parser->context, parser->context_mark.line + 1);
-    else
-        snprintf(line, sizeof line, "%s; check indentation and quotes", parser->problem);
-    return error_at(path, log, parser->problem_mark, line);
-}
-
-/* --- parsing ---------------------------------------------------------------------------------- */
-
-/* What one event may not hold; NULL when it is fine. */
-static const char *refused(const yaml_event_t *event)
-{
-    const yaml_char_t *anchor = NULL, *tag = NULL;
-    if (event->type == YAML_SCALAR_EVENT) {
-        anchor = event->data.scalar.anchor;
-        tag = event->data.scalar.tag;
-    } else if (event->type == YAML_SEQUENCE_START_EVENT) {
-        anchor = event->data.sequence_start.anchor;
-        tag = event->data.sequence_start.tag;
-    } else if (event->type == YAML_MAPPING_START_EVENT) {
-        anchor = event->data.mapping_start.anchor;
-        tag = event->data.mapping_start.tag;
-    }
-    if (event->type == YAML_ALIAS_EVENT || anchor != NULL)
-        return "anchors and aliases (& and *) are not used here; write the text out, or quote it";
-    if (tag != NULL)
-        return "tags (!) are not used here; leave it out, or quote the text";
-    return NULL;
-}
-
-struct scan {
-    unsigned depth, documents;
-    bool end;
-};
-
-static enum err scan_event(struct scan *s, const yaml_event_t *event, const char *path,
-                           struct log *log)
-{
-    const char *complaint = refused(event);
-    if (complaint != NULL)
-        return error_at(path, log, event->start_mark, complaint);
-    if (event->type == YAML_DOCUMENT_START_EVENT && ++s->documents > 1)
-        return error_at(path, log, event->start_mark,
-                        "a second document begins here; one file holds one");
-    if (event->type == YAML_SEQUENCE_START_EVENT || event->type == YAML_MAPPING_START_EVENT) {
-        if (++s->depth > YAML_DEPTH_MAX)
-            return error_at(path, log, event->start_mark, "nested too deeply");
-    } else if (event->type == YAML_SEQUENCE_END_EVENT || event->type == YAML_MAPPING_END_EVENT) {
-        s->depth--;
-    }
-    s->end = event->type == YAML_STREAM_END_EVENT;
-    return ERR_OK;
-}
-
-/*
- * Walks the events before the tree is built: in the tree aliases have become further edges to one
- * node, and could no longer be told from it.
- */
-static enum err scan_text(const char *path, const uint8_t *text, size_t n, struct log *log)
-{
-    yaml_parser_t parser;
-    struct scan s = {0};
-    enum err e = ERR_OK;
-    if (!yaml_parser_initialize(&parser))
-        return ERR_NOMEM;
-    yaml_parser_set_input_string(&parser, text, n);
-    while (e == ERR_OK && !s.end) {
-        yaml_event_t event;
-        if (!yaml_parser_parse(&parser, &event)) {
-            e = parser_error(path, &parser, text, n, log);
-        } else {
-            e = scan_event(&s, &event, path, log);
-            yaml_event_delete(&event);
-        }
-    }
-    if (e == ERR_OK && s.documents == 0)
-        e = error_at(path, log, (yaml_mark_t){0},
-                     "the file is empty; trefoil init writes an example");
-    yaml_parser_delete(&parser);
-    return e;
-}
+/* --- the tree --------------------------------------------------------------------------------- */
 
 /* The tree of a text that has been scanned, and so can fail for want of memory alone. */
 static enum err load_text(struct yaml_file *f, const uint8_t *text, size_t n)
@@ -158,26 +48,23 @@ static enum err load_text(struct yaml_file *f, const uint8_t *text, size_t n)
 enum err yaml_parse(struct yaml_file **file, const char *path, const void *text, size_t n,
                     struct log *log)
 {
-    struct yaml_file *f = NULL;
-    enum err e;
+    struct yaml_file *f CLEAN(yaml_close) = NULL;
     *file = NULL;
     if (n > YAML_FILE_MAX)
         return log_fail(log, ERR_STUDY, "%s is larger than the %zu bytes allowed here", path,
                         YAML_FILE_MAX);
     if (n == 0)
         text = ""; /* libyaml asserts that there is a pointer */
-    TRY(scan_text(path, text, n, log));
+    TRY(yaml_scan(path, text, n, log));
     f = memory_array(1, sizeof *f);
     if (f == NULL)
         return ERR_NOMEM;
     f->log = log;
     f->path = memory_string(path);
-    e = f->path == NULL ? ERR_NOMEM : load_text(f, text, n);
-    if (e == ERR_OK)
-        *file = f;
-    else
-        yaml_close(&f);
-    return e;
+    TRY(f->path == NULL ? ERR_NOMEM : load_text(f, text, n));
+    *file = f;
+    f = NULL;
+    return ERR_OK;
 }
 
 enum err yaml_open(struct yaml_file **file, const char *path, struct log *log)
@@ -222,9 +109,16 @@ bool yaml_is_mapping(const yaml_node_t *node)
     return node->type == YAML_MAPPING_NODE;
 }
 
-static const char *kind(const yaml_node_t *node)
+static enum err check_kind(const struct yaml_file *file, const yaml_node_t *node, bool fits,
+                           const char *what, const char *should)
 {
-    return yaml_is_list(node) ? "a list" : yaml_is_mapping(node) ? "a mapping" : "a single value";
+    if (fits)
+        return ERR_OK;
+    return yaml_error(file, node, "%s is %s; it should be %s", what,
+                      yaml_is_list(node)      ? "a list"
+                      : yaml_is_mapping(node) ? "a mapping"
+                                              : "a single value",
+                      should);
 }
 
 static size_t pairs(const yaml_node_t *node)
@@ -289,9 +183,7 @@ enum err yaml_mapping(const struct yaml_file *file, const yaml_node_t *node, con
         return ERR_MISUSE;
     for (size_t i = 0; i < keys; i++)
         value[i] = NULL;
-    if (!yaml_is_mapping(node))
-        return yaml_error(file, node, "%s is %s; it should be a mapping (key: value)", what,
-                          kind(node));
+    TRY(check_kind(file, node, yaml_is_mapping(node), what, "a mapping (key: value)"));
     for (size_t i = 0; i < pairs(node); i++) {
         struct yaml_entry entry = yaml_entry(file, node, i);
         TRY(take_pair(file, entry.key, entry.value, what, key, keys, value));
@@ -305,9 +197,7 @@ enum err yaml_mapping(const struct yaml_file *file, const yaml_node_t *node, con
 enum err yaml_entries(const struct yaml_file *file, const yaml_node_t *node, const char *what,
                       size_t most, size_t *count)
 {
-    if (!yaml_is_mapping(node))
-        return yaml_error(file, node, "%s is %s; it should be a mapping (key: value)", what,
-                          kind(node));
+    TRY(check_kind(file, node, yaml_is_mapping(node), what, "a mapping (key: value)"));
     *count = pairs(node);
     if (*count > most)
         return yaml_error(file, node, "%s has %zu entries; at most %zu are allowed", what, *count,
@@ -327,9 +217,7 @@ enum err yaml_entries(const struct yaml_file *file, const yaml_node_t *node, con
 enum err yaml_list(const struct yaml_file *file, const yaml_node_t *node, const char *what,
                    size_t least, size_t most, size_t *count)
 {
-    if (!yaml_is_list(node))
-        return yaml_error(file, node, "%s is %s; it should be a list (- item, or [a, b])", what,
-                          kind(node));
+    TRY(check_kind(file, node, yaml_is_list(node), what, "a list (- item, or [a, b])"));
     *count = (size_t)(node->data.sequence.items.top - node->data.sequence.items.start);
     if (*count >= least && *count <= most)
         return ERR_OK;
@@ -354,8 +242,7 @@ static bool plain(const yaml_node_t *node)
 enum err yaml_text(const struct yaml_file *file, const yaml_node_t *node, const char *what,
                    const char **text)
 {
-    if (node->type != YAML_SCALAR_NODE)
-        return yaml_error(file, node, "%s is %s; it should be a single value", what, kind(node));
+    TRY(check_kind(file, node, node->type == YAML_SCALAR_NODE, what, "a single value"));
     *text = (const char *)node->data.scalar.value;
     if (strlen(*text) != node->data.scalar.length || encoding_steers(*text))
         return yaml_error(file, node, "%s holds a control character; take it out", what);
@@ -366,14 +253,12 @@ enum err yaml_text(const struct yaml_file *file, const yaml_node_t *node, const 
 
 static const char *skip_digits(const char *s)
 {
-    while (*s >= '0' && *s <= '9')
-        s++;
-    return s;
+    return s + strspn(s, "0123456789");
 }
 
 static const char *skip_sign(const char *s)
 {
-    return *s == '-' || *s == '+' ? s + 1 : s;
+    return s + (*s == '-' || *s == '+');
 }
 
 static bool looks_like_integer(const char *s)
@@ -447,6 +332,8 @@ enum err yaml_choice(const struct yaml_file *file, const yaml_node_t *node, cons
     const char *text;
     char list[256];
     size_t hit;
+    if (node == NULL)
+        return ERR_OK;
     TRY(yaml_text(file, node, what, &text));
     for (*index = 0; *index < count; ++*index)
         if (strcmp(text, words[*index]) == 0)

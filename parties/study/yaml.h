@@ -53,8 +53,8 @@ enum err yaml_mapping(const struct yaml_file *file, const yaml_node_t *node, con
                       const yaml_node_t **value) MUST_CHECK;
 
 /*
- * A mapping whose keys are names that the file invents: at most `most` of them, none repeated. Then its entries: the
- * name is text.
+ * A mapping whose keys are names that the file invents: at most `most` of them, none repeated. Then
+ * its entries: the name is text.
  */
 enum err yaml_entries(const struct yaml_file *file, const yaml_node_t *node, const char *what,
                       size_t most, size_t *count) MUST_CHECK;
@@ -73,8 +73,8 @@ bool yaml_is_list(const yaml_node_t *node);
 bool yaml_is_mapping(const yaml_node_t *node);
 
 /*
- * A scalar as text, NUL-ended, owned by the file. An empty one must be written as "". Control characters are refused:
- * what the file says is shown to people, and must not steer what they see.
+ * A scalar as text, NUL-ended, owned by the file. An empty one must be written as "". Control
+ * characters are refused: what the file says is shown to people, and must not steer what they see.
  */
 enum err yaml_text(const struct yaml_file *file, const yaml_node_t *node, const char *what,
                    const char **text) MUST_CHECK;
@@ -84,7 +84,7 @@ enum err yaml_integer(const struct yaml_file *file, const yaml_node_t *node, con
 /* Decimal such as 2, 0.5 or 1e-6, unquoted, finite. */
 enum err yaml_number(const struct yaml_file *file, const yaml_node_t *node, const char *what,
                      double least, double most, double *v) MUST_CHECK;
-/* One of some words; its index. Suggests the nearest. */
+/* One of some words; its index, which stays as it is where `node` is NULL. Suggests the nearest. */
 enum err yaml_choice(const struct yaml_file *file, const yaml_node_t *node, const char *what,
                      const char *const *words, size_t count, size_t *index) MUST_CHECK;
 
