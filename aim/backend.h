@@ -47,13 +47,6 @@ struct aim_measure {
     unsigned *lost;        /* out, 0 before: how often it was debited in vain */
 };
 
-struct aim_candidate {
-    uint32_t query;
-    uint64_t multiplier;      /* m_q */
-    uint64_t penalty;         /* penalty_q, on the score's grid */
-    const uint64_t *estimate; /* c_j of each cell, on the grid 2^-10 */
-};
-
 struct aim_select {
     unsigned round;
     double epsilon; /* eps_t: debited, with the slack, to the ledger */
@@ -61,8 +54,12 @@ struct aim_select {
     enum aim_score score;
     unsigned shift; /* f, 24 .. 40 */
     size_t candidates;
-    const struct aim_candidate *candidate;
-    size_t selected; /* out: index into candidate[] */
+    const uint32_t *query;    /* of each candidate */
+    const uint64_t *scale;    /* m_q of each */
+    const uint64_t *penalty;  /* penalty_q of each, on the score's grid */
+    size_t estimates;         /* cells of all candidates */
+    const uint64_t *estimate; /* c_j of these, one candidate after the other, on the grid 2^-10 */
+    size_t selected;          /* out: index of the candidate */
     /* Of what was selected, as in struct aim_measure; `values` has room for the largest candidate.
      * With a multiplier of 0 nothing is measured. */
     uint64_t multiplier;

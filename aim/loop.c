@@ -341,17 +341,15 @@ static enum err prepare(struct loop *l)
     l->schedule = start_of(o);
     measured = o->workload->one_ways + l->schedule.most;
     TRY(ledger_new(&l->ledger, &o->limits, l->log));
-    l->candidate = memory_array(queries, sizeof *l->candidate);
     l->query = memory_array(queries, sizeof *l->query);
-    l->multipliers = memory_array(queries, sizeof *l->multipliers);
-    l->penalties = memory_array(queries, sizeof *l->penalties);
+    l->scale = memory_array(queries, sizeof *l->scale);
+    l->penalty = memory_array(queries, sizeof *l->penalty);
     r->measurement = memory_array(measured, sizeof *r->measurement);
     r->query = memory_array(measured, sizeof *r->query);
     r->population = memory_array(measured, sizeof *r->population);
     r->round = memory_array((size_t)l->schedule.most + 1, sizeof *r->round);
-    return l->candidate != NULL && l->query != NULL && l->multipliers != NULL &&
-                   l->penalties != NULL && r->measurement != NULL && r->query != NULL &&
-                   r->population != NULL && r->round != NULL
+    return l->query != NULL && l->scale != NULL && l->penalty != NULL && r->measurement != NULL &&
+                   r->query != NULL && r->population != NULL && r->round != NULL
                ? ERR_OK
                : ERR_NOMEM;
 }
@@ -385,10 +383,9 @@ enum err aim_run(struct aim_result **result, const struct aim_options *options,
         return ERR_NOMEM;
     e = run(&l);
     ledger_free(&l.ledger);
-    memory_free(&l.candidate);
     memory_free(&l.query);
-    memory_free(&l.multipliers);
-    memory_free(&l.penalties);
+    memory_free(&l.scale);
+    memory_free(&l.penalty);
     memory_free(&l.estimate);
     if (e != ERR_OK)
         aim_result_free(&l.result);

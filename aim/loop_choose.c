@@ -22,13 +22,23 @@ void loop_find_candidates(struct loop *l, double share)
     }
 }
 
-static enum err make_room(struct loop *l)
+/* Cells of all candidates, and of the largest. */
+static uint64_t count_cells(const struct loop *l, uint64_t *largest)
 {
-    uint64_t cells = 0;
+    uint64_t all = 0;
+    *largest = 0;
+    for (size_t i = 0; i < l->candidates; i++) {
+        uint64_t cells = l->options->workload->query[l->query[i]].cells;
+        *largest = cells > *largest ? cells : *largest;
+        all += cells;
+    }
+    return all;
+}
+
+static enum err make_room(struct loop *l, uint64_t cells)
+{
     uint64_t *grown;
-    for (size_t i = 0; i < l->candidates; i++)
-        cells += l->options->workload->query[l->query[i]].cells;
-    if (cells <= l->estimates)
+    if (cells <= l->room)
         return ERR_OK;
     grown = memory_grow(l->estimate, cells, sizeof *grown);
     if (grown == NULL)
@@ -36,7 +46,7 @@ static enum err make_room(struct loop *l)
                         "no memory for the estimates of %zu candidates (%llu cells)", l->candidates,
                         (unsigned long long)cells);
     l->estimate = grown;
-    l->estimates = cells;
+    l->room = cells;
     return ERR_OK;
 }
 
@@ -59,33 +69,16 @@ static enum err estimate(struct loop *l, uint32_t query, uint64_t *out)
     return ERR_OK;
 }
 
-static enum err fill_candidates(struct loop *l)
+static enum err fill_estimates(struct loop *l)
 {
-    uint64_t cells = 0;
-    TRY(make_room(l));
+    const struct aim_options *o = l->options;
+    uint64_t *at = l->estimate;
     for (size_t i = 0; i < l->candidates; i++) {
-        struct aim_candidate *c = &l->candidate[i];
-        *c = (struct aim_candidate){.query = l->query[i],
-                                    .multiplier = l->multipliers[i],
-                                    .penalty = l->penalties[i],
-                                    .estimate = l->estimate + cells};
-        TRY(estimate(l, c->query, l->estimate + cells));
-        TRY(select_check_estimates(l->options->domain, l->options->workload, c->query,
-                                   &l->options->bounds, c->estimate, l->log));
-        cells += l->options->workload->query[c->query].cells;
+        TRY(estimate(l, l->query[i], at));
+        TRY(select_check_estimates(o->domain, o->workload, l->query[i], &o->bounds, at, l->log));
+        at += o->workload->query[l->query[i]].cells;
     }
     return ERR_OK;
-}
-
-/* Cells of the largest candidate. */
-static uint64_t largest_candidate(const struct loop *l)
-{
-    uint64_t most = 0;
-    for (size_t i = 0; i < l->candidates; i++) {
-        uint64_t cells = l->options->workload->query[l->query[i]].cells;
-        most = cells > most ? cells : most;
-    }
-    return most;
 }
 
 enum err loop_choose(struct loop *l, unsigned round, struct chosen *chosen)
@@ -99,22 +92,28 @@ enum err loop_choose(struct loop *l, unsigned round, struct chosen *chosen)
                                        .sigma = measure_sigma(l->multiplier),
                                        .bounds = o->bounds,
                                        .score = o->score};
+    uint64_t largest;
     struct aim_select request = {.round = round,
                                  .epsilon = terms.epsilon,
                                  .sigma = terms.sigma,
                                  .score = terms.score,
                                  .candidates = l->candidates,
-                                 .candidate = l->candidate,
+                                 .query = l->query,
+                                 .scale = l->scale,
+                                 .penalty = l->penalty,
+                                 .estimates = count_cells(l, &largest),
                                  .multiplier = l->multiplier,
                                  .population = &chosen->population,
                                  .lost = &chosen->lost};
     struct select_plan plan;
-    TRY(select_plan(&terms, l->multipliers, l->penalties, &plan, l->log));
-    TRY(fill_candidates(l));
-    chosen->values = memory_array(largest_candidate(l), sizeof *chosen->values);
+    TRY(select_plan(&terms, l->scale, l->penalty, &plan, l->log));
+    TRY(make_room(l, request.estimates));
+    TRY(fill_estimates(l));
+    chosen->values = memory_array(largest, sizeof *chosen->values);
     if (chosen->values == NULL)
         return ERR_NOMEM;
     request.shift = plan.shift;
+    request.estimate = l->estimate;
     request.values = chosen->values;
     TRY(l->backend->select(l->backend->self, &request));
     if (request.selected >= l->candidates)

@@ -14,12 +14,11 @@ struct loop {
     double epsilon;      /* of this round, slack taken off */
     uint64_t multiplier; /* of this round's measurement */
     size_t candidates;
-    struct aim_candidate *candidate;
-    uint32_t *query;       /* of each candidate */
-    uint64_t *multipliers; /* room for select_plan() */
-    uint64_t *penalties;
+    uint32_t *query; /* of each candidate */
+    uint64_t *scale; /* from select_plan(), and the penalty */
+    uint64_t *penalty;
     uint64_t *estimate; /* cells of all candidates, one after the other */
-    uint64_t estimates; /* room there */
+    uint64_t room;      /* for them */
     char name[256];
 };
 

@@ -120,30 +120,29 @@ static enum err select_one(void *self, struct aim_select *request)
 {
     struct plaintext *p = self;
     int64_t *noise CLEAN(memory_release) = memory_array(request->candidates, sizeof *noise);
+    const uint64_t *estimate = request->estimate;
     int64_t best = 0;
     if (noise == NULL)
         return ERR_NOMEM;
     TRY(p->noise.gumbel(p->noise.self, request->candidates, noise));
     for (size_t k = 0; k < request->candidates; k++) {
-        const struct aim_candidate *c = &request->candidate[k];
         const struct workload_query *q;
         int64_t score;
-        TRY(check_query(p, c->query));
-        q = &p->workload->query[c->query];
-        score = (int64_t)select_score(request->score, q->cells, p->counts + q->offset,
-                                      c->estimate) -
-                (int64_t)c->penalty;
-        score = (int64_t)c->multiplier * score +
+        TRY(check_query(p, request->query[k]));
+        q = &p->workload->query[request->query[k]];
+        score = (int64_t)select_score(request->score, q->cells, p->counts + q->offset, estimate) -
+                (int64_t)request->penalty[k];
+        score = (int64_t)request->scale[k] * score +
                 noise[k] * (INT64_C(1) << (request->shift - AIM_GUMBEL_BITS));
         if (k == 0 || score > best) {
             best = score;
             request->selected = k;
         }
+        estimate += q->cells;
     }
     if (request->multiplier == 0)
         return ERR_OK;
-    return measure_one(p, request->candidate[request->selected].query, request->multiplier,
-                       request->values);
+    return measure_one(p, request->query[request->selected], request->multiplier, request->values);
 }
 
 struct aim_backend plaintext_backend(struct plaintext *p)

@@ -203,11 +203,11 @@ static enum err strict_select(void *self, struct aim_select *request)
 {
     struct strict *s = self;
     struct aim_backend inner = plaintext_backend(s->inner);
-    uint32_t query[64];
-    uint64_t multiplier[64], penalty[64];
+    const uint64_t *estimate = request->estimate;
+    uint64_t scale[64], penalty[64];
     struct select_terms terms = {.domain = s->stage->domain,
                                  .workload = s->stage->workload,
-                                 .query = query,
+                                 .query = request->query,
                                  .candidates = request->candidates,
                                  .epsilon = request->epsilon,
                                  .sigma = request->sigma,
@@ -217,17 +217,17 @@ static enum err strict_select(void *self, struct aim_select *request)
     mpq_init(cost);
     s->last_round = request->round;
     assert_in_range(request->candidates, 1, 64);
-    for (size_t i = 0; i < request->candidates; i++)
-        query[i] = request->candidate[i].query;
-    assert_int_equal(select_plan(&terms, multiplier, penalty, &plan, NULL), ERR_OK);
+    assert_int_equal(select_plan(&terms, scale, penalty, &plan, NULL), ERR_OK);
     assert_int_equal(plan.shift, request->shift);
     for (size_t i = 0; i < request->candidates; i++) {
-        const struct aim_candidate *c = &request->candidate[i];
-        assert_true(c->multiplier == multiplier[i] && c->penalty == penalty[i]);
-        assert_int_equal(select_check_estimates(s->stage->domain, s->stage->workload, c->query,
-                                                &s->options->bounds, c->estimate, NULL),
+        assert_true(request->scale[i] == scale[i] && request->penalty[i] == penalty[i]);
+        assert_int_equal(select_check_estimates(s->stage->domain, s->stage->workload,
+                                                request->query[i], &s->options->bounds, estimate,
+                                                NULL),
                          ERR_OK);
+        estimate += s->stage->workload->query[request->query[i]].cells;
     }
+    assert_ptr_equal(estimate, request->estimate + request->estimates);
     assert_int_equal(ledger_select_cost(cost, request->epsilon, s->options->select_slack), ERR_OK);
     strict_debit(s, cost, request->round, request->lost);
     ledger_measure_cost(cost, request->multiplier, 1);
@@ -340,22 +340,26 @@ static void the_lowest_index_wins_ties(void **state)
 {
     struct stage s = stage_new(100);
     struct noise_source noise = {NULL, no_noise, no_noise};
-    uint64_t estimate[4] = {0};
-    struct aim_candidate c[3];
-    struct aim_select request = {.shift = 24, .candidates = 3, .candidate = c};
+    static const uint64_t estimate[12] = {0}, scale[3] = {1 << 14, 1 << 14, 1 << 14};
+    uint64_t penalty[3] = {1, 0, 0};
+    uint32_t query[3] = {0};
+    struct aim_select request = {.shift = 24,
+                                 .candidates = 3,
+                                 .query = query,
+                                 .scale = scale,
+                                 .penalty = penalty,
+                                 .estimate = estimate};
     struct plaintext *p;
     struct aim_backend backend;
     (void)state;
     assert_int_equal(plaintext_new(&p, s.workload, s.table, &noise, NULL), ERR_OK);
     backend = plaintext_backend(p);
-    for (int i = 0; i < 3; i++)
-        c[i] = (struct aim_candidate){0, 1 << 14, i == 0 ? 1 : 0, estimate};
     assert_int_equal(backend.select(backend.self, &request), ERR_OK);
     assert_int_equal(request.selected, 1);
-    c[0].penalty = 0;
+    penalty[0] = 0;
     assert_int_equal(backend.select(backend.self, &request), ERR_OK);
     assert_int_equal(request.selected, 0);
-    c[1].query = 9999;
+    query[1] = 9999;
     assert_int_equal(backend.select(backend.self, &request), ERR_REFUSED);
     plaintext_free(&p);
     stage_free(&s);
@@ -367,10 +371,15 @@ static void selection_follows_the_softmax(void **state)
     enum { TRIALS = 20000 };
     struct stage s = stage_new(100);
     int64_t *counts = memory_array(s.workload->cells, sizeof *counts);
-    uint64_t estimate[4] = {0};
-    static const uint64_t penalty[3] = {0, 1024, 3 * 512};
-    struct aim_candidate c[3];
-    struct aim_select request = {.shift = 24, .candidates = 3, .candidate = c};
+    static const uint64_t estimate[12] = {0}, penalty[3] = {0, 1024, 3 * 512};
+    static const uint64_t scale[3] = {1 << 14, 1 << 14, 1 << 14}; /* at shift 24: one a count */
+    static const uint32_t query[3] = {0};
+    struct aim_select request = {.shift = 24,
+                                 .candidates = 3,
+                                 .query = query,
+                                 .scale = scale,
+                                 .penalty = penalty,
+                                 .estimate = estimate};
     struct random r;
     struct noise_source noise = noise_from_random(&r);
     struct plaintext *p;
@@ -379,8 +388,7 @@ static void selection_follows_the_softmax(void **state)
     double weight[3], sum = 0, chi = 0;
     (void)state;
     random_seed_u64(&r, 8);
-    for (int i = 0; i < 3; i++) { /* multiplier 2^14 at shift 24: one a count */
-        c[i] = (struct aim_candidate){0, 1 << 14, penalty[i], estimate};
+    for (int i = 0; i < 3; i++) {
         weight[i] = exp(-(double)penalty[i] / 1024);
         sum += weight[i];
     }

@@ -142,16 +142,22 @@ static double selection_chi(size_t m, size_t trials, double error)
     struct noise_source noise = noise_from_random(&r);
     struct workload_query query = {.cells = 2};
     struct workload w = {.queries = 1, .query = &query, .cells = 2};
-    struct aim_candidate c[16];
-    struct aim_select request = {.shift = 26, .candidates = m, .candidate = c};
+    static const uint32_t queries[16] = {0};
+    uint64_t scale[16], penalty[16];
+    struct aim_select request = {.shift = 26,
+                                 .candidates = m,
+                                 .query = queries,
+                                 .scale = scale,
+                                 .penalty = penalty,
+                                 .estimate = estimate};
     struct plaintext *p;
     struct aim_backend backend;
     double weight[16], sum = 0, seen[16] = {0}, chi = 0;
     random_seed_u64(&r, 21);
     for (size_t i = 0; i < m; i++) { /* the multiplier makes 1/1024 of a score 2^-10 of a unit */
-        c[i] = (struct aim_candidate){
-            .query = 0, .multiplier = 1 << 16, .penalty = 300 * i, .estimate = estimate};
-        weight[i] = exp(-(double)c[i].penalty / 1024 * error);
+        scale[i] = 1 << 16;
+        penalty[i] = 300 * i;
+        weight[i] = exp(-(double)penalty[i] / 1024 * error);
         sum += weight[i];
     }
     assert_int_equal(plaintext_new_counts(&p, &w, counts, &noise, NULL), ERR_OK);

@@ -289,23 +289,19 @@ static inline enum err measure(void *self, const struct aim_measure *m)
 static inline enum err select_worst(void *self, struct aim_select *a)
 {
     struct seat *s = self;
-    const struct workload_query *query = s->engine->study->workload->query;
     struct request r = {.kind = REQUEST_SELECT,
                         .queries = (uint32_t)a->candidates,
                         .query = memory_array(a->candidates, sizeof *r.query),
-                        .estimate = memory_array(s->engine->study->workload->cells, 8),
+                        .estimates = a->estimates,
+                        .estimate = memory_array(a->estimates, sizeof *r.estimate),
                         .epsilon = a->epsilon,
                         .sigma = a->sigma,
                         .multiplier = a->multiplier};
     enum err e = next_request(s, a->population);
     if (e != ERR_OK)
         return e;
-    for (size_t k = 0; k < a->candidates; k++) {
-        size_t n = query[a->candidate[k].query].cells;
-        r.query[k] = a->candidate[k].query;
-        memcpy(r.estimate + r.estimates, a->candidate[k].estimate, n * sizeof *r.estimate);
-        r.estimates += n;
-    }
+    memcpy(r.query, a->query, a->candidates * sizeof *r.query);
+    memcpy(r.estimate, a->estimate, a->estimates * sizeof *r.estimate);
     e = perform(s, &r, &a->selected, a->values);
     if (e == ERR_OK)
         s->w->selected[s->index][s->w->selections[s->index]++] = r.query[a->selected];

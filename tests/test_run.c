@@ -330,8 +330,8 @@ static enum err select_of_two(struct scene *c)
 {
     const struct aim_backend backend = remote_backend(&c->remote);
     const uint64_t estimate[64] = {0};
-    const struct aim_candidate candidate[] = {{.query = 0, .estimate = estimate},
-                                              {.query = 1, .estimate = estimate}};
+    static const uint32_t query[] = {0, 1};
+    const struct workload_query *all = c->s.study->workload->query;
     int64_t values[64];
     uint64_t population = 0;
     unsigned lost = 0;
@@ -339,7 +339,9 @@ static enum err select_of_two(struct scene *c)
                            .epsilon = 1,
                            .sigma = 10,
                            .candidates = 2,
-                           .candidate = candidate,
+                           .query = query,
+                           .estimates = all[0].cells + all[1].cells,
+                           .estimate = estimate,
                            .multiplier = 1000,
                            .values = values,
                            .population = &population,

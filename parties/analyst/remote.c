@@ -163,51 +163,25 @@ static enum err measure(void *self, const struct aim_measure *m)
 {
     struct remote *r = self;
     const struct workload_query *all = r->study->workload->query;
-    struct request request = {
+    struct request request CLEAN(request_clear) = {
         .kind = REQUEST_MEASURE,
         .queries = (uint32_t)m->queries,
         .query = memory_array(m->queries, sizeof *request.query),
         .multiplier = m->multiplier,
     };
-    struct bytes answer = {0};
+    struct bytes answer CLEAN(bytes_clear) = {0};
     struct reader in;
-    enum err e = request.query == NULL ? ERR_NOMEM : ERR_OK;
-    if (e == ERR_OK) {
-        memcpy(request.query, m->query, m->queries * sizeof *m->query);
-        e = ask_round(r, m->round, &request, &answer, m->lost);
-    }
+    size_t at = 0;
+    if (request.query == NULL)
+        return ERR_NOMEM;
+    memcpy(request.query, m->query, m->queries * sizeof *m->query);
+    TRY(ask_round(r, m->round, &request, &answer, m->lost));
     in = reader_of(answer.data, answer.size);
     *m->population = reader_u64(&in);
-    for (size_t k = 0, at = 0; e == ERR_OK && k < m->queries; k++)
+    for (size_t k = 0; k < m->queries; k++)
         for (uint64_t j = 0; j < all[m->query[k]].cells; j++)
             m->values[at++] = (int64_t)reader_u64(&in);
-    if (e == ERR_OK && reader_done(&in) != ERR_OK)
-        e = misfit(r, m->round);
-    bytes_clear(&answer);
-    request_clear(&request);
-    return e;
-}
-
-static enum err fill_candidates(const struct remote *r, const struct aim_select *s,
-                                struct request *request)
-{
-    const struct workload_query *all = r->study->workload->query;
-    size_t cells = 0, at = 0;
-    for (size_t k = 0; k < s->candidates; k++)
-        cells += all[s->candidate[k].query].cells;
-    request->query = memory_array(s->candidates, sizeof *request->query);
-    request->estimate = memory_array(cells, sizeof *request->estimate);
-    if (request->query == NULL || request->estimate == NULL)
-        return ERR_NOMEM;
-    for (size_t k = 0; k < s->candidates; k++) {
-        size_t n = all[s->candidate[k].query].cells;
-        request->query[k] = s->candidate[k].query;
-        memcpy(request->estimate + at, s->candidate[k].estimate, n * sizeof(uint64_t));
-        at += n;
-    }
-    request->queries = (uint32_t)s->candidates;
-    request->estimates = cells;
-    return ERR_OK;
+    return reader_done(&in) == ERR_OK ? ERR_OK : misfit(r, m->round);
 }
 
 static enum err read_selection(const struct remote *r, struct aim_select *s,
@@ -218,7 +192,7 @@ static enum err read_selection(const struct remote *r, struct aim_select *s,
     if (in.failed || selected >= s->candidates)
         return misfit(r, s->round);
     s->selected = (size_t)selected;
-    cells = r->study->workload->query[s->candidate[selected].query].cells;
+    cells = r->study->workload->query[s->query[selected]].cells;
     *s->population = reader_u64(&in);
     for (uint64_t j = 0; j < cells; j++)
         s->values[j] = (int64_t)reader_u64(&in);
@@ -228,21 +202,23 @@ static enum err read_selection(const struct remote *r, struct aim_select *s,
 static enum err select_worst(void *self, struct aim_select *s)
 {
     struct remote *r = self;
-    struct request request = {
+    struct request request CLEAN(request_clear) = {
         .kind = REQUEST_SELECT,
+        .queries = (uint32_t)s->candidates,
+        .query = memory_array(s->candidates, sizeof *request.query),
+        .estimates = s->estimates,
+        .estimate = memory_array(s->estimates, sizeof *request.estimate),
         .epsilon = s->epsilon,
         .sigma = s->sigma,
         .multiplier = s->multiplier,
     };
-    struct bytes answer = {0};
-    enum err e = fill_candidates(r, s, &request);
-    if (e == ERR_OK)
-        e = ask_round(r, s->round, &request, &answer, s->lost);
-    if (e == ERR_OK)
-        e = read_selection(r, s, &answer);
-    bytes_clear(&answer);
-    request_clear(&request);
-    return e;
+    struct bytes answer CLEAN(bytes_clear) = {0};
+    if (request.query == NULL || request.estimate == NULL)
+        return ERR_NOMEM;
+    memcpy(request.query, s->query, s->candidates * sizeof *s->query);
+    memcpy(request.estimate, s->estimate, s->estimates * sizeof *s->estimate);
+    TRY(ask_round(r, s->round, &request, &answer, s->lost));
+    return read_selection(r, s, &answer);
 }
 
 struct aim_backend remote_backend(struct remote *remote)
