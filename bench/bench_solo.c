@@ -1,7 +1,7 @@
 /*
  * bench/bench_solo.c - one server alone on the machine, on 1, 2, .. lanes.
  *
- *   bench_solo [--json FILE] [--lanes MOST] [--runs N] [--smoke]
+ *   bench_solo [--json FILE] [--only NAME] [--lanes MOST] [--runs N] [--smoke]
  *
  * Three servers on one machine share its cores, which hides what a server gains by more lanes. So each computation is
  * first played by three servers in this process, where what comes to server 0 is kept (bench/recording.h), for each
@@ -358,7 +358,7 @@ static enum err play(struct take *t, const struct measurement *m, const struct s
 }
 
 struct options {
-    const char *json;
+    const char *json, *only;
     size_t steps, runs;
     bool smoke;
 };
@@ -431,6 +431,8 @@ static enum err run(const struct options *o, FILE *f)
         const struct measurement *m = &measurements[k];
         const double items = (double)m->items(size);
         struct take takes[STEPS] = {{0}};
+        if (o->only != NULL && strcmp(o->only, m->name) != 0)
+            continue;
         TRY(measure_all(o, m, size, takes));
         print_takes(m, o, items, takes);
         if (f != NULL)
@@ -452,6 +454,8 @@ int main(int argc, char **argv)
             o.runs = 1;
         } else if (i + 1 < argc && strcmp(argv[i], "--json") == 0)
             o.json = argv[++i];
+        else if (i + 1 < argc && strcmp(argv[i], "--only") == 0)
+            o.only = argv[++i];
         else if (i + 1 < argc && strcmp(argv[i], "--runs") == 0)
             o.runs = strtoul(argv[++i], NULL, 10);
         else if (i + 1 < argc && strcmp(argv[i], "--lanes") == 0)
@@ -459,7 +463,9 @@ int main(int argc, char **argv)
                  o.steps < STEPS && (size_t)1 << o.steps <= most;)
                 o.steps++;
         else {
-            fputs("usage: bench_solo [--json FILE] [--lanes MOST] [--runs N] [--smoke]\n", stderr);
+            fputs("usage: bench_solo [--json FILE] [--only NAME] [--lanes MOST] [--runs N] "
+                  "[--smoke]\n",
+                  stderr);
             return 2;
         }
     if (o.json != NULL && (f = fopen(o.json, "w")) == NULL)

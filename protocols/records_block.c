@@ -2,6 +2,7 @@
 
 #include "mpc/bits.h"
 #include "mpc/convert.h"
+#include "mpc/crew.h"
 
 #include <string.h>
 
@@ -50,12 +51,22 @@ struct share16 records_row(const struct records_block *b, uint16_t attribute, si
 
 /* --- one-hot planes --------------------------------------------------------------------------- */
 
-/* Trees of all attributes: nodes of one level, in `hot` from row[a] on, and ANDs of the next. */
+/*
+ * Trees of attributes first .. end - 1: nodes of one level, in `hot` from row[a] - row on, and ANDs
+ * of the next.
+ */
 struct trees {
-    struct records_block *b;
+    const struct records_block *b;
+    size_t first, end;
+    size_t row, rows; /* of these attributes; those of the first ones have validity's, too */
     struct planes hot, next;
     struct move_term *terms;
 };
+
+static unsigned node_of(const struct trees *t, size_t attribute)
+{
+    return (unsigned)(t->b->row[attribute] - t->row);
+}
 
 /* How many nodes of a level lead to a leaf; `left` bits are still to come. */
 static uint32_t nodes_at(uint32_t leaves, unsigned left)
@@ -80,18 +91,18 @@ static enum err grow(struct party *p, const struct trees *t, unsigned level)
 {
     const struct records_block *b = t->b;
     size_t count = 0;
-    for (size_t a = 0; a < b->shape->attributes; a++) {
+    for (size_t a = t->first; a < t->end; a++) {
         const unsigned k = records_code_bits(b->shape->size[a]);
         for (unsigned i = 0; level < k && i < nodes_at(leaves(b, a), k - level); i++)
-            t->terms[count++] = bits_product(planes_plane(&t->next, (unsigned)b->row[a] + i),
-                                             planes_plane(&t->hot, (unsigned)b->row[a] + i),
+            t->terms[count++] = bits_product(planes_plane(&t->next, node_of(t, a) + i),
+                                             planes_plane(&t->hot, node_of(t, a) + i),
                                              planes_plane(&b->code, b->plane[a] + level));
     }
     TRY(bits_terms(p, t->terms, count));
-    for (size_t a = 0; a < b->shape->attributes; a++) {
+    for (size_t a = t->first; a < t->end; a++) {
         const unsigned k = records_code_bits(b->shape->size[a]);
-        struct planes node = planes_view(&t->hot, (unsigned)b->row[a], leaves(b, a));
-        const struct planes next = planes_view(&t->next, (unsigned)b->row[a], leaves(b, a));
+        struct planes node = planes_view(&t->hot, node_of(t, a), leaves(b, a));
+        const struct planes next = planes_view(&t->next, node_of(t, a), leaves(b, a));
         if (level < k)
             step_down(&node, &next, nodes_at(leaves(b, a), k - level),
                       nodes_at(leaves(b, a), k - level - 1));
@@ -99,45 +110,76 @@ static enum err grow(struct party *p, const struct trees *t, unsigned level)
     return ERR_OK;
 }
 
-/* What is left of validity. */
-static void derive_last(const struct party *p, const struct records_block *b, uint16_t attribute)
+/* What is left of validity: the row of an attribute's last value. */
+static enum err derive_last(void *self, struct party *lane, size_t attribute)
 {
-    const struct share16 last = records_row(b, attribute, leaves(b, attribute), 0, b->n),
+    const struct records_block *b = self;
+    const uint16_t a = (uint16_t)attribute;
+    const struct share16 last = records_row(b, a, leaves(b, a), 0, b->n),
                          valid = share16_view(b->number, 0, b->n);
     memcpy(last.a, valid.a, b->n * sizeof *last.a);
     memcpy(last.b, valid.b, b->n * sizeof *last.b);
-    for (size_t v = 0; v < leaves(b, attribute); v++) {
-        const struct share16 x = records_row(b, attribute, v, 0, b->n);
-        p->kernel->linear16(last.a, 1, last.a, UINT16_MAX, x.a, b->n);
-        p->kernel->linear16(last.b, 1, last.b, UINT16_MAX, x.b, b->n);
+    for (size_t v = 0; v < leaves(b, a); v++) {
+        const struct share16 x = records_row(b, a, v, 0, b->n);
+        lane->kernel->linear16(last.a, 1, last.a, UINT16_MAX, x.a, b->n);
+        lane->kernel->linear16(last.b, 1, last.b, UINT16_MAX, x.b, b->n);
     }
+    return ERR_OK;
 }
 
-static enum err one_hot(struct party *p, struct records_block *b)
+/* The trees of a lane, and their leaves as numbers. */
+static enum err one_hot(struct party *p, struct trees *t)
 {
-    struct trees t = {.b = b, .terms = scratch_take(p->scratch, b->rows, sizeof *t.terms)};
+    const struct records_block *b = t->b;
     unsigned deepest = 0;
-    if (t.terms == NULL)
+    t->terms = scratch_take(p->scratch, t->rows, sizeof *t->terms);
+    if (t->terms == NULL)
         return ERR_NOMEM;
-    TRY(party_planes(p, &t.hot, (unsigned)b->rows, b->n));
-    TRY(party_planes(p, &t.next, (unsigned)b->rows, b->n));
-    bits_copy(planes_plane(&t.hot, 0), planes_plane(&b->code, 0));
-    for (size_t a = 0; a < b->shape->attributes; a++) {
+    TRY(party_planes(p, &t->hot, (unsigned)t->rows, b->n));
+    TRY(party_planes(p, &t->next, (unsigned)t->rows, b->n));
+    if (t->row == 0)
+        bits_copy(planes_plane(&t->hot, 0), planes_plane(&b->code, 0));
+    for (size_t a = t->first; a < t->end; a++) {
         const unsigned k = records_code_bits(b->shape->size[a]);
         deepest = k > deepest ? k : deepest;
         if (leaves(b, a) > 0)
-            bits_copy(planes_plane(&t.hot, (unsigned)b->row[a]), planes_plane(&b->code, 0));
+            bits_copy(planes_plane(&t->hot, node_of(t, a)), planes_plane(&b->code, 0));
     }
     for (unsigned level = 0; level < deepest; level++)
-        TRY(grow(p, &t, level));
-    TRY(convert_bit16(p, share16_view(b->number, 0, b->rows * b->n), planes_flat(&t.hot)));
-    for (size_t a = 0; a < b->shape->attributes; a++)
-        derive_last(p, b, (uint16_t)a);
-    return ERR_OK;
+        TRY(grow(p, t, level));
+    return convert_bit16(p, share16_view(b->number, t->row * b->n, t->rows * b->n),
+                         planes_flat(&t->hot));
+}
+
+/* The attributes of a part: those that end in it, where rows are shared out evenly. */
+struct part_of_block {
+    const struct records_block *b;
+    size_t parts;
+};
+
+static size_t first_attribute(const struct part_of_block *s, size_t part)
+{
+    const struct records_block *b = s->b;
+    size_t a = 0;
+    while (a < b->shape->attributes && b->row[a] + leaves(b, a) / 2 < b->rows * part / s->parts)
+        a++;
+    return part == 0 ? 0 : part == s->parts ? b->shape->attributes : a;
+}
+
+static enum err one_hot_part(void *self, struct party *lane, size_t part)
+{
+    const struct part_of_block *s = self;
+    const struct records_block *b = s->b;
+    struct trees t = {
+        .b = b, .first = first_attribute(s, part), .end = first_attribute(s, part + 1)};
+    t.row = part == 0 ? 0 : t.first < b->shape->attributes ? b->row[t.first] : b->rows;
+    t.rows = (t.end < b->shape->attributes ? b->row[t.end] : b->rows) - t.row;
+    return t.rows > 0 ? one_hot(lane, &t) : ERR_OK;
 }
 
 enum err records_one_hot(struct party *p, struct records_block *b)
 {
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    return scratch_done(p->scratch, mark, one_hot(p, b));
+    struct part_of_block s = {b, crew_lanes(p)};
+    TRY(crew_run(p, s.parts, one_hot_part, &s));
+    return crew_run(p, b->shape->attributes, derive_last, b);
 }

@@ -1,6 +1,7 @@
 #include "protocols/records_private.h"
 
 #include "mpc/bits.h"
+#include "mpc/crew.h"
 #include "mpc/truncate.h"
 
 #include <string.h>
@@ -28,34 +29,52 @@ static void zero(struct share32 x)
 
 /* --- a block ---------------------------------------------------------------------------------- */
 
-/* Adds this server's parts of a tile's counts. */
-static enum err add_tile(struct party *p, const struct counting *c, const struct records_block *b,
-                         size_t from, size_t n, uint16_t *parts)
+/* The tiles of a block, and where each lane adds up its own. */
+struct adding {
+    const struct counting *c;
+    const struct records_block *b;
+    uint16_t *parts; /* of each lane, `stride` apart */
+    size_t stride, tile;
+};
+
+/* Words of a lane's parts, so that each begins where vectors do. */
+static size_t stride_of(const struct counting *c)
 {
-    struct records_tile t = {.from = from, .n = n};
-    TRY(records_tile_sides(p, &t, &c->plans, b));
+    return (c->plans.parts + 31) / 32 * 32;
+}
+
+/* Adds this server's parts of a tile's counts. */
+static enum err add_tile(void *self, struct party *lane, size_t tile)
+{
+    const struct adding *s = self;
+    const struct counting *c = s->c;
+    const size_t from = tile * s->tile, left = s->b->used - from, done = c->done + from;
+    struct records_tile t = {.from = from, .n = left < s->tile ? left : s->tile};
+    uint16_t *parts = s->parts + lane->lane * s->stride;
+    TRY(records_tile_sides(lane, &t, &c->plans, s->b));
     for (size_t k = 0; k < c->plans.plans; k++) {
         const struct records_plan *plan = &c->plans.plan[k];
-        move_part_matrix(p, parts + plan->parts, t.side[plan->left], t.side[plan->right],
-                         c->plans.side[plan->left].rows, c->plans.side[plan->right].rows, n);
+        move_part_matrix(lane, parts + plan->parts, t.side[plan->left], t.side[plan->right],
+                         c->plans.side[plan->left].rows, c->plans.side[plan->right].rows, t.n);
     }
+    if (lane->progress != NULL)
+        lane->progress(lane->progress_self, done + t.n < c->all ? done + t.n : c->all, c->all);
     return ERR_OK;
 }
 
+/* Into the first lane's parts, what all have added up. */
 static enum err add_tiles(struct party *p, struct counting *c, struct records_block *b,
                           uint16_t *parts)
 {
-    memset(parts, 0, c->plans.parts * sizeof *parts);
+    const size_t stride = stride_of(c), lanes = crew_lanes(p);
+    struct adding s = {c, b, parts, stride, crew_tile(p, b->used, c->tile, 64)};
+    memset(parts, 0, lanes * stride * sizeof *parts);
     TRY(bits_and_all(p, planes_plane(&b->code, 0), &b->valid));
     TRY(records_one_hot(p, b));
-    for (size_t at = 0, n; at < b->used; at += n) {
-        const struct scratch_mark mark = scratch_mark(p->scratch);
-        n = b->used - at < c->tile ? b->used - at : c->tile;
-        TRY(scratch_done(p->scratch, mark, add_tile(p, c, b, at, n, parts)));
-        c->done += n;
-        if (p->progress != NULL)
-            p->progress(p->progress_self, c->done < c->all ? c->done : c->all, c->all);
-    }
+    TRY(crew_run(p, (b->used + s.tile - 1) / s.tile, add_tile, &s));
+    for (size_t k = 1; k < lanes; k++)
+        p->kernel->linear16(parts, 1, parts, 1, parts + k * stride, stride);
+    c->done += b->used;
     return ERR_OK;
 }
 
@@ -82,7 +101,7 @@ static enum err settle(struct party *p, struct counting *c, const uint16_t *part
 
 static enum err add_block(struct party *p, struct counting *c, struct records_block *b)
 {
-    uint16_t *parts = scratch_take(p->scratch, c->plans.parts, sizeof *parts);
+    uint16_t *parts = scratch_take(p->scratch, crew_lanes(p) * stride_of(c), sizeof *parts);
     if (parts == NULL)
         return ERR_NOMEM;
     TRY(add_tiles(p, c, b, parts));

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "protocols/answers.h"
 #include "protocols/answers_pack.h"
+#include "protocols/records.h"
 #include "protocols/score.h"
 #include "protocols/tape.h"
 #include "tests/support_three.h"
@@ -149,6 +150,90 @@ static void scores_are_made_by_all_lanes(void **state)
     memory_free(&s);
 }
 
+/* --- records ---------------------------------------------------------------------------------- */
+
+#define RECORDS 3000
+#define COLUMNS 4
+
+static const uint32_t sizes[COLUMNS] = {5, 16, 2, 9};
+
+struct records {
+    uint8_t seed[2][ANSWERS_SEED_SIZE];
+    uint16_t code[COLUMNS][RECORDS];
+    uint8_t vector[16 * (RECORDS / 8)];
+    struct three_result out;
+};
+
+static enum err count_records(struct party *p, void *shared)
+{
+    static const uint16_t column[COLUMNS] = {0, 1, 2, 3};
+    const struct records_shape shape = {COLUMNS, sizes};
+    struct records *r = shared;
+    struct records_part part = {.attributes = COLUMNS, .attribute = column, .vector = r->vector};
+    const struct records_batch batch = {RECORDS, 1, &part};
+    struct records_query query[2];
+    struct share64 out;
+    enum err e = share64_new(&out, 5 * 16 * 9 + 18);
+    query[0] = (struct records_query){3, {0, 1, 3}, share64_view(out, 0, 5 * 16 * 9)};
+    query[1] = (struct records_query){2, {2, 3}, share64_view(out, 5 * 16 * 9, 18)};
+    for (unsigned k = 0; k < 2; k++)
+        part.seed[k] = (p->index + k) % 3 == 2 ? NULL : r->seed[(p->index + k) % 3];
+    if (e == ERR_OK)
+        e = records_count(p, &shape, &batch, 1, query, 2);
+    if (e == ERR_OK)
+        three_put64(&r->out, p, out);
+    share64_free(&out);
+    return e;
+}
+
+static void set_bit(struct records *r, size_t plane, size_t record)
+{
+    r->vector[plane * (RECORDS / 8) + record / 8] |= (uint8_t)(1 << record % 8);
+}
+
+/* Planes: validity, then each code from its highest bit down. */
+static void pack(struct records *r)
+{
+    for (size_t i = 0; i < RECORDS; i++) {
+        size_t plane = 0;
+        set_bit(r, plane++, i);
+        for (size_t a = 0; a < COLUMNS; a++)
+            for (unsigned bit = sizes[a] > 8 ? 4 : sizes[a] > 4 ? 3 : 1; bit-- > 0; plane++)
+                if (r->code[a][i] >> bit & 1)
+                    set_bit(r, plane, i);
+    }
+    for (unsigned k = 0; k < 2; k++)
+        assert_int_equal(prg_xor_once(r->seed[k], r->vector, 13 * (RECORDS / 8)), ERR_OK);
+}
+
+static void records_are_counted_by_all_lanes(void **state)
+{
+    struct records *r = memory_array(1, sizeof *r);
+    uint64_t seed = 9, expected[5 * 16 * 9 + 18] = {0};
+    struct three_costs cost[3];
+    (void)state;
+    r->seed[0][0] = r->seed[1][3] = 7;
+    for (size_t i = 0; i < RECORDS; i++) {
+        for (size_t a = 0; a < COLUMNS; a++)
+            r->code[a][i] = (uint16_t)(three_random(&seed) % sizes[a]);
+        expected[(r->code[0][i] * 16 + r->code[1][i]) * 9 + r->code[3][i]]++;
+        expected[5 * 16 * 9 + r->code[2][i] * 9 + r->code[3][i]]++;
+    }
+    pack(r);
+    assert_int_equal(three_result_new(&r->out, 5 * 16 * 9 + 18), ERR_OK);
+    for (size_t k = 0; k < 3; k++) {
+        assert_int_equal(three_run_lanes(12, lane_counts[k], 8, count_records, r, &cost[k], NULL),
+                         ERR_OK);
+        assert_true(three_replicated(&r->out, 64));
+        for (size_t i = 0; i < 5 * 16 * 9 + 18; i++)
+            assert_int_equal(three_sum64(&r->out, i), expected[i]);
+        assert_int_equal(cost[k].rounds, cost[0].rounds);
+        assert_int_equal(cost[k].sent[0], cost[0].sent[0]);
+    }
+    three_result_free(&r->out);
+    memory_free(&r);
+}
+
 /* --- noise ------------------------------------------------------------------------------------ */
 
 #define SAMPLES 1280
@@ -227,6 +312,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_add_up),
         cmocka_unit_test(scores_are_made_by_all_lanes),
+        cmocka_unit_test(records_are_counted_by_all_lanes),
         cmocka_unit_test(noise_is_made_by_all_lanes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
