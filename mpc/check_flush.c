@@ -3,47 +3,9 @@
  * a coin; each side of the products is folded by it, 64 values to one; and again, until the last
  * fold's columns, masked by random ones, are opened and multiplied in the clear.
  */
-#include "mpc/check_field.h"
-#include "mpc/check_private.h"
-
-#include "base/memory.h"
+#include "mpc/check_flush.h"
 
 #include <string.h>
-
-#define REMAINDERS 8 /* most: one of the bits, one a fold */
-
-struct pair {
-    uint64_t a, b;
-};
-
-/* Elements: groups of products, in a row. */
-struct stretch {
-    uint64_t *x;
-    size_t groups;
-};
-
-struct flush {
-    struct party *p;
-    struct check *c;
-    const struct check_ride *ride;
-    uint64_t tau[KERNEL_ROWS]; /* weights of rows of bits */
-    uint64_t *sigma;           /* 8 for each group of the log */
-    struct stretch *stretch;   /* what is left to fold */
-    size_t stretches, groups;
-    uint64_t row_weight[KERNEL_ROWS]; /* of the elements' rows, in the sum that is z */
-    struct pair z, remainder[REMAINDERS];
-    unsigned remainders;
-};
-
-/* What the three of a fold send: sums at points, and of the last one what belongs to the masks. */
-struct sums {
-    uint64_t point[KERNEL_POINTS], cross[KERNEL_ROWS], square;
-};
-
-static enum err draw(struct prg *weights, uint64_t *to, size_t n)
-{
-    return prg_fill(weights, to, n * sizeof *to);
-}
 
 static enum err mask(struct party *p, uint64_t *z, size_t n)
 {
@@ -51,9 +13,8 @@ static enum err mask(struct party *p, uint64_t *z, size_t n)
     return prg_xor(p->prg[1][PRG_CHECK], z, n * sizeof *z);
 }
 
-/* Summands become shares: a, which is sent, and b, which comes; `more` travels beside it. */
-static enum err reshare(struct flush *f, uint64_t *a, uint64_t *b, size_t n,
-                        const struct check_ride *more)
+enum err flush_reshare(struct flush *f, uint64_t *a, uint64_t *b, size_t n,
+                       const struct check_ride *more)
 {
     const size_t bytes = n * sizeof *a, rides = more != NULL ? more->z.n * sizeof *a : 0;
     const struct round round = {
@@ -66,112 +27,7 @@ static enum err reshare(struct flush *f, uint64_t *a, uint64_t *b, size_t n,
     return move_round(f->p, &round);
 }
 
-/* --- bits ------------------------------------------------------------------------------------- */
-
-/* x_i (y_i + y_(i+1)) + x_(i+1) y_i of what rides along */
-static enum err make_ride(const struct flush *f)
-{
-    const struct check_ride *ride = f->ride;
-    const struct kernel *k = f->p->kernel;
-    if (ride == NULL)
-        return ERR_OK;
-    uint64_t *y = scratch_take(f->p->scratch, ride->y.n, sizeof *y);
-    if (y == NULL)
-        return ERR_NOMEM;
-    k->xor_bits(y, ride->y.a, ride->y.b, ride->y.n);
-    memset(ride->z.a, 0, ride->z.n * sizeof *y);
-    k->field(ride->z.a, ride->x.a, y, ride->x.n);
-    k->field(ride->z.a, ride->x.b, ride->y.a, ride->x.n);
-    return ERR_OK;
-}
-
-/* The groups of the log, one list after the other, each with 8 weights of a coin. */
-static enum err weigh(struct flush *f)
-{
-    size_t groups = 0, chunks = 0;
-    struct prg *weights;
-    uint64_t rho[CHECK_DIGITS];
-    enum err e;
-    for (unsigned l = 1; l <= CHECK_PRODUCTS; l++) {
-        const size_t n = check_log_groups(&f->c->log, l);
-        groups += n;
-        f->groups += l * n;
-        chunks += f->c->log.list[l].chunks;
-    }
-    f->sigma = scratch_take(f->p->scratch, groups * KERNEL_COLUMNS, sizeof *f->sigma);
-    f->stretch = scratch_take(f->p->scratch, chunks, sizeof *f->stretch);
-    if (f->sigma == NULL || f->stretch == NULL)
-        return ERR_NOMEM;
-    TRY(check_coin(f->p, &weights));
-    e = draw(weights, rho, CHECK_DIGITS);
-    if (e == ERR_OK)
-        e = draw(weights, f->sigma, groups * KERNEL_COLUMNS);
-    prg_free(&weights);
-    check_row_weights(f->tau, rho);
-    return e;
-}
-
-/* Of a chunk: what z adds to the remainder, weighed by rows, then by columns. */
-static void add_z(struct flush *f, const struct check_part *part, const uint64_t *sigma,
-                  uint64_t sum[2][KERNEL_COLUMNS])
-{
-    for (size_t g = 0; g < part->groups; g++)
-        for (unsigned v = 0; v < 2; v++) {
-            uint64_t row[KERNEL_COLUMNS];
-            f->p->kernel->field_rows(row, part->z + (2 * g + v) * KERNEL_GROUP, f->tau);
-            f->p->kernel->field(sum[v], row, sigma + g * KERNEL_COLUMNS, KERNEL_COLUMNS);
-        }
-}
-
-/* Of a chunk: every row's bits times its weight, in place; x weighs as its column does. */
-static void to_elements(struct flush *f, const struct check_part *part, unsigned products,
-                        const uint64_t *sigma, const uint64_t *weight)
-{
-    const struct kernel *k = f->p->kernel;
-    k->bits_rows(part->products, part->products, 4 * products * part->groups, weight);
-    for (size_t g = 0; g < part->groups; g++)
-        for (unsigned l = 0; l < products; l++) {
-            uint64_t *x = part->products + 4 * (g * products + l) * KERNEL_GROUP;
-            k->field_scale(x, sigma + g * KERNEL_COLUMNS);
-            k->field_scale(x + KERNEL_GROUP, sigma + g * KERNEL_COLUMNS);
-        }
-    f->stretch[f->stretches++] = (struct stretch){part->products, products * part->groups};
-}
-
-/* Calls for each chunk of the log, with the weights of its columns. */
-static void each_chunk(struct flush *f,
-                       void (*call)(struct flush *f, const struct check_part *part,
-                                    unsigned products, const uint64_t *sigma, void *arg),
-                       void *arg)
-{
-    const uint64_t *sigma = f->sigma;
-    for (unsigned l = 1; l <= CHECK_PRODUCTS; l++)
-        for (size_t k = 0; k < f->c->log.list[l].chunks; k++) {
-            const struct check_part part = check_log_part(&f->c->log, l, k);
-            call(f, &part, l, sigma, arg);
-            sigma += part.groups * KERNEL_COLUMNS;
-        }
-}
-
-static void sum_chunk(struct flush *f, const struct check_part *part, unsigned products,
-                      const uint64_t *sigma, void *sums)
-{
-    f->p->kernel->bits_points(sums, part->products, products, part->groups, sigma);
-}
-
-struct folding_bits {
-    uint64_t weight[KERNEL_ROWS], sum[2][KERNEL_COLUMNS];
-};
-
-static void fold_chunk(struct flush *f, const struct check_part *part, unsigned products,
-                       const uint64_t *sigma, void *arg)
-{
-    struct folding_bits *b = arg;
-    add_z(f, part, sigma, b->sum);
-    to_elements(f, part, products, sigma, b->weight);
-}
-
-static uint64_t total(const uint64_t *x, size_t n)
+uint64_t flush_total(const uint64_t *x, size_t n)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < n; i++)
@@ -179,50 +35,26 @@ static uint64_t total(const uint64_t *x, size_t n)
     return sum;
 }
 
-static struct pair value_at(const struct sums sums[2], const uint64_t r[CHECK_DIGITS])
+struct pair flush_value_at(const struct sums sums[2], const uint64_t r[CHECK_DIGITS])
 {
     return (struct pair){check_value_at(sums[0].point, r), check_value_at(sums[1].point, r)};
 }
 
-static struct pair sum_of_rows(const struct sums sums[2], const uint64_t weight[KERNEL_ROWS])
+struct pair flush_sum_of_rows(const struct sums sums[2], const uint64_t weight[KERNEL_ROWS])
 {
     return (struct pair){check_sum_of_rows(sums[0].point, weight),
                          check_sum_of_rows(sums[1].point, weight)};
 }
 
-/* A coin's point, and the weights of rows there. */
-static enum err draw_point(struct flush *f, uint64_t r[CHECK_DIGITS], uint64_t weight[KERNEL_ROWS])
+enum err flush_draw_point(struct flush *f, uint64_t r[CHECK_DIGITS], uint64_t weight[KERNEL_ROWS])
 {
     struct prg *weights;
     enum err e;
     TRY(check_coin(f->p, &weights));
-    e = draw(weights, r, CHECK_DIGITS);
+    e = prg_fill(weights, r, CHECK_DIGITS * sizeof *r);
     prg_free(&weights);
     check_row_weights(weight, r);
     return e;
-}
-
-static enum err prove_bits(struct flush *f, struct sums sums[2])
-{
-    struct folding_bits b = {.sum = {{0}}};
-    uint64_t r[CHECK_DIGITS];
-    struct pair d;
-    TRY(weigh(f));
-    TRY(make_ride(f));
-    memset(sums, 0, 2 * sizeof *sums);
-    each_chunk(f, sum_chunk, sums[0].point);
-    TRY(reshare(f, sums[0].point, sums[1].point, KERNEL_POINTS, f->ride));
-    TRY(draw_point(f, r, b.weight));
-    each_chunk(f, fold_chunk, &b);
-    d = sum_of_rows(sums, f->tau);
-    d.a ^= total(b.sum[0], KERNEL_COLUMNS);
-    d.b ^= total(b.sum[1], KERNEL_COLUMNS);
-    f->remainder[f->remainders++] = d;
-    f->z = value_at(sums, r);
-    /* row b of the elements came of lane b, whose weight is X^b */
-    for (unsigned lane = 0; lane < KERNEL_ROWS; lane++)
-        f->row_weight[lane] = (uint64_t)1 << lane;
-    return ERR_OK;
 }
 
 /* --- elements --------------------------------------------------------------------------------- */
@@ -231,13 +63,16 @@ static void sum_elements(struct flush *f, struct sums sums[2])
 {
     memset(sums, 0, 2 * sizeof *sums);
     for (size_t s = 0; s < f->stretches; s++)
-        f->p->kernel->field_points(sums[0].point, f->stretch[s].x, f->stretch[s].groups);
+        for (size_t g = 0, n; g < f->stretch[s].groups; g += n) {
+            n = f->stretch[s].groups - g < FLUSH_CACHED ? f->stretch[s].groups - g : FLUSH_CACHED;
+            f->p->kernel->field_points(sums[0].point, f->stretch[s].x + 4 * g * KERNEL_GROUP, n);
+        }
 }
 
 /* The sums have come: what they are off z by, and the next row weights, which are 1. */
 static void take_sums(struct flush *f, const struct sums sums[2])
 {
-    struct pair d = sum_of_rows(sums, f->row_weight);
+    struct pair d = flush_sum_of_rows(sums, f->row_weight);
     d.a ^= f->z.a;
     d.b ^= f->z.b;
     f->remainder[f->remainders++] = d;
@@ -263,13 +98,13 @@ static enum err fold_plainly(struct flush *f, struct sums sums[2])
     uint64_t *out = scratch_take(f->p->scratch, 4 * groups * KERNEL_GROUP, sizeof *out);
     if (out == NULL)
         return ERR_NOMEM;
-    if (f->remainders + 1 == REMAINDERS)
+    if (f->remainders + 1 == FLUSH_REMAINDERS)
         return ERR_RANGE;
     sum_elements(f, sums);
-    TRY(reshare(f, sums[0].point, sums[1].point, KERNEL_POINTS, NULL));
-    TRY(draw_point(f, r, weight));
+    TRY(flush_reshare(f, sums[0].point, sums[1].point, KERNEL_POINTS, NULL));
+    TRY(flush_draw_point(f, r, weight));
     take_sums(f, sums);
-    f->z = value_at(sums, r);
+    f->z = flush_value_at(sums, r);
     memset(out, 0, 4 * groups * KERNEL_GROUP * sizeof *out);
     fold_groups(f, weight, out);
     f->stretch[0] = (struct stretch){out, groups};
@@ -326,7 +161,7 @@ static enum err cross_columns(struct flush *f, const struct columns *m, struct s
     memset(product, 0, m->n * sizeof *product);
     k->field(product, m->r.a, m->s_ab, m->n);
     k->field(product, m->r.b, m->s.a, m->n);
-    sums->square = total(product, m->n);
+    sums->square = flush_total(product, m->n);
     return ERR_OK;
 }
 
@@ -378,7 +213,7 @@ static bool holds(const struct flush *f, const uint64_t *opened, const struct co
     const uint64_t *z = opened + 2 * m->n;
     memset(product, 0, m->n * sizeof *product);
     f->p->kernel->field(product, opened, opened + m->n, m->n);
-    if (total(product, m->n) != *z)
+    if (flush_total(product, m->n) != *z)
         return false;
     for (unsigned k = 0; k < f->remainders; k++)
         if (z[1 + k] != 0)
@@ -392,10 +227,10 @@ static enum err draw_last(struct flush *f, uint64_t r[CHECK_DIGITS], uint64_t we
     struct prg *weights;
     enum err e;
     TRY(check_coin(f->p, &weights));
-    e = draw(weights, r, CHECK_DIGITS);
+    e = prg_fill(weights, r, CHECK_DIGITS * sizeof *r);
     do {
         if (e == ERR_OK)
-            e = draw(weights, zeta, 1);
+            e = prg_fill(weights, zeta, sizeof *zeta);
     } while (e == ERR_OK && *zeta == 0);
     prg_free(&weights);
     check_row_weights(weight, r);
@@ -412,7 +247,7 @@ static enum err open_and_judge(struct flush *f, const struct columns *m, const s
     if (out == NULL)
         return ERR_NOMEM;
     TRY(draw_last(f, r, weight, &zeta));
-    f->z = value_at(sums, r);
+    f->z = flush_value_at(sums, r);
     for (unsigned side = 0; side < 2; side++) {
         uint64_t *to = side == 0 ? x.a : x.b, *z = to + 2 * m->n;
         star(f, side, weight, zeta, m, to);
@@ -432,13 +267,13 @@ static enum err prove(struct flush *f)
     struct sums *sums = scratch_take(f->p->scratch, 2, sizeof *sums);
     if (sums == NULL)
         return ERR_NOMEM;
-    TRY(prove_bits(f, sums));
+    TRY(flush_bits(f, sums));
     while (f->groups > f->c->limits.groups)
         TRY(fold_plainly(f, sums));
     sum_elements(f, sums);
     TRY(draw_columns(f, &m));
     TRY(cross_columns(f, &m, &sums[0]));
-    TRY(reshare(f, sums[0].point, sums[1].point, sizeof *sums / sizeof(uint64_t), NULL));
+    TRY(flush_reshare(f, sums[0].point, sums[1].point, sizeof *sums / sizeof(uint64_t), NULL));
     take_sums(f, sums);
     return open_and_judge(f, &m, sums);
 }

@@ -1,0 +1,135 @@
+/* What a flush does with bits: sums of words, weighed, and then elements in their place. */
+#include "mpc/check_flush.h"
+
+#include <string.h>
+
+/* x_i (y_i + y_(i+1)) + x_(i+1) y_i of what rides along */
+static enum err make_ride(const struct flush *f)
+{
+    const struct check_ride *ride = f->ride;
+    const struct kernel *k = f->p->kernel;
+    if (ride == NULL)
+        return ERR_OK;
+    uint64_t *y = scratch_take(f->p->scratch, ride->y.n, sizeof *y);
+    if (y == NULL)
+        return ERR_NOMEM;
+    k->xor_bits(y, ride->y.a, ride->y.b, ride->y.n);
+    memset(ride->z.a, 0, ride->z.n * sizeof *y);
+    k->field(ride->z.a, ride->x.a, y, ride->x.n);
+    k->field(ride->z.a, ride->x.b, ride->y.a, ride->x.n);
+    return ERR_OK;
+}
+
+/* The groups of the log, one list after the other, each with 8 weights of a coin. */
+static enum err weigh(struct flush *f)
+{
+    size_t groups = 0, chunks = 0;
+    struct prg *weights;
+    uint64_t rho[CHECK_DIGITS];
+    enum err e;
+    for (unsigned l = 1; l <= CHECK_PRODUCTS; l++) {
+        const size_t n = check_log_groups(&f->c->log, l);
+        groups += n;
+        f->groups += l * n;
+        chunks += f->c->log.list[l].chunks;
+    }
+    f->sigma = scratch_take(f->p->scratch, groups * KERNEL_COLUMNS, sizeof *f->sigma);
+    f->stretch = scratch_take(f->p->scratch, chunks, sizeof *f->stretch);
+    if (f->sigma == NULL || f->stretch == NULL)
+        return ERR_NOMEM;
+    TRY(check_coin(f->p, &weights));
+    e = prg_fill(weights, rho, sizeof rho);
+    if (e == ERR_OK)
+        e = prg_fill(weights, f->sigma, groups * KERNEL_COLUMNS * sizeof *f->sigma);
+    prg_free(&weights);
+    check_row_weights(f->tau, rho);
+    return e;
+}
+
+/* Of a chunk: what z adds to the remainder, weighed by rows, then by columns. */
+static void add_z(struct flush *f, const struct check_part *part, const uint64_t *sigma,
+                  uint64_t sum[2][KERNEL_COLUMNS])
+{
+    for (size_t g = 0; g < part->groups; g++)
+        for (unsigned v = 0; v < 2; v++) {
+            uint64_t row[KERNEL_COLUMNS];
+            f->p->kernel->field_rows(row, part->z + (2 * g + v) * KERNEL_GROUP, f->tau);
+            f->p->kernel->field(sum[v], row, sigma + g * KERNEL_COLUMNS, KERNEL_COLUMNS);
+        }
+}
+
+/* Of a chunk: every row's bits times its weight, in place; x weighs as its column does. */
+static void to_elements(struct flush *f, const struct check_part *part, unsigned products,
+                        const uint64_t *sigma, const uint64_t *weight)
+{
+    const struct kernel *k = f->p->kernel;
+    k->bits_rows(part->products, part->products, 4 * products * part->groups, weight);
+    for (size_t g = 0; g < part->groups; g++)
+        for (unsigned l = 0; l < products; l++) {
+            uint64_t *x = part->products + 4 * (g * products + l) * KERNEL_GROUP;
+            k->field_scale(x, sigma + g * KERNEL_COLUMNS);
+            k->field_scale(x + KERNEL_GROUP, sigma + g * KERNEL_COLUMNS);
+        }
+    f->stretch[f->stretches++] = (struct stretch){part->products, products * part->groups};
+}
+
+/* Calls for each chunk of the log, with the weights of its columns. */
+static void each_chunk(struct flush *f,
+                       void (*call)(struct flush *f, const struct check_part *part,
+                                    unsigned products, const uint64_t *sigma, void *arg),
+                       void *arg)
+{
+    const uint64_t *sigma = f->sigma;
+    for (unsigned l = 1; l <= CHECK_PRODUCTS; l++)
+        for (size_t k = 0; k < f->c->log.list[l].chunks; k++) {
+            const struct check_part part = check_log_part(&f->c->log, l, k);
+            call(f, &part, l, sigma, arg);
+            sigma += part.groups * KERNEL_COLUMNS;
+        }
+}
+
+static void sum_chunk(struct flush *f, const struct check_part *part, unsigned products,
+                      const uint64_t *sigma, void *sums)
+{
+    const size_t most = FLUSH_CACHED / products > 0 ? FLUSH_CACHED / products : 1;
+    for (size_t g = 0, n; g < part->groups; g += n) {
+        n = part->groups - g < most ? part->groups - g : most;
+        f->p->kernel->bits_points(sums, part->products + 4 * g * products * KERNEL_GROUP, products,
+                                  n, sigma + g * KERNEL_COLUMNS);
+    }
+}
+
+struct folding_bits {
+    uint64_t weight[KERNEL_ROWS], sum[2][KERNEL_COLUMNS];
+};
+
+static void fold_chunk(struct flush *f, const struct check_part *part, unsigned products,
+                       const uint64_t *sigma, void *arg)
+{
+    struct folding_bits *b = arg;
+    add_z(f, part, sigma, b->sum);
+    to_elements(f, part, products, sigma, b->weight);
+}
+
+enum err flush_bits(struct flush *f, struct sums sums[2])
+{
+    struct folding_bits b = {.sum = {{0}}};
+    uint64_t r[CHECK_DIGITS];
+    struct pair d;
+    TRY(weigh(f));
+    TRY(make_ride(f));
+    memset(sums, 0, 2 * sizeof *sums);
+    each_chunk(f, sum_chunk, sums[0].point);
+    TRY(flush_reshare(f, sums[0].point, sums[1].point, KERNEL_POINTS, f->ride));
+    TRY(flush_draw_point(f, r, b.weight));
+    each_chunk(f, fold_chunk, &b);
+    d = flush_sum_of_rows(sums, f->tau);
+    d.a ^= flush_total(b.sum[0], KERNEL_COLUMNS);
+    d.b ^= flush_total(b.sum[1], KERNEL_COLUMNS);
+    f->remainder[f->remainders++] = d;
+    f->z = flush_value_at(sums, r);
+    /* row b of the elements came of lane b, whose weight is X^b */
+    for (unsigned lane = 0; lane < KERNEL_ROWS; lane++)
+        f->row_weight[lane] = (uint64_t)1 << lane;
+    return ERR_OK;
+}
