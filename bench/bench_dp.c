@@ -6,12 +6,14 @@
  * Noise: three processes over sealed links on loopback make N samples (393216) of each kind, as for a study of so many.
  * Tables: three `trefoil serve`, five `trefoil share` and one `trefoil run` (the program is $OUT/trefoil), T = 10 at
  * (1, 1e-6); figures are those of the run's stats.json, the seconds those of server 0. Five owners of at most 16383 rows
- * each; those of Adult send padded records, which are smaller, unless the study has them send counts.
+ * each; those of Adult send padded records, which are smaller, unless the study has them send counts. Where
+ * they send records, counting as many is also measured by itself, for the CPU time of all three servers.
  * Tables come from $TREFOIL_DATA, or ../shared/data; what is absent is said and left out.
  * --smoke: few samples, T = 2.
  */
 #include "base/clock.h"
 #include "base/secret.h"
+#include "bench/count.h"
 #include "bench/cpu.h"
 #include "bench/data.h"
 #include "bench/study_text.h"
@@ -287,6 +289,26 @@ static json_t *figures(const json_t *stats, double *rounds_per_iteration)
     return out;
 }
 
+/* As many records as the owners may send, counted by themselves. */
+static enum err bench_count(const struct options *o, const struct bench_table *t, json_t *figures,
+                            struct log *log)
+{
+    struct bench_data data;
+    struct count_result r = {0};
+    bool right;
+    TRY(bench_data_terms(&data, t->name, log));
+    right = count_table(&data, OWNERS, o->smoke ? 64 : MAX_ROWS, &r);
+    bench_data_clear(&data);
+    printf("  counting the records: %.2f s of CPU of all three, %.1f MB a server, %.0f rounds, "
+           "%.0f MiB\n",
+           r.cpu_s, r.bytes / 1e6, r.rounds, r.peak_rss_mib);
+    json_object_set_new(figures, "count_cpu_s", json_real(r.cpu_s));
+    json_object_set_new(figures, "count_bytes", json_real(r.bytes));
+    json_object_set_new(figures, "count_rounds", json_real(r.rounds));
+    json_object_set_new(figures, "count_peak_rss_mib", json_real(r.peak_rss_mib));
+    return right ? ERR_OK : ERR_SYSTEM;
+}
+
 static enum err bench_table(const struct options *o, const struct bench_table *t, json_t *list,
                             double *rounds)
 {
@@ -309,6 +331,8 @@ static enum err bench_table(const struct options *o, const struct bench_table *t
     if (e == ERR_OK) {
         stats = data_json(support_path(&c.s, "result/stats.json"), &log);
         json_object_set_new(list, t->key, figures(stats, rounds));
+        if (c.s.study->owner[0].records)
+            e = bench_count(o, t, json_object_get(list, t->key), &log);
         json_decref(stats);
         support_study_free(&c.s);
     }

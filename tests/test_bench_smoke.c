@@ -29,7 +29,7 @@ static const struct smoke {
      "noise_peak_rss_mib rounds_per_iteration tables.adult.collect_s tables.adult.compute_s "
      "tables.adult.noise_s tables.adult.select_s tables.adult.measure_s tables.adult.total_s "
      "tables.adult.iteration_s tables.adult.bytes_per_server tables.adult.rounds_per_iteration "
-     "tables.adult_answers.total_s",
+     "tables.adult.count_cpu_s tables.adult.count_bytes tables.adult_answers.total_s",
      ""},
     {"e2e",
      "mpc_s network_s estimate_s l1 l1_central l1_central_sd upload_bytes_records_adult "

@@ -1,0 +1,21 @@
+/*
+ * bench/count.h - what counting a table's records takes the three servers: processes over sealed links on
+ * loopback, random codes, all marginals of the table's workload.
+ */
+#ifndef TREFOIL_BENCH_COUNT_H
+#define TREFOIL_BENCH_COUNT_H
+
+#include "bench/data.h"
+
+struct count_result {
+    double cpu_s; /* of all three */
+    double bytes; /* that server 0 sends, without headers */
+    double rounds;
+    double peak_rss_mib; /* of server 0 */
+};
+
+/* `owners` batches of `records` each, all columns. False, said on stderr, if it fails. */
+bool count_table(const struct bench_data *data, size_t owners, size_t records,
+                 struct count_result *result);
+
+#endif
