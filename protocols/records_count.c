@@ -8,6 +8,8 @@
 
 /* Twice the sums of so many records are below 2^31. */
 #define SUMS_MOST (((uint64_t)1 << 30) - 1)
+_Static_assert(2 * RECORDS_BLOCK < (size_t)1 << 15 && 2 * SUMS_MOST < (uint64_t)1 << 31,
+               "what is widened has a top bit of 0");
 /* Bounds the memory of widening. */
 #define CELLS_AT_ONCE ((size_t)1 << 20)
 
