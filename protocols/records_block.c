@@ -6,6 +6,20 @@
 
 #include <string.h>
 
+/* Memory for a block's numbers, where that is a block of more than BLOCK_LEAST lanes. */
+#define BLOCK_BYTES ((size_t)64 << 20)
+#define BLOCK_LEAST ((size_t)2048)
+
+size_t records_block_length(const struct records_shape *shape)
+{
+    const size_t most = (RECORDS_BLOCK + 63) / 64 * 64;
+    size_t rows = 1, n;
+    for (size_t a = 0; a < shape->attributes; a++)
+        rows += shape->size[a];
+    n = BLOCK_BYTES / (2 * sizeof(uint16_t)) / rows / 64 * 64;
+    return n < BLOCK_LEAST ? BLOCK_LEAST : n < most ? n : most;
+}
+
 /* All values but the last: its row is what is left of validity. */
 static unsigned leaves(const struct records_block *b, size_t attribute)
 {

@@ -169,12 +169,12 @@ static enum err count_batch(struct party *p, struct counting *c, struct records_
     return ERR_OK;
 }
 
-/* A block for these batches, no longer than they need. */
+/* A block for these batches: no longer than they need, or than there is memory for. */
 static enum err block_for(struct party *p, struct records_block *b,
                           const struct records_shape *shape, const struct records_batch *batches,
                           size_t count)
 {
-    const size_t most = (RECORDS_BLOCK + 63) / 64 * 64;
+    const size_t most = records_block_length(shape);
     size_t parts = 1, lanes = 0;
     for (size_t i = 0; i < count; i++) {
         parts = batches[i].parts > parts ? batches[i].parts : parts;

@@ -78,6 +78,8 @@ struct records_block {
     struct share16 number; /* rows of n words: validity, all values but the last ones, the last */
 };
 
+/* The most lanes of a block: as many as there is memory for. */
+size_t records_block_length(const struct records_shape *shape);
 /* From the party's scratch, empty. `parts`: the most of a batch. */
 enum err records_block_take(struct party *p, struct records_block *b,
                             const struct records_shape *shape, size_t n, size_t parts) MUST_CHECK;

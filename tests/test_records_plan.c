@@ -290,10 +290,16 @@ static void every_size_is_covered(void **state)
     }
 }
 
-/* A tile's matrices take 4 MiB, or what 2048 records need. */
-static void tiles_are_bounded(void **state)
+/* A tile's matrices take 4 MiB, a block's numbers 64, or what 2048 records need. */
+static void tiles_and_blocks_are_bounded(void **state)
 {
     (void)state;
+    for (uint32_t size = 2; size < 100000; size *= 3) {
+        const struct records_shape shape = {1, &size};
+        const size_t n = records_block_length(&shape);
+        assert_true(n % 64 == 0 && n >= 2048 && n <= 16384);
+        assert_true(n == 2048 || 4 * (size + 1) * n <= (size_t)64 << 20);
+    }
     for (size_t rows = 10; rows < 100000; rows *= 3) {
         const struct records_plans plans = {.rows = rows, .made = rows / 2};
         const size_t n = records_tile_length(&plans), words = plans.rows + plans.made;
@@ -309,7 +315,7 @@ int main(void)
         cmocka_unit_test(the_lower_bounds_of_the_documents),
         cmocka_unit_test(plans_do_not_depend_on_the_order),
         cmocka_unit_test(every_size_is_covered),
-        cmocka_unit_test(tiles_are_bounded),
+        cmocka_unit_test(tiles_and_blocks_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
