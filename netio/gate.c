@@ -354,15 +354,26 @@ void gate_port_free(struct gate_port **port)
 enum err gate_port_receive(struct gate_port *port, struct gate_client *from, struct bytes *message,
                            int64_t deadline)
 {
-    const struct socket_wait w = {.socket = port->pair, .readable = true};
+    return gate_port_receive_or(port, from, message, NULL, deadline);
+}
+
+enum err gate_port_receive_or(struct gate_port *port, struct gate_client *from,
+                              struct bytes *message, void *other, int64_t deadline)
+{
+    const struct socket_wait w[] = {{.socket = port->pair, .readable = true},
+                                    {.socket = other, .readable = true}};
+    bool waited = false;
     zmq_msg_t m;
     enum err e;
 
     zmq_msg_init(&m);
     while ((e = pair_receive(port->pair, from, &m)) == ERR_AGAIN) {
-        e = socket_wait(&w, 1, deadline);
+        if (waited && other != NULL)
+            break;
+        e = socket_wait(w, other != NULL ? 2 : 1, deadline);
         if (e != ERR_OK)
             break;
+        waited = true;
     }
     if (e == ERR_OK) {
         queue_leave(port->queue, from->user);

@@ -146,6 +146,8 @@ enum err transport_zmq_admit(struct transport *t,
 /* Then, when both neighbours do the same: dials them. */
 enum err transport_zmq_dial(struct transport *t,
                             const uint8_t show[2][TRANSPORT_PASS_SIZE]) MUST_CHECK;
+/* What a neighbour's messages come by, to wait for beside other sockets. */
+void *transport_zmq_socket(struct transport *t, enum net_peer from);
 /* Leaves both, lets nobody in, and drops what has come. Also where the links are not open. */
 void transport_zmq_close(struct transport *t);
 

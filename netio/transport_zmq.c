@@ -332,6 +332,12 @@ enum err transport_zmq_dial(struct transport *t, const uint8_t show[2][TRANSPORT
     return ERR_OK;
 }
 
+void *transport_zmq_socket(struct transport *t, enum net_peer from)
+{
+    const struct links *l = t->self;
+    return l->pull[from];
+}
+
 void transport_zmq_close(struct transport *t)
 {
     struct links *l = t->self;

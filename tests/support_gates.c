@@ -4,6 +4,8 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "netio/gate.h"
+#include "parties/exchange/head.h"
+#include "parties/exchange/request.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -91,4 +93,14 @@ void gates_free(struct gates **gates)
         identity_free(&g->one[i].me);
     }
     memory_free(gates);
+}
+
+enum err gates_write_answer(uint8_t kind, const void *p, size_t n, struct bytes *out)
+{
+    const struct head none = {0};
+    struct bytes payload CLEAN(bytes_clear) = {0};
+    head_put(&payload, &none);
+    bytes_put(&payload, p, n);
+    TRY(bytes_ok(&payload));
+    return reply_write(kind, ERR_OK, "", payload.data, payload.size, out);
 }

@@ -45,8 +45,8 @@ static enum err write_answer(struct house *h, unsigned i, uint8_t kind, struct b
         nanosleep(&late, NULL);
         return reply_write(kind, ERR_TIMEOUT, "waited in vain", NULL, 0, out);
     }
-    return i == 0 ? reply_write(kind, ERR_OK, "", opened, sizeof opened, out)
-                  : reply_write(kind, ERR_OK, "", digest, sizeof digest, out);
+    return i == 0 ? gates_write_answer(kind, opened, sizeof opened, out)
+                  : gates_write_answer(kind, digest, sizeof digest, out);
 }
 
 static void answer(void *self, unsigned i, const struct bytes *message, struct bytes *out)
@@ -86,7 +86,7 @@ static void house_free(struct house *h)
 /* --- the analyst --------------------------------------------------------------------------------- */
 
 /* Asks them something, and what was said of it. */
-static enum err ask(struct house *h, char *words, size_t size)
+static enum err ask_and_keep(struct house *h, struct witness *witness, char *words, size_t size)
 {
     struct log log = {.buffer = words, .buffer_size = size, .level = LOG_ERROR};
     struct client *client = NULL;
@@ -95,6 +95,8 @@ static enum err ask(struct house *h, char *words, size_t size)
     words[0] = '\0';
     bytes_put_string(&request, "any bytes do");
     assert_int_equal(client_new(&client, h->netio, h->s.study, h->analyst, h->run, &log), ERR_OK);
+    if (witness != NULL)
+        client_watch(client, witness);
     e = client_result(client, &request, &result);
     if (e == ERR_OK) {
         assert_int_equal(result.size, sizeof opened);
@@ -104,6 +106,25 @@ static enum err ask(struct house *h, char *words, size_t size)
     bytes_clear(&request);
     bytes_clear(&result);
     return e;
+}
+
+static enum err ask(struct house *h, char *words, size_t size)
+{
+    return ask_and_keep(h, NULL, words, size);
+}
+
+/* What is said of a ledger comes with the answer, and counts only where its server has signed it. */
+static void an_answer_without_a_signed_ledger_is_refused(void **state)
+{
+    struct witness witness = {0};
+    char words[2048];
+    struct house h;
+    (void)state;
+    house_new(&h);
+    witness.study = h.s.study;
+    assert_int_equal(ask_and_keep(&h, &witness, words, sizeof words), ERR_AUTH);
+    assert_non_null(strstr(words, "what server 0 (s0) signs of its ledger does not hold"));
+    house_free(&h);
 }
 
 static void a_result_that_one_server_forges_is_noticed(void **state)
@@ -180,6 +201,7 @@ static void a_run_is_said_to_live_as_long_as_it_does(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_answer_without_a_signed_ledger_is_refused),
         cmocka_unit_test(a_result_that_one_server_forges_is_noticed),
         cmocka_unit_test(a_refusal_is_all_that_is_said),
         cmocka_unit_test(nobody_is_blamed_for_a_moment_of_silence),

@@ -91,14 +91,11 @@ static const struct odd {
     {"o0.key", 1, MESSAGE_WITHDRAW, OTHERS, 0, 0, ERR_MISMATCH, other_terms},
     {"o0.key", 1, MESSAGE_WITHDRAW, OURS, 0, 0, ERR_OK, ""},
     {"a.key", 0, MESSAGE_REQUEST, NONE, 0, 3, ERR_FORMAT, "the request is cut"},
-    {"a.key", 0, MESSAGE_DIGEST, NONE, 0, 48, ERR_REFUSED, no_right},
-    {"a.key", 1, MESSAGE_REQUEST, NONE, 2, 99, ERR_REFUSED, no_right},
-    {"a.key", 1, MESSAGE_DIGEST, NONE, 0, 47, ERR_FORMAT, "the request is cut"},
-    {"a.key", 2, MESSAGE_DIGEST, NONE, 0, 49, ERR_FORMAT, "the request is cut"},
-    {"a.key", 2, MESSAGE_DIGEST, NONE, 0, 48, ERR_TIMEOUT,
-     "server 0 has not passed the request on"},
+    {"a.key", 1, MESSAGE_REQUEST, NONE, 0, 23, ERR_FORMAT, "the request is cut"},
+    {"a.key", 0, 5, NONE, 0, 48, ERR_REFUSED, no_right},
     {"a.key", 0, MESSAGE_REQUEST, NONE, 9, 99, ERR_FORMAT, "the request is of version 9, and this"},
     {"a.key", 0, MESSAGE_REQUEST, NONE, 2, 99, ERR_FORMAT, "the request does not parse"},
+    {"a.key", 1, MESSAGE_REQUEST, NONE, 2, 99, ERR_FORMAT, "the request does not parse"},
 };
 
 static void what_is_not_for_a_server_is_refused_in_words(void **state)
@@ -126,14 +123,17 @@ static void what_is_not_for_a_server_is_refused_in_words(void **state)
 /* More than the worker can take: some are told so at once, and all are told something. */
 static void a_worker_that_is_busy_says_so(void **state)
 {
+    const struct request open = {.kind = REQUEST_OPEN, .run = {1}};
     struct scene *c = *state;
     struct support_caller caller;
     unsigned busy = 0, told = 0;
     support_caller_new(&caller, &c->s, "a.key", 1);
     for (unsigned k = 0; k < 60; k++) {
-        support_caller_begin(&caller, MESSAGE_DIGEST);
-        for (unsigned i = 0; i < REQUEST_ATTEMPT_SIZE + REQUEST_DIGEST_SIZE; i++)
+        support_caller_begin(&caller, MESSAGE_REQUEST);
+        for (unsigned i = 1; i < REQUEST_HEAD_SIZE; i++)
             bytes_put_u8(&caller.message, (uint8_t)k);
+        assert_int_equal(request_write(&open, &caller.message), ERR_OK);
+        assert_int_equal(caller.message.size, REQUEST_HEAD_SIZE + REQUEST_PLAIN_SIZE);
         support_caller_send(&caller);
     }
     while (told == 0 || busy == 0) {
@@ -142,7 +142,8 @@ static void a_worker_that_is_busy_says_so(void **state)
                                                  "about to end") == 0;
         assert_int_equal(e, is_busy ? ERR_AGAIN : ERR_TIMEOUT);
         busy += is_busy;
-        told += strstr(caller.reply.text, "server 0 has not passed the request on") != NULL;
+        told += strstr(caller.reply.text, "server 0 has not opened a session for the request") !=
+                NULL;
     }
     assert_true(busy > 0);
     support_caller_free(&caller);

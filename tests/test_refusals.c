@@ -243,36 +243,40 @@ static void a_bound_round_has_one_request(struct scene *c)
     request_clear(&r);
 }
 
-/* An analyst and server 0 together: what server 0 relays is not what the analyst's digest at another server is of. */
-static void a_server_that_has_not_heard_of_a_request_takes_no_part(struct scene *c)
+/* An analyst who asks server 2 for something else: both others hear that, and nothing is opened. */
+static void a_request_that_is_another_at_one_server_opens_nothing(struct scene *c)
 {
-    struct request r = selection(c, 2);
-    struct bytes bytes = {0}, message = {0};
     struct dial *dial[STUDY_SERVERS] = {NULL};
+    struct request r = selection(c, 2);
     struct reply reply;
     int64_t deadline = clock_now_ms() + 20000;
-    uint8_t note[1 + REQUEST_ATTEMPT_SIZE + REQUEST_DIGEST_SIZE] = {MESSAGE_DIGEST};
     double before = remaining(c);
     memcpy(r.run, c->run, sizeof r.run);
-    assert_int_equal(request_write(&r, &bytes), ERR_OK);
-    request_digest(bytes.data, bytes.size, note + 1 + REQUEST_ATTEMPT_SIZE);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         assert_int_equal(lines_dial(&dial[i], c->netio, c->s.study, c->me, i, &quiet), ERR_OK);
-    assert_int_equal(dial_send(dial[1], note, sizeof note, deadline), ERR_OK);
-    note[sizeof note - 1] ^= 1; /* server 2 is told of something else */
-    assert_int_equal(dial_send(dial[2], note, sizeof note, deadline), ERR_OK);
-    bytes_put_u8(&message, MESSAGE_REQUEST);
-    bytes_put(&message, note + 1, REQUEST_ATTEMPT_SIZE);
-    bytes_put(&message, bytes.data, bytes.size);
-    assert_int_equal(lines_ask(dial[0], &message, &reply, deadline), ERR_OK);
-    assert_int_not_equal(reply.status, ERR_OK);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        struct bytes message = {0};
+        bytes_put_u8(&message, MESSAGE_REQUEST);
+        bytes_extend(&message, REQUEST_HEAD_SIZE - 1);
+        memset(message.data + 1, 0, REQUEST_HEAD_SIZE - 1);
+        r.estimate[0] += i == 2 ? 1024 : 0;
+        assert_int_equal(request_write(&r, &message), ERR_OK);
+        assert_int_equal(dial_send(dial[i], message.data, message.size, deadline), ERR_OK);
+        bytes_clear(&message);
+    }
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        struct bytes message = {0};
+        assert_int_equal(dial_receive(dial[i], &message, deadline), ERR_OK);
+        assert_int_equal(reply_read(&reply, &message), ERR_OK);
+        assert_int_equal(reply.status, ERR_MISMATCH);
+        assert_non_null(strstr(reply.text, "has another request"));
+        bytes_clear(&message);
+    }
     assert_true(remaining(c) == before);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         assert_int_equal(openings(c, i), 3);
         dial_free(&dial[i]);
     }
-    bytes_clear(&message);
-    bytes_clear(&bytes);
     request_clear(&r);
 }
 
@@ -301,7 +305,7 @@ static void servers_refuse_what_they_should(void **state)
     what_the_study_does_not_permit_is_refused(&c);
     the_price_is_the_servers_own(&c);
     a_bound_round_has_one_request(&c);
-    a_server_that_has_not_heard_of_a_request_takes_no_part(&c);
+    a_request_that_is_another_at_one_server_opens_nothing(&c);
     the_budget_ends(&c);
     scene_free(&c);
 }

@@ -226,9 +226,9 @@ static void answer(void *self, unsigned i, const struct bytes *message, struct b
     if (s->status != ERR_OK)
         e = reply_write(message->data[0], s->status, s->text, NULL, 0, out);
     else if (i == 0 || s->same)
-        e = reply_write(message->data[0], ERR_OK, "", s->payload.data, s->payload.size, out);
+        e = gates_write_answer(message->data[0], s->payload.data, s->payload.size, out);
     else
-        e = reply_write(message->data[0], ERR_OK, "", digest, sizeof digest, out);
+        e = gates_write_answer(message->data[0], digest, sizeof digest, out);
     pthread_mutex_unlock(&c->lock);
     assert_int_equal(e, ERR_OK);
 }

@@ -16,6 +16,8 @@
 
 /* --- the ledger ---------------------------------------------------------------------------------- */
 
+static const uint8_t asked[32] = {0}; /* digest of what each was asked */
+
 struct meeting {
     struct bench *b;
     enum err result[3];
@@ -41,7 +43,7 @@ static enum err meet(struct party *p, void *shared)
     if (own.number > 0)
         TRY(store_entry(store, own.number, &last, ignored));
     TRY(store_staged(store, &round, &staged));
-    e = round_ledger(p->net, &own, &last, &staged, &adopt, &log);
+    e = round_ledger(p->net, asked, &own, &last, &staged, &adopt, &log);
     if (e == ERR_OK && adopt)
         e = store_bind(store, &round, &own);
     m->result[p->index] = e;
@@ -542,7 +544,7 @@ struct oddity {
 
 static enum err send_odd(struct party *p, const void *own, size_t size)
 {
-    uint8_t theirs[2][64] = {{0}};
+    uint8_t theirs[2][80] = {{0}};
     const struct net_round r = {.send = {own, own},
                                 .send_size = {size, size},
                                 .receive = {theirs[0], theirs[1]},
@@ -559,6 +561,7 @@ static enum err be_odd(struct party *p, void *shared)
     const struct {
         struct store_head head;
         uint64_t entry_size;
+        uint8_t open[32];
     } card = {.entry_size = 1 << 20};
     const uint32_t many[] = {100001, STANDING_NONE};
     struct round_statement own = {.verdict = i == 0 ? 200 : ERR_OK};
@@ -577,7 +580,7 @@ static enum err be_odd(struct party *p, void *shared)
         e = net_settle(p->net);
     else if (o->kind == LEDGER)
         e = i == 0 ? send_odd(p, &card, sizeof card)
-                   : round_ledger(p->net, &head, &last, &staged, &adopt, &log);
+                   : round_ledger(p->net, asked, &head, &last, &staged, &adopt, &log);
     else
         e = i == 0 ? send_odd(p, many, sizeof many) : round_uploads(p->net, &none, digest, &log);
     o->result[i] = e;
@@ -617,6 +620,7 @@ static enum err leave(struct party *p, void *shared)
     struct {
         struct store_head head;
         uint64_t entry_size;
+        uint8_t open[32];
     } card = {.entry_size = 0};
     uint8_t ignored[32];
     if (p->index != 0)

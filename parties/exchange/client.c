@@ -105,32 +105,34 @@ static enum err reach_all(struct client *c, int64_t deadline)
     return worst;
 }
 
-/* A part of a request, from `first` on: a piece, or what is left of it. */
-static enum err send_part(struct client *c, const uint8_t attempt[REQUEST_ATTEMPT_SIZE],
+/* A part of a request to server i, from `first` on: a piece, or what is left of it. */
+static enum err send_part(struct client *c, unsigned i, const uint8_t attempt[REQUEST_ATTEMPT_SIZE],
                           const struct bytes *request, size_t first, int64_t deadline)
 {
     size_t left = request->size - first, n = left < MESSAGE_PART_MAX ? left : MESSAGE_PART_MAX;
-    struct bytes message CLEAN(bytes_clear) = {0};
+    struct bytes message = {0};
+    enum err e;
     bytes_put_u8(&message, n < left ? MESSAGE_PIECE : MESSAGE_REQUEST);
     bytes_put(&message, attempt, REQUEST_ATTEMPT_SIZE);
+    bytes_put_u64(&message, c->witness != NULL ? witness_debits(c->witness, i) : 0);
     bytes_put(&message, request->data + first, n);
-    TRY(bytes_ok(&message));
-    return first == 0 ? dial_send(c->lines.dial[0], message.data, message.size, deadline)
-                      : dial_send_more(c->lines.dial[0], message.data, message.size, deadline);
+    e = bytes_ok(&message);
+    if (e == ERR_OK)
+        e = first == 0 ? dial_send(c->lines.dial[i], message.data, message.size, deadline)
+                       : dial_send_more(c->lines.dial[i], message.data, message.size, deadline);
+    bytes_clear(&message);
+    return e;
 }
 
 static enum err send_all(struct client *c, const struct bytes *request, int64_t deadline)
 {
-    uint8_t note[REQUEST_HEAD_SIZE + REQUEST_DIGEST_SIZE] = {MESSAGE_DIGEST};
-    enum err e;
-    secret_random(note + 1, REQUEST_ATTEMPT_SIZE);
-    request_digest(request->data, request->size, note + REQUEST_HEAD_SIZE);
-    e = reach_all(c, deadline);
-    for (unsigned i = STUDY_SERVERS; e == ERR_OK && --i > 0;)
-        e = dial_send(c->lines.dial[i], note, sizeof note, deadline);
-    for (size_t at = 0; e == ERR_OK && at < request->size; at += MESSAGE_PART_MAX)
-        e = send_part(c, note + 1, request, at, deadline);
-    return e;
+    uint8_t attempt[REQUEST_ATTEMPT_SIZE];
+    secret_random(attempt, sizeof attempt);
+    TRY(reach_all(c, deadline));
+    for (size_t at = 0; at < request->size; at += MESSAGE_PART_MAX)
+        for (unsigned i = STUDY_SERVERS; i-- > 0;)
+            TRY(send_part(c, i, attempt, request, at, deadline));
+    return ERR_OK;
 }
 
 /* Where one has refused, others that wait for it in vain, or are silent, say nothing more. */
@@ -212,7 +214,8 @@ static void show_adding(struct client *c)
 /* What the three answer to a request; replies borrow from the messages. */
 struct answers {
     struct bytes message[STUDY_SERVERS];
-    struct reply reply[STUDY_SERVERS];
+    struct reply reply[STUDY_SERVERS]; /* of one that went well, without its head */
+    struct head head[STUDY_SERVERS];   /* what each signs of its ledger */
 };
 
 static void clear_answers(struct answers *a)
@@ -262,7 +265,17 @@ static int64_t answer_deadline(const struct client *c)
 static enum err ask_all(struct client *c, const struct bytes *request, struct answers *a)
 {
     TRY(send_all(c, request, clock_now_ms() + 1000 * (int64_t)c->study->connect_s));
-    return receive_all(c, a, answer_deadline(c));
+    TRY(receive_all(c, a, answer_deadline(c)));
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        struct reader in = reader_of(a->reply[i].payload, a->reply[i].size);
+        head_read(&in, &a->head[i]);
+        if (in.failed)
+            return log_fail(c->log, ERR_FORMAT, "the answer of server %u (%s) is cut", i,
+                            c->study->server[i].name);
+        a->reply[i].payload = in.p;
+        a->reply[i].size = in.left;
+    }
+    return ERR_OK;
 }
 
 /* The result of server 0, which the two others have to have seen too. */
@@ -277,12 +290,12 @@ static enum err compare(const struct client *c, const struct reply reply[STUDY_S
     return ERR_OK;
 }
 
-static enum err result_of(struct client *c, const struct bytes *request, struct bytes *result)
+static enum err result_of(struct client *c, const struct bytes *request, struct answers *a,
+                          struct bytes *result)
 {
-    struct answers a CLEAN(clear_answers) = {0};
-    TRY(ask_all(c, request, &a));
-    TRY(compare(c, a.reply));
-    bytes_set(result, a.reply[0].payload, a.reply[0].size);
+    TRY(ask_all(c, request, a));
+    TRY(compare(c, a->reply));
+    bytes_set(result, a->reply[0].payload, a->reply[0].size);
     return bytes_ok(result);
 }
 
@@ -371,18 +384,25 @@ static enum err look(struct client *c, bool *other, struct log *log)
     return worst;
 }
 
+/* Whether the ledgers that come with answers continue what was seen of them: all are kept. */
+static enum err take_heads(struct client *c, const struct answers *a)
+{
+    enum err worst = ERR_OK;
+    for (unsigned i = 0; c->witness != NULL && i < STUDY_SERVERS; i++) {
+        enum err e = witness_take(c->witness, i, &a->head[i], c->log);
+        if (e != ERR_OK && e != ERR_MISMATCH)
+            log_error(c->log, "what server %u (%s) signs of its ledger does not hold: %s", i,
+                      c->study->server[i].name, error_text(e));
+        worst = worst == ERR_OK ? e : worst;
+    }
+    return worst;
+}
+
 enum err client_result(struct client *c, const struct bytes *request, struct bytes *result)
 {
-    bool other = false;
-    enum err e;
-    TRY(result_of(c, request, result));
-    if (c->witness == NULL)
-        return ERR_OK;
-    e = look(c, &other, NULL);
-    if (other)
-        tell_terms(c);
-    /* a server that is gone by now has answered */
-    return e == ERR_MISMATCH || other ? ERR_MISMATCH : ERR_OK;
+    struct answers a CLEAN(clear_answers) = {0};
+    TRY(result_of(c, request, &a, result));
+    return take_heads(c, &a);
 }
 
 /* A request that is no round. */
@@ -411,6 +431,7 @@ enum err client_open(struct client *c, struct client_opened *opened)
 {
     struct bytes request CLEAN(bytes_clear) = {0};
     struct bytes result CLEAN(bytes_clear) = {0};
+    struct answers answers CLEAN(clear_answers) = {0};
     uint8_t terms[32] = {0};
     bool other = false;
     struct reader in;
@@ -421,7 +442,7 @@ enum err client_open(struct client *c, struct client_opened *opened)
         TRY(look(c, &other, c->log));
     }
     c->show.opening = true;
-    e = result_of(c, &request, &result); /* servers whose terms differ say in what */
+    e = result_of(c, &request, &answers, &result); /* servers whose terms differ say in what */
     c->show.opening = false;
     TRY(e);
     in = reader_of(result.data, result.size);

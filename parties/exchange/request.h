@@ -6,9 +6,9 @@
  *   REQUEST_SELECT   the candidate that the model fits worst, measured at multiplier m at once
  *   REQUEST_CLOSE    end session and run
  *
- * The analyst sends the request to server 0, which relays it, and its SHA-256 to all. Weights,
- * penalties and sensitivity are not in it: servers compute them from the study. Formats are
- * versioned and bounded; a reader refuses what is too long, out of order or left over.
+ * The analyst sends the request to all three servers, which compare its SHA-256. Weights, penalties
+ * and sensitivity are not in it: servers compute them from the study. Formats are versioned and
+ * bounded; a reader refuses what is too long, out of order or left over.
  */
 #ifndef TREFOIL_PARTIES_EXCHANGE_REQUEST_H
 #define TREFOIL_PARTIES_EXCHANGE_REQUEST_H
@@ -45,6 +45,8 @@ void request_clear(struct request *r);
  * not read.
  */
 unsigned request_version(const void *p, size_t n);
+/* A request without queries has so many bytes. */
+#define REQUEST_PLAIN_SIZE 58
 /* No request is longer. */
 size_t request_longest(const struct workload *w);
 
@@ -57,24 +59,23 @@ enum message_kind {
     MESSAGE_UPLOAD = 1, /* owner: terms digest, then parties/exchange/upload.h */
     MESSAGE_FORWARD,    /* server 1 to server 2: bytes of a vector (parties/server/intake.h) */
     MESSAGE_STATUS,     /* anybody admitted: what is here of each owner (parties/server/intake.h) */
-    MESSAGE_REQUEST,    /* analyst to server 0: attempt, request, or what pieces left of it */
-    MESSAGE_DIGEST,     /* analyst to servers 1 and 2: attempt, digest of the request */
-    MESSAGE_REPLACE,    /* owner: an upload that takes the place of its last one */
-    MESSAGE_PART,       /* owner to server 1: id, first (u64), bytes of the vector from there on */
-    MESSAGE_WITHDRAW,   /* owner: terms digest */
+    /* analyst: attempt, debits that it has seen of this server, request, or what is left of it */
+    MESSAGE_REQUEST,
+    MESSAGE_REPLACE = 6, /* owner: an upload that takes the place of its last one */
+    MESSAGE_PART,        /* owner to server 1: id, first (u64), bytes of the vector from there on */
+    MESSAGE_WITHDRAW,    /* owner: terms digest */
     MESSAGE_LEDGER, /* server to server: a debit, for trefoil recover; parties/server/recover.h */
     MESSAGE_ALIVE,  /* analyst: a run whose program lives; parties/exchange/pulse.h */
     MESSAGE_HEAD,   /* anybody admitted: terms digest, debits that it has seen (u64); head.h */
-    MESSAGE_PIECE   /* analyst to server 0: attempt, bytes of a request; unanswered */
+    MESSAGE_PIECE   /* analyst: as MESSAGE_REQUEST, a part of a request; unanswered */
 };
 
 /* No message is much longer: a vector or a request that is goes in parts of so many bytes. */
 #define MESSAGE_PART_MAX ((size_t)256 << 10)
 
-/* The same request may be sent again: a fresh random attempt tells which digest goes with which. */
+/* The same request may be sent again: a fresh random attempt tells which is meant. */
 #define REQUEST_ATTEMPT_SIZE 16
-#define REQUEST_HEAD_SIZE                                                                          \
-    (1 + REQUEST_ATTEMPT_SIZE) /* kind and attempt, before a request or its digest */
+#define REQUEST_HEAD_SIZE (1 + REQUEST_ATTEMPT_SIZE + 8) /* kind, attempt, debits (u64) */
 
 /* Every answer of a gate: how it went, words for people, then a payload. */
 struct reply {

@@ -1,8 +1,9 @@
 /*
- * parties/server/assembly.h - an analyst's long requests, which come to server 0 in pieces.
+ * parties/server/assembly.h - an analyst's long requests, which come in pieces.
  *
- * Pieces follow each other on one connection, and MESSAGE_REQUEST brings the last. Of each analyst one request is put
- * together at a time, no longer than any that the study has a use for; one that does not grow for a while is dropped.
+ * Pieces follow each other on one connection, and MESSAGE_REQUEST brings the last. Of each analyst
+ * one request is put together at a time, no longer than any that the study has a use for; one that
+ * does not grow for a while is dropped.
  */
 #ifndef TREFOIL_PARTIES_SERVER_ASSEMBLY_H
 #define TREFOIL_PARTIES_SERVER_ASSEMBLY_H
@@ -16,12 +17,13 @@ enum err assembly_new(struct assembly **assembly, const struct study *study) MUS
 void assembly_free(struct assembly **assembly);
 
 /*
- * Adds a message, MESSAGE_PIECE or MESSAGE_REQUEST with the head of one, of analyst `who`. ERR_RANGE: the request is
- * too long. What was added before is dropped where this is of another attempt or connection, or fails.
+ * Adds a message, MESSAGE_PIECE or MESSAGE_REQUEST with the head of one, of analyst `who`.
+ * ERR_RANGE: the request is too long. What was added before is dropped where this is of another
+ * attempt or connection, or fails.
  */
 enum err assembly_add(struct assembly *assembly, uint32_t who, const struct gate_client *from,
                       const struct bytes *message) MUST_CHECK;
-/* What was put together: kind, attempt, request. */
+/* What was put together: one head, and the request. */
 const struct bytes *assembly_whole(const struct assembly *assembly, uint32_t who);
 void assembly_drop(struct assembly *assembly, uint32_t who);
 /* Drops what does not grow any more. */

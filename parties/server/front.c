@@ -147,7 +147,7 @@ static enum err pass_on(struct front *f, const struct gate_client *from,
                                  "this server is busy with other requests, or about to end");
 }
 
-/* To server 0's worker, once it is whole. */
+/* To the worker, once it is whole. */
 static enum err take_request(struct front *f, const struct gate_client *from, uint32_t who,
                              const struct bytes *message)
 {
@@ -163,15 +163,6 @@ static enum err take_request(struct front *f, const struct gate_client *from, ui
     e = pass_on(f, from, assembly_whole(f->assembly, who));
     assembly_drop(f->assembly, who);
     return e;
-}
-
-/* To the workers of servers 1 and 2. */
-static enum err take_digest(struct front *f, const struct gate_client *from,
-                            const struct bytes *message)
-{
-    if (message->size != REQUEST_HEAD_SIZE + REQUEST_DIGEST_SIZE)
-        return tell(f, from, message->data[0], ERR_FORMAT, "the request is cut");
-    return pass_on(f, from, message);
 }
 
 /* Each kind of message is for some to say, and for some servers to hear. */
@@ -194,11 +185,8 @@ static enum err sort(struct front *f, const struct gate_client *from, enum role 
         return intake_vector(&f->intake, from, p, n);
     if (role == ROLE_SERVER && kind == MESSAGE_LEDGER)
         return tell_debit(f, from, p, n);
-    if (role == ROLE_ANALYST && f->o.index == 0 &&
-        (kind == MESSAGE_REQUEST || kind == MESSAGE_PIECE))
+    if (role == ROLE_ANALYST && (kind == MESSAGE_REQUEST || kind == MESSAGE_PIECE))
         return take_request(f, from, who, message);
-    if (role == ROLE_ANALYST && f->o.index != 0 && kind == MESSAGE_DIGEST)
-        return take_digest(f, from, message);
     if (role == ROLE_ANALYST && kind == MESSAGE_ALIVE)
         return take_alive(f, from, p, n);
     log_warn(f->o.log, "a message of kind %u from user %u:%u is not for this server", kind,

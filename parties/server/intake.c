@@ -2,7 +2,7 @@
 
 #include "base/date.h"
 #include "base/memory.h"
-#include "parties/exchange/head.h"
+#include "parties/server/own_head.h"
 #include "parties/store/store_ledger.h"
 
 #include <stdio.h>
@@ -395,38 +395,15 @@ enum err intake_status(const struct intake *in, const struct gate_client *from)
 
 /* --- the ledger ---------------------------------------------------------------------------------- */
 
-/* The ledger's head after so many debits: zeros where there are none, or fewer. */
-static enum err head_after(const struct intake *in, uint64_t debits, struct head_at *at)
-{
-    struct bytes ignored = {0};
-    enum err e = debits == 0 ? ERR_RANGE : store_entry(in->store, debits, &ignored, at->hash);
-    at->length = debits;
-    bytes_clear(&ignored);
-    return e == ERR_RANGE ? ERR_OK : e;
-}
-
-/* For one who has seen so many debits of it. */
-static enum err sign_head(const struct intake *in, uint64_t seen, struct head *head)
-{
-    struct audit_head log;
-    uint64_t debits = 0;
-    TRY(store_debits(in->store, &debits));
-    TRY(head_after(in, debits, &head->ledger));
-    TRY(head_after(in, seen, &head->past));
-    audit_lasting(in->audit, &log);
-    head->log.length = log.entries;
-    memcpy(head->log.hash, log.hash, sizeof log.hash);
-    return head_sign(in->study, in->me, in->index, head);
-}
-
 enum err intake_head(const struct intake *in, const struct gate_client *from, const uint8_t *p,
                      size_t n)
 {
     struct reader r = reader_of(p, n);
     const uint8_t *terms = reader_bytes(&r, 32);
     uint64_t seen = reader_u64(&r);
+    const struct own_head own = {in->study, in->me, in->index, in->store, in->audit};
     struct bytes out = {0};
-    struct head head = {0};
+    struct head head;
     bool same;
     enum err e;
     if (reader_done(&r) != ERR_OK)
@@ -434,7 +411,7 @@ enum err intake_head(const struct intake *in, const struct gate_client *from, co
     TRY(check_terms(in, from, MESSAGE_HEAD, terms, &same));
     if (!same)
         return ERR_OK;
-    e = sign_head(in, seen, &head);
+    e = own_head(&own, seen, &head);
     if (e == ERR_OK) {
         head_put(&out, &head);
         e = bytes_ok(&out);

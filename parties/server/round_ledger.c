@@ -7,23 +7,27 @@
 struct card {
     struct store_head head;
     uint64_t entry_size;
+    uint8_t open[32];
 };
 
-#define CARD_SIZE (8 + 32 + 8)
+#define CARD_SIZE (8 + 32 + 8 + 32)
 #define ENTRY_MAX 8192
 
-static enum err exchange_cards(struct net *net, const struct store_head *head, size_t entry_size,
+static enum err exchange_cards(struct net *net, const uint8_t open[32],
+                               const struct store_head *head, size_t entry_size,
                                struct card other[2])
 {
     uint8_t own[CARD_SIZE], came[2][CARD_SIZE], *to = integer_put(own, head->number, 8);
     memcpy(to, head->head, sizeof head->head);
-    integer_put(to + sizeof head->head, entry_size, 8);
+    to = integer_put(to + sizeof head->head, entry_size, 8);
+    memcpy(to, open, sizeof other[0].open);
     TRY(round_broadcast(net, own, sizeof own, came[NET_PREV], came[NET_NEXT]));
     for (unsigned p = 0; p < 2; p++) {
         struct reader in = reader_of(came[p], CARD_SIZE);
         other[p].head.number = reader_u64(&in);
         reader_copy(&in, other[p].head.head, sizeof other[p].head.head);
         other[p].entry_size = reader_u64(&in);
+        reader_copy(&in, other[p].open, sizeof other[p].open);
     }
     return ERR_OK;
 }
@@ -101,15 +105,22 @@ static enum err is_staged(unsigned i, unsigned server, const struct store_head *
     return ERR_MISMATCH;
 }
 
-enum err round_ledger(struct net *net, const struct store_head *own, const struct bytes *last,
-                      const struct bytes *staged, bool *adopt, struct log *log)
+enum err round_ledger(struct net *net, const uint8_t open[32], const struct store_head *own,
+                      const struct bytes *last, const struct bytes *staged, bool *adopt,
+                      struct log *log)
 {
     struct card other[2];
     uint8_t received[2][ENTRY_MAX];
     struct net_round r = {0};
     unsigned i = net_index(net);
     *adopt = false;
-    TRY(exchange_cards(net, own, last->size, other));
+    TRY(exchange_cards(net, open, own, last->size, other));
+    for (unsigned p = 0; p < 2; p++)
+        if (memcmp(other[p].open, open, sizeof other[p].open) != 0)
+            return log_fail(log, ERR_MISMATCH,
+                            "server %u was asked to open another run, or in another way: the "
+                            "analyst's program sends all three the same",
+                            net_index_of(i, (enum net_peer)p));
     TRY(compare_ledgers(i, own, other, log));
     for (unsigned p = 0; p < 2; p++) {
         if (other[p].head.number < own->number) {

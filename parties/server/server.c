@@ -152,6 +152,7 @@ static enum err start_worker(struct server *s)
 {
     const struct worker_options o = {
         .study = s->o.study,
+        .me = s->o.me,
         .bounds = s->bounds,
         .limits = &s->limits,
         .index = s->index,

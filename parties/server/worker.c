@@ -16,7 +16,7 @@ static enum err work(struct worker *w)
     struct bytes message = {0};
     enum err e = ERR_OK;
     while (e == ERR_OK && !atomic_load(w->o.stop)) {
-        e = w->o.index == 0 ? worker_lead_once(w, &message) : worker_follow_once(w, &message);
+        e = worker_once(w, &message);
         worker_heed_neighbours(w);
         if (w->session != NULL && worker_silent_ms(w) > SILENT_TIMES * worker_connect_ms(w)) {
             log_warn(w->o.log, "the run was not heard of for too long; its session is closed");
@@ -67,7 +67,6 @@ enum err worker_stop(struct worker **worker)
     if (w->started)
         pthread_join(w->thread, NULL);
     e = w->result;
-    bytes_clear(&w->relayed);
     gate_port_free(&w->port);
     secret_wipe(w, sizeof *w);
     memory_free(worker);

@@ -1,9 +1,10 @@
 /*
  * parties/server/worker.h - the thread of a server that computes: sessions with the two others, rounds for an analyst.
  *
- * Server 0's worker takes requests from the gate's port, opens sessions and relays; the workers of 1 and 2
- * follow what server 0 relays, once the analyst's own digest of it has come to their gate. Any failure ends the
- * session at all three; what was debited stays debited.
+ * An analyst sends each request to all three, and each worker takes it from its gate's port. Server 0's worker
+ * opens the sessions: for the OPEN that it takes up it proposes one, which those of 1 and 2 join. Whatever else is
+ * asked goes to the session that is open, or is refused. Any failure ends the session at all three; what was
+ * debited stays debited.
  */
 #ifndef TREFOIL_PARTIES_SERVER_WORKER_H
 #define TREFOIL_PARTIES_SERVER_WORKER_H
@@ -24,11 +25,12 @@ static inline uint32_t role_user(enum role role, size_t index)
     return (uint32_t)role << 24 | (uint32_t)index;
 }
 
-/* Of control links: requests are relayed in parts, so that no stranger can make a server take up much. */
+/* Of control links, which carry handshakes. */
 #define WORKER_CONTROL_MAX ((size_t)40 << 10)
 
 struct worker_options {
     const struct study *study;
+    const struct identity *me;
     const struct bounds *bounds;
     const struct ledger_limits *limits; /* of a ledger without debits: price_limits() */
     unsigned index;

@@ -14,20 +14,23 @@
 
 #define WORKER_POLL_MS 200
 
-/* Server 0 relays a request in parts: magic, session, attempt, size of the whole (u64), then bytes of it. */
-#define RELAY_MAGIC UINT32_C(0x59414c52) /* "RLAY" */
-#define RELAY_HEAD (4 + SESSION_ID_SIZE + REQUEST_ATTEMPT_SIZE + 8)
-#define RELAY_PART ((size_t)32 << 10)
-
-_Static_assert(RELAY_HEAD + RELAY_PART <= WORKER_CONTROL_MAX, "a part fits a message");
 _Static_assert(REQUEST_ATTEMPT_SIZE == SESSION_ABOUT_SIZE, "a session is about an attempt");
 
-#define WORKER_DIGESTS 64 /* that wait for their request */
-#define WORKER_DIGESTS_OF_A_KEY 4
+#define WORKER_WAITING 64 /* OPENs that wait for their session */
+#define WORKER_WAITING_OF_A_KEY 4
 
-struct digest_note { /* an analyst's digest that has come, and whom to answer */
-    uint8_t attempt[REQUEST_ATTEMPT_SIZE], digest[REQUEST_DIGEST_SIZE];
+/* An analyst's request as it has come, and whom to answer. */
+struct worker_ask {
     struct gate_client client;
+    uint8_t attempt[REQUEST_ATTEMPT_SIZE];
+    uint64_t seen; /* debits of this server */
+    const uint8_t *p;
+    size_t n;
+};
+
+struct worker_waiting {
+    struct worker_ask ask;
+    uint8_t open[REQUEST_PLAIN_SIZE]; /* what ask.p is to point to */
     int64_t since;
     bool used;
 };
@@ -57,11 +60,11 @@ struct worker {
     uint8_t run[REQUEST_RUN_SIZE];
     uint64_t shown_sent, shown_received; /* of this session's links, in the status */
     uint32_t user;                       /* whose run it is */
-    int64_t began;                       /* at server 0: since when, by the wall clock */
+    int64_t began;                       /* since when, by the wall clock */
     /* at servers 1 and 2 */
-    struct digest_note notes[WORKER_DIGESTS];
-    struct bytes relayed; /* a request of which more is to come */
-    uint8_t relayed_attempt[REQUEST_ATTEMPT_SIZE];
+    struct worker_waiting waiting[WORKER_WAITING];
+    uint8_t joined[REQUEST_ATTEMPT_SIZE]; /* the attempt whose session this is */
+    int64_t joined_ms;
 };
 
 /*
@@ -79,8 +82,22 @@ enum err worker_listen(struct worker *w) MUST_CHECK;
 void worker_close_lanes(struct worker *w);
 
 /* One message, or a while without: ERR_OK unless the worker cannot go on. */
-enum err worker_lead_once(struct worker *w, struct bytes *message) MUST_CHECK;
-enum err worker_follow_once(struct worker *w, struct bytes *message) MUST_CHECK;
+enum err worker_once(struct worker *w, struct bytes *message) MUST_CHECK;
+
+/* What server 0 does with an OPEN, and what servers 1 and 2 do: worker_lead.c, worker_follow.c. */
+void worker_lead(struct worker *w, const struct worker_ask *ask, const struct request *r);
+void worker_follow(struct worker *w, const struct worker_ask *ask, const struct request *r);
+/* At servers 1 and 2: joins a session if server 0 has proposed one; tells who waits in vain. */
+enum err worker_tend(struct worker *w, struct bytes *message) MUST_CHECK;
+
+/*
+ * Whether a request can have the session now, for an OPEN: may be asked, and no other run is in its
+ * way. ERR_REFUSED, logged, else.
+ */
+enum err worker_may_have(struct worker *w, const struct worker_ask *ask,
+                         const struct request *r) MUST_CHECK;
+/* Handles a request, unless `e` says that it is not to be, and answers. */
+void worker_serve(struct worker *w, const struct worker_ask *ask, enum err e);
 
 /*
  * In the place of the session that is open, if any. propose: the message that called us, NULL at server 0; attempt: of
@@ -107,9 +124,12 @@ enum err worker_show_budget(struct worker *w) MUST_CHECK;
 /* Handles the bytes of an analyst's request (a gate's user); a failure ends the session. */
 enum err worker_handle(struct worker *w, uint32_t user, const void *p, size_t n,
                        struct bytes *result) MUST_CHECK;
-/* Answers an analyst, in the words that have been logged where that is not ERR_OK. */
-void worker_answer(struct worker *w, const struct gate_client *to, uint8_t kind, enum err status,
-                   const void *payload, size_t n);
+/*
+ * Answers an analyst, with what this server signs of its ledger and `result`, or in the words that
+ * have been logged where `e` is not ERR_OK.
+ */
+void worker_answer(struct worker *w, const struct worker_ask *ask, enum err e, const void *result,
+                   size_t n);
 /*
  * After a round is answered, while the estimator works: counts the rows that have come, if all three said in the
  * round that they have some. A failure ends the session; the run goes on in another, with the rows of its last round.

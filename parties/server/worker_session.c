@@ -163,7 +163,7 @@ static enum err load_uploads(struct worker *w, bool late)
 }
 
 /* Exchanges heads; makes the debit that a neighbour has made and this server has only staged. */
-static enum err adopt_last(struct worker *w, struct store_head *head)
+static enum err adopt_last(struct worker *w, const uint8_t open[32], struct store_head *head)
 {
     struct store_round round;
     struct bytes last = {0}, staged = {0};
@@ -173,7 +173,7 @@ static enum err adopt_last(struct worker *w, struct store_head *head)
     if (e == ERR_OK && head->number > 0)
         e = store_entry(w->o.store, head->number, &last, ignored);
     if (e == ERR_OK)
-        e = round_ledger(w->net, head, &last, &staged, &adopt, &w->log);
+        e = round_ledger(w->net, open, head, &last, &staged, &adopt, &w->log);
     if (e == ERR_OK && adopt)
         e = store_bind(w->o.store, &round, head);
     if (e == ERR_OK && adopt)
@@ -197,13 +197,13 @@ enum err worker_show_budget(struct worker *w)
 }
 
 /* A round that one server debited is debited at all; what nobody debited is forgotten. */
-static enum err agree_on_ledger(struct worker *w)
+static enum err agree_on_ledger(struct worker *w, const uint8_t open[32])
 {
     struct ledger *ledger = NULL;
     struct store_head head;
     enum err e = store_ledger(w->o.store, w->o.limits, &ledger, &head);
     if (e == ERR_OK)
-        e = adopt_last(w, &head);
+        e = adopt_last(w, open, &head);
     ledger_free(&ledger);
     return e == ERR_OK ? store_unstage(w->o.store) : e;
 }
@@ -254,9 +254,9 @@ static enum err tell_budget(struct worker *w, struct bytes *result)
     return e;
 }
 
-static enum err handle_open(struct worker *w, struct bytes *result)
+static enum err handle_open(struct worker *w, const uint8_t digest[32], struct bytes *result)
 {
-    TRY(agree_on_ledger(w));
+    TRY(agree_on_ledger(w, digest));
     TRY(new_engine(w));
     TRY(load_uploads(w, false));
     return tell_budget(w, result);
@@ -281,7 +281,7 @@ static enum err dispatch(struct worker *w, struct request *r, const uint8_t dige
     }
     if (r->kind == REQUEST_OPEN) {
         memcpy(w->run, r->run, sizeof w->run);
-        return handle_open(w, result);
+        return handle_open(w, digest, result);
     }
     return r->kind == REQUEST_CLOSE ? handle_close(w, result)
                                     : play_round(&w->play, r, digest, result);
@@ -336,24 +336,4 @@ void worker_let_late_join(struct worker *w)
         w->play.patience = PATIENCE;
         worker_close_session(w);
     }
-}
-
-void worker_answer(struct worker *w, const struct gate_client *to, uint8_t kind, enum err status,
-                   const void *payload, size_t n)
-{
-    struct bytes out = {0};
-    size_t length = strlen(w->words);
-    if (length > 0 && w->words[length - 1] == '\n')
-        w->words[length - 1] = '\0';
-    enum err e = reply_write(kind, status, status == ERR_OK ? "" : w->words, payload, n, &out);
-    if (e == ERR_NOMEM) { /* what is short may do */
-        log_error(w->o.log, "memory is too short for an answer to the analyst, who is told so");
-        bytes_clear(&out);
-        e = reply_write(kind, ERR_NOMEM, "", NULL, 0, &out);
-    }
-    if (e == ERR_OK)
-        e = gate_port_reply(w->port, to, out.data, out.size);
-    if (e != ERR_OK)
-        log_warn(w->o.log, "an answer to the analyst was lost: %s", error_text(e));
-    bytes_clear(&out);
 }

@@ -1,0 +1,26 @@
+#include "parties/server/own_head.h"
+
+#include <string.h>
+
+/* The ledger's head after so many debits: zeros where there are none, or fewer. */
+static enum err head_after(struct store *store, uint64_t debits, struct head_at *at)
+{
+    struct bytes ignored CLEAN(bytes_clear) = {0};
+    enum err e = debits == 0 ? ERR_RANGE : store_entry(store, debits, &ignored, at->hash);
+    at->length = debits;
+    return e == ERR_RANGE ? ERR_OK : e;
+}
+
+enum err own_head(const struct own_head *own, uint64_t seen, struct head *head)
+{
+    struct audit_head log;
+    uint64_t debits = 0;
+    *head = (struct head){0};
+    TRY(store_debits(own->store, &debits));
+    TRY(head_after(own->store, debits, &head->ledger));
+    TRY(head_after(own->store, seen, &head->past));
+    audit_lasting(own->audit, &log);
+    head->log.length = log.entries;
+    memcpy(head->log.hash, log.hash, sizeof log.hash);
+    return head_sign(own->study, own->me, own->index, head);
+}

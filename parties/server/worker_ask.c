@@ -1,0 +1,179 @@
+/* What analysts ask of a worker, at every server alike: read, admitted to a session, answered. */
+#include "base/clock.h"
+#include "base/date.h"
+#include "parties/server/own_head.h"
+#include "parties/server/worker_private.h"
+
+#include <string.h>
+
+/* --- answers ------------------------------------------------------------------------------------- */
+
+/* `out`: what this server signs of its ledger, then the result; of other servers than 0 its digest. */
+static enum err write_answer(struct worker *w, const struct worker_ask *ask, const void *result,
+                             size_t n, struct bytes *out)
+{
+    const struct own_head own = {w->o.study, w->o.me, w->o.index, w->o.store, w->o.audit};
+    uint8_t digest[REQUEST_DIGEST_SIZE];
+    struct head head;
+    TRY(own_head(&own, ask->seen, &head));
+    head_put(out, &head);
+    if (w->o.index == 0 || w->session == NULL) { /* CLOSE: each server's own counters */
+        bytes_put(out, result, n);
+    } else {
+        request_digest(result, n, digest);
+        bytes_put(out, digest, sizeof digest);
+    }
+    return bytes_ok(out);
+}
+
+void worker_answer(struct worker *w, const struct worker_ask *ask, enum err status,
+                   const void *result, size_t n)
+{
+    struct bytes payload CLEAN(bytes_clear) = {0}, out CLEAN(bytes_clear) = {0};
+    size_t length = strlen(w->words);
+    enum err e;
+    if (status == ERR_OK)
+        status = write_answer(w, ask, result, n, &payload);
+    if (status != ERR_OK)
+        bytes_clear(&payload);
+    if (length > 0 && w->words[length - 1] == '\n')
+        w->words[length - 1] = '\0';
+    e = reply_write(MESSAGE_REQUEST, status, status == ERR_OK ? "" : w->words, payload.data,
+                    payload.size, &out);
+    if (e == ERR_NOMEM) { /* what is short may do */
+        log_error(w->o.log, "memory is too short for an answer to the analyst, who is told so");
+        bytes_clear(&out);
+        e = reply_write(MESSAGE_REQUEST, ERR_NOMEM, "", NULL, 0, &out);
+    }
+    if (e == ERR_OK)
+        e = gate_port_reply(w->port, &ask->client, out.data, out.size);
+    if (e != ERR_OK)
+        log_warn(w->o.log, "an answer to the analyst was lost: %s", error_text(e));
+}
+
+void worker_serve(struct worker *w, const struct worker_ask *ask, enum err e)
+{
+    struct bytes result CLEAN(bytes_clear) = {0};
+    if (e == ERR_OK)
+        e = worker_handle(w, ask->client.user, ask->p, ask->n, &result);
+    worker_answer(w, ask, e, result.data, result.size);
+    worker_let_late_join(w);
+}
+
+/* --- whose turn it is ---------------------------------------------------------------------------- */
+
+static bool has_paid(const struct worker *w, const uint8_t run[REQUEST_RUN_SIZE])
+{
+    uint32_t rounds = 0;
+    return store_run(w->o.store, run, &rounds, NULL) == ERR_OK && rounds > 0;
+}
+
+/*
+ * A run keeps the session until it ends it, or its program is not heard of for as long as one may
+ * take to connect. One that has paid goes before one that has not, and that only finds the budget
+ * gone.
+ */
+static bool busy_with_another(const struct worker *w, const struct request *r)
+{
+    return w->session != NULL && memcmp(w->run, r->run, sizeof w->run) != 0 &&
+           worker_silent_ms(w) < worker_connect_ms(w) &&
+           (has_paid(w, w->run) || !has_paid(w, r->run));
+}
+
+static enum err refuse_second(struct worker *w)
+{
+    char since[DATE_SIZE];
+    date_text(w->began, since);
+    return log_fail(
+        &w->log, ERR_REFUSED,
+        "another run, of analyst %s, is in progress since %s; its program was last heard of "
+        "%lld s ago. Wait for it to end, or continue that one: trefoil run with its --out. "
+        "Should its program have died, its place is free after %u s of silence",
+        w->o.study->analyst[w->user & 0xffffff].name, since, (long long)worker_silent_ms(w) / 1000,
+        (unsigned)w->o.study->connect_s);
+}
+
+enum err worker_may_have(struct worker *w, const struct worker_ask *ask, const struct request *r)
+{
+    TRY(worker_may_ask(w, r, ask->client.user));
+    return busy_with_another(w, r) ? refuse_second(w) : ERR_OK;
+}
+
+/* Whether the session that is open is there for a request that is no OPEN. */
+static enum err goes_to_session(struct worker *w, const struct worker_ask *ask,
+                                const struct request *r)
+{
+    TRY(worker_may_have(w, ask, r));
+    if (w->engine == NULL)
+        return log_fail(&w->log, ERR_PEER,
+                        "there is no session: it ended, or this server was restarted");
+    if (memcmp(w->run, r->run, sizeof w->run) != 0)
+        return log_fail(&w->log, ERR_MISUSE, "the session is that of another run");
+    return ERR_OK;
+}
+
+/* --- one request --------------------------------------------------------------------------------- */
+
+static enum err read(struct worker *w, const struct worker_ask *ask, struct request *r)
+{
+    enum err e = request_read(r, w->o.study->workload, ask->p, ask->n);
+    if (e != ERR_OK && request_version(ask->p, ask->n) != REQUEST_VERSION)
+        log_error(&w->log,
+                  "the request is of version %u, and this server (trefoil %s) takes version %u; "
+                  "run with the version that the servers run",
+                  request_version(ask->p, ask->n), TREFOIL_VERSION, REQUEST_VERSION);
+    else if (e != ERR_OK)
+        log_error(&w->log, "the request does not parse");
+    return e;
+}
+
+static void take(struct worker *w, const struct gate_client *from, const struct bytes *message)
+{
+    struct reader in = reader_of(message->data + 1, message->size - 1);
+    struct worker_ask ask = {.client = *from};
+    struct request r;
+    enum err e;
+    reader_copy(&in, ask.attempt, sizeof ask.attempt);
+    ask.seen = reader_u64(&in);
+    ask.p = in.p;
+    ask.n = in.left;
+    w->words[0] = '\0';
+    e = read(w, &ask, &r);
+    if (e != ERR_OK)
+        worker_answer(w, &ask, e, NULL, 0);
+    else if (r.kind != REQUEST_OPEN)
+        worker_serve(w, &ask, goes_to_session(w, &ask, &r));
+    else if (w->o.index == 0)
+        worker_lead(w, &ask, &r);
+    else
+        worker_follow(w, &ask, &r);
+    if (e == ERR_OK)
+        request_clear(&r);
+}
+
+enum err worker_once(struct worker *w, struct bytes *message)
+{
+    void *const leader = w->o.index == 0 ? NULL
+                                         : transport_zmq_socket(
+                                               w->o.control, w->o.index == 1 ? NET_PREV : NET_NEXT);
+    struct gate_client from;
+    enum err e;
+    if (w->o.index == 0) {
+        e = transport_wait(w->o.control, 0, 0, clock_now_ms()); /* tends the links */
+        if (e != ERR_OK && e != ERR_TIMEOUT)
+            return e;
+    } else {
+        TRY(worker_tend(w, message));
+    }
+    e = gate_port_receive_or(w->port, &from, message, leader, clock_now_ms() + WORKER_POLL_MS);
+    if (e == ERR_TIMEOUT || e == ERR_AGAIN)
+        return ERR_OK;
+    if (e == ERR_NOMEM) {
+        w->words[0] = '\0';
+        worker_answer(w, &(const struct worker_ask){.client = from}, e, NULL, 0);
+        return ERR_OK;
+    }
+    TRY(e);
+    take(w, &from, message);
+    return ERR_OK;
+}
