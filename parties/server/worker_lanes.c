@@ -64,8 +64,7 @@ static enum err greet(void *self, struct party *lane, size_t tile)
     if (e == ERR_TIMEOUT)
         log_error(&w->lane[tile].log,
                   "lane %zu does not get through: open the ports + %u and + %u of each server to "
-                  "the other two, or "
-                  "start one of them with --lanes %zu",
+                  "the other two, or start one of them with --lanes %zu",
                   tile, study_bulk(STUDY_BULK_PREV, (unsigned)tile),
                   study_bulk(STUDY_BULK_NEXT, (unsigned)tile), tile);
     return e;
