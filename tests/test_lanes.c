@@ -1,7 +1,10 @@
 /* Lanes of real servers: how many there are, what comes out, and what a crash changes. */
 #include "tests/test_processes.h"
 
+#include <arpa/inet.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 static pid_t start_run(struct scene *c)
@@ -65,6 +68,87 @@ static void a_run_goes_on_with_other_lanes(void **state)
     scene_free(&c);
 }
 
+/* --- a firewall ------------------------------------------------------------------------------- */
+
+#define SERVER "127.0.0.2"
+#define FIRST 6 /* connections, two descriptors each, behind the ports of lane 0 */
+
+static int loopback(const char *host, uint16_t port, bool listening)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(port)};
+    const int on = 1;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    inet_pton(AF_INET, host, &a.sin_addr);
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (listening ? bind(fd, (const struct sockaddr *)&a, sizeof a) == 0 && listen(fd, 16) == 0
+                  : connect(fd, (const struct sockaddr *)&a, sizeof a) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* Passes the first five ports on to the server, and no others. */
+static void pass_on(uint16_t port)
+{
+    struct pollfd fd[FIRST + 128];
+    nfds_t n = FIRST;
+    for (unsigned k = 0; k < FIRST; k++)
+        fd[k] = (struct pollfd){
+            .fd = k < STUDY_PORTS ? loopback("127.0.0.1", (uint16_t)(port + k), true) : -1,
+            .events = POLLIN};
+    while (poll(fd, n, -1) > 0) {
+        for (unsigned k = 0; k < STUDY_PORTS && n < FIRST + 128; k++)
+            if (fd[k].revents != 0) {
+                fd[n] = (struct pollfd){.fd = accept(fd[k].fd, NULL, NULL), .events = POLLIN};
+                fd[n + 1] = (struct pollfd){.fd = loopback(SERVER, (uint16_t)(port + k), false),
+                                            .events = POLLIN};
+                n += 2;
+            }
+        for (nfds_t i = FIRST; i < n; i++) {
+            char block[65536];
+            ssize_t got = 0;
+            if (fd[i].fd < 0 || fd[i].revents == 0)
+                continue;
+            got = recv(fd[i].fd, block, sizeof block, 0);
+            if (got > 0 && send(fd[i ^ 1].fd, block, (size_t)got, MSG_NOSIGNAL) == got)
+                continue;
+            close(fd[i].fd);
+            close(fd[i ^ 1].fd);
+            fd[i].fd = fd[i ^ 1].fd = -1;
+        }
+    }
+}
+
+static void a_lane_that_a_firewall_stops_is_named(void **state)
+{
+    static const char words[] = "lane 1 does not get through: open the ports + 5 and + 6 of each "
+                                "server to the other two, or start one of them with --lanes 1";
+    const struct support_options o = {.owners = OWNERS, .round_s = 1, .lanes = 2};
+    struct scene c;
+    pid_t firewall;
+    (void)state;
+    scene_new(&c, &o);
+    share_everything(&c);
+    assert_int_equal(support_stop(&c.server[0]), 0);
+    c.s.host = SERVER;
+    restart(&c, 0, 2);
+    firewall = fork();
+    if (firewall == 0) {
+        pass_on(c.s.port);
+        _exit(1);
+    }
+    {
+        const char *const a[] = {"run",   c.s.path,         "--key",  file(&c, "a.key"),
+                                 "--out", file(&c, "out0"), "--wait", "1",
+                                 NULL};
+        assert_int_equal(support_run(file(&c, "run0.log"), 60, a), 4);
+    }
+    assert_true(support_contains(file(&c, "run0.log"), words));
+    kill(firewall, SIGKILL);
+    support_wait(firewall, 10);
+    scene_free(&c);
+}
+
 static void lanes_without_ports_are_refused(void **state)
 {
     static const char *const wrong[] = {"0", "2", "17"};
@@ -90,6 +174,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(servers_of_different_size_share_a_study),
         cmocka_unit_test(a_run_goes_on_with_other_lanes),
+        cmocka_unit_test(a_lane_that_a_firewall_stops_is_named),
         cmocka_unit_test(lanes_without_ports_are_refused),
     };
     if (getenv("TREFOIL") == NULL)

@@ -48,7 +48,7 @@ struct worker {
     struct worker_lane {
         struct net *net;
         struct log log; /* lane 0's is the worker's */
-        char words[256];
+        char words[512];
     } lane[SESSION_LANES_MAX];
     unsigned lanes;    /* of the session: the least that one of the three can use */
     atomic_bool ended; /* all lanes, with the first that failed */
