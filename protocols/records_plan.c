@@ -86,15 +86,15 @@ static void add(struct search *s, struct records_side left, struct records_side 
     s->options++;
 }
 
-/* x y z as x h(y) times l(y) z, in all ways that leave no digit unused. */
+/* x y z as x high(y) times low(y) z, in all ways that leave no digit unused. */
 static void add_splits(struct search *s, uint16_t x, uint16_t y, uint16_t z)
 {
     const uint32_t size = s->shape->size[y];
-    for (uint32_t base = 2; base < size; base++) {
-        const uint32_t high = (size + base - 1) / base;
-        if ((size + high - 1) / high == base)
-            add(s, side_of(s->shape, whole(x), (struct records_factor){y, RECORDS_HIGH, base}),
-                side_of(s->shape, (struct records_factor){y, RECORDS_LOW, base}, whole(z)));
+    /* the next base is the least with which there are fewer high digits */
+    for (uint32_t base = 2, high; base < size; base = (size + high - 2) / (high - 1)) {
+        high = (size + base - 1) / base;
+        add(s, side_of(s->shape, whole(x), (struct records_factor){y, RECORDS_HIGH, base}),
+            side_of(s->shape, (struct records_factor){y, RECORDS_LOW, base}, whole(z)));
     }
 }
 

@@ -11,10 +11,7 @@
 unsigned records_code_bits(uint32_t size);
 size_t records_plane_bytes(size_t records);
 
-/*
- * --- records_plan.c: which products make which marginal; public
- * -----------------------------------------
- */
+/* --- records_plan.c, records_place.c: which products make which marginal; public -------------- */
 
 /* An attribute's values, or one of the two digits of value = high * base + low. */
 enum records_digit { RECORDS_WHOLE, RECORDS_HIGH, RECORDS_LOW };
@@ -61,10 +58,7 @@ enum err records_place(struct party *p, const struct records_shape *shape,
                        const struct records_plans *plans, const struct records_plan *plan,
                        const uint16_t *parts, uint16_t *cells) MUST_CHECK;
 
-/*
- * --- records_block.c: up to RECORDS_BLOCK records, their one-hot planes as numbers
- * ------------------------------
- */
+/* --- records_block.c: up to RECORDS_BLOCK records, their one-hot planes as numbers ------------ */
 
 struct records_block {
     const struct records_shape *shape;
@@ -73,8 +67,7 @@ struct records_block {
     unsigned *plane;      /* of each attribute: its first in `code` */
     struct planes code;   /* validity and code planes */
     struct planes valid;  /* of each part of a batch */
-    size_t *row;          /* of each attribute: its first in `number`; then the last values' */
-    size_t rows;
+    size_t *row, rows; /* of each attribute: its first in `number`; where the last values' begin */
     struct share16 number; /* rows of n words: validity, all values but the last ones, the last */
 };
 
@@ -93,10 +86,7 @@ enum err records_one_hot(struct party *p, struct records_block *b) MUST_CHECK;
 struct share16 records_row(const struct records_block *b, uint16_t attribute, size_t value,
                            size_t from, size_t n);
 
-/*
- * --- records_load.c: a batch's vectors into blocks
- * ---------------------------------------------------
- */
+/* --- records_load.c: a batch's vectors into blocks -------------------------------------------- */
 
 struct records_source {
     const struct records_batch *batch;
@@ -115,10 +105,7 @@ enum err records_source_open(struct party *p, struct records_source *s,
  */
 bool records_load(const struct party *p, struct records_block *b, struct records_source *s);
 
-/*
- * --- records_sides.c: the sides of a tile of a block
- * ---------------------------------------------------
- */
+/* --- records_sides.c: the sides of a tile of a block ------------------------------------------ */
 
 /* What each side brings to the parts of matrix products (move_part_side()), row after row. */
 struct records_tile {
