@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/secret.h"
+#include "parties/exchange/failures.h"
 #include "parties/exchange/lines.h"
 #include "parties/exchange/pulse.h"
 #include "parties/study/roster.h"
@@ -88,19 +89,13 @@ void client_free(struct client **client)
 
 /* --- one request ------------------------------------------------------------------------------ */
 
-/* Of several failures the one that says most: a lost peer is often the consequence of another's. */
-static bool says_more(enum err e, enum err than)
-{
-    return than == ERR_OK || than == ERR_PEER || (than == ERR_TIMEOUT && e != ERR_PEER);
-}
-
 /* Nothing is sent unless all three are there. Tells of each that is not. */
 static enum err reach_all(struct client *c, int64_t deadline)
 {
     enum err worst = ERR_OK;
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         enum err e = dial_reach(c->lines.dial[i], deadline);
-        worst = e != ERR_OK && says_more(e, worst) ? e : worst;
+        worst = e != ERR_OK && failures_say_more(e, worst) ? e : worst;
     }
     return worst;
 }
@@ -110,18 +105,14 @@ static enum err send_part(struct client *c, unsigned i, const uint8_t attempt[RE
                           const struct bytes *request, size_t first, int64_t deadline)
 {
     size_t left = request->size - first, n = left < MESSAGE_PART_MAX ? left : MESSAGE_PART_MAX;
-    struct bytes message = {0};
-    enum err e;
+    struct bytes message CLEAN(bytes_clear) = {0};
     bytes_put_u8(&message, n < left ? MESSAGE_PIECE : MESSAGE_REQUEST);
     bytes_put(&message, attempt, REQUEST_ATTEMPT_SIZE);
     bytes_put_u64(&message, c->witness != NULL ? witness_debits(c->witness, i) : 0);
     bytes_put(&message, request->data + first, n);
-    e = bytes_ok(&message);
-    if (e == ERR_OK)
-        e = first == 0 ? dial_send(c->lines.dial[i], message.data, message.size, deadline)
-                       : dial_send_more(c->lines.dial[i], message.data, message.size, deadline);
-    bytes_clear(&message);
-    return e;
+    TRY(bytes_ok(&message));
+    return first == 0 ? dial_send(c->lines.dial[i], message.data, message.size, deadline)
+                      : dial_send_more(c->lines.dial[i], message.data, message.size, deadline);
 }
 
 static enum err send_all(struct client *c, const struct bytes *request, int64_t deadline)
@@ -133,12 +124,6 @@ static enum err send_all(struct client *c, const struct bytes *request, int64_t 
         for (unsigned i = STUDY_SERVERS; i-- > 0;)
             TRY(send_part(c, i, attempt, request, at, deadline));
     return ERR_OK;
-}
-
-/* Where one has refused, others that wait for it in vain, or are silent, say nothing more. */
-static bool is_consequence(enum err e, enum err of)
-{
-    return (e == ERR_TIMEOUT || e == ERR_PEER) && !says_more(ERR_TIMEOUT, of);
 }
 
 /* Takes server i's answer if it comes in time (`came`). */
@@ -157,48 +142,6 @@ static enum err receive_one(struct client *c, unsigned i, struct bytes *message,
         return ERR_OK;
     }
     return e == ERR_OK ? reply->status : e;
-}
-
-/* One message for all servers that failed alike. */
-static void tell_failure(const struct client *c, unsigned i, const enum err failed[STUDY_SERVERS],
-                         const struct reply reply[STUDY_SERVERS])
-{
-    char names[STUDY_SERVERS * (STUDY_NAME_SIZE + 24)] = "";
-    unsigned count = 0;
-    for (unsigned k = 0; k < STUDY_SERVERS; k++) {
-        size_t n = strlen(names);
-        if (failed[k] != failed[i] || strcmp(reply[k].text, reply[i].text) != 0)
-            continue;
-        if (k < i)
-            return; /* told with that one */
-        snprintf(names + n, sizeof names - n, "%sserver %u (%s)", count++ > 0 ? ", " : "", k,
-                 c->study->server[k].name);
-    }
-    log_error(c->log, "%s: %s%s%s", count == STUDY_SERVERS ? "all three servers" : names,
-              error_text(failed[i]),
-              reply[i].text[0] == '\0' ? ""
-              : count > 1              ? "\n  they say: "
-                                       : "\n  it says: ",
-              reply[i].text);
-}
-
-/*
- * Who refused or broke off, and then who is silent; consequences of a worse failure are not told.
- */
-static enum err tell_failures(const struct client *c, unsigned missing,
-                              const enum err failed[STUDY_SERVERS],
-                              const struct reply reply[STUDY_SERVERS], enum err worst)
-{
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        if (failed[i] != ERR_OK && !is_consequence(failed[i], worst))
-            tell_failure(c, i, failed, reply);
-    if (worst != ERR_OK) /* the others were given a moment: they may be up, and still at it */
-        return worst;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        if (missing >> i & 1)
-            log_error(c->log, "server %u (%s) did not answer; see that it is up", i,
-                      c->study->server[i].name);
-    return missing == 0 ? ERR_OK : ERR_TIMEOUT;
 }
 
 /* What is new of the uploads that servers add up. */
@@ -248,13 +191,13 @@ static enum err receive_all(struct client *c, struct answers *a, int64_t deadlin
             failed[i] = e;
             if (e == ERR_OK)
                 continue;
-            if (says_more(e, worst))
+            if (failures_say_more(e, worst))
                 worst = e;
             if (deadline > clock_now_ms() + GRACE_MS)
                 deadline = clock_now_ms() + GRACE_MS;
         }
     }
-    return tell_failures(c, missing, failed, a->reply, worst);
+    return failures_tell(c->study, missing, failed, a->reply, worst, c->log);
 }
 
 static int64_t answer_deadline(const struct client *c)

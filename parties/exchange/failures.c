@@ -1,0 +1,55 @@
+#include "parties/exchange/failures.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool failures_say_more(enum err e, enum err than)
+{
+    return than == ERR_OK || than == ERR_PEER || (than == ERR_TIMEOUT && e != ERR_PEER);
+}
+
+/* Where one has refused, others that wait for it in vain, or are silent, say nothing more. */
+static bool is_consequence(enum err e, enum err of)
+{
+    return (e == ERR_TIMEOUT || e == ERR_PEER) && !failures_say_more(ERR_TIMEOUT, of);
+}
+
+/* One message for all servers that failed alike. */
+static void tell_failure(const struct study *study, unsigned i,
+                         const enum err failed[STUDY_SERVERS],
+                         const struct reply reply[STUDY_SERVERS], struct log *log)
+{
+    char names[STUDY_SERVERS * (STUDY_NAME_SIZE + 24)] = "";
+    unsigned count = 0;
+    for (unsigned k = 0; k < STUDY_SERVERS; k++) {
+        size_t n = strlen(names);
+        if (failed[k] != failed[i] || strcmp(reply[k].text, reply[i].text) != 0)
+            continue;
+        if (k < i)
+            return; /* told with that one */
+        snprintf(names + n, sizeof names - n, "%sserver %u (%s)", count++ > 0 ? ", " : "", k,
+                 study->server[k].name);
+    }
+    log_error(log, "%s: %s%s%s", count == STUDY_SERVERS ? "all three servers" : names,
+              error_text(failed[i]),
+              reply[i].text[0] == '\0' ? ""
+              : count > 1              ? "\n  they say: "
+                                       : "\n  it says: ",
+              reply[i].text);
+}
+
+enum err failures_tell(const struct study *study, unsigned missing,
+                       const enum err failed[STUDY_SERVERS],
+                       const struct reply reply[STUDY_SERVERS], enum err worst, struct log *log)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        if (failed[i] != ERR_OK && !is_consequence(failed[i], worst))
+            tell_failure(study, i, failed, reply, log);
+    if (worst != ERR_OK) /* the others were given a moment: they may be up, and still at it */
+        return worst;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        if (missing >> i & 1)
+            log_error(log, "server %u (%s) did not answer; see that it is up", i,
+                      study->server[i].name);
+    return missing == 0 ? ERR_OK : ERR_TIMEOUT;
+}
