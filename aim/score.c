@@ -177,6 +177,35 @@ static unsigned width_of(const struct select_terms *t, const uint64_t *top, cons
     return width;
 }
 
+/* The least f at which all multipliers are fine, or one above 40; `top` are those of f = 40. */
+static unsigned finest_needed(const struct select_terms *t, const uint64_t *top)
+{
+    uint64_t least = UINT64_MAX;
+    unsigned shift = SCORE_SHIFT_MIN;
+    for (size_t i = 0; i < t->candidates; i++)
+        least = top[i] < least ? top[i] : least;
+    while (shift <= SCORE_SHIFT_MAX && least >> (SCORE_SHIFT_MAX - shift) < SCORE_MULTIPLIER_FINE)
+        shift++;
+    return shift;
+}
+
+/* f and w as the header says; f is below SCORE_SHIFT_MIN where nothing fits. */
+static void choose_shift(const struct select_terms *t, const uint64_t *top, const uint64_t *penalty,
+                         struct select_plan *plan)
+{
+    plan->shift = finest_needed(t, top);
+    if (plan->shift <= SCORE_SHIFT_MAX) {
+        plan->width = width_of(t, top, penalty, plan->shift);
+        if (plan->width <= SCORE_WIDTH_MAX)
+            return;
+    }
+    for (plan->shift = SCORE_SHIFT_MAX; plan->shift >= SCORE_SHIFT_MIN; plan->shift--) {
+        plan->width = width_of(t, top, penalty, plan->shift);
+        if (plan->width <= SCORE_WIDTH_MAX)
+            return;
+    }
+}
+
 static enum err check_terms(const struct select_terms *t, struct log *log)
 {
     bool bounded = t->bounds.bits >= 1 && t->bounds.bits <= SCORE_BITS_MAX;
@@ -215,7 +244,7 @@ static enum err too_small(const struct select_terms *t, size_t candidate, struct
 enum err select_plan(const struct select_terms *t, uint64_t *multiplier, uint64_t *penalty,
                      struct select_plan *plan, struct log *log)
 {
-    *plan = (struct select_plan){.shift = SCORE_SHIFT_MAX};
+    *plan = (struct select_plan){0};
     double most;
     TRY(check_terms(t, log));
     most = largest_weight(t);
@@ -228,11 +257,7 @@ enum err select_plan(const struct select_terms *t, uint64_t *multiplier, uint64_
                             "select: epsilon %g or sigma %g of the round is out of range",
                             t->epsilon, t->sigma);
     }
-    for (; plan->shift >= SCORE_SHIFT_MIN; plan->shift--) {
-        plan->width = width_of(t, multiplier, penalty, plan->shift);
-        if (plan->width <= SCORE_WIDTH_MAX)
-            break;
-    }
+    choose_shift(t, multiplier, penalty, plan);
     if (plan->shift < SCORE_SHIFT_MIN)
         return log_fail(
             log, ERR_RANGE,

@@ -25,7 +25,8 @@
 #define SCORE_WIDTH_MAX 63
 #define SCORE_SHIFT_MIN 24
 #define SCORE_SHIFT_MAX 40
-#define SCORE_MULTIPLIER_MIN 256 /* below, flooring would cost more than 0.4 % of the budget */
+#define SCORE_MULTIPLIER_MIN 256   /* below, flooring would cost more than 0.4 % of the budget */
+#define SCORE_MULTIPLIER_FINE 1024 /* below, a finer grid is tried */
 #define SCORE_MULTIPLIER_MAX (UINT64_C(1) << 30)
 #define SCORE_BITS_MAX 40
 #define SCORE_TOTAL_MAX (UINT64_C(1) << 50)
@@ -65,8 +66,11 @@ struct select_plan {
 
 /*
  * With m_q = floor(2^(f-10) eps w_q / (2 Delta)) and penalty_q = round(sqrt(2/pi) sigma cells_q
- * 2^10), f is the largest in 24 .. 40 for which
- *   w = 1 + ceil(log2(max_q(m_q (2^10 (S_q + 2^(l+1)) + penalty_q)) + 2^f 96)) <= 63.
+ * 2^10), and
+ *   w = 1 + ceil(log2(max_q(m_q (2^10 (S_q + 2^(l+1)) + penalty_q)) + 2^f 96)),
+ * f is the least in 24 .. 40 for which all m_q >= 2^10, since narrow scores are compared in fewer
+ * rounds; flooring then costs less than 0.1 % of the budget. If there is none, or its w is above
+ * 63, f is the largest for which w is not.
  * For squares, which are integers: m_q = floor(2^f eps w_q / (2 Delta)), penalty_q = round(sigma^2
  * cells_q), and the bound above.
  * The caller provides room for `candidates` multipliers and penalties. ERR_RANGE, logged with what

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define TILE ((size_t)1 << 20) /* pairs compared at a time: some 20 bytes a pair on the wire */
+#define TILE ((size_t)1 << 20) /* pairs compared at a time: 14 to 25 bytes each on the wire */
 
 /* Walks all pairs a < b in the order (0,1), (0,2) .. (1,2) .. */
 struct pairs {

@@ -9,7 +9,7 @@
  * loser's W_q or R_q is 0 by chance. Then ERR_RANGE, if no index or several are left, never another
  * index unless the winner is among them: a winner's product is always 0.
  *
- * Rounds: those of compare_top_bit(), at most 7, and 1 to open. Pairs are compared 2^20 at a time,
+ * Rounds: those of compare_top_bit(), at most 5, and 1 to open. Pairs are compared 2^20 at a time,
  * so that memory stays below 150 MiB; above 1448 values the comparisons' rounds repeat. LEAKS: the
  * index.
  */

@@ -25,10 +25,12 @@
 
 #define CACHED_GRID 10 /* estimates are multiples of 2^-10 */
 #define CACHED_BITS 52 /* largest l: sums stay below 2^64 */
+#define CACHED_DIGITS 11
+#define CACHED_KEPT 32 /* most that is kept of a digit */
 
 struct cached {
     unsigned bits, digits;        /* l, D */
-    uint8_t width[KERNEL_DIGITS]; /* of each digit, from the lowest */
+    uint8_t width[CACHED_DIGITS]; /* of each digit, from the lowest */
     /*
      * Of each digit from the lowest Z, then [digit < v] by v; all planes of 512 lanes stand
      * together, KERNEL_BLOCK words each.

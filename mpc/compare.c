@@ -2,6 +2,8 @@
 
 #include "mpc/convert.h"
 
+#define FEW ((size_t)8192) /* lanes */
+
 /*
  * generate and propagate of the lower positions two by two, of a last single one as it is; u and t
  * hold digits, then products of two of them.
@@ -36,8 +38,8 @@ static enum err carry_pairs(struct party *p, struct planes *generate, struct pla
     return bits_sums(p, terms[0], count, 3);
 }
 
-/* out = the top bits' sum and the carry of the lower ones. */
-static enum err top_bit(struct party *p, struct bits out, struct share64 x, unsigned width)
+/* The same by steps of which each can be checked: pairs of positions, whose carries j inputs. */
+static enum err top_bit_checked(struct party *p, struct bits out, struct share64 x, unsigned width)
 {
     const unsigned pairs = (width - 1) / 2, groups = width / 2;
     struct planes u, t, generate, propagate;
@@ -46,8 +48,6 @@ static enum err top_bit(struct party *p, struct bits out, struct share64 x, unsi
     TRY(party_planes(p, &t, width + pairs, x.n));
     TRY(convert_split(p, &u, &t, width, x));
     bits_xor(out, planes_plane(&u, width - 1), planes_plane(&t, width - 1));
-    if (width == 1)
-        return ERR_OK;
     TRY(party_planes(p, &generate, groups, x.n));
     TRY(party_planes(p, &propagate, groups, x.n));
     TRY(party_bits(p, &carry, x.n));
@@ -57,9 +57,52 @@ static enum err top_bit(struct party *p, struct bits out, struct share64 x, unsi
     return ERR_OK;
 }
 
+/*
+ * How many digits the lower positions make: 8 of up to 6 bits where there are few lanes, since then
+ * a round is worth more than bytes; else 16, or as few as there are positions.
+ */
+static unsigned digits_of(unsigned positions, size_t lanes)
+{
+    const unsigned d = (positions + 7) / 8;
+    const unsigned wide = lanes <= FEW && d <= KERNEL_DIGIT ? d : (positions + 15) / 16;
+    return (positions + wide - 1) / wide;
+}
+
+static enum err top_bit(struct party *p, struct bits out, struct share64 x, unsigned width)
+{
+    struct move_carries t = {.digits = digits_of(width - 1, x.n)};
+    uint64_t *known = scratch_take(p->scratch, bits_words(x.n), width * sizeof *known);
+    uint8_t digit[16];
+    if (known == NULL)
+        return ERR_NOMEM;
+    for (unsigned k = 0; k < t.digits; k++)
+        digit[k] = (uint8_t)((width - 1) / t.digits + (k < (width - 1) % t.digits));
+    t.known = known;
+    t.width = digit;
+    TRY(party_planes(p, &t.g, t.digits, x.n));
+    TRY(party_planes(p, &t.p, t.digits, x.n));
+    convert_known(p, known, width, x);
+    TRY(move_carries(p, &t));
+    return adder_carry(p, out, &t.g, &t.p);
+}
+
+/* Each component's own: there is no carry. */
+static void lowest_bit(const struct party *p, struct bits out, struct share64 x)
+{
+    kernel_slice64(p->kernel, x.a, x.n, 1, out.a, bits_words(x.n));
+    kernel_slice64(p->kernel, x.b, x.n, 1, out.b, bits_words(x.n));
+}
+
 enum err compare_top_bit(struct party *p, struct bits out, struct share64 x, unsigned width)
 {
     const struct scratch_mark mark = scratch_mark(p->scratch);
+    if (width == 0 || width > 64)
+        return ERR_RANGE;
+    if (width == 1) {
+        lowest_bit(p, out, x);
+        return ERR_OK;
+    }
     return scratch_done(p->scratch, mark,
-                        width == 0 || width > 64 ? ERR_RANGE : top_bit(p, out, x, width));
+                        p->check != NULL ? top_bit_checked(p, out, x, width)
+                                         : top_bit(p, out, x, width));
 }

@@ -151,6 +151,15 @@ enum err convert_split(struct party *p, struct planes *u, struct planes *t, unsi
     return move_input(p, *u);
 }
 
+void convert_known(const struct party *p, uint64_t *planes, unsigned digits, struct share64 x)
+{
+    const struct splitting c = {p->kernel, x.n, digits, digits};
+    const struct parts parts = party_parts(p, x.n, 64);
+    slice_sum(&c, x, parts.j, planes);
+    slice(&c, x.a + parts.j2.begin, parts.j2, planes);
+    slice(&c, x.b + parts.j1.begin, parts.j1, planes);
+}
+
 static enum err to_bits(struct party *p, struct planes *out, struct share64 x)
 {
     struct planes u, t;

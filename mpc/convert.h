@@ -19,6 +19,12 @@
 enum err convert_split(struct party *p, struct planes *u, struct planes *t, unsigned digits,
                        struct share64 x) MUST_CHECK;
 
+/*
+ * The low `digits` bits of what this server knows of x, plane by plane: of u in the part where it
+ * is j, elsewhere of t. Local.
+ */
+void convert_known(const struct party *p, uint64_t *planes, unsigned digits, struct share64 x);
+
 /* out = the low out.width bits of x. A split, then an adder: 2 + ceil(log2 width) rounds. */
 enum err convert_to_bits(struct party *p, struct planes *out, struct share64 x) MUST_CHECK;
 

@@ -21,8 +21,8 @@
 #include <stdbool.h>
 
 #define KERNEL_BLOCK 8
-#define KERNEL_DIGITS 11 /* most digits of a number that is kept, and most that is kept of one */
-#define KERNEL_KEPT 32
+#define KERNEL_DIGIT 6 /* most bits of a digit */
+#define KERNEL_KEPT (1 << KERNEL_DIGIT)
 #define KERNEL_ROWS 64
 #define KERNEL_COLUMNS 8
 #define KERNEL_GROUP ((size_t)KERNEL_ROWS * KERNEL_COLUMNS)
@@ -77,14 +77,12 @@ struct kernel {
     void (*append)(uint64_t *out, size_t stride, size_t at, const uint64_t *in, size_t in_stride,
                    unsigned planes, uint64_t mask);
     /*
-     * Of one component, `words` words (at most KERNEL_BLOCK) of each plane: what a carry tree needs
-     * for [x < c], from what mpc/cached.h keeps of x in planes of KERNEL_BLOCK words. c has bits +
-     * 1 planes; each digit gets a plane of KERNEL_BLOCK words in g and in p. `first` is set for the
-     * component that carries constants.
+     * What a carry needs of a digit b of `width` bits, whose planes are `bits`, and of planes y(1)
+     * .. y(2^width - 1), `stride` words apart:
+     *   g = y(b)    p = y(b) ^ y(b + 1)       with y(0) = 0 and y(2^width) = `last`
      */
-    void (*digits)(uint64_t *g, uint64_t *p, const uint64_t *kept, const uint8_t *width,
-                   unsigned digits, unsigned bits, const uint64_t *c, size_t c_stride, size_t words,
-                   bool first);
+    void (*digit)(uint64_t *g, uint64_t *p, const uint64_t *y, size_t stride, unsigned width,
+                  const uint64_t *bits, size_t bits_stride, size_t words, bool last);
     /*
      * Bit k of row i goes to bit i of row k, in `count` matrices of 64 rows of 64 bits, in place.
      * They stand one after the other.

@@ -50,8 +50,9 @@ struct move_term {
 
 /*
  * `count` outputs, each the sum of `products` terms, at the cost of one: terms[products k ..] are
- * output k's, of which the first names out, c and words; those after a sum's last product have none.
- * `apart`: no output overlaps an operand. Without that promise an output may be an operand of any term.
+ * output k's, of which the first names out, c and words; those after a sum's last product have
+ * none. `apart`: no output overlaps an operand. Without that promise an output may be an operand of
+ * any term.
  */
 struct move_sums {
     enum ring ring;
@@ -134,6 +135,34 @@ enum err move_known(struct party *p, const struct move_known *terms) MUST_CHECK;
  */
 enum err move_choose(struct party *p, struct share64 out, struct bits s, struct share64 v,
                      const size_t *start) MUST_CHECK;
+
+/*
+ * Of each lane server j of its part (party_parts(), 64 lanes) knows a number u, and the two others
+ * a number t, both of some digits and a top bit: `known` is the bits of u in the part where this
+ * server is j, elsewhere of t, plane by plane from the lowest. With a and b the digits of u and t,
+ * N = 2^width and y(v) = [a + v >= N], so that y(0) = 0 and y(N) = 1,
+ *
+ *   g = [a + b >= N] = y(b)        p = [a + b = N - 1] = y(b) ^ y(b + 1)
+ *
+ * and the top digit's g is XORed with both top bits: so the carry out of all digits is the top bit
+ * of u + t. The others' b chooses, in each of the shares that j's bits have, by itself:
+ *
+ *   j   -> both   m = y(v) - F(v) - F'(v)      v = 1 .. N - 1 of each digit, and of the top bit
+ *   j+2 -> j      F(b) + G, of g and of p      component j
+ *   j+1 -> j      F'(b) + H                    component j+1
+ *                 m(b) - G - H                 component j+2
+ *
+ * all over XOR, with F of key_j, F' of key_(j+1), G and H of key_(j+2): 2 bits for each of N - 1,
+ * and 4 a digit (2 of the lowest, whose p nobody needs), and 2. A server j that lies can send two
+ * different m, as in move_known().
+ */
+struct move_carries {
+    const uint64_t *known;
+    unsigned digits;
+    const uint8_t *width; /* of each, at most KERNEL_DIGIT */
+    struct planes g, p;   /* a plane a digit; p's plane 0 is nothing */
+};
+enum err move_carries(struct party *p, const struct move_carries *terms) MUST_CHECK;
 
 /* --- reveal ----------------------------------------------------------------------------------- */
 

@@ -57,7 +57,7 @@ static void add_up(const struct choosing *c, uint64_t *sums, size_t *at, size_t 
     }
 }
 
-/* --- server j ----------------------------------------------------------------------------------- */
+/* --- server j --------------------------------------------------------------------------------- */
 
 /* m and n, made a step at a time as soon as one of their messages asks for it. */
 struct knowing {
@@ -126,7 +126,7 @@ static enum err take_sums(void *self, size_t offset, const uint8_t *in, size_t n
     return ERR_OK;
 }
 
-/* --- servers j+1 and j+2 ------------------------------------------------------------------------ */
+/* --- servers j+1 and j+2 ---------------------------------------------------------------------- */
 
 struct other {
     struct role r;

@@ -52,13 +52,21 @@ static bool finer_would_not_fit(const struct select_terms *t, const struct selec
     return bound + ((__int128)192 << plan->shift) > (__int128)1 << 62;
 }
 
+static uint64_t least_of(const uint64_t *m, size_t n)
+{
+    uint64_t least = m[0];
+    for (size_t i = 1; i < n; i++)
+        least = m[i] < least ? m[i] : least;
+    return least;
+}
+
 static void plans_cover_their_extremes(void **state)
 {
     static const uint32_t size[] = {2, 7, 32, 100};
     struct domain *d = support_domain(size, 4);
     struct workload *w;
     struct random r;
-    unsigned planned = 0;
+    unsigned planned = 0, narrow = 0, wide = 0;
     (void)state;
     random_seed_u64(&r, 11);
     assert_int_equal(workload_all(&w, d, 3, NULL), ERR_OK);
@@ -100,10 +108,16 @@ static void plans_cover_their_extremes(void **state)
         room = (__int128)1 << (plan.width - 1);
         assert_true(most < room && least >= -room);
         assert_true(most - least < (__int128)1 << 63); /* a difference fits a word */
-        if (plan.shift < SCORE_SHIFT_MAX)
+        if (least_of(m, t.candidates) >= SCORE_MULTIPLIER_FINE) {
+            assert_true(plan.shift == SCORE_SHIFT_MIN ||
+                        least_of(m, t.candidates) / 2 < SCORE_MULTIPLIER_FINE);
+            narrow++;
+        } else if (plan.shift < SCORE_SHIFT_MAX) {
             assert_true(finer_would_not_fit(&t, &plan, m, p));
+            wide++;
+        }
     }
-    assert_true(planned > 500);
+    assert_true(planned > 500 && narrow > 100 && wide > 20);
     workload_free(&w);
     domain_free(&d);
 }
@@ -208,7 +222,7 @@ static void hopeless_plans_are_refused(void **state)
     assert_non_null(strstr(sink, "too small to weigh a1"));
     t.candidates = 1;
     assert_int_equal(select_plan(&t, m, p, &plan, NULL), ERR_OK);
-    assert_int_equal(plan.shift, 40);
+    assert_int_equal(plan.shift, 26); /* m = floor(2^16 x 0.05 / 2) = 1638 */
     t.bounds.bits = 41;
     assert_int_equal(select_plan(&t, m, p, &plan, NULL), ERR_RANGE);
     t.bounds.bits = 40;

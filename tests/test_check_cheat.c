@@ -165,16 +165,17 @@ static const struct {
     const char *name;
     enum err (*job)(struct party *p, struct play *play);
     size_t n;
-} jobs[] = {{"AND in place", and, 130},
-            {"AND of all", all, 61},
-            {"adder", adder, 130},
-            {"carry save", save, 65},
-            {"constants", below, 130},
-            {"top bit", compare, 200},
-            {"few bits, and one", narrow, 200},
-            {"bits to a number", join, 3},
-            {"coins", coins, 64},
-            {"argmax", argmax, 13}};
+    uint64_t more; /* rounds that what is checked takes beside a flush */
+} jobs[] = {{"AND in place", and, 130, 0},
+            {"AND of all", all, 61, 0},
+            {"adder", adder, 130, 0},
+            {"carry save", save, 65, 0},
+            {"constants", below, 130, 0},
+            {"top bit", compare, 200, 2},
+            {"few bits, and one", narrow, 200, 0},
+            {"bits to a number", join, 3, 0},
+            {"coins", coins, 64, 0},
+            {"argmax", argmax, 13, 2}};
 #define TOP_BIT_JOB 5
 #define JOBS (sizeof jobs / sizeof *jobs)
 
@@ -195,7 +196,7 @@ static void a_check_changes_nothing_that_is_opened(void **state)
         struct play plain = honest_run(k, false), checked = honest_run(k, true);
         for (unsigned s = 0; s < 3; s++)
             assert_true(play_opened_all(&checked, &plain, s));
-        assert_int_equal(checked.rounds, plain.rounds + 6);
+        assert_int_equal(checked.rounds, plain.rounds + 6 + jobs[k].more);
         play_free(&plain);
         play_free(&checked);
     }

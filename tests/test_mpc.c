@@ -294,6 +294,22 @@ static enum err run_top_bit(struct party *p, struct call *c)
     return ERR_OK;
 }
 
+/* What a comparison of so many lanes costs: bits a lane over all servers, and rounds. */
+static void expect_top_bit_costs(const struct three_costs *costs, unsigned width, size_t lanes)
+{
+    const unsigned low = width - 1, few = (low + 7) / 8;
+    const unsigned wide = lanes <= 8192 && few <= 6 ? few : (low + 15) / 16;
+    const unsigned digits = (low + wide - 1) / wide;
+    unsigned rows = 1;
+    for (unsigned k = 0; k < digits; k++)
+        rows += (1u << (low / digits + (k < low % digits))) - 1;
+    const unsigned ands = 2 * (digits - 1) - log2_ceil(digits);
+    assert_true(digits <= (lanes <= 8192 && low <= 48 ? 8 : 16));
+    assert_int_equal(costs->rounds, 1 + log2_ceil(digits));
+    assert_int_equal(costs->sent[0] + costs->sent[1] + costs->sent[2],
+                     8 * bits_words(lanes) * (2 * rows + 2 * (2 * digits - 1) + 3 * ands));
+}
+
 static void top_bit_at_every_width_and_length(void **state)
 {
     (void)state;
@@ -304,19 +320,57 @@ static void top_bit_at_every_width_and_length(void **state)
         assert_true(three_replicated(&c->out, 1));
         for (size_t i = 0; i < c->n; i++)
             assert_int_equal((uint64_t)three_xor(&c->out, i), c->x[i] >> (width - 1) & 1);
-        if (width == 1) {
-            assert_int_equal(c->costs.rounds, 1);
-        } else {
-            /* the low positions in groups of two, of which all but the lowest and a single last one take two ANDs */
-            const unsigned groups = width / 2, pairs = (width - 1) / 2;
-            const uint64_t words = bits_words(c->n);
-            const uint64_t ands = groups + pairs - (pairs > 0) + 2 * (groups - 1) -
-                                  log2_ceil(groups);
-            const uint64_t sent = c->costs.sent[0] + c->costs.sent[1] + c->costs.sent[2];
-            assert_int_equal(c->costs.rounds, 2 + log2_ceil(groups));
-            assert_int_equal(sent, 8 * words * (3 * ands + width + pairs));
-        }
+        if (width == 1)
+            assert_int_equal(c->costs.rounds, 0);
+        else
+            expect_top_bit_costs(&c->costs, width, c->n);
         finish(c);
+    }
+}
+
+struct many {
+    size_t n;
+    unsigned width;
+    uint64_t *x;
+    struct three_result out;
+};
+
+static enum err compare_many(struct party *p, void *shared)
+{
+    struct many *c = shared;
+    struct planes out;
+    struct share64 x;
+    TRY(three_share64(p, &x, c->x, c->n, 1));
+    TRY(planes_new(&out, 1, c->n));
+    TRY(compare_top_bit(p, planes_plane(&out, 0), x, c->width));
+    three_put_planes(&c->out, p, &out);
+    planes_free(&out);
+    share64_free(&x);
+    return ERR_OK;
+}
+
+/* Where there are few lanes digits are wide, else there are more of them. */
+static void top_bits_of_few_and_of_many(void **state)
+{
+    static const unsigned widths[] = {2, 17, 41, 46, 49, 50, 64};
+    static const size_t lanes[] = {8192, 8193};
+    (void)state;
+    for (size_t k = 0; k < 2 * (sizeof widths / sizeof *widths); k++) {
+        struct many c = {.n = lanes[k % 2], .width = widths[k / 2]};
+        struct three_costs costs;
+        uint64_t seed = k;
+        c.x = memory_array(c.n, sizeof *c.x);
+        for (size_t i = 0; i < c.n; i++) /* long runs of ones and of zeros, too */
+            c.x[i] = i % 3 == 0 ? three_random(&seed) : ((uint64_t)1 << i % 64) - (i % 3 == 1);
+        assert_int_equal(three_result_new(&c.out, c.n), ERR_OK);
+        assert_int_equal(three_run(k, compare_many, &c, &costs), ERR_OK);
+        assert_true(three_replicated(&c.out, 1));
+        for (size_t i = 0; i < c.n; i++)
+            if ((uint64_t)three_xor(&c.out, i) != (c.x[i] >> (c.width - 1) & 1))
+                fail_msg("lane %zu of width %u", i, c.width);
+        expect_top_bit_costs(&costs, c.width, c.n);
+        three_result_free(&c.out);
+        memory_free(&c.x);
     }
 }
 
@@ -333,6 +387,7 @@ int main(void)
         cmocka_unit_test(and_all_is_one_only_for_all_ones),
         cmocka_unit_test(add_adds_at_every_width),
         cmocka_unit_test(top_bit_at_every_width_and_length),
+        cmocka_unit_test(top_bits_of_few_and_of_many),
     };
     return THREE_EACH_KERNEL(tests);
 }

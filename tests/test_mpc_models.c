@@ -103,6 +103,54 @@ static void choices(void **state)
                  (struct parted){k / 8 % 4, k / 32 % 4, k / 128});
 }
 
+/* --- carries of digits ------------------------------------------------------------------------ */
+
+#define DIGIT 2 /* bits */
+#define N (1u << DIGIT)
+
+/* Bit v of `shares` is that of y(v), v from 1 on: y(0) is 0 and y(N) is `last`. */
+static unsigned at_digit(unsigned shares, unsigned v, unsigned last)
+{
+    return v == 0 ? 0 : v == N ? last : shares >> v & 1;
+}
+
+/* g and p of one share */
+static unsigned chosen(unsigned shares, unsigned b, unsigned last)
+{
+    const unsigned g = at_digit(shares, b, last);
+    return g | (g ^ at_digit(shares, b + 1, last)) << 1;
+}
+
+static void a_carry(unsigned a, unsigned b)
+{
+    static struct views views;
+    unsigned y = 0;
+    memset(&views, 0, sizeof views);
+    for (unsigned v = 1; v < N; v++)
+        y |= (unsigned)(a + v >= N) << v;
+    for (unsigned keys = 0; keys < 1024; keys++) {
+        const unsigned f = keys % 8 << 1, f1 = keys / 8 % 8 << 1, g = keys / 64 % 4, h = keys / 256,
+                       m = y ^ f ^ f1;
+        const unsigned from_j2 = chosen(f, b, 0) ^ g, from_j1 = chosen(f1, b, 0) ^ h;
+        const unsigned sum = from_j2 ^ from_j1 ^ chosen(m, b, 1) ^ g ^ h;
+        assert_int_equal(sum & 1, a + b >= N);
+        assert_int_equal(sum >> 1, a + b == N - 1);
+        views.count[0][f / 2 * 8 + f1 / 2][from_j2 * 4 + from_j1]++;
+        views.count[1][f1 / 2 * 16 + g * 4 + h][m / 2]++;
+        views.count[2][f / 2 * 16 + g * 4 + h][m / 2]++;
+    }
+    expect_uniform(&views, 0, 16);
+    expect_uniform(&views, 1, 8);
+    expect_uniform(&views, 2, 8);
+}
+
+static void carries(void **state)
+{
+    (void)state;
+    for (unsigned k = 0; k < N * N; k++)
+        a_carry(k % N, k / N);
+}
+
 /* --- truncation ------------------------------------------------------------------------------- */
 
 #define K 6 /* bits of the ring */
@@ -130,6 +178,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_products),
         cmocka_unit_test(choices),
+        cmocka_unit_test(carries),
         cmocka_unit_test(truncation_of_all_shares),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,7 +61,7 @@ static void print_domain(const struct plan *p)
     printf("workload: %zu marginals; %zu with the smaller ones they contain, %" PRIu64 " cells\n",
            w->cliques, w->queries, w->cells);
     printf("largest marginal: %s, %" PRIu64 " cells\n", name, p->largest);
-    printf("rounds: the one-ways, then %u; each about 12 exchanges between the servers\n",
+    printf("rounds: the one-ways, then %u; each about 9 exchanges between the servers\n",
            p->study->rounds);
 }
 
