@@ -33,79 +33,6 @@ const char *net_place(const struct net *net, char text[NET_PLACE])
     return text;
 }
 
-/* --- counters --------------------------------------------------------------------------------- */
-
-static void charge_time(struct net *net)
-{
-    double now = clock_now_s();
-    net->counters[net->phase].seconds += now - net->entered;
-    net->entered = now;
-}
-
-void net_enter(struct net *net, enum net_phase phase)
-{
-    charge_time(net);
-    net->phase = phase;
-}
-
-const struct net_counters *net_counters(const struct net *net, enum net_phase phase)
-{
-    return &net->counters[phase];
-}
-
-struct net_counters net_total(const struct net *net)
-{
-    struct net_counters sum = {0};
-    for (int p = 0; p < NET_PHASES; p++) {
-        const struct net_counters *c = &net->counters[p];
-        sum.rounds += c->rounds;
-        sum.payload_sent += c->payload_sent;
-        sum.payload_received += c->payload_received;
-        sum.wire_sent += c->wire_sent;
-        sum.wire_received += c->wire_received;
-        sum.frames_sent += c->frames_sent;
-        sum.frames_received += c->frames_received;
-        sum.seconds += c->seconds;
-    }
-    return sum;
-}
-
-uint64_t net_part(const struct net *first, struct net *lane)
-{
-    memset(lane->counters, 0, sizeof lane->counters);
-    lane->phase = first->phase;
-    return first->counters[first->phase].rounds;
-}
-
-void net_join(struct net *first, const struct net *lane, uint64_t since)
-{
-    struct net_counters *sum = &first->counters[first->phase];
-    const struct net_counters *c = &lane->counters[first->phase];
-    if (since + c->rounds > sum->rounds)
-        sum->rounds = since + c->rounds;
-    sum->payload_sent += c->payload_sent;
-    sum->payload_received += c->payload_received;
-    sum->wire_sent += c->wire_sent;
-    sum->wire_received += c->wire_received;
-    sum->frames_sent += c->frames_sent;
-    sum->frames_received += c->frames_received;
-}
-
-unsigned net_index(const struct net *net)
-{
-    return net->index;
-}
-
-struct log *net_log(const struct net *net)
-{
-    return net->log;
-}
-
-uint64_t net_rounds(const struct net *net)
-{
-    return net->round;
-}
-
 /* --- making one ------------------------------------------------------------------------------- */
 
 static enum err derive_abort_key(const uint8_t bulk[SEAL_KEY], uint8_t **key)
@@ -386,7 +313,7 @@ static enum err run_round(struct net *net)
     } else {
         e = give_up(net, e);
     }
-    charge_time(net);
+    net_charge(net);
     return e;
 }
 

@@ -72,6 +72,9 @@ struct net {
     struct net_counters counters[NET_PHASES];
 };
 
+/* Charges the time since the last call to the phase that is on. */
+void net_charge(struct net *net);
+
 /* Where the session is, for people: "exchange 34 (select)". `text` is returned. */
 #define NET_PLACE 64
 const char *net_place(const struct net *net, char text[NET_PLACE]);

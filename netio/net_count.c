@@ -1,0 +1,77 @@
+/* What a net has moved, by phase, and what lanes that work side by side have moved together. */
+#include "netio/net_private.h"
+
+#include "base/clock.h"
+
+#include <string.h>
+
+void net_charge(struct net *net)
+{
+    double now = clock_now_s();
+    net->counters[net->phase].seconds += now - net->entered;
+    net->entered = now;
+}
+
+void net_enter(struct net *net, enum net_phase phase)
+{
+    net_charge(net);
+    net->phase = phase;
+}
+
+const struct net_counters *net_counters(const struct net *net, enum net_phase phase)
+{
+    return &net->counters[phase];
+}
+
+static void add_bytes(struct net_counters *sum, const struct net_counters *c)
+{
+    sum->payload_sent += c->payload_sent;
+    sum->payload_received += c->payload_received;
+    sum->wire_sent += c->wire_sent;
+    sum->wire_received += c->wire_received;
+    sum->frames_sent += c->frames_sent;
+    sum->frames_received += c->frames_received;
+}
+
+struct net_counters net_total(const struct net *net)
+{
+    struct net_counters sum = {0};
+    for (int p = 0; p < NET_PHASES; p++) {
+        const struct net_counters *c = &net->counters[p];
+        sum.rounds += c->rounds;
+        add_bytes(&sum, c);
+        sum.seconds += c->seconds;
+    }
+    return sum;
+}
+
+uint64_t net_part(const struct net *first, struct net *lane)
+{
+    memset(lane->counters, 0, sizeof lane->counters);
+    lane->phase = first->phase;
+    return first->counters[first->phase].rounds;
+}
+
+void net_join(struct net *first, const struct net *lane, uint64_t since)
+{
+    struct net_counters *sum = &first->counters[first->phase];
+    const struct net_counters *c = &lane->counters[first->phase];
+    if (since + c->rounds > sum->rounds)
+        sum->rounds = since + c->rounds;
+    add_bytes(sum, c);
+}
+
+unsigned net_index(const struct net *net)
+{
+    return net->index;
+}
+
+struct log *net_log(const struct net *net)
+{
+    return net->log;
+}
+
+uint64_t net_rounds(const struct net *net)
+{
+    return net->round;
+}
