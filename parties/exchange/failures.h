@@ -1,4 +1,4 @@
-/* parties/exchange/failures.h - what went wrong at three servers at once, told so that it is of use. */
+/* parties/exchange/failures.h - what went wrong at three servers at once, told in few words. */
 #ifndef TREFOIL_PARTIES_EXCHANGE_FAILURES_H
 #define TREFOIL_PARTIES_EXCHANGE_FAILURES_H
 
