@@ -10,9 +10,12 @@
 #define PAUSE_MOST_MS 5000
 #define LOST_MOST 3 /* rounds in a row, before the run stops */
 
-/* --- asking, with patience ----------------------------------------------------------------------- */
+/* --- asking, with patience -------------------------------------------------------------------- */
 
-/* A run that cannot begin leaves the servers to others. If they do not hear of it, they notice that it is gone. */
+/*
+ * A run that cannot begin leaves the servers to others. If they do not hear of it, they notice that
+ * it is gone.
+ */
 static enum err leave(struct remote *r, enum err reason)
 {
     struct net_counters unused[STUDY_SERVERS][NET_PHASES];
@@ -98,7 +101,10 @@ static enum err ask(struct remote *r, const struct bytes *request, struct bytes 
     return e;
 }
 
-/* A server that is not there is an error at once; one that was, and left while the session was made, is waited for. */
+/*
+ * A server that is not there is an error at once; one that was, and left while the session was
+ * made, is waited for.
+ */
 static enum err begin(struct remote *r)
 {
     int64_t deadline = clock_now_ms() + r->wait_ms, pause = PAUSE_MS;
@@ -157,7 +163,7 @@ static enum err misfit(const struct remote *r, unsigned round)
     return ERR_FORMAT;
 }
 
-/* --- the backend --------------------------------------------------------------------------------- */
+/* --- the backend ------------------------------------------------------------------------------ */
 
 static enum err measure(void *self, const struct aim_measure *m)
 {

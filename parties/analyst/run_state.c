@@ -29,7 +29,7 @@ struct run_state {
     struct log *log;
 };
 
-/* --- the file ------------------------------------------------------------------------------------ */
+/* --- the file --------------------------------------------------------------------------------- */
 
 static enum err save(const struct run_state *s)
 {
@@ -191,7 +191,7 @@ const char *run_state_loop_path(const struct run_state *s)
     return s->loop_path;
 }
 
-/* --- requests ------------------------------------------------------------------------------------ */
+/* --- requests --------------------------------------------------------------------------------- */
 
 /* Writes a request into the state, and that to disk. */
 static enum err keep(struct run_state *s, struct request *request)
@@ -204,7 +204,10 @@ static enum err keep(struct run_state *s, struct request *request)
     return save(s);
 }
 
-/* What was asked and what is asked now must be about the same marginals; estimates may differ in a last bit. */
+/*
+ * What was asked and what is asked now must be about the same marginals; estimates may differ in a
+ * last bit.
+ */
 static enum err check_same(const struct run_state *s, const struct request *now)
 {
     struct request before;

@@ -1,13 +1,15 @@
 /*
- * parties/analyst/run_state.h - what a run keeps in its folder, so that it can go on after any crash: which run it is, and
- * the request that it asked last, as bytes.
+ * parties/analyst/run_state.h - what a run keeps in its folder, so that it can go on after any
+ * crash: which run it is, and the request that it asked last, as bytes.
  *
- * A request is on disk before it is sent. The loop, when it goes on, computes it again; but what is asked again are
- * the stored bytes, since servers answer a round's one request and no other. With aim/loop.h's state file beside
- * it, which is written when a round has ended, that is all that a run needs.
+ * A request is on disk before it is sent. The loop, when it goes on, computes it again; but what is
+ * asked again are the stored bytes, since servers answer a round's one request and no other. With
+ * aim/loop.h's state file beside it, which is written when a round has ended, that is all that a
+ * run needs.
  *
- *   DIR/run.state   "trefoil-run-2\n"; terms digest (32); run (16); u32 round of the loop; u32 sequence;
- *                   u32 how often the servers have lost that round; block request, empty before the first;
+ *   DIR/run.state   "trefoil-run-2\n"; terms digest (32); run (16); u32 round of the loop;
+ *                   u32 sequence; u32 how often the servers have lost that round; block request,
+ *                   empty before the first;
  *                   u8 whether the run was ended at the servers;
  *                   32 bytes, BLAKE2b-256 of all before
  *   DIR/loop.state  aim/loop.h
@@ -22,9 +24,10 @@
 struct run_state;
 
 /*
- * Takes the folder, which must exist, for this process: ERR_REFUSED, logged, while another one has it. Goes on with
- * the run that is there, or begins one: a new one, or with `lost` (else NULL) from its first round on that one, whose
- * folder is lost. ERR_MISMATCH, logged, for a run of another study, or another one than `lost`.
+ * Takes the folder, which must exist, for this process: ERR_REFUSED, logged, while another one has
+ * it. Goes on with the run that is there, or begins one: a new one, or with `lost` (else NULL) from
+ * its first round on that one, whose folder is lost. ERR_MISMATCH, logged, for a run of another
+ * study, or another one than `lost`.
  */
 enum err run_state_open(struct run_state **state, const char *folder, const struct study *study,
                         const uint8_t *lost, struct log *log) MUST_CHECK;
@@ -35,15 +38,18 @@ const uint8_t *run_state_run(const struct run_state *state); /* REQUEST_RUN_SIZE
 bool run_state_lost(const struct run_state *state);
 /* Whether a request may have been sent. */
 bool run_state_begun(const struct run_state *state);
-/* Whether the servers were told that nothing of the run will be asked again; and noting that they were. */
+/*
+ * Whether the servers were told that nothing of the run will be asked again; and noting that they
+ * were.
+ */
 bool run_state_ended(const struct run_state *state);
 enum err run_state_end(struct run_state *state) MUST_CHECK;
 const char *run_state_loop_path(const struct run_state *state);
 
 /*
- * The request of the loop's round `round`, as bytes to send, good until the next call: those kept, if it was asked
- * before, else `request` with its run and sequence filled in, which is kept now. ERR_MISMATCH, logged, if what was
- * asked before was for other marginals.
+ * The request of the loop's round `round`, as bytes to send, good until the next call: those kept,
+ * if it was asked before, else `request` with its run and sequence filled in, which is kept now.
+ * ERR_MISMATCH, logged, if what was asked before was for other marginals.
  */
 enum err run_state_request(struct run_state *state, uint32_t round, struct request *request,
                            const struct bytes **bytes) MUST_CHECK;

@@ -1,8 +1,9 @@
 /*
- * parties/analyst/run_stats.h - stats.json: what a run cost, by round, by server and phase, and at the analyst's.
+ * parties/analyst/run_stats.h - stats.json: what a run cost, by round, by server and phase, and at
+ * the analyst's.
  *
- * Times, sizes and what follows from opened values; docs/formats.md has the fields. A run that is continued adds to
- * what its earlier commands have written.
+ * Times, sizes and what follows from opened values; docs/formats.md has the fields. A run that is
+ * continued adds to what its earlier commands have written.
  */
 #ifndef TREFOIL_PARTIES_ANALYST_RUN_STATS_H
 #define TREFOIL_PARTIES_ANALYST_RUN_STATS_H

@@ -7,13 +7,14 @@
 #include <string.h>
 
 /*
- * A group is full with so many bytes of vectors, but not with fewer owners: each is converted to numbers by itself,
- * which costs as much as adding up a few owners. All three cut alike, since sizes follow from study and list.
+ * A group is full with so many bytes of vectors, but not with fewer owners: each is converted to
+ * numbers by itself, which costs as much as adding up a few owners. All three cut alike, since
+ * sizes follow from study and list.
  */
 #define GROUP_BYTES ((uint64_t)8 << 20)
 #define GROUP_OWNERS 64
 
-/* --- which --------------------------------------------------------------------------------------- */
+/* --- which ------------------------------------------------------------------------------------ */
 
 /* Whether a run may begin, or go on, with what is kept; says who is missing. */
 static enum err enough_have_uploaded(const struct collector *g, const struct round_uploads *u)
@@ -110,7 +111,7 @@ static enum err pass_on_again(const struct collector *g, const struct bytes *lac
     return ERR_OK;
 }
 
-/* --- counting them ------------------------------------------------------------------------------- */
+/* --- counting them ---------------------------------------------------------------------------- */
 
 struct group {
     struct upload *upload;

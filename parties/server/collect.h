@@ -1,6 +1,7 @@
 /*
- * parties/server/collect.h - the uploads that a session counts: the three servers agree on a list of them, then add them up a
- * group at a time, so that memory follows from the largest uploads and not from how many there are.
+ * parties/server/collect.h - the uploads that a session counts: the three servers agree on a list
+ * of them, then add them up a group at a time, so that memory follows from the largest uploads and
+ * not from how many there are.
  */
 #ifndef TREFOIL_PARTIES_SERVER_COLLECT_H
 #define TREFOIL_PARTIES_SERVER_COLLECT_H
@@ -22,8 +23,9 @@ struct collector {
 };
 
 /*
- * Counts the uploads that a run begins or goes on with; ERR_AGAIN, logged, if fewer owners than the study wants are
- * here. `late`: those that have come between its rounds. `ids` and `digest` become those of what is counted.
+ * Counts the uploads that a run begins or goes on with; ERR_AGAIN, logged, if fewer owners than the
+ * study wants are here. `late`: those that have come between its rounds. `ids` and `digest` become
+ * those of what is counted.
  */
 enum err collect_uploads(const struct collector *g, const uint8_t run[REQUEST_RUN_SIZE], bool late,
                          struct bytes *ids, uint8_t digest[32]) MUST_CHECK;

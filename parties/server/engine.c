@@ -15,7 +15,7 @@ static void start_tape(struct engine *g, const uint8_t id[TAPE_ID_SIZE])
     tape_plan(&g->tape, TAPE_GUMBEL, noise.gumbel);
 }
 
-/* --- counts -------------------------------------------------------------------------------------- */
+/* --- counts ----------------------------------------------------------------------------------- */
 
 enum err engine_new(struct engine **engine, struct party *party, const struct study *study,
                     const struct bounds *bounds, const uint8_t tape_id[TAPE_ID_SIZE],
@@ -113,7 +113,7 @@ enum err engine_finish(struct engine *g)
                       : counts_finish(g->party, g->counts);
 }
 
-/* --- requests ------------------------------------------------------------------------------------ */
+/* --- requests --------------------------------------------------------------------------------- */
 
 static enum err check_multiplier(const struct engine *g, const struct request *r)
 {
@@ -254,7 +254,7 @@ enum err engine_step_digest(const struct engine_step *s, uint8_t digest[REQUEST_
     return e;
 }
 
-/* --- noise --------------------------------------------------------------------------------------- */
+/* --- noise ------------------------------------------------------------------------------------ */
 
 bool engine_has_noise(const struct engine *g, const struct engine_step *step)
 {
@@ -282,7 +282,7 @@ enum err engine_return(struct engine *g, struct tape *range)
     return range_return(&g->tape, range);
 }
 
-/* --- opening ------------------------------------------------------------------------------------- */
+/* --- opening ---------------------------------------------------------------------------------- */
 
 enum err engine_select(struct engine *g, const struct engine_step *s, struct tape *range,
                        const uint8_t *seed, size_t *selected)

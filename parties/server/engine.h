@@ -10,8 +10,8 @@
  *   (the caller agrees with the other two, debits, and confirms)
  *   engine_select    opens the index
  *   engine_measure   opens the noisy marginals
- * The last two depend on nothing but the uploads, the request and the range: with the same ones they
- * open the same values again, under fresh masks.
+ * The last two depend on nothing but the uploads, the request and the range: with the same ones
+ * they open the same values again, under fresh masks.
  *
  * Uploads are added to its tally (parties/server/collect.c); parties/server/play.c takes the steps.
  */
@@ -75,8 +75,8 @@ enum err engine_cut(struct engine *engine, const struct engine_step *step,
                     struct tape *range) MUST_CHECK;
 
 /*
- * After a round that all three played anew, not from what was kept: what it did not use of its range
- * goes back to the tape. A selection's range has Gaussians for the largest candidate, and few
+ * After a round that all three played anew, not from what was kept: what it did not use of its
+ * range goes back to the tape. A selection's range has Gaussians for the largest candidate, and few
  * candidates are as large.
  */
 enum err engine_return(struct engine *engine, struct tape *range) MUST_CHECK;

@@ -28,7 +28,7 @@ struct forward {
     atomic_bool stop, awake;
 };
 
-/* --- a window of vectors ------------------------------------------------------------------------- */
+/* --- a window of vectors ---------------------------------------------------------------------- */
 
 struct window {
     struct {
@@ -116,7 +116,10 @@ static enum err add_to_window(struct forward *f, struct window *w, const struct 
     return ERR_OK;
 }
 
-/* The next that wait, in the order of ids and round again, so that none is in the way of others: not one that fails. */
+/*
+ * The next that wait, in the order of ids and round again, so that none is in the way of others:
+ * not one that fails.
+ */
 static enum err send_window(struct forward *f, struct window *w)
 {
     size_t bytes = 0;
@@ -151,7 +154,10 @@ static enum err send_window(struct forward *f, struct window *w)
     return failure;
 }
 
-/* Notes an answer. A refusal of the words themselves is final: the owner told the two servers different things. */
+/*
+ * Notes an answer. A refusal of the words themselves is final: the owner told the two servers
+ * different things.
+ */
 static enum err take_answer(struct forward *f, struct window *w, const struct answer *a)
 {
     for (size_t i = 0; i < w->sent; i++) {
@@ -207,7 +213,7 @@ static enum err forward_some(struct forward *f, bool *sent)
     return e != ERR_OK ? e : noted != ERR_OK ? noted : answers;
 }
 
-/* --- the thread ---------------------------------------------------------------------------------- */
+/* --- the thread ------------------------------------------------------------------------------- */
 
 /* True if it was woken before the time. */
 static bool pause_until(struct forward *f, int64_t deadline)

@@ -32,7 +32,7 @@ struct front {
     int64_t told_due;  /* the operator was told that uploads are due to be purged since then */
 };
 
-/* --- what the operator may see ------------------------------------------------------------------- */
+/* --- what the operator may see ---------------------------------------------------------------- */
 
 static void show_uploads(struct front *f)
 {
@@ -67,7 +67,7 @@ static void show_message(struct front *f, size_t bytes)
     atomic_fetch_add(&f->o.status->message_bytes, bytes);
 }
 
-/* --- messages ------------------------------------------------------------------------------------ */
+/* --- messages --------------------------------------------------------------------------------- */
 
 static enum err tell(struct front *f, const struct gate_client *to, uint8_t kind, enum err status,
                      const char *text)
@@ -206,7 +206,7 @@ static enum err take(struct front *f, const struct gate_client *from, const stru
     return refused ? ERR_OK : sort(f, from, role, who, message);
 }
 
-/* --- batches of them ----------------------------------------------------------------------------- */
+/* --- batches of them -------------------------------------------------------------------------- */
 
 /* What memory is too short for is not done, and its sender is told so; the server goes on. */
 static enum err out_of_memory_for(struct front *f, const struct gate_client *from,
@@ -245,8 +245,8 @@ static enum err take_all(struct front *f, struct gate_client *from, struct bytes
 }
 
 /*
- * Group commit: all in one transaction, answered when that is on disk. So a hundred owners who send at the same time
- * cost one wait for the disk.
+ * Group commit: all in one transaction, answered when that is on disk. So a hundred owners who send
+ * at the same time cost one wait for the disk.
  */
 static enum err take_batch(struct front *f, struct gate_client *from, struct bytes *message)
 {

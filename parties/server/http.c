@@ -34,7 +34,7 @@ struct http {
     struct visit visit[CONNECTIONS];
 };
 
-/* --- how long ------------------------------------------------------------------------------------- */
+/* --- how long --------------------------------------------------------------------------------- */
 
 /* Before a connection's first byte is read, and before its descriptor is closed. */
 static void on_connection(void *self, struct MHD_Connection *connection, void **context,
@@ -71,7 +71,7 @@ static void *end_visits(void *self)
     return NULL;
 }
 
-/* --- answers -------------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static enum MHD_Result answer(struct MHD_Connection *connection, unsigned code, const char *type,
                               struct bytes *body)
@@ -141,7 +141,7 @@ static enum MHD_Result handle(void *self, struct MHD_Connection *connection, con
     return say(connection, healthy ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE, why);
 }
 
-/* --- where ----------------------------------------------------------------------------------------- */
+/* --- where ------------------------------------------------------------------------------------ */
 
 static enum err wrong(const char *where, struct log *log)
 {
@@ -150,7 +150,10 @@ static enum err wrong(const char *where, struct log *log)
     return ERR_USAGE;
 }
 
-/* The last of "9100", "127.0.0.1:9100" and "[::1]:9100" as an address; no names, which need a resolver. */
+/*
+ * The last of "9100", "127.0.0.1:9100" and "[::1]:9100" as an address; no names, which need a
+ * resolver.
+ */
 static enum err parse(const char *where, struct sockaddr_storage *address, struct log *log)
 {
     const char *colon = strrchr(where, ':'), *port = colon != NULL ? colon + 1 : where;

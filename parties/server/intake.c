@@ -40,7 +40,7 @@ static enum err stored(struct intake *in, enum err e)
     return e;
 }
 
-/* --- answers ------------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static const char acknowledged[] = "stored";
 static const char not_stored[] =
@@ -88,7 +88,10 @@ static enum err tell_held(const struct intake *in, const struct gate_client *to,
     return e;
 }
 
-/* Whether these are the study's terms; else tells them apart: digests of our parts, names as strings. */
+/*
+ * Whether these are the study's terms; else tells them apart: digests of our parts, names as
+ * strings.
+ */
 static enum err check_terms(const struct intake *in, const struct gate_client *from, uint8_t kind,
                             const uint8_t *p, bool *same)
 {
@@ -126,7 +129,7 @@ static enum err tell_over(const struct intake *in, const struct gate_client *fro
     return tell(in, from, kind, ERR_REFUSED, text, NULL);
 }
 
-/* --- in one message ------------------------------------------------------------------------------ */
+/* --- in one message --------------------------------------------------------------------------- */
 
 static const char *upload_words(enum err e)
 {
@@ -182,7 +185,10 @@ static void wait_for_vector(struct intake *in, const struct upload *u,
     w->used = true;
 }
 
-/* Server 2 answers when the vector has come from server 1; server 1 at once, since the owner sends the parts. */
+/*
+ * Server 2 answers when the vector has come from server 1; server 1 at once, since the owner sends
+ * the parts.
+ */
 static enum err answer_upload(struct intake *in, const struct gate_client *from, uint8_t kind,
                               const struct upload *u, bool complete)
 {
@@ -228,7 +234,7 @@ enum err intake_upload(struct intake *in, const struct gate_client *from, uint8_
     return e;
 }
 
-/* --- the vector ---------------------------------------------------------------------------------- */
+/* --- the vector ------------------------------------------------------------------------------- */
 
 static const char *part_words(enum err e)
 {
@@ -334,7 +340,7 @@ enum err intake_vector(struct intake *in, const struct gate_client *from, const 
     return e;
 }
 
-/* --- withdrawing, and what is here --------------------------------------------------------------- */
+/* --- withdrawing, and what is here ------------------------------------------------------------ */
 
 /* What is told of a withdrawal: also one of nothing is one. */
 static enum err put_withdrawal(const struct intake *in, uint32_t owner, struct bytes *out)
@@ -393,7 +399,7 @@ enum err intake_status(const struct intake *in, const struct gate_client *from)
     return e;
 }
 
-/* --- the ledger ---------------------------------------------------------------------------------- */
+/* --- the ledger ------------------------------------------------------------------------------- */
 
 enum err intake_head(const struct intake *in, const struct gate_client *from, const uint8_t *p,
                      size_t n)

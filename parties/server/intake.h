@@ -2,14 +2,15 @@
  * parties/server/intake.h - uploads at a server: taken, in one message or in parts, withdrawn, and
  * told of; and what it signs of its ledger, for everybody.
  *
- * A server says `stored`, and signs it, when both of its components are on disk: server 2 therefore answers an owner
- * when the vector has come from server 1, and server 1, of a long one, when the last part has.
+ * A server says `stored`, and signs it, when both of its components are on disk: server 2 therefore
+ * answers an owner when the vector has come from server 1, and server 1, of a long one, when the
+ * last part has.
  *
  * Payloads of replies:
- *   upload    complete (u8), bytes of the vector held (u64, server 1), then a receipt_part if complete
+ *   upload    complete (u8), bytes of the vector held (u64, server 1), then receipt_part if complete
  *   withdraw  whether there was anything (u8), then the digest of it (32) and a receipt_part
- *   status    number of the roster (u32), whether the run has begun (u8), number of owners (u32), then a struct
- *             held for each
+ *   status    number of the roster (u32), whether the run has begun (u8), number of owners (u32),
+ *             then a struct held for each
  *   head      a struct head (parties/exchange/head.h)
  */
 #ifndef TREFOIL_PARTIES_SERVER_INTAKE_H
@@ -36,8 +37,8 @@ struct intake {
     struct intake_waiting
         *waiting; /* for each owner: its answer waits for the vector from server 1 */
     /* of the batch in hand */
-    enum err
-        failure; /* of the store: SQLite may have undone what came before, so all of the batch fails */
+    enum err failure; /* of the store: SQLite may have undone what came before, so all of the batch
+                         fails */
     bool wrote;
 };
 
@@ -45,11 +46,17 @@ struct intake {
 enum err intake_start(struct intake *in) MUST_CHECK;
 void intake_stop(struct intake *in);
 
-/* Before the messages of a batch; and after one that was lost, since the part of one who waits may be with it. */
+/*
+ * Before the messages of a batch; and after one that was lost, since the part of one who waits may
+ * be with it.
+ */
 void intake_begin(struct intake *in);
 enum err intake_give_up(struct intake *in, enum err status) MUST_CHECK;
 
-/* Each answers `from` by the outbox; an error is one of that, and all others are its answer. `p` follows the kind. */
+/*
+ * Each answers `from` by the outbox; an error is one of that, and all others are its answer. `p`
+ * follows the kind.
+ */
 
 /* MESSAGE_UPLOAD or MESSAGE_REPLACE: terms digest, then as upload_write() makes it. */
 enum err intake_upload(struct intake *in, const struct gate_client *from, uint8_t kind,
@@ -58,8 +65,8 @@ enum err intake_upload(struct intake *in, const struct gate_client *from, uint8_
 enum err intake_part(struct intake *in, const struct gate_client *from, uint32_t owner,
                      const uint8_t *p, size_t n) MUST_CHECK;
 /*
- * MESSAGE_FORWARD, at server 2 from server 1: id, size (u64), first (u64), bytes. Answers with id, bytes held (u64), complete
- * (u8), and the owner if it waits and that is so.
+ * MESSAGE_FORWARD, at server 2 from server 1: id, size (u64), first (u64), bytes. Answers with id,
+ * bytes held (u64), complete (u8), and the owner if it waits and that is so.
  */
 enum err intake_vector(struct intake *in, const struct gate_client *from, const uint8_t *p,
                        size_t n) MUST_CHECK;

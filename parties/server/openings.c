@@ -20,6 +20,16 @@ enum err openings_audit(void *self, enum open_reason reason, size_t values)
     return audit_write(o->audit, &line);
 }
 
+void openings_price(struct openings *o, double k, const struct engine_step *step)
+{
+    mpq_t selecting;
+    mpq_init(selecting);
+    mpq_sub(selecting, step->cost, step->measuring);
+    o->select_cost = k * k * mpq_get_d(selecting);
+    o->measure_cost = k * k * mpq_get_d(step->measuring);
+    mpq_clear(selecting);
+}
+
 /* What nobody has to guess at: letters, digits and a few signs as they are, other bytes as %XX. */
 static void put_name(struct bytes *out, const char *name)
 {

@@ -8,8 +8,8 @@
 #ifndef TREFOIL_PARTIES_SERVER_OPENINGS_H
 #define TREFOIL_PARTIES_SERVER_OPENINGS_H
 
-#include "mpc/party.h"
 #include "parties/audit/audit.h"
+#include "parties/server/engine.h"
 
 struct openings {
     struct audit *audit;              /* borrowed */
@@ -18,6 +18,9 @@ struct openings {
     double select_cost, measure_cost; /* rho, k^2 included; 0 where a round is asked for again */
     struct bytes what;                /* names of the marginals that are measured */
 };
+
+/* What the openings of a step cost, where a person may have k rows. */
+void openings_price(struct openings *o, double k, const struct engine_step *step);
 
 /* Names the marginals that are about to be measured: queries of the study's workload. */
 enum err openings_name(struct openings *o, const struct study *study, const uint32_t *query,

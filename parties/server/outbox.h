@@ -1,8 +1,8 @@
 /*
  * parties/server/outbox.h - answers that wait until what they acknowledge is on disk.
  *
- * The front takes many messages in one transaction; outbox_send() says how that ended. An answer of success that
- * depends on it becomes one of failure where it was lost.
+ * The front takes many messages in one transaction; outbox_send() says how that ended. An answer of
+ * success that depends on it becomes one of failure where it was lost.
  */
 #ifndef TREFOIL_PARTIES_SERVER_OUTBOX_H
 #define TREFOIL_PARTIES_SERVER_OUTBOX_H

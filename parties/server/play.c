@@ -42,7 +42,7 @@ enum err play_sign_logs(struct play *p)
     return openings_keep(&p->openings, p->net, &ours, signature);
 }
 
-/* --- prepare ------------------------------------------------------------------------------------- */
+/* --- prepare ---------------------------------------------------------------------------------- */
 
 /*
  * The noise of a round that is bound. It may be gone: the run went on, or this server was restored
@@ -138,23 +138,7 @@ static enum err prepare(struct round *r, const uint8_t digest[REQUEST_DIGEST_SIZ
     return ERR_OK;
 }
 
-/* --- agree --------------------------------------------------------------------------------------- */
-
-static enum err digest_range(const struct round *r, uint8_t digest[32])
-{
-    struct bytes b = {0};
-    enum err e;
-    bytes_put(&b, r->round.range.tape, sizeof r->round.range.tape);
-    for (unsigned k = 0; k < TAPE_KINDS; k++) {
-        bytes_put_u64(&b, r->round.range.from[k]);
-        bytes_put_u64(&b, r->round.range.count[k]);
-    }
-    e = bytes_ok(&b);
-    if (e == ERR_OK)
-        request_digest(b.data, b.size, digest);
-    bytes_clear(&b);
-    return e;
-}
+/* --- agree ------------------------------------------------------------------------------------ */
 
 /* Keyed digests of the two components of noise that are here. */
 static enum err digest_noise(const struct round *r, uint8_t replica[2][32])
@@ -197,7 +181,7 @@ static enum err look_for_late(struct play *p, uint8_t *late)
 static enum err state_digests(struct round *r, struct round_statement *own)
 {
     TRY(engine_step_digest(&r->step, own->step));
-    TRY(digest_range(r, own->range));
+    TRY(round_digest_range(&r->round.range, own->range));
     if (r->noise)
         TRY(digest_noise(r, own->replica));
     return look_for_late(r->p, &own->late);
@@ -215,8 +199,8 @@ static enum err take_topic(struct round *r, const struct round_statement *own)
 }
 
 /*
- * Lets the statement ride; `verdict`: whether there is more to it than that. Returns the verdict that
- * it has.
+ * Lets the statement ride; `verdict`: whether there is more to it than that. Returns the verdict
+ * that it has.
  */
 static enum err agree(struct round *r, enum err verdict, enum round_intent intent)
 {
@@ -266,7 +250,7 @@ static enum err stage(struct round *r)
     return e;
 }
 
-/* --- agreed, confirmed --------------------------------------------------------------------------- */
+/* --- agreed, confirmed ------------------------------------------------------------------------ */
 
 /*
  * A round that some server cannot open, and that no two have opened, is lost: paid for, and never
@@ -313,18 +297,6 @@ static enum err hear_agreed(void *self)
     return ERR_OK;
 }
 
-/* What the openings cost. What a round is asked for again costs nothing. */
-static void price_openings(const struct round *r, struct openings *o)
-{
-    const double k = r->standing == STANDING_NONE ? ledger_rows_per_person(r->ledger) : 0;
-    mpq_t selecting;
-    mpq_init(selecting);
-    mpq_sub(selecting, r->step.cost, r->step.measuring);
-    o->select_cost = k * k * mpq_get_d(selecting);
-    o->measure_cost = k * k * mpq_get_d(r->step.measuring);
-    mpq_clear(selecting);
-}
-
 /* The round is paid for at all three, and each has signed what the others have logged so far. */
 static enum err hear_confirmed(void *self)
 {
@@ -332,12 +304,14 @@ static enum err hear_confirmed(void *self)
     struct openings *o = &r->p->openings;
     TRY(openings_keep(o, r->p->net, &r->audit, r->talk.signature));
     TRY(store_attempt(r->p->store, &r->round));
-    price_openings(r, o);
+    /* what a round is asked for again costs nothing */
+    openings_price(o, r->standing == STANDING_NONE ? ledger_rows_per_person(r->ledger) : 0,
+                   &r->step);
     o->confirmed = true;
     return ERR_OK;
 }
 
-/* --- open ---------------------------------------------------------------------------------------- */
+/* --- open ------------------------------------------------------------------------------------- */
 
 static enum err write_result(const struct round *r, struct bytes *result)
 {
@@ -422,7 +396,7 @@ static enum err open_values(struct round *r, struct bytes *result)
     return r->standing == STANDING_NONE ? engine_return(r->p->engine, &r->range) : ERR_OK;
 }
 
-/* --- the round ----------------------------------------------------------------------------------- */
+/* --- the round -------------------------------------------------------------------------------- */
 
 /*
  * A new selection computes before it is bound: agree and confirm ride on its first two exchanges.

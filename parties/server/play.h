@@ -5,16 +5,16 @@
  *   each         prepare   the request against the study, the ledger, and what is bound already
  *   all -> all   agree     only if noise is missing; then it is made: independent of data
  *   each         stage     the round's noise, sealed: on disk
- *   all -> all   agree     request, uploads, range, noise, ledger head      (parties/server/round.h)
+ *   all -> all   agree     request, uploads, range, noise, ledger head (parties/server/round.h)
  *   each         bind      debit, and range bound to this request: one transaction, on disk
  *   all -> all   confirm   that it is; fresh bytes; what was heard in `agree`
  *   each         count     the attempt: on disk before a part of an opening is sent
  *   all          select    the index: on disk before more happens
  *   all          measure   the values: on disk before the analyst gets them
  *
- * A new selection does not wait for that: agree and confirm ride on its first two exchanges. Nothing
- * is opened before all three have confirmed (parties/server/openings.h), and until then its masks
- * come from streams that follow from all that the three have to agree on.
+ * A new selection does not wait for that: agree and confirm ride on its first two exchanges.
+ * Nothing is opened before all three have confirmed (parties/server/openings.h), and until then its
+ * masks come from streams that follow from all that the three have to agree on.
  *
  * What is staged at all before anybody binds cannot be lost by a crash: a server that was to bind
  * and did not takes the debit over when the next session begins (round_ledger.h), noise and all. So

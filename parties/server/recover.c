@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* --- the neighbour's side ------------------------------------------------------------------------ */
+/* --- the neighbour's side --------------------------------------------------------------------- */
 
 static enum err write_opened(struct store *store, uint64_t number, struct bytes *out)
 {
@@ -51,7 +51,7 @@ enum err recover_answer(struct store *store, const void *question, size_t n, str
     return bytes_ok(answer);
 }
 
-/* --- the restored server's side ------------------------------------------------------------------ */
+/* --- the restored server's side --------------------------------------------------------------- */
 
 /* A neighbour's answer; entry and values point into its message. */
 struct debit {

@@ -17,7 +17,7 @@ enum err round_broadcast(struct net *net, const void *own, size_t size, void *pr
     return net_exchange(net, &r);
 }
 
-/* --- as bytes ------------------------------------------------------------------------------------ */
+/* --- as bytes --------------------------------------------------------------------------------- */
 
 #define HEAD_SIZE 40 /* of an audit log: lines (u64), last hash */
 
@@ -46,6 +46,19 @@ static void list_digests(struct round_statement *s, uint8_t *digest[DIGESTS])
     uint8_t *const all[DIGESTS] = {s->values, s->fresh, s->request, s->step,  s->uploads,
                                    s->roster, s->range, s->analyst, s->ledger};
     memcpy(digest, all, sizeof all);
+}
+
+enum err round_digest_range(const struct range_place *range, uint8_t digest[32])
+{
+    struct bytes b CLEAN(bytes_clear) = {0};
+    bytes_put(&b, range->tape, sizeof range->tape);
+    for (unsigned k = 0; k < TAPE_KINDS; k++) {
+        bytes_put_u64(&b, range->from[k]);
+        bytes_put_u64(&b, range->count[k]);
+    }
+    TRY(bytes_ok(&b));
+    request_digest(b.data, b.size, digest);
+    return ERR_OK;
 }
 
 void round_topic(const struct net *net, const struct round_statement *own,
@@ -94,7 +107,7 @@ static void take_statement(const uint8_t bytes[ROUND_AGREE_SIZE], struct round_s
     reader_copy(&in, s->replica, sizeof s->replica);
 }
 
-/* --- agreement ----------------------------------------------------------------------------------- */
+/* --- agreement -------------------------------------------------------------------------------- */
 
 static enum err verdict_of(unsigned server, uint8_t verdict, struct log *log)
 {

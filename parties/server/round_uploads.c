@@ -35,7 +35,7 @@ struct lists {
     struct entry *entry[STUDY_SERVERS];
 };
 
-/* --- lists --------------------------------------------------------------------------------------- */
+/* --- lists ------------------------------------------------------------------------------------ */
 
 static int compare_ids(const void *a, const void *b)
 {
@@ -125,7 +125,7 @@ static enum err exchange_lists(struct net *net, struct lists *l)
     return net_exchange(net, &r);
 }
 
-/* --- what is counted ----------------------------------------------------------------------------- */
+/* --- what is counted -------------------------------------------------------------------------- */
 
 /* Whether only what the run's last round counted may be counted now. */
 static bool is_closed(const struct lists *l, const struct study *study)
@@ -196,7 +196,7 @@ static void keep(const struct lists *l, struct round_uploads *u, uint8_t digest[
     crypto_hash_sha256_final(&hash, digest);
 }
 
-/* --- what has to be ------------------------------------------------------------------------------ */
+/* --- what has to be --------------------------------------------------------------------------- */
 
 /* An upload that the run has counted: names whoever does not hold it, alike. */
 static enum err check_counted(const struct lists *l, const struct study *study, const uint8_t *id,

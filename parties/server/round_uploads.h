@@ -2,12 +2,12 @@
  * parties/server/round_uploads.h - the three servers agree on the uploads that a session counts.
  *
  *   all -> all   how many uploads each lists, and how far the run's last round is there
- *   all -> all   of each its id, owner and digest; whether the run has counted it; whether it is held
+ *   all -> all   of each its id, owner and digest; whether it is counted; whether it is held
  *
  * Before a run's first round, and between rounds, what all three hold alike is counted. A run that
  * goes on in a new session counts at least what its last round did. What has come since
- * (late_uploads: join) is counted at once, unless that round may have to be played again, as it was.
- * LEAKS: nothing secret; ids and digests are salted.
+ * (late_uploads: join) is counted at once, unless that round may have to be played again, as it
+ * was. LEAKS: nothing secret; ids and digests are salted.
  */
 #ifndef TREFOIL_PARTIES_SERVER_ROUND_UPLOADS_H
 #define TREFOIL_PARTIES_SERVER_ROUND_UPLOADS_H

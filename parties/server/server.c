@@ -37,13 +37,13 @@ struct server {
     struct front *front;
 };
 
-/* --- links --------------------------------------------------------------------------------------- */
+/* --- links ------------------------------------------------------------------------------------ */
 
 _Static_assert(STUDY_LANES_MAX == SESSION_LANES_MAX, "each lane has its ports");
 
 /*
- * Frames that wait in each direction of a lane's links: what several lanes take is bounded by 2 for each and 6 for all
- * of them, of the 8 that one alone has.
+ * Frames that wait in each direction of a lane's links: what several lanes take is bounded by 2 for
+ * each and 6 for all of them, of the 8 that one alone has.
  */
 static int depth_of(unsigned lanes)
 {
@@ -99,7 +99,7 @@ static enum err admit(struct server *s)
     return ERR_OK;
 }
 
-/* --- running ------------------------------------------------------------------------------------- */
+/* --- running ---------------------------------------------------------------------------------- */
 
 /* What is in memory and on disk. */
 static enum err open_folder(struct server *s)
@@ -200,7 +200,10 @@ static enum err end(struct server *s)
     return e;
 }
 
-/* One for each processor that this process may use, where nobody said how many: as far as its ports go. */
+/*
+ * One for each processor that this process may use, where nobody said how many: as far as its ports
+ * go.
+ */
 static enum err count_lanes(struct server *s)
 {
     const unsigned most = study_lanes_most(s->o.study, s->o.listen_port);

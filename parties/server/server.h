@@ -1,9 +1,9 @@
 /*
- * parties/server/server.h - one compute server: the front thread at the gate, the worker, and (at server 1) the
- * forwarder that passes owners' vectors on to server 2.
+ * parties/server/server.h - one compute server: the front thread at the gate, the worker, and (at
+ * server 1) the forwarder that passes owners' vectors on to server 2.
  *
- * An upload is acknowledged when it is on this server's disk, whole: server 2 answers an owner when the
- * vector has come from server 1.
+ * An upload is acknowledged when it is on this server's disk, whole: server 2 answers an owner when
+ * the vector has come from server 1.
  */
 #ifndef TREFOIL_PARTIES_SERVER_SERVER_H
 #define TREFOIL_PARTIES_SERVER_SERVER_H
@@ -28,7 +28,9 @@ struct server_options {
 /* Serves until *stop. ERR_AUTH, logged, if the key is not a server's of the study. */
 enum err server_run(const struct server_options *options) MUST_CHECK;
 
-/* Ends a study at this server (store_purge()) and writes the statement to purge.txt in the folder. */
+/*
+ * Ends a study at this server (store_purge()) and writes the statement to purge.txt in the folder.
+ */
 enum err server_purge(const struct server_options *options) MUST_CHECK;
 
 #endif

@@ -11,7 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The front waits for the store, and that for the worker who reads all uploads: a while is no illness. */
+/*
+ * The front waits for the store, and that for the worker who reads all uploads: a while is no
+ * illness.
+ */
 #define FRONT_SILENT_MS 60000
 
 uint64_t status_run_word(const uint8_t *run)
@@ -49,7 +52,7 @@ static uint64_t resident_bytes(void)
     return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* --- for Prometheus ------------------------------------------------------------------------------- */
+/* --- for Prometheus --------------------------------------------------------------------------- */
 
 static void head(struct bytes *out, const char *name, const char *kind, const char *help)
 {
@@ -127,7 +130,7 @@ enum err status_metrics(const struct status *s, struct bytes *out)
     return bytes_ok(out);
 }
 
-/* --- for people ----------------------------------------------------------------------------------- */
+/* --- for people ------------------------------------------------------------------------------- */
 
 static const char page_style[] =
     ":root{--paper:#fff;--ink:#1c2430;--soft:#5b6675;--line:#d9dee5;--fill:#3a78a8;--bad:#b3261e}"

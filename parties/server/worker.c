@@ -6,8 +6,8 @@
 #include "parties/server/worker_private.h"
 
 /*
- * A session whose run is not heard of for so many times deadlines.connect is closed, also when nobody else wants its
- * place: while it is open no owner can withdraw or replace an upload.
+ * A session whose run is not heard of for so many times deadlines.connect is closed, also when
+ * nobody else wants its place: while it is open no owner can withdraw or replace an upload.
  */
 #define SILENT_TIMES 2
 

@@ -1,10 +1,11 @@
 /*
- * parties/server/worker.h - the thread of a server that computes: sessions with the two others, rounds for an analyst.
+ * parties/server/worker.h - the thread of a server that computes: sessions with the two others,
+ * rounds for an analyst.
  *
- * An analyst sends each request to all three, and each worker takes it from its gate's port. Server 0's worker
- * opens the sessions: for the OPEN that it takes up it proposes one, which those of 1 and 2 join. Whatever else is
- * asked goes to the session that is open, or is refused. Any failure ends the session at all three; what was
- * debited stays debited.
+ * An analyst sends each request to all three, and each worker takes it from its gate's port. Server
+ * 0's worker opens the sessions: for the OPEN that it takes up it proposes one, which those of 1
+ * and 2 join. Whatever else is asked goes to the session that is open, or is refused. Any failure
+ * ends the session at all three; what was debited stays debited.
  */
 #ifndef TREFOIL_PARTIES_SERVER_WORKER_H
 #define TREFOIL_PARTIES_SERVER_WORKER_H

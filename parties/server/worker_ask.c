@@ -6,9 +6,11 @@
 
 #include <string.h>
 
-/* --- answers ------------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
-/* `out`: what this server signs of its ledger, then the result; of other servers than 0 its digest. */
+/*
+ * `out`: what this server signs of its ledger, then the result; of other servers than 0 its digest.
+ */
 static enum err write_answer(struct worker *w, const struct worker_ask *ask, const void *result,
                              size_t n, struct bytes *out)
 {
@@ -60,7 +62,7 @@ void worker_serve(struct worker *w, const struct worker_ask *ask, enum err e)
     worker_let_late_join(w);
 }
 
-/* --- whose turn it is ---------------------------------------------------------------------------- */
+/* --- whose turn it is ------------------------------------------------------------------------- */
 
 static bool has_paid(const struct worker *w, const uint8_t run[REQUEST_RUN_SIZE])
 {
@@ -112,7 +114,7 @@ static enum err goes_to_session(struct worker *w, const struct worker_ask *ask,
     return ERR_OK;
 }
 
-/* --- one request --------------------------------------------------------------------------------- */
+/* --- one request ------------------------------------------------------------------------------ */
 
 static enum err read(struct worker *w, const struct worker_ask *ask, struct request *r)
 {

@@ -1,4 +1,7 @@
-/* The workers of servers 1 and 2: OPENs wait until server 0 proposes their session, which is joined. */
+/*
+ * The workers of servers 1 and 2: OPENs wait until server 0 proposes their session, which is
+ * joined.
+ */
 #include "base/clock.h"
 #include "base/date.h"
 #include "parties/server/worker_private.h"
@@ -15,7 +18,10 @@ static void tell(struct worker *w, struct worker_waiting *waiting, enum err e)
     waiting->used = false;
 }
 
-/* A place for one that waits: of one key a few wait, and of all a number, then the oldest is given up. */
+/*
+ * A place for one that waits: of one key a few wait, and of all a number, then the oldest is given
+ * up.
+ */
 static struct worker_waiting *place_for(struct worker *w, const struct worker_waiting *new)
 {
     struct worker_waiting *vacant = NULL, *oldest = NULL, *own = NULL;
@@ -75,7 +81,9 @@ void worker_follow(struct worker *w, const struct worker_ask *ask, const struct 
         begin(w, ask);
         return;
     }
-    /* a program that begins anew has lost an answer, or a request: nobody waits for that any more */
+    /*
+     * a program that begins anew has lost an answer, or a request: nobody waits for that any more
+     */
     if (w->engine != NULL && ask->client.user == w->user &&
         memcmp(r->run, w->run, sizeof w->run) == 0)
         worker_close_session(w);

@@ -1,6 +1,7 @@
 /*
- * The lanes of a session: for each a bulk link, its frames and its party. Lane 0 is the worker's own; the others work
- * while mpc/crew.h gives them tiles, in threads that log into words of their own.
+ * The lanes of a session: for each a bulk link, its frames and its party. Lane 0 is the worker's
+ * own; the others work while mpc/crew.h gives them tiles, in threads that log into words of their
+ * own.
  */
 #include "parties/server/worker_private.h"
 

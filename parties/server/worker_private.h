@@ -1,6 +1,7 @@
 /*
- * parties/server/worker_private.h - the worker's state, and what server 0's part of it (worker_lead.c) and that of
- * servers 1 and 2 (worker_follow.c) do alike: sessions, a request's handling, its answer (worker_session.c).
+ * parties/server/worker_private.h - the worker's state, and what server 0's part of it
+ * (worker_lead.c) and that of servers 1 and 2 (worker_follow.c) do alike: sessions, a request's
+ * handling, its answer (worker_session.c).
  */
 #ifndef TREFOIL_PARTIES_SERVER_WORKER_PRIVATE_H
 #define TREFOIL_PARTIES_SERVER_WORKER_PRIVATE_H
@@ -68,8 +69,8 @@ struct worker {
 };
 
 /*
- * worker_lanes.c. In this order: lets neighbours in on every lane that this server can use, dials the lanes that the
- * session has, makes nets, party and crew, and sees that every link stands.
+ * worker_lanes.c. In this order: lets neighbours in on every lane that this server can use, dials
+ * the lanes that the session has, makes nets, party and crew, and sees that every link stands.
  */
 enum err worker_admit_lanes(struct worker *w,
                             const uint8_t expect[2][TRANSPORT_PASS_SIZE]) MUST_CHECK;
@@ -100,8 +101,8 @@ enum err worker_may_have(struct worker *w, const struct worker_ask *ask,
 void worker_serve(struct worker *w, const struct worker_ask *ask, enum err e);
 
 /*
- * In the place of the session that is open, if any. propose: the message that called us, NULL at server 0; attempt: of
- * the analyst who is to have the session.
+ * In the place of the session that is open, if any. propose: the message that called us, NULL at
+ * server 0; attempt: of the analyst who is to have the session.
  */
 enum err worker_open_session(struct worker *w, const struct bytes *propose,
                              uint8_t attempt[REQUEST_ATTEMPT_SIZE]) MUST_CHECK;
@@ -131,8 +132,9 @@ enum err worker_handle(struct worker *w, uint32_t user, const void *p, size_t n,
 void worker_answer(struct worker *w, const struct worker_ask *ask, enum err e, const void *result,
                    size_t n);
 /*
- * After a round is answered, while the estimator works: counts the rows that have come, if all three said in the
- * round that they have some. A failure ends the session; the run goes on in another, with the rows of its last round.
+ * After a round is answered, while the estimator works: counts the rows that have come, if all
+ * three said in the round that they have some. A failure ends the session; the run goes on in
+ * another, with the rows of its last round.
  */
 void worker_let_late_join(struct worker *w);
 

@@ -13,7 +13,7 @@
 /* Rounds, after some rows could not join a run, until servers look for such again. */
 #define PATIENCE 10
 
-/* --- what the operator may see ---------------------------------------------------------------------- */
+/* --- what the operator may see ---------------------------------------------------------------- */
 
 /* What the links carried since the last time. */
 static void show_bytes(struct worker *w)
@@ -28,7 +28,7 @@ static void show_bytes(struct worker *w)
     w->shown_received = all.wire_received;
 }
 
-/* --- sessions ------------------------------------------------------------------------------------ */
+/* --- sessions --------------------------------------------------------------------------------- */
 
 void worker_close_session(struct worker *w)
 {
@@ -69,7 +69,9 @@ int64_t worker_connect_ms(const struct worker *w)
     return (int64_t)w->o.study->connect_s * 1000;
 }
 
-/* The handshake. Bulk links are open to this session's neighbours from now on, and to nobody else. */
+/*
+ * The handshake. Bulk links are open to this session's neighbours from now on, and to nobody else.
+ */
 static enum err meet(struct worker *w, const struct bytes *propose,
                      uint8_t attempt[REQUEST_ATTEMPT_SIZE])
 {
@@ -108,7 +110,7 @@ enum err worker_open_session(struct worker *w, const struct bytes *propose,
     return e;
 }
 
-/* --- whose a run is ------------------------------------------------------------------------------ */
+/* --- whose a run is --------------------------------------------------------------------------- */
 
 static const uint8_t *key_of(const struct worker *w, uint32_t user)
 {
@@ -147,9 +149,12 @@ enum err worker_may_ask(struct worker *w, const struct request *r, uint32_t user
     return ERR_REFUSED;
 }
 
-/* --- a request at every server alike ------------------------------------------------------------- */
+/* --- a request at every server alike ---------------------------------------------------------- */
 
-/* Counts the uploads that a run begins or goes on with; or, between its rounds, those that have come. */
+/*
+ * Counts the uploads that a run begins or goes on with; or, between its rounds, those that have
+ * come.
+ */
 static enum err load_uploads(struct worker *w, bool late)
 {
     const struct collector g = {.study = w->o.study,
@@ -231,7 +236,10 @@ static enum err new_engine(struct worker *w)
     return ERR_OK;
 }
 
-/* What is left, and who has spent the rest: an analyst whose folder is lost needs the number of its run. */
+/*
+ * What is left, and who has spent the rest: an analyst whose folder is lost needs the number of its
+ * run.
+ */
 static enum err tell_budget(struct worker *w, struct bytes *result)
 {
     struct ledger *ledger = NULL;
