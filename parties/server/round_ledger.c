@@ -131,7 +131,9 @@ enum err round_ledger(struct net *net, const uint8_t open[32], const struct stor
             r.receive_size[p] = (size_t)other[p].entry_size;
         }
     }
-    TRY(net_exchange(net, &r));
+    /* where all are as long, all three know it */
+    if (other[0].head.number != own->number || other[1].head.number != own->number)
+        TRY(net_exchange(net, &r));
     for (unsigned p = 0; p < 2; p++)
         if (other[p].head.number > own->number) {
             TRY(is_staged(i, net_index_of(i, (enum net_peer)p), own, &other[p].head, staged,

@@ -2,7 +2,7 @@
  * parties/server/round_ledger.h - the three servers compare their ledgers, when a session opens.
  *
  *   all -> all   length and head of the ledger, size of its last entry, digest of the OPEN
- *   one -> one   the last entry, to who lacks that alone
+ *   one -> one   the last entry, to who lacks that alone, if anybody does
  *
  * LEAKS: nothing secret; ledgers are public.
  */
