@@ -17,7 +17,7 @@
 #include "mpc/party.h"
 
 /*
- * For -2^62 <= v < 2^62 (2^126) and 1 <= shift < 64 (128): an offset is added before and taken off
+ * For -2^62 <= v < 2^62 (2^126) and 1 <= shift <= 62 (126): an offset is added before and taken off
  * after. out may be v.
  */
 enum err truncate_signed_ring64(struct party *p, struct share64 out, struct share64 v,

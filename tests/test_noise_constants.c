@@ -285,7 +285,11 @@ static void survival_is_close_in_ratio(void **state)
     }
     print_message("# P(E >= t), t <= 18: off by 2^%.1f of the proof's 2^%.1f\n", log2(worst),
                   log2(c));
-    assert_true(gumbel_ratio(1000) > 1001 * c + 0x1p-14 && gumbel_ratio(1000) < 1e-4);
+    assert_true(gumbel_ratio(1000) < 1e-4);
+    /* every term counts where candidates are most */
+    const double m = GUMBEL_CANDIDATES_MAX;
+    assert_true(gumbel_ratio(m) > (m + 1) * c + exp(m * all - 18) + exp2(-13.99));
+    assert_true(gumbel_missed(m, 1) >= exp(m * all + 1) * 2 * 0x1p-78);
     mpf_clears(circuit, exact, NULL);
 }
 

@@ -304,6 +304,13 @@ static struct ledger_limits limits_at(const struct study *study, double epsilon)
     return limits;
 }
 
+/* The delta of a candidate is that of its Gumbel, and of the chance that the opening fails. */
+static void expect_candidate(const struct study *study, double factor, double tau)
+{
+    const struct price_term t = price_slack(study).candidate;
+    assert_true(t.factor == factor && t.tau == tau + 2 * 0x1p-64);
+}
+
 /* A small epsilon is priced in total variation, a large one by ratios; there is a largest, and its message says it. */
 static void slack_does_not_grow_with_a_large_epsilon(void **state)
 {
@@ -317,6 +324,7 @@ static void slack_does_not_grow_with_a_large_epsilon(void **state)
     s.rows_per_person = 1;
     assert_true(price_slack(&s).marginal == tape_slack(TAPE_BOX_MULLER, TAPE_GAUSS).epsilon);
     assert_true(price_slack(&s).select == tape_slack(TAPE_BOX_MULLER, TAPE_GUMBEL).epsilon);
+    expect_candidate(&s, 1 + exp(s.epsilon), tape_slack(TAPE_BOX_MULLER, TAPE_GUMBEL).tau);
     for (double epsilon = 0.01; epsilon < 42.8; epsilon *= 1.3) {
         const struct ledger_limits limits = limits_at(&s, epsilon);
         assert_true(limits.rho > before);
@@ -335,6 +343,7 @@ static void slack_does_not_grow_with_a_large_epsilon(void **state)
     s.epsilon = 40;
     assert_true(price_slack(&s).marginal == tape_ratio(TAPE_BOX_MULLER).epsilon);
     assert_true(price_slack(&s).select < 3e-4);
+    expect_candidate(&s, 1, tape_select_ratio((double)s.workload->queries, sqrt(8 * 40)).tail);
     s.rows_per_person = 3;
     assert_true(price_epsilon_limit(&s) < limit - 1);
     discrete.delta = 1e-6;

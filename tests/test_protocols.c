@@ -158,7 +158,8 @@ static enum err play(struct party *p, void *shared)
     TRY(select_index(p, counts, &tape, &request, &r->index[p->index]));
     TRY(measure_open(p, counts, &tape, measured, 3, 1000, r->noisy[p->index]));
     /* wiped where taken, and gone */
-    if (tape.reel[TAPE_GAUSS].samples.a[265] != 0 || tape.reel[TAPE_GAUSS].next != 266)
+    if ((tape.reel[TAPE_GAUSS].samples.a[265] | tape.reel[TAPE_GAUSS].samples.b[265]) != 0 ||
+        tape.reel[TAPE_GAUSS].next != 266)
         return ERR_MISUSE;
     if (tape_take(&tape, TAPE_GUMBEL, (struct share64){NULL, NULL, 1000}) != ERR_MISUSE)
         return ERR_MISUSE;
