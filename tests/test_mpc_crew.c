@@ -6,6 +6,7 @@
 #include "mpc/crew.h"
 #include "mpc/open.h"
 #include "mpc/ring.h"
+#include "tests/support_session.h"
 #include "tests/support_three.h"
 
 #include <string.h>
@@ -226,6 +227,45 @@ static void tiles_bound_the_memory_of_all_lanes(void **state)
         assert_int_equal(tile[k], 16384);
 }
 
+/* What each lane of each server draws: of a topic, of the same anew, and of another. */
+static enum err draw(void *self, struct party *lane, size_t tile)
+{
+    uint64_t *drawn = self;
+    struct share64 x;
+    TRY(party_share64(lane, &x, 1));
+    TRY(party_random64(lane, &x));
+    drawn[tile] = x.a[0];
+    return ERR_OK;
+}
+
+static enum err topics_job(struct party *p, void *shared)
+{
+    static const uint8_t topics[3][SESSION_ID_SIZE] = {{1}, {1}, {2}};
+    uint64_t(*const drawn)[3][3] = shared; /* by server, topic and lane */
+    struct session *session = NULL;
+    enum err e = session_for_test(&session, p->index, 1);
+    for (size_t t = 0; t < 3 && e == ERR_OK; t++) {
+        e = crew_topic(p, session, topics[t]);
+        if (e == ERR_OK)
+            e = crew_run(p, 3, draw, drawn[p->index][t]);
+    }
+    session_free(&session);
+    return e;
+}
+
+static void a_topic_begins_the_streams_of_all_lanes(void **state)
+{
+    uint64_t drawn[3][3][3];
+    (void)state;
+    assert_int_equal(three_run_lanes(10, 3, 4, topics_job, drawn, NULL, NULL), ERR_OK);
+    for (unsigned s = 0; s < 3; s++)
+        for (size_t lane = 0; lane < 3; lane++) {
+            assert_true(drawn[s][0][lane] == drawn[s][1][lane]);
+            assert_true(drawn[s][0][lane] != drawn[s][2][lane]);
+            assert_true(drawn[s][0][lane] != drawn[s][0][(lane + 1) % 3]);
+        }
+}
+
 static void lanes_are_counted(void **state)
 {
     struct crew *none;
@@ -243,6 +283,7 @@ int main(void)
         cmocka_unit_test(a_lane_that_fails_ends_all_lanes_of_all_servers),
         cmocka_unit_test(only_lane_0_opens),
         cmocka_unit_test(tiles_bound_the_memory_of_all_lanes),
+        cmocka_unit_test(a_topic_begins_the_streams_of_all_lanes),
         cmocka_unit_test(lanes_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -313,6 +313,70 @@ static void argmax_opens_the_lowest_largest_index_alone(void **state)
     }
 }
 
+#define CANDIDATES 10
+
+/* What is opened where the seed is there from the start, or comes with the second exchange. */
+struct seeding {
+    bool late;
+    uint64_t opened[3][CANDIDATES];
+};
+
+struct seed {
+    struct net *net;
+    unsigned heard;
+    uint8_t bytes[ARGMAX_SEED_SIZE];
+};
+
+static enum err wait_for_seed(void *self)
+{
+    struct seed *seed = self;
+    if (seed->heard++ < 2)
+        net_ride(seed->net, &(const struct net_rider){.heard = wait_for_seed, .self = seed});
+    else
+        seed->bytes[0] = 1;
+    return ERR_OK;
+}
+
+static void take_opened(void *self, const void *p, size_t n)
+{
+    memcpy(self, p, n < sizeof(uint64_t[CANDIDATES]) ? n : sizeof(uint64_t[CANDIDATES]));
+}
+
+static void ignore(void *self, const void *p, size_t n)
+{
+    (void)self, (void)p, (void)n;
+}
+
+static enum err seed_job(struct party *p, void *shared)
+{
+    struct seeding *s = shared;
+    const struct party_watch watch = {ignore, take_opened, s->opened[p->index]};
+    const uint64_t values[CANDIDATES] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3};
+    struct seed seed = {.net = p->net, .bytes = {!s->late}};
+    struct share64 x = {0};
+    size_t index = 0;
+    enum err e = three_share64(p, &x, values, CANDIDATES, 1);
+    p->watch = &watch;
+    if (e == ERR_OK && s->late)
+        e = wait_for_seed(&seed);
+    if (e == ERR_OK)
+        e = argmax_open(p, x, 12, seed.bytes, &index);
+    p->watch = NULL;
+    share64_free(&x);
+    return e == ERR_OK && index != 5 ? ERR_DATA : e;
+}
+
+/* A round's seed is not known before the round is bound, at all three. */
+static void argmax_reads_its_seed_when_pairs_are_compared(void **state)
+{
+    struct seeding early = {.late = false}, late = {.late = true};
+    (void)state;
+    assert_int_equal(three_run(3, seed_job, &early, NULL), ERR_OK);
+    assert_int_equal(three_run(3, seed_job, &late, NULL), ERR_OK);
+    assert_true(early.opened[0][0] != 0);
+    assert_memory_equal(early.opened, late.opened, sizeof early.opened);
+}
+
 static void the_field_is_a_field(void **state)
 {
     uint64_t s = 1;
@@ -341,6 +405,7 @@ int main(void)
         cmocka_unit_test(signed_truncation_is_within_one_and_unbiased),
         cmocka_unit_test(widening_to_128_bits_is_exact),
         cmocka_unit_test(argmax_opens_the_lowest_largest_index_alone),
+        cmocka_unit_test(argmax_reads_its_seed_when_pairs_are_compared),
         cmocka_unit_test(the_field_is_a_field),
     };
     return THREE_EACH_KERNEL(tests);

@@ -77,6 +77,7 @@ struct stage {
     enum err result[STUDY_SERVERS];
     struct bytes opened[STUDY_SERVERS];
     uint64_t openings[STUDY_SERVERS], indices[STUDY_SERVERS]; /* in all, and of an index */
+    uint64_t drawn[STUDY_SERVERS][2]; /* with each neighbour, from the streams that a round left */
     char words[STUDY_SERVERS][4096];
 };
 
@@ -300,6 +301,17 @@ static enum err keep_and_audit(void *self, enum open_reason reason, size_t value
     return openings_audit(&k->play->openings, reason, values);
 }
 
+static enum err draw(struct stage *c, struct party *p)
+{
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    struct share64 x;
+    TRY(party_share64(p, &x, 1));
+    TRY(party_random64(p, &x));
+    c->drawn[p->index][NET_PREV] = x.a[0];
+    c->drawn[p->index][NET_NEXT] = x.b[0];
+    return scratch_done(p->scratch, mark, ERR_OK);
+}
+
 static enum err play_with(struct stage *c, struct party *p, struct engine *g, struct mask *mask,
                           enum cheat cheat, struct log *log)
 {
@@ -326,6 +338,8 @@ static enum err play_with(struct stage *c, struct party *p, struct engine *g, st
     c->rounds[i] = net_rounds(p->net);
     if (e == ERR_OK)
         e = play_round(&play, &r, digest, &c->opened[i]);
+    if (play.openings.confirmed || draw(c, p) != ERR_OK)
+        e = ERR_DATA; /* what comes next could be opened unbound */
     c->rounds[i] = net_rounds(p->net) - c->rounds[i];
     c->indices[i] = p->opened[OPEN_SELECTED_INDEX].calls;
     c->openings[i] = c->indices[i] + p->opened[OPEN_NOISY_MARGINAL].calls;
@@ -422,6 +436,25 @@ static void whoever_departs_is_named_and_nothing_is_opened(void **state)
         assert_int_equal(c.openings[i], 2);
         assert_int_equal(c.opened[i].size, c.opened[0].size);
         assert_memory_equal(c.opened[i].data, c.opened[0].data, c.opened[0].size);
+    }
+    stage_free(&c);
+}
+
+/* A measurement ends where statements are heard: its streams are as they began. */
+static void who_is_asked_something_else_masks_with_other_streams(void **state)
+{
+    struct stage c;
+    (void)state;
+    stage_new(&c);
+    c.measures = true;
+    c.candidates = 1;
+    for (unsigned who = 0; who < STUDY_SERVERS; who++) {
+        play(&c, OTHER_REQUEST, who);
+        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+            const unsigned next = (i + 1) % 3;
+            assert_int_equal(c.drawn[i][NET_NEXT] == c.drawn[next][NET_PREV],
+                             i != who && next != who);
+        }
     }
     stage_free(&c);
 }
@@ -861,6 +894,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whoever_departs_is_named_and_nothing_is_opened),
+        cmocka_unit_test(who_is_asked_something_else_masks_with_other_streams),
         cmocka_unit_test(nothing_is_opened_before_all_have_confirmed),
         cmocka_unit_test(statements_cost_a_new_selection_no_round),
         cmocka_unit_test(noise_that_was_altered_is_not_used),

@@ -471,7 +471,7 @@ struct saying {
     struct round_statement by[3];
     enum err result[3];
     struct round_agreement agreement[3];
-    uint8_t topic[3][SESSION_ID_SIZE];
+    uint8_t topic[3][SESSION_ID_SIZE], later[3][SESSION_ID_SIZE]; /* later: of the same, again */
 };
 
 static enum err say(struct party *p, void *shared)
@@ -482,6 +482,7 @@ static enum err say(struct party *p, void *shared)
     round_agree(&talk, &s->by[p->index]);
     s->result[p->index] = net_settle(p->net);
     s->agreement[p->index] = talk.agreement;
+    round_topic(p->net, &s->by[p->index], s->later[p->index]);
     return ERR_OK;
 }
 
@@ -513,10 +514,13 @@ static void one_server_can_refuse(void **state)
     (void)state;
     all_alike(&s, STANDING_NONE);
     expect_agreement(&s, ERR_OK);
+    for (unsigned i = 0; i < 3; i++) /* a topic comes once */
+        assert_memory_not_equal(s.topic[i], s.later[i], sizeof s.topic[i]);
     for (unsigned i = 0; i < 3; i++) {
-        uint8_t *const differs[] = {s.by[i].request, s.by[i].step,      s.by[i].uploads,
-                                    s.by[i].roster,  s.by[i].range,     s.by[i].ledger,
-                                    &s.by[i].intent, &s.by[i].standing, s.by[i].replica[NET_PREV]};
+        uint8_t *const differs[] = {s.by[i].request,          s.by[i].step,    s.by[i].uploads,
+                                    s.by[i].roster,           s.by[i].range,   s.by[i].ledger,
+                                    s.by[i].analyst,          &s.by[i].intent, &s.by[i].standing,
+                                    s.by[i].replica[NET_PREV]};
         all_alike(&s, STANDING_NONE);
         s.by[i].verdict = ERR_BUDGET;
         expect_agreement(&s, ERR_BUDGET);
@@ -526,11 +530,11 @@ static void one_server_can_refuse(void **state)
             *differs[k] ^= 1;
             assert_int_equal(three_run(1, say, &s, NULL), ERR_OK);
             /* the streams of masks are others where what is computed on may be */
-            assert_int_equal(memcmp(s.topic[i], s.topic[(i + 1) % 3], 32) != 0, k < 6);
+            assert_int_equal(memcmp(s.topic[i], s.topic[(i + 1) % 3], 32) != 0, k < 7);
             for (unsigned j = 0; j < 3; j++)
                 notice += s.result[j] == ERR_MISMATCH;
             /* a component of noise has two holders; anything else all three see */
-            assert_int_equal(notice, k == 8 ? 2 : 3);
+            assert_int_equal(notice, k == 9 ? 2 : 3);
         }
     }
 }
