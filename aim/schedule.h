@@ -7,9 +7,9 @@
  *             sigma = sqrt(T0 / (2 * 0.9 rho)), eps = sqrt(8 * 0.1 rho / T0), and the one-ways
  *             have that sigma. Where a measurement moved the model's marginal by no more than the
  *             sqrt(2/pi) sigma n_q that noise is expected to make, sigma is halved and eps doubled.
- *             Then, in either case, if what remains is at most twice the next round's 1/(2 sigma^2) +
- *             eps^2/8, the next round is the last and takes it all:
- *             sigma = sqrt(1 / (2 * 0.9 remaining)), eps = sqrt(8 * 0.1 remaining).
+ *             Then, in either case, if what remains is at most twice the next round's 1/(2 sigma^2)
+ *             + eps^2/8, the next round is the last and takes it all: sigma = sqrt(1 / (2 * 0.9
+ *             remaining)), eps = sqrt(8 * 0.1 remaining).
  *
  * rho is the budget of one row: the study's over k^2, for k rows a person.
  */

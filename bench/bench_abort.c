@@ -4,8 +4,8 @@
  *
  *   bench_abort [--json FILE] [--pairs N] [--smoke]
  *
- * A figure is CPU time of the three processes with their ZeroMQ threads, the flush included; a ratio
- * the median over the pairs of checked over not. Under every instruction set that runs here.
+ * A figure is CPU time of the three processes with their ZeroMQ threads, the flush included; a
+ * ratio the median over the pairs of checked over not. Under every instruction set that runs here.
  */
 #include "base/memory.h"
 #include "base/secret.h"

@@ -1,15 +1,17 @@
 /*
  * bench/bench_dp.c - noise, and whole studies of real tables: what the servers take.
  *
- *   bench_dp [--json FILE] [--only noise|tables] [--table NAME] [--samples N] [--rounds T] [--smoke]
+ *   bench_dp [--json FILE] [--only noise|tables] [--table NAME] [--samples N] [--rounds T]
+ *   [--smoke]
  *
- * Noise: three processes over sealed links on loopback make N samples (393216) of each kind, as for a study of so many.
- * Tables: three `trefoil serve`, five `trefoil share` and one `trefoil run` (the program is $OUT/trefoil), T = 10 at
- * (1, 1e-6); figures are those of the run's stats.json, the seconds those of server 0. Five owners of at most 16383 rows
- * each; those of Adult send padded records, which are smaller, unless the study has them send counts. Where
- * they send records, counting as many is also measured by itself, for the CPU time of all three servers.
- * Tables come from $TREFOIL_DATA, or ../shared/data; what is absent is said and left out.
- * --smoke: few samples, T = 2.
+ * Noise: three processes over sealed links on loopback make N samples (393216) of each kind, as for
+ * a study of so many. Tables: three `trefoil serve`, five `trefoil share` and one `trefoil run`
+ * (the program is $OUT/trefoil), T = 10 at (1, 1e-6); figures are those of the run's stats.json,
+ * the seconds those of server 0. Five owners of at most 16383 rows each; those of Adult send padded
+ * records, which are smaller, unless the study has them send counts. Where they send records,
+ * counting as many is also measured by itself, for the CPU time of all three servers. Tables come
+ * from $TREFOIL_DATA, or ../shared/data; what is absent is said and left out. --smoke: few samples,
+ * T = 2.
  */
 #include "base/clock.h"
 #include "base/secret.h"
@@ -36,7 +38,7 @@ struct options {
     bool smoke;
 };
 
-/* --- noise --------------------------------------------------------------------------------------- */
+/* --- noise ------------------------------------------------------------------------------------ */
 
 static const struct noise_kind {
     const char *name, *key;
@@ -120,7 +122,7 @@ static bool bench_noise(const struct options *o, json_t *root)
     return true;
 }
 
-/* --- tables -------------------------------------------------------------------------------------- */
+/* --- tables ----------------------------------------------------------------------------------- */
 
 #define MAX_ROWS 16383u /* of each owner */
 
@@ -261,7 +263,10 @@ static double most_bytes(const json_t *servers)
     return most;
 }
 
-/* The one-ways' measurement is counted as part of the iterations: it is one round of each kind less. */
+/*
+ * The one-ways' measurement is counted as part of the iterations: it is one round of each kind
+ * less.
+ */
 static json_t *figures(const json_t *stats, double *rounds_per_iteration)
 {
     static const char *const phases[] = {"collect", "compute", "noise", "select", "measure"};
@@ -361,7 +366,7 @@ static bool bench_tables(const struct options *o, json_t *root)
     return right;
 }
 
-/* --- command line -------------------------------------------------------------------------------- */
+/* --- command line ----------------------------------------------------------------------------- */
 
 static bool take(struct options *o, const char *option, const char *value)
 {

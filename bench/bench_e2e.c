@@ -1,13 +1,16 @@
 /*
  * What owners and operators meet, end to end, with the real program as three servers on loopback:
  *
- *   uploads_1000_s                 1000 owners, each with keys and connections of its own, upload 4 KB to all
- *                                  three servers; the time from the first connection to the last answer
- *   server_rss_mib_10000           the largest server's peak memory after 10 000 such uploads; beside it the
- *                                  same before the first, and the size of what it stored
+ *   uploads_1000_s                 1000 owners, each with keys and connections of its own, upload 4
+ *                                  KB to all three servers; the time from the first connection to
+ *                                  the last answer
+ *   server_rss_mib_10000           the largest server's peak memory after 10 000 such uploads;
+ *                                  beside it the same before the first, and the size of what it
+ *                                  stored
  *   server_rss_mib_10000_counted   the same when all of them have been added up, as a run begins
- *   upload_bytes_records_adult     every byte that `trefoil share` sends for 488 records of Adult: counted on the
- *                                  wire by a proxy, so with greetings, handshakes and sealing
+ *   upload_bytes_records_adult     every byte that `trefoil share` sends for 488 records of Adult:
+ *                                  counted on the wire by a proxy, so with greetings, handshakes
+ *                                  and sealing
  *   upload_bytes_answers_adult_pgm the same as counts in the 64 marginals of adult_pgm
  *
  *   mpc_s, network_s, estimate_s, l1, l1_central      a whole run on Adult: bench/e2e_adult.h
@@ -56,7 +59,7 @@ static void done(enum err e, const char *what)
     must(e == ERR_OK, what);
 }
 
-/* --- a study with its people ------------------------------------------------------------------- */
+/* --- a study with its people ------------------------------------------------------------------ */
 
 struct cast {
     struct support_study s;
@@ -146,7 +149,7 @@ static void cast_free(struct cast *c)
     support_study_free(&c->s);
 }
 
-/* --- many owners --------------------------------------------------------------------------------- */
+/* --- many owners ------------------------------------------------------------------------------ */
 
 struct client_thread {
     struct cast *cast;
@@ -313,7 +316,7 @@ static void bench_uploads(json_t *out, unsigned named, bool smoke)
     cast_free(&c);
 }
 
-/* --- bytes on the wire --------------------------------------------------------------------------- */
+/* --- bytes on the wire ------------------------------------------------------------------------ */
 
 /* The first rows of a table as a file of their own. */
 static bool first_rows(const char *table, unsigned rows, const char *path)
@@ -381,7 +384,9 @@ static void bench_bytes(json_t *out, const char *table, const char *as, const ch
     bench_data_clear(&data);
 }
 
-/* --------------------------------------------------------------------------------------------------- */
+/*
+ * -------------------------------------------------------------------------------------------------
+ */
 
 static void find_program(const char *self)
 {

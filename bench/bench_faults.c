@@ -1,16 +1,17 @@
 /*
- * How soon a run goes on after one of its servers has gone, or hung, in the middle of a round. Three servers on
- * loopback, the study's default deadlines:
+ * How soon a run goes on after one of its servers has gone, or hung, in the middle of a round.
+ * Three servers on loopback, the study's default deadlines:
  *
  *   plain_s                           what the run takes when nothing happens
- *   resume_s.SIGNAL.SERVER.PHASE      how much longer it takes when that server gets the signal halfway through the
- *                                     phase. After SIGKILL and SIGTERM it is started again 2 s later; after SIGSTOP it
- *                                     gets SIGCONT 5 s later. So 2 s, or 5 s, are the least that it can be
+ *   resume_s.SIGNAL.SERVER.PHASE      how much longer it takes when that server gets the signal
+ *                                     halfway through the phase. After SIGKILL and SIGTERM it is
+ *                                     started again 2 s later; after SIGSTOP it gets SIGCONT 5 s
+ *                                     later. So 2 s, or 5 s, are the least that it can be
  *
- * The servers are this program itself (`bench_faults serve ...`), with the functions through which all rounds go
- * wrapped by the linker (Makefile): a server counts the rounds of each phase and signals itself. Each case checks that
- * the signal struck. `--case SIGKILL.1.noise` plays one alone, `--smoke` one of each signal, with a
- * second instead of 2 and 5.
+ * The servers are this program itself (`bench_faults serve ...`), with the functions through which
+ * all rounds go wrapped by the linker (Makefile): a server counts the rounds of each phase and
+ * signals itself. Each case checks that the signal struck. `--case SIGKILL.1.noise` plays one
+ * alone, `--smoke` one of each signal, with a second instead of 2 and 5.
  */
 #include "base/clock.h"
 #include "base/secret.h"
@@ -43,7 +44,7 @@ static void must(bool fine, const char *what)
     _exit(1);
 }
 
-/* --- within a server ----------------------------------------------------------------------------- */
+/* --- within a server -------------------------------------------------------------------------- */
 
 void __real_net_enter(struct net *net, enum net_phase phase);
 enum err __real_net_exchange(struct net *net, const struct net_round *round);
@@ -101,7 +102,7 @@ enum err __wrap_net_stream(struct net *net, const struct net_flow *flows, size_t
     return __real_net_stream(net, flows, count);
 }
 
-/* --- around them --------------------------------------------------------------------------------- */
+/* --- around them ------------------------------------------------------------------------------ */
 
 struct scene {
     struct support_study s;
@@ -283,7 +284,9 @@ static void measure(json_t *out, bool smoke, const char *only)
                     play(out, only, plain, rounds, k, victim, phases[p]);
 }
 
-/* --------------------------------------------------------------------------------------------------- */
+/*
+ * -------------------------------------------------------------------------------------------------
+ */
 
 int main(int argc, char **argv)
 {

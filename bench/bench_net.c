@@ -1,12 +1,13 @@
 /*
  * The links between the servers: three processes on loopback, sealed, each sending to its next
  * neighbour (a ring, as multiplications do) or to both. Printed as a table and, given --json FILE,
- * written as JSON. Beside them, from the same run: AES-128-GCM and AES-128-CTR of a frame on one core,
- * a memory copy, and the ring over bare ZeroMQ with nothing of ours, frames made and freed by it.
+ * written as JSON. Beside them, from the same run: AES-128-GCM and AES-128-CTR of a frame on one
+ * core, a memory copy, and the ring over bare ZeroMQ with nothing of ours, frames made and freed by
+ * it.
  *
- * Then whole studies over networks that are slower than loopback (bench/support_studies.h), which need
- * root and the table Adult; --studies runs only these. --smoke: each link with little to send, once,
- * and studies of two rounds.
+ * Then whole studies over networks that are slower than loopback (bench/support_studies.h), which
+ * need root and the table Adult; --studies runs only these. --smoke: each link with little to send,
+ * once, and studies of two rounds.
  *
  * Figures are medians of REPEATS runs. GB is 10^9 bytes of payload sent by the three together; CPU
  * is user and system time of all threads of the three, filling each payload (memset) included.
@@ -105,7 +106,7 @@ static void report(const struct seat *s, struct figure begin)
         usleep(50);
 }
 
-/* --- sealed ------------------------------------------------------------------------------------ */
+/* --- sealed ----------------------------------------------------------------------------------- */
 
 static enum err fill(void *self, size_t offset, uint8_t *out, size_t n)
 {
@@ -194,7 +195,7 @@ static void sit_sealed(const struct seat *s)
     netio_free(&o.netio);
 }
 
-/* --- bare ZeroMQ ------------------------------------------------------------------------------- */
+/* --- bare ZeroMQ ------------------------------------------------------------------------------ */
 
 static void sit_bare(const struct seat *s)
 {
@@ -241,7 +242,7 @@ static void sit_bare(const struct seat *s)
     zmq_ctx_term(context);
 }
 
-/* --- three processes --------------------------------------------------------------------------- */
+/* --- three processes -------------------------------------------------------------------------- */
 
 static struct figure run_once(const struct job *job)
 {
@@ -316,7 +317,7 @@ static struct job smaller(const struct job *job)
     return j;
 }
 
-/* --- one core ---------------------------------------------------------------------------------- */
+/* --- one core --------------------------------------------------------------------------------- */
 
 struct bench {
     struct seal *seal, *open;
@@ -359,7 +360,7 @@ static double core_speed(struct bench *k, double seconds, void (*f)(struct bench
     return median(v);
 }
 
-/* --- the report -------------------------------------------------------------------------------- */
+/* --- the report ------------------------------------------------------------------------------- */
 
 struct out {
     FILE *json;

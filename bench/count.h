@@ -1,6 +1,6 @@
 /*
- * bench/count.h - what counting a table's records takes the three servers: processes over sealed links on
- * loopback, random codes, all marginals of the table's workload.
+ * bench/count.h - what counting a table's records takes the three servers: processes over sealed
+ * links on loopback, random codes, all marginals of the table's workload.
  */
 #ifndef TREFOIL_BENCH_COUNT_H
 #define TREFOIL_BENCH_COUNT_H

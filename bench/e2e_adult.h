@@ -1,12 +1,14 @@
 /*
- * bench/e2e_adult.h - the run that the others are measured by: Adult in 32 bins, 64 three-way marginals, 100
- * owners (adult.clients100.csv), epsilon 1, delta 1e-5, T = 10, over three server processes on loopback.
+ * bench/e2e_adult.h - the run that the others are measured by: Adult in 32 bins, 64 three-way
+ * marginals, 100 owners (adult.clients100.csv), epsilon 1, delta 1e-5, T = 10, over three server
+ * processes on loopback.
  *
  *   mpc_s       processor seconds of the busiest server during the run
- *   network_s   what the analyst waited for the servers above that: messages, and where there are fewer
- *               cores than servers, cores
+ *   network_s   what the analyst waited for the servers above that: messages, and where there are
+ *               fewer cores than servers, cores
  *   estimate_s  the analyst's estimator
- *   l1, l1_central, l1_central_sd    error of the synthetic rows, and of central AIM's over five seeds:
+ *   l1, l1_central, l1_central_sd    error of the synthetic rows, and of central AIM's over five
+ *                                    seeds:
  *               mean and deviation
  */
 #ifndef TREFOIL_BENCH_E2E_ADULT_H

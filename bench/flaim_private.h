@@ -1,4 +1,6 @@
-/* bench/flaim_private.h - what the server's side, flaim.c, and a client's, flaim_client.c, share. */
+/*
+ * bench/flaim_private.h - what the server's side, flaim.c, and a client's, flaim_client.c, share.
+ */
 #ifndef TREFOIL_BENCH_FLAIM_PRIVATE_H
 #define TREFOIL_BENCH_FLAIM_PRIVATE_H
 

@@ -1,6 +1,6 @@
 /*
- * bench/recording.h - what came to a server by one lane, kept and played again: so a server can be measured without
- * neighbours on the same machine.
+ * bench/recording.h - what came to a server by one lane, kept and played again: so a server can be
+ * measured without neighbours on the same machine.
  */
 #ifndef TREFOIL_BENCH_RECORDING_H
 #define TREFOIL_BENCH_RECORDING_H
@@ -14,7 +14,10 @@ void recording_free(struct recording **r);
 
 /* Like `inner`, which it borrows, and keeps what comes. */
 struct transport recording_keep(struct recording *r, struct transport *inner);
-/* Gives what was kept, from the first message on, as soon as it is asked for; what is sent goes nowhere. */
+/*
+ * Gives what was kept, from the first message on, as soon as it is asked for; what is sent goes
+ * nowhere.
+ */
 struct transport recording_play(struct recording *r);
 
 uint64_t recording_bytes(const struct recording *r);

@@ -4,8 +4,8 @@
  * The program is named by $TREFOIL.
  *
  * Simplification: clients upload one after the other before the run, though a study may let them
- * join while it is on (`late_uploads: join`); a client's bytes are the same. Each client's max_rows is its number of rows, which
- * FLAIM takes as public too.
+ * join while it is on (`late_uploads: join`); a client's bytes are the same. Each client's max_rows
+ * is its number of rows, which FLAIM takes as public too.
  */
 #ifndef TREFOIL_BENCH_SERVERS_H
 #define TREFOIL_BENCH_SERVERS_H

@@ -1,6 +1,6 @@
 /*
- * bench/tap.h - a proxy between a client and the three gates of a study on loopback, which counts what goes through:
- * all that TCP carries, greetings and sealing too.
+ * bench/tap.h - a proxy between a client and the three gates of a study on loopback, which counts
+ * what goes through: all that TCP carries, greetings and sealing too.
  */
 #ifndef TREFOIL_BENCH_TAP_H
 #define TREFOIL_BENCH_TAP_H

@@ -37,14 +37,14 @@ enum err check_new(struct party *p, const struct check_limits *limits) MUST_CHEC
 void check_free(struct check **check);
 
 /*
- * Proves what is noted; nothing happens where that is nothing. ERR_CHEAT: one of the two others sent
- * something that does not fit, which is logged, and the session has ended.
+ * Proves what is noted; nothing happens where that is nothing. ERR_CHEAT: one of the two others
+ * sent something that does not fit, which is logged, and the session has ended.
  */
 enum err check_flush(struct party *p) MUST_CHECK;
 
 /*
- * Notes x y = z, word by word, where there is a check: for what a move cannot know. The servers must
- * hold all of z, both components.
+ * Notes x y = z, word by word, where there is a check: for what a move cannot know. The servers
+ * must hold all of z, both components.
  */
 enum err check_bits(struct party *p, struct bits x, struct bits y, struct bits z) MUST_CHECK;
 

@@ -3,8 +3,8 @@
  *
  * Relations of l products stand in a list of their own, word after word, in chunks of about 1 MiB.
  * 512 words are a group, 64 rows of 8 columns (mpc/kernel.h); of a chunk first come the products of
- * all its groups, 4 vectors each, then z of all of them, 2 vectors each. A flush overwrites products
- * by elements. Chunks are kept for later, and wiped at the end.
+ * all its groups, 4 vectors each, then z of all of them, 2 vectors each. A flush overwrites
+ * products by elements. Chunks are kept for later, and wiped at the end.
  */
 #ifndef TREFOIL_MPC_CHECK_LOG_H
 #define TREFOIL_MPC_CHECK_LOG_H
@@ -41,8 +41,8 @@ unsigned check_products(const struct move_term *terms, unsigned most);
 
 /*
  * Room for `words` relations of so many products, which then come in the same order: from byte `at`
- * of the terms on, their products and z ^ c, which is what x y must be. Of z component a is put when
- * it is sent, and component b when it has come, which may be before.
+ * of the terms on, their products and z ^ c, which is what x y must be. Of z component a is put
+ * when it is sent, and component b when it has come, which may be before.
  */
 enum err check_log_room(struct check_log *log, unsigned products, size_t words) MUST_CHECK;
 void check_log_put(struct check_log *log, struct check_cursor *cursor,

@@ -1,4 +1,7 @@
-/* mpc/check_private.h - what the moves tell the check, and its parts. For mpc/check*.c and mpc/move*.c. */
+/*
+ * mpc/check_private.h - what the moves tell the check, and its parts. For mpc/check*.c and
+ * mpc/move*.c.
+ */
 #ifndef TREFOIL_MPC_CHECK_PRIVATE_H
 #define TREFOIL_MPC_CHECK_PRIVATE_H
 

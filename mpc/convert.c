@@ -68,8 +68,8 @@ static void split_known(const struct splitting *c, const struct parts *parts,
 }
 
 /*
- * The same so that it can be checked. With a, b the components j and j+1 of x, whose bits are shared
- * without a message, u = a ^ b ^ c, and j inputs the carries c_1 ..  in the place of u. Then
+ * The same so that it can be checked. With a, b the components j and j+1 of x, whose bits are
+ * shared without a message, u = a ^ b ^ c, and j inputs the carries c_1 ..  in the place of u. Then
  *   (a_i ^ c_i) (b_i ^ c_i) = c_(i+1) ^ c_i,  c_0 = 0         and u_1 u_0 = their product
  */
 struct carrying {

@@ -34,8 +34,8 @@ enum err crew_topic(struct party *p, const struct session *session,
                     const uint8_t topic[SESSION_ID_SIZE]) MUST_CHECK;
 
 /*
- * 1 where a party has no crew, and where it has a check (mpc/check.h), which notes what lane 0 alone
- * computes.
+ * 1 where a party has no crew, and where it has a check (mpc/check.h), which notes what lane 0
+ * alone computes.
  */
 size_t crew_lanes(const struct party *p);
 
@@ -53,8 +53,8 @@ enum err crew_run(struct party *p, size_t tiles,
 
 /*
  * How long tiles of n elements should be: `most` where there is one lane. More lanes get shorter
- * ones, so that the memory of all is bounded as that of one is, and each has as many; `most` of them
- * take one tile each, as they take one where there is one lane. Multiples of `least`.
+ * ones, so that the memory of all is bounded as that of one is, and each has as many; `most` of
+ * them take one tile each, as they take one where there is one lane. Multiples of `least`.
  */
 size_t crew_tile(const struct party *p, size_t n, size_t most, size_t least);
 

@@ -31,8 +31,8 @@ enum err fixed_polynomial64(struct party *p, struct share64 out, struct share64 
 
 /*
  * The same, NOT truncated, where each lane has chosen one of several polynomials: row s of
- * `coefficient`, of degree + 1 numbers, where chosen[s x.n + lane] is 1; the others are 0. One round
- * more, for a sum of products.
+ * `coefficient`, of degree + 1 numbers, where chosen[s x.n + lane] is 1; the others are 0. One
+ * round more, for a sum of products.
  */
 enum err fixed_chosen_polynomial128(struct party *p, struct share128 out, struct share128 x,
                                     unsigned f, const int64_t *coefficient, unsigned degree,

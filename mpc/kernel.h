@@ -10,8 +10,8 @@
  *   avx512     AVX-512 F, BW, DQ, VL, VBMI; GFNI; BMI2; VPCLMULQDQ (Ice Lake, Zen 4 and later)
  *
  * All functions take any length, zero included; all but transpose, linear16 and
- * matrix16 take any alignment. An output may be an input at the same position, nothing else may overlap. No branch or
- * index depends on a word's value.
+ * matrix16 take any alignment. An output may be an input at the same position, nothing else may
+ * overlap. No branch or index depends on a word's value.
  */
 #ifndef TREFOIL_MPC_KERNEL_H
 #define TREFOIL_MPC_KERNEL_H
@@ -99,8 +99,8 @@ struct kernel {
     /*
      * For the check of relations (mpc/check.h), over GF(2^64). A group is 64 rows of 8 columns of
      * words: word 8 a + s is row a of column s. A product is four groups: x_a, x_b, y_a, y_b; its
-     * summand is x_a (y_a + y_b) + x_b y_a. Point c = sum of d_v 3^v stands for the sum of the rows a
-     * of which bit v is d_v, for all v with d_v < 2.
+     * summand is x_a (y_a + y_b) + x_b y_a. Point c = sum of d_v 3^v stands for the sum of the rows
+     * a of which bit v is d_v, for all v with d_v < 2.
      *
      *   bits_points     sums[c] += sum over columns of weight * summand, word by word of 64 bits, a
      *                   word being an element; `products` summands are added up first; 8 weights a

@@ -96,8 +96,8 @@ enum err party_new(struct party **party, struct net *net, const struct session *
 void party_free(struct party **party);
 /*
  * From here on masks and random shares come from streams of their own, whose keys follow from the
- * session's secrets and from `topic` in the place of its id. So servers whose topics differ share no
- * position of a stream, whatever they compute. A topic comes once in a session.
+ * session's secrets and from `topic` in the place of its id. So servers whose topics differ share
+ * no position of a stream, whatever they compute. A topic comes once in a session.
  */
 enum err party_topic(struct party *p, const struct session *session,
                      const uint8_t topic[SESSION_ID_SIZE]) MUST_CHECK;

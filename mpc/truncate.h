@@ -35,8 +35,8 @@ enum err truncate_widen64(struct party *p, struct share128 out, struct share64 v
 
 /*
  * Half of an even number in the ring of twice the width, exact: u and t are both even or both odd,
- * so v / 2 = (u >> 1) + (t >> 1) + (t mod 2) - 2^31 (u_top + t_top - u_top t_top). Requires 0 <= v <
- * 2^31. Over all servers 5 wide elements; 1 round.
+ * so v / 2 = (u >> 1) + (t >> 1) + (t mod 2) - 2^31 (u_top + t_top - u_top t_top). Requires 0 <= v
+ * < 2^31. Over all servers 5 wide elements; 1 round.
  */
 enum err truncate_half32(struct party *p, struct share64 out, struct share32 v) MUST_CHECK;
 

@@ -44,7 +44,8 @@ void dial_tend(struct dial *dial);
  */
 enum err dial_reach(struct dial *dial, int64_t deadline) MUST_CHECK;
 /*
- * The server was there and will be back: from now on an impatient dial waits until it listens again.
+ * The server was there and will be back: from now on an impatient dial waits until it listens
+ * again.
  */
 void dial_expect(struct dial *dial);
 /* Reaches it, then sends. */

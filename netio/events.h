@@ -1,8 +1,8 @@
 /*
  * netio/events.h - what ZeroMQ tells of the connections of one of its sockets.
  *
- * Events wait without a bound: at a bound ZeroMQ's thread would wait for us, and every connection of
- * the program with it. So whoever asks for events must take them.
+ * Events wait without a bound: at a bound ZeroMQ's thread would wait for us, and every connection
+ * of the program with it. So whoever asks for events must take them.
  */
 #ifndef TREFOIL_NETIO_EVENTS_H
 #define TREFOIL_NETIO_EVENTS_H

@@ -120,12 +120,12 @@ struct net_flow {
 enum err net_stream(struct net *net, const struct net_flow *flows, size_t count) MUST_CHECK;
 
 /*
- * A statement rides on the next round: a block to each neighbour ahead of whatever that round moves,
- * and one from each. So what servers have to hear of each other costs no round of its own. When both
- * have come, and before anything else of the round is taken, `heard` is called. It may let another
- * statement ride, on the round after. Its failure ends the session; a neighbour that waits for the
- * third server's statement gets that before it hears of it. The blocks lie where they are until
- * then. One statement rides at a time: what another one was to say is lost.
+ * A statement rides on the next round: a block to each neighbour ahead of whatever that round
+ * moves, and one from each. So what servers have to hear of each other costs no round of its own.
+ * When both have come, and before anything else of the round is taken, `heard` is called. It may
+ * let another statement ride, on the round after. Its failure ends the session; a neighbour that
+ * waits for the third server's statement gets that before it hears of it. The blocks lie where they
+ * are until then. One statement rides at a time: what another one was to say is lost.
  */
 struct net_rider {
     struct net_round blocks;
@@ -154,8 +154,8 @@ struct net_counters net_total(const struct net *net);
 /*
  * Lanes that work side by side with a server's first one, each on its own net. net_part(): they
  * enter the first one's phase, and count from zero. net_join(), in the thread of all: their bytes
- * and frames are added to the first one's. Of rounds that run side by side the lane with most counts:
- * that is how often the network's delay was waited for. `since`: what net_part() returned.
+ * and frames are added to the first one's. Of rounds that run side by side the lane with most
+ * counts: that is how often the network's delay was waited for. `since`: what net_part() returned.
  */
 uint64_t net_part(const struct net *first, struct net *lane);
 void net_join(struct net *first, const struct net *lane, uint64_t since);

@@ -22,7 +22,10 @@
 
 #include "netio/net.h"
 
-/* One payload of a round or one block of a statement, in memory or made and used by a flow tile by tile; `done` bytes moved. */
+/*
+ * One payload of a round or one block of a statement, in memory or made and used by a flow tile by
+ * tile; `done` bytes moved.
+ */
 struct outgoing {
     const uint8_t *from;
     const struct net_flow *flow;

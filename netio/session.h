@@ -38,11 +38,11 @@ struct session {
 };
 
 /*
- * What a caller brings along, and finds there of the others. Server 0 sets `about`: what it proposes
- * a session for. The two others find that of the last PROPOSE there, also when it came to nothing.
- * `passes.expect` is what a server wants its neighbours to show where they dial its bulk links;
- * `passes.show` is what they want of it. `lanes` is how many a server can use, and then what the
- * session has: the least of the three.
+ * What a caller brings along, and finds there of the others. Server 0 sets `about`: what it
+ * proposes a session for. The two others find that of the last PROPOSE there, also when it came to
+ * nothing. `passes.expect` is what a server wants its neighbours to show where they dial its bulk
+ * links; `passes.show` is what they want of it. `lanes` is how many a server can use, and then what
+ * the session has: the least of the three.
  */
 struct session_offer {
     uint8_t about[SESSION_ABOUT_SIZE];
@@ -54,9 +54,9 @@ struct session_offer {
  * Runs the handshake as server `index`. Server 0 starts it; servers 1 and 2 call this when they
  * have received a PROPOSE, whose whole message they pass as `propose` (NULL at server 0). They
  * follow server 0 to a newer PROPOSE if one comes meanwhile; each attempt has `patience_ms`.
- * A neighbour that is not there yet is waited for. ERR_PEER: a neighbour's connection broke, so that
- * it has lost what we sent. ERR_MISMATCH, at all three servers: the log names the peer and what
- * differs: version, index, or part of the terms.
+ * A neighbour that is not there yet is waited for. ERR_PEER: a neighbour's connection broke, so
+ * that it has lost what we sent. ERR_MISMATCH, at all three servers: the log names the peer and
+ * what differs: version, index, or part of the terms.
  */
 enum err session_open(struct session **session, struct transport *control, unsigned index,
                       const struct terms *terms, const struct bytes *propose,

@@ -19,8 +19,8 @@
 #define SPARE_MOST 12 /* unused buffers that are kept: 4 more than a queue is long, up to this */
 
 /*
- * Connections to a port that a neighbour dials. The neighbour has one, and a second after a break of
- * the network, before the first is known to be dead. Whoever has not proved what it must by
+ * Connections to a port that a neighbour dials. The neighbour has one, and a second after a break
+ * of the network, before the first is known to be dead. Whoever has not proved what it must by
  * SOCKET_HANDSHAKE_MS is cut, so one that stays longer is a neighbour.
  */
 #define CONNECTIONS 8

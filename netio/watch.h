@@ -4,7 +4,8 @@
  *
  * ZeroMQ connects again by itself when a connection breaks. It does not when the other side has
  * refused our key or has proved another key than we expect. Such a socket stays dead, although the
- * other side may know us a moment later, with an amended roster. The socket's thread uses the watch.
+ * other side may know us a moment later, with an amended roster. The socket's thread uses the
+ * watch.
  */
 #ifndef TREFOIL_NETIO_WATCH_H
 #define TREFOIL_NETIO_WATCH_H

@@ -7,8 +7,8 @@
 #include <string.h>
 
 /*
- * Cells summed at a time, by all lanes together: bounds memory to uploads * bits * TILE / 4 bytes. No
- * lane has fewer at a time than LEAST. Multiples of 64.
+ * Cells summed at a time, by all lanes together: bounds memory to uploads * bits * TILE / 4 bytes.
+ * No lane has fewer at a time than LEAST. Multiples of 64.
  */
 #define TILE ((size_t)16384)
 #define LEAST ((size_t)256)

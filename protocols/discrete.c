@@ -62,7 +62,7 @@ static enum err draw(struct party *p, struct candidates *c)
     return convert_to_bits(p, &c->square, c->squared);
 }
 
-/* --- whether a candidate is accepted ----------------------------------------------------------- */
+/* --- whether a candidate is accepted ---------------------------------------------------------- */
 
 /* The products of neighbours among `count` planes, a layer of a tree; then they stand first. */
 static size_t pair_up(struct move_term *terms, const struct planes *x, unsigned count)
@@ -159,7 +159,7 @@ static enum err apply_signs(struct party *p, struct share64 out, struct share64 
     return ERR_OK;
 }
 
-/* --- candidates until there are enough --------------------------------------------------------- */
+/* --- candidates until there are enough -------------------------------------------------------- */
 
 /* Candidates that lanes draw side by side, in parts of whole words. */
 struct drawing {

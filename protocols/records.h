@@ -13,9 +13,10 @@
  *   0  the AND of the parts' validity bits                       parts - 1 bits a server and record
  *   1  one-hot planes of each attribute, all values but the last, by a tree of ANDs from the
  *      validity bit down                                          a bit a server, node and record
- *   2  these and validity as numbers in Z_2^16. The last value's plane is validity minus the others:
- *      so a valid record has one value of each attribute, the last one where its code is out of
- *      range, and counts once in each marginal, whatever an owner sends; an invalid one nowhere
+ *   2  these and validity as numbers in Z_2^16. The last value's plane is validity minus the
+ *      others: so a valid record has one value of each attribute, the last one where its code is
+ *      out of range, and counts once in each marginal, whatever an owner sends; an invalid one
+ *      nowhere
  *   3  a marginal is the matrix product of two sides. A side's rows are an attribute's values, or
  *      all pairs of values of two; one of the two may be a digit of value = high * base + low, of
  *      which the other side has the other. Of pairs, all but those with a last value are multiplied

@@ -1,26 +1,32 @@
 /*
- * tests/preload_fault.c - loaded into a trefoil process (LD_PRELOAD), makes one thing go wrong, without any hook in
- * the program.
+ * tests/preload_fault.c - loaded into a trefoil process (LD_PRELOAD), makes one thing go wrong,
+ * without any hook in the program.
  *
- *   FAULT         KIND:N, what goes wrong at the N-th call (from 1) of that kind; KIND+N, from that on; or KIND@N, at
- *                 the first call from the N-th place: places differ by the program's last three calls, of an allocation
- *                 and of ZeroMQ ten. So every N once is every branch that a failure can take. SECOND<FIRST, such as
- *                 alloc+1<sql@3: what goes wrong once the first has.
+ *   FAULT         KIND:N, what goes wrong at the N-th call (from 1) of that kind; KIND+N, from that
+ *                 on; or KIND@N, at the first call from the N-th place: places differ by the
+ *                 program's last three calls, of an allocation and of ZeroMQ ten. So every N once
+ *                 is every branch that a failure can take. SECOND<FIRST, such as alloc+1<sql@3:
+ *                 what goes wrong once the first has.
  *       alloc     an allocation by the program itself, not by a library: NULL
  *       write     write, pwrite to a file: ENOSPC     short   half of it is written
  *       read      read, pread from a file: EIO
- *       sync      fsync, fdatasync: EIO               kill-before, kill-after    SIGKILL before or after it
- *       kill-write    SIGKILL before a write          kill-send    before something is sent to a socket
+ *       sync      fsync, fdatasync: EIO               kill-before, kill-after    SIGKILL before or
+ *                 after it
+ *       kill-write    SIGKILL before a write          kill-send    before something is sent to a
+ *                     socket
  *       rename    rename: EIO                         open    an open for writing: ENOSPC
- *       call      another call of the program to the system: a lock, a length, a folder, a process, a limit
+ *       call      another call of the program to the system: a lock, a length, a folder, a process,
+ *                 a limit
  *       sql       what the program asks of SQLite: SQLITE_IOERR
  *       library   what it asks of OpenSSL, libsodium, Jansson, libyaml, libmicrohttpd, threads
  *       link      what it asks of ZeroMQ, and sockets of its own: EMFILE, EINVAL, ENOMEM, ENOTSOCK
  *       signal    ZeroMQ's waits and messages are interrupted: EINTR
  *   FAULT_UNDER   writes, reads and syncs count only for files whose path begins with this
  *   FAULT_ALONE   the programs that it starts have no fault
- *   FAULT_DONE    an empty file that is made when it has gone wrong: without it, there were fewer calls
- *   FAULT_TALLY   a file that gets a byte for each such call: "s" for syncs, "w" for writes, "n" for sends
+ *   FAULT_DONE    an empty file that is made when it has gone wrong: without it, there were fewer
+ *                 calls
+ *   FAULT_TALLY   a file that gets a byte for each such call: "s" for syncs, "w" for writes, "n"
+ *                 for sends
  *   FAULT_FULL    while there is this file, writes fail with ENOSPC
  *   FAULT_CLOCK   a file with a number of seconds: the wall clock is so far ahead, or behind
  *   FAULT_WAIT    a file with a number of seconds that seem to have passed, to the program alone
@@ -137,7 +143,7 @@ void preload_begin(void)
         atexit(disarm);
 }
 
-/* --- places ---------------------------------------------------------------------------------------- */
+/* --- places ----------------------------------------------------------------------------------- */
 
 /* Of the program's own part of the stack; addresses relative to where it was loaded. */
 static uint64_t this_place(void)

@@ -1,6 +1,6 @@
 /*
- * tests/preload_fault.h - what goes wrong in a process that tests/preload_fault.c was loaded into, for those that
- * stand in front of the functions concerned.
+ * tests/preload_fault.h - what goes wrong in a process that tests/preload_fault.c was loaded into,
+ * for those that stand in front of the functions concerned.
  */
 #ifndef TREFOIL_TESTS_PRELOAD_FAULT_H
 #define TREFOIL_TESTS_PRELOAD_FAULT_H
@@ -30,8 +30,8 @@ enum kind {
 };
 
 /*
- * What the program does from now on until it ends may go wrong. What counts coverage writes its counts after that, and
- * cannot do without.
+ * What the program does from now on until it ends may go wrong. What counts coverage writes its
+ * counts after that, and cannot do without.
  */
 void preload_begin(void);
 /* Whether this call, the next of its kind, goes wrong. */

@@ -1,4 +1,7 @@
-/* tests/preload_libraries.c - stands between a program and its libraries: see tests/preload_fault.c. */
+/*
+ * tests/preload_libraries.c - stands between a program and its libraries: see
+ * tests/preload_fault.c.
+ */
 #include "preload_fault.h"
 
 #include <errno.h>
@@ -20,7 +23,7 @@ static int with(int code)
     return -1;
 }
 
-/* --- ZeroMQ ---------------------------------------------------------------------------------------- */
+/* --- ZeroMQ ----------------------------------------------------------------------------------- */
 
 STAND_IN(LINK, NULL, void *, zmq_ctx_new, (void), ())
 STAND_IN(LINK, NULL, void *, zmq_socket, (void *context, int type), (context, type))
@@ -60,7 +63,7 @@ MESSAGE(zmq_msg_recv, (zmq_msg_t * m, void *socket, int flags), (m, socket, flag
 MESSAGE(zmq_send, (void *socket, const void *p, size_t n, int flags), (socket, p, n, flags))
 MESSAGE(zmq_recv, (void *socket, void *p, size_t n, int flags), (socket, p, n, flags))
 
-/* --- SQLite ---------------------------------------------------------------------------------------- */
+/* --- SQLite ----------------------------------------------------------------------------------- */
 
 STAND_IN(SQL, (*db = NULL, SQLITE_IOERR), int, sqlite3_open_v2,
          (const char *path, sqlite3 **db, int flags, const char *vfs), (path, db, flags, vfs))
@@ -82,7 +85,7 @@ STAND_IN(SQL, NULL, sqlite3_backup *, sqlite3_backup_init,
 STAND_IN(SQL, SQLITE_IOERR, int, sqlite3_backup_step, (sqlite3_backup * backup, int pages),
          (backup, pages))
 
-/* --- OpenSSL --------------------------------------------------------------------------------------- */
+/* --- OpenSSL ---------------------------------------------------------------------------------- */
 
 STAND_IN(LIBRARY, NULL, EVP_CIPHER_CTX *, EVP_CIPHER_CTX_new, (void), ())
 STAND_IN(LIBRARY, 0, int, EVP_CIPHER_CTX_ctrl, (EVP_CIPHER_CTX * c, int type, int n, void *p),
@@ -123,7 +126,7 @@ STAND_IN(LIBRARY, 0, int, EVP_KDF_derive,
          (EVP_KDF_CTX * c, unsigned char *key, size_t size, const OSSL_PARAM parameter[]),
          (c, key, size, parameter))
 
-/* --- libsodium ------------------------------------------------------------------------------------- */
+/* --- libsodium -------------------------------------------------------------------------------- */
 
 /* What every program of ours begins with. */
 int sodium_init(void)
@@ -157,7 +160,7 @@ STAND_IN(LIBRARY, -1, int, crypto_aead_xchacha20poly1305_ietf_decrypt,
           const unsigned char *nonce, const unsigned char *key),
          (out, size, none, p, n, bound, bound_size, nonce, key))
 
-/* --- Jansson, libyaml, libmicrohttpd --------------------------------------------------------------- */
+/* --- Jansson, libyaml, libmicrohttpd ---------------------------------------------------------- */
 
 STAND_IN(LIBRARY, NULL, json_t *, json_object, (void), ())
 STAND_IN(LIBRARY, NULL, json_t *, json_array, (void), ())
@@ -188,7 +191,7 @@ STAND_IN(LIBRARY, MHD_NO, enum MHD_Result, MHD_add_response_header,
          (struct MHD_Response * response, const char *header, const char *text),
          (response, header, text))
 
-/* --- threads --------------------------------------------------------------------------------------- */
+/* --- threads ---------------------------------------------------------------------------------- */
 
 STAND_IN(LIBRARY, EAGAIN, int, pthread_create,
          (pthread_t *restrict thread, const pthread_attr_t *restrict how, void *(*go)(void *),

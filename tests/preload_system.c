@@ -24,14 +24,14 @@ static long failed(int code)
     return -1;
 }
 
-/* --- memory ---------------------------------------------------------------------------------------- */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 STAND_IN(ALLOC, NULL, void *, malloc, (size_t n), (n))
 STAND_IN(ALLOC, NULL, void *, calloc, (size_t count, size_t size), (count, size))
 STAND_IN(ALLOC, NULL, void *, realloc, (void *old, size_t n), (old, n))
 STAND_IN(ALLOC, NULL, void *, aligned_alloc, (size_t alignment, size_t n), (alignment, n))
 
-/* --- files ----------------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 /* Of files and folders only: what wakes a library's thread is a write too. */
 static bool concerns(int fd)
@@ -172,7 +172,7 @@ static mode_t mode_of(int flags, va_list args)
 OPENS(open)
 OPENS(open64)
 
-/* --- other calls ----------------------------------------------------------------------------------- */
+/* --- other calls ------------------------------------------------------------------------------ */
 
 STAND_IN(CALL, -1, int, flock, (int fd, int how), (fd, how))
 STAND_IN(CALL, -1, int, ftruncate, (int fd, off_t size), (fd, size))
@@ -201,7 +201,7 @@ int prctl(int what, ...)
                : real(what, value[0], value[1], value[2], value[3]);
 }
 
-/* --- sockets --------------------------------------------------------------------------------------- */
+/* --- sockets ---------------------------------------------------------------------------------- */
 
 STAND_IN(LINK, -1, int, socket, (int family, int type, int protocol), (family, type, protocol))
 
@@ -214,7 +214,7 @@ ssize_t send(int fd, const void *p, size_t n, int flags)
     return real(fd, p, n, flags);
 }
 
-/* --- clocks ---------------------------------------------------------------------------------------- */
+/* --- clocks ----------------------------------------------------------------------------------- */
 
 /* The number of seconds in the file that a variable names. */
 static time_t ahead(const char *variable)

@@ -1,6 +1,6 @@
 /*
- * A wire for tests, where the kernel has no netem: IP packets between network namespaces, each after
- * a delay, some of them lost, some hosts cut off.
+ * A wire for tests, where the kernel has no netem: IP packets between network namespaces, each
+ * after a delay, some of them lost, some hosts cut off.
  *
  *   relay NAME...          in the hub's namespace; host K has 10.77.K.2 behind interface NAME[K]
  *

@@ -1,4 +1,7 @@
-/* tests/support_caller.h - one key that speaks to one server's gate, message by message, as no program of ours would. */
+/*
+ * tests/support_caller.h - one key that speaks to one server's gate, message by message, as no
+ * program of ours would.
+ */
 #ifndef TREFOIL_TESTS_SUPPORT_CALLER_H
 #define TREFOIL_TESTS_SUPPORT_CALLER_H
 

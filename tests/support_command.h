@@ -1,4 +1,7 @@
-/* tests/support_command.h - a command of trefoil in a child, since commands write to the process's own output. */
+/*
+ * tests/support_command.h - a command of trefoil in a child, since commands write to the process's
+ * own output.
+ */
 #ifndef TREFOIL_TESTS_SUPPORT_COMMAND_H
 #define TREFOIL_TESTS_SUPPORT_COMMAND_H
 

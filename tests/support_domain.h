@@ -1,4 +1,7 @@
-/* tests/support_domain.h - a domain of integers: what tests of workloads, models and samples are about. */
+/*
+ * tests/support_domain.h - a domain of integers: what tests of workloads, models and samples are
+ * about.
+ */
 #ifndef TREFOIL_TESTS_SUPPORT_DOMAIN_H
 #define TREFOIL_TESTS_SUPPORT_DOMAIN_H
 

@@ -1,9 +1,10 @@
 /*
- * tests/support_faults.h - real programs of a study, of which one call after another fails (tests/preload_fault.c).
- * A program may do without, or end with a documented exit code and words; it never dies.
+ * tests/support_faults.h - real programs of a study, of which one call after another fails
+ * (tests/preload_fault.c). A program may do without, or end with a documented exit code and words;
+ * it never dies.
  *
- * TREFOIL_LONG=1 tries every fault. TREFOIL_SWEEP may name one kind, or one fault, such as link@87; an argument of
- * the program names the tests.
+ * TREFOIL_LONG=1 tries every fault. TREFOIL_SWEEP may name one kind, or one fault, such as link@87;
+ * an argument of the program names the tests.
  */
 #ifndef TREFOIL_TESTS_SUPPORT_FAULTS_H
 #define TREFOIL_TESTS_SUPPORT_FAULTS_H
@@ -20,11 +21,17 @@ struct scene {
 
 #define file(scene, ...) support_path(&(scene)->s, __VA_ARGS__)
 
-/* A study of one owner, whose table is o0.csv; the test's initial state may be other support_options. */
+/*
+ * A study of one owner, whose table is o0.csv; the test's initial state may be other
+ * support_options.
+ */
 int faults_new(void **state);
 int faults_free(void **state);
 
-/* The programs that start until faults_disarm() have the fault; those that they start themselves have none. */
+/*
+ * The programs that start until faults_disarm() have the fault; those that they start themselves
+ * have none.
+ */
 void faults_arm(const struct scene *c, const char *kind, long n);
 void faults_disarm(void);
 /* Whether it happened; if not, there were fewer calls. */
@@ -33,13 +40,19 @@ bool faults_happened(const struct scene *c);
 /* How far apart the calls are that fail: every one in the long tests. */
 long faults_stride(long step);
 
-/* Fails unless the code is documented, and the log has words for it; also messages where it says that there are. */
+/*
+ * Fails unless the code is documented, and the log has words for it; also messages where it says
+ * that there are.
+ */
 void faults_expect_words(const char *log, int code, const char *kind, long n);
 
 /* Tries one fault, at one of the servers where that matters; false if there is no such call. */
 typedef bool (*faults_trial)(struct scene *c, unsigned victim, const char *kind, long n);
 
-/* Faults of one kind: at the victim, `step` apart; in the long tests all (of "+" more), at each of `servers`. */
+/*
+ * Faults of one kind: at the victim, `step` apart; in the long tests all (of "+" more), at each of
+ * `servers`.
+ */
 struct sweep {
     const char *kind;
     unsigned victim;
@@ -49,7 +62,9 @@ struct sweep {
 void faults_sweep(struct scene *c, faults_trial survives, unsigned servers, const struct sweep *of,
                   size_t sweeps);
 
-/* What a command leaves in the folder `work`: so many files if it succeeds, none or as many if not. */
+/*
+ * What a command leaves in the folder `work`: so many files if it succeeds, none or as many if not.
+ */
 struct faults_command {
     const char *const *arguments;
     unsigned files;

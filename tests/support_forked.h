@@ -1,6 +1,7 @@
 /*
- * tests/support_forked.h - three parties as processes of their own, over sealed links on loopback TCP: what the
- * measurements of bench/ run on. What they report stands in memory that the caller maps shared.
+ * tests/support_forked.h - three parties as processes of their own, over sealed links on loopback
+ * TCP: what the measurements of bench/ run on. What they report stands in memory that the caller
+ * maps shared.
  */
 #ifndef TREFOIL_TESTS_SUPPORT_FORKED_H
 #define TREFOIL_TESTS_SUPPORT_FORKED_H
@@ -9,7 +10,10 @@
 
 typedef enum err (*forked_job)(struct party *p, void *shared);
 
-/* Runs the job at each and waits; false, said on stderr, if it fails anywhere. Peak memory may be NULL. */
+/*
+ * Runs the job at each and waits; false, said on stderr, if it fails anywhere. Peak memory may be
+ * NULL.
+ */
 bool forked_run(const char *name, forked_job job, void *shared, double peak_rss_mib[3]);
 
 /* Two rounds in a ring: nobody leaves before all have come. The value is server 0's. */

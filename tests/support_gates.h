@@ -1,4 +1,7 @@
-/* tests/support_gates.h - the gates of three servers, which a test answers itself: so that they refuse, lie or cheat. */
+/*
+ * tests/support_gates.h - the gates of three servers, which a test answers itself: so that they
+ * refuse, lie or cheat.
+ */
 #ifndef TREFOIL_TESTS_SUPPORT_GATES_H
 #define TREFOIL_TESTS_SUPPORT_GATES_H
 
@@ -8,7 +11,10 @@
 
 struct gates;
 
-/* What server i answers, appended to `out`; where that is nothing it is silent. Called from a thread of that gate. */
+/*
+ * What server i answers, appended to `out`; where that is nothing it is silent. Called from a
+ * thread of that gate.
+ */
 typedef void (*gates_answer)(void *self, unsigned i, const struct bytes *message,
                              struct bytes *out);
 

@@ -1,9 +1,10 @@
 /*
  * tests/support_marks.h - what is secret, told to valgrind's memcheck.
  *
- * Shares, PRG keys and everything that comes in are marked undefined; what a party opens is defined again, and so is a
- * sealed frame, which the network sees. Every jump or address that depends on an undefined value is then an error that
- * valgrind reports, by its exit code. Without valgrind nothing is marked, and nothing of this is shown.
+ * Shares, PRG keys and everything that comes in are marked undefined; what a party opens is defined
+ * again, and so is a sealed frame, which the network sees. Every jump or address that depends on an
+ * undefined value is then an error that valgrind reports, by its exit code. Without valgrind
+ * nothing is marked, and nothing of this is shown.
  */
 #ifndef TREFOIL_TESTS_SUPPORT_MARKS_H
 #define TREFOIL_TESTS_SUPPORT_MARKS_H
@@ -18,7 +19,10 @@ void marks_public(void *p, size_t n);
 /* Whether any of the first bytes is marked. */
 bool marks_reach(const void *p, size_t n);
 
-/* In a three_job, before anything else: the party's streams get secret keys, and what it opens is public. */
+/*
+ * In a three_job, before anything else: the party's streams get secret keys, and what it opens is
+ * public.
+ */
 enum err marks_begin(struct party *p) MUST_CHECK;
 
 /* For three_run_wrapped(): a transport whose messages are public. */

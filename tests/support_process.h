@@ -9,31 +9,41 @@
 
 /* Starts it with NULL-ended arguments; output and errors are appended to `output`. */
 pid_t support_start(const char *output, const char *const *arguments);
-/* Its exit code; -1 if it died of a signal, -2 if it does not end in `seconds` (it is then killed). */
+/*
+ * Its exit code; -1 if it died of a signal, -2 if it does not end in `seconds` (it is then killed).
+ */
 int support_wait(pid_t pid, double seconds);
 /* The same; and the most memory that it had at any time. */
 int support_wait_peak(pid_t pid, double seconds, size_t *peak_bytes);
 int support_run(const char *output, double seconds, const char *const *arguments);
-/* With arguments that begin with its name, on a terminal of 80 columns; what it wrote goes to `out`, NUL-ended. */
+/*
+ * With arguments that begin with its name, on a terminal of 80 columns; what it wrote goes to
+ * `out`, NUL-ended.
+ */
 int support_on_terminal(const char *const *arguments, char *out, size_t size);
 /* SIGTERM, and its exit code. */
 int support_stop(pid_t *pid);
 void support_kill(pid_t *pid);
 
 /*
- * `trefoil serve` of a study file as one of the study's servers, with s<i>.key and server<i> in the study's folder;
- * what it says is appended to server<i>.log.
+ * `trefoil serve` of a study file as one of the study's servers, with s<i>.key and server<i> in the
+ * study's folder; what it says is appended to server<i>.log.
  */
 pid_t support_serve(const struct support_study *s, unsigned i, const char *study);
 
-/* The programs that start from now on have tests/preload_fault.c in them; until support_unload(). */
+/*
+ * The programs that start from now on have tests/preload_fault.c in them; until support_unload().
+ */
 void support_preload(void);
 void support_unload(void);
 
 /* A path in the study's folder; good until sixty-four more have been asked for. */
 const char *support_path(const struct support_study *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Copies a file with texts replaced: pairs of what is found, once, and what takes its place, NULL-ended. */
+/*
+ * Copies a file with texts replaced: pairs of what is found, once, and what takes its place,
+ * NULL-ended.
+ */
 bool support_edit(const char *from, const char *to, const char *const *pairs);
 
 /* Whether a file contains a text; and waiting for that. */

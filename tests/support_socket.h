@@ -8,7 +8,10 @@
 int support_connect(const char *address, uint16_t port);
 /* What comes until the other side closes, or is silent for long, as a string; closes. */
 const char *support_answer(int fd, struct bytes *answer);
-/* The answer of a port on 127.0.0.1 to an HTTP request line such as "GET /"; empty if there is none. */
+/*
+ * The answer of a port on 127.0.0.1 to an HTTP request line such as "GET /"; empty if there is
+ * none.
+ */
 const char *support_ask(uint16_t port, const char *request, struct bytes *answer);
 /* Whether this machine's loopback has [::1]. */
 bool support_has_ipv6(void);

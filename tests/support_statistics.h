@@ -1,8 +1,9 @@
 /*
- * tests/support_statistics.h - whether samples have a distribution: the least p-value of many statistics.
+ * tests/support_statistics.h - whether samples have a distribution: the least p-value of many
+ * statistics.
  *
- * All are functions of the samples alone, so that they can be tried on samples that are wrong in a known way
- * (tests/test_statistics.c). With fixed seeds a verdict does not change.
+ * All are functions of the samples alone, so that they can be tried on samples that are wrong in a
+ * known way (tests/test_statistics.c). With fixed seeds a verdict does not change.
  */
 #ifndef TREFOIL_TESTS_SUPPORT_STATISTICS_H
 #define TREFOIL_TESTS_SUPPORT_STATISTICS_H
@@ -27,14 +28,14 @@ struct verdict {
 void verdict_note(struct verdict *v, const char *statistic, double p);
 
 /*
- * Chi-square on 256 cells of equal probability, Kolmogorov-Smirnov, Anderson-Darling, moments to the fourth, and the
- * tails beyond what 1 to 5 deviations of a Gaussian leave out. n at least 4096.
+ * Chi-square on 256 cells of equal probability, Kolmogorov-Smirnov, Anderson-Darling, moments to
+ * the fourth, and the tails beyond what 1 to 5 deviations of a Gaussian leave out. n at least 4096.
  */
 void statistics_shape(struct verdict *v, const struct distribution *d, const double *x, size_t n);
 
 /*
- * Independence within pairs x[2i], x[2i+1] and of neighbours x[2i+1], x[2i+2]: chi-square on 16 x 16 cells,
- * correlations of values, magnitudes and squares. No pair may come twice.
+ * Independence within pairs x[2i], x[2i+1] and of neighbours x[2i+1], x[2i+2]: chi-square on 16 x
+ * 16 cells, correlations of values, magnitudes and squares. No pair may come twice.
  */
 void statistics_pairs(struct verdict *v, const struct distribution *d, const double *x, size_t n);
 

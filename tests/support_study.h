@@ -1,4 +1,7 @@
-/* tests/support_study.h - a small study with fresh keys, and a table that fits it, in a temporary folder. */
+/*
+ * tests/support_study.h - a small study with fresh keys, and a table that fits it, in a temporary
+ * folder.
+ */
 #ifndef TREFOIL_TESTS_SUPPORT_STUDY_H
 #define TREFOIL_TESTS_SUPPORT_STUDY_H
 

@@ -20,8 +20,8 @@ typedef enum err (*three_job)(struct party *p, void *shared);
 enum err three_run(uint64_t seed, three_job job, void *shared, struct three_costs *costs);
 
 /*
- * The same with so many lanes a server, on queues of `depth` messages. `results`: each server's own,
- * or NULL.
+ * The same with so many lanes a server, on queues of `depth` messages. `results`: each server's
+ * own, or NULL.
  */
 enum err three_run_lanes(uint64_t seed, size_t lanes, size_t depth, three_job job, void *shared,
                          struct three_costs *costs, enum err results[3]);

@@ -24,8 +24,8 @@ struct withheld {
 #endif
 
 /*
- * In a process of its own, which ends with 0 after two seconds. ZeroMQ sends a message once it is whole; so a relay
- * stands between its sockets and the gate, which keeps back the last of it.
+ * In a process of its own, which ends with 0 after two seconds. ZeroMQ sends a message once it is
+ * whole; so a relay stands between its sockets and the gate, which keeps back the last of it.
  */
 pid_t support_withhold(const struct withheld *w);
 

@@ -263,7 +263,10 @@ static void servers_would_accept_every_request(void **state)
     stage_free(&s);
 }
 
-/* What servers debit and cannot answer is spent: the run knows it, and ends where no round has room any more. */
+/*
+ * What servers debit and cannot answer is spent: the run knows it, and ends where no round has room
+ * any more.
+ */
 static void what_is_lost_is_spent(void **state)
 {
     struct stage s = stage_new(ROWS);

@@ -151,7 +151,10 @@ static void plans_of_squares_cover_their_extremes(void **state)
         assert_true(plan.sensitivity >= ldexp(1, (int)t.bounds.bits + 1));
         for (size_t i = 0; i < t.candidates; i++) {
             const struct workload_query *q = &w->query[query[i]];
-            /* cells of at most 2^l, sums of x at most 2^l, of rounded estimates 2^(l+1) and half a unit a cell */
+            /*
+             * cells of at most 2^l, sums of x at most 2^l, of rounded estimates 2^(l+1) and half a
+             * unit a cell
+             */
             const __int128 each = (__int128)1 << t.bounds.bits;
             const __int128 score = each * (3 * each + (__int128)q->cells);
             const __int128 noise = (__int128)96 << plan.shift;
@@ -175,7 +178,10 @@ static void plans_of_squares_cover_their_extremes(void **state)
     domain_free(&d);
 }
 
-/* Every count and estimate within the bound: a row changes a score by no more than what it is charged for, and so little. */
+/*
+ * Every count and estimate within the bound: a row changes a score by no more than what it is
+ * charged for, and so little.
+ */
 static void a_row_changes_a_score_by_no_more_than_its_sensitivity(void **state)
 {
     enum { BITS = 4 };

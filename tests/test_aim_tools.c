@@ -1,4 +1,6 @@
-/* aim/evaluate's likelihood, and the commands synth, eval and plan, each as a process of its own. */
+/*
+ * aim/evaluate's likelihood, and the commands synth, eval and plan, each as a process of its own.
+ */
 #include "tests/support_cmocka.h"
 #include "tests/support_command.h"
 #include "tests/support_domain.h"

@@ -1,8 +1,9 @@
 /*
- * An audit of the privacy that is promised: runs of a small study on two tables that differ in one row, what the servers
- * open, and how well it tells the tables apart. The loss that can be shown with near certainty must stay below the
- * promise; with half the noise, with noise that is used twice, and with estimates above their bound it must not, or the
- * audit would see nothing. TREFOIL_LONG=1 takes ten times the runs.
+ * An audit of the privacy that is promised: runs of a small study on two tables that differ in one
+ * row, what the servers open, and how well it tells the tables apart. The loss that can be shown
+ * with near certainty must stay below the promise; with half the noise, with noise that is used
+ * twice, and with estimates above their bound it must not, or the audit would see nothing.
+ * TREFOIL_LONG=1 takes ten times the runs.
  */
 #include "tests/support_cmocka.h"
 
@@ -52,7 +53,7 @@ struct audit {
     struct outcome *both[2];
 };
 
-/* --- runs ---------------------------------------------------------------------------------------- */
+/* --- runs ------------------------------------------------------------------------------------- */
 
 /* One server's place: its engine, and the noise that it could use again. */
 struct seat {
@@ -147,7 +148,9 @@ static enum err measure_one_ways(struct seat *s, struct outcome *o)
     return e;
 }
 
-/* Estimates at their bound in a cell of each one-way, where squares change most; or far above it. */
+/*
+ * Estimates at their bound in a cell of each one-way, where squares change most; or far above it.
+ */
 static enum err select_one(struct seat *s, struct outcome *o)
 {
     const struct audit *a = s->a;
@@ -183,7 +186,7 @@ static enum err run_all(struct party *p, void *shared)
     return e;
 }
 
-/* --- what outcomes tell -------------------------------------------------------------------------- */
+/* --- what outcomes tell ----------------------------------------------------------------------- */
 
 /* The greatest or least p for which k of n would still come with probability 1e-6 (Chernoff). */
 static double bound(double k, double n, bool upper)
@@ -214,7 +217,10 @@ static double loss_of(double in_first, double in_second, double n)
     return loss;
 }
 
-/* How much more likely an outcome is with the row, up to a constant: all that was measured, in units of its noise. */
+/*
+ * How much more likely an outcome is with the row, up to a constant: all that was measured, in
+ * units of its noise.
+ */
 static double likelihood(const struct outcome *o)
 {
     static const size_t with_row[CANDIDATES] = {0, 1, 1}; /* a = 0, b = 1, (a, b) = (0, 1) */
@@ -257,7 +263,7 @@ static double shown_loss(const struct audit *a)
     return loss;
 }
 
-/* --- audits -------------------------------------------------------------------------------------- */
+/* --- audits ----------------------------------------------------------------------------------- */
 
 static enum err count_rows(struct audit *a, bool with_row)
 {

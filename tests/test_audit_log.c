@@ -1,6 +1,6 @@
 /*
- * parties/audit/audit.c, audit_file.c and audit_compare.c: a log cannot be altered, cut or written anew without a check of
- * one or of all three noticing.
+ * parties/audit/audit.c, audit_file.c and audit_compare.c: a log cannot be altered, cut or written
+ * anew without a check of one or of all three noticing.
  */
 #include "tests/support_cmocka.h"
 
@@ -221,7 +221,10 @@ static void no_byte_can_be_changed(void **state)
     bench_free(&b);
 }
 
-/* A server that writes its log anew, with a chain that holds, has not got the others' signatures of it. */
+/*
+ * A server that writes its log anew, with a chain that holds, has not got the others' signatures of
+ * it.
+ */
 static void a_log_written_anew_is_not_what_was_seen(void **state)
 {
     struct bench b;
@@ -311,7 +314,7 @@ static void a_recovery_explains_lost_lines(void **state)
     bench_free(&b);
 }
 
-/* --- logs whose chain holds, and which say what they should not ---------------------------------- */
+/* --- logs whose chain holds, and which say what they should not ------------------------------- */
 
 #define RUN "000102030405060708090a0b0c0d0e0f"
 #define DIGEST RUN RUN
@@ -607,7 +610,9 @@ static void a_recovery_from_nothing_explains_the_first_line(void **state)
     fclose(out);
 }
 
-/* What is the same in all logs is listed once; what a recovery explains is said once for each log. */
+/*
+ * What is the same in all logs is listed once; what a recovery explains is said once for each log.
+ */
 static void nothing_is_told_twice(void **state)
 {
     struct bench b;
@@ -641,9 +646,12 @@ static void nothing_is_told_twice(void **state)
     bench_free(&b);
 }
 
-/* --- a disk that fails --------------------------------------------------------------------------- */
+/* --- a disk that fails ------------------------------------------------------------------------ */
 
-/* Half a line is taken back, so that the next one begins where this did; what has not been written is not opened. */
+/*
+ * Half a line is taken back, so that the next one begins where this did; what has not been written
+ * is not opened.
+ */
 static void a_line_that_is_not_written_whole_is_taken_back(void **state)
 {
     struct bench b;

@@ -1,6 +1,7 @@
 /*
- * Each program of bench/ runs here in its smoke form, which takes seconds, on an invented table; then every key that
- * its JSON is to have is looked up. A program of bench/ without a line here fails the last test.
+ * Each program of bench/ runs here in its smoke form, which takes seconds, on an invented table;
+ * then every key that its JSON is to have is looked up. A program of bench/ without a line here
+ * fails the last test.
  */
 #include "tests/support_cmocka.h"
 
@@ -76,7 +77,7 @@ static const struct smoke {
 };
 #define SMOKES (sizeof smokes / sizeof *smokes)
 
-/* --- invented data ------------------------------------------------------------------------------- */
+/* --- invented data ---------------------------------------------------------------------------- */
 
 static char folder[] = "/tmp/trefoil-smoke-XXXXXX";
 
@@ -95,7 +96,9 @@ static FILE *create(const char *name, const char *ending)
     return f;
 }
 
-/* A table as bench/data.h reads it: rows of codes, their sizes, a workload, and whose each row is. */
+/*
+ * A table as bench/data.h reads it: rows of codes, their sizes, a workload, and whose each row is.
+ */
 static void invent(const char *name)
 {
     static const int sizes[] = {4, 3, 5, 2, 6};
@@ -160,7 +163,7 @@ static int clean_up(void **state)
     return nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* --- programs ------------------------------------------------------------------------------------ */
+/* --- programs --------------------------------------------------------------------------------- */
 
 static const json_t *at(const json_t *root, const char *path)
 {

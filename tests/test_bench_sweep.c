@@ -1,4 +1,6 @@
-/* bench/results, bench/plan, bench/trial, bench/servers: sweeps that stop and go on; real servers. */
+/*
+ * bench/results, bench/plan, bench/trial, bench/servers: sweeps that stop and go on; real servers.
+ */
 #include "tests/support_cmocka.h"
 
 #include "bench/costs.h"
@@ -77,9 +79,11 @@ static void names_tell_trials_apart(void **state)
         distinct += json_object_get(seen, name) == NULL;
         json_object_set_new(seen, name, json_true());
     }
-    /* Table 1: 5 tables x 7 methods x 10 seeds, iid 4 x 7 x 10; T at 8 values of which one is Table 1's,
-     * 5 tables x 7 x 5 x 3; eps, p, beta twice, s; the ablation's 10 and annealing's 5, where 1 + 1
-     * (of naive and private) are Table 1's */
+    /*
+     * Table 1: 5 tables x 7 methods x 10 seeds, iid 4 x 7 x 10; T at 8 values of which one is Table
+     * 1's, 5 tables x 7 x 5 x 3; eps, p, beta twice, s; the ablation's 10 and annealing's 5, where
+     * 1 + 1 (of naive and private) are Table 1's
+     */
     assert_int_equal(distinct,
                      350 + 280 + 525 + 3 * (5 * 5 + 5 * 5 + 6 * 5 + 3 * 5 + 3 * 3) + 3 * (8 + 5));
     assert_true(p.trials > distinct);

@@ -264,7 +264,9 @@ static void try_word(size_t job, const struct play *honest, unsigned cheat, stru
     play_free(&play);
 }
 
-/* First, last and some word of a message; each is altered in one way, or in all where time allows. */
+/*
+ * First, last and some word of a message; each is altered in one way, or in all where time allows.
+ */
 static void sweep(size_t job)
 {
     struct play honest = honest_run(job, true);

@@ -1,6 +1,6 @@
 /*
- * Coins of mpc/check.h: a server that corrects an error once it knows a coin is noticed by what comes
- * next, and nobody knows a coin while it can still correct what that judges.
+ * Coins of mpc/check.h: a server that corrects an error once it knows a coin is noticed by what
+ * comes next, and nobody knows a coin while it can still correct what that judges.
  */
 #include "tests/support_cmocka.h"
 
@@ -142,7 +142,10 @@ static enum err hold(struct play *play, const struct party_sent *at, void *p, si
     return ERR_OK;
 }
 
-/* Server i lacks a half of each of its two neighbours, and the one that it lets wait has shown none. */
+/*
+ * Server i lacks a half of each of its two neighbours, and the one that it lets wait has shown
+ * none.
+ */
 static void nobody_knows_a_coin_early(void **state)
 {
     (void)state;

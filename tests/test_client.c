@@ -1,6 +1,7 @@
 /*
- * parties/exchange/client.c against three gates that the test itself answers: results that differ are noticed,
- * a refusal is the only thing that is said, and the servers hear that the run's program lives.
+ * parties/exchange/client.c against three gates that the test itself answers: results that differ
+ * are noticed, a refusal is the only thing that is said, and the servers hear that the run's
+ * program lives.
  */
 #include "tests/support_cmocka.h"
 
@@ -28,7 +29,7 @@ struct house {
 static struct log quiet = {.level = LOG_ERROR};
 static const char opened[] = "what was opened";
 
-/* --- servers ------------------------------------------------------------------------------------- */
+/* --- servers ---------------------------------------------------------------------------------- */
 
 static enum err write_answer(struct house *h, unsigned i, uint8_t kind, struct bytes *out)
 {
@@ -83,7 +84,7 @@ static void house_free(struct house *h)
     support_study_free(&h->s);
 }
 
-/* --- the analyst --------------------------------------------------------------------------------- */
+/* --- the analyst ------------------------------------------------------------------------------ */
 
 /* Asks them something, and what was said of it. */
 static enum err ask_and_keep(struct house *h, struct witness *witness, char *words, size_t size)
@@ -113,7 +114,9 @@ static enum err ask(struct house *h, char *words, size_t size)
     return ask_and_keep(h, NULL, words, size);
 }
 
-/* What is said of a ledger comes with the answer, and counts only where its server has signed it. */
+/*
+ * What is said of a ledger comes with the answer, and counts only where its server has signed it.
+ */
 static void an_answer_without_a_signed_ledger_is_refused(void **state)
 {
     struct witness witness = {0};

@@ -1,7 +1,8 @@
 /*
- * Wall clocks that jump, with real processes (FAULT_CLOCK of tests/preload_fault.c): nothing that is computed follows
- * them, so a study goes on and its servers agree; what does follow them (the last day of a key, until when uploads are
- * taken, how long they are kept) is said in words, and is as it was when the clock is right again.
+ * Wall clocks that jump, with real processes (FAULT_CLOCK of tests/preload_fault.c): nothing that
+ * is computed follows them, so a study goes on and its servers agree; what does follow them (the
+ * last day of a key, until when uploads are taken, how long they are kept) is said in words, and is
+ * as it was when the clock is right again.
  */
 #include "tests/support_cmocka.h"
 
@@ -118,7 +119,10 @@ static int status(struct scene *c)
     return TELL(c, "share", c->s.path, "--key", file(c, "o0.key"), "--status");
 }
 
-/* Forwards and backwards while owners share and while a run is on; no two servers have the same time. */
+/*
+ * Forwards and backwards while owners share and while a run is on; no two servers have the same
+ * time.
+ */
 static void a_study_goes_on_whatever_the_clocks_do(void **state)
 {
     static const int64_t jumps[] = {3600, -3600, 20 * YEAR, -20 * YEAR, 0};
@@ -167,7 +171,10 @@ static void a_study_goes_on_whatever_the_clocks_do(void **state)
     scene_free(&c);
 }
 
-/* A key is good on its last day, and refused by a server whose clock is past that, as long as it is. */
+/*
+ * A key is good on its last day, and refused by a server whose clock is past that, as long as it
+ * is.
+ */
 static void a_key_expires_by_the_servers_clock(void **state)
 {
     const struct support_options o = {.owners = OWNERS, .round_s = 5};

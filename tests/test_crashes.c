@@ -46,7 +46,7 @@ static struct log quiet = {.level = LOG_ERROR};
 
 #define file(scene, ...) support_path(&(scene)->s, __VA_ARGS__)
 
-/* --- processes ----------------------------------------------------------------------------------- */
+/* --- processes -------------------------------------------------------------------------------- */
 
 static void arm(const struct stage *c, unsigned who, const struct fault *fault, const char *count)
 {
@@ -124,7 +124,7 @@ static void wait_ready(struct stage *c, unsigned who)
     }
 }
 
-/* --- folders ------------------------------------------------------------------------------------- */
+/* --- folders ---------------------------------------------------------------------------------- */
 
 static void forget(const struct stage *c, const char *folder)
 {
@@ -163,7 +163,7 @@ static void restore(struct stage *c)
     }
 }
 
-/* --- playing ------------------------------------------------------------------------------------- */
+/* --- playing ---------------------------------------------------------------------------------- */
 
 /* What ended and has to go on is started again; true while the run has not ended well. */
 static bool tend(struct stage *c, bool downwards, unsigned *runs)
@@ -217,7 +217,7 @@ static void play(struct stage *c, const struct fault faults[PEOPLE], bool downwa
         support_stop(&c->pid[i]);
 }
 
-/* --- what must be true then ---------------------------------------------------------------------- */
+/* --- what must be true then ------------------------------------------------------------------- */
 
 static sqlite3 *open_store(const struct stage *c, unsigned i)
 {
@@ -317,7 +317,7 @@ static void check(struct stage *c)
     logs_fit(c);
 }
 
-/* --- the stage ----------------------------------------------------------------------------------- */
+/* --- the stage -------------------------------------------------------------------------------- */
 
 static void share(struct stage *c, unsigned owner)
 {
@@ -406,9 +406,11 @@ static void one(struct stage *c, unsigned who, const char *what, long at)
     check(c);
 }
 
-/* --- tests --------------------------------------------------------------------------------------- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
-/* Steps in `make test`: how far apart, and from where, so that together they are spread over a run. */
+/*
+ * Steps in `make test`: how far apart, and from where, so that together they are spread over a run.
+ */
 static void a_server_is_killed_at_each_step(void **state)
 {
     struct stage *c = *state;

@@ -1,4 +1,7 @@
-/* Servers as real processes, attacked by people with valid keys: what they can take of them is bounded. */
+/*
+ * Servers as real processes, attacked by people with valid keys: what they can take of them is
+ * bounded.
+ */
 #include "tests/support_cmocka.h"
 
 #include "base/clock.h"
@@ -44,7 +47,7 @@ static void scene_free(struct scene *c)
     support_study_free(&c->s);
 }
 
-/* --- memory ------------------------------------------------------------------------------------- */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 /* docs/operating.md: tens of megabytes while collecting, whatever an owner's key sends. */
 static void a_stolen_key_fills_no_memory(void **state)
@@ -91,7 +94,7 @@ static void a_stolen_key_fills_no_memory(void **state)
     scene_free(&c);
 }
 
-/* --- logs --------------------------------------------------------------------------------------- */
+/* --- logs ------------------------------------------------------------------------------------- */
 
 static unsigned lines_with(const char *path, const char *words)
 {
@@ -105,7 +108,10 @@ static unsigned lines_with(const char *path, const char *words)
     return n;
 }
 
-/* Keys that nobody knows, and a key that is known and says odd things: a few lines, and how many more. */
+/*
+ * Keys that nobody knows, and a key that is known and says odd things: a few lines, and how many
+ * more.
+ */
 static void nobody_fills_the_log(void **state)
 {
     enum { STRANGERS = 60, ODD = 1500 };
@@ -140,7 +146,7 @@ static void nobody_fills_the_log(void **state)
     scene_free(&c);
 }
 
-/* --- files -------------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 /* What never ends is not read whole before it is judged. */
 static void what_never_ends_is_not_read_whole(void **state)
@@ -193,7 +199,7 @@ static void a_folder_of_all_is_refused(void **state)
     scene_free(&c);
 }
 
-/* --- the status pages --------------------------------------------------------------------------- */
+/* --- the status pages ------------------------------------------------------------------------- */
 
 /* More than the pages take, who send a byte now and then: each is cut, and others are answered. */
 static void slow_readers_do_not_hold_the_status_pages(void **state)
@@ -241,7 +247,7 @@ static void slow_readers_do_not_hold_the_status_pages(void **state)
     scene_free(&c);
 }
 
-/* --- long requests ------------------------------------------------------------------------------ */
+/* --- long requests ---------------------------------------------------------------------------- */
 
 /* Estimates of a marginal of 65,536 cells: three messages. */
 static void a_long_request_comes_in_pieces(void **state)

@@ -1,10 +1,11 @@
 /*
- * parties/server/engine.c under the AIM loop: a whole run of the MPC backend on three parties equals a run of
- * the plaintext backend that replays the same noise, reconstructed here from the three tapes. What is opened in
- * a run is exactly the selected indices and the noisy marginals.
+ * parties/server/engine.c under the AIM loop: a whole run of the MPC backend on three parties
+ * equals a run of the plaintext backend that replays the same noise, reconstructed here from the
+ * three tapes. What is opened in a run is exactly the selected indices and the noisy marginals.
  *
- * Whole runs mark uploads, keys and all that comes in as secret (tests/support_marks.h): under valgrind they show that no
- * branch and no index of the engine depends on a secret, whatever the kind of data, of noise and of score.
+ * Whole runs mark uploads, keys and all that comes in as secret (tests/support_marks.h): under
+ * valgrind they show that no branch and no index of the engine depends on a secret, whatever the
+ * kind of data, of noise and of score.
  */
 #include "tests/test_engine.h"
 #include "tests/support_cmocka.h"
@@ -24,7 +25,7 @@
 
 #include <string.h>
 
-/* --- the plaintext twin -------------------------------------------------------------------------- */
+/* --- the plaintext twin ----------------------------------------------------------------------- */
 
 struct replay {
     struct whole *w;
@@ -186,8 +187,8 @@ static void a_run_over_records_and_answers_equals_too(void **state)
 }
 
 /*
- * Rows and columns split: one owner of whole rows, and two that hold different columns of the same rows, of which
- * one has fewer, so that the last rows of the other count nowhere.
+ * Rows and columns split: one owner of whole rows, and two that hold different columns of the same
+ * rows, of which one has fewer, so that the last rows of the other count nowhere.
  */
 static void a_run_over_rows_and_columns_of_several_owners_equals_too(void **state)
 {
@@ -200,8 +201,8 @@ static void a_run_over_rows_and_columns_of_several_owners_equals_too(void **stat
 }
 
 /*
- * Whole runs for every kind of noise and score: answers of small marginals and of larger ones with weights, records and
- * answers, rows and columns split.
+ * Whole runs for every kind of noise and score: answers of small marginals and of larger ones with
+ * weights, records and answers, rows and columns split.
  */
 static void every_noise_and_score_on_every_kind_of_data_equal_too(void **state)
 {
@@ -282,7 +283,9 @@ static void what_is_counted_is_not_counted_again(void **state)
     }
 }
 
-/* Answers, then records, each upload added to what is counted; a batch's second owner comes last. */
+/*
+ * Answers, then records, each upload added to what is counted; a batch's second owner comes last.
+ */
 static void a_run_added_up_in_steps_equals_too(void **state)
 {
     static const char *const part[] = {
@@ -300,7 +303,10 @@ static void a_run_added_up_in_steps_equals_too(void **state)
     mpc_equals_plaintext_as(&split, ONE_BY_ONE);
 }
 
-/* One owner at the one-ways, two at the first selection, then all: answers, then records among them. */
+/*
+ * One owner at the one-ways, two at the first selection, then all: answers, then records among
+ * them.
+ */
 static void a_run_whose_owners_come_between_rounds_equals_too(void **state)
 {
     const struct support_options answers = {.owners = OWNERS, .rounds = 4, .epsilon = 2};

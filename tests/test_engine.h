@@ -1,4 +1,7 @@
-/* tests/test_engine.h - three parties with engines: owners, a backend of the AIM loop, a run of all that. */
+/*
+ * tests/test_engine.h - three parties with engines: owners, a backend of the AIM loop, a run of all
+ * that.
+ */
 #ifndef TREFOIL_TESTS_TEST_ENGINE_H
 #define TREFOIL_TESTS_TEST_ENGINE_H
 
@@ -43,7 +46,10 @@ struct whole {
     struct table *stage[OWNERS]; /* the first 1, 2 .. owners' rows */
 };
 
-/* Rows of owner o; all owners of a batch have the batch's, and its second one lacks the last of them. */
+/*
+ * Rows of owner o; all owners of a batch have the batch's, and its second one lacks the last of
+ * them.
+ */
 static inline enum err rows_of(const struct whole *w, unsigned o, struct table **t)
 {
     unsigned first = (unsigned)w->s.study->owner[o].batch;
@@ -164,7 +170,10 @@ static inline enum err add_uploads(struct whole *w, struct engine *g, unsigned o
     return ERR_OK;
 }
 
-/* Where uploads come between rounds: at the first request one owner's are there, then each time one more. */
+/*
+ * Where uploads come between rounds: at the first request one owner's are there, then each time one
+ * more.
+ */
 static inline enum err next_request(struct seat *s, uint64_t *population)
 {
     unsigned owners = ++s->requests < OWNERS ? s->requests : OWNERS;

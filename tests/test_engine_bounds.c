@@ -1,4 +1,7 @@
-/* What engines and uploads keep to: owners that send what they should not, requests outside the study, a round again. */
+/*
+ * What engines and uploads keep to: owners that send what they should not, requests outside the
+ * study, a round again.
+ */
 #include "tests/support_cmocka.h"
 #include "tests/support_marks.h"
 #include "tests/support_study.h"
@@ -15,7 +18,7 @@
 
 #include <string.h>
 
-/* --- owners that send what they should not ------------------------------------------------------ */
+/* --- owners that send what they should not ---------------------------------------------------- */
 
 struct hostile {
     struct whole *w;
@@ -84,8 +87,9 @@ static void others_have(const struct whole *w, unsigned hostile, const struct cl
 }
 
 /*
- * One owner sends what no table gives. Everybody else's counts stand, and it adds to a cell, or to a marginal in
- * all, no more than it is bounded by: 2^b - 1 a cell, pad_to records, or the rows that its batch's others hold.
+ * One owner sends what no table gives. Everybody else's counts stand, and it adds to a cell, or to
+ * a marginal in all, no more than it is bounded by: 2^b - 1 a cell, pad_to records, or the rows
+ * that its batch's others hold.
  */
 static void moves_no_more_than_its_bound(const struct support_options *o, unsigned hostile,
                                          uint64_t most_cell, uint64_t most_total)
@@ -141,7 +145,10 @@ static void hostile_owners_move_no_more_than_their_bounds(void **state)
     moves_no_more_than_its_bound(&columns, 2, 300, 300);
 }
 
-/* After a crash a request is played again: what it opens depends on nothing but uploads, request and noise. */
+/*
+ * After a crash a request is played again: what it opens depends on nothing but uploads, request
+ * and noise.
+ */
 static void a_round_played_again_opens_the_same(void **state)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 4, .epsilon = 2};

@@ -1,6 +1,6 @@
 /*
- * parties/exchange: what one party reads of another's. Whatever does not fit is refused, in words where people read
- * them, and is never taken for something else.
+ * parties/exchange: what one party reads of another's. Whatever does not fit is refused, in words
+ * where people read them, and is never taken for something else.
  */
 #include "tests/support_cmocka.h"
 
@@ -55,9 +55,12 @@ static void listen_from_here(void)
     quiet.buffer_size = sizeof words;
 }
 
-/* --- lines --------------------------------------------------------------------------------------- */
+/* --- lines ------------------------------------------------------------------------------------ */
 
-/* A text of lines "word value": the first line of this word gets another value, or ends the text with NULL. */
+/*
+ * A text of lines "word value": the first line of this word gets another value, or ends the text
+ * with NULL.
+ */
 struct edit {
     const char *word, *value;
     enum err e;
@@ -269,7 +272,7 @@ static void a_statement_that_was_changed_is_none(void **state)
     desk_free(&d);
 }
 
-/* --- messages ------------------------------------------------------------------------------------ */
+/* --- messages --------------------------------------------------------------------------------- */
 
 /* What makes of a request another one; of a selection among queries 1 and 2. */
 static const struct {

@@ -45,7 +45,10 @@ static void a_roster_is_signed_or_as_it_was(void **state)
     faults_command(c, &(struct faults_command){show, 0, 13, NULL});
 }
 
-/* A name of a folder that is as long as names may be, or a little shorter: what is in it may have none. */
+/*
+ * A name of a folder that is as long as names may be, or a little shorter: what is in it may have
+ * none.
+ */
 static void long_names_are_taken_or_refused(void **state)
 {
     struct scene *c = *state;
@@ -120,7 +123,7 @@ static void results_are_whole_or_absent(void **state)
     faults_command(c, &(struct faults_command){eval, 0, 41, NULL});
 }
 
-/* --- the demo -------------------------------------------------------------------------------------- */
+/* --- the demo --------------------------------------------------------------------------------- */
 
 /* In the folder of the one that failed before it. */
 static bool demo_survives(struct scene *c, unsigned victim, const char *kind, long n)

@@ -1,7 +1,7 @@
 /*
- * Fail everything once in each process of a study: each allocation, write, sync, call to ZeroMQ, SQLite and the
- * rest, at a server, an owner or the analyst. What a server acknowledged it still has after that, and what it lacks
- * can be sent again.
+ * Fail everything once in each process of a study: each allocation, write, sync, call to ZeroMQ,
+ * SQLite and the rest, at a server, an owner or the analyst. What a server acknowledged it still
+ * has after that, and what it lacks can be sent again.
  */
 #include "tests/support_cmocka.h"
 
@@ -21,7 +21,7 @@
 #define IN_A_RUN 1500     /* calls of a server to ZeroMQ */
 #define A_MONTH "2764800" /* seconds */
 
-/* --- servers --------------------------------------------------------------------------------------- */
+/* --- servers ---------------------------------------------------------------------------------- */
 
 static void start_server(struct scene *c, unsigned i)
 {
@@ -144,8 +144,8 @@ static void end_server(struct scene *c, unsigned i)
 }
 
 /*
- * If the victim still lives it is killed, since what it said that it has is on disk; or asked to end, which it must,
- * whatever has failed. Then a sound one.
+ * If the victim still lives it is killed, since what it said that it has is on disk; or asked to
+ * end, which it must, whatever has failed. Then a sound one.
  */
 static void replace_server(struct scene *c, unsigned victim, const char *kind, long n)
 {
@@ -210,7 +210,10 @@ static void have_upload(struct scene *c)
     keep_folders(c, "shared");
 }
 
-/* An upload at a server of which the n-th call fails; then all without a fault. False: no such call. */
+/*
+ * An upload at a server of which the n-th call fails; then all without a fault. False: no such
+ * call.
+ */
 static bool upload_survives(struct scene *c, unsigned victim, const char *kind, long n)
 {
     int shared = -1;
@@ -251,7 +254,10 @@ static bool parts_survive(struct scene *c, unsigned victim, const char *kind, lo
     return fired;
 }
 
-/* A run with such a server: the same command ends it, whatever has failed, and no other run finds any budget. */
+/*
+ * A run with such a server: the same command ends it, whatever has failed, and no other run finds
+ * any budget.
+ */
 static bool run_survives(struct scene *c, unsigned victim, const char *kind, long n)
 {
     bool fired;
@@ -373,7 +379,10 @@ static int share_under(struct scene *c, const char *study)
     return support_run(file(c, "share.log"), 60, a);
 }
 
-/* What is refused, for its terms and for a key that has expired at a server, is told or asked again. */
+/*
+ * What is refused, for its terms and for a key that has expired at a server, is told or asked
+ * again.
+ */
 static bool refusal_survives(struct scene *c, unsigned victim, const char *kind, long n)
 {
     bool fired;
@@ -400,7 +409,10 @@ static bool refusal_survives(struct scene *c, unsigned victim, const char *kind,
     return fired;
 }
 
-/* The owner's program is: the same command, without a fault, sends the upload, and another takes it back. */
+/*
+ * The owner's program is: the same command, without a fault, sends the upload, and another takes it
+ * back.
+ */
 static bool owner_survives(struct scene *c, unsigned victim, const char *kind, long n)
 {
     int (*const step[])(struct scene *) = {share, ask_status, withdraw};
@@ -445,8 +457,8 @@ static int recover(struct scene *c)
 }
 
 /*
- * Server 0 takes over what it lacks, whatever has failed, in its program or at a neighbour of whom it asks; then it may
- * serve.
+ * Server 0 takes over what it lacks, whatever has failed, in its program or at a neighbour of whom
+ * it asks; then it may serve.
  */
 static bool recovery_survives(struct scene *c, unsigned victim, const char *kind, long n)
 {
@@ -477,7 +489,7 @@ static bool recovery_survives(struct scene *c, unsigned victim, const char *kind
     return fired;
 }
 
-/* --- what is no session ---------------------------------------------------------------------------- */
+/* --- what is no session ----------------------------------------------------------------------- */
 
 /* Its last line of the audit log was cut off when it died. */
 static void have_torn_log(struct scene *c)
@@ -570,7 +582,7 @@ static void a_purge_survives_faults(void **state)
     faults_command(c, &(struct faults_command){check, 0, 17, NULL});
 }
 
-/* --- sessions -------------------------------------------------------------------------------------- */
+/* --- sessions --------------------------------------------------------------------------------- */
 
 static void uploads_survive_faults(void **state)
 {
@@ -708,7 +720,10 @@ int main(int argc, char **argv)
 {
     static const char *const padded[] = {
         "    max_rows: 1000\n    as: records\n    pad_to: 200000\n"};
-    /* twelve owners, both links' first neighbour and the rest fill what admission first makes room for */
+    /*
+     * twelve owners, both links' first neighbour and the rest fill what admission first makes room
+     * for
+     */
     static struct support_options many = {.owners = 12, .round_s = 5};
     static const char *const records[] = {"    max_rows: 1000\n    as: records\n"};
     static struct support_options other = {.owners = 1,

@@ -1,6 +1,6 @@
 /*
- * What servers answer to messages that no program of ours would send: each is refused in words, changes nothing, and
- * ends nothing.
+ * What servers answer to messages that no program of ours would send: each is refused in words,
+ * changes nothing, and ends nothing.
  */
 #include "tests/support_cmocka.h"
 
@@ -149,7 +149,7 @@ static void a_worker_that_is_busy_says_so(void **state)
     support_caller_free(&caller);
 }
 
-/* --- an owner who says different things ---------------------------------------------------------- */
+/* --- an owner who says different things ------------------------------------------------------- */
 
 struct owner {
     struct support_caller at[STUDY_SERVERS];
@@ -196,7 +196,10 @@ static enum err withdraw(struct owner *w, struct scene *c, unsigned server)
     return support_call(&w->at[server]);
 }
 
-/* What it told server 2 does not fit the vector that it gave to server 1: both it and server 1 are told so. */
+/*
+ * What it told server 2 does not fit the vector that it gave to server 1: both it and server 1 are
+ * told so.
+ */
 static void a_vector_that_does_not_fit_is_refused_for_good(void **state)
 {
     struct scene *c = *state;
@@ -271,7 +274,9 @@ static void parts_that_do_not_fit_begin_anew(void **state)
     owner_free(&w);
 }
 
-/* One that server 1 cannot read any more is in the way of no other, and its owner can withdraw it. */
+/*
+ * One that server 1 cannot read any more is in the way of no other, and its owner can withdraw it.
+ */
 static void a_damaged_vector_keeps_no_other_from_server_2(void **state)
 {
     struct scene *c = *state;

@@ -1,6 +1,7 @@
 /*
- * mpc/below.c: comparisons with public constants against plain ones, at every width, for the constants of the coins, for
- * runs of digits and random ones; their cost, and how it compares with comparisons that know nothing of constants.
+ * mpc/below.c: comparisons with public constants against plain ones, at every width, for the
+ * constants of the coins, for runs of digits and random ones; their cost, and how it compares with
+ * comparisons that know nothing of constants.
  */
 #include "tests/support_cmocka.h"
 

@@ -1,6 +1,6 @@
 /*
- * mpc/: points of the circle, leading ones, roots and elementary functions. Constants are made anew at 320 bits, and
- * errors are measured against them: a long double is too short to tell 2^-60.
+ * mpc/: points of the circle, leading ones, roots and elementary functions. Constants are made anew
+ * at 320 bits, and errors are measured against them: a long double is too short to tell 2^-60.
  */
 #include "tests/support_cmocka.h"
 #include "tests/support_three.h"
@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- at 320 bits ------------------------------------------------------------------------------- */
+/* --- at 320 bits ------------------------------------------------------------------------------ */
 
 static mpf_t pi; /* set by main() */
 
@@ -88,7 +88,9 @@ static double off_by(__int128 value, unsigned bits, const mpf_t exact)
     return error;
 }
 
-/* The constant is `exact` 2^bits rounded to nearest; where it is not, what it should be is printed. */
+/*
+ * The constant is `exact` 2^bits rounded to nearest; where it is not, what it should be is printed.
+ */
 static void assert_rounded(int64_t constant, unsigned bits, const mpf_t exact)
 {
     if (fabs(ldexp(off_by(constant, bits, exact), (int)bits)) > 0.5) {
@@ -101,7 +103,7 @@ static void assert_rounded(int64_t constant, unsigned bits, const mpf_t exact)
     }
 }
 
-/* --- points ------------------------------------------------------------------------------------ */
+/* --- points ----------------------------------------------------------------------------------- */
 
 /* (pi/4)^k / k! */
 static void set_term(mpf_t out, unsigned k)
@@ -178,7 +180,7 @@ static void points_turn_by_floors_of_products(void **state)
     }
 }
 
-/* --- the circle on shares ---------------------------------------------------------------------- */
+/* --- the circle on shares --------------------------------------------------------------------- */
 
 /* Component 0 of lane i is x[i], 1 is y[i], 2 is below wide[i]. */
 static enum err run_circle(struct party *p, struct call *c)
@@ -239,7 +241,7 @@ static void the_circle_is_the_product_of_three_points(void **state)
     mpf_clears(angle, exact, NULL);
 }
 
-/* --- the root ---------------------------------------------------------------------------------- */
+/* --- the root --------------------------------------------------------------------------------- */
 
 #define NODES (ELEMENTARY_ROOT_DEGREE + 1)
 
@@ -265,7 +267,10 @@ static void set_nodes(mpf_t node[NODES])
     mpf_clear(angle);
 }
 
-/* The coefficients of the polynomial through the root at the nodes: Newton's differences, then multiplied out. */
+/*
+ * The coefficients of the polynomial through the root at the nodes: Newton's differences, then
+ * multiplied out.
+ */
 static void set_interpolant(mpf_t c[NODES], mpf_t node[NODES], unsigned s)
 {
     mpf_t d[NODES], t;
@@ -312,7 +317,9 @@ static void coefficients_of_the_root_are_rounded_to_nearest(void **state)
             /* power k >= 2 is off by less than 1.2 units */
             weight += k < 2 ? 0 : 1.2 * fabs(mpf_get_d(c[k]));
         }
-        /* the ninth derivative over 9! where it is largest, times what nodes leave of a ninth power */
+        /*
+         * the ninth derivative over 9! where it is largest, times what nodes leave of a ninth power
+         */
         remainder = fabs(binomial) * pow(1 + s / 8.0, 0.5 - NODES) * 0x1p-36 * 0x1p-8;
         assert_true(remainder <= 2.8 * 0x1p-52 && weight <= 0.33);
     }
@@ -365,7 +372,7 @@ static void a_root_is_right_to_its_stated_error(void **state)
     finish(c);
 }
 
-/* --- the logarithm ----------------------------------------------------------------------------- */
+/* --- the logarithm ---------------------------------------------------------------------------- */
 
 static enum err run_logarithm(struct party *p, struct call *c)
 {
@@ -396,9 +403,11 @@ static void a_logarithm_is_right_to_its_stated_error(void **state)
     finish(c);
 }
 
-/* --- leading ones ------------------------------------------------------------------------------ */
+/* --- leading ones ----------------------------------------------------------------------------- */
 
-/* x has c->width digits; c->start[0] says what is wanted: places, or the c->start[1] digits below. */
+/*
+ * x has c->width digits; c->start[0] says what is wanted: places, or the c->start[1] digits below.
+ */
 static enum err run_leading(struct party *p, struct call *c)
 {
     struct planes x, place, below;
@@ -491,7 +500,7 @@ static void a_leading_one_costs_what_it_says(void **state)
     finish(c);
 }
 
-/* --- two numbers to the ring ------------------------------------------------------------------- */
+/* --- two numbers to the ring ------------------------------------------------------------------ */
 
 static enum err run_two_to_ring(struct party *p, struct call *c)
 {

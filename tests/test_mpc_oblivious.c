@@ -1,7 +1,8 @@
 /*
- * No branch and no index of mpc/ depends on a secret: every protocol runs with marked secrets (tests/support_marks.h).
- * The cases also check that the marks reach the results, which shows that they are not lost on the way. Whole
- * runs with marked secrets are in tests/test_engine.c. tests/long.sh runs both under valgrind.
+ * No branch and no index of mpc/ depends on a secret: every protocol runs with marked secrets
+ * (tests/support_marks.h). The cases also check that the marks reach the results, which shows that
+ * they are not lost on the way. Whole runs with marked secrets are in tests/test_engine.c.
+ * tests/long.sh runs both under valgrind.
  */
 #include "tests/support_cmocka.h"
 

@@ -1,4 +1,7 @@
-/* mpc/: rings of 16 and 64 bits, widening, products of matrices, layers of gates, and tile boundaries. */
+/*
+ * mpc/: rings of 16 and 64 bits, widening, products of matrices, layers of gates, and tile
+ * boundaries.
+ */
 #include "tests/support_cmocka.h"
 
 #include "base/memory.h"
@@ -234,7 +237,10 @@ static void widening_and_halving_are_exact(void **state)
     }
 }
 
-/* x is side[0] x side[2], y is side[1] x side[2]; n is room enough for each, and for x y^T. Twice that. */
+/*
+ * x is side[0] x side[2], y is side[1] x side[2]; n is room enough for each, and for x y^T. Twice
+ * that.
+ */
 static enum err run_matrix(struct party *p, struct call *c)
 {
     const size_t m = c->side[0], n = c->side[1], k = c->side[2];
@@ -253,7 +259,9 @@ static enum err run_matrix(struct party *p, struct call *c)
     return ERR_OK;
 }
 
-/* Each server's part is one product of two words, and the three are twice the whole: for any words. */
+/*
+ * Each server's part is one product of two words, and the three are twice the whole: for any words.
+ */
 static void a_sum_of_matrix_products_costs_its_output(void **state)
 {
     static const size_t sides[][3] = {{1, 1, 1},   {3, 2, 5},   {17, 9, 300}, {4, 130, 33},

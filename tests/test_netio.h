@@ -67,7 +67,9 @@ static inline struct transport_passes passes_of(unsigned i)
     return t;
 }
 
-/* A server's bare links, when it has bound them: who dials before the other admits is turned away. */
+/*
+ * A server's bare links, when it has bound them: who dials before the other admits is turned away.
+ */
 static inline enum err admit_bare(struct transport *t, unsigned i)
 {
     const struct transport_passes passes = passes_of(i);
@@ -87,8 +89,8 @@ static inline enum err open_bare(struct transport *t, unsigned i)
 }
 
 /*
- * Three servers' ZeroMQ links on loopback, open. With keys: CURVE, and server i expects key[j] of server
- * j but shows shown[i].
+ * Three servers' ZeroMQ links on loopback, open. With keys: CURVE, and server i expects key[j] of
+ * server j but shows shown[i].
  */
 static inline enum err three_zmq(struct transport *t[3], struct netio *netio, int depth,
                                  const struct key_pair *key, const struct key_pair *shown,

@@ -146,7 +146,10 @@ static void users_are_known_by_their_keys(void **state)
     pull_down(&h);
 }
 
-/* Where events found no room ZeroMQ's thread would wait for us, and no connection of the program would live. */
+/*
+ * Where events found no room ZeroMQ's thread would wait for us, and no connection of the program
+ * would live.
+ */
 static void what_a_watch_sees_has_room(void **state)
 {
     struct netio *netio;
@@ -238,7 +241,10 @@ static void wait_until_closed(const char *endpoint)
     assert_false(open);
 }
 
-/* Two answers and a break: none, one or both come, in order, and then the break is told; nobody waits in vain. */
+/*
+ * Two answers and a break: none, one or both come, in order, and then the break is told; nobody
+ * waits in vain.
+ */
 static void a_break_is_told_until_something_is_sent(void **state)
 {
     struct house h;
@@ -332,7 +338,10 @@ static void nobody_there_is_a_timeout(void **state)
     pull_down(&h);
 }
 
-/* One who has no time hears at once that nobody listens, that there is no such host, or that his key is turned away. */
+/*
+ * One who has no time hears at once that nobody listens, that there is no such host, or that his
+ * key is turned away.
+ */
 static void an_impatient_dial_hears_why(void **state)
 {
     struct house h;
@@ -371,7 +380,7 @@ static void an_impatient_dial_hears_why(void **state)
     pull_down(&h);
 }
 
-/* --- front and worker -------------------------------------------------------------------------- */
+/* --- front and worker ------------------------------------------------------------------------- */
 
 struct worker {
     struct gate_port *port;
@@ -538,7 +547,10 @@ static void a_client_that_never_reads_holds_nobody(void **state)
     pull_down(&h);
 }
 
-/* What no memory can hold is not half sent: the next answer, and the next message to the worker, go where they should. */
+/*
+ * What no memory can hold is not half sent: the next answer, and the next message to the worker, go
+ * where they should.
+ */
 static void what_fails_leaves_nothing_behind(void **state)
 {
     struct house h;
@@ -612,7 +624,7 @@ static void the_worker_may_be_busy_or_gone(void **state)
     pull_down(&h);
 }
 
-/* --- clients that do not behave ---------------------------------------------------------------- */
+/* --- clients that do not behave --------------------------------------------------------------- */
 
 static void *raw_client(struct house *h, const char *route)
 {
@@ -629,7 +641,10 @@ static void *raw_client(struct house *h, const char *route)
     return s;
 }
 
-/* What no program of ours sends is not heard, and ends the connection: it costs one of the key's dials each time. */
+/*
+ * What no program of ours sends is not heard, and ends the connection: it costs one of the key's
+ * dials each time.
+ */
 static void garbage_ends_the_connection(void **state)
 {
     static const char name[] = "a route far longer than any that the gate would make or keep";
@@ -768,8 +783,9 @@ static void ask_and_answer(struct house *h, struct dial *d, uint32_t user)
 #define CROWD 40
 
 /*
- * Many connections of one address, silent or half-open: they cut each other, and, if they are told apart from others,
- * nobody else is cut. `descriptors`: how many the gate's program may have; 0: enough.
+ * Many connections of one address, silent or half-open: they cut each other, and, if they are told
+ * apart from others, nobody else is cut. `descriptors`: how many the gate's program may have; 0:
+ * enough.
  */
 static void crowd_at(const char *host, const char *crowded, bool apart, unsigned descriptors)
 {
@@ -881,7 +897,10 @@ static void a_key_has_so_many_connections(void **state)
     pull_down(&h);
 }
 
-/* ZMTP's greeting of a client that speaks CURVE, and a command longer than the `n` bytes of it that follow. */
+/*
+ * ZMTP's greeting of a client that speaks CURVE, and a command longer than the `n` bytes of it that
+ * follow.
+ */
 static void send_the_head_of_a_message(int fd, size_t size, size_t n)
 {
     uint8_t greeting[64] = {0xff, [9] = 0x7f, 3, 0, 'C', 'U', 'R', 'V', 'E'}, head[9] = {6};
@@ -895,7 +914,10 @@ static void send_the_head_of_a_message(int fd, size_t size, size_t n)
     free(body);
 }
 
-/* A message whose tail does not come is waited for so long; who is silent between messages is let alone. */
+/*
+ * A message whose tail does not come is waited for so long; who is silent between messages is let
+ * alone.
+ */
 static void a_message_has_a_time_to_arrive(void **state)
 {
     struct house h = {.message_ms = 300};
@@ -929,7 +951,10 @@ static void a_message_has_a_time_to_arrive(void **state)
     pull_down(&h);
 }
 
-/* Messages that are never whole wait in ZeroMQ, out of sight of who reads: all of them have so much memory. */
+/*
+ * Messages that are never whole wait in ZeroMQ, out of sight of who reads: all of them have so much
+ * memory.
+ */
 static void nobody_fills_memory(void **state)
 {
     struct house h = {.memory = (size_t)8 << 20};
@@ -997,7 +1022,7 @@ static void a_key_that_dials_without_end_waits(void **state)
     pull_down(&h);
 }
 
-/* --- admission ---------------------------------------------------------------------------------- */
+/* --- admission -------------------------------------------------------------------------------- */
 
 struct frame {
     const void *data;
@@ -1095,7 +1120,7 @@ static void a_gate_without_keys_hears_nobody(void **state)
     pull_down(&h);
 }
 
-/* --- what gives out ----------------------------------------------------------------------------- */
+/* --- what gives out --------------------------------------------------------------------------- */
 
 static void *listen_in_vain(void *argument)
 {
@@ -1128,7 +1153,9 @@ static void *talk(void *argument)
     return NULL;
 }
 
-/* ZeroMQ's context ends under a gate and its clients: no call hangs, and each says why it failed. */
+/*
+ * ZeroMQ's context ends under a gate and its clients: no call hangs, and each says why it failed.
+ */
 static void a_gate_that_is_closed_under_us_says_so(void **state)
 {
     struct house h;
@@ -1188,7 +1215,9 @@ static void a_gate_that_is_closed_under_us_says_so(void **state)
     pull_down(&h);
 }
 
-/* One descriptor more at a time, until there are enough: each time the whole of it fails, in words. */
+/*
+ * One descriptor more at a time, until there are enough: each time the whole of it fails, in words.
+ */
 static void descriptors_may_run_out(void **state)
 {
     enum err e = ERR_SYSTEM;

@@ -572,7 +572,10 @@ static void empty_rounds_count(void **state)
     }
 }
 
-/* Runs a plan of which server 2 does `rounds`; the two others, patient enough for those, notice that it is dead. */
+/*
+ * Runs a plan of which server 2 does `rounds`; the two others, patient enough for those, notice
+ * that it is dead.
+ */
 static void expect_death(struct transport *t[3], const struct plan *plan, size_t rounds)
 {
     bool timeout = false;
@@ -714,7 +717,7 @@ static void a_neighbour_that_takes_nothing_is_noticed(void **state)
         transport_free(&t[i]);
 }
 
-/* --- what a silent round hears ----------------------------------------------------------------- */
+/* --- what a silent round hears ---------------------------------------------------------------- */
 
 enum news { GARBAGE_AHEAD, DATA_AHEAD, LATER_ABORT, STRANGER_AHEAD, STRAY_ABORT, FALSE_ABORT };
 
@@ -871,7 +874,7 @@ static void a_short_patience_ends_as_well(void **state)
     session_free(&session);
 }
 
-/* --- links -------------------------------------------------------------------------------------- */
+/* --- links ------------------------------------------------------------------------------------ */
 
 static void queues_keep_order_and_bounds(void **state)
 {

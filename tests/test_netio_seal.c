@@ -158,7 +158,7 @@ static void keys_are_replaced_at_the_bound(void **state)
     seal_free(&out);
 }
 
-/* --- where the libraries fail ---------------------------------------------------------------------- */
+/* --- where the libraries fail ----------------------------------------------------------------- */
 
 /* In a program of its own: an error of the first call that fails; 0 if none does. */
 static int replace_keys(void)

@@ -457,7 +457,7 @@ static void proposals_are_recognised(void **state)
     bytes_clear(&b);
 }
 
-/* --- a server whose neighbours are scripts ----------------------------------------------------- */
+/* --- a server whose neighbours are scripts ---------------------------------------------------- */
 
 static const uint8_t attempt_a[16] = "this attempt", attempt_b[16] = "the next attempt";
 

@@ -21,7 +21,7 @@
 
 #define MIB ((size_t)1 << 20)
 
-/* --- a party that streams ---------------------------------------------------------------------- */
+/* --- a party that streams --------------------------------------------------------------------- */
 
 enum shape { RING, COUNTER_RING, BOTH };
 
@@ -191,7 +191,7 @@ static void free_three(struct transport *t[3])
         transport_free(&t[i]);
 }
 
-/* --- streams ----------------------------------------------------------------------------------- */
+/* --- streams ---------------------------------------------------------------------------------- */
 
 #define TILE ((size_t)4096)
 static const size_t sizes[] = {0, 1, 63, 64, 65, TILE - 1, TILE, TILE + 1, 5 * TILE, 50 * TILE + 7};
@@ -361,7 +361,7 @@ static void wrong_flows_are_refused(void **state)
     session_free(&session);
 }
 
-/* --- lanes ------------------------------------------------------------------------------------- */
+/* --- lanes ------------------------------------------------------------------------------------ */
 
 #define LANES 3
 
@@ -405,7 +405,7 @@ static void lanes_run_side_by_side(void **state)
     netio_free(&netio);
 }
 
-/* --- memory ------------------------------------------------------------------------------------ */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 static size_t resident(void)
 {
@@ -516,7 +516,7 @@ static void pools_circulate_and_are_bounded(void **state)
     pool_close(&pool);
 }
 
-/* --- a word in time ---------------------------------------------------------------------------- */
+/* --- a word in time --------------------------------------------------------------------------- */
 
 enum conduct { GIVES_UP_AT_ONCE, RUNS_AHEAD, GIVES_UP_LATER };
 
@@ -594,7 +594,7 @@ static void an_abort_is_heard_beside_a_silent_neighbour(void **state)
     }
 }
 
-/* --- a server stops ---------------------------------------------------------------------------- */
+/* --- a server stops --------------------------------------------------------------------------- */
 
 static size_t hundred(size_t round, unsigned from, enum net_peer to)
 {
@@ -633,8 +633,10 @@ static void a_new_session_follows_a_stalled_one(void **state)
             p[i].seed = 22;
         run_three(run_party, p, sizeof *p);
         expect_fine(p, &second_plan);
-        /* the data of round k and the ABORT of both; but 2 may have held data of a neighbour that was
-         * ahead of it. 0 and 1 told each other too, and may have heard it in time. */
+        /*
+         * the data of round k and the ABORT of both; but 2 may have held data of a neighbour that
+         * was ahead of it. 0 and 1 told each other too, and may have heard it in time.
+         */
         assert_in_range(p[2].strangers, k == 0 ? 4 : 2, 4);
         assert_true(p[0].strangers + p[1].strangers <= 2);
         free_three(t);

@@ -1,7 +1,8 @@
 /*
- * protocols/: exponential, Gaussian and Gumbel samples. The coins are reconstructed in the harness, so that the circuits'
- * error is checked against long double on every sample, and the distributions by tests/support_statistics.h, on 2^18
- * samples of each kind with fixed seeds; TREFOIL_LONG=1 takes more than a million.
+ * protocols/: exponential, Gaussian and Gumbel samples. The coins are reconstructed in the harness,
+ * so that the circuits' error is checked against long double on every sample, and the distributions
+ * by tests/support_statistics.h, on 2^18 samples of each kind with fixed seeds; TREFOIL_LONG=1
+ * takes more than a million.
  */
 #include "tests/support_cmocka.h"
 
@@ -142,7 +143,9 @@ static void assert_distribution(const char *what, const struct distribution *d, 
     memory_free(&s->x);
 }
 
-/* The digits of all exponential variables against the coins' constants, and against 1/2 below them. */
+/*
+ * The digits of all exponential variables against the coins' constants, and against 1/2 below them.
+ */
 struct digits {
     double ones[EXPONENTIAL_DIGITS], n;
 };
@@ -320,7 +323,7 @@ static void partners_stand_side_by_side(void **state)
     batch_free(&b);
 }
 
-/* --- discrete Gaussians -------------------------------------------------------------------------- */
+/* --- discrete Gaussians ----------------------------------------------------------------------- */
 
 static enum err make_discrete(struct party *p, void *shared)
 {
@@ -490,7 +493,10 @@ static enum err smallest_gumbels(struct party *p, void *shared)
     return chosen_gumbels(p, shared, smallest_digit);
 }
 
-/* Where E is so small that digits which are not drawn matter, g is right for those that are; of none it is 122 ln 2. */
+/*
+ * Where E is so small that digits which are not drawn matter, g is right for those that are; of
+ * none it is 122 ln 2.
+ */
 static void gumbels_of_the_smallest(void **state)
 {
     struct batch b;

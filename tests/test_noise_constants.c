@@ -1,5 +1,6 @@
 /*
- * protocols/: the constants of coins, and what ledgers charge for them, against the same at 320 bits.
+ * protocols/: the constants of coins, and what ledgers charge for them, against the same at 320
+ * bits.
  */
 #include "tests/support_cmocka.h"
 
@@ -99,7 +100,7 @@ static void the_root_of_two_is_rounded_to_nearest(void **state)
     mpf_clear(e);
 }
 
-/* --- slack -------------------------------------------------------------------------------------- */
+/* --- slack ------------------------------------------------------------------------------------ */
 
 /* |constant / 2^64 - 1 / divisor| */
 static double distance(uint64_t constant, const mpf_t divisor)
@@ -160,7 +161,7 @@ static void slack_covers_the_constants(void **state)
     assert_true(gauss_error() <= 0x1p-44); /* and well within what was asked for */
 }
 
-/* --- ratios -------------------------------------------------------------------------------------- */
+/* --- ratios ----------------------------------------------------------------------------------- */
 
 /* |ln (t / 2^64) / q| of a constant against q = 1 / divisor, and of the complements. */
 static double log_ratio(uint64_t constant, const mpf_t divisor, bool complement)
@@ -229,7 +230,10 @@ static void ratios_cover_the_constants(void **state)
                 gauss_epsilon() + 2 * exponential_ratio(EXPONENTIAL_TOP));
 }
 
-/* P(E >= t) of the circuit's digits, from the constants; and e^-t. t has the digits of `high`, then those of `low`. */
+/*
+ * P(E >= t) of the circuit's digits, from the constants; and e^-t. t has the digits of `high`, then
+ * those of `low`.
+ */
 static void survival(mpf_t circuit, mpf_t exact, uint64_t high, uint64_t low)
 {
     const int lowest = EXPONENTIAL_TOP + 1 - EXPONENTIAL_COINS;
@@ -258,7 +262,10 @@ static void survival(mpf_t circuit, mpf_t exact, uint64_t high, uint64_t low)
     mpf_clears(same, p, e, NULL);
 }
 
-/* What the proof of the selection says of P(E >= t): within e^c of e^-t for t <= 18, and nowhere far above. */
+/*
+ * What the proof of the selection says of P(E >= t): within e^c of e^-t for t <= 18, and nowhere
+ * far above.
+ */
 static void survival_is_close_in_ratio(void **state)
 {
     const double low = exponential_ratio(4), all = exponential_ratio(5);

@@ -66,7 +66,7 @@ struct scene {
 
 #define file(c, ...) support_path(&(c)->s, __VA_ARGS__)
 
-/* --- three servers ------------------------------------------------------------------------------- */
+/* --- three servers ---------------------------------------------------------------------------- */
 
 static void put_statement(struct scene *c, unsigned i, enum receipt_state state, bool forged,
                           struct bytes *out)
@@ -197,7 +197,7 @@ static void answer(void *self, unsigned i, const struct bytes *message, struct b
     bytes_clear(&payload);
 }
 
-/* --- the owner ----------------------------------------------------------------------------------- */
+/* --- the owner -------------------------------------------------------------------------------- */
 
 static void scene_new(struct scene *c)
 {
@@ -353,7 +353,7 @@ static void the_status_of_servers_that_cheat(void **state)
     scene_free(&c);
 }
 
-/* --- their ledgers ------------------------------------------------------------------------------- */
+/* --- their ledgers ---------------------------------------------------------------------------- */
 
 /* All of them were seen at 5 debits; then server 1 has another one. */
 static void a_ledger_that_was_put_back_is_refused(void **state)
@@ -481,7 +481,7 @@ static void what_was_kept_of_ledgers_is_read_with_care(void **state)
     scene_free(&c);
 }
 
-/* --- what they hold, in words -------------------------------------------------------------------- */
+/* --- what they hold, in words ----------------------------------------------------------------- */
 
 static void what_is_held_is_told_in_words(void **state)
 {
@@ -539,7 +539,7 @@ static void more_rows_than_agreed_are_not_packed(void **state)
     support_study_free(&s);
 }
 
-/* --- what a key remembers ------------------------------------------------------------------------ */
+/* --- what a key remembers --------------------------------------------------------------------- */
 
 /* A study under the same name with other terms, and one under another name. */
 static void pins_are_replaced_and_kept(void **state)
@@ -631,7 +631,7 @@ static void pins_that_cannot_be_read_or_written_are_told(void **state)
     support_study_free(&s);
 }
 
-/* --- the secret beside a key --------------------------------------------------------------------- */
+/* --- the secret beside a key ------------------------------------------------------------------ */
 
 static enum err load_edited(const struct support_study *s, const char *find, const char *by,
                             struct log *log)

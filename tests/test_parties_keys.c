@@ -91,7 +91,10 @@ static void what_is_not_a_key_is_refused(void **state)
     assert_string_not_equal(keys_parse_hint(ERR_AUTH), keys_parse_hint(ERR_FORMAT));
 }
 
-/* The text of a key that expires, on no day: what its signature is over is also signed in the key that never does. */
+/*
+ * The text of a key that expires, on no day: what its signature is over is also signed in the key
+ * that never does.
+ */
 static void a_key_has_one_text(void **state)
 {
     struct fixture *f = *state;
@@ -139,7 +142,10 @@ static void the_statement_is_as_documented(void **state)
     assert_memory_equal(curve, f->id->public.curve, 32);
 }
 
-/* A renewed key: the same identity and fingerprint, other links; every character of its text counts. */
+/*
+ * A renewed key: the same identity and fingerprint, other links; every character of its text
+ * counts.
+ */
 static void a_key_may_be_renewed_and_expire(void **state)
 {
     struct fixture *f = *state;

@@ -1,4 +1,7 @@
-/* parties/display/report: what the page says, what it is made of, and that nobody's name becomes markup. */
+/*
+ * parties/display/report: what the page says, what it is made of, and that nobody's name becomes
+ * markup.
+ */
 #include "tests/support_cmocka.h"
 
 #include "aim/tabulate.h"
@@ -16,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- a checker of markup ------------------------------------------------------------------------- */
+/* --- a checker of markup ---------------------------------------------------------------------- */
 
 /* Every tag is closed by its own; <meta>, <br>, <!DOCTYPE> and what ends in "/>" need not be. */
 static void check_markup(const char *at)
@@ -45,7 +48,7 @@ static void check_markup(const char *at)
     assert_int_equal(depth, 0);
 }
 
-/* --- a run -------------------------------------------------------------------------------------- */
+/* --- a run ------------------------------------------------------------------------------------ */
 
 struct stage {
     struct support_study s;
@@ -145,7 +148,10 @@ static void write_result(struct stage *g)
     aim_result_free(&result);
 }
 
-/* A run that begins with the rows of so many owners (of all: 0), and from round 2 on has those of so many. */
+/*
+ * A run that begins with the rows of so many owners (of all: 0), and from round 2 on has those of
+ * so many.
+ */
 static void stage_joined(struct stage *g, const struct support_options *o, size_t began_with,
                          size_t ended_with)
 {
@@ -180,7 +186,7 @@ static size_t count_of(const char *text, const char *what)
     return n;
 }
 
-/* --- tests --------------------------------------------------------------------------------------- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 static void a_run_in_words_and_pictures(void **state)
 {
@@ -232,7 +238,10 @@ static void whose_rows_are_counted(void **state)
     stage_free(&g);
 }
 
-/* Each command of a run adds its bytes and seconds; those of another run in the same place are gone. */
+/*
+ * Each command of a run adds its bytes and seconds; those of another run in the same place are
+ * gone.
+ */
 static void a_run_that_is_continued_is_counted_as_a_whole(void **state)
 {
     const struct support_options o = {.rounds = 2};
@@ -268,7 +277,9 @@ static void copy_file(const char *from, const char *to, const char *name)
     bytes_clear(&b);
 }
 
-/* Three files of opened values are all that it needs: the same ones give the same page elsewhere. */
+/*
+ * Three files of opened values are all that it needs: the same ones give the same page elsewhere.
+ */
 static void it_is_made_of_opened_values_alone(void **state)
 {
     static const char *const inputs[] = {"measurements.json", "model", "stats.json"};
@@ -374,7 +385,10 @@ static void measurements_in_another_order_are_refused(void **state)
     stage_free(&g);
 }
 
-/* Folders with names such that "model" fits behind, but "measurements.json" does not; and not even that. */
+/*
+ * Folders with names such that "model" fits behind, but "measurements.json" does not; and not even
+ * that.
+ */
 static void long_paths_are_refused(void **state)
 {
     const struct support_options o = {.rounds = 1};

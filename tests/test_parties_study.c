@@ -290,7 +290,7 @@ static void counts_that_the_arithmetic_cannot_carry_are_refused(void **state)
                     "the marginal big could count up to 1073742123 in each of 1114095 cells");
 }
 
-/* --- prices ------------------------------------------------------------------------------------ */
+/* --- prices ----------------------------------------------------------------------------------- */
 
 /* The study's limits at this epsilon. */
 static struct ledger_limits limits_at(const struct study *study, double epsilon)
@@ -311,7 +311,10 @@ static void expect_candidate(const struct study *study, double factor, double ta
     assert_true(t.factor == factor && t.tau == tau + 2 * 0x1p-64);
 }
 
-/* A small epsilon is priced in total variation, a large one by ratios; there is a largest, and its message says it. */
+/*
+ * A small epsilon is priced in total variation, a large one by ratios; there is a largest, and its
+ * message says it.
+ */
 static void slack_does_not_grow_with_a_large_epsilon(void **state)
 {
     struct fixture *f = *state;

@@ -1,5 +1,7 @@
-/* tests/test_parties_study.h - a study file, edits of it, and keys. All cases are edits of one file: a text is found (once)
- * and replaced. @0 .. @9 stand for keys. */
+/*
+ * tests/test_parties_study.h - a study file, edits of it, and keys. All cases are edits of one
+ * file: a text is found (once) and replaced. @0 .. @9 stand for keys.
+ */
 #ifndef TREFOIL_TESTS_TEST_PARTIES_STUDY_H
 #define TREFOIL_TESTS_TEST_PARTIES_STUDY_H
 

@@ -1,12 +1,14 @@
-/* What `trefoil plan` says of the analyst's memory against what `trefoil run` takes, for studies of different size. */
+/*
+ * What `trefoil plan` says of the analyst's memory against what `trefoil run` takes, for studies of
+ * different size.
+ */
 #include "tests/test_processes.h"
 
 struct size {
     const char *name, *domain, *workload;
     unsigned rounds;
     const char *rows; /* that are drawn: as many as the owner may have */
-    unsigned
-        pairs; /* rows (i, i) in the place of the usual ones, so that the marginal of both is measured */
+    unsigned pairs; /* rows (i, i) in the place of the usual ones: so both are measured together */
 };
 
 static const struct size sizes[] = {

@@ -83,7 +83,7 @@ struct stage {
 
 static struct log quiet = {.level = LOG_ERROR};
 
-/* --- the stage ----------------------------------------------------------------------------------- */
+/* --- the stage -------------------------------------------------------------------------------- */
 
 static void open_folder(struct stage *c, unsigned i, const char *kind, struct store **store)
 {
@@ -179,7 +179,7 @@ static void stage_free(struct stage *c)
     support_study_free(&c->s);
 }
 
-/* --- one round ----------------------------------------------------------------------------------- */
+/* --- one round -------------------------------------------------------------------------------- */
 
 /* What a server that cheats has for a study: its own weights, or roster. */
 struct mask {
@@ -401,7 +401,7 @@ static uint64_t debits(struct stage *c, unsigned i)
     return n;
 }
 
-/* --- tests --------------------------------------------------------------------------------------- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 static void expect_refused(struct stage *c, enum cheat cheat, unsigned who)
 {
@@ -459,7 +459,10 @@ static void who_is_asked_something_else_masks_with_other_streams(void **state)
     stage_free(&c);
 }
 
-/* A component has two holders: one of them notices, and the third server does not get beyond its debit. */
+/*
+ * A component has two holders: one of them notices, and the third server does not get beyond its
+ * debit.
+ */
 static void noise_that_was_altered_is_not_used(void **state)
 {
     (void)state;
@@ -603,7 +606,10 @@ static void nothing_is_opened_before_all_have_confirmed(void **state)
     stage_free(&c);
 }
 
-/* From every mix of three disks: bound, index known, opened. The session is another, and so is its tape. */
+/*
+ * From every mix of three disks: bound, index known, opened. The session is another, and so is its
+ * tape.
+ */
 static void what_a_crash_left_opens_what_it_would_have(void **state)
 {
     static const char *const kept[] = {"bound", "index", "opened"};
@@ -695,7 +701,7 @@ static void a_round_that_cannot_go_on_is_told_why(void **state)
     stage_free(&c);
 }
 
-/* --- a server that asks again -------------------------------------------------------------------- */
+/* --- a server that asks again ----------------------------------------------------------------- */
 
 static struct store_found found_of(const struct stage *c, unsigned i)
 {

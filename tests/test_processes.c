@@ -44,7 +44,9 @@ static void tables_that_do_not_fit_stay(struct scene *c)
         assert_true(
             support_contains(file(c, "share%u.log", 0), "400 rows, and o0 agreed to bring"));
     }
-    /* so does one in which somebody has more rows than agreed, where a column says whose they are */
+    /*
+     * so does one in which somebody has more rows than agreed, where a column says whose they are
+     */
     {
         const char *const a[] = {
             "share", c->s.path, file(c, "o%u.csv", 0), "--key", file(c, "o%u.key", 0), "--person",
@@ -100,7 +102,10 @@ static void a_study_over_real_processes(void **state)
     scene_free(&c);
 }
 
-/* An owner of whole rows, and two of columns, whose file has the others' as well: those stay where they are. */
+/*
+ * An owner of whole rows, and two of columns, whose file has the others' as well: those stay where
+ * they are.
+ */
 static void rows_and_columns_over_real_processes(void **state)
 {
     static const char *const part[] = {
@@ -152,7 +157,9 @@ static void records_are_counted_with_counts(void **state)
     }
 }
 
-/* Of so many and so long uploads that servers add them up in two goes (parties/server/collect.c). */
+/*
+ * Of so many and so long uploads that servers add them up in two goes (parties/server/collect.c).
+ */
 static void more_owners_than_are_added_up_at_once(void **state)
 {
     enum { MANY = 66, COLUMNS = 10 };
@@ -201,7 +208,10 @@ static void a_run_begins_with_fewer_owners_where_the_study_says_so(void **state)
     scene_free(&c);
 }
 
-/* Of each released measurement whether it is of all rows, or of `some`: a letter, in the order of the rounds. */
+/*
+ * Of each released measurement whether it is of all rows, or of `some`: a letter, in the order of
+ * the rounds.
+ */
 static void tell_populations(struct scene *c, const struct table *some, const char *path,
                              char *letters, size_t size)
 {
@@ -307,7 +317,10 @@ static pid_t start_run_of(struct scene *c, const char *rounds)
     return support_start(file(c, "run.log"), a);
 }
 
-/* On a terminal a run says how far the servers are with padded records, as they count them tile by tile. */
+/*
+ * On a terminal a run says how far the servers are with padded records, as they count them tile by
+ * tile.
+ */
 static void adding_up_is_told_by_tiles(void **state)
 {
     static const char part[] = "    max_rows: 4000\n    pad_to: 3000000\n    as: records\n";
@@ -370,7 +383,9 @@ static void late_rows_join_between_two_commands(void **state)
     scene_free(&c);
 }
 
-/* A round that is lost is not played again, so that it does not keep late rows from the next one. */
+/*
+ * A round that is lost is not played again, so that it does not keep late rows from the next one.
+ */
 static void late_rows_join_after_a_round_that_is_lost(void **state)
 {
     const struct support_options o = {.owners = OWNERS,
@@ -394,9 +409,12 @@ static void late_rows_join_after_a_round_that_is_lost(void **state)
     scene_free(&c);
 }
 
-/* --- the wrong ----------------------------------------------------------------------------------- */
+/* --- the wrong -------------------------------------------------------------------------------- */
 
-/* Late rows that one server cannot read: the run goes on without them, and does not stumble over them in every round. */
+/*
+ * Late rows that one server cannot read: the run goes on without them, and does not stumble over
+ * them in every round.
+ */
 static void late_rows_that_are_damaged_stop_no_run(void **state)
 {
     const struct support_options o = {.owners = OWNERS,

@@ -52,8 +52,8 @@ static bool says(struct scene *c, unsigned server, const char *words)
 }
 
 /*
- * The run waits for the server that was killed, and goes on where it was. Neither the others nor the analyst wait for
- * a deadline before: these are longer than the test may take.
+ * The run waits for the server that was killed, and goes on where it was. Neither the others nor
+ * the analyst wait for a deadline before: these are longer than the test may take.
  */
 static void a_server_killed_in_the_middle_of_a_run(void **state)
 {
@@ -172,7 +172,9 @@ static void a_run_is_killed_and_extended(void **state)
     scene_free(&c);
 }
 
-/* The command that an interrupted run names continues it. A signal that nohup has ignored stays so. */
+/*
+ * The command that an interrupted run names continues it. A signal that nohup has ignored stays so.
+ */
 static void an_interrupted_run_says_how_to_go_on(void **state)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 200, .round_s = 2, .epsilon = 8};
@@ -208,7 +210,9 @@ static void an_interrupted_run_says_how_to_go_on(void **state)
     scene_free(&c);
 }
 
-/* A server that cannot start leaves no folder that it made; one that runs says when what happened. */
+/*
+ * A server that cannot start leaves no folder that it made; one that runs says when what happened.
+ */
 static void a_refused_server_leaves_nothing(void **state)
 {
     const struct support_options o = {.owners = OWNERS};
@@ -238,7 +242,10 @@ static void a_refused_server_leaves_nothing(void **state)
     scene_free(&c);
 }
 
-/* The analyst's disk is gone in the middle of a run: the servers give again what they opened, and it goes on. */
+/*
+ * The analyst's disk is gone in the middle of a run: the servers give again what they opened, and
+ * it goes on.
+ */
 static void a_run_whose_folder_is_lost_goes_on(void **state)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 9, .round_s = 2};
@@ -285,7 +292,7 @@ static void a_run_whose_folder_is_lost_goes_on(void **state)
     scene_free(&c);
 }
 
-/* --- the restored -------------------------------------------------------------------------------- */
+/* --- the restored ----------------------------------------------------------------------------- */
 
 /* The folder of a server that is stopped, to another place or back. */
 static void copy_folder(struct scene *c, const char *from, const char *to)
@@ -318,7 +325,9 @@ static int recover(struct scene *c, unsigned i)
     return support_run(file(c, "recover.log"), 20, a);
 }
 
-/* An old backup is refused, with what to do about it; that helps, and the run goes on to its end. */
+/*
+ * An old backup is refused, with what to do about it; that helps, and the run goes on to its end.
+ */
 static void a_restored_server_is_refused_and_recovers(void **state)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 9, .round_s = 3};
@@ -364,7 +373,10 @@ static void a_restored_server_is_refused_and_recovers(void **state)
     scene_free(&c);
 }
 
-/* A run has counted an upload that the restored server never saw: it is not left out without a word. */
+/*
+ * A run has counted an upload that the restored server never saw: it is not left out without a
+ * word.
+ */
 static void rows_that_a_restored_server_lacks_are_missed(void **state)
 {
     const struct support_options o = {.owners = OWNERS,
@@ -429,8 +441,9 @@ static void start_doomed(struct scene *c, unsigned i, unsigned n)
 }
 
 /*
- * A server dies when a round has been debited and nothing of it is opened, and its disk with it. What it takes over from
- * the others is the debit alone: the round is asked anew, and what it cost is lost.
+ * A server dies when a round has been debited and nothing of it is opened, and its disk with it.
+ * What it takes over from the others is the debit alone: the round is asked anew, and what it cost
+ * is lost.
  */
 static void a_round_that_a_server_has_lost_is_asked_anew(void **state)
 {
@@ -467,7 +480,10 @@ static void a_round_that_a_server_has_lost_is_asked_anew(void **state)
                                           "round 0 is lost: what it took of the budget is spent, "
                                           "and it has no answer"),
                          again == 0);
-        /* round 0 cost 5 / 17 of 0.9 of the budget, twice; each that follows 0.9 / 17 + 0.1 / 12 of it */
+        /*
+         * round 0 cost 5 / 17 of 0.9 of the budget, twice; each that follows 0.9 / 17 + 0.1 / 12 of
+         * it
+         */
         assert_true(support_contains(file(&c, "out.log"), "the run ends with round 7 of 12"));
         assert_true(support_contains(file(&c, "out.log"), "is left, too little for a run"));
         assert_int_equal(support_contains(file(&c, "out.log"), "error: "), again == 0);
@@ -477,7 +493,7 @@ static void a_round_that_a_server_has_lost_is_asked_anew(void **state)
     scene_free(&c);
 }
 
-/* --- the hostile --------------------------------------------------------------------------------- */
+/* --- the hostile ------------------------------------------------------------------------------ */
 
 static void put_field(crypto_hash_sha256_state *hash, const void *p, size_t n)
 {

@@ -339,7 +339,7 @@ static void estimates_out_of_bounds_are_refused(void **state)
     memory_free(&r);
 }
 
-/* --- the rounds of a round ------------------------------------------------------------------------ */
+/* --- the rounds of a round -------------------------------------------------------------------- */
 
 #define MANY 1000
 

@@ -1,6 +1,6 @@
 /*
- * protocols/records.h: counts from shared records against plain counts, honest and hostile; with rows at several
- * owners, and with rows and columns at several.
+ * protocols/records.h: counts from shared records against plain counts, honest and hostile; with
+ * rows at several owners, and with rows and columns at several.
  */
 #include "tests/support_cmocka.h"
 
@@ -129,7 +129,10 @@ static void mask(struct sent *part)
         ERR_OK);
 }
 
-/* What an owner sends of its columns. As many values as codes have bits for: codes may be out of range. */
+/*
+ * What an owner sends of its columns. As many values as codes have bits for: codes may be out of
+ * range.
+ */
 static void share_part(struct scene *s, size_t i, size_t k)
 {
     struct sent *part = &s->part[i][k];
@@ -286,7 +289,10 @@ static void counts_of_many_values_equal_plain_counts(void **state)
     }
 }
 
-/* What owners cannot send by our program: a code out of range counts as the last value, if it is valid. */
+/*
+ * What owners cannot send by our program: a code out of range counts as the last value, if it is
+ * valid.
+ */
 static void codes_out_of_range_are_the_last_value(void **state)
 {
     static const size_t rows[BATCHES] = {300, 200, 100}, records[BATCHES] = {300, 210, 100};
@@ -304,8 +310,8 @@ static void codes_out_of_range_are_the_last_value(void **state)
 }
 
 /*
- * Three batches of at most 64 records share a tile of 192. Two parts: one AND for each of its records;
- * three: two, in two rounds.
+ * Three batches of at most 64 records share a tile of 192. Two parts: one AND for each of its
+ * records; three: two, in two rounds.
  */
 static void columns_apart_cost_an_and_for_each_part_more(void **state)
 {
@@ -324,8 +330,9 @@ static void columns_apart_cost_an_and_for_each_part_more(void **state)
 }
 
 /*
- * 216 records in lanes of 64: three levels of trees, their leaves as numbers, all products of pairs, sums
- * shared and widened twice. `made` is what tests/test_records_plan.c expects of plans. Over all servers.
+ * 216 records in lanes of 64: three levels of trees, their leaves as numbers, all products of
+ * pairs, sums shared and widened twice. `made` is what tests/test_records_plan.c expects of plans.
+ * Over all servers.
  */
 static void bytes_and_rounds_follow_from_the_sizes(void **state)
 {
@@ -346,7 +353,10 @@ static void bytes_and_rounds_follow_from_the_sizes(void **state)
     scene_free(&s);
 }
 
-/* Rounds are those of tiles and blocks: neither of owners nor of marginals. 7 levels for 100 values. */
+/*
+ * Rounds are those of tiles and blocks: neither of owners nor of marginals. 7 levels for 100
+ * values.
+ */
 static void rounds_are_of_tiles(void **state)
 {
     static const size_t small[BATCHES] = {10, 20, 30}, large[BATCHES] = {2048, 2000, 2500};
@@ -367,7 +377,10 @@ static void rounds_are_of_tiles(void **state)
     scene_free(&s);
 }
 
-/* Chi-square of 255 degrees of freedom on the bytes that each server receives, where all records are alike. */
+/*
+ * Chi-square of 255 degrees of freedom on the bytes that each server receives, where all records
+ * are alike.
+ */
 static void what_servers_receive_is_uniform(void **state)
 {
     static const size_t rows[BATCHES] = {2000, 2000, 2000};
@@ -394,7 +407,10 @@ static void what_servers_receive_is_uniform(void **state)
     }
 }
 
-/* What one owner of a batch lacks, or says that it lacks, counts nowhere; the other batches are as they were. */
+/*
+ * What one owner of a batch lacks, or says that it lacks, counts nowhere; the other batches are as
+ * they were.
+ */
 static void a_record_counts_where_all_owners_of_its_batch_hold_it(void **state)
 {
     static const size_t rows[BATCHES] = {40, 50, 70}, records[BATCHES] = {64, 64, 80};
@@ -430,9 +446,10 @@ static void large_counts_do_not_wrap(void **state)
 }
 
 /*
- * An owner that sets every bit of what it uploads, those past its records too, then one that sends noise: a record counts at most once in
- * a marginal. An owner of columns moves records only of its batch and only those which the batch's others hold,
- * and no count of a marginal that has none of its columns goes up.
+ * An owner that sets every bit of what it uploads, those past its records too, then one that sends
+ * noise: a record counts at most once in a marginal. An owner of columns moves records only of its
+ * batch and only those which the batch's others hold, and no count of a marginal that has none of
+ * its columns goes up.
  */
 static void a_hostile_owner_moves_no_more_than_its_records(void **state)
 {

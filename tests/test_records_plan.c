@@ -1,4 +1,7 @@
-/* protocols/records_plan.c, records_place.c: which products make which marginals, of real tables and invented ones. */
+/*
+ * protocols/records_plan.c, records_place.c: which products make which marginals, of real tables
+ * and invented ones.
+ */
 #include "tests/support_cmocka.h"
 
 #include "base/memory.h"
@@ -155,8 +158,8 @@ static void plans_of_tables_cost_what_is_known(void **state)
 }
 
 /*
- * --- a lower bound: a marginal pays for a side at least the share of all marginals that could use it
- * -------
+ * --- a lower bound: a marginal pays for a side at least the share of all marginals that could use
+ * it -------
  */
 
 #define SIDES_MAX 4000
@@ -196,7 +199,10 @@ static double share(struct prices *all, size_t marginal, uint64_t key, size_t ma
     return p->made / p->uses;
 }
 
-/* The least that marginal m pays, over x y | z and x high(y) | low(y) z for all orders of its attributes. */
+/*
+ * The least that marginal m pays, over x y | z and x high(y) | low(y) z for all orders of its
+ * attributes.
+ */
 static double least_of(struct prices *all, const struct table *t, size_t m)
 {
     static const unsigned orders[][3] = {{0, 1, 2}, {1, 0, 2}, {0, 2, 1},
@@ -268,7 +274,10 @@ static void plans_do_not_depend_on_the_order(void **state)
     }
 }
 
-/* Every order and every size, one value included: all ways to split are taken by one size or another. */
+/*
+ * Every order and every size, one value included: all ways to split are taken by one size or
+ * another.
+ */
 static void every_size_is_covered(void **state)
 {
     (void)state;

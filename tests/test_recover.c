@@ -1,6 +1,6 @@
 /*
- * parties/server/recover.c against two neighbours of which the test answers for one, or both: nothing is taken over
- * that they do not give alike, and that does not follow.
+ * parties/server/recover.c against two neighbours of which the test answers for one, or both:
+ * nothing is taken over that they do not give alike, and that does not follow.
  */
 #include "tests/test_store.h"
 
@@ -57,7 +57,7 @@ struct scene {
     atomic_bool stop;
 };
 
-/* --- ledgers ------------------------------------------------------------------------------------- */
+/* --- ledgers ---------------------------------------------------------------------------------- */
 
 /* Debits that the study's budget has room for, and whose rounds opened something. */
 static void debit_small(struct scene *c, unsigned server, unsigned from, unsigned to, uint8_t run)
@@ -84,7 +84,7 @@ static void debit_small(struct scene *c, unsigned server, unsigned from, unsigne
     }
 }
 
-/* --- neighbours ---------------------------------------------------------------------------------- */
+/* --- neighbours ------------------------------------------------------------------------------- */
 
 /* A second debit after which nothing is spent. */
 static void fresh_entry(struct scene *c, struct bytes *entry, uint8_t next[32])
@@ -220,7 +220,7 @@ static void scene_free(struct scene *c)
     bench_free(&c->b);
 }
 
-/* --- tests --------------------------------------------------------------------------------------- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 static const struct lie lies[] = {
     {0, 1, false, 1, TRUTH, ERR_OK, DEBITS, ""},

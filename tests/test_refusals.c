@@ -1,7 +1,7 @@
 /*
- * Real servers, and an analyst who asks for what the study does not permit, for more than the budget, or for a bound
- * round in other words: each is refused, costs nothing, and opens nothing. What was bound is answered as often as it
- * is asked.
+ * Real servers, and an analyst who asks for what the study does not permit, for more than the
+ * budget, or for a bound round in other words: each is refused, costs nothing, and opens nothing.
+ * What was bound is answered as often as it is asked.
  */
 #include "tests/support_cmocka.h"
 
@@ -69,7 +69,10 @@ static void scene_free(struct scene *c)
     support_study_free(&c->s);
 }
 
-/* What the servers' ledgers have left; also makes a session, where a refusal has ended the last one. */
+/*
+ * What the servers' ledgers have left; also makes a session, where a refusal has ended the last
+ * one.
+ */
 static double remaining(struct scene *c)
 {
     struct client_opened opened;
@@ -98,7 +101,10 @@ static void refused(struct scene *c, struct request *r, enum err how)
     bytes_clear(&result);
 }
 
-/* A selection among all queries of two columns, as the AIM loop would ask for it, from flat estimates. */
+/*
+ * A selection among all queries of two columns, as the AIM loop would ask for it, from flat
+ * estimates.
+ */
 static struct request selection(struct scene *c, uint32_t sequence)
 {
     const struct workload *w = c->s.study->workload;
@@ -280,7 +286,10 @@ static void a_request_that_is_another_at_one_server_opens_nothing(struct scene *
     request_clear(&r);
 }
 
-/* Up to the last of the budget, and not beyond: the third of three selections fits, a fourth does not. */
+/*
+ * Up to the last of the budget, and not beyond: the third of three selections fits, a fourth does
+ * not.
+ */
 static void the_budget_ends(struct scene *c)
 {
     struct bytes result = {0};

@@ -1,6 +1,7 @@
 /*
- * Amendments of the roster, and keys that are renewed, revoked, expired or another's: what parties/study/roster.c says of
- * study files, and what real servers and owners make of them while uploads come in.
+ * Amendments of the roster, and keys that are renewed, revoked, expired or another's: what
+ * parties/study/roster.c says of study files, and what real servers and owners make of them while
+ * uploads come in.
  */
 #include "tests/support_cmocka.h"
 
@@ -64,7 +65,7 @@ static void key_text(const char *path, char text[KEYS_TEXT_SIZE])
     identity_free(&id);
 }
 
-/* --- study files --------------------------------------------------------------------------------- */
+/* --- study files ------------------------------------------------------------------------------ */
 
 static struct study *load(struct scene *c, const char *path)
 {
@@ -165,7 +166,10 @@ static void any_form_of_the_block_is_replaced(void **state)
     scene_free(&c);
 }
 
-/* Where nothing can be put at the end, or what looks like the block is none, the file is left alone. */
+/*
+ * Where nothing can be put at the end, or what looks like the block is none, the file is left
+ * alone.
+ */
 static void what_cannot_be_signed_is_left_alone(void **state)
 {
     static const struct {
@@ -247,7 +251,10 @@ static void only_servers_sign(void **state)
     scene_free(&c);
 }
 
-/* What an amendment changes is told, the dangerous in capitals; one that touches the terms is refused. */
+/*
+ * What an amendment changes is told, the dangerous in capitals; one that touches the terms is
+ * refused.
+ */
 static void amendments_are_told_in_words(void **state)
 {
     struct scene c;
@@ -363,7 +370,7 @@ static void every_change_is_told(void **state)
     scene_free(&c);
 }
 
-/* --- while a study runs -------------------------------------------------------------------------- */
+/* --- while a study runs ----------------------------------------------------------------------- */
 
 /* Its exit code where it ends at once; 0 once it serves. */
 static int serve(struct scene *c, unsigned i, const char *study)
@@ -541,9 +548,12 @@ static void terms_and_roster_are_free_until_the_first_upload(void **state)
     scene_free(&c);
 }
 
-/* --- keys at the gate ---------------------------------------------------------------------------- */
+/* --- keys at the gate ------------------------------------------------------------------------- */
 
-/* What a server's gate says to a key, past all checks of the client's own; "" where it does not answer. */
+/*
+ * What a server's gate says to a key, past all checks of the client's own; "" where it does not
+ * answer.
+ */
 static void knock(struct scene *c, const char *study_path, const char *key, char text[512])
 {
     struct study *study = load(c, study_path);

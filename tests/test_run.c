@@ -1,6 +1,6 @@
 /*
- * The analyst's end of a run: what it keeps in its folder (parties/analyst/run_state.c), and what it makes of the servers'
- * answers (parties/analyst/remote.c), which the test gives itself.
+ * The analyst's end of a run: what it keeps in its folder (parties/analyst/run_state.c), and what
+ * it makes of the servers' answers (parties/analyst/remote.c), which the test gives itself.
  */
 #include "tests/support_cmocka.h"
 
@@ -69,7 +69,7 @@ static enum err open_state(struct scene *c, const uint8_t *lost)
     return run_state_open(&c->state, file(c, "out"), c->s.study, lost, &c->log);
 }
 
-/* --- the folder ---------------------------------------------------------------------------------- */
+/* --- the folder ------------------------------------------------------------------------------- */
 
 /* A request for two one-ways. */
 static void ask_for(struct scene *c, uint32_t round, uint64_t multiplier, enum err expected)
@@ -209,7 +209,7 @@ static void a_folder_has_one_run_of_one_study(void **state)
     scene_free(&c);
 }
 
-/* --- the servers --------------------------------------------------------------------------------- */
+/* --- the servers ------------------------------------------------------------------------------ */
 
 static void answer(void *self, unsigned i, const struct bytes *message, struct bytes *out)
 {
@@ -442,7 +442,10 @@ static void answers_that_do_not_fit_are_refused(void **state)
     end(&c);
 }
 
-/* A run without the whole budget leaves the servers to others, and says why, also where they do not see it off. */
+/*
+ * A run without the whole budget leaves the servers to others, and says why, also where they do not
+ * see it off.
+ */
 static void a_run_that_cannot_begin_says_why(void **state)
 {
     struct scene c;
@@ -521,7 +524,7 @@ static void a_lost_run_is_asked_for_as_it_was(void **state)
     end(&c);
 }
 
-/* --- results ------------------------------------------------------------------------------------- */
+/* --- results ---------------------------------------------------------------------------------- */
 
 /* A folder stands where each file should, in the order in which they are written. */
 static void results_that_cannot_be_written_are_told(void **state)

@@ -1,6 +1,6 @@
 /*
- * trefoil serve as its operator and its enemies meet it, with real processes: the status pages, where it listens,
- * until when it takes uploads.
+ * trefoil serve as its operator and its enemies meet it, with real processes: the status pages,
+ * where it listens, until when it takes uploads.
  */
 #include "tests/support_cmocka.h"
 
@@ -109,7 +109,7 @@ static const char *altered(const struct house *h, const char *from, const char *
     return path;
 }
 
-/* --- a plain client ------------------------------------------------------------------------------ */
+/* --- a plain client --------------------------------------------------------------------------- */
 
 /* What a server's status port answers. */
 static const char *ask(const struct house *h, unsigned server, const char *request,
@@ -314,7 +314,7 @@ static void late_uploads_are_refused(void **state)
     house_free(&h);
 }
 
-/* --- messages as a program of somebody else's sends them ------------------------------------------- */
+/* --- messages as a program of somebody else's sends them -------------------------------------- */
 
 static enum err ask_status(struct support_caller *c)
 {
@@ -322,7 +322,10 @@ static enum err ask_status(struct support_caller *c)
     return support_call(c);
 }
 
-/* 2000 messages at once and 100 a second after that are any program of ours; the rest is answered with a refusal. */
+/*
+ * 2000 messages at once and 100 a second after that are any program of ours; the rest is answered
+ * with a refusal.
+ */
 static void a_key_that_floods_is_slowed_and_others_are_served(void **state)
 {
     const struct support_options o = {.owners = OWNERS};
@@ -385,7 +388,7 @@ static void an_upload_of_another_version_is_told_which_is_taken(void **state)
     house_free(&h);
 }
 
-/* --- backup, restore, purge ---------------------------------------------------------------------- */
+/* --- backup, restore, purge ------------------------------------------------------------------- */
 
 static int two(struct house *h, const char *command, const char *from, const char *to)
 {
@@ -447,7 +450,10 @@ static void a_backup_of_a_running_server_comes_back(void **state)
     house_free(&h);
 }
 
-/* A server whose neighbours have gone on since its backup takes no part before it has been brought up to date. */
+/*
+ * A server whose neighbours have gone on since its backup takes no part before it has been brought
+ * up to date.
+ */
 static void a_server_that_is_behind_is_refused(void **state)
 {
     const struct support_options o = {.owners = 1, .round_s = 5};
@@ -488,7 +494,10 @@ static int recover(struct house *h, unsigned i)
     return support_run(in(h, "recover.log"), 60, a);
 }
 
-/* Rewrites the last entry of a stopped server's ledger as one who knows the format would: its chain holds. */
+/*
+ * Rewrites the last entry of a stopped server's ledger as one who knows the format would: its chain
+ * holds.
+ */
 static void forge_last_debit(const char *folder)
 {
     static const char label[] = "trefoil-ledger-2";

@@ -1,6 +1,7 @@
 /*
- * The share tool against real servers: receipts, what is held and what waits, replacing and withdrawing, clients that
- * are cut or killed at each message, terms that changed, and what people see of it.
+ * The share tool against real servers: receipts, what is held and what waits, replacing and
+ * withdrawing, clients that are cut or killed at each message, terms that changed, and what people
+ * see of it.
  */
 #include "tests/support_cmocka.h"
 
@@ -98,7 +99,7 @@ static int run_study(struct scene *c)
     return support_run(file(c, "run.log"), 60, a);
 }
 
-/* --- a life of uploads --------------------------------------------------------------------------- */
+/* --- a life of uploads ------------------------------------------------------------------------ */
 
 static int check_receipt(struct scene *c, const char *study, const char *receipt)
 {
@@ -221,7 +222,7 @@ static void uploads_are_held_replaced_and_withdrawn(void **state)
     scene_free(&c);
 }
 
-/* --- the owner's secret -------------------------------------------------------------------------- */
+/* --- the owner's secret ----------------------------------------------------------------------- */
 
 /* What `upload` says in a receipt (after "\nupload "), or in share.log ("\nupload: "). */
 static void upload_named_in(struct scene *c, const char *path, const char *word, char name[65])
@@ -332,7 +333,7 @@ static void what_only_some_hold_waits(void **state)
     scene_free(&c);
 }
 
-/* --- terms --------------------------------------------------------------------------------------- */
+/* --- terms ------------------------------------------------------------------------------------ */
 
 /* The study with comments and other line ends: another file of the same terms. */
 static void write_otherwise(struct scene *c, const char *altered)
@@ -412,9 +413,12 @@ static void terms_are_pinned_and_their_difference_named(void **state)
     scene_free(&c);
 }
 
-/* --- cut and killed ------------------------------------------------------------------------------ */
+/* --- cut and killed --------------------------------------------------------------------------- */
 
-/* Stands between a client and a server; after so many bytes from the client it cuts the line once, or holds it. */
+/*
+ * Stands between a client and a server; after so many bytes from the client it cuts the line once,
+ * or holds it.
+ */
 struct proxy {
     int listener;
     uint16_t target;
@@ -532,7 +536,10 @@ static void proxy_set(struct proxy *p, size_t limit, bool hold)
     atomic_store(&p->limit, limit);
 }
 
-/* A study whose second owner sends records of some 600 kB: three parts. Its servers are dialled through proxies. */
+/*
+ * A study whose second owner sends records of some 600 kB: three parts. Its servers are dialled
+ * through proxies.
+ */
 struct lossy {
     struct scene c;
     struct proxy proxy[STUDY_SERVERS];
@@ -577,7 +584,10 @@ static void lossy_free(struct lossy *l)
     scene_free(&l->c);
 }
 
-/* After how many bytes a line is cut: in the handshake, in the head of the upload, in each of its parts. */
+/*
+ * After how many bytes a line is cut: in the handshake, in the head of the upload, in each of its
+ * parts.
+ */
 static const size_t cuts[] = {100, 700, 200000, 400000, 540000};
 
 static void a_cut_client_goes_on_where_it_was(void **state)
@@ -643,7 +653,10 @@ static void a_killed_client_is_resumed_by_the_same_command(void **state)
     lossy_free(&l);
 }
 
-/* A server that is told to end between two parts takes its leave; what it has stays, and the client goes on. */
+/*
+ * A server that is told to end between two parts takes its leave; what it has stays, and the client
+ * goes on.
+ */
 static void a_server_may_end_in_the_middle_of_an_upload(void **state)
 {
     struct lossy l;
@@ -666,7 +679,7 @@ static void a_server_may_end_in_the_middle_of_an_upload(void **state)
     lossy_free(&l);
 }
 
-/* --- the hostile --------------------------------------------------------------------------------- */
+/* --- the hostile ------------------------------------------------------------------------------ */
 
 /* Says to a port what was said there before; true if anything comes back but the greeting. */
 static bool replay(uint16_t port, const struct bytes *said)
@@ -685,7 +698,10 @@ static bool replay(uint16_t port, const struct bytes *said)
     return got > 64 + 170; /* and WELCOME, which anybody gets */
 }
 
-/* Bytes of a whole upload, as they were on the wire, are nothing to a server without the keys of that connection. */
+/*
+ * Bytes of a whole upload, as they were on the wire, are nothing to a server without the keys of
+ * that connection.
+ */
 static void a_replayed_upload_is_nothing(void **state)
 {
     struct lossy l;
@@ -715,7 +731,10 @@ static void a_replayed_upload_is_nothing(void **state)
     lossy_free(&l);
 }
 
-/* Servers know who uploads by the key alone: whoever says to be another is taken for who they are, and told so. */
+/*
+ * Servers know who uploads by the key alone: whoever says to be another is taken for who they are,
+ * and told so.
+ */
 static void an_upload_under_anothers_name_is_the_senders(void **state)
 {
     static const char *const part[] = {"    max_rows: 1000\n", "    max_rows: 1000\n"};
@@ -747,7 +766,7 @@ static void an_upload_under_anothers_name_is_the_senders(void **state)
     scene_free(&c);
 }
 
-/* --- what people see ----------------------------------------------------------------------------- */
+/* --- what people see -------------------------------------------------------------------------- */
 
 /* The longest line; paths, which may be as long as they are, aside. */
 static size_t widest(const char *text)

@@ -1,6 +1,7 @@
 /*
- * The statistics by which noise is tested, tried on samples: right ones pass, and ones that are wrong in the ways that
- * noise goes wrong fail. Samples are made in the clear here; tests/test_noise.c asks the same of the servers'.
+ * The statistics by which noise is tested, tried on samples: right ones pass, and ones that are
+ * wrong in the ways that noise goes wrong fail. Samples are made in the clear here;
+ * tests/test_noise.c asks the same of the servers'.
  */
 #include "tests/support_cmocka.h"
 
@@ -79,7 +80,7 @@ static void verdicts_are_honest(void **state)
     assert_true(small >= 1 && small <= 7);
 }
 
-/* --- samples that are wrong ---------------------------------------------------------------------- */
+/* --- samples that are wrong ------------------------------------------------------------------- */
 
 static void wider(double *x)
 {
@@ -200,9 +201,12 @@ static void wrong_gumbels_fail(void **state)
     }
 }
 
-/* --- coins with a wrong constant ----------------------------------------------------------------- */
+/* --- coins with a wrong constant -------------------------------------------------------------- */
 
-/* Coins as protocols/coin.c flips them, but in the clear; and what their frequencies say of the right constants. */
+/*
+ * Coins as protocols/coin.c flips them, but in the clear; and what their frequencies say of the
+ * right constants.
+ */
 static struct verdict flip(const uint64_t *constant, const uint64_t *right, size_t coins)
 {
     double ones[EXPONENTIAL_COINS] = {0}, p[EXPONENTIAL_COINS];
@@ -218,7 +222,9 @@ static struct verdict flip(const uint64_t *constant, const uint64_t *right, size
     return v;
 }
 
-/* A constant in its neighbour's place: every one that differs enough for so many samples to tell. */
+/*
+ * A constant in its neighbour's place: every one that differs enough for so many samples to tell.
+ */
 static void wrong_constants_fail(void **state)
 {
     static const struct {

@@ -1,4 +1,7 @@
-/* parties/server/status.h and http.h: what the operator is told of a server in every state, and where. */
+/*
+ * parties/server/status.h and http.h: what the operator is told of a server in every state, and
+ * where.
+ */
 #include "tests/support_cmocka.h"
 
 #include "base/clock.h"
@@ -98,7 +101,7 @@ static void the_page_has_what_is_going_on(void **state)
     bytes_clear(&r.text);
 }
 
-/* --- where --------------------------------------------------------------------------------------- */
+/* --- where ------------------------------------------------------------------------------------ */
 
 #define LONG "1111111111111111111111111111111111111111111111111111111111111111"
 

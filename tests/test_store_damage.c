@@ -1,6 +1,7 @@
 /*
- * parties/store on a disk that was altered or is damaged: every value that does not fit is noticed where it is read,
- * said in words that help, and harms nothing else. And backups of folders that cannot be had.
+ * parties/store on a disk that was altered or is damaged: every value that does not fit is noticed
+ * where it is read, said in words that help, and harms nothing else. And backups of folders that
+ * cannot be had.
  */
 #include "tests/test_store.h"
 
@@ -26,7 +27,7 @@ static void expect_words(const char *expected)
         fail_msg("\"%s\" is not in:\n%s", expected, words);
 }
 
-/* --- values that do not fit ---------------------------------------------------------------------- */
+/* --- values that do not fit ------------------------------------------------------------------- */
 
 static enum err list(struct bench *b)
 {
@@ -233,7 +234,9 @@ static void what_is_damaged_is_noticed_where_it_is_read(void **state)
     }
 }
 
-/* What came of a long vector cannot be read any more: its owner sends it again, from the beginning. */
+/*
+ * What came of a long vector cannot be read any more: its owner sends it again, from the beginning.
+ */
 static void parts_that_are_damaged_come_again(void **state)
 {
     struct bench b;
@@ -316,7 +319,7 @@ static void a_neighbours_debit_has_to_be_one(void **state)
     bench_free(&b);
 }
 
-/* --- folders and backups ------------------------------------------------------------------------- */
+/* --- folders and backups ---------------------------------------------------------------------- */
 
 static void folders_that_cannot_be_had(void **state)
 {

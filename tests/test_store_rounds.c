@@ -14,7 +14,7 @@
 #include <sqlite3.h>
 #include <string.h>
 
-/* --- the ledger ---------------------------------------------------------------------------------- */
+/* --- the ledger ------------------------------------------------------------------------------- */
 
 static const uint8_t asked[32] = {0}; /* digest of what each was asked */
 
@@ -205,7 +205,7 @@ static void an_altered_ledger_does_not_open(void **state)
     }
 }
 
-/* --- rounds -------------------------------------------------------------------------------------- */
+/* --- rounds ----------------------------------------------------------------------------------- */
 
 static enum standing standing_of(struct store *store, const struct store_round *r)
 {
@@ -465,7 +465,7 @@ static void what_is_staged_can_be_dropped(void **state)
     bench_free(&b);
 }
 
-/* --- agreement ----------------------------------------------------------------------------------- */
+/* --- agreement -------------------------------------------------------------------------------- */
 
 struct saying {
     struct round_statement by[3];
@@ -507,7 +507,9 @@ static void expect_agreement(struct saying *s, enum err expected)
         assert_int_equal(s->result[i], expected);
 }
 
-/* One server that refuses, or sees something else, is enough: no two others can go on without it. */
+/*
+ * One server that refuses, or sees something else, is enough: no two others can go on without it.
+ */
 static void one_server_can_refuse(void **state)
 {
     struct saying s;
@@ -656,7 +658,7 @@ static void who_leaves_gives_no_debit(void **state)
     bench_free(&b);
 }
 
-/* --- what is left to do of a round ----------------------------------------------------------------- */
+/* --- what is left to do of a round ------------------------------------------------------------ */
 
 static enum round_course course_of(const unsigned standing[3])
 {
@@ -737,7 +739,7 @@ static void two_who_opened_different_things_end_it(void **state)
     assert_int_equal(s.result[1], ERR_FORMAT);
 }
 
-/* --- a server that says different things ------------------------------------------------------------- */
+/* --- a server that says different things ------------------------------------------------------ */
 
 enum trick { NO_TRICK, TWO_TONGUES, OTHER_BYTES, FALSE_ECHO, TRICKS };
 
@@ -844,7 +846,7 @@ static void who_says_two_things_or_chooses_last_is_named(void **state)
         }
 }
 
-/* --- values for who lacks them ----------------------------------------------------------------------- */
+/* --- values for who lacks them ---------------------------------------------------------------- */
 
 struct handing {
     unsigned lacks;

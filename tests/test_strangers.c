@@ -1,6 +1,7 @@
 /*
- * Servers as real processes, and somebody without a key who reaches the four ports that are for neighbours: what he
- * sends takes no memory, who only connects takes no descriptors, and studies go on meanwhile.
+ * Servers as real processes, and somebody without a key who reaches the four ports that are for
+ * neighbours: what he sends takes no memory, who only connects takes no descriptors, and studies go
+ * on meanwhile.
  */
 #include "tests/support_cmocka.h"
 #include "tests/support_process.h"
@@ -106,9 +107,12 @@ static uint64_t resident(const struct scene *c)
     return support_resident(c->server[0]);
 }
 
-/* --- messages ------------------------------------------------------------------------------------ */
+/* --- messages --------------------------------------------------------------------------------- */
 
-/* Sockets that speak ZeroMQ, with an invented pass or none, and send what they can until they are turned away. */
+/*
+ * Sockets that speak ZeroMQ, with an invented pass or none, and send what they can until they are
+ * turned away.
+ */
 static void flood(const struct scene *c, struct netio *netio)
 {
     enum { SOCKETS = 24, MESSAGES = 8 };
@@ -167,7 +171,7 @@ static void strangers_fill_no_memory(void **state)
     scene_free(&c);
 }
 
-/* --- connections --------------------------------------------------------------------------------- */
+/* --- connections ------------------------------------------------------------------------------ */
 
 /* From another address of this machine than the servers', as a stranger's would be. */
 static int connect_from_afar(unsigned port)
@@ -205,7 +209,10 @@ static void who_only_connects_takes_no_descriptors(void **state)
     scene_free(&c);
 }
 
-/* Who has stayed for long has proved what it must, and is not crowded out by neighbours of the same address. */
+/*
+ * Who has stayed for long has proved what it must, and is not crowded out by neighbours of the same
+ * address.
+ */
 static void who_is_settled_stays(void **state)
 {
     enum { CROWD = 12 };

@@ -1,5 +1,7 @@
-/* protocols/tape.c and range.c: noise is made in few batches, at the stated cost, and is there when it is asked for; what is not used is used
- * later. */
+/*
+ * protocols/tape.c and range.c: noise is made in few batches, at the stated cost, and is there when
+ * it is asked for; what is not used is used later.
+ */
 #include "tests/support_cmocka.h"
 
 #include "base/memory.h"
@@ -102,7 +104,7 @@ static void a_batch_costs_what_is_stated(void **state)
     }
 }
 
-/* --- what a range did not use --------------------------------------------------------------------- */
+/* --- what a range did not use ----------------------------------------------------------------- */
 
 #define CUTS 40
 

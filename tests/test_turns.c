@@ -1,6 +1,6 @@
 /*
- * Real servers and several who want them: a run that fails takes nobody with it, a run whose program lives keeps its
- * place, and one whose program has died gives it up.
+ * Real servers and several who want them: a run that fails takes nobody with it, a run whose
+ * program lives keeps its place, and one whose program has died gives it up.
  */
 #include "tests/support_cmocka.h"
 
@@ -68,7 +68,7 @@ static void scene_free(struct scene *c)
     support_study_free(&c->s);
 }
 
-/* --- an analyst's program, step by step ---------------------------------------------------------- */
+/* --- an analyst's program, step by step ------------------------------------------------------- */
 
 struct analyst {
     struct dial *dial[STUDY_SERVERS];
@@ -145,9 +145,12 @@ static int withdraw(struct scene *c, unsigned owner)
     return support_run(file(c, "withdraw.log"), 60, a);
 }
 
-/* --- tests --------------------------------------------------------------------------------------- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
-/* Server 2 hangs while one opens, and is back for the next, whose request has waited at server 1 meanwhile. */
+/*
+ * Server 2 hangs while one opens, and is back for the next, whose request has waited at server 1
+ * meanwhile.
+ */
 static void a_failure_is_told_to_whom_it_concerns(void **state)
 {
     struct scene c;
@@ -200,8 +203,8 @@ static void a_request_has_to_be_of_the_session(void **state)
 }
 
 /*
- * An analyst who tells some servers alone, or each of another run: nobody is served, and nobody else
- * waits for long.
+ * An analyst who tells some servers alone, or each of another run: nobody is served, and nobody
+ * else waits for long.
  */
 static void a_request_that_not_all_have_is_not_answered(void **state)
 {
@@ -238,7 +241,10 @@ static void a_request_that_not_all_have_is_not_answered(void **state)
     scene_free(&c);
 }
 
-/* A connection to one server breaks under a request. What the analyst asks next ends the waiting for it, at all three. */
+/*
+ * A connection to one server breaks under a request. What the analyst asks next ends the waiting
+ * for it, at all three.
+ */
 static void a_request_that_was_lost_is_not_waited_for(void **state)
 {
     struct scene c;
@@ -302,7 +308,10 @@ static void a_run_keeps_its_place_while_its_program_lives(void **state)
     scene_free(&c);
 }
 
-/* One whose program is dead holds a session for a few seconds, not more: then owners can withdraw what they sent. */
+/*
+ * One whose program is dead holds a session for a few seconds, not more: then owners can withdraw
+ * what they sent.
+ */
 static void a_run_that_is_not_heard_of_ends(void **state)
 {
     struct scene c;
@@ -322,7 +331,10 @@ static void a_run_that_is_not_heard_of_ends(void **state)
     scene_free(&c);
 }
 
-/* One that came meanwhile, and cannot have the budget, is not in the way of the one that has begun to spend it. */
+/*
+ * One that came meanwhile, and cannot have the budget, is not in the way of the one that has begun
+ * to spend it.
+ */
 static void a_run_that_has_paid_goes_on_before_others(void **state)
 {
     struct scene c;

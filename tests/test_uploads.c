@@ -1,10 +1,11 @@
 /*
- * What an acknowledged upload survives, with real processes: each server killed at the steps of an upload, and while
- * the three agree on what they hold; disks that are full for a while; servers that are told to end in the middle.
- * Afterwards all three hold it, its receipt verifies, sending it again changes nothing, and a run counts it once.
+ * What an acknowledged upload survives, with real processes: each server killed at the steps of an
+ * upload, and while the three agree on what they hold; disks that are full for a while; servers
+ * that are told to end in the middle. Afterwards all three hold it, its receipt verifies, sending
+ * it again changes nothing, and a run counts it once.
  *
- * Steps are whatever the world can see of a server (tests/preload_fault.c): something is sent, written, synced.
- * `make test` takes some of them, TREFOIL_LONG=1 most.
+ * Steps are whatever the world can see of a server (tests/preload_fault.c): something is sent,
+ * written, synced. `make test` takes some of them, TREFOIL_LONG=1 most.
  */
 #include "tests/support_cmocka.h"
 
@@ -47,7 +48,7 @@ static bool is_long(void)
     return getenv("TREFOIL_LONG") != NULL;
 }
 
-/* --- processes ----------------------------------------------------------------------------------- */
+/* --- processes -------------------------------------------------------------------------------- */
 
 static void disarm(void)
 {
@@ -178,7 +179,7 @@ static void clear_servers(struct stage *c)
     support_forget(&c->s);
 }
 
-/* --- what must be true then ---------------------------------------------------------------------- */
+/* --- what must be true then ------------------------------------------------------------------- */
 
 static void status_says(struct stage *c, const char *text)
 {
@@ -238,7 +239,7 @@ static void run_counts_them_once(struct stage *c)
     are_counted_once(c);
 }
 
-/* --- killed at each step ------------------------------------------------------------------------- */
+/* --- killed at each step ---------------------------------------------------------------------- */
 
 static const char *const kinds[] = {"kill-send", "kill-write", "kill-before", "kill-after"};
 
@@ -370,7 +371,7 @@ static void a_server_is_killed_while_they_agree(void **state)
     assert_true(killed > 0);
 }
 
-/* --- a full disk --------------------------------------------------------------------------------- */
+/* --- a full disk ------------------------------------------------------------------------------ */
 
 /* Fills what is left of the disk that server 0 has its folder on; or says that it is full. */
 static void fill(struct stage *c, bool real)
@@ -440,7 +441,7 @@ static void a_full_disk_is_told_and_passes(void **state)
     stop_all(c);
 }
 
-/* --- told to end ---------------------------------------------------------------------------------- */
+/* --- told to end ------------------------------------------------------------------------------ */
 
 static void end_well(struct stage *c, unsigned i)
 {
@@ -449,7 +450,10 @@ static void end_well(struct stage *c, unsigned i)
     wait_ready(c, i);
 }
 
-/* Server 1 has a vector that server 2 does not take; then server 0 and 2 are told to end while server 1 is silent. */
+/*
+ * Server 1 has a vector that server 2 does not take; then server 0 and 2 are told to end while
+ * server 1 is silent.
+ */
 static void servers_are_told_to_end_in_the_middle_of_an_upload(void **state)
 {
     struct stage *c = *state;
@@ -497,7 +501,7 @@ static void servers_are_told_to_end_in_the_middle_of_a_run(void **state)
     stop_all(c);
 }
 
-/* --- the stage ----------------------------------------------------------------------------------- */
+/* --- the stage -------------------------------------------------------------------------------- */
 
 static int stage_new(void **state)
 {

@@ -90,7 +90,7 @@ static void scene_free(struct scene *c)
     support_study_free(&c->s);
 }
 
-/* --- what was spent ------------------------------------------------------------------------------ */
+/* --- what was spent --------------------------------------------------------------------------- */
 
 static int64_t debits(struct scene *c, unsigned i)
 {
@@ -128,7 +128,7 @@ static void run_number(struct scene *c, char hex[2 * REQUEST_RUN_SIZE + 1])
     bytes_clear(&text);
 }
 
-/* --- steps of a run ------------------------------------------------------------------------------ */
+/* --- steps of a run --------------------------------------------------------------------------- */
 
 static void measure(const uint8_t run[REQUEST_RUN_SIZE], uint32_t sequence, uint32_t query,
                     struct bytes *bytes)
@@ -220,7 +220,7 @@ static void another_cannot_keep_its_place(void **state)
     scene_free(&c);
 }
 
-/* --- handing over -------------------------------------------------------------------------------- */
+/* --- handing over ----------------------------------------------------------------------------- */
 
 static int go_on(struct scene *c, const char *study, const char *who, const char *out,
                  const char *number)

@@ -228,6 +228,11 @@ script_syntax() {
     done
 }
 
+# clang-format leaves comments as they are.
+line_width() {
+    sources "${folders[@]}" tests bench | xargs awk 'length($0) > 100 { print FILENAME ":" FNR ": " length($0) }'
+}
+
 white_space() {
     # shellcheck disable=SC2046
     grep -nHE '[[:space:]]+$' $(sources "${folders[@]}" tests bench) $(scripts) Makefile 2>/dev/null
@@ -249,6 +254,7 @@ check "only mpc/move.c sends shares" only_moves_send
 check "who else sends is found" senders_are_found
 check "include guards" guards
 check "no space at line ends" white_space
+check "lines fit 100 columns" line_width
 check "shell scripts parse" script_syntax
 
 if have clang-format clang-format; then

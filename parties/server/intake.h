@@ -7,7 +7,8 @@
  * last part has.
  *
  * Payloads of replies:
- *   upload    complete (u8), bytes of the vector held (u64, server 1), then receipt_part if complete
+ *   upload    complete (u8), bytes of the vector held (u64, server 1), then receipt_part if
+ *             complete
  *   withdraw  whether there was anything (u8), then the digest of it (32) and a receipt_part
  *   status    number of the roster (u32), whether the run has begun (u8), number of owners (u32),
  *             then a struct held for each
