@@ -22,7 +22,7 @@ struct ride {
 struct rider {
     struct ride *ride;
     struct party *p;
-    uint64_t own[2], came[2][2]; /* of two statements: [statement][peer] */
+    uint64_t own, came[2][2]; /* of two statements: [statement][peer]; own: of the last */
     unsigned heard;
     bool early; /* something of a payload was taken before a statement that was ahead of it */
     uint8_t *in[2], *out[2];
@@ -32,7 +32,7 @@ static enum err hear(void *self);
 
 static void ride(struct rider *r)
 {
-    uint64_t *own = &r->own[r->heard], *came = r->came[r->heard];
+    uint64_t *own = &r->own, *came = r->came[r->heard];
     *own = 10 * r->heard + r->p->index;
     net_ride(r->p->net,
              &(const struct net_rider){.blocks = {.send = {own, own},
@@ -223,12 +223,88 @@ static void what_a_third_server_says_is_heard_before_another_gives_up(void **sta
     assert_int_equal(result[1], ERR_REFUSED);
 }
 
+/* --- a link without room ---------------------------------------------------------------------- */
+
+/* A link on which server 0 cannot send to NET_NEXT before both neighbours' statements have come. */
+struct narrow {
+    struct transport *inner;
+    bool came[2];
+    unsigned refused; /* since then */
+};
+static struct narrow narrow;
+
+static enum err make_inner(void *self, size_t size, struct transport_message *m)
+{
+    const struct narrow *w = self;
+    return w->inner->ops->make(w->inner->self, size, m);
+}
+
+static enum err send_late(void *self, enum net_peer to, struct transport_message *m)
+{
+    struct narrow *w = self;
+    if (to == NET_NEXT && (!w->came[0] || !w->came[1] || w->refused++ == 0))
+        return ERR_AGAIN;
+    return w->inner->ops->send(w->inner->self, to, m);
+}
+
+static enum err receive_inner(void *self, enum net_peer from, struct transport_message *m)
+{
+    struct narrow *w = self;
+    const enum err e = w->inner->ops->receive(w->inner->self, from, m);
+    w->came[from] = w->came[from] || e == ERR_OK;
+    return e;
+}
+
+static void drop_inner(void *self, struct transport_message *m)
+{
+    const struct narrow *w = self;
+    w->inner->ops->drop(w->inner->self, m);
+}
+
+static enum err wait_inner(void *self, unsigned readable, unsigned writable, int64_t deadline)
+{
+    const struct narrow *w = self;
+    return w->inner->ops->wait(w->inner->self, readable, writable, deadline);
+}
+
+static void leave(void *self)
+{
+    (void)self;
+}
+
+static struct transport wrap_first(struct transport *inner)
+{
+    static const struct transport_ops ops = {.make = make_inner,
+                                             .send = send_late,
+                                             .receive = receive_inner,
+                                             .drop = drop_inner,
+                                             .wait = wait_inner,
+                                             .free = leave};
+    if (narrow.inner != NULL)
+        return *inner;
+    narrow.inner = inner;
+    return (struct transport){&ops, &narrow};
+}
+
+/* Else what it says next would take the place of what has not left yet. */
+static void a_statement_is_heard_when_the_own_one_has_left(void **state)
+{
+    struct ride all = {.payload = BLOCKS, .refuses = 3};
+    (void)state;
+    narrow = (struct narrow){0};
+    assert_int_equal(three_run_wrapped(1, ride_twice, &all, NULL, wrap_first), ERR_OK);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(all.result[i], ERR_OK);
+    assert_true(narrow.refused > 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(statements_cost_no_round_where_there_is_something_to_move),
         cmocka_unit_test(who_refuses_what_it_hears_ends_the_session),
         cmocka_unit_test(what_a_third_server_says_is_heard_before_another_gives_up),
+        cmocka_unit_test(a_statement_is_heard_when_the_own_one_has_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -505,6 +505,24 @@ static void put_back(struct stage *c, unsigned i, const char *state)
     open_folder(c, i, "server", &c->store[i]);
 }
 
+/* Each of the neighbours has signed this server's log, and this one has seen theirs. */
+static void expect_signatures(const struct stage *c, unsigned i)
+{
+    struct audit_file *log = NULL;
+    unsigned seen = 0, kept = 0;
+    char name[32], path[SUPPORT_PATH];
+    snprintf(name, sizeof name, "server%u/audit.log", i);
+    support_study_file(&c->s, name, path);
+    assert_int_equal(audit_file_read(&log, path, &quiet), ERR_OK);
+    for (size_t k = 0; k < log->entries; k++) {
+        seen += log->entry[k].kind == AUDIT_SEEN;
+        kept += log->entry[k].kind == AUDIT_SIGNED;
+    }
+    assert_int_equal(seen, 2);
+    assert_int_equal(kept, 2);
+    audit_file_free(&log);
+}
+
 /* A round that was played, and what it was at each step; `first` is what it opened. */
 static void play_and_keep(struct stage *c, struct bytes *first)
 {
@@ -514,6 +532,7 @@ static void play_and_keep(struct stage *c, struct bytes *first)
     c->keep = false;
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         assert_int_equal(c->result[i], ERR_OK);
+        expect_signatures(c, i);
         assert_int_equal(keep_store(c, i, "opened"), ERR_OK);
     }
     bytes_put(first, c->opened[0].data, c->opened[0].size);

@@ -137,7 +137,7 @@ static enum err compare(unsigned server, enum net_peer peer, const struct round_
         const char *what;
         const uint8_t *a, *b;
     } parts[] = {
-        {"request (the analyst or server 0 sent it another)", own->request, other->request},
+        {"request (the analyst sent it another)", own->request, other->request},
         {"price, or other weights, for this request (another program?)", own->step, other->step},
         {"set of uploads", own->uploads, other->uploads},
         {"roster (number, keys, endpoints, deadlines, model; see trefoil roster show)", own->roster,
