@@ -289,6 +289,23 @@ static void counts_of_many_values_equal_plain_counts(void **state)
     }
 }
 
+/* So many cells that they are widened in steps, one of which begins within a marginal. */
+static void cells_are_widened_in_steps(void **state)
+{
+    static const uint32_t sizes[] = {1024, 1025};
+    static const struct asked asked[] = {{1, {0}}, {1, {1}}, {2, {0, 1}}};
+    static const size_t rows[BATCHES] = {60, 1, 3};
+    const struct kind wide = {{2, sizes}, SIZE(asked), asked, &whole_rows, &whole_rows};
+    struct scene s;
+    (void)state;
+    scene_of(&s, &wide, rows, rows, false, 1);
+    for (size_t a = 0; a < 2; a++)
+        s.column[1][a][0] = (uint16_t)(sizes[a] - 1);
+    share_rows(&s, 1);
+    expect_plain_counts(&s);
+    scene_free(&s);
+}
+
 /*
  * What owners cannot send by our program: a code out of range counts as the last value, if it is
  * valid.
@@ -535,6 +552,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_equal_plain_counts),
         cmocka_unit_test(counts_of_many_values_equal_plain_counts),
+        cmocka_unit_test(cells_are_widened_in_steps),
         cmocka_unit_test(codes_out_of_range_are_the_last_value),
         cmocka_unit_test(bytes_and_rounds_follow_from_the_sizes),
         cmocka_unit_test(columns_apart_cost_an_and_for_each_part_more),
