@@ -103,17 +103,21 @@ static enum err ask(struct remote *r, const struct bytes *request, struct bytes 
 
 /*
  * A server that is not there is an error at once; one that was, and left while the session was
- * made, is waited for.
+ * made, is waited for. So are servers that wait for each other: one may hold a session whose third
+ * died without a word, which it gives up after deadlines.round; a try takes deadlines.connect.
  */
 static enum err begin(struct remote *r)
 {
-    int64_t deadline = clock_now_ms() + r->wait_ms, pause = PAUSE_MS;
-    bool were_there = false;
+    const int64_t now = clock_now_ms();
+    const int64_t given_up = now + 1000 * ((int64_t)r->study->round_s + r->study->connect_s);
+    int64_t deadline = now + r->wait_ms, pause = PAUSE_MS;
+    bool were_there = false, held;
     enum err e;
     do {
         e = open_session(r);
         were_there = were_there || e == ERR_PEER;
-    } while (were_there && try_again(r, e, deadline, &pause));
+        held = e == ERR_TIMEOUT && client_answered(r->client) && clock_left_ms(given_up) > 0;
+    } while ((were_there || held) && try_again(r, e, deadline, &pause));
     return e;
 }
 

@@ -28,6 +28,7 @@ struct client {
         bool opening; /* else servers add up nothing that is waited for */
         double last;
     } show;
+    bool answered; /* some server, what was asked last */
     struct log *log;
 };
 
@@ -141,6 +142,7 @@ static enum err receive_one(struct client *c, unsigned i, struct bytes *message,
         *came = false; /* one that came too late for look() */
         return ERR_OK;
     }
+    c->answered = c->answered || e == ERR_OK;
     return e == ERR_OK ? reply->status : e;
 }
 
@@ -207,6 +209,7 @@ static int64_t answer_deadline(const struct client *c)
 
 static enum err ask_all(struct client *c, const struct bytes *request, struct answers *a)
 {
+    c->answered = false;
     TRY(send_all(c, request, clock_now_ms() + 1000 * (int64_t)c->study->connect_s));
     TRY(receive_all(c, a, answer_deadline(c)));
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
@@ -249,6 +252,11 @@ static void tell_terms(const struct client *c)
 }
 
 /* --- the servers' ledgers --------------------------------------------------------------------- */
+
+bool client_answered(const struct client *c)
+{
+    return c->answered;
+}
 
 void client_watch(struct client *c, struct witness *witness)
 {

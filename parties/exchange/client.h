@@ -39,6 +39,9 @@ void client_show(struct client *client, void (*adding)(void *self, double share)
  */
 enum err client_reconnect(struct client *client) MUST_CHECK;
 
+/* Whether a server has answered, if only by an error, what was asked last. */
+bool client_answered(const struct client *client);
+
 /* What the servers say of the study's budget when a session begins. */
 struct client_opened {
     double remaining;               /* of rho */
