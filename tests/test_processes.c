@@ -323,7 +323,7 @@ static pid_t start_run_of(struct scene *c, const char *rounds)
  */
 static void adding_up_is_told_by_tiles(void **state)
 {
-    static const char part[] = "    max_rows: 4000\n    pad_to: 3000000\n    as: records\n";
+    static const char part[] = "    max_rows: 4000\n    pad_to: 12000000\n    as: records\n";
     const char *const parts[] = {part};
     const struct support_options o = {
         .owners = 1, .rounds = 1, .epsilon = 8, .connect_s = 1, .part = parts};
