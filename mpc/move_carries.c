@@ -153,25 +153,6 @@ static void use_sums(const struct carrying *c, const struct role *j)
 
 /* --- the arrows ------------------------------------------------------------------------------- */
 
-static enum err copy_out(void *self, size_t offset, uint8_t *out, size_t n)
-{
-    const uint8_t *words = self;
-    memcpy(out, words + offset, n);
-    return ERR_OK;
-}
-
-static enum err copy_in(void *self, size_t offset, const uint8_t *in, size_t n)
-{
-    uint8_t *words = self;
-    memcpy(words + offset, in, n);
-    return ERR_OK;
-}
-
-static struct message of(uint64_t *words, size_t n)
-{
-    return (struct message){n * sizeof *words, copy_out, copy_in, words};
-}
-
 static enum err carries(const struct carrying *c, struct role *j, struct role *j1, struct role *j2)
 {
     struct party *p = c->p;
@@ -189,13 +170,14 @@ static enum err carries(const struct carrying *c, struct role *j, struct role *j
     TRY(make_rows(c, j, room));
     TRY(make_sums(c, j1, true, room));
     TRY(make_sums(c, j2, false, room));
-    const size_t nj = words_of(j), nj1 = words_of(j1), nj2 = words_of(j2);
+    const size_t nj = 8 * words_of(j), nj1 = 8 * words_of(j1), nj2 = 8 * words_of(j2);
+    const struct message rows = move_whole(j->rows, c->rows * nj);
     const struct round round = {
-        .send[NET_NEXT] = {of(j->rows, c->rows * nj), of(j2->sums, c->sums * nj2)},
-        .send[NET_PREV] = {of(j->rows, c->rows * nj), of(j1->sums, c->sums * nj1)},
-        .receive[NET_PREV] = {of(j1->rows, c->rows * nj1), of(j->sums, c->sums * nj)},
-        .receive[NET_NEXT] = {of(j2->rows, c->rows * nj2),
-                              of(j->sums + c->sums * nj, c->sums * nj)},
+        .send[NET_NEXT] = {rows, move_whole(j2->sums, c->sums * nj2)},
+        .send[NET_PREV] = {rows, move_whole(j1->sums, c->sums * nj1)},
+        .receive[NET_PREV] = {move_kept(j1->rows, c->rows * nj1), move_kept(j->sums, c->sums * nj)},
+        .receive[NET_NEXT] = {move_kept(j2->rows, c->rows * nj2),
+                              move_kept(j->sums + c->sums * words_of(j), c->sums * nj)},
     };
     TRY(move_round(p, &round));
     use_sums(c, j);

@@ -281,17 +281,23 @@ static void add_adds_at_every_width(void **state)
 
 /* --- comparisons ------------------------------------------------------------------------------ */
 
-static enum err run_top_bit(struct party *p, struct call *c)
+static enum err top_bits(struct party *p, struct three_result *result, const uint64_t *clear,
+                         size_t n, unsigned width)
 {
     struct planes out;
     struct share64 x;
-    TRY(three_share64(p, &x, c->x, c->n, 1));
-    TRY(planes_new(&out, 1, c->n));
-    TRY(compare_top_bit(p, planes_plane(&out, 0), x, c->width));
-    three_put_planes(&c->out, p, &out);
+    TRY(three_share64(p, &x, clear, n, 1));
+    TRY(planes_new(&out, 1, n));
+    TRY(compare_top_bit(p, planes_plane(&out, 0), x, width));
+    three_put_planes(result, p, &out);
     planes_free(&out);
     share64_free(&x);
     return ERR_OK;
+}
+
+static enum err run_top_bit(struct party *p, struct call *c)
+{
+    return top_bits(p, &c->out, c->x, c->n, c->width);
 }
 
 /* What a comparison of so many lanes costs: bits a lane over all servers, and rounds. */
@@ -338,15 +344,7 @@ struct many {
 static enum err compare_many(struct party *p, void *shared)
 {
     struct many *c = shared;
-    struct planes out;
-    struct share64 x;
-    TRY(three_share64(p, &x, c->x, c->n, 1));
-    TRY(planes_new(&out, 1, c->n));
-    TRY(compare_top_bit(p, planes_plane(&out, 0), x, c->width));
-    three_put_planes(&c->out, p, &out);
-    planes_free(&out);
-    share64_free(&x);
-    return ERR_OK;
+    return top_bits(p, &c->out, c->x, c->n, c->width);
 }
 
 /* Where there are few lanes digits are wide, else there are more of them. */
