@@ -303,3 +303,11 @@ word128 three_xor(const struct three_result *r, size_t i)
 {
     return r->component[0][i] ^ r->component[1][i] ^ r->component[2][i];
 }
+
+unsigned log2_ceil(unsigned n)
+{
+    unsigned k = 0;
+    while ((1u << k) < n)
+        k++;
+    return k;
+}

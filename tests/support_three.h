@@ -76,4 +76,7 @@ bool three_kernel(unsigned i);
 /* Deterministic test numbers. */
 uint64_t three_random(uint64_t *state);
 
+/* Rounds of a tree over n things. */
+unsigned log2_ceil(unsigned n);
+
 #endif

@@ -240,14 +240,6 @@ static void and_all_is_one_only_for_all_ones(void **state)
     }
 }
 
-static unsigned log2_ceil(unsigned n)
-{
-    unsigned k = 0;
-    while ((1u << k) < n)
-        k++;
-    return k;
-}
-
 static enum err run_add(struct party *p, struct call *c)
 {
     struct planes x, y, out;

@@ -68,14 +68,6 @@ static void choose_lanes(struct below *b, unsigned c, uint64_t *state)
     }
 }
 
-static unsigned log2_ceil(unsigned x)
-{
-    unsigned k = 0;
-    while (1u << k < x)
-        k++;
-    return k;
-}
-
 static void check(struct below *b)
 {
     uint64_t state = b->width, ands = 0, rounds = 0;

@@ -105,14 +105,6 @@ static uint64_t sent(const struct call *c, int server)
     return c->after[server].payload_sent - c->before[server].payload_sent;
 }
 
-static unsigned log2_ceil(unsigned n)
-{
-    unsigned k = 0;
-    while ((1u << k) < n)
-        k++;
-    return k;
-}
-
 static void distances_are_exact(void **state)
 {
     static const size_t cells[] = {1, 63, 64, 65, 511, 512, 513, 1000};
