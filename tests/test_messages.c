@@ -128,7 +128,7 @@ static void a_worker_that_is_busy_says_so(void **state)
     struct support_caller caller;
     unsigned busy = 0, told = 0;
     support_caller_new(&caller, &c->s, "a.key", 1);
-    for (unsigned k = 0; k < 60; k++) {
+    for (unsigned k = 0; k < 600; k++) {
         support_caller_begin(&caller, MESSAGE_REQUEST);
         for (unsigned i = 1; i < REQUEST_HEAD_SIZE; i++)
             bytes_put_u8(&caller.message, (uint8_t)k);
