@@ -194,6 +194,9 @@ uninstall:
 clean:
 	rm -rf build
 
+# Tests and hooks of tests take what their caller gives, whether they need it or not.
+$(OUT)/tests/%.o build/fuzz/objects/tests/%.o: FLAGS += -Wno-unused-parameter
+
 # A changed Makefile rebuilds: it carries the flags.
 $(OUT)/%.o: %.c Makefile
 	$(say) CC $<

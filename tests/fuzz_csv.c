@@ -78,6 +78,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 /* The corpus has them. */
 void fuzz_seeds(fuzz_put put, void *self)
 {
-    (void)put;
-    (void)self;
 }

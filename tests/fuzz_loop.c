@@ -68,15 +68,11 @@ static void stage_free(struct stage *s)
 
 static enum err refuse_measure(void *self, const struct aim_measure *m)
 {
-    (void)self;
-    (void)m;
     return ERR_REFUSED;
 }
 
 static enum err refuse_select(void *self, struct aim_select *s)
 {
-    (void)self;
-    (void)s;
     return ERR_REFUSED;
 }
 

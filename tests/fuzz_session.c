@@ -27,7 +27,6 @@ struct wire {
 
 static enum err wire_make(void *self, size_t size, struct transport_message *m)
 {
-    (void)self;
     m->data = memory_array(size, 1);
     m->size = size;
     m->held = m->data != NULL;
@@ -36,7 +35,6 @@ static enum err wire_make(void *self, size_t size, struct transport_message *m)
 
 static void wire_drop(void *self, struct transport_message *m)
 {
-    (void)self;
     memory_free(&m->data);
     *m = (struct transport_message){0};
 }
@@ -77,9 +75,6 @@ static enum err wire_wait(void *self, unsigned readable, unsigned writable, int6
     size_t n = 0;
     const uint8_t *p = reader_block(&w->left, &n);
     struct bytes *b = &w->next[how & 1];
-    (void)readable;
-    (void)writable;
-    (void)deadline;
     if (p == NULL || n == 0)
         return ERR_TIMEOUT;
     b->size = 0;
@@ -93,7 +88,6 @@ static enum err wire_wait(void *self, unsigned readable, unsigned writable, int6
 
 static void wire_free(void *self)
 {
-    (void)self;
 }
 
 static const struct transport_ops ops = {.make = wire_make,

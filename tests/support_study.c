@@ -159,9 +159,6 @@ enum err support_copy(const char *from, const char *to)
 
 static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *where)
 {
-    (void)st;
-    (void)kind;
-    (void)where;
     return remove(path);
 }
 

@@ -66,7 +66,6 @@ static enum err memory_make(void *self, size_t size, struct transport_message *m
 
 static void memory_drop(void *self, struct transport_message *m)
 {
-    (void)self;
     pool_put(m->data);
     *m = (struct transport_message){0};
 }

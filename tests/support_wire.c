@@ -80,7 +80,6 @@ static enum err tap_wait(void *self, unsigned readable, unsigned writable, int64
 
 static void tap_free(void *self)
 {
-    (void)self;
 }
 
 static const struct transport_ops tap_ops = {

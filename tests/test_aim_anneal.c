@@ -121,7 +121,6 @@ static void annealing_follows_the_paper(void **state)
     struct aim_options o = options_of(&s, 0.05);
     double first = sqrt(16 * ATTRIBUTES / (2 * 0.9 * 0.05));
     unsigned halved = 0;
-    (void)state;
     for (uint64_t seed = 1; seed <= 6; seed++) {
         struct aim_result *a;
         double sigma = first, epsilon = sqrt(8 * 0.1 * 0.05 / (16 * ATTRIBUTES));
@@ -162,7 +161,6 @@ static void random_schedules_never_exceed_the_budget(void **state)
 {
     struct random r;
     unsigned longest = 0;
-    (void)state;
     random_seed_u64(&r, 5);
     for (int trial = 0; trial < 3000; trial++) {
         size_t d = 1 + (size_t)random_below(&r, 30);
@@ -231,7 +229,6 @@ static void check_same(const struct aim_result *a, const struct aim_result *b,
 static void a_cut_run_goes_on_as_if_nothing_had_been(void **state)
 {
     struct stage s = stage_new(2000);
-    (void)state;
     for (int annealed = 0; annealed < 2; annealed++) {
         struct aim_options o = options_of(&s, 0.05);
         struct aim_result *whole, *part;
@@ -269,7 +266,6 @@ static void altered_states_are_refused(void **state)
     struct aim_options o = options_of(&s, 0.05);
     struct aim_result *a;
     struct bytes text = {0};
-    (void)state;
     o.annealed = false;
     o.rounds = 2;
     o.state_file = s.path;
@@ -362,7 +358,6 @@ static void growing_populations_leave_no_bias(void **state)
     int64_t counts[12];
     static const struct clique two = {2, {0, 1}};
     double share, pair, total, exact;
-    (void)state;
     tabulate_marginal(s.table, &two, counts);
     exact = (double)(counts[0] + counts[1] + counts[2] + counts[3]) / 1000;
     grow(&s, true, &share, &pair, &total);

@@ -26,7 +26,6 @@ static void conversions_agree_with_forty_digits(void **state)
         {2, 1e-6, 11.688596249354894055},
         {1e-6, 1e-9, 0.0068040608222062185369},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof rho / sizeof *rho; i++)
         assert_true(budget_rho(rho[i].epsilon, rho[i].delta) == ldexp((double)rho[i].grid, -40));
     for (size_t i = 0; i < sizeof epsilon / sizeof *epsilon; i++) {
@@ -47,7 +46,6 @@ static void a_plan_sets_the_slack_aside(void **state)
                              .marginal_epsilon_slack = 7.7e-6,
                              .delta_slack = 1e-8};
     struct budget_plan p;
-    (void)state;
     assert_int_equal(budget_plan(&t, &p, NULL), ERR_OK);
     assert_true(p.limits.epsilon_slack >= 48 * 7.7e-6);
     assert_true(p.epsilon <= 1 - 48 * 7.7e-6);
@@ -74,7 +72,6 @@ static struct ledger *ledger_of(double rho, unsigned k)
 static void costs_are_exact(void **state)
 {
     mpq_t cost, expected;
-    (void)state;
     mpq_inits(cost, expected, (mpq_ptr)NULL);
     ledger_measure_cost(cost, 50000, 14);
     mpq_set_str(expected, "35000000000/2199023255552", 10);
@@ -101,7 +98,6 @@ static void not_one_unit_above_rho(void **state)
 {
     struct ledger *l = ledger_of(0.5, 1);
     mpq_t cost;
-    (void)state;
     mpq_init(cost);
     ledger_measure_cost(cost, 1 << 20, 1); /* exactly 1/2 */
     mpq_set_str(cost, "1/1000000000000000000000000000000000000000000000000", 10);
@@ -127,7 +123,6 @@ static void random_schedules_stay_within(void **state)
 {
     struct random r;
     mpq_t cost, sum, limit;
-    (void)state;
     random_seed_u64(&r, 5);
     mpq_inits(cost, sum, limit, (mpq_ptr)NULL);
     for (int run = 0; run < 100; run++) {
@@ -152,7 +147,6 @@ static void random_schedules_stay_within(void **state)
 static void slack_has_its_own_limit(void **state)
 {
     struct ledger *l = ledger_of(1, 2);
-    (void)state;
     assert_int_equal(ledger_slack(l, 0x1p-12, 0, NULL), ERR_OK);
     assert_int_equal(ledger_slack(l, 0x1p-12, 0, NULL), ERR_OK);
     assert_int_equal(ledger_slack(l, 0x1p-80, 0, NULL), ERR_BUDGET);
@@ -177,7 +171,6 @@ static void a_ledger_survives_as_text(void **state)
     struct ledger *l = ledger_of(0.1, 3), *back, *copy;
     char *text, *again;
     mpq_t cost;
-    (void)state;
     mpq_init(cost);
     assert_int_equal(ledger_select_cost(cost, 0.01, 1e-7), ERR_OK);
     assert_int_equal(ledger_debit(l, cost, NULL), ERR_OK);
@@ -210,7 +203,6 @@ static void a_ledger_survives_as_text(void **state)
 static void seeds_decide_everything(void **state)
 {
     struct random a, b;
-    (void)state;
     random_seed_u64(&a, 9);
     random_seed_u64(&b, 9);
     for (int i = 0; i < 1000; i++)
@@ -228,7 +220,6 @@ static void below_is_even(void **state)
     struct random r;
     double chi = 0;
     int count[7] = {0};
-    (void)state;
     random_seed_u64(&r, 1);
     for (int i = 0; i < 70000; i++)
         count[random_below(&r, 7)]++;
@@ -256,7 +247,6 @@ static void gaussians_have_their_moments_and_tails(void **state)
     int below[8] = {0};
     double m1 = 0, m2 = 0, m4 = 0;
     struct random r;
-    (void)state;
     random_seed_u64(&r, 3);
     for (int i = 0; i < N; i++) {
         double z = (double)random_gauss(&r) * 0x1p-20;
@@ -282,7 +272,6 @@ static void gumbels_have_their_moments_and_tails(void **state)
     int below[7] = {0};
     double m1 = 0, m2 = 0;
     struct random r;
-    (void)state;
     random_seed_u64(&r, 4);
     for (int i = 0; i < N; i++) {
         double g = (double)random_gumbel(&r) * 0x1p-24;

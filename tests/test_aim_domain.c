@@ -29,7 +29,6 @@ static void numbers_parse_strictly(void **state)
                                        "1e23"};
     double v;
     int64_t i;
-    (void)state;
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         assert_false(number_double(bad[k], &v));
         assert_false(number_integer(bad[k], &i));
@@ -68,7 +67,6 @@ static void codes_follow_the_manual(void **state)
 {
     struct domain *d = four_attributes();
     const struct domain_attribute *a = d->attribute;
-    (void)state;
     assert_int_equal(domain_find(d, "dose"), 2);
     assert_int_equal(domain_find(d, "none"), DOMAIN_NO_CODE);
     assert_int_equal(domain_code(&a[0], "green"), 1);
@@ -102,7 +100,6 @@ static void mistakes_in_a_domain_are_refused(void **state)
     static const double flat[] = {0, 1, 1};
     static const double nan_edge[] = {0, NAN};
     struct domain *d = four_attributes();
-    (void)state;
 #define REFUSED(call) assert_int_equal(call, ERR_STUDY)
     REFUSED(domain_add_integer(d, "age", 0, 1, NULL, DOMAIN_REJECT, NULL));
     REFUSED(domain_add_integer(d, "", 0, 1, NULL, DOMAIN_REJECT, NULL));
@@ -137,7 +134,6 @@ static void canonical_bytes_tell_domains_apart(void **state)
 {
     struct domain *a = four_attributes(), *b = four_attributes();
     bool same = false;
-    (void)state;
     assert_int_equal(domain_compare(a, b, &same), ERR_OK);
     assert_true(same);
     b->attribute[3].policy = DOMAIN_REJECT;
@@ -163,7 +159,6 @@ static void canonical_bytes_read_back(void **state)
     struct domain *d = four_attributes(), *again;
     struct bytes first = {0}, second = {0};
     struct reader r;
-    (void)state;
     domain_write(d, &first);
     r = reader_of(first.data, first.size);
     assert_int_equal(domain_read(&again, &r, NULL), ERR_OK);
@@ -193,7 +188,6 @@ static void canonical_bytes_read_back(void **state)
 static void names_that_steer_are_not_read(void **state)
 {
     static const char *const value[] = {"yes", "no"}, *const steers[] = {"yes", "no\x1b[2J"};
-    (void)state;
     for (unsigned k = 0; k < 3; k++) {
         struct domain *d, *again;
         struct bytes b = {0};
@@ -223,7 +217,6 @@ static void the_closure_matches_its_definition(void **state)
     struct workload *w;
     size_t seen = 0;
     uint64_t offset = 0;
-    (void)state;
     assert_int_equal(workload_new(&w, d, given, weight, 5, NULL), ERR_OK);
     for (size_t i = 0; i < w->queries; i++) {
         assert_int_equal(w->query[i].offset, offset);
@@ -270,7 +263,6 @@ static void order_does_not_change_the_digest(void **state)
     struct domain *d = support_domain(size, 3);
     struct workload *a, *b;
     struct bytes x = {0}, y = {0};
-    (void)state;
     assert_int_equal(workload_new(&a, d, one, NULL, 2, NULL), ERR_OK);
     assert_int_equal(workload_new(&b, d, two, NULL, 2, NULL), ERR_OK);
     workload_write(a, &x);
@@ -296,7 +288,6 @@ static void mistakes_in_a_workload_are_refused(void **state)
     struct workload *w;
     char sink[400] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
-    (void)state;
     REFUSED(workload_new(&w, d, lacks, NULL, 1, &log));
     assert_non_null(strstr(sink, "attribute a1 is in no marginal"));
     REFUSED(workload_new(&w, d, twice, NULL, 3, NULL));
@@ -316,7 +307,6 @@ static void all_k_ways_are_all_there(void **state)
 {
     static const uint32_t size[] = {2, 3, 2, 2, 3};
     struct domain *d = support_domain(size, 5);
-    (void)state;
     for (unsigned k = 1; k <= 5; k++) {
         static const size_t expected[] = {0, 5, 10, 10, 5, 1};
         struct workload *w;
@@ -333,7 +323,6 @@ static void random_workloads_cover_and_repeat(void **state)
     struct domain *d = support_domain(size, 6);
     struct workload *w, *again;
     unsigned seen[20] = {0};
-    (void)state;
     for (uint64_t seed = 0; seed < 2000; seed++) {
         assert_int_equal(workload_random(&w, d, 3, 5, seed, NULL), ERR_OK);
         assert_int_equal(w->cliques, 5);
@@ -371,7 +360,6 @@ static void projection_agrees_with_arithmetic(void **state)
     static const struct clique part = {2, {0, 2}};
     struct domain *d = support_domain(size, 3);
     uint32_t index[60];
-    (void)state;
     clique_project(&whole, &part, d, index);
     for (uint32_t i = 0; i < 60; i++)
         assert_int_equal(index[i], i / 20 * 5 + i % 5);

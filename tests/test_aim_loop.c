@@ -91,7 +91,6 @@ static void closure_counts_are_the_tables(void **state)
     struct stage s = stage_new(500);
     int64_t *counts = memory_array(s.workload->cells, sizeof *counts);
     int64_t direct[64];
-    (void)state;
     assert_int_equal(tabulate_closure(s.table, s.workload, counts), ERR_OK);
     for (size_t i = 0; i < s.workload->queries; i++) {
         const struct workload_query *q = &s.workload->query[i];
@@ -110,7 +109,6 @@ static void more_rounds_beat_independence(void **state)
     struct aim_options o = options_of(&s, 0.2, 6);
     struct aim_options none = options_of(&s, 0.2, 0);
     double with, without;
-    (void)state;
     for (uint64_t seed = 0; seed < 3; seed++) {
         struct aim_result *a = run_seeded(&s, &o, seed), *b = run_seeded(&s, &none, seed);
         assert_int_equal(a->rounds, 7);
@@ -133,7 +131,6 @@ static void the_same_noise_gives_the_same_run(void **state)
     struct aim_options o = options_of(&s, 0.05, 4);
     struct aim_result *a = run_seeded(&s, &o, 3), *b = run_seeded(&s, &o, 3);
     struct aim_result *c = run_seeded(&s, &o, 4);
-    (void)state;
     assert_memory_equal(a->query, b->query, a->measurements * sizeof *a->query);
     for (size_t i = 0; i < a->measurements; i++) {
         uint64_t cells = clique_cells(&a->measurement[i].clique, s.domain);
@@ -239,7 +236,6 @@ static enum err strict_select(void *self, struct aim_select *request)
 static void servers_would_accept_every_request(void **state)
 {
     struct stage s = stage_new(ROWS);
-    (void)state;
     for (unsigned k = 1; k <= 3; k++) {
         struct aim_options o = options_of(&s, 0.03 * k * k, 1 + 3 * k);
         struct strict strict = {.stage = &s, .options = &o, .last_round = UINT32_MAX};
@@ -270,7 +266,6 @@ static void servers_would_accept_every_request(void **state)
 static void what_is_lost_is_spent(void **state)
 {
     struct stage s = stage_new(ROWS);
-    (void)state;
     for (unsigned k = 0; k < 8; k++) {
         struct aim_options o = options_of(&s, 0.03, 7);
         struct strict strict = {.stage = &s,
@@ -309,7 +304,6 @@ static void budgets_that_cannot_work_are_refused(void **state)
     struct aim_backend backend;
     struct aim_result *result;
     struct aim_options o = options_of(&s, 1e-9, 4);
-    (void)state;
     assert_int_equal(plaintext_new(&p, s.workload, s.table, NULL, NULL), ERR_OK);
     backend = plaintext_backend(p);
     assert_int_equal(aim_run(&result, &o, &backend, NULL), ERR_RANGE); /* sigma above 4096 */
@@ -334,7 +328,6 @@ static void budgets_that_cannot_work_are_refused(void **state)
 
 static enum err no_noise(void *self, size_t n, int64_t *out)
 {
-    (void)self;
     memset(out, 0, n * sizeof *out);
     return ERR_OK;
 }
@@ -354,7 +347,6 @@ static void the_lowest_index_wins_ties(void **state)
                                  .estimate = estimate};
     struct plaintext *p;
     struct aim_backend backend;
-    (void)state;
     assert_int_equal(plaintext_new(&p, s.workload, s.table, &noise, NULL), ERR_OK);
     backend = plaintext_backend(p);
     assert_int_equal(backend.select(backend.self, &request), ERR_OK);
@@ -389,7 +381,6 @@ static void selection_follows_the_softmax(void **state)
     struct aim_backend backend;
     int seen[3] = {0};
     double weight[3], sum = 0, chi = 0;
-    (void)state;
     random_seed_u64(&r, 8);
     for (int i = 0; i < 3; i++) {
         weight[i] = exp(-(double)penalty[i] / 1024);
@@ -418,7 +409,6 @@ static void samples_follow_the_model(void **state)
     struct aim_result *a = run_seeded(&s, &o, 1);
     struct table *rows, *again, *other;
     double error, small;
-    (void)state;
     assert_int_equal(sample_rows(&rows, a->model, 20000, 1, NULL), ERR_OK);
     assert_int_equal(rows->rows, 20000);
     assert_int_equal(model_error(a->model, s.workload, rows, &error, NULL), ERR_OK);
@@ -457,7 +447,6 @@ static void errors_of_tables_are_sums_of_differences(void **state)
     struct stage s = stage_new(0);
     struct table *t;
     double each[10], mean;
-    (void)state;
     assert_int_equal(table_append(s.table, (uint16_t[]){0, 0, 0, 0, 0}), ERR_OK);
     assert_int_equal(table_append(s.table, (uint16_t[]){0, 0, 0, 0, 0}), ERR_OK);
     assert_int_equal(table_new(&t, s.domain, 0), ERR_OK);
@@ -488,7 +477,6 @@ static void measurements_are_written_as_documented(void **state)
     char folder[] = "/tmp/trefoil-test-XXXXXX", path[64];
     json_error_t error;
     json_t *root, *m;
-    (void)state;
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/m.json", folder);
     assert_int_equal(output_measurements(path, &terms, NULL), ERR_OK);

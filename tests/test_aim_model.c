@@ -97,7 +97,6 @@ static void joint_of(const struct world *w, const struct model *m, double *p)
 static void running_intersection_holds(void **state)
 {
     struct random r;
-    (void)state;
     random_seed_u64(&r, 1);
     for (int run = 0; run < 200; run++) {
         struct world w;
@@ -129,7 +128,6 @@ static void beliefs_and_marginals_match_the_joint(void **state)
     static double p[JOINT_MAX], expected[JOINT_MAX], counts[JOINT_MAX];
     static uint32_t index[JOINT_MAX];
     struct random r;
-    (void)state;
     random_seed_u64(&r, 2);
     for (int run = 0; run < 60; run++) {
         struct world w;
@@ -241,7 +239,6 @@ static void mirror_descent_follows_its_twin(void **state)
     static struct twin t;
     static struct case_of_fit f;
     struct random r;
-    (void)state;
     random_seed_u64(&r, 3);
     for (int run = 0; run < 6; run++) {
         struct fit_result result;
@@ -279,7 +276,6 @@ static void a_perfect_fit_stops_without_harm(void **state)
     struct fit_result result;
     struct domain *d;
     struct model *m;
-    (void)state;
     assert_int_equal(domain_new(&d), ERR_OK);
     assert_int_equal(domain_add_integer(d, "a", 0, 1, NULL, DOMAIN_REJECT, NULL), ERR_OK);
     assert_int_equal(model_plain(&m, d, &c, 1, 100, NULL), ERR_OK);
@@ -300,7 +296,6 @@ static void a_warm_start_keeps_the_distribution(void **state)
 {
     static double before[JOINT_MAX], after[JOINT_MAX];
     struct random r;
-    (void)state;
     random_seed_u64(&r, 4);
     for (int run = 0; run < 30; run++) {
         struct world w;
@@ -341,7 +336,6 @@ static void totals_weigh_by_inverse_variance(void **state)
     struct model *m;
     struct fit_result result;
     static const struct clique c[] = {{1, {0}}, {1, {1}}};
-    (void)state;
     assert_int_equal(domain_new(&d), ERR_OK);
     assert_int_equal(domain_add_integer(d, "a", 0, size[0] - 1, NULL, DOMAIN_REJECT, NULL), 0);
     assert_int_equal(domain_add_integer(d, "b", 0, size[1] - 1, NULL, DOMAIN_REJECT, NULL), 0);
@@ -376,7 +370,6 @@ static void sizes_are_refused_by_name(void **state)
     struct domain *d = support_domain(size, 4);
     struct model *m;
     double counts[10000];
-    (void)state;
     assert_int_equal(model_plain(&m, d, pairs, 3, 299, &log), ERR_RANGE);
     assert_null(m);
     assert_non_null(strstr(sink, "a0 x a1"));
@@ -400,7 +393,6 @@ static void structural_zeros_are_exact(void **state)
     static double p[JOINT_MAX], expected[JOINT_MAX], counts[JOINT_MAX];
     static uint32_t index[JOINT_MAX], zero_index[JOINT_MAX];
     struct random r;
-    (void)state;
     random_seed_u64(&r, 6);
     for (int run = 0; run < 40; run++) {
         struct world w;
@@ -453,7 +445,6 @@ static void impossible_zeros_are_refused(void **state)
         .clique = &c, .cliques = 1, .zero = &zeros, .zeros = 1, .limit_cells = 100};
     struct domain *d;
     struct model *m;
-    (void)state;
     assert_int_equal(domain_new(&d), ERR_OK);
     assert_int_equal(domain_add_integer(d, "a", 0, 1, NULL, DOMAIN_REJECT, NULL), ERR_OK);
     t.domain = d;
@@ -469,7 +460,6 @@ static void the_fit_agrees_with_plain_descent(void **state)
     static struct case_of_fit f;
     static double x[JOINT_MAX], y[JOINT_MAX];
     struct random r;
-    (void)state;
     random_seed_u64(&r, 7);
     for (int run = 0; run < 12; run++) {
         struct fit_result a, b;
@@ -501,7 +491,6 @@ static void files_keep_models_to_the_last_bit(void **state)
     char folder[] = "/tmp/trefoil-test-XXXXXX", path[64];
     struct random r;
     struct bytes text = {0};
-    (void)state;
     random_seed_u64(&r, 8);
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/model", folder);

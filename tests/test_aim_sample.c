@@ -95,7 +95,6 @@ static void gaussians_are_gaussian(void **state)
 {
     static const double tail[] = {-4, -3.6, -3, 3, 3.6, 4};
     size_t n = draws(1000000);
-    (void)state;
     assert_true(judge(draw_gauss, gauss_below, tail, 6, RIGHT, n) < 4.5);
     for (enum wrong wrong = WIDER; wrong <= TWELVE; wrong++)
         assert_true(judge(draw_gauss, gauss_below, tail, 6, wrong, n) > 5.5);
@@ -105,7 +104,6 @@ static void gumbels_are_gumbel(void **state)
 {
     static const double tail[] = {-2.2, -1.9, 6, 8, 9.5, 10};
     size_t n = draws(1000000);
-    (void)state;
     assert_true(judge(draw_gumbel, gumbel_below, tail, 6, RIGHT, n) < 4.5);
     for (enum wrong wrong = WIDER; wrong <= CUT; wrong++)
         assert_true(judge(draw_gumbel, gumbel_below, tail, 6, wrong, n) > 5.5);
@@ -115,7 +113,6 @@ static void gaussians_have_their_moments(void **state)
 {
     double power[5] = {0}, n = (double)draws(1000000), pairs = 0, last = 0;
     struct random r;
-    (void)state;
     random_seed_u64(&r, 3);
     for (size_t i = 0; i < (size_t)n; i++) {
         double x = draw_gauss(&r, RIGHT);
@@ -177,7 +174,6 @@ static double selection_chi(size_t m, size_t trials, double error)
 static void selections_follow_the_softmax(void **state)
 {
     size_t trials = draws(200000);
-    (void)state;
     assert_true(selection_chi(2, trials, 1) < 4.5);
     assert_true(selection_chi(12, trials, 1) < 4.5);
     assert_true(selection_chi(12, trials, 1.05) > 5.5); /* epsilon off by 5 % is found */
@@ -259,7 +255,6 @@ static void rows_follow_the_model(void **state)
 {
     struct world w = world_new();
     double sum = 0;
-    (void)state;
     assert_true(fabs(rows_chi(&w, true, draws(200000), 1)) < 4.5);
     assert_true(fabs(rows_chi(&w, true, 3, draws(20000))) < 4.5);
     /* rounding: few rows of many tables are unbiased, and scatter less */
@@ -281,7 +276,6 @@ static void rows_follow_the_model(void **state)
 static void the_same_seed_gives_the_same_rows(void **state)
 {
     struct world w = world_new();
-    (void)state;
     for (int independent = 0; independent < 2; independent++) {
         struct table *t[3];
         for (int i = 0; i < 3; i++)

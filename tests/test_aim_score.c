@@ -12,7 +12,6 @@
 static void multipliers_are_floors(void **state)
 {
     uint64_t m;
-    (void)state;
     assert_int_equal(measure_multiplier(20.889, &m, NULL), ERR_OK);
     assert_int_equal(m, 50197);
     assert_int_equal(measure_multiplier(4096, &m, NULL), ERR_OK);
@@ -67,7 +66,6 @@ static void plans_cover_their_extremes(void **state)
     struct workload *w;
     struct random r;
     unsigned planned = 0, narrow = 0, wide = 0;
-    (void)state;
     random_seed_u64(&r, 11);
     assert_int_equal(workload_all(&w, d, 3, NULL), ERR_OK);
     for (int run = 0; run < 2000; run++) {
@@ -130,7 +128,6 @@ static void plans_of_squares_cover_their_extremes(void **state)
     struct workload *w;
     struct random r;
     unsigned planned = 0;
-    (void)state;
     random_seed_u64(&r, 12);
     assert_int_equal(workload_all(&w, d, 3, NULL), ERR_OK);
     for (int run = 0; run < 2000; run++) {
@@ -186,7 +183,6 @@ static void a_row_changes_a_score_by_no_more_than_its_sensitivity(void **state)
 {
     enum { BITS = 4 };
     int64_t worst[2] = {0};
-    (void)state;
     for (int64_t x = 0; x + 1 < 1 << BITS; x++)
         for (uint64_t c = 0; c <= UINT64_C(1) << (BITS + AIM_ESTIMATE_BITS); c += 64) {
             const int64_t before[] = {x, 3}, after[] = {x + 1, 3};
@@ -215,7 +211,6 @@ static void hopeless_plans_are_refused(void **state)
     char sink[600] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
     struct select_terms t;
-    (void)state;
     assert_int_equal(workload_new(&w, d, given, weight, 2, NULL), ERR_OK);
     t = (struct select_terms){.domain = d,
                               .workload = w,
@@ -254,7 +249,6 @@ static void estimates_are_held_to_their_bounds(void **state)
     char sink[300] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
     uint64_t c[4] = {32 << 10, 32 << 10, 0, 0};
-    (void)state;
     assert_int_equal(workload_all(&w, d, 2, NULL), ERR_OK);
     assert_int_equal(select_check_estimates(d, w, 2, &b, c, &log), ERR_OK);
     c[3] = 1;
@@ -287,7 +281,6 @@ static uint64_t shared_score(size_t n, const int64_t *x, const uint64_t *c)
 static void both_formulas_of_the_score_agree(void **state)
 {
     struct random r;
-    (void)state;
     random_seed_u64(&r, 2);
     for (int run = 0; run < 5000; run++) {
         int64_t x[16];

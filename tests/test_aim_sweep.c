@@ -22,7 +22,6 @@ static void exp_and_log_are_within_their_bound(void **state)
     static double in[CELLS], out[CELLS], first[CELLS];
     static const double edges[] = {0, -708, 709, -1e-300, 1e-17, -0.34657, 0.34658, 1};
     struct random r;
-    (void)state;
     random_seed_u64(&r, 1);
     for (int run = 0; run < 12; run++) {
         double width = run < 4 ? 708 : run < 8 ? 2 : 1e-3;
@@ -119,7 +118,6 @@ static void check_shape(const struct shape *s, const struct sweep *k, struct ran
 static void strips_follow_the_walk(void **state)
 {
     struct random r;
-    (void)state;
     random_seed_u64(&r, 2);
     for (int run = 0; run < 400; run++) {
         struct shape s;
@@ -142,7 +140,6 @@ static void sums_are_the_same_on_all(void **state)
     static double x[CELLS], y[CELLS], z[CELLS];
     struct random r;
     double dot[3], off[3], square[3];
-    (void)state;
     random_seed_u64(&r, 3);
     for (int i = 0; i < CELLS; i++) {
         a[i] = (float)random_double(&r);
@@ -182,7 +179,6 @@ static void beliefs_are_the_same_on_all(void **state)
     struct model *m;
     double *first;
     size_t cells;
-    (void)state;
     assert_int_equal(model_plain(&m, d, c, 4, 1 << 20, NULL), ERR_OK);
     for (size_t i = 0; i < m->parameters; i++)
         m->theta[i] = (double)(i * 7919 % 1000) * 0.01;

@@ -87,7 +87,6 @@ static void nobody_has_more_rows_than_agreed(void **state)
     struct domain *d = three();
     struct table *t;
     char sink[2000];
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const struct table_csv_options o = {
             .rows = {.person = cases[i].person, .per_person = cases[i].most}};
@@ -157,7 +156,6 @@ static void rows_come_from_anywhere(void **state)
         assert_true(problem < 2 || sink[0] == '\0');
         domain_free(&d);
     }
-    (void)state;
 }
 
 static void files_as_people_write_them(void **state)
@@ -171,7 +169,6 @@ static void files_as_people_write_them(void **state)
     struct domain *d = three();
     struct table *t;
     char sink[2000];
-    (void)state;
     assert_int_equal(read_text(&t, d, text, sizeof text - 1, NULL, sink, sizeof sink), ERR_OK);
     assert_int_equal(t->rows, 3);
     assert_non_null(strstr(sink, "ignored: name, x"));
@@ -201,7 +198,6 @@ static void errors_say_where_and_what(void **state)
     struct domain *d = three();
     struct table *t;
     char sink[8000];
-    (void)state;
     SAYS("", ERR_DATA, "is empty");
     SAYS("colour,age\nred,1\n", ERR_DATA, "t.csv:1: no column is named dose");
     SAYS("colour,age,dose,age\n", ERR_DATA, "t.csv:1:4: column age stands twice");
@@ -260,7 +256,6 @@ static void what_does_not_fit_is_taken_and_told(void **state)
     struct domain *d;
     struct table *t = NULL;
     char sink[2048];
-    (void)state;
     assert_int_equal(domain_new(&d), ERR_OK);
     assert_int_equal(domain_add_categorical(d, "colour", labels, 2, "?", DOMAIN_AS_MISSING, NULL),
                      0);
@@ -296,7 +291,6 @@ static void only_the_first_problems_are_printed(void **state)
     char text[2000] = "colour,age,dose\n";
     char sink[8000];
     size_t lines = 0;
-    (void)state;
     for (int i = 0; i < 50; i++)
         strcat(text, "red,x,0.5\n");
     assert_int_equal(read_text(&t, d, text, strlen(text), NULL, sink, sizeof sink), ERR_DATA);
@@ -314,7 +308,6 @@ static void options_are_followed(void **state)
     struct domain *d = three();
     struct table *t;
     char sink[2000];
-    (void)state;
     assert_int_equal(read_text(&t, d, text, sizeof text - 1, &o, sink, sizeof sink), ERR_OK);
     assert_int_equal(t->rows, 2);
     assert_int_equal(t->column[1][0], 5);
@@ -360,7 +353,6 @@ static void random_files_read_as_they_were_meant(void **state)
     static const char *const name[] = {"colour", "age", "dose", "other"};
     static char text[200000];
     struct random r;
-    (void)state;
     random_seed_u64(&r, 4);
     for (int run = 0; run < 100; run++) {
         struct domain *d = three();
@@ -413,7 +405,6 @@ static void decimals_may_begin_with_a_comma(void **state)
     struct domain *d = three();
     struct table *t;
     char sink[1000];
-    (void)state;
     assert_int_equal(read_text(&t, d, text, sizeof text - 1, &comma, sink, sizeof sink), ERR_OK);
     assert_int_equal(t->rows, 3);
     assert_int_equal(t->column[0][0], 1);
@@ -441,7 +432,6 @@ static void what_is_written_reads_back(void **state)
     struct place p = place_new("", 0);
     struct table *t, *back;
     struct random r;
-    (void)state;
     assert_int_equal(domain_add_integer(d, "a \"b\", c", 5, 5, NULL, DOMAIN_REJECT, NULL), ERR_OK);
     random_seed_u64(&r, 1);
     assert_int_equal(table_new(&t, d, 0), ERR_OK);
@@ -468,7 +458,6 @@ static void a_lone_missing_value_is_not_a_blank_line(void **state)
     struct place p = place_new("", 0);
     struct domain *d;
     struct table *t, *back;
-    (void)state;
     assert_int_equal(domain_new(&d), ERR_OK);
     assert_int_equal(domain_add_integer(d, "age", 0, 3, "", DOMAIN_REJECT, NULL), ERR_OK);
     assert_int_equal(table_new(&t, d, 3), ERR_OK);
@@ -490,7 +479,6 @@ static void marginals_count_rows(void **state)
     struct domain *d = three();
     struct table *t;
     int64_t cells[12];
-    (void)state;
     assert_int_equal(table_new(&t, d, 0), ERR_OK);
     assert_int_equal(table_append(t, (uint16_t[]){1, 0, 3}), ERR_OK);
     assert_int_equal(table_append(t, (uint16_t[]){1, 5, 3}), ERR_OK);

@@ -79,7 +79,6 @@ static void rows_are_made_from_a_file(void **state)
     struct stage g;
     struct table *t;
     struct bytes first = {0}, second = {0};
-    (void)state;
     stage_new(&g, &o);
     TREFOIL(&a, &g, "synth", g.model, "--out", g.rows);
     assert_int_equal(a.code, EXIT_OK);
@@ -116,7 +115,6 @@ static void evaluation_warns_and_compares(void **state)
     static const uint32_t nine = 9;
     struct domain *other;
     struct stage g;
-    (void)state;
     stage_new(&g, &o);
     TREFOIL(&a, &g, "eval", g.s.path, g.real, g.real);
     assert_int_equal(a.code, EXIT_OK);
@@ -160,7 +158,6 @@ static void plans_say_what_a_study_takes(void **state)
         "eps of round",         "study's own"};
     struct outcome a;
     struct stage g;
-    (void)state;
     stage_new(&g, &o);
     TREFOIL(&a, &g, "plan", g.s.path);
     assert_int_equal(a.code, EXIT_OK);
@@ -208,7 +205,6 @@ static void plans_of_unusual_studies(void **state)
          EXIT_BAD_DATA,
          "the one-ways alone take 180003 cells, the model may have 131072"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct outcome a;
         struct stage g;
@@ -231,7 +227,6 @@ static void likelihoods_match_the_joint(void **state)
     struct domain *d = support_domain(size, 4);
     struct model *m;
     struct table *t;
-    (void)state;
     assert_int_equal(model_plain(&m, d, c, 3, 1000, NULL), ERR_OK);
     for (size_t i = 0; i < m->parameters; i++)
         m->theta[i] = (double)(i * 7 % 5) * 0.5;

@@ -354,7 +354,6 @@ static void the_promise_is_kept(void **state)
 {
     static const char *const score[] = {"score: l1\n", "score: l2\n", "score: l2\n"};
     static const char *const noise[] = {"box-muller", "box-muller", "discrete"};
-    (void)state;
     for (size_t k = 0; k < 3; k++) {
         double share = audit(score[k], noise[k], NONE);
         assert_true(share <= 1);
@@ -364,19 +363,16 @@ static void the_promise_is_kept(void **state)
 
 static void half_the_noise_breaks_it(void **state)
 {
-    (void)state;
     assert_true(audit("score: l2\n", "box-muller", HALF_NOISE) > 1);
 }
 
 static void noise_used_twice_breaks_it(void **state)
 {
-    (void)state;
     assert_true(audit("score: l2\n", "box-muller", USED_TWICE) > 1);
 }
 
 static void estimates_above_their_bound_break_it(void **state)
 {
-    (void)state;
     assert_true(audit("score: l2\n", "box-muller", UNCLAMPED) > 1);
 }
 

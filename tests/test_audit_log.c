@@ -144,7 +144,6 @@ static void logs_hold_alone_and_together(void **state)
     struct bench b;
     struct audit_file *f = NULL;
     char words[4096] = "", path[SUPPORT_PATH];
-    (void)state;
     bench_new(&b);
     fill(&b);
     assert_int_equal(compare(&b, 1, words, sizeof words), ERR_OK);
@@ -181,7 +180,6 @@ static void no_byte_can_be_changed(void **state)
     struct bytes whole = {0};
     char path[SUPPORT_PATH], words[4096];
     size_t step = getenv("TREFOIL_LONG") != NULL ? 1 : 7, newline;
-    (void)state;
     bench_new(&b);
     fill(&b);
     log_path(&b, 0, path);
@@ -229,7 +227,6 @@ static void a_log_written_anew_is_not_what_was_seen(void **state)
 {
     struct bench b;
     char path[SUPPORT_PATH], words[4096];
-    (void)state;
     bench_new(&b);
     fill(&b);
     log_path(&b, 2, path);
@@ -248,7 +245,6 @@ static void a_foreign_signature_is_not_kept(void **state)
     struct bench b;
     struct audit_head head;
     uint8_t signature[64];
-    (void)state;
     bench_new(&b);
     audit_head(b.audit[0], &head);
     assert_int_equal(audit_see(b.audit[1], 0, &head, signature), ERR_OK);
@@ -265,7 +261,6 @@ static void half_a_line_of_a_crash_is_cut_off(void **state)
     struct bench b;
     struct bytes whole = {0};
     char path[SUPPORT_PATH], words[4096];
-    (void)state;
     bench_new(&b);
     fill(&b);
     audit_close(&b.audit[0]);
@@ -297,7 +292,6 @@ static void a_recovery_explains_lost_lines(void **state)
     struct bench b;
     struct bytes before = {0};
     char path[SUPPORT_PATH], words[4096] = "";
-    (void)state;
     bench_new(&b);
     sign_all(&b);
     log_path(&b, 0, path);
@@ -401,7 +395,6 @@ static void every_word_of_a_line_is_checked(void **state)
     struct bench b;
     char path[SUPPORT_PATH], first[1024];
     const char *lines[2] = {first, first};
-    (void)state;
     bench_new(&b);
     first_line(&b, first);
     support_study_file(&b.s, "forged.log", path);
@@ -436,7 +429,6 @@ static void the_first_line_is_checked(void **state)
     };
     struct bench b;
     char path[SUPPORT_PATH], first[1024];
-    (void)state;
     bench_new(&b);
     first_line(&b, first);
     support_study_file(&b.s, "forged.log", path);
@@ -460,7 +452,6 @@ static void what_a_line_claims_is_checked(void **state)
     uint8_t signature[64];
     char path[SUPPORT_PATH], first[1024], line[4][512], hex[129], at[65];
     const char *const forged[] = {first, line[0]};
-    (void)state;
     bench_new(&b);
     first_line(&b, first);
     support_study_file(&b.s, "forged.log", path);
@@ -509,7 +500,6 @@ static void logs_that_do_not_belong_together_are_told(void **state)
     struct bench b, other;
     struct audit_file *f[3] = {NULL};
     struct audit_opening o = {.round = 3, .values = 4, .cost = 0, .spent = 9, .what = "sex"};
-    (void)state;
     bench_new(&b);
     bench_new(&other);
     snprintf(o.reason, sizeof o.reason, "NOISY_MARGINAL");
@@ -554,7 +544,6 @@ static void openings_are_described(void **state)
     struct audit_file *f = NULL;
     char path[SUPPORT_PATH], words[4096] = "";
     FILE *out;
-    (void)state;
     bench_new(&b);
     for (size_t i = 0; i < 4; i++)
         open_one(&b, 0, 3, reasons[i][0]);
@@ -602,7 +591,6 @@ static void a_recovery_from_nothing_explains_the_first_line(void **state)
     const struct audit_file f = {.entry = entry, .entries = 2};
     const struct audit_head first = {.entries = 1, .hash = {1}};
     FILE *out = tmpfile();
-    (void)state;
     assert_non_null(out);
     assert_int_equal(audit_continues(&f, &first, "that day", out, &quiet), ERR_OK);
     entry[1].kind = AUDIT_OPEN;
@@ -617,7 +605,6 @@ static void nothing_is_told_twice(void **state)
 {
     struct bench b;
     char path[SUPPORT_PATH], words[8192] = "";
-    (void)state;
     bench_new(&b);
     fill(&b);
     describe_all(&b, words, sizeof words);
@@ -662,7 +649,6 @@ static void a_line_that_is_not_written_whole_is_taken_back(void **state)
     struct audit_opening o = {.what = "sex", .reason = "NOISY_MARGINAL"};
     FILE *half;
     void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
-    (void)state;
     bench_new(&b);
     log_path(&b, 0, path);
     assert_int_equal(stat(path, &st), 0);
@@ -699,7 +685,6 @@ static void what_is_no_file_is_no_log(void **state)
 {
     char said[1024] = "", path[SUPPORT_PATH];
     struct bench b;
-    (void)state;
     bench_new(&b);
     audit_close(&b.audit[0]);
     log_path(&b, 0, path);

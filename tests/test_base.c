@@ -19,7 +19,6 @@
 
 static void every_error_has_words(void **state)
 {
-    (void)state;
     for (int e = 0; e < ERR_COUNT; e++) {
         assert_string_not_equal(error_text((enum err)e), "unknown error");
         for (int other = 0; other < e; other++)
@@ -33,7 +32,6 @@ static void bytes_round_trip(void **state)
     struct bytes b = {0};
     struct reader r;
     char text[8];
-    (void)state;
     bytes_put_u8(&b, 0xfe);
     bytes_put_u16(&b, 0xfedc);
     bytes_put_u32(&b, 0xfedcba98);
@@ -58,7 +56,6 @@ static void bytes_round_trip(void **state)
 static void reader_never_passes_the_end(void **state)
 {
     static const uint8_t block[] = {5, 0, 0, 0, 'a', 'b', 'c', 'd'};
-    (void)state;
     for (size_t n = 0; n <= sizeof block; n++) {
         struct reader r = reader_of(block, n);
         size_t size;
@@ -85,7 +82,6 @@ static void a_log_keeps_its_level_and_its_bound(void **state)
 {
     char sink[32] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_WARN};
-    (void)state;
     log_info(&log, "dropped");
     assert_string_equal(sink, "");
     log_warn(&log, "%d", 7);
@@ -102,7 +98,6 @@ static void a_log_keeps_its_level_and_its_bound(void **state)
 
 static void sizes_do_not_overflow(void **state)
 {
-    (void)state;
     assert_null(memory_array(SIZE_MAX / 2, 3));
     assert_null(memory_words(SIZE_MAX / 2, 3));
     assert_null(memory_grow(NULL, SIZE_MAX / 2, 3));
@@ -111,7 +106,6 @@ static void sizes_do_not_overflow(void **state)
 static void secrets_are_zeroed_and_freed(void **state)
 {
     uint8_t *p;
-    (void)state;
     assert_int_equal(secret_start(), ERR_OK);
     p = secret_new(33);
     assert_non_null(p);
@@ -129,7 +123,6 @@ static void files_are_whole_or_untouched(void **state)
     struct stat s;
     char sink[256] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
-    (void)state;
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/file", folder);
     assert_int_equal(file_write(path, 0600, "first", 5, NULL), ERR_OK);
@@ -161,7 +154,6 @@ static void files_are_whole_or_untouched(void **state)
 static void text_is_put_whole(void **state)
 {
     struct bytes b = {0};
-    (void)state;
     text_put(&b, "a %s %0*d;", "word", 5000, 1); /* more than fits any buffer */
     text_put_hex(&b, "\x00\xfa", 2);
     assert_int_equal(bytes_ok(&b), ERR_OK);
@@ -175,7 +167,6 @@ static void paths_are_whole_or_refused(void **state)
 {
     char path[FILE_PATH], sink[256] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
-    (void)state;
     assert_int_equal(file_path(path, &log, "%s/%s", "folder", "file"), ERR_OK);
     assert_string_equal(path, "folder/file");
     assert_int_equal(file_path(path, &log, "%0*d", FILE_PATH - 1, 1), ERR_OK);
@@ -186,7 +177,6 @@ static void paths_are_whole_or_refused(void **state)
 
 static void deadlines_do_not_go_negative(void **state)
 {
-    (void)state;
     assert_int_equal(clock_left_ms(clock_now_ms() - 1000), 0);
     assert_in_range(clock_left_ms(clock_now_ms() + 1000), 900, 1000);
 }
@@ -207,7 +197,6 @@ static void dates_have_one_form(void **state)
                                         "2026-12-01T18:00:00ZZ"};
     char text[DATE_SIZE];
     int64_t t;
-    (void)state;
     assert_true(date_parse("1970-01-01T00:00:00Z", &t));
     assert_int_equal(t, 0);
     assert_true(date_parse("2028-02-29T12:34:56Z", &t));
@@ -229,7 +218,6 @@ static void days_have_one_form(void **state)
     static const char *const wrong[] = {"", "2026-2-01", "2026-02-29", "2026-12-01 ", "2026/12/01"};
     char text[DATE_DAY_SIZE];
     uint32_t day;
-    (void)state;
     assert_true(date_parse_day("2028-02-29", &day));
     assert_int_equal(day, 1835440496 / 86400);
     date_day_text(day, text);
@@ -243,7 +231,6 @@ static void a_rate_is_kept_in_the_long_run(void **state)
 {
     struct rate r = {0};
     unsigned taken = 0;
-    (void)state;
     /* asked every millisecond for 100 s: a burst of 10, then 2 a second */
     for (int64_t ms = 1; ms <= 100000; ms++)
         taken += rate_take(&r, 2, 10, ms);
@@ -265,7 +252,6 @@ static void a_log_tames_what_it_is_told(void **state)
                       .prefix = "north: ",
                       .buffer = sink,
                       .buffer_size = sizeof sink};
-    (void)state;
     log_warn(&log, "server 2 runs %s", "\x1b[31m0.1\r\nnorth: error: all is lost\n  \xc2\x9b\xff");
     fclose(file);
     assert_string_equal(text, "north: warning: server 2 runs ?[31m0.1?\n"
@@ -282,7 +268,6 @@ static void a_meter_bounds_a_log(void **state)
     size_t size = 0, lines = 0;
     FILE *file = open_memstream(&text, &size);
     struct log log = {.file = file, .level = LOG_INFO, .meter = log_meter_new(50)}, copy = log;
-    (void)state;
     assert_non_null(log.meter);
     for (unsigned i = 0; i < 5000; i++) {
         log_warn(i % 2 == 0 ? &log : &copy, "turned away %u", i);

@@ -16,7 +16,6 @@ static void splits_deal_every_row_once(void **state)
 {
     struct stage *s = stage_new();
     size_t rows = 0;
-    (void)state;
     assert_int_equal(s->split.test->rows, ROWS / 10);
     assert_int_equal(s->split.train->rows, ROWS - ROWS / 10);
     for (uint32_t q = 0; q < s->workload->queries; q++) {
@@ -57,7 +56,6 @@ static void assignments_are_as_even_as_asked(void **state)
     uint32_t to[ROWS];
     size_t least, most;
     struct random r;
-    (void)state;
     random_seed_u64(&r, 1);
     assign_evenly(to, ROWS, 30, &r);
     most = largest(to, ROWS, 30, &least);
@@ -74,7 +72,6 @@ static void assignments_are_as_even_as_asked(void **state)
 static void gamma_has_its_mean_and_variance(void **state)
 {
     struct random r;
-    (void)state;
     random_seed_u64(&r, 2);
     for (int i = 0; i < 3; i++) {
         const double shape = (const double[]){0.3, 1, 7.5}[i];
@@ -95,7 +92,6 @@ static void synthfs_clients_have_features_of_their_own(void **state)
     struct bench_data d;
     uint32_t *to;
     double within = 0, all = 0;
-    (void)state;
     assert_int_equal(synthfs_new(&d, &to, 1, NULL), ERR_OK);
     assert_int_equal(d.table->rows, SYNTHFS_ROWS);
     assert_int_equal(d.domain->attributes, 10);
@@ -120,7 +116,6 @@ static void trees_learn_what_can_be_learned(void **state)
     struct table *t[2];
     struct random r;
     double auc;
-    (void)state;
     if (!trees_present(&reason)) {
         printf("# SKIP %s\n", reason);
         skip();

@@ -351,7 +351,6 @@ static void compare(const struct stage *s, struct flaim_options variant, uint64_
 static void naive_and_true_are_algorithm_1(void **state)
 {
     struct stage *s = stage_new();
-    (void)state;
     for (uint64_t seed = 10; seed < 18; seed += 2) {
         compare(s, flaim_naive(), seed);
         compare(s, flaim_aug_true(), seed);
@@ -363,7 +362,6 @@ static void the_private_variant_is_algorithm_1(void **state)
 {
     struct stage *s = stage_new();
     struct flaim_options model_proxy = flaim_aug_private();
-    (void)state;
     model_proxy.hetero = FLAIM_MODEL;
     for (uint64_t seed = 20; seed < 28; seed += 2) {
         compare(s, flaim_aug_private(), seed);
@@ -376,7 +374,6 @@ static void so_are_its_parts_and_more_local_steps(void **state)
 {
     struct stage *s = stage_new();
     struct flaim_options o;
-    (void)state;
     for (unsigned flags = 0; flags < 8; flags++) {
         o = flaim_aug_private();
         o.hetero = (flags & 1) != 0 ? FLAIM_NOISY : FLAIM_NAIVE;
@@ -400,7 +397,6 @@ static void the_budget_is_spent_and_no_more(void **state)
     struct stage *s = stage_new();
     struct flaim_options variant[4] = {flaim_naive(), flaim_aug_true(), flaim_aug_private(),
                                        flaim_aug_private()};
-    (void)state;
     variant[3].steps = 2;
     for (int annealed = 0; annealed <= 1; annealed++)
         for (int i = 0; i < 4; i++) {
@@ -424,7 +420,6 @@ static void messages_for_real_change_nothing_but_time(void **state)
 {
     struct stage *s = stage_new();
     struct flaim_result *r[2];
-    (void)state;
     for (int real = 0; real <= 1; real++) {
         struct program p = {.o = flaim_aug_private()};
         p.o.real_messages = real != 0;
@@ -450,7 +445,6 @@ static void the_papers_bytes_are_as_it_counts_them(void **state)
     struct history *h = memory_array(1, sizeof *h);
     struct flaim_result *r;
     uint64_t one_ways = 3 + 4 + 2 + 3, chosen = 0, sent = 0, received = 0;
-    (void)state;
     h->workload = s->workload;
     prepare(&p, s, 70);
     p.o.rounds = 2;
@@ -493,7 +487,6 @@ static void populations_grow_by_who_was_drawn(void **state)
 {
     struct stage *s = stage_new();
     const struct workload *w = s->workload;
-    (void)state;
     for (int kind = JOINING_STAY; kind <= JOINING_ROUND; kind++) {
         struct random coins, same, noise;
         struct joining_terms terms = {.workload = w,

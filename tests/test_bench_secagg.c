@@ -16,7 +16,6 @@
 static void any_threshold_of_shares_joins_and_fewer_do_not(void **state)
 {
     uint8_t secret[SHAMIR_BYTES], back[SHAMIR_BYTES], share[7][SHAMIR_BYTES];
-    (void)state;
     for (unsigned threshold = 1; threshold <= 7; threshold++) {
         secret_random(secret, sizeof secret);
         shamir_split(secret, threshold, 7, share);
@@ -119,7 +118,6 @@ static void assert_sums(const struct scene *s)
 
 static void sums_are_right_for_any_number_of_clients(void **state)
 {
-    (void)state;
     for (size_t clients = 1; clients <= CLIENTS; clients++) {
         struct scene *s = scene_new(clients, clients);
         assert_int_equal(secagg_run(&s->job, NULL), ERR_OK);
@@ -131,7 +129,6 @@ static void sums_are_right_for_any_number_of_clients(void **state)
 /* 0 .. clients - threshold vanish, at each of the three stages and mixed. */
 static void as_many_may_vanish_as_the_threshold_leaves(void **state)
 {
-    (void)state;
     for (unsigned gone = 0; gone <= CLIENTS - secagg_threshold(CLIENTS); gone++)
         for (unsigned stage = 1; stage <= 4; stage++) {
             struct scene *s = scene_new(100 + gone, CLIENTS);
@@ -147,7 +144,6 @@ static void as_many_may_vanish_as_the_threshold_leaves(void **state)
 static void one_too_many_is_a_clear_failure(void **state)
 {
     unsigned most = CLIENTS - secagg_threshold(CLIENTS);
-    (void)state;
     for (unsigned stage = 2; stage <= 3; stage++) {
         struct scene *s = scene_new(200, CLIENTS);
         char text[512] = "";
@@ -163,7 +159,6 @@ static void one_too_many_is_a_clear_failure(void **state)
 
 static void counted_bytes_are_those_of_the_messages(void **state)
 {
-    (void)state;
     for (size_t clients = 1; clients <= CLIENTS; clients += 2) {
         struct scene *s = scene_new(300 + clients, clients);
         uint64_t sent[CLIENTS], received[CLIENTS];
@@ -186,7 +181,6 @@ static void inputs_travel_masked(void **state)
 {
     struct scene *s = scene_new(400, CLIENTS);
     struct bytes before[CLIENTS] = {{0}};
-    (void)state;
     memset(s->word, 0, sizeof s->word);
     assert_int_equal(secagg_run(&s->job, NULL), ERR_OK);
     assert_sums(s);
@@ -209,7 +203,6 @@ static void inputs_travel_masked(void **state)
 static void thresholds_of_half_are_refused(void **state)
 {
     struct scene *s = scene_new(500, 8);
-    (void)state;
     s->job.threshold = 4;
     assert_int_equal(secagg_run(&s->job, NULL), ERR_RANGE);
     s->job.threshold = 9;

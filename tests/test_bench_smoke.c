@@ -131,7 +131,6 @@ static int prepare(void **state)
 {
     char path[SUPPORT_PATH];
     FILE *f;
-    (void)state;
     assert_non_null(mkdtemp(folder));
     path_of(path, "data", "");
     assert_int_equal(mkdir(path, 0700), 0);
@@ -151,15 +150,11 @@ static int prepare(void **state)
 
 static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *where)
 {
-    (void)st;
-    (void)kind;
-    (void)where;
     return remove(path);
 }
 
 static int clean_up(void **state)
 {
-    (void)state;
     return nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
@@ -209,7 +204,6 @@ static void runs_and_leaves_its_keys(void **state)
 static void every_program_is_here(void **state)
 {
     glob_t found;
-    (void)state;
     assert_int_equal(glob("bench/bench_*.c", 0, NULL, &found), 0);
     for (size_t i = 0; i < found.gl_pathc; i++) {
         char source[64];
@@ -227,7 +221,6 @@ static void every_program_is_here(void **state)
 static void a_name_that_does_not_exist_is_refused(void **state)
 {
     char said[SUPPORT_PATH], command[4 * SUPPORT_PATH];
-    (void)state;
     path_of(said, "run", ".log");
     snprintf(command, sizeof command, "ONLY=nothing bench/run.sh build/gcc >%s 2>&1", said);
     assert_int_not_equal(system(command), 0);
@@ -240,7 +233,6 @@ static void two_builds_are_compared(void **state)
 {
     const char *out = getenv("TREFOIL_OUT") != NULL ? getenv("TREFOIL_OUT") : "build/gcc";
     char said[SUPPORT_PATH], command[4 * SUPPORT_PATH];
-    (void)state;
     if (system("command -v jq >/dev/null") != 0)
         skip();
     path_of(said, "pairs", ".log");

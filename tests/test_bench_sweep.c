@@ -38,7 +38,6 @@ static void results_outlive_a_cut_and_the_last_counts(void **state)
     struct trial t = trial_of(1);
     struct mean m;
     FILE *f;
-    (void)state;
     assert_true(fd >= 0);
     close(fd);
     assert_int_equal(results_open(&r, path, NULL), ERR_OK);
@@ -70,7 +69,6 @@ static void names_tell_trials_apart(void **state)
     const struct plan_options all = {0};
     size_t distinct = 0;
     json_t *seen = json_object();
-    (void)state;
     assert_int_equal(plan_new(&p, &all), ERR_OK);
     for (size_t i = 0; i < p.trials; i++) {
         char name[TRIAL_NAME];
@@ -95,7 +93,6 @@ static void a_trial_can_be_repeated(void **state)
 {
     struct trial t = trial_of(4);
     struct trial_figures a, b, c;
-    (void)state;
     t.rounds = 2;
     assert_int_equal(trial_run(&t, &a, NULL), ERR_OK);
     assert_int_equal(trial_run(&t, &b, NULL), ERR_OK);
@@ -123,7 +120,6 @@ static void a_clients_bytes_are_its_uploads_times_who_uploads(void **state)
     struct results *r;
     struct trial t = trial_of(1);
     struct costs c;
-    (void)state;
     assert_true(fd >= 0);
     close(fd);
     assert_int_equal(results_open(&r, path, NULL), ERR_OK);
@@ -154,7 +150,6 @@ static void servers_tell_what_an_upload_costs(void **state)
     struct servers_figures f;
     struct log log = {.file = stderr, .level = LOG_WARN};
     double vector = 0;
-    (void)state;
     assert_int_equal(domain_new(&d), ERR_OK);
     for (int a = 0; a < 5; a++) {
         char name[] = {'a', '>', (char)('0' + a), 0}; /* quoted in the study */

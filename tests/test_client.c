@@ -122,7 +122,6 @@ static void an_answer_without_a_signed_ledger_is_refused(void **state)
     struct witness witness = {0};
     char words[2048];
     struct house h;
-    (void)state;
     house_new(&h);
     witness.study = h.s.study;
     assert_int_equal(ask_and_keep(&h, &witness, words, sizeof words), ERR_AUTH);
@@ -134,7 +133,6 @@ static void a_result_that_one_server_forges_is_noticed(void **state)
 {
     char words[2048];
     struct house h;
-    (void)state;
     house_new(&h);
     assert_int_equal(ask(&h, words, sizeof words), ERR_OK);
     assert_string_equal(words, "");
@@ -152,7 +150,6 @@ static void a_refusal_is_all_that_is_said(void **state)
 {
     char words[2048];
     struct house h;
-    (void)state;
     house_new(&h);
     for (unsigned who = 0; who < STUDY_SERVERS; who++) {
         char named[64];
@@ -172,7 +169,6 @@ static void nobody_is_blamed_for_a_moment_of_silence(void **state)
 {
     char words[2048];
     struct house h;
-    (void)state;
     house_new(&h);
     atomic_store(&h.refusal, ERR_PEER);
     for (unsigned who = 0; who < STUDY_SERVERS; who++) {
@@ -190,7 +186,6 @@ static void a_run_is_said_to_live_as_long_as_it_does(void **state)
     struct house h;
     struct client *client = NULL;
     double end;
-    (void)state;
     house_new(&h);
     assert_int_equal(client_new(&client, h.netio, h.s.study, h.analyst, h.run, &quiet), ERR_OK);
     end = clock_now_s() + 30;

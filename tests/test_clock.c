@@ -129,7 +129,6 @@ static void a_study_goes_on_whatever_the_clocks_do(void **state)
     const struct support_options o = {.owners = OWNERS, .rounds = 12, .epsilon = 8, .round_s = 5};
     struct scene c;
     pid_t run;
-    (void)state;
     scene_new(&c, &o);
     start_all(&c);
     set_clock(&c, 0, YEAR);
@@ -181,7 +180,6 @@ static void a_key_expires_by_the_servers_clock(void **state)
     struct identity *old = NULL, *renewed = NULL;
     char was[KEYS_TEXT_SIZE], is[KEYS_TEXT_SIZE];
     struct scene c;
-    (void)state;
     scene_new(&c, &o);
     assert_int_equal(identity_load(&old, file(&c, "o0.key"), &quiet), ERR_OK);
     assert_int_equal(identity_renew(&renewed, old, date_today() + 30, &quiet), ERR_OK);
@@ -206,7 +204,6 @@ static void uploads_end_and_are_due_by_the_servers_clock(void **state)
     char more[128], until[DATE_SIZE];
     const struct support_options o = {.owners = OWNERS, .round_s = 5, .more = "retain_days: 30\n"};
     struct scene c;
-    (void)state;
     date_text(date_now() + 10 * DAY, until);
     snprintf(more, sizeof more, "deadlines: {uploads: %s, ", until);
     scene_new(&c, &o);

@@ -61,7 +61,6 @@ static void a_stolen_key_fills_no_memory(void **state)
     unsigned served = 0;
     int status;
     pid_t child;
-    (void)state;
     if (!SUPPORT_WITHHOLDS) {
         print_message("# SKIP a sanitizer lets no child have threads\n");
         skip();
@@ -119,7 +118,6 @@ static void nobody_fills_the_log(void **state)
     struct support_caller odd;
     struct scene c;
     struct netio *netio;
-    (void)state;
     scene_new(&c, &o);
     serve(&c, 1);
     support_caller_new(&odd, &c.s, "o0.key", 1);
@@ -153,7 +151,6 @@ static void what_never_ends_is_not_read_whole(void **state)
 {
     const struct support_options o = {.owners = 1};
     struct scene c;
-    (void)state;
     scene_new(&c, &o);
     {
         const char *const synth[] = {"synth", "/dev/zero", "--out", file(&c, "rows.csv"), NULL};
@@ -182,7 +179,6 @@ static void a_folder_of_all_is_refused(void **state)
 {
     const struct support_options o = {.owners = 1};
     struct scene c;
-    (void)state;
     scene_new(&c, &o);
     assert_int_equal(mkdir(file(&c, "server0"), 0700), 0);
     for (unsigned k = 0; k < 2; k++) {
@@ -211,7 +207,6 @@ static void slow_readers_do_not_hold_the_status_pages(void **state)
     char text[16];
     int slow[SLOW];
     bool served = false;
-    (void)state;
     scene_new(&c, &o);
     port = support_ports(1);
     snprintf(text, sizeof text, "%u", port);
@@ -259,7 +254,6 @@ static void a_long_request_comes_in_pieces(void **state)
                                                 "  - {name: b, kind: integer, min: 0, max: 255}\n",
                                       .workload = "{all: 2}"};
     struct scene c;
-    (void)state;
     scene_new(&c, &o);
     assert_true(c.s.study->workload->cells * 8 > 2 * MESSAGE_PART_MAX);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)

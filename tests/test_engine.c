@@ -156,7 +156,6 @@ static void mpc_equals_plaintext(const struct support_options *o)
 static void a_whole_run_equals_the_plaintext_run(void **state)
 {
     const struct support_options two_ways = {.owners = OWNERS, .rounds = 5, .epsilon = 2};
-    (void)state;
     mpc_equals_plaintext(&two_ways);
 }
 
@@ -168,7 +167,6 @@ static void a_run_over_three_ways_and_lists_equals_too(void **state)
         .epsilon = 0.5,
         .workload = "\n  - {attributes: [age, ward, bmi], weight: 2}\n"
                     "  - {attributes: [sex, died]}\n  - {attributes: [age, died], weight: 0.5}"};
-    (void)state;
     mpc_equals_plaintext(&lists);
 }
 
@@ -178,7 +176,6 @@ static void a_run_over_records_and_answers_equals_too(void **state)
     const struct support_options mixed = {
         .owners = OWNERS, .rounds = 4, .domain = wide_domain, .workload = wide_workload};
     struct whole *w = memory_array(1, sizeof *w);
-    (void)state;
     whole_new(w, &mixed);
     assert_true(w->s.study->owner[0].records && !w->s.study->owner[2].records);
     whole_free(w);
@@ -196,7 +193,6 @@ static void a_run_over_rows_and_columns_of_several_owners_equals_too(void **stat
         "    max_rows: 900\n    batch: city\n    columns: [died, age]\n", NULL,
         "    max_rows: 900\n    batch: city\n    columns: [bmi, sex, ward]\n"};
     const struct support_options split = {.owners = OWNERS, .rounds = 4, .part = part};
-    (void)state;
     mpc_equals_plaintext(&split);
 }
 
@@ -217,7 +213,6 @@ static void every_noise_and_score_on_every_kind_of_data_equal_too(void **state)
         {.part = columns}};
     static const char *const noise[] = {"box-muller", "discrete"};
     static const char *const score[] = {"score: l1\n", "score: l2\n"};
-    (void)state;
     for (size_t k = 0; k < 4 * sizeof data / sizeof *data; k++) {
         struct support_options run = data[k / 4];
         run.owners = OWNERS;
@@ -273,7 +268,6 @@ static void what_is_counted_is_not_counted_again(void **state)
     const struct support_options o = {.owners = OWNERS};
     const struct support_options wide = {
         .owners = OWNERS, .domain = wide_domain, .workload = wide_workload};
-    (void)state;
     for (unsigned k = 0; k < 2; k++) {
         struct whole *w = memory_array(1, sizeof *w);
         whole_new(w, k == 0 ? &o : &wide);
@@ -298,7 +292,6 @@ static void a_run_added_up_in_steps_equals_too(void **state)
                                           .domain = wide_domain,
                                           .workload = wide_workload,
                                           .part = part};
-    (void)state;
     mpc_equals_plaintext_as(&mixed, ONE_BY_ONE);
     mpc_equals_plaintext_as(&split, ONE_BY_ONE);
 }
@@ -312,7 +305,6 @@ static void a_run_whose_owners_come_between_rounds_equals_too(void **state)
     const struct support_options answers = {.owners = OWNERS, .rounds = 4, .epsilon = 2};
     const struct support_options mixed = {
         .owners = OWNERS, .rounds = 4, .domain = wide_domain, .workload = wide_workload};
-    (void)state;
     mpc_equals_plaintext_as(&answers, BETWEEN_ROUNDS);
     mpc_equals_plaintext_as(&mixed, BETWEEN_ROUNDS);
 }
@@ -327,7 +319,6 @@ static void what_is_impossible_has_no_part_in_a_run(void **state)
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
     struct whole *w = memory_array(1, sizeof *w);
     struct table *rows = NULL;
-    (void)state;
     whole_new(w, &o);
     assert_int_equal(three_run_wrapped(77, run_mpc, w, NULL, marks_wrap), ERR_OK);
     assert_int_equal(sample_rows(&rows, w->result[0]->model, 5000, 1, &log), ERR_OK);

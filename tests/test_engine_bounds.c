@@ -137,7 +137,6 @@ static void hostile_owners_move_no_more_than_their_bounds(void **state)
     static const char *const padded_part[] = {
         "    max_rows: 900\n    pad_to: 1200\n    as: records\n", NULL, NULL};
     const struct support_options padded = {.owners = OWNERS, .part = padded_part};
-    (void)state;
     moves_no_more_than_its_bound(&answers, 1, (1 << 11) - 1, UINT64_MAX); /* max_rows: 2000 */
     moves_no_more_than_its_bound(&records, 0, 1000, 1000);
     moves_no_more_than_its_bound(&padded, 0, 1200, 1200); /* pad_to, whatever its max_rows */
@@ -154,7 +153,6 @@ static void a_round_played_again_opens_the_same(void **state)
     const struct support_options o = {.owners = OWNERS, .rounds = 4, .epsilon = 2};
     struct whole *w = memory_array(1, sizeof *w);
     struct three_costs costs;
-    (void)state;
     whole_new(w, &o);
     w->twice = true;
     assert_int_equal(three_run_wrapped(78, run_mpc, w, &costs, marks_wrap), ERR_OK);
@@ -204,7 +202,6 @@ static enum err compare_ranges(struct party *p, void *shared)
 static void shares_of_noise_can_be_compared(void **state)
 {
     uint8_t digest[3][2][32];
-    (void)state;
     assert_int_equal(three_run(5, compare_ranges, digest, NULL), ERR_OK);
     for (unsigned i = 0; i < 3; i++)
         assert_memory_equal(digest[i][1], digest[(i + 1) % 3][0], 32);
@@ -257,7 +254,6 @@ static void requests_outside_the_study_are_refused(void **state)
     const struct support_options o = {.owners = OWNERS};
     struct whole *w = memory_array(1, sizeof *w);
     struct three_costs costs;
-    (void)state;
     whole_new(w, &o);
     assert_int_equal(three_run(3, refuse_bad_requests, w, &costs), ERR_OK);
     for (unsigned r = 0; r < OPEN_REASONS; r++)
@@ -274,7 +270,6 @@ static void an_upload_is_the_same_again_and_cannot_be_altered(void **state)
     const uint8_t *terms;
     unsigned form;
     size_t bytes;
-    (void)state;
     whole_new(w, &o);
     terms = w->s.study->terms.digest;
     form = study_upload_form(w->s.study, 0);

@@ -148,7 +148,6 @@ static void a_receipt_that_is_none_is_told_where(void **state)
 {
     struct desk d;
     struct bytes text = {0}, other = {0};
-    (void)state;
     desk_new(&d);
     saved_receipt(&d, &text);
     expect(parse(&d, &text), ERR_OK, "", "whole");
@@ -184,7 +183,6 @@ static void a_receipt_that_is_none_is_told_where(void **state)
 static void a_receipt_needs_three_signatures(void **state)
 {
     struct desk d;
-    (void)state;
     desk_new(&d);
     assert_int_equal(receipt_verify(d.s.study, &d.receipt, &quiet), ERR_OK);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
@@ -250,7 +248,6 @@ static void a_statement_that_was_changed_is_none(void **state)
     const struct statement s = {.server = 1, .time = 1790000000, .uploads = 1, .upload = &upload};
     struct desk d;
     struct bytes text = {0}, other = {0};
-    (void)state;
     desk_new(&d);
     assert_int_equal(statement_write(&s, d.s.study, d.server[1], &text), ERR_OK);
     expect(read_statement(&d, &text), ERR_OK, "", "whole");
@@ -295,7 +292,6 @@ static void a_request_that_is_cut_or_changed_is_none(void **state)
     uint32_t query[] = {1, 2};
     struct request r = {.kind = REQUEST_SELECT, .queries = 2, .query = query}, back;
     struct bytes text = {0};
-    (void)state;
     desk_new(&d);
     w = d.s.study->workload;
     r.estimates = w->query[1].cells + w->query[2].cells;
@@ -333,7 +329,6 @@ static void an_answer_that_is_cut_says_nothing(void **state)
 {
     struct bytes text = {0};
     struct reply r;
-    (void)state;
     assert_int_equal(reply_write(7, ERR_BUDGET, "it is spent", "payload", 7, &text), ERR_OK);
     assert_int_equal(reply_read(&r, &text), ERR_OK);
     assert_true(r.kind == 7 && r.status == ERR_BUDGET && r.size == 7);
@@ -350,7 +345,6 @@ static void an_answer_that_is_cut_says_nothing(void **state)
 
 static void what_is_held_is_one_of_four_things(void **state)
 {
-    (void)state;
     for (unsigned state_of = 0; state_of < 256; state_of++) {
         uint8_t text[1 + 16 + 32] = {(uint8_t)state_of, 9};
         struct reader in = reader_of(text, sizeof text), cut = reader_of(text, sizeof text - 1);

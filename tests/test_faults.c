@@ -131,7 +131,6 @@ static bool demo_survives(struct scene *c, unsigned victim, const char *kind, lo
     const char *const a[] = {"demo", "--folder", c->folder, NULL};
     const char *log = file(c, "demo.log");
     int code;
-    (void)victim;
     unlink(log);
     faults_arm(c, kind, n);
     code = support_run(log, 60, a);

@@ -138,14 +138,12 @@ static void rows_and_columns_of_elements(const struct kernel *k, struct room *r)
 
 static void sums_at_points(void **state)
 {
-    (void)state;
     for_each_table(points_of_bits);
     for_each_table(points_of_elements);
 }
 
 static void folds(void **state)
 {
-    (void)state;
     for_each_table(rows);
     for_each_table(rows_and_columns_of_elements);
 }
@@ -153,7 +151,6 @@ static void folds(void **state)
 static void reduction(void **state)
 {
     uint64_t seed = 3;
-    (void)state;
     for (unsigned i = 0; i < 200; i++) { /* low + high X^64, X^64 = 0x1b */
         const uint64_t low = three_random(&seed), high = three_random(&seed);
         assert_int_equal(kernel_field_reduce(low, high), low ^ kernel_field_product(high, 0x1b));

@@ -35,7 +35,6 @@ static void servers_of_different_size_share_a_study(void **state)
 {
     const struct support_options o = {.owners = OWNERS, .epsilon = 8, .lanes = 3};
     struct scene c;
-    (void)state;
     scene_new(&c, &o);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         expect_lanes(&c, i, 3);
@@ -55,7 +54,6 @@ static void a_run_goes_on_with_other_lanes(void **state)
     const struct support_options o = {.owners = OWNERS, .epsilon = 8, .rounds = 3, .lanes = 2};
     struct scene c;
     pid_t run;
-    (void)state;
     scene_new(&c, &o);
     share_everything(&c);
     run = start_run(&c);
@@ -126,7 +124,6 @@ static void a_lane_that_a_firewall_stops_is_named(void **state)
     const struct support_options o = {.owners = OWNERS, .round_s = 1, .lanes = 2};
     struct scene c;
     pid_t firewall;
-    (void)state;
     scene_new(&c, &o);
     share_everything(&c);
     assert_int_equal(support_stop(&c.server[0]), 0);
@@ -154,7 +151,6 @@ static void lanes_without_ports_are_refused(void **state)
     static const char *const wrong[] = {"0", "2", "17"};
     const struct support_options o = {.owners = OWNERS};
     struct scene c;
-    (void)state;
     scene_new(&c, &o);
     for (size_t k = 0; k < 3; k++) {
         const char *const a[] = {"serve",    c.s.path,          "--key",   file(&c, "s0.key"),

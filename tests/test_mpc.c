@@ -26,7 +26,6 @@ static enum err run_multiply(struct party *p, struct call *c)
 
 static void multiply_is_multiplication(void **state)
 {
-    (void)state;
     for (size_t l = 0; l < LENGTHS; l++) {
         struct call *c = fresh(lengths[l], l);
         execute(c, run_multiply);
@@ -53,7 +52,6 @@ static enum err run_multiply128(struct party *p, struct call *c)
 static void multiply128_is_multiplication(void **state)
 {
     struct call *c = fresh(200, 3);
-    (void)state;
     execute(c, run_multiply128);
     assert_true(three_replicated(&c->out, 128));
     for (size_t i = 0; i < c->n; i++)
@@ -80,7 +78,6 @@ static void inner_costs_its_output(void **state)
 {
     struct call *c = fresh(4, 5);
     const size_t start[] = {0, 0, 1, 700, 1000};
-    (void)state;
     memcpy(c->start, start, sizeof start);
     execute(c, run_inner);
     for (size_t s = 0; s < 4; s++) {
@@ -110,7 +107,6 @@ static enum err run_open(struct party *p, struct call *c)
 static void open_gives_all_three_the_value_and_counts(void **state)
 {
     struct call *c = fresh(70, 9);
-    (void)state;
     execute(c, run_open);
     for (int s = 0; s < 3; s++)
         for (size_t i = 0; i < c->n; i++) {
@@ -127,9 +123,6 @@ static void open_gives_all_three_the_value_and_counts(void **state)
 
 static enum err refuse(void *self, enum open_reason reason, size_t values)
 {
-    (void)self;
-    (void)reason;
-    (void)values;
     return ERR_BUDGET;
 }
 
@@ -146,7 +139,6 @@ static enum err run_refused(struct party *p, struct call *c)
 static void the_audit_hook_can_stop_an_opening(void **state)
 {
     struct call *c = fresh(5, 9);
-    (void)state;
     execute(c, run_refused);
     assert_int_equal(c->costs.sent[0], 0);
     finish(c);
@@ -156,7 +148,6 @@ static void the_audit_hook_can_stop_an_opening(void **state)
 
 static void slicing_is_undone_by_unslicing(void **state)
 {
-    (void)state;
     for (size_t l = 0; l < LENGTHS; l++)
         for (unsigned width = 1; width <= 128; width += width < 8 ? 1 : 7) {
             struct call *c = fresh(lengths[l], l);
@@ -200,7 +191,6 @@ static enum err run_and(struct party *p, struct call *c)
 
 static void and_costs_one_bit(void **state)
 {
-    (void)state;
     for (size_t l = 0; l < LENGTHS; l++) {
         struct call *c = fresh(lengths[l], l);
         execute(c, run_and);
@@ -227,7 +217,6 @@ static enum err run_and_all(struct party *p, struct call *c)
 
 static void and_all_is_one_only_for_all_ones(void **state)
 {
-    (void)state;
     for (unsigned width = 1; width <= 9; width++) {
         struct call *c = fresh(1 << width, 1);
         for (size_t i = 0; i < c->n; i++)
@@ -256,7 +245,6 @@ static enum err run_add(struct party *p, struct call *c)
 
 static void add_adds_at_every_width(void **state)
 {
-    (void)state;
     for (unsigned width = 1; width <= 64; width++) {
         struct call *c = fresh(100, width);
         c->width = width;
@@ -310,7 +298,6 @@ static void expect_top_bit_costs(const struct three_costs *costs, unsigned width
 
 static void top_bit_at_every_width_and_length(void **state)
 {
-    (void)state;
     for (unsigned width = 1; width <= 64; width++) {
         struct call *c = fresh(lengths[width % LENGTHS], width);
         c->width = width;
@@ -344,7 +331,6 @@ static void top_bits_of_few_and_of_many(void **state)
 {
     static const unsigned widths[] = {2, 17, 41, 46, 49, 50, 64};
     static const size_t lanes[] = {8192, 8193};
-    (void)state;
     for (size_t k = 0; k < 2 * (sizeof widths / sizeof *widths); k++) {
         struct many c = {.n = lanes[k % 2], .width = widths[k / 2]};
         struct three_costs costs;

@@ -93,7 +93,6 @@ static void check(struct below *b)
 static void constants_of_every_width_are_compared(void **state)
 {
     struct below *b = memory_array(1, sizeof *b);
-    (void)state;
     for (unsigned width = 1; width <= 64; width++) {
         const uint64_t mask = width < 64 ? ((uint64_t)1 << width) - 1 : UINT64_MAX;
         uint64_t r = width;
@@ -118,7 +117,6 @@ static void coins_are_compared_for_half_the_cost(void **state)
     } coins[] = {{exponential_coin, EXPONENTIAL_COINS, EXPONENTIAL_ANDS},
                  {discrete_coin, DISCRETE_SQUARE_BITS, DISCRETE_ACCEPT_ANDS}};
     struct below *b = memory_array(1, sizeof *b);
-    (void)state;
     for (size_t k = 0; k < sizeof coins / sizeof *coins; k++) {
         uint64_t ands = 0;
         b->width = 64;

@@ -109,7 +109,6 @@ static void distances_are_exact(void **state)
 {
     static const size_t cells[] = {1, 63, 64, 65, 511, 512, 513, 1000};
     static const unsigned widths[] = {1, 2, 3, 4, 5, 8, 9, 16, 17};
-    (void)state;
     for (size_t w = 0; w < 9; w++)
         for (size_t n = 0; n < 8; n++) {
             struct call *c = fresh(widths[w], cells[n]);
@@ -122,7 +121,6 @@ static void distances_are_exact(void **state)
 static void wide_counts(void **state)
 {
     static const unsigned widths[] = {18, 31, 33, 52};
-    (void)state;
     for (size_t w = 0; w < 4; w++) {
         struct call *c = fresh(widths[w], 300);
         run(c);
@@ -172,7 +170,6 @@ static enum err compare_every(struct party *p, void *shared)
 static void every_number_with_every_bound(void **state)
 {
     struct every *c = memory_array(1, sizeof *c);
-    (void)state;
     for (unsigned l = 1; l <= EVERY; l++) {
         const size_t n = (size_t)1 << l;
         c->l = l;
@@ -202,7 +199,6 @@ static void a_dense_cell_costs_what_is_stated(void **state)
     const size_t cells = 64 * 512;
     uint64_t all = 0;
     struct call *c = fresh(17, cells);
-    (void)state;
     for (size_t i = 0; i < c->lanes; i++)
         c->x[i] = i % 3;
     for (size_t i = 0; i < cells; i++)
@@ -227,7 +223,6 @@ static void a_dense_cell_costs_what_is_stated(void **state)
 static void cells_up_to_one_cost_nothing(void **state)
 {
     struct call *c = fresh(17, 1000);
-    (void)state;
     for (size_t i = 0; i < c->lanes; i++)
         c->c[i] = i % 1025;
     run(c);
@@ -270,7 +265,6 @@ static enum err out_of_range(struct party *p, void *shared)
 static void what_could_wrap_is_refused(void **state)
 {
     struct call *c = fresh(5, 100);
-    (void)state;
     c->c[70] = ((uint64_t)32 << CACHED_GRID) + 1;
     assert_int_equal(three_run(1, out_of_range, c, NULL), ERR_OK);
     finish(c);

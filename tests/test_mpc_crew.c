@@ -104,7 +104,6 @@ static void many_lanes_do_what_one_does(void **state)
     static const size_t lanes[] = {1, 2, 3, 5, TILES + 3};
     struct bench *b = bench_new(), *one = bench_new();
     struct three_costs cost;
-    (void)state;
     for (size_t k = 0; k < sizeof lanes / sizeof *lanes; k++) {
         const size_t used = lanes[k] < TILES ? lanes[k] : TILES;
         assert_int_equal(three_run_lanes(5, lanes[k], 64, product_job, b, &cost, NULL), ERR_OK);
@@ -129,7 +128,6 @@ static void many_lanes_do_what_one_does(void **state)
 static void lanes_of_opposite_speed_do_not_wait_for_each_other(void **state)
 {
     struct bench *b = bench_new();
-    (void)state;
     b->slow = 1;
     for (size_t lanes = 2; lanes < 5; lanes++) {
         assert_int_equal(three_run_lanes(6, lanes, 1, product_job, b, NULL, NULL), ERR_OK);
@@ -164,7 +162,6 @@ static void a_lane_that_fails_ends_all_lanes_of_all_servers(void **state)
 {
     struct bench *b = bench_new();
     enum err result[3];
-    (void)state;
     b->tiles = (size_t)1 << 30;
     b->fail_at = 5;
     assert_int_not_equal(three_run_lanes(7, 3, 4, toil_job, b, NULL, result), ERR_OK);
@@ -180,7 +177,6 @@ static enum err try_to_open(struct party *lane, size_t tile)
 {
     struct share64 x;
     uint64_t out[4];
-    (void)tile;
     TRY(party_share64(lane, &x, 4));
     TRY(party_random64(lane, &x));
     return open_ring64(lane, OPEN_MASKED, x, out);
@@ -190,7 +186,6 @@ static void only_lane_0_opens(void **state)
 {
     struct bench *b = bench_new();
     enum err result[3];
-    (void)state;
     b->tiles = 8;
     b->fail_at = 3;
     b->odd = try_to_open;
@@ -215,7 +210,6 @@ static enum err tiles_job(struct party *p, void *shared)
 static void tiles_bound_the_memory_of_all_lanes(void **state)
 {
     size_t tile[5];
-    (void)state;
     assert_int_equal(three_run_lanes(9, 3, 4, tiles_job, tile, NULL, NULL), ERR_OK);
     assert_int_equal(tile[0], (100000 / 21 + 63) / 64 * 64);
     assert_int_equal(tile[1], (1000 + 63) / 64 * 64);
@@ -256,7 +250,6 @@ static enum err topics_job(struct party *p, void *shared)
 static void a_topic_begins_the_streams_of_all_lanes(void **state)
 {
     uint64_t drawn[3][3][3];
-    (void)state;
     assert_int_equal(three_run_lanes(10, 3, 4, topics_job, drawn, NULL, NULL), ERR_OK);
     for (unsigned s = 0; s < 3; s++)
         for (size_t lane = 0; lane < 3; lane++) {
@@ -269,7 +262,6 @@ static void a_topic_begins_the_streams_of_all_lanes(void **state)
 static void lanes_are_counted(void **state)
 {
     struct crew *none;
-    (void)state;
     assert_int_equal(crew_new(&none, NULL, NULL, 0, NULL), ERR_RANGE);
     assert_null(none);
     assert_int_equal(crew_new(&none, NULL, NULL, SESSION_LANES_MAX + 1, NULL), ERR_RANGE);

@@ -118,7 +118,6 @@ static void set_term(mpf_t out, unsigned k)
 static void terms_of_the_circle_are_rounded_to_nearest(void **state)
 {
     mpf_t term;
-    (void)state;
     mpf_init(term);
     for (unsigned k = 0; k < POINT_TERMS; k++) {
         set_term(term, 2 * k + 2);
@@ -149,7 +148,6 @@ static void points_are_right_to_their_stated_error(void **state)
     uint64_t random = 1;
     double worst = 0;
     mpf_t angle, exact;
-    (void)state;
     mpf_inits(angle, exact, NULL);
     for (unsigned i = 0; i < 600; i++) {
         const uint64_t arc = some_arc(i, &random);
@@ -168,7 +166,6 @@ static void points_are_right_to_their_stated_error(void **state)
 static void points_turn_by_floors_of_products(void **state)
 {
     uint64_t random = 2;
-    (void)state;
     for (unsigned i = 0; i < 300; i++) {
         const struct point x = point_at(some_arc(i, &random)),
                            y = point_at(some_arc(i * 7 % 90, &random)), z = point_turned(x, y);
@@ -208,7 +205,6 @@ static void the_circle_is_the_product_of_three_points(void **state)
 {
     double worst = 0;
     mpf_t angle, exact;
-    (void)state;
     mpf_inits(angle, exact, NULL);
     for (unsigned which = 0; which < 2; which++) {
         struct call *c = fresh(300, 6);
@@ -304,7 +300,6 @@ static void set_interpolant(mpf_t c[NODES], mpf_t node[NODES], unsigned s)
 static void coefficients_of_the_root_are_rounded_to_nearest(void **state)
 {
     mpf_t node[NODES], c[NODES];
-    (void)state;
     for (unsigned i = 0; i < NODES; i++)
         mpf_inits(node[i], c[i], NULL);
     set_nodes(node);
@@ -349,7 +344,6 @@ static void a_root_is_right_to_its_stated_error(void **state)
     struct call *c = fresh(1000, 7);
     double worst = 0;
     mpf_t x, exact;
-    (void)state;
     mpf_inits(x, exact, NULL);
     for (size_t i = 0; i < c->n; i++) {
         const int64_t at[] = {-end, end, 0, (int64_t)(c->x[i] % (2 * (uint64_t)end)) - end};
@@ -390,7 +384,6 @@ static void a_logarithm_is_right_to_its_stated_error(void **state)
 {
     struct call *c = fresh(1000, 7);
     long double worst = 0;
-    (void)state;
     for (size_t i = 0; i < c->n; i++)
         c->x[i] = i < 2 ? i : i == 2 ? (1 << 30) - 1 : c->x[i] >> 34;
     execute(c, run_logarithm);
@@ -450,7 +443,6 @@ static uint64_t digits_after(uint64_t x, unsigned width, unsigned digits)
 
 static void a_leading_one_is_found_and_what_follows_it(void **state)
 {
-    (void)state;
     for (unsigned width = 2; width <= 64; width += width < 5 ? 1 : 12)
         for (size_t what = 0; what < 3; what++) {
             struct call *c = fresh(width < 10 ? (size_t)1 << width : 1000, width);
@@ -493,7 +485,6 @@ static enum err cost_of_leading(struct party *p, struct call *c)
 static void a_leading_one_costs_what_it_says(void **state)
 {
     struct call *c = fresh(64, 1);
-    (void)state;
     execute(c, cost_of_leading);
     assert_int_equal(c->costs.rounds, 7 + 1);
     assert_int_equal(c->costs.sent[1], (309 + 48) * 8);
@@ -526,7 +517,6 @@ static enum err run_two_to_ring(struct party *p, struct call *c)
 
 static void two_numbers_go_to_the_ring_in_one_call(void **state)
 {
-    (void)state;
     for (unsigned width = 10; width <= 50; width += 20) {
         struct call *c = fresh(2 * (50 + width), width);
         c->width = width;

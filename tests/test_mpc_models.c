@@ -60,7 +60,6 @@ static void a_known_product(unsigned a, unsigned b)
 
 static void known_products(void **state)
 {
-    (void)state;
     for (unsigned a = 0; a < 4; a++)
         for (unsigned b = 0; b < 4; b++)
             a_known_product(a, b);
@@ -97,7 +96,6 @@ static void a_choice(struct parted s, struct parted v)
 
 static void choices(void **state)
 {
-    (void)state;
     for (unsigned k = 0; k < 8 * 64; k++)
         a_choice((struct parted){k % 2, k / 2 % 2, k / 4 % 2},
                  (struct parted){k / 8 % 4, k / 32 % 4, k / 128});
@@ -146,7 +144,6 @@ static void a_carry(unsigned a, unsigned b)
 
 static void carries(void **state)
 {
-    (void)state;
     for (unsigned k = 0; k < N * N; k++)
         a_carry(k % N, k / N);
 }
@@ -158,7 +155,6 @@ static void carries(void **state)
 /* The value from all shares of all v < 2^(K-1), at each shift: one floor with its offset. */
 static void truncation_of_all_shares(void **state)
 {
-    (void)state;
     for (unsigned v = 0; v < 1u << (K - 1); v++)
         for (unsigned u = 0; u < 1u << K; u++)
             for (unsigned s = 1; s < K; s++) {

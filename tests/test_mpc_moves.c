@@ -114,7 +114,6 @@ static const uint64_t *some_values(void)
 static void both_holders_hold_the_same_words(void **state)
 {
     static const size_t lengths[] = {61, 64, 65, 130, N_MAX};
-    (void)state;
     for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
         for (size_t k = 0; k < ALL_PROTOCOLS; k++) {
             struct run r = {.protocol = k, .n = lengths[l], .values = some_values(), .cheat = 3};
@@ -146,7 +145,6 @@ static bool same(const struct run *x, const struct run *y)
 static void an_altered_word_shows(void **state)
 {
     static const char *const names[] = {"multiply", "inner and matrix products", "bits to numbers"};
-    (void)state;
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
         for (unsigned cheat = 0; cheat < 3; cheat++) {
             struct run honest = {.protocol = protocol_named(names[k]),
@@ -211,7 +209,6 @@ static enum err open_one(struct party *p, void *shared)
 
 static void an_altered_opening_reaches_one_neighbour(void **state)
 {
-    (void)state;
     for (unsigned cheat = 0; cheat < 3; cheat++) {
         struct opening o = {.run = {.cheat = cheat, .to = NET_NEXT}};
         assert_int_equal(three_run(8, open_one, &o, NULL), ERR_OK);
@@ -246,7 +243,6 @@ static void an_altered_argmax_ends_in_an_error(void **state)
 {
     struct opening honest = {.run = {.cheat = 0, .round = UINT64_MAX}};
     struct opening o = {.run = {.cheat = 0, .both = true, .word = 2}};
-    (void)state;
     assert_int_equal(three_run(8, choose, &honest, NULL), ERR_OK);
     for (unsigned s = 0; s < 3; s++) {
         assert_int_equal(honest.result[s], ERR_OK);

@@ -54,7 +54,6 @@ static enum err run_to_ring128(struct party *p, struct call *c)
 
 static void bits_and_numbers_convert_both_ways(void **state)
 {
-    (void)state;
     for (unsigned width = 1; width <= 64; width += width < 4 ? 1 : 5) {
         struct call *c = fresh(lengths[width % LENGTHS], width);
         c->width = width;
@@ -102,7 +101,6 @@ static enum err run_bit128(struct party *p, struct call *c)
 
 static void a_bit_becomes_a_number_for_four_elements(void **state)
 {
-    (void)state;
     for (size_t l = 0; l < LENGTHS; l++) {
         struct call *c = fresh(lengths[l], l);
         execute(c, run_bit);
@@ -154,7 +152,6 @@ static void numbers_that_bits_choose_add_up(void **state)
         {0, 0, 0, 0, 0, 0, 0, 1000},
         {0, 383, 384, 385, 511, 512, 513, 1000},
     };
-    (void)state;
     for (size_t l = 0; l < sizeof starts / sizeof *starts; l++) {
         size_t pairs = 0, lanes = 0;
         struct call *c = fresh(1000, l);
@@ -205,7 +202,6 @@ static enum err run_truncate128(struct party *p, struct call *c)
 
 static void truncation_never_wraps(void **state)
 {
-    (void)state;
     for (unsigned shift = 1; shift < 63; shift += 3) {
         struct call *c = fresh(1000, shift);
         c->width = shift;
@@ -230,7 +226,6 @@ static void signed_truncation_is_within_one_and_unbiased(void **state)
 {
     struct call *c = fresh(1000, 4);
     double bias = 0;
-    (void)state;
     c->width = 76;
     c->start[0] = 5;
     for (size_t i = 0; i < c->n; i++) {
@@ -264,7 +259,6 @@ static enum err run_widen64(struct party *p, struct call *c)
 static void widening_to_128_bits_is_exact(void **state)
 {
     struct call *c = fresh(1000, 9);
-    (void)state;
     for (size_t i = 0; i < c->n; i++)
         c->x[i] &= UINT64_MAX >> 1;
     execute(c, run_widen64);
@@ -290,7 +284,6 @@ static enum err run_argmax(struct party *p, struct call *c)
 static void argmax_opens_the_lowest_largest_index_alone(void **state)
 {
     static const size_t sizes[] = {1, 2, 3, 10, 45};
-    (void)state;
     for (size_t k = 0; k < 25; k++) {
         struct call *c = fresh(sizes[k % 5], k);
         size_t best = 0;
@@ -370,7 +363,6 @@ static enum err seed_job(struct party *p, void *shared)
 static void argmax_reads_its_seed_when_pairs_are_compared(void **state)
 {
     struct seeding early = {.late = false}, late = {.late = true};
-    (void)state;
     assert_int_equal(three_run(3, seed_job, &early, NULL), ERR_OK);
     assert_int_equal(three_run(3, seed_job, &late, NULL), ERR_OK);
     assert_true(early.opened[0][0] != 0);
@@ -380,7 +372,6 @@ static void argmax_reads_its_seed_when_pairs_are_compared(void **state)
 static void the_field_is_a_field(void **state)
 {
     uint64_t s = 1;
-    (void)state;
     assert_true(kernel_field_product(2, (uint64_t)1 << 63) == 0x1b);
     for (int i = 0; i < 1000; i++) {
         uint64_t a = three_random(&s), b = three_random(&s), c = three_random(&s), power = a;

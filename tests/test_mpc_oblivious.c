@@ -76,7 +76,6 @@ static void one(size_t protocol)
 
 static void every_protocol(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < ALL_PROTOCOLS; k++)
         one(k);
 }
@@ -118,7 +117,6 @@ static enum err checked(struct party *p, void *shared)
 static void with_a_check(void **state)
 {
     struct run r = {0};
-    (void)state;
     assert_int_equal(three_run_wrapped(9, checked, &r, NULL, marks_wrap), ERR_OK);
     for (int s = 0; s < 3; s++)
         assert_true(r.tainted[s] == marks_on());
@@ -126,7 +124,6 @@ static void with_a_check(void **state)
 
 static void marks_can_be_made(void **state)
 {
-    (void)state;
     if (!marks_possible()) {
         print_message("# SKIP valgrind/memcheck.h is absent: install valgrind\n");
         skip();

@@ -215,7 +215,6 @@ static enum err run_half32(struct party *p, struct call *c)
 
 static void widening_and_halving_are_exact(void **state)
 {
-    (void)state;
     for (unsigned seed = 0; seed < 4; seed++) {
         struct call *c = fresh(5000, seed);
         c->width = seed;
@@ -267,7 +266,6 @@ static void a_sum_of_matrix_products_costs_its_output(void **state)
     static const size_t sides[][3] = {{1, 1, 1},   {3, 2, 5},   {17, 9, 300}, {4, 130, 33},
                                       {0, 3, 3},   {65, 64, 7}, {2, 2, 0},    {8, 8, 64},
                                       {1, 1, 200}, {3, 3, 31}};
-    (void)state;
     for (size_t s = 0; s < sizeof sides / sizeof *sides; s++) {
         const size_t m = sides[s][0], n = sides[s][1], k = sides[s][2];
         struct call *c = fresh(m * k + k * n + m * n, s);
@@ -315,7 +313,6 @@ static void gates_of_a_layer_read_before_any_writes(void **state)
 {
     const size_t n = 64 * (MOVE_TILE / 8 / 3 + 5);
     struct call *c = fresh(n, 11);
-    (void)state;
     execute(c, run_layer);
     for (size_t i = 0; i < n && 5 * (i / 64) + 4 < n; i++) {
         uint64_t got[5], x0 = c->x[i] & 1, x1 = c->x[i] >> 1 & 1, x2 = c->x[i] >> 2 & 1;
@@ -352,7 +349,6 @@ static void argmax_of_a_thousand_takes_six_rounds(void **state)
 {
     struct call *c = fresh(1000, 3);
     size_t best = 0;
-    (void)state;
     c->width = 64;
     for (size_t i = 0; i < c->n; i++) {
         c->x[i] = (uint64_t)((int64_t)c->x[i] >> 1);
@@ -371,7 +367,6 @@ static void argmax_of_a_thousand_takes_six_rounds(void **state)
 static void argmax_of_many_is_tiled(void **state)
 {
     struct call *c = fresh(1500, 4);
-    (void)state;
     c->width = 12;
     for (size_t i = 0; i < c->n; i++)
         c->x[i] = i == 1234 || i == 1400 ? 1023 : c->x[i] % 1023;

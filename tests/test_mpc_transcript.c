@@ -36,9 +36,6 @@ static void record(void *self, const void *p, size_t n)
 
 static void ignore(void *self, const void *p, size_t n)
 {
-    (void)self;
-    (void)p;
-    (void)n;
 }
 
 static void watch(struct party *p, struct transcript *t)
@@ -159,7 +156,6 @@ static void inputs(uint64_t *values, int kind)
 static void what_comes_in_is_uniform_and_independent_of_inputs(void **state)
 {
     static uint64_t values[3][N];
-    (void)state;
     for (int kind = 0; kind < 3; kind++)
         inputs(values[kind], kind);
     for (size_t k = 0; k < ALL_PROTOCOLS; k++) {
@@ -188,7 +184,6 @@ static void what_comes_in_is_uniform_and_independent_of_inputs(void **state)
 static void no_mask_is_used_twice(void **state)
 {
     static uint64_t values[N];
-    (void)state;
     inputs(values, 0);
     for (size_t k = 0; k < ALL_PROTOCOLS; k++) {
         struct transcript t = listen(k, values, 2, SOUND);
@@ -202,7 +197,6 @@ static void no_mask_is_used_twice(void **state)
 static void a_prg_that_repeats_is_caught(void **state)
 {
     static uint64_t values[N];
-    (void)state;
     inputs(values, 0);
     for (size_t k = 0; k < 2; k++) {
         struct transcript t = listen(k, values, 2, PRG_REPEATS);
@@ -233,7 +227,6 @@ static enum err plain_product(struct party *p, void *shared)
 static void masks_that_cancel_are_caught(void **state)
 {
     struct transcript sound = {0}, mutant = {.mutant = MASKS_CANCEL};
-    (void)state;
     assert_int_equal(three_run(9, plain_product, &sound, NULL), ERR_OK);
     assert_int_equal(three_run(9, plain_product, &mutant, NULL), ERR_OK);
     for (int s = 0; s < 3; s++) {
@@ -277,7 +270,6 @@ static enum err draw(struct party *p, void *shared)
 static void who_computes_something_else_masks_with_something_else(void **state)
 {
     uint64_t seen[4];
-    (void)state;
     for (unsigned other = 0; other < 4; other++) { /* 3: nobody */
         struct topics t = {.of = {1, 1, 1}};
         if (other < 3)

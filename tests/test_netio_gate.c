@@ -118,7 +118,6 @@ static void users_are_known_by_their_keys(void **state)
     struct gate_client from[3];
     struct bytes b = {0};
     char text[16];
-    (void)state;
     build(&h);
     for (uint32_t i = 0; i < 3; i++) {
         d[i] = knock(&h, &h.client[i], h.server.public);
@@ -157,7 +156,6 @@ static void what_a_watch_sees_has_room(void **state)
     void *socket;
     int bound = -1;
     size_t size = sizeof bound;
-    (void)state;
     assert_int_equal(netio_new(&netio, NULL), ERR_OK);
     socket = zmq_socket(netio_zmq(netio), ZMQ_DEALER);
     assert_int_equal(watch_new(&watch, netio_zmq(netio), socket, "tcp://127.0.0.1:1", NULL),
@@ -178,7 +176,6 @@ static void a_watched_dial_notices_and_comes_back(void **state)
     struct bytes b = {0};
     struct dial *d;
     enum err e = ERR_TIMEOUT;
-    (void)state;
     build(&h);
     d = knock(&h, &late, h.server.public);
     assert_int_equal(dial_watch(d), ERR_OK);
@@ -211,7 +208,6 @@ static void a_break_is_told_to_one_who_watches_late(void **state)
     struct gate_client from;
     struct bytes b = {0};
     struct dial *d;
-    (void)state;
     build(&h);
     d = knock(&h, &h.client[0], h.server.public);
     assert_int_equal(dial_reach(d, in_ms(5000)), ERR_OK);
@@ -251,7 +247,6 @@ static void a_break_is_told_until_something_is_sent(void **state)
     struct gate_client from;
     struct bytes b = {0};
     struct dial *d;
-    (void)state;
     for (int already = 0; already <= 2; already++) {
         enum err e = ERR_OK;
         build(&h);
@@ -287,7 +282,6 @@ static void strangers_get_nothing(void **state)
     struct bytes b = {0};
     struct dial *d;
     int64_t begin;
-    (void)state;
     build(&h);
     begin = clock_now_ms();
     d = knock(&h, &stranger, h.server.public);
@@ -327,7 +321,6 @@ static void nobody_there_is_a_timeout(void **state)
 {
     struct house h;
     struct dial *d;
-    (void)state;
     build(&h);
     gate_free(&h.gate);
     wait_until_closed(h.endpoint[0]);
@@ -349,7 +342,6 @@ static void an_impatient_dial_hears_why(void **state)
     struct dial_options o;
     enum err e = ERR_OK;
     struct dial *d;
-    (void)state;
     build(&h);
     o = dial_as(&h, &stranger);
     o.impatient = true;
@@ -449,7 +441,6 @@ static void many_clients_are_served(void **state)
     pthread_t worker, customer[3];
     size_t got = 0;
     enum err e = ERR_OK;
-    (void)state;
     build(&h);
     w.port = gate_port(h.gate);
     assert_non_null(w.port);
@@ -497,7 +488,6 @@ static void a_thousand_messages_wait_for_their_reader(void **state)
     struct gate_client from;
     struct bytes b = {0};
     struct dial *d;
-    (void)state;
     build(&h);
     d = knock(&h, &h.client[1], h.server.public);
     for (uint32_t i = 0; i < 1000; i++) {
@@ -524,7 +514,6 @@ static void a_client_that_never_reads_holds_nobody(void **state)
     struct bytes b = {0};
     struct dial *d, *other;
     int64_t begin;
-    (void)state;
     build(&h);
     d = knock(&h, &h.client[0], h.server.public);
     assert_int_equal(dial_send(d, "x", 1, in_ms(3000)), ERR_OK);
@@ -558,7 +547,6 @@ static void what_fails_leaves_nothing_behind(void **state)
     struct gate_port *port;
     struct bytes b = {0};
     struct dial *a, *other;
-    (void)state;
     build(&h);
     port = gate_port(h.gate);
     assert_non_null(port);
@@ -602,7 +590,6 @@ static void the_worker_may_be_busy_or_gone(void **state)
     struct gate_client from = {.user = 1, .route_size = 5}, other = from;
     struct gate_port *port;
     struct bytes b = {0};
-    (void)state;
     build(&h);
     assert_int_equal(gate_pass(h.gate, &from, "x", 1), ERR_AGAIN); /* there was never one */
     port = gate_port(h.gate);
@@ -660,7 +647,6 @@ static void garbage_ends_the_connection(void **state)
     struct house h;
     struct gate_client from;
     struct bytes b = {0};
-    (void)state;
     build(&h);
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         void *s = raw_client(&h, kinds[k].route), *watch;
@@ -692,7 +678,6 @@ static void what_is_too_long_does_not_arrive(void **state)
     struct gate_client from;
     struct bytes b = {0};
     struct dial *d;
-    (void)state;
     build(&h);
     d = knock(&h, &h.client[0], h.server.public);
     assert_int_equal(dial_send(d, big, MAX_MESSAGE, in_ms(3000)), ERR_OK);
@@ -719,7 +704,6 @@ static void other_protocols_get_nothing(void **state)
     const int linger = 0;
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM, 0);
-    (void)state;
     build(&h);
     a.sin_port = htons((uint16_t)atoi(strrchr(h.endpoint[0], ':') + 1));
     assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
@@ -845,7 +829,6 @@ static bool has_ipv6(void)
 
 static void a_crowd_is_in_its_own_way(void **state)
 {
-    (void)state;
     crowd_at("127.0.0.1", "127.0.0.9", true, 0);
     crowd_at("127.0.0.1", "127.0.0.9", true, 64); /* half of them are for connections */
 }
@@ -853,7 +836,6 @@ static void a_crowd_is_in_its_own_way(void **state)
 /* A gate that listens for IPv6 sees IPv4 addresses too, and tells them apart. */
 static void a_crowd_of_ipv6_is_in_its_own_way(void **state)
 {
-    (void)state;
     if (!has_ipv6()) {
         print_message("# SKIP no IPv6 here\n");
         skip();
@@ -871,7 +853,6 @@ static void a_key_has_so_many_connections(void **state)
     struct bytes b = {0};
     struct dial *other, *d[MINE];
     unsigned cut = 0;
-    (void)state;
     build_at(&h, "127.0.0.1");
     other = knock(&h, &h.client[1], h.server.public);
     assert_int_equal(dial_watch(other), ERR_OK);
@@ -925,7 +906,6 @@ static void a_message_has_a_time_to_arrive(void **state)
     struct bytes b = {0};
     struct dial *honest;
     int fd;
-    (void)state;
     build_at(&h, "127.0.0.1");
     h.message_ms = 0;
     honest = knock(&h, &h.client[0], h.server.public);
@@ -966,7 +946,6 @@ static void nobody_fills_memory(void **state)
     unsigned served = 0;
     int status;
     pid_t child;
-    (void)state;
     if (!SUPPORT_WITHHOLDS) {
         print_message("# SKIP a sanitizer lets no child have threads\n");
         skip();
@@ -1000,7 +979,6 @@ static void a_key_that_dials_without_end_waits(void **state)
     struct house h;
     struct dial *d;
     unsigned served = 0;
-    (void)state;
     build(&h);
     for (; served < 400; served++) {
         struct gate_client from;
@@ -1069,7 +1047,6 @@ static void only_a_whole_request_admits(void **state)
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_WARN};
     struct netio *netio;
     void *asker;
-    (void)state;
     assert_int_equal(netio_new(&netio, &log), ERR_OK);
     assert_int_equal(netio_allow(netio, far_too_long, key.public, 7), ERR_OK);
     memset(name, 'd', sizeof name - 1);
@@ -1100,7 +1077,6 @@ static void a_gate_without_keys_hears_nobody(void **state)
     struct bytes b = {0};
     void *plain;
     const int linger = 0;
-    (void)state;
     build(&h);
     gate_free(&h.gate);
     wait_until_closed(h.endpoint[0]);
@@ -1168,7 +1144,6 @@ static void a_gate_that_is_closed_under_us_says_so(void **state)
     struct bytes b = {0};
     pthread_t front, worker;
     void *heard;
-    (void)state;
     build(&h);
     t.port = gate_port(h.gate);
     assert_non_null(t.port);
@@ -1225,7 +1200,6 @@ static void descriptors_may_run_out(void **state)
     struct rlimit limit, before;
     struct dial_options o;
     struct house h;
-    (void)state;
     build(&h);
     o = dial_as(&h, &h.client[0]);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);

@@ -339,7 +339,6 @@ static void expect_end(const struct relay *damage, enum err seen, enum err or_se
 
 static void altered_frames_end_the_session(void **state)
 {
-    (void)state;
     for (size_t at = 0; at < FRAME_HEADER + 100 + 16; at++)
         expect_end(&(struct relay){.to = NET_NEXT, .damage = FLIP, .which = 1, .at = at}, ERR_AUTH,
                    ERR_FORMAT);
@@ -348,7 +347,6 @@ static void altered_frames_end_the_session(void **state)
 static void frames_of_another_version_are_named(void **state)
 {
     struct party p[3];
-    (void)state;
     run_damaged(p, &small_rounds, 0,
                 &(struct relay){.to = NET_NEXT, .damage = FLIP, .which = 1, .at = 4});
     assert_non_null(strstr(p[1].sink, "server 0 sent a frame of version 17, and this trefoil"));
@@ -357,7 +355,6 @@ static void frames_of_another_version_are_named(void **state)
 
 static void short_and_long_frames_end_the_session(void **state)
 {
-    (void)state;
     for (size_t at = 0; at < FRAME_HEADER + 100 + 16; at += at < 100 ? 1 : 13)
         expect_end(&(struct relay){.to = NET_NEXT, .damage = CUT, .which = 1, .at = at}, ERR_FORMAT,
                    ERR_FORMAT);
@@ -368,7 +365,6 @@ static void lost_moved_and_foreign_frames_end_the_session(void **state)
 {
     static const enum damage all[] = {DROP,   DUPLICATE,    REPLAY,    SWAP,
                                       UNSEAL, FORGED_ABORT, LONG_ABORT};
-    (void)state;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         expect_end(&(struct relay){.to = NET_NEXT, .damage = all[i], .which = 1}, ERR_AUTH,
                    ERR_AUTH);
@@ -379,7 +375,6 @@ static void lost_moved_and_foreign_frames_end_the_session(void **state)
 static void frames_of_other_sessions_are_dropped_and_counted(void **state)
 {
     struct party p[3];
-    (void)state;
     run_damaged(p, &small_rounds, 0,
                 &(struct relay){.to = NET_NEXT, .damage = STRANGER, .which = SIZE_MAX});
     for (unsigned i = 0; i < 3; i++) {
@@ -395,7 +390,6 @@ static void another_lane_ends_the_session(void **state)
 {
     struct party p[3];
     struct transport *t[3];
-    (void)state;
     assert_int_equal(transport_memory_new(t, 8), ERR_OK);
     start(p, t, &small_rounds);
     p[0].lane = 1;
@@ -414,7 +408,6 @@ static void another_size_is_a_mismatch(void **state)
 {
     struct party p[3];
     struct transport *t[3];
-    (void)state;
     assert_int_equal(transport_memory_new(t, 8), ERR_OK);
     start(p, t, &small_rounds);
     p[0].extra = 1;
@@ -443,7 +436,6 @@ static void an_abort_is_passed_on(void **state)
 {
     static const struct plan plan = {.rounds = 4, .size = ring, .deadline_ms = 60000};
     struct party p[3];
-    (void)state;
     run_damaged(p, &plan, 2, &(struct relay){.to = NET_NEXT, .damage = FLIP, .which = 1, .at = 90});
     assert_int_equal(p[0].e, ERR_AUTH);
     assert_int_equal(p[1].e, ERR_PEER);
@@ -495,7 +487,6 @@ static void all_sizes_go_through_one_slot(void **state)
         .rounds = 2 * SIZES, .size = varied, .deadline_ms = 20000, .rekey_blocks = 70000};
     struct transport *t[3];
     struct party p[3];
-    (void)state;
     assert_int_equal(transport_memory_new(t, 1), ERR_OK);
     start(p, t, &plan);
     run_three(run_party, p, sizeof *p);
@@ -511,7 +502,6 @@ static void all_sizes_go_over_zeromq(void **state)
     struct transport *t[3];
     struct netio *netio;
     struct party p[3];
-    (void)state;
     assert_int_equal(netio_new(&netio, &log), ERR_OK);
     /* bare links while admission runs: it must not be asked about them */
     assert_int_equal(three_zmq(t, netio, 1, NULL, NULL, &log), ERR_OK);
@@ -527,7 +517,6 @@ static void counters_are_exact(void **state)
 {
     struct party p[3];
     struct transport *t[3];
-    (void)state;
     assert_int_equal(transport_memory_new(t, 8), ERR_OK);
     start(p, t, &small_rounds);
     run_three(run_party, p, sizeof *p);
@@ -559,7 +548,6 @@ static void empty_rounds_count(void **state)
     static const struct plan plan = {.rounds = 5, .size = sparse, .deadline_ms = 1000};
     struct party p[3];
     struct transport *t[3];
-    (void)state;
     assert_int_equal(transport_memory_new(t, 1), ERR_OK);
     start(p, t, &plan);
     run_three(run_party, p, sizeof *p);
@@ -605,7 +593,6 @@ static void a_dead_neighbour_is_noticed(void **state)
     struct log log = {.file = stderr, .level = LOG_WARN};
     struct transport *t[3];
     struct netio *netio;
-    (void)state;
     assert_int_equal(transport_memory_new(t, 4), ERR_OK);
     expect_death(t, &soon, 0);
     assert_int_equal(netio_new(&netio, &log), ERR_OK);
@@ -620,7 +607,6 @@ static void a_neighbour_that_leaves_is_noticed_at_once(void **state)
     struct log log = {.file = stderr, .level = LOG_WARN};
     struct transport *t[3];
     struct netio *netio;
-    (void)state;
     assert_int_equal(netio_new(&netio, &log), ERR_OK);
     for (size_t rounds = 1; rounds < 3; rounds++) {
         bool seen = false;
@@ -654,7 +640,6 @@ static void one_that_leaves_between_rounds_is_noticed_too(void **state)
     struct netio *netio;
     struct net *net;
     struct bytes b = {0};
-    (void)state;
     assert_int_equal(netio_new(&netio, &log), ERR_OK);
     assert_int_equal(three_zmq(t, netio, 4, NULL, NULL, &log), ERR_OK);
     assert_int_equal(session_for_test(&session, 0, 11), ERR_OK);
@@ -681,7 +666,6 @@ static void a_party_may_give_up_by_itself(void **state)
 {
     struct transport *t[3];
     struct party p[3];
-    (void)state;
     assert_int_equal(transport_memory_new(t, 4), ERR_OK);
     start(p, t, &small_rounds);
     p[2].rounds = 2;
@@ -697,7 +681,6 @@ static void a_party_may_give_up_by_itself(void **state)
 /* Nothing to receive: only a full queue can tell. */
 static size_t one_way(size_t round, unsigned from, enum net_peer to)
 {
-    (void)round;
     return from == 0 && to == NET_PREV ? 4 * MIB : 0;
 }
 
@@ -706,7 +689,6 @@ static void a_neighbour_that_takes_nothing_is_noticed(void **state)
     static const struct plan plan = {.rounds = 3, .size = one_way, .deadline_ms = 300};
     struct transport *t[3];
     struct party p[3];
-    (void)state;
     assert_int_equal(transport_memory_new(t, 1), ERR_OK);
     start(p, t, &plan);
     p[2].rounds = 0; /* in a round of its own it might itself find the other late, and say so */
@@ -756,7 +738,6 @@ static void while_one_is_silent_the_other_is_heard(void **state)
         [FALSE_ABORT] = {ERR_AUTH, "that says ABORT and does not authenticate", 0},
     };
     struct session *session;
-    (void)state;
     assert_int_equal(session_for_test(&session, 1, 11), ERR_OK);
     for (enum news news = GARBAGE_AHEAD; news <= FALSE_ABORT; news++) {
         char sink[2048] = "";
@@ -819,7 +800,6 @@ static void a_flood_of_strangers_ends_with_our_patience(void **state)
         {.receive = {word, word + 1}, .receive_size = {1, 1}},
     };
     struct session *session;
-    (void)state;
     assert_int_equal(session_for_test(&session, 1, 11), ERR_OK);
     for (int i = 0; i < 2; i++) {
         struct relay flood = {.damage = NONE};
@@ -856,7 +836,6 @@ static void a_short_patience_ends_as_well(void **state)
     struct session *session;
     struct transport *t[3];
     struct net *net;
-    (void)state;
     assert_int_equal(session_for_test(&session, 1, 11), ERR_OK);
     assert_int_equal(transport_memory_new(t, 1), ERR_OK);
     assert_int_equal(transport_send(t[1], NET_PREV, "no room is left", 15), ERR_OK);
@@ -881,7 +860,6 @@ static void queues_keep_order_and_bounds(void **state)
     struct transport *t[3];
     struct bytes b = {0};
     int64_t now;
-    (void)state;
     assert_int_equal(transport_memory_new(t, 0), ERR_RANGE);
     assert_int_equal(transport_memory_new(t, SIZE_MAX), ERR_NOMEM);
     assert_null(t[0]);
@@ -912,7 +890,6 @@ static void queues_keep_order_and_bounds(void **state)
 
 static void phases_have_names(void **state)
 {
-    (void)state;
     assert_string_equal(net_phase_name(NET_OTHER), "other");
     assert_string_equal(net_phase_name(NET_MEASURE), "measure");
     assert_string_equal(net_phase_name(NET_PHASES), "unknown");
@@ -971,7 +948,6 @@ static void expect_refusal(struct lonely *l, const char *listen, const char *dia
 static void an_address_that_cannot_be_had_is_named(void **state)
 {
     struct lonely l;
-    (void)state;
     be_lonely(&l);
     expect_refusal(&l, l.endpoint[0], NULL, "another program, or another trefoil, has this port");
     expect_refusal(&l, "tcp://192.0.2.1:1", NULL, "no such address");
@@ -997,7 +973,6 @@ static void a_port_that_needs_privileges_is_named(void **state)
 {
     const uid_t before = geteuid(), nobody = 65534;
     struct lonely l;
-    (void)state;
     if (!ports_are_guarded() || (before == 0 && seteuid(nobody) != 0)) {
         print_message("# SKIP every port is free for all here\n");
         skip();
@@ -1015,7 +990,6 @@ static void messages_in_parts_are_dropped(void **state)
     struct lonely l;
     struct bytes b = {0};
     void *foreign;
-    (void)state;
     be_lonely(&l);
     foreign = zmq_socket(netio_zmq(l.netio), ZMQ_PUSH);
     assert_int_equal(zmq_setsockopt(foreign, ZMQ_PLAIN_USERNAME, passes.expect[NET_NEXT], 32), 0);
@@ -1036,7 +1010,6 @@ static void what_no_memory_can_hold_is_refused(void **state)
 {
     struct transport_message m = {0};
     struct lonely l;
-    (void)state;
     be_lonely(&l);
     assert_int_equal(transport_make(l.t, SIZE_MAX, &m), ERR_NOMEM);
     assert_false(m.held);
@@ -1063,7 +1036,6 @@ static void what_zeromq_refuses_is_said(void **state)
     struct lonely l;
     void *socket;
     enum err e;
-    (void)state;
     be_lonely(&l);
     memset(far_too_long, 'd', sizeof far_too_long);
     far_too_long[sizeof far_too_long - 1] = '\0';
@@ -1114,7 +1086,6 @@ static void links_that_are_closed_under_us_say_so(void **state)
     struct lonely l;
     pthread_t thread;
     struct net *net;
-    (void)state;
     be_lonely(&l);
     assert_int_equal(session_for_test(&session, 0, 11), ERR_OK);
     w.net = net_of(&l, session);

@@ -153,7 +153,6 @@ static enum err ride_twice(struct party *p, void *shared)
 
 static void statements_cost_no_round_where_there_is_something_to_move(void **state)
 {
-    (void)state;
     for (enum payload payload = NOTHING; payload <= STREAM; payload++) {
         struct ride all = {.payload = payload, .refuses = 3};
         assert_int_equal(three_run(1, ride_twice, &all, NULL), ERR_OK);
@@ -166,7 +165,6 @@ static void statements_cost_no_round_where_there_is_something_to_move(void **sta
 
 static void who_refuses_what_it_hears_ends_the_session(void **state)
 {
-    (void)state;
     for (enum payload payload = NOTHING; payload <= STREAM; payload++)
         for (unsigned who = 0; who < 3; who++) {
             struct ride all = {.payload = payload, .refuses = who};
@@ -178,7 +176,6 @@ static void who_refuses_what_it_hears_ends_the_session(void **state)
 
 static enum err refuse(void *self)
 {
-    (void)self;
     return ERR_REFUSED;
 }
 
@@ -186,7 +183,6 @@ static enum err refuse(void *self)
 static enum err speak(void *self, size_t offset, uint8_t *out, size_t n)
 {
     const bool *late = self;
-    (void)offset;
     if (*late)
         usleep(100000);
     memset(out, 0, n);
@@ -227,7 +223,6 @@ static enum err refuse_both(struct party *p, void *shared)
 static void what_a_third_server_says_is_heard_before_another_gives_up(void **state)
 {
     enum err result[2];
-    (void)state;
     assert_int_equal(three_run(1, refuse_both, result, NULL), ERR_OK);
     assert_int_equal(result[0], ERR_REFUSED);
     assert_int_equal(result[1], ERR_REFUSED);
@@ -271,7 +266,6 @@ static enum err wait_inner(void *self, unsigned readable, unsigned writable, int
 
 static void leave(void *self)
 {
-    (void)self;
 }
 
 static struct transport wrap_first(struct transport *inner)
@@ -292,7 +286,6 @@ static struct transport wrap_first(struct transport *inner)
 static void a_statement_is_heard_when_the_own_one_has_left(void **state)
 {
     struct ride all = {.payload = BLOCKS, .refuses = 3};
-    (void)state;
     narrow = (struct narrow){0};
     assert_int_equal(three_run_wrapped(1, ride_twice, &all, NULL, wrap_first), ERR_OK);
     for (unsigned i = 0; i < 3; i++)

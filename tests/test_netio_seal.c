@@ -23,7 +23,6 @@ static void hkdf_known_answer(void **state)
         0x3c, 0x73, 0x8d, 0x2d, 0x9d, 0x20, 0x13, 0x95, 0xfa, 0xa4, 0xb6, 0x1a, 0x96, 0xc8};
     uint8_t secret[22], out[42];
     struct bytes info = {0};
-    (void)state;
     memset(secret, 0x0b, sizeof secret);
     assert_int_equal(hkdf_sha256(secret, sizeof secret, &info, out, sizeof out), ERR_OK);
     assert_memory_equal(out, expected, sizeof out);
@@ -47,7 +46,6 @@ static void seal_known_answer(void **state)
     static const uint8_t zero[16];
     uint8_t out[32];
     struct seal *s;
-    (void)state;
     assert_int_equal(seal_new(&s, SEAL_SENDER, zero, 0), ERR_OK);
     assert_int_equal(seal_frame(s, 0, NULL, 0, zero, sizeof zero, out), ERR_OK);
     assert_memory_equal(out, expected, sizeof out);
@@ -66,7 +64,6 @@ static void every_altered_byte_is_noticed(void **state)
 {
     uint8_t ad[20] = "associated", plain[37] = "plain", sealed[37 + SEAL_TAG];
     uint8_t zero[37] = {0};
-    (void)state;
     for (size_t at = 0; at < sizeof ad + sizeof sealed; at++) {
         uint8_t *byte = at < sizeof ad ? &ad[at] : &sealed[at - sizeof ad];
         uint8_t back[37];
@@ -86,7 +83,6 @@ static void a_sequence_number_serves_once(void **state)
 {
     uint8_t b[16 + SEAL_TAG] = {0}, c[16 + SEAL_TAG];
     struct seal *out, *in;
-    (void)state;
     pair_of_seals(&out, &in, 0);
     assert_int_equal(seal_frame(out, 3, NULL, 0, b, 16, c), ERR_OK);
     assert_int_equal(seal_frame(out, 3, NULL, 0, b, 16, c), ERR_MISUSE);
@@ -132,7 +128,6 @@ static void keys_are_replaced_at_the_bound(void **state)
 {
     uint8_t plain[64], sealed[64 + SEAL_TAG], expected[64 + SEAL_TAG];
     struct seal *out, *in;
-    (void)state;
     memset(plain, 7, sizeof plain);
     pair_of_seals(&out, &in, 10);
     for (uint64_t i = 0; i < 9; i++) {
@@ -194,7 +189,6 @@ static void a_key_that_cannot_be_replaced_is_an_error(void **state)
     char program[512], fault[32];
     unsigned failed = 0;
     int code = -1;
-    (void)state;
 #if defined(__SANITIZE_THREAD__)
     printf("# SKIP a sanitizer has allocation for itself\n");
     skip();
@@ -229,7 +223,6 @@ static void headers_round_trip(void **state)
 {
     struct frame_header h = some_header(), back;
     uint8_t message[FRAME_HEADER + 5 + SEAL_TAG] = {0};
-    (void)state;
     frame_encode(&h, message);
     assert_int_equal(frame_parse(&back, message, sizeof message, SEAL_TAG), ERR_OK);
     assert_int_equal(back.kind, h.kind);
@@ -252,7 +245,6 @@ static void malformed_headers_are_refused(void **state)
     struct frame_header h = some_header(), back;
     uint8_t message[FRAME_HEADER + 6 + SEAL_TAG] = {0};
     const size_t n = FRAME_HEADER + 5 + SEAL_TAG;
-    (void)state;
     frame_encode(&h, message);
     for (size_t size = 0; size <= sizeof message; size++)
         assert_int_equal(frame_parse(&back, message, size, SEAL_TAG),
@@ -271,7 +263,6 @@ static void bulk_keys_agree_and_differ(void **state)
     struct session *s[3];
     uint8_t seen[12][16];
     size_t count = 0;
-    (void)state;
     for (unsigned i = 0; i < 3; i++)
         assert_int_equal(session_for_test(&s[i], i, 1), ERR_OK);
     for (unsigned i = 0; i < 3; i++) {
@@ -299,7 +290,6 @@ static void prg_keys_belong_to_pairs(void **state)
 {
     struct session *s[3];
     uint8_t a[16], b[16];
-    (void)state;
     for (unsigned i = 0; i < 3; i++)
         assert_int_equal(session_for_test(&s[i], i, 1), ERR_OK);
     for (unsigned key = 0; key < 3; key++) {
@@ -319,7 +309,6 @@ static void every_field_matters(void **state)
 {
     struct session *s, *other;
     uint8_t base[16], bulk[16], key[16];
-    (void)state;
     assert_int_equal(session_for_test(&s, 0, 1), ERR_OK);
     assert_int_equal(session_prg_key(s, 0, 0, "mask", base), ERR_OK);
     assert_int_equal(session_bulk_key(s, NET_PREV, true, 0, bulk), ERR_OK);
@@ -367,6 +356,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(prg_keys_belong_to_pairs),
         cmocka_unit_test(every_field_matters),
     };
-    (void)argv;
     return argc > 1 ? replace_keys() : cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -139,7 +139,6 @@ static void three_agree(void **state)
 {
     struct server s[3];
     uint8_t first[SESSION_ID_SIZE];
-    (void)state;
     in_memory(s);
     run_three(run_server, s, sizeof *s);
     expect_agreement(s);
@@ -159,7 +158,6 @@ static void three_agree(void **state)
 static void the_least_number_of_lanes_is_agreed_on(void **state)
 {
     static const unsigned lanes[][3] = {{1, 16, 4}, {8, 2, 3}, {4, 4, 4}};
-    (void)state;
     for (size_t k = 0; k < 3; k++) {
         const unsigned least[] = {1, 2, 4};
         struct server s[3];
@@ -177,7 +175,6 @@ static void the_least_number_of_lanes_is_agreed_on(void **state)
 static void other_terms_are_named(void **state)
 {
     struct server s[3];
-    (void)state;
     for (unsigned odd = 0; odd < 3; odd++) {
         in_memory(s);
         s[odd].terms.digest[31] ^= 1;
@@ -199,7 +196,6 @@ static void other_terms_are_named(void **state)
 static void missing_and_nameless_differences_are_named(void **state)
 {
     struct server s[3];
-    (void)state;
     in_memory(s);
     s[1].terms.digest[0] ^= 1;
     snprintf(s[1].terms.part[2].name, sizeof s[1].terms.part[2].name, "workload");
@@ -216,7 +212,6 @@ static void missing_and_nameless_differences_are_named(void **state)
 static void another_index_is_named(void **state)
 {
     struct server s[3];
-    (void)state;
     in_memory(s);
     s[1].claimed = 2;
     run_three(run_server, s, sizeof *s);
@@ -303,7 +298,6 @@ static void play(struct script x[3], uint16_t protocol, const char *version, siz
 static void another_version_is_named(void **state)
 {
     struct script x[3];
-    (void)state;
     play(x, SESSION_PROTOCOL + 7, "9.9.9", 0);
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(x[i].s.e, ERR_MISMATCH);
@@ -325,7 +319,6 @@ static void another_version_is_named(void **state)
 static void a_cut_hello_is_refused(void **state)
 {
     struct script x[3];
-    (void)state;
     for (size_t cut = 4 + 1 + 2 + 16; cut < 200; cut += 29) {
         play(x, SESSION_PROTOCOL, TREFOIL_VERSION, cut);
         /* at a cut inside the version string that is missing too */
@@ -340,7 +333,6 @@ static void leftovers_are_skipped(void **state)
     struct bytes old = {0}, secret = {0};
     static const uint8_t attempt[16] = "an older attempt";
     static const uint8_t body[64] = {1};
-    (void)state;
     in_memory(s);
     raw_hello(&old, SESSION_PROTOCOL, "0.0.0", 1, attempt);
     raw_prefix(&secret, 3, SESSION_PROTOCOL, attempt);
@@ -366,7 +358,6 @@ static void leftovers_are_skipped(void **state)
 static void a_second_attempt_takes_over(void **state)
 {
     struct server s[3];
-    (void)state;
     in_memory(s);
     s[2].delay = 250;
     s[0].attempts = 3;
@@ -391,7 +382,6 @@ static void a_neighbour_may_die_and_return(void **state)
 {
     struct server s[3];
     struct script x[3];
-    (void)state;
     in_memory(s);
     s[0].attempts = 2;
     s[0].per_try = 200;
@@ -409,7 +399,6 @@ static void a_neighbour_may_die_and_return(void **state)
 static void a_missing_server_is_named(void **state)
 {
     struct server s[3];
-    (void)state;
     in_memory(s);
     for (unsigned i = 0; i < 3; i++)
         s[i].patience = 300;
@@ -427,7 +416,6 @@ static void proposals_are_recognised(void **state)
     static const uint8_t attempt[16] = "some attempt";
     struct bytes b = {0};
     struct server s[3];
-    (void)state;
     assert_false(session_is_propose(&b));
     raw_prefix(&b, 1, SESSION_PROTOCOL + 1, attempt); /* of any version: the HELLO will tell */
     assert_true(session_is_propose(&b));
@@ -569,7 +557,6 @@ static void what_neighbours_say_is_judged(void **state)
          ERR_TIMEOUT,
          "server 2 has begun another session, and server 0 did not call us to it"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
         struct server s[3];
         enum err e;
@@ -586,7 +573,6 @@ static void an_early_hello_of_either_is_judged(void **state)
 {
     static const struct line lines[] = {{1, HELLO_B, CUT}, {0, ATTEMPT_B, SOUND}};
     struct server s[3];
-    (void)state;
     in_memory(s);
     assert_int_equal(hear(s, 2, lines, 2), ERR_FORMAT);
     assert_non_null(strstr(s[2].sink, "server 1 sent a HELLO that does not parse"));
@@ -601,7 +587,6 @@ static void what_cannot_be_sent_is_named(void **state)
     struct server s[3];
     char sink[4096] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
-    (void)state;
     assert_int_equal(transport_memory_new(t, 1), ERR_OK);
     stand_up(s, t);
     assert_int_equal(hear(s, 1, hellos, 2), ERR_TIMEOUT);
@@ -637,7 +622,6 @@ static void three_agree_over_curve(void **state)
     struct log log = {.file = stderr, .level = LOG_WARN};
     struct netio *netio;
     struct server s[3];
-    (void)state;
     over_curve(s, false, &netio, &log);
     run_three(run_server, s, sizeof *s);
     expect_agreement(s);
@@ -651,7 +635,6 @@ static void a_wrong_key_is_not_admitted(void **state)
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_WARN};
     struct netio *netio;
     struct server s[3];
-    (void)state;
     over_curve(s, true, &netio, &log);
     for (unsigned i = 0; i < 3; i++)
         s[i].patience = 700;
@@ -685,7 +668,6 @@ static void one_that_leaves_meanwhile_is_not_waited_for(void **state)
     struct log log = {.file = stderr, .level = LOG_WARN};
     struct netio *netio;
     struct server s[3];
-    (void)state;
     over_curve(s, false, &netio, &log);
     for (unsigned i = 0; i < 3; i++)
         s[i].patience = 60000;

@@ -206,7 +206,6 @@ static void streams_of_all_sizes_go_through_one_slot(void **state)
 {
     struct transport *t[3];
     struct party p[3];
-    (void)state;
     for (enum shape shape = RING; shape <= BOTH; shape++) {
         struct plan plan = {shape, SIZES, TILE, varied, 10000};
         assert_int_equal(transport_memory_new(t, 1), ERR_OK);
@@ -229,7 +228,6 @@ static void streams_of_all_sizes_go_through_one_slot(void **state)
 
 static size_t big(size_t round, unsigned from, enum net_peer to)
 {
-    (void)to;
     return 3 * MIB + 17 * round + from;
 }
 
@@ -240,7 +238,6 @@ static void streams_go_over_zeromq(void **state)
     struct transport *t[3];
     struct netio *netio;
     struct party p[3];
-    (void)state;
     assert_int_equal(netio_new(&netio, &log), ERR_OK);
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
         struct plan plan = {BOTH, 3, tiles[i], big, 20000};
@@ -259,7 +256,6 @@ static void a_stream_meets_an_exchange(void **state)
     static const struct plan plan = {BOTH, 3, NET_FRAME_BODY, big, 10000};
     struct transport *t[3];
     struct party p[3];
-    (void)state;
     assert_int_equal(transport_memory_new(t, 2), ERR_OK);
     start(p, t, &plan);
     p[1].whole = true;
@@ -273,7 +269,6 @@ static void other_tiles_are_a_mismatch(void **state)
     static const struct plan plan = {RING, 2, TILE, big, 60000};
     struct transport *t[3];
     struct party p[3];
-    (void)state;
     assert_int_equal(transport_memory_new(t, 4), ERR_OK);
     start(p, t, &plan);
     p[0].tile = 2 * TILE;
@@ -292,7 +287,6 @@ static void a_callback_that_fails_ends_the_session(void **state)
     static const struct plan plan = {RING, 2, TILE, big, 60000};
     struct transport *t[3];
     struct party p[3];
-    (void)state;
     for (int consuming = 0; consuming < 2; consuming++) {
         assert_int_equal(transport_memory_new(t, 4), ERR_OK);
         start(p, t, &plan);
@@ -318,7 +312,6 @@ static void computing_is_not_silence(void **state)
     static const struct plan plan = {RING, 2, TILE, few_tiles, 250};
     struct transport *t[3];
     struct party p[3];
-    (void)state;
     assert_int_equal(transport_memory_new(t, 8), ERR_OK);
     start(p, t, &plan);
     for (unsigned i = 0; i < 3; i++)
@@ -345,7 +338,6 @@ static void wrong_flows_are_refused(void **state)
     struct session *session;
     struct transport *t[3];
     struct net *net;
-    (void)state;
     assert_int_equal(session_for_test(&session, 0, 1), ERR_OK);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         assert_int_equal(transport_memory_new(t, 4), ERR_OK);
@@ -394,7 +386,6 @@ static void lanes_run_side_by_side(void **state)
     struct log log = {.file = stderr, .level = LOG_WARN};
     struct transport *t[LANES][3];
     struct netio *netio;
-    (void)state;
     for (int lane = 0; lane < LANES; lane++)
         assert_int_equal(transport_memory_new(t[lane], 2), ERR_OK);
     run_lanes(t);
@@ -426,7 +417,6 @@ struct flood {
 
 static enum err pour(void *self, size_t offset, uint8_t *out, size_t n)
 {
-    (void)self;
     memset(out, (int)(offset >> 20), n);
     return ERR_OK;
 }
@@ -469,7 +459,6 @@ static void a_long_stream_takes_little_memory(void **state)
     struct flood f[3];
     struct netio *netio;
     size_t before;
-    (void)state;
     assert_int_equal(netio_new(&netio, &log), ERR_OK);
     assert_int_equal(three_zmq(t, netio, 8, NULL, NULL, &log), ERR_OK);
     before = resident();
@@ -483,7 +472,6 @@ static void a_long_stream_takes_little_memory(void **state)
         assert_true(f[i].most < before + 40 * MIB);
 #endif
     }
-    (void)before;
     free_three(t);
     netio_free(&netio);
 }
@@ -492,7 +480,6 @@ static void pools_circulate_and_are_bounded(void **state)
 {
     struct pool *pool = pool_new(2);
     void *a = pool_get(pool, 100), *b = pool_get(pool, 50), *c = pool_get(pool, 70), *d;
-    (void)state;
     assert_non_null(a);
     assert_true((uintptr_t)a % 64 == 0 && b != NULL && c != NULL);
     pool_put(a);
@@ -574,7 +561,6 @@ static void an_abort_is_heard_beside_a_silent_neighbour(void **state)
 {
     struct transport *t[3];
     struct actor a[3];
-    (void)state;
     for (enum conduct c = GIVES_UP_AT_ONCE; c <= GIVES_UP_LATER; c++) {
         assert_int_equal(transport_memory_new(t, 4), ERR_OK);
         memset(a, 0, sizeof a);
@@ -617,7 +603,6 @@ static void a_new_session_follows_a_stalled_one(void **state)
     struct transport *t[3];
     struct netio *netio;
     struct party p[3];
-    (void)state;
     assert_int_equal(netio_new(&netio, &log), ERR_OK);
     for (size_t k = 0; k < 6; k += k < 2 ? 1 : 3) {
         assert_int_equal(three_zmq(t, netio, 4, NULL, NULL, &log), ERR_OK);
@@ -696,7 +681,6 @@ static void a_killed_process_is_noticed_and_replaced(void **state)
 {
     struct board *board = mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE,
                                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    (void)state;
     assert_true(board != MAP_FAILED);
     for (size_t k = 0; k < 6; k += k < 2 ? 1 : 3) {
         char endpoint[6][ENDPOINT_SIZE];

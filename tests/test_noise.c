@@ -229,7 +229,6 @@ static void gaussians_are_right_to_their_stated_error(void **state)
     struct samples z = samples_new(2 * PAIRS * batches());
     struct digits digits = {.n = (double)(PAIRS * batches())};
     double worst = 0;
-    (void)state;
     for (size_t round = 0; round < batches(); round++) {
         struct batch b;
         batch_new(&b, PAIRS);
@@ -290,7 +289,6 @@ static double edge_error(size_t i)
 static void gaussians_hold_over_the_whole_range(void **state)
 {
     struct batch b;
-    (void)state;
     batch_new(&b, EDGES);
     assert_int_equal(three_run(1, edge_gauss, &b, NULL), ERR_OK);
     for (size_t i = 0; i < b.pairs; i++)
@@ -313,7 +311,6 @@ static enum err make_sample(struct party *p, void *shared)
 static void partners_stand_side_by_side(void **state)
 {
     struct batch b;
-    (void)state;
     batch_new(&b, 100);
     assert_int_equal(three_run(5, make_gauss, &b, NULL), ERR_OK);
     assert_int_equal(three_run(5, make_sample, &b, NULL), ERR_OK);
@@ -341,7 +338,6 @@ static void discrete_gaussians_have_their_distribution(void **state)
 {
     struct samples z = samples_new(2 * PAIRS * batches());
     double candidates = 0;
-    (void)state;
     for (size_t round = 0; round < batches(); round++) {
         struct batch b;
         struct three_costs costs;
@@ -411,7 +407,6 @@ static void candidates_are_accepted_by_their_coins_and_but_one_zero(void **state
     struct three_costs costs;
     uint64_t random = 8;
     unsigned accepted = 0;
-    (void)state;
     assert_non_null(j);
     for (size_t i = 0; i < CANDIDATES; i++)
         choose_candidate(j, i, &random);
@@ -437,7 +432,6 @@ static void gumbels_are_right_to_their_stated_error(void **state)
     struct samples g = samples_new(2 * PAIRS * batches());
     struct digits digits = {.n = (double)(2 * PAIRS * batches())};
     double worst = 0;
-    (void)state;
     for (size_t round = 0; round < 2 * batches(); round++) {
         struct batch b;
         batch_new(&b, PAIRS);
@@ -500,7 +494,6 @@ static enum err smallest_gumbels(struct party *p, void *shared)
 static void gumbels_of_the_smallest(void **state)
 {
     struct batch b;
-    (void)state;
     batch_new(&b, SMALLEST);
     assert_int_equal(three_run(1, smallest_gumbels, &b, NULL), ERR_OK);
     for (size_t i = 0; i < b.pairs; i++) {
@@ -516,7 +509,6 @@ static void gumbels_hold_over_the_whole_range(void **state)
 {
     struct batch b;
     double worst = 0;
-    (void)state;
     batch_new(&b, 3 * (68 + EXPONENTIAL_TOP + 1));
     assert_int_equal(three_run(1, edge_gumbels, &b, NULL), ERR_OK);
     for (size_t i = 0; i < b.pairs; i++) {

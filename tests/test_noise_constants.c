@@ -64,7 +64,6 @@ static void assert_nearest(uint64_t constant, const mpf_t divisor)
 static void coin_constants_are_rounded_to_nearest(void **state)
 {
     mpf_t e;
-    (void)state;
     mpf_init(e);
     for (int c = 0; c < EXPONENTIAL_COINS; c++) {
         exp_of_power(e, EXPONENTIAL_TOP + 1 - EXPONENTIAL_COINS + c);
@@ -78,7 +77,6 @@ static void coin_constants_are_rounded_to_nearest(void **state)
 static void discrete_constants_are_rounded_to_nearest(void **state)
 {
     mpf_t e;
-    (void)state;
     mpf_init(e);
     for (int i = 0; i < DISCRETE_SQUARE_BITS; i++) {
         exp_of_power(e, i - 41);
@@ -91,7 +89,6 @@ static void discrete_constants_are_rounded_to_nearest(void **state)
 static void the_root_of_two_is_rounded_to_nearest(void **state)
 {
     mpf_t e;
-    (void)state;
     mpf_init(e);
     mpf_set_d(e, 0.5); /* 2^64 / sqrt(2^7) is the same */
     mpf_mul_2exp(e, e, 8);
@@ -136,7 +133,6 @@ static void slack_covers_the_constants(void **state)
 {
     double exponential = exp(-64), discrete = exp(-64);
     mpf_t e;
-    (void)state;
     mpf_init(e);
     for (int i = -EXPONENTIAL_LOWEST; i <= EXPONENTIAL_TOP; i++)
         exponential += digit_distance(i);
@@ -203,7 +199,6 @@ static void ratios_cover_the_constants(void **state)
 {
     double discrete = 0;
     mpf_t e;
-    (void)state;
     for (int top = 3; top <= EXPONENTIAL_TOP; top++) {
         double sum = exponential_tail();
         for (int i = -EXPONENTIAL_LOWEST; i <= EXPONENTIAL_TOP; i++)
@@ -273,7 +268,6 @@ static void survival_is_close_in_ratio(void **state)
     uint64_t random = 7;
     double worst = 0;
     mpf_t circuit, exact;
-    (void)state;
     mpf_inits(circuit, exact, NULL);
     for (unsigned n = 0; n < 600; n++) {
         /* t of any size: an integer part below 64, or leading zeros */

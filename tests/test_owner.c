@@ -277,7 +277,6 @@ static void an_upload_to_servers_that_cheat(void **state)
         {1, MISSES_ALWAYS, ERR_AGAIN, "server 1 (s1): no; what it already has is kept"},
     };
     struct scene c;
-    (void)state;
     scene_new(&c);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct receipt receipt;
@@ -310,7 +309,6 @@ static void a_withdrawal_from_servers_that_cheat(void **state)
         {0, LONG, ERR_FORMAT, false, "server 0 (s0): its answer does not fit"},
     };
     struct scene c;
-    (void)state;
     scene_new(&c);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct receipt receipt;
@@ -337,7 +335,6 @@ static void the_status_of_servers_that_cheat(void **state)
         {MUTE, "server 1 (s1): "},
     };
     struct scene c;
-    (void)state;
     scene_new(&c);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct holding holding[STUDY_SERVERS];
@@ -377,7 +374,6 @@ static void a_ledger_that_was_put_back_is_refused(void **state)
     struct scene c;
     struct bytes text = {0};
     unsigned kept = 0;
-    (void)state;
     scene_new(&c);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct holding holding[STUDY_SERVERS];
@@ -429,7 +425,6 @@ static void what_was_kept_of_ledgers_is_read_with_care(void **state)
     struct bytes text = {0};
     struct head h = {.ledger = ledger_at(6, 0), .past = ledger_at(5, 0)};
     size_t end;
-    (void)state;
     scene_new(&c);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         struct head first = {.ledger = ledger_at(5, 0)};
@@ -492,7 +487,6 @@ static void what_is_held_is_told_in_words(void **state)
     struct holding holding[STUDY_SERVERS];
     char words[4096] = "";
     FILE *out = fmemopen(words, sizeof words, "w");
-    (void)state;
     assert_non_null(out);
     assert_int_equal(support_study_new(&s, &o, &quiet), ERR_OK);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
@@ -527,7 +521,6 @@ static void more_rows_than_agreed_are_not_packed(void **state)
     struct domain *columns = NULL;
     struct bytes packed = {0};
     const struct support_options o = {.owners = 1};
-    (void)state;
     assert_int_equal(support_study_new(&s, &o, NULL), ERR_OK);
     assert_int_equal(pack_domain(&columns, s.study, 0), ERR_OK);
     assert_int_equal(support_table(&t, columns, s.study->owner[0].max_rows + 1, 1), ERR_OK);
@@ -553,7 +546,6 @@ static void pins_are_replaced_and_kept(void **state)
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
     struct bytes text = {0};
     bool known = true;
-    (void)state;
     assert_int_equal(support_study_new(&s, &o, &log), ERR_OK);
     support_study_file(&s, "o0.key", key);
     support_study_file(&s, "o0.pins", pins);
@@ -607,7 +599,6 @@ static void pins_that_cannot_be_read_or_written_are_told(void **state)
     char said[2048] = "", key[SUPPORT_PATH], path[FILE_PATH], longer[FILE_PATH + 8];
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
     bool known;
-    (void)state;
     assert_int_equal(support_study_new(&s, &o, &log), ERR_OK);
     assert_int_equal(pin_beside("here/key", ".pins", path, &log), ERR_OK);
     assert_string_equal(path, "here/key.pins");
@@ -654,7 +645,6 @@ static void a_secret_is_made_once_and_only_a_whole_one_is_taken(void **state)
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
     uint8_t *first = NULL, *again = NULL;
     struct bytes text = {0};
-    (void)state;
     assert_int_equal(support_study_new(&s, &o, &log), ERR_OK);
     const char *path = support_path(&s, "secret");
     assert_int_equal(owner_secret_load(&first, path, s.study, &log), ERR_OK);

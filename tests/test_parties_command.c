@@ -61,7 +61,6 @@ static void help_is_on_standard_output(void **state)
 {
     static const char *const ways[] = {"--help", "-h", "help"};
     struct outcome o;
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         TREFOIL(&o, ways[i]);
         assert_int_equal(o.code, EXIT_OK);
@@ -77,7 +76,6 @@ static void without_a_command_it_is_a_mistake(void **state)
 {
     static const char *const nothing[] = {NULL};
     struct outcome o;
-    (void)state;
     support_command(&o, "out", "err", nothing);
     assert_int_equal(o.code, EXIT_USAGE);
     assert_string_equal(o.out, "");
@@ -87,7 +85,6 @@ static void without_a_command_it_is_a_mistake(void **state)
 static void every_command_has_help_with_an_example(void **state)
 {
     struct outcome a, b;
-    (void)state;
     for (size_t k = 0; k < command_count; k++) {
         const struct command *c = commands[k];
         char example[64];
@@ -129,7 +126,6 @@ static size_t parsed_options(const char *name, char option[HELP_OPTIONS_MAX][32]
 /* Completion and manual pages are made of the help: so it lists exactly what the parser takes. */
 static void help_lists_what_the_parser_takes(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < command_count; k++) {
         struct help_option told[HELP_OPTIONS_MAX];
         char taken[HELP_OPTIONS_MAX][32];
@@ -165,7 +161,6 @@ static void options_of_a_help_text(void **state)
                                "  --e, --f    two flags\n";
     struct help_option o[HELP_OPTIONS_MAX];
     char many[40 * 16] = "";
-    (void)state;
     for (unsigned i = 0; i < 40; i++)
         snprintf(many + strlen(many), sizeof many - strlen(many), "\n  --o%u  words", i);
     assert_int_equal(help_options(many, o), HELP_OPTIONS_MAX);
@@ -189,7 +184,6 @@ static void options_of_a_help_text(void **state)
 static void completion_names_everything(void **state)
 {
     struct outcome o;
-    (void)state;
     for (unsigned shell = 0; shell < 2; shell++) {
         TREFOIL(&o, "complete", shell == 0 ? "bash" : "zsh");
         assert_int_equal(o.code, EXIT_OK);
@@ -209,7 +203,6 @@ static void completion_names_everything(void **state)
 static void the_version_is_told(void **state)
 {
     struct outcome o;
-    (void)state;
     TREFOIL(&o, "--version");
     assert_int_equal(o.code, EXIT_OK);
     support_says(o.out, "trefoil " TREFOIL_VERSION "\n");
@@ -220,7 +213,6 @@ static void the_version_is_told(void **state)
 static void an_unknown_command_has_a_suggestion(void **state)
 {
     struct outcome o;
-    (void)state;
     TREFOIL(&o, "keygne");
     assert_int_equal(o.code, EXIT_USAGE);
     support_says(o.err, "did you mean trefoil keygen?");
@@ -234,7 +226,6 @@ static void an_unknown_command_has_a_suggestion(void **state)
 
 static void a_full_disk_is_an_error(void **state)
 {
-    (void)state;
     if (access("/dev/full", W_OK) != 0)
         skip();
     pid_t child = fork();
@@ -257,7 +248,6 @@ static void a_reader_may_have_enough(void **state)
     int ends[2], status;
     char said[64];
     pid_t child;
-    (void)state;
     assert_int_equal(pipe(ends), 0);
     close(ends[0]); /* before the child can write */
     child = fork();
@@ -291,7 +281,6 @@ static void every_error_has_its_exit_code(void **state)
     };
     char sink[256] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         assert_int_equal(command_exit_code(cases[i].e), cases[i].code);
     assert_int_equal(command_end(ERR_OK, &log), 0);
@@ -339,7 +328,6 @@ static enum err parse(struct parsed *p, int argc, const char *const *arguments)
 static void options_in_every_form(void **state)
 {
     struct parsed p = {0};
-    (void)state;
     assert_int_equal(PARSE(&p, "cmd", "--text", "a", "one", "--other=b=c", "--flag", "two"),
                      ERR_OK);
     assert_string_equal(p.text, "a");
@@ -364,7 +352,6 @@ static void options_in_every_form(void **state)
 static void mistakes_in_options(void **state)
 {
     struct parsed p = {0};
-    (void)state;
     assert_int_equal(PARSE(&p, "cmd", "--txt", "a", "one"), ERR_USAGE);
     support_says(p.sink, "there is no option --txt; did you mean --text?");
     assert_int_equal(PARSE(&p, "cmd", "--elephant=3", "one"), ERR_USAGE);
@@ -397,7 +384,6 @@ static void numbers_in_options(void **state)
     char sink[256];
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};
     int64_t n;
-    (void)state;
     assert_int_equal(command_integer("rows", "10", 1, 10, &n, &log), ERR_OK);
     assert_int_equal(n, 10);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
@@ -413,7 +399,6 @@ static void keygen_makes_a_key_and_shows_it(void **state)
 {
     struct outcome made, shown, again;
     struct stat st;
-    (void)state;
     TREFOIL(&made, "keygen", "my.key");
     assert_int_equal(made.code, EXIT_OK);
     assert_memory_equal(made.out, "trefoil1-", 9);
@@ -435,7 +420,6 @@ static void keygen_makes_a_key_and_shows_it(void **state)
 static void keygen_explains_mistakes(void **state)
 {
     struct outcome o;
-    (void)state;
     TREFOIL(&o, "keygen");
     assert_int_equal(o.code, EXIT_USAGE);
     TREFOIL(&o, "keygen", "a", "--show", "my.key");
@@ -462,7 +446,6 @@ static void an_expired_key_is_shown_as_such(void **state)
 {
     struct identity *base, *made;
     struct outcome o;
-    (void)state;
     assert_int_equal(identity_new(&base, NULL), ERR_OK);
     assert_int_equal(identity_renew(&made, base, 20000, NULL), ERR_OK);
     assert_int_equal(identity_save(made, "my.key", false, NULL), ERR_OK);
@@ -491,7 +474,6 @@ static void a_process_that_does_not_end_is_ended(void **state)
 {
     char said[1024] = "";
     struct log log = {.buffer = said, .buffer_size = sizeof said};
-    (void)state;
     for (unsigned stubborn = 0; stubborn < 2; stubborn++) {
         pid_t pid = sleeper(stubborn == 1), was = pid;
         assert_false(process_ended(&pid));
@@ -521,7 +503,6 @@ static void from_nothing_to_a_checked_study(void **state)
                                         "hospital-a", "hospital-b", "office"};
     struct outcome o;
     struct bytes text = {0};
-    (void)state;
     TREFOIL(&o, "init");
     assert_int_equal(o.code, EXIT_OK);
     support_says(o.err, "wrote study.yaml");
@@ -582,7 +563,6 @@ static void init_replaces_nothing(void **state)
 {
     struct outcome o;
     char text[64];
-    (void)state;
     assert_int_equal(file_write("other.yaml", 0644, "mine", 4, NULL), ERR_OK);
     TREFOIL(&o, "init", "other.yaml");
     assert_int_equal(o.code, EXIT_RUNTIME);
@@ -600,7 +580,6 @@ static void init_replaces_nothing(void **state)
 static void check_explains_mistakes(void **state)
 {
     struct outcome o;
-    (void)state;
     TREFOIL(&o, "check");
     assert_int_equal(o.code, EXIT_USAGE);
     TREFOIL(&o, "check", "nowhere.yaml");

@@ -68,7 +68,6 @@ static void every_line_fits_80_columns(const char *text)
 static void a_line_a_round_where_there_is_no_terminal(void **state)
 {
     struct screen s;
-    (void)state;
     screen_new(&s, 3);
     progress_wait(&s.progress, "nobody sees this");
     play(&s, 0, "all one-ways");
@@ -90,7 +89,6 @@ static void a_line_a_round_where_there_is_no_terminal(void **state)
 static void names_are_cut_between_characters(void **state)
 {
     struct screen s;
-    (void)state;
     screen_new(&s, 0);
     play(&s, 1, "größe x länge");
     play(&s, 2, "ääääääääääääääääääääääääääääääääää");
@@ -104,7 +102,6 @@ static void names_are_cut_between_characters(void **state)
 static void on_a_terminal_one_line_is_drawn_over(void **state)
 {
     struct screen s;
-    (void)state;
     screen_new(&s, 3);
     s.progress.columns = 40;
     progress_wait(&s.progress, "the servers are asked something that takes more columns than 40");
@@ -139,7 +136,6 @@ static void terminals_are_recognized(void **state)
     struct study study = {.workload = &workload};
     int pty = posix_openpt(O_RDWR | O_NOCTTY);
     FILE *out;
-    (void)state;
     if (pty < 0 || grantpt(pty) != 0 || unlockpt(pty) != 0) {
         print_message("# SKIP there are no pseudo-terminals here\n");
         skip();
@@ -169,7 +165,6 @@ static void times_as_people_say_them(void **state)
         {5971, "1 h 40 min"}, {36000, "10 h 00 min"}, {7199.6, "2 h 00 min"},
     };
     char text[WORDS_SIZE];
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         assert_string_equal(words_time(cases[i].seconds, text), cases[i].text);
 }
@@ -189,7 +184,6 @@ static void sizes_as_people_say_them(void **state)
         {UINT64_MAX, "18446744.1 TB"},
     };
     char text[WORDS_SIZE];
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         assert_string_equal(words_bytes(cases[i].bytes, text), cases[i].text);
     assert_string_equal(words_number(1e-6, text), "1e-6");

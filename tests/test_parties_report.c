@@ -192,7 +192,6 @@ static void a_run_in_words_and_pictures(void **state)
 {
     const struct support_options o = {.rounds = 3};
     struct stage g;
-    (void)state;
     stage_new(&g, &o);
     write_page(&g, g.folder, NULL);
     expect(&g, "<h1>Study test</h1>");
@@ -221,7 +220,6 @@ static void whose_rows_are_counted(void **state)
 {
     const struct support_options o = {.rounds = 3};
     struct stage g;
-    (void)state;
     stage_joined(&g, &o, 2, 3);
     write_page(&g, g.folder, NULL);
     expect(&g, "3 owners could bring records: o0, o1 and o2. The rows of 2 of them were counted, "
@@ -246,7 +244,6 @@ static void a_run_that_is_continued_is_counted_as_a_whole(void **state)
 {
     const struct support_options o = {.rounds = 2};
     struct stage g;
-    (void)state;
     stage_new(&g, &o);
     write_page(&g, g.folder, NULL);
     expect(&g, "<b>3.5 s</b><small>at work</small>");
@@ -287,7 +284,6 @@ static void it_is_made_of_opened_values_alone(void **state)
     struct stage g;
     struct bytes first = {0};
     char other[SUPPORT_PATH];
-    (void)state;
     stage_new(&g, &o);
     write_page(&g, g.folder, NULL);
     bytes_put(&first, g.page.data, g.page.size);
@@ -340,7 +336,6 @@ static void damaged_files_are_refused(void **state)
     char said_now[512];
     struct log log = {.buffer = said_now, .buffer_size = sizeof said_now};
     struct stage g;
-    (void)state;
     stage_new(&g, &o);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char path[SUPPORT_PATH + 32];
@@ -368,7 +363,6 @@ static void measurements_in_another_order_are_refused(void **state)
     struct log log = {.buffer = said_now, .buffer_size = sizeof said_now};
     json_t *doc, *list;
     struct stage g;
-    (void)state;
     stage_new(&g, &o);
     snprintf(path, sizeof path, "%s/measurements.json", g.folder);
     doc = json_load_file(path, 0, NULL);
@@ -394,7 +388,6 @@ static void long_paths_are_refused(void **state)
     const struct support_options o = {.rounds = 1};
     static const size_t sizes[] = {4085, 4091};
     struct stage g;
-    (void)state;
     stage_new(&g, &o);
     for (size_t i = 0; i < 2; i++) {
         char folder[FILE_PATH] = "/", said_now[4500] = "";
@@ -413,7 +406,6 @@ static void many_owners_persons_and_exact_noise_are_told(void **state)
 {
     const struct support_options o = {.owners = 10, .rounds = 1};
     struct stage g;
-    (void)state;
     stage_new(&g, &o);
     g.s.study->rows_per_person = 2;
     g.s.study->noise = STUDY_DISCRETE;
@@ -435,7 +427,6 @@ static void names_stay_text(void **state)
                   "['\"><i>&', 'größe der länge nach und noch viel mehr']}\n"
                   "  - {name: 'a&b', kind: integer, min: -5, max: 5, missing: '<i>'}\n"};
     struct stage g;
-    (void)state;
     stage_new(&g, &o);
     write_page(&g, g.folder, NULL);
     expect_not(&g, "<script");
@@ -461,7 +452,6 @@ static void large_attributes_are_added_up(void **state)
     struct stage g;
     const char *at;
     double sum = 0;
-    (void)state;
     for (unsigned i = 0; i < 40; i++)
         snprintf(domain + strlen(domain), sizeof domain - strlen(domain), "%s%c%u",
                  i > 0 ? ", " : "", 'a' + (char)(i % 26), i);
@@ -492,7 +482,6 @@ static void a_demo_marks_the_truth(void **state)
     struct report_truth truth = {.rows = 3000, .comparisons = 2, .name = names, .error = errors};
     int64_t counts[5][16], *one_way[5];
     struct stage g;
-    (void)state;
     stage_new(&g, &o);
     for (unsigned a = 0; a < 5; a++) {
         one_way[a] = counts[a];
@@ -520,7 +509,6 @@ static void files_that_do_not_go_together_are_refused(void **state)
     char text[512] = "";
     struct log log = {.buffer = text, .buffer_size = sizeof text};
     struct stage g, h;
-    (void)state;
     stage_new(&g, &o);
     stage_new(&h, &two);
     assert_int_equal(report_write(g.folder, h.s.study, NULL, &log), ERR_MISMATCH);

@@ -559,7 +559,6 @@ static void a_mapping_has_its_bound(void **state)
 static void the_nearest_word_is_suggested(void **state)
 {
     static const char *const words[] = {"domain", "rounds", "budget", "noise"};
-    (void)state;
     assert_int_equal(nearest("domian", words, 4), 0); /* a swap is one slip */
     assert_int_equal(nearest("round", words, 4), 1);
     assert_int_equal(nearest("bugdet", words, 4), 2);

@@ -83,7 +83,6 @@ static double taken_bytes(struct scene *c, const struct size *size)
 
 static void the_plan_says_what_a_run_takes(void **state)
 {
-    (void)state;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     print_message("# SKIP a sanitizer's own memory\n");
     skip();

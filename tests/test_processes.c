@@ -62,7 +62,6 @@ static void a_study_over_real_processes(void **state)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 3};
     struct scene c;
-    (void)state;
     scene_new(&c, &o);
     tables_that_do_not_fit_stay(&c);
     /* the run needs everybody; it says who is missing, and costs nothing */
@@ -114,7 +113,6 @@ static void rows_and_columns_over_real_processes(void **state)
     const struct support_options o = {
         .owners = OWNERS, .rounds = 3, .part = part, .more = "min_owners: 2\n"};
     struct scene c;
-    (void)state;
     scene_new(&c, &o);
     assert_int_equal(share_own(&c, 0), 0);
     assert_true(support_contains(file(&c, "share%u.log", 0), "rows of 2 columns, padded to 900"));
@@ -135,7 +133,6 @@ static void records_are_counted_with_counts(void **state)
     static const char *const as[][OWNERS] = {{"records", "records", "records"},
                                              {"auto", "records", "counts"}};
     const struct support_options o = {.owners = OWNERS, .rounds = 3};
-    (void)state;
     for (size_t k = 0; k < sizeof as / sizeof *as; k++) {
         struct scene c;
         scene_new(&c, &o);
@@ -168,7 +165,6 @@ static void more_owners_than_are_added_up_at_once(void **state)
     const struct support_options o = {
         .owners = MANY, .rounds = 1, .epsilon = 8, .round_s = 60, .domain = domain, .part = part};
     struct scene c;
-    (void)state;
     if (getenv("TREFOIL_LONG") == NULL) {
         printf("# SKIP 66 owners: TREFOIL_LONG=1\n");
         skip();
@@ -194,7 +190,6 @@ static void a_run_begins_with_fewer_owners_where_the_study_says_so(void **state)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 2, .more = "min_owners: 2\n"};
     struct scene c;
-    (void)state;
     scene_new(&c, &o);
     assert_int_equal(share_own(&c, 2), 0);
     assert_int_equal(run_study(&c, "a.key", 0), 1);
@@ -261,7 +256,6 @@ static void late_rows_join_a_run(void **state)
     struct scene c;
     size_t first, n;
     pid_t run;
-    (void)state;
     scene_new(&c, &o);
     assert_int_equal(share_own(&c, 0), 0);
     assert_int_equal(share_own(&c, 1), 0);
@@ -330,7 +324,6 @@ static void adding_up_is_told_by_tiles(void **state)
     static char said[1 << 16];
     unsigned shown = 0, percent = 0;
     struct scene c;
-    (void)state;
     scene_new(&c, &o);
     assert_int_equal(share_own(&c, 0), 0);
     {
@@ -357,7 +350,6 @@ static void late_rows_join_between_two_commands(void **state)
     struct scene c;
     char letters[64] = "";
     struct table *all;
-    (void)state;
     scene_new(&c, &o);
     assert_int_equal(share_own(&c, 0), 0);
     assert_int_equal(share_own(&c, 1), 0);
@@ -393,7 +385,6 @@ static void late_rows_join_after_a_round_that_is_lost(void **state)
                                       .epsilon = 35,
                                       .more = "min_owners: 2\nlate_uploads: join\n"};
     struct scene c;
-    (void)state;
     scene_new(&c, &o);
     assert_int_equal(share_own(&c, 0), 0);
     assert_int_equal(share_own(&c, 1), 0);
@@ -426,7 +417,6 @@ static void late_rows_that_are_damaged_stop_no_run(void **state)
     struct bytes log = {0};
     unsigned stumbles = 0;
     pid_t run;
-    (void)state;
     scene_new(&c, &o);
     for (unsigned i = 0; i < OWNERS; i++)
         assert_int_equal(share_own(&c, i), 0);
@@ -457,7 +447,6 @@ static void other_terms_are_named(void **state)
     const struct support_options o = {.owners = OWNERS, .round_s = 5};
     struct scene c;
     char altered[SUPPORT_PATH];
-    (void)state;
     scene_new(&c, &o);
     altered_study(&c, "rounds: 3", "rounds: 4", altered);
     /* an owner whose study differs by one value */

@@ -23,7 +23,6 @@ static void a_dead_server_is_an_error_in_time_and_can_come_back(void **state)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 3, .round_s = 3};
     struct scene c;
-    (void)state;
     scene_new(&c, &o);
     share_everything(&c);
     support_kill(&c.server[2]);
@@ -60,7 +59,6 @@ static void a_server_killed_in_the_middle_of_a_run(void **state)
     const struct support_options o = {
         .owners = OWNERS, .rounds = 40, .connect_s = 90, .round_s = 120, .epsilon = 8};
     struct scene c;
-    (void)state;
     for (unsigned victim = 0; victim < STUDY_SERVERS; victim++) {
         pid_t run;
         char words[64];
@@ -97,7 +95,6 @@ static void a_server_that_hangs_for_a_moment_is_waited_for(void **state)
     const struct support_options o = {.owners = OWNERS, .rounds = 40, .round_s = 60, .epsilon = 8};
     struct scene c;
     pid_t run;
-    (void)state;
     scene_new(&c, &o);
     share_everything(&c);
     run = start_run(&c, "out", NULL);
@@ -118,7 +115,6 @@ static void a_run_gives_up_and_goes_on_later(void **state)
     const struct support_options o = {.owners = OWNERS, .rounds = 40, .round_s = 2, .epsilon = 8};
     struct scene c;
     pid_t run;
-    (void)state;
     scene_new(&c, &o);
     share_everything(&c);
     run = start_run(&c, "out", "--wait=1");
@@ -146,7 +142,6 @@ static void a_run_is_killed_and_extended(void **state)
     const struct support_options o = {.owners = OWNERS, .rounds = 12, .round_s = 2};
     struct scene c;
     pid_t run;
-    (void)state;
     scene_new(&c, &o);
     share_everything(&c);
     run = start_run(&c, "out", "--rounds=4");
@@ -184,7 +179,6 @@ static void an_interrupted_run_says_how_to_go_on(void **state)
     struct scene c;
     char *at;
     pid_t run;
-    (void)state;
     scene_new(&c, &o);
     share_everything(&c);
     signal(SIGHUP, SIG_IGN);
@@ -220,7 +214,6 @@ static void a_refused_server_leaves_nothing(void **state)
     struct bytes said = {0};
     char date[DATE_SIZE];
     int64_t when;
-    (void)state;
     scene_new(&c, &o);
     {
         const char *const a[] = {"serve",    c.s.path,           "--key",    file(&c, "s%u.key", 0),
@@ -255,7 +248,6 @@ static void a_run_whose_folder_is_lost_goes_on(void **state)
     struct scene c;
     const char *at;
     pid_t run;
-    (void)state;
     scene_new(&c, &o);
     share_everything(&c);
     run = start_run(&c, "lost", "--rounds=5");
@@ -332,7 +324,6 @@ static void a_restored_server_is_refused_and_recovers(void **state)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 9, .round_s = 3};
     struct scene c;
-    (void)state;
     scene_new(&c, &o);
     share_everything(&c);
     expect_code(support_wait(start_run(&c, "out", "--rounds=2"), 30), 0, file(&c, "out.log"));
@@ -384,7 +375,6 @@ static void rows_that_a_restored_server_lacks_are_missed(void **state)
                                       .round_s = 3,
                                       .epsilon = 8,
                                       .more = "min_owners: 2\nlate_uploads: join\n"};
-    (void)state;
     for (unsigned victim = 0; victim < STUDY_SERVERS; victim++) {
         struct scene c;
         char words[256];
@@ -450,7 +440,6 @@ static void a_round_that_a_server_has_lost_is_asked_anew(void **state)
     const struct support_options o = {.owners = OWNERS, .rounds = 12, .round_s = 1, .connect_s = 1};
     struct scene c;
     bool debited = false;
-    (void)state;
     scene_new(&c, &o);
     share_everything(&c);
     assert_int_equal(support_stop(&c.server[2]), 0);
@@ -632,7 +621,6 @@ static void a_hostile_owner_is_named_and_left_out(void **state)
                                       .epsilon = 8,
                                       .more = "min_owners: 2\nlate_uploads: join\n"};
     struct scene c;
-    (void)state;
     scene_new(&c, &o);
     what_an_owner_may_not_send_is_refused_by_name(&c);
     two_uploads_under_one_id(&c);

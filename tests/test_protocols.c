@@ -48,7 +48,6 @@ static enum err sum_answers(struct party *p, void *shared)
 
 static void answers_add_up(void **state)
 {
-    (void)state;
     for (size_t owners = 1; owners <= OWNERS; owners++) {
         struct answers *a = memory_array(1, sizeof *a);
         uint64_t s = owners, largest = 0;
@@ -87,7 +86,6 @@ static void an_owner_cannot_share_what_does_not_fit(void **state)
 {
     int64_t counts[3] = {0, 7, 8};
     uint8_t vector[4];
-    (void)state;
     assert_int_equal(answers_bytes(3, 3), 2);
     assert_int_equal(answers_pack(counts, 3, 3, vector), ERR_DATA);
     counts[2] = -1;
@@ -190,7 +188,6 @@ static int64_t plain_score(const struct round *r, size_t q)
 
 static void select_and_measure_equal_plain_arithmetic(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 10; seed++) {
         struct round *r = memory_array(1, sizeof *r);
         uint64_t s = seed;
@@ -311,7 +308,6 @@ static void squared_scores_are_local_and_exact(void **state)
 {
     struct round *r = memory_array(1, sizeof *r);
     uint64_t s = 4;
-    (void)state;
     for (size_t q = 0; q < QUERIES; q++)
         for (size_t j = 0; j < cells[q]; j++) {
             r->counts[q][j] = (int64_t)(three_random(&s) & ((1 << BITS) - 1));
@@ -334,7 +330,6 @@ static void squared_scores_are_local_and_exact(void **state)
 static void estimates_out_of_bounds_are_refused(void **state)
 {
     struct round *r = memory_array(1, sizeof *r);
-    (void)state;
     assert_int_equal(three_run(1, over_the_bound, r, NULL), ERR_OK);
     memory_free(&r);
 }
@@ -399,7 +394,6 @@ static void a_round_of_a_thousand_candidates_takes_at_most_eleven(void **state)
     static const struct {
         unsigned bits, rounds;
     } widths[] = {{17, 10}, {20, 10}, {21, 11}, {40, 11}};
-    (void)state;
     for (size_t k = 0; k < sizeof widths / sizeof *widths; k++) {
         struct crowd *c = memory_array(1, sizeof *c);
         const uint64_t most = ((uint64_t)1 << widths[k].bits) - 1;

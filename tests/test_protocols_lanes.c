@@ -52,7 +52,6 @@ static void answers_add_up(void **state)
     struct answers *a = memory_array(1, sizeof *a);
     struct three_costs cost[3];
     uint64_t s = 1;
-    (void)state;
     for (size_t i = 0; i < OWNERS; i++) {
         for (size_t k = 0; k < CELLS; k++)
             a->counts[i][k] = (int64_t)(three_random(&s) & ((1 << BITS) - 1));
@@ -127,7 +126,6 @@ static void scores_are_made_by_all_lanes(void **state)
     struct scores *s = memory_array(1, sizeof *s);
     struct three_costs cost[3];
     uint64_t seed = 5, expected[QUERIES] = {0};
-    (void)state;
     for (size_t q = 0; q < QUERIES; q++)
         for (size_t i = 0; i < cells[q]; i++) {
             const uint64_t x = three_random(&seed) % (1 << COUNT_BITS), grid = x << SCORE_BITS,
@@ -211,7 +209,6 @@ static void records_are_counted_by_all_lanes(void **state)
     struct records *r = memory_array(1, sizeof *r);
     uint64_t seed = 9, expected[5 * 16 * 9 + 18] = {0};
     struct three_costs cost[3];
-    (void)state;
     r->seed[0][0] = r->seed[1][3] = 7;
     for (size_t i = 0; i < RECORDS; i++) {
         for (size_t a = 0; a < COLUMNS; a++)
@@ -285,7 +282,6 @@ static void noise_is_made_by_all_lanes(void **state)
     static const struct noise kinds[] = {{.noise = TAPE_BOX_MULLER, .kind = TAPE_GAUSS},
                                          {.noise = TAPE_BOX_MULLER, .kind = TAPE_GUMBEL},
                                          {.noise = TAPE_DISCRETE, .kind = TAPE_GAUSS}};
-    (void)state;
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         struct noise n = kinds[k];
         struct three_costs cost[3];

@@ -117,7 +117,6 @@ static void three_folders_from_one_copy_give_no_budget_back(void **state)
     const struct support_options o = {.owners = 2};
     struct support_study s;
     pid_t server[STUDY_SERVERS];
-    (void)state;
     assert_int_equal(support_study_new(&s, &o, NULL), ERR_OK);
     start_servers(&s, server);
     for (unsigned i = 0; i < 2; i++) {

@@ -261,7 +261,6 @@ static void counts_equal_plain_counts(void **state)
 {
     static const size_t rows[][BATCHES] = {{0, 1, 63}, {64, 65, 1000}, {2048, 2049, 5000}};
     static const size_t records[][BATCHES] = {{1, 1, 64}, {64, 70, 2047}, {2048, 4095, 5001}};
-    (void)state;
     for (size_t k = 0; k < 3; k++)
         for (int columns = 0; columns < 2; columns++) {
             struct scene s;
@@ -276,7 +275,6 @@ static void counts_of_many_values_equal_plain_counts(void **state)
 {
     static const size_t rows[][BATCHES] = {{40, 70, 100}, {2048, 1, 2500}};
     static const size_t records[][BATCHES] = {{45, 70, 101}, {2050, 70, 2500}};
-    (void)state;
     for (unsigned k = 0; k < 2; k++) {
         struct scene s;
         scene_of(&s, &many, rows[k], records[k], k == 0, 1);
@@ -297,7 +295,6 @@ static void cells_are_widened_in_steps(void **state)
     static const size_t rows[BATCHES] = {60, 1, 3};
     const struct kind wide = {{2, sizes}, SIZE(asked), asked, &whole_rows, &whole_rows};
     struct scene s;
-    (void)state;
     scene_of(&s, &wide, rows, rows, false, 1);
     for (size_t a = 0; a < 2; a++)
         s.column[1][a][0] = (uint16_t)(sizes[a] - 1);
@@ -313,7 +310,6 @@ static void cells_are_widened_in_steps(void **state)
 static void codes_out_of_range_are_the_last_value(void **state)
 {
     static const size_t rows[BATCHES] = {300, 200, 100}, records[BATCHES] = {300, 210, 100};
-    (void)state;
     for (unsigned k = 0; k < 4; k++) {
         struct scene s;
         scene_of(&s, k < 2 ? &few : &many, rows, records, k % 2 == 1, 2);
@@ -334,7 +330,6 @@ static void columns_apart_cost_an_and_for_each_part_more(void **state)
 {
     static const size_t rows[BATCHES] = {10, 20, 30}, records[BATCHES] = {10, 20, 30};
     struct scene whole, apart;
-    (void)state;
     scene_new(&whole, rows, records, false);
     scene_new(&apart, rows, records, true);
     expect_plain_counts(&whole);
@@ -358,7 +353,6 @@ static void bytes_and_rounds_follow_from_the_sizes(void **state)
                  made = 15;
     size_t cells = 0;
     struct scene s;
-    (void)state;
     scene_new(&s, records, records, false);
     for (size_t q = 0; q < few.queries; q++)
         cells += cells_of(&s, q);
@@ -379,7 +373,6 @@ static void rounds_are_of_tiles(void **state)
     static const size_t small[BATCHES] = {10, 20, 30}, large[BATCHES] = {2048, 2000, 2500};
     const struct kind one = {many.shape, 1, &many_asked[5], &whole_rows, &many_split};
     struct scene s;
-    (void)state;
     scene_of(&s, &many, small, small, false, 1);
     expect_plain_counts(&s);
     assert_int_equal(s.costs.rounds, 7 + 1 + 1 + 3);
@@ -401,7 +394,6 @@ static void rounds_are_of_tiles(void **state)
 static void what_servers_receive_is_uniform(void **state)
 {
     static const size_t rows[BATCHES] = {2000, 2000, 2000};
-    (void)state;
     for (unsigned multiple = 0; multiple < 2; multiple++) {
         struct scene s;
         scene_new(&s, rows, rows, false);
@@ -432,7 +424,6 @@ static void a_record_counts_where_all_owners_of_its_batch_hold_it(void **state)
 {
     static const size_t rows[BATCHES] = {40, 50, 70}, records[BATCHES] = {64, 64, 80};
     struct scene s;
-    (void)state;
     scene_new(&s, rows, records, true);
     s.part[1][1].rows = 31;
     s.part[2][0].rows = 69;
@@ -447,7 +438,6 @@ static void a_record_counts_where_all_owners_of_its_batch_hold_it(void **state)
 static void large_counts_do_not_wrap(void **state)
 {
     static const size_t rows[][BATCHES] = {{16383, 1, 0}, {16384, 16383, 40001}, {20001, 5, 16390}};
-    (void)state;
     for (size_t k = 0; k < 3; k++) {
         struct scene s;
         scene_new(&s, rows[k], rows[k], false);
@@ -471,7 +461,6 @@ static void large_counts_do_not_wrap(void **state)
 static void a_hostile_owner_moves_no_more_than_its_records(void **state)
 {
     static const size_t rows[BATCHES] = {10, 20, 30}, records[BATCHES] = {203, 200, 30};
-    (void)state;
     for (size_t batch = 0; batch < 2; batch++)
         for (int noise = 0; noise < 2; noise++) {
             const size_t most = batch == 0 ? records[0] : rows[1];
@@ -529,7 +518,6 @@ static enum err count_wrongly_split(struct party *p, void *shared)
 static void a_batch_holds_each_attribute_once(void **state)
 {
     uint8_t seed[64] = {0};
-    (void)state;
     assert_int_equal(three_run(1, count_wrongly_split, seed, NULL), ERR_OK);
 }
 
@@ -538,7 +526,6 @@ static void an_owner_cannot_share_what_does_not_fit(void **state)
     uint16_t codes[1] = {5}, zero[1] = {0};
     uint16_t *column[] = {codes, zero, zero, zero, zero};
     uint8_t vector[64];
-    (void)state;
     assert_int_equal(records_bits(&few.shape), 1 + 3 + 0 + 3 + 2 + 1);
     assert_int_equal(records_bytes(&few.shape, 9), 20);
     assert_int_equal(records_pack(&few.shape, column, 1, 9, vector), ERR_DATA);

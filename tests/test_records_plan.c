@@ -141,7 +141,6 @@ static void expect_each_cell_once(struct scene *s, const struct records_shape *s
 
 static void plans_of_tables_cost_what_is_known(void **state)
 {
-    (void)state;
     for (size_t t = 0; t < SIZE(tables); t++) {
         struct scene s;
         scene_new(&s);
@@ -233,7 +232,6 @@ static void the_lower_bounds_of_the_documents(void **state)
 {
     static const size_t documented[] = {1563, 3862, 286, 47};
     struct prices *all = memory_array(1, sizeof *all);
-    (void)state;
     for (size_t t = 0; t < SIZE(tables); t++) {
         double bound = 0;
         all->sides = 0;
@@ -252,7 +250,6 @@ static void the_lower_bounds_of_the_documents(void **state)
 /* The same products of the same marginals, whatever their order. */
 static void plans_do_not_depend_on_the_order(void **state)
 {
-    (void)state;
     for (size_t t = 0; t < SIZE(tables); t++) {
         struct scene s, back;
         scene_new(&s);
@@ -280,7 +277,6 @@ static void plans_do_not_depend_on_the_order(void **state)
  */
 static void every_size_is_covered(void **state)
 {
-    (void)state;
     for (uint32_t size = 1; size <= 130; size += size < 40 ? 1 : 9) {
         const uint32_t sizes[] = {7, size, 5, 3};
         const struct records_shape shape = {4, sizes};
@@ -302,7 +298,6 @@ static void every_size_is_covered(void **state)
 /* A tile's matrices take 4 MiB, a block's numbers 64, or what 2048 records need. */
 static void tiles_and_blocks_are_bounded(void **state)
 {
-    (void)state;
     for (uint32_t size = 2; size < 100000; size *= 3) {
         const struct records_shape shape = {1, &size};
         const size_t n = records_block_length(&shape);

@@ -247,7 +247,6 @@ static const struct lie lies[] = {
 /* One server that lies changes nothing, and two that lie alike give nothing back. */
 static void only_what_both_say_and_follows_is_taken(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < sizeof lies / sizeof *lies; k++) {
         const struct lie *lie = &lies[k];
         struct scene c;

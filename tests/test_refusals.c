@@ -309,7 +309,6 @@ static void the_budget_ends(struct scene *c)
 static void servers_refuse_what_they_should(void **state)
 {
     struct scene c;
-    (void)state;
     scene_new(&c);
     what_the_study_does_not_permit_is_refused(&c);
     the_price_is_the_servers_own(&c);

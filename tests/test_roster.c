@@ -92,7 +92,6 @@ static void signatures_gather_in_the_file(void **state)
 {
     struct scene c;
     char second[SUPPORT_PATH], third[SUPPORT_PATH];
-    (void)state;
     scene_new(&c);
     support_study_file(&c.s, "second.yaml", second);
     support_study_file(&c.s, "third.yaml", third);
@@ -144,7 +143,6 @@ static void any_form_of_the_block_is_replaced(void **state)
         "signatures: # none yet\n\n  # or:\n",
     };
     struct scene c;
-    (void)state;
     scene_new(&c);
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
         char head[256];
@@ -181,7 +179,6 @@ static void what_cannot_be_signed_is_left_alone(void **state)
     struct scene c;
     struct identity *me = NULL;
     char path[SUPPORT_PATH], text[KEYS_SIGNATURE_TEXT_SIZE];
-    (void)state;
     scene_new(&c);
     support_study_file(&c.s, "form.yaml", path);
     assert_int_equal(identity_load(&me, file(&c, "s1.key"), NULL), ERR_OK);
@@ -214,7 +211,6 @@ static void the_last_line_is_ended_before_it_is_signed(void **state)
     struct identity *me = NULL;
     struct bytes text = {0};
     char signature[KEYS_SIGNATURE_TEXT_SIZE];
-    (void)state;
     scene_new(&c);
     amend(c.s.path, file(&c, "cut.yaml"),
           (const char *const[]){"study: test\n", "study: test\nroster: 2\n", NULL});
@@ -233,7 +229,6 @@ static void only_servers_sign(void **state)
 {
     struct scene c;
     struct bytes before = {0}, after = {0};
-    (void)state;
     scene_new(&c);
     amend(c.s.path, file(&c, "a.yaml"),
           (const char *const[]){"study: test\n", "study: test\nroster: 2\n", NULL});
@@ -261,7 +256,6 @@ static void amendments_are_told_in_words(void **state)
     char o0[KEYS_TEXT_SIZE], o1[KEYS_TEXT_SIZE], o1_new[KEYS_TEXT_SIZE], o0_new[KEYS_TEXT_SIZE],
         revoked[KEYS_TEXT_SIZE + 64];
     const char *output;
-    (void)state;
     scene_new(&c);
     {
         const char *const renew[] = {
@@ -324,7 +318,6 @@ static void every_change_is_told(void **state)
     struct study *study;
     char a[SUPPORT_PATH], b[SUPPORT_PATH], key[KEYS_TEXT_SIZE], revoked[KEYS_TEXT_SIZE + 64],
         added[KEYS_TEXT_SIZE + 64], words[4096], endpoint[2][64];
-    (void)state;
     scene_new(&c);
     support_study_file(&c.s, "a.yaml", a);
     support_study_file(&c.s, "b.yaml", b);
@@ -422,7 +415,6 @@ static void amended_in_the_middle_of_collecting(void **state)
     char o1[KEYS_TEXT_SIZE], o1_new[KEYS_TEXT_SIZE], o2[KEYS_TEXT_SIZE], o2_new[KEYS_TEXT_SIZE];
     const char *const renew[] = {"keygen", NULL, "--renew", NULL, NULL};
     const char *renewal[5];
-    (void)state;
     scene_new(&c);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         assert_int_equal(serve(&c, i, c.s.path), 0);
@@ -490,7 +482,6 @@ static void a_server_renews_its_key(void **state)
 {
     struct scene c;
     char s1[KEYS_TEXT_SIZE], s1_new[KEYS_TEXT_SIZE], day[DATE_DAY_SIZE], soon[64];
-    (void)state;
     scene_new(&c);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         assert_int_equal(serve(&c, i, c.s.path), 0);
@@ -533,7 +524,6 @@ static void a_server_renews_its_key(void **state)
 static void terms_and_roster_are_free_until_the_first_upload(void **state)
 {
     struct scene c;
-    (void)state;
     scene_new(&c);
     assert_int_equal(serve(&c, 0, c.s.path), 0);
     assert_int_equal(support_stop(&c.server[0]), 0);
@@ -583,7 +573,6 @@ static void keys_that_were_good_are_turned_away(void **state)
     struct identity *old = NULL, *expired = NULL;
     char o0[KEYS_TEXT_SIZE], o1[KEYS_TEXT_SIZE], o1_new[KEYS_TEXT_SIZE], s1[KEYS_TEXT_SIZE],
         s1_new[KEYS_TEXT_SIZE], head[KEYS_TEXT_SIZE + 64], text[512];
-    (void)state;
     scene_new(&c);
     key_text(file(&c, "o0.key"), o0);
     key_text(file(&c, "o1.key"), o1);

@@ -108,7 +108,6 @@ static void a_state_that_was_cut_or_altered_is_refused(void **state)
     struct scene c;
     struct bytes whole = {0};
     char path[SUPPORT_PATH];
-    (void)state;
     scene_new(&c);
     state_of_one_round(&c, path, &whole);
     for (size_t i = 0; i < whole.size; i += 3) {
@@ -146,7 +145,6 @@ static void a_state_of_another_form_is_refused(void **state)
     struct bytes whole = {0};
     char path[SUPPORT_PATH];
     size_t n;
-    (void)state;
     scene_new(&c);
     state_of_one_round(&c, path, &whole);
     n = whole.size - DIGEST_SIZE;
@@ -173,7 +171,6 @@ static void a_folder_has_one_run_of_one_study(void **state)
     struct scene c;
     struct run_state *second = NULL;
     struct study *other = NULL;
-    (void)state;
     scene_new(&c);
     assert_int_equal(open_state(&c, NULL), ERR_OK);
     assert_int_equal(run_state_open(&second, file(&c, "out"), c.s.study, NULL, &c.log),
@@ -354,7 +351,6 @@ static void a_round_that_is_lost_is_asked_until_it_is_not(void **state)
 {
     struct scene c;
     unsigned lost = 0;
-    (void)state;
     begin(&c, NULL);
     add_opened(&c, RHO, 0);
     for (unsigned i = 0; i < 2; i++) {
@@ -383,7 +379,6 @@ static void a_run_that_loses_round_after_round_stops(void **state)
 {
     struct scene c;
     unsigned lost = 0;
-    (void)state;
     begin(&c, NULL);
     for (unsigned i = 0; i < 3; i++) {
         add_opened(&c, RHO, 0);
@@ -410,7 +405,6 @@ static void answers_that_do_not_fit_are_refused(void **state)
     struct scene c;
     unsigned lost = 0;
     uint64_t cells;
-    (void)state;
     begin(&c, NULL);
     cells = c.s.study->workload->query[0].cells;
     for (unsigned i = 0; i < 2; i++) {
@@ -450,7 +444,6 @@ static void a_run_that_cannot_begin_says_why(void **state)
 {
     struct scene c;
     unsigned lost = 0;
-    (void)state;
     begin(&c, NULL);
     add_opened(&c, RHO / 2, 0);
     add_step(&c, ERR_SYSTEM, "no");
@@ -485,7 +478,6 @@ static enum err close_run(struct scene *c)
 static void a_run_is_ended_once(void **state)
 {
     struct scene c;
-    (void)state;
     begin(&c, NULL);
     assert_int_equal(close_run(&c), ERR_OK); /* nothing was begun */
     ask_for(&c, 0, 1000, ERR_OK);
@@ -513,7 +505,6 @@ static void a_lost_run_is_asked_for_as_it_was(void **state)
     static const uint8_t run[REQUEST_RUN_SIZE] = {9};
     struct scene c;
     unsigned lost = 0;
-    (void)state;
     begin(&c, run);
     assert_memory_equal(run_state_run(c.state), run, sizeof run);
     add_opened(&c, 0, 3);
@@ -534,7 +525,6 @@ static void results_that_cannot_be_written_are_told(void **state)
     struct table *t = NULL;
     struct aim_result *result = NULL;
     char folder[SUPPORT_PATH], longer[FILE_PATH];
-    (void)state;
     scene_new(&c);
     support_study_file(&c.s, "out", folder);
     assert_int_equal(support_table(&t, c.s.study->domain, 300, 1), ERR_OK);

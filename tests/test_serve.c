@@ -152,7 +152,6 @@ static void the_operator_sees_how_it_goes(void **state)
     struct house h;
     struct bytes answer = {0};
     const char *text;
-    (void)state;
     house_new(&h, &o);
     start_all(&h);
     expect(ask(&h, 0, "GET /healthz", &answer), "HTTP/1.1 200");
@@ -203,7 +202,6 @@ static void the_status_port_bears_what_comes(void **state)
     struct house h;
     struct bytes answer = {0};
     int idle[40];
-    (void)state;
     house_new(&h, &o);
     start_all(&h);
     expect(ask(&h, 0, "GET /secret", &answer), "HTTP/1.1 404");
@@ -255,7 +253,6 @@ static void wrong_addresses_are_usage(void **state)
     };
     const struct support_options o = {.owners = 1};
     struct house h;
-    (void)state;
     house_new(&h, &o);
     for (size_t k = 0; k < sizeof wrong / sizeof wrong[0]; k++) {
         const char *const a[] = {
@@ -275,7 +272,6 @@ static void a_server_may_listen_elsewhere(void **state)
     struct house h;
     char listen[64], from[64], to[64];
     uint16_t elsewhere;
-    (void)state;
     house_new(&h, &o);
     elsewhere = support_ports(STUDY_PORTS);
     snprintf(listen, sizeof listen, "127.0.0.1:%u", elsewhere);
@@ -296,7 +292,6 @@ static void late_uploads_are_refused(void **state)
     struct house h;
     struct support_caller c;
     const char *late;
-    (void)state;
     house_new(&h, &o);
     late = altered(&h, "deadlines: {", "deadlines: {uploads: 2026-01-01T00:00:00Z, ");
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
@@ -333,7 +328,6 @@ static void a_key_that_floods_is_slowed_and_others_are_served(void **state)
     struct support_caller c;
     unsigned served = 0, refused = 0;
     enum err e = ERR_OK;
-    (void)state;
     house_new(&h, &o);
     start_all(&h);
     support_caller_new(&c, &h.s, "o0.key", 0);
@@ -364,7 +358,6 @@ static void an_upload_of_another_version_is_told_which_is_taken(void **state)
     const struct support_options o = {.owners = 1};
     struct house h;
     struct support_caller c;
-    (void)state;
     house_new(&h, &o);
     start_all(&h);
     support_caller_new(&c, &h.s, "o0.key", 1);
@@ -413,7 +406,6 @@ static void a_backup_of_a_running_server_comes_back(void **state)
 {
     const struct support_options o = {.owners = OWNERS, .round_s = 5};
     struct house h;
-    (void)state;
     house_new(&h, &o);
     start_all(&h);
     assert_int_equal(share(&h, 0), 0);
@@ -458,7 +450,6 @@ static void a_server_that_is_behind_is_refused(void **state)
 {
     const struct support_options o = {.owners = 1, .round_s = 5};
     struct house h;
-    (void)state;
     house_new(&h, &o);
     start_all(&h);
     assert_int_equal(share(&h, 0), 0);
@@ -551,7 +542,6 @@ static void neighbours_that_disagree_recover_nobody(void **state)
 {
     const struct support_options o = {.owners = 1, .round_s = 5, .connect_s = 1};
     struct house h;
-    (void)state;
     house_new(&h, &o);
     start_all(&h);
     assert_int_equal(share(&h, 0), 0);
@@ -638,7 +628,6 @@ static void what_is_purged_is_gone_and_signed_for(void **state)
     const struct support_options o = {.owners = 2, .round_s = 5};
     struct house h;
     struct bytes before = {0}, after = {0};
-    (void)state;
     house_new(&h, &o);
     start_all(&h);
     assert_int_equal(share(&h, 0), 0);
@@ -688,7 +677,6 @@ static void nothing_is_purged_before_its_time(void **state)
     struct house h;
     struct bytes page = {0};
     double due;
-    (void)state;
     house_new(&h, &o);
     start_all(&h);
     assert_true(metric(&h, 0, "trefoil_purge_due_timestamp_seconds") == 0);

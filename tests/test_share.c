@@ -168,7 +168,6 @@ static void uploads_are_held_replaced_and_withdrawn(void **state)
     const struct support_options o = {.owners = 3, .round_s = 6};
     struct scene c;
     char key[SUPPORT_PATH], own[SUPPORT_PATH], other[SUPPORT_PATH];
-    (void)state;
     scene_new(&c, &o);
     start_servers(&c);
     support_study_file(&c.s, "o0.key", key);
@@ -270,7 +269,6 @@ static void the_secret_of_a_study_is_kept_beside_the_key(void **state)
     struct scene c;
     struct stat st;
     char key[SUPPORT_PATH], csv[SUPPORT_PATH], secret[SUPPORT_PATH];
-    (void)state;
     scene_new(&c, &o);
     start_servers(&c);
     support_study_file(&c.s, "o0.key", key);
@@ -306,7 +304,6 @@ static void what_only_some_hold_waits(void **state)
     const struct support_options o = {.owners = 2, .round_s = 3};
     struct scene c;
     char key[SUPPORT_PATH];
-    (void)state;
     scene_new(&c, &o);
     start_servers(&c);
     support_study_file(&c.s, "o1.key", key);
@@ -361,7 +358,6 @@ static void terms_are_pinned_and_their_difference_named(void **state)
     struct scene c;
     char key[SUPPORT_PATH], csv[SUPPORT_PATH], altered[SUPPORT_PATH], print[STUDY_FINGERPRINT_SIZE];
     struct study *study = NULL;
-    (void)state;
     scene_new(&c, &o);
     start_servers(&c);
     support_study_file(&c.s, "o0.key", key);
@@ -593,7 +589,6 @@ static const size_t cuts[] = {100, 700, 200000, 400000, 540000};
 static void a_cut_client_goes_on_where_it_was(void **state)
 {
     struct lossy l;
-    (void)state;
     lossy_new(&l);
     for (unsigned server = 0; server < STUDY_SERVERS; server++)
         for (size_t k = 0; k < sizeof cuts / sizeof cuts[0]; k++) {
@@ -620,7 +615,6 @@ static void a_cut_client_goes_on_where_it_was(void **state)
 static void a_killed_client_is_resumed_by_the_same_command(void **state)
 {
     struct lossy l;
-    (void)state;
     lossy_new(&l);
     for (unsigned server = 0; server < STUDY_SERVERS; server++)
         for (size_t k = 0; k < sizeof cuts / sizeof cuts[0]; k++) {
@@ -662,7 +656,6 @@ static void a_server_may_end_in_the_middle_of_an_upload(void **state)
     struct lossy l;
     const char *a[7] = {"share"};
     pid_t client;
-    (void)state;
     lossy_new(&l);
     a[1] = l.study, a[2] = l.csv, a[3] = "--key", a[4] = l.key;
     proxy_set(&l.proxy[1], 400000, true);
@@ -706,7 +699,6 @@ static void a_replayed_upload_is_nothing(void **state)
 {
     struct lossy l;
     char key[SUPPORT_PATH];
-    (void)state;
     lossy_new(&l);
     support_study_file(&l.c.s, "o0.key", key);
     assert_int_equal(
@@ -741,7 +733,6 @@ static void an_upload_under_anothers_name_is_the_senders(void **state)
     const struct support_options o = {.owners = 2, .round_s = 4, .part = part};
     struct scene c;
     char keys[2][KEYS_TEXT_SIZE], swapped[SUPPORT_PATH];
-    (void)state;
     scene_new(&c, &o);
     start_servers(&c);
     for (unsigned i = 0; i < 2; i++)
@@ -789,7 +780,6 @@ static void lines_fit_a_terminal_and_a_pipe_has_no_control_characters(void **sta
     char text[65536];
     struct bytes piped = {0};
     int master, slave;
-    (void)state;
     if (openpty(&master, &slave, NULL, NULL, NULL) != 0) {
         printf("# SKIP no pseudo-terminals: mount /dev/pts\n");
         skip();
@@ -824,7 +814,6 @@ static void mistakes_on_the_command_line(void **state)
     const struct support_options o = {.owners = 1};
     struct scene c;
     char key[SUPPORT_PATH], csv[SUPPORT_PATH];
-    (void)state;
     scene_new(&c, &o);
     support_study_file(&c.s, "o0.key", key);
     support_study_file(&c.s, "o0.csv", csv);

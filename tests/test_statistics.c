@@ -56,7 +56,6 @@ static void assert_passes(struct verdict v)
 
 static void right_samples_pass(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 3; seed++) {
         double *z = gaussians(seed), *g = gumbels(seed);
         assert_passes(judge(&statistics_gaussian, z));
@@ -70,7 +69,6 @@ static void right_samples_pass(void **state)
 static void verdicts_are_honest(void **state)
 {
     double small = 0;
-    (void)state;
     for (uint64_t seed = 100; seed < 108; seed++) {
         double *z = gaussians(seed);
         struct verdict v = judge(&statistics_gaussian, z);
@@ -174,7 +172,6 @@ static void wrong_gaussians_fail(void **state)
                      {"a mean of 0.02", drift},
                      {"half the noise, sometimes", sometimes_half},
                      {"the sum of twelve uniform numbers", sum_of_uniforms}};
-    (void)state;
     for (size_t k = 0; k < sizeof mutations / sizeof *mutations; k++) {
         double *z = gaussians(k);
         struct verdict v;
@@ -192,7 +189,6 @@ static void wrong_gumbels_fail(void **state)
 {
     static void (*const mutations[])(double *x) = {
         wider, narrower, drift, use_one_pair_twice, use_one_sample_for_both, sum_of_uniforms};
-    (void)state;
     for (size_t k = 0; k < sizeof mutations / sizeof *mutations; k++) {
         double *g = gumbels(k);
         mutations[k](g);
@@ -232,7 +228,6 @@ static void wrong_constants_fail(void **state)
         size_t coins, from, to;
     } kinds[] = {{exponential_coin, EXPONENTIAL_COINS, 57, EXPONENTIAL_COINS - 2},
                  {discrete_coin, DISCRETE_SQUARE_BITS, 38, 44}};
-    (void)state;
     for (size_t k = 0; k < 2; k++) {
         uint64_t wrong[EXPONENTIAL_COINS];
         memcpy(wrong, kinds[k].constant, kinds[k].coins * sizeof *wrong);

@@ -57,7 +57,6 @@ static void expect_ill(struct room *r, const char *words)
 static void a_server_that_is_ill_says_of_what(void **state)
 {
     struct room r;
-    (void)state;
     room_new(&r);
     expect_ill(&r, NULL);
     atomic_store(&r.status.front_ms, clock_now_ms() - 61500);
@@ -73,7 +72,6 @@ static void the_page_has_what_is_going_on(void **state)
 {
     struct room r;
     char date[DATE_SIZE], words[64];
-    (void)state;
     room_new(&r);
     expect(made(&r, status_page), "none in progress");
     assert_null(strstr((char *)r.text.data, "taken until"));
@@ -131,7 +129,6 @@ static const struct {
 static void a_place_that_is_none_is_told(void **state)
 {
     struct room r;
-    (void)state;
     room_new(&r);
     for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
         char words[1024] = "";
@@ -153,7 +150,6 @@ static void the_pages_may_be_on_ipv6(void **state)
     int fd;
     struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_WARN};
     uint16_t port = support_ports(1);
-    (void)state;
     if (!support_has_ipv6()) {
         printf("# SKIP no IPv6 on this machine's loopback\n");
         skip();

@@ -30,7 +30,6 @@ static void uploads_come_back(void **state)
     struct upload back;
     size_t count;
     bool complete, has[2];
-    (void)state;
     bench_new(&b);
     for (unsigned i = 0; i < 3; i++) {
         struct upload first = b.parts[i];
@@ -89,7 +88,6 @@ static void one_upload_an_owner_and_no_other_words(void **state)
     struct bench b;
     struct upload other;
     bool complete;
-    (void)state;
     bench_new(&b);
     assert_int_equal(store_put(b.store[0], &b.parts[0], false, &complete), ERR_OK);
     other = b.parts[0];
@@ -111,7 +109,6 @@ static void a_batch_is_kept_whole_or_not_at_all(void **state)
     struct upload other, next;
     bool complete, has[2], found;
     const uint8_t first[UPLOAD_ID_SIZE] = {0};
-    (void)state;
     bench_new(&b);
     other = b.parts[1];
     other.owner = 0;
@@ -152,7 +149,6 @@ static void a_vector_may_come_in_parts(void **state)
     uint64_t held;
     bool complete, found;
     const uint8_t first_id[UPLOAD_ID_SIZE] = {0};
-    (void)state;
     bench_new(&b);
     head = b.parts[1];
     head.has[1] = false;
@@ -225,7 +221,6 @@ static void an_upload_is_replaced_or_withdrawn_until_it_is_counted(void **state)
     struct upload_name *list = NULL;
     size_t count;
     bool complete;
-    (void)state;
     bench_new(&b);
     bytes_extend(&packed, study_upload_bytes(b.s.study, 1));
     packed.data[4] = 9;
@@ -285,7 +280,6 @@ static void a_folder_belongs_to_one_server_and_study(void **state)
     struct store *store = NULL;
     char path[SUPPORT_PATH];
     bool complete;
-    (void)state;
     bench_new(&b);
     support_study_file(&b.s, "server0", path);
     store_close(&b.store[0]);
@@ -338,7 +332,6 @@ static void a_store_of_a_later_program_is_refused_and_an_older_one_migrated(void
     struct bench b;
     bool complete, has[2];
     const char *words;
-    (void)state;
     bench_new(&b);
     assert_int_equal(store_put(b.store[0], &b.parts[0], false, &complete), ERR_OK);
     store_close(&b.store[0]);
@@ -374,7 +367,6 @@ static void an_upload_of_another_version_is_not_read(void **state)
     char words[1024] = "";
     bool complete;
     size_t count;
-    (void)state;
     bench_new(&b);
     memcpy(binding, b.parts[0].id, UPLOAD_ID_SIZE);
     binding[UPLOAD_ID_SIZE] = 1; /* the owner */

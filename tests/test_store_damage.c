@@ -214,7 +214,6 @@ static const struct harm {
 static void what_is_damaged_is_noticed_where_it_is_read(void **state)
 {
     const struct store_round r = round_of(1, 0);
-    (void)state;
     for (size_t k = 0; k < sizeof harms / sizeof *harms; k++) {
         const struct harm *h = &harms[k];
         struct bench b;
@@ -245,7 +244,6 @@ static void parts_that_are_damaged_come_again(void **state)
     size_t n;
     uint64_t held;
     bool complete;
-    (void)state;
     bench_new(&b);
     head = b.parts[1];
     head.has[1] = false;
@@ -273,7 +271,6 @@ static void a_ledger_of_other_words_is_none(void **state)
     uint8_t head[32] = {0};
     int n = snprintf(sql, sizeof sql, "%s", entry_hex);
     struct bench b;
-    (void)state;
     bench_new(&b);
     debit_times(&b, 1, 0, 1);
     store_chain("\1\2", 2, head);
@@ -300,7 +297,6 @@ static void a_neighbours_debit_has_to_be_one(void **state)
     uint8_t next[32] = {0};
     uint64_t count;
     struct bench b;
-    (void)state;
     bench_new(&b);
     bytes_put_string(&garbage, "you owe me one");
     store_chain(garbage.data, garbage.size, next);
@@ -326,7 +322,6 @@ static void folders_that_cannot_be_had(void **state)
     struct bench b;
     struct store *store = NULL;
     char path[SUPPORT_PATH], name[SUPPORT_PATH + 16], far[FILE_PATH + 16];
-    (void)state;
     bench_new(&b);
     store_close(&b.store[0]);
     memset(far, 'x', sizeof far - 1);
@@ -407,7 +402,6 @@ static void a_backup_that_is_none_is_not_restored(void **state)
     struct bench b;
     struct bytes text = {0};
     char path[SUPPORT_PATH];
-    (void)state;
     bench_new(&b);
     assert_int_equal(backup(&b, "server0", "bare"), ERR_OK); /* a server that never got so far */
     assert_int_equal(restore(&b, "bare", "empty"), ERR_OK);
@@ -448,7 +442,6 @@ static void a_backup_needs_places(void **state)
     struct bench b;
     struct store_contents contents;
     char path[SUPPORT_PATH], far[FILE_PATH - 5];
-    (void)state;
     bench_new(&b);
     memset(far, 'x', sizeof far - 1);
     far[sizeof far - 1] = '\0';

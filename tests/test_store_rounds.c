@@ -76,7 +76,6 @@ static void stage_third(struct store *store, enum staged staged)
  */
 static void a_debit_is_taken_over_by_who_has_staged_it(void **state)
 {
-    (void)state;
     for (unsigned have = 1; have < 8; have++) /* who has the third debit, as bits */
         for (enum staged staged = 0; staged < STAGED; staged++) {
             const struct store_round third = round_of(1, 2);
@@ -123,7 +122,6 @@ static void stage_forged(struct store *store, const struct store_round *r,
 
 static void ledgers_that_differ_by_more_are_refused(void **state)
 {
-    (void)state;
     for (unsigned kind = 0; kind < 3; kind++) {
         struct bench b;
         struct meeting m = {.b = &b};
@@ -155,7 +153,6 @@ static void ledgers_that_differ_by_more_are_refused(void **state)
 static void a_neighbour_cannot_give_budget_back(void **state)
 {
     static const struct ledger_limits wide = {.rho = 1000, .rows_per_person = 1};
-    (void)state;
     for (unsigned kind = 0; kind < 2; kind++) {
         const struct store_round r = round_of(2, 0);
         struct ledger *before = NULL;
@@ -191,7 +188,6 @@ static void an_altered_ledger_does_not_open(void **state)
         "DELETE FROM ledger WHERE number = 2",
         "UPDATE ledger SET head = zeroblob(32) WHERE number = 3",
     };
-    (void)state;
     for (size_t i = 0; i < sizeof harm / sizeof *harm; i++) {
         struct bench b;
         bench_new(&b);
@@ -219,7 +215,6 @@ static void a_bound_range_is_refused_for_any_other_request(void **state)
     const struct store_round first = round_of(1, 0);
     struct store_round other = first;
     struct bench b;
-    (void)state;
     bench_new(&b);
     assert_int_equal(debit(b.store[0], &first, 1), ERR_OK);
     other.request[0] ^= 1; /* the same round, another request */
@@ -275,7 +270,6 @@ static void noise_is_sealed_and_wiped_once_the_next_is_bound(void **state)
     sqlite3_stmt *row;
     sqlite3 *db;
     char path[SUPPORT_PATH];
-    (void)state;
     bench_new(&b);
     assert_int_equal(debit(b.store[0], &first, 1), ERR_OK);
     assert_int_equal(store_noise(b.store[0], &first, &noise), ERR_OK);
@@ -337,7 +331,6 @@ static void attempts_are_counted_on_disk(void **state)
     struct store_round staged;
     struct bytes entry = {0};
     struct bench b;
-    (void)state;
     bench_new(&b);
     assert_int_equal(debit(b.store[0], &first, 1), ERR_OK);
     assert_int_equal(attempts_of(b.store[0], &first), 0);
@@ -379,7 +372,6 @@ static void a_run_is_of_the_analyst_who_paid_last(void **state)
     struct bytes entry = {0};
     uint8_t next[32], analyst[32], own[32];
     bool known = true;
-    (void)state;
     bench_new(&b);
     memset(first.analyst, 5, sizeof first.analyst);
     memset(second.analyst, 6, sizeof second.analyst);
@@ -419,7 +411,6 @@ static void noise_of_an_older_store_is_taken_over(void **state)
     const struct store_round first = round_of(1, 0);
     struct bench b;
     struct bytes noise = {0};
-    (void)state;
     bench_new(&b);
     assert_int_equal(debit(b.store[0], &first, 1), ERR_OK);
     store_close(&b.store[0]);
@@ -444,7 +435,6 @@ static void what_is_staged_can_be_dropped(void **state)
     struct bytes ids = {0};
     struct bench b;
     uint32_t rounds;
-    (void)state;
     bench_new(&b);
     assert_int_equal(debit(b.store[0], &first, 1), ERR_OK);
     assert_int_equal(stage(b.store[0], &second), ERR_OK);
@@ -513,7 +503,6 @@ static void expect_agreement(struct saying *s, enum err expected)
 static void one_server_can_refuse(void **state)
 {
     struct saying s;
-    (void)state;
     all_alike(&s, STANDING_NONE);
     expect_agreement(&s, ERR_OK);
     for (unsigned i = 0; i < 3; i++) /* a topic comes once */
@@ -606,7 +595,6 @@ static void what_a_server_says_has_bounds(void **state)
         [LEDGER] = {ERR_FORMAT, "server 0 says that its last debit has 1048576 bytes"},
         [LIST] = {ERR_FORMAT, ""},
     };
-    (void)state;
     for (unsigned kind = VERDICT; kind <= LIST; kind++) {
         struct oddity o = {.kind = kind};
         assert_int_equal(three_run(kind, be_odd, &o, NULL), ERR_OK);
@@ -645,7 +633,6 @@ static void who_leaves_gives_no_debit(void **state)
 {
     struct bench b;
     struct meeting m = {.b = &b};
-    (void)state;
     bench_new(&b);
     for (unsigned i = 0; i < 3; i++)
         debit_times(&b, i, 0, i == 0 ? 3 : 2);
@@ -681,7 +668,6 @@ static void what_two_have_opened_is_opened_no_more(void **state)
     static const enum standing all[] = {STANDING_LOST, STANDING_BOUND, STANDING_INDEX,
                                         STANDING_OPENED};
     struct saying s;
-    (void)state;
     for (unsigned mix = 0; mix < 64; mix++) {
         const unsigned standing[] = {all[mix % 4], all[mix / 4 % 4], all[mix / 16]};
         all_alike(&s, STANDING_BOUND);
@@ -713,7 +699,6 @@ static void what_two_have_opened_is_opened_no_more(void **state)
 static void two_who_opened_different_things_end_it(void **state)
 {
     struct saying s;
-    (void)state;
     for (unsigned lacks = 0; lacks < 4; lacks++)
         for (unsigned of_values = 0; of_values < 2; of_values++) {
             unsigned liar = (lacks + 1) % 3;
@@ -813,7 +798,6 @@ static enum err agree_and_confirm(struct party *p, void *shared)
 static void who_says_two_things_or_chooses_last_is_named(void **state)
 {
     uint8_t first[32];
-    (void)state;
     for (unsigned who = 0; who < 3; who++)
         for (enum trick trick = NO_TRICK; trick < TRICKS; trick++) {
             struct trickery t = {.trick = trick, .who = who};
@@ -877,7 +861,6 @@ static enum err hand_over(struct party *p, void *shared)
 
 static void who_lacks_values_takes_what_two_say_they_have(void **state)
 {
-    (void)state;
     for (unsigned lacks = 0; lacks < 3; lacks++)
         for (unsigned wrong = 0; wrong < 2; wrong++) {
             struct handing h = {.lacks = lacks, .wrong = wrong != 0};

@@ -151,7 +151,6 @@ static void strangers_fill_no_memory(void **state)
     struct scene c;
     uint64_t before;
     pid_t run;
-    (void)state;
     scene_new(&c, &o, 0);
     share_all(&c);
     assert_int_equal(netio_new(&netio, &quiet), ERR_OK);
@@ -194,7 +193,6 @@ static void who_only_connects_takes_no_descriptors(void **state)
     struct bytes answer = {0};
     int fd[IDLE];
     struct scene c;
-    (void)state;
     scene_new(&c, &o, DESCRIPTORS);
     for (unsigned i = 0; i < IDLE; i++)
         fd[i] = connect_from_afar(port_of(&c, (enum study_port)(STUDY_CONTROL_PREV + i % 4)));
@@ -226,7 +224,6 @@ static void who_is_settled_stays(void **state)
     unsigned left = 0;
     int fd[CROWD];
     enum err e;
-    (void)state;
     assert_int_equal(netio_new(&netio, &quiet), ERR_OK);
     free_endpoints(endpoint, 1);
     in = socket_new(netio_zmq(netio), &pull, &quiet, &e);

@@ -75,7 +75,6 @@ static void a_plan_is_made_in_batches(void **state)
                           .kind = TAPE_GAUSS,
                           .steps = 2,
                           .step = {{3, 3, 128, 1}, {100, 100, 128, 0}}};
-    (void)state;
     assert_int_equal(three_run(1, play, &small, NULL), ERR_OK);
     assert_int_equal(three_run(2, play, &none, NULL), ERR_OK);
 }
@@ -88,7 +87,6 @@ static void a_batch_costs_what_is_stated(void **state)
         enum tape_kind kind;
     } kinds[] = {
         {TAPE_BOX_MULLER, TAPE_GAUSS}, {TAPE_BOX_MULLER, TAPE_GUMBEL}, {TAPE_DISCRETE, TAPE_GAUSS}};
-    (void)state;
     for (size_t k = 0; k < 3; k++) {
         const struct tape_cost *cost = tape_cost(kinds[k].noise, kinds[k].kind);
         const size_t batch = cost->batch;
@@ -180,7 +178,6 @@ static void what_a_range_did_not_use_is_used_once_later(void **state)
     struct cuts c = {.made = 1024};
     uint64_t *all, *some;
     size_t at = 0;
-    (void)state;
     assert_int_equal(three_result_new(&c.all, c.made), ERR_OK);
     assert_int_equal(three_result_new(&c.used, used), ERR_OK);
     assert_int_equal(three_run(4, cut_and_return, &c, NULL), ERR_OK);

@@ -155,7 +155,6 @@ static void a_failure_is_told_to_whom_it_concerns(void **state)
 {
     struct scene c;
     struct analyst first, next;
-    (void)state;
     scene_new(&c, NULL);
     connect_all(&c, &first);
     connect_all(&c, &next);
@@ -177,7 +176,6 @@ static void a_request_has_to_be_of_the_session(void **state)
 {
     struct scene c;
     struct analyst first, other;
-    (void)state;
     scene_with(&c, NULL, 1);
     connect_all(&c, &first);
     connect_all(&c, &other);
@@ -212,7 +210,6 @@ static void a_request_that_not_all_have_is_not_answered(void **state)
     struct request r = {.kind = REQUEST_OPEN, .run = {3}};
     struct scene c;
     struct analyst odd, next;
-    (void)state;
     scene_with(&c, NULL, 1);
     connect_all(&c, &odd);
     connect_all(&c, &next);
@@ -249,7 +246,6 @@ static void a_request_that_was_lost_is_not_waited_for(void **state)
 {
     struct scene c;
     struct analyst a;
-    (void)state;
     scene_with(&c, NULL, 90); /* longer than the test may take */
     connect_all(&c, &a);
     for (unsigned lost = 1; lost < STUDY_SERVERS; lost++) {
@@ -289,7 +285,6 @@ static void a_run_keeps_its_place_while_its_program_lives(void **state)
     struct client_opened opened;
     double begin;
     int code;
-    (void)state;
     scene_new(&c, NULL);
     assert_int_equal(client_new(&client, c.netio, c.s.study, c.me, run, &quiet), ERR_OK);
     assert_int_equal(client_open(client, &opened), ERR_OK);
@@ -316,7 +311,6 @@ static void a_run_that_is_not_heard_of_ends(void **state)
 {
     struct scene c;
     struct analyst dead;
-    (void)state;
     scene_with(&c, NULL, 1);
     connect_all(&c, &dead);
     ask(&dead, REQUEST_OPEN);
@@ -341,7 +335,6 @@ static void a_run_that_has_paid_goes_on_before_others(void **state)
     struct client *client = NULL;
     uint8_t run[REQUEST_RUN_SIZE] = {7};
     struct client_opened opened;
-    (void)state;
     scene_new(&c, NULL);
     assert_int_equal(run_rounds(&c, "first", "--rounds=1"), 0);
     assert_int_equal(client_new(&client, c.netio, c.s.study, c.me, run, &quiet), ERR_OK);
@@ -355,7 +348,6 @@ static void a_run_that_has_paid_goes_on_before_others(void **state)
 static void an_upload_that_is_damaged_is_told(void **state)
 {
     struct scene c;
-    (void)state;
     scene_new(&c, NULL);
     support_alter(&c.s, 1, "UPDATE uploads SET sealed = zeroblob(200)");
     assert_int_not_equal(run_into(&c, "out"), 0);
@@ -381,7 +373,6 @@ static void start_again(struct scene *c)
 static void a_debit_that_was_not_staged_needs_a_recovery(void **state)
 {
     struct scene c;
-    (void)state;
     scene_new(&c, NULL);
     assert_int_equal(run_rounds(&c, "first", "--rounds=1"), 0);
     {
@@ -420,7 +411,6 @@ static void a_debit_that_was_not_staged_needs_a_recovery(void **state)
 static void a_request_may_be_long(void **state)
 {
     struct scene c;
-    (void)state;
     scene_new(&c, "domain:\n"
                   "  - {name: x, kind: integer, min: 0, max: 199}\n"
                   "  - {name: y, kind: integer, min: 0, max: 199}\n");

@@ -162,7 +162,6 @@ static void another_cannot_ask_for_it_or_end_it(void **state)
     struct client_opened opened;
     struct net_counters stats[STUDY_SERVERS][NET_PHASES];
     struct bytes first = {0}, other = {0}, result = {0};
-    (void)state;
     scene_new(&c);
     assert_int_equal(client_new(&a, c.netio, c.study, c.me[0], run, &quiet), ERR_OK);
     assert_int_equal(client_new(&b, c.netio, c.study, c.me[1], run, &c.log), ERR_OK);
@@ -204,7 +203,6 @@ static void another_cannot_keep_its_place(void **state)
     struct client_opened opened;
     double begin;
     int code;
-    (void)state;
     scene_new(&c);
     assert_int_equal(client_new(&a, c.netio, c.study, c.me[0], run, &quiet), ERR_OK);
     assert_int_equal(client_open(a, &opened), ERR_OK);
@@ -235,7 +233,6 @@ static void a_run_is_handed_over_by_the_roster(void **state)
     struct scene c;
     char number[2 * REQUEST_RUN_SIZE + 1], key[KEYS_TEXT_SIZE], revoked[KEYS_TEXT_SIZE + 64];
     const char *amended;
-    (void)state;
     scene_new(&c);
     amended = file(&c, "amended.yaml");
     assert_int_equal(TREFOIL(&c, "run", c.path, "--key", file(&c, "a.key"), "--out",

@@ -70,7 +70,6 @@ static const size_t sizes[] = {61, 65, 130, 1001, 70003};
 
 static void protocols_of_mpc_send_what_they_sent(void **state)
 {
-    (void)state;
     for (size_t size = 0; size < sizeof sizes / sizeof *sizes; size++) {
         uint64_t *values = memory_array(sizes[size], sizeof *values), seed = 1;
         assert_non_null(values);
@@ -125,7 +124,6 @@ static enum err make_some(struct party *p, void *shared)
 
 static void openings_and_noise_send_what_they_sent(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < sizeof makings / sizeof *makings; k++) {
         struct making m = makings[k];
         uint32_t digest[3];
@@ -250,7 +248,6 @@ static const struct support_options studies[] = {
 
 static void whole_studies_send_what_they_sent(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < sizeof studies / sizeof *studies; k++) {
         struct support_options o = studies[k];
         struct whole *w = memory_array(1, sizeof *w);
