@@ -426,6 +426,7 @@ static void the_first_line_is_checked(void **state)
         {" s1=", " a-name-of-more-than-thirty-one-letters="},
         {" s2=", " s2=0"},
         {" s2=", " s2=x s3="},
+        {" server 0", " security abort server 0"},
     };
     struct bench b;
     char path[SUPPORT_PATH], first[1024];
@@ -635,6 +636,41 @@ static void nothing_is_told_twice(void **state)
 
 /* --- a disk that fails ------------------------------------------------------------------------ */
 
+/* A log says that its study's servers prove what they compute; of others it says nothing. */
+static void the_first_line_has_the_security(void **state)
+{
+    static const struct {
+        const char *more;
+        bool good;
+    } cases[] = {{"", true},           {" security abort", true},  {" security semi-honest", false},
+                 {" security", false}, {" sekurity abort", false}, {" security abort ", false}};
+    struct bench b;
+    char path[SUPPORT_PATH], first[1024], line[1200], words[4096];
+    const char *const lines[] = {line};
+    (void)state;
+    bench_new(&b);
+    first_line(&b, first);
+    support_study_file(&b.s, "forged.log", path);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct audit_file *f = NULL;
+        snprintf(line, sizeof line, "%s%s", first, cases[i].more);
+        forge(path, lines, 1);
+        assert_int_equal(audit_file_read(&f, path, &quiet), cases[i].good ? ERR_OK : ERR_DATA);
+        if (cases[i].good)
+            assert_int_equal(f->security, i == 0 ? STUDY_SEMI_HONEST : STUDY_ABORT);
+        audit_file_free(&f);
+    }
+    log_path(&b, 0, path);
+    audit_close(&b.audit[0]);
+    assert_int_equal(remove(path), 0);
+    b.s.study->security = STUDY_ABORT;
+    assert_int_equal(open_log(&b, 0), ERR_OK);
+    describe_all(&b, words, sizeof words);
+    assert_int_equal(times(words, "study test (security: abort): 1 lines, the chain holds"), 1);
+    assert_int_equal(times(words, "study test (security: semi-honest): 1 lines"), 2);
+    bench_free(&b);
+}
+
 /*
  * Half a line is taken back, so that the next one begins where this did; what has not been written
  * is not opened.
@@ -710,6 +746,7 @@ int main(void)
         cmocka_unit_test(a_recovery_explains_lost_lines),
         cmocka_unit_test(every_word_of_a_line_is_checked),
         cmocka_unit_test(the_first_line_is_checked),
+        cmocka_unit_test(the_first_line_has_the_security),
         cmocka_unit_test(what_a_line_claims_is_checked),
         cmocka_unit_test(logs_that_do_not_belong_together_are_told),
         cmocka_unit_test(openings_are_described),

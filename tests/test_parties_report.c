@@ -195,6 +195,7 @@ static void a_run_in_words_and_pictures(void **state)
     stage_new(&g, &o);
     write_page(&g, g.folder, NULL);
     expect(&g, "<h1>Study test</h1>");
+    expect(&g, "Each server was trusted to follow the protocol (security: semi-honest).");
     expect(&g, "3 owners brought records: o0, o1 and o2. Three servers, s0, s1 and s2,");
     expect(&g, "measured each of 5 attributes once and then, 3 times, chose");
     expect(&g, " of 15</b><small>marginals measured");
@@ -409,7 +410,9 @@ static void many_owners_persons_and_exact_noise_are_told(void **state)
     stage_new(&g, &o);
     g.s.study->rows_per_person = 2;
     g.s.study->noise = STUDY_DISCRETE;
+    g.s.study->security = STUDY_ABORT;
     write_page(&g, g.folder, NULL);
+    expect(&g, "The servers proved to each other what they computed (security: abort)");
     expect(&g, "10 owners brought records: o0, o1, o2, o3, o4, o5, o6 and 3 others. Three servers");
     expect(&g, "for adding or removing all rows of any one person");
     expect(&g, "with that person as without");

@@ -33,6 +33,7 @@ static void the_description_says_what_matters(void **state)
         "j^2 rho",
         "charged as 4 rho",
         "Any two servers that collude",
+        "(security: semi-honest). One that does\n  not could falsify results",
         "add up",
         "50 cells",
         "at most 2 rows",
@@ -61,6 +62,7 @@ static void what_may_be_said_besides(void **state)
     char *text;
     assert_int_equal(parse_edit(f, "rounds: 4\n",
                                 "rounds: annealed\nscore: l2\nlate_uploads: join\n"
+                                "security: abort\n"
                                 "impossible: [{age: [1, 2], ward: a}]\n",
                                 &s),
                      ERR_OK);
@@ -69,6 +71,8 @@ static void what_may_be_said_besides(void **state)
     assert_non_null(strstr(text, "  age x ward: 2 of 40 combinations\n"));
     assert_non_null(strstr(text, "Then it chooses and\n  measures at most 64 more,"));
     assert_non_null(strstr(text, "the one with the largest sum of squared errors"));
+    assert_non_null(
+        strstr(text, "(security: abort). If one departs\n  from the protocol, the run"));
     assert_non_null(
         strstr(text, "Rows that come while a run is on are counted from its next round"));
     free(text);

@@ -74,6 +74,11 @@ static void the_page_has_what_is_going_on(void **state)
     char date[DATE_SIZE], words[64];
     room_new(&r);
     expect(made(&r, status_page), "none in progress");
+    expect((char *)r.text.data, "<p>Study cities, security: semi-honest</p>");
+    r.study.security = STUDY_ABORT;
+    expect(made(&r, status_page), "<p>Study cities, security: abort</p>");
+    expect(made(&r, status_metrics), ",security=\"abort\",version=");
+    expect(made(&r, status_page), "none in progress");
     assert_null(strstr((char *)r.text.data, "taken until"));
     assert_null(strstr((char *)r.text.data, "in part"));
     atomic_store(&r.status.uploads, 3);

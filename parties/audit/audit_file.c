@@ -132,6 +132,11 @@ static void read_first(struct audit_file *f, struct words *w)
         copy(w, name, f->name[i], sizeof f->name[i]);
         hex_text(w, key + 1, f->key[i], sizeof f->key[i]);
     }
+    if (w->next == NULL)
+        return; /* semi-honest, which is not said */
+    f->security = STUDY_ABORT;
+    expect(w, "security");
+    expect(w, study_security_word(f->security));
 }
 
 static void read_opening(struct audit_entry *entry, struct words *w)

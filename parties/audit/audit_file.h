@@ -6,7 +6,7 @@
  *
  * from 32 zeros and number 0 on. WORDS begin with what kind of line it is:
  *
- *   log trefoil-audit-1 study NAME terms HEX server I NAME=KEY NAME=KEY NAME=KEY
+ *   log trefoil-audit-1 study NAME terms HEX server I NAME=KEY NAME=KEY NAME=KEY [security abort]
  *   open run HEX round R reason REASON values N request HEX cost RHO spent RHO what MARGINALS
  *   seen server J entries N head HASH
  *   signed server J entries N head HASH signature HEX
@@ -62,7 +62,8 @@ struct audit_file {
     struct audit_entry *entry;
     char study[STUDY_NAME_SIZE], name[STUDY_SERVERS][STUDY_NAME_SIZE];
     uint8_t terms[32], key[STUDY_SERVERS][32]; /* Ed25519 */
-    unsigned server;                           /* whose log this is */
+    enum study_security security;
+    unsigned server;   /* whose log this is */
     size_t size, torn; /* bytes of whole lines, and of a last one that has no end */
 };
 

@@ -154,6 +154,18 @@ static const char *how_noise_is_made(enum study_noise noise)
     return "";
 }
 
+static const char *whether_servers_prove(enum study_security security)
+{
+    switch (security) {
+    case STUDY_SEMI_HONEST:
+        return "Each server was trusted to follow the protocol (security: semi-honest).";
+    case STUDY_ABORT:
+        return "The servers proved to each other what they computed (security: abort); had one "
+               "departed from the protocol, the run would have stopped.";
+    }
+    return "";
+}
+
 static void what_is_guaranteed(const struct report *r)
 {
     const struct study *s = r->study;
@@ -181,8 +193,8 @@ static void what_is_guaranteed(const struct report *r)
              "<p>Each server kept the budget by itself: &rho; = %.4g of zero-concentrated "
              "differential privacy, of which %.4g is spent. Budgets of other studies on the same "
              "data add up with this one. Two servers that collude could read the data; no single "
-             "one can.</p>\n",
-             rho, spent);
+             "one can. %s</p>\n",
+             rho, spent, whether_servers_prove(s->security));
 }
 
 /* --- model against measurements --------------------------------------------------------------- */

@@ -118,8 +118,11 @@ enum err status_metrics(const struct status *s, struct bytes *out)
 {
     char why[STATUS_WHY_SIZE];
     head(out, "trefoil_info", "gauge", "Always 1.");
-    text_put(out, "trefoil_info{study=\"%s\",server=\"%s\",index=\"%u\",version=\"%s\"} 1\n",
-             s->study->name, s->study->server[s->index].name, s->index, TREFOIL_VERSION);
+    text_put(out,
+             "trefoil_info{study=\"%s\",server=\"%s\",index=\"%u\",security=\"%s\",version=\"%s\"} "
+             "1\n",
+             s->study->name, s->study->server[s->index].name, s->index,
+             study_security_word(s->study->security), TREFOIL_VERSION);
     count(out, "trefoil_healthy", "gauge", "1 if /healthz says ok.", status_healthy(s, why));
     number(out, "trefoil_uptime_seconds", "Since the server began.",
            (double)(clock_now_ms() - s->started_ms) / 1000);
@@ -228,8 +231,11 @@ enum err status_page(const struct status *s, struct bytes *out)
              "<meta http-equiv=\"refresh\" content=\"10\"><title>%s, %s</title><style>",
              name, s->study->name);
     bytes_put(out, page_style, sizeof page_style - 1);
-    text_put(out, "</style></head><body><h1>Server %u, %s</h1><p>Study %s</p><p class=\"%s\">",
-             s->index, name, s->study->name, healthy ? "soft" : "bad");
+    text_put(out,
+             "</style></head><body><h1>Server %u, %s</h1><p>Study %s, security: %s</p>"
+             "<p class=\"%s\">",
+             s->index, name, s->study->name, study_security_word(s->study->security),
+             healthy ? "soft" : "bad");
     html_text(out, healthy ? "healthy" : why);
     text_put(out, "</p><table>");
     uploads_row(s, out);

@@ -53,6 +53,16 @@ static enum err read_score(struct reading *r, const yaml_node_t *node)
     return ERR_OK;
 }
 
+static enum err read_security(struct reading *r, const yaml_node_t *node)
+{
+    const char *const kinds[] = {study_security_word(STUDY_SEMI_HONEST),
+                                 study_security_word(STUDY_ABORT)};
+    size_t kind = STUDY_SEMI_HONEST;
+    TRY(yaml_choice(r->file, node, "security", kinds, 2, &kind));
+    r->study->security = (enum study_security)kind;
+    return ERR_OK;
+}
+
 static enum err read_late_uploads(struct reading *r, const yaml_node_t *node)
 {
     static const char *const words[] = {"wait", "join"};
@@ -113,6 +123,7 @@ enum {
     TOP_NOISE,
     TOP_SCORE,
     TOP_ROUNDS,
+    TOP_SECURITY,
     TOP_SERVERS,
     TOP_OWNERS,
     TOP_MIN_OWNERS,
@@ -135,6 +146,7 @@ static const struct yaml_key top_keys[TOP_KEYS] = {
     [TOP_NOISE] = {"noise", false},
     [TOP_SCORE] = {"score", false},
     [TOP_ROUNDS] = {"rounds", true},
+    [TOP_SECURITY] = {"security", false},
     [TOP_SERVERS] = {"servers", true},
     [TOP_OWNERS] = {"owners", true},
     [TOP_ANALYSTS] = {"analysts", true},
@@ -163,6 +175,7 @@ static enum err read_study(struct reading *r)
     TRY(read_noise(r, part[TOP_NOISE]));
     TRY(read_score(r, part[TOP_SCORE]));
     TRY(read_rounds(r, part[TOP_ROUNDS]));
+    TRY(read_security(r, part[TOP_SECURITY]));
     TRY(study_read_people(r, part[TOP_SERVERS], part[TOP_OWNERS], part[TOP_ANALYSTS]));
     TRY(study_read_unsigned(r, part[TOP_RETAIN_DAYS], "retain_days", 1, 3650,
                             &r->study->retain_days));

@@ -29,6 +29,8 @@
  *                                        sum of errors; l2, of their squares, which few rows suit
  *   rounds: 10                           marginals that AIM selects, 1 to 1000; or annealed:
  *                                        as many as its schedule fits in the budget
+ *   security: semi-honest                optional; or abort: servers prove to each other what they
+ *                                        compute, and a run in which one cheats stops
  *   servers:                             exactly three; the first is server 0
  *     - name: north
  *       endpoint: tcp://north.example.org:7100      ports from this one on: see enum study_port
@@ -70,8 +72,8 @@
  * and defaults written out change neither; any value changes one (a server's whole key: both).
  *   terms   study (its name and retain_days), domain (and what is impossible), workload, budget,
  *           noise, rounds, bounds (owners' names, min_rows, max_rows, pad_to, as, batches and
- *           columns; min_owners, late_uploads), servers (names and signing keys): frozen once data
- *           are in. A digest for each part, so that a mismatch can be named.
+ *           columns; min_owners, late_uploads), servers (names and signing keys; security):
+ *           frozen once data are in. A digest for each part, so that a mismatch can be named.
  *   roster  the rest but the signatures: its number, owners' and analysts' keys, endpoints,
  *           servers' CURVE keys, revoked keys, deadlines, model.
  */
@@ -131,6 +133,10 @@ enum study_noise { STUDY_BOX_MULLER, STUDY_DISCRETE };
 const char *study_noise_word(enum study_noise noise);
 const char *study_score_word(enum aim_score score);
 
+/* What is done about a server that departs from the protocol: nothing, or mpc/check.h. */
+enum study_security { STUDY_SEMI_HONEST, STUDY_ABORT };
+const char *study_security_word(enum study_security security);
+
 enum study_form { STUDY_AUTO, STUDY_COUNTS, STUDY_RECORDS };
 
 struct study_server {
@@ -174,6 +180,7 @@ struct study {
     enum aim_score score;
     unsigned rounds; /* at most, where annealed */
     bool annealed;
+    enum study_security security;
     struct study_server server[STUDY_SERVERS];
     size_t owners;
     struct study_owner *owner;

@@ -69,6 +69,17 @@ const char *study_score_word(enum aim_score score)
     return NULL;
 }
 
+const char *study_security_word(enum study_security security)
+{
+    switch (security) {
+    case STUDY_SEMI_HONEST:
+        return "semi-honest";
+    case STUDY_ABORT:
+        return "abort";
+    }
+    return NULL;
+}
+
 static void put_noise(const struct study *s, struct bytes *b)
 {
     bytes_put_string(b, study_noise_word(s->noise));
@@ -105,6 +116,8 @@ static void put_servers(const struct study *s, struct bytes *b)
         bytes_put_string(b, s->server[i].name);
         bytes_put(b, s->server[i].key.sign, 32);
     }
+    if (s->security != STUDY_SEMI_HONEST) /* studies from before the key keep their terms */
+        bytes_put_string(b, study_security_word(s->security));
 }
 
 static const struct part {
@@ -121,7 +134,7 @@ static const struct part {
     {"bounds", put_bounds,
      "owners (names, min_rows, max_rows, pad_to, as, batches, columns), "
      "min_owners, late_uploads"},
-    {"servers", put_servers, "servers (names, signing keys)"},
+    {"servers", put_servers, "servers (names, signing keys), security"},
 };
 #define PARTS (sizeof parts / sizeof parts[0])
 

@@ -319,6 +319,19 @@ static void describe_columns(FILE *out, const struct study *s, size_t i)
               out);
 }
 
+static const char *about_servers(enum study_security security)
+{
+    switch (security) {
+    case STUDY_SEMI_HONEST:
+        return "  Each is trusted to follow the protocol (security: semi-honest). One that does\n"
+               "  not could falsify results, and learn more than is guaranteed.\n";
+    case STUDY_ABORT:
+        return "  They prove to each other what they compute (security: abort). If one departs\n"
+               "  from the protocol, the run stops, and nothing wrong is opened.\n";
+    }
+    return "";
+}
+
 static void describe_people(FILE *out, const struct study *s)
 {
     char print[KEYS_FINGERPRINT_SIZE], bytes[WORDS_SIZE];
@@ -337,9 +350,10 @@ static void describe_people(FILE *out, const struct study *s)
                 "  up to %u lanes (serve --lanes N; by default one for each processor).\n",
                 study_lanes_most(s, 0));
     fputs("  Any two servers that collude can read everything. The guarantee against\n"
-          "  servers holds while no two do.\n"
-          "\nOwners: each sees its own rows and nothing of the others'.\n",
+          "  servers holds while no two do.\n",
           out);
+    fputs(about_servers(s->security), out);
+    fputs("\nOwners: each sees its own rows and nothing of the others'.\n", out);
     for (size_t i = 0; i < s->owners; i++) {
         public_identity_fingerprint(&s->owner[i].key, print);
         fprintf(out,
