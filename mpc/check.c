@@ -57,6 +57,8 @@ enum err check_fail(struct party *p, const char *what)
         "server %u or %u sent something that does not fit (%s, check %lu): one of them departs "
         "from the protocol, or its memory is faulty. Nothing that depends on it was opened",
         (p->index + 1) % 3, (p->index + 2) % 3, what, (unsigned long)p->check->flushes);
+    if (p->check->limits.guard.fail != NULL)
+        p->check->limits.guard.fail(p->check->limits.guard.self);
     net_abort(p->net);
     return ERR_CHEAT;
 }

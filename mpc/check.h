@@ -26,10 +26,22 @@
 
 #define CHECK_PRODUCTS 8 /* most of a relation */
 
+/*
+ * Who knows a coin may hang up, and try again in another session: so tries are counted where they
+ * last, by whoever makes the check. Called by the thread of whichever lane it is about.
+ */
+struct check_guard {
+    enum err (*begin)(void *self); /* a flush: before a coin of it leaves; an error keeps it back */
+    enum err (*end)(void *self);   /* that one was accepted */
+    void (*fail)(void *self);      /* something does not fit, in a flush or outside of one */
+    void *self;
+};
+
 /* Zeros stand for what is said; other values are for tests. */
 struct check_limits {
-    size_t log;    /* bytes: a move that passes them is followed by a flush; 128 MiB */
-    size_t groups; /* of 512 elements: more are folded before the last fold; 1024 */
+    size_t log;               /* bytes: a move that passes them is followed by a flush; 128 MiB */
+    size_t groups;            /* of 512 elements: more are folded before the last fold; 1024 */
+    struct check_guard guard; /* nobody counts */
 };
 
 /* p->check, which goes with the party. */

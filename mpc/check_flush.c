@@ -281,13 +281,16 @@ static enum err prove(struct flush *f)
 enum err check_flush_with(struct party *p, const struct check_ride *ride)
 {
     const struct scratch_mark mark = scratch_mark(p->scratch);
+    const struct check_guard *guard = &p->check->limits.guard;
     struct flush f = {.p = p, .c = p->check, .ride = ride};
     f.c->flushes++;
+    if (guard->begin != NULL)
+        TRY(guard->begin(guard->self));
     for (unsigned l = 1; l <= CHECK_PRODUCTS; l++)
         TRY(check_say(p, CHECK_FLUSH, l, f.c->log.list[l].words, ride != NULL ? ride->z.n : 0));
     TRY(scratch_done(p->scratch, mark, prove(&f)));
     check_log_clear(&f.c->log);
-    return ERR_OK;
+    return guard->end != NULL ? guard->end(guard->self) : ERR_OK;
 }
 
 enum err check_flush(struct party *p)

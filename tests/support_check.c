@@ -33,23 +33,51 @@ static void on_input(void *self, const struct planes *u, size_t begin, size_t en
         who->play->input(who->play, u, begin, end);
 }
 
+static enum err on_begin(void *self)
+{
+    const struct player *who = self;
+    if (who->play->refuse && who->index == 0 && who->play->begun[0] == 1)
+        return ERR_REFUSED;
+    who->play->begun[who->index]++;
+    return ERR_OK;
+}
+
+static enum err on_end(void *self)
+{
+    const struct player *who = self;
+    who->play->ended[who->index]++;
+    return ERR_OK;
+}
+
+static void on_fail(void *self)
+{
+    const struct player *who = self;
+    who->play->failed[who->index]++;
+}
+
 static enum err sit(struct party *p, void *shared)
 {
     struct play *play = shared;
     struct player who = {play, p->index};
     const struct party_tamper tamper = {on_input, on_sent, &who};
+    struct check_limits limits = {0};
     enum err e = ERR_OK;
     p->log->file = NULL;
     p->tamper = &tamper;
     play->party[p->index] = p;
     if (play->limits != NULL)
-        e = check_new(p, play->limits);
+        limits = *play->limits;
+    limits.guard = (struct check_guard){on_begin, on_end, on_fail, &who};
+    if (play->limits != NULL)
+        e = check_new(p, &limits);
     if (e == ERR_OK)
         e = play->job(p, play);
     if (e == ERR_OK)
         assert_true(check_clean(p));
     if (p->index == 0)
         play->rounds = net_rounds(p->net);
+    if (e != ERR_OK)
+        net_abort(p->net);
     play->result[p->index] = e;
     return e;
 }

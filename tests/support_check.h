@@ -24,12 +24,14 @@ struct play {
     enum err (*alter)(struct play *play, const struct party_sent *at, void *p, size_t n);
     void (*input)(struct play *play, const struct planes *u, size_t begin, size_t end);
     void *self;
+    bool refuse; /* server 0's guard does, from its second check on */
 
     /* what came of it, by server; sent as it was made, before it was altered */
     enum err result[3];
     struct bytes opened[3];
     struct bytes sent[3][PLAY_ROUNDS][2][PLAY_MESSAGES];
-    struct party *party[3]; /* while it runs */
+    struct party *party[3];                 /* while it runs */
+    unsigned begun[3], ended[3], failed[3]; /* as told by the check's guard */
     uint64_t rounds;
     unsigned altered;
     pthread_mutex_t lock; /* of sent */

@@ -59,7 +59,8 @@ static enum err add(struct party *p, struct play *play)
 static void what_is_opened_is_the_same(void **state)
 {
     static const size_t lengths[] = {1, 61, 64, 130, 1000, 30000};
-    static const struct check_limits limits[] = {{0, 0}, {1, 0}, {0, 1}, {20000, 1}};
+    static const struct check_limits limits[] = {
+        {.log = 0}, {.log = 1}, {.groups = 1}, {.log = 20000, .groups = 1}};
     (void)state;
     for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
         struct play plain = {.job = add, .n = lengths[l], .cheat = NOBODY};
@@ -74,6 +75,11 @@ static void what_is_opened_is_the_same(void **state)
                 assert_int_equal(checked.rounds, plain.rounds + 6);
             if (k == 1)
                 assert_int_equal(checked.rounds, plain.rounds + 6 * 4);
+            for (unsigned s = 0; s < 3 && k < 2; s++) {
+                assert_int_equal(checked.begun[s], k == 0 ? 1 : 4);
+                assert_int_equal(checked.ended[s], checked.begun[s]);
+                assert_int_equal(checked.failed[s], 0);
+            }
             play_free(&checked);
         }
         play_free(&plain);

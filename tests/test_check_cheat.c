@@ -247,6 +247,8 @@ static void judge(const struct play *play, const struct play *honest, uint64_t r
                      (unsigned long)round);
         if (play->result[s] == ERR_OK)
             assert_true(play_opened_all(play, honest, s));
+        assert_int_equal(play->failed[s], play->result[s] == ERR_CHEAT);
+        assert_in_range(play->begun[s] - play->ended[s], 0, play->result[s] != ERR_OK);
     }
 }
 

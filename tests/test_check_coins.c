@@ -167,11 +167,67 @@ static void nobody_knows_a_coin_early(void **state)
         }
 }
 
+/* --- tries ------------------------------------------------------------------------------------ */
+
+static enum err leave(struct play *play, const struct party_sent *at, void *p, size_t n)
+{
+    const uint64_t *round = play->self;
+    (void)p;
+    (void)n;
+    return at->round == *round ? ERR_PEER : ERR_OK;
+}
+
+/* Whoever may know a coin and hangs up has used a try at both others. */
+static void a_check_that_is_left_has_begun(void **state)
+{
+    (void)state;
+    for (unsigned cheat = 0; cheat < 3; cheat++)
+        for (uint64_t round = FLUSH; round < FLUSH + 6; round++) {
+            struct play play = {.job = gates,
+                                .n = 130,
+                                .limits = &limits,
+                                .cheat = cheat,
+                                .alter = leave,
+                                .self = &round};
+            play_run(&play);
+            for (unsigned s = 0; s < 3; s++)
+                if (s != cheat) {
+                    assert_int_equal(play.begun[s], 1);
+                    assert_int_equal(play.ended[s], 0);
+                    assert_int_equal(play.failed[s], 0);
+                }
+            play_free(&play);
+        }
+}
+
+static enum err gates_twice(struct party *p, struct play *play)
+{
+    TRY(gates(p, play));
+    return gates(p, play);
+}
+
+/* A guard that refuses: of a second check not even the first coin leaves. */
+static void no_coin_leaves_before_the_guard_agrees(void **state)
+{
+    struct play play = {.job = gates_twice, .n = 130, .limits = &limits, .cheat = 0};
+    (void)state;
+    play.refuse = true;
+    play_run(&play);
+    assert_int_equal(play.result[0], ERR_REFUSED);
+    assert_true(play_has_sent(&play, 0, FLUSH + 7, NET_PREV)); /* the second AND */
+    assert_false(play_has_sent(&play, 0, FLUSH + 8, NET_PREV));
+    for (unsigned s = 0; s < 3; s++)
+        assert_int_equal(play.ended[s], 1);
+    play_free(&play);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_that_are_corrected_after_a_coin),
         cmocka_unit_test(nobody_knows_a_coin_early),
+        cmocka_unit_test(a_check_that_is_left_has_begun),
+        cmocka_unit_test(no_coin_leaves_before_the_guard_agrees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
