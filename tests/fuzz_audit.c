@@ -47,7 +47,7 @@ static enum err read_log(struct audit_file **f, const struct bytes *text, struct
 
 static void check(struct audit_file *f, struct bytes *text)
 {
-    struct audit_file *again = NULL;
+    struct audit_file *again CLEAN(audit_file_free) = NULL;
     FILE *out = fopen("/dev/null", "w");
     if (out == NULL)
         abort();
@@ -60,15 +60,14 @@ static void check(struct audit_file *f, struct bytes *text)
         if (read_log(&again, text, NULL) == ERR_OK)
             abort();
     }
-    audit_file_free(&again);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char words[1024] = "";
     struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
-    struct audit_file *f = NULL;
-    struct bytes text = {0};
+    struct audit_file *f CLEAN(audit_file_free) = NULL;
+    struct bytes text CLEAN(bytes_clear) = {0};
     if (size > 0 && data[0] == '!')
         bytes_put(&text, data + 1, size - 1);
     else if (size > 0)
@@ -79,8 +78,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check(f, &text);
     else if (words[0] == '\0')
         abort();
-    audit_file_free(&f);
-    bytes_clear(&text);
     return 0;
 }
 
@@ -100,7 +97,7 @@ void fuzz_seeds(fuzz_put put, void *self)
 {
     struct identity server[STUDY_SERVERS] = {0};
     struct audit_head head = {.entries = 1};
-    struct bytes lines = {0};
+    struct bytes lines CLEAN(bytes_clear) = {0};
     uint8_t terms[32], words[AUDIT_SIGNED_SIZE], signature[64], unused[32] = {0};
     char line[1024], key[STUDY_SERVERS][65], hex[65], text[129];
     if (secret_start() != ERR_OK)
@@ -131,5 +128,4 @@ void fuzz_seeds(fuzz_put put, void *self)
     put(self, lines.data, lines.size);
     bytes_put_text(&lines, "5 no");
     put(self, lines.data, lines.size);
-    bytes_clear(&lines);
 }

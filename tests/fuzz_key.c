@@ -46,8 +46,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 void fuzz_seeds(fuzz_put put, void *self)
 {
-    struct identity *id;
-    struct bytes file = {0};
+    struct identity *id CLEAN(identity_free) = NULL;
+    struct bytes file CLEAN(bytes_clear) = {0};
     char path[64], text[KEYS_TEXT_SIZE];
     snprintf(path, sizeof path, "/tmp/trefoil-fuzz-key-%d", (int)getpid());
     if (secret_start() != ERR_OK || identity_new(&id, NULL) != ERR_OK ||
@@ -58,6 +58,4 @@ void fuzz_seeds(fuzz_put put, void *self)
     put(self, file.data, file.size);
     public_identity_text(&id->public, text);
     put(self, text, strlen(text));
-    identity_free(&id);
-    bytes_clear(&file);
 }

@@ -7,8 +7,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *text = memory_array(size + 1, 1), *back = NULL;
-    struct ledger *l = NULL;
+    char *text CLEAN(memory_release) = memory_array(size + 1, 1);
+    char *back CLEAN(memory_release) = NULL;
+    struct ledger *l CLEAN(ledger_free) = NULL;
     if (text == NULL)
         abort();
     if (size > 0)
@@ -16,16 +17,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (ledger_parse(&l, text, NULL) == ERR_OK &&
         (ledger_text(l, &back) != ERR_OK || strcmp(text, back) != 0 || ledger_remaining(l) < 0))
         abort();
-    ledger_free(&l);
-    memory_free(&text);
-    memory_free(&back);
     return 0;
 }
 
 void fuzz_seeds(fuzz_put put, void *self)
 {
     const struct ledger_limits limits = {.rho = 0.03, .epsilon_slack = 1e-4, .delta_slack = 1e-9};
-    struct ledger *l;
+    struct ledger *l CLEAN(ledger_free) = NULL;
     char *text;
     mpq_t cost;
     if (ledger_new(&l, &limits, NULL) != ERR_OK)
@@ -41,5 +39,4 @@ void fuzz_seeds(fuzz_put put, void *self)
             abort();
     }
     mpq_clear(cost);
-    ledger_free(&l);
 }

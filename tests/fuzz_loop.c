@@ -80,9 +80,9 @@ static enum err refuse_select(void *self, struct aim_select *s)
 static void make_state(struct bytes *state)
 {
     char path[64];
-    struct stage s;
+    struct stage s CLEAN(stage_free);
     struct aim_backend backend;
-    struct aim_result *result;
+    struct aim_result *result CLEAN(aim_result_free) = NULL;
     snprintf(path, sizeof path, "/tmp/trefoil-fuzz-loop-%d", (int)getpid());
     unlink(path);
     stage_new(&s, path);
@@ -91,8 +91,6 @@ static void make_state(struct bytes *state)
         file_read(path, 1 << 20, state, NULL) != ERR_OK)
         abort();
     unlink(path);
-    aim_result_free(&result);
-    stage_free(&s);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -123,8 +121,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 void fuzz_seeds(fuzz_put put, void *self)
 {
-    struct bytes state = {0};
+    struct bytes state CLEAN(bytes_clear) = {0};
     make_state(&state);
     put(self, state.data + HEAD, state.size - HEAD - DIGEST);
-    bytes_clear(&state);
 }

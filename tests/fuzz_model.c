@@ -13,7 +13,7 @@
 
 static void check(const struct model *m, const struct bytes *text)
 {
-    struct bytes back = {0};
+    struct bytes back CLEAN(bytes_clear) = {0};
     char folder[] = "/tmp/trefoil-fuzz-XXXXXX", path[64];
     if (mkdtemp(folder) == NULL)
         abort();
@@ -23,7 +23,6 @@ static void check(const struct model *m, const struct bytes *text)
         abort();
     unlink(path);
     rmdir(folder);
-    bytes_clear(&back);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -55,10 +54,10 @@ void fuzz_seeds(fuzz_put put, void *self)
     static const char *const wards[] = {"a", "b", "c"};
     static const double edges[] = {0, 1.5, 3, 10};
     struct clique cliques[2] = {{.n = 2, .attribute = {0, 1}}, {.n = 2, .attribute = {1, 2}}};
-    struct domain *d;
+    struct domain *d CLEAN(domain_free) = NULL;
     struct model_terms terms = {.clique = cliques, .cliques = 2, .limit_cells = CELLS};
-    struct model *m;
-    struct bytes text = {0};
+    struct model *m CLEAN(model_free) = NULL;
+    struct bytes text CLEAN(bytes_clear) = {0};
     char path[64];
     if (domain_new(&d) != ERR_OK ||
         domain_add_integer(d, "age", 0, 4, NULL, DOMAIN_CLIP, NULL) != ERR_OK ||
@@ -74,7 +73,4 @@ void fuzz_seeds(fuzz_put put, void *self)
         abort();
     unlink(path);
     put(self, text.data, text.size - 32);
-    bytes_clear(&text);
-    model_free(&m);
-    domain_free(&d);
 }

@@ -71,7 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char sink[1024] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};
     struct receipt r, again;
-    struct bytes text = {0};
+    struct bytes text CLEAN(bytes_clear) = {0};
     enum err e;
     if (secret_start() != ERR_OK)
         abort();
@@ -92,7 +92,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (receipt_verify(&w.study, &r, NULL) != ERR_AUTH)
             abort();
     }
-    bytes_clear(&text);
     return 0;
 }
 
@@ -100,7 +99,7 @@ void fuzz_seeds(fuzz_put put, void *self)
 {
     struct world w;
     struct receipt r;
-    struct bytes text = {0};
+    struct bytes text CLEAN(bytes_clear) = {0};
     if (secret_start() != ERR_OK)
         abort();
     world_new(&w);
@@ -111,5 +110,4 @@ void fuzz_seeds(fuzz_put put, void *self)
         written(&w, &r, &text);
         put(self, text.data, text.size);
     }
-    bytes_clear(&text);
 }

@@ -30,24 +30,20 @@ static void same(const struct bytes *b, const uint8_t *data, size_t size)
 
 static void as_request(const uint8_t *data, size_t size)
 {
-    struct domain *d;
-    struct workload *w = make_workload(&d);
-    struct request r;
-    struct bytes back = {0};
+    struct domain *d CLEAN(domain_free) = NULL;
+    struct workload *w CLEAN(workload_free) = make_workload(&d);
+    struct request r CLEAN(request_clear);
+    struct bytes back CLEAN(bytes_clear) = {0};
     if (request_read(&r, w, data, size) == ERR_OK) {
         if (request_write(&r, &back) != ERR_OK)
             abort();
         same(&back, data, size);
     }
-    request_clear(&r);
-    bytes_clear(&back);
-    workload_free(&w);
-    domain_free(&d);
 }
 
 static void as_reply(const uint8_t *data, size_t size)
 {
-    struct bytes message = {0}, back = {0};
+    struct bytes message CLEAN(bytes_clear) = {0}, back CLEAN(bytes_clear) = {0};
     struct reply r;
     struct net_counters stats[NET_PHASES];
     bytes_put(&message, data, size);
@@ -57,8 +53,6 @@ static void as_reply(const uint8_t *data, size_t size)
             abort();
         same(&back, data, size);
     }
-    bytes_clear(&message);
-    bytes_clear(&back);
 }
 
 /* The first byte says as what. */
@@ -73,12 +67,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 static void put_request(fuzz_put put, void *self, const struct request *r)
 {
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     bytes_put_u8(&b, 0);
     if (request_write(r, &b) != ERR_OK)
         abort();
     put(self, b.data, b.size);
-    bytes_clear(&b);
 }
 
 void fuzz_seeds(fuzz_put put, void *self)
@@ -86,7 +79,7 @@ void fuzz_seeds(fuzz_put put, void *self)
     uint32_t query[] = {0, 1, 2, 4}; /* 2 + 3 + 4 + 8 cells */
     uint64_t estimate[17] = {1024, 5};
     uint8_t payload[NET_PHASES * 48] = {1};
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     struct request r = {.kind = REQUEST_OPEN};
     put_request(put, self, &r);
     r = (struct request){
@@ -112,5 +105,4 @@ void fuzz_seeds(fuzz_put put, void *self)
     if (reply_write(MESSAGE_STATUS, ERR_REFUSED, "no", NULL, 0, &b) != ERR_OK)
         abort();
     put(self, b.data, b.size);
-    bytes_clear(&b);
 }

@@ -140,7 +140,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 /* To server `index`: what server 0 said, as if each neighbour had said it, and a SECRET of each. */
 static void put_handshake(fuzz_put put, void *self, uint8_t index, const struct bytes *said)
 {
-    struct bytes input = {0};
+    struct bytes input CLEAN(bytes_clear) = {0};
     struct reader r = reader_of(said->data, said->size);
     uint8_t secret[ID_AT + SESSION_ID_SIZE + SESSION_SECRET_SIZE / 2] = {0};
     bytes_put_u8(&input, index);
@@ -163,15 +163,13 @@ static void put_handshake(fuzz_put put, void *self, uint8_t index, const struct 
         bytes_put_block(&input, secret, sizeof secret);
     }
     put(self, input.data, input.size);
-    bytes_clear(&input);
 }
 
 void fuzz_seeds(fuzz_put put, void *self)
 {
-    struct bytes said = {0};
+    struct bytes said CLEAN(bytes_clear) = {0};
     struct wire w = {.left = {(const uint8_t *)"", 0, false}, .keep = &said};
     (void)!open_with(&w, 0); /* PROPOSE and HELLO of server 0 */
     for (uint8_t index = 0; index < 3; index++)
         put_handshake(put, self, index, &said);
-    bytes_clear(&said);
 }

@@ -59,8 +59,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char sink[2048] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};
-    struct bytes text = {0};
-    struct study *s;
+    struct bytes text CLEAN(bytes_clear) = {0};
+    struct study *s CLEAN(study_free) = NULL;
     enum err e;
     if (secret_start() != ERR_OK)
         abort();
@@ -70,8 +70,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         use(s, &text);
     else if (e != ERR_NOMEM && strncmp(sink, "error: fuzz", 11) != 0)
         abort();
-    study_free(&s);
-    bytes_clear(&text);
     return 0;
 }
 

@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const uint8_t terms[32] = {1};
     unsigned index, form;
     struct upload u;
-    struct bytes back = {0};
+    struct bytes back CLEAN(bytes_clear) = {0};
     uint8_t digest[32];
     if (size == 0)
         return 0;
@@ -31,7 +31,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcmp(back.data, data + 1, back.size) != 0)
         abort();
     upload_clear(&u);
-    bytes_clear(&back);
     return 0;
 }
 
@@ -39,8 +38,8 @@ void fuzz_seeds(fuzz_put put, void *self)
 {
     static const uint8_t terms[32] = {1};
     static const uint8_t data[BYTES] = {7};
-    struct bytes packed = {0}, b = {0};
-    struct identity *owner;
+    struct bytes packed CLEAN(bytes_clear) = {0}, b CLEAN(bytes_clear) = {0};
+    struct identity *owner CLEAN(identity_free) = NULL;
     if (secret_start() != ERR_OK || identity_new(&owner, NULL) != ERR_OK)
         abort();
     bytes_put(&packed, data, sizeof data);
@@ -58,7 +57,4 @@ void fuzz_seeds(fuzz_put put, void *self)
         for (unsigned i = 0; i < 3; i++)
             upload_clear(&part[i]);
     }
-    identity_free(&owner);
-    bytes_clear(&packed);
-    bytes_clear(&b);
 }

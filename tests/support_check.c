@@ -142,7 +142,7 @@ bool play_has_sent(struct play *play, unsigned server, uint64_t round, enum net_
 enum err play_coin(struct play *play, uint64_t round, struct prg **weights)
 {
     static const char label[] = "trefoil-coin-1";
-    struct bytes all = {0};
+    struct bytes all CLEAN(bytes_clear) = {0};
     uint8_t coin[32];
     for (unsigned k = 0; k < 6; k++)
         while (!play_has_sent(play, k % 3, round, (enum net_peer)(k / 3)))
@@ -157,6 +157,5 @@ enum err play_coin(struct play *play, uint64_t round, struct prg **weights)
     pthread_mutex_unlock(&play->lock);
     TRY(bytes_ok(&all));
     SHA256(all.data, all.size, coin);
-    bytes_clear(&all);
     return prg_new(weights, coin);
 }

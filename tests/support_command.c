@@ -15,12 +15,11 @@
 
 void support_text(const char *path, char *to, size_t size)
 {
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     assert_int_equal(file_read(path, size - 1, &b, NULL), ERR_OK);
     if (b.size > 0)
         memcpy(to, b.data, b.size);
     to[b.size] = '\0';
-    bytes_clear(&b);
 }
 
 static void redirect(const char *path, int to)

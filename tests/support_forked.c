@@ -27,11 +27,11 @@ static enum err serve(unsigned index, char (*endpoint)[ENDPOINT_SIZE], forked_jo
 {
     struct log log = {.file = stderr, .level = LOG_ERROR};
     unsigned prev = net_index_of(index, NET_PREV), next = net_index_of(index, NET_NEXT);
-    struct netio *netio = NULL;
-    struct transport *transport = NULL;
-    struct session *session = NULL;
-    struct net *net = NULL;
-    struct party *party = NULL;
+    struct netio *netio CLEAN(netio_free) = NULL;
+    struct transport *transport CLEAN(transport_free) = NULL;
+    struct session *session CLEAN(session_free) = NULL;
+    struct net *net CLEAN(net_free) = NULL;
+    struct party *party CLEAN(party_free) = NULL;
     enum err e = netio_new(&netio, &log);
     struct transport_zmq_options zo = {
         .netio = netio,
@@ -55,11 +55,6 @@ static enum err serve(unsigned index, char (*endpoint)[ENDPOINT_SIZE], forked_jo
         e = party_new(&party, net, session, 0, &log);
     if (e == ERR_OK)
         e = job(party, shared);
-    party_free(&party);
-    net_free(&net);
-    session_free(&session);
-    transport_free(&transport);
-    netio_free(&netio);
     return e;
 }
 

@@ -33,7 +33,7 @@ static void *serve(void *arg)
 {
     struct one *s = arg;
     struct gate_client from;
-    struct bytes message = {0}, out = {0};
+    struct bytes message CLEAN(bytes_clear) = {0}, out CLEAN(bytes_clear) = {0};
     enum err e = ERR_OK;
     while ((e == ERR_OK || e == ERR_TIMEOUT) && !atomic_load(&s->all->stop)) {
         e = gate_receive(s->gate, &from, &message, clock_now_ms() + 20);
@@ -44,8 +44,6 @@ static void *serve(void *arg)
         if (out.size > 0)
             e = gate_reply(s->gate, &from, out.data, out.size);
     }
-    bytes_clear(&message);
-    bytes_clear(&out);
     return NULL;
 }
 

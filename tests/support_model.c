@@ -26,15 +26,13 @@ static enum err error_of(const struct model *m, const struct clique *c, const st
                          double *error, struct log *log)
 {
     uint64_t cells = clique_cells(c, t->domain);
-    double *p = memory_array(cells, sizeof *p);
-    int64_t *q = memory_array(cells, sizeof *q);
+    double *p CLEAN(memory_release) = memory_array(cells, sizeof *p);
+    int64_t *q CLEAN(memory_release) = memory_array(cells, sizeof *q);
     enum err e = p != NULL && q != NULL ? model_marginal(m, c, p, log) : ERR_NOMEM;
     if (e == ERR_OK)
         tabulate_marginal(t, c, q);
     for (uint64_t i = 0; e == ERR_OK && i < cells; i++)
         *error += fabs(p[i] / m->total - (double)q[i] / (double)t->rows);
-    memory_free(&p);
-    memory_free(&q);
     return e;
 }
 
@@ -134,7 +132,8 @@ enum err mirror_fit(struct model *m, const struct measurement *measurements, siz
                     unsigned iterations, struct fit_result *r)
 {
     const size_t n = m->parameters;
-    double *room = memory_array(4 * n, sizeof *room), step = 1 / (m->total * m->total);
+    double *room CLEAN(memory_release) = memory_array(4 * n, sizeof *room);
+    double step = 1 / (m->total * m->total);
     struct mirror d = {m, measurements, count, room, room + n, room + 2 * n, room + 3 * n};
     *r = (struct fit_result){0};
     if (room == NULL)
@@ -145,6 +144,5 @@ enum err mirror_fit(struct model *m, const struct measurement *measurements, siz
         r->iterations++;
     model_propagate(m, true);
     r->loss = loss_of(&d);
-    memory_free(&room);
     return ERR_OK;
 }

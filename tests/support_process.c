@@ -183,25 +183,23 @@ static bool replace(struct bytes *text, const char *find, const char *by)
 
 bool support_edit(const char *from, const char *to, const char *const *pairs)
 {
-    struct bytes text = {0};
+    struct bytes text CLEAN(bytes_clear) = {0};
     bool fine = file_read(from, (size_t)1 << 20, &text, NULL) == ERR_OK;
     bytes_put_u8(&text, 0);
     for (; fine && *pairs != NULL; pairs += 2)
         fine = replace(&text, pairs[0], pairs[1]);
     fine = fine && file_write(to, 0644, text.data, text.size - 1, NULL) == ERR_OK;
-    bytes_clear(&text);
     return fine;
 }
 
 bool support_contains(const char *path, const char *text)
 {
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     bool found = false;
     if (file_read(path, (size_t)64 << 20, &b, NULL) == ERR_OK) {
         bytes_put_u8(&b, 0);
         found = bytes_ok(&b) == ERR_OK && strstr((const char *)b.data, text) != NULL;
     }
-    bytes_clear(&b);
     return found;
 }
 

@@ -8,14 +8,13 @@
 static enum err test_bytes(const char *label, uint64_t seed, unsigned a, unsigned b,
                            uint8_t out[32])
 {
-    struct bytes in = {0};
+    struct bytes in CLEAN(bytes_clear) = {0};
     enum err e;
     bytes_put_string(&in, label);
     bytes_put_u64(&in, seed);
     bytes_put_u32(&in, a);
     bytes_put_u32(&in, b);
     e = hkdf_digest(&in, out);
-    bytes_clear(&in);
     return e;
 }
 

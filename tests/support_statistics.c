@@ -1,5 +1,6 @@
 #include "tests/support_statistics.h"
 
+#include "base/error.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -202,7 +203,7 @@ static int by_both(const void *a, const void *b)
 /* By chance a million samples on a lattice of 2^-20 have 0.01 pairs twice. */
 static void repetitions(struct verdict *v, const double *x, size_t n)
 {
-    double *pairs = memory_array(n, sizeof *pairs);
+    double *pairs CLEAN(memory_release) = memory_array(n, sizeof *pairs);
     if (pairs == NULL) {
         verdict_note(v, "memory", 0);
         return;
@@ -212,7 +213,6 @@ static void repetitions(struct verdict *v, const double *x, size_t n)
     for (size_t i = 2; i + 1 < n; i += 2)
         if (memcmp(pairs + i, pairs + i - 2, 2 * sizeof *pairs) == 0)
             verdict_note(v, "a pair came twice", 0);
-    memory_free(&pairs);
 }
 
 void statistics_pairs(struct verdict *v, const struct distribution *d, const double *x, size_t n)

@@ -64,7 +64,7 @@ void support_study_file(const struct support_study *s, const char *name, char pa
 
 static enum err key(const struct support_study *s, const char *name, FILE *f, struct log *log)
 {
-    struct identity *identity = NULL;
+    struct identity *identity CLEAN(identity_free) = NULL;
     char path[SUPPORT_PATH], file[64], text[KEYS_TEXT_SIZE];
     enum err e = identity_new(&identity, log);
     snprintf(file, sizeof file, "%s.key", name);
@@ -75,7 +75,6 @@ static enum err key(const struct support_study *s, const char *name, FILE *f, st
         public_identity_text(&identity->public, text);
         fprintf(f, "    key: %s\n", text);
     }
-    identity_free(&identity);
     return e;
 }
 
@@ -146,14 +145,13 @@ enum err support_study_new(struct support_study *s, const struct support_options
 
 enum err support_copy(const char *from, const char *to)
 {
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     enum err e = file_read(from, (size_t)1 << 30, &b, NULL);
     FILE *f = e == ERR_OK ? fopen(to, "wb") : NULL; /* not file_write(), which syncs */
     if (f != NULL && fwrite(b.data, 1, b.size, f) != b.size)
         e = ERR_SYSTEM;
     if (f == NULL || fclose(f) != 0)
         e = ERR_SYSTEM;
-    bytes_clear(&b);
     return e;
 }
 
@@ -188,10 +186,9 @@ enum err support_table(struct table **t, const struct domain *d, size_t rows, ui
 
 enum err support_csv(const char *path, const struct domain *d, size_t rows, uint64_t seed)
 {
-    struct table *t = NULL;
+    struct table *t CLEAN(table_free) = NULL;
     enum err e = support_table(&t, d, rows, seed);
     if (e == ERR_OK)
         e = table_write_csv(path, t, 1, NULL);
-    table_free(&t);
     return e;
 }

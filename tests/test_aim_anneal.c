@@ -106,18 +106,17 @@ static enum err run(const struct stage *s, const struct aim_options *o, uint64_t
     struct rounds rounds = {.seed = seed, .fail_at = fail_at};
     struct noise_source noise = noise_from_random(&rounds.random);
     struct aim_backend backend = {&rounds, rounds_measure, rounds_select};
-    struct plaintext *p;
+    struct plaintext *p CLEAN(plaintext_free) = NULL;
     enum err e;
     assert_int_equal(plaintext_new(&p, s->workload, s->table, &noise, NULL), ERR_OK);
     rounds.inner = plaintext_backend(p);
     e = aim_run(result, o, &backend, NULL);
-    plaintext_free(&p);
     return e;
 }
 
 static void annealing_follows_the_paper(void **state)
 {
-    struct stage s = stage_new(3000);
+    struct stage s CLEAN(stage_free) = stage_new(3000);
     struct aim_options o = options_of(&s, 0.05);
     double first = sqrt(16 * ATTRIBUTES / (2 * 0.9 * 0.05));
     unsigned halved = 0;
@@ -153,7 +152,6 @@ static void annealing_follows_the_paper(void **state)
         aim_result_free(&a);
     }
     assert_true(halved > 3);
-    stage_free(&s);
 }
 
 /* The schedule alone, driven by dice instead of data: exact sums stay within any budget. */
@@ -228,7 +226,7 @@ static void check_same(const struct aim_result *a, const struct aim_result *b,
 
 static void a_cut_run_goes_on_as_if_nothing_had_been(void **state)
 {
-    struct stage s = stage_new(2000);
+    struct stage s CLEAN(stage_free) = stage_new(2000);
     for (int annealed = 0; annealed < 2; annealed++) {
         struct aim_options o = options_of(&s, 0.05);
         struct aim_result *whole, *part;
@@ -257,15 +255,14 @@ static void a_cut_run_goes_on_as_if_nothing_had_been(void **state)
         aim_result_free(&whole);
         unlink(s.path);
     }
-    stage_free(&s);
 }
 
 static void altered_states_are_refused(void **state)
 {
-    struct stage s = stage_new(500);
+    struct stage s CLEAN(stage_free) = stage_new(500);
     struct aim_options o = options_of(&s, 0.05);
     struct aim_result *a;
-    struct bytes text = {0};
+    struct bytes text CLEAN(bytes_clear) = {0};
     o.annealed = false;
     o.rounds = 2;
     o.state_file = s.path;
@@ -281,8 +278,6 @@ static void altered_states_are_refused(void **state)
     }
     assert_int_equal(file_write(s.path, 0600, text.data, text.size / 2, NULL), ERR_OK);
     assert_int_equal(run(&s, &o, 1, 0, &a), ERR_FORMAT);
-    bytes_clear(&text);
-    stage_free(&s);
 }
 
 /* --- people join ----------------------------------------------------------------------------- */
@@ -320,7 +315,7 @@ static void grow(const struct stage *s, bool tells, double *share, double *pair,
     enum { SEEDS = 60 };
     static const struct clique one = {1, {0}}, two = {2, {0, 1}};
     struct aim_options o = options_of(s, 0.5);
-    int64_t *counts = memory_array(s->workload->cells, sizeof *counts);
+    int64_t *counts CLEAN(memory_release) = memory_array(s->workload->cells, sizeof *counts);
     struct random r;
     struct noise_source noise = noise_from_random(&r);
     struct growing g = {.grows_at = 3, .tells = tells};
@@ -349,12 +344,11 @@ static void grow(const struct stage *s, bool tells, double *share, double *pair,
     }
     plaintext_free(&g.small);
     plaintext_free(&g.large);
-    memory_free(&counts);
 }
 
 static void growing_populations_leave_no_bias(void **state)
 {
-    struct stage s = stage_new(1000);
+    struct stage s CLEAN(stage_free) = stage_new(1000);
     int64_t counts[12];
     static const struct clique two = {2, {0, 1}};
     double share, pair, total, exact;
@@ -366,7 +360,6 @@ static void growing_populations_leave_no_bias(void **state)
     assert_true(fabs(pair - (double)counts[0] / 1000) < 0.002);
     grow(&s, false, &share, &pair, &total); /* and the test would see it: totals mixed up */
     assert_true(fabs(total - 10000) > 1000);
-    stage_free(&s);
 }
 
 int main(void)

@@ -146,13 +146,12 @@ static void random_schedules_stay_within(void **state)
 
 static void slack_has_its_own_limit(void **state)
 {
-    struct ledger *l = ledger_of(1, 2);
+    struct ledger *l CLEAN(ledger_free) = ledger_of(1, 2);
     assert_int_equal(ledger_slack(l, 0x1p-12, 0, NULL), ERR_OK);
     assert_int_equal(ledger_slack(l, 0x1p-12, 0, NULL), ERR_OK);
     assert_int_equal(ledger_slack(l, 0x1p-80, 0, NULL), ERR_BUDGET);
     assert_int_equal(ledger_slack(l, 0, 1e-300, NULL), ERR_BUDGET);
     assert_int_equal(ledger_slack(l, NAN, 0, NULL), ERR_RANGE);
-    ledger_free(&l);
 }
 
 static void a_ledger_survives_as_text(void **state)

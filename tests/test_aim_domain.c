@@ -65,7 +65,7 @@ static struct domain *four_attributes(void)
 
 static void codes_follow_the_manual(void **state)
 {
-    struct domain *d = four_attributes();
+    struct domain *d CLEAN(domain_free) = four_attributes();
     const struct domain_attribute *a = d->attribute;
     assert_int_equal(domain_find(d, "dose"), 2);
     assert_int_equal(domain_find(d, "none"), DOMAIN_NO_CODE);
@@ -89,7 +89,6 @@ static void codes_follow_the_manual(void **state)
     assert_int_equal(a[2].size, 3);
     domain_free(&d);
     assert_null(d);
-    domain_free(&d);
 }
 
 static void mistakes_in_a_domain_are_refused(void **state)
@@ -99,7 +98,7 @@ static void mistakes_in_a_domain_are_refused(void **state)
     static const char *const empty[] = {"a", ""};
     static const double flat[] = {0, 1, 1};
     static const double nan_edge[] = {0, NAN};
-    struct domain *d = four_attributes();
+    struct domain *d CLEAN(domain_free) = four_attributes();
 #define REFUSED(call) assert_int_equal(call, ERR_STUDY)
     REFUSED(domain_add_integer(d, "age", 0, 1, NULL, DOMAIN_REJECT, NULL));
     REFUSED(domain_add_integer(d, "", 0, 1, NULL, DOMAIN_REJECT, NULL));
@@ -127,12 +126,12 @@ static void mistakes_in_a_domain_are_refused(void **state)
     assert_int_equal(domain_code(&d->attribute[4], "99"), 10);
     assert_int_equal(domain_code(&d->attribute[4], "98"), 9);
     assert_int_equal(domain_add_integer(d, "x", 1, 65535, NULL, DOMAIN_REJECT, NULL), ERR_OK);
-    domain_free(&d);
 }
 
 static void canonical_bytes_tell_domains_apart(void **state)
 {
-    struct domain *a = four_attributes(), *b = four_attributes();
+    struct domain *a CLEAN(domain_free) = four_attributes();
+    struct domain *b CLEAN(domain_free) = four_attributes();
     bool same = false;
     assert_int_equal(domain_compare(a, b, &same), ERR_OK);
     assert_true(same);
@@ -142,8 +141,6 @@ static void canonical_bytes_tell_domains_apart(void **state)
     assert_int_equal(domain_add_integer(a, "x", 0, 1, NULL, DOMAIN_REJECT, NULL), ERR_OK);
     assert_int_equal(domain_compare(a, b, &same), ERR_OK);
     assert_false(same);
-    domain_free(&a);
-    domain_free(&b);
 }
 
 static unsigned mask_of(const struct clique *c)
@@ -156,8 +153,8 @@ static unsigned mask_of(const struct clique *c)
 
 static void canonical_bytes_read_back(void **state)
 {
-    struct domain *d = four_attributes(), *again;
-    struct bytes first = {0}, second = {0};
+    struct domain *d CLEAN(domain_free) = four_attributes(), *again;
+    struct bytes first CLEAN(bytes_clear) = {0}, second CLEAN(bytes_clear) = {0};
     struct reader r;
     domain_write(d, &first);
     r = reader_of(first.data, first.size);
@@ -179,9 +176,6 @@ static void canonical_bytes_read_back(void **state)
             first.data[n] ^= (uint8_t)flip;
         }
     }
-    bytes_clear(&first);
-    bytes_clear(&second);
-    domain_free(&d);
 }
 
 /* A model comes from others, and its names go to terminals. */
@@ -213,8 +207,8 @@ static void the_closure_matches_its_definition(void **state)
     static const struct clique given[] = {
         {3, {0, 1, 2}}, {2, {1, 3}}, {2, {0, 1}}, {3, {1, 2, 3}}, {2, {4, 5}}};
     static const double weight[] = {1, 0.5, 2, 1, 3};
-    struct domain *d = support_domain(size, 6);
-    struct workload *w;
+    struct domain *d CLEAN(domain_free) = support_domain(size, 6);
+    struct workload *w CLEAN(workload_free) = NULL;
     size_t seen = 0;
     uint64_t offset = 0;
     assert_int_equal(workload_new(&w, d, given, weight, 5, NULL), ERR_OK);
@@ -251,8 +245,6 @@ static void the_closure_matches_its_definition(void **state)
     }
     assert_int_equal(seen, w->queries);
     assert_int_equal(w->maximal_cells, 24 + 60 + 6);
-    workload_free(&w);
-    domain_free(&d);
 }
 
 static void order_does_not_change_the_digest(void **state)
@@ -260,20 +252,15 @@ static void order_does_not_change_the_digest(void **state)
     static const uint32_t size[] = {2, 3, 4};
     static const struct clique one[] = {{2, {0, 1}}, {2, {1, 2}}};
     static const struct clique two[] = {{2, {1, 2}}, {2, {0, 1}}};
-    struct domain *d = support_domain(size, 3);
-    struct workload *a, *b;
-    struct bytes x = {0}, y = {0};
+    struct domain *d CLEAN(domain_free) = support_domain(size, 3);
+    struct workload *a CLEAN(workload_free) = NULL, *b CLEAN(workload_free) = NULL;
+    struct bytes x CLEAN(bytes_clear) = {0}, y CLEAN(bytes_clear) = {0};
     assert_int_equal(workload_new(&a, d, one, NULL, 2, NULL), ERR_OK);
     assert_int_equal(workload_new(&b, d, two, NULL, 2, NULL), ERR_OK);
     workload_write(a, &x);
     workload_write(b, &y);
     assert_int_equal(x.size, y.size);
     assert_memory_equal(x.data, y.data, x.size);
-    bytes_clear(&x);
-    bytes_clear(&y);
-    workload_free(&a);
-    workload_free(&b);
-    domain_free(&d);
 }
 
 static void mistakes_in_a_workload_are_refused(void **state)
@@ -284,7 +271,7 @@ static void mistakes_in_a_workload_are_refused(void **state)
     static const struct clique twice[] = {{2, {0, 2}}, {1, {1}}, {2, {0, 2}}};
     static const struct clique back[] = {{3, {0, 2, 1}}};
     static const double weight[] = {1, -1};
-    struct domain *d = support_domain(size, 3);
+    struct domain *d CLEAN(domain_free) = support_domain(size, 3);
     struct workload *w;
     char sink[400] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
@@ -300,13 +287,12 @@ static void mistakes_in_a_workload_are_refused(void **state)
     REFUSED(workload_all(&w, d, 4, NULL));
     REFUSED(workload_all(&w, d, 0, NULL));
     assert_null(w);
-    domain_free(&d);
 }
 
 static void all_k_ways_are_all_there(void **state)
 {
     static const uint32_t size[] = {2, 3, 2, 2, 3};
-    struct domain *d = support_domain(size, 5);
+    struct domain *d CLEAN(domain_free) = support_domain(size, 5);
     for (unsigned k = 1; k <= 5; k++) {
         static const size_t expected[] = {0, 5, 10, 10, 5, 1};
         struct workload *w;
@@ -314,13 +300,12 @@ static void all_k_ways_are_all_there(void **state)
         assert_int_equal(w->cliques, expected[k]);
         workload_free(&w);
     }
-    domain_free(&d);
 }
 
 static void random_workloads_cover_and_repeat(void **state)
 {
     static const uint32_t size[] = {2, 2, 2, 2, 2, 2};
-    struct domain *d = support_domain(size, 6);
+    struct domain *d CLEAN(domain_free) = support_domain(size, 6);
     struct workload *w, *again;
     unsigned seen[20] = {0};
     for (uint64_t seed = 0; seed < 2000; seed++) {
@@ -350,7 +335,6 @@ static void random_workloads_cover_and_repeat(void **state)
     assert_int_equal(workload_random(&w, d, 3, 1, 1, NULL), ERR_STUDY); /* cannot cover */
     assert_int_equal(workload_random(&w, d, 3, 0, 1, NULL), ERR_STUDY);
     assert_int_equal(workload_random(&w, d, 7, 1, 1, NULL), ERR_STUDY);
-    domain_free(&d);
 }
 
 static void projection_agrees_with_arithmetic(void **state)
@@ -358,12 +342,11 @@ static void projection_agrees_with_arithmetic(void **state)
     static const uint32_t size[] = {3, 4, 5};
     static const struct clique whole = {3, {0, 1, 2}};
     static const struct clique part = {2, {0, 2}};
-    struct domain *d = support_domain(size, 3);
+    struct domain *d CLEAN(domain_free) = support_domain(size, 3);
     uint32_t index[60];
     clique_project(&whole, &part, d, index);
     for (uint32_t i = 0; i < 60; i++)
         assert_int_equal(index[i], i / 20 * 5 + i % 5);
-    domain_free(&d);
 }
 
 int main(void)

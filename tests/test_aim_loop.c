@@ -75,21 +75,20 @@ static struct aim_result *run_seeded(const struct stage *s, const struct aim_opt
 {
     struct random r;
     struct noise_source noise = noise_from_random(&r);
-    struct plaintext *p;
+    struct plaintext *p CLEAN(plaintext_free) = NULL;
     struct aim_backend backend;
     struct aim_result *result;
     random_seed_u64(&r, seed);
     assert_int_equal(plaintext_new(&p, s->workload, s->table, &noise, NULL), ERR_OK);
     backend = plaintext_backend(p);
     assert_int_equal(aim_run(&result, o, &backend, NULL), ERR_OK);
-    plaintext_free(&p);
     return result;
 }
 
 static void closure_counts_are_the_tables(void **state)
 {
-    struct stage s = stage_new(500);
-    int64_t *counts = memory_array(s.workload->cells, sizeof *counts);
+    struct stage s CLEAN(stage_free) = stage_new(500);
+    int64_t *counts CLEAN(memory_release) = memory_array(s.workload->cells, sizeof *counts);
     int64_t direct[64];
     assert_int_equal(tabulate_closure(s.table, s.workload, counts), ERR_OK);
     for (size_t i = 0; i < s.workload->queries; i++) {
@@ -99,13 +98,11 @@ static void closure_counts_are_the_tables(void **state)
         tabulate_marginal(s.table, &q->clique, direct);
         assert_memory_equal(direct, counts + q->offset, q->cells * sizeof *direct);
     }
-    memory_free(&counts);
-    stage_free(&s);
 }
 
 static void more_rounds_beat_independence(void **state)
 {
-    struct stage s = stage_new(ROWS);
+    struct stage s CLEAN(stage_free) = stage_new(ROWS);
     struct aim_options o = options_of(&s, 0.2, 6);
     struct aim_options none = options_of(&s, 0.2, 0);
     double with, without;
@@ -122,15 +119,15 @@ static void more_rounds_beat_independence(void **state)
         aim_result_free(&a);
         aim_result_free(&b);
     }
-    stage_free(&s);
 }
 
 static void the_same_noise_gives_the_same_run(void **state)
 {
-    struct stage s = stage_new(ROWS);
+    struct stage s CLEAN(stage_free) = stage_new(ROWS);
     struct aim_options o = options_of(&s, 0.05, 4);
-    struct aim_result *a = run_seeded(&s, &o, 3), *b = run_seeded(&s, &o, 3);
-    struct aim_result *c = run_seeded(&s, &o, 4);
+    struct aim_result *a CLEAN(aim_result_free) = run_seeded(&s, &o, 3);
+    struct aim_result *b CLEAN(aim_result_free) = run_seeded(&s, &o, 3);
+    struct aim_result *c CLEAN(aim_result_free) = run_seeded(&s, &o, 4);
     assert_memory_equal(a->query, b->query, a->measurements * sizeof *a->query);
     for (size_t i = 0; i < a->measurements; i++) {
         uint64_t cells = clique_cells(&a->measurement[i].clique, s.domain);
@@ -138,10 +135,6 @@ static void the_same_noise_gives_the_same_run(void **state)
     }
     assert_true(a->loss == b->loss);
     assert_true(a->loss != c->loss);
-    aim_result_free(&a);
-    aim_result_free(&b);
-    aim_result_free(&c);
-    stage_free(&s);
 }
 
 /* A backend that does what servers do before they answer, and keeps the order of the noise. */
@@ -235,7 +228,7 @@ static enum err strict_select(void *self, struct aim_select *request)
 
 static void servers_would_accept_every_request(void **state)
 {
-    struct stage s = stage_new(ROWS);
+    struct stage s CLEAN(stage_free) = stage_new(ROWS);
     for (unsigned k = 1; k <= 3; k++) {
         struct aim_options o = options_of(&s, 0.03 * k * k, 1 + 3 * k);
         struct strict strict = {.stage = &s, .options = &o, .last_round = UINT32_MAX};
@@ -256,7 +249,6 @@ static void servers_would_accept_every_request(void **state)
         plaintext_free(&strict.inner);
         ledger_free(&strict.ledger);
     }
-    stage_free(&s);
 }
 
 /*
@@ -265,7 +257,7 @@ static void servers_would_accept_every_request(void **state)
  */
 static void what_is_lost_is_spent(void **state)
 {
-    struct stage s = stage_new(ROWS);
+    struct stage s CLEAN(stage_free) = stage_new(ROWS);
     for (unsigned k = 0; k < 8; k++) {
         struct aim_options o = options_of(&s, 0.03, 7);
         struct strict strict = {.stage = &s,
@@ -294,15 +286,14 @@ static void what_is_lost_is_spent(void **state)
         plaintext_free(&strict.inner);
         ledger_free(&strict.ledger);
     }
-    stage_free(&s);
 }
 
 static void budgets_that_cannot_work_are_refused(void **state)
 {
-    struct stage s = stage_new(50);
-    struct plaintext *p;
+    struct stage s CLEAN(stage_free) = stage_new(50);
+    struct plaintext *p CLEAN(plaintext_free) = NULL;
     struct aim_backend backend;
-    struct aim_result *result;
+    struct aim_result *result CLEAN(aim_result_free) = NULL;
     struct aim_options o = options_of(&s, 1e-9, 4);
     assert_int_equal(plaintext_new(&p, s.workload, s.table, NULL, NULL), ERR_OK);
     backend = plaintext_backend(p);
@@ -321,9 +312,6 @@ static void budgets_that_cannot_work_are_refused(void **state)
     assert_int_equal(aim_run(&result, &o, &backend, NULL), ERR_OK);
     assert_int_equal(result->round[4].candidates, 5);
     assert_int_equal(result->round[4].model_cells, 20);
-    aim_result_free(&result);
-    plaintext_free(&p);
-    stage_free(&s);
 }
 
 static enum err no_noise(void *self, size_t n, int64_t *out)
@@ -334,7 +322,7 @@ static enum err no_noise(void *self, size_t n, int64_t *out)
 
 static void the_lowest_index_wins_ties(void **state)
 {
-    struct stage s = stage_new(100);
+    struct stage s CLEAN(stage_free) = stage_new(100);
     struct noise_source noise = {NULL, no_noise, no_noise};
     static const uint64_t estimate[12] = {0}, scale[3] = {1 << 14, 1 << 14, 1 << 14};
     uint64_t penalty[3] = {1, 0, 0};
@@ -345,7 +333,7 @@ static void the_lowest_index_wins_ties(void **state)
                                  .scale = scale,
                                  .penalty = penalty,
                                  .estimate = estimate};
-    struct plaintext *p;
+    struct plaintext *p CLEAN(plaintext_free) = NULL;
     struct aim_backend backend;
     assert_int_equal(plaintext_new(&p, s.workload, s.table, &noise, NULL), ERR_OK);
     backend = plaintext_backend(p);
@@ -356,16 +344,14 @@ static void the_lowest_index_wins_ties(void **state)
     assert_int_equal(request.selected, 0);
     query[1] = 9999;
     assert_int_equal(backend.select(backend.self, &request), ERR_REFUSED);
-    plaintext_free(&p);
-    stage_free(&s);
 }
 
 /* Selection frequencies against the exact softmax of the scores. */
 static void selection_follows_the_softmax(void **state)
 {
     enum { TRIALS = 20000 };
-    struct stage s = stage_new(100);
-    int64_t *counts = memory_array(s.workload->cells, sizeof *counts);
+    struct stage s CLEAN(stage_free) = stage_new(100);
+    int64_t *counts CLEAN(memory_release) = memory_array(s.workload->cells, sizeof *counts);
     static const uint64_t estimate[12] = {0}, penalty[3] = {0, 1024, 3 * 512};
     static const uint64_t scale[3] = {1 << 14, 1 << 14, 1 << 14}; /* at shift 24: one a count */
     static const uint32_t query[3] = {0};
@@ -377,7 +363,7 @@ static void selection_follows_the_softmax(void **state)
                                  .estimate = estimate};
     struct random r;
     struct noise_source noise = noise_from_random(&r);
-    struct plaintext *p;
+    struct plaintext *p CLEAN(plaintext_free) = NULL;
     struct aim_backend backend;
     int seen[3] = {0};
     double weight[3], sum = 0, chi = 0;
@@ -397,16 +383,13 @@ static void selection_follows_the_softmax(void **state)
         chi += (seen[i] - expected) * (seen[i] - expected) / expected;
     }
     assert_true(chi < 13.8); /* 0.1 % with 2 degrees */
-    memory_free(&counts);
-    plaintext_free(&p);
-    stage_free(&s);
 }
 
 static void samples_follow_the_model(void **state)
 {
-    struct stage s = stage_new(ROWS);
+    struct stage s CLEAN(stage_free) = stage_new(ROWS);
     struct aim_options o = options_of(&s, 5, 8);
-    struct aim_result *a = run_seeded(&s, &o, 1);
+    struct aim_result *a CLEAN(aim_result_free) = run_seeded(&s, &o, 1);
     struct table *rows, *again, *other;
     double error, small;
     assert_int_equal(sample_rows(&rows, a->model, 20000, 1, NULL), ERR_OK);
@@ -438,14 +421,12 @@ static void samples_follow_the_model(void **state)
         for (int i = 0; i < 4; i++)
             assert_true(fabs(mean[i] - truth[i] / model_total(a->model)) < 0.036);
     }
-    aim_result_free(&a);
-    stage_free(&s);
 }
 
 static void errors_of_tables_are_sums_of_differences(void **state)
 {
-    struct stage s = stage_new(0);
-    struct table *t;
+    struct stage s CLEAN(stage_free) = stage_new(0);
+    struct table *t CLEAN(table_free) = NULL;
     double each[10], mean;
     assert_int_equal(table_append(s.table, (uint16_t[]){0, 0, 0, 0, 0}), ERR_OK);
     assert_int_equal(table_append(s.table, (uint16_t[]){0, 0, 0, 0, 0}), ERR_OK);
@@ -458,15 +439,13 @@ static void errors_of_tables_are_sums_of_differences(void **state)
     for (int i = 0; i < 10; i++) /* six of the ten three-ways hold attribute a */
         assert_true(fabs(each[i] - (s.workload->clique[i].attribute[0] == 0 ? 1 : 0)) < 1e-15);
     assert_true(fabs(mean - 0.6) < 1e-15);
-    table_free(&t);
-    stage_free(&s);
 }
 
 static void measurements_are_written_as_documented(void **state)
 {
-    struct stage s = stage_new(300);
+    struct stage s CLEAN(stage_free) = stage_new(300);
     struct aim_options o = options_of(&s, 0.1, 2);
-    struct aim_result *a = run_seeded(&s, &o, 1);
+    struct aim_result *a CLEAN(aim_result_free) = run_seeded(&s, &o, 1);
     struct output_terms terms = {.domain = s.domain,
                                  .epsilon = 1,
                                  .delta = 1e-5,
@@ -497,8 +476,6 @@ static void measurements_are_written_as_documented(void **state)
     assert_int_equal(output_measurements(path, &terms, NULL), ERR_DATA);
     unlink(path);
     rmdir(folder);
-    aim_result_free(&a);
-    stage_free(&s);
 }
 
 int main(void)

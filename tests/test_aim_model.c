@@ -274,8 +274,8 @@ static void a_perfect_fit_stops_without_harm(void **state)
     double y[2] = {50, 50};
     struct measurement x = {.clique = c, .sigma = 1, .y = y};
     struct fit_result result;
-    struct domain *d;
-    struct model *m;
+    struct domain *d CLEAN(domain_free) = NULL;
+    struct model *m CLEAN(model_free) = NULL;
     assert_int_equal(domain_new(&d), ERR_OK);
     assert_int_equal(domain_add_integer(d, "a", 0, 1, NULL, DOMAIN_REJECT, NULL), ERR_OK);
     assert_int_equal(model_plain(&m, d, &c, 1, 100, NULL), ERR_OK);
@@ -288,8 +288,6 @@ static void a_perfect_fit_stops_without_harm(void **state)
     assert_true(fabs(result.loss - 400) < 4); /* the boundary: (100, 0) */
     x.sigma = 0;
     assert_int_equal(model_fit(m, &x, 1, 1000, &result, NULL), ERR_RANGE);
-    model_free(&m);
-    domain_free(&d);
 }
 
 static void a_warm_start_keeps_the_distribution(void **state)
@@ -329,11 +327,11 @@ static void a_warm_start_keeps_the_distribution(void **state)
 static void totals_weigh_by_inverse_variance(void **state)
 {
     static const uint32_t size[] = {2, 4};
-    struct domain *d;
+    struct domain *d CLEAN(domain_free) = NULL;
     double y[2][4] = {{60, 40}, {30, 30, 30, 40}};
     struct measurement x[] = {{.clique = {1, {0}}, .sigma = 1, .y = y[0]},
                               {.clique = {1, {1}}, .sigma = 2, .y = y[1]}};
-    struct model *m;
+    struct model *m CLEAN(model_free) = NULL;
     struct fit_result result;
     static const struct clique c[] = {{1, {0}}, {1, {1}}};
     assert_int_equal(domain_new(&d), ERR_OK);
@@ -354,8 +352,6 @@ static void totals_weigh_by_inverse_variance(void **state)
     assert_int_equal(model_fit(m, x, 2, 300, &result, NULL), ERR_OK);
     assert_true(result.loss < 1e-6);
     assert_true(fabs(m->total * m->potential[1].mu[3] - 40) < 1e-2);
-    model_free(&m);
-    domain_free(&d);
 }
 
 static void sizes_are_refused_by_name(void **state)
@@ -367,8 +363,8 @@ static void sizes_are_refused_by_name(void **state)
     struct fit_result result;
     struct measurement x = {.clique = ends, .sigma = 1};
     static const uint32_t size[] = {10, 10, 10, 10};
-    struct domain *d = support_domain(size, 4);
-    struct model *m;
+    struct domain *d CLEAN(domain_free) = support_domain(size, 4);
+    struct model *m CLEAN(model_free) = NULL;
     double counts[10000];
     assert_int_equal(model_plain(&m, d, pairs, 3, 299, &log), ERR_RANGE);
     assert_null(m);
@@ -384,8 +380,6 @@ static void sizes_are_refused_by_name(void **state)
     assert_int_equal(model_marginal(m, &across, counts, &log), ERR_RANGE);
     assert_non_null(strstr(sink, "a0 x a1 x a3"));
     assert_int_equal(model_fit(m, &x, 1, 1, &result, NULL), ERR_MISMATCH);
-    model_free(&m);
-    domain_free(&d);
 }
 
 static void structural_zeros_are_exact(void **state)
@@ -443,7 +437,7 @@ static void impossible_zeros_are_refused(void **state)
     static const struct clique c = {1, {0}};
     struct model_terms t = {
         .clique = &c, .cliques = 1, .zero = &zeros, .zeros = 1, .limit_cells = 100};
-    struct domain *d;
+    struct domain *d CLEAN(domain_free) = NULL;
     struct model *m;
     assert_int_equal(domain_new(&d), ERR_OK);
     assert_int_equal(domain_add_integer(d, "a", 0, 1, NULL, DOMAIN_REJECT, NULL), ERR_OK);
@@ -451,7 +445,6 @@ static void impossible_zeros_are_refused(void **state)
     assert_int_equal(model_new(&m, &t, NULL), ERR_RANGE);
     zeros = (struct zeros){.clique = {1, {0}}, .cells = 1, .cell = outside};
     assert_int_equal(model_new(&m, &t, NULL), ERR_RANGE);
-    domain_free(&d);
 }
 
 /* The fit ends where plain mirror descent does, on the measured cliques and everywhere else. */

@@ -147,7 +147,7 @@ static double selection_chi(size_t m, size_t trials, double error)
                                  .scale = scale,
                                  .penalty = penalty,
                                  .estimate = estimate};
-    struct plaintext *p;
+    struct plaintext *p CLEAN(plaintext_free) = NULL;
     struct aim_backend backend;
     double weight[16], sum = 0, seen[16] = {0}, chi = 0;
     random_seed_u64(&r, 21);
@@ -167,7 +167,6 @@ static double selection_chi(size_t m, size_t trials, double error)
         double expected = (double)trials * weight[i] / sum;
         chi += (seen[i] - expected) * (seen[i] - expected) / expected;
     }
-    plaintext_free(&p);
     return surprise(chi, (double)m - 1);
 }
 
@@ -238,7 +237,7 @@ static double rows_chi(const struct world *w, bool independent, size_t rows, siz
 static void check_rounding(const struct world *w)
 {
     static const struct clique c[] = {{2, {0, 1}}, {2, {1, 2}}, {2, {2, 3}}, {1, {4}}};
-    struct table *t;
+    struct table *t CLEAN(table_free) = NULL;
     assert_int_equal(sample_rows(&t, w->model, 50000, 1, NULL), ERR_OK);
     for (int k = 0; k < 4; k++) {
         double expected[12];
@@ -248,12 +247,11 @@ static void check_rounding(const struct world *w)
         for (uint64_t i = 0; i < clique_cells(&c[k], w->domain); i++)
             assert_true(fabs((double)counts[i] - 50000 * expected[i]) < 3);
     }
-    table_free(&t);
 }
 
 static void rows_follow_the_model(void **state)
 {
-    struct world w = world_new();
+    struct world w CLEAN(world_free) = world_new();
     double sum = 0;
     assert_true(fabs(rows_chi(&w, true, draws(200000), 1)) < 4.5);
     assert_true(fabs(rows_chi(&w, true, 3, draws(20000))) < 4.5);
@@ -270,12 +268,11 @@ static void rows_follow_the_model(void **state)
         w.expected[i] /= sum;
     assert_true(rows_chi(&w, true, draws(200000), 1) > 5.5);
     assert_true(rows_chi(&w, false, 5, draws(40000)) > 5.5);
-    world_free(&w);
 }
 
 static void the_same_seed_gives_the_same_rows(void **state)
 {
-    struct world w = world_new();
+    struct world w CLEAN(world_free) = world_new();
     for (int independent = 0; independent < 2; independent++) {
         struct table *t[3];
         for (int i = 0; i < 3; i++)
@@ -288,7 +285,6 @@ static void the_same_seed_gives_the_same_rows(void **state)
         for (int i = 0; i < 3; i++)
             table_free(&t[i]);
     }
-    world_free(&w);
 }
 
 int main(void)

@@ -62,8 +62,8 @@ static uint64_t least_of(const uint64_t *m, size_t n)
 static void plans_cover_their_extremes(void **state)
 {
     static const uint32_t size[] = {2, 7, 32, 100};
-    struct domain *d = support_domain(size, 4);
-    struct workload *w;
+    struct domain *d CLEAN(domain_free) = support_domain(size, 4);
+    struct workload *w CLEAN(workload_free) = NULL;
     struct random r;
     unsigned planned = 0, narrow = 0, wide = 0;
     random_seed_u64(&r, 11);
@@ -116,16 +116,14 @@ static void plans_cover_their_extremes(void **state)
         }
     }
     assert_true(planned > 500 && narrow > 100 && wide > 20);
-    workload_free(&w);
-    domain_free(&d);
 }
 
 /* The same of squares: what the ring, the width and the multipliers must hold. */
 static void plans_of_squares_cover_their_extremes(void **state)
 {
     static const uint32_t size[] = {2, 7, 32, 100};
-    struct domain *d = support_domain(size, 4);
-    struct workload *w;
+    struct domain *d CLEAN(domain_free) = support_domain(size, 4);
+    struct workload *w CLEAN(workload_free) = NULL;
     struct random r;
     unsigned planned = 0;
     random_seed_u64(&r, 12);
@@ -171,8 +169,6 @@ static void plans_of_squares_cover_their_extremes(void **state)
         assert_true(most - least < (__int128)1 << 63);
     }
     assert_true(planned > 200);
-    workload_free(&w);
-    domain_free(&d);
 }
 
 /*
@@ -203,8 +199,8 @@ static void hopeless_plans_are_refused(void **state)
     static const uint32_t size[] = {2, 3};
     static const struct clique given[] = {{1, {0}}, {1, {1}}};
     static const double weight[] = {1, 1e-9};
-    struct domain *d = support_domain(size, 2);
-    struct workload *w;
+    struct domain *d CLEAN(domain_free) = support_domain(size, 2);
+    struct workload *w CLEAN(workload_free) = NULL;
     uint32_t query[] = {0, 1};
     uint64_t m[2], p[2];
     struct select_plan plan;
@@ -236,15 +232,13 @@ static void hopeless_plans_are_refused(void **state)
     assert_int_equal(select_plan(&t, m, p, &plan, NULL), ERR_REFUSED);
     t.candidates = 0;
     assert_int_equal(select_plan(&t, m, p, &plan, NULL), ERR_RANGE);
-    workload_free(&w);
-    domain_free(&d);
 }
 
 static void estimates_are_held_to_their_bounds(void **state)
 {
     static const uint32_t size[] = {2, 2};
-    struct domain *d = support_domain(size, 2);
-    struct workload *w;
+    struct domain *d CLEAN(domain_free) = support_domain(size, 2);
+    struct workload *w CLEAN(workload_free) = NULL;
     struct score_bounds b = {.bits = 5};
     char sink[300] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
@@ -260,8 +254,6 @@ static void estimates_are_held_to_their_bounds(void **state)
     c[0] = UINT64_MAX;
     assert_int_equal(select_check_estimates(d, w, 2, &b, c, NULL), ERR_REFUSED);
     assert_int_equal(select_check_estimates(d, w, 3, &b, c, NULL), ERR_REFUSED);
-    workload_free(&w);
-    domain_free(&d);
 }
 
 /* The servers' formula in Z_2^64. */

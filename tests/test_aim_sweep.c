@@ -79,9 +79,12 @@ static void check_shape(const struct shape *s, const struct sweep *k, struct ran
 {
     size_t cells = scope_cells(&s->whole, s->domain), parts = scope_cells(&s->part, s->domain);
     size_t chunk = projection_chunk(&s->whole, s->domain);
-    double *cell = memory_array(cells, sizeof *cell), *part = memory_array(parts, sizeof *part);
-    double *sum = memory_array(parts, sizeof *sum), *most = memory_array(parts, sizeof *most);
-    double *out = memory_array(cells, sizeof *out), *top = memory_array(parts, sizeof *top);
+    double *cell CLEAN(memory_release) = memory_array(cells, sizeof *cell);
+    double *part CLEAN(memory_release) = memory_array(parts, sizeof *part);
+    double *sum CLEAN(memory_release) = memory_array(parts, sizeof *sum);
+    double *most CLEAN(memory_release) = memory_array(parts, sizeof *most);
+    double *out CLEAN(memory_release) = memory_array(cells, sizeof *out);
+    double *top CLEAN(memory_release) = memory_array(parts, sizeof *top);
     struct projection p;
     struct scope_walk w;
     assert_true(cell && part && sum && most && out && top && cells % chunk == 0);
@@ -107,12 +110,6 @@ static void check_shape(const struct shape *s, const struct sweep *k, struct ran
     for (size_t i = 0; i < parts; i++)
         assert_true(sum[i] == 0 && most[i] == top[i]);
     projection_clear(&p);
-    memory_free(&cell);
-    memory_free(&part);
-    memory_free(&sum);
-    memory_free(&most);
-    memory_free(&out);
-    memory_free(&top);
 }
 
 static void strips_follow_the_walk(void **state)
@@ -175,9 +172,9 @@ static void beliefs_are_the_same_on_all(void **state)
 {
     static const struct clique c[] = {{3, {0, 1, 2}}, {3, {1, 2, 3}}, {2, {3, 4}}, {1, {2}}};
     static const uint32_t size[] = {7, 12, 17, 22, 27};
-    struct domain *d = support_domain(size, 5);
-    struct model *m;
-    double *first;
+    struct domain *d CLEAN(domain_free) = support_domain(size, 5);
+    struct model *m CLEAN(model_free) = NULL;
+    double *first CLEAN(memory_release) = NULL;
     size_t cells;
     assert_int_equal(model_plain(&m, d, c, 4, 1 << 20, NULL), ERR_OK);
     for (size_t i = 0; i < m->parameters; i++)
@@ -200,9 +197,6 @@ static void beliefs_are_the_same_on_all(void **state)
         for (size_t i = 0; i < cells; i++)
             assert_true(fabs(first[i] - m->node[0].belief[i]) <= 1e-12 * first[i]);
     }
-    memory_free(&first);
-    model_free(&m);
-    domain_free(&d);
 }
 
 int main(void)

@@ -49,11 +49,10 @@ static enum err read_text(struct table **t, const struct domain *d, const char *
                           const struct table_csv_options *o, char *sink, size_t size)
 {
     struct log log = {.buffer = sink, .buffer_size = size, .level = LOG_INFO};
-    struct place p = place_new(text, n);
+    struct place p CLEAN(place_free) = place_new(text, n);
     enum err e;
     sink[0] = '\0';
     e = table_read_csv(t, d, p.path, o, &log);
-    place_free(&p);
     return e;
 }
 
@@ -84,7 +83,7 @@ static void nobody_has_more_rows_than_agreed(void **state)
         {"colour", 4,
          "5 rows: lines 2, 3, 5, 6 and 7\n"}, /* a column of the domain may say it too */
     };
-    struct domain *d = three();
+    struct domain *d CLEAN(domain_free) = three();
     struct table *t;
     char sink[2000];
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -107,7 +106,6 @@ static void nobody_has_more_rows_than_agreed(void **state)
                          ERR_DATA);
         assert_non_null(strstr(sink, "t.csv:1:5: column who stands twice"));
     }
-    domain_free(&d);
 }
 
 static size_t third(const void *row)
@@ -166,8 +164,8 @@ static void files_as_people_write_them(void **state)
                                "NA,,\"Eve, the\nsecond\",\"a, b\",2\r\n"
                                "1000000,3,,\"say \"\"x\"\"\",3\r\n"
                                "\r\n\r\n\n";
-    struct domain *d = three();
-    struct table *t;
+    struct domain *d CLEAN(domain_free) = three();
+    struct table *t CLEAN(table_free) = NULL;
     char sink[2000];
     assert_int_equal(read_text(&t, d, text, sizeof text - 1, NULL, sink, sizeof sink), ERR_OK);
     assert_int_equal(t->rows, 3);
@@ -181,8 +179,6 @@ static void files_as_people_write_them(void **state)
     assert_int_equal(t->column[0][2], 2);
     assert_int_equal(t->column[1][2], 4);
     assert_int_equal(t->column[2][2], 2);
-    table_free(&t);
-    domain_free(&d);
 }
 
 #define SAYS(text, error, expected)                                                                \
@@ -195,7 +191,7 @@ static void files_as_people_write_them(void **state)
 
 static void errors_say_where_and_what(void **state)
 {
-    struct domain *d = three();
+    struct domain *d CLEAN(domain_free) = three();
     struct table *t;
     char sink[8000];
     SAYS("", ERR_DATA, "is empty");
@@ -236,7 +232,6 @@ static void errors_say_where_and_what(void **state)
          "0123456789012345678901234567890123456789012345678901234567890123456789"
          "0123456789012345678901234567890123456789,3,0.5\n",
          ERR_DATA, "8901...'; it must");
-    domain_free(&d);
 }
 
 /*
@@ -253,7 +248,7 @@ static void what_does_not_fit_is_taken_and_told(void **state)
                                ",x,2.5,2001\n"     /* missing, missing, the nearest, fits */
                                "blue,99,0,2002\n"; /* fits, the nearest, fits, the nearest */
     static const uint16_t expected[4][4] = {{2, 0, 2, 1}, {4, 0, 5, 4}, {2, 0, 1, 0}, {0, 0, 1, 1}};
-    struct domain *d;
+    struct domain *d CLEAN(domain_free) = NULL;
     struct table *t = NULL;
     char sink[2048];
     assert_int_equal(domain_new(&d), ERR_OK);
@@ -281,12 +276,11 @@ static void what_does_not_fit_is_taken_and_told(void **state)
         read_text(&t, d, "colour,age,dose,year\nred,1,1,x\n", 31, NULL, sink, sizeof sink),
         ERR_DATA);
     assert_non_null(strstr(sink, ":2:4: year is 'x'; it must be a whole number from 2000 to 2001"));
-    domain_free(&d);
 }
 
 static void only_the_first_problems_are_printed(void **state)
 {
-    struct domain *d = three();
+    struct domain *d CLEAN(domain_free) = three();
     struct table *t;
     char text[2000] = "colour,age,dose\n";
     char sink[8000];
@@ -298,14 +292,13 @@ static void only_the_first_problems_are_printed(void **state)
         lines++;
     assert_int_equal(lines, ROWS_ERRORS_SHOWN + 1);
     assert_non_null(strstr(sink, "30 more problems"));
-    domain_free(&d);
 }
 
 static void options_are_followed(void **state)
 {
     static const char text[] = "colour\tage\tdose\nred\t\t1\nred\t1\t1";
     struct table_csv_options o = {.delimiter = '\t', .rows.max = 2};
-    struct domain *d = three();
+    struct domain *d CLEAN(domain_free) = three();
     struct table *t;
     char sink[2000];
     assert_int_equal(read_text(&t, d, text, sizeof text - 1, &o, sink, sizeof sink), ERR_OK);
@@ -315,7 +308,6 @@ static void options_are_followed(void **state)
     o.rows.max = 1;
     assert_int_equal(read_text(&t, d, text, sizeof text - 1, &o, sink, sizeof sink), ERR_RANGE);
     assert_null(t);
-    domain_free(&d);
 }
 
 /* --- files written at random, whose meaning is known */
@@ -402,7 +394,7 @@ static void decimals_may_begin_with_a_comma(void **state)
     static const struct table_csv_options odd[] = {
         {.delimiter = 'a'}, {.delimiter = '.'}, {.delimiter = '"'}, {.rows.decimal = ';'}};
     static const char text[] = "colour;age;dose\na, b;3,0;0,0005\nred;;NA\nred;2;1e1\n";
-    struct domain *d = three();
+    struct domain *d CLEAN(domain_free) = three();
     struct table *t;
     char sink[1000];
     assert_int_equal(read_text(&t, d, text, sizeof text - 1, &comma, sink, sizeof sink), ERR_OK);
@@ -422,15 +414,14 @@ static void decimals_may_begin_with_a_comma(void **state)
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(read_text(&t, d, text, sizeof text - 1, &odd[i], sink, sizeof sink),
                          ERR_USAGE);
-    domain_free(&d);
 }
 
 /* In several pieces, too. */
 static void what_is_written_reads_back(void **state)
 {
-    struct domain *d = three();
-    struct place p = place_new("", 0);
-    struct table *t, *back;
+    struct domain *d CLEAN(domain_free) = three();
+    struct place p CLEAN(place_free) = place_new("", 0);
+    struct table *t CLEAN(table_free) = NULL, *back CLEAN(table_free) = NULL;
     struct random r;
     assert_int_equal(domain_add_integer(d, "a \"b\", c", 5, 5, NULL, DOMAIN_REJECT, NULL), ERR_OK);
     random_seed_u64(&r, 1);
@@ -447,17 +438,13 @@ static void what_is_written_reads_back(void **state)
     assert_int_equal(back->rows, t->rows);
     for (int a = 0; a < 4; a++)
         assert_memory_equal(t->column[a], back->column[a], t->rows * sizeof(uint16_t));
-    table_free(&t);
-    table_free(&back);
-    place_free(&p);
-    domain_free(&d);
 }
 
 static void a_lone_missing_value_is_not_a_blank_line(void **state)
 {
-    struct place p = place_new("", 0);
-    struct domain *d;
-    struct table *t, *back;
+    struct place p CLEAN(place_free) = place_new("", 0);
+    struct domain *d CLEAN(domain_free) = NULL;
+    struct table *t CLEAN(table_free) = NULL, *back CLEAN(table_free) = NULL;
     assert_int_equal(domain_new(&d), ERR_OK);
     assert_int_equal(domain_add_integer(d, "age", 0, 3, "", DOMAIN_REJECT, NULL), ERR_OK);
     assert_int_equal(table_new(&t, d, 3), ERR_OK);
@@ -467,17 +454,13 @@ static void a_lone_missing_value_is_not_a_blank_line(void **state)
     assert_int_equal(table_read_csv(&back, d, p.path, NULL, NULL), ERR_OK);
     assert_int_equal(back->rows, 2);
     assert_int_equal(back->column[0][0], 4);
-    table_free(&t);
-    table_free(&back);
-    place_free(&p);
-    domain_free(&d);
 }
 
 static void marginals_count_rows(void **state)
 {
     static const struct clique c = {2, {0, 2}};
-    struct domain *d = three();
-    struct table *t;
+    struct domain *d CLEAN(domain_free) = three();
+    struct table *t CLEAN(table_free) = NULL;
     int64_t cells[12];
     assert_int_equal(table_new(&t, d, 0), ERR_OK);
     assert_int_equal(table_append(t, (uint16_t[]){1, 0, 3}), ERR_OK);
@@ -486,8 +469,6 @@ static void marginals_count_rows(void **state)
     tabulate_marginal(t, &c, cells);
     for (int i = 0; i < 12; i++)
         assert_int_equal(cells[i], i == 7 ? 2 : i == 8 ? 1 : 0);
-    table_free(&t);
-    domain_free(&d);
 }
 
 int main(void)

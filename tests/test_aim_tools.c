@@ -32,21 +32,20 @@ struct stage {
 static void save_model(const struct stage *g, const struct domain *d, double first)
 {
     const struct clique c = {.n = d->attributes > 1 ? 2 : 1, .attribute = {0, 1}};
-    struct model *m;
+    struct model *m CLEAN(model_free) = NULL;
     assert_int_equal(model_plain(&m, d, &c, 1, 1 << 20, NULL), ERR_OK);
     for (size_t i = 0; i < m->parameters; i++)
         m->theta[i] = i == 0 ? first : (double)(i % 5) * 0.3;
     model_propagate(m, true);
     model_set_total(m, 321.4);
     assert_int_equal(model_save(g->model, m, NULL), ERR_OK);
-    model_free(&m);
 }
 
 /* A study, 400 rows, and the model of independent attributes with a little on top. */
 static void stage_new(struct stage *g, const struct support_options *o)
 {
-    struct table *t;
-    struct model *m;
+    struct table *t CLEAN(table_free) = NULL;
+    struct model *m CLEAN(model_free) = NULL;
     assert_int_equal(support_study_new(&g->s, o, NULL), ERR_OK);
     support_study_file(&g->s, "real.csv", g->real);
     support_study_file(&g->s, "rows.csv", g->rows);
@@ -63,8 +62,6 @@ static void stage_new(struct stage *g, const struct support_options *o)
     model_propagate(m, true);
     model_set_total(m, 321.4);
     assert_int_equal(model_save(g->model, m, NULL), ERR_OK);
-    model_free(&m);
-    table_free(&t);
 }
 
 static void stage_free(struct stage *g)
@@ -76,9 +73,9 @@ static void rows_are_made_from_a_file(void **state)
 {
     static const struct support_options o = {.owners = 2};
     struct outcome a;
-    struct stage g;
+    struct stage g CLEAN(stage_free);
     struct table *t;
-    struct bytes first = {0}, second = {0};
+    struct bytes first CLEAN(bytes_clear) = {0}, second CLEAN(bytes_clear) = {0};
     stage_new(&g, &o);
     TREFOIL(&a, &g, "synth", g.model, "--out", g.rows);
     assert_int_equal(a.code, EXIT_OK);
@@ -103,9 +100,6 @@ static void rows_are_made_from_a_file(void **state)
     TREFOIL(&a, &g, "synth", g.model, "--out", g.rows, "--sampling", "other");
     assert_int_equal(a.code, EXIT_USAGE);
     support_says(a.err, "rounded or independent");
-    bytes_clear(&first);
-    bytes_clear(&second);
-    stage_free(&g);
 }
 
 static void evaluation_warns_and_compares(void **state)
@@ -114,7 +108,7 @@ static void evaluation_warns_and_compares(void **state)
     struct outcome a;
     static const uint32_t nine = 9;
     struct domain *other;
-    struct stage g;
+    struct stage g CLEAN(stage_free);
     stage_new(&g, &o);
     TREFOIL(&a, &g, "eval", g.s.path, g.real, g.real);
     assert_int_equal(a.code, EXIT_OK);
@@ -143,7 +137,6 @@ static void evaluation_warns_and_compares(void **state)
     support_says(a.err, "is a model of another domain than the study's");
     TREFOIL(&a, &g, "eval", g.s.path, g.real);
     assert_int_equal(a.code, EXIT_USAGE);
-    stage_free(&g);
 }
 
 static void plans_say_what_a_study_takes(void **state)
@@ -224,9 +217,9 @@ static void likelihoods_match_the_joint(void **state)
     double p[120], sum = 0, mean;
     size_t impossible;
     static const uint32_t size[] = {2, 3, 4, 5};
-    struct domain *d = support_domain(size, 4);
-    struct model *m;
-    struct table *t;
+    struct domain *d CLEAN(domain_free) = support_domain(size, 4);
+    struct model *m CLEAN(model_free) = NULL;
+    struct table *t CLEAN(table_free) = NULL;
     assert_int_equal(model_plain(&m, d, c, 3, 1000, NULL), ERR_OK);
     for (size_t i = 0; i < m->parameters; i++)
         m->theta[i] = (double)(i * 7 % 5) * 0.5;
@@ -244,9 +237,6 @@ static void likelihoods_match_the_joint(void **state)
     model_propagate(m, true);
     assert_int_equal(evaluate_likelihood(m, t, &mean, &impossible), ERR_OK);
     assert_true(impossible > 10 && isfinite(mean));
-    table_free(&t);
-    model_free(&m);
-    domain_free(&d);
 }
 
 int main(void)

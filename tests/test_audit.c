@@ -90,7 +90,7 @@ static enum err perform(struct seat *s, struct engine_step *step, struct share64
                         size_t *index, double *out)
 {
     static const uint8_t seed[32] = {5};
-    struct tape range = {0};
+    struct tape range CLEAN(tape_free) = {0};
     int64_t values[CELLS];
     size_t measured = 0;
     enum err e = engine_reserve(s->engine, step);
@@ -108,7 +108,6 @@ static enum err perform(struct seat *s, struct engine_step *step, struct share64
         e = engine_measure(s->engine, step, &range, index != NULL ? *index : 0, values, &measured);
     for (size_t i = 0; i < measured; i++)
         out[i] = (double)values[i] / (double)step->request->multiplier;
-    tape_free(&range);
     return e;
 }
 
@@ -267,7 +266,7 @@ static double shown_loss(const struct audit *a)
 
 static enum err count_rows(struct audit *a, bool with_row)
 {
-    struct table *t = NULL;
+    struct table *t CLEAN(table_free) = NULL;
     enum err e = table_new(&t, a->s.study->domain, 0);
     for (unsigned i = 0; e == ERR_OK && i < 9; i++)
         e = table_append(t, (const uint16_t[]){(uint16_t)(i % 2), (uint16_t)(i / 2 % 2)});
@@ -275,7 +274,6 @@ static enum err count_rows(struct audit *a, bool with_row)
         e = table_append(t, (const uint16_t[]){0, 1});
     if (e == ERR_OK)
         e = tabulate_closure(t, a->s.study->workload, a->counts);
-    table_free(&t);
     return e;
 }
 
@@ -324,7 +322,7 @@ static double audit(const char *score, const char *noise, enum flaw flaw)
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
     const struct support_options o = {
         .owners = 1, .rounds = 1, .epsilon = 6, .domain = domain, .more = score, .noise = noise};
-    struct audit *a = memory_array(1, sizeof *a);
+    struct audit *a CLEAN(memory_release) = memory_array(1, sizeof *a);
     double loss, promise;
     a->flaw = flaw;
     a->runs = runs();
@@ -345,7 +343,6 @@ static double audit(const char *score, const char *noise, enum flaw flaw)
     memory_free(&a->counts);
     bounds_free(&a->bounds);
     support_study_free(&a->s);
-    memory_free(&a);
     return loss / promise;
 }
 

@@ -141,7 +141,7 @@ static enum err compare(struct bench *b, unsigned count, char *words, size_t siz
 
 static void logs_hold_alone_and_together(void **state)
 {
-    struct bench b;
+    struct bench b CLEAN(bench_free);
     struct audit_file *f = NULL;
     char words[4096] = "", path[SUPPORT_PATH];
     bench_new(&b);
@@ -162,7 +162,6 @@ static void logs_hold_alone_and_together(void **state)
         open_one(&b, i, 2, "NOISY_MARGINAL");
     sign_all(&b);
     assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
-    bench_free(&b);
 }
 
 static void write_file(const char *path, const struct bytes *b, size_t n)
@@ -176,8 +175,8 @@ static void write_file(const char *path, const struct bytes *b, size_t n)
 /* Every byte, changed in two ways; every byte left out; every length. */
 static void no_byte_can_be_changed(void **state)
 {
-    struct bench b;
-    struct bytes whole = {0};
+    struct bench b CLEAN(bench_free);
+    struct bytes whole CLEAN(bytes_clear) = {0};
     char path[SUPPORT_PATH], words[4096];
     size_t step = getenv("TREFOIL_LONG") != NULL ? 1 : 7, newline;
     bench_new(&b);
@@ -215,8 +214,6 @@ static void no_byte_can_be_changed(void **state)
         /* the last four lines are the signatures of the last exchange, which nobody has seen */
         assert_int_equal(compare(&b, 3, words, sizeof words), lines < 4 ? ERR_OK : ERR_DATA);
     }
-    bytes_clear(&whole);
-    bench_free(&b);
 }
 
 /*
@@ -225,7 +222,7 @@ static void no_byte_can_be_changed(void **state)
  */
 static void a_log_written_anew_is_not_what_was_seen(void **state)
 {
-    struct bench b;
+    struct bench b CLEAN(bench_free);
     char path[SUPPORT_PATH], words[4096];
     bench_new(&b);
     fill(&b);
@@ -237,12 +234,11 @@ static void a_log_written_anew_is_not_what_was_seen(void **state)
         open_one(&b, 2, round, "NOISY_MARGINAL");
     assert_int_equal(compare(&b, 2, words, sizeof words), ERR_OK); /* the two others */
     assert_int_equal(compare(&b, 3, words, sizeof words), ERR_DATA);
-    bench_free(&b);
 }
 
 static void a_foreign_signature_is_not_kept(void **state)
 {
-    struct bench b;
+    struct bench b CLEAN(bench_free);
     struct audit_head head;
     uint8_t signature[64];
     bench_new(&b);
@@ -253,13 +249,12 @@ static void a_foreign_signature_is_not_kept(void **state)
     assert_int_equal(audit_keep(b.audit[0], 1, &head, signature), ERR_AUTH); /* not of this head */
     head.entries--;
     assert_int_equal(audit_keep(b.audit[0], 1, &head, signature), ERR_OK);
-    bench_free(&b);
 }
 
 static void half_a_line_of_a_crash_is_cut_off(void **state)
 {
-    struct bench b;
-    struct bytes whole = {0};
+    struct bench b CLEAN(bench_free);
+    struct bytes whole CLEAN(bytes_clear) = {0};
     char path[SUPPORT_PATH], words[4096];
     bench_new(&b);
     fill(&b);
@@ -282,15 +277,13 @@ static void half_a_line_of_a_crash_is_cut_off(void **state)
     log_path(&b, 0, path);
     write_file(path, &whole, whole.size);
     assert_int_equal(open_log(&b, 0), ERR_MISMATCH);
-    bytes_clear(&whole);
-    bench_free(&b);
 }
 
 /* A recovery explains why lines are missing that neighbours have seen; nothing else does. */
 static void a_recovery_explains_lost_lines(void **state)
 {
-    struct bench b;
-    struct bytes before = {0};
+    struct bench b CLEAN(bench_free);
+    struct bytes before CLEAN(bytes_clear) = {0};
     char path[SUPPORT_PATH], words[4096] = "";
     bench_new(&b);
     sign_all(&b);
@@ -304,8 +297,6 @@ static void a_recovery_explains_lost_lines(void **state)
     assert_int_equal(audit_recovered(b.audit[0], 1, 2), ERR_OK);
     assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
     assert_non_null(strstr(words, "was recovered since"));
-    bytes_clear(&before);
-    bench_free(&b);
 }
 
 /* --- logs whose chain holds, and which say what they should not ------------------------------- */
@@ -317,7 +308,7 @@ static void a_recovery_explains_lost_lines(void **state)
 /* Chains lines, each without its hash, into a log. */
 static void forge(const char *path, const char *const *lines, size_t count)
 {
-    struct bytes text = {0};
+    struct bytes text CLEAN(bytes_clear) = {0};
     uint8_t hash[32] = {0};
     char hex[65];
     for (size_t i = 0; i < count; i++) {
@@ -329,13 +320,12 @@ static void forge(const char *path, const char *const *lines, size_t count)
         bytes_put(&text, "\n", 1);
     }
     write_file(path, &text, text.size);
-    bytes_clear(&text);
 }
 
 /* The first line of server 0's log, up to its hash. */
 static void first_line(const struct bench *b, char line[1024])
 {
-    struct bytes text = {0};
+    struct bytes text CLEAN(bytes_clear) = {0};
     char path[SUPPORT_PATH];
     size_t n;
     log_path(b, 0, path);
@@ -344,7 +334,6 @@ static void first_line(const struct bench *b, char line[1024])
     assert_true(n < 1024);
     memcpy(line, text.data, n);
     line[n] = '\0';
-    bytes_clear(&text);
 }
 
 static void expect_words(const char *path, const char *words)
@@ -392,7 +381,7 @@ static void every_word_of_a_line_is_checked(void **state)
         "1 now open run " RUN " round 1" REQUEST " cost 1 spent 1 what \033[2J",
         "1 now open run " RUN " round 1" REQUEST " cost 1 spent 1 what - more",
     };
-    struct bench b;
+    struct bench b CLEAN(bench_free);
     char path[SUPPORT_PATH], first[1024];
     const char *lines[2] = {first, first};
     bench_new(&b);
@@ -409,7 +398,6 @@ static void every_word_of_a_line_is_checked(void **state)
     lines[0] = "0 now recovered debits 1 to 2"; /* or not at all */
     forge(path, lines, 1);
     expect_words(path, "line 1: not a line of an audit log");
-    bench_free(&b);
 }
 
 /* Words of the first line, each replaced. */
@@ -428,7 +416,7 @@ static void the_first_line_is_checked(void **state)
         {" s2=", " s2=x s3="},
         {" server 0", " security abort server 0"},
     };
-    struct bench b;
+    struct bench b CLEAN(bench_free);
     char path[SUPPORT_PATH], first[1024];
     bench_new(&b);
     first_line(&b, first);
@@ -442,13 +430,12 @@ static void the_first_line_is_checked(void **state)
         forge(path, lines, 1);
         expect_words(path, "line 1: not a line of an audit log");
     }
-    bench_free(&b);
 }
 
 /* Signatures of heads that this log never had, or by others; and a total that falls. */
 static void what_a_line_claims_is_checked(void **state)
 {
-    struct bench b;
+    struct bench b CLEAN(bench_free);
     struct audit_head head;
     uint8_t signature[64];
     char path[SUPPORT_PATH], first[1024], line[4][512], hex[129], at[65];
@@ -490,7 +477,6 @@ static void what_a_line_claims_is_checked(void **state)
         forge(path, lines, 4);
         expect_words(path, "line 4: what was spent is less than before");
     }
-    bench_free(&b);
 }
 
 /* Logs that hold in themselves, and not beside each other. */
@@ -498,7 +484,7 @@ static void logs_that_do_not_belong_together_are_told(void **state)
 {
     char said[1024], path[SUPPORT_PATH];
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
-    struct bench b, other;
+    struct bench b, other CLEAN(bench_free);
     struct audit_file *f[3] = {NULL};
     struct audit_opening o = {.round = 3, .values = 4, .cost = 0, .spent = 9, .what = "sex"};
     bench_new(&b);
@@ -529,7 +515,6 @@ static void logs_that_do_not_belong_together_are_told(void **state)
     audit_file_free(&f[0]);
     audit_file_free(&f[1]);
     bench_free(&b);
-    bench_free(&other);
 }
 
 /* Every reason there is, and one that there is not yet. */
@@ -541,8 +526,8 @@ static void openings_are_described(void **state)
         {"REJECT_BIT", "which of 13 tries for noise are kept"},
         {"SOMETHING", "13 values, SOMETHING"},
     };
-    struct bench b;
-    struct audit_file *f = NULL;
+    struct bench b CLEAN(bench_free);
+    struct audit_file *f CLEAN(audit_file_free) = NULL;
     char path[SUPPORT_PATH], words[4096] = "";
     FILE *out;
     bench_new(&b);
@@ -556,8 +541,6 @@ static void openings_are_described(void **state)
     fclose(out);
     for (size_t i = 0; i < 4; i++)
         assert_non_null(strstr(words, reasons[i][1]));
-    audit_file_free(&f);
-    bench_free(&b);
 }
 
 static size_t times(const char *words, const char *text)
@@ -604,7 +587,7 @@ static void a_recovery_from_nothing_explains_the_first_line(void **state)
  */
 static void nothing_is_told_twice(void **state)
 {
-    struct bench b;
+    struct bench b CLEAN(bench_free);
     char path[SUPPORT_PATH], words[8192] = "";
     bench_new(&b);
     fill(&b);
@@ -631,7 +614,6 @@ static void nothing_is_told_twice(void **state)
     assert_int_equal(times(words, "12 noisy counts"), 1);
     assert_int_equal(times(words, "took over debits 1 to 2"), 1);
     assert_int_equal(times(words, "besides, or otherwise"), 2);
-    bench_free(&b);
 }
 
 /* --- a disk that fails ------------------------------------------------------------------------ */
@@ -677,7 +659,7 @@ static void the_first_line_has_the_security(void **state)
  */
 static void a_line_that_is_not_written_whole_is_taken_back(void **state)
 {
-    struct bench b;
+    struct bench b CLEAN(bench_free);
     struct rlimit no, before;
     struct stat st;
     char path[SUPPORT_PATH], words[4096] = "";
@@ -714,13 +696,12 @@ static void a_line_that_is_not_written_whole_is_taken_back(void **state)
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(truncate(path, st.st_size - 1), 0);
     assert_int_equal(audit_write(b.audit[0], &o), ERR_DATA);
-    bench_free(&b);
 }
 
 static void what_is_no_file_is_no_log(void **state)
 {
     char said[1024] = "", path[SUPPORT_PATH];
-    struct bench b;
+    struct bench b CLEAN(bench_free);
     bench_new(&b);
     audit_close(&b.audit[0]);
     log_path(&b, 0, path);
@@ -732,7 +713,6 @@ static void what_is_no_file_is_no_log(void **state)
     quiet.buffer = NULL;
     assert_non_null(strstr(said, "audit.log: Is a directory"));
     assert_int_equal(rmdir(path), 0);
-    bench_free(&b);
 }
 
 int main(void)

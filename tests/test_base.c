@@ -29,7 +29,7 @@ static void every_error_has_words(void **state)
 
 static void bytes_round_trip(void **state)
 {
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     struct reader r;
     char text[8];
     bytes_put_u8(&b, 0xfe);
@@ -50,7 +50,6 @@ static void bytes_round_trip(void **state)
     reader_string(&r, text, sizeof text);
     assert_string_equal(text, "trefoil");
     assert_int_equal(reader_done(&r), ERR_OK);
-    bytes_clear(&b);
 }
 
 static void reader_never_passes_the_end(void **state)
@@ -119,7 +118,7 @@ static void files_are_whole_or_untouched(void **state)
 {
     char folder[] = "/tmp/trefoil-test-XXXXXX";
     char path[64];
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     struct stat s;
     char sink[256] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
@@ -148,19 +147,17 @@ static void files_are_whole_or_untouched(void **state)
     assert_int_equal(rmdir(folder), 0); /* nothing else was left there */
     assert_int_equal(file_write(path, 0600, "x", 1, &log), ERR_SYSTEM);
     assert_int_equal(file_write_new(path, 0600, "x", 1, &log), ERR_SYSTEM);
-    bytes_clear(&b);
 }
 
 static void text_is_put_whole(void **state)
 {
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     text_put(&b, "a %s %0*d;", "word", 5000, 1); /* more than fits any buffer */
     text_put_hex(&b, "\x00\xfa", 2);
     assert_int_equal(bytes_ok(&b), ERR_OK);
     assert_int_equal(b.size, 7 + 5000 + 1 + 4);
     assert_memory_equal(b.data, "a word 000", 10);
     assert_memory_equal(b.data + b.size - 7, "01;00fa", 7);
-    bytes_clear(&b);
 }
 
 static void paths_are_whole_or_refused(void **state)

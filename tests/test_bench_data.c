@@ -14,7 +14,7 @@
 
 static void splits_deal_every_row_once(void **state)
 {
-    struct stage *s = stage_new();
+    struct stage *s CLEAN(stage_free) = stage_new();
     size_t rows = 0;
     assert_int_equal(s->split.test->rows, ROWS / 10);
     assert_int_equal(s->split.train->rows, ROWS - ROWS / 10);
@@ -33,7 +33,6 @@ static void splits_deal_every_row_once(void **state)
     for (size_t k = 0; k < CLIENTS; k++)
         rows += s->split.client[k]->rows;
     assert_int_equal(rows, s->split.train->rows);
-    stage_free(&s);
 }
 
 static size_t largest(const uint32_t *to, size_t rows, size_t clients, size_t *least)
@@ -52,7 +51,7 @@ static size_t largest(const uint32_t *to, size_t rows, size_t clients, size_t *l
 
 static void assignments_are_as_even_as_asked(void **state)
 {
-    struct stage *s = stage_new();
+    struct stage *s CLEAN(stage_free) = stage_new();
     uint32_t to[ROWS];
     size_t least, most;
     struct random r;
@@ -66,7 +65,6 @@ static void assignments_are_as_even_as_asked(void **state)
     assert_int_equal(assign_by_label(to, s->table, 3, 30, 0.02, &r), ERR_OK);
     most = largest(to, ROWS, 30, &least);
     assert_true(most > 150 && least >= 1);
-    stage_free(&s);
 }
 
 static void gamma_has_its_mean_and_variance(void **state)
@@ -90,7 +88,7 @@ static void gamma_has_its_mean_and_variance(void **state)
 static void synthfs_clients_have_features_of_their_own(void **state)
 {
     struct bench_data d;
-    uint32_t *to;
+    uint32_t *to CLEAN(memory_release) = NULL;
     double within = 0, all = 0;
     assert_int_equal(synthfs_new(&d, &to, 1, NULL), ERR_OK);
     assert_int_equal(d.table->rows, SYNTHFS_ROWS);
@@ -104,7 +102,6 @@ static void synthfs_clients_have_features_of_their_own(void **state)
         all += far * far;
     }
     assert_true(within < 0.1 * all);
-    memory_free(&to);
     bench_data_clear(&d);
 }
 
@@ -112,7 +109,7 @@ static void synthfs_clients_have_features_of_their_own(void **state)
 static void trees_learn_what_can_be_learned(void **state)
 {
     const char *reason;
-    struct stage *s;
+    struct stage *s CLEAN(stage_free) = NULL;
     struct table *t[2];
     struct random r;
     double auc;
@@ -137,7 +134,6 @@ static void trees_learn_what_can_be_learned(void **state)
     assert_true(fabs(auc - 0.5) < 0.05);
     table_free(&t[0]);
     table_free(&t[1]);
-    stage_free(&s);
 }
 
 int main(void)

@@ -199,7 +199,7 @@ static void choose(struct sketch *s, size_t k, size_t at, bool chosen[QUERIES_MO
 {
     const struct table *t = s->o->split->client[k];
     struct measurement own[4] = {{.sigma = 0}};
-    struct model *m = NULL;
+    struct model *m CLEAN(model_free) = NULL;
     for (unsigned l = 0; l < s->o->steps; l++) {
         uint32_t q = exponential(s, m != NULL ? m : s->model, t);
         double scale = (double)s->o->split->train->rows / (double)t->rows;
@@ -221,7 +221,6 @@ static void choose(struct sketch *s, size_t k, size_t at, bool chosen[QUERIES_MO
     }
     for (unsigned l = 0; l < 4; l++)
         memory_free(&own[l].y);
-    model_free(&m);
 }
 
 static void sketch_round(struct sketch *s, unsigned t, bool one_ways)
@@ -249,7 +248,7 @@ static void sketch_round(struct sketch *s, unsigned t, bool one_ways)
 
 static struct model *transcribe(const struct flaim_options *o, uint64_t seed, struct history *h)
 {
-    struct sketch *s = memory_array(1, sizeof *s);
+    struct sketch *s CLEAN(memory_release) = memory_array(1, sizeof *s);
     double T = o->rounds, l = o->steps, d = (double)o->workload->one_ways;
     bool each_round = o->combine || o->hetero == FLAIM_NOISY;
     struct model *m;
@@ -271,7 +270,6 @@ static struct model *transcribe(const struct flaim_options *o, uint64_t seed, st
     for (size_t i = 0; i < s->measurements; i++)
         memory_free(&s->x[i].y);
     m = s->model;
-    memory_free(&s);
     return m;
 }
 
@@ -321,9 +319,10 @@ static double loss(const struct flaim_options *o, const struct history *h, const
 static void compare(const struct stage *s, struct flaim_options variant, uint64_t seed)
 {
     struct program p = {.o = variant};
-    struct history *mine = memory_array(1, sizeof *mine), *other = memory_array(1, sizeof *other);
+    struct history *mine CLEAN(memory_release) = memory_array(1, sizeof *mine);
+    struct history *other CLEAN(memory_release) = memory_array(1, sizeof *other);
     struct flaim_result *r;
-    struct model *m;
+    struct model *m CLEAN(model_free) = NULL;
     double fits[2];
     mine->workload = other->workload = s->workload;
     prepare(&p, s, seed);
@@ -342,37 +341,32 @@ static void compare(const struct stage *s, struct flaim_options variant, uint64_
     fits[0] = loss(&p.o, other, r->model);
     fits[1] = loss(&p.o, other, m);
     assert_true(fabs(fits[0] - fits[1]) < 1e-3 * fits[1]);
-    model_free(&m);
     flaim_result_free(&r);
-    memory_free(&mine);
-    memory_free(&other);
 }
 
 static void naive_and_true_are_algorithm_1(void **state)
 {
-    struct stage *s = stage_new();
+    struct stage *s CLEAN(stage_free) = stage_new();
     for (uint64_t seed = 10; seed < 18; seed += 2) {
         compare(s, flaim_naive(), seed);
         compare(s, flaim_aug_true(), seed);
     }
-    stage_free(&s);
 }
 
 static void the_private_variant_is_algorithm_1(void **state)
 {
-    struct stage *s = stage_new();
+    struct stage *s CLEAN(stage_free) = stage_new();
     struct flaim_options model_proxy = flaim_aug_private();
     model_proxy.hetero = FLAIM_MODEL;
     for (uint64_t seed = 20; seed < 28; seed += 2) {
         compare(s, flaim_aug_private(), seed);
         compare(s, model_proxy, seed);
     }
-    stage_free(&s);
 }
 
 static void so_are_its_parts_and_more_local_steps(void **state)
 {
-    struct stage *s = stage_new();
+    struct stage *s CLEAN(stage_free) = stage_new();
     struct flaim_options o;
     for (unsigned flags = 0; flags < 8; flags++) {
         o = flaim_aug_private();
@@ -387,14 +381,13 @@ static void so_are_its_parts_and_more_local_steps(void **state)
     o = flaim_aug_private();
     o.steps = 3;
     compare(s, o, 42);
-    stage_free(&s);
 }
 
 /* --- budget and bytes ------------------------------------------------------------------------ */
 
 static void the_budget_is_spent_and_no_more(void **state)
 {
-    struct stage *s = stage_new();
+    struct stage *s CLEAN(stage_free) = stage_new();
     struct flaim_options variant[4] = {flaim_naive(), flaim_aug_true(), flaim_aug_private(),
                                        flaim_aug_private()};
     variant[3].steps = 2;
@@ -413,12 +406,11 @@ static void the_budget_is_spent_and_no_more(void **state)
                 assert_true(r->rounds >= 1 && r->rounds <= 8 * 4 + 1);
             flaim_result_free(&r);
         }
-    stage_free(&s);
 }
 
 static void messages_for_real_change_nothing_but_time(void **state)
 {
-    struct stage *s = stage_new();
+    struct stage *s CLEAN(stage_free) = stage_new();
     struct flaim_result *r[2];
     for (int real = 0; real <= 1; real++) {
         struct program p = {.o = flaim_aug_private()};
@@ -434,15 +426,14 @@ static void messages_for_real_change_nothing_but_time(void **state)
     assert_int_equal(model_cells(r[0]->model), model_cells(r[1]->model));
     flaim_result_free(&r[0]);
     flaim_result_free(&r[1]);
-    stage_free(&s);
 }
 
 /* One round in which everybody takes part: every byte by hand. */
 static void the_papers_bytes_are_as_it_counts_them(void **state)
 {
-    struct stage *s = stage_new();
+    struct stage *s CLEAN(stage_free) = stage_new();
     struct program p = {.o = flaim_aug_private()};
-    struct history *h = memory_array(1, sizeof *h);
+    struct history *h CLEAN(memory_release) = memory_array(1, sizeof *h);
     struct flaim_result *r;
     uint64_t one_ways = 3 + 4 + 2 + 3, chosen = 0, sent = 0, received = 0;
     h->workload = s->workload;
@@ -464,8 +455,6 @@ static void the_papers_bytes_are_as_it_counts_them(void **state)
     assert_true(received >= 2 * 8 * CLIENTS * one_ways);
     assert_int_equal(r->taken, CLIENTS);
     flaim_result_free(&r);
-    memory_free(&h);
-    stage_free(&s);
 }
 
 /* --- DistAIM --------------------------------------------------------------------------------- */
@@ -485,7 +474,7 @@ static void draw_again(struct random *coins, bool now[CLIENTS], bool here[CLIENT
 /* At almost no noise what is opened are the counts of who is there. */
 static void populations_grow_by_who_was_drawn(void **state)
 {
-    struct stage *s = stage_new();
+    struct stage *s CLEAN(stage_free) = stage_new();
     const struct workload *w = s->workload;
     for (int kind = JOINING_STAY; kind <= JOINING_ROUND; kind++) {
         struct random coins, same, noise;
@@ -531,7 +520,6 @@ static void populations_grow_by_who_was_drawn(void **state)
         }
         joining_free(&j);
     }
-    stage_free(&s);
 }
 
 int main(void)

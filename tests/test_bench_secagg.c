@@ -179,7 +179,7 @@ static void counted_bytes_are_those_of_the_messages(void **state)
 /* Zeros do not travel as zeros, nor twice as the same; in a segment of two, both are masked. */
 static void inputs_travel_masked(void **state)
 {
-    struct scene *s = scene_new(400, CLIENTS);
+    struct scene *s CLEAN(scene_free) = scene_new(400, CLIENTS);
     struct bytes before[CLIENTS] = {{0}};
     memset(s->word, 0, sizeof s->word);
     assert_int_equal(secagg_run(&s->job, NULL), ERR_OK);
@@ -197,17 +197,15 @@ static void inputs_travel_masked(void **state)
         assert_memory_not_equal(before[k].data, s->masked[k].data, before[k].size);
         bytes_clear(&before[k]);
     }
-    scene_free(&s);
 }
 
 static void thresholds_of_half_are_refused(void **state)
 {
-    struct scene *s = scene_new(500, 8);
+    struct scene *s CLEAN(scene_free) = scene_new(500, 8);
     s->job.threshold = 4;
     assert_int_equal(secagg_run(&s->job, NULL), ERR_RANGE);
     s->job.threshold = 9;
     assert_int_equal(secagg_run(&s->job, NULL), ERR_RANGE);
-    scene_free(&s);
 }
 
 int main(void)

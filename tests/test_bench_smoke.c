@@ -103,7 +103,7 @@ static void invent(const char *name)
 {
     static const int sizes[] = {4, 3, 5, 2, 6};
     char path[SUPPORT_PATH];
-    struct domain *d = NULL;
+    struct domain *d CLEAN(domain_free) = NULL;
     FILE *f = create(name, ".domain.json");
     assert_int_equal(domain_new(&d), ERR_OK);
     for (int a = 0; a < 5; a++) {
@@ -124,7 +124,6 @@ static void invent(const char *name)
     fclose(f);
     path_of(path, name, ".csv");
     assert_int_equal(support_csv(path, d, ROWS, 7), ERR_OK);
-    domain_free(&d);
 }
 
 static int prepare(void **state)

@@ -140,9 +140,9 @@ static void a_clients_bytes_are_its_uploads_times_who_uploads(void **state)
 static void servers_tell_what_an_upload_costs(void **state)
 {
     enum { clients = 4, rows = 400 };
-    struct domain *d;
-    struct workload *w;
-    struct table *t;
+    struct domain *d CLEAN(domain_free) = NULL;
+    struct workload *w CLEAN(workload_free) = NULL;
+    struct table *t CLEAN(table_free) = NULL;
     struct split split;
     uint32_t assignment[rows];
     const bool here[clients] = {true, false, true, true};
@@ -178,9 +178,6 @@ static void servers_tell_what_an_upload_costs(void **state)
     assert_true(f.exchanges > 0 && f.analyst_bytes > 0);
     assert_true(f.l1 > 0 && f.l1 < 1.5);
     split_free(&split);
-    table_free(&t);
-    workload_free(&w);
-    domain_free(&d);
 }
 
 int main(void)

@@ -90,8 +90,8 @@ static void house_free(struct house *h)
 static enum err ask_and_keep(struct house *h, struct witness *witness, char *words, size_t size)
 {
     struct log log = {.buffer = words, .buffer_size = size, .level = LOG_ERROR};
-    struct client *client = NULL;
-    struct bytes request = {0}, result = {0};
+    struct client *client CLEAN(client_free) = NULL;
+    struct bytes request CLEAN(bytes_clear) = {0}, result CLEAN(bytes_clear) = {0};
     enum err e;
     words[0] = '\0';
     bytes_put_string(&request, "any bytes do");
@@ -103,9 +103,6 @@ static enum err ask_and_keep(struct house *h, struct witness *witness, char *wor
         assert_int_equal(result.size, sizeof opened);
         assert_memory_equal(result.data, opened, sizeof opened);
     }
-    client_free(&client);
-    bytes_clear(&request);
-    bytes_clear(&result);
     return e;
 }
 
@@ -121,18 +118,17 @@ static void an_answer_without_a_signed_ledger_is_refused(void **state)
 {
     struct witness witness = {0};
     char words[2048];
-    struct house h;
+    struct house h CLEAN(house_free);
     house_new(&h);
     witness.study = h.s.study;
     assert_int_equal(ask_and_keep(&h, &witness, words, sizeof words), ERR_AUTH);
     assert_non_null(strstr(words, "what server 0 (s0) signs of its ledger does not hold"));
-    house_free(&h);
 }
 
 static void a_result_that_one_server_forges_is_noticed(void **state)
 {
     char words[2048];
-    struct house h;
+    struct house h CLEAN(house_free);
     house_new(&h);
     assert_int_equal(ask(&h, words, sizeof words), ERR_OK);
     assert_string_equal(words, "");
@@ -143,13 +139,12 @@ static void a_result_that_one_server_forges_is_noticed(void **state)
         snprintf(named, sizeof named, "servers 0 and %u opened different results", liar);
         assert_non_null(strstr(words, named));
     }
-    house_free(&h);
 }
 
 static void a_refusal_is_all_that_is_said(void **state)
 {
     char words[2048];
-    struct house h;
+    struct house h CLEAN(house_free);
     house_new(&h);
     for (unsigned who = 0; who < STUDY_SERVERS; who++) {
         char named[64];
@@ -161,14 +156,13 @@ static void a_refusal_is_all_that_is_said(void **state)
         assert_null(strstr(words, "did not answer"));
         assert_null(strstr(words, "waited in vain"));
     }
-    house_free(&h);
 }
 
 /* One has lost a peer, another waits: the third, which says nothing yet, may well be up. */
 static void nobody_is_blamed_for_a_moment_of_silence(void **state)
 {
     char words[2048];
-    struct house h;
+    struct house h CLEAN(house_free);
     house_new(&h);
     atomic_store(&h.refusal, ERR_PEER);
     for (unsigned who = 0; who < STUDY_SERVERS; who++) {
@@ -178,13 +172,12 @@ static void nobody_is_blamed_for_a_moment_of_silence(void **state)
         assert_non_null(strstr(words, "it says: waited in vain"));
         assert_null(strstr(words, ") did not answer"));
     }
-    house_free(&h);
 }
 
 static void a_run_is_said_to_live_as_long_as_it_does(void **state)
 {
-    struct house h;
-    struct client *client = NULL;
+    struct house h CLEAN(house_free);
+    struct client *client CLEAN(client_free) = NULL;
     double end;
     house_new(&h);
     assert_int_equal(client_new(&client, h.netio, h.s.study, h.analyst, h.run, &quiet), ERR_OK);
@@ -192,8 +185,6 @@ static void a_run_is_said_to_live_as_long_as_it_does(void **state)
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         while (atomic_load(&h.alive[i]) < 3)
             assert_true(clock_now_s() < end);
-    client_free(&client);
-    house_free(&h);
 }
 
 int main(void)

@@ -100,11 +100,10 @@ static int tell(struct scene *c, const char *const *arguments)
 
 static bool told(struct scene *c, const char *text)
 {
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     bool yes = support_contains(file(c, "told.log"), text);
     if (!yes && file_read(file(c, "told.log"), 1 << 20, &b, &quiet) == ERR_OK)
         print_error("\"%s\" is not in:\n%.*s\n", text, (int)b.size, (const char *)b.data);
-    bytes_clear(&b);
     return yes;
 }
 
@@ -127,7 +126,7 @@ static void a_study_goes_on_whatever_the_clocks_do(void **state)
 {
     static const int64_t jumps[] = {3600, -3600, 20 * YEAR, -20 * YEAR, 0};
     const struct support_options o = {.owners = OWNERS, .rounds = 12, .epsilon = 8, .round_s = 5};
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     pid_t run;
     scene_new(&c, &o);
     start_all(&c);
@@ -167,7 +166,6 @@ static void a_study_goes_on_whatever_the_clocks_do(void **state)
                           file(&c, "server2/audit.log")),
                      0);
     assert_true(told(&c, "which of 15 marginals fits worst"));
-    scene_free(&c);
 }
 
 /*
@@ -179,7 +177,7 @@ static void a_key_expires_by_the_servers_clock(void **state)
     const struct support_options o = {.owners = OWNERS, .round_s = 5};
     struct identity *old = NULL, *renewed = NULL;
     char was[KEYS_TEXT_SIZE], is[KEYS_TEXT_SIZE];
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     scene_new(&c, &o);
     assert_int_equal(identity_load(&old, file(&c, "o0.key"), &quiet), ERR_OK);
     assert_int_equal(identity_renew(&renewed, old, date_today() + 30, &quiet), ERR_OK);
@@ -196,14 +194,13 @@ static void a_key_expires_by_the_servers_clock(void **state)
     assert_true(told(&c, "server 2 (s2): the key of o0 was good until"));
     set_clock(&c, 2, 29 * DAY);
     assert_int_equal(share(&c, 0), 0);
-    scene_free(&c);
 }
 
 static void uploads_end_and_are_due_by_the_servers_clock(void **state)
 {
     char more[128], until[DATE_SIZE];
     const struct support_options o = {.owners = OWNERS, .round_s = 5, .more = "retain_days: 30\n"};
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     date_text(date_now() + 10 * DAY, until);
     snprintf(more, sizeof more, "deadlines: {uploads: %s, ", until);
     scene_new(&c, &o);
@@ -242,7 +239,6 @@ static void uploads_end_and_are_due_by_the_servers_clock(void **state)
                           file(&c, "server0"), "--purge"),
                      0);
     leave_clock();
-    scene_free(&c);
 }
 
 int main(void)

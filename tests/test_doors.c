@@ -55,9 +55,9 @@ static void a_stolen_key_fills_no_memory(void **state)
     const struct support_options o = {.owners = 2};
     struct withheld attack = {.connections = 60, .frames = 16, .frame = (size_t)256 << 10};
     char endpoint[STUDY_ENDPOINT_SIZE];
-    struct support_caller honest, thief;
+    struct support_caller honest CLEAN(support_caller_free), thief CLEAN(support_caller_free);
     uint64_t before, most = 0;
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     unsigned served = 0;
     int status;
     pid_t child;
@@ -88,22 +88,18 @@ static void a_stolen_key_fills_no_memory(void **state)
     print_message("# resident: %llu MB before, %llu MB at most\n",
                   (unsigned long long)before / 1000000, (unsigned long long)most / 1000000);
     assert_true(!SUPPORT_MEMORY_TELLS || most < (uint64_t)150 << 20); /* of 250 that are sent */
-    support_caller_free(&honest);
-    support_caller_free(&thief);
-    scene_free(&c);
 }
 
 /* --- logs ------------------------------------------------------------------------------------- */
 
 static unsigned lines_with(const char *path, const char *words)
 {
-    struct bytes text = {0};
+    struct bytes text CLEAN(bytes_clear) = {0};
     unsigned n = 0;
     assert_int_equal(file_read(path, (size_t)1 << 20, &text, &quiet), ERR_OK);
     bytes_put_u8(&text, 0);
     for (const char *p = (const char *)text.data; (p = strstr(p, words)) != NULL; p++)
         n++;
-    bytes_clear(&text);
     return n;
 }
 
@@ -116,7 +112,7 @@ static void nobody_fills_the_log(void **state)
     enum { STRANGERS = 60, ODD = 1500 };
     const struct support_options o = {.owners = 1};
     struct support_caller odd;
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     struct netio *netio;
     scene_new(&c, &o);
     serve(&c, 1);
@@ -141,7 +137,6 @@ static void nobody_fills_the_log(void **state)
     assert_in_range(lines_with(file(&c, "server1.log"), "a message of kind 77"), 21, 30);
     assert_in_range(lines_with(file(&c, "server1.log"), "turned away a connection"), 21, 35);
     assert_int_equal(lines_with(file(&c, "server1.log"), "more like this in"), 2);
-    scene_free(&c);
 }
 
 /* --- files ------------------------------------------------------------------------------------ */
@@ -150,7 +145,7 @@ static void nobody_fills_the_log(void **state)
 static void what_never_ends_is_not_read_whole(void **state)
 {
     const struct support_options o = {.owners = 1};
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     scene_new(&c, &o);
     {
         const char *const synth[] = {"synth", "/dev/zero", "--out", file(&c, "rows.csv"), NULL};
@@ -171,14 +166,13 @@ static void what_never_ends_is_not_read_whole(void **state)
         assert_int_equal(support_run(file(&c, "share.log"), 60, share), 6);
         assert_true(support_contains(file(&c, "share.log"), "a field has more than 1048576 bytes"));
     }
-    scene_free(&c);
 }
 
 /* A folder that others may write to could be exchanged for an older one. */
 static void a_folder_of_all_is_refused(void **state)
 {
     const struct support_options o = {.owners = 1};
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     scene_new(&c, &o);
     assert_int_equal(mkdir(file(&c, "server0"), 0700), 0);
     for (unsigned k = 0; k < 2; k++) {
@@ -192,7 +186,6 @@ static void a_folder_of_all_is_refused(void **state)
     assert_true(support_contains(file(&c, "server0.log"), "(mode 720)"));
     assert_int_equal(chmod(file(&c, "server0"), 0755), 0);
     serve(&c, 0);
-    scene_free(&c);
 }
 
 /* --- the status pages ------------------------------------------------------------------------- */
@@ -202,7 +195,7 @@ static void slow_readers_do_not_hold_the_status_pages(void **state)
 {
     enum { SLOW = 16 };
     const struct support_options o = {.owners = 1};
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     uint16_t port;
     char text[16];
     int slow[SLOW];
@@ -239,7 +232,6 @@ static void slow_readers_do_not_hold_the_status_pages(void **state)
     assert_true(served);
     for (unsigned i = 0; i < SLOW; i++)
         close(slow[i]);
-    scene_free(&c);
 }
 
 /* --- long requests ---------------------------------------------------------------------------- */
@@ -253,7 +245,7 @@ static void a_long_request_comes_in_pieces(void **state)
                                                 "  - {name: a, kind: integer, min: 0, max: 255}\n"
                                                 "  - {name: b, kind: integer, min: 0, max: 255}\n",
                                       .workload = "{all: 2}"};
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     scene_new(&c, &o);
     assert_true(c.s.study->workload->cells * 8 > 2 * MESSAGE_PART_MAX);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
@@ -267,7 +259,6 @@ static void a_long_request_comes_in_pieces(void **state)
         assert_int_equal(support_run(file(&c, "share.log"), 60, share), 0);
         assert_int_equal(support_run(file(&c, "run.log"), 120, run), 0);
     }
-    scene_free(&c);
 }
 
 int main(void)

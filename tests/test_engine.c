@@ -118,7 +118,7 @@ static void same_release(const struct aim_result *a, const struct aim_result *b,
 static void mpc_equals_plaintext_as(const struct support_options *o, enum coming coming)
 {
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
-    struct whole *w = memory_array(1, sizeof *w);
+    struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
     struct three_costs costs;
     struct aim_result *plain = NULL;
     struct replay replay = {.w = w};
@@ -145,7 +145,6 @@ static void mpc_equals_plaintext_as(const struct support_options *o, enum coming
     assert_int_equal(costs.opened_calls[OPEN_MASKED], 0);
     aim_result_free(&plain);
     whole_free(w);
-    memory_free(&w);
 }
 
 static void mpc_equals_plaintext(const struct support_options *o)
@@ -238,7 +237,7 @@ static enum err add_more(struct party *p, void *shared)
 {
     static const uint8_t id[TAPE_ID_SIZE] = {1};
     struct whole *w = shared;
-    struct engine *g = NULL, *alone = NULL;
+    struct engine *g = NULL, *alone CLEAN(engine_free) = NULL;
     struct upload held[OWNERS];
     uint64_t rounds, bytes, cost[2][2];
     bool right = true;
@@ -259,7 +258,6 @@ static enum err add_more(struct party *p, void *shared)
     TRY(count_all(g, held, OWNERS));
     right = right && net_rounds(p->net) == rounds && g->tally.owners == OWNERS;
     engine_free(&g);
-    engine_free(&alone);
     return right ? ERR_OK : ERR_MISMATCH;
 }
 

@@ -28,11 +28,10 @@ struct hostile {
 static enum err tally_up(struct party *p, void *shared)
 {
     struct hostile *h = shared;
-    struct engine *g = NULL;
+    struct engine *g CLEAN(engine_free) = NULL;
     enum err e = load_engine(h->w, p, &g);
     if (e == ERR_OK)
         three_put64(&h->sums, p, g->tally.sums);
-    engine_free(&g);
     return e;
 }
 
@@ -40,8 +39,8 @@ static enum err tally_up(struct party *p, void *shared)
 static void replace_upload(struct whole *w, unsigned o, bool noise)
 {
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
-    struct identity *me = NULL;
-    struct bytes packed = {0};
+    struct identity *me CLEAN(identity_free) = NULL;
+    struct bytes packed CLEAN(bytes_clear) = {0};
     char path[SUPPORT_PATH], name[16];
     uint64_t seed = o;
     size_t n = (size_t)study_upload_bytes(w->s.study, o);
@@ -61,8 +60,6 @@ static void replace_upload(struct whole *w, unsigned o, bool noise)
         w->parts[o][i].owner = o;
         assert_int_equal(upload_check(&w->parts[o][i], i, w->s.study->terms.digest), ERR_OK);
     }
-    identity_free(&me);
-    bytes_clear(&packed);
 }
 
 /* What the owners of other batches have in a marginal. */
@@ -71,7 +68,7 @@ static void others_have(const struct whole *w, unsigned hostile, const struct cl
 {
     const struct study_owner *owner = w->s.study->owner;
     size_t cells = clique_cells(clique, w->s.study->domain);
-    int64_t *one = memory_array(cells, sizeof *one);
+    int64_t *one CLEAN(memory_release) = memory_array(cells, sizeof *one);
     memset(counts, 0, cells * sizeof *counts);
     for (unsigned o = 0; o < OWNERS; o++) {
         struct table *t = NULL;
@@ -83,7 +80,6 @@ static void others_have(const struct whole *w, unsigned hostile, const struct cl
             counts[i] += one[i];
         table_free(&t);
     }
-    memory_free(&one);
 }
 
 /*
@@ -151,14 +147,13 @@ static void hostile_owners_move_no_more_than_their_bounds(void **state)
 static void a_round_played_again_opens_the_same(void **state)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 4, .epsilon = 2};
-    struct whole *w = memory_array(1, sizeof *w);
+    struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
     struct three_costs costs;
     whole_new(w, &o);
     w->twice = true;
     assert_int_equal(three_run_wrapped(78, run_mpc, w, &costs, marks_wrap), ERR_OK);
     assert_int_equal(costs.opened_calls[OPEN_SELECTED_INDEX], 2 * w->s.study->rounds);
     whole_free(w);
-    memory_free(&w);
 }
 
 /* The digests by which two servers compare the noise that both hold notice any difference. */
@@ -169,7 +164,7 @@ static enum err compare_ranges(struct party *p, void *shared)
     static const uint8_t id[TAPE_ID_SIZE] = {1};
     uint8_t(*digest)[2][32] = shared, changed[32];
     struct tape tape, range = {0};
-    struct bytes kept = {0};
+    struct bytes kept CLEAN(bytes_clear) = {0};
     bool right = true;
     tape_start(&tape, id, TAPE_BOX_MULLER);
     for (unsigned k = 0; k < TAPE_KINDS; k++)
@@ -195,7 +190,6 @@ static enum err compare_ranges(struct party *p, void *shared)
     }
     tape_free(&range);
     tape_free(&tape);
-    bytes_clear(&kept);
     return right ? ERR_OK : ERR_MISUSE;
 }
 
@@ -210,10 +204,11 @@ static void shares_of_noise_can_be_compared(void **state)
 static enum err refuse_bad_requests(struct party *p, void *shared)
 {
     struct whole *w = shared;
-    struct engine *g = NULL;
+    struct engine *g CLEAN(engine_free) = NULL;
     struct engine_step step;
     uint32_t query = 5;
-    uint64_t *estimate = memory_array(w->s.study->workload->cells, sizeof *estimate);
+    uint64_t *estimate CLEAN(memory_release) = memory_array(w->s.study->workload->cells,
+                                                            sizeof *estimate);
     struct request r = {.kind = REQUEST_MEASURE, .queries = 1, .query = &query, .multiplier = 255};
     bool right = true;
     p->log = NULL; /* what follows is refused, and says so */
@@ -244,29 +239,26 @@ static enum err refuse_bad_requests(struct party *p, void *shared)
     right = right && engine_prepare(g, &r, &step) == ERR_REFUSED;
     r.epsilon = 1e-9; /* the multiplier would round to nothing */
     right = right && engine_prepare(g, &r, &step) == ERR_RANGE;
-    engine_free(&g);
-    memory_free(&estimate);
     return right ? ERR_OK : ERR_MISUSE;
 }
 
 static void requests_outside_the_study_are_refused(void **state)
 {
     const struct support_options o = {.owners = OWNERS};
-    struct whole *w = memory_array(1, sizeof *w);
+    struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
     struct three_costs costs;
     whole_new(w, &o);
     assert_int_equal(three_run(3, refuse_bad_requests, w, &costs), ERR_OK);
     for (unsigned r = 0; r < OPEN_REASONS; r++)
         assert_int_equal(costs.opened_calls[r], 0);
     whole_free(w);
-    memory_free(&w);
 }
 
 static void an_upload_is_the_same_again_and_cannot_be_altered(void **state)
 {
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
     const struct support_options o = {.owners = OWNERS};
-    struct whole *w = memory_array(1, sizeof *w);
+    struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
     const uint8_t *terms;
     unsigned form;
     size_t bytes;
@@ -314,7 +306,6 @@ static void an_upload_is_the_same_again_and_cannot_be_altered(void **state)
         }
     }
     whole_free(w);
-    memory_free(&w);
 }
 
 int main(void)

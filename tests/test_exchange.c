@@ -146,8 +146,8 @@ static void saved_receipt(struct desk *d, struct bytes *text)
 
 static void a_receipt_that_is_none_is_told_where(void **state)
 {
-    struct desk d;
-    struct bytes text = {0}, other = {0};
+    struct desk d CLEAN(desk_free);
+    struct bytes text CLEAN(bytes_clear) = {0}, other CLEAN(bytes_clear) = {0};
     desk_new(&d);
     saved_receipt(&d, &text);
     expect(parse(&d, &text), ERR_OK, "", "whole");
@@ -175,14 +175,11 @@ static void a_receipt_that_is_none_is_told_where(void **state)
     strstr((char *)other.data, "trefoil-receipt-1")[3] = '\0';
     expect(parse(&d, &other), ERR_FORMAT, "the line \"format ...\" should stand here", "NUL");
     expect(parse(&d, &(struct bytes){0}), ERR_FORMAT, "paper ends where the line \"format", "none");
-    bytes_clear(&text);
-    bytes_clear(&other);
-    desk_free(&d);
 }
 
 static void a_receipt_needs_three_signatures(void **state)
 {
-    struct desk d;
+    struct desk d CLEAN(desk_free);
     desk_new(&d);
     assert_int_equal(receipt_verify(d.s.study, &d.receipt, &quiet), ERR_OK);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
@@ -196,7 +193,6 @@ static void a_receipt_needs_three_signatures(void **state)
         expect(receipt_verify(d.s.study, &r, &quiet), ERR_AUTH, named, "another's");
         quiet.buffer = NULL;
     }
-    desk_free(&d);
 }
 
 #define ID "00000000000000000000000000000000"
@@ -246,8 +242,8 @@ static void a_statement_that_was_changed_is_none(void **state)
 {
     struct upload_name upload = {.owner = 1, .id = {3}, .digest = {4}};
     const struct statement s = {.server = 1, .time = 1790000000, .uploads = 1, .upload = &upload};
-    struct desk d;
-    struct bytes text = {0}, other = {0};
+    struct desk d CLEAN(desk_free);
+    struct bytes text CLEAN(bytes_clear) = {0}, other CLEAN(bytes_clear) = {0};
     desk_new(&d);
     assert_int_equal(statement_write(&s, d.s.study, d.server[1], &text), ERR_OK);
     expect(read_statement(&d, &text), ERR_OK, "", "whole");
@@ -264,9 +260,6 @@ static void a_statement_that_was_changed_is_none(void **state)
     expect(read_statement(&d, &text), ERR_FORMAT, "is not a statement", "NUL");
     bytes_put(&text, "more\n", 5);
     expect(read_statement(&d, &text), ERR_FORMAT, "is not a statement", "more");
-    bytes_clear(&text);
-    bytes_clear(&other);
-    desk_free(&d);
 }
 
 /* --- messages --------------------------------------------------------------------------------- */
@@ -287,11 +280,11 @@ static const struct {
 
 static void a_request_that_is_cut_or_changed_is_none(void **state)
 {
-    struct desk d;
+    struct desk d CLEAN(desk_free);
     const struct workload *w;
     uint32_t query[] = {1, 2};
     struct request r = {.kind = REQUEST_SELECT, .queries = 2, .query = query}, back;
-    struct bytes text = {0};
+    struct bytes text CLEAN(bytes_clear) = {0};
     desk_new(&d);
     w = d.s.study->workload;
     r.estimates = w->query[1].cells + w->query[2].cells;
@@ -321,13 +314,11 @@ static void a_request_that_is_cut_or_changed_is_none(void **state)
     assert_int_equal(request_read(&back, w, text.data, text.size), ERR_FORMAT);
     assert_int_equal(request_version(NULL, 0), 0);
     memory_free(&r.estimate);
-    bytes_clear(&text);
-    desk_free(&d);
 }
 
 static void an_answer_that_is_cut_says_nothing(void **state)
 {
-    struct bytes text = {0};
+    struct bytes text CLEAN(bytes_clear) = {0};
     struct reply r;
     assert_int_equal(reply_write(7, ERR_BUDGET, "it is spent", "payload", 7, &text), ERR_OK);
     assert_int_equal(reply_read(&r, &text), ERR_OK);
@@ -340,7 +331,6 @@ static void an_answer_that_is_cut_says_nothing(void **state)
     text.data[2] = ERR_COUNT;
     assert_int_equal(reply_read(&r, &text), ERR_FORMAT);
     assert_true(r.text[0] == '\0' && r.size == 0);
-    bytes_clear(&text);
 }
 
 static void what_is_held_is_one_of_four_things(void **state)

@@ -34,7 +34,7 @@ static void restart(struct scene *c, unsigned server, unsigned lanes)
 static void servers_of_different_size_share_a_study(void **state)
 {
     const struct support_options o = {.owners = OWNERS, .epsilon = 8, .lanes = 3};
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     scene_new(&c, &o);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         expect_lanes(&c, i, 3);
@@ -45,14 +45,13 @@ static void servers_of_different_size_share_a_study(void **state)
     share_everything(&c);
     expect_code(run_study(&c, "a.key", 0), 0, file(&c, "run%u.log", 0));
     check_measurements(&c, file(&c, "out%u/measurements.json", 0), 8);
-    scene_free(&c);
 }
 
 /* In the middle of a run, a server with two lanes ends; what comes back has one. */
 static void a_run_goes_on_with_other_lanes(void **state)
 {
     const struct support_options o = {.owners = OWNERS, .epsilon = 8, .rounds = 3, .lanes = 2};
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     pid_t run;
     scene_new(&c, &o);
     share_everything(&c);
@@ -63,7 +62,6 @@ static void a_run_goes_on_with_other_lanes(void **state)
     restart(&c, 1, 1);
     expect_code(support_wait(run, 60), 0, file(&c, "run%u.log", 0));
     check_measurements(&c, file(&c, "out%u/measurements.json", 0), 8);
-    scene_free(&c);
 }
 
 /* --- a firewall ------------------------------------------------------------------------------- */
@@ -122,7 +120,7 @@ static void a_lane_that_a_firewall_stops_is_named(void **state)
     static const char words[] = "lane 1 does not get through: open the ports + 5 and + 6 of each "
                                 "server to the other two, or start one of them with --lanes 1";
     const struct support_options o = {.owners = OWNERS, .round_s = 1, .lanes = 2};
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     pid_t firewall;
     scene_new(&c, &o);
     share_everything(&c);
@@ -143,14 +141,13 @@ static void a_lane_that_a_firewall_stops_is_named(void **state)
     assert_true(support_contains(file(&c, "run0.log"), words));
     kill(firewall, SIGKILL);
     support_wait(firewall, 10);
-    scene_free(&c);
 }
 
 static void lanes_without_ports_are_refused(void **state)
 {
     static const char *const wrong[] = {"0", "2", "17"};
     const struct support_options o = {.owners = OWNERS};
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     scene_new(&c, &o);
     for (size_t k = 0; k < 3; k++) {
         const char *const a[] = {"serve",    c.s.path,          "--key",   file(&c, "s0.key"),
@@ -162,7 +159,6 @@ static void lanes_without_ports_are_refused(void **state)
                                               "those in the study have room for 1 lane"
                                             : "lanes"));
     }
-    scene_free(&c);
 }
 
 int main(void)

@@ -125,7 +125,7 @@ static void a_worker_that_is_busy_says_so(void **state)
 {
     const struct request open = {.kind = REQUEST_OPEN, .run = {1}};
     struct scene *c = *state;
-    struct support_caller caller;
+    struct support_caller caller CLEAN(support_caller_free);
     unsigned busy = 0, told = 0;
     support_caller_new(&caller, &c->s, "a.key", 1);
     for (unsigned k = 0; k < 600; k++) {
@@ -146,7 +146,6 @@ static void a_worker_that_is_busy_says_so(void **state)
                 NULL;
     }
     assert_true(busy > 0);
-    support_caller_free(&caller);
 }
 
 /* --- an owner who says different things ------------------------------------------------------- */
@@ -159,7 +158,7 @@ struct owner {
 static void owner_new(struct owner *w, struct scene *c, unsigned owner)
 {
     const struct study *study = c->s.study;
-    struct bytes packed = {0};
+    struct bytes packed CLEAN(bytes_clear) = {0};
     char key[16];
     snprintf(key, sizeof key, "o%u.key", owner);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
@@ -169,7 +168,6 @@ static void owner_new(struct owner *w, struct scene *c, unsigned owner)
     assert_int_equal(upload_make(w->part, w->at[0].me, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
                                  study->terms.digest, study_upload_form(study, owner), &packed),
                      ERR_OK);
-    bytes_clear(&packed);
 }
 
 static void owner_free(struct owner *w)
@@ -247,7 +245,7 @@ static uint64_t held(const struct owner *w)
 static void parts_that_do_not_fit_begin_anew(void **state)
 {
     struct scene *c = *state;
-    struct owner w;
+    struct owner w CLEAN(owner_free);
     const uint8_t *p;
     size_t n;
     owner_new(&w, c, 0);
@@ -271,7 +269,6 @@ static void parts_that_do_not_fit_begin_anew(void **state)
     assert_int_equal(say_part(&w, 0, p, n), ERR_OK);
     assert_true(w.at[1].reply.payload[0] == 1);
     assert_int_equal(withdraw(&w, c, 1), ERR_OK);
-    owner_free(&w);
 }
 
 /*

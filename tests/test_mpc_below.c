@@ -92,7 +92,7 @@ static void check(struct below *b)
 
 static void constants_of_every_width_are_compared(void **state)
 {
-    struct below *b = memory_array(1, sizeof *b);
+    struct below *b CLEAN(memory_release) = memory_array(1, sizeof *b);
     for (unsigned width = 1; width <= 64; width++) {
         const uint64_t mask = width < 64 ? ((uint64_t)1 << width) - 1 : UINT64_MAX;
         uint64_t r = width;
@@ -106,7 +106,6 @@ static void constants_of_every_width_are_compared(void **state)
         }
         check(b);
     }
-    memory_free(&b);
 }
 
 static void coins_are_compared_for_half_the_cost(void **state)
@@ -116,7 +115,7 @@ static void coins_are_compared_for_half_the_cost(void **state)
         unsigned constants, ands;
     } coins[] = {{exponential_coin, EXPONENTIAL_COINS, EXPONENTIAL_ANDS},
                  {discrete_coin, DISCRETE_SQUARE_BITS, DISCRETE_ACCEPT_ANDS}};
-    struct below *b = memory_array(1, sizeof *b);
+    struct below *b CLEAN(memory_release) = memory_array(1, sizeof *b);
     for (size_t k = 0; k < sizeof coins / sizeof *coins; k++) {
         uint64_t ands = 0;
         b->width = 64;
@@ -128,7 +127,6 @@ static void coins_are_compared_for_half_the_cost(void **state)
         assert_int_equal(ands, coins[k].ands);
         assert_true(2 * ands < 120 * b->constants); /* a carry takes 120 each */
     }
-    memory_free(&b);
 }
 
 int main(void)

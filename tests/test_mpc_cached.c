@@ -169,7 +169,7 @@ static enum err compare_every(struct party *p, void *shared)
 /* A bit that is wrong makes a sum smaller, whichever it is, so that two wrong ones cannot hide. */
 static void every_number_with_every_bound(void **state)
 {
-    struct every *c = memory_array(1, sizeof *c);
+    struct every *c CLEAN(memory_release) = memory_array(1, sizeof *c);
     for (unsigned l = 1; l <= EVERY; l++) {
         const size_t n = (size_t)1 << l;
         c->l = l;
@@ -190,7 +190,6 @@ static void every_number_with_every_bound(void **state)
         }
         three_result_free(&c->out);
     }
-    memory_free(&c);
 }
 
 /* Dense: every C needs the full width. */

@@ -102,7 +102,7 @@ static void expect_product(const struct bench *b, size_t lanes)
 static void many_lanes_do_what_one_does(void **state)
 {
     static const size_t lanes[] = {1, 2, 3, 5, TILES + 3};
-    struct bench *b = bench_new(), *one = bench_new();
+    struct bench *b CLEAN(memory_release) = bench_new(), *one CLEAN(memory_release) = bench_new();
     struct three_costs cost;
     for (size_t k = 0; k < sizeof lanes / sizeof *lanes; k++) {
         const size_t used = lanes[k] < TILES ? lanes[k] : TILES;
@@ -120,20 +120,17 @@ static void many_lanes_do_what_one_does(void **state)
                     memcmp(b->product[0][0] + t * TILE, one->product[0][0] + t * TILE, TILE) == 0,
                     t == 0);
     }
-    memory_free(&b);
-    memory_free(&one);
 }
 
 /* With queues of one message, and no two servers whose lanes are slow in the same order. */
 static void lanes_of_opposite_speed_do_not_wait_for_each_other(void **state)
 {
-    struct bench *b = bench_new();
+    struct bench *b CLEAN(memory_release) = bench_new();
     b->slow = 1;
     for (size_t lanes = 2; lanes < 5; lanes++) {
         assert_int_equal(three_run_lanes(6, lanes, 1, product_job, b, NULL, NULL), ERR_OK);
         expect_product(b, lanes);
     }
-    memory_free(&b);
 }
 
 /* --- failures --------------------------------------------------------------------------------- */
@@ -160,7 +157,7 @@ static enum err toil_job(struct party *p, void *shared)
 /* Lane 2 of server 1 fails at its second tile, with work for minutes left to all the others. */
 static void a_lane_that_fails_ends_all_lanes_of_all_servers(void **state)
 {
-    struct bench *b = bench_new();
+    struct bench *b CLEAN(memory_release) = bench_new();
     enum err result[3];
     b->tiles = (size_t)1 << 30;
     b->fail_at = 5;
@@ -170,7 +167,6 @@ static void a_lane_that_fails_ends_all_lanes_of_all_servers(void **state)
     assert_int_equal(result[2], ERR_PEER);
     for (unsigned s = 0; s < 3; s++)
         assert_true(atomic_load(&b->done[s]) < b->tiles / 2);
-    memory_free(&b);
 }
 
 static enum err try_to_open(struct party *lane, size_t tile)
@@ -184,14 +180,13 @@ static enum err try_to_open(struct party *lane, size_t tile)
 
 static void only_lane_0_opens(void **state)
 {
-    struct bench *b = bench_new();
+    struct bench *b CLEAN(memory_release) = bench_new();
     enum err result[3];
     b->tiles = 8;
     b->fail_at = 3;
     b->odd = try_to_open;
     assert_int_not_equal(three_run_lanes(8, 2, 4, toil_job, b, NULL, result), ERR_OK);
     assert_int_equal(result[1], ERR_MISUSE);
-    memory_free(&b);
 }
 
 static enum err tiles_job(struct party *p, void *shared)
@@ -236,14 +231,13 @@ static enum err topics_job(struct party *p, void *shared)
 {
     static const uint8_t topics[3][SESSION_ID_SIZE] = {{1}, {1}, {2}};
     uint64_t(*const drawn)[3][3] = shared; /* by server, topic and lane */
-    struct session *session = NULL;
+    struct session *session CLEAN(session_free) = NULL;
     enum err e = session_for_test(&session, p->index, 1);
     for (size_t t = 0; t < 3 && e == ERR_OK; t++) {
         e = crew_topic(p, session, topics[t]);
         if (e == ERR_OK)
             e = crew_run(p, 3, draw, drawn[p->index][t]);
     }
-    session_free(&session);
     return e;
 }
 

@@ -71,7 +71,7 @@ static enum err job(struct party *p, void *shared)
 {
     struct run *r = shared;
     const struct party_tamper tamper = {.alter = alter, .self = r};
-    struct secrets s = {0};
+    struct secrets s CLEAN(secrets_free) = {0};
     enum err e = secrets_new(p, &s, r->values, r->n, 5);
     if (p->index == r->cheat)
         p->tamper = &tamper;
@@ -79,7 +79,6 @@ static enum err job(struct party *p, void *shared)
         e = all_protocols[r->protocol].run(p, &s);
     if (e == ERR_OK)
         put_secrets(r, p, &s);
-    secrets_free(&s);
     return e;
 }
 
@@ -197,13 +196,12 @@ static enum err open_one(struct party *p, void *shared)
     struct opening *o = shared;
     const struct party_tamper tamper = {.alter = alter, .self = &o->run};
     uint64_t value = 42;
-    struct share64 x;
+    struct share64 x CLEAN(share64_free);
     enum err e = three_share64(p, &x, &value, 1, 3);
     if (p->index == o->run.cheat)
         p->tamper = &tamper;
     if (e == ERR_OK)
         e = open_ring64(p, OPEN_MASKED, x, &o->opened[p->index]);
-    share64_free(&x);
     return e;
 }
 
@@ -224,14 +222,13 @@ static enum err choose(struct party *p, void *shared)
     static const uint64_t values[] = {7, 3, 900, 5};
     struct opening *o = shared;
     const struct party_tamper tamper = {.alter = alter, .self = &o->run};
-    struct share64 x;
+    struct share64 x CLEAN(share64_free);
     enum err e = three_share64(p, &x, values, 4, 3);
     if (p->index == o->run.cheat)
         p->tamper = &tamper;
     p->log = NULL;
     if (e == ERR_OK)
         o->result[p->index] = argmax_open(p, x, 16, seed, &o->index[p->index]);
-    share64_free(&x);
     return e;
 }
 

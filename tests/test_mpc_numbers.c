@@ -346,7 +346,7 @@ static enum err seed_job(struct party *p, void *shared)
     const struct party_watch watch = {ignore, take_opened, s->opened[p->index]};
     const uint64_t values[CANDIDATES] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3};
     struct seed seed = {.net = p->net, .bytes = {!s->late}};
-    struct share64 x = {0};
+    struct share64 x CLEAN(share64_free) = {0};
     size_t index = 0;
     enum err e = three_share64(p, &x, values, CANDIDATES, 1);
     p->watch = &watch;
@@ -355,7 +355,6 @@ static enum err seed_job(struct party *p, void *shared)
     if (e == ERR_OK)
         e = argmax_open(p, x, 12, seed.bytes, &index);
     p->watch = NULL;
-    share64_free(&x);
     return e == ERR_OK && index != 5 ? ERR_DATA : e;
 }
 

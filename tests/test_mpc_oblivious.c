@@ -42,7 +42,7 @@ static enum err job(struct party *p, void *shared)
 {
     static const uint64_t values[N] = {1, 2, 3, 5, 8, 13};
     struct run *r = shared;
-    struct secrets s = {0};
+    struct secrets s CLEAN(secrets_free) = {0};
     uint64_t opened[N];
     enum err e = secrets_new(p, &s, values, N, 5);
     if (e == ERR_OK)
@@ -61,7 +61,6 @@ static enum err job(struct party *p, void *shared)
         e = ERR_MISUSE; /* what is opened is public, here at least */
     if (e == ERR_OK && opened[7] != (uint64_t)((1 << ALL_BITS) - 1) * ((1 << ALL_BITS) - 1))
         e = ERR_MISUSE;
-    secrets_free(&s);
     return e;
 }
 
@@ -87,7 +86,7 @@ static enum err checked(struct party *p, void *shared)
     static const uint64_t values[N] = {1, 2, 3, 5, 8, 13};
     static const struct check_limits limits;
     struct run *r = shared;
-    struct secrets s = {0};
+    struct secrets s CLEAN(secrets_free) = {0};
     uint64_t opened[N];
     enum err e = secrets_new(p, &s, values, N, 5);
     if (e == ERR_OK)
@@ -110,7 +109,6 @@ static enum err checked(struct party *p, void *shared)
         e = ERR_MISUSE;
     if (e == ERR_OK)
         e = all_argmax(p, &s);
-    secrets_free(&s);
     return e;
 }
 

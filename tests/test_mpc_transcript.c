@@ -48,7 +48,7 @@ static void watch(struct party *p, struct transcript *t)
  * stream of the next key is the own one's, so that their difference is 0. */
 static enum err streams_anew(struct party *p, uint64_t seed, bool cancel)
 {
-    struct session *session = NULL;
+    struct session *session CLEAN(session_free) = NULL;
     enum err e = session_for_test(&session, p->index, seed);
     for (unsigned side = 0; side < 2 && e == ERR_OK; side++) {
         uint8_t key[16];
@@ -57,7 +57,6 @@ static enum err streams_anew(struct party *p, uint64_t seed, bool cancel)
         if (e == ERR_OK)
             e = prg_new(&p->prg[side][PRG_ZERO], key);
     }
-    session_free(&session);
     return e;
 }
 
@@ -209,7 +208,7 @@ static void a_prg_that_repeats_is_caught(void **state)
 static enum err plain_product(struct party *p, void *shared)
 {
     struct transcript *t = shared;
-    struct share64 x = {0}, out = {0};
+    struct share64 x CLEAN(share64_free) = {0}, out CLEAN(share64_free) = {0};
     enum err e = share64_new(&x, N);
     if (e == ERR_OK)
         e = share64_new(&out, N);
@@ -218,15 +217,13 @@ static enum err plain_product(struct party *p, void *shared)
     watch(p, t);
     if (e == ERR_OK)
         e = ring64_multiply(p, out, x, x);
-    share64_free(&x);
-    share64_free(&out);
     return e;
 }
 
 /* On shares that are 0 the masks are all there is: without them the words are not uniform. */
 static void masks_that_cancel_are_caught(void **state)
 {
-    struct transcript sound = {0}, mutant = {.mutant = MASKS_CANCEL};
+    struct transcript sound = {0}, mutant CLEAN(transcript_free) = {.mutant = MASKS_CANCEL};
     assert_int_equal(three_run(9, plain_product, &sound, NULL), ERR_OK);
     assert_int_equal(three_run(9, plain_product, &mutant, NULL), ERR_OK);
     for (int s = 0; s < 3; s++) {
@@ -235,7 +232,6 @@ static void masks_that_cancel_are_caught(void **state)
         assert_true(worst_difference(&sound.received[s], &mutant.received[s]) > LIMIT);
     }
     transcript_free(&sound);
-    transcript_free(&mutant);
 }
 
 /* Shares of nothing: what a stream of masks gives to each of its two holders. */
@@ -248,8 +244,8 @@ static enum err draw(struct party *p, void *shared)
 {
     struct topics *t = shared;
     const uint8_t topic[SESSION_ID_SIZE] = {t->of[p->index]};
-    struct share64 x = {0};
-    struct session *session = NULL;
+    struct share64 x CLEAN(share64_free) = {0};
+    struct session *session CLEAN(session_free) = NULL;
     enum err e = session_for_test(&session, p->index, 1);
     if (e == ERR_OK)
         e = share64_new(&x, 1);
@@ -261,8 +257,6 @@ static enum err draw(struct party *p, void *shared)
         t->a[p->index] = x.a[0];
         t->b[p->index] = x.b[0];
     }
-    session_free(&session);
-    share64_free(&x);
     return e;
 }
 

@@ -113,10 +113,10 @@ static void expect_message(const struct bytes *b, const char *text)
 
 static void users_are_known_by_their_keys(void **state)
 {
-    struct house h;
+    struct house h CLEAN(pull_down);
     struct dial *d[3];
     struct gate_client from[3];
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     char text[16];
     build(&h);
     for (uint32_t i = 0; i < 3; i++) {
@@ -141,8 +141,6 @@ static void users_are_known_by_their_keys(void **state)
         assert_int_equal(dial_receive(d[i], &b, in_ms(20)), ERR_TIMEOUT);
         dial_free(&d[i]);
     }
-    bytes_clear(&b);
-    pull_down(&h);
 }
 
 /*
@@ -151,7 +149,7 @@ static void users_are_known_by_their_keys(void **state)
  */
 static void what_a_watch_sees_has_room(void **state)
 {
-    struct netio *netio;
+    struct netio *netio CLEAN(netio_free) = NULL;
     struct watch *watch;
     void *socket;
     int bound = -1;
@@ -164,17 +162,16 @@ static void what_a_watch_sees_has_room(void **state)
     assert_int_equal(bound, 0);
     watch_free(&watch);
     zmq_close(socket);
-    netio_free(&netio);
 }
 
 /* Breaks and refusals, which ZeroMQ would keep to itself. */
 static void a_watched_dial_notices_and_comes_back(void **state)
 {
-    struct house h;
+    struct house h CLEAN(pull_down);
     struct key_pair late = new_key_pair();
     struct gate_client from;
-    struct bytes b = {0};
-    struct dial *d;
+    struct bytes b CLEAN(bytes_clear) = {0};
+    struct dial *d CLEAN(dial_free) = NULL;
     enum err e = ERR_TIMEOUT;
     build(&h);
     d = knock(&h, &late, h.server.public);
@@ -196,18 +193,15 @@ static void a_watched_dial_notices_and_comes_back(void **state)
     gate_free(&h.gate);
     assert_int_equal(dial_receive(d, &b, in_ms(20000)), ERR_PEER);
     assert_non_null(strstr(h.outside_sink, "broke"));
-    dial_free(&d);
-    bytes_clear(&b);
-    pull_down(&h);
 }
 
 /* Even one that stood before it was watched. */
 static void a_break_is_told_to_one_who_watches_late(void **state)
 {
-    struct house h;
+    struct house h CLEAN(pull_down);
     struct gate_client from;
-    struct bytes b = {0};
-    struct dial *d;
+    struct bytes b CLEAN(bytes_clear) = {0};
+    struct dial *d CLEAN(dial_free) = NULL;
     build(&h);
     d = knock(&h, &h.client[0], h.server.public);
     assert_int_equal(dial_reach(d, in_ms(5000)), ERR_OK);
@@ -216,9 +210,6 @@ static void a_break_is_told_to_one_who_watches_late(void **state)
     assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(5000)), ERR_OK);
     gate_free(&h.gate);
     assert_int_equal(dial_receive(d, &b, in_ms(20000)), ERR_PEER);
-    dial_free(&d);
-    bytes_clear(&b);
-    pull_down(&h);
 }
 
 /* ZeroMQ closes a socket's port in its own thread: until then a client may still be let in. */
@@ -245,7 +236,7 @@ static void a_break_is_told_until_something_is_sent(void **state)
 {
     struct house h;
     struct gate_client from;
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     struct dial *d;
     for (int already = 0; already <= 2; already++) {
         enum err e = ERR_OK;
@@ -271,15 +262,14 @@ static void a_break_is_told_until_something_is_sent(void **state)
         dial_free(&d);
         pull_down(&h);
     }
-    bytes_clear(&b);
 }
 
 static void strangers_get_nothing(void **state)
 {
-    struct house h;
+    struct house h CLEAN(pull_down);
     struct key_pair stranger = new_key_pair(), other_server = new_key_pair();
     struct gate_client from;
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     struct dial *d;
     int64_t begin;
     build(&h);
@@ -311,24 +301,20 @@ static void strangers_get_nothing(void **state)
     d = knock(&h, &stranger, h.server.public);
     assert_int_equal(dial_send(d, "and now?", 8, in_ms(200)), ERR_TIMEOUT);
     dial_free(&d);
-    bytes_clear(&b);
-    pull_down(&h);
 }
 
 static void ask_and_answer(struct house *h, struct dial *d, uint32_t user);
 
 static void nobody_there_is_a_timeout(void **state)
 {
-    struct house h;
-    struct dial *d;
+    struct house h CLEAN(pull_down);
+    struct dial *d CLEAN(dial_free) = NULL;
     build(&h);
     gate_free(&h.gate);
     wait_until_closed(h.endpoint[0]);
     d = knock(&h, &h.client[0], h.server.public);
     assert_int_equal(dial_send(d, "hello", 5, in_ms(150)), ERR_TIMEOUT);
     assert_int_equal(dial_sent(d), 0);
-    dial_free(&d);
-    pull_down(&h);
 }
 
 /*
@@ -337,7 +323,7 @@ static void nobody_there_is_a_timeout(void **state)
  */
 static void an_impatient_dial_hears_why(void **state)
 {
-    struct house h;
+    struct house h CLEAN(pull_down);
     struct key_pair stranger = new_key_pair();
     struct dial_options o;
     enum err e = ERR_OK;
@@ -369,7 +355,6 @@ static void an_impatient_dial_hears_why(void **state)
     assert_int_equal(dial_send(d, "hello", 5, in_ms(600000)), ERR_TIMEOUT);
     assert_non_null(strstr(h.outside_sink, "tcp://no-such-host.invalid:7100: nobody"));
     dial_free(&d);
-    pull_down(&h);
 }
 
 /* --- front and worker ------------------------------------------------------------------------- */
@@ -414,7 +399,7 @@ struct customer {
 static void *buy(void *argument)
 {
     struct customer *c = argument;
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     c->right = true;
     for (size_t i = 0; i < c->count && c->e == ERR_OK; i++) {
         char text[32], answer[64];
@@ -426,18 +411,17 @@ static void *buy(void *argument)
         if (c->e == ERR_OK)
             c->right = c->right && b.size == strlen(answer) && memcmp(b.data, answer, b.size) == 0;
     }
-    bytes_clear(&b);
     return NULL;
 }
 
 /* Three clients of 400 orders each; every second one goes through the worker. */
 static void many_clients_are_served(void **state)
 {
-    struct house h;
+    struct house h CLEAN(pull_down);
     struct worker w = {0};
     struct customer c[3] = {{0}};
     struct gate_client from = {0};
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     pthread_t worker, customer[3];
     size_t got = 0;
     enum err e = ERR_OK;
@@ -477,17 +461,15 @@ static void many_clients_are_served(void **state)
         assert_true(c[i].right);
         dial_free(&c[i].dial);
     }
-    bytes_clear(&b);
-    pull_down(&h);
 }
 
 /* A client that asks a thousand times before it reads. */
 static void a_thousand_messages_wait_for_their_reader(void **state)
 {
-    struct house h;
+    struct house h CLEAN(pull_down);
     struct gate_client from;
-    struct bytes b = {0};
-    struct dial *d;
+    struct bytes b CLEAN(bytes_clear) = {0};
+    struct dial *d CLEAN(dial_free) = NULL;
     build(&h);
     d = knock(&h, &h.client[1], h.server.public);
     for (uint32_t i = 0; i < 1000; i++) {
@@ -501,17 +483,14 @@ static void a_thousand_messages_wait_for_their_reader(void **state)
         assert_int_equal(dial_receive(d, &b, in_ms(3000)), ERR_OK);
         assert_memory_equal(b.data, &i, sizeof i);
     }
-    dial_free(&d);
-    bytes_clear(&b);
-    pull_down(&h);
 }
 
 static void a_client_that_never_reads_holds_nobody(void **state)
 {
     static const uint8_t big[MAX_MESSAGE];
-    struct house h;
+    struct house h CLEAN(pull_down);
     struct gate_client lazy, keen;
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     struct dial *d, *other;
     int64_t begin;
     build(&h);
@@ -532,8 +511,6 @@ static void a_client_that_never_reads_holds_nobody(void **state)
     dial_free(&d);
     /* nor does one that has gone */
     assert_int_equal(gate_reply(h.gate, &lazy, "z", 1), ERR_OK);
-    bytes_clear(&b);
-    pull_down(&h);
 }
 
 /*
@@ -542,11 +519,11 @@ static void a_client_that_never_reads_holds_nobody(void **state)
  */
 static void what_fails_leaves_nothing_behind(void **state)
 {
-    struct house h;
+    struct house h CLEAN(pull_down);
     struct gate_client alice, bob, from;
     struct gate_port *port;
-    struct bytes b = {0};
-    struct dial *a, *other;
+    struct bytes b CLEAN(bytes_clear) = {0};
+    struct dial *a, *other CLEAN(dial_free) = NULL;
     build(&h);
     port = gate_port(h.gate);
     assert_non_null(port);
@@ -578,18 +555,15 @@ static void what_fails_leaves_nothing_behind(void **state)
     assert_int_equal(dial_receive(a, &b, in_ms(20)), ERR_TIMEOUT);
     gate_port_free(&port);
     dial_free(&a);
-    dial_free(&other);
-    bytes_clear(&b);
-    pull_down(&h);
 }
 
 /* Of one key GATE_SHARE messages wait, so that others find room; of all GATE_BACKLOG. */
 static void the_worker_may_be_busy_or_gone(void **state)
 {
-    struct house h;
+    struct house h CLEAN(pull_down);
     struct gate_client from = {.user = 1, .route_size = 5}, other = from;
-    struct gate_port *port;
-    struct bytes b = {0};
+    struct gate_port *port CLEAN(gate_port_free) = NULL;
+    struct bytes b CLEAN(bytes_clear) = {0};
     build(&h);
     assert_int_equal(gate_pass(h.gate, &from, "x", 1), ERR_AGAIN); /* there was never one */
     port = gate_port(h.gate);
@@ -606,9 +580,6 @@ static void the_worker_may_be_busy_or_gone(void **state)
         for (; passed > 0; passed--)
             assert_int_equal(gate_port_receive(port, &other, &b, in_ms(1000)), ERR_OK);
     }
-    gate_port_free(&port);
-    bytes_clear(&b);
-    pull_down(&h);
 }
 
 /* --- clients that do not behave --------------------------------------------------------------- */
@@ -644,9 +615,9 @@ static void garbage_ends_the_connection(void **state)
         {NULL, "in several frames", 2, 0},      {name, "names its own route", 1, 4},
         {"route", "names its own route", 1, 4}, /* as long as the gate's own */
     };
-    struct house h;
+    struct house h CLEAN(pull_down);
     struct gate_client from;
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     build(&h);
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         void *s = raw_client(&h, kinds[k].route), *watch;
@@ -667,17 +638,15 @@ static void garbage_ends_the_connection(void **state)
         events_free(watch, s);
         zmq_close(s);
     }
-    bytes_clear(&b);
-    pull_down(&h);
 }
 
 static void what_is_too_long_does_not_arrive(void **state)
 {
     static const uint8_t big[MAX_MESSAGE + 1];
-    struct house h;
+    struct house h CLEAN(pull_down);
     struct gate_client from;
-    struct bytes b = {0};
-    struct dial *d;
+    struct bytes b CLEAN(bytes_clear) = {0};
+    struct dial *d CLEAN(dial_free) = NULL;
     build(&h);
     d = knock(&h, &h.client[0], h.server.public);
     assert_int_equal(dial_send(d, big, MAX_MESSAGE, in_ms(3000)), ERR_OK);
@@ -689,17 +658,14 @@ static void what_is_too_long_does_not_arrive(void **state)
     assert_int_equal(dial_send(d, "short", 5, in_ms(3000)), ERR_OK);
     assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(3000)), ERR_OK);
     expect_message(&b, "short");
-    dial_free(&d);
-    bytes_clear(&b);
-    pull_down(&h);
 }
 
 /* Plain TCP bytes and a client without CURVE at all. */
 static void other_protocols_get_nothing(void **state)
 {
-    struct house h;
+    struct house h CLEAN(pull_down);
     struct gate_client from;
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     void *plain;
     const int linger = 0;
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -715,8 +681,6 @@ static void other_protocols_get_nothing(void **state)
     assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(200)), ERR_TIMEOUT);
     zmq_close(plain);
     close(fd);
-    bytes_clear(&b);
-    pull_down(&h);
 }
 
 /* A bare connection from an address of the loopback, which says what a half-open client would. */
@@ -755,13 +719,12 @@ static bool is_cut(int fd)
 static void ask_and_answer(struct house *h, struct dial *d, uint32_t user)
 {
     struct gate_client from;
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     assert_int_equal(dial_send(d, "who?", 4, in_ms(5000)), ERR_OK);
     assert_int_equal(gate_receive(h->gate, &from, &b, in_ms(5000)), ERR_OK);
     assert_int_equal(from.user, user);
     assert_int_equal(gate_reply(h->gate, &from, "you", 3), ERR_OK);
     assert_int_equal(dial_receive(d, &b, in_ms(5000)), ERR_OK);
-    bytes_clear(&b);
 }
 
 #define CROWD 40
@@ -776,10 +739,10 @@ static void crowd_at(const char *host, const char *crowded, bool apart, unsigned
     const size_t most = descriptors != 0 ? descriptors / 2 : 8;
     struct rlimit limit, before;
     char words[64];
-    struct house h = {.connections = descriptors != 0 ? 0 : most};
+    struct house h CLEAN(pull_down) = {.connections = descriptors != 0 ? 0 : most};
     struct gate_client from;
-    struct bytes b = {0};
-    struct dial *early, *late;
+    struct bytes b CLEAN(bytes_clear) = {0};
+    struct dial *early, *late CLEAN(dial_free) = NULL;
     int crowd[CROWD];
     size_t cut = 0;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -812,9 +775,6 @@ static void crowd_at(const char *host, const char *crowded, bool apart, unsigned
     for (size_t i = 0; i < CROWD; i++)
         close(crowd[i]);
     dial_free(&early);
-    dial_free(&late);
-    bytes_clear(&b);
-    pull_down(&h);
 }
 
 static bool has_ipv6(void)
@@ -848,10 +808,10 @@ static void a_crowd_of_ipv6_is_in_its_own_way(void **state)
 static void a_key_has_so_many_connections(void **state)
 {
     enum { MINE = 6, MOST = 4 };
-    struct house h = {.of_a_key = MOST};
+    struct house h CLEAN(pull_down) = {.of_a_key = MOST};
     struct gate_client from;
-    struct bytes b = {0};
-    struct dial *other, *d[MINE];
+    struct bytes b CLEAN(bytes_clear) = {0};
+    struct dial *other CLEAN(dial_free) = NULL, *d[MINE];
     unsigned cut = 0;
     build_at(&h, "127.0.0.1");
     other = knock(&h, &h.client[1], h.server.public);
@@ -873,9 +833,6 @@ static void a_key_has_so_many_connections(void **state)
     assert_non_null(strstr(h.sink, "more than 4 connections of one key"));
     ask_and_answer(&h, other, 101);
     assert_int_equal(dial_receive(other, &b, in_ms(20)), ERR_TIMEOUT);
-    dial_free(&other);
-    bytes_clear(&b);
-    pull_down(&h);
 }
 
 /*
@@ -901,10 +858,10 @@ static void send_the_head_of_a_message(int fd, size_t size, size_t n)
  */
 static void a_message_has_a_time_to_arrive(void **state)
 {
-    struct house h = {.message_ms = 300};
+    struct house h CLEAN(pull_down) = {.message_ms = 300};
     struct gate_client from;
-    struct bytes b = {0};
-    struct dial *honest;
+    struct bytes b CLEAN(bytes_clear) = {0};
+    struct dial *honest CLEAN(dial_free) = NULL;
     int fd;
     build_at(&h, "127.0.0.1");
     h.message_ms = 0;
@@ -926,9 +883,6 @@ static void a_message_has_a_time_to_arrive(void **state)
     assert_int_equal(dial_receive(honest, &b, in_ms(20)), ERR_TIMEOUT);
     ask_and_answer(&h, honest, 100);
     close(fd);
-    dial_free(&honest);
-    bytes_clear(&b);
-    pull_down(&h);
 }
 
 /*
@@ -937,10 +891,10 @@ static void a_message_has_a_time_to_arrive(void **state)
  */
 static void nobody_fills_memory(void **state)
 {
-    struct house h = {.memory = (size_t)8 << 20};
+    struct house h CLEAN(pull_down) = {.memory = (size_t)8 << 20};
     struct gate_client from;
-    struct bytes b = {0};
-    struct dial *honest;
+    struct bytes b CLEAN(bytes_clear) = {0};
+    struct dial *honest CLEAN(dial_free) = NULL;
     struct withheld attack = {.connections = 20, .frames = 2000, .frame = 4000}; /* 160 MB in all */
     uint64_t before, most = 0;
     unsigned served = 0;
@@ -968,15 +922,12 @@ static void nobody_fills_memory(void **state)
     if (SUPPORT_MEMORY_TELLS && most - before >= (uint64_t)64 << 20)
         fail_msg("%llu bytes more", (unsigned long long)(most - before));
     assert_true(served > 10);
-    dial_free(&honest);
-    bytes_clear(&b);
-    pull_down(&h);
 }
 
 /* One key that dials without end is let in later, another one at once. */
 static void a_key_that_dials_without_end_waits(void **state)
 {
-    struct house h;
+    struct house h CLEAN(pull_down);
     struct dial *d;
     unsigned served = 0;
     build(&h);
@@ -997,7 +948,6 @@ static void a_key_that_dials_without_end_waits(void **state)
     d = knock(&h, &h.client[1], h.server.public);
     ask_and_answer(&h, d, 101);
     dial_free(&d);
-    pull_down(&h);
 }
 
 /* --- admission -------------------------------------------------------------------------------- */
@@ -1071,10 +1021,10 @@ static void only_a_whole_request_admits(void **state)
 /* Without CURVE nobody is asked for admission: whatever comes then is not heard. */
 static void a_gate_without_keys_hears_nobody(void **state)
 {
-    struct house h;
+    struct house h CLEAN(pull_down);
     struct gate_options o;
     struct gate_client from;
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     void *plain;
     const int linger = 0;
     build(&h);
@@ -1092,8 +1042,6 @@ static void a_gate_without_keys_hears_nobody(void **state)
         assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(20)), ERR_TIMEOUT);
     }
     zmq_close(plain);
-    bytes_clear(&b);
-    pull_down(&h);
 }
 
 /* --- what gives out --------------------------------------------------------------------------- */
@@ -1103,10 +1051,9 @@ static void *listen_in_vain(void *argument)
     struct house *h = argument;
     static enum err e[2];
     struct gate_client from;
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     e[0] = gate_receive(h->gate, &from, &b, in_ms(60000));
     e[1] = gate_receive(h->gate, &from, &b, in_ms(60000));
-    bytes_clear(&b);
     return e;
 }
 
@@ -1141,7 +1088,7 @@ static void a_gate_that_is_closed_under_us_says_so(void **state)
     struct gate_client client = {.user = 100};
     struct gate *gate;
     struct dial *d, *other;
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     pthread_t front, worker;
     void *heard;
     build(&h);
@@ -1186,7 +1133,6 @@ static void a_gate_that_is_closed_under_us_says_so(void **state)
     pthread_join(front, &heard);
     assert_int_equal(((enum err *)heard)[0], ERR_MISUSE);
     assert_int_equal(((enum err *)heard)[1], ERR_MISUSE);
-    bytes_clear(&b);
     pull_down(&h);
 }
 
@@ -1199,7 +1145,7 @@ static void descriptors_may_run_out(void **state)
     unsigned failures = 0;
     struct rlimit limit, before;
     struct dial_options o;
-    struct house h;
+    struct house h CLEAN(pull_down);
     build(&h);
     o = dial_as(&h, &h.client[0]);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -1223,7 +1169,6 @@ static void descriptors_may_run_out(void **state)
     }
     assert_int_equal(e, ERR_OK);
     assert_true(failures > 2);
-    pull_down(&h);
 }
 
 int main(void)

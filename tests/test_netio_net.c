@@ -500,7 +500,7 @@ static void all_sizes_go_over_zeromq(void **state)
     static const struct plan plan = {.rounds = SIZES, .size = varied, .deadline_ms = 20000};
     struct log log = {.file = stderr, .level = LOG_WARN};
     struct transport *t[3];
-    struct netio *netio;
+    struct netio *netio CLEAN(netio_free) = NULL;
     struct party p[3];
     assert_int_equal(netio_new(&netio, &log), ERR_OK);
     /* bare links while admission runs: it must not be asked about them */
@@ -510,7 +510,6 @@ static void all_sizes_go_over_zeromq(void **state)
     expect_varied(p, &plan);
     for (unsigned i = 0; i < 3; i++)
         transport_free(&t[i]);
-    netio_free(&netio);
 }
 
 static void counters_are_exact(void **state)
@@ -592,13 +591,12 @@ static void a_dead_neighbour_is_noticed(void **state)
     static const struct plan later = {.rounds = 4, .size = hundred, .deadline_ms = 1500};
     struct log log = {.file = stderr, .level = LOG_WARN};
     struct transport *t[3];
-    struct netio *netio;
+    struct netio *netio CLEAN(netio_free) = NULL;
     assert_int_equal(transport_memory_new(t, 4), ERR_OK);
     expect_death(t, &soon, 0);
     assert_int_equal(netio_new(&netio, &log), ERR_OK);
     assert_int_equal(three_zmq(t, netio, 4, NULL, NULL, &log), ERR_OK);
     expect_death(t, &later, 2);
-    netio_free(&netio);
 }
 
 /* A process that ends takes its connections along: nobody waits for the deadline. */
@@ -606,7 +604,7 @@ static void a_neighbour_that_leaves_is_noticed_at_once(void **state)
 {
     struct log log = {.file = stderr, .level = LOG_WARN};
     struct transport *t[3];
-    struct netio *netio;
+    struct netio *netio CLEAN(netio_free) = NULL;
     assert_int_equal(netio_new(&netio, &log), ERR_OK);
     for (size_t rounds = 1; rounds < 3; rounds++) {
         bool seen = false;
@@ -627,7 +625,6 @@ static void a_neighbour_that_leaves_is_noticed_at_once(void **state)
         }
         assert_true(seen);
     }
-    netio_free(&netio);
 }
 
 /* Between rounds nobody waits for it, but whoever asks is told. */
@@ -637,7 +634,7 @@ static void one_that_leaves_between_rounds_is_noticed_too(void **state)
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_WARN};
     struct session *session;
     struct transport *t[3];
-    struct netio *netio;
+    struct netio *netio CLEAN(netio_free) = NULL;
     struct net *net;
     struct bytes b = {0};
     assert_int_equal(netio_new(&netio, &log), ERR_OK);
@@ -659,7 +656,6 @@ static void one_that_leaves_between_rounds_is_noticed_too(void **state)
     bytes_clear(&b);
     transport_free(&t[0]);
     transport_free(&t[2]);
-    netio_free(&netio);
 }
 
 static void a_party_may_give_up_by_itself(void **state)
@@ -737,7 +733,7 @@ static void while_one_is_silent_the_other_is_heard(void **state)
         [STRAY_ABORT] = {ERR_AUTH, "server 0 sent a frame of another pair of servers", 0},
         [FALSE_ABORT] = {ERR_AUTH, "that says ABORT and does not authenticate", 0},
     };
-    struct session *session;
+    struct session *session CLEAN(session_free) = NULL;
     assert_int_equal(session_for_test(&session, 1, 11), ERR_OK);
     for (enum news news = GARBAGE_AHEAD; news <= FALSE_ABORT; news++) {
         char sink[2048] = "";
@@ -761,7 +757,6 @@ static void while_one_is_silent_the_other_is_heard(void **state)
         for (unsigned i = 0; i < 3; i++)
             transport_free(&t[i]);
     }
-    session_free(&session);
 }
 
 /* From server 0 frames of another session come without end. */
@@ -799,7 +794,7 @@ static void a_flood_of_strangers_ends_with_our_patience(void **state)
         {.receive[NET_NEXT] = word, .receive_size[NET_NEXT] = 1},
         {.receive = {word, word + 1}, .receive_size = {1, 1}},
     };
-    struct session *session;
+    struct session *session CLEAN(session_free) = NULL;
     assert_int_equal(session_for_test(&session, 1, 11), ERR_OK);
     for (int i = 0; i < 2; i++) {
         struct relay flood = {.damage = NONE};
@@ -820,7 +815,6 @@ static void a_flood_of_strangers_ends_with_our_patience(void **state)
     }
     assert_non_null(strstr(sink, "server 0 was silent"));
     assert_non_null(strstr(sink, "server 2 was silent"));
-    session_free(&session);
 }
 
 /* Shorter than what is waited for anything, and in both directions at once. */
@@ -833,7 +827,7 @@ static void a_short_patience_ends_as_well(void **state)
                                 .send_size[NET_PREV] = 1,
                                 .receive[NET_NEXT] = &word,
                                 .receive_size[NET_NEXT] = 1};
-    struct session *session;
+    struct session *session CLEAN(session_free) = NULL;
     struct transport *t[3];
     struct net *net;
     assert_int_equal(session_for_test(&session, 1, 11), ERR_OK);
@@ -850,7 +844,6 @@ static void a_short_patience_ends_as_well(void **state)
     net_free(&net);
     for (unsigned i = 0; i < 3; i++)
         transport_free(&t[i]);
-    session_free(&session);
 }
 
 /* --- links ------------------------------------------------------------------------------------ */

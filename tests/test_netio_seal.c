@@ -22,7 +22,7 @@ static void hkdf_known_answer(void **state)
         0x5a, 0x31, 0xb8, 0xa1, 0x1f, 0x5c, 0x5e, 0xe1, 0x87, 0x9e, 0xc3, 0x45, 0x4e, 0x5f,
         0x3c, 0x73, 0x8d, 0x2d, 0x9d, 0x20, 0x13, 0x95, 0xfa, 0xa4, 0xb6, 0x1a, 0x96, 0xc8};
     uint8_t secret[22], out[42];
-    struct bytes info = {0};
+    struct bytes info CLEAN(bytes_clear) = {0};
     memset(secret, 0x0b, sizeof secret);
     assert_int_equal(hkdf_sha256(secret, sizeof secret, &info, out, sizeof out), ERR_OK);
     assert_memory_equal(out, expected, sizeof out);
@@ -33,7 +33,6 @@ static void hkdf_known_answer(void **state)
     assert_null(bytes_extend(&info, SIZE_MAX));
     assert_int_equal(hkdf_sha256(secret, sizeof secret, &info, out, sizeof out), ERR_NOMEM);
     assert_int_equal(hkdf_digest(&info, out), ERR_NOMEM);
-    bytes_clear(&info);
 }
 
 /* The GCM specification, test case 2: key, nonce and plain text of zeros. */
@@ -45,11 +44,10 @@ static void seal_known_answer(void **state)
                                          0xf5, 0x3a, 0x67, 0xb2, 0x12, 0x57, 0xbd, 0xdf};
     static const uint8_t zero[16];
     uint8_t out[32];
-    struct seal *s;
+    struct seal *s CLEAN(seal_free) = NULL;
     assert_int_equal(seal_new(&s, SEAL_SENDER, zero, 0), ERR_OK);
     assert_int_equal(seal_frame(s, 0, NULL, 0, zero, sizeof zero, out), ERR_OK);
     assert_memory_equal(out, expected, sizeof out);
-    seal_free(&s);
 }
 
 static const uint8_t first_key[SEAL_KEY] = "a key of a test";
@@ -82,7 +80,7 @@ static void every_altered_byte_is_noticed(void **state)
 static void a_sequence_number_serves_once(void **state)
 {
     uint8_t b[16 + SEAL_TAG] = {0}, c[16 + SEAL_TAG];
-    struct seal *out, *in;
+    struct seal *out CLEAN(seal_free) = NULL, *in CLEAN(seal_free) = NULL;
     pair_of_seals(&out, &in, 0);
     assert_int_equal(seal_frame(out, 3, NULL, 0, b, 16, c), ERR_OK);
     assert_int_equal(seal_frame(out, 3, NULL, 0, b, 16, c), ERR_MISUSE);
@@ -98,8 +96,6 @@ static void a_sequence_number_serves_once(void **state)
     assert_int_equal(seal_frame(out, 5, b, (size_t)INT_MAX + 1, b, 16, c), ERR_RANGE);
     assert_int_equal(seal_open(in, 5, NULL, 0, c, (size_t)INT_MAX + 1, b), ERR_RANGE);
     assert_int_equal(seal_frame(out, 5, NULL, 0, b, 16, c), ERR_OK); /* and nothing is used up */
-    seal_free(&in);
-    seal_free(&out);
 }
 
 /* A frame under the key that comes after so many replacements: each is made from the one before. */
@@ -107,7 +103,7 @@ static void seal_alone(uint64_t replaced, uint64_t sequence, const uint8_t plain
                        uint8_t out[64 + SEAL_TAG])
 {
     uint8_t key[SEAL_KEY];
-    struct seal *seal;
+    struct seal *seal CLEAN(seal_free) = NULL;
     memcpy(key, first_key, sizeof key);
     for (uint64_t i = 1; i <= replaced; i++) {
         struct bytes info = {0};
@@ -119,7 +115,6 @@ static void seal_alone(uint64_t replaced, uint64_t sequence, const uint8_t plain
     }
     assert_int_equal(seal_new(&seal, SEAL_SENDER, key, 0), ERR_OK);
     assert_int_equal(seal_frame(seal, sequence, NULL, 0, plain, 64, out), ERR_OK);
-    seal_free(&seal);
 }
 
 /* 4 blocks of body and one for the tag: two frames fit into 10 blocks, the third needs a new key.
@@ -127,7 +122,7 @@ static void seal_alone(uint64_t replaced, uint64_t sequence, const uint8_t plain
 static void keys_are_replaced_at_the_bound(void **state)
 {
     uint8_t plain[64], sealed[64 + SEAL_TAG], expected[64 + SEAL_TAG];
-    struct seal *out, *in;
+    struct seal *out CLEAN(seal_free) = NULL, *in CLEAN(seal_free) = NULL;
     memset(plain, 7, sizeof plain);
     pair_of_seals(&out, &in, 10);
     for (uint64_t i = 0; i < 9; i++) {
@@ -149,8 +144,6 @@ static void keys_are_replaced_at_the_bound(void **state)
     assert_int_equal(seal_frame(out, 10, NULL, 0, plain, 64, sealed), ERR_OK);
     seal_alone(6, 10, plain, expected);
     assert_memory_equal(sealed, expected, sizeof sealed);
-    seal_free(&in);
-    seal_free(&out);
 }
 
 /* --- where the libraries fail ----------------------------------------------------------------- */
@@ -160,11 +153,10 @@ static int replace_keys(void)
 {
     static const uint8_t key[SEAL_KEY] = "a key of a test";
     uint8_t plain[64] = {0}, sealed[64 + SEAL_TAG];
-    struct seal *out = NULL;
+    struct seal *out CLEAN(seal_free) = NULL;
     enum err e = seal_new(&out, SEAL_SENDER, key, 10);
     for (uint64_t i = 0; e == ERR_OK && i < 9; i++)
         e = seal_frame(out, i, NULL, 0, plain, 64, sealed);
-    seal_free(&out);
     return (int)e;
 }
 

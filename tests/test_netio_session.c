@@ -47,7 +47,7 @@ static enum err lead(struct server *s, struct log *log, int64_t deadline)
 static enum err follow(struct server *s, struct log *log, int64_t deadline)
 {
     enum net_peer zero = s->index == 1 ? NET_PREV : NET_NEXT;
-    struct bytes message = {0};
+    struct bytes message CLEAN(bytes_clear) = {0};
     enum err e;
     do {
         e = transport_receive_by(s->transport, zero, &message, deadline);
@@ -55,7 +55,6 @@ static enum err follow(struct server *s, struct log *log, int64_t deadline)
     if (e == ERR_OK)
         e = session_open(&s->session, s->transport, s->claimed, &s->terms, &message, &s->offer,
                          clock_left_ms(deadline), log);
-    bytes_clear(&message);
     return e;
 }
 
@@ -262,7 +261,7 @@ struct script {
 static void *run_script(void *argument)
 {
     struct script *x = argument;
-    struct bytes m = {0}, hello = {0};
+    struct bytes m CLEAN(bytes_clear) = {0}, hello CLEAN(bytes_clear) = {0};
     int64_t deadline = clock_now_ms() + 3000;
 
     if (x->s.index != 2)
@@ -276,8 +275,6 @@ static void *run_script(void *argument)
     for (unsigned p = 0; p < 2 && x->s.e == ERR_OK; p++)
         x->s.e = transport_send_by(x->s.transport, (enum net_peer)p, hello.data, hello.size,
                                    deadline);
-    bytes_clear(&hello);
-    bytes_clear(&m);
     return NULL;
 }
 
@@ -330,7 +327,7 @@ static void a_cut_hello_is_refused(void **state)
 static void leftovers_are_skipped(void **state)
 {
     struct server s[3];
-    struct bytes old = {0}, secret = {0};
+    struct bytes old CLEAN(bytes_clear) = {0}, secret CLEAN(bytes_clear) = {0};
     static const uint8_t attempt[16] = "an older attempt";
     static const uint8_t body[64] = {1};
     in_memory(s);
@@ -350,8 +347,6 @@ static void leftovers_are_skipped(void **state)
     run_three(run_server, s, sizeof *s);
     expect_agreement(s);
     sit_down(s);
-    bytes_clear(&old);
-    bytes_clear(&secret);
 }
 
 /* Server 2 comes late: server 0 gives up its first attempts; 1 and 2 follow it to the last. */
@@ -414,7 +409,7 @@ static void a_missing_server_is_named(void **state)
 static void proposals_are_recognised(void **state)
 {
     static const uint8_t attempt[16] = "some attempt";
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     struct server s[3];
     assert_false(session_is_propose(&b));
     raw_prefix(&b, 1, SESSION_PROTOCOL + 1, attempt); /* of any version: the HELLO will tell */
@@ -442,7 +437,6 @@ static void proposals_are_recognised(void **state)
         session_open(&s[1].session, s[1].transport, 1, &s[1].terms, &b, &s[1].offer, 0, NULL),
         ERR_FORMAT);
     sit_down(s);
-    bytes_clear(&b);
 }
 
 /* --- a server whose neighbours are scripts ---------------------------------------------------- */
@@ -491,7 +485,7 @@ static void write_line(struct bytes *b, const struct line *l)
 static enum err hear(struct server s[3], unsigned who, const struct line *line, size_t lines)
 {
     struct log log = {.buffer = s[who].sink, .buffer_size = sizeof s[who].sink, .level = LOG_DEBUG};
-    struct bytes propose = {0};
+    struct bytes propose CLEAN(bytes_clear) = {0};
     enum err e;
     for (size_t i = 0; i < lines && line[i].word != 0; i++) {
         struct bytes b = {0};
@@ -507,7 +501,6 @@ static enum err hear(struct server s[3], unsigned who, const struct line *line, 
     e = session_open(&s[who].session, s[who].transport, who, &s[who].terms, &propose, &s[who].offer,
                      60, &log);
     assert_true((e == ERR_OK) == (s[who].session != NULL));
-    bytes_clear(&propose);
     return e;
 }
 
@@ -620,13 +613,12 @@ static void over_curve(struct server s[3], bool impostor, struct netio **netio, 
 static void three_agree_over_curve(void **state)
 {
     struct log log = {.file = stderr, .level = LOG_WARN};
-    struct netio *netio;
+    struct netio *netio CLEAN(netio_free) = NULL;
     struct server s[3];
     over_curve(s, false, &netio, &log);
     run_three(run_server, s, sizeof *s);
     expect_agreement(s);
     sit_down(s);
-    netio_free(&netio);
 }
 
 static void a_wrong_key_is_not_admitted(void **state)
@@ -666,7 +658,7 @@ static void *leave_or_run(void *argument)
 static void one_that_leaves_meanwhile_is_not_waited_for(void **state)
 {
     struct log log = {.file = stderr, .level = LOG_WARN};
-    struct netio *netio;
+    struct netio *netio CLEAN(netio_free) = NULL;
     struct server s[3];
     over_curve(s, false, &netio, &log);
     for (unsigned i = 0; i < 3; i++)
@@ -679,7 +671,6 @@ static void one_that_leaves_meanwhile_is_not_waited_for(void **state)
         assert_null(strstr(s[i].sink, "no HELLO"));
     }
     sit_down(s);
-    netio_free(&netio);
 }
 
 int main(void)

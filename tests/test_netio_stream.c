@@ -146,7 +146,7 @@ static void *run_party(void *argument)
     struct party *p = argument;
     struct log log = {.buffer = p->sink, .buffer_size = sizeof p->sink, .level = LOG_WARN};
     struct session *session = NULL;
-    struct net *net = NULL;
+    struct net *net CLEAN(net_free) = NULL;
 
     p->intact = true;
     p->e = session_for_test(&session, p->index, p->seed);
@@ -164,7 +164,6 @@ static void *run_party(void *argument)
         p->strangers = net->strangers;
         p->total = net_total(net);
     }
-    net_free(&net);
     return NULL;
 }
 
@@ -236,7 +235,7 @@ static void streams_go_over_zeromq(void **state)
     static const size_t tiles[] = {16 << 10, 100016, 256 << 10, MIB};
     struct log log = {.file = stderr, .level = LOG_WARN};
     struct transport *t[3];
-    struct netio *netio;
+    struct netio *netio CLEAN(netio_free) = NULL;
     struct party p[3];
     assert_int_equal(netio_new(&netio, &log), ERR_OK);
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
@@ -247,7 +246,6 @@ static void streams_go_over_zeromq(void **state)
         expect_fine(p, &plan);
         free_three(t);
     }
-    netio_free(&netio);
 }
 
 /* The same bytes on the wire, whichever function made them. */
@@ -335,7 +333,7 @@ static void wrong_flows_are_refused(void **state)
          2,
          ERR_RANGE},
     };
-    struct session *session;
+    struct session *session CLEAN(session_free) = NULL;
     struct transport *t[3];
     struct net *net;
     assert_int_equal(session_for_test(&session, 0, 1), ERR_OK);
@@ -350,7 +348,6 @@ static void wrong_flows_are_refused(void **state)
         net_free(&net);
         free_three(t);
     }
-    session_free(&session);
 }
 
 /* --- lanes ------------------------------------------------------------------------------------ */
@@ -385,7 +382,7 @@ static void lanes_run_side_by_side(void **state)
 {
     struct log log = {.file = stderr, .level = LOG_WARN};
     struct transport *t[LANES][3];
-    struct netio *netio;
+    struct netio *netio CLEAN(netio_free) = NULL;
     for (int lane = 0; lane < LANES; lane++)
         assert_int_equal(transport_memory_new(t[lane], 2), ERR_OK);
     run_lanes(t);
@@ -393,7 +390,6 @@ static void lanes_run_side_by_side(void **state)
     for (int lane = 0; lane < LANES; lane++)
         assert_int_equal(three_zmq(t[lane], netio, 2, NULL, NULL, &log), ERR_OK);
     run_lanes(t);
-    netio_free(&netio);
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */
@@ -439,15 +435,13 @@ static void *run_flood(void *argument)
                             .produce = pour,
                             .consume = drink,
                             .self = f};
-    struct session *session = NULL;
-    struct net *net = NULL;
+    struct session *session CLEAN(session_free) = NULL;
+    struct net *net CLEAN(net_free) = NULL;
     f->e = session_for_test(&session, f->index, 3);
     if (f->e == ERR_OK)
         f->e = net_new(&net, &(struct net_options){.transport = f->transport, .session = session});
     if (f->e == ERR_OK)
         f->e = net_stream(net, &flow, 1);
-    net_free(&net);
-    session_free(&session);
     return NULL;
 }
 
@@ -457,7 +451,7 @@ static void a_long_stream_takes_little_memory(void **state)
     struct log log = {.file = stderr, .level = LOG_WARN};
     struct transport *t[3];
     struct flood f[3];
-    struct netio *netio;
+    struct netio *netio CLEAN(netio_free) = NULL;
     size_t before;
     assert_int_equal(netio_new(&netio, &log), ERR_OK);
     assert_int_equal(three_zmq(t, netio, 8, NULL, NULL, &log), ERR_OK);
@@ -473,7 +467,6 @@ static void a_long_stream_takes_little_memory(void **state)
 #endif
     }
     free_three(t);
-    netio_free(&netio);
 }
 
 static void pools_circulate_and_are_bounded(void **state)
@@ -522,8 +515,8 @@ struct actor {
 static void *act(void *argument)
 {
     struct actor *a = argument;
-    struct session *session = NULL;
-    struct net *net = NULL;
+    struct session *session CLEAN(session_free) = NULL;
+    struct net *net CLEAN(net_free) = NULL;
     uint8_t word = (uint8_t)(10 + a->index);
     struct net_round r[2];
 
@@ -552,8 +545,6 @@ static void *act(void *argument)
         else if (a->e[0] == ERR_OK)
             a->e[1] = net_exchange(net, &r[1]);
     }
-    net_free(&net);
-    session_free(&session);
     return NULL;
 }
 
@@ -601,7 +592,7 @@ static void a_new_session_follows_a_stalled_one(void **state)
 {
     struct log log = {.file = stderr, .level = LOG_WARN};
     struct transport *t[3];
-    struct netio *netio;
+    struct netio *netio CLEAN(netio_free) = NULL;
     struct party p[3];
     assert_int_equal(netio_new(&netio, &log), ERR_OK);
     for (size_t k = 0; k < 6; k += k < 2 ? 1 : 3) {
@@ -626,7 +617,6 @@ static void a_new_session_follows_a_stalled_one(void **state)
         assert_true(p[0].strangers + p[1].strangers <= 2);
         free_three(t);
     }
-    netio_free(&netio);
 }
 
 /* What three processes share. */

@@ -288,12 +288,11 @@ static double edge_error(size_t i)
 
 static void gaussians_hold_over_the_whole_range(void **state)
 {
-    struct batch b;
+    struct batch b CLEAN(batch_free);
     batch_new(&b, EDGES);
     assert_int_equal(three_run(1, edge_gauss, &b, NULL), ERR_OK);
     for (size_t i = 0; i < b.pairs; i++)
         assert_true((double)gauss_off_by(&b, i, NULL) < edge_error(i));
-    batch_free(&b);
 }
 
 /* The same streams through gauss_sample: partners stand side by side. */
@@ -310,14 +309,13 @@ static enum err make_sample(struct party *p, void *shared)
 
 static void partners_stand_side_by_side(void **state)
 {
-    struct batch b;
+    struct batch b CLEAN(batch_free);
     batch_new(&b, 100);
     assert_int_equal(three_run(5, make_gauss, &b, NULL), ERR_OK);
     assert_int_equal(three_run(5, make_sample, &b, NULL), ERR_OK);
     for (size_t i = 0; i < b.pairs; i++)
         for (size_t k = 0; k < 2; k++)
             assert_true(three_sum64(&b.z, 2 * i + k) == three_sum64(&b.rounded, k * b.pairs + i));
-    batch_free(&b);
 }
 
 /* --- discrete Gaussians ----------------------------------------------------------------------- */
@@ -403,7 +401,7 @@ static void choose_candidate(struct judged *j, size_t i, uint64_t *random)
 static void candidates_are_accepted_by_their_coins_and_but_one_zero(void **state)
 {
     const uint64_t ands = 2 * DISCRETE_SQUARE_COINS + 30;
-    struct judged *j = memory_array(1, sizeof *j);
+    struct judged *j CLEAN(memory_release) = memory_array(1, sizeof *j);
     struct three_costs costs;
     uint64_t random = 8;
     unsigned accepted = 0;
@@ -422,7 +420,6 @@ static void candidates_are_accepted_by_their_coins_and_but_one_zero(void **state
     assert_int_equal(costs.rounds, 7);
     assert_int_equal(costs.sent[0], ands * 8 * bits_words(CANDIDATES));
     three_result_free(&j->accept);
-    memory_free(&j);
 }
 
 /* --- Gumbel ----------------------------------------------------------------------------------- */
@@ -493,7 +490,7 @@ static enum err smallest_gumbels(struct party *p, void *shared)
  */
 static void gumbels_of_the_smallest(void **state)
 {
-    struct batch b;
+    struct batch b CLEAN(batch_free);
     batch_new(&b, SMALLEST);
     assert_int_equal(three_run(1, smallest_gumbels, &b, NULL), ERR_OK);
     for (size_t i = 0; i < b.pairs; i++) {
@@ -502,12 +499,11 @@ static void gumbels_of_the_smallest(void **state)
         assert_true(fabsl(g - (e > 0 ? -logl(e) : 122 * logl(2.0L))) < gumbel_error());
         assert_true(g < 96);
     }
-    batch_free(&b);
 }
 
 static void gumbels_hold_over_the_whole_range(void **state)
 {
-    struct batch b;
+    struct batch b CLEAN(batch_free);
     double worst = 0;
     batch_new(&b, 3 * (68 + EXPONENTIAL_TOP + 1));
     assert_int_equal(three_run(1, edge_gumbels, &b, NULL), ERR_OK);
@@ -518,7 +514,6 @@ static void gumbels_hold_over_the_whole_range(void **state)
     }
     /* no digit is left out of these: all but that error */
     assert_true(worst < gumbel_error() - ldexp(1, GUMBEL_LEAST - EXPONENTIAL_LOWEST));
-    batch_free(&b);
 }
 
 int main(void)

@@ -134,7 +134,7 @@ static void head(const struct scene *c, unsigned i, enum cheat cheat, const stru
     const uint8_t *terms = reader_bytes(&in, 32);
     uint64_t seen = reader_u64(&in);
     struct head h = {.ledger = ledger_at(5, 0), .past = ledger_at(seen, 0)};
-    struct bytes payload = {0};
+    struct bytes payload CLEAN(bytes_clear) = {0};
     if (cheat == GROWN)
         h.ledger = ledger_at(7, 0);
     if (cheat == PUT_BACK) {
@@ -156,14 +156,13 @@ static void head(const struct scene *c, unsigned i, enum cheat cheat, const stru
     payload.size -= cheat == HEAD_CUT;
     assert_int_equal(reply_write(MESSAGE_HEAD, ERR_OK, "", payload.data, payload.size, out),
                      ERR_OK);
-    bytes_clear(&payload);
 }
 
 static void answer(void *self, unsigned i, const struct bytes *message, struct bytes *out)
 {
     struct scene *c = self;
     enum cheat cheat = atomic_load(&c->who) == i ? (enum cheat)atomic_load(&c->cheat) : NONE;
-    struct bytes payload = {0};
+    struct bytes payload CLEAN(bytes_clear) = {0};
     enum err e = ERR_OK;
     uint8_t kind = message->data[0];
     if (kind == MESSAGE_HEAD) {
@@ -194,7 +193,6 @@ static void answer(void *self, unsigned i, const struct bytes *message, struct b
     }
     assert_int_equal(
         reply_write(kind, e, e == ERR_DATA ? "" : "no", payload.data, payload.size, out), ERR_OK);
-    bytes_clear(&payload);
 }
 
 /* --- the owner -------------------------------------------------------------------------------- */
@@ -276,7 +274,7 @@ static void an_upload_to_servers_that_cheat(void **state)
         {1, MISSES_ONCE, ERR_OK, ""},
         {1, MISSES_ALWAYS, ERR_AGAIN, "server 1 (s1): no; what it already has is kept"},
     };
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     scene_new(&c);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct receipt receipt;
@@ -288,7 +286,6 @@ static void an_upload_to_servers_that_cheat(void **state)
             assert_int_equal(receipt_verify(c.s.study, &receipt, &c.log), ERR_OK);
         courier_free(&c.courier);
     }
-    scene_free(&c);
 }
 
 static void a_withdrawal_from_servers_that_cheat(void **state)
@@ -308,7 +305,7 @@ static void a_withdrawal_from_servers_that_cheat(void **state)
         {2, SHORT, ERR_FORMAT, false, "server 2 (s2): its answer does not fit"},
         {0, LONG, ERR_FORMAT, false, "server 0 (s0): its answer does not fit"},
     };
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     scene_new(&c);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct receipt receipt;
@@ -319,7 +316,6 @@ static void a_withdrawal_from_servers_that_cheat(void **state)
         support_says(c.words, cases[i].words);
         courier_free(&c.courier);
     }
-    scene_free(&c);
 }
 
 static void the_status_of_servers_that_cheat(void **state)
@@ -334,7 +330,7 @@ static void the_status_of_servers_that_cheat(void **state)
         {OTHER_OWNERS, "server 1 (s1): its answer does not fit"},
         {MUTE, "server 1 (s1): "},
     };
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     scene_new(&c);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct holding holding[STUDY_SERVERS];
@@ -347,7 +343,6 @@ static void the_status_of_servers_that_cheat(void **state)
         support_says(c.words, cases[i].words);
         courier_free(&c.courier);
     }
-    scene_free(&c);
 }
 
 /* --- their ledgers ---------------------------------------------------------------------------- */
@@ -371,8 +366,8 @@ static void a_ledger_that_was_put_back_is_refused(void **state)
         {GROWN, ERR_OK, ""},
         {NONE, ERR_MISMATCH, " had 7 debits; now it signs that it has 5;"},
     };
-    struct scene c;
-    struct bytes text = {0};
+    struct scene c CLEAN(scene_free);
+    struct bytes text CLEAN(bytes_clear) = {0};
     unsigned kept = 0;
     scene_new(&c);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -411,8 +406,6 @@ static void a_ledger_that_was_put_back_is_refused(void **state)
         kept += told != NULL && server == 1 && h.ledger.length != 7;
     }
     assert_int_equal(kept, 8);
-    bytes_clear(&text);
-    scene_free(&c);
 }
 
 /*
@@ -421,8 +414,8 @@ static void a_ledger_that_was_put_back_is_refused(void **state)
  */
 static void what_was_kept_of_ledgers_is_read_with_care(void **state)
 {
-    struct scene c;
-    struct bytes text = {0};
+    struct scene c CLEAN(scene_free);
+    struct bytes text CLEAN(bytes_clear) = {0};
     struct head h = {.ledger = ledger_at(6, 0), .past = ledger_at(5, 0)};
     size_t end;
     scene_new(&c);
@@ -472,15 +465,13 @@ static void what_was_kept_of_ledgers_is_read_with_care(void **state)
     assert_int_equal(witness_take(&c.witness, 1, &h, &c.log), ERR_OK);
     support_says(c.words, "a ledger that is put back may go unnoticed");
     assert_int_equal(witness_add(&c.witness, file(&c, ".")), ERR_SYSTEM);
-    bytes_clear(&text);
-    scene_free(&c);
 }
 
 /* --- what they hold, in words ----------------------------------------------------------------- */
 
 static void what_is_held_is_told_in_words(void **state)
 {
-    struct support_study s;
+    struct support_study s CLEAN(support_study_free);
     struct log quiet = {.level = LOG_ERROR};
     const struct support_options o = {.owners = 3, .more = "retain_days: 30\n"};
     struct held entry[STUDY_SERVERS][3] = {{{0}}};
@@ -510,15 +501,14 @@ static void what_is_held_is_told_in_words(void **state)
     support_says(words, "A run leaves out what is not alike and complete");
     for (const char *line = words; *line != '\0'; line += strcspn(line, "\n") + 1)
         assert_true(strcspn(line, "\n") <= 80);
-    support_study_free(&s);
 }
 
 /* More rows than an owner may have are packed in neither form, and nothing is left of them. */
 static void more_rows_than_agreed_are_not_packed(void **state)
 {
-    struct support_study s;
-    struct table *t = NULL;
-    struct domain *columns = NULL;
+    struct support_study s CLEAN(support_study_free);
+    struct domain *columns CLEAN(domain_free) = NULL;
+    struct table *t CLEAN(table_free) = NULL;
     struct bytes packed = {0};
     const struct support_options o = {.owners = 1};
     assert_int_equal(support_study_new(&s, &o, NULL), ERR_OK);
@@ -527,9 +517,6 @@ static void more_rows_than_agreed_are_not_packed(void **state)
     assert_int_equal(pack_table(s.study, 0, UPLOAD_RECORDS, t, &packed), ERR_DATA);
     assert_int_equal(pack_table(s.study, 0, s.study->owner[0].bits, t, &packed), ERR_DATA);
     assert_int_equal(packed.size, 0);
-    table_free(&t);
-    domain_free(&columns);
-    support_study_free(&s);
 }
 
 /* --- what a key remembers --------------------------------------------------------------------- */
@@ -538,13 +525,13 @@ static void more_rows_than_agreed_are_not_packed(void **state)
 static void pins_are_replaced_and_kept(void **state)
 {
     static const char other_name[] = "study: other\n";
-    struct support_study s;
-    struct study *changed = NULL, *other = NULL;
+    struct support_study s CLEAN(support_study_free);
+    struct study *changed CLEAN(study_free) = NULL, *other CLEAN(study_free) = NULL;
     const struct support_options o = {.owners = 1};
     char said[2048] = "", key[SUPPORT_PATH], pins[SUPPORT_PATH], print[3][STUDY_FINGERPRINT_SIZE],
          expected[1024];
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
-    struct bytes text = {0};
+    struct bytes text CLEAN(bytes_clear) = {0};
     bool known = true;
     assert_int_equal(support_study_new(&s, &o, &log), ERR_OK);
     support_study_file(&s, "o0.key", key);
@@ -585,16 +572,11 @@ static void pins_are_replaced_and_kept(void **state)
     assert_true(known);
     assert_int_equal(pin_check(key, other, NULL, &known, &log), ERR_OK);
     assert_true(known);
-
-    bytes_clear(&text);
-    study_free(&changed);
-    study_free(&other);
-    support_study_free(&s);
 }
 
 static void pins_that_cannot_be_read_or_written_are_told(void **state)
 {
-    struct support_study s;
+    struct support_study s CLEAN(support_study_free);
     const struct support_options o = {.owners = 1};
     char said[2048] = "", key[SUPPORT_PATH], path[FILE_PATH], longer[FILE_PATH + 8];
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
@@ -619,7 +601,6 @@ static void pins_that_cannot_be_read_or_written_are_told(void **state)
     assert_int_equal(pin_set(key, s.study, &log), ERR_SYSTEM);
     support_says(said, "the terms cannot be remembered beside the key; give them each time");
     assert_int_equal(rmdir(support_path(&s, "o0.pins")), 0);
-    support_study_free(&s);
 }
 
 /* --- the secret beside a key ------------------------------------------------------------------ */
@@ -639,7 +620,7 @@ static enum err load_edited(const struct support_study *s, const char *find, con
 
 static void a_secret_is_made_once_and_only_a_whole_one_is_taken(void **state)
 {
-    struct support_study s;
+    struct support_study s CLEAN(support_study_free);
     const struct support_options o = {.owners = 1};
     char said[4096] = "";
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
@@ -679,7 +660,6 @@ static void a_secret_is_made_once_and_only_a_whole_one_is_taken(void **state)
     bytes_clear(&text);
     assert_int_equal(owner_secret_take(&again, support_path(&s, "no/secret"), s.study, &log),
                      ERR_SYSTEM);
-    support_study_free(&s);
 }
 
 int main(void)

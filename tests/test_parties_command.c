@@ -444,7 +444,7 @@ static void keygen_explains_mistakes(void **state)
 
 static void an_expired_key_is_shown_as_such(void **state)
 {
-    struct identity *base, *made;
+    struct identity *base CLEAN(identity_free) = NULL, *made CLEAN(identity_free) = NULL;
     struct outcome o;
     assert_int_equal(identity_new(&base, NULL), ERR_OK);
     assert_int_equal(identity_renew(&made, base, 20000, NULL), ERR_OK);
@@ -452,8 +452,6 @@ static void an_expired_key_is_shown_as_such(void **state)
     TREFOIL(&o, "keygen", "--show", "my.key", "--name", "office");
     assert_int_equal(o.code, EXIT_OK);
     support_says(o.out, "# good until the end of 2024-10-04: it has expired");
-    identity_free(&base);
-    identity_free(&made);
 }
 
 /* --- processes -------------------------------------------------------------------------------- */

@@ -149,7 +149,7 @@ static void the_statement_is_as_documented(void **state)
 static void a_key_may_be_renewed_and_expire(void **state)
 {
     struct fixture *f = *state;
-    struct identity *renewed, *back;
+    struct identity *renewed CLEAN(identity_free) = NULL, *back CLEAN(identity_free) = NULL;
     struct public_identity parsed;
     char text[KEYS_TEXT_SIZE], a[KEYS_FINGERPRINT_SIZE], b[KEYS_FINGERPRINT_SIZE];
     assert_int_equal(identity_renew(&renewed, f->id, 20800, &f->log), ERR_OK);
@@ -186,8 +186,6 @@ static void a_key_may_be_renewed_and_expire(void **state)
     assert_int_equal(identity_save(renewed, f->path, false, &f->log), ERR_OK);
     assert_int_equal(identity_load(&back, f->path, &f->log), ERR_OK);
     assert_memory_equal(back, renewed, sizeof *back);
-    identity_free(&back);
-    identity_free(&renewed);
 }
 
 static void signatures_keep_to_their_label(void **state)
@@ -207,20 +205,19 @@ static void signatures_keep_to_their_label(void **state)
 static void file_round_trip(void **state)
 {
     struct fixture *f = *state;
-    struct identity *back;
+    struct identity *back CLEAN(identity_free) = NULL;
     struct stat st;
     assert_int_equal(identity_save(f->id, f->path, false, &f->log), ERR_OK);
     assert_int_equal(stat(f->path, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0600);
     assert_int_equal(identity_load(&back, f->path, &f->log), ERR_OK);
     assert_memory_equal(back, f->id, sizeof *back);
-    identity_free(&back);
 }
 
 static void a_key_is_never_replaced_by_accident(void **state)
 {
     struct fixture *f = *state;
-    struct identity *other, *back;
+    struct identity *other CLEAN(identity_free) = NULL, *back CLEAN(identity_free) = NULL;
     assert_int_equal(identity_new(&other, NULL), ERR_OK);
     assert_int_equal(identity_save(f->id, f->path, false, &f->log), ERR_OK);
     assert_int_equal(identity_save(other, f->path, false, &f->log), ERR_SYSTEM);
@@ -231,15 +228,13 @@ static void a_key_is_never_replaced_by_accident(void **state)
     assert_int_equal(identity_save(other, f->path, true, &f->log), ERR_OK);
     assert_int_equal(identity_load(&back, f->path, &f->log), ERR_OK);
     assert_true(public_identity_equal(&back->public, &other->public));
-    identity_free(&back);
-    identity_free(&other);
 }
 
 static void a_file_that_others_may_read_is_refused(void **state)
 {
     static const mode_t open_modes[] = {0640, 0604, 0620, 0602, 0610, 0601, 0644, 0666};
     struct fixture *f = *state;
-    struct identity *back;
+    struct identity *back CLEAN(identity_free) = NULL;
     assert_int_equal(identity_save(f->id, f->path, false, &f->log), ERR_OK);
     for (size_t i = 0; i < sizeof open_modes / sizeof open_modes[0]; i++) {
         f->sink[0] = '\0';
@@ -250,7 +245,6 @@ static void a_file_that_others_may_read_is_refused(void **state)
     }
     assert_int_equal(chmod(f->path, 0400), 0);
     assert_int_equal(identity_load(&back, f->path, &f->log), ERR_OK);
-    identity_free(&back);
 }
 
 static void expect_damaged(struct fixture *f, const void *p, size_t n)
@@ -266,7 +260,7 @@ static void expect_damaged(struct fixture *f, const void *p, size_t n)
 static void a_damaged_file_is_refused(void **state)
 {
     struct fixture *f = *state;
-    struct bytes file = {0};
+    struct bytes file CLEAN(bytes_clear) = {0};
     const char *at;
     assert_int_equal(identity_save(f->id, f->path, false, &f->log), ERR_OK);
     assert_int_equal(file_read(f->path, 4096, &file, NULL), ERR_OK);
@@ -282,7 +276,6 @@ static void a_damaged_file_is_refused(void **state)
     }
     for (size_t n = 0; n < file.size - 2; n += 16)
         expect_damaged(f, file.data, n);
-    bytes_clear(&file);
 }
 
 /* Secrets that are no 64 bytes of base64, under a public half that is whole. */
@@ -311,8 +304,8 @@ static void a_secret_of_another_size_is_refused(void **state)
 static void line_ends_and_order_do_not_matter(void **state)
 {
     struct fixture *f = *state;
-    struct identity *back;
-    struct bytes file = {0};
+    struct identity *back CLEAN(identity_free) = NULL;
+    struct bytes file CLEAN(bytes_clear) = {0};
     char text[1024], secret[128] = "", public[256] = "";
     const char *at;
     assert_int_equal(identity_save(f->id, f->path, false, &f->log), ERR_OK);
@@ -325,8 +318,6 @@ static void line_ends_and_order_do_not_matter(void **state)
     assert_int_equal(file_write(f->path, 0600, text, strlen(text), NULL), ERR_OK);
     assert_int_equal(identity_load(&back, f->path, &f->log), ERR_OK);
     assert_memory_equal(back, f->id, sizeof *back);
-    identity_free(&back);
-    bytes_clear(&file);
 }
 
 static void what_is_no_file_is_named(void **state)

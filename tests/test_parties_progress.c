@@ -67,7 +67,7 @@ static void every_line_fits_80_columns(const char *text)
 
 static void a_line_a_round_where_there_is_no_terminal(void **state)
 {
-    struct screen s;
+    struct screen s CLEAN(screen_free);
     screen_new(&s, 3);
     progress_wait(&s.progress, "nobody sees this");
     play(&s, 0, "all one-ways");
@@ -83,25 +83,23 @@ static void a_line_a_round_where_there_is_no_terminal(void **state)
     assert_null(strstr(s.text, "nobody sees this"));
     assert_null(strstr(s.text, " \n"));
     every_line_fits_80_columns(s.text);
-    screen_free(&s);
 }
 
 static void names_are_cut_between_characters(void **state)
 {
-    struct screen s;
+    struct screen s CLEAN(screen_free);
     screen_new(&s, 0);
     play(&s, 1, "größe x länge");
     play(&s, 2, "ääääääääääääääääääääääääääääääääää");
     expect(&s, "\n1       größe x länge                0.500");
     expect(&s, "\n2       äääääääääääääääääääääääää..  0.500");
     every_line_fits_80_columns(s.text);
-    screen_free(&s);
 }
 
 /* What is drawn over is gone before anything that stays, a message of the log included. */
 static void on_a_terminal_one_line_is_drawn_over(void **state)
 {
-    struct screen s;
+    struct screen s CLEAN(screen_free);
     screen_new(&s, 3);
     s.progress.columns = 40;
     progress_wait(&s.progress, "the servers are asked something that takes more columns than 40");
@@ -121,7 +119,6 @@ static void on_a_terminal_one_line_is_drawn_over(void **state)
     progress_end(&s.progress);
     expect(&s, "more\r\033[Kthis stays\n");
     assert_memory_equal(s.text + s.size - 6, "stays\n", 6);
-    screen_free(&s);
 }
 
 /* How wide it is, it is asked; a dumb one cannot draw over a line. */

@@ -117,7 +117,7 @@ static void note_error(struct stage *g, const struct aim_result *result)
 /* A finished run's folder: central AIM in the servers' place, with invented counters. */
 static void write_result(struct stage *g)
 {
-    struct aim_result *result = NULL;
+    struct aim_result *result CLEAN(aim_result_free) = NULL;
     struct net_counters server[STUDY_SERVERS][NET_PHASES];
     struct run_stats stats = {.study = g->s.study,
                               .mpc_s = 2,
@@ -145,7 +145,6 @@ static void write_result(struct stage *g)
     assert_int_equal(release_write(g->folder, g->s.study, result, limits.rho, 10, 1, &quiet),
                      ERR_OK);
     assert_int_equal(run_stats_write(g->folder, &stats, &quiet), ERR_OK);
-    aim_result_free(&result);
 }
 
 /*
@@ -191,7 +190,7 @@ static size_t count_of(const char *text, const char *what)
 static void a_run_in_words_and_pictures(void **state)
 {
     const struct support_options o = {.rounds = 3};
-    struct stage g;
+    struct stage g CLEAN(stage_free);
     stage_new(&g, &o);
     write_page(&g, g.folder, NULL);
     expect(&g, "<h1>Study test</h1>");
@@ -214,7 +213,6 @@ static void a_run_in_words_and_pictures(void **state)
     expect_not(&g, "@import");
     expect_not(&g, "truth\"");
     expect_not(&g, "Demo only");
-    stage_free(&g);
 }
 
 static void whose_rows_are_counted(void **state)
@@ -244,7 +242,7 @@ static void whose_rows_are_counted(void **state)
 static void a_run_that_is_continued_is_counted_as_a_whole(void **state)
 {
     const struct support_options o = {.rounds = 2};
-    struct stage g;
+    struct stage g CLEAN(stage_free);
     stage_new(&g, &o);
     write_page(&g, g.folder, NULL);
     expect(&g, "<b>3.5 s</b><small>at work</small>");
@@ -261,18 +259,16 @@ static void a_run_that_is_continued_is_counted_as_a_whole(void **state)
     write_result(&g);
     write_page(&g, g.folder, NULL);
     expect(&g, "<b>3.5 s</b><small>at work</small>");
-    stage_free(&g);
 }
 
 static void copy_file(const char *from, const char *to, const char *name)
 {
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     char path[SUPPORT_PATH + 32];
     snprintf(path, sizeof path, "%s/%s", from, name);
     assert_int_equal(file_read(path, 1 << 24, &b, NULL), ERR_OK);
     snprintf(path, sizeof path, "%s/%s", to, name);
     assert_int_equal(file_write(path, 0600, b.data, b.size, NULL), ERR_OK);
-    bytes_clear(&b);
 }
 
 /*
@@ -282,8 +278,8 @@ static void it_is_made_of_opened_values_alone(void **state)
 {
     static const char *const inputs[] = {"measurements.json", "model", "stats.json"};
     const struct support_options o = {.rounds = 2};
-    struct stage g;
-    struct bytes first = {0};
+    struct stage g CLEAN(stage_free);
+    struct bytes first CLEAN(bytes_clear) = {0};
     char other[SUPPORT_PATH];
     stage_new(&g, &o);
     write_page(&g, g.folder, NULL);
@@ -298,8 +294,6 @@ static void it_is_made_of_opened_values_alone(void **state)
     write_page(&g, other, NULL);
     assert_int_equal(g.page.size, first.size);
     assert_memory_equal(g.page.data, first.data, first.size);
-    bytes_clear(&first);
-    stage_free(&g);
 }
 
 #define MEASURED(attributes) "\"measurements\":[{\"attributes\":" attributes ","
@@ -336,7 +330,7 @@ static void damaged_files_are_refused(void **state)
     const struct support_options o = {.rounds = 2};
     char said_now[512];
     struct log log = {.buffer = said_now, .buffer_size = sizeof said_now};
-    struct stage g;
+    struct stage g CLEAN(stage_free);
     stage_new(&g, &o);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char path[SUPPORT_PATH + 32];
@@ -353,7 +347,6 @@ static void damaged_files_are_refused(void **state)
         bytes_clear(&whole);
     }
     assert_int_equal(report_write(g.folder, g.s.study, NULL, &log), ERR_OK);
-    stage_free(&g);
 }
 
 /* A measured pair in a one-way's place: no chart has its counts. */
@@ -363,7 +356,7 @@ static void measurements_in_another_order_are_refused(void **state)
     char said_now[512] = "", path[SUPPORT_PATH + 32];
     struct log log = {.buffer = said_now, .buffer_size = sizeof said_now};
     json_t *doc, *list;
-    struct stage g;
+    struct stage g CLEAN(stage_free);
     stage_new(&g, &o);
     snprintf(path, sizeof path, "%s/measurements.json", g.folder);
     doc = json_load_file(path, 0, NULL);
@@ -377,7 +370,6 @@ static void measurements_in_another_order_are_refused(void **state)
         assert_non_null(strstr(said_now, "is not of study test"));
     }
     json_decref(doc);
-    stage_free(&g);
 }
 
 /*
@@ -388,7 +380,7 @@ static void long_paths_are_refused(void **state)
 {
     const struct support_options o = {.rounds = 1};
     static const size_t sizes[] = {4085, 4091};
-    struct stage g;
+    struct stage g CLEAN(stage_free);
     stage_new(&g, &o);
     for (size_t i = 0; i < 2; i++) {
         char folder[FILE_PATH] = "/", said_now[4500] = "";
@@ -400,13 +392,12 @@ static void long_paths_are_refused(void **state)
         assert_int_equal(report_write(folder, g.s.study, NULL, &log), ERR_SYSTEM);
         assert_non_null(strstr(said_now, "this path is too long: /./"));
     }
-    stage_free(&g);
 }
 
 static void many_owners_persons_and_exact_noise_are_told(void **state)
 {
     const struct support_options o = {.owners = 10, .rounds = 1};
-    struct stage g;
+    struct stage g CLEAN(stage_free);
     stage_new(&g, &o);
     g.s.study->rows_per_person = 2;
     g.s.study->noise = STUDY_DISCRETE;
@@ -418,7 +409,6 @@ static void many_owners_persons_and_exact_noise_are_told(void **state)
     expect(&g, "with that person as without");
     expect(&g, "by exact coins.");
     expect(&g, "It holds for people with at most 2 rows.");
-    stage_free(&g);
 }
 
 static void names_stay_text(void **state)
@@ -429,7 +419,7 @@ static void names_stay_text(void **state)
                   "  - {name: '<script>alert(1)</script>', kind: categorical, values: "
                   "['\"><i>&', 'größe der länge nach und noch viel mehr']}\n"
                   "  - {name: 'a&b', kind: integer, min: -5, max: 5, missing: '<i>'}\n"};
-    struct stage g;
+    struct stage g CLEAN(stage_free);
     stage_new(&g, &o);
     write_page(&g, g.folder, NULL);
     expect_not(&g, "<script");
@@ -438,7 +428,6 @@ static void names_stay_text(void **state)
     expect(&g, "&quot;&gt;&lt;i&gt;&amp;");
     expect(&g, ">größe der län..<"); /* 15 characters, none cut in two */
     expect(&g, ">a&amp;b<");
-    stage_free(&g);
 }
 
 /* 1001 numbers are no thousand columns, 40 labels no forty rows; nothing is lost by adding up. */
@@ -452,7 +441,7 @@ static void large_attributes_are_added_up(void **state)
         .domain = domain,
         .epsilon = 4,
         .more = "impossible:\n  - {l: [z25, a26, b27]}\n"}; /* alike: the model has 0 of each */
-    struct stage g;
+    struct stage g CLEAN(stage_free);
     const char *at;
     double sum = 0;
     for (unsigned i = 0; i < 40; i++)
@@ -474,7 +463,6 @@ static void large_attributes_are_added_up(void **state)
         sum += strtod(at, NULL);
     }
     assert_true(sum > 2900 && sum < 3100);
-    stage_free(&g);
 }
 
 static void a_demo_marks_the_truth(void **state)
@@ -484,7 +472,7 @@ static void a_demo_marks_the_truth(void **state)
     const struct support_options o = {.rounds = 2};
     struct report_truth truth = {.rows = 3000, .comparisons = 2, .name = names, .error = errors};
     int64_t counts[5][16], *one_way[5];
-    struct stage g;
+    struct stage g CLEAN(stage_free);
     stage_new(&g, &o);
     for (unsigned a = 0; a < 5; a++) {
         one_way[a] = counts[a];
@@ -499,7 +487,6 @@ static void a_demo_marks_the_truth(void **state)
     expect(&g, ">0.125<");
     /* 9 + 2 + 5 + 4 + 2 values, and the one of the key */
     assert_int_equal(count_of(text_of(&g), "class=\"truth\""), 22 + 1);
-    stage_free(&g);
 }
 
 static void files_that_do_not_go_together_are_refused(void **state)
@@ -511,7 +498,7 @@ static void files_that_do_not_go_together_are_refused(void **state)
                   "  - {name: b, kind: integer, min: 0, max: 3}\n"};
     char text[512] = "";
     struct log log = {.buffer = text, .buffer_size = sizeof text};
-    struct stage g, h;
+    struct stage g, h CLEAN(stage_free);
     stage_new(&g, &o);
     stage_new(&h, &two);
     assert_int_equal(report_write(g.folder, h.s.study, NULL, &log), ERR_MISMATCH);
@@ -521,7 +508,6 @@ static void files_that_do_not_go_together_are_refused(void **state)
     assert_int_equal(report_write(h.folder, h.s.study, NULL, &log), ERR_FORMAT);
     assert_non_null(strstr(text, "measurements.json does not go with"));
     stage_free(&g);
-    stage_free(&h);
 }
 
 int main(void)

@@ -167,12 +167,13 @@ static void bounds_give_the_bits_of_counts(void **state)
 static void defaults_are_the_documented_ones(void **state)
 {
     struct fixture *f = *state;
-    struct study *s;
+    struct study *s CLEAN(study_free) = NULL;
     struct bytes b = edited(base_text,
                             "deadlines:\n  connect: 10\n  round: 20\nmodel:\n  max_mib: 40\n  "
                             "iterations: 50\n  final_iterations: 60\n",
                             "");
-    struct bytes c = edited((const char *)b.data, "  rows_per_person: 2\nnoise: box-muller\n", "");
+    struct bytes c CLEAN(bytes_clear) = edited((const char *)b.data,
+                                               "  rows_per_person: 2\nnoise: box-muller\n", "");
     assert_int_equal(parse_text(f, (const char *)c.data, &s), ERR_OK);
     assert_int_equal(s->rows_per_person, 1);
     assert_int_equal(s->connect_s, 30);
@@ -181,16 +182,14 @@ static void defaults_are_the_documented_ones(void **state)
     assert_int_equal(s->iterations, 100);
     assert_int_equal(s->final_iterations, 1000);
     assert_true(s->workload->clique_weight[0] + s->workload->clique_weight[1] == 3);
-    study_free(&s);
     bytes_clear(&b);
-    bytes_clear(&c);
 }
 
 /* Records fit in what counts are bounded by; counts do not fit in the bounds of records. */
 static void the_forms_that_bounds_carry(void **state)
 {
     struct fixture *f = *state;
-    struct study *s;
+    struct study *s CLEAN(study_free) = NULL;
     const uint64_t answers = (50 * 9 + 7) / 8, records = study_records_bytes(f->base, 0);
     assert_int_equal(study_upload_form(f->base, 0), 9);
     assert_int_equal(study_form_bytes(f->base, 0, 9), answers);
@@ -208,7 +207,6 @@ static void the_forms_that_bounds_carry(void **state)
     assert_int_equal(parse_edit(f, "max_rows: 500", "max_rows: 500, pad_to: 511", &s), ERR_OK);
     assert_int_equal(study_form_bytes(s, 0, 0), study_records_bytes(s, 0));
     assert_true(study_form_bytes(s, 0, 0) > records);
-    study_free(&s);
 }
 
 /* No marginal of more than four columns can be sent as records, whoever asks for it. */
@@ -222,7 +220,8 @@ static void large_marginals_have_no_records(void **state)
                             "  - {name: a, kind: integer, min: 0, max: 1}\n"
                             "  - {name: b, kind: integer, min: 0, max: 1}\n"
                             "  - {name: c, kind: integer, min: 0, max: 1}\nworkload:");
-    struct bytes d = edited((const char *)c.data, "max_rows: 300", "max_rows: 300, as: records");
+    struct bytes d CLEAN(bytes_clear) = edited((const char *)c.data, "max_rows: 300",
+                                               "max_rows: 300, as: records");
     assert_int_equal(parse_text(f, (const char *)c.data, &s), ERR_OK);
     assert_int_equal(study_records_bytes(s, 0), UINT64_MAX);
     assert_false(s->owner[0].records);
@@ -234,7 +233,6 @@ static void large_marginals_have_no_records(void **state)
                            "than 4 attributes; use as: counts"));
     bytes_clear(&b);
     bytes_clear(&c);
-    bytes_clear(&d);
 }
 
 static void a_random_workload_is_the_same_for_its_seed(void **state)
@@ -261,9 +259,9 @@ static void a_random_workload_is_the_same_for_its_seed(void **state)
 static void expect_too_much(struct fixture *f, const char *second, const char *words)
 {
     char domain[256];
-    struct bytes b, c;
+    struct bytes b CLEAN(bytes_clear), c CLEAN(bytes_clear);
     struct bounds *bounds = NULL;
-    struct study *s;
+    struct study *s CLEAN(study_free) = NULL;
     snprintf(domain, sizeof domain,
              "  - {name: big, kind: integer, min: 0, max: 65534}\n"
              "  - {name: second, kind: integer, min: 1, max: %s}\nworkload:\n"
@@ -276,9 +274,6 @@ static void expect_too_much(struct fixture *f, const char *second, const char *w
     assert_null(bounds);
     if (strstr(f->sink, words) == NULL)
         fail_msg("not \"%s\" but %s", words, f->sink);
-    study_free(&s);
-    bytes_clear(&b);
-    bytes_clear(&c);
 }
 
 static void counts_that_the_arithmetic_cannot_carry_are_refused(void **state)

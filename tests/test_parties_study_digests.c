@@ -113,23 +113,20 @@ static void any_value_changes_its_part(void **state)
 static void an_attributes_name_changes_the_domain(void **state)
 {
     struct fixture *f = *state;
-    struct bytes b = edited(base_text, "name: age", "name: old");
-    struct bytes c = edited((const char *)b.data, "[age, ward]", "[old, ward]");
-    struct study *s;
+    struct bytes b CLEAN(bytes_clear) = edited(base_text, "name: age", "name: old");
+    struct bytes c CLEAN(bytes_clear) = edited((const char *)b.data, "[age, ward]", "[old, ward]");
+    struct study *s CLEAN(study_free) = NULL;
     char got[256];
     assert_int_equal(parse_text(f, (const char *)c.data, &s), ERR_OK);
     differing(f->base, s, got, sizeof got);
     assert_string_equal(got, "domain");
-    study_free(&s);
-    bytes_clear(&b);
-    bytes_clear(&c);
 }
 
 static void a_new_curve_key_is_a_matter_of_the_roster(void **state)
 {
     struct fixture *f = *state;
-    struct study *s;
-    struct bytes text;
+    struct study *s CLEAN(study_free) = NULL;
+    struct bytes text CLEAN(bytes_clear);
     struct public_identity mixed;
     uint8_t message[15 + 32];
     char got[256], key[KEYS_TEXT_SIZE], edit[KEYS_TEXT_SIZE + 8];
@@ -145,8 +142,6 @@ static void a_new_curve_key_is_a_matter_of_the_roster(void **state)
     assert_int_equal(parse_text(f, (const char *)text.data, &s), ERR_OK);
     differing(f->base, s, got, sizeof got);
     assert_string_equal(got, "roster");
-    study_free(&s);
-    bytes_clear(&text);
 }
 
 static const struct {
@@ -205,8 +200,8 @@ static void writing_it_otherwise_changes_nothing(void **state)
 static void line_ends_and_top_order_change_nothing(void **state)
 {
     struct fixture *f = *state;
-    struct bytes b = {0};
-    struct study *s;
+    struct bytes b CLEAN(bytes_clear) = {0};
+    struct study *s CLEAN(study_free) = NULL;
     const char *rounds = strstr(base_text, "rounds: 4\n");
     size_t before = (size_t)(rounds - base_text);
     /* `rounds` first, and CRLF throughout */
@@ -221,8 +216,6 @@ static void line_ends_and_top_order_change_nothing(void **state)
     assert_int_equal(parse_text(f, (const char *)b.data, &s), ERR_OK);
     assert_true(same_terms(f->base, s));
     assert_true(same_roster(f->base, s));
-    study_free(&s);
-    bytes_clear(&b);
 }
 
 static void a_domain_as_mapping_is_ordered_by_name(void **state)
@@ -254,7 +247,7 @@ static void a_domain_as_mapping_is_ordered_by_name(void **state)
 static void the_fingerprint_is_of_the_terms(void **state)
 {
     struct fixture *f = *state;
-    struct study *s;
+    struct study *s CLEAN(study_free) = NULL;
     char a[STUDY_FINGERPRINT_SIZE], b[STUDY_FINGERPRINT_SIZE];
     study_fingerprint(f->base, a);
     assert_int_equal(strlen(a), STUDY_FINGERPRINT_SIZE - 1);
@@ -265,7 +258,6 @@ static void the_fingerprint_is_of_the_terms(void **state)
     assert_int_equal(parse_edit(f, "rounds: 4", "rounds: 5", &s), ERR_OK);
     study_fingerprint(s, b);
     assert_string_not_equal(a, b);
-    study_free(&s);
 }
 
 int main(void)

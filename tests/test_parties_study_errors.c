@@ -337,11 +337,10 @@ static bool is_refused(struct fixture *f, struct bytes *text, const char *at, co
 static bool is_edit_refused(struct fixture *f, const char *text, const struct mistake *m,
                             const char *at)
 {
-    struct bytes b = edited(text, m->find, m->replace);
+    struct bytes b CLEAN(bytes_clear) = edited(text, m->find, m->replace);
     bool refused = is_refused(f, &b, at, m->words);
     if (!refused)
         print_error("  for \"%s\" -> \"%s\"\n", m->find, m->replace);
-    bytes_clear(&b);
     return refused;
 }
 
@@ -405,7 +404,7 @@ static void the_mapping_form_of_a_domain_has_its_errors(void **state)
 static void all_of_too_many_attributes_is_refused_before_it_is_built(void **state)
 {
     struct fixture *f = *state;
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     struct study *s;
     char line[96];
     bytes_put(&b, "study: x\nworkload: {all: 8}\ndomain:\n", 36);
@@ -417,7 +416,6 @@ static void all_of_too_many_attributes_is_refused_before_it_is_built(void **stat
     bytes_put(&b, line, strlen(line) + 1);
     assert_int_equal(parse_text(f, (const char *)b.data, &s), ERR_STUDY);
     assert_true(message_is(f->sink, "2:17", "more than 100000"));
-    bytes_clear(&b);
 }
 
 static void a_file_that_is_too_large_or_absent_is_refused(void **state)
@@ -548,9 +546,9 @@ static void columns_apart_need_marginals_that_servers_can_count(void **state)
                                "  - {name: e, kind: integer, min: 0, max: 1}\n"
                                "workload: {all: 5}\n";
     struct fixture *f = *state;
-    struct bytes text = {0};
+    struct bytes text CLEAN(bytes_clear) = {0};
     const char *budget = strstr(base_text, "budget:");
-    struct bytes b, c;
+    struct bytes b CLEAN(bytes_clear), c CLEAN(bytes_clear);
     struct study *s;
     bytes_put(&text, "study: test\n", 12);
     bytes_put(&text, five, strlen(five));
@@ -563,9 +561,6 @@ static void columns_apart_need_marginals_that_servers_can_count(void **state)
     study_free(&s);
     assert_int_equal(parse_text(f, (const char *)c.data, &s), ERR_STUDY);
     assert_non_null(strstr(f->sink, "in marginals of at most 4 columns"));
-    bytes_clear(&text);
-    bytes_clear(&b);
-    bytes_clear(&c);
 }
 
 static void a_mapping_has_its_bound(void **state)

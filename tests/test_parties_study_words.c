@@ -58,7 +58,7 @@ static void the_description_says_what_matters(void **state)
 static void what_may_be_said_besides(void **state)
 {
     struct fixture *f = *state;
-    struct study *s;
+    struct study *s CLEAN(study_free) = NULL;
     char *text;
     assert_int_equal(parse_edit(f, "rounds: 4\n",
                                 "rounds: annealed\nscore: l2\nlate_uploads: join\n"
@@ -76,7 +76,6 @@ static void what_may_be_said_besides(void **state)
     assert_non_null(
         strstr(text, "Rows that come while a run is on are counted from its next round"));
     free(text);
-    study_free(&s);
 }
 
 static void columns_are_described(void **state)
@@ -89,8 +88,9 @@ static void columns_are_described(void **state)
                             "{name: o0, batch: x, columns: [age, ward], max_rows: 500");
     struct bytes c = edited((const char *)b.data, "{name: o1, max_rows: 300",
                             "{name: o1, batch: x, columns: [bmi, dose], max_rows: 500");
-    struct bytes d = edited((const char *)c.data, "rounds: 4", "rounds: 4\nmin_owners: 1");
-    struct study *s;
+    struct bytes d CLEAN(bytes_clear) = edited((const char *)c.data, "rounds: 4",
+                                               "rounds: 4\nmin_owners: 1");
+    struct study *s CLEAN(study_free) = NULL;
     char *text;
     assert_int_equal(parse_text(f, (const char *)d.data, &s), ERR_OK);
     text = description(s, NULL);
@@ -98,10 +98,8 @@ static void columns_are_described(void **state)
         if (strstr(text, said[i]) == NULL)
             fail_msg("does not say \"%s\":\n%s", said[i], text);
     free(text);
-    study_free(&s);
     bytes_clear(&b);
     bytes_clear(&c);
-    bytes_clear(&d);
 }
 
 static void the_reader_is_told_their_part(void **state)
@@ -126,9 +124,9 @@ static void the_template_loads_once_keys_are_in(void **state)
     static const char *const names[] = {"north",      "east",       "west",
                                         "hospital-a", "hospital-b", "office"};
     struct fixture *f = *state;
-    struct study *s;
+    struct study *s CLEAN(study_free) = NULL;
     char find[64], replace[8];
-    struct bytes text = {0};
+    struct bytes text CLEAN(bytes_clear) = {0};
     bytes_put(&text, study_template(), strlen(study_template()) + 1);
     /* as it is, the first missing key is named */
     assert_int_equal(parse_text(f, (const char *)text.data, &s), ERR_STUDY);
@@ -143,8 +141,6 @@ static void the_template_loads_once_keys_are_in(void **state)
     }
     if (parse_text(f, (const char *)text.data, &s) != ERR_OK)
         fail_msg("%s", f->sink);
-    study_free(&s);
-    bytes_clear(&text);
 }
 
 /* --- the demo's data -------------------------------------------------------------------------- */
@@ -152,7 +148,7 @@ static void the_template_loads_once_keys_are_in(void **state)
 /* The smallest study around the demo's domain. */
 static struct study *demo_study(struct fixture *f)
 {
-    struct bytes text = {0};
+    struct bytes text CLEAN(bytes_clear) = {0};
     const char *rest = strstr(base_text, "budget:");
     struct study *s;
     bytes_put(&text, "study: demo\nworkload: {all: 2}\n", 31);
@@ -160,7 +156,6 @@ static struct study *demo_study(struct fixture *f)
     bytes_put(&text, rest, strlen(rest) + 1);
     if (parse_text(f, (const char *)text.data, &s) != ERR_OK)
         fail_msg("%s", f->sink);
-    bytes_clear(&text);
     return s;
 }
 
@@ -168,7 +163,7 @@ static void the_demos_data_fit_its_domain(void **state)
 {
     struct fixture *f = *state;
     char folder[] = "/tmp/trefoil-demo-XXXXXX";
-    struct study *s = demo_study(f);
+    struct study *s CLEAN(study_free) = demo_study(f);
     assert_non_null(mkdtemp(folder));
     assert_int_equal(demo_data_write(folder, DEMO_SEED, &f->log), ERR_OK);
     for (size_t i = 0; i < DEMO_HOSPITALS; i++) {
@@ -184,7 +179,6 @@ static void the_demos_data_fit_its_domain(void **state)
         unlink(path);
     }
     rmdir(folder);
-    study_free(&s);
 }
 
 static void the_demos_data_need_a_folder(void **state)

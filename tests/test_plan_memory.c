@@ -41,14 +41,13 @@ static void many_attributes(char *text, size_t size)
 
 static void write_pairs(struct scene *c, unsigned rows)
 {
-    struct bytes text = {0};
+    struct bytes text CLEAN(bytes_clear) = {0};
     bytes_put(&text, "a,b\n", 4);
     for (unsigned i = 0; i < rows; i++) {
         char line[32];
         bytes_put(&text, line, (size_t)snprintf(line, sizeof line, "%u,%u\n", i % 500, i % 500));
     }
     assert_int_equal(file_write(file(c, "o0.csv"), 0600, text.data, text.size, &quiet), ERR_OK);
-    bytes_clear(&text);
 }
 
 /* "the analyst's program about 9.4 MB" */
@@ -56,7 +55,7 @@ static double planned_bytes(struct scene *c)
 {
     static const char before[] = "the analyst's program about ";
     const char *const a[] = {"plan", c->s.path, NULL};
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     double bytes;
     char *at, *unit;
     expect_code(support_run(file(c, "plan.txt"), 10, a), 0, file(c, "plan.txt"));
@@ -66,7 +65,6 @@ static double planned_bytes(struct scene *c)
     assert_non_null(at);
     bytes = strtod(at + sizeof before - 1, &unit);
     bytes *= unit[1] == 'k' ? 1e3 : unit[1] == 'M' ? 1e6 : 1e9;
-    bytes_clear(&b);
     return bytes;
 }
 

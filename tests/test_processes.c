@@ -61,7 +61,7 @@ static void tables_that_do_not_fit_stay(struct scene *c)
 static void a_study_over_real_processes(void **state)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 3};
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     scene_new(&c, &o);
     tables_that_do_not_fit_stay(&c);
     /* the run needs everybody; it says who is missing, and costs nothing */
@@ -98,7 +98,6 @@ static void a_study_over_real_processes(void **state)
     }
     assert_int_equal(run_study(&c, "a.key", 4), 5);
     check_audit(&c, 3, 4);
-    scene_free(&c);
 }
 
 /*
@@ -112,7 +111,7 @@ static void rows_and_columns_over_real_processes(void **state)
         "    max_rows: 900\n    batch: city\n    columns: [sex, ward, bmi]\n", NULL};
     const struct support_options o = {
         .owners = OWNERS, .rounds = 3, .part = part, .more = "min_owners: 2\n"};
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     scene_new(&c, &o);
     assert_int_equal(share_own(&c, 0), 0);
     assert_true(support_contains(file(&c, "share%u.log", 0), "rows of 2 columns, padded to 900"));
@@ -124,7 +123,6 @@ static void rows_and_columns_over_real_processes(void **state)
     assert_int_equal(run_study(&c, "a.key", 1), 0);
     check_measurements(&c, file(&c, "out%u/measurements.json", 1),
                        c.s.study->workload->one_ways + 3);
-    scene_free(&c);
 }
 
 /* Where counts are shorter, records may take their place: at all owners, or at some. */
@@ -164,7 +162,7 @@ static void more_owners_than_are_added_up_at_once(void **state)
     char domain[1024] = "domain:\n";
     const struct support_options o = {
         .owners = MANY, .rounds = 1, .epsilon = 8, .round_s = 60, .domain = domain, .part = part};
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     if (getenv("TREFOIL_LONG") == NULL) {
         printf("# SKIP 66 owners: TREFOIL_LONG=1\n");
         skip();
@@ -183,13 +181,12 @@ static void more_owners_than_are_added_up_at_once(void **state)
     expect_code(run_study(&c, "a.key", 0), 0, file(&c, "run%u.log", 0));
     check_measurements(&c, file(&c, "out%u/measurements.json", 0),
                        c.s.study->workload->one_ways + 1);
-    scene_free(&c);
 }
 
 static void a_run_begins_with_fewer_owners_where_the_study_says_so(void **state)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 2, .more = "min_owners: 2\n"};
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     scene_new(&c, &o);
     assert_int_equal(share_own(&c, 2), 0);
     assert_int_equal(run_study(&c, "a.key", 0), 1);
@@ -200,7 +197,6 @@ static void a_run_begins_with_fewer_owners_where_the_study_says_so(void **state)
     leave_out(&c, 1); /* what comes out is of these two */
     check_measurements(&c, file(&c, "out%u/measurements.json", 1),
                        c.s.study->workload->one_ways + 2);
-    scene_free(&c);
 }
 
 /*
@@ -252,8 +248,8 @@ static void late_rows_join_a_run(void **state)
                                       .more = "min_owners: 2\nlate_uploads: join\n"};
     const char *arguments[] = {"run", NULL, "--key", NULL, "--out", NULL, NULL};
     char letters[512] = "", path[SUPPORT_PATH], key[SUPPORT_PATH], out[SUPPORT_PATH];
-    struct table *some = NULL;
-    struct scene c;
+    struct scene c CLEAN(scene_free);
+    struct table *some CLEAN(table_free) = NULL;
     size_t first, n;
     pid_t run;
     scene_new(&c, &o);
@@ -299,8 +295,6 @@ static void late_rows_join_a_run(void **state)
         assert_in_range(synthetic->rows, c.all->rows - 300, c.all->rows + 300);
         table_free(&synthetic);
     }
-    table_free(&some);
-    scene_free(&c);
 }
 
 static pid_t start_run_of(struct scene *c, const char *rounds)
@@ -323,7 +317,7 @@ static void adding_up_is_told_by_tiles(void **state)
         .owners = 1, .rounds = 1, .epsilon = 8, .connect_s = 1, .part = parts};
     static char said[1 << 16];
     unsigned shown = 0, percent = 0;
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     scene_new(&c, &o);
     assert_int_equal(share_own(&c, 0), 0);
     {
@@ -337,7 +331,6 @@ static void adding_up_is_told_by_tiles(void **state)
         percent = now;
     }
     assert_true(shown > 1 && percent > 0);
-    scene_free(&c);
 }
 
 /* The third owner uploads while nobody runs: the first round that follows counts its rows. */
@@ -347,7 +340,7 @@ static void late_rows_join_between_two_commands(void **state)
                                       .rounds = 4,
                                       .epsilon = 35,
                                       .more = "min_owners: 2\nlate_uploads: join\n"};
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     char letters[64] = "";
     struct table *all;
     scene_new(&c, &o);
@@ -372,7 +365,6 @@ static void late_rows_join_between_two_commands(void **state)
         assert_string_equal(letters + first, "aaa");
         table_free(&some);
     }
-    scene_free(&c);
 }
 
 /*
@@ -384,7 +376,7 @@ static void late_rows_join_after_a_round_that_is_lost(void **state)
                                       .rounds = 4,
                                       .epsilon = 35,
                                       .more = "min_owners: 2\nlate_uploads: join\n"};
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     scene_new(&c, &o);
     assert_int_equal(share_own(&c, 0), 0);
     assert_int_equal(share_own(&c, 1), 0);
@@ -397,7 +389,6 @@ static void late_rows_join_after_a_round_that_is_lost(void **state)
     expect_code(support_wait(start_run_of(&c, "--rounds=2"), 30), 0, file(&c, "run.log"));
     assert_true(support_contains(file(&c, "run.log"),
                                  "the rows of 3 of 3 are counted; 1 of them came during the run"));
-    scene_free(&c);
 }
 
 /* --- the wrong -------------------------------------------------------------------------------- */
@@ -413,8 +404,8 @@ static void late_rows_that_are_damaged_stop_no_run(void **state)
                                       .round_s = 3,
                                       .epsilon = 8,
                                       .more = "min_owners: 2\nlate_uploads: join\n"};
-    struct scene c;
-    struct bytes log = {0};
+    struct scene c CLEAN(scene_free);
+    struct bytes log CLEAN(bytes_clear) = {0};
     unsigned stumbles = 0;
     pid_t run;
     scene_new(&c, &o);
@@ -438,14 +429,12 @@ static void late_rows_that_are_damaged_stop_no_run(void **state)
         stumbles++;
     assert_in_range(stumbles, 1, 1 + 15 / 11);
     assert_false(support_contains(file(&c, "run.log"), "trying again"));
-    bytes_clear(&log);
-    scene_free(&c);
 }
 
 static void other_terms_are_named(void **state)
 {
     const struct support_options o = {.owners = OWNERS, .round_s = 5};
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     char altered[SUPPORT_PATH];
     scene_new(&c, &o);
     altered_study(&c, "rounds: 3", "rounds: 4", altered);
@@ -475,7 +464,6 @@ static void other_terms_are_named(void **state)
     }
     assert_int_equal(run_study(&c, "a.key", 0), 3);
     assert_true(support_contains(file(&c, "run%u.log", 0), "rounds"));
-    scene_free(&c);
 }
 
 int main(void)

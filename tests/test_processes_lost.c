@@ -22,7 +22,7 @@
 static void a_dead_server_is_an_error_in_time_and_can_come_back(void **state)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 3, .round_s = 3};
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     scene_new(&c, &o);
     share_everything(&c);
     support_kill(&c.server[2]);
@@ -35,7 +35,6 @@ static void a_dead_server_is_an_error_in_time_and_can_come_back(void **state)
     check_measurements(&c, file(&c, "out%u/measurements.json", 1),
                        c.s.study->workload->one_ways + 3);
     check_audit(&c, 3, 4);
-    scene_free(&c);
 }
 
 static pid_t start_run(struct scene *c, const char *out, const char *more)
@@ -93,7 +92,7 @@ static void a_server_killed_in_the_middle_of_a_run(void **state)
 static void a_server_that_hangs_for_a_moment_is_waited_for(void **state)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 40, .round_s = 60, .epsilon = 8};
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     pid_t run;
     scene_new(&c, &o);
     share_everything(&c);
@@ -106,14 +105,13 @@ static void a_server_that_hangs_for_a_moment_is_waited_for(void **state)
     assert_false(support_contains(file(&c, "out.log"), "trying again"));
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         assert_false(says(&c, i, "closed its connection") || says(&c, i, "silent"));
-    scene_free(&c);
 }
 
 /* Nobody comes back: the run ends, and the same command continues it. */
 static void a_run_gives_up_and_goes_on_later(void **state)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 40, .round_s = 2, .epsilon = 8};
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     pid_t run;
     scene_new(&c, &o);
     share_everything(&c);
@@ -133,14 +131,13 @@ static void a_run_gives_up_and_goes_on_later(void **state)
     assert_true(support_contains(file(&c, "out.log"), "another trefoil run works in"));
     expect_code(support_wait(run, 60), 0, file(&c, "out.log"));
     check_measurements(&c, file(&c, "out/measurements.json"), c.s.study->workload->one_ways + 40);
-    scene_free(&c);
 }
 
 /* The analyst's program dies at once, wherever it is; and a run is done in parts. */
 static void a_run_is_killed_and_extended(void **state)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 12, .round_s = 2};
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     pid_t run;
     scene_new(&c, &o);
     share_everything(&c);
@@ -164,7 +161,6 @@ static void a_run_is_killed_and_extended(void **state)
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         assert_int_equal(support_stop(&c.server[i]), 0);
     expect_code(support_wait(start_run(&c, "out", "--rows=10"), 60), 0, file(&c, "out.log"));
-    scene_free(&c);
 }
 
 /*
@@ -175,8 +171,8 @@ static void an_interrupted_run_says_how_to_go_on(void **state)
     const struct support_options o = {.owners = OWNERS, .rounds = 200, .round_s = 2, .epsilon = 8};
     static const char before[] = "nothing that it spent is lost:\n  trefoil ";
     char command[4 * SUPPORT_PATH];
-    struct bytes said = {0};
-    struct scene c;
+    struct bytes said CLEAN(bytes_clear) = {0};
+    struct scene c CLEAN(scene_free);
     char *at;
     pid_t run;
     scene_new(&c, &o);
@@ -200,8 +196,6 @@ static void an_interrupted_run_says_how_to_go_on(void **state)
     assert_int_equal(system(command), 0);
     assert_true(support_contains(file(&c, "again.log"), "\n6/200 "));
     assert_false(support_contains(file(&c, "again.log"), "\n0/200 "));
-    bytes_clear(&said);
-    scene_free(&c);
 }
 
 /*
@@ -210,8 +204,8 @@ static void an_interrupted_run_says_how_to_go_on(void **state)
 static void a_refused_server_leaves_nothing(void **state)
 {
     const struct support_options o = {.owners = OWNERS};
-    struct scene c;
-    struct bytes said = {0};
+    struct scene c CLEAN(scene_free);
+    struct bytes said CLEAN(bytes_clear) = {0};
     char date[DATE_SIZE];
     int64_t when;
     scene_new(&c, &o);
@@ -231,8 +225,6 @@ static void a_refused_server_leaves_nothing(void **state)
     assert_true(date_parse(date, &when));
     assert_true(when <= date_now() && when > date_now() - 3600);
     assert_int_equal(said.data[DATE_SIZE - 1], ' ');
-    bytes_clear(&said);
-    scene_free(&c);
 }
 
 /*
@@ -245,7 +237,7 @@ static void a_run_whose_folder_is_lost_goes_on(void **state)
     static const char option[] = "--continue ";
     char text[64] = "--continue=";
     struct bytes words = {0};
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     const char *at;
     pid_t run;
     scene_new(&c, &o);
@@ -281,7 +273,6 @@ static void a_run_whose_folder_is_lost_goes_on(void **state)
     assert_true(support_contains(file(&c, "more/measurements.json"), (const char *)words.data));
     bytes_clear(&words);
     check_audit(&c, 9, 10); /* each thing was opened, and paid, once */
-    scene_free(&c);
 }
 
 /* --- the restored ----------------------------------------------------------------------------- */
@@ -323,7 +314,7 @@ static int recover(struct scene *c, unsigned i)
 static void a_restored_server_is_refused_and_recovers(void **state)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 9, .round_s = 3};
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     scene_new(&c, &o);
     share_everything(&c);
     expect_code(support_wait(start_run(&c, "out", "--rounds=2"), 30), 0, file(&c, "out.log"));
@@ -361,7 +352,6 @@ static void a_restored_server_is_refused_and_recovers(void **state)
         expect_code(support_run(file(&c, "audit.txt"), 10, a), 0, file(&c, "audit.txt"));
         assert_true(support_contains(file(&c, "audit.txt"), "the server was recovered since"));
     }
-    scene_free(&c);
 }
 
 /*
@@ -438,7 +428,7 @@ static void start_doomed(struct scene *c, unsigned i, unsigned n)
 static void a_round_that_a_server_has_lost_is_asked_anew(void **state)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 12, .round_s = 1, .connect_s = 1};
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     bool debited = false;
     scene_new(&c, &o);
     share_everything(&c);
@@ -479,7 +469,6 @@ static void a_round_that_a_server_has_lost_is_asked_anew(void **state)
         check_measurements(&c, file(&c, "out/measurements.json"),
                            c.s.study->workload->one_ways + 7);
     }
-    scene_free(&c);
 }
 
 /* --- the hostile ------------------------------------------------------------------------------ */
@@ -523,25 +512,23 @@ static void take_on_id(struct upload parts[3], const uint8_t terms[32], const ui
 static void make_upload(struct scene *c, size_t rows, struct identity **me, struct upload parts[3])
 {
     const struct study *study = c->s.study;
-    struct table *t = NULL;
-    struct bytes packed = {0};
+    struct table *t CLEAN(table_free) = NULL;
+    struct bytes packed CLEAN(bytes_clear) = {0};
     assert_int_equal(identity_load(me, file(c, "o1.key"), &quiet), ERR_OK);
     assert_int_equal(support_table(&t, study->domain, rows, 77), ERR_OK);
     assert_int_equal(pack_table(study, 1, study_upload_form(study, 1), t, &packed), ERR_OK);
     assert_int_equal(upload_make(parts, *me, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
                                  study->terms.digest, study_upload_form(study, 1), &packed),
                      ERR_OK);
-    table_free(&t);
-    bytes_clear(&packed);
 }
 
 /* What the server answers to an upload; ERR_TIMEOUT where it waits for the vector. */
 static enum err send_upload(struct scene *c, const struct identity *me, unsigned server,
                             const struct upload *part)
 {
-    struct netio *netio = NULL;
-    struct dial *dial = NULL;
-    struct bytes message = {0};
+    struct netio *netio CLEAN(netio_free) = NULL;
+    struct dial *dial CLEAN(dial_free) = NULL;
+    struct bytes message CLEAN(bytes_clear) = {0};
     struct reply reply = {0};
     int64_t deadline = clock_now_ms() + (server == 2 ? 500 : 10000);
     enum err e;
@@ -553,9 +540,6 @@ static enum err send_upload(struct scene *c, const struct identity *me, unsigned
     e = lines_ask(dial, &message, &reply, deadline);
     if (e == ERR_OK)
         e = reply.status;
-    dial_free(&dial);
-    netio_free(&netio);
-    bytes_clear(&message);
     return e;
 }
 
@@ -604,13 +588,12 @@ static void two_uploads_under_one_id(struct scene *c)
 
 static unsigned how_often(const char *path, const char *text)
 {
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     unsigned count = 0;
     assert_int_equal(file_read(path, 1 << 20, &b, NULL), ERR_OK);
     bytes_put_u8(&b, 0);
     for (const char *at = (const char *)b.data; (at = strstr(at, text)) != NULL; at++)
         count++;
-    bytes_clear(&b);
     return count;
 }
 
@@ -620,7 +603,7 @@ static void a_hostile_owner_is_named_and_left_out(void **state)
                                       .rounds = 24,
                                       .epsilon = 8,
                                       .more = "min_owners: 2\nlate_uploads: join\n"};
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     scene_new(&c, &o);
     what_an_owner_may_not_send_is_refused_by_name(&c);
     two_uploads_under_one_id(&c);
@@ -636,7 +619,6 @@ static void a_hostile_owner_is_named_and_left_out(void **state)
     leave_out(&c, 1);
     check_measurements(&c, file(&c, "out%u/measurements.json", 0),
                        c.s.study->workload->one_ways + 24);
-    scene_free(&c);
 }
 
 int main(void)

@@ -131,7 +131,7 @@ static enum err play(struct party *p, void *shared)
     struct round *r = shared;
     static const uint8_t id[TAPE_ID_SIZE], seed[ARGMAX_SEED_SIZE];
     static const uint32_t measured[] = {4, 0, 3};
-    struct counts *counts = NULL;
+    struct counts *counts CLEAN(counts_free) = NULL;
     struct tape tape;
     struct share64 scores, odd;
     struct score_candidate candidates[QUERIES];
@@ -171,7 +171,6 @@ static enum err play(struct party *p, void *shared)
         return ERR_MISUSE;
     share64_free(&odd);
     tape_free(&tape);
-    counts_free(&counts);
     share64_free(&scores);
     return ERR_OK;
 }
@@ -279,7 +278,7 @@ static enum err over_the_bound(struct party *p, void *shared)
 static enum err square(struct party *p, void *shared)
 {
     struct round *r = shared;
-    struct counts *counts = NULL;
+    struct counts *counts CLEAN(counts_free) = NULL;
     struct score_candidate candidates[QUERIES], bad;
     struct share64 scores;
     uint64_t rounds, high[200] = {((uint64_t)1 << (BITS + SCORE_BITS)) + 1};
@@ -299,14 +298,13 @@ static enum err square(struct party *p, void *shared)
     bad = (struct score_candidate){2, high};
     refused = score_l2(p, share64_view(scores, 0, 1), counts, &bad);
     p->log = log;
-    counts_free(&counts);
     share64_free(&scores);
     return rounds == 0 && without == ERR_MISUSE && refused == ERR_REFUSED ? ERR_OK : ERR_DATA;
 }
 
 static void squared_scores_are_local_and_exact(void **state)
 {
-    struct round *r = memory_array(1, sizeof *r);
+    struct round *r CLEAN(memory_release) = memory_array(1, sizeof *r);
     uint64_t s = 4;
     for (size_t q = 0; q < QUERIES; q++)
         for (size_t j = 0; j < cells[q]; j++) {
@@ -324,14 +322,12 @@ static void squared_scores_are_local_and_exact(void **state)
         for (int party = 0; party < 3; party++)
             assert_int_equal(r->scores[party][q], sum);
     }
-    memory_free(&r);
 }
 
 static void estimates_out_of_bounds_are_refused(void **state)
 {
-    struct round *r = memory_array(1, sizeof *r);
+    struct round *r CLEAN(memory_release) = memory_array(1, sizeof *r);
     assert_int_equal(three_run(1, over_the_bound, r, NULL), ERR_OK);
-    memory_free(&r);
 }
 
 /* --- the rounds of a round -------------------------------------------------------------------- */
@@ -352,7 +348,8 @@ static enum err select_of_many(struct party *p, void *shared)
     struct crowd *c = shared;
     static const uint8_t id[TAPE_ID_SIZE], seed[ARGMAX_SEED_SIZE];
     uint64_t ones[MANY], multiplier[MANY], penalty[MANY] = {0};
-    struct score_candidate *candidates = memory_array(MANY, sizeof *candidates);
+    struct score_candidate *candidates CLEAN(memory_release) = memory_array(MANY,
+                                                                            sizeof *candidates);
     const struct select_request request = {.candidates = MANY,
                                            .candidate = candidates,
                                            .multiplier = multiplier,
@@ -360,7 +357,7 @@ static enum err select_of_many(struct party *p, void *shared)
                                            .shift = 24,
                                            .width = 64,
                                            .seed = seed};
-    struct counts *counts = NULL;
+    struct counts *counts CLEAN(counts_free) = NULL;
     struct share64 x;
     struct tape tape;
     int64_t value;
@@ -382,9 +379,7 @@ static enum err select_of_many(struct party *p, void *shared)
     TRY(measure_open(p, counts, &tape, &(uint32_t){(uint32_t)c->index[p->index]}, 1, 1000, &value));
     c->rounds[p->index] = net_rounds(p->net) - c->rounds[p->index];
     tape_free(&tape);
-    counts_free(&counts);
     share64_free(&x);
-    memory_free(&candidates);
     return ERR_OK;
 }
 

@@ -31,7 +31,7 @@ static enum err sum_answers(struct party *p, void *shared)
 {
     struct answers *a = shared;
     struct answers_upload uploads[OWNERS];
-    struct share64 out;
+    struct share64 out CLEAN(share64_free);
     enum err e = share64_new(&out, CELLS);
     for (size_t i = 0; i < OWNERS; i++) {
         uploads[i] = (struct answers_upload){.bits = BITS, .vector = a->vector[i]};
@@ -43,13 +43,12 @@ static enum err sum_answers(struct party *p, void *shared)
         e = answers_sum(p, out, uploads, OWNERS, BITS + 2);
     if (e == ERR_OK)
         three_put64(&a->out, p, out);
-    share64_free(&out);
     return e;
 }
 
 static void answers_add_up(void **state)
 {
-    struct answers *a = memory_array(1, sizeof *a);
+    struct answers *a CLEAN(memory_release) = memory_array(1, sizeof *a);
     struct three_costs cost[3];
     uint64_t s = 1;
     for (size_t i = 0; i < OWNERS; i++) {
@@ -72,7 +71,6 @@ static void answers_add_up(void **state)
         assert_int_equal(cost[k].rounds, cost[0].rounds);
     }
     three_result_free(&a->out);
-    memory_free(&a);
 }
 
 /* --- scores ----------------------------------------------------------------------------------- */
@@ -105,8 +103,8 @@ static enum err score_all(struct party *p, void *shared)
 {
     struct scores *s = shared;
     struct score_candidate candidates[QUERIES];
-    struct counts *counts = NULL;
-    struct share64 out;
+    struct counts *counts CLEAN(counts_free) = NULL;
+    struct share64 out CLEAN(share64_free);
     enum err e = share64_new(&out, QUERIES);
     for (size_t q = 0; q < QUERIES; q++)
         candidates[q] = (struct score_candidate){q, s->estimate[q]};
@@ -116,14 +114,12 @@ static enum err score_all(struct party *p, void *shared)
         e = score_l1(p, out, counts, candidates);
     if (e == ERR_OK)
         three_put64(&s->out, p, out);
-    counts_free(&counts);
-    share64_free(&out);
     return e;
 }
 
 static void scores_are_made_by_all_lanes(void **state)
 {
-    struct scores *s = memory_array(1, sizeof *s);
+    struct scores *s CLEAN(memory_release) = memory_array(1, sizeof *s);
     struct three_costs cost[3];
     uint64_t seed = 5, expected[QUERIES] = {0};
     for (size_t q = 0; q < QUERIES; q++)
@@ -145,7 +141,6 @@ static void scores_are_made_by_all_lanes(void **state)
         assert_int_equal(cost[k].rounds, cost[0].rounds);
     }
     three_result_free(&s->out);
-    memory_free(&s);
 }
 
 /* --- records ---------------------------------------------------------------------------------- */
@@ -170,7 +165,7 @@ static enum err count_records(struct party *p, void *shared)
     struct records_part part = {.attributes = COLUMNS, .attribute = column, .vector = r->vector};
     const struct records_batch batch = {RECORDS, 1, &part};
     struct records_query query[2];
-    struct share64 out;
+    struct share64 out CLEAN(share64_free);
     enum err e = share64_new(&out, 5 * 16 * 9 + 18);
     query[0] = (struct records_query){3, {0, 1, 3}, share64_view(out, 0, 5 * 16 * 9)};
     query[1] = (struct records_query){2, {2, 3}, share64_view(out, 5 * 16 * 9, 18)};
@@ -180,7 +175,6 @@ static enum err count_records(struct party *p, void *shared)
         e = records_count(p, &shape, &batch, 1, query, 2);
     if (e == ERR_OK)
         three_put64(&r->out, p, out);
-    share64_free(&out);
     return e;
 }
 
@@ -206,7 +200,7 @@ static void pack(struct records *r)
 
 static void records_are_counted_by_all_lanes(void **state)
 {
-    struct records *r = memory_array(1, sizeof *r);
+    struct records *r CLEAN(memory_release) = memory_array(1, sizeof *r);
     uint64_t seed = 9, expected[5 * 16 * 9 + 18] = {0};
     struct three_costs cost[3];
     r->seed[0][0] = r->seed[1][3] = 7;
@@ -228,7 +222,6 @@ static void records_are_counted_by_all_lanes(void **state)
         assert_int_equal(cost[k].sent[0], cost[0].sent[0]);
     }
     three_result_free(&r->out);
-    memory_free(&r);
 }
 
 /* --- noise ------------------------------------------------------------------------------------ */
@@ -245,8 +238,8 @@ static enum err make_noise(struct party *p, void *shared)
 {
     static const uint8_t id[TAPE_ID_SIZE] = {7};
     struct noise *n = shared;
-    struct share64 taken = {0};
-    struct tape tape;
+    struct share64 taken CLEAN(share64_free) = {0};
+    struct tape tape CLEAN(tape_free);
     enum err e;
     tape_start(&tape, id, n->noise);
     e = tape_reserve(p, &tape, n->kind, SAMPLES);
@@ -256,8 +249,6 @@ static enum err make_noise(struct party *p, void *shared)
         e = tape_take(&tape, n->kind, taken);
     if (e == ERR_OK)
         three_put64(&n->out, p, taken);
-    share64_free(&taken);
-    tape_free(&tape);
     return e;
 }
 

@@ -72,11 +72,10 @@ static int audit(const struct support_study *s, const char *heads)
 
 static void says(const struct support_study *s, const char *words)
 {
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     if (!support_contains(file(s, "said.log"), words) &&
         file_read(file(s, "said.log"), 1 << 20, &b, NULL) == ERR_OK)
         fail_msg("\"%s\" is not in:\n%.*s", words, (int)b.size, (const char *)b.data);
-    bytes_clear(&b);
 }
 
 /* They know three debits; the servers know two. */
@@ -115,7 +114,7 @@ static void everybody_who_has_seen_more_refuses(const struct support_study *s)
 static void three_folders_from_one_copy_give_no_budget_back(void **state)
 {
     const struct support_options o = {.owners = 2};
-    struct support_study s;
+    struct support_study s CLEAN(support_study_free);
     pid_t server[STUDY_SERVERS];
     assert_int_equal(support_study_new(&s, &o, NULL), ERR_OK);
     start_servers(&s, server);
@@ -148,7 +147,6 @@ static void three_folders_from_one_copy_give_no_budget_back(void **state)
     assert_int_equal(audit(&s, file(&s, "out/heads")), 0);
     assert_int_equal(TREFOIL(&s, "share", s.path, "--key", file(&s, "o0.key"), "--status"), 0);
     stop_servers(server);
-    support_study_free(&s);
 }
 
 int main(void)

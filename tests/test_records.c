@@ -294,13 +294,12 @@ static void cells_are_widened_in_steps(void **state)
     static const struct asked asked[] = {{1, {0}}, {1, {1}}, {2, {0, 1}}};
     static const size_t rows[BATCHES] = {60, 1, 3};
     const struct kind wide = {{2, sizes}, SIZE(asked), asked, &whole_rows, &whole_rows};
-    struct scene s;
+    struct scene s CLEAN(scene_free);
     scene_of(&s, &wide, rows, rows, false, 1);
     for (size_t a = 0; a < 2; a++)
         s.column[1][a][0] = (uint16_t)(sizes[a] - 1);
     share_rows(&s, 1);
     expect_plain_counts(&s);
-    scene_free(&s);
 }
 
 /*
@@ -329,7 +328,7 @@ static void codes_out_of_range_are_the_last_value(void **state)
 static void columns_apart_cost_an_and_for_each_part_more(void **state)
 {
     static const size_t rows[BATCHES] = {10, 20, 30}, records[BATCHES] = {10, 20, 30};
-    struct scene whole, apart;
+    struct scene whole, apart CLEAN(scene_free);
     scene_new(&whole, rows, records, false);
     scene_new(&apart, rows, records, true);
     expect_plain_counts(&whole);
@@ -338,7 +337,6 @@ static void columns_apart_cost_an_and_for_each_part_more(void **state)
     for (unsigned i = 0; i < 3; i++)
         assert_int_equal(apart.costs.sent[i] - whole.costs.sent[i], 2 * 192 / 8);
     scene_free(&whole);
-    scene_free(&apart);
 }
 
 /*
@@ -352,7 +350,7 @@ static void bytes_and_rounds_follow_from_the_sizes(void **state)
     const size_t lanes = 4 * 64, gates = 4 + 0 + 7 + 2 + 1, planes = 1 + 4 + 0 + 7 + 2 + 1,
                  made = 15;
     size_t cells = 0;
-    struct scene s;
+    struct scene s CLEAN(scene_free);
     scene_new(&s, records, records, false);
     for (size_t q = 0; q < few.queries; q++)
         cells += cells_of(&s, q);
@@ -361,7 +359,6 @@ static void bytes_and_rounds_follow_from_the_sizes(void **state)
                      lanes / 8 * (3 * gates + 8 * (4 * 2 * planes + 3 * 2 * made)) +
                          cells * (3 * 2 + 4 + 4 * 2 + 5 * 8));
     assert_int_equal(s.costs.rounds, 3 + 1 + 1 + 1 + 1 + 1);
-    scene_free(&s);
 }
 
 /*
@@ -423,7 +420,7 @@ static void what_servers_receive_is_uniform(void **state)
 static void a_record_counts_where_all_owners_of_its_batch_hold_it(void **state)
 {
     static const size_t rows[BATCHES] = {40, 50, 70}, records[BATCHES] = {64, 64, 80};
-    struct scene s;
+    struct scene s CLEAN(scene_free);
     scene_new(&s, rows, records, true);
     s.part[1][1].rows = 31;
     s.part[2][0].rows = 69;
@@ -431,7 +428,6 @@ static void a_record_counts_where_all_owners_of_its_batch_hold_it(void **state)
     share_rows(&s, 1);
     share_rows(&s, 2);
     expect_plain_counts(&s);
-    scene_free(&s);
 }
 
 /* As many records as a block holds, one more, and many blocks: all in one cell, and in any. */

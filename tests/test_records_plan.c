@@ -112,9 +112,9 @@ static void expect_each_cell_once(struct scene *s, const struct records_shape *s
 {
     const struct records_side *left = &s->plans.side[p->left], *right = &s->plans.side[p->right];
     const struct records_query *q = p->query;
-    uint16_t *parts = memory_array(left->rows * right->rows, sizeof *parts);
-    uint16_t *cells = memory_array(q->out.n, sizeof *cells);
-    uint8_t *found = memory_array(q->out.n, 1);
+    uint16_t *parts CLEAN(memory_release) = memory_array(left->rows * right->rows, sizeof *parts);
+    uint16_t *cells CLEAN(memory_release) = memory_array(q->out.n, sizeof *cells);
+    uint8_t *found CLEAN(memory_release) = memory_array(q->out.n, 1);
     for (size_t i = 0; i < left->rows * right->rows; i++)
         parts[i] = (uint16_t)(i * 40503 >> 3);
     assert_int_equal(records_place(&s->party, shape, &s->plans, p, parts, cells), ERR_OK);
@@ -134,9 +134,6 @@ static void expect_each_cell_once(struct scene *s, const struct records_shape *s
     }
     for (size_t c = 0; c < q->out.n; c++)
         assert_int_equal(found[c], 1);
-    memory_free(&parts);
-    memory_free(&cells);
-    memory_free(&found);
 }
 
 static void plans_of_tables_cost_what_is_known(void **state)
@@ -231,7 +228,7 @@ static double least_of(struct prices *all, const struct table *t, size_t m)
 static void the_lower_bounds_of_the_documents(void **state)
 {
     static const size_t documented[] = {1563, 3862, 286, 47};
-    struct prices *all = memory_array(1, sizeof *all);
+    struct prices *all CLEAN(memory_release) = memory_array(1, sizeof *all);
     for (size_t t = 0; t < SIZE(tables); t++) {
         double bound = 0;
         all->sides = 0;
@@ -244,7 +241,6 @@ static void the_lower_bounds_of_the_documents(void **state)
         assert_int_equal((size_t)(bound + 0.5), documented[t]);
         assert_true(bound <= (double)tables[t].made);
     }
-    memory_free(&all);
 }
 
 /* The same products of the same marginals, whatever their order. */

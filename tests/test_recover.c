@@ -90,8 +90,8 @@ static void debit_small(struct scene *c, unsigned server, unsigned from, unsigne
 static void fresh_entry(struct scene *c, struct bytes *entry, uint8_t next[32])
 {
     const struct store_round r = round_of(1, 1);
-    struct ledger *fresh = NULL;
-    char *text = NULL;
+    struct ledger *fresh CLEAN(ledger_free) = NULL;
+    char *text CLEAN(memory_release) = NULL;
     bytes_clear(entry);
     assert_int_equal(store_entry(c->b.store[1], 1, entry, next), ERR_OK); /* for the head */
     bytes_clear(entry);
@@ -99,15 +99,13 @@ static void fresh_entry(struct scene *c, struct bytes *entry, uint8_t next[32])
     assert_int_equal(ledger_text(fresh, &text), ERR_OK);
     assert_int_equal(store_write_entry(&r, text, entry), ERR_OK);
     store_chain(entry->data, entry->size, next);
-    memory_free(&text);
-    ledger_free(&fresh);
 }
 
 /* The answer about a debit, taken apart: how many, entry, head, opened, index, values. */
 static void change(struct scene *c, const struct lie *lie, struct bytes *answer)
 {
     struct reader in = reader_of(answer->data, answer->size);
-    struct bytes entry = {0}, out = {0};
+    struct bytes entry CLEAN(bytes_clear) = {0}, out CLEAN(bytes_clear) = {0};
     uint64_t count = reader_u64(&in), selected;
     size_t n, values;
     const uint8_t *p = reader_block(&in, &n), *head = reader_bytes(&in, 32), *v;
@@ -138,8 +136,6 @@ static void change(struct scene *c, const struct lie *lie, struct bytes *answer)
         bytes_put_u8(&out, 0);
     bytes_clear(answer);
     bytes_put(answer, out.data, out.size);
-    bytes_clear(&entry);
-    bytes_clear(&out);
 }
 
 static enum err answer(struct neighbour *n, const struct gate_client *to, const struct bytes *ask)
@@ -147,7 +143,7 @@ static enum err answer(struct neighbour *n, const struct gate_client *to, const 
     const struct lie *lie = n->c->lie;
     struct reader in = reader_of(ask->data + 1, ask->size - 1);
     bool lies = reader_u64(&in) == lie->of && (lie->both || n->index == 2) && lie->kind != TRUTH;
-    struct bytes answer = {0}, out = {0};
+    struct bytes answer CLEAN(bytes_clear) = {0}, out CLEAN(bytes_clear) = {0};
     enum err e = recover_answer(n->c->b.store[n->index], ask->data + 1, ask->size - 1, &answer);
     if (lies && lie->of == 0 && lie->kind == CUT)
         answer.size--;
@@ -158,8 +154,6 @@ static enum err answer(struct neighbour *n, const struct gate_client *to, const 
                         answer.data, answer.size, &out);
     if (e == ERR_OK)
         e = gate_reply(n->gate, to, out.data, out.size);
-    bytes_clear(&answer);
-    bytes_clear(&out);
     return e;
 }
 
@@ -167,14 +161,13 @@ static void *serve(void *arg)
 {
     struct neighbour *n = arg;
     struct gate_client from;
-    struct bytes message = {0};
+    struct bytes message CLEAN(bytes_clear) = {0};
     enum err e = ERR_OK;
     while ((e == ERR_OK || e == ERR_TIMEOUT) && !atomic_load(&n->c->stop)) {
         e = gate_receive(n->gate, &from, &message, clock_now_ms() + 20);
         if (e == ERR_OK)
             e = answer(n, &from, &message);
     }
-    bytes_clear(&message);
     return NULL;
 }
 

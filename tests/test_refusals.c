@@ -82,23 +82,21 @@ static double remaining(struct scene *c)
 
 static enum err ask(struct scene *c, struct request *r, struct bytes *result)
 {
-    struct bytes bytes = {0};
+    struct bytes bytes CLEAN(bytes_clear) = {0};
     enum err e;
     memcpy(r->run, c->run, sizeof r->run);
     assert_int_equal(request_write(r, &bytes), ERR_OK);
     e = client_result(c->client, &bytes, result);
-    bytes_clear(&bytes);
     return e;
 }
 
 /* Asked in a session of its own, it is refused in this way, and costs nothing. */
 static void refused(struct scene *c, struct request *r, enum err how)
 {
-    struct bytes result = {0};
+    struct bytes result CLEAN(bytes_clear) = {0};
     double before = remaining(c);
     assert_int_equal(ask(c, r, &result), how);
     assert_true(remaining(c) == before);
-    bytes_clear(&result);
 }
 
 /*
@@ -139,12 +137,11 @@ static struct request one_ways(struct scene *c)
 /* Openings in server i's log so far. */
 static size_t openings(struct scene *c, unsigned i)
 {
-    struct audit_file *f = NULL;
+    struct audit_file *f CLEAN(audit_file_free) = NULL;
     size_t n = 0;
     assert_int_equal(audit_file_read(&f, file(c, "server%u/audit.log", i), &quiet), ERR_OK);
     for (size_t k = 0; k < f->entries; k++)
         n += f->entry[k].kind == AUDIT_OPEN;
-    audit_file_free(&f);
     return n;
 }
 
@@ -200,8 +197,8 @@ static void what_the_study_does_not_permit_is_refused(struct scene *c)
 /* Weights and sensitivity are the study's: there is no place for others in a request. */
 static void the_price_is_the_servers_own(struct scene *c)
 {
-    struct request r = one_ways(c);
-    struct bytes first = {0}, again = {0};
+    struct request r CLEAN(request_clear) = one_ways(c);
+    struct bytes first CLEAN(bytes_clear) = {0}, again CLEAN(bytes_clear) = {0};
     double whole = remaining(c), cost, paid;
     cost = r.queries * ldexp((double)(r.multiplier * r.multiplier), -41);
     assert_int_equal(ask(c, &r, &first), ERR_OK);
@@ -213,16 +210,13 @@ static void the_price_is_the_servers_own(struct scene *c)
     assert_int_equal(ask(c, &r, &again), ERR_OK); /* and in another */
     assert_memory_equal(first.data, again.data, first.size);
     assert_true(whole - remaining(c) == paid);
-    bytes_clear(&first);
-    bytes_clear(&again);
-    request_clear(&r);
 }
 
 /* An analyst who does not like what came out cannot ask for the round in other words. */
 static void a_bound_round_has_one_request(struct scene *c)
 {
-    struct request r = selection(c, 1);
-    struct bytes first = {0}, again = {0};
+    struct request r CLEAN(request_clear) = selection(c, 1);
+    struct bytes first CLEAN(bytes_clear) = {0}, again CLEAN(bytes_clear) = {0};
     remaining(c);
     assert_int_equal(ask(c, &r, &first), ERR_OK);
     r.estimate[3]++;
@@ -244,16 +238,13 @@ static void a_bound_round_has_one_request(struct scene *c)
     assert_memory_equal(first.data, again.data, first.size);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         assert_int_equal(openings(c, i), 3); /* each thing once */
-    bytes_clear(&first);
-    bytes_clear(&again);
-    request_clear(&r);
 }
 
 /* An analyst who asks server 2 for something else: both others hear that, and nothing is opened. */
 static void a_request_that_is_another_at_one_server_opens_nothing(struct scene *c)
 {
     struct dial *dial[STUDY_SERVERS] = {NULL};
-    struct request r = selection(c, 2);
+    struct request r CLEAN(request_clear) = selection(c, 2);
     struct reply reply;
     int64_t deadline = clock_now_ms() + 20000;
     double before = remaining(c);
@@ -283,7 +274,6 @@ static void a_request_that_is_another_at_one_server_opens_nothing(struct scene *
         assert_int_equal(openings(c, i), 3);
         dial_free(&dial[i]);
     }
-    request_clear(&r);
 }
 
 /*
@@ -292,8 +282,8 @@ static void a_request_that_is_another_at_one_server_opens_nothing(struct scene *
  */
 static void the_budget_ends(struct scene *c)
 {
-    struct bytes result = {0};
-    struct request r;
+    struct bytes result CLEAN(bytes_clear) = {0};
+    struct request r CLEAN(request_clear);
     for (uint32_t round = 2; round < 4; round++) {
         r = selection(c, round);
         remaining(c);
@@ -302,20 +292,17 @@ static void the_budget_ends(struct scene *c)
     }
     r = selection(c, 4);
     refused(c, &r, ERR_BUDGET);
-    request_clear(&r);
-    bytes_clear(&result);
 }
 
 static void servers_refuse_what_they_should(void **state)
 {
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     scene_new(&c);
     what_the_study_does_not_permit_is_refused(&c);
     the_price_is_the_servers_own(&c);
     a_bound_round_has_one_request(&c);
     a_request_that_is_another_at_one_server_opens_nothing(&c);
     the_budget_ends(&c);
-    scene_free(&c);
 }
 
 int main(void)

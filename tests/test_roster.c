@@ -59,10 +59,9 @@ static void sign_with(struct scene *c, const char *study, unsigned server)
 
 static void key_text(const char *path, char text[KEYS_TEXT_SIZE])
 {
-    struct identity *id = NULL;
+    struct identity *id CLEAN(identity_free) = NULL;
     assert_int_equal(identity_load(&id, path, NULL), ERR_OK);
     public_identity_text(&id->public, text);
-    identity_free(&id);
 }
 
 /* --- study files ------------------------------------------------------------------------------ */
@@ -78,19 +77,18 @@ static struct study *load(struct scene *c, const char *path)
 static void expect_signatures(struct scene *c, const char *path, enum roster_signature s0,
                               enum roster_signature s1, enum roster_signature s2)
 {
-    struct study *study = load(c, path);
+    struct study *study CLEAN(study_free) = load(c, path);
     bool good = study->roster_version == 1 ||
                 (s0 == ROSTER_SIGNED && s1 == ROSTER_SIGNED && s2 == ROSTER_SIGNED);
     assert_int_equal(roster_signature(study, 0), s0);
     assert_int_equal(roster_signature(study, 1), s1);
     assert_int_equal(roster_signature(study, 2), s2);
     assert_int_equal(roster_check(study, &c->log), good ? ERR_OK : ERR_AUTH);
-    study_free(&study);
 }
 
 static void signatures_gather_in_the_file(void **state)
 {
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     char second[SUPPORT_PATH], third[SUPPORT_PATH];
     scene_new(&c);
     support_study_file(&c.s, "second.yaml", second);
@@ -131,7 +129,6 @@ static void signatures_gather_in_the_file(void **state)
     amend(second, third, (const char *const[]){"roster: 2", "roster: 3", NULL});
     sign_with(&c, third, 1);
     expect_signatures(&c, third, ROSTER_UNSIGNED, ROSTER_SIGNED, ROSTER_UNSIGNED);
-    scene_free(&c);
 }
 
 /* However the block `signatures` is written, and wherever it stands. */
@@ -142,7 +139,7 @@ static void any_form_of_the_block_is_replaced(void **state)
         "signatures:\n  {s0:\n    \"\"\n  }\n# after\n",
         "signatures: # none yet\n\n  # or:\n",
     };
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     scene_new(&c);
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
         char head[256];
@@ -161,7 +158,6 @@ static void any_form_of_the_block_is_replaced(void **state)
         } else /* no study to begin with: nothing is written */
             assert_int_equal(e, ERR_STUDY);
     }
-    scene_free(&c);
 }
 
 /*
@@ -176,8 +172,8 @@ static void what_cannot_be_signed_is_left_alone(void **state)
         {"study: test\n", "\"signatures\": {}\nstudy: test\n"},
         {"values: [f, m]}\n", "values: [\"f\nsignatures: x\ng\", m]}\n"},
     };
-    struct scene c;
-    struct identity *me = NULL;
+    struct scene c CLEAN(scene_free);
+    struct identity *me CLEAN(identity_free) = NULL;
     char path[SUPPORT_PATH], text[KEYS_SIGNATURE_TEXT_SIZE];
     scene_new(&c);
     support_study_file(&c.s, "form.yaml", path);
@@ -200,16 +196,14 @@ static void what_cannot_be_signed_is_left_alone(void **state)
     }
     assert_int_equal(roster_sign_file(file(&c, "nowhere.yaml"), me, text, &c.log), ERR_SYSTEM);
     assert_non_null(strstr(c.words, "nowhere.yaml"));
-    identity_free(&me);
-    scene_free(&c);
 }
 
 /* A file whose last line has no end. */
 static void the_last_line_is_ended_before_it_is_signed(void **state)
 {
-    struct scene c;
-    struct identity *me = NULL;
-    struct bytes text = {0};
+    struct scene c CLEAN(scene_free);
+    struct identity *me CLEAN(identity_free) = NULL;
+    struct bytes text CLEAN(bytes_clear) = {0};
     char signature[KEYS_SIGNATURE_TEXT_SIZE];
     scene_new(&c);
     amend(c.s.path, file(&c, "cut.yaml"),
@@ -220,15 +214,12 @@ static void the_last_line_is_ended_before_it_is_signed(void **state)
     assert_int_equal(identity_load(&me, file(&c, "s2.key"), NULL), ERR_OK);
     assert_int_equal(roster_sign_file(file(&c, "cut.yaml"), me, signature, &c.log), ERR_OK);
     expect_signatures(&c, file(&c, "cut.yaml"), ROSTER_UNSIGNED, ROSTER_UNSIGNED, ROSTER_SIGNED);
-    identity_free(&me);
-    bytes_clear(&text);
-    scene_free(&c);
 }
 
 static void only_servers_sign(void **state)
 {
-    struct scene c;
-    struct bytes before = {0}, after = {0};
+    struct scene c CLEAN(scene_free);
+    struct bytes before CLEAN(bytes_clear) = {0}, after CLEAN(bytes_clear) = {0};
     scene_new(&c);
     amend(c.s.path, file(&c, "a.yaml"),
           (const char *const[]){"study: test\n", "study: test\nroster: 2\n", NULL});
@@ -241,9 +232,6 @@ static void only_servers_sign(void **state)
     assert_int_equal(file_read(file(&c, "a.yaml"), 1 << 20, &after, NULL), ERR_OK);
     assert_int_equal(before.size, after.size);
     assert_memory_equal(before.data, after.data, before.size);
-    bytes_clear(&before);
-    bytes_clear(&after);
-    scene_free(&c);
 }
 
 /*
@@ -252,7 +240,7 @@ static void only_servers_sign(void **state)
  */
 static void amendments_are_told_in_words(void **state)
 {
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     char o0[KEYS_TEXT_SIZE], o1[KEYS_TEXT_SIZE], o1_new[KEYS_TEXT_SIZE], o0_new[KEYS_TEXT_SIZE],
         revoked[KEYS_TEXT_SIZE + 64];
     const char *output;
@@ -295,27 +283,24 @@ static void amendments_are_told_in_words(void **state)
         assert_int_equal(support_run(file(&c, "show2.log"), 10, show), 3);
         assert_true(support_contains(file(&c, "show2.log"), "budget"));
     }
-    scene_free(&c);
 }
 
 /* What one study changes of another, and what it says of itself. */
 static void compare(struct scene *c, const char *from, const char *to, char words[4096])
 {
-    struct study *a = load(c, from), *b = load(c, to);
+    struct study *a CLEAN(study_free) = load(c, from), *b CLEAN(study_free) = load(c, to);
     FILE *out = fmemopen(words, 4096, "w");
     assert_non_null(out);
     assert_int_equal(roster_compare(out, a, b, &c->log), ERR_OK);
     roster_describe(out, b);
     fclose(out);
-    study_free(&a);
-    study_free(&b);
 }
 
 /* Each line that an amendment may give, in both directions. */
 static void every_change_is_told(void **state)
 {
-    struct scene c;
-    struct study *study;
+    struct scene c CLEAN(scene_free);
+    struct study *study CLEAN(study_free) = NULL;
     char a[SUPPORT_PATH], b[SUPPORT_PATH], key[KEYS_TEXT_SIZE], revoked[KEYS_TEXT_SIZE + 64],
         added[KEYS_TEXT_SIZE + 64], words[4096], endpoint[2][64];
     scene_new(&c);
@@ -359,8 +344,6 @@ static void every_change_is_told(void **state)
     assert_non_null(strstr(words, "Of roster 2 it changes:\n  nothing\nRoster 2 of study test"));
     study = load(&c, a); /* somebody who is not there is turned away */
     assert_int_equal(roster_current(study, ROLE_OWNER, study->owners, &c.log), ERR_AUTH);
-    study_free(&study);
-    scene_free(&c);
 }
 
 /* --- while a study runs ----------------------------------------------------------------------- */
@@ -411,7 +394,7 @@ static int run_study(struct scene *c, const char *study)
 
 static void amended_in_the_middle_of_collecting(void **state)
 {
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     char o1[KEYS_TEXT_SIZE], o1_new[KEYS_TEXT_SIZE], o2[KEYS_TEXT_SIZE], o2_new[KEYS_TEXT_SIZE];
     const char *const renew[] = {"keygen", NULL, "--renew", NULL, NULL};
     const char *renewal[5];
@@ -474,13 +457,12 @@ static void amended_in_the_middle_of_collecting(void **state)
     assert_int_equal(support_stop(&c.server[0]), 0);
     assert_int_equal(serve(&c, 0, c.s.path), 3);
     assert_true(support_contains(file(&c, "server0.log"), "has run with roster 2"));
-    scene_free(&c);
 }
 
 /* A server's links get a new key; what it is, has sealed and has signed stays. */
 static void a_server_renews_its_key(void **state)
 {
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     char s1[KEYS_TEXT_SIZE], s1_new[KEYS_TEXT_SIZE], day[DATE_DAY_SIZE], soon[64];
     scene_new(&c);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
@@ -517,13 +499,12 @@ static void a_server_renews_its_key(void **state)
         assert_int_equal(support_run(file(&c, "check.log"), 10, a), 0);
     }
     assert_int_equal(run_study(&c, file(&c, "second.yaml")), 0);
-    scene_free(&c);
 }
 
 /* Before there are data, a folder takes what the study file says. */
 static void terms_and_roster_are_free_until_the_first_upload(void **state)
 {
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     scene_new(&c);
     assert_int_equal(serve(&c, 0, c.s.path), 0);
     assert_int_equal(support_stop(&c.server[0]), 0);
@@ -535,7 +516,6 @@ static void terms_and_roster_are_free_until_the_first_upload(void **state)
     assert_int_equal(support_stop(&c.server[0]), 0);
     assert_int_equal(serve(&c, 0, c.s.path), 3);
     assert_true(support_contains(file(&c, "server0.log"), "they differ in rounds"));
-    scene_free(&c);
 }
 
 /* --- keys at the gate ------------------------------------------------------------------------- */
@@ -546,11 +526,11 @@ static void terms_and_roster_are_free_until_the_first_upload(void **state)
  */
 static void knock(struct scene *c, const char *study_path, const char *key, char text[512])
 {
-    struct study *study = load(c, study_path);
-    struct identity *me = NULL;
-    struct netio *netio = NULL;
-    struct dial *dial = NULL;
-    struct bytes message = {0};
+    struct study *study CLEAN(study_free) = load(c, study_path);
+    struct identity *me CLEAN(identity_free) = NULL;
+    struct netio *netio CLEAN(netio_free) = NULL;
+    struct dial *dial CLEAN(dial_free) = NULL;
+    struct bytes message CLEAN(bytes_clear) = {0};
     struct reply reply = {0};
     bytes_put_u8(&message, MESSAGE_STATUS);
     assert_int_equal(identity_load(&me, file(c, "%s", key), NULL), ERR_OK);
@@ -560,16 +540,11 @@ static void knock(struct scene *c, const char *study_path, const char *key, char
         snprintf(text, 512, "%s: %.400s", reply.status == ERR_OK ? "ok" : "refused", reply.text);
     else
         text[0] = '\0';
-    dial_free(&dial);
-    netio_free(&netio);
-    bytes_clear(&message);
-    identity_free(&me);
-    study_free(&study);
 }
 
 static void keys_that_were_good_are_turned_away(void **state)
 {
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     struct identity *old = NULL, *expired = NULL;
     char o0[KEYS_TEXT_SIZE], o1[KEYS_TEXT_SIZE], o1_new[KEYS_TEXT_SIZE], s1[KEYS_TEXT_SIZE],
         s1_new[KEYS_TEXT_SIZE], head[KEYS_TEXT_SIZE + 64], text[512];
@@ -621,7 +596,6 @@ static void keys_that_were_good_are_turned_away(void **state)
         support_contains(file(&c, "server1.log"), "the key of s1 was good until 2024-10-04"));
     assert_int_equal(share(&c, file(&c, "d.yaml"), "o2.key", 0), 3);
     assert_true(support_contains(file(&c, "share.log"), "the key of s1 was good until 2024-10-04"));
-    scene_free(&c);
 }
 
 int main(void)

@@ -105,8 +105,8 @@ static void state_of_one_round(struct scene *c, char path[SUPPORT_PATH], struct 
 
 static void a_state_that_was_cut_or_altered_is_refused(void **state)
 {
-    struct scene c;
-    struct bytes whole = {0};
+    struct scene c CLEAN(scene_free);
+    struct bytes whole CLEAN(bytes_clear) = {0};
     char path[SUPPORT_PATH];
     scene_new(&c);
     state_of_one_round(&c, path, &whole);
@@ -124,25 +124,22 @@ static void a_state_that_was_cut_or_altered_is_refused(void **state)
     assert_int_equal(open_state(&c, NULL), ERR_OK);
     assert_true(run_state_begun(c.state));
     run_state_close(&c.state);
-    bytes_clear(&whole);
-    scene_free(&c);
 }
 
 /* The first n bytes of a file, with a digest that is right. */
 static void write_state(const char *path, const struct bytes *from, size_t n)
 {
-    struct bytes out = {0};
+    struct bytes out CLEAN(bytes_clear) = {0};
     bytes_put(&out, from->data, n);
     digest_append(&out);
     assert_int_equal(file_write(path, 0600, out.data, out.size, NULL), ERR_OK);
-    bytes_clear(&out);
 }
 
 /* Of another version of the program, say: whole, and yet not to be read. */
 static void a_state_of_another_form_is_refused(void **state)
 {
-    struct scene c;
-    struct bytes whole = {0};
+    struct scene c CLEAN(scene_free);
+    struct bytes whole CLEAN(bytes_clear) = {0};
     char path[SUPPORT_PATH];
     size_t n;
     scene_new(&c);
@@ -161,14 +158,12 @@ static void a_state_of_another_form_is_refused(void **state)
     assert_int_equal(open_state(&c, NULL), ERR_OK);
     ask_for(&c, 0, 1000, ERR_FORMAT);
     run_state_close(&c.state);
-    bytes_clear(&whole);
-    scene_free(&c);
 }
 
 static void a_folder_has_one_run_of_one_study(void **state)
 {
     static const uint8_t other_run[REQUEST_RUN_SIZE] = {7};
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     struct run_state *second = NULL;
     struct study *other = NULL;
     scene_new(&c);
@@ -203,7 +198,6 @@ static void a_folder_has_one_run_of_one_study(void **state)
     assert_int_equal(mkdir(file(&c, "out/run.lock"), 0700), 0);
     expect_refused(&c, ERR_SYSTEM, "run.lock: Is a directory");
     assert_int_equal(rmdir(file(&c, "out/run.lock")), 0);
-    scene_free(&c);
 }
 
 /* --- the servers ------------------------------------------------------------------------------ */
@@ -521,9 +515,9 @@ static void a_lost_run_is_asked_for_as_it_was(void **state)
 static void results_that_cannot_be_written_are_told(void **state)
 {
     static const char *const names[] = {"measurements.json", "model", "synthetic.csv"};
-    struct scene c;
-    struct table *t = NULL;
-    struct aim_result *result = NULL;
+    struct scene c CLEAN(scene_free);
+    struct table *t CLEAN(table_free) = NULL;
+    struct aim_result *result CLEAN(aim_result_free) = NULL;
     char folder[SUPPORT_PATH], longer[FILE_PATH];
     scene_new(&c);
     support_study_file(&c.s, "out", folder);
@@ -548,9 +542,6 @@ static void results_that_cannot_be_written_are_told(void **state)
         support_says(c.words, "this path is too long");
         longer[FILE_PATH - room] = 'x';
     }
-    aim_result_free(&result);
-    table_free(&t);
-    scene_free(&c);
 }
 
 int main(void)

@@ -133,7 +133,7 @@ static void expect_not(const char *answer, const char *words)
 /* The value of a line of /metrics that begins with `name` and a space. */
 static double metric(const struct house *h, unsigned server, const char *name)
 {
-    struct bytes answer = {0};
+    struct bytes answer CLEAN(bytes_clear) = {0};
     char line[128];
     const char *at;
     double v;
@@ -142,15 +142,14 @@ static double metric(const struct house *h, unsigned server, const char *name)
     if (at == NULL)
         fail_msg("/metrics of server %u has no %s:\n%s", server, name, (char *)answer.data);
     v = strtod(at + strlen(line), NULL);
-    bytes_clear(&answer);
     return v;
 }
 
 static void the_operator_sees_how_it_goes(void **state)
 {
     const struct support_options o = {.owners = OWNERS};
-    struct house h;
-    struct bytes answer = {0};
+    struct house h CLEAN(house_free);
+    struct bytes answer CLEAN(bytes_clear) = {0};
     const char *text;
     house_new(&h, &o);
     start_all(&h);
@@ -191,16 +190,14 @@ static void the_operator_sees_how_it_goes(void **state)
     expect_not(text, "src=");
     expect_not(text, "href=");
     expect_not(text, "://");
-    bytes_clear(&answer);
-    house_free(&h);
 }
 
 static void the_status_port_bears_what_comes(void **state)
 {
     const struct support_options o = {.owners = 1};
     char long_line[40000];
-    struct house h;
-    struct bytes answer = {0};
+    struct house h CLEAN(house_free);
+    struct bytes answer CLEAN(bytes_clear) = {0};
     int idle[40];
     house_new(&h, &o);
     start_all(&h);
@@ -240,8 +237,6 @@ static void the_status_port_bears_what_comes(void **state)
     expect((const char *)answer.data, "200");
     /* it is bound to one address of the loopback */
     assert_int_equal(support_connect("127.0.0.2", h.status), -1);
-    bytes_clear(&answer);
-    house_free(&h);
 }
 
 static void wrong_addresses_are_usage(void **state)
@@ -252,7 +247,7 @@ static void wrong_addresses_are_usage(void **state)
         {"--listen", "127.0.0.1:65532"}, {"--listen", "[::1"},        {"--listen", ":7100"},
     };
     const struct support_options o = {.owners = 1};
-    struct house h;
+    struct house h CLEAN(house_free);
     house_new(&h, &o);
     for (size_t k = 0; k < sizeof wrong / sizeof wrong[0]; k++) {
         const char *const a[] = {
@@ -262,14 +257,13 @@ static void wrong_addresses_are_usage(void **state)
             "127.0.0.1",      NULL};
         assert_int_equal(support_run(in(&h, "server0.log"), 10, a), 2);
     }
-    house_free(&h);
 }
 
 /* Where a router passes ports on, a server listens elsewhere than others dial. */
 static void a_server_may_listen_elsewhere(void **state)
 {
     const struct support_options o = {.owners = 1, .round_s = 1};
-    struct house h;
+    struct house h CLEAN(house_free);
     char listen[64], from[64], to[64];
     uint16_t elsewhere;
     house_new(&h, &o);
@@ -283,14 +277,13 @@ static void a_server_may_listen_elsewhere(void **state)
     snprintf(from, sizeof from, "tcp://127.0.0.1:%u\n", h.s.port);
     snprintf(to, sizeof to, "tcp://127.0.0.1:%u\n", elsewhere);
     assert_int_equal(share_with(&h, 0, altered(&h, from, to)), 0);
-    house_free(&h);
 }
 
 static void late_uploads_are_refused(void **state)
 {
     const struct support_options o = {.owners = 1};
-    struct house h;
-    struct support_caller c;
+    struct house h CLEAN(house_free);
+    struct support_caller c CLEAN(support_caller_free);
     const char *late;
     house_new(&h, &o);
     late = altered(&h, "deadlines: {", "deadlines: {uploads: 2026-01-01T00:00:00Z, ");
@@ -305,8 +298,6 @@ static void late_uploads_are_refused(void **state)
     support_caller_begin(&c, MESSAGE_PART);
     assert_int_equal(support_call(&c), ERR_REFUSED);
     expect(c.reply.text, "uploads were taken until 2026-01-01T00:00:00Z; whoever keeps");
-    support_caller_free(&c);
-    house_free(&h);
 }
 
 /* --- messages as a program of somebody else's sends them -------------------------------------- */
@@ -324,8 +315,8 @@ static enum err ask_status(struct support_caller *c)
 static void a_key_that_floods_is_slowed_and_others_are_served(void **state)
 {
     const struct support_options o = {.owners = OWNERS};
-    struct house h;
-    struct support_caller c;
+    struct house h CLEAN(house_free);
+    struct support_caller c CLEAN(support_caller_free);
     unsigned served = 0, refused = 0;
     enum err e = ERR_OK;
     house_new(&h, &o);
@@ -349,15 +340,13 @@ static void a_key_that_floods_is_slowed_and_others_are_served(void **state)
     for (double end = clock_now_s() + 10; ask_status(&c) != ERR_OK; usleep(20000))
         assert_true(clock_now_s() < end);
     assert_int_equal(share(&h, 0), 0);
-    support_caller_free(&c);
-    house_free(&h);
 }
 
 static void an_upload_of_another_version_is_told_which_is_taken(void **state)
 {
     const struct support_options o = {.owners = 1};
-    struct house h;
-    struct support_caller c;
+    struct house h CLEAN(house_free);
+    struct support_caller c CLEAN(support_caller_free);
     house_new(&h, &o);
     start_all(&h);
     support_caller_new(&c, &h.s, "o0.key", 1);
@@ -377,8 +366,6 @@ static void an_upload_of_another_version_is_told_which_is_taken(void **state)
     assert_int_equal(reply_read(&c.reply, &c.message), ERR_MISMATCH);
     expect(c.reply.text, "its answer is of version 2, and this trefoil (");
     expect(c.reply.text, "reads version 1; install the version that the servers run");
-    support_caller_free(&c);
-    house_free(&h);
 }
 
 /* --- backup, restore, purge ------------------------------------------------------------------- */
@@ -405,7 +392,7 @@ static void flip_byte(const char *path, long at)
 static void a_backup_of_a_running_server_comes_back(void **state)
 {
     const struct support_options o = {.owners = OWNERS, .round_s = 5};
-    struct house h;
+    struct house h CLEAN(house_free);
     house_new(&h, &o);
     start_all(&h);
     assert_int_equal(share(&h, 0), 0);
@@ -439,7 +426,6 @@ static void a_backup_of_a_running_server_comes_back(void **state)
     assert_int_not_equal(two(&h, "restore", in(&h, "later"), in(&h, "again")), 0);
     assert_int_not_equal(two(&h, "restore", in(&h, "run.log"), in(&h, "again")), 0);
     assert_int_equal(access(in(&h, "again/store.sqlite"), F_OK), -1);
-    house_free(&h);
 }
 
 /*
@@ -449,7 +435,7 @@ static void a_backup_of_a_running_server_comes_back(void **state)
 static void a_server_that_is_behind_is_refused(void **state)
 {
     const struct support_options o = {.owners = 1, .round_s = 5};
-    struct house h;
+    struct house h CLEAN(house_free);
     house_new(&h, &o);
     start_all(&h);
     assert_int_equal(share(&h, 0), 0);
@@ -474,7 +460,6 @@ static void a_server_that_is_behind_is_refused(void **state)
          usleep(5000)) /* shown once its thread has read the ledger */
         assert_true(clock_now_s() < end);
     assert_int_equal(run_into(&h, "out3"), 5);
-    house_free(&h);
 }
 
 static int recover(struct house *h, unsigned i)
@@ -541,7 +526,7 @@ static void exchange_folder(struct house *h, unsigned i, const char *away, const
 static void neighbours_that_disagree_recover_nobody(void **state)
 {
     const struct support_options o = {.owners = 1, .round_s = 5, .connect_s = 1};
-    struct house h;
+    struct house h CLEAN(house_free);
     house_new(&h, &o);
     start_all(&h);
     assert_int_equal(share(&h, 0), 0);
@@ -590,7 +575,6 @@ static void neighbours_that_disagree_recover_nobody(void **state)
     assert_true(support_contains(in(&h, "recover.log"), "took over debits 1 to 4"));
     start(&h, 1);
     assert_int_equal(share(&h, 0), 0);
-    house_free(&h);
 }
 
 static int serve_purge(struct house *h, unsigned i)
@@ -626,8 +610,8 @@ static int check_statement(struct house *h, const char *study, const char *state
 static void what_is_purged_is_gone_and_signed_for(void **state)
 {
     const struct support_options o = {.owners = 2, .round_s = 5};
-    struct house h;
-    struct bytes before = {0}, after = {0};
+    struct house h CLEAN(house_free);
+    struct bytes before CLEAN(bytes_clear) = {0}, after CLEAN(bytes_clear) = {0};
     house_new(&h, &o);
     start_all(&h);
     assert_int_equal(share(&h, 0), 0);
@@ -666,15 +650,12 @@ static void what_is_purged_is_gone_and_signed_for(void **state)
     }
     assert_int_equal(
         check_statement(&h, altered(&h, "rounds: 3", "rounds: 4"), in(&h, "first.txt")), 3);
-    bytes_clear(&before);
-    bytes_clear(&after);
-    house_free(&h);
 }
 
 static void nothing_is_purged_before_its_time(void **state)
 {
     const struct support_options o = {.owners = 1, .more = "retain_days: 30\n"};
-    struct house h;
+    struct house h CLEAN(house_free);
     struct bytes page = {0};
     double due;
     house_new(&h, &o);
@@ -691,7 +672,6 @@ static void nothing_is_purged_before_its_time(void **state)
     assert_int_equal(access(in(&h, "server0/purge.txt"), F_OK), -1);
     start(&h, 0);
     assert_true(metric(&h, 0, "trefoil_uploads{state=\"complete\"}") == 1);
-    house_free(&h);
 }
 
 int main(void)

@@ -85,10 +85,9 @@ static int share_with(struct scene *c, const char *study, const char *const *wor
 static bool said(struct scene *c, const char *text)
 {
     bool yes = support_contains(file(c, "share.log"), text);
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     if (!yes && file_read(file(c, "share.log"), 1 << 20, &b, NULL) == ERR_OK)
         print_error("\"%s\" is not in:\n%.*s\n", text, (int)b.size, (const char *)b.data);
-    bytes_clear(&b);
     return yes;
 }
 
@@ -111,7 +110,7 @@ static int check_receipt(struct scene *c, const char *study, const char *receipt
 static void receipts_are_verified(struct scene *c)
 {
     char path[SUPPORT_PATH], forged[SUPPORT_PATH];
-    struct bytes text = {0};
+    struct bytes text CLEAN(bytes_clear) = {0};
     unsigned accepted = 0;
     support_study_file(&c->s, "o0.test.receipt", path);
     support_study_file(&c->s, "forged.receipt", forged);
@@ -144,13 +143,12 @@ static void receipts_are_verified(struct scene *c)
         text.data[i] = was;
     }
     assert_int_equal(accepted, 0);
-    bytes_clear(&text);
 }
 
 static void the_dry_run_says_what_the_receipt_is_of(struct scene *c, const char *key,
                                                     const char *csv)
 {
-    struct bytes receipt = {0};
+    struct bytes receipt CLEAN(bytes_clear) = {0};
     char line[96] = "";
     const char *at;
     assert_int_equal(SHARE(c, csv, "--key", key, "--dry-run"), 0);
@@ -160,13 +158,12 @@ static void the_dry_run_says_what_the_receipt_is_of(struct scene *c, const char 
     assert_non_null(at);
     snprintf(line, sizeof line, "upload: %.64s", at + 8);
     assert_true(said(c, line));
-    bytes_clear(&receipt);
 }
 
 static void uploads_are_held_replaced_and_withdrawn(void **state)
 {
     const struct support_options o = {.owners = 3, .round_s = 6};
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     char key[SUPPORT_PATH], own[SUPPORT_PATH], other[SUPPORT_PATH];
     scene_new(&c, &o);
     start_servers(&c);
@@ -218,7 +215,6 @@ static void uploads_are_held_replaced_and_withdrawn(void **state)
     assert_int_equal(SHARE(&c, "--key", file(&c, "a.key"), "--status"), 0);
     assert_true(said(&c, "Server 2, s2: roster 1; the run has begun"));
     assert_true(said(&c, "  o0                   held by all three, "));
-    scene_free(&c);
 }
 
 /* --- the owner's secret ----------------------------------------------------------------------- */
@@ -226,7 +222,7 @@ static void uploads_are_held_replaced_and_withdrawn(void **state)
 /* What `upload` says in a receipt (after "\nupload "), or in share.log ("\nupload: "). */
 static void upload_named_in(struct scene *c, const char *path, const char *word, char name[65])
 {
-    struct bytes text = {0};
+    struct bytes text CLEAN(bytes_clear) = {0};
     const char *at;
     assert_int_equal(file_read(path, 1 << 16, &text, &c->log), ERR_OK);
     bytes_put_u8(&text, 0);
@@ -234,7 +230,6 @@ static void upload_named_in(struct scene *c, const char *path, const char *word,
     assert_non_null(at);
     snprintf(name, 65, "%.64s", at + strlen(word));
     assert_int_equal(strspn(name, "0123456789abcdef"), 64);
-    bytes_clear(&text);
 }
 
 /*
@@ -266,7 +261,7 @@ static void a_stolen_key_confirms_no_guess(struct scene *c, const char *csv)
 static void the_secret_of_a_study_is_kept_beside_the_key(void **state)
 {
     const struct support_options o = {.owners = 2};
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     struct stat st;
     char key[SUPPORT_PATH], csv[SUPPORT_PATH], secret[SUPPORT_PATH];
     scene_new(&c, &o);
@@ -295,14 +290,13 @@ static void the_secret_of_a_study_is_kept_beside_the_key(void **state)
     assert_true(said(&c, "share --replace"));
     assert_int_equal(SHARE(&c, csv, "--key", key, "--replace"), 0);
     assert_int_equal(SHARE(&c, csv, "--key", key), 0);
-    scene_free(&c);
 }
 
 /* What only some of the servers hold waits, and is named. */
 static void what_only_some_hold_waits(void **state)
 {
     const struct support_options o = {.owners = 2, .round_s = 3};
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     char key[SUPPORT_PATH];
     scene_new(&c, &o);
     start_servers(&c);
@@ -327,7 +321,6 @@ static void what_only_some_hold_waits(void **state)
     assert_true(support_contains(file(&c, "run.log"), "o1 has not uploaded yet"));
     assert_int_equal(SHARE(&c, file(&c, "o1.csv"), "--key", key), 0);
     assert_int_equal(run_study(&c), 0);
-    scene_free(&c);
 }
 
 /* --- terms ------------------------------------------------------------------------------------ */
@@ -335,8 +328,8 @@ static void what_only_some_hold_waits(void **state)
 /* The study with comments and other line ends: another file of the same terms. */
 static void write_otherwise(struct scene *c, const char *altered)
 {
-    struct study *study = NULL;
-    struct bytes b = {0}, crlf = {0};
+    struct study *study CLEAN(study_free) = NULL;
+    struct bytes b CLEAN(bytes_clear) = {0}, crlf CLEAN(bytes_clear) = {0};
     edit(c->s.path, altered, "study: test\n", "# another copy\nstudy: test # as agreed\n");
     assert_int_equal(file_read(altered, 1 << 20, &b, NULL), ERR_OK);
     for (size_t i = 0; i < b.size; i++) {
@@ -347,17 +340,14 @@ static void write_otherwise(struct scene *c, const char *altered)
     assert_int_equal(file_write(altered, 0644, crlf.data, crlf.size, NULL), ERR_OK);
     assert_int_equal(study_load(&study, altered, NULL), ERR_OK);
     assert_memory_equal(study->terms.digest, c->s.study->terms.digest, 32);
-    study_free(&study);
-    bytes_clear(&b);
-    bytes_clear(&crlf);
 }
 
 static void terms_are_pinned_and_their_difference_named(void **state)
 {
     const struct support_options o = {.owners = 2, .round_s = 4};
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     char key[SUPPORT_PATH], csv[SUPPORT_PATH], altered[SUPPORT_PATH], print[STUDY_FINGERPRINT_SIZE];
-    struct study *study = NULL;
+    struct study *study CLEAN(study_free) = NULL;
     scene_new(&c, &o);
     start_servers(&c);
     support_study_file(&c.s, "o0.key", key);
@@ -405,8 +395,6 @@ static void terms_are_pinned_and_their_difference_named(void **state)
                                                       "--fingerprint", print, NULL}),
                      5);
     assert_true(said(&c, "have the study say as: counts"));
-    study_free(&study);
-    scene_free(&c);
 }
 
 /* --- cut and killed --------------------------------------------------------------------------- */
@@ -588,7 +576,7 @@ static const size_t cuts[] = {100, 700, 200000, 400000, 540000};
 
 static void a_cut_client_goes_on_where_it_was(void **state)
 {
-    struct lossy l;
+    struct lossy l CLEAN(lossy_free);
     lossy_new(&l);
     for (unsigned server = 0; server < STUDY_SERVERS; server++)
         for (size_t k = 0; k < sizeof cuts / sizeof cuts[0]; k++) {
@@ -609,12 +597,11 @@ static void a_cut_client_goes_on_where_it_was(void **state)
             /* to begin anew */
             assert_int_equal(SHARE(&l.c, "--key", l.key, "--withdraw"), 0);
         }
-    lossy_free(&l);
 }
 
 static void a_killed_client_is_resumed_by_the_same_command(void **state)
 {
-    struct lossy l;
+    struct lossy l CLEAN(lossy_free);
     lossy_new(&l);
     for (unsigned server = 0; server < STUDY_SERVERS; server++)
         for (size_t k = 0; k < sizeof cuts / sizeof cuts[0]; k++) {
@@ -644,7 +631,6 @@ static void a_killed_client_is_resumed_by_the_same_command(void **state)
             assert_true(said(&l.c, "  o1                   held by all three"));
             assert_int_equal(SHARE(&l.c, "--key", l.key, "--withdraw"), 0);
         }
-    lossy_free(&l);
 }
 
 /*
@@ -653,7 +639,7 @@ static void a_killed_client_is_resumed_by_the_same_command(void **state)
  */
 static void a_server_may_end_in_the_middle_of_an_upload(void **state)
 {
-    struct lossy l;
+    struct lossy l CLEAN(lossy_free);
     const char *a[7] = {"share"};
     pid_t client;
     lossy_new(&l);
@@ -669,7 +655,6 @@ static void a_server_may_end_in_the_middle_of_an_upload(void **state)
     assert_int_equal(support_wait(client, 60), 0);
     assert_true(said(&l.c, "server 1 has 43 % of it already"));
     assert_int_equal(check_receipt(&l.c, l.c.s.path, file(&l.c, "o1.test.receipt")), 0);
-    lossy_free(&l);
 }
 
 /* --- the hostile ------------------------------------------------------------------------------ */
@@ -697,7 +682,7 @@ static bool replay(uint16_t port, const struct bytes *said)
  */
 static void a_replayed_upload_is_nothing(void **state)
 {
-    struct lossy l;
+    struct lossy l CLEAN(lossy_free);
     char key[SUPPORT_PATH];
     lossy_new(&l);
     support_study_file(&l.c.s, "o0.key", key);
@@ -720,7 +705,6 @@ static void a_replayed_upload_is_nothing(void **state)
         assert_int_equal(SHARE(&l.c, "--key", key, "--status"), 0);
         assert_true(said(&l.c, "  o0                   held by all three, "));
     }
-    lossy_free(&l);
 }
 
 /*
@@ -731,7 +715,7 @@ static void an_upload_under_anothers_name_is_the_senders(void **state)
 {
     static const char *const part[] = {"    max_rows: 1000\n", "    max_rows: 1000\n"};
     const struct support_options o = {.owners = 2, .round_s = 4, .part = part};
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     char keys[2][KEYS_TEXT_SIZE], swapped[SUPPORT_PATH];
     scene_new(&c, &o);
     start_servers(&c);
@@ -754,7 +738,6 @@ static void an_upload_under_anothers_name_is_the_senders(void **state)
     assert_int_equal(SHARE(&c, file(&c, "o1.csv"), "--key", file(&c, "o1.key")), 0);
     assert_int_equal(SHARE(&c, file(&c, "o0.csv"), "--key", file(&c, "o0.key"), "--replace"), 0);
     assert_int_equal(run_study(&c), 0);
-    scene_free(&c);
 }
 
 /* --- what people see -------------------------------------------------------------------------- */
@@ -776,9 +759,9 @@ static size_t widest(const char *text)
 
 static void lines_fit_a_terminal_and_a_pipe_has_no_control_characters(void **state)
 {
-    struct lossy l;
+    struct lossy l CLEAN(lossy_free);
     char text[65536];
-    struct bytes piped = {0};
+    struct bytes piped CLEAN(bytes_clear) = {0};
     int master, slave;
     if (openpty(&master, &slave, NULL, NULL, NULL) != 0) {
         printf("# SKIP no pseudo-terminals: mount /dev/pts\n");
@@ -805,14 +788,12 @@ static void lines_fit_a_terminal_and_a_pipe_has_no_control_characters(void **sta
     assert_null(memchr(piped.data, '\033', piped.size));
     bytes_put_u8(&piped, 0);
     assert_in_range(widest((const char *)piped.data), 40, 80);
-    bytes_clear(&piped);
-    lossy_free(&l);
 }
 
 static void mistakes_on_the_command_line(void **state)
 {
     const struct support_options o = {.owners = 1};
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     char key[SUPPORT_PATH], csv[SUPPORT_PATH];
     scene_new(&c, &o);
     support_study_file(&c.s, "o0.key", key);
@@ -824,7 +805,6 @@ static void mistakes_on_the_command_line(void **state)
     assert_int_equal(SHARE(&c, "--key", key, "--status", "--withdraw"), 2);
     assert_int_equal(SHARE(&c, "--key", key, "--withdraw", "--replace"), 2);
     assert_int_equal(SHARE(&c, csv, "--key", key, "--retries", "many"), 2);
-    scene_free(&c);
 }
 
 int main(void)

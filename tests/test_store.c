@@ -25,7 +25,7 @@ static enum err pass_on(struct store *s, const struct upload *u, size_t first, c
 
 static void uploads_come_back(void **state)
 {
-    struct bench b;
+    struct bench b CLEAN(bench_free);
     struct upload_name *list = NULL;
     struct upload back;
     size_t count;
@@ -80,12 +80,11 @@ static void uploads_come_back(void **state)
         assert_int_equal(store_upload(b.store[i], &list[0], &back), ERR_AUTH);
         memory_free(&list);
     }
-    bench_free(&b);
 }
 
 static void one_upload_an_owner_and_no_other_words(void **state)
 {
-    struct bench b;
+    struct bench b CLEAN(bench_free);
     struct upload other;
     bool complete;
     bench_new(&b);
@@ -100,12 +99,11 @@ static void one_upload_an_owner_and_no_other_words(void **state)
     other.owner = 1;
     other.commitment[2][0] ^= 1;
     assert_int_equal(store_put(b.store[0], &other, false, &complete), ERR_DATA);
-    bench_free(&b);
 }
 
 static void a_batch_is_kept_whole_or_not_at_all(void **state)
 {
-    struct bench b;
+    struct bench b CLEAN(bench_free);
     struct upload other, next;
     bool complete, has[2], found;
     const uint8_t first[UPLOAD_ID_SIZE] = {0};
@@ -128,7 +126,6 @@ static void a_batch_is_kept_whole_or_not_at_all(void **state)
         if (found)
             upload_clear(&next);
     }
-    bench_free(&b);
 }
 
 static struct held entry_of(struct bench *b, unsigned server)
@@ -142,7 +139,7 @@ static struct held entry_of(struct bench *b, unsigned server)
 /* A long vector comes in parts, in order; a restart forgets none; what does not fit begins anew. */
 static void a_vector_may_come_in_parts(void **state)
 {
-    struct bench b;
+    struct bench b CLEAN(bench_free);
     struct upload head, back = {0};
     const uint8_t *p;
     size_t n;
@@ -199,7 +196,6 @@ static void a_vector_may_come_in_parts(void **state)
     assert_int_equal(back.vector.size, n);
     assert_memory_equal(back.vector.data, p, n);
     upload_clear(&back);
-    bench_free(&b);
 }
 
 /* Of server 0's write-ahead log, where what was deleted could go on standing. */
@@ -214,9 +210,9 @@ static off_t log_size(struct bench *b)
 
 static void an_upload_is_replaced_or_withdrawn_until_it_is_counted(void **state)
 {
-    struct bench b;
+    struct bench b CLEAN(bench_free);
     struct upload other[3];
-    struct bytes packed = {0};
+    struct bytes packed CLEAN(bytes_clear) = {0};
     struct held before, after;
     struct upload_name *list = NULL;
     size_t count;
@@ -270,13 +266,11 @@ static void an_upload_is_replaced_or_withdrawn_until_it_is_counted(void **state)
     assert_int_equal(store_withdraw(b.store[0], 1), ERR_MISUSE);
     for (unsigned i = 0; i < 3; i++)
         upload_clear(&other[i]);
-    bytes_clear(&packed);
-    bench_free(&b);
 }
 
 static void a_folder_belongs_to_one_server_and_study(void **state)
 {
-    struct bench b;
+    struct bench b CLEAN(bench_free);
     struct store *store = NULL;
     char path[SUPPORT_PATH];
     bool complete;
@@ -299,7 +293,6 @@ static void a_folder_belongs_to_one_server_and_study(void **state)
     assert_int_equal(open_store(&b, 0), ERR_OK);
     /* and to one process at a time */
     assert_int_equal(store_open(&store, path, b.s.study, b.server[0], 0, &quiet), ERR_SYSTEM);
-    bench_free(&b);
 }
 
 /* As stores were before they had versions. */
@@ -329,7 +322,7 @@ static const char *words_of_opening(struct bench *b, enum err expected)
 
 static void a_store_of_a_later_program_is_refused_and_an_older_one_migrated(void **state)
 {
-    struct bench b;
+    struct bench b CLEAN(bench_free);
     bool complete, has[2];
     const char *words;
     bench_new(&b);
@@ -352,16 +345,15 @@ static void a_store_of_a_later_program_is_refused_and_an_older_one_migrated(void
     words = words_of_opening(&b, ERR_SYSTEM);
     assert_non_null(strstr(words, "an earlier trefoil (store version 0; this one, "));
     assert_non_null(strstr(words, "writes 7) and could not be brought up to date"));
-    bench_free(&b);
 }
 
 /* A program of another time stored it: what is sealed says which version it is of. */
 static void an_upload_of_another_version_is_not_read(void **state)
 {
-    struct bench b;
+    struct bench b CLEAN(bench_free);
     struct upload_name *list = NULL;
     struct upload back;
-    struct bytes plain = {0}, sealed = {0};
+    struct bytes plain CLEAN(bytes_clear) = {0}, sealed CLEAN(bytes_clear) = {0};
     uint8_t binding[UPLOAD_ID_SIZE + 4] = {0}; /* docs/formats.md */
     struct query q;
     char words[1024] = "";
@@ -385,9 +377,6 @@ static void an_upload_of_another_version_is_not_read(void **state)
     quiet.buffer = NULL;
     assert_non_null(strstr(words, "the upload of o1 is of version 3, and this trefoil ("));
     assert_non_null(strstr(words, "reads version 2; run the one that stored it"));
-    bytes_clear(&plain);
-    bytes_clear(&sealed);
-    bench_free(&b);
 }
 
 int main(void)

@@ -46,10 +46,9 @@ static enum err hold(struct bench *b)
 
 static enum err purge(struct bench *b)
 {
-    struct bytes statement = {0};
+    struct bytes statement CLEAN(bytes_clear) = {0};
     enum err e = store_purge(b->store[1], b->server[1], &statement);
     assert_int_equal(statement.size, 0);
-    bytes_clear(&statement);
     return e;
 }
 
@@ -128,18 +127,16 @@ static enum err bind_again(struct bench *b)
 static enum err noise(struct bench *b)
 {
     const struct store_round r = round_of(1, 0);
-    struct bytes out = {0};
+    struct bytes out CLEAN(bytes_clear) = {0};
     enum err e = store_noise(b->store[1], &r, &out);
-    bytes_clear(&out);
     return e;
 }
 
 static enum err entry(struct bench *b)
 {
-    struct bytes out = {0};
+    struct bytes out CLEAN(bytes_clear) = {0};
     uint8_t head[32];
     enum err e = store_entry(b->store[1], 1, &out, head);
-    bytes_clear(&out);
     return e;
 }
 
@@ -238,7 +235,7 @@ static void what_is_damaged_is_noticed_where_it_is_read(void **state)
  */
 static void parts_that_are_damaged_come_again(void **state)
 {
-    struct bench b;
+    struct bench b CLEAN(bench_free);
     struct upload head;
     const uint8_t *p;
     size_t n;
@@ -260,7 +257,6 @@ static void parts_that_are_damaged_come_again(void **state)
     assert_true(held == 0 && !complete);
     assert_int_equal(store_put_part(b.store[1], 1, head.id, 0, p, n, &held, &complete), ERR_OK);
     assert_true(held == n && complete);
-    bench_free(&b);
 }
 
 /* The chain is not keyed: who can write the file can make one that holds. */
@@ -270,7 +266,7 @@ static void a_ledger_of_other_words_is_none(void **state)
     char sql[256];
     uint8_t head[32] = {0};
     int n = snprintf(sql, sizeof sql, "%s", entry_hex);
-    struct bench b;
+    struct bench b CLEAN(bench_free);
     bench_new(&b);
     debit_times(&b, 1, 0, 1);
     store_chain("\1\2", 2, head);
@@ -285,18 +281,17 @@ static void a_ledger_of_other_words_is_none(void **state)
     quiet.buffer = NULL;
     expect_words(
         "entry 1 of the privacy ledger on disk is not one that trefoil wrote; restore a backup");
-    bench_free(&b);
 }
 
 /* What follows by its hash, but is no debit at all. */
 static void a_neighbours_debit_has_to_be_one(void **state)
 {
     const struct store_head head = {0};
-    struct ledger *before = NULL;
-    struct bytes garbage = {0};
+    struct ledger *before CLEAN(ledger_free) = NULL;
+    struct bytes garbage CLEAN(bytes_clear) = {0};
     uint8_t next[32] = {0};
     uint64_t count;
-    struct bench b;
+    struct bench b CLEAN(bench_free);
     bench_new(&b);
     bytes_put_string(&garbage, "you owe me one");
     store_chain(garbage.data, garbage.size, next);
@@ -310,16 +305,13 @@ static void a_neighbours_debit_has_to_be_one(void **state)
     quiet.buffer = NULL;
     assert_int_equal(store_debits(b.store[0], &count), ERR_OK);
     assert_true(count == 0);
-    ledger_free(&before);
-    bytes_clear(&garbage);
-    bench_free(&b);
 }
 
 /* --- folders and backups ---------------------------------------------------------------------- */
 
 static void folders_that_cannot_be_had(void **state)
 {
-    struct bench b;
+    struct bench b CLEAN(bench_free);
     struct store *store = NULL;
     char path[SUPPORT_PATH], name[SUPPORT_PATH + 16], far[FILE_PATH + 16];
     bench_new(&b);
@@ -345,7 +337,6 @@ static void folders_that_cannot_be_had(void **state)
     expect_words("/lock: Is a directory");
     quiet.buffer = NULL;
     assert_null(store);
-    bench_free(&b);
 }
 
 static const struct ruin {
@@ -399,8 +390,8 @@ static void write_log(struct bench *b, const char *text)
 /* Nothing is left behind by one that fails, so that the next may go well. */
 static void a_backup_that_is_none_is_not_restored(void **state)
 {
-    struct bench b;
-    struct bytes text = {0};
+    struct bench b CLEAN(bench_free);
+    struct bytes text CLEAN(bytes_clear) = {0};
     char path[SUPPORT_PATH];
     bench_new(&b);
     assert_int_equal(backup(&b, "server0", "bare"), ERR_OK); /* a server that never got so far */
@@ -433,13 +424,11 @@ static void a_backup_that_is_none_is_not_restored(void **state)
     assert_int_equal(restore(&b, "backup", "again"), ERR_SYSTEM);
     expect_words("audit.log is there already");
     quiet.buffer = NULL;
-    bytes_clear(&text);
-    bench_free(&b);
 }
 
 static void a_backup_needs_places(void **state)
 {
-    struct bench b;
+    struct bench b CLEAN(bench_free);
     struct store_contents contents;
     char path[SUPPORT_PATH], far[FILE_PATH - 5];
     bench_new(&b);
@@ -480,7 +469,6 @@ static void a_backup_needs_places(void **state)
     assert_false(there(&b, "b") || there(&b, "b.partial"));
     assert_false(there(&b, "again/store.sqlite"));
     quiet.buffer = NULL;
-    bench_free(&b);
 }
 
 int main(void)

@@ -30,10 +30,10 @@ static enum err meet(struct party *p, void *shared)
 {
     struct meeting *m = shared;
     struct store *store = m->b->store[p->index];
-    struct ledger *ledger = NULL;
+    struct ledger *ledger CLEAN(ledger_free) = NULL;
     struct store_round round;
     struct store_head own;
-    struct bytes last = {0}, staged = {0};
+    struct bytes last CLEAN(bytes_clear) = {0}, staged CLEAN(bytes_clear) = {0};
     struct log log = {
         .buffer = m->words[p->index], .buffer_size = sizeof m->words[0], .level = LOG_ERROR};
     uint8_t ignored[32];
@@ -50,9 +50,6 @@ static enum err meet(struct party *p, void *shared)
     ledger_free(&ledger);
     TRY(store_ledger(store, &limits, &ledger, &m->head[p->index]));
     m->spent[p->index] = ledger_spent(ledger);
-    ledger_free(&ledger);
-    bytes_clear(&last);
-    bytes_clear(&staged);
     return ERR_OK;
 }
 
@@ -214,7 +211,7 @@ static void a_bound_range_is_refused_for_any_other_request(void **state)
 {
     const struct store_round first = round_of(1, 0);
     struct store_round other = first;
-    struct bench b;
+    struct bench b CLEAN(bench_free);
     bench_new(&b);
     assert_int_equal(debit(b.store[0], &first, 1), ERR_OK);
     other.request[0] ^= 1; /* the same round, another request */
@@ -243,19 +240,17 @@ static void a_bound_range_is_refused_for_any_other_request(void **state)
         assert_int_equal(head.number, 1);
         ledger_free(&ledger);
     }
-    bench_free(&b);
 }
 
 /* The bytes of a file of the server's folder. */
 static bool on_disk(struct bench *b, const char *name, const void *p, size_t n)
 {
     char path[SUPPORT_PATH];
-    struct bytes all = {0};
+    struct bytes all CLEAN(bytes_clear) = {0};
     bool found = false;
     support_study_file(&b->s, name, path);
     if (file_read(path, (size_t)64 << 20, &all, NULL) == ERR_OK)
         found = all.size >= n && memmem(all.data, all.size, p, n) != NULL;
-    bytes_clear(&all);
     return found;
 }
 
@@ -264,8 +259,8 @@ static void noise_is_sealed_and_wiped_once_the_next_is_bound(void **state)
 {
     const struct store_round first = round_of(1, 0), second = round_of(1, 1);
     struct store_round wrong = first;
-    struct bench b;
-    struct bytes noise = {0}, values = {0};
+    struct bench b CLEAN(bench_free);
+    struct bytes noise CLEAN(bytes_clear) = {0}, values CLEAN(bytes_clear) = {0};
     uint8_t sealed[64] = {0};
     sqlite3_stmt *row;
     sqlite3 *db;
@@ -312,9 +307,6 @@ static void noise_is_sealed_and_wiped_once_the_next_is_bound(void **state)
     assert_int_equal(standing_of(b.store[0], &second), STANDING_OPENED);
     values.data[0]++;
     assert_int_equal(store_put_values(b.store[0], &second, &values), ERR_MISMATCH);
-    bytes_clear(&noise);
-    bytes_clear(&values);
-    bench_free(&b);
 }
 
 static uint32_t attempts_of(struct store *store, const struct store_round *r)
@@ -329,8 +321,8 @@ static void attempts_are_counted_on_disk(void **state)
 {
     const struct store_round first = round_of(1, 0), second = round_of(1, 1);
     struct store_round staged;
-    struct bytes entry = {0};
-    struct bench b;
+    struct bytes entry CLEAN(bytes_clear) = {0};
+    struct bench b CLEAN(bench_free);
     bench_new(&b);
     assert_int_equal(debit(b.store[0], &first, 1), ERR_OK);
     assert_int_equal(attempts_of(b.store[0], &first), 0);
@@ -358,18 +350,16 @@ static void attempts_are_counted_on_disk(void **state)
     assert_int_equal(attempts_of(b.store[0], &first), 0);
     assert_int_equal(store_staged(b.store[0], &staged, &entry), ERR_OK);
     assert_int_equal(entry.size, 0);
-    bytes_clear(&entry);
-    bench_free(&b);
 }
 
 /* A run is whose last bound round it is; a ledger that is taken over has that in it. */
 static void a_run_is_of_the_analyst_who_paid_last(void **state)
 {
-    struct bench b;
+    struct bench b CLEAN(bench_free);
     struct store_round first = round_of(1, 0), second = round_of(1, 1), before = round_of(2, 0);
-    struct ledger *empty = NULL;
+    struct ledger *empty CLEAN(ledger_free) = NULL;
     struct store_head head = {0};
-    struct bytes entry = {0};
+    struct bytes entry CLEAN(bytes_clear) = {0};
     uint8_t next[32], analyst[32], own[32];
     bool known = true;
     bench_new(&b);
@@ -400,17 +390,14 @@ static void a_run_is_of_the_analyst_who_paid_last(void **state)
     memset(own, 5, sizeof own);
     assert_true(known);
     assert_memory_equal(analyst, own, sizeof own);
-    ledger_free(&empty);
-    bytes_clear(&entry);
-    bench_free(&b);
 }
 
 /* Noise was a column of its round once: it is found where it is now. */
 static void noise_of_an_older_store_is_taken_over(void **state)
 {
     const struct store_round first = round_of(1, 0);
-    struct bench b;
-    struct bytes noise = {0};
+    struct bench b CLEAN(bench_free);
+    struct bytes noise CLEAN(bytes_clear) = {0};
     bench_new(&b);
     assert_int_equal(debit(b.store[0], &first, 1), ERR_OK);
     store_close(&b.store[0]);
@@ -425,15 +412,13 @@ static void noise_of_an_older_store_is_taken_over(void **state)
     assert_int_equal(store_noise(b.store[0], &first, &noise), ERR_OK);
     assert_int_equal(noise.size, 20);
     assert_memory_equal(noise.data, "these are the shares", 20);
-    bytes_clear(&noise);
-    bench_free(&b);
 }
 
 static void what_is_staged_can_be_dropped(void **state)
 {
     const struct store_round first = round_of(1, 0), second = round_of(1, 1);
-    struct bytes ids = {0};
-    struct bench b;
+    struct bytes ids CLEAN(bytes_clear) = {0};
+    struct bench b CLEAN(bench_free);
     uint32_t rounds;
     bench_new(&b);
     assert_int_equal(debit(b.store[0], &first, 1), ERR_OK);
@@ -451,8 +436,6 @@ static void what_is_staged_can_be_dropped(void **state)
     assert_int_equal(store_unstage(b.store[0]), ERR_OK);
     assert_int_equal(standing_of(b.store[0], &second), STANDING_NONE);
     assert_int_equal(standing_of(b.store[0], &first), STANDING_BOUND);
-    bytes_clear(&ids);
-    bench_free(&b);
 }
 
 /* --- agreement -------------------------------------------------------------------------------- */
@@ -631,7 +614,7 @@ static enum err leave(struct party *p, void *shared)
 
 static void who_leaves_gives_no_debit(void **state)
 {
-    struct bench b;
+    struct bench b CLEAN(bench_free);
     struct meeting m = {.b = &b};
     bench_new(&b);
     for (unsigned i = 0; i < 3; i++)
@@ -642,7 +625,6 @@ static void who_leaves_gives_no_debit(void **state)
         assert_int_equal(m.result[i], ERR_PEER);
         assert_int_equal(m.head[i].number, 2); /* as before */
     }
-    bench_free(&b);
 }
 
 /* --- what is left to do of a round ------------------------------------------------------------ */
@@ -846,7 +828,7 @@ static enum err hand_over(struct party *p, void *shared)
     unsigned i = p->index;
     struct log log = {.buffer = h->words[i], .buffer_size = sizeof h->words[i], .level = LOG_ERROR};
     struct round_agreement agreement = {.course = ROUND_GIVE, .lacks = h->lacks};
-    struct bytes values = {0};
+    struct bytes values CLEAN(bytes_clear) = {0};
     bytes_put_u64(&values, 4711);
     request_digest(values.data, values.size, agreement.values);
     if (i == h->lacks || (h->wrong && i == (h->lacks + 2) % 3))
@@ -855,7 +837,6 @@ static enum err hand_over(struct party *p, void *shared)
         request_digest(values.data, values.size, agreement.values); /* and does not mind */
     h->result[i] = round_values(p->net, &agreement, &values, &log);
     memcpy(&h->got[i], values.data, sizeof h->got[i]);
-    bytes_clear(&values);
     return ERR_OK;
 }
 

@@ -148,7 +148,7 @@ static void strangers_fill_no_memory(void **state)
     const struct support_options o = {
         .owners = 2, .rounds = 30, .connect_s = 20, .round_s = 20, .epsilon = 8};
     struct netio *netio;
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     uint64_t before;
     pid_t run;
     scene_new(&c, &o, 0);
@@ -167,7 +167,6 @@ static void strangers_fill_no_memory(void **state)
     /* what never had a name leaves no line for each */
     assert_false(support_contains(file(&c, "server0.log"), "turned away"));
     netio_free(&netio);
-    scene_free(&c);
 }
 
 /* --- connections ------------------------------------------------------------------------------ */
@@ -190,9 +189,9 @@ static void who_only_connects_takes_no_descriptors(void **state)
 {
     enum { IDLE = 240, DESCRIPTORS = 180 };
     const struct support_options o = {.owners = 2, .connect_s = 20, .round_s = 20};
-    struct bytes answer = {0};
+    struct bytes answer CLEAN(bytes_clear) = {0};
     int fd[IDLE];
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     scene_new(&c, &o, DESCRIPTORS);
     for (unsigned i = 0; i < IDLE; i++)
         fd[i] = connect_from_afar(port_of(&c, (enum study_port)(STUDY_CONTROL_PREV + i % 4)));
@@ -203,8 +202,6 @@ static void who_only_connects_takes_no_descriptors(void **state)
     assert_true(support_contains(file(&c, "server0.log"), "connections at a time"));
     for (unsigned i = 0; i < IDLE; i++)
         close(fd[i]);
-    bytes_clear(&answer);
-    scene_free(&c);
 }
 
 /*
@@ -218,7 +215,7 @@ static void who_is_settled_stays(void **state)
     struct porter_options o = {.connections = 3, .settled_ms = 200, .log = &quiet};
     char endpoint[1][ENDPOINT_SIZE];
     struct porter *porter;
-    struct netio *netio;
+    struct netio *netio CLEAN(netio_free) = NULL;
     struct bytes b = {0};
     void *in, *out;
     unsigned left = 0;
@@ -262,7 +259,6 @@ static void who_is_settled_stays(void **state)
     porter_free(&porter);
     zmq_close(in);
     zmq_close(out);
-    netio_free(&netio);
 }
 
 int main(void)

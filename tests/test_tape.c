@@ -33,7 +33,7 @@ static enum err play(struct party *p, void *shared)
 {
     struct script *s = shared;
     const struct tape_cost *cost = tape_cost(s->noise, s->kind);
-    struct tape tape;
+    struct tape tape CLEAN(tape_free);
     enum err e = ERR_OK;
     tape_start(&tape, id, s->noise);
     tape_plan(&tape, s->kind, s->planned);
@@ -55,7 +55,6 @@ static enum err play(struct party *p, void *shared)
         share64_free(&taken);
     }
     s->bytes[p->index] = (double)net_total(p->net).payload_sent / (double)tape.reel[s->kind].made;
-    tape_free(&tape);
     return e;
 }
 

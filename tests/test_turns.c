@@ -94,14 +94,13 @@ static void disconnect_all(struct analyst *a)
 static void tell(struct analyst *a, unsigned server, const uint8_t *attempt,
                  const struct request *r)
 {
-    struct bytes message = {0};
+    struct bytes message CLEAN(bytes_clear) = {0};
     bytes_put_u8(&message, MESSAGE_REQUEST);
     bytes_put(&message, attempt, REQUEST_ATTEMPT_SIZE);
     bytes_put_u64(&message, 0);
     assert_int_equal(request_write(r, &message), ERR_OK);
     assert_int_equal(dial_send(a->dial[server], message.data, message.size, clock_now_ms() + 5000),
                      ERR_OK);
-    bytes_clear(&message);
 }
 
 /* What server `lost` should hear does not reach it. */
@@ -123,12 +122,11 @@ static void ask(struct analyst *a, enum request_kind kind)
 
 static enum err answer_of(struct analyst *a, unsigned server)
 {
-    struct bytes message = {0};
+    struct bytes message CLEAN(bytes_clear) = {0};
     struct reply reply;
     enum err e = dial_receive(a->dial[server], &message, clock_now_ms() + 20000);
     assert_int_equal(e, ERR_OK);
     assert_int_equal(reply_read(&reply, &message), ERR_OK);
-    bytes_clear(&message);
     return reply.status;
 }
 
@@ -153,7 +151,7 @@ static int withdraw(struct scene *c, unsigned owner)
  */
 static void a_failure_is_told_to_whom_it_concerns(void **state)
 {
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     struct analyst first, next;
     scene_new(&c, NULL);
     connect_all(&c, &first);
@@ -168,13 +166,12 @@ static void a_failure_is_told_to_whom_it_concerns(void **state)
         assert_int_equal(answer_of(&next, i), ERR_OK);
     disconnect_all(&first);
     disconnect_all(&next);
-    scene_free(&c);
 }
 
 /* A request that opens nothing needs the session of its own run. */
 static void a_request_has_to_be_of_the_session(void **state)
 {
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     struct analyst first, other;
     scene_with(&c, NULL, 1);
     connect_all(&c, &first);
@@ -197,7 +194,6 @@ static void a_request_has_to_be_of_the_session(void **state)
             support_contains(file(&c, "server%u.log", i), "the session is that of another run"));
     disconnect_all(&first);
     disconnect_all(&other);
-    scene_free(&c);
 }
 
 /*
@@ -208,7 +204,7 @@ static void a_request_that_not_all_have_is_not_answered(void **state)
 {
     static const uint8_t attempt[REQUEST_ATTEMPT_SIZE] = {5}, another[REQUEST_ATTEMPT_SIZE] = {6};
     struct request r = {.kind = REQUEST_OPEN, .run = {3}};
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     struct analyst odd, next;
     scene_with(&c, NULL, 1);
     connect_all(&c, &odd);
@@ -235,7 +231,6 @@ static void a_request_that_not_all_have_is_not_answered(void **state)
                                      "was asked to open another run, or in another way"));
     disconnect_all(&odd);
     disconnect_all(&next);
-    scene_free(&c);
 }
 
 /*
@@ -244,7 +239,7 @@ static void a_request_that_not_all_have_is_not_answered(void **state)
  */
 static void a_request_that_was_lost_is_not_waited_for(void **state)
 {
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     struct analyst a;
     scene_with(&c, NULL, 90); /* longer than the test may take */
     connect_all(&c, &a);
@@ -262,7 +257,6 @@ static void a_request_that_was_lost_is_not_waited_for(void **state)
         }
     }
     disconnect_all(&a);
-    scene_free(&c);
 }
 
 static int run_rounds(struct scene *c, const char *folder, const char *rounds)
@@ -279,7 +273,7 @@ static int run_into(struct scene *c, const char *folder)
 
 static void a_run_keeps_its_place_while_its_program_lives(void **state)
 {
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     struct client *client = NULL;
     uint8_t run[REQUEST_RUN_SIZE] = {7};
     struct client_opened opened;
@@ -300,7 +294,6 @@ static void a_run_keeps_its_place_while_its_program_lives(void **state)
     while ((code = run_into(&c, "second")) == 5 && clock_now_s() < begin + 30)
         sleep_ms(500);
     assert_int_equal(code, 0);
-    scene_free(&c);
 }
 
 /*
@@ -309,7 +302,7 @@ static void a_run_keeps_its_place_while_its_program_lives(void **state)
  */
 static void a_run_that_is_not_heard_of_ends(void **state)
 {
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     struct analyst dead;
     scene_with(&c, NULL, 1);
     connect_all(&c, &dead);
@@ -322,7 +315,6 @@ static void a_run_that_is_not_heard_of_ends(void **state)
                                      "not heard of for too long; its session is closed", 10));
     assert_int_equal(withdraw(&c, 0), 0);
     disconnect_all(&dead);
-    scene_free(&c);
 }
 
 /*
@@ -331,8 +323,8 @@ static void a_run_that_is_not_heard_of_ends(void **state)
  */
 static void a_run_that_has_paid_goes_on_before_others(void **state)
 {
-    struct scene c;
-    struct client *client = NULL;
+    struct scene c CLEAN(scene_free);
+    struct client *client CLEAN(client_free) = NULL;
     uint8_t run[REQUEST_RUN_SIZE] = {7};
     struct client_opened opened;
     scene_new(&c, NULL);
@@ -340,14 +332,12 @@ static void a_run_that_has_paid_goes_on_before_others(void **state)
     assert_int_equal(client_new(&client, c.netio, c.s.study, c.me, run, &quiet), ERR_OK);
     assert_int_equal(client_open(client, &opened), ERR_OK);
     assert_int_equal(run_into(&c, "first"), 0);
-    client_free(&client);
-    scene_free(&c);
 }
 
 /* A server whose disk is damaged says so to the analyst, and names whose rows they are. */
 static void an_upload_that_is_damaged_is_told(void **state)
 {
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     scene_new(&c, NULL);
     support_alter(&c.s, 1, "UPDATE uploads SET sealed = zeroblob(200)");
     assert_int_not_equal(run_into(&c, "out"), 0);
@@ -356,7 +346,6 @@ static void an_upload_that_is_damaged_is_told(void **state)
     assert_true(
         support_contains(file(&c, "server1.log"),
                          "the upload of owner 0 on disk does not unseal; restore a backup"));
-    scene_free(&c);
 }
 
 static void start_again(struct scene *c)
@@ -372,7 +361,7 @@ static void start_again(struct scene *c)
  */
 static void a_debit_that_was_not_staged_needs_a_recovery(void **state)
 {
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     scene_new(&c, NULL);
     assert_int_equal(run_rounds(&c, "first", "--rounds=1"), 0);
     {
@@ -404,19 +393,17 @@ static void a_debit_that_was_not_staged_needs_a_recovery(void **state)
     }
     start_again(&c);
     assert_int_equal(run_into(&c, "third"), 5);
-    scene_free(&c);
 }
 
 /* It comes in pieces: 40000 estimates of 8 bytes. */
 static void a_request_may_be_long(void **state)
 {
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     scene_new(&c, "domain:\n"
                   "  - {name: x, kind: integer, min: 0, max: 199}\n"
                   "  - {name: y, kind: integer, min: 0, max: 199}\n");
     assert_in_range(c.s.study->workload->cells * 8, MESSAGE_PART_MAX, SIZE_MAX);
     assert_int_equal(run_into(&c, "out"), 0);
-    scene_free(&c);
 }
 
 int main(void)

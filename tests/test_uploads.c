@@ -261,12 +261,11 @@ static int tend(struct stage *c, pid_t client)
 /* How many such calls a server has made so far. */
 static long tally(struct stage *c, char kind)
 {
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     long n = 0;
     assert_int_equal(file_read(file(c, "tally"), 1 << 24, &b, &quiet), ERR_OK);
     for (size_t i = 0; i < b.size; i++)
         n += b.data[i] == kind;
-    bytes_clear(&b);
     return n;
 }
 

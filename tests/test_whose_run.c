@@ -118,14 +118,13 @@ static void spent(struct scene *c, int64_t expected)
 /* The number of the run in server 0's audit log, as anybody reads it. */
 static void run_number(struct scene *c, char hex[2 * REQUEST_RUN_SIZE + 1])
 {
-    struct bytes text = {0};
+    struct bytes text CLEAN(bytes_clear) = {0};
     const char *at;
     assert_int_equal(file_read(file(c, "server0/audit.log"), 1 << 20, &text, &quiet), ERR_OK);
     bytes_put_u8(&text, 0);
     at = strstr((const char *)text.data, " open run ");
     assert_non_null(at);
     snprintf(hex, 2 * REQUEST_RUN_SIZE + 1, "%s", at + 10);
-    bytes_clear(&text);
 }
 
 /* --- steps of a run --------------------------------------------------------------------------- */
@@ -156,12 +155,13 @@ static void refused(struct scene *c, enum err e)
  */
 static void another_cannot_ask_for_it_or_end_it(void **state)
 {
-    struct scene c;
-    struct client *a = NULL, *b = NULL;
+    struct scene c CLEAN(scene_free);
+    struct client *a = NULL, *b CLEAN(client_free) = NULL;
     const uint8_t run[REQUEST_RUN_SIZE] = {42};
     struct client_opened opened;
     struct net_counters stats[STUDY_SERVERS][NET_PHASES];
-    struct bytes first = {0}, other = {0}, result = {0};
+    struct bytes first CLEAN(bytes_clear) = {0}, other CLEAN(bytes_clear) = {0};
+    struct bytes result CLEAN(bytes_clear) = {0};
     scene_new(&c);
     assert_int_equal(client_new(&a, c.netio, c.study, c.me[0], run, &quiet), ERR_OK);
     assert_int_equal(client_new(&b, c.netio, c.study, c.me[1], run, &c.log), ERR_OK);
@@ -184,12 +184,7 @@ static void another_cannot_ask_for_it_or_end_it(void **state)
     assert_int_equal(client_result(a, &first, &result),
                      ERR_OK); /* nothing was bound in its place */
     spent(&c, 2);
-    bytes_clear(&first);
-    bytes_clear(&other);
-    bytes_clear(&result);
     client_free(&a);
-    client_free(&b);
-    scene_free(&c);
 }
 
 /*
@@ -197,8 +192,8 @@ static void another_cannot_ask_for_it_or_end_it(void **state)
  */
 static void another_cannot_keep_its_place(void **state)
 {
-    struct scene c;
-    struct client *a = NULL, *b = NULL;
+    struct scene c CLEAN(scene_free);
+    struct client *a = NULL, *b CLEAN(client_free) = NULL;
     const uint8_t run[REQUEST_RUN_SIZE] = {42};
     struct client_opened opened;
     double begin;
@@ -214,8 +209,6 @@ static void another_cannot_keep_its_place(void **state)
                        "--wait", "0");
     while (code == 5 && clock_now_s() < begin + 10 * CONNECT_S);
     assert_int_equal(code, 0);
-    client_free(&b);
-    scene_free(&c);
 }
 
 /* --- handing over ----------------------------------------------------------------------------- */
@@ -230,7 +223,7 @@ static int go_on(struct scene *c, const char *study, const char *who, const char
 /* Once the roster lists a no more. */
 static void a_run_is_handed_over_by_the_roster(void **state)
 {
-    struct scene c;
+    struct scene c CLEAN(scene_free);
     char number[2 * REQUEST_RUN_SIZE + 1], key[KEYS_TEXT_SIZE], revoked[KEYS_TEXT_SIZE + 64];
     const char *amended;
     scene_new(&c);
@@ -254,7 +247,6 @@ static void a_run_is_handed_over_by_the_roster(void **state)
     start_servers(&c, amended);
     assert_int_equal(go_on(&c, amended, "b", "taken", number), 0);
     spent(&c, 4);
-    scene_free(&c);
 }
 
 int main(void)

@@ -57,11 +57,10 @@ struct one {
 static enum err run_one(struct party *p, void *shared)
 {
     const struct one *o = shared;
-    struct secrets s = {0};
+    struct secrets s CLEAN(secrets_free) = {0};
     enum err e = secrets_new(p, &s, o->values, o->n, 5);
     if (e == ERR_OK)
         e = all_protocols[o->protocol].run(p, &s);
-    secrets_free(&s);
     return e;
 }
 
@@ -93,13 +92,12 @@ static void protocols_of_mpc_send_what_they_sent(void **state)
 static enum err open_some(struct party *p, struct share64 x)
 {
     struct bits all = {x.a, x.b, 64 * x.n - 3};
-    uint64_t *out = memory_array(x.n + 1, sizeof *out);
+    uint64_t *out CLEAN(memory_release) = memory_array(x.n + 1, sizeof *out);
     enum err e = out == NULL ? ERR_NOMEM : party_random64(p, &x);
     if (e == ERR_OK)
         e = open_ring64(p, OPEN_NOISY_MARGINAL, x, out);
     if (e == ERR_OK)
         e = open_bits(p, OPEN_REJECT_BIT, all, out);
-    memory_free(&out);
     return e;
 }
 
@@ -114,11 +112,10 @@ static const struct making {
 static enum err make_some(struct party *p, void *shared)
 {
     const struct making *m = shared;
-    struct share64 out;
+    struct share64 out CLEAN(share64_free);
     enum err e = share64_new(&out, m->n);
     if (e == ERR_OK)
         e = m->make(p, out);
-    share64_free(&out);
     return e;
 }
 
@@ -213,21 +210,19 @@ static enum err run_study(struct party *p, void *shared)
 {
     struct whole *w = shared;
     const struct workload *workload = w->s.study->workload;
-    struct engine *g = NULL;
+    struct engine *g CLEAN(engine_free) = NULL;
     struct request r = {.kind = REQUEST_MEASURE,
                         .query = memory_array(workload->queries, sizeof *r.query),
                         .estimate = memory_array(workload->cells, sizeof *r.estimate),
                         .epsilon = 0.5,
                         .sigma = 20,
                         .multiplier = 1 << 15};
-    int64_t *values = memory_array(workload->cells, sizeof *values);
+    int64_t *values CLEAN(memory_release) = memory_array(workload->cells, sizeof *values);
     enum err e = values == NULL || r.query == NULL || r.estimate == NULL ? ERR_NOMEM : ERR_OK;
     if (e == ERR_OK)
         e = load_engine(w, p, &g);
     if (e == ERR_OK)
         e = play_study(g, &r, values);
-    engine_free(&g);
-    memory_free(&values);
     request_clear(&r);
     return e;
 }
