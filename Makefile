@@ -203,6 +203,12 @@ $(OUT)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(PKG_CFLAGS) -MMD -MP -c $< -o $@
 
+# Texts that objects carry (base/embed.h).
+TREES := $(OUT) build/fuzz/objects
+$(TREES:%=%/parties/study/study_text.o): parties/study/example.yaml
+$(TREES:%=%/parties/display/report.o): parties/display/report.css
+$(TREES:%=%/parties/server/status.o): parties/server/status.css
+
 $(OUT)/trefoil: $(MAIN_OBJECT) $(OBJECTS)
 	$(say) LINK $@
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $^ -o $@ $(PKG_LIBS)

@@ -2,13 +2,13 @@
 
 #include "base/date.h"
 #include "base/file.h"
+#include "base/memory.h"
 
 #include <jansson.h>
 #include <sodium.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* A number that is in `before`, too, or in none. */
+/* A number, added to that of `before` if it has one. */
 static json_t *integer(uint64_t now, const json_t *before, const char *key)
 {
     return json_integer((json_int_t)now + json_integer_value(json_object_get(before, key)));
@@ -55,12 +55,9 @@ static json_t *round_json(const struct study *study, const struct aim_round *r, 
 /* What earlier commands of the same run have written, or NULL. */
 static json_t *earlier(const char *path, const char *run)
 {
-    json_t *all = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+    json_auto_t *all = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
     const char *of = json_string_value(json_object_get(all, "run"));
-    if (of != NULL && strcmp(of, run) == 0)
-        return all;
-    json_decref(all);
-    return NULL;
+    return of != NULL && strcmp(of, run) == 0 ? json_incref(all) : NULL;
 }
 
 static json_t *document(const struct run_stats *s, const char *run, const json_t *before)
@@ -90,17 +87,13 @@ static json_t *document(const struct run_stats *s, const char *run, const json_t
 
 enum err run_stats_write(const char *folder, const struct run_stats *stats, struct log *log)
 {
-    char path[FILE_PATH], run[2 * REQUEST_RUN_SIZE + 1], *text;
-    json_t *before, *all;
-    enum err e;
+    char path[FILE_PATH], run[2 * REQUEST_RUN_SIZE + 1];
+    char *text CLEAN(memory_release) = NULL;
+    json_auto_t *before = NULL, *all = NULL;
     TRY(file_path(path, log, "%s/stats.json", folder));
     sodium_bin2hex(run, sizeof run, stats->run, REQUEST_RUN_SIZE);
     before = earlier(path, run);
     all = document(stats, run, before);
     text = all != NULL ? json_dumps(all, JSON_INDENT(2)) : NULL;
-    e = text != NULL ? file_write(path, 0644, text, strlen(text), log) : ERR_NOMEM;
-    free(text);
-    json_decref(all);
-    json_decref(before);
-    return e;
+    return text != NULL ? file_write(path, 0644, text, strlen(text), log) : ERR_NOMEM;
 }

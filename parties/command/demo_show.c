@@ -140,15 +140,15 @@ static void show_server_bytes(const json_t *stats)
 
 static enum err show_costs(const struct demo *d)
 {
-    json_t *json;
+    json_auto_t *json = NULL;
     printf("\nBytes by role:\n\n");
     for (unsigned i = 0; i < DEMO_HOSPITALS; i++) {
+        json_auto_t *share = NULL;
         char name[64];
         snprintf(name, sizeof name, "share-%s.json", demo_hospitals[i].name);
-        TRY(report_read_json(&json, d->folder, name, d->log));
+        TRY(report_read_json(&share, d->folder, name, d->log));
         printf("  owner %-13s sent %10" JSON_INTEGER_FORMAT " bytes\n", demo_hospitals[i].name,
-               number(json, "bytes_sent"));
-        json_decref(json);
+               number(share, "bytes_sent"));
     }
     TRY(report_read_json(&json, d->folder, "result/stats.json", d->log));
     show_server_bytes(json);
@@ -160,7 +160,6 @@ static enum err show_costs(const struct demo *d)
            json_real_value(json_object_get(json, "mpc_s")),
            json_real_value(json_object_get(json, "estimate_s")));
     show_rounds(json);
-    json_decref(json);
     return ERR_OK;
 }
 

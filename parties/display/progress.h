@@ -1,10 +1,10 @@
 /*
- * parties/display/progress.h - what a run shows while it lasts: a line a round, and on a terminal
- * one more that says what is being waited for and is drawn over.
+ * parties/display/progress.h - what a run shows: a line a round, and on a terminal a last line,
+ * drawn over, that says what it waits for.
  *
- * Lines fit 80 columns. Errors are shares of the rows, sum |p - q| from 0 to 2: `was` and `now` are
- * how far the model was and is from what was measured, `noise` what noise alone is expected to
- * make. (Of round 0 they are means over the one-ways.) All follow from opened values.
+ * Lines fit 80 columns. Errors are sum |p - q|, from 0 to 2: `was` and `now` are how far the model
+ * was and is from what was measured, `noise` is the error expected of noise alone. (In round 0 they
+ * are means over the one-ways.) All follow from opened values.
  */
 #ifndef TREFOIL_PARTIES_DISPLAY_PROGRESS_H
 #define TREFOIL_PARTIES_DISPLAY_PROGRESS_H
@@ -27,10 +27,7 @@ struct progress {
     bool drawn;       /* the line that is drawn over stands there */
 };
 
-/*
- * A display of a run of this study, whose budget is rho, on `out`; finds out whether that is a
- * terminal.
- */
+/* A display on `out`, terminal or not, of a run of this study, whose budget is rho. */
 struct progress progress_start(FILE *out, const struct study *study, double rho);
 
 /* What is being waited for, in a few words: drawn over on a terminal, nothing elsewhere. */

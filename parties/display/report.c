@@ -1,6 +1,7 @@
 /* The sections of a report, in order, each a function. */
 #include "parties/display/report.h"
 
+#include "base/embed.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -17,9 +18,7 @@ static void names_in_words(struct bytes *out, size_t i, size_t count, const char
     html_text(out, name);
 }
 
-/*
- * Standard error of the model's total: the sums of its measurements, weighted by inverse variance.
- */
+/* Standard error of the model's total, which weighs sums of measurements by inverse variance. */
 static double total_error(const struct report *r)
 {
     double weight = 0;
@@ -169,10 +168,8 @@ static const char *whether_servers_prove(enum study_security security)
 static void what_is_guaranteed(const struct report *r)
 {
     const struct study *s = r->study;
-    double spent, rho = report_number(r->stats, "rho");
+    const size_t rounds = json_array_size(json_object_get(r->stats, "rounds"));
     char delta[WORDS_SIZE];
-    size_t rounds = json_array_size(json_object_get(r->stats, "rounds"));
-    spent = report_number(report_round(r, rounds - 1), "spent");
     words_number(s->delta, delta);
     text_put(
         r->out,
@@ -194,7 +191,8 @@ static void what_is_guaranteed(const struct report *r)
              "differential privacy, of which %.4g is spent. Budgets of other studies on the same "
              "data add up with this one. Two servers that collude could read the data; no single "
              "one can. %s</p>\n",
-             rho, spent, whether_servers_prove(s->security));
+             report_number(r->stats, "rho"), report_number(report_round(r, rounds - 1), "spent"),
+             whether_servers_prove(s->security));
 }
 
 /* --- model against measurements --------------------------------------------------------------- */
@@ -206,17 +204,14 @@ struct fit_of {
 
 static enum err fit_of(const struct report *r, const struct measurement *m, struct fit_of *f)
 {
-    double *counts;
-    double rows = fmax(1, model_total(r->model));
-    enum err e;
-    *f = (struct fit_of){.cells = clique_cells(&m->clique, r->domain)};
-    counts = memory_array(f->cells, sizeof *counts);
-    e = counts != NULL ? model_marginal(r->model, &m->clique, counts, r->log) : ERR_NOMEM;
-    for (uint64_t i = 0; e == ERR_OK && i < f->cells; i++)
+    const uint64_t cells = clique_cells(&m->clique, r->domain);
+    const double rows = fmax(1, model_total(r->model));
+    double *counts CLEAN(memory_release) = memory_array(cells, sizeof *counts);
+    TRY(counts == NULL ? ERR_NOMEM : model_marginal(r->model, &m->clique, counts, r->log));
+    *f = (struct fit_of){0, sqrt(2 / M_PI) * m->sigma * (double)cells / rows, cells};
+    for (uint64_t i = 0; i < cells; i++)
         f->error += fabs(counts[i] - m->y[i]) / rows;
-    f->expected = sqrt(2 / M_PI) * m->sigma * (double)f->cells / rows;
-    memory_free(&counts);
-    return e;
+    return ERR_OK;
 }
 
 static void fit_row(const struct report *r, size_t i, const struct fit_of *f, double most)
@@ -237,11 +232,12 @@ static void fit_row(const struct report *r, size_t i, const struct fit_of *f, do
 
 static enum err model_against_measurements(const struct report *r)
 {
-    struct fit_of *f = memory_array(r->measurements, sizeof *f);
-    enum err e = f != NULL ? ERR_OK : ERR_NOMEM;
+    struct fit_of *f CLEAN(memory_release) = memory_array(r->measurements, sizeof *f);
     double most = 0;
-    for (size_t i = 0; e == ERR_OK && i < r->measurements; i++) {
-        e = fit_of(r, &r->measurement[i], &f[i]);
+    if (f == NULL)
+        return ERR_NOMEM;
+    for (size_t i = 0; i < r->measurements; i++) {
+        TRY(fit_of(r, &r->measurement[i], &f[i]));
         most = fmax(most, fmax(f[i].error, f[i].expected));
     }
     text_put(
@@ -260,11 +256,10 @@ static enum err model_against_measurements(const struct report *r)
         "<div class=\"wide\"><table><thead><tr><th class=\"n hide\">round</th><th>marginal</th>"
         "<th></th><th class=\"n\">model</th><th class=\"n\">noise</th>"
         "<th class=\"n hide\">cells</th><th class=\"n hide\">&sigma;</th></tr></thead><tbody>\n");
-    for (size_t i = 0; e == ERR_OK && i < r->measurements; i++)
+    for (size_t i = 0; i < r->measurements; i++)
         fit_row(r, i, &f[i], most);
     text_put(r->out, "</tbody></table></div>\n");
-    memory_free(&f);
-    return e;
+    return ERR_OK;
 }
 
 /* --- budget, costs ---------------------------------------------------------------------------- */
@@ -346,7 +341,6 @@ static void costs(const struct report *r)
 
 static enum err attributes(const struct report *r)
 {
-    enum err e = ERR_OK;
     text_put(
         r->out,
         "<h2>Attribute by attribute</h2>\n<p>Rows by value, as the model has them. The "
@@ -363,10 +357,10 @@ static enum err attributes(const struct report *r)
         text_put(r->out, "<li><svg viewBox=\"0 0 14 10\"><path class=\"truth\" d=\"M7 0l5 5-5 "
                          "5-5-5z\"/></svg>the truth (this is a demo)</li>");
     text_put(r->out, "</ul>\n<div class=\"grid\">\n");
-    for (size_t a = 0; e == ERR_OK && a < r->domain->attributes; a++)
-        e = report_chart_attribute(r, (uint16_t)a);
+    for (size_t a = 0; a < r->domain->attributes; a++)
+        TRY(report_chart_attribute(r, (uint16_t)a));
     text_put(r->out, "</div>\n");
-    return e;
+    return ERR_OK;
 }
 
 /* Only what a demo with invented data can know. */
@@ -420,6 +414,10 @@ static void files(const struct report *r)
         TREFOIL_VERSION, r->truth != NULL ? ", and the truth where it is marked" : "");
 }
 
+/* One column that fits a phone, dark where the reader's screen is, light on paper. */
+extern const char report_style[];
+EMBED_TEXT(report_style, "parties/display/report.css");
+
 static enum err page(const struct report *r)
 {
     text_put(r->out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
@@ -427,7 +425,7 @@ static enum err page(const struct report *r)
                      "<meta name=\"color-scheme\" content=\"light dark\">\n<title>Study ");
     html_text(r->out, r->study->name);
     text_put(r->out, "</title>\n<style>");
-    bytes_put(r->out, report_style, strlen(report_style));
+    bytes_put_text(r->out, report_style);
     text_put(r->out, "</style></head><body>\n");
     what_was_run(r);
     what_is_guaranteed(r);
@@ -445,17 +443,12 @@ static enum err page(const struct report *r)
 enum err report_write(const char *folder, const struct study *study,
                       const struct report_truth *truth, struct log *log)
 {
-    struct bytes out = {0};
-    struct report r = {.study = study, .truth = truth, .out = &out, .log = log};
+    struct bytes out CLEAN(bytes_clear) = {0};
+    struct report r CLEAN(report_unload) = {
+        .study = study, .truth = truth, .out = &out, .log = log};
     char path[FILE_PATH];
-    enum err e = report_load(&r, folder);
-    if (e == ERR_OK)
-        e = page(&r);
-    if (e == ERR_OK)
-        e = file_path(path, log, "%s/report.html", folder);
-    if (e == ERR_OK)
-        e = file_write(path, 0644, out.data, out.size, log);
-    report_unload(&r);
-    bytes_clear(&out);
-    return e;
+    TRY(report_load(&r, folder));
+    TRY(page(&r));
+    TRY(file_path(path, log, "%s/report.html", folder));
+    return file_write(path, 0644, out.data, out.size, log);
 }

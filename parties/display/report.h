@@ -1,11 +1,9 @@
 /*
- * parties/display/report.h - report.html: a run in words and pictures, one page that needs nothing
- * else.
+ * parties/display/report.h - report.html: a run in words and pictures, on one page.
  *
- * It is a function of the study file and of three files that a run wrote, measurements.json, model
- * and stats.json: nothing in them comes from data but through noise, and nothing else is read. The
- * one exception is `truth`, which a demo with invented data hands over, and which the page marks as
- * such wherever it shows.
+ * It is made from the study file and what a run wrote: measurements.json, model and stats.json.
+ * Nothing in them comes from data but through noise. The one exception is `truth`, which a demo
+ * with invented data gives, and which the page marks wherever it shows.
  */
 #ifndef TREFOIL_PARTIES_DISPLAY_REPORT_H
 #define TREFOIL_PARTIES_DISPLAY_REPORT_H

@@ -1,7 +1,4 @@
-/*
- * The pictures of a report. Widths are those of a small phone, 320 units, and scale; colours are
- * classes of the page's style, so that they follow dark screens and print.
- */
+/* The pictures of a report, 320 units wide, as a small phone. Colours are classes in report.css. */
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/words.h"
@@ -46,15 +43,13 @@ static enum err make_bars(struct chart *c, uint16_t attribute)
 {
     const struct measurement *m = &c->r->measurement[attribute]; /* in round 0 */
     const struct clique clique = {1, {attribute}};
-    double *counts = memory_array(c->a->size, sizeof *counts);
-    enum err e = ERR_OK;
+    double *counts CLEAN(memory_release) = memory_array(c->a->size, sizeof *counts);
     c->bar = memory_array(c->a->size, sizeof *c->bar);
     c->bars = c->a->size;
     if (counts == NULL || c->bar == NULL)
-        e = ERR_NOMEM;
-    if (e == ERR_OK)
-        e = model_marginal(c->r->model, &clique, counts, c->r->log);
-    for (uint32_t i = 0; e == ERR_OK && i < c->a->size; i++)
+        return ERR_NOMEM;
+    TRY(model_marginal(c->r->model, &clique, counts, c->r->log));
+    for (uint32_t i = 0; i < c->a->size; i++)
         c->bar[i] = (struct bar){
             .model = counts[i],
             .noisy = m->y[i],
@@ -63,8 +58,7 @@ static enum err make_bars(struct chart *c, uint16_t attribute)
             .first = i,
             .count = 1,
             .missing = i == c->a->values};
-    memory_free(&counts);
-    return e;
+    return ERR_OK;
 }
 
 static void set_axis(struct chart *c)
@@ -83,12 +77,6 @@ static void set_axis(struct chart *c)
 static double scale(const struct chart *c, double v, double from, double to)
 {
     return from + (to - from) * (v - c->low) / (c->high - c->low);
-}
-
-/* The text of a number on an axis: as few digits as tell neighbours apart. */
-static void put_number(struct bytes *out, double v)
-{
-    text_put(out, "%.6g", v);
 }
 
 static void begin_svg(struct bytes *out, double height)
@@ -150,8 +138,10 @@ static void draw_label_bar(const struct chart *c, const struct bar *b, double y)
              b->model);
 }
 
-static void draw_labels(const struct chart *c)
+static void draw_labels(struct chart *c)
 {
+    fold_labels(c);
+    set_axis(c);
     begin_svg(c->r->out, 20.0 * (double)c->bars + 4);
     for (size_t i = 0; i < c->bars; i++)
         draw_label_bar(c, &c->bar[i], 20.0 * (double)i + 3);
@@ -217,23 +207,23 @@ static void draw_scale(const struct chart *c, double bottom)
     bool missing = c->a->missing != NULL;
     double right = missing ? WIDTH - 62 : WIDTH - 4;
     uint32_t last = c->a->kind == DOMAIN_INTEGER ? c->a->values - 1 : c->a->values;
-    text_put(out, "<path class=\"axis\" d=\"M4 %.1fH%g\"/>", bottom, right);
-    text_put(out, "<text x=\"4\" y=\"%.1f\" class=\"t\">", bottom + 14);
-    put_number(out, edge(c, 0));
-    text_put(out, "</text><text x=\"%g\" y=\"%.1f\" class=\"t mid\">", (4 + right) / 2,
-             bottom + 14);
-    put_number(out, edge(c, last / 2));
-    text_put(out, "</text><text x=\"%g\" y=\"%.1f\" class=\"t end\">", right, bottom + 14);
-    put_number(out, edge(c, last));
-    text_put(out, "</text>");
+    text_put(out,
+             "<path class=\"axis\" d=\"M4 %.1fH%g\"/>"
+             "<text x=\"4\" y=\"%.1f\" class=\"t\">%.6g</text>"
+             "<text x=\"%g\" y=\"%.1f\" class=\"t mid\">%.6g</text>"
+             "<text x=\"%g\" y=\"%.1f\" class=\"t end\">%.6g</text>",
+             bottom, right, bottom + 14, edge(c, 0), (4 + right) / 2, bottom + 14,
+             edge(c, last / 2), right, bottom + 14, edge(c, last));
     if (missing)
         text_put(out, "<text x=\"%g\" y=\"%.1f\" class=\"t end\">missing</text>", WIDTH - 2,
                  bottom + 14);
 }
 
-static void draw_numbers(const struct chart *c)
+static void draw_numbers(struct chart *c)
 {
     const double top = 16, bottom = 122;
+    fold_numbers(c);
+    set_axis(c);
     begin_svg(c->r->out, 140);
     text_put(c->r->out, "<text x=\"4\" y=\"10\" class=\"t\">%.0f rows</text>", c->high);
     for (size_t i = 0; i < c->bars; i++)
@@ -242,27 +232,24 @@ static void draw_numbers(const struct chart *c)
     text_put(c->r->out, "</svg>");
 }
 
+static void free_bars(struct chart *c)
+{
+    memory_free(&c->bar);
+}
+
 enum err report_chart_attribute(const struct report *r, uint16_t attribute)
 {
-    struct chart c = {.r = r, .a = &r->domain->attribute[attribute]};
-    enum err e = make_bars(&c, attribute);
-    if (e == ERR_OK) {
-        text_put(r->out, "<figure><figcaption>");
-        html_text(r->out, c.a->name);
-        text_put(r->out, "</figcaption>");
-        if (c.a->kind == DOMAIN_CATEGORICAL)
-            fold_labels(&c);
-        else
-            fold_numbers(&c);
-        set_axis(&c);
-        if (c.a->kind == DOMAIN_CATEGORICAL)
-            draw_labels(&c);
-        else
-            draw_numbers(&c);
-        text_put(r->out, "</figure>\n");
-    }
-    memory_free(&c.bar);
-    return e;
+    struct chart c CLEAN(free_bars) = {.r = r, .a = &r->domain->attribute[attribute]};
+    TRY(make_bars(&c, attribute));
+    text_put(r->out, "<figure><figcaption>");
+    html_text(r->out, c.a->name);
+    text_put(r->out, "</figcaption>");
+    if (c.a->kind == DOMAIN_CATEGORICAL)
+        draw_labels(&c);
+    else
+        draw_numbers(&c);
+    text_put(r->out, "</figure>\n");
+    return ERR_OK;
 }
 
 /* --- bars, budget, phases --------------------------------------------------------------------- */

@@ -33,10 +33,7 @@ static enum err take_clique(const struct domain *d, const json_t *names, struct 
     return ERR_OK;
 }
 
-/*
- * What was measured of fewer rows, before an owner joined, is brought to the scale of the model's
- * `rows`.
- */
+/* A measurement of fewer rows, before an owner joined, is scaled to the model's `rows`. */
 static enum err take_measurement(const struct domain *d, const json_t *from, double rows,
                                  struct measurement *m)
 {
@@ -60,7 +57,7 @@ static enum err take_measurement(const struct domain *d, const json_t *from, dou
 
 static enum err load_measurements(struct report *r, const char *folder)
 {
-    json_t *doc = NULL;
+    json_auto_t *doc = NULL;
     const json_t *list;
     enum err e = ERR_OK;
     TRY(report_read_json(&doc, folder, "measurements.json", r->log));
@@ -68,13 +65,12 @@ static enum err load_measurements(struct report *r, const char *folder)
     r->measurements = json_array_size(list);
     r->measurement = memory_array(r->measurements, sizeof *r->measurement);
     if (r->measurement == NULL)
-        e = ERR_NOMEM;
+        return ERR_NOMEM;
     for (size_t i = 0; e == ERR_OK && i < r->measurements; i++)
         e = take_measurement(r->domain, json_array_get(list, i), model_total(r->model),
                              &r->measurement[i]);
     if (e == ERR_FORMAT)
         log_error(r->log, "%s/measurements.json does not go with %s/model", folder, folder);
-    json_decref(doc);
     return e;
 }
 

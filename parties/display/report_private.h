@@ -30,10 +30,7 @@ struct report_phase {
 };
 extern const struct report_phase report_phases[REPORT_PHASES];
 
-/*
- * Stats: the object of a round, of a server's phase. NULL where it is not there; numbers are then
- * 0.
- */
+/* Stats: the object of a round, or of a server's phase; NULL if absent, and its numbers are 0. */
 const json_t *report_round(const struct report *r, size_t round);
 const json_t *report_phase(const struct report *r, unsigned server, size_t phase);
 double report_number(const json_t *object, const char *key);
@@ -44,7 +41,5 @@ enum err report_chart_attribute(const struct report *r, uint16_t attribute) MUST
 void report_chart_bar(struct bytes *out, double value, double expected, double most);
 void report_chart_budget(const struct report *r);
 void report_chart_phases(const struct report *r);
-
-extern const char report_style[];
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/date.h"
+#include "base/embed.h"
 #include "base/text.h"
 #include "base/words.h"
 #include "parties/display/html.h"
@@ -135,20 +136,8 @@ enum err status_metrics(const struct status *s, struct bytes *out)
 
 /* --- for people ------------------------------------------------------------------------------- */
 
-static const char page_style[] =
-    ":root{--paper:#fff;--ink:#1c2430;--soft:#5b6675;--line:#d9dee5;--fill:#3a78a8;--bad:#b3261e}"
-    "@media (prefers-color-scheme:dark){:root{--paper:#14181e;--ink:#e4e8ee;--soft:#9aa5b3;"
-    "--line:#2e3742;--fill:#5b9fd3;--bad:#ff8a80}}"
-    "body{margin:0 auto;max-width:40rem;padding:1.5rem 1rem;background:var(--paper);"
-    "color:var(--ink);font:16px/1.5 system-ui,-apple-system,\"Segoe UI\",Roboto,\"DejaVu Sans\","
-    "sans-serif}h1{font-size:1.5rem;line-height:1.2;margin:0 0 .3rem}p{margin:.3rem 0}"
-    ".soft{color:var(--soft)}.bad{color:var(--bad);font-weight:600}"
-    "table{border-collapse:collapse;width:100%;margin-top:1rem}"
-    "th,td{text-align:left;padding:.35rem .8rem .35rem 0;border-bottom:1px solid var(--line);"
-    "vertical-align:top}th{font-weight:400;color:var(--soft);width:38%}"
-    "td{font-variant-numeric:tabular-nums}"
-    ".bar{height:.5rem;max-width:14rem;background:var(--line);border-radius:.25rem;"
-    "overflow:hidden;margin:.35rem 0 .1rem}.bar div{height:100%;background:var(--fill)}";
+extern const char status_style[];
+EMBED_TEXT(status_style, "parties/server/status.css");
 
 static void bar(struct bytes *out, double part, double whole)
 {
@@ -230,7 +219,7 @@ enum err status_page(const struct status *s, struct bytes *out)
              "<meta name=\"viewport\" content=\"width=device-width\">"
              "<meta http-equiv=\"refresh\" content=\"10\"><title>%s, %s</title><style>",
              name, s->study->name);
-    bytes_put(out, page_style, sizeof page_style - 1);
+    bytes_put_text(out, status_style);
     text_put(out,
              "</style></head><body><h1>Server %u, %s</h1><p>Study %s, security: %s</p>"
              "<p class=\"%s\">",

@@ -1,0 +1,12 @@
+/* base/embed.h - a text file of this tree, carried by the program. */
+#ifndef TREFOIL_BASE_EMBED_H
+#define TREFOIL_BASE_EMBED_H
+
+/*
+ * Fills `extern const char name[]` with the file at `path`, from the top of the tree, and a NUL.
+ * The Makefile says which object depends on which file.
+ */
+#define EMBED_TEXT(name, path)                                                                     \
+    __asm__(".section .rodata;" #name ": .incbin \"" path "\"; .byte 0; .previous")
+
+#endif
