@@ -27,13 +27,15 @@ void check_free(struct check **check)
     if (*check == NULL)
         return;
     check_log_free(&(*check)->log);
+    check_numbers_free(&(*check)->numbers);
     EVP_MD_CTX_free((*check)->script);
     memory_free(check);
 }
 
 bool check_clean(const struct party *p)
 {
-    return p->check == NULL || check_log_empty(&p->check->log);
+    return p->check == NULL ||
+           (check_log_empty(&p->check->log) && check_numbers_empty(&p->check->numbers));
 }
 
 enum err check_bits(struct party *p, struct bits x, struct bits y, struct bits z)
@@ -48,6 +50,25 @@ enum err check_bits(struct party *p, struct bits x, struct bits y, struct bits z
     check_log_put(&p->check->log, &sent, &term, 1, 0, z.a, term.words);
     check_log_take(&p->check->log, &came, 1, z.b, term.words);
     return ERR_OK;
+}
+
+enum err check_ring(struct party *p, enum ring ring, const struct check_product *products,
+                    unsigned count, const size_t *start, struct operand z, size_t n)
+{
+    struct check_place place;
+    if (p->check == NULL)
+        return ERR_OK;
+    TRY(check_say(p, CHECK_RING, ring, n, count));
+    TRY(check_numbers_add(&p->check->numbers, ring, products, count, start, n, &place));
+    check_numbers_fill(&p->check->numbers, &place, z, n);
+    return check_if_full(p);
+}
+
+enum err check_if_full(struct party *p)
+{
+    const struct check *c = p->check;
+    const bool full = c != NULL && check_log_bytes(&c->log) + c->numbers.bytes > c->limits.log;
+    return full ? check_flush(p) : ERR_OK;
 }
 
 enum err check_fail(struct party *p, const char *what)

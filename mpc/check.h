@@ -5,10 +5,11 @@
  * and proves all of them at once, in a flush, before it opens a value. So if one server alters
  * whatever it sends, the two others open what they would have opened without it, or nothing at
  * all; docs/protocols.md has the theorem. A party without a check (p->check is NULL) sends not a
- * byte more. So far it covers bits and openings, and sums of numbers are refused with
- * ERR_MISUSE. Relations of bits are noted:
+ * byte more. Relations are noted, of bits and of numbers:
  *
  *   x_1 y_1 ^ .. ^ x_l y_l = z                              l <= CHECK_PRODUCTS
+ *   sum of c_l x_l y_l = z   mod 2^K                        c_l public; no flush proves these yet,
+ *                                                           and is ERR_MISUSE where there are any
  *
  *   coin     i -> i+1   u_i, SHA-256(v_i), script           80 bytes each way, 1 round
  *            i -> i-1   v_(i+1), SHA-256(u_(i+1)), script
@@ -20,7 +21,7 @@
 #ifndef TREFOIL_MPC_CHECK_H
 #define TREFOIL_MPC_CHECK_H
 
-#include "mpc/party.h"
+#include "mpc/move.h"
 
 #include <stdbool.h>
 
@@ -59,6 +60,23 @@ enum err check_flush(struct party *p) MUST_CHECK;
  * must hold all of z, both components.
  */
 enum err check_bits(struct party *p, struct bits x, struct bits y, struct bits z) MUST_CHECK;
+
+/* c x y, of numbers; a component that is NULL is zero. */
+struct check_product {
+    struct operand x, y;
+    int64_t c;
+};
+
+/*
+ * Notes n relations of numbers modulo 2^K, where there is a check: the sum over l of c_l x_l y_l is
+ * z. Relation q is of word q of each vector; with `start`, of words start[q] <= i < start[q+1] of
+ * each x_l and y_l, all of whose products are added up, and of word q of z. A value that is carried
+ * by one component alone is {v, NULL} or {NULL, v} at those who hold it. Sums need no products:
+ * then z is zero. All is copied. A log that is full is proved: so a move notes what it computed
+ * when its outputs are complete.
+ */
+enum err check_ring(struct party *p, enum ring ring, const struct check_product *products,
+                    unsigned count, const size_t *start, struct operand z, size_t n) MUST_CHECK;
 
 /* Nothing waits to be proved. */
 bool check_clean(const struct party *p);

@@ -283,6 +283,8 @@ enum err check_flush_with(struct party *p, const struct check_ride *ride)
     const struct scratch_mark mark = scratch_mark(p->scratch);
     const struct check_guard *guard = &p->check->limits.guard;
     struct flush f = {.p = p, .c = p->check, .ride = ride};
+    if (!check_numbers_empty(&f.c->numbers)) /* which it does not prove yet */
+        return ERR_MISUSE;
     f.c->flushes++;
     if (guard->begin != NULL)
         TRY(guard->begin(guard->self));

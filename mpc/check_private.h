@@ -7,6 +7,7 @@
 
 #include "mpc/check.h"
 #include "mpc/check_log.h"
+#include "mpc/check_numbers.h"
 #include "mpc/move_private.h"
 
 #include <openssl/evp.h>
@@ -16,6 +17,7 @@
 struct check {
     struct check_limits limits;
     struct check_log log;
+    struct check_numbers numbers;
     EVP_MD_CTX *script; /* what has been called, with which sizes, and what was opened */
     uint64_t flushes;
 };
@@ -30,6 +32,7 @@ enum check_step {
     CHECK_KNOWN,
     CHECK_REVEAL,
     CHECK_OPEN,
+    CHECK_RING,
     CHECK_FLUSH
 };
 
@@ -56,6 +59,9 @@ enum err check_coin(struct party *p, struct prg **weights) MUST_CHECK;
 struct check_ride {
     struct share64 x, y, z;
 };
+
+/* Proves what is noted where that is more than the limit: at the end of a move. */
+enum err check_if_full(struct party *p) MUST_CHECK;
 
 /* A flush even of an empty log, since the ride needs it. */
 enum err check_flush_with(struct party *p, const struct check_ride *ride) MUST_CHECK;

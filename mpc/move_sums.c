@@ -234,7 +234,7 @@ static enum err send_whole(struct summing *s, size_t bytes, const struct round *
     return move_round(s->p, round);
 }
 
-/* Before: what is asked. After: a log that is full is proved. */
+/* Before: what is asked. */
 static enum err begin(struct summing *s)
 {
     const struct move_sums *sums = s->sums;
@@ -253,12 +253,6 @@ static enum err begin(struct summing *s)
     return ERR_OK;
 }
 
-static enum err end(struct summing *s)
-{
-    const struct check *c = s->p->check;
-    return c != NULL && check_log_bytes(&c->log) > c->limits.log ? check_flush(s->p) : ERR_OK;
-}
-
 static enum err reshare(struct summing *s, size_t bytes)
 {
     const struct round round = {
@@ -270,7 +264,7 @@ static enum err reshare(struct summing *s, size_t bytes)
         TRY(move_round(s->p, &round));
     else
         TRY(send_whole(s, bytes, &round));
-    return end(s);
+    return check_if_full(s->p);
 }
 
 enum err move_sums(struct party *p, const struct move_sums *sums)

@@ -1,0 +1,277 @@
+#include "mpc/check_numbers.h"
+
+#include "base/memory.h"
+#include "mpc/move_private.h"
+#include "mpc/width.h"
+
+#include <string.h>
+
+#define CHUNK ((size_t)1 << 20) /* bytes */
+#define ALIGNED ((size_t)16)
+#define SMALL ((size_t)64) /* words; fewer do not begin what a chunk has left */
+
+/* Before the vectors of a record: for each product x.a, x.b, y.a, y.b that are there, then z. */
+struct header {
+    uint64_t relation, words;
+    uint32_t present; /* bit 4 l + v: vector v of product l */
+    uint8_t ring, one, products, has_z;
+};
+_Static_assert(sizeof(struct header) % ALIGNED == 8, "records are filled up by 8 bytes");
+#define HEADER (sizeof(struct header) + 8)
+
+#define WIDTH 16
+#define WORD uint16_t
+#include "mpc/check_numbers_body.inc"
+#define WIDTH 32
+#define WORD uint32_t
+#include "mpc/check_numbers_body.inc"
+#define WIDTH 64
+#define WORD uint64_t
+#include "mpc/check_numbers_body.inc"
+#define WIDTH 128
+#define WORD word128
+#include "mpc/check_numbers_body.inc"
+
+void check_numbers_free(struct check_numbers *log)
+{
+    for (size_t k = 0; k < log->chunks; k++)
+        memory_wipe_free(&log->chunk[k].bytes, CHUNK);
+    memory_free(&log->chunk);
+}
+
+void check_numbers_clear(struct check_numbers *log)
+{
+    for (size_t k = 0; k < log->chunks; k++)
+        log->chunk[k].used = 0;
+    *log = (struct check_numbers){.chunk = log->chunk, .chunks = log->chunks, .room = log->room};
+}
+
+bool check_numbers_empty(const struct check_numbers *log)
+{
+    size_t relations = 0;
+    for (unsigned ring = 0; ring < NUMBERS_RINGS; ring++)
+        relations += log->relations[ring];
+    return relations == 0;
+}
+
+/* --- records ---------------------------------------------------------------------------------- */
+
+static size_t vector_bytes(enum ring ring, size_t words)
+{
+    return (words * ring_size(ring) + ALIGNED - 1) / ALIGNED * ALIGNED;
+}
+
+static unsigned vectors_of(const struct header *h)
+{
+    return (unsigned)__builtin_popcount(h->present) + (h->has_z ? 2u : 0u);
+}
+
+static size_t record_bytes(const struct header *h, size_t words)
+{
+    return HEADER + vectors_of(h) * vector_bytes((enum ring)h->ring, words);
+}
+
+static enum err add_chunk(struct check_numbers *log)
+{
+    struct check_chunk fresh = {NULL, 0};
+    if (log->chunks == log->room) {
+        const size_t more = log->room == 0 ? 16 : 2 * log->room;
+        struct check_chunk *grown = memory_grow(log->chunk, more, sizeof *grown);
+        if (grown == NULL)
+            return ERR_NOMEM;
+        log->chunk = grown;
+        log->room = more;
+    }
+    fresh.bytes = memory_words(CHUNK, 1);
+    if (fresh.bytes == NULL)
+        return ERR_NOMEM;
+    log->chunk[log->chunks++] = fresh;
+    return ERR_OK;
+}
+
+/* The chunk where the next record stands, and how many words it has there, at least one. */
+static enum err room_for(struct check_numbers *log, const struct header *h, size_t words, size_t *n)
+{
+    const size_t fewest = record_bytes(h, words < SMALL ? words : SMALL);
+    size_t left;
+    if (log->full < log->chunks && log->chunk[log->full].used + fewest > CHUNK)
+        log->full++;
+    if (log->full == log->chunks)
+        TRY(add_chunk(log));
+    left = CHUNK - log->chunk[log->full].used;
+    *n = record_bytes(h, words) <= left
+             ? words
+             : ((left - HEADER) / vectors_of(h) - ALIGNED) / ring_size((enum ring)h->ring);
+    return ERR_OK;
+}
+
+static void put_vector(enum ring ring, uint8_t *to, const void *from, size_t at, size_t n,
+                       int64_t factor)
+{
+    const void *words = (const uint8_t *)from + at * ring_size(ring);
+    if (factor == 1)
+        memcpy(to, words, n * ring_size(ring));
+    else if (ring == RING_16)
+        scaled16(to, words, n, (uint16_t)factor);
+    else if (ring == RING_32)
+        scaled32(to, words, n, (uint32_t)factor);
+    else if (ring == RING_64)
+        scaled64(to, words, n, (uint64_t)factor);
+    else
+        scaled128(to, words, n, (word128)factor);
+}
+
+static void put_products(uint8_t *to, const struct header *h, const struct check_product *products,
+                         size_t at)
+{
+    const enum ring ring = (enum ring)h->ring;
+    for (unsigned l = 0; l < h->products; l++) {
+        const void *v[4] = {products[l].x.a, products[l].x.b, products[l].y.a, products[l].y.b};
+        for (unsigned k = 0; k < 4; k++) {
+            if (v[k] == NULL)
+                continue;
+            put_vector(ring, to, v[k], at, h->words, k < 2 ? products[l].c : 1);
+            to += vector_bytes(ring, h->words);
+        }
+    }
+}
+
+static uint32_t present(const struct check_product *products, unsigned count)
+{
+    uint32_t bits = 0;
+    for (unsigned l = 0; l < count; l++)
+        bits |= ((products[l].x.a != NULL ? 1u : 0u) | (products[l].x.b != NULL ? 2u : 0u) |
+                 (products[l].y.a != NULL ? 4u : 0u) | (products[l].y.b != NULL ? 8u : 0u))
+                << 4 * l;
+    return bits;
+}
+
+/* Words [from, to) of at most NUMBERS_PRODUCTS products, of which the first is of `relation`. */
+static enum err put(struct check_numbers *log, struct header h,
+                    const struct check_product *products, size_t from, size_t to)
+{
+    h.present = present(products, h.products);
+    if (vectors_of(&h) == 0) /* nothing but zeros */
+        return ERR_OK;
+    for (size_t n; from < to; from += n) {
+        struct check_chunk *chunk;
+        uint8_t *at;
+        TRY(room_for(log, &h, to - from, &n));
+        h.words = n;
+        chunk = &log->chunk[log->full];
+        at = chunk->bytes + chunk->used;
+        memcpy(at, &h, sizeof h);
+        put_products(at + HEADER, &h, products, from);
+        chunk->used += record_bytes(&h, n);
+        h.relation += h.one ? 0 : n;
+    }
+    return ERR_OK;
+}
+
+/* --- relations -------------------------------------------------------------------------------- */
+
+/* In a row: z stands with the first products. */
+static enum err add_row(struct check_numbers *log, struct header h,
+                        const struct check_product *products, unsigned count, size_t n)
+{
+    unsigned l = 0;
+    do {
+        h.products = (uint8_t)(count - l < NUMBERS_PRODUCTS ? count - l : NUMBERS_PRODUCTS);
+        h.has_z = l == 0;
+        TRY(put(log, h, products + l, 0, n));
+        l += h.products;
+    } while (l < count);
+    return ERR_OK;
+}
+
+static enum err add_spans(struct check_numbers *log, struct header h,
+                          const struct check_product *products, unsigned count, const size_t *start,
+                          size_t n)
+{
+    for (size_t q = 0; q < n; q++)
+        for (unsigned l = 0; l < count; l += h.products) {
+            h.relation = log->relations[h.ring] + q;
+            h.one = true;
+            h.products = (uint8_t)(count - l < NUMBERS_PRODUCTS ? count - l : NUMBERS_PRODUCTS);
+            TRY(put(log, h, products + l, start[q], start[q + 1]));
+        }
+    return ERR_OK;
+}
+
+enum err check_numbers_add(struct check_numbers *log, enum ring ring,
+                           const struct check_product *products, unsigned count,
+                           const size_t *start, size_t n, struct check_place *place)
+{
+    const struct header h = {.ring = (uint8_t)ring, .relation = log->relations[ring]};
+    const size_t words = start == NULL ? n : start[n] - start[0], size = ring_size(ring);
+    if (ring == RING_BITS)
+        return ERR_MISUSE;
+    if (count != 0 && words > (NUMBERS_MOST - log->products) / count)
+        return ERR_RANGE;
+    if (start != NULL)
+        TRY(add_spans(log, h, products, count, start, n));
+    *place = (struct check_place){log->full, log->chunks == 0 ? 0 : log->chunk[log->full].used};
+    TRY(add_row(log, h, products, start == NULL ? count : 0, n));
+    log->relations[ring] += n;
+    log->products += words * count;
+    log->bytes += (4 * words * count + 2 * n) * size;
+    return ERR_OK;
+}
+
+static void fill(void *to, const void *z, size_t at, size_t n, size_t size)
+{
+    if (z == NULL)
+        memset(to, 0, n * size);
+    else
+        memcpy(to, (const uint8_t *)z + at * size, n * size);
+}
+
+void check_numbers_fill(struct check_numbers *log, struct check_place *place, struct operand z,
+                        size_t n)
+{
+    struct check_record r;
+    for (size_t at = 0; at < n && check_numbers_next(log, place, &r);) {
+        if (!r.has_z)
+            continue;
+        fill(r.z[0], z.a, at, r.words, ring_size(r.ring));
+        fill(r.z[1], z.b, at, r.words, ring_size(r.ring));
+        at += r.words;
+    }
+}
+
+/* The next vector of a record if it is there. */
+static void *take(uint8_t **at, bool there, size_t bytes)
+{
+    void *v = there ? *at : NULL;
+    *at += there ? bytes : 0;
+    return v;
+}
+
+bool check_numbers_next(const struct check_numbers *log, struct check_place *place,
+                        struct check_record *record)
+{
+    struct header h;
+    uint8_t *at;
+    size_t bytes;
+    if (place->chunk < log->chunks && place->at == log->chunk[place->chunk].used)
+        *place = (struct check_place){place->chunk + 1, 0};
+    if (place->chunk >= log->chunks || log->chunk[place->chunk].used == 0)
+        return false;
+    at = log->chunk[place->chunk].bytes + place->at;
+    memcpy(&h, at, sizeof h);
+    bytes = vector_bytes((enum ring)h.ring, h.words);
+    place->at += record_bytes(&h, h.words);
+    at += HEADER;
+    *record = (struct check_record){.ring = (enum ring)h.ring,
+                                    .one = h.one,
+                                    .products = h.products,
+                                    .relation = h.relation,
+                                    .words = h.words,
+                                    .has_z = h.has_z};
+    for (unsigned v = 0; v < 4u * h.products; v++)
+        *(v % 4 < 2 ? &record->x[v / 4][v % 2]
+                    : &record->y[v / 4][v % 2]) = take(&at, h.present >> v & 1, bytes);
+    record->z[0] = take(&at, h.has_z, bytes);
+    record->z[1] = take(&at, h.has_z, bytes);
+    return true;
+}

@@ -1,0 +1,67 @@
+/*
+ * mpc/check_numbers.h - the log of relations between numbers, as components modulo 2^K.
+ *
+ * Relations of a ring are counted from 0. A record has products of words, and z of relations or
+ * none:
+ *
+ *   in a row     word i of its products and of z is of relation `relation` + i
+ *   of one       all its words are of that relation; no z
+ *
+ * Of each vector only those components stand that are not zero. Factors c are part of x. Records
+ * stand one after the other in chunks of 1 MiB, which are kept for later, and wiped at the end.
+ */
+#ifndef TREFOIL_MPC_CHECK_NUMBERS_H
+#define TREFOIL_MPC_CHECK_NUMBERS_H
+
+#include "mpc/check.h"
+
+#define NUMBERS_PRODUCTS 8             /* most of a record */
+#define NUMBERS_MOST ((size_t)1 << 26) /* products of a flush: what the width of claims allows */
+#define NUMBERS_RINGS (RING_128 + 1)
+
+struct check_numbers {
+    struct check_chunk {
+        uint8_t *bytes;
+        size_t used;
+    } * chunk;
+    size_t chunks, room; /* that there are; of the array */
+    size_t full;         /* chunks that are; the next one is being filled */
+    size_t bytes;        /* if no component were zero: the same at all servers */
+    size_t relations[NUMBERS_RINGS], products;
+};
+
+/* Vectors of a record; NULL: zero. */
+struct check_record {
+    enum ring ring;
+    bool one; /* of one relation */
+    unsigned products;
+    size_t relation, words;
+    const void *x[NUMBERS_PRODUCTS][2], *y[NUMBERS_PRODUCTS][2]; /* by component: a, b */
+    void *z[2];
+    bool has_z;
+};
+
+/* A place in the log. */
+struct check_place {
+    size_t chunk, at;
+};
+
+void check_numbers_free(struct check_numbers *log);
+void check_numbers_clear(struct check_numbers *log);
+bool check_numbers_empty(const struct check_numbers *log);
+
+/*
+ * Copies the products of n relations, and makes room for z, which is filled in from `place` on when
+ * it is complete.
+ */
+enum err check_numbers_add(struct check_numbers *log, enum ring ring,
+                           const struct check_product *products, unsigned count,
+                           const size_t *start, size_t n, struct check_place *place) MUST_CHECK;
+void check_numbers_fill(struct check_numbers *log, struct check_place *place, struct operand z,
+                        size_t n);
+
+/* The record at a place, which is then behind it; false at the end. */
+bool check_numbers_next(const struct check_numbers *log, struct check_place *place,
+                        struct check_record *record);
+
+#endif
