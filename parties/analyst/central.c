@@ -10,36 +10,29 @@ enum err central_run(struct aim_result **result, const struct study *study,
                      void (*progress)(void *self, const struct aim_round *round), void *self,
                      struct log *log)
 {
-    struct bounds *bounds = NULL;
-    struct plaintext *plaintext = NULL;
+    struct bounds *bounds CLEAN(bounds_free) = NULL;
+    struct plaintext *plaintext CLEAN(plaintext_free) = NULL;
     struct aim_options options;
     struct aim_backend backend;
-    enum err e = bounds_new(&bounds, study, log);
-    if (e == ERR_OK)
-        e = release_loop_options(study, bounds, &options, log);
-    if (e == ERR_OK)
-        e = plaintext_new(&plaintext, study->workload, table, NULL, log);
-    if (e == ERR_OK) {
-        options.progress = progress;
-        options.self = self;
-        backend = plaintext_backend(plaintext);
-        e = aim_run(result, &options, &backend, log);
-    }
-    plaintext_free(&plaintext);
-    bounds_free(&bounds);
-    return e;
+    TRY(bounds_new(&bounds, study, log));
+    TRY(release_loop_options(study, bounds, &options, log));
+    TRY(plaintext_new(&plaintext, study->workload, table, NULL, log));
+    options.progress = progress;
+    options.self = self;
+    backend = plaintext_backend(plaintext);
+    return aim_run(result, &options, &backend, log);
 }
 
 enum err central_append(struct table *to, const struct table *from)
 {
     size_t d = from->domain->attributes;
-    uint16_t *codes = memory_array(d, sizeof *codes);
-    enum err e = codes == NULL ? ERR_NOMEM : ERR_OK;
-    for (size_t i = 0; e == ERR_OK && i < from->rows; i++) {
+    uint16_t *codes CLEAN(memory_release) = memory_array(d, sizeof *codes);
+    if (codes == NULL)
+        return ERR_NOMEM;
+    for (size_t i = 0; i < from->rows; i++) {
         for (size_t a = 0; a < d; a++)
             codes[a] = from->column[a][i];
-        e = table_append(to, codes);
+        TRY(table_append(to, codes));
     }
-    memory_free(&codes);
-    return e;
+    return ERR_OK;
 }

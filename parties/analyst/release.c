@@ -46,9 +46,8 @@ enum err release_write(const char *folder, const struct study *study,
         .measurement = result->measurement,
         .measurements = result->measurements,
     };
-    struct table *table = NULL;
+    struct table *table CLEAN(table_free) = NULL;
     char model[FILE_PATH], synthetic[FILE_PATH], measurements[FILE_PATH];
-    enum err e;
     TRY(file_path(model, log, "%s/model", folder));
     TRY(file_path(synthetic, log, "%s/synthetic.csv", folder));
     TRY(file_path(measurements, log, "%s/measurements.json", folder));
@@ -56,9 +55,6 @@ enum err release_write(const char *folder, const struct study *study,
     TRY(model_save(model, result->model, log));
     if (rows == 0)
         rows = (size_t)fmax(1, round(model_total(result->model)));
-    e = sample_rows(&table, result->model, rows, seed, log);
-    if (e == ERR_OK)
-        e = table_write_csv(synthetic, table, seed, log);
-    table_free(&table);
-    return e;
+    TRY(sample_rows(&table, result->model, rows, seed, log));
+    return table_write_csv(synthetic, table, seed, log);
 }

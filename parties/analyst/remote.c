@@ -31,20 +31,19 @@ static enum err may_begin(struct remote *r, const struct client_opened *opened)
     if (run_state_lost(r->state)) {
         if (opened->rounds > 0)
             return ERR_OK;
-        log_error(r->log, "the servers know no round of the run that --continue names: compare its "
-                          "number with that in a server's audit log. Nothing was spent");
-        return ERR_REFUSED;
+        return log_fail(r->log, ERR_REFUSED,
+                        "the servers know no round of the run that --continue names: compare its "
+                        "number with that in a server's audit log. Nothing was spent");
     }
     if (opened->remaining >= r->rho * (1 - 0x1p-40))
         return ERR_OK;
     sodium_bin2hex(run, sizeof run, opened->last, sizeof opened->last);
-    log_error(
-        r->log,
+    return log_fail(
+        r->log, ERR_BUDGET,
         "of the study's budget rho = %g only %g is left: an earlier run spent the rest. "
         "Nothing more was spent now. That run can be continued: trefoil run with its --out, or "
         "if that folder is lost, with another one and --continue %s",
         r->rho, opened->remaining, run);
-    return ERR_BUDGET;
 }
 
 static enum err open_session(struct remote *r)
@@ -60,9 +59,9 @@ static enum err open_session(struct remote *r)
 /* A try begins with a session: after a failure the servers have none. */
 static enum err try_once(struct remote *r, const struct bytes *request, struct bytes *result)
 {
-    enum err e = r->open ? ERR_OK : open_session(r);
-    if (e != ERR_OK)
-        return e;
+    enum err e;
+    if (!r->open)
+        TRY(open_session(r));
     e = client_result(r->client, request, result);
     r->open = e == ERR_OK;
     if (e == ERR_REFUSED && run_state_lost(r->state))
@@ -121,16 +120,6 @@ static enum err begin(struct remote *r)
     return e;
 }
 
-/* A server that fails at each round would take the whole budget. */
-static enum err stop_losing(struct remote *r)
-{
-    log_error(r->log,
-              "%d rounds in a row were lost, so the run stops before it spends more. Mend the "
-              "server that is named above, then go on with the same command",
-              LOST_MOST);
-    return ERR_LOST;
-}
-
 /*
  * Asks for a round of the loop. One that the servers have lost is asked anew, as the run's next:
  * its budget is gone. `lost`: how often that was so.
@@ -148,8 +137,11 @@ static enum err ask_round(struct remote *r, unsigned round, struct request *requ
         log_warn(r->log,
                  "round %u is lost: what it took of the budget is spent, and it has no answer",
                  round);
-        if (++in_a_row == LOST_MOST)
-            return stop_losing(r);
+        if (++in_a_row == LOST_MOST) /* or a server that fails each time takes the whole budget */
+            return log_fail(r->log, e,
+                            "%d rounds in a row were lost, so the run stops before it spends more. "
+                            "Mend the server that is named above, then go on with the same command",
+                            LOST_MOST);
         log_warn(r->log, "it is asked anew, at the same price");
         TRY(run_state_skip(r->state, request, &bytes));
     }
@@ -160,11 +152,10 @@ static enum err ask_round(struct remote *r, unsigned round, struct request *requ
 /* The three agree on an answer that is none: they are of another version, or play together. */
 static enum err misfit(const struct remote *r, unsigned round)
 {
-    log_error(r->log,
-              "the answer to round %u does not fit what was asked; compare the servers' version of "
-              "trefoil and their study file with yours",
-              round);
-    return ERR_FORMAT;
+    return log_fail(r->log, ERR_FORMAT,
+                    "the answer to round %u does not fit what was asked; compare the servers' "
+                    "version of trefoil and their study file with yours",
+                    round);
 }
 
 /* --- the backend ------------------------------------------------------------------------------ */
@@ -238,11 +229,10 @@ struct aim_backend remote_backend(struct remote *remote)
 
 static enum err close_once(struct remote *r, struct net_counters stats[STUDY_SERVERS][NET_PHASES])
 {
-    enum err e = r->open ? ERR_OK : open_session(r);
-    if (e == ERR_OK)
-        e = client_close(r->client, stats);
+    if (!r->open)
+        TRY(open_session(r));
     r->open = false;
-    return e;
+    return client_close(r->client, stats);
 }
 
 enum err remote_close(struct remote *r, struct net_counters stats[STUDY_SERVERS][NET_PHASES])

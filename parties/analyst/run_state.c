@@ -70,33 +70,30 @@ static enum err read_state(struct run_state *s, const struct bytes *text)
 
 static enum err load(struct run_state *s)
 {
-    struct bytes text = {0};
-    enum err e = file_read(s->path, STATE_MAX, &text, s->log);
-    if (e == ERR_OK)
-        e = read_state(s, &text);
+    struct bytes text CLEAN(bytes_clear) = {0};
+    enum err e;
+    TRY(file_read(s->path, STATE_MAX, &text, s->log));
+    e = read_state(s, &text);
     if (e == ERR_MISMATCH)
-        log_error(s->log, "%s is of a run of another study; use another --out", s->path);
-    else if (e == ERR_FORMAT)
-        log_error(
-            s->log,
+        return log_fail(s->log, e, "%s is of a run of another study; use another --out", s->path);
+    if (e == ERR_FORMAT)
+        return log_fail(
+            s->log, e,
             "%s is cut or altered, or of another version of trefoil: this run cannot go on; what "
             "it spent stays spent",
             s->path);
-    if (e == ERR_OK && s->lost != NULL && memcmp(s->lost, s->run, sizeof s->run) != 0) {
-        log_error(s->log, "%s is of another run than --continue names; use another --out", s->path);
-        e = ERR_MISMATCH;
-    }
-    bytes_clear(&text);
+    if (e == ERR_OK && s->lost != NULL && memcmp(s->lost, s->run, sizeof s->run) != 0)
+        return log_fail(s->log, ERR_MISMATCH,
+                        "%s is of another run than --continue names; use another --out", s->path);
     return e;
 }
 
 static enum err begin(struct run_state *s)
 {
-    if (access(s->loop_path, F_OK) == 0) {
-        log_error(s->log, "%s is here, but %s is gone: this run cannot go on; use another --out",
-                  s->loop_path, s->path);
-        return ERR_DATA;
-    }
+    if (access(s->loop_path, F_OK) == 0)
+        return log_fail(s->log, ERR_DATA,
+                        "%s is here, but %s is gone: this run cannot go on; use another --out",
+                        s->loop_path, s->path);
     if (s->lost != NULL)
         memcpy(s->run, s->lost, sizeof s->run);
     else
@@ -109,45 +106,37 @@ static enum err take_folder(struct run_state *s, const char *folder, const char 
     s->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (s->lock >= 0 && flock(s->lock, LOCK_EX | LOCK_NB) == 0)
         return ERR_OK;
-    if (s->lock >= 0 && errno == EWOULDBLOCK) {
-        log_error(s->log, "another trefoil run works in %s; wait for it, or use another --out",
-                  folder);
-        return ERR_REFUSED;
-    }
-    log_error(s->log, "cannot lock %s: %s", path, strerror(errno));
-    return ERR_SYSTEM;
+    if (s->lock >= 0 && errno == EWOULDBLOCK)
+        return log_fail(s->log, ERR_REFUSED,
+                        "another trefoil run works in %s; wait for it, or use another --out",
+                        folder);
+    return log_fail(s->log, ERR_SYSTEM, "cannot lock %s: %s", path, strerror(errno));
 }
 
 enum err run_state_open(struct run_state **state, const char *folder, const struct study *study,
                         const uint8_t *lost, struct log *log)
 {
-    struct run_state *s = memory_array(1, sizeof *s);
+    struct run_state *s CLEAN(run_state_close) = memory_array(1, sizeof *s);
     char lock[FILE_PATH];
-    enum err e;
-    *state = s;
+    *state = NULL;
     if (s == NULL)
         return ERR_NOMEM;
     s->study = study;
     s->lost = lost;
     s->log = log;
     s->lock = -1;
-    e = file_path(lock, log, "%s/run.lock", folder);
-    if (e == ERR_OK)
-        e = file_path(s->path, log, "%s/run.state", folder);
-    if (e == ERR_OK)
-        e = file_path(s->loop_path, log, "%s/loop.state", folder);
-    if (e == ERR_OK)
-        e = take_folder(s, folder, lock);
-    if (e == ERR_OK)
-        e = access(s->path, F_OK) == 0 ? load(s) : begin(s);
-    if (e == ERR_OK && s->round > 0 && access(s->loop_path, F_OK) != 0) {
-        log_error(log, "%s is gone, so this run cannot go on; what it spent stays spent",
-                  s->loop_path);
-        e = ERR_DATA;
-    }
-    if (e != ERR_OK)
-        run_state_close(state);
-    return e;
+    TRY(file_path(lock, log, "%s/run.lock", folder));
+    TRY(file_path(s->path, log, "%s/run.state", folder));
+    TRY(file_path(s->loop_path, log, "%s/loop.state", folder));
+    TRY(take_folder(s, folder, lock));
+    TRY(access(s->path, F_OK) == 0 ? load(s) : begin(s));
+    if (s->round > 0 && access(s->loop_path, F_OK) != 0)
+        return log_fail(log, ERR_DATA,
+                        "%s is gone, so this run cannot go on; what it spent stays spent",
+                        s->loop_path);
+    *state = s;
+    s = NULL;
+    return ERR_OK;
 }
 
 void run_state_close(struct run_state **state)
@@ -210,20 +199,16 @@ static enum err keep(struct run_state *s, struct request *request)
  */
 static enum err check_same(const struct run_state *s, const struct request *now)
 {
-    struct request before;
-    bool same;
+    struct request before CLEAN(request_clear) = {0};
     TRY(request_read(&before, s->study->workload, s->request.data, s->request.size));
-    same = before.kind == now->kind && before.queries == now->queries &&
-           before.multiplier == now->multiplier &&
-           memcmp(before.query, now->query, now->queries * sizeof *now->query) == 0;
-    request_clear(&before);
-    if (same)
+    if (before.kind == now->kind && before.queries == now->queries &&
+        before.multiplier == now->multiplier &&
+        memcmp(before.query, now->query, now->queries * sizeof *now->query) == 0)
         return ERR_OK;
-    log_error(s->log,
-              "round %u was asked before for other marginals than this program would ask for now; "
-              "continue with the version of trefoil that began this run",
-              s->round);
-    return ERR_MISMATCH;
+    return log_fail(s->log, ERR_MISMATCH,
+                    "round %u was asked before for other marginals than this program would ask for "
+                    "now; continue with the version of trefoil that began this run",
+                    s->round);
 }
 
 enum err run_state_request(struct run_state *s, uint32_t round, struct request *request,

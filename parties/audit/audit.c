@@ -1,6 +1,7 @@
 #include "parties/audit/audit.h"
 
 #include "base/bytes.h"
+#include "base/date.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -11,7 +12,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 struct audit {
@@ -63,11 +63,8 @@ static enum err put(struct audit *a, const char *text, size_t n, bool sync)
 /* Number and time, with which every line begins. */
 static void begin(const struct audit *a, struct bytes *line)
 {
-    char stamp[32];
-    time_t now = time(NULL);
-    struct tm utc;
-    gmtime_r(&now, &utc);
-    strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    char stamp[DATE_SIZE];
+    date_text(date_now(), stamp);
     text_put(line, "%" PRIu64 " %s ", a->head.entries, stamp);
 }
 
@@ -78,34 +75,29 @@ static void set_lasting(struct audit *a)
     pthread_mutex_unlock(&a->lock);
 }
 
-/* Chains a line and appends it; the line is done with. */
+/* Chains a line and appends it. */
 static enum err end(struct audit *a, struct bytes *line, bool sync)
 {
     struct audit_head next = {.entries = a->head.entries + 1};
-    enum err e = bytes_ok(line);
+    TRY(bytes_ok(line));
     memcpy(next.hash, a->head.hash, sizeof next.hash);
-    if (e == ERR_OK) {
-        audit_chain(next.hash, (const char *)line->data, line->size);
-        bytes_put_u8(line, ' ');
-        text_put_hex(line, next.hash, sizeof next.hash);
-        bytes_put_u8(line, '\n');
-        e = bytes_ok(line);
-    }
-    if (e == ERR_OK)
-        e = put(a, (const char *)line->data, line->size, sync);
-    if (e == ERR_OK)
-        a->head = next;
-    if (e == ERR_OK && sync)
+    audit_chain(next.hash, (const char *)line->data, line->size);
+    bytes_put_u8(line, ' ');
+    text_put_hex(line, next.hash, sizeof next.hash);
+    bytes_put_u8(line, '\n');
+    TRY(bytes_ok(line));
+    TRY(put(a, (const char *)line->data, line->size, sync));
+    a->head = next;
+    if (sync)
         set_lasting(a);
-    bytes_clear(line);
-    return e;
+    return ERR_OK;
 }
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
 static enum err write_first(struct audit *a)
 {
-    struct bytes line = {0};
+    struct bytes line CLEAN(bytes_clear) = {0};
     begin(a, &line);
     text_put(&line, "log trefoil-audit-1 study %s terms ", a->study->name);
     text_put_hex(&line, a->study->terms.digest, 32);
@@ -121,24 +113,17 @@ static enum err write_first(struct audit *a)
 
 static bool is_ours(const struct audit *a, const struct audit_file *f)
 {
-    bool same = memcmp(f->terms, a->study->terms.digest, 32) == 0 && f->server == a->index;
+    bool same = f->entries > 0 && memcmp(f->terms, a->study->terms.digest, 32) == 0 &&
+                f->server == a->index;
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         same = same && memcmp(f->key[i], a->study->server[i].key.sign, 32) == 0;
     return same;
 }
 
-static enum err belongs(const struct audit *a, const struct audit_file *f)
-{
-    if (is_ours(a, f))
-        return ERR_OK;
-    return log_fail(a->log, ERR_MISMATCH,
-                    "%s is of another study or server; keep it, and use another folder", a->path);
-}
-
 /* Checks what is there, and goes on behind it. */
 static enum err take_up(struct audit *a)
 {
-    struct audit_file *f = NULL;
+    struct audit_file *f CLEAN(audit_file_free) = NULL;
     enum err e = audit_file_read(&f, a->path, a->log);
     if (e == ERR_DATA)
         log_error(a->log,
@@ -152,45 +137,33 @@ static enum err take_up(struct audit *a)
                  "was opened for it",
                  a->path);
         if (ftruncate(a->fd, a->size) != 0)
-            e = failed(a, "mend");
+            return failed(a, "mend");
     }
-    if (e == ERR_OK && fdatasync(a->fd) != 0)
-        e = failed(a, "sync");
-    if (e == ERR_OK && f->entries == 1 && !is_ours(a, f)) {
-        /* nothing has happened here, and a study without data may change */
-        a->size = 0;
-        f->entries = 0;
+    if (fdatasync(a->fd) != 0)
+        return failed(a, "sync");
+    if (f->entries <= 1 && !is_ours(a, f)) {
+        a->size = 0; /* nothing has happened here, and a study without data may change */
+        return write_first(a);
     }
-    if (e == ERR_OK && f->entries == 0)
-        e = write_first(a);
-    else if (e == ERR_OK) {
-        a->head.entries = f->entries;
-        memcpy(a->head.hash, f->entry[f->entries - 1].hash, sizeof a->head.hash);
-        set_lasting(a);
-        e = belongs(a, f);
-    }
-    audit_file_free(&f);
-    return e;
-}
-
-static enum err open_log(struct audit *a)
-{
-    a->fd = open(a->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    if (a->fd >= 0)
-        return ERR_OK;
-    return log_fail(a->log, ERR_SYSTEM, "cannot open %s: %s", a->path, strerror(errno));
+    if (!is_ours(a, f))
+        return log_fail(a->log, ERR_MISMATCH,
+                        "%s is of another study or server; keep it, and use another folder",
+                        a->path);
+    a->head.entries = f->entries;
+    memcpy(a->head.hash, f->entry[f->entries - 1].hash, sizeof a->head.hash);
+    set_lasting(a);
+    return ERR_OK;
 }
 
 enum err audit_open(struct audit **audit, const char *folder, const struct study *study,
                     const struct identity *me, unsigned index, struct log *log)
 {
-    struct audit *a = memory_array(1, sizeof *a);
-    enum err e;
-    *audit = a;
+    struct audit *a CLEAN(audit_close) = memory_array(1, sizeof *a);
+    *audit = NULL;
     if (a == NULL)
         return ERR_NOMEM;
     if (pthread_mutex_init(&a->lock, NULL) != 0) {
-        memory_free(audit);
+        memory_free(&a);
         return ERR_NOMEM;
     }
     a->log = log;
@@ -198,14 +171,14 @@ enum err audit_open(struct audit **audit, const char *folder, const struct study
     a->me = me;
     a->index = index;
     a->fd = -1;
-    e = file_path(a->path, log, "%s/audit.log", folder);
-    if (e == ERR_OK)
-        e = open_log(a);
-    if (e == ERR_OK)
-        e = take_up(a);
-    if (e != ERR_OK)
-        audit_close(audit);
-    return e;
+    TRY(file_path(a->path, log, "%s/audit.log", folder));
+    a->fd = open(a->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (a->fd < 0)
+        return log_fail(log, ERR_SYSTEM, "cannot open %s: %s", a->path, strerror(errno));
+    TRY(take_up(a));
+    *audit = a;
+    a = NULL;
+    return ERR_OK;
 }
 
 void audit_close(struct audit **audit)
@@ -222,7 +195,7 @@ void audit_close(struct audit **audit)
 
 enum err audit_write(struct audit *a, const struct audit_opening *o)
 {
-    struct bytes line = {0};
+    struct bytes line CLEAN(bytes_clear) = {0};
     begin(a, &line);
     text_put(&line, "open run ");
     text_put_hex(&line, o->run, sizeof o->run);
@@ -236,7 +209,7 @@ enum err audit_write(struct audit *a, const struct audit_opening *o)
 
 enum err audit_recovered(struct audit *a, uint64_t from, uint64_t to)
 {
-    struct bytes line = {0};
+    struct bytes line CLEAN(bytes_clear) = {0};
     begin(a, &line);
     text_put(&line, "recovered debits %" PRIu64 " to %" PRIu64, from, to);
     return end(a, &line, true);
@@ -267,7 +240,7 @@ enum err audit_see(struct audit *a, unsigned server, const struct audit_head *th
                    uint8_t signature[64])
 {
     uint8_t words[AUDIT_SIGNED_SIZE];
-    struct bytes line = {0};
+    struct bytes line CLEAN(bytes_clear) = {0};
     begin(a, &line);
     put_head(&line, "seen", server, theirs);
     TRY(end(a, &line, false)); /* on disk with the opening that follows */
@@ -279,7 +252,7 @@ enum err audit_keep(struct audit *a, unsigned server, const struct audit_head *o
                     const uint8_t signature[64])
 {
     uint8_t words[AUDIT_SIGNED_SIZE];
-    struct bytes line = {0};
+    struct bytes line CLEAN(bytes_clear) = {0};
     audit_signed_words(a->study->terms.digest, a->index, ours, words);
     if (public_identity_verify(&a->study->server[server].key, AUDIT_LABEL, words, sizeof words,
                                signature) != ERR_OK)

@@ -285,12 +285,6 @@ static void budget(const struct report *r)
     text_put(r->out, "</div></section>\n");
 }
 
-/* As stats.json has them, and as the page does, in its order. */
-const struct report_phase report_phases[REPORT_PHASES] = {
-    {"collect", "uploads"}, {"noise", "making noise"}, {"compute", "counting"},
-    {"select", "choosing"}, {"measure", "measuring"},  {"other", "agreeing, waiting"},
-};
-
 static void cost_row(const struct report *r, size_t phase)
 {
     text_put(r->out, "<tr><td>%s</td><td class=\"n\">%.0f</td>", report_phases[phase].name,

@@ -123,6 +123,12 @@ void report_unload(struct report *r)
     domain_free(&r->domain);
 }
 
+/* As stats.json names them, and as the page does, in its order. */
+const struct report_phase report_phases[REPORT_PHASES] = {
+    {"collect", "uploads"}, {"noise", "making noise"}, {"compute", "counting"},
+    {"select", "choosing"}, {"measure", "measuring"},  {"other", "agreeing, waiting"},
+};
+
 const json_t *report_round(const struct report *r, size_t round)
 {
     return json_array_get(json_object_get(r->stats, "rounds"), round);
