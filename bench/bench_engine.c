@@ -146,7 +146,8 @@ static enum err run_matrix(struct party *p, struct work *w)
     move_part_side(p, sides.b, w->b);
     memset(w->c.a, 0, w->c.n * sizeof *w->c.a);
     move_part_matrix(p, w->c.a, sides.a, sides.b, w->n, w->n, w->n);
-    return scratch_done(p->scratch, mark, move_settle(p, RING_16, OPERAND(w->c), w->c.a, w->c.n));
+    return scratch_done(p->scratch, mark,
+                        move_settle(p, RING_16, OPERAND(w->c), w->c.a, w->c.n, NULL));
 }
 
 static size_t cubed(size_t n)

@@ -78,6 +78,13 @@ struct check_product {
 enum err check_ring(struct party *p, enum ring ring, const struct check_product *products,
                     unsigned count, const size_t *start, struct operand z, size_t n) MUST_CHECK;
 
+/* The same, for move_settle(). */
+struct check_sums {
+    const struct check_product *products;
+    unsigned count;
+    const size_t *start;
+};
+
 /* Nothing waits to be proved. */
 bool check_clean(const struct party *p);
 

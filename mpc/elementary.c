@@ -83,7 +83,7 @@ static enum err circle(struct party *p, struct share128 cosine, struct share128 
     x1 = share128_view(first, 0, n);
     y1 = share128_view(first, n, n);
     turn_first(p, x1.a, y1.a, u);
-    TRY(move_settle(p, RING_128, OPERAND(first), first.a, 2 * n));
+    TRY(move_settle(p, RING_128, OPERAND(first), first.a, 2 * n, NULL));
 
     memset(last, 0, 4 * n * sizeof *last);
     turn_last(p, last, last + n, last + 2 * n, u);

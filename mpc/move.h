@@ -70,14 +70,16 @@ enum err move_sums(struct party *p, const struct move_sums *sums) MUST_CHECK;
  *   move_part_side     what x brings to this server's part of matrix products of x; RING_16
  *   move_part_matrix   z += this server's part of 2 x y^T, of such sides: x has `rows` rows, y
  *                      `columns`, of n words each. So z is known modulo 2^16, and x y^T modulo 2^15
- *   move_settle        out = the sums; z may be out.a
+ *   move_settle        out = the sums; z may be out.a. Where there is a check `of` says what they
+ *                      are sums of, which still stands when they are settled; NULL is ERR_MISUSE
  */
 void move_part_inner(const struct party *p, uint64_t *z, struct share64 x, struct share64 y);
 void move_part_side(const struct party *p, uint16_t *side, struct share16 x);
 void move_part_matrix(const struct party *p, uint16_t *z, const uint16_t *x, const uint16_t *y,
                       size_t rows, size_t columns, size_t n);
-enum err move_settle(struct party *p, enum ring ring, struct operand out, void *z,
-                     size_t n) MUST_CHECK;
+struct check_sums;
+enum err move_settle(struct party *p, enum ring ring, struct operand out, void *z, size_t n,
+                     const struct check_sums *of) MUST_CHECK;
 
 /* --- input, and products of what is known ----------------------------------------------------- */
 

@@ -23,8 +23,10 @@ struct summing {
     const struct move_sums *sums;
     size_t size;          /* of a word */
     const uint8_t *whole; /* all of z, where it had to be made first */
+    bool settling;        /* of no products: who settles them says what they are */
     struct cursor make, note, keep, take;
     struct check_cursor sent, came; /* how far what is noted has got, by component of z */
+    struct check_place numbers;     /* where z is to come */
 };
 
 /* The longest run of bytes, up to *bytes, within one output, and where it begins; moves past it. */
@@ -176,7 +178,7 @@ static enum err sums_take(void *self, size_t offset, const uint8_t *in, size_t n
     for (size_t left = n, k, at; left > 0; left -= k) {
         const struct move_term *t = next_run(s, &s->take, (k = left, &k), &at);
         memcpy(word_at(t->out.b, at), in + (n - left), k);
-        if (s->p->check != NULL)
+        if (s->p->check != NULL && s->sums->ring == RING_BITS)
             check_log_take(&s->p->check->log, &s->came, check_products(t, s->sums->products),
                            (const void *)(in + (n - left)), k / 8);
     }
@@ -234,23 +236,53 @@ static enum err send_whole(struct summing *s, size_t bytes, const struct round *
     return move_round(s->p, round);
 }
 
-/* Before: what is asked. */
+static enum err note_products(struct summing *s, const struct move_term *t, unsigned products,
+                              struct check_place *place)
+{
+    const struct scratch_mark mark = scratch_mark(s->p->scratch);
+    struct check_numbers *log = &s->p->check->numbers;
+    struct check_product *of = scratch_take(s->p->scratch, products, sizeof *of);
+    if (of == NULL)
+        return ERR_NOMEM;
+    for (unsigned l = 0; l < products; l++)
+        of[l] = (struct check_product){t[l].x, t[l].y, 1};
+    return scratch_done(s->p->scratch, mark,
+                        check_numbers_add(log, s->sums->ring, of, products, NULL, t->words, place));
+}
+
+/* Before: what is asked, and products of numbers, while they still stand. */
 static enum err begin(struct summing *s)
 {
     const struct move_sums *sums = s->sums;
     if (s->p->check == NULL)
         return ERR_OK;
-    if (sums->ring != RING_BITS) /* which it does not cover yet */
-        return ERR_MISUSE;
     s->sent = s->came = check_log_end(&s->p->check->log);
     TRY(check_say(s->p, CHECK_SUMS, sums->ring, sums->count, sums->products));
     for (size_t k = 0; k < sums->count; k++) {
         const struct move_term *t = &sums->terms[sums->products * k];
         const unsigned products = check_products(t, sums->products);
+        struct check_place place;
         TRY(check_say(s->p, CHECK_TERM, t->words, products, 0));
-        TRY(check_log_room(&s->p->check->log, products, t->words));
+        if (sums->ring == RING_BITS)
+            TRY(check_log_room(&s->p->check->log, products, t->words));
+        else if (products > 0)
+            TRY(note_products(s, t, products, k == 0 ? &s->numbers : &place));
+        else if (!s->settling)
+            return ERR_MISUSE;
     }
     return ERR_OK;
+}
+
+/* After: z of numbers, both components. A log that is full is proved. */
+static enum err end(struct summing *s)
+{
+    const struct move_sums *sums = s->sums;
+    const bool numbers = s->p->check != NULL && sums->ring != RING_BITS && !s->settling;
+    for (size_t k = 0; numbers && k < sums->count; k++) {
+        const struct move_term *t = &sums->terms[sums->products * k];
+        check_numbers_fill(&s->p->check->numbers, &s->numbers, t->out, t->words);
+    }
+    return s->settling ? ERR_OK : check_if_full(s->p);
 }
 
 static enum err reshare(struct summing *s, size_t bytes)
@@ -264,17 +296,22 @@ static enum err reshare(struct summing *s, size_t bytes)
         TRY(move_round(s->p, &round));
     else
         TRY(send_whole(s, bytes, &round));
-    return check_if_full(s->p);
+    return end(s);
 }
 
-enum err move_sums(struct party *p, const struct move_sums *sums)
+static enum err send_sums(struct party *p, const struct move_sums *sums, bool settling)
 {
-    struct summing s = {.p = p, .sums = sums, .size = ring_size(sums->ring)};
+    struct summing s = {.p = p, .sums = sums, .size = ring_size(sums->ring), .settling = settling};
     const struct scratch_mark mark = scratch_mark(p->scratch);
     size_t bytes = 0;
     for (size_t k = 0; k < sums->count; k++)
         bytes += sums->terms[sums->products * k].words * s.size;
     return scratch_done(p->scratch, mark, reshare(&s, bytes));
+}
+
+enum err move_sums(struct party *p, const struct move_sums *sums)
+{
+    return send_sums(p, sums, false);
 }
 
 /* --- sums in parts ---------------------------------------------------------------------------- */
@@ -300,8 +337,13 @@ void move_part_matrix(const struct party *p, uint16_t *z, const uint16_t *x, con
     p->kernel->matrix16(z, p->index == 2 ? UINT16_MAX - 1 : 1, x, y, rows, columns, n);
 }
 
-enum err move_settle(struct party *p, enum ring ring, struct operand out, void *z, size_t n)
+enum err move_settle(struct party *p, enum ring ring, struct operand out, void *z, size_t n,
+                     const struct check_sums *of)
 {
     const struct move_term term = {.out = out, .c = {.a = z}, .words = n};
-    return move_sums(p, &(struct move_sums){ring, &term, 1, 1, true});
+    if (p->check != NULL && of == NULL)
+        return ERR_MISUSE;
+    TRY(send_sums(p, &(struct move_sums){ring, &term, 1, 1, true}, true));
+    return p->check == NULL ? ERR_OK
+                            : check_ring(p, ring, of->products, of->count, of->start, out, n);
 }

@@ -1,5 +1,6 @@
 #include "mpc/ring.h"
 
+#include "mpc/check.h"
 #include "mpc/width.h"
 
 #include <string.h>
@@ -57,6 +58,7 @@ enum err ring128_sums(struct party *p, const struct move_term *terms, size_t cou
 static enum err inner(struct party *p, struct share64 out, struct share64 x, struct share64 y,
                       const size_t *start)
 {
+    const struct check_product product = {OPERAND(x), OPERAND(y), 1};
     uint64_t *z = scratch_take(p->scratch, out.n, sizeof *z);
     if (z == NULL)
         return ERR_NOMEM;
@@ -65,7 +67,8 @@ static enum err inner(struct party *p, struct share64 out, struct share64 x, str
         z[s] = 0;
         move_part_inner(p, &z[s], share64_view(x, start[s], n), share64_view(y, start[s], n));
     }
-    return move_settle(p, RING_64, OPERAND(out), z, out.n);
+    return move_settle(p, RING_64, OPERAND(out), z, out.n,
+                       &(struct check_sums){&product, 1, start});
 }
 
 enum err ring64_inner(struct party *p, struct share64 out, struct share64 x, struct share64 y,

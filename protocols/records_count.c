@@ -92,7 +92,7 @@ static enum err settle(struct party *p, struct counting *c, const uint16_t *part
         TRY(records_place(p, c->shape, &c->plans, plan, parts + plan->parts,
                           cells.a + plan->cells));
     }
-    TRY(move_settle(p, RING_16, OPERAND(cells), cells.a, cells.n));
+    TRY(move_settle(p, RING_16, OPERAND(cells), cells.a, cells.n, NULL));
     TRY(truncate_widen16(p, wide, cells));
     for (size_t i = 0; i < wide.n; i++) {
         c->sums.a[i] += wide.a[i];

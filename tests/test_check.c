@@ -95,8 +95,9 @@ static enum err numbers(struct party *p, struct play *play)
     enum err e = share64_new(&x, 64);
     (void)play;
     bit = (struct bits){x.a, x.b, 64};
-    if (e == ERR_OK && (ring64_multiply(p, x, x, x) != ERR_MISUSE ||
-                        convert_bit64(p, x, bit) != ERR_MISUSE || net_rounds(p->net) != 0))
+    if (e == ERR_OK && (convert_bit64(p, x, bit) != ERR_MISUSE ||
+                        move_settle(p, RING_64, OPERAND(x), x.a, 64, NULL) != ERR_MISUSE ||
+                        net_rounds(p->net) != 0))
         e = ERR_FORMAT;
     share64_free(&x);
     return e;

@@ -115,7 +115,7 @@ static inline enum err all_inner(struct party *p, struct secrets *s)
     for (int k = 0; k < 2; k++) /* the sum of two matrix products */
         move_part_matrix(p, s->out16.a, sides.a, sides.b, s->n / 8, 8, 8);
     return scratch_done(p->scratch, mark,
-                        move_settle(p, RING_16, OPERAND(s->out16), s->out16.a, s->n));
+                        move_settle(p, RING_16, OPERAND(s->out16), s->out16.a, s->n, NULL));
 }
 
 static inline enum err all_choose(struct party *p, struct secrets *s)

@@ -250,7 +250,7 @@ static enum err run_matrix(struct party *p, struct call *c)
     move_part_side(p, x.a, x);
     move_part_side(p, y.a, y);
     move_part_matrix(p, out.a, x.a, y.a, m, n, k);
-    TRY(move_settle(p, RING_16, OPERAND(out), out.a, m * n));
+    TRY(move_settle(p, RING_16, OPERAND(out), out.a, m * n, NULL));
     put16(c, p, out);
     share16_free(&x);
     share16_free(&y);
