@@ -37,14 +37,13 @@ const char *net_place(const struct net *net, char text[NET_PLACE])
 
 static enum err derive_abort_key(const uint8_t bulk[SEAL_KEY], uint8_t **key)
 {
-    struct bytes info = {0};
+    struct bytes info CLEAN(bytes_clear) = {0};
     enum err e;
     *key = secret_new(SEAL_KEY);
     if (*key == NULL)
         return ERR_NOMEM;
     bytes_put_string(&info, "trefoil-abort-1");
     e = hkdf_sha256(bulk, SEAL_KEY, &info, *key, SEAL_KEY);
-    bytes_clear(&info);
     return e;
 }
 

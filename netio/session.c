@@ -51,7 +51,7 @@ enum err session_bulk_key(const struct session *s, enum net_peer peer, bool send
                           uint8_t key[16])
 {
     unsigned other = net_index_of(s->index, peer);
-    struct bytes info = {0};
+    struct bytes info CLEAN(bytes_clear) = {0};
     enum err e;
 
     begin_info(s, "trefoil-bulk-1", &info);
@@ -59,14 +59,13 @@ enum err session_bulk_key(const struct session *s, enum net_peer peer, bool send
     hkdf_put_u32(&info, sending ? other : s->index);
     hkdf_put_u32(&info, lane);
     e = hkdf_sha256(s->pair_secret[peer], SESSION_SECRET_SIZE, &info, key, 16);
-    bytes_clear(&info);
     return e;
 }
 
 enum err session_prg_key(const struct session *s, unsigned key_index, uint32_t lane,
                          const char *purpose, uint8_t key[16])
 {
-    struct bytes info = {0};
+    struct bytes info CLEAN(bytes_clear) = {0};
     enum net_peer peer;
     enum err e;
 
@@ -81,6 +80,5 @@ enum err session_prg_key(const struct session *s, unsigned key_index, uint32_t l
     hkdf_put_u32(&info, lane);
     bytes_put_string(&info, purpose);
     e = hkdf_sha256(s->pair_secret[peer], SESSION_SECRET_SIZE, &info, key, 16);
-    bytes_clear(&info);
     return e;
 }

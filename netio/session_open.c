@@ -316,7 +316,7 @@ static enum err receive_some(struct handshake *h)
 
 static enum err make_id(struct handshake *h)
 {
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     enum err e;
     bytes_put_string(&b, "trefoil-session-1");
     for (int i = 0; i < 3; i++)
@@ -324,7 +324,6 @@ static enum err make_id(struct handshake *h)
     for (int i = 0; i < 3; i++) /* so that all three know the same least one */
         bytes_put_u8(&b, h->said[i].lanes);
     e = hkdf_digest(&b, h->id);
-    bytes_clear(&b);
     return e;
 }
 

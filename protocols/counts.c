@@ -100,11 +100,10 @@ static enum err finish(struct party *p, struct counts *c, const struct planes *b
 
 enum err counts_finish(struct party *p, struct counts *c)
 {
-    struct planes bits = {0};
+    struct planes bits CLEAN(planes_free) = {0};
     enum err e = planes_new(&bits, c->bits, c->x.n);
     if (e == ERR_OK)
         e = finish(p, c, &bits);
-    planes_free(&bits);
     return e;
 }
 

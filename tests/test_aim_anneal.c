@@ -121,7 +121,7 @@ static void annealing_follows_the_paper(void **state)
     double first = sqrt(16 * ATTRIBUTES / (2 * 0.9 * 0.05));
     unsigned halved = 0;
     for (uint64_t seed = 1; seed <= 6; seed++) {
-        struct aim_result *a;
+        struct aim_result *a CLEAN(aim_result_free) = NULL;
         double sigma = first, epsilon = sqrt(8 * 0.1 * 0.05 / (16 * ATTRIBUTES));
         bool last = false;
         assert_int_equal(run(&s, &o, seed, 0, &a), ERR_OK);
@@ -149,7 +149,6 @@ static void annealing_follows_the_paper(void **state)
         assert_true(a->round[a->rounds - 1].spent <= 0.05);
         assert_true(a->round[a->rounds - 1].spent > 0.05 * (1 - 1e-3));
         assert_true(a->rounds <= 1 + schedule_rounds_most(ATTRIBUTES, 0, true));
-        aim_result_free(&a);
     }
     assert_true(halved > 3);
 }
@@ -331,7 +330,7 @@ static void grow(const struct stage *s, bool tells, double *share, double *pair,
     o.bounds.bits = 16;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         struct aim_backend backend = {&g, growing_measure, growing_select};
-        struct aim_result *a;
+        struct aim_result *a CLEAN(aim_result_free) = NULL;
         double x[12];
         random_seed_u64(&r, seed);
         assert_int_equal(aim_run(&a, &o, &backend, NULL), ERR_OK);
@@ -340,7 +339,6 @@ static void grow(const struct stage *s, bool tells, double *share, double *pair,
         *share += x[0] / model_total(a->model) / SEEDS;
         assert_int_equal(model_marginal(a->model, &two, x, NULL), ERR_OK);
         *pair += x[0] / model_total(a->model) / SEEDS;
-        aim_result_free(&a);
     }
     plaintext_free(&g.small);
     plaintext_free(&g.large);

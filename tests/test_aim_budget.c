@@ -126,7 +126,7 @@ static void random_schedules_stay_within(void **state)
     random_seed_u64(&r, 5);
     mpq_inits(cost, sum, limit, (mpq_ptr)NULL);
     for (int run = 0; run < 100; run++) {
-        struct ledger *l = ledger_of(0.0305566, 1);
+        struct ledger *l CLEAN(ledger_free) = ledger_of(0.0305566, 1);
         mpq_set_ui(sum, 0, 1);
         mpq_set_d(limit, 0.0305566);
         for (int i = 0; i < 60; i++) {
@@ -139,7 +139,6 @@ static void random_schedules_stay_within(void **state)
             assert_true(mpq_cmp(sum, limit) <= 0);
         }
         assert_true(ledger_spent(l) == mpq_get_d(sum));
-        ledger_free(&l);
     }
     mpq_clears(cost, sum, limit, (mpq_ptr)NULL);
 }

@@ -183,8 +183,8 @@ static void names_that_steer_are_not_read(void **state)
 {
     static const char *const value[] = {"yes", "no"}, *const steers[] = {"yes", "no\x1b[2J"};
     for (unsigned k = 0; k < 3; k++) {
-        struct domain *d, *again;
-        struct bytes b = {0};
+        struct domain *d CLEAN(domain_free) = NULL, *again CLEAN(domain_free) = NULL;
+        struct bytes b CLEAN(bytes_clear) = {0};
         struct reader r;
         assert_int_equal(domain_new(&d), ERR_OK);
         assert_int_equal(domain_add_categorical(d, k == 1 ? "sex\xff" : "sex",
@@ -194,9 +194,6 @@ static void names_that_steer_are_not_read(void **state)
         domain_write(d, &b);
         r = reader_of(b.data, b.size);
         assert_int_equal(domain_read(&again, &r, NULL), k == 0 ? ERR_OK : ERR_FORMAT);
-        domain_free(&again);
-        domain_free(&d);
-        bytes_clear(&b);
     }
 }
 
@@ -295,10 +292,9 @@ static void all_k_ways_are_all_there(void **state)
     struct domain *d CLEAN(domain_free) = support_domain(size, 5);
     for (unsigned k = 1; k <= 5; k++) {
         static const size_t expected[] = {0, 5, 10, 10, 5, 1};
-        struct workload *w;
+        struct workload *w CLEAN(workload_free) = NULL;
         assert_int_equal(workload_all(&w, d, k, NULL), ERR_OK);
         assert_int_equal(w->cliques, expected[k]);
-        workload_free(&w);
     }
 }
 

@@ -107,7 +107,8 @@ static void more_rounds_beat_independence(void **state)
     struct aim_options none = options_of(&s, 0.2, 0);
     double with, without;
     for (uint64_t seed = 0; seed < 3; seed++) {
-        struct aim_result *a = run_seeded(&s, &o, seed), *b = run_seeded(&s, &none, seed);
+        struct aim_result *a CLEAN(aim_result_free) = run_seeded(&s, &o, seed);
+        struct aim_result *b CLEAN(aim_result_free) = run_seeded(&s, &none, seed);
         assert_int_equal(a->rounds, 7);
         assert_int_equal(a->measurements, 11);
         assert_int_equal(b->measurements, 5);
@@ -116,8 +117,6 @@ static void more_rounds_beat_independence(void **state)
         assert_int_equal(model_error(b->model, s.workload, s.table, &without, NULL), 0);
         assert_true(with < 0.35 * without);
         assert_true(fabs(model_total(a->model) - ROWS) < 60);
-        aim_result_free(&a);
-        aim_result_free(&b);
     }
 }
 

@@ -99,7 +99,7 @@ static void running_intersection_holds(void **state)
     struct random r;
     random_seed_u64(&r, 1);
     for (int run = 0; run < 200; run++) {
-        struct world w;
+        struct world w CLEAN(world_free);
         struct junction *j;
         world_new(&w, &r);
         assert_int_equal(junction_new(&j, w.domain, w.clique, w.cliques), ERR_OK);
@@ -119,7 +119,6 @@ static void running_intersection_holds(void **state)
             assert_int_equal(with, separators + 1);
         }
         junction_free(&j);
-        world_free(&w);
     }
 }
 
@@ -130,8 +129,8 @@ static void beliefs_and_marginals_match_the_joint(void **state)
     struct random r;
     random_seed_u64(&r, 2);
     for (int run = 0; run < 60; run++) {
-        struct world w;
-        struct model *m;
+        struct world w CLEAN(world_free);
+        struct model *m CLEAN(model_free) = NULL;
         world_new(&w, &r);
         m = model_of(&w);
         model_set_total(m, 1000);
@@ -151,8 +150,6 @@ static void beliefs_and_marginals_match_the_joint(void **state)
             for (uint64_t i = 0; i < cells; i++)
                 assert_true(fabs(counts[i] - expected[i]) < 1e-8);
         }
-        model_free(&m);
-        world_free(&w);
     }
 }
 
@@ -242,8 +239,8 @@ static void mirror_descent_follows_its_twin(void **state)
     random_seed_u64(&r, 3);
     for (int run = 0; run < 6; run++) {
         struct fit_result result;
-        struct world w;
-        struct model *m;
+        struct world w CLEAN(world_free);
+        struct model *m CLEAN(model_free) = NULL;
         double loss;
         world_new(&w, &r);
         measure(&f, &w, &r);
@@ -263,8 +260,6 @@ static void mirror_descent_follows_its_twin(void **state)
             for (size_t i = 0; i < m->potential[k].cells; i++)
                 assert_true(fabs(mu[i] - m->total * m->potential[k].mu[i]) < 1e-3);
         }
-        model_free(&m);
-        world_free(&w);
     }
 }
 
@@ -296,9 +291,9 @@ static void a_warm_start_keeps_the_distribution(void **state)
     struct random r;
     random_seed_u64(&r, 4);
     for (int run = 0; run < 30; run++) {
-        struct world w;
+        struct world w CLEAN(world_free);
         struct clique larger[CLIQUES];
-        struct model *m, *next;
+        struct model *m CLEAN(model_free) = NULL, *next CLEAN(model_free) = NULL;
         uint64_t cells;
         world_new(&w, &r);
         m = model_of(&w);
@@ -318,9 +313,6 @@ static void a_warm_start_keeps_the_distribution(void **state)
         assert_int_equal(model_marginal(next, &w.all, after, NULL), ERR_OK);
         for (uint64_t i = 0; i < cells; i++)
             assert_true(fabs(before[i] - after[i]) < 1e-9);
-        model_free(&m);
-        model_free(&next);
-        world_free(&w);
     }
 }
 
@@ -389,8 +381,8 @@ static void structural_zeros_are_exact(void **state)
     struct random r;
     random_seed_u64(&r, 6);
     for (int run = 0; run < 40; run++) {
-        struct world w;
-        struct model *m;
+        struct world w CLEAN(world_free);
+        struct model *m CLEAN(model_free) = NULL;
         uint32_t cell[2];
         struct zeros zeros = {.cells = 2, .cell = cell};
         struct model_terms t = {.zero = &zeros, .zeros = 1, .limit_cells = 1 << 20};
@@ -425,8 +417,6 @@ static void structural_zeros_are_exact(void **state)
         }
         assert_int_equal(model_marginal(m, &zeros.clique, counts, NULL), ERR_OK);
         assert_true(counts[cell[0]] == 0 && counts[cell[1]] == 0);
-        model_free(&m);
-        world_free(&w);
     }
 }
 
@@ -456,8 +446,8 @@ static void the_fit_agrees_with_plain_descent(void **state)
     random_seed_u64(&r, 7);
     for (int run = 0; run < 12; run++) {
         struct fit_result a, b;
-        struct world w;
-        struct model *m, *n;
+        struct world w CLEAN(world_free);
+        struct model *m CLEAN(model_free) = NULL, *n CLEAN(model_free) = NULL;
         world_new(&w, &r);
         measure(&f, &w, &r);
         m = model_of(&w);
@@ -471,9 +461,6 @@ static void the_fit_agrees_with_plain_descent(void **state)
         assert_int_equal(model_marginal(n, &w.all, y, NULL), ERR_OK);
         for (size_t i = 0; i < w.joint; i++)
             assert_true(fabs(x[i] - y[i]) < 1e-3 * model_total(m));
-        model_free(&m);
-        model_free(&n);
-        world_free(&w);
     }
 }
 
@@ -490,9 +477,9 @@ static void files_keep_models_to_the_last_bit(void **state)
     for (int run = 0; run < 10; run++) {
         static double x[JOINT_MAX], y[JOINT_MAX];
         struct model_terms t = {.zero = &zeros, .zeros = run % 2 == 1, .limit_cells = 1 << 20};
-        struct world w;
+        struct world w CLEAN(world_free);
         struct domain *d;
-        struct model *m, *again;
+        struct model *m CLEAN(model_free) = NULL, *again;
         world_new(&w, &r);
         t.domain = w.domain;
         t.clique = w.clique;
@@ -513,8 +500,6 @@ static void files_keep_models_to_the_last_bit(void **state)
         assert_int_equal(model_load(&again, &d, path, 3, NULL), ERR_RANGE);
         assert_null(again);
         assert_null(d);
-        model_free(&m);
-        world_free(&w);
     }
     assert_int_equal(file_read(path, 1 << 20, &text, NULL), ERR_OK);
     for (size_t i = 0; i < text.size; i += 7) {

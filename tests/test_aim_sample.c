@@ -219,14 +219,13 @@ static double rows_chi(const struct world *w, bool independent, size_t rows, siz
     int64_t counts[256];
     double sum[256] = {0}, chi = 0, n = (double)(rows * tables);
     for (uint64_t seed = 0; seed < tables; seed++) {
-        struct table *t;
+        struct table *t CLEAN(table_free) = NULL;
         assert_int_equal(independent ? sample_independent(&t, w->model, rows, seed, NULL)
                                      : sample_rows(&t, w->model, rows, seed, NULL),
                          ERR_OK);
         tabulate_marginal(t, &w->all, counts);
         for (size_t i = 0; i < w->cells; i++)
             sum[i] += (double)counts[i];
-        table_free(&t);
     }
     for (size_t i = 0; i < w->cells; i++)
         chi += (sum[i] - n * w->expected[i]) * (sum[i] - n * w->expected[i]) / (n * w->expected[i]);

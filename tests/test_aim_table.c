@@ -134,7 +134,7 @@ static void rows_come_from_anywhere(void **state)
         struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};
         size_t row = 0;
         const struct rows_source source = {"view", "places", third, &row, "the view"};
-        struct domain *d;
+        struct domain *d CLEAN(domain_free) = NULL;
         struct table *t;
         struct rows *r;
         assert_int_equal(domain_new(&d), ERR_OK);
@@ -152,7 +152,6 @@ static void rows_come_from_anywhere(void **state)
         if (problem == 1)
             assert_non_null(strstr(sink, "view:6:2: age is '7'; it must be"));
         assert_true(problem < 2 || sink[0] == '\0');
-        domain_free(&d);
     }
 }
 
@@ -347,11 +346,11 @@ static void random_files_read_as_they_were_meant(void **state)
     struct random r;
     random_seed_u64(&r, 4);
     for (int run = 0; run < 100; run++) {
-        struct domain *d = three();
+        struct domain *d CLEAN(domain_free) = three();
         unsigned order[4] = {0, 1, 2, 3}, rows = (unsigned)random_below(&r, 200);
         const char *end = random_u64(&r) & 1 ? "\r\n" : "\n";
         uint16_t code[200][4];
-        struct table *t;
+        struct table *t CLEAN(table_free) = NULL;
         char sink[4000];
         size_t n = 0;
         for (unsigned i = 4; i > 1; i--) {
@@ -383,8 +382,6 @@ static void random_files_read_as_they_were_meant(void **state)
         for (unsigned row = 0; row < rows; row++)
             for (unsigned a = 0; a < 3; a++)
                 assert_int_equal(t->column[a][row], code[row][a]);
-        table_free(&t);
-        domain_free(&d);
     }
 }
 

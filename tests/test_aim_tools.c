@@ -200,12 +200,11 @@ static void plans_of_unusual_studies(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct outcome a;
-        struct stage g;
+        struct stage g CLEAN(stage_free);
         stage_new(&g, &cases[i].o);
         TREFOIL(&a, &g, "plan", g.s.path);
         assert_int_equal(a.code, cases[i].code);
         support_says(cases[i].code == EXIT_OK ? a.out : a.err, cases[i].words);
-        stage_free(&g);
     }
 }
 

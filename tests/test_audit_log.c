@@ -185,7 +185,7 @@ static void no_byte_can_be_changed(void **state)
     assert_int_equal(file_read(path, 1 << 20, &whole, &quiet), ERR_OK);
     for (size_t k = 0; k < whole.size; k += step) {
         uint8_t was = whole.data[k];
-        struct bytes less = {0};
+        struct bytes less CLEAN(bytes_clear) = {0};
         whole.data[k] = was ^ 1;
         write_file(path, &whole, whole.size);
         assert_int_equal(compare(&b, 1, words, sizeof words), ERR_DATA);
@@ -197,7 +197,6 @@ static void no_byte_can_be_changed(void **state)
         bytes_put(&less, whole.data + k + 1, whole.size - k - 1);
         write_file(path, &less, less.size);
         assert_int_equal(compare(&b, 1, words, sizeof words), ERR_DATA);
-        bytes_clear(&less);
     }
     /* cut anywhere but at a line's end one log alone shows it; cut there, a neighbour's does */
     newline = whole.size - 1;
@@ -634,13 +633,12 @@ static void the_first_line_has_the_security(void **state)
     first_line(&b, first);
     support_study_file(&b.s, "forged.log", path);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct audit_file *f = NULL;
+        struct audit_file *f CLEAN(audit_file_free) = NULL;
         snprintf(line, sizeof line, "%s%s", first, cases[i].more);
         forge(path, lines, 1);
         assert_int_equal(audit_file_read(&f, path, &quiet), cases[i].good ? ERR_OK : ERR_DATA);
         if (cases[i].good)
             assert_int_equal(f->security, i == 0 ? STUDY_SEMI_HONEST : STUDY_ABORT);
-        audit_file_free(&f);
     }
     log_path(&b, 0, path);
     audit_close(&b.audit[0]);

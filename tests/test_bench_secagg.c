@@ -119,10 +119,9 @@ static void assert_sums(const struct scene *s)
 static void sums_are_right_for_any_number_of_clients(void **state)
 {
     for (size_t clients = 1; clients <= CLIENTS; clients++) {
-        struct scene *s = scene_new(clients, clients);
+        struct scene *s CLEAN(scene_free) = scene_new(clients, clients);
         assert_int_equal(secagg_run(&s->job, NULL), ERR_OK);
         assert_sums(s);
-        scene_free(&s);
     }
 }
 
@@ -131,13 +130,12 @@ static void as_many_may_vanish_as_the_threshold_leaves(void **state)
 {
     for (unsigned gone = 0; gone <= CLIENTS - secagg_threshold(CLIENTS); gone++)
         for (unsigned stage = 1; stage <= 4; stage++) {
-            struct scene *s = scene_new(100 + gone, CLIENTS);
+            struct scene *s CLEAN(scene_free) = scene_new(100 + gone, CLIENTS);
             for (unsigned i = 0; i < gone; i++)
                 s->drop[(2 * i + stage) % CLIENTS] = (enum secagg_drop)(stage < 4 ? stage
                                                                                   : 1 + i % 3);
             assert_int_equal(secagg_run(&s->job, NULL), ERR_OK);
             assert_sums(s);
-            scene_free(&s);
         }
 }
 
@@ -145,7 +143,7 @@ static void one_too_many_is_a_clear_failure(void **state)
 {
     unsigned most = CLIENTS - secagg_threshold(CLIENTS);
     for (unsigned stage = 2; stage <= 3; stage++) {
-        struct scene *s = scene_new(200, CLIENTS);
+        struct scene *s CLEAN(scene_free) = scene_new(200, CLIENTS);
         char text[512] = "";
         struct log log = {.buffer = text, .buffer_size = sizeof text};
         for (unsigned i = 0; i <= most; i++)
@@ -153,14 +151,13 @@ static void one_too_many_is_a_clear_failure(void **state)
         assert_int_equal(secagg_run(&s->job, &log), ERR_PEER);
         assert_non_null(strstr(text, "4 of 9 clients are left"));
         assert_non_null(strstr(text, "5 are needed"));
-        scene_free(&s);
     }
 }
 
 static void counted_bytes_are_those_of_the_messages(void **state)
 {
     for (size_t clients = 1; clients <= CLIENTS; clients += 2) {
-        struct scene *s = scene_new(300 + clients, clients);
+        struct scene *s CLEAN(scene_free) = scene_new(300 + clients, clients);
         uint64_t sent[CLIENTS], received[CLIENTS];
         assert_int_equal(secagg_run(&s->job, NULL), ERR_OK);
         memcpy(sent, s->sent, sizeof sent);
@@ -172,7 +169,6 @@ static void counted_bytes_are_those_of_the_messages(void **state)
         secagg_count(&s->job);
         assert_memory_equal(sent, s->sent, sizeof sent);
         assert_memory_equal(received, s->received, sizeof received);
-        scene_free(&s);
     }
 }
 

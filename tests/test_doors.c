@@ -124,13 +124,11 @@ static void nobody_fills_the_log(void **state)
     support_caller_free(&odd);
     assert_int_equal(netio_new(&netio, NULL), ERR_OK);
     for (unsigned i = 0; i < STRANGERS; i++) {
-        struct identity *stranger;
-        struct dial *d;
+        struct identity *stranger CLEAN(identity_free) = NULL;
+        struct dial *d CLEAN(dial_free) = NULL;
         assert_int_equal(identity_new(&stranger, &quiet), ERR_OK);
         assert_int_equal(lines_dial(&d, netio, c.s.study, stranger, 1, NULL), ERR_OK);
         assert_int_not_equal(dial_reach(d, clock_now_ms() + 100), ERR_OK);
-        dial_free(&d);
-        identity_free(&stranger);
     }
     netio_free(&netio);
     assert_int_equal(support_stop(&c.server[1]), 0);

@@ -267,11 +267,10 @@ static void what_is_counted_is_not_counted_again(void **state)
     const struct support_options wide = {
         .owners = OWNERS, .domain = wide_domain, .workload = wide_workload};
     for (unsigned k = 0; k < 2; k++) {
-        struct whole *w = memory_array(1, sizeof *w);
+        struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
         whole_new(w, k == 0 ? &o : &wide);
         assert_int_equal(three_run(3, add_more, w, NULL), ERR_OK);
         whole_free(w);
-        memory_free(&w);
     }
 }
 

@@ -298,11 +298,10 @@ static void a_request_that_is_cut_or_changed_is_none(void **state)
         assert_int_equal(request_read(&back, w, text.data, n), ERR_FORMAT);
     {
         const struct request measure = {.kind = REQUEST_MEASURE, .queries = 2, .query = query};
-        struct bytes other = {0};
+        struct bytes other CLEAN(bytes_clear) = {0};
         assert_int_equal(request_write(&measure, &other), ERR_OK);
         for (size_t n = 0; n < other.size; n++)
             assert_int_equal(request_read(&back, w, other.data, n), ERR_FORMAT);
-        bytes_clear(&other);
     }
     for (size_t k = 0; k < sizeof changes / sizeof *changes; k++) {
         uint8_t was = text.data[changes[k].at];

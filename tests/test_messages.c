@@ -104,7 +104,7 @@ static void what_is_not_for_a_server_is_refused_in_words(void **state)
     for (size_t k = 0; k < sizeof odds / sizeof *odds; k++) {
         const struct odd *o = &odds[k];
         static const uint8_t zeros[32];
-        struct support_caller caller;
+        struct support_caller caller CLEAN(support_caller_free);
         enum err e;
         support_caller_new(&caller, &c->s, o->key, o->server);
         support_caller_begin(&caller, o->kind);
@@ -116,7 +116,6 @@ static void what_is_not_for_a_server_is_refused_in_words(void **state)
         if (e != o->e || strstr(caller.reply.text, o->says) == NULL)
             fail_msg("row %zu: %s: %s", k, error_text(e), caller.reply.text);
         assert_int_equal(caller.reply.kind, o->kind);
-        support_caller_free(&caller);
     }
 }
 
@@ -202,7 +201,7 @@ static void a_vector_that_does_not_fit_is_refused_for_good(void **state)
 {
     struct scene *c = *state;
     for (unsigned kind = 0; kind < 2; kind++) {
-        struct owner w;
+        struct owner w CLEAN(owner_free);
         owner_new(&w, c, kind);
         if (kind == 0)
             w.part[2].commitment[2][5] ^= 1;
@@ -221,7 +220,6 @@ static void a_vector_that_does_not_fit_is_refused_for_good(void **state)
             10));
         for (unsigned i = 1; i < STUDY_SERVERS; i++)
             assert_int_equal(withdraw(&w, c, i), ERR_OK);
-        owner_free(&w);
     }
 }
 

@@ -115,7 +115,8 @@ static void both_holders_hold_the_same_words(void **state)
     static const size_t lengths[] = {61, 64, 65, 130, N_MAX};
     for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
         for (size_t k = 0; k < ALL_PROTOCOLS; k++) {
-            struct run r = {.protocol = k, .n = lengths[l], .values = some_values(), .cheat = 3};
+            struct run r CLEAN(run_free) = {
+                .protocol = k, .n = lengths[l], .values = some_values(), .cheat = 3};
             assert_int_equal(three_run(7, job, &r, NULL), ERR_OK);
             for (unsigned s = 0; s < 3; s++) {
                 const struct bytes *next = &r.a[(s + 1) % 3];
@@ -124,7 +125,6 @@ static void both_holders_hold_the_same_words(void **state)
                     fail_msg("%s of %zu: servers %u and %u hold different words",
                              all_protocols[k].name, r.n, s, (s + 1) % 3);
             }
-            run_free(&r);
         }
 }
 

@@ -185,10 +185,9 @@ static void no_mask_is_used_twice(void **state)
     static uint64_t values[N];
     inputs(values, 0);
     for (size_t k = 0; k < ALL_PROTOCOLS; k++) {
-        struct transcript t = listen(k, values, 2, SOUND);
+        struct transcript t CLEAN(transcript_free) = listen(k, values, 2, SOUND);
         for (int s = 0; s < 3; s++)
             assert_int_equal(repeated(&t.received[s]), 0);
-        transcript_free(&t);
     }
 }
 
@@ -198,10 +197,9 @@ static void a_prg_that_repeats_is_caught(void **state)
     static uint64_t values[N];
     inputs(values, 0);
     for (size_t k = 0; k < 2; k++) {
-        struct transcript t = listen(k, values, 2, PRG_REPEATS);
+        struct transcript t CLEAN(transcript_free) = listen(k, values, 2, PRG_REPEATS);
         for (int s = 0; s < 3; s++)
             assert_true(repeated(&t.received[s]) > N / 64);
-        transcript_free(&t);
     }
 }
 

@@ -65,15 +65,13 @@ static void every_altered_byte_is_noticed(void **state)
     for (size_t at = 0; at < sizeof ad + sizeof sealed; at++) {
         uint8_t *byte = at < sizeof ad ? &ad[at] : &sealed[at - sizeof ad];
         uint8_t back[37];
-        struct seal *out, *in;
+        struct seal *out CLEAN(seal_free) = NULL, *in CLEAN(seal_free) = NULL;
         pair_of_seals(&out, &in, 0);
         assert_int_equal(seal_frame(out, 5, ad, sizeof ad, plain, sizeof plain, sealed), ERR_OK);
         *byte ^= (uint8_t)(1u << at % 8);
         assert_int_equal(seal_open(in, 5, ad, sizeof ad, sealed, sizeof plain, back), ERR_AUTH);
         assert_memory_equal(back, zero, sizeof back);
         *byte ^= (uint8_t)(1u << at % 8);
-        seal_free(&in);
-        seal_free(&out);
     }
 }
 
@@ -106,12 +104,11 @@ static void seal_alone(uint64_t replaced, uint64_t sequence, const uint8_t plain
     struct seal *seal CLEAN(seal_free) = NULL;
     memcpy(key, first_key, sizeof key);
     for (uint64_t i = 1; i <= replaced; i++) {
-        struct bytes info = {0};
+        struct bytes info CLEAN(bytes_clear) = {0};
         bytes_put_string(&info, "trefoil-rekey-1");
         bytes_put_u32(&info, 8);
         bytes_put_u64(&info, i);
         assert_int_equal(hkdf_sha256(key, sizeof key, &info, key, sizeof key), ERR_OK);
-        bytes_clear(&info);
     }
     assert_int_equal(seal_new(&seal, SEAL_SENDER, key, 0), ERR_OK);
     assert_int_equal(seal_frame(seal, sequence, NULL, 0, plain, 64, out), ERR_OK);

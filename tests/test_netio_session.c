@@ -488,14 +488,13 @@ static enum err hear(struct server s[3], unsigned who, const struct line *line, 
     struct bytes propose CLEAN(bytes_clear) = {0};
     enum err e;
     for (size_t i = 0; i < lines && line[i].word != 0; i++) {
-        struct bytes b = {0};
+        struct bytes b CLEAN(bytes_clear) = {0};
         write_line(&b, &line[i]);
         assert_int_equal(
             transport_send(s[line[i].from].transport,
                            net_index_of(line[i].from, NET_NEXT) == who ? NET_NEXT : NET_PREV,
                            b.data, b.size),
             ERR_OK);
-        bytes_clear(&b);
     }
     raw_prefix(&propose, 1, SESSION_PROTOCOL, attempt_a);
     e = session_open(&s[who].session, s[who].transport, who, &s[who].terms, &propose, &s[who].offer,

@@ -230,7 +230,7 @@ static void gaussians_are_right_to_their_stated_error(void **state)
     struct digits digits = {.n = (double)(PAIRS * batches())};
     double worst = 0;
     for (size_t round = 0; round < batches(); round++) {
-        struct batch b;
+        struct batch b CLEAN(batch_free);
         batch_new(&b, PAIRS);
         assert_int_equal(three_run(1000 + round, make_gauss, &b, NULL), ERR_OK);
         assert_true(three_replicated(&b.z, 128) && three_replicated(&b.rounded, 64));
@@ -242,7 +242,6 @@ static void gaussians_are_right_to_their_stated_error(void **state)
                 assert_true(fabsl((long double)z.x[z.n - 1] - gauss_got(&b, at)) <= 0x1p-20L);
             }
         }
-        batch_free(&b);
     }
     print_message("# worst error of %zu Gaussians: 2^%.2f (stated 2^%.2f)\n", z.n, log2(worst),
                   log2(gauss_error()));
@@ -337,7 +336,7 @@ static void discrete_gaussians_have_their_distribution(void **state)
     struct samples z = samples_new(2 * PAIRS * batches());
     double candidates = 0;
     for (size_t round = 0; round < batches(); round++) {
-        struct batch b;
+        struct batch b CLEAN(batch_free);
         struct three_costs costs;
         batch_new(&b, PAIRS);
         assert_int_equal(three_run(3000 + round, make_discrete, &b, &costs), ERR_OK);
@@ -345,7 +344,6 @@ static void discrete_gaussians_have_their_distribution(void **state)
         candidates += (double)costs.opened_values[OPEN_REJECT_BIT];
         for (size_t i = 0; i < 2 * PAIRS; i++)
             add(&z, three_sum64(&b.rounded, i), 20);
-        batch_free(&b);
     }
     assert_true(candidates < (double)z.n / 0.70 && candidates > (double)z.n / 0.80);
     assert_distribution("discrete Gaussians", &statistics_gaussian, &z);
@@ -430,7 +428,7 @@ static void gumbels_are_right_to_their_stated_error(void **state)
     struct digits digits = {.n = (double)(2 * PAIRS * batches())};
     double worst = 0;
     for (size_t round = 0; round < 2 * batches(); round++) {
-        struct batch b;
+        struct batch b CLEAN(batch_free);
         batch_new(&b, PAIRS);
         assert_int_equal(three_run(2000 + round, make_gumbel, &b, NULL), ERR_OK);
         assert_true(three_replicated(&b.gumbel, 64));
@@ -439,7 +437,6 @@ static void gumbels_are_right_to_their_stated_error(void **state)
             add(&g, three_sum64(&b.gumbel, i), GUMBEL_BITS);
             worst = fmax(worst, (double)fabsl((long double)g.x[g.n - 1] - exact));
         }
-        batch_free(&b);
     }
     print_message("# worst error of %zu Gumbels: %.3f of the stated bound\n", g.n,
                   worst / gumbel_error());

@@ -334,7 +334,7 @@ static void damaged_files_are_refused(void **state)
     stage_new(&g, &o);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char path[SUPPORT_PATH + 32];
-        struct bytes whole = {0};
+        struct bytes whole CLEAN(bytes_clear) = {0};
         snprintf(path, sizeof path, "%s/%s", g.folder, cases[i].file);
         assert_int_equal(file_read(path, 1 << 24, &whole, NULL), ERR_OK);
         assert_true(
@@ -344,7 +344,6 @@ static void damaged_files_are_refused(void **state)
         if (strstr(said_now, cases[i].words) == NULL)
             fail_msg("%s for %s: %s", cases[i].put, cases[i].find, said_now);
         assert_int_equal(file_write(path, 0600, whole.data, whole.size, NULL), ERR_OK);
-        bytes_clear(&whole);
     }
     assert_int_equal(report_write(g.folder, g.s.study, NULL, &log), ERR_OK);
 }

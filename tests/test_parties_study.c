@@ -52,7 +52,7 @@ static void what_is_impossible_is_read(void **state)
     static const uint32_t cells[] = {7 * 4 + 1, 7 * 4 + 3, 8 * 4 + 1, 8 * 4 + 3};
     struct fixture *f = *state;
     for (size_t i = 0; i < 2; i++) {
-        struct study *s;
+        struct study *s CLEAN(study_free) = NULL;
         const struct zeros *two, *one;
         assert_int_equal(parse_edit(f, "workload:", same[i], &s), ERR_OK);
         assert_int_equal(s->zeros, 2);
@@ -66,7 +66,6 @@ static void what_is_impossible_is_read(void **state)
         assert_int_equal(one->clique.n, 1);
         assert_int_equal(one->cells, 1);
         assert_int_equal(one->cell[0], 1);
-        study_free(&s);
     }
 }
 
@@ -155,12 +154,11 @@ static void bounds_give_the_bits_of_counts(void **state)
     struct fixture *f = *state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[64];
-        struct study *s;
+        struct study *s CLEAN(study_free) = NULL;
         snprintf(text, sizeof text, "max_rows: %s", cases[i].rows);
         assert_int_equal(parse_edit(f, "max_rows: 500", text, &s), ERR_OK);
         assert_int_equal(s->owner[0].bits, cases[i].bits);
         assert_int_equal(s->count_bits, cases[i].count_bits);
-        study_free(&s);
     }
 }
 

@@ -93,7 +93,7 @@ static void any_value_changes_its_part(void **state)
     struct fixture *f = *state;
     unsigned wrong = 0;
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
-        struct study *s;
+        struct study *s CLEAN(study_free) = NULL;
         char got[256];
         bool terms;
         assert_int_equal(parse_edit(f, changes[i].find, changes[i].replace, &s), ERR_OK);
@@ -104,7 +104,6 @@ static void any_value_changes_its_part(void **state)
                         changes[i].replace, got, changes[i].changes);
             wrong++;
         }
-        study_free(&s);
     }
     assert_int_equal(wrong, 0);
 }
@@ -186,14 +185,13 @@ static void writing_it_otherwise_changes_nothing(void **state)
 {
     struct fixture *f = *state;
     for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
-        struct study *s;
+        struct study *s CLEAN(study_free) = NULL;
         char got[256];
         if (parse_edit(f, same[i].find, same[i].replace, &s) != ERR_OK)
             fail_msg("\"%s\": %s", same[i].replace, f->sink);
         differing(f->base, s, got, sizeof got);
         if (got[0] != '\0' || !same_terms(f->base, s))
             fail_msg("\"%s\" -> \"%s\": %s differs", same[i].find, same[i].replace, got);
-        study_free(&s);
     }
 }
 
@@ -230,7 +228,7 @@ static void a_domain_as_mapping_is_ordered_by_name(void **state)
     struct fixture *f = *state;
     struct study *s[3];
     for (int i = 0; i < 3; i++) {
-        struct bytes text = {0};
+        struct bytes text CLEAN(bytes_clear) = {0};
         const char *rest = strstr(base_text, "budget:");
         bytes_put(&text, "study: x\nworkload: {all: 2}\ndomain:\n", 36);
         bytes_put(&text, forms[i], strlen(forms[i]));
@@ -238,7 +236,6 @@ static void a_domain_as_mapping_is_ordered_by_name(void **state)
         assert_int_equal(parse_text(f, (const char *)text.data, &s[i]), ERR_OK);
         assert_string_equal(s[i]->domain->attribute[0].name, "a");
         assert_true(same_terms(s[0], s[i]));
-        bytes_clear(&text);
     }
     for (int i = 0; i < 3; i++)
         study_free(&s[i]);

@@ -375,10 +375,9 @@ static void whole_files_have_their_errors(void **state)
         {"^%YAML 3.0\n---\na: 1\n", "incompatible YAML document; check indentation"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct bytes b = {0};
+        struct bytes b CLEAN(bytes_clear) = {0};
         bytes_put(&b, cases[i].text, strlen(cases[i].text) + 1);
         assert_true(is_refused(*state, &b, NULL, cases[i].words));
-        bytes_clear(&b);
     }
 }
 
@@ -457,7 +456,8 @@ static void records_are_not_covered_by_abort(void **state)
          "use security: semi-honest for rows whose columns are at several owners"},
     };
     struct fixture *f = *state;
-    struct bytes abort_text = edited(base_text, "rounds: 4", "rounds: 4\nsecurity: abort");
+    struct bytes abort_text CLEAN(bytes_clear) = edited(base_text, "rounds: 4",
+                                                        "rounds: 4\nsecurity: abort");
     const char *text = (const char *)abort_text.data;
     struct study *s;
     assert_int_equal(parse_text(f, text, &s), ERR_OK);
@@ -471,7 +471,6 @@ static void records_are_not_covered_by_abort(void **state)
         const struct mistake m = {cases[i].find, cases[i].replace, cases[i].words};
         assert_true(is_edit_refused(f, text, &m, "{name: o0"));
     }
-    bytes_clear(&abort_text);
 }
 
 /* Two owners of a batch: what each lacks or both have, and bounds that differ. */
@@ -502,9 +501,9 @@ static void a_batchs_owners_fit_together(void **state)
     };
     struct fixture *f = *state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct bytes b = edited(base_text, o0, cases[i].first);
-        struct bytes c = edited((const char *)b.data, o1, cases[i].second);
-        struct study *s;
+        struct bytes b CLEAN(bytes_clear) = edited(base_text, o0, cases[i].first);
+        struct bytes c CLEAN(bytes_clear) = edited((const char *)b.data, o1, cases[i].second);
+        struct study *s CLEAN(study_free) = NULL;
         enum err e = parse_text(f, (const char *)c.data, &s);
         assert_int_equal(e, cases[i].words == NULL ? ERR_OK : ERR_STUDY);
         if (e == ERR_OK) {
@@ -531,9 +530,6 @@ static void a_batchs_owners_fit_together(void **state)
             assert_int_equal(strncmp(f->sink, begin, strlen(begin)), 0);
             assert_non_null(strstr(f->sink, cases[i].words));
         }
-        study_free(&s);
-        bytes_clear(&c);
-        bytes_clear(&b);
     }
 }
 

@@ -95,7 +95,7 @@ static void the_plan_says_what_a_run_takes(void **state)
                                     .rounds = size->rounds,
                                     .epsilon = 8,
                                     .part = parts};
-        struct scene c;
+        struct scene c CLEAN(scene_free);
         double planned, taken;
         many_attributes(domain, sizeof domain);
         if (size->domain != NULL && strcmp(size->domain, "many") == 0)
@@ -110,7 +110,6 @@ static void the_plan_says_what_a_run_takes(void **state)
         print_message("# %s: planned %.1f MB, taken %.1f MB\n", size->name, planned / 1e6,
                       taken / 1e6);
         assert_true(planned < 1.5 * taken && taken < 1.5 * planned);
-        scene_free(&c);
     }
 }
 

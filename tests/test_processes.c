@@ -82,12 +82,11 @@ static void a_study_over_real_processes(void **state)
                        c.s.study->workload->one_ways + 3);
     check_audit(&c, 3, 4);
     {
-        struct table *synthetic = NULL;
+        struct table *synthetic CLEAN(table_free) = NULL;
         assert_int_equal(table_read_csv(&synthetic, c.s.study->domain,
                                         file(&c, "out%u/synthetic.csv", 2), NULL, &quiet),
                          ERR_OK);
         assert_in_range(synthetic->rows, c.all->rows - 500, c.all->rows + 500);
-        table_free(&synthetic);
     }
     /* the budget is spent, and stays spent over a restart of all servers */
     assert_int_equal(run_study(&c, "a.key", 3), 5);
@@ -132,7 +131,7 @@ static void records_are_counted_with_counts(void **state)
                                              {"auto", "records", "counts"}};
     const struct support_options o = {.owners = OWNERS, .rounds = 3};
     for (size_t k = 0; k < sizeof as / sizeof *as; k++) {
-        struct scene c;
+        struct scene c CLEAN(scene_free);
         scene_new(&c, &o);
         for (unsigned i = 0; i < OWNERS; i++) {
             const char *const a[] = {
@@ -148,7 +147,6 @@ static void records_are_counted_with_counts(void **state)
         assert_int_equal(run_study(&c, "a.key", 0), 0);
         check_measurements(&c, file(&c, "out%u/measurements.json", 0),
                            c.s.study->workload->one_ways + 3);
-        scene_free(&c);
     }
 }
 
@@ -273,10 +271,9 @@ static void late_rows_join_a_run(void **state)
     expect_code(support_wait(run, 120), 0, file(&c, "run.log"));
     assert_int_equal(table_new(&some, c.s.study->domain, 0), ERR_OK);
     for (unsigned i = 0; i < 2; i++) {
-        struct table *t = NULL;
+        struct table *t CLEAN(table_free) = NULL;
         assert_int_equal(support_table(&t, c.s.study->domain, 400 + 500 * i, 10 + i), ERR_OK);
         assert_int_equal(central_append(some, t), ERR_OK);
-        table_free(&t);
     }
     assert_true(support_contains(file(&c, "run.log"),
                                  "the rows of 3 of 3 are counted; 1 of them came during the run"));
@@ -289,11 +286,10 @@ static void late_rows_join_a_run(void **state)
     assert_in_range(first, c.s.study->workload->one_ways + 5, n - 1);
     assert_int_equal(strspn(letters + first, "a"), n - first);
     {
-        struct table *synthetic = NULL;
+        struct table *synthetic CLEAN(table_free) = NULL;
         support_study_file(&c.s, "out/synthetic.csv", path);
         assert_int_equal(table_read_csv(&synthetic, c.s.study->domain, path, NULL, &quiet), ERR_OK);
         assert_in_range(synthetic->rows, c.all->rows - 300, c.all->rows + 300);
-        table_free(&synthetic);
     }
 }
 
@@ -357,13 +353,12 @@ static void late_rows_join_between_two_commands(void **state)
     c.all = NULL;
     leave_out(&c, 2);
     {
-        struct table *some = c.all;
+        struct table *some CLEAN(table_free) = c.all;
         size_t first = c.s.study->workload->one_ways + 1;
         c.all = all;
         tell_populations(&c, some, file(&c, "out/measurements.json"), letters, sizeof letters);
         assert_int_equal(strspn(letters, "s"), first);
         assert_string_equal(letters + first, "aaa");
-        table_free(&some);
     }
 }
 

@@ -366,7 +366,7 @@ static void rows_that_a_restored_server_lacks_are_missed(void **state)
                                       .epsilon = 8,
                                       .more = "min_owners: 2\nlate_uploads: join\n"};
     for (unsigned victim = 0; victim < STUDY_SERVERS; victim++) {
-        struct scene c;
+        struct scene c CLEAN(scene_free);
         char words[256];
         scene_new(&c, &o);
         expect_code(share_own(&c, 0), 0, file(&c, "share0.log"));
@@ -389,7 +389,6 @@ static void rows_that_a_restored_server_lacks_are_missed(void **state)
         expect_code(support_wait(start_run(&c, "out", NULL), 30), 0, file(&c, "out.log"));
         check_measurements(&c, file(&c, "out/measurements.json"),
                            c.s.study->workload->one_ways + 6);
-        scene_free(&c);
     }
 }
 

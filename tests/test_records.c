@@ -242,7 +242,7 @@ static void expect_plain_counts(struct scene *s)
         rows += valid_rows(s, i);
     assert_int_equal(three_run(3, count_them, s, &s->costs), ERR_OK);
     for (size_t q = 0; q < s->kind->queries; q++) {
-        uint64_t *plain = plain_counts(s, q), all = 0;
+        uint64_t *plain CLEAN(memory_release) = plain_counts(s, q), all = 0;
         assert_true(three_replicated(&s->out[q], 64));
         for (size_t c = 0; c < cells_of(s, q); c++) {
             if (three_sum64(&s->out[q], c) != plain[c])
@@ -251,7 +251,6 @@ static void expect_plain_counts(struct scene *s)
             all += plain[c];
         }
         assert_int_equal(all, rows); /* in all marginals */
-        memory_free(&plain);
     }
     for (unsigned r = 0; r < OPEN_REASONS; r++)
         assert_int_equal(s->costs.opened_calls[r], 0);
@@ -263,10 +262,9 @@ static void counts_equal_plain_counts(void **state)
     static const size_t records[][BATCHES] = {{1, 1, 64}, {64, 70, 2047}, {2048, 4095, 5001}};
     for (size_t k = 0; k < 3; k++)
         for (int columns = 0; columns < 2; columns++) {
-            struct scene s;
+            struct scene s CLEAN(scene_free);
             scene_new(&s, rows[k], records[k], columns);
             expect_plain_counts(&s);
-            scene_free(&s);
         }
 }
 
@@ -276,14 +274,13 @@ static void counts_of_many_values_equal_plain_counts(void **state)
     static const size_t rows[][BATCHES] = {{40, 70, 100}, {2048, 1, 2500}};
     static const size_t records[][BATCHES] = {{45, 70, 101}, {2050, 70, 2500}};
     for (unsigned k = 0; k < 2; k++) {
-        struct scene s;
+        struct scene s CLEAN(scene_free);
         scene_of(&s, &many, rows[k], records[k], k == 0, 1);
         if (k == 0) {
             s.part[1][0].rows = 31;
             share_rows(&s, 1);
         }
         expect_plain_counts(&s);
-        scene_free(&s);
     }
 }
 
@@ -310,14 +307,13 @@ static void codes_out_of_range_are_the_last_value(void **state)
 {
     static const size_t rows[BATCHES] = {300, 200, 100}, records[BATCHES] = {300, 210, 100};
     for (unsigned k = 0; k < 4; k++) {
-        struct scene s;
+        struct scene s CLEAN(scene_free);
         scene_of(&s, k < 2 ? &few : &many, rows, records, k % 2 == 1, 2);
         if (s.parts[2] > 1) {
             s.part[2][1].rows = 50;
             share_rows(&s, 2);
         }
         expect_plain_counts(&s);
-        scene_free(&s);
     }
 }
 
@@ -392,7 +388,7 @@ static void what_servers_receive_is_uniform(void **state)
 {
     static const size_t rows[BATCHES] = {2000, 2000, 2000};
     for (unsigned multiple = 0; multiple < 2; multiple++) {
-        struct scene s;
+        struct scene s CLEAN(scene_free);
         scene_new(&s, rows, rows, false);
         for (size_t i = 0; i < BATCHES; i++) {
             for (size_t a = 0; a < few.shape.attributes; a++)
@@ -409,7 +405,6 @@ static void what_servers_receive_is_uniform(void **state)
                        ((double)s.received[i][v] - all / 256) / (all / 256);
             assert_true(chi > 140 && chi < 400);
         }
-        scene_free(&s);
     }
 }
 
@@ -435,7 +430,7 @@ static void large_counts_do_not_wrap(void **state)
 {
     static const size_t rows[][BATCHES] = {{16383, 1, 0}, {16384, 16383, 40001}, {20001, 5, 16390}};
     for (size_t k = 0; k < 3; k++) {
-        struct scene s;
+        struct scene s CLEAN(scene_free);
         scene_new(&s, rows[k], rows[k], false);
         for (size_t i = 0; k < 2 && i < BATCHES; i++) {
             for (size_t a = 0; a < few.shape.attributes; a++)
@@ -444,7 +439,6 @@ static void large_counts_do_not_wrap(void **state)
             share_rows(&s, i);
         }
         expect_plain_counts(&s);
-        scene_free(&s);
     }
 }
 
@@ -460,7 +454,7 @@ static void a_hostile_owner_moves_no_more_than_its_records(void **state)
     for (size_t batch = 0; batch < 2; batch++)
         for (int noise = 0; noise < 2; noise++) {
             const size_t most = batch == 0 ? records[0] : rows[1];
-            struct scene s;
+            struct scene s CLEAN(scene_free);
             struct sent *part;
             uint64_t seed = 5;
             scene_new(&s, rows, records, true);
@@ -470,7 +464,8 @@ static void a_hostile_owner_moves_no_more_than_its_records(void **state)
             mask(part);
             assert_int_equal(three_run(9, count_them, &s, NULL), ERR_OK);
             for (size_t q = 0; q < few.queries; q++) {
-                uint64_t more = 0, *honest = plain_counts(&s, q), *others;
+                uint64_t more = 0, *honest CLEAN(memory_release) = plain_counts(&s, q);
+                uint64_t *others CLEAN(memory_release) = NULL;
                 const size_t last = cells_of(&s, q) - 1;
                 bool mine = false;
                 part->rows = 0; /* so that the batch is left out */
@@ -487,10 +482,7 @@ static void a_hostile_owner_moves_no_more_than_its_records(void **state)
                 assert_true(more <= most);
                 if (!noise && batch == 0) /* a record of ones is one of the last values */
                     assert_int_equal(three_sum64(&s.out[q], last) - others[last], most);
-                memory_free(&honest);
-                memory_free(&others);
             }
-            scene_free(&s);
         }
 }
 

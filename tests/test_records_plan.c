@@ -139,7 +139,7 @@ static void expect_each_cell_once(struct scene *s, const struct records_shape *s
 static void plans_of_tables_cost_what_is_known(void **state)
 {
     for (size_t t = 0; t < SIZE(tables); t++) {
-        struct scene s;
+        struct scene s CLEAN(scene_free);
         scene_new(&s);
         ask_triples(&s, &tables[t], false);
         plan(&s, &tables[t].shape);
@@ -149,7 +149,6 @@ static void plans_of_tables_cost_what_is_known(void **state)
         assert_true((double)s.plans.parts <= tables[t].cells * (double)s.plans.cells);
         for (size_t k = 0; k < s.plans.plans; k++)
             expect_each_cell_once(&s, &tables[t].shape, &s.plans.plan[k]);
-        scene_free(&s);
     }
 }
 
@@ -247,7 +246,7 @@ static void the_lower_bounds_of_the_documents(void **state)
 static void plans_do_not_depend_on_the_order(void **state)
 {
     for (size_t t = 0; t < SIZE(tables); t++) {
-        struct scene s, back;
+        struct scene s CLEAN(scene_free), back CLEAN(scene_free);
         scene_new(&s);
         scene_new(&back);
         ask_triples(&s, &tables[t], false);
@@ -262,8 +261,6 @@ static void plans_do_not_depend_on_the_order(void **state)
                                 sizeof a->query->attribute);
             assert_true(a->left == b->left && a->right == b->right && a->parts == b->parts);
         }
-        scene_free(&s);
-        scene_free(&back);
     }
 }
 
@@ -277,7 +274,7 @@ static void every_size_is_covered(void **state)
         const uint32_t sizes[] = {7, size, 5, 3};
         const struct records_shape shape = {4, sizes};
         static const uint16_t attribute[] = {0, 1, 2, 3};
-        struct scene s;
+        struct scene s CLEAN(scene_free);
         scene_new(&s);
         for (size_t n = 1; n <= 4; n++)
             ask(&s, &shape, attribute, n);
@@ -287,7 +284,6 @@ static void every_size_is_covered(void **state)
         assert_int_equal(s.plans.plans, 6);
         for (size_t k = 0; k < s.plans.plans; k++)
             expect_each_cell_once(&s, &shape, &s.plans.plan[k]);
-        scene_free(&s);
     }
 }
 

@@ -242,8 +242,8 @@ static void only_what_both_say_and_follows_is_taken(void **state)
 {
     for (size_t k = 0; k < sizeof lies / sizeof *lies; k++) {
         const struct lie *lie = &lies[k];
-        struct scene c;
-        struct netio *netio = NULL;
+        struct scene c CLEAN(scene_free);
+        struct netio *netio CLEAN(netio_free) = NULL;
         char words[4096] = "";
         struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
         uint64_t from = 9, to = 9, count = 9;
@@ -266,8 +266,6 @@ static void only_what_both_say_and_follows_is_taken(void **state)
         assert_int_equal(store_debits(c.b.store[0], &count), ERR_OK);
         if (count != lie->to || (to != count && lie->of != 0))
             fail_msg("row %zu: %u debits, %u told", k, (unsigned)count, (unsigned)to);
-        netio_free(&netio);
-        scene_free(&c);
     }
 }
 

@@ -252,22 +252,20 @@ static void a_request_that_is_another_at_one_server_opens_nothing(struct scene *
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         assert_int_equal(lines_dial(&dial[i], c->netio, c->s.study, c->me, i, &quiet), ERR_OK);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        struct bytes message = {0};
+        struct bytes message CLEAN(bytes_clear) = {0};
         bytes_put_u8(&message, MESSAGE_REQUEST);
         bytes_extend(&message, REQUEST_HEAD_SIZE - 1);
         memset(message.data + 1, 0, REQUEST_HEAD_SIZE - 1);
         r.estimate[0] += i == 2 ? 1024 : 0;
         assert_int_equal(request_write(&r, &message), ERR_OK);
         assert_int_equal(dial_send(dial[i], message.data, message.size, deadline), ERR_OK);
-        bytes_clear(&message);
     }
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        struct bytes message = {0};
+        struct bytes message CLEAN(bytes_clear) = {0};
         assert_int_equal(dial_receive(dial[i], &message, deadline), ERR_OK);
         assert_int_equal(reply_read(&reply, &message), ERR_OK);
         assert_int_equal(reply.status, ERR_MISMATCH);
         assert_non_null(strstr(reply.text, "has another request"));
-        bytes_clear(&message);
     }
     assert_true(remaining(c) == before);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {

@@ -179,7 +179,7 @@ static void what_cannot_be_signed_is_left_alone(void **state)
     support_study_file(&c.s, "form.yaml", path);
     assert_int_equal(identity_load(&me, file(&c, "s1.key"), NULL), ERR_OK);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct bytes before = {0}, after = {0};
+        struct bytes before CLEAN(bytes_clear) = {0}, after CLEAN(bytes_clear) = {0};
         amend(c.s.path, path,
               (const char *const[]){"study: test\n", "study: test\nroster: 2\n", cases[i].find,
                                     cases[i].by, NULL});
@@ -191,8 +191,6 @@ static void what_cannot_be_signed_is_left_alone(void **state)
         assert_int_equal(file_read(path, 1 << 20, &after, NULL), ERR_OK);
         assert_int_equal(before.size, after.size);
         assert_memory_equal(before.data, after.data, before.size);
-        bytes_clear(&before);
-        bytes_clear(&after);
     }
     assert_int_equal(roster_sign_file(file(&c, "nowhere.yaml"), me, text, &c.log), ERR_SYSTEM);
     assert_non_null(strstr(c.words, "nowhere.yaml"));

@@ -57,11 +57,9 @@ static void assert_passes(struct verdict v)
 static void right_samples_pass(void **state)
 {
     for (uint64_t seed = 1; seed <= 3; seed++) {
-        double *z = gaussians(seed), *g = gumbels(seed);
+        double *z CLEAN(memory_release) = gaussians(seed), *g CLEAN(memory_release) = gumbels(seed);
         assert_passes(judge(&statistics_gaussian, z));
         assert_passes(judge(&statistics_gumbel, g));
-        memory_free(&z);
-        memory_free(&g);
     }
 }
 
@@ -70,10 +68,9 @@ static void verdicts_are_honest(void **state)
 {
     double small = 0;
     for (uint64_t seed = 100; seed < 108; seed++) {
-        double *z = gaussians(seed);
+        double *z CLEAN(memory_release) = gaussians(seed);
         struct verdict v = judge(&statistics_gaussian, z);
         small += v.p < 0.02; /* some 30 statistics */
-        memory_free(&z);
     }
     assert_true(small >= 1 && small <= 7);
 }
@@ -173,7 +170,7 @@ static void wrong_gaussians_fail(void **state)
                      {"half the noise, sometimes", sometimes_half},
                      {"the sum of twelve uniform numbers", sum_of_uniforms}};
     for (size_t k = 0; k < sizeof mutations / sizeof *mutations; k++) {
-        double *z = gaussians(k);
+        double *z CLEAN(memory_release) = gaussians(k);
         struct verdict v;
         mutations[k].mutate(z);
         v = judge(&statistics_gaussian, z);
@@ -181,7 +178,6 @@ static void wrong_gaussians_fail(void **state)
             print_error("%s is not seen: %s, p = %g\n", mutations[k].name, v.statistic, v.p);
         assert_true(v.p < VERDICT_LEAST);
         print_message("# %s: %s, p = %.1g\n", mutations[k].name, v.statistic, v.p);
-        memory_free(&z);
     }
 }
 
@@ -190,10 +186,9 @@ static void wrong_gumbels_fail(void **state)
     static void (*const mutations[])(double *x) = {
         wider, narrower, drift, use_one_pair_twice, use_one_sample_for_both, sum_of_uniforms};
     for (size_t k = 0; k < sizeof mutations / sizeof *mutations; k++) {
-        double *g = gumbels(k);
+        double *g CLEAN(memory_release) = gumbels(k);
         mutations[k](g);
         assert_true(judge(&statistics_gumbel, g).p < VERDICT_LEAST);
-        memory_free(&g);
     }
 }
 

@@ -41,7 +41,7 @@ static void uploads_come_back(void **state)
         assert_int_equal(complete, i != 2);
         assert_int_equal(store_put(b.store[i], &first, false, &complete), ERR_OK); /* again */
         if (i == 2) {
-            struct bytes wrong = {0};
+            struct bytes wrong CLEAN(bytes_clear) = {0};
             assert_int_equal(store_owners(b.store[i], has), ERR_OK);
             assert_false(has[1]);
             bytes_put(&wrong, b.parts[2].vector.data, b.parts[2].vector.size);
@@ -61,7 +61,6 @@ static void uploads_come_back(void **state)
                              ERR_OK);
             assert_int_equal(store_owners(b.store[i], has), ERR_OK);
             assert_true(has[1]);
-            bytes_clear(&wrong);
         }
         /* over a restart */
         store_close(&b.store[i]);

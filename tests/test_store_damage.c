@@ -213,7 +213,7 @@ static void what_is_damaged_is_noticed_where_it_is_read(void **state)
     const struct store_round r = round_of(1, 0);
     for (size_t k = 0; k < sizeof harms / sizeof *harms; k++) {
         const struct harm *h = &harms[k];
-        struct bench b;
+        struct bench b CLEAN(bench_free);
         bool complete;
         enum err e;
         bench_new(&b);
@@ -226,7 +226,6 @@ static void what_is_damaged_is_noticed_where_it_is_read(void **state)
         if (e != h->e)
             fail_msg("%s: %s, not %s", h->sql, error_text(e), error_text(h->e));
         expect_words(h->says);
-        bench_free(&b);
     }
 }
 

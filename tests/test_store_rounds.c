@@ -77,7 +77,7 @@ static void a_debit_is_taken_over_by_who_has_staged_it(void **state)
         for (enum staged staged = 0; staged < STAGED; staged++) {
             const struct store_round third = round_of(1, 2);
             struct store_found found;
-            struct bench b;
+            struct bench b CLEAN(bench_free);
             struct meeting m = {.b = &b};
             bench_new(&b);
             for (unsigned i = 0; i < 3; i++) {
@@ -98,7 +98,6 @@ static void a_debit_is_taken_over_by_who_has_staged_it(void **state)
                              strstr(m.words[i], "trefoil recover STUDY --key") == NULL))
                     fail_msg("server %u says: %s", i, m.words[i]);
             }
-            bench_free(&b);
         }
 }
 
@@ -120,7 +119,7 @@ static void stage_forged(struct store *store, const struct store_round *r,
 static void ledgers_that_differ_by_more_are_refused(void **state)
 {
     for (unsigned kind = 0; kind < 3; kind++) {
-        struct bench b;
+        struct bench b CLEAN(bench_free);
         struct meeting m = {.b = &b};
         bench_new(&b);
         debit_times(&b, 0, 0, 3);
@@ -139,7 +138,6 @@ static void ledgers_that_differ_by_more_are_refused(void **state)
         assert_int_equal(m.result[2], ERR_MISMATCH);
         assert_true(m.spent[0] == 6 && m.spent[1] == 6);
         assert_true(m.spent[2] == (kind == 0 ? 1 : kind == 1 ? 9 : 5));
-        bench_free(&b);
     }
 }
 
@@ -152,11 +150,11 @@ static void a_neighbour_cannot_give_budget_back(void **state)
     static const struct ledger_limits wide = {.rho = 1000, .rows_per_person = 1};
     for (unsigned kind = 0; kind < 2; kind++) {
         const struct store_round r = round_of(2, 0);
-        struct ledger *before = NULL;
+        struct ledger *before CLEAN(ledger_free) = NULL;
         struct store_head head;
-        struct bytes entry = {0};
+        struct bytes entry CLEAN(bytes_clear) = {0};
         uint8_t next[32];
-        struct bench b;
+        struct bench b CLEAN(bench_free);
         struct meeting m = {.b = &b};
         bench_new(&b);
         for (unsigned i = 0; i < 3; i++)
@@ -172,9 +170,6 @@ static void a_neighbour_cannot_give_budget_back(void **state)
             assert_int_equal(store_adopt(b.store[i], &entry, &m.head[i], next, before),
                              ERR_MISMATCH);
         }
-        ledger_free(&before);
-        bytes_clear(&entry);
-        bench_free(&b);
     }
 }
 
@@ -186,7 +181,7 @@ static void an_altered_ledger_does_not_open(void **state)
         "UPDATE ledger SET head = zeroblob(32) WHERE number = 3",
     };
     for (size_t i = 0; i < sizeof harm / sizeof *harm; i++) {
-        struct bench b;
+        struct bench b CLEAN(bench_free);
         bench_new(&b);
         debit_times(&b, 0, 0, 3);
         store_close(&b.store[0]);
@@ -194,7 +189,6 @@ static void an_altered_ledger_does_not_open(void **state)
         store_close(&b.store[0]);
         support_alter(&b.s, 0, harm[i]);
         assert_int_equal(open_store(&b, 0), ERR_MISMATCH);
-        bench_free(&b);
     }
 }
 
@@ -230,7 +224,7 @@ static void a_bound_range_is_refused_for_any_other_request(void **state)
     other.range.from[TAPE_GAUSS] = 0;
     assert_int_equal(stage(b.store[0], &other), ERR_REFUSED);
     {
-        struct ledger *ledger = NULL;
+        struct ledger *ledger CLEAN(ledger_free) = NULL;
         struct store_head head;
         other = round_of(1, 1);
         assert_int_equal(stage(b.store[0], &other), ERR_OK);
@@ -238,7 +232,6 @@ static void a_bound_range_is_refused_for_any_other_request(void **state)
         assert_int_equal(store_ledger(b.store[0], &limits, &ledger, &head), ERR_OK);
         assert_int_equal(store_bind(b.store[0], &other, &head), ERR_LOST);
         assert_int_equal(head.number, 1);
-        ledger_free(&ledger);
     }
 }
 

@@ -40,7 +40,7 @@ static enum err play(struct party *p, void *shared)
     for (size_t i = 0; e == ERR_OK && i < s->steps; i++) {
         const struct step *step = &s->step[i];
         uint64_t before = net_rounds(p->net), rounds;
-        struct share64 taken = {0};
+        struct share64 taken CLEAN(share64_free) = {0};
         e = tape_reserve(p, &tape, s->kind, step->reserve);
         rounds = net_rounds(p->net) - before;
         if (e == ERR_OK && (tape.reel[s->kind].made != step->made ||
@@ -52,7 +52,6 @@ static enum err play(struct party *p, void *shared)
             e = share64_new(&taken, step->take);
         if (e == ERR_OK)
             e = tape_take(&tape, s->kind, taken);
-        share64_free(&taken);
     }
     s->bytes[p->index] = (double)net_total(p->net).payload_sent / (double)tape.reel[s->kind].made;
     return e;
@@ -126,7 +125,7 @@ static enum err cut_and_return(struct party *p, void *shared)
     three_put64(&c->all, p, share64_view(tape.reel[TAPE_GAUSS].samples, 0, c->made));
     for (size_t i = 0; e == ERR_OK && i < CUTS; i++) {
         const size_t n = 1 + i;
-        struct tape range = {0};
+        struct tape range CLEAN(tape_free) = {0};
         struct range_place place, next;
         struct share64 out;
         range_next(&tape, count, &place);
@@ -144,7 +143,6 @@ static enum err cut_and_return(struct party *p, void *shared)
         if (next.from[TAPE_GAUSS] < place.from[TAPE_GAUSS] + 100) /* a position names one sample */
             e = ERR_DATA;
         share64_free(&out);
-        tape_free(&range);
     }
     c->held[p->index] = tape.reel[TAPE_GAUSS].samples.n;
     c->batches[p->index] = net_rounds(p->net) / tape_cost(TAPE_BOX_MULLER, TAPE_GAUSS)->rounds;

@@ -520,11 +520,10 @@ static int stage_new(void **state)
     *state = &c;
     assert_int_equal(support_study_new(&c.s, &o, &quiet), ERR_OK);
     for (unsigned i = 0; i < OWNERS; i++) {
-        struct table *t = NULL;
+        struct table *t CLEAN(table_free) = NULL;
         assert_int_equal(support_table(&t, c.s.study->domain, 400 + 500 * i, 10 + i), ERR_OK);
         assert_int_equal(table_write_csv(file(&c, "o%u.csv", i), t, 1, &quiet), ERR_OK);
         c.rows += t->rows;
-        table_free(&t);
     }
     support_study_file(&c.s, "done", c.done);
     support_study_file(&c.s, "full", c.full);

@@ -70,7 +70,8 @@ static const size_t sizes[] = {61, 65, 130, 1001, 70003};
 static void protocols_of_mpc_send_what_they_sent(void **state)
 {
     for (size_t size = 0; size < sizeof sizes / sizeof *sizes; size++) {
-        uint64_t *values = memory_array(sizes[size], sizeof *values), seed = 1;
+        uint64_t *values CLEAN(memory_release) = memory_array(sizes[size], sizeof *values);
+        uint64_t seed = 1;
         assert_non_null(values);
         for (size_t i = 0; i < sizes[size]; i++)
             values[i] = three_random(&seed);
@@ -80,7 +81,6 @@ static void protocols_of_mpc_send_what_they_sent(void **state)
             assert_int_equal(wire_run(11, run_one, &o, digest), ERR_OK);
             check(all_protocols[k].name, sizes[size], digest);
         }
-        memory_free(&values);
     }
 }
 
@@ -245,7 +245,7 @@ static void whole_studies_send_what_they_sent(void **state)
 {
     for (size_t k = 0; k < sizeof studies / sizeof *studies; k++) {
         struct support_options o = studies[k];
-        struct whole *w = memory_array(1, sizeof *w);
+        struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
         uint32_t digest[3];
         assert_non_null(w);
         o.owners = OWNERS;
@@ -256,7 +256,6 @@ static void whole_studies_send_what_they_sent(void **state)
         assert_int_equal(wire_run(13, run_study, w, digest), ERR_OK);
         check("study", k, digest);
         whole_free(w);
-        memory_free(&w);
     }
 }
 
