@@ -29,7 +29,7 @@ enum err {
     ERR_MISUSE,   /* called in the wrong order, or on an object that is used up */
     ERR_CRYPTO,   /* a cryptographic library failed */
     ERR_LOST,     /* a round that was debited and can no longer be answered */
-    ERR_CHEAT,    /* another server sent what cannot be right */
+    ERR_CHEAT,    /* a server sent what cannot be right */
     ERR_COUNT
 };
 

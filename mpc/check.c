@@ -32,6 +32,11 @@ void check_free(struct check **check)
     memory_free(check);
 }
 
+struct check_failure check_failure(const struct party *p)
+{
+    return p->check == NULL ? (struct check_failure){0} : p->check->failure;
+}
+
 bool check_clean(const struct party *p)
 {
     return p->check == NULL ||
@@ -73,13 +78,16 @@ enum err check_if_full(struct party *p)
 
 enum err check_fail(struct party *p, const char *what)
 {
+    struct check *c = p->check;
+    c->failure = (struct check_failure){net_phase(p->net), c->flushes};
     log_error(
         p->log,
-        "server %u or %u sent something that does not fit (%s, check %lu): one of them departs "
-        "from the protocol, or its memory is faulty. Nothing that depends on it was opened",
-        (p->index + 1) % 3, (p->index + 2) % 3, what, (unsigned long)p->check->flushes);
-    if (p->check->limits.guard.fail != NULL)
-        p->check->limits.guard.fail(p->check->limits.guard.self);
+        "server %u or %u sent something that does not fit (phase %s, check %lu: %s): one of them "
+        "departs from the protocol, or its memory is faulty. Nothing that depends on it was opened",
+        (p->index + 1) % 3, (p->index + 2) % 3, net_phase_name(c->failure.phase),
+        (unsigned long)c->failure.check, what);
+    if (c->limits.guard.fail != NULL)
+        c->limits.guard.fail(c->limits.guard.self);
     net_abort(p->net);
     return ERR_CHEAT;
 }

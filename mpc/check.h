@@ -85,6 +85,13 @@ struct check_sums {
     const size_t *start;
 };
 
+/* Where the first failure was: in which phase, and within or behind which flush of the session. */
+struct check_failure {
+    enum net_phase phase;
+    uint64_t check;
+};
+struct check_failure check_failure(const struct party *p);
+
 /* Nothing waits to be proved. */
 bool check_clean(const struct party *p);
 

@@ -20,6 +20,7 @@ struct check {
     struct check_numbers numbers;
     EVP_MD_CTX *script; /* what has been called, with which sizes, and what was opened */
     uint64_t flushes;
+    struct check_failure failure;
 };
 
 /* --- script ----------------------------------------------------------------------------------- */

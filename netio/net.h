@@ -148,6 +148,7 @@ uint64_t net_rounds(const struct net *net);
 
 /* Charges what follows to a phase. */
 void net_enter(struct net *net, enum net_phase phase);
+enum net_phase net_phase(const struct net *net);
 const struct net_counters *net_counters(const struct net *net, enum net_phase phase);
 struct net_counters net_total(const struct net *net);
 

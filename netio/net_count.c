@@ -18,6 +18,11 @@ void net_enter(struct net *net, enum net_phase phase)
     net->phase = phase;
 }
 
+enum net_phase net_phase(const struct net *net)
+{
+    return net->phase;
+}
+
 const struct net_counters *net_counters(const struct net *net, enum net_phase phase)
 {
     return &net->counters[phase];

@@ -379,6 +379,10 @@ static void every_word_of_a_line_is_checked(void **state)
         "1 now open run " RUN " round 1" REQUEST " cost 1 spent 1 what",
         "1 now open run " RUN " round 1" REQUEST " cost 1 spent 1 what \033[2J",
         "1 now open run " RUN " round 1" REQUEST " cost 1 spent 1 what - more",
+        "1 now caught run " RUN " round 1 phase noise",
+        "1 now caught run " RUN " round 1 phase a-phase-of-letters check 3",
+        "1 now caught run " RUN " round 1 check 3 phase noise",
+        "1 now caught run " RUN " round 1 phase noise check 3 more",
     };
     struct bench b CLEAN(bench_free);
     char path[SUPPORT_PATH], first[1024];
@@ -617,6 +621,26 @@ static void nothing_is_told_twice(void **state)
 
 /* --- a disk that fails ------------------------------------------------------------------------ */
 
+/* Who saw it tells of it, beside those who did not. */
+static void a_check_that_failed_is_listed(void **state)
+{
+    const struct audit_caught caught = {.run = {7}, .round = 4, .phase = "noise", .check = 3};
+    static const char told[] = "round 4    check 3 failed, of phase noise: a server departed";
+    struct bench b;
+    char words[8192];
+    bench_new(&b);
+    fill(&b);
+    assert_int_equal(audit_caught(b.audit[1], &caught), ERR_OK);
+    describe_all(&b, words, sizeof words);
+    assert_int_equal(times(words, told), 1);
+    assert_int_equal(times(words, "tells the same"), 1);
+    assert_int_equal(audit_caught(b.audit[0], &caught), ERR_OK);
+    describe_all(&b, words, sizeof words);
+    assert_int_equal(times(words, told), 2);
+    assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
+    bench_free(&b);
+}
+
 /* A log says that its study's servers prove what they compute; of others it says nothing. */
 static void the_first_line_has_the_security(void **state)
 {
@@ -724,6 +748,7 @@ int main(void)
         cmocka_unit_test(a_recovery_explains_lost_lines),
         cmocka_unit_test(every_word_of_a_line_is_checked),
         cmocka_unit_test(the_first_line_is_checked),
+        cmocka_unit_test(a_check_that_failed_is_listed),
         cmocka_unit_test(the_first_line_has_the_security),
         cmocka_unit_test(what_a_line_claims_is_checked),
         cmocka_unit_test(logs_that_do_not_belong_together_are_told),

@@ -5,6 +5,7 @@
 #include "tests/support_cmocka.h"
 
 #include "base/memory.h"
+#include "parties/exchange/failures.h"
 #include "parties/exchange/held.h"
 #include "parties/exchange/receipt.h"
 #include "parties/exchange/request.h"
@@ -347,6 +348,18 @@ static void what_is_held_is_one_of_four_things(void **state)
     }
 }
 
+/* What one server tells of a check that failed is told, whatever ended the others. */
+static void a_failed_check_says_most(void **state)
+{
+    static const enum err others[] = {ERR_OK, ERR_PEER, ERR_TIMEOUT, ERR_MISMATCH, ERR_SYSTEM};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        assert_true(failures_say_more(ERR_CHEAT, others[i]));
+        assert_true(others[i] == ERR_OK || !failures_say_more(others[i], ERR_CHEAT));
+    }
+    assert_true(failures_say_more(ERR_TIMEOUT, ERR_OK));
+    assert_false(failures_say_more(ERR_PEER, ERR_TIMEOUT));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -356,6 +369,7 @@ int main(void)
         cmocka_unit_test(a_request_that_is_cut_or_changed_is_none),
         cmocka_unit_test(an_answer_that_is_cut_says_nothing),
         cmocka_unit_test(what_is_held_is_one_of_four_things),
+        cmocka_unit_test(a_failed_check_says_most),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

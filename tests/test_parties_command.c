@@ -274,10 +274,10 @@ static void every_error_has_its_exit_code(void **state)
         enum err e;
         int code;
     } cases[] = {
-        {ERR_OK, 0},     {ERR_NOMEM, 1},   {ERR_SYSTEM, 1},   {ERR_CRYPTO, 1},
-        {ERR_MISUSE, 1}, {ERR_USAGE, 2},   {ERR_STUDY, 3},    {ERR_AUTH, 3},
-        {ERR_PEER, 4},   {ERR_TIMEOUT, 4}, {ERR_MISMATCH, 3}, {ERR_REFUSED, 5},
-        {ERR_BUDGET, 5}, {ERR_DATA, 6},    {ERR_FORMAT, 6},   {ERR_RANGE, 6},
+        {ERR_OK, 0},       {ERR_NOMEM, 1},   {ERR_SYSTEM, 1}, {ERR_CRYPTO, 1}, {ERR_MISUSE, 1},
+        {ERR_USAGE, 2},    {ERR_STUDY, 3},   {ERR_AUTH, 3},   {ERR_PEER, 4},   {ERR_TIMEOUT, 4},
+        {ERR_MISMATCH, 3}, {ERR_REFUSED, 5}, {ERR_BUDGET, 5}, {ERR_DATA, 6},   {ERR_FORMAT, 6},
+        {ERR_RANGE, 6},    {ERR_LOST, 5},    {ERR_CHEAT, 7},
     };
     char sink[256] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};

@@ -215,6 +215,16 @@ enum err audit_recovered(struct audit *a, uint64_t from, uint64_t to)
     return end(a, &line, true);
 }
 
+enum err audit_caught(struct audit *a, const struct audit_caught *c)
+{
+    struct bytes line = {0};
+    begin(a, &line);
+    text_put(&line, "caught run ");
+    text_put_hex(&line, c->run, sizeof c->run);
+    text_put(&line, " round %" PRIu32 " phase %s check %" PRIu64, c->round, c->phase, c->check);
+    return end(a, &line, true);
+}
+
 /* --- heads ------------------------------------------------------------------------------------ */
 
 void audit_head(const struct audit *a, struct audit_head *head)

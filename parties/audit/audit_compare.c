@@ -102,6 +102,11 @@ static void list(const struct audit_file *f, const struct audit_file *before, FI
         if (e->kind == AUDIT_RECOVERED)
             fprintf(out, "  %s  trefoil recover took over debits %" PRIu64 " to %" PRIu64 "\n",
                     e->time, e->from, e->to);
+        else if (e->kind == AUDIT_CAUGHT)
+            fprintf(out,
+                    "  %s  round %-4" PRIu32 " check %" PRIu64 " failed, of phase %s: a server "
+                    "departed\n      from the protocol, or its memory is faulty\n",
+                    e->time, e->caught.round, e->caught.check, e->caught.phase);
         else if (e->kind == AUDIT_OPEN && (before == NULL || !tells(before, &e->opening)))
             describe_opening(e, out);
     }
@@ -110,7 +115,7 @@ static void list(const struct audit_file *f, const struct audit_file *before, FI
 static bool tells_all(const struct audit_file *f, const struct audit_file *of)
 {
     for (size_t k = 0; k < of->entries; k++)
-        if (of->entry[k].kind == AUDIT_RECOVERED ||
+        if (of->entry[k].kind == AUDIT_RECOVERED || of->entry[k].kind == AUDIT_CAUGHT ||
             (of->entry[k].kind == AUDIT_OPEN && !tells(f, &of->entry[k].opening)))
             return false;
     return true;

@@ -166,7 +166,17 @@ static void read_head(struct audit_entry *entry, struct words *w)
         hex(w, "signature", entry->signature, sizeof entry->signature);
 }
 
-static const char *const kinds[AUDIT_KINDS] = {"log", "open", "seen", "signed", "recovered"};
+static void read_caught(struct audit_caught *c, struct words *w)
+{
+    hex(w, "run", c->run, sizeof c->run);
+    c->round = (uint32_t)number(w, "round", UINT32_MAX);
+    expect(w, "phase");
+    copy(w, word(w), c->phase, sizeof c->phase);
+    c->check = number(w, "check", UINT64_MAX);
+}
+
+static const char *const kinds[AUDIT_KINDS] = {"log",    "open",      "seen",
+                                               "signed", "recovered", "caught"};
 
 static enum err read_words(struct audit_file *f, struct audit_entry *entry, char *text)
 {
@@ -192,6 +202,9 @@ static enum err read_words(struct audit_file *f, struct audit_entry *entry, char
     case AUDIT_SEEN:
     case AUDIT_SIGNED:
         read_head(entry, &w);
+        break;
+    case AUDIT_CAUGHT:
+        read_caught(&entry->caught, &w);
         break;
     default:
         entry->from = number(&w, "debits", UINT64_MAX);

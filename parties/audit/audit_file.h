@@ -11,10 +11,12 @@
  *   seen server J entries N head HASH
  *   signed server J entries N head HASH signature HEX
  *   recovered debits N to M
+ *   caught run HEX round R phase PHASE check N
  *
  * `log` is the first line, and only that. `seen`: server J showed this head of its own log, and was
  * given a signature. `signed` is J's, of this log as it was after N lines. `recovered`: trefoil
- * recover took these debits over from the neighbours.
+ * recover took these debits over from the neighbours. `caught`: a check of what servers sent
+ * failed, the N-th of its session, and ended it.
  *
  * A line changed, left out or put in breaks the chain behind it; a chain made anew does not fit
  * what neighbours have signed; and a log that is cut short lacks lines that neighbours have seen.
@@ -26,7 +28,15 @@
 
 #define AUDIT_RUN_SIZE 16
 
-enum audit_kind { AUDIT_LOG, AUDIT_OPEN, AUDIT_SEEN, AUDIT_SIGNED, AUDIT_RECOVERED, AUDIT_KINDS };
+enum audit_kind {
+    AUDIT_LOG,
+    AUDIT_OPEN,
+    AUDIT_SEEN,
+    AUDIT_SIGNED,
+    AUDIT_RECOVERED,
+    AUDIT_CAUGHT,
+    AUDIT_KINDS
+};
 
 /* A log's length, and its last hash. */
 struct audit_head {
@@ -45,6 +55,14 @@ struct audit_opening {
     const char *what; /* attributes with * between them, marginals with commas; "-" for none */
 };
 
+/* A check that failed, and what it was of. */
+struct audit_caught {
+    uint8_t run[AUDIT_RUN_SIZE];
+    uint32_t round;
+    char phase[16]; /* net_phase_name() */
+    uint64_t check;
+};
+
 struct audit_entry {
     enum audit_kind kind;
     char time[24];
@@ -54,7 +72,8 @@ struct audit_entry {
     struct audit_head head;
     uint8_t signature[64];
     uint64_t from, to; /* recovered */
-    uint8_t hash[32];  /* of the chain after this line */
+    struct audit_caught caught;
+    uint8_t hash[32]; /* of the chain after this line */
 };
 
 struct audit_file {

@@ -36,6 +36,8 @@ enum command_exit command_exit_code(enum err e)
     case ERR_FORMAT:
     case ERR_RANGE:
         return EXIT_BAD_DATA;
+    case ERR_CHEAT:
+        return EXIT_CHEAT;
     default:
         return EXIT_RUNTIME;
     }
@@ -221,7 +223,7 @@ static int overview(const struct command *const *table, size_t count, FILE *out)
           "  trefoil --version      version and build\n\n"
           "exit codes: 0 ok, 1 system, 2 usage, 3 study or keys disagree,\n"
           "            4 a server is lost, 5 the privacy budget or the study does not\n"
-          "            allow it, 6 bad data\n",
+          "            allow it, 6 bad data, 7 a server departs from the protocol\n",
           out);
     return EXIT_OK;
 }

@@ -26,6 +26,7 @@ enum command_exit {
     EXIT_PEER = 4,     /* a server is lost or silent */
     EXIT_BUDGET = 5,   /* privacy budget, or a request that the study does not permit */
     EXIT_BAD_DATA = 6, /* rows, uploads or messages that do not fit */
+    EXIT_CHEAT = 7,    /* servers' check failed: one departs from the protocol */
 };
 
 struct command {

@@ -5,7 +5,8 @@
 
 bool failures_say_more(enum err e, enum err than)
 {
-    return than == ERR_OK || than == ERR_PEER || (than == ERR_TIMEOUT && e != ERR_PEER);
+    return e == ERR_CHEAT || than == ERR_OK || than == ERR_PEER ||
+           (than == ERR_TIMEOUT && e != ERR_PEER);
 }
 
 /* Where one has refused, others that wait for it in vain, or are silent, say nothing more. */

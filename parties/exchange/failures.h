@@ -5,7 +5,10 @@
 #include "parties/exchange/request.h"
 #include "parties/study/study.h"
 
-/* Of several failures the one that says most: a lost peer is often the consequence of another's. */
+/*
+ * Of several failures the one that says most: a check that fails, whatever ended the others; while
+ * a lost peer is often the consequence of another's.
+ */
 bool failures_say_more(enum err e, enum err than);
 
 /*

@@ -15,6 +15,27 @@ static void start_tape(struct engine *g, const uint8_t id[TAPE_ID_SIZE])
     tape_plan(&g->tape, TAPE_GUMBEL, noise.gumbel);
 }
 
+/* --- security ---------------------------------------------------------------------------------- */
+
+/* Whether servers prove to each other what they compute. */
+static bool proves(const struct study *study)
+{
+    switch (study->security) {
+    case STUDY_SEMI_HONEST:
+        return false;
+    case STUDY_ABORT:
+        return true;
+    }
+    return true;
+}
+
+enum err engine_check(struct party *party, const struct study *study,
+                      const struct check_guard *guard)
+{
+    const struct check_limits limits = {.guard = *guard};
+    return proves(study) ? check_new(party, &limits) : ERR_OK;
+}
+
 /* --- counts ----------------------------------------------------------------------------------- */
 
 enum err engine_new(struct engine **engine, struct party *party, const struct study *study,
@@ -32,7 +53,7 @@ enum err engine_new(struct engine **engine, struct party *party, const struct st
     g->slack = price_slack(study);
     g->log = log;
     start_tape(g, tape_id);
-    e = tally_new(&g->tally, study, bounds);
+    e = proves(study) == (party->check != NULL) ? tally_new(&g->tally, study, bounds) : ERR_MISUSE;
     if (e != ERR_OK)
         engine_free(engine);
     return e;
@@ -109,8 +130,9 @@ enum err engine_finish(struct engine *g)
     g->owners = g->tally.owners;
     TRY(fresh_counts(g));
     TRY(spread(g));
-    return squares(g) ? counts_finish_squares(g->party, g->counts)
-                      : counts_finish(g->party, g->counts);
+    TRY(squares(g) ? counts_finish_squares(g->party, g->counts)
+                   : counts_finish(g->party, g->counts));
+    return check_flush(g->party);
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
@@ -264,7 +286,8 @@ bool engine_has_noise(const struct engine *g, const struct engine_step *step)
 enum err engine_reserve(struct engine *g, const struct engine_step *step)
 {
     TRY(tape_reserve(g->party, &g->tape, TAPE_GUMBEL, step->noise[TAPE_GUMBEL]));
-    return tape_reserve(g->party, &g->tape, TAPE_GAUSS, step->noise[TAPE_GAUSS]);
+    TRY(tape_reserve(g->party, &g->tape, TAPE_GAUSS, step->noise[TAPE_GAUSS]));
+    return check_flush(g->party);
 }
 
 void engine_range(const struct engine *g, const struct engine_step *step, struct range_place *place)

@@ -19,6 +19,7 @@
 #define TREFOIL_PARTIES_SERVER_ENGINE_H
 
 #include "aim/ledger.h"
+#include "mpc/check.h"
 #include "parties/exchange/price.h"
 #include "parties/exchange/request.h"
 #include "parties/server/tally.h"
@@ -39,12 +40,20 @@ struct engine {
     struct log *log;
 };
 
+/*
+ * Gives a session's party a check where the study's security is abort, before anything else uses
+ * it. What the engine makes is proved where a function returns that says so, and before openings.
+ */
+enum err engine_check(struct party *party, const struct study *study,
+                      const struct check_guard *guard) MUST_CHECK;
+
+/* ERR_MISUSE for a party that has a check and should not, or has none. */
 enum err engine_new(struct engine **engine, struct party *party, const struct study *study,
                     const struct bounds *bounds, const uint8_t tape_id[TAPE_ID_SIZE],
                     struct log *log) MUST_CHECK;
 void engine_free(struct engine **engine);
 
-/* Makes all counts of the closure from the tally, with their bits, if there is anything new. */
+/* Makes all counts of the closure from the tally, with their bits, if anything is new: proved. */
 enum err engine_finish(struct engine *engine) MUST_CHECK;
 
 /* A request that has been found permissible, and what it takes. */
@@ -65,7 +74,7 @@ void engine_step_clear(struct engine_step *step);
 enum err engine_step_digest(const struct engine_step *step,
                             uint8_t digest[REQUEST_DIGEST_SIZE]) MUST_CHECK;
 
-/* Whether all the noise that a step takes is on the tape; and making what is not. */
+/* Whether all the noise that a step takes is on the tape; and making what is not, proved. */
 bool engine_has_noise(const struct engine *engine, const struct engine_step *step);
 enum err engine_reserve(struct engine *engine, const struct engine_step *step) MUST_CHECK;
 /* The range that a step takes, and taking it. */

@@ -236,11 +236,19 @@ static enum err make_noise(struct round *r)
     return ERR_OK;
 }
 
+/* Nothing is kept or answered that waits to be proved. */
+static enum err is_proved(const struct round *r)
+{
+    return check_clean(r->p->engine->party) ? ERR_OK : ERR_MISUSE;
+}
+
 /* Takes the round's noise off the tape, and puts it on disk before anybody can bind it. */
 static enum err stage(struct round *r)
 {
     struct bytes noise = {0};
-    enum err e = engine_cut(r->p->engine, &r->step, &r->range);
+    enum err e = is_proved(r);
+    if (e == ERR_OK)
+        e = engine_cut(r->p->engine, &r->step, &r->range);
     r->noise = e == ERR_OK;
     if (e == ERR_OK)
         e = range_write(&r->range, &noise);
@@ -326,6 +334,7 @@ static enum err select_one(struct round *r)
     size_t selected = 0;
     TRY(engine_select(r->p->engine, &r->step, &r->range, r->talk.seed, &selected));
     r->selected = selected;
+    TRY(is_proved(r));
     return store_put_index(r->p->store, &r->round, r->selected);
 }
 
@@ -363,6 +372,7 @@ static enum err measure(struct round *r, struct bytes *result)
         bytes_put_u64(&r->values, (uint64_t)cells[i]);
     memory_free(&cells);
     TRY(e);
+    TRY(is_proved(r));
     TRY(bytes_ok(&r->values));
     TRY(store_put_values(r->p->store, &r->round, &r->values));
     return write_result(r, result);

@@ -99,6 +99,8 @@ enum err worker_open_session(struct worker *w, const struct bytes *propose,
     e = meet(w, propose, attempt);
     if (e == ERR_OK)
         e = worker_open_lanes(w);
+    if (e == ERR_OK)
+        e = engine_check(w->party, w->o.study, &(const struct check_guard){0});
     if (e == ERR_OK) {
         w->party->audit = openings_audit;
         w->party->audit_self = &w->play.openings;
@@ -295,6 +297,17 @@ static enum err dispatch(struct worker *w, struct request *r, const uint8_t dige
                                     : play_round(&w->play, r, digest, result);
 }
 
+/* A check that failed is told to whoever reads the audit log, too. */
+static void log_caught(struct worker *w, uint32_t round)
+{
+    const struct check_failure failure = check_failure(w->party);
+    struct audit_caught caught = {.round = round, .check = failure.check};
+    memcpy(caught.run, w->run, sizeof caught.run);
+    snprintf(caught.phase, sizeof caught.phase, "%s", net_phase_name(failure.phase));
+    if (audit_caught(w->o.audit, &caught) != ERR_OK)
+        log_warn(w->o.log, "the audit log does not have that a check failed");
+}
+
 enum err worker_handle(struct worker *w, uint32_t user, const void *p, size_t n,
                        struct bytes *result)
 {
@@ -311,6 +324,8 @@ enum err worker_handle(struct worker *w, uint32_t user, const void *p, size_t n,
         atomic_store(&w->o.status->round, r.sequence);
     if (e == ERR_OK)
         e = dispatch(w, &r, digest, result);
+    if (e == ERR_CHEAT)
+        log_caught(w, r.sequence);
     hear(w);
     if (worker_show_budget(w) != ERR_OK)
         log_warn(w->o.log, "the status shows an old budget: the ledger cannot be read");
@@ -339,6 +354,8 @@ void worker_let_late_join(struct worker *w)
                  w->engine->tally.owners == before + 1 ? "owner" : "owners");
     if (e == ERR_OK && w->play.here > w->engine->tally.owners)
         w->play.patience = PATIENCE; /* others do not hold them, or not alike */
+    if (e == ERR_CHEAT)
+        log_caught(w, (uint32_t)atomic_load(&w->o.status->round));
     if (e != ERR_OK) {
         log_warn(w->o.log, "rows that came during the run could not be counted: %s", error_text(e));
         w->play.patience = PATIENCE;
