@@ -27,6 +27,7 @@
 #define KERNEL_COLUMNS 8
 #define KERNEL_GROUP ((size_t)KERNEL_ROWS * KERNEL_COLUMNS)
 #define KERNEL_POINTS 729 /* 3^6 */
+#define KERNEL_VALUE_LOW 31
 
 struct kernel {
     const char *name;
@@ -119,6 +120,20 @@ struct kernel {
     void (*field_rows)(uint64_t *out, const uint64_t *x, const uint64_t *weight);
     void (*field_columns)(uint64_t *sums, const uint64_t *x, const uint64_t *y);
     void (*field_scale)(uint64_t *x, const uint64_t *weight);
+    /*
+     * For the check of matrices over Z_2^16. What has 64 rows stands row by row, of n words each.
+     *
+     *   fold16    row t of out += the sum of the rows v of x with bit t of weight[v] set
+     *   cross16   sums[s + t] += the sum over columns of X_s Y_t as whole numbers, X being p x_a +
+     *             q x_b, Y likewise, |p| + |q| <= 3: 64 rows each, 127 sums
+     *   value16   low[i] + 2^31 high[i] = the sum of weight[t] x_t[i] over 64 rows, weights being
+     *             below 2^61
+     */
+    void (*fold16)(uint16_t *out, const uint16_t *x, size_t rows, const uint64_t *weight, size_t n);
+    void (*cross16)(int64_t *sums, const uint16_t *xa, const uint16_t *xb, const uint16_t *ya,
+                    const uint16_t *yb, int p, int q, size_t n);
+    void (*value16)(uint64_t *low, uint64_t *high, const uint16_t *x, const uint64_t *weight,
+                    size_t n);
 };
 
 extern const struct kernel kernel_portable;
