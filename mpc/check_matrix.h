@@ -18,58 +18,59 @@
 
 #define MATRIX_CLAIMS (2 * KERNEL_ROWS - 1)
 
+/* Sides, of so many rows each, and plans: pairs of different sides, no pair twice in any order. */
+struct check_plans {
+    const size_t *rows;
+    size_t sides;
+    const struct check_pair {
+        size_t left, right;
+    } * pair;
+    size_t pairs;
+    /* made by check_plans(): */
+    size_t cells; /* of all pairs */
+    size_t *left; /* few sides, of which each pair has one */
+    size_t lefts;
+    size_t *from; /* of each pair: which of these; what they meet are the others */
+    size_t *to;
+};
+
+/* In the party's scratch. ERR_MISUSE where the pairs are not different ones. */
+enum err check_plans(struct party *p, struct check_plans *plans) MUST_CHECK;
+
+/* Memory that a column takes while it is checked, its sides included. */
+size_t check_plans_bytes(const struct check_plans *plans);
+
 /* n columns: of each side, rows of n words, one after the other. */
 struct check_tile {
     size_t n;
     const struct share16 *side;
 };
 
-/* Two sides, no two of them twice, in whatever order. */
-struct check_plan {
-    size_t left, right;
-};
-
-/* What stands in several tiles is added up. z has a plan's cells row by row, plan after plan. */
+/* What stands in several tiles is added up. z has a pair's cells row by row, pair after pair. */
 struct check_matrices {
+    const struct check_plans *plans;
     const struct check_tile *tile;
     size_t tiles;
-    const size_t *rows; /* of each side */
-    size_t sides;
-    const struct check_plan *plan;
-    size_t plans;
     struct share16 z;
 };
 
-/* On its way through a flush: weights, and f and g of each tile and left side. */
-struct matrix_sums {
+/* On its way through a flush: weights, and f and g of each left side of each tile. */
+struct check_folded {
     const struct check_matrices *m;
     uint64_t **weight; /* of each side: of its rows */
-    size_t *left;      /* sides that are left */
-    size_t lefts;
-    bool *turned;          /* of each plan: its right side is left */
-    struct share16 *f, *g; /* of each tile, of each left side: 64 rows */
+    struct share16 *f, *g;
 };
 
-/* From the party's scratch. ERR_MISUSE where two plans have the same sides, or one side twice. */
-enum err matrix_begin(struct party *p, struct matrix_sums *s,
-                      const struct check_matrices *m) MUST_CHECK;
-
-/* Draws the weights. */
-enum err matrix_weigh(const struct matrix_sums *s, struct prg *weights) MUST_CHECK;
+/* Draws the weights. In the party's scratch, as all that follows. */
+enum err check_matrix_weigh(struct party *p, struct check_folded *s, const struct check_matrices *m,
+                            struct prg *weights) MUST_CHECK;
 
 /* This server's summands of the claims, whole numbers: the three's add up to 2 sum of f g. */
-enum err matrix_claims(struct party *p, struct matrix_sums *s,
-                       word128 claim[MATRIX_CLAIMS]) MUST_CHECK;
+enum err check_matrix_claims(struct party *p, struct check_folded *s,
+                             word128 claim[MATRIX_CLAIMS]) MUST_CHECK;
 
 /* What the claims have to be, modulo 2^16, by component: the sum of rho_v rho_w z[v,w]. */
-enum err matrix_wanted(struct party *p, const struct matrix_sums *s,
-                       uint16_t wanted[2][MATRIX_CLAIMS]) MUST_CHECK;
-
-/*
- * The products whose sums the claims are, in parts, one for each left side of each tile: f and g
- * of its columns.
- */
-size_t matrix_count(const struct matrix_sums *s);
-size_t matrix_columns(const struct matrix_sums *s, size_t k);
+enum err check_matrix_wanted(struct party *p, const struct check_folded *s,
+                             uint16_t wanted[2][MATRIX_CLAIMS]) MUST_CHECK;
 
 #endif

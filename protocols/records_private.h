@@ -107,14 +107,21 @@ bool records_load(const struct party *p, struct records_block *b, struct records
 
 /* --- records_sides.c: the sides of a tile of a block ------------------------------------------ */
 
-/* What each side brings to the parts of matrix products (move_part_side()), row after row. */
+/*
+ * What each side brings to the parts of matrix products (move_part_side()), row after row; and the
+ * sides themselves where they are kept, to be checked.
+ */
 struct records_tile {
     size_t from, n; /* records of the block */
     uint16_t **side;
+    struct share16 *kept; /* or NULL */
 };
 
 /* Records of a tile: as many as there is memory for. */
 size_t records_tile_length(const struct records_plans *plans);
+/* Room for the sides of a tile, which records_tile_sides() then keeps. */
+enum err records_tile_keep(struct party *p, struct records_tile *t,
+                           const struct records_plans *plans) MUST_CHECK;
 /* In the party's scratch; one round. */
 enum err records_tile_sides(struct party *p, struct records_tile *t,
                             const struct records_plans *plans,

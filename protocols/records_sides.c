@@ -20,13 +20,23 @@ struct making {
     const struct records_tile *t;
 };
 
+/* What rows are made as: what they bring to this server's products, or one of their components. */
+enum form { FORM_PART, FORM_A, FORM_B };
+
 /* A side of two factors. Row (i, j) is row i of x times row j of y. */
 struct product {
     struct share16 *x, *y;
     size_t rows_x, rows_y;
-    uint16_t *out; /* component a of what is made, then the side */
-    uint16_t *b;   /* component b of what is made */
+    uint16_t *b; /* component b of what is made, where that is not a row of the side */
 };
+
+static void bring(const struct making *m, enum form form, uint16_t *out, struct share16 x)
+{
+    if (form == FORM_PART)
+        move_part_side(m->p, out, x);
+    else
+        memcpy(out, form == FORM_A ? x.a : x.b, x.n * sizeof *out);
+}
 
 /* A digit's rows are sums of its values' rows. */
 static enum err digit_row(const struct making *m, const struct records_factor *f, size_t i,
@@ -63,7 +73,7 @@ static enum err factor_rows(const struct making *m, const struct records_factor 
 }
 
 /* The number 1 for each record: component 0 carries it. */
-static enum err ones(const struct making *m, uint16_t *out)
+static enum err ones(const struct making *m, enum form form, uint16_t *out)
 {
     const unsigned index = m->p->index;
     struct share16 one;
@@ -72,28 +82,35 @@ static enum err ones(const struct making *m, uint16_t *out)
         one.a[i] = index == 0;
         one.b[i] = index == 2;
     }
-    move_part_side(m->p, out, one);
+    bring(m, form, out, one);
     return ERR_OK;
 }
 
-/* What is made of a side of two factors: the products of all values but the last. */
-static enum err plan_product(const struct making *m, const struct records_side *s,
+/*
+ * What is made of a side of two factors: the products of all values but the last. Component a, and
+ * component b where it is kept, stand in rows of the side.
+ */
+static enum err plan_product(const struct making *m, size_t side, const struct records_plans *plans,
                              struct product *k, struct move_term *terms, size_t *count)
 {
+    const struct records_side *s = &plans->side[side];
+    const struct share16 kept = m->t->kept != NULL ? m->t->kept[side] : (struct share16){0};
     const size_t n = m->t->n;
     TRY(factor_rows(m, &s->factor[0], &k->x, &k->rows_x));
     TRY(factor_rows(m, &s->factor[1], &k->y, &k->rows_y));
-    k->b = scratch_take(m->p->scratch, s->made * n, sizeof *k->b);
-    if (k->b == NULL)
+    if (kept.a == NULL && (k->b = scratch_take(m->p->scratch, s->made * n, sizeof *k->b)) == NULL)
         return ERR_NOMEM;
     for (size_t i = 0, at = 0; i + 1 < k->rows_x; i++)
-        for (size_t j = 0; j + 1 < k->rows_y; j++, at++)
+        for (size_t j = 0; j + 1 < k->rows_y; j++, at++) {
+            const size_t row = (i * k->rows_y + j) * n;
             terms[(*count)++] = (struct move_term){
-                .out = {k->out + (i * k->rows_y + j) * n, k->b + at * n},
+                .out = {(kept.a != NULL ? kept.a : m->t->side[side]) + row,
+                        kept.a != NULL ? kept.b + row : k->b + at * n},
                 .x = OPERAND(k->x[i]),
                 .y = OPERAND(k->y[j]),
                 .words = n,
             };
+        }
     return ERR_OK;
 }
 
@@ -106,33 +123,68 @@ static void subtract(const struct making *m, uint16_t *row, const uint16_t *othe
  * The sum over all values of one factor is the other factor, so the last value's products are what
  * is left of it. What is made is read once.
  */
-static void complete(const struct making *m, const struct product *k)
+static void complete(const struct making *m, const struct product *k, enum form form, uint16_t *out)
 {
     const size_t n = m->t->n, last_x = k->rows_x - 1, last_y = k->rows_y - 1;
-    uint16_t *const below = k->out + last_x * k->rows_y * n; /* the last value of x */
+    uint16_t *const below = out + last_x * k->rows_y * n; /* the last value of x */
     for (size_t j = 0; j < last_y; j++)
-        move_part_side(m->p, below + j * n, k->y[j]);
+        bring(m, form, below + j * n, k->y[j]);
     for (size_t i = 0; i < last_x; i++) {
-        uint16_t *const row = k->out + i * k->rows_y * n, *const beside = row + last_y * n;
-        uint16_t *const b = k->b + i * last_y * n;
-        move_part_side(m->p, beside, k->x[i]);
+        uint16_t *const row = out + i * k->rows_y * n, *const beside = row + last_y * n;
+        bring(m, form, beside, k->x[i]);
         for (size_t j = 0; j < last_y; j++) {
             uint16_t *const a = row + j * n;
-            move_part_side(m->p, a, (struct share16){a, b + j * n, n});
+            if (form == FORM_PART)
+                move_part_side(m->p, a, (struct share16){a, k->b + (i * last_y + j) * n, n});
             subtract(m, beside, a);
             subtract(m, below + j * n, a);
         }
     }
-    move_part_side(m->p, below + last_y * n, k->x[last_x]);
+    bring(m, form, below + last_y * n, k->x[last_x]);
     for (size_t j = 0; j < last_y; j++)
         subtract(m, below + last_y * n, below + j * n);
 }
 
-static enum err single(const struct making *m, const struct records_side *s, uint16_t *out)
+static void single(const struct making *m, const struct records_side *s, enum form form,
+                   uint16_t *out)
 {
     for (size_t i = 0; i < s->rows; i++)
-        move_part_side(m->p, out + i * m->t->n,
-                       records_row(m->b, s->factor[0].attribute, i, m->t->from, m->t->n));
+        bring(m, form, out + i * m->t->n,
+              records_row(m->b, s->factor[0].attribute, i, m->t->from, m->t->n));
+}
+
+static enum err finish(const struct making *m, const struct records_side *s,
+                       const struct product *k, enum form form, uint16_t *out)
+{
+    if (s->factors == 0)
+        return ones(m, form, out);
+    if (s->factors == 1)
+        single(m, s, form, out);
+    else
+        complete(m, k, form, out);
+    return ERR_OK;
+}
+
+/* Both components first where they are kept, and from them what goes into products. */
+static enum err finish_side(const struct making *m, const struct records_side *s,
+                            const struct product *k, uint16_t *out, const struct share16 *kept)
+{
+    if (kept == NULL)
+        return finish(m, s, k, FORM_PART, out);
+    TRY(finish(m, s, k, FORM_A, kept->a));
+    TRY(finish(m, s, k, FORM_B, kept->b));
+    move_part_side(m->p, out, *kept);
+    return ERR_OK;
+}
+
+enum err records_tile_keep(struct party *p, struct records_tile *t,
+                           const struct records_plans *plans)
+{
+    t->kept = scratch_take(p->scratch, plans->sides, sizeof *t->kept);
+    if (t->kept == NULL)
+        return ERR_NOMEM;
+    for (size_t k = 0; k < plans->sides; k++)
+        TRY(party_share16(p, &t->kept[k], plans->side[k].rows * t->n));
     return ERR_OK;
 }
 
@@ -147,19 +199,16 @@ enum err records_tile_sides(struct party *p, struct records_tile *t,
     if (product == NULL || terms == NULL || t->side == NULL)
         return ERR_NOMEM;
     for (size_t k = 0; k < plans->sides; k++) {
-        const struct records_side *s = &plans->side[k];
-        uint16_t *out = t->side[k] = scratch_take(p->scratch, s->rows * t->n, sizeof *out);
-        product[k] = (struct product){.out = out};
-        if (out == NULL)
+        t->side[k] = scratch_take(p->scratch, plans->side[k].rows * t->n, sizeof **t->side);
+        if (t->side[k] == NULL)
             return ERR_NOMEM;
-        TRY(s->factors == 0   ? ones(&m, out)
-            : s->factors == 1 ? single(&m, s, out)
-                              : plan_product(&m, s, &product[k], terms, &count));
+        if (plans->side[k].factors == 2)
+            TRY(plan_product(&m, k, plans, &product[k], terms, &count));
     }
     if (count > 0)
         TRY(move_sums(p, &(struct move_sums){RING_16, terms, count, 1, true}));
     for (size_t k = 0; k < plans->sides; k++)
-        if (plans->side[k].factors == 2)
-            complete(&m, &product[k]);
+        TRY(finish_side(&m, &plans->side[k], &product[k], t->side[k],
+                        t->kept != NULL ? &t->kept[k] : NULL));
     return ERR_OK;
 }

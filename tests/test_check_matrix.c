@@ -16,7 +16,7 @@
 #define SIZE(array) (sizeof(array) / sizeof *(array))
 
 static const size_t rows[SIDES] = {3, 70, 1, 4, 2}, columns[TILES] = {67, 5};
-static const struct check_plan plans[PLANS] = {{0, 1}, {1, 2}, {3, 0}, {4, 3}, {4, 1}};
+static const struct check_pair plans[PLANS] = {{0, 1}, {1, 2}, {3, 0}, {4, 3}, {4, 1}};
 #define CELLS (3 * 70 + 70 + 4 * 3 + 2 * 4 + 2 * 70)
 #define WORDS ((3 + 70 + 1 + 4 + 2) * (67 + 5))
 
@@ -27,7 +27,8 @@ struct scene {
     struct share16 side[3][TILES][SIDES];
     struct check_tile tile[3][TILES];
     struct check_matrices m[3];
-    struct matrix_sums sums[3];
+    struct check_plans plans[3];
+    struct check_folded sums[3];
     word128 claim[3][MATRIX_CLAIMS];
     uint16_t wanted[3][2][MATRIX_CLAIMS];
 };
@@ -73,8 +74,9 @@ static void see(struct scene *s, unsigned i)
         }
         s->tile[i][tile] = (struct check_tile){columns[tile], s->side[i][tile]};
     }
+    s->plans[i] = (struct check_plans){.rows = rows, .sides = SIDES, .pair = plans, .pairs = PLANS};
     s->m[i] = (struct check_matrices){
-        s->tile[i], TILES, rows, SIDES, plans, PLANS, {s->z[i], s->z[next], CELLS}};
+        &s->plans[i], s->tile[i], TILES, {s->z[i], s->z[next], CELLS}};
     s->party[i] = (struct party){.index = i, .kernel = kernel_best(NULL), .scratch = scratch_new()};
     assert_non_null(s->party[i].scratch);
 }
@@ -108,12 +110,13 @@ static void claim(struct scene *s)
 {
     static const uint8_t key[16] = {5};
     for (unsigned i = 0; i < 3; i++) {
+        struct party *p = &s->party[i];
         struct prg *weights;
         assert_int_equal(prg_new(&weights, key), ERR_OK);
-        assert_int_equal(matrix_begin(&s->party[i], &s->sums[i], &s->m[i]), ERR_OK);
-        assert_int_equal(matrix_weigh(&s->sums[i], weights), ERR_OK);
-        assert_int_equal(matrix_claims(&s->party[i], &s->sums[i], s->claim[i]), ERR_OK);
-        assert_int_equal(matrix_wanted(&s->party[i], &s->sums[i], s->wanted[i]), ERR_OK);
+        assert_int_equal(check_plans(p, &s->plans[i]), ERR_OK);
+        assert_int_equal(check_matrix_weigh(p, &s->sums[i], &s->m[i], weights), ERR_OK);
+        assert_int_equal(check_matrix_claims(p, &s->sums[i], s->claim[i]), ERR_OK);
+        assert_int_equal(check_matrix_wanted(p, &s->sums[i], s->wanted[i]), ERR_OK);
         prg_free(&weights);
     }
 }
@@ -149,15 +152,12 @@ static uint16_t folded(const struct scene *s, const bool chosen[SIDES], unsigned
 }
 
 /* The sides that meet a left one. */
-static void meet(const struct matrix_sums *sums, size_t left, bool met[SIDES])
+static void meet(const struct check_plans *m, size_t left, bool met[SIDES])
 {
     memset(met, 0, SIDES * sizeof *met);
-    for (size_t k = 0; k < PLANS; k++) {
-        const size_t l = sums->turned[k] ? plans[k].right : plans[k].left;
-        const size_t r = sums->turned[k] ? plans[k].left : plans[k].right;
-        if (l == left)
-            met[r] = true;
-    }
+    for (size_t k = 0; k < PLANS; k++)
+        if (m->from[k] == left)
+            met[m->to[k]] = true;
 }
 
 static void add_column(const struct scene *s, const bool is_left[SIDES], const bool met[SIDES],
@@ -180,11 +180,10 @@ static void claims_are_sums_of_whole_numbers(void **state)
     word128 sum[MATRIX_CLAIMS] = {0};
     (void)state;
     claim(s);
-    for (size_t l = 0; l < s->sums[0].lefts; l++) {
-        const size_t left = s->sums[0].left[l];
+    for (size_t l = 0; l < s->plans[0].lefts; l++) {
         bool is_left[SIDES] = {false}, met[SIDES];
-        is_left[left] = true;
-        meet(&s->sums[0], left, met);
+        is_left[s->plans[0].left[l]] = true;
+        meet(&s->plans[0], l, met);
         for (size_t tile = 0; tile < TILES; tile++)
             for (size_t c = 0; c < columns[tile]; c++)
                 add_column(s, is_left, met, tile, c, sum);
@@ -201,7 +200,7 @@ static void right_sums_fit(void **state)
     struct scene *s = scene_new();
     (void)state;
     assert_true(fit(s));
-    assert_int_equal(s->sums[0].lefts, 2); /* 1 and 3: each plan has one of them */
+    assert_int_equal(s->plans[0].lefts, 2); /* 1 and 3: each plan has one of them */
     scene_free(&s);
 }
 
@@ -247,19 +246,15 @@ static void wrong_sides_do_not(void **state)
 
 static void sides_meet_once(void **state)
 {
-    static const struct check_plan wrong[][2] = {
+    static const struct check_pair wrong[][2] = {
         {{0, 1}, {0, 1}}, {{0, 1}, {1, 0}}, {{2, 3}, {4, 4}}, {{0, 5}, {0, 1}}};
     struct scene *s = scene_new();
     (void)state;
     for (size_t k = 0; k < SIZE(wrong); k++) {
-        struct check_matrices m = s->m[0];
-        m.plan = wrong[k];
-        m.plans = 2;
-        m.z.n = 2 * 3 * 70;
-        assert_int_equal(matrix_begin(&s->party[0], &s->sums[0], &m), ERR_MISUSE);
+        s->plans[0].pair = wrong[k];
+        s->plans[0].pairs = 2;
+        assert_int_equal(check_plans(&s->party[0], &s->plans[0]), ERR_MISUSE);
     }
-    s->m[0].z.n--;
-    assert_int_equal(matrix_begin(&s->party[0], &s->sums[0], &s->m[0]), ERR_MISUSE);
     scene_free(&s);
 }
 
