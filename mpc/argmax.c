@@ -5,7 +5,9 @@
 
 #include <string.h>
 
-#define TILE ((size_t)1 << 20) /* pairs compared at a time: 14 to 25 bytes each on the wire */
+/* Pairs compared at a time: 14 to 25 bytes each on the wire, and up to 200 in a check's log. */
+#define TILE ((size_t)1 << 20)
+#define TILE_CHECKED ((size_t)1 << 18)
 
 /* Walks all pairs a < b in the order (0,1), (0,2) .. (1,2) .. */
 struct pairs {
@@ -114,11 +116,12 @@ static enum err lose(struct party *p, struct pairs at, size_t n, struct share64 
 static enum err lose_all(struct party *p, struct share64 values, unsigned width, struct share64 w,
                          struct draw *draw)
 {
+    const size_t tile = p->check != NULL ? TILE_CHECKED : TILE;
     size_t left = values.n * (values.n - 1) / 2;
     struct pairs at = {values.n, 0, 1};
     for (size_t n; left > 0; left -= n) {
         const struct scratch_mark mark = scratch_mark(p->scratch);
-        n = left < TILE ? left : TILE;
+        n = left < tile ? left : tile;
         TRY(scratch_done(p->scratch, mark, lose(p, at, n, values, width, w, draw)));
         for (size_t over = n, k; over > 0; over -= k)
             next_pairs(&at, (k = over, &k));

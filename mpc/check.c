@@ -5,6 +5,12 @@
 
 #include <string.h>
 
+static bool begin_digest(EVP_MD_CTX **digest)
+{
+    *digest = EVP_MD_CTX_new();
+    return *digest != NULL && EVP_DigestInit_ex(*digest, EVP_sha256(), NULL) == 1;
+}
+
 enum err check_new(struct party *p, const struct check_limits *limits)
 {
     struct check *c = memory_array(1, sizeof *c);
@@ -14,12 +20,12 @@ enum err check_new(struct party *p, const struct check_limits *limits)
     c->limits = *limits;
     c->limits.log = c->limits.log == 0 ? (size_t)128 << 20 : c->limits.log;
     c->limits.groups = c->limits.groups == 0 ? 1024 : c->limits.groups;
-    c->script = EVP_MD_CTX_new();
-    if (c->script == NULL || EVP_DigestInit_ex(c->script, EVP_sha256(), NULL) != 1) {
+    bool ok = begin_digest(&c->script);
+    for (unsigned k = 0; k < 3; k++)
+        ok = ok && begin_digest(&c->heard[k]);
+    if (!ok)
         check_free(&p->check);
-        return ERR_CRYPTO;
-    }
-    return ERR_OK;
+    return ok ? ERR_OK : ERR_CRYPTO;
 }
 
 void check_free(struct check **check)
@@ -29,6 +35,8 @@ void check_free(struct check **check)
     check_log_free(&(*check)->log);
     check_numbers_free(&(*check)->numbers);
     EVP_MD_CTX_free((*check)->script);
+    for (unsigned k = 0; k < 3; k++)
+        EVP_MD_CTX_free((*check)->heard[k]);
     memory_free(check);
 }
 
@@ -37,23 +45,28 @@ struct check_failure check_failure(const struct party *p)
     return p->check == NULL ? (struct check_failure){0} : p->check->failure;
 }
 
-bool check_clean(const struct party *p)
+static bool nothing_noted(const struct check *c)
 {
-    return p->check == NULL ||
-           (check_log_empty(&p->check->log) && check_numbers_empty(&p->check->numbers));
+    return check_log_empty(&c->log) && check_numbers_empty(&c->numbers);
 }
 
-enum err check_bits(struct party *p, struct bits x, struct bits y, struct bits z)
+bool check_clean(const struct party *p)
 {
-    const struct move_term term = {.x = OPERAND(x), .y = OPERAND(y), .words = bits_words(z.n)};
+    const struct check *c = p->check;
+    return c == NULL || (!c->apart && nothing_noted(c));
+}
+
+enum err check_bits(struct party *p, const struct move_term *terms, unsigned products)
+{
     struct check_cursor sent, came;
     if (p->check == NULL)
         return ERR_OK;
+    products = check_products(terms, products);
     sent = came = check_log_end(&p->check->log);
-    TRY(check_say(p, CHECK_BITS, term.words, 0, 0));
-    TRY(check_log_room(&p->check->log, 1, term.words));
-    check_log_put(&p->check->log, &sent, &term, 1, 0, z.a, term.words);
-    check_log_take(&p->check->log, &came, 1, z.b, term.words);
+    TRY(check_say(p, CHECK_BITS, terms->words, products, 0));
+    TRY(check_log_room(&p->check->log, products, terms->words));
+    check_log_put(&p->check->log, &sent, terms, products, 0, terms->out.a, terms->words);
+    check_log_take(&p->check->log, &came, products, terms->out.b, terms->words);
     return ERR_OK;
 }
 
@@ -92,6 +105,13 @@ enum err check_fail(struct party *p, const char *what)
     return ERR_CHEAT;
 }
 
+enum err check_flush(struct party *p)
+{
+    if (p->check == NULL || nothing_noted(p->check))
+        return check_agree(p);
+    return check_flush_with(p, NULL);
+}
+
 /* --- script ----------------------------------------------------------------------------------- */
 
 enum err check_say_opened(const struct party *p, const void *words, size_t bytes)
@@ -123,6 +143,67 @@ static enum err script_so_far(const struct check *c, uint8_t digest[CHECK_DIGEST
                     EVP_DigestFinal_ex(copy, digest, NULL) == 1;
     EVP_MD_CTX_free(copy);
     return ok ? ERR_OK : ERR_CRYPTO;
+}
+
+/* What all know, coins and digests of them among it, is public. */
+static void tell(const struct party *p, const void *words, size_t bytes)
+{
+    if (p->watch != NULL)
+        p->watch->opened(p->watch->self, words, bytes);
+}
+
+/* --- what goes to both ------------------------------------------------------------------------ */
+
+enum err check_hear(const struct party *p, unsigned from, const void *words, size_t bytes)
+{
+    if (p->check != NULL && EVP_DigestUpdate(p->check->heard[from], words, bytes) != 1)
+        return ERR_CRYPTO;
+    return ERR_OK;
+}
+
+enum err check_heard(const struct party *p)
+{
+    struct check *c = p->check;
+    if (c == NULL)
+        return ERR_OK;
+    TRY(check_say(p, CHECK_HEARD, 0, 0, 0));
+    for (unsigned k = 0; k < 3; k++) {
+        uint8_t digest[CHECK_DIGEST];
+        if (EVP_DigestFinal_ex(c->heard[k], digest, NULL) != 1 ||
+            EVP_DigestInit_ex(c->heard[k], EVP_sha256(), NULL) != 1)
+            return ERR_CRYPTO;
+        tell(p, digest, sizeof digest);
+        TRY(check_say_opened(p, digest, sizeof digest));
+    }
+    c->apart = true;
+    return ERR_OK;
+}
+
+/* Both scripts that have come must be this server's own. */
+static enum err compare_scripts(struct party *p, const uint8_t own[CHECK_DIGEST],
+                                const uint8_t last[CHECK_DIGEST], const uint8_t next[CHECK_DIGEST])
+{
+    if (memcmp(last, own, CHECK_DIGEST) != 0 || memcmp(next, own, CHECK_DIGEST) != 0)
+        return check_fail(p, "what was computed so far");
+    p->check->apart = false;
+    return ERR_OK;
+}
+
+enum err check_agree(struct party *p)
+{
+    uint8_t own[CHECK_DIGEST] = {0}, came[2][CHECK_DIGEST];
+    const struct message all = move_whole(own, sizeof own);
+    const struct round round = {
+        .send = {{all}, {all}},
+        .receive = {{move_kept(came[NET_PREV], sizeof own)},
+                    {move_kept(came[NET_NEXT], sizeof own)}},
+    };
+    if (p->check == NULL || !p->check->apart)
+        return ERR_OK;
+    TRY(script_so_far(p->check, own));
+    TRY(move_round(p, &round));
+    tell(p, came, sizeof came);
+    return compare_scripts(p, own, came[NET_PREV], came[NET_NEXT]);
 }
 
 /* --- coin ------------------------------------------------------------------------------------- */
@@ -167,13 +248,6 @@ static enum err exchange(struct party *p, const struct share_of_coin sent[2],
     return move_round(p, &round);
 }
 
-/* Coins are public. */
-static void tell(const struct party *p, void *words, size_t bytes)
-{
-    if (p->watch != NULL)
-        p->watch->opened(p->watch->self, words, bytes);
-}
-
 enum err check_coin(struct party *p, struct prg **weights)
 {
     const unsigned i = p->index, next = (i + 1) % 3, last = (i + 2) % 3;
@@ -194,9 +268,7 @@ enum err check_coin(struct party *p, struct prg **weights)
     tell(p, half, sizeof half);
     memcpy(half[last][0], came[NET_PREV].half, HALF);
     memcpy(half[last][1], came[NET_NEXT].half, HALF);
-    for (unsigned side = 0; side < 2; side++)
-        if (memcmp(came[side].script, sent[NET_NEXT].script, CHECK_DIGEST) != 0)
-            return check_fail(p, "what was computed so far");
+    TRY(compare_scripts(p, sent[NET_NEXT].script, came[NET_PREV].script, came[NET_NEXT].script));
     if (!fits(half[last][0], came[NET_NEXT].other, &e) ||
         !fits(half[last][1], came[NET_PREV].other, &e))
         return e != ERR_OK ? e : check_fail(p, "a coin");

@@ -25,7 +25,7 @@
 
 #include <stdbool.h>
 
-#define CHECK_PRODUCTS 8 /* most of a relation */
+#define CHECK_PRODUCTS 104 /* most of a relation */
 
 /*
  * Who knows a coin may hang up, and try again in another session: so tries are counted where they
@@ -56,10 +56,10 @@ void check_free(struct check **check);
 enum err check_flush(struct party *p) MUST_CHECK;
 
 /*
- * Notes x y = z, word by word, where there is a check: for what a move cannot know. The servers
- * must hold all of z, both components.
+ * Notes, where there is a check, what a move cannot know: the sum of at most `products` terms, as
+ * in move_sums(), all of whose components the servers hold.
  */
-enum err check_bits(struct party *p, struct bits x, struct bits y, struct bits z) MUST_CHECK;
+enum err check_bits(struct party *p, const struct move_term *terms, unsigned products) MUST_CHECK;
 
 /* c x y, of numbers; a component that is NULL is zero. */
 struct check_product {

@@ -294,8 +294,3 @@ enum err check_flush_with(struct party *p, const struct check_ride *ride)
     check_log_clear(&f.c->log);
     return guard->end != NULL ? guard->end(guard->self) : ERR_OK;
 }
-
-enum err check_flush(struct party *p)
-{
-    return check_clean(p) ? ERR_OK : check_flush_with(p, NULL);
-}

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-#define CHUNK ((size_t)1 << 17) /* words, at most */
+#define CHUNK ((4 * CHECK_PRODUCTS + 2) * KERNEL_GROUP) /* words */
+#define EXACT 8                                         /* longer sums are filled up with zeros */
 
 /* Groups in a chunk. */
 static size_t capacity(unsigned products)
@@ -21,6 +22,12 @@ void check_log_free(struct check_log *log)
     for (unsigned l = 1; l <= CHECK_PRODUCTS; l++)
         memory_free(&log->list[l].chunk);
     memory_free(&log->spare);
+}
+
+/* The list of relations of so many products. */
+static unsigned list_of(unsigned products)
+{
+    return products <= EXACT ? products : (products + EXACT - 1) / EXACT * EXACT;
 }
 
 /* Room for one more pointer. */
@@ -125,6 +132,8 @@ static void put_run(const struct place *to, const struct move_term *terms, unsig
 {
     uint64_t *out = to->products + to->within, *za = to->z + to->within, *zb = za + KERNEL_GROUP;
     uint64_t c[KERNEL_GROUP];
+    for (unsigned v = 4 * products; v < 4 * list_of(products); v++)
+        memset(out + v * KERNEL_GROUP, 0, n * sizeof *out);
     for (unsigned l = 0; l < products; l++, out += 4 * KERNEL_GROUP) {
         copy(out, terms[l].x.a, at, n);
         copy(out + KERNEL_GROUP, terms[l].x.b, at, n);
@@ -142,9 +151,11 @@ static void put_run(const struct place *to, const struct move_term *terms, unsig
 
 enum err check_log_room(struct check_log *log, unsigned products, size_t words)
 {
-    struct check_list *list = &log->list[products];
+    struct check_list *list;
     if (products == 0 || products > CHECK_PRODUCTS)
         return ERR_MISUSE;
+    products = list_of(products);
+    list = &log->list[products];
     for (size_t n; words > 0; words -= n) {
         struct place to;
         if (list->words == list->chunks * capacity(products) * KERNEL_GROUP)
@@ -161,9 +172,9 @@ void check_log_put(struct check_log *log, struct check_cursor *cursor,
                    const struct move_term *terms, unsigned products, size_t at, const uint64_t *z,
                    size_t words)
 {
-    size_t *next = &cursor->at[products];
+    size_t *next = &cursor->at[list_of(products)];
     for (size_t n; words > 0; words -= n, z += n, at += n * sizeof *z, *next += n) {
-        const struct place to = place_of(log, products, *next);
+        const struct place to = place_of(log, list_of(products), *next);
         n = run(*next, words);
         put_run(&to, terms, products, at, z, n);
     }
@@ -172,9 +183,9 @@ void check_log_put(struct check_log *log, struct check_cursor *cursor,
 void check_log_take(struct check_log *log, struct check_cursor *cursor, unsigned products,
                     const uint64_t *z, size_t words)
 {
-    size_t *at = &cursor->at[products];
+    size_t *at = &cursor->at[list_of(products)];
     for (size_t n; words > 0; words -= n, z += n, *at += n) {
-        const struct place to = place_of(log, products, *at);
+        const struct place to = place_of(log, list_of(products), *at);
         uint64_t *zb = to.z + KERNEL_GROUP + to.within;
         n = run(*at, words);
         kernel_portable.xor_bits(zb, zb, z, n);

@@ -1,7 +1,8 @@
 /*
  * mpc/check_log.h - the log of a check: relations between bits, as components.
  *
- * Relations of l products stand in a list of their own, word after word, in chunks of about 1 MiB.
+ * Relations of l products stand in a list of their own, word after word, in chunks of 1.6 MiB.
+ * Above 8, l is filled up to a multiple of 8 by products of zeros.
  * 512 words are a group, 64 rows of 8 columns (mpc/kernel.h); of a chunk first come the products of
  * all its groups, 4 vectors each, then z of all of them, 2 vectors each. A flush overwrites
  * products by elements. Chunks are kept for later, and wiped at the end.

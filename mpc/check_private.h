@@ -21,6 +21,8 @@ struct check {
     EVP_MD_CTX *script; /* what has been called, with which sizes, and what was opened */
     uint64_t flushes;
     struct check_failure failure;
+    EVP_MD_CTX *heard[3]; /* what each server has sent to both others in this round */
+    bool apart;           /* the others may have heard differently: scripts tell */
 };
 
 /* --- script ----------------------------------------------------------------------------------- */
@@ -34,7 +36,8 @@ enum check_step {
     CHECK_REVEAL,
     CHECK_OPEN,
     CHECK_RING,
-    CHECK_FLUSH
+    CHECK_FLUSH,
+    CHECK_HEARD
 };
 
 /* Adds a step to the script, where there is a check. */
@@ -42,6 +45,21 @@ enum err check_say(const struct party *p, enum check_step step, uint64_t a, uint
                    uint64_t c) MUST_CHECK;
 enum err check_say_opened(const struct party *p, const void *words, size_t bytes) MUST_CHECK;
 enum err check_digest(const void *p, size_t bytes, uint8_t digest[CHECK_DIGEST]) MUST_CHECK;
+
+/*
+ * Words that server `from` sends to both others, as this one makes or receives them; and the end of
+ * their round, when they go into the script. Without a check nothing happens.
+ */
+enum err check_hear(const struct party *p, unsigned from, const void *words,
+                    size_t bytes) MUST_CHECK;
+enum err check_heard(const struct party *p) MUST_CHECK;
+
+/*
+ * Compares scripts, a round, where somebody could have told the others differently since they were
+ * compared: before a component leaves whose holders might not have the same.
+ *   all -> all    script                                    32 bytes each way
+ */
+enum err check_agree(struct party *p) MUST_CHECK;
 
 /* Something does not fit: logs it, ends the session and gives ERR_CHEAT. */
 enum err check_fail(struct party *p, const char *what) MUST_CHECK;

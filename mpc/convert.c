@@ -1,6 +1,6 @@
 #include "mpc/convert.h"
 
-#include "mpc/check.h"
+#include "mpc/carry.h"
 
 #include <string.h>
 
@@ -8,40 +8,15 @@
 
 /* --- numbers to bits -------------------------------------------------------------------------- */
 
-/* The bits of lanes of a part, and the products of them, in planes of x.n lanes. */
-struct splitting {
-    const struct kernel *kernel;
-    size_t n;
-    unsigned digits, width; /* planes of digits; in all: those above hold products of two */
-};
-
-static void slice(const struct splitting *c, const uint64_t *v, struct part part, uint64_t *planes)
+static void slice(const struct party *p, const uint64_t *v, struct part part, unsigned digits,
+                  size_t n, uint64_t *planes)
 {
-    kernel_slice64(c->kernel, v, part.end - part.begin, c->digits, planes + part.begin / 64,
-                   bits_words(c->n));
-}
-
-static void zero(const struct splitting *c, struct part part, uint64_t *planes)
-{
-    for (unsigned k = 0; k < c->width; k++)
-        memset(planes + k * bits_words(c->n) + part.begin / 64, 0,
-               bits_words(part.end - part.begin) * sizeof *planes);
-}
-
-/* The products of digits in a part that is known. */
-static void pair(const struct splitting *c, struct part part, uint64_t *planes)
-{
-    const size_t stride = bits_words(c->n), words = bits_words(part.end - part.begin);
-    for (unsigned k = 0; c->digits + k < c->width; k++) {
-        const uint64_t *low = planes + 2 * k * stride + part.begin / 64, *high = low + stride;
-        uint64_t *to = planes + (c->digits + k) * stride + part.begin / 64;
-        for (size_t w = 0; w < words; w++)
-            to[w] = low[w] & high[w];
-    }
+    kernel_slice64(p->kernel, v, part.end - part.begin, digits, planes + part.begin / 64,
+                   bits_words(n));
 }
 
 /* The bits of x_j + x_(j+1), a few lanes at a time. */
-static void slice_sum(const struct splitting *c, struct share64 x, struct part part,
+static void slice_sum(const struct party *p, struct share64 x, struct part part, unsigned digits,
                       uint64_t *planes)
 {
     uint64_t sum[STEP];
@@ -49,115 +24,53 @@ static void slice_sum(const struct splitting *c, struct share64 x, struct part p
         k = part.end - at < STEP ? part.end - at : STEP;
         for (size_t i = 0; i < k; i++)
             sum[i] = x.a[at + i] + x.b[at + i];
-        slice(c, sum, (struct part){at, at + k}, planes);
+        slice(p, sum, (struct part){at, at + k}, digits, x.n, planes);
     }
-}
-
-/* t is component a where this server is j+2, and b where it is j+1. */
-static void split_known(const struct splitting *c, const struct parts *parts,
-                        const struct planes *t, struct share64 x)
-{
-    zero(c, parts->j, t->a);
-    zero(c, parts->j, t->b);
-    slice(c, x.a + parts->j2.begin, parts->j2, t->a);
-    pair(c, parts->j2, t->a);
-    zero(c, parts->j2, t->b);
-    slice(c, x.b + parts->j1.begin, parts->j1, t->b);
-    pair(c, parts->j1, t->b);
-    zero(c, parts->j1, t->a);
-}
-
-/*
- * The same so that it can be checked. With a, b the components j and j+1 of x, whose bits are
- * shared without a message, u = a ^ b ^ c, and j inputs the carries c_1 ..  in the place of u. Then
- *   (a_i ^ c_i) (b_i ^ c_i) = c_(i+1) ^ c_i,  c_0 = 0         and u_1 u_0 = their product
- */
-struct carrying {
-    struct planes a, b, c, in; /* in: c but c_0, then products of digits of u */
-};
-
-static enum err take_carrying(struct party *p, struct carrying *y, const struct planes *u,
-                              unsigned digits)
-{
-    TRY(party_planes(p, &y->a, digits, u->n));
-    TRY(party_planes(p, &y->b, digits, u->n));
-    TRY(party_planes(p, &y->c, u->width, u->n));
-    y->in = planes_view(&y->c, 1, u->width - 1);
-    for (const struct planes *x = &y->a; x <= &y->c; x++)
-        bits_zero(planes_flat(x));
-    return ERR_OK;
-}
-
-/* Of a part where this is j: u, with its products, and from u ^ a ^ b what it inputs. */
-static void known_carries(const struct splitting *c, const struct carrying *y, struct part part,
-                          const struct planes *u)
-{
-    const size_t stride = bits_words(c->n), first = part.begin / 64;
-    pair(c, part, u->b);
-    for (unsigned k = 0; k < u->width; k++)
-        for (size_t w = k * stride + first; w < k * stride + bits_words(part.end); w++)
-            y->c.b[w] = k < c->digits ? u->b[w] ^ y->a.a[w] ^ y->b.b[w] : u->b[w];
-}
-
-static enum err note_carries(struct party *p, const struct carrying *y, const struct planes *u,
-                             unsigned digits)
-{
-    const struct planes low = planes_view(&y->c, 0, digits - 1);
-    const struct planes high = planes_view(&y->c, 1, digits - 1);
-    const struct planes a = planes_view(&y->a, 0, digits - 1),
-                        b = planes_view(&y->b, 0, digits - 1);
-    bits_xor(planes_flat(&a), planes_flat(&a), planes_flat(&low));
-    bits_xor(planes_flat(&b), planes_flat(&b), planes_flat(&low));
-    bits_xor(planes_flat(&low), planes_flat(&low), planes_flat(&high));
-    TRY(check_bits(p, planes_flat(&a), planes_flat(&b), planes_flat(&low)));
-    for (unsigned k = 0; digits + k < u->width; k++)
-        TRY(check_bits(p, planes_plane(u, 2 * k + 1), planes_plane(u, 2 * k),
-                       planes_plane(u, digits + k)));
-    return ERR_OK;
-}
-
-static enum err split_checked(struct party *p, const struct planes *u, unsigned digits,
-                              struct share64 x)
-{
-    const struct splitting c = {p->kernel, x.n, digits, u->width};
-    const struct parts parts = party_parts(p, x.n, 64);
-    const struct planes low = planes_view(u, 0, digits);
-    struct carrying y;
-    TRY(take_carrying(p, &y, u, digits));
-    slice(&c, x.a + parts.j.begin, parts.j, y.a.a);
-    slice(&c, x.b + parts.j2.begin, parts.j2, y.a.b);
-    slice(&c, x.a + parts.j1.begin, parts.j1, y.b.a);
-    slice(&c, x.b + parts.j.begin, parts.j, y.b.b);
-    slice_sum(&c, x, parts.j, u->b);
-    known_carries(&c, &y, parts.j, u);
-    TRY(move_input(p, y.in));
-    bits_copy(planes_flat(u), planes_flat(&y.c));
-    bits_xor(planes_flat(&low), planes_flat(&low), planes_flat(&y.a));
-    bits_xor(planes_flat(&low), planes_flat(&low), planes_flat(&y.b));
-    return note_carries(p, &y, u, digits);
-}
-
-enum err convert_split(struct party *p, struct planes *u, struct planes *t, unsigned digits,
-                       struct share64 x)
-{
-    const struct splitting c = {p->kernel, x.n, digits, u->width};
-    const struct parts parts = party_parts(p, x.n, 64);
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    split_known(&c, &parts, t, x);
-    if (p->check != NULL)
-        return scratch_done(p->scratch, mark, split_checked(p, u, digits, x));
-    slice_sum(&c, x, parts.j, u->b);
-    pair(&c, parts.j, u->b);
-    return move_input(p, *u);
 }
 
 void convert_known(const struct party *p, uint64_t *planes, unsigned digits, struct share64 x)
 {
-    const struct splitting c = {p->kernel, x.n, digits, digits};
     const struct parts parts = party_parts(p, x.n, 64);
-    slice_sum(&c, x, parts.j, planes);
-    slice(&c, x.a + parts.j2.begin, parts.j2, planes);
-    slice(&c, x.b + parts.j1.begin, parts.j1, planes);
+    slice_sum(p, x, parts.j, digits, planes);
+    slice(p, x.a + parts.j2.begin, parts.j2, digits, x.n, planes);
+    slice(p, x.b + parts.j1.begin, parts.j1, digits, x.n, planes);
+}
+
+/*
+ * u so that it can be checked: j inputs the carries of what it adds in the place of its sum, but
+ * the first, which is 0.
+ */
+static enum err input_carries(struct party *p, struct planes *u, struct share64 x)
+{
+    const struct parts parts = party_parts(p, x.n, 64);
+    const size_t stride = bits_words(x.n);
+    const struct planes in = planes_view(u, 1, u->width - 1);
+    struct planes a, b, c;
+    TRY(party_planes(p, &a, u->width, x.n));
+    TRY(party_planes(p, &b, u->width, x.n));
+    carry_components(p, &a, &b, RING_64, OPERAND(x));
+    for (unsigned k = 0; k < u->width; k++)
+        for (size_t w = k * stride + parts.j.begin / 64; w < k * stride + bits_words(parts.j.end);
+             w++)
+            u->b[w] ^= a.a[w] ^ b.b[w];
+    bits_zero(planes_plane(u, 0));
+    TRY(move_input(p, in));
+    TRY(party_planes(p, &c, u->width, x.n));
+    bits_copy(planes_flat(&c), planes_flat(u));
+    bits_xor(planes_flat(u), planes_flat(u), planes_flat(&a));
+    bits_xor(planes_flat(u), planes_flat(u), planes_flat(&b));
+    return carry_note(p, &a, &b, &c);
+}
+
+/* Boolean shares of the bits of u = x_j + x_(j+1), which j inputs, and of t = x_(j+2). */
+static enum err split(struct party *p, struct planes *u, struct planes *t, struct share64 x)
+{
+    const struct parts parts = party_parts(p, x.n, 64);
+    bits_zero(planes_flat(t));
+    slice(p, x.a + parts.j2.begin, parts.j2, t->width, x.n, t->a);
+    slice(p, x.b + parts.j1.begin, parts.j1, t->width, x.n, t->b);
+    slice_sum(p, x, parts.j, u->width, u->b);
+    return p->check != NULL ? input_carries(p, u, x) : move_input(p, *u);
 }
 
 static enum err to_bits(struct party *p, struct planes *out, struct share64 x)
@@ -165,7 +78,7 @@ static enum err to_bits(struct party *p, struct planes *out, struct share64 x)
     struct planes u, t;
     TRY(party_planes(p, &u, out->width, x.n));
     TRY(party_planes(p, &t, out->width, x.n));
-    TRY(convert_split(p, &u, &t, out->width, x));
+    TRY(split(p, &u, &t, x));
     return adder_add(p, *out, &u, &t, false);
 }
 

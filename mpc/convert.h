@@ -10,22 +10,17 @@
 #include "mpc/adder.h"
 
 /*
- * Boolean shares of the low `digits` bits of u and t, x = u + t: u = x_j + x_(j+1) is known to j,
- * who inputs it; t = x_(j+2) is known to the two others and costs nothing. Then, plane by plane,
- * products that a server can form alone because it knows u or t: plane digits + k is that of bits
- * 2k and 2k + 1.
- *   j -> j+1   bits of u ^ F                        width bits a lane over all servers, 1 round
- */
-enum err convert_split(struct party *p, struct planes *u, struct planes *t, unsigned digits,
-                       struct share64 x) MUST_CHECK;
-
-/*
- * The low `digits` bits of what this server knows of x, plane by plane: of u in the part where it
- * is j, elsewhere of t. Local.
+ * x = u + t: u = x_j + x_(j+1) is known to server j, t = x_(j+2) to the two others. Here are the
+ * low `digits` bits of what this server knows, plane by plane: of u in the part where it is j,
+ * elsewhere of t. Local.
  */
 void convert_known(const struct party *p, uint64_t *planes, unsigned digits, struct share64 x);
 
-/* out = the low out.width bits of x. A split, then an adder: 2 + ceil(log2 width) rounds. */
+/*
+ * out = the low out.width bits of x: j inputs u's, t's cost nothing, and an adder.
+ *   j -> j+1   bits of u ^ F                        width bits a lane over all servers
+ * 2 + ceil(log2(width - 1)) rounds.
+ */
 enum err convert_to_bits(struct party *p, struct planes *out, struct share64 x) MUST_CHECK;
 
 /*

@@ -52,6 +52,8 @@ static enum err produce(void *self, size_t offset, uint8_t *out, size_t n)
         size_t at = offset, m = message_at(all, &at, (k = end - offset, &k));
         const struct party_sent sent = {net_rounds(c->p->net), c->to, m, at};
         TRY(all[m].make(all[m].self, at, out, k));
+        if (all[m].both && c->to == NET_NEXT)
+            TRY(check_hear(c->p, c->p->index, out, k));
         if (tamper != NULL)
             TRY(tamper->alter(tamper->self, &sent, out, k));
     }
@@ -67,6 +69,8 @@ static enum err consume(void *self, size_t offset, const uint8_t *in, size_t n)
         watch->secret(watch->self, in, n);
     for (size_t end = offset + n, k; offset < end; offset += k, in += k) {
         size_t at = offset, m = message_at(all, &at, (k = end - offset, &k));
+        if (all[m].both)
+            TRY(check_hear(c->p, (c->p->index + (c->from == NET_NEXT ? 1 : 2)) % 3, in, k));
         TRY(all[m].take(all[m].self, at, in, k));
     }
     return ERR_OK;
@@ -78,6 +82,14 @@ static size_t total(const struct message *all)
     for (unsigned m = 0; m < MOVE_MESSAGES; m++)
         bytes += all[m].bytes;
     return bytes;
+}
+
+static bool went_to_both(const struct message *all)
+{
+    bool both = false;
+    for (unsigned m = 0; m < MOVE_MESSAGES; m++)
+        both = both || all[m].both;
+    return both;
 }
 
 enum err move_round(struct party *p, const struct round *round)
@@ -98,7 +110,8 @@ enum err move_round(struct party *p, const struct round *round)
             .self = &current[k],
         };
     }
-    return net_stream(p->net, flows, 2);
+    TRY(net_stream(p->net, flows, 2));
+    return went_to_both(round->send[NET_NEXT]) ? check_heard(p) : ERR_OK;
 }
 
 /* --- reveal and open: whole vectors ----------------------------------------------------------- */

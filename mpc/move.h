@@ -29,6 +29,9 @@
 /* What words are: 64 bits over XOR, or numbers modulo 2^K. */
 enum ring { RING_BITS, RING_16, RING_32, RING_64, RING_128 };
 
+/* Bytes of a word. */
+size_t ring_size(enum ring ring);
+
 /* A shared vector, as words of the ring that goes with it; a is NULL where there is none. */
 struct operand {
     void *a, *b;
@@ -155,14 +158,15 @@ enum err move_choose(struct party *p, struct share64 out, struct bits s, struct 
  *                 m(b) - G - H                 component j+2
  *
  * all over XOR, with F of key_j, F' of key_(j+1), G and H of key_(j+2): 2 bits for each of N - 1,
- * and 4 a digit (2 of the lowest, whose p nobody needs), and 2. A server j that lies can send two
- * different m, as in move_known().
+ * and 4 a digit (2 of the lowest, whose p nobody needs), and 2. Under a check whoever calls this
+ * notes what y, g and p must be (mpc/compare.c), for which `y` receives the shares that m makes.
  */
 struct move_carries {
     const uint64_t *known;
     unsigned digits;
     const uint8_t *width; /* of each, at most KERNEL_DIGIT */
     struct planes g, p;   /* a plane a digit; p's plane 0 is nothing */
+    struct planes y;      /* or nothing: y(1) .. y(N - 1) of each digit, and the top bit */
 };
 enum err move_carries(struct party *p, const struct move_carries *terms) MUST_CHECK;
 

@@ -80,6 +80,15 @@ static void add_sums(const struct carrying *c, bool b, size_t first, size_t word
     }
 }
 
+/* One component of rows of a block, as shares of what j knows: where that is asked for. */
+static void keep_rows(const struct carrying *c, bool b, size_t first, size_t words,
+                      const uint64_t *row)
+{
+    uint64_t *to = b ? c->t->y.b : c->t->y.a;
+    for (unsigned k = 0; to != NULL && k < c->rows; k++)
+        memcpy(to + k * c->stride + first, row + k * words, words * sizeof *to);
+}
+
 /* --- what is made before the round, and after it ---------------------------------------------- */
 
 /* This server in a part: rows or sums of its words, block after block. */
@@ -104,6 +113,7 @@ static enum err make_rows(const struct carrying *c, const struct role *j, uint64
             struct prg *prg = c->p->prg[side][side == 0 ? PRG_INPUT : PRG_MASK];
             TRY(prg_fill(prg, room, c->rows * words * sizeof *room));
             c->p->kernel->xor_bits(m, m, room, c->rows * words);
+            keep_rows(c, side == 1, at, words, room);
         }
     }
     return ERR_OK;
@@ -120,6 +130,7 @@ static enum err make_sums(const struct carrying *c, const struct role *r, bool s
         const size_t left = r->part.end - at, words = n = left < BLOCK ? left : BLOCK;
         TRY(prg_fill(f, room, c->rows * words * sizeof *room));
         TRY(prg_fill(masks, mask, 2 * c->sums * words * sizeof *mask));
+        keep_rows(c, !second, at, words, room);
         choose(c, room, at, words, false, sum);
         c->p->kernel->xor_bits(sum, sum, mask + (second ? c->sums * words : 0), c->sums * words);
         add_sums(c, !second, at, words, sum);
@@ -135,6 +146,7 @@ static void use_rows(const struct carrying *c, const struct role *r, bool second
     const uint64_t *m = r->rows;
     for (size_t at = r->part.begin, n; at < r->part.end; at += n, m += c->rows * n) {
         n = r->part.end - at < BLOCK ? r->part.end - at : BLOCK;
+        keep_rows(c, second, at, n, m);
         choose(c, m, at, n, true, room);
         add_sums(c, second, at, n, room);
     }
@@ -171,13 +183,15 @@ static enum err carries(const struct carrying *c, struct role *j, struct role *j
     TRY(make_sums(c, j1, true, room));
     TRY(make_sums(c, j2, false, room));
     const size_t nj = 8 * words_of(j), nj1 = 8 * words_of(j1), nj2 = 8 * words_of(j2);
-    const struct message rows = move_whole(j->rows, c->rows * nj);
+    struct message rows = move_whole(j->rows, c->rows * nj), rows_j1, rows_j2;
+    rows_j1 = move_kept(j1->rows, c->rows * nj1);
+    rows_j2 = move_kept(j2->rows, c->rows * nj2);
+    rows.both = rows_j1.both = rows_j2.both = true;
     const struct round round = {
         .send[NET_NEXT] = {rows, move_whole(j2->sums, c->sums * nj2)},
         .send[NET_PREV] = {rows, move_whole(j1->sums, c->sums * nj1)},
-        .receive[NET_PREV] = {move_kept(j1->rows, c->rows * nj1), move_kept(j->sums, c->sums * nj)},
-        .receive[NET_NEXT] = {move_kept(j2->rows, c->rows * nj2),
-                              move_kept(j->sums + c->sums * words_of(j), c->sums * nj)},
+        .receive[NET_PREV] = {rows_j1, move_kept(j->sums, c->sums * nj)},
+        .receive[NET_NEXT] = {rows_j2, move_kept(j->sums + c->sums * words_of(j), c->sums * nj)},
     };
     TRY(move_round(p, &round));
     use_sums(c, j);
@@ -198,8 +212,6 @@ enum err move_carries(struct party *p, const struct move_carries *t)
     struct carrying c = {p, t, bits_words(t->g.n), 1, 2 * t->digits - 1};
     struct role j = {.part = in_words(parts.j)}, j1 = {.part = in_words(parts.j1)},
                 j2 = {.part = in_words(parts.j2)};
-    if (p->check != NULL) /* which does not cover what j knows of digits */
-        return ERR_MISUSE;
     for (unsigned k = 0; k < t->digits; k++) {
         c.rows += (1u << t->width[k]) - 1;
         memset(t->g.a + k * c.stride, 0, c.stride * sizeof *t->g.a);

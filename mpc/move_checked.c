@@ -124,6 +124,7 @@ static enum err reveal(struct party *p, unsigned from, const struct planes *y, u
 enum err move_reveal_checked(struct party *p, unsigned from, const struct planes *y, uint64_t *out)
 {
     const struct scratch_mark mark = scratch_mark(p->scratch);
+    TRY(check_agree(p));
     TRY(check_say(p, CHECK_REVEAL, from, y->n, y->width));
     return scratch_done(p->scratch, mark, reveal(p, from, y, out));
 }

@@ -7,12 +7,16 @@
 #define MOVE_STEP ((size_t)16 << 10) /* bytes made at a time, in the first-level cache */
 #define MOVE_MESSAGES 3              /* most to one neighbour in a round */
 
-/* So many bytes, made or taken from `offset` on, in order. */
+/*
+ * So many bytes, made or taken from `offset` on, in order. With `both` the same ones go to both
+ * neighbours: under a check each server puts into its script what it sends, or receives.
+ */
 struct message {
     size_t bytes;
     enum err (*make)(void *self, size_t offset, uint8_t *out, size_t n);
     enum err (*take)(void *self, size_t offset, const uint8_t *in, size_t n);
     void *self;
+    bool both;
 };
 
 /* What goes to each neighbour, and what comes, end to end; those of no bytes are none. */
@@ -30,9 +34,6 @@ enum err move_open_checked(struct party *p, enum ring ring, struct operand x, si
                            uint64_t *out) MUST_CHECK;
 enum err move_reveal_checked(struct party *p, unsigned from, const struct planes *y,
                              uint64_t *out) MUST_CHECK;
-
-/* Bytes of a ring's word. */
-size_t ring_size(enum ring ring);
 
 /* out = `n` bits of v from lane `from` on, from lane 0 on. */
 void move_bits_from(uint64_t *out, const uint64_t *v, size_t from, size_t n);

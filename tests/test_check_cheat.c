@@ -171,12 +171,13 @@ static const struct {
             {"adder", adder, 130, 0},
             {"carry save", save, 65, 0},
             {"constants", below, 130, 0},
-            {"top bit", compare, 200, 2},
+            {"top bit", compare, 200, 0},
             {"few bits, and one", narrow, 200, 0},
             {"bits to a number", join, 3, 0},
             {"coins", coins, 64, 0},
-            {"argmax", argmax, 13, 2}};
+            {"argmax", argmax, 13, 0}};
 #define TOP_BIT_JOB 5
+#define BITS_JOB 6
 #define JOBS (sizeof jobs / sizeof *jobs)
 
 static struct play honest_run(size_t job, bool checked)
@@ -306,15 +307,15 @@ static void input_wrongly(struct play *play, const struct planes *u, size_t begi
     play->altered++;
 }
 
-/* Carries and products of digits in turn; lane 2 is one of x in each part. */
+/* Carries in turn; lane 2 is one of x in each part. */
 static void what_is_input_must_be_right(void **state)
 {
-    struct play honest = honest_run(TOP_BIT_JOB, true);
+    struct play honest = honest_run(BITS_JOB, true);
     (void)state;
     for (unsigned cheat = 0; cheat < 3; cheat++)
-        for (size_t word = 0; word < 128; word += 3) {
+        for (size_t word = 0; word < 2; word++) {
             struct altering a = {.word = word};
-            struct play play = {.job = compare,
+            struct play play = {.job = honest.job,
                                 .n = honest.n,
                                 .limits = &limits,
                                 .cheat = cheat,
@@ -325,6 +326,101 @@ static void what_is_input_must_be_right(void **state)
             judge(&play, &honest, 0, "input");
             play_free(&play);
         }
+    play_free(&honest);
+}
+
+/* --- what a server sends to both -------------------------------------------------------------- */
+
+/* The same word of the first message to each neighbour, which is the same message. */
+static enum err alter_both(struct play *play, const struct party_sent *at, void *p, size_t n)
+{
+    struct altering a = *(const struct altering *)play->self;
+    struct play once = {.self = &a};
+    a.to = at->to;
+    TRY(alter_word(&once, at, p, n));
+    play->altered += once.altered;
+    return ERR_OK;
+}
+
+/* Another value shared, so that nobody hears anything else than the others. */
+static void what_is_known_must_be_right(void **state)
+{
+    struct play honest = honest_run(TOP_BIT_JOB, true);
+    (void)state;
+    for (unsigned cheat = 0; cheat < 3; cheat++)
+        for (size_t word = 0; word < honest.sent[cheat][0][0][0].size / 8; word++) {
+            struct altering a = {.word = word, .how = FLIP};
+            struct play play = {.job = honest.job,
+                                .n = honest.n,
+                                .limits = &limits,
+                                .cheat = cheat,
+                                .alter = alter_both,
+                                .self = &a};
+            play_run(&play);
+            assert_int_equal(play.altered, 2);
+            judge(&play, &honest, 0, "known");
+            play_free(&play);
+        }
+    play_free(&honest);
+}
+
+/* Carries of two digits, whose first g is revealed. */
+static enum err reveal_carries(struct party *p, struct play *play)
+{
+    static const uint8_t width[] = {2, 1};
+    uint64_t known[8] = {0}, room[4][4] = {{0}}, out[2] = {0};
+    const struct part j = party_parts(p, play->n, 64).j;
+    struct move_carries t = {.known = known,
+                             .digits = 2,
+                             .width = width,
+                             .g = {room[0], room[1], play->n, 2},
+                             .p = {room[2], room[3], play->n, 2}};
+    for (size_t w = 0; w < 2; w++) /* j's numbers are 0, the others' lowest digits are 2 */
+        known[2 + w] = 64 * w >= j.begin && 64 * w < j.end ? 0 : UINT64_MAX;
+    TRY(move_carries(p, &t));
+    t.g.width = 1;
+    TRY(move_reveal(p, 0, &t.g, out));
+    bytes_put(&play->opened[p->index], out, sizeof out);
+    return ERR_OK;
+}
+
+/* Server 1 tells server 2 something else of y(2), which b = 2 chooses. */
+static enum err tell_one_otherwise(struct play *play, const struct party_sent *at, void *p,
+                                   size_t n)
+{
+    uint64_t w;
+    if (at->round == 0 && at->to == NET_NEXT && at->message == 0) {
+        assert_true(n >= 16);
+        memcpy(&w, (uint8_t *)p + 8, 8);
+        w ^= 1;
+        memcpy((uint8_t *)p + 8, &w, 8);
+        play->altered++;
+    }
+    return ERR_OK;
+}
+
+/*
+ * Servers 0 and 2 hold two components 0 then, which differ where b is 2. A reveal would give server
+ * 1 the one, and the digest of the other: so it does not begin.
+ */
+static void two_versions_of_a_component_do_not_leave(void **state)
+{
+    struct play honest = {.job = reveal_carries, .n = 100, .limits = &limits, .cheat = NOBODY};
+    struct play play = honest;
+    (void)state;
+    play_run(&honest);
+    assert_int_equal(honest.rounds, 3);
+    assert_int_equal(honest.sent[0][2][NET_NEXT][0].size, 16);
+    play.cheat = 1;
+    play.alter = tell_one_otherwise;
+    play_run(&play);
+    assert_int_equal(play.altered, 1);
+    for (unsigned s = 0; s < 3; s += 2) {
+        assert_int_equal(play.result[s], ERR_CHEAT);
+        for (unsigned to = 0; to < 2; to++)
+            assert_int_equal(play.sent[s][2][to][0].size, 0);
+    }
+    play_free(&play);
     play_free(&honest);
 }
 
@@ -363,6 +459,8 @@ int main(void)
         cmocka_unit_test(a_check_changes_nothing_that_is_opened),
         cmocka_unit_test(no_altered_word_opens_anything_else),
         cmocka_unit_test(what_is_input_must_be_right),
+        cmocka_unit_test(what_is_known_must_be_right),
+        cmocka_unit_test(two_versions_of_a_component_do_not_leave),
         cmocka_unit_test(who_hangs_up_opens_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
