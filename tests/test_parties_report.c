@@ -122,8 +122,7 @@ static void write_result(struct stage *g)
     struct run_stats stats = {.study = g->s.study,
                               .mpc_s = 2,
                               .total_s = 3.5,
-                              .analyst_sent = 45200,
-                              .analyst_received = 5400};
+                              .analyst = {.sent = 45200, .received = 5400}};
     struct ledger_limits limits;
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         for (unsigned k = 0; k < NET_PHASES; k++)

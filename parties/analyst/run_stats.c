@@ -78,8 +78,8 @@ static json_t *document(const struct run_stats *s, const char *run, const json_t
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:f, s:{s:o, s:o}, s:o, s:o, s:o, s:o, s:o}",
                      "format", "trefoil-stats-1", "study", s->study->name, "terms", terms, "run",
                      run, "version", TREFOIL_VERSION, "finished", finished, "rho", s->rho,
-                     "analyst", "bytes_sent", integer(s->analyst_sent, analyst, "bytes_sent"),
-                     "bytes_received", integer(s->analyst_received, analyst, "bytes_received"),
+                     "analyst", "bytes_sent", integer(s->analyst.sent, analyst, "bytes_sent"),
+                     "bytes_received", integer(s->analyst.received, analyst, "bytes_received"),
                      "servers", servers, "rounds", rounds, "mpc_s", real(s->mpc_s, before, "mpc_s"),
                      "estimate_s", real(s->total_s - s->mpc_s, before, "estimate_s"), "total_s",
                      real(s->total_s, before, "total_s"));

@@ -10,6 +10,7 @@
 
 #include "aim/loop.h"
 #include "netio/net.h"
+#include "parties/exchange/lines.h"
 #include "parties/exchange/request.h"
 #include "parties/study/study.h"
 
@@ -20,7 +21,7 @@ struct run_stats {
     /* of this command */
     const struct net_counters (*server)[NET_PHASES]; /* of STUDY_SERVERS */
     double mpc_s, total_s;
-    uint64_t analyst_sent, analyst_received;
+    struct traffic analyst;
     double rho;
 };
 

@@ -164,8 +164,7 @@ static enum err write_stats(const struct run *r, const char *folder)
         .rho = r->options.limits.rho,
         .mpc_s = r->mpc_s,
         .total_s = r->total_s,
-        .analyst_sent = client_sent(r->client),
-        .analyst_received = client_received(r->client),
+        .analyst = client_traffic(r->client),
     };
     return run_stats_write(folder, &stats, r->log);
 }
@@ -188,6 +187,7 @@ static void say_cost(const struct run *r)
 {
     const struct aim_round *last = &r->result->round[r->result->rounds - 1];
     uint64_t bytes = 0, rounds = 0;
+    const struct traffic here = client_traffic(r->client);
     char servers[WORDS_SIZE], estimator[WORDS_SIZE];
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         for (unsigned k = 0; k < NET_PHASES; k++) {
@@ -198,8 +198,7 @@ static void say_cost(const struct run *r)
            "      between the servers %.1f MB in %" PRIu64 " exchanges\n"
            "      from here %.1f kB, to here %.1f kB\n",
            words_time(r->mpc_s, servers), words_time(r->total_s - r->mpc_s, estimator),
-           (double)bytes / 1e6, rounds, (double)client_sent(r->client) / 1e3,
-           (double)client_received(r->client) / 1e3);
+           (double)bytes / 1e6, rounds, (double)here.sent / 1e3, (double)here.received / 1e3);
     say_owners(r);
     printf("guarantee: (epsilon %g, delta %g) differential privacy for %s\n", r->study->epsilon,
            r->study->delta, r->study->rows_per_person == 1 ? "one row" : "all rows of one person");

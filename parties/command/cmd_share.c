@@ -89,7 +89,7 @@ struct share {
     struct upload parts[STUDY_SERVERS];
     struct progress progress;
     struct witness witness; /* of the servers' ledgers */
-    uint64_t sent, received;
+    struct traffic traffic;
     struct log *log;
 };
 
@@ -260,10 +260,8 @@ static void part(struct share *s, struct courier **courier)
     progress_end(&s->progress);
     s->log->before = NULL;
     witness_advise(&s->witness);
-    if (*courier != NULL) {
-        s->sent = courier_sent(*courier);
-        s->received = courier_received(*courier);
-    }
+    if (*courier != NULL)
+        s->traffic = courier_traffic(*courier);
     courier_free(courier);
 }
 
@@ -296,7 +294,7 @@ static enum err send_all(struct share *s, bool known)
     if (e == ERR_OK)
         printf("all three servers have stored the upload: %" PRIu64 " bytes sent, %" PRIu64
                " received\n",
-               s->sent, s->received);
+               s->traffic.sent, s->traffic.received);
     return e == ERR_OK ? keep_receipt(s, &receipt) : e;
 }
 
@@ -345,7 +343,7 @@ static enum err write_stats(const struct share *s)
                      "{\"rows\": %zu, \"as\": \"%s\", \"bytes\": %" PRIu64
                      ", \"bytes_sent\": %" PRIu64 ", \"bytes_received\": %" PRIu64 "}\n",
                      s->table->rows, s->form == UPLOAD_RECORDS ? "records" : "counts", s->bytes,
-                     s->sent, s->received);
+                     s->traffic.sent, s->traffic.received);
     return file_write(s->stats, 0600, text, (size_t)n, s->log);
 }
 

@@ -53,10 +53,9 @@ enum err client_reconnect(struct client *c)
 enum err client_new(struct client **client, struct netio *netio, const struct study *study,
                     const struct identity *me, const uint8_t run[REQUEST_RUN_SIZE], struct log *log)
 {
-    struct client *c = memory_array(1, sizeof *c);
+    struct client *c CLEAN(client_free) = memory_array(1, sizeof *c);
     size_t index;
-    enum err e;
-    *client = c;
+    *client = NULL;
     if (c == NULL)
         return ERR_NOMEM;
     c->study = study;
@@ -64,18 +63,14 @@ enum err client_new(struct client **client, struct netio *netio, const struct st
     c->netio = netio;
     c->log = log;
     memcpy(c->run, run, sizeof c->run);
-    e = roster_find(study, &me->public, ROLE_ANALYST, &index, log);
-    if (e == ERR_OK)
-        e = roster_check(study, log);
-    if (e == ERR_OK)
-        e = roster_servers_current(study, log);
-    if (e == ERR_OK)
-        e = connect_all(c);
-    if (e == ERR_OK)
-        e = pulse_start(&c->pulse, netio, study, me, run, log);
-    if (e != ERR_OK)
-        client_free(client);
-    return e;
+    TRY(roster_find(study, &me->public, ROLE_ANALYST, &index, log));
+    TRY(roster_check(study, log));
+    TRY(roster_servers_current(study, log));
+    TRY(connect_all(c));
+    TRY(pulse_start(&c->pulse, netio, study, me, run, log));
+    *client = c;
+    c = NULL;
+    return ERR_OK;
 }
 
 void client_free(struct client **client)
@@ -245,12 +240,6 @@ static enum err result_of(struct client *c, const struct bytes *request, struct 
     return bytes_ok(result);
 }
 
-static void tell_terms(const struct client *c)
-{
-    log_error(c->log, "the servers run a study with other terms than this file; compare "
-                      "fingerprints with trefoil check --fingerprint");
-}
-
 /* --- the servers' ledgers --------------------------------------------------------------------- */
 
 bool client_answered(const struct client *c)
@@ -373,7 +362,8 @@ static enum err check_terms(struct client *c, const uint8_t terms[32], bool othe
     struct net_counters ignored[STUDY_SERVERS][NET_PHASES];
     if (!other && memcmp(terms, c->study->terms.digest, 32) == 0)
         return ERR_OK;
-    tell_terms(c);
+    log_error(c->log, "the servers run a study with other terms than this file; compare "
+                      "fingerprints with trefoil check --fingerprint");
     (void)!client_close(c, ignored); /* or it ends by itself, in time */
     return ERR_MISMATCH;
 }
@@ -416,12 +406,7 @@ enum err client_close(struct client *c, struct net_counters stats[STUDY_SERVERS]
     return ERR_OK;
 }
 
-uint64_t client_sent(const struct client *c)
+struct traffic client_traffic(const struct client *c)
 {
-    return lines_sent(&c->lines);
-}
-
-uint64_t client_received(const struct client *c)
-{
-    return lines_received(&c->lines);
+    return lines_traffic(&c->lines);
 }

@@ -8,8 +8,8 @@
 #ifndef TREFOIL_PARTIES_EXCHANGE_CLIENT_H
 #define TREFOIL_PARTIES_EXCHANGE_CLIENT_H
 
-#include "netio/context.h"
 #include "parties/exchange/cost.h"
+#include "parties/exchange/lines.h"
 #include "parties/exchange/request.h"
 #include "parties/exchange/witness.h"
 #include "parties/study/keys.h"
@@ -64,8 +64,7 @@ enum err client_result(struct client *client, const struct bytes *request,
 enum err client_close(struct client *client,
                       struct net_counters stats[STUDY_SERVERS][NET_PHASES]) MUST_CHECK;
 
-/* Bytes between the analyst and all servers so far. */
-uint64_t client_sent(const struct client *client);
-uint64_t client_received(const struct client *client);
+/* Between the analyst and all servers so far. */
+struct traffic client_traffic(const struct client *client);
 
 #endif

@@ -25,32 +25,30 @@ enum err lines_dial(struct dial **dial, struct netio *netio, const struct study 
 
 enum err lines_ask(struct dial *dial, struct bytes *message, struct reply *reply, int64_t deadline)
 {
+    TRY(bytes_ok(message));
     TRY(dial_send(dial, message->data, message->size, deadline));
     TRY(dial_receive(dial, message, deadline));
     return reply_read(reply, message);
 }
 
+static void add(struct traffic *sum, const struct dial *dial)
+{
+    if (dial != NULL) {
+        sum->sent += dial_sent(dial);
+        sum->received += dial_received(dial);
+    }
+}
+
 void lines_end(struct lines *l, unsigned server)
 {
-    if (l->dial[server] != NULL) {
-        l->sent += dial_sent(l->dial[server]);
-        l->received += dial_received(l->dial[server]);
-    }
+    add(&l->gone, l->dial[server]);
     dial_free(&l->dial[server]);
 }
 
-uint64_t lines_sent(const struct lines *l)
+struct traffic lines_traffic(const struct lines *l)
 {
-    uint64_t sum = l->sent;
+    struct traffic sum = l->gone;
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        sum += l->dial[i] != NULL ? dial_sent(l->dial[i]) : 0;
-    return sum;
-}
-
-uint64_t lines_received(const struct lines *l)
-{
-    uint64_t sum = l->received;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        sum += l->dial[i] != NULL ? dial_received(l->dial[i]) : 0;
+        add(&sum, l->dial[i]);
     return sum;
 }

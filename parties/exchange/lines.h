@@ -1,7 +1,4 @@
-/*
- * parties/exchange/lines.h - dials to the servers' gates, by whoever is not a server: owners,
- * analysts, operators.
- */
+/* parties/exchange/lines.h - connections of owners, analysts and operators to the servers' gates. */
 #ifndef TREFOIL_PARTIES_EXCHANGE_LINES_H
 #define TREFOIL_PARTIES_EXCHANGE_LINES_H
 
@@ -13,18 +10,22 @@
 /* A dial to one server's gate. */
 enum err lines_dial(struct dial **dial, struct netio *netio, const struct study *study,
                     const struct identity *me, unsigned server, struct log *log) MUST_CHECK;
-/* One message and its answer; `reply` points into `message`. */
+/* One message (ERR_NOMEM if a write to it failed) and its answer; `reply` points into it. */
 enum err lines_ask(struct dial *dial, struct bytes *message, struct reply *reply,
                    int64_t deadline) MUST_CHECK;
+
+/* Bytes of messages. */
+struct traffic {
+    uint64_t sent, received;
+};
 
 /* All zero: none yet. */
 struct lines {
     struct dial *dial[STUDY_SERVERS]; /* NULL where there is none */
-    uint64_t sent, received;          /* over those that are gone */
+    struct traffic gone;              /* over those that have ended */
 };
 void lines_end(struct lines *l, unsigned server);
-/* Bytes of messages over all dials, also those that are gone. */
-uint64_t lines_sent(const struct lines *l);
-uint64_t lines_received(const struct lines *l);
+/* Over all dials, also those that have ended. */
+struct traffic lines_traffic(const struct lines *l);
 
 #endif

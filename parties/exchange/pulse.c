@@ -33,7 +33,7 @@ static void beat(struct pulse *p)
 /* What server 0 has answered, if it has. */
 static void listen(struct pulse *p)
 {
-    struct bytes message = {0};
+    struct bytes message CLEAN(bytes_clear) = {0};
     while (dial_receive(p->dial[0], &message, clock_now_ms()) == ERR_OK) {
         struct reply reply;
         struct reader in;
@@ -45,7 +45,6 @@ static void listen(struct pulse *p)
         if (reader_done(&in) == ERR_OK && adding <= 1000)
             atomic_store(&p->adding, (int)adding);
     }
-    bytes_clear(&message);
 }
 
 double pulse_adding(const struct pulse *p)
@@ -72,9 +71,8 @@ enum err pulse_start(struct pulse **pulse, struct netio *netio, const struct stu
                      const struct identity *me, const uint8_t run[REQUEST_RUN_SIZE],
                      struct log *log)
 {
-    struct pulse *p = memory_array(1, sizeof *p);
-    enum err e = ERR_OK;
-    *pulse = p;
+    struct pulse *p CLEAN(pulse_stop) = memory_array(1, sizeof *p);
+    *pulse = NULL;
     if (p == NULL)
         return ERR_NOMEM;
     p->message[0] = MESSAGE_ALIVE;
@@ -84,18 +82,18 @@ enum err pulse_start(struct pulse **pulse, struct netio *netio, const struct stu
         p->every_ms = BEAT_MS;
     atomic_init(&p->adding, -1);
     /* no log: who asks something of a server that is away is told so */
-    for (unsigned i = 0; e == ERR_OK && i < STUDY_SERVERS; i++) {
-        e = lines_dial(&p->dial[i], netio, study, me, i, NULL);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        enum err e = lines_dial(&p->dial[i], netio, study, me, i, NULL);
         if (e != ERR_OK)
-            log_error(log, "cannot connect to server %u to tell it that this run is alive: %s", i,
-                      error_text(e));
+            return log_fail(log, e,
+                            "cannot connect to server %u to tell it that this run is alive: %s", i,
+                            error_text(e));
     }
-    if (e == ERR_OK)
-        e = thread_start(&p->thread, beat_on, p, log);
-    p->started = e == ERR_OK;
-    if (e != ERR_OK)
-        pulse_stop(pulse);
-    return e;
+    TRY(thread_start(&p->thread, beat_on, p, log));
+    p->started = true;
+    *pulse = p;
+    p = NULL;
+    return ERR_OK;
 }
 
 void pulse_stop(struct pulse **pulse)

@@ -117,7 +117,6 @@ enum err upload_make(struct upload parts[3], const struct identity *owner,
                       &vector);
         }
     }
-    bytes_clear(&vector);
     secret_wipe(&from, sizeof from);
     secret_wipe(material, sizeof material);
     secret_wipe(salt, sizeof salt);

@@ -48,14 +48,9 @@ void courier_free(struct courier **courier)
     memory_free(courier);
 }
 
-uint64_t courier_sent(const struct courier *c)
+struct traffic courier_traffic(const struct courier *c)
 {
-    return lines_sent(&c->lines);
-}
-
-uint64_t courier_received(const struct courier *c)
-{
-    return lines_received(&c->lines);
+    return lines_traffic(&c->lines);
 }
 
 /* --- one message and its answer --------------------------------------------------------------- */

@@ -11,8 +11,8 @@
 #ifndef TREFOIL_PARTIES_OWNER_COURIER_H
 #define TREFOIL_PARTIES_OWNER_COURIER_H
 
-#include "netio/dial.h"
 #include "parties/display/progress.h"
+#include "parties/exchange/lines.h"
 #include "parties/exchange/receipt.h"
 #include "parties/exchange/upload.h"
 #include "parties/exchange/witness.h"
@@ -52,8 +52,7 @@ enum err courier_withdraw(struct courier *courier, struct receipt *receipt, bool
  */
 enum err courier_status(struct courier *courier, struct holding holding[STUDY_SERVERS]) MUST_CHECK;
 
-/* Bytes of messages so far. */
-uint64_t courier_sent(const struct courier *courier);
-uint64_t courier_received(const struct courier *courier);
+/* So far. */
+struct traffic courier_traffic(const struct courier *courier);
 
 #endif

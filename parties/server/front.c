@@ -72,7 +72,7 @@ static void show_message(struct front *f, size_t bytes)
 static enum err tell(struct front *f, const struct gate_client *to, uint8_t kind, enum err status,
                      const char *text)
 {
-    return outbox_put(&f->outbox, to, kind, status, text, NULL, 0);
+    return outbox_put(&f->outbox, to, kind, status, text, NULL);
 }
 
 /* Tells one whose key, or a server's, has expired while servers and links went on. */
@@ -105,24 +105,20 @@ static bool too_fast(struct front *f, enum role role, uint32_t who)
 static enum err tell_debit(struct front *f, const struct gate_client *from, const uint8_t *p,
                            size_t n)
 {
-    struct bytes answer = {0};
+    struct bytes answer CLEAN(bytes_clear) = {0};
     enum err e = recover_answer(f->o.store, p, n, &answer);
-    e = outbox_put(&f->outbox, from, MESSAGE_LEDGER, e, "", answer.data,
-                   e == ERR_OK ? answer.size : 0);
-    bytes_clear(&answer);
-    return e;
+    return outbox_put(&f->outbox, from, MESSAGE_LEDGER, e, "", e == ERR_OK ? &answer : NULL);
 }
 
 /*
- * The program of a run lives. That of another than the one in progress, or of another analyst, says
- * nothing to us. While uploads are added up it is told how far that is.
+ * The program of a run lives. While uploads are added up it is told how far that is. Another
+ * analyst's program, or that of a run that is not in progress, is not heard.
  */
 static enum err take_alive(struct front *f, const struct gate_client *from, const uint8_t *run,
                            size_t n)
 {
     const uint32_t adding = atomic_load(&f->o.status->adding);
-    struct bytes out = {0};
-    enum err e;
+    struct bytes out CLEAN(bytes_clear) = {0};
     if (n != REQUEST_RUN_SIZE || status_run_word(run) != atomic_load(&f->o.status->run) ||
         from->user != atomic_load(&f->o.status->user))
         return ERR_OK;
@@ -130,11 +126,8 @@ static enum err take_alive(struct front *f, const struct gate_client *from, cons
     if (adding == 0 || f->o.index != 0)
         return ERR_OK;
     bytes_put_u32(&out, adding - 1);
-    e = bytes_ok(&out);
-    if (e == ERR_OK)
-        e = outbox_put(&f->outbox, from, MESSAGE_ALIVE, ERR_OK, "", out.data, out.size);
-    bytes_clear(&out);
-    return e;
+    TRY(bytes_ok(&out));
+    return outbox_put(&f->outbox, from, MESSAGE_ALIVE, ERR_OK, "", &out);
 }
 
 /* ERR_AGAIN is not the sender's fault, and he tries again. */
@@ -269,17 +262,9 @@ static enum err take_batch(struct front *f, struct gate_client *from, struct byt
     return e == ERR_OK ? send_answers(f, stored) : e;
 }
 
-/* There was no memory even to take it. */
-static enum err turn_away(struct front *f, const struct gate_client *from,
-                          const struct bytes *message)
-{
-    TRY(out_of_memory_for(f, from, message));
-    return send_answers(f, ERR_OK);
-}
-
 enum err front_run(struct front *f)
 {
-    struct bytes message = {0};
+    struct bytes message CLEAN(bytes_clear) = {0};
     enum err e = ERR_OK;
     while (e == ERR_OK && !atomic_load(f->o.stop)) {
         struct gate_client from = {0};
@@ -290,36 +275,29 @@ enum err front_run(struct front *f)
         e = gate_receive(f->o.gate, &from, &message, clock_now_ms() + POLL_MS);
         if (e == ERR_OK)
             e = take_batch(f, &from, &message);
-        else if (e == ERR_NOMEM)
-            e = turn_away(f, &from, &message);
-        else if (e == ERR_TIMEOUT)
+        else if (e == ERR_NOMEM) { /* even to take it */
+            TRY(out_of_memory_for(f, &from, &message));
+            e = send_answers(f, ERR_OK);
+        } else if (e == ERR_TIMEOUT)
             e = ERR_OK;
     }
-    bytes_clear(&message);
     return e;
 }
 
 enum err front_new(struct front **front, const struct front_options *options)
 {
-    struct front *f = memory_array(1, sizeof *f);
-    *front = f;
+    struct front *f CLEAN(front_free) = memory_array(1, sizeof *f);
+    *front = NULL;
     if (f == NULL)
         return ERR_NOMEM;
     f->o = *options;
-    f->intake = (struct intake){.study = options->study,
-                                .me = options->me,
-                                .index = options->index,
-                                .store = options->store,
-                                .audit = options->audit,
-                                .outbox = &f->outbox,
-                                .log = options->log};
+    f->intake = (struct intake){.o = &f->o, .outbox = &f->outbox};
     f->rate = memory_array(options->study->owners + options->study->analysts, sizeof *f->rate);
-    if (f->rate == NULL || assembly_new(&f->assembly, options->study) != ERR_OK ||
-        intake_start(&f->intake) != ERR_OK) {
-        front_free(front);
-        return ERR_NOMEM;
-    }
+    TRY(f->rate == NULL ? ERR_NOMEM : assembly_new(&f->assembly, options->study));
+    TRY(intake_start(&f->intake));
     show_uploads(f);
+    *front = f;
+    f = NULL;
     return ERR_OK;
 }
 

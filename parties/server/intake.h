@@ -17,29 +17,19 @@
 #ifndef TREFOIL_PARTIES_SERVER_INTAKE_H
 #define TREFOIL_PARTIES_SERVER_INTAKE_H
 
-#include "parties/audit/audit.h"
 #include "parties/exchange/receipt.h"
 #include "parties/exchange/request.h"
+#include "parties/server/front.h"
 #include "parties/server/outbox.h"
-#include "parties/store/store.h"
 
 struct intake_waiting;
 
 struct intake {
-    /* all borrowed */
-    const struct study *study;
-    const struct identity *me;
-    unsigned index;
-    struct store *store;
-    struct audit *audit;
+    const struct front_options *o; /* borrowed, as the outbox */
     struct outbox *outbox;
-    struct log *log;
-    /* its own */
-    struct intake_waiting
-        *waiting; /* for each owner: its answer waits for the vector from server 1 */
-    /* of the batch in hand */
-    enum err failure; /* of the store: SQLite may have undone what came before, so all of the batch
-                         fails */
+    struct intake_waiting *waiting; /* each owner whose answer waits for the vector from server 1 */
+    /* Of the batch in hand. A failed write may have undone those before it: all of the batch fails. */
+    enum err failure;
     bool wrote;
 };
 

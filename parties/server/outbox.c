@@ -19,7 +19,7 @@ void outbox_clear(struct outbox *o)
 }
 
 enum err outbox_put(struct outbox *o, const struct gate_client *to, uint8_t kind, enum err status,
-                    const char *text, const void *payload, size_t n)
+                    const char *text, const struct bytes *payload)
 {
     struct outbox_item *item;
     enum err e;
@@ -33,7 +33,8 @@ enum err outbox_put(struct outbox *o, const struct gate_client *to, uint8_t kind
     }
     item = &o->item[o->count];
     *item = (struct outbox_item){.to = *to, .kind = kind, .status = status};
-    e = reply_write(kind, status, text, payload, n, &item->message);
+    e = reply_write(kind, status, text, payload != NULL ? payload->data : NULL,
+                    payload != NULL ? payload->size : 0, &item->message);
     if (e != ERR_OK) {
         bytes_clear(&item->message);
         return e;
@@ -44,12 +45,10 @@ enum err outbox_put(struct outbox *o, const struct gate_client *to, uint8_t kind
 
 static enum err send_failure(struct gate *gate, const struct outbox_item *item, enum err e)
 {
-    struct bytes message = {0};
+    struct bytes message CLEAN(bytes_clear) = {0};
     TRY(reply_write(item->kind, e, "the server could not store it; its operator should see its log",
                     NULL, 0, &message));
-    e = gate_reply(gate, &item->to, message.data, message.size);
-    bytes_clear(&message);
-    return e;
+    return gate_reply(gate, &item->to, message.data, message.size);
 }
 
 size_t outbox_refusals(const struct outbox *o, enum err stored)

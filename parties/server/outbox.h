@@ -19,9 +19,9 @@ struct outbox {
 
 void outbox_clear(struct outbox *o);
 
-/* An answer as reply_write() makes it. */
+/* An answer as reply_write() makes it; `payload` may be NULL. */
 enum err outbox_put(struct outbox *o, const struct gate_client *to, uint8_t kind, enum err status,
-                    const char *text, const void *payload, size_t n) MUST_CHECK;
+                    const char *text, const struct bytes *payload) MUST_CHECK;
 
 /* How many of them say no, if the transaction ended so. */
 size_t outbox_refusals(const struct outbox *o, enum err stored);
