@@ -6,10 +6,8 @@
 void support_caller_new(struct support_caller *c, const struct support_study *s, const char *key,
                         unsigned server)
 {
-    char path[SUPPORT_PATH];
     *c = (struct support_caller){.me = NULL};
-    support_study_file(s, key, path);
-    assert_int_equal(identity_load(&c->me, path, NULL), ERR_OK);
+    assert_int_equal(identity_load(&c->me, support_path(s, "%s", key), NULL), ERR_OK);
     assert_int_equal(netio_new(&c->netio, NULL), ERR_OK);
     assert_int_equal(lines_dial(&c->dial, c->netio, s->study, c->me, server, NULL), ERR_OK);
 }

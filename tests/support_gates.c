@@ -50,11 +50,10 @@ static void *serve(void *arg)
 static void open_one(struct one *s, const struct support_study *study,
                      const struct public_identity *client)
 {
-    char name[16], path[SUPPORT_PATH], listen[STUDY_ENDPOINT_SIZE];
+    char listen[STUDY_ENDPOINT_SIZE];
     struct gate_options o = {.listen = listen, .max_message = (size_t)1 << 20, .log = &quiet};
-    snprintf(name, sizeof name, "s%u.key", s->index);
-    support_study_file(study, name, path);
-    assert_int_equal(identity_load(&s->me, path, &quiet), ERR_OK);
+    assert_int_equal(identity_load(&s->me, support_path(study, "s%u.key", s->index), &quiet),
+                     ERR_OK);
     assert_int_equal(netio_new(&s->netio, &quiet), ERR_OK);
     assert_int_equal(netio_allow(s->netio, "gate", client->curve, 0), ERR_OK);
     study_endpoint(study->study, s->index, STUDY_GATE, listen);

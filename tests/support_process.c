@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <pty.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,20 +148,6 @@ void support_unload(void)
 {
     unsetenv("LD_PRELOAD");
     unsetenv("ASAN_OPTIONS");
-}
-
-const char *support_path(const struct support_study *s, const char *format, ...)
-{
-    static char paths[64][SUPPORT_PATH];
-    static unsigned next;
-    char name[96];
-    char *path = paths[next++ % 64];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(name, sizeof name, format, args);
-    va_end(args);
-    support_study_file(s, name, path);
-    return path;
 }
 
 /* `text`, NUL-ended, with one text replaced; false if it is not there exactly once. */

@@ -37,9 +37,6 @@ pid_t support_serve(const struct support_study *s, unsigned i, const char *study
 void support_preload(void);
 void support_unload(void);
 
-/* A path in the study's folder; good until sixty-four more have been asked for. */
-const char *support_path(const struct support_study *s, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
 /*
  * Copies a file with texts replaced: pairs of what is found, once, and what takes its place,
  * NULL-ended.

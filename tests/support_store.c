@@ -7,11 +7,8 @@
 
 void support_alter(const struct support_study *s, unsigned i, const char *sql)
 {
-    char name[32], path[SUPPORT_PATH];
     sqlite3 *db;
-    snprintf(name, sizeof name, "server%u/store.sqlite", i);
-    support_study_file(s, name, path);
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_open(support_path(s, "server%u/store.sqlite", i), &db), SQLITE_OK);
     sqlite3_busy_timeout(db, 5000);
     assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);

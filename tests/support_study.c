@@ -7,6 +7,7 @@
 
 #include <arpa/inet.h>
 #include <ftw.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,13 +48,9 @@ uint16_t support_ports(unsigned count)
 
 void support_forget(const struct support_study *s)
 {
-    char name[32], path[SUPPORT_PATH];
-    support_study_file(s, "a.test.heads", path);
-    unlink(path);
+    unlink(support_path(s, "a.test.heads"));
     for (unsigned i = 0; i < s->owners; i++) {
-        snprintf(name, sizeof name, "o%u.test.heads", i);
-        support_study_file(s, name, path);
-        unlink(path);
+        unlink(support_path(s, "o%u.test.heads", i));
     }
 }
 
@@ -62,15 +59,27 @@ void support_study_file(const struct support_study *s, const char *name, char pa
     snprintf(path, SUPPORT_PATH, "%s/%s", s->folder, name);
 }
 
+const char *support_path(const struct support_study *s, const char *format, ...)
+{
+    static char paths[64][SUPPORT_PATH];
+    static unsigned next;
+    char name[96];
+    char *path = paths[next++ % 64];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(name, sizeof name, format, args);
+    va_end(args);
+    support_study_file(s, name, path);
+    return path;
+}
+
 static enum err key(const struct support_study *s, const char *name, FILE *f, struct log *log)
 {
     struct identity *identity CLEAN(identity_free) = NULL;
-    char path[SUPPORT_PATH], file[64], text[KEYS_TEXT_SIZE];
+    char text[KEYS_TEXT_SIZE];
     enum err e = identity_new(&identity, log);
-    snprintf(file, sizeof file, "%s.key", name);
-    support_study_file(s, file, path);
     if (e == ERR_OK)
-        e = identity_save(identity, path, false, log);
+        e = identity_save(identity, support_path(s, "%s.key", name), false, log);
     if (e == ERR_OK) {
         public_identity_text(&identity->public, text);
         fprintf(f, "    key: %s\n", text);

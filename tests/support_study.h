@@ -42,6 +42,10 @@ enum err support_study_new(struct support_study *s, const struct support_options
 void support_study_free(struct support_study *s);
 /* Whoever has seen the servers' ledgers forgets them: for servers that begin anew. */
 void support_forget(const struct support_study *s);
+/* A path in the study's folder; good until sixty-four more have been asked for. */
+const char *support_path(const struct support_study *s, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The same in a place of the caller's. */
 void support_study_file(const struct support_study *s, const char *name, char path[SUPPORT_PATH]);
 
 enum err support_copy(const char *from, const char *to) MUST_CHECK;

@@ -63,15 +63,13 @@ static void answer(void *self, unsigned i, const struct bytes *message, struct b
 static void house_new(struct house *h)
 {
     const struct support_options o = {.owners = 1, .connect_s = 1, .round_s = 1};
-    char path[SUPPORT_PATH];
     memset(h, 0, sizeof *h);
     memset(h->run, 5, sizeof h->run);
     atomic_store(&h->liar, STUDY_SERVERS);
     atomic_store(&h->refuses, STUDY_SERVERS);
     atomic_store(&h->refusal, ERR_REFUSED);
     assert_int_equal(support_study_new(&h->s, &o, &quiet), ERR_OK);
-    support_study_file(&h->s, "a.key", path);
-    assert_int_equal(identity_load(&h->analyst, path, &quiet), ERR_OK);
+    assert_int_equal(identity_load(&h->analyst, support_path(&h->s, "a.key"), &quiet), ERR_OK);
     assert_int_equal(netio_new(&h->netio, &quiet), ERR_OK);
     gates_new(&h->gates, &h->s, &h->analyst->public, answer, h);
 }

@@ -84,11 +84,8 @@ static inline enum err share_one(struct whole *w, unsigned o, int changed, struc
     struct identity *me = NULL;
     struct bytes packed = {0};
     uint8_t secret[UPLOAD_SECRET_SIZE] = {1};
-    char path[SUPPORT_PATH], name[16];
     enum err e;
-    snprintf(name, sizeof name, "o%u.key", o);
-    support_study_file(&w->s, name, path);
-    e = identity_load(&me, path, log);
+    e = identity_load(&me, support_path(&w->s, "o%u.key", o), log);
     if (e == ERR_OK)
         e = rows_of(w, o, &all);
     if (e == ERR_OK && changed)

@@ -41,15 +41,12 @@ static void replace_upload(struct whole *w, unsigned o, bool noise)
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
     struct identity *me CLEAN(identity_free) = NULL;
     struct bytes packed CLEAN(bytes_clear) = {0};
-    char path[SUPPORT_PATH], name[16];
     uint64_t seed = o;
     size_t n = (size_t)study_upload_bytes(w->s.study, o);
     uint8_t *at = bytes_extend(&packed, n);
     for (size_t i = 0; i < n; i++)
         at[i] = noise ? (uint8_t)three_random(&seed) : 0xff;
-    snprintf(name, sizeof name, "o%u.key", o);
-    support_study_file(&w->s, name, path);
-    assert_int_equal(identity_load(&me, path, &log), ERR_OK);
+    assert_int_equal(identity_load(&me, support_path(&w->s, "o%u.key", o), &log), ERR_OK);
     for (unsigned i = 0; i < 3; i++)
         upload_clear(&w->parts[o][i]);
     assert_int_equal(upload_make(w->parts[o], me, (const uint8_t[UPLOAD_SECRET_SIZE]){1},

@@ -33,10 +33,8 @@ static void desk_new(struct desk *d)
     assert_int_equal(support_study_new(&d->s, &o, &quiet), ERR_OK);
     d->receipt = (struct receipt){.owner = 1, .state = RECEIPT_HELD, .digest = {7}};
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        char name[16], path[SUPPORT_PATH];
-        snprintf(name, sizeof name, "s%u.key", i);
-        support_study_file(&d->s, name, path);
-        assert_int_equal(identity_load(&d->server[i], path, &quiet), ERR_OK);
+        assert_int_equal(identity_load(&d->server[i], support_path(&d->s, "s%u.key", i), &quiet),
+                         ERR_OK);
         assert_int_equal(receipt_sign(d->s.study, d->server[i], &d->receipt, &d->receipt.part[i]),
                          ERR_OK);
     }

@@ -245,7 +245,7 @@ static void late_rows_join_a_run(void **state)
                                       .epsilon = 8,
                                       .more = "min_owners: 2\nlate_uploads: join\n"};
     const char *arguments[] = {"run", NULL, "--key", NULL, "--out", NULL, NULL};
-    char letters[512] = "", path[SUPPORT_PATH], key[SUPPORT_PATH], out[SUPPORT_PATH];
+    char letters[512] = "";
     struct scene c CLEAN(scene_free);
     struct table *some CLEAN(table_free) = NULL;
     size_t first, n;
@@ -253,11 +253,9 @@ static void late_rows_join_a_run(void **state)
     scene_new(&c, &o);
     assert_int_equal(share_own(&c, 0), 0);
     assert_int_equal(share_own(&c, 1), 0);
-    support_study_file(&c.s, "a.key", key);
-    support_study_file(&c.s, "out", out);
     arguments[1] = c.s.path;
-    arguments[3] = key;
-    arguments[5] = out;
+    arguments[3] = support_path(&c.s, "a.key");
+    arguments[5] = support_path(&c.s, "out");
     run = support_start(file(&c, "run.log"), arguments);
     assert_true(support_wait_for(file(&c, "run.log"), "\n5/300", 20));
     assert_int_equal(share_own(&c, 2), 0);
@@ -277,8 +275,8 @@ static void late_rows_join_a_run(void **state)
     }
     assert_true(support_contains(file(&c, "run.log"),
                                  "the rows of 3 of 3 are counted; 1 of them came during the run"));
-    support_study_file(&c.s, "out/measurements.json", path);
-    tell_populations(&c, some, path, letters, sizeof letters);
+    tell_populations(&c, some, support_path(&c.s, "out/measurements.json"), letters,
+                     sizeof letters);
     /* first some rows', then all rows', and nothing in between */
     first = strspn(letters, "s");
     n = strlen(letters);
@@ -287,8 +285,9 @@ static void late_rows_join_a_run(void **state)
     assert_int_equal(strspn(letters + first, "a"), n - first);
     {
         struct table *synthetic CLEAN(table_free) = NULL;
-        support_study_file(&c.s, "out/synthetic.csv", path);
-        assert_int_equal(table_read_csv(&synthetic, c.s.study->domain, path, NULL, &quiet), ERR_OK);
+        assert_int_equal(table_read_csv(&synthetic, c.s.study->domain,
+                                        support_path(&c.s, "out/synthetic.csv"), NULL, &quiet),
+                         ERR_OK);
         assert_in_range(synthetic->rows, c.all->rows - 300, c.all->rows + 300);
     }
 }

@@ -200,10 +200,8 @@ static void a_vector_may_come_in_parts(void **state)
 /* Of server 0's write-ahead log, where what was deleted could go on standing. */
 static off_t log_size(struct bench *b)
 {
-    char path[SUPPORT_PATH];
     struct stat st;
-    support_study_file(&b->s, "server0/store.sqlite-wal", path);
-    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(stat(support_path(&b->s, "server0/store.sqlite-wal"), &st), 0);
     return st.st_size;
 }
 

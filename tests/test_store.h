@@ -22,27 +22,22 @@ static struct log quiet = {.level = LOG_ERROR};
 
 static inline enum err open_store(struct bench *b, unsigned i)
 {
-    char name[16], path[SUPPORT_PATH];
-    snprintf(name, sizeof name, "server%u", i);
-    support_study_file(&b->s, name, path);
-    return store_open(&b->store[i], path, b->s.study, b->server[i], i, &quiet);
+    return store_open(&b->store[i], support_path(&b->s, "server%u", i), b->s.study, b->server[i], i,
+                      &quiet);
 }
 
 static inline void bench_new(struct bench *b)
 {
     const struct support_options o = {.owners = 2};
     struct bytes packed = {0};
-    char name[16], path[SUPPORT_PATH];
     memset(b, 0, sizeof *b);
     assert_int_equal(support_study_new(&b->s, &o, &quiet), ERR_OK);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        snprintf(name, sizeof name, "s%u.key", i);
-        support_study_file(&b->s, name, path);
-        assert_int_equal(identity_load(&b->server[i], path, &quiet), ERR_OK);
+        assert_int_equal(identity_load(&b->server[i], support_path(&b->s, "s%u.key", i), &quiet),
+                         ERR_OK);
         assert_int_equal(open_store(b, i), ERR_OK);
     }
-    support_study_file(&b->s, "o1.key", path);
-    assert_int_equal(identity_load(&b->owner, path, &quiet), ERR_OK);
+    assert_int_equal(identity_load(&b->owner, support_path(&b->s, "o1.key"), &quiet), ERR_OK);
     bytes_extend(&packed, study_upload_bytes(b->s.study, 1));
     packed.data[3] = 7;
     assert_int_equal(upload_make(b->parts, b->owner, (const uint8_t[UPLOAD_SECRET_SIZE]){1},

@@ -353,37 +353,31 @@ static const struct ruin {
 
 static bool there(const struct bench *b, const char *name)
 {
-    char path[SUPPORT_PATH];
-    support_study_file(&b->s, name, path);
-    return access(path, F_OK) == 0;
+    return access(support_path(&b->s, "%s", name), F_OK) == 0;
 }
 
 /* A backup of server 0 that is no other's, and what restoring it says. */
 static enum err restore(struct bench *b, const char *file, const char *folder)
 {
     struct store_contents contents;
-    char from[SUPPORT_PATH], to[SUPPORT_PATH];
-    support_study_file(&b->s, file, from);
-    support_study_file(&b->s, folder, to);
     listen_from_here();
-    return store_restore(from, to, &contents, &quiet);
+    return store_restore(support_path(&b->s, "%s", file), support_path(&b->s, "%s", folder),
+                         &contents, &quiet);
 }
 
 static enum err backup(struct bench *b, const char *folder, const char *file)
 {
     struct store_contents contents;
-    char from[SUPPORT_PATH], to[SUPPORT_PATH];
-    support_study_file(&b->s, folder, from);
-    support_study_file(&b->s, file, to);
     listen_from_here();
-    return store_backup(from, to, &contents, &quiet);
+    return store_backup(support_path(&b->s, "%s", folder), support_path(&b->s, "%s", file),
+                        &contents, &quiet);
 }
 
 static void write_log(struct bench *b, const char *text)
 {
-    char path[SUPPORT_PATH];
-    support_study_file(&b->s, "server0/audit.log", path);
-    assert_int_equal(file_write(path, 0600, text, strlen(text), &quiet), ERR_OK);
+    assert_int_equal(
+        file_write(support_path(&b->s, "server0/audit.log"), 0600, text, strlen(text), &quiet),
+        ERR_OK);
 }
 
 /* Nothing is left behind by one that fails, so that the next may go well. */
@@ -413,13 +407,11 @@ static void a_backup_that_is_none_is_not_restored(void **state)
     }
     assert_int_equal(backup(&b, "server0", "backup"), ERR_OK);
     assert_int_equal(restore(&b, "backup", "again"), ERR_OK);
-    support_study_file(&b.s, "again/audit.log", path);
-    assert_int_equal(file_read(path, 100, &text, &quiet), ERR_OK);
+    assert_int_equal(file_read(support_path(&b.s, "again/audit.log"), 100, &text, &quiet), ERR_OK);
     assert_int_equal(text.size, 7); /* a line that was being written is not in it */
     assert_memory_equal(text.data, "a line\n", 7);
     /* an audit log is not replaced either */
-    support_study_file(&b.s, "again/store.sqlite", path);
-    assert_int_equal(unlink(path), 0);
+    assert_int_equal(unlink(support_path(&b.s, "again/store.sqlite")), 0);
     assert_int_equal(restore(&b, "backup", "again"), ERR_SYSTEM);
     expect_words("audit.log is there already");
     quiet.buffer = NULL;
@@ -429,14 +421,14 @@ static void a_backup_needs_places(void **state)
 {
     struct bench b CLEAN(bench_free);
     struct store_contents contents;
-    char path[SUPPORT_PATH], far[FILE_PATH - 5];
+    char far[FILE_PATH - 5];
     bench_new(&b);
     memset(far, 'x', sizeof far - 1);
     far[sizeof far - 1] = '\0';
-    support_study_file(&b.s, "server0", path);
     listen_from_here();
     assert_int_equal(store_backup(far, "b", &contents, &quiet), ERR_SYSTEM);
-    assert_int_equal(store_backup(path, far, &contents, &quiet), ERR_SYSTEM);
+    assert_int_equal(store_backup(support_path(&b.s, "server0"), far, &contents, &quiet),
+                     ERR_SYSTEM);
     assert_int_equal(store_restore("b", far, &contents, &quiet), ERR_SYSTEM);
     expect_words("this path is too long: xxx");
     assert_int_equal(backup(&b, "server0", "nowhere/b"), ERR_SYSTEM);
@@ -444,26 +436,22 @@ static void a_backup_needs_places(void **state)
     assert_int_equal(restore(&b, "nothing", "again"), ERR_SYSTEM);
     expect_words("name what trefoil backup wrote");
     /* the store is a folder, and so is what should be a backup */
-    support_study_file(&b.s, "odd", path);
-    assert_int_equal(mkdir(path, 0700), 0);
-    support_study_file(&b.s, "odd/store.sqlite", path);
-    assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_equal(mkdir(support_path(&b.s, "odd"), 0700), 0);
+    assert_int_equal(mkdir(support_path(&b.s, "odd/store.sqlite"), 0700), 0);
     assert_int_equal(backup(&b, "odd", "b"), ERR_SYSTEM);
     expect_words("odd/store.sqlite: unable to open database file");
     assert_int_equal(restore(&b, "odd", "again"), ERR_SYSTEM);
     expect_words("cannot open");
     /* what is no database is not copied */
-    support_study_file(&b.s, "text", path);
-    assert_int_equal(mkdir(path, 0700), 0);
-    support_study_file(&b.s, "text/store.sqlite", path);
+    assert_int_equal(mkdir(support_path(&b.s, "text"), 0700), 0);
     memset(far, 'x', sizeof far);
-    assert_int_equal(file_write(path, 0600, far, sizeof far, &quiet), ERR_OK);
+    assert_int_equal(
+        file_write(support_path(&b.s, "text/store.sqlite"), 0600, far, sizeof far, &quiet), ERR_OK);
     assert_int_equal(backup(&b, "text", "b"), ERR_SYSTEM);
     expect_words("file is not a database");
     assert_false(there(&b, "b") || there(&b, "b.partial"));
     /* an audit log that is none */
-    support_study_file(&b.s, "server0/audit.log", path);
-    assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_equal(mkdir(support_path(&b.s, "server0/audit.log"), 0700), 0);
     assert_int_equal(backup(&b, "server0", "b"), ERR_SYSTEM);
     assert_false(there(&b, "b") || there(&b, "b.partial"));
     assert_false(there(&b, "again/store.sqlite"));

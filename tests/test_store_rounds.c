@@ -238,11 +238,9 @@ static void a_bound_range_is_refused_for_any_other_request(void **state)
 /* The bytes of a file of the server's folder. */
 static bool on_disk(struct bench *b, const char *name, const void *p, size_t n)
 {
-    char path[SUPPORT_PATH];
     struct bytes all CLEAN(bytes_clear) = {0};
     bool found = false;
-    support_study_file(&b->s, name, path);
-    if (file_read(path, (size_t)64 << 20, &all, NULL) == ERR_OK)
+    if (file_read(support_path(&b->s, "%s", name), (size_t)64 << 20, &all, NULL) == ERR_OK)
         found = all.size >= n && memmem(all.data, all.size, p, n) != NULL;
     return found;
 }
@@ -257,7 +255,6 @@ static void noise_is_sealed_and_wiped_once_the_next_is_bound(void **state)
     uint8_t sealed[64] = {0};
     sqlite3_stmt *row;
     sqlite3 *db;
-    char path[SUPPORT_PATH];
     bench_new(&b);
     assert_int_equal(debit(b.store[0], &first, 1), ERR_OK);
     assert_int_equal(store_noise(b.store[0], &first, &noise), ERR_OK);
@@ -268,8 +265,7 @@ static void noise_is_sealed_and_wiped_once_the_next_is_bound(void **state)
     assert_int_equal(store_noise(b.store[0], &second, &noise), ERR_LOST);
     /* in clear it is nowhere; sealed it is there, until the next round is bound */
     store_close(&b.store[0]);
-    support_study_file(&b.s, "server0/store.sqlite", path);
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_open(support_path(&b.s, "server0/store.sqlite"), &db), SQLITE_OK);
     assert_int_equal(sqlite3_prepare_v2(db, "SELECT sealed FROM noise", -1, &row, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_step(row), SQLITE_ROW);
     assert_int_equal(sqlite3_column_bytes(row, 0), 20 + 40);
