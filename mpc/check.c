@@ -179,6 +179,16 @@ enum err check_heard(const struct party *p)
     return ERR_OK;
 }
 
+enum err check_alike(struct party *p, const void *bytes, size_t n)
+{
+    if (p->check == NULL)
+        return ERR_OK;
+    TRY(check_say(p, CHECK_ALIKE, n, 0, 0));
+    TRY(check_say_opened(p, bytes, n));
+    p->check->apart = true;
+    return ERR_OK;
+}
+
 /* Both scripts that have come must be this server's own. */
 static enum err compare_scripts(struct party *p, const uint8_t own[CHECK_DIGEST],
                                 const uint8_t last[CHECK_DIGEST], const uint8_t next[CHECK_DIGEST])

@@ -85,6 +85,12 @@ struct check_sums {
     const size_t *start;
 };
 
+/*
+ * Nothing without a check: bytes that all three must have alike, such as a digest of what they
+ * compute on. The others' are compared before anything leaves that depends on them unmasked.
+ */
+enum err check_alike(struct party *p, const void *bytes, size_t n) MUST_CHECK;
+
 /* Where the first failure was: in which phase, and within or behind which flush of the session. */
 struct check_failure {
     enum net_phase phase;

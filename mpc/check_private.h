@@ -37,7 +37,8 @@ enum check_step {
     CHECK_OPEN,
     CHECK_RING,
     CHECK_FLUSH,
-    CHECK_HEARD
+    CHECK_HEARD,
+    CHECK_ALIKE
 };
 
 /* Adds a step to the script, where there is a check. */

@@ -221,6 +221,47 @@ static void no_coin_leaves_before_the_guard_agrees(void **state)
     play_free(&play);
 }
 
+/* --- what all must have alike ------------------------------------------------------------------ */
+
+/* play->n gates, or none; the server that cheats computes on something else. */
+static enum err alike(struct party *p, struct play *play)
+{
+    const uint8_t on = p->index == play->cheat;
+    struct planes x = {0};
+    enum err e = check_alike(p, &on, sizeof on);
+    assert_true(p->check == NULL || !check_clean(p));
+    if (e == ERR_OK && play->n > 0)
+        e = planes_new(&x, 1, play->n);
+    if (e == ERR_OK && play->n > 0)
+        e = bits_and(p, planes_flat(&x), planes_flat(&x), planes_flat(&x));
+    if (e == ERR_OK)
+        e = check_flush(p);
+    planes_free(&x);
+    return e;
+}
+
+/* No message is wrong, and yet nothing of a flush but its first coin leaves, or nothing at all. */
+static void who_computes_on_something_else_is_noticed_first(void **state)
+{
+    for (unsigned cheat = 0; cheat <= NOBODY; cheat++)
+        for (unsigned k = 0; k < 4; k++) {
+            struct play play = {.job = alike,
+                                .n = k % 2 == 0 ? 0 : 130,
+                                .limits = k / 2 == 0 ? &limits : NULL,
+                                .cheat = cheat};
+            const bool caught = play.limits != NULL && cheat != NOBODY;
+            play_run(&play);
+            for (unsigned s = 0; s < 3; s++) {
+                assert_int_equal(play.result[s], caught ? ERR_CHEAT : ERR_OK);
+                assert_int_equal(play.failed[s], caught);
+            }
+            assert_int_equal(play.rounds, play.n / 130 + (play.limits == NULL     ? 0
+                                                          : caught || play.n == 0 ? 1
+                                                                                  : 6));
+            play_free(&play);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -228,6 +269,7 @@ int main(void)
         cmocka_unit_test(nobody_knows_a_coin_early),
         cmocka_unit_test(a_check_that_is_left_has_begun),
         cmocka_unit_test(no_coin_leaves_before_the_guard_agrees),
+        cmocka_unit_test(who_computes_on_something_else_is_noticed_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

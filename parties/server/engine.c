@@ -126,7 +126,7 @@ static bool squares(const struct engine *g)
 enum err engine_finish(struct engine *g)
 {
     if (g->counts != NULL && g->owners == g->tally.owners)
-        return ERR_OK;
+        return check_flush(g->party);
     g->owners = g->tally.owners;
     TRY(fresh_counts(g));
     TRY(spread(g));
