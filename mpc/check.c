@@ -99,8 +99,8 @@ enum err check_fail(struct party *p, const char *what)
         "departs from the protocol, or its memory is faulty. Nothing that depends on it was opened",
         (p->index + 1) % 3, (p->index + 2) % 3, net_phase_name(c->failure.phase),
         (unsigned long)c->failure.check, what);
-    if (c->limits.guard.fail != NULL)
-        c->limits.guard.fail(c->limits.guard.self);
+    if (c->limits.guard.failed != NULL)
+        c->limits.guard.failed(c->limits.guard.self);
     net_abort(p->net);
     return ERR_CHEAT;
 }

@@ -34,7 +34,7 @@
 struct check_guard {
     enum err (*begin)(void *self); /* a flush: before a coin of it leaves; an error keeps it back */
     enum err (*end)(void *self);   /* that one was accepted */
-    void (*fail)(void *self);      /* something does not fit, in a flush or outside of one */
+    void (*failed)(void *self);    /* something does not fit, in a flush or outside of one */
     void *self;
 };
 

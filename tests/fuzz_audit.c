@@ -125,7 +125,8 @@ void fuzz_seeds(fuzz_put put, void *self)
         "3 now open run " RUN " round 1 reason NOISY_MARGINAL values 4 request " DIGEST
         " cost 0.25 spent 0.25 what sex*age,ward");
     add(&lines, unused, "4 now recovered debits 1 to 2");
+    add(&lines, unused, "5 now resumed checks 7 left 2 failed 1");
     put(self, lines.data, lines.size);
-    bytes_put_text(&lines, "5 no");
+    bytes_put_text(&lines, "6 no");
     put(self, lines.data, lines.size);
 }

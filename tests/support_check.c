@@ -36,8 +36,9 @@ static void on_input(void *self, const struct planes *u, size_t begin, size_t en
 static enum err on_begin(void *self)
 {
     const struct player *who = self;
-    if (who->play->refuse && who->index == 0 && who->play->begun[0] == 1)
-        return ERR_REFUSED;
+    const struct check_guard *guard = &who->play->guard[who->index];
+    if (guard->begin != NULL)
+        TRY(guard->begin(guard->self));
     who->play->begun[who->index]++;
     return ERR_OK;
 }
@@ -45,14 +46,18 @@ static enum err on_begin(void *self)
 static enum err on_end(void *self)
 {
     const struct player *who = self;
+    const struct check_guard *guard = &who->play->guard[who->index];
     who->play->ended[who->index]++;
-    return ERR_OK;
+    return guard->end != NULL ? guard->end(guard->self) : ERR_OK;
 }
 
 static void on_fail(void *self)
 {
     const struct player *who = self;
+    const struct check_guard *guard = &who->play->guard[who->index];
     who->play->failed[who->index]++;
+    if (guard->failed != NULL)
+        guard->failed(guard->self);
 }
 
 static enum err sit(struct party *p, void *shared)

@@ -24,7 +24,7 @@ struct play {
     enum err (*alter)(struct play *play, const struct party_sent *at, void *p, size_t n);
     void (*input)(struct play *play, const struct planes *u, size_t begin, size_t end);
     void *self;
-    bool refuse; /* server 0's guard does, from its second check on */
+    struct check_guard guard[3]; /* that are told; zeros: none */
 
     /* what came of it, by server; sent as it was made, before it was altered */
     enum err result[3];

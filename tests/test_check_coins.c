@@ -206,12 +206,22 @@ static enum err gates_twice(struct party *p, struct play *play)
     return gates(p, play);
 }
 
-/* A guard that refuses: of a second check not even the first coin leaves. */
+static enum err allow_one(void *self)
+{
+    unsigned *begun = self;
+    return (*begun)++ == 0 ? ERR_OK : ERR_REFUSED;
+}
+
+/* Of a check that the guard refuses not even the first coin leaves. */
 static void no_coin_leaves_before_the_guard_agrees(void **state)
 {
-    struct play play = {.job = gates_twice, .n = 130, .limits = &limits, .cheat = 0};
+    unsigned begun = 0;
+    struct play play = {.job = gates_twice,
+                        .n = 130,
+                        .limits = &limits,
+                        .cheat = 0,
+                        .guard[0] = {.begin = allow_one, .self = &begun}};
     (void)state;
-    play.refuse = true;
     play_run(&play);
     assert_int_equal(play.result[0], ERR_REFUSED);
     assert_true(play_has_sent(&play, 0, FLUSH + 7, NET_PREV)); /* the second AND */

@@ -334,7 +334,7 @@ static void attempts_are_counted_on_disk(void **state)
     support_alter(&b.s, 0,
                   "ALTER TABLE rounds DROP COLUMN attempts; ALTER TABLE rounds DROP COLUMN entry;"
                   "ALTER TABLE rounds DROP COLUMN analyst;"
-                  "PRAGMA user_version = 6");
+                  "DROP TABLE guard; PRAGMA user_version = 6");
     assert_int_equal(open_store(&b, 0), ERR_OK);
     assert_int_equal(attempts_of(b.store[0], &first), 0);
     assert_int_equal(store_staged(b.store[0], &staged, &entry), ERR_OK);
@@ -396,7 +396,7 @@ static void noise_of_an_older_store_is_taken_over(void **state)
                   "DROP INDEX came; DROP INDEX held;"
                   "ALTER TABLE rounds DROP COLUMN attempts; ALTER TABLE rounds DROP COLUMN entry;"
                   "ALTER TABLE rounds DROP COLUMN analyst;"
-                  "PRAGMA user_version = 4");
+                  "DROP TABLE guard; PRAGMA user_version = 4");
     assert_int_equal(open_store(&b, 0), ERR_OK);
     assert_int_equal(store_noise(b.store[0], &first, &noise), ERR_OK);
     assert_int_equal(noise.size, 20);

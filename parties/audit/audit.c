@@ -225,6 +225,15 @@ enum err audit_caught(struct audit *a, const struct audit_caught *c)
     return end(a, &line, true);
 }
 
+enum err audit_resumed(struct audit *a, const struct audit_checks *checks)
+{
+    struct bytes line = {0};
+    begin(a, &line);
+    text_put(&line, "resumed checks %" PRIu64 " left %" PRIu64 " failed %d", checks->begun,
+             checks->left, checks->failed);
+    return end(a, &line, true);
+}
+
 /* --- heads ------------------------------------------------------------------------------------ */
 
 void audit_head(const struct audit *a, struct audit_head *head)

@@ -94,6 +94,17 @@ static struct total total_of(const struct audit_file *f)
     return t;
 }
 
+static void describe_resumption(const struct audit_entry *entry, FILE *out)
+{
+    const struct audit_checks *c = &entry->checks;
+    fprintf(out, "  %s  trefoil recover let the server take part again: of %" PRIu64 " checks",
+            entry->time, c->begun);
+    if (c->failed)
+        fputs(" one had failed\n", out);
+    else
+        fprintf(out, " %" PRIu64 " had been left\n", c->left);
+}
+
 /* What a log tells and `before` (NULL: none) does not. */
 static void list(const struct audit_file *f, const struct audit_file *before, FILE *out)
 {
@@ -107,6 +118,8 @@ static void list(const struct audit_file *f, const struct audit_file *before, FI
                     "  %s  round %-4" PRIu32 " check %" PRIu64 " failed, of phase %s: a server "
                     "departed\n      from the protocol, or its memory is faulty\n",
                     e->time, e->caught.round, e->caught.check, e->caught.phase);
+        else if (e->kind == AUDIT_RESUMED)
+            describe_resumption(e, out);
         else if (e->kind == AUDIT_OPEN && (before == NULL || !tells(before, &e->opening)))
             describe_opening(e, out);
     }
@@ -115,7 +128,7 @@ static void list(const struct audit_file *f, const struct audit_file *before, FI
 static bool tells_all(const struct audit_file *f, const struct audit_file *of)
 {
     for (size_t k = 0; k < of->entries; k++)
-        if (of->entry[k].kind == AUDIT_RECOVERED || of->entry[k].kind == AUDIT_CAUGHT ||
+        if (of->entry[k].kind >= AUDIT_RECOVERED ||
             (of->entry[k].kind == AUDIT_OPEN && !tells(f, &of->entry[k].opening)))
             return false;
     return true;

@@ -175,8 +175,8 @@ static void read_caught(struct audit_caught *c, struct words *w)
     c->check = number(w, "check", UINT64_MAX);
 }
 
-static const char *const kinds[AUDIT_KINDS] = {"log",    "open",      "seen",
-                                               "signed", "recovered", "caught"};
+static const char *const kinds[AUDIT_KINDS] = {"log",       "open",   "seen",   "signed",
+                                               "recovered", "caught", "resumed"};
 
 static enum err read_words(struct audit_file *f, struct audit_entry *entry, char *text)
 {
@@ -205,6 +205,11 @@ static enum err read_words(struct audit_file *f, struct audit_entry *entry, char
         break;
     case AUDIT_CAUGHT:
         read_caught(&entry->caught, &w);
+        break;
+    case AUDIT_RESUMED:
+        entry->checks.begun = number(&w, "checks", UINT64_MAX);
+        entry->checks.left = number(&w, "left", UINT64_MAX);
+        entry->checks.failed = number(&w, "failed", 1) == 1;
         break;
     default:
         entry->from = number(&w, "debits", UINT64_MAX);

@@ -12,11 +12,13 @@
  *   signed server J entries N head HASH signature HEX
  *   recovered debits N to M
  *   caught run HEX round R phase PHASE check N
+ *   resumed checks N left M failed F
  *
  * `log` is the first line, and only that. `seen`: server J showed this head of its own log, and was
  * given a signature. `signed` is J's, of this log as it was after N lines. `recovered`: trefoil
  * recover took these debits over from the neighbours. `caught`: a check of what servers sent
- * failed, the N-th of its session, and ended it.
+ * failed, the N-th of its session, and ended it. `resumed`: of N checks M had been left before they
+ * ended, or one had failed (F is 1), and its operator let the server take part again.
  *
  * A line changed, left out or put in breaks the chain behind it; a chain made anew does not fit
  * what neighbours have signed; and a log that is cut short lacks lines that neighbours have seen.
@@ -35,6 +37,7 @@ enum audit_kind {
     AUDIT_SIGNED,
     AUDIT_RECOVERED,
     AUDIT_CAUGHT,
+    AUDIT_RESUMED,
     AUDIT_KINDS
 };
 
@@ -63,6 +66,12 @@ struct audit_caught {
     uint64_t check;
 };
 
+/* Checks, as a server counts them. */
+struct audit_checks {
+    uint64_t begun, left;
+    bool failed;
+};
+
 struct audit_entry {
     enum audit_kind kind;
     char time[24];
@@ -73,7 +82,8 @@ struct audit_entry {
     uint8_t signature[64];
     uint64_t from, to; /* recovered */
     struct audit_caught caught;
-    uint8_t hash[32]; /* of the chain after this line */
+    struct audit_checks checks; /* resumed */
+    uint8_t hash[32];           /* of the chain after this line */
 };
 
 struct audit_file {

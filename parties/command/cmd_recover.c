@@ -1,6 +1,7 @@
 #include "base/secret.h"
 #include "parties/audit/audit.h"
 #include "parties/command/command.h"
+#include "parties/server/guard.h"
 #include "parties/server/recover.h"
 #include "parties/study/roster.h"
 
@@ -9,7 +10,7 @@
 #include <unistd.h>
 
 static const char help[] =
-    "usage: trefoil recover STUDY --key FILE --folder DIR\n"
+    "usage: trefoil recover STUDY --key FILE --folder DIR [--resume]\n"
     "\n"
     "Brings a server's folder up to date that was restored from an old backup. Its\n"
     "privacy ledger lacks debits, and the other servers refuse it until it has them.\n"
@@ -21,6 +22,10 @@ static const char help[] =
     "  --key FILE     this server's private key\n"
     "  --folder DIR   its folder, as for `trefoil serve`; an empty one if there is no\n"
     "                 backup\n"
+    "  --resume       nothing of the above: lets a server take part again that stopped\n"
+    "                 since a check of what the others sent failed, or too many were\n"
+    "                 left before they ended (security: abort). Find out why first:\n"
+    "                 whoever is behind it gets that many tries again\n"
     "\n"
     "example:\n"
     "  trefoil recover study.yaml --key north.key --folder /var/lib/trefoil/north\n";
@@ -72,30 +77,23 @@ static void clear(struct recover *r)
     study_free(&r->study);
 }
 
-static enum err recover(struct recover *r, const char *study, const char *key, const char *folder,
-                        struct log *log)
+/* The folder of one of the study's servers. */
+static enum err open_folder(struct recover *r, const char *folder, unsigned index, struct log *log)
 {
-    size_t index;
+    TRY(check_folder(folder, log));
+    TRY(store_open(&r->store, folder, r->study, r->me, index, log));
+    return audit_open(&r->audit, folder, r->study, r->me, index, log);
+}
+
+static enum err take_debits(struct recover *r, unsigned index, struct log *log)
+{
+    struct recover_terms terms = {
+        .study = r->study, .me = r->me, .index = index, .store = r->store, .log = log};
     uint64_t from, to;
     enum err e;
-    umask(077);
-    TRY(secret_harden_process(log));
-    TRY(study_load(&r->study, study, log));
-    TRY(identity_load(&r->me, key, log));
-    TRY(roster_find(r->study, &r->me->public, ROLE_SERVER, &index, log));
-    TRY(check_folder(folder, log));
-    TRY(store_open(&r->store, folder, r->study, r->me, (unsigned)index, log));
-    TRY(audit_open(&r->audit, folder, r->study, r->me, (unsigned)index, log));
     TRY(netio_new(&r->netio, log));
-    {
-        const struct recover_terms terms = {.study = r->study,
-                                            .me = r->me,
-                                            .index = (unsigned)index,
-                                            .store = r->store,
-                                            .netio = r->netio,
-                                            .log = log};
-        e = recover_ledger(&terms, &from, &to);
-    }
+    terms.netio = r->netio;
+    e = recover_ledger(&terms, &from, &to);
     if (to > from)
         TRY(audit_recovered(r->audit, from + 1, to));
     if (e == ERR_OK)
@@ -103,21 +101,41 @@ static enum err recover(struct recover *r, const char *study, const char *key, c
     return e;
 }
 
+static enum err resume(struct recover *r)
+{
+    struct store_guard found;
+    TRY(guard_lift(r->store, r->audit, &found));
+    if (store_guard_refuses(&found))
+        puts("this server can be started again, and takes part in the study");
+    else
+        puts("nothing stopped this server: no check failed, and few were left");
+    return ERR_OK;
+}
+
 static enum err run(int argc, char **argv, struct log *log)
 {
     const char *study = NULL, *key = NULL, *folder = NULL;
+    bool resumes = false;
+    size_t index;
     struct recover r CLEAN(clear) = {0};
     const struct command_option options[] = {
         {.name = "key", .value = &key, .needed = "FILE"},
         {.name = "folder", .value = &folder, .needed = "DIR"},
+        {.name = "resume", .flag = &resumes},
     };
-    TRY(command_options(argc, argv, options, 2, &study, 1, 1, NULL, log));
-    return recover(&r, study, key, folder, log);
+    TRY(command_options(argc, argv, options, 3, &study, 1, 1, NULL, log));
+    umask(077);
+    TRY(secret_harden_process(log));
+    TRY(study_load(&r.study, study, log));
+    TRY(identity_load(&r.me, key, log));
+    TRY(roster_find(r.study, &r.me->public, ROLE_SERVER, &index, log));
+    TRY(open_folder(&r, folder, (unsigned)index, log));
+    return resumes ? resume(&r) : take_debits(&r, (unsigned)index, log);
 }
 
 const struct command cmd_recover = {
     .name = "recover",
-    .summary = "bring a restored server up to date from the two others",
+    .summary = "let a server take part again that was restored, or that stopped",
     .help = help,
     .run = run,
 };

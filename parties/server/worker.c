@@ -45,6 +45,8 @@ enum err worker_start(struct worker **worker, const struct worker_options *optio
     if (w == NULL)
         return ERR_NOMEM;
     w->o = *options;
+    w->guard.store = options->store;
+    w->guard.log = options->log;
     w->log = *options->log;
     w->log.buffer = w->words;
     w->log.buffer_size = sizeof w->words;

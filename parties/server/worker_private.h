@@ -8,6 +8,7 @@
 
 #include "mpc/crew.h"
 #include "parties/exchange/request.h"
+#include "parties/server/guard.h"
 #include "parties/server/play.h"
 #include "parties/server/worker.h"
 
@@ -58,6 +59,7 @@ struct worker {
     struct crew *crew;
     struct engine *engine;
     struct play play;
+    struct guard guard;
     uint8_t run[REQUEST_RUN_SIZE];
     uint64_t shown_sent, shown_received; /* of this session's links, in the status */
     uint32_t user;                       /* whose run it is */

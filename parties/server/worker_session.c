@@ -94,13 +94,14 @@ static enum err meet(struct worker *w, const struct bytes *propose,
 enum err worker_open_session(struct worker *w, const struct bytes *propose,
                              uint8_t attempt[REQUEST_ATTEMPT_SIZE])
 {
+    const struct check_guard guard = guard_of(&w->guard);
     enum err e;
     worker_close_session(w);
     e = meet(w, propose, attempt);
     if (e == ERR_OK)
         e = worker_open_lanes(w);
     if (e == ERR_OK)
-        e = engine_check(w->party, w->o.study, &(const struct check_guard){0});
+        e = engine_check(w->party, w->o.study, &guard);
     if (e == ERR_OK) {
         w->party->audit = openings_audit;
         w->party->audit_self = &w->play.openings;
@@ -308,6 +309,19 @@ static void log_caught(struct worker *w, uint32_t round)
         log_warn(w->o.log, "the audit log does not have that a check failed");
 }
 
+/* A server that has stopped does nothing; one that stops while it does says so. */
+static enum err dispatch_guarded(struct worker *w, struct request *r, const uint8_t digest[32],
+                                 struct bytes *result)
+{
+    enum err e;
+    if (guard_refuses(&w->guard, &w->log))
+        return ERR_REFUSED;
+    e = dispatch(w, r, digest, result);
+    if (e != ERR_OK)
+        (void)guard_refuses(&w->guard, &w->log);
+    return e;
+}
+
 enum err worker_handle(struct worker *w, uint32_t user, const void *p, size_t n,
                        struct bytes *result)
 {
@@ -323,7 +337,7 @@ enum err worker_handle(struct worker *w, uint32_t user, const void *p, size_t n,
     if (r.kind == REQUEST_SELECT || r.kind == REQUEST_MEASURE)
         atomic_store(&w->o.status->round, r.sequence);
     if (e == ERR_OK)
-        e = dispatch(w, &r, digest, result);
+        e = dispatch_guarded(w, &r, digest, result);
     if (e == ERR_CHEAT)
         log_caught(w, r.sequence);
     hear(w);

@@ -68,6 +68,9 @@ static const char *const migrations[] = {
     /* whose a run is; of rounds of before nobody's */
     "ALTER TABLE rounds ADD COLUMN analyst BLOB NOT NULL"
     "  DEFAULT x'0000000000000000000000000000000000000000000000000000000000000000';",
+    /* one row: checks that began, and those that others may have tried (store_guard.h) */
+    "CREATE TABLE guard(begun INTEGER NOT NULL, tries INTEGER NOT NULL, failed INTEGER NOT NULL)"
+    "  STRICT; INSERT INTO guard VALUES(0, 0, 0);",
 };
 #define VERSION (sizeof migrations / sizeof *migrations)
 

@@ -1,0 +1,57 @@
+#include "parties/server/guard.h"
+
+static enum err begin(void *self)
+{
+    struct guard *g = self;
+    return atomic_load(&g->failed) ? ERR_REFUSED : store_guard_begin(g->store);
+}
+
+static enum err end(void *self)
+{
+    struct guard *g = self;
+    return store_guard_end(g->store);
+}
+
+static void fail(void *self)
+{
+    struct guard *g = self;
+    atomic_store(&g->failed, true);
+    if (store_guard_fail(g->store) != ERR_OK)
+        log_error(g->log, "the disk does not have it that a check failed: look into it before this "
+                          "server is started again");
+}
+
+struct check_guard guard_of(struct guard *g)
+{
+    return (struct check_guard){.begin = begin, .end = end, .failed = fail, .self = g};
+}
+
+bool guard_refuses(struct guard *g, struct log *log)
+{
+    struct store_guard found;
+    if (store_guard(g->store, &found) != ERR_OK)
+        return true;
+    found.failed = found.failed || atomic_load(&g->failed);
+    if (!store_guard_refuses(&found))
+        return false;
+    log_error(log,
+              "this server takes no part in the study any more, since %s. Its operator should find "
+              "out why, then stop it and run trefoil recover STUDY --key KEY --folder FOLDER "
+              "--resume",
+              found.failed
+                  ? "a check failed: another server departs from the protocol, or a memory is "
+                    "faulty"
+                  : "too many checks were left before they ended: a server or a link fails again "
+                    "and again, or a server tries what it can send");
+    return true;
+}
+
+enum err guard_lift(struct store *store, struct audit *audit, struct store_guard *before)
+{
+    TRY(store_guard(store, before));
+    if (!store_guard_refuses(before))
+        return ERR_OK;
+    TRY(audit_resumed(audit,
+                      &(const struct audit_checks){before->begun, before->tries, before->failed}));
+    return store_guard_lift(store);
+}

@@ -1,0 +1,32 @@
+/*
+ * parties/server/guard.h - whether this server still lets the others try a check (mpc/check.h).
+ *
+ * Checks that begin, end and fail are noted on disk (parties/store/store_guard.h). When one has
+ * failed, or too many were left, the server takes no part in the study any more. Its operator finds
+ * out why, and runs trefoil recover --resume. So one server that lies has a bounded number of
+ * tries, however often it hangs up or this server is started again.
+ */
+#ifndef TREFOIL_PARTIES_SERVER_GUARD_H
+#define TREFOIL_PARTIES_SERVER_GUARD_H
+
+#include "mpc/check.h"
+#include "parties/audit/audit.h"
+#include "parties/store/store_guard.h"
+
+#include <stdatomic.h>
+
+struct guard {
+    struct store *store; /* borrowed, as is the log */
+    struct log *log;
+    atomic_bool failed; /* a check has, whether or not the disk has it */
+};
+
+/* For the checks of all lanes. */
+struct check_guard guard_of(struct guard *guard);
+/* Whether the server takes part no more: logs why, and what to do. */
+bool guard_refuses(struct guard *guard, struct log *log);
+/* Its operator lets it go on: once that is in the audit log. `before`: what there was. */
+enum err guard_lift(struct store *store, struct audit *audit,
+                    struct store_guard *before) MUST_CHECK;
+
+#endif

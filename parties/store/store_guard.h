@@ -1,0 +1,29 @@
+/*
+ * parties/store/store_guard.h - how often a server has let others try a check (mpc/check.h).
+ *
+ * Whoever has seen the coin of a check may hang up, and try again in another session. So a check
+ * that has begun and not ended is a try; after STORE_GUARD_TRIES of them, or one check that failed,
+ * none begins any more until the server's operator lifts the guard. Each call but the last is one
+ * transaction, on disk when it returns; two threads may be within a check at the same time.
+ */
+#ifndef TREFOIL_PARTIES_STORE_STORE_GUARD_H
+#define TREFOIL_PARTIES_STORE_STORE_GUARD_H
+
+#include "parties/store/store.h"
+
+#define STORE_GUARD_TRIES 256
+
+struct store_guard {
+    uint64_t begun, tries; /* checks, ever; of these not ended, since the guard was lifted */
+    bool failed;           /* one, since then */
+};
+
+/* ERR_REFUSED, not logged, if none may begin. */
+enum err store_guard_begin(struct store *store) MUST_CHECK;
+enum err store_guard_end(struct store *store) MUST_CHECK;
+enum err store_guard_fail(struct store *store) MUST_CHECK;
+enum err store_guard_lift(struct store *store) MUST_CHECK;
+enum err store_guard(struct store *store, struct store_guard *guard) MUST_CHECK;
+bool store_guard_refuses(const struct store_guard *guard);
+
+#endif

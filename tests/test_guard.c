@@ -1,0 +1,363 @@
+/*
+ * A server's guard (parties/server/guard.h): checks that a lying server leaves are counted on disk,
+ * one that fails is remembered, and then the server takes no part until its operator says so.
+ */
+#include "tests/test_store.h"
+
+#include "mpc/bits.h"
+#include "parties/server/guard.h"
+#include "tests/support_check.h"
+#include "tests/support_process.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+struct watch {
+    struct bench b;
+    struct audit *audit[STUDY_SERVERS];
+    struct guard guard[STUDY_SERVERS];
+};
+
+static void open_guard(struct watch *w, unsigned i)
+{
+    char path[SUPPORT_PATH], name[16];
+    snprintf(name, sizeof name, "server%u", i);
+    support_study_file(&w->b.s, name, path);
+    if (w->b.store[i] == NULL)
+        assert_int_equal(open_store(&w->b, i), ERR_OK);
+    assert_int_equal(audit_open(&w->audit[i], path, w->b.s.study, w->b.server[i], i, &quiet),
+                     ERR_OK);
+    w->guard[i] = (struct guard){.store = w->b.store[i], .log = &quiet};
+}
+
+static void watch_new(struct watch *w)
+{
+    memset(w, 0, sizeof *w);
+    bench_new(&w->b);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        open_guard(w, i);
+}
+
+static void watch_free(struct watch *w)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        audit_close(&w->audit[i]);
+    bench_free(&w->b);
+}
+
+/* As after a crash. */
+static void open_again(struct watch *w, unsigned i)
+{
+    audit_close(&w->audit[i]);
+    store_close(&w->b.store[i]);
+    open_guard(w, i);
+}
+
+static struct store_guard found(const struct watch *w, unsigned i)
+{
+    struct store_guard g;
+    assert_int_equal(store_guard(w->b.store[i], &g), ERR_OK);
+    return g;
+}
+
+static void expect(const struct watch *w, unsigned i, uint64_t begun, uint64_t tries, bool failed)
+{
+    const struct store_guard g = found(w, i);
+    assert_int_equal(g.begun, begun);
+    assert_int_equal(g.tries, tries);
+    assert_int_equal(g.failed, failed);
+}
+
+static unsigned lines_of(const struct watch *w, unsigned i, enum audit_kind kind)
+{
+    char path[SUPPORT_PATH], name[32];
+    struct audit_file *f = NULL;
+    unsigned n = 0;
+    snprintf(name, sizeof name, "server%u/audit.log", i);
+    support_study_file(&w->b.s, name, path);
+    assert_int_equal(audit_file_read(&f, path, &quiet), ERR_OK);
+    for (size_t k = 0; k < f->entries; k++)
+        n += f->entry[k].kind == kind;
+    audit_file_free(&f);
+    return n;
+}
+
+/* --- on disk ---------------------------------------------------------------------------------- */
+
+static void tries_are_counted_on_disk(void **state)
+{
+    char words[1024] = "";
+    struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
+    struct watch w;
+    struct check_guard g;
+    (void)state;
+    watch_new(&w);
+    g = guard_of(&w.guard[0]);
+    assert_int_equal(g.begin(g.self), ERR_OK);
+    assert_int_equal(g.begin(g.self), ERR_OK); /* of another lane */
+    assert_int_equal(g.end(g.self), ERR_OK);
+    open_again(&w, 0);
+    expect(&w, 0, 2, 1, false);
+    assert_false(guard_refuses(&w.guard[0], &quiet));
+    for (unsigned k = 1; k < STORE_GUARD_TRIES; k++) {
+        g = guard_of(&w.guard[0]);
+        assert_int_equal(g.begin(g.self), ERR_OK);
+        if (k % 100 == 0)
+            open_again(&w, 0);
+    }
+    expect(&w, 0, STORE_GUARD_TRIES + 1, STORE_GUARD_TRIES, false);
+    assert_int_equal(g.begin(g.self), ERR_REFUSED);
+    expect(&w, 0, STORE_GUARD_TRIES + 1, STORE_GUARD_TRIES, false);
+    assert_true(guard_refuses(&w.guard[0], &log));
+    assert_non_null(strstr(words, "since too many checks were left before they ended"));
+    watch_free(&w);
+}
+
+static void a_check_that_failed_is_remembered_until_the_operator_says_so(void **state)
+{
+    char words[1024] = "";
+    struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
+    struct store_guard before;
+    struct check_guard g;
+    struct watch w;
+    (void)state;
+    watch_new(&w);
+    g = guard_of(&w.guard[1]);
+    assert_int_equal(g.begin(g.self), ERR_OK);
+    g.failed(g.self);
+    open_again(&w, 1);
+    g = guard_of(&w.guard[1]);
+    assert_int_equal(g.begin(g.self), ERR_REFUSED);
+    expect(&w, 1, 1, 1, true);
+    assert_true(guard_refuses(&w.guard[1], &log));
+    assert_non_null(strstr(words, "since a check failed: another server departs"));
+    assert_non_null(strstr(words, "trefoil recover STUDY --key KEY --folder FOLDER --resume"));
+    assert_int_equal(guard_lift(w.b.store[1], w.audit[1], &before), ERR_OK);
+    assert_true(before.failed && before.begun == 1 && before.tries == 1);
+    open_again(&w, 1);
+    g = guard_of(&w.guard[1]);
+    expect(&w, 1, 1, 0, false);
+    assert_false(guard_refuses(&w.guard[1], &quiet));
+    assert_int_equal(g.begin(g.self), ERR_OK);
+    assert_int_equal(lines_of(&w, 1, AUDIT_RESUMED), 1);
+    /* where nothing was wrong, nothing is said */
+    assert_int_equal(guard_lift(w.b.store[1], w.audit[1], &before), ERR_OK);
+    expect(&w, 1, 2, 1, false);
+    assert_int_equal(lines_of(&w, 1, AUDIT_RESUMED), 1);
+    watch_free(&w);
+}
+
+/* A disk that does not take it: the process knows all the same, and what cannot be read refuses. */
+static void what_the_disk_does_not_take_is_known_to_the_process(void **state)
+{
+    struct check_guard g;
+    struct watch w;
+    (void)state;
+    watch_new(&w);
+    g = guard_of(&w.guard[2]);
+    support_alter(&w.b.s, 2,
+                  "CREATE TRIGGER full BEFORE UPDATE ON guard BEGIN SELECT RAISE(ABORT, 'full'); "
+                  "END");
+    assert_int_equal(g.begin(g.self), ERR_SYSTEM); /* and so no coin leaves */
+    g.failed(g.self);
+    expect(&w, 2, 0, 0, false);
+    assert_int_equal(g.begin(g.self), ERR_REFUSED);
+    assert_true(guard_refuses(&w.guard[2], &quiet));
+    open_again(&w, 2);
+    support_alter(&w.b.s, 2, "DELETE FROM guard");
+    assert_true(guard_refuses(&w.guard[2], &quiet));
+    watch_free(&w);
+}
+
+/* --- three servers ---------------------------------------------------------------------------- */
+
+static enum err one_and(struct party *p, struct play *play)
+{
+    struct planes x = {0}, y = {0};
+    enum err e = planes_new(&x, 1, play->n);
+    if (e == ERR_OK)
+        e = planes_new(&y, 1, play->n);
+    if (e == ERR_OK)
+        e = bits_and(p, planes_flat(&x), planes_flat(&x), planes_flat(&y));
+    if (e == ERR_OK)
+        e = play_open(p, play, &x);
+    planes_free(&x);
+    planes_free(&y);
+    return e;
+}
+
+#define LAST_COIN 5 /* the AND is round 0, the flush 1 to 6, the opening 7 */
+
+/* Takes the last coin's halves, and is gone. */
+static enum err leave(struct play *play, const struct party_sent *at, void *p, size_t n)
+{
+    (void)play;
+    (void)p;
+    (void)n;
+    return at->round == LAST_COIN ? ERR_PEER : ERR_OK;
+}
+
+/* Another word than it has made, in the round that it is told. */
+static enum err alter(struct play *play, const struct party_sent *at, void *p, size_t n)
+{
+    const uint64_t *round = play->self;
+    (void)n;
+    if (at->round == *round && at->to == NET_PREV)
+        *(uint8_t *)p ^= 1;
+    return ERR_OK;
+}
+
+static void play_as(struct watch *w, struct play *play, unsigned cheat)
+{
+    static const struct check_limits as_said;
+    play->job = one_and;
+    play->n = 100;
+    play->limits = &as_said;
+    play->cheat = cheat;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        if (i != cheat)
+            play->guard[i] = guard_of(&w->guard[i]);
+    play_run(play);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        if (i != cheat && play->result[i] != ERR_OK)
+            assert_int_equal(play->opened[i].size, 0);
+}
+
+/* However often it asks again: the two others stop, and before that nothing is opened. */
+static void who_hangs_up_after_a_coin_has_a_number_of_tries(void **state)
+{
+    struct watch w;
+    unsigned plays = 0;
+    (void)state;
+    watch_new(&w);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        support_alter(&w.b.s, i, "UPDATE guard SET tries = 253");
+    for (;;) {
+        struct play play = {.alter = leave};
+        play_as(&w, &play, 1);
+        plays++;
+        for (unsigned i = 0; i < STUDY_SERVERS; i += 2)
+            if (plays <= 3)
+                expect(&w, i, plays, 253 + plays, false);
+        if (play.begun[0] == 0) {
+            assert_int_equal(play.result[0], ERR_REFUSED);
+            assert_false(play_has_sent(&play, 0, 1, NET_NEXT) ||
+                         play_has_sent(&play, 2, 1, NET_NEXT));
+            play_free(&play);
+            break;
+        }
+        play_free(&play);
+        open_again(&w, 0);
+    }
+    assert_int_equal(plays, 4);
+    expect(&w, 0, 3, STORE_GUARD_TRIES, false);
+    expect(&w, 2, 3, STORE_GUARD_TRIES, false);
+    watch_free(&w);
+}
+
+/* A product, a sum of the flush, the digest of what is opened. */
+static void one_wrong_word_stops_both(void **state)
+{
+    static const uint64_t rounds[] = {0, 2, 7};
+    (void)state;
+    for (unsigned k = 0; k < 3; k++) {
+        uint64_t round = rounds[k];
+        const unsigned cheat = k;
+        struct play wrong = {.alter = alter, .self = &round}, again = {0};
+        struct watch w;
+        watch_new(&w);
+        play_as(&w, &wrong, cheat);
+        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+            if (i != cheat && wrong.result[i] == ERR_CHEAT)
+                expect(&w, i, 1, round == 7 ? 0 : 1, true);
+        assert_true(wrong.result[(cheat + 2) % 3] == ERR_CHEAT);
+        again.alter = leave; /* whatever it does then */
+        play_as(&w, &again, cheat);
+        assert_int_equal(again.result[(cheat + 2) % 3], ERR_REFUSED);
+        play_free(&wrong);
+        play_free(&again);
+        watch_free(&w);
+    }
+}
+
+/* --- a server --------------------------------------------------------------------------------- */
+
+#define file(s, ...) support_path(s, __VA_ARGS__)
+
+static int run_study(const struct support_study *s)
+{
+    const char *const a[] = {"run",   s->path,        "--key",      file(s, "a.key"),
+                             "--out", file(s, "out"), "--rounds=1", NULL};
+    unlink(file(s, "run.log"));
+    return support_run(file(s, "run.log"), 60, a);
+}
+
+static int resume(const struct support_study *s, unsigned i)
+{
+    const char *const a[] = {
+        "recover",  s->path, "--key", file(s, "s%u.key", i), "--folder", file(s, "server%u", i),
+        "--resume", NULL};
+    unlink(file(s, "resume.log"));
+    return support_run(file(s, "resume.log"), 30, a);
+}
+
+/* One that has stopped says so to the analyst, and goes on when its operator has said that it may. */
+static void a_server_that_stopped_serves_no_run(void **state)
+{
+    const struct support_options o = {.owners = 1, .rounds = 1};
+    struct support_study s;
+    pid_t server[STUDY_SERVERS];
+    (void)state;
+    assert_int_equal(support_study_new(&s, &o, &quiet), ERR_OK);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        server[i] = support_serve(&s, i, s.path);
+        assert_true(support_wait_for(file(&s, "server%u.log", i), "is ready", 10));
+    }
+    {
+        const char *const a[] = {"share", s.path, file(&s, "o.csv"), "--key", file(&s, "o0.key"),
+                                 NULL};
+        assert_int_equal(support_csv(file(&s, "o.csv"), s.study->domain, 400, 10), ERR_OK);
+        assert_int_equal(support_run(file(&s, "share.log"), 30, a), 0);
+    }
+    support_alter(&s, 2, "UPDATE guard SET begun = 9, tries = 1, failed = 1");
+    assert_int_equal(run_study(&s), 5);
+    assert_true(support_contains(file(&s, "run.log"), "takes no part in the study any more"));
+    assert_int_equal(resume(&s, 2), 1); /* it runs */
+    assert_int_equal(support_stop(&server[2]), 0);
+    assert_int_equal(resume(&s, 2), 0);
+    assert_true(support_contains(file(&s, "resume.log"), "can be started again"));
+    assert_true(
+        support_contains(file(&s, "server2/audit.log"), " resumed checks 9 left 1 failed 1 "));
+    assert_int_equal(resume(&s, 2), 0);
+    assert_true(support_contains(file(&s, "resume.log"), "nothing stopped this server"));
+    unlink(file(&s, "server2.log"));
+    server[2] = support_serve(&s, 2, s.path);
+    assert_true(support_wait_for(file(&s, "server2.log"), "is ready", 10));
+    assert_int_equal(run_study(&s), 0);
+    {
+        const char *const a[] = {"audit", file(&s, "server0/audit.log"),
+                                 file(&s, "server1/audit.log"), file(&s, "server2/audit.log"),
+                                 NULL};
+        assert_int_equal(support_run(file(&s, "audit.txt"), 20, a), 0);
+        assert_true(
+            support_contains(file(&s, "audit.txt"), "take part again: of 9 checks one had failed"));
+    }
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(support_stop(&server[i]), 0);
+    support_study_free(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tries_are_counted_on_disk),
+        cmocka_unit_test(a_check_that_failed_is_remembered_until_the_operator_says_so),
+        cmocka_unit_test(what_the_disk_does_not_take_is_known_to_the_process),
+        cmocka_unit_test(who_hangs_up_after_a_coin_has_a_number_of_tries),
+        cmocka_unit_test(one_wrong_word_stops_both),
+        cmocka_unit_test(a_server_that_stopped_serves_no_run),
+    };
+    if (getenv("TREFOIL") == NULL)
+        setenv("TREFOIL", "build/gcc/trefoil", 1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
