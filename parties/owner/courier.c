@@ -24,17 +24,16 @@ struct courier {
 
 enum err courier_new(struct courier **courier, const struct courier_options *o)
 {
-    struct courier *c = memory_array(1, sizeof *c);
-    enum err e;
-    *courier = c;
+    struct courier *c CLEAN(courier_free) = memory_array(1, sizeof *c);
+    *courier = NULL;
     if (c == NULL)
         return ERR_NOMEM;
     c->o = *o;
     c->quiet = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_ERROR};
-    e = netio_new(&c->netio, o->log);
-    if (e != ERR_OK)
-        courier_free(courier);
-    return e;
+    TRY(netio_new(&c->netio, o->log));
+    *courier = c;
+    c = NULL;
+    return ERR_OK;
 }
 
 void courier_free(struct courier **courier)
@@ -127,10 +126,7 @@ static enum err misfit(struct courier *c)
     return ERR_FORMAT;
 }
 
-/*
- * Its statement, as it stands in a receipt; what is wrong with it is said in place of what the
- * server says.
- */
+/* Its statement in a receipt; what is wrong with it is said in place of what the server says. */
 static enum err verify(struct courier *c, const struct receipt *r, unsigned server)
 {
     enum err e;
@@ -181,9 +177,7 @@ static int64_t pause_before(unsigned attempt)
 
 typedef enum err (*errand)(struct courier *c, unsigned server, void *self);
 
-/*
- * What a server said, or what is said of it, with its name before unless that stands there already.
- */
+/* What a server said, or is said of it, with its name before it unless that is there already. */
 static void words_of(const struct courier *c, unsigned server, enum err e, char *text, size_t size)
 {
     char name[STUDY_NAME_SIZE + 24];
@@ -389,8 +383,8 @@ enum err courier_status(struct courier *c, struct holding holding[STUDY_SERVERS]
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         char words[sizeof c->words + 64];
         enum err e;
-        holding[i] = (struct holding){0};
         bool refused = false;
+        holding[i] = (struct holding){0};
         e = status_of(c, i, &holding[i]);
         if (e == ERR_OK) {
             e = look(c, i);

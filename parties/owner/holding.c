@@ -83,10 +83,7 @@ static struct at_servers count_servers(const struct holding holding[STUDY_SERVER
     return at;
 }
 
-/*
- * `left_out`: as it is, a run would not count it. What a server that does not answer has is not
- * known.
- */
+/* `left_out`: as it is, a run would not count it. Nobody knows what a silent server has. */
 static void describe_owner(FILE *out, const struct study *study,
                            const struct holding holding[STUDY_SERVERS], size_t owner,
                            bool *left_out)

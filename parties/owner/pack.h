@@ -1,7 +1,4 @@
-/*
- * parties/owner/pack.h - an owner's table as it is uploaded, before it is masked: counts or padded
- * records.
- */
+/* parties/owner/pack.h - an owner's table before it is masked: counts or padded records. */
 #ifndef TREFOIL_PARTIES_OWNER_PACK_H
 #define TREFOIL_PARTIES_OWNER_PACK_H
 

@@ -39,40 +39,29 @@ static enum err read_pins(const char *key_path, char path[FILE_PATH], struct byt
     return bytes_ok(text);
 }
 
-static enum err check_given(const char *given, const char *print, struct log *log)
-{
-    if (strcmp(given, print) == 0)
-        return ERR_OK;
-    return log_fail(log, ERR_MISMATCH,
-                    "the terms of this study file are %s, not %s; ask whoever keeps the file, by "
-                    "telephone, which are right",
-                    print, given);
-}
-
 enum err pin_check(const char *key_path, const struct study *study, const char *fingerprint,
                    bool *known, struct log *log)
 {
     char path[FILE_PATH], print[STUDY_FINGERPRINT_SIZE];
-    struct bytes text = {0};
+    struct bytes text CLEAN(bytes_clear) = {0};
     const char *pinned;
-    size_t n = sizeof print - 1;
-    enum err e = read_pins(key_path, path, &text, log);
+    const size_t n = sizeof print - 1;
     *known = false;
+    TRY(read_pins(key_path, path, &text, log));
     study_fingerprint(study, print);
-    pinned = e == ERR_OK ? text_value((char *)text.data, study->name) : NULL;
-    if (pinned != NULL)
-        *known = strncmp(pinned, print, n) == 0 && strchr("\r\n", pinned[n]) != NULL;
-    if (e == ERR_OK && fingerprint != NULL)
-        e = check_given(fingerprint, print, log);
-    else if (e == ERR_OK && pinned != NULL && !*known) {
-        log_error(log,
-                  "this key knows the study %s by other terms: %.*s, and this file's are %s (see "
-                  "%s). If all have agreed on new ones, give them: --fingerprint %s",
-                  study->name, (int)strcspn(pinned, "\r\n"), pinned, print, path, print);
-        e = ERR_MISMATCH;
-    }
-    bytes_clear(&text);
-    return e;
+    pinned = text_value((char *)text.data, study->name);
+    *known = pinned != NULL && strncmp(pinned, print, n) == 0 && strchr("\r\n", pinned[n]) != NULL;
+    if (fingerprint != NULL && strcmp(fingerprint, print) != 0)
+        return log_fail(log, ERR_MISMATCH,
+                        "the terms of this study file are %s, not %s; ask whoever keeps the file, "
+                        "by telephone, which are right",
+                        print, fingerprint);
+    if (fingerprint != NULL || pinned == NULL || *known)
+        return ERR_OK;
+    return log_fail(log, ERR_MISMATCH,
+                    "this key knows the study %s by other terms: %.*s, and this file's are %s (see "
+                    "%s). If all have agreed on new ones, give them: --fingerprint %s",
+                    study->name, (int)strcspn(pinned, "\r\n"), pinned, print, path, print);
 }
 
 /* The text but for the line of one study; its last line is ended. */
@@ -89,22 +78,27 @@ static void copy_others(struct bytes *out, char *text, const char *name)
         bytes_put_u8(out, '\n');
 }
 
-enum err pin_set(const char *key_path, const struct study *study, struct log *log)
+static enum err write_pin(const char *key_path, const struct study *study, const char *print,
+                          struct log *log)
 {
-    char path[FILE_PATH], print[STUDY_FINGERPRINT_SIZE];
+    char path[FILE_PATH];
     struct bytes text CLEAN(bytes_clear) = {0};
     struct bytes out CLEAN(bytes_clear) = {0};
-    enum err e = read_pins(key_path, path, &text, log);
+    TRY(read_pins(key_path, path, &text, log));
+    if (text.size == 1)
+        bytes_put_text(&out, head);
+    copy_others(&out, (char *)text.data, study->name);
+    text_put(&out, "%s %s\n", study->name, print);
+    TRY(bytes_ok(&out));
+    return file_write(path, 0600, out.data, out.size, log);
+}
+
+enum err pin_set(const char *key_path, const struct study *study, struct log *log)
+{
+    char print[STUDY_FINGERPRINT_SIZE];
+    enum err e;
     study_fingerprint(study, print);
-    if (e == ERR_OK && text.size == 1)
-        bytes_put(&out, head, sizeof head - 1);
-    if (e == ERR_OK) {
-        copy_others(&out, (char *)text.data, study->name);
-        text_put(&out, "%s %s\n", study->name, print);
-        e = bytes_ok(&out);
-    }
-    if (e == ERR_OK)
-        e = file_write(path, 0600, out.data, out.size, log);
+    e = write_pin(key_path, study, print, log);
     if (e == ERR_SYSTEM)
         log_error(log,
                   "the terms cannot be remembered beside the key; give them each time: "

@@ -43,18 +43,14 @@ struct window {
 static enum err send_part(struct forward *f, const struct upload *u, uint64_t first)
 {
     size_t left = u->vector.size - (size_t)first;
-    struct bytes message = {0};
-    enum err e;
+    struct bytes message CLEAN(bytes_clear) = {0};
     bytes_put_u8(&message, MESSAGE_FORWARD);
     bytes_put(&message, u->id, sizeof u->id);
     bytes_put_u64(&message, u->vector.size);
     bytes_put_u64(&message, first);
     bytes_put(&message, u->vector.data + first, left < MESSAGE_PART_MAX ? left : MESSAGE_PART_MAX);
-    e = bytes_ok(&message);
-    if (e == ERR_OK)
-        e = dial_send(f->dial, message.data, message.size, clock_now_ms() + ANSWER_MS);
-    bytes_clear(&message);
-    return e;
+    TRY(bytes_ok(&message));
+    return dial_send(f->dial, message.data, message.size, clock_now_ms() + ANSWER_MS);
 }
 
 struct answer {
@@ -66,21 +62,17 @@ struct answer {
 
 static enum err receive_answer(struct forward *f, struct answer *a, int64_t deadline)
 {
-    struct bytes message = {0};
-    struct reply reply = {0};
+    struct bytes message CLEAN(bytes_clear) = {0};
+    struct reply reply;
     struct reader in;
-    enum err e = dial_receive(f->dial, &message, deadline);
-    if (e == ERR_OK)
-        e = reply_read(&reply, &message);
+    TRY(dial_receive(f->dial, &message, deadline));
+    TRY(reply_read(&reply, &message));
     in = reader_of(reply.payload, reply.size);
     a->status = reply.status;
     reader_copy(&in, a->id, sizeof a->id);
     a->held = reader_u64(&in);
     a->complete = reader_u8(&in) == 1;
-    if (e == ERR_OK)
-        e = reader_done(&in);
-    bytes_clear(&message);
-    return e;
+    return reader_done(&in);
 }
 
 /* Part by part, each answered, until what is left fits a message: that is *first on. */
@@ -116,16 +108,13 @@ static enum err add_to_window(struct forward *f, struct window *w, const struct 
     return ERR_OK;
 }
 
-/*
- * The next that wait, in the order of ids and round again, so that none is in the way of others:
- * not one that fails.
- */
+/* The next that wait, in the order of ids and round again: so one that fails delays no other. */
 static enum err send_window(struct forward *f, struct window *w)
 {
     size_t bytes = 0;
     enum err failure = ERR_OK;
     while (w->sent < WINDOW && bytes < WINDOW_BYTES && !atomic_load(&f->stop)) {
-        struct upload u;
+        struct upload u CLEAN(upload_clear) = {0};
         bool found = false, alone;
         enum err e = store_unforwarded(f->store, f->after, &u, &found);
         if (e != ERR_OK && e != ERR_AUTH)
@@ -135,15 +124,12 @@ static enum err send_window(struct forward *f, struct window *w)
             break;
         }
         alone = e == ERR_OK && u.vector.size > MESSAGE_PART_MAX;
-        if (alone && w->sent > 0) { /* the answers of the others come first */
-            upload_clear(&u);
+        if (alone && w->sent > 0) /* the answers of the others come first */
             break;
-        }
         memcpy(f->after, u.id, sizeof f->after);
         if (e == ERR_OK) {
             bytes += u.vector.size;
             e = add_to_window(f, w, &u);
-            upload_clear(&u);
         }
         if (e == ERR_PEER || e == ERR_TIMEOUT)
             return e;
@@ -154,10 +140,7 @@ static enum err send_window(struct forward *f, struct window *w)
     return failure;
 }
 
-/*
- * Notes an answer. A refusal of the words themselves is final: the owner told the two servers
- * different things.
- */
+/* A refusal of the vector itself is final: its owner told the two servers different things. */
 static enum err take_answer(struct forward *f, struct window *w, const struct answer *a)
 {
     for (size_t i = 0; i < w->sent; i++) {
@@ -253,7 +236,7 @@ void forward_wake(struct forward *f)
 enum err forward_start(struct forward **forward, struct netio *netio, struct store *store,
                        const struct study *study, const struct identity *me, struct log *log)
 {
-    struct forward *f = memory_array(1, sizeof *f);
+    struct forward *f CLEAN(forward_stop) = memory_array(1, sizeof *f);
     char endpoint[STUDY_ENDPOINT_SIZE];
     const struct dial_options o = {
         .netio = netio,
@@ -265,8 +248,7 @@ enum err forward_start(struct forward **forward, struct netio *netio, struct sto
         .stop = f != NULL ? &f->stop : NULL,
         .log = log,
     };
-    enum err e;
-    *forward = f;
+    *forward = NULL;
     if (f == NULL)
         return ERR_NOMEM;
     f->store = store;
@@ -275,15 +257,13 @@ enum err forward_start(struct forward **forward, struct netio *netio, struct sto
     atomic_init(&f->stop, false);
     atomic_init(&f->awake, false);
     study_endpoint(study, 2, STUDY_GATE, endpoint);
-    e = dial_new(&f->dial, &o);
-    if (e == ERR_OK)
-        e = dial_watch(f->dial);
-    if (e == ERR_OK)
-        e = thread_start(&f->thread, run, f, log);
-    f->started = e == ERR_OK;
-    if (e != ERR_OK)
-        forward_stop(forward);
-    return e;
+    TRY(dial_new(&f->dial, &o));
+    TRY(dial_watch(f->dial));
+    TRY(thread_start(&f->thread, run, f, log));
+    f->started = true;
+    *forward = f;
+    f = NULL;
+    return ERR_OK;
 }
 
 void forward_stop(struct forward **forward)

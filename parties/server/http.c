@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/thread.h"
 
 #include <arpa/inet.h>
@@ -74,7 +75,7 @@ static void *end_visits(void *self)
 /* --- answers ---------------------------------------------------------------------------------- */
 
 static enum MHD_Result answer(struct MHD_Connection *connection, unsigned code, const char *type,
-                              struct bytes *body)
+                              const struct bytes *body)
 {
     struct MHD_Response *r = MHD_create_response_from_buffer(body->size, body->data,
                                                              MHD_RESPMEM_MUST_COPY);
@@ -89,19 +90,15 @@ static enum MHD_Result answer(struct MHD_Connection *connection, unsigned code, 
         result = MHD_queue_response(connection, code, r);
     if (r != NULL)
         MHD_destroy_response(r);
-    bytes_clear(body);
     return result;
 }
 
 static enum MHD_Result say(struct MHD_Connection *connection, unsigned code, const char *text)
 {
-    struct bytes body = {0};
-    bytes_put(&body, text, strlen(text));
-    bytes_put_u8(&body, '\n');
-    if (bytes_ok(&body) != ERR_OK) {
-        bytes_clear(&body);
+    struct bytes body CLEAN(bytes_clear) = {0};
+    text_put(&body, "%s\n", text);
+    if (bytes_ok(&body) != ERR_OK)
         return MHD_NO;
-    }
     return answer(connection, code, "text/plain; charset=utf-8", &body);
 }
 
@@ -109,11 +106,9 @@ static enum MHD_Result page(struct MHD_Connection *connection, const struct stat
                             enum err (*make)(const struct status *, struct bytes *),
                             const char *type)
 {
-    struct bytes body = {0};
-    if (make(status, &body) != ERR_OK) {
-        bytes_clear(&body);
+    struct bytes body CLEAN(bytes_clear) = {0};
+    if (make(status, &body) != ERR_OK)
         return say(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "not enough memory");
-    }
     return answer(connection, MHD_HTTP_OK, type, &body);
 }
 
@@ -145,15 +140,12 @@ static enum MHD_Result handle(void *self, struct MHD_Connection *connection, con
 
 static enum err wrong(const char *where, struct log *log)
 {
-    log_error(log, "--status is \"%s\"; write PORT, ADDRESS:PORT or [ADDRESS]:PORT, such as 9100",
-              where);
-    return ERR_USAGE;
+    return log_fail(log, ERR_USAGE,
+                    "--status is \"%s\"; write PORT, ADDRESS:PORT or [ADDRESS]:PORT, such as 9100",
+                    where);
 }
 
-/*
- * The last of "9100", "127.0.0.1:9100" and "[::1]:9100" as an address; no names, which need a
- * resolver.
- */
+/* "9100", "127.0.0.1:9100" or "[::1]:9100" as an address; no names, which need a resolver. */
 static enum err parse(const char *where, struct sockaddr_storage *address, struct log *log)
 {
     const char *colon = strrchr(where, ':'), *port = colon != NULL ? colon + 1 : where;
@@ -202,8 +194,7 @@ enum err http_start(struct http **http, const char *where, const struct status *
 {
     struct sockaddr_storage address = {0};
     unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_USE_ERROR_LOG;
-    struct http *h;
-    enum err e;
+    struct http *h CLEAN(http_stop) = NULL;
     *http = NULL;
     TRY(parse(where, &address, log));
     if (!is_loopback(&address))
@@ -222,20 +213,16 @@ enum err http_start(struct http **http, const char *where, const struct status *
         MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
         MHD_OPTION_CONNECTION_TIMEOUT, SILENT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         CONNECTION_MEMORY, MHD_OPTION_NOTIFY_CONNECTION, on_connection, h, MHD_OPTION_END);
-    if (h->daemon == NULL) {
-        log_error(log,
-                  "cannot show the status on %s: is the port in use, or the address another "
-                  "machine's?",
-                  where);
-        http_stop(&h);
-        return ERR_SYSTEM;
-    }
-    e = thread_start(&h->clock, end_visits, h, log);
-    h->ticks = e == ERR_OK;
-    if (e != ERR_OK)
-        http_stop(&h);
+    if (h->daemon == NULL)
+        return log_fail(log, ERR_SYSTEM,
+                        "cannot show the status on %s: is the port in use, or the address another "
+                        "machine's?",
+                        where);
+    TRY(thread_start(&h->clock, end_visits, h, log));
+    h->ticks = true;
     *http = h;
-    return e;
+    h = NULL;
+    return ERR_OK;
 }
 
 void http_stop(struct http **http)

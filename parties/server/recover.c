@@ -12,31 +12,26 @@
 static enum err write_opened(struct store *store, uint64_t number, struct bytes *out)
 {
     struct store_found found;
-    struct bytes values = {0};
+    struct bytes values CLEAN(bytes_clear) = {0};
     bool opened;
-    enum err e = store_round_of(store, number, &found);
-    opened = e == ERR_OK && found.standing == STANDING_OPENED;
+    TRY(store_round_of(store, number, &found));
+    opened = found.standing == STANDING_OPENED;
     if (opened)
-        e = store_values(store, &found.round, &values);
+        TRY(store_values(store, &found.round, &values));
     bytes_put_u8(out, opened);
     bytes_put_u64(out, opened ? found.selected : 0);
     bytes_put_block(out, values.data, values.size);
-    bytes_clear(&values);
-    return e;
+    return ERR_OK;
 }
 
 static enum err write_debit(struct store *store, uint64_t number, struct bytes *out)
 {
-    struct bytes entry = {0};
+    struct bytes entry CLEAN(bytes_clear) = {0};
     uint8_t head[32];
-    enum err e = store_entry(store, number, &entry, head);
-    if (e == ERR_OK) {
-        bytes_put_block(out, entry.data, entry.size);
-        bytes_put(out, head, sizeof head);
-        e = write_opened(store, number, out);
-    }
-    bytes_clear(&entry);
-    return e;
+    TRY(store_entry(store, number, &entry, head));
+    bytes_put_block(out, entry.data, entry.size);
+    bytes_put(out, head, sizeof head);
+    return write_opened(store, number, out);
 }
 
 enum err recover_answer(struct store *store, const void *question, size_t n, struct bytes *answer)
@@ -99,33 +94,18 @@ static enum err ask_both(struct recovery *r, uint64_t number)
         bytes_clear(&d->message);
         bytes_put_u8(&d->message, MESSAGE_LEDGER);
         bytes_put_u64(&d->message, number);
-        e = bytes_ok(&d->message);
-        if (e == ERR_OK)
-            e = lines_ask(r->dial[peer], &d->message, &reply, deadline);
+        e = lines_ask(r->dial[peer], &d->message, &reply, deadline);
         if (e == ERR_OK)
             e = reply.status;
         if (e == ERR_OK)
             e = read_debit(d, &reply, number > 0);
-        if (e != ERR_OK) {
-            log_error(r->t->log,
-                      "server %u (%s) does not give its ledger: %s. Both neighbours have to run",
-                      neighbour(r, peer), r->t->study->server[neighbour(r, peer)].name,
-                      error_text(e));
-            return e;
-        }
+        if (e != ERR_OK)
+            return log_fail(
+                r->t->log, e,
+                "server %u (%s) does not give its ledger: %s. Both neighbours have to run",
+                neighbour(r, peer), r->t->study->server[neighbour(r, peer)].name, error_text(e));
     }
     return ERR_OK;
-}
-
-static enum err different(const struct recovery *r, uint64_t number)
-{
-    log_error(
-        r->t->log,
-        "servers %u and %u disagree on debit %" PRIu64 ", which is not taken over. One of their "
-        "folders was altered; compare the audit logs of all three (trefoil audit), and restore "
-        "that one from a backup",
-        neighbour(r, 0), neighbour(r, 1), number);
-    return ERR_MISMATCH;
 }
 
 /* The same debit; and the same values, where both have opened them. */
@@ -138,23 +118,34 @@ static bool alike(const struct debit *a, const struct debit *b)
              memcmp(a->values, b->values, a->values_size) == 0));
 }
 
+/* Asks both for debit `number`, in which they have to agree. */
+static enum err ask_for(struct recovery *r, uint64_t number)
+{
+    TRY(ask_both(r, number));
+    if (alike(&r->debit[0], &r->debit[1]))
+        return ERR_OK;
+    return log_fail(
+        r->t->log, ERR_MISMATCH,
+        "servers %u and %u disagree on debit %" PRIu64 ", which is not taken over. One of their "
+        "folders was altered; compare the audit logs of all three (trefoil audit), and restore "
+        "that one from a backup",
+        neighbour(r, 0), neighbour(r, 1), number);
+}
+
 /* What this server has must be how the neighbours' ledgers begin. */
 static enum err check_past(struct recovery *r, const struct store_head *head)
 {
     if (head->number == 0)
         return ERR_OK;
-    TRY(ask_both(r, head->number));
-    if (!alike(&r->debit[0], &r->debit[1]))
-        return different(r, head->number);
+    TRY(ask_for(r, head->number));
     if (memcmp(r->debit[0].head, head->head, sizeof head->head) == 0)
         return ERR_OK;
-    log_error(
-        r->t->log,
+    return log_fail(
+        r->t->log, ERR_MISMATCH,
         "debit %" PRIu64 " of this server's ledger is another than its neighbours': this "
         "folder is not an old state of theirs. Restore another backup, or begin with an empty "
         "folder",
         head->number);
-    return ERR_MISMATCH;
 }
 
 /* Public values that both neighbours have stored, and alike. */
@@ -175,26 +166,16 @@ static enum err take_values(struct recovery *r, uint64_t number)
 static enum err take_debit(struct recovery *r, uint64_t *to)
 {
     const uint64_t number = *to + 1;
-    struct ledger *ledger = NULL;
+    struct ledger *ledger CLEAN(ledger_free) = NULL;
     struct store_head head;
-    struct bytes entry = {0};
-    enum err e;
-    TRY(ask_both(r, number));
-    if (!alike(&r->debit[0], &r->debit[1]))
-        return different(r, number);
-    e = store_ledger(r->t->store, &r->limits, &ledger, &head);
+    struct bytes entry CLEAN(bytes_clear) = {0};
+    TRY(ask_for(r, number));
+    TRY(store_ledger(r->t->store, &r->limits, &ledger, &head));
     bytes_put(&entry, r->debit[0].entry, r->debit[0].entry_size);
-    if (e == ERR_OK)
-        e = bytes_ok(&entry);
-    if (e == ERR_OK)
-        e = store_adopt(r->t->store, &entry, &head, r->debit[0].head, ledger);
-    if (e == ERR_OK) {
-        *to = number;
-        e = take_values(r, number);
-    }
-    ledger_free(&ledger);
-    bytes_clear(&entry);
-    return e;
+    TRY(bytes_ok(&entry));
+    TRY(store_adopt(r->t->store, &entry, &head, r->debit[0].head, ledger));
+    *to = number;
+    return take_values(r, number);
 }
 
 /* How many debits both have. A last one that only one has is for the next session to sort out. */
@@ -206,53 +187,50 @@ static enum err count_debits(struct recovery *r, uint64_t *both)
     *both = r->debit[fewer].count;
     if (r->debit[1 - fewer].count - *both <= 1)
         return ERR_OK;
-    log_error(r->t->log,
-              "server %u has %" PRIu64 " debits and server %u only %" PRIu64
-              ": that one was restored from an old backup too. What one server alone says is not "
-              "taken over; restore a newer backup at server %u or here",
-              neighbour(r, 1 - fewer), r->debit[1 - fewer].count, neighbour(r, fewer), *both,
-              neighbour(r, fewer));
-    return ERR_MISMATCH;
+    return log_fail(
+        r->t->log, ERR_MISMATCH,
+        "server %u has %" PRIu64 " debits and server %u only %" PRIu64
+        ": that one was restored from an old backup too. What one server alone says is not "
+        "taken over; restore a newer backup at server %u or here",
+        neighbour(r, 1 - fewer), r->debit[1 - fewer].count, neighbour(r, fewer), *both,
+        neighbour(r, fewer));
 }
 
 static enum err take_all(struct recovery *r, uint64_t *from, uint64_t *to)
 {
-    struct ledger *ledger = NULL;
+    struct ledger *ledger CLEAN(ledger_free) = NULL;
     struct store_head head;
     uint64_t both;
     TRY(price_limits(r->t->study, &r->limits, r->t->log));
     TRY(store_ledger(r->t->store, &r->limits, &ledger, &head));
-    ledger_free(&ledger);
     *from = *to = head.number;
     TRY(count_debits(r, &both));
     if (both <= head.number)
         return ERR_OK;
     TRY(check_past(r, &head));
     /* its head stands for all before: so nothing is taken if anything differs */
-    TRY(ask_both(r, both));
-    if (!alike(&r->debit[0], &r->debit[1]))
-        return different(r, both);
+    TRY(ask_for(r, both));
     while (*to < both)
         TRY(take_debit(r, to));
     return ERR_OK;
 }
 
+static void clear(struct recovery *r)
+{
+    for (unsigned peer = 0; peer < 2; peer++) {
+        dial_free(&r->dial[peer]);
+        bytes_clear(&r->debit[peer].message);
+    }
+}
+
 enum err recover_ledger(const struct recover_terms *terms, uint64_t *from, uint64_t *to)
 {
-    struct recovery r = {.t = terms};
-    enum err e = ERR_OK;
+    struct recovery r CLEAN(clear) = {.t = terms};
     *from = *to = 0;
-    for (unsigned peer = 0; e == ERR_OK && peer < 2; peer++) {
-        e = lines_dial(&r.dial[peer], terms->netio, terms->study, terms->me, neighbour(&r, peer),
-                       terms->log);
-        if (e == ERR_OK)
-            e = dial_watch(r.dial[peer]);
-    }
-    if (e == ERR_OK)
-        e = take_all(&r, from, to);
     for (unsigned peer = 0; peer < 2; peer++) {
-        dial_free(&r.dial[peer]);
-        bytes_clear(&r.debit[peer].message);
+        TRY(lines_dial(&r.dial[peer], terms->netio, terms->study, terms->me, neighbour(&r, peer),
+                       terms->log));
+        TRY(dial_watch(r.dial[peer]));
     }
-    return e;
+    return take_all(&r, from, to);
 }

@@ -41,10 +41,7 @@ struct server {
 
 _Static_assert(STUDY_LANES_MAX == SESSION_LANES_MAX, "each lane has its ports");
 
-/*
- * Frames that wait in each direction of a lane's links: what several lanes take is bounded by 2 for
- * each and 6 for all of them, of the 8 that one alone has.
- */
+/* Frames that wait in each direction of a lane's links: 2 for each lane, and 6 for all of them. */
 static int depth_of(unsigned lanes)
 {
     return (int)(2 + 6 / lanes);
@@ -217,24 +214,19 @@ static enum err end(struct server *s)
     return e;
 }
 
-/*
- * One for each processor that this process may use, where nobody said how many: as far as its ports
- * go.
- */
+/* If nobody said how many: one for each processor that this process may use, as far as ports go. */
 static enum err count_lanes(struct server *s)
 {
     const unsigned most = study_lanes_most(s->o.study, s->o.listen_port);
     cpu_set_t cores;
     s->lanes = s->o.lanes;
-    if (s->lanes > most) {
-        log_error(s->o.log,
-                  "--lanes %u takes %u ports in a row at each server; those in the study have room "
-                  "for %u %s before "
-                  "the next server's on the same host, or before 65536",
-                  s->lanes, study_bulk(STUDY_BULK_NEXT, s->lanes - 1) + 1, most,
-                  most == 1 ? "lane" : "lanes");
-        return ERR_USAGE;
-    }
+    if (s->lanes > most)
+        return log_fail(
+            s->o.log, ERR_USAGE,
+            "--lanes %u takes %u ports in a row at each server; those in the study have room "
+            "for %u %s before the next server's on the same host, or before 65536",
+            s->lanes, study_bulk(STUDY_BULK_NEXT, s->lanes - 1) + 1, most,
+            most == 1 ? "lane" : "lanes");
     if (s->lanes == 0) {
         s->lanes = sched_getaffinity(0, sizeof cores, &cores) == 0 ? (unsigned)CPU_COUNT(&cores)
                                                                    : 1;
@@ -297,29 +289,26 @@ enum err server_run(const struct server_options *options)
     return e;
 }
 
+static enum err purge(const struct server_options *o)
+{
+    struct store *store CLEAN(store_close) = NULL;
+    struct bytes statement CLEAN(bytes_clear) = {0};
+    char path[FILE_PATH];
+    size_t index = 0;
+    TRY(roster_find(o->study, &o->me->public, ROLE_SERVER, &index, o->log));
+    TRY(store_open(&store, o->folder, o->study, o->me, (unsigned)index, o->log));
+    TRY(store_purge(store, o->me, &statement));
+    TRY(file_path(path, o->log, "%s/purge.txt", o->folder));
+    TRY(file_write(path, 0644, statement.data, statement.size, o->log));
+    log_info(o->log, "purged; the signed statement for the owners is %s", path);
+    return ERR_OK;
+}
+
 enum err server_purge(const struct server_options *options)
 {
-    struct server s = {.o = *options};
-    struct bytes statement = {0};
-    char path[FILE_PATH];
-    bool is_new = !file_is_there(options->folder);
-    size_t index = 0;
-    enum err e = roster_find(options->study, &options->me->public, ROLE_SERVER, &index,
-                             options->log);
-    if (e == ERR_OK)
-        e = store_open(&s.store, options->folder, options->study, options->me, (unsigned)index,
-                       options->log);
-    if (e == ERR_OK)
-        e = store_purge(s.store, options->me, &statement);
-    if (e == ERR_OK)
-        e = file_path(path, options->log, "%s/purge.txt", options->folder);
-    if (e == ERR_OK)
-        e = file_write(path, 0644, statement.data, statement.size, options->log);
-    if (e == ERR_OK)
-        log_info(options->log, "purged; the signed statement for the owners is %s", path);
-    store_close(&s.store);
+    const bool is_new = !file_is_there(options->folder);
+    const enum err e = purge(options);
     if (e != ERR_OK && is_new)
         drop_folder(options->folder);
-    bytes_clear(&statement);
     return e;
 }

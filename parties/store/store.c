@@ -30,10 +30,7 @@ static const char *const migrations[] = {
     /* looking for what is new must not read all uploads */
     "CREATE INDEX unforwarded ON uploads(id) WHERE complete AND NOT forwarded;"
     "CREATE INDEX complete ON uploads(owner) WHERE complete;",
-    /*
-     * Entries of the ledger say which round they are for; those of before cannot. A store that has
-     * any is not taken over, since budget must not be forgotten.
-     */
+    /* The ledger names rounds; a store whose entries do not is refused: budget is not forgotten. */
     "CREATE TABLE empty(debits_of_an_earlier_trefoil INTEGER"
     "  CHECK (debits_of_an_earlier_trefoil = 0)) STRICT;"
     "INSERT INTO empty SELECT COUNT(*) FROM ledger; DROP TABLE empty; DROP TABLE ledger;"
@@ -56,10 +53,7 @@ static const char *const migrations[] = {
     "  PRIMARY KEY(run, sequence)) STRICT;"
     "INSERT INTO noise SELECT run, sequence, sealed FROM rounds WHERE sealed IS NOT NULL;"
     "ALTER TABLE rounds DROP COLUMN sealed;",
-    /*
-     * what is asked often, when the last one came and what is held of whom, must not read the
-     * uploads themselves
-     */
+    /* what is asked often, of whom and since when something is here, must not read the uploads */
     "CREATE INDEX came ON uploads(at);"
     "CREATE INDEX held ON uploads(owner, complete, digest, at, id);",
     /* how often a round was tried; and, while it is staged, the entry that would debit it */
@@ -112,10 +106,7 @@ static enum err migrate(struct store *s)
                     (unsigned)version, TREFOIL_VERSION, VERSION);
 }
 
-/*
- * One process a folder, since two would both debit. SQLite's own lock would keep a backup out as
- * well.
- */
+/* One process a folder, since two would both debit. SQLite's own lock would keep backups out. */
 static enum err lock_folder(struct store *s, const char *path)
 {
     s->lock_file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -179,9 +170,8 @@ static bool lock_new(pthread_mutex_t *lock)
 enum err store_open(struct store **store, const char *folder, const struct study *study,
                     const struct identity *me, unsigned index, struct log *log)
 {
-    struct store *s = memory_array(1, sizeof *s);
-    enum err e;
-    *store = s;
+    struct store *s CLEAN(store_close) = memory_array(1, sizeof *s);
+    *store = NULL;
     if (s == NULL)
         return ERR_NOMEM;
     s->lock_file = -1;
@@ -189,19 +179,19 @@ enum err store_open(struct store **store, const char *folder, const struct study
     s->index = index;
     s->log = log;
     if (!lock_new(&s->lock)) {
-        memory_free(store);
+        memory_free(&s);
         return ERR_NOMEM;
     }
     s->key = secret_new(32);
-    e = s->key == NULL ? ERR_NOMEM : ERR_OK;
-    if (e == ERR_OK && crypto_generichash(s->key, 32, (const uint8_t *)"trefoil-store-1", 15,
-                                          me->sign_secret, 32) != 0)
-        e = ERR_CRYPTO;
-    if (e == ERR_OK)
-        e = open_database(s, folder, me);
-    if (e != ERR_OK)
-        store_close(store);
-    return e;
+    if (s->key == NULL)
+        return ERR_NOMEM;
+    if (crypto_generichash(s->key, 32, (const uint8_t *)"trefoil-store-1", 15, me->sign_secret,
+                           32) != 0)
+        return ERR_CRYPTO;
+    TRY(open_database(s, folder, me));
+    *store = s;
+    s = NULL;
+    return ERR_OK;
 }
 
 void store_close(struct store **store)

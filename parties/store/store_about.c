@@ -1,7 +1,4 @@
-/*
- * What a server's folder belongs to: a study's terms, a server, and the roster that it last ran
- * with.
- */
+/* What a server's folder belongs to: a server, a study's terms, the roster that it last ran with. */
 #include "parties/store/store_private.h"
 #include "parties/study/roster.h"
 
@@ -71,12 +68,12 @@ static enum err set_terms(struct store *s)
 static enum err differing_part(struct store *s, const char **words)
 {
     const struct terms *t = &s->study->terms;
-    struct bytes parts = {0};
+    struct bytes parts CLEAN(bytes_clear) = {0};
     struct reader in;
-    enum err e = store_note(s, parts_key, &parts);
     *words = "";
+    TRY(store_note(s, parts_key, &parts));
     in = reader_of(parts.data, parts.size);
-    for (size_t i = 0; e == ERR_OK && in.left > 0 && i < t->parts && **words == '\0'; i++) {
+    for (size_t i = 0; in.left > 0 && i < t->parts && **words == '\0'; i++) {
         char name[sizeof t->part[0].name];
         const uint8_t *digest;
         reader_string(&in, name, sizeof name);
@@ -85,8 +82,7 @@ static enum err differing_part(struct store *s, const char **words)
             memcmp(digest, t->part[i].digest, 32) != 0)
             *words = study_part_words(t->part[i].name);
     }
-    bytes_clear(&parts);
-    return e;
+    return ERR_OK;
 }
 
 /* Terms are frozen with the first upload: before that, a folder takes those of its study file. */

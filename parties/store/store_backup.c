@@ -62,10 +62,7 @@ static enum err ask(const struct side *s, const char *sql, uint64_t *v)
     return ERR_OK;
 }
 
-/*
- * All pages in one step, so within one read transaction of the source: a server that writes goes
- * on.
- */
+/* All pages in one step, within one read transaction of the source: its server goes on writing. */
 static enum err copy(const struct side *from, const struct side *to)
 {
     sqlite3_backup *b = sqlite3_backup_init(to->db, "main", from->db, "main");

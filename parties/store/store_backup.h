@@ -16,15 +16,10 @@ struct store_contents {
     uint64_t uploads, debits;
 };
 
-/*
- * Neither replaces anything: ERR_SYSTEM, logged, if `file` is there, or the folder holds a store.
- */
+/* ERR_SYSTEM, logged, if `file` is there: it is not replaced, nor is a store by the next. */
 enum err store_backup(const char *folder, const char *file, struct store_contents *contents,
                       struct log *log) MUST_CHECK;
-/*
- * ERR_FORMAT, logged, for a file that is damaged or no backup; ERR_MISMATCH for one of a later
- * program.
- */
+/* ERR_FORMAT, logged, for a file that is damaged or no backup; ERR_MISMATCH if it is too new. */
 enum err store_restore(const char *file, const char *folder, struct store_contents *contents,
                        struct log *log) MUST_CHECK;
 

@@ -1,10 +1,8 @@
 /*
- * parties/store/store_ledger.h - the privacy ledger of a server: which rounds it has debited, and
- * what is left.
+ * parties/store/store_ledger.h - a server's privacy ledger: the rounds it has debited, what is left.
  *
- * It is a chain of entries: head_n = SHA-256(head_(n-1), entry_n), and an entry is the round as it
- * was bound, and the budget after it (docs/formats.md). It is checked from the first entry on when
- * the store is opened.
+ * It is a chain of entries: head_n = SHA-256(head_(n-1), entry_n). An entry is the round as it was
+ * bound, and the budget after it (docs/formats.md). Opening the store checks the whole chain.
  */
 #ifndef TREFOIL_PARTIES_STORE_STORE_LEDGER_H
 #define TREFOIL_PARTIES_STORE_STORE_LEDGER_H

@@ -1,9 +1,6 @@
 #include "parties/store/store_private.h"
 
-/*
- * In a table of its own: a row of SQLite's is written anew as a whole whenever it changes, and a
- * round's changes at every step.
- */
+/* In a table of its own: SQLite writes changed rows anew, and a round's row changes at each step. */
 
 /* What shares of noise are sealed for. */
 static enum err binding_of(const struct store_round *round, struct bytes *out)

@@ -1,7 +1,4 @@
-/*
- * Vectors come to servers 1 and 2 in parts if they are long: kept as they come, and joined when the
- * last is there.
- */
+/* Long vectors come to servers 1 and 2 in parts, which are kept, and joined when the last comes. */
 #include "parties/store/store_private.h"
 
 #include <string.h>
@@ -53,12 +50,11 @@ static enum err join_parts(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], st
     query_put(&q, id, UPLOAD_ID_SIZE);
     while (query_row(&q)) {
         const struct binding binding = bind_to(id, query_u64(&q));
-        struct bytes plain = {0};
+        struct bytes plain CLEAN(bytes_clear) = {0};
         size_t n;
         const void *sealed = query_blob(&q, &n);
         q.e = store_unseal(s, binding.bytes, sizeof binding.bytes, sealed, n, &plain);
         bytes_put(vector, plain.data, plain.size);
-        bytes_clear(&plain);
         if (q.e == ERR_OK)
             q.e = bytes_ok(vector);
     }
@@ -78,9 +74,7 @@ static unsigned vector_slot(const struct store *s)
     return (5 - s->index) % 3;
 }
 
-/*
- * All is here, in parts or in u->vector: it becomes the upload's, if that is what was committed to.
- */
+/* All is here, in parts or in u->vector: it is the upload's, if it fits the commitment. */
 static enum err complete_parts(struct store *s, struct upload *u, uint64_t *held, bool *complete)
 {
     enum err e = u->vector.size == 0 ? join_parts(s, u->id, &u->vector) : ERR_OK;
@@ -140,19 +134,14 @@ static enum err put_part(struct store *s, struct upload *u, const struct piece *
 static enum err put_part_of(struct store *s, const struct piece *part, uint64_t *held,
                             bool *complete)
 {
-    struct upload u;
+    struct upload u CLEAN(upload_clear) = {0};
     bool found;
-    enum err e = ERR_AGAIN;
     TRY(store_find_upload(s, part->id, &u, &found));
-    if (!found)
+    if (!found || (u.owner != part->owner && part->owner != ANYBODY))
         return ERR_AGAIN;
-    if (u.owner == part->owner || part->owner == ANYBODY) {
-        *complete = u.has[vector_slot(s)];
-        *held = u.vector.size;
-        e = *complete ? ERR_OK : put_part(s, &u, part, held, complete);
-    }
-    upload_clear(&u);
-    return e;
+    *complete = u.has[vector_slot(s)];
+    *held = u.vector.size;
+    return *complete ? ERR_OK : put_part(s, &u, part, held, complete);
 }
 
 static enum err put(struct store *store, const struct piece *part, uint64_t *held, bool *complete)

@@ -1,7 +1,4 @@
-/*
- * The end of a study: uploads and noise are deleted, and a signed statement of it stays. The ledger
- * stays too.
- */
+/* The end of a study: uploads and noise are deleted; a signed statement and the ledger stay. */
 #include "base/date.h"
 #include "parties/exchange/statement.h"
 #include "parties/store/store_private.h"
@@ -32,10 +29,7 @@ static enum err is_due(struct store *s, int64_t now)
         s->study->retain_days, date);
 }
 
-/*
- * Pages are overwritten as they are freed (secure_delete); then the log is emptied and the space
- * given back.
- */
+/* Freed pages are overwritten (secure_delete); then the log is emptied and the space given back. */
 static enum err delete_all(struct store *s, const struct bytes *statement)
 {
     enum err e;
@@ -64,13 +58,11 @@ enum err store_purge(struct store *s, const struct identity *me, struct bytes *s
 
 enum err store_check_purged(struct store *store)
 {
-    struct bytes statement = {0};
-    enum err e = store_note(store, purged, &statement);
-    if (e == ERR_OK && statement.size > 0) {
-        log_error(store->log, "this server's uploads have been purged: the study is over here. A "
-                              "new study needs a folder of its own");
-        e = ERR_REFUSED;
-    }
-    bytes_clear(&statement);
-    return e;
+    struct bytes statement CLEAN(bytes_clear) = {0};
+    TRY(store_note(store, purged, &statement));
+    if (statement.size == 0)
+        return ERR_OK;
+    return log_fail(store->log, ERR_REFUSED,
+                    "this server's uploads have been purged: the study is over here. A new study "
+                    "needs a folder of its own");
 }

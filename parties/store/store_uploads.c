@@ -43,7 +43,7 @@ static enum err read_plain(const struct store *s, size_t owner, const struct byt
 /* The upload of a row whose columns are id, owner, sealed; only its id, if it does not unseal. */
 static enum err unseal(struct store *s, struct query *row, struct upload *u)
 {
-    struct bytes plain = {0};
+    struct bytes plain CLEAN(bytes_clear) = {0};
     size_t id_size, n;
     const void *id = query_blob(row, &id_size);
     const uint64_t owner = query_u64(row);
@@ -56,7 +56,6 @@ static enum err unseal(struct store *s, struct query *row, struct upload *u)
         if (e == ERR_OK)
             e = read_plain(s, (size_t)owner, &plain, u);
     }
-    bytes_clear(&plain);
     if (e == ERR_OK)
         u->owner = (uint32_t)owner;
     else if (e != ERR_MISMATCH)
@@ -153,7 +152,7 @@ static enum err put_new(struct store *s, const struct upload *u, bool replace)
 
 static enum err put(struct store *s, const struct upload *u, bool replace, bool *complete)
 {
-    struct upload known;
+    struct upload known CLEAN(upload_clear) = {0};
     uint8_t old[32], new[32];
     bool found;
     TRY(store_find_upload(s, u->id, &known, &found));
@@ -164,7 +163,6 @@ static enum err put(struct store *s, const struct upload *u, bool replace, bool 
     upload_digest(&known, s->study->terms.digest, old);
     upload_digest(u, s->study->terms.digest, new);
     *complete = known.has[0] && known.has[1];
-    upload_clear(&known);
     return memcmp(old, new, sizeof old) == 0 ? ERR_OK : ERR_DATA;
 }
 
