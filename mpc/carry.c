@@ -41,6 +41,19 @@ void carry_components(const struct party *p, struct planes *a, struct planes *b,
     slice(p, b->a, b->n, b->width, ring, x.a, parts.j1);
 }
 
+enum err carry_input(struct party *p, const struct planes *c, const struct planes *a,
+                     const struct planes *b)
+{
+    const struct part j = party_parts(p, c->n, 64).j;
+    const size_t stride = bits_words(c->n);
+    const struct planes in = planes_view(c, 1, c->width - 1);
+    bits_zero(planes_plane(c, 0));
+    for (unsigned k = 0; k + 1 < c->width; k++)
+        for (size_t w = k * stride + j.begin / 64; w < k * stride + bits_words(j.end); w++)
+            in.b[w] = (a->a[w] & b->b[w]) ^ (c->b[w] & (a->a[w] ^ b->b[w]));
+    return move_input(p, in);
+}
+
 enum err carry_note(struct party *p, struct planes *a, struct planes *b, const struct planes *c)
 {
     const unsigned w = c->width - 1;

@@ -7,8 +7,7 @@
  *
  *   (a_i ^ c_i) (b_i ^ c_i) = c_(i+1) ^ c_i,  c_0 = 0
  *
- * since the left side, XORed with c_i, is the majority of a_i, b_i, c_i. LEAKS: nothing; no message
- * is sent.
+ * since the left side, XORed with c_i, is the majority of a_i, b_i, c_i. LEAKS: nothing.
  */
 #ifndef TREFOIL_MPC_CARRY_H
 #define TREFOIL_MPC_CARRY_H
@@ -22,5 +21,12 @@ void carry_components(const struct party *p, struct planes *a, struct planes *b,
 /* Notes the relations of c, c_0 first, which must be 0. Uses up a and b. */
 enum err carry_note(struct party *p, struct planes *a, struct planes *b,
                     const struct planes *c) MUST_CHECK;
+
+/*
+ * Server j inputs the carries of a + b, of as many positions as c has, from 0 on.
+ *   j -> j+1   c_i ^ F, 0 < i                               c.width - 1 bits a lane over all servers
+ */
+enum err carry_input(struct party *p, const struct planes *c, const struct planes *a,
+                     const struct planes *b) MUST_CHECK;
 
 #endif

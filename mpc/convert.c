@@ -1,6 +1,7 @@
 #include "mpc/convert.h"
 
 #include "mpc/carry.h"
+#include "mpc/note.h"
 
 #include <string.h>
 
@@ -36,29 +37,17 @@ void convert_known(const struct party *p, uint64_t *planes, unsigned digits, str
     slice(p, x.b + parts.j1.begin, parts.j1, digits, x.n, planes);
 }
 
-/*
- * u so that it can be checked: j inputs the carries of what it adds in the place of its sum, but
- * the first, which is 0.
- */
+/* u so that it can be checked: j inputs the carries of what it adds in the place of its sum. */
 static enum err input_carries(struct party *p, struct planes *u, struct share64 x)
 {
-    const struct parts parts = party_parts(p, x.n, 64);
-    const size_t stride = bits_words(x.n);
-    const struct planes in = planes_view(u, 1, u->width - 1);
     struct planes a, b, c;
     TRY(party_planes(p, &a, u->width, x.n));
     TRY(party_planes(p, &b, u->width, x.n));
-    carry_components(p, &a, &b, RING_64, OPERAND(x));
-    for (unsigned k = 0; k < u->width; k++)
-        for (size_t w = k * stride + parts.j.begin / 64; w < k * stride + bits_words(parts.j.end);
-             w++)
-            u->b[w] ^= a.a[w] ^ b.b[w];
-    bits_zero(planes_plane(u, 0));
-    TRY(move_input(p, in));
     TRY(party_planes(p, &c, u->width, x.n));
-    bits_copy(planes_flat(&c), planes_flat(u));
-    bits_xor(planes_flat(u), planes_flat(u), planes_flat(&a));
-    bits_xor(planes_flat(u), planes_flat(u), planes_flat(&b));
+    carry_components(p, &a, &b, RING_64, OPERAND(x));
+    TRY(carry_input(p, &c, &a, &b));
+    bits_xor(planes_flat(u), planes_flat(&a), planes_flat(&b));
+    bits_xor(planes_flat(u), planes_flat(u), planes_flat(&c));
     return carry_note(p, &a, &b, &c);
 }
 
@@ -69,8 +58,10 @@ static enum err split(struct party *p, struct planes *u, struct planes *t, struc
     bits_zero(planes_flat(t));
     slice(p, x.a + parts.j2.begin, parts.j2, t->width, x.n, t->a);
     slice(p, x.b + parts.j1.begin, parts.j1, t->width, x.n, t->b);
+    if (p->check != NULL)
+        return input_carries(p, u, x);
     slice_sum(p, x, parts.j, u->width, u->b);
-    return p->check != NULL ? input_carries(p, u, x) : move_input(p, *u);
+    return move_input(p, *u);
 }
 
 static enum err to_bits(struct party *p, struct planes *out, struct share64 x)
@@ -229,6 +220,7 @@ static enum err number(struct party *p, enum ring ring, struct operand out, stru
 {
     const struct parts parts = party_parts(p, x.n, 64);
     uint64_t *known = scratch_take(p->scratch, bits_words(x.n), sizeof *known);
+    struct operand t;
     if (known == NULL)
         return ERR_NOMEM;
     for (size_t w = bits_words(parts.j.begin); w < bits_words(parts.j.end); w++)
@@ -237,7 +229,11 @@ static enum err number(struct party *p, enum ring ring, struct operand out, stru
         known[w] = x.b[w];
     for (size_t w = bits_words(parts.j2.begin); w < bits_words(parts.j2.end); w++)
         known[w] = x.a[w];
-    return move_known(p, &(struct move_known){.ring = ring, .n = x.n, .out = out, .known = known});
+    if (p->check == NULL)
+        return move_known(p, &(struct move_known){ring, x.n, out, known, .added = NULL});
+    TRY(note_room(p, &t, ring, x.n));
+    TRY(move_known(p, &(struct move_known){ring, x.n, out, known, .added = NULL, .shares = t}));
+    return note_bit(p, ring, x, t, out);
 }
 
 static enum err bit_number(struct party *p, enum ring ring, struct operand out, struct bits x)

@@ -39,11 +39,45 @@ static const int64_t logarithm_of[LOGARITHM_DEGREE + 1] = {
 
 /* --- the circle ------------------------------------------------------------------------------- */
 
-/* What component 2's holders know, as a share; the others' components are 0. */
-static struct share128 last_component(const struct party *p, word128 *known, word128 *zeros,
-                                      size_t n)
+/* Coordinates of points, as shares: x, y and -y. */
+struct turning {
+    struct share128 x, y, minus_y;
+};
+
+/* The points of component k of u, which its two holders know; the other components are 0. */
+static enum err turn_component(struct party *p, struct turning *z, struct share64 u, unsigned k)
 {
-    return (struct share128){p->index == 2 ? known : zeros, p->index == 1 ? known : zeros, n};
+    const bool first = p->index == k, holds = first || (p->index + 1) % 3 == k;
+    const uint64_t *known = first ? u.a : u.b;
+    word128 *words[3] = {NULL, NULL, NULL}, *zeros;
+    zeros = scratch_take(p->scratch, u.n, sizeof *zeros);
+    for (unsigned c = 0; c < 3; c++)
+        words[c] = scratch_take(p->scratch, u.n, sizeof *words[c]);
+    if (zeros == NULL || words[0] == NULL || words[1] == NULL || words[2] == NULL)
+        return ERR_NOMEM;
+    memset(zeros, 0, u.n * sizeof *zeros);
+    for (size_t i = 0; i < u.n; i++) {
+        const struct point at = holds ? point_at(known[i]) : (struct point){0, 0};
+        words[0][i] = (word128)at.x;
+        words[1][i] = (word128)at.y;
+        words[2][i] = 0 - words[1][i];
+    }
+    struct share128 *const to[3] = {&z->x, &z->y, &z->minus_y};
+    for (unsigned c = 0; c < 3; c++)
+        *to[c] = (struct share128){first ? words[c] : zeros, first ? zeros : words[c], u.n};
+    return ERR_OK;
+}
+
+/* The product of z1 and z2, as complex numbers. */
+static enum err turn_on(struct party *p, struct share128 x, struct share128 y,
+                        const struct turning *z1, const struct turning *z2)
+{
+    return ring128_sums(p,
+                        (struct move_term[]){ring128_product(x, z1->x, z2->x),
+                                             ring128_product(x, z1->y, z2->minus_y),
+                                             ring128_product(y, z1->x, z2->y),
+                                             ring128_product(y, z1->y, z2->x)},
+                        2, 2);
 }
 
 /* Server 0's part of the product of the points of components 0 and 1; the others have none. */
@@ -58,43 +92,33 @@ static void turn_first(const struct party *p, word128 *x, word128 *y, struct sha
     }
 }
 
-/* The point of component 2, at its holders. */
-static void turn_last(const struct party *p, word128 *x, word128 *y, word128 *minus_y,
-                      struct share64 u)
+/* The same by steps of which each can be checked: it is multiplied as shares, and truncated. */
+static enum err turn_first_checked(struct party *p, struct share128 first, struct share64 u)
 {
-    const uint64_t *known = p->index == 1 ? u.b : u.a;
-    for (size_t i = 0; p->index != 0 && i < u.n; i++) {
-        const struct point z = point_at(known[i]);
-        x[i] = (word128)z.x;
-        y[i] = (word128)z.y;
-        minus_y[i] = 0 - y[i];
-    }
+    struct turning z0, z1;
+    TRY(turn_component(p, &z0, u, 0));
+    TRY(turn_component(p, &z1, u, 1));
+    TRY(turn_on(p, share128_view(first, 0, u.n), share128_view(first, u.n, u.n), &z0, &z1));
+    return truncate_signed_ring128(p, first, first, POINT_BITS);
 }
 
 static enum err circle(struct party *p, struct share128 cosine, struct share128 sine,
                        struct share64 u)
 {
     const size_t n = u.n;
-    struct share128 first, x1, y1, x2, y2, minus_y2;
-    word128 *last = scratch_take(p->scratch, 4 * n, sizeof *last);
-    TRY(party_share128(p, &first, 2 * n));
-    if (last == NULL)
-        return ERR_NOMEM;
-    x1 = share128_view(first, 0, n);
-    y1 = share128_view(first, n, n);
-    turn_first(p, x1.a, y1.a, u);
-    TRY(move_settle(p, RING_128, OPERAND(first), first.a, 2 * n, NULL));
-
-    memset(last, 0, 4 * n * sizeof *last);
-    turn_last(p, last, last + n, last + 2 * n, u);
-    x2 = last_component(p, last, last + 3 * n, n);
-    y2 = last_component(p, last + n, last + 3 * n, n);
-    minus_y2 = last_component(p, last + 2 * n, last + 3 * n, n);
-    return ring128_sums(
-        p,
-        (struct move_term[]){ring128_product(cosine, x1, x2), ring128_product(cosine, y1, minus_y2),
-                             ring128_product(sine, x1, y2), ring128_product(sine, y1, x2)},
-        2, 2);
+    struct turning first, last;
+    struct share128 both;
+    TRY(party_share128(p, &both, 2 * n));
+    first.x = share128_view(both, 0, n);
+    first.y = share128_view(both, n, n);
+    if (p->check != NULL) {
+        TRY(turn_first_checked(p, both, u));
+    } else {
+        turn_first(p, first.x.a, first.y.a, u);
+        TRY(move_settle(p, RING_128, OPERAND(both), both.a, 2 * n, NULL));
+    }
+    TRY(turn_component(p, &last, u, 2));
+    return turn_on(p, cosine, sine, &first, &last);
 }
 
 enum err elementary_circle(struct party *p, struct share128 cosine, struct share128 sine,

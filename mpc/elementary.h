@@ -15,9 +15,10 @@
  * (cos, sin) of the angle 2 pi (u + 3/2) / 2^64, for any u of Z_2^64: its components are angles
  * that add up, and each is known to two servers (mpc/point.h). So points are multiplied: those of
  * components 0 and 1 by server 0, who knows both and shares the product, that and the last one's on
- * shares. At 120 fraction bits, NOT truncated: |cos|, |sin| < 1 + 2^-56. 2 rounds.
+ * shares. At 120 fraction bits, NOT truncated: |cos|, |sin| < 1 + 2^-56. 2 rounds. Under a check
+ * server 0's product is one of shares too, and truncated: 4 rounds.
  * In units of 2^-60: a point is off by sqrt(2) 1.5, three of them by sqrt(2) 4.5, the floors of
- * server 0's product by sqrt(2).
+ * server 0's product, or its truncation, by sqrt(2).
  */
 #define ELEMENTARY_CIRCLE_BITS 120
 #define ELEMENTARY_CIRCLE_ERROR (8 * 0x1p-60)

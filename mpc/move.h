@@ -109,8 +109,9 @@ enum err move_input(struct party *p, struct planes u) MUST_CHECK;
  * for c. 2^shift T u is needed modulo the ring alone, so its 4 words may be of `product`, a ring of
  * its width less the shift, or of any more. What is sent of `added` is masked in place.
  *
- * A server j that lies can send two different m, so that the others hold two components j+2: they
- * would have to compare what came.
+ * A server j that lies can send two different m, so that the others hold two components j+2: under
+ * a check they compare what came. Then whoever calls this notes what out must be (mpc/note.h), for
+ * which `shares` receives the shares of T.
  */
 struct move_known {
     enum ring ring;
@@ -120,6 +121,7 @@ struct move_known {
     void *added; /* or NULL */
     unsigned shift;
     enum ring product;
+    struct operand shares; /* or nothing; words in which products are made */
 };
 enum err move_known(struct party *p, const struct move_known *terms) MUST_CHECK;
 
@@ -136,7 +138,7 @@ enum err move_known(struct party *p, const struct move_known *terms) MUST_CHECK;
  *
  * F, E are of key_j, F', E' of key_(j+1), G, H of key_(j+2). 4 words a lane over all servers, and 2
  * a sum, up to two of them once more where parts meet. A server j that lies can send two different
- * m or n, as in move_known().
+ * m or n, as in move_known(); under a check this move notes what T, P and out must be.
  */
 enum err move_choose(struct party *p, struct share64 out, struct bits s, struct share64 v,
                      const size_t *start) MUST_CHECK;

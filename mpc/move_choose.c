@@ -3,6 +3,7 @@
  * up before it is masked. mpc/move.h has the arrows.
  */
 #include "mpc/move_private.h"
+#include "mpc/note.h"
 
 #include <string.h>
 
@@ -15,6 +16,7 @@ struct choosing {
     struct bits s;
     struct share64 v, out;
     const size_t *start;
+    struct operand t, product; /* under a check: shares of T and P, else nothing */
 };
 
 /* This server in one part of the lanes, and the sums that have lanes there. */
@@ -30,6 +32,13 @@ static size_t sum_of(const struct choosing *c, size_t at, size_t lane)
     while (c->start[at + 1] <= lane)
         at++;
     return at;
+}
+
+static void keep(struct operand to, bool b, size_t lane, const void *words, size_t n)
+{
+    uint64_t *at = b ? to.b : to.a;
+    if (at != NULL)
+        memcpy(at + lane, words, n * sizeof *at);
 }
 
 static struct role role_of(const struct choosing *c, struct part part)
@@ -76,6 +85,10 @@ static enum err known_step(struct knowing *j, size_t k)
     TRY(prg_fill(c->p->prg[0][PRG_INPUT], e, 8 * k));
     TRY(prg_fill(c->p->prg[1][PRG_MASK], f1, 8 * k));
     TRY(prg_fill(c->p->prg[1][PRG_MASK], e1, 8 * k));
+    keep(c->product, false, lane, f, k);
+    keep(c->product, true, lane, f1, k);
+    keep(c->t, false, lane, e, k);
+    keep(c->t, true, lane, e1, k);
     kernel->xor_bits(t, c->s.a + lane / 64, c->s.b + lane / 64, bits_words(k));
     kernel->bit_less64(j->n + at, t, e, e1, k);
     kernel->bit_less64(f, none, f, f1, k);
@@ -168,6 +181,8 @@ static enum err sum_lanes(const struct other *o)
         k = end - lane < STEP ? end - lane : STEP;
         TRY(prg_fill(o->f, f, 8 * k));
         TRY(prg_fill(o->f, e, 8 * k));
+        keep(c->product, o->own == c->out.b, lane, f, k);
+        keep(c->t, o->own == c->out.b, lane, e, k);
         kernel->bit_times64(z, u, o->v0 + lane, none, k);
         kernel->bit_sign64(z, u, f, z, k);
         kernel->bit_sign64(w, u, o->v2 + lane, none, k);
@@ -197,6 +212,7 @@ static enum err take_m(void *self, size_t offset, const uint8_t *in, size_t n)
     struct other *o = self;
     const struct choosing *c = o->r.c;
     size_t lane = o->r.part.begin + offset / 8, left = n / 8;
+    keep(c->product, o->common == c->out.b, lane, in, left);
     for (size_t k; left > 0; left -= k, lane += k, in += 8 * k) {
         uint64_t u[STEP / 64], z[STEP];
         k = left < STEP ? left : STEP;
@@ -213,6 +229,7 @@ static enum err take_n(void *self, size_t offset, const uint8_t *in, size_t n)
     struct other *o = self;
     const struct choosing *c = o->r.c;
     size_t lane = o->r.part.begin + offset / 8, left = n / 8;
+    keep(c->t, o->common == c->out.b, lane, in, left);
     for (size_t k; left > 0; left -= k, lane += k, in += 8 * k) {
         uint64_t u[STEP / 64], w[STEP];
         k = left < STEP ? left : STEP;
@@ -257,17 +274,17 @@ static enum err choose(const struct choosing *c)
                        0};
     struct arrival from_j1 = {&j.r, c->out.b}, from_j2 = {&j.r, c->out.a};
     const struct round round = {
-        .send[NET_NEXT] = {{nj, send_m, NULL, &j},
-                           {nj, send_n, NULL, &j},
+        .send[NET_NEXT] = {{nj, send_m, NULL, &j, true},
+                           {nj, send_n, NULL, &j, true},
                            {8 * j2.r.count, send_sums, NULL, &j2}},
-        .send[NET_PREV] = {{nj, send_m, NULL, &j},
-                           {nj, send_n, NULL, &j},
+        .send[NET_PREV] = {{nj, send_m, NULL, &j, true},
+                           {nj, send_n, NULL, &j, true},
                            {8 * j1.r.count, send_sums, NULL, &j1}},
-        .receive[NET_PREV] = {{nj1, NULL, take_m, &j1},
-                              {nj1, NULL, take_n, &j1},
+        .receive[NET_PREV] = {{nj1, NULL, take_m, &j1, true},
+                              {nj1, NULL, take_n, &j1, true},
                               {8 * j.r.count, NULL, take_sums, &from_j2}},
-        .receive[NET_NEXT] = {{nj2, NULL, take_m, &j2},
-                              {nj2, NULL, take_n, &j2},
+        .receive[NET_NEXT] = {{nj2, NULL, take_m, &j2, true},
+                              {nj2, NULL, take_n, &j2, true},
                               {8 * j.r.count, NULL, take_sums, &from_j1}},
     };
     if (j.m == NULL || j.n == NULL || j1.sent == NULL || j2.sent == NULL)
@@ -277,12 +294,50 @@ static enum err choose(const struct choosing *c)
     return move_round(p, &round);
 }
 
+/*
+ * Under a check no sum has lanes of two parts, so that each is one relation of what one server
+ * knows: sums are cut where parts meet, and their pieces added up.
+ */
+static enum err choose_checked(struct choosing *c)
+{
+    struct party *p = c->p;
+    const struct share64 sums = c->out;
+    const size_t *start = c->start;
+    const struct parts parts = party_parts(p, c->s.n, 64);
+    const size_t cut[3] = {parts.j.begin, parts.j1.begin, parts.j2.begin};
+    size_t *piece = scratch_take(p->scratch, sums.n + 4, sizeof *piece), *of, n = 0;
+    of = scratch_take(p->scratch, sums.n + 4, sizeof *of);
+    if (piece == NULL || of == NULL)
+        return ERR_NOMEM;
+    for (size_t q = 0; q < sums.n; q++)
+        for (size_t at = start[q], next; at == start[q] || at < start[q + 1]; at = next) {
+            next = start[q + 1];
+            for (unsigned k = 0; k < 3; k++)
+                next = cut[k] > at && cut[k] < next ? cut[k] : next;
+            of[n] = q;
+            piece[n++] = at;
+            if (next == at)
+                break;
+        }
+    piece[n] = start[sums.n];
+    c->start = piece;
+    TRY(party_share64(p, &c->out, n));
+    TRY(note_room(p, &c->t, RING_64, c->s.n));
+    TRY(note_room(p, &c->product, RING_64, c->s.n));
+    TRY(choose(c));
+    memset(sums.a, 0, sums.n * sizeof *sums.a);
+    memset(sums.b, 0, sums.n * sizeof *sums.b);
+    for (size_t k = 0; k < n; k++) {
+        sums.a[of[k]] += c->out.a[k];
+        sums.b[of[k]] += c->out.b[k];
+    }
+    return note_choice(p, &(struct note_choice){c->s, c->v, c->out, piece, c->t, c->product});
+}
+
 enum err move_choose(struct party *p, struct share64 out, struct bits s, struct share64 v,
                      const size_t *start)
 {
-    const struct choosing c = {p, s, v, out, start};
+    struct choosing c = {p, s, v, out, start, {NULL, NULL}, {NULL, NULL}};
     const struct scratch_mark mark = scratch_mark(p->scratch);
-    if (p->check != NULL) /* which does not cover numbers yet */
-        return ERR_MISUSE;
-    return scratch_done(p->scratch, mark, choose(&c));
+    return scratch_done(p->scratch, mark, p->check != NULL ? choose_checked(&c) : choose(&c));
 }

@@ -121,6 +121,14 @@ static void *lane_of(const struct knowing *c, const void *words, size_t lane)
     return (uint8_t *)(uintptr_t)words + lane * c->size;
 }
 
+/* Part of the shares of T, where they are asked for. */
+static void keep_share(const struct knowing *c, bool b, size_t lane, const void *words, size_t n)
+{
+    uint8_t *to = b ? c->terms->shares.b : c->terms->shares.a;
+    if (to != NULL)
+        memcpy(to + lane * c->product, words, n * c->product);
+}
+
 static void *sent_at(const struct role *r, size_t lane)
 {
     return r->sent + (lane - r->part.begin) * r->c->product;
@@ -246,6 +254,8 @@ static enum err step_j(const struct role *r, size_t lane, size_t n)
     word128 f[STEP], f1[STEP];
     TRY(prg_fill(c->p->prg[0][PRG_INPUT], f, n * c->product));
     TRY(prg_fill(c->p->prg[1][PRG_MASK], f1, n * c->product));
+    keep_share(c, false, lane, f, n);
+    keep_share(c, true, lane, f1, n);
     less(c, sent_at(r, lane), t->known + lane / 64, f, f1, n);
     if (t->added == NULL)
         return ERR_OK;
@@ -267,6 +277,7 @@ static enum err step_other(const struct role *r, size_t lane, size_t n, struct p
     const uint64_t *u = t->known + lane / 64;
     word128 f[STEP], g[STEP], h[STEP];
     TRY(prg_fill(known_to_j, f, n * c->product));
+    keep_share(c, !second, lane, f, n);
     TRY(prg_fill(unknown_to_j, g, n * c->product));
     TRY(prg_fill(unknown_to_j, h, n * c->product));
     if (t->added == NULL) {
@@ -341,6 +352,7 @@ static enum err take_m(void *self, size_t offset, const uint8_t *in, size_t n)
     const struct knowing *c = v->role->c;
     size_t lane = v->role->part.begin + offset / c->product, lanes = n / c->product;
     TRY(reach(v->role, lane + lanes));
+    keep_share(c, v->role->step == step_j1, lane, in, lanes);
     for (size_t k; lanes > 0; lanes -= k, lane += k, in += k * c->product) {
         void *out = lane_of(c, v->component, lane);
         uint64_t u[STEP / 64];
@@ -411,14 +423,14 @@ static enum err known(struct party *p, const struct move_known *t)
     const size_t more = t->added != NULL ? c.size : 0;
     const struct round round = {
         .send[NET_NEXT] = {{nj * more, send_added, NULL, &j},
-                           {nj * c.product, send_words, NULL, &j},
+                           {nj * c.product, send_words, NULL, &j, true},
                            {nj2 * c.product, send_words, NULL, &j2}},
-        .send[NET_PREV] = {{nj * c.product, send_words, NULL, &j},
+        .send[NET_PREV] = {{nj * c.product, send_words, NULL, &j, true},
                            {nj1 * c.product, send_words, NULL, &j1}},
         .receive[NET_PREV] = {{nj1 * more, NULL, take_added, &added},
-                              {nj1 * c.product, NULL, take_m, &m_j1},
+                              {nj1 * c.product, NULL, take_m, &m_j1, true},
                               {nj * c.product, NULL, take_product, &product_j2}},
-        .receive[NET_NEXT] = {{nj2 * c.product, NULL, take_m, &m_j2},
+        .receive[NET_NEXT] = {{nj2 * c.product, NULL, take_m, &m_j2, true},
                               {nj * c.product, NULL, take_product, &product_j1}},
     };
     TRY(make_room(&c, (struct role *[]){&j, &j1, &j2}));
@@ -428,7 +440,7 @@ static enum err known(struct party *p, const struct move_known *t)
 enum err move_known(struct party *p, const struct move_known *t)
 {
     const struct scratch_mark mark = scratch_mark(p->scratch);
-    if (p->check != NULL) /* which does not cover numbers yet */
+    if (p->check != NULL && t->shares.a == NULL) /* nobody could note what it must be */
         return ERR_MISUSE;
     return scratch_done(p->scratch, mark, known(p, t));
 }

@@ -1,6 +1,8 @@
 #include "mpc/truncate.h"
 
-#include "mpc/move.h"
+#include "mpc/bits.h"
+#include "mpc/carry.h"
+#include "mpc/note.h"
 #include "mpc/width.h"
 
 #define FROM 16

@@ -9,7 +9,11 @@
  * The first two terms give floor((v - t mod 2^s) / 2^s): one floor, with an offset that is uniform
  * and independent of v. With the 1 added, the result lies in (v/2^s - 1, v/2^s + 1] and its mean is
  * v/2^s. u_top t_top is needed modulo 2^s alone: over all servers an element and 4 of half the
- * width, or of the width where s is more than that; 1 round. LEAKS: nothing.
+ * width, or of the width where s is more than that; 1 round.
+ *
+ * Under a check j inputs the carries of v_j + v_(j+1) too, before that: k bits, and a round more.
+ * Then each component's v_i >> s is known to those who hold it, and of the rest mpc/note.h says
+ * what is noted. LEAKS: nothing.
  */
 #ifndef TREFOIL_MPC_TRUNCATE_H
 #define TREFOIL_MPC_TRUNCATE_H

@@ -91,11 +91,12 @@ static void what_is_opened_is_the_same(void **state)
 static enum err numbers(struct party *p, struct play *play)
 {
     struct share64 x = {0};
-    struct bits bit = {0};
+    struct move_known known = {.ring = RING_64, .n = 64};
     enum err e = share64_new(&x, 64);
     (void)play;
-    bit = (struct bits){x.a, x.b, 64};
-    if (e == ERR_OK && (convert_bit64(p, x, bit) != ERR_MISUSE ||
+    known.out = OPERAND(x);
+    known.known = x.a;
+    if (e == ERR_OK && (move_known(p, &known) != ERR_MISUSE ||
                         move_settle(p, RING_64, OPERAND(x), x.a, 64, NULL) != ERR_MISUSE ||
                         net_rounds(p->net) != 0))
         e = ERR_FORMAT;
@@ -103,7 +104,7 @@ static enum err numbers(struct party *p, struct play *play)
     return e;
 }
 
-static void numbers_are_refused(void **state)
+static void what_nobody_could_note_is_refused(void **state)
 {
     static const struct check_limits limits;
     struct play play = {.job = numbers, .limits = &limits, .cheat = NOBODY};
@@ -206,7 +207,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_opened_is_the_same),
-        cmocka_unit_test(numbers_are_refused),
+        cmocka_unit_test(what_nobody_could_note_is_refused),
         cmocka_unit_test(every_word_is_masked),
         cmocka_unit_test(lanes_past_the_end_do_not_leave),
     };

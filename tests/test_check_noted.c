@@ -1,0 +1,272 @@
+/*
+ * Everything that a protocol notes under a check holds, relation by relation, in the clear; and so
+ * many are noted as a naive count says.
+ */
+#include "tests/support_cmocka.h"
+
+#include "base/memory.h"
+#include "mpc/cached.h"
+#include "mpc/check_private.h"
+#include "mpc/compare.h"
+#include "mpc/convert.h"
+#include "mpc/elementary.h"
+#include "mpc/ring.h"
+#include "mpc/truncate.h"
+#include "protocols/gauss.h"
+#include "protocols/gumbel.h"
+#include "tests/support_three.h"
+
+#include <string.h>
+
+#define N 200
+#define RELATIONS 300000
+
+/* What a relation is off by, this server's part of it. */
+struct found {
+    enum err (*job)(struct party *p, const struct share64 *x, const struct planes *bits);
+    word128 *off[3][NUMBERS_RINGS]; /* bits stand first */
+    size_t count[NUMBERS_RINGS];
+};
+
+static word128 word_of(enum ring ring, const void *v, size_t i)
+{
+    word128 w = 0;
+    if (v != NULL)
+        memcpy(&w, (const uint8_t *)v + i * ring_size(ring), ring_size(ring));
+    return w;
+}
+
+static void read_numbers(const struct check_numbers *log, word128 *const off[NUMBERS_RINGS])
+{
+    struct check_place at = {0, 0};
+    struct check_record r;
+    while (check_numbers_next(log, &at, &r))
+        for (size_t i = 0; i < r.words; i++) {
+            word128 *to = &off[r.ring][r.relation + (r.one ? 0 : i)];
+            for (unsigned l = 0; l < r.products; l++) {
+                const word128 xa = word_of(r.ring, r.x[l][0], i),
+                              xb = word_of(r.ring, r.x[l][1], i);
+                const word128 ya = word_of(r.ring, r.y[l][0], i),
+                              yb = word_of(r.ring, r.y[l][1], i);
+                *to += xa * (ya + yb) + xb * ya;
+            }
+            if (r.has_z)
+                *to -= word_of(r.ring, r.z[0], i);
+        }
+}
+
+/* Words of 64 relations each. */
+static size_t read_bits(struct check_log *log, word128 *off)
+{
+    size_t count = 0;
+    for (unsigned l = 1; l <= CHECK_PRODUCTS; l++) {
+        check_log_groups(log, l);
+        for (size_t k = 0; k < log->list[l].chunks; k++) {
+            const struct check_part part = check_log_part(log, l, k);
+            for (size_t g = 0; g < part.groups; g++)
+                for (size_t w = 0; w < KERNEL_GROUP; w++, count++) {
+                    uint64_t sum = part.z[2 * g * KERNEL_GROUP + w];
+                    for (unsigned i = 0; i < l; i++) {
+                        const uint64_t *x = part.products + 4 * (g * l + i) * KERNEL_GROUP + w;
+                        const uint64_t *y = x + 2 * KERNEL_GROUP;
+                        sum ^= (x[0] & (y[0] ^ y[KERNEL_GROUP])) ^ (x[KERNEL_GROUP] & y[0]);
+                    }
+                    assert_true(count < RELATIONS);
+                    off[count] = sum;
+                }
+        }
+    }
+    return count;
+}
+
+static enum err sit(struct party *p, void *shared)
+{
+    static const struct check_limits limits = {.log = (size_t)1 << 40};
+    struct found *f = shared;
+    uint64_t values[N], seed = 3;
+    struct share64 x = {0};
+    struct planes bits = {0};
+    enum err e = check_new(p, &limits);
+    for (size_t i = 0; i < N; i++)
+        values[i] = three_random(&seed) >> (2 + i % 61);
+    if (e == ERR_OK)
+        e = three_share64(p, &x, values, N, 5);
+    if (e == ERR_OK)
+        e = three_share_planes(p, &bits, values, N, 20, 6);
+    if (e == ERR_OK)
+        e = f->job(p, &x, &bits);
+    if (e == ERR_OK) {
+        assert_int_equal(check_agree(p), ERR_OK);
+        read_numbers(&p->check->numbers, f->off[p->index]);
+        f->count[RING_BITS] = read_bits(&p->check->log, f->off[p->index][RING_BITS]);
+        for (unsigned ring = RING_16; ring < NUMBERS_RINGS; ring++)
+            f->count[ring] = p->check->numbers.relations[ring];
+    }
+    check_log_clear(&p->check->log);
+    check_numbers_clear(&p->check->numbers);
+    share64_free(&x);
+    planes_free(&bits);
+    return e;
+}
+
+static void all_hold(enum err (*job)(struct party *p, const struct share64 *x,
+                                     const struct planes *bits))
+{
+    struct found f = {.job = job};
+    size_t all = 0;
+    for (unsigned k = 0; k < 3 * NUMBERS_RINGS; k++)
+        assert_non_null(f.off[k % 3][k / 3] = memory_array(RELATIONS, sizeof(word128)));
+    assert_int_equal(three_run(7, sit, &f, NULL), ERR_OK);
+    for (unsigned ring = 0; ring < NUMBERS_RINGS; ring++)
+        for (size_t q = 0; q < f.count[ring]; q++, all++) {
+            word128 sum = 0;
+            for (unsigned s = 0; s < 3; s++)
+                sum = ring == RING_BITS ? sum ^ f.off[s][ring][q] : sum + f.off[s][ring][q];
+            sum = word_of((enum ring)ring, &sum, 0);
+            if (sum != 0)
+                fail_msg("ring %u, relation %zu of %zu is off by %llx", ring, q, f.count[ring],
+                         (unsigned long long)sum);
+        }
+    assert_true(all > 0);
+    for (unsigned k = 0; k < 3 * NUMBERS_RINGS; k++)
+        memory_free(&f.off[k % 3][k / 3]);
+}
+
+/* --- protocols -------------------------------------------------------------------------------- */
+
+static enum err bits_to_numbers(struct party *p, const struct share64 *x, const struct planes *bits)
+{
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    struct share64 narrow;
+    struct share128 wide;
+    enum err e = ERR_OK;
+    (void)x;
+    TRY(party_share64(p, &narrow, N));
+    TRY(party_share128(p, &wide, N));
+    e = convert_bit64(p, narrow, planes_plane(bits, 0));
+    if (e == ERR_OK)
+        e = convert_bit128(p, wide, planes_plane(bits, 1));
+    if (e == ERR_OK)
+        e = convert_bit16(p, (struct share16){(uint16_t *)narrow.a, (uint16_t *)narrow.b, N},
+                          planes_plane(bits, 1));
+    return scratch_done(p->scratch, mark, e);
+}
+
+static enum err truncations(struct party *p, const struct share64 *x, const struct planes *bits)
+{
+    static const unsigned shift[] = {1, 7, 32, 33, 62};
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    struct share64 narrow;
+    struct share128 wide;
+    enum err e = ERR_OK;
+    (void)bits;
+    TRY(party_share64(p, &narrow, N));
+    TRY(party_share128(p, &wide, N));
+    for (size_t k = 0; e == ERR_OK && k < sizeof shift / sizeof *shift; k++)
+        e = truncate_signed_ring64(p, narrow, *x, shift[k]);
+    if (e == ERR_OK)
+        e = truncate_widen64(p, wide, *x);
+    for (size_t k = 0; e == ERR_OK && k < sizeof shift / sizeof *shift; k++)
+        e = truncate_signed_ring128(p, wide, wide, 2 * shift[k]);
+    return scratch_done(p->scratch, mark, e);
+}
+
+/* Sums of no lanes, of one, within parts and across them. */
+static enum err choices(struct party *p, const struct share64 *x, const struct planes *bits)
+{
+    static const size_t start[] = {0, 0, 1, 5, 70, 190, 190, N, N};
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    struct share64 sums;
+    TRY(party_share64(p, &sums, sizeof start / sizeof *start - 1));
+    return scratch_done(p->scratch, mark, move_choose(p, sums, planes_plane(bits, 0), *x, start));
+}
+
+/* Noise of each kind whose circuit opens nothing. */
+static enum err gaussians(struct party *p, const struct share64 *x, const struct planes *bits)
+{
+    (void)x;
+    (void)bits;
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    struct share64 out;
+    TRY(party_share64(p, &out, 6));
+    return scratch_done(p->scratch, mark, gauss_sample(p, out));
+}
+
+static enum err gumbels(struct party *p, const struct share64 *x, const struct planes *bits)
+{
+    (void)x;
+    (void)bits;
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    struct share64 out;
+    TRY(party_share64(p, &out, 3));
+    return scratch_done(p->scratch, mark, gumbel_sample(p, out));
+}
+
+/* Counts of 20 bits, distances, and whose is the largest: all of a selection but its opening. */
+static enum err scores(struct party *p, const struct share64 *x, const struct planes *bits)
+{
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    uint64_t c[N];
+    const struct cached_span spans[] = {{0, 100, c}, {128, 72, c + 100}};
+    struct share64 numbers, out;
+    struct planes planes;
+    struct cached *kept = NULL;
+    enum err e = ERR_OK;
+    for (size_t i = 0; i < N; i++)
+        c[i] = (i * 77777) % ((uint64_t)1 << 30);
+    TRY(party_share64(p, &numbers, N));
+    TRY(party_share64(p, &out, 2));
+    TRY(party_planes(p, &planes, 20, N));
+    e = convert_to_ring64(p, numbers, bits);
+    if (e == ERR_OK)
+        e = convert_to_bits(p, &planes, *x);
+    if (e == ERR_OK)
+        e = cached_new(p, &kept, numbers, &planes);
+    if (e == ERR_OK)
+        e = cached_distance(p, out, kept, spans);
+    for (unsigned width = 1; e == ERR_OK && width <= 64; width += 9)
+        e = compare_top_bit(p, planes_plane(&planes, 0), *x, width);
+    cached_free(&kept);
+    return scratch_done(p->scratch, mark, e);
+}
+
+static void bits_become_numbers(void **state)
+{
+    (void)state;
+    all_hold(bits_to_numbers);
+}
+
+static void numbers_are_truncated(void **state)
+{
+    (void)state;
+    all_hold(truncations);
+}
+
+static void bits_choose_numbers(void **state)
+{
+    (void)state;
+    all_hold(choices);
+}
+
+static void noise_is_made(void **state)
+{
+    (void)state;
+    all_hold(gaussians);
+    all_hold(gumbels);
+}
+
+static void scores_are_compared(void **state)
+{
+    (void)state;
+    all_hold(scores);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bits_become_numbers), cmocka_unit_test(numbers_are_truncated),
+        cmocka_unit_test(bits_choose_numbers), cmocka_unit_test(noise_is_made),
+        cmocka_unit_test(scores_are_compared),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
