@@ -58,21 +58,6 @@ static void add_z(struct flush *f, const struct check_part *part, const uint64_t
         }
 }
 
-/* Of a chunk: every row's bits times its weight, in place; x weighs as its column does. */
-static void to_elements(struct flush *f, const struct check_part *part, unsigned products,
-                        const uint64_t *sigma, const uint64_t *weight)
-{
-    const struct kernel *k = f->p->kernel;
-    k->bits_rows(part->products, part->products, 4 * products * part->groups, weight);
-    for (size_t g = 0; g < part->groups; g++)
-        for (unsigned l = 0; l < products; l++) {
-            uint64_t *x = part->products + 4 * (g * products + l) * KERNEL_GROUP;
-            k->field_scale(x, sigma + g * KERNEL_COLUMNS);
-            k->field_scale(x + KERNEL_GROUP, sigma + g * KERNEL_COLUMNS);
-        }
-    f->stretch[f->stretches++] = (struct stretch){part->products, products * part->groups};
-}
-
 /* Calls for each chunk of the log, with the weights of its columns. */
 static void each_chunk(struct flush *f,
                        void (*call)(struct flush *f, const struct check_part *part,
@@ -101,19 +86,30 @@ static void sum_chunk(struct flush *f, const struct check_part *part, unsigned p
 
 struct folding_bits {
     uint64_t weight[KERNEL_ROWS], sum[2][KERNEL_COLUMNS];
+    struct sums *own;
 };
 
+/* Of a few groups at a time: every row's bits times its weight, in place, and sums of them. */
 static void fold_chunk(struct flush *f, const struct check_part *part, unsigned products,
                        const uint64_t *sigma, void *arg)
 {
+    const size_t most = FLUSH_CACHED / products > 0 ? FLUSH_CACHED / products : 1;
     struct folding_bits *b = arg;
     add_z(f, part, sigma, b->sum);
-    to_elements(f, part, products, sigma, b->weight);
+    for (size_t g = 0, n; g < part->groups; g += n) {
+        uint64_t *x = part->products + 4 * g * products * KERNEL_GROUP;
+        n = part->groups - g < most ? part->groups - g : most;
+        f->p->kernel->bits_rows(x, x, 4 * products * n, b->weight);
+        flush_sum(f, &(struct stretch){x, products * n, sigma + g * KERNEL_COLUMNS, products},
+                  b->own);
+    }
+    f->stretch[f->stretches++] = (struct stretch){part->products, products * part->groups, sigma,
+                                                  products};
 }
 
 enum err flush_bits(struct flush *f, struct sums sums[2])
 {
-    struct folding_bits b = {.sum = {{0}}};
+    struct folding_bits b = {.sum = {{0}}, .own = sums};
     uint64_t r[CHECK_DIGITS];
     struct pair d;
     TRY(weigh(f));
@@ -122,12 +118,14 @@ enum err flush_bits(struct flush *f, struct sums sums[2])
     each_chunk(f, sum_chunk, sums[0].point);
     TRY(flush_reshare(f, sums[0].point, sums[1].point, KERNEL_POINTS, f->ride));
     TRY(flush_draw_point(f, r, b.weight));
-    each_chunk(f, fold_chunk, &b);
     d = flush_sum_of_rows(sums, f->tau);
+    f->z = flush_value_at(sums, r);
+    TRY(flush_begin_sums(f, sums));
+    each_chunk(f, fold_chunk, &b);
+    flush_end_sums(f, sums);
     d.a ^= flush_total(b.sum[0], KERNEL_COLUMNS);
     d.b ^= flush_total(b.sum[1], KERNEL_COLUMNS);
     f->remainder[f->remainders++] = d;
-    f->z = flush_value_at(sums, r);
     /* row b of the elements came of lane b, whose weight is X^b */
     for (unsigned lane = 0; lane < KERNEL_ROWS; lane++)
         f->row_weight[lane] = (uint64_t)1 << lane;

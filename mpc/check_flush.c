@@ -59,14 +59,86 @@ enum err flush_draw_point(struct flush *f, uint64_t r[CHECK_DIGITS], uint64_t we
 
 /* --- elements --------------------------------------------------------------------------------- */
 
-static void sum_elements(struct flush *f, struct sums sums[2])
+static enum err draw_columns(struct flush *f, struct columns *m)
+{
+    struct party *p = f->p;
+    const size_t bytes = (m->n = f->groups * KERNEL_COLUMNS) * sizeof(uint64_t);
+    TRY(party_share64(p, &m->r, m->n));
+    TRY(party_share64(p, &m->s, m->n));
+    m->sides = scratch_take(p->scratch, 2 * m->n, sizeof *m->sides);
+    if (m->sides == NULL)
+        return ERR_NOMEM;
+    TRY(prg_fill(p->prg[0][PRG_CHECK], m->r.a, bytes));
+    TRY(prg_fill(p->prg[0][PRG_CHECK], m->s.a, bytes));
+    TRY(prg_fill(p->prg[1][PRG_CHECK], m->r.b, bytes));
+    TRY(prg_fill(p->prg[1][PRG_CHECK], m->s.b, bytes));
+    for (size_t i = 0; i < m->n; i += KERNEL_COLUMNS) {
+        uint64_t *side = m->sides + 2 * i;
+        p->kernel->field_side(side, m->s.a + i, m->s.b + i, KERNEL_COLUMNS, p->index);
+        p->kernel->field_side(side + KERNEL_COLUMNS, m->r.a + i, m->r.b + i, KERNEL_COLUMNS,
+                              p->index);
+    }
+    return ERR_OK;
+}
+
+enum err flush_begin_sums(struct flush *f, struct sums sums[2])
 {
     memset(sums, 0, 2 * sizeof *sums);
-    for (size_t s = 0; s < f->stretches; s++)
-        for (size_t g = 0, n; g < f->stretch[s].groups; g += n) {
-            n = f->stretch[s].groups - g < FLUSH_CACHED ? f->stretch[s].groups - g : FLUSH_CACHED;
-            f->p->kernel->field_points(sums[0].point, f->stretch[s].x + 4 * g * KERNEL_GROUP, n);
+    return f->groups <= f->c->limits.groups ? draw_columns(f, &f->mask) : ERR_OK;
+}
+
+/* The sides of a few products: U's, which is weighed, and V's. */
+static void make_sides(const struct flush *f, const struct stretch *elements, size_t from, size_t n)
+{
+    const struct kernel *k = f->p->kernel;
+    for (size_t g = from; g < from + n; g++) {
+        const uint64_t *x = elements->x + 4 * g * KERNEL_GROUP;
+        uint64_t *side = f->sides + 2 * (g - from) * KERNEL_GROUP;
+        k->field_side(side, x, x + KERNEL_GROUP, KERNEL_GROUP, f->p->index);
+        k->field_side(side + KERNEL_GROUP, x + 2 * KERNEL_GROUP, x + 3 * KERNEL_GROUP, KERNEL_GROUP,
+                      f->p->index);
+        k->field_scale(side, elements->weight + g / elements->alike * KERNEL_COLUMNS);
+    }
+}
+
+void flush_sum(struct flush *f, const struct stretch *elements, struct sums *own)
+{
+    const struct kernel *k = f->p->kernel;
+    struct columns *m = &f->mask;
+    for (size_t g = 0, n; g < elements->groups; g += n) {
+        n = elements->groups - g < FLUSH_CACHED ? elements->groups - g : FLUSH_CACHED;
+        make_sides(f, elements, g, n);
+        k->field_points(own->point, f->sides, n);
+        if (m->n > 0) {
+            k->field_columns(own->cross, f->sides, m->sides + 2 * m->done, 2 * n);
+            m->done += n * KERNEL_COLUMNS;
         }
+    }
+}
+
+/* e of R S, and what a product of sides lacks. */
+void flush_end_sums(struct flush *f, struct sums *own)
+{
+    enum { WORDS = sizeof *own / sizeof(uint64_t) };
+    const struct columns *m = &f->mask;
+    uint64_t sum[WORDS] = {0}, factor[WORDS], square[KERNEL_COLUMNS] = {0};
+    for (size_t i = 0; i < m->n; i += KERNEL_COLUMNS)
+        f->p->kernel->field(square, m->sides + 2 * i, m->sides + 2 * i + KERNEL_COLUMNS,
+                            KERNEL_COLUMNS);
+    own->square = flush_total(square, KERNEL_COLUMNS);
+    for (unsigned k = 0; k < WORDS; k++)
+        factor[k] = kernel_side[f->p->index];
+    f->p->kernel->field(sum, own->point, factor, WORDS);
+    memcpy(own, sum, sizeof sum);
+}
+
+static enum err sum_elements(struct flush *f, struct sums sums[2])
+{
+    TRY(flush_begin_sums(f, sums));
+    for (size_t s = 0; s < f->stretches; s++)
+        flush_sum(f, &f->stretch[s], sums);
+    flush_end_sums(f, sums);
+    return ERR_OK;
 }
 
 /* The sums have come: what they are off z by, and the next row weights, which are 1. */
@@ -80,90 +152,54 @@ static void take_sums(struct flush *f, const struct sums sums[2])
         f->row_weight[a] = 1;
 }
 
-/* All groups' rows, weighed: 64 groups become one, whose row k came of the k-th. */
+/* out += the rows of one group, weighed; of U, times its columns' weights. */
+static void add_rows(const struct flush *f, const struct stretch *elements, size_t g,
+                     const uint64_t weight[KERNEL_ROWS], uint64_t *out)
+{
+    const struct kernel *k = f->p->kernel;
+    const uint64_t *columns = elements->weight + g / 4 / elements->alike * KERNEL_COLUMNS;
+    uint64_t row[KERNEL_COLUMNS];
+    k->field_rows(row, elements->x + g * KERNEL_GROUP, weight);
+    if (g % 4 < 2)
+        k->field(out, row, columns, KERNEL_COLUMNS);
+    else
+        k->xor_bits(out, out, row, KERNEL_COLUMNS);
+}
+
+/* 64 groups become one, whose row k came of the k-th. */
 static void fold_groups(struct flush *f, const uint64_t weight[KERNEL_ROWS], uint64_t *out)
 {
     size_t at = 0;
     for (size_t s = 0; s < f->stretches; s++)
         for (size_t g = 0; g < 4 * f->stretch[s].groups; g++, at++)
-            f->p->kernel->field_rows(out + (at / 4 / KERNEL_ROWS * 4 + at % 4) * KERNEL_GROUP +
-                                         at / 4 % KERNEL_ROWS * KERNEL_COLUMNS,
-                                     f->stretch[s].x + g * KERNEL_GROUP, weight);
+            add_rows(f, &f->stretch[s], g, weight,
+                     out + (at / 4 / KERNEL_ROWS * 4 + at % 4) * KERNEL_GROUP +
+                         at / 4 % KERNEL_ROWS * KERNEL_COLUMNS);
 }
 
 static enum err fold_plainly(struct flush *f, struct sums sums[2])
 {
     const size_t groups = f->groups / KERNEL_ROWS + (f->groups % KERNEL_ROWS != 0);
+    static const uint64_t ones[KERNEL_COLUMNS] = {1, 1, 1, 1, 1, 1, 1, 1};
     uint64_t r[CHECK_DIGITS], weight[KERNEL_ROWS];
     uint64_t *out = scratch_take(f->p->scratch, 4 * groups * KERNEL_GROUP, sizeof *out);
     if (out == NULL)
         return ERR_NOMEM;
     if (f->remainders + 1 == FLUSH_REMAINDERS)
         return ERR_RANGE;
-    sum_elements(f, sums);
     TRY(flush_reshare(f, sums[0].point, sums[1].point, KERNEL_POINTS, NULL));
     TRY(flush_draw_point(f, r, weight));
     take_sums(f, sums);
     f->z = flush_value_at(sums, r);
     memset(out, 0, 4 * groups * KERNEL_GROUP * sizeof *out);
     fold_groups(f, weight, out);
-    f->stretch[0] = (struct stretch){out, groups};
+    f->stretch[0] = (struct stretch){out, groups, ones, groups};
     f->stretches = 1;
     f->groups = groups;
-    return ERR_OK;
+    return sum_elements(f, sums);
 }
 
 /* --- the last fold ---------------------------------------------------------------------------- */
-
-/* Random columns, R and S; of each the sum of both components too. */
-struct columns {
-    size_t n;
-    struct share64 r, s;
-    uint64_t *r_ab, *s_ab;
-};
-
-static enum err draw_columns(struct flush *f, struct columns *m)
-{
-    struct party *p = f->p;
-    const size_t bytes = (m->n = f->groups * KERNEL_COLUMNS) * sizeof(uint64_t);
-    TRY(party_share64(p, &m->r, m->n));
-    TRY(party_share64(p, &m->s, m->n));
-    m->r_ab = scratch_take(p->scratch, m->n, sizeof *m->r_ab);
-    m->s_ab = scratch_take(p->scratch, m->n, sizeof *m->s_ab);
-    if (m->r_ab == NULL || m->s_ab == NULL)
-        return ERR_NOMEM;
-    TRY(prg_fill(p->prg[0][PRG_CHECK], m->r.a, bytes));
-    TRY(prg_fill(p->prg[0][PRG_CHECK], m->s.a, bytes));
-    TRY(prg_fill(p->prg[1][PRG_CHECK], m->r.b, bytes));
-    TRY(prg_fill(p->prg[1][PRG_CHECK], m->s.b, bytes));
-    p->kernel->xor_bits(m->r_ab, m->r.a, m->r.b, m->n);
-    p->kernel->xor_bits(m->s_ab, m->s.a, m->s.b, m->n);
-    return ERR_OK;
-}
-
-/* R V_a + U_a S of every row a, and R S: this server's summands. */
-static enum err cross_columns(struct flush *f, const struct columns *m, struct sums *sums)
-{
-    const struct kernel *k = f->p->kernel;
-    uint64_t *product = scratch_take(f->p->scratch, m->n, sizeof *product);
-    size_t at = 0;
-    if (product == NULL)
-        return ERR_NOMEM;
-    for (size_t s = 0; s < f->stretches; s++)
-        for (size_t g = 0; g < f->stretch[s].groups; g++, at += KERNEL_COLUMNS) {
-            const uint64_t *u_a = f->stretch[s].x + 4 * g * KERNEL_GROUP, *u_b = u_a + KERNEL_GROUP;
-            const uint64_t *v_a = u_b + KERNEL_GROUP, *v_b = v_a + KERNEL_GROUP;
-            k->field_columns(sums->cross, v_a, m->r_ab + at);
-            k->field_columns(sums->cross, v_b, m->r.a + at);
-            k->field_columns(sums->cross, u_a, m->s_ab + at);
-            k->field_columns(sums->cross, u_b, m->s.a + at);
-        }
-    memset(product, 0, m->n * sizeof *product);
-    k->field(product, m->r.a, m->s_ab, m->n);
-    k->field(product, m->r.b, m->s.a, m->n);
-    sums->square = flush_total(product, m->n);
-    return ERR_OK;
-}
 
 /* What is opened of a component: U*, V*, Z*, remainders. */
 static size_t opened_words(const struct flush *f, const struct columns *m)
@@ -188,12 +224,8 @@ static void star(const struct flush *f, unsigned side, const uint64_t weight[KER
     for (size_t s = 0; s < f->stretches; s++)
         for (size_t g = 0; g < f->stretch[s].groups;
              g++, u += KERNEL_COLUMNS, v += KERNEL_COLUMNS) {
-            const uint64_t *x = f->stretch[s].x + (4 * g + side) * KERNEL_GROUP;
-            uint64_t row[KERNEL_COLUMNS];
-            k->field_rows(row, x, weight);
-            k->xor_bits(u, u, row, KERNEL_COLUMNS);
-            k->field_rows(row, x + 2 * KERNEL_GROUP, weight);
-            k->xor_bits(v, v, row, KERNEL_COLUMNS);
+            add_rows(f, &f->stretch[s], 4 * g + side, weight, u);
+            add_rows(f, &f->stretch[s], 4 * g + 2 + side, weight, v);
         }
 }
 
@@ -237,8 +269,9 @@ static enum err draw_last(struct flush *f, uint64_t r[CHECK_DIGITS], uint64_t we
     return e;
 }
 
-static enum err open_and_judge(struct flush *f, const struct columns *m, const struct sums sums[2])
+static enum err open_and_judge(struct flush *f, const struct sums sums[2])
 {
+    const struct columns *m = &f->mask;
     const size_t words = opened_words(f, m);
     uint64_t r[CHECK_DIGITS], weight[KERNEL_ROWS], zeta;
     struct share64 x;
@@ -263,19 +296,16 @@ static enum err open_and_judge(struct flush *f, const struct columns *m, const s
 
 static enum err prove(struct flush *f)
 {
-    struct columns m;
     struct sums *sums = scratch_take(f->p->scratch, 2, sizeof *sums);
-    if (sums == NULL)
+    f->sides = scratch_take(f->p->scratch, 2 * FLUSH_CACHED * KERNEL_GROUP, sizeof *f->sides);
+    if (sums == NULL || f->sides == NULL)
         return ERR_NOMEM;
     TRY(flush_bits(f, sums));
     while (f->groups > f->c->limits.groups)
         TRY(fold_plainly(f, sums));
-    sum_elements(f, sums);
-    TRY(draw_columns(f, &m));
-    TRY(cross_columns(f, &m, &sums[0]));
     TRY(flush_reshare(f, sums[0].point, sums[1].point, sizeof *sums / sizeof(uint64_t), NULL));
     take_sums(f, sums);
-    return open_and_judge(f, &m, sums);
+    return open_and_judge(f, sums);
 }
 
 enum err check_flush_with(struct party *p, const struct check_ride *ride)

@@ -12,10 +12,22 @@ struct pair {
     uint64_t a, b;
 };
 
-/* Elements: groups of products, in a row. */
+/*
+ * Elements: products of four groups each, u_a, u_b, v_a, v_b. U is u times a weight that its column
+ * has: 8 for `alike` products, then the next.
+ */
 struct stretch {
     uint64_t *x;
     size_t groups;
+    const uint64_t *weight;
+    size_t alike;
+};
+
+/* Random columns, R and S, and their sides. */
+struct columns {
+    size_t n, done; /* done: whose products with elements have been added up */
+    struct share64 r, s;
+    uint64_t *sides; /* of each 8 columns those of S, then of R */
 };
 
 struct flush {
@@ -24,11 +36,13 @@ struct flush {
     const struct check_ride *ride;
     uint64_t tau[KERNEL_ROWS]; /* weights of rows of bits */
     uint64_t *sigma;           /* 8 for each group of the log */
+    uint64_t *sides;           /* of a few groups, U's and V's in turn */
     struct stretch *stretch;   /* what is left to fold */
     size_t stretches, groups;
     uint64_t row_weight[KERNEL_ROWS]; /* of the elements' rows, in the sum that is z */
     struct pair z, remainder[FLUSH_REMAINDERS];
     unsigned remainders;
+    struct columns mask; /* of the last fold */
 };
 
 /* What the three of a fold send: sums at points, and of the last one what belongs to the masks. */
@@ -38,7 +52,7 @@ struct sums {
 
 /*
  * The first part: sums of bits, with what rides along, their remainder, and elements in their
- * place, whose products add up to f->z.
+ * place, whose products add up to f->z; then the sums of these.
  */
 enum err flush_bits(struct flush *f, struct sums sums[2]) MUST_CHECK;
 
@@ -53,6 +67,14 @@ enum err flush_draw_point(struct flush *f, uint64_t r[CHECK_DIGITS],
 /* Of both components: the value at a point; the sum of weighed rows. */
 struct pair flush_value_at(const struct sums sums[2], const uint64_t r[CHECK_DIGITS]);
 struct pair flush_sum_of_rows(const struct sums sums[2], const uint64_t weight[KERNEL_ROWS]);
+
+/*
+ * This server's sums of a fold: begun, of each stretch in turn, ended. Those of the last fold have
+ * what belongs to its masks too.
+ */
+enum err flush_begin_sums(struct flush *f, struct sums sums[2]) MUST_CHECK;
+void flush_sum(struct flush *f, const struct stretch *elements, struct sums *own);
+void flush_end_sums(struct flush *f, struct sums *own);
 
 uint64_t flush_total(const uint64_t *x, size_t n);
 

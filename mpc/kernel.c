@@ -63,6 +63,9 @@ const char *kernel_name(void)
     return kernel_best(NULL)->name;
 }
 
+/* 1 / X, both, 1 / (X + 1) */
+const uint64_t kernel_side[3] = {0x800000000000000d, 0x7ffffffffffffffb, 0xfffffffffffffff6};
+
 /* --- slices: 8 matrices at a time, so that each plane is written by whole cache lines --------- */
 
 #define GROUP 8

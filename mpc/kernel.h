@@ -99,26 +99,29 @@ struct kernel {
                      size_t rows, size_t columns, size_t n);
     /*
      * For the check of relations (mpc/check.h), over GF(2^64). A group is 64 rows of 8 columns of
-     * words: word 8 a + s is row a of column s. A product is four groups: x_a, x_b, y_a, y_b; its
-     * summand is x_a (y_a + y_b) + x_b y_a. Point c = sum of d_v 3^v stands for the sum of the rows
-     * a of which bit v is d_v, for all v with d_v < 2.
+     * words: word 8 a + s is row a of column s. Point c = sum of d_v 3^v stands for the sum of the
+     * rows a of which bit v is d_v, for all v with d_v < 2.
      *
      *   bits_points     sums[c] += sum over columns of weight * summand, word by word of 64 bits, a
-     *                   word being an element; `products` summands are added up first; 8 weights a
-     *                   group
-     *   field_points    sums[c] += sum over columns of the summand, words being elements
+     *                   word being an element. A product is four groups, x_a, x_b, y_a, y_b, and its
+     *                   summand x_a (y_a + y_b) + x_b y_a; `products` summands are added up first;
+     *                   8 weights a group
      *   bits_rows       row b of out = the sum of weight[a] over the rows a of x with bit b set; of
      *                   `vectors` groups; out may be x
+     *   field_side      out = e_server + X e_(server + 1), where e = b, a, a + b: see kernel_side
+     *   field_points    sums[c] += sum over columns of x y; a product is two groups, x and y
      *   field_rows      out[s] = sum of weight[a] x[8 a + s]
-     *   field_columns   sums[a] += sum of x[8 a + s] y[s]
+     *   field_columns   sums[a] += sum of x[8 a + s] y[s], over `groups` of x, and 8 y each
      *   field_scale     x[8 a + s] *= weight[s]
      */
     void (*bits_points)(uint64_t *sums, const uint64_t *x, unsigned products, size_t groups,
                         const uint64_t *weight);
-    void (*field_points)(uint64_t *sums, const uint64_t *x, size_t groups);
     void (*bits_rows)(uint64_t *out, const uint64_t *x, size_t vectors, const uint64_t *weight);
+    void (*field_side)(uint64_t *out, const uint64_t *a, const uint64_t *b, size_t n,
+                       unsigned server);
+    void (*field_points)(uint64_t *sums, const uint64_t *x, size_t groups);
     void (*field_rows)(uint64_t *out, const uint64_t *x, const uint64_t *weight);
-    void (*field_columns)(uint64_t *sums, const uint64_t *x, const uint64_t *y);
+    void (*field_columns)(uint64_t *sums, const uint64_t *x, const uint64_t *y, size_t groups);
     void (*field_scale)(uint64_t *x, const uint64_t *weight);
     /*
      * For the check of matrices over Z_2^16. What has 64 rows stands row by row, of n words each.
@@ -167,6 +170,14 @@ void kernel_unslice64(const struct kernel *k, const uint64_t *planes, size_t str
                       unsigned width, uint64_t *values);
 void kernel_unslice128(const struct kernel *k, const uint64_t *planes, size_t stride, size_t n,
                        unsigned width, word128 *values);
+
+/*
+ * A product of two words gives a server its summand of x y, where x_a (y_a + y_b) + x_b y_a takes
+ * two: that of the sides of x and y, times kernel_side[server]. With n, d = (X, 1), (X + 1, X),
+ * (1, X + 1) a side is n a + d b, and the factor 1 / n d: summands are x_a y_b + x_b y_a + (n / d)
+ * x_a y_a + (d / n) x_b y_b, and n_j / d_j + d_(j-1) / n_(j-1) = 1, whichever j.
+ */
+extern const uint64_t kernel_side[3];
 
 /* One product in GF(2^64), portable and constant in time. */
 uint64_t kernel_field_product(uint64_t x, uint64_t y);

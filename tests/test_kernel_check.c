@@ -99,11 +99,31 @@ static void points_of_elements(const struct kernel *k, struct room *r)
 {
     for (unsigned c = 0; c < KERNEL_POINTS; c++)
         for (unsigned q = 0; q < GROUPS * KERNEL_COLUMNS; q++) {
-            struct four v = four_points(r->x + 4 * KERNEL_GROUP * (q / KERNEL_COLUMNS), c, q % 8);
-            r->twin[c] ^= kernel_field_product(v.xa, v.ya ^ v.yb) ^
-                          kernel_field_product(v.xb, v.ya);
+            const uint64_t *x = r->x + 2 * KERNEL_GROUP * (q / KERNEL_COLUMNS);
+            r->twin[c] ^= kernel_field_product(point(x, c, q % 8),
+                                               point(x + KERNEL_GROUP, c, q % 8));
         }
     k->field_points(r->out, r->x, GROUPS);
+}
+
+/* Summands of three servers, each one product of sides, are that of what they share. */
+static void sides(const struct kernel *k, struct room *r)
+{
+    enum { N = 77 };
+    const uint64_t *x = r->x, *y = r->x + 3 * N;
+    memset(r->twin, 0, N * sizeof *r->twin);
+    memset(r->out, 0, 3 * N * sizeof *r->out);
+    for (unsigned i = 0; i < N; i++)
+        r->twin[i] = kernel_field_product(x[i] ^ x[N + i] ^ x[2 * N + i],
+                                          y[i] ^ y[N + i] ^ y[2 * N + i]);
+    for (unsigned s = 0; s < 3; s++) {
+        uint64_t *u = r->out + N, *v = r->out + 2 * N;
+        k->field_side(u, x + s * N, x + (s + 1) % 3 * N, N, s);
+        k->field_side(v, y + s * N, y + (s + 1) % 3 * N, N, s);
+        for (unsigned i = 0; i < N; i++)
+            r->out[i] ^= kernel_field_product(kernel_field_product(u[i], v[i]), kernel_side[s]);
+    }
+    memcpy(r->twin + N, r->out + N, 2 * N * sizeof *r->twin);
 }
 
 static void rows(const struct kernel *k, struct room *r)
@@ -126,9 +146,10 @@ static void rows_and_columns_of_elements(const struct kernel *k, struct room *r)
     for (size_t i = 0; i < KERNEL_GROUP; i++)
         r->twin[i % 8] ^= kernel_field_product(r->x[i], r->weight[i / KERNEL_COLUMNS]);
     k->field_rows(r->out, r->x, r->weight);
-    for (size_t i = 0; i < KERNEL_GROUP; i++)
-        twin[i / KERNEL_COLUMNS] ^= kernel_field_product(r->x[i], r->weight[i % 8]);
-    k->field_columns(out, r->x, r->weight);
+    for (size_t i = 0; i < 2 * KERNEL_GROUP; i++)
+        twin[i % KERNEL_GROUP / KERNEL_COLUMNS] ^= kernel_field_product(
+            r->x[i], r->weight[i / KERNEL_GROUP * 8 + i % 8]);
+    k->field_columns(out, r->x, r->weight, 2);
     out += KERNEL_GROUP;
     twin += KERNEL_GROUP;
     for (size_t i = 0; i < KERNEL_GROUP; i++)
@@ -140,6 +161,7 @@ static void sums_at_points(void **state)
 {
     for_each_table(points_of_bits);
     for_each_table(points_of_elements);
+    for_each_table(sides);
 }
 
 static void folds(void **state)
