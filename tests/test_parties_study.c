@@ -7,6 +7,7 @@
 #include "parties/exchange/price.h"
 #include "parties/study/bounds.h"
 #include "parties/study/keys.h"
+#include "parties/study/roster.h"
 #include "parties/study/study.h"
 
 #include <math.h>
@@ -100,11 +101,18 @@ static void everybody_is_found_by_key(void **state)
 {
     struct fixture *f = *state;
     const struct study *s = f->base;
+    struct roster_person p = {0};
     for (size_t i = 0; i < KEYS; i++) {
         const struct public_identity *who = &f->identity[i]->public;
-        assert_true(study_find_server(s, who) == (i < 3 ? i : SIZE_MAX));
-        assert_true(study_find_owner(s, who) == (i == 3 || i == 4 ? i - 3 : SIZE_MAX));
-        assert_true(study_find_analyst(s, who) == (i == 5 ? 0 : SIZE_MAX));
+        assert_true(roster_has(s, ROLE_SERVER, who) == (i < 3));
+        assert_true(roster_has(s, ROLE_OWNER, who) == (i == 3 || i == 4));
+        assert_true(roster_has(s, ROLE_ANALYST, who) == (i == 5));
+        if (i <= 6)
+            assert_true(roster_next(s, &p) == (i < 6));
+        if (i < 6) {
+            assert_true(public_identity_equal(p.key, who));
+            assert_int_equal(p.index, i < 3 ? i : i < 5 ? i - 3 : 0);
+        }
     }
 }
 

@@ -575,7 +575,7 @@ static void a_mapping_has_its_bound(void **state)
                      ERR_STUDY);
     assert_true(message_is(f->sink, "1:2", "should be a mapping"));
     assert_int_equal(
-        yaml_mapping(file, yaml_item(file, yaml_root(file), 1), "x", NULL, YAML_KEYS_MAX + 1, NULL),
+        yaml_mapping(file, yaml_item(file, yaml_root(file), 1), "x", NULL, YAML_KEYS_MAX + 1),
         ERR_MISUSE);
     yaml_close(&file);
     assert_null(file);

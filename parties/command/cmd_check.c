@@ -66,15 +66,11 @@ static void print_costs(const struct study *study, double rho)
 static void warn_of_key(const struct study *study, const struct public_identity *me,
                         struct log *log)
 {
-    size_t index;
-    for (enum role role = ROLE_SERVER; role <= ROLE_ANALYST; role++) {
-        const struct public_identity *key;
-        const char *name;
-        for (size_t i = 0; (key = roster_key(study, role, i, &name)) != NULL; i++)
-            if (memcmp(key->sign, me->sign, sizeof me->sign) == 0 &&
-                roster_find(study, me, role, &index, log) != ERR_OK)
-                return;
-    }
+    struct roster_person p = {0}, found;
+    while (roster_next(study, &p))
+        if (memcmp(p.key->sign, me->sign, sizeof me->sign) == 0 &&
+            roster_find(study, me, p.role, &found, log) != ERR_OK)
+            return;
 }
 
 static enum err explain(const struct study *study, const char *key, struct log *log)

@@ -116,7 +116,7 @@ static enum err run(int argc, char **argv, struct log *log)
 {
     const char *study = NULL, *key = NULL, *folder = NULL;
     bool resumes = false;
-    size_t index;
+    struct roster_person self;
     struct recover r CLEAN(clear) = {0};
     const struct command_option options[] = {
         {.name = "key", .value = &key, .needed = "FILE"},
@@ -128,9 +128,9 @@ static enum err run(int argc, char **argv, struct log *log)
     TRY(secret_harden_process(log));
     TRY(study_load(&r.study, study, log));
     TRY(identity_load(&r.me, key, log));
-    TRY(roster_find(r.study, &r.me->public, ROLE_SERVER, &index, log));
-    TRY(open_folder(&r, folder, (unsigned)index, log));
-    return resumes ? resume(&r) : take_debits(&r, (unsigned)index, log);
+    TRY(roster_find(r.study, &r.me->public, ROLE_SERVER, &self, log));
+    TRY(open_folder(&r, folder, (unsigned)self.index, log));
+    return resumes ? resume(&r) : take_debits(&r, (unsigned)self.index, log);
 }
 
 const struct command cmd_recover = {

@@ -223,12 +223,10 @@ struct run_terms {
 static enum err call_witness(struct run *r, const struct run_terms *t)
 {
     char path[FILE_PATH];
-    const char *name;
-    size_t index;
-    TRY(roster_find(r->study, &r->me->public, ROLE_ANALYST, &index, r->log));
-    (void)roster_key(r->study, ROLE_ANALYST, index, &name);
+    struct roster_person self;
+    TRY(roster_find(r->study, &r->me->public, ROLE_ANALYST, &self, r->log));
     r->witness = (struct witness){.study = r->study, .log = r->log};
-    TRY(pin_of_study(t->key, name, r->study, "heads", path, r->log));
+    TRY(pin_of_study(t->key, self.name, r->study, "heads", path, r->log));
     TRY(witness_add(&r->witness, path));
     TRY(file_path(path, r->log, "%s/heads", t->folder));
     return witness_add(&r->witness, path);

@@ -96,13 +96,15 @@ struct share {
 /* Analysts may ask what is there, too. */
 static enum err load(struct share *s)
 {
+    struct roster_person self;
     enum role role = ROLE_OWNER;
     TRY(study_load(&s->study, s->study_path, s->log));
     TRY(identity_load(&s->me, s->key, s->log));
-    if (s->status && study_find_analyst(s->study, &s->me->public) != SIZE_MAX)
+    if (s->status && roster_has(s->study, ROLE_ANALYST, &s->me->public))
         role = ROLE_ANALYST;
-    TRY(roster_find(s->study, &s->me->public, role, &s->owner, s->log));
-    (void)roster_key(s->study, role, s->owner, &s->name);
+    TRY(roster_find(s->study, &s->me->public, role, &self, s->log));
+    s->owner = self.index;
+    s->name = self.name;
     TRY(roster_check(s->study, s->log));
     return roster_servers_current(s->study, s->log);
 }

@@ -54,7 +54,7 @@ enum err client_new(struct client **client, struct netio *netio, const struct st
                     const struct identity *me, const uint8_t run[REQUEST_RUN_SIZE], struct log *log)
 {
     struct client *c CLEAN(client_free) = memory_array(1, sizeof *c);
-    size_t index;
+    struct roster_person self;
     *client = NULL;
     if (c == NULL)
         return ERR_NOMEM;
@@ -63,7 +63,7 @@ enum err client_new(struct client **client, struct netio *netio, const struct st
     c->netio = netio;
     c->log = log;
     memcpy(c->run, run, sizeof c->run);
-    TRY(roster_find(study, &me->public, ROLE_ANALYST, &index, log));
+    TRY(roster_find(study, &me->public, ROLE_ANALYST, &self, log));
     TRY(roster_check(study, log));
     TRY(roster_servers_current(study, log));
     TRY(connect_all(c));

@@ -82,17 +82,12 @@ static enum err make_links(struct server *s, const unsigned *lane, struct transp
 /* Everybody on the roster whose key is not revoked. One that has expired gets in, to be told so. */
 static enum err admit(struct server *s)
 {
-    const struct study *study = s->o.study;
-    for (enum role role = ROLE_SERVER; role <= ROLE_ANALYST; role++) {
-        const struct public_identity *key;
-        const char *name;
-        for (size_t i = 0; (key = roster_key(study, role, i, &name)) != NULL; i++) {
-            if (study_revoked(study, key))
-                log_warn(s->o.log, "the key of %s is revoked: it is turned away", name);
-            else if (role != ROLE_SERVER || i != s->index)
-                TRY(netio_allow(s->netio, "gate", key->curve, role_user(role, i)));
-        }
-    }
+    struct roster_person p = {0};
+    while (roster_next(s->o.study, &p))
+        if (study_revoked(s->o.study, p.key))
+            log_warn(s->o.log, "the key of %s is revoked: it is turned away", p.name);
+        else if (p.role != ROLE_SERVER || p.index != s->index)
+            TRY(netio_allow(s->netio, "gate", p.key->curve, role_user(p.role, p.index)));
     return ERR_OK;
 }
 
@@ -237,9 +232,9 @@ static enum err count_lanes(struct server *s)
 
 static enum err check_place(struct server *s)
 {
-    size_t index = 0;
-    TRY(roster_find(s->o.study, &s->o.me->public, ROLE_SERVER, &index, s->o.log));
-    s->index = (unsigned)index;
+    struct roster_person self;
+    TRY(roster_find(s->o.study, &s->o.me->public, ROLE_SERVER, &self, s->o.log));
+    s->index = (unsigned)self.index;
     s->status.study = s->o.study;
     s->status.index = s->index;
     s->status.started_ms = clock_now_ms();
@@ -294,9 +289,9 @@ static enum err purge(const struct server_options *o)
     struct store *store CLEAN(store_close) = NULL;
     struct bytes statement CLEAN(bytes_clear) = {0};
     char path[FILE_PATH];
-    size_t index = 0;
-    TRY(roster_find(o->study, &o->me->public, ROLE_SERVER, &index, o->log));
-    TRY(store_open(&store, o->folder, o->study, o->me, (unsigned)index, o->log));
+    struct roster_person self;
+    TRY(roster_find(o->study, &o->me->public, ROLE_SERVER, &self, o->log));
+    TRY(store_open(&store, o->folder, o->study, o->me, (unsigned)self.index, o->log));
     TRY(store_purge(store, o->me, &statement));
     TRY(file_path(path, o->log, "%s/purge.txt", o->folder));
     TRY(file_write(path, 0644, statement.data, statement.size, o->log));

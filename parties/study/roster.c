@@ -173,22 +173,41 @@ static const char *role_name(enum role role)
     return "nobody";
 }
 
-const struct public_identity *roster_key(const struct study *study, enum role role, size_t index,
-                                         const char **name)
+/* Fills in name and key by role and index; false where there is nobody. */
+static bool fill(const struct study *study, struct roster_person *p)
 {
-    if (role == ROLE_SERVER && index < STUDY_SERVERS) {
-        *name = study->server[index].name;
-        return &study->server[index].key;
+    p->key = NULL;
+    if (p->role == ROLE_SERVER && p->index < STUDY_SERVERS) {
+        p->name = study->server[p->index].name;
+        p->key = &study->server[p->index].key;
+    } else if (p->role == ROLE_OWNER && p->index < study->owners) {
+        p->name = study->owner[p->index].name;
+        p->key = &study->owner[p->index].key;
+    } else if (p->role == ROLE_ANALYST && p->index < study->analysts) {
+        p->name = study->analyst[p->index].name;
+        p->key = &study->analyst[p->index].key;
     }
-    if (role == ROLE_OWNER && index < study->owners) {
-        *name = study->owner[index].name;
-        return &study->owner[index].key;
-    }
-    if (role == ROLE_ANALYST && index < study->analysts) {
-        *name = study->analyst[index].name;
-        return &study->analyst[index].key;
-    }
-    return NULL;
+    return p->key != NULL;
+}
+
+bool roster_next(const struct study *study, struct roster_person *p)
+{
+    if (p->key == NULL)
+        *p = (struct roster_person){.role = ROLE_SERVER};
+    else
+        p->index++;
+    while (!fill(study, p) && p->role < ROLE_ANALYST)
+        *p = (struct roster_person){.role = (enum role)(p->role + 1)};
+    return p->key != NULL;
+}
+
+bool roster_has(const struct study *study, enum role role, const struct public_identity *who)
+{
+    struct roster_person p = {0};
+    while (roster_next(study, &p))
+        if (p.role == role && public_identity_equal(p.key, who))
+            return true;
+    return false;
 }
 
 /* Logs that a key has expired, if it has. */
@@ -205,55 +224,49 @@ static enum err check_current(const char *name, const struct public_identity *wh
         name, day);
 }
 
-/* Somebody with this signing key, in any role, the given one first. */
-static const struct public_identity *look_up(const struct study *study,
-                                             const struct public_identity *who, enum role first,
-                                             enum role *role, size_t *index, const char **name)
+/* Somebody with this signing key, in this role if possible. */
+static struct roster_person look_up(const struct study *study, const struct public_identity *who,
+                                    enum role role)
 {
-    const struct public_identity *key;
-    for (unsigned k = 0; k <= ROLE_ANALYST; k++) {
-        *role = k == 0 ? first : (enum role)k;
-        for (*index = 0; (key = roster_key(study, *role, *index, name)) != NULL; ++*index)
-            if (memcmp(key->sign, who->sign, sizeof who->sign) == 0)
-                return key;
-    }
-    return NULL;
+    struct roster_person p = {0}, found = {0};
+    while (roster_next(study, &p))
+        if (memcmp(p.key->sign, who->sign, sizeof who->sign) == 0 &&
+            (found.key == NULL || p.role == role))
+            found = p;
+    return found;
 }
 
 enum err roster_find(const struct study *study, const struct public_identity *who, enum role role,
-                     size_t *index, struct log *log)
+                     struct roster_person *person, struct log *log)
 {
-    const char *name = "";
-    enum role has;
-    const struct public_identity *key = look_up(study, who, role, &has, index, &name);
-    if (key == NULL)
+    const struct roster_person p = *person = look_up(study, who, role);
+    if (p.key == NULL)
         return log_fail(
             log, ERR_AUTH,
             "this key is not one of the study's %ss; use the key whose public half stands "
             "under %ss in the study file, or ask whoever keeps it to list yours",
             role_name(role), role_name(role));
-    if (has != role)
+    if (p.role != role)
         return log_fail(log, ERR_AUTH,
                         "this key is that of the %s %s; the key of one of the %ss is needed here",
-                        role_name(has), name, role_name(role));
-    if (!public_identity_equal(key, who))
+                        role_name(p.role), p.name, role_name(role));
+    if (!public_identity_equal(p.key, who))
         return log_fail(
             log, ERR_AUTH,
             "the study lists another key for the links of %s than this file holds (one of "
             "them was renewed); use the key file that the study lists, or an amended study "
             "file",
-            name);
+            p.name);
     if (study_revoked(study, who))
-        return log_fail(log, ERR_AUTH, "the key of %s is revoked in roster %u of this study", name,
-                        study->roster_version);
-    return check_current(name, who, log);
+        return log_fail(log, ERR_AUTH, "the key of %s is revoked in roster %u of this study",
+                        p.name, study->roster_version);
+    return check_current(p.name, who, log);
 }
 
 enum err roster_current(const struct study *study, enum role role, size_t index, struct log *log)
 {
-    const char *name;
-    const struct public_identity *key = roster_key(study, role, index, &name);
-    return key == NULL ? ERR_AUTH : check_current(name, key, log);
+    struct roster_person p = {.role = role, .index = index};
+    return fill(study, &p) ? check_current(p.name, p.key, log) : ERR_AUTH;
 }
 
 enum err roster_servers_current(const struct study *study, struct log *log)
@@ -265,52 +278,37 @@ enum err roster_servers_current(const struct study *study, struct log *log)
 
 /* --- in words --------------------------------------------------------------------------------- */
 
-typedef void (*visit)(void *self, const struct study *study, const char *name,
-                      const struct public_identity *key);
-
-static void visit_all(const struct study *study, visit each, void *self)
-{
-    for (enum role role = ROLE_SERVER; role <= ROLE_ANALYST; role++) {
-        const struct public_identity *key;
-        const char *name;
-        for (size_t i = 0; (key = roster_key(study, role, i, &name)) != NULL; i++)
-            each(self, study, name, key);
-    }
-}
-
-static void describe_key(void *self, const struct study *study, const char *name,
-                         const struct public_identity *key)
+static void describe_key(FILE *out, const struct study *study, const struct roster_person *p)
 {
     char day[DATE_DAY_SIZE];
-    date_day_text(key->last_day, day);
-    if (study_revoked(study, key))
-        fprintf(self, "  the key of %s is revoked\n", name);
-    else if (key->last_day != 0)
-        fprintf(self, "  the key of %s %s good until %s\n", name,
-                public_identity_expired(key, date_today()) ? "was" : "is", day);
-}
-
-static void warn_of_key(void *self, const struct study *study, const char *name,
-                        const struct public_identity *key)
-{
-    char day[DATE_DAY_SIZE];
-    date_day_text(key->last_day, day);
-    if (!study_revoked(study, key) && key->last_day != 0 &&
-        key->last_day < date_today() + ROSTER_WARN_DAYS)
-        log_warn(self,
-                 "the key of %s is good until %s: it should be renewed, and the roster amended",
-                 name, day);
+    date_day_text(p->key->last_day, day);
+    if (study_revoked(study, p->key))
+        fprintf(out, "  the key of %s is revoked\n", p->name);
+    else if (p->key->last_day != 0)
+        fprintf(out, "  the key of %s %s good until %s\n", p->name,
+                public_identity_expired(p->key, date_today()) ? "was" : "is", day);
 }
 
 void roster_warn(const struct study *study, struct log *log)
 {
-    visit_all(study, warn_of_key, log);
+    struct roster_person p = {0};
+    char day[DATE_DAY_SIZE];
+    while (roster_next(study, &p)) {
+        if (study_revoked(study, p.key) || p.key->last_day == 0 ||
+            p.key->last_day >= date_today() + ROSTER_WARN_DAYS)
+            continue;
+        date_day_text(p.key->last_day, day);
+        log_warn(log,
+                 "the key of %s is good until %s: it should be renewed, and the roster amended",
+                 p.name, day);
+    }
 }
 
 void roster_describe(FILE *out, const struct study *study)
 {
     static const char *const words[] = {"has not signed", "signed another text, not this one",
                                         "signed"};
+    struct roster_person p = {0};
     char print[24];
     keys_groups(study->roster, 4, print);
     fprintf(out, "Roster %u of study %s, %s\n", study->roster_version, study->name, print);
@@ -319,7 +317,8 @@ void roster_describe(FILE *out, const struct study *study)
     for (size_t i = 0; study->roster_version > 1 && i < STUDY_SERVERS; i++)
         fprintf(out, "  server %zu, %s: %s\n", i, study->server[i].name,
                 words[roster_signature(study, i)]);
-    visit_all(study, describe_key, out);
+    while (roster_next(study, &p))
+        describe_key(out, study, &p);
 }
 
 static void compare_number(FILE *out, const char *what, uint64_t before, uint64_t now)

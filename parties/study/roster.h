@@ -31,19 +31,27 @@ enum err roster_check(const struct study *study, struct log *log) MUST_CHECK;
 enum err roster_sign_file(const char *path, const struct identity *server,
                           char text[KEYS_SIGNATURE_TEXT_SIZE], struct log *log) MUST_CHECK;
 
+/* Somebody who takes part. */
+struct roster_person {
+    enum role role;
+    size_t index; /* among those of the role */
+    const char *name;
+    const struct public_identity *key;
+};
+/* The next of all: servers, owners, analysts; the first, where `person` is all zero or nobody. */
+bool roster_next(const struct study *study, struct roster_person *person);
+/* Whether this key, whole and exact, has the role. */
+bool roster_has(const struct study *study, enum role role, const struct public_identity *who);
 /*
- * The place of a key in a role. ERR_AUTH, logged, if it has none, with what is wrong: the study
- * lists another CURVE key of this identity, the key is revoked or has expired, or has another role.
+ * Who has a key in a role. ERR_AUTH, logged with the reason, if nobody does, if the study lists
+ * another CURVE key of this identity, or if the key is revoked, expired, or of another role.
  */
 enum err roster_find(const struct study *study, const struct public_identity *who, enum role role,
-                     size_t *index, struct log *log) MUST_CHECK;
+                     struct roster_person *person, struct log *log) MUST_CHECK;
 /* ERR_AUTH, logged, if the key at this place has expired; or that of any server. */
 enum err roster_current(const struct study *study, enum role role, size_t index,
                         struct log *log) MUST_CHECK;
 enum err roster_servers_current(const struct study *study, struct log *log) MUST_CHECK;
-
-const struct public_identity *roster_key(const struct study *study, enum role role, size_t index,
-                                         const char **name);
 
 /* Warns of keys that expire within ROSTER_WARN_DAYS. */
 #define ROSTER_WARN_DAYS 14
@@ -51,9 +59,7 @@ void roster_warn(const struct study *study, struct log *log);
 
 /* In words: its number, who has signed it, and keys that end. */
 void roster_describe(FILE *out, const struct study *study);
-/*
- * What it changes of an earlier one. ERR_MISMATCH, logged, names a part of the terms that differs.
- */
+/* What it changes of an earlier one; ERR_MISMATCH, logged with the part, if the terms differ. */
 enum err roster_compare(FILE *out, const struct study *earlier, const struct study *study,
                         struct log *log) MUST_CHECK;
 

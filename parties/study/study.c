@@ -1,8 +1,9 @@
-/* The study file as a whole: its short parts, loading it, and who and where somebody of it is. */
+/* The study file as a whole: its short parts, loading it, and where its servers are. */
 #include "parties/study/study.h"
 
 #include "aim/schedule.h"
 #include "base/date.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "parties/study/study_parse.h"
 #include "parties/study/study_terms.h"
@@ -13,13 +14,14 @@
 
 static enum err read_budget(struct reading *r, const yaml_node_t *node)
 {
-    static const struct yaml_key keys[] = {
-        {"epsilon", true}, {"delta", true}, {"rows_per_person", false}};
-    const yaml_node_t *part[3];
-    TRY(yaml_mapping(r->file, node, "budget", keys, 3, part));
-    TRY(yaml_number(r->file, part[0], "epsilon", 1e-4, STUDY_EPSILON_MAX, &r->study->epsilon));
-    TRY(yaml_number(r->file, part[1], "delta", 1e-15, 0.01, &r->study->delta));
-    return study_read_unsigned(r, part[2], "rows_per_person", 1, 10000, &r->study->rows_per_person);
+    struct study *s = r->study;
+    const yaml_node_t *epsilon, *delta, *rows;
+    const struct yaml_key keys[] = {
+        {"epsilon", true, &epsilon}, {"delta", true, &delta}, {"rows_per_person", false, &rows}};
+    TRY(yaml_mapping(r->file, node, "budget", keys, 3));
+    TRY(yaml_number(r->file, epsilon, "epsilon", 1e-4, STUDY_EPSILON_MAX, &s->epsilon));
+    TRY(yaml_number(r->file, delta, "delta", 1e-15, 0.01, &s->delta));
+    return study_read_unsigned(r, rows, "rows_per_person", 1, 10000, &s->rows_per_person);
 }
 
 /* A number of rounds, or "annealed": as many as the budget allows, at most 16 for each column. */
@@ -87,116 +89,100 @@ static enum err read_date(struct reading *r, const yaml_node_t *node, const char
 
 static enum err read_deadlines(struct reading *r, const yaml_node_t *node)
 {
-    static const struct yaml_key keys[] = {
-        {"connect", false}, {"round", false}, {"uploads", false}};
-    const yaml_node_t *part[3];
+    struct study *s = r->study;
+    const yaml_node_t *connect, *round, *uploads;
+    const struct yaml_key keys[] = {
+        {"connect", false, &connect}, {"round", false, &round}, {"uploads", false, &uploads}};
     if (node == NULL)
         return ERR_OK;
-    TRY(yaml_mapping(r->file, node, "deadlines", keys, 3, part));
-    TRY(study_read_unsigned(r, part[0], "connect", 1, 3600, &r->study->connect_s));
-    TRY(study_read_unsigned(r, part[1], "round", 1, 86400, &r->study->round_s));
-    return read_date(r, part[2], "uploads", &r->study->uploads_until);
+    TRY(yaml_mapping(r->file, node, "deadlines", keys, 3));
+    TRY(study_read_unsigned(r, connect, "connect", 1, 3600, &s->connect_s));
+    TRY(study_read_unsigned(r, round, "round", 1, 86400, &s->round_s));
+    return read_date(r, uploads, "uploads", &s->uploads_until);
 }
 
 static enum err read_model(struct reading *r, const yaml_node_t *node)
 {
-    static const struct yaml_key keys[] = {
-        {"max_mib", false}, {"iterations", false}, {"final_iterations", false}};
-    const yaml_node_t *part[3];
+    struct study *s = r->study;
+    const yaml_node_t *mib, *iterations, *final;
+    const struct yaml_key keys[] = {{"max_mib", false, &mib},
+                                    {"iterations", false, &iterations},
+                                    {"final_iterations", false, &final}};
     if (node == NULL)
         return ERR_OK;
-    TRY(yaml_mapping(r->file, node, "model", keys, 3, part));
-    TRY(study_read_unsigned(r, part[0], "max_mib", 1, 65536, &r->study->max_mib));
-    TRY(study_read_unsigned(r, part[1], "iterations", 1, 1000000, &r->study->iterations));
-    return study_read_unsigned(r, part[2], "final_iterations", 1, 1000000,
-                               &r->study->final_iterations);
+    TRY(yaml_mapping(r->file, node, "model", keys, 3));
+    TRY(study_read_unsigned(r, mib, "max_mib", 1, 65536, &s->max_mib));
+    TRY(study_read_unsigned(r, iterations, "iterations", 1, 1000000, &s->iterations));
+    return study_read_unsigned(r, final, "final_iterations", 1, 1000000, &s->final_iterations);
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-enum {
-    TOP_STUDY,
-    TOP_DOMAIN,
-    TOP_IMPOSSIBLE,
-    TOP_WORKLOAD,
-    TOP_BUDGET,
-    TOP_NOISE,
-    TOP_SCORE,
-    TOP_ROUNDS,
-    TOP_SECURITY,
-    TOP_SERVERS,
-    TOP_OWNERS,
-    TOP_MIN_OWNERS,
-    TOP_LATE_UPLOADS,
-    TOP_ANALYSTS,
-    TOP_RETAIN_DAYS,
-    TOP_DEADLINES,
-    TOP_MODEL,
-    TOP_ROSTER,
-    TOP_REVOKED,
-    TOP_SIGNATURES,
-    TOP_KEYS
-};
-static const struct yaml_key top_keys[TOP_KEYS] = {
-    [TOP_STUDY] = {"study", true},
-    [TOP_DOMAIN] = {"domain", true},
-    [TOP_IMPOSSIBLE] = {"impossible", false},
-    [TOP_WORKLOAD] = {"workload", true},
-    [TOP_BUDGET] = {"budget", true},
-    [TOP_NOISE] = {"noise", false},
-    [TOP_SCORE] = {"score", false},
-    [TOP_ROUNDS] = {"rounds", true},
-    [TOP_SECURITY] = {"security", false},
-    [TOP_SERVERS] = {"servers", true},
-    [TOP_OWNERS] = {"owners", true},
-    [TOP_ANALYSTS] = {"analysts", true},
-    [TOP_RETAIN_DAYS] = {"retain_days", false},
-    [TOP_DEADLINES] = {"deadlines", false},
-    [TOP_MODEL] = {"model", false},
-    [TOP_ROSTER] = {"roster", false},
-    [TOP_REVOKED] = {"revoked", false},
-    [TOP_SIGNATURES] = {"signatures", false},
-    [TOP_MIN_OWNERS] = {"min_owners", false},
-    [TOP_LATE_UPLOADS] = {"late_uploads", false},
-};
-
 static enum err read_study(struct reading *r)
 {
-    const yaml_node_t *part[TOP_KEYS];
-    if (!yaml_is_mapping(yaml_root(r->file)))
-        return yaml_error(r->file, yaml_root(r->file),
+    struct study *s = r->study;
+    const yaml_node_t *root = yaml_root(r->file), *name, *domain, *impossible, *workload, *budget,
+                      *noise, *score, *rounds, *security, *servers, *owners, *least, *late,
+                      *analysts, *retain, *deadlines, *model, *version, *revoked, *signatures;
+    const struct yaml_key keys[] = {
+        {"study", true, &name},
+        {"domain", true, &domain},
+        {"impossible", false, &impossible},
+        {"workload", true, &workload},
+        {"budget", true, &budget},
+        {"noise", false, &noise},
+        {"score", false, &score},
+        {"rounds", true, &rounds},
+        {"security", false, &security},
+        {"servers", true, &servers},
+        {"owners", true, &owners},
+        {"min_owners", false, &least},
+        {"late_uploads", false, &late},
+        {"analysts", true, &analysts},
+        {"retain_days", false, &retain},
+        {"deadlines", false, &deadlines},
+        {"model", false, &model},
+        {"roster", false, &version},
+        {"revoked", false, &revoked},
+        {"signatures", false, &signatures},
+    };
+    if (!yaml_is_mapping(root))
+        return yaml_error(r->file, root,
                           "this is no study file; trefoil init writes an example of one");
-    TRY(yaml_mapping(r->file, yaml_root(r->file), "the study file", top_keys, TOP_KEYS, part));
-    TRY(study_read_name(r, part[TOP_STUDY], "study", r->study->name));
-    TRY(study_read_domain(r, part[TOP_DOMAIN]));
-    TRY(study_read_impossible(r, part[TOP_IMPOSSIBLE]));
-    TRY(study_read_workload(r, part[TOP_WORKLOAD]));
-    TRY(read_budget(r, part[TOP_BUDGET]));
-    TRY(read_noise(r, part[TOP_NOISE]));
-    TRY(read_score(r, part[TOP_SCORE]));
-    TRY(read_rounds(r, part[TOP_ROUNDS]));
-    TRY(read_security(r, part[TOP_SECURITY]));
-    TRY(study_read_people(r, part[TOP_SERVERS], part[TOP_OWNERS], part[TOP_ANALYSTS]));
-    TRY(study_read_unsigned(r, part[TOP_RETAIN_DAYS], "retain_days", 1, 3650,
-                            &r->study->retain_days));
-    r->study->min_owners = (unsigned)r->study->owners;
-    TRY(study_read_unsigned(r, part[TOP_MIN_OWNERS], "min_owners", 1, r->study->min_owners,
-                            &r->study->min_owners));
-    TRY(read_late_uploads(r, part[TOP_LATE_UPLOADS]));
-    TRY(read_deadlines(r, part[TOP_DEADLINES]));
-    TRY(read_model(r, part[TOP_MODEL]));
-    TRY(study_read_roster(r, part[TOP_ROSTER], part[TOP_REVOKED], part[TOP_SIGNATURES]));
-    return study_digest(r->study);
+    TRY(yaml_mapping(r->file, root, "the study file", keys, sizeof keys / sizeof *keys));
+    TRY(study_read_name(r, name, "study", s->name));
+    TRY(study_read_domain(r, domain));
+    TRY(study_read_impossible(r, impossible));
+    TRY(study_read_workload(r, workload));
+    TRY(read_budget(r, budget));
+    TRY(read_noise(r, noise));
+    TRY(read_score(r, score));
+    TRY(read_rounds(r, rounds));
+    TRY(read_security(r, security));
+    TRY(study_read_people(r, servers, owners, analysts));
+    TRY(study_read_unsigned(r, retain, "retain_days", 1, 3650, &s->retain_days));
+    s->min_owners = (unsigned)s->owners;
+    TRY(study_read_unsigned(r, least, "min_owners", 1, s->min_owners, &s->min_owners));
+    TRY(read_late_uploads(r, late));
+    TRY(read_deadlines(r, deadlines));
+    TRY(read_model(r, model));
+    TRY(study_read_roster(r, version, revoked, signatures));
+    return study_digest(s);
 }
 
-static enum err study_read(struct study **study, struct yaml_file *file, struct log *log)
+enum err study_parse(struct study **study, const char *path, const void *text, size_t n,
+                     struct log *log)
 {
-    struct reading r = {.file = file};
+    struct yaml_file *file CLEAN(yaml_close) = NULL;
+    struct study *s CLEAN(study_free) = NULL;
+    struct reading r;
     enum err e;
-    r.study = memory_array(1, sizeof *r.study);
-    if (r.study == NULL)
+    *study = NULL;
+    TRY(yaml_parse(&file, path, text, n, log));
+    s = memory_array(1, sizeof *s);
+    if (s == NULL)
         return ERR_NOMEM;
-    *r.study = (struct study){
+    *s = (struct study){
         .rows_per_person = 1,
         .noise = STUDY_BOX_MULLER,
         .connect_s = 30,
@@ -206,31 +192,22 @@ static enum err study_read(struct study **study, struct yaml_file *file, struct 
         .final_iterations = 1000,
         .roster_version = 1,
     };
+    r = (struct reading){.file = file, .study = s};
     e = read_study(&r);
     if (e == ERR_NOMEM)
         log_error(log, "not enough memory for the study: %s", error_text(e));
-    if (e == ERR_OK)
-        *study = r.study;
-    else
-        study_free(&r.study);
-    return e;
-}
-
-enum err study_parse(struct study **study, const char *path, const void *text, size_t n,
-                     struct log *log)
-{
-    struct yaml_file *file CLEAN(yaml_close) = NULL;
-    *study = NULL;
-    TRY(yaml_parse(&file, path, text, n, log));
-    return study_read(study, file, log);
+    TRY(e);
+    *study = s;
+    s = NULL;
+    return ERR_OK;
 }
 
 enum err study_load(struct study **study, const char *path, struct log *log)
 {
-    struct yaml_file *file CLEAN(yaml_close) = NULL;
+    struct bytes text CLEAN(bytes_clear) = {0};
     *study = NULL;
-    TRY(yaml_open(&file, path, log));
-    return study_read(study, file, log);
+    TRY(file_read(path, YAML_FILE_MAX, &text, log));
+    return study_parse(study, path, text.data, text.size, log);
 }
 
 void study_free(struct study **study)
@@ -261,30 +238,6 @@ bool study_revoked(const struct study *study, const struct public_identity *who)
         if (public_identity_equal(&study->revoked[i], who))
             return true;
     return false;
-}
-
-size_t study_find_server(const struct study *study, const struct public_identity *who)
-{
-    for (size_t i = 0; i < STUDY_SERVERS; i++)
-        if (public_identity_equal(&study->server[i].key, who))
-            return i;
-    return SIZE_MAX;
-}
-
-size_t study_find_owner(const struct study *study, const struct public_identity *who)
-{
-    for (size_t i = 0; i < study->owners; i++)
-        if (public_identity_equal(&study->owner[i].key, who))
-            return i;
-    return SIZE_MAX;
-}
-
-size_t study_find_analyst(const struct study *study, const struct public_identity *who)
-{
-    for (size_t i = 0; i < study->analysts; i++)
-        if (public_identity_equal(&study->analyst[i].key, who))
-            return i;
-    return SIZE_MAX;
 }
 
 void study_endpoint(const struct study *study, size_t server, unsigned port,

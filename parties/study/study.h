@@ -215,10 +215,6 @@ void study_free(struct study **study);
 /* Whether it can name somebody in a study: 1 to 31 of a-z 0-9 _ -. */
 bool study_good_name(const char *text);
 
-/* Index by public identity, whole and exact; SIZE_MAX where there is none. */
-size_t study_find_server(const struct study *study, const struct public_identity *who);
-size_t study_find_owner(const struct study *study, const struct public_identity *who);
-size_t study_find_analyst(const struct study *study, const struct public_identity *who);
 /* Whether the roster turns this key away, wherever else it stands. */
 bool study_revoked(const struct study *study, const struct public_identity *who);
 

@@ -21,12 +21,10 @@ enum {
     ATTR_BINS,
     ATTR_KEYS
 };
-static const struct yaml_key attribute_keys[ATTR_KEYS] = {
-    [ATTR_NAME] = {"name", false},       [ATTR_KIND] = {"kind", true},
-    [ATTR_MISSING] = {"missing", false}, [ATTR_OUTSIDE] = {"outside", false},
-    [ATTR_VALUES] = {"values", false},   [ATTR_EDGES] = {"edges", false},
-    [ATTR_MIN] = {"min", false},         [ATTR_MAX] = {"max", false},
-    [ATTR_BINS] = {"bins", false},
+static const char *const attribute_keys[ATTR_KEYS] = {
+    [ATTR_NAME] = "name",       [ATTR_KIND] = "kind",     [ATTR_MISSING] = "missing",
+    [ATTR_OUTSIDE] = "outside", [ATTR_VALUES] = "values", [ATTR_EDGES] = "edges",
+    [ATTR_MIN] = "min",         [ATTR_MAX] = "max",       [ATTR_BINS] = "bins",
 };
 
 struct attribute {
@@ -41,7 +39,7 @@ static enum err need(struct reading *r, const struct attribute *a, int part, con
     if (a->part[part] != NULL)
         return ERR_OK;
     return yaml_error(r->file, a->node, "%s attribute %.64s lacks the key \"%s\"; add it", kind,
-                      a->name, attribute_keys[part].name);
+                      a->name, attribute_keys[part]);
 }
 
 static enum err refuse(struct reading *r, const struct attribute *a, int part, const char *kind)
@@ -50,7 +48,7 @@ static enum err refuse(struct reading *r, const struct attribute *a, int part, c
         return ERR_OK;
     return yaml_error(r->file, a->part[part],
                       "%s attribute %.64s takes no \"%s\" here; leave it out", kind, a->name,
-                      attribute_keys[part].name);
+                      attribute_keys[part]);
 }
 
 static enum err add_categorical(struct reading *r, const struct attribute *a)
@@ -193,8 +191,11 @@ static enum err read_attribute(struct reading *r, const yaml_node_t *node, const
                                         [DOMAIN_INTEGER] = "integer",
                                         [DOMAIN_NUMERIC] = "numeric"};
     struct attribute a = {.node = node};
+    struct yaml_key keys[ATTR_KEYS];
     size_t kind;
-    TRY(yaml_mapping(r->file, node, "an attribute", attribute_keys, ATTR_KEYS, a.part));
+    for (size_t k = 0; k < ATTR_KEYS; k++)
+        keys[k] = (struct yaml_key){attribute_keys[k], k == ATTR_KIND, &a.part[k]};
+    TRY(yaml_mapping(r->file, node, "an attribute", keys, ATTR_KEYS));
     if (name != NULL && a.part[ATTR_NAME] != NULL)
         return yaml_error(r->file, a.part[ATTR_NAME],
                           "the attribute has its name already, as key; leave this one out");

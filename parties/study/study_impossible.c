@@ -49,25 +49,25 @@ static enum err read_edge(struct reading *r, const yaml_node_t *node,
 static enum err read_range(struct reading *r, const yaml_node_t *node, uint16_t attribute,
                            bool *marked)
 {
-    static const struct yaml_key keys[] = {{"from", true}, {"to", true}};
+    const yaml_node_t *first_node, *last_node;
+    const struct yaml_key keys[] = {{"from", true, &first_node}, {"to", true, &last_node}};
     const struct domain_attribute *a = &r->study->domain->attribute[attribute];
-    const yaml_node_t *part[2];
     uint32_t first, end;
-    TRY(yaml_mapping(r->file, node, a->name, keys, 2, part));
+    TRY(yaml_mapping(r->file, node, a->name, keys, 2));
     if (a->kind == DOMAIN_CATEGORICAL)
         return yaml_error(r->file, node, "%.64s has texts, which have no range; list them",
                           a->name);
     if (a->kind == DOMAIN_INTEGER) {
         int64_t from, to;
-        TRY(yaml_integer(r->file, part[0], "from", a->min, a->max, &from));
-        TRY(yaml_integer(r->file, part[1], "to", from, a->max, &to));
+        TRY(yaml_integer(r->file, first_node, "from", a->min, a->max, &from));
+        TRY(yaml_integer(r->file, last_node, "to", from, a->max, &to));
         first = (uint32_t)(from - a->min);
         end = (uint32_t)(to - a->min) + 1;
     } else {
-        TRY(read_edge(r, part[0], a, &first));
-        TRY(read_edge(r, part[1], a, &end));
+        TRY(read_edge(r, first_node, a, &first));
+        TRY(read_edge(r, last_node, a, &end));
         if (first >= end)
-            return yaml_error(r->file, part[1], "the range ends where it begins, or before");
+            return yaml_error(r->file, last_node, "the range ends where it begins, or before");
     }
     for (uint32_t code = first; code < end; code++)
         marked[code] = true;

@@ -1,53 +1,29 @@
-/*
- * The owners of a study file: the bounds of each, and the batches that hold other columns of the
- * same rows.
- */
+/* The owners of a study file: the bounds of each, and batches with other columns of the same rows. */
 #include "base/memory.h"
 #include "parties/study/study_parse.h"
 #include "protocols/records_pack.h"
 
 #include <string.h>
 
-enum { OWNER_MAX_ROWS, OWNER_MIN_ROWS, OWNER_PAD_TO, OWNER_AS, OWNER_BOUNDS };
-
 /* Counts were once called answers: studies that say so are still read, and are the same studies. */
-static enum err read_form(struct reading *r, const yaml_node_t *node, size_t *form)
+static enum err read_form(struct reading *r, const yaml_node_t *node, enum study_form *as)
 {
     static const char *const forms[] = {
         [STUDY_AUTO] = "auto", [STUDY_COUNTS] = "counts", [STUDY_RECORDS] = "records"};
+    size_t form = STUDY_COUNTS;
     const char *text;
+    if (node == NULL)
+        return ERR_OK;
     TRY(yaml_text(r->file, node, "as", &text));
-    *form = STUDY_COUNTS;
-    return strcmp(text, "answers") == 0 ? ERR_OK : yaml_choice(r->file, node, "as", forms, 3, form);
-}
-
-/* How many rows, how many records, and in what form. */
-static enum err read_bounds(struct reading *r, const yaml_node_t *part[OWNER_BOUNDS],
-                            struct study_owner *o)
-{
-    int64_t rows, padded;
-    size_t form = STUDY_AUTO;
-    TRY(yaml_integer(r->file, part[OWNER_MAX_ROWS], "max_rows", 1, INT32_MAX, &rows));
-    padded = rows;
-    TRY(study_read_unsigned(r, part[OWNER_MIN_ROWS], "min_rows", 0, (unsigned)rows, &o->min_rows));
-    if (part[OWNER_PAD_TO] != NULL)
-        TRY(yaml_integer(r->file, part[OWNER_PAD_TO], "pad_to", rows, INT32_MAX, &padded));
-    if (part[OWNER_AS] != NULL)
-        TRY(read_form(r, part[OWNER_AS], &form));
-    o->max_rows = (uint32_t)rows;
-    o->pad_to = (uint32_t)padded;
-    o->as = (enum study_form)form;
-    while ((o->max_rows >> o->bits) != 0)
-        o->bits++;
+    if (strcmp(text, "answers") != 0)
+        TRY(yaml_choice(r->file, node, "as", forms, 3, &form));
+    *as = (enum study_form)form;
     return ERR_OK;
 }
 
 /* --- batches: owners that hold different columns of the same rows ----------------------------- */
 
-/*
- * An owner's `batch` and `columns` as they stand in the file; NULL in both: all columns, for
- * itself.
- */
+/* An owner's `batch` and `columns` in the file; both NULL: all columns, for itself. */
 struct batch_part {
     const yaml_node_t *node, *batch, *columns;
     const char *name; /* of the batch */
@@ -152,16 +128,26 @@ static enum err read_batches(struct reading *r, struct batch_part *parts)
 static enum err read_owner(struct reading *r, const yaml_node_t *node, struct study_owner *o,
                            struct batch_part *part, struct people *people)
 {
-    static const struct yaml_key keys[] = {
-        {"name", true},    {"key", true}, {"max_rows", true}, {"min_rows", false},
-        {"pad_to", false}, {"as", false}, {"batch", false},   {"columns", false}};
-    const yaml_node_t *p[8];
-    TRY(yaml_mapping(r->file, node, "an owner", keys, 8, p));
-    TRY(study_read_name(r, p[0], "name", o->name));
-    TRY(study_read_key(r, p[1], &o->key));
-    TRY(read_bounds(r, &p[2], o)); /* in the order of the enumeration */
-    *part = (struct batch_part){.node = node, .batch = p[6], .columns = p[7]};
-    people->person[people->count++] = (struct person){o->name, &o->key, p[0], p[1]};
+    const yaml_node_t *name, *key, *most, *least, *padded, *as;
+    const struct yaml_key keys[] = {
+        {"name", true, &name},          {"key", true, &key},
+        {"max_rows", true, &most},      {"min_rows", false, &least},
+        {"pad_to", false, &padded},     {"as", false, &as},
+        {"batch", false, &part->batch}, {"columns", false, &part->columns},
+    };
+    TRY(yaml_mapping(r->file, node, "an owner", keys, 8));
+    part->node = node;
+    TRY(study_read_name(r, name, "name", o->name));
+    TRY(study_read_key(r, key, &o->key));
+    TRY(study_read_unsigned(r, most, "max_rows", 1, INT32_MAX, &o->max_rows));
+    TRY(study_read_unsigned(r, least, "min_rows", 0, o->max_rows, &o->min_rows));
+    o->pad_to = o->max_rows;
+    TRY(study_read_unsigned(r, padded, "pad_to", o->max_rows, INT32_MAX, &o->pad_to));
+    TRY(read_form(r, as, &o->as));
+    while ((o->max_rows >> o->bits) != 0)
+        o->bits++;
+    people->person[people->count++] = (struct person){
+        .name = o->name, .key = &o->key, .name_node = name, .key_node = key};
     return ERR_OK;
 }
 

@@ -51,6 +51,7 @@ struct person {
     const char *name;
     const struct public_identity *key;
     const yaml_node_t *name_node, *key_node;
+    const void *once; /* what is compared now */
 };
 
 struct people {
@@ -63,13 +64,9 @@ enum err study_read_people(struct reading *r, const yaml_node_t *servers, const 
 /* As many as the study has `owners`, added to `people` (study_owners.c). */
 enum err study_read_owners(struct reading *r, const yaml_node_t *node,
                            struct people *people) MUST_CHECK;
-/*
- * Answers or records: what each owner is bounded by. Public values alone decide (study_uploads.c).
- */
+/* Counts or records: what each owner is bounded by. Public values alone decide (study_uploads.c). */
 enum err study_choose_forms(struct reading *r, const yaml_node_t *owners) MUST_CHECK;
-/*
- * The least l with the sum over owners of their largest counts below 2^l: no count wraps in l bits.
- */
+/* The least l with all owners' largest counts together below 2^l: no count wraps in l bits. */
 enum err study_find_count_bits(struct reading *r, const yaml_node_t *owners) MUST_CHECK;
 enum err study_read_roster(struct reading *r, const yaml_node_t *version,
                            const yaml_node_t *revoked, const yaml_node_t *signatures) MUST_CHECK;

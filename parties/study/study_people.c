@@ -1,7 +1,4 @@
-/*
- * Who takes part in a study: servers, owners, analysts, each name and key once; and the roster's
- * own parts.
- */
+/* Who takes part in a study, each name and key once; and the roster's own parts. */
 #include "base/memory.h"
 #include "parties/study/study_parse.h"
 
@@ -60,80 +57,69 @@ static enum err read_endpoint(struct reading *r, const yaml_node_t *node, size_t
 
 static enum err read_servers(struct reading *r, const yaml_node_t *node, struct people *people)
 {
-    static const struct yaml_key keys[] = {{"name", true}, {"endpoint", true}, {"key", true}};
+    const yaml_node_t *name, *endpoint, *key;
+    const struct yaml_key keys[] = {
+        {"name", true, &name}, {"endpoint", true, &endpoint}, {"key", true, &key}};
     size_t count;
     TRY(yaml_list(r->file, node, "servers", STUDY_SERVERS, STUDY_SERVERS, &count));
     for (size_t i = 0; i < count; i++) {
         struct study_server *s = &r->study->server[i];
-        const yaml_node_t *part[3];
-        TRY(yaml_mapping(r->file, yaml_item(r->file, node, i), "a server", keys, 3, part));
-        TRY(study_read_name(r, part[0], "name", s->name));
-        TRY(read_endpoint(r, part[1], i));
-        TRY(study_read_key(r, part[2], &s->key));
-        people->person[people->count++] = (struct person){s->name, &s->key, part[0], part[2]};
+        TRY(yaml_mapping(r->file, yaml_item(r->file, node, i), "a server", keys, 3));
+        TRY(study_read_name(r, name, "name", s->name));
+        TRY(read_endpoint(r, endpoint, i));
+        TRY(study_read_key(r, key, &s->key));
+        people->person[people->count++] = (struct person){
+            .name = s->name, .key = &s->key, .name_node = name, .key_node = key};
     }
     return ERR_OK;
 }
 
 static enum err read_analysts(struct reading *r, const yaml_node_t *node, struct people *people)
 {
-    static const struct yaml_key keys[] = {{"name", true}, {"key", true}};
+    const yaml_node_t *name, *key;
+    const struct yaml_key keys[] = {{"name", true, &name}, {"key", true, &key}};
     for (size_t i = 0; i < r->study->analysts; i++) {
         struct study_analyst *a = &r->study->analyst[i];
-        const yaml_node_t *part[2];
-        TRY(yaml_mapping(r->file, yaml_item(r->file, node, i), "an analyst", keys, 2, part));
-        TRY(study_read_name(r, part[0], "name", a->name));
-        TRY(study_read_key(r, part[1], &a->key));
-        people->person[people->count++] = (struct person){a->name, &a->key, part[0], part[1]};
+        TRY(yaml_mapping(r->file, yaml_item(r->file, node, i), "an analyst", keys, 2));
+        TRY(study_read_name(r, name, "name", a->name));
+        TRY(study_read_key(r, key, &a->key));
+        people->person[people->count++] = (struct person){
+            .name = a->name, .key = &a->key, .name_node = name, .key_node = key};
     }
     return ERR_OK;
 }
 
-static int later(const struct person *a, const struct person *b)
-{
-    size_t x = a->name_node->start_mark.index, y = b->name_node->start_mark.index;
-    return (x > y) - (x < y);
-}
+/* What must not come twice has 32 bytes: a name with its zeros, or one of the two keys. */
+_Static_assert(STUDY_NAME_SIZE == 32, "names are compared as keys are");
 
-static int by_name(const void *x, const void *y)
+/* Of two that are alike the one that stands earlier in the file comes first. */
+static int by_bytes(const void *x, const void *y)
 {
     const struct person *a = x, *b = y;
-    int order = strcmp(a->name, b->name);
-    return order != 0 ? order : later(a, b);
-}
-
-static int by_sign(const void *x, const void *y)
-{
-    const struct person *a = x, *b = y;
-    int order = memcmp(a->key->sign, b->key->sign, sizeof a->key->sign);
-    return order != 0 ? order : later(a, b);
-}
-
-static int by_curve(const void *x, const void *y)
-{
-    const struct person *a = x, *b = y;
-    int order = memcmp(a->key->curve, b->key->curve, sizeof a->key->curve);
-    return order != 0 ? order : later(a, b);
+    size_t i = a->name_node->start_mark.index, k = b->name_node->start_mark.index;
+    int order = memcmp(a->once, b->once, 32);
+    return order != 0 ? order : (i > k) - (i < k);
 }
 
 static enum err check_unique(struct reading *r, struct people *people)
 {
     struct person *p = people->person;
-    qsort(p, people->count, sizeof *p, by_name);
-    for (size_t i = 1; i < people->count; i++)
-        if (strcmp(p[i].name, p[i - 1].name) == 0)
-            return yaml_error(r->file, p[i].name_node,
-                              "the name %s is taken (line %zu); names occur once", p[i].name,
-                              p[i - 1].name_node->start_mark.line + 1);
-    for (int curve = 0; curve < 2; curve++) {
-        qsort(p, people->count, sizeof *p, curve ? by_curve : by_sign);
+    for (unsigned pass = 0; pass < 3; pass++) {
+        for (size_t i = 0; i < people->count; i++)
+            p[i].once = pass == 0 ? p[i].name
+                                  : (const void *)(pass == 1 ? p[i].key->sign : p[i].key->curve);
+        qsort(p, people->count, sizeof *p, by_bytes);
         for (size_t i = 1; i < people->count; i++) {
-            const struct public_identity *a = p[i].key, *b = p[i - 1].key;
-            if (memcmp(curve ? a->curve : a->sign, curve ? b->curve : b->sign, 32) == 0)
-                return yaml_error(r->file, p[i].key_node,
-                                  "%s has the key of %s (line %zu); a key has one role, so make "
-                                  "another with trefoil keygen",
-                                  p[i].name, p[i - 1].name, p[i - 1].key_node->start_mark.line + 1);
+            if (memcmp(p[i].once, p[i - 1].once, 32) != 0)
+                continue;
+            if (pass == 0)
+                return yaml_error(r->file, p[i].name_node,
+                                  "the name %s is taken (line %zu); names occur once", p[i].name,
+                                  p[i - 1].name_node->start_mark.line + 1);
+            return yaml_error(r->file, p[i].key_node,
+                              "%s has the key of %s (line %zu); a key has one role, so make "
+                              "another with trefoil keygen",
+                              p[i].name, p[i - 1].name, p[i - 1].key_node->start_mark.line + 1);
         }
     }
     return ERR_OK;
@@ -195,8 +181,8 @@ static enum err read_signatures(struct reading *r, const yaml_node_t *node)
     if (node == NULL)
         return ERR_OK;
     for (size_t i = 0; i < STUDY_SERVERS; i++)
-        keys[i] = (struct yaml_key){s->server[i].name, false};
-    TRY(yaml_mapping(r->file, node, "signatures", keys, STUDY_SERVERS, part));
+        keys[i] = (struct yaml_key){s->server[i].name, false, &part[i]};
+    TRY(yaml_mapping(r->file, node, "signatures", keys, STUDY_SERVERS));
     for (size_t i = 0; i < STUDY_SERVERS; i++) {
         const char *text;
         if (part[i] == NULL)

@@ -5,6 +5,7 @@
 #include "base/embed.h"
 #include "base/file.h"
 #include "base/words.h"
+#include "parties/study/roster.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -269,18 +270,19 @@ static void describe_times(FILE *out, const struct study *s)
 
 static void describe_me(FILE *out, const struct study *s, const struct public_identity *me)
 {
+    struct roster_person p = {0};
     char bytes[WORDS_SIZE];
-    size_t i;
-    if ((i = study_find_server(s, me)) != SIZE_MAX)
-        fprintf(out, "\nYou are server %zu, %s.\n", i, s->server[i].name);
-    else if ((i = study_find_owner(s, me)) != SIZE_MAX)
-        fprintf(out, "\nYou are the owner %s: at most %u rows, an upload of %s.\n",
-                s->owner[i].name, s->owner[i].max_rows,
-                words_bytes(study_upload_bytes(s, i), bytes));
-    else if ((i = study_find_analyst(s, me)) != SIZE_MAX)
-        fprintf(out, "\nYou are the analyst %s.\n", s->analyst[i].name);
-    else
+    while (roster_next(s, &p) && !public_identity_equal(p.key, me))
+        ;
+    if (p.key == NULL)
         fputs("\nYour key has no part in this study.\n", out);
+    else if (p.role == ROLE_SERVER)
+        fprintf(out, "\nYou are server %zu, %s.\n", p.index, p.name);
+    else if (p.role == ROLE_ANALYST)
+        fprintf(out, "\nYou are the analyst %s.\n", p.name);
+    else
+        fprintf(out, "\nYou are the owner %s: at most %u rows, an upload of %s.\n", p.name,
+                s->owner[p.index].max_rows, words_bytes(study_upload_bytes(s, p.index), bytes));
 }
 
 void study_describe(FILE *out, const struct study *study, const struct public_identity *me)

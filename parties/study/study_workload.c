@@ -30,17 +30,18 @@ static enum err read_workload_all(struct reading *r, const yaml_node_t *all)
 }
 
 static enum err read_workload_random(struct reading *r, const yaml_node_t *node,
-                                     const yaml_node_t *part[3])
+                                     const yaml_node_t *random, const yaml_node_t *cliques,
+                                     const yaml_node_t *start)
 {
     int64_t count, seed;
     unsigned k;
-    if (part[1] == NULL || part[2] == NULL)
+    if (cliques == NULL || start == NULL)
         return yaml_error(r->file, node,
                           "a random workload needs a count and a seed: {random: 3, count: 64, "
                           "seed: 1}");
-    TRY(read_ways(r, part[0], "random", &k));
-    TRY(yaml_integer(r->file, part[1], "count", 1, CLIQUES_MAX, &count));
-    TRY(yaml_integer(r->file, part[2], "seed", 0, INT64_MAX, &seed));
+    TRY(read_ways(r, random, "random", &k));
+    TRY(yaml_integer(r->file, cliques, "count", 1, CLIQUES_MAX, &count));
+    TRY(yaml_integer(r->file, start, "seed", 0, INT64_MAX, &seed));
     study_begin_note(r);
     return study_end_note(r,
                           workload_random(&r->study->workload, r->study->domain, k, (size_t)count,
@@ -51,16 +52,17 @@ static enum err read_workload_random(struct reading *r, const yaml_node_t *node,
 /* {all: k}, or {random: k, count: n, seed: s}. */
 static enum err read_workload_rule(struct reading *r, const yaml_node_t *node)
 {
-    static const struct yaml_key keys[] = {
-        {"all", false}, {"random", false}, {"count", false}, {"seed", false}};
-    const yaml_node_t *part[4];
-    TRY(yaml_mapping(r->file, node, "workload", keys, 4, part));
-    if ((part[0] != NULL) == (part[1] != NULL) ||
-        (part[0] != NULL && (part[2] != NULL || part[3] != NULL)))
+    const yaml_node_t *all, *random, *count, *seed;
+    const struct yaml_key keys[] = {{"all", false, &all},
+                                    {"random", false, &random},
+                                    {"count", false, &count},
+                                    {"seed", false, &seed}};
+    TRY(yaml_mapping(r->file, node, "workload", keys, 4));
+    if ((all != NULL) == (random != NULL) || (all != NULL && (count != NULL || seed != NULL)))
         return yaml_error(r->file, node,
                           "should be {all: k}, {random: k, count: n, seed: s}, or a list");
-    return part[0] != NULL ? read_workload_all(r, part[0])
-                           : read_workload_random(r, node, &part[1]);
+    return all != NULL ? read_workload_all(r, all)
+                       : read_workload_random(r, node, random, count, seed);
 }
 
 static enum err read_clique(struct reading *r, const yaml_node_t *node, struct clique *clique)
@@ -75,15 +77,15 @@ static enum err read_clique(struct reading *r, const yaml_node_t *node, struct c
 static enum err read_cliques(struct reading *r, const yaml_node_t *node, struct clique *cliques,
                              double *weights, size_t count)
 {
-    static const struct yaml_key keys[] = {{"attributes", true}, {"weight", false}};
+    const yaml_node_t *attributes, *weight;
+    const struct yaml_key keys[] = {{"attributes", true, &attributes}, {"weight", false, &weight}};
     for (size_t i = 0; i < count; i++) {
-        const yaml_node_t *part[2];
         const yaml_node_t *item = yaml_item(r->file, node, i);
-        TRY(yaml_mapping(r->file, item, "a marginal of the workload", keys, 2, part));
-        TRY(read_clique(r, part[0], &cliques[i]));
+        TRY(yaml_mapping(r->file, item, "a marginal of the workload", keys, 2));
+        TRY(read_clique(r, attributes, &cliques[i]));
         weights[i] = 1;
-        if (part[1] != NULL)
-            TRY(yaml_number(r->file, part[1], "weight", 1e-6, 1e6, &weights[i]));
+        if (weight != NULL)
+            TRY(yaml_number(r->file, weight, "weight", 1e-6, 1e6, &weights[i]));
     }
     study_begin_note(r);
     return study_end_note(

@@ -1,8 +1,6 @@
 #include "parties/study/yaml.h"
 
-#include "base/bytes.h"
 #include "base/encoding.h"
-#include "base/file.h"
 #include "base/memory.h"
 #include "base/nearest.h"
 #include "parties/study/yaml_scan.h"
@@ -65,14 +63,6 @@ enum err yaml_parse(struct yaml_file **file, const char *path, const void *text,
     *file = f;
     f = NULL;
     return ERR_OK;
-}
-
-enum err yaml_open(struct yaml_file **file, const char *path, struct log *log)
-{
-    struct bytes text CLEAN(bytes_clear) = {0};
-    *file = NULL;
-    TRY(file_read(path, YAML_FILE_MAX, &text, log));
-    return yaml_parse(file, path, text.data, text.size, log);
 }
 
 void yaml_close(struct yaml_file **file)
@@ -161,35 +151,35 @@ static enum err unknown_key(const struct yaml_file *file, const yaml_node_t *nod
 
 static enum err take_pair(const struct yaml_file *file, const yaml_node_t *name,
                           const yaml_node_t *content, const char *what, const struct yaml_key *key,
-                          size_t keys, const yaml_node_t **value)
+                          size_t keys)
 {
     const char *text;
     TRY(yaml_text(file, name, "a key", &text));
     for (size_t i = 0; i < keys; i++) {
         if (strcmp(text, key[i].name) != 0)
             continue;
-        if (value[i] != NULL)
+        if (*key[i].node != NULL)
             return yaml_error(file, name, "the key \"%s\" comes twice; keep one of them", text);
-        value[i] = content;
+        *key[i].node = content;
         return ERR_OK;
     }
     return unknown_key(file, name, what, text, key, keys);
 }
 
 enum err yaml_mapping(const struct yaml_file *file, const yaml_node_t *node, const char *what,
-                      const struct yaml_key *key, size_t keys, const yaml_node_t **value)
+                      const struct yaml_key *key, size_t keys)
 {
     if (keys > YAML_KEYS_MAX)
         return ERR_MISUSE;
     for (size_t i = 0; i < keys; i++)
-        value[i] = NULL;
+        *key[i].node = NULL;
     TRY(check_kind(file, node, yaml_is_mapping(node), what, "a mapping (key: value)"));
     for (size_t i = 0; i < pairs(node); i++) {
         struct yaml_entry entry = yaml_entry(file, node, i);
-        TRY(take_pair(file, entry.key, entry.value, what, key, keys, value));
+        TRY(take_pair(file, entry.key, entry.value, what, key, keys));
     }
     for (size_t i = 0; i < keys; i++)
-        if (key[i].required && value[i] == NULL)
+        if (key[i].required && *key[i].node == NULL)
             return yaml_error(file, node, "%s lacks the key \"%s\"; add it", what, key[i].name);
     return ERR_OK;
 }

@@ -26,8 +26,7 @@
 
 struct yaml_file;
 
-enum err yaml_open(struct yaml_file **file, const char *path, struct log *log) MUST_CHECK;
-/* The same from memory; `path` is only for messages. */
+/* `path` is for messages. */
 enum err yaml_parse(struct yaml_file **file, const char *path, const void *text, size_t n,
                     struct log *log) MUST_CHECK;
 void yaml_close(struct yaml_file **file);
@@ -41,16 +40,13 @@ enum err yaml_error(const struct yaml_file *file, const yaml_node_t *node, const
 struct yaml_key {
     const char *name;
     bool required;
+    const yaml_node_t **node; /* where its value goes; NULL where an optional one is absent */
 };
 
-/*
- * Takes a mapping apart: value[i] becomes the node of key[i], or NULL where an optional one is
- * absent. At most YAML_KEYS_MAX keys.
- */
+/* Takes a mapping apart, of at most YAML_KEYS_MAX keys. */
 #define YAML_KEYS_MAX 32
 enum err yaml_mapping(const struct yaml_file *file, const yaml_node_t *node, const char *what,
-                      const struct yaml_key *key, size_t keys,
-                      const yaml_node_t **value) MUST_CHECK;
+                      const struct yaml_key *key, size_t keys) MUST_CHECK;
 
 /*
  * A mapping whose keys are names that the file invents: at most `most` of them, none repeated. Then
