@@ -18,6 +18,8 @@
 #define COMPRESS _pext_u64
 #define CARRYLESS
 #define OWN_COMPRESS
+#define MULTIPLY_ADD(z, x, y) ((real)_mm512_fmadd_pd((__m512d)(x), (__m512d)(y), (__m512d)(z)))
+#define CROSS_COLUMNS 4
 
 #include "mpc/kernel_body.inc"
 
