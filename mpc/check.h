@@ -78,11 +78,17 @@ struct check_product {
 enum err check_ring(struct party *p, enum ring ring, const struct check_product *products,
                     unsigned count, const size_t *start, struct operand z, size_t n) MUST_CHECK;
 
-/* The same, for move_settle(). */
+/*
+ * What move_settle() settled: the same, or sums of matrix products, with z for its output
+ * (mpc/check_matrix.h). The latter are proved at once with all that is noted, since they are not
+ * copied.
+ */
+struct check_matrices;
 struct check_sums {
     const struct check_product *products;
     unsigned count;
     const size_t *start;
+    const struct check_matrices *matrices; /* or NULL */
 };
 
 /*

@@ -68,7 +68,7 @@ static enum err inner(struct party *p, struct share64 out, struct share64 x, str
         move_part_inner(p, &z[s], share64_view(x, start[s], n), share64_view(y, start[s], n));
     }
     return move_settle(p, RING_64, OPERAND(out), z, out.n,
-                       &(struct check_sums){&product, 1, start});
+                       &(struct check_sums){.products = &product, .count = 1, .start = start});
 }
 
 enum err ring64_inner(struct party *p, struct share64 out, struct share64 x, struct share64 y,

@@ -17,6 +17,7 @@ _Static_assert(2 * RECORDS_BLOCK < (size_t)1 << 15 && 2 * SUMS_MOST < (uint64_t)
 struct counting {
     const struct records_shape *shape;
     struct records_plans plans;
+    struct check_plans checks; /* where there is a check */
     size_t tile;
     struct share32 sums; /* twice the counts of all marginals, in the order of the plans */
     uint64_t records;    /* in these sums */
@@ -27,6 +28,12 @@ static void zero(struct share32 x)
 {
     memset(x.a, 0, x.n * sizeof *x.a);
     memset(x.b, 0, x.n * sizeof *x.b);
+}
+
+static void tell(const struct party *p, const struct counting *c, uint64_t done)
+{
+    if (p->progress != NULL)
+        p->progress(p->progress_self, done < c->all ? done : c->all, c->all);
 }
 
 /* --- a block ---------------------------------------------------------------------------------- */
@@ -54,60 +61,59 @@ static enum err add_tile(void *self, struct party *lane, size_t tile)
     struct records_tile t = {.from = from, .n = left < s->tile ? left : s->tile};
     uint16_t *parts = s->parts + lane->lane * s->stride;
     TRY(records_tile_sides(lane, &t, &c->plans, s->b));
-    for (size_t k = 0; k < c->plans.plans; k++) {
-        const struct records_plan *plan = &c->plans.plan[k];
-        move_part_matrix(lane, parts + plan->parts, t.side[plan->left], t.side[plan->right],
-                         c->plans.side[plan->left].rows, c->plans.side[plan->right].rows, t.n);
-    }
-    if (lane->progress != NULL)
-        lane->progress(lane->progress_self, done + t.n < c->all ? done + t.n : c->all, c->all);
+    records_tile_add(lane, &t, &c->plans, parts);
+    tell(lane, c, done + t.n);
     return ERR_OK;
 }
 
 /* Into the first lane's parts, what all have added up. */
-static enum err add_tiles(struct party *p, struct counting *c, struct records_block *b,
+static enum err add_tiles(struct party *p, const struct counting *c, const struct records_block *b,
                           uint16_t *parts)
 {
     const size_t stride = stride_of(c), lanes = crew_lanes(p);
     struct adding s = {c, b, parts, stride, crew_tile(p, b->used, c->tile, 64)};
     memset(parts, 0, lanes * stride * sizeof *parts);
-    TRY(bits_and_all(p, planes_plane(&b->code, 0), &b->valid));
-    TRY(records_one_hot(p, b));
     TRY(crew_run(p, (b->used + s.tile - 1) / s.tile, add_tile, &s));
     for (size_t k = 1; k < lanes; k++)
         p->kernel->linear16(parts, 1, parts, 1, parts + k * stride, stride);
-    c->done += b->used;
     return ERR_OK;
 }
 
-/* The parts are of twice the counts, and so are the sums. */
-static enum err settle(struct party *p, struct counting *c, const uint16_t *parts)
-{
-    struct share16 cells;
-    struct share32 wide;
-    TRY(party_share16(p, &cells, c->plans.cells));
-    TRY(party_share32(p, &wide, c->plans.cells));
-    for (size_t k = 0; k < c->plans.plans; k++) {
-        const struct records_plan *plan = &c->plans.plan[k];
-        TRY(records_place(p, c->shape, &c->plans, plan, parts + plan->parts,
-                          cells.a + plan->cells));
-    }
-    TRY(move_settle(p, RING_16, OPERAND(cells), cells.a, cells.n, NULL));
-    TRY(truncate_widen16(p, wide, cells));
-    for (size_t i = 0; i < wide.n; i++) {
-        c->sums.a[i] += wide.a[i];
-        c->sums.b[i] += wide.b[i];
-    }
-    return ERR_OK;
-}
-
-static enum err add_block(struct party *p, struct counting *c, struct records_block *b)
+/* cells = twice the counts of a block */
+static enum err sum_block(struct party *p, const struct counting *c, const struct records_block *b,
+                          struct share16 cells)
 {
     uint16_t *parts = scratch_take(p->scratch, crew_lanes(p) * stride_of(c), sizeof *parts);
     if (parts == NULL)
         return ERR_NOMEM;
     TRY(add_tiles(p, c, b, parts));
-    return settle(p, c, parts);
+    for (size_t k = 0; k < c->plans.plans; k++) {
+        const struct records_plan *plan = &c->plans.plan[k];
+        TRY(records_place(p, c->shape, &c->plans, plan, parts + plan->parts,
+                          cells.a + plan->cells));
+    }
+    return move_settle(p, RING_16, OPERAND(cells), cells.a, cells.n, NULL);
+}
+
+static enum err add_block(struct party *p, struct counting *c, struct records_block *b)
+{
+    const struct records_checked checked = {&c->plans, &c->checks, c->tile};
+    struct share16 cells;
+    struct share32 wide;
+    TRY(party_share16(p, &cells, c->plans.cells));
+    TRY(party_share32(p, &wide, c->plans.cells));
+    TRY(bits_and_all(p, planes_plane(&b->code, 0), &b->valid));
+    TRY(records_one_hot(p, b));
+    TRY(p->check == NULL ? sum_block(p, c, b, cells)
+                         : records_block_checked(p, &checked, b, cells));
+    TRY(truncate_widen16(p, wide, cells));
+    for (size_t i = 0; i < wide.n; i++) {
+        c->sums.a[i] += wide.a[i];
+        c->sums.b[i] += wide.b[i];
+    }
+    c->done += b->used;
+    tell(p, c, c->done);
+    return ERR_OK;
 }
 
 /* --- all batches ------------------------------------------------------------------------------ */
@@ -192,6 +198,8 @@ static enum err count_all(struct party *p, const struct records_shape *shape,
     struct records_block b;
     TRY(records_plans_new(p, &c.plans, shape, queries, query_count));
     c.tile = records_tile_length(&c.plans);
+    if (p->check != NULL)
+        TRY(records_checks_new(p, &c.checks, &c.plans));
     TRY(party_share32(p, &c.sums, c.plans.cells));
     zero(c.sums);
     TRY(block_for(p, &b, shape, batches, count));

@@ -2,6 +2,7 @@
 #ifndef TREFOIL_PROTOCOLS_RECORDS_PRIVATE_H
 #define TREFOIL_PROTOCOLS_RECORDS_PRIVATE_H
 
+#include "mpc/check_matrix.h"
 #include "protocols/records.h"
 
 /* Sums of so many records are below 2^14, so that twice a sum is below 2^15. */
@@ -126,5 +127,23 @@ enum err records_tile_keep(struct party *p, struct records_tile *t,
 enum err records_tile_sides(struct party *p, struct records_tile *t,
                             const struct records_plans *plans,
                             const struct records_block *b) MUST_CHECK;
+/* Adds this server's parts of the sums of all plans. */
+void records_tile_add(struct party *p, const struct records_tile *t,
+                      const struct records_plans *plans, uint16_t *parts);
+
+/* --- records_checked.c: the sums of a block under a check ------------------------------------- */
+
+struct records_checked {
+    const struct records_plans *plans;
+    const struct check_plans *checks;
+    size_t tile;
+};
+
+/* The plans as a check sees them, in the party's scratch. */
+enum err records_checks_new(struct party *p, struct check_plans *checks,
+                            const struct records_plans *plans) MUST_CHECK;
+/* cells = twice the counts, which are proved. */
+enum err records_block_checked(struct party *p, const struct records_checked *c,
+                               const struct records_block *b, struct share16 cells) MUST_CHECK;
 
 #endif

@@ -212,3 +212,13 @@ enum err records_tile_sides(struct party *p, struct records_tile *t,
                         t->kept != NULL ? &t->kept[k] : NULL));
     return ERR_OK;
 }
+
+void records_tile_add(struct party *p, const struct records_tile *t,
+                      const struct records_plans *plans, uint16_t *parts)
+{
+    for (size_t k = 0; k < plans->plans; k++) {
+        const struct records_plan *plan = &plans->plan[k];
+        move_part_matrix(p, parts + plan->parts, t->side[plan->left], t->side[plan->right],
+                         plans->side[plan->left].rows, plans->side[plan->right].rows, t->n);
+    }
+}

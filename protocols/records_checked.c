@@ -1,0 +1,117 @@
+#include "protocols/records_private.h"
+
+#include "mpc/check.h"
+#include "mpc/check_matrix.h"
+
+#include <string.h>
+
+/*
+ * The sides of a group of tiles are kept until its sums are proved. Cells whose digits make no value
+ * are shared too, though they are 0: else a wrong side would make them something that nobody knows.
+ */
+
+/* Memory for a group's sides and what a check makes of them; but no fewer records than this. */
+#define GROUP_BYTES ((size_t)96 << 20)
+#define GROUP_LEAST ((size_t)2048)
+/* Memory for what a tile's products are noted in. */
+#define NOTED_BYTES ((size_t)64 << 20)
+#define NOTED_PRODUCT ((size_t)12)
+
+enum err records_checks_new(struct party *p, struct check_plans *checks,
+                            const struct records_plans *plans)
+{
+    size_t *rows = scratch_take(p->scratch, plans->sides, sizeof *rows);
+    struct check_pair *pair = scratch_take(p->scratch, plans->plans, sizeof *pair);
+    if (rows == NULL || pair == NULL)
+        return ERR_NOMEM;
+    for (size_t k = 0; k < plans->sides; k++)
+        rows[k] = plans->side[k].rows;
+    for (size_t k = 0; k < plans->plans; k++)
+        pair[k] = (struct check_pair){plans->plan[k].left, plans->plan[k].right};
+    *checks = (struct check_plans){
+        .rows = rows, .sides = plans->sides, .pair = pair, .pairs = plans->plans};
+    return check_plans(p, checks);
+}
+
+/* `n` lanes of the block from `from` on, in tiles. */
+struct group {
+    const struct records_checked *c;
+    const struct records_block *b;
+    size_t from, n, tile;
+};
+
+static enum err add_tile(struct party *p, const struct group *g, struct records_tile *t,
+                         uint16_t *parts)
+{
+    TRY(records_tile_sides(p, t, g->c->plans, g->b));
+    records_tile_add(p, t, g->c->plans, parts);
+    return ERR_OK;
+}
+
+/* Adds this server's parts of all tiles, whose sides stay. */
+static enum err add_tiles(struct party *p, const struct group *g, struct check_tile *kept,
+                          uint16_t *parts)
+{
+    for (size_t at = 0; at < g->n; at += g->tile, kept++) {
+        struct records_tile t = {.from = g->from + at,
+                                 .n = g->n - at < g->tile ? g->n - at : g->tile};
+        struct scratch_mark mark;
+        TRY(records_tile_keep(p, &t, g->c->plans));
+        mark = scratch_mark(p->scratch);
+        TRY(scratch_done(p->scratch, mark, add_tile(p, g, &t, parts)));
+        *kept = (struct check_tile){t.n, t.kept};
+    }
+    return ERR_OK;
+}
+
+/* cells += a component of the sums of all plans, where the marginals have them */
+static enum err place(struct party *p, const struct group *g, const uint16_t *sums, uint16_t *cells)
+{
+    const struct records_plans *plans = g->c->plans;
+    uint16_t *placed = scratch_take(p->scratch, plans->cells, sizeof *placed);
+    if (placed == NULL)
+        return ERR_NOMEM;
+    for (size_t k = 0; k < plans->plans; k++)
+        TRY(records_place(p, g->b->shape, plans, &plans->plan[k], sums + plans->plan[k].parts,
+                          placed + plans->plan[k].cells));
+    p->kernel->linear16(cells, 1, cells, 1, placed, plans->cells);
+    return ERR_OK;
+}
+
+static enum err count_group(struct party *p, const struct group *g, struct share16 cells)
+{
+    const size_t tiles = (g->n + g->tile - 1) / g->tile, parts = g->c->plans->parts;
+    struct check_tile *tile = scratch_take(p->scratch, tiles, sizeof *tile);
+    uint16_t *own = scratch_take(p->scratch, parts, sizeof *own);
+    struct check_matrices m = {g->c->checks, tile, tiles, {0}};
+    TRY(party_share16(p, &m.z, parts));
+    if (tile == NULL || own == NULL)
+        return ERR_NOMEM;
+    memset(own, 0, parts * sizeof *own);
+    TRY(add_tiles(p, g, tile, own));
+    TRY(move_settle(p, RING_16, OPERAND(m.z), own, parts, &(struct check_sums){.matrices = &m}));
+    TRY(place(p, g, m.z.a, cells.a));
+    return place(p, g, m.z.b, cells.b);
+}
+
+static size_t at_most(size_t n, size_t bytes, size_t each, size_t least)
+{
+    const size_t most = bytes / (each > 0 ? each : 1) / 64 * 64;
+    return most < least ? least : most < n ? most : n;
+}
+
+enum err records_block_checked(struct party *p, const struct records_checked *c,
+                               const struct records_block *b, struct share16 cells)
+{
+    const size_t group = at_most(b->used, GROUP_BYTES, check_plans_bytes(c->checks), GROUP_LEAST);
+    struct group g = {.c = c, .b = b};
+    g.tile = at_most(c->tile, NOTED_BYTES, NOTED_PRODUCT * c->plans->made, 64);
+    memset(cells.a, 0, cells.n * sizeof *cells.a);
+    memset(cells.b, 0, cells.n * sizeof *cells.b);
+    for (; g.from < b->used; g.from += g.n) {
+        const struct scratch_mark mark = scratch_mark(p->scratch);
+        g.n = b->used - g.from < group ? b->used - g.from : group;
+        TRY(scratch_done(p->scratch, mark, count_group(p, &g, cells)));
+    }
+    return ERR_OK;
+}
