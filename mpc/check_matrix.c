@@ -1,4 +1,4 @@
-#include "mpc/check_matrix.h"
+#include "mpc/check_fold.h"
 
 #include "mpc/scratch.h"
 
@@ -24,6 +24,17 @@ static enum err check_pairs(struct check_plans *m)
             if (same_sides(&m->pair[i], pair))
                 return ERR_MISUSE;
         m->cells += m->rows[pair->left] * m->rows[pair->right];
+    }
+    return ERR_OK;
+}
+
+static enum err check_factors(const struct check_plans *m)
+{
+    for (size_t k = 0; k < m->mades; k++) {
+        const struct check_made *made = &m->made[k];
+        if (made->u >= m->factors || made->v >= m->factors || made->side >= m->sides ||
+            m->rows[made->side] != m->factor_rows[made->u] * m->factor_rows[made->v])
+            return ERR_MISUSE;
     }
     return ERR_OK;
 }
@@ -61,6 +72,7 @@ enum err check_plans(struct party *p, struct check_plans *m)
     if (covered == NULL || m->left == NULL || m->from == NULL || m->to == NULL)
         return ERR_NOMEM;
     TRY(check_pairs(m));
+    TRY(check_factors(m));
     memset(covered, 0, m->pairs * sizeof *covered);
     for (size_t rest = m->pairs; rest > 0; m->lefts++) {
         const size_t best = m->left[m->lefts] = best_side(m, covered);
@@ -79,39 +91,24 @@ enum err check_plans(struct party *p, struct check_plans *m)
 
 size_t check_plans_bytes(const struct check_plans *m)
 {
-    size_t rows = 0;
+    const size_t folded = m->lefts + m->factors;
+    size_t rows = 2 * KERNEL_ROWS * folded;
     for (size_t k = 0; k < m->sides; k++)
         rows += m->rows[k];
-    return 2 * sizeof(uint16_t) * (rows + m->lefts * 2 * KERNEL_ROWS) +
-           4 * sizeof(uint64_t) * m->lefts;
+    for (size_t k = 0; k < m->factors; k++)
+        rows += m->factor_rows[k];
+    return 2 * sizeof(uint16_t) * rows + 4 * sizeof(uint64_t) * folded;
 }
 
-enum err check_matrix_weigh(struct party *p, struct check_folded *s, const struct check_matrices *m,
-                            struct prg *weights)
-{
-    const size_t *rows = m->plans->rows;
-    *s = (struct check_folded){
-        .m = m, .weight = scratch_take(p->scratch, m->plans->sides, sizeof *s->weight)};
-    if (s->weight == NULL)
-        return ERR_NOMEM;
-    for (size_t k = 0; k < m->plans->sides; k++) {
-        s->weight[k] = scratch_take(p->scratch, rows[k], sizeof **s->weight);
-        if (s->weight[k] == NULL)
-            return ERR_NOMEM;
-        TRY(prg_fill(weights, s->weight[k], rows[k] * sizeof **s->weight));
-    }
-    return ERR_OK;
-}
+/* --- folds ------------------------------------------------------------------------------------ */
 
-/* --- claims ----------------------------------------------------------------------------------- */
-
-/* x += the weighed rows of a side of a tile */
-static void fold(const struct party *p, const struct check_folded *s, const struct check_tile *tile,
-                 size_t side, struct share16 x)
+enum err check_folded_new(struct party *p, struct check_folded *s, const struct check_matrices *m,
+                          size_t most)
 {
-    const struct share16 rows = tile->side[side];
-    p->kernel->fold16(x.a, rows.a, s->m->plans->rows[side], s->weight[side], tile->n);
-    p->kernel->fold16(x.b, rows.b, s->m->plans->rows[side], s->weight[side], tile->n);
+    *s = (struct check_folded){.m = m,
+                               .f = scratch_take(p->scratch, most, sizeof *s->f),
+                               .g = scratch_take(p->scratch, most, sizeof *s->g)};
+    return s->f == NULL || s->g == NULL ? ERR_NOMEM : ERR_OK;
 }
 
 static enum err take_rows(struct party *p, struct share16 *x, size_t n)
@@ -122,45 +119,63 @@ static enum err take_rows(struct party *p, struct share16 *x, size_t n)
     return ERR_OK;
 }
 
-/* f and g of the k-th left side in a tile. */
-static enum err fold_left(struct party *p, const struct check_folded *s,
-                          const struct check_tile *tile, size_t left, struct share16 *f,
-                          struct share16 *g)
+enum err check_folded_part(struct party *p, struct check_folded *s, size_t n)
 {
-    const struct check_plans *m = s->m->plans;
-    TRY(take_rows(p, f, tile->n));
-    TRY(take_rows(p, g, tile->n));
-    fold(p, s, tile, m->left[left], *f);
-    for (size_t k = 0; k < m->pairs; k++)
-        if (m->from[k] == left)
-            fold(p, s, tile, m->to[k], *g);
+    TRY(take_rows(p, &s->f[s->count], n));
+    TRY(take_rows(p, &s->g[s->count], n));
+    s->count++;
     return ERR_OK;
 }
 
-enum err check_matrix_claims(struct party *p, struct check_folded *s, word128 claim[MATRIX_CLAIMS])
+enum err check_draw_weights(struct party *p, struct prg *weights, const size_t *rows,
+                            size_t matrices, uint64_t ***weight)
 {
-    /* as move_part_side() and move_part_matrix(), in whole numbers */
-    static const int of_a[3] = {2, 1, 1}, of_b[3] = {1, 2, -1}, factor[3] = {1, 1, -2};
-    const unsigned i = p->index;
-    const size_t lefts = s->m->plans->lefts, count = s->m->tiles * lefts;
-    s->f = scratch_take(p->scratch, count, sizeof *s->f);
-    s->g = scratch_take(p->scratch, count, sizeof *s->g);
-    if (s->f == NULL || s->g == NULL)
+    *weight = scratch_take(p->scratch, matrices, sizeof **weight);
+    if (*weight == NULL)
         return ERR_NOMEM;
-    memset(claim, 0, MATRIX_CLAIMS * sizeof *claim);
-    for (size_t k = 0; k < count; k++) {
-        const struct check_tile *tile = &s->m->tile[k / lefts];
-        struct share16 *f = &s->f[k], *g = &s->g[k];
-        int64_t sums[MATRIX_CLAIMS] = {0};
-        TRY(fold_left(p, s, tile, k % lefts, f, g));
-        p->kernel->cross16(sums, f->a, f->b, g->a, g->b, of_a[i], of_b[i], tile->n);
-        for (unsigned t = 0; t < MATRIX_CLAIMS; t++)
-            claim[t] += (word128)sums[t] * (word128)factor[i];
+    for (size_t k = 0; k < matrices; k++) {
+        (*weight)[k] = scratch_take(p->scratch, rows[k], sizeof ***weight);
+        if ((*weight)[k] == NULL)
+            return ERR_NOMEM;
+        TRY(prg_fill(weights, (*weight)[k], rows[k] * sizeof ***weight));
     }
     return ERR_OK;
 }
 
-/* --- what they have to be --------------------------------------------------------------------- */
+void check_fold_rows(const struct party *p, struct share16 out, struct share16 x, size_t rows,
+                     const uint64_t *weight, size_t n)
+{
+    p->kernel->fold16(out.a, x.a, rows, weight, n);
+    p->kernel->fold16(out.b, x.b, rows, weight, n);
+}
+
+void check_add_weighed(uint32_t sum[MATRIX_CLAIMS], const uint16_t *coefficients,
+                       const uint64_t *weight, size_t rows)
+{
+    for (size_t v = 0; v < rows; v++, coefficients += KERNEL_ROWS)
+        for (unsigned t = 0; t < KERNEL_ROWS; t++) {
+            const uint32_t chosen = 0 - (uint32_t)(weight[v] >> t & 1);
+            for (unsigned u = 0; u < KERNEL_ROWS; u++)
+                sum[t + u] += coefficients[u] & chosen;
+        }
+}
+
+/* --- pairs ------------------------------------------------------------------------------------ */
+
+/* A left side of a tile, and what meets it. */
+static enum err fold_left(struct party *p, struct check_folded *s, const struct check_tile *tile,
+                          size_t left, uint64_t *const *weight)
+{
+    const struct check_plans *m = s->m->plans;
+    const size_t part = s->count, side = m->left[left];
+    TRY(check_folded_part(p, s, tile->n));
+    check_fold_rows(p, s->f[part], tile->side[side], m->rows[side], weight[side], tile->n);
+    for (size_t k = 0; k < m->pairs; k++)
+        if (m->from[k] == left)
+            check_fold_rows(p, s->g[part], tile->side[m->to[k]], m->rows[m->to[k]],
+                            weight[m->to[k]], tile->n);
+    return ERR_OK;
+}
 
 /* 64 rows of 0 and 1: the coefficients of the weights. */
 static enum err spread(struct party *p, const uint64_t *weight, size_t rows, uint16_t **out)
@@ -174,39 +189,64 @@ static enum err spread(struct party *p, const uint64_t *weight, size_t rows, uin
     return ERR_OK;
 }
 
-/* sum += the cells of a pair, weighed by columns, then by rows */
-static enum err add_cells(struct party *p, const struct check_folded *s,
-                          const struct check_pair *pair, const uint16_t *z,
-                          uint16_t sum[MATRIX_CLAIMS])
+/* The cells of a pair, weighed by columns, then by rows. */
+static enum err add_cells(struct party *p, const struct check_plans *m,
+                          const struct check_pair *pair, uint64_t *const *weight, const uint16_t *z,
+                          uint32_t sum[MATRIX_CLAIMS])
 {
-    const size_t rows = s->m->plans->rows[pair->left], columns = s->m->plans->rows[pair->right];
-    uint16_t *weight, *row = scratch_take(p->scratch, rows * KERNEL_ROWS, sizeof *row);
+    const size_t rows = m->rows[pair->left], columns = m->rows[pair->right];
+    uint16_t *of_columns, *row = scratch_take(p->scratch, rows * KERNEL_ROWS, sizeof *row);
     if (row == NULL)
         return ERR_NOMEM;
     memset(row, 0, rows * KERNEL_ROWS * sizeof *row);
-    TRY(spread(p, s->weight[pair->right], columns, &weight));
-    p->kernel->matrix16(row, 1, z, weight, rows, KERNEL_ROWS, columns);
-    for (size_t v = 0; v < rows; v++)
-        for (unsigned t = 0; t < KERNEL_ROWS; t++) {
-            const uint16_t chosen = (uint16_t)(0 - (s->weight[pair->left][v] >> t & 1));
-            for (unsigned u = 0; u < KERNEL_ROWS; u++)
-                sum[t + u] = (uint16_t)(sum[t + u] + (row[v * KERNEL_ROWS + u] & chosen));
-        }
+    TRY(spread(p, weight[pair->right], columns, &of_columns));
+    p->kernel->matrix16(row, 1, z, of_columns, rows, KERNEL_ROWS, columns);
+    check_add_weighed(sum, row, weight[pair->left], rows);
     return ERR_OK;
 }
 
-enum err check_matrix_wanted(struct party *p, const struct check_folded *s,
-                             uint16_t wanted[2][MATRIX_CLAIMS])
+static enum err weigh_cells(struct party *p, struct check_folded *s, uint64_t *const *weight)
 {
     const uint16_t *const z[2] = {s->m->z.a, s->m->z.b};
     const struct check_plans *m = s->m->plans;
-    memset(wanted, 0, 2 * sizeof *wanted);
     for (unsigned side = 0; side < 2; side++)
         for (size_t k = 0, at = 0; k < m->pairs; k++) {
             const struct check_pair *pair = &m->pair[k];
             const struct scratch_mark mark = scratch_mark(p->scratch);
-            TRY(scratch_done(p->scratch, mark, add_cells(p, s, pair, z[side] + at, wanted[side])));
+            TRY(scratch_done(p->scratch, mark,
+                             add_cells(p, m, pair, weight, z[side] + at, s->wanted[side])));
             at += m->rows[pair->left] * m->rows[pair->right];
         }
     return ERR_OK;
+}
+
+enum err check_fold_pairs(struct party *p, struct check_folded *s, const struct check_matrices *m,
+                          struct prg *weights)
+{
+    const size_t lefts = m->plans->lefts;
+    uint64_t **weight;
+    TRY(check_folded_new(p, s, m, m->tiles * lefts));
+    s->bits = 16;
+    TRY(check_draw_weights(p, weights, m->plans->rows, m->plans->sides, &weight));
+    for (size_t k = 0; k < m->tiles * lefts; k++)
+        TRY(fold_left(p, s, &m->tile[k / lefts], k % lefts, weight));
+    return weigh_cells(p, s, weight);
+}
+
+/* --- claims ----------------------------------------------------------------------------------- */
+
+void check_matrix_claims(const struct party *p, const struct check_folded *s,
+                         word128 claim[MATRIX_CLAIMS])
+{
+    /* as move_part_side() and move_part_matrix(), in whole numbers */
+    static const int of_a[3] = {2, 1, 1}, of_b[3] = {1, 2, -1}, factor[3] = {1, 1, -2};
+    const unsigned i = p->index;
+    memset(claim, 0, MATRIX_CLAIMS * sizeof *claim);
+    for (size_t k = 0; k < s->count; k++) {
+        const struct share16 *f = &s->f[k], *g = &s->g[k];
+        int64_t sums[MATRIX_CLAIMS] = {0};
+        p->kernel->cross16(sums, f->a, f->b, g->a, g->b, of_a[i], of_b[i], f->n / KERNEL_ROWS);
+        for (unsigned t = 0; t < MATRIX_CLAIMS; t++)
+            claim[t] += (word128)sums[t] * (word128)factor[i];
+    }
 }

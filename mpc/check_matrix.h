@@ -1,15 +1,21 @@
 /*
- * mpc/check_matrix.h - the check of products of shared matrices over Z_2^16, all plans at once.
+ * mpc/check_matrix.h - the check of products of shared matrices over Z_2^16, all at once.
  *
- * Sides are matrices of a column for each record. A plan says that two of them, x and y, and its
- * part of z fit:
+ * Matrices have a column for each record. Sides are paired, x with y, and z is said to be
  *
  *   2 sum over columns of x_v y_w = z[v,w]   mod 2^16        for all rows v of x and w of y
  *
  * Each row v weighs rho_v(Y), 64 coefficients 0 or 1, of a coin that comes after z. Of a column,
- * with f the sum of rho_v x_v and g that of all sides that meet this one in a plan, the relations
+ * with f the sum of rho_v x_v and g that of all sides that meet this one in a pair, the relations
  * add up to 2 sum of f g = sum of rho_v rho_w z[v,w]: 127 coefficients, and a product for each
- * column and each side on the left. docs/protocols.md has the rest, and why it suffices.
+ * column and each side on the left.
+ *
+ * A side may itself be made of two factors, rows u of one by rows v of the other:
+ *
+ *   u_i v_j = x_ij   mod 2^16                                but for the last i and the last j
+ *
+ * That is proved in the same way. Row v_j weighs alike in all columns, and row u_i otherwise in
+ * each, so errors of no two products cancel out. docs/protocols.md has the rest.
  */
 #ifndef TREFOIL_MPC_CHECK_MATRIX_H
 #define TREFOIL_MPC_CHECK_MATRIX_H
@@ -26,6 +32,12 @@ struct check_plans {
         size_t left, right;
     } * pair;
     size_t pairs;
+    const size_t *factor_rows;
+    size_t factors;
+    const struct check_made {
+        size_t u, v, side; /* row (i, j) of the side is at i times the rows of v, + j */
+    } * made;
+    size_t mades;
     /* made by check_plans(): */
     size_t cells; /* of all pairs */
     size_t *left; /* few sides, of which each pair has one */
@@ -40,10 +52,10 @@ enum err check_plans(struct party *p, struct check_plans *plans) MUST_CHECK;
 /* Memory that a column takes while it is checked, its sides included. */
 size_t check_plans_bytes(const struct check_plans *plans);
 
-/* n columns: of each side, rows of n words, one after the other. */
+/* n columns, a multiple of 64: of each side and factor, rows of n words, one after the other. */
 struct check_tile {
     size_t n;
-    const struct share16 *side;
+    const struct share16 *side, *factor;
 };
 
 /* What stands in several tiles is added up. z has a pair's cells row by row, pair after pair. */
@@ -54,23 +66,26 @@ struct check_matrices {
     struct share16 z;
 };
 
-/* On its way through a flush: weights, and f and g of each left side of each tile. */
+/*
+ * On its way through a flush, of pairs or of sides that are made: f and g of each of `count` parts,
+ * which are columns of one tile.
+ */
 struct check_folded {
     const struct check_matrices *m;
-    uint64_t **weight; /* of each side: of its rows */
+    size_t count;
     struct share16 *f, *g;
+    unsigned bits;                     /* modulo 2^bits the claims are known: */
+    uint32_t wanted[2][MATRIX_CLAIMS]; /* what they have to be, by component */
 };
 
-/* Draws the weights. In the party's scratch, as all that follows. */
-enum err check_matrix_weigh(struct party *p, struct check_folded *s, const struct check_matrices *m,
-                            struct prg *weights) MUST_CHECK;
+/* Draws the weights. In the party's scratch. */
+enum err check_fold_pairs(struct party *p, struct check_folded *s, const struct check_matrices *m,
+                          struct prg *weights) MUST_CHECK;
+enum err check_fold_made(struct party *p, struct check_folded *s, const struct check_matrices *m,
+                         struct prg *weights) MUST_CHECK;
 
-/* This server's summands of the claims, whole numbers: the three's add up to 2 sum of f g. */
-enum err check_matrix_claims(struct party *p, struct check_folded *s,
-                             word128 claim[MATRIX_CLAIMS]) MUST_CHECK;
-
-/* What the claims have to be, modulo 2^16, by component: the sum of rho_v rho_w z[v,w]. */
-enum err check_matrix_wanted(struct party *p, const struct check_folded *s,
-                             uint16_t wanted[2][MATRIX_CLAIMS]) MUST_CHECK;
+/* This server's summands of 2 sum of f g, in whole numbers. */
+void check_matrix_claims(const struct party *p, const struct check_folded *s,
+                         word128 claim[MATRIX_CLAIMS]);
 
 #endif

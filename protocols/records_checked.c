@@ -59,7 +59,7 @@ static enum err add_tiles(struct party *p, const struct group *g, struct check_t
         TRY(records_tile_keep(p, &t, g->c->plans));
         mark = scratch_mark(p->scratch);
         TRY(scratch_done(p->scratch, mark, add_tile(p, g, &t, parts)));
-        *kept = (struct check_tile){t.n, t.kept};
+        *kept = (struct check_tile){.n = t.n, .side = t.kept};
     }
     return ERR_OK;
 }

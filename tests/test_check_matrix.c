@@ -15,27 +15,30 @@
 #define TILES 2
 #define SIZE(array) (sizeof(array) / sizeof *(array))
 
-static const size_t rows[SIDES] = {3, 70, 1, 4, 2}, columns[TILES] = {67, 5};
+/* Factors stand behind the sides; 0 and 2 make side 1, 1 and 1 make side 3. */
+#define FACTORS 3
+static const size_t rows[SIDES + FACTORS] = {3, 70, 1, 4, 2, 10, 2, 7}, columns[TILES] = {128, 64};
+static const struct check_made mades[] = {{0, 2, 1}, {1, 1, 3}};
 static const struct check_pair plans[PLANS] = {{0, 1}, {1, 2}, {3, 0}, {4, 3}, {4, 1}};
 #define CELLS (3 * 70 + 70 + 4 * 3 + 2 * 4 + 2 * 70)
-#define WORDS ((3 + 70 + 1 + 4 + 2) * (67 + 5))
+#define ROWS (3 + 70 + 1 + 4 + 2 + 10 + 2 + 7)
+#define WORDS (ROWS * (128 + 64))
 
 /* Sharings of sides and of z, by component; and how each server sees them. */
 struct scene {
     uint16_t x[3][WORDS], z[3][CELLS];
     struct party party[3];
-    struct share16 side[3][TILES][SIDES];
+    struct share16 side[3][TILES][SIDES + FACTORS];
     struct check_tile tile[3][TILES];
     struct check_matrices m[3];
     struct check_plans plans[3];
-    struct check_folded sums[3];
+    struct check_folded folded[3];
     word128 claim[3][MATRIX_CLAIMS];
-    uint16_t wanted[3][2][MATRIX_CLAIMS];
 };
 
 static size_t word_of(size_t tile, size_t side, size_t row, size_t column)
 {
-    size_t at = tile == 0 ? 0 : WORDS / 72 * 67;
+    size_t at = tile == 0 ? 0 : ROWS * columns[0];
     for (size_t k = 0; k < side; k++)
         at += rows[k] * columns[tile];
     return at + row * columns[tile] + column;
@@ -44,6 +47,23 @@ static size_t word_of(size_t tile, size_t side, size_t row, size_t column)
 static uint16_t value(const struct scene *s, size_t at)
 {
     return (uint16_t)(s->x[0][at] + s->x[1][at] + s->x[2][at]);
+}
+
+/* Sides as their factors make them, in component 0 what the others leave. */
+static void share_made(struct scene *s)
+{
+    for (size_t k = 0; k < SIZE(mades); k++)
+        for (size_t tile = 0; tile < TILES; tile++) {
+            const size_t u = SIDES + mades[k].u, v = SIDES + mades[k].v;
+            for (size_t i = 0; i + 1 < rows[u]; i++)
+                for (size_t j = 0; j + 1 < rows[v]; j++)
+                    for (size_t c = 0; c < columns[tile]; c++) {
+                        const size_t at = word_of(tile, mades[k].side, i * rows[v] + j, c);
+                        s->x[0][at] = (uint16_t)(1u * value(s, word_of(tile, u, i, c)) *
+                                                     value(s, word_of(tile, v, j, c)) -
+                                                 s->x[1][at] - s->x[2][at]);
+                    }
+        }
 }
 
 /* z as it must be, in component 0 what the others leave. */
@@ -67,14 +87,22 @@ static void see(struct scene *s, unsigned i)
 {
     const unsigned next = (i + 1) % 3;
     for (size_t tile = 0; tile < TILES; tile++) {
-        for (size_t side = 0; side < SIDES; side++) {
+        for (size_t side = 0; side < SIDES + FACTORS; side++) {
             const size_t at = word_of(tile, side, 0, 0);
             s->side[i][tile][side] = (struct share16){s->x[i] + at, s->x[next] + at,
                                                       rows[side] * columns[tile]};
         }
-        s->tile[i][tile] = (struct check_tile){columns[tile], s->side[i][tile]};
+        s->tile[i][tile] = (struct check_tile){columns[tile], s->side[i][tile],
+                                               s->side[i][tile] + SIDES};
     }
-    s->plans[i] = (struct check_plans){.rows = rows, .sides = SIDES, .pair = plans, .pairs = PLANS};
+    s->plans[i] = (struct check_plans){.rows = rows,
+                                       .sides = SIDES,
+                                       .pair = plans,
+                                       .pairs = PLANS,
+                                       .factor_rows = rows + SIDES,
+                                       .factors = FACTORS,
+                                       .made = mades,
+                                       .mades = SIZE(mades)};
     s->m[i] = (struct check_matrices){
         &s->plans[i], s->tile[i], TILES, {s->z[i], s->z[next], CELLS}};
     s->party[i] = (struct party){.index = i, .kernel = kernel_best(NULL), .scratch = scratch_new()};
@@ -93,6 +121,7 @@ static struct scene *scene_new(void)
             s->z[k][i] = (uint16_t)three_random(&seed);
     }
     memset(s->x[1], 0xff, sizeof *s->x); /* the largest sums there can be */
+    share_made(s);
     share_sums(s);
     for (unsigned i = 0; i < 3; i++)
         see(s, i);
@@ -106,7 +135,10 @@ static void scene_free(struct scene **s)
     memory_free(s);
 }
 
-static void claim(struct scene *s)
+typedef enum err fold_fn(struct party *p, struct check_folded *s, const struct check_matrices *m,
+                         struct prg *weights);
+
+static void claim(struct scene *s, fold_fn *fold)
 {
     static const uint8_t key[16] = {5};
     for (unsigned i = 0; i < 3; i++) {
@@ -114,83 +146,56 @@ static void claim(struct scene *s)
         struct prg *weights;
         assert_int_equal(prg_new(&weights, key), ERR_OK);
         assert_int_equal(check_plans(p, &s->plans[i]), ERR_OK);
-        assert_int_equal(check_matrix_weigh(p, &s->sums[i], &s->m[i], weights), ERR_OK);
-        assert_int_equal(check_matrix_claims(p, &s->sums[i], s->claim[i]), ERR_OK);
-        assert_int_equal(check_matrix_wanted(p, &s->sums[i], s->wanted[i]), ERR_OK);
+        assert_int_equal(fold(p, &s->folded[i], &s->m[i], weights), ERR_OK);
+        check_matrix_claims(p, &s->folded[i], s->claim[i]);
         prg_free(&weights);
     }
 }
 
-/* Whether the claims are, modulo 2^16, what they have to be. */
-static bool fit(struct scene *s)
+/* Whether the claims are what they have to be. */
+static bool fit(struct scene *s, fold_fn *fold)
 {
     bool all = true;
-    claim(s);
+    claim(s, fold);
     for (unsigned t = 0; t < MATRIX_CLAIMS; t++) {
-        uint16_t off = 0;
+        uint32_t off = 0;
         for (unsigned i = 0; i < 3; i++) {
-            assert_int_equal(s->wanted[i][1][t], s->wanted[(i + 1) % 3][0][t]);
-            off = (uint16_t)(off + s->claim[i][t] - s->wanted[i][0][t]);
+            const uint32_t *b = s->folded[i].wanted[1], *a = s->folded[(i + 1) % 3].wanted[0];
+            assert_int_equal((a[t] - b[t]) << (32 - s->folded[i].bits), 0);
+            off += (uint32_t)s->claim[i][t] - s->folded[i].wanted[0][t];
         }
-        all = all && off == 0;
+        all = all && off << (32 - s->folded[0].bits) == 0;
     }
     return all;
 }
 
 /* --- definition ------------------------------------------------------------------------------- */
 
-/* Coefficient t of the weighed sum of a component of rows, of the sides that `chosen` has. */
-static uint16_t folded(const struct scene *s, const bool chosen[SIDES], unsigned k, size_t tile,
-                       size_t column, unsigned t)
-{
-    uint16_t sum = 0;
-    for (size_t side = 0; side < SIDES; side++)
-        for (size_t v = 0; chosen[side] && v < rows[side]; v++)
-            if (s->sums[0].weight[side][v] >> t & 1)
-                sum = (uint16_t)(sum + s->x[k][word_of(tile, side, v, column)]);
-    return sum;
-}
-
-/* The sides that meet a left one. */
-static void meet(const struct check_plans *m, size_t left, bool met[SIDES])
-{
-    memset(met, 0, SIDES * sizeof *met);
-    for (size_t k = 0; k < PLANS; k++)
-        if (m->from[k] == left)
-            met[m->to[k]] = true;
-}
-
-static void add_column(const struct scene *s, const bool is_left[SIDES], const bool met[SIDES],
-                       size_t tile, size_t column, word128 sum[MATRIX_CLAIMS])
-{
-    uint64_t f[KERNEL_ROWS] = {0}, g[KERNEL_ROWS] = {0};
-    for (unsigned t = 0; t < KERNEL_ROWS; t++)
-        for (unsigned k = 0; k < 3; k++) {
-            f[t] += folded(s, is_left, k, tile, column, t);
-            g[t] += folded(s, met, k, tile, column, t);
-        }
-    for (unsigned t = 0; t < KERNEL_ROWS; t++)
-        for (unsigned u = 0; u < KERNEL_ROWS; u++)
-            sum[t + u] += (word128)(2 * f[t] * g[u]);
-}
-
+/* 2 sum of f g, of what the servers hold of f and g */
 static void claims_are_sums_of_whole_numbers(void **state)
 {
-    struct scene *s = scene_new();
-    word128 sum[MATRIX_CLAIMS] = {0};
+    static fold_fn *const folds[] = {check_fold_pairs, check_fold_made};
     (void)state;
-    claim(s);
-    for (size_t l = 0; l < s->plans[0].lefts; l++) {
-        bool is_left[SIDES] = {false}, met[SIDES];
-        is_left[s->plans[0].left[l]] = true;
-        meet(&s->plans[0], l, met);
-        for (size_t tile = 0; tile < TILES; tile++)
-            for (size_t c = 0; c < columns[tile]; c++)
-                add_column(s, is_left, met, tile, c, sum);
+    for (unsigned fold = 0; fold < 2; fold++) {
+        struct scene *s = scene_new();
+        word128 sum[MATRIX_CLAIMS] = {0};
+        claim(s, folds[fold]);
+        for (size_t k = 0; k < s->folded[0].count; k++) {
+            const size_t n = s->folded[0].f[k].n / KERNEL_ROWS;
+            for (size_t i = 0; i < KERNEL_ROWS * n; i++)
+                for (size_t j = i % n; j < KERNEL_ROWS * n; j += n) {
+                    uint64_t f = 0, g = 0;
+                    for (unsigned server = 0; server < 3; server++) {
+                        f += s->folded[server].f[k].a[i];
+                        g += s->folded[server].g[k].a[j];
+                    }
+                    sum[i / n + j / n] += 2 * f * g;
+                }
+        }
+        for (unsigned t = 0; t < MATRIX_CLAIMS; t++)
+            assert_true(sum[t] == s->claim[0][t] + s->claim[1][t] + s->claim[2][t]);
+        scene_free(&s);
     }
-    for (unsigned t = 0; t < MATRIX_CLAIMS; t++)
-        assert_true(sum[t] == s->claim[0][t] + s->claim[1][t] + s->claim[2][t]);
-    scene_free(&s);
 }
 
 /* --- what is found ---------------------------------------------------------------------------- */
@@ -199,8 +204,9 @@ static void right_sums_fit(void **state)
 {
     struct scene *s = scene_new();
     (void)state;
-    assert_true(fit(s));
+    assert_true(fit(s, check_fold_pairs));
     assert_int_equal(s->plans[0].lefts, 2); /* 1 and 3: each plan has one of them */
+    assert_true(fit(s, check_fold_made));
     scene_free(&s);
 }
 
@@ -227,21 +233,48 @@ static void wrong_sums_do_not(void **state)
             for (size_t i = 0; i < SIZE(errors[e]); i++)
                 s->z[k][errors[e][i].cell] = (uint16_t)(s->z[k][errors[e][i].cell] +
                                                         errors[e][i].by);
-            assert_false(fit(s));
+            assert_false(fit(s, check_fold_pairs));
             scene_free(&s);
         }
 }
 
-/* A component of a side that one of its holders has altered after the sums were made. */
+/* A side that is not what z was made of, or not what its factors make. */
 static void wrong_sides_do_not(void **state)
 {
     (void)state;
     for (size_t side = 0; side < SIDES; side++) {
         struct scene *s = scene_new();
-        s->x[1][word_of(1, side, rows[side] - 1, 4)] += 1;
-        assert_false(fit(s));
+        const size_t at = word_of(1, side, 0, 4);
+        s->x[1][at] += 1;
+        assert_false(fit(s, check_fold_pairs));
+        assert_true(fit(s, check_fold_made) == (side != 1 && side != 3));
+        s->x[1][at] += (1 << 15) - 1;
+        assert_true(fit(s, check_fold_made) == (side != 1 && side != 3));
         scene_free(&s);
     }
+}
+
+/* Errors that cancel out in sums of columns, of rows of either factor, and of sides. */
+static void wrong_products_do_not(void **state)
+{
+    static const struct {
+        size_t side, row, column;
+    } at[][2] = {{{1, 0, 3}, {1, 0, 4}},
+                 {{1, 3, 9}, {1, 4, 9}},
+                 {{1, 2, 0}, {1, 9, 0}},
+                 {{1, 0, 7}, {3, 0, 7}},
+                 {{1, 61, 127}, {1, 61, 126}}};
+    (void)state;
+    for (size_t e = 0; e < SIZE(at); e++)
+        for (unsigned k = 0; k < 3; k++) {
+            struct scene *s = scene_new();
+            for (unsigned i = 0; i < 2; i++) {
+                uint16_t *x = &s->x[k][word_of(0, at[e][i].side, at[e][i].row, at[e][i].column)];
+                *x = (uint16_t)(*x + (i == 0 ? 9 : -9));
+            }
+            assert_false(fit(s, check_fold_made));
+            scene_free(&s);
+        }
 }
 
 static void sides_meet_once(void **state)
@@ -250,11 +283,16 @@ static void sides_meet_once(void **state)
         {{0, 1}, {0, 1}}, {{0, 1}, {1, 0}}, {{2, 3}, {4, 4}}, {{0, 5}, {0, 1}}};
     struct scene *s = scene_new();
     (void)state;
+    s->plans[0].mades = 0;
     for (size_t k = 0; k < SIZE(wrong); k++) {
         s->plans[0].pair = wrong[k];
         s->plans[0].pairs = 2;
         assert_int_equal(check_plans(&s->party[0], &s->plans[0]), ERR_MISUSE);
     }
+    scene_free(&s);
+    s = scene_new();
+    s->plans[0].made = &(struct check_made){0, 1, 1};
+    assert_int_equal(check_plans(&s->party[0], &s->plans[0]), ERR_MISUSE);
     scene_free(&s);
 }
 
@@ -265,6 +303,7 @@ int main(void)
         cmocka_unit_test(right_sums_fit),
         cmocka_unit_test(wrong_sums_do_not),
         cmocka_unit_test(wrong_sides_do_not),
+        cmocka_unit_test(wrong_products_do_not),
         cmocka_unit_test(sides_meet_once),
     };
     return THREE_EACH_KERNEL(tests);

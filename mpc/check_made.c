@@ -1,0 +1,128 @@
+/* Sides that are made of two factors: the second half of check_matrix.h. */
+#include "mpc/check_fold.h"
+#include "mpc/scratch.h"
+
+#include <string.h>
+
+/* Of a tile, and the part of each factor that is a v. */
+struct making {
+    struct check_folded *s;
+    const struct check_tile *tile;
+    uint64_t *const *weight; /* of the rows of each factor */
+    size_t *part;
+    struct prg *weights;
+    uint64_t *bits;                /* fresh: 64 planes, a lane a column */
+    uint16_t *ones, *zeros, *wide; /* the same as 64 rows of words 0 and 1 */
+};
+
+static enum err making_new(struct party *p, struct making *m, size_t n)
+{
+    m->bits = scratch_take(p->scratch, KERNEL_ROWS * n / 64, sizeof *m->bits);
+    m->ones = scratch_take(p->scratch, n, sizeof *m->ones);
+    m->zeros = scratch_take(p->scratch, n, sizeof *m->zeros);
+    m->wide = scratch_take(p->scratch, KERNEL_ROWS * n, sizeof *m->wide);
+    if (m->bits == NULL || m->ones == NULL || m->zeros == NULL || m->wide == NULL)
+        return ERR_NOMEM;
+    for (size_t i = 0; i < n; i++)
+        m->ones[i] = 1;
+    memset(m->zeros, 0, n * sizeof *m->zeros);
+    return ERR_OK;
+}
+
+/* Fresh weights of a row of u: they add it to g, and are spread for its products. */
+static enum err weigh_row(const struct party *p, const struct making *m, struct share16 g,
+                          const uint16_t *a, const uint16_t *b)
+{
+    const size_t n = m->tile->n;
+    TRY(prg_fill(m->weights, m->bits, KERNEL_ROWS * n / 64 * sizeof *m->bits));
+    for (size_t t = 0; t < KERNEL_ROWS; t++) {
+        const uint64_t *bits = m->bits + t * (n / 64);
+        p->kernel->bit_times16(g.a + t * n, bits, a, g.a + t * n, n);
+        p->kernel->bit_times16(g.b + t * n, bits, b, g.b + t * n, n);
+        p->kernel->bit_times16(m->wide + t * n, bits, m->ones, m->zeros, n);
+    }
+    return ERR_OK;
+}
+
+/* A side: its products weighed by columns and rows of u here, then by rows of v. */
+static enum err weigh_side(struct party *p, const struct making *m, const struct check_made *made)
+{
+    const struct check_plans *plans = m->s->m->plans;
+    const size_t rows_u = plans->factor_rows[made->u], rows_v = plans->factor_rows[made->v];
+    const size_t n = m->tile->n, words = rows_v * KERNEL_ROWS;
+    const struct share16 u = m->tile->factor[made->u], x = m->tile->side[made->side];
+    uint16_t *sum[2];
+    for (unsigned k = 0; k < 2; k++) {
+        sum[k] = scratch_take(p->scratch, words, sizeof **sum);
+        if (sum[k] == NULL)
+            return ERR_NOMEM;
+        memset(sum[k], 0, words * sizeof **sum);
+    }
+    for (size_t i = 0; i + 1 < rows_u; i++) {
+        const size_t at = i * rows_v * n;
+        TRY(weigh_row(p, m, m->s->g[m->part[made->v]], u.a + i * n, u.b + i * n));
+        p->kernel->matrix16(sum[0], 1, x.a + at, m->wide, rows_v - 1, KERNEL_ROWS, n);
+        p->kernel->matrix16(sum[1], 1, x.b + at, m->wide, rows_v - 1, KERNEL_ROWS, n);
+    }
+    for (unsigned k = 0; k < 2; k++)
+        check_add_weighed(m->s->wanted[k], sum[k], m->weight[made->v], rows_v - 1);
+    return ERR_OK;
+}
+
+static bool is_v(const struct check_plans *plans, size_t factor)
+{
+    for (size_t k = 0; k < plans->mades; k++)
+        if (plans->made[k].v == factor)
+            return true;
+    return false;
+}
+
+static enum err fold_factors(struct party *p, const struct making *m)
+{
+    const struct check_plans *plans = m->s->m->plans;
+    for (size_t k = 0; k < plans->factors; k++) {
+        m->part[k] = m->s->count;
+        if (!is_v(plans, k))
+            continue;
+        TRY(check_folded_part(p, m->s, m->tile->n));
+        check_fold_rows(p, m->s->f[m->part[k]], m->tile->factor[k], plans->factor_rows[k] - 1,
+                        m->weight[k], m->tile->n);
+    }
+    return ERR_OK;
+}
+
+static enum err weigh_sides(struct party *p, struct making *m)
+{
+    const struct check_plans *plans = m->s->m->plans;
+    TRY(making_new(p, m, m->tile->n));
+    for (size_t k = 0; k < plans->mades; k++) {
+        const struct scratch_mark mark = scratch_mark(p->scratch);
+        TRY(scratch_done(p->scratch, mark, weigh_side(p, m, &plans->made[k])));
+    }
+    return ERR_OK;
+}
+
+enum err check_fold_made(struct party *p, struct check_folded *s, const struct check_matrices *m,
+                         struct prg *weights)
+{
+    struct making k = {.s = s, .weights = weights};
+    uint64_t **weight;
+    TRY(check_folded_new(p, s, m, m->tiles * m->plans->factors));
+    s->bits = 17;
+    TRY(check_draw_weights(p, weights, m->plans->factor_rows, m->plans->factors, &weight));
+    k.weight = weight;
+    k.part = scratch_take(p->scratch, m->plans->factors, sizeof *k.part);
+    if (k.part == NULL)
+        return ERR_NOMEM;
+    for (size_t tile = 0; tile < m->tiles; tile++) {
+        struct scratch_mark mark;
+        k.tile = &m->tile[tile];
+        TRY(fold_factors(p, &k));
+        mark = scratch_mark(p->scratch);
+        TRY(scratch_done(p->scratch, mark, weigh_sides(p, &k)));
+    }
+    for (unsigned t = 0; t < MATRIX_CLAIMS; t++) /* of 2 sum of f g */
+        for (unsigned side = 0; side < 2; side++)
+            s->wanted[side][t] *= 2;
+    return ERR_OK;
+}
