@@ -18,6 +18,7 @@ struct check {
     struct check_limits limits;
     struct check_log log;
     struct check_numbers numbers;
+    bool owed;          /* products that matrices will prove */
     EVP_MD_CTX *script; /* what has been called, with which sizes, and what was opened */
     uint64_t flushes;
     struct check_failure failure;
@@ -82,6 +83,9 @@ struct check_ride {
 
 /* Proves what is noted where that is more than the limit: at the end of a move. */
 enum err check_if_full(struct party *p) MUST_CHECK;
+
+/* A flush that proves matrices, and the sides that are made, beside what is noted. */
+enum err check_matrices(struct party *p, const struct check_matrices *m) MUST_CHECK;
 
 /* A flush even of an empty log, since the ride needs it. */
 enum err check_flush_with(struct party *p, const struct check_ride *ride) MUST_CHECK;

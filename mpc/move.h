@@ -65,6 +65,8 @@ struct move_sums {
     bool apart;
 };
 enum err move_sums(struct party *p, const struct move_sums *sums) MUST_CHECK;
+/* Of numbers. Under a check nothing is noted: what is settled next proves it (check_matrix.h). */
+enum err move_sums_proved(struct party *p, const struct move_sums *sums) MUST_CHECK;
 
 /*
  * A sum of many products costs what one does: each server adds up its own parts, in words that

@@ -23,7 +23,7 @@ struct summing {
     const struct move_sums *sums;
     size_t size;          /* of a word */
     const uint8_t *whole; /* all of z, where it had to be made first */
-    bool settling;        /* of no products: who settles them says what they are */
+    bool proved;          /* not noted: somebody else says what it is */
     struct cursor make, note, keep, take;
     struct check_cursor sent, came; /* how far what is noted has got, by component of z */
     struct check_place numbers;     /* where z is to come */
@@ -265,9 +265,9 @@ static enum err begin(struct summing *s)
         TRY(check_say(s->p, CHECK_TERM, t->words, products, 0));
         if (sums->ring == RING_BITS)
             TRY(check_log_room(&s->p->check->log, products, t->words));
-        else if (products > 0)
+        else if (products > 0 && !s->proved)
             TRY(note_products(s, t, products, k == 0 ? &s->numbers : &place));
-        else if (!s->settling)
+        else if (!s->proved)
             return ERR_MISUSE;
     }
     return ERR_OK;
@@ -277,12 +277,12 @@ static enum err begin(struct summing *s)
 static enum err end(struct summing *s)
 {
     const struct move_sums *sums = s->sums;
-    const bool numbers = s->p->check != NULL && sums->ring != RING_BITS && !s->settling;
+    const bool numbers = s->p->check != NULL && sums->ring != RING_BITS && !s->proved;
     for (size_t k = 0; numbers && k < sums->count; k++) {
         const struct move_term *t = &sums->terms[sums->products * k];
         check_numbers_fill(&s->p->check->numbers, &s->numbers, t->out, t->words);
     }
-    return s->settling ? ERR_OK : check_if_full(s->p);
+    return s->proved ? ERR_OK : check_if_full(s->p);
 }
 
 static enum err reshare(struct summing *s, size_t bytes)
@@ -299,9 +299,9 @@ static enum err reshare(struct summing *s, size_t bytes)
     return end(s);
 }
 
-static enum err send_sums(struct party *p, const struct move_sums *sums, bool settling)
+static enum err send_sums(struct party *p, const struct move_sums *sums, bool proved)
 {
-    struct summing s = {.p = p, .sums = sums, .size = ring_size(sums->ring), .settling = settling};
+    struct summing s = {.p = p, .sums = sums, .size = ring_size(sums->ring), .proved = proved};
     const struct scratch_mark mark = scratch_mark(p->scratch);
     size_t bytes = 0;
     for (size_t k = 0; k < sums->count; k++)
@@ -312,6 +312,15 @@ static enum err send_sums(struct party *p, const struct move_sums *sums, bool se
 enum err move_sums(struct party *p, const struct move_sums *sums)
 {
     return send_sums(p, sums, false);
+}
+
+enum err move_sums_proved(struct party *p, const struct move_sums *sums)
+{
+    if (sums->ring == RING_BITS)
+        return ERR_MISUSE;
+    if (p->check != NULL)
+        p->check->owed = true;
+    return send_sums(p, sums, true);
 }
 
 /* --- sums in parts ---------------------------------------------------------------------------- */
@@ -344,6 +353,8 @@ enum err move_settle(struct party *p, enum ring ring, struct operand out, void *
     if (p->check != NULL && of == NULL)
         return ERR_MISUSE;
     TRY(send_sums(p, &(struct move_sums){ring, &term, 1, 1, true}, true));
-    return p->check == NULL ? ERR_OK
-                            : check_ring(p, ring, of->products, of->count, of->start, out, n);
+    if (p->check == NULL)
+        return ERR_OK;
+    return of->matrices != NULL ? check_matrices(p, of->matrices)
+                                : check_ring(p, ring, of->products, of->count, of->start, out, n);
 }

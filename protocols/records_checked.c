@@ -13,23 +13,40 @@
 /* Memory for a group's sides and what a check makes of them; but no fewer records than this. */
 #define GROUP_BYTES ((size_t)96 << 20)
 #define GROUP_LEAST ((size_t)2048)
-/* Memory for what a tile's products are noted in. */
-#define NOTED_BYTES ((size_t)64 << 20)
-#define NOTED_PRODUCT ((size_t)12)
+static void list_made(struct check_made *made, size_t *count, const struct records_plans *plans)
+{
+    for (size_t k = 0; k < plans->sides; k++) {
+        const struct records_side *s = &plans->side[k];
+        if (s->factors == 2)
+            made[(*count)++] = (struct check_made){s->number[0], s->number[1], k};
+    }
+}
 
 enum err records_checks_new(struct party *p, struct check_plans *checks,
-                            const struct records_plans *plans)
+                            const struct records_plans *plans, const struct records_shape *shape)
 {
     size_t *rows = scratch_take(p->scratch, plans->sides, sizeof *rows);
+    size_t *factor_rows = scratch_take(p->scratch, plans->factors, sizeof *factor_rows);
     struct check_pair *pair = scratch_take(p->scratch, plans->plans, sizeof *pair);
-    if (rows == NULL || pair == NULL)
+    struct check_made *made = scratch_take(p->scratch, plans->sides, sizeof *made);
+    if (rows == NULL || factor_rows == NULL || pair == NULL || made == NULL)
         return ERR_NOMEM;
     for (size_t k = 0; k < plans->sides; k++)
         rows[k] = plans->side[k].rows;
+    for (size_t k = 0; k < plans->factors; k++)
+        factor_rows[k] = records_factor_rows(shape, &plans->factor[k]);
     for (size_t k = 0; k < plans->plans; k++)
         pair[k] = (struct check_pair){plans->plan[k].left, plans->plan[k].right};
     *checks = (struct check_plans){
-        .rows = rows, .sides = plans->sides, .pair = pair, .pairs = plans->plans};
+        .rows = rows,
+        .sides = plans->sides,
+        .pair = pair,
+        .pairs = plans->plans,
+        .factor_rows = factor_rows,
+        .factors = plans->factors,
+        .made = made,
+    };
+    list_made(made, &checks->mades, plans);
     return check_plans(p, checks);
 }
 
@@ -56,10 +73,10 @@ static enum err add_tiles(struct party *p, const struct group *g, struct check_t
         struct records_tile t = {.from = g->from + at,
                                  .n = g->n - at < g->tile ? g->n - at : g->tile};
         struct scratch_mark mark;
-        TRY(records_tile_keep(p, &t, g->c->plans));
+        TRY(records_tile_keep(p, &t, g->c->plans, g->b->shape));
         mark = scratch_mark(p->scratch);
         TRY(scratch_done(p->scratch, mark, add_tile(p, g, &t, parts)));
-        *kept = (struct check_tile){.n = t.n, .side = t.kept};
+        *kept = (struct check_tile){t.n, t.kept, t.factor};
     }
     return ERR_OK;
 }
@@ -94,18 +111,12 @@ static enum err count_group(struct party *p, const struct group *g, struct share
     return place(p, g, m.z.b, cells.b);
 }
 
-static size_t at_most(size_t n, size_t bytes, size_t each, size_t least)
-{
-    const size_t most = bytes / (each > 0 ? each : 1) / 64 * 64;
-    return most < least ? least : most < n ? most : n;
-}
-
 enum err records_block_checked(struct party *p, const struct records_checked *c,
                                const struct records_block *b, struct share16 cells)
 {
-    const size_t group = at_most(b->used, GROUP_BYTES, check_plans_bytes(c->checks), GROUP_LEAST);
-    struct group g = {.c = c, .b = b};
-    g.tile = at_most(c->tile, NOTED_BYTES, NOTED_PRODUCT * c->plans->made, 64);
+    const size_t most = GROUP_BYTES / check_plans_bytes(c->checks) / 64 * 64,
+                 group = most < GROUP_LEAST ? GROUP_LEAST : most;
+    struct group g = {.c = c, .b = b, .tile = c->tile};
     memset(cells.a, 0, cells.n * sizeof *cells.a);
     memset(cells.b, 0, cells.n * sizeof *cells.b);
     for (; g.from < b->used; g.from += g.n) {

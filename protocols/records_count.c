@@ -199,7 +199,7 @@ static enum err count_all(struct party *p, const struct records_shape *shape,
     TRY(records_plans_new(p, &c.plans, shape, queries, query_count));
     c.tile = records_tile_length(&c.plans);
     if (p->check != NULL)
-        TRY(records_checks_new(p, &c.checks, &c.plans));
+        TRY(records_checks_new(p, &c.checks, &c.plans, shape));
     TRY(party_share32(p, &c.sums, c.plans.cells));
     zero(c.sums);
     TRY(block_for(p, &b, shape, batches, count));

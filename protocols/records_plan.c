@@ -66,13 +66,17 @@ static struct records_side side_of(const struct records_shape *shape, struct rec
                                    struct records_factor b)
 {
     const size_t rows_a = records_factor_rows(shape, &a), rows_b = records_factor_rows(shape, &b);
-    const struct records_side s = {2, {a, b}, rows_a * rows_b, (rows_a - 1) * (rows_b - 1)};
+    const struct records_side s = {.factors = 2,
+                                   .factor = {a, b},
+                                   .rows = rows_a * rows_b,
+                                   .made = (rows_a - 1) * (rows_b - 1)};
     return s;
 }
 
 static struct records_side single(const struct records_shape *shape, uint16_t attribute)
 {
-    return (struct records_side){1, {whole(attribute)}, shape->size[attribute], 0};
+    return (struct records_side){
+        .factors = 1, .factor = {whole(attribute)}, .rows = shape->size[attribute]};
 }
 
 /* Option and sides are counted before there is room for them. */
@@ -377,6 +381,26 @@ static void take_choice(struct search *s, struct records_plans *plans)
     }
 }
 
+static size_t number_of(struct records_plans *plans, const struct records_factor *f)
+{
+    size_t k = 0;
+    while (k < plans->factors &&
+           (plans->factor[k].attribute != f->attribute || plans->factor[k].digit != f->digit ||
+            plans->factor[k].base != f->base))
+        k++;
+    if (k == plans->factors)
+        plans->factor[plans->factors++] = *f;
+    return k;
+}
+
+/* Each factor of a side of two, once. */
+static void number_factors(struct records_plans *plans)
+{
+    for (size_t k = 0; k < plans->sides; k++)
+        for (unsigned i = 0; plans->side[k].factors == 2 && i < 2; i++)
+            plans->side[k].number[i] = number_of(plans, &plans->side[k].factor[i]);
+}
+
 static enum err find_plans(struct party *p, struct search *s, struct records_plans *plans,
                            struct records_query *queries)
 {
@@ -385,6 +409,7 @@ static enum err find_plans(struct party *p, struct search *s, struct records_pla
     move_queries(s);
     move_to_sides(s);
     take_choice(s, plans);
+    number_factors(plans);
     return ERR_OK;
 }
 
@@ -397,8 +422,9 @@ enum err records_plans_new(struct party *p, struct records_plans *plans,
     *plans = (struct records_plans){
         .side = scratch_take(p->scratch, 2 * count, sizeof *plans->side),
         .plan = scratch_take(p->scratch, count, sizeof *plans->plan),
+        .factor = scratch_take(p->scratch, 4 * count, sizeof *plans->factor),
     };
-    if (plans->side == NULL || plans->plan == NULL)
+    if (plans->side == NULL || plans->plan == NULL || plans->factor == NULL)
         return ERR_NOMEM;
     for (size_t q = 0; q < count; q++)
         TRY(check_query(shape, &queries[q]));

@@ -27,7 +27,8 @@ struct records_side {
     unsigned factors;
     struct records_factor factor[2];
     size_t rows;
-    size_t made; /* rows that are products of shares; the others follow from them */
+    size_t made;      /* rows that are products of shares; the others follow from them */
+    size_t number[2]; /* of two factors: which of the plans' these are */
 };
 
 /* A marginal is the product of two sides, whose cells may be more than the marginal's. */
@@ -41,7 +42,8 @@ struct records_plan {
 struct records_plans {
     struct records_side *side;
     struct records_plan *plan;
-    size_t sides, plans;
+    struct records_factor *factor; /* of sides of two, each once */
+    size_t sides, plans, factors;
     size_t rows, made;   /* of all sides */
     size_t parts, cells; /* of all plans */
 };
@@ -110,19 +112,20 @@ bool records_load(const struct party *p, struct records_block *b, struct records
 
 /*
  * What each side brings to the parts of matrix products (move_part_side()), row after row; and the
- * sides themselves where they are kept, to be checked.
+ * sides themselves and their factors where they are kept, to be checked.
  */
 struct records_tile {
     size_t from, n; /* records of the block */
     uint16_t **side;
-    struct share16 *kept; /* or NULL */
+    struct share16 *kept, *factor; /* or NULL: of each side, and of each factor of two */
 };
 
 /* Records of a tile: as many as there is memory for. */
 size_t records_tile_length(const struct records_plans *plans);
 /* Room for the sides of a tile, which records_tile_sides() then keeps. */
 enum err records_tile_keep(struct party *p, struct records_tile *t,
-                           const struct records_plans *plans) MUST_CHECK;
+                           const struct records_plans *plans,
+                           const struct records_shape *shape) MUST_CHECK;
 /* In the party's scratch; one round. */
 enum err records_tile_sides(struct party *p, struct records_tile *t,
                             const struct records_plans *plans,
@@ -141,7 +144,8 @@ struct records_checked {
 
 /* The plans as a check sees them, in the party's scratch. */
 enum err records_checks_new(struct party *p, struct check_plans *checks,
-                            const struct records_plans *plans) MUST_CHECK;
+                            const struct records_plans *plans,
+                            const struct records_shape *shape) MUST_CHECK;
 /* cells = twice the counts, which are proved. */
 enum err records_block_checked(struct party *p, const struct records_checked *c,
                                const struct records_block *b, struct share16 cells) MUST_CHECK;

@@ -23,10 +23,14 @@ struct making {
 /* What rows are made as: what they bring to this server's products, or one of their components. */
 enum form { FORM_PART, FORM_A, FORM_B };
 
+struct rows {
+    struct share16 *row;
+    size_t rows;
+};
+
 /* A side of two factors. Row (i, j) is row i of x times row j of y. */
 struct product {
-    struct share16 *x, *y;
-    size_t rows_x, rows_y;
+    const struct rows *x, *y;
     uint16_t *b; /* component b of what is made, where that is not a row of the side */
 };
 
@@ -39,36 +43,49 @@ static void bring(const struct making *m, enum form form, uint16_t *out, struct 
 }
 
 /* A digit's rows are sums of its values' rows. */
-static enum err digit_row(const struct making *m, const struct records_factor *f, size_t i,
-                          struct share16 *row)
+static void digit_row(const struct making *m, const struct records_factor *f, size_t i,
+                      struct share16 row)
 {
     const size_t size = m->b->shape->size[f->attribute], n = m->t->n;
     const size_t step = f->digit == RECORDS_LOW ? f->base : 1;
     const size_t from = f->digit == RECORDS_LOW ? i : i * f->base;
     const size_t to = f->digit == RECORDS_LOW || from + f->base > size ? size : from + f->base;
-    TRY(party_share16(m->p, row, n));
-    memset(row->a, 0, n * sizeof *row->a);
-    memset(row->b, 0, n * sizeof *row->b);
+    memset(row.a, 0, n * sizeof *row.a);
+    memset(row.b, 0, n * sizeof *row.b);
     for (size_t v = from; v < to; v += step) {
         const struct share16 x = records_row(m->b, f->attribute, v, m->t->from, n);
-        m->p->kernel->linear16(row->a, 1, row->a, 1, x.a, n);
-        m->p->kernel->linear16(row->b, 1, row->b, 1, x.b, n);
+        m->p->kernel->linear16(row.a, 1, row.a, 1, x.a, n);
+        m->p->kernel->linear16(row.b, 1, row.b, 1, x.b, n);
     }
-    return ERR_OK;
 }
 
+/* Where they are kept in `room`; else whole attributes' rows are those of the block. */
 static enum err factor_rows(const struct making *m, const struct records_factor *f,
-                            struct share16 **row, size_t *rows)
+                            const struct share16 *room, struct rows *rows)
 {
-    *rows = records_factor_rows(m->b->shape, f);
-    *row = scratch_take(m->p->scratch, *rows, sizeof **row);
-    if (*row == NULL)
+    const size_t n = m->t->n;
+    rows->rows = records_factor_rows(m->b->shape, f);
+    rows->row = scratch_take(m->p->scratch, rows->rows, sizeof *rows->row);
+    if (rows->row == NULL)
         return ERR_NOMEM;
-    for (size_t i = 0; i < *rows; i++)
-        if (f->digit == RECORDS_WHOLE)
-            (*row)[i] = records_row(m->b, f->attribute, i, m->t->from, m->t->n);
-        else
-            TRY(digit_row(m, f, i, &(*row)[i]));
+    for (size_t i = 0; i < rows->rows; i++) {
+        struct share16 *row = &rows->row[i];
+        if (room != NULL)
+            *row = share16_view(*room, i * n, n);
+        else if (f->digit != RECORDS_WHOLE)
+            TRY(party_share16(m->p, row, n));
+        if (f->digit != RECORDS_WHOLE) {
+            digit_row(m, f, i, *row);
+            continue;
+        }
+        const struct share16 x = records_row(m->b, f->attribute, i, m->t->from, n);
+        if (room == NULL) {
+            *row = x;
+            continue;
+        }
+        memcpy(row->a, x.a, n * sizeof *x.a);
+        memcpy(row->b, x.b, n * sizeof *x.b);
+    }
     return ERR_OK;
 }
 
@@ -96,18 +113,16 @@ static enum err plan_product(const struct making *m, size_t side, const struct r
     const struct records_side *s = &plans->side[side];
     const struct share16 kept = m->t->kept != NULL ? m->t->kept[side] : (struct share16){0};
     const size_t n = m->t->n;
-    TRY(factor_rows(m, &s->factor[0], &k->x, &k->rows_x));
-    TRY(factor_rows(m, &s->factor[1], &k->y, &k->rows_y));
     if (kept.a == NULL && (k->b = scratch_take(m->p->scratch, s->made * n, sizeof *k->b)) == NULL)
         return ERR_NOMEM;
-    for (size_t i = 0, at = 0; i + 1 < k->rows_x; i++)
-        for (size_t j = 0; j + 1 < k->rows_y; j++, at++) {
-            const size_t row = (i * k->rows_y + j) * n;
+    for (size_t i = 0, at = 0; i + 1 < k->x->rows; i++)
+        for (size_t j = 0; j + 1 < k->y->rows; j++, at++) {
+            const size_t row = (i * k->y->rows + j) * n;
             terms[(*count)++] = (struct move_term){
                 .out = {(kept.a != NULL ? kept.a : m->t->side[side]) + row,
                         kept.a != NULL ? kept.b + row : k->b + at * n},
-                .x = OPERAND(k->x[i]),
-                .y = OPERAND(k->y[j]),
+                .x = OPERAND(k->x->row[i]),
+                .y = OPERAND(k->y->row[j]),
                 .words = n,
             };
         }
@@ -125,13 +140,13 @@ static void subtract(const struct making *m, uint16_t *row, const uint16_t *othe
  */
 static void complete(const struct making *m, const struct product *k, enum form form, uint16_t *out)
 {
-    const size_t n = m->t->n, last_x = k->rows_x - 1, last_y = k->rows_y - 1;
-    uint16_t *const below = out + last_x * k->rows_y * n; /* the last value of x */
+    const size_t n = m->t->n, last_x = k->x->rows - 1, last_y = k->y->rows - 1;
+    uint16_t *const below = out + last_x * k->y->rows * n; /* the last value of x */
     for (size_t j = 0; j < last_y; j++)
-        bring(m, form, below + j * n, k->y[j]);
+        bring(m, form, below + j * n, k->y->row[j]);
     for (size_t i = 0; i < last_x; i++) {
-        uint16_t *const row = out + i * k->rows_y * n, *const beside = row + last_y * n;
-        bring(m, form, beside, k->x[i]);
+        uint16_t *const row = out + i * k->y->rows * n, *const beside = row + last_y * n;
+        bring(m, form, beside, k->x->row[i]);
         for (size_t j = 0; j < last_y; j++) {
             uint16_t *const a = row + j * n;
             if (form == FORM_PART)
@@ -140,7 +155,7 @@ static void complete(const struct making *m, const struct product *k, enum form 
             subtract(m, below + j * n, a);
         }
     }
-    bring(m, form, below + last_y * n, k->x[last_x]);
+    bring(m, form, below + last_y * n, k->x->row[last_x]);
     for (size_t j = 0; j < last_y; j++)
         subtract(m, below + last_y * n, below + j * n);
 }
@@ -178,13 +193,28 @@ static enum err finish_side(const struct making *m, const struct records_side *s
 }
 
 enum err records_tile_keep(struct party *p, struct records_tile *t,
-                           const struct records_plans *plans)
+                           const struct records_plans *plans, const struct records_shape *shape)
 {
     t->kept = scratch_take(p->scratch, plans->sides, sizeof *t->kept);
-    if (t->kept == NULL)
+    t->factor = scratch_take(p->scratch, plans->factors, sizeof *t->factor);
+    if (t->kept == NULL || t->factor == NULL)
         return ERR_NOMEM;
     for (size_t k = 0; k < plans->sides; k++)
         TRY(party_share16(p, &t->kept[k], plans->side[k].rows * t->n));
+    for (size_t k = 0; k < plans->factors; k++)
+        TRY(party_share16(p, &t->factor[k], records_factor_rows(shape, &plans->factor[k]) * t->n));
+    return ERR_OK;
+}
+
+static enum err all_factors(const struct making *m, const struct records_plans *plans,
+                            struct rows **rows)
+{
+    *rows = scratch_take(m->p->scratch, plans->factors, sizeof **rows);
+    if (*rows == NULL)
+        return ERR_NOMEM;
+    for (size_t k = 0; k < plans->factors; k++)
+        TRY(factor_rows(m, &plans->factor[k], m->t->factor != NULL ? &m->t->factor[k] : NULL,
+                        &(*rows)[k]));
     return ERR_OK;
 }
 
@@ -194,19 +224,24 @@ enum err records_tile_sides(struct party *p, struct records_tile *t,
     const struct making m = {p, b, t};
     struct product *product = scratch_take(p->scratch, plans->sides, sizeof *product);
     struct move_term *terms = scratch_take(p->scratch, plans->made, sizeof *terms);
+    struct rows *rows;
     size_t count = 0;
     t->side = scratch_take(p->scratch, plans->sides, sizeof(uint16_t *));
     if (product == NULL || terms == NULL || t->side == NULL)
         return ERR_NOMEM;
+    TRY(all_factors(&m, plans, &rows));
     for (size_t k = 0; k < plans->sides; k++) {
-        t->side[k] = scratch_take(p->scratch, plans->side[k].rows * t->n, sizeof **t->side);
+        const struct records_side *s = &plans->side[k];
+        t->side[k] = scratch_take(p->scratch, s->rows * t->n, sizeof **t->side);
         if (t->side[k] == NULL)
             return ERR_NOMEM;
-        if (plans->side[k].factors == 2)
+        product[k] = (struct product){&rows[s->number[0]], &rows[s->number[1]], NULL};
+        if (s->factors == 2)
             TRY(plan_product(&m, k, plans, &product[k], terms, &count));
     }
     if (count > 0)
-        TRY(move_sums(p, &(struct move_sums){RING_16, terms, count, 1, true}));
+        TRY((t->kept != NULL ? move_sums_proved
+                             : move_sums)(p, &(struct move_sums){RING_16, terms, count, 1, true}));
     for (size_t k = 0; k < plans->sides; k++)
         TRY(finish_side(&m, &plans->side[k], &product[k], t->side[k],
                         t->kept != NULL ? &t->kept[k] : NULL));
