@@ -24,6 +24,13 @@ static inline void run_three(void *(*f)(void *), void *elements, size_t size)
         pthread_join(thread[i], NULL);
 }
 
+/* For three links, freed where their scope ends: struct transport *t[3] CLEAN(links_free) = {0}; */
+static inline void links_free(struct transport *(*t)[3])
+{
+    for (unsigned i = 0; i < 3; i++)
+        transport_free(&(*t)[i]);
+}
+
 /* Endpoints on loopback that were free a moment ago: all bound at once, so that they differ. */
 #define ENDPOINT_SIZE 32
 static inline void free_endpoints(char (*endpoint)[ENDPOINT_SIZE], size_t count)

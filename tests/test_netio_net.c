@@ -291,20 +291,37 @@ static void start(struct party party[3], struct transport *t[3], const struct pl
     }
 }
 
+/* Over in-process queues. */
+static void start_in_memory(struct party party[3], struct transport *t[3], size_t depth,
+                            const struct plan *plan)
+{
+    assert_int_equal(transport_memory_new(t, depth), ERR_OK);
+    start(party, t, plan);
+}
+
+static struct net *net_of(struct transport *t, const struct session *session, int64_t deadline_ms,
+                          struct log *log)
+{
+    struct net *net;
+    assert_int_equal(net_new(&net, &(struct net_options){.transport = t,
+                                                         .session = session,
+                                                         .deadline_ms = deadline_ms,
+                                                         .log = log}),
+                     ERR_OK);
+    return net;
+}
+
 /* Runs a plan with a relay on what server `from` sends to its neighbour `to`. */
 static void run_damaged(struct party party[3], const struct plan *plan, unsigned from,
                         const struct relay *damage)
 {
-    struct transport *t[3];
+    struct transport *t[3] CLEAN(links_free) = {0};
     struct relay relay = *damage;
-    assert_int_equal(transport_memory_new(t, 64), ERR_OK);
-    start(party, t, plan);
+    start_in_memory(party, t, 64, plan);
     relay.inner = t[from];
     relay.outer = (struct transport){.ops = &relay_ops, .self = &relay};
     party[from].transport = &relay.outer;
     run_three(run_party, party, sizeof *party);
-    for (unsigned i = 0; i < 3; i++)
-        transport_free(&t[i]);
 }
 
 static size_t hundred(size_t round, unsigned from, enum net_peer to)
@@ -389,14 +406,12 @@ static void frames_of_other_sessions_are_dropped_and_counted(void **state)
 static void another_lane_ends_the_session(void **state)
 {
     struct party p[3];
-    struct transport *t[3];
-    assert_int_equal(transport_memory_new(t, 8), ERR_OK);
-    start(p, t, &small_rounds);
+    struct transport *t[3] CLEAN(links_free) = {0};
+    start_in_memory(p, t, 8, &small_rounds);
     p[0].lane = 1;
     run_three(run_party, p, sizeof *p);
     for (unsigned i = 0; i < 3; i++) {
         assert_int_not_equal(p[i].e, ERR_OK);
-        transport_free(&t[i]);
     }
     assert_true(strstr(p[0].sink, "another lane") != NULL ||
                 strstr(p[1].sink, "another lane") != NULL ||
@@ -407,9 +422,8 @@ static void another_lane_ends_the_session(void **state)
 static void another_size_is_a_mismatch(void **state)
 {
     struct party p[3];
-    struct transport *t[3];
-    assert_int_equal(transport_memory_new(t, 8), ERR_OK);
-    start(p, t, &small_rounds);
+    struct transport *t[3] CLEAN(links_free) = {0};
+    start_in_memory(p, t, 8, &small_rounds);
     p[0].extra = 1;
     run_three(run_party, p, sizeof *p);
     assert_true(p[1].e == ERR_MISMATCH || p[2].e == ERR_MISMATCH);
@@ -420,8 +434,6 @@ static void another_size_is_a_mismatch(void **state)
         assert_non_null(strstr(
             p[1].sink,
             "server 0 sent 101 bytes of exchange 0 (tiles of 101) where this server expects 100"));
-    for (unsigned i = 0; i < 3; i++)
-        transport_free(&t[i]);
 }
 
 /* Each sends to its next neighbour only, so the news must be passed on: 0 sees it, 1 hears it of 0,
@@ -485,22 +497,19 @@ static void all_sizes_go_through_one_slot(void **state)
 {
     static const struct plan plan = {
         .rounds = 2 * SIZES, .size = varied, .deadline_ms = 20000, .rekey_blocks = 70000};
-    struct transport *t[3];
+    struct transport *t[3] CLEAN(links_free) = {0};
     struct party p[3];
-    assert_int_equal(transport_memory_new(t, 1), ERR_OK);
-    start(p, t, &plan);
+    start_in_memory(p, t, 1, &plan);
     run_three(run_party, p, sizeof *p);
     expect_varied(p, &plan);
-    for (unsigned i = 0; i < 3; i++)
-        transport_free(&t[i]);
 }
 
 static void all_sizes_go_over_zeromq(void **state)
 {
     static const struct plan plan = {.rounds = SIZES, .size = varied, .deadline_ms = 20000};
     struct log log = {.file = stderr, .level = LOG_WARN};
-    struct transport *t[3];
     struct netio *netio CLEAN(netio_free) = NULL;
+    struct transport *t[3] CLEAN(links_free) = {0};
     struct party p[3];
     assert_int_equal(netio_new(&netio, &log), ERR_OK);
     /* bare links while admission runs: it must not be asked about them */
@@ -508,16 +517,13 @@ static void all_sizes_go_over_zeromq(void **state)
     start(p, t, &plan);
     run_three(run_party, p, sizeof *p);
     expect_varied(p, &plan);
-    for (unsigned i = 0; i < 3; i++)
-        transport_free(&t[i]);
 }
 
 static void counters_are_exact(void **state)
 {
     struct party p[3];
-    struct transport *t[3];
-    assert_int_equal(transport_memory_new(t, 8), ERR_OK);
-    start(p, t, &small_rounds);
+    struct transport *t[3] CLEAN(links_free) = {0};
+    start_in_memory(p, t, 8, &small_rounds);
     run_three(run_party, p, sizeof *p);
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(p[i].e, ERR_OK);
@@ -532,7 +538,6 @@ static void counters_are_exact(void **state)
         assert_int_equal(p[i].select.frames_sent, 4);
         assert_true(p[i].total.seconds >= p[i].select.seconds && p[i].select.seconds >= 0);
         assert_true(p[i].total.seconds <= p[i].seconds);
-        transport_free(&t[i]);
     }
 }
 
@@ -546,16 +551,14 @@ static void empty_rounds_count(void **state)
 {
     static const struct plan plan = {.rounds = 5, .size = sparse, .deadline_ms = 1000};
     struct party p[3];
-    struct transport *t[3];
-    assert_int_equal(transport_memory_new(t, 1), ERR_OK);
-    start(p, t, &plan);
+    struct transport *t[3] CLEAN(links_free) = {0};
+    start_in_memory(p, t, 1, &plan);
     run_three(run_party, p, sizeof *p);
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(p[i].e, ERR_OK);
         assert_int_equal(p[i].counted, 5);
         assert_int_equal(p[i].total.frames_sent, i == 2 ? 1 : 0);
         assert_int_equal(p[i].total.frames_received, i == 1 ? 1 : 0);
-        transport_free(&t[i]);
     }
 }
 
@@ -603,10 +606,10 @@ static void a_dead_neighbour_is_noticed(void **state)
 static void a_neighbour_that_leaves_is_noticed_at_once(void **state)
 {
     struct log log = {.file = stderr, .level = LOG_WARN};
-    struct transport *t[3];
     struct netio *netio CLEAN(netio_free) = NULL;
     assert_int_equal(netio_new(&netio, &log), ERR_OK);
     for (size_t rounds = 1; rounds < 3; rounds++) {
+        struct transport *t[3] CLEAN(links_free) = {0};
         bool seen = false;
         struct party p[3];
         assert_int_equal(three_zmq(t, netio, 4, NULL, NULL, &log), ERR_OK);
@@ -614,6 +617,7 @@ static void a_neighbour_that_leaves_is_noticed_at_once(void **state)
         p[2].rounds = rounds;
         p[2].closes = true;
         run_three(run_party, p, sizeof *p);
+        t[2] = NULL; /* it has taken its own along */
         for (unsigned i = 0; i < 2; i++) {
             assert_int_equal(p[i].e, ERR_PEER);
             assert_int_equal(p[i].done, rounds + 1);
@@ -621,7 +625,6 @@ static void a_neighbour_that_leaves_is_noticed_at_once(void **state)
             assert_null(strstr(p[i].sink, "silent"));
             /* the other may hear it of the first */
             seen = seen || strstr(p[i].sink, "server 2 closed its connection, or the") != NULL;
-            transport_free(&t[i]);
         }
         assert_true(seen);
     }
@@ -632,17 +635,15 @@ static void one_that_leaves_between_rounds_is_noticed_too(void **state)
 {
     char sink[2048] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_WARN};
-    struct session *session;
-    struct transport *t[3];
+    struct session *session CLEAN(session_free) = NULL;
     struct netio *netio CLEAN(netio_free) = NULL;
+    struct transport *t[3] CLEAN(links_free) = {0};
     struct net *net;
-    struct bytes b = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     assert_int_equal(netio_new(&netio, &log), ERR_OK);
     assert_int_equal(three_zmq(t, netio, 4, NULL, NULL, &log), ERR_OK);
     assert_int_equal(session_for_test(&session, 0, 11), ERR_OK);
-    assert_int_equal(
-        net_new(&net, &(struct net_options){.transport = t[0], .session = session, .log = &log}),
-        ERR_OK);
+    net = net_of(t[0], session, 0, &log);
     assert_int_equal(transport_send_by(t[0], NET_NEXT, "there?", 6, clock_now_ms() + 5000), ERR_OK);
     assert_int_equal(transport_receive_by(t[1], NET_PREV, &b, clock_now_ms() + 5000), ERR_OK);
     assert_int_equal(net_listen(net), ERR_OK);
@@ -652,25 +653,19 @@ static void one_that_leaves_between_rounds_is_noticed_too(void **state)
     assert_non_null(strstr(sink, "server 1 closed its connection"));
     assert_int_equal(net_listen(net), ERR_MISUSE);
     net_free(&net);
-    session_free(&session);
-    bytes_clear(&b);
-    transport_free(&t[0]);
-    transport_free(&t[2]);
 }
 
 static void a_party_may_give_up_by_itself(void **state)
 {
-    struct transport *t[3];
+    struct transport *t[3] CLEAN(links_free) = {0};
     struct party p[3];
-    assert_int_equal(transport_memory_new(t, 4), ERR_OK);
-    start(p, t, &small_rounds);
+    start_in_memory(p, t, 4, &small_rounds);
     p[2].rounds = 2;
     p[2].says_so = true;
     run_three(run_party, p, sizeof *p);
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(p[i].e, i == 2 ? ERR_OK : ERR_PEER);
         assert_int_equal(p[i].after, ERR_MISUSE);
-        transport_free(&t[i]);
     }
 }
 
@@ -683,16 +678,13 @@ static size_t one_way(size_t round, unsigned from, enum net_peer to)
 static void a_neighbour_that_takes_nothing_is_noticed(void **state)
 {
     static const struct plan plan = {.rounds = 3, .size = one_way, .deadline_ms = 300};
-    struct transport *t[3];
+    struct transport *t[3] CLEAN(links_free) = {0};
     struct party p[3];
-    assert_int_equal(transport_memory_new(t, 1), ERR_OK);
-    start(p, t, &plan);
+    start_in_memory(p, t, 1, &plan);
     p[2].rounds = 0; /* in a round of its own it might itself find the other late, and say so */
     run_three(run_party, p, sizeof *p);
     assert_int_equal(p[0].e, ERR_TIMEOUT);
     assert_non_null(strstr(p[0].sink, "server 2 took nothing"));
-    for (unsigned i = 0; i < 3; i++)
-        transport_free(&t[i]);
 }
 
 /* --- what a silent round hears ---------------------------------------------------------------- */
@@ -740,22 +732,16 @@ static void while_one_is_silent_the_other_is_heard(void **state)
         struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_WARN};
         uint8_t word, message[FRAME_HEADER + 16];
         struct net_round r = {.receive[NET_NEXT] = &word, .receive_size[NET_NEXT] = 1};
-        struct transport *t[3];
+        struct transport *t[3] CLEAN(links_free) = {0};
         struct net *net;
         size_t n = write_news(news, session, message);
         assert_int_equal(transport_memory_new(t, 4), ERR_OK);
         assert_int_equal(transport_send(t[0], NET_NEXT, message, n), ERR_OK);
-        assert_int_equal(net_new(&net, &(struct net_options){.transport = t[1],
-                                                             .session = session,
-                                                             .deadline_ms = 60,
-                                                             .log = &log}),
-                         ERR_OK);
+        net = net_of(t[1], session, 60, &log);
         assert_int_equal(net_exchange(net, &r), expected[news].e);
         assert_non_null(strstr(sink, expected[news].words));
         assert_int_equal(net->strangers, expected[news].strangers);
         net_free(&net);
-        for (unsigned i = 0; i < 3; i++)
-            transport_free(&t[i]);
     }
 }
 
@@ -798,20 +784,14 @@ static void a_flood_of_strangers_ends_with_our_patience(void **state)
     assert_int_equal(session_for_test(&session, 1, 11), ERR_OK);
     for (int i = 0; i < 2; i++) {
         struct relay flood = {.damage = NONE};
-        struct transport *t[3], outer = {.ops = &ops, .self = &flood};
+        struct transport *t[3] CLEAN(links_free) = {0}, outer = {.ops = &ops, .self = &flood};
         struct net *net;
         assert_int_equal(transport_memory_new(t, 4), ERR_OK);
         flood.inner = t[1];
-        assert_int_equal(net_new(&net, &(struct net_options){.transport = &outer,
-                                                             .session = session,
-                                                             .deadline_ms = 60,
-                                                             .log = &log}),
-                         ERR_OK);
+        net = net_of(&outer, session, 60, &log);
         assert_int_equal(net_exchange(net, &rounds[i]), ERR_TIMEOUT);
         assert_true(net->strangers > 0);
         net_free(&net);
-        for (unsigned k = 0; k < 3; k++)
-            transport_free(&t[k]);
     }
     assert_non_null(strstr(sink, "server 0 was silent"));
     assert_non_null(strstr(sink, "server 2 was silent"));
@@ -828,30 +808,24 @@ static void a_short_patience_ends_as_well(void **state)
                                 .receive[NET_NEXT] = &word,
                                 .receive_size[NET_NEXT] = 1};
     struct session *session CLEAN(session_free) = NULL;
-    struct transport *t[3];
+    struct transport *t[3] CLEAN(links_free) = {0};
     struct net *net;
     assert_int_equal(session_for_test(&session, 1, 11), ERR_OK);
     assert_int_equal(transport_memory_new(t, 1), ERR_OK);
     assert_int_equal(transport_send(t[1], NET_PREV, "no room is left", 15), ERR_OK);
-    assert_int_equal(net_new(&net, &(struct net_options){.transport = t[1],
-                                                         .session = session,
-                                                         .deadline_ms = 5,
-                                                         .log = &log}),
-                     ERR_OK);
+    net = net_of(t[1], session, 5, &log);
     assert_int_equal(net_exchange(net, &r), ERR_TIMEOUT);
     assert_non_null(strstr(sink, "server 0 took nothing for 5 ms"));
     assert_non_null(strstr(sink, "server 2 was silent for 5 ms"));
     net_free(&net);
-    for (unsigned i = 0; i < 3; i++)
-        transport_free(&t[i]);
 }
 
 /* --- links ------------------------------------------------------------------------------------ */
 
 static void queues_keep_order_and_bounds(void **state)
 {
-    struct transport *t[3];
-    struct bytes b = {0};
+    struct transport *t[3] CLEAN(links_free) = {0};
+    struct bytes b CLEAN(bytes_clear) = {0};
     int64_t now;
     assert_int_equal(transport_memory_new(t, 0), ERR_RANGE);
     assert_int_equal(transport_memory_new(t, SIZE_MAX), ERR_NOMEM);
@@ -876,9 +850,6 @@ static void queues_keep_order_and_bounds(void **state)
     now = clock_now_ms();
     assert_int_equal(transport_receive_by(t[1], NET_PREV, &b, now + 60), ERR_TIMEOUT);
     assert_true(clock_now_ms() - now >= 55);
-    bytes_clear(&b);
-    for (unsigned i = 0; i < 3; i++)
-        transport_free(&t[i]);
 }
 
 static void phases_have_names(void **state)
@@ -940,14 +911,13 @@ static void expect_refusal(struct lonely *l, const char *listen, const char *dia
 
 static void an_address_that_cannot_be_had_is_named(void **state)
 {
-    struct lonely l;
+    struct lonely l CLEAN(be_gone);
     be_lonely(&l);
     expect_refusal(&l, l.endpoint[0], NULL, "another program, or another trefoil, has this port");
     expect_refusal(&l, "tcp://192.0.2.1:1", NULL, "no such address");
     expect_refusal(&l, "localhost", NULL, "tcp://host:port");
     expect_refusal(&l, "ipc:///nowhere/at/all", NULL, "see that the endpoint is right");
     expect_refusal(&l, NULL, "127.0.0.1:7100", "tcp://host:port");
-    be_gone(&l);
 }
 
 /* Whether ports below 1024 are kept from those who have no privileges. */
@@ -965,14 +935,13 @@ static bool ports_are_guarded(void)
 static void a_port_that_needs_privileges_is_named(void **state)
 {
     const uid_t before = geteuid(), nobody = 65534;
-    struct lonely l;
+    struct lonely l CLEAN(be_gone);
     if (!ports_are_guarded() || (before == 0 && seteuid(nobody) != 0)) {
         print_message("# SKIP every port is free for all here\n");
         skip();
     }
     be_lonely(&l);
     expect_refusal(&l, "tcp://127.0.0.1:1", NULL, "ports below 1024 need privileges");
-    be_gone(&l);
     assert_int_equal(seteuid(before), 0);
 }
 
@@ -980,8 +949,8 @@ static void a_port_that_needs_privileges_is_named(void **state)
 static void messages_in_parts_are_dropped(void **state)
 {
     const struct transport_passes passes = passes_of(0);
-    struct lonely l;
-    struct bytes b = {0};
+    struct lonely l CLEAN(be_gone);
+    struct bytes b CLEAN(bytes_clear) = {0};
     void *foreign;
     be_lonely(&l);
     foreign = zmq_socket(netio_zmq(l.netio), ZMQ_PUSH);
@@ -995,18 +964,15 @@ static void messages_in_parts_are_dropped(void **state)
     assert_memory_equal(b.data, "whole", 5);
     assert_non_null(strstr(l.sink, "dropped a message in parts on link 0 from 1"));
     zmq_close(foreign);
-    bytes_clear(&b);
-    be_gone(&l);
 }
 
 static void what_no_memory_can_hold_is_refused(void **state)
 {
     struct transport_message m = {0};
-    struct lonely l;
+    struct lonely l CLEAN(be_gone);
     be_lonely(&l);
     assert_int_equal(transport_make(l.t, SIZE_MAX, &m), ERR_NOMEM);
     assert_false(m.held);
-    be_gone(&l);
 }
 
 static void what_zeromq_refuses_is_said(void **state)
@@ -1026,7 +992,7 @@ static void what_zeromq_refuses_is_said(void **state)
          ERR_SYSTEM,
          "ZeroMQ refused the domain ddd"},
     };
-    struct lonely l;
+    struct lonely l CLEAN(be_gone);
     void *socket;
     enum err e;
     be_lonely(&l);
@@ -1042,7 +1008,6 @@ static void what_zeromq_refuses_is_said(void **state)
     assert_int_equal(socket_option(socket, 9999, 1, &l.log), ERR_SYSTEM);
     assert_non_null(strstr(l.sink, "ZeroMQ refused option 9999: Invalid argument"));
     zmq_close(socket);
-    be_gone(&l);
 }
 
 struct waiter {
@@ -1059,29 +1024,18 @@ static void *wait_in_vain(void *argument)
     return NULL;
 }
 
-static struct net *net_of(struct lonely *l, const struct session *session)
-{
-    struct net *net;
-    assert_int_equal(net_new(&net, &(struct net_options){.transport = l->t,
-                                                         .session = session,
-                                                         .deadline_ms = 60000,
-                                                         .log = &l->log}),
-                     ERR_OK);
-    return net;
-}
-
 /* ZeroMQ's context ends under a session: nobody hangs, and nothing is taken for silence. */
 static void links_that_are_closed_under_us_say_so(void **state)
 {
     const struct net_round give = {.send[NET_NEXT] = "x", .send_size[NET_NEXT] = 1};
     struct session *session;
     struct waiter w = {0};
-    struct lonely l;
+    struct lonely l CLEAN(be_gone);
     pthread_t thread;
     struct net *net;
     be_lonely(&l);
     assert_int_equal(session_for_test(&session, 0, 11), ERR_OK);
-    w.net = net_of(&l, session);
+    w.net = net_of(l.t, session, 60000, &l.log);
     assert_int_equal(pthread_create(&thread, NULL, wait_in_vain, &w), 0);
     clock_pause(60);
     assert_int_equal(zmq_ctx_shutdown(netio_zmq(l.netio)), 0);
@@ -1089,17 +1043,16 @@ static void links_that_are_closed_under_us_say_so(void **state)
     assert_int_equal(w.e, ERR_MISUSE);
     assert_non_null(strstr(l.sink, "waiting for the other servers failed in exchange 0 (other)"));
     net_free(&w.net);
-    w.net = net_of(&l, session);
+    w.net = net_of(l.t, session, 60000, &l.log);
     (void)wait_in_vain(&w);
     assert_int_equal(w.e, ERR_MISUSE);
     assert_non_null(strstr(l.sink, "the link from server 2 failed in exchange 0 (other)"));
     net_free(&w.net);
-    net = net_of(&l, session);
+    net = net_of(l.t, session, 60000, &l.log);
     assert_int_equal(net_exchange(net, &give), ERR_MISUSE);
     assert_non_null(strstr(l.sink, "the link to server 1 failed in exchange 0 (other)"));
     net_free(&net);
     session_free(&session);
-    be_gone(&l);
 }
 
 int main(void)
