@@ -29,6 +29,8 @@ struct house {
     char sink[32768], outside_sink[4096];
     size_t connections, of_a_key, memory; /* of the gate; 0: its own bounds */
     int64_t message_ms;
+    struct gate_client from; /* who was heard last */
+    struct bytes b;          /* and what */
 };
 
 static int64_t in_ms(int64_t ms)
@@ -80,6 +82,7 @@ static void build(struct house *h)
 
 static void pull_down(struct house *h)
 {
+    bytes_clear(&h->b);
     gate_free(&h->gate);
     netio_free(&h->outside);
     netio_free(&h->inside);
@@ -111,20 +114,52 @@ static void expect_message(const struct bytes *b, const char *text)
     assert_memory_equal(b->data, text, b->size);
 }
 
+static void say(struct dial *d, const char *text)
+{
+    assert_int_equal(dial_send(d, text, strlen(text), in_ms(5000)), ERR_OK);
+}
+
+/* The next message of anybody: of that text, or of any where it is NULL. */
+static void hear(struct house *h, const char *text)
+{
+    assert_int_equal(gate_receive(h->gate, &h->from, &h->b, in_ms(5000)), ERR_OK);
+    if (text != NULL)
+        expect_message(&h->b, text);
+}
+
+static void hear_nothing(struct house *h, int64_t ms)
+{
+    assert_int_equal(gate_receive(h->gate, &h->from, &h->b, in_ms(ms)), ERR_TIMEOUT);
+}
+
+static void expect_answer(struct house *h, struct dial *d, const char *text)
+{
+    assert_int_equal(dial_receive(d, &h->b, in_ms(5000)), ERR_OK);
+    expect_message(&h->b, text);
+}
+
+static void ask_and_answer(struct house *h, struct dial *d, uint32_t user)
+{
+    say(d, "who?");
+    hear(h, NULL);
+    assert_int_equal(h->from.user, user);
+    assert_int_equal(gate_reply(h->gate, &h->from, "you", 3), ERR_OK);
+    expect_answer(h, d, "you");
+}
+
 static void users_are_known_by_their_keys(void **state)
 {
     struct house h CLEAN(pull_down);
     struct dial *d[3];
     struct gate_client from[3];
-    struct bytes b CLEAN(bytes_clear) = {0};
     char text[16];
     build(&h);
     for (uint32_t i = 0; i < 3; i++) {
         d[i] = knock(&h, &h.client[i], h.server.public);
         snprintf(text, sizeof text, "I am %u", i);
         assert_int_equal(dial_send(d[i], text, strlen(text), in_ms(3000)), ERR_OK);
-        assert_int_equal(gate_receive(h.gate, &from[i], &b, in_ms(3000)), ERR_OK);
-        expect_message(&b, text);
+        assert_int_equal(gate_receive(h.gate, &from[i], &h.b, in_ms(3000)), ERR_OK);
+        expect_message(&h.b, text);
         assert_int_equal(from[i].user, 100 + i);
     }
     /* answers find their way, in whatever order */
@@ -134,11 +169,10 @@ static void users_are_known_by_their_keys(void **state)
     }
     for (uint32_t i = 0; i < 3; i++) {
         snprintf(text, sizeof text, "you are %u", i);
-        assert_int_equal(dial_receive(d[i], &b, in_ms(3000)), ERR_OK);
-        expect_message(&b, text);
+        expect_answer(&h, d[i], text);
         assert_int_equal(dial_sent(d[i]), 6);
         assert_int_equal(dial_received(d[i]), 9);
-        assert_int_equal(dial_receive(d[i], &b, in_ms(20)), ERR_TIMEOUT);
+        assert_int_equal(dial_receive(d[i], &h.b, in_ms(20)), ERR_TIMEOUT);
         dial_free(&d[i]);
     }
 }
@@ -169,8 +203,6 @@ static void a_watched_dial_notices_and_comes_back(void **state)
 {
     struct house h CLEAN(pull_down);
     struct key_pair late = new_key_pair();
-    struct gate_client from;
-    struct bytes b CLEAN(bytes_clear) = {0};
     struct dial *d CLEAN(dial_free) = NULL;
     enum err e = ERR_TIMEOUT;
     build(&h);
@@ -182,16 +214,15 @@ static void a_watched_dial_notices_and_comes_back(void **state)
     for (unsigned i = 0; i < 10 && e == ERR_TIMEOUT; i++)
         e = dial_send(d, "now?", 4, in_ms(500));
     assert_int_equal(e, ERR_OK);
-    assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(3000)), ERR_OK);
-    assert_int_equal(from.user, 9);
-    assert_int_equal(gate_reply(h.gate, &from, "yes", 3), ERR_OK);
-    assert_int_equal(dial_receive(d, &b, in_ms(3000)), ERR_OK);
-    expect_message(&b, "yes");
-    assert_int_equal(dial_receive(d, &b, in_ms(50)), ERR_TIMEOUT);
+    hear(&h, NULL);
+    assert_int_equal(h.from.user, 9);
+    assert_int_equal(gate_reply(h.gate, &h.from, "yes", 3), ERR_OK);
+    expect_answer(&h, d, "yes");
+    assert_int_equal(dial_receive(d, &h.b, in_ms(50)), ERR_TIMEOUT);
     /* the gate goes before it answers */
-    assert_int_equal(dial_send(d, "still there?", 12, in_ms(3000)), ERR_OK);
+    say(d, "still there?");
     gate_free(&h.gate);
-    assert_int_equal(dial_receive(d, &b, in_ms(20000)), ERR_PEER);
+    assert_int_equal(dial_receive(d, &h.b, in_ms(20000)), ERR_PEER);
     assert_non_null(strstr(h.outside_sink, "broke"));
 }
 
@@ -199,17 +230,15 @@ static void a_watched_dial_notices_and_comes_back(void **state)
 static void a_break_is_told_to_one_who_watches_late(void **state)
 {
     struct house h CLEAN(pull_down);
-    struct gate_client from;
-    struct bytes b CLEAN(bytes_clear) = {0};
     struct dial *d CLEAN(dial_free) = NULL;
     build(&h);
     d = knock(&h, &h.client[0], h.server.public);
     assert_int_equal(dial_reach(d, in_ms(5000)), ERR_OK);
     assert_int_equal(dial_watch(d), ERR_OK);
-    assert_int_equal(dial_send(d, "still there?", 12, in_ms(5000)), ERR_OK);
-    assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(5000)), ERR_OK);
+    say(d, "still there?");
+    hear(&h, NULL);
     gate_free(&h.gate);
-    assert_int_equal(dial_receive(d, &b, in_ms(20000)), ERR_PEER);
+    assert_int_equal(dial_receive(d, &h.b, in_ms(20000)), ERR_PEER);
 }
 
 /* ZeroMQ closes a socket's port in its own thread: until then a client may still be let in. */
@@ -235,30 +264,27 @@ static void wait_until_closed(const char *endpoint)
 static void a_break_is_told_until_something_is_sent(void **state)
 {
     struct house h;
-    struct gate_client from;
-    struct bytes b CLEAN(bytes_clear) = {0};
     struct dial *d;
     for (int already = 0; already <= 2; already++) {
         enum err e = ERR_OK;
         build(&h);
         d = knock(&h, &h.client[0], h.server.public);
         assert_int_equal(dial_watch(d), ERR_OK);
-        assert_int_equal(dial_send(d, "both, please", 12, in_ms(5000)), ERR_OK);
-        assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(5000)), ERR_OK);
-        assert_int_equal(gate_reply(h.gate, &from, "1", 1), ERR_OK);
-        assert_int_equal(gate_reply(h.gate, &from, "2", 1), ERR_OK);
+        say(d, "both, please");
+        hear(&h, NULL);
+        assert_int_equal(gate_reply(h.gate, &h.from, "1", 1), ERR_OK);
+        assert_int_equal(gate_reply(h.gate, &h.from, "2", 1), ERR_OK);
         for (int i = 1; i <= already; i++) {
-            assert_int_equal(dial_receive(d, &b, in_ms(5000)), ERR_OK);
-            expect_message(&b, i == 1 ? "1" : "2");
+            expect_answer(&h, d, i == 1 ? "1" : "2");
         }
         gate_free(&h.gate);
         for (int i = already + 1; e == ERR_OK; i++) {
-            e = dial_receive(d, &b, in_ms(60000));
+            e = dial_receive(d, &h.b, in_ms(60000));
             if (e == ERR_OK)
-                expect_message(&b, i == 1 ? "1" : "2");
+                expect_message(&h.b, i == 1 ? "1" : "2");
         }
         assert_int_equal(e, ERR_PEER);
-        assert_int_equal(dial_receive(d, &b, in_ms(60000)), ERR_PEER);
+        assert_int_equal(dial_receive(d, &h.b, in_ms(60000)), ERR_PEER);
         dial_free(&d);
         pull_down(&h);
     }
@@ -268,8 +294,6 @@ static void strangers_get_nothing(void **state)
 {
     struct house h CLEAN(pull_down);
     struct key_pair stranger = new_key_pair(), other_server = new_key_pair();
-    struct gate_client from;
-    struct bytes b CLEAN(bytes_clear) = {0};
     struct dial *d;
     int64_t begin;
     build(&h);
@@ -282,14 +306,14 @@ static void strangers_get_nothing(void **state)
     assert_non_null(strstr(h.outside_sink, h.endpoint[0]));
     dial_free(&d);
     assert_in_range(clock_now_ms() - begin, 400, 1500);
-    assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(20)), ERR_TIMEOUT);
+    hear_nothing(&h, 20);
 
     /* admitted later, and dismissed again: the list may change while the gate stands */
     assert_int_equal(netio_allow(h.inside, "gate", stranger.public, 7), ERR_OK);
     d = knock(&h, &stranger, h.server.public);
-    assert_int_equal(dial_send(d, "now?", 4, in_ms(3000)), ERR_OK);
-    assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(3000)), ERR_OK);
-    assert_int_equal(from.user, 7);
+    say(d, "now?");
+    hear(&h, NULL);
+    assert_int_equal(h.from.user, 7);
     dial_free(&d);
     netio_disallow(h.inside, "gate", stranger.public);
     netio_disallow(h.inside, "gate", stranger.public); /* it has gone already */
@@ -302,8 +326,6 @@ static void strangers_get_nothing(void **state)
     assert_int_equal(dial_send(d, "and now?", 8, in_ms(200)), ERR_TIMEOUT);
     dial_free(&d);
 }
-
-static void ask_and_answer(struct house *h, struct dial *d, uint32_t user);
 
 static void nobody_there_is_a_timeout(void **state)
 {
@@ -421,7 +443,6 @@ static void many_clients_are_served(void **state)
     struct worker w = {0};
     struct customer c[3] = {{0}};
     struct gate_client from = {0};
-    struct bytes b CLEAN(bytes_clear) = {0};
     pthread_t worker, customer[3];
     size_t got = 0;
     enum err e = ERR_OK;
@@ -437,19 +458,19 @@ static void many_clients_are_served(void **state)
     for (; got < 1200 && e == ERR_OK; got++) {
         char text[64];
         int n;
-        e = gate_receive(h.gate, &from, &b, in_ms(5000));
+        e = gate_receive(h.gate, &from, &h.b, in_ms(5000));
         if (e == ERR_OK && got % 2 == 0) {
-            e = gate_pass(h.gate, &from, b.data, b.size);
+            e = gate_pass(h.gate, &from, h.b.data, h.b.size);
         } else if (e == ERR_OK) {
-            n = snprintf(text, sizeof text, "%u: %.*s", from.user, (int)b.size,
-                         (const char *)b.data);
+            n = snprintf(text, sizeof text, "%u: %.*s", from.user, (int)h.b.size,
+                         (const char *)h.b.data);
             e = gate_reply(h.gate, &from, text, (size_t)n);
         }
     }
     if (e == ERR_OK)
         e = gate_pass(h.gate, &from, "stop", 4);
     /* the last answers of the worker still go through the front */
-    assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(300)), ERR_TIMEOUT);
+    assert_int_equal(gate_receive(h.gate, &from, &h.b, in_ms(300)), ERR_TIMEOUT);
     for (unsigned i = 0; i < 3; i++)
         pthread_join(customer[i], NULL);
     pthread_join(worker, NULL);
@@ -467,21 +488,19 @@ static void many_clients_are_served(void **state)
 static void a_thousand_messages_wait_for_their_reader(void **state)
 {
     struct house h CLEAN(pull_down);
-    struct gate_client from;
-    struct bytes b CLEAN(bytes_clear) = {0};
     struct dial *d CLEAN(dial_free) = NULL;
     build(&h);
     d = knock(&h, &h.client[1], h.server.public);
     for (uint32_t i = 0; i < 1000; i++) {
         assert_int_equal(dial_send(d, &i, sizeof i, in_ms(3000)), ERR_OK);
-        assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(3000)), ERR_OK);
-        assert_int_equal(b.size, sizeof i);
-        assert_memory_equal(b.data, &i, sizeof i);
-        assert_int_equal(gate_reply(h.gate, &from, &i, sizeof i), ERR_OK);
+        hear(&h, NULL);
+        assert_int_equal(h.b.size, sizeof i);
+        assert_memory_equal(h.b.data, &i, sizeof i);
+        assert_int_equal(gate_reply(h.gate, &h.from, &i, sizeof i), ERR_OK);
     }
     for (uint32_t i = 0; i < 1000; i++) {
-        assert_int_equal(dial_receive(d, &b, in_ms(3000)), ERR_OK);
-        assert_memory_equal(b.data, &i, sizeof i);
+        assert_int_equal(dial_receive(d, &h.b, in_ms(3000)), ERR_OK);
+        assert_memory_equal(h.b.data, &i, sizeof i);
     }
 }
 
@@ -490,23 +509,21 @@ static void a_client_that_never_reads_holds_nobody(void **state)
     static const uint8_t big[MAX_MESSAGE];
     struct house h CLEAN(pull_down);
     struct gate_client lazy, keen;
-    struct bytes b CLEAN(bytes_clear) = {0};
     struct dial *d, *other;
     int64_t begin;
     build(&h);
     d = knock(&h, &h.client[0], h.server.public);
-    assert_int_equal(dial_send(d, "x", 1, in_ms(3000)), ERR_OK);
-    assert_int_equal(gate_receive(h.gate, &lazy, &b, in_ms(3000)), ERR_OK);
+    say(d, "x");
+    assert_int_equal(gate_receive(h.gate, &lazy, &h.b, in_ms(3000)), ERR_OK);
     begin = clock_now_ms();
     for (int i = 0; i < 20000; i++) /* 80 MB: far beyond what any queue on the way holds */
         assert_int_equal(gate_reply(h.gate, &lazy, big, sizeof big), ERR_OK);
     assert_true(clock_now_ms() - begin < 5000);
     other = knock(&h, &h.client[1], h.server.public);
-    assert_int_equal(dial_send(other, "y", 1, in_ms(3000)), ERR_OK);
-    assert_int_equal(gate_receive(h.gate, &keen, &b, in_ms(3000)), ERR_OK);
+    say(other, "y");
+    assert_int_equal(gate_receive(h.gate, &keen, &h.b, in_ms(3000)), ERR_OK);
     assert_int_equal(gate_reply(h.gate, &keen, "z", 1), ERR_OK);
-    assert_int_equal(dial_receive(other, &b, in_ms(3000)), ERR_OK);
-    expect_message(&b, "z");
+    expect_answer(&h, other, "z");
     dial_free(&other);
     dial_free(&d);
     /* nor does one that has gone */
@@ -522,39 +539,34 @@ static void what_fails_leaves_nothing_behind(void **state)
     struct house h CLEAN(pull_down);
     struct gate_client alice, bob, from;
     struct gate_port *port;
-    struct bytes b CLEAN(bytes_clear) = {0};
-    struct dial *a, *other CLEAN(dial_free) = NULL;
+    struct dial *a CLEAN(dial_free) = NULL, *other CLEAN(dial_free) = NULL;
     build(&h);
     port = gate_port(h.gate);
     assert_non_null(port);
     a = knock(&h, &h.client[0], h.server.public);
     other = knock(&h, &h.client[1], h.server.public);
-    assert_int_equal(dial_send(a, "x", 1, in_ms(5000)), ERR_OK);
-    assert_int_equal(gate_receive(h.gate, &alice, &b, in_ms(5000)), ERR_OK);
-    assert_int_equal(dial_send(other, "x", 1, in_ms(5000)), ERR_OK);
-    assert_int_equal(gate_receive(h.gate, &bob, &b, in_ms(5000)), ERR_OK);
+    say(a, "x");
+    assert_int_equal(gate_receive(h.gate, &alice, &h.b, in_ms(5000)), ERR_OK);
+    say(other, "x");
+    assert_int_equal(gate_receive(h.gate, &bob, &h.b, in_ms(5000)), ERR_OK);
 
     assert_int_equal(gate_reply(h.gate, &alice, "x", SIZE_MAX), ERR_NOMEM);
     assert_int_equal(gate_reply(h.gate, &bob, "for bob", 7), ERR_OK);
-    assert_int_equal(dial_receive(other, &b, in_ms(5000)), ERR_OK);
-    expect_message(&b, "for bob");
+    expect_answer(&h, other, "for bob");
     assert_int_equal(gate_reply(h.gate, &alice, "for alice", 9), ERR_OK);
-    assert_int_equal(dial_receive(a, &b, in_ms(5000)), ERR_OK);
-    expect_message(&b, "for alice");
+    expect_answer(&h, a, "for alice");
 
     assert_int_equal(gate_pass(h.gate, &alice, "x", SIZE_MAX), ERR_NOMEM);
     assert_int_equal(gate_pass(h.gate, &bob, "of bob", 6), ERR_OK);
-    assert_int_equal(gate_port_receive(port, &from, &b, in_ms(5000)), ERR_OK);
+    assert_int_equal(gate_port_receive(port, &from, &h.b, in_ms(5000)), ERR_OK);
     assert_int_equal(from.user, bob.user);
-    expect_message(&b, "of bob");
+    expect_message(&h.b, "of bob");
     assert_int_equal(gate_port_reply(port, &alice, "x", SIZE_MAX), ERR_NOMEM);
     assert_int_equal(gate_port_reply(port, &bob, "again", 5), ERR_OK);
-    assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(100)), ERR_TIMEOUT);
-    assert_int_equal(dial_receive(other, &b, in_ms(5000)), ERR_OK);
-    expect_message(&b, "again");
-    assert_int_equal(dial_receive(a, &b, in_ms(20)), ERR_TIMEOUT);
+    assert_int_equal(gate_receive(h.gate, &from, &h.b, in_ms(100)), ERR_TIMEOUT);
+    expect_answer(&h, other, "again");
+    assert_int_equal(dial_receive(a, &h.b, in_ms(20)), ERR_TIMEOUT);
     gate_port_free(&port);
-    dial_free(&a);
 }
 
 /* Of one key GATE_SHARE messages wait, so that others find room; of all GATE_BACKLOG. */
@@ -563,12 +575,11 @@ static void the_worker_may_be_busy_or_gone(void **state)
     struct house h CLEAN(pull_down);
     struct gate_client from = {.user = 1, .route_size = 5}, other = from;
     struct gate_port *port CLEAN(gate_port_free) = NULL;
-    struct bytes b CLEAN(bytes_clear) = {0};
     build(&h);
     assert_int_equal(gate_pass(h.gate, &from, "x", 1), ERR_AGAIN); /* there was never one */
     port = gate_port(h.gate);
     assert_non_null(port);
-    assert_int_equal(gate_port_receive(port, &from, &b, in_ms(20)), ERR_TIMEOUT);
+    assert_int_equal(gate_port_receive(port, &from, &h.b, in_ms(20)), ERR_TIMEOUT);
     for (unsigned round = 0; round < 3; round++) {
         size_t passed = 0;
         for (from.user = 1; passed < GATE_BACKLOG; from.user++) {
@@ -578,7 +589,7 @@ static void the_worker_may_be_busy_or_gone(void **state)
         }
         assert_int_equal(gate_pass(h.gate, &from, "x", 1), ERR_AGAIN);
         for (; passed > 0; passed--)
-            assert_int_equal(gate_port_receive(port, &other, &b, in_ms(1000)), ERR_OK);
+            assert_int_equal(gate_port_receive(port, &other, &h.b, in_ms(1000)), ERR_OK);
     }
 }
 
@@ -616,8 +627,6 @@ static void garbage_ends_the_connection(void **state)
         {"route", "names its own route", 1, 4}, /* as long as the gate's own */
     };
     struct house h CLEAN(pull_down);
-    struct gate_client from;
-    struct bytes b CLEAN(bytes_clear) = {0};
     build(&h);
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         void *s = raw_client(&h, kinds[k].route), *watch;
@@ -630,7 +639,7 @@ static void garbage_ends_the_connection(void **state)
         for (unsigned i = 1; i <= kinds[k].frames; i++)
             zmq_send(s, "part", kinds[k].size, i < kinds[k].frames ? ZMQ_SNDMORE : 0);
         for (int64_t end = in_ms(5000); kind == 0 && clock_now_ms() < end;) {
-            assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(10)), ERR_TIMEOUT);
+            hear_nothing(&h, 10);
             (void)events_take(watch, &kind, &value);
         }
         assert_int_equal(kind, ZMQ_EVENT_DISCONNECTED);
@@ -644,28 +653,23 @@ static void what_is_too_long_does_not_arrive(void **state)
 {
     static const uint8_t big[MAX_MESSAGE + 1];
     struct house h CLEAN(pull_down);
-    struct gate_client from;
-    struct bytes b CLEAN(bytes_clear) = {0};
     struct dial *d CLEAN(dial_free) = NULL;
     build(&h);
     d = knock(&h, &h.client[0], h.server.public);
     assert_int_equal(dial_send(d, big, MAX_MESSAGE, in_ms(3000)), ERR_OK);
-    assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(3000)), ERR_OK);
-    assert_int_equal(b.size, MAX_MESSAGE);
+    hear(&h, NULL);
+    assert_int_equal(h.b.size, MAX_MESSAGE);
     assert_int_equal(dial_send(d, big, MAX_MESSAGE + 1, in_ms(3000)), ERR_OK);
-    assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(200)), ERR_TIMEOUT);
+    hear_nothing(&h, 200);
     /* the library cut that connection; a new one is made, and the gate stands */
-    assert_int_equal(dial_send(d, "short", 5, in_ms(3000)), ERR_OK);
-    assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(3000)), ERR_OK);
-    expect_message(&b, "short");
+    say(d, "short");
+    hear(&h, "short");
 }
 
 /* Plain TCP bytes and a client without CURVE at all. */
 static void other_protocols_get_nothing(void **state)
 {
     struct house h CLEAN(pull_down);
-    struct gate_client from;
-    struct bytes b CLEAN(bytes_clear) = {0};
     void *plain;
     const int linger = 0;
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -678,7 +682,7 @@ static void other_protocols_get_nothing(void **state)
     zmq_setsockopt(plain, ZMQ_LINGER, &linger, sizeof linger);
     zmq_connect(plain, h.endpoint[0]);
     zmq_send(plain, "hello", 5, 0);
-    assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(200)), ERR_TIMEOUT);
+    hear_nothing(&h, 200);
     zmq_close(plain);
     close(fd);
 }
@@ -716,17 +720,6 @@ static bool is_cut(int fd)
     return n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
 }
 
-static void ask_and_answer(struct house *h, struct dial *d, uint32_t user)
-{
-    struct gate_client from;
-    struct bytes b CLEAN(bytes_clear) = {0};
-    assert_int_equal(dial_send(d, "who?", 4, in_ms(5000)), ERR_OK);
-    assert_int_equal(gate_receive(h->gate, &from, &b, in_ms(5000)), ERR_OK);
-    assert_int_equal(from.user, user);
-    assert_int_equal(gate_reply(h->gate, &from, "you", 3), ERR_OK);
-    assert_int_equal(dial_receive(d, &b, in_ms(5000)), ERR_OK);
-}
-
 #define CROWD 40
 
 /*
@@ -740,9 +733,7 @@ static void crowd_at(const char *host, const char *crowded, bool apart, unsigned
     struct rlimit limit, before;
     char words[64];
     struct house h CLEAN(pull_down) = {.connections = descriptors != 0 ? 0 : most};
-    struct gate_client from;
-    struct bytes b CLEAN(bytes_clear) = {0};
-    struct dial *early, *late CLEAN(dial_free) = NULL;
+    struct dial *early CLEAN(dial_free) = NULL, *late CLEAN(dial_free) = NULL;
     int crowd[CROWD];
     size_t cut = 0;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -757,10 +748,10 @@ static void crowd_at(const char *host, const char *crowded, bool apart, unsigned
     ask_and_answer(&h, early, 100);
     for (size_t i = 0; i < CROWD; i++) {
         crowd[i] = stranger_from(&h, crowded, i % 2 == 0 ? 0 : i % 64);
-        assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(20)), ERR_TIMEOUT);
+        hear_nothing(&h, 20);
     }
     if (apart) /* else it would be told that its connection broke */
-        assert_int_equal(dial_receive(early, &b, in_ms(20)), ERR_TIMEOUT);
+        assert_int_equal(dial_receive(early, &h.b, in_ms(20)), ERR_TIMEOUT);
     ask_and_answer(&h, early, 100);
     late = knock(&h, &h.client[1], h.server.public);
     ask_and_answer(&h, late, 101);
@@ -774,7 +765,6 @@ static void crowd_at(const char *host, const char *crowded, bool apart, unsigned
     assert_non_null(strstr(h.sink, words));
     for (size_t i = 0; i < CROWD; i++)
         close(crowd[i]);
-    dial_free(&early);
 }
 
 static bool has_ipv6(void)
@@ -809,8 +799,6 @@ static void a_key_has_so_many_connections(void **state)
 {
     enum { MINE = 6, MOST = 4 };
     struct house h CLEAN(pull_down) = {.of_a_key = MOST};
-    struct gate_client from;
-    struct bytes b CLEAN(bytes_clear) = {0};
     struct dial *other CLEAN(dial_free) = NULL, *d[MINE];
     unsigned cut = 0;
     build_at(&h, "127.0.0.1");
@@ -821,10 +809,10 @@ static void a_key_has_so_many_connections(void **state)
         d[i] = knock(&h, &h.client[0], h.server.public);
         assert_int_equal(dial_watch(d[i]), ERR_OK);
         ask_and_answer(&h, d[i], 100);
-        assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(120)), ERR_TIMEOUT);
+        hear_nothing(&h, 120);
     }
     for (size_t i = 0; i < MINE; i++) {
-        enum err e = dial_receive(d[i], &b, in_ms(i < MINE - MOST ? 5000 : 20));
+        enum err e = dial_receive(d[i], &h.b, in_ms(i < MINE - MOST ? 5000 : 20));
         assert_int_equal(e, i < MINE - MOST ? ERR_PEER : ERR_TIMEOUT);
         cut += e == ERR_PEER;
         dial_free(&d[i]);
@@ -832,7 +820,7 @@ static void a_key_has_so_many_connections(void **state)
     assert_int_equal(cut, MINE - MOST);
     assert_non_null(strstr(h.sink, "more than 4 connections of one key"));
     ask_and_answer(&h, other, 101);
-    assert_int_equal(dial_receive(other, &b, in_ms(20)), ERR_TIMEOUT);
+    assert_int_equal(dial_receive(other, &h.b, in_ms(20)), ERR_TIMEOUT);
 }
 
 /*
@@ -859,8 +847,6 @@ static void send_the_head_of_a_message(int fd, size_t size, size_t n)
 static void a_message_has_a_time_to_arrive(void **state)
 {
     struct house h CLEAN(pull_down) = {.message_ms = 300};
-    struct gate_client from;
-    struct bytes b CLEAN(bytes_clear) = {0};
     struct dial *honest CLEAN(dial_free) = NULL;
     int fd;
     build_at(&h, "127.0.0.1");
@@ -872,15 +858,15 @@ static void a_message_has_a_time_to_arrive(void **state)
     for (size_t i = 0; i < 2000; i++) {
         static const uint8_t some[MAX_MESSAGE];
         assert_int_equal(dial_send(honest, some, 150 + i % 150, in_ms(5000)), ERR_OK);
-        assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(5000)), ERR_OK);
+        hear(&h, NULL);
     }
     fd = stranger_from(&h, "127.0.0.1", 0);
     send_the_head_of_a_message(fd, MAX_MESSAGE, MAX_MESSAGE - 16);
     for (int64_t end = in_ms(8000); !is_cut(fd);) {
         assert_true(clock_now_ms() < end);
-        assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(20)), ERR_TIMEOUT);
+        hear_nothing(&h, 20);
     }
-    assert_int_equal(dial_receive(honest, &b, in_ms(20)), ERR_TIMEOUT);
+    assert_int_equal(dial_receive(honest, &h.b, in_ms(20)), ERR_TIMEOUT);
     ask_and_answer(&h, honest, 100);
     close(fd);
 }
@@ -892,8 +878,6 @@ static void a_message_has_a_time_to_arrive(void **state)
 static void nobody_fills_memory(void **state)
 {
     struct house h CLEAN(pull_down) = {.memory = (size_t)8 << 20};
-    struct gate_client from;
-    struct bytes b CLEAN(bytes_clear) = {0};
     struct dial *honest CLEAN(dial_free) = NULL;
     struct withheld attack = {.connections = 20, .frames = 2000, .frame = 4000}; /* 160 MB in all */
     uint64_t before, most = 0;
@@ -914,7 +898,7 @@ static void nobody_fills_memory(void **state)
     attack.curve_secret = h.client[0].secret;
     child = support_withhold(&attack);
     for (; waitpid(child, &status, WNOHANG) == 0; served++) {
-        assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(10)), ERR_TIMEOUT);
+        hear_nothing(&h, 10);
         ask_and_answer(&h, honest, 101);
         most = support_resident(getpid()) > most ? support_resident(getpid()) : most;
     }
@@ -932,15 +916,12 @@ static void a_key_that_dials_without_end_waits(void **state)
     unsigned served = 0;
     build(&h);
     for (; served < 400; served++) {
-        struct gate_client from;
-        struct bytes b = {0};
         enum err e;
         d = knock(&h, &h.client[0], h.server.public);
         e = dial_send(d, "again", 5, in_ms(1000));
         if (e == ERR_OK)
-            e = gate_receive(h.gate, &from, &b, in_ms(3000));
+            e = gate_receive(h.gate, &h.from, &h.b, in_ms(3000));
         dial_free(&d);
-        bytes_clear(&b);
         if (e != ERR_OK)
             break;
     }
@@ -1023,8 +1004,6 @@ static void a_gate_without_keys_hears_nobody(void **state)
 {
     struct house h CLEAN(pull_down);
     struct gate_options o;
-    struct gate_client from;
-    struct bytes b CLEAN(bytes_clear) = {0};
     void *plain;
     const int linger = 0;
     build(&h);
@@ -1039,7 +1018,7 @@ static void a_gate_without_keys_hears_nobody(void **state)
     assert_int_equal(zmq_send(plain, "hello", 5, 0), 5);
     for (int64_t end = in_ms(5000); strstr(h.sink, "nobody has admitted") == NULL;) {
         assert_true(clock_now_ms() < end);
-        assert_int_equal(gate_receive(h.gate, &from, &b, in_ms(20)), ERR_TIMEOUT);
+        hear_nothing(&h, 20);
     }
     zmq_close(plain);
 }
@@ -1088,7 +1067,6 @@ static void a_gate_that_is_closed_under_us_says_so(void **state)
     struct gate_client client = {.user = 100};
     struct gate *gate;
     struct dial *d, *other;
-    struct bytes b CLEAN(bytes_clear) = {0};
     pthread_t front, worker;
     void *heard;
     build(&h);
@@ -1104,7 +1082,7 @@ static void a_gate_that_is_closed_under_us_says_so(void **state)
     assert_int_equal(t.e, ERR_MISUSE);
     assert_in_range(t.taken, 16, 64);
     assert_non_null(strstr(h.sink, "the gate's front did not take an answer to user 100"));
-    assert_int_equal(gate_receive(h.gate, &client, &b, in_ms(60000)), ERR_MISUSE);
+    assert_int_equal(gate_receive(h.gate, &client, &h.b, in_ms(60000)), ERR_MISUSE);
     assert_int_equal(gate_reply(h.gate, &client, "x", 1), ERR_MISUSE);
     assert_non_null(strstr(h.sink, "cannot answer user 100"));
     assert_int_equal(gate_pass(h.gate, &client, "x", 1), ERR_MISUSE);
@@ -1118,7 +1096,7 @@ static void a_gate_that_is_closed_under_us_says_so(void **state)
 
     assert_int_equal(zmq_ctx_shutdown(netio_zmq(h.outside)), 0);
     assert_int_equal(dial_send(d, "x", 1, in_ms(60000)), ERR_MISUSE);
-    assert_int_equal(dial_receive(d, &b, in_ms(60000)), ERR_MISUSE);
+    assert_int_equal(dial_receive(d, &h.b, in_ms(60000)), ERR_MISUSE);
     dials = dial_as(&h, &h.client[0]);
     assert_int_equal(dial_new(&other, &dials), ERR_MISUSE);
     assert_null(other);
