@@ -55,6 +55,7 @@ MAIN_OBJECT := $(patsubst %.c,$(OUT)/%.o,$(MAIN))
 TEST_SOURCES := $(wildcard tests/test_*.c)
 TEST_SUPPORT := $(patsubst %.c,$(OUT)/%.o,$(wildcard tests/support_*.c))
 TESTS := $(patsubst tests/%.c,$(OUT)/tests/%,$(TEST_SOURCES))
+TEST_MAIN := $(OUT)/tests/main.a
 PRELOAD := $(OUT)/tests/preload_fault.so
 BENCH_SOURCES := $(wildcard bench/bench_*.c)
 RELAY := $(OUT)/tests/relay
@@ -221,10 +222,11 @@ $(OUT)/tests/fuzz_%: $(OUT)/tests/fuzz_%.o $(OUT)/tests/replay.o $(LIBRARY)
 	$(say) LINK $@
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $^ -o $@ $(PKG_LIBS)
 
-# All of the product but main(), and what benchmarks share: whoever is linked takes what it names.
+# All of the product but main(), what benchmarks share, and main() of tests: whoever is linked takes what it names.
 $(LIBRARY): $(OBJECTS)
 $(BENCH_LIBRARY): $(BENCH_SUPPORT)
-$(LIBRARY) $(BENCH_LIBRARY):
+$(TEST_MAIN): $(OUT)/tests/main.o
+$(LIBRARY) $(BENCH_LIBRARY) $(TEST_MAIN):
 	$(say) AR $@
 	$(Q)rm -f $@ && ar rcs $@ $^
 
@@ -234,7 +236,7 @@ $(PRELOAD): $(wildcard tests/preload_*.c) tests/preload_fault.h Makefile
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(if $(filter 1,$(WERROR)),-Werror) -O2 -g -fPIC -shared $(filter %.c,$^) -o $@ -ldl
 
-$(OUT)/tests/%: $(OUT)/tests/%.o $(TEST_SUPPORT) $(BENCH_LIBRARY) $(LIBRARY)
+$(OUT)/tests/%: $(OUT)/tests/%.o $(TEST_MAIN) $(TEST_SUPPORT) $(BENCH_LIBRARY) $(LIBRARY)
 	$(say) LINK $@
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $^ -o $@ $(PKG_LIBS) $(TEST_LIBS)
 

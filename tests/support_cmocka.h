@@ -1,4 +1,4 @@
-/* tests/support_cmocka.h - cmocka with the headers that it needs before it. */
+/* tests/support_cmocka.h - cmocka, with the headers that it needs before it; the list of tests. */
 #ifndef TREFOIL_TESTS_SUPPORT_CMOCKA_H
 #define TREFOIL_TESTS_SUPPORT_CMOCKA_H
 
@@ -9,5 +9,23 @@
 #include <stdio.h>
 
 #include <cmocka.h>
+
+/*
+ * A test, and its place in the program's list: TEST(what_it_shows) { ... }. main() (tests/main.c)
+ * runs them in the order in which they are written.
+ */
+#define TEST(name)                                                                                 \
+    static void name(void **state);                                                                \
+    __attribute__((constructor)) static void list_##name(void)                                     \
+    {                                                                                              \
+        support_list(#name, name);                                                                 \
+    }                                                                                              \
+    static void name(void **state)
+
+void support_list(const char *name, CMUnitTestFunction test);
+
+/* Runs all, for a main() with fixtures: of the program, or of each test. They may be NULL. */
+int support_run_tests(CMFixtureFunction setup, CMFixtureFunction teardown);
+int support_run_each(CMFixtureFunction setup, CMFixtureFunction teardown);
 
 #endif

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/secret.h"
 #include "mpc/crew.h"
+#include "tests/support_cmocka.h"
 #include "tests/support_session.h"
 #include "tests/support_transport.h"
 
@@ -30,6 +31,15 @@ bool three_kernel(unsigned i)
     setenv("TREFOIL_KERNEL", names[i], 1);
     printf("# kernel %s\n", names[i]);
     return true;
+}
+
+int three_each_kernel(void)
+{
+    int failed = 0;
+    for (unsigned table = 0; table < 3; table++)
+        if (three_kernel(table))
+            failed += support_run_tests(NULL, NULL);
+    return failed;
 }
 
 uint64_t three_random(uint64_t *state)

@@ -63,7 +63,9 @@ word128 three_xor(const struct three_result *r, size_t i);
  */
 bool three_kernel(unsigned i);
 
-/* Runs a cmocka group under every table; for main(). */
+/* Runs the program's tests under every table; for main(). */
+int three_each_kernel(void);
+/* The same for tests in an array. */
 #define THREE_EACH_KERNEL(tests)                                                                   \
     ({                                                                                             \
         int failed = 0;                                                                            \

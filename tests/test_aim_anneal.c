@@ -114,7 +114,7 @@ static enum err run(const struct stage *s, const struct aim_options *o, uint64_t
     return e;
 }
 
-static void annealing_follows_the_paper(void **state)
+TEST(annealing_follows_the_paper)
 {
     struct stage s CLEAN(stage_free) = stage_new(3000);
     struct aim_options o = options_of(&s, 0.05);
@@ -154,7 +154,7 @@ static void annealing_follows_the_paper(void **state)
 }
 
 /* The schedule alone, driven by dice instead of data: exact sums stay within any budget. */
-static void random_schedules_never_exceed_the_budget(void **state)
+TEST(random_schedules_never_exceed_the_budget)
 {
     struct random r;
     unsigned longest = 0;
@@ -223,7 +223,7 @@ static void check_same(const struct aim_result *a, const struct aim_result *b,
     assert_memory_equal(x, y, sizeof x);
 }
 
-static void a_cut_run_goes_on_as_if_nothing_had_been(void **state)
+TEST(a_cut_run_goes_on_as_if_nothing_had_been)
 {
     struct stage s CLEAN(stage_free) = stage_new(2000);
     for (int annealed = 0; annealed < 2; annealed++) {
@@ -256,7 +256,7 @@ static void a_cut_run_goes_on_as_if_nothing_had_been(void **state)
     }
 }
 
-static void altered_states_are_refused(void **state)
+TEST(altered_states_are_refused)
 {
     struct stage s CLEAN(stage_free) = stage_new(500);
     struct aim_options o = options_of(&s, 0.05);
@@ -344,7 +344,7 @@ static void grow(const struct stage *s, bool tells, double *share, double *pair,
     plaintext_free(&g.large);
 }
 
-static void growing_populations_leave_no_bias(void **state)
+TEST(growing_populations_leave_no_bias)
 {
     struct stage s CLEAN(stage_free) = stage_new(1000);
     int64_t counts[12];
@@ -358,16 +358,4 @@ static void growing_populations_leave_no_bias(void **state)
     assert_true(fabs(pair - (double)counts[0] / 1000) < 0.002);
     grow(&s, false, &share, &pair, &total); /* and the test would see it: totals mixed up */
     assert_true(fabs(total - 10000) > 1000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(annealing_follows_the_paper),
-        cmocka_unit_test(random_schedules_never_exceed_the_budget),
-        cmocka_unit_test(a_cut_run_goes_on_as_if_nothing_had_been),
-        cmocka_unit_test(altered_states_are_refused),
-        cmocka_unit_test(growing_populations_leave_no_bias),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

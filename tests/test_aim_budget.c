@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Computed with 40 digits by bisection in mpmath. */
-static void conversions_agree_with_forty_digits(void **state)
+TEST(conversions_agree_with_forty_digits)
 {
     static const struct {
         double epsilon, delta;
@@ -37,7 +37,7 @@ static void conversions_agree_with_forty_digits(void **state)
     assert_true(budget_rho(0, 1e-5) <= 0 && budget_rho(1, 0) <= 0 && budget_rho(NAN, 0.1) <= 0);
 }
 
-static void a_plan_sets_the_slack_aside(void **state)
+TEST(a_plan_sets_the_slack_aside)
 {
     struct budget_terms t = {.epsilon = 1,
                              .delta = 1e-5,
@@ -69,7 +69,7 @@ static struct ledger *ledger_of(double rho, unsigned k)
     return l;
 }
 
-static void costs_are_exact(void **state)
+TEST(costs_are_exact)
 {
     mpq_t cost, expected;
     mpq_inits(cost, expected, (mpq_ptr)NULL);
@@ -94,7 +94,7 @@ static void costs_are_exact(void **state)
     mpq_clears(cost, expected, (mpq_ptr)NULL);
 }
 
-static void not_one_unit_above_rho(void **state)
+TEST(not_one_unit_above_rho)
 {
     struct ledger *l = ledger_of(0.5, 1);
     mpq_t cost;
@@ -119,7 +119,7 @@ static void not_one_unit_above_rho(void **state)
     mpq_clear(cost);
 }
 
-static void random_schedules_stay_within(void **state)
+TEST(random_schedules_stay_within)
 {
     struct random r;
     mpq_t cost, sum, limit;
@@ -143,7 +143,7 @@ static void random_schedules_stay_within(void **state)
     mpq_clears(cost, sum, limit, (mpq_ptr)NULL);
 }
 
-static void slack_has_its_own_limit(void **state)
+TEST(slack_has_its_own_limit)
 {
     struct ledger *l CLEAN(ledger_free) = ledger_of(1, 2);
     assert_int_equal(ledger_slack(l, 0x1p-12, 0, NULL), ERR_OK);
@@ -153,7 +153,7 @@ static void slack_has_its_own_limit(void **state)
     assert_int_equal(ledger_slack(l, NAN, 0, NULL), ERR_RANGE);
 }
 
-static void a_ledger_survives_as_text(void **state)
+TEST(a_ledger_survives_as_text)
 {
     static const char *const bad[] = {"",
                                       "1",
@@ -198,7 +198,7 @@ static void a_ledger_survives_as_text(void **state)
 
 /* --- random ----------------------------------------------------------------------------------- */
 
-static void seeds_decide_everything(void **state)
+TEST(seeds_decide_everything)
 {
     struct random a, b;
     random_seed_u64(&a, 9);
@@ -213,7 +213,7 @@ static void seeds_decide_everything(void **state)
     random_wipe(&a);
 }
 
-static void below_is_even(void **state)
+TEST(below_is_even)
 {
     struct random r;
     double chi = 0;
@@ -238,7 +238,7 @@ static double phi(double x)
     return 0.5 * erfc(-x / sqrt(2));
 }
 
-static void gaussians_have_their_moments_and_tails(void **state)
+TEST(gaussians_have_their_moments_and_tails)
 {
     enum { N = 200000 };
     static const double cut[] = {-3, -2, -1, 0, 1, 2, 3, 4};
@@ -263,7 +263,7 @@ static void gaussians_have_their_moments_and_tails(void **state)
     }
 }
 
-static void gumbels_have_their_moments_and_tails(void **state)
+TEST(gumbels_have_their_moments_and_tails)
 {
     enum { N = 200000 };
     static const double cut[] = {-2, -1, 0, 1, 2, 4, 8};
@@ -284,22 +284,4 @@ static void gumbels_have_their_moments_and_tails(void **state)
         double p = exp(-exp(-cut[c]));
         assert_true(fabs(below[c] - N * p) < 4.5 * sqrt(N * p * (1 - p)) + 1);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(conversions_agree_with_forty_digits),
-        cmocka_unit_test(a_plan_sets_the_slack_aside),
-        cmocka_unit_test(costs_are_exact),
-        cmocka_unit_test(not_one_unit_above_rho),
-        cmocka_unit_test(random_schedules_stay_within),
-        cmocka_unit_test(slack_has_its_own_limit),
-        cmocka_unit_test(a_ledger_survives_as_text),
-        cmocka_unit_test(seeds_decide_everything),
-        cmocka_unit_test(below_is_even),
-        cmocka_unit_test(gaussians_have_their_moments_and_tails),
-        cmocka_unit_test(gumbels_have_their_moments_and_tails),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void numbers_parse_strictly(void **state)
+TEST(numbers_parse_strictly)
 {
     static const char *const bad[] = {"",    "+",  ".",  "e5",  "1e",    "nan", "inf", "0x10",
                                       "1,5", "1 ", " 1", "--1", "1.2.3", "1e+", "12a"};
@@ -63,7 +63,7 @@ static struct domain *four_attributes(void)
     return d;
 }
 
-static void codes_follow_the_manual(void **state)
+TEST(codes_follow_the_manual)
 {
     struct domain *d CLEAN(domain_free) = four_attributes();
     const struct domain_attribute *a = d->attribute;
@@ -91,7 +91,7 @@ static void codes_follow_the_manual(void **state)
     assert_null(d);
 }
 
-static void mistakes_in_a_domain_are_refused(void **state)
+TEST(mistakes_in_a_domain_are_refused)
 {
     static const char *const twice[] = {"a", "b", "a"};
     static const char *const spaced[] = {"a", "b "};
@@ -128,7 +128,7 @@ static void mistakes_in_a_domain_are_refused(void **state)
     assert_int_equal(domain_add_integer(d, "x", 1, 65535, NULL, DOMAIN_REJECT, NULL), ERR_OK);
 }
 
-static void canonical_bytes_tell_domains_apart(void **state)
+TEST(canonical_bytes_tell_domains_apart)
 {
     struct domain *a CLEAN(domain_free) = four_attributes();
     struct domain *b CLEAN(domain_free) = four_attributes();
@@ -151,7 +151,7 @@ static unsigned mask_of(const struct clique *c)
     return m;
 }
 
-static void canonical_bytes_read_back(void **state)
+TEST(canonical_bytes_read_back)
 {
     struct domain *d CLEAN(domain_free) = four_attributes(), *again;
     struct bytes first CLEAN(bytes_clear) = {0}, second CLEAN(bytes_clear) = {0};
@@ -179,7 +179,7 @@ static void canonical_bytes_read_back(void **state)
 }
 
 /* A model comes from others, and its names go to terminals. */
-static void names_that_steer_are_not_read(void **state)
+TEST(names_that_steer_are_not_read)
 {
     static const char *const value[] = {"yes", "no"}, *const steers[] = {"yes", "no\x1b[2J"};
     for (unsigned k = 0; k < 3; k++) {
@@ -198,7 +198,7 @@ static void names_that_steer_are_not_read(void **state)
 }
 
 /* Every subset of 6 attributes, asked against the definition. */
-static void the_closure_matches_its_definition(void **state)
+TEST(the_closure_matches_its_definition)
 {
     static const uint32_t size[] = {2, 3, 4, 5, 2, 3};
     static const struct clique given[] = {
@@ -244,7 +244,7 @@ static void the_closure_matches_its_definition(void **state)
     assert_int_equal(w->maximal_cells, 24 + 60 + 6);
 }
 
-static void order_does_not_change_the_digest(void **state)
+TEST(order_does_not_change_the_digest)
 {
     static const uint32_t size[] = {2, 3, 4};
     static const struct clique one[] = {{2, {0, 1}}, {2, {1, 2}}};
@@ -260,7 +260,7 @@ static void order_does_not_change_the_digest(void **state)
     assert_memory_equal(x.data, y.data, x.size);
 }
 
-static void mistakes_in_a_workload_are_refused(void **state)
+TEST(mistakes_in_a_workload_are_refused)
 {
     static const uint32_t size[] = {60000, 60000, 4};
     static const struct clique huge[] = {{2, {0, 1}}, {1, {2}}};
@@ -286,7 +286,7 @@ static void mistakes_in_a_workload_are_refused(void **state)
     assert_null(w);
 }
 
-static void all_k_ways_are_all_there(void **state)
+TEST(all_k_ways_are_all_there)
 {
     static const uint32_t size[] = {2, 3, 2, 2, 3};
     struct domain *d CLEAN(domain_free) = support_domain(size, 5);
@@ -298,7 +298,7 @@ static void all_k_ways_are_all_there(void **state)
     }
 }
 
-static void random_workloads_cover_and_repeat(void **state)
+TEST(random_workloads_cover_and_repeat)
 {
     static const uint32_t size[] = {2, 2, 2, 2, 2, 2};
     struct domain *d CLEAN(domain_free) = support_domain(size, 6);
@@ -333,7 +333,7 @@ static void random_workloads_cover_and_repeat(void **state)
     assert_int_equal(workload_random(&w, d, 7, 1, 1, NULL), ERR_STUDY);
 }
 
-static void projection_agrees_with_arithmetic(void **state)
+TEST(projection_agrees_with_arithmetic)
 {
     static const uint32_t size[] = {3, 4, 5};
     static const struct clique whole = {3, {0, 1, 2}};
@@ -343,23 +343,4 @@ static void projection_agrees_with_arithmetic(void **state)
     clique_project(&whole, &part, d, index);
     for (uint32_t i = 0; i < 60; i++)
         assert_int_equal(index[i], i / 20 * 5 + i % 5);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_parse_strictly),
-        cmocka_unit_test(codes_follow_the_manual),
-        cmocka_unit_test(mistakes_in_a_domain_are_refused),
-        cmocka_unit_test(canonical_bytes_tell_domains_apart),
-        cmocka_unit_test(canonical_bytes_read_back),
-        cmocka_unit_test(names_that_steer_are_not_read),
-        cmocka_unit_test(the_closure_matches_its_definition),
-        cmocka_unit_test(order_does_not_change_the_digest),
-        cmocka_unit_test(mistakes_in_a_workload_are_refused),
-        cmocka_unit_test(all_k_ways_are_all_there),
-        cmocka_unit_test(random_workloads_cover_and_repeat),
-        cmocka_unit_test(projection_agrees_with_arithmetic),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,7 +85,7 @@ static struct aim_result *run_seeded(const struct stage *s, const struct aim_opt
     return result;
 }
 
-static void closure_counts_are_the_tables(void **state)
+TEST(closure_counts_are_the_tables)
 {
     struct stage s CLEAN(stage_free) = stage_new(500);
     int64_t *counts CLEAN(memory_release) = memory_array(s.workload->cells, sizeof *counts);
@@ -100,7 +100,7 @@ static void closure_counts_are_the_tables(void **state)
     }
 }
 
-static void more_rounds_beat_independence(void **state)
+TEST(more_rounds_beat_independence)
 {
     struct stage s CLEAN(stage_free) = stage_new(ROWS);
     struct aim_options o = options_of(&s, 0.2, 6);
@@ -120,7 +120,7 @@ static void more_rounds_beat_independence(void **state)
     }
 }
 
-static void the_same_noise_gives_the_same_run(void **state)
+TEST(the_same_noise_gives_the_same_run)
 {
     struct stage s CLEAN(stage_free) = stage_new(ROWS);
     struct aim_options o = options_of(&s, 0.05, 4);
@@ -225,7 +225,7 @@ static enum err strict_select(void *self, struct aim_select *request)
     return inner.select(inner.self, request);
 }
 
-static void servers_would_accept_every_request(void **state)
+TEST(servers_would_accept_every_request)
 {
     struct stage s CLEAN(stage_free) = stage_new(ROWS);
     for (unsigned k = 1; k <= 3; k++) {
@@ -254,7 +254,7 @@ static void servers_would_accept_every_request(void **state)
  * What servers debit and cannot answer is spent: the run knows it, and ends where no round has room
  * any more.
  */
-static void what_is_lost_is_spent(void **state)
+TEST(what_is_lost_is_spent)
 {
     struct stage s CLEAN(stage_free) = stage_new(ROWS);
     for (unsigned k = 0; k < 8; k++) {
@@ -287,7 +287,7 @@ static void what_is_lost_is_spent(void **state)
     }
 }
 
-static void budgets_that_cannot_work_are_refused(void **state)
+TEST(budgets_that_cannot_work_are_refused)
 {
     struct stage s CLEAN(stage_free) = stage_new(50);
     struct plaintext *p CLEAN(plaintext_free) = NULL;
@@ -319,7 +319,7 @@ static enum err no_noise(void *self, size_t n, int64_t *out)
     return ERR_OK;
 }
 
-static void the_lowest_index_wins_ties(void **state)
+TEST(the_lowest_index_wins_ties)
 {
     struct stage s CLEAN(stage_free) = stage_new(100);
     struct noise_source noise = {NULL, no_noise, no_noise};
@@ -346,7 +346,7 @@ static void the_lowest_index_wins_ties(void **state)
 }
 
 /* Selection frequencies against the exact softmax of the scores. */
-static void selection_follows_the_softmax(void **state)
+TEST(selection_follows_the_softmax)
 {
     enum { TRIALS = 20000 };
     struct stage s CLEAN(stage_free) = stage_new(100);
@@ -384,7 +384,7 @@ static void selection_follows_the_softmax(void **state)
     assert_true(chi < 13.8); /* 0.1 % with 2 degrees */
 }
 
-static void samples_follow_the_model(void **state)
+TEST(samples_follow_the_model)
 {
     struct stage s CLEAN(stage_free) = stage_new(ROWS);
     struct aim_options o = options_of(&s, 5, 8);
@@ -422,7 +422,7 @@ static void samples_follow_the_model(void **state)
     }
 }
 
-static void errors_of_tables_are_sums_of_differences(void **state)
+TEST(errors_of_tables_are_sums_of_differences)
 {
     struct stage s CLEAN(stage_free) = stage_new(0);
     struct table *t CLEAN(table_free) = NULL;
@@ -440,7 +440,7 @@ static void errors_of_tables_are_sums_of_differences(void **state)
     assert_true(fabs(mean - 0.6) < 1e-15);
 }
 
-static void measurements_are_written_as_documented(void **state)
+TEST(measurements_are_written_as_documented)
 {
     struct stage s CLEAN(stage_free) = stage_new(300);
     struct aim_options o = options_of(&s, 0.1, 2);
@@ -475,22 +475,4 @@ static void measurements_are_written_as_documented(void **state)
     assert_int_equal(output_measurements(path, &terms, NULL), ERR_DATA);
     unlink(path);
     rmdir(folder);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(closure_counts_are_the_tables),
-        cmocka_unit_test(more_rounds_beat_independence),
-        cmocka_unit_test(the_same_noise_gives_the_same_run),
-        cmocka_unit_test(servers_would_accept_every_request),
-        cmocka_unit_test(what_is_lost_is_spent),
-        cmocka_unit_test(budgets_that_cannot_work_are_refused),
-        cmocka_unit_test(the_lowest_index_wins_ties),
-        cmocka_unit_test(selection_follows_the_softmax),
-        cmocka_unit_test(samples_follow_the_model),
-        cmocka_unit_test(errors_of_tables_are_sums_of_differences),
-        cmocka_unit_test(measurements_are_written_as_documented),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,7 +94,7 @@ static void joint_of(const struct world *w, const struct model *m, double *p)
         p[i] /= sum;
 }
 
-static void running_intersection_holds(void **state)
+TEST(running_intersection_holds)
 {
     struct random r;
     random_seed_u64(&r, 1);
@@ -122,7 +122,7 @@ static void running_intersection_holds(void **state)
     }
 }
 
-static void beliefs_and_marginals_match_the_joint(void **state)
+TEST(beliefs_and_marginals_match_the_joint)
 {
     static double p[JOINT_MAX], expected[JOINT_MAX], counts[JOINT_MAX];
     static uint32_t index[JOINT_MAX];
@@ -231,7 +231,7 @@ static double twin_fit(struct twin *t, unsigned iterations)
     return loss;
 }
 
-static void mirror_descent_follows_its_twin(void **state)
+TEST(mirror_descent_follows_its_twin)
 {
     static struct twin t;
     static struct case_of_fit f;
@@ -263,7 +263,7 @@ static void mirror_descent_follows_its_twin(void **state)
     }
 }
 
-static void a_perfect_fit_stops_without_harm(void **state)
+TEST(a_perfect_fit_stops_without_harm)
 {
     static const struct clique c = {1, {0}};
     double y[2] = {50, 50};
@@ -285,7 +285,7 @@ static void a_perfect_fit_stops_without_harm(void **state)
     assert_int_equal(model_fit(m, &x, 1, 1000, &result, NULL), ERR_RANGE);
 }
 
-static void a_warm_start_keeps_the_distribution(void **state)
+TEST(a_warm_start_keeps_the_distribution)
 {
     static double before[JOINT_MAX], after[JOINT_MAX];
     struct random r;
@@ -316,7 +316,7 @@ static void a_warm_start_keeps_the_distribution(void **state)
     }
 }
 
-static void totals_weigh_by_inverse_variance(void **state)
+TEST(totals_weigh_by_inverse_variance)
 {
     static const uint32_t size[] = {2, 4};
     struct domain *d CLEAN(domain_free) = NULL;
@@ -346,7 +346,7 @@ static void totals_weigh_by_inverse_variance(void **state)
     assert_true(fabs(m->total * m->potential[1].mu[3] - 40) < 1e-2);
 }
 
-static void sizes_are_refused_by_name(void **state)
+TEST(sizes_are_refused_by_name)
 {
     static const struct clique pairs[] = {{2, {0, 1}}, {2, {1, 2}}, {2, {2, 3}}};
     static const struct clique ends = {2, {0, 3}}, across = {3, {0, 1, 3}}, inside = {2, {1, 2}};
@@ -374,7 +374,7 @@ static void sizes_are_refused_by_name(void **state)
     assert_int_equal(model_fit(m, &x, 1, 1, &result, NULL), ERR_MISMATCH);
 }
 
-static void structural_zeros_are_exact(void **state)
+TEST(structural_zeros_are_exact)
 {
     static double p[JOINT_MAX], expected[JOINT_MAX], counts[JOINT_MAX];
     static uint32_t index[JOINT_MAX], zero_index[JOINT_MAX];
@@ -420,7 +420,7 @@ static void structural_zeros_are_exact(void **state)
     }
 }
 
-static void impossible_zeros_are_refused(void **state)
+TEST(impossible_zeros_are_refused)
 {
     static const uint32_t both[] = {0, 1}, outside[] = {2};
     struct zeros zeros = {.clique = {1, {0}}, .cells = 2, .cell = both};
@@ -438,7 +438,7 @@ static void impossible_zeros_are_refused(void **state)
 }
 
 /* The fit ends where plain mirror descent does, on the measured cliques and everywhere else. */
-static void the_fit_agrees_with_plain_descent(void **state)
+TEST(the_fit_agrees_with_plain_descent)
 {
     static struct case_of_fit f;
     static double x[JOINT_MAX], y[JOINT_MAX];
@@ -464,7 +464,7 @@ static void the_fit_agrees_with_plain_descent(void **state)
     }
 }
 
-static void files_keep_models_to_the_last_bit(void **state)
+TEST(files_keep_models_to_the_last_bit)
 {
     static const uint32_t cell[] = {1};
     struct zeros zeros = {.clique = {1, {2}}, .cells = 1, .cell = cell};
@@ -513,22 +513,4 @@ static void files_keep_models_to_the_last_bit(void **state)
     bytes_clear(&text);
     unlink(path);
     rmdir(folder);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(running_intersection_holds),
-        cmocka_unit_test(beliefs_and_marginals_match_the_joint),
-        cmocka_unit_test(mirror_descent_follows_its_twin),
-        cmocka_unit_test(a_perfect_fit_stops_without_harm),
-        cmocka_unit_test(a_warm_start_keeps_the_distribution),
-        cmocka_unit_test(totals_weigh_by_inverse_variance),
-        cmocka_unit_test(sizes_are_refused_by_name),
-        cmocka_unit_test(structural_zeros_are_exact),
-        cmocka_unit_test(impossible_zeros_are_refused),
-        cmocka_unit_test(the_fit_agrees_with_plain_descent),
-        cmocka_unit_test(files_keep_models_to_the_last_bit),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

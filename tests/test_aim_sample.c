@@ -91,7 +91,7 @@ static double judge(double (*draw)(struct random *, enum wrong), double (*below)
     return worst;
 }
 
-static void gaussians_are_gaussian(void **state)
+TEST(gaussians_are_gaussian)
 {
     static const double tail[] = {-4, -3.6, -3, 3, 3.6, 4};
     size_t n = draws(1000000);
@@ -100,7 +100,7 @@ static void gaussians_are_gaussian(void **state)
         assert_true(judge(draw_gauss, gauss_below, tail, 6, wrong, n) > 5.5);
 }
 
-static void gumbels_are_gumbel(void **state)
+TEST(gumbels_are_gumbel)
 {
     static const double tail[] = {-2.2, -1.9, 6, 8, 9.5, 10};
     size_t n = draws(1000000);
@@ -109,7 +109,7 @@ static void gumbels_are_gumbel(void **state)
         assert_true(judge(draw_gumbel, gumbel_below, tail, 6, wrong, n) > 5.5);
 }
 
-static void gaussians_have_their_moments(void **state)
+TEST(gaussians_have_their_moments)
 {
     double power[5] = {0}, n = (double)draws(1000000), pairs = 0, last = 0;
     struct random r;
@@ -170,7 +170,7 @@ static double selection_chi(size_t m, size_t trials, double error)
     return surprise(chi, (double)m - 1);
 }
 
-static void selections_follow_the_softmax(void **state)
+TEST(selections_follow_the_softmax)
 {
     size_t trials = draws(200000);
     assert_true(selection_chi(2, trials, 1) < 4.5);
@@ -248,7 +248,7 @@ static void check_rounding(const struct world *w)
     }
 }
 
-static void rows_follow_the_model(void **state)
+TEST(rows_follow_the_model)
 {
     struct world w CLEAN(world_free) = world_new();
     double sum = 0;
@@ -269,7 +269,7 @@ static void rows_follow_the_model(void **state)
     assert_true(rows_chi(&w, false, 5, draws(40000)) > 5.5);
 }
 
-static void the_same_seed_gives_the_same_rows(void **state)
+TEST(the_same_seed_gives_the_same_rows)
 {
     struct world w CLEAN(world_free) = world_new();
     for (int independent = 0; independent < 2; independent++) {
@@ -284,17 +284,4 @@ static void the_same_seed_gives_the_same_rows(void **state)
         for (int i = 0; i < 3; i++)
             table_free(&t[i]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gaussians_are_gaussian),
-        cmocka_unit_test(gumbels_are_gumbel),
-        cmocka_unit_test(gaussians_have_their_moments),
-        cmocka_unit_test(selections_follow_the_softmax),
-        cmocka_unit_test(rows_follow_the_model),
-        cmocka_unit_test(the_same_seed_gives_the_same_rows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

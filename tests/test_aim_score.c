@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void multipliers_are_floors(void **state)
+TEST(multipliers_are_floors)
 {
     uint64_t m;
     assert_int_equal(measure_multiplier(20.889, &m, NULL), ERR_OK);
@@ -59,7 +59,7 @@ static uint64_t least_of(const uint64_t *m, size_t n)
     return least;
 }
 
-static void plans_cover_their_extremes(void **state)
+TEST(plans_cover_their_extremes)
 {
     static const uint32_t size[] = {2, 7, 32, 100};
     struct domain *d CLEAN(domain_free) = support_domain(size, 4);
@@ -119,7 +119,7 @@ static void plans_cover_their_extremes(void **state)
 }
 
 /* The same of squares: what the ring, the width and the multipliers must hold. */
-static void plans_of_squares_cover_their_extremes(void **state)
+TEST(plans_of_squares_cover_their_extremes)
 {
     static const uint32_t size[] = {2, 7, 32, 100};
     struct domain *d CLEAN(domain_free) = support_domain(size, 4);
@@ -175,7 +175,7 @@ static void plans_of_squares_cover_their_extremes(void **state)
  * Every count and estimate within the bound: a row changes a score by no more than what it is
  * charged for, and so little.
  */
-static void a_row_changes_a_score_by_no_more_than_its_sensitivity(void **state)
+TEST(a_row_changes_a_score_by_no_more_than_its_sensitivity)
 {
     enum { BITS = 4 };
     int64_t worst[2] = {0};
@@ -194,7 +194,7 @@ static void a_row_changes_a_score_by_no_more_than_its_sensitivity(void **state)
     assert_int_equal(worst[AIM_L2], (1 << (BITS + 1)) - 1); /* charged as one more */
 }
 
-static void hopeless_plans_are_refused(void **state)
+TEST(hopeless_plans_are_refused)
 {
     static const uint32_t size[] = {2, 3};
     static const struct clique given[] = {{1, {0}}, {1, {1}}};
@@ -234,7 +234,7 @@ static void hopeless_plans_are_refused(void **state)
     assert_int_equal(select_plan(&t, m, p, &plan, NULL), ERR_RANGE);
 }
 
-static void estimates_are_held_to_their_bounds(void **state)
+TEST(estimates_are_held_to_their_bounds)
 {
     static const uint32_t size[] = {2, 2};
     struct domain *d CLEAN(domain_free) = support_domain(size, 2);
@@ -270,7 +270,7 @@ static uint64_t shared_score(size_t n, const int64_t *x, const uint64_t *c)
     return 1024 * sx - sc - 2048 * ssx + 2 * ssc;
 }
 
-static void both_formulas_of_the_score_agree(void **state)
+TEST(both_formulas_of_the_score_agree)
 {
     struct random r;
     random_seed_u64(&r, 2);
@@ -292,18 +292,4 @@ static void both_formulas_of_the_score_agree(void **state)
         }
         assert_true(select_score(AIM_L1, 16, x, c) == shared_score(16, x, c));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(multipliers_are_floors),
-        cmocka_unit_test(plans_cover_their_extremes),
-        cmocka_unit_test(plans_of_squares_cover_their_extremes),
-        cmocka_unit_test(a_row_changes_a_score_by_no_more_than_its_sensitivity),
-        cmocka_unit_test(hopeless_plans_are_refused),
-        cmocka_unit_test(estimates_are_held_to_their_bounds),
-        cmocka_unit_test(both_formulas_of_the_score_agree),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,7 @@ static const struct sweep *kernels(int i)
     return i == 0 ? sweep_plain() : i == 1 ? sweep_avx2() : sweep_avx512();
 }
 
-static void exp_and_log_are_within_their_bound(void **state)
+TEST(exp_and_log_are_within_their_bound)
 {
     static double in[CELLS], out[CELLS], first[CELLS];
     static const double edges[] = {0, -708, 709, -1e-300, 1e-17, -0.34657, 0.34658, 1};
@@ -112,7 +112,7 @@ static void check_shape(const struct shape *s, const struct sweep *k, struct ran
     projection_clear(&p);
 }
 
-static void strips_follow_the_walk(void **state)
+TEST(strips_follow_the_walk)
 {
     struct random r;
     random_seed_u64(&r, 2);
@@ -131,7 +131,7 @@ static void strips_follow_the_walk(void **state)
     }
 }
 
-static void sums_are_the_same_on_all(void **state)
+TEST(sums_are_the_same_on_all)
 {
     static float a[CELLS], b[CELLS];
     static double x[CELLS], y[CELLS], z[CELLS];
@@ -168,7 +168,7 @@ static void sums_are_the_same_on_all(void **state)
 }
 
 /* A chain of three-ways: beliefs must be the same to the last bit on every kernel. */
-static void beliefs_are_the_same_on_all(void **state)
+TEST(beliefs_are_the_same_on_all)
 {
     static const struct clique c[] = {{3, {0, 1, 2}}, {3, {1, 2, 3}}, {2, {3, 4}}, {1, {2}}};
     static const uint32_t size[] = {7, 12, 17, 22, 27};
@@ -197,15 +197,4 @@ static void beliefs_are_the_same_on_all(void **state)
         for (size_t i = 0; i < cells; i++)
             assert_true(fabs(first[i] - m->node[0].belief[i]) <= 1e-12 * first[i]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exp_and_log_are_within_their_bound),
-        cmocka_unit_test(strips_follow_the_walk),
-        cmocka_unit_test(sums_are_the_same_on_all),
-        cmocka_unit_test(beliefs_are_the_same_on_all),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,7 +56,7 @@ static enum err read_text(struct table **t, const struct domain *d, const char *
     return e;
 }
 
-static void nobody_has_more_rows_than_agreed(void **state)
+TEST(nobody_has_more_rows_than_agreed)
 {
     static const char text[] = "who,colour,age,dose\n" /* 1 */
                                "ann,red,1,NA\n"        /* 2 */
@@ -124,7 +124,7 @@ static enum err give(struct rows *r, const char *const field[2], bool columns)
 }
 
 /* A source that is no file numbers its rows as it likes, and may fail itself. */
-static void rows_come_from_anywhere(void **state)
+TEST(rows_come_from_anywhere)
 {
     static const char *const field[][2] = {
         {"who", "age"}, {"ann", " 1"}, {"bob ", "7"}, {"ann", ""}};
@@ -155,7 +155,7 @@ static void rows_come_from_anywhere(void **state)
     }
 }
 
-static void files_as_people_write_them(void **state)
+TEST(files_as_people_write_them)
 {
     static const char text[] = "\xef\xbb\xbf"
                                "dose,  age ,name,\"colour\",x\r\n"
@@ -188,7 +188,7 @@ static void files_as_people_write_them(void **state)
             fail_msg("'%s' is not in: %s", expected, sink);                                        \
     } while (0)
 
-static void errors_say_where_and_what(void **state)
+TEST(errors_say_where_and_what)
 {
     struct domain *d CLEAN(domain_free) = three();
     struct table *t;
@@ -237,7 +237,7 @@ static void errors_say_where_and_what(void **state)
  * By `clip` and `missing` a column with a missing value takes every cell; its owner is told what
  * became of them.
  */
-static void what_does_not_fit_is_taken_and_told(void **state)
+TEST(what_does_not_fit_is_taken_and_told)
 {
     static const char *const labels[] = {"red", "blue"};
     static const double edges[] = {0, 1, 2};
@@ -277,7 +277,7 @@ static void what_does_not_fit_is_taken_and_told(void **state)
     assert_non_null(strstr(sink, ":2:4: year is 'x'; it must be a whole number from 2000 to 2001"));
 }
 
-static void only_the_first_problems_are_printed(void **state)
+TEST(only_the_first_problems_are_printed)
 {
     struct domain *d CLEAN(domain_free) = three();
     struct table *t;
@@ -293,7 +293,7 @@ static void only_the_first_problems_are_printed(void **state)
     assert_non_null(strstr(sink, "30 more problems"));
 }
 
-static void options_are_followed(void **state)
+TEST(options_are_followed)
 {
     static const char text[] = "colour\tage\tdose\nred\t\t1\nred\t1\t1";
     struct table_csv_options o = {.delimiter = '\t', .rows.max = 2};
@@ -335,7 +335,7 @@ static void put_field(char *text, size_t *n, const char *s, bool must, struct ra
     put(text, n, space[random_below(r, 6)]);
 }
 
-static void random_files_read_as_they_were_meant(void **state)
+TEST(random_files_read_as_they_were_meant)
 {
     static const char *const colour[] = {"red", "a, b", "say \"x\""};
     static const char *const age[] = {"-1", "0", "1", "+2", "3.0", ""};
@@ -385,7 +385,7 @@ static void random_files_read_as_they_were_meant(void **state)
     }
 }
 
-static void decimals_may_begin_with_a_comma(void **state)
+TEST(decimals_may_begin_with_a_comma)
 {
     static const struct table_csv_options comma = {.delimiter = ';', .rows.decimal = ','};
     static const struct table_csv_options odd[] = {
@@ -414,7 +414,7 @@ static void decimals_may_begin_with_a_comma(void **state)
 }
 
 /* In several pieces, too. */
-static void what_is_written_reads_back(void **state)
+TEST(what_is_written_reads_back)
 {
     struct domain *d CLEAN(domain_free) = three();
     struct place p CLEAN(place_free) = place_new("", 0);
@@ -437,7 +437,7 @@ static void what_is_written_reads_back(void **state)
         assert_memory_equal(t->column[a], back->column[a], t->rows * sizeof(uint16_t));
 }
 
-static void a_lone_missing_value_is_not_a_blank_line(void **state)
+TEST(a_lone_missing_value_is_not_a_blank_line)
 {
     struct place p CLEAN(place_free) = place_new("", 0);
     struct domain *d CLEAN(domain_free) = NULL;
@@ -453,7 +453,7 @@ static void a_lone_missing_value_is_not_a_blank_line(void **state)
     assert_int_equal(back->column[0][0], 4);
 }
 
-static void marginals_count_rows(void **state)
+TEST(marginals_count_rows)
 {
     static const struct clique c = {2, {0, 2}};
     struct domain *d CLEAN(domain_free) = three();
@@ -466,23 +466,4 @@ static void marginals_count_rows(void **state)
     tabulate_marginal(t, &c, cells);
     for (int i = 0; i < 12; i++)
         assert_int_equal(cells[i], i == 7 ? 2 : i == 8 ? 1 : 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_as_people_write_them),
-        cmocka_unit_test(rows_come_from_anywhere),
-        cmocka_unit_test(errors_say_where_and_what),
-        cmocka_unit_test(what_does_not_fit_is_taken_and_told),
-        cmocka_unit_test(only_the_first_problems_are_printed),
-        cmocka_unit_test(options_are_followed),
-        cmocka_unit_test(random_files_read_as_they_were_meant),
-        cmocka_unit_test(decimals_may_begin_with_a_comma),
-        cmocka_unit_test(what_is_written_reads_back),
-        cmocka_unit_test(a_lone_missing_value_is_not_a_blank_line),
-        cmocka_unit_test(marginals_count_rows),
-        cmocka_unit_test(nobody_has_more_rows_than_agreed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

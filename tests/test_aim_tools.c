@@ -69,7 +69,7 @@ static void stage_free(struct stage *g)
     support_study_free(&g->s);
 }
 
-static void rows_are_made_from_a_file(void **state)
+TEST(rows_are_made_from_a_file)
 {
     static const struct support_options o = {.owners = 2};
     struct outcome a;
@@ -102,7 +102,7 @@ static void rows_are_made_from_a_file(void **state)
     support_says(a.err, "rounded or independent");
 }
 
-static void evaluation_warns_and_compares(void **state)
+TEST(evaluation_warns_and_compares)
 {
     static const struct support_options o = {.owners = 2};
     struct outcome a;
@@ -139,7 +139,7 @@ static void evaluation_warns_and_compares(void **state)
     assert_int_equal(a.code, EXIT_USAGE);
 }
 
-static void plans_say_what_a_study_takes(void **state)
+TEST(plans_say_what_a_study_takes)
 {
     static const struct support_options o = {.owners = 2, .rounds = 3, .epsilon = 3};
     static const struct support_options poor = {.owners = 2, .rounds = 900, .epsilon = 0.0005};
@@ -167,7 +167,7 @@ static void plans_say_what_a_study_takes(void **state)
 }
 
 /* What one study says of its owners, budgets and model, which others do not. */
-static void plans_of_unusual_studies(void **state)
+TEST(plans_of_unusual_studies)
 {
     static const char *const parts[] = {
         "    max_rows: 900\n    batch: city\n    columns: [age, sex]\n",
@@ -209,7 +209,7 @@ static void plans_of_unusual_studies(void **state)
 }
 
 /* -ln p against the full joint. */
-static void likelihoods_match_the_joint(void **state)
+TEST(likelihoods_match_the_joint)
 {
     static const struct clique c[] = {{2, {0, 1}}, {2, {1, 2}}, {1, {3}}};
     static const struct clique all = {4, {0, 1, 2, 3}};
@@ -236,16 +236,4 @@ static void likelihoods_match_the_joint(void **state)
     model_propagate(m, true);
     assert_int_equal(evaluate_likelihood(m, t, &mean, &impossible), ERR_OK);
     assert_true(impossible > 10 && isfinite(mean));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(likelihoods_match_the_joint),
-        cmocka_unit_test(rows_are_made_from_a_file),
-        cmocka_unit_test(evaluation_warns_and_compares),
-        cmocka_unit_test(plans_say_what_a_study_takes),
-        cmocka_unit_test(plans_of_unusual_studies),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -347,7 +347,7 @@ static double audit(const char *score, const char *noise, enum flaw flaw)
 }
 
 /* And something is shown, as there must be where the whole budget is spent. */
-static void the_promise_is_kept(void **state)
+TEST(the_promise_is_kept)
 {
     static const char *const score[] = {"score: l1\n", "score: l2\n", "score: l2\n"};
     static const char *const noise[] = {"box-muller", "box-muller", "discrete"};
@@ -358,28 +358,17 @@ static void the_promise_is_kept(void **state)
     }
 }
 
-static void half_the_noise_breaks_it(void **state)
+TEST(half_the_noise_breaks_it)
 {
     assert_true(audit("score: l2\n", "box-muller", HALF_NOISE) > 1);
 }
 
-static void noise_used_twice_breaks_it(void **state)
+TEST(noise_used_twice_breaks_it)
 {
     assert_true(audit("score: l2\n", "box-muller", USED_TWICE) > 1);
 }
 
-static void estimates_above_their_bound_break_it(void **state)
+TEST(estimates_above_their_bound_break_it)
 {
     assert_true(audit("score: l2\n", "box-muller", UNCLAMPED) > 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_promise_is_kept),
-        cmocka_unit_test(half_the_noise_breaks_it),
-        cmocka_unit_test(noise_used_twice_breaks_it),
-        cmocka_unit_test(estimates_above_their_bound_break_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -139,7 +139,7 @@ static enum err compare(struct bench *b, unsigned count, char *words, size_t siz
     return e;
 }
 
-static void logs_hold_alone_and_together(void **state)
+TEST(logs_hold_alone_and_together)
 {
     struct bench b CLEAN(bench_free);
     struct audit_file *f = NULL;
@@ -173,7 +173,7 @@ static void write_file(const char *path, const struct bytes *b, size_t n)
 }
 
 /* Every byte, changed in two ways; every byte left out; every length. */
-static void no_byte_can_be_changed(void **state)
+TEST(no_byte_can_be_changed)
 {
     struct bench b CLEAN(bench_free);
     struct bytes whole CLEAN(bytes_clear) = {0};
@@ -219,7 +219,7 @@ static void no_byte_can_be_changed(void **state)
  * A server that writes its log anew, with a chain that holds, has not got the others' signatures of
  * it.
  */
-static void a_log_written_anew_is_not_what_was_seen(void **state)
+TEST(a_log_written_anew_is_not_what_was_seen)
 {
     struct bench b CLEAN(bench_free);
     char path[SUPPORT_PATH], words[4096];
@@ -235,7 +235,7 @@ static void a_log_written_anew_is_not_what_was_seen(void **state)
     assert_int_equal(compare(&b, 3, words, sizeof words), ERR_DATA);
 }
 
-static void a_foreign_signature_is_not_kept(void **state)
+TEST(a_foreign_signature_is_not_kept)
 {
     struct bench b CLEAN(bench_free);
     struct audit_head head;
@@ -250,7 +250,7 @@ static void a_foreign_signature_is_not_kept(void **state)
     assert_int_equal(audit_keep(b.audit[0], 1, &head, signature), ERR_OK);
 }
 
-static void half_a_line_of_a_crash_is_cut_off(void **state)
+TEST(half_a_line_of_a_crash_is_cut_off)
 {
     struct bench b CLEAN(bench_free);
     struct bytes whole CLEAN(bytes_clear) = {0};
@@ -279,7 +279,7 @@ static void half_a_line_of_a_crash_is_cut_off(void **state)
 }
 
 /* A recovery explains why lines are missing that neighbours have seen; nothing else does. */
-static void a_recovery_explains_lost_lines(void **state)
+TEST(a_recovery_explains_lost_lines)
 {
     struct bench b CLEAN(bench_free);
     struct bytes before CLEAN(bytes_clear) = {0};
@@ -346,7 +346,7 @@ static void expect_words(const char *path, const char *words)
         fail_msg("not \"%s\" but: %s", words, said);
 }
 
-static void every_word_of_a_line_is_checked(void **state)
+TEST(every_word_of_a_line_is_checked)
 {
     static const char *const wrong[] = {
         "1 now",
@@ -407,7 +407,7 @@ static void every_word_of_a_line_is_checked(void **state)
 }
 
 /* Words of the first line, each replaced. */
-static void the_first_line_is_checked(void **state)
+TEST(the_first_line_is_checked)
 {
     static const struct {
         const char *find, *by;
@@ -439,7 +439,7 @@ static void the_first_line_is_checked(void **state)
 }
 
 /* Signatures of heads that this log never had, or by others; and a total that falls. */
-static void what_a_line_claims_is_checked(void **state)
+TEST(what_a_line_claims_is_checked)
 {
     struct bench b CLEAN(bench_free);
     struct audit_head head;
@@ -486,7 +486,7 @@ static void what_a_line_claims_is_checked(void **state)
 }
 
 /* Logs that hold in themselves, and not beside each other. */
-static void logs_that_do_not_belong_together_are_told(void **state)
+TEST(logs_that_do_not_belong_together_are_told)
 {
     char said[1024], path[SUPPORT_PATH];
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
@@ -524,7 +524,7 @@ static void logs_that_do_not_belong_together_are_told(void **state)
 }
 
 /* Every reason there is, and one that there is not yet. */
-static void openings_are_described(void **state)
+TEST(openings_are_described)
 {
     static const char *const reasons[][2] = {
         {"SELECTED_INDEX", "which of 13 marginals fits worst"},
@@ -575,7 +575,7 @@ static void describe_all(struct bench *b, char *words, size_t size)
 }
 
 /* A log that began again from nothing has another first line, which others may have seen. */
-static void a_recovery_from_nothing_explains_the_first_line(void **state)
+TEST(a_recovery_from_nothing_explains_the_first_line)
 {
     struct audit_entry entry[] = {{.kind = AUDIT_LOG}, {.kind = AUDIT_RECOVERED}};
     const struct audit_file f = {.entry = entry, .entries = 2};
@@ -591,7 +591,7 @@ static void a_recovery_from_nothing_explains_the_first_line(void **state)
 /*
  * What is the same in all logs is listed once; what a recovery explains is said once for each log.
  */
-static void nothing_is_told_twice(void **state)
+TEST(nothing_is_told_twice)
 {
     struct bench b CLEAN(bench_free);
     char path[SUPPORT_PATH], words[8192] = "";
@@ -625,7 +625,7 @@ static void nothing_is_told_twice(void **state)
 /* --- a disk that fails ------------------------------------------------------------------------ */
 
 /* Who saw it tells of it, beside those who did not. */
-static void a_check_that_failed_is_listed(void **state)
+TEST(a_check_that_failed_is_listed)
 {
     const struct audit_caught caught = {.run = {7}, .round = 4, .phase = "noise", .check = 3};
     static const char told[] = "round 4    check 3 failed, of phase noise: a server departed";
@@ -645,7 +645,7 @@ static void a_check_that_failed_is_listed(void **state)
 }
 
 /* A log says that its study's servers prove what they compute; of others it says nothing. */
-static void the_first_line_has_the_security(void **state)
+TEST(the_first_line_has_the_security)
 {
     static const struct {
         const char *more;
@@ -682,7 +682,7 @@ static void the_first_line_has_the_security(void **state)
  * Half a line is taken back, so that the next one begins where this did; what has not been written
  * is not opened.
  */
-static void a_line_that_is_not_written_whole_is_taken_back(void **state)
+TEST(a_line_that_is_not_written_whole_is_taken_back)
 {
     struct bench b CLEAN(bench_free);
     struct rlimit no, before;
@@ -723,7 +723,7 @@ static void a_line_that_is_not_written_whole_is_taken_back(void **state)
     assert_int_equal(audit_write(b.audit[0], &o), ERR_DATA);
 }
 
-static void what_is_no_file_is_no_log(void **state)
+TEST(what_is_no_file_is_no_log)
 {
     char said[1024] = "", path[SUPPORT_PATH];
     struct bench b CLEAN(bench_free);
@@ -738,28 +738,4 @@ static void what_is_no_file_is_no_log(void **state)
     quiet.buffer = NULL;
     assert_non_null(strstr(said, "audit.log: Is a directory"));
     assert_int_equal(rmdir(path), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(logs_hold_alone_and_together),
-        cmocka_unit_test(no_byte_can_be_changed),
-        cmocka_unit_test(a_log_written_anew_is_not_what_was_seen),
-        cmocka_unit_test(a_foreign_signature_is_not_kept),
-        cmocka_unit_test(half_a_line_of_a_crash_is_cut_off),
-        cmocka_unit_test(a_recovery_explains_lost_lines),
-        cmocka_unit_test(every_word_of_a_line_is_checked),
-        cmocka_unit_test(the_first_line_is_checked),
-        cmocka_unit_test(a_check_that_failed_is_listed),
-        cmocka_unit_test(the_first_line_has_the_security),
-        cmocka_unit_test(what_a_line_claims_is_checked),
-        cmocka_unit_test(logs_that_do_not_belong_together_are_told),
-        cmocka_unit_test(openings_are_described),
-        cmocka_unit_test(a_recovery_from_nothing_explains_the_first_line),
-        cmocka_unit_test(nothing_is_told_twice),
-        cmocka_unit_test(a_line_that_is_not_written_whole_is_taken_back),
-        cmocka_unit_test(what_is_no_file_is_no_log),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

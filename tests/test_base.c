@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void every_error_has_words(void **state)
+TEST(every_error_has_words)
 {
     for (int e = 0; e < ERR_COUNT; e++) {
         assert_string_not_equal(error_text((enum err)e), "unknown error");
@@ -27,7 +27,7 @@ static void every_error_has_words(void **state)
     assert_string_equal(error_text(ERR_COUNT), "unknown error");
 }
 
-static void bytes_round_trip(void **state)
+TEST(bytes_round_trip)
 {
     struct bytes b CLEAN(bytes_clear) = {0};
     struct reader r;
@@ -52,7 +52,7 @@ static void bytes_round_trip(void **state)
     assert_int_equal(reader_done(&r), ERR_OK);
 }
 
-static void reader_never_passes_the_end(void **state)
+TEST(reader_never_passes_the_end)
 {
     static const uint8_t block[] = {5, 0, 0, 0, 'a', 'b', 'c', 'd'};
     for (size_t n = 0; n <= sizeof block; n++) {
@@ -77,7 +77,7 @@ static void reader_never_passes_the_end(void **state)
     }
 }
 
-static void a_log_keeps_its_level_and_its_bound(void **state)
+TEST(a_log_keeps_its_level_and_its_bound)
 {
     char sink[32] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_WARN};
@@ -95,14 +95,14 @@ static void a_log_keeps_its_level_and_its_bound(void **state)
     assert_string_equal(log_first(sink), "one");
 }
 
-static void sizes_do_not_overflow(void **state)
+TEST(sizes_do_not_overflow)
 {
     assert_null(memory_array(SIZE_MAX / 2, 3));
     assert_null(memory_words(SIZE_MAX / 2, 3));
     assert_null(memory_grow(NULL, SIZE_MAX / 2, 3));
 }
 
-static void secrets_are_zeroed_and_freed(void **state)
+TEST(secrets_are_zeroed_and_freed)
 {
     uint8_t *p;
     assert_int_equal(secret_start(), ERR_OK);
@@ -114,7 +114,7 @@ static void secrets_are_zeroed_and_freed(void **state)
     assert_null(p);
 }
 
-static void files_are_whole_or_untouched(void **state)
+TEST(files_are_whole_or_untouched)
 {
     char folder[] = "/tmp/trefoil-test-XXXXXX";
     char path[64];
@@ -149,7 +149,7 @@ static void files_are_whole_or_untouched(void **state)
     assert_int_equal(file_write_new(path, 0600, "x", 1, &log), ERR_SYSTEM);
 }
 
-static void text_is_put_whole(void **state)
+TEST(text_is_put_whole)
 {
     struct bytes b CLEAN(bytes_clear) = {0};
     text_put(&b, "a %s %0*d;", "word", 5000, 1); /* more than fits any buffer */
@@ -160,7 +160,7 @@ static void text_is_put_whole(void **state)
     assert_memory_equal(b.data + b.size - 7, "01;00fa", 7);
 }
 
-static void paths_are_whole_or_refused(void **state)
+TEST(paths_are_whole_or_refused)
 {
     char path[FILE_PATH], sink[256] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
@@ -172,13 +172,13 @@ static void paths_are_whole_or_refused(void **state)
     assert_non_null(strstr(sink, "this path is too long: /long000"));
 }
 
-static void deadlines_do_not_go_negative(void **state)
+TEST(deadlines_do_not_go_negative)
 {
     assert_int_equal(clock_left_ms(clock_now_ms() - 1000), 0);
     assert_in_range(clock_left_ms(clock_now_ms() + 1000), 900, 1000);
 }
 
-static void dates_have_one_form(void **state)
+TEST(dates_have_one_form)
 {
     static const char *const wrong[] = {"",
                                         "2026-12-01",
@@ -210,7 +210,7 @@ static void dates_have_one_form(void **state)
     assert_string_equal(text, "9999-12-31T23:59:59Z");
 }
 
-static void days_have_one_form(void **state)
+TEST(days_have_one_form)
 {
     static const char *const wrong[] = {"", "2026-2-01", "2026-02-29", "2026-12-01 ", "2026/12/01"};
     char text[DATE_DAY_SIZE];
@@ -224,7 +224,7 @@ static void days_have_one_form(void **state)
     assert_true(date_today() >= 20777);
 }
 
-static void a_rate_is_kept_in_the_long_run(void **state)
+TEST(a_rate_is_kept_in_the_long_run)
 {
     struct rate r = {0};
     unsigned taken = 0;
@@ -239,7 +239,7 @@ static void a_rate_is_kept_in_the_long_run(void **state)
 }
 
 /* What others say in a line neither steers a terminal nor looks like a line of ours. */
-static void a_log_tames_what_it_is_told(void **state)
+TEST(a_log_tames_what_it_is_told)
 {
     char *text = NULL, sink[256] = "";
     size_t size = 0;
@@ -259,7 +259,7 @@ static void a_log_tames_what_it_is_told(void **state)
 }
 
 /* Of each kind so many lines, then a count; other kinds are not in the way of each other. */
-static void a_meter_bounds_a_log(void **state)
+TEST(a_meter_bounds_a_log)
 {
     char *text = NULL;
     size_t size = 0, lines = 0;
@@ -285,26 +285,4 @@ static void a_meter_bounds_a_log(void **state)
     assert_non_null(strstr(text, "the last: turned away 4999\n"));
     assert_non_null(strstr(text, "50 more like this in 0 s, the last: stored 4950\n"));
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_error_has_words),
-        cmocka_unit_test(bytes_round_trip),
-        cmocka_unit_test(reader_never_passes_the_end),
-        cmocka_unit_test(a_log_keeps_its_level_and_its_bound),
-        cmocka_unit_test(a_log_tames_what_it_is_told),
-        cmocka_unit_test(a_meter_bounds_a_log),
-        cmocka_unit_test(sizes_do_not_overflow),
-        cmocka_unit_test(secrets_are_zeroed_and_freed),
-        cmocka_unit_test(files_are_whole_or_untouched),
-        cmocka_unit_test(text_is_put_whole),
-        cmocka_unit_test(paths_are_whole_or_refused),
-        cmocka_unit_test(deadlines_do_not_go_negative),
-        cmocka_unit_test(dates_have_one_form),
-        cmocka_unit_test(a_rate_is_kept_in_the_long_run),
-        cmocka_unit_test(days_have_one_form),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,7 @@
 
 /* --- data ------------------------------------------------------------------------------------ */
 
-static void splits_deal_every_row_once(void **state)
+TEST(splits_deal_every_row_once)
 {
     struct stage *s CLEAN(stage_free) = stage_new();
     size_t rows = 0;
@@ -49,7 +49,7 @@ static size_t largest(const uint32_t *to, size_t rows, size_t clients, size_t *l
     return most;
 }
 
-static void assignments_are_as_even_as_asked(void **state)
+TEST(assignments_are_as_even_as_asked)
 {
     struct stage *s CLEAN(stage_free) = stage_new();
     uint32_t to[ROWS];
@@ -67,7 +67,7 @@ static void assignments_are_as_even_as_asked(void **state)
     assert_true(most > 150 && least >= 1);
 }
 
-static void gamma_has_its_mean_and_variance(void **state)
+TEST(gamma_has_its_mean_and_variance)
 {
     struct random r;
     random_seed_u64(&r, 2);
@@ -85,7 +85,7 @@ static void gamma_has_its_mean_and_variance(void **state)
     }
 }
 
-static void synthfs_clients_have_features_of_their_own(void **state)
+TEST(synthfs_clients_have_features_of_their_own)
 {
     struct bench_data d;
     uint32_t *to CLEAN(memory_release) = NULL;
@@ -106,7 +106,7 @@ static void synthfs_clients_have_features_of_their_own(void **state)
 }
 
 /* A label that follows another column can be learned; one by chance cannot. */
-static void trees_learn_what_can_be_learned(void **state)
+TEST(trees_learn_what_can_be_learned)
 {
     const char *reason;
     struct stage *s CLEAN(stage_free) = NULL;
@@ -134,16 +134,4 @@ static void trees_learn_what_can_be_learned(void **state)
     assert_true(fabs(auc - 0.5) < 0.05);
     table_free(&t[0]);
     table_free(&t[1]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(splits_deal_every_row_once),
-        cmocka_unit_test(assignments_are_as_even_as_asked),
-        cmocka_unit_test(gamma_has_its_mean_and_variance),
-        cmocka_unit_test(synthfs_clients_have_features_of_their_own),
-        cmocka_unit_test(trees_learn_what_can_be_learned),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

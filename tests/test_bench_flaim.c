@@ -344,7 +344,7 @@ static void compare(const struct stage *s, struct flaim_options variant, uint64_
     flaim_result_free(&r);
 }
 
-static void naive_and_true_are_algorithm_1(void **state)
+TEST(naive_and_true_are_algorithm_1)
 {
     struct stage *s CLEAN(stage_free) = stage_new();
     for (uint64_t seed = 10; seed < 18; seed += 2) {
@@ -353,7 +353,7 @@ static void naive_and_true_are_algorithm_1(void **state)
     }
 }
 
-static void the_private_variant_is_algorithm_1(void **state)
+TEST(the_private_variant_is_algorithm_1)
 {
     struct stage *s CLEAN(stage_free) = stage_new();
     struct flaim_options model_proxy = flaim_aug_private();
@@ -364,7 +364,7 @@ static void the_private_variant_is_algorithm_1(void **state)
     }
 }
 
-static void so_are_its_parts_and_more_local_steps(void **state)
+TEST(so_are_its_parts_and_more_local_steps)
 {
     struct stage *s CLEAN(stage_free) = stage_new();
     struct flaim_options o;
@@ -385,7 +385,7 @@ static void so_are_its_parts_and_more_local_steps(void **state)
 
 /* --- budget and bytes ------------------------------------------------------------------------ */
 
-static void the_budget_is_spent_and_no_more(void **state)
+TEST(the_budget_is_spent_and_no_more)
 {
     struct stage *s CLEAN(stage_free) = stage_new();
     struct flaim_options variant[4] = {flaim_naive(), flaim_aug_true(), flaim_aug_private(),
@@ -408,7 +408,7 @@ static void the_budget_is_spent_and_no_more(void **state)
         }
 }
 
-static void messages_for_real_change_nothing_but_time(void **state)
+TEST(messages_for_real_change_nothing_but_time)
 {
     struct stage *s CLEAN(stage_free) = stage_new();
     struct flaim_result *r[2];
@@ -429,7 +429,7 @@ static void messages_for_real_change_nothing_but_time(void **state)
 }
 
 /* One round in which everybody takes part: every byte by hand. */
-static void the_papers_bytes_are_as_it_counts_them(void **state)
+TEST(the_papers_bytes_are_as_it_counts_them)
 {
     struct stage *s CLEAN(stage_free) = stage_new();
     struct program p = {.o = flaim_aug_private()};
@@ -472,7 +472,7 @@ static void draw_again(struct random *coins, bool now[CLIENTS], bool here[CLIENT
 }
 
 /* At almost no noise what is opened are the counts of who is there. */
-static void populations_grow_by_who_was_drawn(void **state)
+TEST(populations_grow_by_who_was_drawn)
 {
     struct stage *s CLEAN(stage_free) = stage_new();
     const struct workload *w = s->workload;
@@ -520,18 +520,4 @@ static void populations_grow_by_who_was_drawn(void **state)
         }
         joining_free(&j);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(naive_and_true_are_algorithm_1),
-        cmocka_unit_test(the_private_variant_is_algorithm_1),
-        cmocka_unit_test(so_are_its_parts_and_more_local_steps),
-        cmocka_unit_test(the_budget_is_spent_and_no_more),
-        cmocka_unit_test(messages_for_real_change_nothing_but_time),
-        cmocka_unit_test(the_papers_bytes_are_as_it_counts_them),
-        cmocka_unit_test(populations_grow_by_who_was_drawn),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@
 #define SEGMENTS 4
 #define WORDS_MOST 64
 
-static void any_threshold_of_shares_joins_and_fewer_do_not(void **state)
+TEST(any_threshold_of_shares_joins_and_fewer_do_not)
 {
     uint8_t secret[SHAMIR_BYTES], back[SHAMIR_BYTES], share[7][SHAMIR_BYTES];
     for (unsigned threshold = 1; threshold <= 7; threshold++) {
@@ -116,7 +116,7 @@ static void assert_sums(const struct scene *s)
         }
 }
 
-static void sums_are_right_for_any_number_of_clients(void **state)
+TEST(sums_are_right_for_any_number_of_clients)
 {
     for (size_t clients = 1; clients <= CLIENTS; clients++) {
         struct scene *s CLEAN(scene_free) = scene_new(clients, clients);
@@ -126,7 +126,7 @@ static void sums_are_right_for_any_number_of_clients(void **state)
 }
 
 /* 0 .. clients - threshold vanish, at each of the three stages and mixed. */
-static void as_many_may_vanish_as_the_threshold_leaves(void **state)
+TEST(as_many_may_vanish_as_the_threshold_leaves)
 {
     for (unsigned gone = 0; gone <= CLIENTS - secagg_threshold(CLIENTS); gone++)
         for (unsigned stage = 1; stage <= 4; stage++) {
@@ -139,7 +139,7 @@ static void as_many_may_vanish_as_the_threshold_leaves(void **state)
         }
 }
 
-static void one_too_many_is_a_clear_failure(void **state)
+TEST(one_too_many_is_a_clear_failure)
 {
     unsigned most = CLIENTS - secagg_threshold(CLIENTS);
     for (unsigned stage = 2; stage <= 3; stage++) {
@@ -154,7 +154,7 @@ static void one_too_many_is_a_clear_failure(void **state)
     }
 }
 
-static void counted_bytes_are_those_of_the_messages(void **state)
+TEST(counted_bytes_are_those_of_the_messages)
 {
     for (size_t clients = 1; clients <= CLIENTS; clients += 2) {
         struct scene *s CLEAN(scene_free) = scene_new(300 + clients, clients);
@@ -173,7 +173,7 @@ static void counted_bytes_are_those_of_the_messages(void **state)
 }
 
 /* Zeros do not travel as zeros, nor twice as the same; in a segment of two, both are masked. */
-static void inputs_travel_masked(void **state)
+TEST(inputs_travel_masked)
 {
     struct scene *s CLEAN(scene_free) = scene_new(400, CLIENTS);
     struct bytes before[CLIENTS] = {{0}};
@@ -195,25 +195,11 @@ static void inputs_travel_masked(void **state)
     }
 }
 
-static void thresholds_of_half_are_refused(void **state)
+TEST(thresholds_of_half_are_refused)
 {
     struct scene *s CLEAN(scene_free) = scene_new(500, 8);
     s->job.threshold = 4;
     assert_int_equal(secagg_run(&s->job, NULL), ERR_RANGE);
     s->job.threshold = 9;
     assert_int_equal(secagg_run(&s->job, NULL), ERR_RANGE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_threshold_of_shares_joins_and_fewer_do_not),
-        cmocka_unit_test(sums_are_right_for_any_number_of_clients),
-        cmocka_unit_test(as_many_may_vanish_as_the_threshold_leaves),
-        cmocka_unit_test(one_too_many_is_a_clear_failure),
-        cmocka_unit_test(counted_bytes_are_those_of_the_messages),
-        cmocka_unit_test(inputs_travel_masked),
-        cmocka_unit_test(thresholds_of_half_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

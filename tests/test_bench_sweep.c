@@ -30,7 +30,7 @@ static void add(struct results *r, unsigned seed, double l1)
     assert_int_equal(results_add(r, name, figures_json(&f)), ERR_OK);
 }
 
-static void results_outlive_a_cut_and_the_last_counts(void **state)
+TEST(results_outlive_a_cut_and_the_last_counts)
 {
     char path[] = "/tmp/trefoil-results-XXXXXX";
     int fd = mkstemp(path);
@@ -63,7 +63,7 @@ static void results_outlive_a_cut_and_the_last_counts(void **state)
     unlink(path);
 }
 
-static void names_tell_trials_apart(void **state)
+TEST(names_tell_trials_apart)
 {
     struct plan p;
     const struct plan_options all = {0};
@@ -89,7 +89,7 @@ static void names_tell_trials_apart(void **state)
     json_decref(seen);
 }
 
-static void a_trial_can_be_repeated(void **state)
+TEST(a_trial_can_be_repeated)
 {
     struct trial t = trial_of(4);
     struct trial_figures a, b, c;
@@ -113,7 +113,7 @@ static void put_servers(struct results *r, double sent, double received, double 
     assert_int_equal(results_add(r, name, servers_json(&f)), ERR_OK);
 }
 
-static void a_clients_bytes_are_its_uploads_times_who_uploads(void **state)
+TEST(a_clients_bytes_are_its_uploads_times_who_uploads)
 {
     char path[] = "/tmp/trefoil-results-XXXXXX";
     int fd = mkstemp(path);
@@ -137,7 +137,7 @@ static void a_clients_bytes_are_its_uploads_times_who_uploads(void **state)
 }
 
 /* Four clients with five columns, for real. */
-static void servers_tell_what_an_upload_costs(void **state)
+TEST(servers_tell_what_an_upload_costs)
 {
     enum { clients = 4, rows = 400 };
     struct domain *d CLEAN(domain_free) = NULL;
@@ -178,16 +178,4 @@ static void servers_tell_what_an_upload_costs(void **state)
     assert_true(f.exchanges > 0 && f.analyst_bytes > 0);
     assert_true(f.l1 > 0 && f.l1 < 1.5);
     split_free(&split);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(results_outlive_a_cut_and_the_last_counts),
-        cmocka_unit_test(names_tell_trials_apart),
-        cmocka_unit_test(a_trial_can_be_repeated),
-        cmocka_unit_test(a_clients_bytes_are_its_uploads_times_who_uploads),
-        cmocka_unit_test(servers_tell_what_an_upload_costs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -112,7 +112,7 @@ static enum err ask(struct house *h, char *words, size_t size)
 /*
  * What is said of a ledger comes with the answer, and counts only where its server has signed it.
  */
-static void an_answer_without_a_signed_ledger_is_refused(void **state)
+TEST(an_answer_without_a_signed_ledger_is_refused)
 {
     struct witness witness = {0};
     char words[2048];
@@ -123,7 +123,7 @@ static void an_answer_without_a_signed_ledger_is_refused(void **state)
     assert_non_null(strstr(words, "what server 0 (s0) signs of its ledger does not hold"));
 }
 
-static void a_result_that_one_server_forges_is_noticed(void **state)
+TEST(a_result_that_one_server_forges_is_noticed)
 {
     char words[2048];
     struct house h CLEAN(house_free);
@@ -139,7 +139,7 @@ static void a_result_that_one_server_forges_is_noticed(void **state)
     }
 }
 
-static void a_refusal_is_all_that_is_said(void **state)
+TEST(a_refusal_is_all_that_is_said)
 {
     char words[2048];
     struct house h CLEAN(house_free);
@@ -157,7 +157,7 @@ static void a_refusal_is_all_that_is_said(void **state)
 }
 
 /* One has lost a peer, another waits: the third, which says nothing yet, may well be up. */
-static void nobody_is_blamed_for_a_moment_of_silence(void **state)
+TEST(nobody_is_blamed_for_a_moment_of_silence)
 {
     char words[2048];
     struct house h CLEAN(house_free);
@@ -172,7 +172,7 @@ static void nobody_is_blamed_for_a_moment_of_silence(void **state)
     }
 }
 
-static void a_run_is_said_to_live_as_long_as_it_does(void **state)
+TEST(a_run_is_said_to_live_as_long_as_it_does)
 {
     struct house h CLEAN(house_free);
     struct client *client CLEAN(client_free) = NULL;
@@ -183,16 +183,4 @@ static void a_run_is_said_to_live_as_long_as_it_does(void **state)
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         while (atomic_load(&h.alive[i]) < 3)
             assert_true(clock_now_s() < end);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_answer_without_a_signed_ledger_is_refused),
-        cmocka_unit_test(a_result_that_one_server_forges_is_noticed),
-        cmocka_unit_test(a_refusal_is_all_that_is_said),
-        cmocka_unit_test(nobody_is_blamed_for_a_moment_of_silence),
-        cmocka_unit_test(a_run_is_said_to_live_as_long_as_it_does),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -122,7 +122,7 @@ static int status(struct scene *c)
  * Forwards and backwards while owners share and while a run is on; no two servers have the same
  * time.
  */
-static void a_study_goes_on_whatever_the_clocks_do(void **state)
+TEST(a_study_goes_on_whatever_the_clocks_do)
 {
     static const int64_t jumps[] = {3600, -3600, 20 * YEAR, -20 * YEAR, 0};
     const struct support_options o = {.owners = OWNERS, .rounds = 12, .epsilon = 8, .round_s = 5};
@@ -172,7 +172,7 @@ static void a_study_goes_on_whatever_the_clocks_do(void **state)
  * A key is good on its last day, and refused by a server whose clock is past that, as long as it
  * is.
  */
-static void a_key_expires_by_the_servers_clock(void **state)
+TEST(a_key_expires_by_the_servers_clock)
 {
     const struct support_options o = {.owners = OWNERS, .round_s = 5};
     struct identity *old = NULL, *renewed = NULL;
@@ -196,7 +196,7 @@ static void a_key_expires_by_the_servers_clock(void **state)
     assert_int_equal(share(&c, 0), 0);
 }
 
-static void uploads_end_and_are_due_by_the_servers_clock(void **state)
+TEST(uploads_end_and_are_due_by_the_servers_clock)
 {
     char more[128], until[DATE_SIZE];
     const struct support_options o = {.owners = OWNERS, .round_s = 5, .more = "retain_days: 30\n"};
@@ -239,18 +239,4 @@ static void uploads_end_and_are_due_by_the_servers_clock(void **state)
                           file(&c, "server0"), "--purge"),
                      0);
     leave_clock();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_study_goes_on_whatever_the_clocks_do),
-        cmocka_unit_test(a_key_expires_by_the_servers_clock),
-        cmocka_unit_test(uploads_end_and_are_due_by_the_servers_clock),
-    };
-    if (getenv("TREFOIL") == NULL)
-        setenv("TREFOIL", "build/gcc/trefoil", 1);
-    if (getenv("TREFOIL_OUT") == NULL)
-        setenv("TREFOIL_OUT", "build/gcc", 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,7 +50,7 @@ static void scene_free(struct scene *c)
 /* --- memory ----------------------------------------------------------------------------------- */
 
 /* docs/operating.md: tens of megabytes while collecting, whatever an owner's key sends. */
-static void a_stolen_key_fills_no_memory(void **state)
+TEST(a_stolen_key_fills_no_memory)
 {
     const struct support_options o = {.owners = 2};
     struct withheld attack = {.connections = 60, .frames = 16, .frame = (size_t)256 << 10};
@@ -107,7 +107,7 @@ static unsigned lines_with(const char *path, const char *words)
  * Keys that nobody knows, and a key that is known and says odd things: a few lines, and how many
  * more.
  */
-static void nobody_fills_the_log(void **state)
+TEST(nobody_fills_the_log)
 {
     enum { STRANGERS = 60, ODD = 1500 };
     const struct support_options o = {.owners = 1};
@@ -140,7 +140,7 @@ static void nobody_fills_the_log(void **state)
 /* --- files ------------------------------------------------------------------------------------ */
 
 /* What never ends is not read whole before it is judged. */
-static void what_never_ends_is_not_read_whole(void **state)
+TEST(what_never_ends_is_not_read_whole)
 {
     const struct support_options o = {.owners = 1};
     struct scene c CLEAN(scene_free);
@@ -167,7 +167,7 @@ static void what_never_ends_is_not_read_whole(void **state)
 }
 
 /* A folder that others may write to could be exchanged for an older one. */
-static void a_folder_of_all_is_refused(void **state)
+TEST(a_folder_of_all_is_refused)
 {
     const struct support_options o = {.owners = 1};
     struct scene c CLEAN(scene_free);
@@ -189,7 +189,7 @@ static void a_folder_of_all_is_refused(void **state)
 /* --- the status pages ------------------------------------------------------------------------- */
 
 /* More than the pages take, who send a byte now and then: each is cut, and others are answered. */
-static void slow_readers_do_not_hold_the_status_pages(void **state)
+TEST(slow_readers_do_not_hold_the_status_pages)
 {
     enum { SLOW = 16 };
     const struct support_options o = {.owners = 1};
@@ -235,7 +235,7 @@ static void slow_readers_do_not_hold_the_status_pages(void **state)
 /* --- long requests ---------------------------------------------------------------------------- */
 
 /* Estimates of a marginal of 65,536 cells: three messages. */
-static void a_long_request_comes_in_pieces(void **state)
+TEST(a_long_request_comes_in_pieces)
 {
     const struct support_options o = {.owners = 1,
                                       .rounds = 2,
@@ -257,19 +257,4 @@ static void a_long_request_comes_in_pieces(void **state)
         assert_int_equal(support_run(file(&c, "share.log"), 60, share), 0);
         assert_int_equal(support_run(file(&c, "run.log"), 120, run), 0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_stolen_key_fills_no_memory),
-        cmocka_unit_test(nobody_fills_the_log),
-        cmocka_unit_test(what_never_ends_is_not_read_whole),
-        cmocka_unit_test(a_folder_of_all_is_refused),
-        cmocka_unit_test(slow_readers_do_not_hold_the_status_pages),
-        cmocka_unit_test(a_long_request_comes_in_pieces),
-    };
-    if (getenv("TREFOIL") == NULL)
-        setenv("TREFOIL", "build/gcc/trefoil", 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

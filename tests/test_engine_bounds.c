@@ -118,7 +118,7 @@ static void moves_no_more_than_its_bound(const struct support_options *o, unsign
     memory_free(&h.w);
 }
 
-static void hostile_owners_move_no_more_than_their_bounds(void **state)
+TEST(hostile_owners_move_no_more_than_their_bounds)
 {
     static const char *const part[] = {
         "    max_rows: 900\n    batch: city\n    columns: [died, age]\n", NULL,
@@ -141,7 +141,7 @@ static void hostile_owners_move_no_more_than_their_bounds(void **state)
  * After a crash a request is played again: what it opens depends on nothing but uploads, request
  * and noise.
  */
-static void a_round_played_again_opens_the_same(void **state)
+TEST(a_round_played_again_opens_the_same)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 4, .epsilon = 2};
     struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
@@ -190,7 +190,7 @@ static enum err compare_ranges(struct party *p, void *shared)
     return right ? ERR_OK : ERR_MISUSE;
 }
 
-static void shares_of_noise_can_be_compared(void **state)
+TEST(shares_of_noise_can_be_compared)
 {
     uint8_t digest[3][2][32];
     assert_int_equal(three_run(5, compare_ranges, digest, NULL), ERR_OK);
@@ -239,7 +239,7 @@ static enum err refuse_bad_requests(struct party *p, void *shared)
     return right ? ERR_OK : ERR_MISUSE;
 }
 
-static void requests_outside_the_study_are_refused(void **state)
+TEST(requests_outside_the_study_are_refused)
 {
     const struct support_options o = {.owners = OWNERS};
     struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
@@ -251,7 +251,7 @@ static void requests_outside_the_study_are_refused(void **state)
     whole_free(w);
 }
 
-static void an_upload_is_the_same_again_and_cannot_be_altered(void **state)
+TEST(an_upload_is_the_same_again_and_cannot_be_altered)
 {
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
     const struct support_options o = {.owners = OWNERS};
@@ -303,16 +303,4 @@ static void an_upload_is_the_same_again_and_cannot_be_altered(void **state)
         }
     }
     whole_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hostile_owners_move_no_more_than_their_bounds),
-        cmocka_unit_test(a_round_played_again_opens_the_same),
-        cmocka_unit_test(shares_of_noise_can_be_compared),
-        cmocka_unit_test(requests_outside_the_study_are_refused),
-        cmocka_unit_test(an_upload_is_the_same_again_and_cannot_be_altered),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -143,7 +143,7 @@ static void saved_receipt(struct desk *d, struct bytes *text)
     fclose(f);
 }
 
-static void a_receipt_that_is_none_is_told_where(void **state)
+TEST(a_receipt_that_is_none_is_told_where)
 {
     struct desk d CLEAN(desk_free);
     struct bytes text CLEAN(bytes_clear) = {0}, other CLEAN(bytes_clear) = {0};
@@ -176,7 +176,7 @@ static void a_receipt_that_is_none_is_told_where(void **state)
     expect(parse(&d, &(struct bytes){0}), ERR_FORMAT, "paper ends where the line \"format", "none");
 }
 
-static void a_receipt_needs_three_signatures(void **state)
+TEST(a_receipt_needs_three_signatures)
 {
     struct desk d CLEAN(desk_free);
     desk_new(&d);
@@ -237,7 +237,7 @@ static enum err read_statement(struct desk *d, const struct bytes *text)
     return e;
 }
 
-static void a_statement_that_was_changed_is_none(void **state)
+TEST(a_statement_that_was_changed_is_none)
 {
     struct upload_name upload = {.owner = 1, .id = {3}, .digest = {4}};
     const struct statement s = {.server = 1, .time = 1790000000, .uploads = 1, .upload = &upload};
@@ -277,7 +277,7 @@ static const struct {
     {26, 2},              /* twice the same */
 };
 
-static void a_request_that_is_cut_or_changed_is_none(void **state)
+TEST(a_request_that_is_cut_or_changed_is_none)
 {
     struct desk d CLEAN(desk_free);
     const struct workload *w;
@@ -314,7 +314,7 @@ static void a_request_that_is_cut_or_changed_is_none(void **state)
     memory_free(&r.estimate);
 }
 
-static void an_answer_that_is_cut_says_nothing(void **state)
+TEST(an_answer_that_is_cut_says_nothing)
 {
     struct bytes text CLEAN(bytes_clear) = {0};
     struct reply r;
@@ -331,7 +331,7 @@ static void an_answer_that_is_cut_says_nothing(void **state)
     assert_true(r.text[0] == '\0' && r.size == 0);
 }
 
-static void what_is_held_is_one_of_four_things(void **state)
+TEST(what_is_held_is_one_of_four_things)
 {
     for (unsigned state_of = 0; state_of < 256; state_of++) {
         uint8_t text[1 + 16 + 32] = {(uint8_t)state_of, 9};
@@ -347,7 +347,7 @@ static void what_is_held_is_one_of_four_things(void **state)
 }
 
 /* What one server tells of a check that failed is told, whatever ended the others. */
-static void a_failed_check_says_most(void **state)
+TEST(a_failed_check_says_most)
 {
     static const enum err others[] = {ERR_OK, ERR_PEER, ERR_TIMEOUT, ERR_MISMATCH, ERR_SYSTEM};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
@@ -356,18 +356,4 @@ static void a_failed_check_says_most(void **state)
     }
     assert_true(failures_say_more(ERR_TIMEOUT, ERR_OK));
     assert_false(failures_say_more(ERR_PEER, ERR_TIMEOUT));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_receipt_that_is_none_is_told_where),
-        cmocka_unit_test(a_receipt_needs_three_signatures),
-        cmocka_unit_test(a_statement_that_was_changed_is_none),
-        cmocka_unit_test(a_request_that_is_cut_or_changed_is_none),
-        cmocka_unit_test(an_answer_that_is_cut_says_nothing),
-        cmocka_unit_test(what_is_held_is_one_of_four_things),
-        cmocka_unit_test(a_failed_check_says_most),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

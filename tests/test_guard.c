@@ -84,7 +84,7 @@ static unsigned lines_of(const struct watch *w, unsigned i, enum audit_kind kind
 
 /* --- on disk ---------------------------------------------------------------------------------- */
 
-static void tries_are_counted_on_disk(void **state)
+TEST(tries_are_counted_on_disk)
 {
     char words[1024] = "";
     struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
@@ -113,7 +113,7 @@ static void tries_are_counted_on_disk(void **state)
     watch_free(&w);
 }
 
-static void a_check_that_failed_is_remembered_until_the_operator_says_so(void **state)
+TEST(a_check_that_failed_is_remembered_until_the_operator_says_so)
 {
     char words[1024] = "";
     struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
@@ -148,7 +148,7 @@ static void a_check_that_failed_is_remembered_until_the_operator_says_so(void **
 }
 
 /* A disk that does not take it: the process knows all the same, and what cannot be read refuses. */
-static void what_the_disk_does_not_take_is_known_to_the_process(void **state)
+TEST(what_the_disk_does_not_take_is_known_to_the_process)
 {
     struct check_guard g;
     struct watch w;
@@ -224,7 +224,7 @@ static void play_as(struct watch *w, struct play *play, unsigned cheat)
 }
 
 /* However often it asks again: the two others stop, and before that nothing is opened. */
-static void who_hangs_up_after_a_coin_has_a_number_of_tries(void **state)
+TEST(who_hangs_up_after_a_coin_has_a_number_of_tries)
 {
     struct watch w;
     unsigned plays = 0;
@@ -256,7 +256,7 @@ static void who_hangs_up_after_a_coin_has_a_number_of_tries(void **state)
 }
 
 /* A product, a sum of the flush, the digest of what is opened. */
-static void one_wrong_word_stops_both(void **state)
+TEST(one_wrong_word_stops_both)
 {
     static const uint64_t rounds[] = {0, 2, 7};
     (void)state;
@@ -302,7 +302,7 @@ static int resume(const struct support_study *s, unsigned i)
 }
 
 /* One that has stopped says so to the analyst, and goes on when its operator has said that it may. */
-static void a_server_that_stopped_serves_no_run(void **state)
+TEST(a_server_that_stopped_serves_no_run)
 {
     const struct support_options o = {.owners = 1, .rounds = 1};
     struct support_study s;
@@ -345,19 +345,4 @@ static void a_server_that_stopped_serves_no_run(void **state)
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         assert_int_equal(support_stop(&server[i]), 0);
     support_study_free(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tries_are_counted_on_disk),
-        cmocka_unit_test(a_check_that_failed_is_remembered_until_the_operator_says_so),
-        cmocka_unit_test(what_the_disk_does_not_take_is_known_to_the_process),
-        cmocka_unit_test(who_hangs_up_after_a_coin_has_a_number_of_tries),
-        cmocka_unit_test(one_wrong_word_stops_both),
-        cmocka_unit_test(a_server_that_stopped_serves_no_run),
-    };
-    if (getenv("TREFOIL") == NULL)
-        setenv("TREFOIL", "build/gcc/trefoil", 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

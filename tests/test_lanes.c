@@ -31,7 +31,7 @@ static void restart(struct scene *c, unsigned server, unsigned lanes)
 }
 
 /* Server 0 could use three lanes, the others two. */
-static void servers_of_different_size_share_a_study(void **state)
+TEST(servers_of_different_size_share_a_study)
 {
     const struct support_options o = {.owners = OWNERS, .epsilon = 8, .lanes = 3};
     struct scene c CLEAN(scene_free);
@@ -48,7 +48,7 @@ static void servers_of_different_size_share_a_study(void **state)
 }
 
 /* In the middle of a run, a server with two lanes ends; what comes back has one. */
-static void a_run_goes_on_with_other_lanes(void **state)
+TEST(a_run_goes_on_with_other_lanes)
 {
     const struct support_options o = {.owners = OWNERS, .epsilon = 8, .rounds = 3, .lanes = 2};
     struct scene c CLEAN(scene_free);
@@ -115,7 +115,7 @@ static void pass_on(uint16_t port)
     }
 }
 
-static void a_lane_that_a_firewall_stops_is_named(void **state)
+TEST(a_lane_that_a_firewall_stops_is_named)
 {
     static const char words[] = "lane 1 does not get through: open the ports + 5 and + 6 of each "
                                 "server to the other two, or start one of them with --lanes 1";
@@ -143,7 +143,7 @@ static void a_lane_that_a_firewall_stops_is_named(void **state)
     support_wait(firewall, 10);
 }
 
-static void lanes_without_ports_are_refused(void **state)
+TEST(lanes_without_ports_are_refused)
 {
     static const char *const wrong[] = {"0", "2", "17"};
     const struct support_options o = {.owners = OWNERS};
@@ -159,17 +159,4 @@ static void lanes_without_ports_are_refused(void **state)
                                               "those in the study have room for 1 lane"
                                             : "lanes"));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(servers_of_different_size_share_a_study),
-        cmocka_unit_test(a_run_goes_on_with_other_lanes),
-        cmocka_unit_test(a_lane_that_a_firewall_stops_is_named),
-        cmocka_unit_test(lanes_without_ports_are_refused),
-    };
-    if (getenv("TREFOIL") == NULL)
-        setenv("TREFOIL", "build/gcc/trefoil", 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -98,7 +98,7 @@ static const struct odd {
     {"a.key", 1, MESSAGE_REQUEST, NONE, 2, 99, ERR_FORMAT, "the request does not parse"},
 };
 
-static void what_is_not_for_a_server_is_refused_in_words(void **state)
+TEST(what_is_not_for_a_server_is_refused_in_words)
 {
     struct scene *c = *state;
     for (size_t k = 0; k < sizeof odds / sizeof *odds; k++) {
@@ -120,7 +120,7 @@ static void what_is_not_for_a_server_is_refused_in_words(void **state)
 }
 
 /* More than the worker can take: some are told so at once, and all are told something. */
-static void a_worker_that_is_busy_says_so(void **state)
+TEST(a_worker_that_is_busy_says_so)
 {
     const struct request open = {.kind = REQUEST_OPEN, .run = {1}};
     struct scene *c = *state;
@@ -197,7 +197,7 @@ static enum err withdraw(struct owner *w, struct scene *c, unsigned server)
  * What it told server 2 does not fit the vector that it gave to server 1: both it and server 1 are
  * told so.
  */
-static void a_vector_that_does_not_fit_is_refused_for_good(void **state)
+TEST(a_vector_that_does_not_fit_is_refused_for_good)
 {
     struct scene *c = *state;
     for (unsigned kind = 0; kind < 2; kind++) {
@@ -240,7 +240,7 @@ static uint64_t held(const struct owner *w)
     return reader_u64(&in);
 }
 
-static void parts_that_do_not_fit_begin_anew(void **state)
+TEST(parts_that_do_not_fit_begin_anew)
 {
     struct scene *c = *state;
     struct owner w CLEAN(owner_free);
@@ -272,7 +272,7 @@ static void parts_that_do_not_fit_begin_anew(void **state)
 /*
  * One that server 1 cannot read any more is in the way of no other, and its owner can withdraw it.
  */
-static void a_damaged_vector_keeps_no_other_from_server_2(void **state)
+TEST(a_damaged_vector_keeps_no_other_from_server_2)
 {
     struct scene *c = *state;
     struct owner w[OWNERS];
@@ -311,14 +311,5 @@ static void a_damaged_vector_keeps_no_other_from_server_2(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_not_for_a_server_is_refused_in_words),
-        cmocka_unit_test(a_worker_that_is_busy_says_so),
-        cmocka_unit_test(a_vector_that_does_not_fit_is_refused_for_good),
-        cmocka_unit_test(parts_that_do_not_fit_begin_anew),
-        cmocka_unit_test(a_damaged_vector_keeps_no_other_from_server_2),
-    };
-    if (getenv("TREFOIL") == NULL)
-        setenv("TREFOIL", "build/gcc/trefoil", 1);
-    return cmocka_run_group_tests(tests, scene_new, scene_free);
+    return support_run_tests(scene_new, scene_free);
 }

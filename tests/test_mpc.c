@@ -24,7 +24,7 @@ static enum err run_multiply(struct party *p, struct call *c)
     return ERR_OK;
 }
 
-static void multiply_is_multiplication(void **state)
+TEST(multiply_is_multiplication)
 {
     for (size_t l = 0; l < LENGTHS; l++) {
         struct call *c = fresh(lengths[l], l);
@@ -49,7 +49,7 @@ static enum err run_multiply128(struct party *p, struct call *c)
     return ERR_OK;
 }
 
-static void multiply128_is_multiplication(void **state)
+TEST(multiply128_is_multiplication)
 {
     struct call *c = fresh(200, 3);
     execute(c, run_multiply128);
@@ -74,7 +74,7 @@ static enum err run_inner(struct party *p, struct call *c)
     return ERR_OK;
 }
 
-static void inner_costs_its_output(void **state)
+TEST(inner_costs_its_output)
 {
     struct call *c = fresh(4, 5);
     const size_t start[] = {0, 0, 1, 700, 1000};
@@ -104,7 +104,7 @@ static enum err run_open(struct party *p, struct call *c)
     return ERR_OK;
 }
 
-static void open_gives_all_three_the_value_and_counts(void **state)
+TEST(open_gives_all_three_the_value_and_counts)
 {
     struct call *c = fresh(70, 9);
     execute(c, run_open);
@@ -136,7 +136,7 @@ static enum err run_refused(struct party *p, struct call *c)
     return e == ERR_BUDGET && c->opened[p->index][0] == 0 ? ERR_OK : ERR_MISUSE;
 }
 
-static void the_audit_hook_can_stop_an_opening(void **state)
+TEST(the_audit_hook_can_stop_an_opening)
 {
     struct call *c = fresh(5, 9);
     execute(c, run_refused);
@@ -146,7 +146,7 @@ static void the_audit_hook_can_stop_an_opening(void **state)
 
 /* --- bits ------------------------------------------------------------------------------------- */
 
-static void slicing_is_undone_by_unslicing(void **state)
+TEST(slicing_is_undone_by_unslicing)
 {
     for (size_t l = 0; l < LENGTHS; l++)
         for (unsigned width = 1; width <= 128; width += width < 8 ? 1 : 7) {
@@ -189,7 +189,7 @@ static enum err run_and(struct party *p, struct call *c)
     return ERR_OK;
 }
 
-static void and_costs_one_bit(void **state)
+TEST(and_costs_one_bit)
 {
     for (size_t l = 0; l < LENGTHS; l++) {
         struct call *c = fresh(lengths[l], l);
@@ -215,7 +215,7 @@ static enum err run_and_all(struct party *p, struct call *c)
     return ERR_OK;
 }
 
-static void and_all_is_one_only_for_all_ones(void **state)
+TEST(and_all_is_one_only_for_all_ones)
 {
     for (unsigned width = 1; width <= 9; width++) {
         struct call *c = fresh(1 << width, 1);
@@ -243,7 +243,7 @@ static enum err run_add(struct party *p, struct call *c)
     return ERR_OK;
 }
 
-static void add_adds_at_every_width(void **state)
+TEST(add_adds_at_every_width)
 {
     for (unsigned width = 1; width <= 64; width++) {
         struct call *c = fresh(100, width);
@@ -296,7 +296,7 @@ static void expect_top_bit_costs(const struct three_costs *costs, unsigned width
                      8 * bits_words(lanes) * (2 * rows + 2 * (2 * digits - 1) + 3 * ands));
 }
 
-static void top_bit_at_every_width_and_length(void **state)
+TEST(top_bit_at_every_width_and_length)
 {
     for (unsigned width = 1; width <= 64; width++) {
         struct call *c = fresh(lengths[width % LENGTHS], width);
@@ -327,7 +327,7 @@ static enum err compare_many(struct party *p, void *shared)
 }
 
 /* Where there are few lanes digits are wide, else there are more of them. */
-static void top_bits_of_few_and_of_many(void **state)
+TEST(top_bits_of_few_and_of_many)
 {
     static const unsigned widths[] = {2, 17, 41, 46, 49, 50, 64};
     static const size_t lanes[] = {8192, 8193};
@@ -352,18 +352,5 @@ static void top_bits_of_few_and_of_many(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(multiply_is_multiplication),
-        cmocka_unit_test(multiply128_is_multiplication),
-        cmocka_unit_test(inner_costs_its_output),
-        cmocka_unit_test(open_gives_all_three_the_value_and_counts),
-        cmocka_unit_test(the_audit_hook_can_stop_an_opening),
-        cmocka_unit_test(slicing_is_undone_by_unslicing),
-        cmocka_unit_test(and_costs_one_bit),
-        cmocka_unit_test(and_all_is_one_only_for_all_ones),
-        cmocka_unit_test(add_adds_at_every_width),
-        cmocka_unit_test(top_bit_at_every_width_and_length),
-        cmocka_unit_test(top_bits_of_few_and_of_many),
-    };
-    return THREE_EACH_KERNEL(tests);
+    return three_each_kernel();
 }

@@ -90,7 +90,7 @@ static void check(struct below *b)
         assert_int_equal(b->costs.sent[i], ands * bits_words(LANES) * 8);
 }
 
-static void constants_of_every_width_are_compared(void **state)
+TEST(constants_of_every_width_are_compared)
 {
     struct below *b CLEAN(memory_release) = memory_array(1, sizeof *b);
     for (unsigned width = 1; width <= 64; width++) {
@@ -108,7 +108,7 @@ static void constants_of_every_width_are_compared(void **state)
     }
 }
 
-static void coins_are_compared_for_half_the_cost(void **state)
+TEST(coins_are_compared_for_half_the_cost)
 {
     static const struct {
         const uint64_t *constant;
@@ -127,13 +127,4 @@ static void coins_are_compared_for_half_the_cost(void **state)
         assert_int_equal(ands, coins[k].ands);
         assert_true(2 * ands < 120 * b->constants); /* a carry takes 120 each */
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(constants_of_every_width_are_compared),
-        cmocka_unit_test(coins_are_compared_for_half_the_cost),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -105,7 +105,7 @@ static uint64_t sent(const struct call *c, int server)
     return c->after[server].payload_sent - c->before[server].payload_sent;
 }
 
-static void distances_are_exact(void **state)
+TEST(distances_are_exact)
 {
     static const size_t cells[] = {1, 63, 64, 65, 511, 512, 513, 1000};
     static const unsigned widths[] = {1, 2, 3, 4, 5, 8, 9, 16, 17};
@@ -118,7 +118,7 @@ static void distances_are_exact(void **state)
         }
 }
 
-static void wide_counts(void **state)
+TEST(wide_counts)
 {
     static const unsigned widths[] = {18, 31, 33, 52};
     for (size_t w = 0; w < 4; w++) {
@@ -167,7 +167,7 @@ static enum err compare_every(struct party *p, void *shared)
 }
 
 /* A bit that is wrong makes a sum smaller, whichever it is, so that two wrong ones cannot hide. */
-static void every_number_with_every_bound(void **state)
+TEST(every_number_with_every_bound)
 {
     struct every *c CLEAN(memory_release) = memory_array(1, sizeof *c);
     for (unsigned l = 1; l <= EVERY; l++) {
@@ -193,7 +193,7 @@ static void every_number_with_every_bound(void **state)
 }
 
 /* Dense: every C needs the full width. */
-static void a_dense_cell_costs_what_is_stated(void **state)
+TEST(a_dense_cell_costs_what_is_stated)
 {
     const size_t cells = 64 * 512;
     uint64_t all = 0;
@@ -219,7 +219,7 @@ static void a_dense_cell_costs_what_is_stated(void **state)
     finish(c);
 }
 
-static void cells_up_to_one_cost_nothing(void **state)
+TEST(cells_up_to_one_cost_nothing)
 {
     struct call *c = fresh(17, 1000);
     for (size_t i = 0; i < c->lanes; i++)
@@ -261,7 +261,7 @@ static enum err out_of_range(struct party *p, void *shared)
     return e == ERR_RANGE && wide == ERR_RANGE && none == NULL ? ERR_OK : ERR_MISUSE;
 }
 
-static void what_could_wrap_is_refused(void **state)
+TEST(what_could_wrap_is_refused)
 {
     struct call *c = fresh(5, 100);
     c->c[70] = ((uint64_t)32 << CACHED_GRID) + 1;
@@ -271,13 +271,5 @@ static void what_could_wrap_is_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(distances_are_exact),
-        cmocka_unit_test(wide_counts),
-        cmocka_unit_test(every_number_with_every_bound),
-        cmocka_unit_test(a_dense_cell_costs_what_is_stated),
-        cmocka_unit_test(cells_up_to_one_cost_nothing),
-        cmocka_unit_test(what_could_wrap_is_refused),
-    };
-    return THREE_EACH_KERNEL(tests);
+    return three_each_kernel();
 }

@@ -99,7 +99,7 @@ static void expect_product(const struct bench *b, size_t lanes)
 }
 
 /* Bytes are the same; of rounds those of the lane with most count; masks are each lane's own. */
-static void many_lanes_do_what_one_does(void **state)
+TEST(many_lanes_do_what_one_does)
 {
     static const size_t lanes[] = {1, 2, 3, 5, TILES + 3};
     struct bench *b CLEAN(memory_release) = bench_new(), *one CLEAN(memory_release) = bench_new();
@@ -123,7 +123,7 @@ static void many_lanes_do_what_one_does(void **state)
 }
 
 /* With queues of one message, and no two servers whose lanes are slow in the same order. */
-static void lanes_of_opposite_speed_do_not_wait_for_each_other(void **state)
+TEST(lanes_of_opposite_speed_do_not_wait_for_each_other)
 {
     struct bench *b CLEAN(memory_release) = bench_new();
     b->slow = 1;
@@ -155,7 +155,7 @@ static enum err toil_job(struct party *p, void *shared)
 }
 
 /* Lane 2 of server 1 fails at its second tile, with work for minutes left to all the others. */
-static void a_lane_that_fails_ends_all_lanes_of_all_servers(void **state)
+TEST(a_lane_that_fails_ends_all_lanes_of_all_servers)
 {
     struct bench *b CLEAN(memory_release) = bench_new();
     enum err result[3];
@@ -178,7 +178,7 @@ static enum err try_to_open(struct party *lane, size_t tile)
     return open_ring64(lane, OPEN_MASKED, x, out);
 }
 
-static void only_lane_0_opens(void **state)
+TEST(only_lane_0_opens)
 {
     struct bench *b CLEAN(memory_release) = bench_new();
     enum err result[3];
@@ -202,7 +202,7 @@ static enum err tiles_job(struct party *p, void *shared)
     return ERR_OK;
 }
 
-static void tiles_bound_the_memory_of_all_lanes(void **state)
+TEST(tiles_bound_the_memory_of_all_lanes)
 {
     size_t tile[5];
     assert_int_equal(three_run_lanes(9, 3, 4, tiles_job, tile, NULL, NULL), ERR_OK);
@@ -241,7 +241,7 @@ static enum err topics_job(struct party *p, void *shared)
     return e;
 }
 
-static void a_topic_begins_the_streams_of_all_lanes(void **state)
+TEST(a_topic_begins_the_streams_of_all_lanes)
 {
     uint64_t drawn[3][3][3];
     assert_int_equal(three_run_lanes(10, 3, 4, topics_job, drawn, NULL, NULL), ERR_OK);
@@ -253,24 +253,10 @@ static void a_topic_begins_the_streams_of_all_lanes(void **state)
         }
 }
 
-static void lanes_are_counted(void **state)
+TEST(lanes_are_counted)
 {
     struct crew *none;
     assert_int_equal(crew_new(&none, NULL, NULL, 0, NULL), ERR_RANGE);
     assert_null(none);
     assert_int_equal(crew_new(&none, NULL, NULL, SESSION_LANES_MAX + 1, NULL), ERR_RANGE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(many_lanes_do_what_one_does),
-        cmocka_unit_test(lanes_of_opposite_speed_do_not_wait_for_each_other),
-        cmocka_unit_test(a_lane_that_fails_ends_all_lanes_of_all_servers),
-        cmocka_unit_test(only_lane_0_opens),
-        cmocka_unit_test(tiles_bound_the_memory_of_all_lanes),
-        cmocka_unit_test(a_topic_begins_the_streams_of_all_lanes),
-        cmocka_unit_test(lanes_are_counted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -115,7 +115,7 @@ static void set_term(mpf_t out, unsigned k)
     }
 }
 
-static void terms_of_the_circle_are_rounded_to_nearest(void **state)
+TEST(terms_of_the_circle_are_rounded_to_nearest)
 {
     mpf_t term;
     mpf_init(term);
@@ -143,7 +143,7 @@ static uint64_t some_arc(unsigned i, uint64_t *random)
     return i < 80 ? ((uint64_t)(i % 16) << 60) + i / 16 - 2 : three_random(random);
 }
 
-static void points_are_right_to_their_stated_error(void **state)
+TEST(points_are_right_to_their_stated_error)
 {
     uint64_t random = 1;
     double worst = 0;
@@ -163,7 +163,7 @@ static void points_are_right_to_their_stated_error(void **state)
     mpf_clears(angle, exact, NULL);
 }
 
-static void points_turn_by_floors_of_products(void **state)
+TEST(points_turn_by_floors_of_products)
 {
     uint64_t random = 2;
     for (unsigned i = 0; i < 300; i++) {
@@ -201,7 +201,7 @@ static enum err run_circle(struct party *p, struct call *c)
 }
 
 /* Exactly what its definition says of points, and so near the circle as it says. */
-static void the_circle_is_the_product_of_three_points(void **state)
+TEST(the_circle_is_the_product_of_three_points)
 {
     double worst = 0;
     mpf_t angle, exact;
@@ -297,7 +297,7 @@ static void set_interpolant(mpf_t c[NODES], mpf_t node[NODES], unsigned s)
     mpf_clear(t);
 }
 
-static void coefficients_of_the_root_are_rounded_to_nearest(void **state)
+TEST(coefficients_of_the_root_are_rounded_to_nearest)
 {
     mpf_t node[NODES], c[NODES];
     for (unsigned i = 0; i < NODES; i++)
@@ -338,7 +338,7 @@ static enum err run_root(struct party *p, struct call *c)
     return ERR_OK;
 }
 
-static void a_root_is_right_to_its_stated_error(void **state)
+TEST(a_root_is_right_to_its_stated_error)
 {
     const int64_t end = (int64_t)1 << (ELEMENTARY_ROOT_BITS - 4);
     struct call *c = fresh(1000, 7);
@@ -380,7 +380,7 @@ static enum err run_logarithm(struct party *p, struct call *c)
     return ERR_OK;
 }
 
-static void a_logarithm_is_right_to_its_stated_error(void **state)
+TEST(a_logarithm_is_right_to_its_stated_error)
 {
     struct call *c = fresh(1000, 7);
     long double worst = 0;
@@ -441,7 +441,7 @@ static uint64_t digits_after(uint64_t x, unsigned width, unsigned digits)
     return out;
 }
 
-static void a_leading_one_is_found_and_what_follows_it(void **state)
+TEST(a_leading_one_is_found_and_what_follows_it)
 {
     for (unsigned width = 2; width <= 64; width += width < 5 ? 1 : 12)
         for (size_t what = 0; what < 3; what++) {
@@ -482,7 +482,7 @@ static enum err cost_of_leading(struct party *p, struct call *c)
     return ERR_OK;
 }
 
-static void a_leading_one_costs_what_it_says(void **state)
+TEST(a_leading_one_costs_what_it_says)
 {
     struct call *c = fresh(64, 1);
     execute(c, cost_of_leading);
@@ -515,7 +515,7 @@ static enum err run_two_to_ring(struct party *p, struct call *c)
     return ERR_OK;
 }
 
-static void two_numbers_go_to_the_ring_in_one_call(void **state)
+TEST(two_numbers_go_to_the_ring_in_one_call)
 {
     for (unsigned width = 10; width <= 50; width += 20) {
         struct call *c = fresh(2 * (50 + width), width);
@@ -532,21 +532,9 @@ static void two_numbers_go_to_the_ring_in_one_call(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(terms_of_the_circle_are_rounded_to_nearest),
-        cmocka_unit_test(points_are_right_to_their_stated_error),
-        cmocka_unit_test(points_turn_by_floors_of_products),
-        cmocka_unit_test(the_circle_is_the_product_of_three_points),
-        cmocka_unit_test(coefficients_of_the_root_are_rounded_to_nearest),
-        cmocka_unit_test(a_root_is_right_to_its_stated_error),
-        cmocka_unit_test(a_logarithm_is_right_to_its_stated_error),
-        cmocka_unit_test(a_leading_one_is_found_and_what_follows_it),
-        cmocka_unit_test(a_leading_one_costs_what_it_says),
-        cmocka_unit_test(two_numbers_go_to_the_ring_in_one_call),
-    };
     mpf_set_default_prec(320);
     mpf_init(pi);
     add_arctangent(pi, 16, 5);
     add_arctangent(pi, -4, 239);
-    return THREE_EACH_KERNEL(tests);
+    return three_each_kernel();
 }

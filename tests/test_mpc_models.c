@@ -58,7 +58,7 @@ static void a_known_product(unsigned a, unsigned b)
     expect_uniform(&v, 2, 4);
 }
 
-static void known_products(void **state)
+TEST(known_products)
 {
     for (unsigned a = 0; a < 4; a++)
         for (unsigned b = 0; b < 4; b++)
@@ -94,7 +94,7 @@ static void a_choice(struct parted s, struct parted v)
         expect_uniform(&views, server, 16);
 }
 
-static void choices(void **state)
+TEST(choices)
 {
     for (unsigned k = 0; k < 8 * 64; k++)
         a_choice((struct parted){k % 2, k / 2 % 2, k / 4 % 2},
@@ -142,7 +142,7 @@ static void a_carry(unsigned a, unsigned b)
     expect_uniform(&views, 2, 8);
 }
 
-static void carries(void **state)
+TEST(carries)
 {
     for (unsigned k = 0; k < N * N; k++)
         a_carry(k % N, k / N);
@@ -153,7 +153,7 @@ static void carries(void **state)
 #define K 6 /* bits of the ring */
 
 /* The value from all shares of all v < 2^(K-1), at each shift: one floor with its offset. */
-static void truncation_of_all_shares(void **state)
+TEST(truncation_of_all_shares)
 {
     for (unsigned v = 0; v < 1u << (K - 1); v++)
         for (unsigned u = 0; u < 1u << K; u++)
@@ -167,15 +167,4 @@ static void truncation_of_all_shares(void **state)
                 const int floor = low >= 0 ? low >> s : -((-low + (1 << s) - 1) >> s);
                 assert_int_equal(got, (unsigned)(floor + 1) % (1u << K));
             }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_products),
-        cmocka_unit_test(choices),
-        cmocka_unit_test(carries),
-        cmocka_unit_test(truncation_of_all_shares),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -110,7 +110,7 @@ static const uint64_t *some_values(void)
     return values;
 }
 
-static void both_holders_hold_the_same_words(void **state)
+TEST(both_holders_hold_the_same_words)
 {
     static const size_t lengths[] = {61, 64, 65, 130, N_MAX};
     for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
@@ -141,7 +141,7 @@ static bool same(const struct run *x, const struct run *y)
  * Every message of protocols in which no word is lost, at each server: its first word, then its
  * last.
  */
-static void an_altered_word_shows(void **state)
+TEST(an_altered_word_shows)
 {
     static const char *const names[] = {"multiply", "inner and matrix products", "bits to numbers"};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
@@ -205,7 +205,7 @@ static enum err open_one(struct party *p, void *shared)
     return e;
 }
 
-static void an_altered_opening_reaches_one_neighbour(void **state)
+TEST(an_altered_opening_reaches_one_neighbour)
 {
     for (unsigned cheat = 0; cheat < 3; cheat++) {
         struct opening o = {.run = {.cheat = cheat, .to = NET_NEXT}};
@@ -236,7 +236,7 @@ static enum err choose(struct party *p, void *shared)
  * In its last round argmax opens W_q R_q: 0 for the largest alone. Now there is no 0 at the
  * neighbours.
  */
-static void an_altered_argmax_ends_in_an_error(void **state)
+TEST(an_altered_argmax_ends_in_an_error)
 {
     struct opening honest = {.run = {.cheat = 0, .round = UINT64_MAX}};
     struct opening o = {.run = {.cheat = 0, .both = true, .word = 2}};
@@ -255,11 +255,5 @@ static void an_altered_argmax_ends_in_an_error(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_holders_hold_the_same_words),
-        cmocka_unit_test(an_altered_word_shows),
-        cmocka_unit_test(an_altered_opening_reaches_one_neighbour),
-        cmocka_unit_test(an_altered_argmax_ends_in_an_error),
-    };
-    return THREE_EACH_KERNEL(tests);
+    return three_each_kernel();
 }

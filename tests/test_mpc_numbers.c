@@ -52,7 +52,7 @@ static enum err run_to_ring128(struct party *p, struct call *c)
     return ERR_OK;
 }
 
-static void bits_and_numbers_convert_both_ways(void **state)
+TEST(bits_and_numbers_convert_both_ways)
 {
     for (unsigned width = 1; width <= 64; width += width < 4 ? 1 : 5) {
         struct call *c = fresh(lengths[width % LENGTHS], width);
@@ -99,7 +99,7 @@ static enum err run_bit128(struct party *p, struct call *c)
     return ERR_OK;
 }
 
-static void a_bit_becomes_a_number_for_four_elements(void **state)
+TEST(a_bit_becomes_a_number_for_four_elements)
 {
     for (size_t l = 0; l < LENGTHS; l++) {
         struct call *c = fresh(lengths[l], l);
@@ -141,7 +141,7 @@ static enum err run_choose(struct party *p, struct call *c)
     return ERR_OK;
 }
 
-static void numbers_that_bits_choose_add_up(void **state)
+TEST(numbers_that_bits_choose_add_up)
 {
     static const size_t starts[][SUMS + 1] = {
         {0},
@@ -200,7 +200,7 @@ static enum err run_truncate128(struct party *p, struct call *c)
     return ERR_OK;
 }
 
-static void truncation_never_wraps(void **state)
+TEST(truncation_never_wraps)
 {
     for (unsigned shift = 1; shift < 63; shift += 3) {
         struct call *c = fresh(1000, shift);
@@ -222,7 +222,7 @@ static void truncation_never_wraps(void **state)
     }
 }
 
-static void signed_truncation_is_within_one_and_unbiased(void **state)
+TEST(signed_truncation_is_within_one_and_unbiased)
 {
     struct call *c = fresh(1000, 4);
     double bias = 0;
@@ -256,7 +256,7 @@ static enum err run_widen64(struct party *p, struct call *c)
     return ERR_OK;
 }
 
-static void widening_to_128_bits_is_exact(void **state)
+TEST(widening_to_128_bits_is_exact)
 {
     struct call *c = fresh(1000, 9);
     for (size_t i = 0; i < c->n; i++)
@@ -281,7 +281,7 @@ static enum err run_argmax(struct party *p, struct call *c)
     return ERR_OK;
 }
 
-static void argmax_opens_the_lowest_largest_index_alone(void **state)
+TEST(argmax_opens_the_lowest_largest_index_alone)
 {
     static const size_t sizes[] = {1, 2, 3, 10, 45};
     for (size_t k = 0; k < 25; k++) {
@@ -359,7 +359,7 @@ static enum err seed_job(struct party *p, void *shared)
 }
 
 /* A round's seed is not known before the round is bound, at all three. */
-static void argmax_reads_its_seed_when_pairs_are_compared(void **state)
+TEST(argmax_reads_its_seed_when_pairs_are_compared)
 {
     struct seeding early = {.late = false}, late = {.late = true};
     assert_int_equal(three_run(3, seed_job, &early, NULL), ERR_OK);
@@ -368,7 +368,7 @@ static void argmax_reads_its_seed_when_pairs_are_compared(void **state)
     assert_memory_equal(early.opened, late.opened, sizeof early.opened);
 }
 
-static void the_field_is_a_field(void **state)
+TEST(the_field_is_a_field)
 {
     uint64_t s = 1;
     assert_true(kernel_field_product(2, (uint64_t)1 << 63) == 0x1b);
@@ -387,16 +387,5 @@ static void the_field_is_a_field(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bits_and_numbers_convert_both_ways),
-        cmocka_unit_test(a_bit_becomes_a_number_for_four_elements),
-        cmocka_unit_test(numbers_that_bits_choose_add_up),
-        cmocka_unit_test(truncation_never_wraps),
-        cmocka_unit_test(signed_truncation_is_within_one_and_unbiased),
-        cmocka_unit_test(widening_to_128_bits_is_exact),
-        cmocka_unit_test(argmax_opens_the_lowest_largest_index_alone),
-        cmocka_unit_test(argmax_reads_its_seed_when_pairs_are_compared),
-        cmocka_unit_test(the_field_is_a_field),
-    };
-    return THREE_EACH_KERNEL(tests);
+    return three_each_kernel();
 }

@@ -73,7 +73,7 @@ static void one(size_t protocol)
         assert_true(r.tainted[s] == marks_on());
 }
 
-static void every_protocol(void **state)
+TEST(every_protocol)
 {
     for (size_t k = 0; k < ALL_PROTOCOLS; k++)
         one(k);
@@ -112,7 +112,7 @@ static enum err checked(struct party *p, void *shared)
     return e;
 }
 
-static void with_a_check(void **state)
+TEST(with_a_check)
 {
     struct run r = {0};
     assert_int_equal(three_run_wrapped(9, checked, &r, NULL, marks_wrap), ERR_OK);
@@ -120,20 +120,10 @@ static void with_a_check(void **state)
         assert_true(r.tainted[s] == marks_on());
 }
 
-static void marks_can_be_made(void **state)
+TEST(marks_can_be_made)
 {
     if (!marks_possible()) {
         print_message("# SKIP valgrind/memcheck.h is absent: install valgrind\n");
         skip();
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_protocol),
-        cmocka_unit_test(with_a_check),
-        cmocka_unit_test(marks_can_be_made),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

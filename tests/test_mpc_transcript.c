@@ -152,7 +152,7 @@ static void inputs(uint64_t *values, int kind)
         values[i] = kind == 0 ? 0 : kind == 1 ? UINT64_MAX : three_random(&seed);
 }
 
-static void what_comes_in_is_uniform_and_independent_of_inputs(void **state)
+TEST(what_comes_in_is_uniform_and_independent_of_inputs)
 {
     static uint64_t values[3][N];
     for (int kind = 0; kind < 3; kind++)
@@ -180,7 +180,7 @@ static void what_comes_in_is_uniform_and_independent_of_inputs(void **state)
     }
 }
 
-static void no_mask_is_used_twice(void **state)
+TEST(no_mask_is_used_twice)
 {
     static uint64_t values[N];
     inputs(values, 0);
@@ -192,7 +192,7 @@ static void no_mask_is_used_twice(void **state)
 }
 
 /* Protocols 0 and 1: multiplication and AND. */
-static void a_prg_that_repeats_is_caught(void **state)
+TEST(a_prg_that_repeats_is_caught)
 {
     static uint64_t values[N];
     inputs(values, 0);
@@ -219,7 +219,7 @@ static enum err plain_product(struct party *p, void *shared)
 }
 
 /* On shares that are 0 the masks are all there is: without them the words are not uniform. */
-static void masks_that_cancel_are_caught(void **state)
+TEST(masks_that_cancel_are_caught)
 {
     struct transcript sound = {0}, mutant CLEAN(transcript_free) = {.mutant = MASKS_CANCEL};
     assert_int_equal(three_run(9, plain_product, &sound, NULL), ERR_OK);
@@ -259,7 +259,7 @@ static enum err draw(struct party *p, void *shared)
 }
 
 /* A key's two holders draw the same masks if, and only if, they compute the same. */
-static void who_computes_something_else_masks_with_something_else(void **state)
+TEST(who_computes_something_else_masks_with_something_else)
 {
     uint64_t seen[4];
     for (unsigned other = 0; other < 4; other++) { /* 3: nobody */
@@ -276,12 +276,5 @@ static void who_computes_something_else_masks_with_something_else(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_comes_in_is_uniform_and_independent_of_inputs),
-        cmocka_unit_test(no_mask_is_used_twice),
-        cmocka_unit_test(a_prg_that_repeats_is_caught),
-        cmocka_unit_test(masks_that_cancel_are_caught),
-        cmocka_unit_test(who_computes_something_else_masks_with_something_else),
-    };
-    return THREE_EACH_KERNEL(tests);
+    return three_each_kernel();
 }

@@ -147,7 +147,7 @@ static void ask_and_answer(struct house *h, struct dial *d, uint32_t user)
     expect_answer(h, d, "you");
 }
 
-static void users_are_known_by_their_keys(void **state)
+TEST(users_are_known_by_their_keys)
 {
     struct house h CLEAN(pull_down);
     struct dial *d[3];
@@ -181,7 +181,7 @@ static void users_are_known_by_their_keys(void **state)
  * Where events found no room ZeroMQ's thread would wait for us, and no connection of the program
  * would live.
  */
-static void what_a_watch_sees_has_room(void **state)
+TEST(what_a_watch_sees_has_room)
 {
     struct netio *netio CLEAN(netio_free) = NULL;
     struct watch *watch;
@@ -199,7 +199,7 @@ static void what_a_watch_sees_has_room(void **state)
 }
 
 /* Breaks and refusals, which ZeroMQ would keep to itself. */
-static void a_watched_dial_notices_and_comes_back(void **state)
+TEST(a_watched_dial_notices_and_comes_back)
 {
     struct house h CLEAN(pull_down);
     struct key_pair late = new_key_pair();
@@ -227,7 +227,7 @@ static void a_watched_dial_notices_and_comes_back(void **state)
 }
 
 /* Even one that stood before it was watched. */
-static void a_break_is_told_to_one_who_watches_late(void **state)
+TEST(a_break_is_told_to_one_who_watches_late)
 {
     struct house h CLEAN(pull_down);
     struct dial *d CLEAN(dial_free) = NULL;
@@ -261,7 +261,7 @@ static void wait_until_closed(const char *endpoint)
  * Two answers and a break: none, one or both come, in order, and then the break is told; nobody
  * waits in vain.
  */
-static void a_break_is_told_until_something_is_sent(void **state)
+TEST(a_break_is_told_until_something_is_sent)
 {
     struct house h;
     struct dial *d;
@@ -290,7 +290,7 @@ static void a_break_is_told_until_something_is_sent(void **state)
     }
 }
 
-static void strangers_get_nothing(void **state)
+TEST(strangers_get_nothing)
 {
     struct house h CLEAN(pull_down);
     struct key_pair stranger = new_key_pair(), other_server = new_key_pair();
@@ -327,7 +327,7 @@ static void strangers_get_nothing(void **state)
     dial_free(&d);
 }
 
-static void nobody_there_is_a_timeout(void **state)
+TEST(nobody_there_is_a_timeout)
 {
     struct house h CLEAN(pull_down);
     struct dial *d CLEAN(dial_free) = NULL;
@@ -343,7 +343,7 @@ static void nobody_there_is_a_timeout(void **state)
  * One who has no time hears at once that nobody listens, that there is no such host, or that his
  * key is turned away.
  */
-static void an_impatient_dial_hears_why(void **state)
+TEST(an_impatient_dial_hears_why)
 {
     struct house h CLEAN(pull_down);
     struct key_pair stranger = new_key_pair();
@@ -437,7 +437,7 @@ static void *buy(void *argument)
 }
 
 /* Three clients of 400 orders each; every second one goes through the worker. */
-static void many_clients_are_served(void **state)
+TEST(many_clients_are_served)
 {
     struct house h CLEAN(pull_down);
     struct worker w = {0};
@@ -485,7 +485,7 @@ static void many_clients_are_served(void **state)
 }
 
 /* A client that asks a thousand times before it reads. */
-static void a_thousand_messages_wait_for_their_reader(void **state)
+TEST(a_thousand_messages_wait_for_their_reader)
 {
     struct house h CLEAN(pull_down);
     struct dial *d CLEAN(dial_free) = NULL;
@@ -504,7 +504,7 @@ static void a_thousand_messages_wait_for_their_reader(void **state)
     }
 }
 
-static void a_client_that_never_reads_holds_nobody(void **state)
+TEST(a_client_that_never_reads_holds_nobody)
 {
     static const uint8_t big[MAX_MESSAGE];
     struct house h CLEAN(pull_down);
@@ -534,7 +534,7 @@ static void a_client_that_never_reads_holds_nobody(void **state)
  * What no memory can hold is not half sent: the next answer, and the next message to the worker, go
  * where they should.
  */
-static void what_fails_leaves_nothing_behind(void **state)
+TEST(what_fails_leaves_nothing_behind)
 {
     struct house h CLEAN(pull_down);
     struct gate_client alice, bob, from;
@@ -570,7 +570,7 @@ static void what_fails_leaves_nothing_behind(void **state)
 }
 
 /* Of one key GATE_SHARE messages wait, so that others find room; of all GATE_BACKLOG. */
-static void the_worker_may_be_busy_or_gone(void **state)
+TEST(the_worker_may_be_busy_or_gone)
 {
     struct house h CLEAN(pull_down);
     struct gate_client from = {.user = 1, .route_size = 5}, other = from;
@@ -614,7 +614,7 @@ static void *raw_client(struct house *h, const char *route)
  * What no program of ours sends is not heard, and ends the connection: it costs one of the key's
  * dials each time.
  */
-static void garbage_ends_the_connection(void **state)
+TEST(garbage_ends_the_connection)
 {
     static const char name[] = "a route far longer than any that the gate would make or keep";
     static const struct {
@@ -649,7 +649,7 @@ static void garbage_ends_the_connection(void **state)
     }
 }
 
-static void what_is_too_long_does_not_arrive(void **state)
+TEST(what_is_too_long_does_not_arrive)
 {
     static const uint8_t big[MAX_MESSAGE + 1];
     struct house h CLEAN(pull_down);
@@ -667,7 +667,7 @@ static void what_is_too_long_does_not_arrive(void **state)
 }
 
 /* Plain TCP bytes and a client without CURVE at all. */
-static void other_protocols_get_nothing(void **state)
+TEST(other_protocols_get_nothing)
 {
     struct house h CLEAN(pull_down);
     void *plain;
@@ -777,14 +777,14 @@ static bool has_ipv6(void)
     return has;
 }
 
-static void a_crowd_is_in_its_own_way(void **state)
+TEST(a_crowd_is_in_its_own_way)
 {
     crowd_at("127.0.0.1", "127.0.0.9", true, 0);
     crowd_at("127.0.0.1", "127.0.0.9", true, 64); /* half of them are for connections */
 }
 
 /* A gate that listens for IPv6 sees IPv4 addresses too, and tells them apart. */
-static void a_crowd_of_ipv6_is_in_its_own_way(void **state)
+TEST(a_crowd_of_ipv6_is_in_its_own_way)
 {
     if (!has_ipv6()) {
         print_message("# SKIP no IPv6 here\n");
@@ -795,7 +795,7 @@ static void a_crowd_of_ipv6_is_in_its_own_way(void **state)
 }
 
 /* Of one key the longest silent go; others stay. */
-static void a_key_has_so_many_connections(void **state)
+TEST(a_key_has_so_many_connections)
 {
     enum { MINE = 6, MOST = 4 };
     struct house h CLEAN(pull_down) = {.of_a_key = MOST};
@@ -844,7 +844,7 @@ static void send_the_head_of_a_message(int fd, size_t size, size_t n)
  * A message whose tail does not come is waited for so long; who is silent between messages is let
  * alone.
  */
-static void a_message_has_a_time_to_arrive(void **state)
+TEST(a_message_has_a_time_to_arrive)
 {
     struct house h CLEAN(pull_down) = {.message_ms = 300};
     struct dial *honest CLEAN(dial_free) = NULL;
@@ -875,7 +875,7 @@ static void a_message_has_a_time_to_arrive(void **state)
  * Messages that are never whole wait in ZeroMQ, out of sight of who reads: all of them have so much
  * memory.
  */
-static void nobody_fills_memory(void **state)
+TEST(nobody_fills_memory)
 {
     struct house h CLEAN(pull_down) = {.memory = (size_t)8 << 20};
     struct dial *honest CLEAN(dial_free) = NULL;
@@ -909,7 +909,7 @@ static void nobody_fills_memory(void **state)
 }
 
 /* One key that dials without end is let in later, another one at once. */
-static void a_key_that_dials_without_end_waits(void **state)
+TEST(a_key_that_dials_without_end_waits)
 {
     struct house h CLEAN(pull_down);
     struct dial *d;
@@ -957,7 +957,7 @@ static unsigned admission_of(void *asker, const struct frame *frames, size_t cou
 }
 
 /* libzmq makes no such requests; who answers for admission reads them with care all the same. */
-static void only_a_whole_request_admits(void **state)
+TEST(only_a_whole_request_admits)
 {
     static const char far_too_long[300] = "gate";
     struct key_pair key = new_key_pair();
@@ -1000,7 +1000,7 @@ static void only_a_whole_request_admits(void **state)
 }
 
 /* Without CURVE nobody is asked for admission: whatever comes then is not heard. */
-static void a_gate_without_keys_hears_nobody(void **state)
+TEST(a_gate_without_keys_hears_nobody)
 {
     struct house h CLEAN(pull_down);
     struct gate_options o;
@@ -1058,7 +1058,7 @@ static void *talk(void *argument)
 /*
  * ZeroMQ's context ends under a gate and its clients: no call hangs, and each says why it failed.
  */
-static void a_gate_that_is_closed_under_us_says_so(void **state)
+TEST(a_gate_that_is_closed_under_us_says_so)
 {
     struct house h;
     struct talker t = {0};
@@ -1117,7 +1117,7 @@ static void a_gate_that_is_closed_under_us_says_so(void **state)
 /*
  * One descriptor more at a time, until there are enough: each time the whole of it fails, in words.
  */
-static void descriptors_may_run_out(void **state)
+TEST(descriptors_may_run_out)
 {
     enum err e = ERR_SYSTEM;
     unsigned failures = 0;
@@ -1147,37 +1147,4 @@ static void descriptors_may_run_out(void **state)
     }
     assert_int_equal(e, ERR_OK);
     assert_true(failures > 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(users_are_known_by_their_keys),
-        cmocka_unit_test(what_a_watch_sees_has_room),
-        cmocka_unit_test(a_watched_dial_notices_and_comes_back),
-        cmocka_unit_test(a_break_is_told_until_something_is_sent),
-        cmocka_unit_test(a_break_is_told_to_one_who_watches_late),
-        cmocka_unit_test(strangers_get_nothing),
-        cmocka_unit_test(nobody_there_is_a_timeout),
-        cmocka_unit_test(an_impatient_dial_hears_why),
-        cmocka_unit_test(many_clients_are_served),
-        cmocka_unit_test(a_thousand_messages_wait_for_their_reader),
-        cmocka_unit_test(a_client_that_never_reads_holds_nobody),
-        cmocka_unit_test(what_fails_leaves_nothing_behind),
-        cmocka_unit_test(the_worker_may_be_busy_or_gone),
-        cmocka_unit_test(garbage_ends_the_connection),
-        cmocka_unit_test(what_is_too_long_does_not_arrive),
-        cmocka_unit_test(other_protocols_get_nothing),
-        cmocka_unit_test(a_crowd_is_in_its_own_way),
-        cmocka_unit_test(a_crowd_of_ipv6_is_in_its_own_way),
-        cmocka_unit_test(a_key_has_so_many_connections),
-        cmocka_unit_test(a_message_has_a_time_to_arrive),
-        cmocka_unit_test(nobody_fills_memory),
-        cmocka_unit_test(a_key_that_dials_without_end_waits),
-        cmocka_unit_test(only_a_whole_request_admits),
-        cmocka_unit_test(a_gate_without_keys_hears_nobody),
-        cmocka_unit_test(a_gate_that_is_closed_under_us_says_so),
-        cmocka_unit_test(descriptors_may_run_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -354,14 +354,14 @@ static void expect_end(const struct relay *damage, enum err seen, enum err or_se
     assert_non_null(strstr(p[1].sink, "server 0 sent"));
 }
 
-static void altered_frames_end_the_session(void **state)
+TEST(altered_frames_end_the_session)
 {
     for (size_t at = 0; at < FRAME_HEADER + 100 + 16; at++)
         expect_end(&(struct relay){.to = NET_NEXT, .damage = FLIP, .which = 1, .at = at}, ERR_AUTH,
                    ERR_FORMAT);
 }
 
-static void frames_of_another_version_are_named(void **state)
+TEST(frames_of_another_version_are_named)
 {
     struct party p[3];
     run_damaged(p, &small_rounds, 0,
@@ -370,7 +370,7 @@ static void frames_of_another_version_are_named(void **state)
     assert_non_null(strstr(p[1].sink, "reads version 1: the session ends; install the same"));
 }
 
-static void short_and_long_frames_end_the_session(void **state)
+TEST(short_and_long_frames_end_the_session)
 {
     for (size_t at = 0; at < FRAME_HEADER + 100 + 16; at += at < 100 ? 1 : 13)
         expect_end(&(struct relay){.to = NET_NEXT, .damage = CUT, .which = 1, .at = at}, ERR_FORMAT,
@@ -378,7 +378,7 @@ static void short_and_long_frames_end_the_session(void **state)
     expect_end(&(struct relay){.to = NET_NEXT, .damage = GROW, .which = 1}, ERR_FORMAT, ERR_FORMAT);
 }
 
-static void lost_moved_and_foreign_frames_end_the_session(void **state)
+TEST(lost_moved_and_foreign_frames_end_the_session)
 {
     static const enum damage all[] = {DROP,   DUPLICATE,    REPLAY,    SWAP,
                                       UNSEAL, FORGED_ABORT, LONG_ABORT};
@@ -389,7 +389,7 @@ static void lost_moved_and_foreign_frames_end_the_session(void **state)
                ERR_FORMAT);
 }
 
-static void frames_of_other_sessions_are_dropped_and_counted(void **state)
+TEST(frames_of_other_sessions_are_dropped_and_counted)
 {
     struct party p[3];
     run_damaged(p, &small_rounds, 0,
@@ -403,7 +403,7 @@ static void frames_of_other_sessions_are_dropped_and_counted(void **state)
     }
 }
 
-static void another_lane_ends_the_session(void **state)
+TEST(another_lane_ends_the_session)
 {
     struct party p[3];
     struct transport *t[3] CLEAN(links_free) = {0};
@@ -419,7 +419,7 @@ static void another_lane_ends_the_session(void **state)
 }
 
 /* An honest program that does something else: told apart from an altered frame. */
-static void another_size_is_a_mismatch(void **state)
+TEST(another_size_is_a_mismatch)
 {
     struct party p[3];
     struct transport *t[3] CLEAN(links_free) = {0};
@@ -444,7 +444,7 @@ static size_t ring(size_t round, unsigned from, enum net_peer to)
     return to == NET_NEXT ? 100 : 0;
 }
 
-static void an_abort_is_passed_on(void **state)
+TEST(an_abort_is_passed_on)
 {
     static const struct plan plan = {.rounds = 4, .size = ring, .deadline_ms = 60000};
     struct party p[3];
@@ -493,7 +493,7 @@ static void expect_varied(struct party p[3], const struct plan *plan)
     }
 }
 
-static void all_sizes_go_through_one_slot(void **state)
+TEST(all_sizes_go_through_one_slot)
 {
     static const struct plan plan = {
         .rounds = 2 * SIZES, .size = varied, .deadline_ms = 20000, .rekey_blocks = 70000};
@@ -504,7 +504,7 @@ static void all_sizes_go_through_one_slot(void **state)
     expect_varied(p, &plan);
 }
 
-static void all_sizes_go_over_zeromq(void **state)
+TEST(all_sizes_go_over_zeromq)
 {
     static const struct plan plan = {.rounds = SIZES, .size = varied, .deadline_ms = 20000};
     struct log log = {.file = stderr, .level = LOG_WARN};
@@ -519,7 +519,7 @@ static void all_sizes_go_over_zeromq(void **state)
     expect_varied(p, &plan);
 }
 
-static void counters_are_exact(void **state)
+TEST(counters_are_exact)
 {
     struct party p[3];
     struct transport *t[3] CLEAN(links_free) = {0};
@@ -547,7 +547,7 @@ static size_t sparse(size_t round, unsigned from, enum net_peer to)
     return round == 1 && from == 2 && to == NET_PREV ? 10 : 0;
 }
 
-static void empty_rounds_count(void **state)
+TEST(empty_rounds_count)
 {
     static const struct plan plan = {.rounds = 5, .size = sparse, .deadline_ms = 1000};
     struct party p[3];
@@ -588,7 +588,7 @@ static void expect_death(struct transport *t[3], const struct plan *plan, size_t
         transport_free(&t[i]);
 }
 
-static void a_dead_neighbour_is_noticed(void **state)
+TEST(a_dead_neighbour_is_noticed)
 {
     static const struct plan soon = {.rounds = 4, .size = hundred, .deadline_ms = 100};
     static const struct plan later = {.rounds = 4, .size = hundred, .deadline_ms = 1500};
@@ -603,7 +603,7 @@ static void a_dead_neighbour_is_noticed(void **state)
 }
 
 /* A process that ends takes its connections along: nobody waits for the deadline. */
-static void a_neighbour_that_leaves_is_noticed_at_once(void **state)
+TEST(a_neighbour_that_leaves_is_noticed_at_once)
 {
     struct log log = {.file = stderr, .level = LOG_WARN};
     struct netio *netio CLEAN(netio_free) = NULL;
@@ -631,7 +631,7 @@ static void a_neighbour_that_leaves_is_noticed_at_once(void **state)
 }
 
 /* Between rounds nobody waits for it, but whoever asks is told. */
-static void one_that_leaves_between_rounds_is_noticed_too(void **state)
+TEST(one_that_leaves_between_rounds_is_noticed_too)
 {
     char sink[2048] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_WARN};
@@ -655,7 +655,7 @@ static void one_that_leaves_between_rounds_is_noticed_too(void **state)
     net_free(&net);
 }
 
-static void a_party_may_give_up_by_itself(void **state)
+TEST(a_party_may_give_up_by_itself)
 {
     struct transport *t[3] CLEAN(links_free) = {0};
     struct party p[3];
@@ -675,7 +675,7 @@ static size_t one_way(size_t round, unsigned from, enum net_peer to)
     return from == 0 && to == NET_PREV ? 4 * MIB : 0;
 }
 
-static void a_neighbour_that_takes_nothing_is_noticed(void **state)
+TEST(a_neighbour_that_takes_nothing_is_noticed)
 {
     static const struct plan plan = {.rounds = 3, .size = one_way, .deadline_ms = 300};
     struct transport *t[3] CLEAN(links_free) = {0};
@@ -711,7 +711,7 @@ static size_t write_news(enum news news, const struct session *from, uint8_t *me
 }
 
 /* Server 1 waits for a word of server 2 only; meanwhile something comes from server 0. */
-static void while_one_is_silent_the_other_is_heard(void **state)
+TEST(while_one_is_silent_the_other_is_heard)
 {
     static const struct {
         enum err e;
@@ -765,7 +765,7 @@ static enum err flood_wait(void *self, unsigned readable, unsigned writable, int
                                            : transport_wait(r->inner, readable, writable, deadline);
 }
 
-static void a_flood_of_strangers_ends_with_our_patience(void **state)
+TEST(a_flood_of_strangers_ends_with_our_patience)
 {
     static const struct transport_ops ops = {.make = relay_make,
                                              .send = relay_send,
@@ -798,7 +798,7 @@ static void a_flood_of_strangers_ends_with_our_patience(void **state)
 }
 
 /* Shorter than what is waited for anything, and in both directions at once. */
-static void a_short_patience_ends_as_well(void **state)
+TEST(a_short_patience_ends_as_well)
 {
     char sink[2048] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_WARN};
@@ -822,7 +822,7 @@ static void a_short_patience_ends_as_well(void **state)
 
 /* --- links ------------------------------------------------------------------------------------ */
 
-static void queues_keep_order_and_bounds(void **state)
+TEST(queues_keep_order_and_bounds)
 {
     struct transport *t[3] CLEAN(links_free) = {0};
     struct bytes b CLEAN(bytes_clear) = {0};
@@ -852,7 +852,7 @@ static void queues_keep_order_and_bounds(void **state)
     assert_true(clock_now_ms() - now >= 55);
 }
 
-static void phases_have_names(void **state)
+TEST(phases_have_names)
 {
     assert_string_equal(net_phase_name(NET_OTHER), "other");
     assert_string_equal(net_phase_name(NET_MEASURE), "measure");
@@ -909,7 +909,7 @@ static void expect_refusal(struct lonely *l, const char *listen, const char *dia
         fail_msg("no \"%s\" in: %s", words, l->sink);
 }
 
-static void an_address_that_cannot_be_had_is_named(void **state)
+TEST(an_address_that_cannot_be_had_is_named)
 {
     struct lonely l CLEAN(be_gone);
     be_lonely(&l);
@@ -932,7 +932,7 @@ static bool ports_are_guarded(void)
     return first > 1;
 }
 
-static void a_port_that_needs_privileges_is_named(void **state)
+TEST(a_port_that_needs_privileges_is_named)
 {
     const uid_t before = geteuid(), nobody = 65534;
     struct lonely l CLEAN(be_gone);
@@ -946,7 +946,7 @@ static void a_port_that_needs_privileges_is_named(void **state)
 }
 
 /* Whoever has a pass can send what it likes. */
-static void messages_in_parts_are_dropped(void **state)
+TEST(messages_in_parts_are_dropped)
 {
     const struct transport_passes passes = passes_of(0);
     struct lonely l CLEAN(be_gone);
@@ -966,7 +966,7 @@ static void messages_in_parts_are_dropped(void **state)
     zmq_close(foreign);
 }
 
-static void what_no_memory_can_hold_is_refused(void **state)
+TEST(what_no_memory_can_hold_is_refused)
 {
     struct transport_message m = {0};
     struct lonely l CLEAN(be_gone);
@@ -975,7 +975,7 @@ static void what_no_memory_can_hold_is_refused(void **state)
     assert_false(m.held);
 }
 
-static void what_zeromq_refuses_is_said(void **state)
+TEST(what_zeromq_refuses_is_said)
 {
     const struct key_pair key = new_key_pair();
     char far_too_long[300];
@@ -1025,7 +1025,7 @@ static void *wait_in_vain(void *argument)
 }
 
 /* ZeroMQ's context ends under a session: nobody hangs, and nothing is taken for silence. */
-static void links_that_are_closed_under_us_say_so(void **state)
+TEST(links_that_are_closed_under_us_say_so)
 {
     const struct net_round give = {.send[NET_NEXT] = "x", .send_size[NET_NEXT] = 1};
     struct session *session;
@@ -1053,39 +1053,4 @@ static void links_that_are_closed_under_us_say_so(void **state)
     assert_non_null(strstr(l.sink, "the link to server 1 failed in exchange 0 (other)"));
     net_free(&net);
     session_free(&session);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(queues_keep_order_and_bounds),
-        cmocka_unit_test(counters_are_exact),
-        cmocka_unit_test(empty_rounds_count),
-        cmocka_unit_test(all_sizes_go_through_one_slot),
-        cmocka_unit_test(all_sizes_go_over_zeromq),
-        cmocka_unit_test(altered_frames_end_the_session),
-        cmocka_unit_test(frames_of_another_version_are_named),
-        cmocka_unit_test(short_and_long_frames_end_the_session),
-        cmocka_unit_test(lost_moved_and_foreign_frames_end_the_session),
-        cmocka_unit_test(frames_of_other_sessions_are_dropped_and_counted),
-        cmocka_unit_test(another_lane_ends_the_session),
-        cmocka_unit_test(another_size_is_a_mismatch),
-        cmocka_unit_test(an_abort_is_passed_on),
-        cmocka_unit_test(a_dead_neighbour_is_noticed),
-        cmocka_unit_test(a_neighbour_that_leaves_is_noticed_at_once),
-        cmocka_unit_test(one_that_leaves_between_rounds_is_noticed_too),
-        cmocka_unit_test(a_party_may_give_up_by_itself),
-        cmocka_unit_test(a_neighbour_that_takes_nothing_is_noticed),
-        cmocka_unit_test(while_one_is_silent_the_other_is_heard),
-        cmocka_unit_test(a_flood_of_strangers_ends_with_our_patience),
-        cmocka_unit_test(a_short_patience_ends_as_well),
-        cmocka_unit_test(an_address_that_cannot_be_had_is_named),
-        cmocka_unit_test(a_port_that_needs_privileges_is_named),
-        cmocka_unit_test(messages_in_parts_are_dropped),
-        cmocka_unit_test(what_no_memory_can_hold_is_refused),
-        cmocka_unit_test(what_zeromq_refuses_is_said),
-        cmocka_unit_test(links_that_are_closed_under_us_say_so),
-        cmocka_unit_test(phases_have_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -151,7 +151,7 @@ static enum err ride_twice(struct party *p, void *shared)
     return right && !r.early && (e != ERR_OK || r.heard == 2) ? ERR_OK : ERR_DATA;
 }
 
-static void statements_cost_no_round_where_there_is_something_to_move(void **state)
+TEST(statements_cost_no_round_where_there_is_something_to_move)
 {
     for (enum payload payload = NOTHING; payload <= STREAM; payload++) {
         struct ride all = {.payload = payload, .refuses = 3};
@@ -163,7 +163,7 @@ static void statements_cost_no_round_where_there_is_something_to_move(void **sta
     }
 }
 
-static void who_refuses_what_it_hears_ends_the_session(void **state)
+TEST(who_refuses_what_it_hears_ends_the_session)
 {
     for (enum payload payload = NOTHING; payload <= STREAM; payload++)
         for (unsigned who = 0; who < 3; who++) {
@@ -220,7 +220,7 @@ static enum err refuse_both(struct party *p, void *shared)
     return ERR_OK;
 }
 
-static void what_a_third_server_says_is_heard_before_another_gives_up(void **state)
+TEST(what_a_third_server_says_is_heard_before_another_gives_up)
 {
     enum err result[2];
     assert_int_equal(three_run(1, refuse_both, result, NULL), ERR_OK);
@@ -283,7 +283,7 @@ static struct transport wrap_first(struct transport *inner)
 }
 
 /* Whoever has made a debit has told both neighbours that it would. */
-static void a_statement_is_heard_when_the_own_one_has_left(void **state)
+TEST(a_statement_is_heard_when_the_own_one_has_left)
 {
     struct ride all = {.payload = BLOCKS, .refuses = 3};
     narrow = (struct narrow){0};
@@ -291,15 +291,4 @@ static void a_statement_is_heard_when_the_own_one_has_left(void **state)
     for (unsigned i = 0; i < 3; i++)
         assert_int_equal(all.result[i], ERR_OK);
     assert_true(narrow.tries > 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(statements_cost_no_round_where_there_is_something_to_move),
-        cmocka_unit_test(who_refuses_what_it_hears_ends_the_session),
-        cmocka_unit_test(what_a_third_server_says_is_heard_before_another_gives_up),
-        cmocka_unit_test(a_statement_is_heard_when_the_own_one_has_left),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,7 +134,7 @@ static void in_memory(struct server s[3])
     stand_up(s, t);
 }
 
-static void three_agree(void **state)
+TEST(three_agree)
 {
     struct server s[3];
     uint8_t first[SESSION_ID_SIZE];
@@ -154,7 +154,7 @@ static void three_agree(void **state)
     sit_down(s);
 }
 
-static void the_least_number_of_lanes_is_agreed_on(void **state)
+TEST(the_least_number_of_lanes_is_agreed_on)
 {
     static const unsigned lanes[][3] = {{1, 16, 4}, {8, 2, 3}, {4, 4, 4}};
     for (size_t k = 0; k < 3; k++) {
@@ -171,7 +171,7 @@ static void the_least_number_of_lanes_is_agreed_on(void **state)
     }
 }
 
-static void other_terms_are_named(void **state)
+TEST(other_terms_are_named)
 {
     struct server s[3];
     for (unsigned odd = 0; odd < 3; odd++) {
@@ -192,7 +192,7 @@ static void other_terms_are_named(void **state)
     }
 }
 
-static void missing_and_nameless_differences_are_named(void **state)
+TEST(missing_and_nameless_differences_are_named)
 {
     struct server s[3];
     in_memory(s);
@@ -208,7 +208,7 @@ static void missing_and_nameless_differences_are_named(void **state)
     sit_down(s);
 }
 
-static void another_index_is_named(void **state)
+TEST(another_index_is_named)
 {
     struct server s[3];
     in_memory(s);
@@ -292,7 +292,7 @@ static void play(struct script x[3], uint16_t protocol, const char *version, siz
     }
 }
 
-static void another_version_is_named(void **state)
+TEST(another_version_is_named)
 {
     struct script x[3];
     play(x, SESSION_PROTOCOL + 7, "9.9.9", 0);
@@ -313,7 +313,7 @@ static void another_version_is_named(void **state)
         assert_int_equal(x[i].s.e, ERR_MISMATCH);
 }
 
-static void a_cut_hello_is_refused(void **state)
+TEST(a_cut_hello_is_refused)
 {
     struct script x[3];
     for (size_t cut = 4 + 1 + 2 + 16; cut < 200; cut += 29) {
@@ -324,7 +324,7 @@ static void a_cut_hello_is_refused(void **state)
     }
 }
 
-static void leftovers_are_skipped(void **state)
+TEST(leftovers_are_skipped)
 {
     struct server s[3];
     struct bytes old CLEAN(bytes_clear) = {0}, secret CLEAN(bytes_clear) = {0};
@@ -350,7 +350,7 @@ static void leftovers_are_skipped(void **state)
 }
 
 /* Server 2 comes late: server 0 gives up its first attempts; 1 and 2 follow it to the last. */
-static void a_second_attempt_takes_over(void **state)
+TEST(a_second_attempt_takes_over)
 {
     struct server s[3];
     in_memory(s);
@@ -373,7 +373,7 @@ static void *run_reborn(void *argument)
 }
 
 /* Server 1 has server 0's SECRET by then, and waits for server 2's alone. */
-static void a_neighbour_may_die_and_return(void **state)
+TEST(a_neighbour_may_die_and_return)
 {
     struct server s[3];
     struct script x[3];
@@ -391,7 +391,7 @@ static void a_neighbour_may_die_and_return(void **state)
     sit_down(s);
 }
 
-static void a_missing_server_is_named(void **state)
+TEST(a_missing_server_is_named)
 {
     struct server s[3];
     in_memory(s);
@@ -406,7 +406,7 @@ static void a_missing_server_is_named(void **state)
     sit_down(s);
 }
 
-static void proposals_are_recognised(void **state)
+TEST(proposals_are_recognised)
 {
     static const uint8_t attempt[16] = "some attempt";
     struct bytes b CLEAN(bytes_clear) = {0};
@@ -503,7 +503,7 @@ static enum err hear(struct server s[3], unsigned who, const struct line *line, 
     return e;
 }
 
-static void what_neighbours_say_is_judged(void **state)
+TEST(what_neighbours_say_is_judged)
 {
     static const struct {
         struct line line[4];
@@ -561,7 +561,7 @@ static void what_neighbours_say_is_judged(void **state)
 }
 
 /* Server 1's HELLO may come to server 2 before the PROPOSE that it answers. */
-static void an_early_hello_of_either_is_judged(void **state)
+TEST(an_early_hello_of_either_is_judged)
 {
     static const struct line lines[] = {{1, HELLO_B, CUT}, {0, ATTEMPT_B, SOUND}};
     struct server s[3];
@@ -572,7 +572,7 @@ static void an_early_hello_of_either_is_judged(void **state)
 }
 
 /* Neighbours that take nothing: `taken` messages of server 1 or 0 go out, the next one does not. */
-static void what_cannot_be_sent_is_named(void **state)
+TEST(what_cannot_be_sent_is_named)
 {
     static const struct line hellos[] = {{0, HELLO_A, SOUND}, {2, HELLO_A, SOUND}};
     struct transport *t[3];
@@ -609,7 +609,7 @@ static void over_curve(struct server s[3], bool impostor, struct netio **netio, 
     stand_up(s, t);
 }
 
-static void three_agree_over_curve(void **state)
+TEST(three_agree_over_curve)
 {
     struct log log = {.file = stderr, .level = LOG_WARN};
     struct netio *netio CLEAN(netio_free) = NULL;
@@ -620,7 +620,7 @@ static void three_agree_over_curve(void **state)
     sit_down(s);
 }
 
-static void a_wrong_key_is_not_admitted(void **state)
+TEST(a_wrong_key_is_not_admitted)
 {
     char sink[4096] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_WARN};
@@ -654,7 +654,7 @@ static void *leave_or_run(void *argument)
     return NULL;
 }
 
-static void one_that_leaves_meanwhile_is_not_waited_for(void **state)
+TEST(one_that_leaves_meanwhile_is_not_waited_for)
 {
     struct log log = {.file = stderr, .level = LOG_WARN};
     struct netio *netio CLEAN(netio_free) = NULL;
@@ -670,29 +670,4 @@ static void one_that_leaves_meanwhile_is_not_waited_for(void **state)
         assert_null(strstr(s[i].sink, "no HELLO"));
     }
     sit_down(s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(three_agree),
-        cmocka_unit_test(the_least_number_of_lanes_is_agreed_on),
-        cmocka_unit_test(other_terms_are_named),
-        cmocka_unit_test(missing_and_nameless_differences_are_named),
-        cmocka_unit_test(another_index_is_named),
-        cmocka_unit_test(another_version_is_named),
-        cmocka_unit_test(a_cut_hello_is_refused),
-        cmocka_unit_test(leftovers_are_skipped),
-        cmocka_unit_test(a_second_attempt_takes_over),
-        cmocka_unit_test(a_neighbour_may_die_and_return),
-        cmocka_unit_test(a_missing_server_is_named),
-        cmocka_unit_test(proposals_are_recognised),
-        cmocka_unit_test(what_neighbours_say_is_judged),
-        cmocka_unit_test(an_early_hello_of_either_is_judged),
-        cmocka_unit_test(what_cannot_be_sent_is_named),
-        cmocka_unit_test(three_agree_over_curve),
-        cmocka_unit_test(a_wrong_key_is_not_admitted),
-        cmocka_unit_test(one_that_leaves_meanwhile_is_not_waited_for),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -224,7 +224,7 @@ static long double gauss_off_by(const struct batch *b, size_t i, struct digits *
     return worst;
 }
 
-static void gaussians_are_right_to_their_stated_error(void **state)
+TEST(gaussians_are_right_to_their_stated_error)
 {
     struct samples z = samples_new(2 * PAIRS * batches());
     struct digits digits = {.n = (double)(PAIRS * batches())};
@@ -285,7 +285,7 @@ static double edge_error(size_t i)
            2.5 * ldexp(1, -GAUSS_RADIUS_BITS);
 }
 
-static void gaussians_hold_over_the_whole_range(void **state)
+TEST(gaussians_hold_over_the_whole_range)
 {
     struct batch b CLEAN(batch_free);
     batch_new(&b, EDGES);
@@ -306,7 +306,7 @@ static enum err make_sample(struct party *p, void *shared)
     return ERR_OK;
 }
 
-static void partners_stand_side_by_side(void **state)
+TEST(partners_stand_side_by_side)
 {
     struct batch b CLEAN(batch_free);
     batch_new(&b, 100);
@@ -331,7 +331,7 @@ static enum err make_discrete(struct party *p, void *shared)
     return e;
 }
 
-static void discrete_gaussians_have_their_distribution(void **state)
+TEST(discrete_gaussians_have_their_distribution)
 {
     struct samples z = samples_new(2 * PAIRS * batches());
     double candidates = 0;
@@ -396,7 +396,7 @@ static void choose_candidate(struct judged *j, size_t i, uint64_t *random)
         j->coins[i] &= three_random(random) | three_random(random);
 }
 
-static void candidates_are_accepted_by_their_coins_and_but_one_zero(void **state)
+TEST(candidates_are_accepted_by_their_coins_and_but_one_zero)
 {
     const uint64_t ands = 2 * DISCRETE_SQUARE_COINS + 30;
     struct judged *j CLEAN(memory_release) = memory_array(1, sizeof *j);
@@ -422,7 +422,7 @@ static void candidates_are_accepted_by_their_coins_and_but_one_zero(void **state
 
 /* --- Gumbel ----------------------------------------------------------------------------------- */
 
-static void gumbels_are_right_to_their_stated_error(void **state)
+TEST(gumbels_are_right_to_their_stated_error)
 {
     struct samples g = samples_new(2 * PAIRS * batches());
     struct digits digits = {.n = (double)(2 * PAIRS * batches())};
@@ -485,7 +485,7 @@ static enum err smallest_gumbels(struct party *p, void *shared)
  * Where E is so small that digits which are not drawn matter, g is right for those that are; of
  * none it is 122 ln 2.
  */
-static void gumbels_of_the_smallest(void **state)
+TEST(gumbels_of_the_smallest)
 {
     struct batch b CLEAN(batch_free);
     batch_new(&b, SMALLEST);
@@ -498,7 +498,7 @@ static void gumbels_of_the_smallest(void **state)
     }
 }
 
-static void gumbels_hold_over_the_whole_range(void **state)
+TEST(gumbels_hold_over_the_whole_range)
 {
     struct batch b CLEAN(batch_free);
     double worst = 0;
@@ -511,19 +511,4 @@ static void gumbels_hold_over_the_whole_range(void **state)
     }
     /* no digit is left out of these: all but that error */
     assert_true(worst < gumbel_error() - ldexp(1, GUMBEL_LEAST - EXPONENTIAL_LOWEST));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gaussians_are_right_to_their_stated_error),
-        cmocka_unit_test(gaussians_hold_over_the_whole_range),
-        cmocka_unit_test(discrete_gaussians_have_their_distribution),
-        cmocka_unit_test(candidates_are_accepted_by_their_coins_and_but_one_zero),
-        cmocka_unit_test(partners_stand_side_by_side),
-        cmocka_unit_test(gumbels_are_right_to_their_stated_error),
-        cmocka_unit_test(gumbels_hold_over_the_whole_range),
-        cmocka_unit_test(gumbels_of_the_smallest),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,7 +61,7 @@ static void assert_nearest(uint64_t constant, const mpf_t divisor)
     assert_false(constant > 0 && is_nearest(constant - 1, divisor));
 }
 
-static void coin_constants_are_rounded_to_nearest(void **state)
+TEST(coin_constants_are_rounded_to_nearest)
 {
     mpf_t e;
     mpf_init(e);
@@ -74,7 +74,7 @@ static void coin_constants_are_rounded_to_nearest(void **state)
 }
 
 /* exp(-2^(i-41)) = 1 / e^(2^(i-41)) */
-static void discrete_constants_are_rounded_to_nearest(void **state)
+TEST(discrete_constants_are_rounded_to_nearest)
 {
     mpf_t e;
     mpf_init(e);
@@ -86,7 +86,7 @@ static void discrete_constants_are_rounded_to_nearest(void **state)
 }
 
 /* round(2^60 sqrt(2)) */
-static void the_root_of_two_is_rounded_to_nearest(void **state)
+TEST(the_root_of_two_is_rounded_to_nearest)
 {
     mpf_t e;
     mpf_init(e);
@@ -129,7 +129,7 @@ static double digit_distance(int i)
 }
 
 /* What the ledgers charge covers the very constants that the circuits use, and is of their size. */
-static void slack_covers_the_constants(void **state)
+TEST(slack_covers_the_constants)
 {
     double exponential = exp(-64), discrete = exp(-64);
     mpf_t e;
@@ -195,7 +195,7 @@ static double digit_ratio(int i, bool may_be_set)
     return may_be_set ? fmax(set, unset) : unset;
 }
 
-static void ratios_cover_the_constants(void **state)
+TEST(ratios_cover_the_constants)
 {
     double discrete = 0;
     mpf_t e;
@@ -261,7 +261,7 @@ static void survival(mpf_t circuit, mpf_t exact, uint64_t high, uint64_t low)
  * What the proof of the selection says of P(E >= t): within e^c of e^-t for t <= 18, and nowhere
  * far above.
  */
-static void survival_is_close_in_ratio(void **state)
+TEST(survival_is_close_in_ratio)
 {
     const double low = exponential_ratio(4), all = exponential_ratio(5);
     const double c = 1.01 * (low + all * exp(-14) + exp(-46) + 0x1p-90);
@@ -296,14 +296,6 @@ static void survival_is_close_in_ratio(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(coin_constants_are_rounded_to_nearest),
-        cmocka_unit_test(discrete_constants_are_rounded_to_nearest),
-        cmocka_unit_test(the_root_of_two_is_rounded_to_nearest),
-        cmocka_unit_test(slack_covers_the_constants),
-        cmocka_unit_test(ratios_cover_the_constants),
-        cmocka_unit_test(survival_is_close_in_ratio),
-    };
     mpf_set_default_prec(320);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return support_run_tests(NULL, NULL);
 }

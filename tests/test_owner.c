@@ -249,7 +249,7 @@ static void meet(struct scene *c, unsigned who, enum cheat cheat)
     assert_int_equal(courier_new(&c->courier, &o), ERR_OK);
 }
 
-static void an_upload_to_servers_that_cheat(void **state)
+TEST(an_upload_to_servers_that_cheat)
 {
     static const struct {
         unsigned who;
@@ -288,7 +288,7 @@ static void an_upload_to_servers_that_cheat(void **state)
     }
 }
 
-static void a_withdrawal_from_servers_that_cheat(void **state)
+TEST(a_withdrawal_from_servers_that_cheat)
 {
     static const struct {
         unsigned who;
@@ -318,7 +318,7 @@ static void a_withdrawal_from_servers_that_cheat(void **state)
     }
 }
 
-static void the_status_of_servers_that_cheat(void **state)
+TEST(the_status_of_servers_that_cheat)
 {
     static const struct {
         enum cheat cheat;
@@ -348,7 +348,7 @@ static void the_status_of_servers_that_cheat(void **state)
 /* --- their ledgers ---------------------------------------------------------------------------- */
 
 /* All of them were seen at 5 debits; then server 1 has another one. */
-static void a_ledger_that_was_put_back_is_refused(void **state)
+TEST(a_ledger_that_was_put_back_is_refused)
 {
     static const struct {
         enum cheat cheat;
@@ -412,7 +412,7 @@ static void a_ledger_that_was_put_back_is_refused(void **state)
  * Lines that were cut or altered count for nothing, are told, and are not in the way of those that
  * come after.
  */
-static void what_was_kept_of_ledgers_is_read_with_care(void **state)
+TEST(what_was_kept_of_ledgers_is_read_with_care)
 {
     struct scene c CLEAN(scene_free);
     struct bytes text CLEAN(bytes_clear) = {0};
@@ -469,7 +469,7 @@ static void what_was_kept_of_ledgers_is_read_with_care(void **state)
 
 /* --- what they hold, in words ----------------------------------------------------------------- */
 
-static void what_is_held_is_told_in_words(void **state)
+TEST(what_is_held_is_told_in_words)
 {
     struct support_study s CLEAN(support_study_free);
     struct log quiet = {.level = LOG_ERROR};
@@ -504,7 +504,7 @@ static void what_is_held_is_told_in_words(void **state)
 }
 
 /* More rows than an owner may have are packed in neither form, and nothing is left of them. */
-static void more_rows_than_agreed_are_not_packed(void **state)
+TEST(more_rows_than_agreed_are_not_packed)
 {
     struct support_study s CLEAN(support_study_free);
     struct domain *columns CLEAN(domain_free) = NULL;
@@ -522,7 +522,7 @@ static void more_rows_than_agreed_are_not_packed(void **state)
 /* --- what a key remembers --------------------------------------------------------------------- */
 
 /* A study under the same name with other terms, and one under another name. */
-static void pins_are_replaced_and_kept(void **state)
+TEST(pins_are_replaced_and_kept)
 {
     static const char other_name[] = "study: other\n";
     struct support_study s CLEAN(support_study_free);
@@ -574,7 +574,7 @@ static void pins_are_replaced_and_kept(void **state)
     assert_true(known);
 }
 
-static void pins_that_cannot_be_read_or_written_are_told(void **state)
+TEST(pins_that_cannot_be_read_or_written_are_told)
 {
     struct support_study s CLEAN(support_study_free);
     const struct support_options o = {.owners = 1};
@@ -618,7 +618,7 @@ static enum err load_edited(const struct support_study *s, const char *find, con
     return e;
 }
 
-static void a_secret_is_made_once_and_only_a_whole_one_is_taken(void **state)
+TEST(a_secret_is_made_once_and_only_a_whole_one_is_taken)
 {
     struct support_study s CLEAN(support_study_free);
     const struct support_options o = {.owners = 1};
@@ -660,21 +660,4 @@ static void a_secret_is_made_once_and_only_a_whole_one_is_taken(void **state)
     bytes_clear(&text);
     assert_int_equal(owner_secret_take(&again, support_path(&s, "no/secret"), s.study, &log),
                      ERR_SYSTEM);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_upload_to_servers_that_cheat),
-        cmocka_unit_test(a_withdrawal_from_servers_that_cheat),
-        cmocka_unit_test(the_status_of_servers_that_cheat),
-        cmocka_unit_test(a_ledger_that_was_put_back_is_refused),
-        cmocka_unit_test(what_was_kept_of_ledgers_is_read_with_care),
-        cmocka_unit_test(what_is_held_is_told_in_words),
-        cmocka_unit_test(more_rows_than_agreed_are_not_packed),
-        cmocka_unit_test(pins_are_replaced_and_kept),
-        cmocka_unit_test(pins_that_cannot_be_read_or_written_are_told),
-        cmocka_unit_test(a_secret_is_made_once_and_only_a_whole_one_is_taken),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,7 +57,7 @@ static int teardown(void **state)
 
 /* --- dispatch --------------------------------------------------------------------------------- */
 
-static void help_is_on_standard_output(void **state)
+TEST(help_is_on_standard_output)
 {
     static const char *const ways[] = {"--help", "-h", "help"};
     struct outcome o;
@@ -72,7 +72,7 @@ static void help_is_on_standard_output(void **state)
     }
 }
 
-static void without_a_command_it_is_a_mistake(void **state)
+TEST(without_a_command_it_is_a_mistake)
 {
     static const char *const nothing[] = {NULL};
     struct outcome o;
@@ -82,7 +82,7 @@ static void without_a_command_it_is_a_mistake(void **state)
     support_says(o.err, "usage: trefoil COMMAND");
 }
 
-static void every_command_has_help_with_an_example(void **state)
+TEST(every_command_has_help_with_an_example)
 {
     struct outcome a, b;
     for (size_t k = 0; k < command_count; k++) {
@@ -124,7 +124,7 @@ static size_t parsed_options(const char *name, char option[HELP_OPTIONS_MAX][32]
 }
 
 /* Completion and manual pages are made of the help: so it lists exactly what the parser takes. */
-static void help_lists_what_the_parser_takes(void **state)
+TEST(help_lists_what_the_parser_takes)
 {
     for (size_t k = 0; k < command_count; k++) {
         struct help_option told[HELP_OPTIONS_MAX];
@@ -151,7 +151,7 @@ static void help_lists_what_the_parser_takes(void **state)
     }
 }
 
-static void options_of_a_help_text(void **state)
+TEST(options_of_a_help_text)
 {
     static const char text[] = "usage: trefoil x [--how one|other] [--out FILE]\n\nWords --not.\n\n"
                                "  --how HOW   which way\n"
@@ -181,7 +181,7 @@ static void options_of_a_help_text(void **state)
     assert_string_equal(o[3].words, "nothing");
 }
 
-static void completion_names_everything(void **state)
+TEST(completion_names_everything)
 {
     struct outcome o;
     for (unsigned shell = 0; shell < 2; shell++) {
@@ -200,7 +200,7 @@ static void completion_names_everything(void **state)
     support_says(o.err, "bash and zsh");
 }
 
-static void the_version_is_told(void **state)
+TEST(the_version_is_told)
 {
     struct outcome o;
     TREFOIL(&o, "--version");
@@ -210,7 +210,7 @@ static void the_version_is_told(void **state)
     support_says(o.out, "libsodium ");
 }
 
-static void an_unknown_command_has_a_suggestion(void **state)
+TEST(an_unknown_command_has_a_suggestion)
 {
     struct outcome o;
     TREFOIL(&o, "keygne");
@@ -224,7 +224,7 @@ static void an_unknown_command_has_a_suggestion(void **state)
     support_says(o.err, "trefoil --help lists them");
 }
 
-static void a_full_disk_is_an_error(void **state)
+TEST(a_full_disk_is_an_error)
 {
     if (access("/dev/full", W_OK) != 0)
         skip();
@@ -243,7 +243,7 @@ static void a_full_disk_is_an_error(void **state)
 }
 
 /* Who closed the pipe has read enough, and is told nothing. */
-static void a_reader_may_have_enough(void **state)
+TEST(a_reader_may_have_enough)
 {
     int ends[2], status;
     char said[64];
@@ -268,7 +268,7 @@ static void a_reader_may_have_enough(void **state)
     assert_string_equal(said, "");
 }
 
-static void every_error_has_its_exit_code(void **state)
+TEST(every_error_has_its_exit_code)
 {
     static const struct {
         enum err e;
@@ -325,7 +325,7 @@ static enum err parse(struct parsed *p, int argc, const char *const *arguments)
     parse(p, (int)(sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *)),             \
           (const char *const[]){__VA_ARGS__})
 
-static void options_in_every_form(void **state)
+TEST(options_in_every_form)
 {
     struct parsed p = {0};
     assert_int_equal(PARSE(&p, "cmd", "--text", "a", "one", "--other=b=c", "--flag", "two"),
@@ -349,7 +349,7 @@ static void options_in_every_form(void **state)
     assert_string_equal(p.text, "");
 }
 
-static void mistakes_in_options(void **state)
+TEST(mistakes_in_options)
 {
     struct parsed p = {0};
     assert_int_equal(PARSE(&p, "cmd", "--txt", "a", "one"), ERR_USAGE);
@@ -378,7 +378,7 @@ static void mistakes_in_options(void **state)
     assert_int_equal(command_options(0, NULL, NULL, 33, p.rest, 0, 0, &p.given, NULL), ERR_MISUSE);
 }
 
-static void numbers_in_options(void **state)
+TEST(numbers_in_options)
 {
     static const char *const wrong[] = {"", "x", "3x", "0", "11", "1.5", "99999999999999999999"};
     char sink[256];
@@ -395,7 +395,7 @@ static void numbers_in_options(void **state)
 
 /* --- the commands ----------------------------------------------------------------------------- */
 
-static void keygen_makes_a_key_and_shows_it(void **state)
+TEST(keygen_makes_a_key_and_shows_it)
 {
     struct outcome made, shown, again;
     struct stat st;
@@ -417,7 +417,7 @@ static void keygen_makes_a_key_and_shows_it(void **state)
     support_says(again.out, "  - name: office\n    key: trefoil1-");
 }
 
-static void keygen_explains_mistakes(void **state)
+TEST(keygen_explains_mistakes)
 {
     struct outcome o;
     TREFOIL(&o, "keygen");
@@ -442,7 +442,7 @@ static void keygen_explains_mistakes(void **state)
     support_says(o.err, "/nonexistent/folder/key");
 }
 
-static void an_expired_key_is_shown_as_such(void **state)
+TEST(an_expired_key_is_shown_as_such)
 {
     struct identity *base CLEAN(identity_free) = NULL, *made CLEAN(identity_free) = NULL;
     struct outcome o;
@@ -468,7 +468,7 @@ static pid_t sleeper(bool stubborn)
     return child;
 }
 
-static void a_process_that_does_not_end_is_ended(void **state)
+TEST(a_process_that_does_not_end_is_ended)
 {
     char said[1024] = "";
     struct log log = {.buffer = said, .buffer_size = sizeof said};
@@ -495,7 +495,7 @@ static void a_process_that_does_not_end_is_ended(void **state)
 }
 
 /* init, a key for everybody, keys put in, check: as the example tells people to. */
-static void from_nothing_to_a_checked_study(void **state)
+TEST(from_nothing_to_a_checked_study)
 {
     static const char *const names[] = {"north",      "east",       "west",
                                         "hospital-a", "hospital-b", "office"};
@@ -557,7 +557,7 @@ static void from_nothing_to_a_checked_study(void **state)
     assert_int_equal(strlen(o.out), STUDY_FINGERPRINT_SIZE);
 }
 
-static void init_replaces_nothing(void **state)
+TEST(init_replaces_nothing)
 {
     struct outcome o;
     char text[64];
@@ -575,7 +575,7 @@ static void init_replaces_nothing(void **state)
     assert_int_equal(o.code, EXIT_OK);
 }
 
-static void check_explains_mistakes(void **state)
+TEST(check_explains_mistakes)
 {
     struct outcome o;
     TREFOIL(&o, "check");
@@ -590,32 +590,7 @@ static void check_explains_mistakes(void **state)
     assert_string_equal(o.out, "");
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        TEST(help_is_on_standard_output),
-        TEST(without_a_command_it_is_a_mistake),
-        TEST(every_command_has_help_with_an_example),
-        TEST(help_lists_what_the_parser_takes),
-        TEST(options_of_a_help_text),
-        TEST(completion_names_everything),
-        TEST(the_version_is_told),
-        TEST(an_unknown_command_has_a_suggestion),
-        TEST(a_full_disk_is_an_error),
-        TEST(a_reader_may_have_enough),
-        TEST(every_error_has_its_exit_code),
-        TEST(options_in_every_form),
-        TEST(mistakes_in_options),
-        TEST(numbers_in_options),
-        TEST(keygen_makes_a_key_and_shows_it),
-        TEST(keygen_explains_mistakes),
-        TEST(an_expired_key_is_shown_as_such),
-        TEST(a_process_that_does_not_end_is_ended),
-        TEST(from_nothing_to_a_checked_study),
-        TEST(init_replaces_nothing),
-        TEST(check_explains_mistakes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return support_run_each(setup, teardown);
 }

@@ -43,7 +43,7 @@ static int teardown(void **state)
     return 0;
 }
 
-static void text_round_trip(void **state)
+TEST(text_round_trip)
 {
     struct fixture *f = *state;
     struct public_identity back;
@@ -58,7 +58,7 @@ static void text_round_trip(void **state)
 }
 
 /* Each of the 180 characters, replaced by another of the alphabet, must be noticed. */
-static void every_altered_character_is_noticed(void **state)
+TEST(every_altered_character_is_noticed)
 {
     struct fixture *f = *state;
     struct public_identity back;
@@ -75,7 +75,7 @@ static void every_altered_character_is_noticed(void **state)
     assert_int_equal(public_identity_parse(&back, text), ERR_OK);
 }
 
-static void what_is_not_a_key_is_refused(void **state)
+TEST(what_is_not_a_key_is_refused)
 {
     static const char *const wrong[] = {"", "trefoil1-", "trefoil1-AAAA", "ssh-ed25519 AAAA"};
     struct fixture *f = *state;
@@ -95,7 +95,7 @@ static void what_is_not_a_key_is_refused(void **state)
  * The text of a key that expires, on no day: what its signature is over is also signed in the key
  * that never does.
  */
-static void a_key_has_one_text(void **state)
+TEST(a_key_has_one_text)
 {
     struct fixture *f = *state;
     struct public_identity back;
@@ -109,7 +109,7 @@ static void a_key_has_one_text(void **state)
     assert_int_equal(public_identity_parse(&back, text), ERR_FORMAT);
 }
 
-static void one_identity_cannot_vouch_for_anothers_curve_key(void **state)
+TEST(one_identity_cannot_vouch_for_anothers_curve_key)
 {
     struct fixture *f = *state;
     struct identity *other;
@@ -129,7 +129,7 @@ static void one_identity_cannot_vouch_for_anothers_curve_key(void **state)
 }
 
 /* The signature is over exactly "trefoil-curve-1" || curve, and the curve key is X25519. */
-static void the_statement_is_as_documented(void **state)
+TEST(the_statement_is_as_documented)
 {
     struct fixture *f = *state;
     uint8_t message[15 + 32], curve[32];
@@ -146,7 +146,7 @@ static void the_statement_is_as_documented(void **state)
  * A renewed key: the same identity and fingerprint, other links; every character of its text
  * counts.
  */
-static void a_key_may_be_renewed_and_expire(void **state)
+TEST(a_key_may_be_renewed_and_expire)
 {
     struct fixture *f = *state;
     struct identity *renewed CLEAN(identity_free) = NULL, *back CLEAN(identity_free) = NULL;
@@ -188,7 +188,7 @@ static void a_key_may_be_renewed_and_expire(void **state)
     assert_memory_equal(back, renewed, sizeof *back);
 }
 
-static void signatures_keep_to_their_label(void **state)
+TEST(signatures_keep_to_their_label)
 {
     struct fixture *f = *state;
     const struct public_identity *who = &f->id->public;
@@ -202,7 +202,7 @@ static void signatures_keep_to_their_label(void **state)
     assert_int_equal(public_identity_verify(who, "receipt", "abc", 3, signature), ERR_AUTH);
 }
 
-static void file_round_trip(void **state)
+TEST(file_round_trip)
 {
     struct fixture *f = *state;
     struct identity *back CLEAN(identity_free) = NULL;
@@ -214,7 +214,7 @@ static void file_round_trip(void **state)
     assert_memory_equal(back, f->id, sizeof *back);
 }
 
-static void a_key_is_never_replaced_by_accident(void **state)
+TEST(a_key_is_never_replaced_by_accident)
 {
     struct fixture *f = *state;
     struct identity *other CLEAN(identity_free) = NULL, *back CLEAN(identity_free) = NULL;
@@ -230,7 +230,7 @@ static void a_key_is_never_replaced_by_accident(void **state)
     assert_true(public_identity_equal(&back->public, &other->public));
 }
 
-static void a_file_that_others_may_read_is_refused(void **state)
+TEST(a_file_that_others_may_read_is_refused)
 {
     static const mode_t open_modes[] = {0640, 0604, 0620, 0602, 0610, 0601, 0644, 0666};
     struct fixture *f = *state;
@@ -257,7 +257,7 @@ static void expect_damaged(struct fixture *f, const void *p, size_t n)
     assert_non_null(strstr(f->sink, "not an intact private key"));
 }
 
-static void a_damaged_file_is_refused(void **state)
+TEST(a_damaged_file_is_refused)
 {
     struct fixture *f = *state;
     struct bytes file CLEAN(bytes_clear) = {0};
@@ -279,7 +279,7 @@ static void a_damaged_file_is_refused(void **state)
 }
 
 /* Secrets that are no 64 bytes of base64, under a public half that is whole. */
-static void a_secret_of_another_size_is_refused(void **state)
+TEST(a_secret_of_another_size_is_refused)
 {
     static const char *const wrong[] = {"", "!", "AAAA", "AAAA!", "A"};
     struct fixture *f = *state;
@@ -301,7 +301,7 @@ static void a_secret_of_another_size_is_refused(void **state)
     }
 }
 
-static void line_ends_and_order_do_not_matter(void **state)
+TEST(line_ends_and_order_do_not_matter)
 {
     struct fixture *f = *state;
     struct identity *back CLEAN(identity_free) = NULL;
@@ -320,7 +320,7 @@ static void line_ends_and_order_do_not_matter(void **state)
     assert_memory_equal(back, f->id, sizeof *back);
 }
 
-static void what_is_no_file_is_named(void **state)
+TEST(what_is_no_file_is_named)
 {
     struct fixture *f = *state;
     struct identity *back;
@@ -335,7 +335,7 @@ static void what_is_no_file_is_named(void **state)
     assert_int_equal(identity_save(f->id, "/nonexistent/folder/key", false, &f->log), ERR_SYSTEM);
 }
 
-static void fingerprints_are_short_and_stable(void **state)
+TEST(fingerprints_are_short_and_stable)
 {
     struct fixture *f = *state;
     struct identity *other;
@@ -357,27 +357,7 @@ static void fingerprints_are_short_and_stable(void **state)
     assert_string_equal(groups, "10000");
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        TEST(text_round_trip),
-        TEST(every_altered_character_is_noticed),
-        TEST(what_is_not_a_key_is_refused),
-        TEST(a_key_has_one_text),
-        TEST(one_identity_cannot_vouch_for_anothers_curve_key),
-        TEST(the_statement_is_as_documented),
-        TEST(a_key_may_be_renewed_and_expire),
-        TEST(signatures_keep_to_their_label),
-        TEST(file_round_trip),
-        TEST(a_key_is_never_replaced_by_accident),
-        TEST(a_file_that_others_may_read_is_refused),
-        TEST(a_damaged_file_is_refused),
-        TEST(a_secret_of_another_size_is_refused),
-        TEST(line_ends_and_order_do_not_matter),
-        TEST(what_is_no_file_is_named),
-        TEST(fingerprints_are_short_and_stable),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return support_run_each(setup, teardown);
 }

@@ -65,7 +65,7 @@ static void every_line_fits_80_columns(const char *text)
     }
 }
 
-static void a_line_a_round_where_there_is_no_terminal(void **state)
+TEST(a_line_a_round_where_there_is_no_terminal)
 {
     struct screen s CLEAN(screen_free);
     screen_new(&s, 3);
@@ -85,7 +85,7 @@ static void a_line_a_round_where_there_is_no_terminal(void **state)
     every_line_fits_80_columns(s.text);
 }
 
-static void names_are_cut_between_characters(void **state)
+TEST(names_are_cut_between_characters)
 {
     struct screen s CLEAN(screen_free);
     screen_new(&s, 0);
@@ -97,7 +97,7 @@ static void names_are_cut_between_characters(void **state)
 }
 
 /* What is drawn over is gone before anything that stays, a message of the log included. */
-static void on_a_terminal_one_line_is_drawn_over(void **state)
+TEST(on_a_terminal_one_line_is_drawn_over)
 {
     struct screen s CLEAN(screen_free);
     screen_new(&s, 3);
@@ -122,7 +122,7 @@ static void on_a_terminal_one_line_is_drawn_over(void **state)
 }
 
 /* How wide it is, it is asked; a dumb one cannot draw over a line. */
-static void terminals_are_recognized(void **state)
+TEST(terminals_are_recognized)
 {
     static const struct {
         const char *term;
@@ -151,7 +151,7 @@ static void terminals_are_recognized(void **state)
     close(pty);
 }
 
-static void times_as_people_say_them(void **state)
+TEST(times_as_people_say_them)
 {
     static const struct {
         double seconds;
@@ -166,7 +166,7 @@ static void times_as_people_say_them(void **state)
         assert_string_equal(words_time(cases[i].seconds, text), cases[i].text);
 }
 
-static void sizes_as_people_say_them(void **state)
+TEST(sizes_as_people_say_them)
 {
     static const struct {
         uint64_t bytes;
@@ -187,17 +187,4 @@ static void sizes_as_people_say_them(void **state)
     assert_string_equal(words_number(1e-12, text), "1e-12");
     assert_string_equal(words_number(2.5e20, text), "2.5e+20");
     assert_string_equal(words_number(0.25, text), "0.25");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_line_a_round_where_there_is_no_terminal),
-        cmocka_unit_test(names_are_cut_between_characters),
-        cmocka_unit_test(on_a_terminal_one_line_is_drawn_over),
-        cmocka_unit_test(terminals_are_recognized),
-        cmocka_unit_test(times_as_people_say_them),
-        cmocka_unit_test(sizes_as_people_say_them),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

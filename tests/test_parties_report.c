@@ -186,7 +186,7 @@ static size_t count_of(const char *text, const char *what)
 
 /* --- tests ------------------------------------------------------------------------------------ */
 
-static void a_run_in_words_and_pictures(void **state)
+TEST(a_run_in_words_and_pictures)
 {
     const struct support_options o = {.rounds = 3};
     struct stage g CLEAN(stage_free);
@@ -214,7 +214,7 @@ static void a_run_in_words_and_pictures(void **state)
     expect_not(&g, "Demo only");
 }
 
-static void whose_rows_are_counted(void **state)
+TEST(whose_rows_are_counted)
 {
     const struct support_options o = {.rounds = 3};
     struct stage g;
@@ -238,7 +238,7 @@ static void whose_rows_are_counted(void **state)
  * Each command of a run adds its bytes and seconds; those of another run in the same place are
  * gone.
  */
-static void a_run_that_is_continued_is_counted_as_a_whole(void **state)
+TEST(a_run_that_is_continued_is_counted_as_a_whole)
 {
     const struct support_options o = {.rounds = 2};
     struct stage g CLEAN(stage_free);
@@ -273,7 +273,7 @@ static void copy_file(const char *from, const char *to, const char *name)
 /*
  * Three files of opened values are all that it needs: the same ones give the same page elsewhere.
  */
-static void it_is_made_of_opened_values_alone(void **state)
+TEST(it_is_made_of_opened_values_alone)
 {
     static const char *const inputs[] = {"measurements.json", "model", "stats.json"};
     const struct support_options o = {.rounds = 2};
@@ -299,7 +299,7 @@ static void it_is_made_of_opened_values_alone(void **state)
 #define FIRST MEASURED("[\"age\"]") "\"sigma\":"
 
 /* Each is measurements.json or stats.json of a run, changed in one place. */
-static void damaged_files_are_refused(void **state)
+TEST(damaged_files_are_refused)
 {
     static const char does_not_go[] = "measurements.json does not go with",
                       other[] = "is not of study test";
@@ -348,7 +348,7 @@ static void damaged_files_are_refused(void **state)
 }
 
 /* A measured pair in a one-way's place: no chart has its counts. */
-static void measurements_in_another_order_are_refused(void **state)
+TEST(measurements_in_another_order_are_refused)
 {
     const struct support_options o = {.rounds = 1};
     char said_now[512] = "", path[SUPPORT_PATH + 32];
@@ -374,7 +374,7 @@ static void measurements_in_another_order_are_refused(void **state)
  * Folders with names such that "model" fits behind, but "measurements.json" does not; and not even
  * that.
  */
-static void long_paths_are_refused(void **state)
+TEST(long_paths_are_refused)
 {
     const struct support_options o = {.rounds = 1};
     static const size_t sizes[] = {4085, 4091};
@@ -392,7 +392,7 @@ static void long_paths_are_refused(void **state)
     }
 }
 
-static void many_owners_persons_and_exact_noise_are_told(void **state)
+TEST(many_owners_persons_and_exact_noise_are_told)
 {
     const struct support_options o = {.owners = 10, .rounds = 1};
     struct stage g CLEAN(stage_free);
@@ -409,7 +409,7 @@ static void many_owners_persons_and_exact_noise_are_told(void **state)
     expect(&g, "It holds for people with at most 2 rows.");
 }
 
-static void names_stay_text(void **state)
+TEST(names_stay_text)
 {
     const struct support_options o = {
         .rounds = 2,
@@ -429,7 +429,7 @@ static void names_stay_text(void **state)
 }
 
 /* 1001 numbers are no thousand columns, 40 labels no forty rows; nothing is lost by adding up. */
-static void large_attributes_are_added_up(void **state)
+TEST(large_attributes_are_added_up)
 {
     char domain[2048] = "domain:\n  - {name: n, kind: integer, min: 0, max: 1000, missing: ''}\n"
                         "  - {name: m, kind: numeric, min: 0, max: 1, bins: 64}\n"
@@ -463,7 +463,7 @@ static void large_attributes_are_added_up(void **state)
     assert_true(sum > 2900 && sum < 3100);
 }
 
-static void a_demo_marks_the_truth(void **state)
+TEST(a_demo_marks_the_truth)
 {
     static const char *const names[] = {"this", "that & more"};
     static const double errors[] = {0.125, 1.5};
@@ -487,7 +487,7 @@ static void a_demo_marks_the_truth(void **state)
     assert_int_equal(count_of(text_of(&g), "class=\"truth\""), 22 + 1);
 }
 
-static void files_that_do_not_go_together_are_refused(void **state)
+TEST(files_that_do_not_go_together_are_refused)
 {
     const struct support_options o = {.rounds = 2};
     const struct support_options two = {
@@ -506,23 +506,4 @@ static void files_that_do_not_go_together_are_refused(void **state)
     assert_int_equal(report_write(h.folder, h.s.study, NULL, &log), ERR_FORMAT);
     assert_non_null(strstr(text, "measurements.json does not go with"));
     stage_free(&g);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_in_words_and_pictures),
-        cmocka_unit_test(whose_rows_are_counted),
-        cmocka_unit_test(a_run_that_is_continued_is_counted_as_a_whole),
-        cmocka_unit_test(it_is_made_of_opened_values_alone),
-        cmocka_unit_test(damaged_files_are_refused),
-        cmocka_unit_test(measurements_in_another_order_are_refused),
-        cmocka_unit_test(long_paths_are_refused),
-        cmocka_unit_test(many_owners_persons_and_exact_noise_are_told),
-        cmocka_unit_test(names_stay_text),
-        cmocka_unit_test(large_attributes_are_added_up),
-        cmocka_unit_test(a_demo_marks_the_truth),
-        cmocka_unit_test(files_that_do_not_go_together_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@ static bool same_terms(const struct study *a, const struct study *b)
     return memcmp(a->terms.digest, b->terms.digest, sizeof a->terms.digest) == 0;
 }
 
-static void the_parts_are_the_documented_ones(void **state)
+TEST(the_parts_are_the_documented_ones)
 {
     static const char *const names[] = {"study", "domain", "workload", "budget",
                                         "noise", "rounds", "bounds",   "servers"};
@@ -88,7 +88,7 @@ static const struct {
     {"final_iterations: 60", "final_iterations: 61", "roster"},
 };
 
-static void any_value_changes_its_part(void **state)
+TEST(any_value_changes_its_part)
 {
     struct fixture *f = *state;
     unsigned wrong = 0;
@@ -109,7 +109,7 @@ static void any_value_changes_its_part(void **state)
 }
 
 /* A name that occurs twice cannot be edited by one replacement. */
-static void an_attributes_name_changes_the_domain(void **state)
+TEST(an_attributes_name_changes_the_domain)
 {
     struct fixture *f = *state;
     struct bytes b CLEAN(bytes_clear) = edited(base_text, "name: age", "name: old");
@@ -121,7 +121,7 @@ static void an_attributes_name_changes_the_domain(void **state)
     assert_string_equal(got, "domain");
 }
 
-static void a_new_curve_key_is_a_matter_of_the_roster(void **state)
+TEST(a_new_curve_key_is_a_matter_of_the_roster)
 {
     struct fixture *f = *state;
     struct study *s CLEAN(study_free) = NULL;
@@ -181,7 +181,7 @@ static const struct {
     {"rounds: 4", "rounds: 4\nsignatures: {s1: " SIGNATURE "}"},
 };
 
-static void writing_it_otherwise_changes_nothing(void **state)
+TEST(writing_it_otherwise_changes_nothing)
 {
     struct fixture *f = *state;
     for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
@@ -195,7 +195,7 @@ static void writing_it_otherwise_changes_nothing(void **state)
     }
 }
 
-static void line_ends_and_top_order_change_nothing(void **state)
+TEST(line_ends_and_top_order_change_nothing)
 {
     struct fixture *f = *state;
     struct bytes b CLEAN(bytes_clear) = {0};
@@ -216,7 +216,7 @@ static void line_ends_and_top_order_change_nothing(void **state)
     assert_true(same_roster(f->base, s));
 }
 
-static void a_domain_as_mapping_is_ordered_by_name(void **state)
+TEST(a_domain_as_mapping_is_ordered_by_name)
 {
     static const char a[] =
         "  b: {kind: integer, min: 0, max: 1}\n  a: {kind: categorical, values: [x]}\n";
@@ -241,7 +241,7 @@ static void a_domain_as_mapping_is_ordered_by_name(void **state)
         study_free(&s[i]);
 }
 
-static void the_fingerprint_is_of_the_terms(void **state)
+TEST(the_fingerprint_is_of_the_terms)
 {
     struct fixture *f = *state;
     struct study *s CLEAN(study_free) = NULL;
@@ -259,15 +259,5 @@ static void the_fingerprint_is_of_the_terms(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_parts_are_the_documented_ones),
-        cmocka_unit_test(any_value_changes_its_part),
-        cmocka_unit_test(an_attributes_name_changes_the_domain),
-        cmocka_unit_test(a_new_curve_key_is_a_matter_of_the_roster),
-        cmocka_unit_test(writing_it_otherwise_changes_nothing),
-        cmocka_unit_test(line_ends_and_top_order_change_nothing),
-        cmocka_unit_test(a_domain_as_mapping_is_ordered_by_name),
-        cmocka_unit_test(the_fingerprint_is_of_the_terms),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return support_run_tests(setup, teardown);
 }

@@ -26,7 +26,7 @@ static char *description(const struct study *s, const struct public_identity *me
     return text;
 }
 
-static void the_description_says_what_matters(void **state)
+TEST(the_description_says_what_matters)
 {
     static const char *const said[] = {
         "(1, 1e-06)-differential privacy",
@@ -55,7 +55,7 @@ static void the_description_says_what_matters(void **state)
 }
 
 /* What the base file has not. */
-static void what_may_be_said_besides(void **state)
+TEST(what_may_be_said_besides)
 {
     struct fixture *f = *state;
     struct study *s CLEAN(study_free) = NULL;
@@ -78,7 +78,7 @@ static void what_may_be_said_besides(void **state)
     free(text);
 }
 
-static void columns_are_described(void **state)
+TEST(columns_are_described)
 {
     static const char *const said[] = {
         "columns age, ward; the others at o1", "columns bmi, dose; the others at o0",
@@ -102,7 +102,7 @@ static void columns_are_described(void **state)
     bytes_clear(&c);
 }
 
-static void the_reader_is_told_their_part(void **state)
+TEST(the_reader_is_told_their_part)
 {
     static const struct {
         int key;
@@ -119,7 +119,7 @@ static void the_reader_is_told_their_part(void **state)
     }
 }
 
-static void the_template_loads_once_keys_are_in(void **state)
+TEST(the_template_loads_once_keys_are_in)
 {
     static const char *const names[] = {"north",      "east",       "west",
                                         "hospital-a", "hospital-b", "office"};
@@ -159,7 +159,7 @@ static struct study *demo_study(struct fixture *f)
     return s;
 }
 
-static void the_demos_data_fit_its_domain(void **state)
+TEST(the_demos_data_fit_its_domain)
 {
     struct fixture *f = *state;
     char folder[] = "/tmp/trefoil-demo-XXXXXX";
@@ -181,7 +181,7 @@ static void the_demos_data_fit_its_domain(void **state)
     rmdir(folder);
 }
 
-static void the_demos_data_need_a_folder(void **state)
+TEST(the_demos_data_need_a_folder)
 {
     struct fixture *f = *state;
     char folder[FILE_PATH] = "/";
@@ -194,7 +194,7 @@ static void the_demos_data_need_a_folder(void **state)
     assert_non_null(strstr(f->sink, "this path is too long: /./"));
 }
 
-static void the_demos_data_hang_on_their_seed_alone(void **state)
+TEST(the_demos_data_hang_on_their_seed_alone)
 {
     struct fixture *f = *state;
     char folder[] = "/tmp/trefoil-demo-XXXXXX", path[128];
@@ -221,15 +221,5 @@ static void the_demos_data_hang_on_their_seed_alone(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_description_says_what_matters),
-        cmocka_unit_test(what_may_be_said_besides),
-        cmocka_unit_test(columns_are_described),
-        cmocka_unit_test(the_reader_is_told_their_part),
-        cmocka_unit_test(the_template_loads_once_keys_are_in),
-        cmocka_unit_test(the_demos_data_fit_its_domain),
-        cmocka_unit_test(the_demos_data_need_a_folder),
-        cmocka_unit_test(the_demos_data_hang_on_their_seed_alone),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return support_run_tests(setup, teardown);
 }

@@ -79,7 +79,7 @@ static double taken_bytes(struct scene *c, const struct size *size)
     return (double)peak;
 }
 
-static void the_plan_says_what_a_run_takes(void **state)
+TEST(the_plan_says_what_a_run_takes)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     print_message("# SKIP a sanitizer's own memory\n");
@@ -111,14 +111,4 @@ static void the_plan_says_what_a_run_takes(void **state)
                       taken / 1e6);
         assert_true(planned < 1.5 * taken && taken < 1.5 * planned);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_plan_says_what_a_run_takes),
-    };
-    if (getenv("TREFOIL") == NULL)
-        setenv("TREFOIL", "build/gcc/trefoil", 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

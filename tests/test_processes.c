@@ -58,7 +58,7 @@ static void tables_that_do_not_fit_stay(struct scene *c)
     assert_int_equal(share(c, 0, c->s.path, file(c, "o%u.csv", 2)), 6);
 }
 
-static void a_study_over_real_processes(void **state)
+TEST(a_study_over_real_processes)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 3};
     struct scene c CLEAN(scene_free);
@@ -103,7 +103,7 @@ static void a_study_over_real_processes(void **state)
  * An owner of whole rows, and two of columns, whose file has the others' as well: those stay where
  * they are.
  */
-static void rows_and_columns_over_real_processes(void **state)
+TEST(rows_and_columns_over_real_processes)
 {
     static const char *const part[] = {
         "    max_rows: 900\n    batch: city\n    columns: [age, died]\n",
@@ -125,7 +125,7 @@ static void rows_and_columns_over_real_processes(void **state)
 }
 
 /* Where counts are shorter, records may take their place: at all owners, or at some. */
-static void records_are_counted_with_counts(void **state)
+TEST(records_are_counted_with_counts)
 {
     static const char *const as[][OWNERS] = {{"records", "records", "records"},
                                              {"auto", "records", "counts"}};
@@ -153,7 +153,7 @@ static void records_are_counted_with_counts(void **state)
 /*
  * Of so many and so long uploads that servers add them up in two goes (parties/server/collect.c).
  */
-static void more_owners_than_are_added_up_at_once(void **state)
+TEST(more_owners_than_are_added_up_at_once)
 {
     enum { MANY = 66, COLUMNS = 10 };
     const char *part[MANY];
@@ -181,7 +181,7 @@ static void more_owners_than_are_added_up_at_once(void **state)
                        c.s.study->workload->one_ways + 1);
 }
 
-static void a_run_begins_with_fewer_owners_where_the_study_says_so(void **state)
+TEST(a_run_begins_with_fewer_owners_where_the_study_says_so)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 2, .more = "min_owners: 2\n"};
     struct scene c CLEAN(scene_free);
@@ -237,7 +237,7 @@ static void tell_populations(struct scene *c, const struct table *some, const ch
 }
 
 /* The third owner uploads in the middle of a run, which counts its rows from the next round on. */
-static void late_rows_join_a_run(void **state)
+TEST(late_rows_join_a_run)
 {
     const struct support_options o = {.owners = OWNERS,
                                       .rounds = 300,
@@ -304,7 +304,7 @@ static pid_t start_run_of(struct scene *c, const char *rounds)
  * On a terminal a run says how far the servers are with padded records, as they count them tile by
  * tile.
  */
-static void adding_up_is_told_by_tiles(void **state)
+TEST(adding_up_is_told_by_tiles)
 {
     static const char part[] = "    max_rows: 4000\n    pad_to: 12000000\n    as: records\n";
     const char *const parts[] = {part};
@@ -329,7 +329,7 @@ static void adding_up_is_told_by_tiles(void **state)
 }
 
 /* The third owner uploads while nobody runs: the first round that follows counts its rows. */
-static void late_rows_join_between_two_commands(void **state)
+TEST(late_rows_join_between_two_commands)
 {
     const struct support_options o = {.owners = OWNERS,
                                       .rounds = 4,
@@ -364,7 +364,7 @@ static void late_rows_join_between_two_commands(void **state)
 /*
  * A round that is lost is not played again, so that it does not keep late rows from the next one.
  */
-static void late_rows_join_after_a_round_that_is_lost(void **state)
+TEST(late_rows_join_after_a_round_that_is_lost)
 {
     const struct support_options o = {.owners = OWNERS,
                                       .rounds = 4,
@@ -391,7 +391,7 @@ static void late_rows_join_after_a_round_that_is_lost(void **state)
  * Late rows that one server cannot read: the run goes on without them, and does not stumble over
  * them in every round.
  */
-static void late_rows_that_are_damaged_stop_no_run(void **state)
+TEST(late_rows_that_are_damaged_stop_no_run)
 {
     const struct support_options o = {.owners = OWNERS,
                                       .rounds = 15,
@@ -425,7 +425,7 @@ static void late_rows_that_are_damaged_stop_no_run(void **state)
     assert_false(support_contains(file(&c, "run.log"), "trying again"));
 }
 
-static void other_terms_are_named(void **state)
+TEST(other_terms_are_named)
 {
     const struct support_options o = {.owners = OWNERS, .round_s = 5};
     struct scene c CLEAN(scene_free);
@@ -458,24 +458,4 @@ static void other_terms_are_named(void **state)
     }
     assert_int_equal(run_study(&c, "a.key", 0), 3);
     assert_true(support_contains(file(&c, "run%u.log", 0), "rounds"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_study_over_real_processes),
-        cmocka_unit_test(rows_and_columns_over_real_processes),
-        cmocka_unit_test(records_are_counted_with_counts),
-        cmocka_unit_test(more_owners_than_are_added_up_at_once),
-        cmocka_unit_test(a_run_begins_with_fewer_owners_where_the_study_says_so),
-        cmocka_unit_test(late_rows_join_a_run),
-        cmocka_unit_test(adding_up_is_told_by_tiles),
-        cmocka_unit_test(late_rows_join_between_two_commands),
-        cmocka_unit_test(late_rows_join_after_a_round_that_is_lost),
-        cmocka_unit_test(late_rows_that_are_damaged_stop_no_run),
-        cmocka_unit_test(other_terms_are_named),
-    };
-    if (getenv("TREFOIL") == NULL)
-        setenv("TREFOIL", "build/gcc/trefoil", 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

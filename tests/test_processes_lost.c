@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static void a_dead_server_is_an_error_in_time_and_can_come_back(void **state)
+TEST(a_dead_server_is_an_error_in_time_and_can_come_back)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 3, .round_s = 3};
     struct scene c CLEAN(scene_free);
@@ -53,7 +53,7 @@ static bool says(struct scene *c, unsigned server, const char *words)
  * The run waits for the server that was killed, and goes on where it was. Neither the others nor
  * the analyst wait for a deadline before: these are longer than the test may take.
  */
-static void a_server_killed_in_the_middle_of_a_run(void **state)
+TEST(a_server_killed_in_the_middle_of_a_run)
 {
     const struct support_options o = {
         .owners = OWNERS, .rounds = 40, .connect_s = 90, .round_s = 120, .epsilon = 8};
@@ -89,7 +89,7 @@ static void a_server_killed_in_the_middle_of_a_run(void **state)
 }
 
 /* One that hangs for less than the deadline is no loss. */
-static void a_server_that_hangs_for_a_moment_is_waited_for(void **state)
+TEST(a_server_that_hangs_for_a_moment_is_waited_for)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 40, .round_s = 60, .epsilon = 8};
     struct scene c CLEAN(scene_free);
@@ -108,7 +108,7 @@ static void a_server_that_hangs_for_a_moment_is_waited_for(void **state)
 }
 
 /* Nobody comes back: the run ends, and the same command continues it. */
-static void a_run_gives_up_and_goes_on_later(void **state)
+TEST(a_run_gives_up_and_goes_on_later)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 40, .round_s = 2, .epsilon = 8};
     struct scene c CLEAN(scene_free);
@@ -134,7 +134,7 @@ static void a_run_gives_up_and_goes_on_later(void **state)
 }
 
 /* The analyst's program dies at once, wherever it is; and a run is done in parts. */
-static void a_run_is_killed_and_extended(void **state)
+TEST(a_run_is_killed_and_extended)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 12, .round_s = 2};
     struct scene c CLEAN(scene_free);
@@ -166,7 +166,7 @@ static void a_run_is_killed_and_extended(void **state)
 /*
  * The command that an interrupted run names continues it. A signal that nohup has ignored stays so.
  */
-static void an_interrupted_run_says_how_to_go_on(void **state)
+TEST(an_interrupted_run_says_how_to_go_on)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 200, .round_s = 2, .epsilon = 8};
     static const char before[] = "nothing that it spent is lost:\n  trefoil ";
@@ -201,7 +201,7 @@ static void an_interrupted_run_says_how_to_go_on(void **state)
 /*
  * A server that cannot start leaves no folder that it made; one that runs says when what happened.
  */
-static void a_refused_server_leaves_nothing(void **state)
+TEST(a_refused_server_leaves_nothing)
 {
     const struct support_options o = {.owners = OWNERS};
     struct scene c CLEAN(scene_free);
@@ -231,7 +231,7 @@ static void a_refused_server_leaves_nothing(void **state)
  * The analyst's disk is gone in the middle of a run: the servers give again what they opened, and
  * it goes on.
  */
-static void a_run_whose_folder_is_lost_goes_on(void **state)
+TEST(a_run_whose_folder_is_lost_goes_on)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 9, .round_s = 2};
     static const char option[] = "--continue ";
@@ -311,7 +311,7 @@ static int recover(struct scene *c, unsigned i)
 /*
  * An old backup is refused, with what to do about it; that helps, and the run goes on to its end.
  */
-static void a_restored_server_is_refused_and_recovers(void **state)
+TEST(a_restored_server_is_refused_and_recovers)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 9, .round_s = 3};
     struct scene c CLEAN(scene_free);
@@ -358,7 +358,7 @@ static void a_restored_server_is_refused_and_recovers(void **state)
  * A run has counted an upload that the restored server never saw: it is not left out without a
  * word.
  */
-static void rows_that_a_restored_server_lacks_are_missed(void **state)
+TEST(rows_that_a_restored_server_lacks_are_missed)
 {
     const struct support_options o = {.owners = OWNERS,
                                       .rounds = 6,
@@ -424,7 +424,7 @@ static void start_doomed(struct scene *c, unsigned i, unsigned n)
  * What it takes over from the others is the debit alone: the round is asked anew, and what it cost
  * is lost.
  */
-static void a_round_that_a_server_has_lost_is_asked_anew(void **state)
+TEST(a_round_that_a_server_has_lost_is_asked_anew)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 12, .round_s = 1, .connect_s = 1};
     struct scene c CLEAN(scene_free);
@@ -596,7 +596,7 @@ static unsigned how_often(const char *path, const char *text)
     return count;
 }
 
-static void a_hostile_owner_is_named_and_left_out(void **state)
+TEST(a_hostile_owner_is_named_and_left_out)
 {
     const struct support_options o = {.owners = OWNERS,
                                       .rounds = 24,
@@ -618,25 +618,4 @@ static void a_hostile_owner_is_named_and_left_out(void **state)
     leave_out(&c, 1);
     check_measurements(&c, file(&c, "out%u/measurements.json", 0),
                        c.s.study->workload->one_ways + 24);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_hostile_owner_is_named_and_left_out),
-        cmocka_unit_test(a_dead_server_is_an_error_in_time_and_can_come_back),
-        cmocka_unit_test(a_server_killed_in_the_middle_of_a_run),
-        cmocka_unit_test(a_server_that_hangs_for_a_moment_is_waited_for),
-        cmocka_unit_test(a_run_gives_up_and_goes_on_later),
-        cmocka_unit_test(a_run_is_killed_and_extended),
-        cmocka_unit_test(an_interrupted_run_says_how_to_go_on),
-        cmocka_unit_test(a_refused_server_leaves_nothing),
-        cmocka_unit_test(a_run_whose_folder_is_lost_goes_on),
-        cmocka_unit_test(a_restored_server_is_refused_and_recovers),
-        cmocka_unit_test(rows_that_a_restored_server_lacks_are_missed),
-        cmocka_unit_test(a_round_that_a_server_has_lost_is_asked_anew),
-    };
-    if (getenv("TREFOIL") == NULL)
-        setenv("TREFOIL", "build/gcc/trefoil", 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

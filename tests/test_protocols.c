@@ -46,7 +46,7 @@ static enum err sum_answers(struct party *p, void *shared)
     return e;
 }
 
-static void answers_add_up(void **state)
+TEST(answers_add_up)
 {
     for (size_t owners = 1; owners <= OWNERS; owners++) {
         struct answers *a = memory_array(1, sizeof *a);
@@ -82,7 +82,7 @@ static void answers_add_up(void **state)
     }
 }
 
-static void an_owner_cannot_share_what_does_not_fit(void **state)
+TEST(an_owner_cannot_share_what_does_not_fit)
 {
     int64_t counts[3] = {0, 7, 8};
     uint8_t vector[4];
@@ -185,7 +185,7 @@ static int64_t plain_score(const struct round *r, size_t q)
     return sum;
 }
 
-static void select_and_measure_equal_plain_arithmetic(void **state)
+TEST(select_and_measure_equal_plain_arithmetic)
 {
     for (uint64_t seed = 0; seed < 10; seed++) {
         struct round *r = memory_array(1, sizeof *r);
@@ -302,7 +302,7 @@ static enum err square(struct party *p, void *shared)
     return rounds == 0 && without == ERR_MISUSE && refused == ERR_REFUSED ? ERR_OK : ERR_DATA;
 }
 
-static void squared_scores_are_local_and_exact(void **state)
+TEST(squared_scores_are_local_and_exact)
 {
     struct round *r CLEAN(memory_release) = memory_array(1, sizeof *r);
     uint64_t s = 4;
@@ -324,7 +324,7 @@ static void squared_scores_are_local_and_exact(void **state)
     }
 }
 
-static void estimates_out_of_bounds_are_refused(void **state)
+TEST(estimates_out_of_bounds_are_refused)
 {
     struct round *r CLEAN(memory_release) = memory_array(1, sizeof *r);
     assert_int_equal(three_run(1, over_the_bound, r, NULL), ERR_OK);
@@ -384,7 +384,7 @@ static enum err select_of_many(struct party *p, void *shared)
 }
 
 /* With the two around it (parties/server/round.h) at most thirteen, however wide counts are. */
-static void a_round_of_a_thousand_candidates_takes_at_most_eleven(void **state)
+TEST(a_round_of_a_thousand_candidates_takes_at_most_eleven)
 {
     static const struct {
         unsigned bits, rounds;
@@ -407,17 +407,4 @@ static void a_round_of_a_thousand_candidates_takes_at_most_eleven(void **state)
         }
         memory_free(&c);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_add_up),
-        cmocka_unit_test(an_owner_cannot_share_what_does_not_fit),
-        cmocka_unit_test(select_and_measure_equal_plain_arithmetic),
-        cmocka_unit_test(squared_scores_are_local_and_exact),
-        cmocka_unit_test(estimates_out_of_bounds_are_refused),
-        cmocka_unit_test(a_round_of_a_thousand_candidates_takes_at_most_eleven),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,7 +46,7 @@ static enum err sum_answers(struct party *p, void *shared)
     return e;
 }
 
-static void answers_add_up(void **state)
+TEST(answers_add_up)
 {
     struct answers *a CLEAN(memory_release) = memory_array(1, sizeof *a);
     struct three_costs cost[3];
@@ -117,7 +117,7 @@ static enum err score_all(struct party *p, void *shared)
     return e;
 }
 
-static void scores_are_made_by_all_lanes(void **state)
+TEST(scores_are_made_by_all_lanes)
 {
     struct scores *s CLEAN(memory_release) = memory_array(1, sizeof *s);
     struct three_costs cost[3];
@@ -198,7 +198,7 @@ static void pack(struct records *r)
         assert_int_equal(prg_xor_once(r->seed[k], r->vector, 13 * (RECORDS / 8)), ERR_OK);
 }
 
-static void records_are_counted_by_all_lanes(void **state)
+TEST(records_are_counted_by_all_lanes)
 {
     struct records *r CLEAN(memory_release) = memory_array(1, sizeof *r);
     uint64_t seed = 9, expected[5 * 16 * 9 + 18] = {0};
@@ -268,7 +268,7 @@ static void expect_samples(const struct three_result *out, size_t from, size_t n
     assert_true(fabs(squares / (double)n - 1) < 16 / sqrt((double)n));
 }
 
-static void noise_is_made_by_all_lanes(void **state)
+TEST(noise_is_made_by_all_lanes)
 {
     static const struct noise kinds[] = {{.noise = TAPE_BOX_MULLER, .kind = TAPE_GAUSS},
                                          {.noise = TAPE_BOX_MULLER, .kind = TAPE_GUMBEL},
@@ -292,15 +292,4 @@ static void noise_is_made_by_all_lanes(void **state)
         }
         three_result_free(&n.out);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_add_up),
-        cmocka_unit_test(scores_are_made_by_all_lanes),
-        cmocka_unit_test(records_are_counted_by_all_lanes),
-        cmocka_unit_test(noise_is_made_by_all_lanes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

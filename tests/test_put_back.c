@@ -111,7 +111,7 @@ static void everybody_who_has_seen_more_refuses(const struct support_study *s)
     free(heads);
 }
 
-static void three_folders_from_one_copy_give_no_budget_back(void **state)
+TEST(three_folders_from_one_copy_give_no_budget_back)
 {
     const struct support_options o = {.owners = 2};
     struct support_study s CLEAN(support_study_free);
@@ -147,12 +147,4 @@ static void three_folders_from_one_copy_give_no_budget_back(void **state)
     assert_int_equal(audit(&s, file(&s, "out/heads")), 0);
     assert_int_equal(TREFOIL(&s, "share", s.path, "--key", file(&s, "o0.key"), "--status"), 0);
     stop_servers(server);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(three_folders_from_one_copy_give_no_budget_back),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

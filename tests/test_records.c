@@ -256,7 +256,7 @@ static void expect_plain_counts(struct scene *s)
         assert_int_equal(s->costs.opened_calls[r], 0);
 }
 
-static void counts_equal_plain_counts(void **state)
+TEST(counts_equal_plain_counts)
 {
     static const size_t rows[][BATCHES] = {{0, 1, 63}, {64, 65, 1000}, {2048, 2049, 5000}};
     static const size_t records[][BATCHES] = {{1, 1, 64}, {64, 70, 2047}, {2048, 4095, 5001}};
@@ -269,7 +269,7 @@ static void counts_equal_plain_counts(void **state)
 }
 
 /* Attributes of all sorts of sizes, in three tiles, and in one that batches share. */
-static void counts_of_many_values_equal_plain_counts(void **state)
+TEST(counts_of_many_values_equal_plain_counts)
 {
     static const size_t rows[][BATCHES] = {{40, 70, 100}, {2048, 1, 2500}};
     static const size_t records[][BATCHES] = {{45, 70, 101}, {2050, 70, 2500}};
@@ -285,7 +285,7 @@ static void counts_of_many_values_equal_plain_counts(void **state)
 }
 
 /* So many cells that they are widened in steps, one of which begins within a marginal. */
-static void cells_are_widened_in_steps(void **state)
+TEST(cells_are_widened_in_steps)
 {
     static const uint32_t sizes[] = {1024, 1025};
     static const struct asked asked[] = {{1, {0}}, {1, {1}}, {2, {0, 1}}};
@@ -303,7 +303,7 @@ static void cells_are_widened_in_steps(void **state)
  * What owners cannot send by our program: a code out of range counts as the last value, if it is
  * valid.
  */
-static void codes_out_of_range_are_the_last_value(void **state)
+TEST(codes_out_of_range_are_the_last_value)
 {
     static const size_t rows[BATCHES] = {300, 200, 100}, records[BATCHES] = {300, 210, 100};
     for (unsigned k = 0; k < 4; k++) {
@@ -321,7 +321,7 @@ static void codes_out_of_range_are_the_last_value(void **state)
  * Three batches of at most 64 records share a tile of 192. Two parts: one AND for each of its
  * records; three: two, in two rounds.
  */
-static void columns_apart_cost_an_and_for_each_part_more(void **state)
+TEST(columns_apart_cost_an_and_for_each_part_more)
 {
     static const size_t rows[BATCHES] = {10, 20, 30}, records[BATCHES] = {10, 20, 30};
     struct scene whole, apart CLEAN(scene_free);
@@ -340,7 +340,7 @@ static void columns_apart_cost_an_and_for_each_part_more(void **state)
  * pairs, sums shared and widened twice. `made` is what tests/test_records_plan.c expects of plans.
  * Over all servers.
  */
-static void bytes_and_rounds_follow_from_the_sizes(void **state)
+TEST(bytes_and_rounds_follow_from_the_sizes)
 {
     static const size_t records[BATCHES] = {60, 60, 96};
     const size_t lanes = 4 * 64, gates = 4 + 0 + 7 + 2 + 1, planes = 1 + 4 + 0 + 7 + 2 + 1,
@@ -361,7 +361,7 @@ static void bytes_and_rounds_follow_from_the_sizes(void **state)
  * Rounds are those of tiles and blocks: neither of owners nor of marginals. 7 levels for 100
  * values.
  */
-static void rounds_are_of_tiles(void **state)
+TEST(rounds_are_of_tiles)
 {
     static const size_t small[BATCHES] = {10, 20, 30}, large[BATCHES] = {2048, 2000, 2500};
     const struct kind one = {many.shape, 1, &many_asked[5], &whole_rows, &many_split};
@@ -384,7 +384,7 @@ static void rounds_are_of_tiles(void **state)
  * Chi-square of 255 degrees of freedom on the bytes that each server receives, where all records
  * are alike.
  */
-static void what_servers_receive_is_uniform(void **state)
+TEST(what_servers_receive_is_uniform)
 {
     static const size_t rows[BATCHES] = {2000, 2000, 2000};
     for (unsigned multiple = 0; multiple < 2; multiple++) {
@@ -412,7 +412,7 @@ static void what_servers_receive_is_uniform(void **state)
  * What one owner of a batch lacks, or says that it lacks, counts nowhere; the other batches are as
  * they were.
  */
-static void a_record_counts_where_all_owners_of_its_batch_hold_it(void **state)
+TEST(a_record_counts_where_all_owners_of_its_batch_hold_it)
 {
     static const size_t rows[BATCHES] = {40, 50, 70}, records[BATCHES] = {64, 64, 80};
     struct scene s CLEAN(scene_free);
@@ -426,7 +426,7 @@ static void a_record_counts_where_all_owners_of_its_batch_hold_it(void **state)
 }
 
 /* As many records as a block holds, one more, and many blocks: all in one cell, and in any. */
-static void large_counts_do_not_wrap(void **state)
+TEST(large_counts_do_not_wrap)
 {
     static const size_t rows[][BATCHES] = {{16383, 1, 0}, {16384, 16383, 40001}, {20001, 5, 16390}};
     for (size_t k = 0; k < 3; k++) {
@@ -448,7 +448,7 @@ static void large_counts_do_not_wrap(void **state)
  * batch and only those which the batch's others hold, and no count of a marginal that has none of
  * its columns goes up.
  */
-static void a_hostile_owner_moves_no_more_than_its_records(void **state)
+TEST(a_hostile_owner_moves_no_more_than_its_records)
 {
     static const size_t rows[BATCHES] = {10, 20, 30}, records[BATCHES] = {203, 200, 30};
     for (size_t batch = 0; batch < 2; batch++)
@@ -503,13 +503,13 @@ static enum err count_wrongly_split(struct party *p, void *shared)
     return right ? ERR_OK : ERR_MISUSE;
 }
 
-static void a_batch_holds_each_attribute_once(void **state)
+TEST(a_batch_holds_each_attribute_once)
 {
     uint8_t seed[64] = {0};
     assert_int_equal(three_run(1, count_wrongly_split, seed, NULL), ERR_OK);
 }
 
-static void an_owner_cannot_share_what_does_not_fit(void **state)
+TEST(an_owner_cannot_share_what_does_not_fit)
 {
     uint16_t codes[1] = {5}, zero[1] = {0};
     uint16_t *column[] = {codes, zero, zero, zero, zero};
@@ -520,24 +520,4 @@ static void an_owner_cannot_share_what_does_not_fit(void **state)
     codes[0] = 4;
     assert_int_equal(records_pack(&few.shape, column, 1, 0, vector), ERR_DATA);
     assert_int_equal(records_pack(&few.shape, column, 1, 1, vector), ERR_OK);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_equal_plain_counts),
-        cmocka_unit_test(counts_of_many_values_equal_plain_counts),
-        cmocka_unit_test(cells_are_widened_in_steps),
-        cmocka_unit_test(codes_out_of_range_are_the_last_value),
-        cmocka_unit_test(bytes_and_rounds_follow_from_the_sizes),
-        cmocka_unit_test(columns_apart_cost_an_and_for_each_part_more),
-        cmocka_unit_test(rounds_are_of_tiles),
-        cmocka_unit_test(a_record_counts_where_all_owners_of_its_batch_hold_it),
-        cmocka_unit_test(a_batch_holds_each_attribute_once),
-        cmocka_unit_test(large_counts_do_not_wrap),
-        cmocka_unit_test(what_servers_receive_is_uniform),
-        cmocka_unit_test(a_hostile_owner_moves_no_more_than_its_records),
-        cmocka_unit_test(an_owner_cannot_share_what_does_not_fit),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -136,7 +136,7 @@ static void expect_each_cell_once(struct scene *s, const struct records_shape *s
         assert_int_equal(found[c], 1);
 }
 
-static void plans_of_tables_cost_what_is_known(void **state)
+TEST(plans_of_tables_cost_what_is_known)
 {
     for (size_t t = 0; t < SIZE(tables); t++) {
         struct scene s CLEAN(scene_free);
@@ -224,7 +224,7 @@ static double least_of(struct prices *all, const struct table *t, size_t m)
     return least;
 }
 
-static void the_lower_bounds_of_the_documents(void **state)
+TEST(the_lower_bounds_of_the_documents)
 {
     static const size_t documented[] = {1563, 3862, 286, 47};
     struct prices *all CLEAN(memory_release) = memory_array(1, sizeof *all);
@@ -243,7 +243,7 @@ static void the_lower_bounds_of_the_documents(void **state)
 }
 
 /* The same products of the same marginals, whatever their order. */
-static void plans_do_not_depend_on_the_order(void **state)
+TEST(plans_do_not_depend_on_the_order)
 {
     for (size_t t = 0; t < SIZE(tables); t++) {
         struct scene s CLEAN(scene_free), back CLEAN(scene_free);
@@ -268,7 +268,7 @@ static void plans_do_not_depend_on_the_order(void **state)
  * Every order and every size, one value included: all ways to split are taken by one size or
  * another.
  */
-static void every_size_is_covered(void **state)
+TEST(every_size_is_covered)
 {
     for (uint32_t size = 1; size <= 130; size += size < 40 ? 1 : 9) {
         const uint32_t sizes[] = {7, size, 5, 3};
@@ -288,7 +288,7 @@ static void every_size_is_covered(void **state)
 }
 
 /* A tile's matrices take 4 MiB, a block's numbers 64, or what 2048 records need. */
-static void tiles_and_blocks_are_bounded(void **state)
+TEST(tiles_and_blocks_are_bounded)
 {
     for (uint32_t size = 2; size < 100000; size *= 3) {
         const struct records_shape shape = {1, &size};
@@ -302,16 +302,4 @@ static void tiles_and_blocks_are_bounded(void **state)
         assert_true(n % 64 == 0 && n >= 2048);
         assert_true(n == 2048 || 2 * words * n <= (size_t)4 << 20);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plans_of_tables_cost_what_is_known),
-        cmocka_unit_test(the_lower_bounds_of_the_documents),
-        cmocka_unit_test(plans_do_not_depend_on_the_order),
-        cmocka_unit_test(every_size_is_covered),
-        cmocka_unit_test(tiles_and_blocks_are_bounded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -238,7 +238,7 @@ static const struct lie lies[] = {
 };
 
 /* One server that lies changes nothing, and two that lie alike give nothing back. */
-static void only_what_both_say_and_follows_is_taken(void **state)
+TEST(only_what_both_say_and_follows_is_taken)
 {
     for (size_t k = 0; k < sizeof lies / sizeof *lies; k++) {
         const struct lie *lie = &lies[k];
@@ -267,12 +267,4 @@ static void only_what_both_say_and_follows_is_taken(void **state)
         if (count != lie->to || (to != count && lie->of != 0))
             fail_msg("row %zu: %u debits, %u told", k, (unsigned)count, (unsigned)to);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_what_both_say_and_follows_is_taken),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

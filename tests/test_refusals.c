@@ -292,7 +292,7 @@ static void the_budget_ends(struct scene *c)
     refused(c, &r, ERR_BUDGET);
 }
 
-static void servers_refuse_what_they_should(void **state)
+TEST(servers_refuse_what_they_should)
 {
     struct scene c CLEAN(scene_free);
     scene_new(&c);
@@ -301,14 +301,4 @@ static void servers_refuse_what_they_should(void **state)
     a_bound_round_has_one_request(&c);
     a_request_that_is_another_at_one_server_opens_nothing(&c);
     the_budget_ends(&c);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(servers_refuse_what_they_should),
-    };
-    if (getenv("TREFOIL") == NULL)
-        setenv("TREFOIL", "build/gcc/trefoil", 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

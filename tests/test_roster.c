@@ -86,7 +86,7 @@ static void expect_signatures(struct scene *c, const char *path, enum roster_sig
     assert_int_equal(roster_check(study, &c->log), good ? ERR_OK : ERR_AUTH);
 }
 
-static void signatures_gather_in_the_file(void **state)
+TEST(signatures_gather_in_the_file)
 {
     struct scene c CLEAN(scene_free);
     char second[SUPPORT_PATH], third[SUPPORT_PATH];
@@ -132,7 +132,7 @@ static void signatures_gather_in_the_file(void **state)
 }
 
 /* However the block `signatures` is written, and wherever it stands. */
-static void any_form_of_the_block_is_replaced(void **state)
+TEST(any_form_of_the_block_is_replaced)
 {
     static const char *const forms[] = {
         "signatures: {}\n",
@@ -164,7 +164,7 @@ static void any_form_of_the_block_is_replaced(void **state)
  * Where nothing can be put at the end, or what looks like the block is none, the file is left
  * alone.
  */
-static void what_cannot_be_signed_is_left_alone(void **state)
+TEST(what_cannot_be_signed_is_left_alone)
 {
     static const struct {
         const char *find, *by;
@@ -197,7 +197,7 @@ static void what_cannot_be_signed_is_left_alone(void **state)
 }
 
 /* A file whose last line has no end. */
-static void the_last_line_is_ended_before_it_is_signed(void **state)
+TEST(the_last_line_is_ended_before_it_is_signed)
 {
     struct scene c CLEAN(scene_free);
     struct identity *me CLEAN(identity_free) = NULL;
@@ -214,7 +214,7 @@ static void the_last_line_is_ended_before_it_is_signed(void **state)
     expect_signatures(&c, file(&c, "cut.yaml"), ROSTER_UNSIGNED, ROSTER_UNSIGNED, ROSTER_SIGNED);
 }
 
-static void only_servers_sign(void **state)
+TEST(only_servers_sign)
 {
     struct scene c CLEAN(scene_free);
     struct bytes before CLEAN(bytes_clear) = {0}, after CLEAN(bytes_clear) = {0};
@@ -236,7 +236,7 @@ static void only_servers_sign(void **state)
  * What an amendment changes is told, the dangerous in capitals; one that touches the terms is
  * refused.
  */
-static void amendments_are_told_in_words(void **state)
+TEST(amendments_are_told_in_words)
 {
     struct scene c CLEAN(scene_free);
     char o0[KEYS_TEXT_SIZE], o1[KEYS_TEXT_SIZE], o1_new[KEYS_TEXT_SIZE], o0_new[KEYS_TEXT_SIZE],
@@ -295,7 +295,7 @@ static void compare(struct scene *c, const char *from, const char *to, char word
 }
 
 /* Each line that an amendment may give, in both directions. */
-static void every_change_is_told(void **state)
+TEST(every_change_is_told)
 {
     struct scene c CLEAN(scene_free);
     struct study *study CLEAN(study_free) = NULL;
@@ -390,7 +390,7 @@ static int run_study(struct scene *c, const char *study)
     return support_run(file(c, "run.log"), 60, a);
 }
 
-static void amended_in_the_middle_of_collecting(void **state)
+TEST(amended_in_the_middle_of_collecting)
 {
     struct scene c CLEAN(scene_free);
     char o1[KEYS_TEXT_SIZE], o1_new[KEYS_TEXT_SIZE], o2[KEYS_TEXT_SIZE], o2_new[KEYS_TEXT_SIZE];
@@ -458,7 +458,7 @@ static void amended_in_the_middle_of_collecting(void **state)
 }
 
 /* A server's links get a new key; what it is, has sealed and has signed stays. */
-static void a_server_renews_its_key(void **state)
+TEST(a_server_renews_its_key)
 {
     struct scene c CLEAN(scene_free);
     char s1[KEYS_TEXT_SIZE], s1_new[KEYS_TEXT_SIZE], day[DATE_DAY_SIZE], soon[64];
@@ -500,7 +500,7 @@ static void a_server_renews_its_key(void **state)
 }
 
 /* Before there are data, a folder takes what the study file says. */
-static void terms_and_roster_are_free_until_the_first_upload(void **state)
+TEST(terms_and_roster_are_free_until_the_first_upload)
 {
     struct scene c CLEAN(scene_free);
     scene_new(&c);
@@ -540,7 +540,7 @@ static void knock(struct scene *c, const char *study_path, const char *key, char
         text[0] = '\0';
 }
 
-static void keys_that_were_good_are_turned_away(void **state)
+TEST(keys_that_were_good_are_turned_away)
 {
     struct scene c CLEAN(scene_free);
     struct identity *old = NULL, *expired = NULL;
@@ -594,24 +594,4 @@ static void keys_that_were_good_are_turned_away(void **state)
         support_contains(file(&c, "server1.log"), "the key of s1 was good until 2024-10-04"));
     assert_int_equal(share(&c, file(&c, "d.yaml"), "o2.key", 0), 3);
     assert_true(support_contains(file(&c, "share.log"), "the key of s1 was good until 2024-10-04"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(signatures_gather_in_the_file),
-        cmocka_unit_test(any_form_of_the_block_is_replaced),
-        cmocka_unit_test(what_cannot_be_signed_is_left_alone),
-        cmocka_unit_test(the_last_line_is_ended_before_it_is_signed),
-        cmocka_unit_test(only_servers_sign),
-        cmocka_unit_test(amendments_are_told_in_words),
-        cmocka_unit_test(every_change_is_told),
-        cmocka_unit_test(amended_in_the_middle_of_collecting),
-        cmocka_unit_test(a_server_renews_its_key),
-        cmocka_unit_test(terms_and_roster_are_free_until_the_first_upload),
-        cmocka_unit_test(keys_that_were_good_are_turned_away),
-    };
-    if (getenv("TREFOIL") == NULL)
-        setenv("TREFOIL", "build/gcc/trefoil", 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,7 +103,7 @@ static void state_of_one_round(struct scene *c, char path[SUPPORT_PATH], struct 
     assert_int_equal(file_read(path, 1 << 20, whole, &c->log), ERR_OK);
 }
 
-static void a_state_that_was_cut_or_altered_is_refused(void **state)
+TEST(a_state_that_was_cut_or_altered_is_refused)
 {
     struct scene c CLEAN(scene_free);
     struct bytes whole CLEAN(bytes_clear) = {0};
@@ -136,7 +136,7 @@ static void write_state(const char *path, const struct bytes *from, size_t n)
 }
 
 /* Of another version of the program, say: whole, and yet not to be read. */
-static void a_state_of_another_form_is_refused(void **state)
+TEST(a_state_of_another_form_is_refused)
 {
     struct scene c CLEAN(scene_free);
     struct bytes whole CLEAN(bytes_clear) = {0};
@@ -160,7 +160,7 @@ static void a_state_of_another_form_is_refused(void **state)
     run_state_close(&c.state);
 }
 
-static void a_folder_has_one_run_of_one_study(void **state)
+TEST(a_folder_has_one_run_of_one_study)
 {
     static const uint8_t other_run[REQUEST_RUN_SIZE] = {7};
     struct scene c CLEAN(scene_free);
@@ -341,7 +341,7 @@ static enum err select_of_two(struct scene *c)
     return backend.select(backend.self, &s);
 }
 
-static void a_round_that_is_lost_is_asked_until_it_is_not(void **state)
+TEST(a_round_that_is_lost_is_asked_until_it_is_not)
 {
     struct scene c;
     unsigned lost = 0;
@@ -369,7 +369,7 @@ static void a_round_that_is_lost_is_asked_until_it_is_not(void **state)
  * A server that breaks every round must not take the whole budget: the run stops, and goes on when
  * it is told to.
  */
-static void a_run_that_loses_round_after_round_stops(void **state)
+TEST(a_run_that_loses_round_after_round_stops)
 {
     struct scene c;
     unsigned lost = 0;
@@ -393,7 +393,7 @@ static void a_run_that_loses_round_after_round_stops(void **state)
 }
 
 /* Answers on which the servers agree, and that are none. */
-static void answers_that_do_not_fit_are_refused(void **state)
+TEST(answers_that_do_not_fit_are_refused)
 {
     const uint64_t third = 2, second = 1;
     struct scene c;
@@ -434,7 +434,7 @@ static void answers_that_do_not_fit_are_refused(void **state)
  * A run without the whole budget leaves the servers to others, and says why, also where they do not
  * see it off.
  */
-static void a_run_that_cannot_begin_says_why(void **state)
+TEST(a_run_that_cannot_begin_says_why)
 {
     struct scene c;
     unsigned lost = 0;
@@ -469,7 +469,7 @@ static enum err close_run(struct scene *c)
 }
 
 /* The servers are told once that a run has ended, by whichever program goes on with it. */
-static void a_run_is_ended_once(void **state)
+TEST(a_run_is_ended_once)
 {
     struct scene c;
     begin(&c, NULL);
@@ -494,7 +494,7 @@ static void a_run_is_ended_once(void **state)
     end(&c);
 }
 
-static void a_lost_run_is_asked_for_as_it_was(void **state)
+TEST(a_lost_run_is_asked_for_as_it_was)
 {
     static const uint8_t run[REQUEST_RUN_SIZE] = {9};
     struct scene c;
@@ -512,7 +512,7 @@ static void a_lost_run_is_asked_for_as_it_was(void **state)
 /* --- results ---------------------------------------------------------------------------------- */
 
 /* A folder stands where each file should, in the order in which they are written. */
-static void results_that_cannot_be_written_are_told(void **state)
+TEST(results_that_cannot_be_written_are_told)
 {
     static const char *const names[] = {"measurements.json", "model", "synthetic.csv"};
     struct scene c CLEAN(scene_free);
@@ -542,21 +542,4 @@ static void results_that_cannot_be_written_are_told(void **state)
         support_says(c.words, "this path is too long");
         longer[FILE_PATH - room] = 'x';
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_state_that_was_cut_or_altered_is_refused),
-        cmocka_unit_test(a_state_of_another_form_is_refused),
-        cmocka_unit_test(a_folder_has_one_run_of_one_study),
-        cmocka_unit_test(a_round_that_is_lost_is_asked_until_it_is_not),
-        cmocka_unit_test(a_run_that_loses_round_after_round_stops),
-        cmocka_unit_test(answers_that_do_not_fit_are_refused),
-        cmocka_unit_test(a_run_that_cannot_begin_says_why),
-        cmocka_unit_test(a_run_is_ended_once),
-        cmocka_unit_test(a_lost_run_is_asked_for_as_it_was),
-        cmocka_unit_test(results_that_cannot_be_written_are_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -145,7 +145,7 @@ static double metric(const struct house *h, unsigned server, const char *name)
     return v;
 }
 
-static void the_operator_sees_how_it_goes(void **state)
+TEST(the_operator_sees_how_it_goes)
 {
     const struct support_options o = {.owners = OWNERS};
     struct house h CLEAN(house_free);
@@ -192,7 +192,7 @@ static void the_operator_sees_how_it_goes(void **state)
     expect_not(text, "://");
 }
 
-static void the_status_port_bears_what_comes(void **state)
+TEST(the_status_port_bears_what_comes)
 {
     const struct support_options o = {.owners = 1};
     char long_line[40000];
@@ -239,7 +239,7 @@ static void the_status_port_bears_what_comes(void **state)
     assert_int_equal(support_connect("127.0.0.2", h.status), -1);
 }
 
-static void wrong_addresses_are_usage(void **state)
+TEST(wrong_addresses_are_usage)
 {
     static const char *const wrong[][2] = {
         {"--status", "nowhere"},         {"--status", "0"},           {"--status", "127.0.0.1:"},
@@ -260,7 +260,7 @@ static void wrong_addresses_are_usage(void **state)
 }
 
 /* Where a router passes ports on, a server listens elsewhere than others dial. */
-static void a_server_may_listen_elsewhere(void **state)
+TEST(a_server_may_listen_elsewhere)
 {
     const struct support_options o = {.owners = 1, .round_s = 1};
     struct house h CLEAN(house_free);
@@ -279,7 +279,7 @@ static void a_server_may_listen_elsewhere(void **state)
     assert_int_equal(share_with(&h, 0, altered(&h, from, to)), 0);
 }
 
-static void late_uploads_are_refused(void **state)
+TEST(late_uploads_are_refused)
 {
     const struct support_options o = {.owners = 1};
     struct house h CLEAN(house_free);
@@ -312,7 +312,7 @@ static enum err ask_status(struct support_caller *c)
  * 2000 messages at once and 100 a second after that are any program of ours; the rest is answered
  * with a refusal.
  */
-static void a_key_that_floods_is_slowed_and_others_are_served(void **state)
+TEST(a_key_that_floods_is_slowed_and_others_are_served)
 {
     const struct support_options o = {.owners = OWNERS};
     struct house h CLEAN(house_free);
@@ -342,7 +342,7 @@ static void a_key_that_floods_is_slowed_and_others_are_served(void **state)
     assert_int_equal(share(&h, 0), 0);
 }
 
-static void an_upload_of_another_version_is_told_which_is_taken(void **state)
+TEST(an_upload_of_another_version_is_told_which_is_taken)
 {
     const struct support_options o = {.owners = 1};
     struct house h CLEAN(house_free);
@@ -389,7 +389,7 @@ static void flip_byte(const char *path, long at)
     assert_int_equal(fclose(f), 0);
 }
 
-static void a_backup_of_a_running_server_comes_back(void **state)
+TEST(a_backup_of_a_running_server_comes_back)
 {
     const struct support_options o = {.owners = OWNERS, .round_s = 5};
     struct house h CLEAN(house_free);
@@ -432,7 +432,7 @@ static void a_backup_of_a_running_server_comes_back(void **state)
  * A server whose neighbours have gone on since its backup takes no part before it has been brought
  * up to date.
  */
-static void a_server_that_is_behind_is_refused(void **state)
+TEST(a_server_that_is_behind_is_refused)
 {
     const struct support_options o = {.owners = 1, .round_s = 5};
     struct house h CLEAN(house_free);
@@ -523,7 +523,7 @@ static void exchange_folder(struct house *h, unsigned i, const char *away, const
 }
 
 /* Only what both neighbours say alike is taken over, and where they do not, nothing is. */
-static void neighbours_that_disagree_recover_nobody(void **state)
+TEST(neighbours_that_disagree_recover_nobody)
 {
     const struct support_options o = {.owners = 1, .round_s = 5, .connect_s = 1};
     struct house h CLEAN(house_free);
@@ -607,7 +607,7 @@ static int check_statement(struct house *h, const char *study, const char *state
     return support_run(in(h, "check.log"), 30, a);
 }
 
-static void what_is_purged_is_gone_and_signed_for(void **state)
+TEST(what_is_purged_is_gone_and_signed_for)
 {
     const struct support_options o = {.owners = 2, .round_s = 5};
     struct house h CLEAN(house_free);
@@ -652,7 +652,7 @@ static void what_is_purged_is_gone_and_signed_for(void **state)
         check_statement(&h, altered(&h, "rounds: 3", "rounds: 4"), in(&h, "first.txt")), 3);
 }
 
-static void nothing_is_purged_before_its_time(void **state)
+TEST(nothing_is_purged_before_its_time)
 {
     const struct support_options o = {.owners = 1, .more = "retain_days: 30\n"};
     struct house h CLEAN(house_free);
@@ -672,25 +672,4 @@ static void nothing_is_purged_before_its_time(void **state)
     assert_int_equal(access(in(&h, "server0/purge.txt"), F_OK), -1);
     start(&h, 0);
     assert_true(metric(&h, 0, "trefoil_uploads{state=\"complete\"}") == 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_operator_sees_how_it_goes),
-        cmocka_unit_test(the_status_port_bears_what_comes),
-        cmocka_unit_test(wrong_addresses_are_usage),
-        cmocka_unit_test(a_server_may_listen_elsewhere),
-        cmocka_unit_test(late_uploads_are_refused),
-        cmocka_unit_test(a_key_that_floods_is_slowed_and_others_are_served),
-        cmocka_unit_test(an_upload_of_another_version_is_told_which_is_taken),
-        cmocka_unit_test(a_backup_of_a_running_server_comes_back),
-        cmocka_unit_test(a_server_that_is_behind_is_refused),
-        cmocka_unit_test(neighbours_that_disagree_recover_nobody),
-        cmocka_unit_test(what_is_purged_is_gone_and_signed_for),
-        cmocka_unit_test(nothing_is_purged_before_its_time),
-    };
-    if (getenv("TREFOIL") == NULL)
-        setenv("TREFOIL", "build/gcc/trefoil", 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

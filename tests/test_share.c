@@ -160,7 +160,7 @@ static void the_dry_run_says_what_the_receipt_is_of(struct scene *c, const char 
     assert_true(said(c, line));
 }
 
-static void uploads_are_held_replaced_and_withdrawn(void **state)
+TEST(uploads_are_held_replaced_and_withdrawn)
 {
     const struct support_options o = {.owners = 3, .round_s = 6};
     struct scene c CLEAN(scene_free);
@@ -258,7 +258,7 @@ static void a_stolen_key_confirms_no_guess(struct scene *c, const char *csv)
     assert_string_equal(uploaded, guessed);
 }
 
-static void the_secret_of_a_study_is_kept_beside_the_key(void **state)
+TEST(the_secret_of_a_study_is_kept_beside_the_key)
 {
     const struct support_options o = {.owners = 2};
     struct scene c CLEAN(scene_free);
@@ -293,7 +293,7 @@ static void the_secret_of_a_study_is_kept_beside_the_key(void **state)
 }
 
 /* What only some of the servers hold waits, and is named. */
-static void what_only_some_hold_waits(void **state)
+TEST(what_only_some_hold_waits)
 {
     const struct support_options o = {.owners = 2, .round_s = 3};
     struct scene c CLEAN(scene_free);
@@ -342,7 +342,7 @@ static void write_otherwise(struct scene *c, const char *altered)
     assert_memory_equal(study->terms.digest, c->s.study->terms.digest, 32);
 }
 
-static void terms_are_pinned_and_their_difference_named(void **state)
+TEST(terms_are_pinned_and_their_difference_named)
 {
     const struct support_options o = {.owners = 2, .round_s = 4};
     struct scene c CLEAN(scene_free);
@@ -574,7 +574,7 @@ static void lossy_free(struct lossy *l)
  */
 static const size_t cuts[] = {100, 700, 200000, 400000, 540000};
 
-static void a_cut_client_goes_on_where_it_was(void **state)
+TEST(a_cut_client_goes_on_where_it_was)
 {
     struct lossy l CLEAN(lossy_free);
     lossy_new(&l);
@@ -599,7 +599,7 @@ static void a_cut_client_goes_on_where_it_was(void **state)
         }
 }
 
-static void a_killed_client_is_resumed_by_the_same_command(void **state)
+TEST(a_killed_client_is_resumed_by_the_same_command)
 {
     struct lossy l CLEAN(lossy_free);
     lossy_new(&l);
@@ -637,7 +637,7 @@ static void a_killed_client_is_resumed_by_the_same_command(void **state)
  * A server that is told to end between two parts takes its leave; what it has stays, and the client
  * goes on.
  */
-static void a_server_may_end_in_the_middle_of_an_upload(void **state)
+TEST(a_server_may_end_in_the_middle_of_an_upload)
 {
     struct lossy l CLEAN(lossy_free);
     const char *a[7] = {"share"};
@@ -680,7 +680,7 @@ static bool replay(uint16_t port, const struct bytes *said)
  * Bytes of a whole upload, as they were on the wire, are nothing to a server without the keys of
  * that connection.
  */
-static void a_replayed_upload_is_nothing(void **state)
+TEST(a_replayed_upload_is_nothing)
 {
     struct lossy l CLEAN(lossy_free);
     char key[SUPPORT_PATH];
@@ -711,7 +711,7 @@ static void a_replayed_upload_is_nothing(void **state)
  * Servers know who uploads by the key alone: whoever says to be another is taken for who they are,
  * and told so.
  */
-static void an_upload_under_anothers_name_is_the_senders(void **state)
+TEST(an_upload_under_anothers_name_is_the_senders)
 {
     static const char *const part[] = {"    max_rows: 1000\n", "    max_rows: 1000\n"};
     const struct support_options o = {.owners = 2, .round_s = 4, .part = part};
@@ -757,7 +757,7 @@ static size_t widest(const char *text)
     return most;
 }
 
-static void lines_fit_a_terminal_and_a_pipe_has_no_control_characters(void **state)
+TEST(lines_fit_a_terminal_and_a_pipe_has_no_control_characters)
 {
     struct lossy l CLEAN(lossy_free);
     char text[65536];
@@ -790,7 +790,7 @@ static void lines_fit_a_terminal_and_a_pipe_has_no_control_characters(void **sta
     assert_in_range(widest((const char *)piped.data), 40, 80);
 }
 
-static void mistakes_on_the_command_line(void **state)
+TEST(mistakes_on_the_command_line)
 {
     const struct support_options o = {.owners = 1};
     struct scene c CLEAN(scene_free);
@@ -805,24 +805,4 @@ static void mistakes_on_the_command_line(void **state)
     assert_int_equal(SHARE(&c, "--key", key, "--status", "--withdraw"), 2);
     assert_int_equal(SHARE(&c, "--key", key, "--withdraw", "--replace"), 2);
     assert_int_equal(SHARE(&c, csv, "--key", key, "--retries", "many"), 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(uploads_are_held_replaced_and_withdrawn),
-        cmocka_unit_test(the_secret_of_a_study_is_kept_beside_the_key),
-        cmocka_unit_test(what_only_some_hold_waits),
-        cmocka_unit_test(terms_are_pinned_and_their_difference_named),
-        cmocka_unit_test(a_cut_client_goes_on_where_it_was),
-        cmocka_unit_test(a_killed_client_is_resumed_by_the_same_command),
-        cmocka_unit_test(a_server_may_end_in_the_middle_of_an_upload),
-        cmocka_unit_test(a_replayed_upload_is_nothing),
-        cmocka_unit_test(an_upload_under_anothers_name_is_the_senders),
-        cmocka_unit_test(lines_fit_a_terminal_and_a_pipe_has_no_control_characters),
-        cmocka_unit_test(mistakes_on_the_command_line),
-    };
-    if (getenv("TREFOIL") == NULL)
-        setenv("TREFOIL", "build/gcc/trefoil", 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

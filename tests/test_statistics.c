@@ -54,7 +54,7 @@ static void assert_passes(struct verdict v)
     assert_true(v.p >= VERDICT_LEAST);
 }
 
-static void right_samples_pass(void **state)
+TEST(right_samples_pass)
 {
     for (uint64_t seed = 1; seed <= 3; seed++) {
         double *z CLEAN(memory_release) = gaussians(seed), *g CLEAN(memory_release) = gumbels(seed);
@@ -64,7 +64,7 @@ static void right_samples_pass(void **state)
 }
 
 /* p-values are themselves uniform, roughly: neither never nor always small. */
-static void verdicts_are_honest(void **state)
+TEST(verdicts_are_honest)
 {
     double small = 0;
     for (uint64_t seed = 100; seed < 108; seed++) {
@@ -153,7 +153,7 @@ static void sum_of_uniforms(double *x)
     }
 }
 
-static void wrong_gaussians_fail(void **state)
+TEST(wrong_gaussians_fail)
 {
     static const struct {
         const char *name;
@@ -181,7 +181,7 @@ static void wrong_gaussians_fail(void **state)
     }
 }
 
-static void wrong_gumbels_fail(void **state)
+TEST(wrong_gumbels_fail)
 {
     static void (*const mutations[])(double *x) = {
         wider, narrower, drift, use_one_pair_twice, use_one_sample_for_both, sum_of_uniforms};
@@ -216,7 +216,7 @@ static struct verdict flip(const uint64_t *constant, const uint64_t *right, size
 /*
  * A constant in its neighbour's place: every one that differs enough for so many samples to tell.
  */
-static void wrong_constants_fail(void **state)
+TEST(wrong_constants_fail)
 {
     static const struct {
         const uint64_t *constant;
@@ -233,14 +233,4 @@ static void wrong_constants_fail(void **state)
             wrong[c] = kinds[k].constant[c];
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(right_samples_pass),   cmocka_unit_test(verdicts_are_honest),
-        cmocka_unit_test(wrong_gaussians_fail), cmocka_unit_test(wrong_gumbels_fail),
-        cmocka_unit_test(wrong_constants_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

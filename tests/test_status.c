@@ -54,7 +54,7 @@ static void expect_ill(struct room *r, const char *words)
     expect(made(r, status_metrics), words != NULL ? "\ntrefoil_healthy 0" : "\ntrefoil_healthy 1");
 }
 
-static void a_server_that_is_ill_says_of_what(void **state)
+TEST(a_server_that_is_ill_says_of_what)
 {
     struct room r;
     room_new(&r);
@@ -68,7 +68,7 @@ static void a_server_that_is_ill_says_of_what(void **state)
     bytes_clear(&r.text);
 }
 
-static void the_page_has_what_is_going_on(void **state)
+TEST(the_page_has_what_is_going_on)
 {
     struct room r;
     char date[DATE_SIZE], words[64];
@@ -131,7 +131,7 @@ static const struct {
     {"[2001:db8::1]:9100", ERR_SYSTEM, "have no password; [2001:db8::1]:9100 may be reached"},
 };
 
-static void a_place_that_is_none_is_told(void **state)
+TEST(a_place_that_is_none_is_told)
 {
     struct room r;
     room_new(&r);
@@ -147,7 +147,7 @@ static void a_place_that_is_none_is_told(void **state)
     }
 }
 
-static void the_pages_may_be_on_ipv6(void **state)
+TEST(the_pages_may_be_on_ipv6)
 {
     struct room r;
     struct http *http = NULL;
@@ -169,15 +169,4 @@ static void the_pages_may_be_on_ipv6(void **state)
     expect((char *)r.text.data, "only GET and HEAD");
     bytes_clear(&r.text);
     http_stop(&http);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_server_that_is_ill_says_of_what),
-        cmocka_unit_test(the_page_has_what_is_going_on),
-        cmocka_unit_test(a_place_that_is_none_is_told),
-        cmocka_unit_test(the_pages_may_be_on_ipv6),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

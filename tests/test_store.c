@@ -23,7 +23,7 @@ static enum err pass_on(struct store *s, const struct upload *u, size_t first, c
     return e;
 }
 
-static void uploads_come_back(void **state)
+TEST(uploads_come_back)
 {
     struct bench b CLEAN(bench_free);
     struct upload_name *list = NULL;
@@ -81,7 +81,7 @@ static void uploads_come_back(void **state)
     }
 }
 
-static void one_upload_an_owner_and_no_other_words(void **state)
+TEST(one_upload_an_owner_and_no_other_words)
 {
     struct bench b CLEAN(bench_free);
     struct upload other;
@@ -100,7 +100,7 @@ static void one_upload_an_owner_and_no_other_words(void **state)
     assert_int_equal(store_put(b.store[0], &other, false, &complete), ERR_DATA);
 }
 
-static void a_batch_is_kept_whole_or_not_at_all(void **state)
+TEST(a_batch_is_kept_whole_or_not_at_all)
 {
     struct bench b CLEAN(bench_free);
     struct upload other, next;
@@ -136,7 +136,7 @@ static struct held entry_of(struct bench *b, unsigned server)
 }
 
 /* A long vector comes in parts, in order; a restart forgets none; what does not fit begins anew. */
-static void a_vector_may_come_in_parts(void **state)
+TEST(a_vector_may_come_in_parts)
 {
     struct bench b CLEAN(bench_free);
     struct upload head, back = {0};
@@ -205,7 +205,7 @@ static off_t log_size(struct bench *b)
     return st.st_size;
 }
 
-static void an_upload_is_replaced_or_withdrawn_until_it_is_counted(void **state)
+TEST(an_upload_is_replaced_or_withdrawn_until_it_is_counted)
 {
     struct bench b CLEAN(bench_free);
     struct upload other[3];
@@ -265,7 +265,7 @@ static void an_upload_is_replaced_or_withdrawn_until_it_is_counted(void **state)
         upload_clear(&other[i]);
 }
 
-static void a_folder_belongs_to_one_server_and_study(void **state)
+TEST(a_folder_belongs_to_one_server_and_study)
 {
     struct bench b CLEAN(bench_free);
     struct store *store = NULL;
@@ -318,7 +318,7 @@ static const char *words_of_opening(struct bench *b, enum err expected)
     return words;
 }
 
-static void a_store_of_a_later_program_is_refused_and_an_older_one_migrated(void **state)
+TEST(a_store_of_a_later_program_is_refused_and_an_older_one_migrated)
 {
     struct bench b CLEAN(bench_free);
     bool complete, has[2];
@@ -346,7 +346,7 @@ static void a_store_of_a_later_program_is_refused_and_an_older_one_migrated(void
 }
 
 /* A program of another time stored it: what is sealed says which version it is of. */
-static void an_upload_of_another_version_is_not_read(void **state)
+TEST(an_upload_of_another_version_is_not_read)
 {
     struct bench b CLEAN(bench_free);
     struct upload_name *list = NULL;
@@ -375,19 +375,4 @@ static void an_upload_of_another_version_is_not_read(void **state)
     quiet.buffer = NULL;
     assert_non_null(strstr(words, "the upload of o1 is of version 3, and this trefoil ("));
     assert_non_null(strstr(words, "reads version 2; run the one that stored it"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(uploads_come_back),
-        cmocka_unit_test(one_upload_an_owner_and_no_other_words),
-        cmocka_unit_test(a_batch_is_kept_whole_or_not_at_all),
-        cmocka_unit_test(a_vector_may_come_in_parts),
-        cmocka_unit_test(an_upload_is_replaced_or_withdrawn_until_it_is_counted),
-        cmocka_unit_test(a_folder_belongs_to_one_server_and_study),
-        cmocka_unit_test(a_store_of_a_later_program_is_refused_and_an_older_one_migrated),
-        cmocka_unit_test(an_upload_of_another_version_is_not_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -208,7 +208,7 @@ static const struct harm {
      "holds another study (its terms): they differ in"},
 };
 
-static void what_is_damaged_is_noticed_where_it_is_read(void **state)
+TEST(what_is_damaged_is_noticed_where_it_is_read)
 {
     const struct store_round r = round_of(1, 0);
     for (size_t k = 0; k < sizeof harms / sizeof *harms; k++) {
@@ -232,7 +232,7 @@ static void what_is_damaged_is_noticed_where_it_is_read(void **state)
 /*
  * What came of a long vector cannot be read any more: its owner sends it again, from the beginning.
  */
-static void parts_that_are_damaged_come_again(void **state)
+TEST(parts_that_are_damaged_come_again)
 {
     struct bench b CLEAN(bench_free);
     struct upload head;
@@ -259,7 +259,7 @@ static void parts_that_are_damaged_come_again(void **state)
 }
 
 /* The chain is not keyed: who can write the file can make one that holds. */
-static void a_ledger_of_other_words_is_none(void **state)
+TEST(a_ledger_of_other_words_is_none)
 {
     static const char entry_hex[] = "UPDATE ledger SET entry = x'0102', head = x'";
     char sql[256];
@@ -283,7 +283,7 @@ static void a_ledger_of_other_words_is_none(void **state)
 }
 
 /* What follows by its hash, but is no debit at all. */
-static void a_neighbours_debit_has_to_be_one(void **state)
+TEST(a_neighbours_debit_has_to_be_one)
 {
     const struct store_head head = {0};
     struct ledger *before CLEAN(ledger_free) = NULL;
@@ -308,7 +308,7 @@ static void a_neighbours_debit_has_to_be_one(void **state)
 
 /* --- folders and backups ---------------------------------------------------------------------- */
 
-static void folders_that_cannot_be_had(void **state)
+TEST(folders_that_cannot_be_had)
 {
     struct bench b CLEAN(bench_free);
     struct store *store = NULL;
@@ -381,7 +381,7 @@ static void write_log(struct bench *b, const char *text)
 }
 
 /* Nothing is left behind by one that fails, so that the next may go well. */
-static void a_backup_that_is_none_is_not_restored(void **state)
+TEST(a_backup_that_is_none_is_not_restored)
 {
     struct bench b CLEAN(bench_free);
     struct bytes text CLEAN(bytes_clear) = {0};
@@ -417,7 +417,7 @@ static void a_backup_that_is_none_is_not_restored(void **state)
     quiet.buffer = NULL;
 }
 
-static void a_backup_needs_places(void **state)
+TEST(a_backup_needs_places)
 {
     struct bench b CLEAN(bench_free);
     struct store_contents contents;
@@ -456,18 +456,4 @@ static void a_backup_needs_places(void **state)
     assert_false(there(&b, "b") || there(&b, "b.partial"));
     assert_false(there(&b, "again/store.sqlite"));
     quiet.buffer = NULL;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_damaged_is_noticed_where_it_is_read),
-        cmocka_unit_test(parts_that_are_damaged_come_again),
-        cmocka_unit_test(a_ledger_of_other_words_is_none),
-        cmocka_unit_test(a_neighbours_debit_has_to_be_one),
-        cmocka_unit_test(folders_that_cannot_be_had),
-        cmocka_unit_test(a_backup_that_is_none_is_not_restored),
-        cmocka_unit_test(a_backup_needs_places),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,7 +71,7 @@ static void stage_third(struct store *store, enum staged staged)
  * A neighbour's debit is taken over where it is, byte for byte, the one that was staged for; else
  * not at all.
  */
-static void a_debit_is_taken_over_by_who_has_staged_it(void **state)
+TEST(a_debit_is_taken_over_by_who_has_staged_it)
 {
     for (unsigned have = 1; have < 8; have++) /* who has the third debit, as bits */
         for (enum staged staged = 0; staged < STAGED; staged++) {
@@ -116,7 +116,7 @@ static void stage_forged(struct store *store, const struct store_round *r,
     mpq_clear(cost);
 }
 
-static void ledgers_that_differ_by_more_are_refused(void **state)
+TEST(ledgers_that_differ_by_more_are_refused)
 {
     for (unsigned kind = 0; kind < 3; kind++) {
         struct bench b CLEAN(bench_free);
@@ -145,7 +145,7 @@ static void ledgers_that_differ_by_more_are_refused(void **state)
  * A debit which resets the others' budget, or widens it, is taken over nowhere: in a session, or by
  * trefoil recover.
  */
-static void a_neighbour_cannot_give_budget_back(void **state)
+TEST(a_neighbour_cannot_give_budget_back)
 {
     static const struct ledger_limits wide = {.rho = 1000, .rows_per_person = 1};
     for (unsigned kind = 0; kind < 2; kind++) {
@@ -173,7 +173,7 @@ static void a_neighbour_cannot_give_budget_back(void **state)
     }
 }
 
-static void an_altered_ledger_does_not_open(void **state)
+TEST(an_altered_ledger_does_not_open)
 {
     static const char *const harm[] = {
         "UPDATE ledger SET entry = zeroblob(length(entry)) WHERE number = 2",
@@ -201,7 +201,7 @@ static enum standing standing_of(struct store *store, const struct store_round *
     return found.standing;
 }
 
-static void a_bound_range_is_refused_for_any_other_request(void **state)
+TEST(a_bound_range_is_refused_for_any_other_request)
 {
     const struct store_round first = round_of(1, 0);
     struct store_round other = first;
@@ -246,7 +246,7 @@ static bool on_disk(struct bench *b, const char *name, const void *p, size_t n)
 }
 
 /* Noise is sealed with its round, and gone from the disk when the run's next round is bound. */
-static void noise_is_sealed_and_wiped_once_the_next_is_bound(void **state)
+TEST(noise_is_sealed_and_wiped_once_the_next_is_bound)
 {
     const struct store_round first = round_of(1, 0), second = round_of(1, 1);
     struct store_round wrong = first;
@@ -306,7 +306,7 @@ static uint32_t attempts_of(struct store *store, const struct store_round *r)
 }
 
 /* Attempts are on disk, each round has its own, and a store of before counts from none. */
-static void attempts_are_counted_on_disk(void **state)
+TEST(attempts_are_counted_on_disk)
 {
     const struct store_round first = round_of(1, 0), second = round_of(1, 1);
     struct store_round staged;
@@ -342,7 +342,7 @@ static void attempts_are_counted_on_disk(void **state)
 }
 
 /* A run is whose last bound round it is; a ledger that is taken over has that in it. */
-static void a_run_is_of_the_analyst_who_paid_last(void **state)
+TEST(a_run_is_of_the_analyst_who_paid_last)
 {
     struct bench b CLEAN(bench_free);
     struct store_round first = round_of(1, 0), second = round_of(1, 1), before = round_of(2, 0);
@@ -382,7 +382,7 @@ static void a_run_is_of_the_analyst_who_paid_last(void **state)
 }
 
 /* Noise was a column of its round once: it is found where it is now. */
-static void noise_of_an_older_store_is_taken_over(void **state)
+TEST(noise_of_an_older_store_is_taken_over)
 {
     const struct store_round first = round_of(1, 0);
     struct bench b CLEAN(bench_free);
@@ -403,7 +403,7 @@ static void noise_of_an_older_store_is_taken_over(void **state)
     assert_memory_equal(noise.data, "these are the shares", 20);
 }
 
-static void what_is_staged_can_be_dropped(void **state)
+TEST(what_is_staged_can_be_dropped)
 {
     const struct store_round first = round_of(1, 0), second = round_of(1, 1);
     struct bytes ids CLEAN(bytes_clear) = {0};
@@ -472,7 +472,7 @@ static void expect_agreement(struct saying *s, enum err expected)
 /*
  * One server that refuses, or sees something else, is enough: no two others can go on without it.
  */
-static void one_server_can_refuse(void **state)
+TEST(one_server_can_refuse)
 {
     struct saying s;
     all_alike(&s, STANDING_NONE);
@@ -556,7 +556,7 @@ static enum err be_odd(struct party *p, void *shared)
     return ERR_OK;
 }
 
-static void what_a_server_says_has_bounds(void **state)
+TEST(what_a_server_says_has_bounds)
 {
     static const struct {
         enum err e;
@@ -601,7 +601,7 @@ static enum err leave(struct party *p, void *shared)
     return ERR_OK;
 }
 
-static void who_leaves_gives_no_debit(void **state)
+TEST(who_leaves_gives_no_debit)
 {
     struct bench b CLEAN(bench_free);
     struct meeting m = {.b = &b};
@@ -634,7 +634,7 @@ static enum round_course course_of(const unsigned standing[3])
 /*
  * From every three standings: what two have is taken over, and only what two lack is opened again.
  */
-static void what_two_have_opened_is_opened_no_more(void **state)
+TEST(what_two_have_opened_is_opened_no_more)
 {
     static const enum standing all[] = {STANDING_LOST, STANDING_BOUND, STANDING_INDEX,
                                         STANDING_OPENED};
@@ -667,7 +667,7 @@ static void what_two_have_opened_is_opened_no_more(void **state)
  * One that has opened something else, or says so, is believed by nobody: nor by who has nothing
  * itself.
  */
-static void two_who_opened_different_things_end_it(void **state)
+TEST(two_who_opened_different_things_end_it)
 {
     struct saying s;
     for (unsigned lacks = 0; lacks < 4; lacks++)
@@ -766,7 +766,7 @@ static enum err agree_and_confirm(struct party *p, void *shared)
     return ERR_OK;
 }
 
-static void who_says_two_things_or_chooses_last_is_named(void **state)
+TEST(who_says_two_things_or_chooses_last_is_named)
 {
     uint8_t first[32];
     for (unsigned who = 0; who < 3; who++)
@@ -829,7 +829,7 @@ static enum err hand_over(struct party *p, void *shared)
     return ERR_OK;
 }
 
-static void who_lacks_values_takes_what_two_say_they_have(void **state)
+TEST(who_lacks_values_takes_what_two_say_they_have)
 {
     for (unsigned lacks = 0; lacks < 3; lacks++)
         for (unsigned wrong = 0; wrong < 2; wrong++) {
@@ -842,28 +842,4 @@ static void who_lacks_values_takes_what_two_say_they_have(void **state)
             snprintf(says, sizeof says, "server %u gives other values", (lacks + 2) % 3);
             assert_true(!wrong || strstr(h.words[lacks], says) != NULL);
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_debit_is_taken_over_by_who_has_staged_it),
-        cmocka_unit_test(ledgers_that_differ_by_more_are_refused),
-        cmocka_unit_test(a_neighbour_cannot_give_budget_back),
-        cmocka_unit_test(an_altered_ledger_does_not_open),
-        cmocka_unit_test(a_bound_range_is_refused_for_any_other_request),
-        cmocka_unit_test(noise_is_sealed_and_wiped_once_the_next_is_bound),
-        cmocka_unit_test(attempts_are_counted_on_disk),
-        cmocka_unit_test(noise_of_an_older_store_is_taken_over),
-        cmocka_unit_test(what_is_staged_can_be_dropped),
-        cmocka_unit_test(one_server_can_refuse),
-        cmocka_unit_test(what_a_server_says_has_bounds),
-        cmocka_unit_test(who_leaves_gives_no_debit),
-        cmocka_unit_test(what_two_have_opened_is_opened_no_more),
-        cmocka_unit_test(two_who_opened_different_things_end_it),
-        cmocka_unit_test(who_says_two_things_or_chooses_last_is_named),
-        cmocka_unit_test(a_run_is_of_the_analyst_who_paid_last),
-        cmocka_unit_test(who_lacks_values_takes_what_two_say_they_have),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -143,7 +143,7 @@ static void flood(const struct scene *c, struct netio *netio)
     }
 }
 
-static void strangers_fill_no_memory(void **state)
+TEST(strangers_fill_no_memory)
 {
     const struct support_options o = {
         .owners = 2, .rounds = 30, .connect_s = 20, .round_s = 20, .epsilon = 8};
@@ -185,7 +185,7 @@ static int connect_from_afar(unsigned port)
     return fd;
 }
 
-static void who_only_connects_takes_no_descriptors(void **state)
+TEST(who_only_connects_takes_no_descriptors)
 {
     enum { IDLE = 240, DESCRIPTORS = 180 };
     const struct support_options o = {.owners = 2, .connect_s = 20, .round_s = 20};
@@ -208,7 +208,7 @@ static void who_only_connects_takes_no_descriptors(void **state)
  * Who has stayed for long has proved what it must, and is not crowded out by neighbours of the same
  * address.
  */
-static void who_is_settled_stays(void **state)
+TEST(who_is_settled_stays)
 {
     enum { CROWD = 12 };
     const struct socket_options pull = {.type = ZMQ_PULL}, push = {.type = ZMQ_PUSH};
@@ -259,16 +259,4 @@ static void who_is_settled_stays(void **state)
     porter_free(&porter);
     zmq_close(in);
     zmq_close(out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strangers_fill_no_memory),
-        cmocka_unit_test(who_only_connects_takes_no_descriptors),
-        cmocka_unit_test(who_is_settled_stays),
-    };
-    if (getenv("TREFOIL") == NULL)
-        setenv("TREFOIL", "build/gcc/trefoil", 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,7 +57,7 @@ static enum err play(struct party *p, void *shared)
     return e;
 }
 
-static void a_plan_is_made_in_batches(void **state)
+TEST(a_plan_is_made_in_batches)
 {
     struct script small = {
         .noise = TAPE_BOX_MULLER,
@@ -78,7 +78,7 @@ static void a_plan_is_made_in_batches(void **state)
 }
 
 /* Whole batches, and a plan's last part; what a server sends for each. */
-static void a_batch_costs_what_is_stated(void **state)
+TEST(a_batch_costs_what_is_stated)
 {
     static const struct {
         enum tape_noise noise;
@@ -169,7 +169,7 @@ static uint64_t *sums(const struct three_result *r, size_t n)
     return words;
 }
 
-static void what_a_range_did_not_use_is_used_once_later(void **state)
+TEST(what_a_range_did_not_use_is_used_once_later)
 {
     const size_t used = CUTS * (CUTS + 1) / 2;
     struct cuts c = {.made = 1024};
@@ -194,14 +194,4 @@ static void what_a_range_did_not_use_is_used_once_later(void **state)
     memory_free(&some);
     three_result_free(&c.all);
     three_result_free(&c.used);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_plan_is_made_in_batches),
-        cmocka_unit_test(a_batch_costs_what_is_stated),
-        cmocka_unit_test(what_a_range_did_not_use_is_used_once_later),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -149,7 +149,7 @@ static int withdraw(struct scene *c, unsigned owner)
  * Server 2 hangs while one opens, and is back for the next, whose request has waited at server 1
  * meanwhile.
  */
-static void a_failure_is_told_to_whom_it_concerns(void **state)
+TEST(a_failure_is_told_to_whom_it_concerns)
 {
     struct scene c CLEAN(scene_free);
     struct analyst first, next;
@@ -169,7 +169,7 @@ static void a_failure_is_told_to_whom_it_concerns(void **state)
 }
 
 /* A request that opens nothing needs the session of its own run. */
-static void a_request_has_to_be_of_the_session(void **state)
+TEST(a_request_has_to_be_of_the_session)
 {
     struct scene c CLEAN(scene_free);
     struct analyst first, other;
@@ -200,7 +200,7 @@ static void a_request_has_to_be_of_the_session(void **state)
  * An analyst who tells some servers alone, or each of another run: nobody is served, and nobody
  * else waits for long.
  */
-static void a_request_that_not_all_have_is_not_answered(void **state)
+TEST(a_request_that_not_all_have_is_not_answered)
 {
     static const uint8_t attempt[REQUEST_ATTEMPT_SIZE] = {5}, another[REQUEST_ATTEMPT_SIZE] = {6};
     struct request r = {.kind = REQUEST_OPEN, .run = {3}};
@@ -237,7 +237,7 @@ static void a_request_that_not_all_have_is_not_answered(void **state)
  * A connection to one server breaks under a request. What the analyst asks next ends the waiting
  * for it, at all three.
  */
-static void a_request_that_was_lost_is_not_waited_for(void **state)
+TEST(a_request_that_was_lost_is_not_waited_for)
 {
     struct scene c CLEAN(scene_free);
     struct analyst a;
@@ -271,7 +271,7 @@ static int run_into(struct scene *c, const char *folder)
     return run_rounds(c, folder, NULL);
 }
 
-static void a_run_keeps_its_place_while_its_program_lives(void **state)
+TEST(a_run_keeps_its_place_while_its_program_lives)
 {
     struct scene c CLEAN(scene_free);
     struct client *client = NULL;
@@ -300,7 +300,7 @@ static void a_run_keeps_its_place_while_its_program_lives(void **state)
  * One whose program is dead holds a session for a few seconds, not more: then owners can withdraw
  * what they sent.
  */
-static void a_run_that_is_not_heard_of_ends(void **state)
+TEST(a_run_that_is_not_heard_of_ends)
 {
     struct scene c CLEAN(scene_free);
     struct analyst dead;
@@ -321,7 +321,7 @@ static void a_run_that_is_not_heard_of_ends(void **state)
  * One that came meanwhile, and cannot have the budget, is not in the way of the one that has begun
  * to spend it.
  */
-static void a_run_that_has_paid_goes_on_before_others(void **state)
+TEST(a_run_that_has_paid_goes_on_before_others)
 {
     struct scene c CLEAN(scene_free);
     struct client *client CLEAN(client_free) = NULL;
@@ -335,7 +335,7 @@ static void a_run_that_has_paid_goes_on_before_others(void **state)
 }
 
 /* A server whose disk is damaged says so to the analyst, and names whose rows they are. */
-static void an_upload_that_is_damaged_is_told(void **state)
+TEST(an_upload_that_is_damaged_is_told)
 {
     struct scene c CLEAN(scene_free);
     scene_new(&c, NULL);
@@ -359,7 +359,7 @@ static void start_again(struct scene *c)
  * A server that lacks the last debit alone, since it was restored from a backup and not since it
  * crashed, takes it over by trefoil recover and not from a neighbour in a session.
  */
-static void a_debit_that_was_not_staged_needs_a_recovery(void **state)
+TEST(a_debit_that_was_not_staged_needs_a_recovery)
 {
     struct scene c CLEAN(scene_free);
     scene_new(&c, NULL);
@@ -396,7 +396,7 @@ static void a_debit_that_was_not_staged_needs_a_recovery(void **state)
 }
 
 /* It comes in pieces: 40000 estimates of 8 bytes. */
-static void a_request_may_be_long(void **state)
+TEST(a_request_may_be_long)
 {
     struct scene c CLEAN(scene_free);
     scene_new(&c, "domain:\n"
@@ -404,23 +404,4 @@ static void a_request_may_be_long(void **state)
                   "  - {name: y, kind: integer, min: 0, max: 199}\n");
     assert_in_range(c.s.study->workload->cells * 8, MESSAGE_PART_MAX, SIZE_MAX);
     assert_int_equal(run_into(&c, "out"), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_failure_is_told_to_whom_it_concerns),
-        cmocka_unit_test(a_request_has_to_be_of_the_session),
-        cmocka_unit_test(a_request_that_not_all_have_is_not_answered),
-        cmocka_unit_test(a_request_that_was_lost_is_not_waited_for),
-        cmocka_unit_test(a_run_keeps_its_place_while_its_program_lives),
-        cmocka_unit_test(a_run_that_is_not_heard_of_ends),
-        cmocka_unit_test(a_run_that_has_paid_goes_on_before_others),
-        cmocka_unit_test(an_upload_that_is_damaged_is_told),
-        cmocka_unit_test(a_debit_that_was_not_staged_needs_a_recovery),
-        cmocka_unit_test(a_request_may_be_long),
-    };
-    if (getenv("TREFOIL") == NULL)
-        setenv("TREFOIL", "build/gcc/trefoil", 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -153,7 +153,7 @@ static void refused(struct scene *c, enum err e)
  * Before anything is paid it is whose session it is; then whose round it is, also without a
  * session.
  */
-static void another_cannot_ask_for_it_or_end_it(void **state)
+TEST(another_cannot_ask_for_it_or_end_it)
 {
     struct scene c CLEAN(scene_free);
     struct client *a = NULL, *b CLEAN(client_free) = NULL;
@@ -190,7 +190,7 @@ static void another_cannot_ask_for_it_or_end_it(void **state)
 /*
  * b says all the time that a's run lives, whose program has died: its place is free all the same.
  */
-static void another_cannot_keep_its_place(void **state)
+TEST(another_cannot_keep_its_place)
 {
     struct scene c CLEAN(scene_free);
     struct client *a = NULL, *b CLEAN(client_free) = NULL;
@@ -221,7 +221,7 @@ static int go_on(struct scene *c, const char *study, const char *who, const char
 }
 
 /* Once the roster lists a no more. */
-static void a_run_is_handed_over_by_the_roster(void **state)
+TEST(a_run_is_handed_over_by_the_roster)
 {
     struct scene c CLEAN(scene_free);
     char number[2 * REQUEST_RUN_SIZE + 1], key[KEYS_TEXT_SIZE], revoked[KEYS_TEXT_SIZE + 64];
@@ -247,16 +247,4 @@ static void a_run_is_handed_over_by_the_roster(void **state)
     start_servers(&c, amended);
     assert_int_equal(go_on(&c, amended, "b", "taken", number), 0);
     spent(&c, 4);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(another_cannot_ask_for_it_or_end_it),
-        cmocka_unit_test(another_cannot_keep_its_place),
-        cmocka_unit_test(a_run_is_handed_over_by_the_roster),
-    };
-    if (getenv("TREFOIL") == NULL)
-        setenv("TREFOIL", "build/gcc/trefoil", 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

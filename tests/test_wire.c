@@ -67,7 +67,7 @@ static enum err run_one(struct party *p, void *shared)
 /* One word and a bit of another, no multiple of 64 or 3, and more than one tile. */
 static const size_t sizes[] = {61, 65, 130, 1001, 70003};
 
-static void protocols_of_mpc_send_what_they_sent(void **state)
+TEST(protocols_of_mpc_send_what_they_sent)
 {
     for (size_t size = 0; size < sizeof sizes / sizeof *sizes; size++) {
         uint64_t *values CLEAN(memory_release) = memory_array(sizes[size], sizeof *values);
@@ -119,7 +119,7 @@ static enum err make_some(struct party *p, void *shared)
     return e;
 }
 
-static void openings_and_noise_send_what_they_sent(void **state)
+TEST(openings_and_noise_send_what_they_sent)
 {
     for (size_t k = 0; k < sizeof makings / sizeof *makings; k++) {
         struct making m = makings[k];
@@ -241,7 +241,7 @@ static const struct support_options studies[] = {
     {.domain = wide_domain, .workload = wide_workload, .noise = "discrete"},
     {.part = split}};
 
-static void whole_studies_send_what_they_sent(void **state)
+TEST(whole_studies_send_what_they_sent)
 {
     for (size_t k = 0; k < sizeof studies / sizeof *studies; k++) {
         struct support_options o = studies[k];
@@ -261,10 +261,5 @@ static void whole_studies_send_what_they_sent(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(protocols_of_mpc_send_what_they_sent),
-        cmocka_unit_test(openings_and_noise_send_what_they_sent),
-        cmocka_unit_test(whole_studies_send_what_they_sent),
-    };
-    return THREE_EACH_KERNEL(tests);
+    return three_each_kernel();
 }
