@@ -1,6 +1,7 @@
 #include "parties/server/collect.h"
 
 #include "base/memory.h"
+#include "mpc/crew.h"
 #include "parties/server/round_uploads.h"
 
 #include <math.h>
@@ -227,6 +228,18 @@ static enum err add_all(const struct collector *g, const struct round_uploads *u
     return e;
 }
 
+/*
+ * What two of them were told by the third might differ: then no word of theirs is masked as one of
+ * the other's is, and a check says so before anything leaves unmasked.
+ */
+static enum err count_alike(const struct collector *g, const uint8_t digest[32])
+{
+    uint8_t topic[SESSION_ID_SIZE];
+    round_uploads_topic(g->net, digest, topic);
+    TRY(crew_topic(g->engine->party, g->session, topic));
+    return check_alike(g->engine->party, digest, 32);
+}
+
 enum err collect_uploads(const struct collector *g, const uint8_t run[REQUEST_RUN_SIZE], bool late,
                          struct bytes *ids, uint8_t digest[32])
 {
@@ -249,8 +262,8 @@ enum err collect_uploads(const struct collector *g, const uint8_t run[REQUEST_RU
         e = remember_ids(ids, &u);
     if (e == ERR_OK && !late)
         e = enough_have_uploaded(g, &u);
-    if (e == ERR_OK) /* what two of them were told by the third might differ */
-        e = check_alike(g->engine->party, digest, 32);
+    if (e == ERR_OK)
+        e = count_alike(g, digest);
     if (e == ERR_OK)
         e = add_all(g, &u);
     memory_free(&u.upload);

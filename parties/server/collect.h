@@ -17,6 +17,7 @@ struct collector {
     const struct study *study;
     struct store *store;
     struct net *net;
+    const struct session *session;
     struct engine *engine;
     atomic_uint *adding; /* how far it is: status.h */
     struct log *log;

@@ -8,6 +8,9 @@
  * goes on in a new session counts at least what its last round did. What has come since
  * (late_uploads: join) is counted at once, unless that round may have to be played again, as it
  * was. LEAKS: nothing secret; ids and digests are salted.
+ *
+ * A server that tells its two neighbours of different uploads makes them count different ones. They
+ * do not hear of it here: they mask with other streams, and differ in what they agree on next.
  */
 #ifndef TREFOIL_PARTIES_SERVER_ROUND_UPLOADS_H
 #define TREFOIL_PARTIES_SERVER_ROUND_UPLOADS_H
@@ -33,5 +36,9 @@ struct round_uploads {
  */
 enum err round_uploads(struct net *net, struct round_uploads *u, uint8_t digest[32],
                        struct log *log) MUST_CHECK;
+
+/* Of the digest of what is kept, and of where in the session the servers are: party_topic(). */
+void round_uploads_topic(const struct net *net, const uint8_t digest[32],
+                         uint8_t topic[SESSION_ID_SIZE]);
 
 #endif

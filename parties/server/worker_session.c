@@ -163,6 +163,7 @@ static enum err load_uploads(struct worker *w, bool late)
     const struct collector g = {.study = w->o.study,
                                 .store = w->o.store,
                                 .net = w->net,
+                                .session = w->session,
                                 .engine = w->engine,
                                 .adding = &w->o.status->adding,
                                 .log = &w->log};
