@@ -8,13 +8,14 @@
  * byte more. Relations are noted, of bits and of numbers:
  *
  *   x_1 y_1 ^ .. ^ x_l y_l = z                              l <= CHECK_PRODUCTS
- *   sum of c_l x_l y_l = z   mod 2^K                        c_l public; no flush proves these yet,
- *                                                           and is ERR_MISUSE where there are any
+ *   sum of c_l x_l y_l = z   mod 2^K                        c_l public
  *
  *   coin     i -> i+1   u_i, SHA-256(v_i), script           80 bytes each way, 1 round
  *            i -> i-1   v_(i+1), SHA-256(u_(i+1)), script
  *   flush    6 rounds for the whole log; 2 more for every factor of 64 above 2^19 elements, where
- *            64 products of bits make one: 12.7 kB, and 16 bytes for 64 elements
+ *            64 products of bits make one: 12.7 kB, and 16 bytes for 64 elements; or for every
+ *            factor of 16 above 2^19 products of numbers, which take 64 bytes for 64 more, and 0.8
+ *            kB, and for each ring used 1 kB and 64 claims (mpc/check_claims.h)
  *
  * LEAKS: nothing; what a relation is off by is opened, and the server that lied knows it.
  */

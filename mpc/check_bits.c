@@ -41,6 +41,8 @@ static enum err weigh(struct flush *f)
     e = prg_fill(weights, rho, sizeof rho);
     if (e == ERR_OK)
         e = prg_fill(weights, f->sigma, groups * KERNEL_COLUMNS * sizeof *f->sigma);
+    if (e == ERR_OK)
+        e = numbers_claim(&f->numbers, weights, &f->beside);
     prg_free(&weights);
     check_row_weights(f->tau, rho);
     return e;

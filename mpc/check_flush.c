@@ -18,9 +18,12 @@ enum err flush_reshare(struct flush *f, uint64_t *a, uint64_t *b, size_t n,
 {
     const size_t bytes = n * sizeof *a, rides = more != NULL ? more->z.n * sizeof *a : 0;
     const struct round round = {
-        .send[NET_PREV] = {move_whole(a, bytes), move_whole(rides ? more->z.a : a, rides)},
-        .receive[NET_NEXT] = {move_kept(b, bytes), move_kept(rides ? more->z.b : b, rides)},
+        .send[NET_PREV] = {move_whole(a, bytes), move_whole(rides ? more->z.a : a, rides),
+                           move_whole(f->beside.out, f->beside.bytes)},
+        .receive[NET_NEXT] = {move_kept(b, bytes), move_kept(rides ? more->z.b : b, rides),
+                              move_kept(f->beside.in, f->beside.bytes)},
     };
+    f->beside.bytes = 0;
     TRY(mask(f->p, a, n));
     if (rides > 0)
         TRY(mask(f->p, more->z.a, more->z.n));
@@ -52,6 +55,8 @@ enum err flush_draw_point(struct flush *f, uint64_t r[CHECK_DIGITS], uint64_t we
     enum err e;
     TRY(check_coin(f->p, &weights));
     e = prg_fill(weights, r, CHECK_DIGITS * sizeof *r);
+    if (e == ERR_OK)
+        e = numbers_coin(&f->numbers, weights);
     prg_free(&weights);
     check_row_weights(weight, r);
     return e;
@@ -177,26 +182,49 @@ static void fold_groups(struct flush *f, const uint64_t weight[KERNEL_ROWS], uin
                          at / 4 % KERNEL_ROWS * KERNEL_COLUMNS);
 }
 
-static enum err fold_plainly(struct flush *f, struct sums sums[2])
+static enum err fold_bits(struct flush *f, const uint64_t weight[KERNEL_ROWS], struct sums sums[2])
 {
-    const size_t groups = f->groups / KERNEL_ROWS + (f->groups % KERNEL_ROWS != 0);
     static const uint64_t ones[KERNEL_COLUMNS] = {1, 1, 1, 1, 1, 1, 1, 1};
-    uint64_t r[CHECK_DIGITS], weight[KERNEL_ROWS];
+    const size_t groups = f->groups / KERNEL_ROWS + (f->groups % KERNEL_ROWS != 0);
     uint64_t *out = scratch_take(f->p->scratch, 4 * groups * KERNEL_GROUP, sizeof *out);
     if (out == NULL)
         return ERR_NOMEM;
-    if (f->remainders + 1 == FLUSH_REMAINDERS)
-        return ERR_RANGE;
-    TRY(flush_reshare(f, sums[0].point, sums[1].point, KERNEL_POINTS, NULL));
-    TRY(flush_draw_point(f, r, weight));
-    take_sums(f, sums);
-    f->z = flush_value_at(sums, r);
     memset(out, 0, 4 * groups * KERNEL_GROUP * sizeof *out);
     fold_groups(f, weight, out);
     f->stretch[0] = (struct stretch){out, groups, ones, groups};
     f->stretches = 1;
     f->groups = groups;
     return sum_elements(f, sums);
+}
+
+/* Of bits, of numbers or of both, as there are too many for the last fold. */
+static enum err fold_plainly(struct flush *f, struct sums sums[2], bool bits, bool numbers)
+{
+    uint64_t r[CHECK_DIGITS], weight[KERNEL_ROWS];
+    if (bits && f->remainders + 1 == FLUSH_REMAINDERS)
+        return ERR_RANGE;
+    if (numbers)
+        TRY(numbers_sum(&f->numbers, false, &f->beside));
+    TRY(flush_reshare(f, sums[0].point, sums[1].point, bits ? KERNEL_POINTS : 0, NULL));
+    TRY(flush_draw_point(f, r, weight));
+    if (numbers)
+        TRY(numbers_fold(&f->numbers));
+    if (!bits)
+        return ERR_OK;
+    take_sums(f, sums);
+    f->z = flush_value_at(sums, r);
+    return fold_bits(f, weight, sums);
+}
+
+static enum err fold_to_few(struct flush *f, struct sums sums[2])
+{
+    const size_t groups = f->c->limits.groups, blocks = groups * KERNEL_GROUP / PRIME_BLOCK;
+    for (;;) {
+        const bool bits = f->groups > groups, numbers = f->numbers.blocks > blocks;
+        if (!bits && !numbers)
+            return ERR_OK;
+        TRY(fold_plainly(f, sums, bits, numbers));
+    }
 }
 
 /* --- the last fold ---------------------------------------------------------------------------- */
@@ -250,7 +278,7 @@ static bool holds(const struct flush *f, const uint64_t *opened, const struct co
     for (unsigned k = 0; k < f->remainders; k++)
         if (z[1 + k] != 0)
             return false;
-    return true;
+    return numbers_hold(&f->numbers, opened + opened_words(f, m));
 }
 
 static enum err draw_last(struct flush *f, uint64_t r[CHECK_DIGITS], uint64_t weight[KERNEL_ROWS],
@@ -264,23 +292,17 @@ static enum err draw_last(struct flush *f, uint64_t r[CHECK_DIGITS], uint64_t we
         if (e == ERR_OK)
             e = prg_fill(weights, zeta, sizeof *zeta);
     } while (e == ERR_OK && *zeta == 0);
+    if (e == ERR_OK)
+        e = numbers_coin(&f->numbers, weights);
     prg_free(&weights);
     check_row_weights(weight, r);
     return e;
 }
 
-static enum err open_and_judge(struct flush *f, const struct sums sums[2])
+/* One component: what is of bits, then what is of numbers. */
+static void make_opened(const struct flush *f, const struct columns *m, const struct sums sums[2],
+                        const uint64_t weight[KERNEL_ROWS], uint64_t zeta, struct share64 x)
 {
-    const struct columns *m = &f->mask;
-    const size_t words = opened_words(f, m);
-    uint64_t r[CHECK_DIGITS], weight[KERNEL_ROWS], zeta;
-    struct share64 x;
-    uint64_t *out = scratch_take(f->p->scratch, words, sizeof *out);
-    TRY(party_share64(f->p, &x, words));
-    if (out == NULL)
-        return ERR_NOMEM;
-    TRY(draw_last(f, r, weight, &zeta));
-    f->z = flush_value_at(sums, r);
     for (unsigned side = 0; side < 2; side++) {
         uint64_t *to = side == 0 ? x.a : x.b, *z = to + 2 * m->n;
         star(f, side, weight, zeta, m, to);
@@ -288,7 +310,27 @@ static enum err open_and_judge(struct flush *f, const struct sums sums[2])
         for (unsigned k = 0; k < f->remainders; k++)
             z[1 + k] = side == 0 ? f->remainder[k].a : f->remainder[k].b;
     }
-    TRY(move_open_checked(f->p, RING_BITS, OPERAND(x), 64 * words, out));
+}
+
+static enum err open_and_judge(struct flush *f, const struct sums sums[2])
+{
+    const struct columns *m = &f->mask;
+    const size_t bits = opened_words(f, m), words = bits + numbers_opened(&f->numbers);
+    uint64_t r[CHECK_DIGITS], weight[KERNEL_ROWS], zeta;
+    struct share64 x;
+    uint64_t *third = scratch_take(f->p->scratch, words, sizeof *third);
+    uint64_t *out = scratch_take(f->p->scratch, words, sizeof *out);
+    TRY(party_share64(f->p, &x, words));
+    if (third == NULL || out == NULL)
+        return ERR_NOMEM;
+    TRY(draw_last(f, r, weight, &zeta));
+    f->z = flush_value_at(sums, r);
+    make_opened(f, m, sums, weight, zeta, x);
+    numbers_put(&f->numbers, x.a + bits, x.b + bits);
+    TRY(move_third_checked(f->p, OPERAND(x), words, third));
+    f->p->kernel->join_bits(out, third, x.a, x.b, bits);
+    numbers_join(&f->numbers, x.a + bits, x.b + bits, third + bits, out + bits);
+    TRY(move_opened(f->p, out, words));
     if (!holds(f, out, m, x.a))
         return check_fail(f->p, "a relation");
     return ERR_OK;
@@ -301,8 +343,8 @@ static enum err prove(struct flush *f)
     if (sums == NULL || f->sides == NULL)
         return ERR_NOMEM;
     TRY(flush_bits(f, sums));
-    while (f->groups > f->c->limits.groups)
-        TRY(fold_plainly(f, sums));
+    TRY(fold_to_few(f, sums));
+    TRY(numbers_sum(&f->numbers, true, &f->beside));
     TRY(flush_reshare(f, sums[0].point, sums[1].point, sizeof *sums / sizeof(uint64_t), NULL));
     take_sums(f, sums);
     return open_and_judge(f, sums);
@@ -313,15 +355,17 @@ enum err check_flush_with(struct party *p, const struct check_ride *ride)
     const struct scratch_mark mark = scratch_mark(p->scratch);
     const struct check_guard *guard = &p->check->limits.guard;
     struct flush f = {.p = p, .c = p->check, .ride = ride};
-    if (!check_numbers_empty(&f.c->numbers)) /* which it does not prove yet */
-        return ERR_MISUSE;
+    f.numbers = (struct numbers){.p = p, .log = &p->check->numbers};
     f.c->flushes++;
     if (guard->begin != NULL)
         TRY(guard->begin(guard->self));
     for (unsigned l = 1; l <= CHECK_PRODUCTS; l++)
         TRY(check_say(p, CHECK_FLUSH, l, f.c->log.list[l].words, ride != NULL ? ride->z.n : 0));
+    for (unsigned ring = 0; ring < NUMBERS_RINGS; ring++)
+        TRY(check_say(p, CHECK_FLUSH, ring, f.c->numbers.relations[ring], f.c->numbers.products));
     TRY(scratch_done(p->scratch, mark, prove(&f)));
     check_log_clear(&f.c->log);
+    check_numbers_clear(&f.c->numbers);
     return guard->end != NULL ? guard->end(guard->self) : ERR_OK;
 }
 

@@ -3,7 +3,7 @@
 #define TREFOIL_MPC_CHECK_FLUSH_H
 
 #include "mpc/check_field.h"
-#include "mpc/check_private.h"
+#include "mpc/check_prime.h"
 
 #define FLUSH_CACHED ((size_t)16) /* groups of one product that stay in the second-level cache */
 #define FLUSH_REMAINDERS 8        /* most: one of the bits, one a fold */
@@ -42,7 +42,9 @@ struct flush {
     uint64_t row_weight[KERNEL_ROWS]; /* of the elements' rows, in the sum that is z */
     struct pair z, remainder[FLUSH_REMAINDERS];
     unsigned remainders;
-    struct columns mask; /* of the last fold */
+    struct columns mask;    /* of the last fold */
+    struct numbers numbers; /* what goes beside that of bits */
+    struct beside beside;
 };
 
 /* What the three of a fold send: sums at points, and of the last one what belongs to the masks. */
@@ -56,11 +58,11 @@ struct sums {
  */
 enum err flush_bits(struct flush *f, struct sums sums[2]) MUST_CHECK;
 
-/* Summands become shares: a, which is sent, and b, which comes; `more` travels beside it. */
+/* Summands become shares: a, which is sent, and b, which comes; `more` and numbers go beside it. */
 enum err flush_reshare(struct flush *f, uint64_t *a, uint64_t *b, size_t n,
                        const struct check_ride *more) MUST_CHECK;
 
-/* A coin's point, and the weights of rows there. */
+/* A coin's point, and the weights of rows there; and what numbers draw. */
 enum err flush_draw_point(struct flush *f, uint64_t r[CHECK_DIGITS],
                           uint64_t weight[KERNEL_ROWS]) MUST_CHECK;
 

@@ -48,13 +48,11 @@ static enum err clear_lanes(struct party *p, const uint64_t *from, size_t n, uns
 
 /* --- open ------------------------------------------------------------------------------------- */
 
-static enum err open_cleared(struct party *p, enum ring ring, struct operand x, size_t words,
-                             uint64_t *out)
+enum err move_third_checked(struct party *p, struct operand x, size_t words, uint64_t *third)
 {
-    const size_t bytes = words * sizeof *out;
-    struct arrival in;
+    const size_t bytes = words * sizeof *third;
+    struct arrival in = {.words = third, .bytes = bytes};
     uint8_t digest[CHECK_DIGEST];
-    TRY(expect(p, &in, words));
     TRY(check_digest(x.b, bytes, digest));
     const struct round round = {
         .send = {[NET_NEXT] = {move_whole(x.a, bytes)},
@@ -63,14 +61,28 @@ static enum err open_cleared(struct party *p, enum ring ring, struct operand x, 
                     [NET_NEXT] = {move_kept(in.digest, sizeof in.digest)}},
     };
     TRY(move_round(p, &round));
-    TRY(accept(p, &in, "an opening"));
-    if (ring == RING_64)
-        p->kernel->join64(out, in.words, x.a, x.b, words);
-    else
-        p->kernel->join_bits(out, in.words, x.a, x.b, words);
+    return accept(p, &in, "an opening");
+}
+
+enum err move_opened(struct party *p, uint64_t *out, size_t words)
+{
     if (p->watch != NULL)
-        p->watch->opened(p->watch->self, out, bytes);
-    return check_say_opened(p, out, bytes);
+        p->watch->opened(p->watch->self, out, words * sizeof *out);
+    return check_say_opened(p, out, words * sizeof *out);
+}
+
+static enum err open_cleared(struct party *p, enum ring ring, struct operand x, size_t words,
+                             uint64_t *out)
+{
+    uint64_t *third = scratch_take(p->scratch, words, sizeof *third);
+    if (third == NULL)
+        return ERR_NOMEM;
+    TRY(move_third_checked(p, x, words, third));
+    if (ring == RING_64)
+        p->kernel->join64(out, third, x.a, x.b, words);
+    else
+        p->kernel->join_bits(out, third, x.a, x.b, words);
+    return move_opened(p, out, words);
 }
 
 static enum err open_bits_cleared(struct party *p, struct operand x, size_t n, uint64_t *out)

@@ -5,6 +5,7 @@
 
 #include <openssl/sha.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A server of a play: who it is, for the hook. */
@@ -163,4 +164,71 @@ enum err play_coin(struct play *play, uint64_t round, struct prg **weights)
     TRY(bytes_ok(&all));
     SHA256(all.data, all.size, coin);
     return prg_new(weights, coin);
+}
+
+/* --- every message, every server -------------------------------------------------------------- */
+
+void play_judge(const struct play *play, const struct play *honest, uint64_t round,
+                const char *what, bool may_go_on)
+{
+    may_go_on = may_go_on || round + 1 == honest->rounds;
+    for (unsigned s = 0; s < 3; s++) {
+        if (s == play->cheat)
+            continue;
+        if (!play_opened_right(play, honest, s))
+            fail_msg("%s: server %u opened something else, cheat %u in round %lu", what, s,
+                     play->cheat, (unsigned long)round);
+        if (play->result[s] == ERR_OK && !may_go_on)
+            fail_msg("%s: server %u noticed nothing, cheat %u in round %lu", what, s, play->cheat,
+                     (unsigned long)round);
+        if (play->result[s] == ERR_OK)
+            assert_true(play_opened_all(play, honest, s));
+        assert_int_equal(play->failed[s], play->result[s] == ERR_CHEAT);
+        assert_in_range(play->begun[s] - play->ended[s], 0, play->result[s] != ERR_OK);
+    }
+}
+
+enum err play_alter_word(struct play *play, const struct party_sent *at, void *p, size_t n)
+{
+    const struct altering *a = play->self;
+    const size_t byte = 8 * a->word;
+    uint64_t w;
+    if (at->round != a->round || at->to != a->to || at->message != a->message ||
+        byte < at->offset || byte >= at->offset + n)
+        return ERR_OK;
+    memcpy(&w, (uint8_t *)p + byte - at->offset, 8);
+    w = a->how == FLIP ? w ^ 4 : a->how == PLUS_ONE ? w + 1 : w ^ (uint64_t)1 << 63;
+    memcpy((uint8_t *)p + byte - at->offset, &w, 8);
+    play->altered++;
+    return ERR_OK;
+}
+
+void play_sweep(const char *name, const struct play *model, bool may_go_on)
+{
+    struct play honest = *model;
+    uint64_t seed = model->n;
+    const bool all = getenv("TREFOIL_LONG") != NULL;
+    honest.cheat = NOBODY;
+    play_run(&honest);
+    for (unsigned k = 0; k < 3 * honest.rounds * 2 * PLAY_MESSAGES; k++) {
+        const unsigned cheat = k % 3, m = k / 3 % PLAY_MESSAGES, to = k / 3 / PLAY_MESSAGES % 2;
+        const uint64_t round = k / 3 / PLAY_MESSAGES / 2;
+        const size_t words = honest.sent[cheat][round][to][m].size / 8;
+        const size_t word[3] = {0, words - 1, words > 0 ? three_random(&seed) % words : 0};
+        for (unsigned w = 0; words > 0 && w < 3; w++)
+            for (unsigned how = 0; how < HOWS; how++) {
+                struct altering a = {round, (enum net_peer)to, m, word[w], how};
+                struct play play = *model;
+                if (!all && how != (k + w) % HOWS)
+                    continue;
+                play.cheat = cheat;
+                play.alter = play_alter_word;
+                play.self = &a;
+                play_run(&play);
+                assert_int_equal(play.altered, 1);
+                play_judge(&play, &honest, round, name, may_go_on);
+                play_free(&play);
+            }
+    }
+    play_free(&honest);
 }

@@ -47,6 +47,29 @@ enum err play_open(struct party *p, struct play *play, const struct planes *x) M
 bool play_opened_right(const struct play *play, const struct play *honest, unsigned server);
 bool play_opened_all(const struct play *play, const struct play *honest, unsigned server);
 
+/*
+ * Each of the two others has opened what is right, or nothing; both have failed if the cheat was
+ * before the last round, unless they may go on.
+ */
+void play_judge(const struct play *play, const struct play *honest, uint64_t round,
+                const char *what, bool may_go_on);
+
+/* A word that is altered. */
+enum how { FLIP, PLUS_ONE, TOP_BIT, HOWS };
+struct altering {
+    uint64_t round;
+    enum net_peer to;
+    size_t message, word;
+    enum how how;
+};
+enum err play_alter_word(struct play *play, const struct party_sent *at, void *p, size_t n);
+
+/*
+ * Runs the model's job with each server as the cheat, and each message: its first, last and some
+ * word are altered, each in one way, or in all where time allows.
+ */
+void play_sweep(const char *name, const struct play *model, bool may_go_on);
+
 /* What a server has sent so far of a round's messages to one neighbour. */
 bool play_has_sent(struct play *play, unsigned server, uint64_t round, enum net_peer to);
 

@@ -178,6 +178,7 @@ static const struct {
             {"argmax", argmax, 13, 0}};
 #define TOP_BIT_JOB 5
 #define BITS_JOB 6
+#define ARGMAX_JOB 9
 #define JOBS (sizeof jobs / sizeof *jobs)
 
 static struct play honest_run(size_t job, bool checked)
@@ -203,97 +204,13 @@ static void a_check_changes_nothing_that_is_opened(void **state)
     }
 }
 
-/* --- every message, every server -------------------------------------------------------------- */
-
-enum how { FLIP, PLUS_ONE, TOP_BIT, HOWS };
-
-struct altering {
-    uint64_t round;
-    enum net_peer to;
-    size_t message, word;
-    enum how how;
-};
-
-static enum err alter_word(struct play *play, const struct party_sent *at, void *p, size_t n)
-{
-    const struct altering *a = play->self;
-    const size_t byte = 8 * a->word;
-    uint64_t w;
-    if (at->round != a->round || at->to != a->to || at->message != a->message ||
-        byte < at->offset || byte >= at->offset + n)
-        return ERR_OK;
-    memcpy(&w, (uint8_t *)p + byte - at->offset, 8);
-    w = a->how == FLIP ? w ^ 4 : a->how == PLUS_ONE ? w + 1 : w ^ (uint64_t)1 << 63;
-    memcpy((uint8_t *)p + byte - at->offset, &w, 8);
-    play->altered++;
-    return ERR_OK;
-}
-
-/*
- * Each of the two others has opened what is right, or nothing; both have failed if the cheat was
- * before the opening. Argmax may go on: a product of a loser is another random number then.
- */
-static void judge(const struct play *play, const struct play *honest, uint64_t round,
-                  const char *what)
-{
-    const bool may_go_on = round + 1 == honest->rounds || play->job == argmax;
-    for (unsigned s = 0; s < 3; s++) {
-        if (s == play->cheat)
-            continue;
-        if (!play_opened_right(play, honest, s))
-            fail_msg("%s: server %u opened something else, cheat %u in round %lu", what, s,
-                     play->cheat, (unsigned long)round);
-        if (play->result[s] == ERR_OK && !may_go_on)
-            fail_msg("%s: server %u noticed nothing, cheat %u in round %lu", what, s, play->cheat,
-                     (unsigned long)round);
-        if (play->result[s] == ERR_OK)
-            assert_true(play_opened_all(play, honest, s));
-        assert_int_equal(play->failed[s], play->result[s] == ERR_CHEAT);
-        assert_in_range(play->begun[s] - play->ended[s], 0, play->result[s] != ERR_OK);
-    }
-}
-
-static void try_word(size_t job, const struct play *honest, unsigned cheat, struct altering a)
-{
-    struct play play = {.job = jobs[job].job,
-                        .n = jobs[job].n,
-                        .limits = &limits,
-                        .cheat = cheat,
-                        .alter = alter_word,
-                        .self = &a};
-    play_run(&play);
-    assert_int_equal(play.altered, 1);
-    judge(&play, honest, a.round, jobs[job].name);
-    play_free(&play);
-}
-
-/*
- * First, last and some word of a message; each is altered in one way, or in all where time allows.
- */
-static void sweep(size_t job)
-{
-    struct play honest = honest_run(job, true);
-    uint64_t seed = job;
-    const bool all = getenv("TREFOIL_LONG") != NULL;
-    for (unsigned k = 0; k < 3 * honest.rounds * 2 * PLAY_MESSAGES; k++) {
-        const unsigned cheat = k % 3, m = k / 3 % PLAY_MESSAGES, to = k / 3 / PLAY_MESSAGES % 2;
-        const uint64_t round = k / 3 / PLAY_MESSAGES / 2;
-        const size_t words = honest.sent[cheat][round][to][m].size / 8;
-        const size_t word[3] = {0, words - 1, words > 0 ? three_random(&seed) % words : 0};
-        for (unsigned w = 0; words > 0 && w < 3; w++)
-            for (unsigned how = 0; how < HOWS; how++)
-                if (all || how == (k + w) % HOWS)
-                    try_word(job, &honest, cheat,
-                             (struct altering){round, (enum net_peer)to, m, word[w], how});
-    }
-    play_free(&honest);
-}
-
 static void no_altered_word_opens_anything_else(void **state)
 {
     (void)state;
-    for (size_t k = 0; k < JOBS; k++)
-        sweep(k);
+    for (size_t k = 0; k < JOBS; k++) {
+        const struct play model = {.job = jobs[k].job, .n = jobs[k].n, .limits = &limits};
+        play_sweep(jobs[k].name, &model, k == ARGMAX_JOB);
+    }
 }
 
 /* --- what a server alone knows ---------------------------------------------------------------- */
@@ -323,7 +240,7 @@ static void what_is_input_must_be_right(void **state)
                                 .self = &a};
             play_run(&play);
             assert_int_equal(play.altered, 1);
-            judge(&play, &honest, 0, "input");
+            play_judge(&play, &honest, 0, "input", false);
             play_free(&play);
         }
     play_free(&honest);
@@ -337,7 +254,7 @@ static enum err alter_both(struct play *play, const struct party_sent *at, void 
     struct altering a = *(const struct altering *)play->self;
     struct play once = {.self = &a};
     a.to = at->to;
-    TRY(alter_word(&once, at, p, n));
+    TRY(play_alter_word(&once, at, p, n));
     play->altered += once.altered;
     return ERR_OK;
 }
@@ -358,7 +275,7 @@ static void what_is_known_must_be_right(void **state)
                                 .self = &a};
             play_run(&play);
             assert_int_equal(play.altered, 2);
-            judge(&play, &honest, 0, "known");
+            play_judge(&play, &honest, 0, "known", false);
             play_free(&play);
         }
     play_free(&honest);
@@ -447,7 +364,7 @@ static void who_hangs_up_opens_nothing(void **state)
                                 .alter = hang_up,
                                 .self = &round};
             play_run(&play);
-            judge(&play, &honest, round, "hanging up");
+            play_judge(&play, &honest, round, "hanging up", false);
             play_free(&play);
         }
     play_free(&honest);

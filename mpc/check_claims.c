@@ -1,0 +1,343 @@
+#include "mpc/check_claims.h"
+
+#include <string.h>
+
+#define DIGITS 8 /* of 8 bits in theta */
+#define LIMB 36  /* bits; 2^26 of them add up in a word */
+#define LIMBS 8  /* most */
+#define SUM 5    /* words, most, of a sum of a tile's products: less than 2^(36 limbs) */
+
+static size_t words_of(enum ring ring)
+{
+    return ring == RING_128 ? 6 : ring == RING_64 ? 4 : 3;
+}
+
+enum err claims_new(struct party *p, struct claims claims[NUMBERS_RINGS], size_t *words)
+{
+    uint64_t *own, *came;
+    *words = 0;
+    for (unsigned ring = 0; ring < NUMBERS_RINGS; ring++) {
+        struct claims *c = &claims[ring];
+        c->relations = p->check->numbers.relations[ring];
+        c->words = c->relations == 0 ? 0 : words_of(ring);
+        c->weight = scratch_take(p->scratch, c->relations, sizeof *c->weight);
+        if (c->weight == NULL)
+            return ERR_NOMEM;
+        *words += CLAIMS * c->words;
+    }
+    own = scratch_take(p->scratch, *words, sizeof *own);
+    came = scratch_take(p->scratch, *words, sizeof *came);
+    if (own == NULL || came == NULL)
+        return ERR_NOMEM;
+    for (unsigned ring = 0; ring < NUMBERS_RINGS; ring++) {
+        claims[ring].claim[0] = own;
+        claims[ring].claim[1] = came;
+        own += CLAIMS * claims[ring].words;
+        came += CLAIMS * claims[ring].words;
+    }
+    return ERR_OK;
+}
+
+enum err claims_weigh(struct claims claims[NUMBERS_RINGS], struct prg *weights)
+{
+    for (unsigned ring = 0; ring < NUMBERS_RINGS; ring++)
+        TRY(prg_fill(weights, claims[ring].weight, claims[ring].relations * sizeof(uint64_t)));
+    return ERR_OK;
+}
+
+/* --- summands --------------------------------------------------------------------------------- */
+
+const uint64_t *claims_words(enum ring ring, const void *v, size_t at, size_t n,
+                             uint64_t room[CLAIMS_TILE])
+{
+    static const uint64_t zeros[CLAIMS_TILE];
+    if (v == NULL)
+        return zeros;
+    if (ring == RING_64)
+        return (const uint64_t *)v + at;
+    for (size_t i = 0; i < n; i++)
+        room[i] = ring == RING_16 ? ((const uint16_t *)v)[at + i] : ((const uint32_t *)v)[at + i];
+    return room;
+}
+
+static void add_words(uint64_t *sum, size_t words, const uint64_t *x, size_t n)
+{
+    uint64_t carry = 0;
+    for (size_t k = 0; k < words; k++) {
+        const word128 t = (word128)sum[k] + (k < n ? x[k] : 0) + carry;
+        sum[k] = (uint64_t)t;
+        carry = (uint64_t)(t >> 64);
+    }
+}
+
+/* x_a y_a + x_a y_b + x_b y_a to each sum, of up to 64 bits. */
+static void add_summands64(uint64_t (*sum)[SUM], const struct check_record *r, unsigned l,
+                           size_t at, size_t n)
+{
+    uint64_t room[4][CLAIMS_TILE];
+    const uint64_t *xa = claims_words(r->ring, r->x[l][0], at, n, room[0]);
+    const uint64_t *xb = claims_words(r->ring, r->x[l][1], at, n, room[1]);
+    const uint64_t *ya = claims_words(r->ring, r->y[l][0], at, n, room[2]);
+    const uint64_t *yb = claims_words(r->ring, r->y[l][1], at, n, room[3]);
+    for (size_t i = 0; i < n; i++) {
+        const word128 first = (word128)xa[i] * ya[i], second = (word128)xa[i] * yb[i];
+        const word128 third = (word128)xb[i] * ya[i], two = first + second, three = two + third;
+        const word128 old = (word128)sum[i][1] << 64 | sum[i][0], all = old + three;
+        sum[i][0] = (uint64_t)all;
+        sum[i][1] = (uint64_t)(all >> 64);
+        sum[i][2] += (uint64_t)(two < second) + (three < third) + (all < old);
+    }
+}
+
+static void add_product128(uint64_t sum[SUM], word128 x, word128 y)
+{
+    const uint64_t x0 = (uint64_t)x, x1 = (uint64_t)(x >> 64);
+    const uint64_t y0 = (uint64_t)y, y1 = (uint64_t)(y >> 64);
+    const word128 low = (word128)x0 * y0, high = (word128)x1 * y1;
+    const word128 one = (word128)x0 * y1, other = (word128)x1 * y0;
+    const uint64_t outer[4] = {(uint64_t)low, (uint64_t)(low >> 64), (uint64_t)high,
+                               (uint64_t)(high >> 64)};
+    const uint64_t inner[2][3] = {{0, (uint64_t)one, (uint64_t)(one >> 64)},
+                                  {0, (uint64_t)other, (uint64_t)(other >> 64)}};
+    add_words(sum, SUM, outer, 4);
+    add_words(sum, SUM, inner[0], 3);
+    add_words(sum, SUM, inner[1], 3);
+}
+
+static word128 word_at(const void *v, size_t i)
+{
+    return v == NULL ? 0 : ((const word128 *)v)[i];
+}
+
+static void add_summands128(uint64_t (*sum)[SUM], const struct check_record *r, unsigned l,
+                            size_t at, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const word128 xa = word_at(r->x[l][0], at + i), xb = word_at(r->x[l][1], at + i);
+        const word128 ya = word_at(r->y[l][0], at + i), yb = word_at(r->y[l][1], at + i);
+        add_product128(sum[i], xa, ya);
+        add_product128(sum[i], xa, yb);
+        add_product128(sum[i], xb, ya);
+    }
+}
+
+/* --- sums weighed by theta -------------------------------------------------------------------- */
+
+/*
+ * For each digit of theta and each of its values: what all relations with that digit add up to, in
+ * limbs, and their z. Indices are public.
+ */
+struct buckets {
+    size_t limbs;
+    uint64_t *sum;
+    word128 *z;
+};
+
+static enum err buckets_new(struct party *p, enum ring ring, struct buckets *b)
+{
+    const size_t all = (size_t)DIGITS << 8;
+    b->limbs = ring == RING_128 ? LIMBS : LIMBS / 2;
+    b->sum = scratch_take(p->scratch, all * b->limbs, sizeof *b->sum);
+    b->z = scratch_take(p->scratch, all * 2, sizeof *b->z);
+    if (b->sum == NULL || b->z == NULL)
+        return ERR_NOMEM;
+    memset(b->sum, 0, all * b->limbs * sizeof *b->sum);
+    memset(b->z, 0, all * 2 * sizeof *b->z);
+    return ERR_OK;
+}
+
+static void put_sum(struct buckets *b, uint64_t theta, const uint64_t sum[SUM])
+{
+    uint64_t limb[LIMBS];
+    for (size_t k = 0; k < b->limbs; k++) {
+        const size_t word = k * LIMB / 64, shift = k * LIMB % 64;
+        const uint64_t more = word + 1 < SUM && shift > 64 - LIMB ? sum[word + 1] : 0;
+        limb[k] = sum[word] >> shift;
+        if (shift > 64 - LIMB)
+            limb[k] |= more << (64 - shift);
+        limb[k] &= ((uint64_t)1 << LIMB) - 1;
+    }
+    for (size_t d = 0; d < DIGITS; d++, theta >>= 8) {
+        uint64_t *bucket = b->sum + (d << 8 | (theta & 255)) * b->limbs;
+        for (size_t k = 0; k < b->limbs; k++)
+            bucket[k] += limb[k];
+    }
+}
+
+static void put_z(struct buckets *b, uint64_t theta, word128 za, word128 zb)
+{
+    for (size_t d = 0; d < DIGITS; d++, theta >>= 8) {
+        word128 *bucket = b->z + (d << 8 | (theta & 255)) * 2;
+        bucket[0] += za;
+        bucket[1] += zb;
+    }
+}
+
+static void add_tile(struct buckets *b, const struct claims *c, const struct check_record *r,
+                     size_t at, size_t n)
+{
+    const uint64_t *theta = c->weight + r->relation + (r->one ? 0 : at);
+    uint64_t sum[CLAIMS_TILE][SUM] = {{0}}, room[2][CLAIMS_TILE];
+    for (unsigned l = 0; l < r->products; l++)
+        (r->ring == RING_128 ? add_summands128 : add_summands64)(sum, r, l, at, n);
+    for (size_t i = 1; r->one && i < n; i++)
+        add_words(sum[0], SUM, sum[i], SUM);
+    for (size_t i = 0; r->products > 0 && i < (r->one ? 1 : n); i++)
+        put_sum(b, theta[i], sum[i]);
+    if (!r->has_z)
+        return;
+    if (r->ring == RING_128) {
+        for (size_t i = 0; i < n; i++)
+            put_z(b, theta[i], word_at(r->z[0], at + i), word_at(r->z[1], at + i));
+        return;
+    }
+    const uint64_t *za = claims_words(r->ring, r->z[0], at, n, room[0]);
+    const uint64_t *zb = claims_words(r->ring, r->z[1], at, n, room[1]);
+    for (size_t i = 0; i < n; i++)
+        put_z(b, theta[i], za[i], zb[i]);
+}
+
+/* Coefficient t: what stands in all buckets whose digit has its bit. */
+static void empty_buckets(const struct buckets *b, struct claims *c)
+{
+    for (size_t t = 0; t < CLAIMS; t++) {
+        uint64_t *claim = c->claim[0] + t * c->words;
+        uint64_t limb[LIMBS] = {0};
+        word128 z[2] = {0, 0};
+        for (size_t digit = 0; digit < 256; digit++) {
+            const size_t at = (t / 8) << 8 | digit;
+            if ((digit >> t % 8 & 1) == 0)
+                continue;
+            for (size_t k = 0; k < b->limbs; k++)
+                limb[k] += b->sum[at * b->limbs + k];
+            z[0] += b->z[2 * at];
+            z[1] += b->z[2 * at + 1];
+        }
+        memset(claim, 0, c->words * sizeof *claim);
+        for (size_t k = 0; k < b->limbs && k * LIMB / 64 < c->words; k++) {
+            const word128 part = (word128)limb[k] << k * LIMB % 64;
+            const uint64_t words[2] = {(uint64_t)part, (uint64_t)(part >> 64)};
+            add_words(claim + k * LIMB / 64, c->words - k * LIMB / 64, words, 2);
+        }
+        c->remainder[0][t] = -z[0];
+        c->remainder[1][t] = -z[1];
+    }
+}
+
+/* --- claims ----------------------------------------------------------------------------------- */
+
+static enum err draw_masks(const struct claims *c, struct prg *prg, uint64_t *m)
+{
+    TRY(prg_fill(prg, m, CLAIMS * c->words * sizeof *m));
+    for (size_t t = 0; t < CLAIMS; t++)
+        m[(t + 1) * c->words - 1] >>= 2;
+    return ERR_OK;
+}
+
+static enum err mask(struct party *p, struct claims *c)
+{
+    uint64_t *own = scratch_take(p->scratch, CLAIMS * c->words, sizeof *own);
+    uint64_t *next = scratch_take(p->scratch, CLAIMS * c->words, sizeof *next);
+    static const uint64_t one = 1;
+    if (own == NULL || next == NULL)
+        return ERR_NOMEM;
+    TRY(draw_masks(c, p->prg[0][PRG_CHECK], own));
+    TRY(draw_masks(c, p->prg[1][PRG_CHECK], next));
+    for (size_t k = 0; k < CLAIMS * c->words; k++)
+        next[k] = ~next[k];
+    for (size_t t = 0, at = 0; t < CLAIMS; t++, at += c->words) {
+        add_words(c->claim[0] + at, c->words, own + at, c->words);
+        add_words(c->claim[0] + at, c->words, next + at, c->words);
+        add_words(c->claim[0] + at, c->words, &one, 1);
+    }
+    return ERR_OK;
+}
+
+static enum err make(struct party *p, enum ring ring, struct claims *c)
+{
+    struct check_place place = {0, 0};
+    struct check_record r;
+    struct buckets b;
+    TRY(buckets_new(p, ring, &b));
+    while (check_numbers_next(&p->check->numbers, &place, &r))
+        for (size_t at = 0, n; r.ring == ring && at < r.words; at += n) {
+            n = r.words - at < CLAIMS_TILE ? r.words - at : CLAIMS_TILE;
+            add_tile(&b, c, &r, at, n);
+        }
+    empty_buckets(&b, c);
+    return mask(p, c);
+}
+
+enum err claims_make(struct party *p, struct claims claims[NUMBERS_RINGS])
+{
+    for (unsigned ring = 0; ring < NUMBERS_RINGS; ring++) {
+        const struct scratch_mark mark = scratch_mark(p->scratch);
+        if (claims[ring].words > 0)
+            TRY(scratch_done(p->scratch, mark, make(p, ring, &claims[ring])));
+    }
+    return ERR_OK;
+}
+
+word128 claims_modulo(enum ring ring, word128 x)
+{
+    return ring == RING_128 ? x : x & (((word128)1 << 8 * ring_size(ring)) - 1);
+}
+
+void claims_settle(struct claims claims[NUMBERS_RINGS])
+{
+    for (unsigned ring = 0; ring < NUMBERS_RINGS; ring++) {
+        struct claims *c = &claims[ring];
+        for (size_t t = 0; c->words > 0 && t < CLAIMS; t++)
+            for (unsigned side = 0; side < 2; side++) {
+                const uint64_t *claim = c->claim[side] + t * c->words;
+                const word128 low = (word128)claim[1] << 64 | claim[0];
+                c->remainder[side][t] = claims_modulo(ring, c->remainder[side][t] + low);
+            }
+    }
+}
+
+/* --- modulo a prime --------------------------------------------------------------------------- */
+
+/* Two's complement: -2^(64 words - 1) counts in the place of that bit. */
+static uint64_t residue(const struct prime *f, const uint64_t *x, size_t words)
+{
+    uint64_t r = 0, over = 1;
+    for (size_t k = words; k-- > 0;) {
+        r = prime_wide(f, (word128)r << 64 | x[k]);
+        over = prime_times(f, over, f->shift);
+    }
+    return prime_less(f, r, over & -(x[words - 1] >> 63));
+}
+
+/* kappa theta(y), by digits: eight numbers below p add up to less than 2^62. */
+static void weights_at(struct claims *c, const struct prime *f, const uint64_t powers[CLAIMS])
+{
+    uint64_t table[DIGITS][256];
+    for (size_t d = 0; d < DIGITS; d++) {
+        table[d][0] = 0;
+        for (size_t v = 1; v < 256; v++) {
+            const size_t low = (size_t)__builtin_ctz((unsigned)v);
+            table[d][v] = prime_add(f, table[d][v & (v - 1)], powers[8 * d + low]);
+        }
+    }
+    for (size_t q = 0; q < c->relations; q++) {
+        uint64_t theta = c->weight[q], sum = 0;
+        for (size_t d = 0; d < DIGITS; d++, theta >>= 8)
+            sum += table[d][theta & 255];
+        c->weight[q] = prime_short(f, sum);
+    }
+}
+
+void claims_at(struct claims *c, const struct prime *f, uint64_t y, uint64_t kappa, uint64_t z[2])
+{
+    uint64_t powers[CLAIMS];
+    powers[0] = kappa;
+    for (size_t t = 1; t < CLAIMS; t++)
+        powers[t] = prime_times(f, powers[t - 1], y);
+    for (size_t t = 0; t < CLAIMS; t++)
+        for (unsigned side = 0; side < 2; side++) {
+            const uint64_t claim = residue(f, c->claim[side] + t * c->words, c->words);
+            z[side] = prime_add(f, z[side], prime_times(f, powers[t], claim));
+        }
+    weights_at(c, f, powers);
+}

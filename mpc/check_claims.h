@@ -1,0 +1,49 @@
+/*
+ * mpc/check_claims.h - what a flush claims of the numbers noted; for mpc/check*.c alone.
+ *
+ * A relation weighs theta(Y), 64 coefficients 0 or 1. W_i(Y), this server's summand of all
+ * relations so weighed, is computed over the integers, as if components were numbers below 2^K:
+ *
+ *   i -> i-1   W_i + m_i - m_(i+1), each coefficient in `words` words, two's complement
+ *
+ * m_k, of key_k, is below 2^(64 words - 2). No more fits than what is honest may be, and a claim
+ * that is off is off modulo most primes.
+ */
+#ifndef TREFOIL_MPC_CHECK_CLAIMS_H
+#define TREFOIL_MPC_CHECK_CLAIMS_H
+
+#include "mpc/check_private.h"
+#include "mpc/prime.h"
+
+#define CLAIMS 64
+
+struct claims {
+    size_t words, relations;      /* of a claim; 0: nothing is noted */
+    uint64_t *weight;             /* theta of each relation; then its value at y times kappa */
+    uint64_t *claim[2];           /* own, and the next server's */
+    word128 remainder[2][CLAIMS]; /* by component, modulo 2^K; first less what z brings */
+};
+
+/* The words that all claims have; in the party's scratch, one after the other. */
+enum err claims_new(struct party *p, struct claims claims[NUMBERS_RINGS], size_t *words) MUST_CHECK;
+
+enum err claims_weigh(struct claims claims[NUMBERS_RINGS], struct prg *weights) MUST_CHECK;
+
+/* Fills in the own claims, masked. */
+enum err claims_make(struct party *p, struct claims claims[NUMBERS_RINGS]) MUST_CHECK;
+
+/* The low K bits. */
+word128 claims_modulo(enum ring ring, word128 x);
+
+/* When the others have come: what they leave of z. */
+void claims_settle(struct claims claims[NUMBERS_RINGS]);
+
+/* Weights become numbers modulo a prime; what all claims come to, by component, is added to z. */
+void claims_at(struct claims *c, const struct prime *f, uint64_t y, uint64_t kappa, uint64_t z[2]);
+
+/* Words [at, at + n) of a vector of a ring of up to 64 bits, in `room` or where they stand. */
+#define CLAIMS_TILE 64
+const uint64_t *claims_words(enum ring ring, const void *v, size_t at, size_t n,
+                             uint64_t room[CLAIMS_TILE]);
+
+#endif

@@ -1,0 +1,76 @@
+/* The products of the log of numbers as elements modulo a prime, block by block. */
+#include "mpc/check_prime.h"
+
+#include <string.h>
+
+/* Blocks as they fill up. */
+struct filling {
+    struct numbers *n;
+    struct prime_block block;
+    size_t at, used;
+    numbers_block_fn *call;
+    void *arg;
+};
+
+static void filled(struct filling *to)
+{
+    if (to->used == 0)
+        return;
+    for (unsigned v = 0; v < 4; v++)
+        memset(to->block.x[v] + to->used, 0, (PRIME_BLOCK - to->used) * sizeof(uint64_t));
+    to->call(to->n, &to->block, to->at++, to->arg);
+    to->used = 0;
+}
+
+/* Words of a vector, modulo p and times w where there is one. */
+static void residues(const struct prime *f, const struct check_record *r, const void *v, size_t at,
+                     size_t n, const uint64_t *w, const uint64_t *over, uint64_t *out)
+{
+    uint64_t room[CLAIMS_TILE];
+    const uint64_t *x = room;
+    if (r->ring != RING_128)
+        x = claims_words(r->ring, v, at, n, room);
+    for (size_t i = 0; r->ring == RING_128 && i < n; i++)
+        room[i] = v == NULL ? 0 : prime_wide(f, ((const word128 *)v)[at + i]);
+    for (size_t i = 0; i < n; i++)
+        out[i] = w == NULL ? prime_short(f, x[i]) : prime_scaled(f, x[i], w[i], over[i]);
+}
+
+/* Some words of a record, word by word of all its products. */
+static void put_elements(struct filling *to, const struct check_record *r, size_t at, size_t n)
+{
+    const struct prime *f = &to->n->field;
+    const uint64_t *weight = to->n->claims[r->ring].weight + r->relation + (r->one ? 0 : at);
+    uint64_t x[NUMBERS_PRODUCTS][4][CLAIMS_TILE], w[CLAIMS_TILE], over[CLAIMS_TILE];
+    for (size_t i = 0; i < n; i++) {
+        w[i] = weight[r->one ? 0 : i];
+        over[i] = prime_over(f, w[i]);
+    }
+    for (unsigned l = 0; l < r->products; l++)
+        for (unsigned side = 0; side < 2; side++) {
+            residues(f, r, r->x[l][side], at, n, w, over, x[l][side]);
+            residues(f, r, r->y[l][side], at, n, NULL, NULL, x[l][2 + side]);
+        }
+    for (size_t i = 0; i < n; i++)
+        for (unsigned l = 0; l < r->products; l++) {
+            for (unsigned v = 0; v < 4; v++)
+                to->block.x[v][to->used] = x[l][v][i];
+            if (++to->used == PRIME_BLOCK)
+                filled(to);
+        }
+}
+
+void numbers_each_block(struct numbers *n, numbers_block_fn *call, void *arg)
+{
+    struct filling to = {.n = n, .call = call, .arg = arg};
+    struct check_place place = {0, 0};
+    struct check_record r;
+    for (size_t k = 0; n->block != NULL && k < n->blocks; k++)
+        call(n, &n->block[k], k, arg);
+    while (n->block == NULL && check_numbers_next(n->log, &place, &r))
+        for (size_t at = 0, k; at < r.words; at += k) {
+            k = r.words - at < CLAIMS_TILE ? r.words - at : CLAIMS_TILE;
+            put_elements(&to, &r, at, k);
+        }
+    filled(&to);
+}

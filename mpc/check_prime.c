@@ -1,0 +1,376 @@
+#include "mpc/check_prime.h"
+
+#include <string.h>
+
+enum err numbers_claim(struct numbers *n, struct prg *weights, struct beside *beside)
+{
+    TRY(claims_new(n->p, n->claims, &n->words));
+    TRY(claims_weigh(n->claims, weights));
+    TRY(claims_make(n->p, n->claims));
+    n->blocks = n->log->products / PRIME_BLOCK + (n->log->products % PRIME_BLOCK != 0);
+    n->due = n->words > 0 ? NUMBERS_CHOOSE : NUMBERS_NOTHING;
+    *beside = (struct beside){n->claims->claim[0], n->claims->claim[1],
+                              n->words * sizeof(uint64_t)};
+    return ERR_OK;
+}
+
+static enum err choose(struct numbers *n, struct prg *weights)
+{
+    uint64_t y, kappa;
+    TRY(prime_choose(&n->field, weights));
+    TRY(prime_draw(&n->field, weights, &y, 1));
+    claims_settle(n->claims);
+    for (unsigned ring = 0; ring < NUMBERS_RINGS; ring++) {
+        if (n->claims[ring].words == 0)
+            continue;
+        TRY(prime_draw(&n->field, weights, &kappa, 1));
+        claims_at(&n->claims[ring], &n->field, y, kappa, n->z);
+    }
+    return ERR_OK;
+}
+
+/* --- points ----------------------------------------------------------------------------------- */
+
+/* From the highest digit down: rows at 0, at 1, and their difference, which is at infinity. */
+static void expand(const int64_t *from, unsigned parts, unsigned rows, int64_t *to)
+{
+    const size_t half = (size_t)rows / 2 * PRIME_COLUMNS;
+    for (unsigned k = 0; k < parts; k++, from += 2 * half, to += 3 * half) {
+        memcpy(to, from, 2 * half * sizeof *to);
+        for (size_t i = 0; i < half; i++)
+            to[2 * half + i] = from[half + i] - from[i];
+    }
+}
+
+/* Whole numbers between -8 p and 8 p. */
+static void points_of(const uint64_t x[PRIME_BLOCK], int64_t point[PRIME_POINTS * PRIME_COLUMNS])
+{
+    int64_t rows[PRIME_BLOCK], one[24 * PRIME_COLUMNS], two[36 * PRIME_COLUMNS],
+        three[54 * PRIME_COLUMNS];
+    for (size_t i = 0; i < PRIME_BLOCK; i++)
+        rows[i] = (int64_t)x[i];
+    expand(rows, 1, 16, one);
+    expand(one, 3, 8, two);
+    expand(two, 9, 4, three);
+    expand(three, 27, 2, point);
+}
+
+/*
+ * Of four columns the summands x_a (y_a + y_b) + x_b y_a are 8 products, each between -64 p^2 and
+ * 64 p^2: with 512 p^2 added they are from 0 to 2^128.
+ */
+static void add_points(struct numbers *n, const struct prime_block *block, uint64_t *sums)
+{
+    const struct prime *f = &n->field;
+    const word128 above = (word128)f->p * f->p << 9;
+    int64_t point[4][PRIME_POINTS * PRIME_COLUMNS];
+    uint64_t both[PRIME_BLOCK];
+    for (size_t i = 0; i < PRIME_BLOCK; i++)
+        both[i] = prime_add(f, block->x[2][i], block->x[3][i]);
+    points_of(block->x[0], point[0]);
+    points_of(block->x[1], point[1]);
+    points_of(block->x[2], point[2]);
+    points_of(both, point[3]);
+    for (size_t c = 0; c < PRIME_POINTS; c++) {
+        word128 sum = above;
+        for (size_t i = PRIME_COLUMNS * c; i < PRIME_COLUMNS * (c + 1); i++)
+            sum += (word128)((__int128)point[0][i] * point[3][i]) +
+                   (word128)((__int128)point[1][i] * point[2][i]);
+        sums[c] = prime_add(f, sums[c], prime_wide(f, sum));
+    }
+}
+
+static void sum_block(struct numbers *n, const struct prime_block *block, size_t at, void *sums)
+{
+    (void)at;
+    add_points(n, block, sums);
+}
+
+static unsigned point_of_row(unsigned row)
+{
+    unsigned point = 0;
+    for (unsigned v = PRIME_DIGITS; v-- > 0;)
+        point = 3 * point + (row >> v & 1);
+    return point;
+}
+
+static void row_weights(const struct prime *f, const uint64_t r[PRIME_DIGITS],
+                        uint64_t weight[PRIME_ROWS])
+{
+    weight[0] = 1;
+    for (unsigned v = 0; v < PRIME_DIGITS; v++)
+        for (unsigned a = 0; a < 1u << v; a++) {
+            weight[a | 1u << v] = prime_times(f, weight[a], r[v]);
+            weight[a] = prime_less(f, weight[a], weight[a | 1u << v]);
+        }
+}
+
+/* f(r) = f(0) + r (f(1) - f(0) + (r - 1) f(inf)), a digit at a time from the highest down. */
+static uint64_t value_at(const struct prime *f, const uint64_t values[PRIME_POINTS],
+                         const uint64_t r[PRIME_DIGITS])
+{
+    uint64_t at[PRIME_POINTS];
+    unsigned points = PRIME_POINTS;
+    memcpy(at, values, sizeof at);
+    for (unsigned v = PRIME_DIGITS; v-- > 0;) {
+        points /= 3;
+        for (unsigned k = 0; k < points; k++) {
+            const uint64_t rise = prime_less(f, at[points + k], at[k]);
+            const uint64_t inf = prime_times(f, at[2 * points + k], prime_less(f, r[v], 1));
+            at[k] = prime_add(f, at[k], prime_times(f, r[v], prime_add(f, rise, inf)));
+        }
+    }
+    return at[0];
+}
+
+/* --- folds ------------------------------------------------------------------------------------ */
+
+/* R V_a + U_a S of every row, this server's summands. */
+static void add_cross(struct numbers *n, const struct prime_block *block, size_t at,
+                      struct prime_sums *sums)
+{
+    const struct prime *f = &n->field;
+    uint64_t mask[4][PRIME_COLUMNS]; /* what goes with u_a, u_b, v_a, v_b */
+    for (size_t s = 0, i = at * PRIME_COLUMNS; s < PRIME_COLUMNS; s++, i++) {
+        mask[0][s] = prime_add(f, n->mask[1][0][i], n->mask[1][1][i]);
+        mask[1][s] = n->mask[1][0][i];
+        mask[2][s] = prime_add(f, n->mask[0][0][i], n->mask[0][1][i]);
+        mask[3][s] = n->mask[0][0][i];
+        sums->square = prime_add(f, sums->square,
+                                 prime_wide(f, (word128)n->mask[0][0][i] * mask[0][s] +
+                                                   (word128)n->mask[0][1][i] * n->mask[1][0][i]));
+    }
+    for (size_t a = 0; a < PRIME_ROWS; a++) {
+        word128 sum = 0;
+        for (unsigned v = 0; v < 4; v++)
+            for (size_t s = 0; s < PRIME_COLUMNS; s++)
+                sum += (word128)block->x[v][a * PRIME_COLUMNS + s] * mask[v][s];
+        sums->cross[a] = prime_add(f, sums->cross[a], prime_wide(f, sum));
+    }
+}
+
+static void sum_last_block(struct numbers *n, const struct prime_block *block, size_t at, void *arg)
+{
+    struct prime_sums *sums = arg;
+    add_points(n, block, sums->point);
+    add_cross(n, block, at, sums);
+}
+
+static enum err draw_masks(struct numbers *n)
+{
+    n->columns = n->blocks * PRIME_COLUMNS;
+    for (unsigned which = 0; which < 2; which++)
+        for (unsigned side = 0; side < 2; side++) {
+            uint64_t *m = scratch_take(n->p->scratch, n->columns, sizeof *m);
+            n->mask[which][side] = m;
+            if (m == NULL)
+                return ERR_NOMEM;
+            TRY(prime_mask(&n->field, n->p->prg[side][PRG_CHECK], m, n->columns));
+        }
+    return ERR_OK;
+}
+
+/* A zero share is added. */
+static enum err mask(struct numbers *n, uint64_t *x, size_t words)
+{
+    uint64_t m[2][sizeof n->sums[0] / sizeof(uint64_t)];
+    for (unsigned side = 0; side < 2; side++)
+        TRY(prime_mask(&n->field, n->p->prg[side][PRG_CHECK], m[side], words));
+    for (size_t i = 0; i < words; i++)
+        x[i] = prime_add(&n->field, x[i], prime_less(&n->field, m[0][i], m[1][i]));
+    return ERR_OK;
+}
+
+enum err numbers_sum(struct numbers *n, bool last, struct beside *beside)
+{
+    const size_t bytes = last ? sizeof n->sums[0] : sizeof n->sums[0].point;
+    if (n->words == 0)
+        return ERR_OK;
+    if (n->remainders++ == PRIME_REMAINDERS)
+        return ERR_RANGE;
+    memset(n->sums, 0, sizeof n->sums);
+    if (last)
+        TRY(draw_masks(n));
+    numbers_each_block(n, last ? sum_last_block : sum_block, &n->sums[0]);
+    TRY(mask(n, n->sums[0].point, bytes / sizeof(uint64_t)));
+    *beside = (struct beside){&n->sums[0], &n->sums[1], bytes};
+    n->due = last ? NUMBERS_LAST : NUMBERS_FOLD;
+    return ERR_OK;
+}
+
+/* The sums have come: what they are off Z by, and Z of what is folded. */
+static void take_sums(struct numbers *n)
+{
+    const struct prime *f = &n->field;
+    uint64_t *came = n->sums[1].point;
+    for (size_t i = 0; i < sizeof n->sums[1] / sizeof *came; i++)
+        came[i] = prime_short(f, came[i]);
+    for (unsigned side = 0; side < 2; side++) {
+        uint64_t sum = 0;
+        for (unsigned a = 0; a < PRIME_ROWS; a++)
+            sum = prime_add(f, sum, n->sums[side].point[point_of_row(a)]);
+        n->remainder[n->remainders - 1][side] = prime_less(f, sum, n->z[side]);
+        n->z[side] = value_at(f, n->sums[side].point, n->r);
+    }
+}
+
+enum err numbers_coin(struct numbers *n, struct prg *weights)
+{
+    const bool last = n->due == NUMBERS_LAST;
+    if (n->due == NUMBERS_CHOOSE)
+        TRY(choose(n, weights));
+    if (last || n->due == NUMBERS_FOLD) {
+        TRY(prime_draw(&n->field, weights, n->r, PRIME_DIGITS));
+        n->zeta = 0;
+        while (last && n->zeta == 0)
+            TRY(prime_draw(&n->field, weights, &n->zeta, 1));
+        take_sums(n);
+    }
+    n->due = NUMBERS_NOTHING;
+    return ERR_OK;
+}
+
+/* Rows weighed, column by column. */
+static void fold_rows(const struct prime *f, const uint64_t x[PRIME_BLOCK],
+                      const uint64_t weight[PRIME_ROWS], uint64_t out[PRIME_COLUMNS])
+{
+    for (size_t s = 0; s < PRIME_COLUMNS; s++) {
+        word128 sum = 0;
+        for (size_t a = 0; a < PRIME_ROWS; a++)
+            sum += (word128)weight[a] * x[a * PRIME_COLUMNS + s];
+        out[s] = prime_wide(f, sum);
+    }
+}
+
+struct folding {
+    uint64_t weight[PRIME_ROWS];
+    struct prime_block *out;
+};
+
+static void fold_block(struct numbers *n, const struct prime_block *block, size_t at, void *arg)
+{
+    const struct folding *g = arg;
+    for (unsigned v = 0; v < 4; v++)
+        fold_rows(&n->field, block->x[v], g->weight,
+                  g->out[at / PRIME_ROWS].x[v] + at % PRIME_ROWS * PRIME_COLUMNS);
+}
+
+enum err numbers_fold(struct numbers *n)
+{
+    const size_t blocks = n->blocks / PRIME_ROWS + (n->blocks % PRIME_ROWS != 0);
+    struct folding g;
+    g.out = scratch_take(n->p->scratch, blocks, sizeof *g.out);
+    if (g.out == NULL)
+        return ERR_NOMEM;
+    row_weights(&n->field, n->r, g.weight);
+    memset(&g.out[blocks - 1], 0, sizeof *g.out);
+    numbers_each_block(n, fold_block, &g);
+    n->block = g.out;
+    n->blocks = blocks;
+    return ERR_OK;
+}
+
+/* --- what is opened --------------------------------------------------------------------------- */
+
+/* U*, V*, Z*, what each fold was off by; then two words of each remainder of a ring. */
+static size_t opened_elements(const struct numbers *n)
+{
+    return 2 * n->columns + 1 + n->remainders;
+}
+
+size_t numbers_opened(const struct numbers *n)
+{
+    size_t words = opened_elements(n);
+    if (n->words == 0)
+        return 0;
+    for (unsigned ring = 0; ring < NUMBERS_RINGS; ring++)
+        words += n->claims[ring].words > 0 ? 2 * CLAIMS : 0;
+    return words;
+}
+
+struct starring {
+    uint64_t weight[PRIME_ROWS], *out[2];
+};
+
+static void star_block(struct numbers *n, const struct prime_block *block, size_t at, void *arg)
+{
+    const struct prime *f = &n->field;
+    const struct starring *g = arg;
+    for (unsigned v = 0; v < 4; v++) {
+        const size_t from = at * PRIME_COLUMNS;
+        uint64_t *out = g->out[v % 2] + (v < 2 ? 0 : n->columns) + from;
+        const uint64_t *m = n->mask[v / 2][v % 2] + from;
+        fold_rows(f, block->x[v], g->weight, out);
+        for (size_t s = 0; s < PRIME_COLUMNS; s++)
+            out[s] = prime_add(f, out[s], prime_times(f, n->zeta, m[s]));
+    }
+}
+
+/* Z* of one component: z + zeta sum weight[a] E[a] + zeta^2 e. */
+static uint64_t star_z(const struct numbers *n, unsigned side, const uint64_t weight[PRIME_ROWS])
+{
+    const struct prime *f = &n->field;
+    uint64_t sum = prime_times(f, n->sums[side].square, n->zeta);
+    for (unsigned a = 0; a < PRIME_ROWS; a++)
+        sum = prime_add(f, sum, prime_times(f, n->sums[side].cross[a], weight[a]));
+    return prime_add(f, n->z[side], prime_times(f, sum, n->zeta));
+}
+
+void numbers_put(struct numbers *n, uint64_t *a, uint64_t *b)
+{
+    struct starring g = {.out = {a, b}};
+    if (n->words == 0)
+        return;
+    row_weights(&n->field, n->r, g.weight);
+    numbers_each_block(n, star_block, &g);
+    for (unsigned side = 0; side < 2; side++) {
+        uint64_t *out = g.out[side] + 2 * n->columns;
+        *out++ = star_z(n, side, g.weight);
+        for (unsigned k = 0; k < n->remainders; k++)
+            *out++ = n->remainder[k][side];
+        for (unsigned ring = 0; ring < NUMBERS_RINGS; ring++)
+            for (size_t t = 0; n->claims[ring].words > 0 && t < CLAIMS; t++) {
+                const word128 d = n->claims[ring].remainder[side][t];
+                *out++ = (uint64_t)d;
+                *out++ = (uint64_t)(d >> 64);
+            }
+    }
+}
+
+void numbers_join(const struct numbers *n, const uint64_t *a, const uint64_t *b,
+                  const uint64_t *third, uint64_t *joined)
+{
+    const struct prime *f = &n->field;
+    const size_t elements = opened_elements(n);
+    size_t at = elements;
+    if (n->words == 0)
+        return;
+    for (size_t i = 0; i < elements; i++)
+        joined[i] = prime_short(f, prime_add(f, a[i], b[i]) + prime_short(f, third[i]));
+    for (unsigned ring = 0; ring < NUMBERS_RINGS; ring++)
+        for (size_t t = 0; n->claims[ring].words > 0 && t < CLAIMS; t++, at += 2) {
+            const uint64_t *const of[3] = {a + at, b + at, third + at};
+            word128 sum = 0;
+            for (unsigned k = 0; k < 3; k++)
+                sum += (word128)of[k][1] << 64 | of[k][0];
+            sum = claims_modulo((enum ring)ring, sum);
+            joined[at] = (uint64_t)sum;
+            joined[at + 1] = (uint64_t)(sum >> 64);
+        }
+}
+
+bool numbers_hold(const struct numbers *n, const uint64_t *joined)
+{
+    const struct prime *f = &n->field;
+    const uint64_t *u = joined, *v = u + n->columns, *z = v + n->columns;
+    const size_t words = numbers_opened(n);
+    uint64_t sum = 0;
+    if (n->words == 0)
+        return true;
+    for (size_t i = 0; i < n->columns; i++)
+        sum = prime_add(f, sum, prime_times(f, u[i], v[i]));
+    for (const uint64_t *zero = z + 1; zero < joined + words; zero++)
+        if (*zero != 0)
+            return false;
+    return sum == *z;
+}

@@ -1,0 +1,77 @@
+/*
+ * mpc/check_prime.h - the part of a flush that proves claims on numbers, modulo a prime p; for
+ * mpc/check*.c alone. It goes beside that of bits, in the same rounds.
+ *
+ * A product of relation q of a ring is an element: U = kappa theta_q(y) x, V = y, and the sum of U V
+ * is Z, what all claims come to at y. 64 elements are a block: 16 rows of 4 columns.
+ */
+#ifndef TREFOIL_MPC_CHECK_PRIME_H
+#define TREFOIL_MPC_CHECK_PRIME_H
+
+#include "mpc/check_claims.h"
+
+#define PRIME_ROWS 16
+#define PRIME_COLUMNS 4
+#define PRIME_BLOCK ((size_t)PRIME_ROWS * PRIME_COLUMNS)
+#define PRIME_DIGITS 4
+#define PRIME_POINTS 81     /* 3^4 */
+#define PRIME_REMAINDERS 16 /* most: one a fold */
+
+/* Sums at points, and of the last fold what belongs to the masks. */
+struct prime_sums {
+    uint64_t point[PRIME_POINTS], cross[PRIME_ROWS], square;
+};
+
+/* Element 4 a + s is row a of column s: its u_a, u_b, v_a, v_b. */
+struct prime_block {
+    uint64_t x[4][PRIME_BLOCK];
+};
+
+struct numbers {
+    struct party *p;
+    struct check_numbers *log;
+    struct claims claims[NUMBERS_RINGS];
+    struct prime field;
+    struct prime_block *block;                     /* what is left to fold; NULL: the log's */
+    size_t blocks, words;                          /* words of all claims; 0: nothing is noted */
+    uint64_t z[2], remainder[PRIME_REMAINDERS][2]; /* by component */
+    unsigned remainders;
+    enum { NUMBERS_NOTHING, NUMBERS_CHOOSE, NUMBERS_FOLD, NUMBERS_LAST } due;
+    struct prime_sums sums[2]; /* own, and the next server's */
+    size_t columns;
+    uint64_t *mask[2][2]; /* of the last fold's columns: R, S by component */
+    uint64_t r[PRIME_DIGITS], zeta;
+};
+
+/* A message beside that of bits: what goes to the last server, and what comes from the next. */
+struct beside {
+    void *out, *in;
+    size_t bytes;
+};
+
+/*
+ * With the first coin: weights and claims, which go beside. With each later coin what is due then: a
+ * prime and a point; the points of folds. Nothing where nothing is noted.
+ */
+enum err numbers_claim(struct numbers *n, struct prg *weights, struct beside *beside) MUST_CHECK;
+enum err numbers_coin(struct numbers *n, struct prg *weights) MUST_CHECK;
+
+/* Sums of a fold, which go beside; after its coin the fold itself, but for the last one. */
+enum err numbers_sum(struct numbers *n, bool last, struct beside *beside) MUST_CHECK;
+enum err numbers_fold(struct numbers *n) MUST_CHECK;
+
+/* Calls with each block of elements, in order. */
+typedef void numbers_block_fn(struct numbers *n, const struct prime_block *block, size_t at,
+                              void *arg);
+void numbers_each_block(struct numbers *n, numbers_block_fn *call, void *arg);
+
+/*
+ * What is opened of each component, in words; what the three add up to; and whether that holds.
+ */
+size_t numbers_opened(const struct numbers *n);
+void numbers_put(struct numbers *n, uint64_t *a, uint64_t *b);
+void numbers_join(const struct numbers *n, const uint64_t *a, const uint64_t *b,
+                  const uint64_t *third, uint64_t *joined);
+bool numbers_hold(const struct numbers *n, const uint64_t *joined);
+
+#endif
