@@ -123,6 +123,7 @@ TARGET static inline vector64 field_times(vector64 x, vector64 y)
 }
 
 /* A matrix of 8 x 8 bits, as the affine instruction wants it: the mask of the top bit first. */
+#define PIECES 1
 #define LOOKUP uint64_t
 
 TARGET static void lookup_tables(uint64_t table[8][8], const uint64_t *weight)
@@ -138,10 +139,19 @@ TARGET static void lookup_tables(uint64_t table[8][8], const uint64_t *weight)
         }
 }
 
-TARGET static inline vector64 lookup(vector64 index, const uint64_t *matrix)
+TARGET static inline void pieces(vector64 index[1], vector64 v)
 {
-    return (vector64)_mm512_gf2p8affine_epi64_epi8((__m512i)index,
-                                                   _mm512_set1_epi64((long long)*matrix), 0);
+    index[0] = v;
+}
+
+TARGET static inline vector64 lookup_map(const uint64_t *matrix)
+{
+    return (vector64)_mm512_set1_epi64((long long)*matrix);
+}
+
+TARGET static inline vector64 lookup(vector64 index, vector64 map)
+{
+    return (vector64)_mm512_gf2p8affine_epi64_epi8((__m512i)index, (__m512i)map, 0);
 }
 
 #include "mpc/kernel_check.inc"
