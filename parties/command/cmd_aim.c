@@ -80,9 +80,4 @@ static enum err run(int argc, char **argv, struct log *log)
     return execute(files, given, out, &sampling, &csv, log);
 }
 
-const struct command cmd_aim = {
-    .name = "aim",
-    .summary = "central AIM, for whoever may see all rows",
-    .help = help,
-    .run = run,
-};
+const struct command cmd_aim = {"aim", "central AIM, for whoever may see all rows", help, run};

@@ -109,9 +109,5 @@ static enum err run(int argc, char **argv, struct log *log)
     return audit(&t, log);
 }
 
-const struct command cmd_audit = {
-    .name = "audit",
-    .summary = "check servers' audit logs, and list what was opened",
-    .help = help,
-    .run = run,
-};
+const struct command cmd_audit = {"audit", "check servers' audit logs, and list what was opened",
+                                  help, run};

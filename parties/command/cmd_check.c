@@ -151,9 +151,4 @@ static enum err run(int argc, char **argv, struct log *log)
     return check(&w, log);
 }
 
-const struct command cmd_check = {
-    .name = "check",
-    .summary = "say in words what a study file means",
-    .help = help,
-    .run = run,
-};
+const struct command cmd_check = {"check", "say in words what a study file means", help, run};

@@ -179,8 +179,4 @@ static enum err run(int argc, char **argv, struct log *log)
 }
 
 const struct command cmd_complete = {
-    .name = "complete",
-    .summary = "completion of commands and options in bash and zsh",
-    .help = help,
-    .run = run,
-};
+    "complete", "completion of commands and options in bash and zsh", help, run};

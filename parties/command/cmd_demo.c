@@ -314,9 +314,5 @@ static enum err run(int argc, char **argv, struct log *log)
     return play(&d, folder, (uint64_t)seed_number);
 }
 
-const struct command cmd_demo = {
-    .name = "demo",
-    .summary = "show a whole study on this machine, with invented data",
-    .help = help,
-    .run = run,
-};
+const struct command cmd_demo = {"demo", "show a whole study on this machine, with invented data",
+                                 help, run};

@@ -129,9 +129,5 @@ static enum err run(int argc, char **argv, struct log *log)
     return evaluate_files(&v, files, model, (size_t)count);
 }
 
-const struct command cmd_eval = {
-    .name = "eval",
-    .summary = "how far synthetic rows are from real ones (not private)",
-    .help = help,
-    .run = run,
-};
+const struct command cmd_eval = {"eval", "how far synthetic rows are from real ones (not private)",
+                                 help, run};

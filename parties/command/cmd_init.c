@@ -23,9 +23,4 @@ static enum err run(int argc, char **argv, struct log *log)
     return ERR_OK;
 }
 
-const struct command cmd_init = {
-    .name = "init",
-    .summary = "write a commented example of a study file",
-    .help = help,
-    .run = run,
-};
+const struct command cmd_init = {"init", "write a commented example of a study file", help, run};

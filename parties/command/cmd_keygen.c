@@ -105,8 +105,4 @@ static enum err run(int argc, char **argv, struct log *log)
 }
 
 const struct command cmd_keygen = {
-    .name = "keygen",
-    .summary = "make or renew a key; its public half goes into the study file",
-    .help = help,
-    .run = run,
-};
+    "keygen", "make or renew a key; its public half goes into the study file", help, run};

@@ -134,8 +134,4 @@ static enum err run(int argc, char **argv, struct log *log)
 }
 
 const struct command cmd_recover = {
-    .name = "recover",
-    .summary = "let a server take part again that was restored, or that stopped",
-    .help = help,
-    .run = run,
-};
+    "recover", "let a server take part again that was restored, or that stopped", help, run};

@@ -435,9 +435,4 @@ static enum err run(int argc, char **argv, struct log *log)
     return e;
 }
 
-const struct command cmd_run = {
-    .name = "run",
-    .summary = "run the study and write synthetic data",
-    .help = help,
-    .run = run,
-};
+const struct command cmd_run = {"run", "run the study and write synthetic data", help, run};

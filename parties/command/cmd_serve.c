@@ -138,9 +138,4 @@ static enum err run(int argc, char **argv, struct log *log)
     return serve(&a, log);
 }
 
-const struct command cmd_serve = {
-    .name = "serve",
-    .summary = "run one of the three compute servers",
-    .help = help,
-    .run = run,
-};
+const struct command cmd_serve = {"serve", "run one of the three compute servers", help, run};

@@ -427,9 +427,5 @@ static enum err run(int argc, char **argv, struct log *log)
     return s.status ? tell_status(&s) : s.withdraw ? withdraw(&s) : share_data(&s);
 }
 
-const struct command cmd_share = {
-    .name = "share",
-    .summary = "send an owner's data, secret-shared, to the servers",
-    .help = help,
-    .run = run,
-};
+const struct command cmd_share = {"share", "send an owner's data, secret-shared, to the servers",
+                                  help, run};

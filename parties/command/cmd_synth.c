@@ -58,9 +58,4 @@ static enum err run(int argc, char **argv, struct log *log)
     return execute(file, out, s.rows, s.seed, independent, log);
 }
 
-const struct command cmd_synth = {
-    .name = "synth",
-    .summary = "synthetic rows from a released model",
-    .help = help,
-    .run = run,
-};
+const struct command cmd_synth = {"synth", "synthetic rows from a released model", help, run};
