@@ -10,8 +10,8 @@
 #include "parties/study/study.h"
 
 /*
- * The same loop, budget and bounds as the servers' with the plaintext backend. `progress` may be
- * NULL. The result borrows the study. Noise is fresh, from the operating system.
+ * The same loop, budget and bounds as at the servers, with fresh noise. `progress` may be NULL. The
+ * result borrows the study.
  */
 enum err central_run(struct aim_result **result, const struct study *study,
                      const struct table *table,

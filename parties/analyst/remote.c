@@ -12,10 +12,7 @@
 
 /* --- asking, with patience -------------------------------------------------------------------- */
 
-/*
- * A run that cannot begin leaves the servers to others. If they do not hear of it, they notice that
- * it is gone.
- */
+/* A run that cannot begin leaves the servers to others. They notice, should they not hear of it. */
 static enum err leave(struct remote *r, enum err reason)
 {
     struct net_counters unused[STUDY_SERVERS][NET_PHASES];
@@ -101,9 +98,9 @@ static enum err ask(struct remote *r, const struct bytes *request, struct bytes 
 }
 
 /*
- * A server that is not there is an error at once; one that was, and left while the session was
- * made, is waited for. So are servers that wait for each other: one may hold a session whose third
- * died without a word, which it gives up after deadlines.round; a try takes deadlines.connect.
+ * A server that is not there is an error at once. One that leaves while the session is made is
+ * waited for, and so are servers that wait for each other: one may hold a session whose third died
+ * silently, until deadlines.round is over; a try takes deadlines.connect.
  */
 static enum err begin(struct remote *r)
 {
@@ -121,8 +118,8 @@ static enum err begin(struct remote *r)
 }
 
 /*
- * Asks for a round of the loop. One that the servers have lost is asked anew, as the run's next:
- * its budget is gone. `lost`: how often that was so.
+ * Asks for a round of the loop. One that the servers have lost is paid for, and asked again as the
+ * next. `lost`: how often.
  */
 static enum err ask_round(struct remote *r, unsigned round, struct request *request,
                           struct bytes *result, unsigned *lost)

@@ -27,8 +27,8 @@ struct remote {
 struct aim_backend remote_backend(struct remote *remote);
 
 /*
- * Ends the run at the servers, which wipe what they have kept for its last round, and brings each
- * server's counters. Nothing is asked of them if they were told before.
+ * Ends the run at the servers, which wipe what they kept for its last round, and brings their
+ * counters. Does nothing if they were told before.
  */
 enum err remote_close(struct remote *remote,
                       struct net_counters stats[STUDY_SERVERS][NET_PHASES]) MUST_CHECK;

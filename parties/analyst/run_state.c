@@ -193,10 +193,7 @@ static enum err keep(struct run_state *s, struct request *request)
     return save(s);
 }
 
-/*
- * What was asked and what is asked now must be about the same marginals; estimates may differ in a
- * last bit.
- */
+/* What is asked now must be what was asked; estimates may differ in a last bit. */
 static enum err check_same(const struct run_state *s, const struct request *now)
 {
     struct request before CLEAN(request_clear) = {0};

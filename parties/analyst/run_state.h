@@ -38,18 +38,15 @@ const uint8_t *run_state_run(const struct run_state *state); /* REQUEST_RUN_SIZE
 bool run_state_lost(const struct run_state *state);
 /* Whether a request may have been sent. */
 bool run_state_begun(const struct run_state *state);
-/*
- * Whether the servers were told that nothing of the run will be asked again; and noting that they
- * were.
- */
+/* Whether the servers know that the run has ended; and noting that they do. */
 bool run_state_ended(const struct run_state *state);
 enum err run_state_end(struct run_state *state) MUST_CHECK;
 const char *run_state_loop_path(const struct run_state *state);
 
 /*
- * The request of the loop's round `round`, as bytes to send, good until the next call: those kept,
- * if it was asked before, else `request` with its run and sequence filled in, which is kept now.
- * ERR_MISMATCH, logged, if what was asked before was for other marginals.
+ * The bytes to send for the loop's round `round`, good until the next call: those kept if it was
+ * asked before, else `request` with run and sequence filled in, kept from now on. ERR_MISMATCH,
+ * logged, if other marginals were asked for before.
  */
 enum err run_state_request(struct run_state *state, uint32_t round, struct request *request,
                            const struct bytes **bytes) MUST_CHECK;

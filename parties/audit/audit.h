@@ -14,18 +14,15 @@
 struct audit;
 
 /*
- * Opens folder/audit.log, or begins one, for this server of the study. A last line without an end,
- * from a crash, is cut off: nothing was opened for it. ERR_DATA, logged, if the log does not hold;
- * ERR_MISMATCH if it is another's.
+ * Opens or begins folder/audit.log for this server. A last line that a crash cut is removed:
+ * nothing was opened for it. ERR_DATA, logged, if the log does not hold; ERR_MISMATCH if it is
+ * another server's.
  */
 enum err audit_open(struct audit **audit, const char *folder, const struct study *study,
                     const struct identity *me, unsigned index, struct log *log) MUST_CHECK;
 void audit_close(struct audit **audit);
 
-/*
- * Appends one line; it is on disk when this returns ERR_OK. ERR_DATA, logged, where somebody has
- * cut the file short.
- */
+/* Appends one line, on disk when this returns. ERR_DATA, logged, if somebody has cut the file. */
 enum err audit_write(struct audit *audit, const struct audit_opening *opening) MUST_CHECK;
 enum err audit_recovered(struct audit *audit, uint64_t from, uint64_t to) MUST_CHECK;
 enum err audit_caught(struct audit *audit, const struct audit_caught *caught) MUST_CHECK;

@@ -202,9 +202,8 @@ static enum err same_study(struct audit_file *const *files, size_t count, struct
 }
 
 /*
- * Whether a log began again, from a backup or from nothing, so that its lines from some place
- * before `entries` on are others. From nothing its first line is another, too, and the second says
- * so.
+ * Whether a recovery explains that lines before `entries` are others: a log that began again from
+ * nothing says so in its second line, one from a backup later.
  */
 static bool was_recovered(const struct audit_file *f, uint64_t entries)
 {
@@ -240,10 +239,7 @@ enum err audit_continues(const struct audit_file *f, const struct audit_head *he
         f->server, day, head->entries);
 }
 
-/*
- * What `by` saw of `of`'s log has to be there; a difference is told once. `*lost`: a recovery
- * explains one.
- */
+/* What `by` saw of `of`'s log must be there; told once. `*lost`: a recovery explains a gap. */
 static enum err check_seen(const struct audit_file *by, const struct audit_file *of, bool *lost,
                            struct log *log)
 {

@@ -13,15 +13,15 @@
 #include <stdio.h>
 
 /*
- * ERR_DATA, each difference logged. What a crash or a recovery explains is a note on `out`, one of
- * a kind for each log.
+ * ERR_DATA, each difference logged. What a crash or recovery explains is noted on `out`, once a
+ * log.
  */
 enum err audit_compare(struct audit_file *const *files, size_t count, FILE *out,
                        struct log *log) MUST_CHECK;
 
 /*
- * What a log's own server signed of it on some day, after so many lines, has to be there. ERR_DATA,
- * logged; where the server was recovered since it is a note, on `out`.
+ * The head that a log's own server signed on some day has to be there: ERR_DATA, logged, or if the
+ * server was recovered since, a note on `out`.
  */
 enum err audit_continues(const struct audit_file *file, const struct audit_head *head,
                          const char *day, FILE *out, struct log *log) MUST_CHECK;
@@ -31,8 +31,8 @@ enum err audit_is_of(const struct audit_file *file, const struct study *study,
                      struct log *log) MUST_CHECK;
 
 /*
- * Logs in words: whose they are, how far they are signed, and all that was ever opened. What
- * several logs have alike is listed once; behind it, for each further log, what only that one has.
+ * Logs in words: whose they are, how far they are signed, what was ever opened. What several logs
+ * have alike is listed once, and then what each further log alone has.
  */
 void audit_describe(struct audit_file *const *files, size_t count, FILE *out);
 

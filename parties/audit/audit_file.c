@@ -255,10 +255,7 @@ static enum err check_total(const struct audit_file *f, const struct audit_entry
     return ERR_OK;
 }
 
-/*
- * The hash at the end of a line has to be that of the chain with it, which goes to `hash`. The line
- * loses it.
- */
+/* A line must end with the hash of the chain, which goes to `hash`; the line is cut before it. */
 static enum err check_hash(const struct audit_file *f, char *line, size_t n, uint8_t hash[32],
                            const char *path, struct log *log)
 {

@@ -97,9 +97,9 @@ struct audit_file {
 };
 
 /*
- * Reads and checks one log: chain, order, signatures against the keys in its first line, a running
- * total that never falls. ERR_DATA, logged with the line, where it does not hold. A torn last line
- * is counted, and not read.
+ * Reads a log and checks its chain, order, signatures by the keys in its first line, and that the
+ * total never falls. ERR_DATA, logged with the line, if one fails. A torn last line is only
+ * counted.
  */
 enum err audit_file_read(struct audit_file **file, const char *path, struct log *log) MUST_CHECK;
 void audit_file_free(struct audit_file **file);
@@ -107,10 +107,7 @@ void audit_file_free(struct audit_file **file);
 /* The chain, one line further: `text` is n bytes, without the space before the hash. */
 void audit_chain(uint8_t hash[32], const char *text, size_t n);
 
-/*
- * What a neighbour signs of server `server`'s log: public_identity_verify() and identity_sign()
- * take it.
- */
+/* What a neighbour signs of server `server`'s log. */
 #define AUDIT_LABEL "trefoil-audit-1"
 #define AUDIT_SIGNED_SIZE (32 + 1 + 8 + 32)
 void audit_signed_words(const uint8_t terms[32], unsigned server, const struct audit_head *head,

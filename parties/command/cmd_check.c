@@ -31,10 +31,7 @@ static const char help[] =
     "example:\n"
     "  trefoil check study.yaml --key hospital-a.key\n";
 
-/*
- * What only the servers' arithmetic knows: that counts and noise fit, and the budget in their
- * units.
- */
+/* What only arithmetic can tell: that counts and noise fit, and the budget as rho. */
 static enum err check_arithmetic(const struct study *study, double *rho, struct log *log)
 {
     struct bounds *bounds CLEAN(bounds_free) = NULL;

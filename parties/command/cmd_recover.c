@@ -54,8 +54,7 @@ static void say(uint64_t from, uint64_t to)
 }
 
 /*
- * A folder that is mistyped is not made: a server that lost all it had is brought up to date in an
- * empty one.
+ * No folder is made, since a name may be mistyped: one without a backup recovers into an empty one.
  */
 static enum err check_folder(const char *folder, struct log *log)
 {

@@ -216,10 +216,7 @@ struct run_terms {
     struct command_sampling sampling;
 };
 
-/*
- * What the servers signed of their ledgers is beside the key and in the folder: one of them may be
- * lost.
- */
+/* What the servers signed is kept beside the key and in the folder: one may be lost. */
 static enum err call_witness(struct run *r, const struct run_terms *t)
 {
     char path[FILE_PATH];
@@ -349,10 +346,7 @@ static void adviser_stop(struct adviser *a)
     bytes_clear(&a->text);
 }
 
-/*
- * From now on, and in all threads that begin from now on, who interrupts the run is told how to go
- * on.
- */
+/* From now on whoever interrupts the run, in any later thread, is told how to go on. */
 static enum err adviser_start(struct adviser *a, int argc, char **argv, struct log *log)
 {
     static const char before[] = "\nInterrupted. The run can be continued, and nothing that it "

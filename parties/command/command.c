@@ -271,10 +271,7 @@ static int start(const struct command *c, int argc, char **argv, struct log *log
     return command_end(e, log);
 }
 
-/*
- * A full disk or a closed pipe shows when the output is flushed; who closed the pipe has read
- * enough.
- */
+/* A full disk or closed pipe shows at the flush. Whoever closed the pipe has read enough. */
 static int flushed(int code, struct log *log)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))

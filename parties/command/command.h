@@ -46,8 +46,8 @@ int command_main(const struct command *const *table, size_t count, int argc, cha
 
 enum command_exit command_exit_code(enum err e);
 /*
- * The last line of a command: says what to do about a failure, and gives the exit code. (Of a wrong
- * command line the usage says it, which command_main() adds.)
+ * The last line of a command, which says what to do about a failure, and its exit code. After a
+ * wrong command line command_main() prints the usage instead.
  */
 int command_end(enum err e, struct log *log);
 /* --- options ---------------------------------------------------------------------------------- */
@@ -71,10 +71,7 @@ enum err command_options(int argc, char **argv, const struct command_option *opt
                          const char **rest, size_t least, size_t most, size_t *given,
                          struct log *log) MUST_CHECK;
 
-/*
- * The number of an option's text, within bounds; *v stays where there is none. `name` is for
- * messages.
- */
+/* The number in an option's text; *v stays if there is none. `name` is for messages. */
 enum err command_integer(const char *name, const char *text, int64_t least, int64_t most,
                          int64_t *v, struct log *log) MUST_CHECK;
 

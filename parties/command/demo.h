@@ -26,10 +26,7 @@ extern const char *const demo_servers[STUDY_SERVERS];
 void demo_path(const struct demo *d, char path[FILE_PATH], const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/*
- * Once the run has ended: what it cost, how good the result is, and the report with the truth in
- * it.
- */
+/* After the run: what it cost, how good the result is, and the report with the truth in it. */
 enum err demo_show(const struct demo *d) MUST_CHECK;
 
 #endif

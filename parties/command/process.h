@@ -13,8 +13,8 @@
 #include <sys/types.h>
 
 /*
- * Runs this same program with the arguments (NULL-ended, without argv[0]); its output is appended
- * to the file `output`. It gets SIGTERM if the parent dies.
+ * Runs this program with arguments (NULL-ended, no argv[0]) and appends its output to a file. It
+ * gets SIGTERM if the parent dies.
  */
 enum err process_start(pid_t *pid, const char *const *arguments, const char *output,
                        struct log *log) MUST_CHECK;
@@ -23,8 +23,8 @@ enum err process_start(pid_t *pid, const char *const *arguments, const char *out
 bool process_ended(pid_t *pid);
 
 /*
- * ERR_SYSTEM, logged with the output's name, if it ends otherwise than with exit code 0;
- * ERR_TIMEOUT, logged too, if it does not end in time: then it still runs.
+ * ERR_SYSTEM, logged with the output's name, unless it ends with exit code 0; ERR_TIMEOUT, logged,
+ * if it still runs.
  */
 enum err process_wait(pid_t *pid, const char *what, const char *output, int64_t deadline,
                       struct log *log) MUST_CHECK;

@@ -164,10 +164,7 @@ static void clear_answers(struct answers *a)
         bytes_clear(&a->message[i]);
 }
 
-/*
- * Gathers the three answers, whichever comes first: one that fails cuts the waiting for the others
- * short.
- */
+/* Gathers the three answers as they come. After a failure the others get only a moment. */
 static enum err receive_all(struct client *c, struct answers *a, int64_t deadline)
 {
     enum err worst = ERR_OK, failed[STUDY_SERVERS] = {ERR_OK};
@@ -278,8 +275,8 @@ static enum err head_of(const struct reply *reply, struct head *head)
 }
 
 /*
- * What server i signs; answers to something else came too late, and are left out. A server of other
- * terms signs nothing, and sets `other`.
+ * What server i signs; late answers to something else are left out. A server of other terms signs
+ * nothing, and sets `other`.
  */
 static enum err hear_head(struct client *c, unsigned i, int64_t deadline, bool *other,
                           struct log *log)
@@ -308,8 +305,8 @@ static enum err hear_head(struct client *c, unsigned i, int64_t deadline, bool *
 }
 
 /*
- * Whether the ledgers of all three continue what was seen of them, but for those of other terms
- * (`other`); `log` is told what goes wrong on the way.
+ * Whether all three ledgers continue what was seen of them. Servers of other terms set `other`;
+ * `log` is told of other failures.
  */
 static enum err look(struct client *c, bool *other, struct log *log)
 {
@@ -353,10 +350,7 @@ static enum err write_plain(const struct client *c, enum request_kind kind, stru
     return request_write(&r, out);
 }
 
-/*
- * Servers that run another study have a session of theirs now, which is ended; `other`: one has
- * said that it does.
- */
+/* Servers of another study have a session now, which is ended; `other`: one said so. */
 static enum err check_terms(struct client *c, const uint8_t terms[32], bool other)
 {
     struct net_counters ignored[STUDY_SERVERS][NET_PHASES];

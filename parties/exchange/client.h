@@ -23,19 +23,15 @@ enum err client_new(struct client **client, struct netio *netio, const struct st
                     struct log *log) MUST_CHECK;
 void client_free(struct client **client);
 /*
- * From now on what the servers sign of their ledgers is kept in `witness` (borrowed), before each
- * session and after each answer: a ledger that is shorter than it was seen, or another, ends the
- * run with ERR_MISMATCH.
+ * From now on keeps in `witness` (borrowed) what the servers sign of their ledgers. A ledger that
+ * is shorter than it was seen, or another, ends the run with ERR_MISMATCH.
  */
 void client_watch(struct client *client, struct witness *witness);
-/*
- * While servers add up the uploads, `adding` is called with the share that is done, 0 to 1, when
- * that has changed.
- */
+/* While servers add up uploads, `adding` is told the share that is done, 0 to 1, as it changes. */
 void client_show(struct client *client, void (*adding)(void *self, double share), void *self);
 /*
- * New connections: answers to what was asked before never come to the new ones. A server that is
- * not there any more is waited for, and asked as soon as it is back.
+ * New connections, to which no earlier answer comes. A server that is gone is asked as soon as it
+ * is back.
  */
 enum err client_reconnect(struct client *client) MUST_CHECK;
 
@@ -50,14 +46,11 @@ struct client_opened {
 };
 
 /*
- * Starts a session at the servers: they check that enough owners' uploads are there, and add them
- * up. Errors, here and below, are logged with the words of the server that gave them.
+ * Starts a session: the servers check that enough uploads are there, and add them up. Errors, here
+ * and below, are logged in the words of the server that gave them.
  */
 enum err client_open(struct client *client, struct client_opened *opened) MUST_CHECK;
-/*
- * Asks once, with the bytes of a request; `result` is what server 0 answers, as the two others have
- * seen it too.
- */
+/* Sends a request once; `result` is what server 0 answers, confirmed by the two others. */
 enum err client_result(struct client *client, const struct bytes *request,
                        struct bytes *result) MUST_CHECK;
 /* Ends session and run, and brings each server's counters. */

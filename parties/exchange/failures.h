@@ -6,15 +6,14 @@
 #include "parties/study/study.h"
 
 /*
- * Of several failures the one that says most: a check that fails, whatever ended the others; while
- * a lost peer is often the consequence of another's.
+ * Of several failures the one that says most: a failed check; last a lost peer, often a
+ * consequence.
  */
 bool failures_say_more(enum err e, enum err than);
 
 /*
- * Tells who refused or broke off, with what it says in its reply, and else who is silent, as the
- * bits of `missing`. Consequences of a worse failure are not told. Returns `worst`, which says most
- * of the failures, or ERR_TIMEOUT if some are silent alone.
+ * Tells who failed, in the words of its reply, or who is silent (the bits of `missing`), but no
+ * consequences of worse failures. Returns `worst`, or ERR_TIMEOUT if some are only silent.
  */
 enum err failures_tell(const struct study *study, unsigned missing,
                        const enum err failed[STUDY_SERVERS],

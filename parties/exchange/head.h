@@ -47,8 +47,7 @@ void head_read(struct reader *in, struct head *head);
 void head_line(const struct study *study, unsigned index, const struct head *head,
                char line[HEAD_LINE_SIZE]);
 /*
- * ERR_FORMAT for another text, ERR_MISMATCH for another study's, ERR_AUTH for one that its server
- * has not signed.
+ * ERR_FORMAT: no such line; ERR_MISMATCH: of another study; ERR_AUTH: its server did not sign it.
  */
 enum err head_parse(const struct study *study, const char *line, unsigned *index,
                     struct head *head) MUST_CHECK;

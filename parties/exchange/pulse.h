@@ -25,10 +25,7 @@ enum err pulse_start(struct pulse **pulse, struct netio *netio, const struct stu
                      struct log *log) MUST_CHECK;
 void pulse_stop(struct pulse **pulse);
 
-/*
- * The last that server 0 said of the uploads that it adds up, 0 to 1; below 0 where it has not said
- * anything.
- */
+/* How much of the uploads server 0 has added up, 0 to 1; below 0 if it has not said. */
 double pulse_adding(const struct pulse *pulse);
 
 #endif

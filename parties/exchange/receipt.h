@@ -51,9 +51,8 @@ void receipt_part_read(struct receipt_part *part, struct reader *in);
 enum err receipt_save(const char *path, const struct study *study, const struct receipt *r,
                       struct log *log) MUST_CHECK;
 /*
- * Reads a receipt of this study; `path` is for messages. ERR_FORMAT, logged with the line, for a
- * text that is none; ERR_MISMATCH for one of another study, terms or people. Its signatures are for
- * receipt_verify().
+ * Reads a receipt; `path` is for messages. ERR_FORMAT, logged with the line, for another text;
+ * ERR_MISMATCH for another study, terms or people. receipt_verify() is for its signatures.
  */
 enum err receipt_parse(struct receipt *r, const struct study *study, const char *path,
                        const void *text, size_t n, struct log *log) MUST_CHECK;

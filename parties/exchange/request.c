@@ -28,9 +28,7 @@ enum err request_write(const struct request *r, struct bytes *out)
     return bytes_ok(out);
 }
 
-/*
- * Query indices are ascending for a measurement batch and distinct for candidates: all ascending.
- */
+/* Query indices ascend, those of a batch to measure and those of candidates alike. */
 static enum err read_queries(struct request *r, const struct workload *w, struct reader *in)
 {
     uint64_t cells = 0;

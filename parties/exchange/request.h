@@ -40,10 +40,7 @@ enum err request_write(const struct request *r, struct bytes *out) MUST_CHECK;
 enum err request_read(struct request *r, const struct workload *w, const void *p,
                       size_t n) MUST_CHECK;
 void request_clear(struct request *r);
-/*
- * The version that the bytes say they are of; 0 if there are none. Other than REQUEST_VERSION are
- * not read.
- */
+/* The version that the bytes name; 0 if there are none. Only REQUEST_VERSION is read. */
 unsigned request_version(const void *p, size_t n);
 /* A request without queries has so many bytes. */
 #define REQUEST_PLAIN_SIZE 58

@@ -53,24 +53,18 @@ struct upload_name {
 };
 
 /*
- * The owner's side: the three servers' parts of the sharing of what answers_pack() or
- * records_pack() made. `secret` is the owner's for this study (parties/owner/owner_secret.h).
+ * The owner's side: masks what answers_pack() or records_pack() made, and shares it into the three
+ * servers' parts. `secret`: parties/owner/owner_secret.h.
  */
 enum err upload_make(struct upload parts[3], const struct identity *owner,
                      const uint8_t secret[UPLOAD_SECRET_SIZE], const uint8_t terms[32],
                      unsigned form, const struct bytes *packed) MUST_CHECK;
 void upload_clear(struct upload *u);
 
-/*
- * As bytes, for server `index`; the vector goes along only to server 1, unless `whole` (for the
- * store).
- */
+/* As bytes, for server `index`: the vector for server 1 only, or with `whole` for any store. */
 enum err upload_write(const struct upload *u, unsigned index, bool whole,
                       struct bytes *out) MUST_CHECK;
-/*
- * The version that the bytes say they are of; 0 if there are none. Other than UPLOAD_VERSION are
- * not read.
- */
+/* The version that the bytes name; 0 if there are none. Only UPLOAD_VERSION is read. */
 unsigned upload_version(const void *p, size_t n);
 /* The form that the bytes say; what a reader takes is for it to know (study_form_bytes()). */
 unsigned upload_form(const void *p, size_t n);

@@ -31,9 +31,8 @@ struct witness {
 };
 
 /*
- * Reads a file, if it is there; what is seen later is written to it as well. At most WITNESS_FILES.
- * ERR_SYSTEM or ERR_RANGE, logged, where it cannot be read; a line that is no whole statement is a
- * warning.
+ * Reads a file, if it is there, and later adds to it what is seen. At most WITNESS_FILES.
+ * ERR_SYSTEM or ERR_RANGE, logged, if it cannot be read; lines that are no statement are warned of.
  */
 enum err witness_add(struct witness *w, const char *path) MUST_CHECK;
 

@@ -34,21 +34,18 @@ enum err courier_new(struct courier **courier, const struct courier_options *o) 
 void courier_free(struct courier **courier);
 
 /*
- * Returns with all three servers' verified statements that they hold it. `replace`: instead of the
- * owner's last one. Nothing is sent to a server whose ledger does not continue what was seen of it
+ * Returns with the verified statements of all three that they hold it. `replace`: in place of the
+ * last one. A server whose ledger does not continue what was seen of it is sent nothing
  * (ERR_MISMATCH).
  */
 enum err courier_upload(struct courier *courier, const struct upload parts[STUDY_SERVERS],
                         bool replace, struct receipt *receipt) MUST_CHECK;
-/*
- * Has all three delete the owner's upload. `whole`: they had the same one, and the receipt is of
- * that; else some had nothing.
- */
+/* Has all three delete the owner's upload. `whole`: all had the one that the receipt names. */
 enum err courier_withdraw(struct courier *courier, struct receipt *receipt, bool *whole) MUST_CHECK;
 
 /*
- * Asks all three, once each; one that does not answer is left out, and named in the log.
- * ERR_MISMATCH where one's ledger does not continue what was seen of it, or its terms are others.
+ * Asks all three once, and logs who does not answer. ERR_MISMATCH if a server has other terms, or a
+ * ledger that does not continue what was seen of it.
  */
 enum err courier_status(struct courier *courier, struct holding holding[STUDY_SERVERS]) MUST_CHECK;
 

@@ -20,9 +20,9 @@
 #include "parties/study/study.h"
 
 /*
- * The secret at `path`, UPLOAD_SECRET_SIZE bytes for secret_free(); *secret NULL where there is no
- * file. ERR_STUDY, logged with what to do, for a file that is cut, altered, of another study, or
- * that group or others may read.
+ * The secret at `path`, UPLOAD_SECRET_SIZE bytes for secret_free(); NULL if there is no file.
+ * ERR_STUDY, logged with what to do, if it is cut, altered, of another study, or readable by
+ * others.
  */
 enum err owner_secret_load(uint8_t **secret, const char *path, const struct study *study,
                            struct log *log) MUST_CHECK;

@@ -10,9 +10,8 @@
 enum err pack_domain(struct domain **own, const struct study *study, size_t owner) MUST_CHECK;
 
 /*
- * study_form_bytes() of them, which must not be 0: a form that the study permits, as
- * parties/exchange/upload.h numbers it. `t` has pack_domain()'s columns; ERR_DATA if it has more
- * than max_rows rows.
+ * Packs a table with pack_domain()'s columns in a form that the study permits (study_form_bytes()
+ * is not 0, and is the size). ERR_DATA if it has more than max_rows rows.
  */
 enum err pack_table(const struct study *study, size_t owner, unsigned form, const struct table *t,
                     struct bytes *packed) MUST_CHECK;

@@ -16,16 +16,15 @@ enum err pin_beside(const char *key_path, const char *end, char path[FILE_PATH],
                     struct log *log) MUST_CHECK;
 
 /*
- * What belongs to one participant of one study, by its name in the study file: NAME.STUDY.END in
- * the key's folder. So a key that was renewed, and has another file, finds it too.
+ * A file of one participant of one study: NAME.STUDY.END in the key's folder, with the name in the
+ * study file, so that a renewed key finds it too.
  */
 enum err pin_of_study(const char *key_path, const char *name, const struct study *study,
                       const char *end, char path[FILE_PATH], struct log *log) MUST_CHECK;
 
 /*
- * ERR_MISMATCH, logged, unless the study's terms are those of `fingerprint` if it is not NULL, or
- * else those that were remembered under its name, if any were. `known`: they are remembered
- * already.
+ * ERR_MISMATCH, logged, unless the study's terms are those of `fingerprint`, or if that is NULL,
+ * those remembered under its name, if any. `known`: they are remembered already.
  */
 enum err pin_check(const char *key_path, const struct study *study, const char *fingerprint,
                    bool *known, struct log *log) MUST_CHECK;

@@ -17,9 +17,9 @@ enum err assembly_new(struct assembly **assembly, const struct study *study) MUS
 void assembly_free(struct assembly **assembly);
 
 /*
- * Adds a message, MESSAGE_PIECE or MESSAGE_REQUEST with the head of one, of analyst `who`.
- * ERR_RANGE: the request is too long. What was added before is dropped where this is of another
- * attempt or connection, or fails.
+ * Adds a MESSAGE_PIECE or MESSAGE_REQUEST, with its head, of analyst `who`. ERR_RANGE: the request
+ * is too long. What was added before is dropped on failure, or if this is of another attempt or
+ * connection.
  */
 enum err assembly_add(struct assembly *assembly, uint32_t who, const struct gate_client *from,
                       const struct bytes *message) MUST_CHECK;

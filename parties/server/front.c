@@ -237,10 +237,7 @@ static enum err take_all(struct front *f, struct gate_client *from, struct bytes
     return e == ERR_TIMEOUT ? ERR_OK : e;
 }
 
-/*
- * Group commit: all in one transaction, answered when that is on disk. So a hundred owners who send
- * at the same time cost one wait for the disk.
- */
+/* One transaction, and then the answers: a hundred owners at once cost one wait for the disk. */
 static enum err take_batch(struct front *f, struct gate_client *from, struct bytes *message)
 {
     enum err e, stored = store_batch(f->o.store);

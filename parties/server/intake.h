@@ -28,7 +28,7 @@ struct intake {
     const struct front_options *o; /* borrowed, as the outbox */
     struct outbox *outbox;
     struct intake_waiting *waiting; /* each owner whose answer waits for the vector from server 1 */
-    /* Of the batch in hand. A failed write may have undone those before it: all of the batch fails. */
+    /* Of the batch in hand. A write that fails may undo those before it: the batch fails. */
     enum err failure;
     bool wrote;
 };
@@ -37,17 +37,11 @@ struct intake {
 enum err intake_start(struct intake *in) MUST_CHECK;
 void intake_stop(struct intake *in);
 
-/*
- * Before the messages of a batch; and after one that was lost, since the part of one who waits may
- * be with it.
- */
+/* Before a batch; and after one that was lost, with which the part of one who waits may be gone. */
 void intake_begin(struct intake *in);
 enum err intake_give_up(struct intake *in, enum err status) MUST_CHECK;
 
-/*
- * Each answers `from` by the outbox; an error is one of that, and all others are its answer. `p`
- * follows the kind.
- */
+/* Each answers `from` by the outbox. It returns failures of that alone. `p` follows the kind. */
 
 /* MESSAGE_UPLOAD or MESSAGE_REPLACE: terms digest, then as upload_write() makes it. */
 enum err intake_upload(struct intake *in, const struct gate_client *from, uint8_t kind,
@@ -57,7 +51,7 @@ enum err intake_part(struct intake *in, const struct gate_client *from, uint32_t
                      const uint8_t *p, size_t n) MUST_CHECK;
 /*
  * MESSAGE_FORWARD, at server 2 from server 1: id, size (u64), first (u64), bytes. Answers with id,
- * bytes held (u64), complete (u8), and the owner if it waits and that is so.
+ * bytes held (u64), complete (u8); once complete, it answers an owner who waits, too.
  */
 enum err intake_vector(struct intake *in, const struct gate_client *from, const uint8_t *p,
                        size_t n) MUST_CHECK;

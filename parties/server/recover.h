@@ -32,8 +32,8 @@ struct recover_terms {
 };
 
 /*
- * Asks both neighbours for what this server's ledger lacks: debits *from + 1 to *to. Taken over one
- * by one; again goes on. ERR_MISMATCH, logged, where ledgers have different pasts.
+ * Takes over what this server's ledger lacks, debits *from + 1 to *to, one by one; again goes on.
+ * ERR_MISMATCH, logged, where ledgers have different pasts.
  */
 enum err recover_ledger(const struct recover_terms *terms, uint64_t *from, uint64_t *to) MUST_CHECK;
 

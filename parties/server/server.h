@@ -28,9 +28,7 @@ struct server_options {
 /* Serves until *stop. ERR_AUTH, logged, if the key is not a server's of the study. */
 enum err server_run(const struct server_options *options) MUST_CHECK;
 
-/*
- * Ends a study at this server (store_purge()) and writes the statement to purge.txt in the folder.
- */
+/* Ends a study at this server (store_purge()); writes the statement to purge.txt in the folder. */
 enum err server_purge(const struct server_options *options) MUST_CHECK;
 
 #endif

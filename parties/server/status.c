@@ -12,10 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/*
- * The front waits for the store, and that for the worker who reads all uploads: a while is no
- * illness.
- */
+/* The front waits for the store, which the worker holds while it reads all uploads: for a while. */
 #define FRONT_SILENT_MS 60000
 
 uint64_t status_run_word(const uint8_t *run)

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 /*
- * What makes a database of version k + 1 out of one of version k: add to the end, change nothing
- * before it. The version is SQLite's user_version; a new file begins at 0.
+ * Each brings a database from version k to k + 1: add to the end, change nothing before it. The
+ * version is SQLite's user_version; a new file begins at 0.
  */
 static const char *const migrations[] = {
     "CREATE TABLE IF NOT EXISTS about(key TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;"

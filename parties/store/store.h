@@ -55,16 +55,13 @@ enum err store_put(struct store *store, const struct upload *u, bool replace,
 enum err store_put_part(struct store *store, uint32_t owner, const uint8_t id[UPLOAD_ID_SIZE],
                         uint64_t first, const void *p, size_t n, uint64_t *held,
                         bool *complete) MUST_CHECK;
-/*
- * Server 2: the same, of a vector of `whole` bytes that server 1 passes on. ERR_FORMAT if the
- * upload has not so many.
- */
+/* Server 2: the same, from server 1, of a vector of `whole` bytes. ERR_FORMAT if that is wrong. */
 enum err store_pass_part(struct store *store, const uint8_t id[UPLOAD_ID_SIZE], uint64_t whole,
                          uint64_t first, const void *p, size_t n, uint64_t *held,
                          bool *complete) MUST_CHECK;
 /*
- * Deletes an owner's upload, for ever: with the end of the batch it is not in the write-ahead log
- * either. ERR_MISUSE as with store_put(). Nothing to delete is fine.
+ * Deletes an owner's upload for good: once the batch ends it is not in the write-ahead log either.
+ * ERR_MISUSE as with store_put(). Nothing to delete is fine.
  */
 enum err store_withdraw(struct store *store, uint32_t owner) MUST_CHECK;
 /* Whether a session counts the uploads: meanwhile none is replaced or withdrawn. */
@@ -83,9 +80,8 @@ enum err store_uploads(struct store *store, struct upload_name **names, size_t *
 enum err store_upload(struct store *store, const struct upload_name *name,
                       struct upload *u) MUST_CHECK;
 /*
- * Deletes all uploads and noise for good, and appends the signed statement of it
- * (parties/exchange/statement.h). ERR_REFUSED, logged, before the study's retain_days are over.
- * Again is fine: the same statement.
+ * Deletes all uploads and noise for good, and appends the signed statement of it. ERR_REFUSED,
+ * logged, before the study's retain_days are over. Again is fine: the same statement.
  */
 enum err store_purge(struct store *store, const struct identity *me,
                      struct bytes *statement) MUST_CHECK;

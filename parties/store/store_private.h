@@ -33,8 +33,7 @@ struct store {
 enum err store_belongs(struct store *s, const struct identity *me) MUST_CHECK;
 
 /*
- * What the folder notes of itself under a key: appended to `value`, nothing where there is none;
- * and noted.
+ * A note of the folder, by key: appended to `value`, nothing where there is none; and setting it.
  */
 enum err store_note(struct store *s, const char *key, struct bytes *value) MUST_CHECK;
 enum err store_set_note(struct store *s, const char *key, const void *value, size_t n) MUST_CHECK;
@@ -47,20 +46,19 @@ enum err store_execute(struct store *s, const char *sql) MUST_CHECK;
 enum err store_number(struct store *s, const char *sql, uint64_t *number) MUST_CHECK;
 
 /*
- * What ends a batch, but for the log: all that was written since store_batch() is on disk when
- * store_end(ERR_OK) returns, or none of it. It takes how the writing went, and returns that, or its
- * own failure.
+ * Ends a batch, but does not empty the log: all that was written since store_batch() is on disk
+ * when store_end(ERR_OK) returns, or none of it. It takes how the writing went, and returns that,
+ * or its own failure.
  */
 enum err store_end(struct store *s, enum err e) MUST_CHECK;
 
 /*
- * Deleted pages are overwritten, but the write-ahead log still holds what they were: empties it
- * too. Outside of transactions.
+ * Deleted pages are overwritten, but not in the write-ahead log. This empties it; no transaction.
  */
 enum err store_empty_log(struct store *s) MUST_CHECK;
 
 /*
- * The same within a transaction, or without one: what is written between the two stays or goes
+ * The same with or without a transaction around it: what is written between the two stays or goes
  * together. A failure undoes that alone, unless SQLite has undone everything.
  */
 enum err store_savepoint(struct store *s) MUST_CHECK;
@@ -80,10 +78,7 @@ enum err store_unseal(struct store *s, const void *binding, size_t binding_size,
 /* The upload with an id, if there is one. */
 enum err store_find_upload(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], struct upload *u,
                            bool *found) MUST_CHECK;
-/*
- * The uploads that a query for (owner, id, digest) gives; `names` is the caller's to free, also
- * after a failure.
- */
+/* What a query for (owner, id, digest) gives; the caller frees `names`, also after a failure. */
 enum err store_list(struct store *s, const char *sql, struct upload_name **names,
                     size_t *count) MUST_CHECK;
 /* In place of what stands there under its id. */
@@ -111,9 +106,7 @@ void store_put_name(struct query *q, const uint8_t run[REQUEST_RUN_SIZE], uint32
 /* Within a transaction: the noise of a round, sealed. */
 enum err store_put_noise(struct store *s, const struct store_round *round,
                          const struct bytes *noise) MUST_CHECK;
-/*
- * Deletes that of the run's rounds before this one. If it `wiped` any, the log has to be emptied.
- */
+/* Deletes that of the run's earlier rounds. If it `wiped` any, the log has to be emptied. */
 enum err store_wipe_noise(struct store *s, const uint8_t run[REQUEST_RUN_SIZE], uint32_t before,
                           bool *wiped) MUST_CHECK;
 

@@ -49,9 +49,9 @@ struct store_found {
 enum err store_find_round(struct store *store, const uint8_t run[REQUEST_RUN_SIZE],
                           uint32_t sequence, struct store_found *found) MUST_CHECK;
 /*
- * How many rounds of a run are bound: the sequence of the next one; and, unless NULL, the ids of
- * the last one's uploads: of the last that was bound here, since what is taken over from neighbours
- * comes without them.
+ * How many rounds of a run are bound, which is the sequence of the next one. Unless NULL,
+ * `upload_ids` are those of the last round that was bound here: rounds that neighbours gave have
+ * none.
  */
 enum err store_run(struct store *store, const uint8_t run[REQUEST_RUN_SIZE], uint32_t *rounds,
                    struct bytes *upload_ids) MUST_CHECK;
@@ -82,15 +82,10 @@ enum err store_bind(struct store *store, const struct store_round *round,
 /* Counts an attempt to open a round that is bound. */
 enum err store_attempt(struct store *store, const struct store_round *round) MUST_CHECK;
 
-/*
- * The noise of a round that is bound; ERR_AUTH if it does not unseal, ERR_LOST if it is not there.
- */
+/* The noise of a bound round; ERR_AUTH if it does not unseal, ERR_LOST if it is not there. */
 enum err store_noise(struct store *store, const struct store_round *round,
                      struct bytes *noise) MUST_CHECK;
-/*
- * What was opened. The same again is fine, anything else is ERR_MISMATCH, logged; ERR_LOST of a
- * round that is not debited.
- */
+/* What was opened. The same again is fine, else ERR_MISMATCH, logged; ERR_LOST if not debited. */
 enum err store_put_index(struct store *store, const struct store_round *round,
                          uint64_t selected) MUST_CHECK;
 enum err store_put_values(struct store *store, const struct store_round *round,

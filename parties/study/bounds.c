@@ -34,9 +34,8 @@ static enum err too_many(const struct study *study, size_t query, const struct m
 }
 
 /*
- * Of each marginal in all, into `total`; of any one cell, into *largest. No product wraps: a
- * marginal has at most 2^32 cells, and all owners' counts together stay below 2^31
- * (STUDY_COUNT_BITS_MAX).
+ * Of each marginal in all, into `total`; of any one cell, into *largest. Nothing wraps: a marginal
+ * has at most 2^32 cells, all counts together are below 2^31 (STUDY_COUNT_BITS_MAX).
  */
 static enum err bound_totals(const struct study *study, const struct most *m, uint64_t *total,
                              uint64_t *largest, struct log *log)

@@ -39,10 +39,7 @@ static struct statement curve_statement(const struct public_identity *who)
     return s;
 }
 
-/*
- * X25519 ignores these bits. They are set here, so that one key has one text, and an altered bit of
- * a file is noticed also where it would change nothing.
- */
+/* X25519 ignores these bits. Fixed, they give a key one text, and any altered bit is noticed. */
 static void clamp(uint8_t secret[32])
 {
     secret[0] &= 0xf8;

@@ -87,8 +87,8 @@ void public_identity_fingerprint(const struct public_identity *who,
                                  char text[KEYS_FINGERPRINT_SIZE]);
 
 /*
- * The first 25 * groups bits of a digest as groups of five characters (0-9, a-z without i l o u)
- * with dashes between: 6 * groups bytes with the NUL; at most 10 groups.
+ * The first 25 * groups bits of a digest, as groups of five characters (0-9, a-z without i l o u)
+ * with dashes: 6 * groups bytes with the NUL. At most 10 groups.
  */
 void keys_groups(const uint8_t digest[32], unsigned groups, char *text);
 

@@ -25,8 +25,8 @@ enum roster_signature roster_signature(const struct study *study, size_t server)
 enum err roster_check(const struct study *study, struct log *log) MUST_CHECK;
 
 /*
- * Adds a server's signature to the study file, beside those of the others that are still good, and
- * gives its text. Nothing else in the file changes: the result is read again before it is written.
+ * Adds a server's signature to the study file, beside others that are still good, and gives its
+ * text. Nothing else in it changes: the result is read before it is written.
  */
 enum err roster_sign_file(const char *path, const struct identity *server,
                           char text[KEYS_SIGNATURE_TEXT_SIZE], struct log *log) MUST_CHECK;

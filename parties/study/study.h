@@ -116,10 +116,7 @@ enum study_port {
     STUDY_PORTS = 5 /* and two more for each lane beyond the first, which some servers have */
 };
 
-/*
- * Lanes of a server, which compute side by side. The bulk links of lane k: of `port`, one of the
- * two.
- */
+/* Lanes compute side by side. The bulk link of lane k, for one of the two ports. */
 #define STUDY_LANES_MAX 16
 static inline unsigned study_bulk(enum study_port port, unsigned lane)
 {
@@ -154,10 +151,7 @@ struct study_owner {
     unsigned bits;   /* b: max_rows < 2^b; what this owner uploads for a cell, as counts */
     enum study_form as;
     bool records; /* bounded as an owner of records: by `as`, or because they are fewer bytes */
-    /*
-     * The columns that it holds, ascending: of `columns` attributes. All of them, unless it is one
-     * of a batch.
-     */
+    /* Its columns, ascending: all, unless it is one of a batch. */
     size_t columns;
     uint16_t *column;
     size_t batch; /* the first owner of the batch; itself where it shares its rows with nobody */
@@ -219,47 +213,41 @@ bool study_good_name(const char *text);
 bool study_revoked(const struct study *study, const struct public_identity *who);
 
 /*
- * Where others reach a server's port: "tcp://host:port". A server dials its next neighbour at
- * (next, STUDY_CONTROL_PREV) and its previous one at (previous, STUDY_CONTROL_NEXT).
+ * Where others reach a server's port: "tcp://host:port". A server dials the next one at
+ * STUDY_CONTROL_PREV, and the previous one at STUDY_CONTROL_NEXT.
  */
 void study_endpoint(const struct study *study, size_t server, unsigned port,
                     char text[STUDY_ENDPOINT_SIZE]);
 /*
- * Where the server itself listens: its ports from `first` on, or from its endpoint's if 0; on
- * `host`, or on all addresses if NULL. The two differ where a router passes ports on.
+ * Where the server itself listens, as a router may pass ports on: from port `first` on, or its
+ * endpoint's if 0; on `host`, or on all addresses if NULL.
  */
 void study_listen(const struct study *study, size_t server, unsigned port, const char *host,
                   uint16_t first, char text[STUDY_ENDPOINT_SIZE]);
 /*
- * The most lanes that a server can use which listens from `first` on, as above: no server's ports
- * reach those of the next one on its host.
+ * The most lanes of a server that listens from `first` on: no ports reach those of the next server
+ * on the same host.
  */
 unsigned study_lanes_most(const struct study *study, uint16_t first);
 
-/*
- * Bytes of what an owner uploads: as counts (its bits for each cell of the maximal marginals) or as
- * records (protocols/records.h). Both follow from public values.
- */
+/* Bytes of an upload, as counts or as records (protocols/records.h); from public values alone. */
 uint64_t study_answers_bytes(const struct study *study, size_t owner);
 unsigned study_record_bits(const struct study *study, size_t owner); /* the validity bit counted */
 uint64_t study_records_bytes(const struct study *study,
                              size_t owner); /* UINT64_MAX: not possible */
 /*
- * has[i]: owner i's upload is there. Clears it for owners whose batch is not whole, since their
- * rows cannot be counted; returns how many are left.
+ * has[i]: owner i's upload is there. Clears it where a batch is not whole, since its rows cannot be
+ * counted; returns how many are left.
  */
 size_t study_taking_part(const struct study *study, bool *has);
 /* When uploads are due to be purged of which the last came then; 0 if the study does not say. */
 int64_t study_purge_due(const struct study *study, int64_t last);
-/*
- * The form that the study bounds the owner by, as parties/exchange/upload.h numbers it, and its
- * bytes.
- */
+/* The form that the study bounds the owner by (parties/exchange/upload.h), and its bytes. */
 unsigned study_upload_form(const struct study *study, size_t owner);
 uint64_t study_upload_bytes(const struct study *study, size_t owner);
 /*
- * Bytes of an upload of another form; 0 where the study's bounds do not carry that form. Records
- * are within the bounds of counts; counts are not within those of records.
+ * Bytes of an upload of some form; 0 where the study's bounds do not carry it: they carry records
+ * in place of counts, but not counts in place of records.
  */
 uint64_t study_form_bytes(const struct study *study, size_t owner, unsigned form);
 
@@ -269,14 +257,14 @@ const char *study_part_words(const char *part);
 void study_fingerprint(const struct study *study, char text[STUDY_FINGERPRINT_SIZE]);
 
 /*
- * The study in words: who takes part and sees what, the guarantee and its unit, what it costs, the
- * fingerprint, what is not protected. `me`, where not NULL, is the reader, who is told their part.
+ * The study in words: who takes part and sees what, the guarantee, the fingerprint, what is not
+ * protected. `me`, unless NULL, is the reader, who is told their part.
  */
 void study_describe(FILE *out, const struct study *study, const struct public_identity *me);
 
 /*
- * A commented example, valid once REPLACE-WITH-KEY-OF-<name> is a public key everywhere.
- * Refuses to replace a file (ERR_SYSTEM) unless `force`.
+ * A commented example, valid once each REPLACE-WITH-KEY-OF-<name> is a public key. ERR_SYSTEM if
+ * there is a file, unless `force`.
  */
 enum err study_write_template(const char *path, bool force, struct log *log) MUST_CHECK;
 const char *study_template(void);

@@ -48,10 +48,7 @@ struct yaml_key {
 enum err yaml_mapping(const struct yaml_file *file, const yaml_node_t *node, const char *what,
                       const struct yaml_key *key, size_t keys) MUST_CHECK;
 
-/*
- * A mapping whose keys are names that the file invents: at most `most` of them, none repeated. Then
- * its entries: the name is text.
- */
+/* A mapping whose keys are texts of the file: at most `most`, none repeated. Then its entries. */
 enum err yaml_entries(const struct yaml_file *file, const yaml_node_t *node, const char *what,
                       size_t most, size_t *count) MUST_CHECK;
 struct yaml_entry {
@@ -69,8 +66,8 @@ bool yaml_is_list(const yaml_node_t *node);
 bool yaml_is_mapping(const yaml_node_t *node);
 
 /*
- * A scalar as text, NUL-ended, owned by the file. An empty one must be written as "". Control
- * characters are refused: what the file says is shown to people, and must not steer what they see.
+ * A scalar as text, owned by the file. An empty one must be written as "". Control characters are
+ * refused: people see the text, and it must not steer what they see.
  */
 enum err yaml_text(const struct yaml_file *file, const yaml_node_t *node, const char *what,
                    const char **text) MUST_CHECK;
