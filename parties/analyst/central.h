@@ -1,6 +1,6 @@
 /*
- * parties/analyst/central.h - central AIM on tables in the clear: for `trefoil aim`, and what the
- * demo compares with. Whoever runs it sees all rows.
+ * parties/analyst/central.h - central AIM on tables in the clear, for `trefoil aim` and the demo.
+ * Whoever runs it sees all rows.
  */
 #ifndef TREFOIL_PARTIES_ANALYST_CENTRAL_H
 #define TREFOIL_PARTIES_ANALYST_CENTRAL_H

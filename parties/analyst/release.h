@@ -1,8 +1,6 @@
 /*
- * parties/analyst/release.h - what a run publishes: measurements.json, model, synthetic.csv.
- *
- * All are post-processing of opened values. The number of rows of the synthetic table is the
- * model's noisy total, rounded, unless it is given.
+ * parties/analyst/release.h - what a run publishes: measurements.json, model, synthetic.csv. All
+ * follow from opened values.
  */
 #ifndef TREFOIL_PARTIES_ANALYST_RELEASE_H
 #define TREFOIL_PARTIES_ANALYST_RELEASE_H

@@ -1,11 +1,11 @@
 /*
  * parties/analyst/remote.h - the AIM loop's backend that is three servers, with patience.
  *
- * The session is opened when the first thing is asked. A run that has begun outlives its servers:
- * while one is away it tries again, less and less often, says so, and asks the round that was
- * interrupted once more: servers answer it from what they have stored, for nothing. A round that
- * they have lost is paid for and asked anew as the next; after a few in a row the run stops. A run
- * that has not begun fails at once.
+ * The first request opens the session. A run that has begun outlives its servers: while one is away
+ * it tries again, less and less often, says so, and asks the interrupted round once more, which
+ * servers answer from their store for nothing. A round that they have lost stays paid for, and is
+ * asked anew as the next; after a few in a row the run stops. A run that has not begun fails at
+ * once.
  */
 #ifndef TREFOIL_PARTIES_ANALYST_REMOTE_H
 #define TREFOIL_PARTIES_ANALYST_REMOTE_H

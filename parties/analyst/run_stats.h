@@ -1,9 +1,6 @@
 /*
- * parties/analyst/run_stats.h - stats.json: what a run cost, by round, by server and phase, and at
- * the analyst's.
- *
- * Times, sizes and what follows from opened values; docs/formats.md has the fields. A run that is
- * continued adds to what its earlier commands have written.
+ * parties/analyst/run_stats.h - stats.json: what a run cost, by round, server and phase, and at the
+ * analyst's (docs/formats.md). A run that is continued adds to what its earlier commands wrote.
  */
 #ifndef TREFOIL_PARTIES_ANALYST_RUN_STATS_H
 #define TREFOIL_PARTIES_ANALYST_RUN_STATS_H

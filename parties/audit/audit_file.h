@@ -1,27 +1,9 @@
 /*
  * parties/audit/audit_file.h - an audit log as a file: lines, their chain, what neighbours signed.
  *
- *   NUMBER TIME WORDS HASH
- *   hash_n = SHA-256("trefoil-audit-1" and a NUL, hash_(n-1), line without " HASH")
- *
- * from 32 zeros and number 0 on. WORDS begin with what kind of line it is:
- *
- *   log trefoil-audit-1 study NAME terms HEX server I NAME=KEY NAME=KEY NAME=KEY [security abort]
- *   open run HEX round R reason REASON values N request HEX cost RHO spent RHO what MARGINALS
- *   seen server J entries N head HASH
- *   signed server J entries N head HASH signature HEX
- *   recovered debits N to M
- *   caught run HEX round R phase PHASE check N
- *   resumed checks N left M failed F
- *
- * `log` is the first line, and only that. `seen`: server J showed this head of its own log, and was
- * given a signature. `signed` is J's, of this log as it was after N lines. `recovered`: trefoil
- * recover took these debits over from the neighbours. `caught`: a check of what servers sent
- * failed, the N-th of its session, and ended it. `resumed`: of N checks M had been left before they
- * ended, or one had failed (F is 1), and its operator let the server take part again.
- *
- * A line changed, left out or put in breaks the chain behind it; a chain made anew does not fit
- * what neighbours have signed; and a log that is cut short lacks lines that neighbours have seen.
+ * docs/formats.md has the lines. A line changed, left out or put in breaks the chain behind it; a
+ * chain made anew does not fit what neighbours have signed; and a log that is cut short lacks lines
+ * that neighbours have seen.
  */
 #ifndef TREFOIL_PARTIES_AUDIT_AUDIT_FILE_H
 #define TREFOIL_PARTIES_AUDIT_AUDIT_FILE_H

@@ -1,6 +1,4 @@
-/*
- * parties/command/demo.h - the demonstration: its folder and processes; what it shows in the end.
- */
+/* parties/command/demo.h - the demo's folder and processes, and what it shows in the end. */
 #ifndef TREFOIL_PARTIES_COMMAND_DEMO_H
 #define TREFOIL_PARTIES_COMMAND_DEMO_H
 

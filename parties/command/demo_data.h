@@ -1,11 +1,9 @@
 /*
- * parties/command/demo_data.h - invented patients of five hospitals, for trefoil demo and for
- * tests.
+ * parties/command/demo_data.h - invented patients of five hospitals, for trefoil demo and tests.
  *
- * Not real and not anybody's: drawn from formulas in demo_data.c with a seed, the same on every
- * machine. Attributes depend on each other (age, smoking and weight on the diagnosis, the diagnosis
- * on the outcome, weight on blood pressure), some values are missing, and each hospital has its own
- * size and kind of patients, so that none of them alone looks like all five together.
+ * Drawn from formulas and a seed, the same on every machine. Attributes depend on each other, some
+ * values are missing, and each hospital has its own size and kind of patients, so that none of them
+ * looks like all five together.
  */
 #ifndef TREFOIL_PARTIES_COMMAND_DEMO_DATA_H
 #define TREFOIL_PARTIES_COMMAND_DEMO_DATA_H

@@ -1,9 +1,9 @@
 /*
  * parties/command/help.h - the options that a command's help lists, for completion and for tests.
  *
- * They stand in lines of their own: two spaces, "--name" or "--name VALUE", several with commas
- * between, then at least two spaces and what it is about. Values are in capitals: FILE and DIR are
- * paths; choices stand in the usage line as --name one|other.
+ * Each has a line of its own: two spaces, "--name" or "--name VALUE", several with commas between,
+ * then at least two spaces and its words. Values are in capitals: FILE and DIR are paths. Choices
+ * stand in the usage line, as --name one|other.
  */
 #ifndef TREFOIL_PARTIES_COMMAND_HELP_H
 #define TREFOIL_PARTIES_COMMAND_HELP_H

@@ -1,7 +1,4 @@
-/*
- * parties/command/process.h - child processes of this program, for the demo: started, waited for,
- * ended by id.
- */
+/* parties/command/process.h - child processes of the demo: started, waited for, ended by id. */
 #ifndef TREFOIL_PARTIES_COMMAND_PROCESS_H
 #define TREFOIL_PARTIES_COMMAND_PROCESS_H
 

@@ -1,9 +1,9 @@
 /*
  * parties/exchange/client.h - the analyst's end of a run: requests to three servers, their answers.
  *
- * Each request goes to all three servers, and all three answer. The result comes from server 0 and
- * is checked against the digests that the two others give, so that no single server can forge it.
- * While a client is there, the servers are told that its run lives (parties/exchange/pulse.h).
+ * The result of a request comes from server 0 and is checked against digests that the two others
+ * give, so no single server can forge it. While there is a client the servers are told that its run
+ * lives (parties/exchange/pulse.h).
  */
 #ifndef TREFOIL_PARTIES_EXCHANGE_CLIENT_H
 #define TREFOIL_PARTIES_EXCHANGE_CLIENT_H

@@ -1,18 +1,10 @@
 /*
  * parties/exchange/head.h - what a server signs of its privacy ledger, for whoever asks: how long
- * it is, and how it ends.
+ * it is, and how it ends. docs/formats.md has what is signed, the bytes and the line of text.
  *
  * Whoever asks names a length at which the ledger was seen before; the server says what its head
  * was there. So a client that keeps one statement of each server (parties/exchange/witness.h)
- * notices a ledger that was put back, or is another. The server signs, with its Ed25519 identity,
- *
- *   "trefoil-head-1", terms (32), index of the server (u8), and the statement without its signature
- *
- * On the wire: debits (u64), head after the last of them (32), debits that were asked about (u64),
- * head after so many (32; zeros where there are fewer), lines of the audit log that are on disk
- * (u64), last hash of them (32), time (u64), signature (64). As text, a line without its end:
- *
- *   TIME server INDEX NAME terms HEX debits N HEX was N HEX log N HEX SIGNATURE
+ * notices a ledger that was put back, or is another.
  */
 #ifndef TREFOIL_PARTIES_EXCHANGE_HEAD_H
 #define TREFOIL_PARTIES_EXCHANGE_HEAD_H

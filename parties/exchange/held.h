@@ -1,9 +1,4 @@
-/*
- * parties/exchange/held.h - what a server holds of an owner, as it says in its status.
- *
- * On the wire: state (u8), and unless that is HELD_NOTHING time (u64), bytes held (u64), digest
- * (32).
- */
+/* parties/exchange/held.h - what a server holds of an owner, as it says in its status. */
 #ifndef TREFOIL_PARTIES_EXCHANGE_HELD_H
 #define TREFOIL_PARTIES_EXCHANGE_HELD_H
 

@@ -1,13 +1,12 @@
 /*
- * parties/exchange/pulse.h - tells the servers that the program of a run lives, also while it
- * computes and asks for nothing.
+ * parties/exchange/pulse.h - tells the servers that a run's program lives, even while it computes.
  *
  *   analyst -> all servers    MESSAGE_ALIVE, run: each second, or more often where
  *                             deadlines.connect is short
  *   server 0 -> analyst       u32: thousandths of the uploads that are added up, while they are
  *
- * So a run whose program has died gives its place to another soon, and one that only takes long
- * keeps it. LEAKS: that the program runs.
+ * So a run whose program has died soon gives its place to another, and a slow one keeps it. LEAKS:
+ * that the program runs.
  */
 #ifndef TREFOIL_PARTIES_EXCHANGE_PULSE_H
 #define TREFOIL_PARTIES_EXCHANGE_PULSE_H

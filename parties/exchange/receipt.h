@@ -1,15 +1,11 @@
 /*
  * parties/exchange/receipt.h - what three servers sign for an owner: that they hold an upload, or
- * that it was withdrawn.
+ * that it was withdrawn. docs/formats.md has what is signed, and the file.
  *
- * Each server signs, with its Ed25519 identity,
- *
- *   "trefoil-receipt-1", terms digest, state (u8), owner (u32), digest of the upload, time (u64)
- *
- * where the digest is what servers compare before they compute (upload_digest()): it binds the
- * commitments, so that a receipt says of which bytes it is without telling anything about them.
- * Three such statements make a receipt, a text file that anybody with the study file can verify. A
- * server that signs two states is not contradicting itself: the later time counts.
+ * The digest in it is what servers compare before they compute (upload_digest()): it binds the
+ * commitments, and so says which bytes the receipt is of without telling anything about them. Three
+ * statements make a receipt, which anybody with the study file can verify. A server that signs two
+ * states does not contradict itself: the later time counts.
  */
 #ifndef TREFOIL_PARTIES_EXCHANGE_RECEIPT_H
 #define TREFOIL_PARTIES_EXCHANGE_RECEIPT_H

@@ -1,16 +1,14 @@
 /*
  * parties/exchange/witness.h - what a client has seen of the servers' ledgers, on its own disk.
  *
- * A server's ledger only ever grows. A server whose folder was restored from a copy has a shorter
- * one, or another, and would let budget be spent twice; two neighbours notice that, unless all
- * three were restored alike. So every owner and analyst keeps what the servers signed
- * (parties/exchange/head.h), and tells each server how long a ledger it has seen: one that is
- * shorter, or had another head there, is refused, and the signature of that is kept too.
+ * A ledger only ever grows. That of a server whose folder was restored from a copy is shorter, or
+ * another, and would let budget be spent twice. Two neighbours notice, unless all three were
+ * restored alike. So every owner and analyst keeps what the servers signed, and tells each how long
+ * a ledger it has seen. One that is shorter, or had another head there, is refused, and the
+ * signature of that is kept too.
  *
- * Files are text, lines that only ever come to the end: comments (#), statements as head_line() has
- * them, and statements with "against " before them that contradict earlier ones. Of each server the
- * longest ledger counts. A line that is cut, by a crash, counts for nothing. Statements of an empty
- * ledger are not kept.
+ * Files are text, and lines only ever come to the end (docs/formats.md). Of each server the longest
+ * ledger counts. A line that a crash cut counts for nothing. Empty ledgers are not kept.
  */
 #ifndef TREFOIL_PARTIES_EXCHANGE_WITNESS_H
 #define TREFOIL_PARTIES_EXCHANGE_WITNESS_H

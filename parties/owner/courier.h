@@ -1,12 +1,10 @@
 /*
- * parties/owner/courier.h - an owner's end of an upload: gets it to the three servers whatever
- * happens on the way.
+ * parties/owner/courier.h - gets an owner's upload to the three servers, whatever happens.
  *
  * What may pass (a server that is down, a line that is cut, a full disk over there) is tried again
- * after a while that doubles, with chance in it so that owners who lost a server at the same time
- * do not all come back at the same time. A long vector goes in parts, each acknowledged when it is
- * on server 1's disk, and goes on where it was cut. What does not pass (other terms, a refused key)
- * ends it, in the server's words.
+ * after pauses that double, and differ by chance, so that owners do not all come back at once. A
+ * long vector goes in parts, each acknowledged when it is on server 1's disk, and goes on where it
+ * was cut. What does not pass (other terms, a refused key) ends it, in the server's words.
  */
 #ifndef TREFOIL_PARTIES_OWNER_COURIER_H
 #define TREFOIL_PARTIES_OWNER_COURIER_H

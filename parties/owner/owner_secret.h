@@ -1,16 +1,10 @@
 /*
  * parties/owner/owner_secret.h - an owner's secret of one study, which its uploads are made with.
  *
- * Beside the key (of owner hospital-a in the study example: hospital-a.example.secret), mode 0600,
- * one for each study. The first share makes it from fresh random bytes; every later one takes it,
- * so that the same table gives the same upload. Whoever has the owner's key without it cannot tell
+ * A file beside the key (docs/formats.md). The first share makes it; every later one takes it, so
+ * that the same table gives the same upload. Whoever has the owner's key without it cannot tell
  * which table was uploaded (parties/exchange/upload.h). If it is lost, the same table makes another
- * upload, which can take the place of the first until the run begins.
- *
- *   three lines of comment, then
- *   format trefoil-secret-1
- *   study NAME
- *   secret SECRET            base64url of 32 bytes
+ * upload, which can replace the first until the run begins.
  */
 #ifndef TREFOIL_PARTIES_OWNER_OWNER_SECRET_H
 #define TREFOIL_PARTIES_OWNER_OWNER_SECRET_H

@@ -1,9 +1,9 @@
 /*
  * parties/owner/pin.h - the terms that a key has agreed to, remembered beside it.
  *
- * The first time that an owner shares under a study's name the terms' fingerprint goes to a file
- * beside the key (hospital-a.key: hospital-a.pins), a line for each study. Later the same name with
- * other terms is refused: somebody has changed what was agreed on, or sent another file.
+ * The first share under a study's name writes the terms' fingerprint to a file beside the key
+ * (hospital-a.key: hospital-a.pins). Later the same name with other terms is refused: somebody has
+ * changed what was agreed on, or sent another file.
  */
 #ifndef TREFOIL_PARTIES_OWNER_PIN_H
 #define TREFOIL_PARTIES_OWNER_PIN_H

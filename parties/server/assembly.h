@@ -1,9 +1,7 @@
 /*
- * parties/server/assembly.h - an analyst's long requests, which come in pieces.
- *
- * Pieces follow each other on one connection, and MESSAGE_REQUEST brings the last. Of each analyst
- * one request is put together at a time, no longer than any that the study has a use for; one that
- * does not grow for a while is dropped.
+ * parties/server/assembly.h - an analyst's long requests, which come in pieces, one after another
+ * on one connection; MESSAGE_REQUEST brings the last. Of each analyst one request is put together
+ * at a time, no longer than any that the study has a use for, and dropped if it stops growing.
  */
 #ifndef TREFOIL_PARTIES_SERVER_ASSEMBLY_H
 #define TREFOIL_PARTIES_SERVER_ASSEMBLY_H

@@ -1,10 +1,9 @@
 /*
- * parties/server/front.h - the thread of a server that looks after its gate: who may say what, and
- * when it is answered.
+ * parties/server/front.h - the thread that looks after a server's gate: who may say what, and when
+ * it is answered.
  *
- * Messages that come at the same time are one transaction of the store, and nobody is answered
- * before that is on disk. What owners say goes to parties/server/intake.h, what an analyst asks to
- * the worker, by the gate's port.
+ * Messages that come at the same time are one transaction of the store, and are answered when that
+ * is on disk. What owners say goes to parties/server/intake.h; what an analyst asks, to the worker.
  */
 #ifndef TREFOIL_PARTIES_SERVER_FRONT_H
 #define TREFOIL_PARTIES_SERVER_FRONT_H

@@ -1,9 +1,6 @@
 /*
- * parties/server/http.h - the status pages over HTTP, for this machine's own monitoring: /healthz,
- * /metrics and /.
- *
- * Off unless asked for. There is no password, so it listens on the loopback address unless another
- * is named.
+ * parties/server/http.h - the status pages /, /metrics and /healthz over HTTP, if asked for. There
+ * is no password, so they are on the loopback address unless another is named.
  */
 #ifndef TREFOIL_PARTIES_SERVER_HTTP_H
 #define TREFOIL_PARTIES_SERVER_HTTP_H

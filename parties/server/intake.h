@@ -1,18 +1,9 @@
 /*
  * parties/server/intake.h - uploads at a server: taken, in one message or in parts, withdrawn, and
- * told of; and what it signs of its ledger, for everybody.
+ * told of; and what it signs of its ledger. docs/formats.md has the answers' payloads.
  *
- * A server says `stored`, and signs it, when both of its components are on disk: server 2 therefore
- * answers an owner when the vector has come from server 1, and server 1, of a long one, when the
- * last part has.
- *
- * Payloads of replies:
- *   upload    complete (u8), bytes of the vector held (u64, server 1), then receipt_part if
- *             complete
- *   withdraw  whether there was anything (u8), then the digest of it (32) and a receipt_part
- *   status    number of the roster (u32), whether the run has begun (u8), number of owners (u32),
- *             then a struct held for each
- *   head      a struct head (parties/exchange/head.h)
+ * A server says `stored`, and signs it, when both of its components are on disk: so server 2
+ * answers an owner when the vector has come from server 1, and server 1 when its last part has.
  */
 #ifndef TREFOIL_PARTIES_SERVER_INTAKE_H
 #define TREFOIL_PARTIES_SERVER_INTAKE_H

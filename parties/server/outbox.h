@@ -1,8 +1,6 @@
 /*
- * parties/server/outbox.h - answers that wait until what they acknowledge is on disk.
- *
- * The front takes many messages in one transaction; outbox_send() says how that ended. An answer of
- * success that depends on it becomes one of failure where it was lost.
+ * parties/server/outbox.h - answers that wait until the transaction that they depend on is on disk.
+ * If it is lost, an answer of success becomes one of failure.
  */
 #ifndef TREFOIL_PARTIES_SERVER_OUTBOX_H
 #define TREFOIL_PARTIES_SERVER_OUTBOX_H

@@ -1,9 +1,6 @@
 /*
- * parties/server/server.h - one compute server: the front thread at the gate, the worker, and (at
- * server 1) the forwarder that passes owners' vectors on to server 2.
- *
- * An upload is acknowledged when it is on this server's disk, whole: server 2 answers an owner when
- * the vector has come from server 1.
+ * parties/server/server.h - one compute server: the front thread at the gate, the worker, and at
+ * server 1 the forwarder, which passes owners' vectors on to server 2.
  */
 #ifndef TREFOIL_PARTIES_SERVER_SERVER_H
 #define TREFOIL_PARTIES_SERVER_SERVER_H

@@ -2,9 +2,9 @@
  * parties/server/status.h - what a running server tells its operator: counters, and three pages
  * made of them.
  *
- * Public values alone: how many uploads, which round, what the ledger has spent, bytes. Nothing
- * here follows from anybody's data. Any thread may write a field or read it at any time; each is
- * right by itself, two may be of different moments.
+ * Public values alone, none of which follows from data: how many uploads, which round, what the
+ * ledger has spent, bytes. Any thread may write or read a field at any time; each is right by
+ * itself, two may be of different moments.
  */
 #ifndef TREFOIL_PARTIES_SERVER_STATUS_H
 #define TREFOIL_PARTIES_SERVER_STATUS_H

@@ -1,6 +1,5 @@
 /*
- * parties/study/bounds.h - how large counts can be, whatever owners send: what keeps sums from
- * wrapping.
+ * parties/study/bounds.h - how large counts can be, whatever owners send: so sums do not wrap.
  *
  * An owner of counts bounds cells, not totals: each cell of a maximal marginal is at most 2^b - 1,
  * and a marginal below it sums several of its cells. A batch of records bounds totals: pad_to in

@@ -2,19 +2,13 @@
  * parties/study/keys.h - who somebody is: an Ed25519 key that signs a CURVE key.
  *
  * The Ed25519 key is the identity: it signs receipts and amendments. ZeroMQ's CURVE needs a key of
- * another kind (X25519), which the identity vouches for by a signature over
- * "trefoil-curve-1" || curve, or, until the end of a day (UTC), over "trefoil-curve-2" || curve ||
- * that day as u32. Whoever holds a public identity has checked that signature: there is no way to
- * parse one that fails it. That it has not expired is checked where it is used.
- *
- * An identity may take a new CURVE key (identity_renew()): what it is, seals and has uploaded
+ * another kind (X25519), which the identity signs, perhaps until the end of some day (UTC). No
+ * public identity is parsed whose signature fails; whether it has expired is checked where it is
+ * used. An identity may take a new CURVE key (identity_renew()): what it is, seals and has uploaded
  * stays.
  *
- * A public identity as text, for study files: "trefoil1-" and the base64url of its 128 bytes, or
- * "trefoil2-" and that of 132 where it expires. One identity has exactly one text.
- *
- * A private key file is text of mode 0600: comments (#), then `secret` with the two private keys
- * and `public` with the public text, which must belong together, so that a damaged file is noticed.
+ * docs/formats.md has the text of a public identity, of which there is one, and key files, whose
+ * parts must belong together, so that a damaged one is noticed.
  */
 #ifndef TREFOIL_PARTIES_STUDY_KEYS_H
 #define TREFOIL_PARTIES_STUDY_KEYS_H

@@ -1,81 +1,14 @@
 /*
  * parties/study/study.h - the one public file on which everybody of a study agrees.
  *
- *   study: NAME                          what messages call it
- *   domain:                              a list (its order is the order of the columns),
- *     - name: age                          or a mapping name: {...} (columns by name)
- *       kind: integer                      whole numbers from min to max, one cell each
- *       min: 0
- *       max: 99
- *       outside: clip                      optional: error; clip, the default of numbers; or
- *     - name: ward                         missing, the default of texts that have `missing`
- *       kind: categorical
- *       values: [surgery, cardiology]      at least one text
- *       missing: "?"                       optional: the text of a missing value; "": empty cell
- *     - {name: bmi, kind: numeric, edges: [10, 18.5, 25, 30, 60]}
- *     - {name: dose, kind: numeric, min: 0, max: 10, bins: 20}
- *   impossible:                          optional: combinations of values that cannot occur; public
- *     - {ward: surgery, age: {from: 0, to: 2}}     knowledge, never from data. Of each column a
- *     - {bmi: {from: 10, to: 18.5}, ward: [..]}    value, a list, or a range: whole numbers, edges
- *   workload: {all: 2}                   all marginals of so many attributes; or
- *             {random: 3, count: 64, seed: 1}   some of them; or a list:
- *     - {attributes: [age, ward], weight: 1}        weight is optional: 1
- *   budget:
- *     epsilon: 1                         above 0, at most 100, and what the noise circuits allow
- *     delta: 1e-6                        1e-15 to 0.01
- *     rows_per_person: 1                 optional; the guarantee holds for so many rows of one
- *   noise: box-muller                    optional; or discrete: exact, and slower to make
- *   score: l1                            optional: how misfits are weighed in a selection: l1, the
- *                                        sum of errors; l2, of their squares, which few rows suit
- *   rounds: 10                           marginals that AIM selects, 1 to 1000; or annealed:
- *                                        as many as its schedule fits in the budget
- *   security: semi-honest                optional; or abort: servers prove to each other what they
- *                                        compute, and a run in which one cheats stops
- *   servers:                             exactly three; the first is server 0
- *     - name: north
- *       endpoint: tcp://north.example.org:7100      ports from this one on: see enum study_port
- *       key: trefoil1-...                what `trefoil keygen` prints
- *   owners:
- *     - {name: hospital-a, key: trefoil1-..., max_rows: 6000}      never more rows than this
- *       as: auto                           optional: the form that bounds the owner: auto (the
- *       pad_to: 8000                         smaller one), counts or records; how many records
- *                                            are sent, from max_rows (which is the default) on
- *     - {name: clinic, key: trefoil1-..., max_rows: 900, batch: city, columns: [age, ward]}
- *     - {name: lab, key: trefoil1-..., max_rows: 900, batch: city, columns: [bmi]}
- *                                        a batch's owners hold other columns of the same rows,
- *                                        in the same order: together each column once
- *     - {name: lab, key: trefoil1-..., min_rows: 100, max_rows: 900}     optional: nor fewer
- *   min_owners: 2                        optional: all. A run needs the uploads of so many owners
- *   late_uploads: join                   optional: wait. Whether uploads that come during a run are
- *                                        counted from its next round on
- *   analysts:
- *     - {name: office, key: trefoil1-...}
- *   retain_days: 30                      optional; servers keep uploads for so long after the last
- *                                        one came, and then are due to purge them
- *   deadlines:                           optional
- *     connect: 30                        seconds to reach another server
- *     round: 120                         seconds that one may take for a round
- *     uploads: 2026-12-01T18:00:00Z      later ones are refused
- *   model:                               optional
- *     max_mib: 80                        largest model, in MiB
- *     iterations: 100                    of the estimator between rounds
- *     final_iterations: 1000             and at the end
+ * docs/study.md has every key; parties/study/example.yaml, which `trefoil init` writes, shows most.
+ * Names of people occur once, keys too: a key has one role. Unknown keys are errors. Every error
+ * names path, line and column, and what to do.
  *
- *   roster: 1                            optional; an amendment's number (parties/study/roster.h)
- *   revoked: [trefoil1-...]              optional: keys that are turned away, wherever they stand
- *   signatures: {north: trefoil-sig1-..., ...}     of the servers, which amendments need
- *
- * Names of people are 1 to 31 of a-z 0-9 _ - and occur once, keys too: a key has one role. Unknown
- * keys are errors. Every error names path, line and column, and what to do.
- *
- * Two digests over the parsed content. Comments, line ends, quotes, the order of a mapping's keys
- * and defaults written out change neither; any value changes one (a server's whole key: both).
- *   terms   study (its name and retain_days), domain (and what is impossible), workload, budget,
- *           noise, rounds, bounds (owners' names, min_rows, max_rows, pad_to, as, batches and
- *           columns; min_owners, late_uploads), servers (names and signing keys; security):
- *           frozen once data are in. A digest for each part, so that a mismatch can be named.
- *   roster  the rest but the signatures: its number, owners' and analysts' keys, endpoints,
- *           servers' CURVE keys, revoked keys, deadlines, model.
+ * Two digests over the parsed content (docs/formats.md): the terms, frozen once data are in, with a
+ * digest for each part, so that a mismatch can be named; and the roster, which may be amended.
+ * Comments, quotes, the order of a mapping's keys and defaults written out change neither. Any
+ * value but a signature changes one, and a server's whole key both.
  */
 #ifndef TREFOIL_PARTIES_STUDY_STUDY_H
 #define TREFOIL_PARTIES_STUDY_STUDY_H
