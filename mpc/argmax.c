@@ -1,13 +1,13 @@
 #include "mpc/argmax.h"
 
+#include "mpc/check.h"
 #include "mpc/compare.h"
 #include "mpc/open.h"
 
 #include <string.h>
 
-/* Pairs compared at a time: 14 to 25 bytes each on the wire, and up to 200 in a check's log. */
-#define TILE ((size_t)1 << 20)
-#define TILE_CHECKED ((size_t)1 << 18)
+#define TILE ((size_t)1 << 20) /* pairs compared at a time: 14 to 25 bytes each on the wire */
+#define NOTED ((size_t)250)    /* bytes of a pair in a check's log, where they are many */
 
 /* Walks all pairs a < b in the order (0,1), (0,2) .. (1,2) .. */
 struct pairs {
@@ -116,7 +116,7 @@ static enum err lose(struct party *p, struct pairs at, size_t n, struct share64 
 static enum err lose_all(struct party *p, struct share64 values, unsigned width, struct share64 w,
                          struct draw *draw)
 {
-    const size_t tile = p->check != NULL ? TILE_CHECKED : TILE;
+    const size_t most = check_most(p, NOTED), tile = most < TILE ? most : TILE;
     size_t left = values.n * (values.n - 1) / 2;
     struct pairs at = {values.n, 0, 1};
     for (size_t n; left > 0; left -= n) {

@@ -1,10 +1,12 @@
 #include "mpc/adder.h"
 #include "mpc/cached.h"
-#include "mpc/move.h"
+#include "mpc/check.h"
+#include "mpc/ring.h"
 
 #include <string.h>
 
-#define SLICE 512 /* lanes whose bounds are sliced */
+#define SLICE 512           /* lanes whose bounds are sliced */
+#define NOTED ((size_t)160) /* bytes of a cell in a check's log */
 
 /* --- [x < C] of the cells that are compared --------------------------------------------------- */
 
@@ -242,11 +244,59 @@ static enum err check(struct party *p, const struct cached *x, const struct cach
     return ERR_OK;
 }
 
+/* All at once. */
+static enum err distances(struct party *p, struct share64 out, const struct cached *x,
+                          const struct cached_span *spans)
+{
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    struct comparing s = {.p = p, .x = x, .spans = spans, .count = out.n};
+    return scratch_done(p->scratch, mark, distance(&s, out));
+}
+
+/* Spans from *k on, of which *at cells are done, or parts of them, that fill so much room. */
+static size_t next_pieces(const struct cached_span *spans, size_t count, size_t room, size_t *k,
+                          size_t *at, struct cached_span *piece)
+{
+    size_t n = 0;
+    for (; *k < count && room > 0; n++) {
+        const struct cached_span *span = &spans[*k];
+        const size_t left = span->cells - *at, cells = left < room ? left : room;
+        piece[n] = (struct cached_span){span->from + *at, cells, span->c + *at};
+        room -= cells < room ? 64 * bits_words(cells) : room;
+        *at = cells < left ? *at + cells : 0;
+        *k += cells == left;
+    }
+    return n;
+}
+
+/* So many cells at a time that a check has room for what their moves note. */
+static enum err distances_in_turn(struct party *p, struct share64 out, const struct cached *x,
+                                  const struct cached_span *spans)
+{
+    struct cached_span *piece = scratch_take(p->scratch, out.n, sizeof *piece);
+    struct share64 sums;
+    TRY(party_share64(p, &sums, out.n));
+    if (piece == NULL)
+        return ERR_NOMEM;
+    memset(out.a, 0, out.n * sizeof *out.a);
+    memset(out.b, 0, out.n * sizeof *out.b);
+    for (size_t k = 0, at = 0; k < out.n;) {
+        const size_t first = k;
+        const size_t n = next_pieces(spans, out.n, check_most(p, NOTED), &k, &at, piece);
+        const struct share64 to = share64_view(out, first, n);
+        sums.n = n;
+        TRY(distances(p, sums, x, piece));
+        ring64_add(to, to, sums);
+    }
+    return ERR_OK;
+}
+
 enum err cached_distance(struct party *p, struct share64 out, const struct cached *x,
                          const struct cached_span *spans)
 {
     const struct scratch_mark mark = scratch_mark(p->scratch);
-    struct comparing s = {.p = p, .x = x, .spans = spans, .count = out.n};
     TRY(check(p, x, spans, out.n));
-    return scratch_done(p->scratch, mark, distance(&s, out));
+    return scratch_done(p->scratch, mark,
+                        p->check != NULL ? distances_in_turn(p, out, x, spans)
+                                         : distances(p, out, x, spans));
 }

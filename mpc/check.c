@@ -11,14 +11,13 @@ static bool begin_digest(EVP_MD_CTX **digest)
     return *digest != NULL && EVP_DigestInit_ex(*digest, EVP_sha256(), NULL) == 1;
 }
 
-enum err check_new(struct party *p, const struct check_limits *limits)
+enum err check_new_lane(struct party *p, const struct check_limits *limits)
 {
     struct check *c = memory_array(1, sizeof *c);
     p->check = c;
     if (c == NULL)
         return ERR_NOMEM;
     c->limits = *limits;
-    c->limits.log = c->limits.log == 0 ? (size_t)128 << 20 : c->limits.log;
     c->limits.groups = c->limits.groups == 0 ? 1024 : c->limits.groups;
     bool ok = begin_digest(&c->script);
     for (unsigned k = 0; k < 3; k++)
@@ -40,20 +39,9 @@ void check_free(struct check **check)
     memory_free(check);
 }
 
-struct check_failure check_failure(const struct party *p)
+bool check_notes(const struct check *c)
 {
-    return p->check == NULL ? (struct check_failure){0} : p->check->failure;
-}
-
-static bool nothing_noted(const struct check *c)
-{
-    return check_log_empty(&c->log) && check_numbers_empty(&c->numbers);
-}
-
-bool check_clean(const struct party *p)
-{
-    const struct check *c = p->check;
-    return c == NULL || (!c->apart && nothing_noted(c));
+    return !check_log_empty(&c->log) || !check_numbers_empty(&c->numbers);
 }
 
 enum err check_bits(struct party *p, const struct move_term *terms, unsigned products)
@@ -82,6 +70,13 @@ enum err check_ring(struct party *p, enum ring ring, const struct check_product 
     return check_if_full(p);
 }
 
+size_t check_most(const struct party *p, size_t bytes)
+{
+    const size_t words = p->check == NULL ? SIZE_MAX / 64
+                                          : p->check->limits.log / 4 * 3 / bytes / 64;
+    return 64 * (words > 0 ? words : 1);
+}
+
 enum err check_if_full(struct party *p)
 {
     const struct check *c = p->check;
@@ -103,13 +98,6 @@ enum err check_fail(struct party *p, const char *what)
         c->limits.guard.failed(c->limits.guard.self);
     net_abort(p->net);
     return ERR_CHEAT;
-}
-
-enum err check_flush(struct party *p)
-{
-    if (p->check == NULL || nothing_noted(p->check))
-        return check_agree(p);
-    return check_flush_with(p, NULL);
 }
 
 /* --- script ----------------------------------------------------------------------------------- */
@@ -199,7 +187,7 @@ static enum err compare_scripts(struct party *p, const uint8_t own[CHECK_DIGEST]
     return ERR_OK;
 }
 
-enum err check_agree(struct party *p)
+enum err check_agree_lane(struct party *p)
 {
     uint8_t own[CHECK_DIGEST] = {0}, came[2][CHECK_DIGEST];
     const struct message all = move_whole(own, sizeof own);
@@ -208,7 +196,7 @@ enum err check_agree(struct party *p)
         .receive = {{move_kept(came[NET_PREV], sizeof own)},
                     {move_kept(came[NET_NEXT], sizeof own)}},
     };
-    if (p->check == NULL || !p->check->apart)
+    if (!p->check->apart)
         return ERR_OK;
     TRY(script_so_far(p->check, own));
     TRY(move_round(p, &round));

@@ -105,6 +105,12 @@ struct check_failure {
 };
 struct check_failure check_failure(const struct party *p);
 
+/*
+ * How many elements a move should have at most, of each of which it notes so many bytes: three
+ * quarters of a log, a multiple of 64; any number where there is no check.
+ */
+size_t check_most(const struct party *p, size_t bytes);
+
 /* Nothing waits to be proved. */
 bool check_clean(const struct party *p);
 

@@ -350,7 +350,7 @@ static enum err prove(struct flush *f)
     return open_and_judge(f, sums);
 }
 
-enum err check_flush_with(struct party *p, const struct check_ride *ride)
+enum err check_flush_lane(struct party *p, const struct check_ride *ride)
 {
     const struct scratch_mark mark = scratch_mark(p->scratch);
     const struct check_guard *guard = &p->check->limits.guard;

@@ -62,6 +62,7 @@ enum err check_heard(const struct party *p) MUST_CHECK;
  *   all -> all    script                                    32 bytes each way
  */
 enum err check_agree(struct party *p) MUST_CHECK;
+enum err check_agree_lane(struct party *p) MUST_CHECK;
 
 /* Something does not fit: logs it, ends the session and gives ERR_CHEAT. */
 enum err check_fail(struct party *p, const char *what) MUST_CHECK;
@@ -87,7 +88,12 @@ enum err check_if_full(struct party *p) MUST_CHECK;
 /* A flush that proves matrices, and the sides that are made, beside what is noted. */
 enum err check_matrices(struct party *p, const struct check_matrices *m) MUST_CHECK;
 
-/* A flush even of an empty log, since the ride needs it. */
-enum err check_flush_with(struct party *p, const struct check_ride *ride) MUST_CHECK;
+/* A flush even of an empty log, since the ride needs it; that of one lane, where it may be NULL. */
+enum err check_flush_with(struct party *p, struct check_ride *ride) MUST_CHECK;
+enum err check_flush_lane(struct party *p, const struct check_ride *ride) MUST_CHECK;
+
+/* The check of one lane; whether it has noted anything that is to be proved. */
+enum err check_new_lane(struct party *p, const struct check_limits *limits) MUST_CHECK;
+bool check_notes(const struct check *c);
 
 #endif

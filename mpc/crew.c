@@ -2,9 +2,11 @@
 
 #include "base/memory.h"
 #include "base/thread.h"
+#include "mpc/check_private.h"
 
 struct crew {
     size_t lanes;
+    bool busy;                             /* known to lane 0's thread */
     struct party *lane[SESSION_LANES_MAX]; /* the first is borrowed */
 };
 
@@ -77,7 +79,12 @@ enum err crew_topic(struct party *p, const struct session *session,
 
 size_t crew_lanes(const struct party *p)
 {
-    return p->crew != NULL && p->check == NULL ? p->crew->lanes : 1;
+    return p->crew != NULL && !p->crew->busy ? p->crew->lanes : 1;
+}
+
+const struct party *crew_lane(const struct party *p, size_t k)
+{
+    return k == 0 ? p : p->crew->lane[k];
 }
 
 /* --- work ------------------------------------------------------------------------------------- */
@@ -125,21 +132,27 @@ static void finish(struct errand *r, const struct party *first)
     net_join(first->net, r->party->net, r->since);
 }
 
-/* A lane that was ended has ERR_PEER; the one that ended it often knows better. */
+/*
+ * A lane that was ended has ERR_PEER; the one that ended it often knows better. Neighbours who are
+ * done with that lane already hear it on lane 0.
+ */
 static enum err worst(const struct errand *errand, size_t lanes)
 {
     enum err e = ERR_OK;
     for (size_t k = 0; k < lanes; k++)
         if (e == ERR_OK || e == ERR_PEER)
             e = errand[k].result != ERR_OK ? errand[k].result : e;
+    if (e != ERR_OK)
+        net_abort(errand[0].party->net);
     return e;
 }
 
-enum err crew_run(struct party *p, size_t tiles,
-                  enum err (*work)(void *self, struct party *lane, size_t tile), void *self)
+static enum err run(struct party *p, size_t tiles,
+                    enum err (*work)(void *self, struct party *lane, size_t tile), void *self)
 {
     struct errand errand[SESSION_LANES_MAX] = {0};
     const size_t crew = crew_lanes(p), lanes = tiles < crew ? tiles : crew;
+    const bool was_busy = p->crew != NULL && p->crew->busy;
     for (size_t k = 0; k < lanes; k++)
         errand[k] = (struct errand){.work = work,
                                     .self = self,
@@ -147,13 +160,30 @@ enum err crew_run(struct party *p, size_t tiles,
                                     .tile = k,
                                     .step = lanes,
                                     .tiles = tiles};
+    if (p->crew != NULL)
+        p->crew->busy = true;
     for (size_t k = 1; k < lanes; k++)
         start(&errand[k], p);
     if (lanes > 0)
         go(&errand[0]);
     for (size_t k = 1; k < lanes; k++)
         finish(&errand[k], p);
+    if (p->crew != NULL)
+        p->crew->busy = was_busy;
     return worst(errand, lanes);
+}
+
+enum err crew_run(struct party *p, size_t tiles,
+                  enum err (*work)(void *self, struct party *lane, size_t tile), void *self)
+{
+    TRY(check_agree(p));
+    return run(p, tiles, work, self);
+}
+
+enum err crew_each(struct party *p, enum err (*work)(void *self, struct party *lane, size_t k),
+                   void *self)
+{
+    return run(p, crew_lanes(p), work, self);
 }
 
 static size_t divide_up(size_t n, size_t by)

@@ -33,18 +33,23 @@ void crew_free(struct crew **crew);
 enum err crew_topic(struct party *p, const struct session *session,
                     const uint8_t topic[SESSION_ID_SIZE]) MUST_CHECK;
 
-/*
- * 1 where a party has no crew, and where it has a check (mpc/check.h), which notes what lane 0
- * alone computes.
- */
+/* 1 where a party has no crew, and in the midst of what it runs on one. */
 size_t crew_lanes(const struct party *p);
+
+/* Lane k of those. */
+const struct party *crew_lane(const struct party *p, size_t k);
+
+/* Calls work(self, lane, k) once for lane k of all, side by side. */
+enum err crew_each(struct party *p, enum err (*work)(void *self, struct party *lane, size_t k),
+                   void *self) MUST_CHECK;
 
 /*
  * Calls work(self, lane, tile) for each tile, and waits for all. A lane writes nowhere but to its
  * tiles' own places; what lives in its scratch ends with the tile. Without a crew, or for one tile,
  * everything runs on `p` itself.
  *
- * Once a lane fails, every lane of the three servers ends at its next round. The error is that of
+ * Under a check, lanes compare what they heard before (mpc/check.h), since a lane may use what
+ * another one made. Once a lane fails, every lane of the three servers ends at its next round. The error is that of
  * the lane that failed by itself, not of one that was ended.
  */
 enum err crew_run(struct party *p, size_t tiles,

@@ -204,6 +204,8 @@ enum err move_open(struct party *p, enum open_reason reason, enum ring ring, str
     const struct round round = {.send[NET_NEXT] = {move_whole(x.a, bytes)},
                                 .receive[NET_PREV] = {{.bytes = bytes, .take = join, .self = &j}}};
     TRY(check_flush(p));
+    if (!check_clean(p))
+        return ERR_MISUSE;
     TRY(report(p, reason, n));
     if (p->check != NULL)
         return move_open_checked(p, ring, x, n, out);

@@ -151,6 +151,8 @@ static enum err make_batch(struct party *p, const struct maker *maker, struct sh
 enum err tape_reserve(struct party *p, struct tape *tape, enum tape_kind kind, size_t count)
 {
     const struct maker *maker = maker_of(tape->noise, kind);
+    /* a check notes what is computed: half as many at a time keep its moves below 96 MiB */
+    const size_t most = maker->cost.batch / (p->check != NULL ? 2 : 1);
     size_t position = tape_position(tape, kind), *made = &tape->reel[kind].made, n;
     if (count > SIZE_MAX / 64)
         return ERR_RANGE;
@@ -159,7 +161,7 @@ enum err tape_reserve(struct party *p, struct tape *tape, enum tape_kind kind, s
     n = missing(tape, kind, position + count);
     TRY(grow(tape, kind, n));
     for (size_t k; n > 0; n -= k) {
-        k = n < maker->cost.batch ? n : maker->cost.batch;
+        k = n < most ? n : most;
         TRY(make_batch(p, maker, view(tape, kind, *made, k)));
         *made += k;
     }

@@ -230,43 +230,33 @@ static enum err scores(struct party *p, const struct share64 *x, const struct pl
     return scratch_done(p->scratch, mark, e);
 }
 
-static void bits_become_numbers(void **state)
+TEST(bits_become_numbers)
 {
     (void)state;
     all_hold(bits_to_numbers);
 }
 
-static void numbers_are_truncated(void **state)
+TEST(numbers_are_truncated)
 {
     (void)state;
     all_hold(truncations);
 }
 
-static void bits_choose_numbers(void **state)
+TEST(bits_choose_numbers)
 {
     (void)state;
     all_hold(choices);
 }
 
-static void noise_is_made(void **state)
+TEST(noise_is_made)
 {
     (void)state;
     all_hold(gaussians);
     all_hold(gumbels);
 }
 
-static void scores_are_compared(void **state)
+TEST(scores_are_compared)
 {
     (void)state;
     all_hold(scores);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bits_become_numbers), cmocka_unit_test(numbers_are_truncated),
-        cmocka_unit_test(bits_choose_numbers), cmocka_unit_test(noise_is_made),
-        cmocka_unit_test(scores_are_compared),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

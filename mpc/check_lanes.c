@@ -1,0 +1,92 @@
+/*
+ * A check of a server with lanes (mpc/crew.h): each lane has one of its own, with its own script
+ * and coins, and proves what it notes when its log is full. What lane 0 does between two runs of
+ * its crew it does for all: so nothing is opened before all have proved, side by side, and no lane
+ * uses what another one made before all have compared what they heard.
+ */
+#include "mpc/check_private.h"
+#include "mpc/crew.h"
+
+#define LOG ((size_t)128 << 20)
+#define LOG_LEAST ((size_t)32 << 20) /* of a lane */
+
+static enum err begin_lane(void *self, struct party *lane, size_t k)
+{
+    const struct check_limits *limits = self;
+    (void)k;
+    return check_new_lane(lane, limits);
+}
+
+enum err check_new(struct party *p, const struct check_limits *limits)
+{
+    struct check_limits each = *limits;
+    const size_t share = LOG / crew_lanes(p);
+    if (each.log == 0)
+        each.log = share < LOG_LEAST ? LOG_LEAST : share;
+    return crew_each(p, begin_lane, &each);
+}
+
+/* Whether any lane's check is so; false without a check. */
+static bool any_lane(const struct party *p, bool (*is_so)(const struct check *c))
+{
+    bool any = false;
+    for (size_t k = 0; p->check != NULL && k < crew_lanes(p); k++)
+        any = any || is_so(crew_lane(p, k)->check);
+    return any;
+}
+
+static bool is_apart(const struct check *c)
+{
+    return c->apart;
+}
+
+static bool is_owed(const struct check *c)
+{
+    return c->owed;
+}
+
+bool check_clean(const struct party *p)
+{
+    return !any_lane(p, check_notes) && !any_lane(p, is_apart) && !any_lane(p, is_owed);
+}
+
+struct check_failure check_failure(const struct party *p)
+{
+    struct check_failure first = {0};
+    for (size_t k = 0; p->check != NULL && k < crew_lanes(p) && first.check == 0; k++)
+        first = crew_lane(p, k)->check->failure;
+    return first;
+}
+
+/* --- agree, flush ----------------------------------------------------------------------------- */
+
+static enum err agree_lane(void *self, struct party *lane, size_t k)
+{
+    (void)self;
+    (void)k;
+    return check_agree_lane(lane);
+}
+
+enum err check_agree(struct party *p)
+{
+    return any_lane(p, is_apart) ? crew_each(p, agree_lane, NULL) : ERR_OK;
+}
+
+/* What rides, rides with lane 0's. */
+static enum err flush_lane(void *self, struct party *lane, size_t k)
+{
+    const struct check_ride *ride = k == 0 ? self : NULL;
+    if (ride == NULL && !check_notes(lane->check))
+        return check_agree_lane(lane);
+    return check_flush_lane(lane, ride);
+}
+
+enum err check_flush_with(struct party *p, struct check_ride *ride)
+{
+    return crew_each(p, flush_lane, ride);
+}
+
+enum err check_flush(struct party *p)
+{
+    return check_clean(p) ? ERR_OK : crew_each(p, flush_lane, NULL);
+}

@@ -1,0 +1,116 @@
+/* mpc/check.h on several lanes: each proves what it computed, and all have before one value opens. */
+#include "tests/support_cmocka.h"
+
+#include "mpc/bits.h"
+#include "mpc/check.h"
+#include "mpc/crew.h"
+#include "mpc/open.h"
+#include "tests/support_three.h"
+
+#include <string.h>
+
+#define WORDS 96
+#define TILE 8 /* words */
+#define TILES (WORDS / TILE)
+#define LANES 3
+
+struct bench {
+    uint64_t x[WORDS], opened[3][WORDS];
+    bool checked;
+    unsigned cheat, lane; /* who alters what it sends, on which lane; 3: nobody */
+    uint64_t rounds;
+};
+
+struct seat {
+    struct bench *b;
+    struct bits x, out;
+};
+
+static enum err alter(void *self, const struct party_sent *at, void *p, size_t n)
+{
+    uint64_t w;
+    (void)self;
+    if (at->round > 0 || n < sizeof w)
+        return ERR_OK;
+    memcpy(&w, p, sizeof w);
+    w ^= 1;
+    memcpy(p, &w, sizeof w);
+    return ERR_OK;
+}
+
+static enum err multiply(void *self, struct party *lane, size_t tile)
+{
+    static const struct party_tamper tamper = {.alter = alter};
+    const struct seat *s = self;
+    const size_t at = tile * TILE, n = (size_t)64 * TILE;
+    const struct bits x = {s->x.a + at, s->x.b + at, n}, out = {s->out.a + at, s->out.b + at, n};
+    if (s->b->cheat == lane->index && s->b->lane == lane->lane)
+        lane->tamper = &tamper;
+    return bits_and(lane, out, x, x);
+}
+
+static enum err job(struct party *p, void *shared)
+{
+    static const struct check_limits limits;
+    struct bench *b = shared;
+    struct share64 x = {0}, out = {0};
+    enum err e = b->checked ? check_new(p, &limits) : ERR_OK;
+    if (e == ERR_OK)
+        e = share64_new(&x, WORDS);
+    if (e == ERR_OK)
+        e = share64_new(&out, WORDS);
+    if (e == ERR_OK) {
+        struct seat s = {b, {x.a, x.b, (size_t)64 * WORDS}, {out.a, out.b, (size_t)64 * WORDS}};
+        memcpy(p->index == 0 ? x.a : x.b, b->x, p->index == 1 ? 0 : sizeof b->x);
+        e = crew_run(p, TILES, multiply, &s);
+        if (e == ERR_OK && check_clean(p) != !b->checked)
+            e = ERR_FORMAT;
+        if (e == ERR_OK)
+            e = open_bits(p, OPEN_MASKED, s.out, b->opened[p->index]);
+    }
+    if (e == ERR_OK && !check_clean(p))
+        e = ERR_FORMAT;
+    if (p->index == 0)
+        b->rounds = net_rounds(p->net);
+    share64_free(&x);
+    share64_free(&out);
+    return e;
+}
+
+static void run(struct bench *b, enum err results[3])
+{
+    uint64_t seed = 2;
+    for (size_t w = 0; w < WORDS; w++)
+        b->x[w] = three_random(&seed);
+    (void)three_run_lanes(7, LANES, 4, job, b, NULL, results);
+}
+
+TEST(lanes_prove_side_by_side)
+{
+    struct bench plain = {.cheat = 3}, checked = {.checked = true, .cheat = 3};
+    enum err results[3];
+    (void)state;
+    run(&plain, results);
+    run(&checked, results);
+    for (unsigned s = 0; s < 3; s++) {
+        assert_int_equal(results[s], ERR_OK);
+        assert_memory_equal(checked.opened[s], plain.x, sizeof plain.x);
+    }
+    assert_int_equal(checked.rounds, plain.rounds + 6);
+}
+
+TEST(a_lie_on_any_lane_opens_nothing)
+{
+    (void)state;
+    for (unsigned k = 0; k < 3 * LANES; k++) {
+        struct bench b = {.checked = true, .cheat = k % 3, .lane = k / 3};
+        static const uint64_t nothing[WORDS];
+        enum err results[3];
+        run(&b, results);
+        for (unsigned s = 0; s < 3; s++)
+            if (s != b.cheat) {
+                assert_int_not_equal(results[s], ERR_OK);
+                assert_memory_equal(b.opened[s], nothing, sizeof nothing);
+            }
+    }
+}
