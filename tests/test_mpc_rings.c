@@ -137,7 +137,7 @@ static enum err multiply64(struct party *p, struct share64 out, struct share64 x
         share##w##_free(&z);                                                                       \
         return ERR_OK;                                                                             \
     }                                                                                              \
-    static void multiply##w##_at_tile_boundaries(void **state)                                     \
+    TEST(multiply##w##_at_tile_boundaries)                                                         \
     {                                                                                              \
         const size_t tile = MOVE_TILE * 8 / w;                                                     \
         const size_t lengths[] = {0, 1, 63, 64, 65, tile - 1, tile, tile + 1, 3 * tile + 7};       \
@@ -168,7 +168,7 @@ static enum err multiply64(struct party *p, struct share64 out, struct share64 x
         share##w##_free(&out);                                                                     \
         return ERR_OK;                                                                             \
     }                                                                                              \
-    static void bits_become_numbers##w(void **state)                                               \
+    TEST(bits_become_numbers##w)                                                                   \
     {                                                                                              \
         const size_t tile = MOVE_TILE * 8 / w;                                                     \
         const size_t lengths[] = {0, 1, 2, 63, 64, 65, 191, 193, 1000, 3 * tile, 4 * tile + 77};   \
@@ -213,7 +213,7 @@ static enum err run_half32(struct party *p, struct call *c)
     return ERR_OK;
 }
 
-static void widening_and_halving_are_exact(void **state)
+TEST(widening_and_halving_are_exact)
 {
     for (unsigned seed = 0; seed < 4; seed++) {
         struct call *c = fresh(5000, seed);
@@ -261,7 +261,7 @@ static enum err run_matrix(struct party *p, struct call *c)
 /*
  * Each server's part is one product of two words, and the three are twice the whole: for any words.
  */
-static void a_sum_of_matrix_products_costs_its_output(void **state)
+TEST(a_sum_of_matrix_products_costs_its_output)
 {
     static const size_t sides[][3] = {{1, 1, 1},   {3, 2, 5},   {17, 9, 300}, {4, 130, 33},
                                       {0, 3, 3},   {65, 64, 7}, {2, 2, 0},    {8, 8, 64},
@@ -309,7 +309,7 @@ static enum err run_layer(struct party *p, struct call *c)
     return ERR_OK;
 }
 
-static void gates_of_a_layer_read_before_any_writes(void **state)
+TEST(gates_of_a_layer_read_before_any_writes)
 {
     const size_t n = 64 * (MOVE_TILE / 8 / 3 + 5);
     struct call *c = fresh(n, 11);
@@ -345,7 +345,7 @@ static enum err run_argmax(struct party *p, struct call *c)
     return ERR_OK;
 }
 
-static void argmax_of_a_thousand_takes_six_rounds(void **state)
+TEST(argmax_of_a_thousand_takes_six_rounds)
 {
     struct call *c = fresh(1000, 3);
     size_t best = 0;
@@ -364,7 +364,7 @@ static void argmax_of_a_thousand_takes_six_rounds(void **state)
 }
 
 /* More pairs than are compared at a time. */
-static void argmax_of_many_is_tiled(void **state)
+TEST(argmax_of_many_is_tiled)
 {
     struct call *c = fresh(1500, 4);
     c->width = 12;
@@ -379,16 +379,5 @@ static void argmax_of_many_is_tiled(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(multiply16_at_tile_boundaries),
-        cmocka_unit_test(multiply64_at_tile_boundaries),
-        cmocka_unit_test(bits_become_numbers16),
-        cmocka_unit_test(bits_become_numbers64),
-        cmocka_unit_test(widening_and_halving_are_exact),
-        cmocka_unit_test(a_sum_of_matrix_products_costs_its_output),
-        cmocka_unit_test(gates_of_a_layer_read_before_any_writes),
-        cmocka_unit_test(argmax_of_a_thousand_takes_six_rounds),
-        cmocka_unit_test(argmax_of_many_is_tiled),
-    };
-    return THREE_EACH_KERNEL(tests);
+    return three_each_kernel();
 }

@@ -324,7 +324,7 @@ static unsigned kill_at(struct stage *c, unsigned victim, const char *kind, stru
     return killed;
 }
 
-static void a_server_is_killed_at_each_step(void **state)
+TEST(a_server_is_killed_at_each_step)
 {
     struct stage *c = *state;
     for (unsigned victim = 0; victim < STUDY_SERVERS; victim++) {
@@ -342,7 +342,7 @@ static void a_server_is_killed_at_each_step(void **state)
 }
 
 /* The same at what is sent while they agree and add up, as a run begins. */
-static void a_server_is_killed_while_they_agree(void **state)
+TEST(a_server_is_killed_while_they_agree)
 {
     struct stage *c = *state;
     unsigned killed = 0;
@@ -390,7 +390,7 @@ static void make_room(struct stage *c, bool real)
     assert_int_equal(unlink(real ? file(c, "server0/filler") : c->full), 0);
 }
 
-static void a_full_disk_is_told_and_passes(void **state)
+TEST(a_full_disk_is_told_and_passes)
 {
     struct stage *c = *state;
     bool real;
@@ -453,7 +453,7 @@ static void end_well(struct stage *c, unsigned i)
  * Server 1 has a vector that server 2 does not take; then server 0 and 2 are told to end while
  * server 1 is silent.
  */
-static void servers_are_told_to_end_in_the_middle_of_an_upload(void **state)
+TEST(servers_are_told_to_end_in_the_middle_of_an_upload)
 {
     struct stage *c = *state;
     pid_t client;
@@ -477,7 +477,7 @@ static void servers_are_told_to_end_in_the_middle_of_an_upload(void **state)
     stop_all(c);
 }
 
-static void servers_are_told_to_end_in_the_middle_of_a_run(void **state)
+TEST(servers_are_told_to_end_in_the_middle_of_a_run)
 {
     struct stage *c = *state;
     pid_t run;
@@ -545,18 +545,5 @@ static int stage_free(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_server_is_killed_at_each_step, stage_new, stage_free),
-        cmocka_unit_test_setup_teardown(a_server_is_killed_while_they_agree, stage_new, stage_free),
-        cmocka_unit_test_setup_teardown(a_full_disk_is_told_and_passes, stage_new, stage_free),
-        cmocka_unit_test_setup_teardown(servers_are_told_to_end_in_the_middle_of_an_upload,
-                                        stage_new, stage_free),
-        cmocka_unit_test_setup_teardown(servers_are_told_to_end_in_the_middle_of_a_run, stage_new,
-                                        stage_free),
-    };
-    if (getenv("TREFOIL") == NULL)
-        setenv("TREFOIL", "build/gcc/trefoil", 1);
-    if (getenv("TREFOIL_OUT") == NULL)
-        setenv("TREFOIL_OUT", "build/gcc", 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return support_run_each(stage_new, stage_free);
 }
