@@ -38,13 +38,11 @@ const char *net_place(const struct net *net, char text[NET_PLACE])
 static enum err derive_abort_key(const uint8_t bulk[SEAL_KEY], uint8_t **key)
 {
     struct bytes info CLEAN(bytes_clear) = {0};
-    enum err e;
     *key = secret_new(SEAL_KEY);
     if (*key == NULL)
         return ERR_NOMEM;
     bytes_put_string(&info, "trefoil-abort-1");
-    e = hkdf_sha256(bulk, SEAL_KEY, &info, *key, SEAL_KEY);
-    return e;
+    return hkdf_sha256(bulk, SEAL_KEY, &info, *key, SEAL_KEY);
 }
 
 static enum err open_direction(struct net *net, const struct net_options *o, enum net_peer peer,

@@ -52,14 +52,12 @@ enum err session_bulk_key(const struct session *s, enum net_peer peer, bool send
 {
     unsigned other = net_index_of(s->index, peer);
     struct bytes info CLEAN(bytes_clear) = {0};
-    enum err e;
 
     begin_info(s, "trefoil-bulk-1", &info);
     hkdf_put_u32(&info, sending ? s->index : other);
     hkdf_put_u32(&info, sending ? other : s->index);
     hkdf_put_u32(&info, lane);
-    e = hkdf_sha256(s->pair_secret[peer], SESSION_SECRET_SIZE, &info, key, 16);
-    return e;
+    return hkdf_sha256(s->pair_secret[peer], SESSION_SECRET_SIZE, &info, key, 16);
 }
 
 enum err session_prg_key(const struct session *s, unsigned key_index, uint32_t lane,
@@ -67,7 +65,6 @@ enum err session_prg_key(const struct session *s, unsigned key_index, uint32_t l
 {
     struct bytes info CLEAN(bytes_clear) = {0};
     enum net_peer peer;
-    enum err e;
 
     if (key_index == s->index)
         peer = NET_PREV;
@@ -79,6 +76,5 @@ enum err session_prg_key(const struct session *s, unsigned key_index, uint32_t l
     hkdf_put_u32(&info, key_index);
     hkdf_put_u32(&info, lane);
     bytes_put_string(&info, purpose);
-    e = hkdf_sha256(s->pair_secret[peer], SESSION_SECRET_SIZE, &info, key, 16);
-    return e;
+    return hkdf_sha256(s->pair_secret[peer], SESSION_SECRET_SIZE, &info, key, 16);
 }

@@ -317,14 +317,12 @@ static enum err receive_some(struct handshake *h)
 static enum err make_id(struct handshake *h)
 {
     struct bytes b CLEAN(bytes_clear) = {0};
-    enum err e;
     bytes_put_string(&b, "trefoil-session-1");
     for (int i = 0; i < 3; i++)
         bytes_put_block(&b, h->said[i].nonce, SESSION_NONCE);
     for (int i = 0; i < 3; i++) /* so that all three know the same least one */
         bytes_put_u8(&b, h->said[i].lanes);
-    e = hkdf_digest(&b, h->id);
-    return e;
+    return hkdf_digest(&b, h->id);
 }
 
 static enum err answer_hellos(struct handshake *h)

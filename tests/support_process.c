@@ -173,8 +173,7 @@ bool support_edit(const char *from, const char *to, const char *const *pairs)
     bytes_put_u8(&text, 0);
     for (; fine && *pairs != NULL; pairs += 2)
         fine = replace(&text, pairs[0], pairs[1]);
-    fine = fine && file_write(to, 0644, text.data, text.size - 1, NULL) == ERR_OK;
-    return fine;
+    return fine && file_write(to, 0644, text.data, text.size - 1, NULL) == ERR_OK;
 }
 
 bool support_contains(const char *path, const char *text)

@@ -9,13 +9,11 @@ static enum err test_bytes(const char *label, uint64_t seed, unsigned a, unsigne
                            uint8_t out[32])
 {
     struct bytes in CLEAN(bytes_clear) = {0};
-    enum err e;
     bytes_put_string(&in, label);
     bytes_put_u64(&in, seed);
     bytes_put_u32(&in, a);
     bytes_put_u32(&in, b);
-    e = hkdf_digest(&in, out);
-    return e;
+    return hkdf_digest(&in, out);
 }
 
 enum err session_for_test(struct session **session, unsigned index, uint64_t seed)

@@ -107,11 +107,9 @@ static enum err run(const struct stage *s, const struct aim_options *o, uint64_t
     struct noise_source noise = noise_from_random(&rounds.random);
     struct aim_backend backend = {&rounds, rounds_measure, rounds_select};
     struct plaintext *p CLEAN(plaintext_free) = NULL;
-    enum err e;
     assert_int_equal(plaintext_new(&p, s->workload, s->table, &noise, NULL), ERR_OK);
     rounds.inner = plaintext_backend(p);
-    e = aim_run(result, o, &backend, NULL);
-    return e;
+    return aim_run(result, o, &backend, NULL);
 }
 
 TEST(annealing_follows_the_paper)

@@ -50,10 +50,8 @@ static enum err read_text(struct table **t, const struct domain *d, const char *
 {
     struct log log = {.buffer = sink, .buffer_size = size, .level = LOG_INFO};
     struct place p CLEAN(place_free) = place_new(text, n);
-    enum err e;
     sink[0] = '\0';
-    e = table_read_csv(t, d, p.path, o, &log);
-    return e;
+    return table_read_csv(t, d, p.path, o, &log);
 }
 
 TEST(nobody_has_more_rows_than_agreed)

@@ -251,7 +251,6 @@ static struct model *transcribe(const struct flaim_options *o, uint64_t seed, st
     struct sketch *s CLEAN(memory_release) = memory_array(1, sizeof *s);
     double T = o->rounds, l = o->steps, d = (double)o->workload->one_ways;
     bool each_round = o->combine || o->hetero == FLAIM_NOISY;
-    struct model *m;
     s->o = o;
     s->w = o->workload;
     s->h = h;
@@ -269,8 +268,7 @@ static struct model *transcribe(const struct flaim_options *o, uint64_t seed, st
         sketch_round(s, t, each_round);
     for (size_t i = 0; i < s->measurements; i++)
         memory_free(&s->x[i].y);
-    m = s->model;
-    return m;
+    return s->model;
 }
 
 /* --- beside the program ---------------------------------------------------------------------- */

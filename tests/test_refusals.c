@@ -83,11 +83,9 @@ static double remaining(struct scene *c)
 static enum err ask(struct scene *c, struct request *r, struct bytes *result)
 {
     struct bytes bytes CLEAN(bytes_clear) = {0};
-    enum err e;
     memcpy(r->run, c->run, sizeof r->run);
     assert_int_equal(request_write(r, &bytes), ERR_OK);
-    e = client_result(c->client, &bytes, result);
-    return e;
+    return client_result(c->client, &bytes, result);
 }
 
 /* Asked in a session of its own, it is refused in this way, and costs nothing. */

@@ -136,13 +136,11 @@ static double metric(const struct house *h, unsigned server, const char *name)
     struct bytes answer CLEAN(bytes_clear) = {0};
     char line[128];
     const char *at;
-    double v;
     snprintf(line, sizeof line, "\n%s ", name);
     at = strstr(ask(h, server, "GET /metrics", &answer), line);
     if (at == NULL)
         fail_msg("/metrics of server %u has no %s:\n%s", server, name, (char *)answer.data);
-    v = strtod(at + strlen(line), NULL);
-    return v;
+    return strtod(at + strlen(line), NULL);
 }
 
 TEST(the_operator_sees_how_it_goes)

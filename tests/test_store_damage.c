@@ -128,16 +128,14 @@ static enum err noise(struct bench *b)
 {
     const struct store_round r = round_of(1, 0);
     struct bytes out CLEAN(bytes_clear) = {0};
-    enum err e = store_noise(b->store[1], &r, &out);
-    return e;
+    return store_noise(b->store[1], &r, &out);
 }
 
 static enum err entry(struct bench *b)
 {
     struct bytes out CLEAN(bytes_clear) = {0};
     uint8_t head[32];
-    enum err e = store_entry(b->store[1], 1, &out, head);
-    return e;
+    return store_entry(b->store[1], 1, &out, head);
 }
 
 static enum err ledger(struct bench *b)
