@@ -163,9 +163,7 @@ enum err junction_new(struct junction **out, const struct domain *d, const struc
         return ERR_NOMEM;
     eliminate(e, d, cliques, count, NULL);
     j->cliques = e->cliques;
-    j->clique = memory_array(j->cliques, sizeof *j->clique);
-    if (j->clique == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&j->clique, j->cliques));
     span(j, e, source);
     for (size_t i = 0; i < j->cliques; i++)
         j->cells = add_saturated(j->cells, scope_cells(&j->clique[i].scope, d));

@@ -26,10 +26,9 @@ static bool sensible(double v)
 
 static enum err ledger_empty(struct ledger **out, unsigned rows_per_person)
 {
-    struct ledger *l = memory_array(1, sizeof *l);
-    *out = l;
-    if (l == NULL)
-        return ERR_NOMEM;
+    struct ledger *l;
+    TRY(memory_new(out, 1));
+    l = *out;
     l->rows_per_person = rows_per_person;
     for (int i = 0; i < SUMS; i++) {
         mpq_init(l->limit[i]);

@@ -69,9 +69,7 @@ static enum err record(struct loop *l, uint32_t query, uint64_t population, cons
     struct aim_result *r = l->result;
     const struct workload_query *q = &l->options->workload->query[query];
     struct measurement *x = &r->measurement[r->measurements];
-    x->y = memory_array(q->cells, sizeof *x->y);
-    if (x->y == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&x->y, q->cells));
     x->clique = q->clique;
     x->sigma = measure_sigma(l->multiplier);
     for (uint64_t i = 0; i < q->cells; i++)
@@ -341,17 +339,13 @@ static enum err prepare(struct loop *l)
     l->schedule = start_of(o);
     measured = o->workload->one_ways + l->schedule.most;
     TRY(ledger_new(&l->ledger, &o->limits, l->log));
-    l->query = memory_array(queries, sizeof *l->query);
-    l->scale = memory_array(queries, sizeof *l->scale);
-    l->penalty = memory_array(queries, sizeof *l->penalty);
-    r->measurement = memory_array(measured, sizeof *r->measurement);
-    r->query = memory_array(measured, sizeof *r->query);
-    r->population = memory_array(measured, sizeof *r->population);
-    r->round = memory_array((size_t)l->schedule.most + 1, sizeof *r->round);
-    return l->query != NULL && l->scale != NULL && l->penalty != NULL && r->measurement != NULL &&
-                   r->query != NULL && r->population != NULL && r->round != NULL
-               ? ERR_OK
-               : ERR_NOMEM;
+    TRY(memory_new(&l->query, queries));
+    TRY(memory_new(&l->scale, queries));
+    TRY(memory_new(&l->penalty, queries));
+    TRY(memory_new(&r->measurement, measured));
+    TRY(memory_new(&r->query, measured));
+    TRY(memory_new(&r->population, measured));
+    return memory_new(&r->round, (size_t)l->schedule.most + 1);
 }
 
 static enum err run(struct loop *l)
@@ -378,9 +372,7 @@ enum err aim_run(struct aim_result **result, const struct aim_options *options,
     struct loop l = {.options = options, .backend = backend, .log = log};
     enum err e;
     *result = NULL;
-    l.result = memory_array(1, sizeof *l.result);
-    if (l.result == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&l.result, 1));
     e = run(&l);
     ledger_free(&l.ledger);
     memory_free(&l.query);

@@ -60,9 +60,8 @@ static enum err estimate(struct loop *l, uint32_t query, uint64_t *out)
     const struct model *m = l->result->model;
     double most = ldexp(1, (int)l->options->bounds.bits);
     double scale = fmin(1, 2 * most / model_total(m)) * (1 - GUARD);
-    double *counts CLEAN(memory_release) = memory_array(q->cells, sizeof *counts);
-    if (counts == NULL)
-        return ERR_NOMEM;
+    double *counts CLEAN(memory_release) = NULL;
+    TRY(memory_new(&counts, q->cells));
     TRY(model_marginal(m, &q->clique, counts, l->log));
     for (uint64_t i = 0; i < q->cells; i++)
         out[i] = (uint64_t)(fmax(0, fmin(counts[i] * scale, most)) * (1 << AIM_ESTIMATE_BITS));
@@ -109,9 +108,7 @@ enum err loop_choose(struct loop *l, unsigned round, struct chosen *chosen)
     TRY(select_plan(&terms, l->scale, l->penalty, &plan, l->log));
     TRY(make_room(l, request.estimates));
     TRY(fill_estimates(l));
-    chosen->values = memory_array(largest, sizeof *chosen->values);
-    if (chosen->values == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&chosen->values, largest));
     request.shift = plan.shift;
     request.estimate = l->estimate;
     request.values = chosen->values;

@@ -147,9 +147,7 @@ static enum err read_measurement(struct loop *l, struct reader *r)
     if (cells > r->left / sizeof *x->y)
         return ERR_FORMAT;
     *x = (struct measurement){.clique = w->query[query].clique, .sigma = sigma};
-    x->y = memory_array(cells, sizeof *x->y);
-    if (x->y == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&x->y, cells));
     for (uint64_t k = 0; k < cells; k++)
         x->y[k] = reader_double(r);
     result->query[i] = query;

@@ -31,12 +31,10 @@ static enum err node_build(struct model *m, size_t i)
     n->cells = scope_cells(&c->scope, m->domain);
     n->chunk = projection_chunk(&c->scope, m->domain);
     n->separator_cells = scope_cells(&c->separator, m->domain);
-    n->belief = memory_array(n->cells, sizeof *n->belief);
-    n->shift = memory_array(n->separator_cells, sizeof *n->shift);
-    n->sum = memory_array(n->separator_cells, sizeof *n->sum);
-    n->message = memory_array(n->separator_cells, sizeof *n->message);
-    if (n->belief == NULL || n->shift == NULL || n->sum == NULL || n->message == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&n->belief, n->cells));
+    TRY(memory_new(&n->shift, n->separator_cells));
+    TRY(memory_new(&n->sum, n->separator_cells));
+    TRY(memory_new(&n->message, n->separator_cells));
     TRY(projection_new(&n->up, &c->scope, n->chunk, &c->separator, m->domain));
     if (c->parent == JUNCTION_ROOT)
         return ERR_OK;
@@ -77,9 +75,7 @@ static enum err mask_add(struct model *m, const struct zeros *z, struct log *log
     uint64_t cells = clique_cells(&z->clique, m->domain);
     char name[256];
     mask->clique = m->clique[m->cliques++] = z->clique;
-    mask->value = memory_array(cells, sizeof *mask->value);
-    if (mask->value == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&mask->value, cells));
     for (size_t i = 0; i < z->cells; i++) {
         if (z->cell[i] >= cells) {
             clique_name(&z->clique, m->domain, name, sizeof name);
@@ -129,27 +125,21 @@ static enum err connect(struct model *m)
 static enum err build(struct model *m, const struct model_terms *t, struct log *log)
 {
     size_t count = t->cliques + t->zeros;
-    m->clique = memory_array(count, sizeof *m->clique);
-    m->potential = memory_array(t->cliques, sizeof *m->potential);
-    m->mask = memory_array(t->zeros, sizeof *m->mask);
-    if (m->clique == NULL || m->potential == NULL || m->mask == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&m->clique, count));
+    TRY(memory_new(&m->potential, t->cliques));
+    TRY(memory_new(&m->mask, t->zeros));
     for (size_t i = 0; i < count; i++)
         m->clique[i] = i < t->cliques ? t->clique[i] : t->zero[i - t->cliques].clique;
     TRY(junction_new(&m->junction, m->domain, m->clique, count));
     TRY(check_size(m, log));
-    m->node = memory_array(m->junction->cliques, sizeof *m->node);
-    if (m->node == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&m->node, m->junction->cliques));
     for (size_t i = 0; i < m->junction->cliques; i++)
         TRY(node_build(m, i));
     for (size_t i = 0; i < t->cliques; i++)
         TRY(potential_add(m, &t->clique[i]));
     for (size_t i = 0; i < t->zeros; i++)
         TRY(mask_add(m, &t->zero[i], log));
-    m->theta = memory_array(m->parameters, sizeof *m->theta);
-    if (m->theta == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&m->theta, m->parameters));
     TRY(connect(m));
     model_propagate(m, true);
     if (m->log_z < MODEL_ZERO / 2)
@@ -160,10 +150,9 @@ static enum err build(struct model *m, const struct model_terms *t, struct log *
 
 enum err model_new(struct model **out, const struct model_terms *t, struct log *log)
 {
-    struct model *m CLEAN(model_free) = memory_array(1, sizeof *m);
+    struct model *m CLEAN(model_free) = NULL;
     *out = NULL;
-    if (m == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&m, 1));
     m->domain = t->domain;
     m->sweep = sweep_best();
     m->total = 1;

@@ -90,17 +90,13 @@ static enum err read_parts(struct parts *p, struct reader *r, const struct domai
     size_t zeros, cliques = reader_u32(r);
     if (r->failed || cliques == 0 || cliques > r->left / 4)
         return ERR_FORMAT;
-    p->clique = memory_array(cliques, sizeof *p->clique);
-    if (p->clique == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&p->clique, cliques));
     for (; p->cliques < cliques; p->cliques++)
         TRY(read_clique(r, d, &p->clique[p->cliques]));
     zeros = reader_u32(r);
     if (r->failed || zeros > r->left / 12)
         return ERR_FORMAT;
-    p->zero = memory_array(zeros, sizeof *p->zero);
-    if (p->zero == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&p->zero, zeros));
     while (p->zeros < zeros)
         TRY(read_zeros(r, d, &p->zero[p->zeros++]));
     return ERR_OK;

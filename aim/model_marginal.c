@@ -33,10 +33,8 @@ static enum err question_new(struct question *q, const struct model *m, const st
 {
     const struct junction *j = m->junction;
     *q = (struct question){.model = m, .asked = asked};
-    q->below = memory_array(j->cliques, sizeof *q->below);
-    q->needed = memory_array(j->cliques, sizeof *q->needed);
-    if (q->below == NULL || q->needed == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&q->below, j->cliques));
+    TRY(memory_new(&q->needed, j->cliques));
     for (size_t i = 0; i < j->cliques; i++)
         q->below[i] = scope_intersect(&j->clique[i].scope, asked);
     for (size_t i = j->cliques; i-- > 1;) {

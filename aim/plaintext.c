@@ -39,10 +39,9 @@ struct noise_source noise_from_random(struct random *r)
 static enum err empty(struct plaintext **out, const struct workload *w,
                       const struct noise_source *noise, struct log *log)
 {
-    struct plaintext *p = memory_array(1, sizeof *p);
-    *out = p;
-    if (p == NULL)
-        return ERR_NOMEM;
+    struct plaintext *p CLEAN(plaintext_free) = NULL;
+    *out = NULL;
+    TRY(memory_new(&p, 1));
     p->workload = w;
     p->log = log;
     if (noise != NULL) {
@@ -51,10 +50,10 @@ static enum err empty(struct plaintext **out, const struct workload *w,
         random_fresh(&p->random);
         p->noise = noise_from_random(&p->random);
     }
-    p->counts = memory_array(w->cells, sizeof *p->counts);
-    if (p->counts == NULL)
-        plaintext_free(out);
-    return *out != NULL ? ERR_OK : ERR_NOMEM;
+    TRY(memory_new(&p->counts, w->cells));
+    *out = p;
+    p = NULL;
+    return ERR_OK;
 }
 
 enum err plaintext_new(struct plaintext **p, const struct workload *w, const struct table *t,
@@ -119,11 +118,10 @@ static enum err measure(void *self, const struct aim_measure *request)
 static enum err select_one(void *self, struct aim_select *request)
 {
     struct plaintext *p = self;
-    int64_t *noise CLEAN(memory_release) = memory_array(request->candidates, sizeof *noise);
+    int64_t *noise CLEAN(memory_release) = NULL;
     const uint64_t *estimate = request->estimate;
     int64_t best = 0;
-    if (noise == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&noise, request->candidates));
     TRY(p->noise.gumbel(p->noise.self, request->candidates, noise));
     for (size_t k = 0; k < request->candidates; k++) {
         const struct workload_query *q;

@@ -65,9 +65,7 @@ enum err projection_new(struct projection *p, const struct scope *whole, size_t 
     for (unsigned i = start; i < whole->n; i++)
         if (scope_has(part, whole->attribute[i]))
             inner *= d->attribute[whole->attribute[i]].size;
-    p->offset = memory_array(chunks, sizeof *p->offset);
-    if (p->offset == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&p->offset, chunks));
     outer.n = (uint16_t)start;
     rest = scope_intersect(&outer, part);
     scope_walk_start(&w, &outer, &rest, d);

@@ -17,9 +17,8 @@ static enum err project(const struct workload *w, const struct domain *d, uint32
 {
     const struct workload_query *q = &w->query[query];
     const struct workload_query *parent = &w->query[q->parent];
-    uint32_t *index CLEAN(memory_release) = memory_array(parent->cells, sizeof *index);
-    if (index == NULL)
-        return ERR_NOMEM;
+    uint32_t *index CLEAN(memory_release) = NULL;
+    TRY(memory_new(&index, parent->cells));
     clique_project(&parent->clique, &q->clique, d, index);
     memset(counts + q->offset, 0, q->cells * sizeof *counts);
     for (uint64_t i = 0; i < parent->cells; i++)

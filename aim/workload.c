@@ -182,9 +182,7 @@ static enum err enumerate(struct workload *w)
     struct clique *s CLEAN(memory_release) = NULL;
     for (size_t i = 0; i < w->cliques; i++)
         all += clique_subsets(&w->clique[i]);
-    s = memory_array(all, sizeof *s);
-    if (s == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&s, all));
     for (size_t i = 0; i < w->cliques; i++)
         for (unsigned m = 1; m <= clique_subsets(&w->clique[i]); m++)
             s[n++] = clique_subset(&w->clique[i], m);
@@ -192,9 +190,7 @@ static enum err enumerate(struct workload *w)
     for (size_t i = 0; i < n; i++)
         if (i == 0 || !clique_equal(&s[i], &s[kept - 1]))
             s[kept++] = s[i];
-    w->query = memory_array(kept, sizeof *w->query);
-    if (w->query == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&w->query, kept));
     w->queries = kept;
     for (size_t i = 0; i < kept; i++)
         w->query[i].clique = s[i];
@@ -261,10 +257,8 @@ static enum err copy_given(struct workload *w, const struct clique *cliques, con
                            size_t count)
 {
     w->cliques = count;
-    w->clique = memory_array(count, sizeof *w->clique);
-    w->clique_weight = memory_array(count, sizeof *w->clique_weight);
-    if (w->clique == NULL || w->clique_weight == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&w->clique, count));
+    TRY(memory_new(&w->clique_weight, count));
     for (size_t i = 0; i < count; i++) {
         w->clique[i] = cliques[i];
         w->clique_weight[i] = weights != NULL ? weights[i] : 1.0;
@@ -282,9 +276,7 @@ enum err workload_new(struct workload **out, const struct domain *d, const struc
                         count, (unsigned long long)WORKLOAD_CLIQUES_MAX);
     for (size_t i = 0; i < count; i++)
         TRY(check_clique(d, &cliques[i], weights != NULL ? weights[i] : 1.0, i + 1, log));
-    w = memory_array(1, sizeof *w);
-    if (w == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&w, 1));
     TRY(copy_given(w, cliques, weights, count));
     TRY(build(w, d, log));
     *out = w;

@@ -56,9 +56,7 @@ enum err workload_all(struct workload **w, const struct domain *d, unsigned k, s
         return log_fail(log, ERR_STUDY,
                         "all %u-way marginals of %zu attributes are more than the %llu allowed", k,
                         d->attributes, (unsigned long long)WORKLOAD_CLIQUES_MAX);
-    all = memory_array((size_t)count, sizeof *all);
-    if (all == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&all, (size_t)count));
     for (unsigned j = 0; j < k; j++)
         c.attribute[j] = (uint16_t)j;
     do
@@ -122,9 +120,7 @@ enum err workload_random(struct workload **w, const struct domain *d, unsigned k
             (unsigned long long)(all < WORKLOAD_CLIQUES_MAX ? all : WORKLOAD_CLIQUES_MAX));
     if (count == all)
         return workload_all(w, d, k, log);
-    c = memory_array(count, sizeof *c);
-    if (c == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&c, count));
     random_seed_u64(&r, seed);
     for (int draws = 0; draws < 1000; draws++)
         if (draw_cliques(&r, d, k, c, count))

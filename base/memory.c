@@ -14,6 +14,13 @@ void *memory_array(size_t count, size_t size)
     return calloc(1, bytes ? bytes : 1);
 }
 
+enum err memory_new_array(void *address_of_pointer, size_t count, size_t size)
+{
+    void *p = memory_array(count, size);
+    memcpy(address_of_pointer, &p, sizeof p);
+    return p != NULL ? ERR_OK : ERR_NOMEM;
+}
+
 void *memory_grow(void *old, size_t count, size_t size)
 {
     size_t bytes;

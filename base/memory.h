@@ -7,12 +7,19 @@
 #ifndef TREFOIL_BASE_MEMORY_H
 #define TREFOIL_BASE_MEMORY_H
 
+#include "base/error.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
 #define MEMORY_OWNED __attribute__((warn_unused_result, malloc))
 
 void *memory_array(size_t count, size_t size) MEMORY_OWNED;
+
+/* The same for `count` of what a pointer points to, with ERR_NOMEM in place of NULL. */
+#define memory_new(address_of_pointer, count)                                                      \
+    memory_new_array((void *)(address_of_pointer), (count), sizeof **(address_of_pointer))
+enum err memory_new_array(void *address_of_pointer, size_t count, size_t size) MUST_CHECK;
 
 /* Grows to `count` elements; the old block stays valid on NULL. New bytes are not zeroed. */
 void *memory_grow(void *old, size_t count, size_t size) __attribute__((warn_unused_result));

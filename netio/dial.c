@@ -36,12 +36,11 @@ enum err dial_new(struct dial **dial, const struct dial_options *o)
         .own_secret = o->curve_secret,
         .server_public = o->server_public,
     };
-    struct dial *d = memory_array(1, sizeof *d);
+    struct dial *d CLEAN(dial_free) = NULL;
     enum err e;
 
     *dial = NULL;
-    if (d == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&d, 1));
     d->log = o->log;
     d->stop = o->stop;
     d->impatient = o->impatient;
@@ -50,17 +49,15 @@ enum err dial_new(struct dial **dial, const struct dial_options *o)
     snprintf(d->label, sizeof d->label, "%s%s%s", o->name != NULL ? o->name : "",
              o->name != NULL ? " at " : "", o->endpoint);
     d->socket = socket_new(d->context, &so, o->log, &e);
-    if (e == ERR_OK && d->endpoint == NULL)
-        e = ERR_NOMEM;
+    TRY(e);
+    if (d->endpoint == NULL)
+        return ERR_NOMEM;
     /* a message is queued only once the server has proved its key and admitted ours */
-    if (e == ERR_OK)
-        e = socket_option(d->socket, ZMQ_IMMEDIATE, 1, o->log);
-    if (e == ERR_OK)
-        e = socket_dial(d->socket, o->endpoint, o->log);
-    if (e != ERR_OK)
-        dial_free(&d);
+    TRY(socket_option(d->socket, ZMQ_IMMEDIATE, 1, o->log));
+    TRY(socket_dial(d->socket, o->endpoint, o->log));
     *dial = d;
-    return e;
+    d = NULL;
+    return ERR_OK;
 }
 
 void dial_free(struct dial **dial)

@@ -182,22 +182,18 @@ static enum err open_hub(struct gate *g)
 
 enum err gate_new(struct gate **gate, const struct gate_options *o)
 {
-    struct gate *g = memory_array(1, sizeof *g);
-    enum err e;
+    struct gate *g CLEAN(gate_free) = NULL;
 
     *gate = NULL;
-    if (g == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&g, 1));
     g->netio = o->netio;
     g->log = o->log;
     pthread_mutex_init(&g->queue.mutex, NULL);
-    e = open_hub(g);
-    if (e == ERR_OK)
-        e = open_router(g, o);
-    if (e != ERR_OK)
-        gate_free(&g);
+    TRY(open_hub(g));
+    TRY(open_router(g, o));
     *gate = g;
-    return e;
+    g = NULL;
+    return ERR_OK;
 }
 
 void gate_free(struct gate **gate)

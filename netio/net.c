@@ -72,9 +72,7 @@ enum err net_new(struct net **net, const struct net_options *o)
     enum err e;
 
     *net = NULL;
-    n = memory_array(1, sizeof *n);
-    if (n == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&n, 1));
     n->transport = o->transport;
     n->log = o->log;
     n->index = o->session->index;

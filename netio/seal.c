@@ -33,9 +33,7 @@ enum err seal_new(struct seal **seal, enum seal_side side, const uint8_t key[SEA
     enum err e = ERR_NOMEM;
 
     *seal = NULL;
-    s = memory_array(1, sizeof *s);
-    if (s == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&s, 1));
     s->side = side;
     s->limit = blocks != 0 ? blocks : SEAL_BLOCKS;
     s->key = secret_new(SEAL_KEY);

@@ -9,24 +9,21 @@
 enum err session_make(struct session **session, unsigned index, const uint8_t id[SESSION_ID_SIZE],
                       const uint8_t terms[32], const uint8_t secret[2][SESSION_SECRET_SIZE])
 {
-    struct session *s;
+    struct session *s CLEAN(session_free) = NULL;
 
     *session = NULL;
-    s = memory_array(1, sizeof *s);
-    if (s == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&s, 1));
     s->index = index;
     memcpy(s->id, id, SESSION_ID_SIZE);
     memcpy(s->terms, terms, sizeof s->terms);
     for (int p = 0; p < 2; p++) {
         s->pair_secret[p] = secret_new(SESSION_SECRET_SIZE);
-        if (s->pair_secret[p] == NULL) {
-            session_free(&s);
+        if (s->pair_secret[p] == NULL)
             return ERR_NOMEM;
-        }
         memcpy(s->pair_secret[p], secret[p], SESSION_SECRET_SIZE);
     }
     *session = s;
+    s = NULL;
     return ERR_OK;
 }
 

@@ -14,30 +14,25 @@
 
 enum err counts_new(struct counts **counts, const uint64_t *cells, size_t queries, unsigned bits)
 {
-    struct counts *c = memory_array(1, sizeof *c);
-    enum err e = ERR_OK;
-    *counts = c;
-    if (c == NULL)
-        return ERR_NOMEM;
+    struct counts *c CLEAN(counts_free) = NULL;
+    *counts = NULL;
+    if (bits >= 62)
+        return ERR_RANGE;
+    TRY(memory_new(&c, 1));
     c->queries = queries;
-    c->start = memory_array(queries + 1, sizeof *c->start);
-    c->cells = memory_array(queries, sizeof *c->cells);
-    if (c->start == NULL || c->cells == NULL)
-        e = ERR_NOMEM;
-    for (size_t q = 0; e == ERR_OK && q < queries; q++) {
+    c->bits = bits;
+    TRY(memory_new(&c->start, queries + 1));
+    TRY(memory_new(&c->cells, queries));
+    for (size_t q = 0; q < queries; q++) {
         if (cells[q] > UINT32_MAX)
-            e = ERR_RANGE;
+            return ERR_RANGE;
         c->cells[q] = (size_t)cells[q];
         c->start[q + 1] = c->start[q] + 64 * bits_words(c->cells[q]);
     }
-    if (e == ERR_OK)
-        e = share64_new(&c->x, c->start[queries]);
-    if (e == ERR_OK)
-        e = bits >= 62 ? ERR_RANGE : ERR_OK;
-    c->bits = bits;
-    if (e != ERR_OK)
-        counts_free(counts);
-    return e;
+    TRY(share64_new(&c->x, c->start[queries]));
+    *counts = c;
+    c = NULL;
+    return ERR_OK;
 }
 
 void counts_free(struct counts **counts)
@@ -102,10 +97,8 @@ static enum err finish(struct party *p, struct counts *c, const struct planes *b
 enum err counts_finish(struct party *p, struct counts *c)
 {
     struct planes bits CLEAN(planes_free) = {0};
-    enum err e = planes_new(&bits, c->bits, c->x.n);
-    if (e == ERR_OK)
-        e = finish(p, c, &bits);
-    return e;
+    TRY(planes_new(&bits, c->bits, c->x.n));
+    return finish(p, c, &bits);
 }
 
 /* The lanes between queries are zero. Whole queries at a time, that a check has room for. */

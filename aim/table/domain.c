@@ -10,8 +10,7 @@
 
 enum err domain_new(struct domain **domain)
 {
-    *domain = memory_array(1, sizeof **domain);
-    return *domain != NULL ? ERR_OK : ERR_NOMEM;
+    return memory_new(domain, 1);
 }
 
 void domain_attribute_clear(struct domain_attribute *a)
@@ -118,10 +117,8 @@ static int by_label(const void *a, const void *b, void *labels)
 
 static enum err copy_labels(struct domain_attribute *a, const char *const *labels, size_t count)
 {
-    a->labels = memory_array(count, sizeof *a->labels);
-    a->order = memory_array(count, sizeof *a->order);
-    if (a->labels == NULL || a->order == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&a->labels, count));
+    TRY(memory_new(&a->order, count));
     for (size_t i = 0; i < count; i++) {
         a->values = (uint32_t)(i + 1);
         a->order[i] = (uint32_t)i;
@@ -195,9 +192,7 @@ enum err domain_add_numeric(struct domain *d, const char *name, const double *ed
                             "attribute %s: edge %zu (%g) is not a number above the one before",
                             name, i + 1, edges[i]);
     if (count >= 2 && count <= DOMAIN_SIZE_MAX + 1) {
-        a.edges = memory_array(count, sizeof *a.edges);
-        if (a.edges == NULL)
-            return ERR_NOMEM;
+        TRY(memory_new(&a.edges, count));
         for (size_t i = 0; i < count; i++)
             a.edges[i] = edges[i] + 0.0; /* -0 and 0 mean the same */
     }

@@ -57,9 +57,7 @@ static enum err read_text(struct reader *r, char **text)
 
 static enum err read_labels(struct domain_attribute *a, struct reader *r)
 {
-    a->labels = memory_array(a->values, sizeof *a->labels);
-    if (a->labels == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&a->labels, a->values));
     for (uint32_t i = 0; i < a->values; i++)
         TRY(read_text(r, &a->labels[i]));
     return ERR_OK;
@@ -75,9 +73,7 @@ static enum err read_range(struct domain_attribute *a, struct reader *r)
 
 static enum err read_edges(struct domain_attribute *a, struct reader *r)
 {
-    a->edges = memory_array((size_t)a->values + 1, sizeof *a->edges);
-    if (a->edges == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&a->edges, (size_t)a->values + 1));
     for (uint32_t i = 0; i <= a->values; i++)
         a->edges[i] = reader_double(r);
     return r->failed ? ERR_FORMAT : ERR_OK;

@@ -25,9 +25,7 @@ struct persons {
 
 enum err persons_new(struct persons **p)
 {
-    *p = memory_array(1, sizeof **p);
-    if (*p == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(p, 1));
     secret_random((*p)->key, sizeof(*p)->key);
     return ERR_OK;
 }

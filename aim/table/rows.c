@@ -318,19 +318,16 @@ static void rows_free(struct rows **r)
 enum err rows_begin(struct rows **out, const struct domain *d, const struct rows_options *options,
                     const struct rows_source *source, struct log *log)
 {
-    struct rows *r CLEAN(rows_free) = memory_array(1, sizeof *r);
+    struct rows *r CLEAN(rows_free) = NULL;
     *out = NULL;
-    if (r == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&r, 1));
     *r = (struct rows){
         .domain = d, .source = source, .o = *options, .log = log, .person_column = SIZE_MAX};
     if (r->o.max == 0)
         r->o.max = DEFAULT_ROWS;
     TRY(table_new(&r->table, d, 0));
-    r->codes = memory_array(d->attributes, sizeof *r->codes);
-    r->changed = memory_array(d->attributes, sizeof *r->changed);
-    if (r->codes == NULL || r->changed == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&r->codes, d->attributes));
+    TRY(memory_new(&r->changed, d->attributes));
     if (r->o.person != NULL)
         TRY(persons_new(&r->persons));
     *out = r;

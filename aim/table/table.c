@@ -18,14 +18,11 @@ static enum err reserve(struct table *t, size_t capacity)
 
 enum err table_new(struct table **out, const struct domain *d, size_t capacity)
 {
-    struct table *t CLEAN(table_free) = memory_array(1, sizeof *t);
+    struct table *t CLEAN(table_free) = NULL;
     *out = NULL;
-    if (t == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&t, 1));
     t->domain = d;
-    t->column = memory_array(d->attributes, sizeof *t->column);
-    if (t->column == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&t->column, d->attributes));
     TRY(reserve(t, capacity));
     *out = t;
     t = NULL;
