@@ -146,6 +146,25 @@ static enum err ask_round(struct remote *r, unsigned round, struct request *requ
     return e;
 }
 
+static void say(const struct remote *r, const char *what)
+{
+    if (r->wait != NULL)
+        r->wait(r->self, what);
+}
+
+/* The same, timed and shown. */
+static enum err ask_aloud(struct remote *r, const char *what, unsigned round,
+                          struct request *request, struct bytes *result, unsigned *lost)
+{
+    const double begin = clock_now_s();
+    enum err e;
+    say(r, what);
+    e = ask_round(r, round, request, result, lost);
+    say(r, "fitting the model");
+    r->seconds += clock_now_s() - begin;
+    return e;
+}
+
 /* The three agree on an answer that is none: they are of another version, or play together. */
 static enum err misfit(const struct remote *r, unsigned round)
 {
@@ -173,7 +192,8 @@ static enum err measure(void *self, const struct aim_measure *m)
     if (request.query == NULL)
         return ERR_NOMEM;
     memcpy(request.query, m->query, m->queries * sizeof *m->query);
-    TRY(ask_round(r, m->round, &request, &answer, m->lost));
+    TRY(ask_aloud(r, "the servers make noise and measure all one-ways", m->round, &request, &answer,
+                  m->lost));
     in = reader_of(answer.data, answer.size);
     *m->population = reader_u64(&in);
     for (size_t k = 0; k < m->queries; k++)
@@ -211,11 +231,14 @@ static enum err select_worst(void *self, struct aim_select *s)
         .multiplier = s->multiplier,
     };
     struct bytes answer CLEAN(bytes_clear) = {0};
+    char what[80];
     if (request.query == NULL || request.estimate == NULL)
         return ERR_NOMEM;
+    snprintf(what, sizeof what, "round %u: the servers choose one of %zu marginals and measure it",
+             s->round, s->candidates);
     memcpy(request.query, s->query, s->candidates * sizeof *s->query);
     memcpy(request.estimate, s->estimate, s->estimates * sizeof *s->estimate);
-    TRY(ask_round(r, s->round, &request, &answer, s->lost));
+    TRY(ask_aloud(r, what, s->round, &request, &answer, s->lost));
     return read_selection(r, s, &answer);
 }
 

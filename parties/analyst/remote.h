@@ -21,7 +21,10 @@ struct remote {
     double rho;      /* the study's budget: what a run that begins must find whole */
     int64_t wait_ms; /* how long a server may be away */
     struct log *log;
-    bool open; /* there is a session; begin with false */
+    void (*wait)(void *self, const char *what); /* told what is waited for; NULL: nobody is */
+    void *self;
+    double seconds; /* that servers took to answer; begin with 0 */
+    bool open;      /* there is a session; begin with false */
 };
 
 struct aim_backend remote_backend(struct remote *remote);

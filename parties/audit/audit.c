@@ -113,11 +113,7 @@ static enum err write_first(struct audit *a)
 
 static bool is_ours(const struct audit *a, const struct audit_file *f)
 {
-    bool same = f->entries > 0 && memcmp(f->terms, a->study->terms.digest, 32) == 0 &&
-                f->server == a->index;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        same = same && memcmp(f->key[i], a->study->server[i].key.sign, 32) == 0;
-    return same;
+    return f->entries > 0 && f->server == a->index && audit_file_of(f, a->study);
 }
 
 /* Checks what is there, and goes on behind it. */

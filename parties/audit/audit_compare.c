@@ -174,10 +174,7 @@ void audit_describe(struct audit_file *const *files, size_t count, FILE *out)
 
 enum err audit_is_of(const struct audit_file *f, const struct study *study, struct log *log)
 {
-    bool same = memcmp(f->terms, study->terms.digest, sizeof f->terms) == 0;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        same = same && memcmp(f->key[i], study->server[i].key.sign, sizeof f->key[i]) == 0;
-    if (same)
+    if (audit_file_of(f, study))
         return ERR_OK;
     return log_fail(log, ERR_MISMATCH,
                     "the log of server %u is not of this study's terms and servers", f->server);

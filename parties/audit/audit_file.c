@@ -343,3 +343,11 @@ void audit_file_free(struct audit_file **file)
     memory_free(&f->entry);
     memory_free(file);
 }
+
+bool audit_file_of(const struct audit_file *f, const struct study *study)
+{
+    bool same = memcmp(f->terms, study->terms.digest, sizeof f->terms) == 0;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        same = same && memcmp(f->key[i], study->server[i].key.sign, sizeof f->key[i]) == 0;
+    return same;
+}

@@ -85,6 +85,8 @@ struct audit_file {
  */
 enum err audit_file_read(struct audit_file **file, const char *path, struct log *log) MUST_CHECK;
 void audit_file_free(struct audit_file **file);
+/* Whether it is of this study's terms and three servers. */
+bool audit_file_of(const struct audit_file *file, const struct study *study);
 
 /* The chain, one line further: `text` is n bytes, without the space before the hash. */
 void audit_chain(uint8_t hash[32], const char *text, size_t n);

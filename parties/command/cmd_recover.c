@@ -22,7 +22,7 @@ static const char help[] =
     "  --key FILE     this server's private key\n"
     "  --folder DIR   its folder, as for `trefoil serve`; an empty one if there is no\n"
     "                 backup\n"
-    "  --resume       nothing of the above: lets a server take part again that stopped\n"
+    "  --resume       none of the above: lets a server that stopped take part again\n"
     "                 since a check of what the others sent failed, or too many were\n"
     "                 left before they ended (security: abort). Find out why first:\n"
     "                 whoever is behind it gets that many tries again\n"
@@ -133,4 +133,4 @@ static enum err run(int argc, char **argv, struct log *log)
 }
 
 const struct command cmd_recover = {
-    "recover", "let a server take part again that was restored, or that stopped", help, run};
+    "recover", "let a server that was restored, or stopped, take part again", help, run};

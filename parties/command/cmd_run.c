@@ -71,42 +71,13 @@ struct run {
     struct aim_options options;
     struct progress progress;
     struct net_counters stats[STUDY_SERVERS][NET_PHASES];
-    double mpc_s, total_s;
+    double total_s;
     struct log *log;
 };
 
-/* Times what the servers take, apart from the estimator, and shows who is at work. */
-struct timed {
-    struct aim_backend inner;
-    double *seconds;
-    struct progress *progress;
-};
-
-static enum err timed_measure(void *self, const struct aim_measure *m)
+static void show_wait(void *progress, const char *what)
 {
-    struct timed *t = self;
-    double begin = clock_now_s();
-    enum err e;
-    progress_wait(t->progress, "the servers make noise and measure all one-ways");
-    e = t->inner.measure(t->inner.self, m);
-    progress_wait(t->progress, "fitting the model");
-    *t->seconds += clock_now_s() - begin;
-    return e;
-}
-
-static enum err timed_select(void *self, struct aim_select *s)
-{
-    struct timed *t = self;
-    double begin = clock_now_s();
-    char what[80];
-    enum err e;
-    snprintf(what, sizeof what, "round %u: the servers choose one of %zu marginals and measure it",
-             s->round, s->candidates);
-    progress_wait(t->progress, what);
-    e = t->inner.select(t->inner.self, s);
-    progress_wait(t->progress, "fitting the model");
-    *t->seconds += clock_now_s() - begin;
-    return e;
+    progress_wait(progress, what);
 }
 
 /* Says where the run stands that is in the folder, if there is one. */
@@ -130,8 +101,7 @@ static void show_adding(void *progress, double share)
 static enum err play(struct run *r, int64_t wait_ms)
 {
     double begin = clock_now_s();
-    struct timed timed = {.seconds = &r->mpc_s, .progress = &r->progress};
-    const struct aim_backend backend = {&timed, timed_measure, timed_select};
+    const struct aim_backend backend = remote_backend(&r->remote);
     TRY(netio_new(&r->netio, r->log));
     TRY(client_new(&r->client, r->netio, r->study, r->me, run_state_run(r->state), r->log));
     client_watch(r->client, &r->witness);
@@ -142,8 +112,9 @@ static enum err play(struct run *r, int64_t wait_ms)
                                 .state = r->state,
                                 .rho = r->options.limits.rho,
                                 .wait_ms = wait_ms,
-                                .log = r->log};
-    timed.inner = remote_backend(&r->remote);
+                                .log = r->log,
+                                .wait = show_wait,
+                                .self = &r->progress};
     r->options.state_file = run_state_loop_path(r->state);
     r->options.resume = true;
     r->options.stop_when_spent = true;
@@ -162,7 +133,7 @@ static enum err write_stats(const struct run *r, const char *folder)
         .run = run_state_run(r->state),
         .server = r->stats,
         .rho = r->options.limits.rho,
-        .mpc_s = r->mpc_s,
+        .mpc_s = r->remote.seconds,
         .total_s = r->total_s,
         .analyst = client_traffic(r->client),
     };
@@ -197,8 +168,9 @@ static void say_cost(const struct run *r)
     printf("took: servers %s, estimator %s\n"
            "      between the servers %.1f MB in %" PRIu64 " exchanges\n"
            "      from here %.1f kB, to here %.1f kB\n",
-           words_time(r->mpc_s, servers), words_time(r->total_s - r->mpc_s, estimator),
-           (double)bytes / 1e6, rounds, (double)here.sent / 1e3, (double)here.received / 1e3);
+           words_time(r->remote.seconds, servers),
+           words_time(r->total_s - r->remote.seconds, estimator), (double)bytes / 1e6, rounds,
+           (double)here.sent / 1e3, (double)here.received / 1e3);
     say_owners(r);
     printf("guarantee: (epsilon %g, delta %g) differential privacy for %s\n", r->study->epsilon,
            r->study->delta, r->study->rows_per_person == 1 ? "one row" : "all rows of one person");
@@ -235,7 +207,7 @@ static enum err release(struct run *r, const struct run_terms *t)
     progress_wait(&r->progress, "drawing the synthetic rows");
     TRY(release_write(t->folder, r->study, r->result, r->options.limits.rho, t->sampling.rows,
                       t->sampling.seed, r->log));
-    if (r->mpc_s > 0) { /* else the servers were asked nothing, and what is there holds */
+    if (r->remote.seconds > 0) { /* else the servers were asked nothing, and what is there holds */
         TRY(write_stats(r, t->folder));
         TRY(report_write(t->folder, r->study, NULL, r->log));
     }

@@ -206,13 +206,12 @@ static enum err persist(struct courier *c, unsigned server, errand go, void *sel
                      (double)ms / 1000, attempt + 1, c->o.retries);
         clock_pause(ms);
     }
-    if (e != ERR_OK) {
-        words_of(c, server, e, words, sizeof words);
-        log_error(c->o.log, "%s%s", words,
-                  may_pass(e) ? "; what it already has is kept: run the same command again later"
-                              : "");
-    }
-    return e;
+    if (e == ERR_OK)
+        return ERR_OK;
+    words_of(c, server, e, words, sizeof words);
+    return log_fail(c->o.log, e, "%s%s", words,
+                    may_pass(e) ? "; what it already has is kept: run the same command again later"
+                                : "");
 }
 
 /* --- uploading -------------------------------------------------------------------------------- */

@@ -193,6 +193,7 @@ enum err study_parse(struct study **study, const char *path, const void *text, s
         .roster_version = 1,
     };
     r = (struct reading){.file = file, .study = s};
+    r.quiet = (struct log){.buffer = r.note, .buffer_size = sizeof r.note, .level = LOG_ERROR};
     e = read_study(&r);
     if (e == ERR_NOMEM)
         log_error(log, "not enough memory for the study: %s", error_text(e));

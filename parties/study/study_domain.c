@@ -66,11 +66,10 @@ static enum err add_categorical(struct reading *r, const struct attribute *a)
         return ERR_NOMEM;
     for (size_t i = 0; i < count; i++)
         TRY(yaml_text(r->file, yaml_item(r->file, node, i), "a value", &labels[i]));
-    study_begin_note(r);
-    return study_end_note(r,
-                          domain_add_categorical(r->study->domain, a->name, labels, count,
-                                                 a->missing, a->policy, &r->quiet),
-                          node);
+    return study_note(r,
+                      domain_add_categorical(r->study->domain, a->name, labels, count, a->missing,
+                                             a->policy, &r->quiet),
+                      node);
 }
 
 static enum err add_integer(struct reading *r, const struct attribute *a)
@@ -83,8 +82,7 @@ static enum err add_integer(struct reading *r, const struct attribute *a)
     TRY(need(r, a, ATTR_MAX, "the integer"));
     TRY(yaml_integer(r->file, a->part[ATTR_MIN], "min", -INTEGER_MAX, INTEGER_MAX, &min));
     TRY(yaml_integer(r->file, a->part[ATTR_MAX], "max", min, INTEGER_MAX, &max));
-    study_begin_note(r);
-    return study_end_note(
+    return study_note(
         r,
         domain_add_integer(r->study->domain, a->name, min, max, a->missing, a->policy, &r->quiet),
         a->node);
@@ -154,11 +152,10 @@ static enum err add_numeric(struct reading *r, const struct attribute *a)
         return ERR_NOMEM;
     TRY(a->part[ATTR_EDGES] != NULL ? read_edges(r, a, edges, count)
                                     : even_edges(r, a, edges, count - 1));
-    study_begin_note(r);
-    return study_end_note(r,
-                          domain_add_numeric(r->study->domain, a->name, edges, count, a->missing,
-                                             a->policy, &r->quiet),
-                          a->node);
+    return study_note(r,
+                      domain_add_numeric(r->study->domain, a->name, edges, count, a->missing,
+                                         a->policy, &r->quiet),
+                      a->node);
 }
 
 static enum err read_missing(struct reading *r, struct attribute *a, enum domain_kind kind)

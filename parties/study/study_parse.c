@@ -3,13 +3,7 @@
 
 #include <string.h>
 
-void study_begin_note(struct reading *r)
-{
-    r->note[0] = '\0';
-    r->quiet = (struct log){.buffer = r->note, .buffer_size = sizeof r->note, .level = LOG_ERROR};
-}
-
-enum err study_end_note(struct reading *r, enum err e, const yaml_node_t *node)
+enum err study_note(struct reading *r, enum err e, const yaml_node_t *node)
 {
     if (e == ERR_OK || e == ERR_NOMEM)
         return e;

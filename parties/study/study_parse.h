@@ -19,10 +19,8 @@ struct reading {
 
 /* --- small parts, study_parse.c --------------------------------------------------------------- */
 
-/* Has `quiet` take down what aim/ says until the end. */
-void study_begin_note(struct reading *r);
-/* Tells an error of aim/, which logs each but a lack of memory, again, at its place in the file. */
-enum err study_end_note(struct reading *r, enum err e, const yaml_node_t *node) MUST_CHECK;
+/* Tells an error of aim/, which `quiet` took down (but lack of memory), at its place in the file. */
+enum err study_note(struct reading *r, enum err e, const yaml_node_t *node) MUST_CHECK;
 
 enum err study_read_name(struct reading *r, const yaml_node_t *node, const char *what,
                          char name[STUDY_NAME_SIZE]) MUST_CHECK;

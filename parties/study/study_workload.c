@@ -8,11 +8,8 @@
 static enum err read_ways(struct reading *r, const yaml_node_t *node, const char *name, unsigned *k)
 {
     const struct domain *d = r->study->domain;
-    size_t most = d->attributes < CLIQUE_MAX ? d->attributes : CLIQUE_MAX;
-    int64_t ways;
-    TRY(yaml_integer(r->file, node, name, 1, (int64_t)most, &ways));
-    *k = (unsigned)ways;
-    return ERR_OK;
+    unsigned most = d->attributes < CLIQUE_MAX ? (unsigned)d->attributes : CLIQUE_MAX;
+    return study_read_unsigned(r, node, name, 1, most, k);
 }
 
 static enum err read_workload_all(struct reading *r, const yaml_node_t *all)
@@ -25,8 +22,7 @@ static enum err read_workload_all(struct reading *r, const yaml_node_t *all)
                           "all marginals of %u among %zu attributes are more than %d; lower it, or "
                           "list those that matter",
                           k, d->attributes, CLIQUES_MAX);
-    study_begin_note(r);
-    return study_end_note(r, workload_all(&r->study->workload, d, k, &r->quiet), all);
+    return study_note(r, workload_all(&r->study->workload, d, k, &r->quiet), all);
 }
 
 static enum err read_workload_random(struct reading *r, const yaml_node_t *node,
@@ -42,11 +38,10 @@ static enum err read_workload_random(struct reading *r, const yaml_node_t *node,
     TRY(read_ways(r, random, "random", &k));
     TRY(yaml_integer(r->file, cliques, "count", 1, CLIQUES_MAX, &count));
     TRY(yaml_integer(r->file, start, "seed", 0, INT64_MAX, &seed));
-    study_begin_note(r);
-    return study_end_note(r,
-                          workload_random(&r->study->workload, r->study->domain, k, (size_t)count,
-                                          (uint64_t)seed, &r->quiet),
-                          node);
+    return study_note(r,
+                      workload_random(&r->study->workload, r->study->domain, k, (size_t)count,
+                                      (uint64_t)seed, &r->quiet),
+                      node);
 }
 
 /* {all: k}, or {random: k, count: n, seed: s}. */
@@ -87,8 +82,7 @@ static enum err read_cliques(struct reading *r, const yaml_node_t *node, struct 
         if (weight != NULL)
             TRY(yaml_number(r->file, weight, "weight", 1e-6, 1e6, &weights[i]));
     }
-    study_begin_note(r);
-    return study_end_note(
+    return study_note(
         r, workload_new(&r->study->workload, r->study->domain, cliques, weights, count, &r->quiet),
         node);
 }
