@@ -27,13 +27,6 @@ static const char help[] =
     "example:\n"
     "  trefoil eval study.yaml held-out.csv result/synthetic.csv --model result/model\n";
 
-struct evaluation {
-    struct study *study;
-    struct table *real, *synthetic;
-    double *each;
-    struct log *log;
-};
-
 struct entry {
     double error;
     size_t clique;
@@ -47,18 +40,18 @@ static int by_error(const void *a, const void *b)
     return x->clique < y->clique ? -1 : 1;
 }
 
-static enum err print_errors(const struct evaluation *v, size_t worst)
+static enum err print_errors(const struct study *study, const double *each, size_t worst)
 {
-    const struct workload *w = v->study->workload;
+    const struct workload *w = study->workload;
     struct entry *order CLEAN(memory_release) = memory_array(w->cliques, sizeof *order);
     if (order == NULL)
         return ERR_NOMEM;
     for (size_t i = 0; i < w->cliques; i++)
-        order[i] = (struct entry){v->each[i], i};
+        order[i] = (struct entry){each[i], i};
     qsort(order, w->cliques, sizeof *order, by_error);
     for (size_t i = 0; i < w->cliques && (worst == 0 || i < worst); i++) {
         char name[256];
-        clique_name(&w->clique[order[i].clique], v->study->domain, name, sizeof name);
+        clique_name(&w->clique[order[i].clique], study->domain, name, sizeof name);
         printf("  %.4f  %s\n", order[i].error, name);
     }
     if (worst != 0 && worst < w->cliques)
@@ -66,19 +59,20 @@ static enum err print_errors(const struct evaluation *v, size_t worst)
     return ERR_OK;
 }
 
-static enum err print_likelihood(const struct evaluation *v, const char *path)
+static enum err print_likelihood(const struct study *study, const struct table *real,
+                                 const char *path, struct log *log)
 {
     struct domain *d CLEAN(domain_free) = NULL;
     struct model *m CLEAN(model_free) = NULL;
     bool same = false;
     double mean = 0;
     size_t impossible = 0;
-    TRY(model_load(&m, &d, path, MODEL_FILE_CELLS, v->log));
-    TRY(domain_compare(d, v->study->domain, &same));
+    TRY(model_load(&m, &d, path, MODEL_FILE_CELLS, log));
+    TRY(domain_compare(d, study->domain, &same));
     if (!same)
-        return log_fail(v->log, ERR_MISMATCH, "%s is a model of another domain than the study's",
+        return log_fail(log, ERR_MISMATCH, "%s is a model of another domain than the study's",
                         path);
-    TRY(evaluate_likelihood(m, v->real, &mean, &impossible));
+    TRY(evaluate_likelihood(m, real, &mean, &impossible));
     printf("negative log-likelihood of a real row under the model: %.4f\n", mean);
     if (impossible > 0)
         printf("  (%zu rows are impossible under the model, and count as %g each)\n", impossible,
@@ -86,47 +80,41 @@ static enum err print_likelihood(const struct evaluation *v, const char *path)
     return ERR_OK;
 }
 
-static void clear(struct evaluation *v)
+static enum err evaluate_files(const char *const *files, const char *model, size_t worst,
+                               struct log *log)
 {
-    memory_free(&v->each);
-    table_free(&v->real);
-    table_free(&v->synthetic);
-    study_free(&v->study);
-}
-
-static enum err evaluate_files(struct evaluation *v, const char *const *files, const char *model,
-                               size_t worst)
-{
+    struct study *study CLEAN(study_free) = NULL;
+    struct table *real CLEAN(table_free) = NULL;
+    struct table *synthetic CLEAN(table_free) = NULL;
+    double *each CLEAN(memory_release) = NULL;
     double mean = 0;
-    TRY(study_load(&v->study, files[0], v->log));
-    log_warn(v->log,
-             "THE OUTPUT BELOW IS NOT PRIVATE: it is computed from real rows without noise. "
-             "Keep it where the real rows are.");
-    TRY(table_read_csv(&v->real, v->study->domain, files[1], NULL, v->log));
-    TRY(table_read_csv(&v->synthetic, v->study->domain, files[2], NULL, v->log));
-    v->each = memory_array(v->study->workload->cliques, sizeof *v->each);
-    if (v->each == NULL)
+    TRY(study_load(&study, files[0], log));
+    log_warn(log, "THE OUTPUT BELOW IS NOT PRIVATE: it is computed from real rows without noise. "
+                  "Keep it where the real rows are.");
+    TRY(table_read_csv(&real, study->domain, files[1], NULL, log));
+    TRY(table_read_csv(&synthetic, study->domain, files[2], NULL, log));
+    each = memory_array(study->workload->cliques, sizeof *each);
+    if (each == NULL)
         return ERR_NOMEM;
-    TRY(evaluate_tables(v->study->workload, v->real, v->synthetic, v->each, &mean));
-    printf("%zu real rows, %zu synthetic rows, %zu marginals\n", v->real->rows, v->synthetic->rows,
-           v->study->workload->cliques);
+    TRY(evaluate_tables(study->workload, real, synthetic, each, &mean));
+    printf("%zu real rows, %zu synthetic rows, %zu marginals\n", real->rows, synthetic->rows,
+           study->workload->cliques);
     printf("mean L1 error of a marginal: %.4f\n", mean);
-    TRY(print_errors(v, worst));
-    return model != NULL ? print_likelihood(v, model) : ERR_OK;
+    TRY(print_errors(study, each, worst));
+    return model != NULL ? print_likelihood(study, real, model, log) : ERR_OK;
 }
 
 static enum err run(int argc, char **argv, struct log *log)
 {
     const char *files[3] = {NULL, NULL, NULL}, *model = NULL, *worst = "20";
     int64_t count = 0;
-    struct evaluation v CLEAN(clear) = {.log = log};
     const struct command_option options[] = {
         {.name = "model", .value = &model},
         {.name = "worst", .value = &worst},
     };
     TRY(command_options(argc, argv, options, 2, files, 3, 3, NULL, log));
     TRY(command_integer("worst", worst, 0, INT32_MAX, &count, log));
-    return evaluate_files(&v, files, model, (size_t)count);
+    return evaluate_files(files, model, (size_t)count, log);
 }
 
 const struct command cmd_eval = {"eval", "how far synthetic rows are from real ones (not private)",

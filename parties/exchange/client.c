@@ -194,16 +194,12 @@ static enum err receive_all(struct client *c, struct answers *a, int64_t deadlin
     return failures_tell(c->study, missing, failed, a->reply, worst, c->log);
 }
 
-static int64_t answer_deadline(const struct client *c)
-{
-    return clock_now_ms() + 1000 * ((int64_t)c->study->connect_s + 10 * (int64_t)c->study->round_s);
-}
-
 static enum err ask_all(struct client *c, const struct bytes *request, struct answers *a)
 {
+    const int64_t connect_ms = 1000 * (int64_t)c->study->connect_s;
     c->answered = false;
-    TRY(send_all(c, request, clock_now_ms() + 1000 * (int64_t)c->study->connect_s));
-    TRY(receive_all(c, a, answer_deadline(c)));
+    TRY(send_all(c, request, clock_now_ms() + connect_ms));
+    TRY(receive_all(c, a, clock_now_ms() + connect_ms + 10000 * (int64_t)c->study->round_s));
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         struct reader in = reader_of(a->reply[i].payload, a->reply[i].size);
         head_read(&in, &a->head[i]);

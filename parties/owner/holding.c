@@ -49,15 +49,6 @@ static void describe_entry(FILE *out, const struct study *study, unsigned server
               out);
 }
 
-/* Whether all that answered are in this state. */
-static bool all_in(const struct holding holding[STUDY_SERVERS], size_t owner, enum held_state state)
-{
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        if (!holding[i].answered || holding[i].entry[owner].state != state)
-            return false;
-    return true;
-}
-
 static bool all_alike(const struct holding holding[STUDY_SERVERS], size_t owner)
 {
     for (unsigned i = 1; i < STUDY_SERVERS; i++)
@@ -66,19 +57,17 @@ static bool all_alike(const struct holding holding[STUDY_SERVERS], size_t owner)
     return true;
 }
 
-/* How many servers answer, and have it all, or nothing of it. */
+/* How many servers answer, and how many of them have it in each state. */
 struct at_servers {
-    unsigned answer, complete, nothing;
+    unsigned answer, in[HELD_WITHDRAWN + 1];
 };
-
 static struct at_servers count_servers(const struct holding holding[STUDY_SERVERS], size_t owner)
 {
     struct at_servers at = {0};
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         if (holding[i].answered) {
             at.answer++;
-            at.complete += holding[i].entry[owner].state == HELD_COMPLETE;
-            at.nothing += holding[i].entry[owner].state == HELD_NOTHING;
+            at.in[holding[i].entry[owner].state]++;
         }
     return at;
 }
@@ -97,17 +86,17 @@ static void describe_owner(FILE *out, const struct study *study,
     fprintf(out, "  %-20s ", study->owner[owner].name);
     if (at.answer == 0)
         fputs("not known\n", out);
-    else if (at.nothing == at.answer)
+    else if (at.in[HELD_NOTHING] == at.answer)
         fputs(known ? "nothing yet\n" : "nothing at the servers that answer\n", out);
-    else if (all_in(holding, owner, HELD_WITHDRAWN))
+    else if (at.in[HELD_WITHDRAWN] == STUDY_SERVERS)
         fprintf(out, "withdrawn, %s\n", time);
-    else if (known && at.complete == at.answer && all_alike(holding, owner))
+    else if (known && at.in[HELD_COMPLETE] == at.answer && all_alike(holding, owner))
         fprintf(out, "held by all three, %s\n", time);
-    else if (known && at.complete == at.answer) {
+    else if (known && at.in[HELD_COMPLETE] == at.answer) {
         *left_out = true;
         fputs("the servers hold different uploads: run share --replace\n", out);
     } else {
-        *left_out = at.complete < at.answer;
+        *left_out = at.in[HELD_COMPLETE] < at.answer;
         fputs(*left_out ? "incomplete\n" : "held by the servers that answer\n", out);
         for (unsigned i = 0; i < STUDY_SERVERS; i++)
             describe_entry(out, study, i, &holding[i], owner);

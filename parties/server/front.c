@@ -61,12 +61,6 @@ static void tell_due(struct front *f)
         f->o.study->retain_days, date);
 }
 
-static void show_message(struct front *f, size_t bytes)
-{
-    atomic_fetch_add(&f->o.status->messages, 1);
-    atomic_fetch_add(&f->o.status->message_bytes, bytes);
-}
-
 /* --- messages --------------------------------------------------------------------------------- */
 
 static enum err tell(struct front *f, const struct gate_client *to, uint8_t kind, enum err status,
@@ -224,7 +218,8 @@ static enum err take_all(struct front *f, struct gate_client *from, struct bytes
     enum err e = ERR_OK;
     for (unsigned i = 1; e == ERR_OK; i++) {
         bytes += message->size;
-        show_message(f, message->size);
+        atomic_fetch_add(&f->o.status->messages, 1);
+        atomic_fetch_add(&f->o.status->message_bytes, message->size);
         e = take(f, from, message);
         if (e != ERR_OK || i == BATCH_MESSAGES || bytes >= BATCH_BYTES)
             break;

@@ -41,12 +41,6 @@ struct server {
 
 _Static_assert(STUDY_LANES_MAX == SESSION_LANES_MAX, "each lane has its ports");
 
-/* Frames that wait in each direction of a lane's links: 2 for each lane, and 6 for all of them. */
-static int depth_of(unsigned lanes)
-{
-    return (int)(2 + 6 / lanes);
-}
-
 /* `lane`: of bulk links; NULL: the control links. */
 static enum err make_links(struct server *s, const unsigned *lane, struct transport **t)
 {
@@ -62,7 +56,8 @@ static enum err make_links(struct server *s, const unsigned *lane, struct transp
         .listen = {listen[0], listen[1]},
         .dial = {dial[0], dial[1]},
         .max_message = bulk ? NET_FRAME_BODY + NET_FRAME_OVERHEAD : WORKER_CONTROL_MAX,
-        .depth = bulk ? depth_of(s->lanes) : 64,
+        /* frames that wait in each direction: 2 for each lane, and 6 for all of them */
+        .depth = bulk ? 2 + 6 / (int)s->lanes : 64,
         .log = s->o.log,
     };
     study_listen(study, s->index, from_prev, s->o.listen, s->o.listen_port, listen[NET_PREV]);

@@ -68,29 +68,26 @@ static enum err derive(struct identity *id, const uint8_t seed[32], const uint8_
     return ERR_OK;
 }
 
-static enum err fill(struct identity *id, const struct identity *old, uint32_t last_day)
-{
-    uint8_t *seeds CLEAN(secret_release) = secret_new(SECRET_SIZE);
-    if (seeds == NULL || id == NULL)
-        return ERR_NOMEM;
-    secret_random(seeds, SECRET_SIZE);
-    clamp(seeds + 32);
-    if (old != NULL)
-        crypto_sign_ed25519_sk_to_seed(seeds, old->sign_secret);
-    return derive(id, seeds, seeds + 32, last_day);
-}
-
 /* `old`: whose signing key it keeps, or NULL. */
 static enum err make(struct identity **identity, const struct identity *old, uint32_t last_day,
                      struct log *log)
 {
-    enum err e;
-    *identity = secret_new(sizeof **identity);
-    e = fill(*identity, old, last_day);
-    if (e == ERR_OK)
-        return ERR_OK;
-    secret_free(identity);
-    return log_fail(log, e, "cannot make a key: %s", error_text(e));
+    uint8_t *seeds CLEAN(secret_release) = secret_new(SECRET_SIZE);
+    struct identity *id CLEAN(identity_free) = secret_new(sizeof *id);
+    enum err e = ERR_NOMEM;
+    *identity = NULL;
+    if (seeds != NULL && id != NULL) {
+        secret_random(seeds, SECRET_SIZE);
+        clamp(seeds + 32);
+        if (old != NULL)
+            crypto_sign_ed25519_sk_to_seed(seeds, old->sign_secret);
+        e = derive(id, seeds, seeds + 32, last_day);
+    }
+    if (e != ERR_OK)
+        return log_fail(log, e, "cannot make a key: %s", error_text(e));
+    *identity = id;
+    id = NULL;
+    return ERR_OK;
 }
 
 enum err identity_new(struct identity **identity, struct log *log)

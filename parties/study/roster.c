@@ -378,18 +378,15 @@ static void compare_analysts(FILE *out, const struct study *a, const struct stud
             fprintf(out, "  analyst %s: no longer\n", a->analyst[i].name);
 }
 
-static void compare_revoked(FILE *out, const struct study *a, const struct study *b)
+/* The keys that one study revokes and another does not. */
+static void list_revoked(FILE *out, const char *words, const struct study *by,
+                         const struct study *other)
 {
     char print[KEYS_FINGERPRINT_SIZE];
-    for (size_t i = 0; i < b->revoked_count; i++)
-        if (!study_revoked(a, &b->revoked[i])) {
-            public_identity_fingerprint(&b->revoked[i], print);
-            fprintf(out, "  revoked: a key of %s\n", print);
-        }
-    for (size_t i = 0; i < a->revoked_count; i++)
-        if (!study_revoked(b, &a->revoked[i])) {
-            public_identity_fingerprint(&a->revoked[i], print);
-            fprintf(out, "  NO LONGER REVOKED: a key of %s\n", print);
+    for (size_t i = 0; i < by->revoked_count; i++)
+        if (!study_revoked(other, &by->revoked[i])) {
+            public_identity_fingerprint(&by->revoked[i], print);
+            fprintf(out, "  %s: a key of %s\n", words, print);
         }
 }
 
@@ -428,7 +425,8 @@ enum err roster_compare(FILE *out, const struct study *earlier, const struct stu
         compare_key(out, "owner", study->owner[i].name, &earlier->owner[i].key,
                     &study->owner[i].key);
     compare_analysts(out, earlier, study);
-    compare_revoked(out, earlier, study);
+    list_revoked(out, "revoked", study, earlier);
+    list_revoked(out, "NO LONGER REVOKED", earlier, study);
     compare_deadlines(out, earlier, study);
     return ERR_OK;
 }

@@ -89,14 +89,6 @@ static void describe_attribute(FILE *out, const struct domain_attribute *a)
     fputc('\n', out);
 }
 
-static void describe_domain(FILE *out, const struct study *s)
-{
-    const struct domain *d = s->domain;
-    fprintf(out, "Data: %zu %s\n", d->attributes, plural(d->attributes, "attribute", "attributes"));
-    for (size_t i = 0; i < d->attributes; i++)
-        describe_attribute(out, &d->attribute[i]);
-}
-
 static void describe_impossible(FILE *out, const struct study *s)
 {
     if (s->zeros > 0)
@@ -287,11 +279,14 @@ static void describe_me(FILE *out, const struct study *s, const struct public_id
 
 void study_describe(FILE *out, const struct study *study, const struct public_identity *me)
 {
+    const struct domain *d = study->domain;
     char print[STUDY_FINGERPRINT_SIZE];
     study_fingerprint(study, print);
     fprintf(out, "Study %s\nTerms %s\n  (everybody must see the same; compare by telephone)\n\n",
             study->name, print);
-    describe_domain(out, study);
+    fprintf(out, "Data: %zu %s\n", d->attributes, plural(d->attributes, "attribute", "attributes"));
+    for (size_t i = 0; i < d->attributes; i++)
+        describe_attribute(out, &d->attribute[i]);
     describe_impossible(out, study);
     describe_workload(out, study);
     describe_guarantee(out, study);
