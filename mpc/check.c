@@ -52,9 +52,9 @@ enum err check_bits(struct party *p, const struct move_term *terms, unsigned pro
     products = check_products(terms, products);
     sent = came = check_log_end(&p->check->log);
     TRY(check_say(p, CHECK_BITS, terms->words, products, 0));
-    TRY(check_log_room(&p->check->log, products, terms->words));
-    check_log_put(&p->check->log, &sent, terms, products, 0, terms->out.a, terms->words);
-    check_log_take(&p->check->log, &came, products, terms->out.b, terms->words);
+    TRY(check_log_room(&p->check->log, terms, products, terms->words));
+    check_log_put(&p->check->log, &sent, p->kernel, terms, products, 0, terms->out.a, terms->words);
+    check_log_take(&p->check->log, &came, p->kernel, terms, products, terms->out.b, terms->words);
     return ERR_OK;
 }
 

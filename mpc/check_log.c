@@ -122,34 +122,33 @@ static size_t run(size_t at, size_t words)
     return words < left ? words : left;
 }
 
-static void copy(uint64_t *to, const void *words, size_t at, size_t n)
+static const uint64_t *word_at(const void *words, size_t at)
 {
-    memcpy(to, (const uint8_t *)words + at, n * sizeof *to);
+    return (const void *)((const uint8_t *)words + at);
 }
 
-static void put_run(const struct place *to, const struct move_term *terms, unsigned products,
-                    size_t at, const uint64_t *z, size_t n)
+static void put_run(const struct place *to, const struct kernel *k, const struct move_term *terms,
+                    unsigned products, size_t at, const uint64_t *z, size_t n)
 {
     uint64_t *out = to->products + to->within, *za = to->z + to->within, *zb = za + KERNEL_GROUP;
-    uint64_t c[KERNEL_GROUP];
     for (unsigned v = 4 * products; v < 4 * list_of(products); v++)
         memset(out + v * KERNEL_GROUP, 0, n * sizeof *out);
     for (unsigned l = 0; l < products; l++, out += 4 * KERNEL_GROUP) {
-        copy(out, terms[l].x.a, at, n);
-        copy(out + KERNEL_GROUP, terms[l].x.b, at, n);
-        copy(out + 2 * KERNEL_GROUP, terms[l].y.a, at, n);
-        copy(out + 3 * KERNEL_GROUP, terms[l].y.b, at, n);
+        k->stream(out, word_at(terms[l].x.a, at), n);
+        k->stream(out + KERNEL_GROUP, word_at(terms[l].x.b, at), n);
+        k->stream(out + 2 * KERNEL_GROUP, word_at(terms[l].y.a, at), n);
+        k->stream(out + 3 * KERNEL_GROUP, word_at(terms[l].y.b, at), n);
     }
-    memcpy(za, z, n * sizeof *z);
-    if (terms->c.a == NULL)
-        return;
-    copy(c, terms->c.a, at, n);
-    kernel_portable.xor_bits(za, za, c, n);
-    copy(c, terms->c.b, at, n);
-    kernel_portable.xor_bits(zb, zb, c, n);
+    if (terms->c.a == NULL) {
+        k->stream(za, z, n);
+    } else {
+        k->xor_bits(za, z, word_at(terms->c.a, at), n);
+        k->xor_bits(zb, zb, word_at(terms->c.b, at), n);
+    }
 }
 
-enum err check_log_room(struct check_log *log, unsigned products, size_t words)
+enum err check_log_room(struct check_log *log, const struct move_term *terms, unsigned products,
+                        size_t words)
 {
     struct check_list *list;
     if (products == 0 || products > CHECK_PRODUCTS)
@@ -162,13 +161,14 @@ enum err check_log_room(struct check_log *log, unsigned products, size_t words)
             TRY(add_chunk(log, list));
         n = run(list->words, words);
         to = place_of(log, products, list->words);
-        memset(to.z + KERNEL_GROUP + to.within, 0, n * sizeof *to.z);
+        if (terms->c.a != NULL)
+            memset(to.z + KERNEL_GROUP + to.within, 0, n * sizeof *to.z);
         list->words += n;
     }
     return ERR_OK;
 }
 
-void check_log_put(struct check_log *log, struct check_cursor *cursor,
+void check_log_put(struct check_log *log, struct check_cursor *cursor, const struct kernel *kernel,
                    const struct move_term *terms, unsigned products, size_t at, const uint64_t *z,
                    size_t words)
 {
@@ -176,19 +176,23 @@ void check_log_put(struct check_log *log, struct check_cursor *cursor,
     for (size_t n; words > 0; words -= n, z += n, at += n * sizeof *z, *next += n) {
         const struct place to = place_of(log, list_of(products), *next);
         n = run(*next, words);
-        put_run(&to, terms, products, at, z, n);
+        put_run(&to, kernel, terms, products, at, z, n);
     }
 }
 
-void check_log_take(struct check_log *log, struct check_cursor *cursor, unsigned products,
-                    const uint64_t *z, size_t words)
+void check_log_take(struct check_log *log, struct check_cursor *cursor, const struct kernel *kernel,
+                    const struct move_term *terms, unsigned products, const uint64_t *z,
+                    size_t words)
 {
     size_t *at = &cursor->at[list_of(products)];
     for (size_t n; words > 0; words -= n, z += n, *at += n) {
         const struct place to = place_of(log, list_of(products), *at);
         uint64_t *zb = to.z + KERNEL_GROUP + to.within;
         n = run(*at, words);
-        kernel_portable.xor_bits(zb, zb, z, n);
+        if (terms->c.a == NULL)
+            kernel->stream(zb, z, n);
+        else
+            kernel->xor_bits(zb, zb, z, n);
     }
 }
 

@@ -45,12 +45,14 @@ unsigned check_products(const struct move_term *terms, unsigned most);
  * of the terms on, their products and z ^ c, which is what x y must be. Of z component a is put
  * when it is sent, and component b when it has come, which may be before.
  */
-enum err check_log_room(struct check_log *log, unsigned products, size_t words) MUST_CHECK;
-void check_log_put(struct check_log *log, struct check_cursor *cursor,
+enum err check_log_room(struct check_log *log, const struct move_term *terms, unsigned products,
+                        size_t words) MUST_CHECK;
+void check_log_put(struct check_log *log, struct check_cursor *cursor, const struct kernel *kernel,
                    const struct move_term *terms, unsigned products, size_t at, const uint64_t *z,
                    size_t words);
-void check_log_take(struct check_log *log, struct check_cursor *cursor, unsigned products,
-                    const uint64_t *z, size_t words);
+void check_log_take(struct check_log *log, struct check_cursor *cursor, const struct kernel *kernel,
+                    const struct move_term *terms, unsigned products, const uint64_t *z,
+                    size_t words);
 
 /* Groups of a list, the last one filled up with zeros; its chunks, and what stands in them. */
 size_t check_log_groups(struct check_log *log, unsigned products);

@@ -34,6 +34,8 @@ struct kernel {
     /* z = x_a (y_a ^ y_b) ^ x_b y_a; ^ c if c is not NULL */
     void (*gate)(uint64_t *z, const uint64_t *xa, const uint64_t *xb, const uint64_t *ya,
                  const uint64_t *yb, const uint64_t *c, size_t words);
+    /* out = x, past the caches: for what is not read again soon */
+    void (*stream)(uint64_t *out, const uint64_t *x, size_t words);
     void (*xor_bits)(uint64_t *out, const uint64_t *x, const uint64_t *y, size_t words);
     /* out = in ^ x ^ y */
     void (*join_bits)(uint64_t *out, const uint64_t *in, const uint64_t *x, const uint64_t *y,

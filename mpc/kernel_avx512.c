@@ -17,6 +17,8 @@
 #define OWN_SPREAD
 #define COMPRESS _pext_u64
 #define CARRYLESS
+#define STREAM(out, x) _mm512_stream_si512((__m512i *)(out), (__m512i)(x))
+#define STREAMED _mm_sfence
 #define OWN_COMPRESS
 #define MULTIPLY_ADD(z, x, y) ((real)_mm512_fmadd_pd((__m512d)(x), (__m512d)(y), (__m512d)(z)))
 #define CROSS_COLUMNS 4

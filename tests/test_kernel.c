@@ -90,6 +90,11 @@ static void gates(void **state)
     })
     EACH_CASE({
         for (size_t i = 0; i < n; i++)
+            SET(uint64_t, r.twin, i, IN(uint64_t, 0));
+        k->stream(r.out, r.in[0], n);
+    })
+    EACH_CASE({
+        for (size_t i = 0; i < n; i++)
             SET(uint64_t, r.twin, i, IN(uint64_t, 0) ^ IN(uint64_t, 1) ^ IN(uint64_t, 2));
         k->join_bits(r.out, r.in[2], r.in[0], r.in[1], n);
     })
