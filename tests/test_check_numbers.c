@@ -106,7 +106,7 @@ static void note(struct check_numbers *log, const struct call *c, struct relatio
         memory_free(&v[k]);
 }
 
-static void what_is_noted_is_there_again(void **state)
+TEST(what_is_noted_is_there_again)
 {
     static const size_t spans[] = {0, 0, 3, 3, 500, 501, 70000}, none[] = {0, 0, 0};
     const struct call calls[] = {
@@ -141,7 +141,7 @@ static void what_is_noted_is_there_again(void **state)
 }
 
 /* Claims have room for so many products, whatever their words. */
-static void too_many_products_are_refused(void **state)
+TEST(too_many_products_are_refused)
 {
     struct check_numbers log = {0};
     struct check_place place;
@@ -154,13 +154,4 @@ static void too_many_products_are_refused(void **state)
     assert_int_equal(check_numbers_add(&log, RING_16, NULL, 0, NULL, 1, &place), ERR_OK);
     assert_int_equal(check_numbers_add(&log, RING_BITS, NULL, 0, NULL, 1, &place), ERR_MISUSE);
     check_numbers_free(&log);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_noted_is_there_again),
-        cmocka_unit_test(too_many_products_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include "tests/support_cmocka.h"
 
 #include "mpc/open.h"
+#include "mpc/prime.h"
 #include "mpc/ring.h"
 #include "tests/support_check.h"
 
@@ -171,7 +172,7 @@ static const struct {
             {"all", all, 3}};
 #define JOBS (sizeof jobs / sizeof *jobs)
 
-static void what_is_right_is_accepted(void **state)
+TEST(what_is_right_is_accepted)
 {
     static const size_t lengths[] = {0, 1, 2, 15, 63, 64, 65, 130, 257, 1000, 2999};
     static const struct check_limits few[] = {{0}, {.groups = 1}, {.log = 5000, .groups = 1}};
@@ -198,7 +199,7 @@ static void what_is_right_is_accepted(void **state)
         }
 }
 
-static void no_altered_word_opens_anything_else(void **state)
+TEST(no_altered_word_opens_anything_else)
 {
     (void)state;
     for (size_t k = 0; k + 1 < JOBS; k++) {
@@ -207,11 +208,195 @@ static void no_altered_word_opens_anything_else(void **state)
     }
 }
 
-int main(void)
+/* --- one who knows what each coin has said ---------------------------------------------------- */
+
+/* Rounds: a flush, products modulo 2^64 and 2^128, and their flush. */
+enum {
+    FIRST_CHOICE = 3,
+    PRODUCTS = 7,
+    WIDE = 8,
+    COIN = 9,
+    CLAIMS_LEFT = 10,
+    CHOICE = 11,
+    SUMS = 12,
+    LAST = 13,
+    OPENED = 14
+};
+
+static enum err run_attacked(struct party *p, struct play *play, struct share64 x, struct share64 y)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_right_is_accepted),
-        cmocka_unit_test(no_altered_word_opens_anything_else),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    struct share128 v;
+    struct share64 first;
+    TRY(party_share64(p, &first, x.n));
+    TRY(ring64_multiply(p, first, x, y));
+    TRY(check_flush(p));
+    TRY(party_share128(p, &v, x.n));
+    for (size_t i = 0; i < x.n; i++) {
+        v.a[i] = (word128)x.a[i] << 64 | y.a[i];
+        v.b[i] = (word128)x.b[i] << 64 | y.b[i];
+    }
+    TRY(ring64_multiply(p, x, x, y));
+    TRY(ring128_multiply(p, v, v, v));
+    return open_and_note(p, play, x);
+}
+JOB(attacked)
+
+enum attack {
+    TWO_THAT_CANCEL,  /* errors of two products add up to 0 */
+    TOP_ONLY,         /* an error of 2^63, which half of all weights do not see */
+    CLAIMED,          /* a product is wrong, and claims are as if it were not */
+    CLAIMED_AND_SUMS, /* and so are the sums at points */
+    ANOTHER_MULTIPLE, /* a claim is off by 2^64, and all products are right */
+    OTHER_RING,       /* a product modulo 2^128 is off by 2^64, which a claim of 2^64 balances */
+    OLD_PRIME,        /* claims are wrong by multiples of the prime of the flush before */
+    ATTACKS
+};
+
+struct attacking {
+    enum attack attack;
+    struct prime old, field;
+    uint64_t error;       /* of the sums */
+    uint64_t theta, wide; /* of the relations that are attacked */
+};
+#define ATTACKED 3
+
+/* To a number of so many words from `at` on. */
+static void add_at(void *p, size_t at, size_t words, __int128 x)
+{
+    uint64_t w[8], carry = 0;
+    memcpy(w, (uint8_t *)p + 8 * at, 8 * words);
+    for (size_t k = 0; k < words; k++, x >>= 64) {
+        const word128 sum = (word128)w[k] + (uint64_t)x + carry;
+        w[k] = (uint64_t)sum;
+        carry = (uint64_t)(sum >> 64);
+    }
+    memcpy((uint8_t *)p + 8 * at, w, 8 * words);
+}
+
+static struct prg *coin_of(struct play *play, uint64_t round, size_t skipped)
+{
+    uint64_t words[8];
+    struct prg *coin;
+    assert_int_equal(play_coin(play, round, &coin), ERR_OK);
+    assert_int_equal(prg_fill(coin, words, skipped * sizeof *words), ERR_OK);
+    return coin;
+}
+
+static void take_coins(struct play *play, struct attacking *a)
+{
+    uint64_t theta[2 * N_MAX];
+    struct prg *coin = coin_of(play, FIRST_CHOICE, 6);
+    assert_int_equal(prime_choose(&a->old, coin), ERR_OK);
+    prg_free(&coin);
+    coin = coin_of(play, COIN, 6);
+    assert_int_equal(prg_fill(coin, theta, 2 * play->n * sizeof *theta), ERR_OK);
+    prg_free(&coin);
+    a->theta = theta[ATTACKED];
+    a->wide = theta[play->n + ATTACKED];
+}
+
+static void add_modulo(const struct prime *f, void *p, size_t at, uint64_t x)
+{
+    uint64_t w;
+    memcpy(&w, (uint8_t *)p + 8 * at, sizeof w);
+    w = prime_add(f, w, x);
+    memcpy((uint8_t *)p + 8 * at, &w, sizeof w);
+}
+
+/* What an error of 1 at the relation comes to modulo p is added to the sum at the first point. */
+static void alter_sums(struct play *play, struct attacking *a, void *p)
+{
+    struct prg *coin = coin_of(play, CHOICE, 6);
+    uint64_t y, kappa, sum = 0;
+    assert_int_equal(prime_choose(&a->field, coin), ERR_OK);
+    assert_int_equal(prime_draw(&a->field, coin, &y, 1), ERR_OK);
+    assert_int_equal(prime_draw(&a->field, coin, &kappa, 1), ERR_OK);
+    prg_free(&coin);
+    for (unsigned t = 64; t-- > 0;)
+        sum = prime_add(&a->field, prime_times(&a->field, sum, y), a->theta >> t & 1);
+    a->error = prime_times(&a->field, sum, kappa);
+    add_modulo(&a->field, p, 0, a->error);
+}
+
+/* And what is opened of that component is as if the sum had been so from the beginning. */
+static void alter_opened(struct play *play, const struct attacking *a, void *p)
+{
+    struct prg *coin = coin_of(play, LAST, 7);
+    const size_t columns = 4 * ((2 * play->n + 63) / 64);
+    uint64_t r[4], error = a->error;
+    assert_int_equal(prime_draw(&a->field, coin, r, 4), ERR_OK);
+    prg_free(&coin);
+    for (unsigned v = 0; v < 4; v++)
+        error = prime_times(&a->field, error, prime_less(&a->field, 1, r[v]));
+    add_modulo(&a->field, p, 3 + 2 * columns, error);
+}
+
+/* Claims of 4 words for Z_2^64 stand before those of 6 words for Z_2^128. */
+static void alter_claims(const struct attacking *a, void *p)
+{
+    uint64_t inverse = a->old.p;
+    for (unsigned k = 0; k < 6; k++) /* modulo 2^64 */
+        inverse *= 2 - inverse * a->old.p;
+    for (unsigned t = 0; t < 64; t++) {
+        const uint64_t theta = a->theta >> t & 1, wide = a->wide >> t & 1;
+        if (a->attack == CLAIMED || a->attack == CLAIMED_AND_SUMS)
+            add_at(p, 4 * t, 4, theta);
+        if (a->attack == ANOTHER_MULTIPLE && t == 5)
+            add_at(p, 4 * t + 1, 3, 1);
+        if (a->attack == OTHER_RING && wide) {
+            add_at(p, 4 * t + 1, 3, -1);
+            add_at(p, 4 * 64 + 6 * t + 1, 5, 1);
+        }
+        if (a->attack == OLD_PRIME)
+            add_at(p, 4 * t, 4, (__int128)(theta * inverse) * (__int128)a->old.p);
+    }
+}
+
+static enum err attack(struct play *play, const struct party_sent *at, void *p, size_t n)
+{
+    struct attacking *a = play->self;
+    const bool wrong = a->attack == CLAIMED || a->attack == CLAIMED_AND_SUMS ||
+                       a->attack == OLD_PRIME || a->attack == TWO_THAT_CANCEL;
+    if (at->to == NET_NEXT && at->round == OPENED && a->attack == CLAIMED_AND_SUMS)
+        alter_opened(play, a, p);
+    if (at->to != NET_PREV)
+        return ERR_OK;
+    assert_true(at->offset == 0 && n > 0);
+    if (at->round == PRODUCTS && (wrong || a->attack == TOP_ONLY))
+        add_at(p, ATTACKED, 1, a->attack == TOP_ONLY ? (__int128)1 << 63 : 1);
+    if (at->round == PRODUCTS && a->attack == TWO_THAT_CANCEL)
+        add_at(p, ATTACKED + 1, 1, -1);
+    if (at->round == WIDE && a->attack == OTHER_RING)
+        add_at(p, 2 * ATTACKED + 1, 1, 1);
+    if (at->round == CLAIMS_LEFT && at->message == 2) {
+        take_coins(play, a);
+        alter_claims(a, p);
+        play->altered++;
+    }
+    if (at->round == SUMS && at->message == 2 && a->attack == CLAIMED_AND_SUMS)
+        alter_sums(play, a, p);
+    return ERR_OK;
+}
+
+TEST(who_knows_the_coins_so_far_opens_nothing_else)
+{
+    struct play honest = {.job = attacked, .n = 70, .limits = &limits, .cheat = NOBODY};
+    (void)state;
+    play_run(&honest);
+    for (unsigned k = 0; k < 3 * ATTACKS; k++) {
+        struct attacking a = {.attack = k / 3};
+        struct play play = {.job = attacked,
+                            .n = 70,
+                            .limits = &limits,
+                            .cheat = k % 3,
+                            .alter = attack,
+                            .self = &a};
+        char what[32];
+        play_run(&play);
+        assert_int_equal(play.altered, 1);
+        snprintf(what, sizeof what, "attack %d", (int)a.attack);
+        play_judge(&play, &honest, PRODUCTS, what, false);
+        play_free(&play);
+    }
+    play_free(&honest);
 }

@@ -1,0 +1,492 @@
+/*
+ * mpc/check.h: of numbers a flush sends what its definition in docs/protocols.md says, at the cost
+ * that is stated. Relations are in the clear here, and coins are made of what the servers sent.
+ */
+#include "tests/support_cmocka.h"
+
+#include "mpc/prime.h"
+#include "tests/support_check.h"
+
+#include <openssl/bn.h>
+#include <string.h>
+
+#define RINGS 5
+#define WORDS 75 /* most words of a vector: with two products, three blocks of elements */
+
+static const unsigned bits_of[RINGS] = {0, 16, 32, 64, 128}, claim_words[RINGS] = {0, 3, 3, 4, 6};
+
+/* Relations of one call: components of each vector, as words that stand 16 bytes apart. */
+struct call {
+    enum ring ring;
+    size_t n, start[4];
+    bool spans;
+    unsigned products;
+    word128 x[2][3][WORDS], y[2][3][WORDS], z[3][WORDS];
+    int64_t c[2];
+};
+#define CALLS 5
+
+static word128 below(enum ring ring, word128 w)
+{
+    return ring == RING_128 ? w : w & (((word128)1 << bits_of[ring]) - 1);
+}
+
+static size_t words_of(const struct call *c)
+{
+    return c->spans ? c->start[c->n] : c->n;
+}
+
+static size_t relation_of(const struct call *c, size_t word)
+{
+    size_t q = word;
+    for (q = c->spans ? 0 : word; c->spans && c->start[q + 1] <= word; q++)
+        continue;
+    return q;
+}
+
+/* Of the last product y is carried by component 1 alone. */
+static struct call *make_calls(void)
+{
+    static struct call calls[CALLS];
+    const struct call shapes[CALLS] = {
+        {.ring = RING_64, .n = 70, .products = 2, .c = {1, -3}},
+        {.ring = RING_128, .n = 3, .products = 1, .c = {5}},
+        {.ring = RING_64, .n = 3, .spans = true, .start = {0, 4, 4, 9}, .products = 1, .c = {1}},
+        {.ring = RING_16, .n = 5, .products = 2, .c = {-7, 1}},
+        {.ring = RING_32, .n = 75, .products = 1, .c = {1}},
+    };
+    uint64_t seed = 3;
+    memcpy(calls, shapes, sizeof calls);
+    for (struct call *c = calls; c < calls + CALLS; c++) {
+        for (size_t i = 0; i < words_of(c); i++)
+            for (unsigned l = 0; l < c->products; l++)
+                for (unsigned k = 0; k < 3; k++) {
+                    const word128 a = three_random(&seed), b = three_random(&seed);
+                    c->x[l][k][i] = below(c->ring, a << 64 | b);
+                    c->y[l][k][i] = below(c->ring, b << 64 | a);
+                    if (l == 1 && k != 1)
+                        c->y[l][k][i] = 0;
+                }
+        for (size_t i = 0; i < words_of(c); i++)
+            for (unsigned l = 0; l < c->products; l++) {
+                const word128 x = c->x[l][0][i] + c->x[l][1][i] + c->x[l][2][i];
+                c->z[0][relation_of(c, i)] += (word128)c->c[l] * x *
+                                              (c->y[l][0][i] + c->y[l][1][i] + c->y[l][2][i]);
+            }
+        for (size_t q = 0; q < c->n; q++) {
+            c->z[1][q] = below(c->ring, three_random(&seed));
+            c->z[2][q] = below(c->ring, three_random(&seed));
+            c->z[0][q] = below(c->ring, c->z[0][q] - c->z[1][q] - c->z[2][q]);
+        }
+    }
+    return calls;
+}
+
+/* --- what the servers do ---------------------------------------------------------------------- */
+
+static void *packed(struct party *p, enum ring ring, const word128 *v, size_t n)
+{
+    const size_t size = bits_of[ring] / 8;
+    uint8_t *out = scratch_take(p->scratch, n + 1, size);
+    bool any = false;
+    for (size_t i = 0; i < n; i++) {
+        memcpy(out + i * size, &v[i], size);
+        any = any || v[i] != 0;
+    }
+    return any ? out : NULL;
+}
+
+static enum err note_call(struct party *p, const struct call *c)
+{
+    const unsigned a = p->index, b = (a + 1) % 3;
+    struct check_product products[2];
+    const size_t n = words_of(c);
+    for (unsigned l = 0; l < c->products; l++)
+        products[l] = (struct check_product){
+            {packed(p, c->ring, c->x[l][a], n), packed(p, c->ring, c->x[l][b], n)},
+            {packed(p, c->ring, c->y[l][a], n), packed(p, c->ring, c->y[l][b], n)},
+            c->c[l]};
+    const struct operand z = {packed(p, c->ring, c->z[a], c->n), packed(p, c->ring, c->z[b], c->n)};
+    return check_ring(p, c->ring, products, c->products, c->spans ? c->start : NULL, z, c->n);
+}
+
+static enum err note_all(struct party *p, struct play *play)
+{
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    for (const struct call *c = play->self; c < (const struct call *)play->self + CALLS; c++)
+        TRY(note_call(p, c));
+    TRY(check_flush(p));
+    scratch_release(p->scratch, mark);
+    return ERR_OK;
+}
+
+/* --- the definition --------------------------------------------------------------------------- */
+
+static uint64_t P;
+
+static uint64_t plus(uint64_t x, uint64_t y)
+{
+    return (uint64_t)(((word128)x + y) % P);
+}
+
+static uint64_t times(uint64_t x, uint64_t y)
+{
+    return (uint64_t)((word128)x * y % P);
+}
+
+static uint64_t minus(uint64_t x, uint64_t y)
+{
+    return plus(x, P - y % P);
+}
+
+static uint64_t power(uint64_t x, uint64_t e)
+{
+    uint64_t y = 1;
+    for (; e > 0; e >>= 1, x = times(x, x))
+        y = e & 1 ? times(y, x) : y;
+    return y;
+}
+
+/* Word `at` of a message of each server, which are shares modulo p. */
+static uint64_t shared(const struct play *play, uint64_t round, enum net_peer to, size_t message,
+                       size_t at)
+{
+    uint64_t sum = 0, w;
+    for (unsigned s = 0; s < 3; s++) {
+        const struct bytes *sent = &play->sent[s][round][to][message];
+        assert_true(8 * at + 8 <= sent->size);
+        memcpy(&w, sent->data + 8 * at, 8);
+        sum = plus(sum, w % P);
+    }
+    return sum;
+}
+
+/* An element: its relation's weight theta, and both factors, whole and modulo p. */
+struct element {
+    uint64_t theta, u, v;
+    enum ring ring;
+    const struct call *call;
+    size_t word;
+    unsigned product;
+};
+#define ELEMENTS (2 * 70 + 3 + 9 + 2 * 5 + 75)
+#define BLOCKS ((ELEMENTS + 63) / 64)
+
+/* The three components of a factor, added up as they are. */
+static void add_up(BIGNUM *sum, const word128 component[3][WORDS], size_t i, enum ring ring,
+                   int64_t factor)
+{
+    BN_zero(sum);
+    for (unsigned k = 0; k < 3; k++) {
+        const word128 c = (word128)factor, w = below(ring, component[k][i] * c);
+        uint8_t bytes[16];
+        memcpy(bytes, &w, 16);
+        BIGNUM *part = BN_lebin2bn(bytes, 16, NULL);
+        BN_add(sum, sum, part);
+        BN_free(part);
+    }
+}
+
+static size_t list_elements(const struct call *calls, uint64_t (*const theta)[RINGS][256],
+                            struct element *out)
+{
+    size_t n = 0, before[RINGS] = {0};
+    for (const struct call *c = calls; c < calls + CALLS; before[c->ring] += c->n, c++)
+        for (size_t i = 0; i < words_of(c); i++)
+            for (unsigned l = 0; l < c->products; l++)
+                out[n++] = (struct element){
+                    .theta = (*theta)[c->ring][before[c->ring] + relation_of(c, i)],
+                    .ring = c->ring,
+                    .call = c,
+                    .word = i,
+                    .product = l};
+    return n;
+}
+
+/* The sum of theta_t X Y over a ring's elements, and what the servers claim. */
+static void claims_are_whole_sums(const struct play *play, const struct element *e, size_t n)
+{
+    BN_CTX *ctx = BN_CTX_new();
+    BIGNUM *x = BN_new(), *y = BN_new(), *sum = BN_new(), *claimed = BN_new(), *wrap = BN_new();
+    size_t at = 0;
+    for (unsigned ring = 1; ring < RINGS; ring++)
+        for (unsigned t = 0; t < 64; t++, at += claim_words[ring]) {
+            BN_zero(sum);
+            BN_zero(claimed);
+            for (size_t i = 0; i < n; i++) {
+                const struct call *c = e[i].call;
+                if (e[i].ring != ring || (e[i].theta >> t & 1) == 0)
+                    continue;
+                add_up(x, c->x[e[i].product], e[i].word, ring, c->c[e[i].product]);
+                add_up(y, c->y[e[i].product], e[i].word, ring, 1);
+                BN_mul(x, x, y, ctx);
+                BN_add(sum, sum, x);
+            }
+            for (unsigned s = 0; s < 3; s++) {
+                const uint8_t *w = play->sent[s][1][NET_PREV][2].data + 8 * at;
+                BN_lebin2bn(w, 8 * (int)claim_words[ring], x);
+                BN_zero(wrap);
+                BN_set_bit(wrap, 64 * (int)claim_words[ring]);
+                if (w[8 * claim_words[ring] - 1] >> 7)
+                    BN_sub(x, x, wrap);
+                BN_add(claimed, claimed, x);
+            }
+            assert_int_equal(BN_cmp(sum, claimed), 0);
+        }
+    for (unsigned s = 0; s < 3; s++)
+        assert_int_equal(play->sent[s][1][NET_PREV][2].size, 8 * at);
+    BN_free(x);
+    BN_free(y);
+    BN_free(sum);
+    BN_free(claimed);
+    BN_free(wrap);
+    BN_CTX_free(ctx);
+}
+
+static void to_prime(struct element *e, size_t n, uint64_t y, const uint64_t kappa[RINGS])
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct call *c = e[i].call;
+        uint64_t weight = 0, power_of_y = kappa[e[i].ring];
+        for (unsigned t = 0; t < 64; t++, power_of_y = times(power_of_y, y))
+            if (e[i].theta >> t & 1)
+                weight = plus(weight, power_of_y);
+        for (unsigned k = 0; k < 3; k++) {
+            const word128 factor = (word128)c->c[e[i].product];
+            const word128 x = c->x[e[i].product][k][e[i].word] * factor;
+            const word128 v = c->y[e[i].product][k][e[i].word];
+            e[i].u = plus(e[i].u, times(weight, (uint64_t)(below(e[i].ring, x) % P)));
+            e[i].v = plus(e[i].v, (uint64_t)(v % P));
+        }
+    }
+}
+
+static uint64_t row_weight(const uint64_t r[4], unsigned a)
+{
+    uint64_t w = 1;
+    for (unsigned v = 0; v < 4; v++)
+        w = times(w, a >> v & 1 ? r[v] : minus(1, r[v]));
+    return w;
+}
+
+static uint64_t point_weight(const uint64_t r[4], unsigned c)
+{
+    uint64_t w = 1;
+    for (unsigned v = 0; v < 4; v++, c /= 3)
+        w = times(w, c % 3 == 0 ? minus(1, r[v]) : c % 3 == 1 ? r[v] : times(r[v], minus(r[v], 1)));
+    return w;
+}
+
+/* The sign of row a at a point: at infinity what is at 1 less what is at 0. 0: it is not there. */
+static int in_point(unsigned c, unsigned a)
+{
+    int sign = 1;
+    for (unsigned v = 0; v < 4; v++, c /= 3) {
+        if (c % 3 < 2 && c % 3 != (a >> v & 1))
+            return 0;
+        if (c % 3 == 2 && (a >> v & 1) == 0)
+            sign = -sign;
+    }
+    return sign;
+}
+
+static unsigned row_point(unsigned a)
+{
+    return (a & 1) + 3 * (a >> 1 & 1) + 9 * (a >> 2 & 1) + 27 * (a >> 3 & 1);
+}
+
+static void sums_at_points(const struct play *play, const struct element *e)
+{
+    uint64_t rows = 0, z = 0;
+    for (unsigned point = 0; point < 81; point++) {
+        uint64_t sum = 0;
+        for (size_t column = 0; column < 4 * BLOCKS; column++) {
+            uint64_t u = 0, v = 0;
+            for (unsigned a = 0; a < 16; a++) {
+                const struct element *at = &e[column / 4 * 64 + 4 * a + column % 4];
+                const int sign = in_point(point, a);
+                u = sign > 0 ? plus(u, at->u) : sign < 0 ? minus(u, at->u) : u;
+                v = sign > 0 ? plus(v, at->v) : sign < 0 ? minus(v, at->v) : v;
+            }
+            sum = plus(sum, times(u, v));
+        }
+        assert_int_equal(shared(play, 3, NET_PREV, 2, point), sum);
+    }
+    for (unsigned a = 0; a < 16; a++)
+        rows = plus(rows, shared(play, 3, NET_PREV, 2, row_point(a)));
+    for (size_t i = 0; i < 64 * BLOCKS; i++)
+        z = plus(z, times(e[i].u, e[i].v));
+    assert_int_equal(rows, z);
+}
+
+/* The masks follow from what is opened, and what goes with them from the masks. */
+static void last_fold(const struct play *play, const struct element *e, const uint64_t r[4],
+                      uint64_t zeta)
+{
+    const uint64_t inverse = power(zeta, P - 2);
+    const size_t first = 3, m = 4 * BLOCKS; /* behind what is opened of bits */
+    uint64_t cross[16] = {0}, square = 0, z = 0, star = 0;
+    for (size_t column = 0; column < m; column++) {
+        const uint64_t u = shared(play, 5, NET_NEXT, 0, first + column);
+        const uint64_t v = shared(play, 5, NET_NEXT, 0, first + m + column);
+        const struct element *at = &e[column / 4 * 64 + column % 4];
+        uint64_t mask_u = u, mask_v = v;
+        for (unsigned a = 0; a < 16; a++) {
+            mask_u = minus(mask_u, times(row_weight(r, a), at[4 * a].u));
+            mask_v = minus(mask_v, times(row_weight(r, a), at[4 * a].v));
+        }
+        mask_u = times(mask_u, inverse);
+        mask_v = times(mask_v, inverse);
+        for (unsigned a = 0; a < 16; a++)
+            cross[a] = plus(cross[a], plus(times(mask_u, at[4 * a].v), times(mask_v, at[4 * a].u)));
+        square = plus(square, times(mask_u, mask_v));
+        star = plus(star, times(u, v));
+    }
+    for (unsigned a = 0; a < 16; a++) {
+        assert_int_equal(shared(play, 3, NET_PREV, 2, 81 + a), cross[a]);
+        z = plus(z, times(zeta, times(row_weight(r, a), cross[a])));
+    }
+    assert_int_equal(shared(play, 3, NET_PREV, 2, 81 + 16), square);
+    for (unsigned point = 0; point < 81; point++)
+        z = plus(z, times(point_weight(r, point), shared(play, 3, NET_PREV, 2, point)));
+    z = plus(z, times(square, times(zeta, zeta)));
+    assert_int_equal(shared(play, 5, NET_NEXT, 0, first + 2 * m), z);
+    assert_int_equal(z, star);
+    assert_int_equal(shared(play, 5, NET_NEXT, 0, first + 2 * m + 1), 0);
+}
+
+/* Every remainder of a ring is 0 modulo 2^K; four rings, and all that is opened. */
+static void remainders_are_zero(const struct play *play)
+{
+    size_t at = 3 + 8 * BLOCKS + 2;
+    for (unsigned ring = 1; ring < RINGS; ring++)
+        for (unsigned t = 0; t < 64; t++, at += 2) {
+            word128 sum = 0, w;
+            for (unsigned s = 0; s < 3; s++) {
+                memcpy(&w, play->sent[s][5][NET_NEXT][0].data + 8 * at, 16);
+                sum += w;
+            }
+            assert_true(below(ring, sum) == 0);
+        }
+    for (unsigned s = 0; s < 3; s++) {
+        assert_int_equal(play->sent[s][5][NET_NEXT][0].size, 8 * at);
+        assert_int_equal(play->sent[s][3][NET_PREV][2].size, 8 * (81 + 16 + 1));
+    }
+}
+
+static struct prg *coin_of(struct play *play, uint64_t round, size_t skipped)
+{
+    uint64_t words[8];
+    struct prg *coin;
+    assert_int_equal(play_coin(play, round, &coin), ERR_OK);
+    assert_int_equal(prg_fill(coin, words, 8 * skipped), ERR_OK);
+    return coin;
+}
+
+static uint64_t drawn(struct prg *coin)
+{
+    uint64_t x;
+    do {
+        assert_int_equal(prg_fill(coin, &x, 8), ERR_OK);
+        x >>= 5;
+    } while (x >= P);
+    return x;
+}
+
+TEST(a_flush_of_numbers_sends_what_its_definition_says)
+{
+    static const struct check_limits limits;
+    static const size_t relations[RINGS] = {0, 5, 75, 73, 3};
+    static struct element e[64 * BLOCKS];
+    static uint64_t theta[RINGS][256];
+    struct call *calls = make_calls();
+    struct play play = {.job = note_all, .limits = &limits, .cheat = NOBODY, .self = calls};
+    uint64_t y, kappa[RINGS] = {0}, r[4];
+    struct prg *coin;
+    (void)state;
+    play_run(&play);
+    assert_int_equal(play.rounds, 6);
+    coin = coin_of(&play, 0, 6);
+    for (unsigned ring = 1; ring < RINGS; ring++)
+        assert_int_equal(prg_fill(coin, theta[ring], 8 * relations[ring]), ERR_OK);
+    prg_free(&coin);
+    assert_int_equal(list_elements(calls, &theta, e), ELEMENTS);
+    claims_are_whole_sums(&play, e, ELEMENTS);
+    coin = coin_of(&play, 2, 6);
+    do {
+        assert_int_equal(prg_fill(coin, &P, 8), ERR_OK);
+        P = P >> 6 | (uint64_t)1 << 58 | 1;
+    } while (!prime_is(P));
+    y = drawn(coin);
+    for (unsigned ring = 1; ring < RINGS; ring++)
+        kappa[ring] = drawn(coin);
+    prg_free(&coin);
+    to_prime(e, ELEMENTS, y, kappa);
+    sums_at_points(&play, e);
+    coin = coin_of(&play, 4, 7);
+    for (unsigned v = 0; v < 4; v++)
+        r[v] = drawn(coin);
+    last_fold(&play, e, r, drawn(coin));
+    prg_free(&coin);
+    remainders_are_zero(&play);
+    play_free(&play);
+}
+
+/* --- the prime -------------------------------------------------------------------------------- */
+
+TEST(primes_are_told_apart)
+{
+    /* pseudoprimes to many bases, Carmichael numbers, the ends of the range */
+    static const uint64_t composite[] = {0,
+                                         1,
+                                         561,
+                                         1729,
+                                         2047,
+                                         3215031751,
+                                         3825123056546413051,
+                                         341550071728321,
+                                         (uint64_t)1 << 58,
+                                         ((uint64_t)1 << 59) - 1,
+                                         1000000007u * (uint64_t)1000000009u};
+    static const uint64_t prime[] = {2,
+                                     37,
+                                     41,
+                                     65537,
+                                     ((uint64_t)1 << 61) - 1,
+                                     ((uint64_t)1 << 58) + 69,
+                                     ((uint64_t)1 << 59) - 55};
+    (void)state;
+    for (unsigned k = 0; k < sizeof composite / sizeof *composite; k++)
+        assert_false(prime_is(composite[k]));
+    for (unsigned k = 0; k < sizeof prime / sizeof *prime; k++)
+        assert_true(prime_is(prime[k]));
+    for (uint64_t n = 2; n < 3000; n++) {
+        bool any = false;
+        for (uint64_t d = 2; d * d <= n; d++)
+            any = any || n % d == 0;
+        assert_int_equal(prime_is(n), !any);
+    }
+}
+
+TEST(arithmetic_is_right_at_its_ends)
+{
+    static const uint64_t primes[] = {((uint64_t)1 << 58) + 69, ((uint64_t)1 << 59) - 55,
+                                      441829501840385027};
+    uint64_t seed = 8;
+    (void)state;
+    for (unsigned k = 0; k < 3; k++) {
+        struct prime f;
+        P = primes[k];
+        prime_prepare(&f, P);
+        for (unsigned i = 0; i < 20000; i++) {
+            const uint64_t ends[] = {0, 1, P - 1, UINT64_MAX, three_random(&seed)};
+            const uint64_t x = ends[i % 5], y = ends[i / 5 % 5], w = y % P;
+            const word128 xy = (word128)x << 64 | y;
+            assert_int_equal(prime_short(&f, x), x % P);
+            assert_int_equal(prime_wide(&f, xy), (uint64_t)(xy % P));
+            assert_int_equal(prime_scaled(&f, x, w, prime_over(&f, w)), times(x % P, w));
+            assert_int_equal(prime_less(&f, x % P, w), minus(x % P, w));
+            assert_int_equal(prime_add(&f, x % P, w), plus(x % P, w));
+        }
+    }
+}
