@@ -131,14 +131,14 @@ struct kernel {
      *   fold16    row t of out += the sum of the rows v of x with bit t of weight[v] set
      *   cross16   sums[s + t] += the sum over columns of X_s Y_t as whole numbers, X being p x_a +
      *             q x_b, Y likewise, |p| + |q| <= 3: 64 rows each, 127 sums
-     *   value16   low[i] + 2^31 high[i] = the sum of weight[t] x_t[i] over 64 rows, weights being
-     *             below 2^61
+     *   value16   low[i] + 2^31 high[i] = the sum of weight[t] x[t stride + i] over 64 rows, weights
+     *             being below 2^61
      */
     void (*fold16)(uint16_t *out, const uint16_t *x, size_t rows, const uint64_t *weight, size_t n);
     void (*cross16)(int64_t *sums, const uint16_t *xa, const uint16_t *xb, const uint16_t *ya,
                     const uint16_t *yb, int p, int q, size_t n);
-    void (*value16)(uint64_t *low, uint64_t *high, const uint16_t *x, const uint64_t *weight,
-                    size_t n);
+    void (*value16)(uint64_t *low, uint64_t *high, const uint16_t *x, size_t stride,
+                    const uint64_t *weight, size_t n);
 };
 
 extern const struct kernel kernel_portable;

@@ -94,11 +94,11 @@ static void value(const struct kernel *k, struct room *r, size_t n)
     uint64_t weight[KERNEL_ROWS];
     for (unsigned t = 0; t < KERNEL_ROWS; t++)
         weight[t] = t < 2 ? (uint64_t)t : t < 40 ? ((uint64_t)1 << 61) - 1 : r->weight[t] >> 3;
-    k->value16(low, high, r->x + LENGTH / 2, weight, n);
+    k->value16(low, high, r->x + LENGTH / 2, n + 3, weight, n);
     for (size_t i = 0; i < n; i++) {
         word128 sum = 0;
         for (unsigned t = 0; t < KERNEL_ROWS; t++)
-            sum += (word128)weight[t] * r->x[LENGTH / 2 + t * n + i];
+            sum += (word128)weight[t] * r->x[LENGTH / 2 + t * (n + 3) + i];
         assert_true(sum == low[i] + ((word128)high[i] << KERNEL_VALUE_LOW));
     }
 }
