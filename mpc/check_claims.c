@@ -12,28 +12,37 @@ static size_t words_of(enum ring ring)
     return ring == RING_128 ? 6 : ring == RING_64 ? 4 : 3;
 }
 
-enum err claims_new(struct party *p, struct claims claims[NUMBERS_RINGS], size_t *words)
+static enum err count_claims(struct party *p, enum ring ring, struct claims *c)
+{
+    c->relations = p->check->numbers.relations[ring];
+    c->words = c->relations == 0 ? 0 : words_of(ring);
+    c->count = c->relations == 0 ? 0 : CLAIMS;
+    c->bits = ring == RING_BITS ? 0 : 8 * (unsigned)ring_size(ring);
+    c->weight = scratch_take(p->scratch, c->relations, sizeof *c->weight);
+    return c->weight == NULL ? ERR_NOMEM : ERR_OK;
+}
+
+enum err claims_new(struct party *p, struct claims claims[CLAIMS_KINDS], bool matrices,
+                    size_t *words)
 {
     uint64_t *own, *came;
     *words = 0;
-    for (unsigned ring = 0; ring < NUMBERS_RINGS; ring++) {
-        struct claims *c = &claims[ring];
-        c->relations = p->check->numbers.relations[ring];
-        c->words = c->relations == 0 ? 0 : words_of(ring);
-        c->weight = scratch_take(p->scratch, c->relations, sizeof *c->weight);
-        if (c->weight == NULL)
-            return ERR_NOMEM;
-        *words += CLAIMS * c->words;
+    for (unsigned kind = 0; kind < CLAIMS_KINDS; kind++) {
+        if (kind < NUMBERS_RINGS)
+            TRY(count_claims(p, (enum ring)kind, &claims[kind]));
+        else if (matrices)
+            claims[kind] = (struct claims){.count = MATRIX_CLAIMS, .words = words_of(RING_16)};
+        *words += claims[kind].count * claims[kind].words;
     }
     own = scratch_take(p->scratch, *words, sizeof *own);
     came = scratch_take(p->scratch, *words, sizeof *came);
     if (own == NULL || came == NULL)
         return ERR_NOMEM;
-    for (unsigned ring = 0; ring < NUMBERS_RINGS; ring++) {
-        claims[ring].claim[0] = own;
-        claims[ring].claim[1] = came;
-        own += CLAIMS * claims[ring].words;
-        came += CLAIMS * claims[ring].words;
+    for (unsigned kind = 0; kind < CLAIMS_KINDS; kind++) {
+        claims[kind].claim[0] = own;
+        claims[kind].claim[1] = came;
+        own += claims[kind].count * claims[kind].words;
+        came += claims[kind].count * claims[kind].words;
     }
     return ERR_OK;
 }
@@ -228,24 +237,24 @@ static void empty_buckets(const struct buckets *b, struct claims *c)
 
 static enum err draw_masks(const struct claims *c, struct prg *prg, uint64_t *m)
 {
-    TRY(prg_fill(prg, m, CLAIMS * c->words * sizeof *m));
-    for (size_t t = 0; t < CLAIMS; t++)
+    TRY(prg_fill(prg, m, c->count * c->words * sizeof *m));
+    for (size_t t = 0; t < c->count; t++)
         m[(t + 1) * c->words - 1] >>= 2;
     return ERR_OK;
 }
 
 static enum err mask(struct party *p, struct claims *c)
 {
-    uint64_t *own = scratch_take(p->scratch, CLAIMS * c->words, sizeof *own);
-    uint64_t *next = scratch_take(p->scratch, CLAIMS * c->words, sizeof *next);
+    uint64_t *own = scratch_take(p->scratch, c->count * c->words, sizeof *own);
+    uint64_t *next = scratch_take(p->scratch, c->count * c->words, sizeof *next);
     static const uint64_t one = 1;
     if (own == NULL || next == NULL)
         return ERR_NOMEM;
     TRY(draw_masks(c, p->prg[0][PRG_CHECK], own));
     TRY(draw_masks(c, p->prg[1][PRG_CHECK], next));
-    for (size_t k = 0; k < CLAIMS * c->words; k++)
+    for (size_t k = 0; k < c->count * c->words; k++)
         next[k] = ~next[k];
-    for (size_t t = 0, at = 0; t < CLAIMS; t++, at += c->words) {
+    for (size_t t = 0, at = 0; t < c->count; t++, at += c->words) {
         add_words(c->claim[0] + at, c->words, own + at, c->words);
         add_words(c->claim[0] + at, c->words, next + at, c->words);
         add_words(c->claim[0] + at, c->words, &one, 1);
@@ -278,22 +287,37 @@ enum err claims_make(struct party *p, struct claims claims[NUMBERS_RINGS])
     return ERR_OK;
 }
 
-word128 claims_modulo(enum ring ring, word128 x)
+enum err claims_of_matrices(struct party *p, struct claims *c, const struct check_folded *folded)
 {
-    return ring == RING_128 ? x : x & (((word128)1 << 8 * ring_size(ring)) - 1);
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    word128 claim[MATRIX_CLAIMS];
+    check_matrix_claims(p, folded, claim);
+    c->bits = folded->bits;
+    for (size_t t = 0; t < c->count; t++) {
+        uint64_t *words = c->claim[0] + t * c->words;
+        words[0] = (uint64_t)claim[t];
+        words[1] = (uint64_t)(claim[t] >> 64);
+        words[2] = 0 - (words[1] >> 63);
+        for (unsigned side = 0; side < 2; side++)
+            c->remainder[side][t] = -(word128)folded->wanted[side][t];
+    }
+    return scratch_done(p->scratch, mark, mask(p, c));
 }
 
-void claims_settle(struct claims claims[NUMBERS_RINGS])
+word128 claims_modulo(const struct claims *c, word128 x)
 {
-    for (unsigned ring = 0; ring < NUMBERS_RINGS; ring++) {
-        struct claims *c = &claims[ring];
-        for (size_t t = 0; c->words > 0 && t < CLAIMS; t++)
+    return c->bits == 128 ? x : x & (((word128)1 << c->bits) - 1);
+}
+
+void claims_settle(struct claims claims[CLAIMS_KINDS])
+{
+    for (struct claims *c = claims; c < claims + CLAIMS_KINDS; c++)
+        for (size_t t = 0; t < c->count; t++)
             for (unsigned side = 0; side < 2; side++) {
                 const uint64_t *claim = c->claim[side] + t * c->words;
                 const word128 low = (word128)claim[1] << 64 | claim[0];
-                c->remainder[side][t] = claims_modulo(ring, c->remainder[side][t] + low);
+                c->remainder[side][t] = claims_modulo(c, c->remainder[side][t] + low);
             }
-    }
 }
 
 /* --- modulo a prime --------------------------------------------------------------------------- */
@@ -330,14 +354,18 @@ static void weights_at(struct claims *c, const struct prime *f, const uint64_t p
 
 void claims_at(struct claims *c, const struct prime *f, uint64_t y, uint64_t kappa, uint64_t z[2])
 {
-    uint64_t powers[CLAIMS];
+    uint64_t powers[MATRIX_CLAIMS], of_y = 1;
     powers[0] = kappa;
-    for (size_t t = 1; t < CLAIMS; t++)
+    for (size_t t = 1; t < c->count; t++)
         powers[t] = prime_times(f, powers[t - 1], y);
-    for (size_t t = 0; t < CLAIMS; t++)
+    for (size_t t = 0; t < c->count; t++)
         for (unsigned side = 0; side < 2; side++) {
             const uint64_t claim = residue(f, c->claim[side] + t * c->words, c->words);
             z[side] = prime_add(f, z[side], prime_times(f, powers[t], claim));
         }
     weights_at(c, f, powers);
+    for (size_t t = 0; t < KERNEL_ROWS; t++, of_y = prime_times(f, of_y, y)) {
+        c->at[0][t] = prime_add(f, powers[t], powers[t]);
+        c->at[1][t] = of_y;
+    }
 }

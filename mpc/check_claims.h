@@ -12,31 +12,43 @@
 #ifndef TREFOIL_MPC_CHECK_CLAIMS_H
 #define TREFOIL_MPC_CHECK_CLAIMS_H
 
+#include "mpc/check_matrix.h"
 #include "mpc/check_private.h"
 #include "mpc/prime.h"
 
 #define CLAIMS 64
 
+/* Those of each ring, and of matrices: of what their pairs come to, and of sides that are made. */
+#define CLAIMS_PAIRS NUMBERS_RINGS
+#define CLAIMS_MADE (NUMBERS_RINGS + 1)
+#define CLAIMS_KINDS (NUMBERS_RINGS + 2)
+
 struct claims {
-    size_t words, relations;      /* of a claim; 0: nothing is noted */
-    uint64_t *weight;             /* theta of each relation; then its value at y times kappa */
-    uint64_t *claim[2];           /* own, and the next server's */
-    word128 remainder[2][CLAIMS]; /* by component, modulo 2^K; first less what z brings */
+    size_t count, words; /* of a claim; 0: nothing is noted */
+    unsigned bits;       /* K */
+    size_t relations;
+    uint64_t *weight;   /* theta of each relation; then its value at y times kappa */
+    uint64_t *claim[2]; /* own, and the next server's */
+    word128 remainder[2][MATRIX_CLAIMS]; /* by component, modulo 2^K; first less what z brings */
+    uint64_t at[2][KERNEL_ROWS]; /* of matrices: what rows of f and of g weigh, modulo the prime */
 };
 
 /* The words that all claims have; in the party's scratch, one after the other. */
-enum err claims_new(struct party *p, struct claims claims[NUMBERS_RINGS], size_t *words) MUST_CHECK;
+enum err claims_new(struct party *p, struct claims claims[CLAIMS_KINDS], bool matrices,
+                    size_t *words) MUST_CHECK;
 
 enum err claims_weigh(struct claims claims[NUMBERS_RINGS], struct prg *weights) MUST_CHECK;
 
-/* Fills in the own claims, masked. */
+/* Fills in the own claims, masked: of rings; of one kind of matrices. */
 enum err claims_make(struct party *p, struct claims claims[NUMBERS_RINGS]) MUST_CHECK;
+enum err claims_of_matrices(struct party *p, struct claims *c,
+                            const struct check_folded *folded) MUST_CHECK;
 
 /* The low K bits. */
-word128 claims_modulo(enum ring ring, word128 x);
+word128 claims_modulo(const struct claims *c, word128 x);
 
 /* When the others have come: what they leave of z. */
-void claims_settle(struct claims claims[NUMBERS_RINGS]);
+void claims_settle(struct claims claims[CLAIMS_KINDS]);
 
 /* Weights become numbers modulo a prime; what all claims come to, by component, is added to z. */
 void claims_at(struct claims *c, const struct prime *f, uint64_t y, uint64_t kappa, uint64_t z[2]);

@@ -60,6 +60,36 @@ static void put_elements(struct filling *to, const struct check_record *r, size_
         }
 }
 
+/* Columns of rows that weigh `weight`. */
+static void column_values(const struct numbers *n, const uint16_t *x, size_t stride,
+                          const uint64_t weight[KERNEL_ROWS], uint64_t out[CLAIMS_TILE])
+{
+    uint64_t high[CLAIMS_TILE];
+    n->p->kernel->value16(out, high, x, stride, weight, CLAIMS_TILE);
+    for (size_t i = 0; i < CLAIMS_TILE; i++)
+        out[i] = prime_wide(&n->field, out[i] + ((word128)high[i] << KERNEL_VALUE_LOW));
+}
+
+/* All columns of a part of what matrices are folded to, of which there are whole tiles. */
+static void put_columns(struct filling *to, const struct claims *c, struct share16 f,
+                        struct share16 g)
+{
+    const size_t n = f.n / KERNEL_ROWS;
+    uint64_t x[4][CLAIMS_TILE];
+    for (size_t at = 0; at < n; at += CLAIMS_TILE) {
+        column_values(to->n, f.a + at, n, c->at[0], x[0]);
+        column_values(to->n, f.b + at, n, c->at[0], x[1]);
+        column_values(to->n, g.a + at, n, c->at[1], x[2]);
+        column_values(to->n, g.b + at, n, c->at[1], x[3]);
+        for (size_t i = 0; i < CLAIMS_TILE; i++) {
+            for (unsigned v = 0; v < 4; v++)
+                to->block.x[v][to->used] = x[v][i];
+            if (++to->used == PRIME_BLOCK)
+                filled(to);
+        }
+    }
+}
+
 void numbers_each_block(struct numbers *n, numbers_block_fn *call, void *arg)
 {
     struct filling to = {.n = n, .call = call, .arg = arg};
@@ -72,5 +102,9 @@ void numbers_each_block(struct numbers *n, numbers_block_fn *call, void *arg)
             k = r.words - at < CLAIMS_TILE ? r.words - at : CLAIMS_TILE;
             put_elements(&to, &r, at, k);
         }
+    for (unsigned k = 0; n->block == NULL && k < 2; k++)
+        for (size_t part = 0; part < n->folded[k].count; part++)
+            put_columns(&to, &n->claims[CLAIMS_PAIRS + k], n->folded[k].f[part],
+                        n->folded[k].g[part]);
     filled(&to);
 }

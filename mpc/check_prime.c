@@ -2,12 +2,33 @@
 
 #include <string.h>
 
+static enum err claim_matrices(struct numbers *n, struct prg *weights)
+{
+    TRY(check_fold_pairs(n->p, &n->folded[0], n->matrices, weights));
+    TRY(check_fold_made(n->p, &n->folded[1], n->matrices, weights));
+    TRY(claims_of_matrices(n->p, &n->claims[CLAIMS_PAIRS], &n->folded[0]));
+    return claims_of_matrices(n->p, &n->claims[CLAIMS_MADE], &n->folded[1]);
+}
+
+/* How many products the claims are sums of: what is folded, and how wide claims are, follows. */
+static enum err count_elements(struct numbers *n)
+{
+    size_t count = n->log->products;
+    for (unsigned k = 0; k < 2; k++)
+        for (size_t part = 0; part < n->folded[k].count; part++)
+            count += n->folded[k].f[part].n / KERNEL_ROWS;
+    n->blocks = count / PRIME_BLOCK + (count % PRIME_BLOCK != 0);
+    return count > 2 * NUMBERS_MOST ? ERR_RANGE : ERR_OK;
+}
+
 enum err numbers_claim(struct numbers *n, struct prg *weights, struct beside *beside)
 {
-    TRY(claims_new(n->p, n->claims, &n->words));
+    TRY(claims_new(n->p, n->claims, n->matrices != NULL, &n->words));
     TRY(claims_weigh(n->claims, weights));
     TRY(claims_make(n->p, n->claims));
-    n->blocks = n->log->products / PRIME_BLOCK + (n->log->products % PRIME_BLOCK != 0);
+    if (n->matrices != NULL)
+        TRY(claim_matrices(n, weights));
+    TRY(count_elements(n));
     n->due = n->words > 0 ? NUMBERS_CHOOSE : NUMBERS_NOTHING;
     *beside = (struct beside){n->claims->claim[0], n->claims->claim[1],
                               n->words * sizeof(uint64_t)};
@@ -20,11 +41,11 @@ static enum err choose(struct numbers *n, struct prg *weights)
     TRY(prime_choose(&n->field, weights));
     TRY(prime_draw(&n->field, weights, &y, 1));
     claims_settle(n->claims);
-    for (unsigned ring = 0; ring < NUMBERS_RINGS; ring++) {
-        if (n->claims[ring].words == 0)
+    for (unsigned kind = 0; kind < CLAIMS_KINDS; kind++) {
+        if (n->claims[kind].words == 0)
             continue;
         TRY(prime_draw(&n->field, weights, &kappa, 1));
-        claims_at(&n->claims[ring], &n->field, y, kappa, n->z);
+        claims_at(&n->claims[kind], &n->field, y, kappa, n->z);
     }
     return ERR_OK;
 }
@@ -283,8 +304,8 @@ size_t numbers_opened(const struct numbers *n)
     size_t words = opened_elements(n);
     if (n->words == 0)
         return 0;
-    for (unsigned ring = 0; ring < NUMBERS_RINGS; ring++)
-        words += n->claims[ring].words > 0 ? 2 * CLAIMS : 0;
+    for (unsigned kind = 0; kind < CLAIMS_KINDS; kind++)
+        words += 2 * n->claims[kind].count;
     return words;
 }
 
@@ -328,9 +349,9 @@ void numbers_put(struct numbers *n, uint64_t *a, uint64_t *b)
         *out++ = star_z(n, side, g.weight);
         for (unsigned k = 0; k < n->remainders; k++)
             *out++ = n->remainder[k][side];
-        for (unsigned ring = 0; ring < NUMBERS_RINGS; ring++)
-            for (size_t t = 0; n->claims[ring].words > 0 && t < CLAIMS; t++) {
-                const word128 d = n->claims[ring].remainder[side][t];
+        for (unsigned kind = 0; kind < CLAIMS_KINDS; kind++)
+            for (size_t t = 0; t < n->claims[kind].count; t++) {
+                const word128 d = n->claims[kind].remainder[side][t];
                 *out++ = (uint64_t)d;
                 *out++ = (uint64_t)(d >> 64);
             }
@@ -347,13 +368,13 @@ void numbers_join(const struct numbers *n, const uint64_t *a, const uint64_t *b,
         return;
     for (size_t i = 0; i < elements; i++)
         joined[i] = prime_short(f, prime_add(f, a[i], b[i]) + prime_short(f, third[i]));
-    for (unsigned ring = 0; ring < NUMBERS_RINGS; ring++)
-        for (size_t t = 0; n->claims[ring].words > 0 && t < CLAIMS; t++, at += 2) {
+    for (unsigned kind = 0; kind < CLAIMS_KINDS; kind++)
+        for (size_t t = 0; t < n->claims[kind].count; t++, at += 2) {
             const uint64_t *const of[3] = {a + at, b + at, third + at};
             word128 sum = 0;
             for (unsigned k = 0; k < 3; k++)
                 sum += (word128)of[k][1] << 64 | of[k][0];
-            sum = claims_modulo((enum ring)ring, sum);
+            sum = claims_modulo(&n->claims[kind], sum);
             joined[at] = (uint64_t)sum;
             joined[at + 1] = (uint64_t)(sum >> 64);
         }

@@ -2,8 +2,9 @@
  * mpc/check_prime.h - the part of a flush that proves claims on numbers, modulo a prime p; for
  * mpc/check*.c alone. It goes beside that of bits, in the same rounds.
  *
- * A product of relation q of a ring is an element: U = kappa theta_q(y) x, V = y, and the sum of U V
- * is Z, what all claims come to at y. 64 elements are a block: 16 rows of 4 columns.
+ * A product of relation q of a ring is an element: U = kappa theta_q(y) x, V = y; and so is a column
+ * of what matrices are folded to, U = 2 kappa f(y), V = g(y). The sum of U V is Z, what all claims
+ * come to at y. 64 elements are a block: 16 rows of 4 columns.
  */
 #ifndef TREFOIL_MPC_CHECK_PRIME_H
 #define TREFOIL_MPC_CHECK_PRIME_H
@@ -30,7 +31,9 @@ struct prime_block {
 struct numbers {
     struct party *p;
     struct check_numbers *log;
-    struct claims claims[NUMBERS_RINGS];
+    const struct check_matrices *matrices; /* or NULL */
+    struct check_folded folded[2];         /* their pairs, and the sides that are made */
+    struct claims claims[CLAIMS_KINDS];
     struct prime field;
     struct prime_block *block;                     /* what is left to fold; NULL: the log's */
     size_t blocks, words;                          /* words of all claims; 0: nothing is noted */
