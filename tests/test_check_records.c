@@ -1,0 +1,181 @@
+/*
+ * Counts of records under mpc/check.h: what they are without, whatever the batches; what a server
+ * alters is opened by nobody; and what it costs.
+ */
+#include "tests/support_cmocka.h"
+
+#include "base/memory.h"
+#include "mpc/check_matrix.h"
+#include "mpc/check_private.h"
+#include "mpc/open.h"
+#include "protocols/records.h"
+#include "tests/support_check.h"
+
+#include <string.h>
+
+#define ATTRIBUTES 5
+#define QUERIES 7
+#define SIZE(array) (sizeof(array) / sizeof *(array))
+
+static const struct check_limits limits;
+
+/* A batch of so many records, its columns in two parts or in one. */
+struct owners {
+    size_t records, parts;
+};
+
+/* Marginals of all orders; in the second kind attributes are so large that some are split. */
+struct kind {
+    uint32_t size[ATTRIBUTES];
+    size_t queries;
+    struct {
+        size_t n;
+        uint16_t attribute[RECORDS_ORDER_MAX];
+    } query[QUERIES];
+};
+static const struct kind kinds[] = {
+    {{5, 1, 8, 3, 2},
+     7,
+     {{1, {0}},
+      {1, {1}},
+      {2, {0, 2}},
+      {2, {1, 4}},
+      {3, {0, 2, 3}},
+      {3, {2, 3, 4}},
+      {4, {0, 2, 3, 4}}}},
+    {{12, 18, 13, 2, 1}, 4, {{3, {0, 1, 2}}, {3, {1, 2, 3}}, {1, {4}}, {4, {0, 1, 2, 3}}}},
+};
+
+struct batches {
+    const struct kind *kind;
+    size_t count;
+    struct owners owner[3];
+};
+
+/* A play is of one of these, by its number; the first two are swept. */
+static const struct batches scenes[] = {
+    {&kinds[0], 2, {{5, 1}, {3, 2}}},           {&kinds[1], 1, {{9, 1}}},
+    {&kinds[0], 3, {{1, 2}, {130, 2}, {3, 1}}}, {&kinds[1], 2, {{100, 1}, {29, 2}}},
+    {&kinds[0], 2, {{64, 1}, {70, 2}}},         {&kinds[0], 1, {{5000, 1}}},
+};
+
+static size_t cells_of(const struct kind *kind, size_t query)
+{
+    size_t cells = 1;
+    for (size_t k = 0; k < kind->query[query].n; k++)
+        cells *= kind->size[kind->query[query].attribute[k]];
+    return cells;
+}
+
+/* Components that are as good as random: records of any codes, about half of them valid. */
+#define VECTOR ((size_t)1 << 15)
+static uint8_t vectors[6 * VECTOR];
+
+static void make_vectors(void)
+{
+    uint64_t seed = 9;
+    for (size_t i = 0; i < sizeof vectors; i++)
+        vectors[i] = (uint8_t)three_random(&seed);
+}
+
+struct held {
+    struct records_part part[3][2];
+    struct records_batch batch[3];
+    struct records_query query[QUERIES];
+};
+
+static const uint16_t columns[2][ATTRIBUTES] = {{0, 2, 4}, {1, 3}};
+static const uint16_t all_columns[ATTRIBUTES] = {0, 1, 2, 3, 4};
+
+static void hold(struct held *h, const struct batches *b, unsigned index)
+{
+    static const uint8_t seeds[2][ANSWERS_SEED_SIZE] = {{1}, {2}};
+    for (size_t i = 0; i < b->count; i++) {
+        const bool whole = b->owner[i].parts == 1;
+        for (size_t k = 0; k < b->owner[i].parts; k++) {
+            h->part[i][k] = (struct records_part){
+                .attributes = whole ? ATTRIBUTES : 3 - k,
+                .attribute = whole ? all_columns : columns[k],
+                .vector = vectors + (2 * i + k) * VECTOR,
+            };
+            for (unsigned slot = 0; slot < 2; slot++)
+                if ((index + slot) % 3 < 2)
+                    h->part[i][k].seed[slot] = seeds[(index + slot) % 3];
+        }
+        h->batch[i] = (struct records_batch){b->owner[i].records, b->owner[i].parts, h->part[i]};
+    }
+}
+
+static enum err count_and_open(struct party *p, struct play *play, const struct batches *b,
+                               struct held *h)
+{
+    static uint64_t out[3][1 << 14];
+    const struct records_shape shape = {ATTRIBUTES, b->kind->size};
+    TRY(records_count(p, &shape, h->batch, b->count, h->query, b->kind->queries));
+    for (size_t q = 0; q < b->kind->queries; q++) {
+        TRY(open_ring64(p, OPEN_MASKED, h->query[q].out, out[p->index]));
+        bytes_put(&play->opened[p->index], out[p->index], h->query[q].out.n * sizeof out[0][0]);
+    }
+    return ERR_OK;
+}
+
+static enum err count(struct party *p, struct play *play)
+{
+    const struct batches *b = &scenes[play->n];
+    struct held h = {0};
+    enum err e = ERR_OK;
+    hold(&h, b, p->index);
+    for (size_t q = 0; q < b->kind->queries && e == ERR_OK; q++) {
+        h.query[q].n = b->kind->query[q].n;
+        memcpy(h.query[q].attribute, b->kind->query[q].attribute, sizeof h.query[q].attribute);
+        e = share64_new(&h.query[q].out, cells_of(b->kind, q));
+    }
+    if (e == ERR_OK)
+        e = count_and_open(p, play, b, &h);
+    for (size_t q = 0; q < b->kind->queries; q++)
+        share64_free(&h.query[q].out);
+    return e;
+}
+
+static void play_both(size_t scene, const struct check_limits *checked)
+{
+    struct play plain = {.job = count, .cheat = NOBODY, .n = scene};
+    struct play play = {.job = count, .cheat = NOBODY, .n = scene, .limits = checked};
+    play_run(&plain);
+    play_run(&play);
+    for (unsigned s = 0; s < 3; s++)
+        assert_true(play_opened_all(&play, &plain, s));
+    play_free(&plain);
+    play_free(&play);
+}
+
+/* Batches that share a block, of whole rows and of columns apart; and blocks of several tiles. */
+static void counts_are_those_without_a_check(void **state)
+{
+    static const struct check_limits few = {.log = (size_t)1 << 20, .groups = 1};
+    (void)state;
+    for (size_t k = 0; k < SIZE(scenes); k++) {
+        play_both(k, &limits);
+        if (k == 2 || k == 3)
+            play_both(k, &few);
+    }
+}
+
+static void no_altered_word_opens_anything_else(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < 2; k++) {
+        const struct play model = {.job = count, .limits = &limits, .n = k};
+        play_sweep("records", &model, false);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counts_are_those_without_a_check),
+        cmocka_unit_test(no_altered_word_opens_anything_else),
+    };
+    make_vectors();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
