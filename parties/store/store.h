@@ -30,27 +30,24 @@ enum err store_open(struct store **store, const char *folder, const struct study
 void store_close(struct store **store);
 
 /*
- * Group commit: what this thread writes between the two is on disk, all of it, when
- * store_batch_end(ERR_OK) returns ERR_OK, and none of it otherwise. Other threads wait meanwhile,
- * so let no network into it. After a write within it has failed with ERR_SYSTEM, what came before
- * may be lost as well: end it with that error.
+ * Group commit: all that this thread writes between the two is on disk when store_batch_end(ERR_OK)
+ * returns ERR_OK, and none of it otherwise. Other threads wait, so let no network into it. A write
+ * that fails with ERR_SYSTEM may undo those before it: end the batch with that error.
  */
 enum err store_batch(struct store *store) MUST_CHECK;
 enum err store_batch_end(struct store *store, enum err e) MUST_CHECK;
 
 /*
- * Adds an upload. The same id and digest again is fine (ERR_OK). ERR_DATA if the id is known with
- * another digest; ERR_REFUSED if the owner has another upload, which `replace` puts this one in the
- * place of; ERR_MISUSE if that has been counted: a session is open, or the ledger has a debit.
- * `complete`: both components are here.
+ * Adds an upload; the same again is fine. ERR_DATA if the id is known with another digest;
+ * ERR_REFUSED if the owner has another upload, unless `replace`; ERR_MISUSE if that may have been
+ * counted: a session is open, or the ledger has a debit. `complete`: both components are here.
  */
 enum err store_put(struct store *store, const struct upload *u, bool replace,
                    bool *complete) MUST_CHECK;
 /*
- * Server 1: the bytes from `first` on of the vector of an owner's upload, which come in order.
- * *held of them are here afterwards; ERR_AGAIN if `first` is not where they end, or there is no
- * such upload of this owner (*held 0). After ERR_DATA, where the whole does not fit its commitment,
- * it begins anew.
+ * Server 1: bytes of an owner's vector from `first` on, in order; *held are here afterwards.
+ * ERR_AGAIN if they do not follow what is here, or this owner has no such upload (*held 0). After
+ * ERR_DATA, where the whole does not fit its commitment, it begins anew.
  */
 enum err store_put_part(struct store *store, uint32_t owner, const uint8_t id[UPLOAD_ID_SIZE],
                         uint64_t first, const void *p, size_t n, uint64_t *held,

@@ -32,9 +32,7 @@ struct store {
  */
 enum err store_belongs(struct store *s, const struct identity *me) MUST_CHECK;
 
-/*
- * A note of the folder, by key: appended to `value`, nothing where there is none; and setting it.
- */
+/* A note of the folder, by key: appended to `value`, nothing if there is none; and setting it. */
 enum err store_note(struct store *s, const char *key, struct bytes *value) MUST_CHECK;
 enum err store_set_note(struct store *s, const char *key, const void *value, size_t n) MUST_CHECK;
 
@@ -52,9 +50,7 @@ enum err store_number(struct store *s, const char *sql, uint64_t *number) MUST_C
  */
 enum err store_end(struct store *s, enum err e) MUST_CHECK;
 
-/*
- * Deleted pages are overwritten, but not in the write-ahead log. This empties it; no transaction.
- */
+/* Deleted pages are overwritten, but not in the write-ahead log. Empties it; in no transaction. */
 enum err store_empty_log(struct store *s) MUST_CHECK;
 
 /*

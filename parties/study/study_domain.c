@@ -27,39 +27,49 @@ static const char *const attribute_keys[ATTR_KEYS] = {
     [ATTR_MIN] = "min",         [ATTR_MAX] = "max",       [ATTR_BINS] = "bins",
 };
 
+enum {
+    HAS_VALUES = 1 << ATTR_VALUES,
+    HAS_EDGES = 1 << ATTR_EDGES,
+    HAS_MIN = 1 << ATTR_MIN,
+    HAS_MAX = 1 << ATTR_MAX,
+    HAS_BINS = 1 << ATTR_BINS
+};
+
+static const char *const kinds[] = {[DOMAIN_CATEGORICAL] = "categorical",
+                                    [DOMAIN_INTEGER] = "integer",
+                                    [DOMAIN_NUMERIC] = "numeric"};
+
 struct attribute {
+    enum domain_kind kind;
     const char *name;
     const char *missing;
     enum domain_policy policy;
     const yaml_node_t *node, *part[ATTR_KEYS];
 };
 
-static enum err need(struct reading *r, const struct attribute *a, int part, const char *kind)
+/* Complains of a key that is there and refused, or that is needed and not there: bits, as above. */
+static enum err check_keys(struct reading *r, const struct attribute *a, unsigned needed,
+                           unsigned refused)
 {
-    if (a->part[part] != NULL)
-        return ERR_OK;
-    return yaml_error(r->file, a->node, "%s attribute %.64s lacks the key \"%s\"; add it", kind,
-                      a->name, attribute_keys[part]);
-}
-
-static enum err refuse(struct reading *r, const struct attribute *a, int part, const char *kind)
-{
-    if (a->part[part] == NULL)
-        return ERR_OK;
-    return yaml_error(r->file, a->part[part],
-                      "%s attribute %.64s takes no \"%s\" here; leave it out", kind, a->name,
-                      attribute_keys[part]);
+    for (unsigned k = 0; k < ATTR_KEYS; k++)
+        if ((refused >> k & 1) != 0 && a->part[k] != NULL)
+            return yaml_error(r->file, a->part[k],
+                              "the %s attribute %.64s takes no \"%s\" here; leave it out",
+                              kinds[a->kind], a->name, attribute_keys[k]);
+    for (unsigned k = 0; k < ATTR_KEYS; k++)
+        if ((needed >> k & 1) != 0 && a->part[k] == NULL)
+            return yaml_error(r->file, a->node,
+                              "the %s attribute %.64s lacks the key \"%s\"; add it", kinds[a->kind],
+                              a->name, attribute_keys[k]);
+    return ERR_OK;
 }
 
 static enum err add_categorical(struct reading *r, const struct attribute *a)
 {
-    static const int others[] = {ATTR_EDGES, ATTR_MIN, ATTR_MAX, ATTR_BINS};
     const yaml_node_t *node = a->part[ATTR_VALUES];
     const char **labels CLEAN(memory_release) = NULL;
     size_t count;
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-        TRY(refuse(r, a, others[i], "the categorical"));
-    TRY(need(r, a, ATTR_VALUES, "the categorical"));
+    TRY(check_keys(r, a, HAS_VALUES, HAS_EDGES | HAS_MIN | HAS_MAX | HAS_BINS));
     TRY(yaml_list(r->file, node, "values", 1, DOMAIN_SIZE_MAX, &count));
     labels = memory_array(count, sizeof *labels);
     if (labels == NULL)
@@ -74,12 +84,8 @@ static enum err add_categorical(struct reading *r, const struct attribute *a)
 
 static enum err add_integer(struct reading *r, const struct attribute *a)
 {
-    static const int others[] = {ATTR_VALUES, ATTR_EDGES, ATTR_BINS};
     int64_t min, max;
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-        TRY(refuse(r, a, others[i], "the integer"));
-    TRY(need(r, a, ATTR_MIN, "the integer"));
-    TRY(need(r, a, ATTR_MAX, "the integer"));
+    TRY(check_keys(r, a, HAS_MIN | HAS_MAX, HAS_VALUES | HAS_EDGES | HAS_BINS));
     TRY(yaml_integer(r->file, a->part[ATTR_MIN], "min", -INTEGER_MAX, INTEGER_MAX, &min));
     TRY(yaml_integer(r->file, a->part[ATTR_MAX], "max", min, INTEGER_MAX, &max));
     return study_note(
@@ -122,11 +128,9 @@ static enum err even_edges(struct reading *r, const struct attribute *a, double 
 static enum err count_edges(struct reading *r, const struct attribute *a, size_t *count)
 {
     int64_t bins;
-    TRY(refuse(r, a, ATTR_VALUES, "the numeric"));
+    TRY(check_keys(r, a, 0, HAS_VALUES));
     if (a->part[ATTR_EDGES] != NULL) {
-        TRY(refuse(r, a, ATTR_MIN, "the numeric"));
-        TRY(refuse(r, a, ATTR_MAX, "the numeric"));
-        TRY(refuse(r, a, ATTR_BINS, "the numeric"));
+        TRY(check_keys(r, a, 0, HAS_MIN | HAS_MAX | HAS_BINS));
         return yaml_list(r->file, a->part[ATTR_EDGES], "edges", 2, DOMAIN_SIZE_MAX, count);
     }
     if (a->part[ATTR_MIN] == NULL && a->part[ATTR_MAX] == NULL && a->part[ATTR_BINS] == NULL)
@@ -134,9 +138,7 @@ static enum err count_edges(struct reading *r, const struct attribute *a, size_t
                           "the numeric attribute %.64s needs \"edges\", or \"min\", \"max\" and "
                           "\"bins\"; add them",
                           a->name);
-    TRY(need(r, a, ATTR_MIN, "the numeric"));
-    TRY(need(r, a, ATTR_MAX, "the numeric"));
-    TRY(need(r, a, ATTR_BINS, "the numeric"));
+    TRY(check_keys(r, a, HAS_MIN | HAS_MAX | HAS_BINS, 0));
     TRY(yaml_integer(r->file, a->part[ATTR_BINS], "bins", 1, DOMAIN_SIZE_MAX - 1, &bins));
     *count = (size_t)bins + 1;
     return ERR_OK;
@@ -158,15 +160,15 @@ static enum err add_numeric(struct reading *r, const struct attribute *a)
                       a->node);
 }
 
-static enum err read_missing(struct reading *r, struct attribute *a, enum domain_kind kind)
+static enum err read_missing(struct reading *r, struct attribute *a)
 {
     static const char *const policies[] = {
         [DOMAIN_REJECT] = "error", [DOMAIN_CLIP] = "clip", [DOMAIN_AS_MISSING] = "missing"};
     const yaml_node_t *missing = a->part[ATTR_MISSING], *outside = a->part[ATTR_OUTSIDE];
     /* a refusal can be seen, so that what refuses nothing goes first */
-    size_t policy = kind != DOMAIN_CATEGORICAL ? DOMAIN_CLIP
-                    : missing != NULL          ? DOMAIN_AS_MISSING
-                                               : DOMAIN_REJECT;
+    size_t policy = a->kind != DOMAIN_CATEGORICAL ? DOMAIN_CLIP
+                    : missing != NULL             ? DOMAIN_AS_MISSING
+                                                  : DOMAIN_REJECT;
     if (missing != NULL)
         TRY(yaml_text(r->file, missing, "missing", &a->missing));
     TRY(yaml_choice(r->file, outside, "outside", policies, 3, &policy));
@@ -175,7 +177,7 @@ static enum err read_missing(struct reading *r, struct attribute *a, enum domain
         return yaml_error(r->file, outside,
                           "outside: missing needs \"missing\" beside it, the text of a missing "
                           "value; add it");
-    if (a->policy == DOMAIN_CLIP && kind == DOMAIN_CATEGORICAL)
+    if (a->policy == DOMAIN_CLIP && a->kind == DOMAIN_CATEGORICAL)
         return yaml_error(r->file, outside,
                           "texts have no order to clip to; use outside: error or missing");
     return ERR_OK;
@@ -184,9 +186,6 @@ static enum err read_missing(struct reading *r, struct attribute *a, enum domain
 /* `name` is the key of a mapping of attributes, or NULL in a list. */
 static enum err read_attribute(struct reading *r, const yaml_node_t *node, const yaml_node_t *name)
 {
-    static const char *const kinds[] = {[DOMAIN_CATEGORICAL] = "categorical",
-                                        [DOMAIN_INTEGER] = "integer",
-                                        [DOMAIN_NUMERIC] = "numeric"};
     struct attribute a = {.node = node};
     struct yaml_key keys[ATTR_KEYS];
     size_t kind;
@@ -207,8 +206,9 @@ static enum err read_attribute(struct reading *r, const yaml_node_t *node, const
     if (domain_find(r->study->domain, a.name) != DOMAIN_NO_CODE)
         return yaml_error(r->file, name, "there is an attribute %s already; rename one", a.name);
     TRY(yaml_choice(r->file, a.part[ATTR_KIND], "kind", kinds, 3, &kind));
-    TRY(read_missing(r, &a, (enum domain_kind)kind));
-    switch ((enum domain_kind)kind) {
+    a.kind = (enum domain_kind)kind;
+    TRY(read_missing(r, &a));
+    switch (a.kind) {
     case DOMAIN_CATEGORICAL:
         return add_categorical(r, &a);
     case DOMAIN_INTEGER:
