@@ -18,18 +18,16 @@
 #include "bench/count.h"
 #include "bench/cpu.h"
 #include "bench/data.h"
-#include "bench/study_text.h"
+#include "bench/table_study.h"
 #include "protocols/tape.h"
 #include "tests/support_forked.h"
-#include "tests/support_process.h"
 
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#define OWNERS 5
-#define PATIENCE_S 600
+#define OWNERS TABLE_STUDY_OWNERS
 
 struct options {
     const char *json, *only, *table;
@@ -124,114 +122,13 @@ static bool bench_noise(const struct options *o, json_t *root)
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-#define MAX_ROWS 16383u /* of each owner */
+#define MAX_ROWS TABLE_STUDY_ROWS
 
 static const struct bench_table {
     const char *name, *key, *as; /* the table, its name in the JSON, what owners send */
 } tables[] = {{"adult", "adult", "auto"},         {"adult", "adult_answers", "counts"},
               {"adult_pgm", "adult_pgm", "auto"}, {"adult_pgm", "adult_pgm_answers", "counts"},
               {"nursery", "nursery", "auto"},     {"mushroom", "mushroom", "auto"}};
-
-struct scene {
-    struct support_study s;
-    pid_t server[STUDY_SERVERS];
-};
-
-static enum err make_study(struct scene *c, const struct bench_table *t, unsigned rounds,
-                           struct log *log)
-{
-    struct bench_data data;
-    struct bytes domain = {0}, workload = {0};
-    char rows[64];
-    const char *part[OWNERS];
-    struct support_options o = {.owners = OWNERS, .rounds = rounds, .round_s = 300, .part = part};
-    enum err e;
-    TRY(bench_data_terms(&data, t->name, log));
-    snprintf(rows, sizeof rows, "    max_rows: %u\n    as: %s\n", MAX_ROWS, t->as);
-    for (unsigned i = 0; i < OWNERS; i++)
-        part[i] = rows;
-    study_text_domain(data.domain, &domain);
-    study_text_workload(data.workload, data.domain, &workload);
-    e = bytes_ok(&domain);
-    if (e == ERR_OK)
-        e = bytes_ok(&workload);
-    if (e == ERR_OK) {
-        o.domain = (const char *)domain.data;
-        o.workload = (const char *)workload.data;
-        e = support_study_new(&c->s, &o, log);
-    }
-    bytes_clear(&domain);
-    bytes_clear(&workload);
-    bench_data_clear(&data);
-    return e;
-}
-
-/* Every fifth row is an owner's. */
-static enum err split(const struct scene *c, const char *name, struct log *log)
-{
-    char path[4096], line[4096];
-    FILE *in, *out[OWNERS] = {NULL};
-    enum err e = ERR_OK;
-    snprintf(path, sizeof path, "%s/%s.csv", data_folder(), name);
-    in = fopen(path, "r");
-    for (unsigned i = 0; i < OWNERS; i++) {
-        out[i] = fopen(support_path(&c->s, "o%u.csv", i), "w");
-        if (out[i] == NULL)
-            e = ERR_SYSTEM;
-    }
-    if (in == NULL) {
-        log_error(log, "%s cannot be read", path);
-        e = ERR_SYSTEM;
-    }
-    for (unsigned row = 0; e == ERR_OK && fgets(line, sizeof line, in) != NULL; row++)
-        for (unsigned i = 0; i < OWNERS; i++)
-            if (row == 0 || row % OWNERS == i)
-                fputs(line, out[i]);
-    for (unsigned i = 0; i < OWNERS; i++)
-        if (out[i] != NULL && fclose(out[i]) != 0)
-            e = ERR_SYSTEM;
-    if (in != NULL)
-        fclose(in);
-    return e;
-}
-
-static enum err ran(const struct scene *c, int code, const char *what)
-{
-    if (code == 0)
-        return ERR_OK;
-    fprintf(stderr, "bench_dp: %s ended with code %d; its words are in %s\n", what, code,
-            c->s.folder);
-    return ERR_SYSTEM;
-}
-
-static enum err start_servers(struct scene *c)
-{
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        c->server[i] = support_serve(&c->s, i, c->s.path);
-        if (!support_wait_for(support_path(&c->s, "server%u.log", i), "is ready", 20))
-            return ran(c, -1, "a server");
-    }
-    return ERR_OK;
-}
-
-static enum err share_and_run(struct scene *c)
-{
-    for (unsigned i = 0; i < OWNERS; i++) {
-        const char *const a[] = {"share",
-                                 c->s.path,
-                                 support_path(&c->s, "o%u.csv", i),
-                                 "--key",
-                                 support_path(&c->s, "o%u.key", i),
-                                 NULL};
-        TRY(ran(c, support_run(support_path(&c->s, "share%u.log", i), PATIENCE_S, a),
-                "trefoil share"));
-    }
-    const char *const a[] = {"run",   c->s.path,
-                             "--key", support_path(&c->s, "a.key"),
-                             "--out", support_path(&c->s, "result"),
-                             NULL};
-    return ran(c, support_run(support_path(&c->s, "run.log"), PATIENCE_S, a), "trefoil run");
-}
 
 static double number(const json_t *phase, const char *key)
 {
@@ -317,31 +214,16 @@ static enum err bench_count(const struct options *o, const struct bench_table *t
 static enum err bench_table(const struct options *o, const struct bench_table *t, json_t *list,
                             double *rounds)
 {
-    struct log log = {.file = stderr, .level = LOG_WARN};
-    struct scene c = {.server = {0}};
-    json_t *stats = NULL;
-    enum err e = make_study(&c, t, o->rounds, &log);
-    if (e == ERR_OK)
-        e = split(&c, t->name, &log);
-    if (e == ERR_OK) {
-        printf("%s, T = %u, %d owners of at most %u rows, as %s:\n", t->name, o->rounds, OWNERS,
-               MAX_ROWS, c.s.study->owner[0].records ? "records" : "counts");
-        fflush(stdout);
-        e = start_servers(&c);
-    }
-    if (e == ERR_OK)
-        e = share_and_run(&c);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        support_stop(&c.server[i]);
-    if (e == ERR_OK) {
-        stats = data_json(support_path(&c.s, "result/stats.json"), &log);
-        json_object_set_new(list, t->key, figures(stats, rounds));
-        if (strcmp(t->as, "counts") != 0)
-            e = bench_count(o, t, json_object_get(list, t->key), &log);
-        json_decref(stats);
-        support_study_free(&c.s);
-    }
-    return e;
+    struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "bench_dp: "};
+    const struct table_study study = {.table = t->name, .as = t->as, .rounds = o->rounds};
+    struct table_study_figures f;
+    TRY(table_study_run(&study, &f, &log));
+    printf("%s, T = %u, %d owners of at most %u rows, as %s:\n", t->name, o->rounds, OWNERS,
+           MAX_ROWS, f.records ? "records" : "counts");
+    json_object_set_new(list, t->key, figures(f.stats, rounds));
+    json_decref(f.stats);
+    return strcmp(t->as, "counts") != 0 ? bench_count(o, t, json_object_get(list, t->key), &log)
+                                        : ERR_OK;
 }
 
 static bool bench_tables(const struct options *o, json_t *root)

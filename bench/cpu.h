@@ -2,7 +2,11 @@
 #ifndef TREFOIL_BENCH_CPU_H
 #define TREFOIL_BENCH_CPU_H
 
+#include <sys/types.h>
+
 /* CPU seconds of this process so far, all threads, user and system. */
 double cpu_s(void);
+/* The same of another, in ticks of the system's clock; 0 if there is none. */
+double cpu_of(pid_t pid);
 
 #endif

@@ -3,12 +3,12 @@
 #include "aim/evaluate.h"
 #include "aim/table/csv.h"
 #include "base/memory.h"
+#include "bench/cpu.h"
 #include "bench/study_text.h"
 #include "tests/support_process.h"
 
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #define SHARE_S 60
 #define RUN_S 1800
@@ -157,24 +157,6 @@ static enum err evaluate(const struct scene *s, struct servers_figures *f)
     return e;
 }
 
-/* Processor seconds of a process so far: user and system, fields 14 and 15 of its stat. */
-static double processor_seconds(pid_t pid)
-{
-    char path[64], text[1024];
-    unsigned long user = 0, system = 0;
-    FILE *file;
-    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
-    file = fopen(path, "r");
-    if (file == NULL)
-        return 0;
-    if (fgets(text, sizeof text, file) == NULL || strrchr(text, ')') == NULL ||
-        sscanf(strrchr(text, ')') + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu",
-               &user, &system) != 2)
-        user = system = 0;
-    fclose(file);
-    return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
-}
-
 static enum err run(const struct scene *s, struct servers_figures *f)
 {
     const char *output = support_path(&s->s, "run.log");
@@ -185,10 +167,10 @@ static enum err run(const struct scene *s, struct servers_figures *f)
     double before[STUDY_SERVERS];
     json_t *stats;
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        before[i] = processor_seconds(s->server[i]);
+        before[i] = cpu_of(s->server[i]);
     TRY(ended_well(s, support_run(output, RUN_S, arguments), "run", output));
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        f->busiest_s = fmax(f->busiest_s, processor_seconds(s->server[i]) - before[i]);
+        f->busiest_s = fmax(f->busiest_s, cpu_of(s->server[i]) - before[i]);
     stats = data_json(support_path(&s->s, "result/stats.json"), s->log);
     if (stats == NULL)
         return ERR_FORMAT;

@@ -1,0 +1,135 @@
+#include "bench/table_study.h"
+
+#include "bench/cpu.h"
+#include "bench/data.h"
+#include "bench/study_text.h"
+#include "tests/support_process.h"
+
+#define OWNERS TABLE_STUDY_OWNERS
+#define PATIENCE_S 600
+
+struct scene {
+    struct support_study s;
+    pid_t server[STUDY_SERVERS];
+};
+
+static enum err make_study(struct scene *c, const struct table_study *t, struct log *log)
+{
+    struct bench_data data CLEAN(bench_data_clear) = {0};
+    struct bytes domain CLEAN(bytes_clear) = {0}, workload CLEAN(bytes_clear) = {0};
+    char rows[64];
+    const char *part[OWNERS];
+    struct support_options o = {
+        .owners = OWNERS, .rounds = t->rounds, .round_s = 300, .part = part, .more = t->more};
+    TRY(bench_data_terms(&data, t->table, log));
+    snprintf(rows, sizeof rows, "    max_rows: %u\n    as: %s\n", TABLE_STUDY_ROWS, t->as);
+    for (unsigned i = 0; i < OWNERS; i++)
+        part[i] = rows;
+    study_text_domain(data.domain, &domain);
+    study_text_workload(data.workload, data.domain, &workload);
+    TRY(bytes_ok(&domain));
+    TRY(bytes_ok(&workload));
+    o.domain = (const char *)domain.data;
+    o.workload = (const char *)workload.data;
+    return support_study_new(&c->s, &o, log);
+}
+
+static enum err split(const struct scene *c, const char *name, struct log *log)
+{
+    char path[4096], line[4096];
+    FILE *in, *out[OWNERS] = {NULL};
+    enum err e = ERR_OK;
+    snprintf(path, sizeof path, "%s/%s.csv", data_folder(), name);
+    in = fopen(path, "r");
+    for (unsigned i = 0; i < OWNERS; i++) {
+        out[i] = fopen(support_path(&c->s, "o%u.csv", i), "w");
+        if (out[i] == NULL)
+            e = ERR_SYSTEM;
+    }
+    if (in == NULL)
+        e = log_fail(log, ERR_SYSTEM, "%s cannot be read", path);
+    for (unsigned row = 0; e == ERR_OK && fgets(line, sizeof line, in) != NULL; row++)
+        for (unsigned i = 0; i < OWNERS; i++)
+            if (row == 0 || row % OWNERS == i)
+                fputs(line, out[i]);
+    for (unsigned i = 0; i < OWNERS; i++)
+        if (out[i] != NULL && fclose(out[i]) != 0)
+            e = ERR_SYSTEM;
+    if (in != NULL)
+        fclose(in);
+    return e;
+}
+
+static enum err ran(const struct scene *c, int code, const char *what, struct log *log)
+{
+    if (code == 0)
+        return ERR_OK;
+    return log_fail(log, ERR_SYSTEM, "%s ended with code %d; its words are in %s", what, code,
+                    c->s.folder);
+}
+
+static enum err start_servers(struct scene *c, struct log *log)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        c->server[i] = support_serve(&c->s, i, c->s.path);
+        if (!support_wait_for(support_path(&c->s, "server%u.log", i), "is ready", 20))
+            return ran(c, -1, "a server", log);
+    }
+    return ERR_OK;
+}
+
+static enum err share_all(struct scene *c, struct log *log)
+{
+    for (unsigned i = 0; i < OWNERS; i++) {
+        const char *const a[] = {"share",
+                                 c->s.path,
+                                 support_path(&c->s, "o%u.csv", i),
+                                 "--key",
+                                 support_path(&c->s, "o%u.key", i),
+                                 NULL};
+        TRY(ran(c, support_run(support_path(&c->s, "share%u.log", i), PATIENCE_S, a),
+                "trefoil share", log));
+    }
+    return ERR_OK;
+}
+
+static double cpu_of_servers(const struct scene *c)
+{
+    double sum = 0;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        sum += cpu_of(c->server[i]);
+    return sum;
+}
+
+static enum err play(struct scene *c, const struct table_study *t, struct table_study_figures *f,
+                     struct log *log)
+{
+    TRY(make_study(c, t, log));
+    TRY(split(c, t->table, log));
+    TRY(start_servers(c, log));
+    TRY(share_all(c, log));
+    f->records = c->s.study->owner[0].records;
+    f->cpu_s = -cpu_of_servers(c);
+    const char *const a[] = {"run",   c->s.path,
+                             "--key", support_path(&c->s, "a.key"),
+                             "--out", support_path(&c->s, "result"),
+                             NULL};
+    TRY(ran(c, support_run(support_path(&c->s, "run.log"), PATIENCE_S, a), "trefoil run", log));
+    f->cpu_s += cpu_of_servers(c);
+    f->stats = data_json(support_path(&c->s, "result/stats.json"), log);
+    return f->stats != NULL ? ERR_OK : ERR_FORMAT;
+}
+
+enum err table_study_run(const struct table_study *study, struct table_study_figures *figures,
+                         struct log *log)
+{
+    struct scene c = {.server = {0}};
+    enum err e;
+    *figures = (struct table_study_figures){0};
+    e = play(&c, study, figures, log);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        support_stop(&c.server[i]);
+    if (e == ERR_OK) /* else what happened can be read there */
+        support_study_free(&c.s);
+    return e;
+}

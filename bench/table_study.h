@@ -1,0 +1,33 @@
+/*
+ * bench/table_study.h - a whole study of a real table: three `trefoil serve`, five `trefoil share`
+ * and one `trefoil run` on this machine. Every fifth row is an owner's.
+ */
+#ifndef TREFOIL_BENCH_TABLE_STUDY_H
+#define TREFOIL_BENCH_TABLE_STUDY_H
+
+#include "base/error.h"
+#include "base/log.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#define TABLE_STUDY_OWNERS 5
+#define TABLE_STUDY_ROWS 16383u /* at most, of each owner */
+
+struct table_study {
+    const char *table; /* in data_folder() */
+    const char *as;    /* what owners send: auto, counts or records */
+    const char *more;  /* lines of the study file more, or NULL */
+    unsigned rounds;
+};
+
+struct table_study_figures {
+    json_t *stats; /* stats.json; the caller's */
+    bool records;  /* what owners sent */
+    double cpu_s;  /* of the three servers, from before the run to its end */
+};
+
+enum err table_study_run(const struct table_study *study, struct table_study_figures *figures,
+                         struct log *log) MUST_CHECK;
+
+#endif
