@@ -2,13 +2,15 @@
  * bench/bench_abort.c - what security with abort costs: three processes over loopback TCP with
  * sealed links, with a check and without one in turn.
  *
- *   bench_abort [--json FILE] [--pairs N] [--smoke]
+ *   bench_abort [--json FILE] [--pairs N] [--only gates|study] [--smoke]
  *
  * A figure is CPU time of the three processes with their ZeroMQ threads, the flush included; a
  * ratio the median over the pairs of checked over not. Under every instruction set that runs here.
+ * And a whole study: bench/abort_study.h.
  */
 #include "base/memory.h"
 #include "base/secret.h"
+#include "bench/abort_study.h"
 #include "bench/cpu.h"
 #include "mpc/bits.h"
 #include "mpc/check.h"
@@ -116,16 +118,9 @@ static double ratio_of(const struct board *b, unsigned kernel, double *checked_n
     return ratio[b->pairs / 2];
 }
 
-static int report(const struct board *b, const char *json, bool smoke)
+static void report(const struct board *b, FILE *f)
 {
-    FILE *f = json != NULL ? fopen(json, "w") : NULL;
     double ratio = 0, ns = 0;
-    if (json != NULL && f == NULL) {
-        fprintf(stderr, "bench_abort: cannot write %s\n", json);
-        return 1;
-    }
-    if (f != NULL)
-        fprintf(f, "{\n%s", smoke ? "  \"smoke\": true,\n" : "");
     for (unsigned k = 0; k < KERNELS; k++) {
         if (kernel_by_name(kernels[k]) == NULL)
             continue;
@@ -136,18 +131,40 @@ static int report(const struct board *b, const char *json, bool smoke)
             fprintf(f, "  \"and_ratio_%s\": %.6g,\n  \"and_checked_cpu_ns_%s\": %.6g,\n",
                     kernels[k], ratio, kernels[k], ns);
     }
-    if (f == NULL)
-        return 0;
-    fprintf(f, "  \"and_ratio\": %.6g,\n  \"and_checked_cpu_ns\": %.6g,\n  \"kernel\": \"%s\"\n}\n",
-            ratio, ns, kernel_name());
-    return fclose(f) == 0 ? 0 : 1;
+    if (f != NULL)
+        fprintf(f, "  \"and_ratio\": %.6g,\n  \"and_checked_cpu_ns\": %.6g,\n", ratio, ns);
+}
+
+static bool bench_gates(struct board *b, FILE *f)
+{
+    double peak_mib[3];
+    if (!forked_run("bench_abort", measure, b, peak_mib))
+        return false;
+    printf("peak memory: %.0f, %.0f, %.0f MiB\n", peak_mib[0], peak_mib[1], peak_mib[2]);
+    report(b, f);
+    return true;
+}
+
+/* `only`: gates, study, or NULL for both. */
+static bool bench(struct board *b, const char *only, FILE *f, bool smoke)
+{
+    bool right = true;
+    if (f != NULL)
+        fprintf(f, "{\n%s", smoke ? "  \"smoke\": true,\n" : "");
+    if (only == NULL || strcmp(only, "gates") == 0)
+        right = bench_gates(b, f);
+    if (only == NULL || strcmp(only, "study") == 0)
+        right = abort_study(f, b->pairs, smoke) && right;
+    if (f != NULL)
+        fprintf(f, "  \"kernel\": \"%s\"\n}\n", kernel_name());
+    return right;
 }
 
 int main(int argc, char **argv)
 {
-    const char *json = NULL;
-    bool smoke = false;
-    double peak_mib[3];
+    const char *json = NULL, *only = NULL;
+    FILE *f = NULL;
+    bool smoke = false, right;
     struct board *b = mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
                            0);
     if (b == MAP_FAILED || secret_start() != ERR_OK)
@@ -160,10 +177,13 @@ int main(int argc, char **argv)
             smoke = true;
         else if (value && strcmp(argv[i], "--json") == 0)
             json = argv[++i];
+        else if (value && strcmp(argv[i], "--only") == 0)
+            only = argv[++i];
         else if (value && strcmp(argv[i], "--pairs") == 0)
             b->pairs = (size_t)strtod(argv[++i], NULL);
         else {
-            fprintf(stderr, "usage: bench_abort [--json FILE] [--pairs N] [--smoke]\n");
+            fprintf(stderr, "usage: bench_abort [--json FILE] [--pairs N] [--only gates|study] "
+                            "[--smoke]\n");
             return 2;
         }
     }
@@ -171,8 +191,12 @@ int main(int argc, char **argv)
         b->n = 100000;
         b->pairs = 1;
     }
-    if (b->pairs == 0 || b->pairs > PAIRS_MAX || !forked_run("bench_abort", measure, b, peak_mib))
+    if (b->pairs == 0 || b->pairs > PAIRS_MAX)
+        return 2;
+    if (json != NULL && (f = fopen(json, "w")) == NULL) {
+        fprintf(stderr, "bench_abort: cannot write %s\n", json);
         return 1;
-    printf("peak memory: %.0f, %.0f, %.0f MiB\n", peak_mib[0], peak_mib[1], peak_mib[2]);
-    return report(b, json, smoke);
+    }
+    right = bench(b, only, f, smoke);
+    return (f == NULL || fclose(f) == 0) && right ? 0 : 1;
 }

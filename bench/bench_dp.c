@@ -270,8 +270,6 @@ static bool take(struct options *o, const char *option, const char *value)
 int main(int argc, char **argv)
 {
     struct options o = {.samples = 393216, .rounds = 10};
-    const char *out = getenv("OUT");
-    char program[4096];
     json_t *root = json_object();
     bool right = secret_start() == ERR_OK;
     for (int i = 1; i < argc; i++) {
@@ -287,8 +285,6 @@ int main(int argc, char **argv)
             i++;
         }
     }
-    snprintf(program, sizeof program, "%s/trefoil", out != NULL ? out : "build/gcc");
-    setenv("TREFOIL", program, 0);
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (o.only == NULL || strcmp(o.only, "noise") == 0)
         right = bench_noise(&o, root) && right;

@@ -24,7 +24,10 @@ static const struct smoke {
     const char *name, *keys;
     const char *with_namespaces; /* more, where this process may make network namespaces */
 } smokes[] = {
-    {"abort", "and_ratio and_checked_cpu_ns", ""},
+    {"abort",
+     "and_ratio and_checked_cpu_ns adult_answers_ratio adult_answers_seconds_ratio bytes_ratio "
+     "selection_rounds_extra measure_rounds_extra",
+     ""},
     {"dp",
      "gauss_per_s gauss_cpu_us discrete_per_s discrete_cpu_us gumbel_per_s gumbel_cpu_us "
      "noise_peak_rss_mib rounds_per_iteration tables.adult.collect_s tables.adult.compute_s "
